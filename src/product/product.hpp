@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// The low-precision product as data, and the narrow interface an engine implements.
+//   acc_l = A_l B_l^T in INT32, exactly, for planes l = 0 .. num_products - 1 that share one shape; then an epilogue.
+// Everything here is an integer: engines must agree bit for bit, for every tiling and thread count.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "kizami/status.hpp"
+
+namespace kizami::product {
+
+/// Largest number of planes in one ProductDesc.
+inline constexpr int kMaxProducts = 64;
+/// Largest k of one exact INT32 accumulation of signed bytes: |sum| <= 2^17 * 128 * 128 = 2^31. The one sum that reaches
+/// 2^31 has all residues -128, which only modulus 256 has; there wrap-around is harmless because 256 divides 2^32.
+/// For odd moduli |r| <= 127 and 127^2 * 2^17 < 2^31 - 1.
+inline constexpr std::int64_t kBlockMaxI8 = std::int64_t{1} << 17;
+/// Planes are padded with zeros along k to a multiple of this, and aligned to it in memory.
+inline constexpr std::int64_t kPadBytes = 64;
+
+enum class Epilogue : std::uint8_t {
+  kStoreAcc,       ///< C_l (int32) = acc_l
+  kReduce,         ///< C_l (int8) = symmetric residue of acc_l modulo moduli[l]
+  kReduceAdd,      ///< C_l (int8) = symmetric residue of C_l + acc_l modulo moduli[l]: further blocks of k
+};
+
+/// Symmetric residue: the representative in [-floor(p/2), ceil(p/2) - 1], so [-128, 127] for p = 256 and
+/// [-(p-1)/2, (p-1)/2] for odd p. Unique, hence comparable with ==.
+///
+/// @shape  A_l: m rows of k bytes, row i at a + l * a_plane_stride + i * a_row_stride. B_l: n rows of k bytes likewise
+///         (row j is column j of op(B)). C_l: element (i, j) at c + l * c_plane_stride + j * c_col_stride + i.
+/// @units  all strides in elements. @range k <= kBlockMaxI8; bytes [k, round_up(k, kPadBytes)) of every row are zero;
+///         row strides are multiples of kPadBytes and every row starts on a kPadBytes boundary.
+struct ProductDesc {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  int num_products = 0;
+  Epilogue epilogue = Epilogue::kReduce;
+  std::array<std::int16_t, kMaxProducts> moduli{};  ///< kReduce, kReduceAdd: modulus of plane l, 2..256
+  std::int64_t a_row_stride = 0;
+  std::int64_t a_plane_stride = 0;
+  std::int64_t b_row_stride = 0;
+  std::int64_t b_plane_stride = 0;
+  std::int64_t c_col_stride = 0;
+  std::int64_t c_plane_stride = 0;
+};
+
+/// What the planner knows of the machine; filled once by exec, so that query() is pure.
+struct DeviceFacts {
+  int num_threads = 1;
+  bool has_avx2 = false;
+  bool has_avx512 = false;       ///< F, BW, VL, DQ
+  bool has_avx512_vnni = false;
+  bool has_neon = false;
+};
+
+/// An engine's acceptance of a ProductDesc.
+struct Offer {
+  std::size_t workspace_bytes = 0;  ///< scratch that run() needs, aligned to kPadBytes
+  double seconds = 0;               ///< predicted, for the planner's choice only
+  int threads = 1;
+};
+struct Refusal {
+  std::string reason;
+};
+
+struct Pointers {
+  const std::int8_t* a = nullptr;
+  const std::int8_t* b = nullptr;
+  void* c = nullptr;  ///< int32_t* for kStoreAcc, else int8_t*
+};
+
+/// A provider of exact low-precision products.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  /// Accepts or refuses with a reason. Pure: no side effects, no environment.
+  [[nodiscard]] virtual std::variant<Offer, Refusal> query(const ProductDesc& desc, const DeviceFacts& facts) const = 0;
+  /// Runs an accepted product. Allocates nothing, reads no environment, prints nothing.
+  /// @status kOk; kInvalidArgument when the description breaks its @range.
+  [[nodiscard]] virtual Status run(const ProductDesc& desc, const Offer& offer, const Pointers& pointers,
+                                   std::byte* workspace) const = 0;
+};
+
+}  // namespace kizami::product
