@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Every error bound of the library, as a named function. Plans, tests, documentation and `kizami plan` read these; a test
+// never holds a tolerance of its own.
+//
+// Scheme ozaki2. Line i of A is cut at the quantum alpha_i = 2^-s_i (a' = rint(a 2^s_i)), line j of B at beta_j:
+//   |alpha_i beta_j sum a'b' - (AB)_ij| <= (alpha_i ||b_j||_1 + beta_j ||a_i||_1) / 2 + k alpha_i beta_j / 4,
+// where the first (second) term and the last vanish if line i (line j) consists of multiples of its quantum. The integer
+// sum is exact by CRT and is rounded once, to 53 bits.
+// Upper bounds are computed in FP64 with a relative slack of 2^-40, far above the rounding of the few operations here.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "kizami/policy.hpp"
+#include "kizami/types.hpp"
+#include "num/crt.hpp"
+
+namespace kizami::num {
+
+inline constexpr double kSlackUp = 1.0 + 0x1p-40;
+inline constexpr double kSlackDown = 1.0 - 0x1p-40;
+
+/// u = 2^-24 (FP32) or 2^-53 (FP64).
+[[nodiscard]] constexpr double unit_roundoff(Scalar s) { return s == Scalar::kF32 ? 0x1p-24 : 0x1p-53; }
+
+/// c(k) = min(max(k, 8), 16 sqrt(k)): accuracy `native` promises |C - AB| <= c(k) u |A||B|.
+[[nodiscard]] inline double native_factor(std::int64_t k) {
+  const auto terms = static_cast<double>(k);
+  return std::min(std::max(terms, 8.0), std::max(16.0 * std::sqrt(terms), 8.0));
+}
+
+/// The bound that an accuracy asks for, relative to its gauge. @range k >= 1
+[[nodiscard]] inline double target_bound(const Accuracy& accuracy, Scalar scalar, std::int64_t k) {
+  if (accuracy.kind == Accuracy::Kind::kBits) return std::ldexp(1.0, -accuracy.bits);
+  return native_factor(k) * unit_roundoff(scalar);
+}
+
+/// A product of k terms summed in any order in precision u: k u |A||B|, without terms of higher order.
+/// @cite JR2013, theorem 4.2 (no underflow)
+[[nodiscard]] inline double dot_bound(std::int64_t k, double u) { return static_cast<double>(k) * u; }
+
+/// A product by the platform BLAS, k in blocks of k_block added to C one after another: min(k, k_block) terms inside a
+/// block, then num_blocks roundings of the running sum. Assumes a BLAS that sums products (no Strassen) in precision u.
+/// @cite Higham2002, section 3.1
+[[nodiscard]] inline double native_blas_bound(std::int64_t k, std::int64_t k_block, double u) {
+  if (k <= k_block) return dot_bound(k, u);
+  const double steps = static_cast<double>(k_block) + static_cast<double>((k + k_block - 1) / k_block);
+  return steps * u / (1.0 - steps * u) * kSlackUp;
+}
+
+/// Terms that the FP64 rung sums in one chain of fused multiply-adds before the partial sums are combined pairwise.
+inline constexpr std::int64_t kFp64ChainLength = 128;
+
+/// The FP64 rung, chains of kFp64ChainLength combined pairwise: depth = chain + ceil(log2(chains)).
+/// @cite Higham2002, section 4.2 (gamma_depth |A||B|)
+[[nodiscard]] inline double fp64_pairwise_bound(std::int64_t k) {
+  if (k <= kFp64ChainLength) return dot_bound(k, 0x1p-53);
+  double depth = static_cast<double>(kFp64ChainLength);
+  for (std::int64_t chains = (k + kFp64ChainLength - 1) / kFp64ChainLength; chains > 1; chains = (chains + 1) / 2) depth += 1;
+  return depth * 0x1p-53 / (1.0 - depth * 0x1p-53) * kSlackUp;
+}
+
+/// The compensated FP64 rung (twice the working precision, rounded once): u |AB| + gamma_k^2 |A||B| with |AB| <= |A||B|.
+/// @cite ORO2005, proposition 5.5 @range k < 2^50
+[[nodiscard]] inline double fp64_compensated_bound(std::int64_t k) {
+  const double gamma = static_cast<double>(k) * 0x1p-53 / (1.0 - static_cast<double>(k) * 0x1p-53);
+  return (0x1p-53 + gamma * gamma) * kSlackUp;
+}
+
+/// A lower bound of U = sqrt((P - 1) / 2) - sqrt(k) / 2. Lines scaled so that 2^s ||a_i||_2 <= U keep
+/// |sum a'b'| <= ||a'|| ||b'|| <= (U + sqrt(k)/2)^2 <= (P - 1) / 2, because rounding to nearest moves each of k elements by
+/// at most 1/2: the CRT is unique. Not positive: so few moduli cannot carry this k.
+/// @cite KT2026 (scale-invariant norm scaling), with the rounding term added
+[[nodiscard]] inline double scaled_norm_limit(const CrtInt& half_product, std::int64_t k) {
+  return std::sqrt(to_double_down(half_product)) * kSlackDown - 0.5 * std::sqrt(static_cast<double>(k)) * kSlackUp;
+}
+
+/// Truncation bound of norm scaling relative to ||a_i|| ||b_j||: 2 sqrt(k)/U + k/U^2, from alpha_i <= 2 ||a_i||_2 / U and
+/// ||.||_1 <= sqrt(k) ||.||_2.
+[[nodiscard]] inline double truncation_norm_bound(double norm_limit, std::int64_t k) {
+  const auto terms = static_cast<double>(k);
+  return (2.0 * std::sqrt(terms) + terms / norm_limit) / norm_limit * kSlackUp;
+}
+
+/// Rounding of the exact integer sum to the result type, relative to |AB|: one rounding to FP64, one more for FP32.
+[[nodiscard]] constexpr double result_rounding(Scalar s) {
+  return s == Scalar::kF64 ? 0x1p-53 * kSlackUp : (0x1p-24 + 0x1p-53) * kSlackUp;
+}
+
+/// The part of a target bound that truncation may use: b - (1 + b) u_result. Not positive: unreachable.
+[[nodiscard]] inline double truncation_budget(double target, Scalar s) {
+  return (target - (1.0 + target) * result_rounding(s)) * kSlackDown;
+}
+
+/// Largest D / l that a pair of lines may have at this number of moduli and still meet the budget, where
+///   D = ||a||_2 ||b||_1 + ||b||_2 ||a||_1 (terms of exactly represented lines left out) and l <= (|a|.|b|), any common unit:
+/// truncation <= D (1 + k / (2 U)) / U.
+[[nodiscard]] inline double pair_allowance(double budget, double norm_limit, std::int64_t k) {
+  return budget * norm_limit / (1.0 + static_cast<double>(k) / (2.0 * norm_limit)) * kSlackDown;
+}
+
+/// Absolute error of alpha p + beta c beyond the error of p, when alpha is not +-1 or beta is not 0:
+/// two roundings of the result type (the product beta c, the fused sum) and gradual underflow:
+///   2 u (|alpha| |p| + |beta| |c|) + smallest subnormal.
+[[nodiscard]] inline double epilogue_bound(Scalar s, double abs_alpha_p, double abs_beta_c) {
+  const double tiny = s == Scalar::kF64 ? 0x1p-1074 : 0x1p-149;
+  return 2.0 * result_rounding(s) * (abs_alpha_p + abs_beta_c) * kSlackUp + tiny;
+}
+
+}  // namespace kizami::num

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+// The ladder of scheme ozaki2 and the choice of a rung, as pure functions of integers and a few IEEE operations without
+// contraction: CPU and GPU climb to the same rung, and the rung fixes the bits.
+//
+// A rung is a number of moduli N. A pair of lines (i, j) is *certified* at a rung if its truncation error provably stays
+// within the budget relative to (|A||B|)_ij. Certification is monotone in N. For each pair the certificate finds the first
+// rung that certifies it; a histogram over all pairs is all that select() sees.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "kizami/host_device.hpp"
+#include "num/line_stats.hpp"
+
+namespace kizami::num {
+
+inline constexpr int kMaxRungs = 12;
+
+/// One rung: a number of moduli and what follows from it for a given k and accuracy.
+struct Rung {
+  int num_moduli = 0;
+  std::uint64_t limit_mantissa = 0;  ///< T = U^2 = limit_mantissa 2^limit_exponent, rounded down; see scale_bits()
+  int limit_exponent = 0;
+  double norm_limit = 0;  ///< U, a lower bound
+  float allowance = 0;    ///< see is_certified(); lowered by 2^-20 for the FP32 operations there
+
+  friend constexpr bool operator==(const Rung&, const Rung&) = default;
+};
+
+struct Ladder {
+  std::array<Rung, kMaxRungs> rungs{};
+  int num_rungs = 0;
+  bool may_equilibrate = false;
+
+  friend constexpr bool operator==(const Ladder&, const Ladder&) = default;
+};
+
+/// The largest t with (2^t ||x||_2 2^-exponent)^2 <= T, from the fixed-point sum of squares: 4^t sum 2^-28 <= T.
+/// Line scaling is then s = t - exponent, a' = rint(x 2^s), |a'| < 2^(t + 1).
+/// @range sum_squares > 0; limit_mantissa in [2^52, 2^53)
+/// @cite KT2026; integer threshold instead of a floating logarithm
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr int scale_bits(const Rung& rung, std::uint64_t sum_squares) {
+  // Compare sum 4^t with M 2^e, e = limit_exponent + 28, on sum normalised to 53 significant bits, rounded up.
+  int sum_exponent = 0;
+  std::uint64_t sum = sum_squares;
+  while (sum >= (std::uint64_t{1} << 53)) {
+    sum = (sum >> 1) + (sum & 1);
+    ++sum_exponent;
+  }
+  while (sum < (std::uint64_t{1} << 52)) {
+    sum <<= 1;
+    --sum_exponent;
+  }
+  // sum 2^(sum_exponent + 2t) <= M 2^e  <=>  2t <= e - sum_exponent, minus one if sum > M.
+  const int e = rung.limit_exponent + 2 * kSquareBits - sum_exponent - (sum > rung.limit_mantissa ? 1 : 0);
+  return e >= 0 ? e / 2 : -((1 - e) / 2);
+}
+
+/// First rung at which a line consists of multiples of its quantum, so that splitting it is exact; num_rungs if at none.
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr int first_exact_rung(const Ladder& ladder, const LineStats& line) {
+  if (line.is_zero()) return 0;
+  for (int r = 0; r < ladder.num_rungs; ++r) {
+    if (scale_bits(ladder.rungs[r], line.sum_squares) >= span_bits(line)) return r;
+  }
+  return ladder.num_rungs;
+}
+
+/// The smallest float not below x. @range 0 <= x < 2^127
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr float round_up_to_float(double x) {
+  const auto nearest = static_cast<float>(x);
+  if (static_cast<double>(nearest) >= x) return nearest;
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(nearest) + 1);
+}
+
+/// A line as the certificate sees it: norms relative to 2^exponent, rounded up.
+struct LineWeight {
+  float norm2 = 0;      ///< >= ||x||_2 2^-exponent
+  float norm1 = 0;      ///< >= ||x||_1 2^-exponent
+  int exact_rung = 0;   ///< first_exact_rung()
+};
+
+[[nodiscard]] KIZAMI_HOST_DEVICE inline LineWeight line_weight(const Ladder& ladder, const LineStats& line) {
+  LineWeight w;
+  w.exact_rung = first_exact_rung(ladder, line);
+  // Conversion to double and sqrt round to nearest: 2^-50 covers both.
+  constexpr double kUp = 1.0 + 0x1p-50;
+  w.norm2 = round_up_to_float(std::sqrt(static_cast<double>(line.sum_squares) * kUp) * 0x1p-14 * kUp);
+  w.norm1 = round_up_to_float(static_cast<double>(line.sum_abs) * 0x1p-20 * kUp);
+  return w;
+}
+static_assert(kSquareBits == 14 && kAbsBits == 20);
+
+/// True if rung r certifies the pair: ||a||_2 ||b||_1 [a inexact] + ||b||_2 ||a||_1 [b inexact] <= allowance l, where
+/// l = product_floor * unit is a proven lower bound of (|a|.|b|) 2^-(exponent_a + exponent_b).
+/// @exact the FP32 operations err by at most 2^-22 relative in all; Rung::allowance is lowered by 2^-20.
+[[nodiscard]] KIZAMI_HOST_DEVICE inline bool is_certified(const Ladder& ladder, int r, const LineWeight& a, const LineWeight& b,
+                                                          float product_floor) {
+  const float error_a = r < a.exact_rung ? a.norm2 * b.norm1 : 0.0F;
+  const float error_b = r < b.exact_rung ? b.norm2 * a.norm1 : 0.0F;
+  return error_a + error_b <= ladder.rungs[r].allowance * product_floor;
+}
+
+/// First rung that certifies the pair; num_rungs if none does.
+[[nodiscard]] KIZAMI_HOST_DEVICE inline int first_certified_rung(const Ladder& ladder, const LineWeight& a, const LineWeight& b,
+                                                                 float product_floor) {
+  int r = 0;
+  while (r < ladder.num_rungs && !is_certified(ladder, r, a, b, product_floor)) ++r;
+  return r;
+}
+
+/// Number of pairs by their first certified rung; [num_rungs] counts those that no rung certifies.
+struct RungHistogram {
+  std::array<std::int64_t, kMaxRungs + 1> pairs{};
+
+  friend constexpr bool operator==(const RungHistogram&, const RungHistogram&) = default;
+};
+
+/// What the splits and the certificate have seen of one call.
+struct Statistics {
+  std::int64_t num_pairs = 0;       ///< m n
+  RungHistogram plain;              ///< operands as given
+  bool has_equilibrated = false;    ///< whether `equilibrated` was gathered
+  RungHistogram equilibrated;       ///< after the power-of-two rescaling of the inner index
+};
+
+/// A pair above the chosen rung is recomputed in FP64 arithmetic; a rung may leave at most 1/4096 of the pairs to that.
+inline constexpr int kRepairShift = 12;
+/// Moduli that equilibration must save to be worth its second pass over the operands.
+inline constexpr int kEquilibrationCost = 1;
+
+struct Selection {
+  int rung = 0;                  ///< index into the ladder; -1: all in FP64 arithmetic
+  bool equilibrated = false;
+  std::int64_t num_repaired = 0; ///< pairs left to FP64 arithmetic
+
+  friend constexpr bool operator==(const Selection&, const Selection&) = default;
+};
+
+/// The lowest rung that leaves at most num_pairs / 4096 pairs above it; -1 if none does.
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr Selection lowest_sufficient(const Ladder& ladder, const RungHistogram& histogram,
+                                                                       std::int64_t num_pairs) {
+  std::int64_t above = num_pairs;
+  for (int r = 0; r < ladder.num_rungs; ++r) {
+    above -= histogram.pairs[r];
+    if (above <= (num_pairs >> kRepairShift)) return {r, false, above};
+  }
+  return {-1, false, num_pairs};
+}
+
+/// True if the operands as given need so high a rung that equilibrated ones must be looked at too.
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool wants_equilibration(const Ladder& ladder, const Selection& plain) {
+  return ladder.may_equilibrate && (plain.rung < 0 || plain.rung > kEquilibrationCost);
+}
+
+/// Chooses the rung: the operands as given, unless equilibration saves more than kEquilibrationCost rungs or avoids
+/// FP64 arithmetic; all in FP64 arithmetic if neither certifies enough pairs.
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr Selection select(const Ladder& ladder, const Statistics& statistics) {
+  const Selection plain = lowest_sufficient(ladder, statistics.plain, statistics.num_pairs);
+  if (!wants_equilibration(ladder, plain) || !statistics.has_equilibrated) return plain;
+  Selection equilibrated = lowest_sufficient(ladder, statistics.equilibrated, statistics.num_pairs);
+  equilibrated.equilibrated = true;
+  if (equilibrated.rung < 0) return plain;
+  if (plain.rung < 0 || equilibrated.rung + kEquilibrationCost < plain.rung) return equilibrated;
+  return plain;
+}
+
+}  // namespace kizami::num
