@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Second phase of the split: elements become integers, integers become residues.
+//   a'_ih = rint(a_ih 2^(s_i + d_h)),  s_i = scale_bits(rung, sum_squares_i) - exponent_i,  plane l holds a' mod p_l.
+#pragma once
+
+#include <cstdint>
+
+#include "num/line_stats.hpp"
+#include "num/rung.hpp"
+#include "split/lines.hpp"
+
+namespace kizami::split {
+
+/// The power of two that a line is multiplied by before it is rounded to integers; 0 for a zero or non-finite line.
+[[nodiscard]] inline int line_scale(const num::Rung& rung, const num::LineStats& line) {
+  return line.is_zero() ? 0 : num::scale_bits(rung, line.sum_squares) - line.exponent;
+}
+
+/// Writes the symmetric residues of elements [first, first + length) of every line, modulo the first rung.num_moduli
+/// real moduli.
+/// @shape  stats: [num_lines], of whole lines. inner_shift: [lines.length] or null. Element h of line i of plane l goes to
+///         planes[l * plane_stride + i * row_stride + h - first]; up to the next multiple of 64 each row is zero-filled.
+/// @range  row_stride >= round_up(length, 64)
+/// @exact  a' is rounded to nearest, ties to even; |a'| < 2^(scale_bits + 1); then integers only. Lines that are zero or not
+///         finite give zero residues.
+/// @queue  blocks until done, on up to `threads` threads   @cite OUI2025, section 3; KT2026
+template <class T>
+void make_residue_planes(const Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift,
+                         std::int64_t first, std::int64_t length, const num::Rung& rung, int threads, std::int8_t* planes,
+                         std::int64_t row_stride, std::int64_t plane_stride);
+
+/// One row: the residues of rint(x[h] * first * second) for h in [0, length).
+/// @range length a multiple of 64 and <= kTileLength; |x first second| < 2^max_bits, max_bits <= 140
+void residue_row(const double* x, std::int64_t length, double first, double second, int max_bits, int num_moduli,
+                 std::int8_t* out, std::int64_t plane_stride);
+
+/// The instruction set that residue_row() uses on this machine, e.g. "AVX3".
+[[nodiscard]] const char* residue_row_target();
+
+}  // namespace kizami::split

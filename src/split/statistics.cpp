@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#include "split/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/int_math.hpp"
+#include "base/parallel.hpp"
+#include "num/exponent.hpp"
+#include "split/scaling.hpp"
+
+namespace kizami::split {
+namespace {
+
+using num::LineStats;
+
+/// Exponent range and finiteness of part of a line.
+void observe_exponents(const double* x, const std::int32_t* inner_shift, std::int64_t length, LineStats& stats) {
+  for (std::int64_t h = 0; h < length; ++h) {
+    if (!num::is_finite(x[h])) {
+      stats.is_finite = false;
+      continue;
+    }
+    if (x[h] == 0.0) continue;
+    const int shift = inner_shift == nullptr ? 0 : inner_shift[h];
+    stats.exponent = std::max(stats.exponent, num::floor_log2(x[h]) + shift);
+    stats.lsb = std::min(stats.lsb, num::lowest_bit_exponent(x[h]) + shift);
+  }
+}
+
+/// Adds ceil(|x| 2^(kAbsBits - exponent)) and the squares of ceil(|x| 2^(kSquareBits - exponent)) of part of a line.
+/// The scaled value is exact unless it is far below 1; every non-zero element counts at least 1 unit.
+void add_magnitudes(const double* x, const std::int32_t* inner_shift, std::int64_t length, LineStats& stats) {
+  const ScaleFactors line_factors = scale_factors(num::kAbsBits - stats.exponent);
+  for (std::int64_t h = 0; h < length; ++h) {
+    const ScaleFactors f =
+        inner_shift == nullptr ? line_factors : scale_factors(num::kAbsBits - stats.exponent + inner_shift[h]);
+    const double scaled = std::fabs(x[h]) * f.first * f.second;  // < 2^(kAbsBits + 1)
+    auto units = static_cast<std::uint64_t>(scaled);
+    units += static_cast<double>(units) < scaled || (units == 0 && x[h] != 0.0) ? 1 : 0;
+    constexpr int kCoarser = num::kAbsBits - num::kSquareBits;
+    const std::uint64_t coarse = (units + (std::uint64_t{1} << kCoarser) - 1) >> kCoarser;
+    stats.sum_abs += units;
+    stats.sum_squares += coarse * coarse;
+  }
+}
+
+}  // namespace
+
+template <class T>
+void gather_statistics(const Lines<T>& lines, const std::int32_t* inner_shift, int threads, LineStats* stats) {
+  base::parallel_for(base::ceil_div(lines.num_lines, kTileLines), threads, [&](std::int64_t group, int) {
+    double tile[kTileLines * kTileLength];
+    const std::int64_t first = group * kTileLines;
+    const std::int64_t count = std::min(kTileLines, lines.num_lines - first);
+    std::fill(stats + first, stats + first + count, LineStats{});
+    const auto for_each_part = [&](auto&& observe) {
+      for (std::int64_t h = 0; h < lines.length; h += kTileLength) {
+        const std::int64_t length = std::min(kTileLength, lines.length - h);
+        load_tile(lines, first, count, h, length, tile);
+        const std::int32_t* const shift = inner_shift == nullptr ? nullptr : inner_shift + h;
+        for (std::int64_t i = 0; i < count; ++i) observe(tile + i * kTileLength, shift, length, stats[first + i]);
+      }
+    };
+    for_each_part(observe_exponents);
+    for (std::int64_t i = first; i < first + count; ++i) {
+      if (!stats[i].is_finite) {
+        stats[i] = LineStats{};
+        stats[i].is_finite = false;
+      }
+    }
+    for_each_part([](const double* x, const std::int32_t* shift, std::int64_t length, LineStats& line) {
+      if (!line.is_zero()) add_magnitudes(x, shift, length, line);
+    });
+  });
+}
+
+template <class T>
+void gather_inner_exponents(const Lines<T>& lines, int threads, std::int32_t* exponents) {
+  base::parallel_for(base::ceil_div(lines.length, kTileLength), threads, [&](std::int64_t part, int) {
+    double tile[kTileLines * kTileLength];
+    const std::int64_t h = part * kTileLength;
+    const std::int64_t length = std::min(kTileLength, lines.length - h);
+    std::fill(exponents + h, exponents + h + length, num::kNoExponent);
+    for (std::int64_t i = 0; i < lines.num_lines; i += kTileLines) {
+      const std::int64_t count = std::min(kTileLines, lines.num_lines - i);
+      load_tile(lines, i, count, h, length, tile);
+      for (std::int64_t a = 0; a < count; ++a) {
+        for (std::int64_t b = 0; b < length; ++b) {
+          const double x = tile[a * kTileLength + b];
+          if (x != 0.0 && num::is_finite(x)) exponents[h + b] = std::max(exponents[h + b], num::floor_log2(x));
+        }
+      }
+    }
+  });
+}
+
+void equilibration_shifts(std::int64_t length, std::int32_t* a_exponents_to_shifts, std::int32_t* b_exponents_to_shifts) {
+  for (std::int64_t h = 0; h < length; ++h) {
+    const std::int32_t e = a_exponents_to_shifts[h];
+    const std::int32_t f = b_exponents_to_shifts[h];
+    // A zero column (or row) contributes nothing: leave it alone. >> is floor division by 2.
+    const std::int32_t d = e == num::kNoExponent || f == num::kNoExponent ? 0 : (e - f) >> 1;
+    a_exponents_to_shifts[h] = -d;
+    b_exponents_to_shifts[h] = d;
+  }
+}
+
+template void gather_statistics<float>(const Lines<float>&, const std::int32_t*, int, LineStats*);
+template void gather_statistics<double>(const Lines<double>&, const std::int32_t*, int, LineStats*);
+template void gather_inner_exponents<float>(const Lines<float>&, int, std::int32_t*);
+template void gather_inner_exponents<double>(const Lines<double>&, int, std::int32_t*);
+
+}  // namespace kizami::split

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// First phase of the split: what is known of each line before any rounding. Reads every element twice, writes LineStats.
+// Results are maxima, minima and integer sums: no order, thread count or layout changes them.
+#pragma once
+
+#include <cstdint>
+
+#include "num/line_stats.hpp"
+#include "split/lines.hpp"
+
+namespace kizami::split {
+
+/// Gathers the statistics of every line, of the elements x_h 2^inner_shift[h].
+/// @shape inner_shift: [length], or null for no shift. stats: [num_lines]
+/// @range length <= num::kMaxLineLength @exact integers only; see num::LineStats for the direction of rounding
+/// @queue blocks until done, on up to `threads` threads
+template <class T>
+void gather_statistics(const Lines<T>& lines, const std::int32_t* inner_shift, int threads, num::LineStats* stats);
+
+/// exponents[h] = max over the finite non-zero elements h of all lines of floor(log2 |x|), or num::kNoExponent.
+/// @shape exponents: [length]
+template <class T>
+void gather_inner_exponents(const Lines<T>& lines, int threads, std::int32_t* exponents);
+
+/// The exact power-of-two rescaling of the inner index that balances both operands: with the largest exponents e_h of
+/// column h of A and f_h of row h of B, d_h = floor((e_h - f_h) / 2), A takes 2^-d_h and B 2^d_h.
+/// @shape all [length]; on return a_shift = -d, b_shift = d; may alias the exponents given in.
+/// @cite DemmelGrading (test 4: A = X D, B = D^-1 Y)
+void equilibration_shifts(std::int64_t length, std::int32_t* a_exponents_to_shifts, std::int32_t* b_exponents_to_shifts);
+
+}  // namespace kizami::split
