@@ -61,7 +61,7 @@ void ResidueRow(const double* x, std::int64_t length, double first, double secon
   const hn::Rebind<std::int8_t, decltype(d)> d8;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const int num_limbs = max_bits <= kTopLimbBits ? 1 : max_bits <= kTopLimbBits + kLimbBits ? 2 : 3;
-  HWY_ALIGN double limbs[kMaxLimbs][kTileLength];  // least significant first
+  HWY_ALIGN double limbs[kMaxLimbs][problem::kTileLength];  // least significant first
 
   const auto first_factor = hn::Set(d, first);
   const auto second_factor = hn::Set(d, second);

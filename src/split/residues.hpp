@@ -7,7 +7,7 @@
 
 #include "num/line_stats.hpp"
 #include "num/rung.hpp"
-#include "split/lines.hpp"
+#include "problem/lines.hpp"
 
 namespace kizami::split {
 
@@ -25,12 +25,12 @@ namespace kizami::split {
 ///         finite give zero residues.
 /// @queue  blocks until done, on up to `threads` threads   @cite OUI2025, section 3; KT2026
 template <class T>
-void make_residue_planes(const Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift,
+void make_residue_planes(const problem::Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift,
                          std::int64_t first, std::int64_t length, const num::Rung& rung, int threads, std::int8_t* planes,
                          std::int64_t row_stride, std::int64_t plane_stride);
 
 /// One row: the residues of rint(x[h] * first * second) for h in [0, length).
-/// @range length a multiple of 64 and <= kTileLength; |x first second| < 2^max_bits, max_bits <= 140
+/// @range length a multiple of 64 and <= problem::kTileLength; |x first second| < 2^max_bits, max_bits <= 140
 void residue_row(const double* x, std::int64_t length, double first, double second, int max_bits, int num_moduli,
                  std::int8_t* out, std::int64_t plane_stride);
 

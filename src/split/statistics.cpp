@@ -8,7 +8,7 @@
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
 #include "num/exponent.hpp"
-#include "split/scaling.hpp"
+#include "num/scaling.hpp"
 
 namespace kizami::split {
 namespace {
@@ -32,10 +32,10 @@ void observe_exponents(const double* x, const std::int32_t* inner_shift, std::in
 /// Adds ceil(|x| 2^(kAbsBits - exponent)) and the squares of ceil(|x| 2^(kSquareBits - exponent)) of part of a line.
 /// The scaled value is exact unless it is far below 1; every non-zero element counts at least 1 unit.
 void add_magnitudes(const double* x, const std::int32_t* inner_shift, std::int64_t length, LineStats& stats) {
-  const ScaleFactors line_factors = scale_factors(num::kAbsBits - stats.exponent);
+  const num::ScaleFactors line_factors = num::scale_factors(num::kAbsBits - stats.exponent);
   for (std::int64_t h = 0; h < length; ++h) {
-    const ScaleFactors f =
-        inner_shift == nullptr ? line_factors : scale_factors(num::kAbsBits - stats.exponent + inner_shift[h]);
+    const num::ScaleFactors f =
+        inner_shift == nullptr ? line_factors : num::scale_factors(num::kAbsBits - stats.exponent + inner_shift[h]);
     const double scaled = std::fabs(x[h]) * f.first * f.second;  // < 2^(kAbsBits + 1)
     auto units = static_cast<std::uint64_t>(scaled);
     units += static_cast<double>(units) < scaled || (units == 0 && x[h] != 0.0) ? 1 : 0;
@@ -49,18 +49,18 @@ void add_magnitudes(const double* x, const std::int32_t* inner_shift, std::int64
 }  // namespace
 
 template <class T>
-void gather_statistics(const Lines<T>& lines, const std::int32_t* inner_shift, int threads, LineStats* stats) {
-  base::parallel_for(base::ceil_div(lines.num_lines, kTileLines), threads, [&](std::int64_t group, int) {
-    double tile[kTileLines * kTileLength];
-    const std::int64_t first = group * kTileLines;
-    const std::int64_t count = std::min(kTileLines, lines.num_lines - first);
+void gather_statistics(const problem::Lines<T>& lines, const std::int32_t* inner_shift, int threads, LineStats* stats) {
+  base::parallel_for(base::ceil_div(lines.num_lines, problem::kTileLines), threads, [&](std::int64_t group, int) {
+    double tile[problem::kTileLines * problem::kTileLength];
+    const std::int64_t first = group * problem::kTileLines;
+    const std::int64_t count = std::min(problem::kTileLines, lines.num_lines - first);
     std::fill(stats + first, stats + first + count, LineStats{});
     const auto for_each_part = [&](auto&& observe) {
-      for (std::int64_t h = 0; h < lines.length; h += kTileLength) {
-        const std::int64_t length = std::min(kTileLength, lines.length - h);
-        load_tile(lines, first, count, h, length, tile);
+      for (std::int64_t h = 0; h < lines.length; h += problem::kTileLength) {
+        const std::int64_t length = std::min(problem::kTileLength, lines.length - h);
+        problem::load_tile(lines, first, count, h, length, tile);
         const std::int32_t* const shift = inner_shift == nullptr ? nullptr : inner_shift + h;
-        for (std::int64_t i = 0; i < count; ++i) observe(tile + i * kTileLength, shift, length, stats[first + i]);
+        for (std::int64_t i = 0; i < count; ++i) observe(tile + i * problem::kTileLength, shift, length, stats[first + i]);
       }
     };
     for_each_part(observe_exponents);
@@ -77,18 +77,18 @@ void gather_statistics(const Lines<T>& lines, const std::int32_t* inner_shift, i
 }
 
 template <class T>
-void gather_inner_exponents(const Lines<T>& lines, int threads, std::int32_t* exponents) {
-  base::parallel_for(base::ceil_div(lines.length, kTileLength), threads, [&](std::int64_t part, int) {
-    double tile[kTileLines * kTileLength];
-    const std::int64_t h = part * kTileLength;
-    const std::int64_t length = std::min(kTileLength, lines.length - h);
+void gather_inner_exponents(const problem::Lines<T>& lines, int threads, std::int32_t* exponents) {
+  base::parallel_for(base::ceil_div(lines.length, problem::kTileLength), threads, [&](std::int64_t part, int) {
+    double tile[problem::kTileLines * problem::kTileLength];
+    const std::int64_t h = part * problem::kTileLength;
+    const std::int64_t length = std::min(problem::kTileLength, lines.length - h);
     std::fill(exponents + h, exponents + h + length, num::kNoExponent);
-    for (std::int64_t i = 0; i < lines.num_lines; i += kTileLines) {
-      const std::int64_t count = std::min(kTileLines, lines.num_lines - i);
-      load_tile(lines, i, count, h, length, tile);
+    for (std::int64_t i = 0; i < lines.num_lines; i += problem::kTileLines) {
+      const std::int64_t count = std::min(problem::kTileLines, lines.num_lines - i);
+      problem::load_tile(lines, i, count, h, length, tile);
       for (std::int64_t a = 0; a < count; ++a) {
         for (std::int64_t b = 0; b < length; ++b) {
-          const double x = tile[a * kTileLength + b];
+          const double x = tile[a * problem::kTileLength + b];
           if (x != 0.0 && num::is_finite(x)) exponents[h + b] = std::max(exponents[h + b], num::floor_log2(x));
         }
       }
@@ -107,9 +107,9 @@ void equilibration_shifts(std::int64_t length, std::int32_t* a_exponents_to_shif
   }
 }
 
-template void gather_statistics<float>(const Lines<float>&, const std::int32_t*, int, LineStats*);
-template void gather_statistics<double>(const Lines<double>&, const std::int32_t*, int, LineStats*);
-template void gather_inner_exponents<float>(const Lines<float>&, int, std::int32_t*);
-template void gather_inner_exponents<double>(const Lines<double>&, int, std::int32_t*);
+template void gather_statistics<float>(const problem::Lines<float>&, const std::int32_t*, int, LineStats*);
+template void gather_statistics<double>(const problem::Lines<double>&, const std::int32_t*, int, LineStats*);
+template void gather_inner_exponents<float>(const problem::Lines<float>&, int, std::int32_t*);
+template void gather_inner_exponents<double>(const problem::Lines<double>&, int, std::int32_t*);
 
 }  // namespace kizami::split

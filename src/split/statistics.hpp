@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "num/line_stats.hpp"
-#include "split/lines.hpp"
+#include "problem/lines.hpp"
 
 namespace kizami::split {
 
@@ -15,12 +15,12 @@ namespace kizami::split {
 /// @range length <= num::kMaxLineLength @exact integers only; see num::LineStats for the direction of rounding
 /// @queue blocks until done, on up to `threads` threads
 template <class T>
-void gather_statistics(const Lines<T>& lines, const std::int32_t* inner_shift, int threads, num::LineStats* stats);
+void gather_statistics(const problem::Lines<T>& lines, const std::int32_t* inner_shift, int threads, num::LineStats* stats);
 
 /// exponents[h] = max over the finite non-zero elements h of all lines of floor(log2 |x|), or num::kNoExponent.
 /// @shape exponents: [length]
 template <class T>
-void gather_inner_exponents(const Lines<T>& lines, int threads, std::int32_t* exponents);
+void gather_inner_exponents(const problem::Lines<T>& lines, int threads, std::int32_t* exponents);
 
 /// The exact power-of-two rescaling of the inner index that balances both operands: with the largest exponents e_h of
 /// column h of A and f_h of row h of B, d_h = floor((e_h - f_h) / 2), A takes 2^-d_h and B 2^d_h.

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace kizami::split {
+namespace kizami::num {
 
 /// 2^s = first * second.
 struct ScaleFactors {
@@ -26,4 +26,4 @@ struct ScaleFactors {
   return {power_of_two(half), power_of_two(clamped - half)};
 }
 
-}  // namespace kizami::split
+}  // namespace kizami::num

@@ -8,7 +8,7 @@
 
 #include "kizami/types.hpp"
 
-namespace kizami::split {
+namespace kizami::problem {
 
 /// @shape element h of line i at data[i * line_stride + h * inner_stride]; num_lines x length
 template <class T>
@@ -56,4 +56,4 @@ void load_tile(const Lines<T>& lines, std::int64_t i, std::int64_t num_lines, st
   }
 }
 
-}  // namespace kizami::split
+}  // namespace kizami::problem

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "split/digits.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/int_math.hpp"
+#include "base/parallel.hpp"
+#include "num/exponent.hpp"
+#include "num/scaling.hpp"
+
+namespace kizami::split {
+namespace {
+
+using problem::kTileLength;
+using problem::kTileLines;
+
+/// floor(|x| 2^s) for values known to stay below 128.
+std::int8_t digit(double x, const num::ScaleFactors& f) { return static_cast<std::int8_t>(std::fabs(x) * f.first * f.second); }
+
+/// Calls visit(i, h, x, length) for every finite non-zero line i in parts of kTileLength elements, and clears the rows of the
+/// others; row padding is cleared in any case.
+template <class T, class Visit>
+void for_each_part(const problem::Lines<T>& lines, const num::LineStats* stats, std::int64_t row_length, int threads,
+                   std::int8_t* digits, std::int64_t row_stride, const Visit& visit) {
+  base::parallel_for(base::ceil_div(lines.num_lines, kTileLines), threads, [&](std::int64_t group, int) {
+    double tile[kTileLines * kTileLength];
+    const std::int64_t first = group * kTileLines;
+    const std::int64_t count = std::min(kTileLines, lines.num_lines - first);
+    for (std::int64_t i = first; i < first + count; ++i) {
+      const std::int64_t begin = stats[i].is_zero() ? 0 : row_length;
+      const std::int64_t end = base::round_up(row_length, kDigitBlock);
+      std::memset(digits + i * row_stride + begin, 0, static_cast<std::size_t>(end - begin));
+    }
+    for (std::int64_t h = 0; h < lines.length; h += kTileLength) {
+      const std::int64_t length = std::min(kTileLength, lines.length - h);
+      problem::load_tile(lines, first, count, h, length, tile);
+      for (std::int64_t i = first; i < first + count; ++i) {
+        if (!stats[i].is_zero()) visit(i, h, tile + (i - first) * kTileLength, length);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+template <class T>
+void make_sampled_digits(const problem::Lines<T>& lines, const num::LineStats* stats, std::int64_t stride, int threads,
+                         std::int8_t* digits, std::int64_t row_stride) {
+  static_assert(kTileLength % 4 == 0, "every part begins at a sampled element");
+  // Sampling is a coarser inner stride, so that only sampled elements are read.
+  problem::Lines<T> sampled = lines;
+  sampled.length = base::ceil_div(lines.length, stride);
+  sampled.inner_stride *= stride;
+  for_each_part(sampled, stats, sampled.length, threads, digits, row_stride,
+                [&](std::int64_t i, std::int64_t h, const double* x, std::int64_t length) {
+                  const num::ScaleFactors f = num::scale_factors(kDigitBits - stats[i].exponent);
+                  for (std::int64_t b = 0; b < length; ++b) digits[i * row_stride + h + b] = digit(x[b], f);
+                });
+}
+
+template <class T>
+void make_block_digits(const problem::Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift, int threads,
+                       std::int8_t* digits, std::int64_t row_stride, std::uint8_t* deficits) {
+  static_assert(kTileLength % kDigitBlock == 0);
+  const std::int64_t num_blocks = base::ceil_div(lines.length, kDigitBlock);
+  for (std::int64_t i = 0; i < lines.num_lines; ++i) {
+    if (stats[i].is_zero()) std::fill_n(deficits + i * num_blocks, num_blocks, static_cast<std::uint8_t>(kMaxDeficit));
+  }
+  const auto shift_at = [&](std::int64_t h) { return inner_shift == nullptr ? 0 : inner_shift[h]; };
+  for_each_part(lines, stats, lines.length, threads, digits, row_stride,
+                [&](std::int64_t i, std::int64_t h, const double* x, std::int64_t length) {
+                  for (std::int64_t begin = 0; begin < length; begin += kDigitBlock) {
+                    const std::int64_t end = std::min(begin + kDigitBlock, length);
+                    int exponent = num::kNoExponent;
+                    for (std::int64_t b = begin; b < end; ++b) {
+                      if (x[b] != 0.0) exponent = std::max(exponent, num::floor_log2(x[b]) + shift_at(h + b));
+                    }
+                    for (std::int64_t b = begin; b < end; ++b) {
+                      digits[i * row_stride + h + b] =
+                          x[b] == 0.0 ? std::int8_t{0} : digit(x[b], num::scale_factors(kDigitBits - exponent + shift_at(h + b)));
+                    }
+                    const int deficit = std::min(stats[i].exponent - exponent, kMaxDeficit);
+                    deficits[i * num_blocks + (h + begin) / kDigitBlock] = static_cast<std::uint8_t>(deficit);
+                  }
+                });
+}
+
+template <class T>
+void make_indicators(const problem::Lines<T>& lines, const num::LineStats* stats, int threads, std::int8_t* digits,
+                     std::int64_t row_stride) {
+  for_each_part(lines, stats, lines.length, threads, digits, row_stride,
+                [&](std::int64_t i, std::int64_t h, const double* x, std::int64_t length) {
+                  for (std::int64_t b = 0; b < length; ++b) {
+                    digits[i * row_stride + h + b] = static_cast<std::int8_t>(x[b] != 0.0 ? 1 : 0);
+                  }
+                });
+}
+
+#define KIZAMI_INSTANTIATE(T)                                                                                              \
+  template void make_sampled_digits<T>(const problem::Lines<T>&, const num::LineStats*, std::int64_t, int, std::int8_t*,  \
+                                       std::int64_t);                                                                      \
+  template void make_block_digits<T>(const problem::Lines<T>&, const num::LineStats*, const std::int32_t*, int,           \
+                                     std::int8_t*, std::int64_t, std::uint8_t*);                                          \
+  template void make_indicators<T>(const problem::Lines<T>&, const num::LineStats*, int, std::int8_t*, std::int64_t)
+
+KIZAMI_INSTANTIATE(float);
+KIZAMI_INSTANTIATE(double);
+#undef KIZAMI_INSTANTIATE
+
+}  // namespace kizami::split

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Signed-byte digits of |x| for the certificate: INT8 products of them are proven lower bounds of |A||B|.
+//
+// Sampled digits, one scale per line, every stride-th element:  d_h = floor(|x_h| 2^(6 - exponent)) in [0, 127],
+//   sum_h d_h d'_h 2^-12 <= (|a|.|b|) 2^-(e + f).  Tight for data of narrow spread; costs 1/stride of a product.
+// Block digits, one scale for each block of 64 elements:  d_h = floor(|x_h| 2^(6 - e_block)), deficit = exponent - e_block,
+//   sum_blocks (sum_h d_h d'_h) 2^-(12 + deficit + deficit') <= (|a|.|b|) 2^-(e + f).
+//   In a block both lines have elements near their own maximum, so the sum stays tight for spreads of hundreds of bits
+//   (docs/accuracy/certificate.md): a second, finer certificate when the first one fails.
+// All integers, all rounded down: order, tiling and machine do not matter.
+#pragma once
+
+#include <cstdint>
+
+#include "num/line_stats.hpp"
+#include "problem/lines.hpp"
+
+namespace kizami::split {
+
+/// Elements that share one scale in the block digits.
+inline constexpr std::int64_t kDigitBlock = 64;
+/// Deficits are stored in a byte; this one and above contribute nothing.
+inline constexpr int kMaxDeficit = 255;
+/// Fraction bits of a digit.
+inline constexpr int kDigitBits = 6;
+
+/// Sampling stride: every element up to k = 127, every second up to 1023, else every fourth.
+[[nodiscard]] constexpr std::int64_t sample_stride(std::int64_t k) { return k < 128 ? 1 : k < 1024 ? 2 : 4; }
+
+/// @shape digits[i * row_stride + h / stride] for h = 0, stride, 2 stride, ...; zero up to the next multiple of 64
+template <class T>
+void make_sampled_digits(const problem::Lines<T>& lines, const num::LineStats* stats, std::int64_t stride, int threads,
+                         std::int8_t* digits, std::int64_t row_stride);
+
+/// @shape inner_shift: [length] or null. digits[i * row_stride + h], zero up to the next multiple of 64;
+///        deficits[i * ceil(length / 64) + block]
+template <class T>
+void make_block_digits(const problem::Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift, int threads,
+                       std::int8_t* digits, std::int64_t row_stride, std::uint8_t* deficits);
+
+/// 1 where the element of a finite line is not zero, else 0: products count the non-zero terms of a pair.
+/// @shape as make_block_digits
+template <class T>
+void make_indicators(const problem::Lines<T>& lines, const num::LineStats* stats, int threads, std::int8_t* digits,
+                     std::int64_t row_stride);
+
+}  // namespace kizami::split
