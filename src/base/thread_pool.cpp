@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// One loop at a time; workers persist, spin briefly and then sleep on a futex. A loop is described by one 64-bit word
+//   gate = epoch << 32 | closed << 31 | seats << 16 | inside
+// A worker enters by one compare-and-swap (seats - 1, inside + 1) and leaves by inside - 1. The caller works too, then
+// closes the gate and waits only for those inside: a worker that wakes late finds the gate closed and touches nothing, so
+// a short loop never waits for a sleeping thread. The state has static storage and is never destroyed; the child of a
+// fork constructs it anew over the old one, whose locks, waiters and threads do not exist there.
+#include "base/thread_pool.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+#include <thread>
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+#endif
+
+namespace kizami::base {
+namespace {
+
+using Body = std::function<void(std::int64_t, int)>;
+
+constexpr std::uint64_t kClosed = std::uint64_t{1} << 31;
+constexpr std::uint64_t kOneSeat = std::uint64_t{1} << 16;
+constexpr std::uint64_t kSeatMask = std::uint64_t{0x7FFF} << 16;
+constexpr std::uint64_t kInsideMask = 0xFFFF;
+constexpr int kMaxThreads = 0x7FFF;  // seats is a 15-bit field
+
+/// Polls before sleeping, 300 * 40 ns = 12 us on Cascade Lake: bridges the gap between the phases of one product. Measured
+/// there with two threads: a loop that finds its worker polling costs 0.5 us, one that has to wake it 3 to 5 us.
+constexpr int kSpins = 300;
+
+struct alignas(64) Gate {
+  std::atomic<std::uint64_t> word{kClosed};
+};
+struct alignas(64) Counter {
+  std::atomic<std::int64_t> next{0};
+};
+struct alignas(64) Signal {
+  std::atomic<std::uint32_t> value{0};  // 32 bits: std::atomic::wait is then a futex on this very word
+};
+
+struct State {
+  Gate gate;
+  Counter tasks;
+  Signal epoch;     // changes with every loop: sleeping workers wait for it
+  Signal finished;  // epoch of the last loop whose caller had to wait
+  std::atomic<bool> busy{false};
+  int num_workers = 0;  // written by the holder of busy only, as the two below
+  std::int64_t num_tasks = 0;
+  const Body* body = nullptr;
+};
+
+alignas(State) std::byte state_storage[sizeof(State)];
+thread_local bool t_is_inside_loop = false;
+
+State& state() { return *std::launder(reinterpret_cast<State*>(state_storage)); }
+void construct_state() { new (state_storage) State; }
+
+void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// Returns once `signal` differs from `old`.
+std::uint32_t await_change(const Signal& signal, std::uint32_t old) {
+  for (int i = 0; i < kSpins; ++i) {
+    const std::uint32_t now = signal.value.load(std::memory_order_acquire);
+    if (now != old) return now;
+    relax();
+  }
+  signal.value.wait(old, std::memory_order_acquire);
+  return signal.value.load(std::memory_order_acquire);
+}
+
+void take_tasks(State& s, const Body& body, std::int64_t num_tasks, int worker) {
+  t_is_inside_loop = true;
+  for (;;) {
+    const std::int64_t i = s.tasks.next.fetch_add(1, std::memory_order_relaxed);
+    if (i >= num_tasks) break;
+    body(i, worker);
+  }
+  t_is_inside_loop = false;
+}
+
+/// Joins the open loop, if there is one with a free seat, and works until its tasks are handed out.
+void join_loop(State& s) {
+  std::uint64_t word = s.gate.word.load(std::memory_order_acquire);
+  do {
+    if ((word & kClosed) != 0 || (word & kSeatMask) == 0) return;
+  } while (!s.gate.word.compare_exchange_weak(word, word - kOneSeat + 1, std::memory_order_acq_rel, std::memory_order_acquire));
+  const int worker = static_cast<int>((word & kSeatMask) / kOneSeat);  // seats max_threads - 1 .. 1, the caller has 0
+  take_tasks(s, *s.body, s.num_tasks, worker);
+
+  // Once the last one has left, the caller may start another loop: what follows uses only the word as it was.
+  const std::uint64_t before = s.gate.word.fetch_sub(1, std::memory_order_acq_rel);
+  if ((before & kClosed) != 0 && (before & kInsideMask) == 1) {  // the caller saw someone inside, so it waits for this
+    s.finished.value.store(static_cast<std::uint32_t>(before >> 32), std::memory_order_release);
+    s.finished.value.notify_one();
+  }
+}
+
+void* worker_main(void* first_epoch) {
+  State& s = state();
+  auto seen = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(first_epoch));
+  for (;;) {
+    seen = await_change(s.epoch, seen);
+    join_loop(s);
+  }
+  return nullptr;
+}
+
+/// Starts workers until there are `wanted`; fewer when the system refuses. Signals stay with the caller's threads.
+void start_workers(State& s, int wanted) {
+  if (s.num_workers >= wanted) return;
+  sigset_t all;
+  sigset_t old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  const auto first_epoch = static_cast<std::uintptr_t>(s.epoch.value.load(std::memory_order_relaxed));
+  while (s.num_workers < wanted) {
+    pthread_t thread;
+    if (pthread_create(&thread, &attributes, worker_main, reinterpret_cast<void*>(first_epoch)) != 0) break;
+    ++s.num_workers;
+  }
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
+
+void run_serially(const Body& body, std::int64_t num_tasks) {
+  for (std::int64_t i = 0; i < num_tasks; ++i) body(i, 0);
+}
+
+}  // namespace
+
+ThreadPool& ThreadPool::global() {
+  static ThreadPool pool = [] {
+    construct_state();
+    pthread_atfork(nullptr, nullptr, construct_state);
+    return ThreadPool();
+  }();
+  return pool;
+}
+
+int ThreadPool::hardware_threads() {
+  // The kernel refuses a mask smaller than its own: double the size until it fits.
+  for (int num_cpus = 1024; num_cpus <= (1 << 20); num_cpus *= 2) {
+    cpu_set_t* const set = CPU_ALLOC(static_cast<std::size_t>(num_cpus));
+    if (set == nullptr) break;
+    const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(num_cpus));
+    const bool is_known = sched_getaffinity(0, bytes, set) == 0;
+    const int count = is_known ? CPU_COUNT_S(bytes, set) : 0;
+    CPU_FREE(set);
+    if (is_known) return std::max(1, count);
+  }
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+void ThreadPool::parallel_for(std::int64_t num_tasks, int max_threads, const Body& body) {
+  const auto threads = static_cast<int>(std::min<std::int64_t>({num_tasks, max_threads, kMaxThreads}));
+  State& s = state();
+  if (threads <= 1 || t_is_inside_loop || s.busy.exchange(true, std::memory_order_acquire)) {
+    run_serially(body, num_tasks);
+    return;
+  }
+  start_workers(s, threads - 1);
+  const int helpers = std::min(s.num_workers, threads - 1);
+
+  s.body = &body;
+  s.num_tasks = num_tasks;
+  s.tasks.next.store(0, std::memory_order_relaxed);
+  const std::uint32_t epoch = s.epoch.value.load(std::memory_order_relaxed) + 1;
+  s.gate.word.store((std::uint64_t{epoch} << 32) | (static_cast<std::uint64_t>(helpers) * kOneSeat), std::memory_order_release);
+  s.epoch.value.store(epoch, std::memory_order_release);
+  if (helpers == s.num_workers) {
+    s.epoch.value.notify_all();
+  } else {
+    for (int i = 0; i < helpers; ++i) s.epoch.value.notify_one();
+  }
+
+  take_tasks(s, body, num_tasks, 0);
+
+  const std::uint64_t before = s.gate.word.fetch_or(kClosed, std::memory_order_acq_rel);
+  if ((before & kInsideMask) != 0) {
+    std::uint32_t finished = s.finished.value.load(std::memory_order_acquire);
+    while (finished != epoch) finished = await_change(s.finished, finished);
+  }
+  s.busy.store(false, std::memory_order_release);
+}
+
+}  // namespace kizami::base
