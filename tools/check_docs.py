@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks that what the text points to exists: citation keys in docs/references.bib, and relative links in Markdown files.
+
+A citation is `@cite Key, place`, `@cite [Key, place]; [Key, place]`, or `[Key2020, place]` in any comment.
+
+usage: check_docs.py [ROOT]         check the tree at ROOT (default: this file's repository)
+       check_docs.py --self-test    check that violations are seen
+"""
+import re
+import sys
+import tempfile
+from pathlib import Path
+from urllib.parse import unquote
+
+SOURCE_SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".cu", ".cuh", ".py"}
+SOURCE_FOLDERS = ["include", "src", "dropin", "apps", "python", "bench", "examples", "demo", "tests"]
+DOCUMENT_FOLDERS = ["docs", "examples", "demo", "bench", "tests", "python", "dropin"]
+BIB_ENTRY = re.compile(r"^@\w+\{([^,\s]+),", re.MULTILINE)
+CITE = re.compile(r"@cite\s+(.*)")
+KEY = r"[A-Z][A-Za-z]*\d{4}[a-z]?"
+BRACKETED = re.compile(rf"\[({KEY})[,\];]")
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)")
+FENCE = re.compile(r"^\s*(```|~~~)")
+
+
+def cited_keys(text):
+    """The keys that the text after `@cite` names; the first piece is always one, later ones when they look like one."""
+    text = text.split(" @")[0]
+    pieces = [piece.strip() for piece in text.split(";")]
+    keys = []
+    for i, piece in enumerate(pieces):
+        word = re.match(r"\[?([A-Za-z][\w+-]*)", piece)
+        if word and (i == 0 or piece.startswith("[") or re.fullmatch(KEY, word.group(1))):
+            keys.append(word.group(1))
+    return keys
+
+
+def slug(heading):
+    """The anchor that a Markdown heading gets."""
+    heading = re.sub(r"`|\*|\[([^\]]*)\]\([^)]*\)", r"\1", heading.strip().lower())
+    return re.sub(r"[^\w\- ]", "", heading).replace(" ", "-")
+
+
+def without_code(text):
+    """The lines of a Markdown text, with fenced blocks and inline code made empty."""
+    lines, fenced = [], False
+    for line in text.splitlines():
+        if FENCE.match(line):
+            fenced = not fenced
+            lines.append("")
+        else:
+            lines.append("" if fenced else re.sub(r"`[^`]*`", "", line))
+    return lines
+
+
+def check_citations(root):
+    problems, num_citations = [], 0
+    bib = root / "docs" / "references.bib"
+    keys = BIB_ENTRY.findall(bib.read_text()) if bib.is_file() else []
+    for key in sorted({key for key in keys if keys.count(key) > 1}):
+        problems.append(f"docs/references.bib: {key} is there twice")
+    files = [f for folder in SOURCE_FOLDERS for f in sorted((root / folder).rglob("*")) if f.suffix in SOURCE_SUFFIXES]
+    files += sorted((root / "docs").rglob("*.md"))
+    for file in files:
+        lines = file.read_text(errors="replace").splitlines()
+        for number, line in enumerate(lines, 1):
+            found = set(BRACKETED.findall(line))
+            for text in CITE.findall(line) if file.suffix != ".py" else []:
+                named = cited_keys(text)
+                found.update(named)
+                if not named:
+                    problems.append(f"{file.relative_to(root)}:{number}: @cite without a key")
+            num_citations += len(found)
+            for key in sorted(found - set(keys)):
+                problems.append(f"{file.relative_to(root)}:{number}: [{key}] is not in docs/references.bib")
+    return problems, num_citations
+
+
+def check_links(root):
+    problems, num_links = [], 0
+    files = sorted(root.glob("*.md")) + [f for d in DOCUMENT_FOLDERS for f in sorted((root / d).rglob("*.md"))]
+    for file in files:
+        for number, line in enumerate(without_code(file.read_text()), 1):
+            for link in LINK.findall(line):
+                if re.match(r"[a-z][a-z0-9+.-]*:", link):
+                    continue
+                num_links += 1
+                path, _, anchor = unquote(link).partition("#")
+                target = (file.parent / path) if path else file
+                where = f"{file.relative_to(root)}:{number}"
+                if path.startswith("/") or not target.resolve().is_relative_to(root):
+                    problems.append(f"{where}: {link} leaves the repository")
+                elif not target.exists():
+                    problems.append(f"{where}: {link} does not exist")
+                elif anchor and target.suffix == ".md":
+                    headings = [slug(h.lstrip("#")) for h in without_headings_in_code(target)]
+                    if anchor not in headings:
+                        problems.append(f"{where}: {link}: no such heading")
+    return problems, num_links
+
+
+def without_headings_in_code(file):
+    """The heading lines of a Markdown file, those of fenced blocks left out."""
+    headings, fenced = [], False
+    for line in file.read_text().splitlines():
+        if FENCE.match(line):
+            fenced = not fenced
+        elif not fenced and re.match(r"#{1,6}\s", line):
+            headings.append(line)
+    return headings
+
+
+def check(root):
+    root = Path(root).resolve()
+    citation_problems, num_citations = check_citations(root)
+    link_problems, num_links = check_links(root)
+    return citation_problems + link_problems, f"{num_citations} citations, {num_links} relative links"
+
+
+def self_test():
+    bib = "@book{Good2002,\n  year = {2002}\n}\n@misc{GradingKey,\n}\n"
+    cases = [  # file, content, is it legal?
+        ("src/x.hpp", "/// @cite Good2002, section 3 (see; there)", True), ("src/x.hpp", "/// @cite [Good2002]; GradingKey", True),
+        ("src/x.hpp", "/// @cite GradingKey (test 4; more)   @alias none", True), ("src/x.hpp", "int a[N20];", True),
+        ("README.md", "[a](docs/references.bib) [b](https://x.invalid/) ![c](#a-title)\n\n# A `title`", True),
+        ("docs/x.md", "```\n[a](absent.md)\n```\n`[b](absent.md)`", True), ("docs/x.md", "[a](../docs/x.md)", True),
+        ("src/x.hpp", "/// @cite Bad2002", False), ("src/x.hpp", "/// @cite Good2002; Bad2002, eq. (1)", False),
+        ("src/x.hpp", "/// @cite [Good2002]; [BadKey, 2]", False), ("src/x.hpp", "// by [Bad2002, sec. 3]", False),
+        ("src/x.hpp", "/// @cite ", False), ("README.md", "[a](absent.md)", False), ("README.md", "[a](#absent)", False),
+        ("README.md", "[a](../outside.md)", False), ("docs/x.md", "see ![a](absent.png)", False),
+    ]
+    wrong = []
+    for file, content, legal in cases:
+        with tempfile.TemporaryDirectory() as name:
+            root = Path(name)
+            for path, text in [("docs/references.bib", bib), (file, content + "\n")]:
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).write_text(text)
+            problems, _ = check(root)
+            if bool(problems) == legal:
+                wrong.append(f"{file} with {content!r}: expected {'no problem' if legal else 'a problem'}, got {problems}")
+    print("\n".join(wrong + [f"self-test: {len(cases)} cases, {len(wrong)} wrong"]))
+    return 1 if wrong else 0
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
+    problems, summary = check(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent)
+    print("\n".join(problems + [f"{summary}, {len(problems)} broken"]))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
