@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#include "fp64/fp64.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/int_math.hpp"
+#include "base/parallel.hpp"
+#include "num/bounds.hpp"
+#include "num/scaling.hpp"
+
+namespace kizami::fp64 {
+namespace {
+
+constexpr std::int64_t kChain = num::kFp64ChainLength;
+constexpr std::int64_t kPairs = kTileA * kTileB;
+/// Lines are scaled so that their largest element lies in [2^480, 2^481): with k < 2^34 no sum reaches 2^1000.
+constexpr int kHeadroomExponent = 480;
+/// Levels of the pairwise combination: chains of 128 in k < 2^34.
+constexpr int kMaxLevels = 34 - 7 + 1;
+
+[[nodiscard]] int line_shift(const num::LineStats& line) { return line.is_zero() ? 0 : kHeadroomExponent - line.exponent; }
+
+/// 2^shift in two factors, exact for results in FP64's normal range. @range |shift| <= 1600
+[[nodiscard]] num::ScaleFactors headroom_factors(int shift) { return {num::power_of_two(shift / 2), num::power_of_two(shift - shift / 2)}; }
+
+/// Pairwise summation of a stream of chain sums, kPairs at a time: the binary counter. Sum t enters at level 0; two sums of
+/// one level make one of the next. At the end partial levels are added from the lowest up.
+class PairwiseSums {
+ public:
+  void push(const double* sums) {
+    std::copy_n(sums, kPairs, carry_.begin());
+    int level = 0;
+    for (; ((count_ >> level) & 1) != 0; ++level) {
+      for (std::int64_t p = 0; p < kPairs; ++p) carry_[p] = levels_[level][p] + carry_[p];
+    }
+    levels_[level] = carry_;
+    ++count_;
+  }
+  void finish(double* sums) const {
+    bool is_first = true;
+    for (int level = 0; level < kMaxLevels; ++level) {
+      if (((count_ >> level) & 1) == 0) continue;
+      for (std::int64_t p = 0; p < kPairs; ++p) sums[p] = is_first ? levels_[level][p] : levels_[level][p] + sums[p];
+      is_first = false;
+    }
+    if (is_first) std::fill_n(sums, kPairs, 0.0);
+  }
+
+ private:
+  std::array<std::array<double, kPairs>, kMaxLevels> levels_;
+  std::array<double, kPairs> carry_;
+  std::int64_t count_ = 0;
+};
+
+/// Packs elements [h, h + length) of lines [first, first + count) scaled into panel[h][width], zeros beyond count.
+template <class T>
+void pack(const problem::Lines<T>& lines, const num::LineStats* stats, std::int64_t first, std::int64_t count, std::int64_t h,
+          std::int64_t length, std::int64_t width, double* panel) {
+  for (std::int64_t x = 0; x < width; ++x) {
+    const bool is_used = x < count && !stats[first + x].is_zero();  // non-finite lines have the statistics of zero lines
+    const num::ScaleFactors f = is_used ? headroom_factors(line_shift(stats[first + x])) : num::ScaleFactors{};
+    for (std::int64_t b = 0; b < length; ++b) {
+      panel[b * width + x] = is_used ? static_cast<double>(lines(first + x, h + b)) * f.first * f.second : 0.0;
+    }
+  }
+}
+
+/// All products of up to kTileA lines of A with up to kTileB lines of B: sums[j * kTileA + i], scaled.
+template <class T>
+void tile_products(const problem::Lines<T>& a, const num::LineStats* a_stats, std::int64_t i, std::int64_t num_a,
+                   const problem::Lines<T>& b, const num::LineStats* b_stats, std::int64_t j, std::int64_t num_b,
+                   Summation summation, double* sums) {
+  alignas(64) double a_panel[kChain * kTileA];
+  alignas(64) double b_panel[kChain * kTileB];
+  PairwiseSums pairwise;
+  alignas(64) double high[kPairs] = {};
+  alignas(64) double low[kPairs] = {};
+  for (std::int64_t h = 0; h < a.length; h += kChain) {
+    const std::int64_t length = std::min(kChain, a.length - h);
+    pack(a, a_stats, i, num_a, h, length, kTileA, a_panel);
+    pack(b, b_stats, j, num_b, h, length, kTileB, b_panel);
+    if (summation == Summation::kPairwise) {
+      chain_tile(a_panel, b_panel, length, high);
+      pairwise.push(high);
+    } else {
+      compensated_tile(a_panel, b_panel, length, high, low);
+    }
+  }
+  if (summation == Summation::kPairwise) {
+    pairwise.finish(sums);
+  } else {
+    for (std::int64_t p = 0; p < kPairs; ++p) sums[p] = high[p] + low[p];
+  }
+}
+
+}  // namespace
+
+template <class T>
+num::Scaled line_product(const problem::Lines<T>& a, const num::LineStats& a_stats, std::int64_t i, const problem::Lines<T>& b,
+                         const num::LineStats& b_stats, std::int64_t j, Summation summation) {
+  double sums[kPairs];
+  tile_products(a.subset(i, 1), &a_stats, 0, 1, b.subset(j, 1), &b_stats, 0, 1, summation, sums);
+  return num::make_scaled(sums[0], -(line_shift(a_stats) + line_shift(b_stats)));
+}
+
+template <class T>
+double nonfinite_product(const problem::Lines<T>& a, std::int64_t i, const problem::Lines<T>& b, std::int64_t j) {
+  double sum = 0;
+  for (std::int64_t h = 0; h < a.length; ++h) {
+    const auto x = static_cast<double>(a(i, h));
+    const auto y = static_cast<double>(b(j, h));
+    if (!num::is_finite(x) || !num::is_finite(y)) sum += x * y;
+  }
+  return sum;
+}
+
+template <class T>
+void gemm_fp64(const problem::Lines<T>& a, const num::LineStats* a_stats, const problem::Lines<T>& b,
+               const num::LineStats* b_stats, Summation summation, T alpha, T beta, int threads, MatrixView<T> c) {
+  const std::int64_t row_tiles = base::ceil_div(c.rows, kTileA);
+  const std::int64_t col_tiles = base::ceil_div(c.cols, kTileB);
+  base::parallel_for(row_tiles * col_tiles, threads, [&](std::int64_t task, int) {
+    double sums[kPairs];
+    const std::int64_t i = task / col_tiles * kTileA;
+    const std::int64_t j = task % col_tiles * kTileB;
+    const std::int64_t num_a = std::min(kTileA, c.rows - i);
+    const std::int64_t num_b = std::min(kTileB, c.cols - j);
+    tile_products(a, a_stats, i, num_a, b, b_stats, j, num_b, summation, sums);
+    for (std::int64_t y = 0; y < num_b; ++y) {
+      for (std::int64_t x = 0; x < num_a; ++x) {
+        const num::LineStats& row = a_stats[i + x];
+        const num::LineStats& col = b_stats[j + y];
+        if (!row.is_finite || !col.is_finite) continue;
+        const num::Scaled p = num::make_scaled(sums[y * kTileA + x], -(line_shift(row) + line_shift(col)));
+        T& out = c(i + x, j + y);
+        out = num::finish(p, alpha, beta, beta == T{0} ? T{0} : out);
+      }
+    }
+  });
+}
+
+#define KIZAMI_INSTANTIATE(T)                                                                                               \
+  template num::Scaled line_product<T>(const problem::Lines<T>&, const num::LineStats&, std::int64_t,                      \
+                                       const problem::Lines<T>&, const num::LineStats&, std::int64_t, Summation);          \
+  template double nonfinite_product<T>(const problem::Lines<T>&, std::int64_t, const problem::Lines<T>&, std::int64_t);    \
+  template void gemm_fp64<T>(const problem::Lines<T>&, const num::LineStats*, const problem::Lines<T>&,                    \
+                             const num::LineStats*, Summation, T, T, int, MatrixView<T>)
+
+KIZAMI_INSTANTIATE(float);
+KIZAMI_INSTANTIATE(double);
+#undef KIZAMI_INSTANTIATE
+
+}  // namespace kizami::fp64
