@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "problem/problem.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+namespace kizami::problem {
+namespace {
+
+Status invalid(std::string reason) { return {StatusCode::kInvalidArgument, std::move(reason)}; }
+
+Status validate_dimension(const char* name, std::int64_t value) {
+  if (value < 0) return invalid(std::string(name) + " = " + std::to_string(value) + ", must be >= 0");
+  if (value > kMaxDimension) {
+    return invalid(std::string(name) + " = " + std::to_string(value) + ", must be <= " + std::to_string(kMaxDimension));
+  }
+  return {};
+}
+
+Status validate_ld(const char* name, std::int64_t ld, const char* extent_name, std::int64_t extent) {
+  if (ld >= std::max<std::int64_t>(1, extent)) return {};
+  return invalid(std::string(name) + " = " + std::to_string(ld) + ", must be >= max(1, " + extent_name +
+                 ") = " + std::to_string(std::max<std::int64_t>(1, extent)));
+}
+
+std::string shape_text(std::int64_t rows, std::int64_t cols) { return std::to_string(rows) + " x " + std::to_string(cols); }
+
+}  // namespace
+
+Status validate_shape(std::int64_t m, std::int64_t n, std::int64_t k) {
+  KIZAMI_RETURN_IF_ERROR(validate_dimension("m", m));
+  KIZAMI_RETURN_IF_ERROR(validate_dimension("n", n));
+  KIZAMI_RETURN_IF_ERROR(validate_dimension("k", k));
+  constexpr std::int64_t kMaxElements = std::int64_t{1} << 62;
+  const auto check_product = [](const char* name, std::int64_t x, std::int64_t y) -> Status {
+    if (y != 0 && x > kMaxElements / y) return invalid(std::string(name) + " = " + shape_text(x, y) + " elements, must be <= 2^62");
+    return {};
+  };
+  KIZAMI_RETURN_IF_ERROR(check_product("m * k", m, k));
+  KIZAMI_RETURN_IF_ERROR(check_product("k * n", k, n));
+  return check_product("m * n", m, n);
+}
+
+Status validate_leading_dimensions(Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,
+                                   std::int64_t lda, std::int64_t ldb, std::int64_t ldc) {
+  const bool is_col = layout == Layout::kColMajor;
+  // The extent that is contiguous: rows of the stored matrix if column-major, columns if row-major.
+  const bool a_spans_m = (op_a == Op::kNone) == is_col;
+  const bool b_spans_k = (op_b == Op::kNone) == is_col;
+  KIZAMI_RETURN_IF_ERROR(validate_ld("lda", lda, a_spans_m ? "m" : "k", a_spans_m ? m : k));
+  KIZAMI_RETURN_IF_ERROR(validate_ld("ldb", ldb, b_spans_k ? "k" : "n", b_spans_k ? k : n));
+  return validate_ld("ldc", ldc, is_col ? "m" : "n", is_col ? m : n);
+}
+
+template <class T>
+void scale_matrix(T beta, MatrixView<T> c) {
+  const bool rows_inner = c.row_stride <= c.col_stride;
+  const MatrixView<T> v = rows_inner ? c : c.transposed();
+  for (std::int64_t j = 0; j < v.cols; ++j) {
+    for (std::int64_t i = 0; i < v.rows; ++i) v(i, j) = beta == T{0} ? T{0} : beta * v(i, j);
+  }
+}
+
+template <class T>
+Status validate_operand(const char* name, MatrixView<const T> view, std::int64_t rows, std::int64_t cols) {
+  if (view.rows != rows || view.cols != cols) {
+    return invalid(std::string(name) + " is " + shape_text(view.rows, view.cols) + ", must be " + shape_text(rows, cols));
+  }
+  if (rows == 0 || cols == 0) return {};
+  if (view.data == nullptr) return invalid(std::string(name) + " is null, must point to " + shape_text(rows, cols) + " elements");
+  if (view.row_stride < 0 || view.col_stride < 0) {
+    return invalid(std::string(name) + " has strides " + std::to_string(view.row_stride) + " and " +
+                   std::to_string(view.col_stride) + ", must be >= 0");
+  }
+  return {};
+}
+
+template <class T>
+Status validate_output(MatrixView<T> view, std::int64_t rows, std::int64_t cols) {
+  KIZAMI_RETURN_IF_ERROR(validate_operand<T>("C", view, rows, cols));
+  if (rows == 0 || cols == 0) return {};
+  const bool by_cols = (rows == 1 || view.row_stride >= 1) && (cols == 1 || view.col_stride >= (rows - 1) * view.row_stride + 1);
+  const bool by_rows = (cols == 1 || view.col_stride >= 1) && (rows == 1 || view.row_stride >= (cols - 1) * view.col_stride + 1);
+  if (by_cols || by_rows) return {};
+  return invalid("C has strides " + std::to_string(view.row_stride) + " and " + std::to_string(view.col_stride) +
+                 ", elements of a " + shape_text(rows, cols) + " matrix must not overlap");
+}
+
+template <class T>
+bool overlaps(MatrixView<const T> x, MatrixView<const T> y) {
+  if (x.rows == 0 || x.cols == 0 || y.rows == 0 || y.cols == 0) return false;
+  const auto last = [](MatrixView<const T> v) { return v.data + (v.rows - 1) * v.row_stride + (v.cols - 1) * v.col_stride; };
+  const std::less<const T*> before;
+  return !before(last(x), y.data) && !before(last(y), x.data);
+}
+
+#define KIZAMI_INSTANTIATE(T)                                                                     \
+  template void scale_matrix<T>(T, MatrixView<T>);                                                \
+  template Status validate_operand<T>(const char*, MatrixView<const T>, std::int64_t, std::int64_t); \
+  template Status validate_output<T>(MatrixView<T>, std::int64_t, std::int64_t);                  \
+  template bool overlaps<T>(MatrixView<const T>, MatrixView<const T>)
+
+KIZAMI_INSTANTIATE(float);
+KIZAMI_INSTANTIATE(double);
+#undef KIZAMI_INSTANTIATE
+
+}  // namespace kizami::problem
