@@ -22,6 +22,11 @@ function(kizami_module)
     add_library(${target} STATIC ${arg_SOURCES})
     target_link_libraries(${target} PRIVATE kizami_warnings)
     set_target_properties(${target} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/modules)
+    if("hwy::hwy" IN_LIST arg_DEPS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+      # GCC bug 105593: its own AVX-512 intrinsics read a value that they declare undefined.
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>
+                                               $<$<COMPILE_LANGUAGE:CXX>:-Wno-uninitialized>)
+    endif()
     set_property(GLOBAL APPEND PROPERTY KIZAMI_MODULES_WITH_SOURCES ${target})
     set(scope PUBLIC)
   else()
