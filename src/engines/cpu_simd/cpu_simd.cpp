@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#include "engines/cpu_simd/cpu_simd.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "engines/cpu_simd/blocked_product.hpp"
+#include "engines/cpu_simd/micro_kernel.hpp"
+#include "engines/desc_check.hpp"
+
+namespace kizami::engines {
+
+std::span<const MicroKernel> compiled_kernels() {
+  static const std::vector<MicroKernel> kernels = [] {
+    std::vector<MicroKernel> list;
+#if defined(__x86_64__)
+    list.push_back(avx512_vnni_kernel());
+#endif
+    for (const MicroKernel& kernel : highway_kernels()) list.push_back(kernel);
+    list.push_back(portable_kernel());
+    return list;
+  }();
+  return kernels;
+}
+
+namespace {
+
+using product::DeviceFacts;
+using product::Offer;
+using product::Pointers;
+using product::ProductDesc;
+using product::Refusal;
+
+bool has_isa(const DeviceFacts& facts, Isa isa) {
+  switch (isa) {
+    case Isa::kPortable: return true;
+    case Isa::kAvx2: return facts.has_avx2;
+    case Isa::kAvx512: return facts.has_avx512;
+    case Isa::kAvx512Vnni: return facts.has_avx512 && facts.has_avx512_vnni;
+    case Isa::kNeon: return facts.has_neon;
+  }
+  return false;
+}
+
+double num_macs(const ProductDesc& d) {
+  return static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) * d.num_products;
+}
+
+/// Threads that pay: each must have at least 20 us of work, for waking a sleeping one takes 5 to 10 us.
+int useful_threads(const ProductDesc& d, const MicroKernel& kernel, int num_threads) {
+  constexpr double kSecondsPerThread = 20e-6;
+  const double limit = num_macs(d) / kernel.macs_per_second / kSecondsPerThread;
+  return static_cast<int>(std::clamp(limit, 1.0, static_cast<double>(std::max(1, num_threads))));
+}
+
+/// Multiply-adds at the kernel's rate with whole tiles, bytes packed and written at a rate of memory, a start-up time.
+double predicted_seconds(const ProductDesc& d, const MicroKernel& kernel, int threads) {
+  constexpr double kBytesPerSecond = 8e9;  // one thread; docs/perf/cpu_int8.md
+  constexpr double kStartSeconds = 1e-6;
+  const auto rows = static_cast<double>(base::round_up(d.m, kernel.tile_rows));
+  const auto cols = static_cast<double>(base::round_up(d.n, kernel.tile_cols));
+  const double planes = d.num_products;
+  const double multiply = rows * cols * static_cast<double>(d.k) * planes / kernel.macs_per_second;
+  const double pack = (rows + cols) * static_cast<double>(d.k) * planes / kBytesPerSecond;
+  const double store = rows * cols * planes / kBytesPerSecond;
+  return kStartSeconds + (multiply + pack + store) / threads;
+}
+
+Offer make_offer(const ProductDesc& d, const MicroKernel& kernel, const DeviceFacts& facts) {
+  const int threads = useful_threads(d, kernel, facts.num_threads);
+  return {.workspace_bytes = static_cast<std::size_t>(make_blocking(d, kernel).total_bytes),
+          .seconds = predicted_seconds(d, kernel, threads),
+          .threads = threads};
+}
+
+Status run_checked(const ProductDesc& d, const MicroKernel& kernel, const Offer& offer, const Pointers& pointers,
+                   std::byte* workspace) {
+  if (auto reason = why_refused(d)) return {StatusCode::kInvalidArgument, *std::move(reason)};
+  if (auto reason = why_refused(d, pointers)) return {StatusCode::kInvalidArgument, *std::move(reason)};
+  const Blocking blocking = make_blocking(d, kernel);
+  const auto needed = static_cast<std::size_t>(blocking.total_bytes);
+  if (offer.workspace_bytes < needed) {
+    return {StatusCode::kInvalidArgument, "workspace_bytes = " + std::to_string(offer.workspace_bytes) + " in the offer, must be " +
+                                              std::to_string(needed) + " as query() said"};
+  }
+  if (needed > 0 && (workspace == nullptr || reinterpret_cast<std::uintptr_t>(workspace) % product::kPadBytes != 0)) {
+    return {StatusCode::kInvalidArgument, "workspace is null or not aligned to 64 bytes"};
+  }
+  run_blocked(d, kernel, blocking, std::max(1, offer.threads), pointers, workspace);
+  return {};
+}
+
+class BoundEngine final : public product::Engine {
+ public:
+  explicit BoundEngine(const MicroKernel& kernel) : kernel_(kernel), name_("cpu_simd/" + std::string(kernel.name)) {}
+
+  [[nodiscard]] std::string_view name() const noexcept override { return name_; }
+
+  [[nodiscard]] std::variant<Offer, Refusal> query(const ProductDesc& d, const DeviceFacts& facts) const override {
+    if (!has_isa(facts, kernel_.isa)) return Refusal{name_ + ": the processor lacks the instruction set"};
+    if (auto reason = why_refused(d)) return Refusal{*std::move(reason)};
+    return make_offer(d, kernel_, facts);
+  }
+
+  [[nodiscard]] Status run(const ProductDesc& d, const Offer& offer, const Pointers& pointers, std::byte* workspace) const override {
+    if (!kernel_.is_supported) return {StatusCode::kUnsupported, name_ + ": this processor lacks the instruction set"};
+    return run_checked(d, kernel_, offer, pointers, workspace);
+  }
+
+ private:
+  const MicroKernel& kernel_;
+  const std::string name_;
+};
+
+/// query() reads the facts only, and they may describe another machine; run() takes the best kernel of this one. The
+/// workspace offered is enough for every kernel.
+class BestEngine final : public product::Engine {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "cpu_simd"; }
+
+  [[nodiscard]] std::variant<Offer, Refusal> query(const ProductDesc& d, const DeviceFacts& facts) const override {
+    if (auto reason = why_refused(d)) return Refusal{*std::move(reason)};
+    const auto kernels = compiled_kernels();
+    const auto likely = std::find_if(kernels.begin(), kernels.end(), [&](const MicroKernel& k) { return has_isa(facts, k.isa); });
+    Offer offer = make_offer(d, *likely, facts);
+    for (const MicroKernel& kernel : kernels) {
+      offer.workspace_bytes = std::max(offer.workspace_bytes, static_cast<std::size_t>(make_blocking(d, kernel).total_bytes));
+    }
+    return offer;
+  }
+
+  [[nodiscard]] Status run(const ProductDesc& d, const Offer& offer, const Pointers& pointers, std::byte* workspace) const override {
+    return run_checked(d, best_kernel(), offer, pointers, workspace);
+  }
+
+  [[nodiscard]] static const MicroKernel& best_kernel() {
+    const auto kernels = compiled_kernels();
+    return *std::find_if(kernels.begin(), kernels.end(), [](const MicroKernel& k) { return k.is_supported; });
+  }
+};
+
+}  // namespace
+
+const product::Engine& cpu_simd_engine() {
+  static const BestEngine engine;
+  return engine;
+}
+
+std::string_view cpu_simd_kernel_name() { return BestEngine::best_kernel().name; }
+
+std::span<const CpuSimdVariant> cpu_simd_variants() {
+  static std::deque<BoundEngine> engines;  // stable addresses
+  static const std::vector<CpuSimdVariant> variants = [] {
+    std::vector<CpuSimdVariant> list;
+    for (const MicroKernel& kernel : compiled_kernels()) {
+      list.push_back({.name = kernel.name, .is_supported = kernel.is_supported, .engine = &engines.emplace_back(kernel)});
+    }
+    return list;
+  }();
+  return variants;
+}
+
+}  // namespace kizami::engines

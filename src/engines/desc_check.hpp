@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// What every engine for signed bytes demands of a ProductDesc: the @range of product.hpp, each limit with its reason.
+// Also the sizes that follow from it. An engine may demand more, never less.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/int_math.hpp"
+#include "product/product.hpp"
+
+namespace kizami::engines {
+
+/// The largest offset (planes - 1) * plane_stride + (lines - 1) * line_stride + elems, or nothing if it leaves int64.
+/// @range every argument >= 0
+[[nodiscard]] inline std::optional<std::int64_t> extent(std::int64_t planes, std::int64_t plane_stride, std::int64_t lines,
+                                                        std::int64_t line_stride, std::int64_t elems) {
+  if (planes == 0 || lines == 0) return 0;
+  std::int64_t plane_part = 0;
+  std::int64_t line_part = 0;
+  std::int64_t sum = 0;
+  if (__builtin_mul_overflow(planes - 1, plane_stride, &plane_part) || __builtin_mul_overflow(lines - 1, line_stride, &line_part) ||
+      __builtin_add_overflow(plane_part, line_part, &sum) || __builtin_add_overflow(sum, elems, &sum)) {
+    return std::nullopt;
+  }
+  return sum;
+}
+
+namespace detail {
+
+[[nodiscard]] inline std::string wrong(const std::string& argument, std::int64_t value, const std::string& limit) {
+  return argument + " = " + std::to_string(value) + ", must be " + limit;
+}
+
+[[nodiscard]] inline std::optional<std::string> why_operand_refused(const std::string& letter, const product::ProductDesc& d,
+                                                                    std::int64_t rows, std::int64_t row_stride,
+                                                                    std::int64_t plane_stride) {
+  const std::int64_t padded_k = base::round_up(d.k, product::kPadBytes);
+  if (row_stride < padded_k || row_stride % product::kPadBytes != 0) {
+    return wrong(letter + "_row_stride", row_stride, "a multiple of 64 and at least round_up(k, 64) = " + std::to_string(padded_k));
+  }
+  if (plane_stride < 0 || plane_stride % product::kPadBytes != 0) {
+    return wrong(letter + "_plane_stride", plane_stride, "a multiple of 64 and not negative");
+  }
+  if (!extent(d.num_products, plane_stride, rows, row_stride, padded_k)) {
+    return "the planes of " + letter + " do not fit in 64-bit offsets";
+  }
+  return std::nullopt;
+}
+
+/// Elements of C must be distinct: planes one after another, or columns of all planes interleaved.
+[[nodiscard]] inline std::optional<std::string> why_result_refused(const product::ProductDesc& d) {
+  if (d.c_col_stride < d.m) return wrong("c_col_stride", d.c_col_stride, "at least m = " + std::to_string(d.m));
+  if (d.c_plane_stride < 0) return wrong("c_plane_stride", d.c_plane_stride, "not negative");
+  const auto plane_elems = extent(1, 0, d.n, d.c_col_stride, d.m);
+  const auto column_elems = extent(1, 0, d.num_products, d.c_plane_stride, d.m);
+  if (!plane_elems || !column_elems || !extent(d.num_products, d.c_plane_stride, d.n, d.c_col_stride, d.m)) {
+    return "the planes of C do not fit in 64-bit offsets";
+  }
+  const bool is_consecutive = d.num_products <= 1 || d.c_plane_stride >= *plane_elems;
+  const bool is_interleaved = d.n <= 1 || (d.c_plane_stride >= d.m && d.c_col_stride >= *column_elems);
+  if (!is_consecutive && !is_interleaved) {
+    return wrong("c_plane_stride", d.c_plane_stride, "at least (n - 1) * c_col_stride + m = " + std::to_string(*plane_elems) +
+                                                         ", for planes of C may not overlap");
+  }
+  return std::nullopt;
+}
+
+}  // namespace detail
+
+/// The sentence that says why `d` breaks the @range of ProductDesc, or nothing.
+[[nodiscard]] inline std::optional<std::string> why_refused(const product::ProductDesc& d) {
+  using detail::wrong;
+  if (d.m < 0) return wrong("m", d.m, "not negative");
+  if (d.n < 0) return wrong("n", d.n, "not negative");
+  if (d.k < 0 || d.k > product::kBlockMaxI8) {
+    return wrong("k", d.k, "in 0..2^17 = 131072 (kBlockMaxI8): beyond it a sum of signed bytes leaves INT32");
+  }
+  if (d.num_products < 0 || d.num_products > product::kMaxProducts) {
+    return wrong("num_products", d.num_products, "in 0..64 (kMaxProducts)");
+  }
+  switch (d.epilogue) {
+    case product::Epilogue::kStoreAcc: break;
+    case product::Epilogue::kReduce:
+    case product::Epilogue::kReduceAdd:
+      for (int l = 0; l < d.num_products; ++l) {
+        const int modulus = d.moduli[static_cast<std::size_t>(l)];
+        if (modulus < 2 || modulus > 256) return wrong("moduli[" + std::to_string(l) + "]", modulus, "in 2..256");
+      }
+      break;
+    default: return wrong("epilogue", static_cast<int>(d.epilogue), "kStoreAcc, kReduce or kReduceAdd");
+  }
+  if (auto reason = detail::why_operand_refused("a", d, d.m, d.a_row_stride, d.a_plane_stride)) return reason;
+  if (auto reason = detail::why_operand_refused("b", d, d.n, d.b_row_stride, d.b_plane_stride)) return reason;
+  return detail::why_result_refused(d);
+}
+
+/// The same for the pointers of a call whose description is in range.
+[[nodiscard]] inline std::optional<std::string> why_refused(const product::ProductDesc& d, const product::Pointers& pointers) {
+  if (d.m == 0 || d.n == 0 || d.num_products == 0) return std::nullopt;
+  const auto is_aligned = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % product::kPadBytes == 0; };
+  if (pointers.c == nullptr) return "c is null";
+  if (d.k == 0) return std::nullopt;
+  if (pointers.a == nullptr || !is_aligned(pointers.a)) return "a is null or not aligned to 64 bytes";
+  if (pointers.b == nullptr || !is_aligned(pointers.b)) return "b is null or not aligned to 64 bytes";
+  return std::nullopt;
+}
+
+}  // namespace kizami::engines
