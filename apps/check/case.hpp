@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// The one grammar of cases. A test, the command line, a benchmark, a log and a bug report name a product by the same
+// line:
+//   d nt 33x65x129 a=1 b=-0.5 ld+3 A=exprand:phi=4 B=grade:cols acc=native scheme=ozaki2 engine=cpu_simd seed=7
+// and parse_case() of that line, filled by matrix_classes.hpp, is the same product with the same bits on every machine.
+//   case := scalar ops shape {item}     scalar: s | d     ops: nn | nt | tn | tt     shape: MxNxK
+// Tokens are separated by blanks; items come in any order, each at most once; case_help() lists them with their
+// defaults.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "check/matrix_spec.hpp"
+#include "kizami/policy.hpp"
+#include "kizami/status.hpp"
+#include "kizami/types.hpp"
+
+namespace kizami::check {
+
+/// One product C = alpha op(A) op(B) + beta C with everything that determines it and how it is to be computed.
+struct Case {
+  Scalar scalar = Scalar::kF64;
+  Op op_a = Op::kNone;
+  Op op_b = Op::kNone;
+  std::int64_t m = 1;  ///< rows of C
+  std::int64_t n = 1;  ///< columns of C
+  std::int64_t k = 1;  ///< inner dimension
+  double alpha = 1;    ///< exact in the scalar type, or NaN or Inf
+  double beta = 0;
+  std::int64_t ld_pad = 0;  ///< leading dimensions exceed their minimum by this
+  std::int64_t offset = 0;  ///< elements between a 64-byte boundary and the first element of each operand
+  Layout layout = Layout::kColMajor;
+  MatrixSpec a = default_spec(MatrixClass::kRandn);
+  MatrixSpec b = default_spec(MatrixClass::kRandn);
+  MatrixSpec c = default_spec(MatrixClass::kRands);
+  Policy policy;
+  std::uint64_t seed = 1;
+
+  /// Equal when the lines are equal; unlike ==, NaN equals NaN and -0 differs from 0.
+  friend bool operator==(const Case& x, const Case& y);
+};
+
+/// Parses a line. @status kInvalidArgument: names the token, the value and what is allowed.
+/// @range any bytes; lines above 4096 bytes are refused. alpha and beta are rounded to the scalar type.
+[[nodiscard]] Result<Case> parse_case(std::string_view line);
+
+/// Prints the canonical line: the head, a, b, A, B and seed always, other items when they differ from their defaults.
+/// @exact parse_case(print(c)) == c for every case that parses
+[[nodiscard]] std::string print(const Case& c);
+
+/// The grammar with all items, their values and defaults, and the table of matrix classes.
+[[nodiscard]] std::string case_help();
+
+/// native, or bits=N. @status kInvalidArgument
+[[nodiscard]] Result<Accuracy> parse_accuracy(std::string_view text);
+[[nodiscard]] std::string print(const Accuracy& accuracy);
+
+[[nodiscard]] constexpr Op op_of(const Case& c, Which which) noexcept {
+  return which == Which::kA ? c.op_a : which == Which::kB ? c.op_b : Op::kNone;
+}
+[[nodiscard]] constexpr const MatrixSpec& spec_of(const Case& c, Which which) noexcept {
+  return which == Which::kA ? c.a : which == Which::kB ? c.b : c.c;
+}
+
+/// Rows and columns of op(A), op(B) or C.
+struct Shape {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+};
+[[nodiscard]] constexpr Shape shape_of(const Case& c, Which which) noexcept {
+  return which == Which::kA ? Shape{c.m, c.k} : which == Which::kB ? Shape{c.k, c.n} : Shape{c.m, c.n};
+}
+
+/// An operand as it lies in memory. @units elements
+struct StoredShape {
+  std::int64_t rows = 0;  ///< of the stored matrix: those of op(X), exchanged when op transposes
+  std::int64_t cols = 0;
+  std::int64_t ld = 1;         ///< max(1, rows) for col-major, max(1, cols) for row-major, plus ld_pad
+  std::int64_t num_elems = 0;  ///< ld times the number of columns (col-major) or rows (row-major)
+};
+[[nodiscard]] constexpr StoredShape stored_shape(const Case& c, Which which) noexcept {
+  const Shape s = shape_of(c, which);
+  const bool is_transposed = op_of(c, which) == Op::kTranspose;
+  StoredShape out{is_transposed ? s.cols : s.rows, is_transposed ? s.rows : s.cols};
+  const bool is_col_major = c.layout == Layout::kColMajor;
+  const std::int64_t contiguous = is_col_major ? out.rows : out.cols;
+  out.ld = (contiguous > 0 ? contiguous : 1) + c.ld_pad;
+  out.num_elems = out.ld * (is_col_major ? out.cols : out.rows);
+  return out;
+}
+
+}  // namespace kizami::check

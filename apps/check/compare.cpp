@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "check/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "check/exact.hpp"
+
+namespace kizami::check {
+namespace {
+
+template <class T>
+auto bits_of(T x) {
+  return std::bit_cast<std::conditional_t<std::is_same_v<T, float>, std::uint32_t, std::uint64_t>>(x);
+}
+
+template <class T>
+std::string show(T x) {
+  return fmt::format("{} (0x{:0{}x})", x, bits_of(x), 2 * sizeof(T));
+}
+
+/// Compares element by element with `equal`; the message reports the first failure in row order and the number of
+/// failures.
+template <class T, class Equal>
+Verdict compare(MatrixView<const T> got, MatrixView<const T> want, const char* what, const Equal& equal) {
+  if (got.rows != want.rows || got.cols != want.cols) {
+    return red(fmt::format("shapes differ: got {} x {}, want {} x {}", got.rows, got.cols, want.rows, want.cols));
+  }
+  std::int64_t num_red = 0, row = 0, col = 0;
+  for (std::int64_t i = 0; i < got.rows; ++i) {
+    for (std::int64_t j = 0; j < got.cols; ++j) {
+      if (equal(got(i, j), want(i, j))) continue;
+      if (num_red++ == 0) row = i, col = j;
+    }
+  }
+  if (num_red == 0) return {};
+  return red(fmt::format("{} differ at ({}, {}): got {}, want {}; {} of {} elements differ", what, row, col,
+                         show(got(row, col)), show(want(row, col)), num_red, got.rows * got.cols));
+}
+
+/// Order with NaN above everything.
+bool ratio_less(double x, double y) { return std::isnan(y) ? !std::isnan(x) : x < y; }
+
+}  // namespace
+
+template <class T>
+requires kIsScalar<T> Verdict bits_equal(MatrixView<const T> got, MatrixView<const T> want) {
+  return compare<T>(got, want, "bits", [](T x, T y) { return bits_of(x) == bits_of(y); });
+}
+template Verdict bits_equal(MatrixView<const float>, MatrixView<const float>);
+template Verdict bits_equal(MatrixView<const double>, MatrixView<const double>);
+
+template <class T>
+requires kIsScalar<T> Verdict same_placement(MatrixView<const T> got, MatrixView<const T> want) {
+  return compare<T>(got, want, "placements of NaN and Inf", [](T x, T y) { return class_of(x) == class_of(y); });
+}
+template Verdict same_placement(MatrixView<const float>, MatrixView<const float>);
+template Verdict same_placement(MatrixView<const double>, MatrixView<const double>);
+
+void RatioCollector::add(std::int64_t row, std::int64_t col, double ratio, bool is_zero) {
+  ratios_.push_back(ratio);
+  stats_.num_red += !(ratio <= 1) ? 1 : 0;
+  stats_.num_zero += is_zero ? 1 : 0;
+  if (stats_.row < 0 || (!std::isnan(stats_.max) && !(ratio <= stats_.max))) {
+    stats_.max = ratio;
+    stats_.row = row;
+    stats_.col = col;
+  }
+}
+
+void RatioCollector::merge(const RatioCollector& other) {
+  ratios_.insert(ratios_.end(), other.ratios_.begin(), other.ratios_.end());
+  stats_.num_red += other.stats_.num_red;
+  stats_.num_zero += other.stats_.num_zero;
+  if (other.stats_.row >= 0 && (stats_.row < 0 || (!std::isnan(stats_.max) && !(other.stats_.max <= stats_.max)))) {
+    stats_.max = other.stats_.max;
+    stats_.row = other.stats_.row;
+    stats_.col = other.stats_.col;
+  }
+}
+
+RatioStats RatioCollector::stats() const {
+  RatioStats out = stats_;
+  out.count = static_cast<std::int64_t>(ratios_.size());
+  if (ratios_.empty()) return out;
+  std::vector<double> sorted = ratios_;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end(), ratio_less);
+  out.median = *middle;
+  return out;
+}
+
+Verdict ratio_at_most_one(double ratio) {
+  if (!(ratio <= 1)) return red(fmt::format("ratio {} is not <= 1", ratio));
+  return {};
+}
+
+Verdict ratio_at_most_one(const RatioStats& stats) {
+  if (stats.count == 0) return red("no element was judged");
+  if (!(stats.max <= 1) || stats.num_red != 0) {
+    return red(fmt::format("ratio {} at ({}, {}) is not <= 1; {} of {} elements are red, median {}", stats.max,
+                           stats.row, stats.col, stats.num_red, stats.count, stats.median));
+  }
+  return {};
+}
+
+}  // namespace kizami::check
