@@ -17,7 +17,8 @@ endforeach()
 # Bit identity: a*b + c is rounded twice unless the source says fma. Never -ffast-math, never -march=native (engines choose
 # their instruction set at run time). tools/check_flags.py reads compile_commands.json and fails when one of these slips.
 add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off> $<$<COMPILE_LANGUAGE:C,CXX>:-fno-math-errno>
-                    $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-ffp-contract=off>)
+                    $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-ffp-contract=off>
+                    $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)  # num/ uses std::array in device code
 
 # Linked PRIVATE by every target of ours; never exported.
 add_library(kizami_warnings INTERFACE)
