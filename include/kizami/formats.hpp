@@ -56,11 +56,11 @@ class FloatFormat {
                 "every value must be a float, and float must have a bit more to round away");
   static_assert(kHasInfinity || kExponentBits < 8, "without Inf the top binade of 8 exponent bits lies beyond float");
 
-  static constexpr int kSignificandBits = kMantissaBits + 1;         ///< hidden bit included
+  static constexpr int kSignificandBits = kMantissaBits + 1;            ///< hidden bit included
   static constexpr int kWidthBits = 1 + kExponentBits + kMantissaBits;  ///< bits that carry information
   static constexpr int kBias = (1 << (kExponentBits - 1)) - 1;
-  static constexpr int kMaxExponent = kBias + (kHasInfinity ? 0 : 1);  ///< floor(log2(max_finite))
-  static constexpr int kMinExponent = 1 - kBias;                       ///< log2(min_normal)
+  static constexpr int kMaxExponent = kBias + (kHasInfinity ? 0 : 1);   ///< floor(log2(max_finite))
+  static constexpr int kMinExponent = 1 - kBias;                        ///< log2(min_normal)
   static constexpr int kMinUlpExponent = kMinExponent - kMantissaBits;  ///< log2(min_subnormal)
 
   using Bits = std::conditional_t<(kWidthBits <= 8), std::uint8_t,
@@ -88,8 +88,7 @@ class FloatFormat {
     return round<Binary64>(bit_cast<std::uint64_t>(x), rounding, saturation);
   }
   [[nodiscard]] KIZAMI_HOST_DEVICE static constexpr FloatFormat from(
-      float x, RoundingMode rounding = RoundingMode::kNearestEven,
-      Saturation saturation = Saturation::kNone) noexcept {
+      float x, RoundingMode rounding = RoundingMode::kNearestEven, Saturation saturation = Saturation::kNone) noexcept {
     return round<Binary32>(bit_cast<std::uint32_t>(x), rounding, saturation);
   }
 
@@ -133,9 +132,7 @@ class FloatFormat {
   [[nodiscard]] KIZAMI_HOST_DEVICE static constexpr FloatFormat min_normal() noexcept { return from_code(kHiddenCode); }
   /// 2^kMinUlpExponent; every finite value is an integer multiple of it.
   [[nodiscard]] KIZAMI_HOST_DEVICE static constexpr FloatFormat min_subnormal() noexcept { return from_code(1); }
-  [[nodiscard]] KIZAMI_HOST_DEVICE static constexpr FloatFormat infinity() noexcept
-    requires(kHasInfinity)
-  {
+  [[nodiscard]] KIZAMI_HOST_DEVICE static constexpr FloatFormat infinity() noexcept requires(kHasInfinity) {
     return from_code(kInfinityCode);
   }
   /// The positive quiet NaN without payload; the only positive NaN of Encoding::kNoInfinity.
@@ -146,7 +143,7 @@ class FloatFormat {
   }
 
  private:
-  // A code is the bit pattern without spare bits. Positive codes are ordered as the values are: code + 1 is the next one.
+  // A code is the bit pattern without spare bits. Positive codes are ordered as their values: code + 1 is the next one.
   using Code = std::uint32_t;
   static constexpr Code kSignCode = Code{1} << (kWidthBits - 1);
   static constexpr Code kHiddenCode = Code{1} << kMantissaBits;
@@ -182,13 +179,13 @@ class FloatFormat {
     constexpr std::uint64_t kHidden = std::uint64_t{1} << Wide::kMantissaBits;
     const Code sign = (word >> kSignShift) != 0 ? kSignCode : 0;
     const Code saturated = sign | kMaxFiniteCode;
-    const Code beyond = saturation == Saturation::kFinite ? saturated : sign | (kHasInfinity ? kInfinityCode : kNanCode);
+    const Code beyond =
+        saturation == Saturation::kFinite ? saturated : sign | (kHasInfinity ? kInfinityCode : kNanCode);
     const std::uint64_t stored = word & (kHidden - 1);
     const int field = static_cast<int>(word >> Wide::kMantissaBits) & (2 * Wide::kBias + 1);
     if (field == 2 * Wide::kBias + 1) {
       if (stored == 0) return from_code(beyond);
-      const Code payload =
-          kHasInfinity ? static_cast<Code>(stored >> (Wide::kMantissaBits - kMantissaBits)) : Code{0};
+      const Code payload = kHasInfinity ? static_cast<Code>(stored >> (Wide::kMantissaBits - kMantissaBits)) : Code{0};
       return from_code(sign | kNanCode | payload);
     }
     // |x| = significand * 2^(exponent - Wide::kMantissaBits). A subnormal x has the exponent of the least normal, which
@@ -196,7 +193,7 @@ class FloatFormat {
     const std::uint64_t significand = field != 0 ? stored | kHidden : stored;
     const int exponent = (field != 0 ? field : 1) - Wide::kBias;
     const int ulp = exponent < kMinExponent ? kMinUlpExponent : exponent - kMantissaBits;
-    const int drop = ulp - (exponent - Wide::kMantissaBits);  // >= Wide::kMantissaBits - kMantissaBits >= 1
+    const int drop = ulp - (exponent - Wide::kMantissaBits);     // >= Wide::kMantissaBits - kMantissaBits >= 1
     if (drop > Wide::kMantissaBits + 2) return from_code(sign);  // below a quarter of min_subnormal
     const std::uint64_t kept = significand >> drop;
     const std::uint64_t half = std::uint64_t{1} << (drop - 1);
@@ -247,8 +244,8 @@ class FloatFormat {
 using Fp16 = FloatFormat<5, 10, Encoding::kIeee>;
 /// bfloat16: a float cut to 8 significand bits, with float's exponents. Integers up to 2^8 in magnitude are exact.
 using Bf16 = FloatFormat<8, 7, Encoding::kIeee>;
-/// TensorFloat-32: a float whose low 13 mantissa bits are zero. Integers up to 2^11 in magnitude are exact. Stored in 32
-/// bits, which read as a float give the value itself.
+/// TensorFloat-32: a float whose low 13 mantissa bits are zero, stored as that float. Integers up to 2^11 in magnitude
+/// are exact.
 using Tf32 = FloatFormat<8, 10, Encoding::kIeee>;
 /// OCP FP8 E4M3: no Inf, NaN is S.1111.111, max 448. Integers up to 2^4 in magnitude are exact.
 using Fp8E4m3 = FloatFormat<4, 3, Encoding::kNoInfinity>;

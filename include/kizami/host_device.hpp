@@ -15,8 +15,8 @@ namespace kizami {
 
 /// Reinterprets the bits of `from` as a To, as std::bit_cast does.
 template <class To, class From>
-  requires(sizeof(To) == sizeof(From) && std::is_trivially_copyable_v<To> && std::is_trivially_copyable_v<From>)
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr To bit_cast(const From& from) noexcept {
+  static_assert(sizeof(To) == sizeof(From) && std::is_trivially_copyable_v<To> && std::is_trivially_copyable_v<From>);
   return __builtin_bit_cast(To, from);
 }
 
