@@ -65,7 +65,7 @@ MicroKernel portable_kernel() {
           .tile_rows = kTileRows,
           .tile_cols = kTileCols,
           .packed_bytes = 2,
-          .macs_per_second = 5e9,
+          .macs_per_second = 3e9,
           .pack_a = pack<kTileRows>,
           .pack_b = pack_b,
           .multiply = multiply,
