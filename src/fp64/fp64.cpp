@@ -7,7 +7,6 @@
 
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
-#include "num/bounds.hpp"
 #include "num/scaling.hpp"
 
 namespace kizami::fp64 {
@@ -71,7 +70,7 @@ void pack(const problem::Lines<T>& lines, const num::LineStats* stats, std::int6
 template <class T>
 void tile_products(const problem::Lines<T>& a, const num::LineStats* a_stats, std::int64_t i, std::int64_t num_a,
                    const problem::Lines<T>& b, const num::LineStats* b_stats, std::int64_t j, std::int64_t num_b,
-                   Summation summation, double* sums) {
+                   num::Fp64Summation summation, double* sums) {
   alignas(64) double a_panel[kChain * kTileA];
   alignas(64) double b_panel[kChain * kTileB];
   PairwiseSums pairwise;
@@ -81,14 +80,14 @@ void tile_products(const problem::Lines<T>& a, const num::LineStats* a_stats, st
     const std::int64_t length = std::min(kChain, a.length - h);
     pack(a, a_stats, i, num_a, h, length, kTileA, a_panel);
     pack(b, b_stats, j, num_b, h, length, kTileB, b_panel);
-    if (summation == Summation::kPairwise) {
+    if (summation == num::Fp64Summation::kPairwise) {
       chain_tile(a_panel, b_panel, length, high);
       pairwise.push(high);
     } else {
       compensated_tile(a_panel, b_panel, length, high, low);
     }
   }
-  if (summation == Summation::kPairwise) {
+  if (summation == num::Fp64Summation::kPairwise) {
     pairwise.finish(sums);
   } else {
     for (std::int64_t p = 0; p < kPairs; ++p) sums[p] = high[p] + low[p];
@@ -99,7 +98,7 @@ void tile_products(const problem::Lines<T>& a, const num::LineStats* a_stats, st
 
 template <class T>
 num::Scaled line_product(const problem::Lines<T>& a, const num::LineStats& a_stats, std::int64_t i, const problem::Lines<T>& b,
-                         const num::LineStats& b_stats, std::int64_t j, Summation summation) {
+                         const num::LineStats& b_stats, std::int64_t j, num::Fp64Summation summation) {
   double sums[kPairs];
   tile_products(a.subset(i, 1), &a_stats, 0, 1, b.subset(j, 1), &b_stats, 0, 1, summation, sums);
   return num::make_scaled(sums[0], -(line_shift(a_stats) + line_shift(b_stats)));
@@ -118,7 +117,7 @@ double nonfinite_product(const problem::Lines<T>& a, std::int64_t i, const probl
 
 template <class T>
 void gemm_fp64(const problem::Lines<T>& a, const num::LineStats* a_stats, const problem::Lines<T>& b,
-               const num::LineStats* b_stats, Summation summation, T alpha, T beta, int threads, MatrixView<T> c) {
+               const num::LineStats* b_stats, num::Fp64Summation summation, T alpha, T beta, int threads, MatrixView<T> c) {
   const std::int64_t row_tiles = base::ceil_div(c.rows, kTileA);
   const std::int64_t col_tiles = base::ceil_div(c.cols, kTileB);
   base::parallel_for(row_tiles * col_tiles, threads, [&](std::int64_t task, int) {
@@ -143,10 +142,10 @@ void gemm_fp64(const problem::Lines<T>& a, const num::LineStats* a_stats, const 
 
 #define KIZAMI_INSTANTIATE(T)                                                                                               \
   template num::Scaled line_product<T>(const problem::Lines<T>&, const num::LineStats&, std::int64_t,                      \
-                                       const problem::Lines<T>&, const num::LineStats&, std::int64_t, Summation);          \
+                                       const problem::Lines<T>&, const num::LineStats&, std::int64_t, num::Fp64Summation);          \
   template double nonfinite_product<T>(const problem::Lines<T>&, std::int64_t, const problem::Lines<T>&, std::int64_t);    \
   template void gemm_fp64<T>(const problem::Lines<T>&, const num::LineStats*, const problem::Lines<T>&,                    \
-                             const num::LineStats*, Summation, T, T, int, MatrixView<T>)
+                             const num::LineStats*, num::Fp64Summation, T, T, int, MatrixView<T>)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: MIT
 // The last rung: products in FP64 arithmetic, in an order that is part of the definition, so that every machine gives the
 // same bits. It answers what no number of moduli certifies, and lines with NaN or Inf.
-//   kPairwise:    chains of 128 fused multiply-adds, combined pairwise.             num::fp64_pairwise_bound()
-//   kCompensated: products and sums with their errors (Dot2), as if in twice FP64.  num::fp64_compensated_bound()
+//   num::Fp64Summation::kPairwise:    bound num::fp64_pairwise_bound()
+//   num::Fp64Summation::kCompensated: bound num::fp64_compensated_bound()
 // Each line is first multiplied by 2^(480 - exponent), exactly, so that finite operands never overflow on the way; a term
-// more than 2^2000 below the largest possible one may underflow, as in any FP64 product.
+// more than 2^1500 below the largest possible one may underflow: k 2^(e_i + f_j - 1554) comes on top of the bound.
 #pragma once
 
 #include <cstdint>
 
+#include "num/bounds.hpp"
 #include "num/line_stats.hpp"
 #include "num/scaled.hpp"
 #include "problem/lines.hpp"
 
 namespace kizami::fp64 {
 
-enum class Summation : std::uint8_t { kPairwise, kCompensated };
-
 /// The product of line i of A and line j of B.
-/// @range both lines finite @bound see Summation, relative to (|A||B|)_ij, barring underflow
+/// @range both lines finite @bound see num::Fp64Summation, relative to (|A||B|)_ij, barring underflow
 template <class T>
 [[nodiscard]] num::Scaled line_product(const problem::Lines<T>& a, const num::LineStats& a_stats, std::int64_t i,
                                        const problem::Lines<T>& b, const num::LineStats& b_stats, std::int64_t j,
-                                       Summation summation);
+                                       num::Fp64Summation summation);
 
 /// What IEEE arithmetic makes of a pair with a non-finite line: NaN or Inf of a sign. Terms of finite factors cannot change it.
 template <class T>
@@ -33,7 +32,7 @@ template <class T>
 /// @queue blocks until done, on up to `threads` threads
 template <class T>
 void gemm_fp64(const problem::Lines<T>& a, const num::LineStats* a_stats, const problem::Lines<T>& b,
-               const num::LineStats* b_stats, Summation summation, T alpha, T beta, int threads, MatrixView<T> c);
+               const num::LineStats* b_stats, num::Fp64Summation summation, T alpha, T beta, int threads, MatrixView<T> c);
 
 /// Lines of A and B, and elements of k, that one micro-tile of gemm_fp64 takes.
 inline constexpr std::int64_t kTileA = 16;

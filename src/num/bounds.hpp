@@ -25,6 +25,9 @@ inline constexpr double kSlackDown = 1.0 - 0x1p-40;
 /// u = 2^-24 (FP32) or 2^-53 (FP64).
 [[nodiscard]] constexpr double unit_roundoff(Scalar s) { return s == Scalar::kF32 ? 0x1p-24 : 0x1p-53; }
 
+/// Most bits that may be asked for: one less than the significand, since the result itself is rounded.
+[[nodiscard]] constexpr int significand_bits_guaranteed(Scalar s) { return significand_bits(s) - 1; }
+
 /// c(k) = min(max(k, 8), 16 sqrt(k)): accuracy `native` promises |C - AB| <= c(k) u |A||B|.
 [[nodiscard]] inline double native_factor(std::int64_t k) {
   const auto terms = static_cast<double>(k);
@@ -50,16 +53,22 @@ inline constexpr double kSlackDown = 1.0 - 0x1p-40;
   return steps * u / (1.0 - steps * u) * kSlackUp;
 }
 
+/// How the FP64 rung sums. @see fp64_pairwise_bound, fp64_compensated_bound
+enum class Fp64Summation : std::uint8_t {
+  kPairwise,     ///< chains of kFp64ChainLength fused multiply-adds, combined pairwise
+  kCompensated,  ///< products and sums with their errors (Dot2), as if in twice FP64
+};
+
 /// Terms that the FP64 rung sums in one chain of fused multiply-adds before the partial sums are combined pairwise.
 inline constexpr std::int64_t kFp64ChainLength = 128;
 
-/// The FP64 rung, chains of kFp64ChainLength combined pairwise: depth = chain + ceil(log2(chains)).
-/// @cite Higham2002, section 4.2 (gamma_depth |A||B|)
+/// The FP64 rung, chains of kFp64ChainLength combined pairwise: depth = chain + ceil(log2(chains)), and never more than
+/// the bound of any order.
+/// @cite Higham2002, section 4.2 (gamma_depth |A||B|); JR2013
 [[nodiscard]] inline double fp64_pairwise_bound(std::int64_t k) {
-  if (k <= kFp64ChainLength) return dot_bound(k, 0x1p-53);
   double depth = static_cast<double>(kFp64ChainLength);
   for (std::int64_t chains = (k + kFp64ChainLength - 1) / kFp64ChainLength; chains > 1; chains = (chains + 1) / 2) depth += 1;
-  return depth * 0x1p-53 / (1.0 - depth * 0x1p-53) * kSlackUp;
+  return std::min(dot_bound(k, 0x1p-53), depth * 0x1p-53 / (1.0 - depth * 0x1p-53) * kSlackUp);
 }
 
 /// The compensated FP64 rung (twice the working precision, rounded once): u |AB| + gamma_k^2 |A||B| with |AB| <= |A||B|.

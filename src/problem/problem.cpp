@@ -90,9 +90,23 @@ Status validate_output(MatrixView<T> view, std::int64_t rows, std::int64_t cols)
 template <class T>
 bool overlaps(MatrixView<const T> x, MatrixView<const T> y) {
   if (x.rows == 0 || x.cols == 0 || y.rows == 0 || y.cols == 0) return false;
-  const auto last = [](MatrixView<const T> v) { return v.data + (v.rows - 1) * v.row_stride + (v.cols - 1) * v.col_stride; };
+  // As stored: the smaller stride runs along rows.
+  if (x.row_stride > x.col_stride) x = x.transposed();
+  if (y.row_stride > y.col_stride) y = y.transposed();
+  const auto last = [](const MatrixView<const T>& v) { return v.data + (v.rows - 1) * v.row_stride + (v.cols - 1) * v.col_stride; };
   const std::less<const T*> before;
-  return !before(last(x), y.data) && !before(last(y), x.data);
+  if (before(last(x), y.data) || before(last(y), x.data)) return false;
+  if (x.row_stride != 1 || y.row_stride != 1 || x.col_stride != y.col_stride) return true;
+  // x_0 + i + j ld = y_0 + i' + j' ld  <=>  i - i' = offset - (j - j') ld: only the two multiples of ld around the offset
+  // can leave a difference of rows.
+  const std::int64_t ld = x.col_stride;
+  const std::int64_t offset = y.data - x.data;
+  const std::int64_t below = offset >= 0 ? offset / ld : -((-offset + ld - 1) / ld);
+  for (const std::int64_t columns : {below, below + 1}) {
+    const std::int64_t rows = offset - columns * ld;
+    if (columns > -y.cols && columns < x.cols && rows > -y.rows && rows < x.rows) return true;
+  }
+  return false;
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                     \

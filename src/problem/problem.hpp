@@ -60,7 +60,8 @@ Status validate_operand(const char* name, MatrixView<const T> view, std::int64_t
 template <class T>
 Status validate_output(MatrixView<T> view, std::int64_t rows, std::int64_t cols);
 
-/// True if the memory spans of both views share a byte.
+/// True if two views share an element. Exact for blocks of one stored matrix (unit stride and equal leading dimensions,
+/// transposed or not), so that C may lie beside A in the same array; other views overlap if their memory spans do.
 template <class T>
 [[nodiscard]] bool overlaps(MatrixView<const T> x, MatrixView<const T> y);
 

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// The certificate: which rung is enough for each pair of lines, from proven lower bounds of (|A||B|)_ij made of INT8 products.
+//   sampled: one product of 7-bit digits over every 1st, 2nd or 4th element; asks only "is the lowest rung enough for all?"
+//   block:   digits scaled per block of 64 elements; finds the first sufficient rung of every pair.
+// A pair without a single non-zero term is certified at the lowest rung: its sum is exactly zero in every rung.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "kizami/status.hpp"
+#include "num/line_stats.hpp"
+#include "num/rung.hpp"
+#include "plan/buffers.hpp"
+#include "plan/plan.hpp"
+#include "problem/lines.hpp"
+
+namespace kizami::exec {
+
+/// One operand as the certificate sees it.
+template <class T>
+struct CertifiedLines {
+  problem::Lines<T> lines;
+  const num::LineStats* stats = nullptr;      ///< [num_lines]
+  const num::LineWeight* weights = nullptr;   ///< [num_lines]
+  const std::int32_t* inner_shift = nullptr;  ///< [k] or null; the statistics are of the shifted elements
+  const std::int8_t* sampled_digits = nullptr;  ///< of a prepared operand, rows of round_up(k, 64); null: made here
+};
+
+/// Counts the pairs that the sampled certificate does not certify at the lowest rung.
+template <class T>
+Status count_sampled_failures(const plan::Plan& plan, const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a,
+                              const CertifiedLines<T>& b, std::int64_t& failures);
+
+/// Called for tiles of pairs: rungs[y * ld + x] is the first sufficient rung of pair (i + x, j + y); ladder.num_rungs if none.
+using VisitRungs = std::function<void(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j,
+                                      const std::uint8_t* rungs, std::int64_t ld)>;
+
+/// Finds the first sufficient rung of every pair by the block certificate.
+template <class T>
+Status visit_block_rungs(const plan::Plan& plan, const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a,
+                         const CertifiedLines<T>& b, const VisitRungs& visit);
+
+/// visit_block_rungs() as a histogram.
+template <class T>
+Status block_histogram(const plan::Plan& plan, const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a,
+                       const CertifiedLines<T>& b, num::RungHistogram& histogram);
+
+/// Bits by which block sums are shifted up before the deficits shift them down: as many as 64 bits leave for
+/// ceil(k / 64) sums of 64 products of two digits, each sum below 2^20.
+[[nodiscard]] constexpr int block_sum_shift(std::int64_t num_blocks) {
+  int bits = 0;
+  while ((std::int64_t{1} << bits) < num_blocks) ++bits;
+  return bits > 42 ? 0 : 42 - bits;
+}
+
+}  // namespace kizami::exec

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "exec/environment.hpp"
+
+#include <array>
+
+#include "base/thread_pool.hpp"
+#include "engines/cpu_ref/cpu_ref.hpp"
+#include "engines/cpu_simd/cpu_simd.hpp"
+#include "split/residues.hpp"
+
+extern "C" {
+// What the BLAS says of itself, if it is OpenBLAS.
+__attribute__((weak)) char* openblas_get_config();
+}
+
+namespace kizami::exec {
+namespace {
+
+[[nodiscard]] product::DeviceFacts processor_facts() {
+  product::DeviceFacts facts;
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  facts.has_avx2 = __builtin_cpu_supports("avx2") != 0;
+  facts.has_avx512 = __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+                     __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0;
+  facts.has_avx512_vnni = facts.has_avx512 && __builtin_cpu_supports("avx512vnni") != 0;
+#elif defined(__aarch64__)
+  facts.has_neon = true;
+#endif
+  return facts;
+}
+
+}  // namespace
+
+plan::Environment environment() {
+  static const std::array<const product::Engine*, 2> engines = {&engines::cpu_simd_engine(), &engines::cpu_ref_engine()};
+  static const product::DeviceFacts facts = processor_facts();
+  plan::Environment environment{facts, engines, true};
+  environment.facts.num_threads = base::ThreadPool::hardware_threads();
+  return environment;
+}
+
+std::string machine_report() {
+  const product::DeviceFacts facts = environment().facts;
+  const auto yes_no = [](bool x) { return x ? "yes" : "no"; };
+  std::string text;
+  text += "threads        " + std::to_string(facts.num_threads) + "\n";
+  text += std::string("avx2           ") + yes_no(facts.has_avx2) + "\n";
+  text += std::string("avx512         ") + yes_no(facts.has_avx512) + "\n";
+  text += std::string("avx512_vnni    ") + yes_no(facts.has_avx512_vnni) + "\n";
+  text += "engine         cpu_simd, kernel " + std::string(engines::cpu_simd_kernel_name()) + "\n";
+  text += "engine         cpu_ref\n";
+  text += std::string("fp64 phases    Highway target ") + split::residue_row_target() + "\n";
+  text += std::string("native         ") + (openblas_get_config != nullptr ? openblas_get_config() : "BLAS of unknown make") + "\n";
+  return text;
+}
+
+}  // namespace kizami::exec

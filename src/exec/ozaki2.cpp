@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+#include "exec/ozaki2.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/int_math.hpp"
+#include "base/parallel.hpp"
+#include "exec/certificate.hpp"
+#include "exec/nonfinite.hpp"
+#include "fp64/fp64.hpp"
+#include "plan/buffers.hpp"
+#include "reconstruct/crt.hpp"
+#include "split/residues.hpp"
+#include "split/statistics.hpp"
+
+namespace kizami::exec {
+namespace {
+
+/// One operand during a call.
+template <class T>
+struct Side {
+  problem::Lines<T> lines;
+  const Prepared* prepared = nullptr;
+  plan::LineBuffers buffers;
+  const num::LineStats* stats = nullptr;      ///< the statistics in use: as given, or equilibrated
+  const std::int32_t* inner_shift = nullptr;  ///< null unless equilibrated
+
+  [[nodiscard]] bool has_matrix() const { return lines.data != nullptr; }
+};
+
+/// One call of run_ozaki2: the phases in order, each a member that reads what the ones before have left.
+template <class T>
+class Call {
+ public:
+  Call(const plan::Plan& plan, const problem::Problem<T>& problem, const Prepared* a_prepared, const Prepared* b_prepared,
+       std::byte* workspace, Outcome& outcome)
+      : plan_(plan), problem_(problem), outcome_(outcome), threads_(plan.schedule.facts.num_threads) {
+    base::Carver carver(workspace);
+    buffers_ = plan::carve(carver, plan);
+    a_ = {problem::lines_of(kizami::Side::kA, problem.a), a_prepared, buffers_.a, nullptr, nullptr};
+    b_ = {problem::lines_of(kizami::Side::kB, problem.b), b_prepared, buffers_.b, nullptr, nullptr};
+  }
+
+  Status run() {
+    KIZAMI_RETURN_IF_ERROR(gather());
+    KIZAMI_RETURN_IF_ERROR(choose_rung());
+    KIZAMI_RETURN_IF_ERROR(require_what_is_needed());
+    report();
+    if (selection_.rung < 0) {
+      fp64::gemm_fp64(a_.lines, a_.stats, b_.lines, b_.stats, plan_.numerics.fp64_summation, problem_.alpha, problem_.beta, threads_,
+                      problem_.c);
+    } else {
+      KIZAMI_RETURN_IF_ERROR(compute_repairs());
+      KIZAMI_RETURN_IF_ERROR(multiply());
+      for (std::int64_t r = 0; r < num_repairs_; ++r) {
+        const plan::Repair& repair = buffers_.repairs[r];
+        problem_.c(repair.row, repair.col) = static_cast<T>(repair.value);
+      }
+    }
+    if (has_nonfinite()) answer_nonfinite(problem_, a_.stats, b_.stats, threads_);
+    return {};
+  }
+
+ private:
+  [[nodiscard]] const num::Ladder& ladder() const { return plan_.numerics.ladder; }
+  [[nodiscard]] const num::Rung& rung() const { return ladder().rungs[static_cast<std::size_t>(selection_.rung)]; }
+  [[nodiscard]] bool has_nonfinite() const { return outcome_.nonfinite_rows + outcome_.nonfinite_cols > 0; }
+  [[nodiscard]] bool has_matrices() const { return a_.has_matrix() && b_.has_matrix(); }
+
+  Status gather() {
+    for (Side<T>* side : {&a_, &b_}) {
+      if (side->prepared != nullptr) {
+        std::copy_n(side->prepared->stats, side->prepared->num_lines, side->buffers.stats);
+      } else {
+        split::gather_statistics(side->lines, nullptr, threads_, side->buffers.stats);
+      }
+      side->stats = side->buffers.stats;
+    }
+    outcome_.nonfinite_rows = count_nonfinite(a_.stats, plan_.shape.m);
+    outcome_.nonfinite_cols = count_nonfinite(b_.stats, plan_.shape.n);
+    if (!plan_.policy.reject_nonfinite) return {};
+    KIZAMI_RETURN_IF_ERROR(reject_nonfinite(kizami::Side::kA, a_.stats, plan_.shape.m));
+    return reject_nonfinite(kizami::Side::kB, b_.stats, plan_.shape.n);
+  }
+
+  /// The lines as the certificate sees them, with the weights of the statistics in use.
+  CertifiedLines<T> certified(const Side<T>& side, std::int64_t num_lines) {
+    base::parallel_for(base::ceil_div(num_lines, kWeightGroup), threads_, [&](std::int64_t group, int) {
+      const std::int64_t end = std::min(num_lines, (group + 1) * kWeightGroup);
+      for (std::int64_t i = group * kWeightGroup; i < end; ++i) side.buffers.weights[i] = num::line_weight(ladder(), side.stats[i]);
+    });
+    return {side.lines, side.stats, side.buffers.weights, side.inner_shift, side.prepared == nullptr ? nullptr : side.prepared->digits};
+  }
+
+  Status choose_rung() {
+    if (ladder().num_rungs == 0) {
+      selection_ = {-1, false, plan_.shape.m * plan_.shape.n};
+      return {};
+    }
+    if (!plan_.numerics.has_certificate) return {};  // rung 0
+    CertifiedLines<T> a = certified(a_, plan_.shape.m);
+    CertifiedLines<T> b = certified(b_, plan_.shape.n);
+    std::int64_t failures = 0;
+    KIZAMI_RETURN_IF_ERROR(count_sampled_failures(plan_, buffers_.certificate, a, b, failures));
+    if (failures == 0) return {};
+    if (!has_matrices()) {
+      return {StatusCode::kAccuracyUnreachable, "prepared operand: " + std::to_string(failures) +
+                                                    " elements need more than its lowest rung; pass the original matrix with it"};
+    }
+    num::Statistics statistics;
+    statistics.num_pairs = plan_.shape.m * plan_.shape.n;
+    KIZAMI_RETURN_IF_ERROR(block_histogram(plan_, buffers_.certificate, a, b, statistics.plain));
+    if (num::wants_equilibration(ladder(), num::select(ladder(), statistics))) {
+      equilibrate();
+      statistics.has_equilibrated = true;
+      KIZAMI_RETURN_IF_ERROR(block_histogram(plan_, buffers_.certificate, certified(a_, plan_.shape.m), certified(b_, plan_.shape.n),
+                                             statistics.equilibrated));
+    }
+    selection_ = num::select(ladder(), statistics);
+    if (!selection_.equilibrated) use_as_given();
+    return {};
+  }
+
+  void equilibrate() {
+    split::gather_inner_exponents(a_.lines, threads_, a_.buffers.inner_shift);
+    split::gather_inner_exponents(b_.lines, threads_, b_.buffers.inner_shift);
+    split::equilibration_shifts(plan_.shape.k, a_.buffers.inner_shift, b_.buffers.inner_shift);
+    for (Side<T>* side : {&a_, &b_}) {
+      side->inner_shift = side->buffers.inner_shift;
+      split::gather_statistics(side->lines, side->inner_shift, threads_, side->buffers.equilibrated);
+      side->stats = side->buffers.equilibrated;
+    }
+  }
+
+  void use_as_given() {
+    for (Side<T>* side : {&a_, &b_}) {
+      side->inner_shift = nullptr;
+      side->stats = side->buffers.stats;
+    }
+  }
+
+  /// Everything that can still refuse, before C is touched.
+  Status require_what_is_needed() {
+    const bool needs_fp64 = selection_.rung < 0 || selection_.num_repaired > 0;
+    if (needs_fp64 && !plan_.numerics.has_fp64) {
+      return {StatusCode::kAccuracyUnreachable,
+              std::to_string(selection_.num_repaired) + " of " + std::to_string(plan_.shape.m * plan_.shape.n) +
+                  " elements need FP64 arithmetic, which the policy forbids or which cannot guarantee the accuracy"};
+    }
+    // Prepared planes serve the lowest rung only, and values are gone.
+    const bool needs_values = needs_fp64 || selection_.rung > 0 || selection_.equilibrated || has_nonfinite();
+    if (needs_values && !has_matrices()) {
+      return {StatusCode::kAccuracyUnreachable, has_nonfinite()
+                                                    ? "prepared operand: NaN or Inf needs the values; pass the original matrix with it"
+                                                    : "prepared operand: a rung above its own is needed; pass the original matrix with it"};
+    }
+    return {};
+  }
+
+  void report() {
+    outcome_.scheme = Scheme::kOzaki2;
+    outcome_.engine = plan_.schedule.engine->name();
+    outcome_.bound = plan_.numerics.bound;
+    outcome_.gauge = plan_.numerics.gauge;
+    outcome_.rung = selection_.rung;
+    outcome_.moduli = selection_.rung < 0 ? 0 : rung().num_moduli;
+    outcome_.equilibrated = selection_.equilibrated;
+    outcome_.repaired = selection_.num_repaired;
+  }
+
+  /// The final values of the elements that the rung does not certify, in FP64 arithmetic, while C still holds its old values.
+  Status compute_repairs() {
+    if (selection_.num_repaired == 0) return {};
+    KIZAMI_RETURN_IF_ERROR(visit_block_rungs<T>(
+        plan_, buffers_.certificate, certified(a_, plan_.shape.m), certified(b_, plan_.shape.n),
+        [&](std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j, const std::uint8_t* rungs, std::int64_t ld) {
+          for (std::int64_t y = 0; y < num_j; ++y) {
+            for (std::int64_t x = 0; x < num_i; ++x) {
+              if (rungs[y * ld + x] > selection_.rung) buffers_.repairs[num_repairs_++] = {i + x, j + y, 0.0};
+            }
+          }
+        }));
+    base::parallel_for(num_repairs_, threads_, [&](std::int64_t r, int) {
+      plan::Repair& repair = buffers_.repairs[r];
+      const num::Scaled p = fp64::line_product(a_.lines, a_.buffers.stats[repair.row], repair.row, b_.lines, b_.buffers.stats[repair.col],
+                                               repair.col, plan_.numerics.fp64_summation);
+      const T old = problem_.beta == T{0} ? T{0} : problem_.c(repair.row, repair.col);
+      repair.value = static_cast<double>(num::finish(p, problem_.alpha, problem_.beta, old));
+    });
+    return {};
+  }
+
+  void set_scales(const Side<T>& side, std::int64_t num_lines) {
+    for (std::int64_t i = 0; i < num_lines; ++i) {
+      side.buffers.scales[i] = side.stats[i].is_finite ? split::line_scale(rung(), side.stats[i]) : reconstruct::kSkipLine;
+    }
+  }
+
+  /// Residue planes of lines [first, first + count) over elements [h, h + length): split into `planes`, unless they are there
+  /// already from the last chunk, or prepared.
+  struct PlaneSource {
+    const std::int8_t* data;
+    std::int64_t row_stride;
+    std::int64_t plane_stride;
+  };
+  PlaneSource planes_of(const Side<T>& side, std::int64_t first, std::int64_t count, std::int64_t h, std::int64_t length,
+                        std::int64_t chunk_lines, std::int8_t* planes, std::int64_t (&loaded)[2]) {
+    if (side.prepared != nullptr && selection_.rung == 0 && !selection_.equilibrated) {
+      const Prepared& p = *side.prepared;
+      return {p.planes + first * p.row_stride + h, p.row_stride, p.num_lines * p.row_stride};
+    }
+    const std::int64_t row_stride = plan_.schedule.chunk.kc;
+    const std::int64_t plane_stride = chunk_lines * row_stride;
+    if (loaded[0] != first || loaded[1] != h) {
+      split::make_residue_planes(side.lines.subset(first, count), side.stats + first, side.inner_shift, h, length, rung(), threads_,
+                                 planes, row_stride, plane_stride);
+      loaded[0] = first;
+      loaded[1] = h;
+    }
+    return {planes, row_stride, plane_stride};
+  }
+
+  Status multiply() {
+    const plan::Chunk& chunk = plan_.schedule.chunk;
+    set_scales(a_, plan_.shape.m);
+    set_scales(b_, plan_.shape.n);
+    std::int64_t a_loaded[2] = {-1, -1};
+    std::int64_t b_loaded[2] = {-1, -1};
+    for (std::int64_t j = 0; j < plan_.shape.n; j += chunk.nc) {
+      for (std::int64_t i = 0; i < plan_.shape.m; i += chunk.mc) {
+        plan::Chunk extent{std::min(chunk.mc, plan_.shape.m - i), std::min(chunk.nc, plan_.shape.n - j), chunk.kc};
+        product::ProductDesc desc = plan::main_product(plan_, chunk, rung().num_moduli);
+        desc.m = extent.mc;
+        desc.n = extent.nc;
+        for (std::int64_t h = 0; h < plan_.shape.k; h += chunk.kc) {
+          desc.k = std::min(chunk.kc, plan_.shape.k - h);
+          desc.epilogue = h == 0 ? product::Epilogue::kReduce : product::Epilogue::kReduceAdd;
+          const PlaneSource a = planes_of(a_, i, extent.mc, h, desc.k, chunk.mc, buffers_.main.a_planes, a_loaded);
+          const PlaneSource b = planes_of(b_, j, extent.nc, h, desc.k, chunk.nc, buffers_.main.b_planes, b_loaded);
+          desc.a_row_stride = a.row_stride;
+          desc.a_plane_stride = a.plane_stride;
+          desc.b_row_stride = b.row_stride;
+          desc.b_plane_stride = b.plane_stride;
+          const auto answer = plan_.schedule.engine->query(desc, plan_.schedule.facts);
+          if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) {
+            return {StatusCode::kInternal, "engine " + std::string(plan_.schedule.engine->name()) + " refused a planned product: " + refusal->reason};
+          }
+          KIZAMI_RETURN_IF_ERROR(plan_.schedule.engine->run(desc, std::get<product::Offer>(answer), {a.data, b.data, buffers_.main.residues},
+                                                            buffers_.main.engine));
+        }
+        const reconstruct::ResiduePlanes planes{buffers_.main.residues, rung().num_moduli, desc.c_col_stride, desc.c_plane_stride};
+        reconstruct::reconstruct_crt(planes, a_.buffers.scales + i, b_.buffers.scales + j, problem_.alpha, problem_.beta, threads_,
+                                     problem_.c.block(i, j, extent.mc, extent.nc));
+      }
+    }
+    return {};
+  }
+
+  static constexpr std::int64_t kWeightGroup = 1024;
+
+  const plan::Plan& plan_;
+  const problem::Problem<T>& problem_;
+  Outcome& outcome_;
+  int threads_;
+  plan::Buffers buffers_;
+  Side<T> a_;
+  Side<T> b_;
+  num::Selection selection_;
+  std::int64_t num_repairs_ = 0;
+};
+
+}  // namespace
+
+template <class T>
+Status run_ozaki2(const plan::Plan& plan, const problem::Problem<T>& problem, const Prepared* a_prepared, const Prepared* b_prepared,
+                  std::byte* workspace, Outcome& outcome) {
+  return Call<T>(plan, problem, a_prepared, b_prepared, workspace, outcome).run();
+}
+
+template Status run_ozaki2<float>(const plan::Plan&, const problem::Problem<float>&, const Prepared*, const Prepared*, std::byte*, Outcome&);
+template Status run_ozaki2<double>(const plan::Plan&, const problem::Problem<double>&, const Prepared*, const Prepared*, std::byte*, Outcome&);
+
+}  // namespace kizami::exec

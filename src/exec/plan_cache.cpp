@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "exec/plan_cache.hpp"
+
+#include <algorithm>
+#include <list>
+#include <mutex>
+
+#include "exec/environment.hpp"
+
+namespace kizami::exec {
+namespace {
+
+struct Entry {
+  problem::Shape shape;
+  Policy policy;
+  int num_threads;
+  std::shared_ptr<const plan::Plan> plan;
+};
+
+struct Cache {
+  std::mutex mutex;
+  std::list<Entry> entries;  // most recently used first
+};
+
+/// Never destroyed: a BLAS may be called by destructors of other static objects.
+Cache& cache() {
+  static Cache* const instance = new Cache;
+  return *instance;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const plan::Plan>> cached_plan(const problem::Shape& shape, const Policy& policy) {
+  const plan::Environment machine = environment();
+  const int num_threads = machine.facts.num_threads;
+  Cache& c = cache();
+  {
+    const std::lock_guard lock(c.mutex);
+    const auto found = std::find_if(c.entries.begin(), c.entries.end(), [&](const Entry& e) {
+      return e.shape == shape && e.policy == policy && e.num_threads == num_threads;
+    });
+    if (found != c.entries.end()) {
+      c.entries.splice(c.entries.begin(), c.entries, found);
+      return found->plan;
+    }
+  }
+  Result<plan::Plan> made = plan::make(shape, policy, machine);
+  if (!made.ok()) return made.status();
+  auto plan = std::make_shared<const plan::Plan>(std::move(made).value());
+  const std::lock_guard lock(c.mutex);
+  c.entries.push_front({shape, policy, num_threads, plan});
+  if (c.entries.size() > static_cast<std::size_t>(kPlanCacheSize)) c.entries.pop_back();
+  return plan;
+}
+
+}  // namespace kizami::exec

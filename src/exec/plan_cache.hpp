@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Plans by shape and policy: planning takes microseconds, but a BLAS is called millions of times with the same shape.
+#pragma once
+
+#include <memory>
+
+#include "kizami/status.hpp"
+#include "plan/plan.hpp"
+
+namespace kizami::exec {
+
+/// The plan for this shape and policy on this machine, from a bounded cache. Safe to call from any thread.
+Result<std::shared_ptr<const plan::Plan>> cached_plan(const problem::Shape& shape, const Policy& policy);
+
+/// Plans kept; the least recently used goes first.
+inline constexpr int kPlanCacheSize = 64;
+
+}  // namespace kizami::exec

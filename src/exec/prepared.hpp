@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// An operand split once: what the main pass and the sampled certificate need of it, at the lowest rung of its numerics.
+#pragma once
+
+#include <cstdint>
+
+#include "base/aligned_buffer.hpp"
+#include "kizami/status.hpp"
+#include "kizami/types.hpp"
+#include "num/line_stats.hpp"
+#include "plan/plan.hpp"
+#include "problem/lines.hpp"
+
+namespace kizami::exec {
+
+struct Prepared {
+  Scalar scalar = Scalar::kF64;
+  Side side = Side::kA;
+  std::int64_t num_lines = 0;
+  std::int64_t length = 0;
+  std::uint64_t numerics_hash = 0;  ///< of the plans that may use it
+  std::int64_t row_stride = 0;      ///< round_up(length, 64)
+  base::AlignedBuffer memory;
+  num::LineStats* stats = nullptr;  ///< [num_lines]
+  std::int8_t* planes = nullptr;    ///< [moduli of the lowest rung][num_lines][row_stride]
+  std::int8_t* digits = nullptr;    ///< [num_lines][row_stride], sampled; null without certificate
+};
+
+/// Splits the lines of one operand at the lowest rung of the plan.
+/// @status kUnsupported: scheme native or no rung; kOutOfMemory; kNonFinite as the policy wants
+template <class T>
+Status prepare(const plan::Plan& plan, Side side, const problem::Lines<T>& lines, Prepared& prepared);
+
+}  // namespace kizami::exec

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Walks a Plan: quick returns, the platform BLAS, or scheme ozaki2.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "exec/prepared.hpp"
+#include "kizami/outcome.hpp"
+#include "kizami/status.hpp"
+#include "plan/plan.hpp"
+#include "problem/problem.hpp"
+
+namespace kizami::exec {
+
+/// Runs a problem that fits the plan. A prepared operand may stand for its matrix, whose data is then null.
+/// @status see kizami::run; on error C is untouched
+template <class T>
+Status run(const plan::Plan& plan, const problem::Problem<T>& problem, const Prepared* a_prepared, const Prepared* b_prepared,
+           std::span<std::byte> workspace, Outcome& outcome);
+
+}  // namespace kizami::exec

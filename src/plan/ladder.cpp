@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "plan/ladder.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "num/bounds.hpp"
+#include "num/crt_table.hpp"
+#include "num/exponent.hpp"
+
+namespace kizami::plan {
+namespace {
+
+[[nodiscard]] double norm_limit(int num_moduli, std::int64_t k) {
+  const num::WideUint<4>& half = num::crt_table(num_moduli).half_wide;
+  return num::scaled_norm_limit(num::resize<num::kCrtLimbs>(half), k);
+}
+
+}  // namespace
+
+bool has_rung(int num_moduli, std::int64_t k) { return norm_limit(num_moduli, k) >= 1.0; }
+
+num::Rung make_rung(int num_moduli, std::int64_t k, double budget) {
+  num::Rung rung;
+  rung.num_moduli = num_moduli;
+  rung.norm_limit = norm_limit(num_moduli, k);
+  const num::Decomposed limit = num::decompose(rung.norm_limit * rung.norm_limit * num::kSlackDown);
+  rung.limit_mantissa = static_cast<std::uint64_t>(limit.mantissa);
+  rung.limit_exponent = limit.exponent;
+  const double allowance = num::pair_allowance(budget, rung.norm_limit, k) * (1.0 - 0x1p-20);
+  rung.allowance = std::min(static_cast<float>(allowance * (1.0 - 0x1p-24)), 0x1p100F);
+  return rung;
+}
+
+num::Ladder certified_ladder(std::int64_t k, double budget) {
+  num::Ladder ladder;
+  const double ordinary = 2.0 * std::sqrt(static_cast<double>(k)) * kOrdinarySpread;
+  for (int count = num::kMinModuli; count <= num::kMaxModuli && ladder.num_rungs <= kRungsAboveBase; ++count) {
+    if (!has_rung(count, k)) continue;
+    const num::Rung rung = make_rung(count, k, budget);
+    if (ladder.num_rungs > 0 || static_cast<double>(rung.allowance) >= ordinary) ladder.rungs[ladder.num_rungs++] = rung;
+  }
+  ladder.may_equilibrate = ladder.num_rungs > 0;
+  return ladder;
+}
+
+num::Ladder norm_ladder(std::int64_t k, double budget) {
+  for (int count = num::kMinModuli; count <= num::kMaxModuli; ++count) {
+    if (has_rung(count, k) && num::truncation_norm_bound(norm_limit(count, k), k) <= budget) return forced_ladder(count, k);
+  }
+  return {};
+}
+
+num::Ladder forced_ladder(int num_moduli, std::int64_t k) {
+  num::Ladder ladder;
+  ladder.rungs[0] = make_rung(num_moduli, k, 0.0);
+  ladder.num_rungs = 1;
+  return ladder;
+}
+
+}  // namespace kizami::plan

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include "plan/plan.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "base/int_math.hpp"
+#include "num/crt_table.hpp"
+#include "plan/buffers.hpp"
+#include "plan/ladder.hpp"
+
+namespace kizami::plan {
+namespace {
+
+using product::kPadBytes;
+
+Status validate_policy(const problem::Shape& shape, const Policy& policy) {
+  const auto invalid = [](const std::string& name, std::int64_t value, const std::string& limit) {
+    return Status(StatusCode::kInvalidArgument, name + " = " + std::to_string(value) + ", must be " + limit);
+  };
+  const int max_bits = num::significand_bits_guaranteed(shape.scalar);
+  if (policy.accuracy.kind == Accuracy::Kind::kBits && (policy.accuracy.bits < 1 || policy.accuracy.bits > max_bits)) {
+    return invalid("bits", policy.accuracy.bits, "in 1.." + std::to_string(max_bits) + " for " + std::string(to_string(shape.scalar)));
+  }
+  if (policy.threads < 0) return invalid("threads", policy.threads, ">= 0");
+  if (policy.forced_moduli != 0 && (policy.forced_moduli < num::kMinModuli || policy.forced_moduli > num::kMaxModuli)) {
+    return invalid("moduli", policy.forced_moduli,
+                   "0 or in " + std::to_string(num::kMinModuli) + ".." + std::to_string(num::kMaxModuli));
+  }
+  if (policy.forced_moduli != 0 && policy.scheme == Scheme::kNative) {
+    return {StatusCode::kUnsupported, "moduli = " + std::to_string(policy.forced_moduli) + " needs scheme ozaki2, got native"};
+  }
+  return {};
+}
+
+std::string bound_text(double bound) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", bound);
+  return text;
+}
+
+/// Native BLAS: the largest block of k whose bound meets the target.
+Status plan_native(Plan& plan) {
+  const double u = num::unit_roundoff(plan.shape.scalar);
+  const std::int64_t k = plan.shape.k;
+  const double target = num::target_bound(plan.policy.accuracy, plan.shape.scalar, std::max<std::int64_t>(k, 1));
+  double best = num::dot_bound(k, u);
+  for (const std::int64_t block : {std::max<std::int64_t>(k, 1), std::int64_t{512}, std::int64_t{256}, std::int64_t{128}}) {
+    const double bound = num::native_blas_bound(k, block, u);
+    best = std::min(best, bound);
+    if (bound > target) continue;
+    plan.numerics.scheme = Scheme::kNative;
+    plan.numerics.gauge = plan.policy.gauge;
+    plan.numerics.bound = bound;
+    plan.schedule.native_k_block = block;
+    const double rate = plan.shape.scalar == Scalar::kF64 ? 3e10 : 6e10;  // multiply-adds a second and thread; unmeasured
+    plan.schedule.seconds = static_cast<double>(plan.shape.m) * static_cast<double>(plan.shape.n) * static_cast<double>(k) /
+                            (rate * plan.schedule.facts.num_threads);
+    return {};
+  }
+  return {StatusCode::kAccuracyUnreachable, "scheme native: guarantees " + bound_text(best) + " |A||B| at k = " +
+                                                std::to_string(k) + ", wanted " + bound_text(target)};
+}
+
+/// The numerics of scheme ozaki2: ladder, bound, order of the FP64 rung.
+Status plan_numerics(Plan& plan) {
+  const Policy& policy = plan.policy;
+  const Scalar scalar = plan.shape.scalar;
+  const std::int64_t k = std::max<std::int64_t>(plan.shape.k, 1);
+  const double target = num::target_bound(policy.accuracy, scalar, k);
+  const double budget = num::truncation_budget(target, scalar);
+  Numerics& numerics = plan.numerics;
+  numerics.scheme = Scheme::kOzaki2;
+  numerics.gauge = policy.gauge;
+  numerics.bound = target;
+
+  const double rounding = num::result_rounding(scalar);
+  const double pairwise = num::fp64_pairwise_bound(k) + (scalar == Scalar::kF32 ? rounding : 0.0);
+  const double compensated = num::fp64_compensated_bound(k) + (scalar == Scalar::kF32 ? rounding : 0.0);
+  numerics.fp64_summation = pairwise <= target ? num::Fp64Summation::kPairwise : num::Fp64Summation::kCompensated;
+  numerics.has_fp64 = policy.allow_fp64_arithmetic && std::min(pairwise, compensated) <= target;
+
+  if (policy.forced_moduli != 0) {
+    if (!has_rung(policy.forced_moduli, k)) {
+      return {StatusCode::kUnsupported, "moduli = " + std::to_string(policy.forced_moduli) + " cannot carry k = " + std::to_string(k)};
+    }
+    numerics.ladder = forced_ladder(policy.forced_moduli, k);
+    numerics.gauge = Gauge::kNorm;
+    numerics.bound = num::truncation_norm_bound(numerics.ladder.rungs[0].norm_limit, k) * num::kSlackUp + rounding;
+    return {};
+  }
+  if (policy.gauge == Gauge::kNorm) {
+    numerics.ladder = norm_ladder(k, budget);
+  } else {
+    numerics.ladder = certified_ladder(k, budget);
+    numerics.has_certificate = numerics.ladder.num_rungs > 0;
+  }
+  if (numerics.ladder.num_rungs == 0) {
+    plan.refusals.push_back("ozaki2: no count of moduli up to " + std::to_string(num::kMaxModuli) + " reaches " + bound_text(target) +
+                            " at k = " + std::to_string(k));
+    if (!numerics.has_fp64) {
+      return {StatusCode::kAccuracyUnreachable, "scheme ozaki2: no count of moduli up to " + std::to_string(num::kMaxModuli) +
+                                                    " guarantees " + bound_text(target) + " at k = " + std::to_string(k)};
+    }
+  }
+  return {};
+}
+
+[[nodiscard]] std::size_t booked_bytes(const Plan& plan) {
+  base::Carver counter;
+  static_cast<void>(carve(counter, plan));
+  return counter.bytes();
+}
+
+/// Halves `extent`, keeping multiples of the padding, down to `least`. @return whether it shrank
+bool halve(std::int64_t& extent, std::int64_t least) {
+  const std::int64_t half = base::round_up((extent + 1) / 2, least < kPadBytes ? 1 : kPadBytes);
+  if (half >= extent || half < least) return false;
+  extent = half;
+  return true;
+}
+
+/// Shrinks one step: k first, since a further block of k costs nothing but adds residues; then lines.
+bool shrink(Chunk& chunk) {
+  std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
+  return (chunk.kc > 4096 && halve(chunk.kc, 4096)) || (longer > 256 && halve(longer, 256)) || halve(chunk.kc, 512) ||
+         halve(longer, 16) || halve(chunk.kc, kPadBytes) || halve(longer, 1);
+}
+
+bool shrink_certificate(Chunk& chunk) {
+  std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
+  return halve(longer, 1);
+}
+
+/// Chunks for one engine within the limit. @status kWorkspaceTooSmall names the least workspace
+Status plan_chunks(Plan& plan) {
+  const problem::Shape& shape = plan.shape;
+  const bool is_default_limit = plan.policy.workspace_limit_bytes == 0;
+  const std::size_t limit = is_default_limit ? kDefaultWorkspaceLimit : plan.policy.workspace_limit_bytes;
+  Chunk& main = plan.schedule.chunk;
+  Chunk& certificate = plan.schedule.certificate;
+  main = {shape.m, shape.n, base::round_up(std::min(shape.k, product::kBlockMaxI8), kPadBytes)};
+  certificate = {1, 1, shape.k};
+  while (booked_bytes(plan) > limit) {
+    if (shrink(main)) continue;
+    if (is_default_limit) break;  // line statistics alone exceed it: extreme shapes get what they need
+    return {StatusCode::kWorkspaceTooSmall, "workspace limit = " + std::to_string(limit) + " bytes, must be >= " +
+                                                std::to_string(booked_bytes(plan)) + " for this shape"};
+  }
+  const std::size_t granted = std::max(limit, booked_bytes(plan));
+  certificate = {shape.m, shape.n, shape.k};
+  while (booked_bytes(plan) > granted && shrink_certificate(certificate)) {
+  }
+  plan.schedule.workspace_bytes = booked_bytes(plan);
+  return {};
+}
+
+/// What the first engine that may be used and does not refuse offers.
+Status plan_engine(Plan& plan, const Environment& environment) {
+  if (plan.policy.engine == EngineName::kNativeBlas) {
+    return {StatusCode::kUnsupported, "engine native_blas carries scheme native only, not ozaki2"};
+  }
+  for (const product::Engine* engine : environment.engines) {
+    if (plan.policy.engine != EngineName::kAuto && to_string(plan.policy.engine) != engine->name()) continue;
+    plan.schedule.engine = engine;
+    KIZAMI_RETURN_IF_ERROR(plan_chunks(plan));
+    if (plan.numerics.ladder.num_rungs == 0) return {};
+    const Chunk& chunk = plan.schedule.chunk;
+    const auto answer = engine->query(main_product(plan, chunk, plan.numerics.ladder.rungs[0].num_moduli), plan.schedule.facts);
+    if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) {
+      plan.refusals.push_back(std::string(engine->name()) + ": " + refusal->reason);
+      continue;
+    }
+    const auto passes = [](std::int64_t extent, std::int64_t part) { return extent == 0 ? 0 : base::ceil_div(extent, part); };
+    const std::int64_t launches = passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc);
+    plan.schedule.seconds = std::get<product::Offer>(answer).seconds * static_cast<double>(launches);
+    return {};
+  }
+  std::string reason = "no engine named " + std::string(to_string(plan.policy.engine)) + " here can multiply";
+  for (const std::string& refusal : plan.refusals) reason += "; " + refusal;
+  return {StatusCode::kUnsupported, reason};
+}
+
+}  // namespace
+
+Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Environment& environment) {
+  KIZAMI_RETURN_IF_ERROR(problem::validate_shape(shape.m, shape.n, shape.k));
+  KIZAMI_RETURN_IF_ERROR(validate_policy(shape, policy));
+  Plan plan;
+  plan.shape = shape;
+  plan.policy = policy;
+  plan.schedule.facts = environment.facts;
+  if (policy.threads > 0) plan.schedule.facts.num_threads = policy.threads;
+
+  const bool is_native_forced = policy.scheme == Scheme::kNative || policy.engine == EngineName::kNativeBlas;
+  const bool may_be_native = policy.scheme == Scheme::kAuto && policy.engine == EngineName::kAuto && policy.forced_moduli == 0 &&
+                             policy.reproducibility == Reproducibility::kNotGuaranteed;
+  if (policy.scheme == Scheme::kNative && (policy.engine == EngineName::kCpuRef || policy.engine == EngineName::kCpuSimd)) {
+    return Status(StatusCode::kUnsupported, "engine " + std::string(to_string(policy.engine)) + " carries scheme ozaki2 only, not native");
+  }
+  if (is_native_forced && policy.scheme != Scheme::kOzaki2) {
+    if (!environment.has_native_blas) return Status(StatusCode::kUnsupported, "scheme native: no BLAS in this build");
+    KIZAMI_RETURN_IF_ERROR(plan_native(plan));
+    return plan;
+  }
+  Plan native = plan;
+  const Status native_status = plan_native(native);
+  const bool has_native = may_be_native && environment.has_native_blas && native_status.ok();
+  if (policy.scheme == Scheme::kAuto && !has_native) {
+    plan.refusals.push_back(!may_be_native ? "native: its bits depend on library and threads; reproducibility or the engine excludes it"
+                            : native_status.ok() ? "native: no BLAS in this build"
+                                                 : native_status.reason());
+  }
+  Status status = plan_numerics(plan);
+  if (status.ok()) status = plan_engine(plan, environment);
+  if (!status.ok()) {
+    if (!has_native) return status;
+    native.refusals.push_back(status.reason());
+    return native;
+  }
+  if (has_native && native.schedule.seconds <= plan.schedule.seconds) {
+    native.refusals.push_back("ozaki2: predicted " + bound_text(plan.schedule.seconds) + " s, native " +
+                              bound_text(native.schedule.seconds) + " s");
+    return native;
+  }
+  return plan;
+}
+
+}  // namespace kizami::plan

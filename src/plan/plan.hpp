@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// The planner: shape + policy + machine + offers of the engines -> Plan. Pure: no allocation of workspace, no device, no
+// environment, so it is tested without any. A Plan has two halves:
+//   Numerics  what fixes the bits: scheme, ladder, gauge, bound, order of the FP64 rung;
+//   Schedule  engine, threads, chunks: never changes a bit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kizami/policy.hpp"
+#include "kizami/status.hpp"
+#include "num/bounds.hpp"
+#include "num/rung.hpp"
+#include "problem/problem.hpp"
+#include "product/product.hpp"
+
+namespace kizami::plan {
+
+struct Numerics {
+  Scheme scheme = Scheme::kNative;
+  Gauge gauge = Gauge::kEntry;
+  double bound = 0;         ///< guaranteed |C - AB| <= bound * gauge
+  num::Ladder ladder;       ///< ozaki2
+  bool has_certificate = false;  ///< ozaki2, gauge entry: the rung is chosen by the data
+  bool has_fp64 = false;    ///< the FP64 rung may be taken
+  num::Fp64Summation fp64_summation = num::Fp64Summation::kPairwise;
+};
+
+/// Extents of one pass: mc lines of A by nc lines of B over kc elements.
+struct Chunk {
+  std::int64_t mc = 0;
+  std::int64_t nc = 0;
+  std::int64_t kc = 0;
+};
+
+struct Schedule {
+  const product::Engine* engine = nullptr;  ///< ozaki2
+  product::DeviceFacts facts;               ///< with num_threads as decided
+  Chunk chunk;                       ///< ozaki2: main pass
+  Chunk certificate;                 ///< ozaki2: lines of one certificate pass; kc = k
+  std::int64_t native_k_block = 0;   ///< native: k in blocks of this
+  std::size_t workspace_bytes = 0;
+  double seconds = 0;                ///< predicted
+};
+
+struct Plan {
+  problem::Shape shape;
+  Policy policy;
+  Numerics numerics;
+  Schedule schedule;
+  std::vector<std::string> refusals;  ///< what was considered and refused, with reasons
+};
+
+/// What exists on this machine.
+struct Environment {
+  product::DeviceFacts facts;
+  std::span<const product::Engine* const> engines;  ///< in order of preference
+  bool has_native_blas = false;
+};
+
+/// @status see kizami::make_plan
+Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Environment& environment);
+
+/// The plan in words, one fact a line.
+[[nodiscard]] std::string explain(const Plan& plan);
+
+/// Hash of everything that fixes the bits.
+[[nodiscard]] std::uint64_t numerics_hash(const Plan& plan);
+
+/// Default of Policy::workspace_limit_bytes.
+inline constexpr std::size_t kDefaultWorkspaceLimit = std::size_t{1} << 30;
+
+}  // namespace kizami::plan
