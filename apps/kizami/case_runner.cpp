@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+#include "case_runner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <new>
+#include <thread>
+
+#include "check/compare.hpp"
+#include "check/operands.hpp"
+#include "check/reference.hpp"
+#include "exact_sample.hpp"
+#include "kizami/gemm.hpp"
+#include "kizami/plan.hpp"
+
+namespace kizami::cli {
+namespace {
+
+using check::Case;
+using check::Verdict;
+
+/// Terms of exact dot products that are worth computing for one case: about a second.
+constexpr double kMaxTerms = 1 << 27;
+constexpr double kMinSampleLines = 16;
+/// Products that the engine cpu_ref repeats in about a second.
+constexpr double kMaxReferenceTerms = 1 << 26;
+/// The kit rounds the promise down, the library to nearest.
+constexpr double kPromiseSlack = 1 + 0x1p-50;
+
+double terms_of(const Case& spec) {
+  return static_cast<double>(spec.m) * static_cast<double>(spec.n) * static_cast<double>(spec.k);
+}
+
+int processors() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+check::Sampling sampling_of(const Case& spec) {
+  if (terms_of(spec) <= kMaxTerms) return {};
+  const double elements = kMaxTerms / static_cast<double>(spec.k);
+  const auto lines = static_cast<std::int64_t>(std::max(kMinSampleLines, std::sqrt(elements)));
+  return {lines, lines};
+}
+
+CaseResult failed(std::string reason) { return {CaseVerdict::kFailed, std::move(reason)}; }
+
+template <class T>
+class Runner {
+ public:
+  explicit Runner(const Case& spec)
+      : spec_(spec),
+        x_(spec, processors()),
+        reference_(static_cast<T>(spec.alpha), x_.a.view(), x_.b.view(), static_cast<T>(spec.beta), x_.c.view()) {}
+
+  CaseResult run() {
+    const Status status = call(spec_.policy, x_.c, &outcome_);
+    if (const Verdict intact = x_.inputs_intact(); !intact) return failed(intact.message);
+    if (!status.ok()) return judge_refusal(status);
+    if (const Verdict promise = judge_promise(); !promise) return failed(promise.message);
+    return judge_elements();
+  }
+
+ private:
+  Status call(const Policy& policy, check::Operand<T>& c, Outcome* outcome) const {
+    return gemm<T>(spec_.layout, spec_.op_a, spec_.op_b, spec_.m, spec_.n, spec_.k, static_cast<T>(spec_.alpha),
+                   x_.a.data(), x_.a.ld(), x_.b.data(), x_.b.ld(), static_cast<T>(spec_.beta), c.data(), c.ld(), policy,
+                   outcome);
+  }
+
+  [[nodiscard]] bool is_multiplied() const { return spec_.alpha != 0 && spec_.m > 0 && spec_.n > 0 && spec_.k > 0; }
+  [[nodiscard]] bool has_nonfinite() const { return any_nonfinite(x_.a.view()) || any_nonfinite(x_.b.view()); }
+  static bool any_nonfinite(MatrixView<const T> x) {
+    for (std::int64_t i = 0; i < x.rows; ++i) {
+      for (std::int64_t j = 0; j < x.cols; ++j) {
+        if (!std::isfinite(x(i, j))) return true;
+      }
+    }
+    return false;
+  }
+
+  CaseResult judge_refusal(const Status& status) {
+    const std::string reason = fmt::format("{}: {}", to_string(status.code()), status.reason());
+    if (const Verdict unchanged = x_.c.unchanged(); !unchanged) {
+      return failed(fmt::format("refused ({}), but {}", reason, unchanged.message));
+    }
+    switch (status.code()) {
+      case StatusCode::kUnsupported:
+      case StatusCode::kAccuracyUnreachable:
+      case StatusCode::kWorkspaceTooSmall:
+      case StatusCode::kOutOfMemory:
+        return {CaseVerdict::kRefused, reason};
+      case StatusCode::kNonFinite:
+        if (spec_.policy.reject_nonfinite && has_nonfinite())
+          return {CaseVerdict::kPassed, "rejected as asked: " + reason};
+        return failed("not to be rejected: " + reason);
+      default:
+        return failed(reason);
+    }
+  }
+
+  [[nodiscard]] Verdict judge_promise() const {
+    const Policy& policy = spec_.policy;
+    if (policy.reject_nonfinite && is_multiplied() && has_nonfinite()) return check::red("NaN or Inf was not rejected");
+    const bool is_engine_free = policy.engine == EngineName::kAuto || outcome_.engine == "none";
+    if (!is_engine_free && outcome_.engine != to_string(policy.engine)) {
+      return check::red(fmt::format("engine {} ran instead of {}", outcome_.engine, to_string(policy.engine)));
+    }
+    if (policy.forced_moduli > 0) return {};
+    const check::Allowance promise = check::promised_allowance(policy.accuracy, policy.gauge, spec_.scalar, spec_.k);
+    if (outcome_.bound <= promise.units * kPromiseSlack && (outcome_.gauge == policy.gauge || outcome_.bound == 0))
+      return {};
+    return check::red(fmt::format("reports the bound {} in gauge {}, but {} in gauge {} was promised", outcome_.bound,
+                                  to_string(outcome_.gauge), promise.units, to_string(policy.gauge)));
+  }
+
+  CaseResult judge_elements() {
+    if (spec_.m == 0 || spec_.n == 0) return {CaseVerdict::kPassed, "C has no element"};
+    const check::Allowance allowed =
+        allowance_of(static_cast<T>(spec_.alpha), static_cast<T>(spec_.beta), outcome_.bound, outcome_.gauge);
+    const check::RatioStats stats =
+        check::error_ratios<T>(reference_, x_.c.view(), allowed, sampling_of(spec_), processors());
+    if (const Verdict verdict = check::ratio_at_most_one(stats); !verdict) {
+      return failed(fmt::format("{}; {}", verdict.message, method()));
+    }
+    const Verdict repeated = repeat();
+    if (!repeated) return failed(repeated.message);
+    const std::string detail = fmt::format(
+        "ratio {:.3g} (median {:.3g}) of {} elements; {}; {}", stats.max, stats.median, stats.count, method(),
+        num_repeats_ == 0 ? "not repeated" : fmt::format("same bits {} more times", num_repeats_));
+    if (2 * stats.num_zero > stats.count) {
+      return {CaseVerdict::kMistrusted,
+              fmt::format("{} of {} elements are 0; {}", stats.num_zero, stats.count, detail)};
+    }
+    return {CaseVerdict::kPassed, detail};
+  }
+
+  [[nodiscard]] std::string method() const {
+    return fmt::format("bound {:.3g} {}, {} {}, {} moduli", outcome_.bound, to_string(outcome_.gauge),
+                       to_string(outcome_.scheme), outcome_.engine, outcome_.moduli);
+  }
+
+  /// The same numerics on other schedules.
+  [[nodiscard]] std::vector<Policy> other_schedules() const {
+    std::vector<Policy> out;
+    Policy policy = spec_.policy;
+    policy.scheme = Scheme::kOzaki2;
+    for (const EngineName engine : {EngineName::kCpuRef, EngineName::kCpuSimd}) {
+      const bool is_slow = engine == EngineName::kCpuRef && terms_of(spec_) > kMaxReferenceTerms;
+      if (is_slow || to_string(engine) == outcome_.engine) continue;
+      policy.engine = engine;
+      policy.threads = 1;
+      out.push_back(policy);
+    }
+    policy.engine = spec_.policy.engine;
+    policy.threads = 3;
+    if (const Result<Plan> plan = make_plan(spec_.scalar, spec_.m, spec_.n, spec_.k, policy); plan.ok()) {
+      policy.workspace_limit_bytes = std::max<std::size_t>(plan.value().workspace_bytes() / 2, 1);
+    }
+    out.push_back(policy);
+    return out;
+  }
+
+  Verdict repeat() {
+    if (outcome_.scheme != Scheme::kOzaki2 || !is_multiplied()) return {};
+    for (const Policy& policy : other_schedules()) {
+      check::Operand<T> c(spec_, check::Which::kC, processors());
+      const Status status = call(policy, c, nullptr);
+      if (status.code() == StatusCode::kUnsupported || status.code() == StatusCode::kWorkspaceTooSmall) continue;
+      const std::string schedule = fmt::format("engine {}, {} threads, workspace {}", to_string(policy.engine),
+                                               policy.threads, policy.workspace_limit_bytes);
+      if (!status.ok()) return check::red(fmt::format("repeated with {}: {}", schedule, status.reason()));
+      const Verdict same = check::bits_equal<T>(c.view(), x_.c.view());
+      if (!same) return check::red(fmt::format("repeated with {}: {}", schedule, same.message));
+      const Verdict intact = c.canaries_intact();
+      if (!intact) return check::red(fmt::format("repeated with {}: {}", schedule, intact.message));
+      ++num_repeats_;
+    }
+    return x_.inputs_intact();
+  }
+
+  Case spec_;
+  check::Operands<T> x_;
+  check::Reference<T> reference_;
+  Outcome outcome_;
+  int num_repeats_ = 0;
+};
+
+}  // namespace
+
+std::string_view to_string(CaseVerdict verdict) noexcept {
+  switch (verdict) {
+    case CaseVerdict::kPassed:
+      return "PASSED";
+    case CaseVerdict::kFailed:
+      return "FAILED";
+    case CaseVerdict::kRefused:
+      return "REFUSED";
+    case CaseVerdict::kMistrusted:
+      return "MISTRUSTED";
+  }
+  return "unknown";
+}
+
+CaseResult run_case(const Case& spec) {
+  try {
+    return spec.scalar == Scalar::kF32 ? Runner<float>(spec).run() : Runner<double>(spec).run();
+  } catch (const std::bad_alloc&) {
+    return {CaseVerdict::kRefused, "no memory for the operands and their exact reference"};
+  }
+}
+
+}  // namespace kizami::cli

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// From argv to an exit code: the list of commands, the help, and the one place that reports errors.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "check/text.hpp"
+#include "commands.hpp"
+#include "failure.hpp"
+#include "interrupt.hpp"
+#include "kizami/kizami.hpp"
+
+namespace kizami::cli {
+namespace {
+
+constexpr std::size_t kHelpColumn = 34;
+
+std::string footer() {
+  std::string out =
+      "\nExamples:\n"
+      "  kizami gemm A.npy B.npy -o C.npy                        C = A B, never worse than a native product "
+      "guarantees\n"
+      "  kizami gemm A.npy B.npy -o C.npy --accuracy bits=40     |error| <= 2^-40 |A||B| in every element\n"
+      "  kizami gemm A.npy B.npy -o C.npy --op nt --check        C = A B^T, compared with the exact product\n"
+      "  kizami plan 4096 4096 4096 --dtype f32                  what would be done, and what it guarantees\n"
+      "  kizami check 'd nn 33x65x129 a=1 b=0 A=exprand:phi=4 B=randn seed=7'\n"
+      "\nExit codes:\n";
+  for (const ExitCodeInfo& info : kExitCodes)
+    out += fmt::format("  {}  {}\n", static_cast<int>(info.code), info.meaning);
+  return out + "  128 + S after signal S, for instance 130 after Ctrl-C; nothing was written\n";
+}
+
+std::string names_of(const std::vector<Command>& commands) {
+  std::string out;
+  for (const Command& command : commands) out += (out.empty() ? "" : ", ") + command.app->get_name();
+  return out;
+}
+
+/// CLI11 would report an unknown command as an unexpected argument.
+void refuse_unknown_command(int argc, char** argv, const std::vector<Command>& commands) {
+  if (argc < 2)
+    throw Failure(ExitCode::kUsage, fmt::format("no command; allowed: {} (see kizami --help)", names_of(commands)));
+  const std::string name = argv[1];
+  const bool is_known =
+      std::any_of(commands.begin(), commands.end(), [&](const Command& c) { return c.app->get_name() == name; });
+  if (is_known || name.starts_with('-')) return;
+  throw Failure(ExitCode::kUsage,
+                fmt::format("unknown command {}; allowed: {}", check::quoted(name), names_of(commands)));
+}
+
+ExitCode parse_and_run(int argc, char** argv) {
+  CLI::App app("Kizami: matrix products in FP32 and FP64 with proven error bounds, computed on integer arithmetic.",
+               "kizami");
+  app.get_formatter()->column_width(kHelpColumn);
+  app.set_version_flag("-V,--version", fmt::format("kizami {}", version()), "print the version");
+  app.set_help_flag("-h,--help", "print this text; after a command, the help of the command");
+  app.footer(footer());
+  app.require_subcommand(1);
+  const std::vector<Command> commands{add_gemm(app), add_plan(app), add_check(app), add_info(app), add_help(app)};
+  refuse_unknown_command(argc, argv, commands);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    const std::vector<CLI::App*> chosen = app.get_subcommands();
+    write_stdout(chosen.empty() ? app.help() : chosen.front()->help("kizami"));
+    return ExitCode::kOk;
+  } catch (const CLI::CallForVersion& request) {
+    write_stdout(fmt::format("{}\n", request.what()));
+    return ExitCode::kOk;
+  } catch (const CLI::ParseError& error) {
+    throw Failure(ExitCode::kUsage, error.what());
+  }
+  for (const Command& command : commands) {
+    if (command.app->parsed()) return command.run();
+  }
+  return ExitCode::kInternal;
+}
+
+}  // namespace
+
+Command add_help(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("help", "print the help of the program or of a command");
+  const auto topic = std::make_shared<std::string>();
+  app->add_option("COMMAND", *topic, "command to explain")->type_name("");
+  return {app, [&program, topic] {
+            if (topic->empty()) return write_stdout(program.help()), ExitCode::kOk;
+            try {
+              return write_stdout(program.get_subcommand(*topic)->help("kizami")), ExitCode::kOk;
+            } catch (const CLI::OptionNotFound&) {
+              throw Failure(ExitCode::kUsage, "no command " + check::quoted(*topic) + " (see kizami --help)");
+            }
+          }};
+}
+
+int run_program(int argc, char** argv) noexcept {
+  ExitCode code = ExitCode::kInternal;
+  try {
+    install_interrupt_handlers();
+    code = parse_and_run(argc, argv);
+  } catch (const Failure& failure) {
+    code = failure.code();
+    print_error(failure.what());
+  } catch (const std::bad_alloc&) {
+    code = ExitCode::kOutOfMemory;
+    print_error("no memory for the working data of this command");
+  } catch (const std::exception& error) {
+    print_error(error.what());
+  }
+  return static_cast<int>(code);
+}
+
+}  // namespace kizami::cli

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "exact_sample.hpp"
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+namespace kizami::cli {
+namespace {
+
+constexpr std::int64_t kSampleLines = 32;
+
+std::vector<std::int64_t> spread(std::int64_t n) {
+  const std::int64_t count = n < kSampleLines ? n : kSampleLines;
+  std::vector<std::int64_t> out(static_cast<std::size_t>(count));
+  for (std::int64_t t = 0; t < count; ++t) out[static_cast<std::size_t>(t)] = count > 1 ? t * (n - 1) / (count - 1) : 0;
+  return out;
+}
+
+/// The elements (row(i), col(j)), row by row.
+template <class T, class Row, class Col>
+std::vector<T> gathered(MatrixView<const T> x, std::int64_t rows, std::int64_t cols, const Row& row, const Col& col) {
+  std::vector<T> out(static_cast<std::size_t>(rows * cols));
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < cols; ++j) out[static_cast<std::size_t>(i * cols + j)] = x(row(i), col(j));
+  }
+  return out;
+}
+
+template <class T>
+MatrixView<const T> row_major(const std::vector<T>& x, std::int64_t rows, std::int64_t cols) {
+  return {x.data(), rows, cols, cols, 1};
+}
+
+auto element_of(const std::vector<std::int64_t>& list) {
+  return [&list](std::int64_t i) { return list[static_cast<std::size_t>(i)]; };
+}
+
+std::int64_t length(const std::vector<std::int64_t>& list) { return static_cast<std::int64_t>(list.size()); }
+
+template <class T>
+check::Reference<T> sampled_reference(const std::vector<std::int64_t>& rows, const std::vector<std::int64_t>& cols,
+                                      T alpha, MatrixView<const T> a, MatrixView<const T> b, T beta,
+                                      MatrixView<const T> c0) {
+  const auto same = [](std::int64_t l) { return l; };
+  const std::int64_t k = a.cols;
+  const std::vector<T> a_rows = gathered(a, length(rows), k, element_of(rows), same);
+  const std::vector<T> b_cols = gathered(b, k, length(cols), same, element_of(cols));
+  std::vector<T> c_part;
+  if (beta != 0) c_part = gathered(c0, length(rows), length(cols), element_of(rows), element_of(cols));
+  return {alpha, row_major(a_rows, length(rows), k), row_major(b_cols, k, length(cols)), beta,
+          row_major(c_part, length(rows), length(cols))};
+}
+
+}  // namespace
+
+template <class T>
+check::Allowance allowance_of(T alpha, T beta, double bound, Gauge gauge) {
+  constexpr double kTiny = std::numeric_limits<T>::denorm_min();
+  // Half a unit in the last place of the type; FP32 results are rounded to FP64 first.
+  constexpr double kRounding = sizeof(T) == 4 ? 0x1p-24 + 0x1p-52 : 0x1p-53 * (1 + 0x1p-40);
+  check::Allowance out{check::against(gauge), bound, kTiny / 2};
+  if (std::abs(alpha) == 1 && beta == 0) return out;
+  // alpha p + beta C0 rounds twice, and |p| <= (1 + bound) G; what p lost to underflow is scaled by alpha.
+  out.units += 2 * kRounding * (1 + bound);
+  out.absolute = kTiny * (1 + (std::isfinite(alpha) ? std::abs(static_cast<double>(alpha)) : 0));
+  return out;
+}
+
+template <class T>
+ExactSample<T>::ExactSample(T alpha, MatrixView<const T> a, MatrixView<const T> b, T beta, MatrixView<const T> c0)
+    : rows_(spread(a.rows)),
+      cols_(spread(b.cols)),
+      alpha_(alpha),
+      beta_(beta),
+      reference_(sampled_reference(rows_, cols_, alpha, a, b, beta, c0)) {}
+
+template <class T>
+SampleError ExactSample<T>::judge(MatrixView<const T> c, double bound, Gauge gauge, int threads) const {
+  const std::vector<T> part = gathered(c, length(rows_), length(cols_), element_of(rows_), element_of(cols_));
+  const MatrixView<const T> view = row_major(part, length(rows_), length(cols_));
+  const check::Allowance in_gauge{check::against(gauge), 1, 0};
+  const check::Allowance allowed = allowance_of(alpha_, beta_, bound, gauge);
+  const check::RatioStats ratios = check::error_ratios(reference_, view, allowed, {}, threads);
+  SampleError out;
+  out.error = check::error_ratios(reference_, view, in_gauge, {}, threads).max;
+  out.error_over_bound = ratios.max;
+  out.checked_elements = ratios.count;
+  if (ratios.row >= 0) {
+    out.row = rows_[static_cast<std::size_t>(ratios.row)];
+    out.col = cols_[static_cast<std::size_t>(ratios.col)];
+  }
+  return out;
+}
+
+template check::Allowance allowance_of(float, float, double, Gauge);
+template check::Allowance allowance_of(double, double, double, Gauge);
+template class ExactSample<float>;
+template class ExactSample<double>;
+
+}  // namespace kizami::cli

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: MIT
+#include "commands.hpp"
+
+int main(int argc, char** argv) { return kizami::cli::run_program(argc, argv); }

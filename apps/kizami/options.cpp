@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "check/case.hpp"
+#include "check/text.hpp"
+#include "failure.hpp"
+
+namespace kizami::cli {
+namespace {
+
+constexpr std::int64_t kMaxThreads = 4096;
+constexpr std::int64_t kMaxModuli = 64;
+
+constexpr std::array kGauges{Gauge::kEntry, Gauge::kNorm};
+constexpr std::array kSchemes{Scheme::kAuto, Scheme::kNative, Scheme::kOzaki2};
+constexpr std::array kEngines{EngineName::kAuto, EngineName::kCpuRef, EngineName::kCpuSimd, EngineName::kNativeBlas};
+constexpr std::array kReproducibilities{Reproducibility::kEngineToEngine, Reproducibility::kNotGuaranteed};
+
+template <class E>
+std::string names_of(std::span<const E> values, std::string_view separator) {
+  std::string out;
+  for (const E value : values) out += fmt::format("{}{}", out.empty() ? "" : separator, to_string(value));
+  return out;
+}
+
+template <class E, std::size_t N>
+E named(std::string_view option, std::string_view text, const std::array<E, N>& values) {
+  for (const E value : values) {
+    if (to_string(value) == text) return value;
+  }
+  refuse_name(option, text, names_of<E>(values, ", "));
+}
+
+/// The value of `result`, or a Failure that names the option.
+template <class T>
+T checked(std::string_view option, const Result<T>& result) {
+  if (!result.ok()) throw Failure(ExitCode::kUsage, fmt::format("{} = {}", option, result.status().reason()));
+  return result.value();
+}
+
+/// Adds one option whose value is a name from a list.
+template <class E, std::size_t N>
+void add_name(CLI::App& app, const char* option, std::string& value, const std::array<E, N>& names,
+              const std::string& help) {
+  app.add_option(option, value, help)->type_name(names_of<E>(names, "|"))->group("Policy");
+}
+
+}  // namespace
+
+std::string_view to_string(Reproducibility reproducibility) noexcept {
+  return reproducibility == Reproducibility::kEngineToEngine ? "engine" : "none";
+}
+
+void add_policy_options(CLI::App& app, PolicyOptions& options) {
+  app.add_option(
+         "--accuracy", options.accuracy,
+         "what the result must keep to: native is what a native product guarantees or better, bits=N is 2^-N [native]")
+      ->type_name("native|bits=N")
+      ->group("Policy");
+  add_name(app, "--gauge", options.gauge, kGauges,
+           "what errors are relative to: entry is |A||B|, norm is ||row of A|| ||column of B|| (cheaper) [entry]");
+  add_name(app, "--scheme", options.scheme, kSchemes, "how the product is computed [auto]");
+  add_name(app, "--engine", options.engine, kEngines, "what multiplies [auto]");
+  add_name(app, "--reproducibility", options.reproducibility, kReproducibilities,
+           "engine: the same bits on every engine, thread count and machine; none: the platform BLAS may be chosen "
+           "[engine; none if --scheme or --engine names the platform BLAS]");
+  app.add_option("--moduli", options.moduli,
+                 "exactly this many moduli, whatever the accuracy; for studies [0: the planner's choice]")
+      ->type_name("N")
+      ->group("Policy");
+  app.add_option("--threads", options.threads, "CPU threads; never changes a bit [0: all]")
+      ->type_name("N")
+      ->group("Policy");
+  app.add_option("--workspace", options.workspace,
+                 "limit of the scratch memory, for instance 256M; never changes a bit [0: 1G]")
+      ->type_name("BYTES[K|M|G]")
+      ->group("Policy");
+  app.add_flag("--refuse-fp64", options.refuse_fp64,
+               "refuse rather than answer by FP64 arithmetic what moduli cannot certify")
+      ->group("Policy");
+  app.add_flag("--reject-nonfinite", options.reject_nonfinite, "refuse operands that hold NaN or Inf")->group("Policy");
+}
+
+Policy policy_of(const PolicyOptions& options) {
+  Policy policy;
+  policy.accuracy = checked("--accuracy", check::parse_accuracy(options.accuracy));
+  policy.gauge = named("--gauge", options.gauge, kGauges);
+  policy.scheme = named("--scheme", options.scheme, kSchemes);
+  policy.engine = named("--engine", options.engine, kEngines);
+  const bool is_native_named = policy.scheme == Scheme::kNative || policy.engine == EngineName::kNativeBlas;
+  policy.reproducibility = !options.reproducibility.empty()
+                               ? named("--reproducibility", options.reproducibility, kReproducibilities)
+                           : is_native_named ? Reproducibility::kNotGuaranteed
+                                             : Reproducibility::kEngineToEngine;
+  policy.allow_fp64_arithmetic = !options.refuse_fp64;
+  policy.reject_nonfinite = options.reject_nonfinite;
+  policy.forced_moduli = static_cast<int>(integer_option("--moduli", options.moduli, 0, kMaxModuli));
+  policy.threads = static_cast<int>(integer_option("--threads", options.threads, 0, kMaxThreads));
+  policy.workspace_limit_bytes = checked("--workspace", check::parse_bytes(options.workspace));
+  return policy;
+}
+
+std::int64_t integer_option(std::string_view option, std::string_view text, std::int64_t lo, std::int64_t hi) {
+  return checked(option, check::parse_integer(text, lo, hi));
+}
+
+double real_option(std::string_view option, std::string_view text, Scalar scalar) {
+  const double value = checked(option, check::parse_real(text, check::NonFiniteText::kAllowed));
+  if (scalar == Scalar::kF64) return value;
+  const auto rounded = static_cast<float>(value);
+  if (std::isfinite(value) && !std::isfinite(rounded)) {
+    throw Failure(ExitCode::kUsage, fmt::format("{} = {} is beyond float32, whose largest number is {}", option, text,
+                                                std::numeric_limits<float>::max()));
+  }
+  return rounded;
+}
+
+void refuse_name(std::string_view option, std::string_view value, std::string_view allowed) {
+  throw Failure(ExitCode::kUsage,
+                fmt::format("{} = {} is unknown; allowed: {}", option, check::quoted(value), allowed));
+}
+
+}  // namespace kizami::cli

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// The options that several commands share. Names and numbers are parsed here and not by CLI11, so that every refusal
+// names the option, its value and what is allowed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "kizami/policy.hpp"
+#include "kizami/types.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace kizami::cli {
+
+/// The wishes of a user, as typed.
+struct PolicyOptions {
+  std::string accuracy = "native";
+  std::string gauge = "entry";
+  std::string scheme = "auto";
+  std::string engine = "auto";
+  std::string reproducibility;  ///< empty: "engine", but "none" where the user names the platform BLAS
+  std::string moduli = "0";
+  std::string threads = "0";
+  std::string workspace = "0";
+  bool refuse_fp64 = false;
+  bool reject_nonfinite = false;
+};
+
+/// Adds the options to a command. @range `options` outlives the parse
+void add_policy_options(CLI::App& app, PolicyOptions& options);
+
+/// Throws Failure kUsage: unknown name, or a number out of range.
+[[nodiscard]] Policy policy_of(const PolicyOptions& options);
+
+[[nodiscard]] std::string_view to_string(Reproducibility reproducibility) noexcept;
+
+/// Throws Failure kUsage that names the option. @range as check::parse_integer
+[[nodiscard]] std::int64_t integer_option(std::string_view option, std::string_view text, std::int64_t lo,
+                                          std::int64_t hi);
+/// A real, also nan, inf or -inf, that stays finite in the scalar type; rounded to it. Throws Failure kUsage.
+[[nodiscard]] double real_option(std::string_view option, std::string_view text, Scalar scalar);
+
+/// Throws Failure kUsage: "--op = 'xy' is unknown; allowed: nn, nt, tn, tt".
+[[noreturn]] void refuse_name(std::string_view option, std::string_view value, std::string_view allowed);
+
+/// The dimensions that the library accepts are below this.
+inline constexpr std::int64_t kDimLimit = std::int64_t{1} << 34;
+
+}  // namespace kizami::cli

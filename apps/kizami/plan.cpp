@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// kizami plan: what a product would be done with and what it guarantees, without doing it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "commands.hpp"
+#include "failure.hpp"
+#include "kizami/plan.hpp"
+#include "options.hpp"
+
+namespace kizami::cli {
+namespace {
+
+struct PlanOptions {
+  std::string m, n, k;
+  std::string dtype = "f64";
+  PolicyOptions policy;
+  bool is_json = false;
+};
+
+Scalar scalar_named(const std::string& text) {
+  if (text == "f64" || text == "float64") return Scalar::kF64;
+  if (text == "f32" || text == "float32") return Scalar::kF32;
+  refuse_name("--dtype", text, "f32, f64, float32, float64");
+}
+
+std::string as_json(const Plan& plan) {
+  nlohmann::ordered_json out;
+  out["dtype"] = to_string(plan.scalar());
+  out["m"] = plan.m();
+  out["n"] = plan.n();
+  out["k"] = plan.k();
+  out["scheme"] = to_string(plan.scheme());
+  out["engine"] = plan.engine();
+  out["bound"] = plan.bound();
+  out["gauge"] = to_string(plan.gauge());
+  out["base_moduli"] = plan.base_moduli();
+  out["max_moduli"] = plan.max_moduli();
+  out["workspace_bytes"] = plan.workspace_bytes();
+  out["predicted_seconds"] = plan.predicted_seconds();
+  out["numerics_hash"] = fmt::format("{:016x}", plan.numerics_hash());
+  out["explanation"] = plan.explain();
+  return out.dump() + "\n";
+}
+
+ExitCode run_plan(const PlanOptions& options) {
+  const Result<Plan> plan = make_plan(scalar_named(options.dtype), integer_option("M", options.m, 0, kDimLimit - 1),
+                                      integer_option("N", options.n, 0, kDimLimit - 1),
+                                      integer_option("K", options.k, 0, kDimLimit - 1), policy_of(options.policy));
+  throw_if_error(plan.status());
+  std::string text = options.is_json ? as_json(plan.value()) : plan.value().explain();
+  if (!text.ends_with('\n')) text += '\n';
+  write_stdout(text);
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Command add_plan(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand(
+      "plan", "print how op(A) (M x K) times op(B) (K x N) would be computed, and what that guarantees");
+  const auto options = std::make_shared<PlanOptions>();
+  app->add_option("M", options->m, "rows of C")->required()->type_name("");
+  app->add_option("N", options->n, "columns of C")->required()->type_name("");
+  app->add_option("K", options->k, "inner dimension")->required()->type_name("");
+  app->add_option("--dtype", options->dtype, "type of the elements [f64]")->type_name("f32|f64");
+  app->add_flag("--json", options->is_json, "print one JSON object");
+  add_policy_options(*app, options->policy);
+  return {app, [options] { return run_plan(*options); }};
+}
+
+}  // namespace kizami::cli
