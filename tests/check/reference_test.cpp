@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+// The exact product against MPFR and closed forms; the judgement goes red for every kind of wrong element.
+#include "check/reference.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "check/case.hpp"
+#include "check/matrix_classes.hpp"
+#include "check/operands.hpp"
+#include "mpfr_number.hpp"
+
+namespace kizami::check {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+Case case_of(const std::string& line) {
+  const Result<Case> c = parse_case(line);
+  EXPECT_TRUE(c.ok()) << c.status().reason();
+  return c.ok() ? c.value() : Case{};
+}
+
+template <class T>
+Reference<T> reference_of(const Case& c, const Operands<T>& x) {
+  return {static_cast<T>(c.alpha), x.a.view(), x.b.view(), static_cast<T>(c.beta), x.c.view()};
+}
+
+/// alpha AB + beta C0 (or with magnitudes only) by MPFR.
+template <class T>
+Mpfr mpfr_element(const Case& c, const Operands<T>& x, std::int64_t i, std::int64_t j, bool magnitudes) {
+  const auto number = [&](double value) { return Mpfr(magnitudes ? std::abs(value) : value); };
+  Mpfr sum;
+  for (std::int64_t l = 0; l < c.k; ++l) {
+    Mpfr term = number(x.a.view()(i, l));
+    term *= number(x.b.view()(l, j));
+    sum += term;
+  }
+  sum *= number(c.alpha);
+  Mpfr last = number(c.beta);
+  last *= number(c.beta == 0 ? 0 : x.c.view()(i, j));
+  sum += last;
+  return sum;
+}
+
+template <class T>
+void expect_agrees_with_mpfr(const std::string& line) {
+  const Case c = case_of(line);
+  const Operands<T> x(c);
+  const Reference<T> reference = reference_of(c, x);
+  for (std::int64_t i = 0; i < c.m; ++i) {
+    for (std::int64_t j = 0; j < c.n; ++j) {
+      const Mpfr value = mpfr_element(c, x, i, j, false), entry = mpfr_element(c, x, i, j, true);
+      const auto element = reference.element(i, j);
+      ASSERT_EQ(element.cls, ValueClass::kFinite) << line;
+      EXPECT_EQ(element.value.template rounded<double>(), value.to_double()) << line;
+      EXPECT_EQ(element.entry.template rounded<double>(Rounding::kUp), entry.to_double(MPFR_RNDU)) << line;
+      if constexpr (std::is_same_v<T, float>) {
+        EXPECT_EQ(reference.rounded(i, j), value.to_float()) << line;
+      } else {
+        EXPECT_EQ(reference.rounded(i, j), value.to_double()) << line;
+      }
+    }
+  }
+}
+
+TEST(Reference, AgreesWithMpfrOnEveryClass) {
+  for (const ClassInfo& info : class_inventory()) {
+    const std::string name(info.name);
+    expect_agrees_with_mpfr<double>("d tn 2x3x11 a=-0.3 b=1.7 ld+2 A=" + name + " B=" + name + " C=" + name);
+    expect_agrees_with_mpfr<float>("s nt 3x2x12 a=0.7 b=0 layout=row A=" + name + " B=" + name);
+  }
+}
+
+TEST(Reference, ClosedForms) {
+  {  // A = ones: every element of AB is the sum of a column of B; B = ones too: k
+    const Case c = case_of("d nn 3x2x1000 A=ones B=ones");
+    const Operands<double> x(c);
+    EXPECT_EQ(reference_of(c, x).rounded(2, 1), 1000);
+  }
+  {  // A I = A, alpha = -2
+    const Case c = case_of("s nn 5x5x5 a=-2 B=identity");
+    const Operands<float> x(c);
+    for (std::int64_t i = 0; i < 5; ++i) EXPECT_EQ(reference_of(c, x).rounded(i, 3), -2 * x.a.view()(i, 3));
+  }
+  {  // cancellation to 0 is +0, and the gauge is not 0
+    const Case c = case_of("d nn 2x2x10 A=cancel B=cancel");
+    const Operands<double> x(c);
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(reference_of(c, x).rounded(1, 1)), 0U);
+    EXPECT_EQ(reference_of(c, x).element(1, 1).entry.sign(), 1);
+  }
+  {  // sum_l 1 / ((i + l + 1) (l + j + 1)) rounded from exact terms of rounded inverses, k = 1: one rounding
+    const Case c = case_of("d nn 1x1x1 A=hilbert B=hilbert");
+    const Operands<double> x(c);
+    EXPECT_EQ(reference_of(c, x).rounded(0, 0), 1);
+  }
+}
+
+TEST(Reference, FollowsTheBlasRules) {
+  const std::vector<double> nan(6, kNaN), ones(6, 1.0), threes(4, 3.0);
+  const auto view = [](const std::vector<double>& x, std::int64_t rows, std::int64_t cols) {
+    return blas_view(x.data(), rows, cols, rows);
+  };
+  // alpha = 0 does not read A and B, beta = 0 does not read C.
+  EXPECT_EQ(Reference<double>(0, view(nan, 2, 3), view(nan, 3, 2), 2, view(threes, 2, 2)).rounded(1, 1), 6);
+  EXPECT_EQ(Reference<double>(1, view(ones, 2, 3), view(ones, 3, 2), 0, view(nan, 2, 2)).rounded(1, 1), 3);
+  EXPECT_EQ(Reference<double>(0, view(nan, 2, 3), view(nan, 3, 2), 0, view(nan, 2, 2)).rounded(0, 0), 0);
+  // k = 0: alpha does not matter.
+  EXPECT_EQ(Reference<double>(kNaN, view(ones, 2, 0), view(ones, 0, 2), 2, view(threes, 2, 2)).rounded(1, 0), 6);
+  // Scalars that are not finite.
+  EXPECT_TRUE(
+      std::isnan(Reference<double>(kNaN, view(ones, 2, 3), view(ones, 3, 2), 0, view(nan, 2, 2)).rounded(1, 1)));
+  EXPECT_EQ(Reference<double>(-kInf, view(ones, 2, 3), view(ones, 3, 2), 0, view(nan, 2, 2)).rounded(1, 1), -kInf);
+  EXPECT_TRUE(
+      std::isnan(Reference<double>(kInf, view(ones, 2, 3), view(ones, 3, 2), -kInf, view(threes, 2, 2)).rounded(1, 1)));
+  EXPECT_TRUE(std::isnan(Reference<double>(1, view(ones, 2, 3), view(ones, 3, 2), 1, view(nan, 2, 2)).rounded(1, 1)));
+}
+
+TEST(Reference, PlacesWhatIsNotFinite) {
+  const Case c = case_of("d nn 4x5x6 A=ones,inf@1:2,nan@3:0 B=identity,-inf@2:4");
+  const Operands<double> x(c);
+  const Reference<double> reference = reference_of(c, x);
+  EXPECT_EQ(reference.rounded(0, 0), 1);
+  EXPECT_TRUE(std::isnan(reference.rounded(1, 0)));  // Inf * 0
+  EXPECT_EQ(reference.rounded(0, 4), -kInf);
+  EXPECT_EQ(reference.rounded(1, 4), -kInf);  // Inf * -Inf
+  EXPECT_EQ(reference.rounded(1, 2), kInf);
+  for (std::int64_t j = 0; j < 5; ++j) EXPECT_TRUE(std::isnan(reference.rounded(3, j)));
+}
+
+TEST(NormBounds, BracketTheNorm) {
+  const std::vector<double> x = {3, -4};
+  EXPECT_EQ(norm_bounds(x).lower, 5);
+  EXPECT_EQ(norm_bounds(x).upper, 5);
+  const std::vector<double> ones(2, 1.0);
+  EXPECT_LT(norm_bounds(ones).lower, norm_bounds(ones).upper);
+  EXPECT_EQ(std::nextafter(norm_bounds(ones).lower, 2), norm_bounds(ones).upper);
+  const std::vector<double> big(5, std::numeric_limits<double>::max());
+  EXPECT_EQ(norm_bounds(big).lower, std::numeric_limits<double>::max());
+  EXPECT_EQ(norm_bounds(big).upper, kInf);
+  const std::vector<double> tiny(4, std::numeric_limits<double>::denorm_min());
+  EXPECT_EQ(norm_bounds(tiny).lower, 2 * std::numeric_limits<double>::denorm_min());
+  EXPECT_EQ(norm_bounds({}).upper, 0);
+}
+
+/// The relative deviation of a ratio from numerator / denominator, in units of 2^-48.
+double excess(double ratio, const Mpfr& numerator, const Mpfr& denominator) {
+  Mpfr quotient;
+  mpfr_div(quotient.raw(), numerator.raw(), denominator.raw(), MPFR_RNDN);
+  mpfr_d_div(quotient.raw(), ratio, quotient.raw(), MPFR_RNDN);
+  mpfr_sub_ui(quotient.raw(), quotient.raw(), 1, MPFR_RNDN);
+  return std::ldexp(quotient.to_double(), 48);
+}
+
+TEST(Ratio, IsAnUpperBoundOfTheDefinition) {
+  for (const char* line : {"d nn 4x3x20 a=-1.25 b=0.75 A=exprand:phi=4", "d nn 4x3x20 b=1 A=big B=big",
+                           "d nn 4x3x20 A=tiny B=tiny,x2^500", "d nn 4x3x20 A=subnormal B=big C=tiny b=3"}) {
+    const Case c = case_of(line);
+    const Operands<double> x(c);
+    const Reference<double> reference = reference_of(c, x);
+    for (std::int64_t i = 0; i < c.m; ++i) {
+      for (std::int64_t j = 0; j < c.n; ++j) {
+        const Allowance allowed{Against::kEntry, std::ldexp(1.0, -53), 0};
+        const auto element = reference.element(i, j);
+        const double wrong = std::nextafter(reference.rounded(i, j) * (1 + 0x1p-30), kInf);
+        if (!std::isfinite(wrong)) continue;
+        Mpfr error = mpfr_element(c, x, i, j, false);
+        error += Mpfr(-wrong);
+        Mpfr bound = mpfr_element(c, x, i, j, true);
+        bound *= Mpfr(allowed.units);
+        const double entry_excess = excess(reference.ratio(element, wrong, allowed, i, j), error.abs(), bound);
+        EXPECT_GE(entry_excess, 0) << line;
+        EXPECT_LE(entry_excess, 1) << line;
+
+        Mpfr squares_a, squares_b;
+        for (std::int64_t l = 0; l < c.k; ++l) {
+          Mpfr a(x.a.view()(i, l)), b(x.b.view()(l, j));
+          a *= a;
+          b *= b;
+          squares_a += a;
+          squares_b += b;
+        }
+        squares_a *= squares_b;
+        Mpfr norm;
+        mpfr_sqrt(norm.raw(), squares_a.raw(), MPFR_RNDN);
+        norm *= Mpfr(std::abs(c.alpha));
+        Mpfr last(std::abs(c.beta));
+        last *= Mpfr(std::abs(x.c.view()(i, j)));
+        norm += last;
+        norm *= Mpfr(allowed.units);
+        const double norm_excess =
+            excess(reference.ratio(element, wrong, {Against::kNorm, allowed.units, 0}, i, j), error.abs(), norm);
+        EXPECT_GE(norm_excess, 0) << line;
+        EXPECT_LE(norm_excess, 1) << line;
+      }
+    }
+  }
+}
+
+TEST(Ratio, TreatsInfinityAsEveryNumberThatRoundsToIt) {
+  const double max = std::numeric_limits<double>::max();
+  const std::vector<double> row = {max, max}, column = {1, 1}, half = {0.5, 0.25};
+  const auto at = [&](const std::vector<double>& b, double got, double units) {
+    const Reference<double> reference(1, blas_view(row.data(), 1, 2, 1), blas_view(b.data(), 2, 1, 2), 0,
+                                      MatrixView<const double>{});
+    return reference.ratio(reference.element(0, 0), got, {Against::kEntry, units, 0}, 0, 0);
+  };
+  EXPECT_EQ(at(column, kInf, 0x1p-53), 0);  // 2 max rounds to Inf
+  EXPECT_GT(at(column, max, 0x1p-53), 1);   // and is far from max
+  EXPECT_EQ(at(column, -kInf, 0x1p-53),
+  EXPECT_GT(at(half, kInf, 0x1p-53), 1);  // 3/4 max is a quarter of the range from Inf
+  EXPECT_LE(at(half, kInf, 0.34), 1);     // which an allowance of 34 % covers
+  EXPECT_EQ(at(half, kNaN, 1), kInf);
+  EXPECT_LE(at(half, 0.75 * max, 0x1p-53), 1);
+  EXPECT_EQ(at(half, 0.75 * max, 0), kInf);  // 3/4 max has 55 bits
+}
+
+template <class T>
+std::vector<T> correct_result(const Reference<T>& reference) {
+  return reference.rounded_all();
+}
+
+/// Runs the correctly rounded product through every judgement after `change` has been made to its element (i, j).
+template <class T>
+void expect_red_after(const std::string& line, T wrong) {
+  const Case c = case_of(line);
+  const Operands<T> x(c);
+  const Reference<T> reference = reference_of(c, x);
+  std::vector<T> result = correct_result(reference);
+  const MatrixView<T> view = blas_view(result.data(), c.m, c.n, c.m);
+  const Allowance allowed = promised_allowance(Accuracy::native(), Gauge::kEntry, c.scalar, c.k);
+  EXPECT_TRUE(ratio_at_most_one(error_ratios<T>(reference, view, allowed))) << line;
+  for (const auto& [i, j] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {0, 0}, {c.m - 1, 0}, {c.m - 1, c.n - 1}, {c.m / 2, c.n / 2}}) {
+    const T right = view(i, j);
+    view(i, j) = wrong;
+    for (const int threads : {1, 3}) {
+      const RatioStats stats = error_ratios<T>(reference, view, allowed, {}, threads);
+      EXPECT_FALSE(ratio_at_most_one(stats)) << line << " " << wrong;
+      EXPECT_EQ(stats.row, i);
+      EXPECT_EQ(stats.col, j);
+      EXPECT_EQ(stats.num_red, 1);
+    }
+    view(i, j) = right;
+  }
+}
+
+TEST(ErrorRatios, SeeOneWrongElement) {
+  for (const std::string line : {"d nt 7x5x40", "d nn 7x5x40 b=-0.5 layout=row A=exprand:phi=4"}) {
+    for (const double wrong : {kNaN, kInf, -kInf, 1e3, -1e3, 1e300}) expect_red_after<double>(line, wrong);
+  }
+  for (const float wrong : {std::nanf(""), 1e3F, 1e30F}) expect_red_after<float>("s tn 7x5x40 a=3", wrong);
+}
+
+TEST(ErrorRatios, SeeSwappedSignsTransposesAndOneUlp) {
+  const Case c = case_of("d nn 6x6x30 A=rand B=rand");
+  const Operands<double> x(c);
+  const Reference<double> reference = reference_of(c, x);
+  std::vector<double> result = reference.rounded_all();
+  const MatrixView<double> view = blas_view(result.data(), 6, 6, 6);
+  // Correct rounding: at most half a unit of the value itself; one flipped ulp is beyond that.
+  const Allowance rounding{Against::kValue, std::ldexp(1.0, -53), 0};
+  EXPECT_TRUE(ratio_at_most_one(error_ratios<double>(reference, view, rounding)));
+  const double right = view(2, 3);
+  for (const double wrong : {std::nextafter(right, kInf), std::nextafter(right, 0.0), -right}) {
+    view(2, 3) = wrong;
+    EXPECT_FALSE(ratio_at_most_one(error_ratios<double>(reference, view, rounding))) << wrong;
+  }
+  view(2, 3) = right;
+  const Allowance native = promised_allowance(Accuracy::native(), Gauge::kNorm, Scalar::kF64, c.k);
+  EXPECT_TRUE(ratio_at_most_one(error_ratios<double>(reference, view, native)));
+  EXPECT_FALSE(ratio_at_most_one(error_ratios<double>(reference, view.transposed(), native)));
+  EXPECT_FALSE(ratio_at_most_one(error_ratios<double>(reference, view.block(0, 0, 6, 5), native)));  // another shape
+}
+
+TEST(ErrorRatios, JudgeKindsOfWhatIsNotFinite) {
+  const Case c = case_of("d nn 3x3x4 A=rand,nan@0:1,inf@2:2 B=rand");
+  const Operands<double> x(c);
+  const Reference<double> reference = reference_of(c, x);
+  std::vector<double> result = reference.rounded_all();
+  const MatrixView<double> view = blas_view(result.data(), 3, 3, 3);
+  const Allowance allowed = promised_allowance(Accuracy::native(), Gauge::kEntry, Scalar::kF64, c.k);
+  EXPECT_TRUE(ratio_at_most_one(error_ratios<double>(reference, view, allowed)));
+  for (const double wrong : {0.0, kInf, -kInf}) {
+    const double right = std::exchange(view(0, 2), wrong);
+    EXPECT_FALSE(ratio_at_most_one(error_ratios<double>(reference, view, allowed))) << wrong;
+    view(0, 2) = right;
+  }
+  for (const double wrong : {0.0, kNaN, -kInf}) {
+    const double right = std::exchange(view(2, 0), wrong);
+    EXPECT_FALSE(ratio_at_most_one(error_ratios<double>(reference, view, allowed))) << wrong;
+    view(2, 0) = right;
+  }
+}
+
+TEST(BoundRatios, RefuseBoundsThatAreNoNumbers) {
+  const Case c = case_of("d nn 3x3x4");
+  const Operands<double> x(c);
+  const Reference<double> reference = reference_of(c, x);
+  std::vector<double> result = reference.rounded_all();
+  const MatrixView<double> view = blas_view(result.data(), 3, 3, 3);
+  const auto judged = [&](double at_1_2) {
+    return ratio_at_most_one(bound_ratios<double>(
+        reference, view, [&](std::int64_t i, std::int64_t j) { return i == 1 && j == 2 ? at_1_2 : 1e-10; }));
+  };
+  EXPECT_TRUE(judged(1e-10));
+  for (const double bad : {kNaN, kInf, -1.0, -kInf}) EXPECT_FALSE(judged(bad)) << bad;
+  view(1, 2) += 1e-9;
+  EXPECT_FALSE(judged(1e-10));
+  EXPECT_TRUE(judged(1e-8));
+}
+
+TEST(Sampling, TakesFirstLastAndTheWantedNumber) {
+  const Case c = case_of("d nn 50x40x3 A=ones B=ones");
+  const Operands<double> x(c);
+  const Reference<double> reference = reference_of(c, x);
+  std::vector<double> result = reference.rounded_all();
+  const MatrixView<double> view = blas_view(result.data(), 50, 40, 50);
+  view(49, 39) = 0;
+  const RatioStats stats = error_ratios<double>(reference, view, {Against::kEntry, 0.5, 0}, {7, 1000});
+  EXPECT_EQ(stats.count, 7 * 40);
+  EXPECT_EQ(stats.row, 49);
+  EXPECT_EQ(stats.col, 39);
+  EXPECT_FALSE(ratio_at_most_one(stats));
+}
+
+TEST(PromisedAllowance, RestatesThePolicy) {
+  const auto units = [](const Accuracy& accuracy, Scalar scalar, std::int64_t k) {
+    return promised_allowance(accuracy, Gauge::kEntry, scalar, k).units;
+  };
+  EXPECT_EQ(units(Accuracy::native(), Scalar::kF64, 1), std::ldexp(8.0, -53));
+  EXPECT_EQ(units(Accuracy::native(), Scalar::kF64, 100), std::ldexp(100.0, -53));
+  EXPECT_EQ(units(Accuracy::native(), Scalar::kF32, 256), std::ldexp(256.0, -24));
+  EXPECT_EQ(units(Accuracy::native(), Scalar::kF64, 1 << 20), std::ldexp(1.0, 14 - 53));
+  EXPECT_EQ(units(Accuracy::at_bits(30), Scalar::kF64, 1000), std::ldexp(1.0, -30));
+  EXPECT_EQ(promised_allowance(Accuracy::native(), Gauge::kNorm, Scalar::kF32, 1).gauge, Against::kNorm);
+}
+
+}  // namespace
+}  // namespace kizami::check
