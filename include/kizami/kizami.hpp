@@ -4,6 +4,7 @@
 
 #include "kizami/formats.hpp"
 #include "kizami/gemm.hpp"
+#include "kizami/measure.hpp"
 #include "kizami/plan.hpp"
 #include "kizami/policy.hpp"
 #include "kizami/status.hpp"

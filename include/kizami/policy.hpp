@@ -66,7 +66,8 @@ struct Policy {
   Gauge gauge = Gauge::kEntry;
   Scheme scheme = Scheme::kAuto;
   EngineName engine = EngineName::kAuto;
-  Reproducibility reproducibility = Reproducibility::kNotGuaranteed;
+  /// kNotGuaranteed lets the planner take the platform BLAS where it meets the bound. A forced scheme native waives it.
+  Reproducibility reproducibility = Reproducibility::kEngineToEngine;
   /// Answer what the moduli cannot certify by FP64 arithmetic of proven bound; false: refuse instead.
   bool allow_fp64_arithmetic = true;
   /// NaN or Inf in an operand is an error instead of being multiplied as BLAS does.
