@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+// kizami bench: how long products take here, native BLAS beside them in the same run.
+//   Candidates of one size are timed in turn, round by round, so that drift of the machine hits all alike; medians and
+//   extremes are over rounds. The floor of an emulated product is the time of its INT8 products alone, measured in the
+//   same rounds.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <ctime>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench_table.hpp"
+#include "check/case.hpp"
+#include "check/operands.hpp"
+#include "check/text.hpp"
+#include "commands.hpp"
+#include "failure.hpp"
+#include "kizami/kizami.hpp"
+#include "options.hpp"
+
+namespace kizami::cli {
+namespace {
+
+struct BenchOptions {
+  std::string sizes = "256,512,1024,2048";
+  std::string dtype = "both";
+  std::string rounds = "7";
+  std::string threads = "0";
+  std::string json_path;
+};
+
+/// Memory for one plan, on a 64-byte boundary.
+class Workspace {
+ public:
+  explicit Workspace(std::size_t bytes) : memory_(bytes + kAlignment), bytes_(bytes) {}
+  [[nodiscard]] std::span<std::byte> span() {
+    void* start = memory_.data();
+    std::size_t room = memory_.size();
+    return {static_cast<std::byte*>(std::align(kAlignment, bytes_, start, room)), bytes_};
+  }
+
+ private:
+  static constexpr std::size_t kAlignment = 64;
+  std::vector<std::byte> memory_;
+  std::size_t bytes_;
+};
+
+/// A product of two matrices through the library, with everything planned and allocated beforehand.
+template <class T>
+Candidate product_candidate(const std::string& name, const std::shared_ptr<check::Operands<T>>& operands, const check::Case& spec,
+                            const Policy& policy) {
+  const Result<Plan> plan = make_plan(spec.scalar, spec.m, spec.n, spec.k, policy);
+  throw_if_error(plan.status());
+  const auto workspace = std::make_shared<Workspace>(plan.value().workspace_bytes());
+  const auto outcome = std::make_shared<Outcome>();
+  Candidate candidate;
+  candidate.name = name;
+  candidate.operations = 2.0 * static_cast<double>(spec.m) * static_cast<double>(spec.n) * static_cast<double>(spec.k);
+  candidate.time_once = [operands, plan = plan.value(), workspace, outcome] {
+    const auto start = std::chrono::steady_clock::now();
+    const Status status = run<T>(plan, T{1}, std::as_const(operands->a).view(), std::as_const(operands->b).view(), T{0}, operands->c.view(),
+                                 workspace->span(), outcome.get());
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    throw_if_error(status);
+    return seconds;
+  };
+  candidate.describe = [outcome] {
+    return Description{std::string(to_string(outcome->scheme)), std::string(outcome->engine), outcome->moduli, outcome->bound,
+                       std::string(to_string(outcome->gauge))};
+  };
+  return candidate;
+}
+
+/// The INT8 products alone.
+Candidate int8_candidate(std::int64_t n, int moduli, int threads) {
+  Result<ProductBenchmark> made = ProductBenchmark::make(EngineName::kAuto, n, n, n, moduli, threads);
+  throw_if_error(made.status());
+  const auto bench = std::make_shared<ProductBenchmark>(std::move(made).value());
+  Candidate candidate;
+  candidate.name = fmt::format("INT8 products alone, {}", moduli);
+  candidate.operations = 2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) * moduli;
+  candidate.is_floor_of = moduli;
+  candidate.time_once = [bench] {
+    Result<ProductTiming> timing = bench->run();
+    throw_if_error(timing.status());
+    return timing.value().seconds;
+  };
+  candidate.describe = [moduli] { return Description{"int8", "auto", moduli, 0.0, ""}; };
+  return candidate;
+}
+
+template <class T>
+std::vector<Candidate> candidates_of(const check::Case& spec, int threads) {
+  const auto operands = std::make_shared<check::Operands<T>>(spec, threads);
+  const auto with = [threads](Scheme scheme, Accuracy accuracy, int forced_moduli) {
+    Policy policy;
+    policy.scheme = scheme;
+    policy.accuracy = accuracy;
+    policy.forced_moduli = forced_moduli;
+    policy.threads = threads;
+    return policy;
+  };
+  const bool is_f64 = spec.scalar == Scalar::kF64;
+  std::vector<Candidate> out;
+  out.push_back(product_candidate<T>("native BLAS", operands, spec, with(Scheme::kNative, Accuracy::native(), 0)));
+  out.push_back(product_candidate<T>("accuracy native", operands, spec, with(Scheme::kOzaki2, Accuracy::native(), 0)));
+  for (const int bits : is_f64 ? std::vector<int>{24, 40, 52} : std::vector<int>{12, 23}) {
+    out.push_back(product_candidate<T>(fmt::format("bits={}", bits), operands, spec, with(Scheme::kOzaki2, Accuracy::at_bits(bits), 0)));
+  }
+  for (const int moduli : is_f64 ? std::vector<int>{14, 17, 20} : std::vector<int>{7, 10}) {
+    out.push_back(product_candidate<T>(fmt::format("{} moduli (forced)", moduli), operands, spec,
+                                       with(Scheme::kOzaki2, Accuracy::native(), moduli)));
+  }
+  return out;
+}
+
+/// Adds the floors of the moduli counts that the candidates really used, after one warm-up of each.
+void add_floors(std::vector<Candidate>& candidates, std::int64_t n, int threads) {
+  std::vector<int> counts;
+  for (const Candidate& candidate : candidates) {
+    static_cast<void>(candidate.time_once());
+    const int moduli = candidate.describe().moduli;
+    if (moduli > 0 && std::find(counts.begin(), counts.end(), moduli) == counts.end()) counts.push_back(moduli);
+  }
+  for (const int moduli : counts) {
+    candidates.push_back(int8_candidate(n, moduli, threads));
+    static_cast<void>(candidates.back().time_once());
+  }
+}
+
+std::vector<std::int64_t> sizes_of(const std::string& text) {
+  std::vector<std::int64_t> sizes;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    sizes.push_back(integer_option("--sizes", std::string_view(text).substr(begin, end - begin), 1, 131072));
+    begin = end + 1;
+  }
+  return sizes;
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(info, line)) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown";
+}
+
+ExitCode run_bench(const BenchOptions& options) {
+  const std::vector<std::int64_t> sizes = sizes_of(options.sizes);
+  const auto rounds = static_cast<int>(integer_option("--rounds", options.rounds, 1, 1000));
+  auto threads = static_cast<int>(integer_option("--threads", options.threads, 0, 65536));
+  if (threads == 0) threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (options.dtype != "f64" && options.dtype != "f32" && options.dtype != "both") {
+    refuse_name("--dtype", options.dtype, "f64, f32, both");
+  }
+  std::ofstream json;
+  if (!options.json_path.empty()) {
+    json.open(options.json_path, std::ios::app);
+    if (!json) throw Failure(ExitCode::kOutputFailed, fmt::format("--json = {} cannot be opened for appending", check::quoted(options.json_path)));
+  }
+  const std::string processor = processor_name();
+  write_stdout(fmt::format("kizami {}, {}, {} threads, {} rounds, inputs randn\n", version(), processor, threads, rounds));
+  for (const char* dtype : {"f64", "f32"}) {
+    if (options.dtype != "both" && options.dtype != dtype) continue;
+    for (const std::int64_t n : sizes) {
+      check::Case spec;
+      spec.scalar = std::string_view(dtype) == "f64" ? Scalar::kF64 : Scalar::kF32;
+      spec.m = spec.n = spec.k = n;
+      std::vector<Candidate> candidates =
+          spec.scalar == Scalar::kF64 ? candidates_of<double>(spec, threads) : candidates_of<float>(spec, threads);
+      add_floors(candidates, n, threads);
+      const std::vector<Timing> timings = time_interleaved(candidates, rounds);
+      write_stdout(table_of(fmt::format("{}  n = {}", dtype, n), candidates, timings));
+      if (!json.is_open()) continue;
+      for (std::size_t i = 0; i < candidates.size(); ++i) {
+        nlohmann::ordered_json line = json_of(candidates, timings, i);
+        line["case"] = check::print(spec);
+        line["date"] = utc_now();
+        line["version"] = version();
+        line["processor"] = processor;
+        line["threads"] = threads;
+        line["rounds"] = rounds;
+        json << line.dump() << '\n';
+      }
+    }
+  }
+  if (json.is_open() && !json.flush()) throw Failure(ExitCode::kOutputFailed, fmt::format("--json = {} could not be written", check::quoted(options.json_path)));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Command add_bench(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("bench", "time products of square random matrices, native BLAS beside them");
+  const auto options = std::make_shared<BenchOptions>();
+  app->add_option("--sizes", options->sizes, "sizes n, separated by commas [256,512,1024,2048]")->type_name("N,...");
+  app->add_option("--dtype", options->dtype, "types of the elements [both]")->type_name("f64|f32|both");
+  app->add_option("--rounds", options->rounds, "rounds that medians are taken over [7]")->type_name("N");
+  app->add_option("--threads", options->threads, "CPU threads; 0: all [0]")->type_name("N");
+  app->add_option("--json", options->json_path, "append one JSON object a row to this file")->type_name("FILE");
+  return {app, [options] { return run_bench(*options); }};
+}
+
+}  // namespace kizami::cli
