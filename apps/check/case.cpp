@@ -68,8 +68,8 @@ Status parse_scalar(std::string_view text, double& out) {
 }
 
 Status parse_spec_into(std::string_view text, MatrixSpec& out) {
-  Result<MatrixSpec> spec = parse_matrix_spec(text);
-  if (spec.ok()) out = std::move(spec).value();
+  const Result<MatrixSpec> spec = parse_matrix_spec(text);
+  if (spec.ok()) out = spec.value();
   return spec.status();
 }
 

@@ -16,6 +16,7 @@
 #include "kizami/policy.hpp"
 #include "kizami/types.hpp"
 #include "num/crt.hpp"
+#include "num/line_stats.hpp"
 
 namespace kizami::num {
 
@@ -86,11 +87,18 @@ inline constexpr std::int64_t kFp64ChainLength = 128;
   return std::sqrt(to_double_down(half_product)) * kSlackDown - 0.5 * std::sqrt(static_cast<double>(k)) * kSlackUp;
 }
 
-/// Truncation bound of norm scaling relative to ||a_i|| ||b_j||: 2 sqrt(k)/U + k/U^2, from alpha_i <= 2 ||a_i||_2 / U and
-/// ||.||_1 <= sqrt(k) ||.||_2.
+/// How much larger than ||x||_2 the norm in LineStats may be: every magnitude is rounded up to 2^-kSquareBits of a maximum
+/// that is at least 1, so at most by sqrt(k) 2^-kSquareBits.
+[[nodiscard]] inline double norm_inflation(std::int64_t k) {
+  return 1.0 + std::sqrt(static_cast<double>(k)) * std::ldexp(1.0, -kSquareBits) * kSlackUp;
+}
+
+/// Truncation bound of norm scaling relative to ||a_i|| ||b_j||: 2 f sqrt(k)/U + f^2 k/U^2, from alpha_i <= 2 f ||a_i||_2 / U,
+/// f = norm_inflation(k), and ||.||_1 <= sqrt(k) ||.||_2.
 [[nodiscard]] inline double truncation_norm_bound(double norm_limit, std::int64_t k) {
   const auto terms = static_cast<double>(k);
-  return (2.0 * std::sqrt(terms) + terms / norm_limit) / norm_limit * kSlackUp;
+  const double f = norm_inflation(k);
+  return (2.0 * std::sqrt(terms) + f * terms / norm_limit) * f / norm_limit * kSlackUp;
 }
 
 /// Rounding of the exact integer sum to the result type, relative to |AB|: one rounding to FP64, one more for FP32.

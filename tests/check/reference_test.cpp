@@ -211,11 +211,11 @@ TEST(Ratio, TreatsInfinityAsEveryNumberThatRoundsToIt) {
                                       MatrixView<const double>{});
     return reference.ratio(reference.element(0, 0), got, {Against::kEntry, units, 0}, 0, 0);
   };
-  EXPECT_EQ(at(column, kInf, 0x1p-53), 0);  // 2 max rounds to Inf
-  EXPECT_GT(at(column, max, 0x1p-53), 1);   // and is far from max
-  EXPECT_EQ(at(column, -kInf, 0x1p-53),
-  EXPECT_GT(at(half, kInf, 0x1p-53), 1);  // 3/4 max is a quarter of the range from Inf
-  EXPECT_LE(at(half, kInf, 0.34), 1);     // which an allowance of 34 % covers
+  EXPECT_EQ(at(column, kInf, 0x1p-53), 0);   // 2 max rounds to Inf
+  EXPECT_GT(at(column, max, 0x1p-53), 1);    // and is far from max
+  EXPECT_GT(at(column, -kInf, 0x1p-53), 1);  // opposite infinities are 2^1025 apart
+  EXPECT_GT(at(half, kInf, 0x1p-53), 1);     // 3/4 max is a quarter of the range from Inf
+  EXPECT_LE(at(half, kInf, 0.34), 1);        // which an allowance of 34 % covers
   EXPECT_EQ(at(half, kNaN, 1), kInf);
   EXPECT_LE(at(half, 0.75 * max, 0x1p-53), 1);
   EXPECT_EQ(at(half, 0.75 * max, 0), kInf);  // 3/4 max has 55 bits
