@@ -8,9 +8,33 @@
 // integer below 2^49, so r = y - q p is exact by a fused multiply-add and |r| < 3p/4; at most one p makes it symmetric.
 #include "split/residues.hpp"
 
+#include <array>
+
+#include "num/crt_table.hpp"
 #include "num/exponent.hpp"
 #include "num/modular.hpp"
 #include "num/moduli.hpp"
+
+#ifndef KIZAMI_SPLIT_RESIDUE_ROW_ONCE  // Highway includes this file once a target
+#define KIZAMI_SPLIT_RESIDUE_ROW_ONCE
+namespace kizami::split {
+
+inline constexpr int kLimbBits = 44;
+inline constexpr int kTopLimbBits = 56;
+inline constexpr int kMaxLimbs = 3;
+static_assert(kTopLimbBits + (kMaxLimbs - 1) * kLimbBits >= 140);
+
+/// 2^44 modulo every modulus.
+inline constexpr auto kLimbRadix = [] {
+  std::array<double, num::kMaxModuli> radix{};
+  for (int l = 0; l < num::kMaxModuli; ++l) {
+    radix[static_cast<std::size_t>(l)] = num::power_of_two_residue(kLimbBits, num::kRealModuli[static_cast<std::size_t>(l)]);
+  }
+  return radix;
+}();
+
+}  // namespace kizami::split
+#endif
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "split/residue_row.cpp"
@@ -22,11 +46,6 @@ HWY_BEFORE_NAMESPACE();
 namespace kizami::split::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-constexpr int kLimbBits = 44;
-constexpr int kTopLimbBits = 56;
-constexpr int kMaxLimbs = 3;
-static_assert(kTopLimbBits + (kMaxLimbs - 1) * kLimbBits >= 140);
 
 const char* TargetName() { return hwy::TargetName(HWY_TARGET); }
 
@@ -78,7 +97,7 @@ void ResidueRow(const double* x, std::int64_t length, double first, double secon
   for (int l = 0; l < num_moduli; ++l) {
     const int p = num::kRealModuli[static_cast<std::size_t>(l)];
     const Reducer<decltype(d)> reducer(d, p);
-    const auto radix = hn::Set(d, num::power_of_two_residue(kLimbBits, p));
+    const auto radix = hn::Set(d, kLimbRadix[static_cast<std::size_t>(l)]);
     std::int8_t* const plane = out + l * plane_stride;
     for (std::int64_t h = 0; h < length; h += lanes) {
       auto y = hn::Load(d, limbs[num_limbs - 1] + h);
