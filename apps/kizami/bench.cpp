@@ -58,8 +58,8 @@ class Workspace {
 
 /// A product of two matrices through the library, with everything planned and allocated beforehand.
 template <class T>
-Candidate product_candidate(const std::string& name, const std::shared_ptr<check::Operands<T>>& operands, const check::Case& spec,
-                            const Policy& policy) {
+Candidate product_candidate(const std::string& name, const std::shared_ptr<check::Operands<T>>& operands,
+                            const check::Case& spec, const Policy& policy) {
   const Result<Plan> plan = make_plan(spec.scalar, spec.m, spec.n, spec.k, policy);
   throw_if_error(plan.status());
   const auto workspace = std::make_shared<Workspace>(plan.value().workspace_bytes());
@@ -69,15 +69,15 @@ Candidate product_candidate(const std::string& name, const std::shared_ptr<check
   candidate.operations = 2.0 * static_cast<double>(spec.m) * static_cast<double>(spec.n) * static_cast<double>(spec.k);
   candidate.time_once = [operands, plan = plan.value(), workspace, outcome] {
     const auto start = std::chrono::steady_clock::now();
-    const Status status = run<T>(plan, T{1}, std::as_const(operands->a).view(), std::as_const(operands->b).view(), T{0}, operands->c.view(),
-                                 workspace->span(), outcome.get());
+    const Status status = run<T>(plan, T{1}, std::as_const(operands->a).view(), std::as_const(operands->b).view(), T{0},
+                                 operands->c.view(), workspace->span(), outcome.get());
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     throw_if_error(status);
     return seconds;
   };
   candidate.describe = [outcome] {
-    return Description{std::string(to_string(outcome->scheme)), std::string(outcome->engine), outcome->moduli, outcome->bound,
-                       std::string(to_string(outcome->gauge))};
+    return Description{std::string(to_string(outcome->scheme)), std::string(outcome->engine), outcome->moduli,
+                       outcome->bound, std::string(to_string(outcome->gauge))};
   };
   return candidate;
 }
@@ -116,7 +116,8 @@ std::vector<Candidate> candidates_of(const check::Case& spec, int threads) {
   out.push_back(product_candidate<T>("native BLAS", operands, spec, with(Scheme::kNative, Accuracy::native(), 0)));
   out.push_back(product_candidate<T>("accuracy native", operands, spec, with(Scheme::kOzaki2, Accuracy::native(), 0)));
   for (const int bits : is_f64 ? std::vector<int>{24, 40, 52} : std::vector<int>{12, 23}) {
-    out.push_back(product_candidate<T>(fmt::format("bits={}", bits), operands, spec, with(Scheme::kOzaki2, Accuracy::at_bits(bits), 0)));
+    out.push_back(product_candidate<T>(fmt::format("bits={}", bits), operands, spec,
+                                       with(Scheme::kOzaki2, Accuracy::at_bits(bits), 0)));
   }
   for (const int moduli : is_f64 ? std::vector<int>{14, 17, 20} : std::vector<int>{7, 10}) {
     out.push_back(product_candidate<T>(fmt::format("{} moduli (forced)", moduli), operands, spec,
@@ -179,10 +180,13 @@ ExitCode run_bench(const BenchOptions& options) {
   std::ofstream json;
   if (!options.json_path.empty()) {
     json.open(options.json_path, std::ios::app);
-    if (!json) throw Failure(ExitCode::kOutputFailed, fmt::format("--json = {} cannot be opened for appending", check::quoted(options.json_path)));
+    if (!json)
+      throw Failure(ExitCode::kOutputFailed,
+                    fmt::format("--json = {} cannot be opened for appending", check::quoted(options.json_path)));
   }
   const std::string processor = processor_name();
-  write_stdout(fmt::format("kizami {}, {}, {} threads, {} rounds, inputs randn\n", version(), processor, threads, rounds));
+  write_stdout(
+      fmt::format("kizami {}, {}, {} threads, {} rounds, inputs randn\n", version(), processor, threads, rounds));
   for (const char* dtype : {"f64", "f32"}) {
     if (options.dtype != "both" && options.dtype != dtype) continue;
     for (const std::int64_t n : sizes) {
@@ -207,14 +211,17 @@ ExitCode run_bench(const BenchOptions& options) {
       }
     }
   }
-  if (json.is_open() && !json.flush()) throw Failure(ExitCode::kOutputFailed, fmt::format("--json = {} could not be written", check::quoted(options.json_path)));
+  if (json.is_open() && !json.flush())
+    throw Failure(ExitCode::kOutputFailed,
+                  fmt::format("--json = {} could not be written", check::quoted(options.json_path)));
   return ExitCode::kOk;
 }
 
 }  // namespace
 
 Command add_bench(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand("bench", "time products of square random matrices, native BLAS beside them");
+  CLI::App* const app =
+      program.add_subcommand("bench", "time products of square random matrices, native BLAS beside them");
   const auto options = std::make_shared<BenchOptions>();
   app->add_option("--sizes", options->sizes, "sizes n, separated by commas [256,512,1024,2048]")->type_name("N,...");
   app->add_option("--dtype", options->dtype, "types of the elements [both]")->type_name("f64|f32|both");

@@ -21,9 +21,9 @@ struct Description {
 /// One thing to time. The first candidate of a list is the native baseline.
 struct Candidate {
   std::string name;
-  double operations = 0;               ///< additions and multiplications of one run
-  int is_floor_of = 0;                 ///< not 0: INT8 products alone, the floor of candidates with so many moduli
-  std::function<double()> time_once;   ///< runs once; seconds
+  double operations = 0;                  ///< additions and multiplications of one run
+  int is_floor_of = 0;                    ///< not 0: INT8 products alone, the floor of candidates with so many moduli
+  std::function<double()> time_once;      ///< runs once; seconds
   std::function<Description()> describe;  ///< after a run
 };
 
@@ -38,7 +38,9 @@ struct Timing {
 /// Runs every candidate once a round, in turn. @range rounds >= 1
 [[nodiscard]] std::vector<Timing> time_interleaved(const std::vector<Candidate>& candidates, int rounds);
 
-[[nodiscard]] std::string table_of(const std::string& title, const std::vector<Candidate>& candidates, const std::vector<Timing>& timings);
-[[nodiscard]] nlohmann::ordered_json json_of(const std::vector<Candidate>& candidates, const std::vector<Timing>& timings, std::size_t index);
+[[nodiscard]] std::string table_of(const std::string& title, const std::vector<Candidate>& candidates,
+                                   const std::vector<Timing>& timings);
+[[nodiscard]] nlohmann::ordered_json json_of(const std::vector<Candidate>& candidates,
+                                             const std::vector<Timing>& timings, std::size_t index);
 
 }  // namespace kizami::cli

@@ -16,7 +16,8 @@ namespace kizami {
 
 /// Multiplies in BLAS terms.
 /// @shape  op(A): m x k, op(B): k x n, C: m x n. Column-major: lda >= max(1, rows of A), and so on; row-major: columns.
-/// @status kInvalidArgument with argument, value and limit; otherwise as make_plan() and run(). On every error C is untouched.
+/// @status kInvalidArgument with argument, value and limit; otherwise as make_plan() and run(). On every error C is
+/// untouched.
 /// @bound, @alias, @queue as run()
 template <class T>
 Status gemm(Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,

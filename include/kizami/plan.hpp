@@ -36,12 +36,12 @@ class Plan {
   [[nodiscard]] std::int64_t m() const;
   [[nodiscard]] std::int64_t n() const;
   [[nodiscard]] std::int64_t k() const;
-  [[nodiscard]] Scheme scheme() const;             ///< never kAuto
+  [[nodiscard]] Scheme scheme() const;  ///< never kAuto
   [[nodiscard]] std::string_view engine() const;
-  [[nodiscard]] double bound() const;              ///< guaranteed, relative to gauge()
+  [[nodiscard]] double bound() const;  ///< guaranteed, relative to gauge()
   [[nodiscard]] Gauge gauge() const;
-  [[nodiscard]] int base_moduli() const;           ///< moduli of the lowest rung; 0 for scheme native
-  [[nodiscard]] int max_moduli() const;            ///< moduli of the highest rung
+  [[nodiscard]] int base_moduli() const;  ///< moduli of the lowest rung; 0 for scheme native
+  [[nodiscard]] int max_moduli() const;   ///< moduli of the highest rung
   /// Scratch that run() needs; within the policy's limit. @units bytes
   [[nodiscard]] std::size_t workspace_bytes() const;
   [[nodiscard]] double predicted_seconds() const;
@@ -60,13 +60,14 @@ class Plan {
 
 /// Decides how to multiply. Plans are cached by their arguments.
 /// @range m, n, k in [0, 2^34)
-/// @status kInvalidArgument: dimension, bits, thread count or forced_moduli out of range. kAccuracyUnreachable: the forced
-///         scheme cannot guarantee the accuracy (the reason gives the best bound). kUnsupported: engine and scheme do not go
-///         together, or the engine refuses. kWorkspaceTooSmall: the limit is below the least possible workspace.
+/// @status kInvalidArgument: dimension, bits, thread count or forced_moduli out of range. kAccuracyUnreachable: the
+/// forced
+///         scheme cannot guarantee the accuracy (the reason gives the best bound). kUnsupported: engine and scheme do
+///         not go together, or the engine refuses. kWorkspaceTooSmall: the limit is below the least possible workspace.
 Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k, const Policy& policy = {});
 
-/// One operand split once for many products: planes, exponents and statistics, bound to the base rung of the plan that made
-/// it. A type, not a flag: it cannot be mistaken for the matrix, and a plan of other numerics refuses it.
+/// One operand split once for many products: planes, exponents and statistics, bound to the base rung of the plan that
+/// made it. A type, not a flag: it cannot be mistaken for the matrix, and a plan of other numerics refuses it.
 class PreparedOperand {
  public:
   [[nodiscard]] Side side() const;
@@ -78,8 +79,8 @@ class PreparedOperand {
   std::shared_ptr<const exec::Prepared> impl_;
 };
 
-/// An operand of run(): a matrix, a prepared operand, or both (the matrix is then used where a rung above the prepared one is
-/// needed). Without the matrix such a call is refused.
+/// An operand of run(): a matrix, a prepared operand, or both (the matrix is then used where a rung above the prepared
+/// one is needed). Without the matrix such a call is refused.
 template <class T>
 struct Operand {
   MatrixView<const T> matrix;
@@ -87,9 +88,7 @@ struct Operand {
 
   // NOLINTBEGIN(google-explicit-constructor): a matrix is an operand, and so is a prepared one
   Operand(MatrixView<const T> a) : matrix(a) {}
-  Operand(MatrixView<T> a)
-    requires(!std::is_const_v<T>)
-      : matrix(a) {}
+  Operand(MatrixView<T> a) requires(!std::is_const_v<T>) : matrix(a) {}
   Operand(const PreparedOperand& p) : prepared(&p) {}
   // NOLINTEND(google-explicit-constructor)
   Operand(const PreparedOperand& p, MatrixView<const T> original) : matrix(original), prepared(&p) {}
@@ -104,16 +103,19 @@ Result<PreparedOperand> prepare(const Plan& plan, Side side, MatrixView<const T>
 
 /// C <- alpha op(A) op(B) + beta C.
 /// @shape  op_a: m x k, op_b: k x n, c: m x n, as in the plan; any strides that do not make elements of C overlap
-/// @bound  alpha = +-1, beta = 0: |C - alpha AB| <= plan.bound() gauge, plus half the smallest subnormal number where C is
+/// @bound  alpha = +-1, beta = 0: |C - alpha AB| <= plan.bound() gauge, plus half the smallest subnormal number where C
+/// is
 ///         subnormal. Otherwise num::epilogue_bound() comes on top: 2 u (|alpha AB| + |beta C|).
 /// @alias  C must not overlap A or B; A and B may be the same memory. beta = 0 never reads C, alpha = 0 never A or B.
-/// @status kInvalidArgument: a view does not fit the plan; kNonFinite: the policy rejects; kAccuracyUnreachable: FP64 arithmetic
-///         was needed but the policy forbids it, or a prepared operand lacks its original; kOutOfMemory. On every error C
-///         is untouched.
-/// @queue  blocks until done; allocates nothing if workspace holds plan.workspace_bytes(), aligned to 64 bytes; an empty
+/// @status kInvalidArgument: a view does not fit the plan; kNonFinite: the policy rejects; kAccuracyUnreachable: FP64
+/// arithmetic
+///         was needed but the policy forbids it, or a prepared operand lacks its original; kOutOfMemory. On every error
+///         C is untouched.
+/// @queue  blocks until done; allocates nothing if workspace holds plan.workspace_bytes(), aligned to 64 bytes; an
+/// empty
 ///         workspace is allocated and freed inside.
 template <class T>
-Status run(const Plan& plan, T alpha, std::type_identity_t<Operand<T>> op_a, std::type_identity_t<Operand<T>> op_b, T beta,
-           MatrixView<T> c, std::span<std::byte> workspace = {}, Outcome* outcome = nullptr);
+Status run(const Plan& plan, T alpha, std::type_identity_t<Operand<T>> op_a, std::type_identity_t<Operand<T>> op_b,
+           T beta, MatrixView<T> c, std::span<std::byte> workspace = {}, Outcome* outcome = nullptr);
 
 }  // namespace kizami

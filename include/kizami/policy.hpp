@@ -37,25 +37,32 @@ enum class EngineName : std::uint8_t { kAuto, kCpuRef, kCpuSimd, kNativeBlas };
 
 /// What may differ between two calls on equal operands.
 enum class Reproducibility : std::uint8_t {
-  kNotGuaranteed,    ///< the planner may choose the platform BLAS
-  kEngineToEngine,   ///< equal Numerics, equal bits: every engine, thread count, chunking and machine
+  kNotGuaranteed,   ///< the planner may choose the platform BLAS
+  kEngineToEngine,  ///< equal Numerics, equal bits: every engine, thread count, chunking and machine
 };
 
 [[nodiscard]] constexpr std::string_view to_string(Gauge g) noexcept { return g == Gauge::kEntry ? "entry" : "norm"; }
 [[nodiscard]] constexpr std::string_view to_string(Scheme s) noexcept {
   switch (s) {
-    case Scheme::kAuto: return "auto";
-    case Scheme::kNative: return "native";
-    case Scheme::kOzaki2: return "ozaki2";
+    case Scheme::kAuto:
+      return "auto";
+    case Scheme::kNative:
+      return "native";
+    case Scheme::kOzaki2:
+      return "ozaki2";
   }
   return "unknown";
 }
 [[nodiscard]] constexpr std::string_view to_string(EngineName e) noexcept {
   switch (e) {
-    case EngineName::kAuto: return "auto";
-    case EngineName::kCpuRef: return "cpu_ref";
-    case EngineName::kCpuSimd: return "cpu_simd";
-    case EngineName::kNativeBlas: return "native_blas";
+    case EngineName::kAuto:
+      return "auto";
+    case EngineName::kCpuRef:
+      return "cpu_ref";
+    case EngineName::kCpuSimd:
+      return "cpu_simd";
+    case EngineName::kNativeBlas:
+      return "native_blas";
   }
   return "unknown";
 }

@@ -25,14 +25,22 @@ enum class StatusCode {
 /// Returns the stable lower-case name of a code, e.g. "invalid_argument".
 [[nodiscard]] constexpr std::string_view to_string(StatusCode code) noexcept {
   switch (code) {
-    case StatusCode::kOk: return "ok";
-    case StatusCode::kInvalidArgument: return "invalid_argument";
-    case StatusCode::kUnsupported: return "unsupported";
-    case StatusCode::kAccuracyUnreachable: return "accuracy_unreachable";
-    case StatusCode::kWorkspaceTooSmall: return "workspace_too_small";
-    case StatusCode::kOutOfMemory: return "out_of_memory";
-    case StatusCode::kNonFinite: return "non_finite";
-    case StatusCode::kInternal: return "internal";
+    case StatusCode::kOk:
+      return "ok";
+    case StatusCode::kInvalidArgument:
+      return "invalid_argument";
+    case StatusCode::kUnsupported:
+      return "unsupported";
+    case StatusCode::kAccuracyUnreachable:
+      return "accuracy_unreachable";
+    case StatusCode::kWorkspaceTooSmall:
+      return "workspace_too_small";
+    case StatusCode::kOutOfMemory:
+      return "out_of_memory";
+    case StatusCode::kNonFinite:
+      return "non_finite";
+    case StatusCode::kInternal:
+      return "internal";
   }
   return "unknown";
 }
@@ -56,8 +64,8 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}               // NOLINT(google-explicit-constructor)
-  Result(Status status) : status_(std::move(status)) {}       // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}          // NOLINT(google-explicit-constructor)
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool ok() const noexcept { return value_.has_value(); }
   [[nodiscard]] const Status& status() const noexcept { return status_; }
@@ -74,8 +82,8 @@ class [[nodiscard]] Result {
 }  // namespace kizami
 
 /// Leaves the calling function with the Status of `expr` unless it is ok.
-#define KIZAMI_RETURN_IF_ERROR(expr)                        \
-  do {                                                      \
-    ::kizami::Status kizami_status_ = (expr);               \
-    if (!kizami_status_.ok()) return kizami_status_;        \
+#define KIZAMI_RETURN_IF_ERROR(expr)                 \
+  do {                                               \
+    ::kizami::Status kizami_status_ = (expr);        \
+    if (!kizami_status_.ok()) return kizami_status_; \
   } while (false)

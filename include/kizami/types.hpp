@@ -16,14 +16,12 @@ enum class Side : std::uint8_t { kA, kB };
 
 [[nodiscard]] constexpr std::string_view to_string(Scalar s) noexcept { return s == Scalar::kF32 ? "f32" : "f64"; }
 [[nodiscard]] constexpr std::string_view to_string(Op op) noexcept { return op == Op::kNone ? "n" : "t"; }
-[[nodiscard]] constexpr std::string_view to_string(Layout l) noexcept {
-  return l == Layout::kColMajor ? "col" : "row";
-}
+[[nodiscard]] constexpr std::string_view to_string(Layout l) noexcept { return l == Layout::kColMajor ? "col" : "row"; }
 
 template <class T>
 inline constexpr bool kIsScalar = std::is_same_v<T, float> || std::is_same_v<T, double>;
 template <class T>
-  requires kIsScalar<T>
+requires kIsScalar<T>
 inline constexpr Scalar kScalarOf = std::is_same_v<T, float> ? Scalar::kF32 : Scalar::kF64;
 
 /// Significand bits of a scalar type, the hidden one included (24 or 53). The unit roundoff is 2^-bits.

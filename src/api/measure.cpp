@@ -12,7 +12,8 @@ struct ProductBenchmark::Impl {
   exec::ProductBench bench;
 };
 
-Result<ProductBenchmark> ProductBenchmark::make(EngineName engine, std::int64_t m, std::int64_t n, std::int64_t k, int num_products, int threads) {
+Result<ProductBenchmark> ProductBenchmark::make(EngineName engine, std::int64_t m, std::int64_t n, std::int64_t k,
+                                                int num_products, int threads) {
   auto impl = std::make_unique<Impl>();
   KIZAMI_RETURN_IF_ERROR(exec::make_product_bench(engine, m, n, k, num_products, threads, impl->bench));
   return ProductBenchmark(impl.release());
@@ -22,7 +23,8 @@ Result<ProductTiming> ProductBenchmark::run() {
   ProductTiming timing;
   KIZAMI_RETURN_IF_ERROR(exec::run_product_bench(impl_->bench, timing.seconds));
   const product::ProductDesc& desc = impl_->bench.desc;
-  timing.multiply_adds = static_cast<double>(desc.m) * static_cast<double>(desc.n) * static_cast<double>(desc.k) * desc.num_products;
+  timing.multiply_adds =
+      static_cast<double>(desc.m) * static_cast<double>(desc.n) * static_cast<double>(desc.k) * desc.num_products;
   return timing;
 }
 

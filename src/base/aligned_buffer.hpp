@@ -18,7 +18,8 @@ class AlignedBuffer {
   /// Uninitialised bytes; holds nothing if the system refuses (see ok()) or bytes = 0.
   explicit AlignedBuffer(std::size_t bytes) : bytes_(bytes) {
     if (bytes == 0 || bytes > SIZE_MAX - kAlignment) return;
-    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment)));
+    memory_.reset(
+        static_cast<std::byte*>(std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment)));
   }
 
   [[nodiscard]] bool ok() const { return bytes_ == 0 || memory_ != nullptr; }

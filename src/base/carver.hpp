@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Booking and carving of a workspace by the same code: run once without memory it counts bytes, run with memory it hands out
-// aligned pieces. Size and layout cannot diverge.
+// Booking and carving of a workspace by the same code: run once without memory it counts bytes, run with memory it
+// hands out aligned pieces. Size and layout cannot diverge.
 #pragma once
 
 #include <algorithm>

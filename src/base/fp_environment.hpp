@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The floating-point modes that the library's bits assume: round to nearest, subnormals kept, exceptions masked. A caller
-// may run with flush-to-zero or directed rounding; a guard sets the default modes for its scope and restores the caller's.
+// The floating-point modes that the library's bits assume: round to nearest, subnormals kept, exceptions masked. A
+// caller may run with flush-to-zero or directed rounding; a guard sets the default modes for its scope and restores the
+// caller's.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,8 @@
 
 namespace kizami::base {
 
-/// Calls body(i, worker) for each i in [0, num_tasks) on at most max_threads threads, in the default floating-point modes.
+/// Calls body(i, worker) for each i in [0, num_tasks) on at most max_threads threads, in the default floating-point
+/// modes.
 /// @range see ThreadPool::parallel_for
 template <class Body>
 void parallel_for(std::int64_t num_tasks, int max_threads, const Body& body) {

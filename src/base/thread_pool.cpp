@@ -2,9 +2,9 @@
 // One loop at a time; workers persist, spin briefly and then sleep on a futex. A loop is described by one 64-bit word
 //   gate = epoch << 32 | closed << 31 | seats << 16 | inside
 // A worker enters by one compare-and-swap (seats - 1, inside + 1) and leaves by inside - 1. The caller works too, then
-// closes the gate and waits only for those inside: a worker that wakes late finds the gate closed and touches nothing, so
-// a short loop never waits for a sleeping thread. The state has static storage and is never destroyed; the child of a
-// fork constructs it anew over the old one, whose locks, waiters and threads do not exist there.
+// closes the gate and waits only for those inside: a worker that wakes late finds the gate closed and touches nothing,
+// so a short loop never waits for a sleeping thread. The state has static storage and is never destroyed; the child of
+// a fork constructs it anew over the old one, whose locks, waiters and threads do not exist there.
 #include "base/thread_pool.hpp"
 
 #include <pthread.h>
@@ -31,8 +31,9 @@ constexpr std::uint64_t kSeatMask = std::uint64_t{0x7FFF} << 16;
 constexpr std::uint64_t kInsideMask = 0xFFFF;
 constexpr int kMaxThreads = 0x7FFF;  // seats is a 15-bit field
 
-/// Polls before sleeping, 300 * 40 ns = 12 us on Cascade Lake: bridges the gap between the phases of one product. Measured
-/// there with two threads: a loop that finds its worker polling costs 0.5 us, one that has to wake it 3 to 5 us.
+/// Polls before sleeping, 300 * 40 ns = 12 us on Cascade Lake: bridges the gap between the phases of one product.
+/// Measured there with two threads: a loop that finds its worker polling costs 0.5 us, one that has to wake it 3 to 5
+/// us.
 constexpr int kSpins = 300;
 
 struct alignas(64) Gate {
@@ -96,7 +97,8 @@ void join_loop(State& s) {
   std::uint64_t word = s.gate.word.load(std::memory_order_acquire);
   do {
     if ((word & kClosed) != 0 || (word & kSeatMask) == 0) return;
-  } while (!s.gate.word.compare_exchange_weak(word, word - kOneSeat + 1, std::memory_order_acq_rel, std::memory_order_acquire));
+  } while (!s.gate.word.compare_exchange_weak(word, word - kOneSeat + 1, std::memory_order_acq_rel,
+                                              std::memory_order_acquire));
   const int worker = static_cast<int>((word & kSeatMask) / kOneSeat);  // seats max_threads - 1 .. 1, the caller has 0
   take_tasks(s, *s.body, s.num_tasks, worker);
 
@@ -181,7 +183,8 @@ void ThreadPool::parallel_for(std::int64_t num_tasks, int max_threads, const Bod
   s.num_tasks = num_tasks;
   s.tasks.next.store(0, std::memory_order_relaxed);
   const std::uint32_t epoch = s.epoch.value.load(std::memory_order_relaxed) + 1;
-  s.gate.word.store((std::uint64_t{epoch} << 32) | (static_cast<std::uint64_t>(helpers) * kOneSeat), std::memory_order_release);
+  s.gate.word.store((std::uint64_t{epoch} << 32) | (static_cast<std::uint64_t>(helpers) * kOneSeat),
+                    std::memory_order_release);
   s.epoch.value.store(epoch, std::memory_order_release);
   if (helpers == s.num_workers) {
     s.epoch.value.notify_all();

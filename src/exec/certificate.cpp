@@ -8,6 +8,7 @@
 
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
+#include "exec/launch.hpp"
 #include "split/digits.hpp"
 
 namespace kizami::exec {
@@ -18,26 +19,19 @@ using base::round_up;
 using plan::kBlocksPerLaunch;
 using plan::kBlockTile;
 using plan::kSampledTile;
-using split::kDigitBlock;
 using split::kDigitBits;
+using split::kDigitBlock;
 
 constexpr std::int64_t kStripes = 16;
 
-Status run_engine(const plan::Plan& plan, const product::ProductDesc& desc, const product::Pointers& pointers, std::byte* workspace) {
-  const auto answer = plan.schedule.engine->query(desc, plan.schedule.facts);
-  if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) {
-    return {StatusCode::kInternal, "engine " + std::string(plan.schedule.engine->name()) + " refused a planned product: " + refusal->reason};
-  }
-  return plan.schedule.engine->run(desc, std::get<product::Offer>(answer), pointers, workspace);
-}
-
 /// Sums products of digit rows of one tile into buffers.sums[y * kSampledTile + x], pieces of k at a time.
-Status sum_digit_products(const plan::Plan& plan, const plan::CertificateBuffers& buffers, const std::int8_t* a, const std::int8_t* b,
-                          std::int64_t num_i, std::int64_t num_j, std::int64_t length) {
+Status sum_digit_products(const plan::Plan& plan, const plan::CertificateBuffers& buffers, const std::int8_t* a,
+                          const std::int8_t* b, std::int64_t num_i, std::int64_t num_j, std::int64_t length) {
   const int threads = plan.schedule.facts.num_threads;
   for (std::int64_t h = 0; h < length; h += product::kBlockMaxI8) {
-    const product::ProductDesc desc = plan::sampled_product(plan, num_i, num_j, std::min(product::kBlockMaxI8, length - h));
-    KIZAMI_RETURN_IF_ERROR(run_engine(plan, desc, {a + h, b + h, buffers.acc}, buffers.engine));
+    const product::ProductDesc desc =
+        plan::sampled_product(plan, num_i, num_j, std::min(product::kBlockMaxI8, length - h));
+    KIZAMI_RETURN_IF_ERROR(launch(plan, desc, {a + h, b + h, buffers.acc}, buffers.engine));
     base::parallel_for(num_j, threads, [&](std::int64_t y, int) {
       std::uint64_t* const sums = buffers.sums + y * kSampledTile;
       const std::int32_t* const acc = buffers.acc + y * kSampledTile;
@@ -51,17 +45,17 @@ Status sum_digit_products(const plan::Plan& plan, const plan::CertificateBuffers
 }
 
 /// Sums the block products of one tile into buffers.sums[y * kSampledTile + x], units of 2^-(2 kDigitBits + shift).
-Status sum_block_products(const plan::Plan& plan, const plan::CertificateBuffers& buffers, std::int64_t i, std::int64_t num_i,
-                          std::int64_t j, std::int64_t num_j) {
+Status sum_block_products(const plan::Plan& plan, const plan::CertificateBuffers& buffers, std::int64_t i,
+                          std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
   const std::int64_t row = round_up(plan.shape.k, kDigitBlock);
   const std::int64_t num_blocks = ceil_div(plan.shape.k, kDigitBlock);
   const int shift = block_sum_shift(num_blocks);
   for (std::int64_t first = 0; first < num_blocks; first += kBlocksPerLaunch) {
     const std::int64_t count = std::min(kBlocksPerLaunch, num_blocks - first);
     const product::ProductDesc desc = plan::block_product(plan, num_i, num_j, count);
-    const product::Pointers pointers{buffers.a_digits + i * row + first * kDigitBlock, buffers.b_digits + j * row + first * kDigitBlock,
-                                     buffers.acc};
-    KIZAMI_RETURN_IF_ERROR(run_engine(plan, desc, pointers, buffers.engine));
+    const product::Pointers pointers{buffers.a_digits + i * row + first * kDigitBlock,
+                                     buffers.b_digits + j * row + first * kDigitBlock, buffers.acc};
+    KIZAMI_RETURN_IF_ERROR(launch(plan, desc, pointers, buffers.engine));
     base::parallel_for(num_j, plan.schedule.facts.num_threads, [&](std::int64_t y, int) {
       std::uint64_t* const sums = buffers.sums + y * kSampledTile;
       if (first == 0) std::fill_n(sums, num_i, std::uint64_t{0});
@@ -82,7 +76,8 @@ Status sum_block_products(const plan::Plan& plan, const plan::CertificateBuffers
 
 /// Walks the digit chunks of the plan: prepares both operands' digits, then visits tiles of at most `side` lines each.
 template <class MakeA, class MakeB, class VisitTile>
-Status for_each_tile(const plan::Plan& plan, std::int64_t side, const MakeA& make_a, const MakeB& make_b, const VisitTile& visit) {
+Status for_each_tile(const plan::Plan& plan, std::int64_t side, const MakeA& make_a, const MakeB& make_b,
+                     const VisitTile& visit) {
   const plan::Chunk& chunk = plan.schedule.certificate;
   const bool has_one_b_chunk = chunk.nc >= plan.shape.n;
   for (std::int64_t i = 0; i < plan.shape.m; i += chunk.mc) {
@@ -104,8 +99,8 @@ Status for_each_tile(const plan::Plan& plan, std::int64_t side, const MakeA& mak
 }  // namespace
 
 template <class T>
-Status count_sampled_failures(const plan::Plan& plan, const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a,
-                              const CertifiedLines<T>& b, std::int64_t& failures) {
+Status count_sampled_failures(const plan::Plan& plan, const plan::CertificateBuffers& buffers,
+                              const CertifiedLines<T>& a, const CertifiedLines<T>& b, std::int64_t& failures) {
   const int threads = plan.schedule.facts.num_threads;
   const std::int64_t row = round_up(plan.shape.k, kDigitBlock);
   const std::int64_t stride = split::sample_stride(plan.shape.k);
@@ -122,9 +117,10 @@ Status count_sampled_failures(const plan::Plan& plan, const plan::CertificateBuf
   return for_each_tile(
       plan, kSampledTile, [&](std::int64_t i, std::int64_t count) { make(a, i, count, buffers.a_digits); },
       [&](std::int64_t j, std::int64_t count) { make(b, j, count, buffers.b_digits); },
-      [&](std::int64_t i, std::int64_t x0, std::int64_t num_x, std::int64_t j, std::int64_t y0, std::int64_t num_y) -> Status {
-        KIZAMI_RETURN_IF_ERROR(
-            sum_digit_products(plan, buffers, buffers.a_digits + x0 * row, buffers.b_digits + y0 * row, num_x, num_y, length));
+      [&](std::int64_t i, std::int64_t x0, std::int64_t num_x, std::int64_t j, std::int64_t y0,
+          std::int64_t num_y) -> Status {
+        KIZAMI_RETURN_IF_ERROR(sum_digit_products(plan, buffers, buffers.a_digits + x0 * row,
+                                                  buffers.b_digits + y0 * row, num_x, num_y, length));
         std::array<std::int64_t, kStripes> failed{};
         base::parallel_for(kStripes, threads, [&](std::int64_t stripe, int) {
           std::int64_t count = 0;
@@ -150,35 +146,45 @@ Status visit_block_rungs(const plan::Plan& plan, const plan::CertificateBuffers&
   const std::int64_t row = round_up(plan.shape.k, kDigitBlock);
   const num::Ladder& ladder = plan.numerics.ladder;
   const float unit = std::ldexp(1.0F, -2 * kDigitBits - block_sum_shift(ceil_div(plan.shape.k, kDigitBlock)));
-  const auto make = [&](const CertifiedLines<T>& side, std::int64_t first, std::int64_t count, std::int8_t* digits, std::uint8_t* deficits) {
-    split::make_block_digits(side.lines.subset(first, count), side.stats + first, side.inner_shift, threads, digits, row, deficits);
+  const auto make = [&](const CertifiedLines<T>& side, std::int64_t first, std::int64_t count, std::int8_t* digits,
+                        std::uint8_t* deficits) {
+    split::make_block_digits(side.lines.subset(first, count), side.stats + first, side.inner_shift, threads, digits,
+                             row, deficits);
   };
-  const auto make_a = [&](std::int64_t i, std::int64_t count) { make(a, i, count, buffers.a_digits, buffers.a_deficits); };
-  const auto make_b = [&](std::int64_t j, std::int64_t count) { make(b, j, count, buffers.b_digits, buffers.b_deficits); };
+  const auto make_a = [&](std::int64_t i, std::int64_t count) {
+    make(a, i, count, buffers.a_digits, buffers.a_deficits);
+  };
+  const auto make_b = [&](std::int64_t j, std::int64_t count) {
+    make(b, j, count, buffers.b_digits, buffers.b_deficits);
+  };
   const auto rung_of = [&](std::int64_t i, std::int64_t j, std::uint64_t sum) {
     return num::first_certified_rung(ladder, a.weights[i], b.weights[j], static_cast<float>(sum) * unit);
   };
   // A pair whose digits are all zero may have no non-zero term at all. Indicators settle that, but they need the digit
   // buffers: the tile's rows are rebuilt afterwards.
-  const auto settle_zeros = [&](std::int64_t i, std::int64_t x0, std::int64_t num_x, std::int64_t j, std::int64_t y0, std::int64_t num_y) -> Status {
+  const auto settle_zeros = [&](std::int64_t i, std::int64_t x0, std::int64_t num_x, std::int64_t j, std::int64_t y0,
+                                std::int64_t num_y) -> Status {
     split::make_indicators(a.lines.subset(i + x0, num_x), a.stats + i + x0, threads, buffers.a_digits + x0 * row, row);
     split::make_indicators(b.lines.subset(j + y0, num_y), b.stats + j + y0, threads, buffers.b_digits + y0 * row, row);
-    KIZAMI_RETURN_IF_ERROR(
-        sum_digit_products(plan, buffers, buffers.a_digits + x0 * row, buffers.b_digits + y0 * row, num_x, num_y, plan.shape.k));
+    KIZAMI_RETURN_IF_ERROR(sum_digit_products(plan, buffers, buffers.a_digits + x0 * row, buffers.b_digits + y0 * row,
+                                              num_x, num_y, plan.shape.k));
     for (std::int64_t y = 0; y < num_y; ++y) {
       for (std::int64_t x = 0; x < num_x; ++x) {
         if (buffers.sums[y * kSampledTile + x] == 0) buffers.rungs[y * kSampledTile + x] = 0;
       }
     }
-    split::make_block_digits(a.lines.subset(i + x0, num_x), a.stats + i + x0, a.inner_shift, threads, buffers.a_digits + x0 * row, row,
+    split::make_block_digits(a.lines.subset(i + x0, num_x), a.stats + i + x0, a.inner_shift, threads,
+                             buffers.a_digits + x0 * row, row,
                              buffers.a_deficits + x0 * ceil_div(plan.shape.k, kDigitBlock));
-    split::make_block_digits(b.lines.subset(j + y0, num_y), b.stats + j + y0, b.inner_shift, threads, buffers.b_digits + y0 * row, row,
+    split::make_block_digits(b.lines.subset(j + y0, num_y), b.stats + j + y0, b.inner_shift, threads,
+                             buffers.b_digits + y0 * row, row,
                              buffers.b_deficits + y0 * ceil_div(plan.shape.k, kDigitBlock));
     return {};
   };
   return for_each_tile(
       plan, kBlockTile, make_a, make_b,
-      [&](std::int64_t i, std::int64_t x0, std::int64_t num_x, std::int64_t j, std::int64_t y0, std::int64_t num_y) -> Status {
+      [&](std::int64_t i, std::int64_t x0, std::int64_t num_x, std::int64_t j, std::int64_t y0,
+          std::int64_t num_y) -> Status {
         KIZAMI_RETURN_IF_ERROR(sum_block_products(plan, buffers, x0, num_x, y0, num_y));
         std::array<bool, kStripes> has_unsettled_zero{};
         base::parallel_for(kStripes, threads, [&](std::int64_t stripe, int) {
@@ -204,19 +210,20 @@ Status block_histogram(const plan::Plan& plan, const plan::CertificateBuffers& b
                        const CertifiedLines<T>& b, num::RungHistogram& histogram) {
   histogram = {};
   return visit_block_rungs(plan, buffers, a, b,
-                           [&](std::int64_t, std::int64_t num_i, std::int64_t, std::int64_t num_j, const std::uint8_t* rungs, std::int64_t ld) {
+                           [&](std::int64_t, std::int64_t num_i, std::int64_t, std::int64_t num_j,
+                               const std::uint8_t* rungs, std::int64_t ld) {
                              for (std::int64_t y = 0; y < num_j; ++y) {
                                for (std::int64_t x = 0; x < num_i; ++x) ++histogram.pairs[rungs[y * ld + x]];
                              }
                            });
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                                    \
-  template Status count_sampled_failures<T>(const plan::Plan&, const plan::CertificateBuffers&, const CertifiedLines<T>&,       \
-                                            const CertifiedLines<T>&, std::int64_t&);                                           \
-  template Status visit_block_rungs<T>(const plan::Plan&, const plan::CertificateBuffers&, const CertifiedLines<T>&,            \
-                                       const CertifiedLines<T>&, const VisitRungs&);                                            \
-  template Status block_histogram<T>(const plan::Plan&, const plan::CertificateBuffers&, const CertifiedLines<T>&,              \
+#define KIZAMI_INSTANTIATE(T)                                                                                        \
+  template Status count_sampled_failures<T>(const plan::Plan&, const plan::CertificateBuffers&,                      \
+                                            const CertifiedLines<T>&, const CertifiedLines<T>&, std::int64_t&);      \
+  template Status visit_block_rungs<T>(const plan::Plan&, const plan::CertificateBuffers&, const CertifiedLines<T>&, \
+                                       const CertifiedLines<T>&, const VisitRungs&);                                 \
+  template Status block_histogram<T>(const plan::Plan&, const plan::CertificateBuffers&, const CertifiedLines<T>&,   \
                                      const CertifiedLines<T>&, num::RungHistogram&)
 
 KIZAMI_INSTANTIATE(float);

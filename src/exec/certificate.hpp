@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The certificate: which rung is enough for each pair of lines, from proven lower bounds of (|A||B|)_ij made of INT8 products.
-//   sampled: one product of 7-bit digits over every 1st, 2nd or 4th element; asks only "is the lowest rung enough for all?"
-//   block:   digits scaled per block of 64 elements; finds the first sufficient rung of every pair.
+// The certificate: which rung is enough for each pair of lines, from proven lower bounds of (|A||B|)_ij made of INT8
+// products.
+//   sampled: one product of 7-bit digits over every 1st, 2nd or 4th element; asks only "is the lowest rung enough for
+//   all?" block:   digits scaled per block of 64 elements; finds the first sufficient rung of every pair.
 // A pair without a single non-zero term is certified at the lowest rung: its sum is exactly zero in every rung.
 #pragma once
 
@@ -21,18 +22,19 @@ namespace kizami::exec {
 template <class T>
 struct CertifiedLines {
   problem::Lines<T> lines;
-  const num::LineStats* stats = nullptr;      ///< [num_lines]
-  const num::LineWeight* weights = nullptr;   ///< [num_lines]
-  const std::int32_t* inner_shift = nullptr;  ///< [k] or null; the statistics are of the shifted elements
+  const num::LineStats* stats = nullptr;        ///< [num_lines]
+  const num::LineWeight* weights = nullptr;     ///< [num_lines]
+  const std::int32_t* inner_shift = nullptr;    ///< [k] or null; the statistics are of the shifted elements
   const std::int8_t* sampled_digits = nullptr;  ///< of a prepared operand, rows of round_up(k, 64); null: made here
 };
 
 /// Counts the pairs that the sampled certificate does not certify at the lowest rung.
 template <class T>
-Status count_sampled_failures(const plan::Plan& plan, const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a,
-                              const CertifiedLines<T>& b, std::int64_t& failures);
+Status count_sampled_failures(const plan::Plan& plan, const plan::CertificateBuffers& buffers,
+                              const CertifiedLines<T>& a, const CertifiedLines<T>& b, std::int64_t& failures);
 
-/// Called for tiles of pairs: rungs[y * ld + x] is the first sufficient rung of pair (i + x, j + y); ladder.num_rungs if none.
+/// Called for tiles of pairs: rungs[y * ld + x] is the first sufficient rung of pair (i + x, j + y); ladder.num_rungs
+/// if none.
 using VisitRungs = std::function<void(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j,
                                       const std::uint8_t* rungs, std::int64_t ld)>;
 

@@ -33,7 +33,8 @@ namespace {
 }  // namespace
 
 plan::Environment environment() {
-  static const std::array<const product::Engine*, 2> engines = {&engines::cpu_simd_engine(), &engines::cpu_ref_engine()};
+  static const std::array<const product::Engine*, 2> engines = {&engines::cpu_simd_engine(),
+                                                                &engines::cpu_ref_engine()};
   static const product::DeviceFacts facts = processor_facts();
   plan::Environment environment{facts, engines, true};
   environment.facts.num_threads = base::ThreadPool::hardware_threads();
@@ -51,7 +52,8 @@ std::string machine_report() {
   text += "engine         cpu_simd, kernel " + std::string(engines::cpu_simd_kernel_name()) + "\n";
   text += "engine         cpu_ref\n";
   text += std::string("fp64 phases    Highway target ") + split::residue_row_target() + "\n";
-  text += std::string("native         ") + (openblas_get_config != nullptr ? openblas_get_config() : "BLAS of unknown make") + "\n";
+  text += std::string("native         ") +
+          (openblas_get_config != nullptr ? openblas_get_config() : "BLAS of unknown make") + "\n";
   return text;
 }
 

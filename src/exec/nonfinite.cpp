@@ -17,14 +17,16 @@ std::int64_t count_nonfinite(const num::LineStats* stats, std::int64_t num_lines
 Status reject_nonfinite(Side side, const num::LineStats* stats, std::int64_t num_lines) {
   const std::int64_t count = count_nonfinite(stats, num_lines);
   if (count == 0) return {};
-  const num::LineStats* const first = std::find_if(stats, stats + num_lines, [](const num::LineStats& line) { return !line.is_finite; });
+  const num::LineStats* const first =
+      std::find_if(stats, stats + num_lines, [](const num::LineStats& line) { return !line.is_finite; });
   const std::string where = side == Side::kA ? "rows of op(A)" : "columns of op(B)";
   return {StatusCode::kNonFinite, "NaN or Inf in " + std::to_string(count) + " " + where + ", the first is " +
                                       std::to_string(first - stats) + "; must be finite (reject_nonfinite)"};
 }
 
 template <class T>
-void answer_nonfinite(const problem::Problem<T>& problem, const num::LineStats* a_stats, const num::LineStats* b_stats, int threads) {
+void answer_nonfinite(const problem::Problem<T>& problem, const num::LineStats* a_stats, const num::LineStats* b_stats,
+                      int threads) {
   const problem::Lines<T> a = problem::lines_of(Side::kA, problem.a);
   const problem::Lines<T> b = problem::lines_of(Side::kB, problem.b);
   base::parallel_for(problem.c.rows, threads, [&](std::int64_t i, int) {
@@ -37,7 +39,9 @@ void answer_nonfinite(const problem::Problem<T>& problem, const num::LineStats* 
   });
 }
 
-template void answer_nonfinite<float>(const problem::Problem<float>&, const num::LineStats*, const num::LineStats*, int);
-template void answer_nonfinite<double>(const problem::Problem<double>&, const num::LineStats*, const num::LineStats*, int);
+template void answer_nonfinite<float>(const problem::Problem<float>&, const num::LineStats*, const num::LineStats*,
+                                      int);
+template void answer_nonfinite<double>(const problem::Problem<double>&, const num::LineStats*, const num::LineStats*,
+                                       int);
 
 }  // namespace kizami::exec

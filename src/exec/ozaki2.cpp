@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
 #include "exec/certificate.hpp"
+#include "exec/launch.hpp"
 #include "exec/nonfinite.hpp"
 #include "fp64/fp64.hpp"
 #include "plan/buffers.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 /// One operand during a call.
 template <class T>
-struct Side {
+struct OperandState {
   problem::Lines<T> lines;
   const Prepared* prepared = nullptr;
   plan::LineBuffers buffers;
@@ -34,13 +34,13 @@ struct Side {
 template <class T>
 class Call {
  public:
-  Call(const plan::Plan& plan, const problem::Problem<T>& problem, const Prepared* a_prepared, const Prepared* b_prepared,
-       std::byte* workspace, Outcome& outcome)
+  Call(const plan::Plan& plan, const problem::Problem<T>& problem, const Prepared* a_prepared,
+       const Prepared* b_prepared, std::byte* workspace, Outcome& outcome)
       : plan_(plan), problem_(problem), outcome_(outcome), threads_(plan.schedule.facts.num_threads) {
     base::Carver carver(workspace);
     buffers_ = plan::carve(carver, plan);
-    a_ = {problem::lines_of(kizami::Side::kA, problem.a), a_prepared, buffers_.a, nullptr, nullptr};
-    b_ = {problem::lines_of(kizami::Side::kB, problem.b), b_prepared, buffers_.b, nullptr, nullptr};
+    a_ = {problem::lines_of(Side::kA, problem.a), a_prepared, buffers_.a, nullptr, nullptr};
+    b_ = {problem::lines_of(Side::kB, problem.b), b_prepared, buffers_.b, nullptr, nullptr};
   }
 
   Status run() {
@@ -49,8 +49,8 @@ class Call {
     KIZAMI_RETURN_IF_ERROR(require_what_is_needed());
     report();
     if (selection_.rung < 0) {
-      fp64::gemm_fp64(a_.lines, a_.stats, b_.lines, b_.stats, plan_.numerics.fp64_summation, problem_.alpha, problem_.beta, threads_,
-                      problem_.c);
+      fp64::gemm_fp64(a_.lines, a_.stats, b_.lines, b_.stats, plan_.numerics.fp64_summation, problem_.alpha,
+                      problem_.beta, threads_, problem_.c);
     } else {
       KIZAMI_RETURN_IF_ERROR(compute_repairs());
       KIZAMI_RETURN_IF_ERROR(multiply());
@@ -70,7 +70,7 @@ class Call {
   [[nodiscard]] bool has_matrices() const { return a_.has_matrix() && b_.has_matrix(); }
 
   Status gather() {
-    for (Side<T>* side : {&a_, &b_}) {
+    for (OperandState<T>* side : {&a_, &b_}) {
       if (side->prepared != nullptr) {
         std::copy_n(side->prepared->stats, side->prepared->num_lines, side->buffers.stats);
       } else {
@@ -81,17 +81,19 @@ class Call {
     outcome_.nonfinite_rows = count_nonfinite(a_.stats, plan_.shape.m);
     outcome_.nonfinite_cols = count_nonfinite(b_.stats, plan_.shape.n);
     if (!plan_.policy.reject_nonfinite) return {};
-    KIZAMI_RETURN_IF_ERROR(reject_nonfinite(kizami::Side::kA, a_.stats, plan_.shape.m));
-    return reject_nonfinite(kizami::Side::kB, b_.stats, plan_.shape.n);
+    KIZAMI_RETURN_IF_ERROR(reject_nonfinite(Side::kA, a_.stats, plan_.shape.m));
+    return reject_nonfinite(Side::kB, b_.stats, plan_.shape.n);
   }
 
   /// The lines as the certificate sees them, with the weights of the statistics in use.
-  CertifiedLines<T> certified(const Side<T>& side, std::int64_t num_lines) {
+  CertifiedLines<T> certified(const OperandState<T>& side, std::int64_t num_lines) {
     base::parallel_for(base::ceil_div(num_lines, kWeightGroup), threads_, [&](std::int64_t group, int) {
       const std::int64_t end = std::min(num_lines, (group + 1) * kWeightGroup);
-      for (std::int64_t i = group * kWeightGroup; i < end; ++i) side.buffers.weights[i] = num::line_weight(ladder(), side.stats[i]);
+      for (std::int64_t i = group * kWeightGroup; i < end; ++i)
+        side.buffers.weights[i] = num::line_weight(ladder(), side.stats[i]);
     });
-    return {side.lines, side.stats, side.buffers.weights, side.inner_shift, side.prepared == nullptr ? nullptr : side.prepared->digits};
+    return {side.lines, side.stats, side.buffers.weights, side.inner_shift,
+            side.prepared == nullptr ? nullptr : side.prepared->digits};
   }
 
   Status choose_rung() {
@@ -106,8 +108,9 @@ class Call {
     KIZAMI_RETURN_IF_ERROR(count_sampled_failures(plan_, buffers_.certificate, a, b, failures));
     if (failures == 0) return {};
     if (!has_matrices()) {
-      return {StatusCode::kAccuracyUnreachable, "prepared operand: " + std::to_string(failures) +
-                                                    " elements need more than its lowest rung; pass the original matrix with it"};
+      return {StatusCode::kAccuracyUnreachable,
+              "prepared operand: " + std::to_string(failures) +
+                  " elements need more than its lowest rung; pass the original matrix with it"};
     }
     num::Statistics statistics;
     statistics.num_pairs = plan_.shape.m * plan_.shape.n;
@@ -115,8 +118,8 @@ class Call {
     if (num::wants_equilibration(ladder(), num::select(ladder(), statistics))) {
       equilibrate();
       statistics.has_equilibrated = true;
-      KIZAMI_RETURN_IF_ERROR(block_histogram(plan_, buffers_.certificate, certified(a_, plan_.shape.m), certified(b_, plan_.shape.n),
-                                             statistics.equilibrated));
+      KIZAMI_RETURN_IF_ERROR(block_histogram(plan_, buffers_.certificate, certified(a_, plan_.shape.m),
+                                             certified(b_, plan_.shape.n), statistics.equilibrated));
     }
     selection_ = num::select(ladder(), statistics);
     if (!selection_.equilibrated) use_as_given();
@@ -127,7 +130,7 @@ class Call {
     split::gather_inner_exponents(a_.lines, threads_, a_.buffers.inner_shift);
     split::gather_inner_exponents(b_.lines, threads_, b_.buffers.inner_shift);
     split::equilibration_shifts(plan_.shape.k, a_.buffers.inner_shift, b_.buffers.inner_shift);
-    for (Side<T>* side : {&a_, &b_}) {
+    for (OperandState<T>* side : {&a_, &b_}) {
       side->inner_shift = side->buffers.inner_shift;
       split::gather_statistics(side->lines, side->inner_shift, threads_, side->buffers.equilibrated);
       side->stats = side->buffers.equilibrated;
@@ -135,7 +138,7 @@ class Call {
   }
 
   void use_as_given() {
-    for (Side<T>* side : {&a_, &b_}) {
+    for (OperandState<T>* side : {&a_, &b_}) {
       side->inner_shift = nullptr;
       side->stats = side->buffers.stats;
     }
@@ -152,9 +155,9 @@ class Call {
     // Prepared planes serve the lowest rung only, and values are gone.
     const bool needs_values = needs_fp64 || selection_.rung > 0 || selection_.equilibrated || has_nonfinite();
     if (needs_values && !has_matrices()) {
-      return {StatusCode::kAccuracyUnreachable, has_nonfinite()
-                                                    ? "prepared operand: NaN or Inf needs the values; pass the original matrix with it"
-                                                    : "prepared operand: a rung above its own is needed; pass the original matrix with it"};
+      return {StatusCode::kAccuracyUnreachable,
+              has_nonfinite() ? "prepared operand: NaN or Inf needs the values; pass the original matrix with it"
+                              : "prepared operand: a rung above its own is needed; pass the original matrix with it"};
     }
     return {};
   }
@@ -170,43 +173,47 @@ class Call {
     outcome_.repaired = selection_.num_repaired;
   }
 
-  /// The final values of the elements that the rung does not certify, in FP64 arithmetic, while C still holds its old values.
+  /// The final values of the elements that the rung does not certify, in FP64 arithmetic, while C still holds its old
+  /// values.
   Status compute_repairs() {
     if (selection_.num_repaired == 0) return {};
-    KIZAMI_RETURN_IF_ERROR(visit_block_rungs<T>(
-        plan_, buffers_.certificate, certified(a_, plan_.shape.m), certified(b_, plan_.shape.n),
-        [&](std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j, const std::uint8_t* rungs, std::int64_t ld) {
-          for (std::int64_t y = 0; y < num_j; ++y) {
-            for (std::int64_t x = 0; x < num_i; ++x) {
-              if (rungs[y * ld + x] > selection_.rung) buffers_.repairs[num_repairs_++] = {i + x, j + y, 0.0};
-            }
-          }
-        }));
+    KIZAMI_RETURN_IF_ERROR(visit_block_rungs<T>(plan_, buffers_.certificate, certified(a_, plan_.shape.m),
+                                                certified(b_, plan_.shape.n),
+                                                [&](std::int64_t i, std::int64_t num_i, std::int64_t j,
+                                                    std::int64_t num_j, const std::uint8_t* rungs, std::int64_t ld) {
+                                                  for (std::int64_t y = 0; y < num_j; ++y) {
+                                                    for (std::int64_t x = 0; x < num_i; ++x) {
+                                                      if (rungs[y * ld + x] > selection_.rung)
+                                                        buffers_.repairs[num_repairs_++] = {i + x, j + y, 0.0};
+                                                    }
+                                                  }
+                                                }));
     base::parallel_for(num_repairs_, threads_, [&](std::int64_t r, int) {
       plan::Repair& repair = buffers_.repairs[r];
-      const num::Scaled p = fp64::line_product(a_.lines, a_.buffers.stats[repair.row], repair.row, b_.lines, b_.buffers.stats[repair.col],
-                                               repair.col, plan_.numerics.fp64_summation);
+      const num::Scaled p = fp64::line_product(a_.lines, a_.buffers.stats[repair.row], repair.row, b_.lines,
+                                               b_.buffers.stats[repair.col], repair.col, plan_.numerics.fp64_summation);
       const T old = problem_.beta == T{0} ? T{0} : problem_.c(repair.row, repair.col);
       repair.value = static_cast<double>(num::finish(p, problem_.alpha, problem_.beta, old));
     });
     return {};
   }
 
-  void set_scales(const Side<T>& side, std::int64_t num_lines) {
+  void set_scales(const OperandState<T>& side, std::int64_t num_lines) {
     for (std::int64_t i = 0; i < num_lines; ++i) {
-      side.buffers.scales[i] = side.stats[i].is_finite ? split::line_scale(rung(), side.stats[i]) : reconstruct::kSkipLine;
+      side.buffers.scales[i] =
+          side.stats[i].is_finite ? split::line_scale(rung(), side.stats[i]) : reconstruct::kSkipLine;
     }
   }
 
-  /// Residue planes of lines [first, first + count) over elements [h, h + length): split into `planes`, unless they are there
-  /// already from the last chunk, or prepared.
+  /// Residue planes of lines [first, first + count) over elements [h, h + length): split into `planes`, unless they are
+  /// there already from the last chunk, or prepared.
   struct PlaneSource {
     const std::int8_t* data;
     std::int64_t row_stride;
     std::int64_t plane_stride;
   };
-  PlaneSource planes_of(const Side<T>& side, std::int64_t first, std::int64_t count, std::int64_t h, std::int64_t length,
-                        std::int64_t chunk_lines, std::int8_t* planes, std::int64_t (&loaded)[2]) {
+  PlaneSource planes_of(const OperandState<T>& side, std::int64_t first, std::int64_t count, std::int64_t h,
+                        std::int64_t length, std::int64_t chunk_lines, std::int8_t* planes, std::int64_t (&loaded)[2]) {
     if (side.prepared != nullptr && selection_.rung == 0 && !selection_.equilibrated) {
       const Prepared& p = *side.prepared;
       return {p.planes + first * p.row_stride + h, p.row_stride, p.num_lines * p.row_stride};
@@ -214,8 +221,8 @@ class Call {
     const std::int64_t row_stride = plan_.schedule.chunk.kc;
     const std::int64_t plane_stride = chunk_lines * row_stride;
     if (loaded[0] != first || loaded[1] != h) {
-      split::make_residue_planes(side.lines.subset(first, count), side.stats + first, side.inner_shift, h, length, rung(), threads_,
-                                 planes, row_stride, plane_stride);
+      split::make_residue_planes(side.lines.subset(first, count), side.stats + first, side.inner_shift, h, length,
+                                 rung(), threads_, planes, row_stride, plane_stride);
       loaded[0] = first;
       loaded[1] = h;
     }
@@ -243,16 +250,12 @@ class Call {
           desc.a_plane_stride = a.plane_stride;
           desc.b_row_stride = b.row_stride;
           desc.b_plane_stride = b.plane_stride;
-          const auto answer = plan_.schedule.engine->query(desc, plan_.schedule.facts);
-          if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) {
-            return {StatusCode::kInternal, "engine " + std::string(plan_.schedule.engine->name()) + " refused a planned product: " + refusal->reason};
-          }
-          KIZAMI_RETURN_IF_ERROR(plan_.schedule.engine->run(desc, std::get<product::Offer>(answer), {a.data, b.data, buffers_.main.residues},
-                                                            buffers_.main.engine));
+          KIZAMI_RETURN_IF_ERROR(launch(plan_, desc, {a.data, b.data, buffers_.main.residues}, buffers_.main.engine));
         }
-        const reconstruct::ResiduePlanes planes{buffers_.main.residues, rung().num_moduli, desc.c_col_stride, desc.c_plane_stride};
-        reconstruct::reconstruct_crt(planes, a_.buffers.scales + i, b_.buffers.scales + j, problem_.alpha, problem_.beta, threads_,
-                                     problem_.c.block(i, j, extent.mc, extent.nc));
+        const reconstruct::ResiduePlanes planes{buffers_.main.residues, rung().num_moduli, desc.c_col_stride,
+                                                desc.c_plane_stride};
+        reconstruct::reconstruct_crt(planes, a_.buffers.scales + i, b_.buffers.scales + j, problem_.alpha,
+                                     problem_.beta, threads_, problem_.c.block(i, j, extent.mc, extent.nc));
       }
     }
     return {};
@@ -265,8 +268,8 @@ class Call {
   Outcome& outcome_;
   int threads_;
   plan::Buffers buffers_;
-  Side<T> a_;
-  Side<T> b_;
+  OperandState<T> a_;
+  OperandState<T> b_;
   num::Selection selection_;
   std::int64_t num_repairs_ = 0;
 };
@@ -274,12 +277,14 @@ class Call {
 }  // namespace
 
 template <class T>
-Status run_ozaki2(const plan::Plan& plan, const problem::Problem<T>& problem, const Prepared* a_prepared, const Prepared* b_prepared,
-                  std::byte* workspace, Outcome& outcome) {
+Status run_ozaki2(const plan::Plan& plan, const problem::Problem<T>& problem, const Prepared* a_prepared,
+                  const Prepared* b_prepared, std::byte* workspace, Outcome& outcome) {
   return Call<T>(plan, problem, a_prepared, b_prepared, workspace, outcome).run();
 }
 
-template Status run_ozaki2<float>(const plan::Plan&, const problem::Problem<float>&, const Prepared*, const Prepared*, std::byte*, Outcome&);
-template Status run_ozaki2<double>(const plan::Plan&, const problem::Problem<double>&, const Prepared*, const Prepared*, std::byte*, Outcome&);
+template Status run_ozaki2<float>(const plan::Plan&, const problem::Problem<float>&, const Prepared*, const Prepared*,
+                                  std::byte*, Outcome&);
+template Status run_ozaki2<double>(const plan::Plan&, const problem::Problem<double>&, const Prepared*, const Prepared*,
+                                   std::byte*, Outcome&);
 
 }  // namespace kizami::exec

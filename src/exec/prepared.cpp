@@ -18,7 +18,8 @@ void carve(base::Carver& carver, const plan::Plan& plan, Prepared& prepared) {
   const int moduli = plan.numerics.ladder.rungs[0].num_moduli;
   prepared.stats = carver.take<num::LineStats>(prepared.num_lines);
   prepared.planes = carver.take<std::int8_t>(moduli * prepared.num_lines * prepared.row_stride);
-  if (plan.numerics.has_certificate) prepared.digits = carver.take<std::int8_t>(prepared.num_lines * prepared.row_stride);
+  if (plan.numerics.has_certificate)
+    prepared.digits = carver.take<std::int8_t>(prepared.num_lines * prepared.row_stride);
 }
 
 }  // namespace
@@ -39,7 +40,8 @@ Status prepare(const plan::Plan& plan, Side side, const problem::Lines<T>& lines
   carve(counter, plan, prepared);
   prepared.memory = base::AlignedBuffer(counter.bytes());
   if (!prepared.memory.ok()) {
-    return {StatusCode::kOutOfMemory, "prepared operand: " + std::to_string(counter.bytes()) + " bytes refused by the system"};
+    return {StatusCode::kOutOfMemory,
+            "prepared operand: " + std::to_string(counter.bytes()) + " bytes refused by the system"};
   }
   base::Carver carver(prepared.memory.data());
   carve(carver, plan, prepared);
@@ -47,10 +49,11 @@ Status prepare(const plan::Plan& plan, Side side, const problem::Lines<T>& lines
   const int threads = plan.schedule.facts.num_threads;
   split::gather_statistics(lines, nullptr, threads, prepared.stats);
   if (plan.policy.reject_nonfinite) KIZAMI_RETURN_IF_ERROR(reject_nonfinite(side, prepared.stats, lines.num_lines));
-  split::make_residue_planes(lines, prepared.stats, nullptr, 0, lines.length, plan.numerics.ladder.rungs[0], threads, prepared.planes,
-                             prepared.row_stride, lines.num_lines * prepared.row_stride);
+  split::make_residue_planes(lines, prepared.stats, nullptr, 0, lines.length, plan.numerics.ladder.rungs[0], threads,
+                             prepared.planes, prepared.row_stride, lines.num_lines * prepared.row_stride);
   if (prepared.digits != nullptr) {
-    split::make_sampled_digits(lines, prepared.stats, split::sample_stride(lines.length), threads, prepared.digits, prepared.row_stride);
+    split::make_sampled_digits(lines, prepared.stats, split::sample_stride(lines.length), threads, prepared.digits,
+                               prepared.row_stride);
   }
   return {};
 }

@@ -25,10 +25,12 @@ void fill_random(const base::AlignedBuffer& buffer, std::int64_t k, std::int64_t
 
 }  // namespace
 
-Status make_product_bench(EngineName engine, std::int64_t m, std::int64_t n, std::int64_t k, int num_products, int threads, ProductBench& bench) {
+Status make_product_bench(EngineName engine, std::int64_t m, std::int64_t n, std::int64_t k, int num_products,
+                          int threads, ProductBench& bench) {
   const auto check = [](const char* name, std::int64_t value, std::int64_t max) -> Status {
     if (value >= 1 && value <= max) return {};
-    return {StatusCode::kInvalidArgument, std::string(name) + " = " + std::to_string(value) + ", must be in 1.." + std::to_string(max)};
+    return {StatusCode::kInvalidArgument,
+            std::string(name) + " = " + std::to_string(value) + ", must be in 1.." + std::to_string(max)};
   };
   KIZAMI_RETURN_IF_ERROR(check("m", m, product::kBlockMaxI8));
   KIZAMI_RETURN_IF_ERROR(check("n", n, product::kBlockMaxI8));
@@ -43,7 +45,8 @@ Status make_product_bench(EngineName engine, std::int64_t m, std::int64_t n, std
   desc.n = n;
   desc.k = k;
   desc.num_products = num_products;
-  for (int l = 0; l < num_products; ++l) desc.moduli[static_cast<std::size_t>(l)] = num::kRealModuli[static_cast<std::size_t>(l)];
+  for (int l = 0; l < num_products; ++l)
+    desc.moduli[static_cast<std::size_t>(l)] = num::kRealModuli[static_cast<std::size_t>(l)];
   desc.a_row_stride = desc.b_row_stride = base::round_up(k, product::kPadBytes);
   desc.a_plane_stride = m * desc.a_row_stride;
   desc.b_plane_stride = n * desc.b_row_stride;
@@ -63,14 +66,17 @@ Status make_product_bench(EngineName engine, std::int64_t m, std::int64_t n, std
     break;
   }
   if (bench.engine == nullptr) {
-    return {StatusCode::kUnsupported, "no engine named " + std::string(to_string(engine)) + " here multiplies bytes" + reasons};
+    return {StatusCode::kUnsupported,
+            "no engine named " + std::string(to_string(engine)) + " here multiplies bytes" + reasons};
   }
   bench.a = base::AlignedBuffer(static_cast<std::size_t>(num_products * desc.a_plane_stride));
   bench.b = base::AlignedBuffer(static_cast<std::size_t>(num_products * desc.b_plane_stride));
   bench.c = base::AlignedBuffer(static_cast<std::size_t>(num_products * desc.c_plane_stride));
   bench.workspace = base::AlignedBuffer(bench.offer.workspace_bytes);
   if (!bench.a.ok() || !bench.b.ok() || !bench.c.ok() || !bench.workspace.ok()) {
-    return {StatusCode::kOutOfMemory, "operands of " + std::to_string(bench.a.size() + bench.b.size() + bench.c.size()) + " bytes refused by the system"};
+    return {StatusCode::kOutOfMemory, "operands of " +
+                                          std::to_string(bench.a.size() + bench.b.size() + bench.c.size()) +
+                                          " bytes refused by the system"};
   }
   fill_random(bench.a, k, desc.a_row_stride, 1);
   fill_random(bench.b, k, desc.b_row_stride, 2);
@@ -78,8 +84,8 @@ Status make_product_bench(EngineName engine, std::int64_t m, std::int64_t n, std
 }
 
 Status run_product_bench(const ProductBench& bench, double& seconds) {
-  const product::Pointers pointers{reinterpret_cast<const std::int8_t*>(bench.a.data()), reinterpret_cast<const std::int8_t*>(bench.b.data()),
-                                   bench.c.data()};
+  const product::Pointers pointers{reinterpret_cast<const std::int8_t*>(bench.a.data()),
+                                   reinterpret_cast<const std::int8_t*>(bench.b.data()), bench.c.data()};
   const auto start = std::chrono::steady_clock::now();
   const Status status = bench.engine->run(bench.desc, bench.offer, pointers, bench.workspace.data());
   seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

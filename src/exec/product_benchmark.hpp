@@ -22,7 +22,8 @@ struct ProductBench {
 };
 
 /// Chooses the engine, describes the product and fills the operands. @status see kizami::ProductBenchmark::make
-Status make_product_bench(EngineName engine, std::int64_t m, std::int64_t n, std::int64_t k, int num_products, int threads, ProductBench& bench);
+Status make_product_bench(EngineName engine, std::int64_t m, std::int64_t n, std::int64_t k, int num_products,
+                          int threads, ProductBench& bench);
 
 /// One launch; `seconds` of wall time.
 Status run_product_bench(const ProductBench& bench, double& seconds);

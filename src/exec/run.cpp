@@ -15,10 +15,11 @@
 namespace kizami::exec {
 namespace {
 
-/// The operand by itself, if it can be used: a matrix of the right shape, or a prepared operand of this plan's numerics.
+/// The operand by itself, if it can be used: a matrix of the right shape, or a prepared operand of this plan's
+/// numerics.
 template <class T>
-Status validate_side(const plan::Plan& plan, Side side, const char* name, MatrixView<const T> view, std::int64_t rows, std::int64_t cols,
-                     const Prepared* prepared) {
+Status validate_side(const plan::Plan& plan, Side side, const char* name, MatrixView<const T> view, std::int64_t rows,
+                     std::int64_t cols, const Prepared* prepared) {
   if (prepared == nullptr) return problem::validate_operand(name, view, rows, cols);
   if (view.data != nullptr) KIZAMI_RETURN_IF_ERROR(problem::validate_operand(name, view, rows, cols));
   const std::int64_t num_lines = side == Side::kA ? rows : cols;
@@ -28,8 +29,8 @@ Status validate_side(const plan::Plan& plan, Side side, const char* name, Matrix
   };
   if (prepared->side != side) return invalid("was prepared for the other side");
   if (prepared->num_lines != num_lines || prepared->length != length) {
-    return invalid("has " + std::to_string(prepared->num_lines) + " lines of " + std::to_string(prepared->length) + ", must be " +
-                   std::to_string(num_lines) + " of " + std::to_string(length));
+    return invalid("has " + std::to_string(prepared->num_lines) + " lines of " + std::to_string(prepared->length) +
+                   ", must be " + std::to_string(num_lines) + " of " + std::to_string(length));
   }
   if (prepared->numerics_hash != plan::numerics_hash(plan)) return invalid("was prepared by a plan of other numerics");
   return {};
@@ -43,7 +44,9 @@ Status run_native(const plan::Plan& plan, const problem::Problem<T>& problem, Ou
     const auto check = [&](Side side, MatrixView<const T> view) -> Status {
       const problem::Lines<T> lines = problem::lines_of(side, view);
       base::AlignedBuffer memory(static_cast<std::size_t>(lines.num_lines) * sizeof(num::LineStats));
-      if (!memory.ok()) return {StatusCode::kOutOfMemory, "line statistics: " + std::to_string(memory.size()) + " bytes refused by the system"};
+      if (!memory.ok())
+        return {StatusCode::kOutOfMemory,
+                "line statistics: " + std::to_string(memory.size()) + " bytes refused by the system"};
       auto* const stats = reinterpret_cast<num::LineStats*>(memory.data());
       split::gather_statistics(lines, nullptr, threads, stats);
       return reject_nonfinite(side, stats, lines.num_lines);
@@ -59,8 +62,9 @@ Status run_native(const plan::Plan& plan, const problem::Problem<T>& problem, Ou
   T beta = problem.beta;
   for (std::int64_t h = 0; h < k; h += plan.schedule.native_k_block) {
     const std::int64_t length = std::min(plan.schedule.native_k_block, k - h);
-    KIZAMI_RETURN_IF_ERROR(engines::native_gemm(problem.a.block(0, h, plan.shape.m, length), problem.b.block(h, 0, length, plan.shape.n),
-                                                   problem.alpha, beta, problem.c, threads));
+    KIZAMI_RETURN_IF_ERROR(engines::native_gemm(problem.a.block(0, h, plan.shape.m, length),
+                                                problem.b.block(h, 0, length, plan.shape.n), problem.alpha, beta,
+                                                problem.c, threads));
     beta = T{1};
   }
   return {};
@@ -69,8 +73,8 @@ Status run_native(const plan::Plan& plan, const problem::Problem<T>& problem, Ou
 }  // namespace
 
 template <class T>
-Status run(const plan::Plan& plan, const problem::Problem<T>& problem, const Prepared* a_prepared, const Prepared* b_prepared,
-           std::span<std::byte> workspace, Outcome& outcome) {
+Status run(const plan::Plan& plan, const problem::Problem<T>& problem, const Prepared* a_prepared,
+           const Prepared* b_prepared, std::span<std::byte> workspace, Outcome& outcome) {
   const base::FpEnvironmentGuard guard;
   const problem::Shape& shape = plan.shape;
   outcome = {};
@@ -79,9 +83,13 @@ Status run(const plan::Plan& plan, const problem::Problem<T>& problem, const Pre
   outcome.gauge = plan.numerics.gauge;
   KIZAMI_RETURN_IF_ERROR(problem::validate_output(problem.c, shape.m, shape.n));
   switch (problem::quick_return(shape.m, shape.n, shape.k, problem.alpha, problem.beta)) {
-    case problem::QuickReturn::kNothing: return {};
-    case problem::QuickReturn::kScale: problem::scale_matrix(problem.beta, problem.c); return {};
-    case problem::QuickReturn::kNone: break;
+    case problem::QuickReturn::kNothing:
+      return {};
+    case problem::QuickReturn::kScale:
+      problem::scale_matrix(problem.beta, problem.c);
+      return {};
+    case problem::QuickReturn::kNone:
+      break;
   }
   KIZAMI_RETURN_IF_ERROR(validate_side(plan, Side::kA, "A", problem.a, shape.m, shape.k, a_prepared));
   KIZAMI_RETURN_IF_ERROR(validate_side(plan, Side::kB, "B", problem.b, shape.k, shape.n, b_prepared));
@@ -92,24 +100,29 @@ Status run(const plan::Plan& plan, const problem::Problem<T>& problem, const Pre
     }
   }
   if (plan.numerics.scheme == Scheme::kNative) {
-    if (a_prepared != nullptr || b_prepared != nullptr) return {StatusCode::kUnsupported, "scheme native takes matrices, not prepared operands"};
+    if (a_prepared != nullptr || b_prepared != nullptr)
+      return {StatusCode::kUnsupported, "scheme native takes matrices, not prepared operands"};
     return run_native(plan, problem, outcome);
   }
   const std::size_t needed = plan.schedule.workspace_bytes;
   base::AlignedBuffer owned;
   if (workspace.empty()) {
     owned = base::AlignedBuffer(needed);
-    if (!owned.ok()) return {StatusCode::kOutOfMemory, "workspace: " + std::to_string(needed) + " bytes refused by the system"};
+    if (!owned.ok())
+      return {StatusCode::kOutOfMemory, "workspace: " + std::to_string(needed) + " bytes refused by the system"};
     workspace = {owned.data(), needed};
   }
-  if (workspace.size() < needed || reinterpret_cast<std::uintptr_t>(workspace.data()) % base::AlignedBuffer::kAlignment != 0) {
-    return {StatusCode::kInvalidArgument, "workspace = " + std::to_string(workspace.size()) + " bytes, must be >= " + std::to_string(needed) +
-                                              " and begin on a 64-byte boundary"};
+  if (workspace.size() < needed ||
+      reinterpret_cast<std::uintptr_t>(workspace.data()) % base::AlignedBuffer::kAlignment != 0) {
+    return {StatusCode::kInvalidArgument, "workspace = " + std::to_string(workspace.size()) + " bytes, must be >= " +
+                                              std::to_string(needed) + " and begin on a 64-byte boundary"};
   }
   return run_ozaki2(plan, problem, a_prepared, b_prepared, workspace.data(), outcome);
 }
 
-template Status run<float>(const plan::Plan&, const problem::Problem<float>&, const Prepared*, const Prepared*, std::span<std::byte>, Outcome&);
-template Status run<double>(const plan::Plan&, const problem::Problem<double>&, const Prepared*, const Prepared*, std::span<std::byte>, Outcome&);
+template Status run<float>(const plan::Plan&, const problem::Problem<float>&, const Prepared*, const Prepared*,
+                           std::span<std::byte>, Outcome&);
+template Status run<double>(const plan::Plan&, const problem::Problem<double>&, const Prepared*, const Prepared*,
+                            std::span<std::byte>, Outcome&);
 
 }  // namespace kizami::exec

@@ -19,13 +19,17 @@ constexpr int kHeadroomExponent = 480;
 /// Levels of the pairwise combination: chains of 128 in k < 2^34.
 constexpr int kMaxLevels = 34 - 7 + 1;
 
-[[nodiscard]] int line_shift(const num::LineStats& line) { return line.is_zero() ? 0 : kHeadroomExponent - line.exponent; }
+[[nodiscard]] int line_shift(const num::LineStats& line) {
+  return line.is_zero() ? 0 : kHeadroomExponent - line.exponent;
+}
 
 /// 2^shift in two factors, exact for results in FP64's normal range. @range |shift| <= 1600
-[[nodiscard]] num::ScaleFactors headroom_factors(int shift) { return {num::power_of_two(shift / 2), num::power_of_two(shift - shift / 2)}; }
+[[nodiscard]] num::ScaleFactors headroom_factors(int shift) {
+  return {num::power_of_two(shift / 2), num::power_of_two(shift - shift / 2)};
+}
 
-/// Pairwise summation of a stream of chain sums, kPairs at a time: the binary counter. Sum t enters at level 0; two sums of
-/// one level make one of the next. At the end partial levels are added from the lowest up.
+/// Pairwise summation of a stream of chain sums, kPairs at a time: the binary counter. Sum t enters at level 0; two
+/// sums of one level make one of the next. At the end partial levels are added from the lowest up.
 class PairwiseSums {
  public:
   void push(const double* sums) {
@@ -55,10 +59,11 @@ class PairwiseSums {
 
 /// Packs elements [h, h + length) of lines [first, first + count) scaled into panel[h][width], zeros beyond count.
 template <class T>
-void pack(const problem::Lines<T>& lines, const num::LineStats* stats, std::int64_t first, std::int64_t count, std::int64_t h,
-          std::int64_t length, std::int64_t width, double* panel) {
+void pack(const problem::Lines<T>& lines, const num::LineStats* stats, std::int64_t first, std::int64_t count,
+          std::int64_t h, std::int64_t length, std::int64_t width, double* panel) {
   for (std::int64_t x = 0; x < width; ++x) {
-    const bool is_used = x < count && !stats[first + x].is_zero();  // non-finite lines have the statistics of zero lines
+    const bool is_used =
+        x < count && !stats[first + x].is_zero();  // non-finite lines have the statistics of zero lines
     const num::ScaleFactors f = is_used ? headroom_factors(line_shift(stats[first + x])) : num::ScaleFactors{};
     for (std::int64_t b = 0; b < length; ++b) {
       panel[b * width + x] = is_used ? static_cast<double>(lines(first + x, h + b)) * f.first * f.second : 0.0;
@@ -97,8 +102,9 @@ void tile_products(const problem::Lines<T>& a, const num::LineStats* a_stats, st
 }  // namespace
 
 template <class T>
-num::Scaled line_product(const problem::Lines<T>& a, const num::LineStats& a_stats, std::int64_t i, const problem::Lines<T>& b,
-                         const num::LineStats& b_stats, std::int64_t j, num::Fp64Summation summation) {
+num::Scaled line_product(const problem::Lines<T>& a, const num::LineStats& a_stats, std::int64_t i,
+                         const problem::Lines<T>& b, const num::LineStats& b_stats, std::int64_t j,
+                         num::Fp64Summation summation) {
   double sums[kPairs];
   tile_products(a.subset(i, 1), &a_stats, 0, 1, b.subset(j, 1), &b_stats, 0, 1, summation, sums);
   return num::make_scaled(sums[0], -(line_shift(a_stats) + line_shift(b_stats)));
@@ -117,7 +123,8 @@ double nonfinite_product(const problem::Lines<T>& a, std::int64_t i, const probl
 
 template <class T>
 void gemm_fp64(const problem::Lines<T>& a, const num::LineStats* a_stats, const problem::Lines<T>& b,
-               const num::LineStats* b_stats, num::Fp64Summation summation, T alpha, T beta, int threads, MatrixView<T> c) {
+               const num::LineStats* b_stats, num::Fp64Summation summation, T alpha, T beta, int threads,
+               MatrixView<T> c) {
   const std::int64_t row_tiles = base::ceil_div(c.rows, kTileA);
   const std::int64_t col_tiles = base::ceil_div(c.cols, kTileB);
   base::parallel_for(row_tiles * col_tiles, threads, [&](std::int64_t task, int) {
@@ -140,11 +147,13 @@ void gemm_fp64(const problem::Lines<T>& a, const num::LineStats* a_stats, const 
   });
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                               \
-  template num::Scaled line_product<T>(const problem::Lines<T>&, const num::LineStats&, std::int64_t,                      \
-                                       const problem::Lines<T>&, const num::LineStats&, std::int64_t, num::Fp64Summation);          \
-  template double nonfinite_product<T>(const problem::Lines<T>&, std::int64_t, const problem::Lines<T>&, std::int64_t);    \
-  template void gemm_fp64<T>(const problem::Lines<T>&, const num::LineStats*, const problem::Lines<T>&,                    \
+#define KIZAMI_INSTANTIATE(T)                                                                            \
+  template num::Scaled line_product<T>(const problem::Lines<T>&, const num::LineStats&, std::int64_t,    \
+                                       const problem::Lines<T>&, const num::LineStats&, std::int64_t,    \
+                                       num::Fp64Summation);                                              \
+  template double nonfinite_product<T>(const problem::Lines<T>&, std::int64_t, const problem::Lines<T>&, \
+                                       std::int64_t);                                                    \
+  template void gemm_fp64<T>(const problem::Lines<T>&, const num::LineStats*, const problem::Lines<T>&,  \
                              const num::LineStats*, num::Fp64Summation, T, T, int, MatrixView<T>)
 
 KIZAMI_INSTANTIATE(float);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The last rung: products in FP64 arithmetic, in an order that is part of the definition, so that every machine gives the
-// same bits. It answers what no number of moduli certifies, and lines with NaN or Inf.
+// The last rung: products in FP64 arithmetic, in an order that is part of the definition, so that every machine gives
+// the same bits. It answers what no number of moduli certifies, and lines with NaN or Inf.
 //   num::Fp64Summation::kPairwise:    bound num::fp64_pairwise_bound()
 //   num::Fp64Summation::kCompensated: bound num::fp64_compensated_bound()
-// Each line is first multiplied by 2^(480 - exponent), exactly, so that finite operands never overflow on the way; a term
-// more than 2^1500 below the largest possible one may underflow: k 2^(e_i + f_j - 1554) comes on top of the bound.
+// Each line is first multiplied by 2^(480 - exponent), exactly, so that finite operands never overflow on the way; a
+// term more than 2^1500 below the largest possible one may underflow: k 2^(e_i + f_j - 1554) comes on top of the bound.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,19 @@ template <class T>
                                        const problem::Lines<T>& b, const num::LineStats& b_stats, std::int64_t j,
                                        num::Fp64Summation summation);
 
-/// What IEEE arithmetic makes of a pair with a non-finite line: NaN or Inf of a sign. Terms of finite factors cannot change it.
+/// What IEEE arithmetic makes of a pair with a non-finite line: NaN or Inf of a sign. Terms of finite factors cannot
+/// change it.
 template <class T>
-[[nodiscard]] double nonfinite_product(const problem::Lines<T>& a, std::int64_t i, const problem::Lines<T>& b, std::int64_t j);
+[[nodiscard]] double nonfinite_product(const problem::Lines<T>& a, std::int64_t i, const problem::Lines<T>& b,
+                                       std::int64_t j);
 
 /// C <- alpha AB + beta C by line_product() for every element whose lines are finite; the others are left untouched.
 /// Bit-identical with line_product(), vectorised along the lines of A.
 /// @queue blocks until done, on up to `threads` threads
 template <class T>
 void gemm_fp64(const problem::Lines<T>& a, const num::LineStats* a_stats, const problem::Lines<T>& b,
-               const num::LineStats* b_stats, num::Fp64Summation summation, T alpha, T beta, int threads, MatrixView<T> c);
+               const num::LineStats* b_stats, num::Fp64Summation summation, T alpha, T beta, int threads,
+               MatrixView<T> c);
 
 /// Lines of A and B, and elements of k, that one micro-tile of gemm_fp64 takes.
 inline constexpr std::int64_t kTileA = 16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The inner loops of the FP64 rung, vectorised along lines of A (Highway, chosen at run time). The operations and their order
-// per element do not depend on the vector length.
+// The inner loops of the FP64 rung, vectorised along lines of A (Highway, chosen at run time). The operations and their
+// order per element do not depend on the vector length.
 #include <cmath>
 
 #include "fp64/fp64.hpp"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Every error bound of the library, as a named function. Plans, tests, documentation and `kizami plan` read these; a test
-// never holds a tolerance of its own.
+// Every error bound of the library, as a named function. Plans, tests, documentation and `kizami plan` read these; a
+// test never holds a tolerance of its own.
 //
 // Scheme ozaki2. Line i of A is cut at the quantum alpha_i = 2^-s_i (a' = rint(a 2^s_i)), line j of B at beta_j:
 //   |alpha_i beta_j sum a'b' - (AB)_ij| <= (alpha_i ||b_j||_1 + beta_j ||a_i||_1) / 2 + k alpha_i beta_j / 4,
-// where the first (second) term and the last vanish if line i (line j) consists of multiples of its quantum. The integer
-// sum is exact by CRT and is rounded once, to 53 bits.
-// Upper bounds are computed in FP64 with a relative slack of 2^-40, far above the rounding of the few operations here.
+// where the first (second) term and the last vanish if line i (line j) consists of multiples of its quantum. The
+// integer sum is exact by CRT and is rounded once, to 53 bits. Upper bounds are computed in FP64 with a relative slack
+// of 2^-40, far above the rounding of the few operations here.
 #pragma once
 
 #include <algorithm>
@@ -68,11 +68,13 @@ inline constexpr std::int64_t kFp64ChainLength = 128;
 /// @cite Higham2002, section 4.2 (gamma_depth |A||B|); JR2013
 [[nodiscard]] inline double fp64_pairwise_bound(std::int64_t k) {
   double depth = static_cast<double>(kFp64ChainLength);
-  for (std::int64_t chains = (k + kFp64ChainLength - 1) / kFp64ChainLength; chains > 1; chains = (chains + 1) / 2) depth += 1;
+  for (std::int64_t chains = (k + kFp64ChainLength - 1) / kFp64ChainLength; chains > 1; chains = (chains + 1) / 2)
+    depth += 1;
   return std::min(dot_bound(k, 0x1p-53), depth * 0x1p-53 / (1.0 - depth * 0x1p-53) * kSlackUp);
 }
 
-/// The compensated FP64 rung (twice the working precision, rounded once): u |AB| + gamma_k^2 |A||B| with |AB| <= |A||B|.
+/// The compensated FP64 rung (twice the working precision, rounded once): u |AB| + gamma_k^2 |A||B| with |AB| <=
+/// |A||B|.
 /// @cite ORO2005, proposition 5.5 @range k < 2^50
 [[nodiscard]] inline double fp64_compensated_bound(std::int64_t k) {
   const double gamma = static_cast<double>(k) * 0x1p-53 / (1.0 - static_cast<double>(k) * 0x1p-53);
@@ -80,21 +82,21 @@ inline constexpr std::int64_t kFp64ChainLength = 128;
 }
 
 /// A lower bound of U = sqrt((P - 1) / 2) - sqrt(k) / 2. Lines scaled so that 2^s ||a_i||_2 <= U keep
-/// |sum a'b'| <= ||a'|| ||b'|| <= (U + sqrt(k)/2)^2 <= (P - 1) / 2, because rounding to nearest moves each of k elements by
-/// at most 1/2: the CRT is unique. Not positive: so few moduli cannot carry this k.
+/// |sum a'b'| <= ||a'|| ||b'|| <= (U + sqrt(k)/2)^2 <= (P - 1) / 2, because rounding to nearest moves each of k
+/// elements by at most 1/2: the CRT is unique. Not positive: so few moduli cannot carry this k.
 /// @cite KT2026 (scale-invariant norm scaling), with the rounding term added
 [[nodiscard]] inline double scaled_norm_limit(const CrtInt& half_product, std::int64_t k) {
   return std::sqrt(to_double_down(half_product)) * kSlackDown - 0.5 * std::sqrt(static_cast<double>(k)) * kSlackUp;
 }
 
-/// How much larger than ||x||_2 the norm in LineStats may be: every magnitude is rounded up to 2^-kSquareBits of a maximum
-/// that is at least 1, so at most by sqrt(k) 2^-kSquareBits.
+/// How much larger than ||x||_2 the norm in LineStats may be: every magnitude is rounded up to 2^-kSquareBits of a
+/// maximum that is at least 1, so at most by sqrt(k) 2^-kSquareBits.
 [[nodiscard]] inline double norm_inflation(std::int64_t k) {
   return 1.0 + std::sqrt(static_cast<double>(k)) * std::ldexp(1.0, -kSquareBits) * kSlackUp;
 }
 
-/// Truncation bound of norm scaling relative to ||a_i|| ||b_j||: 2 f sqrt(k)/U + f^2 k/U^2, from alpha_i <= 2 f ||a_i||_2 / U,
-/// f = norm_inflation(k), and ||.||_1 <= sqrt(k) ||.||_2.
+/// Truncation bound of norm scaling relative to ||a_i|| ||b_j||: 2 f sqrt(k)/U + f^2 k/U^2, from alpha_i <= 2 f
+/// ||a_i||_2 / U, f = norm_inflation(k), and ||.||_1 <= sqrt(k) ||.||_2.
 [[nodiscard]] inline double truncation_norm_bound(double norm_limit, std::int64_t k) {
   const auto terms = static_cast<double>(k);
   const double f = norm_inflation(k);
@@ -112,7 +114,8 @@ inline constexpr std::int64_t kFp64ChainLength = 128;
 }
 
 /// Largest D / l that a pair of lines may have at this number of moduli and still meet the budget, where
-///   D = ||a||_2 ||b||_1 + ||b||_2 ||a||_1 (terms of exactly represented lines left out) and l <= (|a|.|b|), any common unit:
+///   D = ||a||_2 ||b||_1 + ||b||_2 ||a||_1 (terms of exactly represented lines left out) and l <= (|a|.|b|), any common
+///   unit:
 /// truncation <= D (1 + k / (2 U)) / U.
 [[nodiscard]] inline double pair_allowance(double budget, double norm_limit, std::int64_t k) {
   return budget * norm_limit / (1.0 + static_cast<double>(k) / (2.0 * norm_limit)) * kSlackDown;

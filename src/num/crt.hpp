@@ -28,9 +28,9 @@ template <std::size_t S>
 /// The constants of the first N moduli of a set.
 template <int N>
 struct CrtConstants {
-  CrtInt product;                  ///< P
-  CrtInt half;                     ///< floor((P - 1) / 2): the largest magnitude that is represented uniquely
-  std::array<CrtInt, N> weights;   ///< w_l in [0, P)
+  CrtInt product;                 ///< P
+  CrtInt half;                    ///< floor((P - 1) / 2): the largest magnitude that is represented uniquely
+  std::array<CrtInt, N> weights;  ///< w_l in [0, P)
 };
 
 template <int N, std::size_t S>
@@ -47,7 +47,8 @@ template <int N, std::size_t S>
   return crt;
 }
 
-/// Proof of the constants (asserted for every set in crt_table.cpp, which keeps this header cheap): every weight is 1 modulo its own modulus, 0 modulo the others, and below P.
+/// Proof of the constants (asserted for every set in crt_table.cpp, which keeps this header cheap): every weight is 1
+/// modulo its own modulus, 0 modulo the others, and below P.
 template <int N, std::size_t S>
 [[nodiscard]] constexpr bool is_crt_basis(const CrtConstants<N>& crt, const std::array<std::int16_t, S>& moduli) {
   for (int l = 0; l < N; ++l) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// CRT constants as data, one table a modulus count, cut into digits of 36 bits so that FP64 arithmetic on them is exact:
+// CRT constants as data, one table a modulus count, cut into digits of 36 bits so that FP64 arithmetic on them is
+// exact:
 //   sum_l w_l r_l = sum_d 2^(36 d) sum_l digit_d(w_l) r_l,   |inner sum| <= 28 * 2^36 * 2^7 < 2^48.
 #pragma once
 
@@ -19,12 +20,12 @@ inline constexpr int kMaxCrtDigits = 6;
 
 struct CrtTable {
   int num_moduli = 0;
-  int num_digits = 0;                                     ///< ceil((bits of P + 1) / 36)
-  double weight[kMaxModuli][kMaxCrtDigits] = {};          ///< digits of w_l, least significant first
-  double fraction[kMaxModuli] = {};                       ///< w_l / P, to 2^-52 relative
-  double product[kMaxCrtDigits] = {};                     ///< digits of P
-  WideUint<4> product_wide;                               ///< P
-  WideUint<4> half_wide;                                  ///< (P - 1) / 2
+  int num_digits = 0;                             ///< ceil((bits of P + 1) / 36)
+  double weight[kMaxModuli][kMaxCrtDigits] = {};  ///< digits of w_l, least significant first
+  double fraction[kMaxModuli] = {};               ///< w_l / P, to 2^-52 relative
+  double product[kMaxCrtDigits] = {};             ///< digits of P
+  WideUint<4> product_wide;                       ///< P
+  WideUint<4> half_wide;                          ///< (P - 1) / 2
 };
 
 namespace detail {
@@ -51,7 +52,8 @@ template <int N>
 }
 
 template <int... Offsets>
-[[nodiscard]] constexpr std::array<CrtTable, sizeof...(Offsets)> make_crt_tables(std::integer_sequence<int, Offsets...>) {
+[[nodiscard]] constexpr std::array<CrtTable, sizeof...(Offsets)> make_crt_tables(
+    std::integer_sequence<int, Offsets...>) {
   static_assert(bit_width(kRealCrt<kMaxModuli>.product) + 1 <= kCrtDigitBits * kMaxCrtDigits);
   static_assert(((is_crt_basis(kRealCrt<kMinModuli + Offsets>, kRealModuli)) && ...));
   return {make_crt_table<kMinModuli + Offsets>()...};
@@ -63,6 +65,8 @@ template <int... Offsets>
 extern const std::array<CrtTable, kMaxModuli - kMinModuli + 1> kCrtTables;
 
 /// @range kMinModuli <= num_moduli <= kMaxModuli
-[[nodiscard]] inline const CrtTable& crt_table(int num_moduli) { return kCrtTables[static_cast<std::size_t>(num_moduli - kMinModuli)]; }
+[[nodiscard]] inline const CrtTable& crt_table(int num_moduli) {
+  return kCrtTables[static_cast<std::size_t>(num_moduli - kMinModuli)];
+}
 
 }  // namespace kizami::num

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What scheme ozaki2 needs to know of one line (a row of op(A) or a column of op(B)): integers only, gathered by max, min
-// and sums, so that neither order, tiling nor machine changes them, and independent of the unit: a line multiplied by 2^s
-// has exponent and lsb moved by s and equal sums.
+// What scheme ozaki2 needs to know of one line (a row of op(A) or a column of op(B)): integers only, gathered by max,
+// min and sums, so that neither order, tiling nor machine changes them, and independent of the unit: a line multiplied
+// by 2^s has exponent and lsb moved by s and equal sums.
 #pragma once
 
 #include <algorithm>
@@ -26,10 +26,10 @@ inline constexpr int kNoLsb = 100000;
 
 struct LineStats {
   std::int32_t exponent = kNoExponent;  ///< floor(log2(max |x|)); kNoExponent if all elements are zero
-  std::int32_t lsb = kNoLsb;            ///< largest e such that every element is a multiple of 2^e; kNoLsb if all are zero
-  std::uint64_t sum_squares = 0;        ///< sum r^2: (||x||_2 2^-exponent)^2 <= sum_squares 2^(-2 kSquareBits)
-  std::uint64_t sum_abs = 0;            ///< sum q:   ||x||_1 2^-exponent <= sum_abs 2^-kAbsBits
-  bool is_finite = true;                ///< false: the line holds NaN or Inf; the other fields are those of a zero line
+  std::int32_t lsb = kNoLsb;      ///< largest e such that every element is a multiple of 2^e; kNoLsb if all are zero
+  std::uint64_t sum_squares = 0;  ///< sum r^2: (||x||_2 2^-exponent)^2 <= sum_squares 2^(-2 kSquareBits)
+  std::uint64_t sum_abs = 0;      ///< sum q:   ||x||_1 2^-exponent <= sum_abs 2^-kAbsBits
+  bool is_finite = true;          ///< false: the line holds NaN or Inf; the other fields are those of a zero line
 
   [[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool is_zero() const { return exponent == kNoExponent; }
   friend constexpr bool operator==(const LineStats&, const LineStats&) = default;

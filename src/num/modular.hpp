@@ -36,7 +36,8 @@ namespace kizami::num {
   const auto high = static_cast<std::int32_t>((static_cast<std::int64_t>(x) * multiplier) >> 32);
   const std::int32_t q = p > 128 ? (high + 32) >> 6 : (high + 16) >> 5;
   // The difference is small, the product alone may leave int32: subtract modulo 2^32.
-  int r = static_cast<std::int32_t>(static_cast<std::uint32_t>(x) - static_cast<std::uint32_t>(p) * static_cast<std::uint32_t>(q));
+  int r = static_cast<std::int32_t>(static_cast<std::uint32_t>(x) -
+                                    static_cast<std::uint32_t>(p) * static_cast<std::uint32_t>(q));
   if (r < residue_min(p)) r += p;
   if (r > residue_max(p)) r -= p;
   return r;

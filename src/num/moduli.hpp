@@ -12,8 +12,9 @@ namespace kizami::num {
 /// Every pairwise coprime modulus for real products, greedily from 256 down. The product of all 49 has 341.9 bits.
 /// @cite OUI2025, section 4 (the first 20 are those of the reference implementation)
 inline constexpr std::array<std::int16_t, 49> kRealModuli = {
-    256, 255, 253, 251, 247, 241, 239, 233, 229, 227, 223, 217, 211, 199, 197, 193, 191, 181, 179, 173, 167, 163, 157, 151, 149,
-    139, 137, 131, 127, 113, 109, 107, 103, 101, 97,  89,  83,  79,  73,  71,  67,  61,  59,  53,  47,  43,  41,  37,  29};
+    256, 255, 253, 251, 247, 241, 239, 233, 229, 227, 223, 217, 211, 199, 197, 193, 191,
+    181, 179, 173, 167, 163, 157, 151, 149, 139, 137, 131, 127, 113, 109, 107, 103, 101,
+    97,  89,  83,  79,  73,  71,  67,  61,  59,  53,  47,  43,  41,  37,  29};
 
 /// Moduli for complex products in two real products each: every prime factor is 1 modulo 4, so a square root of -1
 /// exists modulo each of them.

@@ -2,9 +2,9 @@
 // The ladder of scheme ozaki2 and the choice of a rung, as pure functions of integers and a few IEEE operations without
 // contraction: CPU and GPU climb to the same rung, and the rung fixes the bits.
 //
-// A rung is a number of moduli N. A pair of lines (i, j) is *certified* at a rung if its truncation error provably stays
-// within the budget relative to (|A||B|)_ij. Certification is monotone in N. For each pair the certificate finds the first
-// rung that certifies it; a histogram over all pairs is all that select() sees.
+// A rung is a number of moduli N. A pair of lines (i, j) is *certified* at a rung if its truncation error provably
+// stays within the budget relative to (|A||B|)_ij. Certification is monotone in N. For each pair the certificate finds
+// the first rung that certifies it; a histogram over all pairs is all that select() sees.
 #pragma once
 
 #include <array>
@@ -60,7 +60,8 @@ struct Ladder {
   return e >= 0 ? e / 2 : -((1 - e) / 2);
 }
 
-/// First rung at which a line consists of multiples of its quantum, so that splitting it is exact; num_rungs if at none.
+/// First rung at which a line consists of multiples of its quantum, so that splitting it is exact; num_rungs if at
+/// none.
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr int first_exact_rung(const Ladder& ladder, const LineStats& line) {
   if (line.is_zero()) return 0;
   for (int r = 0; r < ladder.num_rungs; ++r) {
@@ -78,9 +79,9 @@ struct Ladder {
 
 /// A line as the certificate sees it: norms relative to 2^exponent, rounded up.
 struct LineWeight {
-  float norm2 = 0;      ///< >= ||x||_2 2^-exponent
-  float norm1 = 0;      ///< >= ||x||_1 2^-exponent
-  int exact_rung = 0;   ///< first_exact_rung()
+  float norm2 = 0;     ///< >= ||x||_2 2^-exponent
+  float norm1 = 0;     ///< >= ||x||_1 2^-exponent
+  int exact_rung = 0;  ///< first_exact_rung()
 };
 
 [[nodiscard]] KIZAMI_HOST_DEVICE inline LineWeight line_weight(const Ladder& ladder, const LineStats& line) {
@@ -97,16 +98,16 @@ static_assert(kSquareBits == 14 && kAbsBits == 20);
 /// True if rung r certifies the pair: ||a||_2 ||b||_1 [a inexact] + ||b||_2 ||a||_1 [b inexact] <= allowance l, where
 /// l = product_floor * unit is a proven lower bound of (|a|.|b|) 2^-(exponent_a + exponent_b).
 /// @exact the FP32 operations err by at most 2^-22 relative in all; Rung::allowance is lowered by 2^-20.
-[[nodiscard]] KIZAMI_HOST_DEVICE inline bool is_certified(const Ladder& ladder, int r, const LineWeight& a, const LineWeight& b,
-                                                          float product_floor) {
+[[nodiscard]] KIZAMI_HOST_DEVICE inline bool is_certified(const Ladder& ladder, int r, const LineWeight& a,
+                                                          const LineWeight& b, float product_floor) {
   const float error_a = r < a.exact_rung ? a.norm2 * b.norm1 : 0.0F;
   const float error_b = r < b.exact_rung ? b.norm2 * a.norm1 : 0.0F;
   return error_a + error_b <= ladder.rungs[r].allowance * product_floor;
 }
 
 /// First rung that certifies the pair; num_rungs if none does.
-[[nodiscard]] KIZAMI_HOST_DEVICE inline int first_certified_rung(const Ladder& ladder, const LineWeight& a, const LineWeight& b,
-                                                                 float product_floor) {
+[[nodiscard]] KIZAMI_HOST_DEVICE inline int first_certified_rung(const Ladder& ladder, const LineWeight& a,
+                                                                 const LineWeight& b, float product_floor) {
   int r = 0;
   while (r < ladder.num_rungs && !is_certified(ladder, r, a, b, product_floor)) ++r;
   return r;
@@ -121,10 +122,10 @@ struct RungHistogram {
 
 /// What the splits and the certificate have seen of one call.
 struct Statistics {
-  std::int64_t num_pairs = 0;       ///< m n
-  RungHistogram plain;              ///< operands as given
-  bool has_equilibrated = false;    ///< whether `equilibrated` was gathered
-  RungHistogram equilibrated;       ///< after the power-of-two rescaling of the inner index
+  std::int64_t num_pairs = 0;     ///< m n
+  RungHistogram plain;            ///< operands as given
+  bool has_equilibrated = false;  ///< whether `equilibrated` was gathered
+  RungHistogram equilibrated;     ///< after the power-of-two rescaling of the inner index
 };
 
 /// A pair above the chosen rung is recomputed in FP64 arithmetic; a rung may leave at most 1/4096 of the pairs to that.
@@ -133,15 +134,16 @@ inline constexpr int kRepairShift = 12;
 inline constexpr int kEquilibrationCost = 1;
 
 struct Selection {
-  int rung = 0;                  ///< index into the ladder; -1: all in FP64 arithmetic
+  int rung = 0;  ///< index into the ladder; -1: all in FP64 arithmetic
   bool equilibrated = false;
-  std::int64_t num_repaired = 0; ///< pairs left to FP64 arithmetic
+  std::int64_t num_repaired = 0;  ///< pairs left to FP64 arithmetic
 
   friend constexpr bool operator==(const Selection&, const Selection&) = default;
 };
 
 /// The lowest rung that leaves at most num_pairs / 4096 pairs above it; -1 if none does.
-[[nodiscard]] KIZAMI_HOST_DEVICE constexpr Selection lowest_sufficient(const Ladder& ladder, const RungHistogram& histogram,
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr Selection lowest_sufficient(const Ladder& ladder,
+                                                                       const RungHistogram& histogram,
                                                                        std::int64_t num_pairs) {
   std::int64_t above = num_pairs;
   for (int r = 0; r < ladder.num_rungs; ++r) {

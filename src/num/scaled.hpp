@@ -28,8 +28,8 @@ struct Scaled {
 }
 
 /// Rounds (-1)^negative magnitude 2^exponent to 53 bits, to nearest with ties to even.
-[[nodiscard]] KIZAMI_HOST_DEVICE constexpr Scaled round_to_scaled(bool negative, std::uint64_t hi, std::uint64_t lo, bool sticky,
-                                                                  int exponent) {
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr Scaled round_to_scaled(bool negative, std::uint64_t hi, std::uint64_t lo,
+                                                                  bool sticky, int exponent) {
   if (hi == 0 && lo == 0) return {};
   if (hi == 0) {
     hi = lo;
@@ -52,8 +52,8 @@ struct Scaled {
 
 namespace detail {
 
-/// Both terms scaled by 2^-e, so that the larger has magnitude in [1, 16): no overflow, and what underflows lies more than
-/// 2^200 below a sum that the exact product's 106 bits keep away from ties.
+/// Both terms scaled by 2^-e, so that the larger has magnitude in [1, 16): no overflow, and what underflows lies more
+/// than 2^200 below a sum that the exact product's 106 bits keep away from ties.
 [[nodiscard]] KIZAMI_HOST_DEVICE inline double fused_wide(double alpha, Scaled p, double beta, double c) {
   const Scaled a = make_scaled(alpha, 0);
   const Scaled b = make_scaled(beta, 0);
@@ -100,12 +100,14 @@ namespace detail {
   return detail::fused_wide(alpha, p, beta, c);
 }
 
-/// alpha p + beta c for FP32: in FP64, where neither FP32 products nor their sums overflow or underflow, then one rounding.
+/// alpha p + beta c for FP32: in FP64, where neither FP32 products nor their sums overflow or underflow, then one
+/// rounding.
 [[nodiscard]] KIZAMI_HOST_DEVICE inline float finish(Scaled p, float alpha, float beta, float c) {
   const double value = ldexp(p.mantissa, p.exponent);
   if (alpha == 1.0F && beta == 0.0F) return static_cast<float>(value);
   if (beta == 0.0F) return static_cast<float>(static_cast<double>(alpha) * value);
-  return static_cast<float>(std::fma(static_cast<double>(alpha), value, static_cast<double>(beta) * static_cast<double>(c)));
+  return static_cast<float>(
+      std::fma(static_cast<double>(alpha), value, static_cast<double>(beta) * static_cast<double>(c)));
 }
 
 /// The same for a product that is NaN or Inf itself.

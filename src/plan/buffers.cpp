@@ -44,9 +44,9 @@ CertificateBuffers carve_certificate(base::Carver& carver, const Plan& plan) {
   buffers.acc = carver.take<std::int32_t>(std::max(kSampledElems, kBlockTile * kBlockTile * kBlocksPerLaunch));
   buffers.sums = carver.take<std::uint64_t>(kSampledElems);
   buffers.rungs = carver.take<std::uint8_t>(kSampledElems);
-  const std::size_t bytes =
-      std::max(engine_bytes(plan, sampled_product(plan, kSampledTile, kSampledTile, std::min(plan.shape.k, product::kBlockMaxI8))),
-               engine_bytes(plan, block_product(plan, kBlockTile, kBlockTile, kBlocksPerLaunch)));
+  const std::size_t bytes = std::max(engine_bytes(plan, sampled_product(plan, kSampledTile, kSampledTile,
+                                                                        std::min(plan.shape.k, product::kBlockMaxI8))),
+                                     engine_bytes(plan, block_product(plan, kBlockTile, kBlockTile, kBlocksPerLaunch)));
   buffers.engine = carver.take<std::byte>(static_cast<std::int64_t>(bytes));
   return buffers;
 }
@@ -59,7 +59,8 @@ MainBuffers carve_main(base::Carver& carver, const Plan& plan) {
   buffers.a_planes = carver.take<std::int8_t>(moduli * chunk.mc * chunk.kc);
   buffers.b_planes = carver.take<std::int8_t>(moduli * chunk.nc * chunk.kc);
   buffers.residues = carver.take<std::int8_t>(moduli * chunk.nc * round_up(chunk.mc, kPadBytes));
-  buffers.engine = carver.take<std::byte>(static_cast<std::int64_t>(engine_bytes(plan, main_product(plan, chunk, moduli))));
+  buffers.engine =
+      carver.take<std::byte>(static_cast<std::int64_t>(engine_bytes(plan, main_product(plan, chunk, moduli))));
   return buffers;
 }
 
@@ -86,7 +87,8 @@ product::ProductDesc main_product(const Plan& plan, const Chunk& chunk, int num_
   desc.k = std::min(chunk.kc, plan.shape.k);
   desc.num_products = num_moduli;
   desc.epilogue = product::Epilogue::kReduce;
-  for (int l = 0; l < num_moduli; ++l) desc.moduli[static_cast<std::size_t>(l)] = num::kRealModuli[static_cast<std::size_t>(l)];
+  for (int l = 0; l < num_moduli; ++l)
+    desc.moduli[static_cast<std::size_t>(l)] = num::kRealModuli[static_cast<std::size_t>(l)];
   desc.a_row_stride = chunk.kc;
   desc.a_plane_stride = chunk.mc * chunk.kc;
   desc.b_row_stride = chunk.kc;

@@ -27,36 +27,36 @@ struct Repair {
 
 /// What is known of the lines of one operand.
 struct LineBuffers {
-  num::LineStats* stats = nullptr;        ///< [lines]
-  num::LineWeight* weights = nullptr;     ///< [lines]; certificate
-  std::int32_t* scales = nullptr;         ///< [lines]; see reconstruct::reconstruct_crt
-  num::LineStats* equilibrated = nullptr; ///< [lines]; only if the ladder may equilibrate
-  std::int32_t* inner_shift = nullptr;    ///< [k]; likewise
+  num::LineStats* stats = nullptr;         ///< [lines]
+  num::LineWeight* weights = nullptr;      ///< [lines]; certificate
+  std::int32_t* scales = nullptr;          ///< [lines]; see reconstruct::reconstruct_crt
+  num::LineStats* equilibrated = nullptr;  ///< [lines]; only if the ladder may equilibrate
+  std::int32_t* inner_shift = nullptr;     ///< [k]; likewise
 };
 
 struct CertificateBuffers {
-  std::int8_t* a_digits = nullptr;        ///< [mc][round_up(k, 64)]
-  std::int8_t* b_digits = nullptr;        ///< [nc][round_up(k, 64)]
-  std::uint8_t* a_deficits = nullptr;     ///< [mc][ceil(k / 64)]
-  std::uint8_t* b_deficits = nullptr;     ///< [nc][ceil(k / 64)]
-  std::int32_t* acc = nullptr;            ///< one tile of products, kBlocksPerLaunch planes of kBlockTile^2
-  std::uint64_t* sums = nullptr;          ///< [kSampledTile^2]
-  std::uint8_t* rungs = nullptr;          ///< [kSampledTile^2]
+  std::int8_t* a_digits = nullptr;     ///< [mc][round_up(k, 64)]
+  std::int8_t* b_digits = nullptr;     ///< [nc][round_up(k, 64)]
+  std::uint8_t* a_deficits = nullptr;  ///< [mc][ceil(k / 64)]
+  std::uint8_t* b_deficits = nullptr;  ///< [nc][ceil(k / 64)]
+  std::int32_t* acc = nullptr;         ///< one tile of products, kBlocksPerLaunch planes of kBlockTile^2
+  std::uint64_t* sums = nullptr;       ///< [kSampledTile^2]
+  std::uint8_t* rungs = nullptr;       ///< [kSampledTile^2]
   std::byte* engine = nullptr;
 };
 
 struct MainBuffers {
-  std::int8_t* a_planes = nullptr;        ///< [max moduli][mc][kc]
-  std::int8_t* b_planes = nullptr;        ///< [max moduli][nc][kc]
-  std::int8_t* residues = nullptr;        ///< [max moduli][nc][round_up(mc, 64)]
+  std::int8_t* a_planes = nullptr;  ///< [max moduli][mc][kc]
+  std::int8_t* b_planes = nullptr;  ///< [max moduli][nc][kc]
+  std::int8_t* residues = nullptr;  ///< [max moduli][nc][round_up(mc, 64)]
   std::byte* engine = nullptr;
 };
 
 struct Buffers {
   LineBuffers a;
   LineBuffers b;
-  Repair* repairs = nullptr;              ///< [m n / 4096]
-  CertificateBuffers certificate;         ///< the same memory as main: never alive together
+  Repair* repairs = nullptr;       ///< [m n / 4096]
+  CertificateBuffers certificate;  ///< the same memory as main: never alive together
   MainBuffers main;
 };
 
@@ -66,7 +66,9 @@ struct Buffers {
 /// The product of one main chunk at a rung, without data-dependent parts.
 [[nodiscard]] product::ProductDesc main_product(const Plan& plan, const Chunk& chunk, int num_moduli);
 /// Products of the certificate: one tile of sampled digits, or kBlocksPerLaunch blocks of block digits as planes.
-[[nodiscard]] product::ProductDesc sampled_product(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t length);
-[[nodiscard]] product::ProductDesc block_product(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t num_blocks);
+[[nodiscard]] product::ProductDesc sampled_product(const Plan& plan, std::int64_t m, std::int64_t n,
+                                                   std::int64_t length);
+[[nodiscard]] product::ProductDesc block_product(const Plan& plan, std::int64_t m, std::int64_t n,
+                                                 std::int64_t num_blocks);
 
 }  // namespace kizami::plan

@@ -63,19 +63,22 @@ std::string explain(const Plan& plan) {
     text.append(14 - std::string_view(name).size(), ' ');
     text += value + '\n';
   };
-  line("problem", std::string(to_string(shape.scalar)) + "  m = " + std::to_string(shape.m) + ", n = " + std::to_string(shape.n) +
-                      ", k = " + std::to_string(shape.k));
+  line("problem", std::string(to_string(shape.scalar)) + "  m = " + std::to_string(shape.m) +
+                      ", n = " + std::to_string(shape.n) + ", k = " + std::to_string(shape.k));
   line("accuracy", accuracy_text(plan.policy));
   line("scheme", std::string(to_string(numerics.scheme)));
-  line("bound", number(numerics.bound) + " " + gauge_text(numerics.gauge) + "  (2^" + number(std::log2(numerics.bound)) + ")");
+  line("bound",
+       number(numerics.bound) + " " + gauge_text(numerics.gauge) + "  (2^" + number(std::log2(numerics.bound)) + ")");
   line("gauge", std::string(to_string(numerics.gauge)));
   if (numerics.scheme == Scheme::kOzaki2) {
     line("ladder", ladder_text(numerics));
-    line("certificate", numerics.has_certificate ? "chooses the rung from the data" : "none needed: the bound holds for any data");
+    line("certificate",
+         numerics.has_certificate ? "chooses the rung from the data" : "none needed: the bound holds for any data");
     line("fp64 rung", fp64_text(numerics));
     line("k blocks", std::to_string(schedule.chunk.kc) + " (exact up to " + std::to_string(product::kBlockMaxI8) + ")");
-    line("chunks", std::to_string(schedule.chunk.mc) + " x " + std::to_string(schedule.chunk.nc) + " of C; certificate " +
-                       std::to_string(schedule.certificate.mc) + " x " + std::to_string(schedule.certificate.nc));
+    line("chunks", std::to_string(schedule.chunk.mc) + " x " + std::to_string(schedule.chunk.nc) +
+                       " of C; certificate " + std::to_string(schedule.certificate.mc) + " x " +
+                       std::to_string(schedule.certificate.nc));
     line("engine", schedule.engine == nullptr ? "none" : std::string(schedule.engine->name()));
   } else {
     line("k blocks", std::to_string(schedule.native_k_block));
@@ -94,7 +97,8 @@ std::uint64_t numerics_hash(const Plan& plan) {
   hash.add(static_cast<std::uint64_t>(plan.shape.scalar));
   hash.add(static_cast<std::uint64_t>(plan.shape.k));
   hash.add(static_cast<std::uint64_t>(numerics.scheme));
-  hash.add((numerics.has_certificate ? 1U : 0U) | (numerics.has_fp64 ? 2U : 0U) | (numerics.ladder.may_equilibrate ? 4U : 0U));
+  hash.add((numerics.has_certificate ? 1U : 0U) | (numerics.has_fp64 ? 2U : 0U) |
+           (numerics.ladder.may_equilibrate ? 4U : 0U));
   hash.add(static_cast<std::uint64_t>(numerics.fp64_summation));
   for (int r = 0; r < numerics.ladder.num_rungs; ++r) {
     const num::Rung& rung = numerics.ladder.rungs[static_cast<std::size_t>(r)];

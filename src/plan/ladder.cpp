@@ -38,7 +38,8 @@ num::Ladder certified_ladder(std::int64_t k, double budget) {
   for (int count = num::kMinModuli; count <= num::kMaxModuli && ladder.num_rungs <= kRungsAboveBase; ++count) {
     if (!has_rung(count, k)) continue;
     const num::Rung rung = make_rung(count, k, budget);
-    if (ladder.num_rungs > 0 || static_cast<double>(rung.allowance) >= ordinary) ladder.rungs[ladder.num_rungs++] = rung;
+    if (ladder.num_rungs > 0 || static_cast<double>(rung.allowance) >= ordinary)
+      ladder.rungs[ladder.num_rungs++] = rung;
   }
   ladder.may_equilibrate = ladder.num_rungs > 0;
   return ladder;
@@ -46,7 +47,8 @@ num::Ladder certified_ladder(std::int64_t k, double budget) {
 
 num::Ladder norm_ladder(std::int64_t k, double budget) {
   for (int count = num::kMinModuli; count <= num::kMaxModuli; ++count) {
-    if (has_rung(count, k) && num::truncation_norm_bound(norm_limit(count, k), k) <= budget) return forced_ladder(count, k);
+    if (has_rung(count, k) && num::truncation_norm_bound(norm_limit(count, k), k) <= budget)
+      return forced_ladder(count, k);
   }
   return {};
 }

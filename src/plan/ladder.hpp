@@ -10,8 +10,8 @@
 
 namespace kizami::plan {
 
-/// Spread ||a|| ||b|| / (|A||B|) that the lowest rung of a certified ladder is made for. Random data have 1.3 to 3; sampling
-/// a quarter of k for the certificate costs up to 10 at k >= 1024 (docs/accuracy/certificate.md).
+/// Spread ||a|| ||b|| / (|A||B|) that the lowest rung of a certified ladder is made for. Random data have 1.3 to 3;
+/// sampling a quarter of k for the certificate costs up to 10 at k >= 1024 (docs/accuracy/certificate.md).
 inline constexpr double kOrdinarySpread = 16.0;
 /// Rungs above the lowest: 3.8 bits each. Random data of spread phi = 4 at k = 16384 need 5 of them.
 inline constexpr int kRungsAboveBase = 10;
@@ -21,7 +21,8 @@ inline constexpr int kRungsAboveBase = 10;
 /// True if so few moduli can carry this k at all.
 [[nodiscard]] bool has_rung(int num_moduli, std::int64_t k);
 
-/// Gauge entry: the smallest count whose allowance covers ordinary data, and up to kRungsAboveBase more. Empty if none can.
+/// Gauge entry: the smallest count whose allowance covers ordinary data, and up to kRungsAboveBase more. Empty if none
+/// can.
 [[nodiscard]] num::Ladder certified_ladder(std::int64_t k, double budget);
 /// Gauge norm: the one smallest count whose a-priori truncation bound is within the budget. Empty if none is.
 [[nodiscard]] num::Ladder norm_ladder(std::int64_t k, double budget);

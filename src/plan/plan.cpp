@@ -21,7 +21,8 @@ Status validate_policy(const problem::Shape& shape, const Policy& policy) {
   };
   const int max_bits = num::significand_bits_guaranteed(shape.scalar);
   if (policy.accuracy.kind == Accuracy::Kind::kBits && (policy.accuracy.bits < 1 || policy.accuracy.bits > max_bits)) {
-    return invalid("bits", policy.accuracy.bits, "in 1.." + std::to_string(max_bits) + " for " + std::string(to_string(shape.scalar)));
+    return invalid("bits", policy.accuracy.bits,
+                   "in 1.." + std::to_string(max_bits) + " for " + std::string(to_string(shape.scalar)));
   }
   if (policy.threads < 0) return invalid("threads", policy.threads, ">= 0");
   if (policy.forced_moduli != 0 && (policy.forced_moduli < num::kMinModuli || policy.forced_moduli > num::kMaxModuli)) {
@@ -29,7 +30,8 @@ Status validate_policy(const problem::Shape& shape, const Policy& policy) {
                    "0 or in " + std::to_string(num::kMinModuli) + ".." + std::to_string(num::kMaxModuli));
   }
   if (policy.forced_moduli != 0 && policy.scheme == Scheme::kNative) {
-    return {StatusCode::kUnsupported, "moduli = " + std::to_string(policy.forced_moduli) + " needs scheme ozaki2, got native"};
+    return {StatusCode::kUnsupported,
+            "moduli = " + std::to_string(policy.forced_moduli) + " needs scheme ozaki2, got native"};
   }
   return {};
 }
@@ -46,7 +48,8 @@ Status plan_native(Plan& plan) {
   const std::int64_t k = plan.shape.k;
   const double target = num::target_bound(plan.policy.accuracy, plan.shape.scalar, std::max<std::int64_t>(k, 1));
   double best = num::dot_bound(k, u);
-  for (const std::int64_t block : {std::max<std::int64_t>(k, 1), std::int64_t{512}, std::int64_t{256}, std::int64_t{128}}) {
+  for (const std::int64_t block :
+       {std::max<std::int64_t>(k, 1), std::int64_t{512}, std::int64_t{256}, std::int64_t{128}}) {
     const double bound = num::native_blas_bound(k, block, u);
     best = std::min(best, bound);
     if (bound > target) continue;
@@ -54,9 +57,10 @@ Status plan_native(Plan& plan) {
     plan.numerics.gauge = plan.policy.gauge;
     plan.numerics.bound = bound;
     plan.schedule.native_k_block = block;
-    const double rate = plan.shape.scalar == Scalar::kF64 ? 3e10 : 6e10;  // multiply-adds a second and thread; unmeasured
-    plan.schedule.seconds = static_cast<double>(plan.shape.m) * static_cast<double>(plan.shape.n) * static_cast<double>(k) /
-                            (rate * plan.schedule.facts.num_threads);
+    const double rate =
+        plan.shape.scalar == Scalar::kF64 ? 3e10 : 6e10;  // multiply-adds a second and thread; unmeasured
+    plan.schedule.seconds = static_cast<double>(plan.shape.m) * static_cast<double>(plan.shape.n) *
+                            static_cast<double>(k) / (rate * plan.schedule.facts.num_threads);
     return {};
   }
   return {StatusCode::kAccuracyUnreachable, "scheme native: guarantees " + bound_text(best) + " |A||B| at k = " +
@@ -83,7 +87,8 @@ Status plan_numerics(Plan& plan) {
 
   if (policy.forced_moduli != 0) {
     if (!has_rung(policy.forced_moduli, k)) {
-      return {StatusCode::kUnsupported, "moduli = " + std::to_string(policy.forced_moduli) + " cannot carry k = " + std::to_string(k)};
+      return {StatusCode::kUnsupported,
+              "moduli = " + std::to_string(policy.forced_moduli) + " cannot carry k = " + std::to_string(k)};
     }
     numerics.ladder = forced_ladder(policy.forced_moduli, k);
     numerics.gauge = Gauge::kNorm;
@@ -97,11 +102,12 @@ Status plan_numerics(Plan& plan) {
     numerics.has_certificate = numerics.ladder.num_rungs > 0;
   }
   if (numerics.ladder.num_rungs == 0) {
-    plan.refusals.push_back("ozaki2: no count of moduli up to " + std::to_string(num::kMaxModuli) + " reaches " + bound_text(target) +
-                            " at k = " + std::to_string(k));
+    plan.refusals.push_back("ozaki2: no count of moduli up to " + std::to_string(num::kMaxModuli) + " reaches " +
+                            bound_text(target) + " at k = " + std::to_string(k));
     if (!numerics.has_fp64) {
-      return {StatusCode::kAccuracyUnreachable, "scheme ozaki2: no count of moduli up to " + std::to_string(num::kMaxModuli) +
-                                                    " guarantees " + bound_text(target) + " at k = " + std::to_string(k)};
+      return {StatusCode::kAccuracyUnreachable, "scheme ozaki2: no count of moduli up to " +
+                                                    std::to_string(num::kMaxModuli) + " guarantees " +
+                                                    bound_text(target) + " at k = " + std::to_string(k)};
     }
   }
   return {};
@@ -167,13 +173,17 @@ Status plan_engine(Plan& plan, const Environment& environment) {
     KIZAMI_RETURN_IF_ERROR(plan_chunks(plan));
     if (plan.numerics.ladder.num_rungs == 0) return {};
     const Chunk& chunk = plan.schedule.chunk;
-    const auto answer = engine->query(main_product(plan, chunk, plan.numerics.ladder.rungs[0].num_moduli), plan.schedule.facts);
+    const auto answer =
+        engine->query(main_product(plan, chunk, plan.numerics.ladder.rungs[0].num_moduli), plan.schedule.facts);
     if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) {
       plan.refusals.push_back(std::string(engine->name()) + ": " + refusal->reason);
       continue;
     }
-    const auto passes = [](std::int64_t extent, std::int64_t part) { return extent == 0 ? 0 : base::ceil_div(extent, part); };
-    const std::int64_t launches = passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc);
+    const auto passes = [](std::int64_t extent, std::int64_t part) {
+      return extent == 0 ? 0 : base::ceil_div(extent, part);
+    };
+    const std::int64_t launches =
+        passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc);
     plan.schedule.seconds = std::get<product::Offer>(answer).seconds * static_cast<double>(launches);
     return {};
   }
@@ -194,10 +204,12 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
   if (policy.threads > 0) plan.schedule.facts.num_threads = policy.threads;
 
   const bool is_native_forced = policy.scheme == Scheme::kNative || policy.engine == EngineName::kNativeBlas;
-  const bool may_be_native = policy.scheme == Scheme::kAuto && policy.engine == EngineName::kAuto && policy.forced_moduli == 0 &&
-                             policy.reproducibility == Reproducibility::kNotGuaranteed;
-  if (policy.scheme == Scheme::kNative && (policy.engine == EngineName::kCpuRef || policy.engine == EngineName::kCpuSimd)) {
-    return Status(StatusCode::kUnsupported, "engine " + std::string(to_string(policy.engine)) + " carries scheme ozaki2 only, not native");
+  const bool may_be_native = policy.scheme == Scheme::kAuto && policy.engine == EngineName::kAuto &&
+                             policy.forced_moduli == 0 && policy.reproducibility == Reproducibility::kNotGuaranteed;
+  if (policy.scheme == Scheme::kNative &&
+      (policy.engine == EngineName::kCpuRef || policy.engine == EngineName::kCpuSimd)) {
+    return Status(StatusCode::kUnsupported,
+                  "engine " + std::string(to_string(policy.engine)) + " carries scheme ozaki2 only, not native");
   }
   if (is_native_forced && policy.scheme != Scheme::kOzaki2) {
     if (!environment.has_native_blas) return Status(StatusCode::kUnsupported, "scheme native: no BLAS in this build");
@@ -208,9 +220,10 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
   const Status native_status = plan_native(native);
   const bool has_native = may_be_native && environment.has_native_blas && native_status.ok();
   if (policy.scheme == Scheme::kAuto && !has_native) {
-    plan.refusals.push_back(!may_be_native ? "native: its bits depend on library and threads; reproducibility or the engine excludes it"
-                            : native_status.ok() ? "native: no BLAS in this build"
-                                                 : native_status.reason());
+    plan.refusals.push_back(
+        !may_be_native ? "native: its bits depend on library and threads; reproducibility or the engine excludes it"
+        : native_status.ok() ? "native: no BLAS in this build"
+                             : native_status.reason());
   }
   Status status = plan_numerics(plan);
   if (status.ok()) status = plan_engine(plan, environment);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The planner: shape + policy + machine + offers of the engines -> Plan. Pure: no allocation of workspace, no device, no
-// environment, so it is tested without any. A Plan has two halves:
+// The planner: shape + policy + machine + offers of the engines -> Plan. Pure: no allocation of workspace, no device,
+// no environment, so it is tested without any. A Plan has two halves:
 //   Numerics  what fixes the bits: scheme, ladder, gauge, bound, order of the FP64 rung;
 //   Schedule  engine, threads, chunks: never changes a bit.
 #pragma once
@@ -23,10 +23,10 @@ namespace kizami::plan {
 struct Numerics {
   Scheme scheme = Scheme::kNative;
   Gauge gauge = Gauge::kEntry;
-  double bound = 0;         ///< guaranteed |C - AB| <= bound * gauge
-  num::Ladder ladder;       ///< ozaki2
+  double bound = 0;              ///< guaranteed |C - AB| <= bound * gauge
+  num::Ladder ladder;            ///< ozaki2
   bool has_certificate = false;  ///< ozaki2, gauge entry: the rung is chosen by the data
-  bool has_fp64 = false;    ///< the FP64 rung may be taken
+  bool has_fp64 = false;         ///< the FP64 rung may be taken
   num::Fp64Summation fp64_summation = num::Fp64Summation::kPairwise;
 };
 
@@ -40,11 +40,11 @@ struct Chunk {
 struct Schedule {
   const product::Engine* engine = nullptr;  ///< ozaki2
   product::DeviceFacts facts;               ///< with num_threads as decided
-  Chunk chunk;                       ///< ozaki2: main pass
-  Chunk certificate;                 ///< ozaki2: lines of one certificate pass; kc = k
-  std::int64_t native_k_block = 0;   ///< native: k in blocks of this
+  Chunk chunk;                              ///< ozaki2: main pass
+  Chunk certificate;                        ///< ozaki2: lines of one certificate pass; kc = k
+  std::int64_t native_k_block = 0;          ///< native: k in blocks of this
   std::size_t workspace_bytes = 0;
-  double seconds = 0;                ///< predicted
+  double seconds = 0;  ///< predicted
 };
 
 struct Plan {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Both operands as the split sees them: lines of k elements. A line of op(A) is a row, a line of op(B) a column, so that
-// N and T, row- and column-major are all the same code and give the same bits.
+// Both operands as the split sees them: lines of k elements. A line of op(A) is a row, a line of op(B) a column, so
+// that N and T, row- and column-major are all the same code and give the same bits.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,9 @@ struct Lines {
   std::int64_t line_stride = 0;
   std::int64_t inner_stride = 0;
 
-  [[nodiscard]] const T& operator()(std::int64_t i, std::int64_t h) const { return data[i * line_stride + h * inner_stride]; }
+  [[nodiscard]] const T& operator()(std::int64_t i, std::int64_t h) const {
+    return data[i * line_stride + h * inner_stride];
+  }
   [[nodiscard]] Lines subset(std::int64_t first, std::int64_t count) const {
     return {data + first * line_stride, count, length, line_stride, inner_stride};
   }
@@ -36,10 +38,11 @@ template <class T>
 inline constexpr std::int64_t kTileLines = 16;
 inline constexpr std::int64_t kTileLength = 512;
 
-/// Copies lines [i, i + num_lines) x elements [h, h + length) as FP64 into tile[line][kTileLength], walking memory in its
-/// own order. @exact FP32 to FP64 @range num_lines <= kTileLines, length <= kTileLength
+/// Copies lines [i, i + num_lines) x elements [h, h + length) as FP64 into tile[line][kTileLength], walking memory in
+/// its own order. @exact FP32 to FP64 @range num_lines <= kTileLines, length <= kTileLength
 template <class T>
-void load_tile(const Lines<T>& lines, std::int64_t i, std::int64_t num_lines, std::int64_t h, std::int64_t length, double* tile) {
+void load_tile(const Lines<T>& lines, std::int64_t i, std::int64_t num_lines, std::int64_t h, std::int64_t length,
+               double* tile) {
   const T* const origin = lines.data + i * lines.line_stride + h * lines.inner_stride;
   if (lines.inner_stride <= lines.line_stride) {
     for (std::int64_t a = 0; a < num_lines; ++a) {

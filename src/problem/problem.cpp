@@ -24,7 +24,9 @@ Status validate_ld(const char* name, std::int64_t ld, const char* extent_name, s
                  ") = " + std::to_string(std::max<std::int64_t>(1, extent)));
 }
 
-std::string shape_text(std::int64_t rows, std::int64_t cols) { return std::to_string(rows) + " x " + std::to_string(cols); }
+std::string shape_text(std::int64_t rows, std::int64_t cols) {
+  return std::to_string(rows) + " x " + std::to_string(cols);
+}
 
 }  // namespace
 
@@ -34,7 +36,8 @@ Status validate_shape(std::int64_t m, std::int64_t n, std::int64_t k) {
   KIZAMI_RETURN_IF_ERROR(validate_dimension("k", k));
   constexpr std::int64_t kMaxElements = std::int64_t{1} << 62;
   const auto check_product = [](const char* name, std::int64_t x, std::int64_t y) -> Status {
-    if (y != 0 && x > kMaxElements / y) return invalid(std::string(name) + " = " + shape_text(x, y) + " elements, must be <= 2^62");
+    if (y != 0 && x > kMaxElements / y)
+      return invalid(std::string(name) + " = " + shape_text(x, y) + " elements, must be <= 2^62");
     return {};
   };
   KIZAMI_RETURN_IF_ERROR(check_product("m * k", m, k));
@@ -65,10 +68,12 @@ void scale_matrix(T beta, MatrixView<T> c) {
 template <class T>
 Status validate_operand(const char* name, MatrixView<const T> view, std::int64_t rows, std::int64_t cols) {
   if (view.rows != rows || view.cols != cols) {
-    return invalid(std::string(name) + " is " + shape_text(view.rows, view.cols) + ", must be " + shape_text(rows, cols));
+    return invalid(std::string(name) + " is " + shape_text(view.rows, view.cols) + ", must be " +
+                   shape_text(rows, cols));
   }
   if (rows == 0 || cols == 0) return {};
-  if (view.data == nullptr) return invalid(std::string(name) + " is null, must point to " + shape_text(rows, cols) + " elements");
+  if (view.data == nullptr)
+    return invalid(std::string(name) + " is null, must point to " + shape_text(rows, cols) + " elements");
   if (view.row_stride < 0 || view.col_stride < 0) {
     return invalid(std::string(name) + " has strides " + std::to_string(view.row_stride) + " and " +
                    std::to_string(view.col_stride) + ", must be >= 0");
@@ -80,8 +85,10 @@ template <class T>
 Status validate_output(MatrixView<T> view, std::int64_t rows, std::int64_t cols) {
   KIZAMI_RETURN_IF_ERROR(validate_operand<T>("C", view, rows, cols));
   if (rows == 0 || cols == 0) return {};
-  const bool by_cols = (rows == 1 || view.row_stride >= 1) && (cols == 1 || view.col_stride >= (rows - 1) * view.row_stride + 1);
-  const bool by_rows = (cols == 1 || view.col_stride >= 1) && (rows == 1 || view.row_stride >= (cols - 1) * view.col_stride + 1);
+  const bool by_cols =
+      (rows == 1 || view.row_stride >= 1) && (cols == 1 || view.col_stride >= (rows - 1) * view.row_stride + 1);
+  const bool by_rows =
+      (cols == 1 || view.col_stride >= 1) && (rows == 1 || view.row_stride >= (cols - 1) * view.col_stride + 1);
   if (by_cols || by_rows) return {};
   return invalid("C has strides " + std::to_string(view.row_stride) + " and " + std::to_string(view.col_stride) +
                  ", elements of a " + shape_text(rows, cols) + " matrix must not overlap");
@@ -93,12 +100,14 @@ bool overlaps(MatrixView<const T> x, MatrixView<const T> y) {
   // As stored: the smaller stride runs along rows.
   if (x.row_stride > x.col_stride) x = x.transposed();
   if (y.row_stride > y.col_stride) y = y.transposed();
-  const auto last = [](const MatrixView<const T>& v) { return v.data + (v.rows - 1) * v.row_stride + (v.cols - 1) * v.col_stride; };
+  const auto last = [](const MatrixView<const T>& v) {
+    return v.data + (v.rows - 1) * v.row_stride + (v.cols - 1) * v.col_stride;
+  };
   const std::less<const T*> before;
   if (before(last(x), y.data) || before(last(y), x.data)) return false;
   if (x.row_stride != 1 || y.row_stride != 1 || x.col_stride != y.col_stride) return true;
-  // x_0 + i + j ld = y_0 + i' + j' ld  <=>  i - i' = offset - (j - j') ld: only the two multiples of ld around the offset
-  // can leave a difference of rows.
+  // x_0 + i + j ld = y_0 + i' + j' ld  <=>  i - i' = offset - (j - j') ld: only the two multiples of ld around the
+  // offset can leave a difference of rows.
   const std::int64_t ld = x.col_stride;
   const std::int64_t offset = y.data - x.data;
   const std::int64_t below = offset >= 0 ? offset / ld : -((-offset + ld - 1) / ld);
@@ -109,10 +118,10 @@ bool overlaps(MatrixView<const T> x, MatrixView<const T> y) {
   return false;
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                     \
-  template void scale_matrix<T>(T, MatrixView<T>);                                                \
+#define KIZAMI_INSTANTIATE(T)                                                                        \
+  template void scale_matrix<T>(T, MatrixView<T>);                                                   \
   template Status validate_operand<T>(const char*, MatrixView<const T>, std::int64_t, std::int64_t); \
-  template Status validate_output<T>(MatrixView<T>, std::int64_t, std::int64_t);                  \
+  template Status validate_output<T>(MatrixView<T>, std::int64_t, std::int64_t);                     \
   template bool overlaps<T>(MatrixView<const T>, MatrixView<const T>)
 
 KIZAMI_INSTANTIATE(float);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The BLAS call as data, its validation and its quick returns. Every message names the argument, its value and its limit.
+// The BLAS call as data, its validation and its quick returns. Every message names the argument, its value and its
+// limit.
 #pragma once
 
 #include <cstdint>

@@ -17,17 +17,17 @@ namespace kizami::product {
 
 /// Largest number of planes in one ProductDesc.
 inline constexpr int kMaxProducts = 64;
-/// Largest k of one exact INT32 accumulation of signed bytes: |sum| <= 2^17 * 128 * 128 = 2^31. The one sum that reaches
-/// 2^31 has all residues -128, which only modulus 256 has; there wrap-around is harmless because 256 divides 2^32.
-/// For odd moduli |r| <= 127 and 127^2 * 2^17 < 2^31 - 1.
+/// Largest k of one exact INT32 accumulation of signed bytes: |sum| <= 2^17 * 128 * 128 = 2^31. The one sum that
+/// reaches 2^31 has all residues -128, which only modulus 256 has; there wrap-around is harmless because 256 divides
+/// 2^32. For odd moduli |r| <= 127 and 127^2 * 2^17 < 2^31 - 1.
 inline constexpr std::int64_t kBlockMaxI8 = std::int64_t{1} << 17;
 /// Planes are padded with zeros along k to a multiple of this, and aligned to it in memory.
 inline constexpr std::int64_t kPadBytes = 64;
 
 enum class Epilogue : std::uint8_t {
-  kStoreAcc,       ///< C_l (int32) = acc_l
-  kReduce,         ///< C_l (int8) = symmetric residue of acc_l modulo moduli[l]
-  kReduceAdd,      ///< C_l (int8) = symmetric residue of C_l + acc_l modulo moduli[l]: further blocks of k
+  kStoreAcc,   ///< C_l (int32) = acc_l
+  kReduce,     ///< C_l (int8) = symmetric residue of acc_l modulo moduli[l]
+  kReduceAdd,  ///< C_l (int8) = symmetric residue of C_l + acc_l modulo moduli[l]: further blocks of k
 };
 
 /// Symmetric residue: the representative in [-floor(p/2), ceil(p/2) - 1], so [-128, 127] for p = 256 and
@@ -56,7 +56,7 @@ struct ProductDesc {
 struct DeviceFacts {
   int num_threads = 1;
   bool has_avx2 = false;
-  bool has_avx512 = false;       ///< F, BW, VL, DQ
+  bool has_avx512 = false;  ///< F, BW, VL, DQ
   bool has_avx512_vnni = false;
   bool has_neon = false;
 };

@@ -22,14 +22,16 @@ constexpr int kNarrowBits = 126;
     x = static_cast<int128>((static_cast<uint128>(x) << num::kCrtDigitBits) +
                             static_cast<uint128>(static_cast<int128>(static_cast<std::int64_t>(digits[d * kSegment]))));
   }
-  const auto wide = [](const num::WideUint<4>& w) { return static_cast<int128>((static_cast<uint128>(w.limb[1]) << 64) | w.limb[0]); };
+  const auto wide = [](const num::WideUint<4>& w) {
+    return static_cast<int128>((static_cast<uint128>(w.limb[1]) << 64) | w.limb[0]);
+  };
   const int128 half = wide(table.half_wide);
   if (x > half) x -= wide(table.product_wide);
   if (x < -half) x += wide(table.product_wide);
   const bool negative = x < 0;
   const auto magnitude = negative ? static_cast<uint128>(0) - static_cast<uint128>(x) : static_cast<uint128>(x);
-  return num::round_to_scaled(negative, static_cast<std::uint64_t>(magnitude >> 64), static_cast<std::uint64_t>(magnitude), false,
-                              exponent);
+  return num::round_to_scaled(negative, static_cast<std::uint64_t>(magnitude >> 64),
+                              static_cast<std::uint64_t>(magnitude), false, exponent);
 }
 
 /// The same in 256 bits.
@@ -62,8 +64,8 @@ constexpr int kNarrowBits = 126;
 }  // namespace
 
 template <class T>
-void reconstruct_crt(const ResiduePlanes& planes, const std::int32_t* row_scale, const std::int32_t* col_scale, T alpha, T beta,
-                     int threads, MatrixView<T> c) {
+void reconstruct_crt(const ResiduePlanes& planes, const std::int32_t* row_scale, const std::int32_t* col_scale, T alpha,
+                     T beta, int threads, MatrixView<T> c) {
   const num::CrtTable& table = num::crt_table(planes.num_moduli);
   const bool is_narrow = num::bit_width(table.product_wide) <= kNarrowBits;
   const std::int64_t segments = base::ceil_div(c.rows, kSegment);
@@ -75,11 +77,13 @@ void reconstruct_crt(const ResiduePlanes& planes, const std::int32_t* row_scale,
     const std::int64_t first = (rows_inner ? task % segments : task / c.cols) * kSegment;
     if (col_scale[j] == kSkipLine) return;
     const std::int64_t count = std::min(kSegment, c.rows - first);
-    crt_digits(table, planes.data + j * planes.col_stride + first, planes.plane_stride, base::round_up(count, 64), digits);
+    crt_digits(table, planes.data + j * planes.col_stride + first, planes.plane_stride, base::round_up(count, 64),
+               digits);
     for (std::int64_t i = 0; i < count; ++i) {
       if (row_scale[first + i] == kSkipLine) continue;
       const int exponent = -(row_scale[first + i] + col_scale[j]);
-      const num::Scaled p = is_narrow ? round_narrow(table, digits + i, exponent) : round_wide(table, digits + i, exponent);
+      const num::Scaled p =
+          is_narrow ? round_narrow(table, digits + i, exponent) : round_wide(table, digits + i, exponent);
       T& out = c(first + i, j);
       out = num::finish(p, alpha, beta, beta == T{0} ? T{0} : out);
     }
@@ -88,7 +92,7 @@ void reconstruct_crt(const ResiduePlanes& planes, const std::int32_t* row_scale,
 
 template void reconstruct_crt<float>(const ResiduePlanes&, const std::int32_t*, const std::int32_t*, float, float, int,
                                      MatrixView<float>);
-template void reconstruct_crt<double>(const ResiduePlanes&, const std::int32_t*, const std::int32_t*, double, double, int,
-                                      MatrixView<double>);
+template void reconstruct_crt<double>(const ResiduePlanes&, const std::int32_t*, const std::int32_t*, double, double,
+                                      int, MatrixView<double>);
 
 }  // namespace kizami::reconstruct

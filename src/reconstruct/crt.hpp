@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Residues -> C. For every element the integer X with |X| <= (P - 1) / 2 is rebuilt exactly from its residues, rounded once
-// to 53 bits, unscaled by a power of two and passed through the shared epilogue:
+// Residues -> C. For every element the integer X with |X| <= (P - 1) / 2 is rebuilt exactly from its residues, rounded
+// once to 53 bits, unscaled by a power of two and passed through the shared epilogue:
 //   X = sum_l w_l r_l mod P,   p = round_53(X) 2^-(s_i + t_j),   C_ij = alpha p + beta C_ij.
 // The definition is "the exact integer, correctly rounded", so any way to compute it gives the same bits.
 #pragma once
@@ -22,8 +22,8 @@ struct ResiduePlanes {
   std::int64_t plane_stride = 0;
 };
 
-/// Power-of-two scales of the lines: p_ij = X_ij 2^-(row_scale[i] + col_scale[j]). kSkipLine: the elements of this row or
-/// column are left untouched (someone else answers lines with NaN or Inf).
+/// Power-of-two scales of the lines: p_ij = X_ij 2^-(row_scale[i] + col_scale[j]). kSkipLine: the elements of this row
+/// or column are left untouched (someone else answers lines with NaN or Inf).
 inline constexpr std::int32_t kSkipLine = INT32_MIN;
 
 /// Reconstructs the block c (m x n) from its planes.
@@ -32,11 +32,11 @@ inline constexpr std::int32_t kSkipLine = INT32_MIN;
 /// @alias  beta = 0 never reads c
 /// @queue  blocks until done, on up to `threads` threads   @cite OUI2025, section 3
 template <class T>
-void reconstruct_crt(const ResiduePlanes& planes, const std::int32_t* row_scale, const std::int32_t* col_scale, T alpha, T beta,
-                     int threads, MatrixView<T> c);
+void reconstruct_crt(const ResiduePlanes& planes, const std::int32_t* row_scale, const std::int32_t* col_scale, T alpha,
+                     T beta, int threads, MatrixView<T> c);
 
-/// The digit sums of `count` <= kSegment neighbouring elements: X = sum_d digits[d * kSegment + i] 2^(36 d) is congruent to
-/// the residues modulo P, |X| < 0.51 P.
+/// The digit sums of `count` <= kSegment neighbouring elements: X = sum_d digits[d * kSegment + i] 2^(36 d) is
+/// congruent to the residues modulo P, |X| < 0.51 P.
 /// @range  count a multiple of 64
 inline constexpr std::int64_t kSegment = 256;
 void crt_digits(const num::CrtTable& table, const std::int8_t* residues, std::int64_t plane_stride, std::int64_t count,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The digit sums of the CRT, vectorised in FP64 (Highway, chosen at run time). Every product and sum is an integer below
-// 2^53, so fused or not, in any order, the bits are the same. Only the quotient q = rint(sum_l r_l w_l / P) rounds: it errs by
-// less than 2^-40 before rint, so X - qP lies within (1/2 + 2^-40) P of zero.
+// The digit sums of the CRT, vectorised in FP64 (Highway, chosen at run time). Every product and sum is an integer
+// below 2^53, so fused or not, in any order, the bits are the same. Only the quotient q = rint(sum_l r_l w_l / P)
+// rounds: it errs by less than 2^-40 before rint, so X - qP lies within (1/2 + 2^-40) P of zero.
 #include "reconstruct/crt.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -55,12 +55,18 @@ void DigitSums(const num::CrtTable& table, const std::int8_t* residues, std::int
 void CrtDigits(const num::CrtTable& table, const std::int8_t* residues, std::int64_t plane_stride, std::int64_t count,
                double* digits) {
   switch (table.num_digits) {
-    case 1: return DigitSums<1>(table, residues, plane_stride, count, digits);
-    case 2: return DigitSums<2>(table, residues, plane_stride, count, digits);
-    case 3: return DigitSums<3>(table, residues, plane_stride, count, digits);
-    case 4: return DigitSums<4>(table, residues, plane_stride, count, digits);
-    case 5: return DigitSums<5>(table, residues, plane_stride, count, digits);
-    default: return DigitSums<6>(table, residues, plane_stride, count, digits);
+    case 1:
+      return DigitSums<1>(table, residues, plane_stride, count, digits);
+    case 2:
+      return DigitSums<2>(table, residues, plane_stride, count, digits);
+    case 3:
+      return DigitSums<3>(table, residues, plane_stride, count, digits);
+    case 4:
+      return DigitSums<4>(table, residues, plane_stride, count, digits);
+    case 5:
+      return DigitSums<5>(table, residues, plane_stride, count, digits);
+    default:
+      return DigitSums<6>(table, residues, plane_stride, count, digits);
   }
 }
 

@@ -17,10 +17,12 @@ using problem::kTileLength;
 using problem::kTileLines;
 
 /// floor(|x| 2^s) for values known to stay below 128.
-std::int8_t digit(double x, const num::ScaleFactors& f) { return static_cast<std::int8_t>(std::fabs(x) * f.first * f.second); }
+std::int8_t digit(double x, const num::ScaleFactors& f) {
+  return static_cast<std::int8_t>(std::fabs(x) * f.first * f.second);
+}
 
-/// Calls visit(i, h, x, length) for every finite non-zero line i in parts of kTileLength elements, and clears the rows of the
-/// others; row padding is cleared in any case.
+/// Calls visit(i, h, x, length) for every finite non-zero line i in parts of kTileLength elements, and clears the rows
+/// of the others; row padding is cleared in any case.
 template <class T, class Visit>
 void for_each_part(const problem::Lines<T>& lines, const num::LineStats* stats, std::int64_t row_length, int threads,
                    std::int8_t* digits, std::int64_t row_stride, const Visit& visit) {
@@ -61,8 +63,8 @@ void make_sampled_digits(const problem::Lines<T>& lines, const num::LineStats* s
 }
 
 template <class T>
-void make_block_digits(const problem::Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift, int threads,
-                       std::int8_t* digits, std::int64_t row_stride, std::uint8_t* deficits) {
+void make_block_digits(const problem::Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift,
+                       int threads, std::int8_t* digits, std::int64_t row_stride, std::uint8_t* deficits) {
   static_assert(kTileLength % kDigitBlock == 0);
   const std::int64_t num_blocks = base::ceil_div(lines.length, kDigitBlock);
   for (std::int64_t i = 0; i < lines.num_lines; ++i) {
@@ -79,7 +81,8 @@ void make_block_digits(const problem::Lines<T>& lines, const num::LineStats* sta
                     }
                     for (std::int64_t b = begin; b < end; ++b) {
                       digits[i * row_stride + h + b] =
-                          x[b] == 0.0 ? std::int8_t{0} : digit(x[b], num::scale_factors(kDigitBits - exponent + shift_at(h + b)));
+                          x[b] == 0.0 ? std::int8_t{0}
+                                      : digit(x[b], num::scale_factors(kDigitBits - exponent + shift_at(h + b)));
                     }
                     const int deficit = std::min(stats[i].exponent - exponent, kMaxDeficit);
                     deficits[i * num_blocks + (h + begin) / kDigitBlock] = static_cast<std::uint8_t>(deficit);
@@ -98,11 +101,11 @@ void make_indicators(const problem::Lines<T>& lines, const num::LineStats* stats
                 });
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                              \
-  template void make_sampled_digits<T>(const problem::Lines<T>&, const num::LineStats*, std::int64_t, int, std::int8_t*,  \
-                                       std::int64_t);                                                                      \
-  template void make_block_digits<T>(const problem::Lines<T>&, const num::LineStats*, const std::int32_t*, int,           \
-                                     std::int8_t*, std::int64_t, std::uint8_t*);                                          \
+#define KIZAMI_INSTANTIATE(T)                                                                                   \
+  template void make_sampled_digits<T>(const problem::Lines<T>&, const num::LineStats*, std::int64_t, int,      \
+                                       std::int8_t*, std::int64_t);                                             \
+  template void make_block_digits<T>(const problem::Lines<T>&, const num::LineStats*, const std::int32_t*, int, \
+                                     std::int8_t*, std::int64_t, std::uint8_t*);                                \
   template void make_indicators<T>(const problem::Lines<T>&, const num::LineStats*, int, std::int8_t*, std::int64_t)
 
 KIZAMI_INSTANTIATE(float);

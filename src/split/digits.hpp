@@ -3,7 +3,8 @@
 //
 // Sampled digits, one scale per line, every stride-th element:  d_h = floor(|x_h| 2^(6 - exponent)) in [0, 127],
 //   sum_h d_h d'_h 2^-12 <= (|a|.|b|) 2^-(e + f).  Tight for data of narrow spread; costs 1/stride of a product.
-// Block digits, one scale for each block of 64 elements:  d_h = floor(|x_h| 2^(6 - e_block)), deficit = exponent - e_block,
+// Block digits, one scale for each block of 64 elements:  d_h = floor(|x_h| 2^(6 - e_block)), deficit = exponent -
+// e_block,
 //   sum_blocks (sum_h d_h d'_h) 2^-(12 + deficit + deficit') <= (|a|.|b|) 2^-(e + f).
 //   In a block both lines have elements near their own maximum, so the sum stays tight for spreads of hundreds of bits
 //   (docs/accuracy/certificate.md): a second, finer certificate when the first one fails.
@@ -35,8 +36,8 @@ void make_sampled_digits(const problem::Lines<T>& lines, const num::LineStats* s
 /// @shape inner_shift: [length] or null. digits[i * row_stride + h], zero up to the next multiple of 64;
 ///        deficits[i * ceil(length / 64) + block]
 template <class T>
-void make_block_digits(const problem::Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift, int threads,
-                       std::int8_t* digits, std::int64_t row_stride, std::uint8_t* deficits);
+void make_block_digits(const problem::Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift,
+                       int threads, std::int8_t* digits, std::int64_t row_stride, std::uint8_t* deficits);
 
 /// 1 where the element of a finite line is not zero, else 0: products count the non-zero terms of a pair.
 /// @shape as make_block_digits

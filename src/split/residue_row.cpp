@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The residues of one row of scaled elements, vectorised in FP64 with fused multiply-adds (Highway, chosen at run time).
+// The residues of one row of scaled elements, vectorised in FP64 with fused multiply-adds (Highway, chosen at run
+// time).
 //
 // X = rint(x 2^s) is an integer and an FP64 number, but may be as large as 2^140. It is cut into limbs of 44 bits,
 //   X = X_t 2^(44 t) + ... + X_1 2^44 + X_0,  |X_i| <= 2^43 below the top, |X_t| < 2^56,
@@ -28,7 +29,8 @@ static_assert(kTopLimbBits + (kMaxLimbs - 1) * kLimbBits >= 140);
 inline constexpr auto kLimbRadix = [] {
   std::array<double, num::kMaxModuli> radix{};
   for (int l = 0; l < num::kMaxModuli; ++l) {
-    radix[static_cast<std::size_t>(l)] = num::power_of_two_residue(kLimbBits, num::kRealModuli[static_cast<std::size_t>(l)]);
+    radix[static_cast<std::size_t>(l)] =
+        num::power_of_two_residue(kLimbBits, num::kRealModuli[static_cast<std::size_t>(l)]);
   }
   return radix;
 }();

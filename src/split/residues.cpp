@@ -12,8 +12,8 @@ namespace kizami::split {
 
 template <class T>
 void make_residue_planes(const problem::Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift,
-                         std::int64_t first, std::int64_t length, const num::Rung& rung, int threads, std::int8_t* planes,
-                         std::int64_t row_stride, std::int64_t plane_stride) {
+                         std::int64_t first, std::int64_t length, const num::Rung& rung, int threads,
+                         std::int8_t* planes, std::int64_t row_stride, std::int64_t plane_stride) {
   constexpr std::int64_t kPad = 64;
   base::parallel_for(base::ceil_div(lines.num_lines, problem::kTileLines), threads, [&](std::int64_t group, int) {
     alignas(64) double tile[problem::kTileLines * problem::kTileLength];
@@ -28,7 +28,8 @@ void make_residue_planes(const problem::Lines<T>& lines, const num::LineStats* s
         double* const x = tile + a * problem::kTileLength;
         std::int8_t* const out = planes + (first_line + a) * row_stride + h;
         if (line.is_zero()) {
-          for (int l = 0; l < rung.num_moduli; ++l) std::memset(out + l * plane_stride, 0, static_cast<std::size_t>(padded));
+          for (int l = 0; l < rung.num_moduli; ++l)
+            std::memset(out + l * plane_stride, 0, static_cast<std::size_t>(padded));
           continue;
         }
         std::fill(x + part, x + padded, 0.0);
@@ -48,9 +49,11 @@ void make_residue_planes(const problem::Lines<T>& lines, const num::LineStats* s
   });
 }
 
-template void make_residue_planes<float>(const problem::Lines<float>&, const num::LineStats*, const std::int32_t*, std::int64_t,
-                                         std::int64_t, const num::Rung&, int, std::int8_t*, std::int64_t, std::int64_t);
-template void make_residue_planes<double>(const problem::Lines<double>&, const num::LineStats*, const std::int32_t*, std::int64_t,
-                                          std::int64_t, const num::Rung&, int, std::int8_t*, std::int64_t, std::int64_t);
+template void make_residue_planes<float>(const problem::Lines<float>&, const num::LineStats*, const std::int32_t*,
+                                         std::int64_t, std::int64_t, const num::Rung&, int, std::int8_t*, std::int64_t,
+                                         std::int64_t);
+template void make_residue_planes<double>(const problem::Lines<double>&, const num::LineStats*, const std::int32_t*,
+                                          std::int64_t, std::int64_t, const num::Rung&, int, std::int8_t*, std::int64_t,
+                                          std::int64_t);
 
 }  // namespace kizami::split

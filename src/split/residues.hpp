@@ -18,16 +18,19 @@ namespace kizami::split {
 
 /// Writes the symmetric residues of elements [first, first + length) of every line, modulo the first rung.num_moduli
 /// real moduli.
-/// @shape  stats: [num_lines], of whole lines. inner_shift: [lines.length] or null. Element h of line i of plane l goes to
-///         planes[l * plane_stride + i * row_stride + h - first]; up to the next multiple of 64 each row is zero-filled.
+/// @shape  stats: [num_lines], of whole lines. inner_shift: [lines.length] or null. Element h of line i of plane l goes
+/// to
+///         planes[l * plane_stride + i * row_stride + h - first]; up to the next multiple of 64 each row is
+///         zero-filled.
 /// @range  row_stride >= round_up(length, 64)
-/// @exact  a' is rounded to nearest, ties to even; |a'| < 2^(scale_bits + 1); then integers only. Lines that are zero or not
+/// @exact  a' is rounded to nearest, ties to even; |a'| < 2^(scale_bits + 1); then integers only. Lines that are zero
+/// or not
 ///         finite give zero residues.
 /// @queue  blocks until done, on up to `threads` threads   @cite OUI2025, section 3; KT2026
 template <class T>
 void make_residue_planes(const problem::Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift,
-                         std::int64_t first, std::int64_t length, const num::Rung& rung, int threads, std::int8_t* planes,
-                         std::int64_t row_stride, std::int64_t plane_stride);
+                         std::int64_t first, std::int64_t length, const num::Rung& rung, int threads,
+                         std::int8_t* planes, std::int64_t row_stride, std::int64_t plane_stride);
 
 /// One row: the residues of rint(x[h] * first * second) for h in [0, length).
 /// @range length a multiple of 64 and <= problem::kTileLength; |x first second| < 2^max_bits, max_bits <= 140

@@ -60,7 +60,8 @@ void gather_statistics(const problem::Lines<T>& lines, const std::int32_t* inner
         const std::int64_t length = std::min(problem::kTileLength, lines.length - h);
         problem::load_tile(lines, first, count, h, length, tile);
         const std::int32_t* const shift = inner_shift == nullptr ? nullptr : inner_shift + h;
-        for (std::int64_t i = 0; i < count; ++i) observe(tile + i * problem::kTileLength, shift, length, stats[first + i]);
+        for (std::int64_t i = 0; i < count; ++i)
+          observe(tile + i * problem::kTileLength, shift, length, stats[first + i]);
       }
     };
     for_each_part(observe_exponents);
@@ -96,7 +97,8 @@ void gather_inner_exponents(const problem::Lines<T>& lines, int threads, std::in
   });
 }
 
-void equilibration_shifts(std::int64_t length, std::int32_t* a_exponents_to_shifts, std::int32_t* b_exponents_to_shifts) {
+void equilibration_shifts(std::int64_t length, std::int32_t* a_exponents_to_shifts,
+                          std::int32_t* b_exponents_to_shifts) {
   for (std::int64_t h = 0; h < length; ++h) {
     const std::int32_t e = a_exponents_to_shifts[h];
     const std::int32_t f = b_exponents_to_shifts[h];

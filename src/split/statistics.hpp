@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// First phase of the split: what is known of each line before any rounding. Reads every element twice, writes LineStats.
-// Results are maxima, minima and integer sums: no order, thread count or layout changes them.
+// First phase of the split: what is known of each line before any rounding. Reads every element twice, writes
+// LineStats. Results are maxima, minima and integer sums: no order, thread count or layout changes them.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ namespace kizami::split {
 /// @range length <= num::kMaxLineLength @exact integers only; see num::LineStats for the direction of rounding
 /// @queue blocks until done, on up to `threads` threads
 template <class T>
-void gather_statistics(const problem::Lines<T>& lines, const std::int32_t* inner_shift, int threads, num::LineStats* stats);
+void gather_statistics(const problem::Lines<T>& lines, const std::int32_t* inner_shift, int threads,
+                       num::LineStats* stats);
 
 /// exponents[h] = max over the finite non-zero elements h of all lines of floor(log2 |x|), or num::kNoExponent.
 /// @shape exponents: [length]
@@ -26,6 +27,7 @@ void gather_inner_exponents(const problem::Lines<T>& lines, int threads, std::in
 /// column h of A and f_h of row h of B, d_h = floor((e_h - f_h) / 2), A takes 2^-d_h and B 2^d_h.
 /// @shape all [length]; on return a_shift = -d, b_shift = d; may alias the exponents given in.
 /// @cite DemmelGrading (test 4: A = X D, B = D^-1 Y)
-void equilibration_shifts(std::int64_t length, std::int32_t* a_exponents_to_shifts, std::int32_t* b_exponents_to_shifts);
+void equilibration_shifts(std::int64_t length, std::int32_t* a_exponents_to_shifts,
+                          std::int32_t* b_exponents_to_shifts);
 
 }  // namespace kizami::split
