@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+// Runs cases of the check kit's grammar through the front door and judges what comes back:
+//   |C - (alpha AB + beta C0)|_ij <= |alpha| plan.bound() gauge_ij + epilogue + half the smallest subnormal number
+// The epilogue term is num::epilogue_bound(), absent for alpha = +-1 and beta = 0. The last term is the rounding of a
+// result that is no normal number, which no relative bound can cover. Everything else is exact (check/reference.hpp).
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "check/case.hpp"
+#include "check/compare.hpp"
+#include "check/operands.hpp"
+#include "check/reference.hpp"
+#include "kizami/gemm.hpp"
+#include "num/bounds.hpp"
+
+namespace kizami::api_test {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kIsSanitized = true;
+#else
+inline constexpr bool kIsSanitized = false;
+#endif
+
+/// Threads of references and fillings; the machines that run these tests have few.
+inline constexpr int kThreads = 2;
+
+/// The case of a line. Throws, and so fails the test, if it is none.
+[[nodiscard]] inline check::Case case_of(const std::string& line) {
+  Result<check::Case> parsed = check::parse_case(line);
+  if (!parsed.ok()) throw std::invalid_argument(line + ": " + parsed.status().reason());
+  return std::move(parsed).value();
+}
+
+/// Calls f.template operator()<T>() with the scalar type of a case.
+template <class F>
+decltype(auto) with_scalar(Scalar scalar, F&& f) {
+  return scalar == Scalar::kF32 ? f.template operator()<float>() : f.template operator()<double>();
+}
+
+template <class T>
+[[nodiscard]] Status call(const check::Case& c, check::Operands<T>& x, Outcome& outcome) {
+  return gemm<T>(c.layout, c.op_a, c.op_b, c.m, c.n, c.k, static_cast<T>(c.alpha), x.a.data(), x.a.ld(), x.b.data(),
+                 x.b.ld(), static_cast<T>(c.beta), x.c.data(), x.c.ld(), c.policy, &outcome);
+}
+
+/// C of a case as a dense column-major array. Fails the test if the call does not succeed or does not leave A, B and the
+/// canaries alone.
+template <class T>
+[[nodiscard]] std::vector<T> product_of(const check::Case& c, Outcome* outcome = nullptr) {
+  check::Operands<T> x(c, kThreads);
+  Outcome local;
+  const Status status = call(c, x, outcome == nullptr ? local : *outcome);
+  EXPECT_TRUE(status.ok()) << check::print(c) << ": " << status.reason();
+  const check::Verdict intact = x.inputs_intact();
+  EXPECT_TRUE(intact) << check::print(c) << ": " << intact.message;
+  std::vector<T> out(static_cast<std::size_t>(c.m * c.n));
+  const MatrixView<T> view = x.c.view();
+  for (std::int64_t j = 0; j < c.n; ++j) {
+    for (std::int64_t i = 0; i < c.m; ++i) out[static_cast<std::size_t>(j * c.m + i)] = view(i, j);
+  }
+  return out;
+}
+
+/// A dense column-major array as a matrix.
+template <class T>
+[[nodiscard]] MatrixView<const T> dense(const std::vector<T>& x, std::int64_t rows, std::int64_t cols) {
+  return blas_view(x.data(), rows, cols, rows > 0 ? rows : 1);
+}
+template <class T>
+[[nodiscard]] MatrixView<T> dense(std::vector<T>& x, std::int64_t rows, std::int64_t cols) {
+  return blas_view(x.data(), rows, cols, rows > 0 ? rows : 1);
+}
+
+/// Fails the test unless two dense results of one shape are equal bit for bit.
+template <class T>
+void expect_same_bits(const std::vector<T>& got, const std::vector<T>& want, std::int64_t rows, std::int64_t cols,
+                      const std::string& what) {
+  ASSERT_EQ(got.size(), want.size()) << what;
+  const check::Verdict verdict = check::bits_equal<T>(dense(got, rows, cols), dense(want, rows, cols));
+  EXPECT_TRUE(verdict) << what << ": " << verdict.message;
+}
+
+/// Upper bound of x as a double; at the end of the range the largest finite number, which only makes a test harder.
+[[nodiscard]] inline double finite_up(const check::Exact& x) {
+  const double up = check::to_double(x.magnitude(check::Rounding::kUp), check::Rounding::kUp);
+  return std::min(up, std::numeric_limits<double>::max());
+}
+
+/// Ratios of all elements of C to what the plan of this bound and gauge guarantees.
+/// @shape c0: C before the call; not read if beta = 0
+template <class T>
+[[nodiscard]] check::RatioStats guaranteed_ratios(const check::Case& c, double bound, Gauge gauge, MatrixView<const T> a,
+                                                  MatrixView<const T> b, MatrixView<const T> c0, MatrixView<const T> got) {
+  const auto alpha = static_cast<T>(c.alpha);
+  const auto beta = static_cast<T>(c.beta);
+  const check::Reference<T> reference(alpha, a, b, beta, c0);
+  // Half the smallest subnormal number; for FP64 that is no double, so a whole one.
+  const double absolute = std::is_same_v<T, float> ? 0x1p-150 : 0x1p-1074;
+  if ((c.alpha == 1 || c.alpha == -1) && c.beta == 0) {
+    return check::error_ratios<T>(reference, got, {check::against(gauge), bound, absolute}, {}, kThreads);
+  }
+  // epilogue_bound() is linear in |alpha p| + |beta c|; |p| <= |AB| + bound gauge.
+  const double tiny = num::epilogue_bound(c.scalar, 0, 0);
+  const double per_unit = num::epilogue_bound(c.scalar, 1, 0);
+  const check::Reference<T> product(alpha, a, b, T{0}, c0);
+  return check::bound_ratios<T>(
+      reference, got,
+      [&](std::int64_t i, std::int64_t j) {
+        const auto element = product.element(i, j);
+        if (element.cls != check::ValueClass::kFinite) return tiny;
+        const check::Exact truncation = product.gauge(element, check::against(gauge), i, j).times(bound);
+        check::Exact epilogue = element.value.abs();
+        epilogue += truncation;
+        if (beta != T{0} && std::isfinite(c0(i, j))) epilogue.add_product(std::abs(beta), std::abs(c0(i, j)));
+        check::Exact allowed = epilogue.times(per_unit);
+        allowed += truncation;
+        allowed.add(tiny);
+        allowed.add(absolute);
+        return finite_up(allowed);
+      },
+      {}, kThreads);
+}
+
+/// What was seen over many cases.
+struct Tally {
+  double max_ratio = 0;
+  std::string worst;                   ///< case line of max_ratio
+  std::map<std::string, int> answers;  ///< "r0", "r2e" (equilibrated), "fp64", "native", "none"
+  int cases = 0;
+  std::int64_t repaired = 0;
+
+  void add(const std::string& line, double ratio, const Outcome& outcome) {
+    ++cases;
+    if (!(ratio <= max_ratio)) {
+      max_ratio = ratio;
+      worst = line;
+    }
+    repaired += outcome.repaired;
+    ++answers[answer(outcome)];
+  }
+  [[nodiscard]] static std::string answer(const Outcome& outcome) {
+    if (outcome.engine == "none") return "none";
+    if (outcome.scheme == Scheme::kNative) return "native";
+    if (outcome.rung < 0) return "fp64";
+    return fmt::format("r{}{}", outcome.rung, outcome.equilibrated ? "e" : "");
+  }
+  [[nodiscard]] std::string text() const {
+    std::string out = fmt::format("max ratio {:.3g} of {} cases;", max_ratio, cases);
+    for (const auto& [name, count] : answers) out += fmt::format(" {}:{}", name, count);
+    if (repaired > 0) out += fmt::format(" repaired:{}", repaired);
+    return out + "; worst: " + worst;
+  }
+};
+
+/// Runs a case and fails the test unless every element meets the plan's bound and the outcome agrees with the plan.
+template <class T>
+Outcome expect_guaranteed(const check::Case& c, Tally* tally = nullptr) {
+  const std::string line = check::print(c);
+  Outcome outcome;
+  const Result<Plan> plan = make_plan(c.scalar, c.m, c.n, c.k, c.policy);
+  EXPECT_TRUE(plan.ok()) << line << ": " << plan.status().reason();
+  if (!plan.ok()) return outcome;
+  check::Operands<T> x(c, kThreads);
+  const check::Operands<T> before(x);
+  const Status status = call(c, x, outcome);
+  EXPECT_TRUE(status.ok()) << line << ": " << status.reason();
+  if (!status.ok()) return outcome;
+  const check::Verdict intact = x.inputs_intact();
+  EXPECT_TRUE(intact) << line << ": " << intact.message;
+  if (outcome.engine != "none") {
+    EXPECT_EQ(outcome.bound, plan.value().bound()) << line;
+    EXPECT_EQ(outcome.gauge, plan.value().gauge()) << line;
+    EXPECT_EQ(outcome.scheme, plan.value().scheme()) << line;
+    EXPECT_EQ(outcome.engine, plan.value().engine()) << line;
+    if (outcome.rung >= 0) {
+      EXPECT_GE(outcome.moduli, plan.value().base_moduli()) << line;
+      EXPECT_LE(outcome.moduli, plan.value().max_moduli()) << line;
+    }
+  }
+  const check::RatioStats stats = guaranteed_ratios<T>(c, plan.value().bound(), plan.value().gauge(), before.a.view(),
+                                                       before.b.view(), before.c.view(), std::as_const(x).c.view());
+  const check::Verdict verdict = check::ratio_at_most_one(stats);
+  EXPECT_TRUE(verdict) << line << ": " << verdict.message << " [" << Tally::answer(outcome) << ", "
+                       << outcome.moduli << " moduli, repaired " << outcome.repaired << "]";
+  if (tally != nullptr) tally->add(line, stats.max, outcome);
+  return outcome;
+}
+
+inline Outcome expect_guaranteed(const check::Case& c, Tally* tally = nullptr) {
+  return with_scalar(c.scalar, [&]<class T>() { return expect_guaranteed<T>(c, tally); });
+}
+
+/// Prints what a test has seen, for the log and the test report.
+inline void report(const std::string& what, const Tally& tally) {
+  fmt::print("[ accuracy ] {:<24} {}\n", what, tally.text());
+  ::testing::Test::RecordProperty("max_ratio", std::to_string(tally.max_ratio));
+  ::testing::Test::RecordProperty("worst", tally.worst);
+}
+
+}  // namespace kizami::api_test
