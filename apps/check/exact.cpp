@@ -15,6 +15,7 @@ __extension__ using Wide = unsigned __int128;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr int kLimbBits = 64;
 constexpr int kNumBits = Exact::kLimbs * kLimbBits;
+constexpr int kHeadroom = 192;  // the bits above every term: for 2^60 of them, and so that its three limbs exist
 constexpr int kNoMinExp = Exact::kMinExp - 128;
 
 struct Decomposed {
@@ -39,8 +40,7 @@ int floor_div(int x, int y) { return x >= 0 ? x / y : -((-x + y - 1) / y); }
 
 void Exact::add_shifted(std::uint64_t lo, std::uint64_t hi, int exp, bool is_negative) {
   if ((lo | hi) == 0) return;
-  // Bits below the lowest are 0 in every number within the stated range; 2^60 terms below 2^(kNumBits - 72) cannot
-  // overflow.
+  // Bits below the lowest are 0 in every number within the stated range.
   int position = exp - kMinExp;
   while (position < 0 && (lo & 1) == 0) {
     lo = lo >> 1 | hi << 63;
@@ -48,17 +48,29 @@ void Exact::add_shifted(std::uint64_t lo, std::uint64_t hi, int exp, bool is_neg
     ++position;
   }
   const int width = hi != 0 ? 128 - std::countl_zero(hi) : 64 - std::countl_zero(lo);
-  if (position < 0 || position + width > kNumBits - 72) throw std::range_error("Exact: a term outside 2^-4416..2^4344");
+  if (position < 0 || position + width > kNumBits - kHeadroom)
+    throw std::range_error("Exact: a term outside 2^-4416..2^4224");
   const int shift = position % kLimbBits;
+  const Wide low = Wide{lo} << shift, high = Wide{hi} << shift;
+  const Wide middle = high + static_cast<std::uint64_t>(low >> kLimbBits);  // disjoint bits: no carry
+  const std::uint64_t words[] = {static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(middle),
+                                 static_cast<std::uint64_t>(middle >> kLimbBits)};
   auto limb = static_cast<std::size_t>(position / kLimbBits);
-  const std::array<std::uint64_t, 3> words{lo << shift, shift == 0 ? hi : hi << shift | lo >> (kLimbBits - shift),
-                                           shift == 0 ? 0 : hi >> (kLimbBits - shift)};
   std::uint64_t carry = 0;
-  for (std::size_t w = 0; limb < kLimbs && (w < 3 || carry != 0); ++w, ++limb) {
-    const std::uint64_t word = w < 3 ? words[w] : 0;
-    const Wide sum = is_negative ? Wide{limbs_[limb]} - word - carry : Wide{limbs_[limb]} + word + carry;
-    limbs_[limb] = static_cast<std::uint64_t>(sum);
-    carry = static_cast<std::uint64_t>(sum >> kLimbBits) & 1;
+  if (is_negative) {
+    for (const std::uint64_t word : words) {
+      const Wide difference = Wide{limbs_[limb]} - word - carry;
+      limbs_[limb++] = static_cast<std::uint64_t>(difference);
+      carry = static_cast<std::uint64_t>(difference >> kLimbBits) & 1;
+    }
+    while (carry != 0 && limb < kLimbs) carry = limbs_[limb++]-- == 0 ? 1 : 0;
+  } else {
+    for (const std::uint64_t word : words) {
+      const Wide sum = Wide{limbs_[limb]} + word + carry;
+      limbs_[limb++] = static_cast<std::uint64_t>(sum);
+      carry = static_cast<std::uint64_t>(sum >> kLimbBits);
+    }
+    while (carry != 0 && limb < kLimbs) carry = ++limbs_[limb++] == 0 ? 1 : 0;
   }
 }
 
@@ -217,11 +229,8 @@ void ExactDot::add(double a, double b) {
     class_ = class_of_sum(class_, term);
     return;
   }
-  if (std::signbit(a) == std::signbit(b)) {
-    positive_.add_product(a, b);
-  } else {
-    negative_.add_product(-a, b);
-  }
+  Exact& sum_of_its_sign = std::signbit(a) == std::signbit(b) ? positive_ : negative_;
+  sum_of_its_sign.add_product(std::abs(a), std::abs(b));
 }
 
 Exact ExactDot::sum() const {

@@ -38,12 +38,12 @@ class Exact {
 
   /// this += x 2^exp. @exact
   void add(double x, int exp = 0);
-  /// this += x y 2^exp. @exact  @range the terms keep within 2^-4416..2^4280; at most 2^60 of them
+  /// this += x y 2^exp. @exact  @range the terms keep within 2^-4416..2^4224; at most 2^60 of them
   void add_product(double x, double y, int exp = 0);
   Exact& operator+=(const Exact& other) noexcept;
   Exact& operator-=(const Exact& other) noexcept;
 
-  /// this * x. @exact  @range the product is a multiple of 2^-4416 below 2^4400
+  /// this * x. @exact  @range the product is a multiple of 2^-4416 below 2^4224
   [[nodiscard]] Exact times(double x) const;
   [[nodiscard]] Exact negated() const noexcept;
   [[nodiscard]] Exact abs() const noexcept { return sign() < 0 ? negated() : *this; }

@@ -151,7 +151,11 @@ TEST(Exact, RefusesWhatItCannotHold) {
   EXPECT_THROW(x.add(kInf), std::domain_error);
   EXPECT_THROW(x.add_product(std::nan(""), 0), std::domain_error);
   EXPECT_THROW(x.add(1, Exact::kMinExp - 1), std::range_error);
+  EXPECT_THROW(x.add(1, 4224), std::range_error);
   EXPECT_THROW(x.add(1, -Exact::kMinExp), std::range_error);
+  EXPECT_NO_THROW(x.add(-1, 4223));
+  EXPECT_NO_THROW(x.add(1, 4223));
+  EXPECT_EQ(x, Exact(1));
   EXPECT_NO_THROW(x.add(1, Exact::kMinExp));
   EXPECT_THROW((void)x.times(0.5), std::range_error);
 }

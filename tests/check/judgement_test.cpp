@@ -29,7 +29,7 @@ Reference<T> reference_of(const Case& c, const Operands<T>& x) {
   return {static_cast<T>(c.alpha), x.a.view(), x.b.view(), static_cast<T>(c.beta), x.c.view()};
 }
 
-/// Runs the correctly rounded product through every judgement after `change` has been made to its element (i, j).
+/// Runs the correctly rounded product through every judgement after one element has been replaced by `wrong`.
 template <class T>
 void expect_red_after(const std::string& line, T wrong) {
   const Case c = case_of(line);
