@@ -62,7 +62,8 @@ namespace detail {
   const int x_exponent = a.exponent + p.exponent;
   const int y_exponent = b.exponent + d.exponent;
   if (!has_y) {
-    if (a.mantissa == 0.0 || p.mantissa == 0.0) return a.mantissa * p.mantissa + beta * c;
+    // beta = 0 adds nothing, so that -0 stays: as on the fast path.
+    if (a.mantissa == 0.0 || p.mantissa == 0.0) return a.mantissa * p.mantissa + (beta == 0.0 ? -0.0 : beta * c);
     return ldexp((a.mantissa * 0x1p-52) * (p.mantissa * 0x1p-52), x_exponent + 104);
   }
   const double y = (b.mantissa * 0x1p-52) * (d.mantissa * 0x1p-52);  // rounded once, in [1, 4]
