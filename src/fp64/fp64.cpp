@@ -71,20 +71,18 @@ void pack(const problem::Lines<T>& lines, const num::LineStats* stats, std::int6
   }
 }
 
-/// All products of up to kTileA lines of A with up to kTileB lines of B: sums[j * kTileA + i], scaled.
-template <class T>
-void tile_products(const problem::Lines<T>& a, const num::LineStats* a_stats, std::int64_t i, std::int64_t num_a,
-                   const problem::Lines<T>& b, const num::LineStats* b_stats, std::int64_t j, std::int64_t num_b,
-                   num::Fp64Summation summation, double* sums) {
+/// Sums kPairs products of lines of k elements in the order of the definition.
+/// @shape fill(h, length, a_panel, b_panel) writes elements [h, h + length); sums[j * kTileA + i]
+template <class Fill>
+void sum_panels(std::int64_t k, num::Fp64Summation summation, const Fill& fill, double* sums) {
   alignas(64) double a_panel[kChain * kTileA];
   alignas(64) double b_panel[kChain * kTileB];
   PairwiseSums pairwise;
   alignas(64) double high[kPairs] = {};
   alignas(64) double low[kPairs] = {};
-  for (std::int64_t h = 0; h < a.length; h += kChain) {
-    const std::int64_t length = std::min(kChain, a.length - h);
-    pack(a, a_stats, i, num_a, h, length, kTileA, a_panel);
-    pack(b, b_stats, j, num_b, h, length, kTileB, b_panel);
+  for (std::int64_t h = 0; h < k; h += kChain) {
+    const std::int64_t length = std::min(kChain, k - h);
+    fill(h, length, a_panel, b_panel);
     if (summation == num::Fp64Summation::kPairwise) {
       chain_tile(a_panel, b_panel, length, high);
       pairwise.push(high);
@@ -99,12 +97,65 @@ void tile_products(const problem::Lines<T>& a, const num::LineStats* a_stats, st
   }
 }
 
+/// All products of up to kTileA lines of A with up to kTileB lines of B: sums[j * kTileA + i], scaled.
+template <class T>
+void tile_products(const problem::Lines<T>& a, const num::LineStats* a_stats, std::int64_t i, std::int64_t num_a,
+                   const problem::Lines<T>& b, const num::LineStats* b_stats, std::int64_t j, std::int64_t num_b,
+                   num::Fp64Summation summation, double* sums) {
+  sum_panels(
+      a.length, summation,
+      [&](std::int64_t h, std::int64_t length, double* a_panel, double* b_panel) {
+        pack(a, a_stats, i, num_a, h, length, kTileA, a_panel);
+        pack(b, b_stats, j, num_b, h, length, kTileB, b_panel);
+      },
+      sums);
+}
+
+/// Whether terms of this pair may underflow when each line is scaled by its own maximum: scaled elements are multiples
+/// of 2^(480 - span), their products of 2^(960 - spans), and every operation is exact down to 2^-1074.
+[[nodiscard]] bool may_underflow(const num::LineStats& a, const num::LineStats& b) {
+  constexpr int kMinExponent = -1074;
+  const int a_lowest = kHeadroomExponent - num::span_bits(a);
+  const int b_lowest = kHeadroomExponent - num::span_bits(b);
+  return a_lowest < kMinExponent || b_lowest < kMinExponent || a_lowest + b_lowest < kMinExponent;
+}
+
+/// The product of such a pair: terms relative to the largest of them, in [1, 4), so that what underflows lies 2^1074
+/// below (|a|.|b|).
+template <class T>
+num::Scaled wide_product(const problem::Lines<T>& a, std::int64_t i, const problem::Lines<T>& b, std::int64_t j,
+                         num::Fp64Summation summation) {
+  const auto has_term = [&](std::int64_t h) { return a(i, h) != T{0} && b(j, h) != T{0}; };
+  const auto exponent_of = [](T x) { return num::floor_log2(static_cast<double>(x)); };
+  int largest = num::kNoExponent;
+  for (std::int64_t h = 0; h < a.length; ++h) {
+    if (has_term(h)) largest = std::max(largest, exponent_of(a(i, h)) + exponent_of(b(j, h)));
+  }
+  if (largest == num::kNoExponent) return {};
+  double sums[kPairs];
+  sum_panels(
+      a.length, summation,
+      [&](std::int64_t h, std::int64_t length, double* a_panel, double* b_panel) {
+        std::fill_n(a_panel, length * kTileA, 0.0);
+        std::fill_n(b_panel, length * kTileB, 0.0);
+        for (std::int64_t t = 0; t < length; ++t) {
+          if (!has_term(h + t)) continue;
+          const int e = exponent_of(b(j, h + t));
+          a_panel[t * kTileA] = num::ldexp(static_cast<double>(a(i, h + t)), e - largest);
+          b_panel[t * kTileB] = num::ldexp(static_cast<double>(b(j, h + t)), -e);
+        }
+      },
+      sums);
+  return num::make_scaled(sums[0], largest);
+}
+
 }  // namespace
 
 template <class T>
 num::Scaled line_product(const problem::Lines<T>& a, const num::LineStats& a_stats, std::int64_t i,
                          const problem::Lines<T>& b, const num::LineStats& b_stats, std::int64_t j,
                          num::Fp64Summation summation) {
+  if (may_underflow(a_stats, b_stats)) return wide_product(a, i, b, j, summation);
   double sums[kPairs];
   tile_products(a.subset(i, 1), &a_stats, 0, 1, b.subset(j, 1), &b_stats, 0, 1, summation, sums);
   return num::make_scaled(sums[0], -(line_shift(a_stats) + line_shift(b_stats)));
@@ -139,7 +190,10 @@ void gemm_fp64(const problem::Lines<T>& a, const num::LineStats* a_stats, const 
         const num::LineStats& row = a_stats[i + x];
         const num::LineStats& col = b_stats[j + y];
         if (!row.is_finite || !col.is_finite) continue;
-        const num::Scaled p = num::make_scaled(sums[y * kTileA + x], -(line_shift(row) + line_shift(col)));
+        const num::Scaled p =
+            may_underflow(row, col)
+                ? wide_product(a, i + x, b, j + y, summation)
+                : num::make_scaled(sums[y * kTileA + x], -(line_shift(row) + line_shift(col)));
         T& out = c(i + x, j + y);
         out = num::finish(p, alpha, beta, beta == T{0} ? T{0} : out);
       }

@@ -3,8 +3,9 @@
 // the same bits. It answers what no number of moduli certifies, and lines with NaN or Inf.
 //   num::Fp64Summation::kPairwise:    bound num::fp64_pairwise_bound()
 //   num::Fp64Summation::kCompensated: bound num::fp64_compensated_bound()
-// Each line is first multiplied by 2^(480 - exponent), exactly, so that finite operands never overflow on the way; a
-// term more than 2^1500 below the largest possible one may underflow: k 2^(e_i + f_j - 1554) comes on top of the bound.
+// Each line is first multiplied by 2^(480 - exponent), so that finite operands never overflow on the way. Where terms
+// could underflow by that (lines that together span more than 2034 bits), the terms are scaled by the largest of them
+// instead: the bounds hold for all finite operands.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@
 namespace kizami::fp64 {
 
 /// The product of line i of A and line j of B.
-/// @range both lines finite @bound see num::Fp64Summation, relative to (|A||B|)_ij, barring underflow
+/// @range both lines finite @bound see num::Fp64Summation, relative to (|A||B|)_ij
 template <class T>
 [[nodiscard]] num::Scaled line_product(const problem::Lines<T>& a, const num::LineStats& a_stats, std::int64_t i,
                                        const problem::Lines<T>& b, const num::LineStats& b_stats, std::int64_t j,
