@@ -193,7 +193,7 @@ TEST(CpuSimd, EdgesOfTheCacheBlocks) {
 TEST(CpuSimd, ManyPlanesInSeveralChunks) {
   const std::vector<std::int16_t> moduli = {256, 255, 253, 251, 247, 241, 239, 233, 229, 227, 223, 217, 211, 199};
   for (const Epilogue epilogue : kEpilogues) {
-    // 500 KiB (INT16: 1 MB) of packed operands per plane, chunks of 8 MiB.
+    // 500 KiB (INT16: 1 MB) of packed operands per plane, chunks of 1 MiB.
     expect_same_bytes({.m = 250, .n = 5, .k = kIsSanitized ? 200 : 2048, .moduli = moduli, .epilogue = epilogue, .extra_rows = 5}, {1, 2, 5});
     expect_same_bytes({.m = 33, .n = 12, .k = 100, .moduli = moduli, .epilogue = epilogue, .extra_rows = 5, .interleaves_planes = true}, {1, 2, 3, 5});
   }

@@ -16,12 +16,12 @@ using product::Epilogue;
 using product::Pointers;
 using product::ProductDesc;
 
-// Evidence for the four constants: docs/perf/cpu_int8.md.
-constexpr std::int64_t kMaxBlockElems = 2304;            // rows or columns: packing costs 32 / 2304 of the products at most
-constexpr std::int64_t kMaxBlockK = 2048;                // a panel of 8 columns of bytes is then half of a 32 KiB L1
-constexpr std::int64_t kChunkBytes = std::int64_t{8} << 20;  // packed operands of a chunk of planes
+// Evidence for each: docs/perf/cpu_int8.md.
+constexpr std::int64_t kMaxBlockElems = 2304;                  // rows or columns; packing costs 1.4 % of the products at most
+constexpr std::int64_t kMaxBlockK = 2048;                      // bytes; 8 of them side by side are half of a 32 KiB L1
+constexpr std::int64_t kChunkBytes = std::int64_t{1} << 20;    // packed operands of a chunk of planes: one L2
 constexpr std::int64_t kGroupBytes = std::int64_t{400} << 10;  // panels of A that one task keeps in L2
-constexpr std::int64_t kGroupCols = 192;
+constexpr std::int64_t kGroupCols = 384;                       // columns that pass by while they are there
 
 constexpr std::int64_t kTasksPerThread = 4;  // so that a late thread costs at most a quarter of its share
 

@@ -56,17 +56,19 @@ int useful_threads(const ProductDesc& d, const MicroKernel& kernel, int num_thre
   return static_cast<int>(std::clamp(limit, 1.0, static_cast<double>(std::max(1, num_threads))));
 }
 
-/// Multiply-adds at the kernel's rate with whole tiles, bytes packed and written at a rate of memory, a start-up time.
+/// Multiply-adds at the kernel's rate with whole tiles, bytes packed and elements reduced at their rates, a start-up time.
+/// Within a factor of 2 of the measured time from 128^3 to 2048^3, of 3 at 32^3; docs/perf/cpu_int8.md.
 double predicted_seconds(const ProductDesc& d, const MicroKernel& kernel, int threads) {
-  constexpr double kBytesPerSecond = 8e9;  // one thread; docs/perf/cpu_int8.md
+  constexpr double kPackedPerSecond = 8e9;
+  constexpr double kReducedPerSecond = 3e9;
   constexpr double kStartSeconds = 1e-6;
   const auto rows = static_cast<double>(base::round_up(d.m, kernel.tile_rows));
   const auto cols = static_cast<double>(base::round_up(d.n, kernel.tile_cols));
   const double planes = d.num_products;
   const double multiply = rows * cols * static_cast<double>(d.k) * planes / kernel.macs_per_second;
-  const double pack = (rows + cols) * static_cast<double>(d.k) * planes / kBytesPerSecond;
-  const double store = rows * cols * planes / kBytesPerSecond;
-  return kStartSeconds + (multiply + pack + store) / threads;
+  const double pack = (rows + cols) * static_cast<double>(d.k) * planes / kPackedPerSecond;
+  const double reduce = rows * cols * planes / kReducedPerSecond;
+  return kStartSeconds + (multiply + pack + reduce) / threads;
 }
 
 Offer make_offer(const ProductDesc& d, const MicroKernel& kernel, const DeviceFacts& facts) {
