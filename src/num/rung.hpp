@@ -80,7 +80,7 @@ struct Ladder {
 /// A line as the certificate sees it: norms relative to 2^exponent, rounded up.
 struct LineWeight {
   float norm2 = 0;     ///< >= ||x||_2 2^-exponent
-  float norm1 = 0;     ///< >= ||x||_1 2^-exponent
+  float norm1 = 0;     ///< >= ||x||_1 2^-exponent, and >= norm2: is_certified() rests on it
   int exact_rung = 0;  ///< first_exact_rung()
 };
 
@@ -90,13 +90,16 @@ struct LineWeight {
   // Conversion to double and sqrt round to nearest: 2^-50 covers both.
   constexpr double kUp = 1.0 + 0x1p-50;
   w.norm2 = round_up_to_float(std::sqrt(static_cast<double>(line.sum_squares) * kUp) * 0x1p-14 * kUp);
-  w.norm1 = round_up_to_float(static_cast<double>(line.sum_abs) * 0x1p-20 * kUp);
+  // Squares are rounded up to 14 bits, magnitudes to 20: for a line of few elements norm2 may come out the larger one.
+  const float norm1 = round_up_to_float(static_cast<double>(line.sum_abs) * 0x1p-20 * kUp);
+  w.norm1 = norm1 < w.norm2 ? w.norm2 : norm1;
   return w;
 }
 static_assert(kSquareBits == 14 && kAbsBits == 20);
 
 /// True if rung r certifies the pair: ||a||_2 ||b||_1 [a inexact] + ||b||_2 ||a||_1 [b inexact] <= allowance l, where
-/// l = product_floor * unit is a proven lower bound of (|a|.|b|) 2^-(exponent_a + exponent_b).
+/// l = product_floor * unit is a proven lower bound of (|a|.|b|) 2^-(exponent_a + exponent_b). The second-order term of
+/// num::pair_allowance(), k ||a||_2 ||b||_2 / U^2, is covered because norm2 <= norm1 on both sides.
 /// @exact the FP32 operations err by at most 2^-22 relative in all; Rung::allowance is lowered by 2^-20.
 [[nodiscard]] KIZAMI_HOST_DEVICE inline bool is_certified(const Ladder& ladder, int r, const LineWeight& a,
                                                           const LineWeight& b, float product_floor) {
