@@ -85,13 +85,14 @@ namespace detail {
 
 /// alpha p + beta c for FP64. c is not looked at if beta = 0.
 /// @exact alpha = 1, beta = 0: p rounded into the range of the type (gradual underflow, Inf), nothing else.
-/// @bound num::epilogue_bound() otherwise. NaN and Inf in alpha, beta, c: as alpha * p + beta * c in IEEE arithmetic.
+/// @bound num::epilogue_bound() otherwise. NaN and Inf in alpha, beta, c: as alpha * p + beta * c in IEEE arithmetic
+///        whose finite products do not overflow.
 [[nodiscard]] KIZAMI_HOST_DEVICE inline double finish(Scaled p, double alpha, double beta, double c) {
   if (alpha == 1.0 && beta == 0.0) return ldexp(p.mantissa, p.exponent);
   if (beta == 0.0) c = 0.0;
   if (!is_finite(alpha) || !is_finite(beta) || !is_finite(c)) {
     const double x = is_finite(alpha) ? alpha * (p.mantissa == 0.0 ? 0.0 : 1.0) : alpha * p.mantissa;
-    return beta == 0.0 ? x : x + beta * c;
+    return is_finite(beta) && is_finite(c) ? x : x + beta * c;  // a finite beta c that overflows is still finite
   }
   const bool is_small = p.exponent > -400 && p.exponent < 400;
   if (is_small && detail::is_moderate(alpha) && detail::is_moderate(beta) && detail::is_moderate(c)) {
@@ -115,7 +116,7 @@ namespace detail {
 template <class T>
 [[nodiscard]] KIZAMI_HOST_DEVICE inline T finish_nonfinite(double p, T alpha, T beta, T c) {
   const T x = static_cast<T>(static_cast<double>(alpha) * p);
-  return beta == T{0} ? x : x + beta * c;
+  return beta == T{0} || (is_finite(beta) && is_finite(c)) ? x : x + beta * c;
 }
 
 }  // namespace kizami::num
