@@ -121,7 +121,7 @@ template <class T>
         const check::Exact truncation = product.gauge(element, check::against(gauge), i, j).times(bound);
         check::Exact epilogue = element.value.abs();
         epilogue += truncation;
-        if (beta != T{0} && std::isfinite(c0(i, j))) epilogue.add_product(std::abs(beta), std::abs(c0(i, j)));
+        if (beta != T{0} && std::isfinite(beta) && std::isfinite(c0(i, j))) epilogue.add_product(std::abs(beta), std::abs(c0(i, j)));
         check::Exact allowed = epilogue.times(per_unit);
         allowed += truncation;
         allowed.add(tiny);
