@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The digit sums of the CRT, vectorised in FP64 (Highway, chosen at run time). Every product and sum is an integer
 // below 2^53, so fused or not, in any order, the bits are the same. Only the quotient q = rint(sum_l r_l w_l / P)
-// rounds: it errs by less than 2^-40 before rint, so X - qP lies within (1/2 + 2^-40) P of zero.
+// rounds: its terms sum to less than 2^12 in magnitude, so 28 roundings and the errors of the fractions w_l / P (2^-50
+// relative) amount to less than 2^-35 before rint, and X - qP lies within (1/2 + 2^-35) P of zero.
 #include "reconstruct/crt.hpp"
 
 #undef HWY_TARGET_INCLUDE
