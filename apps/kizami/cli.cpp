@@ -49,9 +49,11 @@ void refuse_unknown_command(int argc, char** argv, const std::vector<Command>& c
   const std::string name = argv[1];
   const bool is_known =
       std::any_of(commands.begin(), commands.end(), [&](const Command& c) { return c.app->get_name() == name; });
-  if (is_known || name.starts_with('-')) return;
+  if (is_known || name == "-h" || name == "--help" || name == "-V" || name == "--version") return;
   throw Failure(ExitCode::kUsage,
-                fmt::format("unknown command {}; allowed: {}", check::quoted(name), names_of(commands)));
+                name.starts_with('-')
+                    ? fmt::format("unknown option {}; allowed: --help, --version, or a command", check::quoted(name))
+                    : fmt::format("unknown command {}; allowed: {}", check::quoted(name), names_of(commands)));
 }
 
 ExitCode parse_and_run(int argc, char** argv) {
@@ -62,8 +64,8 @@ ExitCode parse_and_run(int argc, char** argv) {
   app.set_help_flag("-h,--help", "print this text; after a command, the help of the command");
   app.footer(footer());
   app.require_subcommand(1);
-  const std::vector<Command> commands{add_gemm(app), add_plan(app), add_check(app), add_bench(app), add_info(app),
-                                      add_help(app)};
+  const std::vector<Command> commands{add_gemm(app),  add_plan(app), add_check(app),
+                                      add_bench(app), add_info(app), add_help(app)};
   refuse_unknown_command(argc, argv, commands);
   try {
     app.parse(argc, argv);
@@ -90,7 +92,11 @@ Command add_help(CLI::App& program) {
   const auto topic = std::make_shared<std::string>();
   app->add_option("COMMAND", *topic, "command to explain")->type_name("");
   return {app, [&program, topic] {
-            if (topic->empty()) return write_stdout(program.help()), ExitCode::kOk;
+            if (topic->empty()) {  // program.help() would explain this command
+              return write_stdout(
+                         program.get_formatter()->make_help(&program, program.get_name(), CLI::AppFormatMode::Normal)),
+                     ExitCode::kOk;
+            }
             try {
               return write_stdout(program.get_subcommand(*topic)->help("kizami")), ExitCode::kOk;
             } catch (const CLI::OptionNotFound&) {

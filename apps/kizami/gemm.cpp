@@ -6,6 +6,8 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <cmath>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -143,6 +145,17 @@ MatrixView<const T> operand(const Matrix& x, Op op) {
   return op == Op::kNone ? x.view<T>() : x.view<T>().transposed();
 }
 
+template <class T>
+std::int64_t count_nonfinite_rows(MatrixView<const T> x) {
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < x.rows; ++i) {
+    bool is_finite = true;
+    for (std::int64_t j = 0; is_finite && j < x.cols; ++j) is_finite = std::isfinite(x(i, j));
+    count += is_finite ? 0 : 1;
+  }
+  return count;
+}
+
 /// Overwrites c, which holds C0 if beta is not 0.
 template <class T>
 void multiply(const GemmOptions& options, const GemmCall& call, Matrix& c, GemmReport& report) {
@@ -157,6 +170,10 @@ void multiply(const GemmOptions& options, const GemmCall& call, Matrix& c, GemmR
     const auto start = std::chrono::steady_clock::now();
     throw_if_error(run<T>(report.plan, alpha, a, b, beta, c.view<T>(), {}, &report.outcome));
     report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  if (report.outcome.engine == to_string(EngineName::kNativeBlas)) {  // which does not look at the elements
+    report.outcome.nonfinite_rows = count_nonfinite_rows(a);
+    report.outcome.nonfinite_cols = count_nonfinite_rows(b.transposed());
   }
   if (sample) report.check = sample->judge(c.view<T>(), report.outcome.bound, report.outcome.gauge, report.threads);
 }
@@ -174,6 +191,7 @@ ExitCode run_gemm(const GemmOptions& options) {
   check_usage(options);
   const Policy policy = policy_of(options.policy);
   GemmCall call = read_call(options);
+  const std::uint64_t output_bytes = npy_file_bytes(call.a.scalar, call.m, call.n);
   const Result<Plan> plan = make_plan(call.a.scalar, call.m, call.n, call.k, policy);
   throw_if_error(plan.status());
   const unsigned processors = std::thread::hardware_concurrency();
@@ -182,7 +200,7 @@ ExitCode run_gemm(const GemmOptions& options) {
 
   const bool is_f32 = call.a.scalar == Scalar::kF32;
   Matrix c = is_f32 ? start_of_c<float>(call) : start_of_c<double>(call);
-  OutputFile output(options.output, npy_file_bytes(call.a.scalar, call.m, call.n));
+  OutputFile output(options.output, output_bytes);
   is_f32 ? multiply<float>(options, call, c, report) : multiply<double>(options, call, c, report);
   if (report.check && !(report.check->error_over_bound <= 1)) {
     tell(options, report);

@@ -96,10 +96,15 @@ Policy policy_of(const PolicyOptions& options) {
   policy.scheme = named("--scheme", options.scheme, kSchemes);
   policy.engine = named("--engine", options.engine, kEngines);
   const bool is_native_named = policy.scheme == Scheme::kNative || policy.engine == EngineName::kNativeBlas;
-  policy.reproducibility = !options.reproducibility.empty()
-                               ? named("--reproducibility", options.reproducibility, kReproducibilities)
-                           : is_native_named ? Reproducibility::kNotGuaranteed
-                                             : Reproducibility::kEngineToEngine;
+  const std::string_view reproducibility = !options.reproducibility.empty() ? std::string_view(options.reproducibility)
+                                           : is_native_named                ? "none"
+                                                                            : "engine";
+  policy.reproducibility = named("--reproducibility", reproducibility, kReproducibilities);
+  if (is_native_named && policy.reproducibility == Reproducibility::kEngineToEngine) {
+    throw Failure(ExitCode::kRefused,
+                  fmt::format("--reproducibility = engine excludes the platform BLAS, which {} names",
+                              policy.scheme == Scheme::kNative ? "--scheme" : "--engine"));
+  }
   policy.allow_fp64_arithmetic = !options.refuse_fp64;
   policy.reject_nonfinite = options.reject_nonfinite;
   policy.forced_moduli = static_cast<int>(integer_option("--moduli", options.moduli, 0, kMaxModuli));

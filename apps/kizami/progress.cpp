@@ -45,7 +45,7 @@ std::string progress_text(double elapsed, double predicted_seconds) {
   const double fraction = std::min(elapsed / predicted_seconds, kMaxFraction);
   const auto filled = static_cast<std::size_t>(fraction * kBarWidth);
   const std::string bar = std::string(filled, '#') + std::string(kBarWidth - filled, '.');
-  return fmt::format("kizami: [{}] {:3.0f} %  {} of about {}", bar, 100 * fraction, duration(elapsed),
+  return fmt::format("kizami: [{}] {:3.0f} %  {}, predicted {}", bar, 100 * fraction, duration(elapsed),
                      duration(predicted_seconds));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A bar on the terminal while one blocking call runs, from the time that its plan predicts:
-//   kizami: [#########...............]  38 %  4 s of about 11 s
+//   kizami: [#########...............]  38 %  4 s, predicted 11 s
 // It appears after two seconds, only if stderr is a terminal, and leaves an empty line behind. The call is never cut
 // into pieces for it: the rung is chosen per call, so pieces could have other bits.
 #pragma once

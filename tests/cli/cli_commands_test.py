@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""kizami plan, check, info, help and --version."""
+import json
+
+import cli_support
+from cli_support import BAD_INPUT, CHECK_FAILED, OK, REFUSED, USAGE, CliTest
+
+CASES = ["d nn 5x7x9 a=1 b=0", "s tt 33x17x65 a=-1 b=0.5 A=exprand:phi=2 B=randn ld+3", "d nt 16x16x300 a=1 b=0 gauge=norm",
+         "d nn 4x4x4 a=1 b=0 A=randn,nan@middle B=randn,inf@corner", "s nn 8x8x8 a=1 b=0 acc=bits=20 layout=row",
+         "d tn 0x3x4 a=1 b=0", "d nn 3x3x0 a=2 b=-1"]
+
+
+class CommandsTest(CliTest):
+    def test_help(self):
+        top = self.succeed("--help")
+        for text in ("gemm", "plan", "check", "info", "Examples:", "Exit codes:", "9  a check failed"):
+            self.assertIn(text, top)
+        self.assertEqual(self.succeed("help"), top)
+        for command in ("gemm", "plan", "check", "info"):
+            text = self.succeed(command, "--help")
+            self.assertIn(f"kizami {command}", text)
+            self.assertEqual(self.succeed("help", command), text)
+        self.expect_error(USAGE, "help", "gemn", says="'gemn'")
+        self.assertRegex(self.succeed("--version"), r"\Akizami \d+\.\d+\.\d+\n\Z")
+
+    def test_info(self):
+        self.assertIn("cpu_ref", self.succeed("info"))
+
+    def test_plan(self):
+        text = self.succeed("plan", 100, 200, 300)
+        self.assertIn("ozaki2", text)
+        for dtype, bits in (("f32", 20), ("f64", 40)):
+            plan = json.loads(self.succeed("plan", 100, 200, 300, "--dtype", dtype, "--accuracy", f"bits={bits}", "--json"))
+            self.assertEqual((plan["dtype"], plan["m"], plan["n"], plan["k"]), (dtype, 100, 200, 300))
+            self.assertLessEqual(plan["bound"], 2.0**-bits)
+            for key in ("scheme", "engine", "gauge", "base_moduli", "max_moduli", "workspace_bytes", "predicted_seconds", "explanation"):
+                self.assertIn(key, plan)
+        self.assertNotIn("ozaki2", json.loads(self.succeed("plan", 9, 9, 9, "--scheme", "native", "--json"))["scheme"])
+        self.expect_error(USAGE, "plan", 1, 2, says="K is required")
+        self.expect_error(USAGE, "plan", 1, 2, "x", says="K = 'x' is not an integer")
+        self.expect_error(USAGE, "plan", 1, 2, 2**34, says="17179869183")
+        self.expect_error(USAGE, "plan", 1, 2, 3, "--dtype", "f16", says="allowed: f32, f64")
+        self.expect_error(REFUSED, "plan", 10, 10, 10, "--scheme", "native", "--accuracy", "bits=52")
+
+    def test_check_passes(self):
+        text = self.succeed("check", *CASES)
+        self.assertEqual(text.count("PASSED"), len(CASES), text)
+        self.assertTrue(text.endswith(f"\n{len(CASES)} passed, 0 failed, 0 skipped\n"), text)
+        self.assertEqual(self.succeed("check", "--quiet", *CASES), f"{len(CASES)} passed, 0 failed, 0 skipped\n")
+
+    def test_check_reads_files(self):
+        self.file("cases.txt", ("# a comment\n\n" + "\n".join(CASES[:3]) + "   # another\n").encode())
+        self.assertTrue(self.succeed("check", "--file", "cases.txt").endswith("\n3 passed, 0 failed, 0 skipped\n"))
+        self.file("bad.txt", b"# a comment\nd nn 5x7x9\nd nn 5y7x9\n")
+        self.expect_error(USAGE, "check", "--file", "bad.txt", says=("bad.txt:3", "5y7x9"))
+        self.expect_error(BAD_INPUT, "check", "--file", "absent.txt", says="absent.txt")
+        self.expect_error(BAD_INPUT, "check", "--file", ".", says=".")
+
+    def test_check_skips(self):
+        text = self.succeed("check", "d nn 9x9x9 scheme=native acc=bits=52", "d nn 9x9x9 A=zeros")
+        self.assertRegex(text, r"(?m)^REFUSED .*\n +accuracy_unreachable: ")
+        self.assertRegex(text, r"(?m)^MISTRUSTED ")
+        self.assertTrue(text.endswith("\n0 passed, 0 failed, 2 skipped (1 refused, 1 mistrusted)\n"), text)
+
+    def test_check_usage(self):
+        self.expect_error(USAGE, "check", says="no case")
+        self.expect_error(USAGE, "check", "d nn 5x7x9 engine=gpu", says="gpu")
+        self.assertIn("exprand", self.succeed("check", "--grammar"))
+
+    def test_check_rejects_as_asked(self):
+        self.assertIn("1 passed", self.succeed("check", "d nn 9x9x9 A=randn,nan@last nonfinite=reject"))
+
+
+if __name__ == "__main__":
+    cli_support.main()

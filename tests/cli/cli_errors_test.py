@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""Every documented exit code of kizami gemm is reached, by one line on stderr that names what is wrong; C.npy never changes."""
+import os
+import resource
+
+import cli_support
+from cli_support import BAD_INPUT, IS_ROOT, IS_SANITIZED, MEMORY, NONFINITE, REFUSED, SHAPES, USAGE, CliTest, npy_bytes, random_matrix
+
+GOOD = ("gemm", "A.npy", "B.npy", "-o", "C.npy")
+
+
+class ErrorsTest(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.matrix("A.npy", random_matrix(4, 6, 1))
+        self.matrix("B.npy", random_matrix(6, 5, 2))
+        self.file("C.npy", b"precious")
+
+    def tearDown(self):
+        self.assertEqual((self.dir / "C.npy").read_bytes(), b"precious")
+        self.assertFalse([name for name in self.names() if name.startswith(".")])
+
+    def test_usage(self):
+        for args, says in [
+                ((), "no command; allowed: gemm, plan, check"),
+                (("gemn",), "unknown command 'gemn'; allowed: gemm, plan, check"),
+                (("--frobnicate",), "--frobnicate"),
+                (("gemm",), "A is required"),
+                (("gemm", "A.npy"), "B is required"),
+                (("gemm", "A.npy", "B.npy"), "--output is required"),
+                ((*GOOD, "extra"), "extra"),
+                ((*GOOD, "--frobnicate"), "--frobnicate"),
+                ((*GOOD, "--engine", "gpu"), ("--engine = 'gpu'", "allowed: auto, cpu_ref, cpu_simd, native_blas")),
+                ((*GOOD, "--scheme", "ozaki9"), ("--scheme = 'ozaki9'", "allowed: auto, native, ozaki2")),
+                ((*GOOD, "--gauge", "row"), ("--gauge = 'row'", "allowed: entry, norm")),
+                ((*GOOD, "--reproducibility", "yes"), ("--reproducibility = 'yes'", "allowed: engine, none")),
+                ((*GOOD, "--op", "nq"), ("--op = 'nq'", "allowed: nn, nt, tn, tt")),
+                ((*GOOD, "--op", "nt", "--trans-b"), "--op and --trans-a or --trans-b"),
+                ((*GOOD, "--accuracy", "good"), ("--accuracy = 'good'", "allowed: native, bits=N")),
+                ((*GOOD, "--accuracy", "bits=0"), "allowed: 1..52"),
+                ((*GOOD, "--accuracy", "bits=99999999999"), "allowed: 1..52"),
+                ((*GOOD, "--threads", "-1"), "allowed: 0..4096"),
+                ((*GOOD, "--threads", "two"), "--threads = 'two' is not an integer"),
+                ((*GOOD, "--moduli", "1000"), "--moduli = '1000'"),
+                ((*GOOD, "--workspace", "lots"), "--workspace = 'lots'"),
+                ((*GOOD, "--alpha", "x"), "--alpha = 'x' is not a number"),
+                ((*GOOD, "--alpha", "1e999"), "--alpha = '1e999'"),
+                ((*GOOD, "--beta", "1"), ("--beta = 1", "--c")),
+                ((*GOOD, "--c", "C0.npy"), "--beta"),
+        ]:
+            with self.subTest(args=args):
+                self.expect_error(USAGE, *args, says=says)
+
+    def test_float32_limits(self):
+        self.matrix("A.npy", random_matrix(4, 6, 1), dtype="<f4")
+        self.matrix("B.npy", random_matrix(6, 5, 2), dtype="<f4")
+        self.expect_error(USAGE, *GOOD, "--alpha", "1e300", says="beyond float32")
+        self.expect_error(USAGE, *GOOD, "--accuracy", "bits=24", says="23")
+
+    def test_unreadable_inputs(self):
+        self.expect_error(BAD_INPUT, "gemm", "absent.npy", "B.npy", "-o", "C.npy", says=("absent.npy", "No such file"))
+        self.expect_error(BAD_INPUT, "gemm", "A.npy", self.dir, "-o", "C.npy", says="directory")
+        self.expect_error(BAD_INPUT, "gemm", "A.npy/x", "B.npy", "-o", "C.npy", says="Not a directory")
+        self.expect_error(BAD_INPUT, "gemm", "/dev/zero", "B.npy", "-o", "C.npy", says="not a regular file")
+        os.mkfifo(self.dir / "fifo")
+        self.expect_error(BAD_INPUT, "gemm", "fifo", "B.npy", "-o", "C.npy", says="not a regular file", timeout=20)
+        self.expect_error(BAD_INPUT, "gemm", "A.npy", "B.npy", "--c", "absent.npy", "--beta", "1", "-o", "C.npy", says="absent.npy")
+        if not IS_ROOT:
+            os.chmod(self.dir / "B.npy", 0)
+            self.expect_error(BAD_INPUT, *GOOD, says="Permission denied")
+
+    def test_damaged_inputs(self):
+        good = npy_bytes(random_matrix(4, 6, 1))
+        text = good[10:128]
+
+        def shaped(shape):
+            return good[:10] + text.replace(b"(4, 6)", shape).strip().ljust(117) + b"\n" + good[128:]
+
+        for name, data, says in [
+                ("empty", b"", "not a .npy file"),
+                ("text", b"1 2 3\n", "not a .npy file"),
+                ("cut in the magic", good[:5], "not a .npy file"),
+                ("cut in the header", good[:60], "truncated"),
+                ("cut in the data", good[:-1], "truncated: shape = (4, 6)"),
+                ("no data", good[:128], "truncated"),
+                ("too long", good + b"\n", "unexpected bytes at the end"),
+                ("other version", good[:6] + b"\x09" + good[7:], "format version 9.0"),
+                ("long header", good[:6] + b"\x02\0\xff\xff\xff\xff" + text, "header length = 4294967295"),
+                ("huge", shaped(b"(4000000000, 6)"), "truncated: shape = (4000000000, 6)"),
+                ("overflowing", shaped(b"(1000000000000000000, 16)"), "more elements"),
+                ("negative", shaped(b"(4, -6)"), "-6, must be >= 0"),
+                ("one dimension", shaped(b"(24,)"), "1 dimension"),
+                ("integers", good.replace(b"<f8", b"<i8"), "dtype = '<i8'"),
+                ("complex", good.replace(b"<f8", b"<c8"), "dtype = '<c8'"),
+                ("nested", good[:10] + b"(" * 118 + good[128:], "nested deeper"),
+                ("unclosed", good.replace(b"<f8'", b"<f8 "), "damaged header"),
+                ("no keys", good[:10] + b"{}".ljust(118) + good[128:], "'descr' is missing"),
+                ("control characters", good.replace(b"<f8", b"\x1b[2"), "\\x1b"),
+        ]:
+            with self.subTest(name=name):
+                self.file("bad.npy", data)
+                self.expect_error(BAD_INPUT, "gemm", "A.npy", "bad.npy", "-o", "C.npy", says=("bad.npy", says))
+                self.expect_error(BAD_INPUT, "gemm", "bad.npy", "B.npy", "-o", "C.npy", says=("bad.npy", says))
+
+    def test_types_must_agree(self):
+        self.matrix("B.npy", random_matrix(6, 5, 2), dtype="<f4")
+        self.expect_error(BAD_INPUT, *GOOD, says=("A.npy is float64", "B.npy is float32"))
+
+    def test_shapes(self):
+        self.expect_error(SHAPES, *GOOD, "--op", "tn", says=("A.npy is 4 x 6, transposed", "B.npy is 6 x 5", "4 and 6"))
+        self.expect_error(SHAPES, "gemm", "A.npy", "A.npy", "-o", "C.npy", says=("6 and 4"))
+        self.matrix("C0.npy", random_matrix(5, 4, 3))
+        self.expect_error(SHAPES, *GOOD, "--c", "C0.npy", "--beta", "1", says=("C0.npy is 5 x 4", "4 x 5"))
+        self.file("tall.npy", npy_bytes([], shape=(2**40, 0)))
+        self.file("none.npy", npy_bytes([], shape=(0, 3)))
+        self.expect_error(SHAPES, "gemm", "tall.npy", "none.npy", "-o", "C.npy", says="1099511627776")
+
+    def test_refusals(self):
+        self.expect_error(REFUSED, *GOOD, "--scheme", "native", "--accuracy", "bits=52")
+        self.expect_error(REFUSED, *GOOD, "--scheme", "native", "--engine", "cpu_ref")
+        self.expect_error(REFUSED, *GOOD, "--scheme", "ozaki2", "--engine", "native_blas")
+        self.expect_error(REFUSED, *GOOD, "--scheme", "native", "--reproducibility", "engine")
+
+    def test_memory(self):
+        self.file("tall.npy", npy_bytes([], shape=(2**20, 0)))
+        self.file("wide.npy", npy_bytes([], shape=(0, 2**20)))
+        self.expect_error(MEMORY, "gemm", "tall.npy", "wide.npy", "-o", "C.npy", says="8.0 TiB")
+        self.file("tall.npy", npy_bytes([], shape=(2**33, 0)))
+        self.file("wide.npy", npy_bytes([], shape=(0, 2**33)))
+        self.expect_error(MEMORY, "gemm", "tall.npy", "wide.npy", "-o", "C.npy", says="more than memory has addresses")
+        self.expect_error(MEMORY, *GOOD, "--workspace", "1", says="workspace")
+
+    def test_memory_limit(self):
+        if IS_SANITIZED:
+            self.skipTest("sanitizers reserve terabytes of addresses")
+        big = self.file("big.npy", npy_bytes([], shape=(2**15, 2**15)))
+        os.truncate(big, 128 + 2**33)  # sparse
+        limit = (2**32, 2**32)
+        self.expect_error(MEMORY, "gemm", "big.npy", "B.npy", "-o", "C.npy", says=("big.npy", "8.0 GiB"),
+                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit))
+
+    def test_nonfinite(self):
+        self.matrix("A.npy", [[float("nan")] * 6] * 4)
+        for scheme in ("auto", "native"):
+            self.expect_error(NONFINITE, *GOOD, "--reject-nonfinite", "--scheme", scheme, says="4 rows of op(A)")
+
+    def test_hostile_names(self):
+        stderr = self.expect_error(BAD_INPUT, "gemm", "a\nb\x1b[31m.npy", "B.npy", "-o", "C.npy")
+        self.assertNotIn("\x1b", stderr)
+
+
+if __name__ == "__main__":
+    cli_support.main()

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""The output appears whole or not at all, whatever happens on the way."""
+import array
+import os
+import pty
+import random
+import resource
+import signal
+import stat
+import subprocess
+import time
+
+import cli_support
+from cli_support import IS_ROOT, IS_SANITIZED, OK, OUTPUT, CliTest, npy_bytes, random_matrix, read_npy
+
+SLOW = ("gemm", "L.npy", "L.npy", "-o", "C.npy", "--engine", "cpu_ref", "--threads", "1")
+LARGE = 512 if IS_SANITIZED else 1024
+
+
+class OutputTest(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.matrix("A.npy", random_matrix(4, 6, 1))
+        self.matrix("B.npy", random_matrix(6, 5, 2))
+
+    def large_matrix(self, n):
+        """L.npy, n x n: a product that is slow on one thread of the engine cpu_ref."""
+        source = random.Random(n)
+        values = array.array("d", (source.random() - 0.5 for _ in range(n * n)))
+        self.file("L.npy", npy_bytes([], shape=(n, n)) + values.tobytes())
+
+    def refuse(self, output, says, **options):
+        before = self.names()
+        self.expect_error(OUTPUT, "gemm", "A.npy", "B.npy", "-o", output, says=says, **options)
+        self.assertEqual(self.names(), before)
+
+    def test_refused_targets(self):
+        self.refuse(self.dir, "directory")
+        self.refuse("absent/C.npy", "absent/C.npy")
+        self.refuse("A.npy/C.npy", "A.npy/C.npy")
+        self.refuse("", "output")
+        self.refuse("new/", "new/")
+        self.refuse("x" * 300, "name too long")
+        self.refuse("/proc/C.npy", "/proc/C.npy")
+
+    def test_full_disk(self):
+        self.refuse("/dev/full", "No space left")
+        self.file("C.npy", b"precious")
+        self.refuse("C.npy", "too large", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200)))
+        self.assertEqual((self.dir / "C.npy").read_bytes(), b"precious")
+
+    def test_full_standard_output(self):
+        with open("/dev/full", "w") as full:
+            args = [cli_support.PROGRAM, "gemm", "A.npy", "B.npy", "-o", "C.npy", "--json"]
+            result = subprocess.run(args, cwd=self.dir, stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(result.returncode, OUTPUT)
+        self.assertRegex(result.stderr, r"\Akizami: error: standard output[^\n]+\n\Z")
+
+    def test_permissions(self):
+        self.succeed("gemm", "A.npy", "B.npy", "-o", "C.npy", "-q", umask=0o027)
+        self.assertEqual(stat.S_IMODE(os.stat(self.dir / "C.npy").st_mode), 0o640)
+        os.chmod(self.dir / "C.npy", 0o604)
+        self.succeed("gemm", "A.npy", "B.npy", "-o", "C.npy", "-q", umask=0o027)
+        self.assertEqual(stat.S_IMODE(os.stat(self.dir / "C.npy").st_mode), 0o604)
+        if IS_ROOT:
+            self.skipTest("root may write everything")
+        os.chmod(self.dir / "C.npy", 0o444)
+        self.refuse("C.npy", "Permission denied")
+        os.chmod(self.dir, 0o555)
+        self.addCleanup(os.chmod, self.dir, 0o755)
+        self.refuse("new.npy", "Permission denied")
+
+    def test_links(self):
+        (self.dir / "real").mkdir()
+        self.file("real/C.npy", b"old")
+        for link, target in (("link.npy", "real/C.npy"), ("chain.npy", "link.npy"), ("dangling.npy", "real/new.npy")):
+            os.symlink(target, self.dir / link)
+            self.succeed("gemm", "A.npy", "B.npy", "-o", link, "-q")
+            self.assertTrue((self.dir / link).is_symlink())
+            self.assertEqual(len(read_npy(self.dir / link)[0]), 4)
+        self.assertEqual(sorted(os.listdir(self.dir / "real")), ["C.npy", "new.npy"])
+        os.symlink("loop.npy", self.dir / "loop.npy")
+        self.refuse("loop.npy", "symbolic links")
+
+    def test_device_is_not_replaced(self):
+        self.succeed("gemm", "A.npy", "B.npy", "-o", "/dev/null", "-q")
+        self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+
+    def test_idempotent(self):
+        self.succeed("gemm", "A.npy", "B.npy", "-o", "C.npy", "-q")
+        first = (self.dir / "C.npy").read_bytes()
+        self.succeed("gemm", "A.npy", "B.npy", "-o", "C.npy", "-q")
+        self.assertEqual((self.dir / "C.npy").read_bytes(), first)
+        self.assertEqual(self.names(), ["A.npy", "B.npy", "C.npy"])
+
+    def start(self, *args, **options):
+        process = subprocess.Popen([cli_support.PROGRAM, *args], cwd=self.dir, stdin=subprocess.DEVNULL, **options)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_interruption(self):
+        self.large_matrix(LARGE)
+        self.file("C.npy", b"precious")
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+            process = self.start(*SLOW, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            deadline = time.monotonic() + 60
+            while not any(name.startswith(".kizami-") for name in self.names()):
+                self.assertLess(time.monotonic(), deadline, "no temporary file appeared")
+                self.assertIsNone(process.poll(), "the product is too small for this test")
+                time.sleep(0.005)
+            time.sleep(0.2)
+            process.send_signal(number)
+            stdout, stderr = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, stdout, stderr), (code, b"", b""))
+            self.assertEqual(self.names(), ["A.npy", "B.npy", "C.npy", "L.npy"])
+            self.assertEqual((self.dir / "C.npy").read_bytes(), b"precious")
+
+    def test_interruption_at_any_time(self):
+        self.file("C.npy", b"precious")
+        for step in range(40):
+            process = self.start("gemm", "A.npy", "B.npy", "-o", "C.npy", "-q")
+            time.sleep(step * 0.0015)
+            process.terminate()
+            self.assertIn(process.wait(timeout=60), (OK, 143, -signal.SIGTERM))  # the last: before the program began
+            self.assertEqual(self.names(), ["A.npy", "B.npy", "C.npy"])
+            content = (self.dir / "C.npy").read_bytes()
+            self.assertTrue(content == b"precious" or len(content) == 128 + 4 * 5 * 8)
+
+    def on_terminal(self, *args, interrupt_after=None):
+        """What a run writes to a terminal as its stderr."""
+        ours, theirs = pty.openpty()
+        process = self.start(*args, stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        if interrupt_after:
+            time.sleep(interrupt_after)
+            self.assertIsNone(process.poll(), "the product is too small for this test")
+            process.send_signal(signal.SIGINT)
+        seen = b""
+        try:
+            while chunk := os.read(ours, 4096):
+                seen += chunk
+        except OSError:  # the end, on Linux
+            pass
+        os.close(ours)
+        self.assertEqual(process.wait(timeout=60), 130 if interrupt_after else OK)
+        return seen
+
+    def test_progress_bar(self):
+        n = LARGE // 2
+        seconds = 0
+        while seconds < 4:  # the bar waits for two
+            n *= 2
+            self.large_matrix(n)
+            start = time.monotonic()
+            seen = self.on_terminal(*SLOW)
+            seconds = time.monotonic() - start
+        self.assertIn(b"kizami: ", seen)
+        self.assertTrue(seen.endswith(b" \r"), seen[-100:])
+        seen = self.on_terminal(*SLOW, interrupt_after=2.7)
+        self.assertIn(b"kizami: ", seen)
+        self.assertTrue(seen.endswith(b" \r"), seen[-100:])
+        self.assertEqual(self.on_terminal(*SLOW, "--quiet", interrupt_after=2.7), b"")
+        self.assertEqual(self.on_terminal("gemm", "A.npy", "B.npy", "-o", "C.npy"), b"")
+
+
+if __name__ == "__main__":
+    cli_support.main()
