@@ -106,6 +106,7 @@ bool overlaps(MatrixView<const T> x, MatrixView<const T> y) {
   const std::less<const T*> before;
   if (before(last(x), y.data) || before(last(y), x.data)) return false;
   if (x.row_stride != 1 || y.row_stride != 1 || x.col_stride != y.col_stride) return true;
+  if (x.col_stride < x.rows || x.col_stride < y.rows) return true;  // not a leading dimension: a lone column, say
   // x_0 + i + j ld = y_0 + i' + j' ld  <=>  i - i' = offset - (j - j') ld: only the two multiples of ld around the
   // offset can leave a difference of rows.
   const std::int64_t ld = x.col_stride;
