@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <cstdlib>
+#include <limits>
 
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
@@ -99,11 +100,24 @@ void gather_inner_exponents(const problem::Lines<T>& lines, int threads, std::in
 
 void equilibration_shifts(std::int64_t length, std::int32_t* a_exponents_to_shifts,
                           std::int32_t* b_exponents_to_shifts) {
+  // A zero column (or row) contributes nothing: leave it alone.
+  const auto is_live = [&](std::int64_t h) {
+    return a_exponents_to_shifts[h] != num::kNoExponent && b_exponents_to_shifts[h] != num::kNoExponent;
+  };
+  std::int32_t least = std::numeric_limits<std::int32_t>::max();
+  std::int32_t most = std::numeric_limits<std::int32_t>::min();
   for (std::int64_t h = 0; h < length; ++h) {
-    const std::int32_t e = a_exponents_to_shifts[h];
-    const std::int32_t f = b_exponents_to_shifts[h];
-    // A zero column (or row) contributes nothing: leave it alone. >> is floor division by 2.
-    const std::int32_t d = e == num::kNoExponent || f == num::kNoExponent ? 0 : (e - f) >> 1;
+    if (!is_live(h)) continue;
+    least = std::min(least, a_exponents_to_shifts[h] - b_exponents_to_shifts[h]);
+    most = std::max(most, a_exponents_to_shifts[h] - b_exponents_to_shifts[h]);
+  }
+  for (std::int64_t h = 0; h < length; ++h) {
+    std::int32_t d = 0;
+    if (is_live(h)) {
+      const std::int32_t quarters = 2 * (a_exponents_to_shifts[h] - b_exponents_to_shifts[h]) - most - least;
+      const std::int32_t nearest = (std::abs(quarters) + 1) / 4;  // ties towards zero
+      d = quarters < 0 ? -nearest : nearest;
+    }
     a_exponents_to_shifts[h] = -d;
     b_exponents_to_shifts[h] = d;
   }

@@ -24,7 +24,10 @@ template <class T>
 void gather_inner_exponents(const problem::Lines<T>& lines, int threads, std::int32_t* exponents);
 
 /// The exact power-of-two rescaling of the inner index that balances both operands: with the largest exponents e_h of
-/// column h of A and f_h of row h of B, d_h = floor((e_h - f_h) / 2), A takes 2^-d_h and B 2^d_h.
+/// column h of A and f_h of row h of B, d_h = ((e_h - f_h) - centre) / 2 rounded to nearest, ties towards zero, where
+/// centre is the mean of the largest and the least e_h - f_h; A takes 2^-d_h and B 2^d_h.
+/// Relative to the centre, so that an operand multiplied by a power of two, a permutation of h and the exchange of A and
+/// B (which negates d) change no bit of C.
 /// @shape all [length]; on return a_shift = -d, b_shift = d; may alias the exponents given in.
 /// @cite DemmelGrading (test 4: A = X D, B = D^-1 Y)
 void equilibration_shifts(std::int64_t length, std::int32_t* a_exponents_to_shifts,
