@@ -5,6 +5,7 @@
 #include <list>
 #include <mutex>
 
+#include "base/fp_environment.hpp"
 #include "exec/environment.hpp"
 
 namespace kizami::exec {
@@ -31,6 +32,7 @@ Cache& cache() {
 }  // namespace
 
 Result<std::shared_ptr<const plan::Plan>> cached_plan(const problem::Shape& shape, const Policy& policy) {
+  const base::FpEnvironmentGuard guard;  // bounds and allowances are computed in FP64
   const plan::Environment machine = environment();
   const int num_threads = machine.facts.num_threads;
   Cache& c = cache();

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/carver.hpp"
+#include "base/fp_environment.hpp"
 #include "base/int_math.hpp"
 #include "exec/nonfinite.hpp"
 #include "product/product.hpp"
@@ -26,6 +27,7 @@ void carve(base::Carver& carver, const plan::Plan& plan, Prepared& prepared) {
 
 template <class T>
 Status prepare(const plan::Plan& plan, Side side, const problem::Lines<T>& lines, Prepared& prepared) {
+  const base::FpEnvironmentGuard guard;
   if (plan.numerics.scheme != Scheme::kOzaki2 || plan.numerics.ladder.num_rungs == 0) {
     return {StatusCode::kUnsupported, "scheme " + std::string(to_string(plan.numerics.scheme)) +
                                           " without moduli has nothing to prepare; ask for scheme ozaki2"};
