@@ -104,8 +104,8 @@ Result<PreparedOperand> prepare(const Plan& plan, Side side, MatrixView<const T>
 /// C <- alpha op(A) op(B) + beta C.
 /// @shape  op_a: m x k, op_b: k x n, c: m x n, as in the plan; any strides that do not make elements of C overlap
 /// @bound  alpha = +-1, beta = 0: |C - alpha AB| <= plan.bound() gauge, plus half the smallest subnormal number where C
-/// is
-///         subnormal. Otherwise num::epilogue_bound() comes on top: 2 u (|alpha AB| + |beta C|).
+///         is subnormal. Otherwise num::epilogue_bound() comes on top: 2 u (|alpha AB| + |beta C|). Scheme native adds
+///         to beta C block by block of k: there |beta C| is one more term of the gauge.
 /// @alias  C must not overlap A or B; A and B may be the same memory. beta = 0 never reads C, alpha = 0 never A or B.
 /// @status kInvalidArgument: a view does not fit the plan; kNonFinite: the policy rejects; kAccuracyUnreachable: FP64
 /// arithmetic
