@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Runs cases of the check kit's grammar through the front door and judges what comes back:
 //   |C - (alpha AB + beta C0)|_ij <= |alpha| plan.bound() gauge_ij + epilogue + half the smallest subnormal number
-// The epilogue term is num::epilogue_bound(), absent for alpha = +-1 and beta = 0. The last term is the rounding of a
+// The epilogue term is num::epilogue_bound(), absent for alpha = +-1 and beta = 0; in scheme native |beta C0| is part of
+// the gauge. The last term is the rounding of a
 // result that is no normal number, which no relative bound can cover. Everything else is exact (check/reference.hpp).
 #pragma once
 
@@ -96,11 +97,14 @@ void expect_same_bits(const std::vector<T>& got, const std::vector<T>& want, std
   return std::min(up, std::numeric_limits<double>::max());
 }
 
-/// Ratios of all elements of C to what the plan of this bound and gauge guarantees.
+/// Ratios of all elements of C to what the plan guarantees.
 /// @shape c0: C before the call; not read if beta = 0
 template <class T>
-[[nodiscard]] check::RatioStats guaranteed_ratios(const check::Case& c, double bound, Gauge gauge, MatrixView<const T> a,
+[[nodiscard]] check::RatioStats guaranteed_ratios(const check::Case& c, const Plan& plan, MatrixView<const T> a,
                                                   MatrixView<const T> b, MatrixView<const T> c0, MatrixView<const T> got) {
+  const double bound = plan.bound();
+  const Gauge gauge = plan.gauge();
+  const bool is_native = plan.scheme() == Scheme::kNative;
   const auto alpha = static_cast<T>(c.alpha);
   const auto beta = static_cast<T>(c.beta);
   const check::Reference<T> reference(alpha, a, b, beta, c0);
@@ -118,10 +122,14 @@ template <class T>
       [&](std::int64_t i, std::int64_t j) {
         const auto element = product.element(i, j);
         if (element.cls != check::ValueClass::kFinite) return tiny;
-        const check::Exact truncation = product.gauge(element, check::against(gauge), i, j).times(bound);
+        check::Exact beta_c;
+        if (beta != T{0} && std::isfinite(beta) && std::isfinite(c0(i, j))) beta_c.add_product(std::abs(beta), std::abs(c0(i, j)));
+        check::Exact truncation = product.gauge(element, check::against(gauge), i, j);
+        if (is_native) truncation += beta_c;
+        truncation = truncation.times(bound);
         check::Exact epilogue = element.value.abs();
         epilogue += truncation;
-        if (beta != T{0} && std::isfinite(beta) && std::isfinite(c0(i, j))) epilogue.add_product(std::abs(beta), std::abs(c0(i, j)));
+        epilogue += beta_c;
         check::Exact allowed = epilogue.times(per_unit);
         allowed += truncation;
         allowed.add(tiny);
@@ -187,8 +195,8 @@ Outcome expect_guaranteed(const check::Case& c, Tally* tally = nullptr) {
       EXPECT_LE(outcome.moduli, plan.value().max_moduli()) << line;
     }
   }
-  const check::RatioStats stats = guaranteed_ratios<T>(c, plan.value().bound(), plan.value().gauge(), before.a.view(),
-                                                       before.b.view(), before.c.view(), std::as_const(x).c.view());
+  const check::RatioStats stats = guaranteed_ratios<T>(c, plan.value(), before.a.view(), before.b.view(), before.c.view(),
+                                                       std::as_const(x).c.view());
   const check::Verdict verdict = check::ratio_at_most_one(stats);
   EXPECT_TRUE(verdict) << line << ": " << verdict.message << " [" << Tally::answer(outcome) << ", "
                        << outcome.moduli << " moduli, repaired " << outcome.repaired << "]";

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// The reproducibility policy and scheme native: the platform BLAS is taken only where it is allowed and its bound meets the
+// accuracy, and what it then returns does meet it.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "api_case.hpp"
+
+namespace kizami::api_test {
+namespace {
+
+using check::Case;
+
+constexpr std::int64_t kSizes[] = {1, 7, 64, 128, 256, 257, 300, 1000, 5000};
+
+TEST(Reproducibility, EngineToEngineNeverTakesTheBlas) {
+  for (const Scalar scalar : {Scalar::kF32, Scalar::kF64}) {
+    for (const std::int64_t k : kSizes) {
+      for (const std::int64_t m : kSizes) {
+        for (const Gauge gauge : {Gauge::kEntry, Gauge::kNorm}) {
+          Policy policy;
+          policy.gauge = gauge;
+          const Plan plan = make_plan(scalar, m, 100, k, policy).value();
+          ASSERT_EQ(plan.scheme(), Scheme::kOzaki2) << m << ' ' << k;
+          ASSERT_NE(plan.engine(), "native_blas");
+        }
+      }
+    }
+  }
+}
+
+TEST(Reproducibility, NotGuaranteedMayTakeTheBlas) {
+  int native = 0;
+  for (const Scalar scalar : {Scalar::kF32, Scalar::kF64}) {
+    for (const std::int64_t k : kSizes) {
+      for (const Accuracy& accuracy : {Accuracy::native(), Accuracy::at_bits(10), Accuracy::at_bits(significand_bits(scalar) - 1)}) {
+        Policy policy;
+        policy.reproducibility = Reproducibility::kNotGuaranteed;
+        policy.accuracy = accuracy;
+        const Plan plan = make_plan(scalar, 200, 200, k, policy).value();
+        EXPECT_LE(plan.bound(), num::target_bound(accuracy, scalar, k)) << plan.explain();
+        if (plan.scheme() != Scheme::kNative) continue;
+        ++native;
+        EXPECT_EQ(plan.engine(), "native_blas");
+        // An engine or a number of moduli asked for by name excludes it.
+        policy.engine = EngineName::kCpuSimd;
+        EXPECT_EQ(make_plan(scalar, 200, 200, k, policy).value().scheme(), Scheme::kOzaki2);
+        policy.engine = EngineName::kAuto;
+        policy.scheme = Scheme::kOzaki2;
+        EXPECT_EQ(make_plan(scalar, 200, 200, k, policy).value().scheme(), Scheme::kOzaki2);
+        policy.scheme = Scheme::kAuto;
+        policy.forced_moduli = 15;
+        EXPECT_EQ(make_plan(scalar, 200, 200, k, policy).value().scheme(), Scheme::kOzaki2);
+      }
+    }
+  }
+  EXPECT_GT(native, 0) << "the planner never chose native where it may";
+  Policy policy;
+  policy.reproducibility = Reproducibility::kNotGuaranteed;
+  policy.accuracy = Accuracy::at_bits(52);
+  EXPECT_EQ(make_plan(Scalar::kF64, 200, 200, 300, policy).value().scheme(), Scheme::kOzaki2);
+}
+
+class ForcedNative : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(All, ForcedNative, ::testing::Values("d", "s"), [](const auto& test) { return std::string(test.param); });
+
+// k beyond 256 goes in blocks, since c(k) u is less than k u there.
+TEST_P(ForcedNative, MeetsItsBound) {
+  Tally tally;
+  for (const char* operands : {"A=randn B=randn", "A=rand B=rand", "A=exprand:phi=4 B=exprand:phi=4", "A=cancel B=cancel", "A=lower B=hilbert"}) {
+    for (const std::int64_t k : {1, 2, 255, 256, 257, 600, 1025, 3000}) {
+      for (const char* scalars : {"a=1 b=0", "a=-1 b=0"}) {
+        if (kIsSanitized && k > 600) continue;
+        Case c = case_of(std::string(GetParam()) + " nt 9x8x1 ld+2 scheme=native threads=2 C=randn,nan@all " + operands + " " + scalars);
+        c.k = k;
+        const Outcome outcome = expect_guaranteed(c, &tally);
+        EXPECT_EQ(outcome.scheme, Scheme::kNative);
+        EXPECT_EQ(outcome.engine, "native_blas");
+        EXPECT_LE(outcome.bound, num::target_bound(c.policy.accuracy, c.scalar, k));
+      }
+    }
+  }
+  report(std::string("forced native, ") + GetParam(), tally);
+}
+
+TEST_P(ForcedNative, MeetsItsBoundWithAlphaAndBeta) {
+  Tally tally;
+  for (const std::int64_t k : {3, 300, 2000, 8192}) {
+    for (const char* scalars : {"a=2.7 b=0 C=randn,nan@all", "a=1 b=1 C=randn", "a=0.3 b=-0.7 C=randn", "a=0 b=0.3 C=randn", "a=-3 b=0.3 C=randn,x2^10", "a=1 b=1 C=randn,x2^60"}) {
+      Case c = case_of(std::string(GetParam()) + " nn 12x11x1 ld+2 scheme=native threads=2 " + scalars);
+      c.k = k;
+      expect_guaranteed(c, &tally);
+    }
+  }
+  report(std::string("native, alpha, beta, ") + GetParam(), tally);
+}
+
+TEST_P(ForcedNative, IsRefusedWhereItsBoundIsTooLarge) {
+  const Scalar scalar = GetParam()[0] == 'd' ? Scalar::kF64 : Scalar::kF32;
+  Policy policy;
+  policy.scheme = Scheme::kNative;
+  policy.accuracy = Accuracy::at_bits(significand_bits(scalar) - 1);
+  EXPECT_TRUE(make_plan(scalar, 8, 8, 2, policy).ok());
+  for (const std::int64_t k : {3, 256, 257, 5000}) {
+    const Status status = make_plan(scalar, 8, 8, k, policy).status();
+    EXPECT_EQ(status.code(), StatusCode::kAccuracyUnreachable) << k;
+    EXPECT_EQ(status.reason().substr(0, 26), "scheme native: guarantees ") << status.reason();
+  }
+}
+
+TEST_P(ForcedNative, PlacesNaNAndInf) {
+  for (const char* operands : {"A=randn,nan@corner B=randn", "A=randn,inf@1:2 B=randn,-inf@2:3", "A=ones,inf@1:2 B=zeros"}) {
+    expect_guaranteed(case_of(std::string(GetParam()) + " tn 7x6x5 scheme=native threads=2 " + operands));
+  }
+}
+
+}  // namespace
+}  // namespace kizami::api_test
