@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "base/int_math.hpp"
 #include "num/crt_table.hpp"
@@ -29,7 +31,9 @@ Status validate_policy(const problem::Shape& shape, const Policy& policy) {
     return invalid("moduli", policy.forced_moduli,
                    "0 or in " + std::to_string(num::kMinModuli) + ".." + std::to_string(num::kMaxModuli));
   }
-  if (policy.forced_moduli != 0 && policy.scheme == Scheme::kNative) {
+  const bool is_native =
+      policy.scheme == Scheme::kNative || (policy.scheme == Scheme::kAuto && policy.engine == EngineName::kNativeBlas);
+  if (policy.forced_moduli != 0 && is_native) {
     return {StatusCode::kUnsupported,
             "moduli = " + std::to_string(policy.forced_moduli) + " needs scheme ozaki2, got native"};
   }
@@ -92,7 +96,8 @@ Status plan_numerics(Plan& plan) {
     }
     numerics.ladder = forced_ladder(policy.forced_moduli, k);
     numerics.gauge = Gauge::kNorm;
-    numerics.bound = num::truncation_norm_bound(numerics.ladder.rungs[0].norm_limit, k) * num::kSlackUp + rounding;
+    const double truncation = num::truncation_norm_bound(numerics.ladder.rungs[0].norm_limit, k) * num::kSlackUp;
+    numerics.bound = truncation + (1.0 + truncation) * rounding;
     return {};
   }
   if (policy.gauge == Gauge::kNorm) {
@@ -162,6 +167,24 @@ Status plan_chunks(Plan& plan) {
   return {};
 }
 
+/// Every kind of product that the plan may launch: the main pass at each rung, further blocks of k, the certificate.
+std::vector<product::ProductDesc> planned_products(const Plan& plan) {
+  std::vector<product::ProductDesc> products;
+  const Chunk& chunk = plan.schedule.chunk;
+  for (int r = 0; r < plan.numerics.ladder.num_rungs; ++r) {
+    products.push_back(main_product(plan, chunk, plan.numerics.ladder.rungs[static_cast<std::size_t>(r)].num_moduli));
+    if (plan.shape.k <= chunk.kc) continue;
+    products.push_back(products.back());
+    products.back().epilogue = product::Epilogue::kReduceAdd;
+  }
+  if (plan.numerics.has_certificate && plan.shape.k > 0) {
+    const std::int64_t length = std::min(plan.shape.k, product::kBlockMaxI8);
+    products.push_back(sampled_product(plan, kSampledTile, kSampledTile, length));
+    products.push_back(block_product(plan, kBlockTile, kBlockTile, kBlocksPerLaunch));
+  }
+  return products;
+}
+
 /// What the first engine that may be used and does not refuse offers.
 Status plan_engine(Plan& plan, const Environment& environment) {
   if (plan.policy.engine == EngineName::kNativeBlas) {
@@ -172,19 +195,27 @@ Status plan_engine(Plan& plan, const Environment& environment) {
     plan.schedule.engine = engine;
     KIZAMI_RETURN_IF_ERROR(plan_chunks(plan));
     if (plan.numerics.ladder.num_rungs == 0) return {};
-    const Chunk& chunk = plan.schedule.chunk;
-    const auto answer =
-        engine->query(main_product(plan, chunk, plan.numerics.ladder.rungs[0].num_moduli), plan.schedule.facts);
-    if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) {
+    // The first refusal of anything planned counts; the base rung is asked about first, and its time is the prediction.
+    double seconds = -1.0;
+    const product::Refusal* refusal = nullptr;
+    std::variant<product::Offer, product::Refusal> answer;
+    for (const product::ProductDesc& desc : planned_products(plan)) {
+      answer = engine->query(desc, plan.schedule.facts);
+      refusal = std::get_if<product::Refusal>(&answer);
+      if (refusal != nullptr) break;
+      if (seconds < 0) seconds = std::get<product::Offer>(answer).seconds;
+    }
+    if (refusal != nullptr) {
       plan.refusals.push_back(std::string(engine->name()) + ": " + refusal->reason);
       continue;
     }
+    const Chunk& chunk = plan.schedule.chunk;
     const auto passes = [](std::int64_t extent, std::int64_t part) {
       return extent == 0 ? 0 : base::ceil_div(extent, part);
     };
     const std::int64_t launches =
         passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc);
-    plan.schedule.seconds = std::get<product::Offer>(answer).seconds * static_cast<double>(launches);
+    plan.schedule.seconds = seconds * static_cast<double>(launches);
     return {};
   }
   std::string reason = "no engine named " + std::string(to_string(plan.policy.engine)) + " here can multiply";
