@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The FP64 rung: its order of summation restated and compared bit for bit, its bounds decided by exact arithmetic on every
-// matrix class and on lines that use the whole range of FP64.
+// The FP64 rung: its order of summation restated and compared bit for bit, its bounds decided by exact arithmetic on
+// every matrix class and on lines that use the whole range of FP64.
 #include "fp64/fp64.hpp"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,8 @@ std::vector<LineStats> stats_of(const problem::Lines<T>& lines) {
 }
 template <class T>
 std::vector<std::vector<T>> ordinary_lines(Rng& rng, std::int64_t num_lines, std::int64_t length, int spread) {
-  std::vector<std::vector<T>> lines(static_cast<std::size_t>(num_lines), std::vector<T>(static_cast<std::size_t>(length)));
+  std::vector<std::vector<T>> lines(static_cast<std::size_t>(num_lines),
+                                    std::vector<T>(static_cast<std::size_t>(length)));
   for (auto& line : lines) {
     const int base = tests::random_int(rng, -50, 50);
     for (T& x : line) x = rng() % 9 == 0 ? T{0} : tests::random_value<T>(rng, base - tests::random_int(rng, 0, spread));
@@ -86,7 +87,8 @@ double compensated_by_definition(const std::vector<double>& x, const std::vector
 /// Lines whose largest element has exponent 0 at most: scaling by powers of two changes nothing here.
 TEST(LineProduct, OrderOfSummation) {
   Rng rng(1);
-  for (const std::int64_t k : {0, 1, 2, 127, 128, 129, 255, 256, 257, 384, 385, 512, 513, 640, 1000, 2048, 2049, 5000}) {
+  for (const std::int64_t k :
+       {0, 1, 2, 127, 128, 129, 255, 256, 257, 384, 385, 512, 513, 640, 1000, 2048, 2049, 5000}) {
     for (int repeat = 0; repeat < tests::cases(20); ++repeat) {
       const auto a = ordinary_lines<double>(rng, 1, k, 20);
       const auto b = ordinary_lines<double>(rng, 1, k, 20);
@@ -96,8 +98,10 @@ TEST(LineProduct, OrderOfSummation) {
       const auto sy = stats_of(y.lines());
       for (const Fp64Summation summation : kSummations) {
         const Scaled p = line_product(x.lines(), sx[0], 0, y.lines(), sy[0], 0, summation);
-        const double want = summation == Fp64Summation::kPairwise ? pairwise_by_definition(a[0], b[0]) : compensated_by_definition(a[0], b[0]);
-        ASSERT_EQ(std::ldexp(p.mantissa, p.exponent), want) << "k = " << k << ", summation " << static_cast<int>(summation);
+        const double want = summation == Fp64Summation::kPairwise ? pairwise_by_definition(a[0], b[0])
+                                                                  : compensated_by_definition(a[0], b[0]);
+        ASSERT_EQ(std::ldexp(p.mantissa, p.exponent), want)
+            << "k = " << k << ", summation " << static_cast<int>(summation);
       }
     }
   }
@@ -126,13 +130,15 @@ void expect_gemm_is_line_product(Rng& rng, std::int64_t m, std::int64_t n, std::
         const LineStats& row = sx[static_cast<std::size_t>(i)];
         const LineStats& col = sy[static_cast<std::size_t>(j)];
         if (!row.is_finite || !col.is_finite) continue;
-        out = num::finish(line_product(x.lines(), row, i, y.lines(), col, j, summation), alpha, beta, beta == T{0} ? T{0} : old);
+        out = num::finish(line_product(x.lines(), row, i, y.lines(), col, j, summation), alpha, beta,
+                          beta == T{0} ? T{0} : old);
       }
     }
     for (const int threads : {1, 3}) {
       std::vector<T> got(want.size(), T(-99));
       for (std::int64_t j = 0; j < n; ++j) std::fill_n(got.begin() + j * ld, m, old);
-      gemm_fp64(x.lines(), sx.data(), y.lines(), sy.data(), summation, alpha, beta, threads, MatrixView<T>{got.data(), m, n, 1, ld});
+      gemm_fp64(x.lines(), sx.data(), y.lines(), sy.data(), summation, alpha, beta, threads,
+                MatrixView<T>{got.data(), m, n, 1, ld});
       ASSERT_EQ(std::memcmp(got.data(), want.data(), got.size() * sizeof(T)), 0)
           << m << " x " << n << " x " << k << ", summation " << static_cast<int>(summation) << ", threads " << threads;
     }
@@ -157,7 +163,8 @@ TEST(GemmFp64, IsLineProductForAnyScalarsAndRanges) {
   Rng rng(3);
   for (int i = 0; i < tests::cases(60); ++i) {
     const std::int64_t k = tests::random_int(rng, 1, 200);
-    for (const auto& [alpha, beta] : std::vector<std::pair<double, double>>{{1, 0}, {-1, 0}, {0.7, 0}, {1, 1}, {-2.5, 0.3}}) {
+    for (const auto& [alpha, beta] :
+         std::vector<std::pair<double, double>>{{1, 0}, {-1, 0}, {0.7, 0}, {1, 1}, {-2.5, 0.3}}) {
       expect_gemm_is_line_product<double>(rng, 5, 6, k, alpha, beta, i % 2 == 0);
       expect_gemm_is_line_product<float>(rng, 5, 6, k, static_cast<float>(alpha), static_cast<float>(beta), i % 2 == 0);
       if (HasFatalFailure()) return;
@@ -175,7 +182,8 @@ TEST(GemmFp64, SameBitsOnEveryTarget) {
     const auto sy = stats_of(y.lines());
     for (const Fp64Summation summation : kSummations) {
       std::vector<double> c(19 * 7);
-      gemm_fp64(x.lines(), sx.data(), y.lines(), sy.data(), summation, 1.0, 0.0, 2, MatrixView<double>{c.data(), 19, 7, 1, 19});
+      gemm_fp64(x.lines(), sx.data(), y.lines(), sy.data(), summation, 1.0, 0.0, 2,
+                MatrixView<double>{c.data(), 19, 7, 1, 19});
       std::vector<double>& want = summation == Fp64Summation::kPairwise ? pairwise : compensated;
       if (want.empty()) want = c;
       ASSERT_EQ(c, want) << name;
@@ -250,9 +258,12 @@ void expect_within_bound(const problem::Lines<T>& a, const problem::Lines<T>& b,
       for (const Fp64Summation summation : kSummations) {
         const Rational error = abs(Rational(value_of(line_product(a, row, i, b, col, j, summation)) - sums.product));
         ASSERT_LE(error, Rational(exact(bound_of(summation, a.length)) * sums.gauge))
-            << what << ", k = " << a.length << ", element " << i << ", " << j << ", summation " << static_cast<int>(summation);
+            << what << ", k = " << a.length << ", element " << i << ", " << j << ", summation "
+            << static_cast<int>(summation);
         if (summation == Fp64Summation::kCompensated) {
-          ASSERT_LE(error, Rational(tests::scaled(abs(sums.product), -53) + exact(num::dot2_gamma_squared<double>(a.length)) * sums.gauge)) << what;
+          ASSERT_LE(error, Rational(tests::scaled(abs(sums.product), -53) +
+                                    exact(num::dot2_gamma_squared<double>(a.length)) * sums.gauge))
+              << what;
         }
       }
     }
@@ -272,7 +283,8 @@ void expect_bound_on_every_class() {
       const MatrixView<T> view_b{b.data(), k, n, 1, k};
       check::fill(spec, 77, check::Which::kA, view_a);
       check::fill(spec, 77, check::Which::kB, view_b);
-      expect_within_bound<T>(problem::lines_of<T>(Side::kA, view_a), problem::lines_of<T>(Side::kB, view_b), std::string(info.name));
+      expect_within_bound<T>(problem::lines_of<T>(Side::kA, view_a), problem::lines_of<T>(Side::kB, view_b),
+                             std::string(info.name));
       if (testing::Test::HasFatalFailure()) return;
     }
   }
@@ -292,7 +304,8 @@ TEST(Bound, HoldsOverTheWholeRange) {
   }
 }
 
-/// Where the largest elements of both lines meet only zeros, what is left may lie below anything a common scale reaches.
+/// Where the largest elements of both lines meet only zeros, what is left may lie below anything a common scale
+/// reaches.
 TEST(Bound, HoldsWhereTheLargestElementsMeetZeros) {
   Rng rng(7);
   for (int i = 0; i < tests::cases(1000); ++i) {
@@ -301,15 +314,19 @@ TEST(Bound, HoldsWhereTheLargestElementsMeetZeros) {
     for (std::int64_t h = 0; h < k; ++h) {
       const int e = tests::random_int(rng, -1074, 0);
       a[0].push_back(h == 0 ? tests::random_double(rng, 1023) : h == 1 ? 0.0 : tests::random_value<double>(rng, e));
-      b[0].push_back(h == 0 ? 0.0 : h == 1 ? tests::random_double(rng, 1023) : tests::random_value<double>(rng, i % 2 == 0 ? tests::random_int(rng, -1074, 1022) : -e - tests::random_int(rng, 0, 30)));
+      b[0].push_back(h == 0   ? 0.0
+                     : h == 1 ? tests::random_double(rng, 1023)
+                              : tests::random_value<double>(rng, i % 2 == 0 ? tests::random_int(rng, -1074, 1022)
+                                                                            : -e - tests::random_int(rng, 0, 30)));
     }
-    expect_within_bound(StoredLines<double>(a, tests::Storage::kLineContiguous).lines(), StoredLines<double>(b, tests::Storage::kLineContiguous).lines(),
-                        "largest elements meet zeros");
+    expect_within_bound(StoredLines<double>(a, tests::Storage::kLineContiguous).lines(),
+                        StoredLines<double>(b, tests::Storage::kLineContiguous).lines(), "largest elements meet zeros");
     if (HasFatalFailure()) return;
   }
 }
 
-/// Dot products that cancel to their last bits: pairwise sums lose everything, compensated ones hold their sharper bound.
+/// Dot products that cancel to their last bits: pairwise sums lose everything, compensated ones hold their sharper
+/// bound.
 TEST(Bound, CompensatedOnIllConditionedProducts) {
   Rng rng(8);
   int better = 0;
@@ -332,7 +349,10 @@ TEST(Bound, CompensatedOnIllConditionedProducts) {
     const StoredLines<double> b({y}, tests::Storage::kLineContiguous);
     expect_within_bound(a.lines(), b.lines(), "ill-conditioned");
     if (HasFatalFailure()) return;
-    const auto error = [&](Fp64Summation s) { return abs(Rational(value_of(line_product(a.lines(), stats_of(a.lines())[0], 0, b.lines(), stats_of(b.lines())[0], 0, s)) - sum)); };
+    const auto error = [&](Fp64Summation s) {
+      return abs(Rational(
+          value_of(line_product(a.lines(), stats_of(a.lines())[0], 0, b.lines(), stats_of(b.lines())[0], 0, s)) - sum));
+    };
     better += error(Fp64Summation::kCompensated) < error(Fp64Summation::kPairwise) ? 1 : 0;
   }
   EXPECT_GT(better, tests::cases(300) / 2);
@@ -368,19 +388,29 @@ template <class T>
 void expect_ieee_class(std::uint64_t seed) {
   Rng rng(seed);
   const T inf = std::numeric_limits<T>::infinity();
-  const T specials[] = {inf, -inf, std::numeric_limits<T>::quiet_NaN(), T{0}, -T{0}, std::numeric_limits<T>::max(), -std::numeric_limits<T>::max()};
+  const T specials[] = {inf,
+                        -inf,
+                        std::numeric_limits<T>::quiet_NaN(),
+                        T{0},
+                        -T{0},
+                        std::numeric_limits<T>::max(),
+                        -std::numeric_limits<T>::max()};
   int classes[4] = {};
   for (int i = 0; i < tests::cases(20000); ++i) {
     const std::int64_t k = tests::random_int(rng, 1, 12);
     std::vector<std::vector<T>> a(1), b(1);
-    const auto value = [&] { return rng() % 3 == 0 ? specials[rng() % (rng() % 4 == 0 ? 7 : 2)] : tests::random_value<T>(rng, tests::random_int(rng, -149, 127)); };
+    const auto value = [&] {
+      return rng() % 3 == 0 ? specials[rng() % (rng() % 4 == 0 ? 7 : 2)]
+                            : tests::random_value<T>(rng, tests::random_int(rng, -149, 127));
+    };
     for (std::int64_t h = 0; h < k; ++h) {
       a[0].push_back(value());
       b[0].push_back(value());
     }
     check::ValueClass want = check::ValueClass::kFinite;
     for (std::size_t h = 0; h < a[0].size(); ++h) {
-      want = check::class_of_sum(want, check::class_of_product(static_cast<double>(a[0][h]), static_cast<double>(b[0][h])));
+      want = check::class_of_sum(want,
+                                 check::class_of_product(static_cast<double>(a[0][h]), static_cast<double>(b[0][h])));
     }
     const StoredLines<T> x(a, tests::Storage::kLinePadded);
     const StoredLines<T> y(b, tests::Storage::kInnerPadded);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The bounds as functions: exact values where they are known, monotone where they must be, and below the targets that the
-// plans rest on. That they hold for computed products is tested where products are computed.
+// The bounds as functions: exact values where they are known, monotone where they must be, and below the targets that
+// the plans rest on. That they hold for computed products is tested where products are computed.
 #include "num/bounds.hpp"
 
 #include <gtest/gtest.h>
@@ -20,9 +20,41 @@ using tests::Integer;
 using tests::integer;
 using tests::Rational;
 
-const std::vector<std::int64_t> kLengths = {1,    2,    7,    8,    9,     63,    64,    65,    100,     127,         128,         129,
-                                            130,  135,  136,  255,  256,   257,   511,   512,   513,     1000,        1024,        1025,
-                                            4096, 4097, 9999, 16384, 65536, 131072, 131073, 1 << 20, (1 << 20) + 1, std::int64_t{1} << 26, std::int64_t{1} << 30,
+const std::vector<std::int64_t> kLengths = {1,
+                                            2,
+                                            7,
+                                            8,
+                                            9,
+                                            63,
+                                            64,
+                                            65,
+                                            100,
+                                            127,
+                                            128,
+                                            129,
+                                            130,
+                                            135,
+                                            136,
+                                            255,
+                                            256,
+                                            257,
+                                            511,
+                                            512,
+                                            513,
+                                            1000,
+                                            1024,
+                                            1025,
+                                            4096,
+                                            4097,
+                                            9999,
+                                            16384,
+                                            65536,
+                                            131072,
+                                            131073,
+                                            1 << 20,
+                                            (1 << 20) + 1,
+                                            std::int64_t{1} << 26,
+                                            std::int64_t{1} << 30,
                                             (std::int64_t{1} << 34) - 1};
 
 CrtInt half_of(int num_moduli) { return resize<kCrtLimbs>(crt_table(num_moduli).half_wide); }
@@ -48,7 +80,8 @@ TEST(NativeFactor, IsItsDefinition) {
     EXPECT_GE(c, last);
     last = c;
     if (k >= 256) {
-      EXPECT_EQ(c, std::sqrt(256.0 * static_cast<double>(k))) << k;  // one rounding on either side of an exact scaling by 16
+      EXPECT_EQ(c, std::sqrt(256.0 * static_cast<double>(k)))
+          << k;  // one rounding on either side of an exact scaling by 16
     } else {
       EXPECT_EQ(c, static_cast<double>(std::max<std::int64_t>(k, 8))) << k;
     }
@@ -59,7 +92,8 @@ TEST(TargetBound, IsWhatThePolicySays) {
   for (const std::int64_t k : kLengths) {
     EXPECT_EQ(target_bound(Accuracy::native(), Scalar::kF64, k), native_factor(k) * 0x1p-53);
     EXPECT_EQ(target_bound(Accuracy::native(), Scalar::kF32, k), native_factor(k) * 0x1p-24);
-    for (int bits = 1; bits <= 52; ++bits) EXPECT_EQ(target_bound(Accuracy::at_bits(bits), Scalar::kF64, k), std::ldexp(1.0, -bits));
+    for (int bits = 1; bits <= 52; ++bits)
+      EXPECT_EQ(target_bound(Accuracy::at_bits(bits), Scalar::kF64, k), std::ldexp(1.0, -bits));
   }
   EXPECT_EQ(significand_bits_guaranteed(Scalar::kF64), 52);
   EXPECT_EQ(significand_bits_guaranteed(Scalar::kF32), 23);
@@ -69,7 +103,8 @@ TEST(TargetBound, IsWhatThePolicySays) {
 TEST(Fp64Bounds, PairwiseIsWithinNativeForEveryLength) {
   for (std::int64_t k = 1; k < (std::int64_t{1} << 34); k += k < 3000 ? 1 : k / 7) {
     EXPECT_LE(fp64_pairwise_bound(k), target_bound(Accuracy::native(), Scalar::kF64, k)) << k;
-    EXPECT_LE(fp64_pairwise_bound(k) + result_rounding(Scalar::kF32), target_bound(Accuracy::native(), Scalar::kF32, k)) << k;
+    EXPECT_LE(fp64_pairwise_bound(k) + result_rounding(Scalar::kF32), target_bound(Accuracy::native(), Scalar::kF32, k))
+        << k;
   }
 }
 
@@ -77,7 +112,9 @@ TEST(Fp64Bounds, CompensatedReachesTheMostBitsThatMayBeAskedFor) {
   for (const std::int64_t k : kLengths) {
     if (k > (1 << 26)) continue;  // gamma_k^2 beyond: the planner refuses
     EXPECT_LE(fp64_compensated_bound(k), target_bound(Accuracy::at_bits(52), Scalar::kF64, k)) << k;
-    EXPECT_LE(fp64_compensated_bound(k) + result_rounding(Scalar::kF32), target_bound(Accuracy::at_bits(23), Scalar::kF32, k)) << k;
+    EXPECT_LE(fp64_compensated_bound(k) + result_rounding(Scalar::kF32),
+              target_bound(Accuracy::at_bits(23), Scalar::kF32, k))
+        << k;
   }
 }
 
@@ -185,7 +222,8 @@ TEST(TruncationBudget, LeavesRoomForTheRounding) {
       ASSERT_GT(budget, 0) << target;
       EXPECT_LE(Rational(exact(budget) * (1 + rounding) + rounding), exact(target));
     };
-    for (int bits = 1; bits <= significand_bits_guaranteed(scalar); ++bits) check(target_bound(Accuracy::at_bits(bits), scalar, 1));
+    for (int bits = 1; bits <= significand_bits_guaranteed(scalar); ++bits)
+      check(target_bound(Accuracy::at_bits(bits), scalar, 1));
     for (const std::int64_t k : kLengths) check(target_bound(Accuracy::native(), scalar, k));
   }
 }
@@ -214,8 +252,9 @@ TEST(EpilogueBound, CoversTwoRoundingsAndUnderflow) {
       for (const double y : {0.0, 3.0, 0x1p-100}) {
         // FP64: u y, then u (x + y (1 + u)). FP32: y is exact in FP64, the sum is rounded to FP64 and then to FP32.
         const Rational v = exact(scalar == Scalar::kF64 ? u : 0x1p-53);
-        const Rational least = scalar == Scalar::kF64 ? Rational(v * (exact(x) + exact(y) * (2 + v)))
-                                                      : Rational((exact(x) + exact(y)) * ((1 + v) * (1 + exact(u)) - 1));
+        const Rational least = scalar == Scalar::kF64
+                                   ? Rational(v * (exact(x) + exact(y) * (2 + v)))
+                                   : Rational((exact(x) + exact(y)) * ((1 + v) * (1 + exact(u)) - 1));
         EXPECT_GE(exact(epilogue_bound(scalar, x, y)), least);
         EXPECT_GE(epilogue_bound(scalar, 2 * x, y), epilogue_bound(scalar, x, y));
         EXPECT_GE(epilogue_bound(scalar, x, 2 * y), epilogue_bound(scalar, x, y));

@@ -37,14 +37,19 @@ void expect_basis(const std::array<std::int16_t, S>& moduli) {
     const Integer weight = integer(crt.weights[static_cast<std::size_t>(l)]);
     EXPECT_GE(weight, 0);
     EXPECT_LT(weight, product);
-    for (int j = 0; j < N; ++j) EXPECT_EQ(Integer(weight % Integer(moduli[static_cast<std::size_t>(j)])), l == j ? 1 : 0) << l << ", " << j;
+    for (int j = 0; j < N; ++j)
+      EXPECT_EQ(Integer(weight % Integer(moduli[static_cast<std::size_t>(j)])), l == j ? 1 : 0) << l << ", " << j;
   }
 }
 
 template <int... N>
-void expect_real_bases(std::integer_sequence<int, N...>) { (expect_basis<N + 1>(kRealModuli), ...); }
+void expect_real_bases(std::integer_sequence<int, N...>) {
+  (expect_basis<N + 1>(kRealModuli), ...);
+}
 template <int... N>
-void expect_complex_bases(std::integer_sequence<int, N...>) { (expect_basis<N + 1>(kComplexModuli), ...); }
+void expect_complex_bases(std::integer_sequence<int, N...>) {
+  (expect_basis<N + 1>(kComplexModuli), ...);
+}
 
 TEST(Crt, EveryNumberOfRealModuli) { expect_real_bases(std::make_integer_sequence<int, 49>{}); }
 TEST(Crt, EveryNumberOfComplexModuli) { expect_complex_bases(std::make_integer_sequence<int, 17>{}); }
@@ -94,7 +99,8 @@ TEST(CrtTable, DigitsReassembleToTheConstants) {
   }
 }
 
-/// The definition x = sum w_l r_l (mod P) in big integers: the weights rebuild every integer from its symmetric residues.
+/// The definition x = sum w_l r_l (mod P) in big integers: the weights rebuild every integer from its symmetric
+/// residues.
 TEST(CrtTable, WeightsRebuildIntegers) {
   Rng rng(6);
   for (int n = kMinModuli; n <= kMaxModuli; ++n) {
@@ -107,7 +113,8 @@ TEST(CrtTable, WeightsRebuildIntegers) {
       if (i == 1) x = -half;
       Integer sum = 0;
       for (int l = 0; l < n; ++l) {
-        sum += tests::residue_by_definition(x, kRealModuli[static_cast<std::size_t>(l)]) * reassemble(table.weight[l], table.num_digits);
+        sum += tests::residue_by_definition(x, kRealModuli[static_cast<std::size_t>(l)]) *
+               reassemble(table.weight[l], table.num_digits);
       }
       Integer rest;
       mpz_fdiv_r(rest.get_mpz_t(), sum.get_mpz_t(), product.get_mpz_t());

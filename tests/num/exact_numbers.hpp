@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Integers and rationals of GMP, roundings of MPFR, and lines of operands as exact integers: the references of the tests of
-// num/, split/, reconstruct/ and fp64/. Shares no arithmetic with src/.
+// Integers and rationals of GMP, roundings of MPFR, and lines of operands as exact integers: the references of the
+// tests of num/, split/, reconstruct/ and fp64/. Shares no arithmetic with src/.
 #pragma once
 
 #include <gmpxx.h>
@@ -113,8 +113,10 @@ template <class T>
   // 53 bits of a dyadic number are rounded once: a precision that holds all of it.
   Mpfr r(static_cast<mpfr_prec_t>(mpz_sizeinbase(x.get_num_mpz_t(), 2)) + 2);
   if (mpfr_set_q(r.get(), x.get_mpq_t(), MPFR_RNDN) != 0) std::abort();  // not dyadic: a broken test
-  if constexpr (sizeof(T) == sizeof(float)) return mpfr_get_flt(r.get(), MPFR_RNDN);
-  else return mpfr_get_d(r.get(), MPFR_RNDN);
+  if constexpr (sizeof(T) == sizeof(float))
+    return mpfr_get_flt(r.get(), MPFR_RNDN);
+  else
+    return mpfr_get_d(r.get(), MPFR_RNDN);
 }
 
 /// x 2^s rounded to an integer, ties to even, by MPFR.
@@ -164,10 +166,13 @@ struct Parts {
   return e <= -63 ? 0 : m >> -e;
 }
 
-[[nodiscard]] inline int shift_at(const std::vector<std::int32_t>& shift, std::size_t h) { return shift.empty() ? 0 : shift[h]; }
+[[nodiscard]] inline int shift_at(const std::vector<std::int32_t>& shift, std::size_t h) {
+  return shift.empty() ? 0 : shift[h];
+}
 
 /// num::LineStats by definition, of the elements x_h 2^shift_h. @range shift: as long as x, or empty
-[[nodiscard]] inline num::LineStats stats_by_definition(const std::vector<double>& x, const std::vector<std::int32_t>& shift = {}) {
+[[nodiscard]] inline num::LineStats stats_by_definition(const std::vector<double>& x,
+                                                        const std::vector<std::int32_t>& shift = {}) {
   num::LineStats stats;
   for (std::size_t h = 0; h < x.size(); ++h) {
     if (std::isnan(x[h]) || std::isinf(x[h])) {
@@ -203,9 +208,14 @@ using Rng = std::mt19937_64;
 [[nodiscard]] inline double random_double(Rng& rng, int e) {
   std::uint64_t m = rng() >> 11 | std::uint64_t{1} << 52;
   switch (rng() % 8) {
-    case 0: m &= ~std::uint64_t{0} << (rng() % 53); break;
-    case 1: m = ~std::uint64_t{0} >> 11; break;
-    default: break;
+    case 0:
+      m &= ~std::uint64_t{0} << (rng() % 53);
+      break;
+    case 1:
+      m = ~std::uint64_t{0} >> 11;
+      break;
+    default:
+      break;
   }
   const double x = std::ldexp(static_cast<double>(m), e - 52);
   return rng() % 2 == 0 ? x : -x;
@@ -213,7 +223,8 @@ using Rng = std::mt19937_64;
 /// An integer uniform in [0, limit).
 [[nodiscard]] inline Integer random_below(Rng& rng, const Integer& limit) {
   Integer x;
-  for (std::size_t bits = 0; bits < mpz_sizeinbase(limit.get_mpz_t(), 2) + 64; bits += 64) x = (x << 64) + integer(std::uint64_t{rng()});
+  for (std::size_t bits = 0; bits < mpz_sizeinbase(limit.get_mpz_t(), 2) + 64; bits += 64)
+    x = (x << 64) + integer(std::uint64_t{rng()});
   return x % limit;
 }
 

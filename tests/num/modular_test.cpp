@@ -32,7 +32,8 @@ TEST(SymmetricResidue, ExhaustiveNearZero) {
   for (int p = 2; p <= 256; ++p) {
     int r = tests::residue_by_definition(Integer(-kRange), p);
     for (std::int64_t x = -kRange; x <= kRange; ++x, r = next_residue(r, p)) {
-      if (symmetric_residue(x, p) != r) FAIL() << "x = " << x << ", p = " << p << ": " << symmetric_residue(x, p) << ", want " << r;
+      if (symmetric_residue(x, p) != r)
+        FAIL() << "x = " << x << ", p = " << p << ": " << symmetric_residue(x, p) << ", want " << r;
     }
   }
 }
@@ -59,13 +60,15 @@ TEST(ReduceI32, RangeEndsAndAllHalvesNearThem) {
     const std::int32_t multiplier = reduce_i32_multiplier(p);
     const auto check = [&](std::int64_t x) {
       if (x < kMin || x > kMax) return;
-      ASSERT_EQ(reduce_i32(static_cast<std::int32_t>(x), p, multiplier), symmetric_residue(x, p)) << "x = " << x << ", p = " << p;
+      ASSERT_EQ(reduce_i32(static_cast<std::int32_t>(x), p, multiplier), symmetric_residue(x, p))
+          << "x = " << x << ", p = " << p;
     };
     for (std::int64_t d = 0; d <= 4 * p; ++d) check(kMin + d), check(kMax - d), check(d), check(-d);
     // Around the multiples and the halves between them: where the quotient and the sign of the residue turn.
     const std::int64_t quotients = kMax / p;
     for (std::int64_t near = 0; near < tests::cases(4000); ++near) {
-      for (const std::int64_t q : {quotients - near, -quotients + near, near, -near, quotients / 2 + near, -quotients / 2 - near}) {
+      for (const std::int64_t q :
+           {quotients - near, -quotients + near, near, -near, quotients / 2 + near, -quotients / 2 - near}) {
         for (const std::int64_t x : {q * p, q * p + p / 2, q * p - p / 2}) check(x - 1), check(x), check(x + 1);
       }
     }
@@ -116,7 +119,9 @@ TEST(ModularInverse, EveryUnitOfEveryModulus) {
 TEST(PowerOfTwoResidue, AgainstIntegers) {
   for (const int p : all_moduli()) {
     for (int e = 0; e <= 300; ++e) {
-      ASSERT_EQ(power_of_two_residue(e, p), tests::residue_by_definition(tests::power_of_two(static_cast<unsigned>(e)), p)) << e << ", " << p;
+      ASSERT_EQ(power_of_two_residue(e, p),
+                tests::residue_by_definition(tests::power_of_two(static_cast<unsigned>(e)), p))
+          << e << ", " << p;
     }
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Scaling, wrap-around, certification and the choice of a rung, against exact integers and rationals. The claims are
-// inequalities that hold for any data, so adversaries look for the worst: constant lines, one huge element among tiny ones,
-// elements that all round by half a quantum in one direction, sums just below the threshold of the next scale.
+// inequalities that hold for any data, so adversaries look for the worst: constant lines, one huge element among tiny
+// ones, elements that all round by half a quantum in one direction, sums just below the threshold of the next scale.
 #include "num/rung.hpp"
 
 #include <gtest/gtest.h>
@@ -56,16 +56,36 @@ Line random_line(Rng& rng, std::int64_t k) {
   const int spread = tests::random_int(rng, 0, 60);
   for (std::size_t h = 0; h < x.size(); ++h) {
     switch (kind) {
-      case 0: x[h] = constant; break;
-      case 1: x[h] = h == 0 ? constant : std::ldexp(constant, -spread); break;                 // one huge
-      case 2: x[h] = tests::random_double(rng, 0); break;
-      case 3: x[h] = tests::random_double(rng, -tests::random_int(rng, 0, spread)); break;
-      case 4: x[h] = static_cast<double>(tests::random_int(rng, -9, 9)); break;                // exact at many rungs
-      case 5: x[h] = rng() % 3 == 0 ? tests::random_double(rng, -spread) : 0.0; break;
-      case 6: x[h] = std::fabs(tests::random_double(rng, 0)); break;
-      case 7: x[h] = std::ldexp(1.0, -tests::random_int(rng, 0, spread)); break;
-      case 8: x[h] = 1.0 + std::ldexp(1.0, -tests::random_int(rng, 1, 52)); break;
-      default: x[h] = h % 2 == 0 ? constant : -constant; break;
+      case 0:
+        x[h] = constant;
+        break;
+      case 1:
+        x[h] = h == 0 ? constant : std::ldexp(constant, -spread);
+        break;  // one huge
+      case 2:
+        x[h] = tests::random_double(rng, 0);
+        break;
+      case 3:
+        x[h] = tests::random_double(rng, -tests::random_int(rng, 0, spread));
+        break;
+      case 4:
+        x[h] = static_cast<double>(tests::random_int(rng, -9, 9));
+        break;  // exact at many rungs
+      case 5:
+        x[h] = rng() % 3 == 0 ? tests::random_double(rng, -spread) : 0.0;
+        break;
+      case 6:
+        x[h] = std::fabs(tests::random_double(rng, 0));
+        break;
+      case 7:
+        x[h] = std::ldexp(1.0, -tests::random_int(rng, 0, spread));
+        break;
+      case 8:
+        x[h] = 1.0 + std::ldexp(1.0, -tests::random_int(rng, 1, 52));
+        break;
+      default:
+        x[h] = h % 2 == 0 ? constant : -constant;
+        break;
     }
   }
   return x;
@@ -80,11 +100,15 @@ Line adversarial_line(Rng& rng, const Rung& rung, std::int64_t k) {
   return x;
 }
 
-/// A constant line whose element is the smallest whose scale is t or the largest whose scale is t + 1: where the quantum is
-/// as coarse, or the integers as large, as they get.
+/// A constant line whose element is the smallest whose scale is t or the largest whose scale is t + 1: where the
+/// quantum is as coarse, or the integers as large, as they get.
 Line threshold_line(Rng& rng, const Rung& rung, std::int64_t k) {
-  const auto line_of = [&](std::uint64_t m) { return Line(static_cast<std::size_t>(k), std::ldexp(static_cast<double>(m), -52)); };
-  const auto bits_of = [&](std::uint64_t m) { return scale_bits(rung, tests::stats_by_definition(line_of(m)).sum_squares); };
+  const auto line_of = [&](std::uint64_t m) {
+    return Line(static_cast<std::size_t>(k), std::ldexp(static_cast<double>(m), -52));
+  };
+  const auto bits_of = [&](std::uint64_t m) {
+    return scale_bits(rung, tests::stats_by_definition(line_of(m)).sum_squares);
+  };
   std::uint64_t low = std::uint64_t{1} << 52;
   std::uint64_t high = (std::uint64_t{1} << 53) - 1;
   if (bits_of(low) == bits_of(high)) return line_of(rng() % 2 == 0 ? low : high);
@@ -124,7 +148,8 @@ void expect_largest_legal(const Rung& rung, std::uint64_t sum) {
 
 TEST(ScaleBits, LargestLegalShift) {
   Rng rng(21);
-  for (const std::int64_t k : {std::int64_t{1}, std::int64_t{100}, std::int64_t{16384}, std::int64_t{1} << 24, (std::int64_t{1} << 34) - 1}) {
+  for (const std::int64_t k :
+       {std::int64_t{1}, std::int64_t{100}, std::int64_t{16384}, std::int64_t{1} << 24, (std::int64_t{1} << 34) - 1}) {
     for (int n = kMinModuli; n <= kMaxModuli; ++n) {
       if (!plan::has_rung(n, k)) continue;
       const Rung rung = plan::make_rung(n, k, 0.0);
@@ -133,7 +158,8 @@ TEST(ScaleBits, LargestLegalShift) {
       ASSERT_LE(limit_of(rung), Rational(exact(rung.norm_limit) * exact(rung.norm_limit)));
       for (int e = 0; e < 64; ++e) {
         const std::uint64_t power = std::uint64_t{1} << e;
-        for (const std::uint64_t sum : {power, power + 1, power - 1, power + (power >> 1), power | (rng() & (power - 1))}) {
+        for (const std::uint64_t sum :
+             {power, power + 1, power - 1, power + (power >> 1), power | (rng() & (power - 1))}) {
           if (sum == 0) continue;
           expect_largest_legal(rung, sum);
         }
@@ -182,8 +208,8 @@ TEST(ScaleBits, MoreModuliNeverScaleLess) {
 
 // ---- no wrap-around -------------------------------------------------------------------------------------------------
 
-/// For N = 2..6 the integers are small and the limit is near: no pair of lines leaves |sum a'b'| <= (P - 1) / 2, and with one
-/// more bit of scale some do, so the adversaries are strong enough to tell.
+/// For N = 2..6 the integers are small and the limit is near: no pair of lines leaves |sum a'b'| <= (P - 1) / 2, and
+/// with one more bit of scale some do, so the adversaries are strong enough to tell.
 TEST(NoWrap, AdversariesStayWithinHalfTheModulusProduct) {
   Rng rng(24);
   for (int n = 2; n <= 6; ++n) {
@@ -238,8 +264,8 @@ TEST(LineWeight, RoundsUpAndTells1NormFrom2Norm) {
   EXPECT_EQ(zero.exact_rung, 0);
 }
 
-/// is_certified() bounds k alpha beta / 4 by (||a||_2 ||b||_1 + ||b||_2 ||a||_1) k / (4 U^2): that needs ||x||_2 <= ||x||_1 for
-/// the numbers it holds, each rounded up in its own way.
+/// is_certified() bounds k alpha beta / 4 by (||a||_2 ||b||_1 + ||b||_2 ||a||_1) k / (4 U^2): that needs ||x||_2 <=
+/// ||x||_1 for the numbers it holds, each rounded up in its own way.
 TEST(LineWeight, NormsKeepTheirOrder) {
   Rng rng(26);
   const Ladder ladder = plan::certified_ladder(64, 0x1p-10);
@@ -278,8 +304,10 @@ TEST(FirstExactRung, ExactMeansNoElementIsRounded) {
           const int s = scale_bits(ladder.rungs[static_cast<std::size_t>(r)], stats.sum_squares) - stats.exponent;
           for (const double v : x) is_exact = is_exact && Rational(tests::rint_scaled(v, s)) == scaled(exact(v), s);
         }
-        if (r >= first) ASSERT_TRUE(is_exact) << r;
-        else ASSERT_FALSE(is_exact) << r;
+        if (r >= first)
+          ASSERT_TRUE(is_exact) << r;
+        else
+          ASSERT_FALSE(is_exact) << r;
       }
     }
   }
@@ -319,8 +347,8 @@ Rational truncation_error(const Pair& p, const Rung& rung) {
   return abs(Rational(scaled(Rational(dot(integers_of(p.a, s), integers_of(p.b, t))), -(s + t)) - p.product));
 }
 
-/// Thousands of pairs, each with the tightest lower bound there can be, the exact value itself: what is certified keeps its
-/// budget, exactly; certified stays certified on higher rungs. And an allowance eight times as large would not do.
+/// Thousands of pairs, each with the tightest lower bound there can be, the exact value itself: what is certified keeps
+/// its budget, exactly; certified stays certified on higher rungs. And an allowance eight times as large would not do.
 TEST(IsCertified, NeverCertifiesAViolation) {
   Rng rng(29);
   std::int64_t certified = 0, refused = 0, loose_violations = 0, one_sided = 0;
@@ -350,7 +378,8 @@ TEST(IsCertified, NeverCertifiesAViolation) {
           ASSERT_LE(error, Rational(exact(budget) * p.gauge)) << "k = " << k << ", bits = " << bits << ", rung " << r;
         }
         const int too_early = first_certified_rung(loose, wa, wb, floor);
-        if (too_early < first && truncation_error(p, ladder.rungs[static_cast<std::size_t>(too_early)]) > exact(budget) * p.gauge) {
+        if (too_early < first &&
+            truncation_error(p, ladder.rungs[static_cast<std::size_t>(too_early)]) > exact(budget) * p.gauge) {
           ++loose_violations;
         }
       }
@@ -398,8 +427,9 @@ TEST(TruncationNormBound, HoldsForAnyLines) {
   }
 }
 
-/// The sum of squares is rounded up element by element, to 14 bits below the largest: many elements just above a multiple of
-/// 2^-14 make the quantum coarser than ||x|| alone would. The line (1, c, ..., c) times itself, c half a quantum above i 2^-14.
+/// The sum of squares is rounded up element by element, to 14 bits below the largest: many elements just above a
+/// multiple of 2^-14 make the quantum coarser than ||x|| alone would. The line (1, c, ..., c) times itself, c half a
+/// quantum above i 2^-14.
 TEST(TruncationNormBound, HoldsWhereTheSumOfSquaresIsInflated) {
   for (const std::int64_t k : {2, 17, 100, 1024, 3000, 16384, 1 << 20, 1 << 24, (1 << 24) + 12345, 1 << 26, 1 << 30}) {
     for (int n = 6; n <= kMaxModuli; ++n) {
@@ -410,14 +440,16 @@ TEST(TruncationNormBound, HoldsWhereTheSumOfSquaresIsInflated) {
         const std::uint64_t sum = (std::uint64_t{1} << 28) + static_cast<std::uint64_t>((k - 1) * (i + 1) * (i + 1));
         const int t = scale_bits(rung, sum);
         if (t <= kSquareBits || t > 40) continue;
-        const Rational quotient = scaled(Rational(integer(i)), t - kSquareBits);  // even, so c 2^t = quotient + 1/2 rounds down
+        const Rational quotient =
+            scaled(Rational(integer(i)), t - kSquareBits);  // even, so c 2^t = quotient + 1/2 rounds down
         const Rational c = scaled(Rational(quotient + Rational(1, 2)), -t);
         const double element = tests::rounded<double>(c);
         ASSERT_EQ(exact(element), c);
         ASSERT_EQ(tests::ceil_scaled(element, kSquareBits), static_cast<std::uint64_t>(i + 1));
         ASSERT_EQ(Rational(tests::rint_scaled(element, t)), quotient);
         const Rational error = integer(k - 1) * (c * c - scaled(Rational(quotient * quotient), -2 * t));
-        ASSERT_LE(error, Rational(bound * (1 + integer(k - 1) * c * c))) << "k = " << k << ", N = " << n << ", i = " << i;
+        ASSERT_LE(error, Rational(bound * (1 + integer(k - 1) * c * c)))
+            << "k = " << k << ", N = " << n << ", i = " << i;
       }
     }
   }
@@ -481,8 +513,8 @@ TEST(Select, Table) {
   }
 }
 
-/// By definition, for random histograms: the lowest rung that leaves at most a 4096th, repairs counted; never equilibrated
-/// statistics asked for in vain.
+/// By definition, for random histograms: the lowest rung that leaves at most a 4096th, repairs counted; never
+/// equilibrated statistics asked for in vain.
 TEST(Select, RandomHistograms) {
   Rng rng(31);
   for (int i = 0; i < tests::cases(50000); ++i) {
@@ -492,7 +524,8 @@ TEST(Select, RandomHistograms) {
     const auto fill = [&](RungHistogram& h) {
       std::int64_t left = statistics.num_pairs;
       for (int r = ladder.num_rungs; r > 0; --r) {
-        const auto part = static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>((rng() % 2 == 0 ? left >> 12 : left) + 1));
+        const auto part =
+            static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>((rng() % 2 == 0 ? left >> 12 : left) + 1));
         h.pairs[static_cast<std::size_t>(r)] = part;
         left -= part;
       }

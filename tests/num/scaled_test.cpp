@@ -44,8 +44,8 @@ T by_definition(Scaled p, T alpha, T beta, T c) {
 template <class T>
 void expect_value(T got, T want, Scaled p, T alpha, T beta, T c) {
   if (got != want || (want != 0 && std::signbit(got) != std::signbit(want))) {
-    FAIL() << std::hexfloat << "p = " << p.mantissa << " 2^" << p.exponent << ", alpha = " << alpha << ", beta = " << beta << ", c = " << c
-           << ": " << got << ", want " << want;
+    FAIL() << std::hexfloat << "p = " << p.mantissa << " 2^" << p.exponent << ", alpha = " << alpha
+           << ", beta = " << beta << ", c = " << c << ": " << got << ", want " << want;
   }
 }
 
@@ -55,9 +55,12 @@ Scaled random_scaled(Rng& rng, int low, int high) {
 }
 double random_factor(Rng& rng, int low, int high) {
   switch (rng() % 8) {
-    case 0: return rng() % 2 == 0 ? 1.0 : -1.0;
-    case 1: return rng() % 2 == 0 ? 0.0 : 0.5;
-    default: return tests::random_double(rng, tests::random_int(rng, low, high));
+    case 0:
+      return rng() % 2 == 0 ? 1.0 : -1.0;
+    case 1:
+      return rng() % 2 == 0 ? 0.0 : 0.5;
+    default:
+      return tests::random_double(rng, tests::random_int(rng, low, high));
   }
 }
 
@@ -69,10 +72,18 @@ TEST(RoundToScaled, AgainstMpfr) {
     std::uint64_t hi = rng() >> (rng() % 64);
     std::uint64_t lo = rng() >> (rng() % 64);
     switch (rng() % 8) {
-      case 0: hi = 0; break;
-      case 1: lo = 0; break;
-      case 2: lo = ~std::uint64_t{0}; break;
-      case 3: hi = ~std::uint64_t{0}; break;
+      case 0:
+        hi = 0;
+        break;
+      case 1:
+        lo = 0;
+        break;
+      case 2:
+        lo = ~std::uint64_t{0};
+        break;
+      case 3:
+        hi = ~std::uint64_t{0};
+        break;
       case 4: {  // exactly half way, or one away
         const int shift = tests::random_int(rng, 1, 63);
         hi = (rng() | std::uint64_t{1} << 63) >> 11 << 1 | 1;
@@ -81,7 +92,8 @@ TEST(RoundToScaled, AgainstMpfr) {
         if (rng() % 2 == 0) lo = std::uint64_t{1} << (rng() % 64);
         break;
       }
-      default: break;
+      default:
+        break;
     }
     // With bits below the 128 given, at least 65 of those must count.
     const bool sticky = hi != 0 && rng() % 2 == 0;
@@ -93,7 +105,8 @@ TEST(RoundToScaled, AgainstMpfr) {
     if (negative) value = -value;
     const Scaled got = round_to_scaled(negative, hi, lo, sticky, exponent);
     ASSERT_TRUE(is_normalized(got));
-    ASSERT_EQ(value_of(got), tests::scaled(tests::rounded_to_bits(value, 53), exponent)) << hi << ' ' << lo << ' ' << sticky;
+    ASSERT_EQ(value_of(got), tests::scaled(tests::rounded_to_bits(value, 53), exponent))
+        << hi << ' ' << lo << ' ' << sticky;
   }
   EXPECT_EQ(round_to_scaled(true, 0, 0, false, 3).mantissa, 0);
 }
@@ -116,8 +129,8 @@ TEST(MakeScaled, IsExact) {
 
 // ---- finish, FP64 ---------------------------------------------------------------------------------------------------
 
-/// Random exponents where everything is moderate: what finish() computes is bit for bit what the slow path computes, signs
-/// of zeros included, and both are the definition.
+/// Random exponents where everything is moderate: what finish() computes is bit for bit what the slow path computes,
+/// signs of zeros included, and both are the definition.
 TEST(Finish64, FastAndSlowPathGiveEqualBits) {
   Rng rng(13);
   int fast = 0;
@@ -138,7 +151,8 @@ TEST(Finish64, FastAndSlowPathGiveEqualBits) {
     const double quick = finish(p, alpha, beta, c);
     const double slow = detail::fused_wide(alpha, p, beta, used);
     ASSERT_EQ(std::bit_cast<std::uint64_t>(quick), std::bit_cast<std::uint64_t>(slow))
-        << std::hexfloat << p.mantissa << ' ' << p.exponent << ' ' << alpha << ' ' << beta << ' ' << c << ": " << quick << ", " << slow;
+        << std::hexfloat << p.mantissa << ' ' << p.exponent << ' ' << alpha << ' ' << beta << ' ' << c << ": " << quick
+        << ", " << slow;
     if (i % 2 == 0) expect_value(quick, by_definition(p, alpha, beta, used), p, alpha, beta, used);
     if (HasFatalFailure()) return;
   }
@@ -155,7 +169,9 @@ TEST(Finish64, IsItsDefinitionForAllExponents) {
     const double beta = random_factor(rng, -1022, 1023);
     double c = random_factor(rng, -1022, 1023);
     if (alpha != 0 && rng() % 2 == 0) {  // aim at the ends of the range, or at the other term
-      const int target = rng() % 3 == 0 ? 1023 : rng() % 2 == 0 ? tests::random_int(rng, -1080, -1015) : tests::random_int(rng, -200, 200);
+      const int target = rng() % 3 == 0   ? 1023
+                         : rng() % 2 == 0 ? tests::random_int(rng, -1080, -1015)
+                                          : tests::random_int(rng, -200, 200);
       if (p.mantissa != 0) p.exponent = target - 52 - std::ilogb(alpha);
       if (beta != 0 && rng() % 2 == 0) {
         const int e = target - std::ilogb(beta) + tests::random_int(rng, -110, 110);
@@ -197,7 +213,8 @@ TEST(Finish64, GapsAroundEveryThreshold) {
     for (int i = 0; i < tests::cases(40); ++i) {
       // alpha p has 54 bits with the last set: half way between two doubles.
       const Scaled p{0x1.8p52, 600};
-      const double alpha = i % 4 == 0 ? tests::random_double(rng, 0) : 1 + std::ldexp(static_cast<double>(rng() % 1024 * 2 + 1), -52);
+      const double alpha =
+          i % 4 == 0 ? tests::random_double(rng, 0) : 1 + std::ldexp(static_cast<double>(rng() % 1024 * 2 + 1), -52);
       const double beta = rng() % 2 == 0 ? 1.0 : -1.0;
       const double c = tests::random_double(rng, 652 + gap);
       expect_value(finish(p, alpha, beta, c), by_definition(p, alpha, beta, c), p, alpha, beta, c);
@@ -222,9 +239,11 @@ void expect_beta_zero_ignores_c() {
   Rng rng(18);
   for (int i = 0; i < tests::cases(5000); ++i) {
     const Scaled p = random_scaled(rng, -600, 500);
-    for (const T alpha : {T{1}, T{-1}, T{0}, static_cast<T>(tests::random_double(rng, 3)), std::numeric_limits<T>::infinity()}) {
+    for (const T alpha :
+         {T{1}, T{-1}, T{0}, static_cast<T>(tests::random_double(rng, 3)), std::numeric_limits<T>::infinity()}) {
       const T want = finish(p, alpha, T{0}, T{0});
-      for (const T c : {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity(), std::numeric_limits<T>::max()}) {
+      for (const T c :
+           {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity(), std::numeric_limits<T>::max()}) {
         for (const T beta : {T{0}, -T{0}}) {
           const T got = finish(p, alpha, beta, c);
           ASSERT_TRUE(got == want || (std::isnan(got) && std::isnan(want))) << alpha << ", " << c;
@@ -241,8 +260,17 @@ TEST(Finish32, BetaZeroNeverLooksAtC) { expect_beta_zero_ignores_c<float>(); }
 template <class T>
 void expect_ieee_specials() {
   using Limits = std::numeric_limits<T>;
-  const std::vector<T> values = {T{0},  -T{0},          T{1},          -T{1},        T(0.75),        T(-3),
-                                 Limits::max(), Limits::denorm_min(), Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN()};
+  const std::vector<T> values = {T{0},
+                                 -T{0},
+                                 T{1},
+                                 -T{1},
+                                 T(0.75),
+                                 T(-3),
+                                 Limits::max(),
+                                 Limits::denorm_min(),
+                                 Limits::infinity(),
+                                 -Limits::infinity(),
+                                 Limits::quiet_NaN()};
   for (const double mantissa : {0.0, 0x1p52, -0x1p52, 0x1.8p52}) {
     const Scaled p{mantissa, mantissa == 0 ? 0 : -50};
     const T product = static_cast<T>(std::ldexp(mantissa, p.exponent));
@@ -256,7 +284,8 @@ void expect_ieee_specials() {
           const bool c_decides = !std::isfinite(beta) || !std::isfinite(c);
           if (reads_c && (std::isfinite(want) || c_decides)) want += beta * c;
           const T got = finish(p, alpha, beta, c);
-          ASSERT_TRUE(std::isnan(want) ? std::isnan(got) : got == want) << mantissa << ' ' << alpha << ' ' << beta << ' ' << c << ": " << got;
+          ASSERT_TRUE(std::isnan(want) ? std::isnan(got) : got == want)
+              << mantissa << ' ' << alpha << ' ' << beta << ' ' << c << ": " << got;
         }
       }
     }
@@ -308,7 +337,8 @@ TEST(Finish32, IsItsDefinition) {
     if (alpha != 0 && p.mantissa != 0 && rng() % 2 == 0) {
       const int target = rng() % 3 == 0 ? 127 : tests::random_int(rng, -155, -120);
       p.exponent = target - 52 - std::ilogb(alpha);
-      if (beta != 0 && rng() % 2 == 0) c = static_cast<float>(std::ldexp(1.0 + static_cast<double>(rng() % 8) / 8, target - std::ilogb(beta)));
+      if (beta != 0 && rng() % 2 == 0)
+        c = static_cast<float>(std::ldexp(1.0 + static_cast<double>(rng() % 8) / 8, target - std::ilogb(beta)));
     }
     if (std::isinf(alpha) || std::isinf(beta) || std::isinf(c)) continue;  // rounded up to it
     const float got = finish(p, alpha, beta, c);
@@ -334,7 +364,8 @@ TEST(Finish32, SpecialsAsIeee) {
           double want = static_cast<double>(alpha) * std::ldexp(mantissa, p.exponent);
           if (beta != 0) want += static_cast<double>(beta) * static_cast<double>(c);
           const float got = finish(p, alpha, beta, c);
-          ASSERT_TRUE(std::isnan(want) ? std::isnan(got) : got == static_cast<float>(want)) << mantissa << ' ' << alpha << ' ' << beta << ' ' << c;
+          ASSERT_TRUE(std::isnan(want) ? std::isnan(got) : got == static_cast<float>(want))
+              << mantissa << ' ' << alpha << ' ' << beta << ' ' << c;
         }
       }
     }

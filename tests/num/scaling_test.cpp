@@ -22,7 +22,8 @@ TEST(PowerOfTwo, EveryNormalExponent) {
 TEST(ScaleFactors, ExactWhereverTheResultIsNotTiny) {
   Rng rng(41);
   for (int i = 0; i < tests::cases(100000); ++i) {
-    const double x = i % 5 == 0 ? std::ldexp(1.0, tests::random_int(rng, -1074, 1023)) : tests::random_double(rng, tests::random_int(rng, -1074, 1023));
+    const double x = i % 5 == 0 ? std::ldexp(1.0, tests::random_int(rng, -1074, 1023))
+                                : tests::random_double(rng, tests::random_int(rng, -1074, 1023));
     if (x == 0) continue;
     const int s = tests::random_int(rng, -200, 199) - std::ilogb(x);  // 2^-200 <= |x 2^s| < 2^200
     const ScaleFactors f = scale_factors(s);
@@ -38,7 +39,8 @@ TEST(ScaleFactors, TinyResultsStayTinyAndZeroStaysZero) {
     ASSERT_LT(std::fabs(x * f.first * f.second), 0x1p-200);
     ASSERT_EQ(0.0 * f.first * f.second, 0.0);
   }
-  for (const int s : {-100000, -1281, -1280, 1280, 1281, 100000}) ASSERT_EQ(0.0 * scale_factors(s).first * scale_factors(s).second, 0.0);
+  for (const int s : {-100000, -1281, -1280, 1280, 1281, 100000})
+    ASSERT_EQ(0.0 * scale_factors(s).first * scale_factors(s).second, 0.0);
 }
 
 }  // namespace

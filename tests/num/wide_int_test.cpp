@@ -28,10 +28,18 @@ WideUint<L> random_wide(Rng& rng) {
   WideUint<L> x;
   for (auto& limb : x.limb) {
     switch (rng() % 5) {
-      case 0: limb = 0; break;
-      case 1: limb = ~std::uint64_t{0}; break;
-      case 2: limb = std::uint64_t{1} << (rng() % 64); break;
-      default: limb = rng(); break;
+      case 0:
+        limb = 0;
+        break;
+      case 1:
+        limb = ~std::uint64_t{0};
+        break;
+      case 2:
+        limb = std::uint64_t{1} << (rng() % 64);
+        break;
+      default:
+        limb = rng();
+        break;
     }
   }
   return x;

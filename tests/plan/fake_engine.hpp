@@ -1,34 +1,71 @@
 // SPDX-License-Identifier: MIT
-// Engines that multiply nothing, so that planning is tested without a device.
+// Engines without arithmetic: they offer or refuse what a test says, and remember what they were asked.
 #pragma once
 
+#include <cstdlib>
+#include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "plan/plan.hpp"
 #include "product/product.hpp"
 
 namespace kizami::plan {
 
-/// Offers everything up to max_k, else refuses with a reason.
 class FakeEngine : public product::Engine {
  public:
-  FakeEngine(std::string name, std::int64_t max_k, double seconds)
-      : name_(std::move(name)), max_k_(max_k), seconds_(seconds) {}
+  using Answer = std::variant<product::Offer, product::Refusal>;
+  using Query = std::function<Answer(const product::ProductDesc&)>;
+
+  explicit FakeEngine(
+      std::string name, Query query = [](const product::ProductDesc&) { return Answer(product::Offer{}); })
+      : name_(std::move(name)), query_(std::move(query)) {}
   [[nodiscard]] std::string_view name() const noexcept override { return name_; }
-  [[nodiscard]] std::variant<product::Offer, product::Refusal> query(const product::ProductDesc& desc,
-                                                                     const product::DeviceFacts& facts) const override {
-    if (desc.k > max_k_)
-      return product::Refusal{"k = " + std::to_string(desc.k) + ", must be <= " + std::to_string(max_k_)};
-    return product::Offer{static_cast<std::size_t>(desc.m * 64), seconds_, facts.num_threads};
+  [[nodiscard]] Answer query(const product::ProductDesc& desc, const product::DeviceFacts& facts) const override {
+    asked.push_back(desc);
+    threads_seen = facts.num_threads;
+    return query_(desc);
   }
   [[nodiscard]] Status run(const product::ProductDesc&, const product::Offer&, const product::Pointers&,
                            std::byte*) const override {
-    return {StatusCode::kInternal, "a fake engine does not run"};
+    std::abort();  // a planner that runs something is no planner
   }
+
+  mutable std::vector<product::ProductDesc> asked;
+  mutable int threads_seen = 0;
 
  private:
   std::string name_;
-  std::int64_t max_k_;
-  double seconds_;
+  Query query_;
+};
+
+[[nodiscard]] inline FakeEngine::Query refusing(std::string reason) {
+  return [reason = std::move(reason)](const product::ProductDesc&) {
+    return FakeEngine::Answer(product::Refusal{reason});
+  };
+}
+[[nodiscard]] inline FakeEngine::Query offering(double seconds, std::size_t bytes = 0) {
+  return [=](const product::ProductDesc&) { return FakeEngine::Answer(product::Offer{bytes, seconds, 1}); };
+}
+
+/// A machine of some engines.
+class FakeMachine {
+ public:
+  explicit FakeMachine(std::vector<const product::Engine*> engines, bool has_native_blas = true, int threads = 4)
+      : engines_(std::move(engines)), has_native_blas_(has_native_blas), threads_(threads) {}
+  [[nodiscard]] Environment environment() const {
+    Environment e;
+    e.facts.num_threads = threads_;
+    e.engines = engines_;
+    e.has_native_blas = has_native_blas_;
+    return e;
+  }
+
+ private:
+  std::vector<const product::Engine*> engines_;
+  bool has_native_blas_;
+  int threads_;
 };
 
 }  // namespace kizami::plan

@@ -1,278 +1,521 @@
 // SPDX-License-Identifier: MIT
-// Decisions of the planner: ladders, bounds, refusals, chunks. No device, no data.
+// The planner, with engines that only say yes or no: what is chosen, what is refused, and with which words.
 #include "plan/plan.hpp"
 
 #include <gtest/gtest.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <set>
 #include <string>
+#include <vector>
 
-#include "fake_engine.hpp"
-#include "num/bounds.hpp"
+#include "engines/cpu_ref/cpu_ref.hpp"
 #include "num/crt_table.hpp"
-#include "plan/buffers.hpp"
 #include "plan/ladder.hpp"
+#include "tests/plan/fake_engine.hpp"
 
 namespace kizami::plan {
 namespace {
 
-class Planner : public ::testing::Test {
- protected:
-  FakeEngine simd_{"cpu_simd", product::kBlockMaxI8, 1.0};
-  FakeEngine ref_{"cpu_ref", product::kBlockMaxI8, 9.0};
-  std::array<const product::Engine*, 2> engines_{&simd_, &ref_};
-  Environment environment_{{.num_threads = 3}, engines_, true};
+constexpr std::size_t kMiB = std::size_t{1} << 20;
 
-  Result<Plan> plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k, const Policy& policy = {}) {
-    return make({scalar, m, n, k}, policy, environment_);
+problem::Shape shape(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k) { return {scalar, m, n, k}; }
+problem::Shape square(std::int64_t n, Scalar scalar = Scalar::kF64) { return shape(scalar, n, n, n); }
+
+void expect_refused(const Result<Plan>& result, StatusCode code, const std::vector<std::string>& parts) {
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(to_string(result.status().code()), to_string(code)) << result.status().reason();
+  for (const std::string& part : parts) {
+    EXPECT_NE(result.status().reason().find(part), std::string::npos)
+        << '"' << result.status().reason() << "\" lacks \"" << part << '"';
   }
-  Plan good(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k, const Policy& policy = {}) {
-    Result<Plan> made = plan(scalar, m, n, k, policy);
-    EXPECT_TRUE(made.ok()) << made.status().reason();
-    return made.ok() ? made.value() : Plan{};
+}
+void expect_mentions(const std::vector<std::string>& refusals, const std::string& part) {
+  EXPECT_TRUE(std::any_of(refusals.begin(), refusals.end(),
+                          [&](const std::string& r) { return r.find(part) != std::string::npos; }))
+      << "no refusal says " << part;
+}
+
+class PlanTest : public testing::Test {
+ protected:
+  FakeEngine cpu_simd{"cpu_simd"};
+  FakeEngine cpu_ref{"cpu_ref"};
+  FakeMachine machine{{&cpu_simd, &cpu_ref}};
+
+  [[nodiscard]] Result<Plan> plan(const problem::Shape& s, const Policy& policy = {}) const {
+    return make(s, policy, machine.environment());
   }
 };
 
-Policy at_bits(int bits, Gauge gauge = Gauge::kEntry) {
+// ---- accuracy -------------------------------------------------------------------------------------------------------
+
+TEST_F(PlanTest, NativeAccuracy) {
+  for (const std::int64_t k : {256, 1024, 16384}) {
+    for (const Scalar scalar : {Scalar::kF32, Scalar::kF64}) {
+      const Result<Plan> p = plan(shape(scalar, 100, 200, k));
+      ASSERT_TRUE(p.ok()) << p.status().reason();
+      const Numerics& numerics = p.value().numerics;
+      EXPECT_EQ(numerics.scheme, Scheme::kOzaki2);
+      EXPECT_EQ(numerics.gauge, Gauge::kEntry);
+      EXPECT_EQ(numerics.bound, num::native_factor(k) * num::unit_roundoff(scalar));
+      EXPECT_EQ(numerics.ladder.rungs[0].num_moduli, scalar == Scalar::kF64 ? 14 : 7);
+      EXPECT_TRUE(numerics.has_certificate);
+      EXPECT_TRUE(numerics.has_fp64);
+      EXPECT_EQ(numerics.fp64_summation, num::Fp64Summation::kPairwise);
+      EXPECT_EQ(p.value().schedule.engine, &cpu_simd) << "the first engine that does not refuse";
+    }
+  }
+}
+
+TEST_F(PlanTest, EveryNumberOfBitsInBothGauges) {
+  for (const Scalar scalar : {Scalar::kF32, Scalar::kF64}) {
+    const int max_bits = scalar == Scalar::kF64 ? 52 : 23;
+    for (const Gauge gauge : {Gauge::kEntry, Gauge::kNorm}) {
+      for (const std::int64_t k : {1, 100, 16384}) {
+        for (int bits = 1; bits <= max_bits; ++bits) {
+          Policy policy;
+          policy.accuracy = Accuracy::at_bits(bits);
+          policy.gauge = gauge;
+          const Result<Plan> p = plan(shape(scalar, 10, 10, k), policy);
+          ASSERT_TRUE(p.ok()) << p.status().reason();
+          const Numerics& numerics = p.value().numerics;
+          EXPECT_EQ(numerics.bound, std::ldexp(1.0, -bits));
+          EXPECT_EQ(numerics.gauge, gauge);
+          EXPECT_EQ(numerics.has_certificate, gauge == Gauge::kEntry);
+          EXPECT_GT(numerics.ladder.num_rungs, 0);
+          EXPECT_TRUE(numerics.has_fp64);
+          // The order of the FP64 rung is the cheap one wherever its bound serves.
+          const double extra = scalar == Scalar::kF32 ? num::result_rounding(scalar) : 0.0;
+          const double bound = numerics.fp64_summation == num::Fp64Summation::kPairwise
+                                   ? num::fp64_pairwise_bound(k)
+                                   : num::fp64_compensated_bound(k);
+          EXPECT_LE(bound + extra, numerics.bound);
+          EXPECT_EQ(numerics.fp64_summation == num::Fp64Summation::kPairwise,
+                    num::fp64_pairwise_bound(k) + extra <= numerics.bound);
+        }
+      }
+    }
+    for (const int bits : {-1, 0, max_bits + 1, 53, 1000}) {
+      Policy policy;
+      policy.accuracy = Accuracy::at_bits(bits);
+      expect_refused(
+          plan(square(8, scalar), policy), StatusCode::kInvalidArgument,
+          {"bits = " + std::to_string(bits), "in 1.." + std::to_string(max_bits), std::string(to_string(scalar))});
+    }
+  }
+}
+
+TEST_F(PlanTest, Fp64RungOnlyWhereItsBoundServesAndThePolicyAllows) {
   Policy policy;
-  policy.accuracy = Accuracy::at_bits(bits);
-  policy.gauge = gauge;
-  return policy;
+  policy.allow_fp64_arithmetic = false;
+  EXPECT_FALSE(plan(square(100), policy).value().numerics.has_fp64);
+  policy.allow_fp64_arithmetic = true;
+  policy.accuracy = Accuracy::at_bits(52);
+  EXPECT_TRUE(plan(shape(Scalar::kF64, 2, 2, 1 << 26), policy).value().numerics.has_fp64);
+  const Result<Plan> too_long = plan(shape(Scalar::kF64, 2, 2, std::int64_t{1} << 30), policy);  // gamma_k^2 > 2^-53
+  ASSERT_TRUE(too_long.ok()) << too_long.status().reason();
+  EXPECT_FALSE(too_long.value().numerics.has_fp64);
 }
 
-TEST_F(Planner, NativeAccuracyBeginsAtFourteenAndSevenModuli) {
-  for (const std::int64_t k : {256, 1000, 4096, 16384, 131072, 1 << 20}) {
-    const Plan f64 = good(Scalar::kF64, 100, 100, k);
-    EXPECT_EQ(f64.numerics.ladder.rungs[0].num_moduli, 14) << k;
-    EXPECT_EQ(f64.numerics.ladder.num_rungs, kRungsAboveBase + 1) << k;
-    EXPECT_TRUE(f64.numerics.has_certificate && f64.numerics.has_fp64 && f64.numerics.ladder.may_equilibrate);
-    EXPECT_EQ(f64.numerics.bound, num::native_factor(k) * 0x1p-53);
-    EXPECT_EQ(good(Scalar::kF32, 100, 100, k).numerics.ladder.rungs[0].num_moduli, 7) << k;
+// ---- forced moduli --------------------------------------------------------------------------------------------------
+
+TEST_F(PlanTest, ForcedModuli) {
+  for (int n = num::kMinModuli; n <= num::kMaxModuli; ++n) {
+    for (const Scalar scalar : {Scalar::kF32, Scalar::kF64}) {
+      Policy policy;
+      policy.forced_moduli = n;
+      const Result<Plan> p = plan(square(300, scalar), policy);
+      ASSERT_TRUE(p.ok());
+      const Numerics& numerics = p.value().numerics;
+      EXPECT_EQ(numerics.ladder.num_rungs, 1);
+      EXPECT_EQ(numerics.ladder.rungs[0].num_moduli, n);
+      EXPECT_EQ(numerics.gauge, Gauge::kNorm);
+      EXPECT_FALSE(numerics.has_certificate);
+      // Truncation, then the rounding of what it left.
+      const double truncation = num::truncation_norm_bound(numerics.ladder.rungs[0].norm_limit, 300);
+      EXPECT_GE(numerics.bound, truncation + num::result_rounding(scalar) * (1 + truncation));
+      EXPECT_LE(numerics.bound,
+                (truncation + num::result_rounding(scalar) * (1 + truncation)) * num::kSlackUp * num::kSlackUp);
+    }
   }
+  Policy policy;
+  for (const int n : {-1, 1, 29, 1000}) {
+    policy.forced_moduli = n;
+    expect_refused(plan(square(8), policy), StatusCode::kInvalidArgument, {"moduli = " + std::to_string(n), "2..28"});
+  }
+  policy.forced_moduli = 2;
+  expect_refused(plan(shape(Scalar::kF64, 8, 8, 1 << 20), policy), StatusCode::kUnsupported,
+                 {"moduli = 2", "k = 1048576"});
+  policy.forced_moduli = 14;
+  policy.scheme = Scheme::kNative;
+  expect_refused(plan(square(8), policy), StatusCode::kUnsupported, {"moduli = 14", "ozaki2", "native"});
+  policy.scheme = Scheme::kAuto;
+  policy.engine = EngineName::kNativeBlas;
+  expect_refused(plan(square(8), policy), StatusCode::kUnsupported, {"moduli = 14", "ozaki2", "native"});
 }
 
-TEST_F(Planner, LaddersClimbByOneAndNeverLoseAllowance) {
-  for (const std::int64_t k : {1, 2, 8, 100, 4096, 1 << 24}) {
-    for (int bits = 1; bits <= 52; ++bits) {
-      const Plan p = good(Scalar::kF64, 10, 10, k, at_bits(bits));
-      const num::Ladder& ladder = p.numerics.ladder;
-      for (int r = 1; r < ladder.num_rungs; ++r) {
-        EXPECT_EQ(ladder.rungs[r].num_moduli, ladder.rungs[r - 1].num_moduli + 1);
-        EXPECT_GT(ladder.rungs[r].allowance, ladder.rungs[r - 1].allowance);
-        EXPECT_LE(ladder.rungs[r].num_moduli, num::kMaxModuli);
+// ---- native ---------------------------------------------------------------------------------------------------------
+
+TEST_F(PlanTest, NativeIsRefusedWithItsBoundWhereItCannotServe) {
+  Policy policy;
+  policy.scheme = Scheme::kNative;
+  policy.accuracy = Accuracy::at_bits(52);
+  expect_refused(plan(square(1000), policy), StatusCode::kAccuracyUnreachable, {"native", "k = 1000", "2.22e-16"});
+  policy.engine = EngineName::kNativeBlas;
+  expect_refused(plan(square(1000), policy), StatusCode::kAccuracyUnreachable, {"native"});
+  EXPECT_TRUE(cpu_simd.asked.empty()) << "no fallback to what was not asked for";
+  policy.accuracy = Accuracy::at_bits(40);
+  EXPECT_TRUE(plan(square(1000), policy).ok());
+}
+
+TEST_F(PlanTest, NativeBlocksAreTheLargestWithinTheTarget) {
+  Policy policy;
+  policy.scheme = Scheme::kNative;
+  for (const Scalar scalar : {Scalar::kF32, Scalar::kF64}) {
+    for (const std::int64_t k : {0, 1, 8, 255, 256, 257, 1000, 5000, 100000}) {
+      const Result<Plan> p = plan(shape(scalar, 9, 9, k), policy);
+      ASSERT_TRUE(p.ok()) << p.status().reason();
+      const double u = num::unit_roundoff(scalar);
+      const double target = num::target_bound(policy.accuracy, scalar, std::max<std::int64_t>(k, 1));
+      const std::int64_t block = p.value().schedule.native_k_block;
+      EXPECT_EQ(p.value().numerics.scheme, Scheme::kNative);
+      EXPECT_EQ(p.value().numerics.bound, num::native_blas_bound(k, block, u));
+      EXPECT_LE(p.value().numerics.bound, target);
+      if (block < k) {
+        EXPECT_GT(num::native_blas_bound(k, k, u), target) << "in one block if possible";
       }
-      EXPECT_EQ(p.numerics.bound, std::ldexp(1.0, -bits));
+      EXPECT_EQ(p.value().schedule.engine, nullptr);
+      EXPECT_EQ(p.value().schedule.workspace_bytes, 0U);
     }
   }
 }
 
-TEST_F(Planner, MoreBitsNeverTakeFewerModuli) {
-  for (const Gauge gauge : {Gauge::kEntry, Gauge::kNorm}) {
-    for (const Scalar scalar : {Scalar::kF64, Scalar::kF32}) {
-      int previous = 0;
-      for (int bits = 1; bits <= num::significand_bits_guaranteed(scalar); ++bits) {
-        const Plan p = good(scalar, 10, 10, 1024, at_bits(bits, gauge));
-        EXPECT_GE(p.numerics.ladder.rungs[0].num_moduli, previous) << bits;
-        previous = p.numerics.ladder.rungs[0].num_moduli;
-      }
-    }
+TEST_F(PlanTest, AutoTakesNativeOnlyIfAllowedAndFaster) {
+  Policy policy;
+  policy.reproducibility = Reproducibility::kNotGuaranteed;
+  FakeEngine slow("cpu_simd", offering(1e9));
+  FakeEngine quick("cpu_simd", offering(0.0));
+  const Result<Plan> native = make(square(500), policy, FakeMachine({&slow}).environment());
+  ASSERT_TRUE(native.ok());
+  EXPECT_EQ(native.value().numerics.scheme, Scheme::kNative);
+  expect_mentions(native.value().refusals, "ozaki2: predicted");
+  const Result<Plan> ozaki = make(square(500), policy, FakeMachine({&quick}).environment());
+  EXPECT_EQ(ozaki.value().numerics.scheme, Scheme::kOzaki2);
+  const Result<Plan> reproducible = make(square(500), Policy{}, FakeMachine({&slow}).environment());
+  EXPECT_EQ(reproducible.value().numerics.scheme, Scheme::kOzaki2);
+  expect_mentions(reproducible.value().refusals, "native: its bits depend");
+  const Result<Plan> without_blas = make(square(500), policy, FakeMachine({&slow}, false).environment());
+  EXPECT_EQ(without_blas.value().numerics.scheme, Scheme::kOzaki2);
+  expect_mentions(without_blas.value().refusals, "no BLAS");
+  policy.accuracy = Accuracy::at_bits(50);
+  const Result<Plan> exact = make(square(500), policy, FakeMachine({&slow}).environment());
+  EXPECT_EQ(exact.value().numerics.scheme, Scheme::kOzaki2);
+  expect_mentions(exact.value().refusals, "scheme native: guarantees");
+  policy = Policy{};
+  policy.reproducibility = Reproducibility::kNotGuaranteed;
+  policy.engine = EngineName::kCpuSimd;
+  EXPECT_EQ(make(square(500), policy, FakeMachine({&slow}).environment()).value().numerics.scheme, Scheme::kOzaki2);
+  policy.engine = EngineName::kAuto;
+  policy.forced_moduli = 10;
+  EXPECT_EQ(make(square(500), policy, FakeMachine({&slow}).environment()).value().numerics.scheme, Scheme::kOzaki2);
+}
+
+TEST_F(PlanTest, AutoFallsBackToNativeOnlyWithTheReason) {
+  Policy policy;
+  policy.reproducibility = Reproducibility::kNotGuaranteed;
+  FakeEngine none("cpu_simd", refusing("out of order"));
+  const Result<Plan> p = make(square(500), policy, FakeMachine({&none}).environment());
+  ASSERT_TRUE(p.ok());
+  EXPECT_EQ(p.value().numerics.scheme, Scheme::kNative);
+  expect_mentions(p.value().refusals, "cpu_simd: out of order");
+  expect_refused(make(square(500), Policy{}, FakeMachine({&none}).environment()), StatusCode::kUnsupported,
+                 {"cpu_simd: out of order"});
+}
+
+TEST_F(PlanTest, NativeWithoutABlas) {
+  Policy policy;
+  policy.scheme = Scheme::kNative;
+  expect_refused(make(square(5), policy, FakeMachine({&cpu_ref}, false).environment()), StatusCode::kUnsupported,
+                 {"native", "no BLAS"});
+}
+
+// ---- engines --------------------------------------------------------------------------------------------------------
+
+TEST_F(PlanTest, EngineAndSchemeMustGoTogether) {
+  Policy policy;
+  policy.scheme = Scheme::kNative;
+  for (const EngineName engine : {EngineName::kCpuRef, EngineName::kCpuSimd}) {
+    policy.engine = engine;
+    expect_refused(plan(square(5), policy), StatusCode::kUnsupported,
+                   {std::string(to_string(engine)), "ozaki2", "native"});
+  }
+  policy.scheme = Scheme::kOzaki2;
+  policy.engine = EngineName::kNativeBlas;
+  expect_refused(plan(square(5), policy), StatusCode::kUnsupported, {"native_blas", "native", "ozaki2"});
+  policy.scheme = Scheme::kAuto;
+  EXPECT_EQ(plan(square(5), policy).value().numerics.scheme, Scheme::kNative);
+}
+
+TEST_F(PlanTest, ForcedEngineIsHonouredOrRefused) {
+  Policy policy;
+  policy.engine = EngineName::kCpuRef;
+  EXPECT_EQ(plan(square(100), policy).value().schedule.engine, &cpu_ref);
+  EXPECT_TRUE(cpu_simd.asked.empty());
+  FakeEngine refuses("cpu_ref", refusing("not today"));
+  expect_refused(make(square(100), policy, FakeMachine({&cpu_simd, &refuses}).environment()), StatusCode::kUnsupported,
+                 {"cpu_ref", "not today"});
+  expect_refused(make(square(100), policy, FakeMachine({&cpu_simd}).environment()), StatusCode::kUnsupported,
+                 {"cpu_ref"});
+  expect_refused(make(square(100), Policy{}, FakeMachine({}).environment()), StatusCode::kUnsupported, {"no engine"});
+}
+
+TEST_F(PlanTest, NextEngineAfterARefusal) {
+  FakeEngine refuses("cpu_simd", refusing("needs AVX-1024"));
+  const Result<Plan> p = make(square(100), Policy{}, FakeMachine({&refuses, &cpu_ref}).environment());
+  ASSERT_TRUE(p.ok());
+  EXPECT_EQ(p.value().schedule.engine, &cpu_ref);
+  expect_mentions(p.value().refusals, "cpu_simd: needs AVX-1024");
+}
+
+/// An engine is asked about everything the plan may launch, not only about the first rung.
+TEST_F(PlanTest, EngineMustCarryAllThatMayBeLaunched) {
+  const auto refusing_if = [](const auto& predicate, const char* reason) {
+    return [=](const product::ProductDesc& d) {
+      return predicate(d) ? FakeEngine::Answer(product::Refusal{reason}) : FakeEngine::Answer(product::Offer{});
+    };
+  };
+  const std::vector<FakeEngine::Query> queries = {
+      refusing_if([](const product::ProductDesc& d) { return d.epilogue == product::Epilogue::kStoreAcc; },
+                  "what the test refuses"),
+      refusing_if([](const product::ProductDesc& d) { return d.epilogue == product::Epilogue::kReduceAdd; },
+                  "what the test refuses"),
+      refusing_if([](const product::ProductDesc& d) { return d.num_products > 20; }, "what the test refuses"),
+      refusing_if(
+          [](const product::ProductDesc& d) {
+            return d.epilogue == product::Epilogue::kStoreAcc && d.num_products > 1;
+          },
+          "what the test refuses"),
+  };
+  for (const auto& query : queries) {
+    FakeEngine partial("cpu_simd", query);
+    const Result<Plan> p =
+        make(shape(Scalar::kF64, 300, 300, 300000), Policy{}, FakeMachine({&partial, &cpu_ref}).environment());
+    ASSERT_TRUE(p.ok()) << p.status().reason();
+    EXPECT_EQ(p.value().schedule.engine, &cpu_ref);
+    expect_mentions(p.value().refusals, "what the test refuses");
   }
 }
 
-TEST_F(Planner, NormGaugeMeetsItsBoundWithoutData) {
-  for (const Scalar scalar : {Scalar::kF64, Scalar::kF32}) {
-    for (int bits = 1; bits <= num::significand_bits_guaranteed(scalar); ++bits) {
-      for (const std::int64_t k : {1, 300, 16384, 1 << 22}) {
-        const Plan p = good(scalar, 10, 10, k, at_bits(bits, Gauge::kNorm));
-        ASSERT_EQ(p.numerics.ladder.num_rungs, 1);
-        EXPECT_FALSE(p.numerics.has_certificate);
-        const num::Rung& rung = p.numerics.ladder.rungs[0];
-        const double truncation = num::truncation_norm_bound(rung.norm_limit, k);
-        EXPECT_LE(truncation + (1.0 + truncation) * num::result_rounding(scalar), p.numerics.bound);
-        if (rung.num_moduli > num::kMinModuli && has_rung(rung.num_moduli - 1, k)) {
-          const double weaker = num::truncation_norm_bound(make_rung(rung.num_moduli - 1, k, 0.0).norm_limit, k);
-          EXPECT_GT(weaker, num::truncation_budget(p.numerics.bound, scalar)) << "one modulus fewer would do";
+TEST_F(PlanTest, ThreadsComeFromThePolicyOrTheMachine) {
+  Policy policy;
+  EXPECT_EQ(plan(square(100), policy).value().schedule.facts.num_threads, 4);
+  policy.threads = 7;
+  EXPECT_EQ(plan(square(100), policy).value().schedule.facts.num_threads, 7);
+  EXPECT_EQ(cpu_simd.threads_seen, 7);
+  policy.threads = -1;
+  expect_refused(plan(square(100), policy), StatusCode::kInvalidArgument, {"threads = -1", ">= 0"});
+}
+
+TEST_F(PlanTest, InvalidShapes) {
+  expect_refused(plan(shape(Scalar::kF64, -1, 1, 1)), StatusCode::kInvalidArgument, {"m = -1"});
+  expect_refused(plan(shape(Scalar::kF64, 1, 1, std::int64_t{1} << 34)), StatusCode::kInvalidArgument, {"k = "});
+}
+
+TEST_F(PlanTest, DegenerateShapesHavePlans) {
+  for (const std::int64_t m : {0, 1}) {
+    for (const std::int64_t n : {0, 1}) {
+      for (const std::int64_t k : {0, 1}) {
+        for (const Scheme scheme : {Scheme::kAuto, Scheme::kNative, Scheme::kOzaki2}) {
+          Policy policy;
+          policy.scheme = scheme;
+          const Result<Plan> p = plan(shape(Scalar::kF64, m, n, k), policy);
+          ASSERT_TRUE(p.ok()) << p.status().reason();
+          EXPECT_FALSE(explain(p.value()).empty());
+          // An engine that checks what it is asked accepts it too.
+          EXPECT_TRUE(
+              make(shape(Scalar::kF64, m, n, k), policy, FakeMachine({&engines::cpu_ref_engine()}).environment()).ok());
         }
       }
     }
   }
 }
 
-TEST_F(Planner, Fp64RungIsOnlyOfferedWhereItsBoundSuffices) {
-  for (const std::int64_t k : {1, 8, 127, 128, 129, 256, 257, 1000, 16384, 1 << 24}) {
-    const Plan native = good(Scalar::kF64, 10, 10, k);
-    EXPECT_TRUE(native.numerics.has_fp64) << k;
-    EXPECT_EQ(native.numerics.fp64_summation, num::Fp64Summation::kPairwise) << k;
-    EXPECT_LE(num::fp64_pairwise_bound(k), native.numerics.bound);
-    const Plan strict = good(Scalar::kF64, 10, 10, k, at_bits(52));
-    if (strict.numerics.has_fp64 && strict.numerics.fp64_summation == num::Fp64Summation::kPairwise) {
-      EXPECT_LE(num::fp64_pairwise_bound(k), 0x1p-52);
-    }
-    if (strict.numerics.has_fp64 && strict.numerics.fp64_summation == num::Fp64Summation::kCompensated) {
-      EXPECT_LE(num::fp64_compensated_bound(k), 0x1p-52);
-    }
-  }
-}
+// ---- workspace ------------------------------------------------------------------------------------------------------
 
-TEST_F(Planner, ForcedNativeIsHonouredInBlocksOrRefused) {
-  Policy policy;
-  policy.scheme = Scheme::kNative;
-  for (const std::int64_t k : {1, 100, 256, 257, 300, 1000, 16384, 1 << 20}) {
-    const Plan p = good(Scalar::kF64, 10, 10, k, policy);
-    EXPECT_EQ(p.numerics.scheme, Scheme::kNative);
-    EXPECT_LE(num::native_blas_bound(k, p.schedule.native_k_block, 0x1p-53), num::native_factor(k) * 0x1p-53) << k;
-  }
-  policy.accuracy = Accuracy::at_bits(52);
-  const Result<Plan> refused = plan(Scalar::kF64, 10, 10, 1000, policy);
-  EXPECT_EQ(refused.status().code(), StatusCode::kAccuracyUnreachable);
-  EXPECT_NE(refused.status().reason().find("k = 1000"), std::string::npos);
-}
-
-TEST_F(Planner, ReproducibilityKeepsThePlatformBlasOut) {
-  Policy policy;
-  EXPECT_EQ(good(Scalar::kF64, 10, 10, 100, policy).numerics.scheme, Scheme::kOzaki2);
-  policy.reproducibility = Reproducibility::kNotGuaranteed;
-  EXPECT_EQ(good(Scalar::kF64, 10, 10, 100, policy).numerics.scheme, Scheme::kNative);
-  policy.engine = EngineName::kCpuRef;
-  EXPECT_EQ(good(Scalar::kF64, 10, 10, 100, policy).numerics.scheme, Scheme::kOzaki2);
-  policy.engine = EngineName::kAuto;
-  policy.accuracy = Accuracy::at_bits(50);
-  EXPECT_EQ(good(Scalar::kF64, 10, 10, 1000, policy).numerics.scheme, Scheme::kOzaki2)
-      << "native cannot guarantee 2^-50";
-  environment_.has_native_blas = false;
-  policy.accuracy = Accuracy::native();
-  EXPECT_EQ(good(Scalar::kF64, 10, 10, 100, policy).numerics.scheme, Scheme::kOzaki2);
-}
-
-TEST_F(Planner, SchemesAndEnginesThatDoNotGoTogetherAreRefused) {
-  Policy policy;
-  policy.scheme = Scheme::kNative;
-  policy.engine = EngineName::kCpuSimd;
-  EXPECT_EQ(plan(Scalar::kF64, 1, 1, 1, policy).status().code(), StatusCode::kUnsupported);
-  policy.scheme = Scheme::kOzaki2;
-  policy.engine = EngineName::kNativeBlas;
-  EXPECT_EQ(plan(Scalar::kF64, 1, 1, 1, policy).status().code(), StatusCode::kUnsupported);
-  policy.engine = EngineName::kAuto;
-  policy.scheme = Scheme::kNative;
-  policy.forced_moduli = 14;
-  EXPECT_EQ(plan(Scalar::kF64, 1, 1, 1, policy).status().code(), StatusCode::kUnsupported);
-}
-
-TEST_F(Planner, EnginesAreTakenInOrderAndRefusalsAreKept) {
-  EXPECT_EQ(good(Scalar::kF64, 10, 10, 10).schedule.engine, &simd_);
-  Policy policy;
-  policy.engine = EngineName::kCpuRef;
-  EXPECT_EQ(good(Scalar::kF64, 10, 10, 10, policy).schedule.engine, &ref_);
-
-  const FakeEngine narrow{"cpu_simd", 32, 1.0};
-  engines_[0] = &narrow;
-  const Plan p = good(Scalar::kF64, 10, 10, 100);
-  EXPECT_EQ(p.schedule.engine, &ref_);
-  EXPECT_NE(explain(p).find("cpu_simd: k = 100, must be <= 32"), std::string::npos);
-  policy.engine = EngineName::kCpuSimd;
-  const Result<Plan> refused = plan(Scalar::kF64, 10, 10, 100, policy);
-  EXPECT_EQ(refused.status().code(), StatusCode::kUnsupported);
-  EXPECT_NE(refused.status().reason().find("must be <= 32"), std::string::npos);
-}
-
-TEST_F(Planner, PolicyValuesOutOfRangeNameTheLimit) {
-  const auto reason = [&](Scalar scalar, const Policy& policy) {
-    return plan(scalar, 1, 1, 1, policy).status().reason();
-  };
-  EXPECT_EQ(reason(Scalar::kF64, at_bits(53)), "bits = 53, must be in 1..52 for f64");
-  EXPECT_EQ(reason(Scalar::kF64, at_bits(0)), "bits = 0, must be in 1..52 for f64");
-  EXPECT_EQ(reason(Scalar::kF32, at_bits(24)), "bits = 24, must be in 1..23 for f32");
-  Policy policy;
-  policy.threads = -1;
-  EXPECT_EQ(reason(Scalar::kF64, policy), "threads = -1, must be >= 0");
-  policy.threads = 0;
-  policy.forced_moduli = 29;
-  EXPECT_EQ(reason(Scalar::kF64, policy), "moduli = 29, must be 0 or in 2..28");
-}
-
-TEST_F(Planner, SixtyFourMebibytesSuffice) {
-  Policy policy;
-  policy.workspace_limit_bytes = std::size_t{64} << 20;
-  for (const Scalar scalar : {Scalar::kF64, Scalar::kF32}) {
-    for (const int bits : {0, 8, 20}) {
-      policy.accuracy = bits == 0 ? Accuracy::native() : Accuracy::at_bits(bits);
-      const Plan p = good(scalar, 16384, 16384, 16384, policy);
-      EXPECT_LE(p.schedule.workspace_bytes, policy.workspace_limit_bytes);
-      EXPECT_GE(p.schedule.chunk.mc, 64);
-      EXPECT_EQ(p.schedule.chunk.kc % 64, 0);
+TEST_F(PlanTest, WorkspaceLimitIsKept) {
+  for (const problem::Shape& s :
+       {square(16384), square(16384, Scalar::kF32), square(1000), shape(Scalar::kF64, 1, 1, 1 << 20),
+        shape(Scalar::kF64, 100000, 3, 50), shape(Scalar::kF32, 7, 100000, 9000)}) {
+    for (const Gauge gauge : {Gauge::kEntry, Gauge::kNorm}) {
+      for (const std::size_t limit : {64 * kMiB, 200 * kMiB, std::size_t{0}, 5000 * kMiB}) {
+        Policy policy;
+        policy.gauge = gauge;
+        policy.workspace_limit_bytes = limit;
+        const Result<Plan> p = plan(s, policy);
+        ASSERT_TRUE(p.ok()) << p.status().reason();
+        EXPECT_LE(p.value().schedule.workspace_bytes, limit == 0 ? kDefaultWorkspaceLimit : limit);
+        const Chunk& chunk = p.value().schedule.chunk;
+        EXPECT_TRUE(chunk.mc >= 1 && chunk.nc >= 1 && chunk.kc >= 64 && chunk.kc % 64 == 0 &&
+                    chunk.kc <= product::kBlockMaxI8);
+        EXPECT_TRUE(chunk.mc <= s.m && chunk.nc <= s.n);
+      }
     }
   }
 }
 
-TEST_F(Planner, TooSmallALimitNamesTheLeast) {
-  Policy policy;
-  policy.workspace_limit_bytes = 1000;
-  const Result<Plan> refused = plan(Scalar::kF64, 100, 100, 100, policy);
-  ASSERT_EQ(refused.status().code(), StatusCode::kWorkspaceTooSmall);
-  const std::string& reason = refused.status().reason();
-  const std::size_t position = reason.find("must be >= ");
-  ASSERT_NE(position, std::string::npos) << reason;
-  policy.workspace_limit_bytes = std::stoull(reason.substr(position + 11));
-  EXPECT_LE(good(Scalar::kF64, 100, 100, 100, policy).schedule.workspace_bytes, policy.workspace_limit_bytes);
-  --policy.workspace_limit_bytes;
-  EXPECT_FALSE(plan(Scalar::kF64, 100, 100, 100, policy).ok()) << "the least is the least";
-}
-
-TEST_F(Planner, CarvingTakesWhatWasBookedInDisjointAlignedPieces) {
-  const Plan p = good(Scalar::kF64, 70, 50, 300);
-  std::vector<std::byte> memory(p.schedule.workspace_bytes + 64);
-  auto* start = reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(memory.data()) + 63) / 64 * 64);
-  base::Carver carver(start);
-  const Buffers b = carve(carver, p);
-  EXPECT_EQ(carver.bytes(), p.schedule.workspace_bytes);
-  const std::array<const void*, 12> pieces{b.a.stats,        b.a.scales,      b.a.weights,     b.a.equilibrated,
-                                           b.a.inner_shift,  b.b.stats,       b.b.scales,      b.b.weights,
-                                           b.b.equilibrated, b.b.inner_shift, b.main.a_planes, b.main.b_planes};
-  const std::byte* previous = nullptr;
-  for (const void* piece : pieces) {
-    const auto* address = static_cast<const std::byte*>(piece);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(address) % 64, 0U);
-    EXPECT_GT(address, previous);
-    EXPECT_LE(address, start + p.schedule.workspace_bytes);
-    previous = address;
+/// A limit that is too small is refused with the least that would do; that is enough, and one byte less is not.
+TEST_F(PlanTest, TinyLimitNamesTheLeastWorkspace) {
+  for (const problem::Shape& s :
+       {square(1), square(100), shape(Scalar::kF64, 1000, 10, 5000), shape(Scalar::kF32, 3, 3, 200000), square(4096)}) {
+    for (const Gauge gauge : {Gauge::kEntry, Gauge::kNorm}) {
+      Policy policy;
+      policy.gauge = gauge;
+      policy.workspace_limit_bytes = 1;
+      const Result<Plan> refused = plan(s, policy);
+      expect_refused(refused, StatusCode::kWorkspaceTooSmall, {"workspace limit = 1 bytes", "must be >= "});
+      if (HasFatalFailure()) return;
+      const std::string& reason = refused.status().reason();
+      const auto least = static_cast<std::size_t>(std::strtoull(reason.c_str() + reason.find(">= ") + 3, nullptr, 10));
+      ASSERT_GT(least, 1U);
+      policy.workspace_limit_bytes = least;
+      const Result<Plan> enough = plan(s, policy);
+      ASSERT_TRUE(enough.ok()) << enough.status().reason();
+      EXPECT_LE(enough.value().schedule.workspace_bytes, least);
+      policy.workspace_limit_bytes = least - 1;
+      expect_refused(plan(s, policy), StatusCode::kWorkspaceTooSmall, {"must be >= " + std::to_string(least)});
+    }
   }
-  EXPECT_EQ(static_cast<const void*>(b.certificate.a_digits), static_cast<const void*>(b.main.a_planes))
-      << "shared memory";
 }
 
-TEST_F(Planner, NumericsHashIgnoresTheSchedule) {
+TEST_F(PlanTest, DefaultLimitGivesWayForLineStatistics) {
+  const Result<Plan> p = plan(shape(Scalar::kF64, 1 << 28, 1, 1));  // 2^28 lines need more than 1 GiB by themselves
+  ASSERT_TRUE(p.ok()) << p.status().reason();
+  EXPECT_GT(p.value().schedule.workspace_bytes, kDefaultWorkspaceLimit);
+}
+
+TEST_F(PlanTest, EngineWorkspaceIsBooked) {
+  FakeEngine hungry("cpu_simd", offering(1.0, 3 * kMiB));
+  const std::size_t plain = plan(square(200)).value().schedule.workspace_bytes;
+  const Result<Plan> p = make(square(200), Policy{}, FakeMachine({&hungry}).environment());
+  ASSERT_TRUE(p.ok());
+  EXPECT_GE(p.value().schedule.workspace_bytes, 3 * kMiB);
+  EXPECT_GE(p.value().schedule.workspace_bytes, plain);
+}
+
+// ---- words and hashes -----------------------------------------------------------------------------------------------
+
+TEST_F(PlanTest, ExplainSaysEverything) {
+  FakeEngine refuses("cpu_simd", refusing("needs AVX-1024"));
+  const Result<Plan> p =
+      make(shape(Scalar::kF64, 123, 456, 789), Policy{}, FakeMachine({&refuses, &cpu_ref}).environment());
+  ASSERT_TRUE(p.ok());
+  const std::string text = explain(p.value());
+  for (const std::string& part : {std::string("f64"),
+                                  std::string("m = 123"),
+                                  std::string("n = 456"),
+                                  std::string("k = 789"),
+                                  std::string("native"),
+                                  std::string("ozaki2"),
+                                  std::string("|A||B|"),
+                                  std::string("entry"),
+                                  std::string("14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24 moduli"),
+                                  std::string("equilibrated"),
+                                  std::string("FP64"),
+                                  std::string("pairwise"),
+                                  std::string("k blocks"),
+                                  std::to_string(p.value().schedule.chunk.kc),
+                                  std::string("131072"),
+                                  std::string("cpu_ref"),
+                                  std::string("cpu_simd: needs AVX-1024"),
+                                  std::to_string(p.value().schedule.workspace_bytes) + " bytes",
+                                  std::string("its bits depend"),
+                                  std::string("certificate")}) {
+    EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks " << part;
+  }
   Policy policy;
-  const std::uint64_t hash = numerics_hash(good(Scalar::kF64, 1000, 900, 800, policy));
-  policy.threads = 7;
-  policy.workspace_limit_bytes = std::size_t{16} << 20;
-  policy.engine = EngineName::kCpuRef;
-  EXPECT_EQ(numerics_hash(good(Scalar::kF64, 1000, 900, 800, policy)), hash);
-  EXPECT_EQ(numerics_hash(good(Scalar::kF64, 10, 9, 800, policy)), hash) << "m and n do not matter";
-  EXPECT_NE(numerics_hash(good(Scalar::kF64, 1000, 900, 801, policy)), hash);
-  EXPECT_NE(numerics_hash(good(Scalar::kF32, 1000, 900, 800, policy)), hash);
   policy.gauge = Gauge::kNorm;
-  EXPECT_NE(numerics_hash(good(Scalar::kF64, 1000, 900, 800, policy)), hash);
-  policy.gauge = Gauge::kEntry;
-  policy.accuracy = Accuracy::at_bits(30);
-  EXPECT_NE(numerics_hash(good(Scalar::kF64, 1000, 900, 800, policy)), hash);
-  policy.accuracy = Accuracy::native();
-  policy.allow_fp64_arithmetic = false;
-  EXPECT_NE(numerics_hash(good(Scalar::kF64, 1000, 900, 800, policy)), hash);
-}
-
-TEST_F(Planner, ExplainSaysEverything) {
-  const std::string text = explain(good(Scalar::kF64, 1000, 900, 200000));
-  for (const char* word : {"f64", "m = 1000", "n = 900", "k = 200000", "ozaki2", "14, 15", "bound", "|A||B|", "entry",
-                           "k blocks", "131072", "cpu_simd", "refused", "native", "workspace", "threads"}) {
-    EXPECT_NE(text.find(word), std::string::npos) << word << " is missing in\n" << text;
+  policy.accuracy = Accuracy::at_bits(20);
+  const std::string norm = explain(plan(square(100), policy).value());
+  for (const char* part : {"||a_i|| ||b_j||", "norm", "bits=20", "2^-20"})
+    EXPECT_NE(norm.find(part), std::string::npos) << norm;
+  policy = Policy{};
+  policy.forced_moduli = 9;
+  EXPECT_NE(explain(plan(square(100), policy).value()).find("moduli=9 (forced)"), std::string::npos);
+  policy = Policy{};
+  policy.scheme = Scheme::kNative;
+  const std::string native = explain(plan(square(100), policy).value());
+  for (const char* part : {"native", "native_blas", "k blocks", "0 bytes"})
+    EXPECT_NE(native.find(part), std::string::npos) << native;
+  // One fact a line, nothing glued.
+  for (const std::string& t : {text, norm, native}) {
+    EXPECT_EQ(t.back(), '\n');
+    EXPECT_EQ(t.find("\n\n"), std::string::npos);
   }
 }
 
-TEST_F(Planner, EmptyShapesArePlanned) {
-  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{0, 5, 5}, {5, 0, 5}, {5, 5, 0}, {0, 0, 0}}) {
-    EXPECT_TRUE(plan(Scalar::kF64, m, n, k).ok());
+/// What never changes a bit never changes the hash.
+TEST_F(PlanTest, HashIgnoresTheSchedule) {
+  const std::uint64_t want = numerics_hash(plan(square(2000)).value());
+  Policy policy;
+  policy.threads = 3;
+  EXPECT_EQ(numerics_hash(plan(square(2000), policy).value()), want);
+  policy.workspace_limit_bytes = 64 * kMiB;
+  EXPECT_EQ(numerics_hash(plan(square(2000), policy).value()), want);
+  policy.engine = EngineName::kCpuRef;
+  EXPECT_EQ(numerics_hash(plan(square(2000), policy).value()), want);
+  policy.reject_nonfinite = true;
+  EXPECT_EQ(numerics_hash(plan(square(2000), policy).value()), want);
+  EXPECT_EQ(numerics_hash(plan(shape(Scalar::kF64, 5, 77, 2000), policy).value()), want) << "m and n are no numerics";
+}
+
+TEST_F(PlanTest, HashTellsNumericsApart) {
+  std::set<std::uint64_t> hashes;
+  int count = 0;
+  const auto add = [&](const problem::Shape& s, const Policy& policy) {
+    const Result<Plan> p = plan(s, policy);
+    ASSERT_TRUE(p.ok()) << p.status().reason();
+    hashes.insert(numerics_hash(p.value()));
+    ++count;
+  };
+  for (const Scalar scalar : {Scalar::kF32, Scalar::kF64}) {
+    for (const std::int64_t k : {100, 101, 5000}) {
+      add(shape(scalar, 10, 10, k), Policy{});
+      for (int bits = 1; bits <= 20; ++bits) {
+        Policy policy;
+        policy.accuracy = Accuracy::at_bits(bits);
+        add(shape(scalar, 10, 10, k), policy);
+      }
+      for (int n = 2; n <= 28; ++n) {
+        Policy policy;
+        policy.forced_moduli = n;
+        add(shape(scalar, 10, 10, k), policy);
+      }
+      Policy policy;
+      policy.allow_fp64_arithmetic = false;
+      add(shape(scalar, 10, 10, k), policy);
+      // Gauge norm takes one count for any data: the same numerics as that count forced, counted above.
+      policy = Policy{};
+      policy.gauge = Gauge::kNorm;
+      const Plan norm = plan(shape(scalar, 10, 10, k), policy).value();
+      policy = Policy{};
+      policy.forced_moduli = norm.numerics.ladder.rungs[0].num_moduli;
+      EXPECT_EQ(numerics_hash(norm), numerics_hash(plan(shape(scalar, 10, 10, k), policy).value()));
+      policy = Policy{};
+      policy.scheme = Scheme::kNative;
+      add(shape(scalar, 10, 10, k), policy);
+    }
   }
+  EXPECT_EQ(static_cast<int>(hashes.size()), count);
+}
+
+TEST_F(PlanTest, PlanningIsPureAndRepeats) {
+  const Plan first = plan(square(777)).value();
+  const Plan second = plan(square(777)).value();
+  EXPECT_EQ(explain(first), explain(second));
+  EXPECT_EQ(numerics_hash(first), numerics_hash(second));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The BLAS call as data: every refusal names argument, value and limit; quick returns by the rules of BLAS; overlap by sets of
-// elements.
+// The BLAS call as data: every refusal names argument, value and limit; quick returns by the rules of BLAS; overlap by
+// sets of elements.
 #include "problem/problem.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,8 @@ using tests::Rng;
 
 void expect_refused(const Status& status, const std::vector<std::string>& parts) {
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << status.reason();
-  for (const std::string& part : parts) EXPECT_NE(status.reason().find(part), std::string::npos) << '"' << status.reason() << "\" lacks " << part;
+  for (const std::string& part : parts)
+    EXPECT_NE(status.reason().find(part), std::string::npos) << '"' << status.reason() << "\" lacks " << part;
 }
 
 // ---- shapes and leading dimensions ----------------------------------------------------------------------------------
@@ -44,11 +45,14 @@ TEST(ValidateShape, NamesArgumentValueAndLimit) {
 TEST(ValidateShape, ElementCountsFit62Bits) {
   const std::int64_t max = kMaxDimension;  // 2^34 - 1
   const std::int64_t fits = std::int64_t{1} << 28;
-  EXPECT_TRUE(validate_shape(max, 1, fits).ok());  // m k just below 2^62
+  EXPECT_TRUE(validate_shape(max, 1, fits).ok());                                     // m k just below 2^62
   EXPECT_TRUE(validate_shape(std::int64_t{1} << 31, 0, std::int64_t{1} << 31).ok());  // exactly 2^62
-  expect_refused(validate_shape(max, 1, fits + 1), {"m * k = " + std::to_string(max) + " x " + std::to_string(fits + 1), "<= 2^62"});
-  expect_refused(validate_shape(1, max, max), {"k * n = " + std::to_string(max) + " x " + std::to_string(max), "<= 2^62"});
-  expect_refused(validate_shape(max, max, 1), {"m * n = " + std::to_string(max) + " x " + std::to_string(max), "<= 2^62"});
+  expect_refused(validate_shape(max, 1, fits + 1),
+                 {"m * k = " + std::to_string(max) + " x " + std::to_string(fits + 1), "<= 2^62"});
+  expect_refused(validate_shape(1, max, max),
+                 {"k * n = " + std::to_string(max) + " x " + std::to_string(max), "<= 2^62"});
+  expect_refused(validate_shape(max, max, 1),
+                 {"m * n = " + std::to_string(max) + " x " + std::to_string(max), "<= 2^62"});
   EXPECT_TRUE(validate_shape(max, max, 0).code() == StatusCode::kInvalidArgument) << "C alone is too large";
 }
 
@@ -78,7 +82,9 @@ TEST(ValidateLeadingDimensions, EveryLayoutAndOp) {
     };
     EXPECT_TRUE(check(r.lda, r.ldb, r.ldc).ok());
     EXPECT_TRUE(check(r.lda + 3, r.ldb + 1, r.ldc + 100).ok());
-    const auto limit = [](const char* name, std::int64_t value) { return "max(1, " + std::string(name) + ") = " + std::to_string(value); };
+    const auto limit = [](const char* name, std::int64_t value) {
+      return "max(1, " + std::string(name) + ") = " + std::to_string(value);
+    };
     expect_refused(check(r.lda - 1, r.ldb, r.ldc), {"lda = " + std::to_string(r.lda - 1), limit(r.name_a, r.lda)});
     expect_refused(check(r.lda, r.ldb - 1, r.ldc), {"ldb = " + std::to_string(r.ldb - 1), limit(r.name_b, r.ldb)});
     expect_refused(check(r.lda, r.ldb, r.ldc - 1), {"ldc = " + std::to_string(r.ldc - 1), limit(r.name_c, r.ldc)});
@@ -104,8 +110,12 @@ void expect_quick_returns() {
           for (const T beta : {T{0}, -T{0}, T{1}, T{3}, nan}) {
             const QuickReturn got = quick_return(m, n, k, alpha, beta);
             const bool has_product = alpha != 0 && k > 0;
-            const QuickReturn want = m * n == 0 ? QuickReturn::kNothing : has_product ? QuickReturn::kNone : beta == 1 ? QuickReturn::kNothing : QuickReturn::kScale;
-            ASSERT_EQ(static_cast<int>(got), static_cast<int>(want)) << m << ' ' << n << ' ' << k << ' ' << alpha << ' ' << beta;
+            const QuickReturn want = m * n == 0    ? QuickReturn::kNothing
+                                     : has_product ? QuickReturn::kNone
+                                     : beta == 1   ? QuickReturn::kNothing
+                                                   : QuickReturn::kScale;
+            ASSERT_EQ(static_cast<int>(got), static_cast<int>(want))
+                << m << ' ' << n << ' ' << k << ' ' << alpha << ' ' << beta;
           }
         }
       }
@@ -124,8 +134,10 @@ void expect_scaled() {
   for (const bool by_cols : {true, false}) {
     for (const T beta : {T{0}, -T{0}, T{-1}, T(0.3), inf, nan}) {
       std::vector<T> memory(40, T{77});
-      const MatrixView<T> c = by_cols ? MatrixView<T>{memory.data() + 2, 3, 5, 1, 6} : MatrixView<T>{memory.data() + 2, 5, 3, 6, 1};
-      const T values[] = {T{1}, T{0}, -T{2}, nan, inf, -inf, std::numeric_limits<T>::max(), std::numeric_limits<T>::denorm_min()};
+      const MatrixView<T> c =
+          by_cols ? MatrixView<T>{memory.data() + 2, 3, 5, 1, 6} : MatrixView<T>{memory.data() + 2, 5, 3, 6, 1};
+      const T values[] = {
+          T{1}, T{0}, -T{2}, nan, inf, -inf, std::numeric_limits<T>::max(), std::numeric_limits<T>::denorm_min()};
       std::vector<T> want = memory;
       for (std::int64_t i = 0; i < c.rows; ++i) {
         for (std::int64_t j = 0; j < c.cols; ++j) {
@@ -135,7 +147,8 @@ void expect_scaled() {
       }
       scale_matrix(beta, c);
       for (std::size_t at = 0; at < memory.size(); ++at) {
-        ASSERT_TRUE(memory[at] == want[at] || (std::isnan(memory[at]) && std::isnan(want[at]))) << at << ", beta = " << beta;
+        ASSERT_TRUE(memory[at] == want[at] || (std::isnan(memory[at]) && std::isnan(want[at])))
+            << at << ", beta = " << beta;
         ASSERT_TRUE(beta != 0 || !std::signbit(memory[at])) << "beta = 0 writes +0";
       }
     }
@@ -150,13 +163,16 @@ TEST(ScaleMatrix, EveryElementAndNoOther) {
 
 TEST(ValidateOperand, NamesOperandValueAndLimit) {
   std::vector<double> memory(100);
-  const auto view = [&](std::int64_t rows, std::int64_t cols, std::int64_t rs, std::int64_t cs) { return MatrixView<const double>{memory.data(), rows, cols, rs, cs}; };
+  const auto view = [&](std::int64_t rows, std::int64_t cols, std::int64_t rs, std::int64_t cs) {
+    return MatrixView<const double>{memory.data(), rows, cols, rs, cs};
+  };
   EXPECT_TRUE(validate_operand<double>("A", view(3, 4, 1, 3), 3, 4).ok());
   EXPECT_TRUE(validate_operand<double>("A", view(3, 4, 0, 0), 3, 4).ok()) << "an operand may repeat one element";
   expect_refused(validate_operand<double>("A", view(3, 4, 1, 3), 4, 3), {"A is 3 x 4", "must be 4 x 3"});
   expect_refused(validate_operand<double>("B", view(3, 4, 1, 3), 3, 5), {"B is 3 x 4", "must be 3 x 5"});
   expect_refused(validate_operand<double>("B", view(-1, 4, 1, 3), 0, 4), {"B is -1 x 4", "must be 0 x 4"});
-  expect_refused(validate_operand<double>("A", MatrixView<const double>{nullptr, 3, 4, 1, 3}, 3, 4), {"A is null", "3 x 4 elements"});
+  expect_refused(validate_operand<double>("A", MatrixView<const double>{nullptr, 3, 4, 1, 3}, 3, 4),
+                 {"A is null", "3 x 4 elements"});
   EXPECT_TRUE(validate_operand<double>("A", MatrixView<const double>{nullptr, 0, 4, 1, 3}, 0, 4).ok());
   EXPECT_TRUE(validate_operand<double>("A", MatrixView<const double>{nullptr, 4, 0, 1, 3}, 4, 0).ok());
   expect_refused(validate_operand<double>("A", view(3, 4, -1, 3), 3, 4), {"A has strides -1 and 3", ">= 0"});
@@ -187,7 +203,8 @@ TEST(ValidateOutput, AcceptedMeansDistinct) {
           if (status.ok()) {
             ASSERT_TRUE(is_distinct) << rows << " x " << cols << ", strides " << rs << ", " << cs;
           } else {
-            expect_refused(status, {"C has strides " + std::to_string(rs) + " and " + std::to_string(cs), std::to_string(rows) + " x " + std::to_string(cols)});
+            expect_refused(status, {"C has strides " + std::to_string(rs) + " and " + std::to_string(cs),
+                                    std::to_string(rows) + " x " + std::to_string(cols)});
           }
           const bool is_blas = (rs == 1 && cs >= rows) || (cs == 1 && rs >= cols);
           ASSERT_TRUE(!is_blas || status.ok());
@@ -203,7 +220,8 @@ TEST(ValidateOutput, AcceptedMeansDistinct) {
 
 /// overlaps() against sets of elements: never misses an overlap, and is exact for blocks of one stored matrix.
 template <class T>
-void expect_overlap(const std::vector<T>& memory, MatrixView<const T> x, std::int64_t x_at, MatrixView<const T> y, std::int64_t y_at, bool is_exact) {
+void expect_overlap(const std::vector<T>& memory, MatrixView<const T> x, std::int64_t x_at, MatrixView<const T> y,
+                    std::int64_t y_at, bool is_exact) {
   x.data = memory.data() + x_at;
   y.data = memory.data() + y_at;
   std::set<std::int64_t> elements;
@@ -212,7 +230,8 @@ void expect_overlap(const std::vector<T>& memory, MatrixView<const T> x, std::in
   for (const std::int64_t o : offsets_of(y)) shares = shares || elements.contains(y_at + o);
   const bool got = overlaps(x, y);
   const auto text = [](const MatrixView<const T>& v, std::int64_t at) {
-    return std::to_string(v.rows) + " x " + std::to_string(v.cols) + " strides " + std::to_string(v.row_stride) + ", " + std::to_string(v.col_stride) + " at " + std::to_string(at);
+    return std::to_string(v.rows) + " x " + std::to_string(v.cols) + " strides " + std::to_string(v.row_stride) + ", " +
+           std::to_string(v.col_stride) + " at " + std::to_string(at);
   };
   ASSERT_TRUE(!shares || got) << "missed: " << text(x, x_at) << " and " << text(y, y_at);
   if (is_exact) {
@@ -251,7 +270,8 @@ TEST(Overlaps, NeverMissesOne) {
   const std::vector<float> memory(1000);
   for (int i = 0; i < tests::cases(200000); ++i) {
     const auto random_view = [&] {
-      MatrixView<const float> v{nullptr, tests::random_int(rng, 1, 6), tests::random_int(rng, 1, 6), tests::random_int(rng, 0, 8), tests::random_int(rng, 0, 8)};
+      MatrixView<const float> v{nullptr, tests::random_int(rng, 1, 6), tests::random_int(rng, 1, 6),
+                                tests::random_int(rng, 0, 8), tests::random_int(rng, 0, 8)};
       if (rng() % 2 == 0) v.row_stride = 1;
       if (rng() % 4 == 0) v.cols = 1;
       if (rng() % 8 == 0) v.rows = 1;
@@ -271,7 +291,8 @@ TEST(Overlaps, NeverMissesOne) {
 TEST(Overlaps, EmptyViewsOverlapNothing) {
   const std::vector<double> memory(10);
   const MatrixView<const double> x{memory.data(), 2, 2, 1, 2};
-  for (const auto& empty : {MatrixView<const double>{memory.data(), 0, 2, 1, 2}, MatrixView<const double>{memory.data(), 2, 0, 1, 2}, MatrixView<const double>{}}) {
+  for (const auto& empty : {MatrixView<const double>{memory.data(), 0, 2, 1, 2},
+                            MatrixView<const double>{memory.data(), 2, 0, 1, 2}, MatrixView<const double>{}}) {
     EXPECT_FALSE(overlaps(x, empty));
     EXPECT_FALSE(overlaps(empty, x));
   }
@@ -306,7 +327,8 @@ void expect_tiles() {
     const std::int64_t length = 700;
     std::vector<T> memory(static_cast<std::size_t>(num_lines * (length + 1)));
     for (std::size_t at = 0; at < memory.size(); ++at) memory[at] = static_cast<T>(at % 9973) / 8;
-    const Lines<T> lines = is_inner_contiguous ? Lines<T>{memory.data(), num_lines, length, length + 1, 1} : Lines<T>{memory.data(), num_lines, length, 1, num_lines + 1};
+    const Lines<T> lines = is_inner_contiguous ? Lines<T>{memory.data(), num_lines, length, length + 1, 1}
+                                               : Lines<T>{memory.data(), num_lines, length, 1, num_lines + 1};
     for (const std::int64_t count : {1, 7, 16}) {
       for (const std::int64_t part : {1, 100, 512}) {
         std::vector<double> tile(kTileLines * kTileLength, -1);

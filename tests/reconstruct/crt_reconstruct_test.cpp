@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Residues -> C: random and boundary integers are cut into residues by GMP, rebuilt by the library, and compared with the
-// integer itself, rounded by MPFR. Every number of moduli, stride, thread count and instruction set.
+// Residues -> C: random and boundary integers are cut into residues by GMP, rebuilt by the library, and compared with
+// the integer itself, rounded by MPFR. Every number of moduli, stride, thread count and instruction set.
 #include "reconstruct/crt.hpp"
 
 #include <gtest/gtest.h>
@@ -33,8 +33,12 @@ Integer random_integer(Rng& rng, int num_moduli) {
   const Integer half = integer(num::crt_table(num_moduli).half_wide);
   Integer x;
   switch (rng() % 8) {
-    case 0: x = half - static_cast<unsigned long>(rng() % 3); break;
-    case 1: x = static_cast<unsigned long>(rng() % 1000); break;
+    case 0:
+      x = half - static_cast<unsigned long>(rng() % 3);
+      break;
+    case 1:
+      x = static_cast<unsigned long>(rng() % 1000);
+      break;
     case 2: {  // few bits more than 53, the rest zero: ties and one beside them
       const int bits = tests::random_int(rng, 54, 60);
       x = (integer(std::uint64_t{rng()}) | (integer(std::uint64_t{1}) << 63)) >> static_cast<unsigned>(64 - bits);
@@ -43,9 +47,15 @@ Integer random_integer(Rng& rng, int num_moduli) {
       if (rng() % 3 == 0) x += rng() % 2 == 0 ? 1 : -1;
       break;
     }
-    case 3: x = tests::random_below(rng, half) >> static_cast<unsigned>(rng() % 200); break;
-    case 4: x = half >> static_cast<unsigned>(rng() % 20); break;
-    default: x = tests::random_below(rng, half + 1); break;
+    case 3:
+      x = tests::random_below(rng, half) >> static_cast<unsigned>(rng() % 200);
+      break;
+    case 4:
+      x = half >> static_cast<unsigned>(rng() % 20);
+      break;
+    default:
+      x = tests::random_below(rng, half + 1);
+      break;
   }
   if (x > half) x %= half + 1;
   return rng() % 2 == 0 ? x : Integer(-x);
@@ -55,7 +65,9 @@ struct Planes {
   std::int64_t col_stride;
   std::int64_t plane_stride;
   std::vector<std::int8_t> bytes;
-  [[nodiscard]] ResiduePlanes view(int num_moduli) const { return {bytes.data(), num_moduli, col_stride, plane_stride}; }
+  [[nodiscard]] ResiduePlanes view(int num_moduli) const {
+    return {bytes.data(), num_moduli, col_stride, plane_stride};
+  }
 };
 /// x[j * rows + i]; padding holds arbitrary bytes, which are read but must not matter.
 Planes planes_of(Rng& rng, const std::vector<Integer>& x, std::int64_t rows, std::int64_t cols, int num_moduli) {
@@ -68,7 +80,8 @@ Planes planes_of(Rng& rng, const std::vector<Integer>& x, std::int64_t rows, std
     for (std::int64_t j = 0; j < cols; ++j) {
       for (std::int64_t i = 0; i < rows; ++i) {
         planes.bytes[static_cast<std::size_t>(l * planes.plane_stride + j * planes.col_stride + i)] =
-            static_cast<std::int8_t>(tests::residue_by_definition(x[static_cast<std::size_t>(j * rows + i)], num::kRealModuli[static_cast<std::size_t>(l)]));
+            static_cast<std::int8_t>(tests::residue_by_definition(x[static_cast<std::size_t>(j * rows + i)],
+                                                                  num::kRealModuli[static_cast<std::size_t>(l)]));
       }
     }
   }
@@ -124,7 +137,8 @@ void expect_definition(Rng& rng, int num_moduli, std::int64_t rows, std::int64_t
   for (auto& s : col_scale) s = rng() % 8 == 0 ? kSkipLine : middle + tests::random_int(rng, -range, range);
   for (const Order order : {Order::kCol, Order::kRow, Order::kBoth}) {
     // beta = 0 must not read C: it holds NaN.
-    const T old = beta == T{0} ? std::numeric_limits<T>::quiet_NaN() : static_cast<T>(tests::random_double(rng, tests::random_int(rng, -30, 30)));
+    const T old = beta == T{0} ? std::numeric_limits<T>::quiet_NaN()
+                               : static_cast<T>(tests::random_double(rng, tests::random_int(rng, -30, 30)));
     Result<T> got(rows, cols, order, old);
     Result<T> want(rows, cols, order, old);
     for (std::int64_t j = 0; j < cols; ++j) {
@@ -138,8 +152,9 @@ void expect_definition(Rng& rng, int num_moduli, std::int64_t rows, std::int64_t
       }
     }
     reconstruct_crt(planes.view(num_moduli), row_scale.data(), col_scale.data(), alpha, beta, threads, got.view);
-    ASSERT_TRUE(bits_equal(got.memory, want.memory)) << "N = " << num_moduli << ", " << rows << " x " << cols << ", alpha = " << alpha
-                                                     << ", beta = " << beta << ", order " << static_cast<int>(order) << ", threads " << threads;
+    ASSERT_TRUE(bits_equal(got.memory, want.memory))
+        << "N = " << num_moduli << ", " << rows << " x " << cols << ", alpha = " << alpha << ", beta = " << beta
+        << ", order " << static_cast<int>(order) << ", threads " << threads;
   }
 }
 
@@ -147,7 +162,8 @@ template <class T>
 void expect_every_number_of_moduli(std::uint64_t seed) {
   Rng rng(seed);
   for (int n = num::kMinModuli; n <= num::kMaxModuli; ++n) {
-    for (const auto& [alpha, beta] : std::vector<std::pair<T, T>>{{T(1), T(0)}, {T(-1), T(0)}, {T(0.3), T(0)}, {T(1), T(1)}, {T(-0.7), T(3.1)}}) {
+    for (const auto& [alpha, beta] :
+         std::vector<std::pair<T, T>>{{T(1), T(0)}, {T(-1), T(0)}, {T(0.3), T(0)}, {T(1), T(1)}, {T(-0.7), T(3.1)}}) {
       expect_definition<T>(rng, n, tests::kIsSanitized ? 9 : 70, 3, alpha, beta, 1 + static_cast<int>(rng() % 3));
       if (testing::Test::HasFatalFailure()) return;
     }
@@ -175,7 +191,8 @@ TEST(ReconstructCrt, NothingToDo) {
   EXPECT_EQ(c, 5);
 }
 
-/// alpha = 1, beta = 0, inside the normal range: the integer, correctly rounded, for thousands of integers of every size.
+/// alpha = 1, beta = 0, inside the normal range: the integer, correctly rounded, for thousands of integers of every
+/// size.
 TEST(ReconstructCrt, CorrectlyRounded) {
   Rng rng(4);
   for (int n = num::kMinModuli; n <= num::kMaxModuli; ++n) {
@@ -186,7 +203,8 @@ TEST(ReconstructCrt, CorrectlyRounded) {
     const std::vector<std::int32_t> zero(static_cast<std::size_t>(rows), 0);
     std::vector<double> c(static_cast<std::size_t>(rows));
     reconstruct_crt<double>(planes.view(n), zero.data(), zero.data(), 1.0, 0.0, 1, {c.data(), rows, 1, 1, rows});
-    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(c[i], tests::rounded<double>(Rational(x[i]))) << "N = " << n << ", X = " << x[i].get_str();
+    for (std::size_t i = 0; i < x.size(); ++i)
+      ASSERT_EQ(c[i], tests::rounded<double>(Rational(x[i]))) << "N = " << n << ", X = " << x[i].get_str();
   }
 }
 
@@ -227,7 +245,8 @@ TEST(CrtDigits, CongruentAndSmallOnEveryTarget) {
           }
           ASSERT_LT(Integer(abs(sum) * 100), Integer(product * 51)) << name << ", N = " << n;
           for (int l = 0; l < n; ++l) {
-            ASSERT_EQ(tests::residue_by_definition(sum, num::kRealModuli[static_cast<std::size_t>(l)]), residues[static_cast<std::size_t>(l * 256 + i)])
+            ASSERT_EQ(tests::residue_by_definition(sum, num::kRealModuli[static_cast<std::size_t>(l)]),
+                      residues[static_cast<std::size_t>(l * 256 + i)])
                 << name << ", N = " << n;
           }
         }
@@ -256,7 +275,8 @@ TEST(ReconstructCrt, SameBitsOnEveryTarget) {
       reconstruct_crt<double>(planes.view(n), scale.data(), scale.data(), 1.0, 0.0, 1, {c.data(), rows, 1, 1, rows});
       if (want.empty()) want = c;
       ASSERT_TRUE(bits_equal(c, want)) << name;
-      for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(c[i], tests::rounded<double>(scaled(Rational(x[i]), -6))) << name << ", N = " << n;
+      for (std::size_t i = 0; i < x.size(); ++i)
+        ASSERT_EQ(c[i], tests::rounded<double>(scaled(Rational(x[i]), -6))) << name << ", N = " << n;
     });
   }
 }

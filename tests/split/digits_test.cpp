@@ -28,7 +28,8 @@ using tests::StoredLines;
 constexpr std::int8_t kCanary = -77;
 
 template <class T>
-std::vector<LineStats> stats_of(const std::vector<std::vector<T>>& values, const std::vector<std::int32_t>& shift = {}) {
+std::vector<LineStats> stats_of(const std::vector<std::vector<T>>& values,
+                                const std::vector<std::int32_t>& shift = {}) {
   std::vector<LineStats> stats;
   for (const auto& line : values) stats.push_back(tests::stats_by_definition(tests::as_double(line), shift));
   return stats;
@@ -76,13 +77,16 @@ void expect_sampled(std::uint64_t seed) {
             want[static_cast<std::size_t>(i * row + h)] =
                 h < count && !s.is_zero()
                     ? static_cast<std::int8_t>(tests::floor_scaled(
-                          static_cast<double>(values[static_cast<std::size_t>(i)][static_cast<std::size_t>(h * stride)]), 6 - s.exponent))
+                          static_cast<double>(
+                              values[static_cast<std::size_t>(i)][static_cast<std::size_t>(h * stride)]),
+                          6 - s.exponent))
                     : std::int8_t{0};
           }
         }
         for (const tests::Storage storage : tests::kStorages) {
           std::vector<std::int8_t> got(want.size(), kCanary);
-          make_sampled_digits(StoredLines<T>(values, storage).lines(), stats.data(), stride, 1 + static_cast<int>(rng() % 3), got.data(), row);
+          make_sampled_digits(StoredLines<T>(values, storage).lines(), stats.data(), stride,
+                              1 + static_cast<int>(rng() % 3), got.data(), row);
           ASSERT_EQ(got, want) << num_lines << " x " << length << ", stride " << stride;
         }
         for (const std::int8_t d : want) ASSERT_TRUE(d == kCanary || d >= 0);
@@ -123,9 +127,9 @@ void expect_block(std::uint64_t seed) {
             for (std::int64_t h = begin; h < begin + kDigitBlock; ++h) {
               const auto at = static_cast<std::size_t>(h);
               want[static_cast<std::size_t>(i * row + h)] =
-                  h < end && !is_empty
-                      ? static_cast<std::int8_t>(tests::floor_scaled(static_cast<double>(line[at]), 6 - exponent + tests::shift_at(shift, at)))
-                      : std::int8_t{0};
+                  h < end && !is_empty ? static_cast<std::int8_t>(tests::floor_scaled(
+                                             static_cast<double>(line[at]), 6 - exponent + tests::shift_at(shift, at)))
+                                       : std::int8_t{0};
             }
           }
         }
@@ -153,7 +157,8 @@ TEST(Indicators, CountNonzeroElementsOfFiniteLines) {
     std::vector<std::int8_t> want(static_cast<std::size_t>(18 * row), kCanary);
     for (std::int64_t i = 0; i < 18; ++i) {
       for (std::int64_t h = 0; h < base::round_up(length, 64); ++h) {
-        const bool is_one = h < length && stats[static_cast<std::size_t>(i)].is_finite && values[static_cast<std::size_t>(i)][static_cast<std::size_t>(h)] != 0;
+        const bool is_one = h < length && stats[static_cast<std::size_t>(i)].is_finite &&
+                            values[static_cast<std::size_t>(i)][static_cast<std::size_t>(h)] != 0;
         want[static_cast<std::size_t>(i * row + h)] = is_one ? 1 : 0;
       }
     }
@@ -172,9 +177,10 @@ struct PairSums {
   Rational sampled;
   Rational block;
 };
-/// Sums as exec adds them: products of digits, block sums shifted down by the deficits (floor), 63 and more contribute nothing.
-PairSums sums_of(const std::vector<double>& a, const std::vector<double>& b, const std::vector<std::int32_t>& shift_a, const std::vector<std::int32_t>& shift_b,
-                 std::int64_t stride) {
+/// Sums as exec adds them: products of digits, block sums shifted down by the deficits (floor), 63 and more contribute
+/// nothing.
+PairSums sums_of(const std::vector<double>& a, const std::vector<double>& b, const std::vector<std::int32_t>& shift_a,
+                 const std::vector<std::int32_t>& shift_b, std::int64_t stride) {
   const auto length = static_cast<std::int64_t>(a.size());
   const std::int64_t blocks = base::ceil_div(length, kDigitBlock);
   const std::int64_t row = blocks * kDigitBlock;
@@ -191,7 +197,8 @@ PairSums sums_of(const std::vector<double>& a, const std::vector<double>& b, con
     side.block.resize(static_cast<std::size_t>(row));
     side.deficits.resize(static_cast<std::size_t>(blocks));
     if (shift.empty()) make_sampled_digits(stored.lines(), &side.stats, stride, 1, side.sampled.data(), row);
-    make_block_digits(stored.lines(), &side.stats, shift.empty() ? nullptr : shift.data(), 1, side.block.data(), row, side.deficits.data());
+    make_block_digits(stored.lines(), &side.stats, shift.empty() ? nullptr : shift.data(), 1, side.block.data(), row,
+                      side.deficits.data());
     return side;
   };
   const Side x = prepare(a, shift_a);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Residue planes against their definition: a' = rint(x 2^(s + d)) by MPFR, its symmetric residue by GMP. Every number of
-// moduli, every limb path, every instruction set gives these bytes and touches no others.
+// Residue planes against their definition: a' = rint(x 2^(s + d)) by MPFR, its symmetric residue by GMP. Every number
+// of moduli, every limb path, every instruction set gives these bytes and touches no others.
 #include "split/residues.hpp"
 
 #include <gtest/gtest.h>
@@ -45,8 +45,9 @@ Planes make_planes(std::int64_t num_lines, std::int64_t length, int num_moduli, 
 }
 
 template <class T>
-Planes by_definition(const std::vector<std::vector<T>>& values, const std::vector<LineStats>& stats, const std::vector<std::int32_t>& shift,
-                     std::int64_t first, std::int64_t length, const num::Rung& rung, std::int64_t gap) {
+Planes by_definition(const std::vector<std::vector<T>>& values, const std::vector<LineStats>& stats,
+                     const std::vector<std::int32_t>& shift, std::int64_t first, std::int64_t length,
+                     const num::Rung& rung, std::int64_t gap) {
   Planes planes = make_planes(static_cast<std::int64_t>(values.size()), length, rung.num_moduli, gap);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const int scale = stats[i].is_zero() ? 0 : num::scale_bits(rung, stats[i].sum_squares) - stats[i].exponent;
@@ -67,11 +68,12 @@ Planes by_definition(const std::vector<std::vector<T>>& values, const std::vecto
 }
 
 template <class T>
-Planes computed(const problem::Lines<T>& lines, const std::vector<LineStats>& stats, const std::vector<std::int32_t>& shift,
-                std::int64_t first, std::int64_t length, const num::Rung& rung, std::int64_t gap, int threads) {
+Planes computed(const problem::Lines<T>& lines, const std::vector<LineStats>& stats,
+                const std::vector<std::int32_t>& shift, std::int64_t first, std::int64_t length, const num::Rung& rung,
+                std::int64_t gap, int threads) {
   Planes planes = make_planes(lines.num_lines, length, rung.num_moduli, gap);
-  make_residue_planes(lines, stats.data(), shift.empty() ? nullptr : shift.data(), first, length, rung, threads, planes.bytes.data(),
-                      planes.row_stride, planes.plane_stride);
+  make_residue_planes(lines, stats.data(), shift.empty() ? nullptr : shift.data(), first, length, rung, threads,
+                      planes.bytes.data(), planes.row_stride, planes.plane_stride);
   return planes;
 }
 
@@ -83,8 +85,8 @@ std::vector<LineStats> stats_of(const std::vector<std::vector<T>>& values, const
 }
 
 template <class T>
-void expect_definition(std::uint64_t seed, int num_moduli, std::int64_t num_lines, std::int64_t total, std::int64_t first, std::int64_t length,
-                       bool is_shifted) {
+void expect_definition(std::uint64_t seed, int num_moduli, std::int64_t num_lines, std::int64_t total,
+                       std::int64_t first, std::int64_t length, bool is_shifted) {
   Rng rng(seed);
   auto values = tests::random_lines<T>(rng, num_lines, total);
   if (num_lines > 2) values[1][static_cast<std::size_t>(total / 2)] = std::numeric_limits<T>::quiet_NaN();
@@ -108,12 +110,14 @@ void expect_definition(std::uint64_t seed, int num_moduli, std::int64_t num_line
 
 TEST(ResiduePlanes, EveryNumberOfModuli64) {
   for (int n = num::kMinModuli; n <= num::kMaxModuli; ++n) {
-    for (const bool is_shifted : {false, true}) expect_definition<double>(static_cast<std::uint64_t>(n), n, 5, 70, 0, 70, is_shifted);
+    for (const bool is_shifted : {false, true})
+      expect_definition<double>(static_cast<std::uint64_t>(n), n, 5, 70, 0, 70, is_shifted);
   }
 }
 TEST(ResiduePlanes, EveryNumberOfModuli32) {
   for (int n = num::kMinModuli; n <= num::kMaxModuli; ++n) {
-    for (const bool is_shifted : {false, true}) expect_definition<float>(static_cast<std::uint64_t>(n), n, 5, 70, 0, 70, is_shifted);
+    for (const bool is_shifted : {false, true})
+      expect_definition<float>(static_cast<std::uint64_t>(n), n, 5, 70, 0, 70, is_shifted);
   }
 }
 
@@ -134,7 +138,8 @@ TEST(ResiduePlanes, PartsOfLines) {
     for (const std::int64_t length : {1, 64, 200, 520}) {
       for (const bool is_shifted : {false, true}) {
         ++seed;
-        expect_definition<double>(seed, 5, 3, first + length + static_cast<std::int64_t>(seed % 3), first, length, is_shifted);
+        expect_definition<double>(seed, 5, 3, first + length + static_cast<std::int64_t>(seed % 3), first, length,
+                                  is_shifted);
       }
     }
   }
@@ -153,7 +158,8 @@ TEST(ResiduePlanes, LargestIntegers) {
     const auto stats = stats_of(values, {});
     for (const LineStats& s : stats) bits.insert(num::scale_bits(rung, s.sum_squares));
     const StoredLines<double> stored(values, tests::Storage::kLineContiguous);
-    ASSERT_EQ(computed(stored.lines(), stats, {}, 0, 1, rung, 1, 2), by_definition(values, stats, {}, 0, 1, rung, 1)) << n;
+    ASSERT_EQ(computed(stored.lines(), stats, {}, 0, 1, rung, 1, 2), by_definition(values, stats, {}, 0, 1, rung, 1))
+        << n;
   }
   EXPECT_EQ(*bits.rbegin(), 106);
   EXPECT_LT(*bits.begin(), 8);
@@ -168,25 +174,39 @@ TEST(LineScale, IsScaleBitsMinusExponent) {
 
 // ---- residue_row ----------------------------------------------------------------------------------------------------
 
-/// Integers where limbs, quotients and residues turn: near 2^e, near (m + 1/2) 2^44 and 2^88, near multiples of p and the
-/// halves between them; and fractions where rint ties.
+/// Integers where limbs, quotients and residues turn: near 2^e, near (m + 1/2) 2^44 and 2^88, near multiples of p and
+/// the halves between them; and fractions where rint ties.
 std::vector<double> row_of(Rng& rng, int max_bits) {
   std::vector<double> x;
   const double limit = std::ldexp(1.0, max_bits);
   while (x.size() < 512) {
     double v = 0;
     switch (rng() % 7) {
-      case 0: v = tests::random_double(rng, tests::random_int(rng, -3, max_bits - 1)); break;
-      case 1: v = std::nextafter(std::ldexp(1.0, tests::random_int(rng, 0, max_bits)), rng() % 2 == 0 ? 0.0 : limit); break;
-      case 2: v = (static_cast<double>(rng() % 1024) + 0.5) * (max_bits > 100 ? 0x1p88 : 0x1p44) + static_cast<double>(tests::random_int(rng, -3, 3)); break;
+      case 0:
+        v = tests::random_double(rng, tests::random_int(rng, -3, max_bits - 1));
+        break;
+      case 1:
+        v = std::nextafter(std::ldexp(1.0, tests::random_int(rng, 0, max_bits)), rng() % 2 == 0 ? 0.0 : limit);
+        break;
+      case 2:
+        v = (static_cast<double>(rng() % 1024) + 0.5) * (max_bits > 100 ? 0x1p88 : 0x1p44) +
+            static_cast<double>(tests::random_int(rng, -3, 3));
+        break;
       case 3: {
         const double p = num::kRealModuli[rng() % 28];
-        v = p * std::floor(std::ldexp(static_cast<double>(rng() >> 11), -tests::random_int(rng, 0, 52))) + (rng() % 2 == 0 ? 0 : std::floor(p / 2)) + tests::random_int(rng, -1, 1);
+        v = p * std::floor(std::ldexp(static_cast<double>(rng() >> 11), -tests::random_int(rng, 0, 52))) +
+            (rng() % 2 == 0 ? 0 : std::floor(p / 2)) + tests::random_int(rng, -1, 1);
         break;
       }
-      case 4: v = static_cast<double>(tests::random_int(rng, -2000, 2000)) / 2; break;          // ties
-      case 5: v = std::nextafter(std::ldexp(1.0, max_bits), 0.0); break;                       // the largest
-      default: v = 0x1p52 + static_cast<double>(tests::random_int(rng, -8, 8)) / 2; break;     // where FP64 ends to have fractions
+      case 4:
+        v = static_cast<double>(tests::random_int(rng, -2000, 2000)) / 2;
+        break;  // ties
+      case 5:
+        v = std::nextafter(std::ldexp(1.0, max_bits), 0.0);
+        break;  // the largest
+      default:
+        v = 0x1p52 + static_cast<double>(tests::random_int(rng, -8, 8)) / 2;
+        break;  // where FP64 ends to have fractions
     }
     if (rng() % 2 == 0) v = -v;
     if (std::fabs(v) < limit) x.push_back(v);
@@ -209,9 +229,12 @@ TEST(ResidueRow, EveryTargetEveryLimbPath) {
       residue_row(x.data(), 512, std::ldexp(1.0, up / 2), std::ldexp(1.0, up - up / 2), max_bits, 28, got.data(), 576);
       for (int l = 0; l < 28; ++l) {
         for (std::size_t h = 0; h < 576; ++h) {
-          const int want = h < 512 ? tests::residue_by_definition(tests::rint_scaled(integers[h], 0), num::kRealModuli[static_cast<std::size_t>(l)]) : kCanary;
+          const int want = h < 512 ? tests::residue_by_definition(tests::rint_scaled(integers[h], 0),
+                                                                  num::kRealModuli[static_cast<std::size_t>(l)])
+                                   : kCanary;
           ASSERT_EQ(got[static_cast<std::size_t>(l) * 576 + h], want)
-              << name << ", max_bits = " << max_bits << ", p = " << num::kRealModuli[static_cast<std::size_t>(l)] << ", x = " << integers[h];
+              << name << ", max_bits = " << max_bits << ", p = " << num::kRealModuli[static_cast<std::size_t>(l)]
+              << ", x = " << integers[h];
         }
       }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Line statistics against their definition in integers, and what they must not depend on: threads, tiles, layout, units.
+// Line statistics against their definition in integers, and what they must not depend on: threads, tiles, layout,
+// units.
 #include "split/statistics.hpp"
 
 #include <gtest/gtest.h>
@@ -14,8 +15,8 @@
 
 namespace kizami::num {
 void PrintTo(const LineStats& s, std::ostream* out) {
-  *out << "{exponent " << s.exponent << ", lsb " << s.lsb << ", sum_squares " << s.sum_squares << ", sum_abs " << s.sum_abs
-       << (s.is_finite ? "}" : ", not finite}");
+  *out << "{exponent " << s.exponent << ", lsb " << s.lsb << ", sum_squares " << s.sum_squares << ", sum_abs "
+       << s.sum_abs << (s.is_finite ? "}" : ", not finite}");
 }
 }  // namespace kizami::num
 
@@ -38,7 +39,8 @@ std::vector<LineStats> gather(const problem::Lines<T>& lines, const std::vector<
 }
 
 template <class T>
-std::vector<LineStats> by_definition(const std::vector<std::vector<T>>& values, const std::vector<std::int32_t>& shift = {}) {
+std::vector<LineStats> by_definition(const std::vector<std::vector<T>>& values,
+                                     const std::vector<std::int32_t>& shift = {}) {
   std::vector<LineStats> stats;
   for (const auto& line : values) stats.push_back(tests::stats_by_definition(tests::as_double(line), shift));
   return stats;
@@ -66,7 +68,8 @@ void expect_definition(std::uint64_t seed) {
       for (const tests::Storage storage : kStorages) {
         const StoredLines<T> stored(values, storage);
         for (const int threads : {1, 2, 5}) {
-          ASSERT_EQ(gather(stored.lines(), {}, threads), want) << num_lines << " x " << length << ", storage " << static_cast<int>(storage);
+          ASSERT_EQ(gather(stored.lines(), {}, threads), want)
+              << num_lines << " x " << length << ", storage " << static_cast<int>(storage);
           ASSERT_EQ(gather(stored.lines(), shift, threads), want_shifted) << num_lines << " x " << length;
         }
       }
@@ -78,14 +81,16 @@ TEST(Statistics, AreTheirDefinition64) { expect_definition<double>(1); }
 TEST(Statistics, AreTheirDefinition32) { expect_definition<float>(2); }
 
 TEST(Statistics, KnownValues) {
-  const std::vector<std::vector<double>> values = {{1.0, 0.0, 0.0}, {3.0, -4.0, 0x1p-60}, {0.0, -0.0, 0.0}, {0x1p-1074, 0.0, 0x3p-1074}};
+  const std::vector<std::vector<double>> values = {
+      {1.0, 0.0, 0.0}, {3.0, -4.0, 0x1p-60}, {0.0, -0.0, 0.0}, {0x1p-1074, 0.0, 0x3p-1074}};
   const auto stats = gather(StoredLines<double>(values, tests::Storage::kLinePadded).lines(), {}, 1);
   EXPECT_EQ(stats[0], (LineStats{0, 0, std::uint64_t{1} << 28, std::uint64_t{1} << 20, true}));
   // 3/4, 1 and a tiny one that counts one unit.
   EXPECT_EQ(stats[1], (LineStats{2, -60, (9U << 24) + (16U << 24) + 1U, (3U << 18) + (4U << 18) + 1U, true}));
   EXPECT_EQ(stats[2], LineStats{});
   EXPECT_TRUE(stats[2].is_zero());
-  EXPECT_EQ(stats[3], (LineStats{-1073, -1074, (std::uint64_t{9} << 26) + (std::uint64_t{1} << 26), (3U << 19) + (1U << 19), true}));
+  EXPECT_EQ(stats[3], (LineStats{-1073, -1074, (std::uint64_t{9} << 26) + (std::uint64_t{1} << 26),
+                                 (3U << 19) + (1U << 19), true}));
   EXPECT_EQ(num::span_bits(stats[1]), 62);
   EXPECT_EQ(num::span_bits(stats[2]), 0);
 }
@@ -97,8 +102,8 @@ TEST(Statistics, EmptyLinesAreZeroLines) {
   EXPECT_TRUE(gather(none, {}, 3).empty());
 }
 
-/// x 2^s has exponent and lsb moved by s and the same sums, wherever x 2^s is exact: down into the subnormal numbers and up
-/// to 2^1023.
+/// x 2^s has exponent and lsb moved by s and the same sums, wherever x 2^s is exact: down into the subnormal numbers
+/// and up to 2^1023.
 TEST(Statistics, ScaleInvariant) {
   Rng rng(3);
   int compared = 0;
@@ -127,14 +132,16 @@ void expect_nonfinite(std::uint64_t seed) {
   Rng rng(seed);
   LineStats nonfinite;
   nonfinite.is_finite = false;
-  for (const T bad : {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity()}) {
+  for (const T bad :
+       {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity()}) {
     for (const std::int64_t length : {1, 64, 511, 513}) {
       for (const std::int64_t at : {std::int64_t{0}, length / 2, length - 1}) {
         auto values = tests::random_lines<T>(rng, 18, length);
         values[16][static_cast<std::size_t>(at)] = bad;
         const auto want = by_definition(values);
         ASSERT_EQ(want[16], nonfinite);
-        for (const tests::Storage storage : kStorages) ASSERT_EQ(gather(StoredLines<T>(values, storage).lines(), {}, 2), want);
+        for (const tests::Storage storage : kStorages)
+          ASSERT_EQ(gather(StoredLines<T>(values, storage).lines(), {}, 2), want);
       }
     }
   }
@@ -158,8 +165,10 @@ TEST(Statistics, SumsAreUpperBoundsOfTheNorms) {
       ASSERT_EQ(norm1, 0);
       continue;
     }
-    ASSERT_LE(tests::scaled(norm1, -s.exponent), tests::scaled(tests::Rational(tests::integer(s.sum_abs)), -num::kAbsBits));
-    ASSERT_LE(tests::scaled(norm2, -2 * s.exponent), tests::scaled(tests::Rational(tests::integer(s.sum_squares)), -2 * num::kSquareBits));
+    ASSERT_LE(tests::scaled(norm1, -s.exponent),
+              tests::scaled(tests::Rational(tests::integer(s.sum_abs)), -num::kAbsBits));
+    ASSERT_LE(tests::scaled(norm2, -2 * s.exponent),
+              tests::scaled(tests::Rational(tests::integer(s.sum_squares)), -2 * num::kSquareBits));
   }
 }
 
@@ -189,7 +198,8 @@ void expect_inner_exponents(std::uint64_t seed) {
         }
       }
       for (const tests::Storage storage : kStorages) {
-        for (const int threads : {1, 3}) ASSERT_EQ(inner_exponents(StoredLines<T>(values, storage).lines(), threads), want);
+        for (const int threads : {1, 3})
+          ASSERT_EQ(inner_exponents(StoredLines<T>(values, storage).lines(), threads), want);
       }
     }
   }

@@ -27,11 +27,21 @@ class StoredLines {
     std::int64_t line_stride = 1;
     std::int64_t inner_stride = 1;
     switch (storage) {
-      case Storage::kLineContiguous: line_stride = length; break;
-      case Storage::kLinePadded: line_stride = length + 3; break;
-      case Storage::kInnerContiguous: inner_stride = num_lines; break;
-      case Storage::kInnerPadded: inner_stride = num_lines + 5; break;
-      case Storage::kBothStrided: inner_stride = 2, line_stride = 2 * length + 1; break;
+      case Storage::kLineContiguous:
+        line_stride = length;
+        break;
+      case Storage::kLinePadded:
+        line_stride = length + 3;
+        break;
+      case Storage::kInnerContiguous:
+        inner_stride = num_lines;
+        break;
+      case Storage::kInnerPadded:
+        inner_stride = num_lines + 5;
+        break;
+      case Storage::kBothStrided:
+        inner_stride = 2, line_stride = 2 * length + 1;
+        break;
     }
     constexpr std::int64_t kOffset = 1;  // misaligned for any vector
     buffer_.assign(static_cast<std::size_t>(kOffset + num_lines * line_stride + length * inner_stride + 1),
@@ -39,7 +49,8 @@ class StoredLines {
     lines_ = {buffer_.data() + kOffset, num_lines, length, line_stride, inner_stride};
     for (std::int64_t i = 0; i < num_lines; ++i) {
       for (std::int64_t h = 0; h < length; ++h) {
-        buffer_[static_cast<std::size_t>(kOffset + i * line_stride + h * inner_stride)] = values[static_cast<std::size_t>(i)][static_cast<std::size_t>(h)];
+        buffer_[static_cast<std::size_t>(kOffset + i * line_stride + h * inner_stride)] =
+            values[static_cast<std::size_t>(i)][static_cast<std::size_t>(h)];
       }
     }
   }
@@ -71,14 +82,30 @@ template <class T>
     const int base = random_int(rng, lowest, highest);
     for (T& x : line) {
       switch (kind) {
-        case 0: x = T{0}; break;
-        case 1: x = random_value<T>(rng, random_int(rng, lowest, highest)); break;                             // any at all
-        case 2: x = random_value<T>(rng, random_int(rng, lowest, Limits::min_exponent)); break;                // subnormal
-        case 3: x = random_value<T>(rng, random_int(rng, highest - 3, highest)); break;                        // huge
-        case 4: x = rng() % 4 == 0 ? random_value<T>(rng, base) : (rng() % 2 == 0 ? T{0} : -T{0}); break;      // sparse
-        case 5: x = std::ldexp(T{1}, std::max(lowest, base - random_int(rng, 0, 30))); break;                  // powers of two
-        case 6: x = rng() % 2 == 0 ? Limits::max() : Limits::denorm_min(); break;                              // both ends
-        default: x = random_value<T>(rng, std::max(lowest, base - random_int(rng, 0, 12))); break;             // ordinary
+        case 0:
+          x = T{0};
+          break;
+        case 1:
+          x = random_value<T>(rng, random_int(rng, lowest, highest));
+          break;  // any at all
+        case 2:
+          x = random_value<T>(rng, random_int(rng, lowest, Limits::min_exponent));
+          break;  // subnormal
+        case 3:
+          x = random_value<T>(rng, random_int(rng, highest - 3, highest));
+          break;  // huge
+        case 4:
+          x = rng() % 4 == 0 ? random_value<T>(rng, base) : (rng() % 2 == 0 ? T{0} : -T{0});
+          break;  // sparse
+        case 5:
+          x = std::ldexp(T{1}, std::max(lowest, base - random_int(rng, 0, 30)));
+          break;  // powers of two
+        case 6:
+          x = rng() % 2 == 0 ? Limits::max() : Limits::denorm_min();
+          break;  // both ends
+        default:
+          x = random_value<T>(rng, std::max(lowest, base - random_int(rng, 0, 12)));
+          break;  // ordinary
       }
     }
   }
