@@ -14,13 +14,15 @@ namespace kizami::engines {
 
 /// The largest offset (planes - 1) * plane_stride + (lines - 1) * line_stride + elems, or nothing if it leaves int64.
 /// @range every argument >= 0
-[[nodiscard]] inline std::optional<std::int64_t> extent(std::int64_t planes, std::int64_t plane_stride, std::int64_t lines,
-                                                        std::int64_t line_stride, std::int64_t elems) {
+[[nodiscard]] inline std::optional<std::int64_t> extent(std::int64_t planes, std::int64_t plane_stride,
+                                                        std::int64_t lines, std::int64_t line_stride,
+                                                        std::int64_t elems) {
   if (planes == 0 || lines == 0) return 0;
   std::int64_t plane_part = 0;
   std::int64_t line_part = 0;
   std::int64_t sum = 0;
-  if (__builtin_mul_overflow(planes - 1, plane_stride, &plane_part) || __builtin_mul_overflow(lines - 1, line_stride, &line_part) ||
+  if (__builtin_mul_overflow(planes - 1, plane_stride, &plane_part) ||
+      __builtin_mul_overflow(lines - 1, line_stride, &line_part) ||
       __builtin_add_overflow(plane_part, line_part, &sum) || __builtin_add_overflow(sum, elems, &sum)) {
     return std::nullopt;
   }
@@ -33,12 +35,14 @@ namespace detail {
   return argument + " = " + std::to_string(value) + ", must be " + limit;
 }
 
-[[nodiscard]] inline std::optional<std::string> why_operand_refused(const std::string& letter, const product::ProductDesc& d,
-                                                                    std::int64_t rows, std::int64_t row_stride,
+[[nodiscard]] inline std::optional<std::string> why_operand_refused(const std::string& letter,
+                                                                    const product::ProductDesc& d, std::int64_t rows,
+                                                                    std::int64_t row_stride,
                                                                     std::int64_t plane_stride) {
   const std::int64_t padded_k = base::round_up(d.k, product::kPadBytes);
   if (row_stride < padded_k || row_stride % product::kPadBytes != 0) {
-    return wrong(letter + "_row_stride", row_stride, "a multiple of 64 and at least round_up(k, 64) = " + std::to_string(padded_k));
+    return wrong(letter + "_row_stride", row_stride,
+                 "a multiple of 64 and at least round_up(k, 64) = " + std::to_string(padded_k));
   }
   if (plane_stride < 0 || plane_stride % product::kPadBytes != 0) {
     return wrong(letter + "_plane_stride", plane_stride, "a multiple of 64 and not negative");
@@ -61,8 +65,9 @@ namespace detail {
   const bool is_consecutive = d.num_products <= 1 || d.c_plane_stride >= *plane_elems;
   const bool is_interleaved = d.n <= 1 || (d.c_plane_stride >= d.m && d.c_col_stride >= *column_elems);
   if (!is_consecutive && !is_interleaved) {
-    return wrong("c_plane_stride", d.c_plane_stride, "at least (n - 1) * c_col_stride + m = " + std::to_string(*plane_elems) +
-                                                         ", for planes of C may not overlap");
+    return wrong(
+        "c_plane_stride", d.c_plane_stride,
+        "at least (n - 1) * c_col_stride + m = " + std::to_string(*plane_elems) + ", for planes of C may not overlap");
   }
   return std::nullopt;
 }
@@ -81,7 +86,8 @@ namespace detail {
     return wrong("num_products", d.num_products, "in 0..64 (kMaxProducts)");
   }
   switch (d.epilogue) {
-    case product::Epilogue::kStoreAcc: break;
+    case product::Epilogue::kStoreAcc:
+      break;
     case product::Epilogue::kReduce:
     case product::Epilogue::kReduceAdd:
       for (int l = 0; l < d.num_products; ++l) {
@@ -89,7 +95,8 @@ namespace detail {
         if (modulus < 2 || modulus > 256) return wrong("moduli[" + std::to_string(l) + "]", modulus, "in 2..256");
       }
       break;
-    default: return wrong("epilogue", static_cast<int>(d.epilogue), "kStoreAcc, kReduce or kReduceAdd");
+    default:
+      return wrong("epilogue", static_cast<int>(d.epilogue), "kStoreAcc, kReduce or kReduceAdd");
   }
   if (auto reason = detail::why_operand_refused("a", d, d.m, d.a_row_stride, d.a_plane_stride)) return reason;
   if (auto reason = detail::why_operand_refused("b", d, d.n, d.b_row_stride, d.b_plane_stride)) return reason;
@@ -97,7 +104,8 @@ namespace detail {
 }
 
 /// The same for the pointers of a call whose description is in range.
-[[nodiscard]] inline std::optional<std::string> why_refused(const product::ProductDesc& d, const product::Pointers& pointers) {
+[[nodiscard]] inline std::optional<std::string> why_refused(const product::ProductDesc& d,
+                                                            const product::Pointers& pointers) {
   if (d.m == 0 || d.n == 0 || d.num_products == 0) return std::nullopt;
   const auto is_aligned = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % product::kPadBytes == 0; };
   if (pointers.c == nullptr) return "c is null";

@@ -29,7 +29,8 @@ bool every_task_runs_once(std::int64_t num_tasks, int max_threads) {
   return is_legal && std::all_of(visits.begin(), visits.end(), [](const auto& v) { return v.load() == 1; });
 }
 
-/// Forks and returns the exit status of a child that runs `body`; -1 when the child was killed (a hang is, by an alarm).
+/// Forks and returns the exit status of a child that runs `body`; -1 when the child was killed (a hang is, by an
+/// alarm).
 template <class Body>
 int exit_status_of_child(const Body& body) {
   const pid_t child = fork();
@@ -66,7 +67,8 @@ TEST(ThreadPool, LoopsAfterAPauseWakeSleepingWorkers) {
 TEST(ThreadPool, ResultsOfWorkersAreVisibleToTheCaller) {
   std::vector<std::int64_t> squares(500);  // plain memory: the end of the loop must publish it
   for (int repeat = 0; repeat < 50; ++repeat) {
-    ThreadPool::global().parallel_for(500, 3, [&](std::int64_t i, int) { squares[static_cast<std::size_t>(i)] = i * i + repeat; });
+    ThreadPool::global().parallel_for(
+        500, 3, [&](std::int64_t i, int) { squares[static_cast<std::size_t>(i)] = i * i + repeat; });
     for (std::int64_t i = 0; i < 500; ++i) ASSERT_EQ(squares[static_cast<std::size_t>(i)], i * i + repeat);
   }
 }
@@ -161,7 +163,8 @@ TEST(ThreadPool, HardwareThreadsRespectsAffinity) {
   EXPECT_EQ(exit_status_of_child([] {
               cpu_set_t set;
               CPU_ZERO(&set);
-              if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;  // unknown to this test on machines beyond 1024 CPUs
+              if (sched_getaffinity(0, sizeof(set), &set) != 0)
+                return 1;  // unknown to this test on machines beyond 1024 CPUs
               int first = 0;
               while (!CPU_ISSET(first, &set)) ++first;
               CPU_ZERO(&set);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every engine and every kernel variant against cpu_ref, byte for byte, and cpu_ref against an independent loop. All of C's
-// storage is compared, so a canary that changes is a failure like any other.
+// Every engine and every kernel variant against cpu_ref, byte for byte, and cpu_ref against an independent loop. All of
+// C's storage is compared, so a canary that changes is a failure like any other.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -69,7 +69,8 @@ void expect_same_bytes(const CaseSpec& spec, const std::vector<int>& thread_coun
       const std::vector<std::byte> actual = result_of(*engine, c, threads);
       if (std::memcmp(actual.data(), expected.data(), expected.size()) == 0) continue;
       const auto at = std::mismatch(actual.begin(), actual.end(), expected.begin()).first - actual.begin();
-      ADD_FAILURE() << engine->name() << " differs from cpu_ref at byte " << at << " of C, threads = " << threads << ", case " << c.name();
+      ADD_FAILURE() << engine->name() << " differs from cpu_ref at byte " << at << " of C, threads = " << threads
+                    << ", case " << c.name();
     }
   }
 }
@@ -87,7 +88,14 @@ std::int8_t residue_by_search(Int128 x, int p) {
 TEST(CpuRef, AgreesWithAnIndependentLoop) {
   for (const Epilogue epilogue : kEpilogues) {
     for (const Fill fill : {Fill::kResidues, Fill::kLowest, Fill::kHighest, Fill::kOpposite, Fill::kBytes}) {
-      const ProductCase c({.m = 5, .n = 4, .k = 67, .moduli = {256, 255, 251, 3, 2}, .epilogue = epilogue, .fill = fill, .extra_k = 64, .extra_rows = 3});
+      const ProductCase c({.m = 5,
+                           .n = 4,
+                           .k = 67,
+                           .moduli = {256, 255, 251, 3, 2},
+                           .epilogue = epilogue,
+                           .fill = fill,
+                           .extra_k = 64,
+                           .extra_rows = 3});
       std::vector<std::byte> expected = c.initial_c();
       const ProductDesc& d = c.desc();
       for (std::int64_t l = d.num_products - 1; l >= 0; --l) {
@@ -103,7 +111,8 @@ TEST(CpuRef, AgreesWithAnIndependentLoop) {
               static_cast<std::int32_t*>(ProductCase::c_begin(expected))[at] = static_cast<std::int32_t>(sum);
             } else {
               auto& to = static_cast<std::int8_t*>(ProductCase::c_begin(expected))[at];
-              to = residue_by_search(sum + (epilogue == Epilogue::kReduceAdd ? to : 0), d.moduli[static_cast<std::size_t>(l)]);
+              to = residue_by_search(sum + (epilogue == Epilogue::kReduceAdd ? to : 0),
+                                     d.moduli[static_cast<std::size_t>(l)]);
             }
           }
         }
@@ -132,7 +141,8 @@ TEST(CpuSimd, EveryTileEdge) {
         expect_same_bytes({.m = m,
                            .n = n,
                            .k = k,
-                           .moduli = i % 2 == 0 ? std::vector<std::int16_t>{256, 255} : std::vector<std::int16_t>{static_cast<std::int16_t>(2 + i % 255)},
+                           .moduli = i % 2 == 0 ? std::vector<std::int16_t>{256, 255}
+                                                : std::vector<std::int16_t>{static_cast<std::int16_t>(2 + i % 255)},
                            .epilogue = kEpilogues[static_cast<std::size_t>(i % 3)],
                            .fill = i % 5 == 0 ? Fill::kBytes : Fill::kResidues,
                            .extra_k = i % 7 == 0 ? 64 : 0,
@@ -146,7 +156,8 @@ TEST(CpuSimd, EveryTileEdge) {
 
 TEST(CpuSimd, EmptyDimensions) {
   for (const Epilogue epilogue : kEpilogues) {
-    for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{0, 5, 7}, {5, 0, 7}, {5, 7, 0}, {0, 0, 7}, {0, 0, 0}, {64, 9, 0}}) {
+    for (const auto& [m, n, k] :
+         {std::array<std::int64_t, 3>{0, 5, 7}, {5, 0, 7}, {5, 7, 0}, {0, 0, 7}, {0, 0, 0}, {64, 9, 0}}) {
       expect_same_bytes({.m = m, .n = n, .k = k, .moduli = {256, 13}, .epilogue = epilogue, .extra_rows = 2}, {1, 2});
     }
     expect_same_bytes({.m = 3, .n = 4, .k = 5, .moduli = {}, .epilogue = epilogue}, {1, 2});
@@ -168,16 +179,21 @@ TEST(CpuSimd, EveryModulus) {
 TEST(CpuSimd, TallWideAndDeep) {
   const std::int64_t scale = kIsSanitized ? 8 : 1;
   for (const Epilogue epilogue : kEpilogues) {
-    expect_same_bytes({.m = 4999 / scale, .n = 3, .k = 67, .moduli = {256, 253}, .epilogue = epilogue, .extra_rows = 1}, {1, 3});
-    expect_same_bytes({.m = 3, .n = 4999 / scale, .k = 67, .moduli = {256, 253}, .epilogue = epilogue, .extra_rows = 1}, {1, 3});
-    expect_same_bytes({.m = 5, .n = 3, .k = 40009 / scale, .moduli = {256, 253}, .epilogue = epilogue, .extra_rows = 1}, {1, 3});
+    expect_same_bytes({.m = 4999 / scale, .n = 3, .k = 67, .moduli = {256, 253}, .epilogue = epilogue, .extra_rows = 1},
+                      {1, 3});
+    expect_same_bytes({.m = 3, .n = 4999 / scale, .k = 67, .moduli = {256, 253}, .epilogue = epilogue, .extra_rows = 1},
+                      {1, 3});
+    expect_same_bytes({.m = 5, .n = 3, .k = 40009 / scale, .moduli = {256, 253}, .epilogue = epilogue, .extra_rows = 1},
+                      {1, 3});
   }
 }
 
 TEST(CpuSimd, EdgesOfTheCacheBlocks) {
   // Blocks end at multiples of 2304 rows or columns and 2048 (INT16: 1024) in k.
   for (const std::int64_t k : {1023, 1024, 1025, 2047, 2048, 2049, 2113, 4097, 6145}) {
-    expect_same_bytes({.m = 50, .n = 9, .k = k, .moduli = {256, 251}, .epilogue = kEpilogues[static_cast<std::size_t>(k % 3)]}, {1, 2});
+    expect_same_bytes(
+        {.m = 50, .n = 9, .k = k, .moduli = {256, 251}, .epilogue = kEpilogues[static_cast<std::size_t>(k % 3)]},
+        {1, 2});
   }
   if (kIsSanitized) return;
   for (const std::int64_t length : {2303, 2304, 2305, 4700}) {
@@ -185,7 +201,8 @@ TEST(CpuSimd, EdgesOfTheCacheBlocks) {
     expect_same_bytes({.m = length, .n = 5, .k = 70, .moduli = {256, 251}, .epilogue = epilogue}, {2});
     expect_same_bytes({.m = 7, .n = length, .k = 70, .moduli = {256, 251}, .epilogue = epilogue}, {2});
   }
-  expect_same_bytes({.m = 2310, .n = 2309, .k = 3, .moduli = {256}, .epilogue = Epilogue::kReduce}, {2});  // blocks of A and B reused
+  expect_same_bytes({.m = 2310, .n = 2309, .k = 3, .moduli = {256}, .epilogue = Epilogue::kReduce},
+                    {2});  // blocks of A and B reused
   expect_same_bytes({.m = 2310, .n = 9, .k = 1100, .moduli = {239}, .epilogue = Epilogue::kReduceAdd}, {2});
   expect_same_bytes({.m = 9, .n = 2310, .k = 2050, .moduli = {239}, .epilogue = Epilogue::kReduce}, {2});
 }
@@ -194,8 +211,17 @@ TEST(CpuSimd, ManyPlanesInSeveralChunks) {
   const std::vector<std::int16_t> moduli = {256, 255, 253, 251, 247, 241, 239, 233, 229, 227, 223, 217, 211, 199};
   for (const Epilogue epilogue : kEpilogues) {
     // 500 KiB (INT16: 1 MB) of packed operands per plane, chunks of 1 MiB.
-    expect_same_bytes({.m = 250, .n = 5, .k = kIsSanitized ? 200 : 2048, .moduli = moduli, .epilogue = epilogue, .extra_rows = 5}, {1, 2, 5});
-    expect_same_bytes({.m = 33, .n = 12, .k = 100, .moduli = moduli, .epilogue = epilogue, .extra_rows = 5, .interleaves_planes = true}, {1, 2, 3, 5});
+    expect_same_bytes(
+        {.m = 250, .n = 5, .k = kIsSanitized ? 200 : 2048, .moduli = moduli, .epilogue = epilogue, .extra_rows = 5},
+        {1, 2, 5});
+    expect_same_bytes({.m = 33,
+                       .n = 12,
+                       .k = 100,
+                       .moduli = moduli,
+                       .epilogue = epilogue,
+                       .extra_rows = 5,
+                       .interleaves_planes = true},
+                      {1, 2, 3, 5});
   }
   std::vector<std::int16_t> most(product::kMaxProducts, 256);
   for (std::size_t l = 1; l < most.size(); ++l) most[l] = static_cast<std::int16_t>(256 - 3 * l);
@@ -204,14 +230,16 @@ TEST(CpuSimd, ManyPlanesInSeveralChunks) {
 
 TEST(CpuSimd, ThreadCountsChangeNoBit) {
   for (const int threads : {1, 2, 3, 5}) {
-    expect_same_bytes({.m = 301, .n = 203, .k = kIsSanitized ? 65 : 513, .moduli = {256, 227}, .extra_rows = 3}, {threads});
+    expect_same_bytes({.m = 301, .n = 203, .k = kIsSanitized ? 65 : 513, .moduli = {256, 227}, .extra_rows = 3},
+                      {threads});
     expect_same_bytes({.m = 1, .n = 997, .k = 129, .moduli = {256, 227}}, {threads});
     expect_same_bytes({.m = 997, .n = 1, .k = 129, .moduli = {256, 227}}, {threads});
   }
 }
 
 TEST(CpuSimd, WorstCasesAtTheLongestK) {
-  // All -128: the sum 2^31 wraps, modulo 256 harmlessly; kStoreAcc stores the wrapped value. 127 * 127 and -127 * 127 stay inside.
+  // All -128: the sum 2^31 wraps, modulo 256 harmlessly; kStoreAcc stores the wrapped value. 127 * 127 and -127 * 127
+  // stay inside.
   const std::int64_t first = kIsSanitized ? product::kBlockMaxI8 : product::kBlockMaxI8 - 1;
   for (std::int64_t k = first; k <= product::kBlockMaxI8; ++k) {
     for (const Fill fill : {Fill::kLowest, Fill::kHighest, Fill::kOpposite}) {
@@ -221,11 +249,17 @@ TEST(CpuSimd, WorstCasesAtTheLongestK) {
     }
   }
   // Bytes that are no residues of 251: still exact, as long as the sum fits.
-  expect_same_bytes({.m = 3, .n = 2, .k = product::kBlockMaxI8, .moduli = {251}, .epilogue = Epilogue::kReduceAdd, .fill = Fill::kBytes}, {2});
+  expect_same_bytes({.m = 3,
+                     .n = 2,
+                     .k = product::kBlockMaxI8,
+                     .moduli = {251},
+                     .epilogue = Epilogue::kReduceAdd,
+                     .fill = Fill::kBytes},
+                    {2});
 }
 
-/// C t = A (B^T t) modulo 2^32, for products that cpu_ref is too slow for: a wrong tile survives with probability 2^-8 or less
-/// per row.
+/// C t = A (B^T t) modulo 2^32, for products that cpu_ref is too slow for: a wrong tile survives with probability 2^-8
+/// or less per row.
 TEST(CpuSimd, LargeProductsByAVector) {
   if (kIsSanitized) GTEST_SKIP() << "too slow under a sanitizer; the same code runs in EdgesOfTheCacheBlocks";
   for (const CpuSimdVariant& variant : cpu_simd_variants()) {
@@ -241,15 +275,18 @@ TEST(CpuSimd, LargeProductsByAVector) {
     std::vector<std::uint32_t> bt(static_cast<std::size_t>(d.k));
     for (std::int64_t j = 0; j < d.n; ++j) {
       for (std::int64_t x = 0; x < d.k; ++x) {
-        bt[static_cast<std::size_t>(x)] += static_cast<std::uint32_t>(c.b()[j * d.b_row_stride + x]) * t[static_cast<std::size_t>(j)];
+        bt[static_cast<std::size_t>(x)] +=
+            static_cast<std::uint32_t>(c.b()[j * d.b_row_stride + x]) * t[static_cast<std::size_t>(j)];
       }
     }
     int num_wrong = 0;
     for (std::int64_t i = 0; i < d.m; ++i) {
       std::uint32_t by_c = 0;
       std::uint32_t by_vector = 0;
-      for (std::int64_t j = 0; j < d.n; ++j) by_c += static_cast<std::uint32_t>(acc[j * d.c_col_stride + i]) * t[static_cast<std::size_t>(j)];
-      for (std::int64_t x = 0; x < d.k; ++x) by_vector += static_cast<std::uint32_t>(c.a()[i * d.a_row_stride + x]) * bt[static_cast<std::size_t>(x)];
+      for (std::int64_t j = 0; j < d.n; ++j)
+        by_c += static_cast<std::uint32_t>(acc[j * d.c_col_stride + i]) * t[static_cast<std::size_t>(j)];
+      for (std::int64_t x = 0; x < d.k; ++x)
+        by_vector += static_cast<std::uint32_t>(c.a()[i * d.a_row_stride + x]) * bt[static_cast<std::size_t>(x)];
       num_wrong += by_c != by_vector ? 1 : 0;
     }
     EXPECT_EQ(num_wrong, 0) << variant.name;
@@ -261,7 +298,8 @@ TEST(CpuSimd, NamesWhatRuns) {
   ASSERT_FALSE(variants.empty());
   EXPECT_EQ(variants.back().name, "portable");
   EXPECT_TRUE(variants.back().is_supported);
-  const auto best = std::find_if(variants.begin(), variants.end(), [](const CpuSimdVariant& v) { return v.is_supported; });
+  const auto best =
+      std::find_if(variants.begin(), variants.end(), [](const CpuSimdVariant& v) { return v.is_supported; });
   EXPECT_EQ(cpu_simd_kernel_name(), best->name);
   std::string summary;
   for (const CpuSimdVariant& variant : variants) {
@@ -283,7 +321,8 @@ TEST(CpuSimd, UnsupportedVariantsSaySo) {
     EXPECT_TRUE(std::holds_alternative<Refusal>(variant.engine->query(c.desc(), without))) << variant.name;
     if (variant.is_supported) continue;
     std::vector<std::byte> storage = c.initial_c();
-    const Status status = variant.engine->run(c.desc(), Offer{}, {c.a(), c.b(), ProductCase::c_begin(storage)}, nullptr);
+    const Status status =
+        variant.engine->run(c.desc(), Offer{}, {c.a(), c.b(), ProductCase::c_begin(storage)}, nullptr);
     EXPECT_EQ(status.code(), StatusCode::kUnsupported);
     EXPECT_EQ(storage, c.initial_c());
   }

@@ -58,9 +58,10 @@ struct Case {
 
 template <class T, class Gemm>
 void check(const Case& t, const Gemm& gemm) {
-  SCOPED_TRACE(std::to_string(t.m) + "x" + std::to_string(t.n) + "x" + std::to_string(t.k) + " layouts " + std::string(to_string(t.a)) +
-               " " + std::string(to_string(t.b)) + " " + std::string(to_string(t.c)) + " a=" + std::to_string(t.alpha) +
-               " b=" + std::to_string(t.beta) + " threads=" + std::to_string(t.threads));
+  SCOPED_TRACE(std::to_string(t.m) + "x" + std::to_string(t.n) + "x" + std::to_string(t.k) + " layouts " +
+               std::string(to_string(t.a)) + " " + std::string(to_string(t.b)) + " " + std::string(to_string(t.c)) +
+               " a=" + std::to_string(t.alpha) + " b=" + std::to_string(t.beta) +
+               " threads=" + std::to_string(t.threads));
   Matrix<T> a(t.m, t.k, t.a, 2, static_cast<T>(kCanary));
   Matrix<T> b(t.k, t.n, t.b, 0, static_cast<T>(kCanary));
   Matrix<T> c(t.m, t.n, t.c, 3, static_cast<T>(kCanary));
@@ -72,7 +73,8 @@ void check(const Case& t, const Gemm& gemm) {
   for (std::int64_t j = 0; j < t.n; ++j) {
     for (std::int64_t i = 0; i < t.m; ++i) {
       double sum = 0;
-      for (std::int64_t x = 0; x < t.k; ++x) sum += static_cast<double>(a.view(i, x)) * static_cast<double>(b.view(x, j));
+      for (std::int64_t x = 0; x < t.k; ++x)
+        sum += static_cast<double>(a.view(i, x)) * static_cast<double>(b.view(x, j));
       const double before = t.beta == 0 ? 0 : t.beta * static_cast<double>(c.view(i, j));
       expected_view(i, j) = static_cast<T>(t.alpha * sum + before);
       if (t.beta == 0) c.view(i, j) = std::numeric_limits<T>::quiet_NaN();  // must not be read
@@ -80,7 +82,8 @@ void check(const Case& t, const Gemm& gemm) {
   }
   const Status status = gemm(a.view, b.view, static_cast<T>(t.alpha), static_cast<T>(t.beta), c.view, t.threads);
   ASSERT_TRUE(status.ok()) << status.reason();
-  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_EQ(c.storage[i], expected[i]) << "element " << i << " of the storage of C";
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    ASSERT_EQ(c.storage[i], expected[i]) << "element " << i << " of the storage of C";
 }
 
 template <class T>
@@ -89,7 +92,8 @@ void check_all_forms() {
     return native_gemm(A, B, alpha, beta, C, threads);
   };
   constexpr Layout kLayouts[] = {Layout::kColMajor, Layout::kRowMajor};
-  constexpr std::int64_t kShapes[][3] = {{1, 1, 1}, {1, 7, 5}, {7, 1, 5}, {7, 5, 1}, {13, 11, 17}, {64, 3, 40}, {5, 4, 0}, {0, 3, 2}, {3, 0, 2}, {0, 0, 0}};
+  constexpr std::int64_t kShapes[][3] = {{1, 1, 1},   {1, 7, 5}, {7, 1, 5}, {7, 5, 1}, {13, 11, 17},
+                                         {64, 3, 40}, {5, 4, 0}, {0, 3, 2}, {3, 0, 2}, {0, 0, 0}};
   for (const auto& shape : kShapes) {
     for (const Layout a : kLayouts) {
       for (const Layout b : kLayouts) {
@@ -159,7 +163,8 @@ TEST(NativeBlas, RefusesWithAReason) {
   expect(native_gemm(view(2, 2, 2, 3), good, 1, 0, good, 1), StatusCode::kUnsupported, "A has row_stride = 2");
   expect(native_gemm(good, view(2, 2, 1, 1), 1, 0, good, 1), StatusCode::kUnsupported, "B has row_stride = 1");
   expect(native_gemm(good, good, 1, 0, view(2, 2, 0, 1), 1), StatusCode::kUnsupported, "C has row_stride = 0");
-  expect(native_gemm(good, good, 1, 0, view(2, 2, 1, std::int64_t{INT_MAX} + 1), 1), StatusCode::kUnsupported, "INT_MAX");
+  expect(native_gemm(good, good, 1, 0, view(2, 2, 1, std::int64_t{INT_MAX} + 1), 1), StatusCode::kUnsupported,
+         "INT_MAX");
 }
 
 TEST(NativeBlas, StrideOfASingleColumnOrRowDoesNotMatter) {

@@ -59,8 +59,8 @@ struct CaseSpec {
   std::vector<std::int16_t> moduli = {256};
   product::Epilogue epilogue = product::Epilogue::kReduce;
   Fill fill = Fill::kResidues;
-  std::int64_t extra_k = 0;        ///< row strides beyond the least, a multiple of 64
-  std::int64_t extra_rows = 0;     ///< c_col_stride beyond m
+  std::int64_t extra_k = 0;         ///< row strides beyond the least, a multiple of 64
+  std::int64_t extra_rows = 0;      ///< c_col_stride beyond m
   bool interleaves_planes = false;  ///< columns of all planes of C side by side, instead of plane after plane
 };
 
@@ -68,10 +68,11 @@ struct CaseSpec {
 class AlignedBytes {
  public:
   AlignedBytes(std::int64_t bytes, std::uint8_t fill)
-      : bytes_(static_cast<std::size_t>(bytes)), data_(static_cast<std::byte*>(::operator new(bytes_, std::align_val_t{64}))) {
+      : bytes_(static_cast<std::size_t>(bytes)),
+        data_(static_cast<std::byte*>(::operator new (bytes_, std::align_val_t{64}))) {
     std::memset(data_, fill, bytes_);
   }
-  ~AlignedBytes() { ::operator delete(data_, std::align_val_t{64}); }
+  ~AlignedBytes() { ::operator delete (data_, std::align_val_t{64}); }
   AlignedBytes(const AlignedBytes&) = delete;
   AlignedBytes& operator=(const AlignedBytes&) = delete;
   [[nodiscard]] std::byte* data() const { return data_; }
@@ -85,7 +86,10 @@ class AlignedBytes {
 class ProductCase {
  public:
   explicit ProductCase(const CaseSpec& spec)
-      : spec_(spec), desc_(describe(spec)), a_(operand_bytes(desc_.a_plane_stride), 0), b_(operand_bytes(desc_.b_plane_stride), 0) {
+      : spec_(spec),
+        desc_(describe(spec)),
+        a_(operand_bytes(desc_.a_plane_stride), 0),
+        b_(operand_bytes(desc_.b_plane_stride), 0) {
     fill_operand(a_.data(), spec.m, desc_.a_row_stride, desc_.a_plane_stride, true);
     fill_operand(b_.data(), spec.n, desc_.b_row_stride, desc_.b_plane_stride, false);
   }
@@ -106,7 +110,8 @@ class ProductCase {
       auto* const at = reinterpret_cast<std::int8_t*>(c.data() + kGuard);
       for (std::int64_t l = 0; l < planes; ++l) {
         for (std::int64_t j = 0; j < d.n; ++j) {
-          for (std::int64_t i = 0; i < d.m; ++i) at[l * d.c_plane_stride + j * d.c_col_stride + i] = element(3, l, j, i, true);
+          for (std::int64_t i = 0; i < d.m; ++i)
+            at[l * d.c_plane_stride + j * d.c_col_stride + i] = element(3, l, j, i, true);
         }
       }
     }
@@ -151,17 +156,26 @@ class ProductCase {
     return d;
   }
 
-  [[nodiscard]] std::int64_t operand_bytes(std::int64_t plane_stride) const { return desc_.num_products * plane_stride; }
+  [[nodiscard]] std::int64_t operand_bytes(std::int64_t plane_stride) const {
+    return desc_.num_products * plane_stride;
+  }
 
-  [[nodiscard]] std::int8_t element(std::uint64_t seed, std::int64_t l, std::int64_t i, std::int64_t x, bool is_a) const {
+  [[nodiscard]] std::int8_t element(std::uint64_t seed, std::int64_t l, std::int64_t i, std::int64_t x,
+                                    bool is_a) const {
     const int p = spec_.moduli[static_cast<std::size_t>(l)];
-    const std::uint64_t h = hash(hash(hash(seed * 64 + static_cast<std::uint64_t>(l)) + static_cast<std::uint64_t>(i)) + static_cast<std::uint64_t>(x));
+    const std::uint64_t h = hash(hash(hash(seed * 64 + static_cast<std::uint64_t>(l)) + static_cast<std::uint64_t>(i)) +
+                                 static_cast<std::uint64_t>(x));
     switch (spec_.fill) {
-      case Fill::kLowest: return static_cast<std::int8_t>(num::residue_min(p));
-      case Fill::kHighest: return static_cast<std::int8_t>(num::residue_max(p));
-      case Fill::kOpposite: return static_cast<std::int8_t>(is_a ? num::residue_min(p) : num::residue_max(p));
-      case Fill::kBytes: return static_cast<std::int8_t>(h >> 56);
-      case Fill::kResidues: break;
+      case Fill::kLowest:
+        return static_cast<std::int8_t>(num::residue_min(p));
+      case Fill::kHighest:
+        return static_cast<std::int8_t>(num::residue_max(p));
+      case Fill::kOpposite:
+        return static_cast<std::int8_t>(is_a ? num::residue_min(p) : num::residue_max(p));
+      case Fill::kBytes:
+        return static_cast<std::int8_t>(h >> 56);
+      case Fill::kResidues:
+        break;
     }
     return static_cast<std::int8_t>(num::residue_min(p) + static_cast<int>((h >> 32) % static_cast<std::uint64_t>(p)));
   }
@@ -183,7 +197,8 @@ class ProductCase {
   [[nodiscard]] std::uint64_t checksum() const {
     std::uint64_t sum = 0;
     for (const AlignedBytes* bytes : {&a_, &b_}) {
-      for (std::size_t i = 0; i < bytes->size(); ++i) sum = sum * 1099511628211ULL + static_cast<std::uint64_t>(bytes->data()[i]);
+      for (std::size_t i = 0; i < bytes->size(); ++i)
+        sum = sum * 1099511628211ULL + static_cast<std::uint64_t>(bytes->data()[i]);
     }
     return sum;
   }

@@ -89,7 +89,8 @@ TEST(Refusals, ModuliAndEpilogue) {
   ProductDesc d = good_desc();
   d.epilogue = Epilogue::kStoreAcc;
   d.moduli = {};  // not read
-  for (const Engine* engine : all_engines()) EXPECT_TRUE(std::holds_alternative<Offer>(engine->query(d, every_feature(2))));
+  for (const Engine* engine : all_engines())
+    EXPECT_TRUE(std::holds_alternative<Offer>(engine->query(d, every_feature(2))));
 }
 
 TEST(Refusals, Strides) {

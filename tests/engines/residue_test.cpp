@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The reduction of INT32 accumulators in every kernel, against the definition: all moduli, near the ends of the range, near
-// multiples of p and half multiples, and a coarse net over everything.
+// The reduction of INT32 accumulators in every kernel, against the definition: all moduli, near the ends of the range,
+// near multiples of p and half multiples, and a coarse net over everything.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,7 +42,8 @@ std::vector<std::int32_t> probes(int p) {
   return result;
 }
 
-/// Reduces all of `xs` through the kernel, a column of a tile at a time, adding `add`; checks each against the definition.
+/// Reduces all of `xs` through the kernel, a column of a tile at a time, adding `add`; checks each against the
+/// definition.
 void check_kernel(const MicroKernel& kernel, int p, const std::vector<std::int32_t>& xs, int add) {
   alignas(64) std::int32_t acc[kMaxTileElems] = {};
   std::int8_t c[kMaxTileElems];
@@ -57,7 +58,8 @@ void check_kernel(const MicroKernel& kernel, int p, const std::vector<std::int32
     for (std::size_t i = 0; i < count; ++i) {
       const std::int64_t sum = std::int64_t{acc[i]} + add;
       if (sum < kLowest || sum > kHighest) continue;  // WrapsHarmlesslyForPowersOfTwo
-      ASSERT_EQ(c[i], num::symmetric_residue(sum, p)) << kernel.name << " x = " << acc[i] << " + " << add << " p = " << p;
+      ASSERT_EQ(c[i], num::symmetric_residue(sum, p))
+          << kernel.name << " x = " << acc[i] << " + " << add << " p = " << p;
     }
   }
 }
@@ -102,7 +104,8 @@ TEST(SymmetricResidue, TouchesOnlyTheTileAskedFor) {
       kernel.reduce(acc, rows, 2, 251, false, c.data(), stride);
       for (std::int64_t i = 0; i < static_cast<std::int64_t>(c.size()); ++i) {
         const bool is_inside = i / stride < 2 && i % stride < rows;
-        const int expected = is_inside ? num::symmetric_residue(acc[i / stride * kernel.tile_rows + i % stride], 251) : 99;
+        const int expected =
+            is_inside ? num::symmetric_residue(acc[i / stride * kernel.tile_rows + i % stride], 251) : 99;
         ASSERT_EQ(c[static_cast<std::size_t>(i)], expected) << kernel.name << " rows = " << rows << " at " << i;
       }
     }
@@ -113,13 +116,14 @@ TEST(SymmetricResidue, TouchesOnlyTheTileAskedFor) {
 constexpr bool matches_at_the_ends(int p) {
   for (std::int64_t d = 0; d < 2 * p; ++d) {
     for (const std::int64_t x : {kLowest + d, kHighest - d}) {
-      if (symmetric_residue(static_cast<std::int32_t>(x), 0, residue_constants(p)) != num::symmetric_residue(x, p)) return false;
+      if (symmetric_residue(static_cast<std::int32_t>(x), 0, residue_constants(p)) != num::symmetric_residue(x, p))
+        return false;
     }
   }
   return true;
 }
-static_assert(matches_at_the_ends(2) && matches_at_the_ends(3) && matches_at_the_ends(173) && matches_at_the_ends(255) &&
-              matches_at_the_ends(256));
+static_assert(matches_at_the_ends(2) && matches_at_the_ends(3) && matches_at_the_ends(173) &&
+              matches_at_the_ends(255) && matches_at_the_ends(256));
 
 }  // namespace
 }  // namespace kizami::engines

@@ -17,8 +17,8 @@ using product::Pointers;
 using product::ProductDesc;
 
 // Evidence for each: docs/perf/cpu_int8.md.
-constexpr std::int64_t kMaxBlockElems = 2304;                  // rows or columns; packing costs 1.4 % of the products at most
-constexpr std::int64_t kMaxBlockK = 2048;                      // bytes; 8 of them side by side are half of a 32 KiB L1
+constexpr std::int64_t kMaxBlockElems = 2304;  // rows or columns; packing costs 1.4 % of the products at most
+constexpr std::int64_t kMaxBlockK = 2048;      // bytes; 8 of them side by side are half of a 32 KiB L1
 constexpr std::int64_t kChunkBytes = std::int64_t{1} << 20;    // packed operands of a chunk of planes: one L2
 constexpr std::int64_t kGroupBytes = std::int64_t{400} << 10;  // panels of A that one task keeps in L2
 constexpr std::int64_t kGroupCols = 384;                       // columns that pass by while they are there
@@ -48,23 +48,28 @@ class Booking {
 
 /// One block of C of a chunk of planes, and the range of k to be added to it.
 struct BlockRange {
-  std::int64_t plane;   ///< first plane of the chunk
+  std::int64_t plane;  ///< first plane of the chunk
   std::int64_t planes;
   std::int64_t row;
   std::int64_t rows;
   std::int64_t col;
   std::int64_t cols;
   std::int64_t k;
-  std::int64_t num_k;   ///< elements; the last of them may lie in the padding of a row
+  std::int64_t num_k;  ///< elements; the last of them may lie in the padding of a row
   bool is_first_k;
   bool is_last_k;
 };
 
 class BlockedProduct {
  public:
-  BlockedProduct(const ProductDesc& desc, const MicroKernel& kernel, const Blocking& blocking, int threads, const Pointers& pointers,
-                 std::byte* workspace)
-      : desc_(desc), kernel_(kernel), blocking_(blocking), threads_(threads), pointers_(pointers), workspace_(workspace) {}
+  BlockedProduct(const ProductDesc& desc, const MicroKernel& kernel, const Blocking& blocking, int threads,
+                 const Pointers& pointers, std::byte* workspace)
+      : desc_(desc),
+        kernel_(kernel),
+        blocking_(blocking),
+        threads_(threads),
+        pointers_(pointers),
+        workspace_(workspace) {}
 
   void run() const {
     const Blocking& b = blocking_;
@@ -117,7 +122,8 @@ class BlockedProduct {
         const std::int64_t col = j * kernel_.tile_cols;
         const std::int8_t* const from =
             pointers_.b + (r.plane + l) * desc_.b_plane_stride + (r.col + col) * desc_.b_row_stride + r.k;
-        kernel_.pack_b(from, desc_.b_row_stride, clamp_tile(kernel_.tile_cols, r.cols - col), k_bytes, b_panel(l, j), correction(l, j));
+        kernel_.pack_b(from, desc_.b_row_stride, clamp_tile(kernel_.tile_cols, r.cols - col), k_bytes, b_panel(l, j),
+                       correction(l, j));
       }
     };
     parallel_for(r.planes * (row_panels + col_tasks), body);
@@ -127,11 +133,13 @@ class BlockedProduct {
     const std::int64_t row_panels = ceil_div(r.rows, kernel_.tile_rows);
     const std::int64_t col_panels = ceil_div(r.cols, kernel_.tile_cols);
     // Groups shrink until every thread has several.
-    std::int64_t group_rows = std::clamp<std::int64_t>(kGroupBytes / std::max<std::int64_t>(1, blocking_.a_panel_bytes), 1, row_panels);
+    std::int64_t group_rows =
+        std::clamp<std::int64_t>(kGroupBytes / std::max<std::int64_t>(1, blocking_.a_panel_bytes), 1, row_panels);
     std::int64_t group_cols = std::clamp<std::int64_t>(kGroupCols / kernel_.tile_cols, 1, col_panels);
     const auto num_groups = [&] { return ceil_div(row_panels, group_rows) * ceil_div(col_panels, group_cols); };
     while (r.planes * num_groups() < kTasksPerThread * threads_ && threads_ > 1 && (group_cols > 1 || group_rows > 1)) {
-      std::int64_t& larger = group_rows * kernel_.tile_rows > group_cols * kernel_.tile_cols && group_rows > 1 ? group_rows : group_cols;
+      std::int64_t& larger =
+          group_rows * kernel_.tile_rows > group_cols * kernel_.tile_cols && group_rows > 1 ? group_rows : group_cols;
       if (larger == 1) break;
       larger = ceil_div(larger, 2);
     }
@@ -155,12 +163,13 @@ class BlockedProduct {
     const int rows = clamp_tile(kernel_.tile_rows, r.rows - i * kernel_.tile_rows);
     const int cols = clamp_tile(kernel_.tile_cols, r.cols - j * kernel_.tile_cols);
     std::int32_t* const acc = blocking_.num_k_blocks == 1 ? local : acc_tile(l, i, j);
-    kernel_.multiply(rows, cols, std::max<std::int64_t>(0, r.num_k), a_panel(l, i), b_panel(l, j), correction(l, j), !r.is_first_k, acc);
+    kernel_.multiply(rows, cols, std::max<std::int64_t>(0, r.num_k), a_panel(l, i), b_panel(l, j), correction(l, j),
+                     !r.is_first_k, acc);
     if (!r.is_last_k) return;
 
     const std::int64_t plane = r.plane + l;
-    const std::int64_t at =
-        plane * desc_.c_plane_stride + (r.col + j * kernel_.tile_cols) * desc_.c_col_stride + r.row + i * kernel_.tile_rows;
+    const std::int64_t at = plane * desc_.c_plane_stride + (r.col + j * kernel_.tile_cols) * desc_.c_col_stride +
+                            r.row + i * kernel_.tile_rows;
     if (desc_.epilogue == Epilogue::kStoreAcc) {
       auto* const c = static_cast<std::int32_t*>(pointers_.c) + at;
       for (int col = 0; col < cols; ++col) {
@@ -175,10 +184,13 @@ class BlockedProduct {
 
   template <class Body>
   void parallel_for(std::int64_t num_tasks, const Body& body) const {
-    base::ThreadPool::global().parallel_for(num_tasks, threads_, std::cref(body));  // a reference fits std::function: no allocation
+    base::ThreadPool::global().parallel_for(num_tasks, threads_,
+                                            std::cref(body));  // a reference fits std::function: no allocation
   }
 
-  [[nodiscard]] static int clamp_tile(int tile, std::int64_t left) { return static_cast<int>(std::min<std::int64_t>(tile, left)); }
+  [[nodiscard]] static int clamp_tile(int tile, std::int64_t left) {
+    return static_cast<int>(std::min<std::int64_t>(tile, left));
+  }
 
   [[nodiscard]] std::byte* a_panel(std::int64_t l, std::int64_t i) const {
     return workspace_ + blocking_.a_offset + (l * blocking_.row_panels + i) * blocking_.a_panel_bytes;
@@ -192,7 +204,8 @@ class BlockedProduct {
   }
   [[nodiscard]] std::int32_t* acc_tile(std::int64_t l, std::int64_t i, std::int64_t j) const {
     return reinterpret_cast<std::int32_t*>(workspace_ + blocking_.acc_offset +
-                                           ((l * blocking_.col_panels + j) * blocking_.row_panels + i) * blocking_.tile_bytes);
+                                           ((l * blocking_.col_panels + j) * blocking_.row_panels + i) *
+                                               blocking_.tile_bytes);
   }
 
   static constexpr std::int64_t kPanelsPerPackTask = 4;
@@ -232,8 +245,8 @@ Blocking make_blocking(const ProductDesc& desc, const MicroKernel& kernel) {
   return b;
 }
 
-void run_blocked(const ProductDesc& desc, const MicroKernel& kernel, const Blocking& blocking, int threads, const Pointers& pointers,
-                 std::byte* workspace) {
+void run_blocked(const ProductDesc& desc, const MicroKernel& kernel, const Blocking& blocking, int threads,
+                 const Pointers& pointers, std::byte* workspace) {
   if (desc.m == 0 || desc.n == 0 || desc.num_products == 0) return;
   BlockedProduct(desc, kernel, blocking, threads, pointers, workspace).run();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The blocked product: which part of the operands is packed when, and who computes which tile of C. Nothing here depends
-// on an instruction set, and nothing here changes a bit of the result.
+// The blocked product: which part of the operands is packed when, and who computes which tile of C. Nothing here
+// depends on an instruction set, and nothing here changes a bit of the result.
 //
 //   for chunk of planes, for block of columns, for block of rows, for block of k:
 //     pack the rows and columns of the blocks                           parallel over panels of all planes of the chunk
@@ -47,7 +47,8 @@ struct Blocking {
 [[nodiscard]] Blocking make_blocking(const product::ProductDesc& desc, const MicroKernel& kernel);
 
 /// Runs the product on at most `threads` threads.
-/// @range desc and pointers in range, kernel supported, blocking = make_blocking(desc, kernel), workspace aligned to 64 bytes
+/// @range desc and pointers in range, kernel supported, blocking = make_blocking(desc, kernel), workspace aligned to 64
+/// bytes
 void run_blocked(const product::ProductDesc& desc, const MicroKernel& kernel, const Blocking& blocking, int threads,
                  const product::Pointers& pointers, std::byte* workspace);
 

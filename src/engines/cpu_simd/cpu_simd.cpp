@@ -36,11 +36,16 @@ using product::Refusal;
 
 bool has_isa(const DeviceFacts& facts, Isa isa) {
   switch (isa) {
-    case Isa::kPortable: return true;
-    case Isa::kAvx2: return facts.has_avx2;
-    case Isa::kAvx512: return facts.has_avx512;
-    case Isa::kAvx512Vnni: return facts.has_avx512 && facts.has_avx512_vnni;
-    case Isa::kNeon: return facts.has_neon;
+    case Isa::kPortable:
+      return true;
+    case Isa::kAvx2:
+      return facts.has_avx2;
+    case Isa::kAvx512:
+      return facts.has_avx512;
+    case Isa::kAvx512Vnni:
+      return facts.has_avx512 && facts.has_avx512_vnni;
+    case Isa::kNeon:
+      return facts.has_neon;
   }
   return false;
 }
@@ -56,8 +61,8 @@ int useful_threads(const ProductDesc& d, const MicroKernel& kernel, int num_thre
   return static_cast<int>(std::clamp(limit, 1.0, static_cast<double>(std::max(1, num_threads))));
 }
 
-/// Multiply-adds at the kernel's rate with whole tiles, bytes packed and elements reduced at their rates, a start-up time.
-/// Within a factor of 2 of the measured time from 128^3 to 2048^3, of 3 at 32^3; docs/perf/cpu_int8.md.
+/// Multiply-adds at the kernel's rate with whole tiles, bytes packed and elements reduced at their rates, a start-up
+/// time. Within a factor of 2 of the measured time from 128^3 to 2048^3, of 3 at 32^3; docs/perf/cpu_int8.md.
 double predicted_seconds(const ProductDesc& d, const MicroKernel& kernel, int threads) {
   constexpr double kPackedPerSecond = 8e9;
   constexpr double kReducedPerSecond = 3e9;
@@ -85,8 +90,8 @@ Status run_checked(const ProductDesc& d, const MicroKernel& kernel, const Offer&
   const Blocking blocking = make_blocking(d, kernel);
   const auto needed = static_cast<std::size_t>(blocking.total_bytes);
   if (offer.workspace_bytes < needed) {
-    return {StatusCode::kInvalidArgument, "workspace_bytes = " + std::to_string(offer.workspace_bytes) + " in the offer, must be " +
-                                              std::to_string(needed) + " as query() said"};
+    return {StatusCode::kInvalidArgument, "workspace_bytes = " + std::to_string(offer.workspace_bytes) +
+                                              " in the offer, must be " + std::to_string(needed) + " as query() said"};
   }
   if (needed > 0 && (workspace == nullptr || reinterpret_cast<std::uintptr_t>(workspace) % product::kPadBytes != 0)) {
     return {StatusCode::kInvalidArgument, "workspace is null or not aligned to 64 bytes"};
@@ -107,7 +112,8 @@ class BoundEngine final : public product::Engine {
     return make_offer(d, kernel_, facts);
   }
 
-  [[nodiscard]] Status run(const ProductDesc& d, const Offer& offer, const Pointers& pointers, std::byte* workspace) const override {
+  [[nodiscard]] Status run(const ProductDesc& d, const Offer& offer, const Pointers& pointers,
+                           std::byte* workspace) const override {
     if (!kernel_.is_supported) return {StatusCode::kUnsupported, name_ + ": this processor lacks the instruction set"};
     return run_checked(d, kernel_, offer, pointers, workspace);
   }
@@ -126,15 +132,18 @@ class BestEngine final : public product::Engine {
   [[nodiscard]] std::variant<Offer, Refusal> query(const ProductDesc& d, const DeviceFacts& facts) const override {
     if (auto reason = why_refused(d)) return Refusal{*std::move(reason)};
     const auto kernels = compiled_kernels();
-    const auto likely = std::find_if(kernels.begin(), kernels.end(), [&](const MicroKernel& k) { return has_isa(facts, k.isa); });
+    const auto likely =
+        std::find_if(kernels.begin(), kernels.end(), [&](const MicroKernel& k) { return has_isa(facts, k.isa); });
     Offer offer = make_offer(d, *likely, facts);
     for (const MicroKernel& kernel : kernels) {
-      offer.workspace_bytes = std::max(offer.workspace_bytes, static_cast<std::size_t>(make_blocking(d, kernel).total_bytes));
+      offer.workspace_bytes =
+          std::max(offer.workspace_bytes, static_cast<std::size_t>(make_blocking(d, kernel).total_bytes));
     }
     return offer;
   }
 
-  [[nodiscard]] Status run(const ProductDesc& d, const Offer& offer, const Pointers& pointers, std::byte* workspace) const override {
+  [[nodiscard]] Status run(const ProductDesc& d, const Offer& offer, const Pointers& pointers,
+                           std::byte* workspace) const override {
     return run_checked(d, best_kernel(), offer, pointers, workspace);
   }
 
@@ -158,7 +167,8 @@ std::span<const CpuSimdVariant> cpu_simd_variants() {
   static const std::vector<CpuSimdVariant> variants = [] {
     std::vector<CpuSimdVariant> list;
     for (const MicroKernel& kernel : compiled_kernels()) {
-      list.push_back({.name = kernel.name, .is_supported = kernel.is_supported, .engine = &engines.emplace_back(kernel)});
+      list.push_back(
+          {.name = kernel.name, .is_supported = kernel.is_supported, .engine = &engines.emplace_back(kernel)});
     }
     return list;
   }();

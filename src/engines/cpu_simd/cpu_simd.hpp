@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products of signed bytes on the CPU's vector units: packed operands, register tiles, cache blocks, threads. The kernel
-// is chosen by what the processor offers; every kernel gives the same bits.
+// Products of signed bytes on the CPU's vector units: packed operands, register tiles, cache blocks, threads. The
+// kernel is chosen by what the processor offers; every kernel gives the same bits.
 #pragma once
 
 #include <span>

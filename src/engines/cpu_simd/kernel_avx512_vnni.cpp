@@ -6,10 +6,11 @@
 // modulo 2^32 all the same. Padding: a = 0 is packed as 128, but the b beside it is 0.
 //
 // Tile 48 x 8 (three vectors of 16 rows): 24 accumulators, 3 vectors of A, 1 broadcast of B = 28 of 32 registers.
-// Disassembly (g++ 12, -O3): the inner loop, unrolled four times, holds 96 vpdpbusd, 12 loads of A, 32 vpbroadcastd from
-// memory, 12 prefetches, and neither a spill nor a register move. Per step of 4 in k that is 24 vpdpbusd on ports 0 and 5
-// (12 clocks) against 11 loads on ports 2 and 3 (5.5 clocks) and 38 issued instructions of the 48 that 12 clocks allow.
-// Tiles tried against the two-port peak, single tiles in a quiet machine: docs/perf/cpu_int8.md.
+// Disassembly (g++ 12, -O3): the inner loop, unrolled four times, holds 96 vpdpbusd, 12 loads of A, 32 vpbroadcastd
+// from memory, 12 prefetches, and neither a spill nor a register move. Per step of 4 in k that is 24 vpdpbusd on ports
+// 0 and 5 (12 clocks) against 11 loads on ports 2 and 3 (5.5 clocks) and 38 issued instructions of the 48 that 12
+// clocks allow. Measured alone, the tile reaches 0.96 of the two-port peak; the other tiles tried are in
+// docs/perf/cpu_int8.md.
 #include "engines/cpu_simd/micro_kernel.hpp"
 
 #if defined(__x86_64__)
@@ -58,10 +59,11 @@ KIZAMI_VNNI inline void transpose_4x64(__m512i x0, __m512i x1, __m512i x2, __m51
   }
 }
 
-/// Packs panel_rows rows as [k / 4][panel_rows][4]; xors every byte with `flip`; writes the sum of each row unless null.
+/// Packs panel_rows rows as [k / 4][panel_rows][4]; xors every byte with `flip`; writes the sum of each row unless
+/// null.
 /// @exact a row's sum is at most 2^17 * 128 = 2^24.
-KIZAMI_VNNI void pack(const std::int8_t* rows, std::int64_t row_stride, int num_rows, int panel_rows, std::int64_t k_bytes,
-                      std::uint8_t flip, std::byte* packed, std::int32_t* row_sums) {
+KIZAMI_VNNI void pack(const std::int8_t* rows, std::int64_t row_stride, int num_rows, int panel_rows,
+                      std::int64_t k_bytes, std::uint8_t flip, std::byte* packed, std::int32_t* row_sums) {
   alignas(64) static constexpr std::int8_t kZeros[kPackStep] = {};
   const __m512i flips = _mm512_set1_epi8(static_cast<char>(flip));
   const __m512i ones = _mm512_set1_epi8(1);
@@ -93,19 +95,21 @@ KIZAMI_VNNI void pack(const std::int8_t* rows, std::int64_t row_stride, int num_
   }
 }
 
-KIZAMI_VNNI void pack_a(const std::int8_t* rows, std::int64_t row_stride, int num_rows, std::int64_t k_bytes, std::byte* packed) {
+KIZAMI_VNNI void pack_a(const std::int8_t* rows, std::int64_t row_stride, int num_rows, std::int64_t k_bytes,
+                        std::byte* packed) {
   pack(rows, row_stride, num_rows, kTileRows, k_bytes, 0x80, packed, nullptr);
 }
 
-KIZAMI_VNNI void pack_b(const std::int8_t* rows, std::int64_t row_stride, int num_rows, std::int64_t k_bytes, std::byte* packed,
-                        std::int32_t* correction) {
+KIZAMI_VNNI void pack_b(const std::int8_t* rows, std::int64_t row_stride, int num_rows, std::int64_t k_bytes,
+                        std::byte* packed, std::int32_t* correction) {
   pack(rows, row_stride, num_rows, kTileCols, k_bytes, 0, packed, correction);
   for (int j = 0; j < kTileCols; ++j) {  // modulo 2^32: -128 times a sum of -2^24 is 2^31
     correction[j] = static_cast<std::int32_t>(std::uint32_t{0} - 128U * static_cast<std::uint32_t>(correction[j]));
   }
 }
 
-/// @shape packed_a: [num_groups][kTileVectors][16 rows][4], packed_b: [num_groups][kTileCols][4], acc: [kTileCols][kTileRows]
+/// @shape packed_a: [num_groups][kTileVectors][16 rows][4], packed_b: [num_groups][kTileCols][4], acc:
+/// [kTileCols][kTileRows]
 template <int kVectors, int kCols>
 KIZAMI_VNNI void multiply_tile(std::int64_t num_groups, const std::byte* packed_a, const std::byte* packed_b,
                                const std::int32_t* correction, bool add, std::int32_t* acc) {
@@ -146,19 +150,21 @@ KIZAMI_VNNI void multiply_tile(std::int64_t num_groups, const std::byte* packed_
   }
 }
 
-using MultiplyTile = void (*)(std::int64_t, const std::byte*, const std::byte*, const std::int32_t*, bool, std::int32_t*);
+using MultiplyTile = void (*)(std::int64_t, const std::byte*, const std::byte*, const std::int32_t*, bool,
+                              std::int32_t*);
 constexpr MultiplyTile kMultiply[kTileVectors][kTileCols] = {
-    {multiply_tile<1, 1>, multiply_tile<1, 2>, multiply_tile<1, 3>, multiply_tile<1, 4>, multiply_tile<1, 5>, multiply_tile<1, 6>,
-     multiply_tile<1, 7>, multiply_tile<1, 8>},
-    {multiply_tile<2, 1>, multiply_tile<2, 2>, multiply_tile<2, 3>, multiply_tile<2, 4>, multiply_tile<2, 5>, multiply_tile<2, 6>,
-     multiply_tile<2, 7>, multiply_tile<2, 8>},
-    {multiply_tile<3, 1>, multiply_tile<3, 2>, multiply_tile<3, 3>, multiply_tile<3, 4>, multiply_tile<3, 5>, multiply_tile<3, 6>,
-     multiply_tile<3, 7>, multiply_tile<3, 8>},
+    {multiply_tile<1, 1>, multiply_tile<1, 2>, multiply_tile<1, 3>, multiply_tile<1, 4>, multiply_tile<1, 5>,
+     multiply_tile<1, 6>, multiply_tile<1, 7>, multiply_tile<1, 8>},
+    {multiply_tile<2, 1>, multiply_tile<2, 2>, multiply_tile<2, 3>, multiply_tile<2, 4>, multiply_tile<2, 5>,
+     multiply_tile<2, 6>, multiply_tile<2, 7>, multiply_tile<2, 8>},
+    {multiply_tile<3, 1>, multiply_tile<3, 2>, multiply_tile<3, 3>, multiply_tile<3, 4>, multiply_tile<3, 5>,
+     multiply_tile<3, 6>, multiply_tile<3, 7>, multiply_tile<3, 8>},
 };
 
 void multiply(int num_rows, int num_cols, std::int64_t num_k, const std::byte* packed_a, const std::byte* packed_b,
               const std::int32_t* correction, bool add, std::int32_t* acc) {
-  kMultiply[(num_rows - 1) / kLanes][num_cols - 1]((num_k + kGroup - 1) / kGroup, packed_a, packed_b, correction, add, acc);
+  kMultiply[(num_rows - 1) / kLanes][num_cols - 1]((num_k + kGroup - 1) / kGroup, packed_a, packed_b, correction, add,
+                                                   acc);
 }
 
 KIZAMI_VNNI void reduce(const std::int32_t* acc, int num_rows, int num_cols, int p, bool add, std::int8_t* c,

@@ -15,7 +15,8 @@ template <int kPanelRows>
 void pack(const std::int8_t* rows, std::int64_t row_stride, int num_rows, std::int64_t k_bytes, std::byte* packed) {
   auto* const to = reinterpret_cast<std::int16_t*>(packed);
   for (int r = 0; r < kPanelRows; ++r) {
-    for (std::int64_t k = 0; k < k_bytes; ++k) to[k * kPanelRows + r] = r < num_rows ? rows[r * row_stride + k] : std::int8_t{0};
+    for (std::int64_t k = 0; k < k_bytes; ++k)
+      to[k * kPanelRows + r] = r < num_rows ? rows[r * row_stride + k] : std::int8_t{0};
   }
 }
 
@@ -25,15 +26,17 @@ void pack_b(const std::int8_t* rows, std::int64_t row_stride, int num_rows, std:
   for (int j = 0; j < kTileCols; ++j) correction[j] = 0;
 }
 
-/// Computes the whole tile, whatever part of it is asked for. Sums are unsigned: modulo 2^32 without undefined behaviour.
-void multiply(int /*num_rows*/, int /*num_cols*/, std::int64_t num_k, const std::byte* packed_a, const std::byte* packed_b,
-              const std::int32_t* /*correction*/, bool add, std::int32_t* acc) {
+/// Computes the whole tile, whatever part of it is asked for. Sums are unsigned: modulo 2^32 without undefined
+/// behaviour.
+void multiply(int /*num_rows*/, int /*num_cols*/, std::int64_t num_k, const std::byte* packed_a,
+              const std::byte* packed_b, const std::int32_t* /*correction*/, bool add, std::int32_t* acc) {
   const auto* a = reinterpret_cast<const std::int16_t*>(packed_a);
   const auto* b = reinterpret_cast<const std::int16_t*>(packed_b);
   std::uint32_t sum[kTileCols][kTileRows] = {};
   for (std::int64_t k = 0; k < num_k; ++k) {
     for (int j = 0; j < kTileCols; ++j) {
-      for (int i = 0; i < kTileRows; ++i) sum[j][i] += static_cast<std::uint32_t>(std::int32_t{a[i]} * std::int32_t{b[j]});
+      for (int i = 0; i < kTileRows; ++i)
+        sum[j][i] += static_cast<std::uint32_t>(std::int32_t{a[i]} * std::int32_t{b[j]});
     }
     a += kTileRows;
     b += kTileCols;
@@ -46,7 +49,8 @@ void multiply(int /*num_rows*/, int /*num_cols*/, std::int64_t num_k, const std:
   }
 }
 
-void reduce(const std::int32_t* acc, int num_rows, int num_cols, int p, bool add, std::int8_t* c, std::int64_t c_col_stride) {
+void reduce(const std::int32_t* acc, int num_rows, int num_cols, int p, bool add, std::int8_t* c,
+            std::int64_t c_col_stride) {
   const ResidueConstants constants = residue_constants(p);
   for (int j = 0; j < num_cols; ++j) {
     for (int i = 0; i < num_rows; ++i) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The portable kernels: bytes are widened to INT16 while packing, and pairs of products are added to INT32 lanes by
-// ReorderWidenMulAccumulate (pmaddwd on x86, smlal on Arm). |a b| <= 2^14, so a pair fits INT16 x INT16 -> INT32 without
-// saturation (pmaddwd's only overflow needs two products of (-2^15)^2). Sums are modulo 2^32.
-// This file is compiled once per target by Highway; highway_kernels() lists the results.
+// ReorderWidenMulAccumulate (pmaddwd on x86, smlal on Arm). |a b| <= 2^14, so a pair fits INT16 x INT16 -> INT32
+// without saturation (pmaddwd's only overflow needs two products of (-2^15)^2). Sums are modulo 2^32. This file is
+// compiled once per target by Highway; highway_kernels() lists the results.
 //
 // Tiles, with accumulators + vectors of A + broadcast of B + product = registers:
-//   AVX3 48 x 8: 24 + 3 + 1 + 1 = 29 of 32.  AVX2 16 x 6: 12 + 2 + 1 + 1 = 16 of 16.  NEON 8 x 4, two accumulators each:
-//   16 + 2 + 1 = 19 of 32.
-// Disassembly (g++ 12, -O3) of the inner loops of AVX3 and AVX2: products, sums, broadcasts and loads only; no spill, no move.
+//   AVX3 48 x 8: 24 + 3 + 1 + 1 = 29 of 32.  AVX2 16 x 6: 12 + 2 + 1 + 1 = 16 of 16.  NEON 8 x 4, two accumulators
+//   each: 16 + 2 + 1 = 19 of 32.
+// Disassembly (g++ 12, -O3) of the inner loops of AVX3 and AVX2: products, sums, broadcasts and loads only; no spill,
+// no move.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,8 +18,9 @@
 #include "engines/cpu_simd/symmetric_residue.hpp"
 
 // Vectors of unknown size cannot form arrays. Anything below AVX2 or NEON is served by kernel_portable.cpp.
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | HWY_WASM | HWY_WASM_EMU256 | HWY_PPC8)
+#define HWY_DISABLED_TARGETS                                                                                       \
+  (HWY_SSSE3 | HWY_SSE4 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | HWY_WASM | HWY_WASM_EMU256 | \
+   HWY_PPC8)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "engines/cpu_simd/kernels_highway.cpp"
 #include <hwy/foreach_target.h>
@@ -64,8 +66,8 @@ static_assert(kTileVectors <= 8 && kTileCols <= 8);  // loops over both are unro
 
 /// Packs panel_rows rows, widened, as [k / 2][panel_rows][2].
 /// Four rows of 8 elements are a 4 x 4 matrix of INT32 pairs, transposed in 128-bit vectors.
-HWY_INLINE void pack(const std::int8_t* rows, std::int64_t row_stride, int num_rows, int panel_rows, std::int64_t k_bytes,
-                     std::byte* packed) {
+HWY_INLINE void pack(const std::int8_t* rows, std::int64_t row_stride, int num_rows, int panel_rows,
+                     std::int64_t k_bytes, std::byte* packed) {
   constexpr int kStep = 8;
   const hn::CappedTag<std::int8_t, kStep> bytes;
   const hn::CappedTag<std::int16_t, kStep> words;
@@ -81,7 +83,8 @@ HWY_INLINE void pack(const std::int8_t* rows, std::int64_t row_stride, int num_r
       row[i] = exists ? rows + (r + i) * row_stride : kZeros;
       step[i] = exists ? kStep : 0;
     }
-    const std::size_t width = panel_rows - r >= 4 ? 16 : 4 * static_cast<std::size_t>(panel_rows - r);  // bytes per group
+    const std::size_t width =
+        panel_rows - r >= 4 ? 16 : 4 * static_cast<std::size_t>(panel_rows - r);  // bytes per group
     std::byte* to = packed + r * kGroup * 2;
     for (std::int64_t k = 0; k < k_bytes; k += kStep) {
       const auto x0 = hn::BitCast(pairs, hn::PromoteTo(words, hn::LoadU(bytes, row[0])));
@@ -120,12 +123,13 @@ void pack_b(const std::int8_t* rows, std::int64_t row_stride, int num_rows, std:
 
 /// @shape packed_a: [num_groups][kTileRows][2], packed_b: [num_groups][kTileCols][2], acc: [kTileCols][kTileRows]
 template <int kVectors, int kCols>
-void multiply_tile(std::int64_t num_groups, const std::byte* packed_a, const std::byte* packed_b, bool add, std::int32_t* acc) {
+void multiply_tile(std::int64_t num_groups, const std::byte* packed_a, const std::byte* packed_b, bool add,
+                   std::int32_t* acc) {
   const I32 i32;
   const I16 i16;
-  // Targets differ in how they share the two products of a pair between the two sums; x86 leaves the second at zero, and
-  // it takes no register there. Starting from acc, rather than adding it at the end, also keeps g++ 12 from copying every
-  // accumulator in each turn of the loop.
+  // Targets differ in how they share the two products of a pair between the two sums; x86 leaves the second at zero,
+  // and it takes no register there. Starting from acc, rather than adding it at the end, also keeps g++ 12 from copying
+  // every accumulator in each turn of the loop.
   VecI32 sum[kCols][kVectors];
   VecI32 sum_odd[kCols][kVectors];
   HWY_UNROLL(8)
@@ -186,7 +190,8 @@ MultiplyTile select_tile(int num_vectors, int num_cols) {
   if constexpr (kVectors == 1) {
     return select_cols<1, kTileCols>(num_cols);
   } else {
-    return num_vectors == kVectors ? select_cols<kVectors, kTileCols>(num_cols) : select_tile<kVectors - 1>(num_vectors, num_cols);
+    return num_vectors == kVectors ? select_cols<kVectors, kTileCols>(num_cols)
+                                   : select_tile<kVectors - 1>(num_vectors, num_cols);
   }
 }
 
@@ -196,7 +201,8 @@ void multiply(int num_rows, int num_cols, std::int64_t num_k, const std::byte* p
   tile((num_k + kGroup - 1) / kGroup, packed_a, packed_b, add, acc);
 }
 
-void reduce(const std::int32_t* acc, int num_rows, int num_cols, int p, bool add, std::int8_t* c, std::int64_t c_col_stride) {
+void reduce(const std::int32_t* acc, int num_rows, int num_cols, int p, bool add, std::int8_t* c,
+            std::int64_t c_col_stride) {
   const ResidueConstants constants = residue_constants(p);
   const I32 i32;
   const hn::Repartition<std::uint64_t, I32> u64;
@@ -217,7 +223,8 @@ void reduce(const std::int32_t* acc, int num_rows, int num_cols, int p, bool add
         x = hn::Add(x, hn::PromoteTo(i32, hn::Load(i8, bytes)));
       }
       const VecI32 even = shift_down(hn::MulEven(x, multiplier));
-      const VecI32 odd = hn::BitCast(i32, hn::MulEven(shift_down(x), multiplier));  // INT64: the high half is the odd lane
+      const VecI32 odd =
+          hn::BitCast(i32, hn::MulEven(shift_down(x), multiplier));  // INT64: the high half is the odd lane
       const VecI32 q = hn::OddEven(odd, even);
       VecI32 r = hn::Sub(x, hn::Mul(q, modulus));
       r = hn::Sub(r, hn::IfThenElseZero(hn::Gt(r, top), modulus));
@@ -260,13 +267,13 @@ namespace {
 std::vector<MicroKernel> highway_kernels() {
   return {
 #if HWY_TARGETS & HWY_AVX3
-      with_support(N_AVX3::kernel(), HWY_AVX3),
+    with_support(N_AVX3::kernel(), HWY_AVX3),
 #endif
 #if HWY_TARGETS & HWY_AVX2
-      with_support(N_AVX2::kernel(), HWY_AVX2),
+        with_support(N_AVX2::kernel(), HWY_AVX2),
 #endif
 #if HWY_TARGETS & HWY_NEON
-      with_support(N_NEON::kernel(), HWY_NEON),
+        with_support(N_NEON::kernel(), HWY_NEON),
 #endif
   };
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// One instruction set's share of the blocked product: four functions on one tile, and the sizes that the blocking needs.
+// One instruction set's share of the blocked product: four functions on one tile, and the sizes that the blocking
+// needs.
 //   acc(i, j) = sum over k of a(i, k) b(j, k),   tile_rows x tile_cols, INT32 modulo 2^32.
 // Rows of A lie along the vector, because C is contiguous along i; each element group of B is broadcast. Operands are
-// packed so that the inner loop reads both as one stream. All arithmetic is exact modulo 2^32; product.hpp shows that the
-// true sum fits in INT32 except where wrapping is harmless, so the order of summation never matters.
+// packed so that the inner loop reads both as one stream. All arithmetic is exact modulo 2^32; product.hpp shows that
+// the true sum fits in INT32 except where wrapping is harmless, so the order of summation never matters.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +25,20 @@ inline constexpr int kMaxTileElems = 48 * 8;
 struct MicroKernel {
   std::string_view name;
   Isa isa = Isa::kPortable;
-  bool is_supported = false;       ///< by the processor that runs this
+  bool is_supported = false;  ///< by the processor that runs this
   int tile_rows = 0;
   int tile_cols = 0;
-  int packed_bytes = 0;            ///< per element: 1 (bytes) or 2 (widened to INT16)
-  double macs_per_second = 0;      ///< one thread, for predictions only
+  int packed_bytes = 0;        ///< per element: 1 (bytes) or 2 (widened to INT16)
+  double macs_per_second = 0;  ///< one thread, for predictions only
 
   /// Packs rows [0, num_rows) of A, each k_bytes long, into a panel of tile_rows rows; rows beyond are zero.
-  /// @range 1 <= num_rows <= tile_rows, k_bytes a multiple of kPackStep, packed has tile_rows * k_bytes * packed_bytes bytes
-  void (*pack_a)(const std::int8_t* rows, std::int64_t row_stride, int num_rows, std::int64_t k_bytes, std::byte* packed) = nullptr;
+  /// @range 1 <= num_rows <= tile_rows, k_bytes a multiple of kPackStep, packed has tile_rows * k_bytes * packed_bytes
+  /// bytes
+  void (*pack_a)(const std::int8_t* rows, std::int64_t row_stride, int num_rows, std::int64_t k_bytes,
+                 std::byte* packed) = nullptr;
   /// The same for B (tile_cols rows), and what multiply must add to each column of acc: correction, tile_cols elements.
-  void (*pack_b)(const std::int8_t* rows, std::int64_t row_stride, int num_rows, std::int64_t k_bytes, std::byte* packed,
-                 std::int32_t* correction) = nullptr;
+  void (*pack_b)(const std::int8_t* rows, std::int64_t row_stride, int num_rows, std::int64_t k_bytes,
+                 std::byte* packed, std::int32_t* correction) = nullptr;
 
   /// acc = (add ? acc : 0) + A B^T for the first num_rows rows, rounded up to whole vectors, and num_cols columns.
   /// @shape acc(i, j) at acc[j * tile_rows + i], aligned to 64 bytes.  @range num_k <= k_bytes of the packed panels

@@ -19,9 +19,9 @@ int openblas_get_num_threads(void) __attribute__((weak));
 namespace kizami::engines {
 namespace {
 
-/// The process-wide number of threads of OpenBLAS, borrowed. Concurrent calls that want the same number share the loan, and
-/// the last one restores what the first one found; a call that wants another number meanwhile runs with the one in force,
-/// rather than wait for a product that may take seconds.
+/// The process-wide number of threads of OpenBLAS, borrowed. Concurrent calls that want the same number share the loan,
+/// and the last one restores what the first one found; a call that wants another number meanwhile runs with the one in
+/// force, rather than wait for a product that may take seconds.
 class ThreadCountLoan {
  public:
   static ThreadCountLoan& instance() {
@@ -93,11 +93,13 @@ struct BlasMatrix {
 };
 
 std::string strides_of(const char* name, std::int64_t row_stride, std::int64_t col_stride) {
-  return std::string(name) + " has row_stride = " + std::to_string(row_stride) + " and col_stride = " + std::to_string(col_stride);
+  return std::string(name) + " has row_stride = " + std::to_string(row_stride) +
+         " and col_stride = " + std::to_string(col_stride);
 }
 
 /// The leading dimension if the view is column-major, nothing otherwise.
-std::optional<std::int64_t> col_major_ld(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride) {
+std::optional<std::int64_t> col_major_ld(std::int64_t rows, std::int64_t cols, std::int64_t row_stride,
+                                         std::int64_t col_stride) {
   if (row_stride != 1 && rows > 1) return std::nullopt;
   const std::int64_t least = std::max<std::int64_t>(1, rows);
   const std::int64_t ld = cols <= 1 ? least : col_stride;
@@ -124,12 +126,12 @@ Result<BlasMatrix> as_blas(const char* name, const MatrixView<T>& v, bool prefer
   return BlasMatrix{is_col_major, static_cast<int>(std::min<std::int64_t>(ld, INT_MAX))};
 }
 
-void cblas_gemm(CBLAS_ORDER order, CBLAS_TRANSPOSE op_a, CBLAS_TRANSPOSE op_b, int m, int n, int k, double alpha, const double* a,
-                int lda, const double* b, int ldb, double beta, double* c, int ldc) {
+void cblas_gemm(CBLAS_ORDER order, CBLAS_TRANSPOSE op_a, CBLAS_TRANSPOSE op_b, int m, int n, int k, double alpha,
+                const double* a, int lda, const double* b, int ldb, double beta, double* c, int ldc) {
   cblas_dgemm(order, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
-void cblas_gemm(CBLAS_ORDER order, CBLAS_TRANSPOSE op_a, CBLAS_TRANSPOSE op_b, int m, int n, int k, float alpha, const float* a,
-                int lda, const float* b, int ldb, float beta, float* c, int ldc) {
+void cblas_gemm(CBLAS_ORDER order, CBLAS_TRANSPOSE op_a, CBLAS_TRANSPOSE op_b, int m, int n, int k, float alpha,
+                const float* a, int lda, const float* b, int ldb, float beta, float* c, int ldc) {
   cblas_sgemm(order, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
@@ -145,23 +147,26 @@ Status call_blas(const MatrixView<const T>& A, const MatrixView<const T>& B, T a
   KIZAMI_RETURN_IF_ERROR(b.status());
   const auto op = [&](const BlasMatrix& x) { return x.is_col_major == is_col_major ? CblasNoTrans : CblasTrans; };
   cblas_gemm(is_col_major ? CblasColMajor : CblasRowMajor, op(a.value()), op(b.value()), static_cast<int>(C.rows),
-             static_cast<int>(C.cols), static_cast<int>(A.cols), alpha, A.data, a.value().ld, B.data, b.value().ld, beta, C.data,
-             c.value().ld);
+             static_cast<int>(C.cols), static_cast<int>(A.cols), alpha, A.data, a.value().ld, B.data, b.value().ld,
+             beta, C.data, c.value().ld);
   return {};
 }
 
 template <class T>
-Status gemm(const MatrixView<const T>& A, const MatrixView<const T>& B, T alpha, T beta, const MatrixView<T>& C, int threads,
-            std::int64_t max_dim) {
+Status gemm(const MatrixView<const T>& A, const MatrixView<const T>& B, T alpha, T beta, const MatrixView<T>& C,
+            int threads, std::int64_t max_dim) {
   const std::int64_t m = C.rows;
   const std::int64_t n = C.cols;
   const std::int64_t k = A.cols;
-  const auto shape = [](std::int64_t rows, std::int64_t cols) { return std::to_string(rows) + " x " + std::to_string(cols); };
+  const auto shape = [](std::int64_t rows, std::int64_t cols) {
+    return std::to_string(rows) + " x " + std::to_string(cols);
+  };
   if (m < 0 || n < 0 || k < 0 || A.rows != m || B.rows != k || B.cols != n) {
-    return {StatusCode::kInvalidArgument, "A is " + shape(A.rows, A.cols) + ", B is " + shape(B.rows, B.cols) + " and C is " + shape(m, n) +
-                                              ", must be m x k, k x n and m x n"};
+    return {StatusCode::kInvalidArgument, "A is " + shape(A.rows, A.cols) + ", B is " + shape(B.rows, B.cols) +
+                                              " and C is " + shape(m, n) + ", must be m x k, k x n and m x n"};
   }
-  if (threads < 0) return {StatusCode::kInvalidArgument, "threads = " + std::to_string(threads) + ", must be at least 0"};
+  if (threads < 0)
+    return {StatusCode::kInvalidArgument, "threads = " + std::to_string(threads) + ", must be at least 0"};
   if (m == 0 || n == 0) return {};
 
   // Refuse before anything is written. Blocks have the strides of the whole.
@@ -177,8 +182,8 @@ Status gemm(const MatrixView<const T>& A, const MatrixView<const T>& B, T alpha,
       std::int64_t p = 0;
       do {  // once for k = 0, too: it scales C
         const std::int64_t depth = std::min(max_dim, k - p);
-        KIZAMI_RETURN_IF_ERROR(
-            call_blas(A.block(i, p, rows, depth), B.block(p, j, depth, cols), alpha, p == 0 ? beta : T{1}, C.block(i, j, rows, cols)));
+        KIZAMI_RETURN_IF_ERROR(call_blas(A.block(i, p, rows, depth), B.block(p, j, depth, cols), alpha,
+                                         p == 0 ? beta : T{1}, C.block(i, j, rows, cols)));
         p += depth;
       } while (p < k);
     }
@@ -188,12 +193,13 @@ Status gemm(const MatrixView<const T>& A, const MatrixView<const T>& B, T alpha,
 
 }  // namespace
 
-Status native_gemm(MatrixView<const double> A, MatrixView<const double> B, double alpha, double beta, MatrixView<double> C,
-                   int threads) {
+Status native_gemm(MatrixView<const double> A, MatrixView<const double> B, double alpha, double beta,
+                   MatrixView<double> C, int threads) {
   return gemm(A, B, alpha, beta, C, threads, INT_MAX);
 }
 
-Status native_gemm(MatrixView<const float> A, MatrixView<const float> B, float alpha, float beta, MatrixView<float> C, int threads) {
+Status native_gemm(MatrixView<const float> A, MatrixView<const float> B, float alpha, float beta, MatrixView<float> C,
+                   int threads) {
   return gemm(A, B, alpha, beta, C, threads, INT_MAX);
 }
 
