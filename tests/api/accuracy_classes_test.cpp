@@ -21,8 +21,8 @@ using check::MatrixSpec;
 struct Extents {
   std::int64_t m, n, k;
 };
-constexpr Extents kShapes[] = {{1, 1, 1},   {3, 5, 2},    {7, 2, 7},     {13, 6, 64},
-                               {5, 17, 65}, {9, 5, 129},  {7, 11, 300},  {9, 8, 1000}};
+constexpr Extents kShapes[] = {{1, 1, 1},   {3, 5, 2},   {7, 2, 7},    {13, 6, 64},
+                               {5, 17, 65}, {9, 5, 129}, {7, 11, 300}, {9, 8, 1000}};
 
 /// The spec of each class with its defaults, and others where parameters matter.
 std::vector<MatrixSpec> variants(check::MatrixClass id, Scalar scalar) {
@@ -36,25 +36,44 @@ std::vector<MatrixSpec> variants(check::MatrixClass id, Scalar scalar) {
   const bool is_f32 = scalar == Scalar::kF32;
   using C = check::MatrixClass;
   switch (id) {
-    case C::kExprand: add({0, 0.5, 2, 4, 8}); break;
+    case C::kExprand:
+      add({0, 0.5, 2, 4, 8});
+      break;
     case C::kGradeRows:
     case C::kGradeCols:
     case C::kGradeInner:
-    case C::kGradeShift: add({10, is_f32 ? 100.0 : 400.0, is_f32 ? 200.0 : 1500.0}); break;
-    case C::kEvil: add({20, is_f32 ? 120.0 : 300.0, is_f32 ? 200.0 : 1900.0}); break;
-    case C::kHuge: add({20, is_f32 ? 100.0 : 400.0}); break;
-    case C::kInt: add({1, 3, is_f32 ? 24.0 : 30.0, is_f32 ? 20.0 : 53.0}); break;
-    case C::kPow2: add({60, is_f32 ? 150.0 : 1000.0}); break;
-    case C::kHalfulp: add({2, is_f32 ? 23.0 : 45.0, is_f32 ? 22.0 : 52.0}); break;
-    case C::kBanded: add({0, 5}); break;
-    default: break;
+    case C::kGradeShift:
+      add({10, is_f32 ? 100.0 : 400.0, is_f32 ? 200.0 : 1500.0});
+      break;
+    case C::kEvil:
+      add({20, is_f32 ? 120.0 : 300.0, is_f32 ? 200.0 : 1900.0});
+      break;
+    case C::kHuge:
+      add({20, is_f32 ? 100.0 : 400.0});
+      break;
+    case C::kInt:
+      add({1, 3, is_f32 ? 24.0 : 30.0, is_f32 ? 20.0 : 53.0});
+      break;
+    case C::kPow2:
+      add({60, is_f32 ? 150.0 : 1000.0});
+      break;
+    case C::kHalfulp:
+      add({2, is_f32 ? 23.0 : 45.0, is_f32 ? 22.0 : 52.0});
+      break;
+    case C::kBanded:
+      add({0, 5});
+      break;
+    default:
+      break;
   }
   return out;
 }
 
 std::vector<Accuracy> accuracies(Scalar scalar) {
-  if (scalar == Scalar::kF32) return {Accuracy::native(), Accuracy::at_bits(8), Accuracy::at_bits(20), Accuracy::at_bits(23)};
-  return {Accuracy::native(), Accuracy::at_bits(8), Accuracy::at_bits(20), Accuracy::at_bits(40), Accuracy::at_bits(52)};
+  if (scalar == Scalar::kF32)
+    return {Accuracy::native(), Accuracy::at_bits(8), Accuracy::at_bits(20), Accuracy::at_bits(23)};
+  return {Accuracy::native(), Accuracy::at_bits(8), Accuracy::at_bits(20), Accuracy::at_bits(40),
+          Accuracy::at_bits(52)};
 }
 
 class AccuracyOfClass : public ::testing::TestWithParam<std::tuple<int, Scalar>> {};

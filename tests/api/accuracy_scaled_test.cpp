@@ -13,7 +13,7 @@ namespace {
 
 using check::Case;
 
-constexpr const char* kRepresentative[] = {"randn", "rand",        "exprand:phi=4", "int:bits=8",
+constexpr const char* kRepresentative[] = {"randn",   "rand",        "exprand:phi=4", "int:bits=8",
                                            "halfulp", "grade:inner", "hilbert",       "cancel:near"};
 constexpr const char* kShapes[] = {"3x5x7", "6x4x129", "5x7x300"};
 
@@ -26,8 +26,8 @@ TEST_P(RescaledCopies, MeetThePlansBound) {
     for (const int s : {-300, -40, -10, -5, 5, 10, 40, 300}) {
       const std::string scaled = std::string(cls) + ",x2^" + std::to_string(s);
       const std::string inverse = std::string(cls) + ",x2^" + std::to_string(-s);
-      for (const std::string& operands : {"A=" + scaled + " B=" + cls, "A=" + scaled + " B=" + scaled,
-                                          "A=" + inverse + " B=" + scaled}) {
+      for (const std::string& operands :
+           {"A=" + scaled + " B=" + cls, "A=" + scaled + " B=" + scaled, "A=" + inverse + " B=" + scaled}) {
         ++turn;
         if (kIsSanitized && turn % 4 != 0) continue;
         expect_guaranteed(case_of(std::string(GetParam()) + " " + kShapes[turn % 3] + " " + operands + " threads=2" +
@@ -61,8 +61,8 @@ TEST_P(AlphaAndBeta, MeetTheBoundWithTheEpilogue) {
         ++turn;
         if (kIsSanitized && turn % 5 != 0) continue;
         const char* const gauge = turn % 3 == 0 ? " gauge=norm" : "";
-        expect_guaranteed(case_of(std::string(GetParam()) + " " + kShapes[turn % 3] + " a=" + alpha + " b=" + beta + " " +
-                                  operands + gauge + " threads=2 seed=" + std::to_string(turn)),
+        expect_guaranteed(case_of(std::string(GetParam()) + " " + kShapes[turn % 3] + " a=" + alpha + " b=" + beta +
+                                  " " + operands + gauge + " threads=2 seed=" + std::to_string(turn)),
                           &tally);
       }
     }
@@ -102,7 +102,8 @@ TEST(WideLines, MeetTheBound) {
         Outcome outcome;
         const double c = dot(a, b, policy, outcome);
         const check::Reference<double> reference(1, dense(a, 1, 3), dense(b, 3, 1), 0, {});
-        const double ratio = reference.ratio(reference.element(0, 0), c, {check::Against::kEntry, outcome.bound, 0x1p-1074}, 0, 0);
+        const double ratio =
+            reference.ratio(reference.element(0, 0), c, {check::Against::kEntry, outcome.bound, 0x1p-1074}, 0, 0);
         EXPECT_TRUE(check::ratio_at_most_one(ratio))
             << "ratio " << ratio << ": a = " << a[0] << ", " << a[1] << ", " << a[2] << "; b = " << b[0] << ", " << b[1]
             << ", " << b[2] << "; c = " << c << ", rung " << outcome.rung;

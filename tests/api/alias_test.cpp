@@ -26,8 +26,12 @@ TEST(Alias, AAndBMayBeTheSameMemory) {
   for (const Op op_a : {Op::kNone, Op::kTranspose}) {
     for (const Op op_b : {Op::kNone, Op::kTranspose}) {
       std::vector<double> c(a.size()), want(a.size());
-      ASSERT_TRUE(gemm<double>(Layout::kColMajor, op_a, op_b, kN, kN, kN, 1.0, a.data(), kN, a.data(), kN, 0.0, c.data(), kN).ok());
-      ASSERT_TRUE(gemm<double>(Layout::kColMajor, op_a, op_b, kN, kN, kN, 1.0, a.data(), kN, copy.data(), kN, 0.0, want.data(), kN).ok());
+      ASSERT_TRUE(
+          gemm<double>(Layout::kColMajor, op_a, op_b, kN, kN, kN, 1.0, a.data(), kN, a.data(), kN, 0.0, c.data(), kN)
+              .ok());
+      ASSERT_TRUE(gemm<double>(Layout::kColMajor, op_a, op_b, kN, kN, kN, 1.0, a.data(), kN, copy.data(), kN, 0.0,
+                               want.data(), kN)
+                      .ok());
       expect_same_bits(c, want, kN, kN, "A = B");
     }
   }
@@ -38,7 +42,9 @@ TEST(Alias, AAndBMayBeTheSameMemory) {
 TEST(Alias, SymmetricProductsAreSymmetric) {
   const std::vector<double> a = filled(kN, 70);
   std::vector<double> c(static_cast<std::size_t>(kN * kN));
-  ASSERT_TRUE(gemm<double>(Layout::kColMajor, Op::kNone, Op::kTranspose, kN, kN, 70, 1.0, a.data(), kN, a.data(), kN, 0.0, c.data(), kN).ok());
+  ASSERT_TRUE(gemm<double>(Layout::kColMajor, Op::kNone, Op::kTranspose, kN, kN, 70, 1.0, a.data(), kN, a.data(), kN,
+                           0.0, c.data(), kN)
+                  .ok());
   const MatrixView<const double> view = dense(std::as_const(c), kN, kN);
   const check::Verdict verdict = check::bits_equal<double>(view, view.transposed());
   EXPECT_TRUE(verdict) << verdict.message;
@@ -49,7 +55,8 @@ TEST(Alias, OverlappingCIsRefused) {
   const std::vector<double> before = x;
   const std::vector<double> other = filled(10, 10, 6);
   const MatrixView<double> whole = dense(x, 40, 40);
-  const auto expect_refused = [&](MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c, const char* what) {
+  const auto expect_refused = [&](MatrixView<const double> a, MatrixView<const double> b, MatrixView<double> c,
+                                  const char* what) {
     Outcome outcome;
     const Status status = gemm<double>(1.0, a, b, 0.0, c, {}, &outcome);
     EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << what;
@@ -65,7 +72,8 @@ TEST(Alias, OverlappingCIsRefused) {
   expect_refused(whole.block(0, 0, 10, 10), b, MatrixView<double>{x.data() + 3, 10, 10, 41, 1}, "other strides");
 }
 
-// Blocks of one array with a common leading dimension: C beside, below or diagonal to A, elements interleaved in memory.
+// Blocks of one array with a common leading dimension: C beside, below or diagonal to A, elements interleaved in
+// memory.
 TEST(Alias, CBesideAInTheSameArray) {
   const std::vector<double> other = filled(10, 10, 6);
   const MatrixView<const double> b = dense(other, 10, 10);

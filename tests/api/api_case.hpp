@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Runs cases of the check kit's grammar through the front door and judges what comes back:
 //   |C - (alpha AB + beta C0)|_ij <= |alpha| plan.bound() gauge_ij + epilogue + half the smallest subnormal number
-// The epilogue term is num::epilogue_bound(), absent for alpha = +-1 and beta = 0; in scheme native |beta C0| is part of
-// the gauge. The last term is the rounding of a
-// result that is no normal number, which no relative bound can cover. Everything else is exact (check/reference.hpp).
+// The epilogue term is num::epilogue_bound(), absent for alpha = +-1 and beta = 0; in scheme native |beta C0| is part
+// of the gauge. The last term is the rounding of a result that is no normal number, which no relative bound can cover.
+// Everything else is exact (check/reference.hpp).
 #pragma once
 
 #include <fmt/format.h>
@@ -54,8 +54,8 @@ template <class T>
                  x.b.ld(), static_cast<T>(c.beta), x.c.data(), x.c.ld(), c.policy, &outcome);
 }
 
-/// C of a case as a dense column-major array. Fails the test if the call does not succeed or does not leave A, B and the
-/// canaries alone.
+/// C of a case as a dense column-major array. Fails the test if the call does not succeed or does not leave A, B and
+/// the canaries alone.
 template <class T>
 [[nodiscard]] std::vector<T> product_of(const check::Case& c, Outcome* outcome = nullptr) {
   check::Operands<T> x(c, kThreads);
@@ -101,7 +101,8 @@ void expect_same_bits(const std::vector<T>& got, const std::vector<T>& want, std
 /// @shape c0: C before the call; not read if beta = 0
 template <class T>
 [[nodiscard]] check::RatioStats guaranteed_ratios(const check::Case& c, const Plan& plan, MatrixView<const T> a,
-                                                  MatrixView<const T> b, MatrixView<const T> c0, MatrixView<const T> got) {
+                                                  MatrixView<const T> b, MatrixView<const T> c0,
+                                                  MatrixView<const T> got) {
   const double bound = plan.bound();
   const Gauge gauge = plan.gauge();
   const bool is_native = plan.scheme() == Scheme::kNative;
@@ -123,7 +124,8 @@ template <class T>
         const auto element = product.element(i, j);
         if (element.cls != check::ValueClass::kFinite) return tiny;
         check::Exact beta_c;
-        if (beta != T{0} && std::isfinite(beta) && std::isfinite(c0(i, j))) beta_c.add_product(std::abs(beta), std::abs(c0(i, j)));
+        if (beta != T{0} && std::isfinite(beta) && std::isfinite(c0(i, j)))
+          beta_c.add_product(std::abs(beta), std::abs(c0(i, j)));
         check::Exact truncation = product.gauge(element, check::against(gauge), i, j);
         if (is_native) truncation += beta_c;
         truncation = truncation.times(bound);
@@ -195,11 +197,11 @@ Outcome expect_guaranteed(const check::Case& c, Tally* tally = nullptr) {
       EXPECT_LE(outcome.moduli, plan.value().max_moduli()) << line;
     }
   }
-  const check::RatioStats stats = guaranteed_ratios<T>(c, plan.value(), before.a.view(), before.b.view(), before.c.view(),
-                                                       std::as_const(x).c.view());
+  const check::RatioStats stats = guaranteed_ratios<T>(c, plan.value(), before.a.view(), before.b.view(),
+                                                       before.c.view(), std::as_const(x).c.view());
   const check::Verdict verdict = check::ratio_at_most_one(stats);
-  EXPECT_TRUE(verdict) << line << ": " << verdict.message << " [" << Tally::answer(outcome) << ", "
-                       << outcome.moduli << " moduli, repaired " << outcome.repaired << "]";
+  EXPECT_TRUE(verdict) << line << ": " << verdict.message << " [" << Tally::answer(outcome) << ", " << outcome.moduli
+                       << " moduli, repaired " << outcome.repaired << "]";
   if (tally != nullptr) tally->add(line, stats.max, outcome);
   return outcome;
 }

@@ -27,7 +27,8 @@ INSTANTIATE_TEST_SUITE_P(All, Contract, ::testing::Values(Scalar::kF64, Scalar::
 
 // product_of() checks the canaries in the padding and around the buffers, and that A and B are unchanged.
 TEST_P(Contract, OpsLayoutsAndPaddingChangeNoBit) {
-  const std::string tails[] = {"a=1 b=0 A=randn B=exprand:phi=4", "a=-0.5 b=0.3 A=grade:inner,span=60 B=grade:inner,span=60",
+  const std::string tails[] = {"a=1 b=0 A=randn B=exprand:phi=4",
+                               "a=-0.5 b=0.3 A=grade:inner,span=60 B=grade:inner,span=60",
                                "a=2.7 b=1 A=evil:span=100 B=randn,nan@3:2"};
   with_scalar(GetParam(), [&]<class T>() {
     for (const char* shape : {"1x1x1", "5x3x9", "17x33x65"}) {
@@ -147,10 +148,14 @@ TEST_P(Contract, TinyShapes) {
 TEST_P(Contract, NullPointersOfEmptyOperands) {
   with_scalar(GetParam(), [&]<class T>() {
     std::vector<T> c(6, T{3});
-    EXPECT_TRUE(gemm<T>(Layout::kColMajor, Op::kNone, Op::kNone, 2, 3, 0, T{1}, nullptr, 2, nullptr, 1, T{2}, c.data(), 2).ok());
+    EXPECT_TRUE(
+        gemm<T>(Layout::kColMajor, Op::kNone, Op::kNone, 2, 3, 0, T{1}, nullptr, 2, nullptr, 1, T{2}, c.data(), 2)
+            .ok());
     for (const T x : c) EXPECT_EQ(x, T{6});
-    EXPECT_TRUE(gemm<T>(Layout::kColMajor, Op::kNone, Op::kNone, 0, 3, 4, T{1}, nullptr, 1, nullptr, 4, T{2}, nullptr, 1).ok());
-    EXPECT_TRUE(gemm<T>(Layout::kRowMajor, Op::kNone, Op::kNone, 3, 0, 4, T{1}, nullptr, 4, nullptr, 1, T{2}, nullptr, 1).ok());
+    EXPECT_TRUE(
+        gemm<T>(Layout::kColMajor, Op::kNone, Op::kNone, 0, 3, 4, T{1}, nullptr, 1, nullptr, 4, T{2}, nullptr, 1).ok());
+    EXPECT_TRUE(
+        gemm<T>(Layout::kRowMajor, Op::kNone, Op::kNone, 3, 0, 4, T{1}, nullptr, 4, nullptr, 1, T{2}, nullptr, 1).ok());
   });
 }
 
@@ -161,7 +166,8 @@ TEST_P(Contract, StridedViews) {
     const std::vector<T> want = product_of<T>(dense_case);
     check::Operands<T> x(dense_case);
     const std::int64_t m = 5, n = 4, k = 9;
-    std::vector<T> a(static_cast<std::size_t>(3 * m * k * 2)), b(static_cast<std::size_t>(2 * k * n * 3)), c(static_cast<std::size_t>(2 * m * 7 * n), T{9});
+    std::vector<T> a(static_cast<std::size_t>(3 * m * k * 2)), b(static_cast<std::size_t>(2 * k * n * 3)),
+        c(static_cast<std::size_t>(2 * m * 7 * n), T{9});
     const MatrixView<T> view_a{a.data(), m, k, 3, 3 * m * 2};
     const MatrixView<T> view_b{b.data(), k, n, 3 * n, 2};
     const MatrixView<T> view_c{c.data(), m, n, 2, 2 * m + 5};

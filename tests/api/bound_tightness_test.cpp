@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The bound of norm scaling is a theorem: for each element, with the quanta alpha_i = 2^-s_i and beta_j = 2^-t_j that the
-// split derives from the statistics of the lines,
+// The bound of norm scaling is a theorem: for each element, with the quanta alpha_i = 2^-s_i and beta_j = 2^-t_j that
+// the split derives from the statistics of the lines,
 //   |C - AB| <= (alpha_i ||b_j||_1 + beta_j ||a_i||_1) / 2 + k alpha_i beta_j / 4 + rounding of the result.
-// It holds for any data, and on data made against it (class halfulp: every element rounds up by half a quantum) it is no
-// more than 8 times the worst error: neither the code nor the proof gives much away.
+// It holds for any data, and on data made against it (class halfulp: every element rounds up by half a quantum) it is
+// no more than 8 times the worst error: neither the code nor the proof gives much away.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,8 +62,8 @@ double worst_ratio(const Case& c) {
       check::bound_ratios<T>(reference, std::as_const(x).c.view(), [&](std::int64_t i, std::int64_t j) {
         const LineBound& a = rows[static_cast<std::size_t>(i)];
         const LineBound& b = cols[static_cast<std::size_t>(j)];
-        const double truncation = (a.quantum * b.norm1 + b.quantum * a.norm1) / 2 +
-                                  static_cast<double>(c.k) * a.quantum * b.quantum / 4;
+        const double truncation =
+            (a.quantum * b.norm1 + b.quantum * a.norm1) / 2 + static_cast<double>(c.k) * a.quantum * b.quantum / 4;
         const double value = finite_up(reference.element(i, j).value.abs());
         return (truncation + num::result_rounding(c.scalar) * (value + truncation)) * num::kSlackUp;
       });
@@ -113,8 +113,8 @@ TEST(TruncationBound, IsTightOnAdversarialData) {
 
 TEST(TruncationBound, HoldsElementwiseForAnyData) {
   double worst = 0;
-  for (const char* cls : {"randn", "exprand:phi=2", "exprand:phi=8", "grade:inner", "evil", "huge", "cancel", "int:bits=8",
-                          "pow2", "identity", "lower", "zerocols", "hilbert"}) {
+  for (const char* cls : {"randn", "exprand:phi=2", "exprand:phi=8", "grade:inner", "evil", "huge", "cancel",
+                          "int:bits=8", "pow2", "identity", "lower", "zerocols", "hilbert"}) {
     for (const std::int64_t k : {2, 64, 129, 300}) {
       for (const int moduli : {3, 5, 9, 14, 20}) {
         if (kIsSanitized && (k > 64 || moduli > 9)) continue;
@@ -157,8 +157,8 @@ TEST(TruncationBound, CoversForcedCounts) {
   for (const char* cls : {"randn", "halfulp:q=40", "exprand:phi=4", "rand"}) {
     for (const int moduli : {2, 3, 6, 11, 17, 28}) {
       for (const char* k : {"5", "200"}) {
-        expect_guaranteed(case_of(std::string("d nn 11x9x") + k + " A=" + cls + " B=" + cls + " threads=2 moduli=" +
-                                  std::to_string(moduli)),
+        expect_guaranteed(case_of(std::string("d nn 11x9x") + k + " A=" + cls + " B=" + cls +
+                                  " threads=2 moduli=" + std::to_string(moduli)),
                           &tally);
       }
     }

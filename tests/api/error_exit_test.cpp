@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// T5: every error exit through the front door, with its code and the whole message: argument, value, limit. On every error
-// C keeps its bits, also where the data had to be looked at first.
+// T5: every error exit through the front door, with its code and the whole message: argument, value, limit. On every
+// error C keeps its bits, also where the data had to be looked at first.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -57,7 +57,9 @@ TEST(ErrorExit, Dimensions) {
     expect_error(large(), kInvalid, std::string(extent.name) + " = 17179869184, must be <= 17179869183");
   }
   const std::int64_t big = std::int64_t{1} << 33;
-  const auto planned = [](std::int64_t m, std::int64_t n, std::int64_t k) { return make_plan(Scalar::kF64, m, n, k).status(); };
+  const auto planned = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return make_plan(Scalar::kF64, m, n, k).status();
+  };
   const std::string tail = " = 8589934592 x 8589934592 elements, must be <= 2^62";
   expect_error(planned(big, 1, big), kInvalid, "m * k" + tail);
   expect_error(planned(1, big, big), kInvalid, "k * n" + tail);
@@ -84,7 +86,8 @@ TEST(ErrorExit, LeadingDimensions) {
     base.ldc = value(t.c_extent);
     EXPECT_TRUE(Call(base)().ok());
     const auto message = [&](const char* name, std::int64_t ld, const char* extent) {
-      return std::string(name) + " = " + std::to_string(ld) + ", must be >= max(1, " + extent + ") = " + std::to_string(value(extent));
+      return std::string(name) + " = " + std::to_string(ld) + ", must be >= max(1, " + extent +
+             ") = " + std::to_string(value(extent));
     };
     for (const std::int64_t less : {1, 100}) {
       Call a = base, b = base, c = base;
@@ -115,7 +118,8 @@ TEST(ErrorExit, Views) {
   std::vector<double> x(400, 1.0), y(400, -7.0);
   const std::vector<double> before = y;
   const Plan plan = make_plan(Scalar::kF64, 4, 5, 3).value();
-  const MatrixView<const double> a = blas_view<const double>(x.data(), 4, 3, 4), b = blas_view<const double>(x.data() + 100, 3, 5, 3);
+  const MatrixView<const double> a = blas_view<const double>(x.data(), 4, 3, 4),
+                                 b = blas_view<const double>(x.data() + 100, 3, 5, 3);
   const MatrixView<double> c = blas_view(y.data(), 4, 5, 4);
   EXPECT_TRUE(run<double>(plan, 1.0, a, b, 1.0, blas_view(y.data(), 4, 5, 4)).ok());
   y = before;
@@ -132,8 +136,8 @@ TEST(ErrorExit, Views) {
   expect_error(run<double>(plan, 1.0, a, b, 1.0, MatrixView<double>{y.data(), 4, 5, 0, 0}), kInvalid,
                "C has strides 0 and 0, elements of a 4 x 5 matrix must not overlap");
   std::vector<float> f(400, 1.0F);
-  expect_error(run<float>(plan, 1.0F, blas_view<const float>(f.data(), 4, 3, 4), blas_view<const float>(f.data(), 3, 5, 3), 1.0F,
-                          blas_view(f.data() + 100, 4, 5, 4)),
+  expect_error(run<float>(plan, 1.0F, blas_view<const float>(f.data(), 4, 3, 4),
+                          blas_view<const float>(f.data(), 3, 5, 3), 1.0F, blas_view(f.data() + 100, 4, 5, 4)),
                kInvalid, "C is f32, the plan is for f64");
   expect_error(prepare<float>(plan, Side::kA, blas_view<const float>(f.data(), 4, 3, 4)).status(), kInvalid,
                "operand is f32, the plan is for f64");
@@ -167,7 +171,8 @@ TEST(ErrorExit, Policies) {
   expect_error(with(p), StatusCode::kUnsupported, "moduli = 14 needs scheme ozaki2, got native");
   p = {};
   p.forced_moduli = 2;
-  expect_error(make_plan(Scalar::kF64, 1, 1, 200000, p).status(), StatusCode::kUnsupported, "moduli = 2 cannot carry k = 200000");
+  expect_error(make_plan(Scalar::kF64, 1, 1, 200000, p).status(), StatusCode::kUnsupported,
+               "moduli = 2 cannot carry k = 200000");
   p = {};
   p.scheme = Scheme::kNative;
   p.engine = EngineName::kCpuSimd;
@@ -207,10 +212,12 @@ TEST(ErrorExit, Workspace) {
   const auto misalignment = reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
   std::byte* const aligned = memory.data() + (64 - misalignment) % 64;
   const auto run_with = [&](std::span<std::byte> workspace) {
-    return run<double>(plan.value(), 1.0, dense(std::as_const(x), 30, 30), dense(std::as_const(x), 30, 30), 0.0, dense(y, 30, 30), workspace);
+    return run<double>(plan.value(), 1.0, dense(std::as_const(x), 30, 30), dense(std::as_const(x), 30, 30), 0.0,
+                       dense(y, 30, 30), workspace);
   };
   const auto message = [&](std::size_t bytes) {
-    return "workspace = " + std::to_string(bytes) + " bytes, must be >= " + std::to_string(needed) + " and begin on a 64-byte boundary";
+    return "workspace = " + std::to_string(bytes) + " bytes, must be >= " + std::to_string(needed) +
+           " and begin on a 64-byte boundary";
   };
   expect_error(run_with({aligned, needed - 1}), kInvalid, message(needed - 1));
   expect_error(run_with({aligned + 8, needed}), kInvalid, message(needed));
@@ -227,9 +234,11 @@ TEST(ErrorExit, RejectedNonFinite) {
     EXPECT_TRUE(Call(call)().ok());
     Call a = call, b = call, c = call;
     a.a[4 * 1 + 2] = std::numeric_limits<double>::infinity();
-    expect_error(a(), StatusCode::kNonFinite, "NaN or Inf in 1 rows of op(A), the first is 2; must be finite (reject_nonfinite)");
+    expect_error(a(), StatusCode::kNonFinite,
+                 "NaN or Inf in 1 rows of op(A), the first is 2; must be finite (reject_nonfinite)");
     b.b[3 * 1 + 2] = b.b[3 * 4] = -std::numeric_limits<double>::infinity();
-    expect_error(b(), StatusCode::kNonFinite, "NaN or Inf in 2 columns of op(B), the first is 1; must be finite (reject_nonfinite)");
+    expect_error(b(), StatusCode::kNonFinite,
+                 "NaN or Inf in 2 columns of op(B), the first is 1; must be finite (reject_nonfinite)");
     // What is not read is not rejected.
     c.a[0] = std::numeric_limits<double>::infinity();
     EXPECT_TRUE(c(0, 0.5).ok());
@@ -242,11 +251,13 @@ TEST(ErrorExit, RejectedNonFinite) {
 // The decision falls after the data were seen, and still before C is written.
 TEST(ErrorExit, Fp64ArithmeticForbidden) {
   for (const char* beta : {"0", "0.5"}) {
-    const check::Case c = case_of(std::string("d nt 9x7x65 a=1 b=") + beta + " A=evil:span=1900 B=evil:span=1900 C=randn fp64=refuse ld+2");
+    const check::Case c = case_of(std::string("d nt 9x7x65 a=1 b=") + beta +
+                                  " A=evil:span=1900 B=evil:span=1900 C=randn fp64=refuse ld+2");
     check::Operands<double> x(c);
     Outcome outcome;
-    expect_error(call(c, x, outcome), StatusCode::kAccuracyUnreachable,
-                 "63 of 63 elements need FP64 arithmetic, which the policy forbids or which cannot guarantee the accuracy");
+    expect_error(
+        call(c, x, outcome), StatusCode::kAccuracyUnreachable,
+        "63 of 63 elements need FP64 arithmetic, which the policy forbids or which cannot guarantee the accuracy");
     const check::Verdict unchanged = x.c.unchanged(), intact = x.inputs_intact();
     EXPECT_TRUE(unchanged) << unchanged.message;
     EXPECT_TRUE(intact) << intact.message;

@@ -124,13 +124,14 @@ TEST(NoBitChanges, ByContentsOfTheWorkspace) {
         constexpr std::size_t kGuard = 256;
         const std::size_t bytes = plan.workspace_bytes();
         const auto memory = std::make_unique<std::byte[]>(bytes + 64 + 2 * kGuard);
-        std::byte* const begin = memory.get() + kGuard + (64 - reinterpret_cast<std::uintptr_t>(memory.get() + kGuard) % 64) % 64;
+        std::byte* const begin =
+            memory.get() + kGuard + (64 - reinterpret_cast<std::uintptr_t>(memory.get() + kGuard) % 64) % 64;
         for (const int poison : {0xFF, 0x7F}) {
           std::memset(memory.get(), 0xA5, bytes + 64 + 2 * kGuard);
           std::memset(begin, poison, bytes);
           check::Operands<T> x(c, kThreads);
-          const Status status = run<T>(plan, static_cast<T>(c.alpha), std::as_const(x.a).view(), std::as_const(x.b).view(),
-                                       static_cast<T>(c.beta), x.c.view(), {begin, bytes});
+          const Status status = run<T>(plan, static_cast<T>(c.alpha), std::as_const(x.a).view(),
+                                       std::as_const(x.b).view(), static_cast<T>(c.beta), x.c.view(), {begin, bytes});
           ASSERT_TRUE(status.ok()) << line << ": " << status.reason();
           const check::Verdict verdict = check::bits_equal<T>(x.c.view(), dense(want, c.m, c.n));
           EXPECT_TRUE(verdict) << line << ": " << verdict.message;
@@ -169,7 +170,8 @@ TEST(NoBitChanges, ByConcurrentCalls) {
         const std::size_t i = (turn * (t + 1) + t) % std::size(kLines);
         Case c = case_of(kLines[i]);
         c.policy.threads = static_cast<int>(t % 3);
-        const bool is_same = c.scalar == Scalar::kF64 ? same(product_of<double>(c), want_f64[i]) : same(product_of<float>(c), want_f32[i]);
+        const bool is_same = c.scalar == Scalar::kF64 ? same(product_of<double>(c), want_f64[i])
+                                                      : same(product_of<float>(c), want_f32[i]);
         differences += is_same ? 0 : 1;
       }
     });
@@ -234,8 +236,8 @@ class Modes {
 #endif
 };
 
-// Planning, preparing and running, each for the first time under the caller's modes: a shape of its own per mode keeps the
-// plan cache out of it.
+// Planning, preparing and running, each for the first time under the caller's modes: a shape of its own per mode keeps
+// the plan cache out of it.
 TEST(NoBitChanges, ByFloatingPointModes) {
   std::int64_t extra = 0;
   for (const int rounding : {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
@@ -259,11 +261,13 @@ TEST(NoBitChanges, ByFloatingPointModes) {
             hash = plan.value().numerics_hash();
             bound = plan.value().bound();
             const Result<PreparedOperand> prepared = prepare<T>(plan.value(), Side::kA, std::as_const(z.a).view());
-            prepared_status = prepared.ok() ? run<T>(plan.value(), alpha, Operand<T>(prepared.value(), std::as_const(z.a).view()),
-                                                     std::as_const(z.b).view(), beta, z.c.view())
-                                            : prepared.status();
+            prepared_status = prepared.ok()
+                                  ? run<T>(plan.value(), alpha, Operand<T>(prepared.value(), std::as_const(z.a).view()),
+                                           std::as_const(z.b).view(), beta, z.c.view())
+                                  : prepared.status();
           }
-          const std::string what = check::print(c) + " rounding " + std::to_string(rounding) + (flushes ? " FTZ DAZ" : "");
+          const std::string what =
+              check::print(c) + " rounding " + std::to_string(rounding) + (flushes ? " FTZ DAZ" : "");
           ASSERT_TRUE(status.ok()) << what << ": " << status.reason();
           ASSERT_TRUE(prepared_status.ok()) << what << ": " << prepared_status.reason();
           // Other threads and another workspace, so another entry of the plan cache, in ordinary modes.

@@ -16,7 +16,8 @@ namespace {
 using check::Case;
 
 class NonFinite : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(All, NonFinite, ::testing::Values("d", "s"), [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(All, NonFinite, ::testing::Values("d", "s"),
+                         [](const auto& test) { return std::string(test.param); });
 
 TEST_P(NonFinite, OnePlacement) {
   Tally tally;
@@ -25,9 +26,11 @@ TEST_P(NonFinite, OnePlacement) {
     for (const char* place : {"corner", "edge", "middle", "last", "all"}) {
       for (const char* operand : {"A", "B", "C"}) {
         for (const char* scalars : {"a=1 b=0", "a=-2 b=0.5", "a=1 b=1", "a=0 b=1.5"}) {
-          std::string line = std::string(GetParam()) + " " + (++turn % 2 == 0 ? "nn" : "tt") + " 9x7x65 " + scalars + " threads=2";
+          std::string line =
+              std::string(GetParam()) + " " + (++turn % 2 == 0 ? "nn" : "tt") + " 9x7x65 " + scalars + " threads=2";
           for (const char* x : {"A", "B", "C"}) {
-            line += std::string(" ") + x + "=randn" + (std::string(x) == operand ? std::string(",") + kind + "@" + place : "");
+            line += std::string(" ") + x + "=randn" +
+                    (std::string(x) == operand ? std::string(",") + kind + "@" + place : "");
           }
           const Outcome outcome = expect_guaranteed(case_of(line), &tally);
           if (outcome.engine == "none") continue;
@@ -61,13 +64,15 @@ TEST_P(NonFinite, SeveralPlacements) {
       "A=randn,inf@all B=ones,-inf@2:2",
   };
   for (const char* pair : operands) {
-    for (const char* scalars : {"a=1 b=0", "a=-1 b=0", "a=3 b=-0.5 C=randn,inf@middle,-inf@edge,nan@corner", "a=inf b=0",
-                                "a=nan b=0", "a=1 b=inf", "a=1 b=nan", "a=-inf b=inf C=ones", "a=1 b=1 C=big,inf@2:2"}) {
+    for (const char* scalars :
+         {"a=1 b=0", "a=-1 b=0", "a=3 b=-0.5 C=randn,inf@middle,-inf@edge,nan@corner", "a=inf b=0", "a=nan b=0",
+          "a=1 b=inf", "a=1 b=nan", "a=-inf b=inf C=ones", "a=1 b=1 C=big,inf@2:2"}) {
       for (const char* gauge : {"", " gauge=norm"}) {
         // An infinite alpha shows the sign of the product, which a bound against the norms does not fix.
         const std::string alpha(scalars, std::string(scalars).find(' '));
         if (gauge[0] != '\0' && (alpha == "a=inf" || alpha == "a=-inf")) continue;
-        expect_guaranteed(case_of(std::string(GetParam()) + " nt 8x7x9 " + pair + " " + scalars + gauge + " threads=2"), &tally);
+        expect_guaranteed(case_of(std::string(GetParam()) + " nt 8x7x9 " + pair + " " + scalars + gauge + " threads=2"),
+                          &tally);
       }
     }
   }
@@ -79,8 +84,8 @@ TEST_P(NonFinite, FiniteOperandsNeverGiveNaN) {
   Tally tally;
   for (const char* pair : {"A=big B=big", "A=overflow B=overflow", "A=big B=ones", "A=cancel,x2^1000 B=cancel,x2^1000",
                            "A=big B=tiny", "A=huge:exp=1000 B=huge:exp=1000", "A=evil:span=2000 B=evil:span=2000"}) {
-    for (const char* scalars : {"a=1 b=0", "a=-1 b=1 C=big", "a=0.5 b=2 C=big", "a=1e30 b=-1e30 C=big", "a=1e-30 b=3 C=big",
-                                "a=1e-30 b=-1 C=zeros"}) {
+    for (const char* scalars : {"a=1 b=0", "a=-1 b=1 C=big", "a=0.5 b=2 C=big", "a=1e30 b=-1e30 C=big",
+                                "a=1e-30 b=3 C=big", "a=1e-30 b=-1 C=zeros"}) {
       for (const char* shape : {"6x5x1", "6x5x2", "6x5x65", "5x6x300"}) {
         const Case c = case_of(std::string(GetParam()) + " nn " + shape + " " + pair + " " + scalars + " threads=2");
         expect_guaranteed(c, &tally);
@@ -96,8 +101,10 @@ TEST_P(NonFinite, FiniteOperandsNeverGiveNaN) {
 // The product is infinite and beta c overflows the other way: exactly, beta c is finite, so the sum is the infinity.
 TEST_P(NonFinite, InfiniteProductAndLargeBetaC) {
   const std::string big = GetParam()[0] == 'd' ? "1e300" : "1e30";
-  for (const std::string& line : {"a=1 b=-" + big + " A=ones,inf@corner B=ones C=ones,x2^", "a=1 b=" + big + " A=ones,-inf@corner B=ones C=ones,x2^",
-                                  "a=inf b=-" + big + " A=ones B=ones C=ones,x2^", "a=-inf b=" + big + " A=ones B=ones C=ones,x2^"}) {
+  for (const std::string& line :
+       {"a=1 b=-" + big + " A=ones,inf@corner B=ones C=ones,x2^",
+        "a=1 b=" + big + " A=ones,-inf@corner B=ones C=ones,x2^", "a=inf b=-" + big + " A=ones B=ones C=ones,x2^",
+        "a=-inf b=" + big + " A=ones B=ones C=ones,x2^"}) {
     expect_guaranteed(case_of(std::string(GetParam()) + " nn 3x3x3 " + line + (GetParam()[0] == 'd' ? "1000" : "120")));
   }
 }
@@ -105,8 +112,9 @@ TEST_P(NonFinite, InfiniteProductAndLargeBetaC) {
 // alpha makes a finite product overflow while c is infinite: the exact term is finite, so c decides.
 TEST_P(NonFinite, LargeProductAndInfiniteC) {
   const std::string big = GetParam()[0] == 'd' ? "1e300" : "1e38";
-  for (const std::string& line : {"a=-" + big + " b=1 A=big B=big C=ones,inf@all", "a=" + big + " b=1 A=ones B=big C=ones,-inf@all",
-                                  std::string("a=1 b=1 A=big B=big C=ones,inf@all"), std::string("a=1 b=-1 A=big B=big C=ones,inf@all")}) {
+  for (const std::string& line :
+       {"a=-" + big + " b=1 A=big B=big C=ones,inf@all", "a=" + big + " b=1 A=ones B=big C=ones,-inf@all",
+        std::string("a=1 b=1 A=big B=big C=ones,inf@all"), std::string("a=1 b=-1 A=big B=big C=ones,inf@all")}) {
     expect_guaranteed(case_of(std::string(GetParam()) + " nn 3x3x3 " + line));
   }
 }

@@ -36,9 +36,10 @@ struct Prepared {
 
 // The lowest rung serves: with or without the originals, even after they are gone.
 TEST(PreparedOperand, GivesTheBitsOfTheMatrix) {
-  for (const char* line : {"d nt 33x29x300 a=1 b=0 A=randn B=randn", "d tn 17x40x65 a=-2 b=0 A=int:bits=9 B=rand ld+2",
-                           "d nn 20x20x130 a=1 b=0 A=evil:span=300 B=grade:inner gauge=norm", "s nn 31x20x257 a=1 b=0 A=randn B=randn",
-                           "d nn 9x9x70 a=1 b=0 A=exprand:phi=3 B=randn moduli=9", "s tt 12x70x64 a=1 b=0 A=rand B=rands acc=bits=12"}) {
+  for (const char* line :
+       {"d nt 33x29x300 a=1 b=0 A=randn B=randn", "d tn 17x40x65 a=-2 b=0 A=int:bits=9 B=rand ld+2",
+        "d nn 20x20x130 a=1 b=0 A=evil:span=300 B=grade:inner gauge=norm", "s nn 31x20x257 a=1 b=0 A=randn B=randn",
+        "d nn 9x9x70 a=1 b=0 A=exprand:phi=3 B=randn moduli=9", "s tt 12x70x64 a=1 b=0 A=rand B=rands acc=bits=12"}) {
     for (const std::size_t limit : {std::size_t{0}, std::size_t{5} << 20}) {
       Case c = case_of(line);
       c.policy.workspace_limit_bytes = limit;
@@ -79,15 +80,16 @@ TEST(PreparedOperand, HigherRungsNeedTheOriginal) {
   struct {
     const char* line;
     const char* refusal;
-  } const cases[] = {
-      {"d nn 20x18x300 a=1 b=0.5 A=exprand:phi=3 B=exprand:phi=3 C=randn",
-       "elements need more than its lowest rung; pass the original matrix with it"},
-      {"d nn 20x18x300 a=1 b=0 A=grade:inner,span=300 B=grade:inner,span=300 C=randn",
-       "elements need more than its lowest rung; pass the original matrix with it"},
-      {"s nn 20x18x64 a=1 b=0 A=evil:span=200 B=evil:span=200 C=randn",
-       "elements need more than its lowest rung; pass the original matrix with it"},
-      {"d nn 20x18x64 a=1 b=0 A=randn,nan@2:3 B=randn C=randn", "NaN or Inf needs the values; pass the original matrix with it"},
-      {"d nn 20x18x64 a=1 b=0 A=randn B=randn,inf@2:3 C=randn gauge=norm", "NaN or Inf needs the values; pass the original matrix with it"}};
+  } const cases[] = {{"d nn 20x18x300 a=1 b=0.5 A=exprand:phi=3 B=exprand:phi=3 C=randn",
+                      "elements need more than its lowest rung; pass the original matrix with it"},
+                     {"d nn 20x18x300 a=1 b=0 A=grade:inner,span=300 B=grade:inner,span=300 C=randn",
+                      "elements need more than its lowest rung; pass the original matrix with it"},
+                     {"s nn 20x18x64 a=1 b=0 A=evil:span=200 B=evil:span=200 C=randn",
+                      "elements need more than its lowest rung; pass the original matrix with it"},
+                     {"d nn 20x18x64 a=1 b=0 A=randn,nan@2:3 B=randn C=randn",
+                      "NaN or Inf needs the values; pass the original matrix with it"},
+                     {"d nn 20x18x64 a=1 b=0 A=randn B=randn,inf@2:3 C=randn gauge=norm",
+                      "NaN or Inf needs the values; pass the original matrix with it"}};
   for (const auto& t : cases) {
     const Case c = case_of(t.line);
     with_scalar(c.scalar, [&]<class T>() {

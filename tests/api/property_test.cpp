@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// T6: identities that hold bit for bit, because everything between split and rounding is an integer: scaling by powers of
-// two, permutations of rows, columns and of the inner index, negation, products with the identity.
+// T6: identities that hold bit for bit, because everything between split and rounding is an integer: scaling by powers
+// of two, permutations of rows, columns and of the inner index, negation, products with the identity.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,7 +46,8 @@ class Property : public ::testing::TestWithParam<const char*> {
     }
   }
 };
-INSTANTIATE_TEST_SUITE_P(All, Property, ::testing::Values("d", "s"), [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(All, Property, ::testing::Values("d", "s"),
+                         [](const auto& test) { return std::string(test.param); });
 
 /// op(A), op(B) and C = AB of a case as dense arrays.
 template <class T>
@@ -120,7 +121,8 @@ TEST_P(Property, PermutingRowsAndColumnsPermutesC) {
         for (std::int64_t j = 0; j < x.n; ++j) dense(permuted.b, x.k, x.n)(l, col_of(j)) = dense(x.b, x.k, x.n)(l, j);
       }
       for (std::int64_t j = 0; j < x.n; ++j) {
-        for (std::int64_t i = 0; i < x.m; ++i) dense(want, x.m, x.n)(row_of(i), col_of(j)) = dense(plain, x.m, x.n)(i, j);
+        for (std::int64_t i = 0; i < x.m; ++i)
+          dense(want, x.m, x.n)(row_of(i), col_of(j)) = dense(plain, x.m, x.n)(i, j);
       }
       expect_same_bits(permuted.multiply(), want, x.m, x.n, check::print(c));
     });
@@ -145,9 +147,12 @@ TEST_P(Property, PermutingTheInnerIndexLeavesC) {
       const std::vector<T> got = permuted.multiply(&after);
       std::vector<num::LineStats> stats(static_cast<std::size_t>(x.m)), stats_permuted = stats;
       split::gather_statistics(problem::lines_of(Side::kA, dense(x.a, x.m, x.k)), nullptr, 1, stats.data());
-      split::gather_statistics(problem::lines_of(Side::kA, dense(std::as_const(permuted.a), x.m, x.k)), nullptr, 1, stats_permuted.data());
+      split::gather_statistics(problem::lines_of(Side::kA, dense(std::as_const(permuted.a), x.m, x.k)), nullptr, 1,
+                               stats_permuted.data());
       EXPECT_EQ(stats, stats_permuted) << check::print(c);
-      if (before.rung < 0 || before.repaired > 0 || after.rung != before.rung || after.equilibrated != before.equilibrated) return;
+      if (before.rung < 0 || before.repaired > 0 || after.rung != before.rung ||
+          after.equilibrated != before.equilibrated)
+        return;
       ++compared;
       expect_same_bits(got, plain, x.m, x.n, check::print(c));
     });
@@ -157,7 +162,8 @@ TEST_P(Property, PermutingTheInnerIndexLeavesC) {
 
 // Lossless: every element of A is a multiple of its quantum, and so is 1.
 TEST_P(Property, TimesIdentityIsTheSame) {
-  for (const char* kind : {"int:bits=20", "randn", "pow2", "exprand:phi=1", "ones", "hilbert", "subnormal", "tiny", "big"}) {
+  for (const char* kind :
+       {"int:bits=20", "randn", "pow2", "exprand:phi=1", "ones", "hilbert", "subnormal", "tiny", "big"}) {
     const Case c = case_of(std::string(GetParam()) + " nn 11x13x13 B=identity A=" + kind + " moduli=22 threads=2");
     with_scalar(c.scalar, [&]<class T>() {
       const Product<T> x(c);
@@ -182,7 +188,8 @@ TEST_P(Property, TheTransposedProductIsTheTranspose) {
       const Status status = gemm<T>(T{1}, dense(x.b, x.k, x.n).transposed(), dense(x.a, x.m, x.k).transposed(), T{0},
                                     dense(transposed, x.n, x.m), c.policy);
       ASSERT_TRUE(status.ok()) << status.reason();
-      const check::Verdict verdict = check::bits_equal<T>(dense(std::as_const(transposed), x.n, x.m).transposed(), dense(plain, x.m, x.n));
+      const check::Verdict verdict =
+          check::bits_equal<T>(dense(std::as_const(transposed), x.n, x.m).transposed(), dense(plain, x.m, x.n));
       EXPECT_TRUE(verdict) << check::print(c) << ": " << verdict.message;
     });
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The reproducibility policy and scheme native: the platform BLAS is taken only where it is allowed and its bound meets the
-// accuracy, and what it then returns does meet it.
+// The reproducibility policy and scheme native: the platform BLAS is taken only where it is allowed and its bound meets
+// the accuracy, and what it then returns does meet it.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -35,7 +35,8 @@ TEST(Reproducibility, NotGuaranteedMayTakeTheBlas) {
   int native = 0;
   for (const Scalar scalar : {Scalar::kF32, Scalar::kF64}) {
     for (const std::int64_t k : kSizes) {
-      for (const Accuracy& accuracy : {Accuracy::native(), Accuracy::at_bits(10), Accuracy::at_bits(significand_bits(scalar) - 1)}) {
+      for (const Accuracy& accuracy :
+           {Accuracy::native(), Accuracy::at_bits(10), Accuracy::at_bits(significand_bits(scalar) - 1)}) {
         Policy policy;
         policy.reproducibility = Reproducibility::kNotGuaranteed;
         policy.accuracy = accuracy;
@@ -64,16 +65,19 @@ TEST(Reproducibility, NotGuaranteedMayTakeTheBlas) {
 }
 
 class ForcedNative : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(All, ForcedNative, ::testing::Values("d", "s"), [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(All, ForcedNative, ::testing::Values("d", "s"),
+                         [](const auto& test) { return std::string(test.param); });
 
 // k beyond 256 goes in blocks, since c(k) u is less than k u there.
 TEST_P(ForcedNative, MeetsItsBound) {
   Tally tally;
-  for (const char* operands : {"A=randn B=randn", "A=rand B=rand", "A=exprand:phi=4 B=exprand:phi=4", "A=cancel B=cancel", "A=lower B=hilbert"}) {
+  for (const char* operands : {"A=randn B=randn", "A=rand B=rand", "A=exprand:phi=4 B=exprand:phi=4",
+                               "A=cancel B=cancel", "A=lower B=hilbert"}) {
     for (const std::int64_t k : {1, 2, 255, 256, 257, 600, 1025, 3000}) {
       for (const char* scalars : {"a=1 b=0", "a=-1 b=0"}) {
         if (kIsSanitized && k > 600) continue;
-        Case c = case_of(std::string(GetParam()) + " nt 9x8x1 ld+2 scheme=native threads=2 C=randn,nan@all " + operands + " " + scalars);
+        Case c = case_of(std::string(GetParam()) + " nt 9x8x1 ld+2 scheme=native threads=2 C=randn,nan@all " +
+                         operands + " " + scalars);
         c.k = k;
         const Outcome outcome = expect_guaranteed(c, &tally);
         EXPECT_EQ(outcome.scheme, Scheme::kNative);
@@ -88,7 +92,8 @@ TEST_P(ForcedNative, MeetsItsBound) {
 TEST_P(ForcedNative, MeetsItsBoundWithAlphaAndBeta) {
   Tally tally;
   for (const std::int64_t k : {3, 300, 2000, 8192}) {
-    for (const char* scalars : {"a=2.7 b=0 C=randn,nan@all", "a=1 b=1 C=randn", "a=0.3 b=-0.7 C=randn", "a=0 b=0.3 C=randn", "a=-3 b=0.3 C=randn,x2^10", "a=1 b=1 C=randn,x2^60"}) {
+    for (const char* scalars : {"a=2.7 b=0 C=randn,nan@all", "a=1 b=1 C=randn", "a=0.3 b=-0.7 C=randn",
+                                "a=0 b=0.3 C=randn", "a=-3 b=0.3 C=randn,x2^10", "a=1 b=1 C=randn,x2^60"}) {
       Case c = case_of(std::string(GetParam()) + " nn 12x11x1 ld+2 scheme=native threads=2 " + scalars);
       c.k = k;
       expect_guaranteed(c, &tally);
@@ -111,7 +116,8 @@ TEST_P(ForcedNative, IsRefusedWhereItsBoundIsTooLarge) {
 }
 
 TEST_P(ForcedNative, PlacesNaNAndInf) {
-  for (const char* operands : {"A=randn,nan@corner B=randn", "A=randn,inf@1:2 B=randn,-inf@2:3", "A=ones,inf@1:2 B=zeros"}) {
+  for (const char* operands :
+       {"A=randn,nan@corner B=randn", "A=randn,inf@1:2 B=randn,-inf@2:3", "A=ones,inf@1:2 B=zeros"}) {
     expect_guaranteed(case_of(std::string(GetParam()) + " tn 7x6x5 scheme=native threads=2 " + operands));
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// T4: which rung of its ladder a call takes. Ordinary data need the lowest, structured operands stay in integers, graded
-// ones are equilibrated, wide spreads climb. That the result is right is asserted on the way, that it was cheap is the
-// subject.
+// T4: which rung of its ladder a call takes. Ordinary data need the lowest, structured operands stay in integers,
+// graded ones are equilibrated, wide spreads climb. That the result is right is asserted on the way, that it was cheap
+// is the subject.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -57,7 +57,8 @@ TEST_P(StructuredOperand, StaysInIntegers) {
     for (const std::string& operands : {"A=" + cls + " B=randn", "A=randn B=" + cls, "A=" + cls + " B=" + cls}) {
       for (const char* shape : {"61x61x61", "17x19x300"}) {
         if (kIsSanitized && shape[0] == '6') continue;
-        const std::string line = scalar + " nn " + shape + " " + operands + " acc=" + accuracy + " fp64=refuse threads=2";
+        const std::string line =
+            scalar + " nn " + shape + " " + operands + " acc=" + accuracy + " fp64=refuse threads=2";
         const Outcome outcome = expect_guaranteed(case_of(line), accuracy == "native" ? &native : nullptr);
         EXPECT_GE(outcome.rung, 0) << line;
         EXPECT_EQ(outcome.repaired, 0) << line;
@@ -68,9 +69,9 @@ TEST_P(StructuredOperand, StaysInIntegers) {
 }
 INSTANTIATE_TEST_SUITE_P(All, StructuredOperand,
                          ::testing::Combine(::testing::Values("d", "s"),
-                                            ::testing::Values("identity", "permutation", "diagonal", "banded:w=3", "lower",
-                                                              "upper", "int:bits=8", "onehot", "zerorows:every=3",
-                                                              "zerocols:every=2", "zeros")),
+                                            ::testing::Values("identity", "permutation", "diagonal", "banded:w=3",
+                                                              "lower", "upper", "int:bits=8", "onehot",
+                                                              "zerorows:every=3", "zerocols:every=2", "zeros")),
                          [](const auto& test) {
                            std::string name = std::string(std::get<0>(test.param)) + "_" + std::get<1>(test.param);
                            return name.substr(0, name.find(':'));
@@ -79,7 +80,8 @@ INSTANTIATE_TEST_SUITE_P(All, StructuredOperand,
 // A = X D, B = D^-1 Y with D from 2^-200 to 2^200: an exact rescaling of the inner index makes it ordinary.
 TEST(Rung, GradedOperandsAreEquilibrated) {
   for (const char* k : {"257", "600", "1500"}) {
-    const Outcome outcome = take(std::string("d nn 20x18x") + k + " A=grade:inner,span=400 B=grade:inner,span=400 threads=2");
+    const Outcome outcome =
+        take(std::string("d nn 20x18x") + k + " A=grade:inner,span=400 B=grade:inner,span=400 threads=2");
     EXPECT_TRUE(outcome.equilibrated);
     EXPECT_GE(outcome.rung, 0);
     EXPECT_LE(outcome.moduli, 15);
@@ -129,7 +131,8 @@ TEST(Rung, FewBadPairsAreRepaired) {
   }
   std::vector<double> c(static_cast<std::size_t>(n * n));
   Outcome outcome;
-  const Status status = gemm<double>(1.0, dense(std::as_const(a), n, k), dense(std::as_const(b), k, n), 0.0, dense(c, n, n), {}, &outcome);
+  const Status status = gemm<double>(1.0, dense(std::as_const(a), n, k), dense(std::as_const(b), k, n), 0.0,
+                                     dense(c, n, n), {}, &outcome);
   ASSERT_TRUE(status.ok()) << status.reason();
   EXPECT_EQ(outcome.repaired, 1);
   EXPECT_GE(outcome.rung, 0);
