@@ -126,12 +126,13 @@ class OutputTest(CliTest):
             content = (self.dir / "C.npy").read_bytes()
             self.assertTrue(content == b"precious" or len(content) == 128 + 4 * 5 * 8)
 
-    def on_terminal(self, *args, interrupt_after=None):
-        """What a run writes to a terminal as its stderr."""
+    def on_terminal(self, *args, interrupt_at=None, interrupt_after=None):
+        """What a run writes to a terminal as its stderr; interrupted once it shows a text, or after so many seconds."""
         ours, theirs = pty.openpty()
         process = self.start(*args, stdout=subprocess.DEVNULL, stderr=theirs)
         os.close(theirs)
-        if interrupt_after:
+        is_interrupted = interrupt_after is not None
+        if is_interrupted:
             time.sleep(interrupt_after)
             self.assertIsNone(process.poll(), "the product is too small for this test")
             process.send_signal(signal.SIGINT)
@@ -139,10 +140,13 @@ class OutputTest(CliTest):
         try:
             while chunk := os.read(ours, 4096):
                 seen += chunk
+                if interrupt_at and interrupt_at in seen and not is_interrupted:
+                    process.send_signal(signal.SIGINT)
+                    is_interrupted = True
         except OSError:  # the end, on Linux
             pass
         os.close(ours)
-        self.assertEqual(process.wait(timeout=60), 130 if interrupt_after else OK)
+        self.assertEqual(process.wait(timeout=60), 130 if is_interrupted else OK)
         return seen
 
     def test_progress_bar(self):
@@ -156,7 +160,7 @@ class OutputTest(CliTest):
             seconds = time.monotonic() - start
         self.assertIn(b"kizami: ", seen)
         self.assertTrue(seen.endswith(b" \r"), seen[-100:])
-        seen = self.on_terminal(*SLOW, interrupt_after=2.7)
+        seen = self.on_terminal(*SLOW, interrupt_at=b"kizami: ")
         self.assertIn(b"kizami: ", seen)
         self.assertTrue(seen.endswith(b" \r"), seen[-100:])
         self.assertEqual(self.on_terminal(*SLOW, "--quiet", interrupt_after=2.7), b"")
