@@ -349,7 +349,7 @@ TEST(Bound, CompensatedOnIllConditionedProducts) {
     const StoredLines<double> b({y}, tests::Storage::kLineContiguous);
     expect_within_bound(a.lines(), b.lines(), "ill-conditioned");
     if (HasFatalFailure()) return;
-    const auto error = [&](Fp64Summation s) {
+    const auto error = [&](Fp64Summation s) -> Rational {
       return abs(Rational(
           value_of(line_product(a.lines(), stats_of(a.lines())[0], 0, b.lines(), stats_of(b.lines())[0], 0, s)) - sum));
     };

@@ -162,6 +162,7 @@ struct Parts {
   const Parts p = parts_of(std::fabs(x));
   const int e = p.exponent + s;
   const auto m = static_cast<std::uint64_t>(p.significand);
+  if (m == 0) return 0;
   if (e >= 0) return m << e;
   return e <= -63 ? 0 : m >> -e;
 }
