@@ -2,6 +2,7 @@
 #include "plan/buffers.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "base/int_math.hpp"
 #include "num/moduli.hpp"
@@ -13,10 +14,68 @@ using base::ceil_div;
 using base::round_up;
 using product::kPadBytes;
 
-[[nodiscard]] std::size_t engine_bytes(const Plan& plan, const product::ProductDesc& desc) {
-  const auto answer = plan.schedule.engine->query(desc, plan.schedule.facts);
-  const auto* const offer = std::get_if<product::Offer>(&answer);
-  return offer == nullptr ? 0 : offer->workspace_bytes;
+/// The extents that occur when `total` is done in parts of `part`: the part, and the rest if there is one.
+using Extents = std::array<std::int64_t, 2>;
+[[nodiscard]] Extents extents(std::int64_t total, std::int64_t part) {
+  const std::int64_t full = std::min(total, part);
+  return {full, full == 0 || total % full == 0 ? full : total % full};
+}
+
+/// The most scratch that the engine asks for, over all combinations of the extents. A smaller product may need more
+/// than a larger one: engines block what is large, and work on several small planes side by side.
+[[nodiscard]] std::size_t engine_bytes(const Plan& plan, product::ProductDesc desc, const Extents& ms,
+                                       const Extents& ns, const Extents& ks) {
+  std::size_t most = 0;
+  for (unsigned choice = 0; choice < 8; ++choice) {
+    const std::size_t i = choice & 1, j = (choice >> 1) & 1, h = (choice >> 2) & 1;
+    if ((i == 1 && ms[0] == ms[1]) || (j == 1 && ns[0] == ns[1]) || (h == 1 && ks[0] == ks[1])) continue;
+    desc.m = ms[i];
+    desc.n = ns[j];
+    desc.k = ks[h];
+    const auto answer = plan.schedule.engine->query(desc, plan.schedule.facts);
+    if (const auto* const offer = std::get_if<product::Offer>(&answer)) most = std::max(most, offer->workspace_bytes);
+  }
+  return most;
+}
+
+/// The same for the products of the certificate: chunks of lines, in tiles of `side` of them.
+[[nodiscard]] std::size_t tile_bytes(const Plan& plan, const product::ProductDesc& desc, std::int64_t side,
+                                     const Extents& ks) {
+  const Chunk& chunk = plan.schedule.certificate;
+  std::size_t most = 0;
+  for (const std::int64_t rows : extents(plan.shape.m, chunk.mc)) {
+    for (const std::int64_t cols : extents(plan.shape.n, chunk.nc)) {
+      most = std::max(most, engine_bytes(plan, desc, extents(rows, side), extents(cols, side), ks));
+    }
+  }
+  return most;
+}
+
+/// Digits of every element or of a sample of them, and blocks of 64 elements, some at a time.
+[[nodiscard]] std::size_t certificate_bytes(const Plan& plan) {
+  std::size_t most = 0;
+  for (const std::int64_t stride : {1, 2, 4}) {
+    const Extents ks = extents(ceil_div(plan.shape.k, stride), product::kBlockMaxI8);
+    const product::ProductDesc desc = sampled_product(plan, 0, 0, 0);
+    most = std::max({most, tile_bytes(plan, desc, kSampledTile, ks), tile_bytes(plan, desc, kBlockTile, ks)});
+  }
+  for (const std::int64_t count : extents(ceil_div(plan.shape.k, kPadBytes), kBlocksPerLaunch)) {
+    most = std::max(most, tile_bytes(plan, block_product(plan, 0, 0, count), kBlockTile, {kPadBytes, kPadBytes}));
+  }
+  return most;
+}
+
+/// Chunks at every rung.
+[[nodiscard]] std::size_t main_bytes(const Plan& plan) {
+  const Chunk& chunk = plan.schedule.chunk;
+  const num::Ladder& ladder = plan.numerics.ladder;
+  std::size_t most = 0;
+  for (int r = 0; r < ladder.num_rungs; ++r) {
+    const int num_moduli = ladder.rungs[static_cast<std::size_t>(r)].num_moduli;
+    most = std::max(most, engine_bytes(plan, main_product(plan, chunk, num_moduli), extents(plan.shape.m, chunk.mc),
+                                       extents(plan.shape.n, chunk.nc), extents(plan.shape.k, chunk.kc)));
+  }
+  return most;
 }
 
 LineBuffers carve_lines(base::Carver& carver, std::int64_t lines, const Plan& plan) {
@@ -44,10 +103,8 @@ CertificateBuffers carve_certificate(base::Carver& carver, const Plan& plan) {
   buffers.acc = carver.take<std::int32_t>(std::max(kSampledElems, kBlockTile * kBlockTile * kBlocksPerLaunch));
   buffers.sums = carver.take<std::uint64_t>(kSampledElems);
   buffers.rungs = carver.take<std::uint8_t>(kSampledElems);
-  const std::size_t bytes = std::max(engine_bytes(plan, sampled_product(plan, kSampledTile, kSampledTile,
-                                                                        std::min(plan.shape.k, product::kBlockMaxI8))),
-                                     engine_bytes(plan, block_product(plan, kBlockTile, kBlockTile, kBlocksPerLaunch)));
-  buffers.engine = carver.take<std::byte>(static_cast<std::int64_t>(bytes));
+  buffers.engine_bytes = certificate_bytes(plan);
+  buffers.engine = carver.take<std::byte>(static_cast<std::int64_t>(buffers.engine_bytes));
   return buffers;
 }
 
@@ -59,8 +116,8 @@ MainBuffers carve_main(base::Carver& carver, const Plan& plan) {
   buffers.a_planes = carver.take<std::int8_t>(moduli * chunk.mc * chunk.kc);
   buffers.b_planes = carver.take<std::int8_t>(moduli * chunk.nc * chunk.kc);
   buffers.residues = carver.take<std::int8_t>(moduli * chunk.nc * round_up(chunk.mc, kPadBytes));
-  buffers.engine =
-      carver.take<std::byte>(static_cast<std::int64_t>(engine_bytes(plan, main_product(plan, chunk, moduli))));
+  buffers.engine_bytes = main_bytes(plan);
+  buffers.engine = carver.take<std::byte>(static_cast<std::int64_t>(buffers.engine_bytes));
   return buffers;
 }
 

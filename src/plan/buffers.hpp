@@ -43,6 +43,7 @@ struct CertificateBuffers {
   std::uint64_t* sums = nullptr;       ///< [kSampledTile^2]
   std::uint8_t* rungs = nullptr;       ///< [kSampledTile^2]
   std::byte* engine = nullptr;
+  std::size_t engine_bytes = 0;  ///< the most that the engine asks for
 };
 
 struct MainBuffers {
@@ -50,6 +51,7 @@ struct MainBuffers {
   std::int8_t* b_planes = nullptr;  ///< [max moduli][nc][kc]
   std::int8_t* residues = nullptr;  ///< [max moduli][nc][round_up(mc, 64)]
   std::byte* engine = nullptr;
+  std::size_t engine_bytes = 0;  ///< the most that the engine asks for
 };
 
 struct Buffers {
