@@ -31,7 +31,7 @@ Status sum_digit_products(const plan::Plan& plan, const plan::CertificateBuffers
   for (std::int64_t h = 0; h < length; h += product::kBlockMaxI8) {
     const product::ProductDesc desc =
         plan::sampled_product(plan, num_i, num_j, std::min(product::kBlockMaxI8, length - h));
-    KIZAMI_RETURN_IF_ERROR(launch(plan, desc, {a + h, b + h, buffers.acc}, buffers.engine));
+    KIZAMI_RETURN_IF_ERROR(launch(plan, desc, {a + h, b + h, buffers.acc}, {buffers.engine, buffers.engine_bytes}));
     base::parallel_for(num_j, threads, [&](std::int64_t y, int) {
       std::uint64_t* const sums = buffers.sums + y * kSampledTile;
       const std::int32_t* const acc = buffers.acc + y * kSampledTile;
@@ -55,7 +55,7 @@ Status sum_block_products(const plan::Plan& plan, const plan::CertificateBuffers
     const product::ProductDesc desc = plan::block_product(plan, num_i, num_j, count);
     const product::Pointers pointers{buffers.a_digits + i * row + first * kDigitBlock,
                                      buffers.b_digits + j * row + first * kDigitBlock, buffers.acc};
-    KIZAMI_RETURN_IF_ERROR(launch(plan, desc, pointers, buffers.engine));
+    KIZAMI_RETURN_IF_ERROR(launch(plan, desc, pointers, {buffers.engine, buffers.engine_bytes}));
     base::parallel_for(num_j, plan.schedule.facts.num_threads, [&](std::int64_t y, int) {
       std::uint64_t* const sums = buffers.sums + y * kSampledTile;
       if (first == 0) std::fill_n(sums, num_i, std::uint64_t{0});

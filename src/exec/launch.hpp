@@ -2,6 +2,7 @@
 // One launch of the planned engine.
 #pragma once
 
+#include <span>
 #include <string>
 #include <variant>
 
@@ -12,16 +13,22 @@
 namespace kizami::exec {
 
 /// Runs a product of the kind that the planner asked the engine about.
-/// @status kInternal: the engine refuses what it had offered
+/// @status kInternal: the engine refuses what it had offered, or asks for more scratch than was booked
 [[nodiscard]] inline Status launch(const plan::Plan& plan, const product::ProductDesc& desc,
-                                   const product::Pointers& pointers, std::byte* workspace) {
+                                   const product::Pointers& pointers, std::span<std::byte> workspace) {
   const product::Engine& engine = *plan.schedule.engine;
   const auto answer = engine.query(desc, plan.schedule.facts);
   if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) {
     return {StatusCode::kInternal,
             "engine " + std::string(engine.name()) + " refused a planned product: " + refusal->reason};
   }
-  return engine.run(desc, std::get<product::Offer>(answer), pointers, workspace);
+  const auto& offer = std::get<product::Offer>(answer);
+  if (offer.workspace_bytes > workspace.size()) {
+    return {StatusCode::kInternal, "engine " + std::string(engine.name()) + " asks for " +
+                                       std::to_string(offer.workspace_bytes) + " bytes of scratch, booked were " +
+                                       std::to_string(workspace.size())};
+  }
+  return engine.run(desc, offer, pointers, workspace.data());
 }
 
 }  // namespace kizami::exec

@@ -2,6 +2,7 @@
 #include "exec/ozaki2.hpp"
 
 #include <algorithm>
+#include <span>
 #include <string>
 
 #include "base/int_math.hpp"
@@ -231,6 +232,7 @@ class Call {
 
   Status multiply() {
     const plan::Chunk& chunk = plan_.schedule.chunk;
+    const std::span<std::byte> scratch(buffers_.main.engine, buffers_.main.engine_bytes);
     set_scales(a_, plan_.shape.m);
     set_scales(b_, plan_.shape.n);
     std::int64_t a_loaded[2] = {-1, -1};
@@ -250,7 +252,7 @@ class Call {
           desc.a_plane_stride = a.plane_stride;
           desc.b_row_stride = b.row_stride;
           desc.b_plane_stride = b.plane_stride;
-          KIZAMI_RETURN_IF_ERROR(launch(plan_, desc, {a.data, b.data, buffers_.main.residues}, buffers_.main.engine));
+          KIZAMI_RETURN_IF_ERROR(launch(plan_, desc, {a.data, b.data, buffers_.main.residues}, scratch));
         }
         const reconstruct::ResiduePlanes planes{buffers_.main.residues, rung().num_moduli, desc.c_col_stride,
                                                 desc.c_plane_stride};
