@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """kizami plan, check, info, help and --version."""
 import json
+import os
 
 import cli_support
-from cli_support import BAD_INPUT, CHECK_FAILED, OK, REFUSED, USAGE, CliTest
+from cli_support import BAD_INPUT, CHECK_FAILED, REFUSED, SPOILER, USAGE, CliTest, random_matrix
 
 CASES = ["d nn 5x7x9 a=1 b=0", "s tt 33x17x65 a=-1 b=0.5 A=exprand:phi=2 B=randn ld+3", "d nt 16x16x300 a=1 b=0 gauge=norm",
          "d nn 4x4x4 a=1 b=0 A=randn,nan@middle B=randn,inf@corner", "s nn 8x8x8 a=1 b=0 acc=bits=20 layout=row",
@@ -69,6 +70,31 @@ class CommandsTest(CliTest):
 
     def test_check_rejects_as_asked(self):
         self.assertIn("1 passed", self.succeed("check", "d nn 9x9x9 A=randn,nan@last nonfinite=reject"))
+
+    def test_wrong_results_are_seen(self):
+        if not SPOILER:
+            self.skipTest("KIZAMI_TEST_SPOILER is not set: sanitizers do not allow preloading")
+        spoiled = {"env": {**os.environ, "LD_PRELOAD": SPOILER}}
+        line = "d nn 5x7x9 a=1 b=0 A=randn B=randn seed=3"
+        result = self.run_cli("check", line, "s nn 5x7x9", **spoiled)
+        self.assertEqual(result.returncode, CHECK_FAILED)
+        self.assertEqual(result.stderr, "kizami: error: 1 of 2 cases failed\n")
+        self.assertRegex(result.stdout, r"(?m)^FAILED .*\n +ratio [0-9.e+]+ at \(0, 0\) is not <= 1;")
+        self.assertIn(f"repro: kizami check '{line}'\n", result.stdout)
+        self.assertTrue(result.stdout.endswith("\n1 passed, 1 failed, 0 skipped\n"))
+
+        self.matrix("A.npy", random_matrix(5, 7, 1))
+        self.matrix("B.npy", random_matrix(7, 6, 2))
+        self.file("C.npy", b"precious")
+        product = ("gemm", "A.npy", "B.npy", "-o", "C.npy")
+        says = ("element (0, 0) of C errs by", "nothing was written")
+        self.expect_error(CHECK_FAILED, *product, "--check", says=says, **spoiled)
+        result = self.run_cli(*product, "--check", "--json", **spoiled)
+        report = json.loads(result.stdout)
+        self.assertEqual((result.returncode, report["output"]), (CHECK_FAILED, None))
+        self.assertGreater(report["error_over_bound"], 1)
+        self.assertEqual(self.names(), ["A.npy", "B.npy", "C.npy"])
+        self.assertEqual((self.dir / "C.npy").read_bytes(), b"precious")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import math
 from fractions import Fraction
 
 import cli_support
-from cli_support import CHECK_FAILED, NONFINITE, OK, CliTest, npy_bytes, random_matrix, read_npy
+from cli_support import NONFINITE, OK, CliTest, npy_bytes, random_matrix, read_npy
 
 KEYS = ["output", "m", "n", "k", "dtype", "scheme", "engine", "moduli", "rung", "equilibrated", "repaired", "bound", "gauge", "seconds",
         "threads", "nonfinite_rows", "nonfinite_cols"]
