@@ -15,25 +15,33 @@ using base::round_up;
 using product::kPadBytes;
 
 /// The extents that occur when `total` is done in parts of `part`: the part, and the rest if there is one.
-using Extents = std::array<std::int64_t, 2>;
-[[nodiscard]] Extents extents(std::int64_t total, std::int64_t part) {
-  const std::int64_t full = std::min(total, part);
-  return {full, full == 0 || total % full == 0 ? full : total % full};
-}
+struct Extents {
+  std::array<std::int64_t, 2> values{};
+  std::size_t count = 1;
+
+  Extents(std::int64_t total, std::int64_t part) : values{std::min(total, part), 0} {
+    if (values[0] > 0 && total % values[0] != 0) values[count++] = total % values[0];
+  }
+  [[nodiscard]] const std::int64_t* begin() const { return values.data(); }
+  [[nodiscard]] const std::int64_t* end() const { return values.data() + count; }
+};
 
 /// The most scratch that the engine asks for, over all combinations of the extents. A smaller product may need more
 /// than a larger one: engines block what is large, and work on several small planes side by side.
 [[nodiscard]] std::size_t engine_bytes(const Plan& plan, product::ProductDesc desc, const Extents& ms,
                                        const Extents& ns, const Extents& ks) {
   std::size_t most = 0;
-  for (unsigned choice = 0; choice < 8; ++choice) {
-    const std::size_t i = choice & 1, j = (choice >> 1) & 1, h = (choice >> 2) & 1;
-    if ((i == 1 && ms[0] == ms[1]) || (j == 1 && ns[0] == ns[1]) || (h == 1 && ks[0] == ks[1])) continue;
-    desc.m = ms[i];
-    desc.n = ns[j];
-    desc.k = ks[h];
-    const auto answer = plan.schedule.engine->query(desc, plan.schedule.facts);
-    if (const auto* const offer = std::get_if<product::Offer>(&answer)) most = std::max(most, offer->workspace_bytes);
+  for (const std::int64_t m : ms) {
+    for (const std::int64_t n : ns) {
+      for (const std::int64_t k : ks) {
+        desc.m = m;
+        desc.n = n;
+        desc.k = k;
+        const auto answer = plan.schedule.engine->query(desc, plan.schedule.facts);
+        const auto* const offer = std::get_if<product::Offer>(&answer);
+        if (offer != nullptr) most = std::max(most, offer->workspace_bytes);
+      }
+    }
   }
   return most;
 }
@@ -43,9 +51,9 @@ using Extents = std::array<std::int64_t, 2>;
                                      const Extents& ks) {
   const Chunk& chunk = plan.schedule.certificate;
   std::size_t most = 0;
-  for (const std::int64_t rows : extents(plan.shape.m, chunk.mc)) {
-    for (const std::int64_t cols : extents(plan.shape.n, chunk.nc)) {
-      most = std::max(most, engine_bytes(plan, desc, extents(rows, side), extents(cols, side), ks));
+  for (const std::int64_t rows : Extents(plan.shape.m, chunk.mc)) {
+    for (const std::int64_t cols : Extents(plan.shape.n, chunk.nc)) {
+      most = std::max(most, engine_bytes(plan, desc, {rows, side}, {cols, side}, ks));
     }
   }
   return most;
@@ -53,13 +61,14 @@ using Extents = std::array<std::int64_t, 2>;
 
 /// Digits of every element or of a sample of them, and blocks of 64 elements, some at a time.
 [[nodiscard]] std::size_t certificate_bytes(const Plan& plan) {
+  const std::int64_t k = plan.shape.k;
   std::size_t most = 0;
-  for (const std::int64_t stride : {1, 2, 4}) {
-    const Extents ks = extents(ceil_div(plan.shape.k, stride), product::kBlockMaxI8);
+  for (const std::int64_t length : {k, ceil_div(k, std::int64_t{2}), ceil_div(k, std::int64_t{4})}) {
     const product::ProductDesc desc = sampled_product(plan, 0, 0, 0);
+    const Extents ks(length, product::kBlockMaxI8);
     most = std::max({most, tile_bytes(plan, desc, kSampledTile, ks), tile_bytes(plan, desc, kBlockTile, ks)});
   }
-  for (const std::int64_t count : extents(ceil_div(plan.shape.k, kPadBytes), kBlocksPerLaunch)) {
+  for (const std::int64_t count : Extents(ceil_div(k, kPadBytes), kBlocksPerLaunch)) {
     most = std::max(most, tile_bytes(plan, block_product(plan, 0, 0, count), kBlockTile, {kPadBytes, kPadBytes}));
   }
   return most;
@@ -72,8 +81,8 @@ using Extents = std::array<std::int64_t, 2>;
   std::size_t most = 0;
   for (int r = 0; r < ladder.num_rungs; ++r) {
     const int num_moduli = ladder.rungs[static_cast<std::size_t>(r)].num_moduli;
-    most = std::max(most, engine_bytes(plan, main_product(plan, chunk, num_moduli), extents(plan.shape.m, chunk.mc),
-                                       extents(plan.shape.n, chunk.nc), extents(plan.shape.k, chunk.kc)));
+    most = std::max(most, engine_bytes(plan, main_product(plan, chunk, num_moduli), {plan.shape.m, chunk.mc},
+                                       {plan.shape.n, chunk.nc}, {plan.shape.k, chunk.kc}));
   }
   return most;
 }
