@@ -35,8 +35,7 @@ inline constexpr std::uint64_t kMaxNpyStartBytes = 12 + kMaxNpyHeaderBytes;
 /// Parses the start of a file of file_bytes bytes.
 /// @range  start: the first min(file_bytes, kMaxNpyStartBytes) bytes
 /// @status kInvalidArgument: not a .npy file, damaged, no matrix of float32 or float64, or the data are not exactly as
-/// long as
-///         the shape says; the reason names value and limit
+///         long as the shape says; the reason names value and limit
 [[nodiscard]] Result<NpyHeader> parse_npy_header(std::string_view start, std::uint64_t file_bytes);
 
 /// The header that NumPy writes for a C-ordered little-endian matrix: version 1.0, data aligned to 64 bytes.

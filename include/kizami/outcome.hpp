@@ -19,8 +19,8 @@ struct Outcome {
   int rung = -1;                    ///< index into the plan's ladder; -1: FP64 arithmetic or scheme native
   bool equilibrated = false;        ///< the inner index was rescaled by exact powers of two
   std::int64_t repaired = 0;        ///< elements recomputed in FP64 arithmetic because no bound was certified for them
-  std::int64_t nonfinite_rows = 0;  ///< rows of op(A) that hold NaN or Inf
-  std::int64_t nonfinite_cols = 0;  ///< columns of op(B) that hold NaN or Inf
+  std::int64_t nonfinite_rows = 0;  ///< rows of op(A) that hold NaN or Inf; not looked for by scheme native
+  std::int64_t nonfinite_cols = 0;  ///< columns of op(B) likewise
 };
 
 }  // namespace kizami

@@ -61,9 +61,9 @@ class Plan {
 /// Decides how to multiply. Plans are cached by their arguments.
 /// @range m, n, k in [0, 2^34)
 /// @status kInvalidArgument: dimension, bits, thread count or forced_moduli out of range. kAccuracyUnreachable: the
-/// forced
-///         scheme cannot guarantee the accuracy (the reason gives the best bound). kUnsupported: engine and scheme do
-///         not go together, or the engine refuses. kWorkspaceTooSmall: the limit is below the least possible workspace.
+///         forced scheme cannot guarantee the accuracy (the reason gives the best bound). kUnsupported: engine and
+///         scheme do not go together, or the engine refuses. kWorkspaceTooSmall: the limit is below the least possible
+///         workspace.
 Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k, const Policy& policy = {});
 
 /// One operand split once for many products: planes, exponents and statistics, bound to the base rung of the plan that
@@ -105,15 +105,15 @@ Result<PreparedOperand> prepare(const Plan& plan, Side side, MatrixView<const T>
 /// @shape  op_a: m x k, op_b: k x n, c: m x n, as in the plan; any strides that do not make elements of C overlap
 /// @bound  alpha = +-1, beta = 0: |C - alpha AB| <= plan.bound() gauge, plus half the smallest subnormal number where C
 ///         is subnormal. Otherwise num::epilogue_bound() comes on top: 2 u (|alpha AB| + |beta C|). Scheme native adds
-///         to beta C block by block of k: there |beta C| is one more term of the gauge.
+///         to beta C block by block of k: there |beta C| is one more term of the gauge. Signs of zero: a product that
+///         is exactly zero is +0, so alpha = -1 gives -0. A subnormal FP32 or FP64 result of scheme ozaki2 is rounded
+///         twice, first to 53 bits: that is what half the smallest subnormal number stands for.
 /// @alias  C must not overlap A or B; A and B may be the same memory. beta = 0 never reads C, alpha = 0 never A or B.
 /// @status kInvalidArgument: a view does not fit the plan; kNonFinite: the policy rejects; kAccuracyUnreachable: FP64
-/// arithmetic
-///         was needed but the policy forbids it, or a prepared operand lacks its original; kOutOfMemory. On every error
-///         C is untouched.
+///         arithmetic was needed but the policy forbids it, or a prepared operand lacks its original; kOutOfMemory. On
+///         every error C is untouched.
 /// @queue  blocks until done; allocates nothing if workspace holds plan.workspace_bytes(), aligned to 64 bytes; an
-/// empty
-///         workspace is allocated and freed inside.
+///         empty workspace is allocated and freed inside.
 template <class T>
 Status run(const Plan& plan, T alpha, std::type_identity_t<Operand<T>> op_a, std::type_identity_t<Operand<T>> op_b,
            T beta, MatrixView<T> c, std::span<std::byte> workspace = {}, Outcome* outcome = nullptr);

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/int_math.hpp"
+
 namespace kizami::base {
 
 class Carver {
@@ -18,12 +20,14 @@ class Carver {
   /// Carves memory that begins on a kAlignment boundary and holds what counting said.
   explicit Carver(std::byte* memory) : memory_(memory) {}
 
-  /// The next `count` elements. @range T is trivial: memory is not initialised
-  template <class T>
-  [[nodiscard]] T* take(std::int64_t count) {
+  /// The next array of these extents. Sizes beyond what can be addressed are counted as the largest number.
+  /// @range T is trivial: memory is not initialised; extents >= 0
+  template <class T, class... Extents>
+  [[nodiscard]] T* take(Extents... extents) {
     std::byte* const piece = memory_ == nullptr ? nullptr : memory_ + used_;
-    const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(T);
-    used_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    std::size_t bytes = sizeof(T);
+    ((bytes = saturating_mul(bytes, static_cast<std::size_t>(extents))), ...);
+    used_ = saturating_add(used_, saturating_add(bytes, kAlignment - 1) / kAlignment * kAlignment);
     peak_ = std::max(peak_, used_);
     return reinterpret_cast<T*>(piece);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The certificate: which rung is enough for each pair of lines, from proven lower bounds of (|A||B|)_ij made of INT8
 // products.
-//   sampled: one product of 7-bit digits over every 1st, 2nd or 4th element; asks only "is the lowest rung enough for
-//   all?" block:   digits scaled per block of 64 elements; finds the first sufficient rung of every pair.
+//   sampled: one product of 7-bit digits over every 1st, 2nd or 4th element; asks only "is the lowest rung enough?"
+//   block:   digits scaled per block of 64 elements; finds the first sufficient rung of every pair.
 // A pair without a single non-zero term is certified at the lowest rung: its sum is exactly zero in every rung.
 #pragma once
 

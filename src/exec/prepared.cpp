@@ -18,9 +18,9 @@ namespace {
 void carve(base::Carver& carver, const plan::Plan& plan, Prepared& prepared) {
   const int moduli = plan.numerics.ladder.rungs[0].num_moduli;
   prepared.stats = carver.take<num::LineStats>(prepared.num_lines);
-  prepared.planes = carver.take<std::int8_t>(moduli * prepared.num_lines * prepared.row_stride);
+  prepared.planes = carver.take<std::int8_t>(moduli, prepared.num_lines, prepared.row_stride);
   if (plan.numerics.has_certificate)
-    prepared.digits = carver.take<std::int8_t>(prepared.num_lines * prepared.row_stride);
+    prepared.digits = carver.take<std::int8_t>(prepared.num_lines, prepared.row_stride);
 }
 
 }  // namespace

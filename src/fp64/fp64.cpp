@@ -190,10 +190,9 @@ void gemm_fp64(const problem::Lines<T>& a, const num::LineStats* a_stats, const 
         const num::LineStats& row = a_stats[i + x];
         const num::LineStats& col = b_stats[j + y];
         if (!row.is_finite || !col.is_finite) continue;
-        const num::Scaled p =
-            may_underflow(row, col)
-                ? wide_product(a, i + x, b, j + y, summation)
-                : num::make_scaled(sums[y * kTileA + x], -(line_shift(row) + line_shift(col)));
+        const num::Scaled p = may_underflow(row, col)
+                                  ? wide_product(a, i + x, b, j + y, summation)
+                                  : num::make_scaled(sums[y * kTileA + x], -(line_shift(row) + line_shift(col)));
         T& out = c(i + x, j + y);
         out = num::finish(p, alpha, beta, beta == T{0} ? T{0} : out);
       }

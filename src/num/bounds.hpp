@@ -64,8 +64,9 @@ enum class Fp64Summation : std::uint8_t {
 inline constexpr std::int64_t kFp64ChainLength = 128;
 
 /// The FP64 rung, chains of kFp64ChainLength combined pairwise: depth = chain + ceil(log2(chains)), and never more than
-/// the bound of any order.
-/// @cite Higham2002, section 4.2 (gamma_depth |A||B|); JR2013
+/// the bound of any order. A fused multiply-add rounds once where a product and a sum round twice, so the bounds for
+/// products followed by sums hold for it.
+/// @cite Higham2002, section 4.2 (gamma_depth |A||B|); JR2013, theorem 4.2 (k u, for any order)
 [[nodiscard]] inline double fp64_pairwise_bound(std::int64_t k) {
   double depth = static_cast<double>(kFp64ChainLength);
   for (std::int64_t chains = (k + kFp64ChainLength - 1) / kFp64ChainLength; chains > 1; chains = (chains + 1) / 2)
@@ -100,7 +101,7 @@ inline constexpr std::int64_t kFp64ChainLength = 128;
 [[nodiscard]] inline double truncation_norm_bound(double norm_limit, std::int64_t k) {
   const auto terms = static_cast<double>(k);
   const double f = norm_inflation(k);
-  return (2.0 * std::sqrt(terms) + f * terms / norm_limit) * f / norm_limit * kSlackUp;
+  return (2.0 * std::sqrt(terms) + f * terms / norm_limit) * f / norm_limit * kSlackUp * kSlackUp;
 }
 
 /// Rounding of the exact integer sum to the result type, relative to |AB|: one rounding to FP64, one more for FP32.
@@ -113,10 +114,9 @@ inline constexpr std::int64_t kFp64ChainLength = 128;
   return (target - (1.0 + target) * result_rounding(s)) * kSlackDown;
 }
 
-/// Largest D / l that a pair of lines may have at this number of moduli and still meet the budget, where
-///   D = ||a||_2 ||b||_1 + ||b||_2 ||a||_1 (terms of exactly represented lines left out) and l <= (|a|.|b|), any common
-///   unit:
-/// truncation <= D (1 + k / (2 U)) / U.
+/// Largest D / l that a pair of lines may have at this number of moduli and still meet the budget, in any common unit:
+///   D = ||a||_2 ||b||_1 + ||b||_2 ||a||_1, terms of exactly represented lines left out;   l <= (|a|.|b|);
+///   truncation <= D (1 + k / (2 U)) / U.
 [[nodiscard]] inline double pair_allowance(double budget, double norm_limit, std::int64_t k) {
   return budget * norm_limit / (1.0 + static_cast<double>(k) / (2.0 * norm_limit)) * kSlackDown;
 }

@@ -124,8 +124,7 @@ requires kIsScalar<T>
 /// The pair is not normalized: hi is the plain rounded sum, lo the rounded sum of all rounding errors so far.
 /// @range as two_product and two_sum, at every step.
 /// @exact acc.hi + a * b == result.hi + q + r, where only lo + (q + r) rounds; so hi + lo is the exact dot product as
-/// long
-///        as lo's sums do not round.
+///        long as lo's sums do not round.
 /// @bound after k steps without underflow: |dot2_value(acc) - a.b| <= u |a.b| + dot2_gamma_squared<T>(k) |a|.|b|, with
 ///        u = 2^-kSignificandBits. @cite [ORO2005, Algorithm 5.3, Proposition 5.5]
 template <class T>

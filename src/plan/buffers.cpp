@@ -104,16 +104,16 @@ CertificateBuffers carve_certificate(base::Carver& carver, const Plan& plan) {
   const Chunk& chunk = plan.schedule.certificate;
   const std::int64_t row = round_up(plan.shape.k, kPadBytes);
   const std::int64_t blocks = ceil_div(plan.shape.k, kPadBytes);
-  buffers.a_digits = carver.take<std::int8_t>(chunk.mc * row);
-  buffers.b_digits = carver.take<std::int8_t>(chunk.nc * row);
-  buffers.a_deficits = carver.take<std::uint8_t>(chunk.mc * blocks);
-  buffers.b_deficits = carver.take<std::uint8_t>(chunk.nc * blocks);
+  buffers.a_digits = carver.take<std::int8_t>(chunk.mc, row);
+  buffers.b_digits = carver.take<std::int8_t>(chunk.nc, row);
+  buffers.a_deficits = carver.take<std::uint8_t>(chunk.mc, blocks);
+  buffers.b_deficits = carver.take<std::uint8_t>(chunk.nc, blocks);
   constexpr std::int64_t kSampledElems = kSampledTile * kSampledTile;
   buffers.acc = carver.take<std::int32_t>(std::max(kSampledElems, kBlockTile * kBlockTile * kBlocksPerLaunch));
   buffers.sums = carver.take<std::uint64_t>(kSampledElems);
   buffers.rungs = carver.take<std::uint8_t>(kSampledElems);
   buffers.engine_bytes = certificate_bytes(plan);
-  buffers.engine = carver.take<std::byte>(static_cast<std::int64_t>(buffers.engine_bytes));
+  buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
   return buffers;
 }
 
@@ -122,11 +122,11 @@ MainBuffers carve_main(base::Carver& carver, const Plan& plan) {
   const Chunk& chunk = plan.schedule.chunk;
   const num::Ladder& ladder = plan.numerics.ladder;
   const int moduli = ladder.rungs[static_cast<std::size_t>(ladder.num_rungs - 1)].num_moduli;
-  buffers.a_planes = carver.take<std::int8_t>(moduli * chunk.mc * chunk.kc);
-  buffers.b_planes = carver.take<std::int8_t>(moduli * chunk.nc * chunk.kc);
-  buffers.residues = carver.take<std::int8_t>(moduli * chunk.nc * round_up(chunk.mc, kPadBytes));
+  buffers.a_planes = carver.take<std::int8_t>(moduli, chunk.mc, chunk.kc);
+  buffers.b_planes = carver.take<std::int8_t>(moduli, chunk.nc, chunk.kc);
+  buffers.residues = carver.take<std::int8_t>(moduli, chunk.nc, round_up(chunk.mc, kPadBytes));
   buffers.engine_bytes = main_bytes(plan);
-  buffers.engine = carver.take<std::byte>(static_cast<std::int64_t>(buffers.engine_bytes));
+  buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
   return buffers;
 }
 

@@ -99,7 +99,7 @@ std::uint64_t numerics_hash(const Plan& plan) {
   hash.add(static_cast<std::uint64_t>(numerics.scheme));
   hash.add((numerics.has_certificate ? 1U : 0U) | (numerics.has_fp64 ? 2U : 0U) |
            (numerics.ladder.may_equilibrate ? 4U : 0U));
-  hash.add(static_cast<std::uint64_t>(numerics.fp64_summation));
+  if (numerics.has_fp64) hash.add(static_cast<std::uint64_t>(numerics.fp64_summation));
   for (int r = 0; r < numerics.ladder.num_rungs; ++r) {
     const num::Rung& rung = numerics.ladder.rungs[static_cast<std::size_t>(r)];
     hash.add(static_cast<std::uint64_t>(rung.num_moduli));

@@ -87,7 +87,7 @@ Status plan_numerics(Plan& plan) {
   const double pairwise = num::fp64_pairwise_bound(k) + (scalar == Scalar::kF32 ? rounding : 0.0);
   const double compensated = num::fp64_compensated_bound(k) + (scalar == Scalar::kF32 ? rounding : 0.0);
   numerics.fp64_summation = pairwise <= target ? num::Fp64Summation::kPairwise : num::Fp64Summation::kCompensated;
-  numerics.has_fp64 = policy.allow_fp64_arithmetic && std::min(pairwise, compensated) <= target;
+  const bool can_use_fp64 = policy.allow_fp64_arithmetic && std::min(pairwise, compensated) <= target;
 
   if (policy.forced_moduli != 0) {
     if (!has_rung(policy.forced_moduli, k)) {
@@ -106,6 +106,8 @@ Status plan_numerics(Plan& plan) {
     numerics.ladder = certified_ladder(k, budget);
     numerics.has_certificate = numerics.ladder.num_rungs > 0;
   }
+  // Without a certificate the one rung is enough for any data.
+  numerics.has_fp64 = can_use_fp64 && (numerics.has_certificate || numerics.ladder.num_rungs == 0);
   if (numerics.ladder.num_rungs == 0) {
     plan.refusals.push_back("ozaki2: no count of moduli up to " + std::to_string(num::kMaxModuli) + " reaches " +
                             bound_text(target) + " at k = " + std::to_string(k));
@@ -190,10 +192,15 @@ Status plan_engine(Plan& plan, const Environment& environment) {
   if (plan.policy.engine == EngineName::kNativeBlas) {
     return {StatusCode::kUnsupported, "engine native_blas carries scheme native only, not ozaki2"};
   }
+  Status first_error;  // an engine of less scratch may still do
   for (const product::Engine* engine : environment.engines) {
     if (plan.policy.engine != EngineName::kAuto && to_string(plan.policy.engine) != engine->name()) continue;
     plan.schedule.engine = engine;
-    KIZAMI_RETURN_IF_ERROR(plan_chunks(plan));
+    if (const Status status = plan_chunks(plan); !status.ok()) {
+      if (first_error.ok()) first_error = status;
+      plan.refusals.push_back(std::string(engine->name()) + ": " + status.reason());
+      continue;
+    }
     if (plan.numerics.ladder.num_rungs == 0) return {};
     // The first refusal of anything planned counts; the base rung is asked about first, and its time is the prediction.
     double seconds = -1.0;
@@ -218,6 +225,7 @@ Status plan_engine(Plan& plan, const Environment& environment) {
     plan.schedule.seconds = seconds * static_cast<double>(launches);
     return {};
   }
+  if (!first_error.ok()) return first_error;
   std::string reason = "no engine named " + std::string(to_string(plan.policy.engine)) + " here can multiply";
   for (const std::string& refusal : plan.refusals) reason += "; " + refusal;
   return {StatusCode::kUnsupported, reason};

@@ -24,6 +24,16 @@ Status validate_ld(const char* name, std::int64_t ld, const char* extent_name, s
                  ") = " + std::to_string(std::max<std::int64_t>(1, extent)));
 }
 
+/// Beyond this a stride cannot lead to memory, and the arithmetic on it stays within 64 bits.
+constexpr std::int64_t kMaxOffset = std::int64_t{1} << 60;
+
+/// Whether (rows - 1) row_stride + (cols - 1) col_stride <= kMaxOffset. @range extents >= 1, strides >= 0
+bool is_addressable(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride) {
+  if (rows > 1 && row_stride > kMaxOffset / (rows - 1)) return false;
+  if (cols > 1 && col_stride > kMaxOffset / (cols - 1)) return false;
+  return (rows - 1) * row_stride + (cols - 1) * col_stride <= kMaxOffset;
+}
+
 std::string shape_text(std::int64_t rows, std::int64_t cols) {
   return std::to_string(rows) + " x " + std::to_string(cols);
 }
@@ -77,6 +87,11 @@ Status validate_operand(const char* name, MatrixView<const T> view, std::int64_t
   if (view.row_stride < 0 || view.col_stride < 0) {
     return invalid(std::string(name) + " has strides " + std::to_string(view.row_stride) + " and " +
                    std::to_string(view.col_stride) + ", must be >= 0");
+  }
+  if (!is_addressable(rows, cols, view.row_stride, view.col_stride)) {
+    return invalid(std::string(name) + " has strides " + std::to_string(view.row_stride) + " and " +
+                   std::to_string(view.col_stride) + ", a " + shape_text(rows, cols) +
+                   " matrix must end within 2^60 elements");
   }
   return {};
 }

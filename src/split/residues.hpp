@@ -19,13 +19,11 @@ namespace kizami::split {
 /// Writes the symmetric residues of elements [first, first + length) of every line, modulo the first rung.num_moduli
 /// real moduli.
 /// @shape  stats: [num_lines], of whole lines. inner_shift: [lines.length] or null. Element h of line i of plane l goes
-/// to
-///         planes[l * plane_stride + i * row_stride + h - first]; up to the next multiple of 64 each row is
-///         zero-filled.
+///         to planes[l * plane_stride + i * row_stride + h - first]; up to the next multiple of 64 each row is zero-
+///         filled.
 /// @range  row_stride >= round_up(length, 64)
 /// @exact  a' is rounded to nearest, ties to even; |a'| < 2^(scale_bits + 1); then integers only. Lines that are zero
-/// or not
-///         finite give zero residues.
+///         or not finite give zero residues.
 /// @queue  blocks until done, on up to `threads` threads   @cite OUI2025, section 3; KT2026
 template <class T>
 void make_residue_planes(const problem::Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift,

@@ -26,7 +26,8 @@ __global__ void reduce_i32_smxx(const std::int32_t* acc, int p, std::int8_t* res
 }
 
 /// Rung selection from statistics in device memory.
-__global__ void select_rung_smxx(const num::Ladder* ladder, const num::Statistics* statistics, num::Selection* selection) {
+__global__ void select_rung_smxx(const num::Ladder* ladder, const num::Statistics* statistics,
+                                 num::Selection* selection) {
   *selection = num::select(*ladder, *statistics);
 }
 

@@ -86,7 +86,7 @@ TEST_F(PlanTest, EveryNumberOfBitsInBothGauges) {
           EXPECT_EQ(numerics.gauge, gauge);
           EXPECT_EQ(numerics.has_certificate, gauge == Gauge::kEntry);
           EXPECT_GT(numerics.ladder.num_rungs, 0);
-          EXPECT_TRUE(numerics.has_fp64);
+          EXPECT_EQ(numerics.has_fp64, gauge == Gauge::kEntry) << "gauge norm needs no further rung";
           // The order of the FP64 rung is the cheap one wherever its bound serves.
           const double extra = scalar == Scalar::kF32 ? num::result_rounding(scalar) : 0.0;
           const double bound = numerics.fp64_summation == num::Fp64Summation::kPairwise
@@ -388,6 +388,32 @@ TEST_F(PlanTest, TinyLimitNamesTheLeastWorkspace) {
       expect_refused(plan(s, policy), StatusCode::kWorkspaceTooSmall, {"must be >= " + std::to_string(least)});
     }
   }
+}
+
+/// The largest products whose elements can be counted at all are booked without overflow, and refused with a number.
+TEST_F(PlanTest, HugeShapesAreBookedWithoutOverflow) {
+  const std::int64_t huge = std::int64_t{1} << 31;
+  Policy policy;
+  policy.workspace_limit_bytes = 64 * kMiB;
+  for (const problem::Shape& s : {square(huge), shape(Scalar::kF64, huge, huge, 1), shape(Scalar::kF32, 1, 1, huge)}) {
+    const Result<Plan> p = plan(s);
+    ASSERT_TRUE(p.ok()) << p.status().reason();
+    EXPECT_GT(p.value().schedule.workspace_bytes, 0U);
+    EXPECT_LT(p.value().schedule.workspace_bytes, std::size_t{1} << 62);
+    if (s.m == huge) expect_refused(plan(s, policy), StatusCode::kWorkspaceTooSmall, {"limit = 67108864 bytes"});
+  }
+}
+
+TEST_F(PlanTest, AnotherEngineIsTriedWhereOneWantsTooMuchWorkspace) {
+  FakeEngine hungry("cpu_simd", offering(1.0, 100 * kMiB));
+  Policy policy;
+  policy.workspace_limit_bytes = 64 * kMiB;
+  const Result<Plan> p = make(square(100), policy, FakeMachine({&hungry, &cpu_ref}).environment());
+  ASSERT_TRUE(p.ok()) << p.status().reason();
+  EXPECT_EQ(p.value().schedule.engine, &cpu_ref);
+  expect_mentions(p.value().refusals, "cpu_simd: workspace limit = 67108864 bytes");
+  expect_refused(make(square(100), policy, FakeMachine({&hungry}).environment()), StatusCode::kWorkspaceTooSmall,
+                 {"workspace limit = 67108864 bytes"});
 }
 
 TEST_F(PlanTest, DefaultLimitGivesWayForLineStatistics) {

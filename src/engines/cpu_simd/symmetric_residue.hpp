@@ -2,8 +2,7 @@
 // Symmetric residues of INT32 accumulators by one high product, without division, for every modulus 2..256.
 //
 // Let M = floor((2^32 - 1) / p), q = floor(x M / 2^32) and r = x - p q (modulo 2^32, which loses nothing: r is small).
-// M = 2^32 / p - e with 0 < e <= 1, so x M / 2^32 = x / p - d with d = x e / 2^32, and -1/2 <= d < 1/2 for every INT32
-// x.
+// M = 2^32 / p - e with 0 < e <= 1, so x M / 2^32 = x / p - d with d = x e / 2^32, and -1/2 <= d < 1/2 for any INT32 x.
 //   x >= 0:  0 <= d < 1/2,   q = floor(x/p - d) gives  0 <= r/p < 1 + d,        hence r in [0, 3p/2)
 //   x <  0: -1/2 <= d < 0,   q = floor(x/p + |d|) gives -|d| <= r/p < 1,        hence r in [-p/2, p)
 // Together r in [-p/2, 3p/2), the upper end excluded. With top = ceil(p/2) - 1, the largest symmetric residue:
