@@ -3,8 +3,9 @@
 //   gate = epoch << 32 | closed << 31 | seats << 16 | inside
 // A worker enters by one compare-and-swap (seats - 1, inside + 1) and leaves by inside - 1. The caller works too, then
 // closes the gate and waits only for those inside: a worker that wakes late finds the gate closed and touches nothing,
-// so a short loop never waits for a sleeping thread. The state has static storage and is never destroyed; the child of
-// a fork constructs it anew over the old one, whose locks, waiters and threads do not exist there.
+// so a short loop never waits for a sleeping thread. The state is initialised at compile time and never destroyed; the
+// child of a fork constructs it anew over the old one, whose waiters and threads do not exist there. No fork happens
+// while this file creates a thread, for the C library's locks would stay locked in the child.
 #include "base/thread_pool.hpp"
 
 #include <pthread.h>
@@ -15,6 +16,7 @@
 #include <atomic>
 #include <new>
 #include <thread>
+#include <type_traits>
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
@@ -57,11 +59,22 @@ struct State {
   const Body* body = nullptr;
 };
 
-alignas(State) std::byte state_storage[sizeof(State)];
-thread_local bool t_is_inside_loop = false;
+static_assert(std::is_trivially_destructible_v<State>);
+constinit State g_state;
+constinit thread_local bool t_is_inside_loop = false;
 
-State& state() { return *std::launder(reinterpret_cast<State*>(state_storage)); }
-void construct_state() { new (state_storage) State; }
+State& state() { return *std::launder(&g_state); }
+
+pthread_mutex_t g_thread_creation = PTHREAD_MUTEX_INITIALIZER;
+
+/// When the library is loaded, so that no fork can come before or between.
+[[gnu::constructor]] void prepare_for_forks() {
+  pthread_atfork([] { pthread_mutex_lock(&g_thread_creation); }, [] { pthread_mutex_unlock(&g_thread_creation); },
+                 [] {
+                   pthread_mutex_unlock(&g_thread_creation);
+                   new (&g_state) State;
+                 });
+}
 
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -133,7 +146,10 @@ void start_workers(State& s, int wanted) {
   const auto first_epoch = static_cast<std::uintptr_t>(s.epoch.value.load(std::memory_order_relaxed));
   while (s.num_workers < wanted) {
     pthread_t thread;
-    if (pthread_create(&thread, &attributes, worker_main, reinterpret_cast<void*>(first_epoch)) != 0) break;
+    pthread_mutex_lock(&g_thread_creation);
+    const int error = pthread_create(&thread, &attributes, worker_main, reinterpret_cast<void*>(first_epoch));
+    pthread_mutex_unlock(&g_thread_creation);
+    if (error != 0) break;
     ++s.num_workers;
   }
   pthread_attr_destroy(&attributes);
@@ -147,11 +163,7 @@ void run_serially(const Body& body, std::int64_t num_tasks) {
 }  // namespace
 
 ThreadPool& ThreadPool::global() {
-  static ThreadPool pool = [] {
-    construct_state();
-    pthread_atfork(nullptr, nullptr, construct_state);
-    return ThreadPool();
-  }();
+  static constinit ThreadPool pool;
   return pool;
 }
 

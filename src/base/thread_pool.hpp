@@ -28,7 +28,7 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
  private:
-  ThreadPool() = default;
+  constexpr ThreadPool() = default;
 };
 
 }  // namespace kizami::base

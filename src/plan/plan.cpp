@@ -146,8 +146,8 @@ bool shrink_certificate(Chunk& chunk) {
   return halve(longer, 1);
 }
 
-/// Chunks for one engine within the limit. @status kWorkspaceTooSmall names the least workspace
-Status plan_chunks(Plan& plan) {
+/// Chunks for one engine within the limit. @return 0, or the least workspace that this engine needs, above the limit
+std::size_t plan_chunks(Plan& plan) {
   const problem::Shape& shape = plan.shape;
   const bool is_default_limit = plan.policy.workspace_limit_bytes == 0;
   const std::size_t limit = is_default_limit ? kDefaultWorkspaceLimit : plan.policy.workspace_limit_bytes;
@@ -158,15 +158,14 @@ Status plan_chunks(Plan& plan) {
   while (booked_bytes(plan) > limit) {
     if (shrink(main)) continue;
     if (is_default_limit) break;  // line statistics alone exceed it: extreme shapes get what they need
-    return {StatusCode::kWorkspaceTooSmall, "workspace limit = " + std::to_string(limit) + " bytes, must be >= " +
-                                                std::to_string(booked_bytes(plan)) + " for this shape"};
+    return booked_bytes(plan);
   }
   const std::size_t granted = std::max(limit, booked_bytes(plan));
   certificate = {shape.m, shape.n, shape.k};
   while (booked_bytes(plan) > granted && shrink_certificate(certificate)) {
   }
   plan.schedule.workspace_bytes = booked_bytes(plan);
-  return {};
+  return 0;
 }
 
 /// Every kind of product that the plan may launch: the main pass at each rung, further blocks of k, the certificate.
@@ -192,13 +191,14 @@ Status plan_engine(Plan& plan, const Environment& environment) {
   if (plan.policy.engine == EngineName::kNativeBlas) {
     return {StatusCode::kUnsupported, "engine native_blas carries scheme native only, not ozaki2"};
   }
-  Status first_error;  // an engine of less scratch may still do
+  std::size_t least = 0;  // over the engines that want more than the limit; one of less scratch may still do
   for (const product::Engine* engine : environment.engines) {
     if (plan.policy.engine != EngineName::kAuto && to_string(plan.policy.engine) != engine->name()) continue;
     plan.schedule.engine = engine;
-    if (const Status status = plan_chunks(plan); !status.ok()) {
-      if (first_error.ok()) first_error = status;
-      plan.refusals.push_back(std::string(engine->name()) + ": " + status.reason());
+    if (const std::size_t needed = plan_chunks(plan); needed > 0) {
+      least = least == 0 ? needed : std::min(least, needed);
+      plan.refusals.push_back(std::string(engine->name()) + ": needs a workspace of " + std::to_string(needed) +
+                              " bytes");
       continue;
     }
     if (plan.numerics.ladder.num_rungs == 0) return {};
@@ -218,14 +218,16 @@ Status plan_engine(Plan& plan, const Environment& environment) {
     }
     const Chunk& chunk = plan.schedule.chunk;
     const auto passes = [](std::int64_t extent, std::int64_t part) {
-      return extent == 0 ? 0 : base::ceil_div(extent, part);
+      return static_cast<double>(extent == 0 ? 0 : base::ceil_div(extent, part));
     };
-    const std::int64_t launches =
-        passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc);
-    plan.schedule.seconds = seconds * static_cast<double>(launches);
+    plan.schedule.seconds =
+        seconds * passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc);
     return {};
   }
-  if (!first_error.ok()) return first_error;
+  if (least > 0) {
+    return {StatusCode::kWorkspaceTooSmall, "workspace limit = " + std::to_string(plan.policy.workspace_limit_bytes) +
+                                                " bytes, must be >= " + std::to_string(least) + " for this shape"};
+  }
   std::string reason = "no engine named " + std::string(to_string(plan.policy.engine)) + " here can multiply";
   for (const std::string& refusal : plan.refusals) reason += "; " + refusal;
   return {StatusCode::kUnsupported, reason};
