@@ -61,8 +61,8 @@ Status plan_native(Plan& plan) {
     plan.numerics.gauge = plan.policy.gauge;
     plan.numerics.bound = bound;
     plan.schedule.native_k_block = block;
-    const double rate =
-        plan.shape.scalar == Scalar::kF64 ? 3e10 : 6e10;  // multiply-adds a second and thread; unmeasured
+    // Multiply-adds a second and thread; docs/perf/cpu_int8.md.
+    const double rate = plan.shape.scalar == Scalar::kF64 ? 2.4e10 : 5.6e10;
     plan.schedule.seconds = static_cast<double>(plan.shape.m) * static_cast<double>(plan.shape.n) *
                             static_cast<double>(k) / (rate * plan.schedule.facts.num_threads);
     return {};
@@ -186,6 +186,21 @@ std::vector<product::ProductDesc> planned_products(const Plan& plan) {
   return products;
 }
 
+/// Seconds of everything but the INT8 products, at the lowest rung: split, certificate, CRT. docs/perf/cpu_int8.md.
+double phase_seconds(const Plan& plan) {
+  constexpr double kSplitSeconds = 1.0e-9;       // an element and modulus
+  constexpr double kNarrowCrtSeconds = 65e-9;    // an element of C, up to 16 moduli
+  constexpr double kWideCrtSeconds = 120e-9;     // beyond
+  constexpr double kCertificateSeconds = 13e-9;  // an element of C
+  const auto m = static_cast<double>(plan.shape.m);
+  const auto n = static_cast<double>(plan.shape.n);
+  const int num_moduli = plan.numerics.ladder.rungs[0].num_moduli;
+  const double per_element = (num_moduli <= 16 ? kNarrowCrtSeconds : kWideCrtSeconds) +
+                             (plan.numerics.has_certificate ? kCertificateSeconds : 0.0);
+  const double split = kSplitSeconds * num_moduli * (m + n) * static_cast<double>(plan.shape.k);
+  return (split + per_element * m * n) / plan.schedule.facts.num_threads;
+}
+
 /// What the first engine that may be used and does not refuse offers.
 Status plan_engine(Plan& plan, const Environment& environment) {
   if (plan.policy.engine == EngineName::kNativeBlas) {
@@ -221,7 +236,8 @@ Status plan_engine(Plan& plan, const Environment& environment) {
       return static_cast<double>(extent == 0 ? 0 : base::ceil_div(extent, part));
     };
     plan.schedule.seconds =
-        seconds * passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc);
+        seconds * passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc) +
+        phase_seconds(plan);
     return {};
   }
   if (least > 0) {

@@ -202,8 +202,10 @@ TEST_F(PlanTest, AutoTakesNativeOnlyIfAllowedAndFaster) {
   ASSERT_TRUE(native.ok());
   EXPECT_EQ(native.value().numerics.scheme, Scheme::kNative);
   expect_mentions(native.value().refusals, "ozaki2: predicted");
-  const Result<Plan> ozaki = make(square(500), policy, FakeMachine({&quick}).environment());
+  const Result<Plan> ozaki = make(square(10000), policy, FakeMachine({&quick}).environment());
   EXPECT_EQ(ozaki.value().numerics.scheme, Scheme::kOzaki2);
+  EXPECT_EQ(make(square(100), policy, FakeMachine({&quick}).environment()).value().numerics.scheme, Scheme::kNative)
+      << "splitting and CRT cost more than a small product";
   const Result<Plan> reproducible = make(square(500), Policy{}, FakeMachine({&slow}).environment());
   EXPECT_EQ(reproducible.value().numerics.scheme, Scheme::kOzaki2);
   expect_mentions(reproducible.value().refusals, "native: its bits depend");
