@@ -19,7 +19,7 @@ struct ProductTiming {
 /// full-range random bytes, each reduced to a residue.
 class ProductBenchmark {
  public:
-  /// @range m, n, k in [1, 2^17]; num_products in [1, 28]; threads >= 1
+  /// @range m, n, k in [1, 2^17]; num_products in [1, 64]; threads >= 1
   /// @status kInvalidArgument; kUnsupported: the engine refuses, with its reason; kOutOfMemory
   static Result<ProductBenchmark> make(EngineName engine, std::int64_t m, std::int64_t n, std::int64_t k,
                                        int num_products, int threads);

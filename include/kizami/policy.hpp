@@ -17,14 +17,16 @@ enum class Gauge : std::uint8_t {
 /// The accuracy a caller asks for, always relative to a Gauge G.
 struct Accuracy {
   enum class Kind : std::uint8_t {
-    kNative,  ///< |C - AB| <= c(k) u G with c(k) = min(max(k, 8), 16 sqrt(k)) and u = 2^-24 or 2^-53
-    kBits,    ///< |C - AB| <= 2^-bits G
+    kNative,   ///< |C - AB| <= c(k) u G with c(k) = min(max(k, 8), 16 sqrt(k)) and u = 2^-24 or 2^-53
+    kBits,     ///< |C - AB| <= 2^-bits G
+    kCorrect,  ///< C = AB correctly rounded (to nearest, ties to even); alpha = +-1 and beta = 0 only
   };
   Kind kind = Kind::kNative;
   int bits = 0;  ///< kBits only: 1..52 for FP64, 1..23 for FP32 (the result itself is rounded to the type)
 
   [[nodiscard]] static constexpr Accuracy native() noexcept { return {}; }
   [[nodiscard]] static constexpr Accuracy at_bits(int bits) noexcept { return {Kind::kBits, bits}; }
+  [[nodiscard]] static constexpr Accuracy correct() noexcept { return {Kind::kCorrect, 0}; }
   friend constexpr bool operator==(const Accuracy&, const Accuracy&) = default;
 };
 

@@ -2,33 +2,97 @@
 // The vocabulary of a matrix product: scalar types, transposition, storage order, strided views.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
 
 namespace kizami {
 
-enum class Scalar : std::uint8_t { kF32, kF64 };
-enum class Op : std::uint8_t { kNone, kTranspose };
+/// Types of elements. Complex types hold real and imaginary part side by side, as std::complex and NumPy do.
+enum class Scalar : std::uint8_t {
+  kF32,
+  kF64,
+  kC64,   ///< std::complex<float>
+  kC128,  ///< std::complex<double>
+};
+/// For real types kConjTranspose is kTranspose, and kConjugate is kNone.
+enum class Op : std::uint8_t { kNone, kTranspose, kConjTranspose, kConjugate };
 enum class Layout : std::uint8_t { kColMajor, kRowMajor };
 /// Which operand of C = A B a view, a statistic or a prepared operand belongs to.
 enum class Side : std::uint8_t { kA, kB };
 
-[[nodiscard]] constexpr std::string_view to_string(Scalar s) noexcept { return s == Scalar::kF32 ? "f32" : "f64"; }
-[[nodiscard]] constexpr std::string_view to_string(Op op) noexcept { return op == Op::kNone ? "n" : "t"; }
+[[nodiscard]] constexpr std::string_view to_string(Scalar s) noexcept {
+  switch (s) {
+    case Scalar::kF32:
+      return "f32";
+    case Scalar::kF64:
+      return "f64";
+    case Scalar::kC64:
+      return "c64";
+    case Scalar::kC128:
+      return "c128";
+  }
+  return "unknown";
+}
+/// The letters of BLAS; "r" (conjugated, not transposed) is the one of OpenBLAS.
+[[nodiscard]] constexpr std::string_view to_string(Op op) noexcept {
+  switch (op) {
+    case Op::kNone:
+      return "n";
+    case Op::kTranspose:
+      return "t";
+    case Op::kConjTranspose:
+      return "c";
+    case Op::kConjugate:
+      return "r";
+  }
+  return "unknown";
+}
+[[nodiscard]] constexpr bool is_transposed(Op op) noexcept { return op == Op::kTranspose || op == Op::kConjTranspose; }
+[[nodiscard]] constexpr bool is_conjugated(Op op) noexcept { return op == Op::kConjTranspose || op == Op::kConjugate; }
 [[nodiscard]] constexpr std::string_view to_string(Layout l) noexcept { return l == Layout::kColMajor ? "col" : "row"; }
 
 template <class T>
-inline constexpr bool kIsScalar = std::is_same_v<T, float> || std::is_same_v<T, double>;
+inline constexpr bool kIsReal = std::is_same_v<T, float> || std::is_same_v<T, double>;
+template <class T>
+inline constexpr bool kIsComplex = std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+template <class T>
+inline constexpr bool kIsScalar = kIsReal<T> || kIsComplex<T>;
 template <class T>
 requires kIsScalar<T>
-inline constexpr Scalar kScalarOf = std::is_same_v<T, float> ? Scalar::kF32 : Scalar::kF64;
+inline constexpr Scalar kScalarOf = std::is_same_v<T, float>                 ? Scalar::kF32
+                                    : std::is_same_v<T, double>              ? Scalar::kF64
+                                    : std::is_same_v<T, std::complex<float>> ? Scalar::kC64
+                                                                             : Scalar::kC128;
 
-/// Significand bits of a scalar type, the hidden one included (24 or 53). The unit roundoff is 2^-bits.
-[[nodiscard]] constexpr int significand_bits(Scalar s) noexcept { return s == Scalar::kF32 ? 24 : 53; }
-[[nodiscard]] constexpr int size_bytes(Scalar s) noexcept { return s == Scalar::kF32 ? 4 : 8; }
+namespace detail {
+template <class T>
+struct RealOf {
+  using Type = T;
+};
+template <class R>
+struct RealOf<std::complex<R>> {
+  using Type = R;
+};
+}  // namespace detail
+/// The type of the real and imaginary part; a real type itself.
+template <class T>
+using RealOf = typename detail::RealOf<T>::Type;
 
-/// A matrix in memory: element (i, j) lies at data[i * row_stride + j * col_stride].
+[[nodiscard]] constexpr bool is_complex(Scalar s) noexcept { return s == Scalar::kC64 || s == Scalar::kC128; }
+/// The type of the parts.
+[[nodiscard]] constexpr Scalar real_of(Scalar s) noexcept {
+  return s == Scalar::kC64 ? Scalar::kF32 : s == Scalar::kC128 ? Scalar::kF64 : s;
+}
+/// Significand bits of the parts, the hidden one included (24 or 53). The unit roundoff is 2^-bits.
+[[nodiscard]] constexpr int significand_bits(Scalar s) noexcept { return real_of(s) == Scalar::kF32 ? 24 : 53; }
+[[nodiscard]] constexpr int size_bytes(Scalar s) noexcept {
+  return (real_of(s) == Scalar::kF32 ? 4 : 8) * (is_complex(s) ? 2 : 1);
+}
+
+/// A matrix in memory: element (i, j) lies at data[i * row_stride + j * col_stride], and is conjugated on reading if
+/// is_conjugated says so.
 /// @shape rows x cols. @units strides in elements, never negative. @alias the view owns nothing.
 template <class T>
 struct MatrixView {
@@ -37,19 +101,29 @@ struct MatrixView {
   std::int64_t cols = 0;
   std::int64_t row_stride = 1;
   std::int64_t col_stride = 0;
+  bool is_conjugated = false;  ///< of an operand of complex type; a matrix that is written never is
 
+  /// The element as it lies in memory.
   [[nodiscard]] constexpr T& operator()(std::int64_t i, std::int64_t j) const noexcept {
     return data[i * row_stride + j * col_stride];
   }
   /// The transpose of this view: the same memory with rows and columns exchanged.
-  [[nodiscard]] constexpr MatrixView transposed() const noexcept { return {data, cols, rows, col_stride, row_stride}; }
+  [[nodiscard]] constexpr MatrixView transposed() const noexcept {
+    return {data, cols, rows, col_stride, row_stride, is_conjugated};
+  }
+  /// The same memory, conjugated once more.
+  [[nodiscard]] constexpr MatrixView conjugated() const noexcept {
+    return {data, rows, cols, row_stride, col_stride, !is_conjugated};
+  }
   /// The rows [i, i + num_rows) and columns [j, j + num_cols) of this view.
   [[nodiscard]] constexpr MatrixView block(std::int64_t i, std::int64_t j, std::int64_t num_rows,
                                            std::int64_t num_cols) const noexcept {
-    return {data + i * row_stride + j * col_stride, num_rows, num_cols, row_stride, col_stride};
+    return {data + i * row_stride + j * col_stride, num_rows, num_cols, row_stride, col_stride, is_conjugated};
   }
   // NOLINTNEXTLINE(google-explicit-constructor): a view of T is a view of const T, as T* is a const T*
-  constexpr operator MatrixView<const T>() const noexcept { return {data, rows, cols, row_stride, col_stride}; }
+  constexpr operator MatrixView<const T>() const noexcept {
+    return {data, rows, cols, row_stride, col_stride, is_conjugated};
+  }
 };
 
 /// Views memory in BLAS terms: leading dimension ld between columns (col-major) or rows (row-major).

@@ -13,11 +13,13 @@ Status gemm(Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std
             Outcome* outcome) {
   KIZAMI_RETURN_IF_ERROR(problem::validate_shape(m, n, k));
   KIZAMI_RETURN_IF_ERROR(problem::validate_leading_dimensions(layout, op_a, op_b, m, n, k, lda, ldb, ldc));
-  const MatrixView<const T> view_a =
-      op_a == Op::kNone ? blas_view(a, m, k, lda, layout) : blas_view(a, k, m, lda, layout).transposed();
-  const MatrixView<const T> view_b =
-      op_b == Op::kNone ? blas_view(b, k, n, ldb, layout) : blas_view(b, n, k, ldb, layout).transposed();
-  return gemm(alpha, view_a, view_b, beta, blas_view(c, m, n, ldc, layout), policy, outcome);
+  const auto view_of = [layout](const T* data, std::int64_t rows, std::int64_t cols, std::int64_t ld, Op op) {
+    const MatrixView<const T> view = is_transposed(op) ? blas_view(data, cols, rows, ld, layout).transposed()
+                                                       : blas_view(data, rows, cols, ld, layout);
+    return kIsComplex<T> && is_conjugated(op) ? view.conjugated() : view;
+  };
+  return gemm(alpha, view_of(a, m, k, lda, op_a), view_of(b, k, n, ldb, op_b), beta, blas_view(c, m, n, ldc, layout),
+              policy, outcome);
 }
 
 template <class T>
@@ -43,6 +45,8 @@ std::string machine_report() { return exec::machine_report(); }
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami

@@ -79,6 +79,8 @@ Status run(const Plan& plan, T alpha, std::type_identity_t<Operand<T>> op_a, std
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami

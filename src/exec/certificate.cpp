@@ -19,6 +19,7 @@ using base::round_up;
 using plan::kBlocksPerLaunch;
 using plan::kBlockTile;
 using plan::kSampledTile;
+using problem::kTerms;
 using split::kDigitBits;
 using split::kDigitBlock;
 
@@ -45,16 +46,16 @@ Status sum_digit_products(const plan::Plan& plan, const plan::CertificateBuffers
 }
 
 /// Sums the block products of one tile into buffers.sums[y * kSampledTile + x], units of 2^-(2 kDigitBits + shift).
-Status sum_block_products(const plan::Plan& plan, const plan::CertificateBuffers& buffers, std::int64_t i,
-                          std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
-  const std::int64_t row = round_up(plan.shape.k, kDigitBlock);
-  const std::int64_t num_blocks = ceil_div(plan.shape.k, kDigitBlock);
+Status sum_block_products(const plan::Plan& plan, const plan::CertificateBuffers& buffers, const std::int8_t* b_digits,
+                          std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
+  const std::int64_t row = round_up(plan::num_terms(plan.shape), kDigitBlock);
+  const std::int64_t num_blocks = ceil_div(plan::num_terms(plan.shape), kDigitBlock);
   const int shift = block_sum_shift(num_blocks);
   for (std::int64_t first = 0; first < num_blocks; first += kBlocksPerLaunch) {
     const std::int64_t count = std::min(kBlocksPerLaunch, num_blocks - first);
     const product::ProductDesc desc = plan::block_product(plan, num_i, num_j, count);
     const product::Pointers pointers{buffers.a_digits + i * row + first * kDigitBlock,
-                                     buffers.b_digits + j * row + first * kDigitBlock, buffers.acc};
+                                     b_digits + j * row + first * kDigitBlock, buffers.acc};
     KIZAMI_RETURN_IF_ERROR(launch(plan, desc, pointers, {buffers.engine, buffers.engine_bytes}));
     base::parallel_for(num_j, plan.schedule.facts.num_threads, [&](std::int64_t y, int) {
       std::uint64_t* const sums = buffers.sums + y * kSampledTile;
@@ -102,9 +103,9 @@ template <class T>
 Status count_sampled_failures(const plan::Plan& plan, const plan::CertificateBuffers& buffers,
                               const CertifiedLines<T>& a, const CertifiedLines<T>& b, std::int64_t& failures) {
   const int threads = plan.schedule.facts.num_threads;
-  const std::int64_t row = round_up(plan.shape.k, kDigitBlock);
-  const std::int64_t stride = split::sample_stride(plan.shape.k);
-  const std::int64_t length = ceil_div(plan.shape.k, stride);
+  const std::int64_t row = round_up(plan::num_terms(plan.shape), kDigitBlock);
+  const std::int64_t stride = split::sample_stride(plan::num_terms(plan.shape));
+  const std::int64_t length = split::num_sampled_terms(plan.shape.k, kTerms<T>);
   const num::Ladder& ladder = plan.numerics.ladder;
   const auto make = [&](const CertifiedLines<T>& side, std::int64_t first, std::int64_t count, std::int8_t* digits) {
     if (side.sampled_digits != nullptr) {
@@ -113,27 +114,36 @@ Status count_sampled_failures(const plan::Plan& plan, const plan::CertificateBuf
       split::make_sampled_digits(side.lines.subset(first, count), side.stats + first, stride, threads, digits, row);
     }
   };
+  const auto make_b = [&](std::int64_t j, std::int64_t count) {
+    make(b, j, count, buffers.b_digits);
+    if (kTerms<T> == 2) split::swap_parts(buffers.b_digits, count, row, threads, buffers.b_swapped);
+  };
   failures = 0;
   return for_each_tile(
-      plan, kSampledTile, [&](std::int64_t i, std::int64_t count) { make(a, i, count, buffers.a_digits); },
-      [&](std::int64_t j, std::int64_t count) { make(b, j, count, buffers.b_digits); },
+      plan, kSampledTile, [&](std::int64_t i, std::int64_t count) { make(a, i, count, buffers.a_digits); }, make_b,
       [&](std::int64_t i, std::int64_t x0, std::int64_t num_x, std::int64_t j, std::int64_t y0,
           std::int64_t num_y) -> Status {
-        KIZAMI_RETURN_IF_ERROR(sum_digit_products(plan, buffers, buffers.a_digits + x0 * row,
-                                                  buffers.b_digits + y0 * row, num_x, num_y, length));
-        std::array<std::int64_t, kStripes> failed{};
-        base::parallel_for(kStripes, threads, [&](std::int64_t stripe, int) {
-          std::int64_t count = 0;
-          for (std::int64_t y = stripe; y < num_y; y += kStripes) {
-            const num::LineWeight& weight_b = b.weights[j + y0 + y];
-            for (std::int64_t x = 0; x < num_x; ++x) {
-              const float product_floor = static_cast<float>(buffers.sums[y * kSampledTile + x]) * 0x1p-12F;
-              count += num::is_certified(ladder, 0, a.weights[i + x0 + x], weight_b, product_floor) ? 0 : 1;
+        for (int part = 0; part < kTerms<T>; ++part) {
+          const std::int8_t* const b_digits = part == 0 ? buffers.b_digits : buffers.b_swapped;
+          KIZAMI_RETURN_IF_ERROR(sum_digit_products(plan, buffers, buffers.a_digits + x0 * row, b_digits + y0 * row,
+                                                    num_x, num_y, length));
+          std::array<std::int64_t, kStripes> failed{};
+          base::parallel_for(kStripes, threads, [&](std::int64_t stripe, int) {
+            std::int64_t count = 0;
+            for (std::int64_t y = stripe; y < num_y; y += kStripes) {
+              const num::LineWeight& weight_b = b.weights[j + y0 + y];
+              for (std::int64_t x = 0; x < num_x; ++x) {
+                const float product_floor = static_cast<float>(buffers.sums[y * kSampledTile + x]) * 0x1p-12F;
+                std::uint8_t& rung = buffers.rungs[y * kSampledTile + x];
+                const bool has_failed = !num::is_certified(ladder, 0, a.weights[i + x0 + x], weight_b, product_floor);
+                count += has_failed && (part == 0 || rung == 0) ? 1 : 0;
+                rung = has_failed ? 1 : 0;
+              }
             }
-          }
-          failed[static_cast<std::size_t>(stripe)] = count;
-        });
-        for (const std::int64_t count : failed) failures += count;
+            failed[static_cast<std::size_t>(stripe)] = count;
+          });
+          for (const std::int64_t count : failed) failures += count;
+        }
         return {};
       });
 }
@@ -143,62 +153,77 @@ Status visit_block_rungs(const plan::Plan& plan, const plan::CertificateBuffers&
                          const CertifiedLines<T>& b, const VisitRungs& visit) {
   static_assert(kDigitBits == 6, "the units 2^-12 below");
   const int threads = plan.schedule.facts.num_threads;
-  const std::int64_t row = round_up(plan.shape.k, kDigitBlock);
+  const std::int64_t num_terms = plan::num_terms(plan.shape);
+  const std::int64_t row = round_up(num_terms, kDigitBlock);
+  const std::int64_t num_blocks = ceil_div(num_terms, kDigitBlock);
   const num::Ladder& ladder = plan.numerics.ladder;
-  const float unit = std::ldexp(1.0F, -2 * kDigitBits - block_sum_shift(ceil_div(plan.shape.k, kDigitBlock)));
-  const auto make = [&](const CertifiedLines<T>& side, std::int64_t first, std::int64_t count, std::int8_t* digits,
-                        std::uint8_t* deficits) {
-    split::make_block_digits(side.lines.subset(first, count), side.stats + first, side.inner_shift, threads, digits,
-                             row, deficits);
+  const float unit = std::ldexp(1.0F, -2 * kDigitBits - block_sum_shift(num_blocks));
+  // Lines [first, first + count) to rows [at, at + count) of the digit buffers.
+  const auto make_a = [&](std::int64_t first, std::int64_t at, std::int64_t count) {
+    split::make_block_digits(a.lines.subset(first, count), a.stats + first, a.inner_shift, threads,
+                             buffers.a_digits + at * row, row, buffers.a_deficits + at * num_blocks);
   };
-  const auto make_a = [&](std::int64_t i, std::int64_t count) {
-    make(a, i, count, buffers.a_digits, buffers.a_deficits);
+  const auto swap_b = [&](std::int64_t at, std::int64_t count) {
+    if (kTerms<T> == 2) {
+      split::swap_parts(buffers.b_digits + at * row, count, row, threads, buffers.b_swapped + at * row);
+    }
   };
-  const auto make_b = [&](std::int64_t j, std::int64_t count) {
-    make(b, j, count, buffers.b_digits, buffers.b_deficits);
-  };
-  const auto rung_of = [&](std::int64_t i, std::int64_t j, std::uint64_t sum) {
-    return num::first_certified_rung(ladder, a.weights[i], b.weights[j], static_cast<float>(sum) * unit);
+  const auto make_b = [&](std::int64_t first, std::int64_t at, std::int64_t count) {
+    split::make_block_digits(b.lines.subset(first, count), b.stats + first, b.inner_shift, threads,
+                             buffers.b_digits + at * row, row, buffers.b_deficits + at * num_blocks);
+    swap_b(at, count);
   };
   // A pair whose digits are all zero may have no non-zero term at all. Indicators settle that, but they need the digit
   // buffers: the tile's rows are rebuilt afterwards.
-  const auto settle_zeros = [&](std::int64_t i, std::int64_t x0, std::int64_t num_x, std::int64_t j, std::int64_t y0,
-                                std::int64_t num_y) -> Status {
+  const auto settle_zeros = [&](int part, std::int64_t i, std::int64_t x0, std::int64_t num_x, std::int64_t j,
+                                std::int64_t y0, std::int64_t num_y) -> Status {
     split::make_indicators(a.lines.subset(i + x0, num_x), a.stats + i + x0, threads, buffers.a_digits + x0 * row, row);
     split::make_indicators(b.lines.subset(j + y0, num_y), b.stats + j + y0, threads, buffers.b_digits + y0 * row, row);
-    KIZAMI_RETURN_IF_ERROR(sum_digit_products(plan, buffers, buffers.a_digits + x0 * row, buffers.b_digits + y0 * row,
-                                              num_x, num_y, plan.shape.k));
+    swap_b(y0, num_y);
+    const std::int8_t* const b_digits = part == 0 ? buffers.b_digits : buffers.b_swapped;
+    KIZAMI_RETURN_IF_ERROR(
+        sum_digit_products(plan, buffers, buffers.a_digits + x0 * row, b_digits + y0 * row, num_x, num_y, num_terms));
     for (std::int64_t y = 0; y < num_y; ++y) {
       for (std::int64_t x = 0; x < num_x; ++x) {
-        if (buffers.sums[y * kSampledTile + x] == 0) buffers.rungs[y * kSampledTile + x] = 0;
+        if (buffers.sums[y * kSampledTile + x] == 0) buffers.part_rungs[y * kSampledTile + x] = 0;
       }
     }
-    split::make_block_digits(a.lines.subset(i + x0, num_x), a.stats + i + x0, a.inner_shift, threads,
-                             buffers.a_digits + x0 * row, row,
-                             buffers.a_deficits + x0 * ceil_div(plan.shape.k, kDigitBlock));
-    split::make_block_digits(b.lines.subset(j + y0, num_y), b.stats + j + y0, b.inner_shift, threads,
-                             buffers.b_digits + y0 * row, row,
-                             buffers.b_deficits + y0 * ceil_div(plan.shape.k, kDigitBlock));
+    make_a(i + x0, x0, num_x);
+    make_b(j + y0, y0, num_y);
     return {};
   };
+  // The first certified rung of one part of every pair of a tile, in buffers.part_rungs.
+  const auto find_part_rungs = [&](int part, std::int64_t i, std::int64_t x0, std::int64_t num_x, std::int64_t j,
+                                   std::int64_t y0, std::int64_t num_y) -> Status {
+    const std::int8_t* const b_digits = part == 0 ? buffers.b_digits : buffers.b_swapped;
+    KIZAMI_RETURN_IF_ERROR(sum_block_products(plan, buffers, b_digits, x0, num_x, y0, num_y));
+    std::array<bool, kStripes> has_unsettled_zero{};
+    base::parallel_for(kStripes, threads, [&](std::int64_t stripe, int) {
+      for (std::int64_t y = stripe; y < num_y; y += kStripes) {
+        for (std::int64_t x = 0; x < num_x; ++x) {
+          const std::uint64_t sum = buffers.sums[y * kSampledTile + x];
+          const int rung = num::first_certified_rung(ladder, a.weights[i + x0 + x], b.weights[j + y0 + y],
+                                                     static_cast<float>(sum) * unit);
+          buffers.part_rungs[y * kSampledTile + x] = static_cast<std::uint8_t>(rung);
+          if (sum == 0 && rung > 0) has_unsettled_zero[static_cast<std::size_t>(stripe)] = true;
+        }
+      }
+    });
+    if (std::find(has_unsettled_zero.begin(), has_unsettled_zero.end(), true) == has_unsettled_zero.end()) return {};
+    return settle_zeros(part, i, x0, num_x, j, y0, num_y);
+  };
   return for_each_tile(
-      plan, kBlockTile, make_a, make_b,
+      plan, kBlockTile, [&](std::int64_t i, std::int64_t count) { make_a(i, 0, count); },
+      [&](std::int64_t j, std::int64_t count) { make_b(j, 0, count); },
       [&](std::int64_t i, std::int64_t x0, std::int64_t num_x, std::int64_t j, std::int64_t y0,
           std::int64_t num_y) -> Status {
-        KIZAMI_RETURN_IF_ERROR(sum_block_products(plan, buffers, x0, num_x, y0, num_y));
-        std::array<bool, kStripes> has_unsettled_zero{};
-        base::parallel_for(kStripes, threads, [&](std::int64_t stripe, int) {
-          for (std::int64_t y = stripe; y < num_y; y += kStripes) {
-            for (std::int64_t x = 0; x < num_x; ++x) {
-              const std::uint64_t sum = buffers.sums[y * kSampledTile + x];
-              const int rung = rung_of(i + x0 + x, j + y0 + y, sum);
-              buffers.rungs[y * kSampledTile + x] = static_cast<std::uint8_t>(rung);
-              if (sum == 0 && rung > 0) has_unsettled_zero[static_cast<std::size_t>(stripe)] = true;
+        for (int part = 0; part < kTerms<T>; ++part) {
+          KIZAMI_RETURN_IF_ERROR(find_part_rungs(part, i, x0, num_x, j, y0, num_y));
+          for (std::int64_t y = 0; y < num_y; ++y) {
+            for (std::int64_t x = y * kSampledTile; x < y * kSampledTile + num_x; ++x) {
+              buffers.rungs[x] = part == 0 ? buffers.part_rungs[x] : std::max(buffers.rungs[x], buffers.part_rungs[x]);
             }
           }
-        });
-        if (std::find(has_unsettled_zero.begin(), has_unsettled_zero.end(), true) != has_unsettled_zero.end()) {
-          KIZAMI_RETURN_IF_ERROR(settle_zeros(i, x0, num_x, j, y0, num_y));
         }
         visit(i + x0, num_x, j + y0, num_y, buffers.rungs, kSampledTile);
         return {};
@@ -228,6 +253,8 @@ Status block_histogram(const plan::Plan& plan, const plan::CertificateBuffers& b
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::exec

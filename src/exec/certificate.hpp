@@ -3,6 +3,8 @@
 // products.
 //   sampled: one product of 7-bit digits over every 1st, 2nd or 4th element; asks only "is the lowest rung enough?"
 //   block:   digits scaled per block of 64 elements; finds the first sufficient rung of every pair.
+// A complex pair is certified where both of its parts are: the real part meets the digits of B as they are, the
+// imaginary part those with real and imaginary parts exchanged. K below is the number of real terms of a line.
 // A pair without a single non-zero term is certified at the lowest rung: its sum is exactly zero in every rung.
 #pragma once
 
@@ -25,7 +27,7 @@ struct CertifiedLines {
   const num::LineStats* stats = nullptr;        ///< [num_lines]
   const num::LineWeight* weights = nullptr;     ///< [num_lines]
   const std::int32_t* inner_shift = nullptr;    ///< [k] or null; the statistics are of the shifted elements
-  const std::int8_t* sampled_digits = nullptr;  ///< of a prepared operand, rows of round_up(k, 64); null: made here
+  const std::int8_t* sampled_digits = nullptr;  ///< of a prepared operand, rows of round_up(K, 64); null: made here
 };
 
 /// Counts the pairs that the sampled certificate does not certify at the lowest rung.
@@ -49,7 +51,7 @@ Status block_histogram(const plan::Plan& plan, const plan::CertificateBuffers& b
                        const CertifiedLines<T>& b, num::RungHistogram& histogram);
 
 /// Bits by which block sums are shifted up before the deficits shift them down: as many as 64 bits leave for
-/// ceil(k / 64) sums of 64 products of two digits, each sum below 2^20.
+/// ceil(K / 64) sums of 64 products of two digits, each sum below 2^20.
 [[nodiscard]] constexpr int block_sum_shift(std::int64_t num_blocks) {
   int bits = 0;
   while ((std::int64_t{1} << bits) < num_blocks) ++bits;

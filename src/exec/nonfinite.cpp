@@ -39,9 +39,13 @@ void answer_nonfinite(const problem::Problem<T>& problem, const num::LineStats* 
   });
 }
 
-template void answer_nonfinite<float>(const problem::Problem<float>&, const num::LineStats*, const num::LineStats*,
-                                      int);
-template void answer_nonfinite<double>(const problem::Problem<double>&, const num::LineStats*, const num::LineStats*,
-                                       int);
+#define KIZAMI_INSTANTIATE(T) \
+  template void answer_nonfinite<T>(const problem::Problem<T>&, const num::LineStats*, const num::LineStats*, int)
+
+KIZAMI_INSTANTIATE(float);
+KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
+#undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::exec

@@ -57,7 +57,7 @@ class Call {
       KIZAMI_RETURN_IF_ERROR(multiply());
       for (std::int64_t r = 0; r < num_repairs_; ++r) {
         const plan::Repair& repair = buffers_.repairs[r];
-        problem_.c(repair.row, repair.col) = static_cast<T>(repair.value);
+        problem_.c(repair.row, repair.col) = value_of(repair);
       }
     }
     if (has_nonfinite()) answer_nonfinite(problem_, a_.stats, b_.stats, threads_);
@@ -65,6 +65,14 @@ class Call {
   }
 
  private:
+  [[nodiscard]] static T value_of(const plan::Repair& repair) {
+    if constexpr (kIsComplex<T>) {
+      return {static_cast<RealOf<T>>(repair.value[0]), static_cast<RealOf<T>>(repair.value[1])};
+    } else {
+      return static_cast<T>(repair.value[0]);
+    }
+  }
+
   [[nodiscard]] const num::Ladder& ladder() const { return plan_.numerics.ladder; }
   [[nodiscard]] const num::Rung& rung() const { return ladder().rungs[static_cast<std::size_t>(selection_.rung)]; }
   [[nodiscard]] bool has_nonfinite() const { return outcome_.nonfinite_rows + outcome_.nonfinite_cols > 0; }
@@ -185,16 +193,22 @@ class Call {
                                                   for (std::int64_t y = 0; y < num_j; ++y) {
                                                     for (std::int64_t x = 0; x < num_i; ++x) {
                                                       if (rungs[y * ld + x] > selection_.rung)
-                                                        buffers_.repairs[num_repairs_++] = {i + x, j + y, 0.0};
+                                                        buffers_.repairs[num_repairs_++] = {i + x, j + y, {}};
                                                     }
                                                   }
                                                 }));
     base::parallel_for(num_repairs_, threads_, [&](std::int64_t r, int) {
       plan::Repair& repair = buffers_.repairs[r];
-      const num::Scaled p = fp64::line_product(a_.lines, a_.buffers.stats[repair.row], repair.row, b_.lines,
-                                               b_.buffers.stats[repair.col], repair.col, plan_.numerics.fp64_summation);
+      const auto p = fp64::line_product(a_.lines, a_.buffers.stats[repair.row], repair.row, b_.lines,
+                                        b_.buffers.stats[repair.col], repair.col, plan_.numerics.fp64_summation);
       const T old = problem_.beta == T{0} ? T{0} : problem_.c(repair.row, repair.col);
-      repair.value = static_cast<double>(num::finish(p, problem_.alpha, problem_.beta, old));
+      const T value = num::finish(p, problem_.alpha, problem_.beta, old);
+      if constexpr (kIsComplex<T>) {
+        repair.value[0] = static_cast<double>(value.real());
+        repair.value[1] = static_cast<double>(value.imag());
+      } else {
+        repair.value[0] = static_cast<double>(value);
+      }
     });
     return {};
   }
@@ -284,9 +298,14 @@ Status run_ozaki2(const plan::Plan& plan, const problem::Problem<T>& problem, co
   return Call<T>(plan, problem, a_prepared, b_prepared, workspace, outcome).run();
 }
 
-template Status run_ozaki2<float>(const plan::Plan&, const problem::Problem<float>&, const Prepared*, const Prepared*,
-                                  std::byte*, Outcome&);
-template Status run_ozaki2<double>(const plan::Plan&, const problem::Problem<double>&, const Prepared*, const Prepared*,
-                                   std::byte*, Outcome&);
+#define KIZAMI_INSTANTIATE(T)                                                                                    \
+  template Status run_ozaki2<T>(const plan::Plan&, const problem::Problem<T>&, const Prepared*, const Prepared*, \
+                                std::byte*, Outcome&)
+
+KIZAMI_INSTANTIATE(float);
+KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
+#undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::exec

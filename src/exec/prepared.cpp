@@ -16,11 +16,11 @@ namespace kizami::exec {
 namespace {
 
 void carve(base::Carver& carver, const plan::Plan& plan, Prepared& prepared) {
-  const int moduli = plan.numerics.ladder.rungs[0].num_moduli;
+  const int planes = num::num_planes(plan::ring_of(plan.shape.scalar), plan.numerics.ladder.rungs[0].num_moduli);
   prepared.stats = carver.take<num::LineStats>(prepared.num_lines);
-  prepared.planes = carver.take<std::int8_t>(moduli, prepared.num_lines, prepared.row_stride);
+  prepared.planes = carver.take<std::int8_t>(planes, prepared.num_lines, prepared.row_stride);
   if (plan.numerics.has_certificate)
-    prepared.digits = carver.take<std::int8_t>(prepared.num_lines, prepared.row_stride);
+    prepared.digits = carver.take<std::int8_t>(prepared.num_lines, prepared.digit_stride);
 }
 
 }  // namespace
@@ -38,6 +38,7 @@ Status prepare(const plan::Plan& plan, Side side, const problem::Lines<T>& lines
   prepared.length = lines.length;
   prepared.numerics_hash = plan::numerics_hash(plan);
   prepared.row_stride = base::round_up(lines.length, product::kPadBytes);
+  prepared.digit_stride = base::round_up(lines.num_terms(), product::kPadBytes);
   base::Carver counter;
   carve(counter, plan, prepared);
   prepared.memory = base::AlignedBuffer(counter.bytes());
@@ -54,13 +55,18 @@ Status prepare(const plan::Plan& plan, Side side, const problem::Lines<T>& lines
   split::make_residue_planes(lines, prepared.stats, nullptr, 0, lines.length, plan.numerics.ladder.rungs[0], threads,
                              prepared.planes, prepared.row_stride, lines.num_lines * prepared.row_stride);
   if (prepared.digits != nullptr) {
-    split::make_sampled_digits(lines, prepared.stats, split::sample_stride(lines.length), threads, prepared.digits,
-                               prepared.row_stride);
+    split::make_sampled_digits(lines, prepared.stats, split::sample_stride(lines.num_terms()), threads, prepared.digits,
+                               prepared.digit_stride);
   }
   return {};
 }
 
-template Status prepare<float>(const plan::Plan&, Side, const problem::Lines<float>&, Prepared&);
-template Status prepare<double>(const plan::Plan&, Side, const problem::Lines<double>&, Prepared&);
+#define KIZAMI_INSTANTIATE(T) template Status prepare<T>(const plan::Plan&, Side, const problem::Lines<T>&, Prepared&)
+
+KIZAMI_INSTANTIATE(float);
+KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
+#undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::exec

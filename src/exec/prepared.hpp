@@ -20,10 +20,11 @@ struct Prepared {
   std::int64_t length = 0;
   std::uint64_t numerics_hash = 0;  ///< of the plans that may use it
   std::int64_t row_stride = 0;      ///< round_up(length, 64)
+  std::int64_t digit_stride = 0;    ///< round_up(real terms, 64)
   base::AlignedBuffer memory;
   num::LineStats* stats = nullptr;  ///< [num_lines]
-  std::int8_t* planes = nullptr;    ///< [moduli of the lowest rung][num_lines][row_stride]
-  std::int8_t* digits = nullptr;    ///< [num_lines][row_stride], sampled; null without certificate
+  std::int8_t* planes = nullptr;    ///< [planes of the lowest rung][num_lines][row_stride]
+  std::int8_t* digits = nullptr;    ///< [num_lines][digit_stride], sampled; null without certificate
 };
 
 /// Splits the lines of one operand at the lowest rung of the plan.

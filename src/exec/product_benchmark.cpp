@@ -35,7 +35,7 @@ Status make_product_bench(EngineName engine, std::int64_t m, std::int64_t n, std
   KIZAMI_RETURN_IF_ERROR(check("m", m, product::kBlockMaxI8));
   KIZAMI_RETURN_IF_ERROR(check("n", n, product::kBlockMaxI8));
   KIZAMI_RETURN_IF_ERROR(check("k", k, product::kBlockMaxI8));
-  KIZAMI_RETURN_IF_ERROR(check("num_products", num_products, num::kMaxModuli));
+  KIZAMI_RETURN_IF_ERROR(check("num_products", num_products, num::kMaxPlanes));
   KIZAMI_RETURN_IF_ERROR(check("threads", threads, 1 << 16));
 
   plan::Environment machine = environment();
@@ -46,7 +46,7 @@ Status make_product_bench(EngineName engine, std::int64_t m, std::int64_t n, std
   desc.k = k;
   desc.num_products = num_products;
   for (int l = 0; l < num_products; ++l)
-    desc.moduli[static_cast<std::size_t>(l)] = num::kRealModuli[static_cast<std::size_t>(l)];
+    desc.moduli[static_cast<std::size_t>(l)] = num::kRealModuli[static_cast<std::size_t>(l) % num::kRealModuli.size()];
   desc.a_row_stride = desc.b_row_stride = base::round_up(k, product::kPadBytes);
   desc.a_plane_stride = m * desc.a_row_stride;
   desc.b_plane_stride = n * desc.b_row_stride;

@@ -120,9 +120,14 @@ Status run(const plan::Plan& plan, const problem::Problem<T>& problem, const Pre
   return run_ozaki2(plan, problem, a_prepared, b_prepared, workspace.data(), outcome);
 }
 
-template Status run<float>(const plan::Plan&, const problem::Problem<float>&, const Prepared*, const Prepared*,
-                           std::span<std::byte>, Outcome&);
-template Status run<double>(const plan::Plan&, const problem::Problem<double>&, const Prepared*, const Prepared*,
-                            std::span<std::byte>, Outcome&);
+#define KIZAMI_INSTANTIATE(T)                                                                             \
+  template Status run<T>(const plan::Plan&, const problem::Problem<T>&, const Prepared*, const Prepared*, \
+                         std::span<std::byte>, Outcome&)
+
+KIZAMI_INSTANTIATE(float);
+KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
+#undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::exec

@@ -12,6 +12,8 @@
 namespace kizami::fp64 {
 namespace {
 
+using problem::RealForm;
+
 constexpr std::int64_t kChain = num::kFp64ChainLength;
 constexpr std::int64_t kPairs = kTileA * kTileB;
 /// Lines are scaled so that their largest element lies in [2^480, 2^481): with k < 2^34 no sum reaches 2^1000.
@@ -57,22 +59,22 @@ class PairwiseSums {
   std::int64_t count_ = 0;
 };
 
-/// Packs elements [h, h + length) of lines [first, first + count) scaled into panel[h][width], zeros beyond count.
+/// Packs terms [h, h + length) of lines [first, first + count) scaled into panel[h][width], zeros beyond count.
 template <class T>
-void pack(const problem::Lines<T>& lines, const num::LineStats* stats, std::int64_t first, std::int64_t count,
-          std::int64_t h, std::int64_t length, std::int64_t width, double* panel) {
+void pack(const problem::Lines<T>& lines, RealForm form, const num::LineStats* stats, std::int64_t first,
+          std::int64_t count, std::int64_t h, std::int64_t length, std::int64_t width, double* panel) {
   for (std::int64_t x = 0; x < width; ++x) {
     const bool is_used =
         x < count && !stats[first + x].is_zero();  // non-finite lines have the statistics of zero lines
     const num::ScaleFactors f = is_used ? headroom_factors(line_shift(stats[first + x])) : num::ScaleFactors{};
     for (std::int64_t b = 0; b < length; ++b) {
-      panel[b * width + x] = is_used ? static_cast<double>(lines(first + x, h + b)) * f.first * f.second : 0.0;
+      panel[b * width + x] = is_used ? problem::term(lines, form, first + x, h + b) * f.first * f.second : 0.0;
     }
   }
 }
 
-/// Sums kPairs products of lines of k elements in the order of the definition.
-/// @shape fill(h, length, a_panel, b_panel) writes elements [h, h + length); sums[j * kTileA + i]
+/// Sums kPairs products of lines of k terms in the order of the definition.
+/// @shape fill(h, length, a_panel, b_panel) writes terms [h, h + length); sums[j * kTileA + i]
 template <class Fill>
 void sum_panels(std::int64_t k, num::Fp64Summation summation, const Fill& fill, double* sums) {
   alignas(64) double a_panel[kChain * kTileA];
@@ -100,13 +102,13 @@ void sum_panels(std::int64_t k, num::Fp64Summation summation, const Fill& fill, 
 /// All products of up to kTileA lines of A with up to kTileB lines of B: sums[j * kTileA + i], scaled.
 template <class T>
 void tile_products(const problem::Lines<T>& a, const num::LineStats* a_stats, std::int64_t i, std::int64_t num_a,
-                   const problem::Lines<T>& b, const num::LineStats* b_stats, std::int64_t j, std::int64_t num_b,
-                   num::Fp64Summation summation, double* sums) {
+                   const problem::Lines<T>& b, RealForm form, const num::LineStats* b_stats, std::int64_t j,
+                   std::int64_t num_b, num::Fp64Summation summation, double* sums) {
   sum_panels(
-      a.length, summation,
+      a.num_terms(), summation,
       [&](std::int64_t h, std::int64_t length, double* a_panel, double* b_panel) {
-        pack(a, a_stats, i, num_a, h, length, kTileA, a_panel);
-        pack(b, b_stats, j, num_b, h, length, kTileB, b_panel);
+        pack(a, RealForm::kPlain, a_stats, i, num_a, h, length, kTileA, a_panel);
+        pack(b, form, b_stats, j, num_b, h, length, kTileB, b_panel);
       },
       sums);
 }
@@ -123,53 +125,87 @@ void tile_products(const problem::Lines<T>& a, const num::LineStats* a_stats, st
 /// The product of such a pair: terms relative to the largest of them, in [1, 4), so that what underflows lies 2^1074
 /// below (|a|.|b|).
 template <class T>
-num::Scaled wide_product(const problem::Lines<T>& a, std::int64_t i, const problem::Lines<T>& b, std::int64_t j,
-                         num::Fp64Summation summation) {
-  const auto has_term = [&](std::int64_t h) { return a(i, h) != T{0} && b(j, h) != T{0}; };
-  const auto exponent_of = [](T x) { return num::floor_log2(static_cast<double>(x)); };
+num::Scaled wide_product(const problem::Lines<T>& a, std::int64_t i, const problem::Lines<T>& b, RealForm form,
+                         std::int64_t j, num::Fp64Summation summation) {
+  const auto a_term = [&](std::int64_t h) { return a.term(i, h); };
+  const auto b_term = [&](std::int64_t h) { return problem::term(b, form, j, h); };
+  const auto has_term = [&](std::int64_t h) { return a_term(h) != 0.0 && b_term(h) != 0.0; };
   int largest = num::kNoExponent;
-  for (std::int64_t h = 0; h < a.length; ++h) {
-    if (has_term(h)) largest = std::max(largest, exponent_of(a(i, h)) + exponent_of(b(j, h)));
+  for (std::int64_t h = 0; h < a.num_terms(); ++h) {
+    if (has_term(h)) largest = std::max(largest, num::floor_log2(a_term(h)) + num::floor_log2(b_term(h)));
   }
   if (largest == num::kNoExponent) return {};
   double sums[kPairs];
   sum_panels(
-      a.length, summation,
+      a.num_terms(), summation,
       [&](std::int64_t h, std::int64_t length, double* a_panel, double* b_panel) {
         std::fill_n(a_panel, length * kTileA, 0.0);
         std::fill_n(b_panel, length * kTileB, 0.0);
         for (std::int64_t t = 0; t < length; ++t) {
           if (!has_term(h + t)) continue;
-          const int e = exponent_of(b(j, h + t));
-          a_panel[t * kTileA] = num::ldexp(static_cast<double>(a(i, h + t)), e - largest);
-          b_panel[t * kTileB] = num::ldexp(static_cast<double>(b(j, h + t)), -e);
+          const int e = num::floor_log2(b_term(h + t));
+          a_panel[t * kTileA] = num::ldexp(a_term(h + t), e - largest);
+          b_panel[t * kTileB] = num::ldexp(b_term(h + t), -e);
         }
       },
       sums);
   return num::make_scaled(sums[0], largest);
 }
 
-}  // namespace
+/// The real products that make up a product of lines.
+template <class T>
+constexpr std::array<RealForm, problem::kTerms<T>> forms() {
+  if constexpr (kIsComplex<T>) {
+    return {RealForm::kRealPart, RealForm::kImagPart};
+  } else {
+    return {RealForm::kPlain};
+  }
+}
 
 template <class T>
-num::Scaled line_product(const problem::Lines<T>& a, const num::LineStats& a_stats, std::int64_t i,
-                         const problem::Lines<T>& b, const num::LineStats& b_stats, std::int64_t j,
-                         num::Fp64Summation summation) {
-  if (may_underflow(a_stats, b_stats)) return wide_product(a, i, b, j, summation);
+num::Scaled real_line_product(const problem::Lines<T>& a, const num::LineStats& a_stats, std::int64_t i,
+                              const problem::Lines<T>& b, RealForm form, const num::LineStats& b_stats, std::int64_t j,
+                              num::Fp64Summation summation) {
+  if (may_underflow(a_stats, b_stats)) return wide_product(a, i, b, form, j, summation);
   double sums[kPairs];
-  tile_products(a.subset(i, 1), &a_stats, 0, 1, b.subset(j, 1), &b_stats, 0, 1, summation, sums);
+  tile_products(a.subset(i, 1), &a_stats, 0, 1, b.subset(j, 1), form, &b_stats, 0, 1, summation, sums);
   return num::make_scaled(sums[0], -(line_shift(a_stats) + line_shift(b_stats)));
 }
 
 template <class T>
-double nonfinite_product(const problem::Lines<T>& a, std::int64_t i, const problem::Lines<T>& b, std::int64_t j) {
+double real_nonfinite_product(const problem::Lines<T>& a, std::int64_t i, const problem::Lines<T>& b, RealForm form,
+                              std::int64_t j) {
   double sum = 0;
-  for (std::int64_t h = 0; h < a.length; ++h) {
-    const auto x = static_cast<double>(a(i, h));
-    const auto y = static_cast<double>(b(j, h));
+  for (std::int64_t t = 0; t < a.num_terms(); ++t) {
+    const double x = a.term(i, t);
+    const double y = problem::term(b, form, j, t);
     if (!num::is_finite(x) || !num::is_finite(y)) sum += x * y;
   }
   return sum;
+}
+
+}  // namespace
+
+template <class T>
+ScaledOf<T> line_product(const problem::Lines<T>& a, const num::LineStats& a_stats, std::int64_t i,
+                         const problem::Lines<T>& b, const num::LineStats& b_stats, std::int64_t j,
+                         num::Fp64Summation summation) {
+  const auto part = [&](RealForm form) { return real_line_product(a, a_stats, i, b, form, b_stats, j, summation); };
+  if constexpr (kIsComplex<T>) {
+    return {part(RealForm::kRealPart), part(RealForm::kImagPart)};
+  } else {
+    return part(RealForm::kPlain);
+  }
+}
+
+template <class T>
+WideOf<T> nonfinite_product(const problem::Lines<T>& a, std::int64_t i, const problem::Lines<T>& b, std::int64_t j) {
+  const auto part = [&](RealForm form) { return real_nonfinite_product(a, i, b, form, j); };
+  if constexpr (kIsComplex<T>) {
+    return {part(RealForm::kRealPart), part(RealForm::kImagPart)};
+  } else {
+    return part(RealForm::kPlain);
+  }
 }
 
 template <class T>
@@ -179,38 +215,48 @@ void gemm_fp64(const problem::Lines<T>& a, const num::LineStats* a_stats, const 
   const std::int64_t row_tiles = base::ceil_div(c.rows, kTileA);
   const std::int64_t col_tiles = base::ceil_div(c.cols, kTileB);
   base::parallel_for(row_tiles * col_tiles, threads, [&](std::int64_t task, int) {
-    double sums[kPairs];
+    constexpr auto kForms = forms<T>();
+    double sums[kForms.size()][kPairs];
     const std::int64_t i = task / col_tiles * kTileA;
     const std::int64_t j = task % col_tiles * kTileB;
     const std::int64_t num_a = std::min(kTileA, c.rows - i);
     const std::int64_t num_b = std::min(kTileB, c.cols - j);
-    tile_products(a, a_stats, i, num_a, b, b_stats, j, num_b, summation, sums);
+    for (std::size_t f = 0; f < kForms.size(); ++f)
+      tile_products(a, a_stats, i, num_a, b, kForms[f], b_stats, j, num_b, summation, sums[f]);
     for (std::int64_t y = 0; y < num_b; ++y) {
       for (std::int64_t x = 0; x < num_a; ++x) {
         const num::LineStats& row = a_stats[i + x];
         const num::LineStats& col = b_stats[j + y];
         if (!row.is_finite || !col.is_finite) continue;
-        const num::Scaled p = may_underflow(row, col)
-                                  ? wide_product(a, i + x, b, j + y, summation)
-                                  : num::make_scaled(sums[y * kTileA + x], -(line_shift(row) + line_shift(col)));
+        const auto part = [&](std::size_t f) {
+          if (may_underflow(row, col)) return wide_product(a, i + x, b, kForms[f], j + y, summation);
+          return num::make_scaled(sums[f][y * kTileA + x], -(line_shift(row) + line_shift(col)));
+        };
         T& out = c(i + x, j + y);
-        out = num::finish(p, alpha, beta, beta == T{0} ? T{0} : out);
+        const T old = beta == T{0} ? T{0} : out;
+        if constexpr (kIsComplex<T>) {
+          out = num::finish(num::ScaledComplex{part(0), part(1)}, alpha, beta, old);
+        } else {
+          out = num::finish(part(0), alpha, beta, old);
+        }
       }
     }
   });
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                            \
-  template num::Scaled line_product<T>(const problem::Lines<T>&, const num::LineStats&, std::int64_t,    \
-                                       const problem::Lines<T>&, const num::LineStats&, std::int64_t,    \
-                                       num::Fp64Summation);                                              \
-  template double nonfinite_product<T>(const problem::Lines<T>&, std::int64_t, const problem::Lines<T>&, \
-                                       std::int64_t);                                                    \
-  template void gemm_fp64<T>(const problem::Lines<T>&, const num::LineStats*, const problem::Lines<T>&,  \
+#define KIZAMI_INSTANTIATE(T)                                                                               \
+  template ScaledOf<T> line_product<T>(const problem::Lines<T>&, const num::LineStats&, std::int64_t,       \
+                                       const problem::Lines<T>&, const num::LineStats&, std::int64_t,       \
+                                       num::Fp64Summation);                                                 \
+  template WideOf<T> nonfinite_product<T>(const problem::Lines<T>&, std::int64_t, const problem::Lines<T>&, \
+                                          std::int64_t);                                                    \
+  template void gemm_fp64<T>(const problem::Lines<T>&, const num::LineStats*, const problem::Lines<T>&,     \
                              const num::LineStats*, num::Fp64Summation, T, T, int, MatrixView<T>)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::fp64

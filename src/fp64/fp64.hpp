@@ -8,7 +8,9 @@
 // instead: the bounds hold for all finite operands.
 #pragma once
 
+#include <complex>
 #include <cstdint>
+#include <type_traits>
 
 #include "num/bounds.hpp"
 #include "num/line_stats.hpp"
@@ -17,18 +19,24 @@
 
 namespace kizami::fp64 {
 
-/// The product of line i of A and line j of B.
-/// @range both lines finite @bound see num::Fp64Summation, relative to (|A||B|)_ij
+/// A product before the epilogue, and a value that holds it in FP64.
 template <class T>
-[[nodiscard]] num::Scaled line_product(const problem::Lines<T>& a, const num::LineStats& a_stats, std::int64_t i,
+using ScaledOf = std::conditional_t<kIsComplex<T>, num::ScaledComplex, num::Scaled>;
+template <class T>
+using WideOf = std::conditional_t<kIsComplex<T>, std::complex<double>, double>;
+
+/// The product of line i of A and line j of B. The parts of a complex product are real products of 2k terms.
+/// @range both lines finite @bound see num::Fp64Summation, relative to (|A||B|)_ij of each part
+template <class T>
+[[nodiscard]] ScaledOf<T> line_product(const problem::Lines<T>& a, const num::LineStats& a_stats, std::int64_t i,
                                        const problem::Lines<T>& b, const num::LineStats& b_stats, std::int64_t j,
                                        num::Fp64Summation summation);
 
 /// What IEEE arithmetic makes of a pair with a non-finite line: NaN or Inf of a sign. Terms of finite factors cannot
 /// change it.
 template <class T>
-[[nodiscard]] double nonfinite_product(const problem::Lines<T>& a, std::int64_t i, const problem::Lines<T>& b,
-                                       std::int64_t j);
+[[nodiscard]] WideOf<T> nonfinite_product(const problem::Lines<T>& a, std::int64_t i, const problem::Lines<T>& b,
+                                          std::int64_t j);
 
 /// C <- alpha AB + beta C by line_product() for every element whose lines are finite; the others are left untouched.
 /// Bit-identical with line_product(), vectorised along the lines of A.

@@ -7,6 +7,9 @@
 // where the first (second) term and the last vanish if line i (line j) consists of multiples of its quantum. The
 // integer sum is exact by CRT and is rounded once, to 53 bits. Upper bounds are computed in FP64 with a relative slack
 // of 2^-40, far above the rounding of the few operations here.
+//
+// Complex products: the real and the imaginary part are real products of 2k terms each (problem::RealForm), and every k
+// here is that number of real terms, every line that of the real terms.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +26,8 @@ namespace kizami::num {
 inline constexpr double kSlackUp = 1.0 + 0x1p-40;
 inline constexpr double kSlackDown = 1.0 - 0x1p-40;
 
-/// u = 2^-24 (FP32) or 2^-53 (FP64).
-[[nodiscard]] constexpr double unit_roundoff(Scalar s) { return s == Scalar::kF32 ? 0x1p-24 : 0x1p-53; }
+/// u = 2^-24 (FP32) or 2^-53 (FP64) of the type or its parts.
+[[nodiscard]] constexpr double unit_roundoff(Scalar s) { return real_of(s) == Scalar::kF32 ? 0x1p-24 : 0x1p-53; }
 
 /// Most bits that may be asked for: one less than the significand, since the result itself is rounded.
 [[nodiscard]] constexpr int significand_bits_guaranteed(Scalar s) { return significand_bits(s) - 1; }
@@ -38,6 +41,7 @@ inline constexpr double kSlackDown = 1.0 - 0x1p-40;
 /// The bound that an accuracy asks for, relative to its gauge. @range k >= 1
 [[nodiscard]] inline double target_bound(const Accuracy& accuracy, Scalar scalar, std::int64_t k) {
   if (accuracy.kind == Accuracy::Kind::kBits) return std::ldexp(1.0, -accuracy.bits);
+  if (accuracy.kind == Accuracy::Kind::kCorrect) return unit_roundoff(scalar);
   return native_factor(k) * unit_roundoff(scalar);
 }
 
@@ -106,7 +110,7 @@ inline constexpr std::int64_t kFp64ChainLength = 128;
 
 /// Rounding of the exact integer sum to the result type, relative to |AB|: one rounding to FP64, one more for FP32.
 [[nodiscard]] constexpr double result_rounding(Scalar s) {
-  return s == Scalar::kF64 ? 0x1p-53 * kSlackUp : (0x1p-24 + 0x1p-53) * kSlackUp;
+  return real_of(s) == Scalar::kF64 ? 0x1p-53 * kSlackUp : (0x1p-24 + 0x1p-53) * kSlackUp;
 }
 
 /// The part of a target bound that truncation may use: b - (1 + b) u_result. Not positive: unreachable.
@@ -121,12 +125,14 @@ inline constexpr std::int64_t kFp64ChainLength = 128;
   return budget * norm_limit / (1.0 + static_cast<double>(k) / (2.0 * norm_limit)) * kSlackDown;
 }
 
-/// Absolute error of alpha p + beta c beyond the error of p, when alpha is not +-1 or beta is not 0:
-/// two roundings of the result type (the product beta c, the fused sum) and gradual underflow:
-///   2 u (|alpha| |p| + |beta| |c|) + smallest subnormal.
+/// Absolute error of alpha p + beta c beyond the error of p, when alpha is not +-1 or beta is not 0: two roundings of
+/// the result type (the product beta c, the fused sum) and gradual underflow, 2 u (|alpha| |p| + |beta| |c|) + smallest
+/// subnormal. Complex types: of each part, with four roundings and the sums of the absolute values of the terms of that
+/// part, |Re alpha Re p| + |Im alpha Im p| and so on.
 [[nodiscard]] inline double epilogue_bound(Scalar s, double abs_alpha_p, double abs_beta_c) {
-  const double tiny = s == Scalar::kF64 ? 0x1p-1074 : 0x1p-149;
-  return 2.0 * result_rounding(s) * (abs_alpha_p + abs_beta_c) * kSlackUp + tiny;
+  const double tiny = real_of(s) == Scalar::kF64 ? 0x1p-1074 : 0x1p-149;
+  const double roundings = is_complex(s) ? 4.0 : 2.0;
+  return roundings * result_rounding(s) * (abs_alpha_p + abs_beta_c) * kSlackUp + tiny;
 }
 
 }  // namespace kizami::num

@@ -37,7 +37,7 @@ using DoubleDouble = Pair<double>;
 ///        Underflow is harmless: sums are multiples of 2^kMinUlpExponent, hence exact below the normal range.
 /// @exact hi == fl(a + b), hi + lo == a + b. @cite [Knuth1997, sec. 4.2.2, Theorem B]; [ORO2005, Algorithm 3.1]
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr Pair<T> two_sum(T a, T b) noexcept {
   const T sum = a + b;
   const T b_seen = sum - a;
@@ -50,7 +50,7 @@ requires kIsScalar<T>
 ///        hi is still fl(a + b) but lo may miss bits.
 /// @exact hi == fl(a + b), hi + lo == a + b. @cite [Dekker1971, sec. 4]
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr Pair<T> fast_two_sum(T a, T b) noexcept {
   const T sum = a + b;
   return {sum, b - (sum - a)};
@@ -62,7 +62,7 @@ requires kIsScalar<T>
 /// @exact hi + lo == a; hi has at most kSignificandBits - low_bits significant bits, lo at most low_bits - 1 (its sign
 ///        is the missing bit); |lo| <= 2^(floor_log2(a) - kSignificandBits + low_bits). @cite [ORO2005, Algorithm 3.2]
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr Pair<T> split(T a, int low_bits) noexcept {
   // fl((2^s + 1) a) written as a sum: 2^s a is exact, so a fused multiply-add would give the same bits.
   const T scaled = exp2i<T>(low_bits) * a + a;
@@ -75,7 +75,7 @@ requires kIsScalar<T>
 /// @range kMinUlpExponent <= unit_exponent <= kMaxExponent - kSignificandBits + 1 (971 for double, 104 for float), and
 ///        sigma + a finite.
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr T sigma_for_unit(int unit_exponent) noexcept {
   return round_to<T>(false, 3, unit_exponent + FloatTraits<T>::kSignificandBits - 2);
 }
@@ -85,7 +85,7 @@ requires kIsScalar<T>
 /// @range sigma == sigma_for_unit(unit), |a| <= 2^(unit + kSignificandBits - 2) = sigma / 3.
 /// @exact hi + lo == a; hi is the multiple of 2^unit nearest to a, +0 when that is zero; |lo| <= 2^(unit - 1).
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr Pair<T> split_by_sigma(T a, T sigma) noexcept {
   const T hi = (sigma + a) - sigma;
   return {hi, a - hi};
@@ -113,7 +113,7 @@ template <class T>
 ///        and |a * b| < 2^kMaxExponent.
 /// @exact hi == fl(a * b), hi + lo == a * b. @cite [ORO2005, Algorithm 3.5]; [Dekker1971, sec. 5] for constants
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr Pair<T> two_product(T a, T b) noexcept {
   const T product = a * b;
   if (__builtin_is_constant_evaluated()) return {product, detail::product_error_by_splitting(a, b, product)};
@@ -128,7 +128,7 @@ requires kIsScalar<T>
 /// @bound after k steps without underflow: |dot2_value(acc) - a.b| <= u |a.b| + dot2_gamma_squared<T>(k) |a|.|b|, with
 ///        u = 2^-kSignificandBits. @cite [ORO2005, Algorithm 5.3, Proposition 5.5]
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr Pair<T> dot2_step(Pair<T> acc, T a, T b) noexcept {
   const Pair<T> product = two_product(a, b);
   const Pair<T> sum = two_sum(acc.hi, product.hi);
@@ -138,7 +138,7 @@ requires kIsScalar<T>
 /// Returns gamma_k^2 = (k u / (1 - k u))^2, u = 2^-kSignificandBits, rounded up: the second term of dot2_step's bound.
 /// @range 0 <= k < 2^kSignificandBits. @exact k u and 1 - k u; the factor 1 + 2^-50 covers the four roundings.
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr double dot2_gamma_squared(std::int64_t k) noexcept {
   const double k_u = static_cast<double>(k) * exp2i<double>(-FloatTraits<T>::kSignificandBits);
   const double gamma = k_u / (1 - k_u);
@@ -147,7 +147,7 @@ requires kIsScalar<T>
 
 /// Rounds the pair of a dot product to one number: fl(hi + lo).
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr T dot2_value(Pair<T> acc) noexcept { return acc.hi + acc.lo; }
 
 /// Bounds |result - exact| / |exact| of the double-double operations below, in units of u^2, u = 2^-kSignificandBits:
@@ -160,7 +160,7 @@ inline constexpr double kMultiplyPairBoundUnits = 5;
 /// Adds a number to a double-double. The result is normalized.
 /// @range a normalized; no overflow. @bound kAddBoundUnits * u^2 * |a + b|. @cite [JMP2017, Algorithm 4]
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr Pair<T> add(Pair<T> a, T b) noexcept {
   const Pair<T> sum = two_sum(a.hi, b);
   return fast_two_sum(sum.hi, a.lo + sum.lo);
@@ -169,7 +169,7 @@ requires kIsScalar<T>
 /// Adds two double-doubles. The result is normalized; opposite signs may cancel, the bound still holds.
 /// @range a and b normalized; no overflow. @bound kAddPairBoundUnits * u^2 * |a + b|. @cite [JMP2017, Algorithm 6]
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr Pair<T> add(Pair<T> a, Pair<T> b) noexcept {
   const Pair<T> high = two_sum(a.hi, b.hi);
   const Pair<T> low = two_sum(a.lo, b.lo);
@@ -181,7 +181,7 @@ requires kIsScalar<T>
 /// @range a normalized; no overflow, no underflow. @bound kMultiplyBoundUnits * u^2 * |a * b|.
 /// @cite [JMP2017, Algorithm 9]
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE inline Pair<T> multiply(Pair<T> a, T b) noexcept {
   const Pair<T> product = two_product(a.hi, b);
   return fast_two_sum(product.hi, std::fma(a.lo, b, product.lo));
@@ -191,7 +191,7 @@ requires kIsScalar<T>
 /// @range a and b normalized; no overflow, no underflow. @bound kMultiplyPairBoundUnits * u^2 * |a * b|.
 /// @cite [JMP2017, Algorithm 12]
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE inline Pair<T> multiply(Pair<T> a, Pair<T> b) noexcept {
   const Pair<T> product = two_product(a.hi, b.hi);
   const T cross = std::fma(a.lo, b.hi, std::fma(a.hi, b.lo, a.lo * b.lo));
@@ -202,7 +202,7 @@ requires kIsScalar<T>
 /// @range acc normalized; products as in two_product; no overflow. @bound kAddPairBoundUnits * u^2 * |acc + a * b|: the
 ///        product itself is exact.
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr Pair<T> multiply_add(Pair<T> acc, T a, T b) noexcept {
   return add(acc, two_product(a, b));
 }

@@ -119,21 +119,21 @@ template <class T>
 
 /// Tells whether x is neither Inf nor NaN.
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool is_finite(T x) noexcept {
   return detail::magnitude_bits(x) < detail::kInfBits<T>;
 }
 
 /// Tells whether x is a NaN; unlike x != x it holds under any compiler flag.
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool is_nan(T x) noexcept {
   return detail::magnitude_bits(x) > detail::kInfBits<T>;
 }
 
 /// Tells whether the sign bit of x is set; true for -0.
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool is_negative(T x) noexcept {
   return (bit_cast<detail::BitsOf<T>>(x) & detail::kSignMask<T>) != 0;
 }
@@ -141,7 +141,7 @@ requires kIsScalar<T>
 /// Returns 2^e.
 /// @range kMinUlpExponent <= e <= kMaxExponent, i.e. -1074..1023 for double, -149..127 for float. @exact always.
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr T exp2i(int e) noexcept {
   using Traits = FloatTraits<T>;
   using Bits = detail::BitsOf<T>;
@@ -151,7 +151,7 @@ requires kIsScalar<T>
 
 /// Returns the largest finite T. @exact (2 - 2^(1 - kSignificandBits)) * 2^kMaxExponent.
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr T max_finite() noexcept {
   return bit_cast<T>(static_cast<detail::BitsOf<T>>(detail::kInfBits<T> - 1));
 }
@@ -162,7 +162,7 @@ requires kIsScalar<T>
 ///        NaN.
 /// @exact 2^result <= |x| < 2^(result + 1), subnormals included.
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr int floor_log2(T x) noexcept {
   using Traits = FloatTraits<T>;
   const auto bits = detail::magnitude_bits(x);
@@ -184,7 +184,7 @@ struct Decomposed {
 ///        sign of -0 is lost, since the integer 0 has none.
 /// @exact x == mantissa * 2^exponent.
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr Decomposed decompose(T x) noexcept {
   using Traits = FloatTraits<T>;
   using Bits = detail::BitsOf<T>;
@@ -198,7 +198,7 @@ requires kIsScalar<T>
 /// Returns the exponent of the lowest set bit: the largest e with x an integer multiple of 2^e.
 /// @range x finite and nonzero: kMinUlpExponent..kMaxExponent. @exact x / 2^result is an odd integer.
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr int lowest_bit_exponent(T x) noexcept {
   const Decomposed d = decompose(x);
   return d.exponent + count_trailing_zeros(static_cast<std::uint64_t>(d.mantissa));  // -m has the lowest bit of m
@@ -208,7 +208,7 @@ requires kIsScalar<T>
 /// @range any magnitude, any exponent; magnitude 0 gives the zero of that sign.
 /// @exact one rounding, subnormals included; magnitudes that round to 2^(kMaxExponent + 1) or more give Inf.
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr T round_to(bool negative, std::uint64_t magnitude, int exponent) noexcept {
   if (magnitude == 0) return bit_cast<T>(negative ? detail::kSignMask<T> : detail::BitsOf<T>{0});
   const int shift = count_leading_zeros(magnitude);
@@ -222,7 +222,7 @@ requires kIsScalar<T>
 ///        kSignificandBits + 1 bits, else the dropped bits are needed to round.
 /// @exact one rounding, subnormals included; magnitudes that round to 2^(kMaxExponent + 1) or more give Inf.
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr T round_to(bool negative, std::uint64_t hi, std::uint64_t lo, int exponent,
                                                       bool sticky) noexcept {
   if (hi == 0 && lo == 0) return bit_cast<T>(negative ? detail::kSignMask<T> : detail::BitsOf<T>{0});
@@ -260,7 +260,7 @@ requires kIsScalar<T>
 /// Rounds mantissa * 2^exponent to T, to nearest with ties to even; the inverse of decompose.
 /// @range any mantissa and exponent; 0 gives +0. @exact compose<T>(decompose(x)) == x for every finite T.
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr T compose(Decomposed d) noexcept {
   const std::uint64_t bits = static_cast<std::uint64_t>(d.mantissa);
   return round_to<T>(d.mantissa < 0, d.mantissa < 0 ? ~bits + 1 : bits, d.exponent);
@@ -304,7 +304,7 @@ template <class T>
 /// @exact when is_scale_exact(x, s). Otherwise saturates: bits below 2^kMinUlpExponent are truncated (toward zero, down
 ///        to the zero of that sign) and overflow gives max_finite of that sign. Hence |result| <= |x| * 2^s, always.
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr T scale_exact(T x, int s) noexcept {
   return detail::scale(x, s, detail::Rounding::kTruncateSaturate);
 }
@@ -312,7 +312,7 @@ requires kIsScalar<T>
 /// Tells whether x * 2^s is a T: no bit falls below 2^kMinUlpExponent and none rises above 2^kMaxExponent. True for
 /// zeros, Inf and NaN, which scaling leaves as they are.
 template <class T>
-requires kIsScalar<T>
+requires kIsReal<T>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool is_scale_exact(T x, int s) noexcept {
   if (detail::magnitude_bits(x) == 0 || !is_finite(x)) return true;
   return std::int64_t{lowest_bit_exponent(x)} + s >= FloatTraits<T>::kMinUlpExponent &&

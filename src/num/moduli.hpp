@@ -16,10 +16,37 @@ inline constexpr std::array<std::int16_t, 49> kRealModuli = {
     181, 179, 173, 167, 163, 157, 151, 149, 139, 137, 131, 127, 113, 109, 107, 103, 101,
     97,  89,  83,  79,  73,  71,  67,  61,  59,  53,  47,  43,  41,  37,  29};
 
-/// Moduli for complex products in two real products each: every prime factor is 1 modulo 4, so a square root of -1
-/// exists modulo each of them.
-inline constexpr std::array<std::int16_t, 17> kComplexModuli = {241, 233, 229, 221, 205, 197, 193, 181, 173,
-                                                                157, 149, 137, 113, 109, 101, 97,  89};
+/// Moduli for complex products. Every prime factor of the first kTwoProductModuli is 1 modulo 4, so a square root of -1
+/// exists modulo each of them and two real products make a complex one; there are no more such moduli. The rest, greedily
+/// from 256 down, take three.
+/// @cite Caday2026 (two products); the three are Karatsuba's, exact modulo p
+inline constexpr std::array<std::int16_t, 27> kComplexModuli = {241, 233, 229, 221, 205, 197, 193, 181, 173,
+                                                                157, 149, 137, 113, 109, 101, 97,  89,  256,
+                                                                253, 251, 249, 239, 227, 223, 217, 211, 199};
+inline constexpr int kTwoProductModuli = 17;
+
+/// Where the products are: in Z, or in Z[i] = Z + i Z for complex operands.
+enum class Ring : std::uint8_t { kReal, kComplex };
+
+/// Most residue planes that num_planes() gives.
+inline constexpr int kMaxPlanes = 64;
+
+/// Real products that one product modulo modulus number l takes, each with a residue plane of its own for A, B and C.
+[[nodiscard]] constexpr int planes_of_modulus(Ring ring, int l) {
+  return ring == Ring::kReal ? 1 : l < kTwoProductModuli ? 2 : 3;
+}
+/// Residue planes of the first num_moduli moduli; also the number of the first plane of modulus number num_moduli.
+[[nodiscard]] constexpr int num_planes(Ring ring, int num_moduli) {
+  if (ring == Ring::kReal) return num_moduli;
+  return num_moduli <= kTwoProductModuli ? 2 * num_moduli : 3 * num_moduli - kTwoProductModuli;
+}
+[[nodiscard]] constexpr int modulus_number(Ring ring, int plane) {
+  if (ring == Ring::kReal) return plane;
+  return plane < 2 * kTwoProductModuli ? plane / 2 : (plane + kTwoProductModuli) / 3;
+}
+[[nodiscard]] constexpr std::int16_t modulus(Ring ring, int l) {
+  return ring == Ring::kReal ? kRealModuli[static_cast<std::size_t>(l)] : kComplexModuli[static_cast<std::size_t>(l)];
+}
 
 /// A square root of -1 modulo p: the smallest s > 0 with s^2 = -1 (mod p), or 0 if there is none.
 [[nodiscard]] constexpr int sqrt_minus_one(int p) {
@@ -51,15 +78,17 @@ template <std::size_t N>
 }
 
 template <std::size_t N>
-[[nodiscard]] constexpr bool all_have_sqrt_minus_one(const std::array<std::int16_t, N>& moduli) {
-  for (const int p : moduli) {
-    if (sqrt_minus_one(p) == 0) return false;
+[[nodiscard]] constexpr bool first_have_sqrt_minus_one(const std::array<std::int16_t, N>& moduli, int count) {
+  for (int l = 0; l < count; ++l) {
+    if (sqrt_minus_one(moduli[static_cast<std::size_t>(l)]) == 0) return false;
   }
   return true;
 }
 
 static_assert(are_pairwise_coprime(kRealModuli) && is_maximal(kRealModuli));
-static_assert(are_pairwise_coprime(kComplexModuli) && all_have_sqrt_minus_one(kComplexModuli));
+static_assert(are_pairwise_coprime(kComplexModuli) && first_have_sqrt_minus_one(kComplexModuli, kTwoProductModuli));
 static_assert(kRealModuli.front() == 256 && kComplexModuli.front() <= 256);
+static_assert(num_planes(Ring::kComplex, kComplexModuli.size()) == kMaxPlanes);
+static_assert(kRealModuli.size() <= kMaxPlanes);
 
 }  // namespace kizami::num

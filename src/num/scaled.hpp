@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <limits>
 
@@ -50,35 +51,32 @@ struct Scaled {
   return {negative ? -magnitude : magnitude, exponent + 64 - zeros + 11};
 }
 
-namespace detail {
-
-/// Both terms scaled by 2^-e, so that the larger has magnitude in [1, 16): no overflow, and what underflows lies more
-/// than 2^200 below a sum that the exact product's 106 bits keep away from ties.
-[[nodiscard]] KIZAMI_HOST_DEVICE inline double fused_wide(double alpha, Scaled p, double beta, double c) {
-  const Scaled a = make_scaled(alpha, 0);
-  const Scaled b = make_scaled(beta, 0);
-  const Scaled d = make_scaled(c, 0);
-  const bool has_y = b.mantissa != 0.0 && d.mantissa != 0.0;
-  const int x_exponent = a.exponent + p.exponent;
-  const int y_exponent = b.exponent + d.exponent;
-  if (!has_y) {
-    // beta = 0 adds nothing, so that -0 stays: as on the fast path.
-    if (a.mantissa == 0.0 || p.mantissa == 0.0) return a.mantissa * p.mantissa + (beta == 0.0 ? -0.0 : beta * c);
-    return ldexp((a.mantissa * 0x1p-52) * (p.mantissa * 0x1p-52), x_exponent + 104);
-  }
-  const double y = (b.mantissa * 0x1p-52) * (d.mantissa * 0x1p-52);  // rounded once, in [1, 4]
-  if (a.mantissa == 0.0 || p.mantissa == 0.0) return ldexp(y, y_exponent + 104);
-  const int gap = y_exponent - x_exponent;
-  const int common = gap > 0 ? y_exponent : x_exponent;
-  const int x_shift = gap > 250 ? -250 : gap > 0 ? -gap : 0;
-  const int y_shift = gap < -250 ? -250 : gap < 0 ? gap : 0;
-  const double sum = std::fma(ldexp(a.mantissa, x_shift - 52), p.mantissa * 0x1p-52, ldexp(y, y_shift));
-  return ldexp(sum, common + 104);
+/// x y + z with one rounding to 53 bits and no limits on exponents; terms with a zero factor add nothing, not even the
+/// sign of zero.
+/// Both terms are scaled so that the larger has magnitude in [1, 16): no overflow, and what underflows lies more than
+/// 2^200 below a sum that the exact product's 106 bits keep away from ties.
+[[nodiscard]] KIZAMI_HOST_DEVICE inline Scaled fma_scaled(Scaled x, Scaled y, Scaled z) {
+  if (x.mantissa == 0.0 || y.mantissa == 0.0) return z;
+  const int xy_exponent = x.exponent + y.exponent;
+  if (z.mantissa == 0.0) return make_scaled((x.mantissa * 0x1p-52) * (y.mantissa * 0x1p-52), xy_exponent + 104);
+  const int z_exponent = z.exponent - 52;  // z = (mantissa 2^-52) 2^(z_exponent + 104)
+  const int gap = z_exponent - xy_exponent;
+  const int common = gap > 0 ? z_exponent : xy_exponent;
+  const int xy_shift = gap > 250 ? -250 : gap > 0 ? -gap : 0;
+  const int z_shift = gap < -250 ? -250 : gap < 0 ? gap : 0;
+  const double sum = std::fma(ldexp(x.mantissa, xy_shift - 52), y.mantissa * 0x1p-52, ldexp(z.mantissa, z_shift - 52));
+  return make_scaled(sum, common + 104);
 }
 
+namespace detail {
+
+/// No operation on such numbers overflows or underflows.
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool is_moderate(double x) {
   const int e = floor_log2(x);
   return x == 0.0 || (e > -400 && e < 400);
+}
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool is_moderate(Scaled x) {
+  return x.mantissa == 0.0 || (x.exponent > -400 && x.exponent < 400);
 }
 
 }  // namespace detail
@@ -94,12 +92,19 @@ namespace detail {
     const double x = is_finite(alpha) ? alpha * (p.mantissa == 0.0 ? 0.0 : 1.0) : alpha * p.mantissa;
     return is_finite(beta) && is_finite(c) ? x : x + beta * c;  // a finite beta c that overflows is still finite
   }
-  const bool is_small = p.exponent > -400 && p.exponent < 400;
-  if (is_small && detail::is_moderate(alpha) && detail::is_moderate(beta) && detail::is_moderate(c)) {
+  if (detail::is_moderate(p) && detail::is_moderate(alpha) && detail::is_moderate(beta) && detail::is_moderate(c)) {
     const double value = ldexp(p.mantissa, p.exponent);
     return beta == 0.0 ? alpha * value : std::fma(alpha, value, beta * c);
   }
-  return detail::fused_wide(alpha, p, beta, c);
+  // Zeros keep their signs: as on the fast path.
+  if (alpha == 0.0 || p.mantissa == 0.0) {
+    if (beta == 0.0) return alpha * p.mantissa;
+    const Scaled y = fma_scaled(make_scaled(beta, 0), make_scaled(c, 0), {});
+    return y.mantissa == 0.0 ? alpha * p.mantissa + beta * c : ldexp(y.mantissa, y.exponent);
+  }
+  const Scaled y = fma_scaled(make_scaled(beta, 0), make_scaled(c, 0), {});
+  const Scaled sum = fma_scaled(make_scaled(alpha, 0), p, y);
+  return ldexp(sum.mantissa, sum.exponent);
 }
 
 /// alpha p + beta c for FP32: in FP64, where neither FP32 products nor their sums overflow or underflow, then one
@@ -112,11 +117,83 @@ namespace detail {
       std::fma(static_cast<double>(alpha), value, static_cast<double>(beta) * static_cast<double>(c)));
 }
 
+/// The parts of a complex product.
+struct ScaledComplex {
+  Scaled re;
+  Scaled im;
+};
+
+namespace detail {
+
+/// One part of alpha p + beta c in FP64: x1 p1 + x2 p2 + y1 c1 + y2 c2, summed from the right by fused multiply-adds.
+/// With alpha and beta real (x2 = y2 = 0) it is the real expression.
+[[nodiscard]] KIZAMI_HOST_DEVICE inline double finish_part(double x1, Scaled p1, double x2, Scaled p2, double y1,
+                                                           double c1, double y2, double c2) {
+  if (!is_finite(x1) || !is_finite(x2) || !is_finite(y1) || !is_finite(y2) || !is_finite(c1) || !is_finite(c2)) {
+    // Only the sign and the zeroness of finite terms matter: finite * finite counts as 0 or +-1.
+    const auto unit = [](double x) { return x == 0.0 || !is_finite(x) ? x : x > 0.0 ? 1.0 : -1.0; };
+    return unit(x1) * unit(p1.mantissa) + (unit(x2) * unit(p2.mantissa) + (unit(y1) * unit(c1) + unit(y2) * unit(c2)));
+  }
+  if (is_moderate(p1) && is_moderate(p2) && is_moderate(x1) && is_moderate(x2) && is_moderate(y1) && is_moderate(y2) &&
+      is_moderate(c1) && is_moderate(c2)) {
+    const double y = std::fma(y1, c1, y2 * c2);
+    return std::fma(x1, ldexp(p1.mantissa, p1.exponent), std::fma(x2, ldexp(p2.mantissa, p2.exponent), y));
+  }
+  Scaled sum = fma_scaled(make_scaled(y2, 0), make_scaled(c2, 0), {});
+  sum = fma_scaled(make_scaled(y1, 0), make_scaled(c1, 0), sum);
+  sum = fma_scaled(make_scaled(x2, 0), p2, sum);
+  sum = fma_scaled(make_scaled(x1, 0), p1, sum);
+  return ldexp(sum.mantissa, sum.exponent);
+}
+/// The same for parts in FP32: in FP64, rounded once more.
+[[nodiscard]] KIZAMI_HOST_DEVICE inline float finish_part(float x1, Scaled p1, float x2, Scaled p2, float y1, float c1,
+                                                          float y2, float c2) {
+  const double y =
+      std::fma(static_cast<double>(y1), static_cast<double>(c1), static_cast<double>(y2) * static_cast<double>(c2));
+  const double x = std::fma(static_cast<double>(x2), ldexp(p2.mantissa, p2.exponent), y);
+  return static_cast<float>(std::fma(static_cast<double>(x1), ldexp(p1.mantissa, p1.exponent), x));
+}
+
+}  // namespace detail
+
+/// alpha p + beta c for complex types. c is not looked at if beta = 0.
+/// @exact alpha = 1, beta = 0: each part of p rounded into the range of the type
+/// @bound num::epilogue_bound() for each part. NaN and Inf in alpha, beta, c: by the formula of complex multiplication,
+///        without the repairs of C's Annex G, as in BLAS
+template <class R>
+[[nodiscard]] inline std::complex<R> finish(ScaledComplex p, std::complex<R> alpha, std::complex<R> beta,
+                                            std::complex<R> c) {
+  const bool has_c = beta.real() != R{0} || beta.imag() != R{0};
+  if (!has_c) {
+    if (alpha.real() == R{1} && alpha.imag() == R{0})
+      return {finish(p.re, R{1}, R{0}, R{0}), finish(p.im, R{1}, R{0}, R{0})};
+    c = {};
+  }
+  return {detail::finish_part(alpha.real(), p.re, -alpha.imag(), p.im, beta.real(), c.real(), -beta.imag(), c.imag()),
+          detail::finish_part(alpha.real(), p.im, alpha.imag(), p.re, beta.real(), c.imag(), beta.imag(), c.real())};
+}
+
 /// The same for a product that is NaN or Inf itself.
 template <class T>
 [[nodiscard]] KIZAMI_HOST_DEVICE inline T finish_nonfinite(double p, T alpha, T beta, T c) {
   const T x = static_cast<T>(static_cast<double>(alpha) * p);
   return beta == T{0} || (is_finite(beta) && is_finite(c)) ? x : x + beta * c;
+}
+
+/// a * b by the formula, without the repairs of C's Annex G.
+template <class R>
+[[nodiscard]] constexpr std::complex<R> multiply(std::complex<R> a, std::complex<R> b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+/// alpha p + beta c for a complex product of which a part is NaN or Inf.
+template <class R>
+[[nodiscard]] inline std::complex<R> finish_nonfinite(std::complex<double> p, std::complex<R> alpha,
+                                                      std::complex<R> beta, std::complex<R> c) {
+  const std::complex<R> x = multiply(alpha, std::complex<R>(static_cast<R>(p.real()), static_cast<R>(p.imag())));
+  if (beta.real() == R{0} && beta.imag() == R{0}) return x;
+  const std::complex<R> y = multiply(beta, c);
+  return {x.real() + y.real(), x.imag() + y.imag()};
 }
 
 }  // namespace kizami::num

@@ -61,9 +61,11 @@ struct Extents {
 
 /// Digits of every element or of a sample of them, and blocks of 64 elements, some at a time.
 [[nodiscard]] std::size_t certificate_bytes(const Plan& plan) {
-  const std::int64_t k = plan.shape.k;
+  const std::int64_t k = num_terms(plan.shape);
+  const std::int64_t parts = is_complex(plan.shape.scalar) ? 2 : 1;
   std::size_t most = 0;
-  for (const std::int64_t length : {k, ceil_div(k, std::int64_t{2}), ceil_div(k, std::int64_t{4})}) {
+  for (const std::int64_t stride : {1, 2, 4}) {
+    const std::int64_t length = ceil_div(plan.shape.k, stride) * parts;
     const product::ProductDesc desc = sampled_product(plan, 0, 0, 0);
     const Extents ks(length, product::kBlockMaxI8);
     most = std::max({most, tile_bytes(plan, desc, kSampledTile, ks), tile_bytes(plan, desc, kBlockTile, ks)});
@@ -102,15 +104,17 @@ LineBuffers carve_lines(base::Carver& carver, std::int64_t lines, const Plan& pl
 CertificateBuffers carve_certificate(base::Carver& carver, const Plan& plan) {
   CertificateBuffers buffers;
   const Chunk& chunk = plan.schedule.certificate;
-  const std::int64_t row = round_up(plan.shape.k, kPadBytes);
-  const std::int64_t blocks = ceil_div(plan.shape.k, kPadBytes);
+  const std::int64_t row = round_up(num_terms(plan.shape), kPadBytes);
+  const std::int64_t blocks = ceil_div(num_terms(plan.shape), kPadBytes);
   buffers.a_digits = carver.take<std::int8_t>(chunk.mc, row);
   buffers.b_digits = carver.take<std::int8_t>(chunk.nc, row);
+  if (is_complex(plan.shape.scalar)) buffers.b_swapped = carver.take<std::int8_t>(chunk.nc, row);
   buffers.a_deficits = carver.take<std::uint8_t>(chunk.mc, blocks);
   buffers.b_deficits = carver.take<std::uint8_t>(chunk.nc, blocks);
   constexpr std::int64_t kSampledElems = kSampledTile * kSampledTile;
   buffers.acc = carver.take<std::int32_t>(std::max(kSampledElems, kBlockTile * kBlockTile * kBlocksPerLaunch));
   buffers.sums = carver.take<std::uint64_t>(kSampledElems);
+  buffers.part_rungs = carver.take<std::uint8_t>(kSampledElems);
   buffers.rungs = carver.take<std::uint8_t>(kSampledElems);
   buffers.engine_bytes = certificate_bytes(plan);
   buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
@@ -121,10 +125,11 @@ MainBuffers carve_main(base::Carver& carver, const Plan& plan) {
   MainBuffers buffers;
   const Chunk& chunk = plan.schedule.chunk;
   const num::Ladder& ladder = plan.numerics.ladder;
-  const int moduli = ladder.rungs[static_cast<std::size_t>(ladder.num_rungs - 1)].num_moduli;
-  buffers.a_planes = carver.take<std::int8_t>(moduli, chunk.mc, chunk.kc);
-  buffers.b_planes = carver.take<std::int8_t>(moduli, chunk.nc, chunk.kc);
-  buffers.residues = carver.take<std::int8_t>(moduli, chunk.nc, round_up(chunk.mc, kPadBytes));
+  const int planes = num::num_planes(ring_of(plan.shape.scalar),
+                                     ladder.rungs[static_cast<std::size_t>(ladder.num_rungs - 1)].num_moduli);
+  buffers.a_planes = carver.take<std::int8_t>(planes, chunk.mc, chunk.kc);
+  buffers.b_planes = carver.take<std::int8_t>(planes, chunk.nc, chunk.kc);
+  buffers.residues = carver.take<std::int8_t>(planes, chunk.nc, round_up(chunk.mc, kPadBytes));
   buffers.engine_bytes = main_bytes(plan);
   buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
   return buffers;
@@ -151,10 +156,11 @@ product::ProductDesc main_product(const Plan& plan, const Chunk& chunk, int num_
   desc.m = chunk.mc;
   desc.n = chunk.nc;
   desc.k = std::min(chunk.kc, plan.shape.k);
-  desc.num_products = num_moduli;
+  const num::Ring ring = ring_of(plan.shape.scalar);
+  desc.num_products = num::num_planes(ring, num_moduli);
   desc.epilogue = product::Epilogue::kReduce;
-  for (int l = 0; l < num_moduli; ++l)
-    desc.moduli[static_cast<std::size_t>(l)] = num::kRealModuli[static_cast<std::size_t>(l)];
+  for (int q = 0; q < desc.num_products; ++q)
+    desc.moduli[static_cast<std::size_t>(q)] = num::modulus(ring, num::modulus_number(ring, q));
   desc.a_row_stride = chunk.kc;
   desc.a_plane_stride = chunk.mc * chunk.kc;
   desc.b_row_stride = chunk.kc;
@@ -171,7 +177,7 @@ product::ProductDesc sampled_product(const Plan& plan, std::int64_t m, std::int6
   desc.k = length;
   desc.num_products = 1;
   desc.epilogue = product::Epilogue::kStoreAcc;
-  desc.a_row_stride = desc.b_row_stride = round_up(plan.shape.k, kPadBytes);
+  desc.a_row_stride = desc.b_row_stride = round_up(num_terms(plan.shape), kPadBytes);
   desc.c_col_stride = kSampledTile;
   desc.c_plane_stride = kSampledTile * kSampledTile;
   return desc;

@@ -22,7 +22,7 @@ inline constexpr std::int64_t kBlocksPerLaunch = 8;
 struct Repair {
   std::int64_t row;
   std::int64_t col;
-  double value;  ///< final, after the epilogue; FP32 values fit
+  double value[2];  ///< final, after the epilogue: real and imaginary part; FP32 values fit
 };
 
 /// What is known of the lines of one operand.
@@ -35,21 +35,24 @@ struct LineBuffers {
 };
 
 struct CertificateBuffers {
-  std::int8_t* a_digits = nullptr;     ///< [mc][round_up(k, 64)]
-  std::int8_t* b_digits = nullptr;     ///< [nc][round_up(k, 64)]
-  std::uint8_t* a_deficits = nullptr;  ///< [mc][ceil(k / 64)]
-  std::uint8_t* b_deficits = nullptr;  ///< [nc][ceil(k / 64)]
+  // K = num_terms(shape)
+  std::int8_t* a_digits = nullptr;     ///< [mc][round_up(K, 64)]
+  std::int8_t* b_digits = nullptr;     ///< [nc][round_up(K, 64)]
+  std::int8_t* b_swapped = nullptr;    ///< [nc][round_up(K, 64)], parts exchanged; complex types only
+  std::uint8_t* a_deficits = nullptr;  ///< [mc][ceil(K / 64)]
+  std::uint8_t* b_deficits = nullptr;  ///< [nc][ceil(K / 64)]
   std::int32_t* acc = nullptr;         ///< one tile of products, kBlocksPerLaunch planes of kBlockTile^2
   std::uint64_t* sums = nullptr;       ///< [kSampledTile^2]
-  std::uint8_t* rungs = nullptr;       ///< [kSampledTile^2]
+  std::uint8_t* part_rungs = nullptr;  ///< [kSampledTile^2], of one part
+  std::uint8_t* rungs = nullptr;       ///< [kSampledTile^2], the larger one of both parts
   std::byte* engine = nullptr;
   std::size_t engine_bytes = 0;  ///< the most that the engine asks for
 };
 
 struct MainBuffers {
-  std::int8_t* a_planes = nullptr;  ///< [max moduli][mc][kc]
-  std::int8_t* b_planes = nullptr;  ///< [max moduli][nc][kc]
-  std::int8_t* residues = nullptr;  ///< [max moduli][nc][round_up(mc, 64)]
+  std::int8_t* a_planes = nullptr;  ///< [max planes][mc][kc]
+  std::int8_t* b_planes = nullptr;  ///< [max planes][nc][kc]
+  std::int8_t* residues = nullptr;  ///< [max planes][nc][round_up(mc, 64)]
   std::byte* engine = nullptr;
   std::size_t engine_bytes = 0;  ///< the most that the engine asks for
 };

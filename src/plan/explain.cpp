@@ -18,10 +18,21 @@ namespace {
 
 [[nodiscard]] std::string accuracy_text(const Policy& policy) {
   if (policy.forced_moduli != 0) return "moduli=" + std::to_string(policy.forced_moduli) + " (forced)";
-  return policy.accuracy.kind == Accuracy::Kind::kNative ? "native" : "bits=" + std::to_string(policy.accuracy.bits);
+  switch (policy.accuracy.kind) {
+    case Accuracy::Kind::kNative:
+      return "native";
+    case Accuracy::Kind::kBits:
+      return "bits=" + std::to_string(policy.accuracy.bits);
+    case Accuracy::Kind::kCorrect:
+      return "correct";
+  }
+  return "unknown";
 }
 
-[[nodiscard]] std::string gauge_text(Gauge gauge) { return gauge == Gauge::kEntry ? "|A||B|" : "||a_i|| ||b_j||"; }
+[[nodiscard]] std::string gauge_text(Gauge gauge, Scalar scalar) {
+  const std::string parts = is_complex(scalar) ? " of each part" : "";
+  return (gauge == Gauge::kEntry ? "|A||B|" : "||a_i|| ||b_j||") + parts;
+}
 
 [[nodiscard]] std::string fp64_text(const Numerics& numerics) {
   if (!numerics.has_fp64) return "none";
@@ -67,8 +78,8 @@ std::string explain(const Plan& plan) {
                       ", n = " + std::to_string(shape.n) + ", k = " + std::to_string(shape.k));
   line("accuracy", accuracy_text(plan.policy));
   line("scheme", std::string(to_string(numerics.scheme)));
-  line("bound",
-       number(numerics.bound) + " " + gauge_text(numerics.gauge) + "  (2^" + number(std::log2(numerics.bound)) + ")");
+  line("bound", number(numerics.bound) + " " + gauge_text(numerics.gauge, shape.scalar) + "  (2^" +
+                    number(std::log2(numerics.bound)) + ")");
   line("gauge", std::string(to_string(numerics.gauge)));
   if (numerics.scheme == Scheme::kOzaki2) {
     line("ladder", ladder_text(numerics));

@@ -11,19 +11,18 @@
 namespace kizami::plan {
 namespace {
 
-[[nodiscard]] double norm_limit(int num_moduli, std::int64_t k) {
-  const num::WideUint<4>& half = num::crt_table(num_moduli).half_wide;
-  return num::scaled_norm_limit(num::resize<num::kCrtLimbs>(half), k);
+[[nodiscard]] double norm_limit(num::Ring ring, int num_moduli, std::int64_t k) {
+  return num::scaled_norm_limit(num::crt_table(ring, num_moduli).half_wide, k);
 }
 
 }  // namespace
 
-bool has_rung(int num_moduli, std::int64_t k) { return norm_limit(num_moduli, k) >= 1.0; }
+bool has_rung(num::Ring ring, int num_moduli, std::int64_t k) { return norm_limit(ring, num_moduli, k) >= 1.0; }
 
-num::Rung make_rung(int num_moduli, std::int64_t k, double budget) {
+num::Rung make_rung(num::Ring ring, int num_moduli, std::int64_t k, double budget) {
   num::Rung rung;
   rung.num_moduli = num_moduli;
-  rung.norm_limit = norm_limit(num_moduli, k);
+  rung.norm_limit = norm_limit(ring, num_moduli, k);
   const num::Decomposed limit = num::decompose(rung.norm_limit * rung.norm_limit * num::kSlackDown);
   rung.limit_mantissa = static_cast<std::uint64_t>(limit.mantissa);
   rung.limit_exponent = limit.exponent;
@@ -32,12 +31,12 @@ num::Rung make_rung(int num_moduli, std::int64_t k, double budget) {
   return rung;
 }
 
-num::Ladder certified_ladder(std::int64_t k, double budget) {
+num::Ladder certified_ladder(num::Ring ring, std::int64_t k, double budget) {
   num::Ladder ladder;
   const double ordinary = 2.0 * std::sqrt(static_cast<double>(k)) * kOrdinarySpread;
-  for (int count = num::kMinModuli; count <= num::kMaxModuli && ladder.num_rungs <= kRungsAboveBase; ++count) {
-    if (!has_rung(count, k)) continue;
-    const num::Rung rung = make_rung(count, k, budget);
+  for (int count = num::kMinModuli; count <= num::max_moduli(ring) && ladder.num_rungs <= kRungsAboveBase; ++count) {
+    if (!has_rung(ring, count, k)) continue;
+    const num::Rung rung = make_rung(ring, count, k, budget);
     if (ladder.num_rungs > 0 || static_cast<double>(rung.allowance) >= ordinary)
       ladder.rungs[ladder.num_rungs++] = rung;
   }
@@ -45,17 +44,17 @@ num::Ladder certified_ladder(std::int64_t k, double budget) {
   return ladder;
 }
 
-num::Ladder norm_ladder(std::int64_t k, double budget) {
-  for (int count = num::kMinModuli; count <= num::kMaxModuli; ++count) {
-    if (has_rung(count, k) && num::truncation_norm_bound(norm_limit(count, k), k) <= budget)
-      return forced_ladder(count, k);
+num::Ladder norm_ladder(num::Ring ring, std::int64_t k, double budget) {
+  for (int count = num::kMinModuli; count <= num::max_moduli(ring); ++count) {
+    if (has_rung(ring, count, k) && num::truncation_norm_bound(norm_limit(ring, count, k), k) <= budget)
+      return forced_ladder(ring, count, k);
   }
   return {};
 }
 
-num::Ladder forced_ladder(int num_moduli, std::int64_t k) {
+num::Ladder forced_ladder(num::Ring ring, int num_moduli, std::int64_t k) {
   num::Ladder ladder;
-  ladder.rungs[0] = make_rung(num_moduli, k, 0.0);
+  ladder.rungs[0] = make_rung(ring, num_moduli, k, 0.0);
   ladder.num_rungs = 1;
   return ladder;
 }

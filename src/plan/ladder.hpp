@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Ladders: which numbers of moduli a call may use, from shape and accuracy alone.
+// Ladders: which numbers of moduli a call may use, from shape and accuracy alone. k counts real terms: twice the inner
+// dimension in Z[i].
 #pragma once
 
 #include <cstdint>
 
 #include "kizami/policy.hpp"
 #include "kizami/types.hpp"
+#include "num/moduli.hpp"
 #include "num/rung.hpp"
 
 namespace kizami::plan {
@@ -16,17 +18,17 @@ inline constexpr double kOrdinarySpread = 16.0;
 /// Rungs above the lowest: 3.8 bits each. Random data of spread phi = 4 at k = 16384 need 5 of them.
 inline constexpr int kRungsAboveBase = 10;
 
-/// One rung. @range num_moduli in [kMinModuli, kMaxModuli] and norm_limit > 0 (see has_rung)
-[[nodiscard]] num::Rung make_rung(int num_moduli, std::int64_t k, double budget);
+/// One rung. @range num_moduli in [kMinModuli, max_moduli(ring)] and norm_limit > 0 (see has_rung)
+[[nodiscard]] num::Rung make_rung(num::Ring ring, int num_moduli, std::int64_t k, double budget);
 /// True if so few moduli can carry this k at all.
-[[nodiscard]] bool has_rung(int num_moduli, std::int64_t k);
+[[nodiscard]] bool has_rung(num::Ring ring, int num_moduli, std::int64_t k);
 
 /// Gauge entry: the smallest count whose allowance covers ordinary data, and up to kRungsAboveBase more. Empty if none
 /// can.
-[[nodiscard]] num::Ladder certified_ladder(std::int64_t k, double budget);
+[[nodiscard]] num::Ladder certified_ladder(num::Ring ring, std::int64_t k, double budget);
 /// Gauge norm: the one smallest count whose a-priori truncation bound is within the budget. Empty if none is.
-[[nodiscard]] num::Ladder norm_ladder(std::int64_t k, double budget);
+[[nodiscard]] num::Ladder norm_ladder(num::Ring ring, std::int64_t k, double budget);
 /// A forced count.
-[[nodiscard]] num::Ladder forced_ladder(int num_moduli, std::int64_t k);
+[[nodiscard]] num::Ladder forced_ladder(num::Ring ring, int num_moduli, std::int64_t k);
 
 }  // namespace kizami::plan

@@ -27,9 +27,11 @@ Status validate_policy(const problem::Shape& shape, const Policy& policy) {
                    "in 1.." + std::to_string(max_bits) + " for " + std::string(to_string(shape.scalar)));
   }
   if (policy.threads < 0) return invalid("threads", policy.threads, ">= 0");
-  if (policy.forced_moduli != 0 && (policy.forced_moduli < num::kMinModuli || policy.forced_moduli > num::kMaxModuli)) {
+  const int max_moduli = num::max_moduli(ring_of(shape.scalar));
+  if (policy.forced_moduli != 0 && (policy.forced_moduli < num::kMinModuli || policy.forced_moduli > max_moduli)) {
     return invalid("moduli", policy.forced_moduli,
-                   "0 or in " + std::to_string(num::kMinModuli) + ".." + std::to_string(num::kMaxModuli));
+                   "0 or in " + std::to_string(num::kMinModuli) + ".." + std::to_string(max_moduli) + " for " +
+                       std::string(to_string(shape.scalar)));
   }
   const bool is_native =
       policy.scheme == Scheme::kNative || (policy.scheme == Scheme::kAuto && policy.engine == EngineName::kNativeBlas);
@@ -49,7 +51,8 @@ std::string bound_text(double bound) {
 /// Native BLAS: the largest block of k whose bound meets the target.
 Status plan_native(Plan& plan) {
   const double u = num::unit_roundoff(plan.shape.scalar);
-  const std::int64_t k = plan.shape.k;
+  const std::int64_t terms = is_complex(plan.shape.scalar) ? 2 : 1;
+  const std::int64_t k = num_terms(plan.shape);
   const double target = num::target_bound(plan.policy.accuracy, plan.shape.scalar, std::max<std::int64_t>(k, 1));
   double best = num::dot_bound(k, u);
   for (const std::int64_t block :
@@ -60,22 +63,24 @@ Status plan_native(Plan& plan) {
     plan.numerics.scheme = Scheme::kNative;
     plan.numerics.gauge = plan.policy.gauge;
     plan.numerics.bound = bound;
-    plan.schedule.native_k_block = block;
+    plan.schedule.native_k_block = base::ceil_div(block, terms);
     // Multiply-adds a second and thread; docs/perf/cpu_int8.md.
-    const double rate = plan.shape.scalar == Scalar::kF64 ? 2.4e10 : 5.6e10;
-    plan.schedule.seconds = static_cast<double>(plan.shape.m) * static_cast<double>(plan.shape.n) *
-                            static_cast<double>(k) / (rate * plan.schedule.facts.num_threads);
+    const double rate = real_of(plan.shape.scalar) == Scalar::kF64 ? 2.4e10 : 5.6e10;
+    plan.schedule.seconds = static_cast<double>(terms) * static_cast<double>(plan.shape.m) *
+                            static_cast<double>(plan.shape.n) * static_cast<double>(k) /
+                            (rate * plan.schedule.facts.num_threads);
     return {};
   }
   return {StatusCode::kAccuracyUnreachable, "scheme native: guarantees " + bound_text(best) + " |A||B| at k = " +
-                                                std::to_string(k) + ", wanted " + bound_text(target)};
+                                                std::to_string(plan.shape.k) + ", wanted " + bound_text(target)};
 }
 
 /// The numerics of scheme ozaki2: ladder, bound, order of the FP64 rung.
 Status plan_numerics(Plan& plan) {
   const Policy& policy = plan.policy;
   const Scalar scalar = plan.shape.scalar;
-  const std::int64_t k = std::max<std::int64_t>(plan.shape.k, 1);
+  const num::Ring ring = ring_of(scalar);
+  const std::int64_t k = std::max<std::int64_t>(num_terms(plan.shape), 1);
   const double target = num::target_bound(policy.accuracy, scalar, k);
   const double budget = num::truncation_budget(target, scalar);
   Numerics& numerics = plan.numerics;
@@ -84,37 +89,38 @@ Status plan_numerics(Plan& plan) {
   numerics.bound = target;
 
   const double rounding = num::result_rounding(scalar);
-  const double pairwise = num::fp64_pairwise_bound(k) + (scalar == Scalar::kF32 ? rounding : 0.0);
-  const double compensated = num::fp64_compensated_bound(k) + (scalar == Scalar::kF32 ? rounding : 0.0);
+  const double narrowing = real_of(scalar) == Scalar::kF32 ? rounding : 0.0;
+  const double pairwise = num::fp64_pairwise_bound(k) + narrowing;
+  const double compensated = num::fp64_compensated_bound(k) + narrowing;
   numerics.fp64_summation = pairwise <= target ? num::Fp64Summation::kPairwise : num::Fp64Summation::kCompensated;
   const bool can_use_fp64 = policy.allow_fp64_arithmetic && std::min(pairwise, compensated) <= target;
 
   if (policy.forced_moduli != 0) {
-    if (!has_rung(policy.forced_moduli, k)) {
+    if (!has_rung(ring, policy.forced_moduli, k)) {
       return {StatusCode::kUnsupported,
-              "moduli = " + std::to_string(policy.forced_moduli) + " cannot carry k = " + std::to_string(k)};
+              "moduli = " + std::to_string(policy.forced_moduli) + " cannot carry k = " + std::to_string(plan.shape.k)};
     }
-    numerics.ladder = forced_ladder(policy.forced_moduli, k);
+    numerics.ladder = forced_ladder(ring, policy.forced_moduli, k);
     numerics.gauge = Gauge::kNorm;
     const double truncation = num::truncation_norm_bound(numerics.ladder.rungs[0].norm_limit, k) * num::kSlackUp;
     numerics.bound = truncation + (1.0 + truncation) * rounding;
     return {};
   }
   if (policy.gauge == Gauge::kNorm) {
-    numerics.ladder = norm_ladder(k, budget);
+    numerics.ladder = norm_ladder(ring, k, budget);
   } else {
-    numerics.ladder = certified_ladder(k, budget);
+    numerics.ladder = certified_ladder(ring, k, budget);
     numerics.has_certificate = numerics.ladder.num_rungs > 0;
   }
   // Without a certificate the one rung is enough for any data.
   numerics.has_fp64 = can_use_fp64 && (numerics.has_certificate || numerics.ladder.num_rungs == 0);
   if (numerics.ladder.num_rungs == 0) {
-    plan.refusals.push_back("ozaki2: no count of moduli up to " + std::to_string(num::kMaxModuli) + " reaches " +
-                            bound_text(target) + " at k = " + std::to_string(k));
+    plan.refusals.push_back("ozaki2: no count of moduli up to " + std::to_string(num::max_moduli(ring)) + " reaches " +
+                            bound_text(target) + " at k = " + std::to_string(plan.shape.k));
     if (!numerics.has_fp64) {
       return {StatusCode::kAccuracyUnreachable, "scheme ozaki2: no count of moduli up to " +
-                                                    std::to_string(num::kMaxModuli) + " guarantees " +
-                                                    bound_text(target) + " at k = " + std::to_string(k)};
+                                                    std::to_string(num::max_moduli(ring)) + " guarantees " +
+                                                    bound_text(target) + " at k = " + std::to_string(plan.shape.k)};
     }
   }
   return {};
@@ -179,7 +185,7 @@ std::vector<product::ProductDesc> planned_products(const Plan& plan) {
     products.back().epilogue = product::Epilogue::kReduceAdd;
   }
   if (plan.numerics.has_certificate && plan.shape.k > 0) {
-    const std::int64_t length = std::min(plan.shape.k, product::kBlockMaxI8);
+    const std::int64_t length = std::min(num_terms(plan.shape), product::kBlockMaxI8);
     products.push_back(sampled_product(plan, kSampledTile, kSampledTile, length));
     products.push_back(block_product(plan, kBlockTile, kBlockTile, kBlocksPerLaunch));
   }
@@ -188,16 +194,18 @@ std::vector<product::ProductDesc> planned_products(const Plan& plan) {
 
 /// Seconds of everything but the INT8 products, at the lowest rung: split, certificate, CRT. docs/perf/cpu_int8.md.
 double phase_seconds(const Plan& plan) {
-  constexpr double kSplitSeconds = 1.0e-9;       // an element and modulus
+  constexpr double kSplitSeconds = 1.0e-9;       // an element and plane
   constexpr double kNarrowCrtSeconds = 65e-9;    // an element of C, up to 16 moduli
   constexpr double kWideCrtSeconds = 120e-9;     // beyond
   constexpr double kCertificateSeconds = 13e-9;  // an element of C
   const auto m = static_cast<double>(plan.shape.m);
   const auto n = static_cast<double>(plan.shape.n);
   const int num_moduli = plan.numerics.ladder.rungs[0].num_moduli;
-  const double per_element = (num_moduli <= 16 ? kNarrowCrtSeconds : kWideCrtSeconds) +
-                             (plan.numerics.has_certificate ? kCertificateSeconds : 0.0);
-  const double split = kSplitSeconds * num_moduli * (m + n) * static_cast<double>(plan.shape.k);
+  const int num_planes = num::num_planes(ring_of(plan.shape.scalar), num_moduli);
+  const double parts = is_complex(plan.shape.scalar) ? 2.0 : 1.0;
+  const double per_element = parts * ((num_moduli <= 16 ? kNarrowCrtSeconds : kWideCrtSeconds) +
+                                      (plan.numerics.has_certificate ? kCertificateSeconds : 0.0));
+  const double split = kSplitSeconds * num_planes * (m + n) * static_cast<double>(plan.shape.k);
   return (split + per_element * m * n) / plan.schedule.facts.num_threads;
 }
 

@@ -14,6 +14,7 @@
 #include "kizami/policy.hpp"
 #include "kizami/status.hpp"
 #include "num/bounds.hpp"
+#include "num/moduli.hpp"
 #include "num/rung.hpp"
 #include "problem/problem.hpp"
 #include "product/product.hpp"
@@ -70,6 +71,15 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
 
 /// Hash of everything that fixes the bits.
 [[nodiscard]] std::uint64_t numerics_hash(const Plan& plan);
+
+/// The ring that the products of a type are computed in.
+[[nodiscard]] constexpr num::Ring ring_of(Scalar scalar) {
+  return is_complex(scalar) ? num::Ring::kComplex : num::Ring::kReal;
+}
+/// Real terms that make up an element of C, or its real or imaginary part.
+[[nodiscard]] constexpr std::int64_t num_terms(const problem::Shape& shape) {
+  return is_complex(shape.scalar) ? 2 * shape.k : shape.k;
+}
 
 /// Default of Policy::workspace_limit_bytes.
 inline constexpr std::size_t kDefaultWorkspaceLimit = std::size_t{1} << 30;

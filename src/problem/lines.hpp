@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Both operands as the split sees them: lines of k elements. A line of op(A) is a row, a line of op(B) a column, so
 // that N and T, row- and column-major are all the same code and give the same bits.
+//
+// A complex line of k elements is also a real line of 2k terms, re_0, im_0, re_1, im_1, ...: the real and the imaginary
+// part of a complex product are real products of such lines (see RealForm). Bounds, statistics and certificates are
+// those of the real terms.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +14,10 @@
 
 namespace kizami::problem {
 
+/// Real terms of one element.
+template <class T>
+inline constexpr std::int64_t kTerms = kIsComplex<T> ? 2 : 1;
+
 /// @shape element h of line i at data[i * line_stride + h * inner_stride]; num_lines x length
 template <class T>
 struct Lines {
@@ -18,44 +26,74 @@ struct Lines {
   std::int64_t length = 0;
   std::int64_t line_stride = 0;
   std::int64_t inner_stride = 0;
+  bool is_conjugated = false;
 
-  [[nodiscard]] const T& operator()(std::int64_t i, std::int64_t h) const {
-    return data[i * line_stride + h * inner_stride];
+  [[nodiscard]] std::int64_t num_terms() const { return length * kTerms<T>; }
+  /// Real term t of line i: element t, or a part of element t / 2.
+  [[nodiscard]] double term(std::int64_t i, std::int64_t t) const {
+    const T& x = data[i * line_stride + t / kTerms<T> * inner_stride];
+    if constexpr (kIsComplex<T>) {
+      if (t % 2 == 0) return static_cast<double>(x.real());
+      return static_cast<double>(is_conjugated ? -x.imag() : x.imag());
+    } else {
+      return static_cast<double>(x);
+    }
   }
   [[nodiscard]] Lines subset(std::int64_t first, std::int64_t count) const {
-    return {data + first * line_stride, count, length, line_stride, inner_stride};
+    return {data + first * line_stride, count, length, line_stride, inner_stride, is_conjugated};
   }
 };
+
+/// Which real product of two lines is meant. With terms x of a line of A, the terms of a line of B are taken as
+///   kPlain      y_0, y_1, ...              real types: the product itself
+///   kRealPart   re_0, -im_0, re_1, -im_1   complex types: Re of the product
+///   kImagPart   im_0, re_0, im_1, re_1     complex types: Im of the product
+enum class RealForm : std::uint8_t { kPlain, kRealPart, kImagPart };
+
+/// Term t of line j of B in a form.
+template <class T>
+[[nodiscard]] double term(const Lines<T>& lines, RealForm form, std::int64_t j, std::int64_t t) {
+  if (form == RealForm::kPlain) return lines.term(j, t);
+  if (form == RealForm::kImagPart) return lines.term(j, t ^ 1);
+  return t % 2 == 0 ? lines.term(j, t) : -lines.term(j, t);
+}
 
 /// The rows of op(A) (m x k) or the columns of op(B) (k x n).
 template <class T>
 [[nodiscard]] Lines<T> lines_of(Side side, MatrixView<const T> op) {
-  if (side == Side::kA) return {op.data, op.rows, op.cols, op.row_stride, op.col_stride};
-  return {op.data, op.cols, op.rows, op.col_stride, op.row_stride};
+  if (side == Side::kA) return {op.data, op.rows, op.cols, op.row_stride, op.col_stride, op.is_conjugated};
+  return {op.data, op.cols, op.rows, op.col_stride, op.row_stride, op.is_conjugated};
 }
 
-/// Lines and elements per tile: 16 lines make whole cache lines of a strided operand, and the tile stays in L2.
+/// Lines and terms per tile: 16 lines make whole cache lines of a strided operand, and the tile stays in L2.
 inline constexpr std::int64_t kTileLines = 16;
 inline constexpr std::int64_t kTileLength = 512;
 
-/// Copies lines [i, i + num_lines) x elements [h, h + length) as FP64 into tile[line][kTileLength], walking memory in
-/// its own order. @exact FP32 to FP64 @range num_lines <= kTileLines, length <= kTileLength
+/// Copies lines [i, i + num_lines) x real terms [t, t + count) as FP64 into tile[line][kTileLength], walking memory in
+/// its own order. @exact FP32 to FP64 @range num_lines <= kTileLines, count <= kTileLength; t, count multiples of kTerms
 template <class T>
-void load_tile(const Lines<T>& lines, std::int64_t i, std::int64_t num_lines, std::int64_t h, std::int64_t length,
+void load_tile(const Lines<T>& lines, std::int64_t i, std::int64_t num_lines, std::int64_t t, std::int64_t count,
                double* tile) {
-  const T* const origin = lines.data + i * lines.line_stride + h * lines.inner_stride;
+  const T* const origin = lines.data + i * lines.line_stride + t / kTerms<T> * lines.inner_stride;
+  const auto load = [&](std::int64_t a, std::int64_t b) {
+    const T& x = origin[a * lines.line_stride + b * lines.inner_stride];
+    if constexpr (kIsComplex<T>) {
+      double* const out = tile + a * kTileLength + 2 * b;
+      out[0] = static_cast<double>(x.real());
+      out[1] = static_cast<double>(lines.is_conjugated ? -x.imag() : x.imag());
+    } else {
+      tile[a * kTileLength + b] = static_cast<double>(x);
+    }
+  };
+  const std::int64_t length = count / kTerms<T>;
   if (lines.inner_stride <= lines.line_stride) {
     for (std::int64_t a = 0; a < num_lines; ++a) {
-      for (std::int64_t b = 0; b < length; ++b) {
-        tile[a * kTileLength + b] = static_cast<double>(origin[a * lines.line_stride + b * lines.inner_stride]);
-      }
+      for (std::int64_t b = 0; b < length; ++b) load(a, b);
     }
     return;
   }
   for (std::int64_t b = 0; b < length; ++b) {
-    for (std::int64_t a = 0; a < num_lines; ++a) {
-      tile[a * kTileLength + b] = static_cast<double>(origin[a * lines.line_stride + b * lines.inner_stride]);
-    }
+    for (std::int64_t a = 0; a < num_lines; ++a) load(a, b);
   }
 }
 

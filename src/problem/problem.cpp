@@ -5,6 +5,8 @@
 #include <functional>
 #include <string>
 
+#include "num/scaled.hpp"
+
 namespace kizami::problem {
 namespace {
 
@@ -59,8 +61,8 @@ Status validate_leading_dimensions(Layout layout, Op op_a, Op op_b, std::int64_t
                                    std::int64_t lda, std::int64_t ldb, std::int64_t ldc) {
   const bool is_col = layout == Layout::kColMajor;
   // The extent that is contiguous: rows of the stored matrix if column-major, columns if row-major.
-  const bool a_spans_m = (op_a == Op::kNone) == is_col;
-  const bool b_spans_k = (op_b == Op::kNone) == is_col;
+  const bool a_spans_m = is_transposed(op_a) != is_col;
+  const bool b_spans_k = is_transposed(op_b) != is_col;
   KIZAMI_RETURN_IF_ERROR(validate_ld("lda", lda, a_spans_m ? "m" : "k", a_spans_m ? m : k));
   KIZAMI_RETURN_IF_ERROR(validate_ld("ldb", ldb, b_spans_k ? "k" : "n", b_spans_k ? k : n));
   return validate_ld("ldc", ldc, is_col ? "m" : "n", is_col ? m : n);
@@ -71,7 +73,13 @@ void scale_matrix(T beta, MatrixView<T> c) {
   const bool rows_inner = c.row_stride <= c.col_stride;
   const MatrixView<T> v = rows_inner ? c : c.transposed();
   for (std::int64_t j = 0; j < v.cols; ++j) {
-    for (std::int64_t i = 0; i < v.rows; ++i) v(i, j) = beta == T{0} ? T{0} : beta * v(i, j);
+    for (std::int64_t i = 0; i < v.rows; ++i) {
+      if constexpr (kIsComplex<T>) {
+        v(i, j) = beta == T{0} ? T{0} : num::multiply(beta, v(i, j));
+      } else {
+        v(i, j) = beta == T{0} ? T{0} : beta * v(i, j);
+      }
+    }
   }
 }
 
@@ -99,6 +107,7 @@ Status validate_operand(const char* name, MatrixView<const T> view, std::int64_t
 template <class T>
 Status validate_output(MatrixView<T> view, std::int64_t rows, std::int64_t cols) {
   KIZAMI_RETURN_IF_ERROR(validate_operand<T>("C", view, rows, cols));
+  if (view.is_conjugated) return invalid("C is a conjugated view, must be the matrix itself");
   if (rows == 0 || cols == 0) return {};
   const bool by_cols =
       (rows == 1 || view.row_stride >= 1) && (cols == 1 || view.col_stride >= (rows - 1) * view.row_stride + 1);
@@ -142,6 +151,8 @@ bool overlaps(MatrixView<const T> x, MatrixView<const T> y) {
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::problem

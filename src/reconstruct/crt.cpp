@@ -12,7 +12,7 @@ namespace {
 __extension__ using int128 = __int128;
 __extension__ using uint128 = unsigned __int128;
 
-/// X from digits that fit in 127 bits: up to 16 moduli (P < 2^126).
+/// X from digits that fit in 127 bits: P < 2^126.
 constexpr int kNarrowBits = 126;
 
 [[nodiscard]] num::Scaled round_narrow(const num::CrtTable& table, const double* digits, int exponent) {
@@ -22,7 +22,7 @@ constexpr int kNarrowBits = 126;
     x = static_cast<int128>((static_cast<uint128>(x) << num::kCrtDigitBits) +
                             static_cast<uint128>(static_cast<int128>(static_cast<std::int64_t>(digits[d * kSegment]))));
   }
-  const auto wide = [](const num::WideUint<4>& w) {
+  const auto wide = [](const num::CrtInt& w) {
     return static_cast<int128>((static_cast<uint128>(w.limb[1]) << 64) | w.limb[0]);
   };
   const int128 half = wide(table.half_wide);
@@ -34,15 +34,16 @@ constexpr int kNarrowBits = 126;
                               static_cast<std::uint64_t>(magnitude), false, exponent);
 }
 
-/// The same in 256 bits.
+/// The same in wide integers.
 [[nodiscard]] num::Scaled round_wide(const num::CrtTable& table, const double* digits, int exponent) {
-  using Wide = num::WideUint<4>;
-  const auto is_negative = [](const Wide& w) { return (w.limb[3] >> 63) != 0; };
+  using Wide = num::CrtInt;
+  constexpr int kTop = num::kCrtLimbs - 1;
+  const auto is_negative = [](const Wide& w) { return (w.limb[kTop] >> 63) != 0; };
   Wide x;
   for (int d = table.num_digits - 1; d >= 0; --d) {
     const auto digit = static_cast<std::int64_t>(digits[d * kSegment]);
     Wide term(static_cast<std::uint64_t>(digit));
-    if (digit < 0) term.limb[1] = term.limb[2] = term.limb[3] = ~std::uint64_t{0};
+    if (digit < 0) std::fill(term.limb.begin() + 1, term.limb.end(), ~std::uint64_t{0});
     x = num::add(num::mul_small(x, std::uint64_t{1} << num::kCrtDigitBits), term);
   }
   bool negative = is_negative(x);
@@ -51,7 +52,7 @@ constexpr int kNarrowBits = 126;
     x = num::sub(table.product_wide, x);
     negative = !negative;
   }
-  int top = 3;
+  int top = kTop;
   while (top > 0 && x.limb[static_cast<std::size_t>(top)] == 0) --top;
   bool sticky = false;
   for (int i = 0; i + 1 < top; ++i) sticky = sticky || x.limb[static_cast<std::size_t>(i)] != 0;
@@ -61,38 +62,71 @@ constexpr int kNarrowBits = 126;
   return num::round_to_scaled(negative, hi, lo, sticky, exponent + 64 * (top - 1));
 }
 
+/// One part of the products of a segment, and its rounding.
+class PartReader {
+ public:
+  PartReader(num::Ring ring, int num_moduli, num::Part part)
+      : table_(num::crt_table(ring, num_moduli, part)),
+        is_narrow_(num::bit_width(table_.product_wide) <= kNarrowBits) {}
+
+  void load(const std::int8_t* residues, std::int64_t plane_stride, std::int64_t count) {
+    crt_digits(table_, residues, plane_stride, base::round_up(count, 64), digits_);
+  }
+  [[nodiscard]] num::Scaled operator()(std::int64_t i, int exponent) const {
+    return is_narrow_ ? round_narrow(table_, digits_ + i, exponent) : round_wide(table_, digits_ + i, exponent);
+  }
+
+ private:
+  const num::CrtTable& table_;
+  bool is_narrow_;
+  double digits_[num::kMaxCrtDigits * kSegment];
+};
+
 }  // namespace
 
 template <class T>
 void reconstruct_crt(const ResiduePlanes& planes, const std::int32_t* row_scale, const std::int32_t* col_scale, T alpha,
                      T beta, int threads, MatrixView<T> c) {
-  const num::CrtTable& table = num::crt_table(planes.num_moduli);
-  const bool is_narrow = num::bit_width(table.product_wide) <= kNarrowBits;
   const std::int64_t segments = base::ceil_div(c.rows, kSegment);
   base::parallel_for(segments * c.cols, threads, [&](std::int64_t task, int) {
-    double digits[num::kMaxCrtDigits * kSegment];
     // Neighbouring tasks write neighbouring memory.
     const bool rows_inner = c.row_stride <= c.col_stride;
     const std::int64_t j = rows_inner ? task / segments : task % c.cols;
     const std::int64_t first = (rows_inner ? task % segments : task / c.cols) * kSegment;
     if (col_scale[j] == kSkipLine) return;
     const std::int64_t count = std::min(kSegment, c.rows - first);
-    crt_digits(table, planes.data + j * planes.col_stride + first, planes.plane_stride, base::round_up(count, 64),
-               digits);
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (row_scale[first + i] == kSkipLine) continue;
-      const int exponent = -(row_scale[first + i] + col_scale[j]);
-      const num::Scaled p =
-          is_narrow ? round_narrow(table, digits + i, exponent) : round_wide(table, digits + i, exponent);
-      T& out = c(first + i, j);
-      out = num::finish(p, alpha, beta, beta == T{0} ? T{0} : out);
+    const std::int8_t* const residues = planes.data + j * planes.col_stride + first;
+    const auto finish_segment = [&](const auto& product) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        if (row_scale[first + i] == kSkipLine) continue;
+        T& out = c(first + i, j);
+        out = num::finish(product(i, -(row_scale[first + i] + col_scale[j])), alpha, beta, beta == T{0} ? T{0} : out);
+      }
+    };
+    if constexpr (kIsComplex<T>) {
+      PartReader re(num::Ring::kComplex, planes.num_moduli, num::Part::kReal);
+      PartReader im(num::Ring::kComplex, planes.num_moduli, num::Part::kImaginary);
+      re.load(residues, planes.plane_stride, count);
+      im.load(residues, planes.plane_stride, count);
+      finish_segment([&](std::int64_t i, int exponent) {
+        return num::ScaledComplex{re(i, exponent), im(i, exponent)};
+      });
+    } else {
+      PartReader part(num::Ring::kReal, planes.num_moduli, num::Part::kReal);
+      part.load(residues, planes.plane_stride, count);
+      finish_segment(part);
     }
   });
 }
 
-template void reconstruct_crt<float>(const ResiduePlanes&, const std::int32_t*, const std::int32_t*, float, float, int,
-                                     MatrixView<float>);
-template void reconstruct_crt<double>(const ResiduePlanes&, const std::int32_t*, const std::int32_t*, double, double,
-                                      int, MatrixView<double>);
+#define KIZAMI_INSTANTIATE(T)                                                                                 \
+  template void reconstruct_crt<T>(const ResiduePlanes&, const std::int32_t*, const std::int32_t*, T, T, int, \
+                                   MatrixView<T>)
+
+KIZAMI_INSTANTIATE(float);
+KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
+#undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::reconstruct

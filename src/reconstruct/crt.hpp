@@ -13,8 +13,8 @@
 
 namespace kizami::reconstruct {
 
-/// Residue planes of a block of C as engines store them: element (i, j) of plane l at
-/// data[l * plane_stride + j * col_stride + i].
+/// Residue planes of a block of C as engines store them: element (i, j) of plane q at
+/// data[q * plane_stride + j * col_stride + i]. Z for real types, Z[i] for complex ones.
 struct ResiduePlanes {
   const std::int8_t* data = nullptr;
   int num_moduli = 0;
@@ -26,7 +26,7 @@ struct ResiduePlanes {
 /// or column are left untouched (someone else answers lines with NaN or Inf).
 inline constexpr std::int32_t kSkipLine = INT32_MIN;
 
-/// Reconstructs the block c (m x n) from its planes.
+/// Reconstructs the block c (m x n) from its planes; complex types part by part.
 /// @shape  row_scale: [m], col_scale: [n]; planes.col_stride >= round_up(m, 64), readable up to there
 /// @exact  up to the single rounding to 53 bits and the epilogue (num::finish)
 /// @alias  beta = 0 never reads c

@@ -21,11 +21,12 @@ std::int8_t digit(double x, const num::ScaleFactors& f) {
   return static_cast<std::int8_t>(std::fabs(x) * f.first * f.second);
 }
 
-/// Calls visit(i, h, x, length) for every finite non-zero line i in parts of kTileLength elements, and clears the rows
+/// Calls visit(i, h, x, length) for every finite non-zero line i in parts of kTileLength terms, and clears the rows
 /// of the others; row padding is cleared in any case.
 template <class T, class Visit>
-void for_each_part(const problem::Lines<T>& lines, const num::LineStats* stats, std::int64_t row_length, int threads,
-                   std::int8_t* digits, std::int64_t row_stride, const Visit& visit) {
+void for_each_part(const problem::Lines<T>& lines, const num::LineStats* stats, int threads, std::int8_t* digits,
+                   std::int64_t row_stride, const Visit& visit) {
+  const std::int64_t row_length = lines.num_terms();
   base::parallel_for(base::ceil_div(lines.num_lines, kTileLines), threads, [&](std::int64_t group, int) {
     double tile[kTileLines * kTileLength];
     const std::int64_t first = group * kTileLines;
@@ -35,8 +36,8 @@ void for_each_part(const problem::Lines<T>& lines, const num::LineStats* stats, 
       const std::int64_t end = base::round_up(row_length, kDigitBlock);
       std::memset(digits + i * row_stride + begin, 0, static_cast<std::size_t>(end - begin));
     }
-    for (std::int64_t h = 0; h < lines.length; h += kTileLength) {
-      const std::int64_t length = std::min(kTileLength, lines.length - h);
+    for (std::int64_t h = 0; h < lines.num_terms(); h += kTileLength) {
+      const std::int64_t length = std::min(kTileLength, lines.num_terms() - h);
       problem::load_tile(lines, first, count, h, length, tile);
       for (std::int64_t i = first; i < first + count; ++i) {
         if (!stats[i].is_zero()) visit(i, h, tile + (i - first) * kTileLength, length);
@@ -55,7 +56,7 @@ void make_sampled_digits(const problem::Lines<T>& lines, const num::LineStats* s
   problem::Lines<T> sampled = lines;
   sampled.length = base::ceil_div(lines.length, stride);
   sampled.inner_stride *= stride;
-  for_each_part(sampled, stats, sampled.length, threads, digits, row_stride,
+  for_each_part(sampled, stats, threads, digits, row_stride,
                 [&](std::int64_t i, std::int64_t h, const double* x, std::int64_t length) {
                   const num::ScaleFactors f = num::scale_factors(kDigitBits - stats[i].exponent);
                   for (std::int64_t b = 0; b < length; ++b) digits[i * row_stride + h + b] = digit(x[b], f);
@@ -66,12 +67,14 @@ template <class T>
 void make_block_digits(const problem::Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift,
                        int threads, std::int8_t* digits, std::int64_t row_stride, std::uint8_t* deficits) {
   static_assert(kTileLength % kDigitBlock == 0);
-  const std::int64_t num_blocks = base::ceil_div(lines.length, kDigitBlock);
+  const std::int64_t num_blocks = base::ceil_div(lines.num_terms(), kDigitBlock);
   for (std::int64_t i = 0; i < lines.num_lines; ++i) {
     if (stats[i].is_zero()) std::fill_n(deficits + i * num_blocks, num_blocks, static_cast<std::uint8_t>(kMaxDeficit));
   }
-  const auto shift_at = [&](std::int64_t h) { return inner_shift == nullptr ? 0 : inner_shift[h]; };
-  for_each_part(lines, stats, lines.length, threads, digits, row_stride,
+  const auto shift_at = [&](std::int64_t t) {
+    return inner_shift == nullptr ? 0 : inner_shift[t / problem::kTerms<T>];
+  };
+  for_each_part(lines, stats, threads, digits, row_stride,
                 [&](std::int64_t i, std::int64_t h, const double* x, std::int64_t length) {
                   for (std::int64_t begin = 0; begin < length; begin += kDigitBlock) {
                     const std::int64_t end = std::min(begin + kDigitBlock, length);
@@ -93,12 +96,24 @@ void make_block_digits(const problem::Lines<T>& lines, const num::LineStats* sta
 template <class T>
 void make_indicators(const problem::Lines<T>& lines, const num::LineStats* stats, int threads, std::int8_t* digits,
                      std::int64_t row_stride) {
-  for_each_part(lines, stats, lines.length, threads, digits, row_stride,
+  for_each_part(lines, stats, threads, digits, row_stride,
                 [&](std::int64_t i, std::int64_t h, const double* x, std::int64_t length) {
                   for (std::int64_t b = 0; b < length; ++b) {
                     digits[i * row_stride + h + b] = static_cast<std::int8_t>(x[b] != 0.0 ? 1 : 0);
                   }
                 });
+}
+
+void swap_parts(const std::int8_t* digits, std::int64_t num_lines, std::int64_t row_stride, int threads,
+                std::int8_t* swapped) {
+  base::parallel_for(num_lines, threads, [&](std::int64_t i, int) {
+    const std::int8_t* const from = digits + i * row_stride;
+    std::int8_t* const to = swapped + i * row_stride;
+    for (std::int64_t t = 0; t < row_stride; t += 2) {
+      to[t] = from[t + 1];
+      to[t + 1] = from[t];
+    }
+  });
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                                   \
@@ -110,6 +125,8 @@ void make_indicators(const problem::Lines<T>& lines, const num::LineStats* stats
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::split

@@ -25,24 +25,37 @@ inline constexpr int kMaxDeficit = 255;
 /// Fraction bits of a digit.
 inline constexpr int kDigitBits = 6;
 
-/// Sampling stride: every element up to k = 127, every second up to 1023, else every fourth.
-[[nodiscard]] constexpr std::int64_t sample_stride(std::int64_t k) { return k < 128 ? 1 : k < 1024 ? 2 : 4; }
+/// Sampling stride of the elements: every one up to 127 real terms, every second up to 1023, else every fourth.
+[[nodiscard]] constexpr std::int64_t sample_stride(std::int64_t num_terms) {
+  return num_terms < 128 ? 1 : num_terms < 1024 ? 2 : 4;
+}
+/// Terms that are sampled.
+[[nodiscard]] constexpr std::int64_t num_sampled_terms(std::int64_t length, std::int64_t terms_per_element) {
+  const std::int64_t stride = sample_stride(length * terms_per_element);
+  return (length + stride - 1) / stride * terms_per_element;
+}
 
-/// @shape digits[i * row_stride + h / stride] for h = 0, stride, 2 stride, ...; zero up to the next multiple of 64
+/// @shape digits[i * row_stride + t] for the terms t of elements 0, stride, 2 stride, ...; zero up to the next multiple
+///        of 64
 template <class T>
 void make_sampled_digits(const problem::Lines<T>& lines, const num::LineStats* stats, std::int64_t stride, int threads,
                          std::int8_t* digits, std::int64_t row_stride);
 
-/// @shape inner_shift: [length] or null. digits[i * row_stride + h], zero up to the next multiple of 64;
-///        deficits[i * ceil(length / 64) + block]
+/// @shape inner_shift: [length] or null. digits[i * row_stride + t], zero up to the next multiple of 64;
+///        deficits[i * ceil(num_terms / 64) + block]
 template <class T>
 void make_block_digits(const problem::Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift,
                        int threads, std::int8_t* digits, std::int64_t row_stride, std::uint8_t* deficits);
 
-/// 1 where the element of a finite line is not zero, else 0: products count the non-zero terms of a pair.
+/// 1 where the term of a finite line is not zero, else 0: products count the non-zero terms of a pair.
 /// @shape as make_block_digits
 template <class T>
 void make_indicators(const problem::Lines<T>& lines, const num::LineStats* stats, int threads, std::int8_t* digits,
                      std::int64_t row_stride);
+
+/// The digits of complex lines with real and imaginary parts exchanged: what the imaginary part of a product meets.
+/// @shape rows of row_stride bytes, even
+void swap_parts(const std::int8_t* digits, std::int64_t num_lines, std::int64_t row_stride, int threads,
+                std::int8_t* swapped);
 
 }  // namespace kizami::split

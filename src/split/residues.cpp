@@ -6,54 +6,86 @@
 
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
+#include "num/moduli.hpp"
 #include "num/scaling.hpp"
 
 namespace kizami::split {
+
+namespace {
+
+using problem::kTileLength;
+using problem::kTileLines;
+
+constexpr std::int64_t kPad = 64;
+
+/// The planes of one row: x[0, num_terms) times the factors, num_terms a multiple of kPad elements.
+template <class T>
+void make_row(const double* x, std::int64_t num_terms, const num::ScaleFactors& f, int max_bits, int num_moduli,
+              std::int8_t* out, std::int64_t plane_stride) {
+  if constexpr (kIsComplex<T>) {
+    alignas(64) std::int8_t parts[kTileLength * num::kComplexModuli.size()];
+    residue_row(x, num_terms, f.first, f.second, max_bits, num::kComplexModuli.data(), num_moduli, parts, kTileLength);
+    for (int l = 0; l < num_moduli; ++l) {
+      combine_parts(parts + l * kTileLength, num_terms / 2, l,
+                    out + num::num_planes(num::Ring::kComplex, l) * plane_stride, plane_stride);
+    }
+  } else {
+    residue_row(x, num_terms, f.first, f.second, max_bits, num::kRealModuli.data(), num_moduli, out, plane_stride);
+  }
+}
+
+}  // namespace
 
 template <class T>
 void make_residue_planes(const problem::Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift,
                          std::int64_t first, std::int64_t length, const num::Rung& rung, int threads,
                          std::int8_t* planes, std::int64_t row_stride, std::int64_t plane_stride) {
-  constexpr std::int64_t kPad = 64;
-  base::parallel_for(base::ceil_div(lines.num_lines, problem::kTileLines), threads, [&](std::int64_t group, int) {
-    alignas(64) double tile[problem::kTileLines * problem::kTileLength];
-    const std::int64_t first_line = group * problem::kTileLines;
-    const std::int64_t num_lines = std::min(problem::kTileLines, lines.num_lines - first_line);
-    for (std::int64_t h = 0; h < length; h += problem::kTileLength) {
-      const std::int64_t part = std::min(problem::kTileLength, length - h);
+  constexpr std::int64_t kTerms = problem::kTerms<T>;
+  constexpr std::int64_t kTileElems = kTileLength / kTerms;
+  constexpr num::Ring kRing = kIsComplex<T> ? num::Ring::kComplex : num::Ring::kReal;
+  const int num_planes = num::num_planes(kRing, rung.num_moduli);
+  base::parallel_for(base::ceil_div(lines.num_lines, kTileLines), threads, [&](std::int64_t group, int) {
+    alignas(64) double tile[kTileLines * kTileLength];
+    const std::int64_t first_line = group * kTileLines;
+    const std::int64_t num_lines = std::min(kTileLines, lines.num_lines - first_line);
+    for (std::int64_t h = 0; h < length; h += kTileElems) {
+      const std::int64_t part = std::min(kTileElems, length - h);
       const std::int64_t padded = base::round_up(part, kPad);
-      problem::load_tile(lines, first_line, num_lines, first + h, part, tile);
+      problem::load_tile(lines, first_line, num_lines, (first + h) * kTerms, part * kTerms, tile);
       for (std::int64_t a = 0; a < num_lines; ++a) {
         const num::LineStats& line = stats[first_line + a];
-        double* const x = tile + a * problem::kTileLength;
+        double* const x = tile + a * kTileLength;
         std::int8_t* const out = planes + (first_line + a) * row_stride + h;
         if (line.is_zero()) {
-          for (int l = 0; l < rung.num_moduli; ++l)
-            std::memset(out + l * plane_stride, 0, static_cast<std::size_t>(padded));
+          for (int q = 0; q < num_planes; ++q) std::memset(out + q * plane_stride, 0, static_cast<std::size_t>(padded));
           continue;
         }
-        std::fill(x + part, x + padded, 0.0);
+        std::fill(x + part * kTerms, x + padded * kTerms, 0.0);
         const int bits = num::scale_bits(rung, line.sum_squares);
         const int scale = bits - line.exponent;
         num::ScaleFactors factors = num::scale_factors(scale);
         if (inner_shift != nullptr) {
-          for (std::int64_t b = 0; b < part; ++b) {
-            const num::ScaleFactors f = num::scale_factors(scale + inner_shift[first + h + b]);
-            x[b] = x[b] * f.first * f.second;
+          for (std::int64_t t = 0; t < part * kTerms; ++t) {
+            const num::ScaleFactors f = num::scale_factors(scale + inner_shift[first + h + t / kTerms]);
+            x[t] = x[t] * f.first * f.second;
           }
           factors = num::ScaleFactors{};
         }
-        residue_row(x, padded, factors.first, factors.second, bits + 1, rung.num_moduli, out, plane_stride);
+        make_row<T>(x, padded * kTerms, factors, bits + 1, rung.num_moduli, out, plane_stride);
       }
     }
   });
 }
 
-template void make_residue_planes<float>(const problem::Lines<float>&, const num::LineStats*, const std::int32_t*,
-                                         std::int64_t, std::int64_t, const num::Rung&, int, std::int8_t*, std::int64_t,
-                                         std::int64_t);
-template void make_residue_planes<double>(const problem::Lines<double>&, const num::LineStats*, const std::int32_t*,
-                                          std::int64_t, std::int64_t, const num::Rung&, int, std::int8_t*, std::int64_t,
-                                          std::int64_t);
+#define KIZAMI_INSTANTIATE(T)                                                                                         \
+  template void make_residue_planes<T>(const problem::Lines<T>&, const num::LineStats*, const std::int32_t*,          \
+                                       std::int64_t, std::int64_t, const num::Rung&, int, std::int8_t*, std::int64_t, \
+                                       std::int64_t)
+
+KIZAMI_INSTANTIATE(float);
+KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
+#undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::split

@@ -16,12 +16,15 @@ namespace kizami::split {
   return line.is_zero() ? 0 : num::scale_bits(rung, line.sum_squares) - line.exponent;
 }
 
-/// Writes the symmetric residues of elements [first, first + length) of every line, modulo the first rung.num_moduli
-/// real moduli.
+/// Most bits of an integer a'.
+inline constexpr int kMaxIntegerBits = 184;
+
+/// Writes the residue planes of elements [first, first + length) of every line, for the first rung.num_moduli moduli of
+/// the ring of T: symmetric residues in Z, the planes of num::CrtTable in Z[i].
 /// @shape  stats: [num_lines], of whole lines. inner_shift: [lines.length] or null. Element h of line i of plane l goes
 ///         to planes[l * plane_stride + i * row_stride + h - first]; up to the next multiple of 64 each row is zero-
 ///         filled.
-/// @range  row_stride >= round_up(length, 64)
+/// @range  row_stride >= round_up(length, 64); first a multiple of 64
 /// @exact  a' is rounded to nearest, ties to even; |a'| < 2^(scale_bits + 1); then integers only. Lines that are zero
 ///         or not finite give zero residues.
 /// @queue  blocks until done, on up to `threads` threads   @cite OUI2025, section 3; KT2026
@@ -30,10 +33,15 @@ void make_residue_planes(const problem::Lines<T>& lines, const num::LineStats* s
                          std::int64_t first, std::int64_t length, const num::Rung& rung, int threads,
                          std::int8_t* planes, std::int64_t row_stride, std::int64_t plane_stride);
 
-/// One row: the residues of rint(x[h] * first * second) for h in [0, length).
-/// @range length a multiple of 64 and <= problem::kTileLength; |x first second| < 2^max_bits, max_bits <= 140
-void residue_row(const double* x, std::int64_t length, double first, double second, int max_bits, int num_moduli,
-                 std::int8_t* out, std::int64_t plane_stride);
+/// One row: the residues of rint(x[h] * first * second) for h in [0, length) modulo each of the moduli.
+/// @range length a multiple of 64 and <= problem::kTileLength; |x first second| < 2^max_bits, max_bits <= kMaxIntegerBits
+void residue_row(const double* x, std::int64_t length, double first, double second, int max_bits,
+                 const std::int16_t* moduli, int num_moduli, std::int8_t* out, std::int64_t plane_stride);
+
+/// The planes of `count` complex elements modulo complex modulus number l, from the symmetric residues of their parts.
+/// @shape interleaved: [2 count], re, im, re, im, ...; out[plane * plane_stride + h] @range count a multiple of 64
+void combine_parts(const std::int8_t* interleaved, std::int64_t count, int l, std::int8_t* out,
+                   std::int64_t plane_stride);
 
 /// The instruction set that residue_row() uses on this machine, e.g. "AVX3".
 [[nodiscard]] const char* residue_row_target();

@@ -17,6 +17,7 @@ namespace {
 using num::LineStats;
 
 /// Exponent range and finiteness of part of a line.
+template <std::int64_t kTerms>
 void observe_exponents(const double* x, const std::int32_t* inner_shift, std::int64_t length, LineStats& stats) {
   for (std::int64_t h = 0; h < length; ++h) {
     if (!num::is_finite(x[h])) {
@@ -24,7 +25,7 @@ void observe_exponents(const double* x, const std::int32_t* inner_shift, std::in
       continue;
     }
     if (x[h] == 0.0) continue;
-    const int shift = inner_shift == nullptr ? 0 : inner_shift[h];
+    const int shift = inner_shift == nullptr ? 0 : inner_shift[h / kTerms];
     stats.exponent = std::max(stats.exponent, num::floor_log2(x[h]) + shift);
     stats.lsb = std::min(stats.lsb, num::lowest_bit_exponent(x[h]) + shift);
   }
@@ -32,11 +33,13 @@ void observe_exponents(const double* x, const std::int32_t* inner_shift, std::in
 
 /// Adds ceil(|x| 2^(kAbsBits - exponent)) and the squares of ceil(|x| 2^(kSquareBits - exponent)) of part of a line.
 /// The scaled value is exact unless it is far below 1; every non-zero element counts at least 1 unit.
+template <std::int64_t kTerms>
 void add_magnitudes(const double* x, const std::int32_t* inner_shift, std::int64_t length, LineStats& stats) {
   const num::ScaleFactors line_factors = num::scale_factors(num::kAbsBits - stats.exponent);
   for (std::int64_t h = 0; h < length; ++h) {
-    const num::ScaleFactors f =
-        inner_shift == nullptr ? line_factors : num::scale_factors(num::kAbsBits - stats.exponent + inner_shift[h]);
+    const num::ScaleFactors f = inner_shift == nullptr
+                                    ? line_factors
+                                    : num::scale_factors(num::kAbsBits - stats.exponent + inner_shift[h / kTerms]);
     const double scaled = std::fabs(x[h]) * f.first * f.second;  // < 2^(kAbsBits + 1)
     auto units = static_cast<std::uint64_t>(scaled);
     units += static_cast<double>(units) < scaled || (units == 0 && x[h] != 0.0) ? 1 : 0;
@@ -51,47 +54,51 @@ void add_magnitudes(const double* x, const std::int32_t* inner_shift, std::int64
 
 template <class T>
 void gather_statistics(const problem::Lines<T>& lines, const std::int32_t* inner_shift, int threads, LineStats* stats) {
+  constexpr std::int64_t kTerms = problem::kTerms<T>;
   base::parallel_for(base::ceil_div(lines.num_lines, problem::kTileLines), threads, [&](std::int64_t group, int) {
     double tile[problem::kTileLines * problem::kTileLength];
     const std::int64_t first = group * problem::kTileLines;
     const std::int64_t count = std::min(problem::kTileLines, lines.num_lines - first);
     std::fill(stats + first, stats + first + count, LineStats{});
     const auto for_each_part = [&](auto&& observe) {
-      for (std::int64_t h = 0; h < lines.length; h += problem::kTileLength) {
-        const std::int64_t length = std::min(problem::kTileLength, lines.length - h);
-        problem::load_tile(lines, first, count, h, length, tile);
-        const std::int32_t* const shift = inner_shift == nullptr ? nullptr : inner_shift + h;
+      for (std::int64_t t = 0; t < lines.num_terms(); t += problem::kTileLength) {
+        const std::int64_t length = std::min(problem::kTileLength, lines.num_terms() - t);
+        problem::load_tile(lines, first, count, t, length, tile);
+        const std::int32_t* const shift = inner_shift == nullptr ? nullptr : inner_shift + t / kTerms;
         for (std::int64_t i = 0; i < count; ++i)
           observe(tile + i * problem::kTileLength, shift, length, stats[first + i]);
       }
     };
-    for_each_part(observe_exponents);
+    for_each_part(observe_exponents<kTerms>);
     for (std::int64_t i = first; i < first + count; ++i) {
       if (!stats[i].is_finite) {
         stats[i] = LineStats{};
         stats[i].is_finite = false;
       }
     }
-    for_each_part([](const double* x, const std::int32_t* shift, std::int64_t length, LineStats& line) {
-      if (!line.is_zero()) add_magnitudes(x, shift, length, line);
+    for_each_part([&](const double* x, const std::int32_t* shift, std::int64_t length, LineStats& line) {
+      if (!line.is_zero()) add_magnitudes<kTerms>(x, shift, length, line);
     });
   });
 }
 
 template <class T>
 void gather_inner_exponents(const problem::Lines<T>& lines, int threads, std::int32_t* exponents) {
-  base::parallel_for(base::ceil_div(lines.length, problem::kTileLength), threads, [&](std::int64_t part, int) {
+  constexpr std::int64_t kTerms = problem::kTerms<T>;
+  constexpr std::int64_t kPart = problem::kTileLength / kTerms;
+  base::parallel_for(base::ceil_div(lines.length, kPart), threads, [&](std::int64_t part, int) {
     double tile[problem::kTileLines * problem::kTileLength];
-    const std::int64_t h = part * problem::kTileLength;
-    const std::int64_t length = std::min(problem::kTileLength, lines.length - h);
+    const std::int64_t h = part * kPart;
+    const std::int64_t length = std::min(kPart, lines.length - h);
     std::fill(exponents + h, exponents + h + length, num::kNoExponent);
     for (std::int64_t i = 0; i < lines.num_lines; i += problem::kTileLines) {
       const std::int64_t count = std::min(problem::kTileLines, lines.num_lines - i);
-      problem::load_tile(lines, i, count, h, length, tile);
+      problem::load_tile(lines, i, count, h * kTerms, length * kTerms, tile);
       for (std::int64_t a = 0; a < count; ++a) {
-        for (std::int64_t b = 0; b < length; ++b) {
-          const double x = tile[a * problem::kTileLength + b];
-          if (x != 0.0 && num::is_finite(x)) exponents[h + b] = std::max(exponents[h + b], num::floor_log2(x));
+        for (std::int64_t t = 0; t < length * kTerms; ++t) {
+          const double x = tile[a * problem::kTileLength + t];
+          std::int32_t& exponent = exponents[h + t / kTerms];
+          if (x != 0.0 && num::is_finite(x)) exponent = std::max(exponent, num::floor_log2(x));
         }
       }
     }
@@ -123,9 +130,14 @@ void equilibration_shifts(std::int64_t length, std::int32_t* a_exponents_to_shif
   }
 }
 
-template void gather_statistics<float>(const problem::Lines<float>&, const std::int32_t*, int, LineStats*);
-template void gather_statistics<double>(const problem::Lines<double>&, const std::int32_t*, int, LineStats*);
-template void gather_inner_exponents<float>(const problem::Lines<float>&, int, std::int32_t*);
-template void gather_inner_exponents<double>(const problem::Lines<double>&, int, std::int32_t*);
+#define KIZAMI_INSTANTIATE(T)                                                                         \
+  template void gather_statistics<T>(const problem::Lines<T>&, const std::int32_t*, int, LineStats*); \
+  template void gather_inner_exponents<T>(const problem::Lines<T>&, int, std::int32_t*)
+
+KIZAMI_INSTANTIATE(float);
+KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
+#undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::split

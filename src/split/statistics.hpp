@@ -10,7 +10,7 @@
 
 namespace kizami::split {
 
-/// Gathers the statistics of every line, of the elements x_h 2^inner_shift[h].
+/// Gathers the statistics of every line, of the real terms of the elements x_h 2^inner_shift[h].
 /// @shape inner_shift: [length], or null for no shift. stats: [num_lines]
 /// @range length <= num::kMaxLineLength @exact integers only; see num::LineStats for the direction of rounding
 /// @queue blocks until done, on up to `threads` threads
@@ -18,7 +18,7 @@ template <class T>
 void gather_statistics(const problem::Lines<T>& lines, const std::int32_t* inner_shift, int threads,
                        num::LineStats* stats);
 
-/// exponents[h] = max over the finite non-zero elements h of all lines of floor(log2 |x|), or num::kNoExponent.
+/// exponents[h] = max over the finite non-zero terms of elements h of all lines of floor(log2 |x|), or num::kNoExponent.
 /// @shape exponents: [length]
 template <class T>
 void gather_inner_exponents(const problem::Lines<T>& lines, int threads, std::int32_t* exponents);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <complex>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -135,6 +136,20 @@ void cblas_gemm(CBLAS_ORDER order, CBLAS_TRANSPOSE op_a, CBLAS_TRANSPOSE op_b, i
   cblas_sgemm(order, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
+void cblas_gemm(CBLAS_ORDER order, CBLAS_TRANSPOSE op_a, CBLAS_TRANSPOSE op_b, int m, int n, int k,
+                std::complex<double> alpha, const std::complex<double>* a, int lda, const std::complex<double>* b,
+                int ldb, std::complex<double> beta, std::complex<double>* c, int ldc) {
+  cblas_zgemm(order, op_a, op_b, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc);
+}
+void cblas_gemm(CBLAS_ORDER order, CBLAS_TRANSPOSE op_a, CBLAS_TRANSPOSE op_b, int m, int n, int k,
+                std::complex<float> alpha, const std::complex<float>* a, int lda, const std::complex<float>* b, int ldb,
+                std::complex<float> beta, std::complex<float>* c, int ldc) {
+  cblas_cgemm(order, op_a, op_b, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc);
+}
+
+/// CBLAS itself can conjugate only what it transposes; OpenBLAS knows this one, too.
+constexpr auto kConjugateOnly = static_cast<CBLAS_TRANSPOSE>(114);
+
 /// One call of the BLAS. @range dimensions up to INT_MAX, not zero except k
 template <class T>
 Status call_blas(const MatrixView<const T>& A, const MatrixView<const T>& B, T alpha, T beta, const MatrixView<T>& C) {
@@ -145,8 +160,16 @@ Status call_blas(const MatrixView<const T>& A, const MatrixView<const T>& B, T a
   KIZAMI_RETURN_IF_ERROR(a.status());
   const auto b = as_blas("B", B, is_col_major);
   KIZAMI_RETURN_IF_ERROR(b.status());
-  const auto op = [&](const BlasMatrix& x) { return x.is_col_major == is_col_major ? CblasNoTrans : CblasTrans; };
-  cblas_gemm(is_col_major ? CblasColMajor : CblasRowMajor, op(a.value()), op(b.value()), static_cast<int>(C.rows),
+  const auto op = [&](const BlasMatrix& x, const MatrixView<const T>& v) {
+    if (x.is_col_major == is_col_major) return v.is_conjugated ? kConjugateOnly : CblasNoTrans;
+    return v.is_conjugated ? CblasConjTrans : CblasTrans;
+  };
+  const CBLAS_TRANSPOSE op_a = op(a.value(), A);
+  const CBLAS_TRANSPOSE op_b = op(b.value(), B);
+  if ((op_a == kConjugateOnly || op_b == kConjugateOnly) && &openblas_set_num_threads == nullptr) {
+    return {StatusCode::kUnsupported, "scheme native: this BLAS conjugates only what it transposes"};
+  }
+  cblas_gemm(is_col_major ? CblasColMajor : CblasRowMajor, op_a, op_b, static_cast<int>(C.rows),
              static_cast<int>(C.cols), static_cast<int>(A.cols), alpha, A.data, a.value().ld, B.data, b.value().ld,
              beta, C.data, c.value().ld);
   return {};
@@ -193,13 +216,9 @@ Status gemm(const MatrixView<const T>& A, const MatrixView<const T>& B, T alpha,
 
 }  // namespace
 
-Status native_gemm(MatrixView<const double> A, MatrixView<const double> B, double alpha, double beta,
-                   MatrixView<double> C, int threads) {
-  return gemm(A, B, alpha, beta, C, threads, INT_MAX);
-}
-
-Status native_gemm(MatrixView<const float> A, MatrixView<const float> B, float alpha, float beta, MatrixView<float> C,
-                   int threads) {
+template <class T>
+Status native_gemm(std::type_identity_t<MatrixView<const T>> A, std::type_identity_t<MatrixView<const T>> B, T alpha,
+                   T beta, MatrixView<T> C, int threads) {
   return gemm(A, B, alpha, beta, C, threads, INT_MAX);
 }
 
@@ -207,5 +226,15 @@ Status detail::native_gemm_split(MatrixView<const double> A, MatrixView<const do
                                  MatrixView<double> C, int threads, int max_dim) {
   return gemm(A, B, alpha, beta, C, threads, max_dim);
 }
+
+#define KIZAMI_INSTANTIATE(T)                                                                                          \
+  template Status native_gemm<T>(std::type_identity_t<MatrixView<const T>>, std::type_identity_t<MatrixView<const T>>, \
+                                 T, T, MatrixView<T>, int)
+
+KIZAMI_INSTANTIATE(float);
+KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
+#undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::engines

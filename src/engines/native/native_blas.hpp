@@ -3,6 +3,8 @@
 // its bound is enough. It rounds as it likes, so it is not a product::Engine.
 #pragma once
 
+#include <type_traits>
+
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
 
@@ -19,10 +21,10 @@ namespace kizami::engines {
 /// @queue  safe from several threads and after fork. The number of threads is a setting of the whole process in
 ///         OpenBLAS: it is set for the call and then restored; of concurrent calls that ask for different numbers, the
 ///         first decides. A BLAS without openblas_set_num_threads uses as many threads as it likes.
-[[nodiscard]] Status native_gemm(MatrixView<const double> A, MatrixView<const double> B, double alpha, double beta,
-                                 MatrixView<double> C, int threads);
-[[nodiscard]] Status native_gemm(MatrixView<const float> A, MatrixView<const float> B, float alpha, float beta,
-                                 MatrixView<float> C, int threads);
+template <class T>
+[[nodiscard]] Status native_gemm(std::type_identity_t<MatrixView<const T>> A,
+                                 std::type_identity_t<MatrixView<const T>> B, T alpha, T beta, MatrixView<T> C,
+                                 int threads);
 
 namespace detail {
 
