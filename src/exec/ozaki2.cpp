@@ -12,6 +12,7 @@
 #include "exec/nonfinite.hpp"
 #include "fp64/fp64.hpp"
 #include "plan/buffers.hpp"
+#include "reconstruct/correct.hpp"
 #include "reconstruct/crt.hpp"
 #include "split/residues.hpp"
 #include "split/statistics.hpp"
@@ -110,6 +111,10 @@ class Call {
       selection_ = {-1, false, plan_.shape.m * plan_.shape.n};
       return {};
     }
+    if (plan_.numerics.is_correct) {
+      selection_.rung = lowest_exact_rung();
+      return {};
+    }
     if (!plan_.numerics.has_certificate) return {};  // rung 0
     CertifiedLines<T> a = certified(a_, plan_.shape.m);
     CertifiedLines<T> b = certified(b_, plan_.shape.n);
@@ -133,6 +138,24 @@ class Call {
     selection_ = num::select(ladder(), statistics);
     if (!selection_.equilibrated) use_as_given();
     return {};
+  }
+
+  /// The lowest rung that splits the lines of all but 1/kInexactPairs of the pairs exactly; the highest if none does.
+  [[nodiscard]] int lowest_exact_rung() const {
+    const auto count = [&](const OperandState<T>& side, std::int64_t num_lines, auto& exact_lines) {
+      for (std::int64_t i = 0; i < num_lines; ++i) {
+        for (int r = num::first_exact_rung(ladder(), side.stats[i]); r < ladder().num_rungs; ++r) ++exact_lines[r];
+      }
+    };
+    std::int64_t a_exact[num::kMaxRungs] = {};
+    std::int64_t b_exact[num::kMaxRungs] = {};
+    count(a_, plan_.shape.m, a_exact);
+    count(b_, plan_.shape.n, b_exact);
+    const std::int64_t num_pairs = plan_.shape.m * plan_.shape.n;
+    for (int r = 0; r < ladder().num_rungs; ++r) {
+      if (num_pairs - a_exact[r] * b_exact[r] <= num_pairs / kInexactPairs) return r;
+    }
+    return ladder().num_rungs - 1;
   }
 
   void equilibrate() {
@@ -217,6 +240,7 @@ class Call {
     for (std::int64_t i = 0; i < num_lines; ++i) {
       side.buffers.scales[i] =
           side.stats[i].is_finite ? split::line_scale(rung(), side.stats[i]) : reconstruct::kSkipLine;
+      if (plan_.numerics.is_correct) side.buffers.errors[i] = num::line_error(rung(), side.stats[i]);
     }
   }
 
@@ -270,14 +294,24 @@ class Call {
         }
         const reconstruct::ResiduePlanes planes{buffers_.main.residues, rung().num_moduli, desc.c_col_stride,
                                                 desc.c_plane_stride};
-        reconstruct::reconstruct_crt(planes, a_.buffers.scales + i, b_.buffers.scales + j, problem_.alpha,
-                                     problem_.beta, threads_, problem_.c.block(i, j, extent.mc, extent.nc));
+        const MatrixView<T> c = problem_.c.block(i, j, extent.mc, extent.nc);
+        if (plan_.numerics.is_correct) {
+          const reconstruct::CorrectBlock<T> block{a_.lines.subset(i, extent.mc), b_.lines.subset(j, extent.nc),
+                                                   a_.buffers.scales + i,         b_.buffers.scales + j,
+                                                   a_.buffers.errors + i,         b_.buffers.errors + j};
+          outcome_.repaired += reconstruct::reconstruct_correct(planes, block, problem_.alpha != T{1}, threads_, c);
+        } else {
+          reconstruct::reconstruct_crt(planes, a_.buffers.scales + i, b_.buffers.scales + j, problem_.alpha,
+                                       problem_.beta, threads_, c);
+        }
       }
     }
     return {};
   }
 
   static constexpr std::int64_t kWeightGroup = 1024;
+  /// Pairs of inexact lines take a rounding test, which seldom fails: few of them are no reason for a higher rung.
+  static constexpr std::int64_t kInexactPairs = 16;
 
   const plan::Plan& plan_;
   const problem::Problem<T>& problem_;

@@ -2,6 +2,7 @@
 #include "exec/run.hpp"
 
 #include <algorithm>
+#include <complex>
 #include <cstdint>
 #include <string>
 
@@ -33,6 +34,21 @@ Status validate_side(const plan::Plan& plan, Side side, const char* name, Matrix
                    ", must be " + std::to_string(num_lines) + " of " + std::to_string(length));
   }
   if (prepared->numerics_hash != plan::numerics_hash(plan)) return invalid("was prepared by a plan of other numerics");
+  return {};
+}
+
+/// Accuracy correct rounds AB, and nothing else.
+template <class T>
+Status validate_correct(const problem::Problem<T>& problem) {
+  const auto refuse = [](const char* name, T value, const char* limit) {
+    const std::complex<double> x(value);
+    const std::string text =
+        kIsComplex<T> ? std::to_string(x.real()) + " + " + std::to_string(x.imag()) + "i" : std::to_string(x.real());
+    return Status(StatusCode::kUnsupported,
+                  "accuracy correct: " + std::string(name) + " = " + text + ", must be " + limit);
+  };
+  if (problem.alpha != T{1} && problem.alpha != T{-1}) return refuse("alpha", problem.alpha, "1 or -1");
+  if (problem.beta != T{0}) return refuse("beta", problem.beta, "0");
   return {};
 }
 
@@ -82,6 +98,7 @@ Status run(const plan::Plan& plan, const problem::Problem<T>& problem, const Pre
   outcome.scheme = plan.numerics.scheme;
   outcome.gauge = plan.numerics.gauge;
   KIZAMI_RETURN_IF_ERROR(problem::validate_output(problem.c, shape.m, shape.n));
+  if (plan.numerics.is_correct) KIZAMI_RETURN_IF_ERROR(validate_correct(problem));
   switch (problem::quick_return(shape.m, shape.n, shape.k, problem.alpha, problem.beta)) {
     case problem::QuickReturn::kNothing:
       return {};

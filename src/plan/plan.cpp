@@ -50,6 +50,9 @@ std::string bound_text(double bound) {
 
 /// Native BLAS: the largest block of k whose bound meets the target.
 Status plan_native(Plan& plan) {
+  if (plan.policy.accuracy.kind == Accuracy::Kind::kCorrect) {
+    return {StatusCode::kAccuracyUnreachable, "scheme native: rounds more than once, accuracy correct needs ozaki2"};
+  }
   const double u = num::unit_roundoff(plan.shape.scalar);
   const std::int64_t terms = is_complex(plan.shape.scalar) ? 2 : 1;
   const std::int64_t k = num_terms(plan.shape);
@@ -104,6 +107,12 @@ Status plan_numerics(Plan& plan) {
     numerics.gauge = Gauge::kNorm;
     const double truncation = num::truncation_norm_bound(numerics.ladder.rungs[0].norm_limit, k) * num::kSlackUp;
     numerics.bound = truncation + (1.0 + truncation) * rounding;
+    return {};
+  }
+  if (policy.accuracy.kind == Accuracy::Kind::kCorrect) {
+    numerics.is_correct = true;
+    numerics.gauge = Gauge::kEntry;
+    numerics.ladder = correct_ladder(ring, k, scalar);
     return {};
   }
   if (policy.gauge == Gauge::kNorm) {

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Sums of products of FP64 numbers without any rounding: a fixed-point register that spans every exponent.
+//   value = sum_d digit[d] 2^(32 d - 2176),  digits signed 64-bit, carries left in place for up to 2^29 products.
+// @cite Kulisch1971 (the long accumulator)
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "num/exponent.hpp"
+#include "num/wide_int.hpp"
+
+namespace kizami::num {
+
+class LongAccumulator {
+ public:
+  /// Adds x y. @range both finite @exact
+  void add_product(double x, double y) {
+    const Decomposed a = decompose(x);
+    const Decomposed b = decompose(y);
+    if (a.mantissa == 0 || b.mantissa == 0) return;
+    const bool negative = (a.mantissa < 0) != (b.mantissa < 0);
+    const auto magnitude = [](std::int64_t m) { return static_cast<std::uint64_t>(m < 0 ? -m : m); };
+    const uint128 product = static_cast<uint128>(magnitude(a.mantissa)) * magnitude(b.mantissa);  // < 2^106
+    const int position = a.exponent + b.exponent + kOffset;
+    const int shift = position % kDigitBits;
+    std::int64_t* const digit = &digits_[static_cast<std::size_t>(position / kDigitBits)];
+    const auto low = static_cast<uint128>(static_cast<std::uint64_t>(product)) << shift;  // < 2^96
+    const auto high = static_cast<uint128>(static_cast<std::uint64_t>(product >> 64)) << shift;
+    const auto part = [](uint128 value, int i) {
+      return static_cast<std::int64_t>(static_cast<std::uint64_t>(value >> (kDigitBits * i)) & kDigitMask);
+    };
+    const std::int64_t parts[5] = {part(low, 0), part(low, 1), part(low, 2) + part(high, 0), part(high, 1),
+                                   part(high, 2)};
+    for (int i = 0; i < 5; ++i) digit[i] += negative ? -parts[i] : parts[i];
+    if (++num_pending_ == kMaxPending) carry();
+  }
+
+  /// The sum (with its sign flipped if `negate`), rounded once to nearest, ties to even; an exact zero is +0.
+  template <class T>
+  requires kIsReal<T>
+  [[nodiscard]] T round(bool negate) {
+    carry();
+    const bool negative = digits_.back() < 0;
+    if (negative) {
+      for (std::int64_t& digit : digits_) digit = -digit;
+      carry();
+    }
+    int top = kNumDigits - 1;
+    while (top >= 0 && digits_[static_cast<std::size_t>(top)] == 0) --top;
+    if (top < 0) return T{0};
+    // The leading five digits hold at least 129 bits; the rest is sticky.
+    const auto at = [&](int d) {
+      return d < 0 ? std::uint64_t{0} : static_cast<std::uint64_t>(digits_[static_cast<std::size_t>(d)]);
+    };
+    bool sticky = false;
+    for (int d = 0; d <= top - 4; ++d) sticky = sticky || digits_[static_cast<std::size_t>(d)] != 0;
+    const std::uint64_t hi = (at(top) << kDigitBits) | at(top - 1);
+    const std::uint64_t lo = (at(top - 2) << kDigitBits) | at(top - 3);
+    return round_to<T>(negative != negate, hi, lo, kDigitBits * (top - 3) - kOffset, sticky);
+  }
+
+ private:
+  static constexpr int kDigitBits = 32;
+  static constexpr std::uint64_t kDigitMask = 0xFFFFFFFF;
+  /// Products are multiples of 2^-2148 and below 2^2048; sums of 2^35 of them below 2^2083.
+  static constexpr int kOffset = 2176;
+  static constexpr int kNumDigits = (kOffset + 2083) / kDigitBits + 4;
+  static constexpr int kMaxPending = 1 << 29;
+
+  /// Leaves every digit but the last in [0, 2^32); the last carries the sign.
+  void carry() {
+    num_pending_ = 0;
+    std::int64_t carried = 0;
+    for (std::size_t d = 0; d + 1 < digits_.size(); ++d) {
+      const std::int64_t sum = digits_[d] + carried;
+      digits_[d] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) & kDigitMask);
+      carried = sum >> kDigitBits;
+    }
+    digits_.back() += carried;
+  }
+
+  std::array<std::int64_t, kNumDigits> digits_{};
+  int num_pending_ = 0;
+};
+
+}  // namespace kizami::num
