@@ -34,8 +34,9 @@ namespace {
   return (gauge == Gauge::kEntry ? "|A||B|" : "||a_i|| ||b_j||") + parts;
 }
 
-[[nodiscard]] std::string fp64_text(const Numerics& numerics) {
+[[nodiscard]] std::string fp64_text(const Numerics& numerics, Scalar scalar) {
   if (!numerics.has_fp64) return "none";
+  if (scalar == Scalar::kDD) return "long accumulator, exact";
   return numerics.fp64_summation == num::Fp64Summation::kPairwise ? "pairwise chains of 128" : "compensated (Dot2)";
 }
 
@@ -86,8 +87,9 @@ std::string explain(const Plan& plan) {
     line("certificate", numerics.has_certificate ? "chooses the rung from the data"
                         : numerics.is_correct    ? "none: the lowest rung that splits nearly all lines exactly"
                                                  : "none needed: the bound holds for any data");
-    line(numerics.is_correct ? "last rung" : "fp64 rung",
-         numerics.is_correct ? "long accumulator, where a result is too close to a tie" : fp64_text(numerics));
+    line(numerics.is_correct ? "last rung" : "fp64 rung", numerics.is_correct
+                                                              ? "long accumulator, where a result is too close to a tie"
+                                                              : fp64_text(numerics, shape.scalar));
     line("k blocks", std::to_string(schedule.chunk.kc) + " (exact up to " + std::to_string(product::kBlockMaxI8) + ")");
     line("chunks", std::to_string(schedule.chunk.mc) + " x " + std::to_string(schedule.chunk.nc) +
                        " of C; certificate " + std::to_string(schedule.certificate.mc) + " x " +

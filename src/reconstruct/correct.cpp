@@ -12,6 +12,7 @@
 #include "num/bounds.hpp"
 #include "num/exponent.hpp"
 #include "num/long_accumulator.hpp"
+#include "reconstruct/crt_segment.hpp"
 
 namespace kizami::reconstruct {
 namespace {
@@ -19,29 +20,12 @@ namespace {
 using num::CrtInt;
 using problem::RealForm;
 
-/// A CRT integer with its sign.
-struct SignedWide {
-  bool negative = false;
-  CrtInt magnitude;
-};
-
-[[nodiscard]] SignedWide add(const SignedWide& x, bool negative, const CrtInt& magnitude) {
-  if (x.negative == negative) return {negative, num::add(x.magnitude, magnitude)};
-  if (num::less(x.magnitude, magnitude)) return {negative, num::sub(magnitude, x.magnitude)};
-  return {x.negative, num::sub(x.magnitude, magnitude)};
-}
-
-/// X 2^exponent rounded once. @range |X| < 2^383
+/// X 2^exponent rounded once.
 template <class R>
 [[nodiscard]] R round_once(const SignedWide& x, bool negate, int exponent) {
   if (num::is_zero(x.magnitude)) return R{0};
-  int top = num::kCrtLimbs - 1;
-  while (top > 0 && x.magnitude.limb[static_cast<std::size_t>(top)] == 0) --top;
-  bool sticky = false;
-  for (int i = 0; i + 1 < top; ++i) sticky = sticky || x.magnitude.limb[static_cast<std::size_t>(i)] != 0;
-  const std::uint64_t hi = top > 0 ? x.magnitude.limb[static_cast<std::size_t>(top)] : 0;
-  const std::uint64_t lo = x.magnitude.limb[static_cast<std::size_t>(top > 0 ? top - 1 : 0)];
-  return num::round_to<R>(x.negative != negate, hi, lo, exponent + 64 * std::max(top - 1, 0), sticky);
+  const LeadingBits bits = leading_bits(x.magnitude);
+  return num::round_to<R>(x.negative != negate, bits.hi, bits.lo, exponent + bits.exponent, bits.sticky);
 }
 
 [[nodiscard]] CrtInt power_of_two(int e) {
@@ -68,34 +52,6 @@ template <class T>
   return sum.template round<RealOf<T>>(negate);
 }
 
-/// The parts of one segment of a column of C.
-class Segment {
- public:
-  Segment(num::Ring ring, int num_moduli, num::Part part, const std::int8_t* residues, std::int64_t plane_stride,
-          std::int64_t count)
-      : table_(num::crt_table(ring, num_moduli, part)) {
-    crt_digits(table_, residues, plane_stride, base::round_up(count, 64), digits_);
-  }
-
-  [[nodiscard]] SignedWide integer(std::int64_t i) const {
-    CrtInt x;
-    for (int d = table_.num_digits - 1; d >= 0; --d) {
-      const auto digit = static_cast<std::int64_t>(digits_[d * kSegment + i]);
-      CrtInt term(static_cast<std::uint64_t>(digit));
-      if (digit < 0) std::fill(term.limb.begin() + 1, term.limb.end(), ~std::uint64_t{0});
-      x = num::add(num::mul_small(x, std::uint64_t{1} << num::kCrtDigitBits), term);
-    }
-    const bool negative = (x.limb.back() >> 63) != 0;
-    if (negative) x = num::negate(x);
-    if (num::less(table_.half_wide, x)) return {!negative, num::sub(table_.product_wide, x)};
-    return {negative, x};
-  }
-
- private:
-  const num::CrtTable& table_;
-  double digits_[num::kMaxCrtDigits * kSegment];
-};
-
 }  // namespace
 
 template <class T>
@@ -112,7 +68,7 @@ std::int64_t reconstruct_correct(const ResiduePlanes& planes, const CorrectBlock
     const std::int64_t count = std::min(kSegment, c.rows - first);
     const std::int8_t* const residues = planes.data + j * planes.col_stride + first;
     const auto finish_part = [&](num::Part part, RealForm form, auto&& store) {
-      const Segment segment(kRing, planes.num_moduli, part, residues, planes.plane_stride, count);
+      const CrtSegment segment(kRing, planes.num_moduli, part, residues, planes.plane_stride, count);
       for (std::int64_t i = first; i < first + count; ++i) {
         if (block.row_scale[i] == kSkipLine) continue;
         const SignedWide x = segment.integer(i - first);
