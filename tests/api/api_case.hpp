@@ -2,8 +2,8 @@
 // Runs cases of the check kit's grammar through the front door and judges what comes back:
 //   |C - (alpha AB + beta C0)|_ij <= |alpha| plan.bound() gauge_ij + epilogue + half the smallest subnormal number
 // The epilogue term is num::epilogue_bound(), absent for alpha = +-1 and beta = 0; in scheme native |beta C0| is part
-// of the gauge. Complex products keep to it part by part. The last term is the rounding of a result that is no normal number, which no relative bound can cover.
-// Everything else is exact (check/reference.hpp).
+// of the gauge. The last term is the rounding of a result that is no normal number, which no relative bound can cover.
+// Everything else is exact (check/reference.hpp). A complex product keeps to it in both parts.
 #pragma once
 
 #include <fmt/format.h>
