@@ -79,6 +79,19 @@ namespace detail {
   return x.mantissa == 0.0 || (x.exponent > -400 && x.exponent < 400);
 }
 
+/// alpha p + beta c with any exponents, to the bit as the fast path where that does not overflow or underflow.
+[[nodiscard]] KIZAMI_HOST_DEVICE inline double fused_wide(double alpha, Scaled p, double beta, double c) {
+  // Zeros keep their signs: as there.
+  if (alpha == 0.0 || p.mantissa == 0.0) {
+    if (beta == 0.0) return alpha * p.mantissa;
+    const Scaled y = fma_scaled(make_scaled(beta, 0), make_scaled(c, 0), {});
+    return y.mantissa == 0.0 ? alpha * p.mantissa + beta * c : ldexp(y.mantissa, y.exponent);
+  }
+  const Scaled y = fma_scaled(make_scaled(beta, 0), make_scaled(c, 0), {});
+  const Scaled sum = fma_scaled(make_scaled(alpha, 0), p, y);
+  return ldexp(sum.mantissa, sum.exponent);
+}
+
 }  // namespace detail
 
 /// alpha p + beta c for FP64. c is not looked at if beta = 0.
@@ -96,15 +109,7 @@ namespace detail {
     const double value = ldexp(p.mantissa, p.exponent);
     return beta == 0.0 ? alpha * value : std::fma(alpha, value, beta * c);
   }
-  // Zeros keep their signs: as on the fast path.
-  if (alpha == 0.0 || p.mantissa == 0.0) {
-    if (beta == 0.0) return alpha * p.mantissa;
-    const Scaled y = fma_scaled(make_scaled(beta, 0), make_scaled(c, 0), {});
-    return y.mantissa == 0.0 ? alpha * p.mantissa + beta * c : ldexp(y.mantissa, y.exponent);
-  }
-  const Scaled y = fma_scaled(make_scaled(beta, 0), make_scaled(c, 0), {});
-  const Scaled sum = fma_scaled(make_scaled(alpha, 0), p, y);
-  return ldexp(sum.mantissa, sum.exponent);
+  return detail::fused_wide(alpha, p, beta, c);
 }
 
 /// alpha p + beta c for FP32: in FP64, where neither FP32 products nor their sums overflow or underflow, then one
