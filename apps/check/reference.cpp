@@ -128,9 +128,10 @@ NormBounds norm_bounds(std::span<const double> x) {
 
 Allowance promised_allowance(const Accuracy& accuracy, Gauge gauge, Scalar scalar, std::int64_t k) {
   const int digits = significand_bits(scalar);
-  const int min_subnormal_exp = digits == 24 ? -149 : -1074;
-  Allowance out{against(gauge), std::ldexp(1.0, -accuracy.bits), std::ldexp(1.0, min_subnormal_exp - 1)};
-  if (accuracy.kind == Accuracy::Kind::kCorrect) return {Against::kValue, std::ldexp(1.0, -digits), out.absolute};
+  // Half the smallest subnormal number of FP64 is no double.
+  const double absolute = std::ldexp(1.0, digits == 24 ? -150 : -1074);
+  Allowance out{against(gauge), std::ldexp(1.0, -accuracy.bits), absolute};
+  if (accuracy.kind == Accuracy::Kind::kCorrect) return {Against::kValue, std::ldexp(1.0, -digits), absolute};
   if (accuracy.kind == Accuracy::Kind::kNative) {
     const auto terms = static_cast<double>(std::max<std::int64_t>(is_complex(scalar) ? 2 * k : k, 1));
     const double root = to_double(sqrt_bound(Exact(terms), Rounding::kDown), Rounding::kDown);

@@ -54,7 +54,7 @@ struct Allowance {
 
 /// What policy.hpp promises of alpha AB, restated independently of the library: units = c(k) u, with c(2k) for complex
 /// types, 2^-bits, or u of the value itself for accuracy correct, rounded down; absolute = half the smallest subnormal
-/// number, the error of rounding to the type near 0.
+/// number (FP64: a whole one, as half of it is no double), the error of rounding to the type near 0.
 /// @range k >= 0; k = 0 counts as 1
 [[nodiscard]] Allowance promised_allowance(const Accuracy& accuracy, Gauge gauge, Scalar scalar, std::int64_t k);
 

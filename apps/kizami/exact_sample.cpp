@@ -64,7 +64,8 @@ check::Allowance allowance_of(T alpha, T beta, double bound, Gauge gauge) {
   // Half a unit in the last place of the type; FP32 results are rounded to FP64 first.
   constexpr double kRounding = sizeof(R) == 4 ? 0x1p-24 + 0x1p-52 : 0x1p-53 * (1 + 0x1p-40);
   constexpr int kRoundings = kIsComplex<T> ? 4 : 2;
-  check::Allowance out{check::against(gauge), bound, kTiny / 2};
+  // Half the smallest subnormal number; for FP64 that is no double, so a whole one.
+  check::Allowance out{check::against(gauge), bound, sizeof(R) == 4 ? kTiny / 2 : kTiny};
   if ((alpha == T{1} || alpha == T{-1}) && beta == T{0}) return out;
   // alpha p + beta C0 rounds so often, and |p| <= (1 + bound) G; what p lost to underflow is scaled by alpha.
   out.units += kRoundings * kRounding * (1 + bound);

@@ -29,7 +29,7 @@ class ExactSample {
   ExactSample(T alpha, MatrixView<const T> a, MatrixView<const T> b, T beta, MatrixView<const T> c0);
 
   /// Judges c by a bound relative to G = |A||B| (kEntry) or ||a_i|| ||b_j|| (kNorm).
-  /// @bound allowed: |alpha| bound G, half the smallest subnormal number, and with alpha or beta two roundings more,
+  /// @bound allowed: |alpha| bound G, half the smallest subnormal number (FP64: a whole one), and with alpha or beta two roundings more,
   ///        four for complex types
   [[nodiscard]] SampleError judge(MatrixView<const T> c, double bound, Gauge gauge, int threads) const;
 
