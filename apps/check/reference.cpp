@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "check/reference.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,6 +10,7 @@
 
 #include "check/element.hpp"
 #include "check/parallel.hpp"
+#include "check/text.hpp"
 
 namespace kizami::check {
 namespace {
@@ -312,10 +315,29 @@ requires kIsScalar<T> RatioStats bound_ratios(const Reference<T>& reference, Mat
                     });
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                  \
-  template class Reference<T>;                                                                                 \
-  template RatioStats error_ratios(const Reference<T>&, MatrixView<const T>, const Allowance&, Sampling, int); \
-  template RatioStats bound_ratios(const Reference<T>&, MatrixView<const T>, const BoundOfPart&, Sampling, int)
+template <class T>
+requires kIsScalar<T> Verdict correctly_rounded(const Reference<T>& reference, MatrixView<const T> c, Sampling sampling,
+                                                int threads) {
+  using R = RealOf<T>;
+  const RatioStats stats =
+      collect<T>(reference, c, sampling, threads,
+                 [](const typename Reference<T>::Element& element, R got, std::int64_t, std::int64_t) {
+                   const R want = rounded_element<R>(element.cls, element.value);
+                   return got == want || (std::isnan(got) && std::isnan(want)) ? 0.0 : kInf;
+                 });
+  if (stats.count == 0) return red("no element was judged");
+  if (stats.num_red == 0) return {};
+  const R got = part_of(element(c, stats.row, stats.col), stats.part);
+  const R want = part_of(reference.rounded(stats.row, stats.col), stats.part);
+  return red(fmt::format("{} of ({}, {}) is {}, correctly rounded {}; {} of {} elements are red", to_string(stats.part),
+                         stats.row, stats.col, print_real(got), print_real(want), stats.num_red, stats.count));
+}
+
+#define KIZAMI_INSTANTIATE(T)                                                                                    \
+  template class Reference<T>;                                                                                   \
+  template RatioStats error_ratios(const Reference<T>&, MatrixView<const T>, const Allowance&, Sampling, int);   \
+  template RatioStats bound_ratios(const Reference<T>&, MatrixView<const T>, const BoundOfPart&, Sampling, int); \
+  template Verdict correctly_rounded(const Reference<T>&, MatrixView<const T>, Sampling, int)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

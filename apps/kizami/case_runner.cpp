@@ -128,6 +128,10 @@ class Runner {
     if (const Verdict verdict = check::ratio_at_most_one(stats); !verdict) {
       return failed(fmt::format("{}; {}", verdict.message, method()));
     }
+    if (spec_.policy.accuracy.kind == Accuracy::Kind::kCorrect) {
+      const Verdict correct = check::correctly_rounded<T>(reference_, x_.c.view(), sampling_of(spec_), processors());
+      if (!correct) return failed(fmt::format("{}; {}", correct.message, method()));
+    }
     const Verdict repeated = repeat();
     if (!repeated) return failed(repeated.message);
     const std::string detail = fmt::format(
