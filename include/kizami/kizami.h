@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/* ---- Version ---------------------------------------------------------------------------------------------------- */
+/* ---- Version ----------------------------------------------------------------------------------------------------- */
 
 #define KIZAMI_VERSION_MAJOR 0
 #define KIZAMI_VERSION_MINOR 1
@@ -38,7 +38,7 @@ KIZAMI_API int kizami_version_number(void);
 /* The same as text, "0.1.0". Never NULL; valid as long as the library is loaded. */
 KIZAMI_API const char* kizami_version(void);
 
-/* ---- Constants. The types are int, so that an unknown value can be refused. Values never change. ------------------ */
+/* ---- Constants. The types are int, so that an unknown value can be refused. Values never change. ----------------- */
 
 typedef int kizami_status;
 enum {
@@ -125,8 +125,8 @@ typedef struct kizami_policy kizami_policy;
 KIZAMI_API kizami_status kizami_policy_create(kizami_policy** policy);
 KIZAMI_API void kizami_policy_destroy(kizami_policy* policy);
 
-/* The setters check one value by itself, and leave the policy as it was on invalid_argument. What depends on the type or
- * on other values is checked when a product is planned. */
+/* The setters check one value by itself, and leave the policy as it was on invalid_argument. What depends on the type
+ * or on other values is checked when a product is planned. */
 
 /* bits: of KIZAMI_ACCURACY_BITS, in 1..52 (FP32 allows 23); 0 for the other kinds. */
 KIZAMI_API kizami_status kizami_policy_set_accuracy(kizami_policy* policy, kizami_accuracy kind, int bits);
@@ -146,7 +146,7 @@ KIZAMI_API kizami_status kizami_policy_set_threads(kizami_policy* policy, int nu
 /* Upper limit of the workspace; 0 (default): 1 GiB. Never changes a bit. */
 KIZAMI_API kizami_status kizami_policy_set_workspace_limit(kizami_policy* policy, size_t bytes);
 
-/* ---- Structures that may grow ------------------------------------------------------------------------------------- */
+/* ---- Structures that may grow ------------------------------------------------------------------------------------ */
 
 /* The caller sets struct_size = sizeof of the structure before the call; the library writes no byte beyond it. Later
  * versions add members at the end only. A size of no version is invalid_argument. Engine names end with a zero byte. */
@@ -186,11 +186,11 @@ typedef struct kizami_plan_info {
   char engine[32];
 } kizami_plan_info;
 
-/* ---- One product in one call -------------------------------------------------------------------------------------- */
+/* ---- One product in one call ------------------------------------------------------------------------------------- */
 
 /* C <- alpha op(A) op(B) + beta C for scalars of type `scalar`.
- * Shapes: op(A) is m x k, op(B) k x n, C m x n, as stored by xGEMM of BLAS: with KIZAMI_COL_MAJOR, lda >= max(1, rows of A
- *   as stored), and so on; with KIZAMI_ROW_MAJOR, columns. m, n, k in [0, 2^34), each matrix below 2^62 elements.
+ * Shapes: op(A) is m x k, op(B) k x n, C m x n, as stored by xGEMM of BLAS: with KIZAMI_COL_MAJOR, lda >= max(1, rows
+ *   of A as stored), and so on; with KIZAMI_ROW_MAJOR, columns. m, n, k in [0, 2^34), a matrix at most 2^62 elements.
  * alpha, beta: point to one scalar of that type; never NULL.
  * A, B, C: aligned as their type. beta = 0 never reads C; alpha = 0 or k = 0 never reads A and B, which may then be
  *   NULL. C must not overlap A or B; A and B may be the same memory.
@@ -221,7 +221,7 @@ KIZAMI_API kizami_status kizami_zgemm(kizami_layout layout, kizami_op op_a, kiza
                                       int64_t ldb, const void* beta, void* C, int64_t ldc, const kizami_policy* policy,
                                       kizami_outcome* outcome);
 
-/* ---- Batches: one plan, many products of one shape ------------------------------------------------------------------ */
+/* ---- Batches: one plan, many products of one shape --------------------------------------------------------------- */
 
 /* C_i <- alpha op(A_i) op(B_i) + beta C_i for i = 0 .. batch_count - 1.
  * A_i begins stride_a elements after A_(i-1), and so on. Strides >= 0; 0 gives every product the same A or B. With
@@ -244,7 +244,7 @@ KIZAMI_API kizami_status kizami_gemm_batched(kizami_scalar scalar, kizami_layout
                                              void* const* C, int64_t ldc, int64_t batch_count,
                                              const kizami_policy* policy, kizami_outcome* outcome);
 
-/* ---- Decide once, run many times ------------------------------------------------------------------------------------ */
+/* ---- Decide once, run many times --------------------------------------------------------------------------------- */
 
 /* An immutable decision how to multiply op(A) (m x k) by op(B) (k x n). Safe to share among threads. */
 typedef struct kizami_plan kizami_plan;
@@ -288,7 +288,7 @@ KIZAMI_API kizami_status kizami_run(const kizami_plan* plan, kizami_layout layou
                                     const void* beta, void* C, int64_t ldc, void* workspace, size_t workspace_bytes,
                                     kizami_outcome* outcome);
 
-/* kizami_run() with one or both operands prepared. Where prepared_a is not NULL, A may be NULL (op_a and lda then do not
+/* kizami_run() with one or both operands prepared. Where prepared_a is not NULL, A may be NULL (lda then does not
  * matter); elements that need more moduli than were prepared need A as well, or the call is refused with
  * accuracy_unreachable. Where prepared_a is NULL, A is taken as in kizami_run(). The same holds for B.
  * Further errors: invalid_argument (prepared for another side, shape, type or numerics_hash). */
