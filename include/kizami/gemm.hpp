@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "kizami/export.h"
 #include "kizami/plan.hpp"
 #include "kizami/policy.hpp"
 #include "kizami/status.hpp"
@@ -20,14 +21,14 @@ namespace kizami {
 /// untouched.
 /// @bound, @alias, @queue as run()
 template <class T>
-Status gemm(Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
-            std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c, std::int64_t ldc, const Policy& policy = {},
-            Outcome* outcome = nullptr);
+KIZAMI_API Status gemm(Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
+                       const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c, std::int64_t ldc,
+                       const Policy& policy = {}, Outcome* outcome = nullptr);
 
 /// Multiplies views: C <- alpha A B + beta C with A m x k, B k x n, C m x n.
 template <class T>
-Status gemm(T alpha, MatrixView<const T> a, MatrixView<const T> b, T beta, MatrixView<T> c, const Policy& policy = {},
-            Outcome* outcome = nullptr);
+KIZAMI_API Status gemm(T alpha, MatrixView<const T> a, MatrixView<const T> b, T beta, MatrixView<T> c,
+                       const Policy& policy = {}, Outcome* outcome = nullptr);
 
 /// Multiplies into double-double: at most 100 bits relative to |A||B|.
 /// @range In: double or DoubleDouble (normalised), both operands of one type. Scheme ozaki2 only.
