@@ -85,6 +85,29 @@ template <class T>
   return out;
 }
 
+/// f of each part of a number.
+template <class T, class F>
+[[nodiscard]] T map_parts(const T& x, const F& f) {
+  return check::from_parts<T>(f(check::part_of(x, check::Part::kReal)),
+                              kIsComplex<T> ? f(check::part_of(x, check::Part::kImaginary)) : RealOf<T>{0});
+}
+
+/// Whether a part is NaN.
+template <class T>
+[[nodiscard]] bool is_nan(const T& x) {
+  return std::isnan(check::part_of(x, check::Part::kReal)) || std::isnan(check::part_of(x, check::Part::kImaginary));
+}
+
+/// `got` with the sign and payload of the NaNs of `want` where both parts are NaN.
+template <class T>
+[[nodiscard]] T with_nans_of(const T& want, const T& got) {
+  const auto part = [&](check::Part which) {
+    const RealOf<T> x = check::part_of(want, which), y = check::part_of(got, which);
+    return std::isnan(x) && std::isnan(y) ? x : y;
+  };
+  return check::from_parts<T>(part(check::Part::kReal), part(check::Part::kImaginary));
+}
+
 /// A dense column-major array as a matrix.
 template <class T>
 [[nodiscard]] MatrixView<const T> dense(const std::vector<T>& x, std::int64_t rows, std::int64_t cols) {
