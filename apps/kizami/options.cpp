@@ -53,6 +53,41 @@ void add_name(CLI::App& app, const char* option, std::string& value, const std::
   app.add_option(option, value, help)->type_name(names_of<E>(names, "|"))->group("Policy");
 }
 
+bool has_unit(std::string_view text) { return text.ends_with('i') || text.ends_with('j'); }
+
+/// Where the imaginary part of "x+y" begins: at the last sign that belongs to no exponent; 0 if there is no real part.
+std::size_t imaginary_start(std::string_view parts) {
+  for (std::size_t at = parts.size(); at-- > 1;) {
+    const bool is_sign = parts[at] == '+' || parts[at] == '-';
+    if (is_sign && parts[at - 1] != 'e' && parts[at - 1] != 'E') return at;
+  }
+  return 0;
+}
+
+/// An imaginary part as the strict parser reads it: without a plus sign, and with the 1 that "i" and "-i" leave out.
+std::string unsigned_one(std::string_view part) {
+  if (part.starts_with('+')) part.remove_prefix(1);
+  return part.empty() || part == "-" ? std::string(part) + "1" : std::string(part);
+}
+
+/// One part of a scalar, rounded to the parts of the scalar type. `text` is the whole of it.
+double rounded_part(std::string_view option, std::string_view text, std::string_view part, Scalar scalar) {
+  const Result<double> parsed = check::parse_real(part, check::NonFiniteText::kAllowed);
+  if (!parsed.ok()) {
+    const std::string whole = part == text ? "" : fmt::format(" in {}", check::quoted(text));
+    throw Failure(ExitCode::kUsage, fmt::format("{} = {}{}{}", option, parsed.status().reason(), whole,
+                                                is_complex(scalar) ? ", or x+yi of such parts" : ""));
+  }
+  const double value = parsed.value();
+  if (real_of(scalar) == Scalar::kF64) return value;
+  const auto rounded = static_cast<float>(value);
+  if (std::isfinite(value) && !std::isfinite(rounded)) {
+    throw Failure(ExitCode::kUsage, fmt::format("{} = {} is beyond float32, whose largest number is {}", option, text,
+                                                std::numeric_limits<float>::max()));
+  }
+  return rounded;
+}
+
 }  // namespace
 
 std::string_view to_string(Reproducibility reproducibility) noexcept {
@@ -60,10 +95,11 @@ std::string_view to_string(Reproducibility reproducibility) noexcept {
 }
 
 void add_policy_options(CLI::App& app, PolicyOptions& options) {
-  app.add_option(
-         "--accuracy", options.accuracy,
-         "what the result must keep to: native is what a native product guarantees or better, bits=N is 2^-N [native]")
-      ->type_name("native|bits=N")
+  app.add_option("--accuracy", options.accuracy,
+                 "what the result must keep to: native is what a native product guarantees or better, bits=N is 2^-N, "
+                 "correct is "
+                 "the exact product rounded once [native]")
+      ->type_name("native|bits=N|correct")
       ->group("Policy");
   add_name(app, "--gauge", options.gauge, kGauges,
            "what errors are relative to: entry is |A||B|, norm is ||row of A|| ||column of B|| (cheaper) [entry]");
@@ -117,15 +153,16 @@ std::int64_t integer_option(std::string_view option, std::string_view text, std:
   return checked(option, check::parse_integer(text, lo, hi));
 }
 
-double real_option(std::string_view option, std::string_view text, Scalar scalar) {
-  const double value = checked(option, check::parse_real(text, check::NonFiniteText::kAllowed));
-  if (scalar == Scalar::kF64) return value;
-  const auto rounded = static_cast<float>(value);
-  if (std::isfinite(value) && !std::isfinite(rounded)) {
-    throw Failure(ExitCode::kUsage, fmt::format("{} = {} is beyond float32, whose largest number is {}", option, text,
-                                                std::numeric_limits<float>::max()));
+std::complex<double> scalar_option(std::string_view option, std::string_view text, Scalar scalar) {
+  if (!has_unit(text)) return rounded_part(option, text, text, scalar);
+  if (!is_complex(scalar)) {
+    throw Failure(ExitCode::kUsage, fmt::format("{} = {} is complex, but the matrices are real", option, text));
   }
-  return rounded;
+  const std::string_view parts = text.substr(0, text.size() - 1);
+  const std::size_t split = imaginary_start(parts);
+  const std::string_view real = split == 0 ? "0" : parts.substr(0, split);
+  return {rounded_part(option, text, real, scalar),
+          rounded_part(option, text, unsigned_one(parts.substr(split)), scalar)};
 }
 
 void refuse_name(std::string_view option, std::string_view value, std::string_view allowed) {
