@@ -256,8 +256,8 @@ class Reader {
   Status read_value(const Tokens& tokens, std::size_t at, Entry& entry) const {
     const std::size_t expected = at + (header_.is_complex() ? 2 : 1);
     if (tokens.count != expected) {
-      return lines_.error(
-          fmt::format("{} than the {} numbers of one entry", tokens.count < expected ? "fewer" : "more", expected));
+      return lines_.error(fmt::format("{} than the {} an entry has", tokens.count < expected ? "fewer" : "more",
+                                      expected == 1 ? "one number" : fmt::format("{} numbers", expected)));
     }
     Status status = header_.field == MarketField::kInteger ? read_integer(tokens.word[at], entry.real)
                                                            : read_real(tokens.word[at], entry.real);

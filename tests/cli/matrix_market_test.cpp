@@ -194,7 +194,7 @@ TEST(MatrixMarket, RefusesWrongValues) {
   expect_refused(real("+"), "not a number");
   expect_refused(real("1e999"), "line 5: '1e999' is outside the range of FP64");
   expect_refused(real("-1e-999"), "outside the range of FP64");
-  expect_refused(real("1 2"), "line 5: more than the 1 numbers of one entry");
+  expect_refused(real("1 2"), "line 5: more than the one number an entry has");
   expect_refused(real(std::string_view("1\0", 2)), "'1\\x00' is not a number");
   expect_refused(array("complex general", "1 1\n1  "), "line 3: fewer than the 2 numbers");
   expect_refused(array("complex general", "1 1\n1 x\n"), "line 3: 'x' is not a number");
@@ -217,7 +217,7 @@ TEST(MatrixMarket, RefusesWrongPlaces) {
   expect_refused(at("1 4"), "line 3: column '4' is out of range; allowed: 1..3");
   expect_refused(at("1 -1"), "column '-1' is out of range");
   expect_refused(at("1.0 1"), "row '1.0' is not an integer");
-  expect_refused(at("1 1 1"), "line 3: more than the 3 numbers of one entry");
+  expect_refused(at("1 1 1"), "line 3: more than the 3 numbers an entry has");
   expect_refused(at(""), "line 3: no place");
   expect_refused(at("1"), "column '1.5' is not an integer");
   expect_refused(coordinate("real general", "0 3 1\n1 1 1\n"), "row '1' is out of range");
