@@ -241,40 +241,51 @@ std::int64_t count_nonfinite_rows(MatrixView<const T> x) {
   return count;
 }
 
-/// Product number `index` of the batch. Overwrites its part of c, which holds C0 if beta is not 0.
+/// One product of the batch. c holds C0 if beta is not 0.
 template <class T>
-void multiply_one(const GemmOptions& options, const GemmCall& call, std::int64_t index, const Buffer& workspace,
-                  const Matrix& c, GemmReport& report) {
-  const MatrixView<const T> a = operand<T>(call.a, index, call.op_a);
-  const MatrixView<const T> b = operand<T>(call.b, index, call.op_b);
-  const MatrixView<T> to = c.view<T>(index);
-  const T alpha = as_scalar<T>(call.alpha);
-  const T beta = as_scalar<T>(call.beta);
-  const auto multiplied = [&] {
-    Outcome outcome;
-    const auto start = std::chrono::steady_clock::now();
-    const Status status = run<T>(report.plan, alpha, a, b, beta, to, {workspace.data(), workspace.size()}, &outcome);
-    report.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (!status.ok() && call.c_shape.is_batch) {
-      throw Failure(exit_code_of(status.code()), fmt::format("batch index {}: {}", index, status.reason()));
-    }
-    throw_if_error(status);
-    if (outcome.engine == to_string(EngineName::kNativeBlas)) {  // which does not look at the elements
-      outcome.nonfinite_rows = count_nonfinite_rows(a);
-      outcome.nonfinite_cols = count_nonfinite_rows(b.transposed());
-    }
-    return outcome;
-  };
-  if constexpr (kHasExactSample<T>) {
-    if (options.is_checked) {
-      const ExactSample<T> sample(alpha, a, b, beta, to);
-      const Outcome outcome = multiplied();
-      report.add(index, outcome);
-      report.add(index, sample.judge(to, outcome.bound, outcome.gauge, report.threads));
-      return;
-    }
+struct Product {
+  T alpha;
+  MatrixView<const T> a, b;
+  T beta;
+  MatrixView<T> c;
+};
+
+template <class T>
+Product<T> product_of(const GemmCall& call, const Matrix& c, std::int64_t index) {
+  return {as_scalar<T>(call.alpha), operand<T>(call.a, index, call.op_a), operand<T>(call.b, index, call.op_b),
+          as_scalar<T>(call.beta), c.view<T>(index)};
+}
+
+/// Multiplies, and adds outcome and time to the report.
+template <class T>
+Outcome run_timed(const Product<T>& x, std::int64_t index, const Buffer& workspace, GemmReport& report) {
+  Outcome outcome;
+  const auto start = std::chrono::steady_clock::now();
+  const Status status =
+      run<T>(report.plan, x.alpha, x.a, x.b, x.beta, x.c, {workspace.data(), workspace.size()}, &outcome);
+  report.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!status.ok() && report.batch) {
+    throw Failure(exit_code_of(status.code()), fmt::format("batch index {}: {}", index, status.reason()));
   }
-  report.add(index, multiplied());
+  throw_if_error(status);
+  if (outcome.engine == to_string(EngineName::kNativeBlas)) {  // which does not look at the elements
+    outcome.nonfinite_rows = count_nonfinite_rows(x.a);
+    outcome.nonfinite_cols = count_nonfinite_rows(x.b.transposed());
+  }
+  report.add(index, outcome);
+  return outcome;
+}
+
+/// The same, and judges elements of C. The sample is taken before C0 is overwritten.
+template <class T>
+void run_checked(const Product<T>& x, std::int64_t index, const Buffer& workspace, GemmReport& report) {
+  if constexpr (kHasExactSample<T>) {
+    const ExactSample<T> sample(x.alpha, x.a, x.b, x.beta, x.c);
+    const Outcome outcome = run_timed(x, index, workspace, report);
+    report.add(index, sample.judge(x.c, outcome.bound, outcome.gauge, report.threads));
+  } else {
+    throw Failure(ExitCode::kRefused, "--check does not support complex yet");
+  }
 }
 
 /// Overwrites c, which holds C0 if beta is not 0.
@@ -284,7 +295,14 @@ void multiply(const GemmOptions& options, const GemmCall& call, const Matrix& c,
   const std::int64_t count = c.data.size() > 0 ? c.shape.batch : std::min<std::int64_t>(c.shape.batch, 1);
   const Buffer workspace(report.plan.workspace_bytes(), "workspace");
   const ProgressBar bar(!options.is_quiet, report.plan.predicted_seconds() * static_cast<double>(count));
-  for (std::int64_t index = 0; index < count; ++index) multiply_one<T>(options, call, index, workspace, c, report);
+  for (std::int64_t index = 0; index < count; ++index) {
+    const Product<T> product = product_of<T>(call, c, index);
+    if (options.is_checked) {
+      run_checked(product, index, workspace, report);
+    } else {
+      run_timed(product, index, workspace, report);
+    }
+  }
 }
 
 void tell(const GemmOptions& options, const GemmReport& report) {
@@ -302,9 +320,6 @@ ExitCode run_gemm(const GemmOptions& options) {
   GemmCall call = read_call(options);
   const Scalar scalar = call.a.scalar;
   const MatrixShape& shape = call.c_shape;
-  if (options.is_checked && !with_type(scalar, []<class T>(std::type_identity<T>) { return kHasExactSample<T>; })) {
-    throw Failure(ExitCode::kRefused, "--check does not support complex yet");
-  }
   const FileFormat format = output_format(options.output);
   if (format == FileFormat::kMatrixMarket && shape.is_batch) {
     throw Failure(ExitCode::kUsage,

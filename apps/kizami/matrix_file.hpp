@@ -55,7 +55,9 @@ struct Matrix {
   template <class T>
   [[nodiscard]] MatrixView<T> view(std::int64_t index = 0) const {
     T* const first = reinterpret_cast<T*>(data.data());
-    if (is_fortran_order) return {first + index, shape.rows, shape.cols, shape.batch, shape.batch * shape.rows};
+    // Strides of empty arrays could overflow: a file of no bytes may claim any batch.
+    if (is_fortran_order && data.size() > 0)
+      return {first + index, shape.rows, shape.cols, shape.batch, shape.batch * shape.rows};
     return {first + index * shape.rows * shape.cols, shape.rows, shape.cols, shape.cols, 1};
   }
 };

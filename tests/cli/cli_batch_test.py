@@ -4,7 +4,7 @@ import json
 import os
 
 import cli_support
-from cli_support import CHECK_FAILED, NONFINITE, OK, SHAPES, SPOILER, USAGE, CliTest, npy_bytes, random_complex, random_matrix, read_npy
+from cli_support import CHECK_FAILED, MEMORY, NONFINITE, OK, SHAPES, SPOILER, USAGE, CliTest, npy_bytes, random_complex, random_matrix, read_npy
 
 
 class BatchTest(CliTest):
@@ -92,6 +92,12 @@ class BatchTest(CliTest):
             self.assertEqual(report["batch"], c[0])
             self.assertIn(f"'shape': {c},".encode(), (self.dir / "C.npy").read_bytes())
         self.assertEqual(read_npy(self.dir / "C.npy")[0], [[[0.0] * 5] * 4] * 2)
+        self.file("A.npy", npy_bytes([], shape=(huge, 6, 0), order="F"))
+        self.matrix("B.npy", random_matrix(6, 5, 1))
+        self.assertEqual(self.gemm_json("A.npy", "B.npy", "-o", "C.npy", "--op", "tn")["batch"], huge)
+        self.file("A.npy", npy_bytes([], shape=(huge, 4, 0)))
+        self.file("B.npy", npy_bytes([], shape=(0, 5)))
+        self.expect_error(MEMORY, "gemm", "A.npy", "B.npy", "-o", "C.npy", says=f"{huge} x 4 x 5 elements are more than memory has addresses")
 
     def test_many(self):
         count = 300
