@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // T4: for every matrix class, scalar type, accuracy and gauge, every element of C meets the bound that the plan states.
 // Shapes are small and odd and straddle the blocks of 64 along k; every class meets itself and a normal partner on
-// either side. The maximum ratio of each class is printed.
+// either side. Complex matrices take all ops in turn, and one part alone or scaled away from the other. The maximum
+// ratio of each class is printed.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -33,7 +34,7 @@ std::vector<MatrixSpec> variants(check::MatrixClass id, Scalar scalar) {
       out.back().params[0] = p;
     }
   };
-  const bool is_f32 = scalar == Scalar::kF32;
+  const bool is_f32 = real_of(scalar) == Scalar::kF32;
   using C = check::MatrixClass;
   switch (id) {
     case C::kExprand:
@@ -70,10 +71,25 @@ std::vector<MatrixSpec> variants(check::MatrixClass id, Scalar scalar) {
 }
 
 std::vector<Accuracy> accuracies(Scalar scalar) {
-  if (scalar == Scalar::kF32)
+  if (real_of(scalar) == Scalar::kF32)
     return {Accuracy::native(), Accuracy::at_bits(8), Accuracy::at_bits(20), Accuracy::at_bits(23)};
   return {Accuracy::native(), Accuracy::at_bits(8), Accuracy::at_bits(20), Accuracy::at_bits(40),
           Accuracy::at_bits(52)};
+}
+
+/// The ops of a complex case, and which parts of its operands are there and how large.
+void vary_complex(std::size_t turn, Case& c) {
+  constexpr Op kOps[] = {Op::kNone, Op::kConjTranspose, Op::kConjugate, Op::kTranspose};
+  using check::FilledParts;
+  constexpr FilledParts kParts[] = {FilledParts::kBoth, FilledParts::kBoth, FilledParts::kReal, FilledParts::kBoth,
+                                    FilledParts::kImaginary};
+  constexpr int kImagExps[] = {0, -40, 0, -300, 0, 40, 0};
+  c.op_a = kOps[turn % 4];
+  c.op_b = kOps[turn / 4 % 4];
+  c.a.parts = kParts[turn % std::size(kParts)];
+  c.b.parts = kParts[turn / 2 % std::size(kParts)];
+  c.a.imag_exp = kImagExps[turn % std::size(kImagExps)];
+  c.b.imag_exp = kImagExps[turn / 3 % std::size(kImagExps)];
 }
 
 class AccuracyOfClass : public ::testing::TestWithParam<std::tuple<int, Scalar>> {};
@@ -105,16 +121,17 @@ TEST_P(AccuracyOfClass, MeetsThePlansBound) {
           c.policy.threads = kThreads;
           c.policy.engine = c.k <= 65 && turn % 4 == 0 ? EngineName::kCpuRef : EngineName::kCpuSimd;
           c.seed = turn + 1;
+          if (is_complex(scalar)) vary_complex(turn, c);
           expect_guaranteed(c, &tally);
         }
       }
     }
   }
-  report(std::string(scalar == Scalar::kF32 ? "s " : "d ") + std::string(info.name), tally);
+  report(fmt::format("{} {}", check::letter_of(scalar), info.name), tally);
 }
 
 std::string name_of(const ::testing::TestParamInfo<std::tuple<int, Scalar>>& info) {
-  std::string name(std::get<1>(info.param) == Scalar::kF32 ? "s_" : "d_");
+  std::string name = fmt::format("{}_", check::letter_of(std::get<1>(info.param)));
   for (const char ch : check::class_inventory()[static_cast<std::size_t>(std::get<0>(info.param))].name) {
     name += std::isalnum(static_cast<unsigned char>(ch)) != 0 ? ch : '_';
   }
@@ -123,7 +140,7 @@ std::string name_of(const ::testing::TestParamInfo<std::tuple<int, Scalar>>& inf
 
 INSTANTIATE_TEST_SUITE_P(All, AccuracyOfClass,
                          ::testing::Combine(::testing::Range(0, static_cast<int>(check::class_inventory().size())),
-                                            ::testing::Values(Scalar::kF64, Scalar::kF32)),
+                                            ::testing::Values(Scalar::kF64, Scalar::kF32, Scalar::kC128, Scalar::kC64)),
                          name_of);
 
 }  // namespace

@@ -38,17 +38,26 @@ TEST_P(RescaledCopies, MeetThePlansBound) {
   }
   report(std::string("rescaled ") + GetParam(), tally);
 }
-INSTANTIATE_TEST_SUITE_P(All, RescaledCopies, ::testing::Values("d nn", "s nn"),
+INSTANTIATE_TEST_SUITE_P(All, RescaledCopies, ::testing::Values("d nn", "s nn", "z nc", "c rt"),
                          [](const auto& test) { return std::string(1, test.param[0]); });
 
 class AlphaAndBeta : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(AlphaAndBeta, MeetTheBoundWithTheEpilogue) {
-  const bool is_f32 = GetParam()[0] == 's';
+  const char scalar = GetParam()[0];
+  const bool is_complex = scalar == 'c' || scalar == 'z';
   std::vector<std::string> alphas = {"1", "-1", "0", "0.5", "2.7", "-3"};
   std::vector<std::string> betas = {"0", "1", "-1", "0.3"};
-  const std::vector<std::string> extremes = is_f32 ? std::vector<std::string>{"1e38", "1e-38", "1e-44"}
-                                                   : std::vector<std::string>{"1e308", "1e-308", "5e-324", "1e200"};
+  std::vector<std::string> extremes = scalar == 's' || scalar == 'c'
+                                          ? std::vector<std::string>{"1e38", "1e-38", "1e-44"}
+                                          : std::vector<std::string>{"1e308", "1e-308", "5e-324", "1e200"};
+  if (is_complex) {
+    alphas = {"1", "-1", "0", "-0.7", "1i", "2-0.3i"};
+    betas = {"0", "1", "0.3", "-1i", "1-2i"};
+    extremes.resize(2);
+    extremes.push_back("1" + std::string("+") + extremes[0] + "i");
+    extremes.push_back(extremes[0] + "-" + extremes[1] + "i");
+  }
   alphas.insert(alphas.end(), extremes.begin(), extremes.end());
   betas.insert(betas.end(), extremes.begin(), extremes.end());
   const char* const classes[] = {"A=randn B=randn", "A=exprand:phi=4 B=evil", "A=underflow B=underflow C=subnormal",
@@ -69,7 +78,7 @@ TEST_P(AlphaAndBeta, MeetTheBoundWithTheEpilogue) {
   }
   report(std::string("alpha, beta ") + GetParam(), tally);
 }
-INSTANTIATE_TEST_SUITE_P(All, AlphaAndBeta, ::testing::Values("d nn", "s nn"),
+INSTANTIATE_TEST_SUITE_P(All, AlphaAndBeta, ::testing::Values("d nn", "s nn", "z cn", "c tr"),
                          [](const auto& test) { return std::string(1, test.param[0]); });
 
 /// One row times one column.

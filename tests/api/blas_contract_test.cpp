@@ -16,13 +16,15 @@ namespace {
 
 using check::Case;
 
+constexpr Op kOps[] = {Op::kNone, Op::kTranspose, Op::kConjTranspose, Op::kConjugate};
+
 class Contract : public ::testing::TestWithParam<Scalar> {
  protected:
   [[nodiscard]] Case parse(const std::string& tail) const {
-    return case_of(std::string(GetParam() == Scalar::kF32 ? "s" : "d") + " " + tail);
+    return case_of(fmt::format("{} {}", check::letter_of(GetParam()), tail));
   }
 };
-INSTANTIATE_TEST_SUITE_P(All, Contract, ::testing::Values(Scalar::kF64, Scalar::kF32),
+INSTANTIATE_TEST_SUITE_P(All, Contract, ::testing::Values(Scalar::kF64, Scalar::kF32, Scalar::kC128, Scalar::kC64),
                          [](const auto& test) { return std::string(to_string(test.param)); });
 
 // product_of() checks the canaries in the padding and around the buffers, and that A and B are unchanged.
@@ -36,8 +38,8 @@ TEST_P(Contract, OpsLayoutsAndPaddingChangeNoBit) {
         if (shape[0] == '1' && shape[1] == 'x' && tail.find("nan@") != std::string::npos) continue;
         const Case base = parse(std::string("nn ") + shape + " " + tail);
         const std::vector<T> want = product_of<T>(base);
-        for (const Op op_a : {Op::kNone, Op::kTranspose}) {
-          for (const Op op_b : {Op::kNone, Op::kTranspose}) {
+        for (const Op op_a : kOps) {
+          for (const Op op_b : kOps) {
             for (const Layout layout : {Layout::kColMajor, Layout::kRowMajor}) {
               for (const std::int64_t pad : {0, 3}) {
                 Case c = base;
@@ -79,7 +81,9 @@ TEST_P(Contract, AlphaZeroDoesNotReadAAndB) {
       std::vector<T> want(static_cast<std::size_t>(c.m * c.n));
       for (std::int64_t j = 0; j < c.n; ++j) {
         for (std::int64_t i = 0; i < c.m; ++i) {
-          want[static_cast<std::size_t>(j * c.m + i)] = c.beta == 0 ? T{0} : static_cast<T>(c.beta) * x.c.view()(i, j);
+          const auto factor = static_cast<RealOf<T>>(c.beta);
+          want[static_cast<std::size_t>(j * c.m + i)] =
+              c.beta == 0 ? T{0} : map_parts(x.c.view()(i, j), [&](RealOf<T> part) { return factor * part; });
         }
       }
       const std::vector<T> got = product_of<T>(c);
@@ -89,13 +93,13 @@ TEST_P(Contract, AlphaZeroDoesNotReadAAndB) {
       // Null operands, and leading dimensions that would not do for NaN either.
       Outcome outcome;
       const Status status = gemm<T>(c.layout, c.op_a, c.op_b, c.m, c.n, c.k, T{0}, nullptr, c.m, nullptr, c.k,
-                                    static_cast<T>(c.beta), x.c.data(), x.c.ld(), {}, &outcome);
+                                    check::beta_of<T>(c), x.c.data(), x.c.ld(), {}, &outcome);
       EXPECT_TRUE(status.ok()) << status.reason();
       EXPECT_EQ(outcome.engine, "none");
       for (std::int64_t j = 0; j < c.n; ++j) {
         for (std::int64_t i = 0; i < c.m; ++i) {
           const T expected = want[static_cast<std::size_t>(j * c.m + i)];
-          EXPECT_TRUE(x.c.view()(i, j) == expected || std::isnan(expected));
+          EXPECT_TRUE(x.c.view()(i, j) == expected || is_nan(expected));
         }
       }
       EXPECT_TRUE(x.c.canaries_intact());
@@ -151,7 +155,7 @@ TEST_P(Contract, NullPointersOfEmptyOperands) {
     EXPECT_TRUE(
         gemm<T>(Layout::kColMajor, Op::kNone, Op::kNone, 2, 3, 0, T{1}, nullptr, 2, nullptr, 1, T{2}, c.data(), 2)
             .ok());
-    for (const T x : c) EXPECT_EQ(x, T{6});
+    for (const T& x : c) EXPECT_EQ(x, T{6});
     EXPECT_TRUE(
         gemm<T>(Layout::kColMajor, Op::kNone, Op::kNone, 0, 3, 4, T{1}, nullptr, 1, nullptr, 4, T{2}, nullptr, 1).ok());
     EXPECT_TRUE(
@@ -180,7 +184,7 @@ TEST_P(Contract, StridedViews) {
     const check::Verdict verdict = check::bits_equal<T>(view_c, dense(want, m, n));
     EXPECT_TRUE(verdict) << verdict.message;
     std::int64_t untouched = 0;
-    for (const T value : c) untouched += value == T{9} ? 1 : 0;
+    for (const T& value : c) untouched += value == T{9} ? 1 : 0;
     EXPECT_EQ(untouched, static_cast<std::int64_t>(c.size()) - m * n);
   });
 }

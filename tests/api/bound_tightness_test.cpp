@@ -57,16 +57,17 @@ double worst_ratio(const Case& c) {
   Outcome outcome;
   const Status status = call(c, x, outcome);
   EXPECT_TRUE(status.ok()) << status.reason();
+  const auto num_terms = static_cast<double>(c.k * problem::kTerms<T>);
   const check::Reference<T> reference(1, std::as_const(x).a.view(), std::as_const(x).b.view(), 0, {});
-  const check::RatioStats stats =
-      check::bound_ratios<T>(reference, std::as_const(x).c.view(), [&](std::int64_t i, std::int64_t j) {
+  const check::RatioStats stats = check::bound_ratios<T>(
+      reference, std::as_const(x).c.view(), check::BoundOfPart([&](std::int64_t i, std::int64_t j, check::Part part) {
         const LineBound& a = rows[static_cast<std::size_t>(i)];
         const LineBound& b = cols[static_cast<std::size_t>(j)];
         const double truncation =
-            (a.quantum * b.norm1 + b.quantum * a.norm1) / 2 + static_cast<double>(c.k) * a.quantum * b.quantum / 4;
-        const double value = finite_up(reference.element(i, j).value.abs());
+            (a.quantum * b.norm1 + b.quantum * a.norm1) / 2 + num_terms * a.quantum * b.quantum / 4;
+        const double value = finite_up(reference.element(i, j, part).value.abs());
         return (truncation + num::result_rounding(c.scalar) * (value + truncation)) * num::kSlackUp;
-      });
+      }));
   const check::Verdict verdict = check::ratio_at_most_one(stats);
   EXPECT_TRUE(verdict) << check::print(c) << ": " << verdict.message;
   return stats.max;
@@ -119,20 +120,44 @@ TEST(TruncationBound, HoldsElementwiseForAnyData) {
       for (const int moduli : {3, 5, 9, 14, 20}) {
         if (kIsSanitized && (k > 64 || moduli > 9)) continue;
         worst = std::max(worst, worst_ratio<double>(case_of_class(Scalar::kF64, cls, 0, k, moduli)));
-        if (moduli < 9) worst = std::max(worst, worst_ratio<float>(case_of_class(Scalar::kF32, cls, 0, k, moduli)));
+        worst = std::max(worst, worst_ratio<std::complex<double>>(case_of_class(Scalar::kC128, cls, 0, k, moduli)));
+        if (moduli >= 9) continue;
+        worst = std::max(worst, worst_ratio<float>(case_of_class(Scalar::kF32, cls, 0, k, moduli)));
+        worst = std::max(worst, worst_ratio<std::complex<float>>(case_of_class(Scalar::kC64, cls, 0, k, moduli)));
       }
     }
   }
   fmt::print("[ bound    ] truncation on other data: largest ratio {:.3g}\n", worst);
 }
 
+// Complex products cut the lines of 2k real terms just so, for both parts.
+TEST(TruncationBound, IsTightForBothParts) {
+  for (const std::int64_t k : {7, 65, 300}) {
+    for (const int moduli : {4, 8, 12, 17, 18, 22}) {
+      if (kIsSanitized && (k > 65 || moduli > 8)) continue;
+      Case c = case_of_class(Scalar::kC128, "halfulp", 20, k, moduli);
+      const Result<Plan> plan = make_plan(c.scalar, c.m, c.n, c.k, c.policy);
+      const check::Operands<std::complex<double>> x(c);
+      std::vector<num::LineStats> stats(static_cast<std::size_t>(c.m));
+      split::gather_statistics(problem::lines_of(Side::kA, x.a.view()), nullptr, 1, stats.data());
+      int bits = 0;
+      for (const num::LineStats& line : stats)
+        bits = std::max(bits, num::scale_bits(plan.value().impl().numerics.ladder.rungs[0], line.sum_squares));
+      if (bits + 1 > 52) continue;
+      c.a.params[0] = c.b.params[0] = bits + 1;
+      EXPECT_GE(worst_ratio<std::complex<double>>(c), 1.0 / 8) << "k = " << k << ", moduli = " << moduli;
+    }
+  }
+}
+
 // The a-priori bound that a forced plan reports covers the elementwise one, and falls with every modulus.
 TEST(TruncationBound, FallsWithEveryModulus) {
-  for (const Scalar scalar : {Scalar::kF32, Scalar::kF64}) {
+  for (const Scalar scalar : {Scalar::kF32, Scalar::kF64, Scalar::kC64, Scalar::kC128}) {
     for (const std::int64_t k : {1, 300, 100000}) {
       double last = std::numeric_limits<double>::infinity();
       int counted = 0;
-      for (int moduli = 2; moduli <= 28; ++moduli) {
+      const int most = is_complex(scalar) ? 27 : 28;
+      for (int moduli = 2; moduli <= most; ++moduli) {
         Policy policy;
         policy.forced_moduli = moduli;
         const Result<Plan> plan = make_plan(scalar, 8, 8, k, policy);
@@ -146,7 +171,7 @@ TEST(TruncationBound, FallsWithEveryModulus) {
         last = plan.value().bound();
         ++counted;
       }
-      EXPECT_GE(counted, 24);
+      EXPECT_GE(counted, most - 4);
       EXPECT_LE(last, 2 * num::unit_roundoff(scalar));
     }
   }
@@ -161,6 +186,12 @@ TEST(TruncationBound, CoversForcedCounts) {
                                   " threads=2 moduli=" + std::to_string(moduli)),
                           &tally);
       }
+    }
+  }
+  for (int moduli = 2; moduli <= 27; ++moduli) {  // from two planes a modulus to three
+    for (const char* head : {"z nc 11x9x5", "z tr 7x8x200", "c rn 7x9x64"}) {
+      const char* const operands = moduli % 2 == 0 ? " A=randn B=exprand:phi=4" : " A=halfulp:q=20,im2^-40 B=gram";
+      expect_guaranteed(case_of(head + std::string(operands) + " threads=2 moduli=" + std::to_string(moduli)), &tally);
     }
   }
   report("forced moduli", tally);

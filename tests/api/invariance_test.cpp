@@ -34,7 +34,13 @@ constexpr const char* kLines[] = {"d nt 33x29x130 a=1 b=0 A=randn B=randn",
                                   "d nn 30x30x300 a=1 b=0 A=subnormal B=rand gauge=norm",
                                   "d nn 31x30x65 a=0.1 b=-3 A=underflow B=underflow C=subnormal acc=bits=30",
                                   "s nt 35x31x600 a=1 b=0 A=randn B=rand",
-                                  "s nn 20x31x64 a=3 b=0.1 A=exprand:phi=4 B=lower C=tiny"};
+                                  "s nn 20x31x64 a=3 b=0.1 A=exprand:phi=4 B=lower C=tiny",
+                                  "z nc 23x29x130 a=1 b=0 A=randn B=randn",
+                                  "z rt 20x17x97 a=1-2i b=0.3i A=exprand:phi=3,im2^-40 B=exprand:phi=3 C=randn ld+3",
+                                  "z cr 21x17x60 a=1 b=1 A=grade:inner,span=300 B=evil:span=300 C=randn",
+                                  "z tn 19x16x70 a=2i b=-1 A=randn,nani@3:4 B=randn,inf@7:8,-infi@8:8 C=randn",
+                                  "c cn 25x31x300 a=1 b=0 A=randn B=gram",
+                                  "c nt 20x21x64 a=3 b=0.1+1e10i A=exprand:phi=4 B=lower C=tiny gauge=norm"};
 
 template <class Change>
 void expect_no_bit_changed(const Change& change) {
@@ -130,8 +136,8 @@ TEST(NoBitChanges, ByContentsOfTheWorkspace) {
           std::memset(memory.get(), 0xA5, bytes + 64 + 2 * kGuard);
           std::memset(begin, poison, bytes);
           check::Operands<T> x(c, kThreads);
-          const Status status = run<T>(plan, static_cast<T>(c.alpha), std::as_const(x.a).view(),
-                                       std::as_const(x.b).view(), static_cast<T>(c.beta), x.c.view(), {begin, bytes});
+          const Status status = run<T>(plan, check::alpha_of<T>(c), std::as_const(x.a).view(),
+                                       std::as_const(x.b).view(), check::beta_of<T>(c), x.c.view(), {begin, bytes});
           ASSERT_TRUE(status.ok()) << line << ": " << status.reason();
           const check::Verdict verdict = check::bits_equal<T>(x.c.view(), dense(want, c.m, c.n));
           EXPECT_TRUE(verdict) << line << ": " << verdict.message;
@@ -152,17 +158,16 @@ TEST(NoBitChanges, ByRepetition) {
 }
 
 TEST(NoBitChanges, ByConcurrentCalls) {
-  std::vector<std::vector<double>> want_f64;
-  std::vector<std::vector<float>> want_f32;
-  for (const char* line : kLines) {
-    const Case c = case_of(line);
-    want_f64.push_back(c.scalar == Scalar::kF64 ? product_of<double>(c) : std::vector<double>());
-    want_f32.push_back(c.scalar == Scalar::kF32 ? product_of<float>(c) : std::vector<float>());
-  }
-  std::atomic<int> differences{0};
-  const auto same = [](const auto& x, const auto& y) {
-    return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(x[0])) == 0;
+  const auto bytes_of = [](const Case& c) {
+    return with_scalar(c.scalar, [&]<class T>() {
+      const std::vector<T> product = product_of<T>(c);
+      const auto* const begin = reinterpret_cast<const std::byte*>(product.data());
+      return std::vector<std::byte>(begin, begin + product.size() * sizeof(T));
+    });
   };
+  std::vector<std::vector<std::byte>> want;
+  for (const char* line : kLines) want.push_back(bytes_of(case_of(line)));
+  std::atomic<int> differences{0};
   std::vector<std::thread> callers;
   for (std::size_t t = 0; t < 5; ++t) {
     callers.emplace_back([&, t] {
@@ -170,9 +175,7 @@ TEST(NoBitChanges, ByConcurrentCalls) {
         const std::size_t i = (turn * (t + 1) + t) % std::size(kLines);
         Case c = case_of(kLines[i]);
         c.policy.threads = static_cast<int>(t % 3);
-        const bool is_same = c.scalar == Scalar::kF64 ? same(product_of<double>(c), want_f64[i])
-                                                      : same(product_of<float>(c), want_f32[i]);
-        differences += is_same ? 0 : 1;
+        differences += bytes_of(c) == want[i] ? 0 : 1;
       }
     });
   }
@@ -247,7 +250,7 @@ TEST(NoBitChanges, ByFloatingPointModes) {
         c.m += ++extra;
         c.policy.threads = kThreads;
         with_scalar(c.scalar, [&]<class T>() {
-          const auto alpha = static_cast<T>(c.alpha), beta = static_cast<T>(c.beta);
+          const auto alpha = check::alpha_of<T>(c), beta = check::beta_of<T>(c);
           check::Operands<T> x(c), y(c), z(c);
           Outcome outcome_x, outcome_y;
           std::uint64_t hash = 0;
@@ -311,6 +314,8 @@ TEST(PlanCache, HitsAndMissesGiveEqualPlans) {
   other.accuracy = Accuracy::at_bits(30);
   EXPECT_NE(make_plan(Scalar::kF64, 100, 90, 80, other).value().numerics_hash(), first.numerics_hash());
   EXPECT_NE(make_plan(Scalar::kF32, 100, 90, 80, policy).value().numerics_hash(), first.numerics_hash());
+  EXPECT_NE(make_plan(Scalar::kC128, 100, 90, 80, policy).value().numerics_hash(), first.numerics_hash());
+  EXPECT_NE(make_plan(Scalar::kC128, 100, 90, 40, policy).value().numerics_hash(), first.numerics_hash());
   EXPECT_NE(make_plan(Scalar::kF64, 100, 90, 81, policy).value().numerics_hash(), first.numerics_hash());
 }
 

@@ -23,7 +23,7 @@ struct Prepared {
     b.emplace(prepare<T>(plan, Side::kB, std::as_const(x.b).view()).value());
   }
   [[nodiscard]] Status multiply(Operand<T> op_a, Operand<T> op_b, Outcome* outcome = nullptr) {
-    return run<T>(plan, static_cast<T>(c.alpha), op_a, op_b, static_cast<T>(c.beta), x.c.view(), {}, outcome);
+    return run<T>(plan, check::alpha_of<T>(c), op_a, op_b, check::beta_of<T>(c), x.c.view(), {}, outcome);
   }
   [[nodiscard]] MatrixView<const T> matrix_a() const { return x.a.view(); }
   [[nodiscard]] MatrixView<const T> matrix_b() const { return x.b.view(); }
@@ -39,7 +39,10 @@ TEST(PreparedOperand, GivesTheBitsOfTheMatrix) {
   for (const char* line :
        {"d nt 33x29x300 a=1 b=0 A=randn B=randn", "d tn 17x40x65 a=-2 b=0 A=int:bits=9 B=rand ld+2",
         "d nn 20x20x130 a=1 b=0 A=evil:span=300 B=grade:inner gauge=norm", "s nn 31x20x257 a=1 b=0 A=randn B=randn",
-        "d nn 9x9x70 a=1 b=0 A=exprand:phi=3 B=randn moduli=9", "s tt 12x70x64 a=1 b=0 A=rand B=rands acc=bits=12"}) {
+        "d nn 9x9x70 a=1 b=0 A=exprand:phi=3 B=randn moduli=9", "s tt 12x70x64 a=1 b=0 A=rand B=rands acc=bits=12",
+        "z nc 23x19x150 a=1 b=0 A=randn B=randn", "z rt 17x20x65 a=-2+1i b=0 A=int:bits=9 B=rand,im2^-40 ld+2",
+        "c cn 21x20x130 a=1i b=0 A=randn,re B=gram", "z tr 9x9x70 a=1 b=0 A=exprand:phi=3 B=randn moduli=21",
+        "c rr 12x30x64 a=1 b=0 A=rand B=evil gauge=norm"}) {
     for (const std::size_t limit : {std::size_t{0}, std::size_t{5} << 20}) {
       Case c = case_of(line);
       c.policy.workspace_limit_bytes = limit;
@@ -89,6 +92,10 @@ TEST(PreparedOperand, HigherRungsNeedTheOriginal) {
                      {"d nn 20x18x64 a=1 b=0 A=randn,nan@2:3 B=randn C=randn",
                       "NaN or Inf needs the values; pass the original matrix with it"},
                      {"d nn 20x18x64 a=1 b=0 A=randn B=randn,inf@2:3 C=randn gauge=norm",
+                      "NaN or Inf needs the values; pass the original matrix with it"},
+                     {"z cn 20x18x64 a=1-1i b=0.5i A=exprand:phi=4 B=exprand:phi=4 C=randn",
+                      "elements need more than its lowest rung; pass the original matrix with it"},
+                     {"c nr 20x18x64 a=1 b=0 A=randn B=randn,infi@2:3 C=randn",
                       "NaN or Inf needs the values; pass the original matrix with it"}};
   for (const auto& t : cases) {
     const Case c = case_of(t.line);
