@@ -74,10 +74,6 @@ auto with_type(Scalar scalar, const F& f) {
   return f(std::type_identity<std::complex<double>>{});
 }
 
-/// The check kit knows exact products of these types.
-template <class T>
-inline constexpr bool kHasExactSample = kIsReal<T>;
-
 template <class T>
 T as_scalar(std::complex<double> x) {
   if constexpr (kIsComplex<T>) {
@@ -279,13 +275,9 @@ Outcome run_timed(const Product<T>& x, std::int64_t index, const Buffer& workspa
 /// The same, and judges elements of C. The sample is taken before C0 is overwritten.
 template <class T>
 void run_checked(const Product<T>& x, std::int64_t index, const Buffer& workspace, GemmReport& report) {
-  if constexpr (kHasExactSample<T>) {
-    const ExactSample<T> sample(x.alpha, x.a, x.b, x.beta, x.c);
-    const Outcome outcome = run_timed(x, index, workspace, report);
-    report.add(index, sample.judge(x.c, outcome.bound, outcome.gauge, report.threads));
-  } else {
-    throw Failure(ExitCode::kRefused, "--check does not support complex yet");
-  }
+  const ExactSample<T> sample(x.alpha, x.a, x.b, x.beta, x.c);
+  const Outcome outcome = run_timed(x, index, workspace, report);
+  report.add(index, sample.judge(x.c, outcome.bound, outcome.gauge, report.threads));
 }
 
 /// Overwrites c, which holds C0 if beta is not 0.

@@ -5,7 +5,7 @@ import json
 from fractions import Fraction
 
 import cli_support
-from cli_support import NONFINITE, OK, REFUSED, USAGE, CliTest, npy_bytes, random_complex, read_npy
+from cli_support import NONFINITE, OK, USAGE, CliTest, npy_bytes, random_complex, read_npy
 
 UNITS = {"c8": 2.0**-24, "c16": 2.0**-53}
 
@@ -147,14 +147,14 @@ class ComplexTest(CliTest):
         self.assertEqual(read_npy(self.dir / "C.npy"), ([[0j, 0j]] * 3, "<c8"))
 
     def test_check(self):
-        self.operands()
-        result = self.run_cli("gemm", "A.npy", "B.npy", "-o", "C.npy", "--check", "--json")
-        if result.returncode == REFUSED:  # until the check kit knows complex products
-            self.assertEqual(result.stderr, "kizami: error: --check does not support complex yet\n")
-            self.assertFalse((self.dir / "C.npy").exists())
-        else:
-            self.assertEqual((result.returncode, result.stderr), (OK, ""))
-            self.assertLessEqual(json.loads(result.stdout)["error_over_bound"], 1)
+        for dtype in ("<c8", "<c16"):
+            self.operands(dtype, m=40, n=3)
+            self.matrix("C0.npy", random_complex(40, 3, 3), dtype=dtype)
+            for extra in ([], ["--alpha", "1-2i", "--beta", "i", "--c", "C0.npy"], ["--gauge", "norm"], ["--scheme", "native"], ["--accuracy", "bits=20"]):
+                report = self.gemm_json("A.npy", "B.npy", "-o", "C.npy", "--check", *extra)
+                self.assertEqual(report["checked_elements"], 2 * 32 * 3)  # real and imaginary part each for itself
+                self.assertLessEqual(report["error_over_bound"], 1)
+                self.assertGreater(report["error"], 0)
 
 
 if __name__ == "__main__":
