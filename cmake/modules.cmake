@@ -21,7 +21,9 @@ function(kizami_module)
   if(arg_SOURCES)
     add_library(${target} STATIC ${arg_SOURCES})
     target_link_libraries(${target} PRIVATE kizami_warnings)
-    set_target_properties(${target} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/modules)
+    set_target_properties(${target} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/modules
+                                               CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden
+                                               VISIBILITY_INLINES_HIDDEN ON)
     if("hwy::hwy" IN_LIST arg_DEPS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
       # GCC bug 105593: its own AVX-512 intrinsics read a value that they declare undefined.
       target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>

@@ -2,6 +2,7 @@
 // Everything a C++ user needs.
 #pragma once
 
+#include "kizami/export.h"
 #include "kizami/formats.hpp"
 #include "kizami/gemm.hpp"
 #include "kizami/measure.hpp"
@@ -13,9 +14,9 @@
 namespace kizami {
 
 /// "0.1.0"
-[[nodiscard]] const char* version();
+[[nodiscard]] KIZAMI_API const char* version();
 
 /// What the library found on this machine, one fact a line: processor features, engines and kernels, threads, BLAS.
-[[nodiscard]] std::string machine_report();
+[[nodiscard]] KIZAMI_API std::string machine_report();
 
 }  // namespace kizami

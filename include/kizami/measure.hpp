@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kizami/export.h"
 #include "kizami/policy.hpp"
 #include "kizami/status.hpp"
 
@@ -17,7 +18,7 @@ struct ProductTiming {
 
 /// INT8 products of one engine, prepared once and run as often as wanted: num_products planes of m x k by k x n with
 /// full-range random bytes, each reduced to a residue.
-class ProductBenchmark {
+class KIZAMI_API ProductBenchmark {
  public:
   /// @range m, n, k in [1, 2^17]; num_products in [1, 64]; threads >= 1
   /// @status kInvalidArgument; kUnsupported: the engine refuses, with its reason; kOutOfMemory

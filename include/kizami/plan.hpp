@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "kizami/export.h"
 #include "kizami/outcome.hpp"
 #include "kizami/policy.hpp"
 #include "kizami/status.hpp"
@@ -30,7 +31,7 @@ struct Prepared;  // src/exec: planes, statistics and the numerics that made the
 }
 
 /// An immutable decision how to multiply op(A) (m x k) by op(B) (k x n). Cheap to copy, safe to share among threads.
-class Plan {
+class KIZAMI_API Plan {
  public:
   [[nodiscard]] Scalar scalar() const;
   [[nodiscard]] std::int64_t m() const;
@@ -64,11 +65,12 @@ class Plan {
 ///         forced scheme cannot guarantee the accuracy (the reason gives the best bound). kUnsupported: engine and
 ///         scheme do not go together, or the engine refuses. kWorkspaceTooSmall: the limit is below the least possible
 ///         workspace.
-Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k, const Policy& policy = {});
+KIZAMI_API Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k,
+                                  const Policy& policy = {});
 
 /// One operand split once for many products: planes, exponents and statistics, bound to the base rung of the plan that
 /// made it. A type, not a flag: it cannot be mistaken for the matrix, and a plan of other numerics refuses it.
-class PreparedOperand {
+class KIZAMI_API PreparedOperand {
  public:
   [[nodiscard]] Side side() const;
   [[nodiscard]] std::size_t size_bytes() const;
@@ -99,7 +101,7 @@ struct Operand {
 /// @status kInvalidArgument: shape or scalar type differs from the plan; kUnsupported: scheme native;
 ///         kOutOfMemory; kNonFinite if the policy rejects non-finite elements
 template <class T>
-Result<PreparedOperand> prepare(const Plan& plan, Side side, MatrixView<const T> op);
+KIZAMI_API Result<PreparedOperand> prepare(const Plan& plan, Side side, MatrixView<const T> op);
 
 /// C <- alpha op(A) op(B) + beta C.
 /// @shape  op_a: m x k, op_b: k x n, c: m x n, as in the plan; any strides that do not make elements of C overlap
@@ -115,7 +117,24 @@ Result<PreparedOperand> prepare(const Plan& plan, Side side, MatrixView<const T>
 /// @queue  blocks until done; allocates nothing if workspace holds plan.workspace_bytes(), aligned to 64 bytes; an
 ///         empty workspace is allocated and freed inside.
 template <class T>
-Status run(const Plan& plan, T alpha, std::type_identity_t<Operand<T>> op_a, std::type_identity_t<Operand<T>> op_b,
-           T beta, MatrixView<T> c, std::span<std::byte> workspace = {}, Outcome* outcome = nullptr);
+KIZAMI_API Status run(const Plan& plan, T alpha, std::type_identity_t<Operand<T>> op_a,
+                      std::type_identity_t<Operand<T>> op_b, T beta, MatrixView<T> c,
+                      std::span<std::byte> workspace = {}, Outcome* outcome = nullptr);
+
+/// run() into double-double. @range a plan of Scalar::kDD; In: double or DoubleDouble
+template <class In>
+Status run_dd(const Plan& plan, DoubleDouble alpha, MatrixView<const In> a, MatrixView<const In> b, DoubleDouble beta,
+              MatrixView<DoubleDouble> c, std::span<std::byte> workspace = {}, Outcome* outcome = nullptr);
+
+/// run() for many products of one plan, side by side where there are more of them than threads.
+/// @shape  a, b, c: one view for each product; outcomes: as many, or none
+/// @alias  the matrices C overlap neither each other nor any operand
+/// @status as run(), with the number of the first product that failed; its C is untouched, others may be written
+/// @queue  blocks until done; allocates workspace for the products that run side by side, within the policy's limit or
+///         one product's need
+template <class T>
+Status run_batched(const Plan& plan, T alpha, std::span<const MatrixView<const T>> a,
+                   std::span<const MatrixView<const T>> b, T beta, std::span<const MatrixView<T>> c,
+                   std::span<Outcome> outcomes = {});
 
 }  // namespace kizami

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kizami/gemm.hpp"
 
+#include "api/op_view.hpp"
 #include "exec/environment.hpp"
 #include "kizami/kizami.hpp"
 #include "problem/problem.hpp"
@@ -13,13 +14,8 @@ Status gemm(Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std
             Outcome* outcome) {
   KIZAMI_RETURN_IF_ERROR(problem::validate_shape(m, n, k));
   KIZAMI_RETURN_IF_ERROR(problem::validate_leading_dimensions(layout, op_a, op_b, m, n, k, lda, ldb, ldc));
-  const auto view_of = [layout](const T* data, std::int64_t rows, std::int64_t cols, std::int64_t ld, Op op) {
-    const MatrixView<const T> view = is_transposed(op) ? blas_view(data, cols, rows, ld, layout).transposed()
-                                                       : blas_view(data, rows, cols, ld, layout);
-    return kIsComplex<T> && is_conjugated(op) ? view.conjugated() : view;
-  };
-  return gemm(alpha, view_of(a, m, k, lda, op_a), view_of(b, k, n, ldb, op_b), beta, blas_view(c, m, n, ldc, layout),
-              policy, outcome);
+  return gemm(alpha, api::op_view(layout, op_a, a, m, k, lda), api::op_view(layout, op_b, b, k, n, ldb), beta,
+              blas_view(c, m, n, ldc, layout), policy, outcome);
 }
 
 template <class T>

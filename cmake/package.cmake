@@ -1,0 +1,65 @@
+# Debian packages, one a component of cmake/install.cmake: libkizami0.1, libkizami-dev, kizami. Only in a tree that is
+# configured for it (preset `package`, see ./kz package).
+if(NOT KIZAMI_DEBIAN)
+  return()
+endif()
+set(soname_version ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+set(package_runtime libkizami${soname_version})
+set(package_development libkizami-dev)
+set(package_tools kizami)
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME kizami)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_CONTACT "${KIZAMI_PACKAGE_CONTACT}")
+set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR})
+set(CPACK_PACKAGING_INSTALL_PREFIX ${CMAKE_INSTALL_PREFIX})
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL runtime development tools)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+
+set(summary "matrix products with proven error bounds")
+string(CONCAT about "Kizami multiplies matrices in FP32, FP64 and their complex types on 8-bit integer arithmetic,\n"
+                    "at an accuracy that the caller states and the library proves, with the same bits on every\n"
+                    "engine, thread count and machine.")
+set(same_version "${package_runtime} (= ${PROJECT_VERSION})")
+
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME ${package_runtime})
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
+set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "${summary} (shared library)\n${about}\nThis package holds the shared library.")
+
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME ${package_development})
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(blas_package libblas-dev)  # what libkizami.a links, beside libhwy
+if("${BLAS_LIBRARIES}" MATCHES openblas)
+  set(blas_package libopenblas-dev)
+endif()
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${same_version}, libhwy-dev, ${blas_package}")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
+    "${summary} (development files)\n${about}\nThis package holds the headers for C and C++, the Fortran module and the static library.")
+
+set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME ${package_tools})
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION math)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "${same_version}")
+set(CPACK_COMPONENT_TOOLS_DESCRIPTION "${summary} (command line)\n${about}\nThis package holds the command line.")
+
+# Each package has its copyright and changelog, as Debian wants them.
+string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
+set(changelog ${CMAKE_BINARY_DIR}/debian/changelog)
+file(WRITE ${changelog} "kizami (${PROJECT_VERSION}) unstable; urgency=medium\n\n  * See CHANGELOG.md of package kizami.\n\n"
+                        " -- ${KIZAMI_PACKAGE_CONTACT}  ${date}\n")
+find_program(KIZAMI_GZIP gzip REQUIRED)
+execute_process(COMMAND ${KIZAMI_GZIP} -9nf ${changelog} COMMAND_ERROR_IS_FATAL ANY)
+foreach(component runtime development tools)
+  set(doc_dir ${CMAKE_INSTALL_DATAROOTDIR}/doc/${package_${component}})
+  install(FILES LICENSE DESTINATION ${doc_dir} RENAME copyright COMPONENT ${component})
+  install(FILES ${changelog}.gz DESTINATION ${doc_dir} COMPONENT ${component})
+endforeach()
+include(CPack)

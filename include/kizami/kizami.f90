@@ -1,0 +1,372 @@
+! SPDX-License-Identifier: MIT
+! libkizami from Fortran 2018: the functions, constants and structures of kizami.h, under the same names. Compile this
+! file with your program, and link libkizami. kizami.h says what each argument means. What differs here:
+!  - handles (policy, plan, prepared) are type(c_ptr); c_null_ptr where C has NULL;
+!  - the matrices of kizami_sgemm, dgemm, cgemm and zgemm are arrays of their type; those of the other functions are
+!    addresses (c_loc), and so are alpha and beta there;
+!  - an outcome may be left out. Give it and a plan_info no struct_size: their initial value is right;
+!  - kizami_error_text() is kizami_last_error() as a string.
+module kizami
+  use, intrinsic :: iso_c_binding, only: c_char, c_double, c_double_complex, c_f_pointer, c_float, c_float_complex, &
+      c_int, c_int32_t, c_int64_t, c_ptr, c_size_t
+  implicit none
+  private
+
+  integer(c_int), parameter, public :: KIZAMI_OK = 0
+  integer(c_int), parameter, public :: KIZAMI_INVALID_ARGUMENT = 1
+  integer(c_int), parameter, public :: KIZAMI_UNSUPPORTED = 2
+  integer(c_int), parameter, public :: KIZAMI_ACCURACY_UNREACHABLE = 3
+  integer(c_int), parameter, public :: KIZAMI_WORKSPACE_TOO_SMALL = 4
+  integer(c_int), parameter, public :: KIZAMI_OUT_OF_MEMORY = 5
+  integer(c_int), parameter, public :: KIZAMI_NON_FINITE = 6
+  integer(c_int), parameter, public :: KIZAMI_INTERNAL = 7
+  integer(c_int), parameter, public :: KIZAMI_F32 = 0
+  integer(c_int), parameter, public :: KIZAMI_F64 = 1
+  integer(c_int), parameter, public :: KIZAMI_C64 = 2
+  integer(c_int), parameter, public :: KIZAMI_C128 = 3
+  integer(c_int), parameter, public :: KIZAMI_NONE = 0
+  integer(c_int), parameter, public :: KIZAMI_TRANSPOSE = 1
+  integer(c_int), parameter, public :: KIZAMI_CONJ_TRANSPOSE = 2
+  integer(c_int), parameter, public :: KIZAMI_CONJUGATE = 3
+  integer(c_int), parameter, public :: KIZAMI_COL_MAJOR = 0
+  integer(c_int), parameter, public :: KIZAMI_ROW_MAJOR = 1
+  integer(c_int), parameter, public :: KIZAMI_SIDE_A = 0
+  integer(c_int), parameter, public :: KIZAMI_SIDE_B = 1
+  integer(c_int), parameter, public :: KIZAMI_GAUGE_ENTRY = 0
+  integer(c_int), parameter, public :: KIZAMI_GAUGE_NORM = 1
+  integer(c_int), parameter, public :: KIZAMI_ACCURACY_NATIVE = 0
+  integer(c_int), parameter, public :: KIZAMI_ACCURACY_BITS = 1
+  integer(c_int), parameter, public :: KIZAMI_ACCURACY_CORRECT = 2
+  integer(c_int), parameter, public :: KIZAMI_SCHEME_AUTO = 0
+  integer(c_int), parameter, public :: KIZAMI_SCHEME_NATIVE = 1
+  integer(c_int), parameter, public :: KIZAMI_SCHEME_OZAKI2 = 2
+  integer(c_int), parameter, public :: KIZAMI_ENGINE_AUTO = 0
+  integer(c_int), parameter, public :: KIZAMI_ENGINE_CPU_REF = 1
+  integer(c_int), parameter, public :: KIZAMI_ENGINE_CPU_SIMD = 2
+  integer(c_int), parameter, public :: KIZAMI_ENGINE_NATIVE_BLAS = 3
+  integer(c_int), parameter, public :: KIZAMI_REPRODUCIBILITY_NONE = 0
+  integer(c_int), parameter, public :: KIZAMI_REPRODUCIBILITY_ENGINE_TO_ENGINE = 1
+
+  type, bind(C), public :: kizami_outcome
+    integer(c_size_t) :: struct_size = 96
+    integer(c_int) :: scheme = 0, gauge = 0
+    real(c_double) :: bound = 0
+    integer(c_int32_t) :: moduli = 0, rung = 0, equilibrated = 0, reserved = 0
+    integer(c_int64_t) :: repaired = 0, nonfinite_rows = 0, nonfinite_cols = 0
+    character(kind=c_char) :: engine(32) = char(0)
+  end type kizami_outcome
+
+  type, bind(C), public :: kizami_plan_info
+    integer(c_size_t) :: struct_size = 120
+    integer(c_int) :: scalar = 0, scheme = 0, gauge = 0
+    integer(c_int32_t) :: base_moduli = 0, max_moduli = 0, reserved = 0
+    integer(c_int64_t) :: m = 0, n = 0, k = 0
+    real(c_double) :: bound = 0, predicted_seconds = 0
+    integer(c_int64_t) :: numerics_hash = 0
+    integer(c_size_t) :: workspace_bytes = 0
+    character(kind=c_char) :: engine(32) = char(0)
+  end type kizami_plan_info
+
+  public :: kizami_error_text, kizami_version_number, kizami_version, kizami_status_name, kizami_last_error, &
+      kizami_policy_create, kizami_policy_destroy, kizami_policy_set_accuracy, kizami_policy_set_gauge, &
+      kizami_policy_set_scheme, kizami_policy_set_engine, kizami_policy_set_reproducibility, &
+      kizami_policy_set_fp64_arithmetic, kizami_policy_set_reject_nonfinite, kizami_policy_set_moduli, &
+      kizami_policy_set_threads, kizami_policy_set_workspace_limit, kizami_gemm, kizami_sgemm, kizami_dgemm, &
+      kizami_cgemm, kizami_zgemm, kizami_gemm_strided_batched, kizami_gemm_batched, kizami_plan_create, &
+      kizami_plan_destroy, kizami_plan_query, kizami_plan_explain, kizami_machine_report, kizami_prepare, &
+      kizami_prepared_destroy, kizami_prepared_size, kizami_run, kizami_run_prepared
+
+  interface
+    function kizami_version_number() bind(C, name="kizami_version_number") result(answer)
+      import :: c_int
+      integer(c_int) :: answer
+    end function kizami_version_number
+
+    function kizami_version() bind(C, name="kizami_version") result(answer)
+      import :: c_ptr
+      type(c_ptr) :: answer
+    end function kizami_version
+
+    function kizami_status_name(status) bind(C, name="kizami_status_name") result(answer)
+      import :: c_int, c_ptr
+      integer(c_int), value :: status
+      type(c_ptr) :: answer
+    end function kizami_status_name
+
+    function kizami_last_error() bind(C, name="kizami_last_error") result(answer)
+      import :: c_ptr
+      type(c_ptr) :: answer
+    end function kizami_last_error
+
+    function kizami_policy_create(policy) bind(C, name="kizami_policy_create") result(answer)
+      import :: c_int, c_ptr
+      type(c_ptr), intent(out) :: policy
+      integer(c_int) :: answer
+    end function kizami_policy_create
+
+    subroutine kizami_policy_destroy(policy) bind(C, name="kizami_policy_destroy")
+      import :: c_ptr
+      type(c_ptr), value :: policy
+    end subroutine kizami_policy_destroy
+
+    function kizami_policy_set_accuracy(policy, kind, bits) bind(C, name="kizami_policy_set_accuracy") result(answer)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: policy
+      integer(c_int), value :: kind, bits
+      integer(c_int) :: answer
+    end function kizami_policy_set_accuracy
+
+    function kizami_policy_set_gauge(policy, gauge) bind(C, name="kizami_policy_set_gauge") result(answer)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: policy
+      integer(c_int), value :: gauge
+      integer(c_int) :: answer
+    end function kizami_policy_set_gauge
+
+    function kizami_policy_set_scheme(policy, scheme) bind(C, name="kizami_policy_set_scheme") result(answer)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: policy
+      integer(c_int), value :: scheme
+      integer(c_int) :: answer
+    end function kizami_policy_set_scheme
+
+    function kizami_policy_set_engine(policy, engine) bind(C, name="kizami_policy_set_engine") result(answer)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: policy
+      integer(c_int), value :: engine
+      integer(c_int) :: answer
+    end function kizami_policy_set_engine
+
+    function kizami_policy_set_reproducibility(policy, promise) bind(C, &
+        name="kizami_policy_set_reproducibility") result(answer)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: policy
+      integer(c_int), value :: promise
+      integer(c_int) :: answer
+    end function kizami_policy_set_reproducibility
+
+    function kizami_policy_set_fp64_arithmetic(policy, is_allowed) bind(C, &
+        name="kizami_policy_set_fp64_arithmetic") result(answer)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: policy
+      integer(c_int), value :: is_allowed
+      integer(c_int) :: answer
+    end function kizami_policy_set_fp64_arithmetic
+
+    function kizami_policy_set_reject_nonfinite(policy, is_rejected) bind(C, &
+        name="kizami_policy_set_reject_nonfinite") result(answer)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: policy
+      integer(c_int), value :: is_rejected
+      integer(c_int) :: answer
+    end function kizami_policy_set_reject_nonfinite
+
+    function kizami_policy_set_moduli(policy, num_moduli) bind(C, name="kizami_policy_set_moduli") result(answer)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: policy
+      integer(c_int), value :: num_moduli
+      integer(c_int) :: answer
+    end function kizami_policy_set_moduli
+
+    function kizami_policy_set_threads(policy, num_threads) bind(C, name="kizami_policy_set_threads") result(answer)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: policy
+      integer(c_int), value :: num_threads
+      integer(c_int) :: answer
+    end function kizami_policy_set_threads
+
+    function kizami_policy_set_workspace_limit(policy, bytes) bind(C, &
+        name="kizami_policy_set_workspace_limit") result(answer)
+      import :: c_int, c_ptr, c_size_t
+      type(c_ptr), value :: policy
+      integer(c_size_t), value :: bytes
+      integer(c_int) :: answer
+    end function kizami_policy_set_workspace_limit
+
+    function kizami_gemm(scalar, layout, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, policy, &
+        outcome) bind(C, name="kizami_gemm") result(answer)
+      import :: c_int, c_int64_t, c_ptr, kizami_outcome
+      integer(c_int), value :: scalar, layout, op_a, op_b
+      integer(c_int64_t), value :: m, n, k, lda, ldb, ldc
+      type(c_ptr), value :: alpha, a, b, beta, c, policy
+      type(kizami_outcome), intent(inout), optional :: outcome
+      integer(c_int) :: answer
+    end function kizami_gemm
+
+    function kizami_sgemm(layout, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, policy, &
+        outcome) bind(C, name="kizami_sgemm") result(answer)
+      import :: c_float, c_int, c_int64_t, c_ptr, kizami_outcome
+      integer(c_int), value :: layout, op_a, op_b
+      integer(c_int64_t), value :: m, n, k, lda, ldb, ldc
+      real(c_float), value :: alpha, beta
+      real(c_float), intent(in) :: a(*), b(*)
+      real(c_float), intent(inout) :: c(*)
+      type(c_ptr), value :: policy
+      type(kizami_outcome), intent(inout), optional :: outcome
+      integer(c_int) :: answer
+    end function kizami_sgemm
+
+    function kizami_dgemm(layout, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, policy, &
+        outcome) bind(C, name="kizami_dgemm") result(answer)
+      import :: c_double, c_int, c_int64_t, c_ptr, kizami_outcome
+      integer(c_int), value :: layout, op_a, op_b
+      integer(c_int64_t), value :: m, n, k, lda, ldb, ldc
+      real(c_double), value :: alpha, beta
+      real(c_double), intent(in) :: a(*), b(*)
+      real(c_double), intent(inout) :: c(*)
+      type(c_ptr), value :: policy
+      type(kizami_outcome), intent(inout), optional :: outcome
+      integer(c_int) :: answer
+    end function kizami_dgemm
+
+    function kizami_cgemm(layout, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, policy, &
+        outcome) bind(C, name="kizami_cgemm") result(answer)
+      import :: c_float_complex, c_int, c_int64_t, c_ptr, kizami_outcome
+      integer(c_int), value :: layout, op_a, op_b
+      integer(c_int64_t), value :: m, n, k, lda, ldb, ldc
+      complex(c_float_complex), intent(in) :: alpha, a(*), b(*), beta
+      complex(c_float_complex), intent(inout) :: c(*)
+      type(c_ptr), value :: policy
+      type(kizami_outcome), intent(inout), optional :: outcome
+      integer(c_int) :: answer
+    end function kizami_cgemm
+
+    function kizami_zgemm(layout, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, policy, &
+        outcome) bind(C, name="kizami_zgemm") result(answer)
+      import :: c_double_complex, c_int, c_int64_t, c_ptr, kizami_outcome
+      integer(c_int), value :: layout, op_a, op_b
+      integer(c_int64_t), value :: m, n, k, lda, ldb, ldc
+      complex(c_double_complex), intent(in) :: alpha, a(*), b(*), beta
+      complex(c_double_complex), intent(inout) :: c(*)
+      type(c_ptr), value :: policy
+      type(kizami_outcome), intent(inout), optional :: outcome
+      integer(c_int) :: answer
+    end function kizami_zgemm
+
+    function kizami_gemm_strided_batched(scalar, layout, op_a, op_b, m, n, k, alpha, a, lda, stride_a, b, ldb, &
+        stride_b, beta, c, ldc, stride_c, batch_count, policy, outcome) bind(C, &
+        name="kizami_gemm_strided_batched") result(answer)
+      import :: c_int, c_int64_t, c_ptr, kizami_outcome
+      integer(c_int), value :: scalar, layout, op_a, op_b
+      integer(c_int64_t), value :: m, n, k, lda, stride_a, ldb, stride_b, ldc, stride_c, batch_count
+      type(c_ptr), value :: alpha, a, b, beta, c, policy
+      type(kizami_outcome), intent(inout), optional :: outcome
+      integer(c_int) :: answer
+    end function kizami_gemm_strided_batched
+
+    function kizami_gemm_batched(scalar, layout, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, &
+        batch_count, policy, outcome) bind(C, name="kizami_gemm_batched") result(answer)
+      import :: c_int, c_int64_t, c_ptr, kizami_outcome
+      integer(c_int), value :: scalar, layout, op_a, op_b
+      integer(c_int64_t), value :: m, n, k, lda, ldb, ldc, batch_count
+      type(c_ptr), value :: alpha, beta, policy
+      type(c_ptr), intent(in) :: a(*), b(*), c(*)
+      type(kizami_outcome), intent(inout), optional :: outcome
+      integer(c_int) :: answer
+    end function kizami_gemm_batched
+
+    function kizami_plan_create(plan, scalar, m, n, k, policy) bind(C, name="kizami_plan_create") result(answer)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), intent(out) :: plan
+      integer(c_int), value :: scalar
+      integer(c_int64_t), value :: m, n, k
+      type(c_ptr), value :: policy
+      integer(c_int) :: answer
+    end function kizami_plan_create
+
+    subroutine kizami_plan_destroy(plan) bind(C, name="kizami_plan_destroy")
+      import :: c_ptr
+      type(c_ptr), value :: plan
+    end subroutine kizami_plan_destroy
+
+    function kizami_plan_query(plan, info) bind(C, name="kizami_plan_query") result(answer)
+      import :: c_int, c_ptr, kizami_plan_info
+      type(c_ptr), value :: plan
+      type(kizami_plan_info), intent(inout) :: info
+      integer(c_int) :: answer
+    end function kizami_plan_query
+
+    function kizami_plan_explain(plan, buffer, capacity, length) bind(C, name="kizami_plan_explain") result(answer)
+      import :: c_char, c_int, c_ptr, c_size_t
+      type(c_ptr), value :: plan
+      character(kind=c_char), intent(inout) :: buffer(*)
+      integer(c_size_t), value :: capacity
+      integer(c_size_t), intent(out) :: length
+      integer(c_int) :: answer
+    end function kizami_plan_explain
+
+    function kizami_machine_report(buffer, capacity, length) bind(C, name="kizami_machine_report") result(answer)
+      import :: c_char, c_int, c_size_t
+      character(kind=c_char), intent(inout) :: buffer(*)
+      integer(c_size_t), value :: capacity
+      integer(c_size_t), intent(out) :: length
+      integer(c_int) :: answer
+    end function kizami_machine_report
+
+    function kizami_prepare(prepared, plan, side, layout, op, x, ldx) bind(C, name="kizami_prepare") result(answer)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), intent(out) :: prepared
+      type(c_ptr), value :: plan, x
+      integer(c_int), value :: side, layout, op
+      integer(c_int64_t), value :: ldx
+      integer(c_int) :: answer
+    end function kizami_prepare
+
+    subroutine kizami_prepared_destroy(prepared) bind(C, name="kizami_prepared_destroy")
+      import :: c_ptr
+      type(c_ptr), value :: prepared
+    end subroutine kizami_prepared_destroy
+
+    function kizami_prepared_size(prepared, bytes) bind(C, name="kizami_prepared_size") result(answer)
+      import :: c_int, c_ptr, c_size_t
+      type(c_ptr), value :: prepared
+      integer(c_size_t), intent(out) :: bytes
+      integer(c_int) :: answer
+    end function kizami_prepared_size
+
+    function kizami_run(plan, layout, op_a, op_b, alpha, a, lda, b, ldb, beta, c, ldc, workspace, workspace_bytes, &
+        outcome) bind(C, name="kizami_run") result(answer)
+      import :: c_int, c_int64_t, c_ptr, c_size_t, kizami_outcome
+      type(c_ptr), value :: plan, alpha, a, b, beta, c, workspace
+      integer(c_int), value :: layout, op_a, op_b
+      integer(c_int64_t), value :: lda, ldb, ldc
+      integer(c_size_t), value :: workspace_bytes
+      type(kizami_outcome), intent(inout), optional :: outcome
+      integer(c_int) :: answer
+    end function kizami_run
+
+    function kizami_run_prepared(plan, layout, op_a, op_b, alpha, prepared_a, a, lda, prepared_b, b, ldb, beta, c, &
+        ldc, workspace, workspace_bytes, outcome) bind(C, name="kizami_run_prepared") result(answer)
+      import :: c_int, c_int64_t, c_ptr, c_size_t, kizami_outcome
+      type(c_ptr), value :: plan, alpha, prepared_a, a, prepared_b, b, beta, c, workspace
+      integer(c_int), value :: layout, op_a, op_b
+      integer(c_int64_t), value :: lda, ldb, ldc
+      integer(c_size_t), value :: workspace_bytes
+      type(kizami_outcome), intent(inout), optional :: outcome
+      integer(c_int) :: answer
+    end function kizami_run_prepared
+  end interface
+
+contains
+
+  ! Why the last call of this thread failed; '' if it succeeded.
+  function kizami_error_text() result(text)
+    character(len=:), allocatable :: text
+    text = text_of(kizami_last_error())
+  end function kizami_error_text
+
+  ! The characters before the first zero byte.
+  function text_of(address) result(text)
+    type(c_ptr), intent(in) :: address
+    character(len=:), allocatable :: text
+    integer, parameter :: max_length = 1024
+    character(kind=c_char), pointer :: bytes(:)
+    integer :: i
+    call c_f_pointer(address, bytes, [max_length])
+    text = ''
+    do i = 1, max_length
+      if (bytes(i) == char(0)) return
+      text = text // bytes(i)
+    end do
+  end function text_of
+end module kizami

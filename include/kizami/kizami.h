@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT
+ * The C ABI of libkizami: matrix products with a proven error bound,
+ *   C <- alpha op(A) op(B) + beta C,
+ * in FP32, FP64 and their complex types. C99, and C++; docs/abi.md says what stays fixed from version to version.
+ *
+ * Rules that hold for every function
+ *  - Status: a function that can fail returns KIZAMI_OK (0) or the code of its error. No exception leaves the library,
+ *    nothing is printed, and after an error the matrix C and every output are as they were, except where said.
+ *  - Bad arguments: a NULL handle, a NULL output or an unknown enum value is KIZAMI_INVALID_ARGUMENT. Not detectable:
+ *    pointers to memory that is too small or freed.
+ *  - Ownership: who creates a handle destroys it, once, with the function named beside it; destroying NULL does
+ *    nothing. No handle refers to another one or to the caller's matrices after the call that made it.
+ *  - Threads: all functions may be called from any thread. Handles that are passed as const may be shared by threads.
+ *    A call computes with several threads of the library's pool (kizami_policy_set_threads), and blocks until done.
+ *  - Sizes are counted in elements, never in bytes, unless the name says bytes. */
+#ifndef KIZAMI_KIZAMI_H
+#define KIZAMI_KIZAMI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kizami/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Version ----------------------------------------------------------------------------------------------------- */
+
+#define KIZAMI_VERSION_MAJOR 0
+#define KIZAMI_VERSION_MINOR 1
+#define KIZAMI_VERSION_PATCH 0
+/* Comparable: 100 for 0.1.0. */
+#define KIZAMI_VERSION_NUMBER (KIZAMI_VERSION_MAJOR * 10000 + KIZAMI_VERSION_MINOR * 100 + KIZAMI_VERSION_PATCH)
+
+/* KIZAMI_VERSION_NUMBER of the library that runs; the macro is that of the header. */
+KIZAMI_API int kizami_version_number(void);
+/* The same as text, "0.1.0". Never NULL; valid as long as the library is loaded. */
+KIZAMI_API const char* kizami_version(void);
+
+/* ---- Constants. The types are int, so that an unknown value can be refused. Values never change. ----------------- */
+
+typedef int kizami_status;
+enum {
+  KIZAMI_OK = 0,
+  KIZAMI_INVALID_ARGUMENT = 1,     /* an argument breaks its documented limit */
+  KIZAMI_UNSUPPORTED = 2,          /* well-formed, but no scheme or engine here can carry it */
+  KIZAMI_ACCURACY_UNREACHABLE = 3, /* the accuracy cannot be guaranteed under this policy */
+  KIZAMI_WORKSPACE_TOO_SMALL = 4,  /* the workspace limit is below the smallest possible workspace */
+  KIZAMI_OUT_OF_MEMORY = 5,        /* the system refused an allocation */
+  KIZAMI_NON_FINITE = 6,           /* the policy rejects NaN and Inf, and an operand holds one */
+  KIZAMI_INTERNAL = 7              /* a broken invariant of the library itself: please report it */
+};
+
+typedef int kizami_scalar;
+enum {
+  KIZAMI_F32 = 0,
+  KIZAMI_F64 = 1,
+  KIZAMI_C64 = 2, /* two floats: real and imaginary part side by side, as float _Complex has them */
+  KIZAMI_C128 = 3 /* two doubles */
+};
+
+typedef int kizami_op;
+enum {
+  KIZAMI_NONE = 0,
+  KIZAMI_TRANSPOSE = 1,
+  KIZAMI_CONJ_TRANSPOSE = 2, /* of real types: KIZAMI_TRANSPOSE */
+  KIZAMI_CONJUGATE = 3       /* of real types: KIZAMI_NONE */
+};
+
+typedef int kizami_layout;
+enum { KIZAMI_COL_MAJOR = 0, KIZAMI_ROW_MAJOR = 1 };
+
+typedef int kizami_side;
+enum { KIZAMI_SIDE_A = 0, KIZAMI_SIDE_B = 1 };
+
+/* The matrix G that an error bound is measured against. Of complex types real and imaginary part count separately. */
+typedef int kizami_gauge;
+enum {
+  KIZAMI_GAUGE_ENTRY = 0, /* (|A||B|)_ij: componentwise, the gauge of native BLAS */
+  KIZAMI_GAUGE_NORM = 1   /* ||a_i||_2 ||b_j||_2: normwise per row and column; cheaper */
+};
+
+typedef int kizami_accuracy;
+enum {
+  KIZAMI_ACCURACY_NATIVE = 0, /* |C - AB| <= c(k) u G, c(k) = min(max(k, 8), 16 sqrt(k)), u = 2^-24 or 2^-53 */
+  KIZAMI_ACCURACY_BITS = 1,   /* |C - AB| <= 2^-bits G */
+  KIZAMI_ACCURACY_CORRECT = 2 /* C = AB correctly rounded; alpha = +-1 and beta = 0 only */
+};
+
+typedef int kizami_scheme;
+enum {
+  KIZAMI_SCHEME_AUTO = 0,   /* the planner's choice */
+  KIZAMI_SCHEME_NATIVE = 1, /* the platform BLAS */
+  KIZAMI_SCHEME_OZAKI2 = 2  /* residues modulo coprime numbers, Chinese remainder theorem */
+};
+
+typedef int kizami_engine;
+enum { KIZAMI_ENGINE_AUTO = 0, KIZAMI_ENGINE_CPU_REF = 1, KIZAMI_ENGINE_CPU_SIMD = 2, KIZAMI_ENGINE_NATIVE_BLAS = 3 };
+
+typedef int kizami_reproducibility;
+enum {
+  KIZAMI_REPRODUCIBILITY_NONE = 0,            /* the planner may choose the platform BLAS */
+  KIZAMI_REPRODUCIBILITY_ENGINE_TO_ENGINE = 1 /* the same bits on every engine, thread count and machine */
+};
+
+/* ---- Errors ------------------------------------------------------------------------------------------------------ */
+
+/* The stable lower-case name of a status, "invalid_argument"; "unknown" for other numbers. Never NULL, never freed. */
+KIZAMI_API const char* kizami_status_name(kizami_status status);
+
+/* Why the last function of this thread that returns a kizami_status failed, in one sentence with argument, value and
+ * limit; "" if it succeeded. Never NULL. Valid until this thread's next call of such a function; each thread has its
+ * own. At most 1023 characters. */
+KIZAMI_API const char* kizami_last_error(void);
+
+/* ---- Policy: what the caller wishes ------------------------------------------------------------------------------ */
+
+/* Mutable. Wherever a const kizami_policy* is taken, NULL means the default policy, and the values are copied: a policy
+ * may be changed or destroyed right after the call. No thread may change a policy while another one uses it. */
+typedef struct kizami_policy kizami_policy;
+
+/* Creates the default policy: accuracy native, gauge entry, everything else automatic, the same bits everywhere.
+ * The caller owns *policy: kizami_policy_destroy(). Errors: invalid_argument (policy is NULL), out_of_memory. */
+KIZAMI_API kizami_status kizami_policy_create(kizami_policy** policy);
+KIZAMI_API void kizami_policy_destroy(kizami_policy* policy);
+
+/* The setters check one value by itself, and leave the policy as it was on invalid_argument. What depends on the type
+ * or on other values is checked when a product is planned. */
+
+/* bits: of KIZAMI_ACCURACY_BITS, in 1..52 (FP32 allows 23); 0 for the other kinds. */
+KIZAMI_API kizami_status kizami_policy_set_accuracy(kizami_policy* policy, kizami_accuracy kind, int bits);
+KIZAMI_API kizami_status kizami_policy_set_gauge(kizami_policy* policy, kizami_gauge gauge);
+KIZAMI_API kizami_status kizami_policy_set_scheme(kizami_policy* policy, kizami_scheme scheme);
+KIZAMI_API kizami_status kizami_policy_set_engine(kizami_policy* policy, kizami_engine engine);
+KIZAMI_API kizami_status kizami_policy_set_reproducibility(kizami_policy* policy, kizami_reproducibility promise);
+/* 1 (default): elements that no number of moduli certifies are computed in FP64 arithmetic of proven bound; 0: the call
+ * is refused instead (accuracy_unreachable). */
+KIZAMI_API kizami_status kizami_policy_set_fp64_arithmetic(kizami_policy* policy, int is_allowed);
+/* 0 (default): NaN and Inf are multiplied as BLAS does; 1: they are an error (non_finite). */
+KIZAMI_API kizami_status kizami_policy_set_reject_nonfinite(kizami_policy* policy, int is_rejected);
+/* For studies: exactly so many moduli, whatever the accuracy; 0 (default) leaves it to the planner. >= 0 */
+KIZAMI_API kizami_status kizami_policy_set_moduli(kizami_policy* policy, int num_moduli);
+/* 0 (default): as many as the machine offers to this process. >= 0. Never changes a bit. */
+KIZAMI_API kizami_status kizami_policy_set_threads(kizami_policy* policy, int num_threads);
+/* Upper limit of the workspace; 0 (default): 1 GiB. Never changes a bit. */
+KIZAMI_API kizami_status kizami_policy_set_workspace_limit(kizami_policy* policy, size_t bytes);
+
+/* ---- Structures that may grow ------------------------------------------------------------------------------------ */
+
+/* The caller sets struct_size = sizeof of the structure before the call; the library writes no byte beyond it. Later
+ * versions add members at the end only. A size of no version is invalid_argument. Engine names end with a zero byte. */
+
+/* What a call did with the elements it saw. */
+typedef struct kizami_outcome {
+  size_t struct_size;     /* set by the caller */
+  kizami_scheme scheme;   /* never KIZAMI_SCHEME_AUTO */
+  kizami_gauge gauge;     /* of the bound */
+  double bound;           /* |C - AB| <= bound * gauge for alpha = 1, beta = 0; 0 after a quick return */
+  int32_t moduli;         /* of ozaki2; 0 if all was answered in FP64 arithmetic */
+  int32_t rung;           /* index into the plan's ladder; -1: FP64 arithmetic or scheme native */
+  int32_t equilibrated;   /* 1: the inner index was rescaled by exact powers of two */
+  int32_t reserved;       /* 0 */
+  int64_t repaired;       /* elements recomputed in FP64 arithmetic, because no bound was certified for them */
+  int64_t nonfinite_rows; /* rows of op(A) that hold NaN or Inf; not looked for by scheme native */
+  int64_t nonfinite_cols; /* columns of op(B) likewise */
+  char engine[32];        /* "cpu_ref", "cpu_simd", "native_blas", or "none" after a quick return */
+} kizami_outcome;
+
+/* What a plan decided. */
+typedef struct kizami_plan_info {
+  size_t struct_size; /* set by the caller */
+  kizami_scalar scalar;
+  kizami_scheme scheme; /* never KIZAMI_SCHEME_AUTO */
+  kizami_gauge gauge;   /* of the bound */
+  int32_t base_moduli;  /* of the lowest rung; 0 for scheme native */
+  int32_t max_moduli;   /* of the highest rung */
+  int32_t reserved;     /* 0 */
+  int64_t m;
+  int64_t n;
+  int64_t k;
+  double bound;             /* guaranteed for every product of this plan, relative to the gauge */
+  double predicted_seconds; /* of one product */
+  uint64_t numerics_hash;   /* equal for plans that give equal bits on equal operands (scheme ozaki2) */
+  size_t workspace_bytes;   /* that kizami_run() needs; 0: none */
+  char engine[32];
+} kizami_plan_info;
+
+/* ---- One product in one call ------------------------------------------------------------------------------------- */
+
+/* C <- alpha op(A) op(B) + beta C for scalars of type `scalar`.
+ * Shapes: op(A) is m x k, op(B) k x n, C m x n, as stored by xGEMM of BLAS: with KIZAMI_COL_MAJOR, lda >= max(1, rows
+ *   of A as stored), and so on; with KIZAMI_ROW_MAJOR, columns. m, n, k in [0, 2^34), a matrix at most 2^62 elements.
+ * alpha, beta: point to one scalar of that type; never NULL.
+ * A, B, C: aligned as their type. beta = 0 never reads C; alpha = 0 or k = 0 never reads A and B, which may then be
+ *   NULL. C must not overlap A or B; A and B may be the same memory.
+ * policy: NULL for the default. outcome: NULL, or written on success.
+ * Errors: invalid_argument (sizes, leading dimensions, NULL, overlap, enum values), accuracy_unreachable, unsupported,
+ *   workspace_too_small, out_of_memory, non_finite. */
+KIZAMI_API kizami_status kizami_gemm(kizami_scalar scalar, kizami_layout layout, kizami_op op_a, kizami_op op_b,
+                                     int64_t m, int64_t n, int64_t k, const void* alpha, const void* A, int64_t lda,
+                                     const void* B, int64_t ldb, const void* beta, void* C, int64_t ldc,
+                                     const kizami_policy* policy, kizami_outcome* outcome);
+
+/* kizami_gemm() for one type each, column-major or row-major like CBLAS. Complex scalars and matrices are passed by
+ * address, real and imaginary part side by side. */
+KIZAMI_API kizami_status kizami_sgemm(kizami_layout layout, kizami_op op_a, kizami_op op_b, int64_t m, int64_t n,
+                                      int64_t k, float alpha, const float* A, int64_t lda, const float* B, int64_t ldb,
+                                      float beta, float* C, int64_t ldc, const kizami_policy* policy,
+                                      kizami_outcome* outcome);
+KIZAMI_API kizami_status kizami_dgemm(kizami_layout layout, kizami_op op_a, kizami_op op_b, int64_t m, int64_t n,
+                                      int64_t k, double alpha, const double* A, int64_t lda, const double* B,
+                                      int64_t ldb, double beta, double* C, int64_t ldc, const kizami_policy* policy,
+                                      kizami_outcome* outcome);
+KIZAMI_API kizami_status kizami_cgemm(kizami_layout layout, kizami_op op_a, kizami_op op_b, int64_t m, int64_t n,
+                                      int64_t k, const void* alpha, const void* A, int64_t lda, const void* B,
+                                      int64_t ldb, const void* beta, void* C, int64_t ldc, const kizami_policy* policy,
+                                      kizami_outcome* outcome);
+KIZAMI_API kizami_status kizami_zgemm(kizami_layout layout, kizami_op op_a, kizami_op op_b, int64_t m, int64_t n,
+                                      int64_t k, const void* alpha, const void* A, int64_t lda, const void* B,
+                                      int64_t ldb, const void* beta, void* C, int64_t ldc, const kizami_policy* policy,
+                                      kizami_outcome* outcome);
+
+/* ---- Batches: one plan, many products of one shape --------------------------------------------------------------- */
+
+/* C_i <- alpha op(A_i) op(B_i) + beta C_i for i = 0 .. batch_count - 1.
+ * A_i begins stride_a elements after A_(i-1), and so on. Strides >= 0; 0 gives every product the same A or B. With
+ *   batch_count > 1 no element may belong to two C_i (checked). No C_i may overlap any A_j or B_j (checked for i = j).
+ * Everything else: see kizami_gemm(). Each product has the bits that kizami_gemm() gives it.
+ * outcome: the largest bound, moduli and rung of all products; counts are added up.
+ * Errors: as kizami_gemm(). A shape, a stride or a NULL is refused before C is touched; where the elements of product i
+ *   are the reason, C_0 .. C_(i-1) are done and kizami_last_error() names i. */
+KIZAMI_API kizami_status kizami_gemm_strided_batched(kizami_scalar scalar, kizami_layout layout, kizami_op op_a,
+                                                     kizami_op op_b, int64_t m, int64_t n, int64_t k, const void* alpha,
+                                                     const void* A, int64_t lda, int64_t stride_a, const void* B,
+                                                     int64_t ldb, int64_t stride_b, const void* beta, void* C,
+                                                     int64_t ldc, int64_t stride_c, int64_t batch_count,
+                                                     const kizami_policy* policy, kizami_outcome* outcome);
+
+/* The same with arrays of batch_count pointers. The C_i must not overlap each other (not checked). */
+KIZAMI_API kizami_status kizami_gemm_batched(kizami_scalar scalar, kizami_layout layout, kizami_op op_a, kizami_op op_b,
+                                             int64_t m, int64_t n, int64_t k, const void* alpha, const void* const* A,
+                                             int64_t lda, const void* const* B, int64_t ldb, const void* beta,
+                                             void* const* C, int64_t ldc, int64_t batch_count,
+                                             const kizami_policy* policy, kizami_outcome* outcome);
+
+/* ---- Decide once, run many times --------------------------------------------------------------------------------- */
+
+/* An immutable decision how to multiply op(A) (m x k) by op(B) (k x n). Safe to share among threads. */
+typedef struct kizami_plan kizami_plan;
+
+/* Plans. The caller owns *plan: kizami_plan_destroy().
+ * m, n, k: as kizami_gemm(). policy: NULL for the default.
+ * Errors: invalid_argument, accuracy_unreachable, unsupported, workspace_too_small, out_of_memory. */
+KIZAMI_API kizami_status kizami_plan_create(kizami_plan** plan, kizami_scalar scalar, int64_t m, int64_t n, int64_t k,
+                                            const kizami_policy* policy);
+KIZAMI_API void kizami_plan_destroy(kizami_plan* plan);
+
+/* Fills *info. Errors: invalid_argument (NULL, info->struct_size). */
+KIZAMI_API kizami_status kizami_plan_query(const kizami_plan* plan, kizami_plan_info* info);
+
+/* The plan in words, one fact a line. Writes the text, cut to capacity - 1 characters, and a zero byte to buffer; and
+ * the length of the whole text, without zero byte, to *length. The text is whole if *length < capacity.
+ * buffer may be NULL if capacity = 0; length may be NULL. Errors: invalid_argument, out_of_memory. */
+KIZAMI_API kizami_status kizami_plan_explain(const kizami_plan* plan, char* buffer, size_t capacity, size_t* length);
+
+/* What the library found on this machine, in words; buffer, capacity and length as kizami_plan_explain(). */
+KIZAMI_API kizami_status kizami_machine_report(char* buffer, size_t capacity, size_t* length);
+
+/* One operand split once for many products. Immutable; safe to share among threads. */
+typedef struct kizami_prepared kizami_prepared;
+
+/* Splits op(X) for plans of equal numerics_hash. The caller owns *prepared: kizami_prepared_destroy(); X may be freed.
+ * Shapes: KIZAMI_SIDE_A: op(X) is m x k of the plan; KIZAMI_SIDE_B: k x n. layout, op, ldx as kizami_gemm().
+ * Errors: invalid_argument; unsupported (scheme native); non_finite (if the policy rejects); out_of_memory. */
+KIZAMI_API kizami_status kizami_prepare(kizami_prepared** prepared, const kizami_plan* plan, kizami_side side,
+                                        kizami_layout layout, kizami_op op, const void* X, int64_t ldx);
+KIZAMI_API void kizami_prepared_destroy(kizami_prepared* prepared);
+/* The memory that a prepared operand holds. Errors: invalid_argument (NULL). */
+KIZAMI_API kizami_status kizami_prepared_size(const kizami_prepared* prepared, size_t* bytes);
+
+/* C <- alpha op(A) op(B) + beta C as planned; scalars and matrices are of the plan's type.
+ * workspace: plan_info.workspace_bytes or more on a 64-byte boundary, for this call alone: then nothing is allocated.
+ *   NULL with workspace_bytes = 0: allocated and freed inside.
+ * Everything else, errors too: see kizami_gemm(). */
+KIZAMI_API kizami_status kizami_run(const kizami_plan* plan, kizami_layout layout, kizami_op op_a, kizami_op op_b,
+                                    const void* alpha, const void* A, int64_t lda, const void* B, int64_t ldb,
+                                    const void* beta, void* C, int64_t ldc, void* workspace, size_t workspace_bytes,
+                                    kizami_outcome* outcome);
+
+/* kizami_run() with one or both operands prepared. Where prepared_a is not NULL, A may be NULL (lda then does not
+ * matter); elements that need more moduli than were prepared need A as well, or the call is refused with
+ * accuracy_unreachable. Where prepared_a is NULL, A is taken as in kizami_run(). The same holds for B.
+ * Further errors: invalid_argument (prepared for another side, shape, type or numerics_hash). */
+KIZAMI_API kizami_status kizami_run_prepared(const kizami_plan* plan, kizami_layout layout, kizami_op op_a,
+                                             kizami_op op_b, const void* alpha, const kizami_prepared* prepared_a,
+                                             const void* A, int64_t lda, const kizami_prepared* prepared_b,
+                                             const void* B, int64_t ldb, const void* beta, void* C, int64_t ldc,
+                                             void* workspace, size_t workspace_bytes, kizami_outcome* outcome);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* KIZAMI_KIZAMI_H */

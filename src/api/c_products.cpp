@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: MIT
+// The C ABI: products in one call, in batches, and as planned.
+#include <span>
+
+#include "api/c_abi.hpp"
+#include "api/op_view.hpp"
+#include "base/aligned_buffer.hpp"
+#include "kizami/gemm.hpp"
+#include "problem/problem.hpp"
+
+namespace kizami::api {
+namespace {
+
+/// sizeof(kizami_outcome) of version 0.1.
+constexpr std::size_t kFirstOutcomeBytes = 96;
+static_assert(sizeof(kizami_outcome) >= kFirstOutcomeBytes);
+
+Status check_outcome(const kizami_outcome* outcome) { return check_struct("outcome", outcome, kFirstOutcomeBytes); }
+
+void store_outcome(const Outcome& outcome, kizami_outcome* out) {
+  if (out == nullptr) return;
+  kizami_outcome full{};
+  full.scheme = static_cast<kizami_scheme>(outcome.scheme);
+  full.gauge = static_cast<kizami_gauge>(outcome.gauge);
+  full.bound = outcome.bound;
+  full.moduli = outcome.moduli;
+  full.rung = outcome.rung;
+  full.equilibrated = outcome.equilibrated ? 1 : 0;
+  full.repaired = outcome.repaired;
+  full.nonfinite_rows = outcome.nonfinite_rows;
+  full.nonfinite_cols = outcome.nonfinite_cols;
+  store_text(outcome.engine, full.engine);
+  store_struct(full, out);
+}
+
+/// The arguments that all products share: everything but type, matrices and policy.
+struct Call {
+  kizami_layout layout_number;
+  kizami_op op_a_number, op_b_number;
+  std::int64_t m, n, k;
+  const void* alpha;
+  std::int64_t lda, ldb;
+  const void* beta;
+  std::int64_t ldc;
+
+  // Once check() has seen the numbers.
+  [[nodiscard]] Layout layout() const { return static_cast<Layout>(layout_number); }
+  [[nodiscard]] Op op_a() const { return static_cast<Op>(op_a_number); }
+  [[nodiscard]] Op op_b() const { return static_cast<Op>(op_b_number); }
+};
+
+/// What can be said of a call before its matrices are looked at.
+Status check(const Call& call) {
+  KIZAMI_RETURN_IF_ERROR(in_range("layout", call.layout_number, last_value(Layout{})));
+  KIZAMI_RETURN_IF_ERROR(in_range("op_a", call.op_a_number, last_value(Op{})));
+  KIZAMI_RETURN_IF_ERROR(in_range("op_b", call.op_b_number, last_value(Op{})));
+  KIZAMI_RETURN_IF_ERROR(not_null("alpha", call.alpha));
+  KIZAMI_RETURN_IF_ERROR(not_null("beta", call.beta));
+  KIZAMI_RETURN_IF_ERROR(problem::validate_shape(call.m, call.n, call.k));
+  return problem::validate_leading_dimensions(call.layout(), call.op_a(), call.op_b(), call.m, call.n, call.k, call.lda,
+                                              call.ldb, call.ldc);
+}
+
+template <class T>
+T scalar_at(const void* address) {
+  return *static_cast<const T*>(address);
+}
+
+/// The matrices of one product.
+template <class T>
+struct Matrices {
+  const T* a;
+  const T* b;
+  T* c;
+};
+
+template <class T>
+Status run_one(const Plan& plan, const Call& call, const Matrices<T>& x, std::span<std::byte> workspace,
+               Outcome& outcome) {
+  return run<T>(plan, scalar_at<T>(call.alpha), op_view(call.layout(), call.op_a(), x.a, call.m, call.k, call.lda),
+                op_view(call.layout(), call.op_b(), x.b, call.k, call.n, call.ldb), scalar_at<T>(call.beta),
+                blas_view(x.c, call.m, call.n, call.ldc, call.layout()), workspace, &outcome);
+}
+
+/// kizami_gemm(), and what the typed functions call.
+kizami_status gemm_by_type(kizami_scalar scalar, const Call& call, const void* a, const void* b, void* c,
+                           const kizami_policy* policy, kizami_outcome* out) {
+  return guarded([&]() -> Status {
+    Scalar type{};
+    KIZAMI_RETURN_IF_ERROR(read_enum("scalar", scalar, type));
+    KIZAMI_RETURN_IF_ERROR(check(call));
+    KIZAMI_RETURN_IF_ERROR(check_outcome(out));
+    const Result<Plan> plan = make_plan(type, call.m, call.n, call.k, policy == nullptr ? Policy{} : policy->value);
+    if (!plan.ok()) return plan.status();
+    Outcome outcome;
+    KIZAMI_RETURN_IF_ERROR(with_scalar(type, [&]<class T>() {
+      return run_one<T>(plan.value(), call, {static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(c)},
+                        {}, outcome);
+    }));
+    store_outcome(outcome, out);
+    return {};
+  });
+}
+
+/// What a batch did, from what its products did.
+void add_outcome(const Outcome& one, Outcome& all) {
+  all.scheme = one.scheme;
+  all.gauge = one.gauge;
+  if (all.engine.empty() || all.engine == "none") all.engine = one.engine;
+  all.bound = std::max(all.bound, one.bound);
+  all.moduli = std::max(all.moduli, one.moduli);
+  all.rung = std::max(all.rung, one.rung);
+  all.equilibrated = all.equilibrated || one.equilibrated;
+  all.repaired += one.repaired;
+  all.nonfinite_rows += one.nonfinite_rows;
+  all.nonfinite_cols += one.nonfinite_cols;
+}
+
+/// Products of one shape, one after the other, in one workspace; `matrices_of(i)` gives those of product i.
+/// @status that of the first product that fails, with its number; those before it are done
+template <class T, class MatricesOf>
+Status run_batch(const Plan& plan, const Call& call, std::int64_t batch_count, const MatricesOf& matrices_of,
+                 Outcome& outcome) {
+  outcome.engine = "none";
+  outcome.scheme = plan.scheme();
+  outcome.gauge = plan.gauge();
+  if (batch_count == 0) return {};
+  const base::AlignedBuffer workspace(plan.workspace_bytes());
+  if (!workspace.ok()) {
+    return {StatusCode::kOutOfMemory,
+            "workspace: " + std::to_string(workspace.size()) + " bytes refused by the system"};
+  }
+  for (std::int64_t i = 0; i < batch_count; ++i) {
+    Outcome one;
+    const Status status = run_one<T>(plan, call, matrices_of(i), {workspace.data(), workspace.size()}, one);
+    if (!status.ok()) return {status.code(), "product " + std::to_string(i) + ": " + status.reason()};
+    add_outcome(one, outcome);
+  }
+  return {};
+}
+
+Status check_batch_count(std::int64_t batch_count) {
+  if (batch_count >= 0) return {};
+  return invalid("batch_count = " + std::to_string(batch_count) + ", must be >= 0");
+}
+
+/// Last element of a stored C, counted from its first. @range m, n >= 1; valid leading dimension
+std::int64_t last_element(const Call& call) {
+  const bool is_col = call.layout() == Layout::kColMajor;
+  return ((is_col ? call.n : call.m) - 1) * call.ldc + (is_col ? call.m : call.n) - 1;
+}
+
+/// The matrices of a batch must lie within the address space, and those of C must have no element in common: each
+/// begins behind the one before it, or all lie side by side within a leading dimension.
+Status check_strides(const Call& call, std::int64_t stride_a, std::int64_t stride_b, std::int64_t stride_c,
+                     std::int64_t batch_count) {
+  constexpr std::int64_t kMaxOffset = std::int64_t{1} << 58;  // elements of 16 bytes within 2^62 bytes
+  const auto check_stride = [&](const char* name, std::int64_t stride) -> Status {
+    if (stride < 0) return invalid(std::string(name) + " = " + std::to_string(stride) + ", must be >= 0");
+    if (batch_count <= 1 || stride <= kMaxOffset / (batch_count - 1)) return {};
+    return invalid(std::string(name) + " = " + std::to_string(stride) + " for " + std::to_string(batch_count) +
+                   " products leads beyond 2^58 elements");
+  };
+  KIZAMI_RETURN_IF_ERROR(check_stride("stride_a", stride_a));
+  KIZAMI_RETURN_IF_ERROR(check_stride("stride_b", stride_b));
+  KIZAMI_RETURN_IF_ERROR(check_stride("stride_c", stride_c));
+  if (batch_count <= 1 || call.m == 0 || call.n == 0) return {};
+  const std::int64_t line = call.layout() == Layout::kColMajor ? call.m : call.n;
+  const bool is_behind = call.ldc <= kMaxOffset / std::max(call.m, call.n) && stride_c > last_element(call);
+  const bool is_beside = stride_c >= line && (batch_count - 1) * stride_c + line <= call.ldc;
+  if (is_behind || is_beside) return {};
+  return invalid("stride_c = " + std::to_string(stride_c) + " lets two matrices C of the batch overlap");
+}
+
+/// Every pointer of a batch that will be followed. @status kInvalidArgument names array and index
+Status check_pointers(const Call& call, bool is_a_read, const void* const* a, const void* const* b, void* const* c,
+                      std::int64_t batch_count) {
+  const auto check_array = [&](const char* name, const auto* pointers) -> Status {
+    KIZAMI_RETURN_IF_ERROR(not_null(name, pointers));
+    for (std::int64_t i = 0; i < batch_count; ++i) {
+      if (pointers[i] == nullptr) return invalid(std::string(name) + "[" + std::to_string(i) + "] is NULL");
+    }
+    return {};
+  };
+  if (batch_count == 0 || call.m == 0 || call.n == 0) return {};
+  KIZAMI_RETURN_IF_ERROR(check_array("C", c));
+  if (!is_a_read) return {};
+  KIZAMI_RETURN_IF_ERROR(check_array("A", a));
+  return check_array("B", b);
+}
+
+/// Whether A and B are read at all.
+template <class T>
+bool reads_operands(const Call& call) {
+  return problem::quick_return(call.m, call.n, call.k, scalar_at<T>(call.alpha), scalar_at<T>(call.beta)) ==
+         problem::QuickReturn::kNone;
+}
+
+/// Memory of one product, `stride` elements behind that of the one before it; null stays null.
+template <class T>
+T* at_stride(T* first, std::int64_t stride, std::int64_t i) {
+  return first == nullptr ? nullptr : first + stride * i;
+}
+template <class Pointers>
+auto at_index(Pointers pointers, std::int64_t i) {
+  return pointers == nullptr ? nullptr : pointers[i];
+}
+
+/// An operand of kizami_run_prepared().
+template <class T>
+Operand<T> operand_of(const kizami_prepared* prepared, MatrixView<const T> view) {
+  return prepared == nullptr ? Operand<T>(view) : Operand<T>(prepared->value, view);
+}
+
+}  // namespace
+}  // namespace kizami::api
+
+using namespace kizami;       // NOLINT(google-build-using-namespace): the functions below are not in it
+using namespace kizami::api;  // NOLINT(google-build-using-namespace)
+
+kizami_status kizami_gemm(kizami_scalar scalar, kizami_layout layout, kizami_op op_a, kizami_op op_b, int64_t m,
+                          int64_t n, int64_t k, const void* alpha, const void* A, int64_t lda, const void* B,
+                          int64_t ldb, const void* beta, void* C, int64_t ldc, const kizami_policy* policy,
+                          kizami_outcome* outcome) {
+  return gemm_by_type(scalar, {layout, op_a, op_b, m, n, k, alpha, lda, ldb, beta, ldc}, A, B, C, policy, outcome);
+}
+
+kizami_status kizami_sgemm(kizami_layout layout, kizami_op op_a, kizami_op op_b, int64_t m, int64_t n, int64_t k,
+                           float alpha, const float* A, int64_t lda, const float* B, int64_t ldb, float beta, float* C,
+                           int64_t ldc, const kizami_policy* policy, kizami_outcome* outcome) {
+  return gemm_by_type(KIZAMI_F32, {layout, op_a, op_b, m, n, k, &alpha, lda, ldb, &beta, ldc}, A, B, C, policy,
+                      outcome);
+}
+kizami_status kizami_dgemm(kizami_layout layout, kizami_op op_a, kizami_op op_b, int64_t m, int64_t n, int64_t k,
+                           double alpha, const double* A, int64_t lda, const double* B, int64_t ldb, double beta,
+                           double* C, int64_t ldc, const kizami_policy* policy, kizami_outcome* outcome) {
+  return gemm_by_type(KIZAMI_F64, {layout, op_a, op_b, m, n, k, &alpha, lda, ldb, &beta, ldc}, A, B, C, policy,
+                      outcome);
+}
+kizami_status kizami_cgemm(kizami_layout layout, kizami_op op_a, kizami_op op_b, int64_t m, int64_t n, int64_t k,
+                           const void* alpha, const void* A, int64_t lda, const void* B, int64_t ldb, const void* beta,
+                           void* C, int64_t ldc, const kizami_policy* policy, kizami_outcome* outcome) {
+  return gemm_by_type(KIZAMI_C64, {layout, op_a, op_b, m, n, k, alpha, lda, ldb, beta, ldc}, A, B, C, policy, outcome);
+}
+kizami_status kizami_zgemm(kizami_layout layout, kizami_op op_a, kizami_op op_b, int64_t m, int64_t n, int64_t k,
+                           const void* alpha, const void* A, int64_t lda, const void* B, int64_t ldb, const void* beta,
+                           void* C, int64_t ldc, const kizami_policy* policy, kizami_outcome* outcome) {
+  return gemm_by_type(KIZAMI_C128, {layout, op_a, op_b, m, n, k, alpha, lda, ldb, beta, ldc}, A, B, C, policy, outcome);
+}
+
+kizami_status kizami_gemm_strided_batched(kizami_scalar scalar, kizami_layout layout, kizami_op op_a, kizami_op op_b,
+                                          int64_t m, int64_t n, int64_t k, const void* alpha, const void* A,
+                                          int64_t lda, int64_t stride_a, const void* B, int64_t ldb, int64_t stride_b,
+                                          const void* beta, void* C, int64_t ldc, int64_t stride_c, int64_t batch_count,
+                                          const kizami_policy* policy, kizami_outcome* outcome) {
+  return guarded([&]() -> Status {
+    const Call call{layout, op_a, op_b, m, n, k, alpha, lda, ldb, beta, ldc};
+    Scalar type{};
+    KIZAMI_RETURN_IF_ERROR(read_enum("scalar", scalar, type));
+    KIZAMI_RETURN_IF_ERROR(check(call));
+    KIZAMI_RETURN_IF_ERROR(check_batch_count(batch_count));
+    KIZAMI_RETURN_IF_ERROR(check_strides(call, stride_a, stride_b, stride_c, batch_count));
+    KIZAMI_RETURN_IF_ERROR(check_outcome(outcome));
+    const Result<Plan> plan = make_plan(type, m, n, k, policy == nullptr ? Policy{} : policy->value);
+    if (!plan.ok()) return plan.status();
+    Outcome total;
+    KIZAMI_RETURN_IF_ERROR(with_scalar(type, [&]<class T>() {
+      return run_batch<T>(
+          plan.value(), call, batch_count,
+          [&](std::int64_t i) -> Matrices<T> {
+            return {at_stride(static_cast<const T*>(A), stride_a, i), at_stride(static_cast<const T*>(B), stride_b, i),
+                    at_stride(static_cast<T*>(C), stride_c, i)};
+          },
+          total);
+    }));
+    store_outcome(total, outcome);
+    return {};
+  });
+}
+
+kizami_status kizami_gemm_batched(kizami_scalar scalar, kizami_layout layout, kizami_op op_a, kizami_op op_b, int64_t m,
+                                  int64_t n, int64_t k, const void* alpha, const void* const* A, int64_t lda,
+                                  const void* const* B, int64_t ldb, const void* beta, void* const* C, int64_t ldc,
+                                  int64_t batch_count, const kizami_policy* policy, kizami_outcome* outcome) {
+  return guarded([&]() -> Status {
+    const Call call{layout, op_a, op_b, m, n, k, alpha, lda, ldb, beta, ldc};
+    Scalar type{};
+    KIZAMI_RETURN_IF_ERROR(read_enum("scalar", scalar, type));
+    KIZAMI_RETURN_IF_ERROR(check(call));
+    KIZAMI_RETURN_IF_ERROR(check_batch_count(batch_count));
+    KIZAMI_RETURN_IF_ERROR(check_outcome(outcome));
+    const Result<Plan> plan = make_plan(type, m, n, k, policy == nullptr ? Policy{} : policy->value);
+    if (!plan.ok()) return plan.status();
+    Outcome total;
+    const Status status = with_scalar(type, [&]<class T>() -> Status {
+      KIZAMI_RETURN_IF_ERROR(check_pointers(call, reads_operands<T>(call), A, B, C, batch_count));
+      return run_batch<T>(
+          plan.value(), call, batch_count,
+          [&](std::int64_t i) -> Matrices<T> {
+            return {static_cast<const T*>(at_index(A, i)), static_cast<const T*>(at_index(B, i)),
+                    static_cast<T*>(at_index(C, i))};
+          },
+          total);
+    });
+    if (!status.ok()) return status;
+    store_outcome(total, outcome);
+    return {};
+  });
+}
+
+kizami_status kizami_run(const kizami_plan* plan, kizami_layout layout, kizami_op op_a, kizami_op op_b,
+                         const void* alpha, const void* A, int64_t lda, const void* B, int64_t ldb, const void* beta,
+                         void* C, int64_t ldc, void* workspace, size_t workspace_bytes, kizami_outcome* outcome) {
+  return kizami_run_prepared(plan, layout, op_a, op_b, alpha, nullptr, A, lda, nullptr, B, ldb, beta, C, ldc, workspace,
+                             workspace_bytes, outcome);
+}
+
+kizami_status kizami_run_prepared(const kizami_plan* plan, kizami_layout layout, kizami_op op_a, kizami_op op_b,
+                                  const void* alpha, const kizami_prepared* prepared_a, const void* A, int64_t lda,
+                                  const kizami_prepared* prepared_b, const void* B, int64_t ldb, const void* beta,
+                                  void* C, int64_t ldc, void* workspace, size_t workspace_bytes,
+                                  kizami_outcome* outcome) {
+  return guarded([&]() -> Status {
+    KIZAMI_RETURN_IF_ERROR(not_null("plan", plan));
+    const Plan& p = plan->value;
+    Call call{layout, op_a, op_b, p.m(), p.n(), p.k(), alpha, lda, ldb, beta, ldc};
+    if (prepared_a != nullptr && A == nullptr) {
+      call.op_a_number = KIZAMI_NONE;
+      call.lda = std::max(p.m(), p.k()) + 1;
+    }
+    if (prepared_b != nullptr && B == nullptr) {
+      call.op_b_number = KIZAMI_NONE;
+      call.ldb = std::max(p.k(), p.n()) + 1;
+    }
+    KIZAMI_RETURN_IF_ERROR(check(call));
+    KIZAMI_RETURN_IF_ERROR(check_outcome(outcome));
+    if (workspace_bytes != 0) KIZAMI_RETURN_IF_ERROR(not_null("workspace", workspace));
+    if (workspace != nullptr && workspace_bytes < p.workspace_bytes()) {
+      return invalid("workspace_bytes = " + std::to_string(workspace_bytes) +
+                     ", must be >= " + std::to_string(p.workspace_bytes()));
+    }
+    Outcome result;
+    KIZAMI_RETURN_IF_ERROR(with_scalar(p.scalar(), [&]<class T>() {
+      return run<T>(p, scalar_at<T>(alpha),
+                    operand_of<T>(prepared_a, op_view(call.layout(), call.op_a(), static_cast<const T*>(A), call.m,
+                                                      call.k, call.lda)),
+                    operand_of<T>(prepared_b, op_view(call.layout(), call.op_b(), static_cast<const T*>(B), call.k,
+                                                      call.n, call.ldb)),
+                    scalar_at<T>(beta), blas_view(static_cast<T*>(C), call.m, call.n, call.ldc, call.layout()),
+                    {static_cast<std::byte*>(workspace), workspace_bytes}, &result);
+    }));
+    store_outcome(result, outcome);
+    return {};
+  });
+}

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Installs the Debian packages in a bare system and uses them: the command line on a .npy file, then programs in C and C++
+# against the development package. Nothing of this machine is visible in there but the packages and the two programs.
+# ROOT is made by debootstrap if it is empty or absent, and kept. Needs root and a Debian mirror.
+# usage: try_packages.sh ROOT DEB...
+set -euo pipefail
+if [[ $# -lt 2 || $(id -u) -ne 0 ]]; then
+  sed -n 's/^# usage/usage/p' "$0" >&2
+  echo "needs root" >&2
+  exit 2
+fi
+root=$1
+shift
+consumer=$(dirname "${BASH_SOURCE[0]}")/consumer
+readonly SUITE=bookworm
+
+in_root() {
+  chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"
+}
+say() { printf 'try_packages: %s\n' "$*"; }
+
+if [[ ! -x $root/usr/bin/apt-get ]]; then
+  say "making $root"
+  debootstrap --variant=minbase "$SUITE" "$root" >/dev/null
+fi
+rm -rf "$root/try"
+mkdir -p "$root/try"
+cp "$@" "$consumer"/consumer.c "$consumer"/consumer.cpp "$root/try"
+in_root apt-get -qq update
+in_root apt-get -qq remove -y --purge kizami 'libkizami*' >/dev/null 2>&1 || true
+
+say "command line"
+in_root sh -c 'apt-get -qq install -y --no-install-recommends /try/kizami_*.deb /try/libkizami[0-9]*.deb' >/dev/null
+in_root sh -eu <<'INSIDE'
+  cd /try
+  { printf "\223NUMPY\001\000\166\000"
+    printf "%-117s\n" "{\"descr\": \"<f8\", \"fortran_order\": False, \"shape\": (2, 2), }" | tr \" "\047"
+    printf "\0\0\0\0\0\0\360\077\0\0\0\0\0\0\0\100\0\0\0\0\0\0\010\100\0\0\0\0\0\0\020\100"; } >A.npy  # 1 2; 3 4
+  kizami gemm A.npy A.npy -o C.npy --check
+  got=$(tail -c 32 C.npy | od -An -w32 -tf8 | tr -s " ")
+  [ "$got" = " 7 10 15 22" ] || { echo "C = $got, must be 7 10 15 22"; exit 1; }
+INSIDE
+
+say "development"
+in_root sh -c 'apt-get -qq install -y --no-install-recommends /try/libkizami-dev_*.deb g++ pkg-config' >/dev/null
+in_root sh -eu <<'INSIDE'
+  cd /try
+  gcc -std=c99 -Wall -Werror $(pkg-config --cflags kizami) consumer.c -o consumer_c $(pkg-config --libs kizami)
+  ./consumer_c
+  g++ -std=c++20 -Wall -Werror consumer.cpp -o consumer_shared $(pkg-config --libs kizami)
+  ./consumer_shared shared
+  static_libs=$(pkg-config --static --libs kizami | sed s/-lkizami/-l:libkizami.a/)
+  g++ -std=c++20 -Wall -Werror consumer.cpp -o consumer_static $static_libs
+  ./consumer_static static
+INSIDE
+say "passed"
