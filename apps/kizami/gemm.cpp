@@ -58,22 +58,6 @@ struct GemmCall {
   MatrixShape c_shape;
 };
 
-/// Calls f with the type that `scalar` names, as std::type_identity.
-template <class F>
-auto with_type(Scalar scalar, const F& f) {
-  switch (scalar) {
-    case Scalar::kF32:
-      return f(std::type_identity<float>{});
-    case Scalar::kF64:
-      return f(std::type_identity<double>{});
-    case Scalar::kC64:
-      return f(std::type_identity<std::complex<float>>{});
-    case Scalar::kC128:
-      break;
-  }
-  return f(std::type_identity<std::complex<double>>{});
-}
-
 template <class T>
 T as_scalar(std::complex<double> x) {
   if constexpr (kIsComplex<T>) {

@@ -110,7 +110,7 @@ std::string as_json(const GemmReport& report) {
   if (report.check) {
     out["error"] = number(report.check->error);
     out["error_over_bound"] = number(report.check->error_over_bound);
-    out["checked_elements"] = report.check->checked_elements;
+    out["checked_elements"] = report.checked_elements();
   }
   out["seconds"] = report.seconds;
   out["threads"] = report.threads;
@@ -131,7 +131,7 @@ std::string as_text(const GemmReport& report) {
   if (report.check) {
     out += fmt::format("  checked: error {:.3g} {}, {:.3g} of what is allowed; {} compared with the exact product\n",
                        report.check->error, gauge_text(outcome.gauge), report.check->error_over_bound,
-                       plural(report.check->checked_elements, "element"));
+                       plural(report.checked_elements(), "element"));
   }
   return out;
 }

@@ -31,6 +31,11 @@ struct GemmReport {
   std::optional<SampleError> check = {};  ///< the worst element of all products
   std::int64_t worst_product = 0;         ///< which one holds it
 
+  /// Elements of C that were compared; the check counts the parts of complex ones.
+  [[nodiscard]] std::int64_t checked_elements() const {
+    return check ? check->checked_elements / (is_complex(plan.scalar()) ? 2 : 1) : 0;
+  }
+
   /// Adds what product number `index` did. @range index = 0, 1, ... in this order
   void add(std::int64_t index, const Outcome& one);
   void add(std::int64_t index, const SampleError& one);

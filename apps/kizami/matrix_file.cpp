@@ -10,7 +10,6 @@
 #include <array>
 #include <bit>
 #include <cerrno>
-#include <complex>
 #include <fstream>
 #include <limits>
 #include <span>
@@ -172,16 +171,7 @@ void write_market_values(OutputFile& file, MatrixView<const T> x) {
 
 void write_market(OutputFile& file, const Matrix& x) {
   file.write(make_market_header(is_complex(x.scalar), x.shape.rows, x.shape.cols));
-  switch (x.scalar) {
-    case Scalar::kF32:
-      return write_market_values<float>(file, x.view<float>());
-    case Scalar::kF64:
-      return write_market_values<double>(file, x.view<double>());
-    case Scalar::kC64:
-      return write_market_values<std::complex<float>>(file, x.view<std::complex<float>>());
-    case Scalar::kC128:
-      return write_market_values<std::complex<double>>(file, x.view<std::complex<double>>());
-  }
+  with_type(x.scalar, [&]<class T>(std::type_identity<T>) { write_market_values<T>(file, x.view<T>()); });
 }
 
 std::string npy_header_of(Scalar scalar, const MatrixShape& shape) {

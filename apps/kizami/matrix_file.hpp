@@ -3,12 +3,14 @@
 // Market for one matrix.
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "kizami/types.hpp"
 #include "output_file.hpp"
@@ -61,6 +63,23 @@ struct Matrix {
     return {first + index * shape.rows * shape.cols, shape.rows, shape.cols, shape.cols, 1};
   }
 };
+
+/// Calls f with the type that `scalar` names, as std::type_identity. @range a type that files hold: not double-double
+template <class F>
+auto with_type(Scalar scalar, const F& f) {
+  switch (scalar) {
+    case Scalar::kF32:
+      return f(std::type_identity<float>{});
+    case Scalar::kF64:
+      return f(std::type_identity<double>{});
+    case Scalar::kC64:
+      return f(std::type_identity<std::complex<float>>{});
+    case Scalar::kC128:
+    case Scalar::kDD:
+      break;
+  }
+  return f(std::type_identity<std::complex<double>>{});
+}
 
 /// Reads a whole file, whose format its first bytes tell; big-endian data are swapped. Matrix Market files become FP64 or
 /// complex FP64. Throws Failure kBadInput or kOutOfMemory.

@@ -163,8 +163,13 @@ Status check_length(const Lines& lines, std::size_t num_bytes, const MarketHeade
                                  header.entries, num_bytes - lines.offset(), most));
 }
 
+/// std::from_chars() knows no plus sign.
+std::string_view without_plus(std::string_view text) {
+  return text.starts_with('+') && !text.starts_with("+-") ? text.substr(1) : text;
+}
+
 Status read_real(std::string_view text, double& out) {
-  const std::string_view digits = text.starts_with('+') && text.size() > 1 && text[1] != '-' ? text.substr(1) : text;
+  const std::string_view digits = without_plus(text);
   const char* const end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data(), end, out);
   if (error == std::errc::invalid_argument || stop != end)
@@ -176,7 +181,7 @@ Status read_real(std::string_view text, double& out) {
 
 /// An integer that FP64 holds exactly.
 Status read_integer(std::string_view text, double& out) {
-  const std::string_view digits = text.starts_with('+') && text.size() > 1 && text[1] != '-' ? text.substr(1) : text;
+  const std::string_view digits = without_plus(text);
   std::int64_t value = 0;
   const char* const end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data(), end, value);

@@ -55,30 +55,24 @@ void add_name(CLI::App& app, const char* option, std::string& value, const std::
 
 bool has_unit(std::string_view text) { return text.ends_with('i') || text.ends_with('j'); }
 
-/// Where the imaginary part of "x+y" begins: at the last sign that belongs to no exponent; 0 if there is no real part.
-std::size_t imaginary_start(std::string_view parts) {
-  for (std::size_t at = parts.size(); at-- > 1;) {
-    const bool is_sign = parts[at] == '+' || parts[at] == '-';
-    if (is_sign && parts[at - 1] != 'e' && parts[at - 1] != 'E') return at;
-  }
-  return 0;
+/// "1-" of "1-i", but not "1e-" of "1e-i".
+bool ends_in_sign_of_unit(std::string_view text) {
+  const bool ends_in_sign = text.ends_with('+') || text.ends_with('-');
+  return ends_in_sign && text.size() > 1 && text[text.size() - 2] != 'e' && text[text.size() - 2] != 'E';
 }
 
-/// An imaginary part as the strict parser reads it: without a plus sign, and with the 1 that "i" and "-i" leave out.
-std::string unsigned_one(std::string_view part) {
-  if (part.starts_with('+')) part.remove_prefix(1);
-  return part.empty() || part == "-" ? std::string(part) + "1" : std::string(part);
+/// The text in the stricter grammar of check::parse_complex(): the unit is i, "i" and "-i" have their 1, and an imaginary
+/// number has no plus sign.
+std::string with_plain_unit(std::string_view text) {
+  if (!has_unit(text)) return std::string(text);
+  std::string out(text.substr(0, text.size() - 1));
+  if (out.empty() || out == "+" || out == "-" || ends_in_sign_of_unit(out)) out += '1';
+  if (out.starts_with('+') && !out.starts_with("+-")) out.erase(0, 1);
+  return out + 'i';
 }
 
-/// One part of a scalar, rounded to the parts of the scalar type. `text` is the whole of it.
-double rounded_part(std::string_view option, std::string_view text, std::string_view part, Scalar scalar) {
-  const Result<double> parsed = check::parse_real(part, check::NonFiniteText::kAllowed);
-  if (!parsed.ok()) {
-    const std::string whole = part == text ? "" : fmt::format(" in {}", check::quoted(text));
-    throw Failure(ExitCode::kUsage, fmt::format("{} = {}{}{}", option, parsed.status().reason(), whole,
-                                                is_complex(scalar) ? ", or x+yi of such parts" : ""));
-  }
-  const double value = parsed.value();
+/// Rounded to the parts of the scalar type. `text` is what the user wrote.
+double rounded_part(std::string_view option, std::string_view text, double value, Scalar scalar) {
   if (real_of(scalar) == Scalar::kF64) return value;
   const auto rounded = static_cast<float>(value);
   if (std::isfinite(value) && !std::isfinite(rounded)) {
@@ -154,15 +148,16 @@ std::int64_t integer_option(std::string_view option, std::string_view text, std:
 }
 
 std::complex<double> scalar_option(std::string_view option, std::string_view text, Scalar scalar) {
-  if (!has_unit(text)) return rounded_part(option, text, text, scalar);
-  if (!is_complex(scalar)) {
+  if (has_unit(text) && !is_complex(scalar)) {
     throw Failure(ExitCode::kUsage, fmt::format("{} = {} is complex, but the matrices are real", option, text));
   }
-  const std::string_view parts = text.substr(0, text.size() - 1);
-  const std::size_t split = imaginary_start(parts);
-  const std::string_view real = split == 0 ? "0" : parts.substr(0, split);
-  return {rounded_part(option, text, real, scalar),
-          rounded_part(option, text, unsigned_one(parts.substr(split)), scalar)};
+  const Result<check::ComplexText> value = check::parse_complex(with_plain_unit(text));
+  if (!value.ok()) {
+    const std::string whole = has_unit(text) ? check::quoted(text) + ": " : "";
+    throw Failure(ExitCode::kUsage, fmt::format("{} = {}{}{}", option, whole, value.status().reason(),
+                                                is_complex(scalar) ? ", or x+yi of such parts" : ""));
+  }
+  return {rounded_part(option, text, value.value().re, scalar), rounded_part(option, text, value.value().im, scalar)};
 }
 
 void refuse_name(std::string_view option, std::string_view value, std::string_view allowed) {

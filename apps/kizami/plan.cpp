@@ -29,7 +29,8 @@ Scalar scalar_named(const std::string& text) {
   for (const Scalar scalar : kScalars) {
     if (text == to_string(scalar) || text == dtype_name(scalar)) return scalar;
   }
-  refuse_name("--dtype", text, "f32, f64, c64, c128, float32, float64, complex64, complex128");
+  if (text == to_string(Scalar::kDD)) return Scalar::kDD;
+  refuse_name("--dtype", text, "f32, f64, c64, c128, dd, float32, float64, complex64, complex128");
 }
 
 std::string as_json(const Plan& plan) {
@@ -71,7 +72,7 @@ Command add_plan(CLI::App& program) {
   app->add_option("M", options->m, "rows of C")->required()->type_name("");
   app->add_option("N", options->n, "columns of C")->required()->type_name("");
   app->add_option("K", options->k, "inner dimension")->required()->type_name("");
-  app->add_option("--dtype", options->dtype, "type of the elements [f64]")->type_name("f32|f64|c64|c128");
+  app->add_option("--dtype", options->dtype, "type of the elements [f64]")->type_name("f32|f64|c64|c128|dd");
   app->add_flag("--json", options->is_json, "print one JSON object");
   add_policy_options(*app, options->policy);
   return {app, [options] { return run_plan(*options); }};

@@ -5,7 +5,7 @@ import math
 from fractions import Fraction
 
 import cli_support
-from cli_support import NONFINITE, OK, CliTest, npy_bytes, random_matrix, read_npy
+from cli_support import NONFINITE, OK, USAGE, CliTest, npy_bytes, random_matrix, read_npy
 
 KEYS = ["output", "batch", "m", "n", "k", "dtype", "scheme", "engine", "moduli", "rung", "equilibrated", "repaired", "bound", "gauge", "seconds",
         "threads", "nonfinite_rows", "nonfinite_cols"]
@@ -108,6 +108,21 @@ class GemmTest(CliTest):
                 self.assertEqual(report["gauge"], name)
                 if name == "entry":
                     self.assert_close(read_npy(self.dir / "C.npy")[0], want, gauge, report["bound"])
+
+    def test_correct_rounding(self):
+        a, b = random_matrix(5, 40, 16), random_matrix(40, 4, 17)
+        for row in a:  # products that cancel, so that roundings show
+            row += [-x * (1 + 2**-20) for x in row]
+        b += [list(row) for row in b]
+        self.matrix("A.npy", a)
+        self.matrix("B.npy", b)
+        want = exact(a, b)[0]
+        report = self.gemm_json("A.npy", "B.npy", "-o", "C.npy", "--accuracy", "correct", "--check")
+        self.assertEqual(report["accuracy"], "correct")
+        self.assertEqual(read_npy(self.dir / "C.npy")[0], [[float(x) for x in row] for row in want])
+        self.gemm_json("A.npy", "B.npy", "-o", "D.npy")
+        self.assertNotEqual(read_npy(self.dir / "D.npy")[0], read_npy(self.dir / "C.npy")[0])
+        self.expect_error(USAGE, "gemm", "A.npy", "B.npy", "-o", "D.npy", "--accuracy", "correct", "--alpha", "2", says="alpha")
 
     def test_equal_bits(self):
         a, b = random_matrix(33, 65, 12), random_matrix(65, 17, 13)
