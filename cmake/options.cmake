@@ -5,6 +5,7 @@ set(KIZAMI_CUDA AUTO CACHE STRING "Compile the CUDA parts: AUTO (when nvcc >= 12
 set_property(CACHE KIZAMI_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(KIZAMI_SANITIZE "" CACHE STRING "Value for -fsanitize=, for instance address,undefined or thread; empty for none")
 set(KIZAMI_TEST_PREFIX "" CACHE STRING "Put before every test's name, so that several build trees can be tested in one ctest run")
+option(KIZAMI_FUZZ "Build the fuzz targets with libFuzzer (clang only)" OFF)
 option(KIZAMI_SOURCE_CHECKS "Add the tests that read the source tree (ranks, headers, documents)" ON)
 option(KIZAMI_DEBIAN "Make ready for cpack: Debian packages (preset package)" OFF)
 set(KIZAMI_PACKAGE_CONTACT "Kizami developers <kizami@localhost.localdomain>" CACHE STRING "Maintainer of the packages")
