@@ -102,6 +102,13 @@ kizami_status gemm_by_type(kizami_scalar scalar, const Call& call, const void* a
   });
 }
 
+/// Whether A and B are read at all.
+template <class T>
+bool reads_operands(const Call& call) {
+  return problem::quick_return(call.m, call.n, call.k, scalar_at<T>(call.alpha), scalar_at<T>(call.beta)) ==
+         problem::QuickReturn::kNone;
+}
+
 /// What a batch did, from what its products did.
 void add_outcome(const Outcome& one, Outcome& all) {
   all.scheme = one.scheme;
@@ -125,7 +132,7 @@ Status run_batch(const Plan& plan, const Call& call, std::int64_t batch_count, c
   outcome.scheme = plan.scheme();
   outcome.gauge = plan.gauge();
   if (batch_count == 0) return {};
-  const base::AlignedBuffer workspace(plan.workspace_bytes());
+  const base::AlignedBuffer workspace(reads_operands<T>(call) ? plan.workspace_bytes() : 0);
   if (!workspace.ok()) {
     return {StatusCode::kOutOfMemory,
             "workspace: " + std::to_string(workspace.size()) + " bytes refused by the system"};
@@ -187,13 +194,6 @@ Status check_pointers(const Call& call, bool is_a_read, const void* const* a, co
   if (!is_a_read) return {};
   KIZAMI_RETURN_IF_ERROR(check_array("A", a));
   return check_array("B", b);
-}
-
-/// Whether A and B are read at all.
-template <class T>
-bool reads_operands(const Call& call) {
-  return problem::quick_return(call.m, call.n, call.k, scalar_at<T>(call.alpha), scalar_at<T>(call.beta)) ==
-         problem::QuickReturn::kNone;
 }
 
 /// Memory of one product, `stride` elements behind that of the one before it; null stays null.
