@@ -418,6 +418,56 @@ static void test_run_and_prepared_operands(void) {
   }
 }
 
+/* What several threads share: a plan and a prepared operand. */
+typedef struct {
+  const kizami_plan* plan;
+  const kizami_prepared* a;
+  Operands x;
+  int is_right;
+} SharedRun;
+
+static void* run_shared(void* argument) {
+  SharedRun* const run = (SharedRun*)argument;
+  Matrix before = run->x.c;
+  int repetition;
+  run->is_right = 1;
+  for (repetition = 0; repetition < 20; ++repetition) {
+    run->x.c = before;
+    if (kizami_run_prepared(run->plan, KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_NONE, run->x.alpha, run->a, NULL, 0, NULL,
+                            &run->x.b, kLd, run->x.beta, &run->x.c, kLd, NULL, 0, NULL) != KIZAMI_OK ||
+        !is_as_wanted(&run->x)) {
+      run->is_right = 0;
+    }
+  }
+  return NULL;
+}
+
+static void test_threads_share_handles(void) {
+  enum { kThreads = 4 };
+  static SharedRun runs[kThreads];
+  pthread_t threads[kThreads];
+  kizami_plan* plan = NULL;
+  kizami_prepared* a = NULL;
+  int t;
+  set_operands(&runs[0].x, KIZAMI_F64);
+  CHECK(kizami_plan_create(&plan, KIZAMI_F64, kM, kN, kK, NULL) == KIZAMI_OK);
+  CHECK(kizami_prepare(&a, plan, KIZAMI_SIDE_A, KIZAMI_COL_MAJOR, KIZAMI_NONE, &runs[0].x.a, kLd) == KIZAMI_OK);
+  for (t = 0; t < kThreads; ++t) {
+    runs[t].plan = plan;
+    runs[t].a = a;
+    set_operands(&runs[t].x, KIZAMI_F64);
+    fill(KIZAMI_F64, 10 + t, &runs[t].x.b);
+    reference(KIZAMI_F64, KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_NONE, &runs[t].x.a, &runs[t].x.b, &runs[t].x.wanted);
+    CHECK(pthread_create(&threads[t], NULL, run_shared, &runs[t]) == 0);
+  }
+  for (t = 0; t < kThreads; ++t) {
+    CHECK(pthread_join(threads[t], NULL) == 0);
+    CHECK(runs[t].is_right);
+  }
+  kizami_prepared_destroy(a);
+  kizami_plan_destroy(plan);
+}
+
 /* Three products, as strided and as pointed to; A is shared by all. */
 static void test_batches(void) {
   enum { kCount = 3 };
@@ -472,6 +522,24 @@ static void test_batches(void) {
     CHECK(POINTED(as, bs, cs, kCount, NULL) == KIZAMI_OK);
     CHECK(memcmp(c, wanted, sizeof c) == 0);
 
+    /* alpha = 0: A and B are not read, and C_i <- 3 C_i. */
+    memcpy(c, before, sizeof c);
+    {
+      double zero[2] = {0, 0};
+      int j, p;
+      CHECK(kizami_gemm_batched(scalar, KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_NONE, kM, kN, kK, zero, NULL, kLd, NULL,
+                                kLd, x.beta, cs, kLd, kCount, NULL, &outcome) == KIZAMI_OK);
+      for (i = 0; i < kCount; ++i) {
+        for (j = 0; j < kMaxElements; ++j) {
+          const int is_element = j % kLd < kM && j / kLd < kN;
+          for (p = 0; p < parts_of(scalar); ++p) {
+            CHECK(get(scalar, &c[i], j, p) == (is_element ? 3 : 1) * get(scalar, &before[i], j, p));
+          }
+        }
+      }
+      CHECK(strcmp(outcome.engine, "none") == 0 && outcome.bound == 0);
+    }
+
     /* The elements of product 1 are refused: product 0 is done, products 1 and 2 are not. */
     memcpy(c, before, sizeof c);
     put(scalar, &b[1], 1, 0, strtod("inf", NULL));
@@ -512,6 +580,7 @@ int main(void) {
   test_outcome_sizes();
   test_plans();
   test_run_and_prepared_operands();
+  test_threads_share_handles();
   test_batches();
   test_interleaved_batch();
   printf("%d failures\n", num_failures);
