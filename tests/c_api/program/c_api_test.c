@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The C ABI as a user of C99 meets it; compiled as C++ too. Products are of small integers, so every right result is
  * known exactly and compared by ==. */
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -279,6 +280,52 @@ static void test_policies(void) {
       KIZAMI_NON_FINITE, "rows of op(A)");
   CHECK(is_as_wanted(&x));
   kizami_policy_destroy(policy);
+}
+
+/* The members of a policy that show only in what is decided. */
+static void test_what_policies_change(void) {
+  enum { kSize = 256, kRows = 6, kTerms = 30 };
+  kizami_policy* policy = NULL;
+  kizami_plan* plan = NULL;
+  kizami_plan_info info;
+  kizami_outcome outcome;
+  char text[4096];
+  double a[kRows * kTerms], b[kTerms * kRows], c[kRows * kRows];
+  int e;
+  info.struct_size = sizeof info;
+  outcome.struct_size = sizeof outcome;
+  CHECK(kizami_policy_create(&policy) == KIZAMI_OK);
+  CHECK(kizami_policy_set_reproducibility(policy, KIZAMI_REPRODUCIBILITY_NONE) == KIZAMI_OK);
+  CHECK(kizami_policy_set_threads(policy, 3) == KIZAMI_OK);
+  CHECK(kizami_plan_create(&plan, KIZAMI_F64, kSize, kSize, kSize, policy) == KIZAMI_OK);
+  CHECK(kizami_plan_query(plan, &info) == KIZAMI_OK && info.scheme == KIZAMI_SCHEME_NATIVE);
+  CHECK(info.base_moduli == 0 && info.workspace_bytes == 0 && strcmp(info.engine, "native_blas") == 0);
+  CHECK(kizami_plan_explain(plan, text, sizeof text, NULL) == KIZAMI_OK);
+  CHECK(strstr(text, "threads       3") != NULL);
+  kizami_plan_destroy(plan);
+  CHECK(kizami_policy_set_reproducibility(policy, KIZAMI_REPRODUCIBILITY_ENGINE_TO_ENGINE) == KIZAMI_OK);
+  CHECK(kizami_policy_set_moduli(policy, 16) == KIZAMI_OK);
+  CHECK(kizami_plan_create(&plan, KIZAMI_F64, kSize, kSize, kSize, policy) == KIZAMI_OK);
+  CHECK(kizami_plan_query(plan, &info) == KIZAMI_OK && info.base_moduli == 16 && info.max_moduli == 16);
+  kizami_plan_destroy(plan);
+  kizami_policy_destroy(policy);
+
+  /* Exponents that no number of moduli carries: FP64 arithmetic, or a refusal. */
+  for (e = 0; e < kRows * kTerms; ++e) {
+    a[e] = ldexp(1.0 + part(1, e, 0) / 17.0, e * 389 % 941 - 470);
+    b[e] = ldexp(1.0 + part(2, e, 0) / 19.0, e * 577 % 941 - 470);
+  }
+#define GEMM(policy)                                                                                                  \
+  kizami_dgemm(KIZAMI_ROW_MAJOR, KIZAMI_NONE, KIZAMI_NONE, kRows, kRows, kTerms, 1, a, kTerms, b, kRows, 0, c, kRows, \
+               (policy), &outcome)
+  CHECK(kizami_policy_create(&policy) == KIZAMI_OK);
+  CHECK(GEMM(policy) == KIZAMI_OK && (outcome.repaired > 0 || outcome.rung == -1));
+  CHECK(kizami_policy_set_fp64_arithmetic(policy, 0) == KIZAMI_OK);
+  CHECK_ERROR(GEMM(policy), KIZAMI_ACCURACY_UNREACHABLE, "need FP64 arithmetic");
+  CHECK(kizami_policy_set_fp64_arithmetic(policy, 1) == KIZAMI_OK);
+  CHECK(GEMM(policy) == KIZAMI_OK);
+  kizami_policy_destroy(policy);
+#undef GEMM
 }
 
 static void test_outcome_sizes(void) {
@@ -577,6 +624,7 @@ int main(void) {
   test_gemm_refusals();
   test_last_error_belongs_to_its_thread();
   test_policies();
+  test_what_policies_change();
   test_outcome_sizes();
   test_plans();
   test_run_and_prepared_operands();
