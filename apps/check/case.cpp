@@ -6,8 +6,10 @@
 
 #include <bit>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "check/text.hpp"
@@ -61,10 +63,15 @@ Status parse_int_into(std::string_view text, std::int64_t lo, std::int64_t hi, i
   return value.status();
 }
 
-Status parse_scalar(std::string_view text, double& out) {
-  const Result<double> value = parse_real(text, NonFiniteText::kAllowed);
-  if (value.ok()) out = value.value();
-  return value.status();
+/// alpha or beta: a real, or for complex types REAL+REALi, REAL-REALi or REALi.
+Status parse_factor(std::string_view text, Scalar scalar, double& re, double& im) {
+  const Result<ComplexText> value = parse_complex(text);
+  KIZAMI_RETURN_IF_ERROR(value.status());
+  if (value.value().has_imag && !is_complex(scalar))
+    return invalid(fmt::format("{} is complex; allowed for {}: real numbers", quoted(text), to_string(scalar)));
+  re = value.value().re;
+  im = value.value().im;
+  return {};
 }
 
 Status parse_spec_into(std::string_view text, MatrixSpec& out) {
@@ -80,8 +87,14 @@ Status parse_words(std::string_view text, std::string_view if_true, std::string_
   return {};
 }
 
-std::string print_scalar(const Case& c, double x) {
-  return c.scalar == Scalar::kF32 ? print_real(static_cast<float>(x)) : print_real(x);
+std::string print_factor(const Case& c, double re, double im) {
+  const auto part = [&](double x) {
+    return significand_bits(c.scalar) == 24 ? print_real(static_cast<float>(x)) : print_real(x);
+  };
+  const bool is_real = im == 0 && !std::signbit(im);
+  if (is_real) return part(re);
+  const std::string imag = part(im);
+  return part(re) + (imag.front() == '-' ? "" : "+") + imag + "i";
 }
 
 struct Item {
@@ -95,10 +108,13 @@ struct Item {
 
 using V = std::string_view;
 const Item kItems[] = {
-    {"a=", "REAL", "alpha, also nan, inf, -inf; rounded to the scalar type", true,
-     [](V v, Case& c) { return parse_scalar(v, c.alpha); }, [](const Case& c) { return print_scalar(c, c.alpha); }},
-    {"b=", "REAL", "beta, likewise; 0 does not read C", true, [](V v, Case& c) { return parse_scalar(v, c.beta); },
-     [](const Case& c) { return print_scalar(c, c.beta); }},
+    {"a=", "REAL (c, z: also REAL+REALi, REAL-REALi, REALi)",
+     "alpha, each part also nan, inf, -inf; rounded to the scalar type", true,
+     [](V v, Case& c) { return parse_factor(v, c.scalar, c.alpha, c.alpha_imag); },
+     [](const Case& c) { return print_factor(c, c.alpha, c.alpha_imag); }},
+    {"b=", "likewise", "beta; 0 does not read C", true,
+     [](V v, Case& c) { return parse_factor(v, c.scalar, c.beta, c.beta_imag); },
+     [](const Case& c) { return print_factor(c, c.beta, c.beta_imag); }},
     {"ld+", "0..1048576", "elements added to every leading dimension", false,
      [](V v, Case& c) { return parse_int_into(v, 0, kMaxPad, c.ld_pad); },
      [](const Case& c) { return fmt::format("{}", c.ld_pad); }},
@@ -114,7 +130,7 @@ const Item kItems[] = {
      [](const Case& c) { return print(c.b); }},
     {"C=", "SPEC", "matrix class of C before the call", false, [](V v, Case& c) { return parse_spec_into(v, c.c); },
      [](const Case& c) { return print(c.c); }},
-    {"acc=", "native | bits=1..52 (s: 1..23)", "accuracy asked for", false,
+    {"acc=", "native | bits=1..52 (s, c: 1..23) | correct", "accuracy asked for", false,
      [](V v, Case& c) {
        const Result<Accuracy> accuracy = parse_accuracy(v);
        if (accuracy.ok()) c.policy.accuracy = accuracy.value();
@@ -198,16 +214,31 @@ Status parse_shape(std::string_view token, Case& c) {
   return {};
 }
 
-Status parse_head(const std::vector<std::string_view>& tokens, Case& c) {
-  if (tokens.size() < 3) return invalid("a case starts with a scalar (s, d), ops (nn, nt, tn, tt) and a shape (MxNxK)");
-  if (tokens[0] != "s" && tokens[0] != "d") return at_token(tokens[0], invalid("is not a scalar; allowed: s, d"));
-  c.scalar = tokens[0] == "s" ? Scalar::kF32 : Scalar::kF64;
-  const auto is_op = [](char letter) { return letter == 'n' || letter == 't'; };
-  if (tokens[1].size() != 2 || !is_op(tokens[1][0]) || !is_op(tokens[1][1])) {
-    return at_token(tokens[1], invalid("is no pair of ops; allowed: nn, nt, tn, tt"));
+template <class E>
+bool find_letter(char letter, std::initializer_list<std::pair<char, E>> letters, E& out) {
+  for (const auto& [name, value] : letters) {
+    if (name == letter) return out = value, true;
   }
-  c.op_a = tokens[1][0] == 'n' ? Op::kNone : Op::kTranspose;
-  c.op_b = tokens[1][1] == 'n' ? Op::kNone : Op::kTranspose;
+  return false;
+}
+
+bool parse_op(char letter, Op& out) {
+  return find_letter(letter,
+                     {{'n', Op::kNone}, {'t', Op::kTranspose}, {'c', Op::kConjTranspose}, {'r', Op::kConjugate}}, out);
+}
+
+Status parse_head(const std::vector<std::string_view>& tokens, Case& c) {
+  constexpr std::string_view kScalars = "s, d, c, z";
+  constexpr std::string_view kOps = "n, t, c, r for A and for B, as in nt";
+  if (tokens.size() < 3)
+    return invalid(fmt::format("a case starts with a scalar ({}), ops ({}) and a shape (MxNxK)", kScalars, kOps));
+  const bool is_scalar =
+      tokens[0].size() == 1 &&
+      find_letter(tokens[0][0], {{'s', Scalar::kF32}, {'d', Scalar::kF64}, {'c', Scalar::kC64}, {'z', Scalar::kC128}},
+                  c.scalar);
+  if (!is_scalar) return at_token(tokens[0], invalid(fmt::format("is not a scalar; allowed: {}", kScalars)));
+  if (tokens[1].size() != 2 || !parse_op(tokens[1][0], c.op_a) || !parse_op(tokens[1][1], c.op_b))
+    return at_token(tokens[1], invalid(fmt::format("is no pair of ops; allowed: {}", kOps)));
   const Status shape = parse_shape(tokens[2], c);
   return shape.ok() ? shape : at_token(tokens[2], shape);
 }
@@ -225,23 +256,25 @@ Status parse_item(std::string_view token, std::array<bool, kNumItems>& seen, Cas
   return at_token(token, invalid("is not known; allowed: " + keys));
 }
 
-Status round_scalars(Case& c) {
-  if (c.scalar == Scalar::kF64) return {};
-  for (double* const scalar : {&c.alpha, &c.beta}) {
-    const auto rounded = static_cast<float>(*scalar);
-    if (std::isfinite(*scalar) && !std::isfinite(rounded)) {
-      return invalid(fmt::format("token '{}={}': is not finite in f32; allowed: magnitudes up to {}",
-                                 scalar == &c.alpha ? "a" : "b", print_real(*scalar),
+/// Rounds alpha and beta to the type of the parts.
+Status round_factors(Case& c) {
+  if (significand_bits(c.scalar) == 53) return {};
+  for (double* const part : {&c.alpha, &c.alpha_imag, &c.beta, &c.beta_imag}) {
+    const auto rounded = static_cast<float>(*part);
+    if (std::isfinite(*part) && !std::isfinite(rounded)) {
+      const bool is_alpha = part == &c.alpha || part == &c.alpha_imag;
+      return invalid(fmt::format("token '{}={}': is not finite in {}; allowed: magnitudes up to {}",
+                                 is_alpha ? "a" : "b", print_real(*part), to_string(real_of(c.scalar)),
                                  print_real(std::numeric_limits<float>::max())));
     }
-    *scalar = rounded;
+    *part = rounded;
   }
   return {};
 }
 
 /// What holds between tokens.
 Status validate_case(Case& c) {
-  KIZAMI_RETURN_IF_ERROR(round_scalars(c));
+  KIZAMI_RETURN_IF_ERROR(round_factors(c));
   const Accuracy& accuracy = c.policy.accuracy;
   const int max_bits = significand_bits(c.scalar) - 1;
   if (accuracy.kind == Accuracy::Kind::kBits && accuracy.bits > max_bits) {
@@ -264,22 +297,32 @@ bool same_bits(double x, double y) {
 
 bool operator==(const Case& x, const Case& y) {
   return x.scalar == y.scalar && x.op_a == y.op_a && x.op_b == y.op_b && x.m == y.m && x.n == y.n && x.k == y.k &&
-         same_bits(x.alpha, y.alpha) && same_bits(x.beta, y.beta) && x.ld_pad == y.ld_pad && x.offset == y.offset &&
-         x.layout == y.layout && x.a == y.a && x.b == y.b && x.c == y.c && x.policy == y.policy && x.seed == y.seed;
+         same_bits(x.alpha, y.alpha) && same_bits(x.beta, y.beta) && same_bits(x.alpha_imag, y.alpha_imag) &&
+         same_bits(x.beta_imag, y.beta_imag) && x.ld_pad == y.ld_pad && x.offset == y.offset && x.layout == y.layout &&
+         x.a == y.a && x.b == y.b && x.c == y.c && x.policy == y.policy && x.seed == y.seed;
 }
 
 Result<Accuracy> parse_accuracy(std::string_view text) {
   if (text == "native") return Accuracy::native();
+  if (text == "correct") return Accuracy::correct();
   constexpr std::string_view kBits = "bits=";
   if (!text.starts_with(kBits))
-    return invalid(fmt::format("{} is not an accuracy; allowed: native, bits=N", quoted(text)));
+    return invalid(fmt::format("{} is not an accuracy; allowed: native, bits=N, correct", quoted(text)));
   const Result<std::int64_t> bits = parse_integer(text.substr(kBits.size()), 1, significand_bits(Scalar::kF64) - 1);
   if (!bits.ok()) return invalid("bits " + bits.status().reason());
   return Accuracy::at_bits(static_cast<int>(bits.value()));
 }
 
 std::string print(const Accuracy& accuracy) {
-  return accuracy.kind == Accuracy::Kind::kNative ? "native" : fmt::format("bits={}", accuracy.bits);
+  switch (accuracy.kind) {
+    case Accuracy::Kind::kNative:
+      return "native";
+    case Accuracy::Kind::kBits:
+      return fmt::format("bits={}", accuracy.bits);
+    case Accuracy::Kind::kCorrect:
+      return "correct";
+  }
+  return "unknown";
 }
 
 Result<Case> parse_case(std::string_view line) {
@@ -296,8 +339,8 @@ Result<Case> parse_case(std::string_view line) {
 
 std::string print(const Case& c) {
   const Case defaults;
-  std::string out = fmt::format("{} {}{} {}x{}x{}", c.scalar == Scalar::kF32 ? "s" : "d", to_string(c.op_a),
-                                to_string(c.op_b), c.m, c.n, c.k);
+  std::string out =
+      fmt::format("{} {}{} {}x{}x{}", letter_of(c.scalar), to_string(c.op_a), to_string(c.op_b), c.m, c.n, c.k);
   for (const Item& item : kItems) {
     const std::string value = item.print(c);
     if (item.always_printed || value != item.print(defaults)) out += fmt::format(" {}{}", item.key, value);
@@ -309,8 +352,9 @@ std::string case_help() {
   const Case defaults;
   std::string out = fmt::format(
       "case := scalar ops shape {{item}}\n"
-      "  scalar       s (FP32) or d (FP64)\n"
-      "  ops          nn, nt, tn, tt: whether A and B are transposed\n"
+      "  scalar       s (FP32), d (FP64), c (complex FP32) or z (complex FP64)\n"
+      "  ops          a letter each for A and B: n (as it is), t (transposed), c (conjugated and transposed), r\n"
+      "               (conjugated); for s and d, c is t and r is n\n"
       "  shape        MxNxK, each 0..{}\n"
       "items, in any order, each at most once:\n",
       kMaxDim);
@@ -321,6 +365,8 @@ std::string case_help() {
   out +=
       "SPEC := class[:param,...][,x2^S][,kind@place]...   S = -1000..1000; kind: nan, inf, -inf;\n"
       "        place: corner, edge, middle, last, all, row:column\n"
+      "        c, z: both parts are of the class; [,re] leaves the real part alone, [,im] the imaginary one, [,im2^S]\n"
+      "        scales it; kinds nani, infi, -infi are placed in it\n"
       "matrix classes:\n";
   return out + class_help();
 }

@@ -3,9 +3,10 @@
 // line:
 //   d nt 33x65x129 a=1 b=-0.5 ld+3 A=exprand:phi=4 B=grade:cols acc=native scheme=ozaki2 engine=cpu_simd seed=7
 // and parse_case() of that line, filled by matrix_classes.hpp, is the same product with the same bits on every machine.
-//   case := scalar ops shape {item}     scalar: s | d     ops: nn | nt | tn | tt     shape: MxNxK
+//   case := scalar ops shape {item}     scalar: s | d | c | z     ops: a letter n, t, c or r each for A and B
+//                                       shape: MxNxK
 // Tokens are separated by blanks; items come in any order, each at most once; case_help() lists them with their
-// defaults.
+// defaults. Complex factors read a=1.5-2i, the imaginary part last; a factor without an i is real.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +29,10 @@ struct Case {
   std::int64_t m = 1;  ///< rows of C
   std::int64_t n = 1;  ///< columns of C
   std::int64_t k = 1;  ///< inner dimension
-  double alpha = 1;    ///< exact in the scalar type, or NaN or Inf
+  double alpha = 1;    ///< exact in the scalar type, or NaN or Inf; of complex types the real part
   double beta = 0;
+  double alpha_imag = 0;  ///< likewise; 0 for real types
+  double beta_imag = 0;
   std::int64_t ld_pad = 0;  ///< leading dimensions exceed their minimum by this
   std::int64_t offset = 0;  ///< elements between a 64-byte boundary and the first element of each operand
   Layout layout = Layout::kColMajor;
@@ -54,9 +57,26 @@ struct Case {
 /// The grammar with all items, their values and defaults, and the table of matrix classes.
 [[nodiscard]] std::string case_help();
 
-/// native, or bits=N. @status kInvalidArgument
+/// native, bits=N or correct. @status kInvalidArgument
 [[nodiscard]] Result<Accuracy> parse_accuracy(std::string_view text);
 [[nodiscard]] std::string print(const Accuracy& accuracy);
+
+/// The letter of BLAS: s, d, c or z.
+[[nodiscard]] constexpr char letter_of(Scalar scalar) noexcept {
+  return scalar == Scalar::kF32 ? 's' : scalar == Scalar::kF64 ? 'd' : scalar == Scalar::kC64 ? 'c' : 'z';
+}
+
+/// alpha and beta in the scalar type of a case.
+template <class T>
+requires kIsScalar<T>
+[[nodiscard]] constexpr T alpha_of(const Case& c) noexcept {
+  return from_parts<T>(static_cast<RealOf<T>>(c.alpha), static_cast<RealOf<T>>(c.alpha_imag));
+}
+template <class T>
+requires kIsScalar<T>
+[[nodiscard]] constexpr T beta_of(const Case& c) noexcept {
+  return from_parts<T>(static_cast<RealOf<T>>(c.beta), static_cast<RealOf<T>>(c.beta_imag));
+}
 
 [[nodiscard]] constexpr Op op_of(const Case& c, Which which) noexcept {
   return which == Which::kA ? c.op_a : which == Which::kB ? c.op_b : Op::kNone;
@@ -83,8 +103,8 @@ struct StoredShape {
 };
 [[nodiscard]] constexpr StoredShape stored_shape(const Case& c, Which which) noexcept {
   const Shape s = shape_of(c, which);
-  const bool is_transposed = op_of(c, which) == Op::kTranspose;
-  StoredShape out{is_transposed ? s.cols : s.rows, is_transposed ? s.rows : s.cols};
+  const bool is_flipped = is_transposed(op_of(c, which));
+  StoredShape out{is_flipped ? s.cols : s.rows, is_flipped ? s.rows : s.cols};
   const bool is_col_major = c.layout == Layout::kColMajor;
   const std::int64_t contiguous = is_col_major ? out.rows : out.cols;
   out.ld = (contiguous > 0 ? contiguous : 1) + c.ld_pad;

@@ -54,6 +54,7 @@ constexpr ClassInfo kInventory[] = {
     {C::kCancel, "cancel", "in both A and B: the terms of every product sum cancel to exactly 0"},
     {C::kCancelNear, "cancel:near", "in both A and B: they cancel but for one unit in the last place of each term"},
     {C::kTest2, "test2", "in both A and B: rand where the other is 0 along (i, i), so that these sums have no term"},
+    {C::kGram, "gram", "in both A and B: rands, B the conjugate transpose of A (k x n of it), so AB is Hermitian"},
     {C::kHalfulp,
      "halfulp",
      "positive odd multiples of 2^-(q+1) in [1/2, 1), times 2^e of their row of A or column of B; all round up",

@@ -14,14 +14,26 @@
 namespace kizami::check {
 namespace {
 
-template <class T>
-auto bits_of(T x) {
-  return std::bit_cast<std::conditional_t<std::is_same_v<T, float>, std::uint32_t, std::uint64_t>>(x);
+template <class R>
+using BitsOf = std::conditional_t<std::is_same_v<R, float>, std::uint32_t, std::uint64_t>;
+
+/// Whether `equal` holds for every part of two numbers.
+template <class T, class Equal>
+bool all_parts(const T& x, const T& y, const Equal& equal) {
+  return std::all_of(kPartsOf<T>.begin(), kPartsOf<T>.end(),
+                     [&](Part part) { return equal(part_of(x, part), part_of(y, part)); });
 }
 
 template <class T>
-std::string show(T x) {
-  return fmt::format("{} (0x{:0{}x})", x, bits_of(x), 2 * sizeof(T));
+std::string show(const T& x) {
+  const auto bits = [&](Part part) {
+    return fmt::format("0x{:0{}x}", std::bit_cast<BitsOf<RealOf<T>>>(part_of(x, part)), 2 * sizeof(RealOf<T>));
+  };
+  if constexpr (kIsComplex<T>) {
+    return fmt::format("({}, {}) ({}, {})", x.real(), x.imag(), bits(Part::kReal), bits(Part::kImaginary));
+  } else {
+    return fmt::format("{} ({})", x, bits(Part::kReal));
+  }
 }
 
 /// Compares element by element with `equal`; the message reports the first failure in row order and the number of
@@ -34,13 +46,13 @@ Verdict compare(MatrixView<const T> got, MatrixView<const T> want, const char* w
   std::int64_t num_red = 0, row = 0, col = 0;
   for (std::int64_t i = 0; i < got.rows; ++i) {
     for (std::int64_t j = 0; j < got.cols; ++j) {
-      if (equal(got(i, j), want(i, j))) continue;
+      if (all_parts(element(got, i, j), element(want, i, j), equal)) continue;
       if (num_red++ == 0) row = i, col = j;
     }
   }
   if (num_red == 0) return {};
   return red(fmt::format("{} differ at ({}, {}): got {}, want {}; {} of {} elements differ", what, row, col,
-                         show(got(row, col)), show(want(row, col)), num_red, got.rows * got.cols));
+                         show(element(got, row, col)), show(element(want, row, col)), num_red, got.rows * got.cols));
 }
 
 /// Order with NaN above everything.
@@ -50,19 +62,25 @@ bool ratio_less(double x, double y) { return std::isnan(y) ? !std::isnan(x) : x 
 
 template <class T>
 requires kIsScalar<T> Verdict bits_equal(MatrixView<const T> got, MatrixView<const T> want) {
-  return compare<T>(got, want, "bits", [](T x, T y) { return bits_of(x) == bits_of(y); });
+  return compare<T>(got, want, "bits",
+                    []<class R>(R x, R y) { return std::bit_cast<BitsOf<R>>(x) == std::bit_cast<BitsOf<R>>(y); });
 }
 template Verdict bits_equal(MatrixView<const float>, MatrixView<const float>);
 template Verdict bits_equal(MatrixView<const double>, MatrixView<const double>);
+template Verdict bits_equal(MatrixView<const std::complex<float>>, MatrixView<const std::complex<float>>);
+template Verdict bits_equal(MatrixView<const std::complex<double>>, MatrixView<const std::complex<double>>);
 
 template <class T>
 requires kIsScalar<T> Verdict same_placement(MatrixView<const T> got, MatrixView<const T> want) {
-  return compare<T>(got, want, "placements of NaN and Inf", [](T x, T y) { return class_of(x) == class_of(y); });
+  return compare<T>(got, want, "placements of NaN and Inf",
+                    []<class R>(R x, R y) { return class_of(x) == class_of(y); });
 }
 template Verdict same_placement(MatrixView<const float>, MatrixView<const float>);
 template Verdict same_placement(MatrixView<const double>, MatrixView<const double>);
+template Verdict same_placement(MatrixView<const std::complex<float>>, MatrixView<const std::complex<float>>);
+template Verdict same_placement(MatrixView<const std::complex<double>>, MatrixView<const std::complex<double>>);
 
-void RatioCollector::add(std::int64_t row, std::int64_t col, double ratio, bool is_zero) {
+void RatioCollector::add(std::int64_t row, std::int64_t col, double ratio, bool is_zero, Part part) {
   ratios_.push_back(ratio);
   stats_.num_red += !(ratio <= 1) ? 1 : 0;
   stats_.num_zero += is_zero ? 1 : 0;
@@ -70,6 +88,7 @@ void RatioCollector::add(std::int64_t row, std::int64_t col, double ratio, bool 
     stats_.max = ratio;
     stats_.row = row;
     stats_.col = col;
+    stats_.part = part;
   }
 }
 
@@ -81,6 +100,7 @@ void RatioCollector::merge(const RatioCollector& other) {
     stats_.max = other.stats_.max;
     stats_.row = other.stats_.row;
     stats_.col = other.stats_.col;
+    stats_.part = other.stats_.part;
   }
 }
 
@@ -103,8 +123,9 @@ Verdict ratio_at_most_one(double ratio) {
 Verdict ratio_at_most_one(const RatioStats& stats) {
   if (stats.count == 0) return red("no element was judged");
   if (!(stats.max <= 1) || stats.num_red != 0) {
-    return red(fmt::format("ratio {} at ({}, {}) is not <= 1; {} of {} elements are red, median {}", stats.max,
-                           stats.row, stats.col, stats.num_red, stats.count, stats.median));
+    const std::string_view part = stats.part == Part::kImaginary ? ", imaginary part," : "";
+    return red(fmt::format("ratio {} at ({}, {}){} is not <= 1; {} of {} elements are red, median {}", stats.max,
+                           stats.row, stats.col, part, stats.num_red, stats.count, stats.median));
   }
   return {};
 }

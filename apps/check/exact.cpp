@@ -172,7 +172,7 @@ Exact::Integer Exact::rounded_integer(const Exact& magnitude, int num_bits, int 
 }
 
 template <class T>
-requires kIsScalar<T> T Exact::rounded(Rounding rounding)
+requires kIsReal<T> T Exact::rounded(Rounding rounding)
 const {
   using Limits = std::numeric_limits<T>;
   const bool is_negative = sign() < 0;
@@ -244,7 +244,7 @@ Exact ExactDot::abs_sum() const {
 }
 
 template <class T>
-requires kIsScalar<T> T ExactDot::rounded()
+requires kIsReal<T> T ExactDot::rounded()
 const {
   switch (class_) {
     case ValueClass::kFinite:

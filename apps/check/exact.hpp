@@ -53,7 +53,7 @@ class Exact {
   /// The nearest T, or the neighbour in the direction asked for; beyond the finite range Inf or the largest finite
   /// number as IEEE 754 has it. An exact zero gives +0, a negative number that rounds to zero gives -0.
   template <class T>
-  requires kIsScalar<T>
+  requires kIsReal<T>
   [[nodiscard]] T rounded(Rounding rounding = Rounding::kNearest) const;
 
   /// |this| to 53 bits whatever its exponent. @bound relative error below 2^-52, in the direction asked for
@@ -100,7 +100,7 @@ class ExactDot {
 
   /// The sum rounded to nearest, or the NaN or Inf that its class says.
   template <class T>
-  requires kIsScalar<T>
+  requires kIsReal<T>
   [[nodiscard]] T rounded() const;
   /// Whether |x - sum| <= bound, decided exactly. False if anything is not finite.
   [[nodiscard]] bool within(double x, double bound) const;

@@ -22,7 +22,7 @@ int ramp(std::int64_t t, std::int64_t n, int span) {
 }  // namespace
 
 double MatrixGenerator::spread(std::int64_t i, std::int64_t j) const {
-  AddressedRandom random(seed_, stream(), i, j);
+  AddressedRandom random(seed_, element_stream(), i, j);
   switch (spec_.cls) {
     case C::kUniform: {
       const double lo = spec_.params[0], hi = spec_.params[1];
@@ -60,7 +60,7 @@ double MatrixGenerator::graded(std::int64_t i, std::int64_t j) const {
       e = ramp((inner(i, j) + outer(i, j)) % num_inner(), num_inner(), span);
       break;
     default: {  // kEvil: the bits after those that rands() takes
-      AddressedRandom random(seed_, stream(kExponent), i, j);
+      AddressedRandom random(seed_, of_part(stream(kExponent)), i, j);
       e = static_cast<int>(random.below(static_cast<std::uint64_t>(span) + 1)) - span / 2;
     }
   }
@@ -98,11 +98,17 @@ double MatrixGenerator::zero_complement(std::int64_t i, std::int64_t j) const {
   return is_set != (which_ == Which::kB) ? rand(i, j) : 0;
 }
 
+// Element l of vector i is the same number in A and B, conjugated in B.
+double MatrixGenerator::gram(std::int64_t i, std::int64_t j) const {
+  const double value = 2 * AddressedRandom(seed_, of_part(kSharedValue), outer(i, j), inner(i, j)).uniform(bits_) - 1;
+  return which_ == Which::kB && part_ == Part::kImaginary ? -value : value;
+}
+
 // (4 s + 3) 2^-(q + 1): in units of 2^-q it is r + 1/2 with r = 2 s + 1 odd, so ties to even, ties away
 // and floor(x + 1/2) all give r + 1, an error of +1/2 in every element.
 double MatrixGenerator::half_ulp(std::int64_t i, std::int64_t j) const {
   const int q = static_cast<int>(spec_.params[0]);
-  AddressedRandom random(seed_, stream(), i, j);
+  AddressedRandom random(seed_, element_stream(), i, j);
   const std::uint64_t quarter = std::uint64_t{1} << (q - 2);
   const std::uint64_t odd = 4 * (quarter + random.below(quarter)) + 3;  // in [2^q, 2^(q + 1))
   AddressedRandom vector_random(seed_, stream(kVector), outer(i, j), 0);
@@ -111,7 +117,7 @@ double MatrixGenerator::half_ulp(std::int64_t i, std::int64_t j) const {
 }
 
 double MatrixGenerator::integral(std::int64_t i, std::int64_t j) const {
-  AddressedRandom random(seed_, stream(), i, j);
+  AddressedRandom random(seed_, element_stream(), i, j);
   const double sign = random.sign();
   if (spec_.cls == C::kPow2) {
     const int span = static_cast<int>(spec_.params[0]);
@@ -123,7 +129,7 @@ double MatrixGenerator::integral(std::int64_t i, std::int64_t j) const {
 }
 
 double MatrixGenerator::at_range_end(std::int64_t i, std::int64_t j) const {
-  AddressedRandom random(seed_, stream(), i, j);
+  AddressedRandom random(seed_, element_stream(), i, j);
   const double sign = random.sign();
   if (spec_.cls == C::kSubnormal) {
     const std::uint64_t units = 1 + random.below((std::uint64_t{1} << (bits_ - 1)) - 1);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "check/element.hpp"
 #include "check/parallel.hpp"
 #include "check/random.hpp"
 
@@ -25,16 +26,18 @@ double power(double x, std::int64_t n) {
 }  // namespace
 
 MatrixGenerator::MatrixGenerator(const MatrixSpec& spec, Scalar scalar, std::uint64_t seed, Which which,
-                                 std::int64_t rows, std::int64_t cols)
+                                 std::int64_t rows, std::int64_t cols, Part part)
     : spec_(spec),
-      scalar_(scalar),
+      scalar_(real_of(scalar)),
       seed_(seed),
       which_(which),
       rows_(rows),
       cols_(cols),
+      part_(part),
+      scale_exp_(spec.scale_exp + (part == Part::kImaginary ? spec.imag_exp : 0)),
       bits_(significand_bits(scalar)),
-      min_exp_(scalar == Scalar::kF32 ? -126 : -1022),
-      max_exp_(scalar == Scalar::kF32 ? 127 : 1023) {
+      min_exp_(scalar_ == Scalar::kF32 ? -126 : -1022),
+      max_exp_(scalar_ == Scalar::kF32 ? 127 : 1023) {
   const auto at_least_one = [](std::int64_t x) { return static_cast<std::uint64_t>(std::max<std::int64_t>(x, 1)); };
   const std::uint64_t n = at_least_one(std::max(rows, cols));
   const bool is_shared = spec.cls == C::kGradeInner;
@@ -49,8 +52,9 @@ MatrixGenerator::MatrixGenerator(const MatrixSpec& spec, Scalar scalar, std::uin
 }
 
 double MatrixGenerator::operator()(std::int64_t i, std::int64_t j) const {
-  const double value = round_to_type(base(i, j));
-  const double scaled = spec_.scale_exp == 0 ? value : round_to_type(std::ldexp(value, spec_.scale_exp));
+  const FilledParts other = part_ == Part::kReal ? FilledParts::kImaginary : FilledParts::kReal;
+  const double value = spec_.parts == other ? 0.0 : round_to_type(base(i, j));
+  const double scaled = scale_exp_ == 0 ? value : round_to_type(std::ldexp(value, scale_exp_));
   return spec_.placements.empty() ? scaled : placed(i, j, scaled);
 }
 
@@ -63,6 +67,7 @@ double MatrixGenerator::round_to_type(double x) const {
 
 double MatrixGenerator::placed(std::int64_t i, std::int64_t j, double value) const {
   for (const Placement& p : spec_.placements) {
+    if (p.part != part_) continue;
     bool here = false;
     switch (p.place) {
       case Placement::Place::kCorner:
@@ -94,7 +99,7 @@ double MatrixGenerator::placed(std::int64_t i, std::int64_t j, double value) con
 }
 
 double MatrixGenerator::rand(std::int64_t i, std::int64_t j) const {
-  return AddressedRandom(seed_, stream(), i, j).uniform(bits_);
+  return AddressedRandom(seed_, element_stream(), i, j).uniform(bits_);
 }
 
 // A multiple of 2^(1 - bits) in [-1, 1), so exact in the type.
@@ -124,6 +129,8 @@ double MatrixGenerator::base(std::int64_t i, std::int64_t j) const {
       return cancelling(i, j);
     case C::kTest2:
       return zero_complement(i, j);
+    case C::kGram:
+      return gram(i, j);
     case C::kHalfulp:
       return half_ulp(i, j);
     case C::kInt:
@@ -186,16 +193,24 @@ template <class T>
 requires kIsScalar<T>
 void fill(const MatrixSpec& spec, std::uint64_t seed, Which which, MatrixView<T> x, int threads) {
   const MatrixGenerator value(spec, kScalarOf<T>, seed, which, x.rows, x.cols);
+  const MatrixGenerator imaginary(spec, kScalarOf<T>, seed, which, x.rows, x.cols, Part::kImaginary);
+  const auto element = [&](std::int64_t i, std::int64_t j) -> T {
+    using R = RealOf<T>;
+    const double im = kIsComplex<T> ? imaginary(i, j) : 0.0;
+    return conjugated_if<T>(x.is_conjugated, from_parts<T>(static_cast<R>(value(i, j)), static_cast<R>(im)));
+  };
   const bool rows_are_contiguous = x.col_stride <= x.row_stride;
   const MatrixView<T> walk = rows_are_contiguous ? x : x.transposed();
   parallel_for(walk.rows, walk.rows * walk.cols, threads, [&](std::int64_t r) {
     for (std::int64_t c = 0; c < walk.cols; ++c) {
-      walk(r, c) = static_cast<T>(rows_are_contiguous ? value(r, c) : value(c, r));
+      walk(r, c) = rows_are_contiguous ? element(r, c) : element(c, r);
     }
   });
 }
 
 template void fill(const MatrixSpec&, std::uint64_t, Which, MatrixView<float>, int);
 template void fill(const MatrixSpec&, std::uint64_t, Which, MatrixView<double>, int);
+template void fill(const MatrixSpec&, std::uint64_t, Which, MatrixView<std::complex<float>>, int);
+template void fill(const MatrixSpec&, std::uint64_t, Which, MatrixView<std::complex<double>>, int);
 
 }  // namespace kizami::check

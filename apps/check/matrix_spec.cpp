@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "check/text.hpp"
@@ -66,17 +67,31 @@ std::vector<std::string_view> split_at_commas(std::string_view text) {
   return parts;
 }
 
-bool is_suffix(std::string_view part) { return part.starts_with("x2^") || part.find('@') != std::string_view::npos; }
+constexpr std::string_view kScalePrefix = "x2^";
+constexpr std::string_view kImagScalePrefix = "im2^";
+
+bool is_suffix(std::string_view part) {
+  return part.starts_with(kScalePrefix) || part.starts_with(kImagScalePrefix) || part == "re" || part == "im" ||
+         part.find('@') != std::string_view::npos;
+}
 
 Result<Placement> parse_placement(std::string_view part) {
   const std::size_t at = part.find('@');
-  const std::string_view kind = part.substr(0, at), place = part.substr(at + 1);
+  std::string_view kind = part.substr(0, at);
+  const std::string_view place = part.substr(at + 1);
   Placement out;
+  if (kind.ends_with('i')) {
+    out.part = Part::kImaginary;
+    kind.remove_suffix(1);
+  }
   bool known = false;
   for (const KindName& k : kKinds) {
     if (k.name == kind) out.kind = k.kind, known = true;
   }
-  if (!known) return invalid(fmt::format("{} places {}; allowed: nan, inf, -inf", quoted(part), quoted(kind)));
+  if (!known) {
+    return invalid(fmt::format("{} places {}; allowed: nan, inf, -inf, nani, infi, -infi", quoted(part),
+                               quoted(part.substr(0, at))));
+  }
   for (const PlaceName& p : kPlaces) {
     if (p.name == place) return out.place = p.place, out;
   }
@@ -96,20 +111,35 @@ Result<Placement> parse_placement(std::string_view part) {
   return out;
 }
 
-Status parse_suffix(std::string_view part, bool& is_scaled, MatrixSpec& spec) {
-  if (!part.starts_with("x2^")) {
-    const Result<Placement> placement = parse_placement(part);
-    KIZAMI_RETURN_IF_ERROR(placement.status());
-    if (spec.placements.size() == kMaxPlacements)
-      return invalid(fmt::format("more than {} placements", kMaxPlacements));
-    spec.placements.push_back(placement.value());
+/// Which suffixes that may be given once were.
+struct SuffixesSeen {
+  bool scale = false;
+  bool imag_scale = false;
+  bool parts = false;
+};
+
+Status parse_exponent(std::string_view part, std::string_view prefix, bool& is_seen, int& out) {
+  if (is_seen) return invalid(fmt::format("{} is a second scaling; allowed: one", quoted(part)));
+  is_seen = true;
+  const Result<std::int64_t> exponent = parse_integer(part.substr(prefix.size()), -kMaxScaleExp, kMaxScaleExp);
+  if (!exponent.ok()) return invalid(fmt::format("{}: {}", quoted(part), exponent.status().reason()));
+  out = static_cast<int>(exponent.value());
+  return {};
+}
+
+Status parse_suffix(std::string_view part, SuffixesSeen& seen, MatrixSpec& spec) {
+  if (part.starts_with(kScalePrefix)) return parse_exponent(part, kScalePrefix, seen.scale, spec.scale_exp);
+  if (part.starts_with(kImagScalePrefix)) return parse_exponent(part, kImagScalePrefix, seen.imag_scale, spec.imag_exp);
+  if (part == "re" || part == "im") {
+    if (seen.parts) return invalid(fmt::format("{} is a second choice of parts; allowed: one", quoted(part)));
+    seen.parts = true;
+    spec.parts = part == "re" ? FilledParts::kReal : FilledParts::kImaginary;
     return {};
   }
-  if (is_scaled) return invalid(fmt::format("{} is a second scaling; allowed: one", quoted(part)));
-  is_scaled = true;
-  const Result<std::int64_t> exponent = parse_integer(part.substr(3), -kMaxScaleExp, kMaxScaleExp);
-  if (!exponent.ok()) return invalid(fmt::format("{}: {}", quoted(part), exponent.status().reason()));
-  spec.scale_exp = static_cast<int>(exponent.value());
+  const Result<Placement> placement = parse_placement(part);
+  KIZAMI_RETURN_IF_ERROR(placement.status());
+  if (spec.placements.size() == kMaxPlacements) return invalid(fmt::format("more than {} placements", kMaxPlacements));
+  spec.placements.push_back(placement.value());
   return {};
 }
 
@@ -190,14 +220,16 @@ Result<MatrixSpec> parse_matrix_spec(std::string_view text) {
   MatrixSpec spec = default_spec(*cls);
   std::array<bool, 2> seen{};
   int num_bare = 0;
-  bool in_suffixes = false, is_scaled = false;
+  SuffixesSeen suffixes;
+  bool in_suffixes = false;
   const bool params_allowed = next == 0 || info.name.find(':') != std::string_view::npos;
   for (; next < parts.size(); ++next) {
     if (is_suffix(parts[next])) {
       in_suffixes = true;
-      KIZAMI_RETURN_IF_ERROR(parse_suffix(parts[next], is_scaled, spec));
+      KIZAMI_RETURN_IF_ERROR(parse_suffix(parts[next], suffixes, spec));
     } else if (in_suffixes) {
-      return invalid(fmt::format("{} follows a suffix; allowed there: x2^S, kind@place", quoted(parts[next])));
+      return invalid(
+          fmt::format("{} follows a suffix; allowed there: x2^S, re, im, im2^S, kind@place", quoted(parts[next])));
     } else if (!params_allowed) {
       return invalid(
           fmt::format("{} follows {} without a colon; allowed: {}:...", quoted(parts[next]), info.name, info.name));
@@ -223,8 +255,11 @@ std::string print(const MatrixSpec& spec) {
     out += print_real(spec.params[p]);
   }
   if (spec.scale_exp != 0) out += fmt::format(",x2^{}", spec.scale_exp);
+  if (spec.parts != FilledParts::kBoth) out += spec.parts == FilledParts::kReal ? ",re" : ",im";
+  if (spec.imag_exp != 0) out += fmt::format(",im2^{}", spec.imag_exp);
   for (const Placement& placement : spec.placements) {
-    out += fmt::format(",{}@", kKinds[static_cast<std::size_t>(placement.kind)].name);
+    out += fmt::format(",{}{}@", kKinds[static_cast<std::size_t>(placement.kind)].name,
+                       placement.part == Part::kImaginary ? "i" : "");
     if (placement.place == Placement::Place::kAt) {
       out += fmt::format("{}:{}", placement.row, placement.col);
     } else {
@@ -241,6 +276,12 @@ Status validate(const MatrixSpec& spec, Scalar scalar, std::int64_t rows, std::i
     return invalid(fmt::format("class {}: {} = {} does not fit {}, must be <= {}", class_info(spec.cls).name,
                                class_info(spec.cls).params[0].name, print_real(spec.params[0]), to_string(scalar),
                                limit));
+  }
+  const bool has_imag_placement = std::any_of(spec.placements.begin(), spec.placements.end(),
+                                              [](const Placement& p) { return p.part == Part::kImaginary; });
+  if (!is_complex(scalar) && (spec.parts != FilledParts::kBoth || spec.imag_exp != 0 || has_imag_placement)) {
+    return invalid(fmt::format("{} has no imaginary part; re, im, im2^S, nani, infi and -infi are for c and z",
+                               to_string(scalar)));
   }
   for (const Placement& p : spec.placements) {
     if (p.place == Placement::Place::kAt && (p.row >= rows || p.col >= cols)) {

@@ -3,8 +3,10 @@
 //   spec  := class [':' param {',' param}] {',' suffix}
 //   param := name '=' value      (the class uniform takes its two values bare: uniform:-8,8)
 //   suffix := 'x2^' S            every element times 2^S, S = -1000..1000; at most once
-//           | kind '@' place     kind = nan, inf, -inf; place = corner, edge, middle, last, all, or row:column;
-//           repeatable
+//           | 're' | 'im'        complex types: only the real or only the imaginary part, the other is +0; at most once
+//           | 'im2^' S           complex types: the imaginary part times 2^S besides, S = -1000..1000; at most once
+//           | kind '@' place     kind = nan, inf, -inf, and nani, infi, -infi for the imaginary part;
+//                                place = corner, edge, middle, last, all, or row:column; repeatable
 // for instance  exprand:phi=4,x2^40,nan@middle,inf@3:5. What the classes are is documented in class_inventory(); how
 // they are computed, in matrix_classes.hpp.
 #pragma once
@@ -16,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "check/element.hpp"
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
 
@@ -43,6 +46,7 @@ enum class MatrixClass : std::uint8_t {
   kCancel,
   kCancelNear,
   kTest2,
+  kGram,
   kHalfulp,  // adversaries of rounding
   kInt,
   kPow2,
@@ -88,7 +92,7 @@ struct ClassInfo {
 [[nodiscard]] std::span<const ClassInfo> class_inventory() noexcept;
 [[nodiscard]] const ClassInfo& class_info(MatrixClass id) noexcept;
 
-/// One or all elements replaced by a value that is not finite.
+/// One or all elements replaced by a value that is not finite, in one part.
 struct Placement {
   enum class Kind : std::uint8_t { kNaN, kPosInf, kNegInf };
   enum class Place : std::uint8_t {
@@ -103,14 +107,20 @@ struct Placement {
   Place place = Place::kCorner;
   std::int64_t row = 0;  ///< kAt only
   std::int64_t col = 0;
+  Part part = Part::kReal;
   friend bool operator==(const Placement&, const Placement&) = default;
 };
+
+/// The parts of a complex matrix that the class fills.
+enum class FilledParts : std::uint8_t { kBoth, kReal, kImaginary };
 
 struct MatrixSpec {
   MatrixClass cls = MatrixClass::kRandn;
   std::array<double, 2> params{};  ///< in the order of ClassInfo::params; unused ones are 0
   int scale_exp = 0;
   std::vector<Placement> placements;
+  FilledParts parts = FilledParts::kBoth;
+  int imag_exp = 0;  ///< the imaginary part is scaled by 2^(scale_exp + imag_exp)
   friend bool operator==(const MatrixSpec&, const MatrixSpec&) = default;
 };
 
@@ -123,7 +133,8 @@ struct MatrixSpec {
 /// Prints a spec, all parameters written out. @exact parse_matrix_spec(print(s)) == s for every spec that parses.
 [[nodiscard]] std::string print(const MatrixSpec& spec);
 
-/// Checks what depends on type and shape: int:bits and halfulp:q fit the significand, row:column lies in the matrix.
+/// Checks what depends on type and shape: int:bits and halfulp:q fit the significand, row:column lies in the matrix,
+/// parts are asked of complex types only.
 /// @shape rows x cols as in op(A), op(B) or C. @status kInvalidArgument(part, value, limit)
 [[nodiscard]] Status validate(const MatrixSpec& spec, Scalar scalar, std::int64_t rows, std::int64_t cols);
 

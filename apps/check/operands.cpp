@@ -6,6 +6,7 @@
 #include <bit>
 #include <type_traits>
 
+#include "check/element.hpp"
 #include "check/matrix_classes.hpp"
 
 namespace kizami::check {
@@ -14,13 +15,24 @@ namespace {
 constexpr std::size_t kGuardBytes = 512;  // before and after each matrix
 constexpr std::size_t kAlignBytes = 64;
 
-template <class T>
-using BitsOf = std::conditional_t<std::is_same_v<T, float>, std::uint32_t, std::uint64_t>;
+template <class R>
+using BitsOf = std::conditional_t<std::is_same_v<R, float>, std::uint32_t, std::uint64_t>;
 
-/// A quiet NaN with a payload that arithmetic does not produce.
+template <class R>
+constexpr BitsOf<R> kCanaryBits = static_cast<BitsOf<R>>(sizeof(R) == 4 ? 0x7fcabadeU : 0x7ffcabadecaba5e5U);
+
+/// Quiet NaNs with a payload that arithmetic does not produce, in every part.
 template <class T>
 T canary() {
-  return std::bit_cast<T>(static_cast<BitsOf<T>>(sizeof(T) == 4 ? 0x7fcabadeU : 0x7ffcabadecaba5e5U));
+  const auto part = std::bit_cast<RealOf<T>>(kCanaryBits<RealOf<T>>);
+  return from_parts<T>(part, part);
+}
+
+/// A matrix as stored, as its op reads it.
+template <class T>
+MatrixView<T> read_by(Op op, const MatrixView<T>& stored) {
+  const MatrixView<T> view = is_transposed(op) ? stored.transposed() : stored;
+  return kIsComplex<std::remove_const_t<T>> && is_conjugated(op) ? view.conjugated() : view;
 }
 
 }  // namespace
@@ -45,14 +57,14 @@ template <class T>
 requires kIsScalar<T> MatrixView<T> Operand<T>::view()
 noexcept {
   const MatrixView<T> stored = blas_view(data(), stored_.rows, stored_.cols, stored_.ld, layout_);
-  return op_ == Op::kTranspose ? stored.transposed() : stored;
+  return read_by(op_, stored);
 }
 
 template <class T>
 requires kIsScalar<T> MatrixView<const T> Operand<T>::view()
 const noexcept {
   const MatrixView<const T> stored = blas_view(data(), stored_.rows, stored_.cols, stored_.ld, layout_);
-  return op_ == Op::kTranspose ? stored.transposed() : stored;
+  return read_by(op_, stored);
 }
 
 template <class T>
@@ -67,12 +79,14 @@ bool Operand<T>::is_element(std::size_t position) const noexcept {
 template <class T>
 requires kIsScalar<T> Verdict Operand<T>::canaries_intact()
 const {
-  const auto want = std::bit_cast<BitsOf<T>>(canary<T>());
+  using R = RealOf<T>;
   for (std::size_t position = 0; position < buffer_.size(); ++position) {
-    const auto got = std::bit_cast<BitsOf<T>>(buffer_[position]);
-    if (got == want || is_element(position)) continue;
-    return red(fmt::format("canary of {} overwritten with {:#x} at element {} from its first", to_string(which_), got,
-                           static_cast<std::int64_t>(position) - static_cast<std::int64_t>(first_)));
+    for (const Part part : kPartsOf<T>) {
+      const auto got = std::bit_cast<BitsOf<R>>(part_of(buffer_[position], part));
+      if (got == kCanaryBits<R> || is_element(position)) continue;
+      return red(fmt::format("canary of {} overwritten with {:#x} at element {} from its first", to_string(which_), got,
+                             static_cast<std::int64_t>(position) - static_cast<std::int64_t>(first_)));
+    }
   }
   return {};
 }
@@ -91,6 +105,8 @@ const {
 
 template class Operand<float>;
 template class Operand<double>;
+template class Operand<std::complex<float>>;
+template class Operand<std::complex<double>>;
 
 template <class T>
 requires kIsScalar<T> Verdict Operands<T>::inputs_intact()
@@ -104,5 +120,7 @@ const {
 }
 template struct Operands<float>;
 template struct Operands<double>;
+template struct Operands<std::complex<float>>;
+template struct Operands<std::complex<double>>;
 
 }  // namespace kizami::check

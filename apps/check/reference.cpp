@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "check/reference.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
+#include "check/element.hpp"
 #include "check/parallel.hpp"
+#include "check/text.hpp"
 
 namespace kizami::check {
 namespace {
@@ -32,14 +37,34 @@ std::vector<Scaled> norms_of_rows(const std::vector<double>& x, std::int64_t num
   return norms;
 }
 
-/// The rows of a view, contiguous and in double.
+template <class T>
+constexpr std::int64_t num_parts() {
+  return static_cast<std::int64_t>(kPartsOf<T>.size());
+}
+
+/// The rows of a view, contiguous and in double; of complex types the parts one after another.
 template <class T>
 std::vector<double> packed_rows(MatrixView<const T> x) {
-  std::vector<double> out(static_cast<std::size_t>(x.rows * x.cols));
+  std::vector<double> out;
+  out.reserve(static_cast<std::size_t>(x.rows * x.cols * num_parts<T>()));
   for (std::int64_t i = 0; i < x.rows; ++i) {
-    for (std::int64_t l = 0; l < x.cols; ++l) out[static_cast<std::size_t>(i * x.cols + l)] = x(i, l);
+    for (std::int64_t l = 0; l < x.cols; ++l) {
+      for (const Part part : kPartsOf<T>) out.push_back(part_of(element(x, i, l), part));
+    }
   }
   return out;
+}
+
+/// What the terms (re, im) of A are multiplied with for a part of the product: (re, -im) or (im, re) of B.
+std::vector<double> second_factors(std::vector<double> b, Part part) {
+  for (std::size_t t = 0; t < b.size(); t += 2) {
+    if (part == Part::kReal) {
+      b[t + 1] = -b[t + 1];
+    } else {
+      std::swap(b[t], b[t + 1]);
+    }
+  }
+  return b;
 }
 
 /// The smallest magnitude that rounds to Inf: 2^E - half a unit in the last place of the largest finite number.
@@ -84,9 +109,12 @@ RatioStats collect(const Reference<T>& reference, MatrixView<const T> c, Samplin
     const auto column = static_cast<std::size_t>(t);
     for (const std::int64_t i : rows) {
       const std::int64_t j = cols[column];
-      const typename Reference<T>::Element element = reference.element(i, j);
-      const bool is_zero = element.cls == ValueClass::kFinite && element.value.sign() == 0;
-      columns[column].add(i, j, ratio_of(element, c(i, j), i, j), is_zero);
+      const T got = element(c, i, j);
+      for (const Part part : kPartsOf<T>) {
+        const typename Reference<T>::Element want = reference.element(i, j, part);
+        const bool is_zero = want.cls == ValueClass::kFinite && want.value.sign() == 0;
+        columns[column].add(i, j, ratio_of(want, part_of(got, part), i, j), is_zero, part);
+      }
     }
   });
   for (const RatioCollector& column : columns) all.merge(column);
@@ -103,10 +131,12 @@ NormBounds norm_bounds(std::span<const double> x) {
 
 Allowance promised_allowance(const Accuracy& accuracy, Gauge gauge, Scalar scalar, std::int64_t k) {
   const int digits = significand_bits(scalar);
-  const int min_subnormal_exp = scalar == Scalar::kF32 ? -149 : -1074;
-  Allowance out{against(gauge), std::ldexp(1.0, -accuracy.bits), std::ldexp(1.0, min_subnormal_exp - 1)};
+  // Half the smallest subnormal number of FP64 is no double.
+  const double absolute = std::ldexp(1.0, digits == 24 ? -150 : -1074);
+  Allowance out{against(gauge), std::ldexp(1.0, -accuracy.bits), absolute};
+  if (accuracy.kind == Accuracy::Kind::kCorrect) return {Against::kValue, std::ldexp(1.0, -digits), absolute};
   if (accuracy.kind == Accuracy::Kind::kNative) {
-    const auto terms = static_cast<double>(std::max<std::int64_t>(k, 1));
+    const auto terms = static_cast<double>(std::max<std::int64_t>(is_complex(scalar) ? 2 * k : k, 1));
     const double root = to_double(sqrt_bound(Exact(terms), Rounding::kDown), Rounding::kDown);
     out.units = std::ldexp(std::min(std::max(terms, 8.0), 16 * root), -digits);
   }
@@ -116,79 +146,110 @@ Allowance promised_allowance(const Accuracy& accuracy, Gauge gauge, Scalar scala
 template <class T>
 requires kIsScalar<T> Reference<T>::Reference(T alpha, MatrixView<const T> a, MatrixView<const T> b, T beta,
                                               MatrixView<const T> c0)
-    : m_(a.rows), n_(b.cols), k_(a.cols), alpha_(alpha), beta_(beta) {
-  if (alpha != 0) {
+    : m_(a.rows), n_(b.cols), num_terms_(a.cols * num_parts<T>()), alpha_(alpha), beta_(beta) {
+  if (alpha != T{0}) {
     a_rows_ = packed_rows(a);
-    b_columns_ = packed_rows(b.transposed());
-    a_norms_ = norms_of_rows(a_rows_, m_, k_);
-    b_norms_ = norms_of_rows(b_columns_, n_, k_);
+    std::vector<double>& b_columns = b_columns_.front();
+    b_columns = packed_rows(b.transposed());
+    a_norms_ = norms_of_rows(a_rows_, m_, num_terms_);
+    b_norms_ = norms_of_rows(b_columns, n_, num_terms_);
+    if constexpr (kIsComplex<T>) {
+      b_columns_.back() = second_factors(b_columns, Part::kImaginary);
+      b_columns = second_factors(std::move(b_columns), Part::kReal);
+    }
   }
-  if (beta != 0) {
+  if (beta != T{0}) {
     c0_.resize(static_cast<std::size_t>(m_ * n_));
     for (std::int64_t j = 0; j < n_; ++j) {
-      for (std::int64_t i = 0; i < m_; ++i) c0_[static_cast<std::size_t>(j * m_ + i)] = c0(i, j);
+      for (std::int64_t i = 0; i < m_; ++i) c0_[static_cast<std::size_t>(j * m_ + i)] = check::element(c0, i, j);
     }
   }
 }
 
 template <class T>
-requires kIsScalar<T> ExactDot Reference<T>::dot(std::int64_t i, std::int64_t j)
+requires kIsScalar<T> std::vector<typename Reference<T>::Factor> Reference<T>::factors(T x, Part part) {
+  const double re = part_of(x, Part::kReal);
+  std::vector<Factor> out{{re, part}};
+  if constexpr (kIsComplex<T>) {
+    const double im = x.imag();
+    if (im != 0) out.push_back(part == Part::kReal ? Factor{-im, Part::kImaginary} : Factor{im, Part::kReal});
+  }
+  return out;
+}
+
+template <class T>
+requires kIsScalar<T> ExactDot Reference<T>::dot(std::int64_t i, std::int64_t j, Part part)
 const {
   ExactDot out;
-  if (alpha_ == 0) return out;
-  const double* a = a_rows_.data() + i * k_;
-  const double* b = b_columns_.data() + j * k_;
-  for (std::int64_t l = 0; l < k_; ++l) out.add(a[l], b[l]);
+  if (alpha_ == T{0}) return out;
+  const double* a = a_rows_.data() + i * num_terms_;
+  const double* b = b_columns_[static_cast<std::size_t>(part)].data() + j * num_terms_;
+  for (std::int64_t t = 0; t < num_terms_; ++t) out.add(a[t], b[t]);
   return out;
 }
 
 template <class T>
 requires kIsScalar<T>
-typename Reference<T>::Element Reference<T>::element(std::int64_t i, std::int64_t j) const {
+typename Reference<T>::Element Reference<T>::element(std::int64_t i, std::int64_t j, Part part) const {
   Element out;
-  if (alpha_ != 0 && k_ > 0) {
-    const ExactDot product = dot(i, j);
-    const Exact sum = product.sum();
-    out.cls = class_of_scaled(alpha_, product.value_class(), sum);
-    if (out.cls == ValueClass::kFinite) {
-      out.value = sum.times(alpha_);
-      out.entry = product.abs_sum().times(std::abs(alpha_));
+  out.part = part;
+  if (alpha_ != T{0} && num_terms_ > 0) {
+    for (const Factor& factor : factors(alpha_, part)) {
+      const ExactDot product = dot(i, j, factor.part);
+      const Exact sum = product.sum();
+      out.cls = class_of_sum(out.cls, class_of_scaled(factor.value, product.value_class(), sum));
+      if (out.cls != ValueClass::kFinite) continue;
+      const Exact term = sum.times(factor.value);
+      out.value += term;
+      out.terms += term.abs();
+      out.entry += product.abs_sum().times(std::abs(factor.value));
     }
   }
-  if (beta_ != 0) {
-    const double c0 = c0_[static_cast<std::size_t>(j * m_ + i)];
-    const ValueClass term = class_of_product(beta_, c0);
-    out.cls = class_of_sum(out.cls, term);
-    if (out.cls == ValueClass::kFinite) {
-      out.value.add_product(beta_, c0);
-      out.entry.add_product(std::abs(beta_), std::abs(c0));
+  if (beta_ != T{0}) {
+    const T c0 = c0_[static_cast<std::size_t>(j * m_ + i)];
+    for (const Factor& factor : factors(beta_, part)) {
+      const double x = part_of(c0, factor.part);
+      out.cls = class_of_sum(out.cls, class_of_product(factor.value, x));
+      if (out.cls != ValueClass::kFinite) continue;
+      out.value.add_product(factor.value, x);
+      out.terms.add_product(std::abs(factor.value), std::abs(x));
+      out.entry.add_product(std::abs(factor.value), std::abs(x));
     }
   }
   return out;
 }
 
+/// A finite exact number, NaN or Inf in a type.
+template <class R>
+R rounded_element(ValueClass cls, const Exact& value) {
+  switch (cls) {
+    case ValueClass::kFinite:
+      return value.rounded<R>();
+    case ValueClass::kNaN:
+      return std::numeric_limits<R>::quiet_NaN();
+    case ValueClass::kPosInf:
+      return std::numeric_limits<R>::infinity();
+    case ValueClass::kNegInf:
+      return -std::numeric_limits<R>::infinity();
+  }
+  return 0;
+}
+
 template <class T>
 requires kIsScalar<T> T Reference<T>::rounded(std::int64_t i, std::int64_t j)
 const {
-  const Element e = element(i, j);
-  switch (e.cls) {
-    case ValueClass::kFinite:
-      return e.value.template rounded<T>();
-    case ValueClass::kNaN:
-      return std::numeric_limits<T>::quiet_NaN();
-    case ValueClass::kPosInf:
-      return std::numeric_limits<T>::infinity();
-    case ValueClass::kNegInf:
-      return -std::numeric_limits<T>::infinity();
-  }
-  return 0;
+  const auto part = [&](Part which) {
+    const Element e = element(i, j, which);
+    return rounded_element<RealOf<T>>(e.cls, e.value);
+  };
+  return from_parts<T>(part(Part::kReal), kIsComplex<T> ? part(Part::kImaginary) : 0);
 }
 
 template <class T>
 requires kIsScalar<T> std::vector<T> Reference<T>::rounded_all(int threads)
 const {
   std::vector<T> out(static_cast<std::size_t>(m_ * n_));
-  parallel_for(n_, m_ * n_ * std::max<std::int64_t>(k_, 64), threads, [&](std::int64_t j) {
+  parallel_for(n_, m_ * n_ * std::max<std::int64_t>(num_terms_, 64), threads, [&](std::int64_t j) {
     for (std::int64_t i = 0; i < m_; ++i) out[static_cast<std::size_t>(j * m_ + i)] = rounded(i, j);
   });
   return out;
@@ -200,20 +261,24 @@ const {
   if (against == Against::kEntry) return element.entry;
   if (against == Against::kValue) return element.value.abs();
   Exact out;
-  if (alpha_ != 0) {
+  if (alpha_ != T{0}) {
     const Scaled& a = a_norms_[static_cast<std::size_t>(i)];
     const Scaled& b = b_norms_[static_cast<std::size_t>(j)];
-    out.add_product(a.frac, b.frac, a.exp + b.exp);
-    out = out.times(std::abs(alpha_));
+    Exact norms;
+    norms.add_product(a.frac, b.frac, a.exp + b.exp);
+    for (const Factor& factor : factors(alpha_, element.part)) out += norms.times(std::abs(factor.value));
   }
-  if (beta_ != 0)
-    out.add_product(std::abs(beta_), std::abs(static_cast<double>(c0_[static_cast<std::size_t>(j * m_ + i)])));
+  if (beta_ != T{0}) {
+    const T c0 = c0_[static_cast<std::size_t>(j * m_ + i)];
+    for (const Factor& factor : factors(beta_, element.part))
+      out.add_product(std::abs(factor.value), std::abs(static_cast<double>(part_of(c0, factor.part))));
+  }
   return out;
 }
 
 template <class T>
 requires kIsScalar<T>
-double Reference<T>::ratio(const Element& element, T got, const Allowance& allowed, std::int64_t i,
+double Reference<T>::ratio(const Element& element, RealOf<T> got, const Allowance& allowed, std::int64_t i,
                            std::int64_t j) const {
   if (!(std::isfinite(allowed.units) && allowed.units >= 0 && std::isfinite(allowed.absolute) && allowed.absolute >= 0))
     return kNaN;
@@ -221,7 +286,7 @@ double Reference<T>::ratio(const Element& element, T got, const Allowance& allow
   if (std::isnan(got)) return kInf;
   Exact error = element.value;
   if (std::isinf(got)) {  // distance to the interval of numbers that round to this infinity
-    error = overflow_threshold<T>();
+    error = overflow_threshold<RealOf<T>>();
     error -= got > 0 ? element.value : element.value.negated();
     if (error.sign() < 0) return 0;
   } else {
@@ -232,32 +297,52 @@ double Reference<T>::ratio(const Element& element, T got, const Allowance& allow
   return ratio_up(error, denominator);
 }
 
-template class Reference<float>;
-template class Reference<double>;
-
 template <class T>
 requires kIsScalar<T> RatioStats error_ratios(const Reference<T>& reference, MatrixView<const T> c,
                                               const Allowance& allowed, Sampling sampling, int threads) {
   return collect<T>(reference, c, sampling, threads,
-                    [&](const typename Reference<T>::Element& element, T got, std::int64_t i, std::int64_t j) {
+                    [&](const typename Reference<T>::Element& element, RealOf<T> got, std::int64_t i, std::int64_t j) {
                       return reference.ratio(element, got, allowed, i, j);
                     });
 }
-template RatioStats error_ratios(const Reference<float>&, MatrixView<const float>, const Allowance&, Sampling, int);
-template RatioStats error_ratios(const Reference<double>&, MatrixView<const double>, const Allowance&, Sampling, int);
 
 template <class T>
 requires kIsScalar<T> RatioStats bound_ratios(const Reference<T>& reference, MatrixView<const T> c,
-                                              const std::function<double(std::int64_t, std::int64_t)>& bound,
-                                              Sampling sampling, int threads) {
+                                              const BoundOfPart& bound, Sampling sampling, int threads) {
   return collect<T>(reference, c, sampling, threads,
-                    [&](const typename Reference<T>::Element& element, T got, std::int64_t i, std::int64_t j) {
-                      return reference.ratio(element, got, {Against::kEntry, 0, bound(i, j)}, i, j);
+                    [&](const typename Reference<T>::Element& element, RealOf<T> got, std::int64_t i, std::int64_t j) {
+                      return reference.ratio(element, got, {Against::kEntry, 0, bound(i, j, element.part)}, i, j);
                     });
 }
-template RatioStats bound_ratios(const Reference<float>&, MatrixView<const float>,
-                                 const std::function<double(std::int64_t, std::int64_t)>&, Sampling, int);
-template RatioStats bound_ratios(const Reference<double>&, MatrixView<const double>,
-                                 const std::function<double(std::int64_t, std::int64_t)>&, Sampling, int);
+
+template <class T>
+requires kIsScalar<T> Verdict correctly_rounded(const Reference<T>& reference, MatrixView<const T> c, Sampling sampling,
+                                                int threads) {
+  using R = RealOf<T>;
+  const RatioStats stats =
+      collect<T>(reference, c, sampling, threads,
+                 [](const typename Reference<T>::Element& element, R got, std::int64_t, std::int64_t) {
+                   const R want = rounded_element<R>(element.cls, element.value);
+                   return got == want || (std::isnan(got) && std::isnan(want)) ? 0.0 : kInf;
+                 });
+  if (stats.count == 0) return red("no element was judged");
+  if (stats.num_red == 0) return {};
+  const R got = part_of(element(c, stats.row, stats.col), stats.part);
+  const R want = part_of(reference.rounded(stats.row, stats.col), stats.part);
+  return red(fmt::format("{} of ({}, {}) is {}, correctly rounded {}; {} of {} elements are red", to_string(stats.part),
+                         stats.row, stats.col, print_real(got), print_real(want), stats.num_red, stats.count));
+}
+
+#define KIZAMI_INSTANTIATE(T)                                                                                    \
+  template class Reference<T>;                                                                                   \
+  template RatioStats error_ratios(const Reference<T>&, MatrixView<const T>, const Allowance&, Sampling, int);   \
+  template RatioStats bound_ratios(const Reference<T>&, MatrixView<const T>, const BoundOfPart&, Sampling, int); \
+  template Verdict correctly_rounded(const Reference<T>&, MatrixView<const T>, Sampling, int)
+
+KIZAMI_INSTANTIATE(float);
+KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
+#undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::check

@@ -90,6 +90,31 @@ Result<double> parse_real(std::string_view text, NonFiniteText nonfinite) {
   return value;
 }
 
+Result<ComplexText> parse_complex(std::string_view text) {
+  ComplexText out;
+  std::string_view re = text;
+  if (text.ends_with('i')) {
+    out.has_imag = true;
+    std::string_view im = text.substr(0, text.size() - 1);
+    // The sign between the parts is the last that follows no exponent mark.
+    std::size_t sign = im.find_last_of("+-");
+    while (sign != std::string_view::npos && sign > 0 && (im[sign - 1] == 'e' || im[sign - 1] == 'E'))
+      sign = im.find_last_of("+-", sign - 1);
+    if (sign == std::string_view::npos) sign = 0;
+    re = im.substr(0, sign);
+    im.remove_prefix(sign);
+    if (!re.empty() && im.starts_with('+')) im.remove_prefix(1);
+    const Result<double> value = parse_real(im, NonFiniteText::kAllowed);
+    if (!value.ok()) return invalid(fmt::format("imaginary part {}", value.status().reason()));
+    out.im = value.value();
+    if (re.empty()) return out;
+  }
+  const Result<double> value = parse_real(re, NonFiniteText::kAllowed);
+  KIZAMI_RETURN_IF_ERROR(value.status());
+  out.re = value.value();
+  return out;
+}
+
 std::string print_real(double x) { return shortest(x); }
 std::string print_real(float x) { return shortest(x); }
 

@@ -27,6 +27,16 @@ enum class NonFiniteText : std::uint8_t { kRefused, kAllowed };
 /// @status kInvalidArgument: not a number, or its magnitude is outside the range of double.
 [[nodiscard]] Result<double> parse_real(std::string_view text, NonFiniteText nonfinite = NonFiniteText::kRefused);
 
+/// A number as text has it; a text without imaginary part has im = +0.
+struct ComplexText {
+  double re = 0;
+  double im = 0;
+  bool has_imag = false;
+};
+/// Parses REAL, REAL+REALi, REAL-REALi or REALi, parts as parse_real() with NaN and Inf allowed: 1.5-2i, nan+infi.
+/// @status kInvalidArgument: names the part that is not a number.
+[[nodiscard]] Result<ComplexText> parse_complex(std::string_view text);
+
 /// Prints the shortest decimal that parse_real() maps to the same bits; every NaN is "nan".
 [[nodiscard]] std::string print_real(double x);
 /// The shortest decimal that parse_real() and rounding to float map to the same bits.

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "check/compare.hpp"
+#include "check/element.hpp"
 #include "check/operands.hpp"
 #include "check/reference.hpp"
 #include "exact_sample.hpp"
@@ -30,15 +31,17 @@ constexpr double kMaxReferenceTerms = 1 << 26;
 /// The kit rounds the promise down, the library to nearest.
 constexpr double kPromiseSlack = 1 + 0x1p-50;
 
+/// Real products of the definition: four for a product of complex elements.
 double terms_of(const Case& spec) {
-  return static_cast<double>(spec.m) * static_cast<double>(spec.n) * static_cast<double>(spec.k);
+  const double terms = is_complex(spec.scalar) ? 4 : 1;
+  return terms * static_cast<double>(spec.m) * static_cast<double>(spec.n) * static_cast<double>(spec.k);
 }
 
 int processors() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
 check::Sampling sampling_of(const Case& spec) {
   if (terms_of(spec) <= kMaxTerms) return {};
-  const double elements = kMaxTerms / static_cast<double>(spec.k);
+  const double elements = kMaxTerms / terms_of(spec) * static_cast<double>(spec.m) * static_cast<double>(spec.n);
   const auto lines = static_cast<std::int64_t>(std::max(kMinSampleLines, std::sqrt(elements)));
   return {lines, lines};
 }
@@ -51,7 +54,9 @@ class Runner {
   explicit Runner(const Case& spec)
       : spec_(spec),
         x_(spec, processors()),
-        reference_(static_cast<T>(spec.alpha), x_.a.view(), x_.b.view(), static_cast<T>(spec.beta), x_.c.view()) {}
+        alpha_(check::alpha_of<T>(spec)),
+        beta_(check::beta_of<T>(spec)),
+        reference_(alpha_, x_.a.view(), x_.b.view(), beta_, x_.c.view()) {}
 
   CaseResult run() {
     const Status status = call(spec_.policy, x_.c, &outcome_);
@@ -63,17 +68,18 @@ class Runner {
 
  private:
   Status call(const Policy& policy, check::Operand<T>& c, Outcome* outcome) const {
-    return gemm<T>(spec_.layout, spec_.op_a, spec_.op_b, spec_.m, spec_.n, spec_.k, static_cast<T>(spec_.alpha),
-                   x_.a.data(), x_.a.ld(), x_.b.data(), x_.b.ld(), static_cast<T>(spec_.beta), c.data(), c.ld(), policy,
-                   outcome);
+    return gemm<T>(spec_.layout, spec_.op_a, spec_.op_b, spec_.m, spec_.n, spec_.k, alpha_, x_.a.data(), x_.a.ld(),
+                   x_.b.data(), x_.b.ld(), beta_, c.data(), c.ld(), policy, outcome);
   }
 
-  [[nodiscard]] bool is_multiplied() const { return spec_.alpha != 0 && spec_.m > 0 && spec_.n > 0 && spec_.k > 0; }
+  [[nodiscard]] bool is_multiplied() const { return alpha_ != T{0} && spec_.m > 0 && spec_.n > 0 && spec_.k > 0; }
   [[nodiscard]] bool has_nonfinite() const { return any_nonfinite(x_.a.view()) || any_nonfinite(x_.b.view()); }
   static bool any_nonfinite(MatrixView<const T> x) {
     for (std::int64_t i = 0; i < x.rows; ++i) {
       for (std::int64_t j = 0; j < x.cols; ++j) {
-        if (!std::isfinite(x(i, j))) return true;
+        for (const check::Part part : check::kPartsOf<T>) {
+          if (!std::isfinite(check::part_of(x(i, j), part))) return true;
+        }
       }
     }
     return false;
@@ -116,12 +122,15 @@ class Runner {
 
   CaseResult judge_elements() {
     if (spec_.m == 0 || spec_.n == 0) return {CaseVerdict::kPassed, "C has no element"};
-    const check::Allowance allowed =
-        allowance_of(static_cast<T>(spec_.alpha), static_cast<T>(spec_.beta), outcome_.bound, outcome_.gauge);
+    const check::Allowance allowed = allowance_of(alpha_, beta_, outcome_.bound, outcome_.gauge);
     const check::RatioStats stats =
         check::error_ratios<T>(reference_, x_.c.view(), allowed, sampling_of(spec_), processors());
     if (const Verdict verdict = check::ratio_at_most_one(stats); !verdict) {
       return failed(fmt::format("{}; {}", verdict.message, method()));
+    }
+    if (spec_.policy.accuracy.kind == Accuracy::Kind::kCorrect) {
+      const Verdict correct = check::correctly_rounded<T>(reference_, x_.c.view(), sampling_of(spec_), processors());
+      if (!correct) return failed(fmt::format("{}; {}", correct.message, method()));
     }
     const Verdict repeated = repeat();
     if (!repeated) return failed(repeated.message);
@@ -181,6 +190,7 @@ class Runner {
 
   Case spec_;
   check::Operands<T> x_;
+  T alpha_, beta_;
   check::Reference<T> reference_;
   Outcome outcome_;
   int num_repeats_ = 0;
@@ -204,7 +214,17 @@ std::string_view to_string(CaseVerdict verdict) noexcept {
 
 CaseResult run_case(const Case& spec) {
   try {
-    return spec.scalar == Scalar::kF32 ? Runner<float>(spec).run() : Runner<double>(spec).run();
+    switch (spec.scalar) {
+      case Scalar::kF32:
+        return Runner<float>(spec).run();
+      case Scalar::kF64:
+        return Runner<double>(spec).run();
+      case Scalar::kC64:
+        return Runner<std::complex<float>>(spec).run();
+      case Scalar::kC128:
+        return Runner<std::complex<double>>(spec).run();
+    }
+    return failed("no such scalar type");
   } catch (const std::bad_alloc&) {
     return {CaseVerdict::kRefused, "no memory for the operands and their exact reference"};
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Runs one case of the grammar and judges everything that the library promises of it:
 //   - the bound that it reports is within the accuracy asked for, and every element (or a sample, for large products)
-//     keeps to it against the exact product; NaN and Inf stand where IEEE arithmetic puts them
+//     keeps to it against the exact product, both parts of a complex one; NaN and Inf stand where IEEE arithmetic puts
+//     them
 //   - A, B, the padding of leading dimensions and the memory around C are untouched; on a refusal C is, too
 //   - scheme ozaki2: other engines, thread counts and workspaces give the same bits
 #pragma once

@@ -98,7 +98,8 @@ Command add_check(CLI::App& program) {
       "library says why\n"
       "it cannot. MISTRUSTED: nothing wrong, but most of C is 0. Products of more than 2^27 terms are compared in a "
       "sample.\n"
-      "\nExample:\n  kizami check 'd nt 33x65x129 a=1 b=-0.5 A=exprand:phi=4 B=grade:cols acc=bits=40 seed=7'\n");
+      "\nExamples:\n  kizami check 'd nt 33x65x129 a=1 b=-0.5 A=exprand:phi=4 B=grade:cols acc=bits=40 seed=7'\n"
+      "  kizami check 'z nc 33x20x65 a=1-2i b=0.5 A=randn,im2^-40 B=gram,nani@middle'\n");
   return {app, [options] { return run_check(*options); }};
 }
 

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <limits>
 
+#include "check/element.hpp"
+
 namespace kizami::cli {
 namespace {
 
@@ -22,7 +24,8 @@ template <class T, class Row, class Col>
 std::vector<T> gathered(MatrixView<const T> x, std::int64_t rows, std::int64_t cols, const Row& row, const Col& col) {
   std::vector<T> out(static_cast<std::size_t>(rows * cols));
   for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < cols; ++j) out[static_cast<std::size_t>(i * cols + j)] = x(row(i), col(j));
+    for (std::int64_t j = 0; j < cols; ++j)
+      out[static_cast<std::size_t>(i * cols + j)] = check::element(x, row(i), col(j));
   }
   return out;
 }
@@ -47,7 +50,7 @@ check::Reference<T> sampled_reference(const std::vector<std::int64_t>& rows, con
   const std::vector<T> a_rows = gathered(a, length(rows), k, element_of(rows), same);
   const std::vector<T> b_cols = gathered(b, k, length(cols), same, element_of(cols));
   std::vector<T> c_part;
-  if (beta != 0) c_part = gathered(c0, length(rows), length(cols), element_of(rows), element_of(cols));
+  if (beta != T{0}) c_part = gathered(c0, length(rows), length(cols), element_of(rows), element_of(cols));
   return {alpha, row_major(a_rows, length(rows), k), row_major(b_cols, k, length(cols)), beta,
           row_major(c_part, length(rows), length(cols))};
 }
@@ -56,14 +59,21 @@ check::Reference<T> sampled_reference(const std::vector<std::int64_t>& rows, con
 
 template <class T>
 check::Allowance allowance_of(T alpha, T beta, double bound, Gauge gauge) {
-  constexpr double kTiny = std::numeric_limits<T>::denorm_min();
+  using R = RealOf<T>;
+  constexpr double kTiny = std::numeric_limits<R>::denorm_min();
   // Half a unit in the last place of the type; FP32 results are rounded to FP64 first.
-  constexpr double kRounding = sizeof(T) == 4 ? 0x1p-24 + 0x1p-52 : 0x1p-53 * (1 + 0x1p-40);
-  check::Allowance out{check::against(gauge), bound, kTiny / 2};
-  if (std::abs(alpha) == 1 && beta == 0) return out;
-  // alpha p + beta C0 rounds twice, and |p| <= (1 + bound) G; what p lost to underflow is scaled by alpha.
-  out.units += 2 * kRounding * (1 + bound);
-  out.absolute = kTiny * (1 + (std::isfinite(alpha) ? std::abs(static_cast<double>(alpha)) : 0));
+  constexpr double kRounding = sizeof(R) == 4 ? 0x1p-24 + 0x1p-52 : 0x1p-53 * (1 + 0x1p-40);
+  constexpr int kRoundings = kIsComplex<T> ? 4 : 2;
+  // Half the smallest subnormal number; for FP64 that is no double, so a whole one.
+  check::Allowance out{check::against(gauge), bound, sizeof(R) == 4 ? kTiny / 2 : kTiny};
+  if ((alpha == T{1} || alpha == T{-1}) && beta == T{0}) return out;
+  // alpha p + beta C0 rounds so often, and |p| <= (1 + bound) G; what p lost to underflow is scaled by alpha.
+  out.units += kRoundings * kRounding * (1 + bound);
+  out.absolute = kTiny;
+  for (const check::Part part : check::kPartsOf<T>) {
+    const double magnitude = std::abs(static_cast<double>(check::part_of(alpha, part)));
+    if (std::isfinite(magnitude)) out.absolute += kTiny * magnitude;
+  }
   return out;
 }
 
@@ -95,7 +105,11 @@ SampleError ExactSample<T>::judge(MatrixView<const T> c, double bound, Gauge gau
 
 template check::Allowance allowance_of(float, float, double, Gauge);
 template check::Allowance allowance_of(double, double, double, Gauge);
+template check::Allowance allowance_of(std::complex<float>, std::complex<float>, double, Gauge);
+template check::Allowance allowance_of(std::complex<double>, std::complex<double>, double, Gauge);
 template class ExactSample<float>;
 template class ExactSample<double>;
+template class ExactSample<std::complex<float>>;
+template class ExactSample<std::complex<double>>;
 
 }  // namespace kizami::cli

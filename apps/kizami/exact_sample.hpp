@@ -15,11 +15,11 @@ namespace kizami::cli {
 
 /// What the sample says about one product.
 struct SampleError {
-  double error = 0;             ///< largest |C - exact| / gauge, gauge = |alpha| G + |beta| |C0|
+  double error = 0;             ///< largest |C - exact| / gauge of any part, gauge = |alpha| G + |beta| |C0|
   double error_over_bound = 0;  ///< largest |C - exact| / allowed error; the product keeps its promise if it is <= 1
   std::int64_t row = -1;        ///< where; -1 if C has no element
   std::int64_t col = -1;
-  std::int64_t checked_elements = 0;
+  std::int64_t checked_elements = 0;  ///< each part for itself
 };
 
 template <class T>
@@ -29,7 +29,8 @@ class ExactSample {
   ExactSample(T alpha, MatrixView<const T> a, MatrixView<const T> b, T beta, MatrixView<const T> c0);
 
   /// Judges c by a bound relative to G = |A||B| (kEntry) or ||a_i|| ||b_j|| (kNorm).
-  /// @bound allowed: |alpha| bound G, half the smallest subnormal number, and with alpha or beta two roundings more
+  /// @bound allowed: |alpha| bound G, half the smallest subnormal number (FP64: a whole one), and with alpha or beta two roundings more,
+  ///        four for complex types
   [[nodiscard]] SampleError judge(MatrixView<const T> c, double bound, Gauge gauge, int threads) const;
 
  private:

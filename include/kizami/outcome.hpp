@@ -15,10 +15,12 @@ struct Outcome {
   std::string_view engine;          ///< "cpu_ref", "cpu_simd", "native_blas", or "none" after a quick return
   double bound = 0;                 ///< |C - AB| <= bound * gauge for alpha = 1, beta = 0; 0 after a quick return
   Gauge gauge = Gauge::kEntry;
-  int moduli = 0;                   ///< ozaki2: moduli used; 0 if all was answered in FP64 arithmetic
-  int rung = -1;                    ///< index into the plan's ladder; -1: FP64 arithmetic or scheme native
-  bool equilibrated = false;        ///< the inner index was rescaled by exact powers of two
-  std::int64_t repaired = 0;        ///< elements recomputed in FP64 arithmetic because no bound was certified for them
+  int moduli = 0;             ///< ozaki2: moduli used; 0 if all was answered in FP64 arithmetic
+  int rung = -1;              ///< index into the plan's ladder; -1: FP64 arithmetic or scheme native
+  bool equilibrated = false;  ///< the inner index was rescaled by exact powers of two
+  std::int64_t repaired =
+      0;  ///< elements recomputed in FP64 arithmetic because no bound was certified for them; accuracy correct:
+          ///< elements (or parts) summed in a long accumulator, too close to a tie otherwise
   std::int64_t nonfinite_rows = 0;  ///< rows of op(A) that hold NaN or Inf; not looked for by scheme native
   std::int64_t nonfinite_cols = 0;  ///< columns of op(B) likewise
 };

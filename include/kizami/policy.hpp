@@ -17,12 +17,12 @@ enum class Gauge : std::uint8_t {
 /// The accuracy a caller asks for, always relative to a Gauge G.
 struct Accuracy {
   enum class Kind : std::uint8_t {
-    kNative,   ///< |C - AB| <= c(k) u G with c(k) = min(max(k, 8), 16 sqrt(k)) and u = 2^-24 or 2^-53
+    kNative,   ///< |C - AB| <= c(k) u G with c(k) = min(max(k, 8), 16 sqrt(k)) and u = 2^-24, 2^-53, or 2^-104 (dd)
     kBits,     ///< |C - AB| <= 2^-bits G
     kCorrect,  ///< C = AB correctly rounded (to nearest, ties to even); alpha = +-1 and beta = 0 only
   };
   Kind kind = Kind::kNative;
-  int bits = 0;  ///< kBits only: 1..52 for FP64, 1..23 for FP32 (the result itself is rounded to the type)
+  int bits = 0;  ///< kBits only: 1..23 for FP32, 1..52 for FP64, 1..100 for double-double (the result is rounded)
 
   [[nodiscard]] static constexpr Accuracy native() noexcept { return {}; }
   [[nodiscard]] static constexpr Accuracy at_bits(int bits) noexcept { return {Kind::kBits, bits}; }

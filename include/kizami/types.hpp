@@ -9,12 +9,27 @@
 
 namespace kizami {
 
+/// The number hi + lo, exactly. Normalised: hi is hi + lo rounded to nearest, so |lo| <= ulp(hi) / 2 and at least 106
+/// significand bits are held, over the exponents of double (lo underflows where hi is below 2^-969). Where hi is Inf or
+/// NaN, lo does not matter.
+struct DoubleDouble {
+  double hi = 0;
+  double lo = 0;
+
+  constexpr DoubleDouble() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): every double is a double-double
+  constexpr DoubleDouble(double x) noexcept : hi(x) {}
+  constexpr DoubleDouble(double high, double low) noexcept : hi(high), lo(low) {}
+  friend constexpr bool operator==(const DoubleDouble&, const DoubleDouble&) = default;
+};
+
 /// Types of elements. Complex types hold real and imaginary part side by side, as std::complex and NumPy do.
 enum class Scalar : std::uint8_t {
   kF32,
   kF64,
   kC64,   ///< std::complex<float>
   kC128,  ///< std::complex<double>
+  kDD,    ///< DoubleDouble
 };
 /// For real types kConjTranspose is kTranspose, and kConjugate is kNone.
 enum class Op : std::uint8_t { kNone, kTranspose, kConjTranspose, kConjugate };
@@ -32,6 +47,8 @@ enum class Side : std::uint8_t { kA, kB };
       return "c64";
     case Scalar::kC128:
       return "c128";
+    case Scalar::kDD:
+      return "dd";
   }
   return "unknown";
 }
@@ -58,13 +75,16 @@ inline constexpr bool kIsReal = std::is_same_v<T, float> || std::is_same_v<T, do
 template <class T>
 inline constexpr bool kIsComplex = std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
 template <class T>
-inline constexpr bool kIsScalar = kIsReal<T> || kIsComplex<T>;
+inline constexpr bool kIsDoubleDouble = std::is_same_v<T, DoubleDouble>;
+template <class T>
+inline constexpr bool kIsScalar = kIsReal<T> || kIsComplex<T> || kIsDoubleDouble<T>;
 template <class T>
 requires kIsScalar<T>
-inline constexpr Scalar kScalarOf = std::is_same_v<T, float>                 ? Scalar::kF32
-                                    : std::is_same_v<T, double>              ? Scalar::kF64
-                                    : std::is_same_v<T, std::complex<float>> ? Scalar::kC64
-                                                                             : Scalar::kC128;
+inline constexpr Scalar kScalarOf = std::is_same_v<T, float>                  ? Scalar::kF32
+                                    : std::is_same_v<T, double>               ? Scalar::kF64
+                                    : std::is_same_v<T, std::complex<float>>  ? Scalar::kC64
+                                    : std::is_same_v<T, std::complex<double>> ? Scalar::kC128
+                                                                              : Scalar::kDD;
 
 namespace detail {
 template <class T>
@@ -85,10 +105,12 @@ using RealOf = typename detail::RealOf<T>::Type;
 [[nodiscard]] constexpr Scalar real_of(Scalar s) noexcept {
   return s == Scalar::kC64 ? Scalar::kF32 : s == Scalar::kC128 ? Scalar::kF64 : s;
 }
-/// Significand bits of the parts, the hidden one included (24 or 53). The unit roundoff is 2^-bits.
-[[nodiscard]] constexpr int significand_bits(Scalar s) noexcept { return real_of(s) == Scalar::kF32 ? 24 : 53; }
+/// Significand bits of the parts, the hidden one included: 24, 53, or 106 for double-double.
+[[nodiscard]] constexpr int significand_bits(Scalar s) noexcept {
+  return s == Scalar::kDD ? 106 : real_of(s) == Scalar::kF32 ? 24 : 53;
+}
 [[nodiscard]] constexpr int size_bytes(Scalar s) noexcept {
-  return (real_of(s) == Scalar::kF32 ? 4 : 8) * (is_complex(s) ? 2 : 1);
+  return (real_of(s) == Scalar::kF32 ? 4 : 8) * (is_complex(s) || s == Scalar::kDD ? 2 : 1);
 }
 
 /// A matrix in memory: element (i, j) lies at data[i * row_stride + j * col_stride], and is conjugated on reading if

@@ -2,7 +2,9 @@
 #include "kizami/plan.hpp"
 
 #include <utility>
+#include <vector>
 
+#include "exec/batch.hpp"
 #include "exec/plan_cache.hpp"
 #include "exec/prepared.hpp"
 #include "exec/run.hpp"
@@ -67,15 +69,55 @@ Status run(const Plan& plan, T alpha, std::type_identity_t<Operand<T>> op_a, std
                : operand.matrix;
   };
   Outcome local;
-  return exec::run<T>(plan.impl(),
+  return exec::run<T, T>(plan.impl(),
                       {alpha, matrix_of(op_a, plan.m(), plan.k()), matrix_of(op_b, plan.k(), plan.n()), beta, c},
                       impl_of(op_a.prepared), impl_of(op_b.prepared), workspace, outcome == nullptr ? local : *outcome);
 }
 
+template <class In>
+Status run_dd(const Plan& plan, DoubleDouble alpha, MatrixView<const In> a, MatrixView<const In> b, DoubleDouble beta,
+              MatrixView<DoubleDouble> c, std::span<std::byte> workspace, Outcome* outcome) {
+  if (plan.scalar() != Scalar::kDD) {
+    return {StatusCode::kInvalidArgument, "C is dd, the plan is for " + std::string(to_string(plan.scalar()))};
+  }
+  Outcome local;
+  return exec::run<DoubleDouble, In>(plan.impl(), {alpha, a, b, beta, c}, nullptr, nullptr, workspace,
+                                     outcome == nullptr ? local : *outcome);
+}
+
+template <class T>
+Status run_batched(const Plan& plan, T alpha, std::span<const MatrixView<const T>> a,
+                   std::span<const MatrixView<const T>> b, T beta, std::span<const MatrixView<T>> c,
+                   std::span<Outcome> outcomes) {
+  if (plan.scalar() != kScalarOf<T>) {
+    return {StatusCode::kInvalidArgument, "C is " + std::string(to_string(kScalarOf<T>)) + ", the plan is for " +
+                                              std::string(to_string(plan.scalar()))};
+  }
+  if (a.size() != c.size() || b.size() != c.size() || (!outcomes.empty() && outcomes.size() != c.size())) {
+    return {StatusCode::kInvalidArgument, "the batch has " + std::to_string(a.size()) + " matrices A, " +
+                                              std::to_string(b.size()) + " matrices B, " + std::to_string(c.size()) +
+                                              " matrices C and " + std::to_string(outcomes.size()) +
+                                              " outcomes, must be as many of each (or no outcomes)"};
+  }
+  std::vector<problem::Problem<T>> problems;
+  problems.reserve(c.size());
+  for (std::size_t i = 0; i < c.size(); ++i) problems.push_back({alpha, a[i], b[i], beta, c[i]});
+  return exec::run_batched<T>(plan.impl(), problems, outcomes);
+}
+
+template Status run_dd<double>(const Plan&, DoubleDouble, MatrixView<const double>, MatrixView<const double>,
+                               DoubleDouble, MatrixView<DoubleDouble>, std::span<std::byte>, Outcome*);
+template Status run_dd<DoubleDouble>(const Plan&, DoubleDouble, MatrixView<const DoubleDouble>,
+                                     MatrixView<const DoubleDouble>, DoubleDouble, MatrixView<DoubleDouble>,
+                                     std::span<std::byte>, Outcome*);
+
 #define KIZAMI_INSTANTIATE(T)                                                                                   \
   template Result<PreparedOperand> prepare<T>(const Plan&, Side, MatrixView<const T>);                          \
   template Status run<T>(const Plan&, T, std::type_identity_t<Operand<T>>, std::type_identity_t<Operand<T>>, T, \
-                         MatrixView<T>, std::span<std::byte>, Outcome*)
+                         MatrixView<T>, std::span<std::byte>, Outcome*);                                          \
+  template Status run_batched<T>(const Plan&, T, std::span<const MatrixView<const T>>,                          \
+                                 std::span<const MatrixView<const T>>, T, std::span<const MatrixView<T>>,       \
+                                 std::span<Outcome>)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

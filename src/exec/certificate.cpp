@@ -255,6 +255,7 @@ KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);
 KIZAMI_INSTANTIATE(std::complex<float>);
 KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_INSTANTIATE(DoubleDouble);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::exec

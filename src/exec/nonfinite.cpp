@@ -24,28 +24,50 @@ Status reject_nonfinite(Side side, const num::LineStats* stats, std::int64_t num
                                       std::to_string(first - stats) + "; must be finite (reject_nonfinite)"};
 }
 
-template <class T>
-void answer_nonfinite(const problem::Problem<T>& problem, const num::LineStats* a_stats, const num::LineStats* b_stats,
-                      int threads) {
-  const problem::Lines<T> a = problem::lines_of(Side::kA, problem.a);
-  const problem::Lines<T> b = problem::lines_of(Side::kB, problem.b);
+namespace {
+
+/// The values that decide where NaN and Inf go: high parts of double-doubles.
+template <class In>
+[[nodiscard]] auto leading_lines(Side side, MatrixView<const In> view) {
+  if constexpr (kIsDoubleDouble<In>) {
+    return problem::lines_of(side, view).high();
+  } else {
+    return problem::lines_of(side, view);
+  }
+}
+
+}  // namespace
+
+template <class T, class In>
+void answer_nonfinite(const problem::Problem<T, In>& problem, const num::LineStats* a_stats,
+                      const num::LineStats* b_stats, int threads) {
+  const auto a = leading_lines(Side::kA, problem.a);
+  const auto b = leading_lines(Side::kB, problem.b);
   base::parallel_for(problem.c.rows, threads, [&](std::int64_t i, int) {
     for (std::int64_t j = 0; j < problem.c.cols; ++j) {
       if (a_stats[i].is_finite && b_stats[j].is_finite) continue;
       T& out = problem.c(i, j);
-      out = num::finish_nonfinite(fp64::nonfinite_product(a, i, b, j), problem.alpha, problem.beta,
-                                  problem.beta == T{0} ? T{0} : out);
+      const auto product = fp64::nonfinite_product(a, i, b, j);
+      const T old = problem.beta == T{0} ? T{0} : out;
+      if constexpr (kIsDoubleDouble<T>) {
+        out = T(num::finish_nonfinite(product, problem.alpha.hi, problem.beta.hi, old.hi));
+      } else {
+        out = num::finish_nonfinite(product, problem.alpha, problem.beta, old);
+      }
     }
   });
 }
 
-#define KIZAMI_INSTANTIATE(T) \
-  template void answer_nonfinite<T>(const problem::Problem<T>&, const num::LineStats*, const num::LineStats*, int)
+#define KIZAMI_INSTANTIATE(T, In)                                                                                     \
+  template void answer_nonfinite<T, In>(const problem::Problem<T, In>&, const num::LineStats*, const num::LineStats*, \
+                                        int)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_INSTANTIATE(float, float);
+KIZAMI_INSTANTIATE(double, double);
+KIZAMI_INSTANTIATE(std::complex<float>, std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>, std::complex<double>);
+KIZAMI_INSTANTIATE(DoubleDouble, double);
+KIZAMI_INSTANTIATE(DoubleDouble, DoubleDouble);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::exec

@@ -19,8 +19,8 @@ Status reject_nonfinite(Side side, const num::LineStats* stats, std::int64_t num
 
 /// Writes the elements of C in rows and columns with NaN or Inf as exact IEEE arithmetic gives them.
 /// @range those elements of C still hold their old values
-template <class T>
-void answer_nonfinite(const problem::Problem<T>& problem, const num::LineStats* a_stats, const num::LineStats* b_stats,
-                      int threads);
+template <class T, class In>
+void answer_nonfinite(const problem::Problem<T, In>& problem, const num::LineStats* a_stats,
+                      const num::LineStats* b_stats, int threads);
 
 }  // namespace kizami::exec

@@ -12,7 +12,9 @@
 #include "exec/nonfinite.hpp"
 #include "fp64/fp64.hpp"
 #include "plan/buffers.hpp"
+#include "reconstruct/correct.hpp"
 #include "reconstruct/crt.hpp"
+#include "reconstruct/double_double.hpp"
 #include "split/residues.hpp"
 #include "split/statistics.hpp"
 
@@ -20,9 +22,9 @@ namespace kizami::exec {
 namespace {
 
 /// One operand during a call.
-template <class T>
+template <class In>
 struct OperandState {
-  problem::Lines<T> lines;
+  problem::Lines<In> lines;
   const Prepared* prepared = nullptr;
   plan::LineBuffers buffers;
   const num::LineStats* stats = nullptr;      ///< the statistics in use: as given, or equilibrated
@@ -32,10 +34,10 @@ struct OperandState {
 };
 
 /// One call of run_ozaki2: the phases in order, each a member that reads what the ones before have left.
-template <class T>
+template <class T, class In>
 class Call {
  public:
-  Call(const plan::Plan& plan, const problem::Problem<T>& problem, const Prepared* a_prepared,
+  Call(const plan::Plan& plan, const problem::Problem<T, In>& problem, const Prepared* a_prepared,
        const Prepared* b_prepared, std::byte* workspace, Outcome& outcome)
       : plan_(plan), problem_(problem), outcome_(outcome), threads_(plan.schedule.facts.num_threads) {
     base::Carver carver(workspace);
@@ -50,8 +52,7 @@ class Call {
     KIZAMI_RETURN_IF_ERROR(require_what_is_needed());
     report();
     if (selection_.rung < 0) {
-      fp64::gemm_fp64(a_.lines, a_.stats, b_.lines, b_.stats, plan_.numerics.fp64_summation, problem_.alpha,
-                      problem_.beta, threads_, problem_.c);
+      answer_without_moduli();
     } else {
       KIZAMI_RETURN_IF_ERROR(compute_repairs());
       KIZAMI_RETURN_IF_ERROR(multiply());
@@ -68,6 +69,8 @@ class Call {
   [[nodiscard]] static T value_of(const plan::Repair& repair) {
     if constexpr (kIsComplex<T>) {
       return {static_cast<RealOf<T>>(repair.value[0]), static_cast<RealOf<T>>(repair.value[1])};
+    } else if constexpr (kIsDoubleDouble<T>) {
+      return {repair.value[0], repair.value[1]};
     } else {
       return static_cast<T>(repair.value[0]);
     }
@@ -79,7 +82,7 @@ class Call {
   [[nodiscard]] bool has_matrices() const { return a_.has_matrix() && b_.has_matrix(); }
 
   Status gather() {
-    for (OperandState<T>* side : {&a_, &b_}) {
+    for (OperandState<In>* side : {&a_, &b_}) {
       if (side->prepared != nullptr) {
         std::copy_n(side->prepared->stats, side->prepared->num_lines, side->buffers.stats);
       } else {
@@ -95,7 +98,7 @@ class Call {
   }
 
   /// The lines as the certificate sees them, with the weights of the statistics in use.
-  CertifiedLines<T> certified(const OperandState<T>& side, std::int64_t num_lines) {
+  CertifiedLines<In> certified(const OperandState<In>& side, std::int64_t num_lines) {
     base::parallel_for(base::ceil_div(num_lines, kWeightGroup), threads_, [&](std::int64_t group, int) {
       const std::int64_t end = std::min(num_lines, (group + 1) * kWeightGroup);
       for (std::int64_t i = group * kWeightGroup; i < end; ++i)
@@ -110,9 +113,13 @@ class Call {
       selection_ = {-1, false, plan_.shape.m * plan_.shape.n};
       return {};
     }
+    if (plan_.numerics.is_correct) {
+      selection_.rung = lowest_exact_rung();
+      return {};
+    }
     if (!plan_.numerics.has_certificate) return {};  // rung 0
-    CertifiedLines<T> a = certified(a_, plan_.shape.m);
-    CertifiedLines<T> b = certified(b_, plan_.shape.n);
+    CertifiedLines<In> a = certified(a_, plan_.shape.m);
+    CertifiedLines<In> b = certified(b_, plan_.shape.n);
     std::int64_t failures = 0;
     KIZAMI_RETURN_IF_ERROR(count_sampled_failures(plan_, buffers_.certificate, a, b, failures));
     if (failures == 0) return {};
@@ -135,11 +142,29 @@ class Call {
     return {};
   }
 
+  /// The lowest rung that splits the lines of all but 1/kInexactPairs of the pairs exactly; the highest if none does.
+  [[nodiscard]] int lowest_exact_rung() const {
+    const auto count = [&](const OperandState<In>& side, std::int64_t num_lines, auto& exact_lines) {
+      for (std::int64_t i = 0; i < num_lines; ++i) {
+        for (int r = num::first_exact_rung(ladder(), side.stats[i]); r < ladder().num_rungs; ++r) ++exact_lines[r];
+      }
+    };
+    std::int64_t a_exact[num::kMaxRungs] = {};
+    std::int64_t b_exact[num::kMaxRungs] = {};
+    count(a_, plan_.shape.m, a_exact);
+    count(b_, plan_.shape.n, b_exact);
+    const std::int64_t num_pairs = plan_.shape.m * plan_.shape.n;
+    for (int r = 0; r < ladder().num_rungs; ++r) {
+      if (num_pairs - a_exact[r] * b_exact[r] <= num_pairs / kInexactPairs) return r;
+    }
+    return ladder().num_rungs - 1;
+  }
+
   void equilibrate() {
     split::gather_inner_exponents(a_.lines, threads_, a_.buffers.inner_shift);
     split::gather_inner_exponents(b_.lines, threads_, b_.buffers.inner_shift);
     split::equilibration_shifts(plan_.shape.k, a_.buffers.inner_shift, b_.buffers.inner_shift);
-    for (OperandState<T>* side : {&a_, &b_}) {
+    for (OperandState<In>* side : {&a_, &b_}) {
       side->inner_shift = side->buffers.inner_shift;
       split::gather_statistics(side->lines, side->inner_shift, threads_, side->buffers.equilibrated);
       side->stats = side->buffers.equilibrated;
@@ -147,7 +172,7 @@ class Call {
   }
 
   void use_as_given() {
-    for (OperandState<T>* side : {&a_, &b_}) {
+    for (OperandState<In>* side : {&a_, &b_}) {
       side->inner_shift = nullptr;
       side->stats = side->buffers.stats;
     }
@@ -186,24 +211,25 @@ class Call {
   /// values.
   Status compute_repairs() {
     if (selection_.num_repaired == 0) return {};
-    KIZAMI_RETURN_IF_ERROR(visit_block_rungs<T>(plan_, buffers_.certificate, certified(a_, plan_.shape.m),
-                                                certified(b_, plan_.shape.n),
-                                                [&](std::int64_t i, std::int64_t num_i, std::int64_t j,
-                                                    std::int64_t num_j, const std::uint8_t* rungs, std::int64_t ld) {
-                                                  for (std::int64_t y = 0; y < num_j; ++y) {
-                                                    for (std::int64_t x = 0; x < num_i; ++x) {
-                                                      if (rungs[y * ld + x] > selection_.rung)
-                                                        buffers_.repairs[num_repairs_++] = {i + x, j + y, {}};
-                                                    }
-                                                  }
-                                                }));
+    KIZAMI_RETURN_IF_ERROR(visit_block_rungs<In>(plan_, buffers_.certificate, certified(a_, plan_.shape.m),
+                                                 certified(b_, plan_.shape.n),
+                                                 [&](std::int64_t i, std::int64_t num_i, std::int64_t j,
+                                                     std::int64_t num_j, const std::uint8_t* rungs, std::int64_t ld) {
+                                                   for (std::int64_t y = 0; y < num_j; ++y) {
+                                                     for (std::int64_t x = 0; x < num_i; ++x) {
+                                                       if (rungs[y * ld + x] > selection_.rung)
+                                                         buffers_.repairs[num_repairs_++] = {i + x, j + y, {}};
+                                                     }
+                                                   }
+                                                 }));
     base::parallel_for(num_repairs_, threads_, [&](std::int64_t r, int) {
       plan::Repair& repair = buffers_.repairs[r];
-      const auto p = fp64::line_product(a_.lines, a_.buffers.stats[repair.row], repair.row, b_.lines,
-                                        b_.buffers.stats[repair.col], repair.col, plan_.numerics.fp64_summation);
       const T old = problem_.beta == T{0} ? T{0} : problem_.c(repair.row, repair.col);
-      const T value = num::finish(p, problem_.alpha, problem_.beta, old);
-      if constexpr (kIsComplex<T>) {
+      const T value = num::finish(product_of(repair.row, repair.col), problem_.alpha, problem_.beta, old);
+      if constexpr (kIsDoubleDouble<T>) {
+        repair.value[0] = value.hi;
+        repair.value[1] = value.lo;
+      } else if constexpr (kIsComplex<T>) {
         repair.value[0] = static_cast<double>(value.real());
         repair.value[1] = static_cast<double>(value.imag());
       } else {
@@ -213,10 +239,51 @@ class Call {
     return {};
   }
 
-  void set_scales(const OperandState<T>& side, std::int64_t num_lines) {
+  /// One element before the epilogue, without moduli: in FP64 arithmetic, or for double-doubles from a long accumulator.
+  [[nodiscard]] auto product_of(std::int64_t i, std::int64_t j) const {
+    if constexpr (kIsDoubleDouble<T>) {
+      return reconstruct::accumulated_product(a_.lines, i, b_.lines, j);
+    } else {
+      return fp64::line_product(a_.lines, a_.buffers.stats[i], i, b_.lines, b_.buffers.stats[j], j,
+                                plan_.numerics.fp64_summation);
+    }
+  }
+
+  void answer_without_moduli() {
+    if constexpr (kIsDoubleDouble<T>) {
+      base::parallel_for(plan_.shape.n, threads_, [&](std::int64_t j, int) {
+        for (std::int64_t i = 0; i < plan_.shape.m; ++i) {
+          if (!a_.stats[i].is_finite || !b_.stats[j].is_finite) continue;
+          T& out = problem_.c(i, j);
+          out = num::finish(product_of(i, j), problem_.alpha, problem_.beta, problem_.beta == T{0} ? T{0} : out);
+        }
+      });
+    } else {
+      fp64::gemm_fp64(a_.lines, a_.stats, b_.lines, b_.stats, plan_.numerics.fp64_summation, problem_.alpha,
+                      problem_.beta, threads_, problem_.c);
+    }
+  }
+
+  /// A block of C from its residue planes.
+  void reconstruct_block(const reconstruct::ResiduePlanes& planes, std::int64_t i, std::int64_t j, MatrixView<T> c) {
+    if constexpr (!kIsDoubleDouble<T>) {
+      if (plan_.numerics.is_correct) {
+        const reconstruct::CorrectBlock<T> block{a_.lines.subset(i, c.rows), b_.lines.subset(j, c.cols),
+                                                 a_.buffers.scales + i,      b_.buffers.scales + j,
+                                                 a_.buffers.errors + i,      b_.buffers.errors + j};
+        outcome_.repaired += reconstruct::reconstruct_correct(planes, block, problem_.alpha != T{1}, threads_, c);
+        return;
+      }
+    }
+    reconstruct::reconstruct_crt(planes, a_.buffers.scales + i, b_.buffers.scales + j, problem_.alpha, problem_.beta,
+                                 threads_, c);
+  }
+
+  void set_scales(const OperandState<In>& side, std::int64_t num_lines) {
     for (std::int64_t i = 0; i < num_lines; ++i) {
       side.buffers.scales[i] =
           side.stats[i].is_finite ? split::line_scale(rung(), side.stats[i]) : reconstruct::kSkipLine;
+      if (plan_.numerics.is_correct) side.buffers.errors[i] = num::line_error(rung(), side.stats[i]);
     }
   }
 
@@ -227,7 +294,7 @@ class Call {
     std::int64_t row_stride;
     std::int64_t plane_stride;
   };
-  PlaneSource planes_of(const OperandState<T>& side, std::int64_t first, std::int64_t count, std::int64_t h,
+  PlaneSource planes_of(const OperandState<In>& side, std::int64_t first, std::int64_t count, std::int64_t h,
                         std::int64_t length, std::int64_t chunk_lines, std::int8_t* planes, std::int64_t (&loaded)[2]) {
     if (side.prepared != nullptr && selection_.rung == 0 && !selection_.equilibrated) {
       const Prepared& p = *side.prepared;
@@ -270,42 +337,45 @@ class Call {
         }
         const reconstruct::ResiduePlanes planes{buffers_.main.residues, rung().num_moduli, desc.c_col_stride,
                                                 desc.c_plane_stride};
-        reconstruct::reconstruct_crt(planes, a_.buffers.scales + i, b_.buffers.scales + j, problem_.alpha,
-                                     problem_.beta, threads_, problem_.c.block(i, j, extent.mc, extent.nc));
+        reconstruct_block(planes, i, j, problem_.c.block(i, j, extent.mc, extent.nc));
       }
     }
     return {};
   }
 
   static constexpr std::int64_t kWeightGroup = 1024;
+  /// Pairs of inexact lines take a rounding test, which seldom fails: few of them are no reason for a higher rung.
+  static constexpr std::int64_t kInexactPairs = 16;
 
   const plan::Plan& plan_;
-  const problem::Problem<T>& problem_;
+  const problem::Problem<T, In>& problem_;
   Outcome& outcome_;
   int threads_;
   plan::Buffers buffers_;
-  OperandState<T> a_;
-  OperandState<T> b_;
+  OperandState<In> a_;
+  OperandState<In> b_;
   num::Selection selection_;
   std::int64_t num_repairs_ = 0;
 };
 
 }  // namespace
 
-template <class T>
-Status run_ozaki2(const plan::Plan& plan, const problem::Problem<T>& problem, const Prepared* a_prepared,
+template <class T, class In>
+Status run_ozaki2(const plan::Plan& plan, const problem::Problem<T, In>& problem, const Prepared* a_prepared,
                   const Prepared* b_prepared, std::byte* workspace, Outcome& outcome) {
-  return Call<T>(plan, problem, a_prepared, b_prepared, workspace, outcome).run();
+  return Call<T, In>(plan, problem, a_prepared, b_prepared, workspace, outcome).run();
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                    \
-  template Status run_ozaki2<T>(const plan::Plan&, const problem::Problem<T>&, const Prepared*, const Prepared*, \
-                                std::byte*, Outcome&)
+#define KIZAMI_INSTANTIATE(T, In)                                                                       \
+  template Status run_ozaki2<T, In>(const plan::Plan&, const problem::Problem<T, In>&, const Prepared*, \
+                                    const Prepared*, std::byte*, Outcome&)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_INSTANTIATE(float, float);
+KIZAMI_INSTANTIATE(double, double);
+KIZAMI_INSTANTIATE(std::complex<float>, std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>, std::complex<double>);
+KIZAMI_INSTANTIATE(DoubleDouble, double);
+KIZAMI_INSTANTIATE(DoubleDouble, DoubleDouble);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::exec

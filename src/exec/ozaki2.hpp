@@ -14,8 +14,8 @@ namespace kizami::exec {
 /// null.
 /// @range workspace: plan.schedule.workspace_bytes on a 64-byte boundary @status see kizami::run; on error C is
 /// untouched
-template <class T>
-Status run_ozaki2(const plan::Plan& plan, const problem::Problem<T>& problem, const Prepared* a_prepared,
+template <class T, class In>
+Status run_ozaki2(const plan::Plan& plan, const problem::Problem<T, In>& problem, const Prepared* a_prepared,
                   const Prepared* b_prepared, std::byte* workspace, Outcome& outcome);
 
 }  // namespace kizami::exec

@@ -32,6 +32,10 @@ Status prepare(const plan::Plan& plan, Side side, const problem::Lines<T>& lines
     return {StatusCode::kUnsupported, "scheme " + std::string(to_string(plan.numerics.scheme)) +
                                           " without moduli has nothing to prepare; ask for scheme ozaki2"};
   }
+  if (plan.numerics.is_correct) {
+    return {StatusCode::kUnsupported,
+            "accuracy correct chooses its moduli from both operands: nothing can be prepared"};
+  }
   prepared.scalar = plan.shape.scalar;
   prepared.side = side;
   prepared.num_lines = lines.num_lines;

@@ -2,8 +2,11 @@
 #include "exec/run.hpp"
 
 #include <algorithm>
+#include <complex>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <type_traits>
 
 #include "base/aligned_buffer.hpp"
 #include "base/fp_environment.hpp"
@@ -33,6 +36,41 @@ Status validate_side(const plan::Plan& plan, Side side, const char* name, Matrix
                    ", must be " + std::to_string(num_lines) + " of " + std::to_string(length));
   }
   if (prepared->numerics_hash != plan::numerics_hash(plan)) return invalid("was prepared by a plan of other numerics");
+  return {};
+}
+
+/// Memory in common with C; operands of another type count whole spans.
+template <class T, class In>
+[[nodiscard]] bool overlaps_output(MatrixView<const In> operand, MatrixView<const T> c) {
+  if constexpr (std::is_same_v<T, In>) {
+    return problem::overlaps(operand, c);
+  } else {
+    const auto last = [](const auto& v) { return &v(v.rows - 1, v.cols - 1) + 1; };
+    const std::less<const void*> before;
+    return before(operand.data, last(c)) && before(c.data, last(operand));
+  }
+}
+
+Status validate_normalised(const char* name, const char* line, const problem::Lines<DoubleDouble>& lines, int threads) {
+  const std::int64_t first = split::first_unnormalised(lines, threads);
+  if (first == lines.num_lines) return {};
+  return {StatusCode::kInvalidArgument, std::string(name) + " holds a double-double with |lo| > ulp(hi) / 2 in " +
+                                            line + " " + std::to_string(first) +
+                                            ", must be normalised: hi = round(hi + lo)"};
+}
+
+/// Accuracy correct rounds AB, and nothing else.
+template <class T>
+Status validate_correct(const problem::Problem<T>& problem) {
+  const auto refuse = [](const char* name, T value, const char* limit) {
+    const std::complex<double> x(value);
+    const std::string text =
+        kIsComplex<T> ? std::to_string(x.real()) + " + " + std::to_string(x.imag()) + "i" : std::to_string(x.real());
+    return Status(StatusCode::kUnsupported,
+                  "accuracy correct: " + std::string(name) + " = " + text + ", must be " + limit);
+  };
+  if (problem.alpha != T{1} && problem.alpha != T{-1}) return refuse("alpha", problem.alpha, "1 or -1");
+  if (problem.beta != T{0}) return refuse("beta", problem.beta, "0");
   return {};
 }
 
@@ -72,16 +110,20 @@ Status run_native(const plan::Plan& plan, const problem::Problem<T>& problem, Ou
 
 }  // namespace
 
-template <class T>
-Status run(const plan::Plan& plan, const problem::Problem<T>& problem, const Prepared* a_prepared,
+template <class T, class In>
+Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const Prepared* a_prepared,
            const Prepared* b_prepared, std::span<std::byte> workspace, Outcome& outcome) {
   const base::FpEnvironmentGuard guard;
   const problem::Shape& shape = plan.shape;
+  const int threads = plan.schedule.facts.num_threads;
   outcome = {};
   outcome.engine = "none";
   outcome.scheme = plan.numerics.scheme;
   outcome.gauge = plan.numerics.gauge;
   KIZAMI_RETURN_IF_ERROR(problem::validate_output(problem.c, shape.m, shape.n));
+  if constexpr (!kIsDoubleDouble<T>) {
+    if (plan.numerics.is_correct) KIZAMI_RETURN_IF_ERROR(validate_correct(problem));
+  }
   switch (problem::quick_return(shape.m, shape.n, shape.k, problem.alpha, problem.beta)) {
     case problem::QuickReturn::kNothing:
       return {};
@@ -93,16 +135,21 @@ Status run(const plan::Plan& plan, const problem::Problem<T>& problem, const Pre
   }
   KIZAMI_RETURN_IF_ERROR(validate_side(plan, Side::kA, "A", problem.a, shape.m, shape.k, a_prepared));
   KIZAMI_RETURN_IF_ERROR(validate_side(plan, Side::kB, "B", problem.b, shape.k, shape.n, b_prepared));
-  const MatrixView<const T> c = problem.c;
-  for (const MatrixView<const T>& operand : {problem.a, problem.b}) {
-    if (operand.data != nullptr && problem::overlaps(operand, c)) {
+  for (const MatrixView<const In>& operand : {problem.a, problem.b}) {
+    if (operand.data != nullptr && overlaps_output<T>(operand, problem.c)) {
       return {StatusCode::kInvalidArgument, "C overlaps an operand in memory, must be disjoint from A and B"};
     }
   }
-  if (plan.numerics.scheme == Scheme::kNative) {
-    if (a_prepared != nullptr || b_prepared != nullptr)
-      return {StatusCode::kUnsupported, "scheme native takes matrices, not prepared operands"};
-    return run_native(plan, problem, outcome);
+  if constexpr (kIsDoubleDouble<In>) {
+    KIZAMI_RETURN_IF_ERROR(validate_normalised("A", "row", problem::lines_of(Side::kA, problem.a), threads));
+    KIZAMI_RETURN_IF_ERROR(validate_normalised("B", "column", problem::lines_of(Side::kB, problem.b), threads));
+  }
+  if constexpr (!kIsDoubleDouble<T>) {
+    if (plan.numerics.scheme == Scheme::kNative) {
+      if (a_prepared != nullptr || b_prepared != nullptr)
+        return {StatusCode::kUnsupported, "scheme native takes matrices, not prepared operands"};
+      return run_native(plan, problem, outcome);
+    }
   }
   const std::size_t needed = plan.schedule.workspace_bytes;
   base::AlignedBuffer owned;
@@ -120,14 +167,16 @@ Status run(const plan::Plan& plan, const problem::Problem<T>& problem, const Pre
   return run_ozaki2(plan, problem, a_prepared, b_prepared, workspace.data(), outcome);
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                             \
-  template Status run<T>(const plan::Plan&, const problem::Problem<T>&, const Prepared*, const Prepared*, \
-                         std::span<std::byte>, Outcome&)
+#define KIZAMI_INSTANTIATE(T, In)                                                                                 \
+  template Status run<T, In>(const plan::Plan&, const problem::Problem<T, In>&, const Prepared*, const Prepared*, \
+                             std::span<std::byte>, Outcome&)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_INSTANTIATE(float, float);
+KIZAMI_INSTANTIATE(double, double);
+KIZAMI_INSTANTIATE(std::complex<float>, std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>, std::complex<double>);
+KIZAMI_INSTANTIATE(DoubleDouble, double);
+KIZAMI_INSTANTIATE(DoubleDouble, DoubleDouble);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::exec

@@ -26,11 +26,16 @@ namespace kizami::num {
 inline constexpr double kSlackUp = 1.0 + 0x1p-40;
 inline constexpr double kSlackDown = 1.0 - 0x1p-40;
 
-/// u = 2^-24 (FP32) or 2^-53 (FP64) of the type or its parts.
-[[nodiscard]] constexpr double unit_roundoff(Scalar s) { return real_of(s) == Scalar::kF32 ? 0x1p-24 : 0x1p-53; }
+/// u = 2^-24 (FP32) or 2^-53 (FP64) of the type or its parts; 2^-104 for double-double, whose arithmetic reaches that.
+[[nodiscard]] constexpr double unit_roundoff(Scalar s) {
+  return s == Scalar::kDD ? 0x1p-104 : real_of(s) == Scalar::kF32 ? 0x1p-24 : 0x1p-53;
+}
 
-/// Most bits that may be asked for: one less than the significand, since the result itself is rounded.
-[[nodiscard]] constexpr int significand_bits_guaranteed(Scalar s) { return significand_bits(s) - 1; }
+/// Most bits that may be asked for: one less than the significand, since the result itself is rounded; 100 for
+/// double-double.
+[[nodiscard]] constexpr int significand_bits_guaranteed(Scalar s) {
+  return s == Scalar::kDD ? 100 : significand_bits(s) - 1;
+}
 
 /// c(k) = min(max(k, 8), 16 sqrt(k)): accuracy `native` promises |C - AB| <= c(k) u |A||B|.
 [[nodiscard]] inline double native_factor(std::int64_t k) {
@@ -108,9 +113,11 @@ inline constexpr std::int64_t kFp64ChainLength = 128;
   return (2.0 * std::sqrt(terms) + f * terms / norm_limit) * f / norm_limit * kSlackUp * kSlackUp;
 }
 
-/// Rounding of the exact integer sum to the result type, relative to |AB|: one rounding to FP64, one more for FP32.
+/// Rounding of the exact integer sum to the result type, relative to |AB|: one rounding to FP64, one more for FP32, or
+/// to the two parts of a double-double.
 [[nodiscard]] constexpr double result_rounding(Scalar s) {
-  return real_of(s) == Scalar::kF64 ? 0x1p-53 * kSlackUp : (0x1p-24 + 0x1p-53) * kSlackUp;
+  if (s == Scalar::kDD) return 0x1p-106 * kSlackUp;  // |lo| <= 2^-53 |hi|, lo rounded to 2^-53 of itself
+  return real_of(s) == Scalar::kF32 ? (0x1p-24 + 0x1p-53) * kSlackUp : 0x1p-53 * kSlackUp;
 }
 
 /// The part of a target bound that truncation may use: b - (1 + b) u_result. Not positive: unreachable.
@@ -125,12 +132,16 @@ inline constexpr std::int64_t kFp64ChainLength = 128;
   return budget * norm_limit / (1.0 + static_cast<double>(k) / (2.0 * norm_limit)) * kSlackDown;
 }
 
+/// A double-double element is split part by part, each rounded to an integer: the rounding errors of a line are up to
+/// twice those of double, and every bound of n terms holds with this many times n and half the budget.
+inline constexpr std::int64_t kDoubleDoubleTerms = 4;
+
 /// Absolute error of alpha p + beta c beyond the error of p, when alpha is not +-1 or beta is not 0: two roundings of
 /// the result type (the product beta c, the fused sum) and gradual underflow, 2 u (|alpha| |p| + |beta| |c|) + smallest
 /// subnormal. Complex types: of each part, with four roundings and the sums of the absolute values of the terms of that
 /// part, |Re alpha Re p| + |Im alpha Im p| and so on.
 [[nodiscard]] inline double epilogue_bound(Scalar s, double abs_alpha_p, double abs_beta_c) {
-  const double tiny = real_of(s) == Scalar::kF64 ? 0x1p-1074 : 0x1p-149;
+  const double tiny = real_of(s) == Scalar::kF32 ? 0x1p-149 : 0x1p-1074;
   const double roundings = is_complex(s) ? 4.0 : 2.0;
   return roundings * result_rounding(s) * (abs_alpha_p + abs_beta_c) * kSlackUp + tiny;
 }

@@ -70,6 +70,18 @@ struct Ladder {
   return ladder.num_rungs;
 }
 
+/// What splitting a line at a rung costs, in units of its quantum 2^-s: a' = rint(a 2^s).
+struct LineError {
+  double norm1 = 0;       ///< >= ||a 2^s||_1
+  bool is_exact = false;  ///< the line consists of multiples of its quantum
+};
+
+[[nodiscard]] KIZAMI_HOST_DEVICE inline LineError line_error(const Rung& rung, const LineStats& line) {
+  if (line.is_zero()) return {0.0, true};
+  const int bits = scale_bits(rung, line.sum_squares);
+  return {std::ldexp(static_cast<double>(line.sum_abs) * (1.0 + 0x1p-50), bits - kAbsBits), bits >= span_bits(line)};
+}
+
 /// The smallest float not below x. @range 0 <= x < 2^127
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr float round_up_to_float(double x) {
   const auto nearest = static_cast<float>(x);

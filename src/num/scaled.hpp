@@ -79,6 +79,19 @@ namespace detail {
   return x.mantissa == 0.0 || (x.exponent > -400 && x.exponent < 400);
 }
 
+/// alpha p + beta c with any exponents, to the bit as the fast path where that does not overflow or underflow.
+[[nodiscard]] KIZAMI_HOST_DEVICE inline double fused_wide(double alpha, Scaled p, double beta, double c) {
+  // Zeros keep their signs: as there.
+  if (alpha == 0.0 || p.mantissa == 0.0) {
+    if (beta == 0.0) return alpha * p.mantissa;
+    const Scaled y = fma_scaled(make_scaled(beta, 0), make_scaled(c, 0), {});
+    return y.mantissa == 0.0 ? alpha * p.mantissa + beta * c : ldexp(y.mantissa, y.exponent);
+  }
+  const Scaled y = fma_scaled(make_scaled(beta, 0), make_scaled(c, 0), {});
+  const Scaled sum = fma_scaled(make_scaled(alpha, 0), p, y);
+  return ldexp(sum.mantissa, sum.exponent);
+}
+
 }  // namespace detail
 
 /// alpha p + beta c for FP64. c is not looked at if beta = 0.
@@ -96,15 +109,7 @@ namespace detail {
     const double value = ldexp(p.mantissa, p.exponent);
     return beta == 0.0 ? alpha * value : std::fma(alpha, value, beta * c);
   }
-  // Zeros keep their signs: as on the fast path.
-  if (alpha == 0.0 || p.mantissa == 0.0) {
-    if (beta == 0.0) return alpha * p.mantissa;
-    const Scaled y = fma_scaled(make_scaled(beta, 0), make_scaled(c, 0), {});
-    return y.mantissa == 0.0 ? alpha * p.mantissa + beta * c : ldexp(y.mantissa, y.exponent);
-  }
-  const Scaled y = fma_scaled(make_scaled(beta, 0), make_scaled(c, 0), {});
-  const Scaled sum = fma_scaled(make_scaled(alpha, 0), p, y);
-  return ldexp(sum.mantissa, sum.exponent);
+  return detail::fused_wide(alpha, p, beta, c);
 }
 
 /// alpha p + beta c for FP32: in FP64, where neither FP32 products nor their sums overflow or underflow, then one
@@ -125,14 +130,19 @@ struct ScaledComplex {
 
 namespace detail {
 
+/// A factor of a sum in which only NaN, Inf, signs and zeros matter: finite * finite then counts as 0 or +-1.
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr double unit_of(double x) {
+  return x == 0.0 || !is_finite(x) ? x : x > 0.0 ? 1.0 : -1.0;
+}
+
 /// One part of alpha p + beta c in FP64: x1 p1 + x2 p2 + y1 c1 + y2 c2, summed from the right by fused multiply-adds.
-/// With alpha and beta real (x2 = y2 = 0) it is the real expression.
+/// With alpha and beta real (x2 = y2 = 0) it is the real expression: beta then meets no Inf of the other part of c.
 [[nodiscard]] KIZAMI_HOST_DEVICE inline double finish_part(double x1, Scaled p1, double x2, Scaled p2, double y1,
                                                            double c1, double y2, double c2) {
+  if (y2 == 0.0) c2 = 0.0;
   if (!is_finite(x1) || !is_finite(x2) || !is_finite(y1) || !is_finite(y2) || !is_finite(c1) || !is_finite(c2)) {
-    // Only the sign and the zeroness of finite terms matter: finite * finite counts as 0 or +-1.
-    const auto unit = [](double x) { return x == 0.0 || !is_finite(x) ? x : x > 0.0 ? 1.0 : -1.0; };
-    return unit(x1) * unit(p1.mantissa) + (unit(x2) * unit(p2.mantissa) + (unit(y1) * unit(c1) + unit(y2) * unit(c2)));
+    return unit_of(x1) * unit_of(p1.mantissa) +
+           (unit_of(x2) * unit_of(p2.mantissa) + (unit_of(y1) * unit_of(c1) + unit_of(y2) * unit_of(c2)));
   }
   if (is_moderate(p1) && is_moderate(p2) && is_moderate(x1) && is_moderate(x2) && is_moderate(y1) && is_moderate(y2) &&
       is_moderate(c1) && is_moderate(c2)) {
@@ -148,6 +158,7 @@ namespace detail {
 /// The same for parts in FP32: in FP64, rounded once more.
 [[nodiscard]] KIZAMI_HOST_DEVICE inline float finish_part(float x1, Scaled p1, float x2, Scaled p2, float y1, float c1,
                                                           float y2, float c2) {
+  if (y2 == 0.0F) c2 = 0.0F;
   const double y =
       std::fma(static_cast<double>(y1), static_cast<double>(c1), static_cast<double>(y2) * static_cast<double>(c2));
   const double x = std::fma(static_cast<double>(x2), ldexp(p2.mantissa, p2.exponent), y);
@@ -158,8 +169,8 @@ namespace detail {
 
 /// alpha p + beta c for complex types. c is not looked at if beta = 0.
 /// @exact alpha = 1, beta = 0: each part of p rounded into the range of the type
-/// @bound num::epilogue_bound() for each part. NaN and Inf in alpha, beta, c: by the formula of complex multiplication,
-///        without the repairs of C's Annex G, as in BLAS
+/// @bound num::epilogue_bound() for each part. NaN and Inf in alpha, beta, c: by the formula of complex multiplication
+///        as BLAS has it, without the repairs of C's Annex G, and part by part where alpha or beta is real
 template <class R>
 [[nodiscard]] inline std::complex<R> finish(ScaledComplex p, std::complex<R> alpha, std::complex<R> beta,
                                             std::complex<R> c) {
@@ -180,20 +191,35 @@ template <class T>
   return beta == T{0} || (is_finite(beta) && is_finite(c)) ? x : x + beta * c;
 }
 
-/// a * b by the formula, without the repairs of C's Annex G.
+/// a * b by the formula, without the repairs of C's Annex G; part by part if a is real.
 template <class R>
 [[nodiscard]] constexpr std::complex<R> multiply(std::complex<R> a, std::complex<R> b) {
+  if (a.imag() == R{0}) return {a.real() * b.real(), a.real() * b.imag()};
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-/// alpha p + beta c for a complex product of which a part is NaN or Inf.
+namespace detail {
+
+/// One part, x1 p1 + x2 p2 + y1 c1 + y2 c2 with p1 and p2 NaN or Inf: finite terms are nothing beside them, not even
+/// where they overflow.
+[[nodiscard]] KIZAMI_HOST_DEVICE inline double finish_nonfinite_part(double x1, double p1, double x2, double p2,
+                                                                     double y1, double c1, double y2, double c2) {
+  const double x = unit_of(x1) * p1 + (x2 == 0.0 ? 0.0 : unit_of(x2) * p2);
+  return x + (unit_of(y1) * unit_of(c1) + (y2 == 0.0 ? 0.0 : unit_of(y2) * unit_of(c2)));
+}
+
+}  // namespace detail
+
+/// alpha p + beta c for a complex product of which both parts are NaN or Inf, as an element that is NaN or Inf makes
+/// them.
 template <class R>
 [[nodiscard]] inline std::complex<R> finish_nonfinite(std::complex<double> p, std::complex<R> alpha,
                                                       std::complex<R> beta, std::complex<R> c) {
-  const std::complex<R> x = multiply(alpha, std::complex<R>(static_cast<R>(p.real()), static_cast<R>(p.imag())));
-  if (beta.real() == R{0} && beta.imag() == R{0}) return x;
-  const std::complex<R> y = multiply(beta, c);
-  return {x.real() + y.real(), x.imag() + y.imag()};
+  if (beta.real() == R{0} && beta.imag() == R{0}) c = {};
+  return {static_cast<R>(detail::finish_nonfinite_part(alpha.real(), p.real(), -alpha.imag(), p.imag(), beta.real(),
+                                                       c.real(), -beta.imag(), c.imag())),
+          static_cast<R>(detail::finish_nonfinite_part(alpha.real(), p.imag(), alpha.imag(), p.real(), beta.real(),
+                                                       c.imag(), beta.imag(), c.real()))};
 }
 
 }  // namespace kizami::num

@@ -105,6 +105,18 @@ template <int L>
   return r;
 }
 
+template <int L>
+[[nodiscard]] constexpr WideUint<L> shift_left(const WideUint<L>& a, int bits) {
+  WideUint<L> r;
+  const int words = bits / 64;
+  const int rest = bits % 64;
+  for (int i = L - 1; i >= words; --i) {
+    r.limb[i] = a.limb[i - words] << rest;
+    if (rest != 0 && i > words) r.limb[i] |= a.limb[i - words - 1] >> (64 - rest);
+  }
+  return r;
+}
+
 /// Number of bits up to and including the highest one set; 0 for zero.
 template <int L>
 [[nodiscard]] constexpr int bit_width(const WideUint<L>& a) {

@@ -93,6 +93,7 @@ LineBuffers carve_lines(base::Carver& carver, std::int64_t lines, const Plan& pl
   LineBuffers buffers;
   buffers.stats = carver.take<num::LineStats>(lines);
   buffers.scales = carver.take<std::int32_t>(lines);
+  if (plan.numerics.is_correct) buffers.errors = carver.take<num::LineError>(lines);
   if (plan.numerics.has_certificate) buffers.weights = carver.take<num::LineWeight>(lines);
   if (plan.numerics.ladder.may_equilibrate) {
     buffers.equilibrated = carver.take<num::LineStats>(lines);

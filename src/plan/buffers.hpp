@@ -30,6 +30,7 @@ struct LineBuffers {
   num::LineStats* stats = nullptr;         ///< [lines]
   num::LineWeight* weights = nullptr;      ///< [lines]; certificate
   std::int32_t* scales = nullptr;          ///< [lines]; see reconstruct::reconstruct_crt
+  num::LineError* errors = nullptr;        ///< [lines]; accuracy correct
   num::LineStats* equilibrated = nullptr;  ///< [lines]; only if the ladder may equilibrate
   std::int32_t* inner_shift = nullptr;     ///< [k]; likewise
 };

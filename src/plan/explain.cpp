@@ -34,8 +34,9 @@ namespace {
   return (gauge == Gauge::kEntry ? "|A||B|" : "||a_i|| ||b_j||") + parts;
 }
 
-[[nodiscard]] std::string fp64_text(const Numerics& numerics) {
+[[nodiscard]] std::string fp64_text(const Numerics& numerics, Scalar scalar) {
   if (!numerics.has_fp64) return "none";
+  if (scalar == Scalar::kDD) return "long accumulator, exact";
   return numerics.fp64_summation == num::Fp64Summation::kPairwise ? "pairwise chains of 128" : "compensated (Dot2)";
 }
 
@@ -80,12 +81,15 @@ std::string explain(const Plan& plan) {
   line("scheme", std::string(to_string(numerics.scheme)));
   line("bound", number(numerics.bound) + " " + gauge_text(numerics.gauge, shape.scalar) + "  (2^" +
                     number(std::log2(numerics.bound)) + ")");
-  line("gauge", std::string(to_string(numerics.gauge)));
+  line("gauge", numerics.is_correct ? "none: correctly rounded" : std::string(to_string(numerics.gauge)));
   if (numerics.scheme == Scheme::kOzaki2) {
     line("ladder", ladder_text(numerics));
-    line("certificate",
-         numerics.has_certificate ? "chooses the rung from the data" : "none needed: the bound holds for any data");
-    line("fp64 rung", fp64_text(numerics));
+    line("certificate", numerics.has_certificate ? "chooses the rung from the data"
+                        : numerics.is_correct    ? "none: the lowest rung that splits nearly all lines exactly"
+                                                 : "none needed: the bound holds for any data");
+    line(numerics.is_correct ? "last rung" : "fp64 rung", numerics.is_correct
+                                                              ? "long accumulator, where a result is too close to a tie"
+                                                              : fp64_text(numerics, shape.scalar));
     line("k blocks", std::to_string(schedule.chunk.kc) + " (exact up to " + std::to_string(product::kBlockMaxI8) + ")");
     line("chunks", std::to_string(schedule.chunk.mc) + " x " + std::to_string(schedule.chunk.nc) +
                        " of C; certificate " + std::to_string(schedule.certificate.mc) + " x " +
@@ -109,7 +113,7 @@ std::uint64_t numerics_hash(const Plan& plan) {
   hash.add(static_cast<std::uint64_t>(plan.shape.k));
   hash.add(static_cast<std::uint64_t>(numerics.scheme));
   hash.add((numerics.has_certificate ? 1U : 0U) | (numerics.has_fp64 ? 2U : 0U) |
-           (numerics.ladder.may_equilibrate ? 4U : 0U));
+           (numerics.ladder.may_equilibrate ? 4U : 0U) | (numerics.is_correct ? 8U : 0U));
   if (numerics.has_fp64) hash.add(static_cast<std::uint64_t>(numerics.fp64_summation));
   for (int r = 0; r < numerics.ladder.num_rungs; ++r) {
     const num::Rung& rung = numerics.ladder.rungs[static_cast<std::size_t>(r)];

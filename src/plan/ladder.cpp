@@ -52,6 +52,21 @@ num::Ladder norm_ladder(num::Ring ring, std::int64_t k, double budget) {
   return {};
 }
 
+num::Ladder correct_ladder(num::Ring ring, std::int64_t k, Scalar scalar) {
+  // 2^-14: of results with random bits, about one in 2^13 is too close to a tie.
+  constexpr int kGuardBits = 14;
+  const num::Ladder base = certified_ladder(ring, k, std::ldexp(1.0, -significand_bits(scalar) - kGuardBits));
+  const int last = num::max_moduli(ring);
+  const int first = base.num_rungs > 0 ? base.rungs[0].num_moduli : last;
+  num::Ladder ladder;
+  for (int i = 0; i < num::kMaxRungs; ++i) {
+    const int count = first + (last - first) * i / (num::kMaxRungs - 1);
+    if (ladder.num_rungs > 0 && ladder.rungs[ladder.num_rungs - 1].num_moduli == count) continue;
+    ladder.rungs[ladder.num_rungs++] = make_rung(ring, count, k, 0.0);
+  }
+  return ladder;
+}
+
 num::Ladder forced_ladder(num::Ring ring, int num_moduli, std::int64_t k) {
   num::Ladder ladder;
   ladder.rungs[0] = make_rung(ring, num_moduli, k, 0.0);

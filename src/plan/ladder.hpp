@@ -28,6 +28,9 @@ inline constexpr int kRungsAboveBase = 10;
 [[nodiscard]] num::Ladder certified_ladder(num::Ring ring, std::int64_t k, double budget);
 /// Gauge norm: the one smallest count whose a-priori truncation bound is within the budget. Empty if none is.
 [[nodiscard]] num::Ladder norm_ladder(num::Ring ring, std::int64_t k, double budget);
+/// Accuracy correct: from a count that leaves few results too close to call for data of narrow spread, in equal steps
+/// up to all moduli. No rung has an allowance.
+[[nodiscard]] num::Ladder correct_ladder(num::Ring ring, std::int64_t k, Scalar scalar);
 /// A forced count.
 [[nodiscard]] num::Ladder forced_ladder(num::Ring ring, int num_moduli, std::int64_t k);
 

@@ -50,6 +50,12 @@ std::string bound_text(double bound) {
 
 /// Native BLAS: the largest block of k whose bound meets the target.
 Status plan_native(Plan& plan) {
+  if (plan.policy.accuracy.kind == Accuracy::Kind::kCorrect) {
+    return {StatusCode::kAccuracyUnreachable, "scheme native: rounds more than once, accuracy correct needs ozaki2"};
+  }
+  if (plan.shape.scalar == Scalar::kDD) {
+    return {StatusCode::kUnsupported, "scheme native: the platform BLAS has no double-double product, use ozaki2"};
+  }
   const double u = num::unit_roundoff(plan.shape.scalar);
   const std::int64_t terms = is_complex(plan.shape.scalar) ? 2 : 1;
   const std::int64_t k = num_terms(plan.shape);
@@ -82,7 +88,9 @@ Status plan_numerics(Plan& plan) {
   const num::Ring ring = ring_of(scalar);
   const std::int64_t k = std::max<std::int64_t>(num_terms(plan.shape), 1);
   const double target = num::target_bound(policy.accuracy, scalar, k);
+  const bool is_dd = scalar == Scalar::kDD;
   const double budget = num::truncation_budget(target, scalar);
+  const std::int64_t terms = is_dd ? num::kDoubleDoubleTerms * k : k;  // of the splitting errors
   Numerics& numerics = plan.numerics;
   numerics.scheme = Scheme::kOzaki2;
   numerics.gauge = policy.gauge;
@@ -93,23 +101,33 @@ Status plan_numerics(Plan& plan) {
   const double pairwise = num::fp64_pairwise_bound(k) + narrowing;
   const double compensated = num::fp64_compensated_bound(k) + narrowing;
   numerics.fp64_summation = pairwise <= target ? num::Fp64Summation::kPairwise : num::Fp64Summation::kCompensated;
-  const bool can_use_fp64 = policy.allow_fp64_arithmetic && std::min(pairwise, compensated) <= target;
+  // For double-doubles the long accumulator takes the place of FP64 arithmetic, and has no error.
+  const bool can_use_fp64 = policy.allow_fp64_arithmetic && (is_dd || std::min(pairwise, compensated) <= target);
 
   if (policy.forced_moduli != 0) {
-    if (!has_rung(ring, policy.forced_moduli, k)) {
+    if (!has_rung(ring, policy.forced_moduli, terms)) {
       return {StatusCode::kUnsupported,
               "moduli = " + std::to_string(policy.forced_moduli) + " cannot carry k = " + std::to_string(plan.shape.k)};
     }
-    numerics.ladder = forced_ladder(ring, policy.forced_moduli, k);
+    numerics.ladder = forced_ladder(ring, policy.forced_moduli, terms);
     numerics.gauge = Gauge::kNorm;
-    const double truncation = num::truncation_norm_bound(numerics.ladder.rungs[0].norm_limit, k) * num::kSlackUp;
+    const double truncation = num::truncation_norm_bound(numerics.ladder.rungs[0].norm_limit, terms) * num::kSlackUp;
     numerics.bound = truncation + (1.0 + truncation) * rounding;
     return {};
   }
+  if (policy.accuracy.kind == Accuracy::Kind::kCorrect && is_dd) {
+    return {StatusCode::kUnsupported, "accuracy correct rounds to f32, f64, c64 or c128, not to dd; ask for bits=100"};
+  }
+  if (policy.accuracy.kind == Accuracy::Kind::kCorrect) {
+    numerics.is_correct = true;
+    numerics.gauge = Gauge::kEntry;
+    numerics.ladder = correct_ladder(ring, k, scalar);
+    return {};
+  }
   if (policy.gauge == Gauge::kNorm) {
-    numerics.ladder = norm_ladder(ring, k, budget);
+    numerics.ladder = norm_ladder(ring, terms, budget);
   } else {
-    numerics.ladder = certified_ladder(ring, k, budget);
+    numerics.ladder = certified_ladder(ring, terms, is_dd ? 0.5 * budget : budget);
     numerics.has_certificate = numerics.ladder.num_rungs > 0;
   }
   // Without a certificate the one rung is enough for any data.

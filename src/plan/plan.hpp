@@ -26,6 +26,7 @@ struct Numerics {
   Gauge gauge = Gauge::kEntry;
   double bound = 0;              ///< guaranteed |C - AB| <= bound * gauge
   num::Ladder ladder;            ///< ozaki2
+  bool is_correct = false;       ///< accuracy correct: rounded once, see reconstruct::reconstruct_correct
   bool has_certificate = false;  ///< ozaki2, gauge entry: the rung is chosen by the data
   bool has_fp64 = false;         ///< the FP64 rung may be taken
   num::Fp64Summation fp64_summation = num::Fp64Summation::kPairwise;

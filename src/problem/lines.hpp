@@ -44,6 +44,33 @@ struct Lines {
   }
 };
 
+/// Lines of double-doubles. A line is split part by part: hi alone decides exponents and the certificate, since |lo| is
+/// at most 2^-53 of it.
+template <>
+struct Lines<DoubleDouble> {
+  const DoubleDouble* data = nullptr;
+  std::int64_t num_lines = 0;
+  std::int64_t length = 0;
+  std::int64_t line_stride = 0;
+  std::int64_t inner_stride = 0;
+  bool is_conjugated = false;
+
+  [[nodiscard]] std::int64_t num_terms() const { return length; }
+  [[nodiscard]] const DoubleDouble& element(std::int64_t i, std::int64_t h) const {
+    return data[i * line_stride + h * inner_stride];
+  }
+  [[nodiscard]] Lines subset(std::int64_t first, std::int64_t count) const {
+    return {data + first * line_stride, count, length, line_stride, inner_stride, is_conjugated};
+  }
+  /// The high or low parts as lines of their own.
+  [[nodiscard]] Lines<double> high() const {
+    return {data == nullptr ? nullptr : &data->hi, num_lines, length, 2 * line_stride, 2 * inner_stride, false};
+  }
+  [[nodiscard]] Lines<double> low() const {
+    return {data == nullptr ? nullptr : &data->lo, num_lines, length, 2 * line_stride, 2 * inner_stride, false};
+  }
+};
+
 /// Which real product of two lines is meant. With terms x of a line of A, the terms of a line of B are taken as
 ///   kPlain      y_0, y_1, ...              real types: the product itself
 ///   kRealPart   re_0, -im_0, re_1, -im_1   complex types: Re of the product

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "num/double_double.hpp"
 #include "num/scaled.hpp"
 
 namespace kizami::problem {
@@ -76,6 +77,8 @@ void scale_matrix(T beta, MatrixView<T> c) {
     for (std::int64_t i = 0; i < v.rows; ++i) {
       if constexpr (kIsComplex<T>) {
         v(i, j) = beta == T{0} ? T{0} : num::multiply(beta, v(i, j));
+      } else if constexpr (kIsDoubleDouble<T>) {
+        v(i, j) = beta == T{0} ? T{0} : num::finish(num::ScaledDoubleDouble{}, T{0}, beta, v(i, j));
       } else {
         v(i, j) = beta == T{0} ? T{0} : beta * v(i, j);
       }
@@ -153,6 +156,7 @@ KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);
 KIZAMI_INSTANTIATE(std::complex<float>);
 KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_INSTANTIATE(DoubleDouble);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::problem

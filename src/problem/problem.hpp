@@ -22,12 +22,13 @@ struct Shape {
   friend constexpr bool operator==(const Shape&, const Shape&) = default;
 };
 
-/// C <- alpha A B + beta C with op already applied to the views: A is m x k, B is k x n.
-template <class T>
+/// C <- alpha A B + beta C with op already applied to the views: A is m x k, B is k x n. A double-double C may have
+/// operands of FP64.
+template <class T, class In = T>
 struct Problem {
   T alpha{};
-  MatrixView<const T> a;
-  MatrixView<const T> b;
+  MatrixView<const In> a;
+  MatrixView<const In> b;
   T beta{};
   MatrixView<T> c;
 };

@@ -5,6 +5,7 @@
 
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
+#include "reconstruct/crt_segment.hpp"
 
 namespace kizami::reconstruct {
 namespace {
@@ -34,52 +35,24 @@ constexpr int kNarrowBits = 126;
                               static_cast<std::uint64_t>(magnitude), false, exponent);
 }
 
-/// The same in wide integers.
-[[nodiscard]] num::Scaled round_wide(const num::CrtTable& table, const double* digits, int exponent) {
-  using Wide = num::CrtInt;
-  constexpr int kTop = num::kCrtLimbs - 1;
-  const auto is_negative = [](const Wide& w) { return (w.limb[kTop] >> 63) != 0; };
-  Wide x;
-  for (int d = table.num_digits - 1; d >= 0; --d) {
-    const auto digit = static_cast<std::int64_t>(digits[d * kSegment]);
-    Wide term(static_cast<std::uint64_t>(digit));
-    if (digit < 0) std::fill(term.limb.begin() + 1, term.limb.end(), ~std::uint64_t{0});
-    x = num::add(num::mul_small(x, std::uint64_t{1} << num::kCrtDigitBits), term);
-  }
-  bool negative = is_negative(x);
-  if (negative) x = num::negate(x);
-  if (num::less(table.half_wide, x)) {  // |X| > (P - 1) / 2: the other representative, of the other sign
-    x = num::sub(table.product_wide, x);
-    negative = !negative;
-  }
-  int top = kTop;
-  while (top > 0 && x.limb[static_cast<std::size_t>(top)] == 0) --top;
-  bool sticky = false;
-  for (int i = 0; i + 1 < top; ++i) sticky = sticky || x.limb[static_cast<std::size_t>(i)] != 0;
-  const std::uint64_t hi = x.limb[static_cast<std::size_t>(top)];
-  const std::uint64_t lo = top > 0 ? x.limb[static_cast<std::size_t>(top - 1)] : 0;
-  // With sticky bits below, the kept 128 bits hold at least 65 significant ones: enough for one rounding to 53.
-  return num::round_to_scaled(negative, hi, lo, sticky, exponent + 64 * (top - 1));
-}
-
-/// One part of the products of a segment, and its rounding.
+/// The rounded integers of a segment.
 class PartReader {
  public:
-  PartReader(num::Ring ring, int num_moduli, num::Part part)
-      : table_(num::crt_table(ring, num_moduli, part)),
-        is_narrow_(num::bit_width(table_.product_wide) <= kNarrowBits) {}
+  PartReader(num::Ring ring, num::Part part, const ResiduePlanes& planes, const std::int8_t* residues,
+             std::int64_t count)
+      : segment_(ring, planes.num_moduli, part, residues, planes.plane_stride, count),
+        is_narrow_(num::bit_width(segment_.table().product_wide) <= kNarrowBits) {}
 
-  void load(const std::int8_t* residues, std::int64_t plane_stride, std::int64_t count) {
-    crt_digits(table_, residues, plane_stride, base::round_up(count, 64), digits_);
-  }
   [[nodiscard]] num::Scaled operator()(std::int64_t i, int exponent) const {
-    return is_narrow_ ? round_narrow(table_, digits_ + i, exponent) : round_wide(table_, digits_ + i, exponent);
+    if (is_narrow_) return round_narrow(segment_.table(), segment_.digits(i), exponent);
+    const SignedWide x = segment_.integer(i);
+    const LeadingBits bits = leading_bits(x.magnitude);
+    return num::round_to_scaled(x.negative, bits.hi, bits.lo, bits.sticky, exponent + bits.exponent);
   }
 
  private:
-  const num::CrtTable& table_;
+  CrtSegment segment_;
   bool is_narrow_;
-  double digits_[num::kMaxCrtDigits * kSegment];
 };
 
 }  // namespace
@@ -104,17 +77,13 @@ void reconstruct_crt(const ResiduePlanes& planes, const std::int32_t* row_scale,
       }
     };
     if constexpr (kIsComplex<T>) {
-      PartReader re(num::Ring::kComplex, planes.num_moduli, num::Part::kReal);
-      PartReader im(num::Ring::kComplex, planes.num_moduli, num::Part::kImaginary);
-      re.load(residues, planes.plane_stride, count);
-      im.load(residues, planes.plane_stride, count);
+      const PartReader re(num::Ring::kComplex, num::Part::kReal, planes, residues, count);
+      const PartReader im(num::Ring::kComplex, num::Part::kImaginary, planes, residues, count);
       finish_segment([&](std::int64_t i, int exponent) {
         return num::ScaledComplex{re(i, exponent), im(i, exponent)};
       });
     } else {
-      PartReader part(num::Ring::kReal, planes.num_moduli, num::Part::kReal);
-      part.load(residues, planes.plane_stride, count);
-      finish_segment(part);
+      finish_segment(PartReader(num::Ring::kReal, num::Part::kReal, planes, residues, count));
     }
   });
 }

@@ -53,6 +53,21 @@ template <class T>
 void make_indicators(const problem::Lines<T>& lines, const num::LineStats* stats, int threads, std::int8_t* digits,
                      std::int64_t row_stride);
 
+// Double-doubles: the digits of their high parts, 2^-53 off at most, which the slack of num::Rung::allowance covers.
+inline void make_sampled_digits(const problem::Lines<DoubleDouble>& lines, const num::LineStats* stats,
+                                std::int64_t stride, int threads, std::int8_t* digits, std::int64_t row_stride) {
+  make_sampled_digits(lines.high(), stats, stride, threads, digits, row_stride);
+}
+inline void make_block_digits(const problem::Lines<DoubleDouble>& lines, const num::LineStats* stats,
+                              const std::int32_t* inner_shift, int threads, std::int8_t* digits,
+                              std::int64_t row_stride, std::uint8_t* deficits) {
+  make_block_digits(lines.high(), stats, inner_shift, threads, digits, row_stride, deficits);
+}
+inline void make_indicators(const problem::Lines<DoubleDouble>& lines, const num::LineStats* stats, int threads,
+                            std::int8_t* digits, std::int64_t row_stride) {
+  make_indicators(lines.high(), stats, threads, digits, row_stride);
+}
+
 /// The digits of complex lines with real and imaginary parts exchanged: what the imaginary part of a product meets.
 /// @shape rows of row_stride bytes, even
 void swap_parts(const std::int8_t* digits, std::int64_t num_lines, std::int64_t row_stride, int threads,

@@ -6,6 +6,7 @@
 
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
+#include "num/modular.hpp"
 #include "num/moduli.hpp"
 #include "num/scaling.hpp"
 
@@ -72,6 +73,45 @@ void make_residue_planes(const problem::Lines<T>& lines, const num::LineStats* s
           factors = num::ScaleFactors{};
         }
         make_row<T>(x, padded * kTerms, factors, bits + 1, rung.num_moduli, out, plane_stride);
+      }
+    }
+  });
+}
+
+void make_residue_planes(const problem::Lines<DoubleDouble>& lines, const num::LineStats* stats,
+                         const std::int32_t* inner_shift, std::int64_t first, std::int64_t length,
+                         const num::Rung& rung, int threads, std::int8_t* planes, std::int64_t row_stride,
+                         std::int64_t plane_stride) {
+  make_residue_planes(lines.high(), stats, inner_shift, first, length, rung, threads, planes, row_stride, plane_stride);
+  const problem::Lines<double> low = lines.low();
+  base::parallel_for(lines.num_lines, threads, [&](std::int64_t i, int) {
+    const num::LineStats& line = stats[i];
+    if (line.is_zero()) return;
+    const int bits = num::scale_bits(rung, line.sum_squares);
+    alignas(64) double x[kTileLength];
+    alignas(64) std::int8_t residues[kTileLength * num::kRealModuli.size()];
+    for (std::int64_t h = 0; h < length; h += kTileLength) {
+      const std::int64_t part = std::min(kTileLength, length - h);
+      const std::int64_t padded = base::round_up(part, kPad);
+      problem::load_tile(low, i, 1, first + h, part, x);
+      std::fill(x + part, x + padded, 0.0);
+      for (std::int64_t t = 0; t < part; ++t) {
+        const int shift = inner_shift == nullptr ? 0 : inner_shift[first + h + t];
+        const num::ScaleFactors f = num::scale_factors(bits - line.exponent + shift);
+        x[t] = x[t] * f.first * f.second;
+      }
+      residue_row(x, padded, 1.0, 1.0, bits + 1, num::kRealModuli.data(), rung.num_moduli, residues, kTileLength);
+      for (int l = 0; l < rung.num_moduli; ++l) {
+        const int p = num::kRealModuli[static_cast<std::size_t>(l)];
+        const int highest = num::residue_max(p);
+        const int lowest = num::residue_min(p);
+        std::int8_t* const plane = planes + l * plane_stride + i * row_stride + h;
+        for (std::int64_t t = 0; t < padded; ++t) {
+          int sum = plane[t] + residues[l * kTileLength + t];
+          sum -= sum > highest ? p : 0;
+          sum += sum < lowest ? p : 0;
+          plane[t] = static_cast<std::int8_t>(sum);
+        }
       }
     }
   });

@@ -33,6 +33,12 @@ void make_residue_planes(const problem::Lines<T>& lines, const num::LineStats* s
                          std::int64_t first, std::int64_t length, const num::Rung& rung, int threads,
                          std::int8_t* planes, std::int64_t row_stride, std::int64_t plane_stride);
 
+/// The same for double-doubles: a' = rint(hi 2^(s + d)) + rint(lo 2^(s + d)).
+void make_residue_planes(const problem::Lines<DoubleDouble>& lines, const num::LineStats* stats,
+                         const std::int32_t* inner_shift, std::int64_t first, std::int64_t length,
+                         const num::Rung& rung, int threads, std::int8_t* planes, std::int64_t row_stride,
+                         std::int64_t plane_stride);
+
 /// One row: the residues of rint(x[h] * first * second) for h in [0, length) modulo each of the moduli.
 /// @range length a multiple of 64 and <= problem::kTileLength; |x first second| < 2^max_bits, max_bits <= kMaxIntegerBits
 void residue_row(const double* x, std::int64_t length, double first, double second, int max_bits,

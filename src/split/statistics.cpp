@@ -2,6 +2,7 @@
 #include "split/statistics.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -128,6 +129,34 @@ void equilibration_shifts(std::int64_t length, std::int32_t* a_exponents_to_shif
     a_exponents_to_shifts[h] = -d;
     b_exponents_to_shifts[h] = d;
   }
+}
+
+void gather_statistics(const problem::Lines<DoubleDouble>& lines, const std::int32_t* inner_shift, int threads,
+                       LineStats* stats) {
+  gather_statistics(lines.high(), inner_shift, threads, stats);
+  base::parallel_for(lines.num_lines, threads, [&](std::int64_t i, int) {
+    if (stats[i].is_zero()) return;
+    for (std::int64_t h = 0; h < lines.length; ++h) {
+      const double lo = lines.element(i, h).lo;
+      const int shift = inner_shift == nullptr ? 0 : inner_shift[h];
+      if (lo != 0.0) stats[i].lsb = std::min(stats[i].lsb, num::lowest_bit_exponent(lo) + shift);
+    }
+  });
+}
+
+std::int64_t first_unnormalised(const problem::Lines<DoubleDouble>& lines, int threads) {
+  std::atomic<std::int64_t> first{lines.num_lines};
+  base::parallel_for(lines.num_lines, threads, [&](std::int64_t i, int) {
+    for (std::int64_t h = 0; h < lines.length; ++h) {
+      const DoubleDouble& x = lines.element(i, h);
+      if (!num::is_finite(x.hi) || x.hi + x.lo == x.hi) continue;
+      std::int64_t known = first;
+      while (i < known && !first.compare_exchange_weak(known, i)) {
+      }
+      return;
+    }
+  });
+  return first;
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                         \

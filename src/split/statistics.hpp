@@ -18,6 +18,14 @@ template <class T>
 void gather_statistics(const problem::Lines<T>& lines, const std::int32_t* inner_shift, int threads,
                        num::LineStats* stats);
 
+/// The same for double-doubles: exponents and sums of the high parts, lsb of both. @range every finite element is
+/// normalised
+void gather_statistics(const problem::Lines<DoubleDouble>& lines, const std::int32_t* inner_shift, int threads,
+                       num::LineStats* stats);
+
+/// The first line with a finite element that is not normalised (see DoubleDouble), or num_lines.
+[[nodiscard]] std::int64_t first_unnormalised(const problem::Lines<DoubleDouble>& lines, int threads);
+
 /// exponents[h] = max over the finite non-zero terms of elements h of all lines of floor(log2 |x|), or num::kNoExponent.
 /// @shape exponents: [length]
 template <class T>

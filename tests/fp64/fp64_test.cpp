@@ -237,7 +237,7 @@ template <class T>
 Sums sums_of(const problem::Lines<T>& a, std::int64_t i, const problem::Lines<T>& b, std::int64_t j) {
   Sums sums;
   for (std::int64_t h = 0; h < a.length; ++h) {
-    const Rational term = exact(static_cast<double>(a(i, h))) * exact(static_cast<double>(b(j, h)));
+    const Rational term = exact(a.term(i, h)) * exact(b.term(j, h));
     sums.product += term;
     sums.gauge += abs(term);
   }

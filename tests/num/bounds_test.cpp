@@ -57,7 +57,7 @@ const std::vector<std::int64_t> kLengths = {1,
                                             std::int64_t{1} << 30,
                                             (std::int64_t{1} << 34) - 1};
 
-CrtInt half_of(int num_moduli) { return resize<kCrtLimbs>(crt_table(num_moduli).half_wide); }
+CrtInt half_of(int num_moduli) { return resize<kCrtLimbs>(crt_table(Ring::kReal, num_moduli).half_wide); }
 
 TEST(NativeFactor, KnownValues) {
   EXPECT_EQ(native_factor(1), 8.0);
@@ -162,12 +162,12 @@ TEST(NativeBlasBound, BlocksAndLimits) {
 /// U is a lower bound of sqrt((P - 1) / 2) - sqrt(k) / 2, decided without a square root:
 /// U + sqrt(k)/2 <= sqrt(H)  <=>  U sqrt(k) <= H - U^2 - k/4  <=>  (right side >= 0 and) U^2 k <= (right side)^2.
 TEST(ScaledNormLimit, IsALowerBound) {
-  for (int n = kMinModuli; n <= kMaxModuli; ++n) {
+  for (int n = kMinModuli; n <= kMaxRealModuli; ++n) {
     for (const std::int64_t k : kLengths) {
       const double limit = scaled_norm_limit(half_of(n), k);
       if (limit <= 0) continue;
       const Rational u = exact(limit);
-      const Rational right = integer(crt_table(n).half_wide) - u * u - Rational(integer(k)) / 4;
+      const Rational right = integer(crt_table(Ring::kReal, n).half_wide) - u * u - Rational(integer(k)) / 4;
       ASSERT_GE(right, 0) << n << ", " << k;
       ASSERT_LE(u * u * integer(k), right * right) << n << ", " << k;
     }
@@ -175,7 +175,7 @@ TEST(ScaledNormLimit, IsALowerBound) {
 }
 
 TEST(ScaledNormLimit, Monotone) {
-  for (int n = kMinModuli; n <= kMaxModuli; ++n) {
+  for (int n = kMinModuli; n <= kMaxRealModuli; ++n) {
     for (std::size_t i = 0; i < kLengths.size(); ++i) {
       const double limit = scaled_norm_limit(half_of(n), kLengths[i]);
       if (n > kMinModuli) {
@@ -191,7 +191,7 @@ TEST(ScaledNormLimit, Monotone) {
 TEST(TruncationBounds, MonotoneInModuliAndLength) {
   const double budget = truncation_budget(target_bound(Accuracy::native(), Scalar::kF64, 1024), Scalar::kF64);
   ASSERT_GT(budget, 0);
-  for (int n = kMinModuli; n <= kMaxModuli; ++n) {
+  for (int n = kMinModuli; n <= kMaxRealModuli; ++n) {
     for (std::size_t i = 0; i < kLengths.size(); ++i) {
       const std::int64_t k = kLengths[i];
       const double limit = scaled_norm_limit(half_of(n), k);
@@ -201,7 +201,7 @@ TEST(TruncationBounds, MonotoneInModuliAndLength) {
         EXPECT_GE(truncation_norm_bound(limit, k), truncation_norm_bound(shorter, kLengths[i - 1]));
         EXPECT_LE(pair_allowance(budget, limit, k), pair_allowance(budget, shorter, kLengths[i - 1]));
       }
-      if (n < kMaxModuli) {
+      if (n < kMaxRealModuli) {
         const double more = scaled_norm_limit(half_of(n + 1), k);
         EXPECT_LT(truncation_norm_bound(more, k), truncation_norm_bound(limit, k));
         EXPECT_GT(pair_allowance(budget, more, k), pair_allowance(budget, limit, k));
@@ -230,7 +230,7 @@ TEST(TruncationBudget, LeavesRoomForTheRounding) {
 
 /// D (1 + k / (2U)) / U <= budget for every D up to the allowance.
 TEST(PairAllowance, KeepsTheBudget) {
-  for (int n = kMinModuli; n <= kMaxModuli; ++n) {
+  for (int n = kMinModuli; n <= kMaxRealModuli; ++n) {
     for (const std::int64_t k : kLengths) {
       const double limit = scaled_norm_limit(half_of(n), k);
       if (limit < 1) continue;

@@ -39,14 +39,14 @@ double bits_budget(Scalar scalar, int bits) {
   return num::truncation_budget(num::target_bound(Accuracy::at_bits(bits), scalar, 1), scalar);
 }
 double norm_limit(int n, std::int64_t k) {
-  return num::scaled_norm_limit(num::resize<num::kCrtLimbs>(num::crt_table(n).half_wide), k);
+  return num::scaled_norm_limit(num::resize<num::kCrtLimbs>(num::crt_table(num::Ring::kReal, n).half_wide), k);
 }
 
 /// The published starting points: 14 moduli for FP64 and 7 for FP32, from k = 256 to far beyond any real product.
 TEST(CertifiedLadder, NativeStartsAt14And7) {
   for (std::int64_t k = 256; k <= (std::int64_t{1} << 26); k += 1 + k / 5) {
-    ASSERT_EQ(certified_ladder(k, native_budget(Scalar::kF64, k)).rungs[0].num_moduli, 14) << k;
-    ASSERT_EQ(certified_ladder(k, native_budget(Scalar::kF32, k)).rungs[0].num_moduli, 7) << k;
+    ASSERT_EQ(certified_ladder(num::Ring::kReal, k, native_budget(Scalar::kF64, k)).rungs[0].num_moduli, 14) << k;
+    ASSERT_EQ(certified_ladder(num::Ring::kReal, k, native_budget(Scalar::kF32, k)).rungs[0].num_moduli, 7) << k;
   }
 }
 
@@ -55,8 +55,8 @@ void expect_well_formed(const num::Ladder& ladder, std::int64_t k, double budget
   for (int r = 0; r < ladder.num_rungs; ++r) {
     const num::Rung& rung = ladder.rungs[static_cast<std::size_t>(r)];
     ASSERT_EQ(rung.num_moduli, ladder.rungs[0].num_moduli + r);
-    ASSERT_EQ(rung, make_rung(rung.num_moduli, k, budget));
-    ASSERT_TRUE(has_rung(rung.num_moduli, k));
+    ASSERT_EQ(rung, make_rung(num::Ring::kReal, rung.num_moduli, k, budget));
+    ASSERT_TRUE(has_rung(num::Ring::kReal, rung.num_moduli, k));
     ASSERT_EQ(rung.norm_limit, norm_limit(rung.num_moduli, k));
     ASSERT_GE(rung.norm_limit, 1.0);
     // Room for the four roundings of is_certified() in FP32.
@@ -77,7 +77,7 @@ TEST(CertifiedLadder, SmallestCountForOrdinaryDataThenEveryOne) {
     for (const std::int64_t k : kLengths) {
       for (int bits = 0; bits <= num::significand_bits_guaranteed(scalar); ++bits) {
         const double budget = bits == 0 ? native_budget(scalar, k) : bits_budget(scalar, bits);
-        const num::Ladder ladder = certified_ladder(k, budget);
+        const num::Ladder ladder = certified_ladder(num::Ring::kReal, k, budget);
         ASSERT_GT(ladder.num_rungs, 0) << k << ", " << bits;
         expect_well_formed(ladder, k, budget);
         if (HasFatalFailure()) return;
@@ -85,11 +85,11 @@ TEST(CertifiedLadder, SmallestCountForOrdinaryDataThenEveryOne) {
         const double ordinary = 2.0 * std::sqrt(static_cast<double>(k)) * kOrdinarySpread;
         ASSERT_GE(static_cast<double>(ladder.rungs[0].allowance), ordinary);
         const int before = ladder.rungs[0].num_moduli - 1;
-        if (before >= num::kMinModuli && has_rung(before, k)) {
-          ASSERT_LT(static_cast<double>(make_rung(before, k, budget).allowance), ordinary);
+        if (before >= num::kMinModuli && has_rung(num::Ring::kReal, before, k)) {
+          ASSERT_LT(static_cast<double>(make_rung(num::Ring::kReal, before, k, budget).allowance), ordinary);
         }
         const int last = ladder.rungs[static_cast<std::size_t>(ladder.num_rungs - 1)].num_moduli;
-        ASSERT_TRUE(last == num::kMaxModuli || ladder.num_rungs == kRungsAboveBase + 1);
+        ASSERT_TRUE(last == num::kMaxRealModuli || ladder.num_rungs == kRungsAboveBase + 1);
       }
     }
   }
@@ -100,8 +100,8 @@ TEST(CertifiedLadder, MoreBitsNeedNoFewerModuli) {
     int last = 0;
     int last_norm = 0;
     for (int bits = 1; bits <= 52; ++bits) {
-      const int entry = certified_ladder(k, bits_budget(Scalar::kF64, bits)).rungs[0].num_moduli;
-      const int norm = norm_ladder(k, bits_budget(Scalar::kF64, bits)).rungs[0].num_moduli;
+      const int entry = certified_ladder(num::Ring::kReal, k, bits_budget(Scalar::kF64, bits)).rungs[0].num_moduli;
+      const int norm = norm_ladder(num::Ring::kReal, k, bits_budget(Scalar::kF64, bits)).rungs[0].num_moduli;
       EXPECT_GE(entry, last);
       EXPECT_GE(norm, last_norm);
       EXPECT_LE(norm, entry) << "gauge norm is never dearer";
@@ -112,12 +112,12 @@ TEST(CertifiedLadder, MoreBitsNeedNoFewerModuli) {
 }
 
 TEST(CertifiedLadder, NothingForABudgetThatIsNotPositive) {
-  EXPECT_EQ(certified_ladder(100, 0.0).num_rungs, 0);
-  EXPECT_EQ(certified_ladder(100, -1.0).num_rungs, 0);
-  EXPECT_FALSE(certified_ladder(100, -1.0).may_equilibrate);
-  EXPECT_EQ(norm_ladder(100, 0.0).num_rungs, 0);
-  EXPECT_EQ(certified_ladder(std::int64_t{1} << 30, 0x1p-100).num_rungs, 0) << "beyond 28 moduli";
-  EXPECT_EQ(norm_ladder(std::int64_t{1} << 30, 0x1p-100).num_rungs, 0);
+  EXPECT_EQ(certified_ladder(num::Ring::kReal, 100, 0.0).num_rungs, 0);
+  EXPECT_EQ(certified_ladder(num::Ring::kReal, 100, -1.0).num_rungs, 0);
+  EXPECT_FALSE(certified_ladder(num::Ring::kReal, 100, -1.0).may_equilibrate);
+  EXPECT_EQ(norm_ladder(num::Ring::kReal, 100, 0.0).num_rungs, 0);
+  EXPECT_EQ(certified_ladder(num::Ring::kReal, std::int64_t{1} << 30, 0x1p-200).num_rungs, 0) << "beyond 49 moduli";
+  EXPECT_EQ(norm_ladder(num::Ring::kReal, std::int64_t{1} << 30, 0x1p-200).num_rungs, 0);
 }
 
 TEST(NormLadder, TheOneSmallestCountWithinTheBudget) {
@@ -125,13 +125,13 @@ TEST(NormLadder, TheOneSmallestCountWithinTheBudget) {
     for (const std::int64_t k : kLengths) {
       for (int bits = 0; bits <= num::significand_bits_guaranteed(scalar); ++bits) {
         const double budget = bits == 0 ? native_budget(scalar, k) : bits_budget(scalar, bits);
-        const num::Ladder ladder = norm_ladder(k, budget);
+        const num::Ladder ladder = norm_ladder(num::Ring::kReal, k, budget);
         ASSERT_EQ(ladder.num_rungs, 1);
         ASSERT_FALSE(ladder.may_equilibrate);
         const int n = ladder.rungs[0].num_moduli;
-        ASSERT_EQ(ladder, forced_ladder(n, k));
+        ASSERT_EQ(ladder, forced_ladder(num::Ring::kReal, n, k));
         ASSERT_LE(num::truncation_norm_bound(norm_limit(n, k), k), budget);
-        ASSERT_TRUE(n == num::kMinModuli || !has_rung(n - 1, k) ||
+        ASSERT_TRUE(n == num::kMinModuli || !has_rung(num::Ring::kReal, n - 1, k) ||
                     num::truncation_norm_bound(norm_limit(n - 1, k), k) > budget);
       }
     }
@@ -139,21 +139,21 @@ TEST(NormLadder, TheOneSmallestCountWithinTheBudget) {
 }
 
 TEST(HasRung, FewModuliCannotCarryLongLines) {
-  for (int n = num::kMinModuli; n <= num::kMaxModuli; ++n) {
+  for (int n = num::kMinModuli; n <= num::kMaxRealModuli; ++n) {
     bool last = true;
     for (const std::int64_t k : kLengths) {
-      EXPECT_EQ(has_rung(n, k), norm_limit(n, k) >= 1.0);
-      EXPECT_TRUE(last || !has_rung(n, k)) << "monotone in k";
-      last = has_rung(n, k);
+      EXPECT_EQ(has_rung(num::Ring::kReal, n, k), norm_limit(n, k) >= 1.0);
+      EXPECT_TRUE(last || !has_rung(num::Ring::kReal, n, k)) << "monotone in k";
+      last = has_rung(num::Ring::kReal, n, k);
     }
-    EXPECT_TRUE(has_rung(n, 1));
+    EXPECT_TRUE(has_rung(num::Ring::kReal, n, 1));
   }
-  EXPECT_FALSE(has_rung(2, 1 << 20));
+  EXPECT_FALSE(has_rung(num::Ring::kReal, 2, 1 << 20));
 }
 
 TEST(ForcedLadder, OneRungWithoutAllowance) {
-  for (int n = num::kMinModuli; n <= num::kMaxModuli; ++n) {
-    const num::Ladder ladder = forced_ladder(n, 64);
+  for (int n = num::kMinModuli; n <= num::kMaxRealModuli; ++n) {
+    const num::Ladder ladder = forced_ladder(num::Ring::kReal, n, 64);
     EXPECT_EQ(ladder.num_rungs, 1);
     EXPECT_EQ(ladder.rungs[0].num_moduli, n);
     EXPECT_EQ(ladder.rungs[0].allowance, 0.0F);

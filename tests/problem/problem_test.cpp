@@ -320,9 +320,9 @@ TEST(Lines, RowsOfAAndColumnsOfB) {
   EXPECT_EQ(b.length, 3);
   for (std::int64_t i = 0; i < 3; ++i) {
     for (std::int64_t j = 0; j < 5; ++j) {
-      EXPECT_EQ(a(i, j), op(i, j));
-      EXPECT_EQ(b(j, i), op(i, j));
-      EXPECT_EQ(a.subset(i, 3 - i)(0, j), op(i, j));
+      EXPECT_EQ(a.term(i, j), op(i, j));
+      EXPECT_EQ(b.term(j, i), op(i, j));
+      EXPECT_EQ(a.subset(i, 3 - i).term(0, j), op(i, j));
     }
   }
 }
@@ -342,7 +342,7 @@ void expect_tiles() {
         load_tile(lines, 3, count, 50, part, tile.data());
         for (std::int64_t a = 0; a < kTileLines; ++a) {
           for (std::int64_t b = 0; b < kTileLength; ++b) {
-            const double want = a < count && b < part ? static_cast<double>(lines(3 + a, 50 + b)) : -1;
+            const double want = a < count && b < part ? lines.term(3 + a, 50 + b) : -1;
             ASSERT_EQ(tile[static_cast<std::size_t>(a * kTileLength + b)], want);
           }
         }

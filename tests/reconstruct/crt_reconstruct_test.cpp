@@ -30,7 +30,7 @@ using tests::scaled;
 
 /// Integers with |X| <= (P - 1) / 2 where something turns: the ends, zero, ties of the rounding to 53 bits, small ones.
 Integer random_integer(Rng& rng, int num_moduli) {
-  const Integer half = integer(num::crt_table(num_moduli).half_wide);
+  const Integer half = integer(num::crt_table(num::Ring::kReal, num_moduli).half_wide);
   Integer x;
   switch (rng() % 8) {
     case 0:
@@ -129,7 +129,7 @@ void expect_definition(Rng& rng, int num_moduli, std::int64_t rows, std::int64_t
   for (Integer& v : x) v = random_integer(rng, num_moduli);
   const Planes planes = planes_of(rng, x, rows, cols, num_moduli);
   // Scales around where results are ordinary, and now and then at either end of the range.
-  const int middle = static_cast<int>(mpz_sizeinbase(integer(num::crt_table(num_moduli).half_wide).get_mpz_t(), 2)) / 2;
+  const int middle = static_cast<int>(mpz_sizeinbase(integer(num::crt_table(num::Ring::kReal, num_moduli).half_wide).get_mpz_t(), 2)) / 2;
   std::vector<std::int32_t> row_scale(static_cast<std::size_t>(rows));
   std::vector<std::int32_t> col_scale(static_cast<std::size_t>(cols));
   const int range = sizeof(T) == sizeof(float) ? 80 : 570;
@@ -161,7 +161,7 @@ void expect_definition(Rng& rng, int num_moduli, std::int64_t rows, std::int64_t
 template <class T>
 void expect_every_number_of_moduli(std::uint64_t seed) {
   Rng rng(seed);
-  for (int n = num::kMinModuli; n <= num::kMaxModuli; ++n) {
+  for (int n = num::kMinModuli; n <= num::kMaxRealModuli; ++n) {
     for (const auto& [alpha, beta] :
          std::vector<std::pair<T, T>>{{T(1), T(0)}, {T(-1), T(0)}, {T(0.3), T(0)}, {T(1), T(1)}, {T(-0.7), T(3.1)}}) {
       expect_definition<T>(rng, n, tests::kIsSanitized ? 9 : 70, 3, alpha, beta, 1 + static_cast<int>(rng() % 3));
@@ -195,7 +195,7 @@ TEST(ReconstructCrt, NothingToDo) {
 /// size.
 TEST(ReconstructCrt, CorrectlyRounded) {
   Rng rng(4);
-  for (int n = num::kMinModuli; n <= num::kMaxModuli; ++n) {
+  for (int n = num::kMinModuli; n <= num::kMaxRealModuli; ++n) {
     const std::int64_t rows = tests::cases(6000);
     std::vector<Integer> x(static_cast<std::size_t>(rows));
     for (Integer& v : x) v = random_integer(rng, n);
@@ -215,8 +215,8 @@ TEST(CrtDigits, CongruentAndSmallOnEveryTarget) {
   int targets = 0;
   const int ran = tests::for_each_simd_target([&](const std::string& name) {
     Rng rng(5);
-    for (int n = num::kMinModuli; n <= num::kMaxModuli; ++n) {
-      const num::CrtTable& table = num::crt_table(n);
+    for (int n = num::kMinModuli; n <= num::kMaxRealModuli; ++n) {
+      const num::CrtTable& table = num::crt_table(num::Ring::kReal, n);
       const Integer product = integer(table.product_wide);
       for (const std::int64_t count : {64, 192, 256}) {
         std::vector<std::int8_t> residues(static_cast<std::size_t>(n * 256));
@@ -260,14 +260,14 @@ TEST(CrtDigits, CongruentAndSmallOnEveryTarget) {
 
 /// C itself has the same bits on every target, at the ends (P - 1) / 2 too, where the quotient may fall either way.
 TEST(ReconstructCrt, SameBitsOnEveryTarget) {
-  for (int n = num::kMinModuli; n <= num::kMaxModuli; ++n) {
+  for (int n = num::kMinModuli; n <= num::kMaxRealModuli; ++n) {
     std::vector<double> want;
     tests::for_each_simd_target([&](const std::string& name) {
       Rng rng(600 + static_cast<std::uint64_t>(n));
       const std::int64_t rows = 130;
       std::vector<Integer> x(static_cast<std::size_t>(rows));
       for (Integer& v : x) v = random_integer(rng, n);
-      x[0] = integer(num::crt_table(n).half_wide);
+      x[0] = integer(num::crt_table(num::Ring::kReal, n).half_wide);
       x[1] = -x[0];
       const Planes planes = planes_of(rng, x, rows, 1, n);
       const std::vector<std::int32_t> scale(static_cast<std::size_t>(rows), 3);

@@ -95,7 +95,7 @@ void expect_definition(std::uint64_t seed, int num_moduli, std::int64_t num_line
     for (std::int64_t h = 0; h < total; ++h) shift.push_back(tests::random_int(rng, -1100, 1100));
   }
   const auto stats = stats_of(values, shift);
-  const num::Rung rung = plan::make_rung(num_moduli, std::max<std::int64_t>(total, 1), 0.0);
+  const num::Rung rung = plan::make_rung(num::Ring::kReal, num_moduli, std::max<std::int64_t>(total, 1), 0.0);
   const std::int64_t gap = static_cast<std::int64_t>(rng() % 3);
   const Planes want = by_definition(values, stats, shift, first, length, rung, gap);
   for (const tests::Storage storage : tests::kStorages) {
@@ -109,13 +109,13 @@ void expect_definition(std::uint64_t seed, int num_moduli, std::int64_t num_line
 }
 
 TEST(ResiduePlanes, EveryNumberOfModuli64) {
-  for (int n = num::kMinModuli; n <= num::kMaxModuli; ++n) {
+  for (int n = num::kMinModuli; n <= num::kMaxRealModuli; ++n) {
     for (const bool is_shifted : {false, true})
       expect_definition<double>(static_cast<std::uint64_t>(n), n, 5, 70, 0, 70, is_shifted);
   }
 }
 TEST(ResiduePlanes, EveryNumberOfModuli32) {
-  for (int n = num::kMinModuli; n <= num::kMaxModuli; ++n) {
+  for (int n = num::kMinModuli; n <= num::kMaxRealModuli; ++n) {
     for (const bool is_shifted : {false, true})
       expect_definition<float>(static_cast<std::uint64_t>(n), n, 5, 70, 0, 70, is_shifted);
   }
@@ -145,12 +145,12 @@ TEST(ResiduePlanes, PartsOfLines) {
   }
 }
 
-/// Lines of one element carry the largest integers: with 28 moduli about 107 bits, three limbs.
+/// Lines of one element carry the largest integers: with 49 moduli 170 bits, four limbs.
 TEST(ResiduePlanes, LargestIntegers) {
   Rng rng(300);
   std::set<int> bits;
-  for (int n = num::kMinModuli; n <= num::kMaxModuli; ++n) {
-    const num::Rung rung = plan::make_rung(n, 1, 0.0);
+  for (int n = num::kMinModuli; n <= num::kMaxRealModuli; ++n) {
+    const num::Rung rung = plan::make_rung(num::Ring::kReal, n, 1, 0.0);
     std::vector<std::vector<double>> values;
     for (int i = 0; i < 60; ++i) values.push_back({tests::random_double(rng, tests::random_int(rng, -1022, 1023))});
     values.push_back({0x1p-1074});
@@ -161,12 +161,12 @@ TEST(ResiduePlanes, LargestIntegers) {
     ASSERT_EQ(computed(stored.lines(), stats, {}, 0, 1, rung, 1, 2), by_definition(values, stats, {}, 0, 1, rung, 1))
         << n;
   }
-  EXPECT_EQ(*bits.rbegin(), 106);
+  EXPECT_EQ(*bits.rbegin(), 170);
   EXPECT_LT(*bits.begin(), 8);
 }
 
 TEST(LineScale, IsScaleBitsMinusExponent) {
-  const num::Rung rung = plan::make_rung(14, 100, 0.0);
+  const num::Rung rung = plan::make_rung(num::Ring::kReal, 14, 100, 0.0);
   const LineStats stats = tests::stats_by_definition({3.0, -5.0, 0x1p-30});
   EXPECT_EQ(line_scale(rung, stats), num::scale_bits(rung, stats.sum_squares) - 2);
   EXPECT_EQ(line_scale(rung, LineStats{}), 0);
@@ -220,14 +220,16 @@ TEST(ResidueRow, EveryTargetEveryLimbPath) {
   const int targets = tests::for_each_simd_target([&](const std::string& name) {
     EXPECT_EQ(residue_row_target(), name) << "the forced target runs";
     names.insert(residue_row_target());
-    for (const int max_bits : {1, 8, 30, 52, 53, 55, 56, 57, 80, 99, 100, 101, 107, 120, 140}) {
+    for (const int max_bits :
+         {1, 8, 30, 52, 53, 55, 56, 57, 80, 99, 100, 101, 107, 120, 140, 141, 143, 144, 145, 172, 184}) {
       const std::vector<double> integers = row_of(rng, max_bits);
       const int up = tests::random_int(rng, -300, 300);  // stored as x 2^-up, multiplied by 2^up in two factors
       std::vector<double> x = integers;
       for (double& v : x) v = std::ldexp(v, -up);
-      std::vector<std::int8_t> got(28 * 576, kCanary);
-      residue_row(x.data(), 512, std::ldexp(1.0, up / 2), std::ldexp(1.0, up - up / 2), max_bits, 28, got.data(), 576);
-      for (int l = 0; l < 28; ++l) {
+      std::vector<std::int8_t> got(49 * 576, kCanary);
+      residue_row(x.data(), 512, std::ldexp(1.0, up / 2), std::ldexp(1.0, up - up / 2), max_bits,
+                  num::kRealModuli.data(), 49, got.data(), 576);
+      for (int l = 0; l < 49; ++l) {
         for (std::size_t h = 0; h < 576; ++h) {
           const int want = h < 512 ? tests::residue_by_definition(tests::rint_scaled(integers[h], 0),
                                                                   num::kRealModuli[static_cast<std::size_t>(l)])

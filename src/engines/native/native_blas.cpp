@@ -217,8 +217,8 @@ Status gemm(const MatrixView<const T>& A, const MatrixView<const T>& B, T alpha,
 }  // namespace
 
 template <class T>
-Status native_gemm(std::type_identity_t<MatrixView<const T>> A, std::type_identity_t<MatrixView<const T>> B, T alpha,
-                   T beta, MatrixView<T> C, int threads) {
+Status native_gemm(std::type_identity_t<MatrixView<const T>> A, std::type_identity_t<MatrixView<const T>> B,
+                   std::type_identity_t<T> alpha, std::type_identity_t<T> beta, MatrixView<T> C, int threads) {
   return gemm(A, B, alpha, beta, C, threads, INT_MAX);
 }
 
@@ -229,7 +229,7 @@ Status detail::native_gemm_split(MatrixView<const double> A, MatrixView<const do
 
 #define KIZAMI_INSTANTIATE(T)                                                                                          \
   template Status native_gemm<T>(std::type_identity_t<MatrixView<const T>>, std::type_identity_t<MatrixView<const T>>, \
-                                 T, T, MatrixView<T>, int)
+                                 std::type_identity_t<T>, std::type_identity_t<T>, MatrixView<T>, int)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

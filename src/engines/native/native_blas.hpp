@@ -23,8 +23,8 @@ namespace kizami::engines {
 ///         first decides. A BLAS without openblas_set_num_threads uses as many threads as it likes.
 template <class T>
 [[nodiscard]] Status native_gemm(std::type_identity_t<MatrixView<const T>> A,
-                                 std::type_identity_t<MatrixView<const T>> B, T alpha, T beta, MatrixView<T> C,
-                                 int threads);
+                                 std::type_identity_t<MatrixView<const T>> B, std::type_identity_t<T> alpha,
+                                 std::type_identity_t<T> beta, MatrixView<T> C, int threads);
 
 namespace detail {
 
