@@ -47,7 +47,7 @@ std::vector<Timing> time_interleaved(const std::vector<Candidate>& candidates, i
 std::string table_of(const std::string& title, const std::vector<Candidate>& candidates,
                      const std::vector<Timing>& timings) {
   std::string out = fmt::format("\n{}\n{:<26}{:>11}{:>21}{:>10}{:>11}{:>11}{:>9}{:>8}{:>11}\n", title, "", "median ms",
-                                "min .. max ms", "Gop/s", "x native", "floor ms", "x floor", "moduli", "bound");
+                                "min .. max ms", "Gop/s", "x first", "floor ms", "x floor", "moduli", "bound");
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Description what = candidates[i].describe();
     const Timing& t = timings[i];

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <iostream>
@@ -11,18 +13,28 @@
 #include <string>
 #include <vector>
 
+#include "campaign.hpp"
 #include "case_runner.hpp"
 #include "check/case.hpp"
 #include "check/text.hpp"
 #include "commands.hpp"
 #include "failure.hpp"
+#include "options.hpp"
 
 namespace kizami::cli {
 namespace {
 
+/// Cases between two lines of a campaign.
+constexpr std::int64_t kReportEvery = 1000;
+
 struct CheckOptions {
   std::vector<std::string> lines;
   std::string file;
+  bool is_campaign = false;
+  std::string count = "1000";
+  std::string seconds = "0";
+  std::string first = "0";
+  std::string seed = "1";
   bool is_grammar_wanted = false;
   bool is_quiet = false;
 };
@@ -59,7 +71,43 @@ std::vector<check::Case> cases_of(const CheckOptions& options) {
   return out;
 }
 
+/// Random cases until the count or the time is reached. Stops at the first failure, shrunk.
+ExitCode run_campaign(const CheckOptions& options) {
+  const std::int64_t count = integer_option("--count", options.count, 1, std::int64_t{1} << 40);
+  const std::int64_t seconds = integer_option("--seconds", options.seconds, 0, 1 << 30);
+  const std::int64_t first = integer_option("--first", options.first, 0, std::int64_t{1} << 40);
+  const auto seed = static_cast<std::uint64_t>(integer_option("--seed", options.seed, 0, std::int64_t{1} << 62));
+  const auto start = std::chrono::steady_clock::now();
+  const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  std::array<std::int64_t, 4> verdicts{};
+  std::int64_t index = first;
+  for (; index < first + count && (seconds == 0 || elapsed() < static_cast<double>(seconds)); ++index) {
+    const check::Case spec = random_case(seed, index);
+    const CaseResult result = run_case(spec);
+    ++verdicts[static_cast<std::size_t>(result.verdict)];
+    if (result.verdict == CaseVerdict::kFailed) {
+      write_stdout(fmt::format("{:<10} case {} of seed {}: {}\n           {}\n", to_string(result.verdict), index, seed,
+                               print(spec), one_line(result.detail)));
+      const check::Case smallest =
+          shrink(spec, [](const check::Case& c) { return run_case(c).verdict == CaseVerdict::kFailed; });
+      write_stdout(fmt::format("           {}\n           repro: kizami check '{}'\n",
+                               one_line(run_case(smallest).detail), print(smallest)));
+      break;
+    }
+    if (!options.is_quiet && (index - first + 1) % kReportEvery == 0) {
+      write_stdout(fmt::format("{} cases, {:.0f} s\n", index - first + 1, elapsed()));
+    }
+  }
+  const auto [passed, failed, refused, mistrusted] = verdicts;
+  write_stdout(fmt::format("campaign of seed {}, cases {} to {}, {:.0f} s: {} refused, {} mistrusted\n", seed, first,
+                           std::min(index, first + count - 1), elapsed(), refused, mistrusted));
+  write_stdout(fmt::format("{} passed, {} failed, {} skipped\n", passed, failed, refused + mistrusted));
+  if (failed > 0) throw Failure(ExitCode::kCheckFailed, fmt::format("case {} of seed {} failed", index, seed));
+  return ExitCode::kOk;
+}
+
 ExitCode run_check(const CheckOptions& options) {
+  if (options.is_campaign) return run_campaign(options);
   if (options.is_grammar_wanted) return write_stdout(check::case_help()), ExitCode::kOk;
   const std::vector<check::Case> cases = cases_of(options);
   std::array<std::int64_t, 4> count{};
@@ -89,6 +137,11 @@ Command add_check(CLI::App& program) {
   app->add_option("CASE", options->lines, "a case, in quotes")->type_name("");
   app->add_option("--file", options->file, "cases, one a line, # for comments; - for standard input")
       ->type_name("FILE");
+  app->add_flag("--campaign", options->is_campaign, "run random adversarial cases; a failure is shrunk");
+  app->add_option("--count", options->count, "campaign: number of cases [1000]")->type_name("N");
+  app->add_option("--seconds", options->seconds, "campaign: stop after so long; 0: no limit [0]")->type_name("S");
+  app->add_option("--seed", options->seed, "campaign: seed of all cases [1]")->type_name("N");
+  app->add_option("--first", options->first, "campaign: number of the first case [0]")->type_name("N");
   app->add_flag("--grammar", options->is_grammar_wanted, "print the grammar of cases and the classes of matrices");
   app->add_flag("-q,--quiet", options->is_quiet, "print only cases that did not pass");
   app->footer(

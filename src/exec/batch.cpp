@@ -18,8 +18,8 @@ namespace {
 [[nodiscard]] std::int64_t num_lanes(const plan::Plan& plan, std::int64_t num_problems) {
   const std::int64_t threads = plan.schedule.facts.num_threads;
   if (plan.numerics.scheme == Scheme::kNative || num_problems < threads) return 1;
-  const std::size_t limit = plan.policy.workspace_limit_bytes == 0 ? plan::kDefaultWorkspaceLimit
-                                                                   : plan.policy.workspace_limit_bytes;
+  const std::size_t limit =
+      plan.policy.workspace_limit_bytes == 0 ? plan::kDefaultWorkspaceLimit : plan.policy.workspace_limit_bytes;
   const std::size_t lane = std::max<std::size_t>(1, plan.schedule.workspace_bytes);
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(limit / lane), 1, threads);
 }
@@ -34,13 +34,15 @@ Status run_batched(const plan::Plan& plan, std::span<const problem::Problem<T>> 
       base::round_up(static_cast<std::int64_t>(plan.schedule.workspace_bytes), base::AlignedBuffer::kAlignment));
   const base::AlignedBuffer workspace(static_cast<std::size_t>(lanes) * lane_bytes);
   if (!workspace.ok())
-    return {StatusCode::kOutOfMemory, "workspace: " + std::to_string(workspace.size()) + " bytes refused by the system"};
+    return {StatusCode::kOutOfMemory,
+            "workspace: " + std::to_string(workspace.size()) + " bytes refused by the system"};
 
   const auto run_one = [&](std::int64_t i, std::int64_t lane) {
     Outcome local;
     Outcome& outcome = outcomes.empty() ? local : outcomes[static_cast<std::size_t>(i)];
     return run(plan, problems[static_cast<std::size_t>(i)], nullptr, nullptr,
-               {workspace.data() + static_cast<std::size_t>(lane) * lane_bytes, plan.schedule.workspace_bytes}, outcome);
+               {workspace.data() + static_cast<std::size_t>(lane) * lane_bytes, plan.schedule.workspace_bytes},
+               outcome);
   };
   const auto with_number = [](std::int64_t i, const Status& status) {
     return Status(status.code(), "product " + std::to_string(i) + " of the batch: " + status.reason());

@@ -129,7 +129,9 @@ void expect_definition(Rng& rng, int num_moduli, std::int64_t rows, std::int64_t
   for (Integer& v : x) v = random_integer(rng, num_moduli);
   const Planes planes = planes_of(rng, x, rows, cols, num_moduli);
   // Scales around where results are ordinary, and now and then at either end of the range.
-  const int middle = static_cast<int>(mpz_sizeinbase(integer(num::crt_table(num::Ring::kReal, num_moduli).half_wide).get_mpz_t(), 2)) / 2;
+  const int middle =
+      static_cast<int>(mpz_sizeinbase(integer(num::crt_table(num::Ring::kReal, num_moduli).half_wide).get_mpz_t(), 2)) /
+      2;
   std::vector<std::int32_t> row_scale(static_cast<std::size_t>(rows));
   std::vector<std::int32_t> col_scale(static_cast<std::size_t>(cols));
   const int range = sizeof(T) == sizeof(float) ? 80 : 570;
