@@ -4,3 +4,11 @@ if(KIZAMI_SANITIZE)
                       $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>)
   add_link_options(-fsanitize=${KIZAMI_SANITIZE})
 endif()
+
+# libFuzzer is guided by coverage, so what it runs is instrumented too; the fuzz targets link its main().
+if(KIZAMI_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "KIZAMI_FUZZ needs clang, but the compiler is ${CMAKE_CXX_COMPILER_ID}: cmake --preset fuzz")
+  endif()
+  add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=fuzzer-no-link>)
+endif()

@@ -28,6 +28,7 @@ std::string footer() {
       "guarantees\n"
       "  kizami gemm A.npy B.npy -o C.npy --accuracy bits=40     |error| <= 2^-40 |A||B| in every element\n"
       "  kizami gemm A.npy B.npy -o C.npy --op nt --check        C = A B^T, compared with the exact product\n"
+      "  kizami gemm A.mtx B.npy -o C.mtx --op cn --alpha 1-2i   C = (1 - 2i) A^H B, for complex types\n"
       "  kizami plan 4096 4096 4096 --dtype f32                  what would be done, and what it guarantees\n"
       "  kizami check 'd nn 33x65x129 a=1 b=0 A=exprand:phi=4 B=randn seed=7'\n"
       "\nExit codes:\n";
@@ -57,8 +58,10 @@ void refuse_unknown_command(int argc, char** argv, const std::vector<Command>& c
 }
 
 ExitCode parse_and_run(int argc, char** argv) {
-  CLI::App app("Kizami: matrix products in FP32 and FP64 with proven error bounds, computed on integer arithmetic.",
-               "kizami");
+  CLI::App app(
+      "Kizami: matrix products in FP32 and FP64, real and complex, with proven error bounds, computed on integer "
+      "arithmetic.",
+      "kizami");
   app.get_formatter()->column_width(kHelpColumn);
   app.set_version_flag("-V,--version", fmt::format("kizami {}", version()), "print the version");
   app.set_help_flag("-h,--help", "print this text; after a command, the help of the command");

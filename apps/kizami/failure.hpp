@@ -37,7 +37,7 @@ inline constexpr std::array<ExitCodeInfo, 10> kExitCodes{{
     {ExitCode::kOk, "done"},
     {ExitCode::kInternal, "internal error: please report it"},
     {ExitCode::kUsage, "the command line is wrong, or a name or value in it is not allowed"},
-    {ExitCode::kBadInput, "an input file is missing, unreadable, damaged, or no float32 or float64 matrix"},
+    {ExitCode::kBadInput, "an input file is missing, unreadable, damaged, or holds no matrix of one of the types"},
     {ExitCode::kShapeMismatch, "the shapes of the operands do not fit together"},
     {ExitCode::kRefused, "the accuracy is unreachable, or scheme, engine and request do not go together"},
     {ExitCode::kOutputFailed, "the output cannot be written; an existing file is unchanged"},

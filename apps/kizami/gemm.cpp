@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
 // kizami gemm: C = alpha op(A) op(B) + beta C0 from files to a file.
 //   read A, B, C0 -> plan -> reserve the output -> multiply -> check -> write, sync, rename -> report
+// A batch is a loop over one plan and one workspace: each product has the bits that it would have alone.
 // Inputs are read whole before the output is touched, so the output may be one of them.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "commands.hpp"
@@ -20,6 +25,7 @@
 #include "gemm_report.hpp"
 #include "kizami/plan.hpp"
 #include "matrix_file.hpp"
+#include "npy.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
 #include "progress.hpp"
@@ -46,25 +52,53 @@ struct GemmCall {
   std::optional<Matrix> c0;
   Op op_a = Op::kNone;
   Op op_b = Op::kNone;
-  double alpha = 1;  ///< exact in the type of the operands
-  double beta = 0;
-  std::int64_t m = 0, n = 0, k = 0;
+  std::complex<double> alpha = 1;  ///< exact in the type of the operands
+  std::complex<double> beta = 0;
+  std::int64_t k = 0;
+  MatrixShape c_shape;
 };
+
+template <class T>
+T as_scalar(std::complex<double> x) {
+  if constexpr (kIsComplex<T>) {
+    return T(x);
+  } else {
+    return static_cast<T>(x.real());
+  }
+}
+
+Op op_named(const std::string& text, char letter) {
+  switch (letter) {
+    case 'n':
+      return Op::kNone;
+    case 't':
+      return Op::kTranspose;
+    case 'c':
+      return Op::kConjTranspose;
+    case 'r':
+      return Op::kConjugate;
+    default:
+      refuse_name("--op", text, "two letters of n, t, c, r");
+  }
+}
 
 void set_ops(const GemmOptions& options, GemmCall& call) {
   const std::string& op = options.op;
   if (!op.empty() && (options.trans_a || options.trans_b)) {
     throw Failure(ExitCode::kUsage, "--op and --trans-a or --trans-b say the same: give one of them");
   }
-  const auto is_op = [](char c) { return c == 'n' || c == 't'; };
-  if (!op.empty() && (op.size() != 2 || !is_op(op[0]) || !is_op(op[1]))) refuse_name("--op", op, "nn, nt, tn, tt");
-  call.op_a = options.trans_a || op.starts_with('t') ? Op::kTranspose : Op::kNone;
-  call.op_b = options.trans_b || op.ends_with('t') ? Op::kTranspose : Op::kNone;
+  if (op.empty()) {
+    call.op_a = options.trans_a ? Op::kTranspose : Op::kNone;
+    call.op_b = options.trans_b ? Op::kTranspose : Op::kNone;
+    return;
+  }
+  call.op_a = op_named(op, op.size() == 2 ? op[0] : '?');
+  call.op_b = op_named(op, op[1]);
 }
 
 void set_scalars(const GemmOptions& options, GemmCall& call) {
-  call.alpha = real_option("--alpha", options.alpha, call.a.scalar);
-  call.beta = options.beta.empty() ? 0 : real_option("--beta", options.beta, call.a.scalar);
+  call.alpha = scalar_option("--alpha", options.alpha, call.a.scalar);
+  if (!options.beta.empty()) call.beta = scalar_option("--beta", options.beta, call.a.scalar);
 }
 
 /// What can be said before any file is read.
@@ -72,8 +106,8 @@ void check_usage(const GemmOptions& options) {
   if (!options.c0.empty() && options.beta.empty()) {
     throw Failure(ExitCode::kUsage, "--c is given, but without --beta it is not read: say --beta 1 to add it");
   }
-  const double beta = options.beta.empty() ? 0 : real_option("--beta", options.beta, Scalar::kF64);
-  if (options.c0.empty() && beta != 0) {
+  if (!options.c0.empty() || options.beta.empty()) return;
+  if (scalar_option("--beta", options.beta, Scalar::kC128) != 0.0) {
     throw Failure(ExitCode::kUsage, fmt::format("--beta = {}, but no matrix to scale: give it by --c", options.beta));
   }
 }
@@ -85,29 +119,40 @@ void require_same_dtype(const Matrix& x, const Matrix& y) {
 }
 
 std::string shape_text(const Matrix& x, Op op) {
-  return fmt::format("{} is {} x {}{}", x.name, x.rows, x.cols, op == Op::kNone ? "" : ", transposed");
+  return fmt::format("{} is {}{}", x.name, to_string(x.shape), is_transposed(op) ? ", transposed" : "");
 }
 
+/// The shape of C and the inner dimension.
 void set_shape(GemmCall& call) {
-  const bool is_a_transposed = call.op_a == Op::kTranspose;
-  const bool is_b_transposed = call.op_b == Op::kTranspose;
-  call.m = is_a_transposed ? call.a.cols : call.a.rows;
-  call.k = is_a_transposed ? call.a.rows : call.a.cols;
-  call.n = is_b_transposed ? call.b.rows : call.b.cols;
-  const std::int64_t b_rows = is_b_transposed ? call.b.cols : call.b.rows;
-  if (call.k != b_rows) {
+  const MatrixShape& a = call.a.shape;
+  const MatrixShape& b = call.b.shape;
+  const std::int64_t m = is_transposed(call.op_a) ? a.cols : a.rows;
+  const std::int64_t n = is_transposed(call.op_b) ? b.rows : b.cols;
+  const std::int64_t b_rows = is_transposed(call.op_b) ? b.cols : b.rows;
+  call.k = is_transposed(call.op_a) ? a.rows : a.cols;
+  const auto refuse = [&call](std::string_view dimensions, std::int64_t x, std::int64_t y, std::string_view rule) {
     throw Failure(ExitCode::kShapeMismatch,
-                  fmt::format("the shapes do not fit: {}, {}: the inner dimensions {} and {} must be equal",
-                              shape_text(call.a, call.op_a), shape_text(call.b, call.op_b), call.k, b_rows));
-  }
-  for (const std::int64_t dim : {call.m, call.n, call.k}) {
+                  fmt::format("the shapes do not fit: {}, {}: the {} {} and {} must be equal{}",
+                              shape_text(call.a, call.op_a), shape_text(call.b, call.op_b), dimensions, x, y, rule));
+  };
+  if (call.k != b_rows) refuse("inner dimensions", call.k, b_rows, "");
+  if (a.batch != b.batch && a.batch != 1 && b.batch != 1) refuse("batches", a.batch, b.batch, ", or one of them 1");
+  for (const std::int64_t dim : {m, n, call.k}) {
     if (dim >= kDimLimit)
       throw Failure(ExitCode::kShapeMismatch, fmt::format("a dimension is {}, must be < {}", dim, kDimLimit));
   }
-  if (call.c0 && (call.c0->rows != call.m || call.c0->cols != call.n)) {
-    throw Failure(ExitCode::kShapeMismatch, fmt::format("the shapes do not fit: {}, must be {} x {} as op(A) op(B)",
-                                                        shape_text(*call.c0, Op::kNone), call.m, call.n));
-  }
+  call.c_shape = {a.is_batch || b.is_batch, a.batch == 1 ? b.batch : a.batch, m, n};
+}
+
+/// C0 is a matrix for each product, or one for all.
+void check_shape_of_c0(const GemmCall& call) {
+  if (!call.c0) return;
+  const MatrixShape& c = call.c_shape;
+  MatrixShape given = call.c0->shape;
+  if (c.is_batch && given.batch == 1) given = {true, c.batch, given.rows, given.cols};
+  if (given == c) return;
+  throw Failure(ExitCode::kShapeMismatch, fmt::format("the shapes do not fit: {}, must be {} as op(A) op(B)",
+                                                      shape_text(*call.c0, Op::kNone), to_string(c)));
 }
 
 GemmCall read_call(const GemmOptions& options) {
@@ -122,60 +167,118 @@ GemmCall read_call(const GemmOptions& options) {
   }
   set_scalars(options, call);
   set_shape(call);
+  check_shape_of_c0(call);
   return call;
+}
+
+/// Matrix number `index` of a batch, or the one that stands for all.
+template <class T>
+MatrixView<T> matrix_of(const Matrix& x, std::int64_t index) {
+  return x.view<T>(x.shape.batch == 1 ? 0 : index);
 }
 
 /// The matrix that becomes C: C0 itself where its order allows, for memory is dear.
 template <class T>
 Matrix start_of_c(GemmCall& call) {
-  if (call.c0 && !call.c0->is_fortran_order) return std::move(*call.c0);
-  Matrix c = make_matrix("C", call.a.scalar, call.m, call.n);
-  if (!call.c0) return c;
-  const MatrixView<T> to = c.view<T>();
-  const MatrixView<T> from = call.c0->view<T>();
-  for (std::int64_t i = 0; i < call.m; ++i) {
-    for (std::int64_t j = 0; j < call.n; ++j) to(i, j) = from(i, j);
+  if (call.c0 && !call.c0->is_fortran_order && call.c0->shape == call.c_shape) return std::move(*call.c0);
+  Matrix c = make_matrix("C", call.a.scalar, call.c_shape);
+  if (!call.c0 || c.data.size() == 0) return c;
+  for (std::int64_t index = 0; index < call.c_shape.batch; ++index) {
+    const MatrixView<T> to = c.view<T>(index);
+    const MatrixView<T> from = matrix_of<T>(*call.c0, index);
+    for (std::int64_t i = 0; i < to.rows; ++i) {
+      for (std::int64_t j = 0; j < to.cols; ++j) to(i, j) = from(i, j);
+    }
   }
   call.c0.reset();
   return c;
 }
 
 template <class T>
-MatrixView<const T> operand(const Matrix& x, Op op) {
-  return op == Op::kNone ? x.view<T>() : x.view<T>().transposed();
+MatrixView<const T> operand(const Matrix& x, std::int64_t index, Op op) {
+  MatrixView<T> view = matrix_of<T>(x, index);
+  if (is_transposed(op)) view = view.transposed();
+  return kIsComplex<T> && is_conjugated(op) ? view.conjugated() : view;
+}
+
+template <class T>
+bool is_finite(const T& x) {
+  if constexpr (kIsComplex<T>) {
+    return std::isfinite(x.real()) && std::isfinite(x.imag());
+  } else {
+    return std::isfinite(x);
+  }
 }
 
 template <class T>
 std::int64_t count_nonfinite_rows(MatrixView<const T> x) {
   std::int64_t count = 0;
   for (std::int64_t i = 0; i < x.rows; ++i) {
-    bool is_finite = true;
-    for (std::int64_t j = 0; is_finite && j < x.cols; ++j) is_finite = std::isfinite(x(i, j));
-    count += is_finite ? 0 : 1;
+    bool is_row_finite = true;
+    for (std::int64_t j = 0; is_row_finite && j < x.cols; ++j) is_row_finite = is_finite(x(i, j));
+    count += is_row_finite ? 0 : 1;
   }
   return count;
 }
 
+/// One product of the batch. c holds C0 if beta is not 0.
+template <class T>
+struct Product {
+  T alpha;
+  MatrixView<const T> a, b;
+  T beta;
+  MatrixView<T> c;
+};
+
+template <class T>
+Product<T> product_of(const GemmCall& call, const Matrix& c, std::int64_t index) {
+  return {as_scalar<T>(call.alpha), operand<T>(call.a, index, call.op_a), operand<T>(call.b, index, call.op_b),
+          as_scalar<T>(call.beta), c.view<T>(index)};
+}
+
+/// Multiplies, and adds outcome and time to the report.
+template <class T>
+Outcome run_timed(const Product<T>& x, std::int64_t index, const Buffer& workspace, GemmReport& report) {
+  Outcome outcome;
+  const auto start = std::chrono::steady_clock::now();
+  const Status status =
+      run<T>(report.plan, x.alpha, x.a, x.b, x.beta, x.c, {workspace.data(), workspace.size()}, &outcome);
+  report.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!status.ok() && report.batch) {
+    throw Failure(exit_code_of(status.code()), fmt::format("batch index {}: {}", index, status.reason()));
+  }
+  throw_if_error(status);
+  if (outcome.engine == to_string(EngineName::kNativeBlas)) {  // which does not look at the elements
+    outcome.nonfinite_rows = count_nonfinite_rows(x.a);
+    outcome.nonfinite_cols = count_nonfinite_rows(x.b.transposed());
+  }
+  report.add(index, outcome);
+  return outcome;
+}
+
+/// The same, and judges elements of C. The sample is taken before C0 is overwritten.
+template <class T>
+void run_checked(const Product<T>& x, std::int64_t index, const Buffer& workspace, GemmReport& report) {
+  const ExactSample<T> sample(x.alpha, x.a, x.b, x.beta, x.c);
+  const Outcome outcome = run_timed(x, index, workspace, report);
+  report.add(index, sample.judge(x.c, outcome.bound, outcome.gauge, report.threads));
+}
+
 /// Overwrites c, which holds C0 if beta is not 0.
 template <class T>
-void multiply(const GemmOptions& options, const GemmCall& call, Matrix& c, GemmReport& report) {
-  const MatrixView<const T> a = operand<T>(call.a, call.op_a);
-  const MatrixView<const T> b = operand<T>(call.b, call.op_b);
-  const T alpha = static_cast<T>(call.alpha);
-  const T beta = static_cast<T>(call.beta);
-  std::optional<ExactSample<T>> sample;
-  if (options.is_checked) sample.emplace(alpha, a, b, beta, c.view<T>());
-  {
-    const ProgressBar bar(!options.is_quiet, report.plan.predicted_seconds());
-    const auto start = std::chrono::steady_clock::now();
-    throw_if_error(run<T>(report.plan, alpha, a, b, beta, c.view<T>(), {}, &report.outcome));
-    report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+void multiply(const GemmOptions& options, const GemmCall& call, const Matrix& c, GemmReport& report) {
+  // Products without elements are all alike, and a file of no bytes may claim any number of them.
+  const std::int64_t count = c.data.size() > 0 ? c.shape.batch : std::min<std::int64_t>(c.shape.batch, 1);
+  const Buffer workspace(report.plan.workspace_bytes(), "workspace");
+  const ProgressBar bar(!options.is_quiet, report.plan.predicted_seconds() * static_cast<double>(count));
+  for (std::int64_t index = 0; index < count; ++index) {
+    const Product<T> product = product_of<T>(call, c, index);
+    if (options.is_checked) {
+      run_checked(product, index, workspace, report);
+    } else {
+      run_timed(product, index, workspace, report);
+    }
   }
-  if (report.outcome.engine == to_string(EngineName::kNativeBlas)) {  // which does not look at the elements
-    report.outcome.nonfinite_rows = count_nonfinite_rows(a);
-    report.outcome.nonfinite_cols = count_nonfinite_rows(b.transposed());
-  }
-  if (sample) report.check = sample->judge(c.view<T>(), report.outcome.bound, report.outcome.gauge, report.threads);
 }
 
 void tell(const GemmOptions& options, const GemmReport& report) {
@@ -191,28 +294,35 @@ ExitCode run_gemm(const GemmOptions& options) {
   check_usage(options);
   const Policy policy = policy_of(options.policy);
   GemmCall call = read_call(options);
-  const std::uint64_t output_bytes = npy_file_bytes(call.a.scalar, call.m, call.n);
-  const Result<Plan> plan = make_plan(call.a.scalar, call.m, call.n, call.k, policy);
+  const Scalar scalar = call.a.scalar;
+  const MatrixShape& shape = call.c_shape;
+  const FileFormat format = output_format(options.output);
+  if (format == FileFormat::kMatrixMarket && shape.is_batch) {
+    throw Failure(ExitCode::kUsage,
+                  fmt::format("output {}: a Matrix Market file holds one matrix, but C is {}: use .npy", options.output,
+                              to_string(shape)));
+  }
+  const std::uint64_t output_bytes = file_bytes(format, scalar, shape);
+  const Result<Plan> plan = make_plan(scalar, shape.rows, shape.cols, call.k, policy);
   throw_if_error(plan.status());
   const unsigned processors = std::thread::hardware_concurrency();
   const int threads = policy.threads > 0 ? policy.threads : static_cast<int>(processors > 0 ? processors : 1);
   GemmReport report{plan.value(), policy, call.op_a, call.op_b, call.alpha, call.beta, threads};
+  if (shape.is_batch) report.batch = shape.batch;
 
-  const bool is_f32 = call.a.scalar == Scalar::kF32;
-  Matrix c = is_f32 ? start_of_c<float>(call) : start_of_c<double>(call);
+  Matrix c = with_type(scalar, [&]<class T>(std::type_identity<T>) { return start_of_c<T>(call); });
   OutputFile output(options.output, output_bytes);
-  is_f32 ? multiply<float>(options, call, c, report) : multiply<double>(options, call, c, report);
+  with_type(scalar, [&]<class T>(std::type_identity<T>) { multiply<T>(options, call, c, report); });
   if (report.check && !(report.check->error_over_bound <= 1)) {
     tell(options, report);
-    throw Failure(
-        ExitCode::kCheckFailed,
-        fmt::format(
-            "element ({}, {}) of C errs by {:.3g} times what is allowed (bound {:.3g}, gauge {}); nothing was written",
-            report.check->row, report.check->col, report.check->error_over_bound, report.outcome.bound,
-            to_string(report.outcome.gauge)));
+    throw Failure(ExitCode::kCheckFailed,
+                  fmt::format("element ({}{}, {}) of C errs by {:.3g} times what is allowed (bound {:.3g}, gauge {}); "
+                              "nothing was written",
+                              shape.is_batch ? fmt::format("{}, ", report.worst_product) : "", report.check->row,
+                              report.check->col, report.check->error_over_bound, report.outcome.bound,
+                              to_string(report.outcome.gauge)));
   }
-  output.write(npy_header_of(c));
-  output.write(data_bytes_of(c));
+  write_matrix(output, format, c);
   output.commit();
   report.output = options.output;
   tell(options, report);
@@ -222,34 +332,47 @@ ExitCode run_gemm(const GemmOptions& options) {
 }  // namespace
 
 Command add_gemm(CLI::App& program) {
-  CLI::App* const app =
-      program.add_subcommand("gemm", "compute C = alpha op(A) op(B) + beta C0 from .npy files to a .npy file");
+  CLI::App* const app = program.add_subcommand("gemm", "compute C = alpha op(A) op(B) + beta C0 from files to a file");
   const auto options = std::make_shared<GemmOptions>();
   app->add_option("A", options->a, "first operand")->required()->type_name("");
   app->add_option("B", options->b, "second operand")->required()->type_name("");
   app->add_option("-o,--output", options->output, "where C goes; may be one of the inputs")
       ->required()
-      ->type_name("C.npy");
+      ->type_name("C.npy|C.mtx");
   app->add_flag("--trans-a", options->trans_a, "op(A) is the transpose of A");
   app->add_flag("--trans-b", options->trans_b, "op(B) is the transpose of B");
-  app->add_option("--op", options->op, "both at once: n as it is, t transposed [nn]")->type_name("nn|nt|tn|tt");
-  app->add_option("--alpha", options->alpha, "[1]")->type_name("X");
-  app->add_option("--beta", options->beta, "[0: C0 is not read]")->type_name("X");
+  app->add_option("--op", options->op,
+                  "both at once: n as it is, t transposed, c conjugated and transposed, r conjugated [nn]")
+      ->type_name("XY");
+  app->add_option("--alpha", options->alpha, "a number; for complex types also x+yi or x+yj [1]")->type_name("X");
+  app->add_option("--beta", options->beta, "likewise [0: C0 is not read]")->type_name("X");
   app->add_option("--c", options->c0, "C0, the matrix that beta multiplies")->type_name("C0.npy");
-  app->add_flag("--check", options->is_checked,
-                "compare up to 1024 elements of C with the exact product; write nothing if one breaks the bound");
+  app->add_flag(
+      "--check", options->is_checked,
+      "compare up to 1024 elements of each product with the exact one; write nothing if one breaks the bound");
   app->add_flag("--json", options->is_json, "print one JSON object instead of the summary");
   app->add_flag("-q,--quiet", options->is_quiet, "no summary, no notes, no progress bar");
   add_policy_options(*app, options->policy);
   app->footer(
-      "\nFiles are NumPy's .npy, versions 1 to 3, float32 or float64, two dimensions, C or Fortran order, either byte "
-      "order. The\n"
-      "file must end with the data. C is written as NumPy writes it: C order, little-endian. It appears whole or not "
-      "at all: an\n"
-      "error, a full disk or an interruption leaves an existing file as it was. NaN and Inf are multiplied as IEEE "
-      "arithmetic\n"
-      "does, with a note. The bound of the report is |C - AB| / G for alpha = 1 and beta = 0, with G as --gauge "
-      "says.\n");
+      "\nFiles are NumPy's .npy, versions 1 to 3: float32, float64, complex64 or complex128, two dimensions, or three "
+      "with "
+      "the\n"
+      "batch first; C or Fortran order, either byte order. The file must end with the data. Or Matrix Market: array "
+      "or\n"
+      "coordinate; real, integer or complex; any symmetry; the matrix becomes a dense one of float64 or complex128. "
+      "What an\n"
+      "input is, its first bytes tell; all must have one type. C is written as Matrix Market (array, general, digits "
+      "that\n"
+      "read back as the same bits) if its name ends in .mtx, else as NumPy writes it: C order, little-endian. It "
+      "appears\n"
+      "whole or not at all: an error, a full disk or an interruption leaves an existing file as it was.\n"
+      "Batches multiply as numpy.matmul does: equal batches, or one matrix for all; so does C0. Each product has the "
+      "bits\n"
+      "that it would have alone; the report gives the largest bound and the sums of what is counted.\n"
+      "NaN and Inf are multiplied as IEEE arithmetic does, with a note. The bound of the report is |C - AB| / G for "
+      "alpha = "
+      "1\n"
+      "and beta = 0, with G as --gauge says.\n");
   return {app, [options] { return run_gemm(*options); }};
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -10,7 +11,7 @@
 #include "check/case.hpp"
 #include "check/text.hpp"
 #include "failure.hpp"
-#include "matrix_file.hpp"
+#include "npy.hpp"
 #include "options.hpp"
 
 namespace kizami::cli {
@@ -20,6 +21,19 @@ using Json = nlohmann::ordered_json;
 
 /// JSON knows no NaN and Inf.
 Json number(double x) { return std::isfinite(x) ? Json(x) : Json(check::print_real(x)); }
+
+/// JSON knows no complex numbers either: [re, im].
+Json scalar_value(std::complex<double> x, Scalar scalar) {
+  return is_complex(scalar) ? Json::array({number(x.real()), number(x.imag())}) : number(x.real());
+}
+
+/// The shape of C as a user writes it.
+std::string shape_of_c(const GemmReport& report) {
+  return fmt::format("{}{} x {}", report.batch ? fmt::format("{} x ", *report.batch) : "", report.plan.m(),
+                     report.plan.n());
+}
+
+bool is_worse(double x, double y) { return std::isnan(x) || x > y; }
 
 std::string plural(std::int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
@@ -39,17 +53,48 @@ std::string method(const Outcome& outcome) {
 
 }  // namespace
 
+void GemmReport::add(std::int64_t index, const Outcome& one) {
+  if (index == 0) {
+    outcome = one;
+    return;
+  }
+  if (is_worse(one.bound, outcome.bound)) outcome.bound = one.bound;
+  outcome.moduli = std::max(outcome.moduli, one.moduli);
+  outcome.rung = outcome.rung < 0 || one.rung < 0 ? -1 : std::max(outcome.rung, one.rung);
+  outcome.equilibrated = outcome.equilibrated || one.equilibrated;
+  outcome.repaired += one.repaired;
+  outcome.nonfinite_rows += one.nonfinite_rows;
+  outcome.nonfinite_cols += one.nonfinite_cols;
+}
+
+void GemmReport::add(std::int64_t index, const SampleError& one) {
+  if (!check) {
+    check = one;
+    worst_product = index;
+    return;
+  }
+  const std::int64_t checked_elements = check->checked_elements + one.checked_elements;
+  const double error = is_worse(one.error, check->error) ? one.error : check->error;
+  if (is_worse(one.error_over_bound, check->error_over_bound)) {
+    check = one;
+    worst_product = index;
+  }
+  check->error = error;
+  check->checked_elements = checked_elements;
+}
+
 std::string as_json(const GemmReport& report) {
   const Outcome& outcome = report.outcome;
   Json out;
   out["output"] = report.output.empty() ? Json(nullptr) : Json(report.output);
+  out["batch"] = report.batch ? Json(*report.batch) : Json(nullptr);
   out["m"] = report.plan.m();
   out["n"] = report.plan.n();
   out["k"] = report.plan.k();
-  out["dtype"] = dtype_name(report.plan.scalar());
+  out["dtype"] = to_string(report.plan.scalar());
   out["op"] = fmt::format("{}{}", to_string(report.op_a), to_string(report.op_b));
-  out["alpha"] = number(report.alpha);
-  out["beta"] = number(report.beta);
+  out["alpha"] = scalar_value(report.alpha, report.plan.scalar());
+  out["beta"] = scalar_value(report.beta, report.plan.scalar());
   out["accuracy"] = check::print(report.policy.accuracy);
   out["reproducibility"] = to_string(report.policy.reproducibility);
   out["scheme"] = to_string(outcome.scheme);
@@ -65,7 +110,7 @@ std::string as_json(const GemmReport& report) {
   if (report.check) {
     out["error"] = number(report.check->error);
     out["error_over_bound"] = number(report.check->error_over_bound);
-    out["checked_elements"] = report.check->checked_elements;
+    out["checked_elements"] = report.checked_elements();
   }
   out["seconds"] = report.seconds;
   out["threads"] = report.threads;
@@ -78,15 +123,15 @@ std::string as_json(const GemmReport& report) {
 std::string as_text(const GemmReport& report) {
   const Outcome& outcome = report.outcome;
   std::string out =
-      fmt::format("{}: {} x {} {}, k = {}, op {}{}\n", report.output, report.plan.m(), report.plan.n(),
-                  dtype_name(report.plan.scalar()), report.plan.k(), to_string(report.op_a), to_string(report.op_b));
+      fmt::format("{}: {} {}, k = {}, op {}{}\n", report.output, shape_of_c(report), dtype_name(report.plan.scalar()),
+                  report.plan.k(), to_string(report.op_a), to_string(report.op_b));
   out += fmt::format("  {}; {:.3g} s, at most {}\n", method(outcome), report.seconds, plural(report.threads, "thread"));
   out += fmt::format("  guaranteed: error <= {:.3g} {}{}\n", outcome.bound, gauge_text(outcome.gauge),
-                     report.alpha == 1 && report.beta == 0 ? "" : " before alpha and beta");
+                     report.alpha == 1.0 && report.beta == 0.0 ? "" : " before alpha and beta");
   if (report.check) {
     out += fmt::format("  checked: error {:.3g} {}, {:.3g} of what is allowed; {} compared with the exact product\n",
                        report.check->error, gauge_text(outcome.gauge), report.check->error_over_bound,
-                       plural(report.check->checked_elements, "element"));
+                       plural(report.checked_elements(), "element"));
   }
   return out;
 }

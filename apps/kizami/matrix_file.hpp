@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
-// A matrix in memory, as it was read from a .npy file or is going to be written to one.
+// A matrix or a batch of matrices in memory, as it was read from a file or is going to be written to one: .npy, or Matrix
+// Market for one matrix.
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "kizami/types.hpp"
+#include "output_file.hpp"
 
 namespace kizami::cli {
 
@@ -30,39 +34,68 @@ class Buffer {
   std::size_t size_ = 0;
 };
 
+/// One matrix, or a batch of equal shapes.
+struct MatrixShape {
+  bool is_batch = false;   ///< the file has three dimensions, (batch, rows, cols)
+  std::int64_t batch = 1;  ///< 1 if is_batch is false
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+
+  friend bool operator==(const MatrixShape&, const MatrixShape&) = default;
+};
+/// "3 x 4", or "10 x 3 x 4" for a batch.
+[[nodiscard]] std::string to_string(const MatrixShape& shape);
+
 struct Matrix {
   std::string name;  ///< of the file, for messages
   Scalar scalar = Scalar::kF64;
-  std::int64_t rows = 0;
-  std::int64_t cols = 0;
-  bool is_fortran_order = false;
+  MatrixShape shape;
+  bool is_fortran_order = false;  ///< of all dimensions: the batch is then the fastest
   Buffer data;
 
-  /// @range T is the type that `scalar` names
+  /// Matrix number `index` of the batch. @range T is the type that `scalar` names; 0 <= index < shape.batch
   template <class T>
-  [[nodiscard]] MatrixView<T> view() const {
-    return blas_view(reinterpret_cast<T*>(data.data()), rows, cols,
-                     is_fortran_order ? at_least_one(rows) : at_least_one(cols),
-                     is_fortran_order ? Layout::kColMajor : Layout::kRowMajor);
+  [[nodiscard]] MatrixView<T> view(std::int64_t index = 0) const {
+    T* const first = reinterpret_cast<T*>(data.data());
+    // Strides of empty arrays could overflow: a file of no bytes may claim any batch.
+    if (is_fortran_order && data.size() > 0)
+      return {first + index, shape.rows, shape.cols, shape.batch, shape.batch * shape.rows};
+    return {first + index * shape.rows * shape.cols, shape.rows, shape.cols, shape.cols, 1};
   }
-
- private:
-  static std::int64_t at_least_one(std::int64_t x) { return x < 1 ? 1 : x; }
 };
 
-/// "float32" or "float64": NumPy's names.
-[[nodiscard]] std::string_view dtype_name(Scalar scalar) noexcept;
+/// Calls f with the type that `scalar` names, as std::type_identity. @range a type that files hold: not double-double
+template <class F>
+auto with_type(Scalar scalar, const F& f) {
+  switch (scalar) {
+    case Scalar::kF32:
+      return f(std::type_identity<float>{});
+    case Scalar::kF64:
+      return f(std::type_identity<double>{});
+    case Scalar::kC64:
+      return f(std::type_identity<std::complex<float>>{});
+    case Scalar::kC128:
+    case Scalar::kDD:
+      break;
+  }
+  return f(std::type_identity<std::complex<double>>{});
+}
 
-/// Reads a whole .npy file; big-endian data are swapped. Throws Failure kBadInput or kOutOfMemory.
+/// Reads a whole file, whose format its first bytes tell; big-endian data are swapped. Matrix Market files become FP64 or
+/// complex FP64. Throws Failure kBadInput or kOutOfMemory.
 [[nodiscard]] Matrix read_matrix(const std::string& path);
 
-/// An uninitialised C-ordered matrix. Throws Failure kOutOfMemory.
-[[nodiscard]] Matrix make_matrix(const std::string& name, Scalar scalar, std::int64_t rows, std::int64_t cols);
+/// An uninitialised C-ordered matrix or batch. Throws Failure kOutOfMemory.
+[[nodiscard]] Matrix make_matrix(const std::string& name, Scalar scalar, const MatrixShape& shape);
 
-/// The bytes of a .npy file that holds a C-ordered matrix are npy_header_of(x), then data_bytes_of(x).
-[[nodiscard]] std::string npy_header_of(const Matrix& x);
-[[nodiscard]] std::string_view data_bytes_of(const Matrix& x) noexcept;
-/// Size of that file. Throws Failure kOutOfMemory if the matrix cannot be addressed. @units bytes
-[[nodiscard]] std::uint64_t npy_file_bytes(Scalar scalar, std::int64_t rows, std::int64_t cols);
+enum class FileFormat : std::uint8_t { kNpy, kMatrixMarket };
+/// Matrix Market for names that end in .mtx, else .npy.
+[[nodiscard]] FileFormat output_format(std::string_view path) noexcept;
+
+/// What a file with this matrix takes: all of a .npy file, and the least that a Matrix Market file can take, for its
+/// decimals are as long as they must be. Throws Failure kOutOfMemory if the matrix cannot be addressed. @units bytes
+[[nodiscard]] std::uint64_t file_bytes(FileFormat format, Scalar scalar, const MatrixShape& shape);
+/// Writes the bytes of the file. @range x is C-ordered; one matrix for Matrix Market
+void write_matrix(OutputFile& file, FileFormat format, const Matrix& x);
 
 }  // namespace kizami::cli

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <utility>
 
@@ -17,10 +18,23 @@ using check::invalid;
 using check::quoted;
 using Kind = PythonLiteral::Kind;
 
-constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kAlignment = 64;
 /// Blanks that NumPy leaves behind the header, so that the first dimension can grow in place to this many digits.
 constexpr std::size_t kGrowthDigits = 21;
+
+struct TypeName {
+  std::string_view descr;  ///< without the byte order
+  std::string_view numpy;
+  Scalar scalar;
+};
+constexpr std::array<TypeName, 4> kTypes{{{"f4", "float32", Scalar::kF32},
+                                          {"f8", "float64", Scalar::kF64},
+                                          {"c8", "complex64", Scalar::kC64},
+                                          {"c16", "complex128", Scalar::kC128}}};
+
+const TypeName& type_of(Scalar scalar) {
+  return *std::find_if(kTypes.begin(), kTypes.end(), [scalar](const TypeName& type) { return type.scalar == scalar; });
+}
 
 std::uint64_t little_endian(std::string_view bytes) {
   std::uint64_t value = 0;
@@ -30,8 +44,8 @@ std::uint64_t little_endian(std::string_view bytes) {
 
 /// Finds the header text and sets data_offset.
 Result<std::string_view> find_header_text(std::string_view start, std::uint64_t file_bytes, NpyHeader& out) {
-  if (!start.starts_with(kMagic)) return invalid("not a .npy file: it does not begin with \\x93NUMPY");
-  if (start.size() < kMagic.size() + 2) return invalid("truncated: no version number");
+  if (!start.starts_with(kNpyMagic)) return invalid("not a .npy file: it does not begin with \\x93NUMPY");
+  if (start.size() < kNpyMagic.size() + 2) return invalid("truncated: no version number");
   const int major = static_cast<unsigned char>(start[6]);
   const int minor = static_cast<unsigned char>(start[7]);
   if (major < 1 || major > 3 || minor != 0) {
@@ -52,16 +66,18 @@ Result<std::string_view> find_header_text(std::string_view start, std::uint64_t 
 }
 
 Status read_descr(const PythonLiteral& value, NpyHeader& out) {
-  constexpr std::string_view kAllowed = "must be '<f4' or '<f8' (float32 or float64, '>' for big-endian)";
+  constexpr std::string_view kAllowed =
+      "must be '<f4', '<f8', '<c8' or '<c16' (float32, float64, complex64 or complex128; '>' for big-endian)";
   if (value.kind != Kind::kString) return invalid(fmt::format("dtype is structured, {}", kAllowed));
   std::string_view name = value.string;
   if (!name.empty() && (name.front() == '<' || name.front() == '>' || name.front() == '=')) {
     out.is_big_endian = name.front() == '>';
     name.remove_prefix(1);
   }
-  if (name != "f4" && name != "f8") return invalid(fmt::format("dtype = {}, {}", quoted(value.string), kAllowed));
-  out.scalar = name == "f4" ? Scalar::kF32 : Scalar::kF64;
-  return {};
+  for (const TypeName& type : kTypes) {
+    if (type.descr == name) return out.scalar = type.scalar, Status{};
+  }
+  return invalid(fmt::format("dtype = {}, {}", quoted(value.string), kAllowed));
 }
 
 Status read_shape(const PythonLiteral& value, NpyHeader& out) {
@@ -70,13 +86,16 @@ Status read_shape(const PythonLiteral& value, NpyHeader& out) {
     if (dim.kind != Kind::kInt) return invalid("'shape' holds something that is no integer");
     if (dim.integer < 0) return invalid(fmt::format("'shape' holds {}, must be >= 0", dim.integer));
   }
-  if (value.items.size() != 2) {
-    return invalid(
-        fmt::format("the array has {} dimension{}, must have 2 (a vector is a matrix of one row or column: reshape it)",
-                    value.items.size(), value.items.size() == 1 ? "" : "s"));
+  const std::size_t dims = value.items.size();
+  if (dims != 2 && dims != 3) {
+    return invalid(fmt::format(
+        "the array has {} dimension{}, must have 2, or 3 with the batch first (reshape a vector to one row or column)",
+        dims, dims == 1 ? "" : "s"));
   }
-  out.rows = value.items[0].integer;
-  out.cols = value.items[1].integer;
+  out.is_batch = dims == 3;
+  if (out.is_batch) out.batch = value.items[0].integer;
+  out.rows = value.items[dims - 2].integer;
+  out.cols = value.items[dims - 1].integer;
   return {};
 }
 
@@ -111,18 +130,19 @@ Status read_entries(const PythonLiteral& dict, NpyHeader& out) {
 
 /// Compares the shape with the size of the file: the guard of every later allocation.
 Status check_size(NpyHeader& out, std::uint64_t file_bytes) {
-  std::int64_t elems = 0;
+  const std::string shape = out.is_batch ? fmt::format("({}, {}, {})", out.batch, out.rows, out.cols)
+                                         : fmt::format("({}, {})", out.rows, out.cols);
   std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(out.rows, out.cols, &elems) ||
-      __builtin_mul_overflow(elems, size_bytes(out.scalar), &bytes)) {
-    return invalid(fmt::format("shape = ({}, {}) has more elements than memory has addresses", out.rows, out.cols));
+  if (__builtin_mul_overflow(out.rows, out.cols, &bytes) || __builtin_mul_overflow(bytes, out.batch, &bytes) ||
+      __builtin_mul_overflow(bytes, size_bytes(out.scalar), &bytes)) {
+    return invalid(fmt::format("shape = {} has more elements than memory has addresses", shape));
   }
   const std::uint64_t present = file_bytes - out.data_offset;
   out.data_bytes = static_cast<std::uint64_t>(bytes);
   if (present == out.data_bytes) return {};
-  return invalid(fmt::format("{}: shape = ({}, {}) of {} takes {} bytes, but {} follow the header",
-                             present < out.data_bytes ? "truncated" : "unexpected bytes at the end", out.rows, out.cols,
-                             out.scalar == Scalar::kF32 ? "float32" : "float64", bytes, present));
+  return invalid(fmt::format("{}: shape = {} of {} takes {} bytes, but {} follow the header",
+                             present < out.data_bytes ? "truncated" : "unexpected bytes at the end", shape,
+                             dtype_name(out.scalar), bytes, present));
 }
 
 }  // namespace
@@ -138,14 +158,16 @@ Result<NpyHeader> parse_npy_header(std::string_view start, std::uint64_t file_by
   return out;
 }
 
-std::string make_npy_header(Scalar scalar, std::int64_t rows, std::int64_t cols) {
-  std::string text =
-      fmt::format("{{'descr': '<f{}', 'fortran_order': False, 'shape': ({}, {}), }}", size_bytes(scalar), rows, cols);
-  text.append(kGrowthDigits - std::min(kGrowthDigits, fmt::formatted_size("{}", rows)), ' ');
-  const std::size_t unpadded = kMagic.size() + 4 + text.size() + 1;
+std::string_view dtype_name(Scalar scalar) noexcept { return type_of(scalar).numpy; }
+
+std::string make_npy_header(Scalar scalar, std::span<const std::int64_t> shape) {
+  std::string text = fmt::format("{{'descr': '<{}', 'fortran_order': False, 'shape': ({}), }}", type_of(scalar).descr,
+                                 fmt::join(shape, ", "));
+  text.append(kGrowthDigits - std::min(kGrowthDigits, fmt::formatted_size("{}", shape.front())), ' ');
+  const std::size_t unpadded = kNpyMagic.size() + 4 + text.size() + 1;
   text.append(kAlignment - unpadded % kAlignment, ' ');  // 64 blanks, not 0, when it was aligned already: so does NumPy
   text += '\n';
-  std::string out(kMagic);
+  std::string out(kNpyMagic);
   out += {'\x01', '\x00', static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
   return out + text;
 }

@@ -53,6 +53,35 @@ void add_name(CLI::App& app, const char* option, std::string& value, const std::
   app.add_option(option, value, help)->type_name(names_of<E>(names, "|"))->group("Policy");
 }
 
+bool has_unit(std::string_view text) { return text.ends_with('i') || text.ends_with('j'); }
+
+/// "1-" of "1-i", but not "1e-" of "1e-i".
+bool ends_in_sign_of_unit(std::string_view text) {
+  const bool ends_in_sign = text.ends_with('+') || text.ends_with('-');
+  return ends_in_sign && text.size() > 1 && text[text.size() - 2] != 'e' && text[text.size() - 2] != 'E';
+}
+
+/// The text in the stricter grammar of check::parse_complex(): the unit is i, "i" and "-i" have their 1, and an imaginary
+/// number has no plus sign.
+std::string with_plain_unit(std::string_view text) {
+  if (!has_unit(text)) return std::string(text);
+  std::string out(text.substr(0, text.size() - 1));
+  if (out.empty() || out == "+" || out == "-" || ends_in_sign_of_unit(out)) out += '1';
+  if (out.starts_with('+') && !out.starts_with("+-")) out.erase(0, 1);
+  return out + 'i';
+}
+
+/// Rounded to the parts of the scalar type. `text` is what the user wrote.
+double rounded_part(std::string_view option, std::string_view text, double value, Scalar scalar) {
+  if (real_of(scalar) == Scalar::kF64) return value;
+  const auto rounded = static_cast<float>(value);
+  if (std::isfinite(value) && !std::isfinite(rounded)) {
+    throw Failure(ExitCode::kUsage, fmt::format("{} = {} is beyond float32, whose largest number is {}", option, text,
+                                                std::numeric_limits<float>::max()));
+  }
+  return rounded;
+}
+
 }  // namespace
 
 std::string_view to_string(Reproducibility reproducibility) noexcept {
@@ -60,10 +89,11 @@ std::string_view to_string(Reproducibility reproducibility) noexcept {
 }
 
 void add_policy_options(CLI::App& app, PolicyOptions& options) {
-  app.add_option(
-         "--accuracy", options.accuracy,
-         "what the result must keep to: native is what a native product guarantees or better, bits=N is 2^-N [native]")
-      ->type_name("native|bits=N")
+  app.add_option("--accuracy", options.accuracy,
+                 "what the result must keep to: native is what a native product guarantees or better, bits=N is 2^-N, "
+                 "correct is "
+                 "the exact product rounded once [native]")
+      ->type_name("native|bits=N|correct")
       ->group("Policy");
   add_name(app, "--gauge", options.gauge, kGauges,
            "what errors are relative to: entry is |A||B|, norm is ||row of A|| ||column of B|| (cheaper) [entry]");
@@ -117,15 +147,17 @@ std::int64_t integer_option(std::string_view option, std::string_view text, std:
   return checked(option, check::parse_integer(text, lo, hi));
 }
 
-double real_option(std::string_view option, std::string_view text, Scalar scalar) {
-  const double value = checked(option, check::parse_real(text, check::NonFiniteText::kAllowed));
-  if (scalar == Scalar::kF64) return value;
-  const auto rounded = static_cast<float>(value);
-  if (std::isfinite(value) && !std::isfinite(rounded)) {
-    throw Failure(ExitCode::kUsage, fmt::format("{} = {} is beyond float32, whose largest number is {}", option, text,
-                                                std::numeric_limits<float>::max()));
+std::complex<double> scalar_option(std::string_view option, std::string_view text, Scalar scalar) {
+  if (has_unit(text) && !is_complex(scalar)) {
+    throw Failure(ExitCode::kUsage, fmt::format("{} = {} is complex, but the matrices are real", option, text));
   }
-  return rounded;
+  const Result<check::ComplexText> value = check::parse_complex(with_plain_unit(text));
+  if (!value.ok()) {
+    const std::string whole = has_unit(text) ? check::quoted(text) + ": " : "";
+    throw Failure(ExitCode::kUsage, fmt::format("{} = {}{}{}", option, whole, value.status().reason(),
+                                                is_complex(scalar) ? ", or x+yi of such parts" : ""));
+  }
+  return {rounded_part(option, text, value.value().re, scalar), rounded_part(option, text, value.value().im, scalar)};
 }
 
 void refuse_name(std::string_view option, std::string_view value, std::string_view allowed) {

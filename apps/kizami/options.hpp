@@ -3,6 +3,7 @@
 // names the option, its value and what is allowed.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -41,10 +42,11 @@ void add_policy_options(CLI::App& app, PolicyOptions& options);
 /// Throws Failure kUsage that names the option. @range as check::parse_integer
 [[nodiscard]] std::int64_t integer_option(std::string_view option, std::string_view text, std::int64_t lo,
                                           std::int64_t hi);
-/// A real, also nan, inf or -inf, that stays finite in the scalar type; rounded to it. Throws Failure kUsage.
-[[nodiscard]] double real_option(std::string_view option, std::string_view text, Scalar scalar);
+/// A real x, an imaginary yi, or x+yi, with i or j as the unit; also with nan, inf or -inf as parts. Parts stay finite in
+/// the scalar type and are rounded to it. Throws Failure kUsage, also for a unit where the scalar type is real.
+[[nodiscard]] std::complex<double> scalar_option(std::string_view option, std::string_view text, Scalar scalar);
 
-/// Throws Failure kUsage: "--op = 'xy' is unknown; allowed: nn, nt, tn, tt".
+/// Throws Failure kUsage: "--gauge = 'row' is unknown; allowed: entry, norm".
 [[noreturn]] void refuse_name(std::string_view option, std::string_view value, std::string_view allowed);
 
 /// The dimensions that the library accepts are below this.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,6 +11,7 @@
 #include "commands.hpp"
 #include "failure.hpp"
 #include "kizami/plan.hpp"
+#include "npy.hpp"
 #include "options.hpp"
 
 namespace kizami::cli {
@@ -23,9 +25,12 @@ struct PlanOptions {
 };
 
 Scalar scalar_named(const std::string& text) {
-  if (text == "f64" || text == "float64") return Scalar::kF64;
-  if (text == "f32" || text == "float32") return Scalar::kF32;
-  refuse_name("--dtype", text, "f32, f64, float32, float64");
+  constexpr std::array kScalars{Scalar::kF32, Scalar::kF64, Scalar::kC64, Scalar::kC128};
+  for (const Scalar scalar : kScalars) {
+    if (text == to_string(scalar) || text == dtype_name(scalar)) return scalar;
+  }
+  if (text == to_string(Scalar::kDD)) return Scalar::kDD;
+  refuse_name("--dtype", text, "f32, f64, c64, c128, dd, float32, float64, complex64, complex128");
 }
 
 std::string as_json(const Plan& plan) {
@@ -67,7 +72,7 @@ Command add_plan(CLI::App& program) {
   app->add_option("M", options->m, "rows of C")->required()->type_name("");
   app->add_option("N", options->n, "columns of C")->required()->type_name("");
   app->add_option("K", options->k, "inner dimension")->required()->type_name("");
-  app->add_option("--dtype", options->dtype, "type of the elements [f64]")->type_name("f32|f64");
+  app->add_option("--dtype", options->dtype, "type of the elements [f64]")->type_name("f32|f64|c64|c128|dd");
   app->add_flag("--json", options->is_json, "print one JSON object");
   add_policy_options(*app, options->policy);
   return {app, [options] { return run_plan(*options); }};

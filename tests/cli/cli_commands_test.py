@@ -30,17 +30,18 @@ class CommandsTest(CliTest):
     def test_plan(self):
         text = self.succeed("plan", 100, 200, 300)
         self.assertIn("ozaki2", text)
-        for dtype, bits in (("f32", 20), ("f64", 40)):
+        for dtype, bits in (("f32", 20), ("f64", 40), ("c64", 20), ("c128", 40), ("dd", 100)):
             plan = json.loads(self.succeed("plan", 100, 200, 300, "--dtype", dtype, "--accuracy", f"bits={bits}", "--json"))
             self.assertEqual((plan["dtype"], plan["m"], plan["n"], plan["k"]), (dtype, 100, 200, 300))
             self.assertLessEqual(plan["bound"], 2.0**-bits)
             for key in ("scheme", "engine", "gauge", "base_moduli", "max_moduli", "workspace_bytes", "predicted_seconds", "explanation"):
                 self.assertIn(key, plan)
+        self.assertEqual(json.loads(self.succeed("plan", 9, 9, 9, "--dtype", "complex64", "--json"))["dtype"], "c64")
         self.assertNotIn("ozaki2", json.loads(self.succeed("plan", 9, 9, 9, "--scheme", "native", "--json"))["scheme"])
         self.expect_error(USAGE, "plan", 1, 2, says="K is required")
         self.expect_error(USAGE, "plan", 1, 2, "x", says="K = 'x' is not an integer")
         self.expect_error(USAGE, "plan", 1, 2, 2**34, says="17179869183")
-        self.expect_error(USAGE, "plan", 1, 2, 3, "--dtype", "f16", says="allowed: f32, f64")
+        self.expect_error(USAGE, "plan", 1, 2, 3, "--dtype", "f16", says="allowed: f32, f64, c64, c128, dd")
         self.expect_error(REFUSED, "plan", 10, 10, 10, "--scheme", "native", "--accuracy", "bits=52")
 
     def test_check_passes(self):

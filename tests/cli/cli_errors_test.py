@@ -34,7 +34,9 @@ class ErrorsTest(CliTest):
                 ((*GOOD, "--scheme", "ozaki9"), ("--scheme = 'ozaki9'", "allowed: auto, native, ozaki2")),
                 ((*GOOD, "--gauge", "row"), ("--gauge = 'row'", "allowed: entry, norm")),
                 ((*GOOD, "--reproducibility", "yes"), ("--reproducibility = 'yes'", "allowed: engine, none")),
-                ((*GOOD, "--op", "nq"), ("--op = 'nq'", "allowed: nn, nt, tn, tt")),
+                ((*GOOD, "--op", "nq"), ("--op = 'nq'", "allowed: two letters of n, t, c, r")),
+                ((*GOOD, "--op", "n"), "--op = 'n'"),
+                ((*GOOD, "--op", "nnn"), "--op = 'nnn'"),
                 ((*GOOD, "--op", "nt", "--trans-b"), "--op and --trans-a or --trans-b"),
                 ((*GOOD, "--accuracy", "good"), ("--accuracy = 'good'", "allowed: native, bits=N")),
                 ((*GOOD, "--accuracy", "bits=0"), "allowed: 1..52"),
@@ -44,6 +46,9 @@ class ErrorsTest(CliTest):
                 ((*GOOD, "--moduli", "1000"), "--moduli = '1000'"),
                 ((*GOOD, "--workspace", "lots"), "--workspace = 'lots'"),
                 ((*GOOD, "--alpha", "x"), "--alpha = 'x' is not a number"),
+                ((*GOOD, "--alpha", "1-2i"), ("--alpha = 1-2i is complex", "the matrices are real")),
+                ((*GOOD, "--beta", "1+i", "--c", "A.npy"), ("--beta = 1+i is complex", "the matrices are real")),
+                ((*GOOD, "--beta", "1+i"), ("--beta = 1+i", "--c")),
                 ((*GOOD, "--alpha", "1e999"), "--alpha = '1e999'"),
                 ((*GOOD, "--beta", "1"), ("--beta = 1", "--c")),
                 ((*GOOD, "--c", "C0.npy"), "--beta"),
@@ -90,8 +95,12 @@ class ErrorsTest(CliTest):
                 ("overflowing", shaped(b"(1000000000000000000, 16)"), "more elements"),
                 ("negative", shaped(b"(4, -6)"), "-6, must be >= 0"),
                 ("one dimension", shaped(b"(24,)"), "1 dimension"),
+                ("four dimensions", shaped(b"(1, 1, 4, 6)"), "4 dimensions"),
+                ("huge batch", shaped(b"(9000000000, 4, 6)"), "truncated: shape = (9000000000, 4, 6)"),
+                ("overflowing batch", shaped(b"(1000000000000000000, 4, 6)"), "more elements"),
                 ("integers", good.replace(b"<f8", b"<i8"), "dtype = '<i8'"),
-                ("complex", good.replace(b"<f8", b"<c8"), "dtype = '<c8'"),
+                ("wide complex", good.replace(b"<f8'", b"<c32'").replace(b" \n", b"\n", 1), "dtype = '<c32'"),
+                ("half the complex", good.replace(b"<f8'", b"<c16'").replace(b" \n", b"\n", 1), "complex128 takes 384 bytes, but 192"),
                 ("nested", good[:10] + b"(" * 118 + good[128:], "nested deeper"),
                 ("unclosed", good.replace(b"<f8'", b"<f8 "), "damaged header"),
                 ("no keys", good[:10] + b"{}".ljust(118) + good[128:], "'descr' is missing"),
@@ -105,6 +114,15 @@ class ErrorsTest(CliTest):
     def test_types_must_agree(self):
         self.matrix("B.npy", random_matrix(6, 5, 2), dtype="<f4")
         self.expect_error(BAD_INPUT, *GOOD, says=("A.npy is float64", "B.npy is float32"))
+        for dtype, name in (("<c8", "complex64"), (">c16", "complex128")):
+            self.matrix("B.npy", random_matrix(6, 5, 2), dtype=dtype)
+            self.expect_error(BAD_INPUT, *GOOD, says=("A.npy is float64", f"B.npy is {name}"))
+        self.matrix("A.npy", random_matrix(4, 6, 1), dtype="<c8")
+        self.expect_error(BAD_INPUT, *GOOD, says=("A.npy is complex64", "B.npy is complex128"))
+        self.matrix("B.npy", random_matrix(6, 5, 2), dtype="<c8")
+        self.expect_error(BAD_INPUT, *GOOD, "--c", "real.npy", "--beta", "1", says="real.npy")
+        self.matrix("real.npy", random_matrix(4, 5, 3), dtype="<f4")
+        self.expect_error(BAD_INPUT, *GOOD, "--c", "real.npy", "--beta", "1", says=("A.npy is complex64", "real.npy is float32"))
 
     def test_shapes(self):
         self.expect_error(SHAPES, *GOOD, "--op", "tn", says=("A.npy is 4 x 6, transposed", "B.npy is 6 x 5", "4 and 6"))

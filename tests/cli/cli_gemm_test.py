@@ -5,9 +5,9 @@ import math
 from fractions import Fraction
 
 import cli_support
-from cli_support import NONFINITE, OK, CliTest, npy_bytes, random_matrix, read_npy
+from cli_support import NONFINITE, OK, USAGE, CliTest, npy_bytes, random_matrix, read_npy
 
-KEYS = ["output", "m", "n", "k", "dtype", "scheme", "engine", "moduli", "rung", "equilibrated", "repaired", "bound", "gauge", "seconds",
+KEYS = ["output", "batch", "m", "n", "k", "dtype", "scheme", "engine", "moduli", "rung", "equilibrated", "repaired", "bound", "gauge", "seconds",
         "threads", "nonfinite_rows", "nonfinite_cols"]
 
 
@@ -47,7 +47,7 @@ class GemmTest(CliTest):
                     report = self.gemm_json("A.npy", "B.npy", "-o", "C.npy")
                     got, written = read_npy(self.dir / "C.npy")
                     self.assertEqual(written, "<f" + dtype[-1])
-                    self.assertEqual(report["dtype"], {"4": "float32", "8": "float64"}[dtype[-1]])
+                    self.assertEqual((report["dtype"], report["batch"]), ({"4": "f32", "8": "f64"}[dtype[-1]], None))
                     self.assert_close(got, want, gauge, report["bound"])
                     self.assertEqual(results.setdefault(dtype[-1], got), got)
 
@@ -60,7 +60,8 @@ class GemmTest(CliTest):
         self.succeed("gemm", "nA.npy", "nB.npy", "-o", "want.npy")
         for op in ("nn", "nt", "tn", "tt"):
             flags = [f"--trans-{x}" for x, o in zip("ab", op) if o == "t"]
-            for form in (["--op", op], flags):
+            conjugated = op.replace("n", "r").replace("t", "c")  # the same for real types
+            for form in (["--op", op], ["--op", conjugated], flags):
                 self.succeed("gemm", op[0] + "A.npy", op[1] + "B.npy", "-o", "C.npy", *form)
                 self.assertEqual((self.dir / "C.npy").read_bytes(), (self.dir / "want.npy").read_bytes(), (op, form))
 
@@ -107,6 +108,21 @@ class GemmTest(CliTest):
                 self.assertEqual(report["gauge"], name)
                 if name == "entry":
                     self.assert_close(read_npy(self.dir / "C.npy")[0], want, gauge, report["bound"])
+
+    def test_correct_rounding(self):
+        a, b = random_matrix(5, 40, 16), random_matrix(40, 4, 17)
+        for row in a:  # products that cancel, so that roundings show
+            row += [-x * (1 + 2**-20) for x in row]
+        b += [list(row) for row in b]
+        self.matrix("A.npy", a)
+        self.matrix("B.npy", b)
+        want = exact(a, b)[0]
+        report = self.gemm_json("A.npy", "B.npy", "-o", "C.npy", "--accuracy", "correct", "--check")
+        self.assertEqual(report["accuracy"], "correct")
+        self.assertEqual(read_npy(self.dir / "C.npy")[0], [[float(x) for x in row] for row in want])
+        self.gemm_json("A.npy", "B.npy", "-o", "D.npy")
+        self.assertNotEqual(read_npy(self.dir / "D.npy")[0], read_npy(self.dir / "C.npy")[0])
+        self.expect_error(USAGE, "gemm", "A.npy", "B.npy", "-o", "D.npy", "--accuracy", "correct", "--alpha", "2", says="alpha")
 
     def test_equal_bits(self):
         a, b = random_matrix(33, 65, 12), random_matrix(65, 17, 13)

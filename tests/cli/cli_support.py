@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What the tests of the command line share: .npy files by hand, running the program, a scratch folder for each test."""
+import itertools
 import json
+import math
 import os
 import random
 import re
@@ -18,34 +20,61 @@ IS_ROOT = os.geteuid() == 0
 PROGRAM = None
 
 
+KINDS = {"f4": "f", "f8": "d", "c8": "f", "c16": "d"}  # of the parts
+
+
+def flat(nested, dims):
+    """The numbers of nested lists, the last index fastest."""
+    return list(nested) if dims == 1 else [x for part in nested for x in flat(part, dims - 1)]
+
+
 def npy_bytes(rows, dtype="<f8", order="C", version=1, shape=None):
-    """The file of a matrix given as a list of rows."""
-    num_rows, num_cols = shape if shape else (len(rows), len(rows[0]))
-    text = "{'descr': '%s', 'fortran_order': %s, 'shape': (%d, %d), }" % (dtype, order == "F", num_rows, num_cols)
+    """The file of a matrix given as a list of rows, or of a batch given as a list of matrices."""
+    if not shape:
+        is_batch = isinstance(rows[0][0], list)
+        shape = (len(rows), len(rows[0]), len(rows[0][0])) if is_batch else (len(rows), len(rows[0]))
+    text = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }" % (dtype, order == "F", tuple(shape))
     prefix = 10 if version == 1 else 12
     text += " " * (-(prefix + len(text) + 1) % 64) + "\n"
     head = b"\x93NUMPY" + bytes([version, 0]) + struct.pack("<H" if version == 1 else "<I", len(text)) + text.encode()
-    values = [x for row in rows for x in row] if order == "C" else [row[j] for j in range(num_cols) for row in rows]
-    kind = {"4": "f", "8": "d"}[dtype[-1]]
-    return head + struct.pack("%s%d%s" % (">" if dtype[0] == ">" else "<", len(values), kind), *values)
+    values = flat(rows, len(shape)) if rows else []
+    if order == "F" and values:
+        strides = [math.prod(shape[d + 1:]) for d in range(len(shape))]
+        places = itertools.product(*(range(size) for size in reversed(shape)))
+        values = [values[sum(i * s for i, s in zip(reversed(place), strides))] for place in places]
+    if dtype[1] == "c":
+        values = [part for x in values for part in (complex(x).real, complex(x).imag)]
+    return head + struct.pack("%s%d%s" % (">" if dtype[0] == ">" else "<", len(values), KINDS[dtype[1:]]), *values)
 
 
 def read_npy(path):
-    """A C-ordered little-endian matrix: (rows, dtype)."""
+    """A C-ordered little-endian matrix or batch, as nested lists, and its dtype."""
     data = Path(path).read_bytes()
     assert data[:8] == b"\x93NUMPY\x01\x00", data[:8]
     start = 10 + struct.unpack("<H", data[8:10])[0]
     header = eval(data[10:start])  # written by the program under test
     assert start % 64 == 0 and data[start - 1:start] == b"\n" and not header["fortran_order"]
-    rows, cols = header["shape"]
-    values = struct.unpack("<%d%s" % (rows * cols, "f" if header["descr"] == "<f4" else "d"), data[start:])
-    return [list(values[i * cols:(i + 1) * cols]) for i in range(rows)], header["descr"]
+    dtype, shape = header["descr"], header["shape"]
+    kind = KINDS[dtype[1:]]
+    values = list(struct.unpack("<%d%s" % ((len(data) - start) // struct.calcsize(kind), kind), data[start:]))
+    if dtype[1] == "c":
+        values = [complex(*pair) for pair in zip(values[::2], values[1::2])]
+    assert len(values) == math.prod(shape), (len(values), shape)
+    for size in reversed(shape[1:]):
+        values = [values[i:i + size] for i in range(0, len(values), size)] if size else []
+    return values if values or not math.prod(shape[1:]) == 0 else [[] for _ in range(shape[0])], dtype
 
 
 def random_matrix(rows, cols, seed):
     """Numbers exact in float32."""
     source = random.Random(seed)
     return [[source.randint(-2**20, 2**20) / 2**source.randint(0, 30) for _ in range(cols)] for _ in range(rows)]
+
+
+def random_complex(rows, cols, seed):
+    """Numbers whose parts are exact in float32."""
+    parts = random_matrix(rows, 2 * cols, seed)
+    return [[complex(*row[2 * j:2 * j + 2]) for j in range(cols)] for row in parts]
 
 
 class CliTest(unittest.TestCase):

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <random>
 #include <string>
 #include <string_view>
@@ -66,6 +67,30 @@ TEST(NpyHeader, ReadsTypesOrdersAndSpellings) {
   EXPECT_TRUE(dense.ok()) << dense.status().reason();
 }
 
+TEST(NpyHeader, ReadsComplexTypes) {
+  const Result<NpyHeader> c64 = parse(npy_start(dict("'<c8'", "False", "(3, 4)")), 96);
+  ASSERT_TRUE(c64.ok()) << c64.status().reason();
+  EXPECT_EQ(c64.value().scalar, Scalar::kC64);
+  const Result<NpyHeader> c128 = parse(npy_start(dict("'>c16'", "True", "(3, 4)")), 192);
+  ASSERT_TRUE(c128.ok()) << c128.status().reason();
+  EXPECT_EQ(c128.value().scalar, Scalar::kC128);
+  EXPECT_TRUE(c128.value().is_big_endian);
+}
+
+TEST(NpyHeader, ReadsBatches) {
+  const Result<NpyHeader> matrix = parse(npy_start(dict("'<f8'", "False", "(3, 4)")), 96);
+  ASSERT_TRUE(matrix.ok()) << matrix.status().reason();
+  EXPECT_FALSE(matrix.value().is_batch);
+  EXPECT_EQ(matrix.value().batch, 1);
+  const Result<NpyHeader> batch = parse(npy_start(dict("'<f8'", "False", "(2, 3, 4)")), 192);
+  ASSERT_TRUE(batch.ok()) << batch.status().reason();
+  EXPECT_TRUE(batch.value().is_batch);
+  EXPECT_EQ(batch.value().batch, 2);
+  EXPECT_EQ(batch.value().rows, 3);
+  EXPECT_EQ(batch.value().cols, 4);
+  EXPECT_TRUE(parse(npy_start(dict("'<f8'", "False", "(9223372036854775807, 0, 4)")), 0).ok());
+}
+
 TEST(NpyHeader, ReadsEmptyMatrices) {
   for (const char* shape : {"(0, 4)", "(4, 0)", "(0, 0)", "(0, 9223372036854775807)"}) {
     EXPECT_TRUE(parse(npy_start(dict("'<f8'", "False", shape)), 0).ok()) << shape;
@@ -91,8 +116,8 @@ TEST(NpyHeader, RefusesLyingHeaderLengths) {
 }
 
 TEST(NpyHeader, RefusesOtherTypes) {
-  for (const char* descr :
-       {"'<i8'", "'<f2'", "'<f16'", "'<c16'", "'|S3'", "'|b1'", "'|O'", "'<U1'", "'|f8'", "''", "'<<f8'"}) {
+  for (const char* descr : {"'<i8'", "'<f2'", "'<f16'", "'<c4'", "'<c32'", "'<c'", "'|S3'", "'|b1'", "'|O'", "'<U1'",
+                            "'|f8'", "''", "'<<f8'"}) {
     expect_dict_refused(dict(descr, "False", "(3, 4)"), "dtype = ");
   }
   expect_dict_refused(dict("[('x', '<f8'), ('y', [('z', '<i4', (2, 2))])]", "False", "(3, 4)"), "dtype is structured");
@@ -100,9 +125,12 @@ TEST(NpyHeader, RefusesOtherTypes) {
 }
 
 TEST(NpyHeader, RefusesOtherShapes) {
-  expect_dict_refused(dict("'<f8'", "False", "(12,)"), "has 1 dimension, must have 2");
+  expect_dict_refused(dict("'<f8'", "False", "(12,)"), "has 1 dimension, must have 2, or 3");
   expect_dict_refused(dict("'<f8'", "False", "()"), "has 0 dimensions");
-  expect_dict_refused(dict("'<f8'", "False", "(3, 2, 2)"), "has 3 dimensions");
+  expect_dict_refused(dict("'<f8'", "False", "(1, 3, 2, 2)"), "has 4 dimensions");
+  expect_dict_refused(dict("'<f8'", "False", "(2, 3, 4)"), "truncated: shape = (2, 3, 4) of float64 takes 192 bytes");
+  expect_dict_refused(dict("'<f8'", "False", "(-1, 3, 4)"), "-1, must be >= 0");
+  expect_dict_refused(dict("'<f8'", "False", "(4611686018427387904, 3, 4)"), "more elements than memory");
   expect_dict_refused(dict("'<f8'", "False", "12"), "'shape' is not a tuple");
   expect_dict_refused(dict("'<f8'", "False", "(12)"), "'shape' is not a tuple");
   expect_dict_refused(dict("'<f8'", "False", "(3, -4)"), "-4, must be >= 0");
@@ -167,27 +195,41 @@ TEST(NpyHeader, SurvivesEveryTruncationAndFlippedByte) {
   }
 }
 
+std::string header_of(Scalar scalar, std::initializer_list<std::int64_t> shape) {
+  return make_npy_header(scalar, {shape.begin(), shape.size()});
+}
+
 // As numpy.save writes them (NumPy 2.1, version 1.0).
 TEST(NpyHeader, WritesWhatNumPyWrites) {
-  EXPECT_EQ(make_npy_header(Scalar::kF64, 3, 4),
-            npy_start("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }" + std::string(58, ' ') + "\n"));
-  EXPECT_EQ(
-      make_npy_header(Scalar::kF32, 100000, 1),
-      npy_start("{'descr': '<f4', 'fortran_order': False, 'shape': (100000, 1), }" + std::string(53, ' ') + "\n"));
+  const auto expected = [](const std::string& dict, std::size_t blanks) {
+    return npy_start(dict + std::string(blanks, ' ') + "\n");
+  };
+  EXPECT_EQ(header_of(Scalar::kF64, {3, 4}),
+            expected("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }", 58));
+  EXPECT_EQ(header_of(Scalar::kF32, {100000, 1}),
+            expected("{'descr': '<f4', 'fortran_order': False, 'shape': (100000, 1), }", 53));
+  EXPECT_EQ(header_of(Scalar::kC64, {3, 4}),
+            expected("{'descr': '<c8', 'fortran_order': False, 'shape': (3, 4), }", 58));
+  EXPECT_EQ(header_of(Scalar::kC128, {2, 3, 4}),
+            expected("{'descr': '<c16', 'fortran_order': False, 'shape': (2, 3, 4), }", 54));
 }
 
 TEST(NpyHeader, WritesWhatItReads) {
-  for (const std::int64_t rows : {0L, 1L, 9L, 10L, 12345L, 1L << 30, 1L << 33}) {
-    for (const std::int64_t cols : {0L, 1L, 7L, 1000L}) {
-      for (const Scalar scalar : {Scalar::kF32, Scalar::kF64}) {
-        const std::string text = make_npy_header(scalar, rows, cols);
-        EXPECT_EQ(text.size() % 64, 0U);
-        const Result<NpyHeader> header = parse(text, static_cast<std::uint64_t>(rows * cols * size_bytes(scalar)));
-        ASSERT_TRUE(header.ok()) << header.status().reason();
-        EXPECT_EQ(header.value().rows, rows);
-        EXPECT_EQ(header.value().cols, cols);
-        EXPECT_EQ(header.value().scalar, scalar);
-        EXPECT_EQ(header.value().data_offset, text.size());
+  for (const std::int64_t batch : {0L, 1L, 100L}) {
+    for (const std::int64_t rows : {0L, 1L, 9L, 10L, 12345L, 1L << 30}) {
+      for (const std::int64_t cols : {0L, 1L, 7L, 1000L}) {
+        for (const Scalar scalar : {Scalar::kF32, Scalar::kF64, Scalar::kC64, Scalar::kC128}) {
+          const std::string text = header_of(scalar, {batch, rows, cols});
+          EXPECT_EQ(text.size() % 64, 0U);
+          const Result<NpyHeader> header =
+              parse(text, static_cast<std::uint64_t>(batch * rows * cols * size_bytes(scalar)));
+          ASSERT_TRUE(header.ok()) << header.status().reason();
+          EXPECT_EQ(header.value().batch, batch);
+          EXPECT_EQ(header.value().rows, rows);
+          EXPECT_EQ(header.value().cols, cols);
+          EXPECT_EQ(header.value().scalar, scalar);
+          EXPECT_EQ(header.value().data_offset, text.size());
+        }
       }
     }
   }
