@@ -114,8 +114,9 @@ class Runner {
     }
     if (policy.forced_moduli > 0) return {};
     const check::Allowance promise = check::promised_allowance(policy.accuracy, policy.gauge, spec_.scalar, spec_.k);
-    if (outcome_.bound <= promise.units * kPromiseSlack && (outcome_.gauge == policy.gauge || outcome_.bound == 0))
-      return {};
+    // Correct rounding knows no gauge.
+    const bool is_gauge_free = policy.accuracy.kind == Accuracy::Kind::kCorrect || outcome_.bound == 0;
+    if (outcome_.bound <= promise.units * kPromiseSlack && (outcome_.gauge == policy.gauge || is_gauge_free)) return {};
     return check::red(fmt::format("reports the bound {} in gauge {}, but {} in gauge {} was promised", outcome_.bound,
                                   to_string(outcome_.gauge), promise.units, to_string(policy.gauge)));
   }

@@ -98,6 +98,7 @@ TEST_P(ForcedNative, MeetsItsBoundWithAlphaAndBeta) {
   Tally tally;
   for (const std::int64_t k : {3, 300, 2000, 8192}) {
     const bool is_complex_type = is_complex(case_of(std::string(GetParam()) + " nn 1x1x1").scalar);
+    if (is_complex_type && k > 2000) continue;  // the exact reference takes 4 k products an element
     for (const char* scalars :
          {is_complex_type ? "a=2.7-1i b=0.3i C=randn" : "a=2.7 b=-1 C=randn",
           is_complex_type ? "a=1i b=1-2i C=randn" : "a=1 b=-2 C=randn", "a=2.7 b=0 C=randn,nan@all", "a=1 b=1 C=randn",

@@ -72,6 +72,12 @@ class CommandsTest(CliTest):
     def test_check_rejects_as_asked(self):
         self.assertIn("1 passed", self.succeed("check", "d nn 9x9x9 A=randn,nan@last nonfinite=reject"))
 
+    def test_check_takes_complex_cases(self):
+        lines = ("z nc 33x20x65 a=1-2i b=0.5 A=randn,im2^-40 B=gram,nani@middle", "c rt 9x8x7 a=1i",
+                 "z cr 9x8x70 A=exprand:phi=4 acc=correct")
+        self.assertTrue(self.succeed("check", *lines).endswith("3 passed, 0 failed, 0 skipped\n"))
+        self.expect_error(USAGE, "check", "d nn 5x7x9 a=1-2i", says="real numbers")
+
     def test_wrong_results_are_seen(self):
         if not SPOILER:
             self.skipTest("KIZAMI_TEST_SPOILER is not set: sanitizers do not allow preloading")
