@@ -5,7 +5,7 @@ import math
 from fractions import Fraction
 
 import cli_support
-from cli_support import NONFINITE, OK, USAGE, CliTest, npy_bytes, random_matrix, read_npy
+from cli_support import NONFINITE, OK, REFUSED, CliTest, npy_bytes, random_matrix, read_npy
 
 KEYS = ["output", "batch", "m", "n", "k", "dtype", "scheme", "engine", "moduli", "rung", "equilibrated", "repaired", "bound", "gauge", "seconds",
         "threads", "nonfinite_rows", "nonfinite_cols"]
@@ -122,7 +122,7 @@ class GemmTest(CliTest):
         self.assertEqual(read_npy(self.dir / "C.npy")[0], [[float(x) for x in row] for row in want])
         self.gemm_json("A.npy", "B.npy", "-o", "D.npy")
         self.assertNotEqual(read_npy(self.dir / "D.npy")[0], read_npy(self.dir / "C.npy")[0])
-        self.expect_error(USAGE, "gemm", "A.npy", "B.npy", "-o", "D.npy", "--accuracy", "correct", "--alpha", "2", says="alpha")
+        self.expect_error(REFUSED, "gemm", "A.npy", "B.npy", "-o", "D.npy", "--accuracy", "correct", "--alpha", "2", says="alpha")
 
     def test_equal_bits(self):
         a, b = random_matrix(33, 65, 12), random_matrix(65, 17, 13)
