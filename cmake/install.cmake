@@ -64,12 +64,14 @@ list(JOIN static_libs " " KIZAMI_STATIC_LIBS)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/kizami.pc.in ${CMAKE_BINARY_DIR}/install/kizami.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/install/kizami.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 
-# Documents. Debian wants one folder for each package, and the licence under another name (cmake/package.cmake).
+# Documents. Debian wants one folder for each package, the licence under another name, and the manual
+# compressed (cmake/package.cmake).
 if(KIZAMI_DEBIAN)
   set(development_doc_dir ${CMAKE_INSTALL_DATAROOTDIR}/doc/libkizami-dev)
 else()
   set(development_doc_dir ${CMAKE_INSTALL_DOCDIR})
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
+  install(FILES docs/kizami.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
 endif()
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)
 install(FILES docs/abi.md DESTINATION ${development_doc_dir} COMPONENT development)

@@ -8,7 +8,7 @@ set(KIZAMI_TEST_PREFIX "" CACHE STRING "Put before every test's name, so that se
 option(KIZAMI_FUZZ "Build the fuzz targets with libFuzzer (clang only)" OFF)
 option(KIZAMI_SOURCE_CHECKS "Add the tests that read the source tree (ranks, headers, documents)" ON)
 option(KIZAMI_DEBIAN "Make ready for cpack: Debian packages (preset package)" OFF)
-set(KIZAMI_PACKAGE_CONTACT "Kizami developers <kizami@localhost.localdomain>" CACHE STRING "Maintainer of the packages")
+set(KIZAMI_PACKAGE_CONTACT "" CACHE STRING "Maintainer of the Debian packages: Name <address>")
 if(NOT KIZAMI_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "KIZAMI_CUDA = ${KIZAMI_CUDA}, must be AUTO, ON or OFF")
 endif()

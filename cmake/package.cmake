@@ -21,10 +21,10 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
-set(summary "matrix products with proven error bounds")
-string(CONCAT about "Kizami multiplies matrices in FP32, FP64 and their complex types on 8-bit integer arithmetic,\n"
-                    "at an accuracy that the caller states and the library proves, with the same bits on every\n"
-                    "engine, thread count and machine.")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "matrix products with proven error bounds")
+string(CONCAT about "Kizami multiplies matrices in FP32, FP64 and their complex types on 8-bit\n"
+                    "integer arithmetic, at an accuracy that the caller states and the library\n"
+                    "proves, with the same bits on every engine, thread count and machine.\n")
 set(same_version "${package_runtime} (= ${PROJECT_VERSION})")
 
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME ${package_runtime})
@@ -32,7 +32,10 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
-set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "${summary} (shared library)\n${about}\nThis package holds the shared library.")
+set(CPACK_DEBIAN_RUNTIME_DESCRIPTION "${about}This package holds the shared library.")
+
+file(WRITE ${CMAKE_BINARY_DIR}/debian/triggers "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/debian/triggers)
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME ${package_development})
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
@@ -41,20 +44,20 @@ if("${BLAS_LIBRARIES}" MATCHES openblas)
   set(blas_package libopenblas-dev)
 endif()
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${same_version}, libhwy-dev, ${blas_package}")
-set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
-    "${summary} (development files)\n${about}\nThis package holds the headers for C and C++, the Fortran module and the static library.")
+set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION
+    "${about}This package holds the headers for C and C++, the Fortran\nmodule and the static library.")
 
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME ${package_tools})
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION math)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "${same_version}")
-set(CPACK_COMPONENT_TOOLS_DESCRIPTION "${summary} (command line)\n${about}\nThis package holds the command line.")
+set(CPACK_DEBIAN_TOOLS_DESCRIPTION "${about}This package holds the command line.")
 
 # Each package has its copyright and changelog, as Debian wants them.
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 set(changelog ${CMAKE_BINARY_DIR}/debian/changelog)
-file(WRITE ${changelog} "kizami (${PROJECT_VERSION}) unstable; urgency=medium\n\n  * See CHANGELOG.md of package kizami.\n\n"
-                        " -- ${KIZAMI_PACKAGE_CONTACT}  ${date}\n")
+file(WRITE ${changelog} "kizami (${PROJECT_VERSION}) unstable; urgency=medium\n\n"
+                        "  * See CHANGELOG.md of package kizami.\n\n -- ${KIZAMI_PACKAGE_CONTACT}  ${date}\n")
 find_program(KIZAMI_GZIP gzip REQUIRED)
 execute_process(COMMAND ${KIZAMI_GZIP} -9nf ${changelog} COMMAND_ERROR_IS_FATAL ANY)
 foreach(component runtime development tools)
@@ -62,4 +65,9 @@ foreach(component runtime development tools)
   install(FILES LICENSE DESTINATION ${doc_dir} RENAME copyright COMPONENT ${component})
   install(FILES ${changelog}.gz DESTINATION ${doc_dir} COMPONENT ${component})
 endforeach()
+# Debian wants manual pages compressed.
+execute_process(COMMAND ${KIZAMI_GZIP} -9nc ${PROJECT_SOURCE_DIR}/docs/kizami.1
+                OUTPUT_FILE ${CMAKE_BINARY_DIR}/debian/kizami.1.gz COMMAND_ERROR_IS_FATAL ANY)
+install(FILES ${CMAKE_BINARY_DIR}/debian/kizami.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
+
 include(CPack)

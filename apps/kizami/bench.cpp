@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <complex>
 #include <cstddef>
 #include <ctime>
 #include <fstream>
@@ -20,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench_baselines.hpp"
 #include "bench_table.hpp"
 #include "check/case.hpp"
 #include "check/operands.hpp"
@@ -34,7 +36,7 @@ namespace {
 
 struct BenchOptions {
   std::string sizes = "256,512,1024,2048";
-  std::string dtype = "both";
+  std::string dtype = "all";
   std::string rounds = "7";
   std::string threads = "0";
   std::string json_path;
@@ -56,6 +58,12 @@ class Workspace {
   std::size_t bytes_;
 };
 
+/// Additions and multiplications of real numbers.
+double operations_of(const check::Case& spec) {
+  const double real_products = is_complex(spec.scalar) ? 4.0 : 1.0;
+  return 2.0 * real_products * static_cast<double>(spec.m) * static_cast<double>(spec.n) * static_cast<double>(spec.k);
+}
+
 /// A product of two matrices through the library, with everything planned and allocated beforehand.
 template <class T>
 Candidate product_candidate(const std::string& name, const std::shared_ptr<check::Operands<T>>& operands,
@@ -66,7 +74,7 @@ Candidate product_candidate(const std::string& name, const std::shared_ptr<check
   const auto outcome = std::make_shared<Outcome>();
   Candidate candidate;
   candidate.name = name;
-  candidate.operations = 2.0 * static_cast<double>(spec.m) * static_cast<double>(spec.n) * static_cast<double>(spec.k);
+  candidate.operations = operations_of(spec);
   candidate.time_once = [operands, plan = plan.value(), workspace, outcome] {
     const auto start = std::chrono::steady_clock::now();
     const Status status = run<T>(plan, T{1}, std::as_const(operands->a).view(), std::as_const(operands->b).view(), T{0},
@@ -82,14 +90,22 @@ Candidate product_candidate(const std::string& name, const std::shared_ptr<check
   return candidate;
 }
 
+/// INT8 products for so many moduli: one each, for complex types two up to 17 moduli and three beyond.
+int num_products(Scalar scalar, int moduli) {
+  if (!is_complex(scalar)) return moduli;
+  return moduli <= 17 ? 2 * moduli : 3 * moduli - 17;
+}
+
 /// The INT8 products alone.
-Candidate int8_candidate(std::int64_t n, int moduli, int threads) {
-  Result<ProductBenchmark> made = ProductBenchmark::make(EngineName::kAuto, n, n, n, moduli, threads);
+Candidate int8_candidate(const check::Case& spec, int moduli, int threads) {
+  const int products = num_products(spec.scalar, moduli);
+  const std::int64_t n = spec.n;
+  Result<ProductBenchmark> made = ProductBenchmark::make(EngineName::kAuto, n, n, n, products, threads);
   throw_if_error(made.status());
   const auto bench = std::make_shared<ProductBenchmark>(std::move(made).value());
   Candidate candidate;
-  candidate.name = fmt::format("INT8 products alone, {}", moduli);
-  candidate.operations = 2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) * moduli;
+  candidate.name = fmt::format("INT8 products alone, {}", products);
+  candidate.operations = 2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) * products;
   candidate.is_floor_of = moduli;
   candidate.time_once = [bench] {
     Result<ProductTiming> timing = bench->run();
@@ -111,7 +127,7 @@ std::vector<Candidate> candidates_of(const check::Case& spec, int threads) {
     policy.threads = threads;
     return policy;
   };
-  const bool is_f64 = spec.scalar == Scalar::kF64;
+  const bool is_f64 = real_of(spec.scalar) == Scalar::kF64;
   std::vector<Candidate> out;
   out.push_back(product_candidate<T>("native BLAS", operands, spec, with(Scheme::kNative, Accuracy::native(), 0)));
   out.push_back(product_candidate<T>("accuracy native", operands, spec, with(Scheme::kOzaki2, Accuracy::native(), 0)));
@@ -119,6 +135,7 @@ std::vector<Candidate> candidates_of(const check::Case& spec, int threads) {
     out.push_back(product_candidate<T>(fmt::format("bits={}", bits), operands, spec,
                                        with(Scheme::kOzaki2, Accuracy::at_bits(bits), 0)));
   }
+  out.push_back(product_candidate<T>("correct", operands, spec, with(Scheme::kOzaki2, Accuracy::correct(), 0)));
   for (const int moduli : is_f64 ? std::vector<int>{14, 17, 20} : std::vector<int>{7, 10}) {
     out.push_back(product_candidate<T>(fmt::format("{} moduli (forced)", moduli), operands, spec,
                                        with(Scheme::kOzaki2, Accuracy::native(), moduli)));
@@ -126,8 +143,62 @@ std::vector<Candidate> candidates_of(const check::Case& spec, int threads) {
   return out;
 }
 
+/// Products of FP64 matrices into double-double. The baselines take seconds from n = 512 on and are left out beyond.
+std::vector<Candidate> double_double_candidates(const check::Case& spec, int threads) {
+  constexpr std::int64_t kMaxBaselineSize = 512;
+  const auto operands = std::make_shared<check::Operands<double>>(spec, threads);
+  const auto result = std::make_shared<std::vector<DoubleDouble>>(static_cast<std::size_t>(spec.m * spec.n));
+  std::vector<Candidate> out;
+  const auto add = [&](const std::string& name, Description what, const std::function<void()>& multiply) {
+    Candidate candidate;
+    candidate.name = name;
+    candidate.operations = operations_of(spec);
+    candidate.time_once = [multiply] {
+      const auto start = std::chrono::steady_clock::now();
+      multiply();
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    candidate.describe = [what = std::move(what)] { return what; };
+    out.push_back(std::move(candidate));
+  };
+  if (spec.n <= kMaxBaselineSize) {
+    for (const auto& [name, function] :
+         {std::pair("double-double sums", &multiply_double_double), std::pair("__float128 sums", &multiply_float128)}) {
+      add(name, {"none", "loops", 0, 0.0, ""}, [=, function = function] {
+        function(spec.m, spec.n, spec.k, operands->a.data(), operands->b.data(), result->data(), threads);
+      });
+    }
+  }
+  for (const int bits : {64, 80, 100}) {
+    Policy policy;
+    policy.accuracy = Accuracy::at_bits(bits);
+    policy.threads = threads;
+    const Result<Plan> plan = make_plan(Scalar::kDD, spec.m, spec.n, spec.k, policy);
+    throw_if_error(plan.status());
+    const auto workspace = std::make_shared<Workspace>(plan.value().workspace_bytes());
+    const auto outcome = std::make_shared<Outcome>();
+    add(fmt::format("bits={}", bits), {}, [=, plan = plan.value()] {
+      throw_if_error(run_dd<double>(plan, 1.0, std::as_const(operands->a).view(), std::as_const(operands->b).view(),
+                                    0.0, blas_view(result->data(), spec.m, spec.n, spec.m), workspace->span(),
+                                    outcome.get()));
+    });
+    out.back().describe = [outcome] {
+      return Description{"ozaki2", std::string(outcome->engine), outcome->moduli, outcome->bound, "entry"};
+    };
+  }
+  return out;
+}
+
+std::vector<Candidate> candidates_of_type(const std::string& dtype, const check::Case& spec, int threads) {
+  if (dtype == "f32") return candidates_of<float>(spec, threads);
+  if (dtype == "f64") return candidates_of<double>(spec, threads);
+  if (dtype == "c64") return candidates_of<std::complex<float>>(spec, threads);
+  if (dtype == "c128") return candidates_of<std::complex<double>>(spec, threads);
+  return double_double_candidates(spec, threads);
+}
+
 /// Adds the floors of the moduli counts that the candidates really used, after one warm-up of each.
-void add_floors(std::vector<Candidate>& candidates, std::int64_t n, int threads) {
+void add_floors(std::vector<Candidate>& candidates, const check::Case& spec, int threads) {
   std::vector<int> counts;
   for (const Candidate& candidate : candidates) {
     static_cast<void>(candidate.time_once());
@@ -135,7 +206,7 @@ void add_floors(std::vector<Candidate>& candidates, std::int64_t n, int threads)
     if (moduli > 0 && std::find(counts.begin(), counts.end(), moduli) == counts.end()) counts.push_back(moduli);
   }
   for (const int moduli : counts) {
-    candidates.push_back(int8_candidate(n, moduli, threads));
+    candidates.push_back(int8_candidate(spec, moduli, threads));
     static_cast<void>(candidates.back().time_once());
   }
 }
@@ -174,8 +245,14 @@ ExitCode run_bench(const BenchOptions& options) {
   const auto rounds = static_cast<int>(integer_option("--rounds", options.rounds, 1, 1000));
   auto threads = static_cast<int>(integer_option("--threads", options.threads, 0, 65536));
   if (threads == 0) threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  if (options.dtype != "f64" && options.dtype != "f32" && options.dtype != "both") {
-    refuse_name("--dtype", options.dtype, "f64, f32, both");
+  const std::vector<std::pair<std::string, Scalar>> types = {{"f64", Scalar::kF64},
+                                                             {"f32", Scalar::kF32},
+                                                             {"c128", Scalar::kC128},
+                                                             {"c64", Scalar::kC64},
+                                                             {"dd", Scalar::kF64}};
+  if (options.dtype != "all" &&
+      std::none_of(types.begin(), types.end(), [&](const auto& type) { return type.first == options.dtype; })) {
+    refuse_name("--dtype", options.dtype, "f64, f32, c128, c64, dd, all");
   }
   std::ofstream json;
   if (!options.json_path.empty()) {
@@ -187,20 +264,20 @@ ExitCode run_bench(const BenchOptions& options) {
   const std::string processor = processor_name();
   write_stdout(
       fmt::format("kizami {}, {}, {} threads, {} rounds, inputs randn\n", version(), processor, threads, rounds));
-  for (const char* dtype : {"f64", "f32"}) {
-    if (options.dtype != "both" && options.dtype != dtype) continue;
+  for (const auto& [dtype, scalar] : types) {
+    if (options.dtype != "all" && options.dtype != dtype) continue;
     for (const std::int64_t n : sizes) {
       check::Case spec;
-      spec.scalar = std::string_view(dtype) == "f64" ? Scalar::kF64 : Scalar::kF32;
+      spec.scalar = scalar;
       spec.m = spec.n = spec.k = n;
-      std::vector<Candidate> candidates =
-          spec.scalar == Scalar::kF64 ? candidates_of<double>(spec, threads) : candidates_of<float>(spec, threads);
-      add_floors(candidates, n, threads);
+      std::vector<Candidate> candidates = candidates_of_type(dtype, spec, threads);
+      add_floors(candidates, spec, threads);
       const std::vector<Timing> timings = time_interleaved(candidates, rounds);
       write_stdout(table_of(fmt::format("{}  n = {}", dtype, n), candidates, timings));
       if (!json.is_open()) continue;
       for (std::size_t i = 0; i < candidates.size(); ++i) {
         nlohmann::ordered_json line = json_of(candidates, timings, i);
+        line["dtype"] = dtype;
         line["case"] = check::print(spec);
         line["date"] = utc_now();
         line["version"] = version();
@@ -224,7 +301,7 @@ Command add_bench(CLI::App& program) {
       program.add_subcommand("bench", "time products of square random matrices, native BLAS beside them");
   const auto options = std::make_shared<BenchOptions>();
   app->add_option("--sizes", options->sizes, "sizes n, separated by commas [256,512,1024,2048]")->type_name("N,...");
-  app->add_option("--dtype", options->dtype, "types of the elements [both]")->type_name("f64|f32|both");
+  app->add_option("--dtype", options->dtype, "type of the elements of C [all]")->type_name("f64|f32|c128|c64|dd|all");
   app->add_option("--rounds", options->rounds, "rounds that medians are taken over [7]")->type_name("N");
   app->add_option("--threads", options->threads, "CPU threads; 0: all [0]")->type_name("N");
   app->add_option("--json", options->json_path, "append one JSON object a row to this file")->type_name("FILE");

@@ -34,9 +34,10 @@ KIZAMI_API Status gemm(T alpha, MatrixView<const T> a, MatrixView<const T> b, T 
 /// @range In: double or DoubleDouble (normalised), both operands of one type. Scheme ozaki2 only.
 /// @status as gemm(); kInvalidArgument also for an element with |lo| > ulp(hi) / 2
 template <class In>
-Status gemm_dd(Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, DoubleDouble alpha,
-               const In* a, std::int64_t lda, const In* b, std::int64_t ldb, DoubleDouble beta, DoubleDouble* c,
-               std::int64_t ldc, const Policy& policy = {}, Outcome* outcome = nullptr);
+KIZAMI_API Status gemm_dd(Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,
+                          DoubleDouble alpha, const In* a, std::int64_t lda, const In* b, std::int64_t ldb,
+                          DoubleDouble beta, DoubleDouble* c, std::int64_t ldc, const Policy& policy = {},
+                          Outcome* outcome = nullptr);
 
 /// Multiplies num_products pairs, the i-th at a + i * stride_a, b + i * stride_b and c + i * stride_c, by one plan.
 /// @units  strides in elements; 0 gives every product the same A or B
@@ -44,16 +45,17 @@ Status gemm_dd(Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, 
 /// @alias  the matrices C overlap neither each other nor any A or B
 /// @status as gemm(), with the number of the first product that failed; its C is untouched, others may be written
 template <class T>
-Status gemm_strided_batched(Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
-                            const T* a, std::int64_t lda, std::int64_t stride_a, const T* b, std::int64_t ldb,
-                            std::int64_t stride_b, T beta, T* c, std::int64_t ldc, std::int64_t stride_c,
-                            std::int64_t num_products, const Policy& policy = {}, Outcome* outcomes = nullptr);
+KIZAMI_API Status gemm_strided_batched(Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,
+                                       T alpha, const T* a, std::int64_t lda, std::int64_t stride_a, const T* b,
+                                       std::int64_t ldb, std::int64_t stride_b, T beta, T* c, std::int64_t ldc,
+                                       std::int64_t stride_c, std::int64_t num_products, const Policy& policy = {},
+                                       Outcome* outcomes = nullptr);
 
 /// The same with arrays of pointers. @shape a, b, c, and outcomes unless null: [num_products]
 template <class T>
-Status gemm_batched(Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
-                    const T* const* a, std::int64_t lda, const T* const* b, std::int64_t ldb, T beta, T* const* c,
-                    std::int64_t ldc, std::int64_t num_products, const Policy& policy = {},
-                    Outcome* outcomes = nullptr);
+KIZAMI_API Status gemm_batched(Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
+                               const T* const* a, std::int64_t lda, const T* const* b, std::int64_t ldb, T beta,
+                               T* const* c, std::int64_t ldc, std::int64_t num_products, const Policy& policy = {},
+                               Outcome* outcomes = nullptr);
 
 }  // namespace kizami

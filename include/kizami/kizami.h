@@ -228,8 +228,9 @@ KIZAMI_API kizami_status kizami_zgemm(kizami_layout layout, kizami_op op_a, kiza
  *   batch_count > 1 no element may belong to two C_i (checked). No C_i may overlap any A_j or B_j (checked for i = j).
  * Everything else: see kizami_gemm(). Each product has the bits that kizami_gemm() gives it.
  * outcome: the largest bound, moduli and rung of all products; counts are added up.
- * Errors: as kizami_gemm(). A shape, a stride or a NULL is refused before C is touched; where the elements of product i
- *   are the reason, C_0 .. C_(i-1) are done and kizami_last_error() names i. */
+ * Errors: as kizami_gemm(). A shape, a stride or a NULL is refused before any C is touched. Where the elements of a
+ *   product are the reason, kizami_last_error() names the first such product; its C is untouched, others may be written.
+ * Products run side by side where there are more of them than threads. */
 KIZAMI_API kizami_status kizami_gemm_strided_batched(kizami_scalar scalar, kizami_layout layout, kizami_op op_a,
                                                      kizami_op op_b, int64_t m, int64_t n, int64_t k, const void* alpha,
                                                      const void* A, int64_t lda, int64_t stride_a, const void* B,

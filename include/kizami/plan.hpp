@@ -123,8 +123,9 @@ KIZAMI_API Status run(const Plan& plan, T alpha, std::type_identity_t<Operand<T>
 
 /// run() into double-double. @range a plan of Scalar::kDD; In: double or DoubleDouble
 template <class In>
-Status run_dd(const Plan& plan, DoubleDouble alpha, MatrixView<const In> a, MatrixView<const In> b, DoubleDouble beta,
-              MatrixView<DoubleDouble> c, std::span<std::byte> workspace = {}, Outcome* outcome = nullptr);
+KIZAMI_API Status run_dd(const Plan& plan, DoubleDouble alpha, MatrixView<const In> a, MatrixView<const In> b,
+                         DoubleDouble beta, MatrixView<DoubleDouble> c, std::span<std::byte> workspace = {},
+                         Outcome* outcome = nullptr);
 
 /// run() for many products of one plan, side by side where there are more of them than threads.
 /// @shape  a, b, c: one view for each product; outcomes: as many, or none
@@ -133,8 +134,8 @@ Status run_dd(const Plan& plan, DoubleDouble alpha, MatrixView<const In> a, Matr
 /// @queue  blocks until done; allocates workspace for the products that run side by side, within the policy's limit or
 ///         one product's need
 template <class T>
-Status run_batched(const Plan& plan, T alpha, std::span<const MatrixView<const T>> a,
-                   std::span<const MatrixView<const T>> b, T beta, std::span<const MatrixView<T>> c,
-                   std::span<Outcome> outcomes = {});
+KIZAMI_API Status run_batched(const Plan& plan, T alpha, std::span<const MatrixView<const T>> a,
+                              std::span<const MatrixView<const T>> b, T beta, std::span<const MatrixView<T>> c,
+                              std::span<Outcome> outcomes = {});
 
 }  // namespace kizami

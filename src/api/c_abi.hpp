@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -39,6 +40,8 @@ kizami_status guarded(Body&& body) noexcept {
     return finish(status.code(), status.reason());
   } catch (const std::bad_alloc&) {
     return finish(StatusCode::kOutOfMemory, "the system refused an allocation");
+  } catch (const std::length_error&) {
+    return finish(StatusCode::kOutOfMemory, "more elements than any memory holds");
   } catch (const std::exception& error) {
     return finish(StatusCode::kInternal, error.what());
   } catch (...) {
@@ -88,6 +91,7 @@ decltype(auto) with_scalar(Scalar scalar, F&& f) {
     case Scalar::kC64:
       return f.template operator()<std::complex<float>>();
     case Scalar::kC128:
+    case Scalar::kDD:  // not in this ABI: read_enum() refuses it
       break;
   }
   return f.template operator()<std::complex<double>>();

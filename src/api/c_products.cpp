@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The C ABI: products in one call, in batches, and as planned.
-#include <span>
+#include <vector>
 
 #include "api/c_abi.hpp"
 #include "api/op_view.hpp"
-#include "base/aligned_buffer.hpp"
 #include "kizami/gemm.hpp"
 #include "problem/problem.hpp"
 
@@ -74,14 +73,6 @@ struct Matrices {
   T* c;
 };
 
-template <class T>
-Status run_one(const Plan& plan, const Call& call, const Matrices<T>& x, std::span<std::byte> workspace,
-               Outcome& outcome) {
-  return run<T>(plan, scalar_at<T>(call.alpha), op_view(call.layout(), call.op_a(), x.a, call.m, call.k, call.lda),
-                op_view(call.layout(), call.op_b(), x.b, call.k, call.n, call.ldb), scalar_at<T>(call.beta),
-                blas_view(x.c, call.m, call.n, call.ldc, call.layout()), workspace, &outcome);
-}
-
 /// kizami_gemm(), and what the typed functions call.
 kizami_status gemm_by_type(kizami_scalar scalar, const Call& call, const void* a, const void* b, void* c,
                            const kizami_policy* policy, kizami_outcome* out) {
@@ -94,12 +85,22 @@ kizami_status gemm_by_type(kizami_scalar scalar, const Call& call, const void* a
     if (!plan.ok()) return plan.status();
     Outcome outcome;
     KIZAMI_RETURN_IF_ERROR(with_scalar(type, [&]<class T>() {
-      return run_one<T>(plan.value(), call, {static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(c)},
-                        {}, outcome);
+      return run<T>(plan.value(), scalar_at<T>(call.alpha),
+                    op_view(call.layout(), call.op_a(), static_cast<const T*>(a), call.m, call.k, call.lda),
+                    op_view(call.layout(), call.op_b(), static_cast<const T*>(b), call.k, call.n, call.ldb),
+                    scalar_at<T>(call.beta), blas_view(static_cast<T*>(c), call.m, call.n, call.ldc, call.layout()), {},
+                    &outcome);
     }));
     store_outcome(outcome, out);
     return {};
   });
+}
+
+/// Whether A and B are read at all.
+template <class T>
+bool reads_operands(const Call& call) {
+  return problem::quick_return(call.m, call.n, call.k, scalar_at<T>(call.alpha), scalar_at<T>(call.beta)) ==
+         problem::QuickReturn::kNone;
 }
 
 /// What a batch did, from what its products did.
@@ -116,26 +117,28 @@ void add_outcome(const Outcome& one, Outcome& all) {
   all.nonfinite_cols += one.nonfinite_cols;
 }
 
-/// Products of one shape, one after the other, in one workspace; `matrices_of(i)` gives those of product i.
-/// @status that of the first product that fails, with its number; those before it are done
+/// Products of one shape by one plan; `matrices_of(i)` gives those of product i. @status as kizami::run_batched()
 template <class T, class MatricesOf>
 Status run_batch(const Plan& plan, const Call& call, std::int64_t batch_count, const MatricesOf& matrices_of,
                  Outcome& outcome) {
+  if (call.m == 0 || call.n == 0) batch_count = 0;  // however many there are, none does anything
+  std::vector<MatrixView<const T>> a, b;
+  std::vector<MatrixView<T>> c;
+  std::vector<Outcome> outcomes(static_cast<std::size_t>(batch_count));
+  a.reserve(outcomes.size());
+  b.reserve(outcomes.size());
+  c.reserve(outcomes.size());
+  for (std::int64_t i = 0; i < batch_count; ++i) {
+    const Matrices<T> x = matrices_of(i);
+    a.push_back(op_view(call.layout(), call.op_a(), x.a, call.m, call.k, call.lda));
+    b.push_back(op_view(call.layout(), call.op_b(), x.b, call.k, call.n, call.ldb));
+    c.push_back(blas_view(x.c, call.m, call.n, call.ldc, call.layout()));
+  }
+  KIZAMI_RETURN_IF_ERROR(run_batched<T>(plan, scalar_at<T>(call.alpha), a, b, scalar_at<T>(call.beta), c, outcomes));
   outcome.engine = "none";
   outcome.scheme = plan.scheme();
   outcome.gauge = plan.gauge();
-  if (batch_count == 0) return {};
-  const base::AlignedBuffer workspace(plan.workspace_bytes());
-  if (!workspace.ok()) {
-    return {StatusCode::kOutOfMemory,
-            "workspace: " + std::to_string(workspace.size()) + " bytes refused by the system"};
-  }
-  for (std::int64_t i = 0; i < batch_count; ++i) {
-    Outcome one;
-    const Status status = run_one<T>(plan, call, matrices_of(i), {workspace.data(), workspace.size()}, one);
-    if (!status.ok()) return {status.code(), "product " + std::to_string(i) + ": " + status.reason()};
-    add_outcome(one, outcome);
-  }
+  for (const Outcome& one : outcomes) add_outcome(one, outcome);
   return {};
 }
 
@@ -187,13 +190,6 @@ Status check_pointers(const Call& call, bool is_a_read, const void* const* a, co
   if (!is_a_read) return {};
   KIZAMI_RETURN_IF_ERROR(check_array("A", a));
   return check_array("B", b);
-}
-
-/// Whether A and B are read at all.
-template <class T>
-bool reads_operands(const Call& call) {
-  return problem::quick_return(call.m, call.n, call.k, scalar_at<T>(call.alpha), scalar_at<T>(call.beta)) ==
-         problem::QuickReturn::kNone;
 }
 
 /// Memory of one product, `stride` elements behind that of the one before it; null stays null.

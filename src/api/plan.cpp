@@ -69,9 +69,9 @@ Status run(const Plan& plan, T alpha, std::type_identity_t<Operand<T>> op_a, std
                : operand.matrix;
   };
   Outcome local;
-  return exec::run<T, T>(plan.impl(),
-                      {alpha, matrix_of(op_a, plan.m(), plan.k()), matrix_of(op_b, plan.k(), plan.n()), beta, c},
-                      impl_of(op_a.prepared), impl_of(op_b.prepared), workspace, outcome == nullptr ? local : *outcome);
+  return exec::run<T, T>(
+      plan.impl(), {alpha, matrix_of(op_a, plan.m(), plan.k()), matrix_of(op_b, plan.k(), plan.n()), beta, c},
+      impl_of(op_a.prepared), impl_of(op_b.prepared), workspace, outcome == nullptr ? local : *outcome);
 }
 
 template <class In>
@@ -114,7 +114,7 @@ template Status run_dd<DoubleDouble>(const Plan&, DoubleDouble, MatrixView<const
 #define KIZAMI_INSTANTIATE(T)                                                                                   \
   template Result<PreparedOperand> prepare<T>(const Plan&, Side, MatrixView<const T>);                          \
   template Status run<T>(const Plan&, T, std::type_identity_t<Operand<T>>, std::type_identity_t<Operand<T>>, T, \
-                         MatrixView<T>, std::span<std::byte>, Outcome*);                                          \
+                         MatrixView<T>, std::span<std::byte>, Outcome*);                                        \
   template Status run_batched<T>(const Plan&, T, std::span<const MatrixView<const T>>,                          \
                                  std::span<const MatrixView<const T>>, T, std::span<const MatrixView<T>>,       \
                                  std::span<Outcome>)

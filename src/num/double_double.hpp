@@ -27,7 +27,9 @@ struct ScaledDoubleDouble {
 /// p rounded into the range of the type: Inf beyond it, gradual underflow of lo and then of hi.
 [[nodiscard]] inline DoubleDouble to_double_double(const ScaledDoubleDouble& p) {
   const double hi = ldexp(p.hi.mantissa, p.hi.exponent);
-  return is_finite(hi) ? DoubleDouble(hi, ldexp(p.lo.mantissa, p.lo.exponent)) : DoubleDouble(hi);
+  const double lo = ldexp(p.lo.mantissa, p.lo.exponent);
+  const double sum = hi + lo;  // differs from hi where a subnormal lo was rounded up to half a unit of an odd hi
+  return is_finite(sum) ? DoubleDouble(sum, lo - (sum - hi)) : DoubleDouble(hi);
 }
 
 /// alpha p + beta c. c is not looked at if beta = 0.

@@ -30,6 +30,9 @@ void gather_statistics(const problem::Lines<DoubleDouble>& lines, const std::int
 /// @shape exponents: [length]
 template <class T>
 void gather_inner_exponents(const problem::Lines<T>& lines, int threads, std::int32_t* exponents);
+inline void gather_inner_exponents(const problem::Lines<DoubleDouble>& lines, int threads, std::int32_t* exponents) {
+  gather_inner_exponents(lines.high(), threads, exponents);
+}
 
 /// The exact power-of-two rescaling of the inner index that balances both operands: with the largest exponents e_h of
 /// column h of A and f_h of row h of B, d_h = ((e_h - f_h) - centre) / 2 rounded to nearest, ties towards zero, where

@@ -55,6 +55,8 @@ decltype(auto) with_scalar(Scalar scalar, F&& f) {
       return f.template operator()<std::complex<float>>();
     case Scalar::kC128:
       return f.template operator()<std::complex<double>>();
+    case Scalar::kDD:
+      break;  // not in the grammar
   }
   throw std::invalid_argument("no such scalar type");
 }

@@ -145,7 +145,7 @@ TEST_P(ComplexProperty, AFactorOfIRotatesC) {
 
 // A A^H is Hermitian bit for bit, and its diagonal is real: the terms of its imaginary part cancel exactly.
 TEST_P(ComplexProperty, AProductWithTheConjugateTransposeIsHermitian) {
-  for (const char* cls : {"randn", "exprand:phi=3", "grade:inner,span=60", "int:bits=12", "randn,im2^-40", "cancel"}) {
+  for (const char* cls : {"randn", "exprand:phi=3", "grade:inner,span=60", "int:bits=12", "randn,im2^-10", "cancel"}) {
     for (const char* shape : {"9x9x40", "12x12x200"}) {
       const Case c = case_of(std::string(GetParam()) + " nn " + shape + " threads=2 A=" + cls);
       with_part(c, [&]<class R>() {
@@ -155,13 +155,13 @@ TEST_P(ComplexProperty, AProductWithTheConjugateTransposeIsHermitian) {
         const std::vector<Complex<R>> got =
             multiply<R>(c.policy, R{1}, a, a.transposed().conjugated(), R{0}, R{0}, &outcome);
         const auto view = dense(got, c.m, c.m);
+        ASSERT_TRUE(is_on_a_rung(outcome)) << check::print(c);
         for (std::int64_t i = 0; i < c.m; ++i) {
-          if (is_on_a_rung(outcome)) EXPECT_EQ(view(i, i).imag(), 0) << check::print(c) << " at " << i;
-          EXPECT_GE(view(i, i).real(), 0) << check::print(c);
-          for (std::int64_t j = 0; j < i && is_on_a_rung(outcome); ++j)
+          EXPECT_EQ(view(i, i).imag(), 0) << check::print(c) << " at " << i;
+          EXPECT_GT(view(i, i).real(), 0) << check::print(c) << " at " << i;
+          for (std::int64_t j = 0; j < i; ++j)
             EXPECT_EQ(view(i, j), std::conj(view(j, i))) << check::print(c) << " at " << i << ", " << j;
         }
-        EXPECT_GE(outcome.rung, 0) << check::print(c);
       });
     }
   }

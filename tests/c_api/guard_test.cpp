@@ -16,6 +16,8 @@ constexpr std::size_t kMaxReasonLength = 1023;  // as kizami.h says
 TEST(CGuard, TurnsExceptionsIntoCodes) {
   EXPECT_EQ(guarded([]() -> Status { throw std::bad_alloc(); }), KIZAMI_OUT_OF_MEMORY);
   EXPECT_STREQ(kizami_last_error(), "the system refused an allocation");
+  EXPECT_EQ(guarded([]() -> Status { throw std::length_error("vector"); }), KIZAMI_OUT_OF_MEMORY);
+  EXPECT_STREQ(kizami_last_error(), "more elements than any memory holds");
   EXPECT_EQ(guarded([]() -> Status { throw std::runtime_error("this and that"); }), KIZAMI_INTERNAL);
   EXPECT_STREQ(kizami_last_error(), "this and that");
   EXPECT_EQ(guarded([]() -> Status { throw 1; }), KIZAMI_INTERNAL);

@@ -18,6 +18,11 @@ readonly SUITE=bookworm
 in_root() {
   chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive "$@"
 }
+# install FILE_OR_PACKAGE...: quiet unless it fails.
+install() {
+  in_root sh -c "apt-get -qq install -y --no-install-recommends -o Dpkg::Use-Pty=0 $*" >"$root/try/apt.log" 2>&1 ||
+    { cat "$root/try/apt.log"; exit 1; }
+}
 say() { printf 'try_packages: %s\n' "$*"; }
 
 if [[ ! -x $root/usr/bin/apt-get ]]; then
@@ -31,7 +36,7 @@ in_root apt-get -qq update
 in_root apt-get -qq remove -y --purge kizami 'libkizami*' >/dev/null 2>&1 || true
 
 say "command line"
-in_root sh -c 'apt-get -qq install -y --no-install-recommends /try/kizami_*.deb /try/libkizami[0-9]*.deb' >/dev/null
+install '/try/kizami_*.deb' '/try/libkizami[0-9]*.deb'
 in_root sh -eu <<'INSIDE'
   cd /try
   { printf "\223NUMPY\001\000\166\000"
@@ -43,7 +48,7 @@ in_root sh -eu <<'INSIDE'
 INSIDE
 
 say "development"
-in_root sh -c 'apt-get -qq install -y --no-install-recommends /try/libkizami-dev_*.deb g++ pkg-config' >/dev/null
+install '/try/libkizami-dev_*.deb' g++ pkg-config
 in_root sh -eu <<'INSIDE'
   cd /try
   gcc -std=c99 -Wall -Werror $(pkg-config --cflags kizami) consumer.c -o consumer_c $(pkg-config --libs kizami)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The C ABI as a user of C99 meets it; compiled as C++ too. Products are of small integers, so every right result is
  * known exactly and compared by ==. */
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,6 +282,52 @@ static void test_policies(void) {
   kizami_policy_destroy(policy);
 }
 
+/* The members of a policy that show only in what is decided. */
+static void test_what_policies_change(void) {
+  enum { kSize = 256, kRows = 6, kTerms = 30 };
+  kizami_policy* policy = NULL;
+  kizami_plan* plan = NULL;
+  kizami_plan_info info;
+  kizami_outcome outcome;
+  char text[4096];
+  double a[kRows * kTerms], b[kTerms * kRows], c[kRows * kRows];
+  int e;
+  info.struct_size = sizeof info;
+  outcome.struct_size = sizeof outcome;
+  CHECK(kizami_policy_create(&policy) == KIZAMI_OK);
+  CHECK(kizami_policy_set_reproducibility(policy, KIZAMI_REPRODUCIBILITY_NONE) == KIZAMI_OK);
+  CHECK(kizami_policy_set_threads(policy, 3) == KIZAMI_OK);
+  CHECK(kizami_plan_create(&plan, KIZAMI_F64, kSize, kSize, kSize, policy) == KIZAMI_OK);
+  CHECK(kizami_plan_query(plan, &info) == KIZAMI_OK && info.scheme == KIZAMI_SCHEME_NATIVE);
+  CHECK(info.base_moduli == 0 && info.workspace_bytes == 0 && strcmp(info.engine, "native_blas") == 0);
+  CHECK(kizami_plan_explain(plan, text, sizeof text, NULL) == KIZAMI_OK);
+  CHECK(strstr(text, "threads       3") != NULL);
+  kizami_plan_destroy(plan);
+  CHECK(kizami_policy_set_reproducibility(policy, KIZAMI_REPRODUCIBILITY_ENGINE_TO_ENGINE) == KIZAMI_OK);
+  CHECK(kizami_policy_set_moduli(policy, 16) == KIZAMI_OK);
+  CHECK(kizami_plan_create(&plan, KIZAMI_F64, kSize, kSize, kSize, policy) == KIZAMI_OK);
+  CHECK(kizami_plan_query(plan, &info) == KIZAMI_OK && info.base_moduli == 16 && info.max_moduli == 16);
+  kizami_plan_destroy(plan);
+  kizami_policy_destroy(policy);
+
+  /* Exponents that no number of moduli carries: FP64 arithmetic, or a refusal. */
+  for (e = 0; e < kRows * kTerms; ++e) {
+    a[e] = ldexp(1.0 + part(1, e, 0) / 17.0, e * 389 % 941 - 470);
+    b[e] = ldexp(1.0 + part(2, e, 0) / 19.0, e * 577 % 941 - 470);
+  }
+#define GEMM(policy)                                                                                                  \
+  kizami_dgemm(KIZAMI_ROW_MAJOR, KIZAMI_NONE, KIZAMI_NONE, kRows, kRows, kTerms, 1, a, kTerms, b, kRows, 0, c, kRows, \
+               (policy), &outcome)
+  CHECK(kizami_policy_create(&policy) == KIZAMI_OK);
+  CHECK(GEMM(policy) == KIZAMI_OK && (outcome.repaired > 0 || outcome.rung == -1));
+  CHECK(kizami_policy_set_fp64_arithmetic(policy, 0) == KIZAMI_OK);
+  CHECK_ERROR(GEMM(policy), KIZAMI_ACCURACY_UNREACHABLE, "need FP64 arithmetic");
+  CHECK(kizami_policy_set_fp64_arithmetic(policy, 1) == KIZAMI_OK);
+  CHECK(GEMM(policy) == KIZAMI_OK);
+  kizami_policy_destroy(policy);
+#undef GEMM
+}
+
 static void test_outcome_sizes(void) {
   Operands x;
   struct {
@@ -418,6 +465,56 @@ static void test_run_and_prepared_operands(void) {
   }
 }
 
+/* What several threads share: a plan and a prepared operand. */
+typedef struct {
+  const kizami_plan* plan;
+  const kizami_prepared* a;
+  Operands x;
+  int is_right;
+} SharedRun;
+
+static void* run_shared(void* argument) {
+  SharedRun* const run = (SharedRun*)argument;
+  Matrix before = run->x.c;
+  int repetition;
+  run->is_right = 1;
+  for (repetition = 0; repetition < 20; ++repetition) {
+    run->x.c = before;
+    if (kizami_run_prepared(run->plan, KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_NONE, run->x.alpha, run->a, NULL, 0, NULL,
+                            &run->x.b, kLd, run->x.beta, &run->x.c, kLd, NULL, 0, NULL) != KIZAMI_OK ||
+        !is_as_wanted(&run->x)) {
+      run->is_right = 0;
+    }
+  }
+  return NULL;
+}
+
+static void test_threads_share_handles(void) {
+  enum { kThreads = 4 };
+  static SharedRun runs[kThreads];
+  pthread_t threads[kThreads];
+  kizami_plan* plan = NULL;
+  kizami_prepared* a = NULL;
+  int t;
+  set_operands(&runs[0].x, KIZAMI_F64);
+  CHECK(kizami_plan_create(&plan, KIZAMI_F64, kM, kN, kK, NULL) == KIZAMI_OK);
+  CHECK(kizami_prepare(&a, plan, KIZAMI_SIDE_A, KIZAMI_COL_MAJOR, KIZAMI_NONE, &runs[0].x.a, kLd) == KIZAMI_OK);
+  for (t = 0; t < kThreads; ++t) {
+    runs[t].plan = plan;
+    runs[t].a = a;
+    set_operands(&runs[t].x, KIZAMI_F64);
+    fill(KIZAMI_F64, 10 + t, &runs[t].x.b);
+    reference(KIZAMI_F64, KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_NONE, &runs[t].x.a, &runs[t].x.b, &runs[t].x.wanted);
+    CHECK(pthread_create(&threads[t], NULL, run_shared, &runs[t]) == 0);
+  }
+  for (t = 0; t < kThreads; ++t) {
+    CHECK(pthread_join(threads[t], NULL) == 0);
+    CHECK(runs[t].is_right);
+  }
+  kizami_prepared_destroy(a);
+  kizami_plan_destroy(plan);
+}
+
 /* Three products, as strided and as pointed to; A is shared by all. */
 static void test_batches(void) {
   enum { kCount = 3 };
@@ -472,13 +569,34 @@ static void test_batches(void) {
     CHECK(POINTED(as, bs, cs, kCount, NULL) == KIZAMI_OK);
     CHECK(memcmp(c, wanted, sizeof c) == 0);
 
-    /* The elements of product 1 are refused: product 0 is done, products 1 and 2 are not. */
+    /* alpha = 0: A and B are not read, and C_i <- 3 C_i. */
+    memcpy(c, before, sizeof c);
+    {
+      double zero[2] = {0, 0};
+      int j, p;
+      CHECK(kizami_gemm_batched(scalar, KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_NONE, kM, kN, kK, zero, NULL, kLd, NULL,
+                                kLd, x.beta, cs, kLd, kCount, NULL, &outcome) == KIZAMI_OK);
+      for (i = 0; i < kCount; ++i) {
+        for (j = 0; j < kMaxElements; ++j) {
+          const int is_element = j % kLd < kM && j / kLd < kN;
+          for (p = 0; p < parts_of(scalar); ++p) {
+            CHECK(get(scalar, &c[i], j, p) == (is_element ? 3 : 1) * get(scalar, &before[i], j, p));
+          }
+        }
+      }
+      CHECK(strcmp(outcome.engine, "none") == 0 && outcome.bound == 0);
+    }
+
+    /* The elements of product 1 are refused: its C is as it was, the others are too or done. */
     memcpy(c, before, sizeof c);
     put(scalar, &b[1], 1, 0, strtod("inf", NULL));
     CHECK(kizami_policy_create(&policy) == KIZAMI_OK);
     CHECK(kizami_policy_set_reject_nonfinite(policy, 1) == KIZAMI_OK);
-    CHECK_ERROR(POINTED(as, bs, cs, kCount, policy), KIZAMI_NON_FINITE, "product 1: ");
-    CHECK(memcmp(&c[0], &wanted[0], sizeof c[0]) == 0 && memcmp(&c[1], &before[1], 2 * sizeof c[1]) == 0);
+    CHECK_ERROR(POINTED(as, bs, cs, kCount, policy), KIZAMI_NON_FINITE, "product 1");
+    CHECK(memcmp(&c[1], &before[1], sizeof c[1]) == 0);
+    for (i = 0; i < kCount; i += 2) {
+      CHECK(memcmp(&c[i], &wanted[i], sizeof c[i]) == 0 || memcmp(&c[i], &before[i], sizeof c[i]) == 0);
+    }
     memcpy(c, before, sizeof c);
     CHECK(STRIDED(&x.a, 0, stride, c, stride, kCount, NULL) == KIZAMI_OK);
     CHECK(outcome.nonfinite_cols == 1 && outcome.nonfinite_rows == 0); /* counts are added up */
@@ -501,6 +619,19 @@ static void test_interleaved_batch(void) {
               KIZAMI_INVALID_ARGUMENT, "stride_c = 1 lets two matrices C of the batch overlap");
 }
 
+static void test_huge_batches(void) {
+  const double one = 1, a = 2;
+  double c = 3;
+#define STRIDED(m, count)                                                                                            \
+  kizami_gemm_strided_batched(KIZAMI_F64, KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_NONE, (m), 1, 1, &one, &a, 1, 0, &a, \
+                              1, 0, &one, &c, 1, 1, (count), NULL, NULL)
+  CHECK(STRIDED(0, (int64_t)1 << 57) == KIZAMI_OK); /* nothing to do, however often */
+  CHECK_ERROR(STRIDED(1, (int64_t)1 << 57), KIZAMI_OUT_OF_MEMORY, "");
+  CHECK_ERROR(STRIDED(1, INT64_MAX), KIZAMI_INVALID_ARGUMENT, "stride_c");
+  CHECK(c == 3);
+#undef STRIDED
+}
+
 int main(void) {
   test_version();
   test_status_names();
@@ -509,11 +640,14 @@ int main(void) {
   test_gemm_refusals();
   test_last_error_belongs_to_its_thread();
   test_policies();
+  test_what_policies_change();
   test_outcome_sizes();
   test_plans();
   test_run_and_prepared_operands();
+  test_threads_share_handles();
   test_batches();
   test_interleaved_batch();
+  test_huge_batches();
   printf("%d failures\n", num_failures);
   return num_failures == 0 ? 0 : 1;
 }
