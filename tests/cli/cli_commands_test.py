@@ -90,6 +90,7 @@ class CommandsTest(CliTest):
         product = ("gemm", "A.npy", "B.npy", "-o", "C.npy")
         says = ("element (0, 0) of C errs by", "nothing was written")
         self.expect_error(CHECK_FAILED, *product, "--check", says=says, **spoiled)
+        self.expect_error(CHECK_FAILED, *product, "--check", "--accuracy", "correct", says=("C is not correctly rounded", "nothing was written"), **spoiled)
         result = self.run_cli(*product, "--check", "--json", **spoiled)
         report = json.loads(result.stdout)
         self.assertEqual((result.returncode, report["output"]), (CHECK_FAILED, None))

@@ -119,6 +119,7 @@ class GemmTest(CliTest):
         want = exact(a, b)[0]
         report = self.gemm_json("A.npy", "B.npy", "-o", "C.npy", "--accuracy", "correct", "--check")
         self.assertEqual(report["accuracy"], "correct")
+        self.assertIn("guaranteed: the exact product, rounded once", self.succeed("gemm", "A.npy", "B.npy", "-o", "C.npy", "--accuracy", "correct"))
         self.assertEqual(read_npy(self.dir / "C.npy")[0], [[float(x) for x in row] for row in want])
         self.gemm_json("A.npy", "B.npy", "-o", "D.npy")
         self.assertNotEqual(read_npy(self.dir / "D.npy")[0], read_npy(self.dir / "C.npy")[0])
@@ -163,8 +164,9 @@ class GemmTest(CliTest):
         self.assertEqual(read_npy(self.dir / "C.npy")[0], [[0.0, 0.0]] * 3)
         self.file("A.npy", npy_bytes([], shape=(0, 4)))
         self.file("B.npy", npy_bytes([[1.0, 2.0]] * 4))
-        report = self.gemm_json("A.npy", "B.npy", "-o", "C.npy", "--check")
-        self.assertEqual(report["checked_elements"], 0)
+        for accuracy in ("native", "correct"):
+            report = self.gemm_json("A.npy", "B.npy", "-o", "C.npy", "--check", "--accuracy", accuracy)
+            self.assertEqual(report["checked_elements"], 0)
         self.assertEqual(read_npy(self.dir / "C.npy")[0], [])
 
     def test_nonfinite(self):
