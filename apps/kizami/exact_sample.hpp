@@ -33,6 +33,10 @@ class ExactSample {
   ///        four for complex types
   [[nodiscard]] SampleError judge(MatrixView<const T> c, double bound, Gauge gauge, int threads) const;
 
+  /// Green if every part of the sample is the exact one rounded once, which accuracy correct promises. Rows and columns in
+  /// its message count those of the sample.
+  [[nodiscard]] check::Verdict correctly_rounded(MatrixView<const T> c, int threads) const;
+
  private:
   std::vector<std::int64_t> rows_;
   std::vector<std::int64_t> cols_;

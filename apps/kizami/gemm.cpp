@@ -261,6 +261,14 @@ template <class T>
 void run_checked(const Product<T>& x, std::int64_t index, const Buffer& workspace, GemmReport& report) {
   const ExactSample<T> sample(x.alpha, x.a, x.b, x.beta, x.c);
   const Outcome outcome = run_timed(x, index, workspace, report);
+  if (report.policy.accuracy.kind == Accuracy::Kind::kCorrect) {
+    const check::Verdict verdict = sample.correctly_rounded(x.c, report.threads);
+    if (!verdict) {
+      throw Failure(
+          ExitCode::kCheckFailed,
+          fmt::format("C is not correctly rounded; in the sample of it, {}; nothing was written", verdict.message));
+    }
+  }
   report.add(index, sample.judge(x.c, outcome.bound, outcome.gauge, report.threads));
 }
 

@@ -126,8 +126,12 @@ std::string as_text(const GemmReport& report) {
       fmt::format("{}: {} {}, k = {}, op {}{}\n", report.output, shape_of_c(report), dtype_name(report.plan.scalar()),
                   report.plan.k(), to_string(report.op_a), to_string(report.op_b));
   out += fmt::format("  {}; {:.3g} s, at most {}\n", method(outcome), report.seconds, plural(report.threads, "thread"));
-  out += fmt::format("  guaranteed: error <= {:.3g} {}{}\n", outcome.bound, gauge_text(outcome.gauge),
-                     report.alpha == 1.0 && report.beta == 0.0 ? "" : " before alpha and beta");
+  if (report.policy.accuracy.kind == Accuracy::Kind::kCorrect) {
+    out += "  guaranteed: the exact product, rounded once\n";
+  } else {
+    out += fmt::format("  guaranteed: error <= {:.3g} {}{}\n", outcome.bound, gauge_text(outcome.gauge),
+                       report.alpha == 1.0 && report.beta == 0.0 ? "" : " before alpha and beta");
+  }
   if (report.check) {
     out += fmt::format("  checked: error {:.3g} {}, {:.3g} of what is allowed; {} compared with the exact product\n",
                        report.check->error, gauge_text(outcome.gauge), report.check->error_over_bound,

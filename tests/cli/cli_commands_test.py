@@ -30,7 +30,7 @@ class CommandsTest(CliTest):
     def test_plan(self):
         text = self.succeed("plan", 100, 200, 300)
         self.assertIn("ozaki2", text)
-        for dtype, bits in (("f32", 20), ("f64", 40), ("c64", 20), ("c128", 40), ("dd", 100)):
+        for dtype, bits in (("f32", 20), ("f64", 40), ("c64", 20), ("c128", 40), ("dd", 50)):
             plan = json.loads(self.succeed("plan", 100, 200, 300, "--dtype", dtype, "--accuracy", f"bits={bits}", "--json"))
             self.assertEqual((plan["dtype"], plan["m"], plan["n"], plan["k"]), (dtype, 100, 200, 300))
             self.assertLessEqual(plan["bound"], 2.0**-bits)
@@ -96,6 +96,7 @@ class CommandsTest(CliTest):
         product = ("gemm", "A.npy", "B.npy", "-o", "C.npy")
         says = ("element (0, 0) of C errs by", "nothing was written")
         self.expect_error(CHECK_FAILED, *product, "--check", says=says, **spoiled)
+        self.expect_error(CHECK_FAILED, *product, "--check", "--accuracy", "correct", says=("C is not correctly rounded", "nothing was written"), **spoiled)
         result = self.run_cli(*product, "--check", "--json", **spoiled)
         report = json.loads(result.stdout)
         self.assertEqual((result.returncode, report["output"]), (CHECK_FAILED, None))

@@ -5,7 +5,7 @@ import math
 from fractions import Fraction
 
 import cli_support
-from cli_support import NONFINITE, OK, USAGE, CliTest, npy_bytes, random_matrix, read_npy
+from cli_support import NONFINITE, OK, REFUSED, CliTest, npy_bytes, random_matrix, read_npy
 
 KEYS = ["output", "batch", "m", "n", "k", "dtype", "scheme", "engine", "moduli", "rung", "equilibrated", "repaired", "bound", "gauge", "seconds",
         "threads", "nonfinite_rows", "nonfinite_cols"]
@@ -119,10 +119,11 @@ class GemmTest(CliTest):
         want = exact(a, b)[0]
         report = self.gemm_json("A.npy", "B.npy", "-o", "C.npy", "--accuracy", "correct", "--check")
         self.assertEqual(report["accuracy"], "correct")
+        self.assertIn("guaranteed: the exact product, rounded once", self.succeed("gemm", "A.npy", "B.npy", "-o", "C.npy", "--accuracy", "correct"))
         self.assertEqual(read_npy(self.dir / "C.npy")[0], [[float(x) for x in row] for row in want])
         self.gemm_json("A.npy", "B.npy", "-o", "D.npy")
         self.assertNotEqual(read_npy(self.dir / "D.npy")[0], read_npy(self.dir / "C.npy")[0])
-        self.expect_error(USAGE, "gemm", "A.npy", "B.npy", "-o", "D.npy", "--accuracy", "correct", "--alpha", "2", says="alpha")
+        self.expect_error(REFUSED, "gemm", "A.npy", "B.npy", "-o", "D.npy", "--accuracy", "correct", "--alpha", "2", says="alpha")
 
     def test_equal_bits(self):
         a, b = random_matrix(33, 65, 12), random_matrix(65, 17, 13)
@@ -163,8 +164,9 @@ class GemmTest(CliTest):
         self.assertEqual(read_npy(self.dir / "C.npy")[0], [[0.0, 0.0]] * 3)
         self.file("A.npy", npy_bytes([], shape=(0, 4)))
         self.file("B.npy", npy_bytes([[1.0, 2.0]] * 4))
-        report = self.gemm_json("A.npy", "B.npy", "-o", "C.npy", "--check")
-        self.assertEqual(report["checked_elements"], 0)
+        for accuracy in ("native", "correct"):
+            report = self.gemm_json("A.npy", "B.npy", "-o", "C.npy", "--check", "--accuracy", accuracy)
+            self.assertEqual(report["checked_elements"], 0)
         self.assertEqual(read_npy(self.dir / "C.npy")[0], [])
 
     def test_nonfinite(self):
