@@ -261,7 +261,7 @@ const {
   if (against == Against::kEntry) return element.entry;
   if (against == Against::kValue) return element.value.abs();
   Exact out;
-  if (alpha_ != T{0}) {
+  if (alpha_ != T{0} && num_terms_ > 0) {
     const Scaled& a = a_norms_[static_cast<std::size_t>(i)];
     const Scaled& b = b_norms_[static_cast<std::size_t>(j)];
     Exact norms;
