@@ -302,13 +302,13 @@ bool operator==(const Case& x, const Case& y) {
          x.a == y.a && x.b == y.b && x.c == y.c && x.policy == y.policy && x.seed == y.seed;
 }
 
-Result<Accuracy> parse_accuracy(std::string_view text) {
+Result<Accuracy> parse_accuracy(std::string_view text, int max_bits) {
   if (text == "native") return Accuracy::native();
   if (text == "correct") return Accuracy::correct();
   constexpr std::string_view kBits = "bits=";
   if (!text.starts_with(kBits))
     return invalid(fmt::format("{} is not an accuracy; allowed: native, bits=N, correct", quoted(text)));
-  const Result<std::int64_t> bits = parse_integer(text.substr(kBits.size()), 1, significand_bits(Scalar::kF64) - 1);
+  const Result<std::int64_t> bits = parse_integer(text.substr(kBits.size()), 1, max_bits);
   if (!bits.ok()) return invalid("bits " + bits.status().reason());
   return Accuracy::at_bits(static_cast<int>(bits.value()));
 }

@@ -57,8 +57,8 @@ struct Case {
 /// The grammar with all items, their values and defaults, and the table of matrix classes.
 [[nodiscard]] std::string case_help();
 
-/// native, bits=N or correct. @status kInvalidArgument
-[[nodiscard]] Result<Accuracy> parse_accuracy(std::string_view text);
+/// native, bits=N or correct. @range max_bits: 52, or 100 where double-double may be meant @status kInvalidArgument
+[[nodiscard]] Result<Accuracy> parse_accuracy(std::string_view text, int max_bits = 52);
 [[nodiscard]] std::string print(const Accuracy& accuracy);
 
 /// The letter of BLAS: s, d, c or z.

@@ -22,6 +22,7 @@
 #include "commands.hpp"
 #include "exact_sample.hpp"
 #include "failure.hpp"
+#include "gemm_double_double.hpp"
 #include "gemm_report.hpp"
 #include "kizami/plan.hpp"
 #include "matrix_file.hpp"
@@ -41,6 +42,7 @@ struct GemmOptions {
   std::string alpha = "1";
   std::string beta;  ///< empty: not given
   PolicyOptions policy;
+  bool is_double_double = false;
   bool is_checked = false;
   bool is_json = false;
   bool is_quiet = false;
@@ -298,7 +300,22 @@ void tell(const GemmOptions& options, const GemmReport& report) {
   }
 }
 
+/// --dd: what can be said before any file is read, then the product.
+ExitCode run_double_double(const GemmOptions& options) {
+  if (!options.beta.empty() || !options.c0.empty())
+    throw Failure(ExitCode::kUsage, "--dd takes neither --beta nor --c");
+  if (options.is_checked) throw Failure(ExitCode::kUsage, "--dd takes no --check");
+  GemmCall ops;
+  set_ops(options, ops);
+  const double alpha = scalar_option("--alpha", options.alpha, Scalar::kF64).real();
+  const GemmReport report = multiply_double_double(
+      {options.a, options.b, options.output, ops.op_a, ops.op_b, alpha, policy_of(options.policy), options.is_quiet});
+  tell(options, report);
+  return ExitCode::kOk;
+}
+
 ExitCode run_gemm(const GemmOptions& options) {
+  if (options.is_double_double) return run_double_double(options);
   check_usage(options);
   const Policy policy = policy_of(options.policy);
   GemmCall call = read_call(options);
@@ -355,6 +372,10 @@ Command add_gemm(CLI::App& program) {
   app->add_option("--alpha", options->alpha, "a number; for complex types also x+yi or x+yj [1]")->type_name("X");
   app->add_option("--beta", options->beta, "likewise [0: C0 is not read]")->type_name("X");
   app->add_option("--c", options->c0, "C0, the matrix that beta multiplies")->type_name("C0.npy");
+  app->add_flag(
+      "--dd", options->is_double_double,
+      "C in double-double, up to bits=100: an array of float64 (rows, columns, 2) of high and low parts; so may "
+      "A and B be, else matrices of float64");
   app->add_flag(
       "--check", options->is_checked,
       "compare up to 1024 elements of each product with the exact one; write nothing if one breaks the bound");

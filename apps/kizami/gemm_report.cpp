@@ -41,13 +41,16 @@ std::string plural(std::int64_t count, std::string_view noun) {
 
 std::string_view gauge_text(Gauge gauge) { return gauge == Gauge::kEntry ? "|A||B|" : "||row of A|| ||column of B||"; }
 
-std::string method(const Outcome& outcome) {
+std::string method(const GemmReport& report) {
+  const Outcome& outcome = report.outcome;
+  const bool is_exact = report.plan.scalar() == Scalar::kDD || report.policy.accuracy.kind == Accuracy::Kind::kCorrect;
+  const std::string_view last_rung = is_exact ? "a long accumulator" : std::string(last_rung);
   if (outcome.engine == "none") return "nothing to multiply";
   if (outcome.scheme == Scheme::kNative) return fmt::format("scheme native, engine {}", outcome.engine);
   std::string out = fmt::format("scheme {}, engine {}, ", to_string(outcome.scheme), outcome.engine);
-  out += outcome.moduli > 0 ? fmt::format("{} moduli", outcome.moduli) : "FP64 arithmetic";
+  out += outcome.moduli > 0 ? fmt::format("{} moduli", outcome.moduli) : std::string(last_rung);
   if (outcome.equilibrated) out += ", inner index rescaled";
-  if (outcome.repaired > 0) out += fmt::format(", {} answered in FP64 arithmetic", plural(outcome.repaired, "element"));
+  if (outcome.repaired > 0) out += fmt::format(", {} answered in {}", plural(outcome.repaired, "element"), last_rung);
   return out;
 }
 
@@ -125,7 +128,7 @@ std::string as_text(const GemmReport& report) {
   std::string out =
       fmt::format("{}: {} {}, k = {}, op {}{}\n", report.output, shape_of_c(report), dtype_name(report.plan.scalar()),
                   report.plan.k(), to_string(report.op_a), to_string(report.op_b));
-  out += fmt::format("  {}; {:.3g} s, at most {}\n", method(outcome), report.seconds, plural(report.threads, "thread"));
+  out += fmt::format("  {}; {:.3g} s, at most {}\n", method(report), report.seconds, plural(report.threads, "thread"));
   if (report.policy.accuracy.kind == Accuracy::Kind::kCorrect) {
     out += "  guaranteed: the exact product, rounded once\n";
   } else {

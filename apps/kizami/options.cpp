@@ -121,7 +121,7 @@ void add_policy_options(CLI::App& app, PolicyOptions& options) {
 
 Policy policy_of(const PolicyOptions& options) {
   Policy policy;
-  policy.accuracy = checked("--accuracy", check::parse_accuracy(options.accuracy));
+  policy.accuracy = checked("--accuracy", check::parse_accuracy(options.accuracy, 100));
   policy.gauge = named("--gauge", options.gauge, kGauges);
   policy.scheme = named("--scheme", options.scheme, kSchemes);
   policy.engine = named("--engine", options.engine, kEngines);

@@ -85,11 +85,11 @@ TYPED_TEST(Batched, PointersInAnyOrder) {
   const std::int64_t whole = this->kLd * this->kLd;
   const std::vector<T> want = this->one_by_one(Op::kNone, Op::kNone, whole, whole, whole);
   std::vector<T> c = this->c0;
-  std::vector<const T*> a, b;
+  std::vector<const T*> a_pointers, b_pointers;
   std::vector<T*> out;
   for (std::int64_t i = this->kCount - 1; i >= 0; --i) {
-    a.push_back(this->a.data() + i * whole);
-    b.push_back(this->b.data() + i * whole);
+    a_pointers.push_back(this->a.data() + i * whole);
+    b_pointers.push_back(this->b.data() + i * whole);
     out.push_back(c.data() + i * whole);
   }
   const Status status =
