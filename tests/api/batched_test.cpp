@@ -93,8 +93,8 @@ TYPED_TEST(Batched, PointersInAnyOrder) {
     out.push_back(c.data() + i * whole);
   }
   const Status status =
-      gemm_batched<T>(Layout::kColMajor, Op::kNone, Op::kNone, this->kM, this->kN, this->kK, T(2), a.data(), this->kLd,
-                      b.data(), this->kLd, T(3), out.data(), this->kLd, this->kCount);
+      gemm_batched<T>(Layout::kColMajor, Op::kNone, Op::kNone, this->kM, this->kN, this->kK, T(2), a_pointers.data(),
+                      this->kLd, b_pointers.data(), this->kLd, T(3), out.data(), this->kLd, this->kCount);
   ASSERT_TRUE(status.ok()) << status.reason();
   EXPECT_EQ(c, want);
 }
