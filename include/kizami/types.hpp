@@ -7,12 +7,14 @@
 #include <string_view>
 #include <type_traits>
 
+#include "kizami/export.h"
+
 namespace kizami {
 
 /// The number hi + lo, exactly. Normalised: hi is hi + lo rounded to nearest, so |lo| <= ulp(hi) / 2 and at least 106
 /// significand bits are held, over the exponents of double (lo underflows where hi is below 2^-969). Where hi is Inf or
 /// NaN, lo does not matter.
-struct DoubleDouble {
+struct KIZAMI_API DoubleDouble {
   double hi = 0;
   double lo = 0;
 
