@@ -2,6 +2,7 @@
 """kizami plan, check, info, help and --version."""
 import json
 import os
+import re
 
 import cli_support
 from cli_support import BAD_INPUT, CHECK_FAILED, REFUSED, SPOILER, USAGE, CliTest, random_matrix
@@ -77,6 +78,30 @@ class CommandsTest(CliTest):
                  "z cr 9x8x70 A=exprand:phi=4 acc=correct")
         self.assertTrue(self.succeed("check", *lines).endswith("3 passed, 0 failed, 0 skipped\n"))
         self.expect_error(USAGE, "check", "d nn 5x7x9 a=1-2i", says="real numbers")
+
+    def test_campaign(self):
+        text = self.succeed("check", "--campaign", "--count", 40, "--seed", 7)
+        found = re.search(r"(?m)^campaign of seed 7, cases 0 to 39, \d+ s: (\d+) refused, (\d+) mistrusted\n(\d+) passed, 0 failed, (\d+) skipped$", text)
+        refused, mistrusted, passed, skipped = map(int, found.groups())
+        self.assertEqual((refused + mistrusted, passed + skipped), (skipped, 40))
+        self.assertGreater(passed, 20)
+        again = self.succeed("check", "--campaign", "--count", 30, "--first", 10, "--seed", 7) + self.succeed("check", "--campaign", "--count", 10, "--seed", 7)
+        self.assertEqual(sum(map(int, re.findall(r"(?m)^(\d+) passed", again))), passed, "a case is its seed and number")
+        self.expect_error(USAGE, "check", "--campaign", "--count", "none", says="--count")
+        self.expect_error(USAGE, "check", "--campaign", "--seed", "-1", says="--seed")
+
+    def test_campaign_shrinks_a_failure(self):
+        if not SPOILER:
+            self.skipTest("KIZAMI_TEST_SPOILER is not set: sanitizers do not allow preloading")
+        spoiled = {"env": {**os.environ, "LD_PRELOAD": SPOILER}}
+        result = self.run_cli("check", "--campaign", "--count", 200, "--seed", 1, **spoiled)
+        self.assertEqual(result.returncode, CHECK_FAILED)
+        self.assertRegex(result.stderr, r"^kizami: error: case \d+ of seed 1 failed\n$")
+        case = re.search(r"repro: kizami check '(.*)'", result.stdout).group(1)
+        self.assertRegex(case, r"^d nn 1x1x\d+ a=1 b=0 ")
+        self.assertLess(len(case), 60)
+        self.assertEqual(self.run_cli("check", case, **spoiled).returncode, CHECK_FAILED)
+        self.succeed("check", case)
 
     def test_wrong_results_are_seen(self):
         if not SPOILER:
