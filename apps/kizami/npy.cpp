@@ -158,7 +158,9 @@ Result<NpyHeader> parse_npy_header(std::string_view start, std::uint64_t file_by
   return out;
 }
 
-std::string_view dtype_name(Scalar scalar) noexcept { return type_of(scalar).numpy; }
+std::string_view dtype_name(Scalar scalar) noexcept {
+  return scalar == Scalar::kDD ? "double-double" : type_of(scalar).numpy;
+}
 
 std::string make_npy_header(Scalar scalar, std::span<const std::int64_t> shape) {
   std::string text = fmt::format("{{'descr': '<{}', 'fortran_order': False, 'shape': ({}), }}", type_of(scalar).descr,
