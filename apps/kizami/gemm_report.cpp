@@ -44,7 +44,7 @@ std::string_view gauge_text(Gauge gauge) { return gauge == Gauge::kEntry ? "|A||
 std::string method(const GemmReport& report) {
   const Outcome& outcome = report.outcome;
   const bool is_exact = report.plan.scalar() == Scalar::kDD || report.policy.accuracy.kind == Accuracy::Kind::kCorrect;
-  const std::string_view last_rung = is_exact ? "a long accumulator" : std::string(last_rung);
+  const std::string_view last_rung = is_exact ? "a long accumulator" : "FP64 arithmetic";
   if (outcome.engine == "none") return "nothing to multiply";
   if (outcome.scheme == Scheme::kNative) return fmt::format("scheme native, engine {}", outcome.engine);
   std::string out = fmt::format("scheme {}, engine {}, ", to_string(outcome.scheme), outcome.engine);
