@@ -8,13 +8,15 @@
 
 namespace kizami {
 
-/// The matrix that an error bound is measured against.
+/// The matrix that an error bound is measured against. Complex types: each part of C has its own, made of the 2k real
+/// terms of that part: |Re A||Re B| + |Im A||Im B| for the real part, |Re A||Im B| + |Im A||Re B| for the imaginary one;
+/// norms are those of the 2k real numbers of a line.
 enum class Gauge : std::uint8_t {
   kEntry,  ///< (|A||B|)_ij: componentwise, the gauge of native BLAS
   kNorm,   ///< ||a_i||_2 ||b_j||_2: normwise per row and column; cheaper, since no certificate is needed
 };
 
-/// The accuracy a caller asks for, always relative to a Gauge G.
+/// The accuracy a caller asks for, relative to a Gauge G. For complex types c(k) is c(2k).
 struct Accuracy {
   enum class Kind : std::uint8_t {
     kNative,   ///< |C - AB| <= c(k) u G with c(k) = min(max(k, 8), 16 sqrt(k)) and u = 2^-24, 2^-53, or 2^-104 (dd)
