@@ -294,7 +294,10 @@ double Reference<T>::ratio(const Element& element, RealOf<T> got, const Allowanc
   }
   Exact denominator = gauge(element, allowed.gauge, i, j).times(allowed.units);
   denominator.add(allowed.absolute);
-  return ratio_up(error, denominator);
+  // The ratio is rounded up; an error of exactly what is allowed is not red for that.
+  const double ratio = ratio_up(error, denominator);
+  denominator -= error.abs();
+  return ratio > 1 && denominator.sign() >= 0 ? 1 : ratio;
 }
 
 template <class T>
