@@ -172,8 +172,8 @@ namespace detail {
 /// @bound num::epilogue_bound() for each part. NaN and Inf in alpha, beta, c: by the formula of complex multiplication
 ///        as BLAS has it, without the repairs of C's Annex G, and part by part where alpha or beta is real
 template <class R>
-[[nodiscard]] inline std::complex<R> finish(ScaledComplex p, std::complex<R> alpha, std::complex<R> beta,
-                                            std::complex<R> c) {
+[[nodiscard]] KIZAMI_HOST_DEVICE inline std::complex<R> finish(ScaledComplex p, std::complex<R> alpha,
+                                                               std::complex<R> beta, std::complex<R> c) {
   const bool has_c = beta.real() != R{0} || beta.imag() != R{0};
   if (!has_c) {
     if (alpha.real() == R{1} && alpha.imag() == R{0})
@@ -193,7 +193,7 @@ template <class T>
 
 /// a * b by the formula, without the repairs of C's Annex G; part by part if a is real.
 template <class R>
-[[nodiscard]] constexpr std::complex<R> multiply(std::complex<R> a, std::complex<R> b) {
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::complex<R> multiply(std::complex<R> a, std::complex<R> b) {
   if (a.imag() == R{0}) return {a.real() * b.real(), a.real() * b.imag()};
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
@@ -213,8 +213,8 @@ namespace detail {
 /// alpha p + beta c for a complex product of which both parts are NaN or Inf, as an element that is NaN or Inf makes
 /// them.
 template <class R>
-[[nodiscard]] inline std::complex<R> finish_nonfinite(std::complex<double> p, std::complex<R> alpha,
-                                                      std::complex<R> beta, std::complex<R> c) {
+[[nodiscard]] KIZAMI_HOST_DEVICE inline std::complex<R> finish_nonfinite(std::complex<double> p, std::complex<R> alpha,
+                                                                         std::complex<R> beta, std::complex<R> c) {
   if (beta.real() == R{0} && beta.imag() == R{0}) c = {};
   return {static_cast<R>(detail::finish_nonfinite_part(alpha.real(), p.real(), -alpha.imag(), p.imag(), beta.real(),
                                                        c.real(), -beta.imag(), c.imag())),

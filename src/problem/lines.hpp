@@ -7,9 +7,9 @@
 // those of the real terms.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
+#include "kizami/host_device.hpp"
 #include "kizami/types.hpp"
 
 namespace kizami::problem {
@@ -28,9 +28,9 @@ struct Lines {
   std::int64_t inner_stride = 0;
   bool is_conjugated = false;
 
-  [[nodiscard]] std::int64_t num_terms() const { return length * kTerms<T>; }
+  [[nodiscard]] KIZAMI_HOST_DEVICE std::int64_t num_terms() const { return length * kTerms<T>; }
   /// Real term t of line i: element t, or a part of element t / 2.
-  [[nodiscard]] double term(std::int64_t i, std::int64_t t) const {
+  [[nodiscard]] KIZAMI_HOST_DEVICE double term(std::int64_t i, std::int64_t t) const {
     const T& x = data[i * line_stride + t / kTerms<T> * inner_stride];
     if constexpr (kIsComplex<T>) {
       if (t % 2 == 0) return static_cast<double>(x.real());
@@ -39,7 +39,7 @@ struct Lines {
       return static_cast<double>(x);
     }
   }
-  [[nodiscard]] Lines subset(std::int64_t first, std::int64_t count) const {
+  [[nodiscard]] KIZAMI_HOST_DEVICE Lines subset(std::int64_t first, std::int64_t count) const {
     return {data + first * line_stride, count, length, line_stride, inner_stride, is_conjugated};
   }
 };
@@ -79,7 +79,7 @@ enum class RealForm : std::uint8_t { kPlain, kRealPart, kImagPart };
 
 /// Term t of line j of B in a form.
 template <class T>
-[[nodiscard]] double term(const Lines<T>& lines, RealForm form, std::int64_t j, std::int64_t t) {
+[[nodiscard]] KIZAMI_HOST_DEVICE double term(const Lines<T>& lines, RealForm form, std::int64_t j, std::int64_t t) {
   if (form == RealForm::kPlain) return lines.term(j, t);
   if (form == RealForm::kImagPart) return lines.term(j, t ^ 1);
   return t % 2 == 0 ? lines.term(j, t) : -lines.term(j, t);

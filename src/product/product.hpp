@@ -13,7 +13,14 @@
 
 #include "kizami/status.hpp"
 
+struct CUstream_st;
+
 namespace kizami::product {
+
+/// Where the operands of an engine lie, and where it works.
+enum class MemorySpace : std::uint8_t { kHost, kDevice };
+/// The CUDA stream that device engines and device phases work on; null on the host.
+using Queue = CUstream_st*;
 
 /// Largest number of planes in one ProductDesc.
 inline constexpr int kMaxProducts = 64;
@@ -54,11 +61,17 @@ struct ProductDesc {
 
 /// What the planner knows of the machine; filled once by exec, so that query() is pure.
 struct DeviceFacts {
-  int num_threads = 1;
+  MemorySpace space = MemorySpace::kHost;
+  int num_threads = 1;  ///< of the processor
   bool has_avx2 = false;
   bool has_avx512 = false;  ///< F, BW, VL, DQ
   bool has_avx512_vnni = false;
   bool has_neon = false;
+  // of a CUDA device
+  int device = -1;             ///< its ordinal
+  int compute_capability = 0;  ///< major * 10 + minor
+  int num_sms = 0;
+  std::size_t memory_bytes = 0;
 };
 
 /// An engine's acceptance of a ProductDesc.
@@ -75,6 +88,8 @@ struct Pointers {
   const std::int8_t* a = nullptr;
   const std::int8_t* b = nullptr;
   void* c = nullptr;  ///< int32_t* for kStoreAcc, else int8_t*
+  /// Device engines that read the count there: planes [0, *num_products) are made. Null: all desc.num_products.
+  const std::int32_t* num_products = nullptr;
 };
 
 /// A provider of exact low-precision products.
@@ -82,12 +97,16 @@ class Engine {
  public:
   virtual ~Engine() = default;
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  [[nodiscard]] virtual MemorySpace space() const noexcept { return MemorySpace::kHost; }
+  /// Whether run() makes as many planes as device memory says, so that a call can climb the ladder without its host.
+  [[nodiscard]] virtual bool reads_num_products() const noexcept { return false; }
   /// Accepts or refuses with a reason. Pure: no side effects, no environment.
   [[nodiscard]] virtual std::variant<Offer, Refusal> query(const ProductDesc& desc, const DeviceFacts& facts) const = 0;
   /// Runs an accepted product. Allocates nothing, reads no environment, prints nothing.
   /// @status kOk; kInvalidArgument when the description breaks its @range.
+  /// @queue  host engines block until done and ignore the queue; device engines only enqueue
   [[nodiscard]] virtual Status run(const ProductDesc& desc, const Offer& offer, const Pointers& pointers,
-                                   std::byte* workspace) const = 0;
+                                   std::byte* workspace, Queue queue = nullptr) const = 0;
 };
 
 }  // namespace kizami::product

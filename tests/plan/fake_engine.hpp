@@ -27,8 +27,8 @@ class FakeEngine : public product::Engine {
     threads_seen = facts.num_threads;
     return query_(desc);
   }
-  [[nodiscard]] Status run(const product::ProductDesc&, const product::Offer&, const product::Pointers&,
-                           std::byte*) const override {
+  [[nodiscard]] Status run(const product::ProductDesc&, const product::Offer&, const product::Pointers&, std::byte*,
+                           product::Queue) const override {
     std::abort();  // a planner that runs something is no planner
   }
 

@@ -35,7 +35,7 @@ class CpuRef final : public product::Engine {
   }
 
   [[nodiscard]] Status run(const ProductDesc& d, const Offer& /*offer*/, const Pointers& pointers,
-                           std::byte* /*workspace*/) const override {
+                           std::byte* /*workspace*/, product::Queue /*queue*/) const override {
     if (auto reason = why_refused(d)) return {StatusCode::kInvalidArgument, *std::move(reason)};
     if (auto reason = why_refused(d, pointers)) return {StatusCode::kInvalidArgument, *std::move(reason)};
     for (std::int64_t l = 0; l < d.num_products; ++l) {

@@ -112,8 +112,8 @@ class BoundEngine final : public product::Engine {
     return make_offer(d, kernel_, facts);
   }
 
-  [[nodiscard]] Status run(const ProductDesc& d, const Offer& offer, const Pointers& pointers,
-                           std::byte* workspace) const override {
+  [[nodiscard]] Status run(const ProductDesc& d, const Offer& offer, const Pointers& pointers, std::byte* workspace,
+                           product::Queue /*queue*/) const override {
     if (!kernel_.is_supported) return {StatusCode::kUnsupported, name_ + ": this processor lacks the instruction set"};
     return run_checked(d, kernel_, offer, pointers, workspace);
   }
@@ -142,8 +142,8 @@ class BestEngine final : public product::Engine {
     return offer;
   }
 
-  [[nodiscard]] Status run(const ProductDesc& d, const Offer& offer, const Pointers& pointers,
-                           std::byte* workspace) const override {
+  [[nodiscard]] Status run(const ProductDesc& d, const Offer& offer, const Pointers& pointers, std::byte* workspace,
+                           product::Queue /*queue*/) const override {
     return run_checked(d, best_kernel(), offer, pointers, workspace);
   }
 

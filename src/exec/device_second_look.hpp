@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// The second look at operands that the sampled certificate has not certified, without the host: the block certificate of
+// certificate.hpp, equilibration and select(), all in one cooperative launch that ends at once where
+// state->sampled_failures is 0.
+//   digits of 64-blocks -> products -> histogram -> select -> [exponents of the inner index -> shifts -> statistics ->
+//   digits -> products -> histogram -> select] -> list and bits of the pairs above the rung
+// The same integers as on the host, so the same rung and the same pairs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/carver.hpp"
+#include "kizami/status.hpp"
+#include "num/rung.hpp"
+#include "plan/device_state.hpp"
+#include "problem/lines.hpp"
+#include "product/product.hpp"
+
+namespace kizami::exec {
+
+/// Lines of A and of B whose digits are held at a time.
+struct SecondLookChunk {
+  std::int64_t mc = 0;
+  std::int64_t nc = 0;
+};
+
+/// Digits of one chunk; K is the number of real terms of a line.
+struct SecondLookBuffers {
+  std::int8_t* a_digits = nullptr;     ///< [mc][round_up(K, 64)]
+  std::int8_t* b_digits = nullptr;     ///< [nc][round_up(K, 64)]
+  std::uint8_t* a_deficits = nullptr;  ///< [mc][ceil(K / 64)]
+  std::uint8_t* b_deficits = nullptr;  ///< [nc][ceil(K / 64)]
+  std::uint64_t* a_nonzero = nullptr;  ///< [mc][ceil(K / 64)]: bit t of word w: term 64 w + t of a finite line is not zero
+  std::uint64_t* b_nonzero = nullptr;  ///< [nc][ceil(K / 64)]
+};
+[[nodiscard]] SecondLookBuffers carve_second_look(base::Carver& carver, const SecondLookChunk& chunk,
+                                                  std::int64_t num_terms);
+
+template <class T>
+struct SecondLook {
+  num::Ladder ladder;
+  problem::Lines<T> a;
+  problem::Lines<T> b;
+  plan::DeviceLineBuffers a_lines;
+  plan::DeviceLineBuffers b_lines;
+  SecondLookChunk chunk;
+  SecondLookBuffers buffers;
+  plan::DeviceState* state = nullptr;
+  plan::Pair* repairs = nullptr;          ///< [(m n) >> num::kRepairShift], in any order
+  std::uint32_t* repair_bits = nullptr;   ///< [n][ceil(m / 32)]: bit i % 32 of word i / 32 of column j; zeroed here if used
+  std::int32_t planes_of_rung[num::kMaxRungs] = {};  ///< residue planes of each rung, for state->num_products
+};
+
+/// @range  state->sampled_failures, state->is_scaling_only and the statistics of both operands are there
+/// @exact  state->selection, the histograms and the set of repairs equal those of the host's phases
+/// @queue  enqueues one cooperative kernel of as many blocks as fit; no allocation
+template <class T>
+Status launch_second_look(const SecondLook<T>& look, int num_sms, product::Queue queue);
+
+}  // namespace kizami::exec

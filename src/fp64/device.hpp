@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// The last rung on a CUDA device, bit-identical with fp64.hpp: the same chains of 128 fused multiply-adds, combined by the
+// same binary counter; the same compensated sums; the same scaling of lines.
+#pragma once
+
+#include "kizami/status.hpp"
+#include "kizami/types.hpp"
+#include "num/bounds.hpp"
+#include "num/line_stats.hpp"
+#include "plan/device_state.hpp"
+#include "problem/factor.hpp"
+#include "problem/lines.hpp"
+#include "product/product.hpp"
+
+namespace kizami::fp64 {
+
+/// A call as its last kernel sees it. All pointers are device memory.
+template <class T>
+struct DeviceCall {
+  problem::Lines<T> a;
+  problem::Lines<T> b;
+  const num::LineStats* a_stats = nullptr;  ///< as given, never equilibrated
+  const num::LineStats* b_stats = nullptr;
+  num::Fp64Summation summation = num::Fp64Summation::kPairwise;
+  problem::Factor<T> alpha;
+  problem::Factor<T> beta;
+  MatrixView<T> c;
+  const plan::DeviceState* state = nullptr;
+  const plan::Pair* repairs = nullptr;  ///< [state->num_repairs]
+};
+
+/// Answers what the CRT has left: everything if state->selection.rung < 0, else the pairs of the list; and the lines with
+/// NaN or Inf. One launch, which ends at once where there is nothing to do (or state->is_scaling_only).
+/// @exact  elements of finite lines: the bits of gemm_fp64() and line_product(); others: of finish_nonfinite(), any NaN
+/// @range  the elements of C that it answers hold their old values (read only if beta is not 0)
+/// @queue  enqueues one kernel; no allocation
+template <class T>
+Status answer_exceptions(const DeviceCall<T>& call, int num_sms, product::Queue queue);
+
+}  // namespace kizami::fp64

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// What a device call knows of itself while it runs, in device memory: kernels hand decisions to kernels, and no host
+// waits for them. Plain data without CUDA.
+//
+// The order of a call: begin (state = {}) -> statistics -> sampled certificate -> second look -> split -> product ->
+// CRT -> FP64 rung. A kernel that is not needed reads the state and ends.
+#pragma once
+
+#include <cstdint>
+
+#include "num/line_stats.hpp"
+#include "num/rung.hpp"
+
+namespace kizami::plan {
+
+/// An element of C that the chosen rung does not certify.
+struct Pair {
+  std::int64_t row;
+  std::int64_t col;
+};
+
+struct DeviceState {
+  /// Rung 0 of the operands as given, until the second look says otherwise. rung -1: all in FP64 arithmetic.
+  num::Selection selection;
+  std::int32_t num_products = 0;      ///< residue planes of the chosen rung; 0 for rung -1
+  std::int32_t is_scaling_only = 0;   ///< alpha = 0: C <- beta C, operands are not read
+  std::uint64_t sampled_failures = 0;  ///< pairs that the sampled certificate leaves open
+  std::uint64_t num_repairs = 0;       ///< entries written to the list of repairs: selection.num_repaired at the end
+  std::uint64_t nonfinite_rows = 0;    ///< lines of op(A) with NaN or Inf
+  std::uint64_t nonfinite_cols = 0;    ///< lines of op(B)
+  num::Statistics statistics;          ///< of the second look
+  std::uint32_t barrier_count = 0;     ///< of the second look's blocks
+  std::uint32_t barrier_phase = 0;
+};
+
+/// What is known of the lines of one operand, in device memory.
+struct DeviceLineBuffers {
+  num::LineStats* stats = nullptr;         ///< [lines], as given
+  num::LineStats* equilibrated = nullptr;  ///< [lines], after the rescaling of the inner index; if the ladder may
+  std::int32_t* inner_shift = nullptr;     ///< [k]; likewise
+  std::int32_t* scales = nullptr;          ///< [lines]; reconstruct::kSkipLine for lines with NaN or Inf
+};
+
+}  // namespace kizami::plan
