@@ -37,7 +37,7 @@ enum class Scheme : std::uint8_t {
   kNative,  ///< the platform BLAS
   kOzaki2,  ///< residues modulo pairwise coprime moduli, CRT reconstruction
 };
-enum class EngineName : std::uint8_t { kAuto, kCpuRef, kCpuSimd, kNativeBlas };
+enum class EngineName : std::uint8_t { kAuto, kCpuRef, kCpuSimd, kNativeBlas, kCublasLt, kHopper };
 
 /// What may differ between two calls on equal operands.
 enum class Reproducibility : std::uint8_t {
@@ -67,6 +67,10 @@ enum class Reproducibility : std::uint8_t {
       return "cpu_simd";
     case EngineName::kNativeBlas:
       return "native_blas";
+    case EngineName::kCublasLt:
+      return "cublaslt";
+    case EngineName::kHopper:
+      return "hopper";
   }
   return "unknown";
 }
@@ -81,6 +85,11 @@ struct Policy {
   Reproducibility reproducibility = Reproducibility::kEngineToEngine;
   /// Answer what the moduli cannot certify by FP64 arithmetic of proven bound; false: refuse instead.
   bool allow_fp64_arithmetic = true;
+  /// Lets a device call wait for what its certificate says, so that an engine that cannot read it on the device (cublaslt)
+  /// climbs the whole ladder. False: such an engine has its lowest rung and FP64 arithmetic, and nothing waits.
+  bool may_sync = false;
+  /// Rungs of the ladder that may be used, from the lowest; 0 means all. Below them is FP64 arithmetic.
+  int max_rungs = 0;
   /// NaN or Inf in an operand is an error instead of being multiplied as BLAS does.
   bool reject_nonfinite = false;
   /// Studies only: exactly this many moduli, whatever the accuracy; 0 leaves it to the planner. The bound reported is

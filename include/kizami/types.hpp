@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "kizami/export.h"
+#include "kizami/host_device.hpp"
 
 namespace kizami {
 
@@ -114,6 +115,24 @@ using RealOf = typename detail::RealOf<T>::Type;
 [[nodiscard]] constexpr int size_bytes(Scalar s) noexcept {
   return (real_of(s) == Scalar::kF32 ? 4 : 8) * (is_complex(s) || s == Scalar::kDD ? 2 : 1);
 }
+
+/// alpha or beta of a call: a value, or for device calls a place in device memory that is read when the call runs (cuBLAS
+/// calls that pointer mode device).
+template <class T>
+struct Factor {
+  T value{};
+  const T* device = nullptr;  ///< device memory, or null: `value` is meant
+
+  constexpr Factor() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): a number is a factor
+  constexpr Factor(T x) : value(x) {}
+  [[nodiscard]] static constexpr Factor at(const T* pointer) {
+    Factor factor;
+    factor.device = pointer;
+    return factor;
+  }
+  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr T load() const { return device == nullptr ? value : *device; }
+};
 
 /// A matrix in memory: element (i, j) lies at data[i * row_stride + j * col_stride], and is conjugated on reading if
 /// is_conjugated says so.

@@ -31,7 +31,8 @@ struct SecondLookBuffers {
   std::int8_t* b_digits = nullptr;     ///< [nc][round_up(K, 64)]
   std::uint8_t* a_deficits = nullptr;  ///< [mc][ceil(K / 64)]
   std::uint8_t* b_deficits = nullptr;  ///< [nc][ceil(K / 64)]
-  std::uint64_t* a_nonzero = nullptr;  ///< [mc][ceil(K / 64)]: bit t of word w: term 64 w + t of a finite line is not zero
+  std::uint64_t* a_nonzero =
+      nullptr;  ///< [mc][ceil(K / 64)]: bit t of word w: term 64 w + t of a finite line is not zero
   std::uint64_t* b_nonzero = nullptr;  ///< [nc][ceil(K / 64)]
 };
 [[nodiscard]] SecondLookBuffers carve_second_look(base::Carver& carver, const SecondLookChunk& chunk,
@@ -47,8 +48,9 @@ struct SecondLook {
   SecondLookChunk chunk;
   SecondLookBuffers buffers;
   plan::DeviceState* state = nullptr;
-  plan::Pair* repairs = nullptr;          ///< [(m n) >> num::kRepairShift], in any order
-  std::uint32_t* repair_bits = nullptr;   ///< [n][ceil(m / 32)]: bit i % 32 of word i / 32 of column j; zeroed here if used
+  plan::Pair* repairs = nullptr;  ///< [(m n) >> num::kRepairShift], in any order
+  std::uint32_t* repair_bits =
+      nullptr;  ///< [n][ceil(m / 32)]: bit i % 32 of word i / 32 of column j; zeroed here if used
   std::int32_t planes_of_rung[num::kMaxRungs] = {};  ///< residue planes of each rung, for state->num_products
 };
 

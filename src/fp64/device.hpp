@@ -8,7 +8,6 @@
 #include "num/bounds.hpp"
 #include "num/line_stats.hpp"
 #include "plan/device_state.hpp"
-#include "problem/factor.hpp"
 #include "problem/lines.hpp"
 #include "product/product.hpp"
 
@@ -22,8 +21,8 @@ struct DeviceCall {
   const num::LineStats* a_stats = nullptr;  ///< as given, never equilibrated
   const num::LineStats* b_stats = nullptr;
   num::Fp64Summation summation = num::Fp64Summation::kPairwise;
-  problem::Factor<T> alpha;
-  problem::Factor<T> beta;
+  Factor<T> alpha;
+  Factor<T> beta;
   MatrixView<T> c;
   const plan::DeviceState* state = nullptr;
   const plan::Pair* repairs = nullptr;  ///< [state->num_repairs]

@@ -22,8 +22,8 @@ struct Pair {
 struct DeviceState {
   /// Rung 0 of the operands as given, until the second look says otherwise. rung -1: all in FP64 arithmetic.
   num::Selection selection;
-  std::int32_t num_products = 0;      ///< residue planes of the chosen rung; 0 for rung -1
-  std::int32_t is_scaling_only = 0;   ///< alpha = 0: C <- beta C, operands are not read
+  std::int32_t num_products = 0;       ///< residue planes of the chosen rung; 0 for rung -1
+  std::int32_t is_scaling_only = 0;    ///< alpha = 0: C <- beta C, operands are not read
   std::uint64_t sampled_failures = 0;  ///< pairs that the sampled certificate leaves open
   std::uint64_t num_repairs = 0;       ///< entries written to the list of repairs: selection.num_repaired at the end
   std::uint64_t nonfinite_rows = 0;    ///< lines of op(A) with NaN or Inf

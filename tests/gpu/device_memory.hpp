@@ -31,7 +31,8 @@ class DeviceTest : public testing::Test {
  protected:
   void SetUp() override {
     if (has_device()) return;
-    if (std::getenv("KIZAMI_REQUIRE_GPU") != nullptr) FAIL() << "KIZAMI_REQUIRE_GPU is set, but no CUDA device is found";
+    if (std::getenv("KIZAMI_REQUIRE_GPU") != nullptr)
+      FAIL() << "KIZAMI_REQUIRE_GPU is set, but no CUDA device is found";
     GTEST_SKIP() << "no CUDA device";
   }
 };
