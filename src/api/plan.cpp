@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "exec/batch.hpp"
+#include "exec/environment.hpp"
 #include "exec/plan_cache.hpp"
 #include "exec/prepared.hpp"
 #include "exec/run.hpp"
@@ -33,7 +34,7 @@ std::uint64_t Plan::numerics_hash() const { return plan::numerics_hash(*impl_); 
 std::string Plan::explain() const { return plan::explain(*impl_); }
 
 Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k, const Policy& policy) {
-  auto plan = exec::cached_plan({scalar, m, n, k}, policy);
+  auto plan = exec::cached_plan({scalar, m, n, k}, policy, exec::environment());
   if (!plan.ok()) return plan.status();
   return Plan(std::move(plan).value());
 }

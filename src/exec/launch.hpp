@@ -15,7 +15,8 @@ namespace kizami::exec {
 /// Runs a product of the kind that the planner asked the engine about.
 /// @status kInternal: the engine refuses what it had offered, or asks for more scratch than was booked
 [[nodiscard]] inline Status launch(const plan::Plan& plan, const product::ProductDesc& desc,
-                                   const product::Pointers& pointers, std::span<std::byte> workspace) {
+                                   const product::Pointers& pointers, std::span<std::byte> workspace,
+                                   product::Queue queue = nullptr) {
   const product::Engine& engine = *plan.schedule.engine;
   const auto answer = engine.query(desc, plan.schedule.facts);
   if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) {
@@ -28,7 +29,7 @@ namespace kizami::exec {
                                        std::to_string(offer.workspace_bytes) + " bytes of scratch, booked were " +
                                        std::to_string(workspace.size())};
   }
-  return engine.run(desc, offer, pointers, workspace.data());
+  return engine.run(desc, offer, pointers, workspace.data(), queue);
 }
 
 }  // namespace kizami::exec

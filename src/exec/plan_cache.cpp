@@ -6,7 +6,6 @@
 #include <mutex>
 
 #include "base/fp_environment.hpp"
-#include "exec/environment.hpp"
 
 namespace kizami::exec {
 namespace {
@@ -15,6 +14,7 @@ struct Entry {
   problem::Shape shape;
   Policy policy;
   int num_threads;
+  int device;
   std::shared_ptr<const plan::Plan> plan;
 };
 
@@ -31,15 +31,16 @@ Cache& cache() {
 
 }  // namespace
 
-Result<std::shared_ptr<const plan::Plan>> cached_plan(const problem::Shape& shape, const Policy& policy) {
+Result<std::shared_ptr<const plan::Plan>> cached_plan(const problem::Shape& shape, const Policy& policy,
+                                                      const plan::Environment& machine) {
   const base::FpEnvironmentGuard guard;  // bounds and allowances are computed in FP64
-  const plan::Environment machine = environment();
   const int num_threads = machine.facts.num_threads;
+  const int device = machine.facts.device;
   Cache& c = cache();
   {
     const std::lock_guard lock(c.mutex);
     const auto found = std::find_if(c.entries.begin(), c.entries.end(), [&](const Entry& e) {
-      return e.shape == shape && e.policy == policy && e.num_threads == num_threads;
+      return e.shape == shape && e.policy == policy && e.num_threads == num_threads && e.device == device;
     });
     if (found != c.entries.end()) {
       c.entries.splice(c.entries.begin(), c.entries, found);
@@ -50,7 +51,7 @@ Result<std::shared_ptr<const plan::Plan>> cached_plan(const problem::Shape& shap
   if (!made.ok()) return made.status();
   auto plan = std::make_shared<const plan::Plan>(std::move(made).value());
   const std::lock_guard lock(c.mutex);
-  c.entries.push_front({shape, policy, num_threads, plan});
+  c.entries.push_front({shape, policy, num_threads, device, plan});
   if (c.entries.size() > static_cast<std::size_t>(kPlanCacheSize)) c.entries.pop_back();
   return plan;
 }

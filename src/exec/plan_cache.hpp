@@ -9,8 +9,10 @@
 
 namespace kizami::exec {
 
-/// The plan for this shape and policy on this machine, from a bounded cache. Safe to call from any thread.
-Result<std::shared_ptr<const plan::Plan>> cached_plan(const problem::Shape& shape, const Policy& policy);
+/// The plan for this shape and policy in an environment, from a bounded cache. Safe to call from any thread.
+/// @range environments that differ have different devices or numbers of threads
+Result<std::shared_ptr<const plan::Plan>> cached_plan(const problem::Shape& shape, const Policy& policy,
+                                                      const plan::Environment& environment);
 
 /// Plans kept; the least recently used goes first.
 inline constexpr int kPlanCacheSize = 64;

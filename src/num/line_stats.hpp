@@ -4,8 +4,6 @@
 // by 2^s has exponent and lsb moved by s and equal sums.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include "kizami/host_device.hpp"
@@ -23,6 +21,9 @@ inline constexpr std::int64_t kMaxLineLength = (std::int64_t{1} << 34) - 1;
 /// means "no non-zero element".
 inline constexpr int kNoExponent = -100000;
 inline constexpr int kNoLsb = 100000;
+
+/// Instead of the power of two of a line: someone else answers its elements (NaN or Inf).
+inline constexpr std::int32_t kSkipLine = INT32_MIN;
 
 struct LineStats {
   std::int32_t exponent = kNoExponent;  ///< floor(log2(max |x|)); kNoExponent if all elements are zero

@@ -14,6 +14,7 @@
 #include <limits>
 
 #include "kizami/host_device.hpp"
+#include "num/exponent.hpp"
 #include "num/line_stats.hpp"
 
 namespace kizami::num {
@@ -45,15 +46,16 @@ struct Ladder {
 /// @cite KT2026; integer threshold instead of a floating logarithm
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr int scale_bits(const Rung& rung, std::uint64_t sum_squares) {
   // Compare sum 4^t with M 2^e, e = limit_exponent + 28, on sum normalised to 53 significant bits, rounded up.
-  int sum_exponent = 0;
+  int sum_exponent = 11 - count_leading_zeros(sum_squares);
   std::uint64_t sum = sum_squares;
-  while (sum >= (std::uint64_t{1} << 53)) {
-    sum = (sum >> 1) + (sum & 1);
-    ++sum_exponent;
-  }
-  while (sum < (std::uint64_t{1} << 52)) {
-    sum <<= 1;
-    --sum_exponent;
+  if (sum_exponent > 0) {
+    sum = ((sum - 1) >> sum_exponent) + 1;
+    if (sum == std::uint64_t{1} << 53) {
+      sum >>= 1;
+      ++sum_exponent;
+    }
+  } else {
+    sum <<= -sum_exponent;
   }
   // sum 2^(sum_exponent + 2t) <= M 2^e  <=>  2t <= e - sum_exponent, minus one if sum > M.
   const int e = rung.limit_exponent + 2 * kSquareBits - sum_exponent - (sum > rung.limit_mantissa ? 1 : 0);
@@ -126,6 +128,16 @@ static_assert(kSquareBits == 14 && kAbsBits == 20);
   int r = 0;
   while (r < ladder.num_rungs && !is_certified(ladder, r, a, b, product_floor)) ++r;
   return r;
+}
+
+/// Stride of the elements that the sampled certificate looks at: every one up to 127 real terms, every second up to 1023, else every fourth.
+[[nodiscard]] constexpr std::int64_t sample_stride(std::int64_t num_terms) {
+  return num_terms < 128 ? 1 : num_terms < 1024 ? 2 : 4;
+}
+/// Terms that are sampled.
+[[nodiscard]] constexpr std::int64_t num_sampled_terms(std::int64_t length, std::int64_t terms_per_element) {
+  const std::int64_t stride = sample_stride(length * terms_per_element);
+  return (length + stride - 1) / stride * terms_per_element;
 }
 
 /// Number of pairs by their first certified rung; [num_rungs] counts those that no rung certifies.

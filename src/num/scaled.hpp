@@ -198,6 +198,21 @@ template <class R>
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
+/// beta x, for a product that has no terms.
+template <class R>
+requires kIsReal<R>
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr R scale_by(R beta, R x) {
+  return beta * x;
+}
+/// Likewise for complex types. Where the formula overflows on the way, the sum may still be finite.
+template <class R>
+[[nodiscard]] KIZAMI_HOST_DEVICE inline std::complex<R> scale_by(std::complex<R> beta, std::complex<R> x) {
+  const auto is_finite_pair = [](std::complex<R> z) { return is_finite(z.real()) && is_finite(z.imag()); };
+  const std::complex<R> product = multiply(beta, x);
+  if (is_finite_pair(product) || !is_finite_pair(beta) || !is_finite_pair(x)) return product;
+  return finish(ScaledComplex{}, std::complex<R>{}, beta, x);
+}
+
 namespace detail {
 
 /// One part, x1 p1 + x2 p2 + y1 c1 + y2 c2 with p1 and p2 NaN or Inf: finite terms are nothing beside them, not even

@@ -38,7 +38,7 @@ struct DeviceLineBuffers {
   num::LineStats* stats = nullptr;         ///< [lines], as given
   num::LineStats* equilibrated = nullptr;  ///< [lines], after the rescaling of the inner index; if the ladder may
   std::int32_t* inner_shift = nullptr;     ///< [k]; likewise
-  std::int32_t* scales = nullptr;          ///< [lines]; reconstruct::kSkipLine for lines with NaN or Inf
+  std::int32_t* scales = nullptr;          ///< [lines]; num::kSkipLine for lines with NaN or Inf
 };
 
 }  // namespace kizami::plan

@@ -10,6 +10,8 @@
 #include "base/int_math.hpp"
 #include "num/crt_table.hpp"
 #include "plan/buffers.hpp"
+#include "plan/device_buffers.hpp"
+#include "plan/device_model.hpp"
 #include "plan/ladder.hpp"
 
 namespace kizami::plan {
@@ -27,6 +29,7 @@ Status validate_policy(const problem::Shape& shape, const Policy& policy) {
                    "in 1.." + std::to_string(max_bits) + " for " + std::string(to_string(shape.scalar)));
   }
   if (policy.threads < 0) return invalid("threads", policy.threads, ">= 0");
+  if (policy.max_rungs < 0) return invalid("max_rungs", policy.max_rungs, ">= 0");
   const int max_moduli = num::max_moduli(ring_of(shape.scalar));
   if (policy.forced_moduli != 0 && (policy.forced_moduli < num::kMinModuli || policy.forced_moduli > max_moduli)) {
     return invalid("moduli", policy.forced_moduli,
@@ -39,6 +42,23 @@ Status validate_policy(const problem::Shape& shape, const Policy& policy) {
     return {StatusCode::kUnsupported,
             "moduli = " + std::to_string(policy.forced_moduli) + " needs scheme ozaki2, got native"};
   }
+  return {};
+}
+
+[[nodiscard]] bool is_on_device(const Plan& plan) {
+  return plan.schedule.facts.space == product::MemorySpace::kDevice;
+}
+
+/// What a device call cannot do: it returns before anything is known of the elements, unless it may wait.
+Status validate_device_policy(const problem::Shape& shape, const Policy& policy) {
+  const auto unsupported = [](const std::string& what) {
+    return Status(StatusCode::kUnsupported, what + " of operands in device memory");
+  };
+  if (shape.scalar == Scalar::kDD) return unsupported("no double-double products");
+  if (policy.accuracy.kind == Accuracy::Kind::kCorrect) return unsupported("accuracy correct: no correctly rounded products");
+  if (!policy.may_sync && policy.reject_nonfinite) return unsupported("reject_nonfinite needs may_sync: asynchronous products");
+  if (!policy.may_sync && !policy.allow_fp64_arithmetic && policy.gauge == Gauge::kEntry && policy.forced_moduli == 0)
+    return unsupported("allow_fp64_arithmetic = false in gauge entry needs may_sync: asynchronous products");
   return {};
 }
 
@@ -61,6 +81,19 @@ Status plan_native(Plan& plan) {
   const std::int64_t k = num_terms(plan.shape);
   const double target = num::target_bound(plan.policy.accuracy, plan.shape.scalar, std::max<std::int64_t>(k, 1));
   double best = num::dot_bound(k, u);
+  if (is_on_device(plan)) {
+    // One call of the vendor's product, in no known order. Accuracy native takes it for what it is.
+    if (plan.policy.accuracy.kind != Accuracy::Kind::kNative && best > target) {
+      return {StatusCode::kAccuracyUnreachable, "scheme native: guarantees " + bound_text(best) + " |A||B| at k = " +
+                                                    std::to_string(plan.shape.k) + ", wanted " + bound_text(target)};
+    }
+    plan.numerics.scheme = Scheme::kNative;
+    plan.numerics.gauge = plan.policy.gauge;
+    plan.numerics.bound = best;
+    plan.schedule.native_k_block = plan.shape.k;
+    plan.schedule.seconds = device_native_seconds(plan.shape);
+    return {};
+  }
   for (const std::int64_t block :
        {std::max<std::int64_t>(k, 1), std::int64_t{512}, std::int64_t{256}, std::int64_t{128}}) {
     const double bound = num::native_blas_bound(k, block, u);
@@ -146,13 +179,17 @@ Status plan_numerics(Plan& plan) {
 
 [[nodiscard]] std::size_t booked_bytes(const Plan& plan) {
   base::Carver counter;
-  static_cast<void>(carve(counter, plan));
+  if (is_on_device(plan)) {
+    static_cast<void>(carve_device(counter, plan));
+  } else {
+    static_cast<void>(carve(counter, plan));
+  }
   return counter.bytes();
 }
 
 /// Halves `extent`, keeping multiples of the padding, down to `least`. @return whether it shrank
-bool halve(std::int64_t& extent, std::int64_t least) {
-  const std::int64_t half = base::round_up((extent + 1) / 2, least < kPadBytes ? 1 : kPadBytes);
+bool halve(std::int64_t& extent, std::int64_t least, std::int64_t pad = kPadBytes) {
+  const std::int64_t half = base::round_up((extent + 1) / 2, least < pad ? 1 : pad);
   if (half >= extent || half < least) return false;
   extent = half;
   return true;
@@ -164,6 +201,13 @@ bool shrink(Chunk& chunk) {
   return (chunk.kc > 4096 && halve(chunk.kc, 4096)) || (longer > 256 && halve(longer, 256)) || halve(chunk.kc, 512) ||
          halve(longer, 16) || halve(chunk.kc, kPadBytes) || halve(longer, 1);
 }
+/// On a device lines are padded to kDeviceLinePad whatever the chunk: lines down to that, then k.
+bool shrink_on_device(Chunk& chunk) {
+  std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
+  return (longer > 4096 && halve(longer, 4096, kDeviceLinePad)) ||
+         (chunk.kc > 4096 && halve(chunk.kc, 4096, kDeviceInnerPad)) || halve(longer, kDeviceLinePad, kDeviceLinePad) ||
+         halve(chunk.kc, kDeviceInnerPad, kDeviceInnerPad);
+}
 
 bool shrink_certificate(Chunk& chunk) {
   std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
@@ -174,13 +218,17 @@ bool shrink_certificate(Chunk& chunk) {
 std::size_t plan_chunks(Plan& plan) {
   const problem::Shape& shape = plan.shape;
   const bool is_default_limit = plan.policy.workspace_limit_bytes == 0;
-  const std::size_t limit = is_default_limit ? kDefaultWorkspaceLimit : plan.policy.workspace_limit_bytes;
+  const bool is_device = is_on_device(plan);
+  const std::size_t limit = !is_default_limit ? plan.policy.workspace_limit_bytes
+                            : is_device       ? plan.schedule.facts.memory_bytes / 4
+                                              : kDefaultWorkspaceLimit;
   Chunk& main = plan.schedule.chunk;
   Chunk& certificate = plan.schedule.certificate;
-  main = {shape.m, shape.n, base::round_up(std::min(shape.k, product::kBlockMaxI8), kPadBytes)};
+  main = {shape.m, shape.n,
+          base::round_up(std::min(shape.k, product::kBlockMaxI8), is_device ? kDeviceInnerPad : kPadBytes)};
   certificate = {1, 1, shape.k};
   while (booked_bytes(plan) > limit) {
-    if (shrink(main)) continue;
+    if (is_device ? shrink_on_device(main) : shrink(main)) continue;
     if (is_default_limit) break;  // line statistics alone exceed it: extreme shapes get what they need
     return booked_bytes(plan);
   }
@@ -196,6 +244,18 @@ std::size_t plan_chunks(Plan& plan) {
 std::vector<product::ProductDesc> planned_products(const Plan& plan) {
   std::vector<product::ProductDesc> products;
   const Chunk& chunk = plan.schedule.chunk;
+  if (is_on_device(plan)) {
+    for (int r = 0; r < plan.numerics.ladder.num_rungs; ++r) {
+      const int count = plan.numerics.ladder.rungs[static_cast<std::size_t>(r)].num_moduli;
+      products.push_back(device_main_product(plan, chunk, count));
+    }
+    if (plan.numerics.has_certificate && plan.shape.k > 0) {
+      base::Carver counter;
+      const SampledBuffers buffers = carve_device(counter, plan).sampled;
+      products.push_back(device_sampled_product(plan, buffers, plan.schedule.certificate.mc, buffers.cols_at_once));
+    }
+    return products;
+  }
   for (int r = 0; r < plan.numerics.ladder.num_rungs; ++r) {
     products.push_back(main_product(plan, chunk, plan.numerics.ladder.rungs[static_cast<std::size_t>(r)].num_moduli));
     if (plan.shape.k <= chunk.kc) continue;
@@ -227,15 +287,27 @@ double phase_seconds(const Plan& plan) {
   return (split + per_element * m * n) / plan.schedule.facts.num_threads;
 }
 
+/// Leaves the lowest rungs.
+void truncate(num::Ladder& ladder, int most_rungs) {
+  for (int r = most_rungs; r < ladder.num_rungs; ++r) ladder.rungs[static_cast<std::size_t>(r)] = {};
+  ladder.num_rungs = std::min(ladder.num_rungs, most_rungs);
+}
+
 /// What the first engine that may be used and does not refuse offers.
 Status plan_engine(Plan& plan, const Environment& environment) {
   if (plan.policy.engine == EngineName::kNativeBlas) {
     return {StatusCode::kUnsupported, "engine native_blas carries scheme native only, not ozaki2"};
   }
+  const num::Ladder whole = plan.numerics.ladder;
   std::size_t least = 0;  // over the engines that want more than the limit; one of less scratch may still do
   for (const product::Engine* engine : environment.engines) {
     if (plan.policy.engine != EngineName::kAuto && to_string(plan.policy.engine) != engine->name()) continue;
     plan.schedule.engine = engine;
+    // An engine that makes what its host says has one rung, unless the host may wait for the certificate.
+    const bool has_one_rung = is_on_device(plan) && !engine->reads_num_products() && !plan.policy.may_sync;
+    const int most_rungs = has_one_rung ? 1 : plan.policy.max_rungs;
+    plan.numerics.ladder = whole;
+    if (most_rungs > 0) truncate(plan.numerics.ladder, most_rungs);
     if (const std::size_t needed = plan_chunks(plan); needed > 0) {
       least = least == 0 ? needed : std::min(least, needed);
       plan.refusals.push_back(std::string(engine->name()) + ": needs a workspace of " + std::to_string(needed) +
@@ -263,7 +335,7 @@ Status plan_engine(Plan& plan, const Environment& environment) {
     };
     plan.schedule.seconds =
         seconds * passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc) +
-        phase_seconds(plan);
+        (is_on_device(plan) ? device_phase_seconds(plan) : phase_seconds(plan));
     return {};
   }
   if (least > 0) {
@@ -285,12 +357,13 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
   plan.policy = policy;
   plan.schedule.facts = environment.facts;
   if (policy.threads > 0) plan.schedule.facts.num_threads = policy.threads;
+  if (is_on_device(plan)) KIZAMI_RETURN_IF_ERROR(validate_device_policy(shape, policy));
 
   const bool is_native_forced = policy.scheme == Scheme::kNative || policy.engine == EngineName::kNativeBlas;
   const bool may_be_native = policy.scheme == Scheme::kAuto && policy.engine == EngineName::kAuto &&
                              policy.forced_moduli == 0 && policy.reproducibility == Reproducibility::kNotGuaranteed;
-  if (policy.scheme == Scheme::kNative &&
-      (policy.engine == EngineName::kCpuRef || policy.engine == EngineName::kCpuSimd)) {
+  if (policy.scheme == Scheme::kNative && policy.engine != EngineName::kAuto &&
+      policy.engine != EngineName::kNativeBlas) {
     return Status(StatusCode::kUnsupported,
                   "engine " + std::string(to_string(policy.engine)) + " carries scheme ozaki2 only, not native");
   }

@@ -82,7 +82,7 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
   return is_complex(shape.scalar) ? 2 * shape.k : shape.k;
 }
 
-/// Default of Policy::workspace_limit_bytes.
+/// Default of Policy::workspace_limit_bytes on the host.
 inline constexpr std::size_t kDefaultWorkspaceLimit = std::size_t{1} << 30;
 
 }  // namespace kizami::plan

@@ -69,31 +69,16 @@ Status validate_leading_dimensions(Layout layout, Op op_a, Op op_b, std::int64_t
   return validate_ld("ldc", ldc, is_col ? "m" : "n", is_col ? m : n);
 }
 
-namespace {
-
-/// beta x. Where the formula overflows on the way, the sum may still be finite.
-template <class R>
-[[nodiscard]] std::complex<R> scaled(std::complex<R> beta, std::complex<R> x) {
-  const auto is_finite = [](std::complex<R> z) { return num::is_finite(z.real()) && num::is_finite(z.imag()); };
-  const std::complex<R> product = num::multiply(beta, x);
-  if (is_finite(product) || !is_finite(beta) || !is_finite(x)) return product;
-  return num::finish(num::ScaledComplex{}, std::complex<R>{}, beta, x);
-}
-
-}  // namespace
-
 template <class T>
 void scale_matrix(T beta, MatrixView<T> c) {
   const bool rows_inner = c.row_stride <= c.col_stride;
   const MatrixView<T> v = rows_inner ? c : c.transposed();
   for (std::int64_t j = 0; j < v.cols; ++j) {
     for (std::int64_t i = 0; i < v.rows; ++i) {
-      if constexpr (kIsComplex<T>) {
-        v(i, j) = beta == T{0} ? T{0} : scaled(beta, v(i, j));
-      } else if constexpr (kIsDoubleDouble<T>) {
+      if constexpr (kIsDoubleDouble<T>) {
         v(i, j) = beta == T{0} ? T{0} : num::finish(num::ScaledDoubleDouble{}, T{0}, beta, v(i, j));
       } else {
-        v(i, j) = beta == T{0} ? T{0} : beta * v(i, j);
+        v(i, j) = beta == T{0} ? T{0} : num::scale_by(beta, v(i, j));
       }
     }
   }

@@ -11,6 +11,7 @@
 #include "base/parallel.hpp"
 #include "num/bounds.hpp"
 #include "num/exponent.hpp"
+#include "num/line_stats.hpp"
 #include "num/long_accumulator.hpp"
 #include "reconstruct/crt_segment.hpp"
 
@@ -64,13 +65,13 @@ std::int64_t reconstruct_correct(const ResiduePlanes& planes, const CorrectBlock
   base::parallel_for(segments * c.cols, threads, [&](std::int64_t task, int) {
     const std::int64_t j = task / segments;
     const std::int64_t first = task % segments * kSegment;
-    if (block.col_scale[j] == kSkipLine) return;
+    if (block.col_scale[j] == num::kSkipLine) return;
     const std::int64_t count = std::min(kSegment, c.rows - first);
     const std::int8_t* const residues = planes.data + j * planes.col_stride + first;
     const auto finish_part = [&](num::Part part, RealForm form, auto&& store) {
       const CrtSegment segment(kRing, planes.num_moduli, part, residues, planes.plane_stride, count);
       for (std::int64_t i = first; i < first + count; ++i) {
-        if (block.row_scale[i] == kSkipLine) continue;
+        if (block.row_scale[i] == num::kSkipLine) continue;
         const SignedWide x = segment.integer(i - first);
         const int exponent = -(block.row_scale[i] + block.col_scale[j]);
         const int error = error_exponent(block.row_error[i], block.col_error[j], block.a.num_terms());

@@ -5,6 +5,7 @@
 
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
+#include "num/line_stats.hpp"
 #include "reconstruct/crt_segment.hpp"
 
 namespace kizami::reconstruct {
@@ -66,12 +67,12 @@ void reconstruct_crt(const ResiduePlanes& planes, const std::int32_t* row_scale,
     const bool rows_inner = c.row_stride <= c.col_stride;
     const std::int64_t j = rows_inner ? task / segments : task % c.cols;
     const std::int64_t first = (rows_inner ? task % segments : task / c.cols) * kSegment;
-    if (col_scale[j] == kSkipLine) return;
+    if (col_scale[j] == num::kSkipLine) return;
     const std::int64_t count = std::min(kSegment, c.rows - first);
     const std::int8_t* const residues = planes.data + j * planes.col_stride + first;
     const auto finish_segment = [&](const auto& product) {
       for (std::int64_t i = 0; i < count; ++i) {
-        if (row_scale[first + i] == kSkipLine) continue;
+        if (row_scale[first + i] == num::kSkipLine) continue;
         T& out = c(first + i, j);
         out = num::finish(product(i, -(row_scale[first + i] + col_scale[j])), alpha, beta, beta == T{0} ? T{0} : out);
       }

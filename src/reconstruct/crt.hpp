@@ -22,11 +22,8 @@ struct ResiduePlanes {
   std::int64_t plane_stride = 0;
 };
 
-/// Power-of-two scales of the lines: p_ij = X_ij 2^-(row_scale[i] + col_scale[j]). kSkipLine: the elements of this row
-/// or column are left untouched (someone else answers lines with NaN or Inf).
-inline constexpr std::int32_t kSkipLine = INT32_MIN;
-
-/// Reconstructs the block c (m x n) from its planes; complex types part by part.
+/// Reconstructs the block c (m x n) from its planes; complex types part by part: p_ij = X_ij 2^-(row_scale[i] +
+/// col_scale[j]). Elements of lines of scale num::kSkipLine are left untouched.
 /// @shape  row_scale: [m], col_scale: [n]; planes.col_stride >= round_up(m, 64), readable up to there
 /// @exact  up to the single rounding to 53 bits and the epilogue (num::finish)
 /// @alias  beta = 0 never reads c

@@ -5,6 +5,7 @@
 
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
+#include "num/line_stats.hpp"
 #include "reconstruct/crt_segment.hpp"
 
 namespace kizami::reconstruct {
@@ -34,12 +35,12 @@ void reconstruct_crt(const ResiduePlanes& planes, const std::int32_t* row_scale,
   base::parallel_for(segments * c.cols, threads, [&](std::int64_t task, int) {
     const std::int64_t j = task / segments;
     const std::int64_t first = task % segments * kSegment;
-    if (col_scale[j] == kSkipLine) return;
+    if (col_scale[j] == num::kSkipLine) return;
     const std::int64_t count = std::min(kSegment, c.rows - first);
     const CrtSegment segment(num::Ring::kReal, planes.num_moduli, num::Part::kReal,
                              planes.data + j * planes.col_stride + first, planes.plane_stride, count);
     for (std::int64_t i = 0; i < count; ++i) {
-      if (row_scale[first + i] == kSkipLine) continue;
+      if (row_scale[first + i] == num::kSkipLine) continue;
       DoubleDouble& out = c(first + i, j);
       const auto p = round_twice(segment.integer(i), -(row_scale[first + i] + col_scale[j]));
       out = num::finish(p, alpha, beta, beta == DoubleDouble{0} ? DoubleDouble{} : out);

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "num/line_stats.hpp"
+#include "num/rung.hpp"
 #include "problem/lines.hpp"
 
 namespace kizami::split {
@@ -25,15 +26,8 @@ inline constexpr int kMaxDeficit = 255;
 /// Fraction bits of a digit.
 inline constexpr int kDigitBits = 6;
 
-/// Sampling stride of the elements: every one up to 127 real terms, every second up to 1023, else every fourth.
-[[nodiscard]] constexpr std::int64_t sample_stride(std::int64_t num_terms) {
-  return num_terms < 128 ? 1 : num_terms < 1024 ? 2 : 4;
-}
-/// Terms that are sampled.
-[[nodiscard]] constexpr std::int64_t num_sampled_terms(std::int64_t length, std::int64_t terms_per_element) {
-  const std::int64_t stride = sample_stride(length * terms_per_element);
-  return (length + stride - 1) / stride * terms_per_element;
-}
+using num::num_sampled_terms;
+using num::sample_stride;
 
 /// @shape digits[i * row_stride + t] for the terms t of elements 0, stride, 2 stride, ...; zero up to the next multiple
 ///        of 64

@@ -12,7 +12,7 @@
 namespace kizami::split {
 
 /// The power of two that a line is multiplied by before it is rounded to integers; 0 for a zero or non-finite line.
-[[nodiscard]] inline int line_scale(const num::Rung& rung, const num::LineStats& line) {
+[[nodiscard]] KIZAMI_HOST_DEVICE inline int line_scale(const num::Rung& rung, const num::LineStats& line) {
   return line.is_zero() ? 0 : num::scale_bits(rung, line.sum_squares) - line.exponent;
 }
 

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+#include "engines/cublaslt/cublaslt.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <variant>
+
+#include "base/carver.hpp"
+#include "base/int_math.hpp"
+#include "engines/cublaslt/library.hpp"
+#include "engines/cublaslt/residue_kernel.hpp"
+#include "engines/desc_check.hpp"
+
+namespace kizami::engines {
+namespace {
+
+using base::round_up;
+using product::DeviceFacts;
+using product::Epilogue;
+using product::Offer;
+using product::Pointers;
+using product::ProductDesc;
+using product::Refusal;
+
+constexpr std::size_t kLibraryBytes = std::size_t{32} << 20;
+/// One call of the library takes at most so many lines of each operand: a single larger one is slower
+/// (docs/perf/h200_cublaslt.md).
+constexpr std::int64_t kMostLines = 8192;
+/// Planes go in one strided batch while the result of one is smaller than this many elements.
+constexpr std::int64_t kBatchedElems = std::int64_t{3072} * 3072;
+constexpr std::size_t kBatchBytes = std::size_t{512} << 20;
+constexpr std::int64_t kRowPad = 16;
+
+/// Planes whose INT32 accumulators are held at a time.
+[[nodiscard]] int planes_together(const ProductDesc& d) {
+  const std::int64_t elems = round_up(d.m, kRowPad) * d.n;
+  if (elems >= kBatchedElems) return 1;
+  const auto fit = static_cast<std::int64_t>(kBatchBytes / 4) / std::max<std::int64_t>(elems, 1);
+  return static_cast<int>(std::clamp<std::int64_t>(fit, 1, std::max(d.num_products, 1)));
+}
+
+struct Scratch {
+  std::byte* library = nullptr;
+  std::int32_t* acc = nullptr;  ///< reducing epilogues
+};
+[[nodiscard]] Scratch carve(base::Carver& carver, const ProductDesc& d) {
+  Scratch scratch;
+  scratch.library = carver.take<std::byte>(kLibraryBytes);
+  if (d.epilogue != Epilogue::kStoreAcc)
+    scratch.acc = carver.take<std::int32_t>(planes_together(d), d.n, round_up(d.m, kRowPad));
+  return scratch;
+}
+
+/// One call of the library: D_l = A_l^T B_l for a batch of planes.
+struct Call {
+  std::int64_t m, n, k;
+  std::int64_t lda, ldb, ldc;
+  int batch;
+  std::int64_t a_stride, b_stride, c_stride;
+
+  friend bool operator<(const Call& x, const Call& y) {
+    const auto key = [](const Call& c) {
+      return std::tie(c.m, c.n, c.k, c.lda, c.ldb, c.ldc, c.batch, c.a_stride, c.b_stride, c.c_stride);
+    };
+    return key(x) < key(y);
+  }
+};
+
+[[nodiscard]] Status lt_status(cublasStatus_t status, const char* what) {
+  if (status == CUBLAS_STATUS_SUCCESS) return {};
+  return {StatusCode::kInternal,
+          "engine cublaslt: " + std::string(what) + " failed with status " + std::to_string(static_cast<int>(status))};
+}
+
+struct Descriptors {
+  cublasLtMatmulDescOpaque_t operation;
+  cublasLtMatrixLayoutOpaque_t a, b, c;
+};
+
+Status describe(const CublasLt& lt, const Call& call, Descriptors& d) {
+  KIZAMI_RETURN_IF_ERROR(
+      lt_status(lt.init_desc(&d.operation, sizeof d.operation, CUBLAS_COMPUTE_32I, CUDA_R_32I), "describing"));
+  const cublasOperation_t transposed = CUBLAS_OP_T;
+  KIZAMI_RETURN_IF_ERROR(
+      lt_status(lt.set_desc(&d.operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed), "describing"));
+  const auto layout = [&](cublasLtMatrixLayoutOpaque_t& l, cudaDataType_t type, std::int64_t rows, std::int64_t cols,
+                          std::int64_t ld, std::int64_t stride) -> Status {
+    KIZAMI_RETURN_IF_ERROR(lt_status(
+        lt.init_layout(&l, sizeof l, type, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(cols), ld),
+        "describing"));
+    KIZAMI_RETURN_IF_ERROR(lt_status(
+        lt.set_layout(&l, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &call.batch, sizeof call.batch), "describing"));
+    return lt_status(lt.set_layout(&l, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride),
+                     "describing");
+  };
+  KIZAMI_RETURN_IF_ERROR(layout(d.a, CUDA_R_8I, call.k, call.m, call.lda, call.a_stride));
+  KIZAMI_RETURN_IF_ERROR(layout(d.b, CUDA_R_8I, call.k, call.n, call.ldb, call.b_stride));
+  return layout(d.c, CUDA_R_32I, call.m, call.n, call.ldc, call.c_stride);
+}
+
+/// Algorithms by device and call: the heuristic costs tens of microseconds.
+struct Algorithms {
+  std::mutex mutex;
+  std::map<std::pair<int, Call>, cublasLtMatmulAlgo_t> known;
+};
+
+Status find_algorithm(const CublasLt& lt, cublasLtHandle_t handle, int device, const Call& call, Descriptors& d,
+                      cublasLtMatmulAlgo_t& algorithm) {
+  static Algorithms* const algorithms = new Algorithms;
+  const std::pair key(device, call);
+  const std::lock_guard lock(algorithms->mutex);
+  const auto found = algorithms->known.find(key);
+  if (found != algorithms->known.end()) {
+    algorithm = found->second;
+    return {};
+  }
+  cublasLtMatmulPreferenceOpaque_t preference;
+  KIZAMI_RETURN_IF_ERROR(lt_status(lt.init_preference(&preference, sizeof preference), "choosing an algorithm"));
+  const std::size_t most = kLibraryBytes;
+  KIZAMI_RETURN_IF_ERROR(
+      lt_status(lt.set_preference(&preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most, sizeof most),
+                "choosing an algorithm"));
+  const std::uint32_t alignment = product::kPadBytes;
+  for (const auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                               CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+    KIZAMI_RETURN_IF_ERROR(lt_status(lt.set_preference(&preference, attribute, &alignment, sizeof alignment),
+                                     "choosing an algorithm"));
+  }
+  cublasLtMatmulHeuristicResult_t result;
+  int count = 0;
+  KIZAMI_RETURN_IF_ERROR(lt_status(
+      lt.find_algorithms(handle, &d.operation, &d.a, &d.b, &d.c, &d.c, &preference, 1, &result, &count),
+      "choosing an algorithm"));
+  if (count == 0) return {StatusCode::kInternal, "engine cublaslt: no algorithm for this product"};
+  algorithm = result.algo;
+  algorithms->known.emplace(key, algorithm);
+  return {};
+}
+
+Status multiply(const Call& call, const std::int8_t* a, const std::int8_t* b, std::int32_t* c, std::byte* workspace,
+                product::Queue queue) {
+  int device = 0;
+  if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess)
+    return {StatusCode::kInternal, std::string("cudaGetDevice: ") + cudaGetErrorString(error)};
+  const Result<cublasLtHandle_t> handle = cublaslt_handle(device);
+  if (!handle.ok()) return handle.status();
+  const CublasLt& lt = *cublaslt_library();
+  Descriptors d;
+  KIZAMI_RETURN_IF_ERROR(describe(lt, call, d));
+  cublasLtMatmulAlgo_t algorithm;
+  KIZAMI_RETURN_IF_ERROR(find_algorithm(lt, handle.value(), device, call, d, algorithm));
+  const std::int32_t one = 1;
+  const std::int32_t zero = 0;
+  return lt_status(lt.matmul(handle.value(), &d.operation, &one, a, &d.a, b, &d.b, &zero, c, &d.c, c, &d.c, &algorithm,
+                             workspace, kLibraryBytes, queue),
+                   "cublasLtMatmul");
+}
+
+class CublasLtEngine final : public product::Engine {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "cublaslt"; }
+  [[nodiscard]] product::MemorySpace space() const noexcept override { return product::MemorySpace::kDevice; }
+
+  [[nodiscard]] std::variant<Offer, Refusal> query(const ProductDesc& d, const DeviceFacts& facts) const override {
+    if (facts.space != product::MemorySpace::kDevice) return Refusal{"works on a CUDA device"};
+    if (facts.compute_capability < 75)
+      return Refusal{"compute capability " + std::to_string(facts.compute_capability) + ", needs 75 for INT8"};
+    if (auto reason = why_refused(d)) return Refusal{*reason};
+    if (d.epilogue == Epilogue::kStoreAcc && (d.c_col_stride % 4 != 0 || d.c_col_stride < round_up(d.m, kRowPad))) {
+      return Refusal{"c_col_stride = " + std::to_string(d.c_col_stride) +
+                     ", must be a multiple of 4 and at least round_up(m, 16) for INT32 results"};
+    }
+    base::Carver counter;
+    static_cast<void>(carve(counter, d));
+    return Offer{.workspace_bytes = counter.bytes(), .seconds = seconds(d), .threads = 1};
+  }
+
+  [[nodiscard]] Status run(const ProductDesc& d, const Offer& offer, const Pointers& pointers, std::byte* workspace,
+                           product::Queue queue) const override {
+    if (auto reason = why_refused(d)) return {StatusCode::kInvalidArgument, *reason};
+    if (auto reason = why_refused(d, pointers)) return {StatusCode::kInvalidArgument, *reason};
+    base::Carver counter;
+    static_cast<void>(carve(counter, d));
+    if (offer.workspace_bytes < counter.bytes() || workspace == nullptr)
+      return {StatusCode::kInvalidArgument, "workspace is null or smaller than offered"};
+    if (d.m == 0 || d.n == 0 || d.num_products == 0) return {};
+    if (d.k == 0) return clear(d, pointers, queue);
+    base::Carver carver(workspace);
+    const Scratch scratch = carve(carver, d);
+    const bool stores_acc = d.epilogue == Epilogue::kStoreAcc;
+    const std::int64_t acc_col_stride = stores_acc ? d.c_col_stride : round_up(d.m, kRowPad);
+    const std::int64_t acc_plane_stride = stores_acc ? d.c_plane_stride : acc_col_stride * d.n;
+    const int together = planes_together(d);
+    for (int first = 0; first < d.num_products; first += together) {
+      const int count = std::min(together, d.num_products - first);
+      std::int32_t* const acc =
+          stores_acc ? static_cast<std::int32_t*>(pointers.c) + first * d.c_plane_stride : scratch.acc;
+      for (std::int64_t j = 0; j < d.n; j += kMostLines) {
+        for (std::int64_t i = 0; i < d.m; i += kMostLines) {
+          const Call call{round_up(std::min(kMostLines, d.m - i), kRowPad),
+                          std::min(kMostLines, d.n - j),
+                          round_up(d.k, product::kPadBytes),
+                          d.a_row_stride,
+                          d.b_row_stride,
+                          acc_col_stride,
+                          count,
+                          d.a_plane_stride,
+                          d.b_plane_stride,
+                          acc_plane_stride};
+          KIZAMI_RETURN_IF_ERROR(multiply(call, pointers.a + first * d.a_plane_stride + i * d.a_row_stride,
+                                          pointers.b + first * d.b_plane_stride + j * d.b_row_stride,
+                                          acc + j * acc_col_stride + i, scratch.library, queue));
+        }
+      }
+      if (stores_acc) continue;
+      KIZAMI_RETURN_IF_ERROR(reduce_accumulators(d, acc, acc_col_stride, acc_plane_stride, first, count,
+                                                 static_cast<std::int8_t*>(pointers.c), queue));
+    }
+    return {};
+  }
+
+ private:
+  /// Sums without terms.
+  [[nodiscard]] static Status clear(const ProductDesc& d, const Pointers& pointers, product::Queue queue) {
+    if (d.epilogue == Epilogue::kReduceAdd) return {};
+    const std::size_t size = d.epilogue == Epilogue::kStoreAcc ? 4 : 1;
+    for (int l = 0; l < d.num_products; ++l) {
+      std::byte* const plane = static_cast<std::byte*>(pointers.c) + static_cast<std::size_t>(l * d.c_plane_stride) * size;
+      const cudaError_t error =
+          cudaMemset2DAsync(plane, static_cast<std::size_t>(d.c_col_stride) * size, 0,
+                            static_cast<std::size_t>(d.m) * size, static_cast<std::size_t>(d.n), queue);
+      if (error != cudaSuccess)
+        return {StatusCode::kInternal, std::string("cudaMemset2DAsync: ") + cudaGetErrorString(error)};
+    }
+    return {};
+  }
+
+  /// Measured rates, docs/perf/h200_cublaslt.md: products a second by size, and the pass over the accumulators.
+  [[nodiscard]] static double seconds(const ProductDesc& d) {
+    const double macs = static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) * d.num_products;
+    const double elems = static_cast<double>(d.m) * static_cast<double>(d.n) * d.num_products;
+    constexpr double kOpsPerSecond = 1.40e15;
+    constexpr double kBytesPerSecond = 3.3e12;
+    constexpr double kLaunchSeconds = 4e-6;
+    return 2.0 * macs / kOpsPerSecond + (d.epilogue == Epilogue::kStoreAcc ? 0.0 : 9.0 * elems / kBytesPerSecond) +
+           kLaunchSeconds * (planes_together(d) == 1 ? d.num_products : 1);
+  }
+};
+
+}  // namespace
+
+const product::Engine& cublaslt_engine() {
+  static const CublasLtEngine engine;
+  return engine;
+}
+
+Status prepare_cublaslt(int device) {
+  const Result<cublasLtHandle_t> handle = cublaslt_handle(device);
+  return handle.status();
+}
+
+}  // namespace kizami::engines

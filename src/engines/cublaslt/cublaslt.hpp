@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Engine cublaslt: the vendor's INT8 product, planes in one strided batch where that is faster, and a kernel of ours that
+// reduces INT32 accumulators to residues. libcublasLt is opened at run time: without it the engine refuses.
+#pragma once
+
+#include "kizami/status.hpp"
+#include "product/product.hpp"
+
+namespace kizami::engines {
+
+/// @range  device memory; rows of A and B on 16-byte boundaries; rows up to round_up(m, 16) and round_up(n, 16) readable,
+///         columns of C up to round_up(m, 16) writable: what lies there is not looked at
+/// Makes all desc.num_products planes, whatever Pointers::num_products says.
+[[nodiscard]] const product::Engine& cublaslt_engine();
+
+/// Opens the library and makes its handle for a device, so that run() need not (a captured stream forbids it).
+/// @status kUnsupported: no libcublasLt of a known version, or it refuses
+[[nodiscard]] Status prepare_cublaslt(int device);
+
+}  // namespace kizami::engines

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "engines/cublaslt/library.hpp"
+
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace kizami::engines {
+namespace {
+
+struct Loaded {
+  CublasLt library;
+  bool is_complete = false;
+  std::string reason;
+};
+
+[[nodiscard]] Loaded load() {
+  Loaded loaded;
+  void* handle = nullptr;
+  for (const char* name : {"libcublasLt.so.13", "libcublasLt.so.12"}) {
+    handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (handle != nullptr) break;
+    const char* const error = dlerror();
+    loaded.reason += std::string(loaded.reason.empty() ? "" : "; ") + (error == nullptr ? name : error);
+  }
+  if (handle == nullptr) return loaded;
+  const auto find = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
+    if (function == nullptr && loaded.reason.empty()) loaded.reason = std::string("libcublasLt has no ") + name;
+    return function != nullptr;
+  };
+  CublasLt& lt = loaded.library;
+  loaded.reason.clear();
+  loaded.is_complete = find(lt.create, "cublasLtCreate") && find(lt.matmul, "cublasLtMatmul") &&
+                       find(lt.init_desc, "cublasLtMatmulDescInit_internal") &&
+                       find(lt.set_desc, "cublasLtMatmulDescSetAttribute") &&
+                       find(lt.init_layout, "cublasLtMatrixLayoutInit_internal") &&
+                       find(lt.set_layout, "cublasLtMatrixLayoutSetAttribute") &&
+                       find(lt.init_preference, "cublasLtMatmulPreferenceInit_internal") &&
+                       find(lt.set_preference, "cublasLtMatmulPreferenceSetAttribute") &&
+                       find(lt.find_algorithms, "cublasLtMatmulAlgoGetHeuristic");
+  return loaded;
+}
+
+struct Handles {
+  std::mutex mutex;
+  std::map<int, cublasLtHandle_t> by_device;
+};
+
+}  // namespace
+
+const CublasLt* cublaslt_library(std::string* why) {
+  static const Loaded* const loaded = new Loaded(load());
+  if (loaded->is_complete) return &loaded->library;
+  if (why != nullptr) *why = loaded->reason;
+  return nullptr;
+}
+
+Result<cublasLtHandle_t> cublaslt_handle(int device) {
+  std::string why;
+  const CublasLt* const lt = cublaslt_library(&why);
+  if (lt == nullptr) return Status(StatusCode::kUnsupported, "engine cublaslt: " + why);
+  static Handles* const handles = new Handles;
+  const std::lock_guard lock(handles->mutex);
+  const auto found = handles->by_device.find(device);
+  if (found != handles->by_device.end()) return found->second;
+  int current = 0;
+  cublasLtHandle_t handle = nullptr;
+  const bool can_switch = cudaGetDevice(&current) == cudaSuccess && cudaSetDevice(device) == cudaSuccess;
+  const cublasStatus_t status = can_switch ? lt->create(&handle) : CUBLAS_STATUS_NOT_INITIALIZED;
+  if (can_switch) static_cast<void>(cudaSetDevice(current));
+  if (status != CUBLAS_STATUS_SUCCESS) {
+    return Status(StatusCode::kUnsupported,
+                  "engine cublaslt: cublasLtCreate failed with status " + std::to_string(static_cast<int>(status)));
+  }
+  handles->by_device.emplace(device, handle);
+  return handle;
+}
+
+}  // namespace kizami::engines

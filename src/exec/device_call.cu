@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT
+#include "exec/device_call.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/cuda_status.hpp"
+#include "base/int_math.hpp"
+#include "exec/device_certificate.hpp"
+#include "exec/device_environment.hpp"
+#include "exec/device_second_look.hpp"
+#include "exec/launch.hpp"
+#include "fp64/device.hpp"
+#include "plan/device_buffers.hpp"
+#include "problem/problem.hpp"
+#include "reconstruct/device.hpp"
+#include "split/device.hpp"
+
+namespace kizami::exec {
+namespace {
+
+using base::ceil_div;
+using base::round_up;
+
+/// Product kernels read rows up to a multiple of this.
+constexpr std::int64_t kReadRows = 16;
+
+/// One operand during a call.
+template <class T>
+struct Operand {
+  problem::Lines<T> lines;
+  plan::DeviceLineBuffers buffers;
+  std::int64_t loaded_line = -1;  ///< of the residue planes that are there
+  std::int64_t loaded_inner = -1;
+
+  [[nodiscard]] plan::DeviceLineBuffers buffers_from(std::int64_t first) const {
+    plan::DeviceLineBuffers part = buffers;
+    part.stats += first;
+    part.scales += first;
+    if (part.equilibrated != nullptr) part.equilibrated += first;
+    return part;
+  }
+};
+
+/// One call: the phases in order, each a member that enqueues what it does.
+template <class T>
+class Call {
+ public:
+  Call(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace, product::Queue queue)
+      : plan_(plan), problem_(problem), queue_(queue), num_sms_(plan.schedule.facts.num_sms) {
+    base::Carver carver(workspace);
+    buffers_ = plan::carve_device(carver, plan);
+    a_ = {problem::lines_of(Side::kA, problem.a), buffers_.a};
+    b_ = {problem::lines_of(Side::kB, problem.b), buffers_.b};
+  }
+
+  Status run() {
+    const num::Ladder& ladder = plan_.numerics.ladder;
+    KIZAMI_RETURN_IF_ERROR(split::device_begin(state(), problem_.alpha, num_planes(0), plan_.shape.m * plan_.shape.n,
+                                               ladder.num_rungs == 0 ? -1 : 0, queue_));
+    KIZAMI_RETURN_IF_ERROR(gather());
+    if (plan_.numerics.has_certificate) KIZAMI_RETURN_IF_ERROR(certify());
+    int rung = ladder.num_rungs == 0 ? -1 : 0;
+    if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_rung(rung));
+    if (rung >= 0) KIZAMI_RETURN_IF_ERROR(multiply(rung));
+    return fp64::answer_exceptions(exceptions(), num_sms_, queue_);
+  }
+
+ private:
+  [[nodiscard]] const num::Ladder& ladder() const { return plan_.numerics.ladder; }
+  [[nodiscard]] plan::DeviceState* state() const { return buffers_.state; }
+  [[nodiscard]] std::int32_t num_planes(int rung) const {
+    if (rung >= ladder().num_rungs) return 0;
+    return num::num_planes(plan::ring_of(plan_.shape.scalar), ladder().rungs[static_cast<std::size_t>(rung)].num_moduli);
+  }
+  [[nodiscard]] bool has_one_digit_chunk() const {
+    return plan_.schedule.certificate.mc >= plan_.shape.m && plan_.schedule.certificate.nc >= plan_.shape.n;
+  }
+  [[nodiscard]] split::DeviceDigits digits_of(Side side) const {
+    const plan::SampledBuffers& s = buffers_.sampled;
+    return {side == Side::kA ? s.a_digits : s.b_digits, side == Side::kA ? nullptr : s.b_swapped,
+            num::sample_stride(plan::num_terms(plan_.shape)), s.row_stride};
+  }
+
+  /// Zeros in rows [first, round_up(first, kReadRows)) of `count` planes.
+  Status clear_rows(std::int8_t* planes, std::int64_t first, std::int64_t row_stride, std::int64_t plane_stride,
+                    std::int64_t count) {
+    const std::int64_t rows = round_up(first, kReadRows) - first;
+    if (rows == 0 || planes == nullptr) return {};
+    return base::cuda_status(
+        cudaMemset2DAsync(planes + first * row_stride, static_cast<std::size_t>(plane_stride), 0,
+                          static_cast<std::size_t>(rows * row_stride), static_cast<std::size_t>(count), queue_),
+        "clearing the padding");
+  }
+
+  /// Statistics of both operands, with the sampled digits if they all fit.
+  Status gather() {
+    const bool has_digits = plan_.numerics.has_certificate && has_one_digit_chunk();
+    const split::DeviceDigits none;
+    KIZAMI_RETURN_IF_ERROR(split::device_statistics(a_.lines, a_.buffers.stats, has_digits ? digits_of(Side::kA) : none,
+                                                    &state()->nonfinite_rows, state(), num_sms_, queue_));
+    return split::device_statistics(b_.lines, b_.buffers.stats, has_digits ? digits_of(Side::kB) : none,
+                                    &state()->nonfinite_cols, state(), num_sms_, queue_);
+  }
+
+  Status certify() {
+    const plan::Chunk& chunk = plan_.schedule.certificate;
+    const auto make = [&](Operand<T>& operand, Side side, std::int64_t first, std::int64_t count) -> Status {
+      const split::DeviceDigits digits = digits_of(side);
+      if (!has_one_digit_chunk()) {
+        KIZAMI_RETURN_IF_ERROR(split::device_sampled_digits(operand.lines.subset(first, count),
+                                                            operand.buffers.stats + first, digits, state(), num_sms_,
+                                                            queue_));
+      }
+      KIZAMI_RETURN_IF_ERROR(clear_rows(digits.digits, count, digits.row_stride, digits.row_stride, 1));
+      return clear_rows(digits.swapped, count, digits.row_stride, digits.row_stride, 1);
+    };
+    const bool has_one_b_chunk = chunk.nc >= plan_.shape.n;
+    for (std::int64_t i = 0; i < plan_.shape.m; i += chunk.mc) {
+      const std::int64_t num_i = std::min(chunk.mc, plan_.shape.m - i);
+      KIZAMI_RETURN_IF_ERROR(make(a_, Side::kA, i, num_i));
+      for (std::int64_t j = 0; j < plan_.shape.n; j += chunk.nc) {
+        const std::int64_t num_j = std::min(chunk.nc, plan_.shape.n - j);
+        if (i == 0 || !has_one_b_chunk) KIZAMI_RETURN_IF_ERROR(make(b_, Side::kB, j, num_j));
+        const std::int64_t at_once = buffers_.sampled.cols_at_once;
+        for (std::int64_t y = 0; y < num_j; y += at_once)
+          KIZAMI_RETURN_IF_ERROR(certify_block(i, num_i, j, y, std::min(at_once, num_j - y)));
+      }
+    }
+    SecondLook<T> look;
+    look.ladder = ladder();
+    look.a = a_.lines;
+    look.b = b_.lines;
+    look.a_lines = a_.buffers;
+    look.b_lines = b_.buffers;
+    look.chunk = {chunk.mc, chunk.nc};
+    base::Carver carver(buffers_.second_look.memory);
+    look.buffers = carve_second_look(carver, look.chunk, plan::num_terms(plan_.shape));
+    look.state = state();
+    look.repairs = buffers_.repairs;
+    look.repair_bits = buffers_.repair_bits;
+    for (int r = 0; r < ladder().num_rungs; ++r) look.planes_of_rung[r] = num_planes(r);
+    return launch_second_look(look, num_sms_, queue_);
+  }
+
+  /// Pairs of num_i lines of A in the digit buffer, which begins at line i, and num_j lines of B from y on in theirs.
+  Status certify_block(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t y, std::int64_t num_j) {
+    const plan::SampledBuffers& s = buffers_.sampled;
+    product::ProductDesc desc = plan::device_sampled_product(plan_, s, num_i, num_j);
+    SampledProducts products;
+    products.acc = s.acc;
+    products.num_parts = kIsComplex<T> ? 2 : 1;
+    products.num_pieces = s.num_pieces;
+    products.col_stride = desc.c_col_stride;
+    products.piece_stride = desc.c_plane_stride;
+    products.part_stride = s.num_pieces * desc.c_plane_stride;
+    products.m = num_i;
+    products.n = num_j;
+    for (int part = 0; part < products.num_parts; ++part) {
+      const std::int8_t* const b = (part == 0 ? s.b_digits : s.b_swapped) + y * s.row_stride;
+      for (std::int64_t piece = 0; piece < s.num_pieces; piece += product::kMaxProducts) {
+        desc.num_products = static_cast<int>(std::min<std::int64_t>(product::kMaxProducts, s.num_pieces - piece));
+        const product::Pointers pointers{s.a_digits + piece * desc.a_plane_stride, b + piece * desc.b_plane_stride,
+                                         s.acc + part * products.part_stride + piece * products.piece_stride};
+        KIZAMI_RETURN_IF_ERROR(launch(plan_, desc, pointers, {s.engine, s.engine_bytes}, queue_));
+      }
+    }
+    return count_sampled_failures_device(ladder(), products, a_.buffers.stats + i, b_.buffers.stats + j + y, state(),
+                                         queue_);
+  }
+
+  /// The rung that the certificate has chosen, and the refusals that only the elements justify.
+  Status wait_for_rung(int& rung) {
+    plan::DeviceState seen;
+    KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+        cudaMemcpyAsync(&seen, state(), sizeof seen, cudaMemcpyDeviceToHost, queue_), "reading the certificate"));
+    KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaStreamSynchronize(queue_), "waiting for the certificate"));
+    rung = seen.selection.rung;
+    if (plan_.policy.reject_nonfinite && seen.nonfinite_rows + seen.nonfinite_cols > 0) {
+      return {StatusCode::kNonFinite, "NaN or Inf in " + std::to_string(seen.nonfinite_rows) + " rows of op(A) and " +
+                                          std::to_string(seen.nonfinite_cols) +
+                                          " columns of op(B), must be finite (reject_nonfinite)"};
+    }
+    if ((rung < 0 || seen.selection.num_repaired > 0) && !plan_.numerics.has_fp64) {
+      return {StatusCode::kAccuracyUnreachable,
+              std::to_string(seen.selection.num_repaired) + " of " + std::to_string(plan_.shape.m * plan_.shape.n) +
+                  " elements need FP64 arithmetic, which the policy forbids or which cannot guarantee the accuracy"};
+    }
+    return {};
+  }
+
+  /// Residue planes of lines [first, first + count) over elements [h, h + length), unless they are there.
+  Status load_planes(Operand<T>& operand, std::int64_t first, std::int64_t count, std::int64_t h, std::int64_t length,
+                     const split::DevicePlanes& planes, int most_planes) {
+    if (operand.loaded_line == first && operand.loaded_inner == h) return {};
+    operand.loaded_line = first;
+    operand.loaded_inner = h;
+    KIZAMI_RETURN_IF_ERROR(clear_rows(planes.data, count, planes.row_stride, planes.plane_stride, most_planes));
+    return split::device_residue_planes(operand.lines.subset(first, count), operand.buffers_from(first), h, length,
+                                        ladder(), state(), planes, queue_);
+  }
+
+  /// @range rung: what the host knows; the kernels follow the state
+  Status multiply(int rung) {
+    const plan::Chunk& chunk = plan_.schedule.chunk;
+    const plan::DeviceMainBuffers& main = buffers_.main;
+    const bool reads_count = plan_.schedule.engine->reads_num_products();
+    const int top = reads_count && !plan_.policy.may_sync ? ladder().num_rungs - 1 : rung;
+    const int num_moduli = ladder().rungs[static_cast<std::size_t>(top)].num_moduli;
+    product::ProductDesc desc = plan::device_main_product(plan_, chunk, num_moduli);
+    const split::DevicePlanes a_planes{main.a_planes, desc.a_row_stride, desc.a_plane_stride};
+    const split::DevicePlanes b_planes{main.b_planes, desc.b_row_stride, desc.b_plane_stride};
+    reconstruct::DeviceReconstruction<T> crt;
+    crt.planes = {main.residues, num_moduli, desc.c_col_stride, desc.c_plane_stride};
+    crt.tables = device_crt_tables(plan_.schedule.facts.device, plan::ring_of(plan_.shape.scalar));
+    crt.ladder = ladder();
+    crt.state = state();
+    crt.repair_bits = buffers_.repair_bits;
+    crt.bits_stride = ceil_div(plan_.shape.m, 32);
+    crt.alpha = problem_.alpha;
+    crt.beta = problem_.beta;
+    for (std::int64_t j = 0; j < plan_.shape.n; j += chunk.nc) {
+      for (std::int64_t i = 0; i < plan_.shape.m; i += chunk.mc) {
+        desc.m = std::min(chunk.mc, plan_.shape.m - i);
+        desc.n = std::min(chunk.nc, plan_.shape.n - j);
+        for (std::int64_t h = 0; h < plan_.shape.k; h += chunk.kc) {
+          desc.k = std::min(chunk.kc, plan_.shape.k - h);
+          desc.epilogue = h == 0 ? product::Epilogue::kReduce : product::Epilogue::kReduceAdd;
+          KIZAMI_RETURN_IF_ERROR(load_planes(a_, i, desc.m, h, desc.k, a_planes, desc.num_products));
+          KIZAMI_RETURN_IF_ERROR(load_planes(b_, j, desc.n, h, desc.k, b_planes, desc.num_products));
+          const product::Pointers pointers{main.a_planes, main.b_planes, main.residues,
+                                           reads_count ? &state()->num_products : nullptr};
+          KIZAMI_RETURN_IF_ERROR(launch(plan_, desc, pointers, {main.engine, main.engine_bytes}, queue_));
+        }
+        crt.row_scale = a_.buffers.scales + i;
+        crt.col_scale = b_.buffers.scales + j;
+        crt.first_row = i;
+        crt.first_col = j;
+        crt.c = problem_.c.block(i, j, desc.m, desc.n);
+        KIZAMI_RETURN_IF_ERROR(reconstruct::reconstruct_device(crt, num_sms_, queue_));
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] fp64::DeviceCall<T> exceptions() const {
+    fp64::DeviceCall<T> call;
+    call.a = a_.lines;
+    call.b = b_.lines;
+    call.a_stats = a_.buffers.stats;
+    call.b_stats = b_.buffers.stats;
+    call.summation = plan_.numerics.fp64_summation;
+    call.alpha = problem_.alpha;
+    call.beta = problem_.beta;
+    call.c = problem_.c;
+    call.state = state();
+    call.repairs = buffers_.repairs;
+    return call;
+  }
+
+  const plan::Plan& plan_;
+  const DeviceProblem<T>& problem_;
+  product::Queue queue_;
+  int num_sms_;
+  plan::DeviceBuffers buffers_;
+  Operand<T> a_;
+  Operand<T> b_;
+};
+
+template <class T>
+Status validate(const plan::Plan& plan, const DeviceProblem<T>& problem) {
+  const problem::Shape& shape = plan.shape;
+  KIZAMI_RETURN_IF_ERROR(problem::validate_operand("A", problem.a, shape.m, shape.k));
+  KIZAMI_RETURN_IF_ERROR(problem::validate_operand("B", problem.b, shape.k, shape.n));
+  for (const MatrixView<const T>& operand : {problem.a, problem.b}) {
+    if (problem::overlaps<T>(operand, problem.c))
+      return {StatusCode::kInvalidArgument, "C overlaps an operand in memory, must be disjoint from A and B"};
+  }
+  if (!kIsComplex<T>) return {};
+  const auto is_aligned = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % sizeof(T) == 0; };
+  if (is_aligned(problem.a.data) && is_aligned(problem.b.data) && is_aligned(problem.c.data)) return {};
+  return {StatusCode::kInvalidArgument, "A, B or C does not begin on a " + std::to_string(sizeof(T)) +
+                                            "-byte boundary, as complex elements in device memory must"};
+}
+
+Status validate_workspace(const plan::Plan& plan, std::span<const std::byte> workspace) {
+  const std::size_t needed = plan.schedule.workspace_bytes;
+  if (workspace.size() >= needed && reinterpret_cast<std::uintptr_t>(workspace.data()) % kDeviceAlignment == 0)
+    return {};
+  return {StatusCode::kInvalidArgument, "workspace = " + std::to_string(workspace.size()) + " bytes, must be >= " +
+                                            std::to_string(needed) + " and begin on a 256-byte boundary"};
+}
+
+Status validate_plan(const plan::Plan& plan) {
+  if (plan.schedule.facts.space != product::MemorySpace::kDevice)
+    return {StatusCode::kInvalidArgument, "the plan is for operands in host memory"};
+  if (plan.numerics.scheme == Scheme::kNative)
+    return {StatusCode::kUnsupported, "the plan is of scheme native: call cuBLAS"};
+  int device = 0;
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaGetDevice(&device), "cudaGetDevice"));
+  if (device == plan.schedule.facts.device) return {};
+  return {StatusCode::kInvalidArgument, "the plan is for device " + std::to_string(plan.schedule.facts.device) +
+                                            ", the current device is " + std::to_string(device)};
+}
+
+Status validate_waiting(const plan::Plan& plan, product::Queue queue) {
+  if (!plan.policy.may_sync) return {};
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaStreamIsCapturing(queue, &capture), "cudaStreamIsCapturing"));
+  if (capture == cudaStreamCaptureStatusNone) return {};
+  return {StatusCode::kUnsupported, "may_sync: a captured stream cannot wait for the certificate"};
+}
+
+}  // namespace
+
+template <class T>
+Status run_device(const plan::Plan& plan, const DeviceProblem<T>& problem, std::span<std::byte> workspace,
+                  product::Queue queue) {
+  KIZAMI_RETURN_IF_ERROR(validate_plan(plan));
+  const problem::Shape& shape = plan.shape;
+  KIZAMI_RETURN_IF_ERROR(problem::validate_output(problem.c, shape.m, shape.n));
+  if (shape.m == 0 || shape.n == 0) return {};
+  const bool has_no_terms = shape.k == 0 || (problem.alpha.device == nullptr && problem.alpha.value == T{0});
+  if (!has_no_terms) KIZAMI_RETURN_IF_ERROR(validate(plan, problem));
+  KIZAMI_RETURN_IF_ERROR(validate_workspace(plan, workspace));
+  KIZAMI_RETURN_IF_ERROR(validate_waiting(plan, queue));
+  if (has_no_terms) {
+    base::Carver carver(workspace.data());
+    plan::DeviceState* const state = plan::carve_device(carver, plan).state;
+    KIZAMI_RETURN_IF_ERROR(split::device_begin(state, Factor<T>(T{0}), 0, 0, 0, queue));
+    return reconstruct::scale_device(problem.beta, problem.c, queue);
+  }
+  return Call<T>(plan, problem, workspace.data(), queue).run();
+}
+
+Result<Outcome> read_device_outcome(const plan::Plan& plan, std::span<const std::byte> workspace,
+                                    product::Queue queue) {
+  KIZAMI_RETURN_IF_ERROR(validate_plan(plan));
+  Outcome outcome;
+  outcome.engine = "none";
+  outcome.scheme = plan.numerics.scheme;
+  outcome.gauge = plan.numerics.gauge;
+  if (plan.shape.m == 0 || plan.shape.n == 0) return outcome;
+  KIZAMI_RETURN_IF_ERROR(validate_workspace(plan, workspace));
+  plan::DeviceState seen;
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+      cudaMemcpyAsync(&seen, workspace.data(), sizeof seen, cudaMemcpyDeviceToHost, queue), "reading the outcome"));
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaStreamSynchronize(queue), "waiting for the outcome"));
+  if (seen.is_scaling_only != 0) return outcome;
+  const num::Selection& selection = seen.selection;
+  outcome.engine = plan.schedule.engine->name();
+  outcome.bound = plan.numerics.bound;
+  outcome.rung = selection.rung;
+  outcome.moduli =
+      selection.rung < 0 ? 0 : plan.numerics.ladder.rungs[static_cast<std::size_t>(selection.rung)].num_moduli;
+  outcome.equilibrated = selection.equilibrated;
+  outcome.repaired = selection.rung < 0 ? plan.shape.m * plan.shape.n : selection.num_repaired;
+  outcome.nonfinite_rows = static_cast<std::int64_t>(seen.nonfinite_rows);
+  outcome.nonfinite_cols = static_cast<std::int64_t>(seen.nonfinite_cols);
+  return outcome;
+}
+
+#define KIZAMI_INSTANTIATE(T) \
+  template Status run_device<T>(const plan::Plan&, const DeviceProblem<T>&, std::span<std::byte>, product::Queue)
+
+KIZAMI_INSTANTIATE(float);
+KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
+#undef KIZAMI_INSTANTIATE
+
+}  // namespace kizami::exec

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "exec/device_certificate.hpp"
+
+#include "base/cuda_status.hpp"
+#include "base/int_math.hpp"
+
+namespace kizami::exec {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int kRows = 4 * kThreads;
+constexpr int kCols = 32;
+
+/// Four rows a thread, whose weights it keeps; the columns of a block one after another.
+__global__ void __launch_bounds__(kThreads)
+    count_failures(const __grid_constant__ num::Ladder ladder, const SampledProducts products,
+                   const num::LineStats* a_stats, const num::LineStats* b_stats, plan::DeviceState* state) {
+  __shared__ num::LineWeight b_weights[kCols];
+  if (state->is_scaling_only != 0) return;
+  const std::int64_t i = blockIdx.x * static_cast<std::int64_t>(kRows) + 4 * static_cast<int>(threadIdx.x);
+  const std::int64_t first_col = blockIdx.y * static_cast<std::int64_t>(kCols);
+  const int num_cols = static_cast<int>(min(static_cast<std::int64_t>(kCols), products.n - first_col));
+  if (static_cast<int>(threadIdx.x) < num_cols)
+    b_weights[threadIdx.x] = num::line_weight(ladder, b_stats[first_col + threadIdx.x]);
+  num::LineWeight a_weights[4];
+#pragma unroll
+  for (int e = 0; e < 4; ++e) {
+    if (i + e < products.m) a_weights[e] = num::line_weight(ladder, a_stats[i + e]);
+  }
+  __syncthreads();
+  unsigned failures = 0;
+  if (i < products.m) {
+#pragma unroll 4
+    for (int y = 0; y < num_cols; ++y) {
+      unsigned failed = 0;
+      for (int part = 0; part < products.num_parts; ++part) {
+        const std::int32_t* const at =
+            products.acc + part * products.part_stride + (first_col + y) * products.col_stride + i;
+        std::uint64_t sum[4] = {};
+        for (std::int64_t piece = 0; piece < products.num_pieces; ++piece) {
+          const int4 four = *reinterpret_cast<const int4*>(at + piece * products.piece_stride);
+          sum[0] += static_cast<std::uint32_t>(four.x);
+          sum[1] += static_cast<std::uint32_t>(four.y);
+          sum[2] += static_cast<std::uint32_t>(four.z);
+          sum[3] += static_cast<std::uint32_t>(four.w);
+        }
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          // One piece is below 2^31: the conversion of 32 bits is the faster one.
+          const float floor_units = products.num_pieces == 1 ? static_cast<float>(static_cast<std::uint32_t>(sum[e]))
+                                                             : static_cast<float>(sum[e]);
+          const float product_floor = floor_units * 0x1p-12F;
+          if (i + e < products.m && !num::is_certified(ladder, 0, a_weights[e], b_weights[y], product_floor))
+            failed |= 1u << e;
+        }
+      }
+      failures += __popc(failed);
+    }
+  }
+  const unsigned all = __reduce_add_sync(~0u, failures);
+  if (threadIdx.x % 32 == 0 && all != 0)
+    atomicAdd(reinterpret_cast<unsigned long long*>(&state->sampled_failures), static_cast<unsigned long long>(all));
+}
+
+}  // namespace
+
+Status count_sampled_failures_device(const num::Ladder& ladder, const SampledProducts& products,
+                                     const num::LineStats* a_stats, const num::LineStats* b_stats,
+                                     plan::DeviceState* state, product::Queue queue) {
+  if (products.m == 0 || products.n == 0) return {};
+  const std::int64_t rows = base::ceil_div(products.m, kRows);
+  const std::int64_t cols = base::ceil_div(products.n, kCols);
+  if (cols > 65535) {  // more than one launch takes
+    SampledProducts part = products;
+    const std::int64_t half = base::round_up(products.n / 2, kCols);
+    part.n = half;
+    KIZAMI_RETURN_IF_ERROR(count_sampled_failures_device(ladder, part, a_stats, b_stats, state, queue));
+    part.acc += half * products.col_stride;
+    part.n = products.n - half;
+    return count_sampled_failures_device(ladder, part, a_stats, b_stats + half, state, queue);
+  }
+  count_failures<<<dim3(static_cast<unsigned>(rows), static_cast<unsigned>(cols)), kThreads, 0, queue>>>(
+      ladder, products, a_stats, b_stats, state);
+  return base::launch_status("count_failures");
+}
+
+}  // namespace kizami::exec

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "exec/device_environment.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "base/cuda_status.hpp"
+#include "engines/cublaslt/cublaslt.hpp"
+
+namespace kizami::exec {
+namespace {
+
+using reconstruct::DeviceCrtTable;
+
+struct PreparedDevice {
+  product::DeviceFacts facts;
+  std::vector<const product::Engine*> engines;  ///< in order of preference
+  std::array<DeviceCrtTable*, 2> crt_tables{};  ///< by ring
+};
+
+/// Never destroyed, nor is the memory given back: a BLAS may be called by destructors of static objects.
+struct Devices {
+  std::mutex mutex;
+  std::map<int, PreparedDevice> prepared;
+};
+Devices& devices() {
+  static Devices* const instance = new Devices;
+  return *instance;
+}
+
+Status upload_tables(num::Ring ring, DeviceCrtTable*& memory) {
+  const std::vector<DeviceCrtTable> tables = reconstruct::make_device_crt_tables(ring);
+  const std::size_t bytes = tables.size() * sizeof(DeviceCrtTable);
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaMalloc(reinterpret_cast<void**>(&memory), bytes), "CRT constants"));
+  return base::cuda_status(cudaMemcpy(memory, tables.data(), bytes, cudaMemcpyHostToDevice), "CRT constants");
+}
+
+/// Allocations are not allowed while a stream of this thread is captured in the global mode; these need not be refused.
+class RelaxedCapture {
+ public:
+  RelaxedCapture() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  ~RelaxedCapture() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+Status prepare(int device, PreparedDevice& prepared) {
+  const RelaxedCapture relaxed;
+  product::DeviceFacts& facts = prepared.facts;
+  facts.space = product::MemorySpace::kDevice;
+  facts.device = device;
+  int major = 0;
+  int minor = 0;
+  const auto read = [device](int& value, cudaDeviceAttr attribute) {
+    return base::cuda_status(cudaDeviceGetAttribute(&value, attribute, device), "cudaDeviceGetAttribute");
+  };
+  KIZAMI_RETURN_IF_ERROR(read(major, cudaDevAttrComputeCapabilityMajor));
+  KIZAMI_RETURN_IF_ERROR(read(minor, cudaDevAttrComputeCapabilityMinor));
+  KIZAMI_RETURN_IF_ERROR(read(facts.num_sms, cudaDevAttrMultiProcessorCount));
+  facts.compute_capability = 10 * major + minor;
+  if (facts.compute_capability != 90) {
+    return {StatusCode::kUnsupported, "device " + std::to_string(device) + " has compute capability " +
+                                          std::to_string(major) + "." + std::to_string(minor) +
+                                          ", this build has kernels for 9.0 only"};
+  }
+  std::size_t free_bytes = 0;
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaMemGetInfo(&free_bytes, &facts.memory_bytes), "cudaMemGetInfo"));
+  if (engines::prepare_cublaslt(device).ok()) prepared.engines.push_back(&engines::cublaslt_engine());
+  KIZAMI_RETURN_IF_ERROR(upload_tables(num::Ring::kReal, prepared.crt_tables[0]));
+  return upload_tables(num::Ring::kComplex, prepared.crt_tables[1]);
+}
+
+}  // namespace
+
+Result<plan::Environment> device_environment() {
+  int device = 0;
+  if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    return Status(StatusCode::kUnsupported, std::string("no CUDA device: ") + cudaGetErrorString(error));
+  }
+  Devices& all = devices();
+  const std::lock_guard lock(all.mutex);
+  auto found = all.prepared.find(device);
+  if (found == all.prepared.end()) {
+    PreparedDevice fresh;
+    KIZAMI_RETURN_IF_ERROR(prepare(device, fresh));
+    found = all.prepared.emplace(device, std::move(fresh)).first;
+  }
+  const PreparedDevice& prepared = found->second;
+  return plan::Environment{prepared.facts, prepared.engines, true};
+}
+
+const DeviceCrtTable* device_crt_tables(int device, num::Ring ring) {
+  Devices& all = devices();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.prepared.find(device);
+  return found == all.prepared.end() ? nullptr : found->second.crt_tables[ring == num::Ring::kReal ? 0 : 1];
+}
+
+}  // namespace kizami::exec

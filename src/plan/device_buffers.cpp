@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "plan/device_buffers.hpp"
+
+#include <algorithm>
+
+#include "base/int_math.hpp"
+#include "num/moduli.hpp"
+#include "plan/buffers.hpp"
+
+namespace kizami::plan {
+namespace {
+
+using base::ceil_div;
+using base::round_up;
+
+/// Bytes of INT32 products of the sampled certificate that are held at a time.
+constexpr std::int64_t kMostAccBytes = std::int64_t{512} << 20;
+
+[[nodiscard]] std::size_t offered_bytes(const Plan& plan, const product::ProductDesc& desc) {
+  const auto answer = plan.schedule.engine->query(desc, plan.schedule.facts);
+  const auto* const offer = std::get_if<product::Offer>(&answer);
+  return offer == nullptr ? 0 : offer->workspace_bytes;
+}
+
+DeviceLineBuffers carve_lines(base::Carver& carver, std::int64_t lines, const Plan& plan) {
+  DeviceLineBuffers buffers;
+  buffers.stats = carver.take<num::LineStats>(lines);
+  buffers.scales = carver.take<std::int32_t>(lines);
+  if (plan.numerics.ladder.may_equilibrate) {
+    buffers.equilibrated = carver.take<num::LineStats>(lines);
+    buffers.inner_shift = carver.take<std::int32_t>(plan.shape.k);
+  }
+  return buffers;
+}
+
+SampledBuffers carve_sampled(base::Carver& carver, const Plan& plan) {
+  SampledBuffers buffers;
+  const Chunk& chunk = plan.schedule.certificate;
+  const std::int64_t parts = is_complex(plan.shape.scalar) ? 2 : 1;
+  const std::int64_t length = num::num_sampled_terms(plan.shape.k, parts);
+  buffers.num_pieces = ceil_div(length, product::kBlockMaxI8);
+  buffers.row_stride = buffers.num_pieces > 1 ? buffers.num_pieces * product::kBlockMaxI8
+                                              : round_up(length, kDeviceInnerPad);
+  const std::int64_t rows = round_up(chunk.mc, kDeviceLinePad);
+  const std::int64_t cols = round_up(chunk.nc, kDeviceLinePad);
+  buffers.a_digits = carver.take<std::int8_t>(rows, buffers.row_stride);
+  buffers.b_digits = carver.take<std::int8_t>(cols, buffers.row_stride);
+  if (parts == 2) buffers.b_swapped = carver.take<std::int8_t>(cols, buffers.row_stride);
+  const std::int64_t col_bytes = 4 * parts * buffers.num_pieces * rows;
+  buffers.cols_at_once = std::clamp<std::int64_t>(kMostAccBytes / col_bytes, 1, chunk.nc);
+  buffers.acc = carver.take<std::int32_t>(parts, buffers.num_pieces, buffers.cols_at_once, rows);
+  for (const std::int64_t m : {chunk.mc, plan.shape.m % chunk.mc}) {
+    for (const std::int64_t n : {buffers.cols_at_once, chunk.nc % buffers.cols_at_once,
+                                 plan.shape.n % chunk.nc % buffers.cols_at_once}) {
+      if (m == 0 || n == 0) continue;
+      buffers.engine_bytes =
+          std::max(buffers.engine_bytes, offered_bytes(plan, device_sampled_product(plan, buffers, m, n)));
+    }
+  }
+  buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
+  return buffers;
+}
+
+DeviceMainBuffers carve_main(base::Carver& carver, const Plan& plan) {
+  DeviceMainBuffers buffers;
+  const Chunk& chunk = plan.schedule.chunk;
+  const num::Ladder& ladder = plan.numerics.ladder;
+  const int planes = num::num_planes(ring_of(plan.shape.scalar),
+                                     ladder.rungs[static_cast<std::size_t>(ladder.num_rungs - 1)].num_moduli);
+  buffers.a_planes = carver.take<std::int8_t>(planes, round_up(chunk.mc, kDeviceLinePad), chunk.kc);
+  buffers.b_planes = carver.take<std::int8_t>(planes, round_up(chunk.nc, kDeviceLinePad), chunk.kc);
+  buffers.residues = carver.take<std::int8_t>(planes, chunk.nc, round_up(chunk.mc, kDeviceLinePad));
+  for (int r = 0; r < ladder.num_rungs; ++r) {
+    product::ProductDesc desc = device_main_product(plan, chunk, ladder.rungs[static_cast<std::size_t>(r)].num_moduli);
+    for (const std::int64_t m : {chunk.mc, plan.shape.m % chunk.mc}) {
+      for (const std::int64_t n : {chunk.nc, plan.shape.n % chunk.nc}) {
+        if (m == 0 || n == 0) continue;
+        desc.m = m;
+        desc.n = n;
+        buffers.engine_bytes = std::max(buffers.engine_bytes, offered_bytes(plan, desc));
+      }
+    }
+  }
+  buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
+  return buffers;
+}
+
+}  // namespace
+
+std::size_t second_look_bytes(std::int64_t mc, std::int64_t nc, std::int64_t num_terms) {
+  base::Carver counter;
+  const std::int64_t blocks = ceil_div(num_terms, product::kPadBytes);
+  for (const std::int64_t lines : {mc, nc}) {
+    static_cast<void>(counter.take<std::int8_t>(lines, blocks * product::kPadBytes));
+    static_cast<void>(counter.take<std::uint8_t>(lines, blocks));
+    static_cast<void>(counter.take<std::uint64_t>(lines, blocks));
+  }
+  return counter.bytes();
+}
+
+DeviceBuffers carve_device(base::Carver& carver, const Plan& plan) {
+  DeviceBuffers buffers;
+  buffers.state = carver.take<DeviceState>(1);
+  buffers.a = carve_lines(carver, plan.shape.m, plan);
+  buffers.b = carve_lines(carver, plan.shape.n, plan);
+  if (plan.numerics.has_certificate) {
+    buffers.repairs = carver.take<Pair>((plan.shape.m * plan.shape.n) >> num::kRepairShift);
+    buffers.repair_bits = carver.take<std::uint32_t>(plan.shape.n, ceil_div(plan.shape.m, 32));
+    std::size_t mark = carver.mark();
+    buffers.sampled = carve_sampled(carver, plan);
+    carver.rewind(mark);
+    const Chunk& chunk = plan.schedule.certificate;
+    buffers.second_look.bytes = second_look_bytes(chunk.mc, chunk.nc, num_terms(plan.shape));
+    buffers.second_look.memory = carver.take<std::byte>(buffers.second_look.bytes);
+    carver.rewind(mark);
+  }
+  if (plan.numerics.ladder.num_rungs > 0) buffers.main = carve_main(carver, plan);
+  return buffers;
+}
+
+product::ProductDesc device_main_product(const Plan& plan, const Chunk& chunk, int num_moduli) {
+  product::ProductDesc desc = main_product(plan, chunk, num_moduli);
+  desc.a_plane_stride = round_up(chunk.mc, kDeviceLinePad) * chunk.kc;
+  desc.b_plane_stride = round_up(chunk.nc, kDeviceLinePad) * chunk.kc;
+  desc.c_col_stride = round_up(chunk.mc, kDeviceLinePad);
+  desc.c_plane_stride = chunk.nc * desc.c_col_stride;
+  return desc;
+}
+
+product::ProductDesc device_sampled_product(const Plan& plan, const SampledBuffers& buffers, std::int64_t m,
+                                            std::int64_t n) {
+  product::ProductDesc desc;
+  desc.m = m;
+  desc.n = n;
+  desc.k = std::min(buffers.row_stride, product::kBlockMaxI8);
+  desc.num_products = static_cast<int>(std::min<std::int64_t>(buffers.num_pieces, product::kMaxProducts));
+  desc.epilogue = product::Epilogue::kStoreAcc;
+  desc.a_row_stride = desc.b_row_stride = buffers.row_stride;
+  desc.a_plane_stride = desc.b_plane_stride = buffers.num_pieces > 1 ? product::kBlockMaxI8 : 0;
+  desc.c_col_stride = round_up(plan.schedule.certificate.mc, kDeviceLinePad);
+  desc.c_plane_stride = buffers.cols_at_once * desc.c_col_stride;
+  return desc;
+}
+
+}  // namespace kizami::plan

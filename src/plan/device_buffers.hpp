@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// The workspace of a device call of scheme ozaki2, booked by the planner and carved by exec with the same function.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/carver.hpp"
+#include "plan/device_state.hpp"
+#include "plan/plan.hpp"
+
+namespace kizami::plan {
+
+/// Rows of operands and columns of results are padded to this, so that product kernels need no edge code.
+inline constexpr std::int64_t kDeviceLinePad = 128;
+/// Bytes of k in a row of a residue plane are padded to this.
+inline constexpr std::int64_t kDeviceInnerPad = 128;
+
+/// The sampled certificate: digits of a chunk of lines, and the INT32 products of some columns of it.
+struct SampledBuffers {
+  std::int64_t row_stride = 0;        ///< bytes of a row of digits: pieces of at most product::kBlockMaxI8
+  std::int64_t num_pieces = 1;
+  std::int64_t cols_at_once = 0;      ///< lines of B whose products are held at a time
+  std::int8_t* a_digits = nullptr;    ///< [round_up(mc, pad)][row_stride]
+  std::int8_t* b_digits = nullptr;    ///< [round_up(nc, pad)][row_stride]
+  std::int8_t* b_swapped = nullptr;   ///< complex types
+  std::int32_t* acc = nullptr;        ///< [parts][pieces][cols_at_once][round_up(mc, pad)]
+  std::byte* engine = nullptr;
+  std::size_t engine_bytes = 0;
+};
+
+/// The second look: see exec::SecondLookBuffers, which exec carves from this piece.
+struct SecondLookPiece {
+  std::byte* memory = nullptr;
+  std::size_t bytes = 0;
+};
+
+struct DeviceMainBuffers {
+  std::int8_t* a_planes = nullptr;  ///< [most planes][round_up(mc, pad)][kc]
+  std::int8_t* b_planes = nullptr;  ///< [most planes][round_up(nc, pad)][kc]
+  std::int8_t* residues = nullptr;  ///< [most planes][nc][round_up(mc, pad)]
+  std::byte* engine = nullptr;
+  std::size_t engine_bytes = 0;
+};
+
+struct DeviceBuffers {
+  DeviceState* state = nullptr;  ///< at the beginning of the workspace
+  DeviceLineBuffers a;
+  DeviceLineBuffers b;
+  Pair* repairs = nullptr;               ///< [m n / 4096]
+  std::uint32_t* repair_bits = nullptr;  ///< [n][ceil(m / 32)]
+  SampledBuffers sampled;  ///< sampled, second look and main share memory: never alive together
+  SecondLookPiece second_look;
+  DeviceMainBuffers main;
+};
+
+[[nodiscard]] DeviceBuffers carve_device(base::Carver& carver, const Plan& plan);
+
+/// The product of one main chunk with that many moduli.
+[[nodiscard]] product::ProductDesc device_main_product(const Plan& plan, const Chunk& chunk, int num_moduli);
+/// Products of sampled digits of `n` lines of B with `m` lines of A, a piece of k in each plane.
+[[nodiscard]] product::ProductDesc device_sampled_product(const Plan& plan, const SampledBuffers& buffers,
+                                                          std::int64_t m, std::int64_t n);
+
+/// Bytes that the digits of mc and nc lines of K real terms take in the second look.
+[[nodiscard]] std::size_t second_look_bytes(std::int64_t mc, std::int64_t nc, std::int64_t num_terms);
+
+}  // namespace kizami::plan

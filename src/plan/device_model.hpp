@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Seconds of a device call, from rates measured on an H200 (docs/perf/h200_call.md). Predictions choose between engines and
+// the vendor's product; they never change a bit.
+#pragma once
+
+#include "plan/plan.hpp"
+
+namespace kizami::plan {
+
+/// cuBLAS's own product.
+[[nodiscard]] double device_native_seconds(const problem::Shape& shape);
+
+/// Everything but the INT8 products of the main pass, at the lowest rung: statistics, certificate, split, CRT, launches.
+[[nodiscard]] double device_phase_seconds(const Plan& plan);
+
+}  // namespace kizami::plan

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// The CRT on a CUDA device: the bits of reconstruct_crt(). Integer arithmetic throughout, see device_crt.cuh.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kizami/status.hpp"
+#include "kizami/types.hpp"
+#include "num/crt_table.hpp"
+#include "num/rung.hpp"
+#include "plan/device_state.hpp"
+#include "product/product.hpp"
+#include "reconstruct/crt.hpp"
+
+namespace kizami::reconstruct {
+
+inline constexpr int kDeviceLimbs = 12;  ///< of 32 bits: 342 bits of P, 14 of a sum of 64 planes and sign
+inline constexpr int kDeviceWords = 16;  ///< of 4 residues: 64 planes
+
+/// Words of four residues that the kernel for so many limbs takes. No count that needs so many limbs has more planes.
+[[nodiscard]] constexpr int device_words(bool is_complex, int limbs) {
+  if (is_complex) return limbs >= 7 ? kDeviceWords : 2 * limbs;
+  return limbs > 7 ? 13 : limbs;
+}
+
+/// One count of moduli, one part: what the CRT kernel reads.
+struct DeviceCrtTable {
+  std::int32_t num_planes = 0;
+  std::int32_t num_limbs = 0;  ///< that hold sum_q W_q r_q with its sign
+  std::int32_t num_bytes = 0;  ///< of P
+  double quotient = 0;         ///< 2^(32 (num_limbs - 2)) / P
+  std::uint32_t product[kDeviceLimbs] = {};                     ///< P
+  std::uint32_t half[kDeviceLimbs] = {};                        ///< floor((P - 1) / 2)
+  std::uint32_t weight[4 * kDeviceLimbs][kDeviceWords] = {};    ///< byte b of the weights of planes 4w .. 4w + 3
+};
+
+/// The tables of all counts of a ring, count by count from num::kMinModuli; in Z[i] the imaginary part after the real one.
+/// A copy in device memory is what reconstruct_device() wants.
+[[nodiscard]] std::vector<DeviceCrtTable> make_device_crt_tables(num::Ring ring);
+
+template <class T>
+struct DeviceReconstruction {
+  ResiduePlanes planes;  ///< num_moduli is that of the selection
+  const DeviceCrtTable* tables = nullptr;  ///< device memory
+  const std::int32_t* row_scale = nullptr;
+  const std::int32_t* col_scale = nullptr;
+  num::Ladder ladder;
+  const plan::DeviceState* state = nullptr;
+  const std::uint32_t* repair_bits = nullptr;  ///< of the whole C: [n][bits_stride]; read only if there are repairs
+  std::int64_t bits_stride = 0;                ///< words of a column
+  std::int64_t first_row = 0;                  ///< of the block c in C
+  std::int64_t first_col = 0;
+  Factor<T> alpha;
+  Factor<T> beta;
+  MatrixView<T> c;
+};
+
+/// Reconstructs a block of C at the rung of state->selection; leaves lines of scale num::kSkipLine and repaired elements
+/// alone. If state->is_scaling_only: C <- beta C.
+/// @range  planes.col_stride a multiple of 4; readable up to round_up(m, 4)
+/// @queue  enqueues one kernel, which ends at once for rung -1
+template <class T>
+Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue);
+
+/// C <- beta C; beta = 0 does not read C.
+template <class T>
+Status scale_device(Factor<T> beta, MatrixView<T> c, product::Queue queue);
+
+}  // namespace kizami::reconstruct

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// The split on a CUDA device, bit-identical with statistics.hpp, digits.hpp and residues.hpp. All pointers are device
+// memory; every function enqueues kernels and waits for nothing.
+#pragma once
+
+#include <cstdint>
+
+#include "kizami/status.hpp"
+#include "kizami/types.hpp"
+#include "num/line_stats.hpp"
+#include "num/rung.hpp"
+#include "plan/device_state.hpp"
+#include "problem/lines.hpp"
+#include "product/product.hpp"
+
+namespace kizami::split {
+
+/// Sampled digits of every line, see make_sampled_digits(): rows of row_stride bytes, zero beyond the sampled terms.
+struct DeviceDigits {
+  std::int8_t* digits = nullptr;   ///< null: none are made
+  std::int8_t* swapped = nullptr;  ///< complex types: the same with real and imaginary parts exchanged; or null
+  std::int64_t stride = 1;         ///< of the sampled elements: 1, 2 or 4
+  std::int64_t row_stride = 0;     ///< a multiple of 64
+};
+
+/// Resets *state for a call: `rung` (0, or -1 without a ladder) with so many planes, alpha = 0 or not.
+template <class T>
+Status device_begin(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
+                    int rung, product::Queue queue);
+
+/// gather_statistics() without inner shift, with the sampled digits of the same lines, and their number of lines with NaN
+/// or Inf added to `nonfinite`. Reads every element from memory once or twice, by the layout.
+/// @queue ends at once if state->is_scaling_only
+template <class T>
+Status device_statistics(const problem::Lines<T>& lines, num::LineStats* stats, const DeviceDigits& digits,
+                         std::uint64_t* nonfinite, const plan::DeviceState* state, int num_sms, product::Queue queue);
+
+/// make_sampled_digits() alone, for lines whose statistics are known.
+template <class T>
+Status device_sampled_digits(const problem::Lines<T>& lines, const num::LineStats* stats, const DeviceDigits& digits,
+                             const plan::DeviceState* state, int num_sms, product::Queue queue);
+
+/// Where residue planes go: element h of line i of plane q at data[q * plane_stride + i * row_stride + h - first].
+struct DevicePlanes {
+  std::int8_t* data = nullptr;
+  std::int64_t row_stride = 0;  ///< a multiple of 64; each row is zero-filled up to it
+  std::int64_t plane_stride = 0;
+};
+
+/// make_residue_planes() at the rung of state->selection, of elements [first, first + length) of every line, with the
+/// statistics and shifts that the selection calls for. Also writes lines.scales: line_scale(), or kSkipLine for lines with
+/// NaN or Inf.
+/// @range  lines is a subset of the call's lines, line_buffers.stats etc. those of its first line; first a multiple of 64;
+///         rungs of at most 184-bit integers
+/// @queue  ends at once if the rung is -1 or state->is_scaling_only
+template <class T>
+Status device_residue_planes(const problem::Lines<T>& lines, const plan::DeviceLineBuffers& line_buffers,
+                             std::int64_t first, std::int64_t length, const num::Ladder& ladder,
+                             const plan::DeviceState* state, const DevicePlanes& planes, product::Queue queue);
+
+}  // namespace kizami::split

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// One FP64 term as device code sees it: an integer times a power of two. Everything below is integer arithmetic, so it
+// agrees with the host's FP64 formulas to the bit.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+
+#include "kizami/types.hpp"
+#include "num/line_stats.hpp"
+#include "split/digits.hpp"
+
+namespace kizami::split::device {
+
+/// |x| = mantissa 2^ulp. A normal x has a mantissa of 53 bits.
+struct Term {
+  std::uint64_t mantissa;
+  int ulp;
+};
+
+inline constexpr std::uint64_t kInfinityBits = 0x7FF0000000000000ull;
+
+[[nodiscard]] __device__ inline std::uint64_t magnitude_bits(double x) {
+  return static_cast<std::uint64_t>(__double_as_longlong(x)) & 0x7FFFFFFFFFFFFFFFull;
+}
+/// @range finite
+[[nodiscard]] __device__ inline Term term_of(std::uint64_t bits) {
+  const int field = static_cast<int>(bits >> 52);
+  const std::uint64_t stored = bits & 0x000FFFFFFFFFFFFFull;
+  return field == 0 ? Term{stored, -1074} : Term{stored | 0x0010000000000000ull, field - 1075};
+}
+/// floor(log2 |x|). @range finite, not zero
+[[nodiscard]] __device__ inline int exponent_of(std::uint64_t bits) {
+  const int field = static_cast<int>(bits >> 52);
+  return field != 0 ? field - 1023 : -1011 - __clzll(static_cast<long long>(bits));
+}
+/// Exponent of the lowest set bit. @range not zero
+[[nodiscard]] __device__ inline int lsb_of(const Term& t) {
+  return t.ulp + __ffsll(static_cast<long long>(t.mantissa)) - 1;
+}
+
+/// floor(m 2^shift) and ceil(m 2^shift) @range the result fits in 64 bits
+[[nodiscard]] __device__ inline std::uint64_t floor_shift(std::uint64_t m, int shift) {
+  if (shift >= 0) return m << shift;
+  return shift > -64 ? m >> -shift : 0;
+}
+[[nodiscard]] __device__ inline std::uint64_t ceil_shift(std::uint64_t m, int shift) {
+  if (shift >= 0) return m << shift;
+  if (shift <= -63) return m != 0 ? 1 : 0;
+  return (m + (std::uint64_t{1} << -shift) - 1) >> -shift;
+}
+
+/// Adds a term to the sums of a line of this exponent; see num::LineStats.
+__device__ inline void add_term(const Term& t, int exponent, std::uint64_t& sum_abs, std::uint64_t& sum_squares) {
+  const std::uint64_t units = ceil_shift(t.mantissa, t.ulp + num::kAbsBits - exponent);
+  constexpr int kCoarser = num::kAbsBits - num::kSquareBits;
+  const auto coarse = static_cast<std::uint32_t>((units + (1u << kCoarser) - 1) >> kCoarser);
+  sum_abs += units;
+  sum_squares += static_cast<std::uint64_t>(coarse) * coarse;
+}
+
+/// A digit of a line (or block) of this exponent.
+[[nodiscard]] __device__ inline std::uint32_t digit_of(const Term& t, int exponent) {
+  return static_cast<std::uint32_t>(floor_shift(t.mantissa, t.ulp + kDigitBits - exponent));
+}
+
+/// The real terms of one element as FP64.
+template <class T>
+struct Element {
+  static constexpr int kTerms = kIsComplex<T> ? 2 : 1;
+  double term[kTerms];
+};
+template <class T>
+[[nodiscard]] __device__ inline Element<T> load_element(const T* address) {
+  if constexpr (kIsComplex<T>) {
+    if constexpr (sizeof(T) == 16) {
+      const double2 x = *reinterpret_cast<const double2*>(address);
+      return {{x.x, x.y}};
+    } else {
+      const float2 x = *reinterpret_cast<const float2*>(address);
+      return {{static_cast<double>(x.x), static_cast<double>(x.y)}};
+    }
+  } else {
+    return {{static_cast<double>(*address)}};
+  }
+}
+
+}  // namespace kizami::split::device

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: MIT
+// Residue planes on the device, in integer arithmetic. An element becomes a two's complement integer of some words, biased
+// so that all its bytes are unsigned; a residue is a dot product of those bytes with the residues of 256^i (dp4a), reduced
+// once:
+//   X = sum_i byte_i 256^i - 2^(32 words - 1),   X mod p = reduce(sum_i byte_i (256^i mod p) - (2^(32 words - 1) mod p)).
+// The sum is below 2^20, where the reduction needs no correction (see reduce_small).
+#include <algorithm>
+#include <array>
+
+#include "base/cuda_status.hpp"
+#include "base/int_math.hpp"
+#include "num/modular.hpp"
+#include "num/moduli.hpp"
+#include "split/device.hpp"
+#include "split/device_line.cuh"
+#include "split/residues.hpp"
+
+namespace kizami::split {
+namespace {
+
+using device::Element;
+
+constexpr int kMaxWords = 6;  // 191 bits and a sign: more than kMaxIntegerBits
+
+/// What one modulus needs: packed residues of 256^i, of root times 256^i for complex moduli, and the reduction.
+struct ModulusRow {
+  std::int32_t p = 0;
+  std::int32_t multiplier = 0;
+  std::int32_t shift = 0;
+  std::int32_t bias[kMaxWords + 1] = {};       ///< -(2^(32 words - 1)) mod p, by number of words
+  std::int32_t root_bias[kMaxWords + 1] = {};  ///< the same times root
+  std::uint32_t radix[kMaxWords] = {};         ///< 256^i mod p, four to a word
+  std::uint32_t root_radix[kMaxWords] = {};    ///< root 256^i mod p
+};
+
+[[nodiscard]] constexpr std::uint32_t packed_radix(int word, int factor, int p) {
+  std::uint32_t packed = 0;
+  for (int i = 0; i < 4; ++i) {
+    const int r = num::symmetric_residue(
+        static_cast<std::int64_t>(num::power_of_two_residue(8 * (4 * word + i), p)) * factor, p);
+    packed |= (static_cast<std::uint32_t>(r) & 255u) << (8 * i);
+  }
+  return packed;
+}
+
+[[nodiscard]] constexpr ModulusRow modulus_row(int p, int root) {
+  ModulusRow row;
+  row.p = p;
+  // 2^31 / 2 < multiplier = round(2^(32 + shift) / p) < 2^31
+  while ((std::int64_t{1} << (32 + row.shift)) / p < (std::int64_t{1} << 30)) ++row.shift;
+  row.multiplier = static_cast<std::int32_t>(((std::int64_t{1} << (32 + row.shift)) + p / 2) / p);
+  for (int words = 1; words <= kMaxWords; ++words) {
+    const int top = num::power_of_two_residue(32 * words - 1, p);
+    row.bias[words] = num::symmetric_residue(-top, p);
+    row.root_bias[words] = num::symmetric_residue(static_cast<std::int64_t>(-top) * root, p);
+  }
+  for (int word = 0; word < kMaxWords; ++word) {
+    row.radix[word] = packed_radix(word, 1, p);
+    row.root_radix[word] = packed_radix(word, root, p);
+  }
+  return row;
+}
+
+template <std::size_t N>
+[[nodiscard]] constexpr std::array<ModulusRow, N> modulus_rows(const std::array<std::int16_t, N>& moduli) {
+  std::array<ModulusRow, N> rows{};
+  for (std::size_t l = 0; l < N; ++l) rows[l] = modulus_row(moduli[l], num::sqrt_minus_one(moduli[l]));
+  return rows;
+}
+
+__constant__ constexpr auto kRealRows = modulus_rows(num::kRealModuli);
+__constant__ constexpr auto kComplexRows = modulus_rows(num::kComplexModuli);
+
+/// Unsigned bytes of x times signed bytes of y, added to sum.
+[[nodiscard]] __device__ int dot_bytes(std::uint32_t x, std::uint32_t y, int sum) {
+  int result;
+  asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(result) : "r"(x), "r"(y), "r"(sum));
+  return result;
+}
+
+/// The symmetric residue of a small x, in the low byte. With M = round(2^(32 + s) / p) and |x| < 2^24,
+/// |x M 2^-(32 + s) - x / p| < 2^-9 for s >= 2, so q = floor(x / p + 1/2 + d) with |d| < 2^-9 <= 1 / (2p): for odd p the
+/// rest is the symmetric one. p = 256: its low byte, whatever q.
+[[nodiscard]] __device__ int reduce_small(int x, const ModulusRow& row) {
+  const int q = (__mulhi(x, row.multiplier) + (1 << (row.shift - 1))) >> row.shift;
+  return x - row.p * q;
+}
+
+/// The biased integer rint(+-m 2^shift) + 2^(32 kWords - 1). @range |m 2^shift| < 2^(32 kWords - 1)
+template <int kWords>
+struct Integer {
+  std::uint32_t word[kWords];
+
+  __device__ Integer(bool is_negative, std::uint64_t m, int shift) {
+    if (shift < 0) {  // to nearest, ties to even
+      const int drop = -shift;
+      if (drop > 63) {
+        m = 0;
+      } else {
+        const std::uint64_t kept = m >> drop;
+        const std::uint64_t rest = m << (64 - drop);
+        constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
+        m = kept + (rest > kHalf || (rest == kHalf && (kept & 1) != 0) ? 1 : 0);
+      }
+      shift = 0;
+    }
+    for (int w = 0; w < kWords; ++w) word[w] = 0;
+    if constexpr (kWords == 2) {
+      m <<= shift;
+      word[0] = static_cast<std::uint32_t>(m);
+      word[1] = static_cast<std::uint32_t>(m >> 32);
+    } else {
+      const int first = shift / 32;
+      const int bits = shift % 32;
+      const std::uint64_t low = m << bits;
+      const auto high = static_cast<std::uint32_t>(bits == 0 ? 0 : m >> (64 - bits));
+#pragma unroll
+      for (int w = 0; w < kWords; ++w) {
+        if (w == first) word[w] = static_cast<std::uint32_t>(low);
+        if (w == first + 1) word[w] = static_cast<std::uint32_t>(low >> 32);
+        if (w == first + 2) word[w] = high;
+      }
+    }
+    if (is_negative) {
+      std::uint64_t carry = 1;
+#pragma unroll
+      for (int w = 0; w < kWords; ++w) {
+        carry += static_cast<std::uint32_t>(~word[w]);
+        word[w] = static_cast<std::uint32_t>(carry);
+        carry >>= 32;
+      }
+    }
+    word[kWords - 1] ^= 0x80000000u;
+  }
+
+  [[nodiscard]] __device__ int dot(const std::uint32_t* radix, int sum) const {
+#pragma unroll
+    for (int w = 0; w < kWords; ++w) sum = dot_bytes(word[w], radix[w], sum);
+    return sum;
+  }
+};
+
+[[nodiscard]] __device__ std::uint32_t pack_bytes(const int (&r)[4]) {
+  const std::uint32_t low = __byte_perm(static_cast<std::uint32_t>(r[0]), static_cast<std::uint32_t>(r[1]), 0x0040);
+  const std::uint32_t high = __byte_perm(static_cast<std::uint32_t>(r[2]), static_cast<std::uint32_t>(r[3]), 0x0040);
+  return __byte_perm(low, high, 0x5410);
+}
+
+/// What a block knows besides its elements.
+template <class T>
+struct Task {
+  problem::Lines<T> lines;
+  plan::DeviceLineBuffers line_buffers;
+  std::int64_t first;
+  std::int64_t length;
+  num::Ladder ladder;
+  const plan::DeviceState* state;
+  DevicePlanes planes;
+};
+
+/// How the elements of a line become integers.
+struct LineScaling {
+  int scale = 0;
+  bool is_live = false;  ///< false: zero, or not finite
+};
+
+/// Writes the bytes of four neighbouring elements to every plane.
+template <class T, int kWords>
+__device__ void write_planes(const Element<T> (&elements)[4], bool is_conjugated, const LineScaling& scaling,
+                             const std::int32_t* inner_shift, int num_moduli, std::int8_t* out,
+                             std::int64_t plane_stride) {
+  const auto integer = [&](int i, int t) {
+    double x = elements[i].term[t];
+    if (t == 1 && is_conjugated) x = -x;
+    const device::Term term = device::term_of(scaling.is_live ? device::magnitude_bits(x) : 0);
+    if (term.mantissa == 0) return Integer<kWords>(false, 0, 0);
+    const int shift = inner_shift == nullptr ? 0 : inner_shift[i];
+    return Integer<kWords>(__double_as_longlong(x) < 0, term.mantissa, term.ulp + scaling.scale + shift);
+  };
+  if constexpr (kIsComplex<T>) {
+    const Integer<kWords> re[4] = {integer(0, 0), integer(1, 0), integer(2, 0), integer(3, 0)};
+    const Integer<kWords> im[4] = {integer(0, 1), integer(1, 1), integer(2, 1), integer(3, 1)};
+    for (int l = 0; l < num_moduli; ++l) {
+      const ModulusRow& row = kComplexRows[l];
+      int r[3][4];
+      const bool has_root = l < num::kTwoProductModuli;
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int real = re[i].dot(row.radix, row.bias[kWords]);
+        const int imag = has_root ? im[i].dot(row.root_radix, row.root_bias[kWords])
+                                  : im[i].dot(row.radix, row.bias[kWords]);
+        r[0][i] = reduce_small(has_root ? real + imag : real, row);
+        r[1][i] = reduce_small(has_root ? real - imag : imag, row);
+        r[2][i] = has_root ? 0 : reduce_small(real + imag, row);
+      }
+      *reinterpret_cast<std::uint32_t*>(out) = pack_bytes(r[0]);
+      *reinterpret_cast<std::uint32_t*>(out + plane_stride) = pack_bytes(r[1]);
+      out += 2 * plane_stride;
+      if (!has_root) {
+        *reinterpret_cast<std::uint32_t*>(out) = pack_bytes(r[2]);
+        out += plane_stride;
+      }
+    }
+  } else {
+    const Integer<kWords> x[4] = {integer(0, 0), integer(1, 0), integer(2, 0), integer(3, 0)};
+#pragma unroll 2
+    for (int l = 0; l < num_moduli; ++l) {
+      const ModulusRow& row = kRealRows[l];
+      int r[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) r[i] = reduce_small(x[i].dot(row.radix, row.bias[kWords]), row);
+      *reinterpret_cast<std::uint32_t*>(out) = pack_bytes(r);
+      out += plane_stride;
+    }
+  }
+}
+
+template <class T>
+struct Tile {
+  static constexpr int kThreads = 256;
+  static constexpr int kLength = 64;                         // elements along a line
+  static constexpr int kLines = sizeof(T) == 16 ? 32 : 64;   // of a strided operand
+  static constexpr int kPitch = kLines + 1;
+};
+
+/// kIsAcross: neighbouring lines are neighbours in memory, and elements go through shared memory.
+template <class T, int kWords, bool kIsAcross>
+__device__ void split_block(const Task<T>& task, const num::Rung& rung, bool is_equilibrated) {
+  using Shape = Tile<T>;
+  const problem::Lines<T>& lines = task.lines;
+  const std::int32_t* const inner_shift = is_equilibrated ? task.line_buffers.inner_shift + task.first : nullptr;
+  // The first block of a line publishes its scale.
+  const auto scaling_of = [&](std::int64_t line, bool is_first) {
+    const num::LineStats s = (is_equilibrated ? task.line_buffers.equilibrated : task.line_buffers.stats)[line];
+    const LineScaling scaling{line_scale(rung, s), !s.is_zero()};
+    if (is_first) task.line_buffers.scales[line] = s.is_finite ? scaling.scale : num::kSkipLine;
+    return scaling;
+  };
+  const auto write = [&](const Element<T>(&elements)[4], const LineScaling& scaling, std::int64_t line, std::int64_t h) {
+    write_planes<T, kWords>(elements, lines.is_conjugated, scaling, inner_shift == nullptr ? nullptr : inner_shift + h,
+                            rung.num_moduli, task.planes.data + line * task.planes.row_stride + h,
+                            task.planes.plane_stride);
+  };
+  if constexpr (kIsAcross) {
+    __shared__ LineScaling scalings[Shape::kLines];
+    extern __shared__ __align__(16) unsigned char memory[];
+    T* const tile = reinterpret_cast<T*>(memory);
+    const std::int64_t first_line = blockIdx.x * static_cast<std::int64_t>(Shape::kLines);
+    const std::int64_t h0 = blockIdx.y * static_cast<std::int64_t>(Shape::kLength);
+    if (threadIdx.x < Shape::kLines && first_line + threadIdx.x < lines.num_lines)
+      scalings[threadIdx.x] = scaling_of(first_line + threadIdx.x, blockIdx.y == 0);
+#pragma unroll 8
+    for (int at = static_cast<int>(threadIdx.x); at < Shape::kLines * Shape::kLength; at += Shape::kThreads) {
+      const int i = at % Shape::kLines;
+      const int h = at / Shape::kLines;
+      T x{};
+      if (first_line + i < lines.num_lines && h0 + h < task.length) {
+        x = lines.data[(first_line + i) * lines.line_stride + (task.first + h0 + h) * lines.inner_stride];
+      }
+      tile[h * Shape::kPitch + i] = x;
+    }
+    __syncthreads();
+    // Thirty-two lanes take eight quads of four lines; the odd pitch keeps what they read in different banks.
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    constexpr int kOctets = Shape::kLength / 32;
+    for (int part = warp; part < Shape::kLines / 4 * kOctets; part += Shape::kThreads / 32) {
+      const int quad = part % kOctets * 8 + lane % 4 + lane / 16 * 4;
+      const int i = part / kOctets * 4 + lane / 4 % 4;
+      const std::int64_t h = h0 + 4 * quad;
+      if (first_line + i >= lines.num_lines || h >= task.planes.row_stride) continue;
+      Element<T> elements[4];
+      for (int e = 0; e < 4; ++e) elements[e] = device::load_element(tile + (4 * quad + e) * Shape::kPitch + i);
+      write(elements, scalings[i], first_line + i, h);
+    }
+  } else {
+    __shared__ LineScaling block_scaling;
+    const std::int64_t line = blockIdx.y + static_cast<std::int64_t>(blockIdx.z) * gridDim.y;
+    const std::int64_t h = (blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x) * 4;
+    if (line >= lines.num_lines) return;
+    Element<T> elements[4];
+    const T* const data = lines.data + line * lines.line_stride + (task.first + h) * lines.inner_stride;
+    if (std::is_same_v<T, double> && lines.inner_stride == 1 && h + 4 <= task.length &&
+        reinterpret_cast<std::uintptr_t>(data) % 16 == 0) {
+      const double2 low = reinterpret_cast<const double2*>(data)[0];
+      const double2 high = reinterpret_cast<const double2*>(data)[1];
+      elements[0].term[0] = low.x;
+      elements[1].term[0] = low.y;
+      elements[2].term[0] = high.x;
+      elements[3].term[0] = high.y;
+    } else {
+      for (int e = 0; e < 4; ++e) {
+        elements[e] = Element<T>{};
+        if (h + e < task.length) elements[e] = device::load_element(data + e * lines.inner_stride);
+      }
+    }
+    if (threadIdx.x == 0) block_scaling = scaling_of(line, blockIdx.x == 0);
+    __syncthreads();
+    if (h < task.planes.row_stride) write(elements, block_scaling, line, h);
+  }
+}
+
+template <class T, bool kIsAcross>
+__global__ void __launch_bounds__(256) split_residues(const __grid_constant__ Task<T> task) {
+  const num::Selection selection = task.state->selection;
+  if (selection.rung < 0 || task.state->is_scaling_only != 0) return;
+  const num::Rung& rung = task.ladder.rungs[selection.rung];
+  // |X| < 2^(bits + 1) with 2^bits <= norm_limit, because the largest element of a line counts at least 1.
+  const int bits = num::floor_log2(rung.norm_limit) + 2;
+  if (bits <= 63) {
+    split_block<T, 2, kIsAcross>(task, rung, selection.equilibrated);
+  } else if (bits <= 95) {
+    split_block<T, 3, kIsAcross>(task, rung, selection.equilibrated);
+  } else {
+    split_block<T, kMaxWords, kIsAcross>(task, rung, selection.equilibrated);
+  }
+}
+
+}  // namespace
+
+template <class T>
+Status device_residue_planes(const problem::Lines<T>& lines, const plan::DeviceLineBuffers& line_buffers,
+                             std::int64_t first, std::int64_t length, const num::Ladder& ladder,
+                             const plan::DeviceState* state, const DevicePlanes& planes, product::Queue queue) {
+  if (lines.num_lines == 0) return {};
+  const Task<T> task{lines, line_buffers, first, length, ladder, state, planes};
+  using Shape = Tile<T>;
+  if (lines.inner_stride > lines.line_stride && lines.num_lines > 1) {
+    const auto shared = static_cast<int>(Shape::kPitch * Shape::kLength * sizeof(T));
+    const dim3 grid(static_cast<unsigned>(base::ceil_div(lines.num_lines, Shape::kLines)),
+                    static_cast<unsigned>(base::ceil_div(planes.row_stride, Shape::kLength)));
+    split_residues<T, true><<<grid, Shape::kThreads, shared, queue>>>(task);
+  } else {
+    const std::int64_t quads = base::ceil_div(planes.row_stride, 4);
+    const int threads = quads >= 256 ? 256 : quads > 64 ? 128 : 64;
+    constexpr std::int64_t kMaxGridY = 65535;
+    const std::int64_t z = base::ceil_div(lines.num_lines, kMaxGridY);
+    const dim3 grid(static_cast<unsigned>(base::ceil_div(quads, threads)),
+                    static_cast<unsigned>(base::ceil_div(lines.num_lines, z)), static_cast<unsigned>(z));
+    split_residues<T, false><<<grid, static_cast<unsigned>(threads), 0, queue>>>(task);
+  }
+  return base::launch_status("split_residues");
+}
+
+#define KIZAMI_INSTANTIATE(T)                                                                                          \
+  template Status device_residue_planes<T>(const problem::Lines<T>&, const plan::DeviceLineBuffers&, std::int64_t,    \
+                                           std::int64_t, const num::Ladder&, const plan::DeviceState*,                \
+                                           const DevicePlanes&, product::Queue)
+
+KIZAMI_INSTANTIATE(float);
+KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
+#undef KIZAMI_INSTANTIATE
+
+}  // namespace kizami::split

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT
+// Statistics and sampled digits of lines on the device. Exponents are maxima and the sums need them, so every line is looked
+// at twice. Two kernels, by what is contiguous in memory:
+//   along the lines (elements of a line are neighbours): some warps a line; the second look hits L1 or L2;
+//   across them (neighbouring lines are neighbours): a block takes a few whole lines, so few that what all blocks work on
+//   fits in L2 and the second look stays there.
+#include <algorithm>
+
+#include "base/cuda_status.hpp"
+#include "base/int_math.hpp"
+#include "split/device.hpp"
+#include "split/device_line.cuh"
+
+namespace kizami::split {
+namespace {
+
+using device::Element;
+using device::Term;
+using num::LineStats;
+
+/// What the first look finds.
+struct Range {
+  std::uint64_t max_bits = 0;  ///< magnitude of the largest element
+  std::int32_t lsb = num::kNoLsb;
+  std::int32_t is_nonfinite = 0;
+
+  __device__ void observe(double x) {
+    const std::uint64_t bits = device::magnitude_bits(x);
+    if (bits >= device::kInfinityBits) {
+      is_nonfinite = 1;
+    } else if (bits != 0) {
+      max_bits = max_bits > bits ? max_bits : bits;
+      lsb = min(lsb, device::lsb_of(device::term_of(bits)));
+    }
+  }
+  __device__ void merge(const Range& other) {
+    max_bits = max_bits > other.max_bits ? max_bits : other.max_bits;
+    lsb = min(lsb, other.lsb);
+    is_nonfinite |= other.is_nonfinite;
+  }
+  [[nodiscard]] __device__ Range shuffled(int lane_mask) const {
+    Range other;
+    other.max_bits = __shfl_xor_sync(~0u, max_bits, lane_mask);
+    other.lsb = __shfl_xor_sync(~0u, lsb, lane_mask);
+    other.is_nonfinite = __shfl_xor_sync(~0u, is_nonfinite, lane_mask);
+    return other;
+  }
+};
+
+struct Sums {
+  std::uint64_t abs = 0;
+  std::uint64_t squares = 0;
+
+  __device__ void merge(const Sums& other) {
+    abs += other.abs;
+    squares += other.squares;
+  }
+  [[nodiscard]] __device__ Sums shuffled(int lane_mask) const {
+    return {__shfl_xor_sync(~0u, abs, lane_mask), __shfl_xor_sync(~0u, squares, lane_mask)};
+  }
+};
+
+/// The exponent of a line, or kNoExponent.
+[[nodiscard]] __device__ int line_exponent(const Range& r) {
+  return r.is_nonfinite != 0 || r.max_bits == 0 ? num::kNoExponent : device::exponent_of(r.max_bits);
+}
+
+[[nodiscard]] __device__ LineStats line_stats(const Range& r, const Sums& sums) {
+  LineStats stats;
+  stats.is_finite = r.is_nonfinite == 0;
+  stats.exponent = line_exponent(r);
+  if (stats.exponent != num::kNoExponent) {
+    stats.lsb = r.lsb;
+    stats.sum_squares = sums.squares;
+    stats.sum_abs = sums.abs;
+  }
+  return stats;
+}
+
+/// Merges `value` over the threads of a block that work on one line: the lanes of each warp that differ in the bits of
+/// `lane_bits`, then the warps. Every such thread returns the result. `slots`: [warps][lines of a warp].
+template <class V>
+[[nodiscard]] __device__ V merge_over_line(V value, int lane_bits, int slot, int slots_per_warp, int first_warp,
+                                           int num_warps, V* slots) {
+  for (int bit = 1; bit < 32; bit *= 2) {
+    if ((lane_bits & bit) != 0) value.merge(value.shuffled(bit));
+  }
+  if (num_warps == 1) return value;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  if ((static_cast<int>(threadIdx.x) % 32 & lane_bits) == 0) slots[warp * slots_per_warp + slot] = value;
+  __syncthreads();
+  value = slots[first_warp * slots_per_warp + slot];
+  for (int w = first_warp + 1; w < first_warp + num_warps; ++w) value.merge(slots[w * slots_per_warp + slot]);
+  __syncthreads();
+  return value;
+}
+
+/// One kernel for both jobs: with is_known the statistics are read, not made.
+struct Job {
+  LineStats* stats;
+  DeviceDigits digits;
+  std::uint64_t* nonfinite;
+  bool is_known;
+};
+
+__device__ void publish(const Job& job, std::int64_t line, const Range& range, const Sums& sums) {
+  if (job.is_known) return;
+  job.stats[line] = line_stats(range, sums);
+  if (range.is_nonfinite != 0) atomicAdd(reinterpret_cast<unsigned long long*>(job.nonfinite), 1ull);
+}
+
+constexpr int kAlongThreads = 256;
+
+/// Elements of a line are neighbours. kWarps warps take a line.
+template <class T, int kWarps>
+__global__ void __launch_bounds__(kAlongThreads)
+    statistics_along(const problem::Lines<T> lines, const Job job, const plan::DeviceState* state) {
+  constexpr int kTerms = Element<T>::kTerms;
+  constexpr int kLines = kAlongThreads / 32 / kWarps;
+  constexpr int kStep = 32 * kWarps;
+  __shared__ Range ranges[kAlongThreads / 32];
+  __shared__ Sums all_sums[kAlongThreads / 32];
+  if (state->is_scaling_only != 0) return;
+  const int first_warp = static_cast<int>(threadIdx.x) / kStep * kWarps;
+  const int rank = static_cast<int>(threadIdx.x) % kStep;
+  const std::int64_t line = blockIdx.x * static_cast<std::int64_t>(kLines) + first_warp / kWarps;
+  const bool is_used = line < lines.num_lines;
+  const T* const data = lines.data + (is_used ? line : 0) * lines.line_stride;
+  const std::int64_t length = is_used ? lines.length : 0;
+  const std::int64_t step = kStep * lines.inner_stride;
+
+  Range range;
+  if (!job.is_known) {
+    const T* element = data + rank * lines.inner_stride;
+#pragma unroll 8
+    for (std::int64_t h = rank; h < length; h += kStep, element += step) {
+      const Element<T> e = device::load_element(element);
+      for (int t = 0; t < kTerms; ++t) range.observe(e.term[t]);
+    }
+    range = merge_over_line(range, 31, 0, 1, first_warp, kWarps, ranges);
+  }
+  const int exponent = job.is_known ? (is_used ? job.stats[line].exponent : num::kNoExponent) : line_exponent(range);
+  Sums sums;
+  const bool is_live = exponent != num::kNoExponent;
+  const std::int64_t sampled =
+      is_used && job.digits.digits != nullptr ? job.digits.row_stride / kTerms * job.digits.stride : 0;
+  const std::int64_t end = sampled > length ? sampled : length;
+  const T* element = data + rank * lines.inner_stride;
+#pragma unroll 4
+  for (std::int64_t h = rank; h < end; h += kStep, element += step) {
+    Element<T> e{};
+    if (h < length && is_live) e = device::load_element(element);
+    std::uint32_t digit[kTerms];
+    for (int t = 0; t < kTerms; ++t) {
+      const Term term = device::term_of(device::magnitude_bits(e.term[t]));
+      device::add_term(term, exponent, sums.abs, sums.squares);
+      digit[t] = device::digit_of(term, exponent);
+    }
+    if (h < sampled && (h & (job.digits.stride - 1)) == 0) {
+      const std::int64_t at = line * job.digits.row_stride + h / job.digits.stride * kTerms;
+      for (int t = 0; t < kTerms; ++t) {
+        job.digits.digits[at + t] = static_cast<std::int8_t>(digit[t]);
+        if (kTerms == 2 && job.digits.swapped != nullptr)
+          job.digits.swapped[at + t] = static_cast<std::int8_t>(digit[kTerms - 1 - t]);
+      }
+    }
+  }
+  sums = merge_over_line(sums, 31, 0, 1, first_warp, kWarps, all_sums);
+  if (is_used && rank == 0) publish(job, line, range, sums);
+}
+
+constexpr int kAcrossThreads = 1024;
+
+/// Neighbouring lines are neighbours in memory. A block takes kLines of them, in runs of 16 terms a thread.
+template <class T, int kLines>
+__global__ void __launch_bounds__(kAcrossThreads, 1)
+    statistics_across(const problem::Lines<T> lines, const Job job, const plan::DeviceState* state) {
+  constexpr int kTerms = Element<T>::kTerms;
+  constexpr int kRun = 16 / kTerms;  // elements
+  constexpr int kHalf = kRun / 2;    // elements in flight
+  constexpr int kRunsAtOnce = kAcrossThreads / kLines;
+  __shared__ Range ranges[kAcrossThreads / 32 * kLines];
+  __shared__ Sums all_sums[kAcrossThreads / 32 * kLines];
+  if (state->is_scaling_only != 0) return;
+  const int slot = static_cast<int>(threadIdx.x) % kLines;
+  const std::int64_t first_run = static_cast<int>(threadIdx.x) / kLines;
+  constexpr int kLaneBits = 31 & ~(kLines - 1);
+  for (std::int64_t group = blockIdx.x; group * kLines < lines.num_lines; group += gridDim.x) {
+    const std::int64_t line = group * kLines + slot;
+    const bool is_used = line < lines.num_lines;
+    const T* const data = lines.data + (is_used ? line : 0) * lines.line_stride;
+    const std::int64_t length = is_used ? lines.length : 0;
+    const auto for_each_half = [&](std::int64_t num_runs, bool is_read, const auto& visit) {
+      for (std::int64_t run = first_run; run < num_runs; run += kRunsAtOnce) {
+        for (int half = 0; half < 2; ++half) {
+          const std::int64_t h = run * kRun + half * kHalf;
+          Element<T> elements[kHalf];
+#pragma unroll
+          for (int i = 0; i < kHalf; ++i) {
+            elements[i] = Element<T>{};
+            if (is_read && h + i < length) elements[i] = device::load_element(data + (h + i) * lines.inner_stride);
+          }
+          visit(h, elements);
+        }
+      }
+    };
+    Range range;
+    if (!job.is_known) {
+      for_each_half((length + kRun - 1) / kRun, true, [&](std::int64_t, const Element<T>(&elements)[kHalf]) {
+#pragma unroll
+        for (int i = 0; i < kHalf; ++i) {
+          for (int t = 0; t < kTerms; ++t) range.observe(elements[i].term[t]);
+        }
+      });
+      range = merge_over_line(range, kLaneBits, slot, kLines, 0, kAcrossThreads / 32, ranges);
+    }
+    const int exponent = job.is_known ? (is_used ? job.stats[line].exponent : num::kNoExponent) : line_exponent(range);
+    Sums sums;
+    const std::int64_t sampled =
+        is_used && job.digits.digits != nullptr ? job.digits.row_stride / kTerms * job.digits.stride : 0;
+    const std::int64_t end = sampled > length ? sampled : length;
+    for_each_half(
+        (end + kRun - 1) / kRun, exponent != num::kNoExponent,
+        [&](std::int64_t h, const Element<T>(&elements)[kHalf]) {
+          std::uint32_t word = 0;
+          int count = 0;
+          std::int64_t at = line * job.digits.row_stride + h / job.digits.stride * kTerms;
+#pragma unroll
+          for (int i = 0; i < kHalf; ++i) {
+#pragma unroll
+            for (int t = 0; t < kTerms; ++t) {
+              const Term term = device::term_of(device::magnitude_bits(elements[i].term[t]));
+              device::add_term(term, exponent, sums.abs, sums.squares);
+              if (h >= sampled || (i & (job.digits.stride - 1)) != 0) continue;
+              word = word >> 8 | device::digit_of(term, exponent) << 24;
+              if ((++count & 1) != 0) continue;
+              // Two digits at a time: a half run of stride 4 makes no more.
+              const std::uint32_t pair = word >> 16;
+              *reinterpret_cast<std::uint16_t*>(job.digits.digits + at) = static_cast<std::uint16_t>(pair);
+              if (kTerms == 2 && job.digits.swapped != nullptr) {
+                *reinterpret_cast<std::uint16_t*>(job.digits.swapped + at) =
+                    static_cast<std::uint16_t>(pair >> 8 | pair << 8);
+              }
+              at += 2;
+            }
+          }
+        });
+    sums = merge_over_line(sums, kLaneBits, slot, kLines, 0, kAcrossThreads / 32, all_sums);
+    if (is_used && threadIdx.x < kLines) publish(job, line, range, sums);
+  }
+}
+
+template <class T>
+__global__ void begin_call(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products,
+                           std::int64_t num_pairs, int rung) {
+  plan::DeviceState fresh;
+  fresh.selection.rung = rung;
+  if (rung < 0) fresh.selection.num_repaired = num_pairs;
+  fresh.num_products = num_products;
+  fresh.statistics.num_pairs = num_pairs;
+  fresh.is_scaling_only = alpha.load() == T{0} ? 1 : 0;
+  *state = fresh;
+}
+
+template <class T>
+Status launch(const problem::Lines<T>& lines, const Job& job, const plan::DeviceState* state, int num_sms,
+              product::Queue queue) {
+  if (lines.num_lines == 0) return {};
+  const auto blocks_of = [](std::int64_t n, std::int64_t part) {
+    return static_cast<unsigned>(std::min<std::int64_t>(base::ceil_div(n, part), INT32_MAX));
+  };
+  if (lines.inner_stride <= lines.line_stride || lines.num_lines == 1) {
+    if (lines.length <= 1024) {
+      statistics_along<T, 1><<<blocks_of(lines.num_lines, 8), kAlongThreads, 0, queue>>>(lines, job, state);
+    } else {
+      statistics_along<T, 8><<<blocks_of(lines.num_lines, 1), kAlongThreads, 0, queue>>>(lines, job, state);
+    }
+    return base::launch_status("statistics_along");
+  }
+  // Bytes that all blocks work on at a time, to stay in L2.
+  constexpr std::int64_t kCachedBytes = 40 << 20;
+  const std::int64_t bytes_per_line = lines.length * static_cast<std::int64_t>(sizeof(T)) * num_sms;
+  const auto grid = [&](std::int64_t part) {
+    return static_cast<unsigned>(std::min<std::int64_t>(base::ceil_div(lines.num_lines, part), num_sms));
+  };
+  if (32 * bytes_per_line <= kCachedBytes && lines.num_lines >= 32 * num_sms) {
+    statistics_across<T, 32><<<grid(32), kAcrossThreads, 0, queue>>>(lines, job, state);
+  } else if (8 * bytes_per_line <= kCachedBytes && lines.num_lines >= 8 * num_sms) {
+    statistics_across<T, 8><<<grid(8), kAcrossThreads, 0, queue>>>(lines, job, state);
+  } else {
+    statistics_across<T, 4><<<grid(4), kAcrossThreads, 0, queue>>>(lines, job, state);
+  }
+  return base::launch_status("statistics_across");
+}
+
+}  // namespace
+
+template <class T>
+Status device_begin(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
+                    int rung, product::Queue queue) {
+  begin_call<<<1, 1, 0, queue>>>(state, alpha, num_products, num_pairs, rung);
+  return base::launch_status("begin_call");
+}
+
+template <class T>
+Status device_statistics(const problem::Lines<T>& lines, num::LineStats* stats, const DeviceDigits& digits,
+                         std::uint64_t* nonfinite, const plan::DeviceState* state, int num_sms, product::Queue queue) {
+  return launch(lines, Job{stats, digits, nonfinite, false}, state, num_sms, queue);
+}
+
+template <class T>
+Status device_sampled_digits(const problem::Lines<T>& lines, const num::LineStats* stats, const DeviceDigits& digits,
+                             const plan::DeviceState* state, int num_sms, product::Queue queue) {
+  return launch(lines, Job{const_cast<num::LineStats*>(stats), digits, nullptr, true}, state, num_sms, queue);
+}
+
+#define KIZAMI_INSTANTIATE(T)                                                                                        \
+  template Status device_begin<T>(plan::DeviceState*, Factor<T>, std::int32_t, std::int64_t, int, product::Queue);   \
+  template Status device_statistics<T>(const problem::Lines<T>&, num::LineStats*, const DeviceDigits&,               \
+                                       std::uint64_t*, const plan::DeviceState*, int, product::Queue);               \
+  template Status device_sampled_digits<T>(const problem::Lines<T>&, const num::LineStats*, const DeviceDigits&,     \
+                                           const plan::DeviceState*, int, product::Queue)
+
+KIZAMI_INSTANTIATE(float);
+KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
+#undef KIZAMI_INSTANTIATE
+
+}  // namespace kizami::split
