@@ -51,8 +51,12 @@ static_assert(kRows / kWarpTile * (kCols / kWarpTile) * 32 == kThreads);
 struct alignas(kStepBytes) Stage {
   std::int8_t a[kRows * kStepBytes];
   std::int8_t b[kCols * kStepBytes];
-  std::uint8_t a_deficits[kStepBlocks][kRows];
-  std::uint8_t b_deficits[kStepBlocks][kCols];
+  std::uint8_t deficits[kStepBlocks * (kRows + kCols)];  ///< of A, then of B; block by block
+
+  [[nodiscard]] __device__ std::uint32_t a_deficit(int block, int row) const { return deficits[block * kRows + row]; }
+  [[nodiscard]] __device__ std::uint32_t b_deficit(int block, int col) const {
+    return deficits[kStepBlocks * kRows + block * kCols + col];
+  }
 };
 
 /// One operand of a chunk.
@@ -67,6 +71,7 @@ struct DigitLines {
 
 struct Shared {
   Stage stages[kStages];
+  num::Ladder ladder;
   num::LineWeight a_weights[kRows];
   num::LineWeight b_weights[kCols];
   unsigned long long histogram[num::kMaxRungs + 1];
@@ -456,10 +461,8 @@ class Deficits {
   }
 
   __device__ void load(Stage& stage) {
-    static_assert(sizeof(stage.a_deficits) + sizeof(stage.b_deficits) ==
-                  offsetof(Stage, b_deficits) - offsetof(Stage, a_deficits) + sizeof(stage.b_deficits));
     if (thread() >= kStepBlocks * (kRows + kCols) / 16) return;
-    copy_async(&stage.a_deficits[0][0] + 16 * thread(), from_, left_ > 0);
+    copy_async(stage.deficits + 16 * thread(), from_, left_ > 0);
     from_ += step_;
     left_ -= kStepBlocks;
   }
@@ -569,12 +572,12 @@ __device__ __forceinline__ void add_step(const Stage& stage, int lead, std::uint
     std::uint32_t most_b = 0;
 #pragma unroll
     for (int r = 0; r < 4; ++r) {
-      a[r] = stage.a_deficits[block][place.first_row + r * 8];
+      a[r] = stage.a_deficit(block, place.first_row + r * 8);
       most_a = max(most_a, a[r]);
     }
 #pragma unroll
     for (int c = 0; c < 8; ++c) {
-      b[c] = stage.b_deficits[block][place.first_col + c / 2 * 8 + c % 2];
+      b[c] = stage.b_deficit(block, place.first_col + c / 2 * 8 + c % 2);
       most_b = max(most_b, b[c]);
     }
     if (__all_sync(kFullWarp, is_near(lead, most_a, most_b))) {
@@ -629,9 +632,9 @@ __device__ __forceinline__ void look_for_terms(const Stage& stage, std::uint32_t
 /// The rungs of the tile of pairs at lines a_first, b_first of a chunk; found[w] has those of pairs 8 w .. 8 w + 7 of
 /// this thread. kIsSwapped: of the imaginary part, which meets the digits of B with its parts exchanged.
 template <bool kIsSwapped>
-__device__ __noinline__ void find_part_rungs(const num::Ladder& ladder, std::int64_t num_terms, const DigitLines& a,
-                                             std::int64_t a_first, const DigitLines& b, std::int64_t b_first,
-                                             Shared& shared, std::uint32_t (&found)[kPairs / 8]) {
+__device__ __noinline__ void find_part_rungs(std::int64_t num_terms, const DigitLines& a, std::int64_t a_first,
+                                             const DigitLines& b, std::int64_t b_first, Shared& shared,
+                                             std::uint32_t (&found)[kPairs / 8]) {
   const std::int64_t num_blocks = ceil_div(num_terms, kDigitBlock);
   const int shift = block_sum_shift(num_blocks);
   const auto num_rows = static_cast<int>(std::min(std::int64_t{kRows}, a.num_lines - a_first));
@@ -661,10 +664,10 @@ __device__ __noinline__ void find_part_rungs(const num::Ladder& ladder, std::int
 
   const Place place;
   const auto unit = num::exp2i<float>(-2 * split::kDigitBits - shift);
+  std::uint32_t rungs[kPairs / 8] = {};
   std::uint32_t open = 0;  // pairs whose digits are all zero: have they a non-zero term at all?
 #pragma unroll
   for (int w = 0; w < kPairs / 8; ++w) {
-    found[w] = 0;
 #pragma unroll
     for (int e = 0; e < 8; ++e) {
       const int pair = 8 * w + e;
@@ -674,37 +677,39 @@ __device__ __noinline__ void find_part_rungs(const num::Ladder& ladder, std::int
       if (row < num_rows && col < num_cols) {
         const float product_floor = static_cast<float>(sums[pair]) * unit;
         rung = static_cast<std::uint32_t>(
-            num::first_certified_rung(ladder, shared.a_weights[row], shared.b_weights[col], product_floor));
+            num::first_certified_rung(shared.ladder, shared.a_weights[row], shared.b_weights[col], product_floor));
         if (sums[pair] == 0 && rung > 0) open |= std::uint32_t{1} << pair;
       }
-      found[w] |= rung << 4 * e;
+      rungs[w] |= rung << 4 * e;
     }
   }
-  if (__syncthreads_or(open != 0 ? 1 : 0) == 0) return;
-  const std::int64_t words = round_up(num_blocks, 2);
-  Rows rows(a.nonzero + a_first * words, num_rows, b.nonzero + b_first * words, num_cols, words * 8);
-  stream(
-      shared, ceil_div(words, kStepWords), [&](Stage& stage) { rows.load(stage); },
-      [&](const Stage& stage) { look_for_terms<kIsSwapped>(stage, open); },
-      [&] { return __syncthreads_or(open != 0 ? 1 : 0) != 0; });
+  if (__syncthreads_or(open != 0 ? 1 : 0) != 0) {
+    const std::int64_t words = round_up(num_blocks, 2);
+    Rows rows(a.nonzero + a_first * words, num_rows, b.nonzero + b_first * words, num_cols, words * 8);
+    stream(
+        shared, ceil_div(words, kStepWords), [&](Stage& stage) { rows.load(stage); },
+        [&](const Stage& stage) { look_for_terms<kIsSwapped>(stage, open); },
+        [&] { return __syncthreads_or(open != 0 ? 1 : 0) != 0; });
 #pragma unroll
-  for (int w = 0; w < kPairs / 8; ++w) {
+    for (int w = 0; w < kPairs / 8; ++w) {
 #pragma unroll
-    for (int e = 0; e < 8; ++e) {
-      if ((open >> (8 * w + e) & 1) != 0) found[w] &= ~(std::uint32_t{15} << 4 * e);
+      for (int e = 0; e < 8; ++e) {
+        if ((open >> (8 * w + e) & 1) != 0) rungs[w] &= ~(std::uint32_t{15} << 4 * e);
+      }
     }
   }
+#pragma unroll
+  for (int w = 0; w < kPairs / 8; ++w) found[w] = rungs[w];
 }
 
 /// The rungs of a tile of pairs, the larger one of the parts.
 template <class T>
-__device__ void find_rungs(const num::Ladder& ladder, std::int64_t num_terms, const DigitLines& a, std::int64_t a_first,
-                           const DigitLines& b, std::int64_t b_first, Shared& shared,
-                           std::uint32_t (&rungs)[kPairs / 8]) {
-  find_part_rungs<false>(ladder, num_terms, a, a_first, b, b_first, shared, rungs);
+__device__ void find_rungs(std::int64_t num_terms, const DigitLines& a, std::int64_t a_first, const DigitLines& b,
+                           std::int64_t b_first, Shared& shared, std::uint32_t (&rungs)[kPairs / 8]) {
+  find_part_rungs<false>(num_terms, a, a_first, b, b_first, shared, rungs);
   if constexpr (kTerms<T> == 2) {
     std::uint32_t of_imaginary[kPairs / 8];
-    find_part_rungs<true>(ladder, num_terms, a, a_first, b, b_first, shared, of_imaginary);
+    find_part_rungs<true>(num_terms, a, a_first, b, b_first, shared, of_imaginary);
 #pragma unroll
     for (int w = 0; w < kPairs / 8; ++w) rungs[w] = larger_of_each(rungs[w], of_imaginary[w]);
   }
@@ -719,6 +724,7 @@ class Call {
 
   __device__ void run() {
     if (threadIdx.x <= num::kMaxRungs) shared_.histogram[threadIdx.x] = 0;
+    if (threadIdx.x == 0) shared_.ladder = look_.ladder;  // read at places that differ from lane to lane
     // One place in the code visits the pairs, for the histograms and for the list: it is large.
     for (Purpose purpose = Purpose::kCountAsGiven;;) {
       visit_pairs(purpose);
@@ -788,7 +794,7 @@ class Call {
         for (std::int64_t index = blockIdx.x; index < tile_rows * tile_cols; index += gridDim.x) {
           const TilePlace tile = tile_place(index, tile_rows, tile_cols);
           std::uint32_t rungs[kPairs / 8];
-          find_rungs<T>(look_.ladder, look_.a.num_terms(), a, tile.row * kRows, b, tile.col * kCols, shared_, rungs);
+          find_rungs<T>(look_.a.num_terms(), a, tile.row * kRows, b, tile.col * kCols, shared_, rungs);
           if (purpose == Purpose::kList) {
             list(rungs, i + tile.row * kRows, j + tile.col * kCols);
           } else {
