@@ -25,15 +25,17 @@ struct SecondLookChunk {
   std::int64_t nc = 0;
 };
 
-/// Digits of one chunk; K is the number of real terms of a line.
+/// Digits of one chunk; K is the number of real terms of a line. Rows of deficits are of lines: a tile's lie side by side.
 struct SecondLookBuffers {
-  std::int8_t* a_digits = nullptr;     ///< [mc][round_up(K, 64)]
-  std::int8_t* b_digits = nullptr;     ///< [nc][round_up(K, 64)]
-  std::uint8_t* a_deficits = nullptr;  ///< [mc][ceil(K / 64)]
-  std::uint8_t* b_deficits = nullptr;  ///< [nc][ceil(K / 64)]
-  std::uint64_t* a_nonzero =
-      nullptr;  ///< [mc][ceil(K / 64)]: bit t of word w: term 64 w + t of a finite line is not zero
-  std::uint64_t* b_nonzero = nullptr;  ///< [nc][ceil(K / 64)]
+  std::int8_t* a_digits = nullptr;       ///< [mc][round_up(K, 64)]
+  std::int8_t* b_digits = nullptr;       ///< [nc][round_up(K, 64)]
+  std::uint8_t* a_deficits = nullptr;    ///< [ceil(K / 64)][round_up(mc, 16)]
+  std::uint8_t* b_deficits = nullptr;    ///< [ceil(K / 64)][round_up(nc, 16)]
+  std::uint64_t* a_nonzero = nullptr;    ///< [mc][words]: bit t of word w: term 64 w + t of a finite line is not zero;
+                                         ///< words = ceil(K / 64), rounded up to even
+  std::uint64_t* b_nonzero = nullptr;    ///< [nc][words]
+  num::LineWeight* a_weights = nullptr;  ///< [mc], of the statistics in use
+  num::LineWeight* b_weights = nullptr;  ///< [nc]
 };
 [[nodiscard]] SecondLookBuffers carve_second_look(base::Carver& carver, const SecondLookChunk& chunk,
                                                   std::int64_t num_terms);
@@ -54,7 +56,8 @@ struct SecondLook {
   std::int32_t planes_of_rung[num::kMaxRungs] = {};  ///< residue planes of each rung, for state->num_products
 };
 
-/// @range  state->sampled_failures, state->is_scaling_only and the statistics of both operands are there
+/// @range  state->sampled_failures, state->is_scaling_only and the statistics of both operands are there, and the
+///         histograms of *state are zero; 1 <= chunk.mc, chunk.nc
 /// @exact  state->selection, the histograms and the set of repairs equal those of the host's phases
 /// @queue  enqueues one cooperative kernel of as many blocks as fit; no allocation
 template <class T>

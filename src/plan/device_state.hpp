@@ -29,6 +29,8 @@ struct DeviceState {
   std::uint64_t nonfinite_rows = 0;    ///< lines of op(A) with NaN or Inf
   std::uint64_t nonfinite_cols = 0;    ///< lines of op(B)
   num::Statistics statistics;          ///< of the second look
+  std::int32_t least_difference = 0;   ///< of exponents e_h - f_h, see split::equilibration_shifts(); second look
+  std::int32_t most_difference = 0;    ///< likewise
   std::uint32_t barrier_count = 0;     ///< of the second look's blocks
   std::uint32_t barrier_phase = 0;
 };

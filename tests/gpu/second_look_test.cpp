@@ -1,0 +1,813 @@
+// SPDX-License-Identifier: MIT
+// The second look on the device against the phases of the host: equal histograms, selection, pairs, shifts and
+// statistics, for every shape, layout, chunking and grid.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/aligned_buffer.hpp"
+#include "base/int_math.hpp"
+#include "check/matrix_classes.hpp"
+#include "exec/certificate.hpp"
+#include "exec/device_second_look.hpp"
+#include "exec/device_second_look_terms.hpp"
+#include "exec/environment.hpp"
+#include "gpu/device_memory.hpp"
+#include "plan/buffers.hpp"
+#include "plan/plan.hpp"
+#include "split/digits.hpp"
+#include "split/statistics.hpp"
+
+namespace kizami::exec {
+namespace {
+
+using base::ceil_div;
+using base::round_up;
+using gpu_test::DeviceArray;
+using num::LineStats;
+using problem::kTerms;
+using problem::Lines;
+
+// ---- pieces, on the host --------------------------------------------------------------------------------------------
+
+std::vector<double> random_terms(std::mt19937_64& rng, std::int64_t count, int spread) {
+  std::vector<double> x(static_cast<std::size_t>(count));
+  for (double& v : x) {
+    const auto e = static_cast<int>(rng() % static_cast<std::uint64_t>(2 * spread + 1)) - spread;
+    v = rng() % 8 == 0 ? 0.0 : std::ldexp(static_cast<double>(rng() >> 11) * 0x1p-53 - 0.5, e);
+  }
+  return x;
+}
+
+TEST(SecondLookTerms, AreThoseOfTheSplit) {
+  std::mt19937_64 rng(1);
+  for (const int spread : {0, 3, 40, 300, 1060}) {
+    for (const std::int64_t length : {1, 63, 64, 65, 700}) {
+      for (const int shift_range : {0, 30, 900}) {
+        const std::vector<double> x = random_terms(rng, length, spread);
+        std::vector<std::int32_t> shift(x.size());
+        for (std::int32_t& s : shift)
+          s = static_cast<std::int32_t>(rng() % static_cast<std::uint64_t>(2 * shift_range + 1)) - shift_range;
+        const Lines<double> lines{x.data(), 1, length, length, 1, false};
+        LineStats expected;
+        split::gather_statistics(lines, shift.data(), 1, &expected);
+        const std::int64_t num_blocks = ceil_div(length, split::kDigitBlock);
+        std::vector<std::int8_t> digits(static_cast<std::size_t>(num_blocks * split::kDigitBlock));
+        std::vector<std::uint8_t> deficits(static_cast<std::size_t>(num_blocks));
+        split::make_block_digits(lines, &expected, shift.data(), 1, digits.data(), num_blocks * split::kDigitBlock,
+                                 deficits.data());
+        LineStats found;
+        for (std::size_t t = 0; t < x.size(); ++t) {
+          if (x[t] == 0.0) continue;
+          found.exponent = std::max(found.exponent, shifted_exponent(x[t], shift[t]));
+          found.lsb = std::min(found.lsb, num::lowest_bit_exponent(x[t]) + shift[t]);
+        }
+        for (std::size_t t = 0; t < x.size() && !found.is_zero(); ++t) {
+          const Magnitude magnitude = magnitude_of(x[t], shift[t], found.exponent);
+          found.sum_abs += magnitude.units;
+          found.sum_squares += magnitude.square;
+        }
+        EXPECT_EQ(found, expected);
+        for (std::size_t first = 0; first < x.size(); first += 64) {
+          std::int32_t exponent = num::kNoExponent;
+          for (std::size_t t = first; t < std::min(first + 64, x.size()); ++t)
+            exponent = std::max(exponent, shifted_exponent(x[t], shift[t]));
+          EXPECT_EQ(block_deficit(found.exponent, exponent), deficits[first / 64]);
+          for (std::size_t t = first; t < std::min(first + 64, x.size()); ++t)
+            EXPECT_EQ(block_digit(x[t], shift[t], exponent), static_cast<std::uint32_t>(digits[t]));
+        }
+      }
+    }
+  }
+}
+
+TEST(SecondLookTerms, ShiftsAreThoseOfTheSplit) {
+  std::mt19937_64 rng(2);
+  for (int round = 0; round < 200; ++round) {
+    const std::size_t length = 1 + rng() % 9;
+    std::vector<std::int32_t> e(length);
+    std::vector<std::int32_t> f(length);
+    for (std::vector<std::int32_t>* x : {&e, &f}) {
+      for (std::int32_t& v : *x) v = rng() % 5 == 0 ? num::kNoExponent : static_cast<std::int32_t>(rng() % 2000) - 1000;
+    }
+    std::int32_t least = std::numeric_limits<std::int32_t>::max();
+    std::int32_t most = std::numeric_limits<std::int32_t>::min();
+    for (std::size_t h = 0; h < length; ++h) {
+      if (!is_live(e[h], f[h])) continue;
+      least = std::min(least, e[h] - f[h]);
+      most = std::max(most, e[h] - f[h]);
+    }
+    std::vector<std::int32_t> d(length);
+    for (std::size_t h = 0; h < length; ++h) d[h] = equilibration_shift(e[h], f[h], least, most);
+    split::equilibration_shifts(static_cast<std::int64_t>(length), e.data(), f.data());
+    EXPECT_EQ(d, f);
+  }
+}
+
+TEST(SecondLookTerms, BlockSumsAreShiftedAsOnTheHost) {
+  for (const std::int64_t num_blocks :
+       {std::int64_t{1}, std::int64_t{128}, std::int64_t{5000}, std::int64_t{1} << 29}) {
+    const int shift = block_sum_shift(num_blocks);
+    const int lead = shift - kLead;
+    ASSERT_GE(lead, 2);
+    ASSERT_LE(lead, 31);
+    for (const std::uint32_t acc : {0U, 1U, 3U, 4095U, 64U * 127 * 127}) {
+      for (std::uint32_t a = 0; a < 256; ++a) {
+        for (std::uint32_t b = 0; b < 256; ++b) {
+          const std::uint64_t expected = a + b < 64 ? std::uint64_t{acc} << shift >> (a + b) : 0;
+          ASSERT_EQ(block_term(acc, lead, a, b), expected) << acc << ' ' << a << ' ' << b;
+          ASSERT_TRUE(a + b < kVanishingDeficit || expected == 0);
+          if (!is_near(lead, a, b)) continue;
+          const std::uint32_t factor = std::uint32_t{1} << (static_cast<std::uint32_t>(lead) - a);
+          ASSERT_EQ(near_block_term(acc, factor, kLead - b), expected) << acc << ' ' << a << ' ' << b;
+        }
+      }
+    }
+  }
+}
+
+TEST(SecondLookTerms, TilesAreWalkedOnceEach) {
+  for (const std::int64_t rows : {1, 2, 15, 16, 17, 40}) {
+    for (const std::int64_t cols : {1, 3, 20}) {
+      std::vector<int> visits(static_cast<std::size_t>(rows * cols));
+      for (std::int64_t index = 0; index < rows * cols; ++index) {
+        const TilePlace place = tile_place(index, rows, cols);
+        ASSERT_TRUE(place.row >= 0 && place.row < rows && place.col >= 0 && place.col < cols);
+        ++visits[static_cast<std::size_t>(place.row * cols + place.col)];
+      }
+      EXPECT_EQ(visits, std::vector<int>(visits.size(), 1));
+    }
+  }
+}
+
+TEST(SecondLookTerms, PackedRungs) {
+  std::mt19937_64 rng(3);
+  for (int round = 0; round < 1000; ++round) {
+    const auto x = static_cast<std::uint32_t>(rng());
+    const auto y = static_cast<std::uint32_t>(rng());
+    for (int i = 0; i < 8; ++i) {
+      EXPECT_EQ(larger_of_each(x, y) >> 4 * i & 15, std::max(x >> 4 * i & 15, y >> 4 * i & 15));
+      for (std::uint32_t r = 0; r < 16; ++r)
+        EXPECT_EQ(pairs_of_rung(x, r) >> 4 * i & 15, (x >> 4 * i & 15) == r ? 1U : 0U);
+    }
+    for (int t = 0; t < 64; ++t) {
+      const std::uint64_t bit = std::uint64_t{1} << t;
+      EXPECT_EQ(swap_bit_pairs(bit), std::uint64_t{1} << (t ^ 1));
+    }
+  }
+}
+
+TEST(SecondLookTerms, CarvesWhatTheHeaderSays) {
+  base::Carver counter;
+  static_cast<void>(carve_second_look(counter, {100, 30}, 130));
+  base::AlignedBuffer memory(counter.bytes());
+  base::Carver carver(memory.data());
+  const SecondLookBuffers b = carve_second_look(carver, {100, 30}, 130);
+  const auto distance = [](const void* from, const void* to) {
+    return static_cast<const std::byte*>(to) - static_cast<const std::byte*>(from);
+  };
+  EXPECT_GE(distance(b.a_digits, b.b_digits), 100 * 192);
+  EXPECT_GE(distance(b.b_digits, b.a_deficits), 30 * 192);
+  EXPECT_GE(distance(b.a_deficits, b.b_deficits), 3 * 112);
+  EXPECT_GE(distance(b.b_deficits, b.a_nonzero), 3 * 32);
+  EXPECT_GE(distance(b.a_nonzero, b.b_nonzero), 100 * 4 * 8);
+  EXPECT_GE(distance(b.b_nonzero, b.a_weights), 30 * 4 * 8);
+}
+
+// ---- the whole, on the device ---------------------------------------------------------------------------------------
+
+enum class Storage { kLines, kInner, kPaddedLines, kBothStrided };
+
+/// What a test wants beside its matrices.
+struct Setting {
+  Storage a_storage = Storage::kLines;
+  Storage b_storage = Storage::kInner;
+  bool a_conjugated = false;
+  bool b_conjugated = false;
+  SecondLookChunk chunk = {std::int64_t{1} << 40, std::int64_t{1} << 40};  ///< cut to m and n
+  int num_sms = 0;                                                         ///< 0: those of the device
+  Accuracy accuracy;
+  int num_odd_rows = 0;  ///< with num_odd_cols: pairs whose norms say nothing of their product
+  int num_odd_cols = 0;
+  int num_launches = 1;
+};
+
+/// Lines in host memory with NaN in the gaps, and their copy on the device.
+template <class T>
+struct StoredLines {
+  StoredLines(std::int64_t num_lines, std::int64_t length, Storage storage, bool is_conjugated) {
+    std::int64_t line_stride = length;
+    std::int64_t inner_stride = 1;
+    if (storage == Storage::kInner) line_stride = 1, inner_stride = num_lines + 3;
+    if (storage == Storage::kPaddedLines) line_stride = length + 5;
+    if (storage == Storage::kBothStrided) line_stride = 2, inner_stride = 2 * num_lines + 1;
+    constexpr std::int64_t kOffset = 1;
+    const std::int64_t size = kOffset + (num_lines - 1) * line_stride + (length - 1) * inner_stride + 1;
+    values.assign(static_cast<std::size_t>(size), T(std::numeric_limits<RealOf<T>>::quiet_NaN()));
+    lines = {values.data() + kOffset, num_lines, length, line_stride, inner_stride, is_conjugated};
+  }
+  [[nodiscard]] T& at(std::int64_t i, std::int64_t h) {
+    return values[static_cast<std::size_t>(lines.data - values.data() + i * lines.line_stride +
+                                           h * lines.inner_stride)];
+  }
+  [[nodiscard]] Lines<T> on(const DeviceArray<T>& copy) const {
+    Lines<T> device = lines;
+    device.data = copy.data() + (lines.data - values.data());
+    return device;
+  }
+
+  std::vector<T> values;
+  Lines<T> lines;
+};
+
+/// What the phases of the host find for one operand.
+struct HostOperand {
+  std::vector<LineStats> stats;
+  std::vector<LineStats> equilibrated;
+  std::vector<std::int32_t> inner_shift;
+  std::vector<num::LineWeight> weights;
+};
+
+struct HostLook {
+  num::Statistics statistics;
+  num::Selection selection;
+  std::vector<std::pair<std::int64_t, std::int64_t>> repairs;
+};
+
+template <class T>
+CertifiedLines<T> certified(const plan::Plan& plan, const Lines<T>& lines, HostOperand& operand, bool equilibrated) {
+  const std::vector<LineStats>& stats = equilibrated ? operand.equilibrated : operand.stats;
+  operand.weights.clear();
+  for (const LineStats& line : stats) operand.weights.push_back(num::line_weight(plan.numerics.ladder, line));
+  return {lines, stats.data(), operand.weights.data(), equilibrated ? operand.inner_shift.data() : nullptr, nullptr};
+}
+
+/// The phases of ozaki2.cpp after a sampled certificate that fails.
+template <class T>
+HostLook look_on_host(const plan::Plan& plan, const Lines<T>& a_lines, HostOperand& a, const Lines<T>& b_lines,
+                      HostOperand& b) {
+  base::AlignedBuffer workspace(plan.schedule.workspace_bytes);
+  base::Carver carver(workspace.data());
+  const plan::CertificateBuffers buffers = plan::carve(carver, plan).certificate;
+  const num::Ladder& ladder = plan.numerics.ladder;
+  HostLook look;
+  look.statistics.num_pairs = plan.shape.m * plan.shape.n;
+  const auto find = [&](bool equilibrated, num::RungHistogram& histogram) {
+    const CertifiedLines<T> ca = certified(plan, a_lines, a, equilibrated);
+    const CertifiedLines<T> cb = certified(plan, b_lines, b, equilibrated);
+    const Status status = block_histogram(plan, buffers, ca, cb, histogram);
+    EXPECT_TRUE(status.ok()) << status.reason();
+  };
+  find(false, look.statistics.plain);
+  if (num::wants_equilibration(ladder, num::select(ladder, look.statistics))) {
+    const auto length = static_cast<std::size_t>(plan.shape.k);
+    a.inner_shift.resize(length);
+    b.inner_shift.resize(length);
+    split::gather_inner_exponents(a_lines, 1, a.inner_shift.data());
+    split::gather_inner_exponents(b_lines, 1, b.inner_shift.data());
+    split::equilibration_shifts(plan.shape.k, a.inner_shift.data(), b.inner_shift.data());
+    a.equilibrated.resize(a.stats.size());
+    b.equilibrated.resize(b.stats.size());
+    split::gather_statistics(a_lines, a.inner_shift.data(), 1, a.equilibrated.data());
+    split::gather_statistics(b_lines, b.inner_shift.data(), 1, b.equilibrated.data());
+    look.statistics.has_equilibrated = true;
+    find(true, look.statistics.equilibrated);
+  }
+  look.selection = num::select(ladder, look.statistics);
+  if (look.selection.rung < 0 || look.selection.num_repaired == 0) return look;
+  const CertifiedLines<T> ca = certified(plan, a_lines, a, look.selection.equilibrated);
+  const CertifiedLines<T> cb = certified(plan, b_lines, b, look.selection.equilibrated);
+  const Status status = visit_block_rungs<T>(plan, buffers, ca, cb,
+                                             [&](std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j,
+                                                 const std::uint8_t* rungs, std::int64_t ld) {
+                                               for (std::int64_t y = 0; y < num_j; ++y) {
+                                                 for (std::int64_t x = 0; x < num_i; ++x) {
+                                                   if (rungs[y * ld + x] > look.selection.rung)
+                                                     look.repairs.emplace_back(i + x, j + y);
+                                                 }
+                                               }
+                                             });
+  EXPECT_TRUE(status.ok()) << status.reason();
+  return look;
+}
+
+int num_sms_of_device() {
+  int device = 0;
+  int count = 0;
+  gpu_test::check(cudaGetDevice(&device), "device");
+  gpu_test::check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "multiprocessors");
+  return count;
+}
+
+/// One operand on the device.
+template <class T>
+struct DeviceOperand {
+  DeviceOperand(const StoredLines<T>& stored, const HostOperand& host, std::int64_t num_chunk_lines)
+      : values(stored.values),
+        lines(stored.on(values)),
+        stats(host.stats),
+        equilibrated(host.stats.size()),
+        inner_shift(static_cast<std::size_t>(lines.length)),
+        digits(static_cast<std::size_t>(num_chunk_lines * num_blocks() * split::kDigitBlock)),
+        deficits(static_cast<std::size_t>(num_blocks() * round_up(num_chunk_lines, 16))),
+        nonzero(static_cast<std::size_t>(num_chunk_lines * round_up(num_blocks(), 2))),
+        weights(static_cast<std::size_t>(num_chunk_lines)) {}
+
+  [[nodiscard]] std::int64_t num_blocks() const { return ceil_div(lines.num_terms(), split::kDigitBlock); }
+  [[nodiscard]] plan::DeviceLineBuffers line_buffers() const {
+    return {stats.data(), equilibrated.data(), inner_shift.data(), nullptr};
+  }
+  [[nodiscard]] bool guards_are_intact() const {
+    return values.guards_are_intact() && stats.guards_are_intact() && equilibrated.guards_are_intact() &&
+           inner_shift.guards_are_intact() && digits.guards_are_intact() && deficits.guards_are_intact() &&
+           nonzero.guards_are_intact() && weights.guards_are_intact();
+  }
+
+  DeviceArray<T> values;
+  Lines<T> lines;
+  DeviceArray<LineStats> stats;
+  DeviceArray<LineStats> equilibrated;
+  DeviceArray<std::int32_t> inner_shift;
+  DeviceArray<std::int8_t> digits;
+  DeviceArray<std::uint8_t> deficits;
+  DeviceArray<std::uint64_t> nonzero;
+  DeviceArray<num::LineWeight> weights;
+};
+
+template <class T>
+struct DeviceLook {
+  DeviceLook(const plan::Plan& plan, const StoredLines<T>& a_stored, const HostOperand& a_host,
+             const StoredLines<T>& b_stored, const HostOperand& b_host, const Setting& setting)
+      : chunk{std::min(setting.chunk.mc, plan.shape.m), std::min(setting.chunk.nc, plan.shape.n)},
+        a(a_stored, a_host, chunk.mc),
+        b(b_stored, b_host, chunk.nc),
+        state(1),
+        repairs(static_cast<std::size_t>(plan.shape.m * plan.shape.n >> num::kRepairShift)),
+        bits(static_cast<std::size_t>(plan.shape.n * ceil_div(plan.shape.m, 32))) {
+    look.ladder = plan.numerics.ladder;
+    look.a = a.lines;
+    look.b = b.lines;
+    look.a_lines = a.line_buffers();
+    look.b_lines = b.line_buffers();
+    look.chunk = chunk;
+    look.buffers = {a.digits.data(),  b.digits.data(),  a.deficits.data(), b.deficits.data(),
+                    a.nonzero.data(), b.nonzero.data(), a.weights.data(),  b.weights.data()};
+    look.state = state.data();
+    look.repairs = repairs.data();
+    look.repair_bits = bits.data();
+    for (int r = 0; r < num::kMaxRungs; ++r) look.planes_of_rung[r] = 100 + r;
+  }
+
+  [[nodiscard]] bool guards_are_intact() const {
+    return a.guards_are_intact() && b.guards_are_intact() && state.guards_are_intact() && repairs.guards_are_intact() &&
+           bits.guards_are_intact();
+  }
+
+  SecondLookChunk chunk;
+  DeviceOperand<T> a;
+  DeviceOperand<T> b;
+  DeviceArray<plan::DeviceState> state;
+  DeviceArray<plan::Pair> repairs;
+  DeviceArray<std::uint32_t> bits;
+  SecondLook<T> look;
+};
+
+plan::DeviceState state_of_a_failed_sample() {
+  plan::DeviceState state{};
+  state.sampled_failures = 1;
+  return state;
+}
+
+/// What a run went through, so that a test can say that it met what it is about.
+struct Met {
+  bool equilibration = false;
+  bool equilibrated = false;
+  bool fp64 = false;
+  std::int64_t repairs = 0;
+};
+
+class SecondLookTest : public gpu_test::DeviceTest {
+ protected:
+  template <class T>
+  void expect_equal(const problem::Shape& given, const std::string& a_spec, const std::string& b_spec,
+                    const Setting& setting = {}) {
+    problem::Shape shape = given;
+    shape.scalar = kScalarOf<T>;
+    SCOPED_TRACE(std::string(to_string(shape.scalar)) + ' ' + std::to_string(shape.m) + 'x' + std::to_string(shape.n) +
+                 'x' + std::to_string(shape.k) + " A=" + a_spec + " B=" + b_spec);
+    Policy policy;
+    policy.scheme = Scheme::kOzaki2;
+    policy.accuracy = setting.accuracy;
+    policy.threads = 1;
+    const Result<plan::Plan> planned = plan::make(shape, policy, environment());
+    ASSERT_TRUE(planned.ok()) << planned.status().reason();
+    const plan::Plan& plan = planned.value();
+    ASSERT_TRUE(plan.numerics.has_certificate);
+
+    StoredLines<T> a(shape.m, shape.k, setting.a_storage, setting.a_conjugated);
+    StoredLines<T> b(shape.n, shape.k, setting.b_storage, setting.b_conjugated);
+    fill(a, a_spec, check::Which::kA);
+    fill(b, b_spec, check::Which::kB);
+    // An odd row has almost all its weight where an odd column has a zero: their norms promise far more than they give.
+    for (int r = 0; r < setting.num_odd_rows; ++r) a.at(shape.m - 1 - 2 * r, 0) = T(0x1p60);
+    for (int c = 0; c < setting.num_odd_cols; ++c) b.at(shape.n - 1 - 3 * c, 0) = T(0);
+
+    HostOperand a_host;
+    HostOperand b_host;
+    a_host.stats.resize(static_cast<std::size_t>(shape.m));
+    b_host.stats.resize(static_cast<std::size_t>(shape.n));
+    split::gather_statistics(a.lines, nullptr, 1, a_host.stats.data());
+    split::gather_statistics(b.lines, nullptr, 1, b_host.stats.data());
+    const HostLook host = look_on_host(plan, a.lines, a_host, b.lines, b_host);
+
+    DeviceLook<T> device(plan, a, a_host, b, b_host, setting);
+    for (int launch = 0; launch < setting.num_launches; ++launch) {
+      device.state.upload({state_of_a_failed_sample()});
+      const Status status =
+          launch_second_look(device.look, setting.num_sms > 0 ? setting.num_sms : num_sms_of_device(), nullptr);
+      ASSERT_TRUE(status.ok()) << status.reason();
+    }
+    compare(plan, host, a_host, b_host, device);
+    met.equilibration |= host.statistics.has_equilibrated;
+    met.equilibrated |= host.selection.equilibrated;
+    met.fp64 |= host.selection.rung < 0;
+    met.repairs += host.selection.rung < 0 ? 0 : host.selection.num_repaired;
+  }
+
+  template <class T>
+  static void compare(const plan::Plan& plan, const HostLook& host, const HostOperand& a_host,
+                      const HostOperand& b_host, const DeviceLook<T>& device) {
+    const plan::DeviceState state = device.state.download()[0];
+    EXPECT_EQ(state.statistics.plain.pairs, host.statistics.plain.pairs);
+    EXPECT_EQ(state.statistics.equilibrated.pairs, host.statistics.equilibrated.pairs);
+    EXPECT_EQ(state.statistics.has_equilibrated, host.statistics.has_equilibrated);
+    EXPECT_EQ(state.statistics.num_pairs, host.statistics.num_pairs);
+    EXPECT_EQ(state.selection.rung, host.selection.rung);
+    EXPECT_EQ(state.selection.equilibrated, host.selection.equilibrated);
+    EXPECT_EQ(state.selection.num_repaired, host.selection.num_repaired);
+    EXPECT_EQ(state.num_products, host.selection.rung < 0 ? 0 : 100 + host.selection.rung);
+    EXPECT_EQ(state.barrier_count, 0U);
+
+    EXPECT_TRUE(device.a.stats.download() == a_host.stats) << "statistics as given were overwritten";
+    EXPECT_TRUE(device.b.stats.download() == b_host.stats) << "statistics as given were overwritten";
+    if (host.statistics.has_equilibrated) {
+      EXPECT_EQ(device.a.inner_shift.download(), a_host.inner_shift);
+      EXPECT_EQ(device.b.inner_shift.download(), b_host.inner_shift);
+      EXPECT_TRUE(device.a.equilibrated.download() == a_host.equilibrated) << "statistics of shifted A";
+      EXPECT_TRUE(device.b.equilibrated.download() == b_host.equilibrated) << "statistics of shifted B";
+    }
+
+    EXPECT_EQ(state.num_repairs, host.repairs.size());
+    if (!host.repairs.empty() && state.num_repairs == host.repairs.size()) {
+      const std::vector<plan::Pair> listed = device.repairs.download();
+      std::vector<std::pair<std::int64_t, std::int64_t>> found;
+      for (std::size_t r = 0; r < host.repairs.size(); ++r) found.emplace_back(listed[r].row, listed[r].col);
+      std::vector<std::pair<std::int64_t, std::int64_t>> expected = host.repairs;
+      std::sort(found.begin(), found.end());
+      std::sort(expected.begin(), expected.end());
+      EXPECT_EQ(found, expected);
+      const std::int64_t words = ceil_div(plan.shape.m, 32);
+      std::vector<std::uint32_t> bits(static_cast<std::size_t>(plan.shape.n * words));
+      for (const auto& [row, col] : expected)
+        bits[static_cast<std::size_t>(col * words + row / 32)] |= std::uint32_t{1} << row % 32;
+      EXPECT_EQ(device.bits.download(), bits);
+    }
+    EXPECT_TRUE(device.guards_are_intact());
+  }
+
+  template <class T>
+  static void fill(StoredLines<T>& stored, const std::string& text, check::Which which) {
+    const Result<check::MatrixSpec> spec = check::parse_matrix_spec(text);
+    ASSERT_TRUE(spec.ok()) << spec.status().reason();
+    const Lines<T>& lines = stored.lines;
+    MatrixView<T> view{&stored.at(0, 0), lines.num_lines, lines.length, lines.line_stride, lines.inner_stride};
+    if (which == check::Which::kB) view = view.transposed();
+    check::fill(spec.value(), 7, which, view);
+  }
+
+  /// The same for all types.
+  void expect_equal_for_all(const problem::Shape& shape, const std::string& a, const std::string& b,
+                            const Setting& setting = {}) {
+    expect_equal<float>(shape, a, b, setting);
+    expect_equal<double>(shape, a, b, setting);
+    expect_equal<std::complex<float>>(shape, a, b, setting);
+    expect_equal<std::complex<double>>(shape, a, b, setting);
+  }
+
+  Met met;
+};
+
+problem::Shape shape_of(std::int64_t m, std::int64_t n, std::int64_t k) { return {Scalar::kF64, m, n, k}; }
+
+TEST_F(SecondLookTest, Shapes) {
+  for (const std::int64_t k : {1, 31, 63, 64, 65, 128, 129, 1000}) {
+    expect_equal_for_all(shape_of(1, 1, k), "randn", "randn");
+    expect_equal_for_all(shape_of(7, 100, k), "exprand:phi=2", "randn");
+    expect_equal_for_all(shape_of(129, 97, k), "randn", "exprand:phi=2");
+  }
+  for (const std::int64_t n : {1, 15, 16, 17, 95, 96, 97, 300}) {
+    expect_equal_for_all(shape_of(n, 5, 200), "exprand:phi=1", "randn");
+    expect_equal_for_all(shape_of(3, n, 200), "exprand:phi=1", "randn");
+  }
+  expect_equal<double>(shape_of(300, 290, 5000), "exprand:phi=2", "exprand:phi=2");
+  expect_equal<std::complex<float>>(shape_of(130, 200, 5000), "exprand:phi=2", "exprand:phi=2");
+  expect_equal<float>(shape_of(2300, 500, 70), "exprand:phi=1", "randn");  // two bands of tiles
+}
+
+TEST_F(SecondLookTest, Classes) {
+  const char* const kClasses[] = {"randn",
+                                  "rand",
+                                  "exprand:phi=1",
+                                  "exprand:phi=4",
+                                  "exp_rand",
+                                  "grade:rows",
+                                  "grade:cols",
+                                  "grade:inner",
+                                  "grade:shift",
+                                  "evil",
+                                  "huge",
+                                  "cancel",
+                                  "test2",
+                                  "int:bits=8",
+                                  "pow2",
+                                  "zeros",
+                                  "ones",
+                                  "hilbert",
+                                  "zerorows:every=3",
+                                  "zerocols:every=2",
+                                  "identity",
+                                  "permutation",
+                                  "onehot",
+                                  "diagonal",
+                                  "lower",
+                                  "upper",
+                                  "banded:w=3",
+                                  "underflow",
+                                  "tiny",
+                                  "big",
+                                  "subnormal",
+                                  "negzero"};
+  for (const char* const cls : kClasses) {
+    for (const std::int64_t k : {100, 300}) {
+      expect_equal_for_all(shape_of(100, 110, k), cls, "randn");
+      expect_equal_for_all(shape_of(100, 110, k), "exprand:phi=1", cls);
+      expect_equal_for_all(shape_of(100, 110, k), cls, cls);
+    }
+  }
+  EXPECT_TRUE(met.equilibration);
+  EXPECT_TRUE(met.equilibrated);
+  EXPECT_TRUE(met.fp64);
+}
+
+TEST_F(SecondLookTest, FewBitsAndMany) {
+  for (const int bits : {8, 20, 23, 40, 52}) {
+    Setting setting;
+    setting.accuracy = Accuracy::at_bits(bits);
+    for (const char* const cls : {"randn", "exprand:phi=3", "lower", "int:bits=8"}) {
+      if (bits <= 23) expect_equal<float>(shape_of(70, 140, 400), cls, "exprand:phi=1", setting);
+      expect_equal<double>(shape_of(70, 140, 400), cls, "exprand:phi=1", setting);
+      expect_equal<std::complex<double>>(shape_of(70, 140, 400), cls, "exprand:phi=1", setting);
+    }
+  }
+}
+
+TEST_F(SecondLookTest, Equilibration) {
+  for (const std::int64_t k : {1, 64, 300, 1000}) {
+    for (const char* const cls : {"grade:inner", "evil"}) {
+      for (const Storage a_storage : {Storage::kLines, Storage::kInner}) {
+        Setting setting;
+        setting.a_storage = a_storage;
+        setting.b_storage = a_storage;
+        expect_equal_for_all(shape_of(140, 130, k), cls, cls, setting);
+        expect_equal_for_all(shape_of(140, 130, k), std::string(cls) + ",nan@middle", cls, setting);
+      }
+    }
+  }
+  expect_equal<double>(shape_of(40, 50, 9000), "grade:inner", "grade:inner");
+  EXPECT_TRUE(met.equilibrated);
+}
+
+TEST_F(SecondLookTest, OddPairsAreListed) {
+  for (const auto& [rows, cols] : {std::pair{1, 1}, std::pair{1, 3}, std::pair{3, 4}}) {
+    Setting setting;
+    setting.num_odd_rows = rows;
+    setting.num_odd_cols = cols;
+    expect_equal_for_all(shape_of(300, 290, 300), "randn", "randn", setting);
+    setting.chunk = {77, 130};
+    expect_equal_for_all(shape_of(300, 290, 300), "randn", "randn", setting);
+  }
+  EXPECT_GT(met.repairs, 50);
+  Setting setting;
+  setting.num_odd_rows = 1;
+  setting.num_odd_cols = 1;
+  const std::int64_t before = met.repairs;
+  expect_equal_for_all(shape_of(200, 190, 300), "grade:inner", "grade:inner", setting);
+  expect_equal_for_all(shape_of(1100, 700, 130), "randn", "lower", setting);
+  EXPECT_GT(met.repairs, before);
+}
+
+TEST_F(SecondLookTest, Storages) {
+  const Storage kStorages[] = {Storage::kLines, Storage::kInner, Storage::kPaddedLines, Storage::kBothStrided};
+  for (const Storage a_storage : kStorages) {
+    for (const Storage b_storage : kStorages) {
+      Setting setting;
+      setting.a_storage = a_storage;
+      setting.b_storage = b_storage;
+      setting.a_conjugated = a_storage == Storage::kPaddedLines || a_storage == Storage::kInner;
+      setting.b_conjugated = b_storage == Storage::kBothStrided;
+      expect_equal_for_all(shape_of(100, 41, 333), "exprand:phi=2", "zerocols:every=2", setting);
+      expect_equal_for_all(shape_of(33, 140, 130), "grade:inner", "grade:inner", setting);
+    }
+  }
+}
+
+TEST_F(SecondLookTest, Chunks) {
+  for (const SecondLookChunk chunk : {SecondLookChunk{1, 1000}, SecondLookChunk{1000, 1}, SecondLookChunk{64, 64},
+                                      SecondLookChunk{200, 50}, SecondLookChunk{37, 299}, SecondLookChunk{130, 97}}) {
+    Setting setting;
+    setting.chunk = chunk;
+    const bool is_small = chunk.mc == 1 || chunk.nc == 1;
+    const problem::Shape shape = is_small ? shape_of(9, 8, 300) : shape_of(300, 280, 300);
+    setting.num_odd_rows = is_small ? 0 : 2;
+    setting.num_odd_cols = is_small ? 0 : 3;
+    expect_equal_for_all(shape, "randn", "exprand:phi=1", setting);
+    expect_equal_for_all(shape, "grade:inner", "grade:inner", setting);
+    expect_equal_for_all(shape, "lower", "banded:w=3", setting);
+  }
+}
+
+TEST_F(SecondLookTest, GridsAndRepetition) {
+  for (const int num_sms : {1, 2, 7}) {
+    Setting setting;
+    setting.num_sms = num_sms;
+    setting.num_launches = 3;
+    setting.num_odd_rows = 2;
+    setting.num_odd_cols = 2;
+    expect_equal_for_all(shape_of(300, 280, 300), "randn", "randn", setting);
+    expect_equal_for_all(shape_of(300, 280, 200), "grade:inner", "grade:inner", setting);
+  }
+}
+
+TEST_F(SecondLookTest, LinesThatAreNotFinite) {
+  for (const char* const place : {"nan@corner", "inf@middle", "-inf@last", "nan@all", "nan@edge,inf@middle"}) {
+    expect_equal_for_all(shape_of(70, 60, 150), std::string("exprand:phi=2,") + place, "randn");
+    expect_equal_for_all(shape_of(70, 60, 150), "randn", std::string("grade:inner,") + place);
+    expect_equal_for_all(shape_of(70, 60, 150), std::string("lower,") + place, std::string("banded:w=3,") + place);
+  }
+}
+
+/// A look whose device side is ready, at operands that need a high rung.
+template <class T>
+struct Prepared {
+  Prepared() : a(100, 200, Storage::kLines, false), b(90, 200, Storage::kInner, false) {
+    std::mt19937_64 rng(5);
+    for (StoredLines<T>* x : {&a, &b}) {
+      for (std::int64_t i = 0; i < x->lines.num_lines; ++i) {
+        for (std::int64_t h = 0; h < 200; ++h)
+          x->at(i, h) =
+              static_cast<T>(std::ldexp(1.0 + static_cast<double>(rng() % 1000), static_cast<int>(rng() % 9)));
+      }
+    }
+    a_host.stats.resize(100);
+    b_host.stats.resize(90);
+    split::gather_statistics(a.lines, nullptr, 1, a_host.stats.data());
+    split::gather_statistics(b.lines, nullptr, 1, b_host.stats.data());
+  }
+  [[nodiscard]] plan::Plan plan() const {
+    Policy policy;
+    policy.scheme = Scheme::kOzaki2;
+    return plan::make({kScalarOf<T>, 100, 90, 200}, policy, environment()).value();
+  }
+
+  StoredLines<T> a;
+  StoredLines<T> b;
+  HostOperand a_host;
+  HostOperand b_host;
+};
+
+std::vector<std::uint8_t> bytes_of(const plan::DeviceState& state) {
+  const auto* const first = reinterpret_cast<const std::uint8_t*>(&state);
+  return {first, first + sizeof state};
+}
+
+TEST_F(SecondLookTest, IsNotTakenUnlessTheSampleFails) {
+  const Prepared<double> prepared;
+  const plan::Plan plan = prepared.plan();
+  for (const bool is_scaling_only : {false, true}) {
+    DeviceLook<double> device(plan, prepared.a, prepared.a_host, prepared.b, prepared.b_host, {});
+    plan::DeviceState state{};
+    state.sampled_failures = is_scaling_only ? 5 : 0;
+    state.is_scaling_only = is_scaling_only ? 1 : 0;
+    state.selection.rung = 0;
+    state.num_products = 14;
+    device.state.upload({state});
+    ASSERT_TRUE(launch_second_look(device.look, num_sms_of_device(), nullptr).ok());
+    EXPECT_EQ(bytes_of(device.state.download()[0]), bytes_of(state));
+    const auto is_poison = [](const auto& array) {
+      const auto values = array.download();
+      const auto* const first = reinterpret_cast<const std::uint8_t*>(values.data());
+      return std::all_of(first, first + values.size() * sizeof values[0], [](std::uint8_t x) { return x == 0xA5; });
+    };
+    EXPECT_TRUE(is_poison(device.a.digits));
+    EXPECT_TRUE(is_poison(device.b.digits));
+    EXPECT_TRUE(is_poison(device.a.inner_shift));
+    EXPECT_TRUE(is_poison(device.bits));
+    EXPECT_TRUE(device.guards_are_intact());
+  }
+}
+
+TEST_F(SecondLookTest, IsCapturedInAGraph) {
+  const Prepared<double> prepared;
+  const plan::Plan plan = prepared.plan();
+  DeviceLook<double> device(plan, prepared.a, prepared.a_host, prepared.b, prepared.b_host, {});
+  HostOperand a_host = prepared.a_host;
+  HostOperand b_host = prepared.b_host;
+  const HostLook host = look_on_host(plan, prepared.a.lines, a_host, prepared.b.lines, b_host);
+  cudaStream_t stream = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  gpu_test::check(cudaStreamCreate(&stream), "stream");
+  gpu_test::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "capture");
+  const Status status = launch_second_look(device.look, num_sms_of_device(), stream);
+  gpu_test::check(cudaStreamEndCapture(stream, &graph), "capture");
+  ASSERT_TRUE(status.ok()) << status.reason();
+  gpu_test::check(cudaGraphInstantiate(&executable, graph, 0), "instantiate");
+  for (int round = 0; round < 2; ++round) {
+    device.state.upload({state_of_a_failed_sample()});
+    gpu_test::check(cudaGraphLaunch(executable, stream), "graph");
+    gpu_test::check(cudaStreamSynchronize(stream), "graph");
+    compare(plan, host, a_host, b_host, device);
+  }
+  gpu_test::check(cudaGraphExecDestroy(executable), "graph");
+  gpu_test::check(cudaGraphDestroy(graph), "graph");
+  gpu_test::check(cudaStreamDestroy(stream), "stream");
+}
+
+/// Seconds of a launch, the least of some; not a test: --gtest_also_run_disabled_tests --gtest_filter='*DISABLED_Time*'
+template <class T>
+void time_look(std::int64_t size, double spread, const char* name) {
+  StoredLines<T> a(size, size, Storage::kInner, false);
+  StoredLines<T> b(size, size, Storage::kLines, false);
+  std::mt19937_64 rng(9);
+  for (StoredLines<T>* x : {&a, &b}) {
+    for (T& v : x->values) {
+      const double u = static_cast<double>(rng() >> 11) * 0x1p-53;
+      v = static_cast<T>((u - 0.5) * std::exp(spread * (static_cast<double>(rng() >> 11) * 0x1p-53 - 0.5)));
+    }
+  }
+  HostOperand a_host;
+  HostOperand b_host;
+  a_host.stats.resize(static_cast<std::size_t>(size));
+  b_host.stats.resize(static_cast<std::size_t>(size));
+  split::gather_statistics(a.lines, nullptr, 2, a_host.stats.data());
+  split::gather_statistics(b.lines, nullptr, 2, b_host.stats.data());
+  Policy policy;
+  policy.scheme = Scheme::kOzaki2;
+  const plan::Plan plan = plan::make({kScalarOf<T>, size, size, size}, policy, environment()).value();
+  DeviceLook<T> device(plan, a, a_host, b, b_host, {});
+  cudaEvent_t begin = nullptr;
+  cudaEvent_t end = nullptr;
+  gpu_test::check(cudaEventCreate(&begin), "event");
+  gpu_test::check(cudaEventCreate(&end), "event");
+  for (const std::uint64_t failures : {0, 1}) {
+    float least = 1e9F;
+    plan::DeviceState state{};
+    for (int round = 0; round < 5; ++round) {
+      state = {};
+      state.sampled_failures = failures;
+      device.state.upload({state});
+      gpu_test::check(cudaEventRecord(begin), "event");
+      ASSERT_TRUE(launch_second_look(device.look, num_sms_of_device(), nullptr).ok());
+      gpu_test::check(cudaEventRecord(end), "event");
+      gpu_test::check(cudaEventSynchronize(end), "event");
+      float milliseconds = 0;
+      gpu_test::check(cudaEventElapsedTime(&milliseconds, begin, end), "event");
+      least = std::min(least, milliseconds);
+    }
+    state = device.state.download()[0];
+    std::printf("[ time     ] %s %lld spread %g %s: %.4f ms, rung %d%s, repaired %lld\n", name,
+                static_cast<long long>(size), spread, failures == 0 ? "not taken" : "taken", static_cast<double>(least),
+                state.selection.rung, state.statistics.has_equilibrated ? ", looked at equilibrated" : "",
+                static_cast<long long>(state.selection.num_repaired));
+  }
+  gpu_test::check(cudaEventDestroy(begin), "event");
+  gpu_test::check(cudaEventDestroy(end), "event");
+}
+
+TEST_F(SecondLookTest, DISABLED_Time) {
+  time_look<double>(1024, 1.0, "f64");
+  time_look<double>(4096, 1.0, "f64");
+  time_look<double>(8192, 1.0, "f64");
+  time_look<double>(8192, 20.0, "f64");
+  time_look<float>(8192, 1.0, "f32");
+  time_look<std::complex<double>>(4096, 1.0, "c128");
+}
+
+}  // namespace
+}  // namespace kizami::exec
