@@ -39,8 +39,8 @@ __global__ void __launch_bounds__(kThreads, kMaxBlocksPerMultiprocessor)
   const plan::DeviceState& state = *call.state;
   if (state.is_scaling_only != 0) return;
   if (state.selection.rung < 0) {
-    answer_all_pairs<T, kSummation, Shape>(
-        call, TileMemory<Shape>(reinterpret_cast<double*>(shared_memory), num_levels));
+    answer_all_pairs<T, kSummation, Shape>(call,
+                                           TileMemory<Shape>(reinterpret_cast<double*>(shared_memory), num_levels));
   } else if (state.num_repairs != 0) {
     answer_repairs(call);
   }

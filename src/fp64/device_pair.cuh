@@ -25,9 +25,7 @@ inline constexpr unsigned kAllLanes = 0xFFFFFFFFU;
 [[nodiscard]] __device__ inline std::int64_t warp_index() {
   return (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarpSize;
 }
-[[nodiscard]] __device__ inline std::int64_t num_warps() {
-  return std::int64_t{gridDim.x} * blockDim.x / kWarpSize;
-}
+[[nodiscard]] __device__ inline std::int64_t num_warps() { return std::int64_t{gridDim.x} * blockDim.x / kWarpSize; }
 
 /// Writes C_ij = alpha product + beta C_ij. `finish` is num::finish or num::finish_nonfinite.
 template <class T, class Finish>

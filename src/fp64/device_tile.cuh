@@ -16,7 +16,6 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <climits>
 #include <cmath>
 #include <cstdint>
 
@@ -49,7 +48,7 @@ struct TileShape {
 
   /// Shared memory of a block.
   [[nodiscard]] static constexpr int bytes(int num_levels) {
-    return (num_levels * kSums * kThreads + 2 * kAPanel + 2 * kBPanel) * 8 + (kTileRows + kTileCols) * 4;
+    return (num_levels * kSums * kThreads + 2 * kAPanel + 2 * kBPanel) * 8;
   }
   /// Row and column of sum (r, c) of this thread: pairs of neighbours, so that a warp reads 16 bytes a lane.
   [[nodiscard]] static __device__ int thread_row() {
@@ -70,33 +69,14 @@ struct TileMemory {
   double* levels;   ///< [level][sum][thread]
   double* a_panel;  ///< [2][term][kAStride]
   double* b_panel;  ///< [2][term][kBStride]
-  int* a_shift;     ///< [kTileRows]: lines are multiplied by 2^shift; kNoLine: by 0
-  int* b_shift;     ///< [columns of C]
 
   __device__ TileMemory(double* memory, int num_levels)
-      : levels(memory),
-        a_panel(levels + num_levels * Shape::kSums * kThreads),
-        b_panel(a_panel + 2 * Shape::kAPanel),
-        a_shift(reinterpret_cast<int*>(b_panel + 2 * Shape::kBPanel)),
-        b_shift(a_shift + Shape::kTileRows) {}
+      : levels(memory), a_panel(levels + num_levels * Shape::kSums * kThreads), b_panel(a_panel + 2 * Shape::kAPanel) {}
   /// Slot of sum s of this thread.
   [[nodiscard]] __device__ double& level(int l, int s) const {
     return levels[(l * Shape::kSums + s) * kThreads + static_cast<int>(threadIdx.x)];
   }
 };
-
-/// The shift of a line that counts as zero: it is one, holds NaN or Inf, or does not exist.
-inline constexpr int kNoLine = INT_MIN;
-
-/// x 2^shift by one multiplication where one is enough. Exact for the lines of all pairs but those that may underflow,
-/// whose sums nobody reads.
-[[nodiscard]] __device__ inline double scaled(double x, int shift) {
-  if (shift == kNoLine) return 0.0;
-  const int first = std::clamp(shift, -1022, 1023);
-  x *= num::power_of_two(first);
-  if (shift != first) x *= num::power_of_two(shift - first);
-  return x;
-}
 
 /// Brings the panels of one operand from global to shared memory, kElements elements a thread. Neighbouring threads take
 /// neighbours in memory, whichever of the two strides is the smaller one.
@@ -109,8 +89,9 @@ class PanelLoader {
   static constexpr int kLength = Shape::kPanelTerms / kTerms;
   static constexpr int kElements = (kLines * kLength + kThreads - 1) / kThreads;
 
-  __device__ PanelLoader(const problem::Lines<T>& lines, std::int64_t first_line, double* panel, const int* shift)
-      : panel_(panel), shift_(shift), length_left_(lines.length), is_conjugated_(lines.is_conjugated) {
+  __device__ PanelLoader(const problem::Lines<T>& lines, const num::LineStats* stats, std::int64_t first_line,
+                         double* panel)
+      : panel_(panel), length_left_(lines.length), is_conjugated_(lines.is_conjugated) {
     const int thread = static_cast<int>(threadIdx.x);
     const bool walks_lines = lines.inner_stride <= lines.line_stride;  // neighbours in memory are of one line
     line_ = walks_lines ? thread / kRun % kLines : thread % kLines;
@@ -121,29 +102,36 @@ class PanelLoader {
     group_step_ = line_step_ * lines.line_stride + h_step_ * lines.inner_stride;
     run_step_ = kRun * lines.inner_stride;
     panel_step_ = kLength * lines.inner_stride;
-    lines_left_ = static_cast<int>(std::min<std::int64_t>(lines.num_lines - first_line, kLines));
+    panel_length_ = static_cast<int>(std::min<std::int64_t>(length_left_, kLength));
+#pragma unroll
+    for (int group = 0; group < kGroups; ++group) {
+      const std::int64_t i = first_line + line(group);
+      is_used_[group] = i < lines.num_lines && !stats[i].is_zero();  // lines with NaN or Inf look like zero lines
+      const num::ScaleFactors f = is_used_[group] ? headroom_factors(line_shift(stats[i])) : num::ScaleFactors{};
+      first_factor_[group] = __double2hiint(f.first);
+      second_factor_[group] = __double2hiint(f.second);
+    }
   }
 
   /// Loads element e of the next panel of this thread.
   __device__ void load(int e) {
-    const bool is_there = line(e) < lines_left_ && h(e) < length_left_ && is_of_panel(e);
+    const bool is_there = is_used_[e % kGroups] && h(e) < panel_length_;
     elements_[e] = is_there ? source_[e % kGroups * group_step_ + e / kGroups * run_step_] : T{};
   }
   /// After all elements: goes on to the panel after.
   __device__ void advance() {
     source_ += panel_step_;
     length_left_ -= kLength;
+    panel_length_ = static_cast<int>(std::clamp<std::int64_t>(length_left_, 0, kLength));
   }
   /// Stores what load(e) has brought to a buffer.
   __device__ void store(int e, int buffer) const {
     if (!is_of_panel(e)) return;
-    const int shift = shift_[line(e)];
     constexpr int kStride = kSide == Side::kA ? Shape::kAStride : Shape::kBStride;
     double* const to = panel_ + (buffer * Shape::kPanelTerms + h(e) * kTerms) * kStride;
     if constexpr (kIsComplex<T>) {
-      const double re = scaled(static_cast<double>(elements_[e].real()), shift);
-      const double stored_im = scaled(static_cast<double>(elements_[e].imag()), shift);
-      const double im = is_conjugated_ ? -stored_im : stored_im;
+      const double re = scaled(elements_[e].real(), e);
+      const double im = scaled(is_conjugated_ ? -elements_[e].imag() : elements_[e].imag(), e);
       if constexpr (kSide == Side::kA) {
         to[line(e)] = re;
         to[kStride + line(e)] = im;
@@ -152,34 +140,39 @@ class PanelLoader {
         *reinterpret_cast<double2*>(to + kStride + 2 * line(e)) = make_double2(-im, re);
       }
     } else {
-      to[line(e)] = scaled(static_cast<double>(elements_[e]), shift);
+      to[line(e)] = scaled(elements_[e], e);
     }
   }
 
  private:
   /// Neighbours of a line that neighbouring threads take: a sector of FP64.
   static constexpr int kRun = 4;
-  /// Elements of a thread with equal h, if neighbours in memory are of one line.
-  static constexpr int kGroups = kLines * kRun > kThreads ? kLines * kRun / kThreads : 1;
+  /// Lines of a thread, if neighbours in memory are of one line: element e is of group e % kGroups.
+  static constexpr int kGroups = kLines * kRun > kThreads ? kLines* kRun / kThreads : 1;
   static_assert(kThreads % kLines == 0 && kLength % kRun == 0 && kRun % kGroups == 0);
   static_assert(kLines * kRun >= kThreads || kElements == 1);
 
   [[nodiscard]] __device__ int line(int e) const { return line_ + e % kGroups * line_step_; }
   [[nodiscard]] __device__ int h(int e) const { return h_ + e % kGroups * h_step_ + e / kGroups * kRun; }
   /// False for threads that are too many.
-  [[nodiscard]] __device__ bool is_of_panel(int e) const {
-    return kLines * kLength % kThreads == 0 || h(e) < kLength;
+  [[nodiscard]] __device__ bool is_of_panel(int e) const { return kLines * kLength % kThreads == 0 || h(e) < kLength; }
+  /// A part of element e times the factors of its line. Powers of two are kept as their upper halves.
+  [[nodiscard]] __device__ double scaled(RealOf<T> x, int e) const {
+    return static_cast<double>(x) * __hiloint2double(first_factor_[e % kGroups], 0) *
+           __hiloint2double(second_factor_[e % kGroups], 0);
   }
 
   T elements_[kElements];
   double* panel_;
-  const int* shift_;
   const T* source_;
   std::int64_t group_step_;
   std::int64_t run_step_;
   std::int64_t panel_step_;
   std::int64_t length_left_;
-  int lines_left_;
+  int panel_length_;  ///< elements of the next panel that are there
+  bool is_used_[kGroups];
+  int first_factor_[kGroups];
+  int second_factor_[kGroups];
   int line_;
   int h_;
   int line_step_;
@@ -292,16 +285,8 @@ __device__ void answer_tile(const DeviceCall<T>& call, std::int64_t first_row, s
   const auto num_rows = static_cast<int>(std::min<std::int64_t>(call.c.rows - first_row, ALoader::kLines));
   const auto num_cols = static_cast<int>(std::min<std::int64_t>(call.c.cols - first_col, BLoader::kLines));
 
-  const auto shift_of = [](const num::LineStats& line) { return line.is_zero() ? kNoLine : line_shift(line); };
-  const int thread = static_cast<int>(threadIdx.x);
-  if (thread < ALoader::kLines)
-    memory.a_shift[thread] = thread < num_rows ? shift_of(call.a_stats[first_row + thread]) : kNoLine;
-  if (thread < BLoader::kLines)
-    memory.b_shift[thread] = thread < num_cols ? shift_of(call.b_stats[first_col + thread]) : kNoLine;
-  __syncthreads();
-
-  ALoader a(call.a, first_row, memory.a_panel, memory.a_shift);
-  BLoader b(call.b, first_col, memory.b_panel, memory.b_shift);
+  ALoader a(call.a, call.a_stats, first_row, memory.a_panel);
+  BLoader b(call.b, call.b_stats, first_col, memory.b_panel);
 #pragma unroll
   for (int e = 0; e < ALoader::kElements; ++e) a.load(e);
 #pragma unroll
