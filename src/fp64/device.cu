@@ -19,7 +19,7 @@ using num::Fp64Summation;
 /// 64 x 64 sums a block, as many levels as its shared memory holds: k <= 8192.
 using LargeTile = TileShape<8, 4, 2, 16>;
 constexpr int kLargeTileLevels = 6;
-/// 32 x 32 sums a block: any k.
+/// 32 x 32 sums a block: any k, and more blocks where C is small.
 using DeepTile = TileShape<4, 2, 2, 8>;
 constexpr int kDeepTileLevels = kMaxLevels - 1;  // the last sum of all is not held
 /// 64 x 32 compensated sums a block.
@@ -78,7 +78,9 @@ Status answer_exceptions(const DeviceCall<T>& call, int num_sms, product::Queue 
   if (call.summation == Fp64Summation::kCompensated)
     return launch<T, Fp64Summation::kCompensated, CompensatedTile>(call, 0, num_sms, queue);
   const int num_levels = levels_of(call.a.num_terms());
-  if (num_levels <= kLargeTileLevels)
+  const std::int64_t num_large_tiles = base::ceil_div(call.c.rows, LargeTile::kTileRows) *
+                                       base::ceil_div(call.c.cols * problem::kTerms<T>, LargeTile::kTileCols);
+  if (num_levels <= kLargeTileLevels && num_large_tiles >= num_sms)
     return launch<T, Fp64Summation::kPairwise, LargeTile>(call, num_levels, num_sms, queue);
   return launch<T, Fp64Summation::kPairwise, DeepTile>(call, num_levels, num_sms, queue);
 }
