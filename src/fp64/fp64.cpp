@@ -7,7 +7,7 @@
 
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
-#include "num/scaling.hpp"
+#include "fp64/headroom.hpp"
 
 namespace kizami::fp64 {
 namespace {
@@ -16,19 +16,6 @@ using problem::RealForm;
 
 constexpr std::int64_t kChain = num::kFp64ChainLength;
 constexpr std::int64_t kPairs = kTileA * kTileB;
-/// Lines are scaled so that their largest element lies in [2^480, 2^481): with k < 2^34 no sum reaches 2^1000.
-constexpr int kHeadroomExponent = 480;
-/// Levels of the pairwise combination: chains of 128 in k < 2^34.
-constexpr int kMaxLevels = 34 - 7 + 1;
-
-[[nodiscard]] int line_shift(const num::LineStats& line) {
-  return line.is_zero() ? 0 : kHeadroomExponent - line.exponent;
-}
-
-/// 2^shift in two factors, exact for results in FP64's normal range. @range |shift| <= 1600
-[[nodiscard]] num::ScaleFactors headroom_factors(int shift) {
-  return {num::power_of_two(shift / 2), num::power_of_two(shift - shift / 2)};
-}
 
 /// Pairwise summation of a stream of chain sums, kPairs at a time: the binary counter. Sum t enters at level 0; two
 /// sums of one level make one of the next. At the end partial levels are added from the lowest up.
@@ -113,17 +100,8 @@ void tile_products(const problem::Lines<T>& a, const num::LineStats* a_stats, st
       sums);
 }
 
-/// Whether terms of this pair may underflow when each line is scaled by its own maximum: scaled elements are multiples
-/// of 2^(480 - span), their products of 2^(960 - spans), and every operation is exact down to 2^-1074.
-[[nodiscard]] bool may_underflow(const num::LineStats& a, const num::LineStats& b) {
-  constexpr int kMinExponent = -1074;
-  const int a_lowest = kHeadroomExponent - num::span_bits(a);
-  const int b_lowest = kHeadroomExponent - num::span_bits(b);
-  return a_lowest < kMinExponent || b_lowest < kMinExponent || a_lowest + b_lowest < kMinExponent;
-}
-
-/// The product of such a pair: terms relative to the largest of them, in [1, 4), so that what underflows lies 2^1074
-/// below (|a|.|b|).
+/// The product of a pair whose terms may underflow: terms relative to the largest of them, in [1, 4), so that what
+/// underflows lies 2^1074 below (|a|.|b|).
 template <class T>
 num::Scaled wide_product(const problem::Lines<T>& a, std::int64_t i, const problem::Lines<T>& b, RealForm form,
                          std::int64_t j, num::Fp64Summation summation) {

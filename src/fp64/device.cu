@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "fp64/device.hpp"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <bit>
+#include <complex>
+#include <string>
+
+#include "fp64/device_pair.cuh"
+#include "fp64/device_tile.cuh"
+
+namespace kizami::fp64 {
+namespace {
+
+using num::Fp64Summation;
+
+/// 64 x 64 sums a block, as many levels as its shared memory holds: k <= 8192.
+using LargeTile = TileShape<8, 4, 2, 16>;
+constexpr int kLargeTileLevels = 6;
+/// 32 x 32 sums a block: any k, and more blocks where C is small.
+using DeepTile = TileShape<4, 2, 2, 8>;
+constexpr int kDeepTileLevels = kMaxLevels - 1;  // the last sum of all is not held
+/// 64 x 32 compensated sums a block.
+using CompensatedTile = TileShape<4, 4, 4, 16>;
+
+/// Shared memory that a block of compute capability 9.0 may have, and that a multiprocessor has for its blocks.
+constexpr int kBlockBytes = 227 * 1024;
+constexpr int kMultiprocessorBytes = 228 * 1024;
+constexpr int kReservedBytes = 1024;  // of each block
+static_assert(LargeTile::bytes(kLargeTileLevels) <= kBlockBytes && DeepTile::bytes(kDeepTileLevels) <= kBlockBytes);
+constexpr int kMaxBlocksPerMultiprocessor = 2;
+
+template <class T, Fp64Summation kSummation, class Shape>
+__global__ void __launch_bounds__(kThreads, kMaxBlocksPerMultiprocessor)
+    answer_exceptions_sm90(const __grid_constant__ DeviceCall<T> call, int num_levels) {
+  extern __shared__ double2 shared_memory[];
+  const plan::DeviceState& state = *call.state;
+  if (state.is_scaling_only != 0) return;
+  if (state.selection.rung < 0) {
+    answer_all_pairs<T, kSummation, Shape>(call,
+                                           TileMemory<Shape>(reinterpret_cast<double*>(shared_memory), num_levels));
+  } else if (state.num_repairs != 0) {
+    answer_repairs(call);
+  }
+  if (state.nonfinite_rows != 0 || state.nonfinite_cols != 0) answer_nonfinite_lines(call);
+}
+
+/// Levels of the binary counter that hold a sum at some time, the last sum of all aside.
+int levels_of(std::int64_t num_terms) {
+  const std::int64_t num_chains = base::ceil_div(num_terms, num::kFp64ChainLength);
+  return num_chains == 0 ? 0 : std::bit_width(static_cast<std::uint64_t>(num_chains - 1));
+}
+
+template <class T, Fp64Summation kSummation, class Shape>
+Status launch(const DeviceCall<T>& call, int num_levels, int num_sms, product::Queue queue) {
+  const auto kernel = answer_exceptions_sm90<T, kSummation, Shape>;
+  const int levels = std::max(num_levels, 1);  // the epilogue works in the first
+  const int bytes = Shape::bytes(levels);
+  const int blocks =
+      std::clamp(kMultiprocessorBytes / (bytes + kReservedBytes), 1, kMaxBlocksPerMultiprocessor) * num_sms;
+  // Always the same number: calls of other threads that need more or less do not disturb.
+  cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBlockBytes);
+  if (error == cudaSuccess) {
+    kernel<<<blocks, kThreads, bytes, queue>>>(call, levels);
+    error = cudaGetLastError();
+  }
+  if (error == cudaSuccess) return {};
+  return {StatusCode::kInternal, std::string("the FP64 rung did not start: ") + cudaGetErrorString(error)};
+}
+
+}  // namespace
+
+template <class T>
+Status answer_exceptions(const DeviceCall<T>& call, int num_sms, product::Queue queue) {
+  if (call.c.rows == 0 || call.c.cols == 0) return {};
+  if (call.summation == Fp64Summation::kCompensated)
+    return launch<T, Fp64Summation::kCompensated, CompensatedTile>(call, 0, num_sms, queue);
+  const int num_levels = levels_of(call.a.num_terms());
+  const std::int64_t num_large_tiles = base::ceil_div(call.c.rows, LargeTile::kTileRows) *
+                                       base::ceil_div(call.c.cols * problem::kTerms<T>, LargeTile::kTileCols);
+  if (num_levels <= kLargeTileLevels && num_large_tiles >= num_sms)
+    return launch<T, Fp64Summation::kPairwise, LargeTile>(call, num_levels, num_sms, queue);
+  return launch<T, Fp64Summation::kPairwise, DeepTile>(call, num_levels, num_sms, queue);
+}
+
+#define KIZAMI_INSTANTIATE(T) template Status answer_exceptions<T>(const DeviceCall<T>&, int, product::Queue)
+
+KIZAMI_INSTANTIATE(float);
+KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
+#undef KIZAMI_INSTANTIATE
+
+}  // namespace kizami::fp64
