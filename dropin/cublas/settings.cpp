@@ -37,6 +37,7 @@ const char* value_of(ReadVariable read_variable, const char* variable) {
 
 /// Digits only.
 std::optional<std::int64_t> integer(std::string_view text, std::int64_t lo, std::int64_t hi) {
+  if (text.starts_with('-')) return std::nullopt;
   std::int64_t value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
