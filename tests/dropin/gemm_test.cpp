@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the interposer does with one call, seen from both sides: a table of fake cuBLAS functions and a double of kizami.
-#include "dropin/cublas/gemm.hpp"
+#include "gemm.hpp"
 
 #include <gtest/gtest.h>
 

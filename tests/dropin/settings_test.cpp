@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "dropin/cublas/settings.hpp"
+#include "settings.hpp"
 
 #include <gtest/gtest.h>
 
