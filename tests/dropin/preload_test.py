@@ -3,14 +3,14 @@
 """Programs with the interposer preloaded, without a device: a fake libcublas.so.13 and a double of kizami print what they are
 called with.
 
-usage: preload_test.py PRELOAD LINKED PLUGIN_HOST PLUGIN WITHOUT_CUBLAS
+usage: preload_test.py PRELOAD LINKED PLUGIN_HOST PLUGIN WITHOUT_CUBLAS BEHIND
 """
 import os
 import subprocess
 import sys
 import unittest
 
-PRELOAD = LINKED = PLUGIN_HOST = PLUGIN = WITHOUT_CUBLAS = None
+PRELOAD = LINKED = PLUGIN_HOST = PLUGIN = WITHOUT_CUBLAS = BEHIND = None
 FACTORS = "factors 2%s -1%s bits 0 scheme auto engine auto"
 REAL, COMPLEX = FACTORS % ("+0i", "+0i"), FACTORS % ("+3i", "+0.5i")
 SMALL = "ops cn size 10x20x30 ld 30 31 12"
@@ -23,12 +23,12 @@ ONE_KIZAMI, ONE_CUBLAS = FROM_KIZAMI[1], FROM_CUBLAS[1]
 REFUSED = "KIZAMI_ACCURACY = 'bits=99', must be native or bits=N with N of 1..52; every product is left to cuBLAS\n"
 
 
-def run(command, preload=True, **variables):
+def run(command, preload=True, behind="", **variables):
     """Lines of stdout, and stderr."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("KIZAMI_", "LD_PRELOAD"))}
     environment.update(variables)
     if preload:
-        environment["LD_PRELOAD"] = PRELOAD
+        environment["LD_PRELOAD"] = f"{PRELOAD} {behind}"
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     if done.returncode != 0:
         raise AssertionError(f"{command} ended with {done.returncode}: {done.stdout}{done.stderr}")
@@ -52,6 +52,14 @@ class PreloadTest(unittest.TestCase):
 
     def test_no_cublas_at_all(self):
         self.assertEqual(run([WITHOUT_CUBLAS], LD_LIBRARY_PATH=""), (["status 1"], ""))
+
+    def test_cublas_is_loaded_if_nobody_did(self):
+        self.assertEqual(run([WITHOUT_CUBLAS], LD_LIBRARY_PATH=os.path.dirname(PLUGIN)),
+                         (["cublas cublasDgemm_v2 ops 00 size 1x1x1 ld 1 1 1", "status 0"], ""))
+
+    def test_another_preloaded_library_is_not_passed_over(self):
+        self.assertEqual(run([LINKED, "one"], behind=BEHIND, KIZAMI_SCHEME="native"), (["behind", "status 0"], ""))
+        self.assertEqual(run([LINKED, "one"], behind=BEHIND), (with_status([ONE_KIZAMI]), ""))
 
     def test_device_pointers_and_streams_pass(self):
         lines, _ = run([LINKED, "device_pointers"])
@@ -114,5 +122,5 @@ class PreloadTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PRELOAD, LINKED, PLUGIN_HOST, PLUGIN, WITHOUT_CUBLAS = sys.argv[1:6]
+    PRELOAD, LINKED, PLUGIN_HOST, PLUGIN, WITHOUT_CUBLAS, BEHIND = sys.argv[1:7]
     unittest.main(argv=sys.argv[:1])

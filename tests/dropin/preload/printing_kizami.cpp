@@ -3,6 +3,8 @@
 // FAKE_KIZAMI_REFUSES: it returns an error. FAKE_KIZAMI_NESTED: it calls cuBLAS by its name.
 #include <cublas_v2.h>
 
+#include <stdio.h>
+
 #include <cstdio>
 #include <cstdlib>
 
@@ -12,6 +14,7 @@
 namespace kizami::dropin_test {
 
 Status on_call(const KizamiCall& call) {
+  flockfile(stdout);  // one line a call, whatever other threads print
   std::printf("kizami %s ops %s%s size %lldx%lldx%lld ld %lld %lld %lld stream %p", to_string(call.scalar).data(),
               to_string(call.op_a).data(), to_string(call.op_b).data(), static_cast<long long>(call.m),
               static_cast<long long>(call.n), static_cast<long long>(call.k), static_cast<long long>(call.lda),
@@ -23,6 +26,7 @@ Status on_call(const KizamiCall& call) {
   }
   std::printf(" bits %d scheme %s engine %s\n", call.policy.accuracy.bits, to_string(call.policy.scheme).data(),
               to_string(call.policy.engine).data());
+  funlockfile(stdout);
   if (std::getenv("FAKE_KIZAMI_NESTED") != nullptr) {
     FakeHandle handle;
     const float one = 1;
