@@ -36,10 +36,9 @@ struct HopperFormTraits {
   HopperForm form;
   HopperSchedule schedule;
   LineOrder line_order;
-  int tile_i;    ///< lines of A in a tile
-  int tile_j;    ///< lines of B in a tile
-  int cluster;   ///< CTAs of a cluster: they share the lines of A, each has lines of B of its own
-  int stages;    ///< of the pipeline
+  int tile_i;   ///< lines of A in a tile
+  int tile_j;   ///< lines of B in a tile
+  int cluster;  ///< CTAs of a cluster: they share the lines of A, each has lines of B of its own
 };
 
 [[nodiscard]] std::span<const HopperFormTraits, kNumHopperForms> hopper_forms();

@@ -41,12 +41,12 @@ struct Form {
   static constexpr int kStages = stages;
 
   static constexpr bool kIsPingPong = schedule == HopperSchedule::kPingPong;
-  static constexpr int kBlockK = 128;                                 ///< bytes of k in a stage: one swizzle atom
-  static constexpr int kConsumers = 2;                                ///< warpgroups
-  static constexpr int kReaders = kIsPingPong ? 1 : kConsumers;       ///< warpgroups that read one stage
-  static constexpr int kGroupJ = kIsPingPong ? tile_j : tile_j / 2;   ///< lines of B of one warpgroup
-  static constexpr int kRowBlocks = kGroupJ / 64;                     ///< wgmmas that make them
-  static constexpr int kPartI = tile_i / cluster;                     ///< lines of A that one CTA copies
+  static constexpr int kBlockK = 128;                                ///< bytes of k in a stage: one swizzle atom
+  static constexpr int kConsumers = 2;                               ///< warpgroups
+  static constexpr int kReaders = kIsPingPong ? 1 : kConsumers;      ///< warpgroups that read one stage
+  static constexpr int kGroupJ = kIsPingPong ? tile_j : tile_j / 2;  ///< lines of B of one warpgroup
+  static constexpr int kRowBlocks = kGroupJ / 64;                    ///< wgmmas that make them
+  static constexpr int kPartI = tile_i / cluster;                    ///< lines of A that one CTA copies
   static constexpr int kBytesA = tile_i * kBlockK;
   static constexpr int kBytesB = tile_j * kBlockK;
   static constexpr int kStageBytes = kBytesA + kBytesB;
@@ -69,19 +69,19 @@ struct TilePlace {
   int j_first;  ///< of the cluster's first CTA
 };
 
+__device__ __forceinline__ std::uint32_t divide(std::uint32_t x, const Divider& by) {
+  return by.divisor == 1 ? x : __umulhi(x, by.multiplier) >> by.shift;
+}
+
 template <class F>
 __device__ __forceinline__ TilePlace place_of(std::uint32_t tile, const ProductParams& params) {
-  const std::uint32_t tiles_i = static_cast<std::uint32_t>(params.tiles_i);
-  const std::uint32_t per_plane = tiles_i * static_cast<std::uint32_t>(params.tiles_j);
-  const std::uint32_t plane = tile / per_plane;
-  const std::uint32_t in_plane = tile - plane * per_plane;
-  const std::uint32_t raster = static_cast<std::uint32_t>(params.raster_tiles);
-  const std::uint32_t per_band = raster * static_cast<std::uint32_t>(params.tiles_j);
-  const std::uint32_t band = in_plane / per_band;
-  const std::uint32_t in_band = in_plane - band * per_band;
-  const std::uint32_t band_tiles = min(raster, tiles_i - band * raster);  // along i; the last band may be narrower
-  const std::uint32_t j = in_band / band_tiles;
-  const std::uint32_t i = band * raster + (in_band - j * band_tiles);
+  const std::uint32_t plane = divide(tile, params.by_plane);
+  const std::uint32_t in_plane = tile - plane * params.tiles_per_plane;
+  const std::uint32_t band = divide(in_plane, params.by_band);
+  const std::uint32_t in_band = in_plane - band * params.by_band.divisor;
+  const Divider& by_width = band == params.last_band ? params.by_last_width : params.by_raster;
+  const std::uint32_t j = divide(in_band, by_width);
+  const std::uint32_t i = band * params.raster_tiles + (in_band - j * by_width.divisor);
   return {static_cast<int>(plane), static_cast<int>(i) * F::kTileI, static_cast<int>(j) * F::kTileJ * F::kCluster};
 }
 
@@ -145,7 +145,8 @@ template <class F, product::Epilogue kEpilogue>
 __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_constant__ ProductParams params) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) std::uint8_t shared_memory[];
-  const std::uint32_t ring_at = (shared_address(shared_memory) + F::kAlignment - 1) / F::kAlignment * F::kAlignment;
+  std::uint32_t ring_at = (shared_address(shared_memory) + F::kAlignment - 1) / F::kAlignment * F::kAlignment;
+  asm volatile("" : "+r"(ring_at));  // keep it, instead of asking for the CTA's window in every round
   const std::uint32_t full_at = ring_at + F::kStages * F::kStageBytes;
   const std::uint32_t empty_at = full_at + F::kStages * 8;
   const std::uint32_t rank = F::kCluster == 1 ? 0 : cluster_rank();
@@ -164,12 +165,11 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
 
   int num_planes = params.num_products;
   if (params.num_products_at != nullptr) num_planes = max(0, min(num_planes, *params.num_products_at));
-  const std::uint32_t num_tiles =
-      static_cast<std::uint32_t>(params.tiles_i) * static_cast<std::uint32_t>(params.tiles_j) * num_planes;
+  const std::uint32_t num_tiles = params.tiles_per_plane * static_cast<std::uint32_t>(num_planes);
   const std::uint32_t first_tile = blockIdx.x / F::kCluster;
   const std::uint32_t tile_step = gridDim.x / F::kCluster;
   const int num_k_blocks = params.num_k_blocks;
-  const std::uint32_t warpgroup = threadIdx.x / 128;
+  const std::uint32_t warpgroup = __shfl_sync(kWholeWarp, threadIdx.x / 128, 0);  // uniform, for the compiler
 
   if (warpgroup == 0) {
     give_registers_back<40>();
@@ -218,6 +218,7 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
     };
 
     for (; tile < num_tiles; tile += step) {
+      const TilePlace place = place_of<F>(tile, params);
       // Turns: one warpgroup at a time feeds the tensor cores, so that the other's stores fall under its work.
       if constexpr (F::kIsPingPong) named_barrier_sync(1 + static_cast<int>(consumer), 2 * 128);
       std::int32_t accumulate = 0;
@@ -226,8 +227,8 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
       for (int k_block = 0; k_block < num_k_blocks; ++k_block) {
         barrier_wait(full_at + ring.stage * 8, ring.phase);
         const std::uint32_t stage_offset = ring.stage * F::kStageBytes;
-        const std::uint64_t rows = swizzled_lines(rows_at + stage_offset);
-        const std::uint64_t columns = swizzled_lines(ring_at + stage_offset);
+        const std::uint32_t rows = swizzled_lines(rows_at + stage_offset);
+        const std::uint32_t columns = swizzled_lines(ring_at + stage_offset);
 #pragma unroll
         for (int b = 0; b < F::kRowBlocks; ++b) pin(acc[b]);
         wgmma_fence();
@@ -235,8 +236,8 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
         for (int k32 = 0; k32 < F::kBlockK / 32; ++k32) {
 #pragma unroll
           for (int b = 0; b < F::kRowBlocks; ++b) {
-            wgmma_s8(acc[b], rows + descriptor_step(b * 64 * F::kBlockK + k32 * 32), columns + descriptor_step(k32 * 32),
-                     accumulate);
+            wgmma_s8(acc[b], rows + descriptor_step(b * 64 * F::kBlockK + k32 * 32),
+                     columns + descriptor_step(k32 * 32), accumulate);
           }
           accumulate = 1;
         }
@@ -259,7 +260,6 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
       for (int b = 0; b < F::kRowBlocks; ++b) pin(acc[b]);
       release(last_stage);
 
-      const TilePlace place = place_of<F>(tile, params);
       const int j_first = place.j_first + static_cast<int>(rank) * F::kTileJ +
                           (F::kIsPingPong ? 0 : static_cast<int>(consumer) * F::kGroupJ);
 #pragma unroll
@@ -275,13 +275,13 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
 #endif
 }
 
-/// The kernels of a form: every epilogue, or kReduce alone where the lines are permuted.
+/// The kernels of a form: every epilogue, or kReduce alone where the lines are permuted or registers are short.
 template <class F>
 [[nodiscard]] FormKernels kernels_of() {
   using product::Epilogue;
   FormKernels kernels{};
   kernels.reduce = reinterpret_cast<const void*>(&product_i8_sm90<F, Epilogue::kReduce>);
-  if constexpr (F::kLineOrder == LineOrder::kInOrder) {
+  if constexpr (F::kLineOrder == LineOrder::kInOrder && F::kRowBlocks * F::kTileI / 2 <= 128) {
     kernels.store_acc = reinterpret_cast<const void*>(&product_i8_sm90<F, Epilogue::kStoreAcc>);
     kernels.reduce_add = reinterpret_cast<const void*>(&product_i8_sm90<F, Epilogue::kReduceAdd>);
   }

@@ -40,28 +40,29 @@ __device__ __forceinline__ void barrier_arrive_at(std::uint32_t barrier, std::ui
       "r"(rank)
       : "memory");
 }
-/// Whether the phase of this parity has ended; may sleep for about two microseconds before it says no.
+/// Whether the phase of this parity has ended; may sleep for a while before it says no.
 __device__ __forceinline__ bool barrier_try_wait(std::uint32_t barrier, std::uint32_t parity) {
-  constexpr std::uint32_t kSleepNanoseconds = 2000;
   std::uint32_t is_done = 0;
   asm volatile(
       "{\n"
       ".reg .pred p;\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2, %3;\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
       "selp.u32 %0, 1, 0, p;\n"
       "}\n"
       : "=r"(is_done)
-      : "r"(barrier), "r"(parity), "r"(kSleepNanoseconds)
+      : "r"(barrier), "r"(parity)
       : "memory");
   return is_done != 0;
 }
-/// Waits for the end of the phase of this parity. A wait lasts a tile's time at most, which is below a millisecond; after
-/// 2^23 tries (seconds) it is a defect, and the launch ends with an error instead of never.
+/// Waits for the end of the phase of this parity. A wait lasts a tile's time at most, which is below a millisecond. After
+/// 2^34 cycles (about 10 s) and 1000 tries, so not for having been preempted, it is a defect: the launch then ends with an
+/// error instead of never.
 __device__ __forceinline__ void barrier_wait(std::uint32_t barrier, std::uint32_t parity) {
-  constexpr std::uint32_t kMostTries = std::uint32_t{1} << 23;
-  std::uint32_t tries = 0;
-  while (!barrier_try_wait(barrier, parity)) {
-    if (++tries == kMostTries) __trap();
+  if (barrier_try_wait(barrier, parity)) return;
+  constexpr long long kMostCycles = 1LL << 34;
+  const long long start = clock64();
+  for (int tries = 0; !barrier_try_wait(barrier, parity); ++tries) {
+    if (tries > 1000 && clock64() - start > kMostCycles) __trap();
   }
 }
 
@@ -108,8 +109,8 @@ __device__ __forceinline__ void prefetch_map(const TensorMapBits& map) {
 __device__ __forceinline__ void copy_box(std::uint32_t to, const TensorMapBits& map, std::uint32_t barrier, int x0,
                                          int x1, int x2) {
   asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];\n" ::"r"(
-          to),
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];\n" ::
+          "r"(to),
       "l"(reinterpret_cast<std::uint64_t>(&map)), "r"(barrier), "r"(x0), "r"(x1), "r"(x2)
       : "memory");
 }
@@ -125,7 +126,8 @@ __device__ __forceinline__ void copy_box(std::uint32_t to, const TensorMapBits& 
 __device__ __forceinline__ void copy_box_to_all(std::uint32_t to, const TensorMapBits& map, std::uint32_t barrier,
                                                 std::uint16_t ranks, int x0, int x1, int x2) {
   asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%4, %5, "
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%4, "
+      "%5, "
       "%6}], [%2], %3;\n" ::"r"(to),
       "l"(reinterpret_cast<std::uint64_t>(&map)), "r"(barrier), "h"(ranks), "r"(x0), "r"(x1), "r"(x2)
       : "memory");
@@ -133,7 +135,8 @@ __device__ __forceinline__ void copy_box_to_all(std::uint32_t to, const TensorMa
 __device__ __forceinline__ void copy_box_to_all(std::uint32_t to, const TensorMapBits& map, std::uint32_t barrier,
                                                 std::uint16_t ranks, int x0, int x1, int x2, int x3, int x4) {
   asm volatile(
-      "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%4, %5, "
+      "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%4, "
+      "%5, "
       "%6, %7, %8}], [%2], %3;\n" ::"r"(to),
       "l"(reinterpret_cast<std::uint64_t>(&map)), "r"(barrier), "h"(ranks), "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(x4)
       : "memory");

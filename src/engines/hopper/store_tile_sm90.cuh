@@ -13,7 +13,7 @@
 
 #include "engines/hopper/forms.hpp"
 #include "engines/hopper/product_params.hpp"
-#include "engines/hopper/symmetric_residue.cuh"
+#include "engines/hopper/residue_sm90.cuh"
 
 namespace kizami::engines::hopper {
 
@@ -51,15 +51,11 @@ __device__ __forceinline__ SixteenBytes transpose_quad(const SixteenBytes& mine,
            is_upper ? keep_high : got_high}};
 }
 
-/// Stores the first `num_valid` of sixteen bytes.
-__device__ __forceinline__ void store_sixteen(std::int8_t* to, SixteenBytes bytes, int num_valid, bool is_aligned) {
-  if (is_aligned && num_valid >= 16) {
-    *reinterpret_cast<uint4*>(to) = make_uint4(bytes.word[0], bytes.word[1], bytes.word[2], bytes.word[3]);
-    return;
-  }
+/// Stores the first `num_valid` of sixteen bytes, one by one.
+__device__ __forceinline__ void store_bytes(std::int8_t* to, SixteenBytes bytes, int num_valid) {
 #pragma unroll 1
-  for (int x = 0; x < 16 && x < num_valid; ++x) {
-    to[x] = static_cast<std::int8_t>(bytes.word[0] & 0xFFU);
+  for (int e = 0; e < 16 && e < num_valid; ++e) {
+    to[e] = static_cast<std::int8_t>(bytes.word[0] & 0xFFU);
     bytes.word[0] = __funnelshift_r(bytes.word[0], bytes.word[1], 8);
     bytes.word[1] = __funnelshift_r(bytes.word[1], bytes.word[2], 8);
     bytes.word[2] = __funnelshift_r(bytes.word[2], bytes.word[3], 8);
@@ -67,16 +63,15 @@ __device__ __forceinline__ void store_sixteen(std::int8_t* to, SixteenBytes byte
   }
 }
 
-/// Stores 64 rows (lines j_first.. of B) by kTileI columns (lines i_first.. of A) that a warpgroup holds.
-/// @range all 128 threads of the warpgroup take part; thread = 0..127 within it
-template <int kTileI, LineOrder kOrder, product::Epilogue kEpilogue>
-__device__ __forceinline__ void store_tile(const std::int32_t (&acc)[kTileI / 2], const ProductParams& params, int plane,
-                                           int i_first, int j_first, int thread) {
+/// store_tile(), with one of the two ways to the residue.
+template <int kTileI, LineOrder kOrder, product::Epilogue kEpilogue, bool kIsShort>
+__device__ __forceinline__ void store_rows(const std::int32_t (&acc)[kTileI / 2], const ProductParams& params,
+                                           int plane, int i_first, int j_first, int thread) {
   static_assert(kTileI % 64 == 0);
   static_assert(kOrder == LineOrder::kInOrder || kEpilogue == product::Epilogue::kReduce);
   const int lane = thread % 32;
   const int x = lane % 4;
-  const ModulusConstants modulus = params.moduli[plane];
+  const ResidueOfPlane modulus = residue_of_plane<kIsShort>(params.moduli[plane]);
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const int j = j_first + thread / 32 * 16 + h * 8 + lane / 4;
@@ -96,7 +91,11 @@ __device__ __forceinline__ void store_tile(const std::int32_t (&acc)[kTileI / 2]
         }
       }
     } else {
-      auto* const to = static_cast<std::int8_t*>(params.c) + row;
+      // This lane's part of row j.
+      const int i_lane = i_first + 16 * x;
+      auto* const to = static_cast<std::int8_t*>(params.c) + row + i_lane;
+      const int num_valid = has_row ? params.m - i_lane : 0;
+      const int num_aligned = params.has_aligned_c != 0 ? num_valid : 0;
 #pragma unroll
       for (int i64 = 0; i64 < kTileI / 64; ++i64) {
         SixteenBytes bytes;
@@ -108,22 +107,40 @@ __device__ __forceinline__ void store_tile(const std::int32_t (&acc)[kTileI / 2]
             const int g = 2 * y + e / 2;
             std::int32_t sum = acc[i64 * 32 + 4 * g + 2 * h + e % 2];
             if constexpr (kEpilogue == product::Epilogue::kReduceAdd) {
-              const int i = i_first + i64 * 64 + 8 * g + 2 * x + e % 2;
               // Read before any lane of the quad stores here: the exchange below is between.
-              if (has_row && i < params.m) {
+              const int i = i64 * 64 + 8 * g + 2 * x + e % 2 - 16 * x;  // from this lane's first
+              if (has_row && i < num_valid) {
                 sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) + static_cast<std::uint32_t>(to[i]));
               }
             }
-            r[e] = symmetric_residue(sum, modulus);
+            r[e] = residue_byte<kIsShort>(sum, modulus);
           }
           bytes.word[y] = pack_bytes(r[0], r[1], r[2], r[3]);
         }
         if constexpr (kOrder == LineOrder::kInOrder) bytes = transpose_quad(bytes, lane);
-        const int i = i_first + i64 * 64 + 16 * x;
-        if (has_row) store_sixteen(to + i, bytes, params.m - i, params.has_aligned_c != 0);
+        if (num_aligned >= i64 * 64 + 16) {
+          *reinterpret_cast<uint4*>(to + i64 * 64) =
+              make_uint4(bytes.word[0], bytes.word[1], bytes.word[2], bytes.word[3]);
+        } else {
+          store_bytes(to + i64 * 64, bytes, num_valid - i64 * 64);
+        }
       }
     }
   }
+}
+
+/// Stores 64 rows (lines j_first.. of B) by kTileI columns (lines i_first.. of A) that a warpgroup holds.
+/// @range all 128 threads of the warpgroup take part; thread = 0..127 within it
+template <int kTileI, LineOrder kOrder, product::Epilogue kEpilogue>
+__device__ __forceinline__ void store_tile(const std::int32_t (&acc)[kTileI / 2], const ProductParams& params,
+                                           int plane, int i_first, int j_first, int thread) {
+  if constexpr (kEpilogue == product::Epilogue::kReduce) {
+    if (params.has_short_sums != 0 && params.moduli[plane].short_shift != 0) {
+      store_rows<kTileI, kOrder, kEpilogue, true>(acc, params, plane, i_first, j_first, thread);
+      return;
+    }
+  }
+  store_rows<kTileI, kOrder, kEpilogue, false>(acc, params, plane, i_first, j_first, thread);
 }
 
 }  // namespace kizami::engines::hopper

@@ -10,17 +10,15 @@
 
 namespace kizami::engines::hopper {
 
-/// Descriptor of K-major lines of 128 bytes in the 128-byte swizzle, whose groups of 8 lines (1024 bytes) follow one
-/// another. @range address: of shared memory, 1024-byte aligned, plus 32 x for the x-th 32 bytes of k
-/// Bits 0-13 address / 16; 16-29 leading offset (not used by this layout); 32-45 stride between groups / 16; 62-63 layout 1.
-__device__ __forceinline__ std::uint64_t swizzled_lines(std::uint32_t address) {
-  constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62;
-  constexpr std::uint64_t kGroupStride = std::uint64_t{1024 / 16} << 32;
-  constexpr std::uint64_t kLeading = std::uint64_t{1} << 16;
-  return kSwizzle128 | kGroupStride | kLeading | (address >> 4);
-}
+/// Low word of the descriptor of K-major lines of 128 bytes in the 128-byte swizzle, whose groups of 8 lines (1024 bytes)
+/// follow one another. Bits 0-13 address / 16; 16-29 leading offset / 16, which this layout does not use.
+/// @range address: of shared memory (below 2^18), 1024-byte aligned, plus 32 x for the x-th 32 bytes of k
+__device__ __forceinline__ std::uint32_t swizzled_lines(std::uint32_t address) { return (address >> 4) | (1U << 16); }
 /// What to add to a descriptor to move by so many bytes.
-[[nodiscard]] constexpr std::uint64_t descriptor_step(int bytes) { return static_cast<std::uint64_t>(bytes) >> 4; }
+[[nodiscard]] constexpr std::uint32_t descriptor_step(int bytes) { return static_cast<std::uint32_t>(bytes) >> 4; }
+
+// High word: bits 0-13 (32-45 of the descriptor) the stride between groups of 8 lines, 1024 / 16; bits 30-31 (62-63)
+// layout 1, the 128-byte swizzle: 0x40000040.
 
 /// Orders earlier accesses to registers and shared memory before the warpgroup's next wgmma.
 __device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory"); }
@@ -39,18 +37,21 @@ __device__ __forceinline__ void pin(std::int32_t (&d)[kRegisters]) {
 
 // clang-format off
 /// d (64 x 128) += rows (64 lines) times columns (128 lines), 32 bytes of k; d = without `accumulate`.
-__device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[64], std::uint64_t rows, std::uint64_t columns,
+__device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[64], std::uint32_t rows, std::uint32_t columns,
                                          std::int32_t accumulate) {
   asm volatile(
       "{\n"
       ".reg .pred p;\n"
+      ".reg .b64 rows, columns;\n"
       "setp.ne.b32 p, %66, 0;\n"
+      "mov.b64 rows, {%64, 0x40000040};\n"
+      "mov.b64 columns, {%65, 0x40000040};\n"
       "wgmma.mma_async.sync.aligned.m64n128k32.s32.s8.s8 {"
       "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
       "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
       "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
       "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
-      "%64, %65, p;\n"
+      "rows, columns, p;\n"
       "}\n"
       : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3]), "+r"(d[4]), "+r"(d[5]), "+r"(d[6]), "+r"(d[7]),
         "+r"(d[8]), "+r"(d[9]), "+r"(d[10]), "+r"(d[11]), "+r"(d[12]), "+r"(d[13]), "+r"(d[14]), "+r"(d[15]),
@@ -60,16 +61,19 @@ __device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[64], std::uint64_t ro
         "+r"(d[40]), "+r"(d[41]), "+r"(d[42]), "+r"(d[43]), "+r"(d[44]), "+r"(d[45]), "+r"(d[46]), "+r"(d[47]),
         "+r"(d[48]), "+r"(d[49]), "+r"(d[50]), "+r"(d[51]), "+r"(d[52]), "+r"(d[53]), "+r"(d[54]), "+r"(d[55]),
         "+r"(d[56]), "+r"(d[57]), "+r"(d[58]), "+r"(d[59]), "+r"(d[60]), "+r"(d[61]), "+r"(d[62]), "+r"(d[63])
-      : "l"(rows), "l"(columns), "r"(accumulate));
+      : "r"(rows), "r"(columns), "r"(accumulate));
 }
 
 /// d (64 x 192) += rows (64 lines) times columns (192 lines), 32 bytes of k; d = without `accumulate`.
-__device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[96], std::uint64_t rows, std::uint64_t columns,
+__device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[96], std::uint32_t rows, std::uint32_t columns,
                                          std::int32_t accumulate) {
   asm volatile(
       "{\n"
       ".reg .pred p;\n"
+      ".reg .b64 rows, columns;\n"
       "setp.ne.b32 p, %98, 0;\n"
+      "mov.b64 rows, {%96, 0x40000040};\n"
+      "mov.b64 columns, {%97, 0x40000040};\n"
       "wgmma.mma_async.sync.aligned.m64n192k32.s32.s8.s8 {"
       "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
       "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
@@ -77,7 +81,7 @@ __device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[96], std::uint64_t ro
       "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
       "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
       "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95}, "
-      "%96, %97, p;\n"
+      "rows, columns, p;\n"
       "}\n"
       : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3]), "+r"(d[4]), "+r"(d[5]), "+r"(d[6]), "+r"(d[7]),
         "+r"(d[8]), "+r"(d[9]), "+r"(d[10]), "+r"(d[11]), "+r"(d[12]), "+r"(d[13]), "+r"(d[14]), "+r"(d[15]),
@@ -91,16 +95,19 @@ __device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[96], std::uint64_t ro
         "+r"(d[72]), "+r"(d[73]), "+r"(d[74]), "+r"(d[75]), "+r"(d[76]), "+r"(d[77]), "+r"(d[78]), "+r"(d[79]),
         "+r"(d[80]), "+r"(d[81]), "+r"(d[82]), "+r"(d[83]), "+r"(d[84]), "+r"(d[85]), "+r"(d[86]), "+r"(d[87]),
         "+r"(d[88]), "+r"(d[89]), "+r"(d[90]), "+r"(d[91]), "+r"(d[92]), "+r"(d[93]), "+r"(d[94]), "+r"(d[95])
-      : "l"(rows), "l"(columns), "r"(accumulate));
+      : "r"(rows), "r"(columns), "r"(accumulate));
 }
 
 /// d (64 x 256) += rows (64 lines) times columns (256 lines), 32 bytes of k; d = without `accumulate`.
-__device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[128], std::uint64_t rows, std::uint64_t columns,
+__device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[128], std::uint32_t rows, std::uint32_t columns,
                                          std::int32_t accumulate) {
   asm volatile(
       "{\n"
       ".reg .pred p;\n"
+      ".reg .b64 rows, columns;\n"
       "setp.ne.b32 p, %130, 0;\n"
+      "mov.b64 rows, {%128, 0x40000040};\n"
+      "mov.b64 columns, {%129, 0x40000040};\n"
       "wgmma.mma_async.sync.aligned.m64n256k32.s32.s8.s8 {"
       "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
       "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
@@ -110,7 +117,7 @@ __device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[128], std::uint64_t r
       "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
       "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
       "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
-      "%128, %129, p;\n"
+      "rows, columns, p;\n"
       "}\n"
       : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3]), "+r"(d[4]), "+r"(d[5]), "+r"(d[6]), "+r"(d[7]),
         "+r"(d[8]), "+r"(d[9]), "+r"(d[10]), "+r"(d[11]), "+r"(d[12]), "+r"(d[13]), "+r"(d[14]), "+r"(d[15]),
@@ -128,7 +135,7 @@ __device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[128], std::uint64_t r
         "+r"(d[104]), "+r"(d[105]), "+r"(d[106]), "+r"(d[107]), "+r"(d[108]), "+r"(d[109]), "+r"(d[110]), "+r"(d[111]),
         "+r"(d[112]), "+r"(d[113]), "+r"(d[114]), "+r"(d[115]), "+r"(d[116]), "+r"(d[117]), "+r"(d[118]), "+r"(d[119]),
         "+r"(d[120]), "+r"(d[121]), "+r"(d[122]), "+r"(d[123]), "+r"(d[124]), "+r"(d[125]), "+r"(d[126]), "+r"(d[127])
-      : "l"(rows), "l"(columns), "r"(accumulate));
+      : "r"(rows), "r"(columns), "r"(accumulate));
 }
 
 // clang-format on
