@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+// Times the sm_90a product kernel in each of its forms: all planes of square products, residues over their full range, the
+// residue epilogue.
+//
+//   bench_gpu_product [--n N]... [--planes P] [--form NAME]... [--raster R]... [--rounds R] [--sustained SECONDS]
+//
+// Columns, in TOPS = 2 n^3 planes / time: "call", the median of single launches between two events; "burst", launches back
+// to back between two events, over their number. Operands rotate among copies that together exceed three times the L2
+// cache. Every form must make the same C: their checksums are compared. One JSON line per case and form on stdout.
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engines/hopper/forms.hpp"
+#include "num/moduli.hpp"
+
+namespace {
+
+using kizami::engines::form_accepts;
+using kizami::engines::hopper_forms;
+using kizami::engines::HopperFormTraits;
+using kizami::engines::predicted_seconds;
+using kizami::engines::run_hopper_product;
+using kizami::engines::tile_for;
+using kizami::product::Pointers;
+using kizami::product::ProductDesc;
+
+void check(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return;
+  std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
+  std::exit(1);
+}
+
+/// splitmix64, as a hash of a counter.
+__device__ std::uint64_t hash(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15ULL;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
+  return x ^ (x >> 31);
+}
+
+/// Residues of p, each equally likely.
+__global__ void fill_residues_smxx(std::int8_t* to, std::int64_t size, int p, std::uint64_t seed) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; e < size; e += step) {
+    const auto high = static_cast<std::uint32_t>(hash(seed + static_cast<std::uint64_t>(e)) >> 32);
+    to[e] = static_cast<std::int8_t>(static_cast<int>(__umulhi(high, static_cast<std::uint32_t>(p))) - p / 2);
+  }
+}
+
+/// Adds a hash of every word and its place, so that no two forms that differ anywhere agree.
+__global__ void add_checksum_smxx(const std::uint32_t* from, std::int64_t words, unsigned long long* sum) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  unsigned long long mine = 0;
+  for (std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; e < words; e += step) {
+    mine += hash(static_cast<std::uint64_t>(from[e]) + (static_cast<std::uint64_t>(e) << 32));
+  }
+  atomicAdd(sum, mine);
+}
+
+/// acc of one element by a plain loop, so that a checksum that all forms share is not trusted blindly.
+__global__ void check_elements_smxx(const std::int8_t* a, const std::int8_t* b, const std::int8_t* c, std::int64_t n,
+                                    int plane, int p, std::uint64_t seed, int* num_wrong) {
+  const std::uint64_t h = hash(seed + blockIdx.x * blockDim.x + threadIdx.x);
+  const std::int64_t i = static_cast<std::int64_t>((h >> 32) % static_cast<std::uint64_t>(n));
+  const std::int64_t j = static_cast<std::int64_t>((h & 0xFFFFFFFFU) % static_cast<std::uint64_t>(n));
+  std::int64_t sum = 0;
+  for (std::int64_t x = 0; x < n; ++x) sum += a[(plane * n + i) * n + x] * b[(plane * n + j) * n + x];
+  if ((sum - c[(plane * n + j) * n + i]) % p != 0) atomicAdd(num_wrong, 1);
+}
+
+struct Options {
+  std::vector<std::int64_t> ns;
+  std::vector<std::string> forms;
+  std::vector<int> rasters;
+  int planes = 14;
+  int rounds = 15;
+  double sustained_seconds = 0;
+};
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int x = 1; x < argc; ++x) {
+    const std::string word = argv[x];
+    const char* const value = x + 1 < argc ? argv[x + 1] : nullptr;
+    if (value == nullptr) {
+      std::fprintf(stderr, "%s needs a value\n", word.c_str());
+      std::exit(2);
+    }
+    ++x;
+    if (word == "--n") {
+      options.ns.push_back(std::atoll(value));
+    } else if (word == "--planes") {
+      options.planes = std::clamp(std::atoi(value), 1, static_cast<int>(kizami::num::kRealModuli.size()));
+    } else if (word == "--form") {
+      options.forms.emplace_back(value);
+    } else if (word == "--raster") {
+      options.rasters.push_back(std::atoi(value));
+    } else if (word == "--rounds") {
+      options.rounds = std::max(1, std::atoi(value));
+    } else if (word == "--sustained") {
+      options.sustained_seconds = std::atof(value);
+    } else {
+      std::fprintf(stderr, "unknown option %s\n", word.c_str());
+      std::exit(2);
+    }
+  }
+  if (options.ns.empty()) options.ns = {1024, 2048, 4096, 8192};
+  for (std::int64_t& n : options.ns) n = std::max<std::int64_t>(64, n / 64 * 64);
+  if (options.rasters.empty()) options.rasters = {0};
+  return options;
+}
+
+/// Square planes, and as many copies as keep the L2 cache cold.
+class Buffers {
+ public:
+  Buffers(const ProductDesc& desc, std::size_t l2_bytes)
+      : bytes_(static_cast<std::size_t>(desc.num_products * desc.a_plane_stride)) {
+    copies_ = static_cast<int>(std::clamp<std::size_t>(3 * l2_bytes / (3 * bytes_) + 1, 1, 16));
+    check(cudaMalloc(&memory_, 3 * bytes_ * static_cast<std::size_t>(copies_)), "cudaMalloc");
+    for (int copy = 0; copy < copies_; ++copy) {
+      for (int operand = 0; operand < 2; ++operand) {
+        for (int l = 0; l < desc.num_products; ++l) {
+          const std::int64_t stride = desc.a_plane_stride;
+          const std::uint64_t seed = (static_cast<std::uint64_t>(operand) * 64 + static_cast<std::uint64_t>(l)) << 40;
+          fill_residues_smxx<<<1024, 256>>>(part(copy, operand) + l * stride, stride,
+                                            desc.moduli[static_cast<std::size_t>(l)], seed);
+        }
+      }
+    }
+    check(cudaDeviceSynchronize(), "fill");
+  }
+  ~Buffers() { static_cast<void>(cudaFree(memory_)); }
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+
+  [[nodiscard]] int copies() const { return copies_; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] Pointers pointers(int copy) const { return {part(copy, 0), part(copy, 1), part(copy, 2)}; }
+  [[nodiscard]] std::int8_t* part(int copy, int operand) const {
+    return static_cast<std::int8_t*>(memory_) +
+           (static_cast<std::size_t>(copy) * 3 + static_cast<std::size_t>(operand)) * bytes_;
+  }
+
+ private:
+  std::size_t bytes_;
+  int copies_ = 1;
+  void* memory_ = nullptr;
+};
+
+void launch(const ProductDesc& desc, const Pointers& pointers, const HopperFormTraits& form, int raster) {
+  const kizami::Status status = run_hopper_product(desc, pointers, form.form, nullptr, raster);
+  if (status.ok()) return;
+  std::fprintf(stderr, "%s: %s\n", std::string(form.name).c_str(), status.reason().c_str());
+  std::exit(1);
+}
+
+double elapsed_ms(cudaEvent_t begin, cudaEvent_t end) {
+  float ms = 0;
+  check(cudaEventElapsedTime(&ms, begin, end), "elapsed time");
+  return ms;
+}
+
+struct Result {
+  double call_ms = 0;
+  double burst_ms = 0;
+  double sustained_ms = 0;
+  unsigned long long checksum = 0;
+  int num_wrong = 0;
+};
+
+Result measure(const ProductDesc& desc, const Buffers& buffers, const HopperFormTraits& form, int raster,
+               const Options& options) {
+  Result result;
+  // Correct?
+  unsigned long long* sum = nullptr;
+  check(cudaMalloc(&sum, 16), "cudaMalloc");
+  check(cudaMemset(sum, 0, 16), "memset");
+  check(cudaMemset(buffers.part(0, 2), 0x5A, buffers.bytes()), "memset");
+  launch(desc, buffers.pointers(0), form, raster);
+  check(cudaDeviceSynchronize(), std::string(form.name).c_str());
+  add_checksum_smxx<<<1024, 256>>>(reinterpret_cast<const std::uint32_t*>(buffers.part(0, 2)),
+                                   static_cast<std::int64_t>(buffers.bytes() / 4), sum);
+  auto* const wrong = reinterpret_cast<int*>(sum + 1);
+  for (int l = 0; l < desc.num_products; ++l) {
+    check_elements_smxx<<<8, 64>>>(buffers.part(0, 0), buffers.part(0, 1), buffers.part(0, 2), desc.n, l,
+                                   desc.moduli[static_cast<std::size_t>(l)], 77ULL * static_cast<unsigned>(l), wrong);
+  }
+  check(cudaMemcpy(&result.checksum, sum, 8, cudaMemcpyDeviceToHost), "checksum");
+  check(cudaMemcpy(&result.num_wrong, wrong, 4, cudaMemcpyDeviceToHost), "checksum");
+  check(cudaFree(sum), "cudaFree");
+
+  // Single launches.
+  cudaEvent_t begin = nullptr;
+  cudaEvent_t end = nullptr;
+  check(cudaEventCreate(&begin), "event");
+  check(cudaEventCreate(&end), "event");
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));  // a burst begins cool
+  for (int x = 0; x < 2; ++x) launch(desc, buffers.pointers(x % buffers.copies()), form, raster);
+  std::vector<double> times;
+  for (int round = 0; round < options.rounds; ++round) {
+    check(cudaEventRecord(begin), "event");
+    launch(desc, buffers.pointers(round % buffers.copies()), form, raster);
+    check(cudaEventRecord(end), "event");
+    check(cudaEventSynchronize(end), std::string(form.name).c_str());
+    times.push_back(elapsed_ms(begin, end));
+  }
+  std::sort(times.begin(), times.end());
+  result.call_ms = times[times.size() / 2];
+
+  // Back to back.
+  check(cudaEventRecord(begin), "event");
+  for (int round = 0; round < options.rounds; ++round)
+    launch(desc, buffers.pointers(round % buffers.copies()), form, raster);
+  check(cudaEventRecord(end), "event");
+  check(cudaEventSynchronize(end), std::string(form.name).c_str());
+  result.burst_ms = elapsed_ms(begin, end) / options.rounds;
+
+  // Until the clock has settled.
+  if (options.sustained_seconds > 0) {
+    const int batch = std::max(1, static_cast<int>(0.1e3 / result.burst_ms));
+    double total_ms = 0;
+    while (total_ms < 1e3 * options.sustained_seconds) {
+      check(cudaEventRecord(begin), "event");
+      for (int round = 0; round < batch; ++round)
+        launch(desc, buffers.pointers(round % buffers.copies()), form, raster);
+      check(cudaEventRecord(end), "event");
+      check(cudaEventSynchronize(end), std::string(form.name).c_str());
+      result.sustained_ms = elapsed_ms(begin, end) / batch;  // of the last batch
+      total_ms += result.sustained_ms * batch;
+    }
+  }
+  check(cudaEventDestroy(begin), "event");
+  check(cudaEventDestroy(end), "event");
+  return result;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options options = parse(argc, argv);
+  cudaDeviceProp device{};
+  check(cudaGetDeviceProperties(&device, 0), "no device");
+  std::fprintf(stderr, "%s, %d multiprocessors, L2 %.0f MB\n", device.name, device.multiProcessorCount,
+               static_cast<double>(device.l2CacheSize) / 1e6);
+  std::fprintf(stderr, "%6s %-30s %6s %9s %9s %9s %9s %9s  %s\n", "n", "form", "raster", "call ms", "call", "burst",
+               "sustained", "predicted", "TOPS");
+  bool is_ok = true;
+  for (const std::int64_t n : options.ns) {
+    ProductDesc desc;
+    desc.m = desc.n = desc.k = n;
+    desc.num_products = options.planes;
+    for (int l = 0; l < options.planes; ++l) {
+      desc.moduli[static_cast<std::size_t>(l)] = kizami::num::kRealModuli[static_cast<std::size_t>(l)];
+    }
+    desc.a_row_stride = desc.b_row_stride = desc.c_col_stride = n;
+    desc.a_plane_stride = desc.b_plane_stride = desc.c_plane_stride = n * n;
+    const Buffers buffers(desc, static_cast<std::size_t>(device.l2CacheSize));
+    const double tera_ops =
+        2e-12 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) * options.planes;
+    bool is_first = true;
+    unsigned long long checksum = 0;
+    for (const HopperFormTraits& form : hopper_forms()) {
+      const std::string name(form.name);
+      if (!form_accepts(form, desc)) continue;
+      if (!options.forms.empty() &&
+          std::find(options.forms.begin(), options.forms.end(), name) == options.forms.end()) {
+        continue;
+      }
+      for (const int raster : options.rasters) {
+        const Result r = measure(desc, buffers, form, raster, options);
+        if (is_first) checksum = r.checksum;
+        is_first = false;
+        const bool is_right = r.checksum == checksum && r.num_wrong == 0;
+        is_ok = is_ok && is_right;
+        const auto tops = [&](double ms) { return ms > 0 ? tera_ops / (1e-3 * ms) : 0.0; };
+        const double predicted = tera_ops / predicted_seconds(desc, form, device.multiProcessorCount);
+        std::fprintf(stderr, "%6lld %-30s %6d %9.4f %9.0f %9.0f %9.0f %9.0f  %s%s\n", static_cast<long long>(n),
+                     name.c_str(), raster, r.call_ms, tops(r.call_ms), tops(r.burst_ms), tops(r.sustained_ms),
+                     predicted, is_right ? "" : "WRONG", tile_for(desc) == form.form ? "chosen" : "");
+        std::printf(
+            "{\"case\": \"product %lldx%lldx%lld planes=%d reduce\", \"form\": \"%s\", \"raster\": %d, \"tops\": %.1f, "
+            "\"ms\": %.5f, \"burst_tops\": %.1f, \"burst_ms\": %.5f, \"sustained_tops\": %.1f, \"correct\": %s, "
+            "\"device\": \"%s\"}\n",
+            static_cast<long long>(n), static_cast<long long>(n), static_cast<long long>(n), options.planes,
+            name.c_str(), raster, tops(r.call_ms), r.call_ms, tops(r.burst_ms), r.burst_ms, tops(r.sustained_ms),
+            is_right ? "true" : "false", device.name);
+        std::fflush(stdout);
+      }
+    }
+  }
+  return is_ok ? 0 : 1;
+}

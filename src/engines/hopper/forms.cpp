@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "engines/hopper/forms.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "base/int_math.hpp"
+
+namespace kizami::engines {
+namespace {
+
+using base::ceil_div;
+using product::Epilogue;
+using product::ProductDesc;
+
+constexpr std::array<HopperFormTraits, kNumHopperForms> kForms = {{
+    {"ping_pong_128x128", HopperForm::kPingPong128x128, HopperSchedule::kPingPong, LineOrder::kInOrder, 128, 128, 2},
+    {"ping_pong_128x128_permuted", HopperForm::kPingPong128x128Permuted, HopperSchedule::kPingPong,
+     LineOrder::kPermuted, 128, 128, 2},
+    {"ping_pong_128x128_alone", HopperForm::kPingPong128x128Alone, HopperSchedule::kPingPong, LineOrder::kInOrder, 128,
+     128, 1},
+    {"cooperative_256x128", HopperForm::kCooperative256x128, HopperSchedule::kCooperative, LineOrder::kInOrder, 256,
+     128, 2},
+    {"cooperative_256x128_permuted", HopperForm::kCooperative256x128Permuted, HopperSchedule::kCooperative,
+     LineOrder::kPermuted, 256, 128, 2},
+    {"cooperative_192x256", HopperForm::kCooperative192x256, HopperSchedule::kCooperative, LineOrder::kInOrder, 192,
+     256, 2},
+}};
+
+constexpr bool is_indexed_by_form() {
+  for (std::size_t f = 0; f < kForms.size(); ++f) {
+    if (static_cast<std::size_t>(kForms[f].form) != f) return false;
+  }
+  return true;
+}
+static_assert(is_indexed_by_form());
+
+}  // namespace
+
+std::span<const HopperFormTraits, kNumHopperForms> hopper_forms() { return kForms; }
+
+const HopperFormTraits& traits_of(HopperForm form) { return kForms[static_cast<std::size_t>(form)]; }
+
+bool form_accepts(const HopperFormTraits& traits, const ProductDesc& d) {
+  if (traits.line_order == LineOrder::kPermuted) return d.epilogue == Epilogue::kReduce && d.m % 16 == 0;
+  if (traits.form == HopperForm::kCooperative192x256) return d.epilogue == Epilogue::kReduce;
+  return true;
+}
+
+HopperForm tile_for(const ProductDesc& d) {
+  // Thresholds: unmeasured for these kernels; docs/perf will hold the evidence.
+  if (d.n <= 128) return HopperForm::kPingPong128x128Alone;  // the second CTA of a cluster would multiply zeros
+  // The larger tile moves fewer bytes; the smaller one hides its stores. Lines beyond the L2 cache decide.
+  constexpr double kCachedBytes = 48e6;
+  const double line_bytes = static_cast<double>(d.m + d.n) * static_cast<double>(d.k);
+  return line_bytes > kCachedBytes && d.m > 128 ? HopperForm::kCooperative256x128 : HopperForm::kPingPong128x128;
+}
+
+double predicted_seconds(const ProductDesc& d, const HopperFormTraits& traits, int num_sms) {
+  constexpr double kMacsPerCycle = 4096;  // of one multiprocessor
+  constexpr double kCyclesPerSecond = 1.7e9;
+  constexpr double kShareReached = 0.87;
+  constexpr double kStartSeconds = 4e-6;
+  const bool is_ping_pong = traits.schedule == HopperSchedule::kPingPong;
+  const double store_cycles = is_ping_pong ? 200 : 2000;  // that no multiplication covers
+  const auto k_blocks = static_cast<double>(std::max<std::int64_t>(1, ceil_div(d.k, 128)));
+  const double tile_cycles =
+      k_blocks * traits.tile_i * traits.tile_j * 128 / kMacsPerCycle / kShareReached + store_cycles;
+  const std::int64_t clusters =
+      ceil_div(d.m, traits.tile_i) * ceil_div(d.n, std::int64_t{traits.tile_j} * traits.cluster) * d.num_products;
+  const std::int64_t at_once = std::max(1, (num_sms > 0 ? num_sms : 132) / traits.cluster);
+  return kStartSeconds + static_cast<double>(ceil_div(clusters, at_once)) * tile_cycles / kCyclesPerSecond;
+}
+
+}  // namespace kizami::engines

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+// The host's part: checks, tensor maps, one launch. Nothing is allocated and nothing waits, so a call can be captured in a
+// graph: what the kernel reads on the host's behalf travels in its parameters.
+#include "engines/hopper/hopper.hpp"
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/int_math.hpp"
+#include "engines/desc_check.hpp"
+#include "engines/hopper/forms.hpp"
+#include "engines/hopper/modulus_constants.hpp"
+#include "engines/hopper/product_params.hpp"
+
+namespace kizami::engines {
+namespace {
+
+using base::ceil_div;
+using hopper::FormKernels;
+using hopper::ProductParams;
+using hopper::TensorMapBits;
+using product::DeviceFacts;
+using product::Epilogue;
+using product::Offer;
+using product::Pointers;
+using product::ProductDesc;
+using product::Refusal;
+
+static_assert(sizeof(TensorMapBits) == sizeof(CUtensorMap) && alignof(TensorMapBits) >= alignof(CUtensorMap));
+
+Status cuda_status(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return {};
+  static_cast<void>(cudaGetLastError());  // not left for the caller's next check
+  return {StatusCode::kInternal, std::string(what) + ": " + cudaGetErrorString(error)};
+}
+
+// ---- limits of this engine beyond those of desc_check.hpp ----
+
+constexpr std::int64_t kLineLimit = std::int64_t{1} << 30;       // coordinates of a tensor map are INT32
+constexpr std::int64_t kMapStrideLimit = std::int64_t{1} << 40;  // of a tensor map, in bytes
+constexpr std::int64_t kRowStrideLimit = kMapStrideLimit / 16;   // a permuted map strides by 16 lines
+constexpr std::int64_t kTileLimit = std::int64_t{1} << 31;       // tiles are counted in 31 bits
+
+std::optional<std::string> why_refused_here(const ProductDesc& d) {
+  using detail::wrong;
+  if (d.m > kLineLimit) return wrong("m", d.m, "at most 2^30");
+  if (d.n > kLineLimit) return wrong("n", d.n, "at most 2^30");
+  const std::string below_16th = "below 2^36: a tensor map's strides are below 2^40 bytes";
+  if (d.a_row_stride >= kRowStrideLimit) return wrong("a_row_stride", d.a_row_stride, below_16th);
+  if (d.b_row_stride >= kRowStrideLimit) return wrong("b_row_stride", d.b_row_stride, below_16th);
+  if (d.num_products > 1) {
+    const std::string below = "below 2^40, as a tensor map's strides";
+    if (d.a_plane_stride >= kMapStrideLimit) return wrong("a_plane_stride", d.a_plane_stride, below);
+    if (d.b_plane_stride >= kMapStrideLimit) return wrong("b_plane_stride", d.b_plane_stride, below);
+  }
+  if (ceil_div(d.m, 128) * ceil_div(d.n, 128) >= kTileLimit / product::kMaxProducts) {
+    return "m = " + std::to_string(d.m) + " and n = " + std::to_string(d.n) +
+           " make too many tiles, must be below 2^25 of 128 x 128";
+  }
+  return std::nullopt;
+}
+
+// ---- tensor maps ----
+
+using EncodeTiled = PFN_cuTensorMapEncodeTiled_v12000;
+
+/// The driver's function; null where there is no driver. libcuda is not linked, so that programs start without one.
+EncodeTiled encode_tiled() {
+  static const EncodeTiled function = [] {
+    void* entry = nullptr;
+    cudaDriverEntryPointQueryResult result{};
+#if CUDART_VERSION >= 12050
+    const cudaError_t error =
+        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000, cudaEnableDefault, &result);
+#else
+    const cudaError_t error = cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &entry, cudaEnableDefault, &result);
+#endif
+    if (error != cudaSuccess || result != cudaDriverEntryPointSuccess) {
+      static_cast<void>(cudaGetLastError());
+      entry = nullptr;
+    }
+    return reinterpret_cast<EncodeTiled>(entry);
+  }();
+  return function;
+}
+
+/// The lines of one operand.
+struct Lines {
+  const char* name;
+  const std::int8_t* data;
+  std::int64_t num_lines;
+  std::int64_t k;
+  std::int64_t row_stride;
+  std::int64_t plane_stride;
+  std::int64_t num_planes;  ///< 1 if all planes share the lines
+};
+
+template <std::size_t kRank>
+Status encode(const Lines& lines, const std::array<cuuint64_t, kRank>& sizes,
+              const std::array<cuuint64_t, kRank - 1>& strides, const std::array<cuuint32_t, kRank>& box,
+              TensorMapBits& map) {
+  const EncodeTiled function = encode_tiled();
+  if (function == nullptr) return {StatusCode::kUnsupported, "the CUDA driver has no cuTensorMapEncodeTiled"};
+  std::array<cuuint32_t, kRank> steps{};
+  steps.fill(1);
+  auto* const data = const_cast<std::int8_t*>(lines.data);  // only read through the map
+  const CUresult result =
+      function(reinterpret_cast<CUtensorMap*>(&map), CU_TENSOR_MAP_DATA_TYPE_UINT8, kRank, data, sizes.data(),
+               strides.data(), box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+               CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result != CUDA_SUCCESS) {
+    return {StatusCode::kInternal, std::string("cuTensorMapEncodeTiled refuses the lines of ") + lines.name +
+                                       " with CUresult " + std::to_string(static_cast<int>(result))};
+  }
+  return {};
+}
+
+/// {k, line, plane}, boxes of `box_lines` lines.
+Status encode_in_order(const Lines& lines, int box_lines, TensorMapBits& map) {
+  const auto u64 = [](std::int64_t x) { return static_cast<cuuint64_t>(x); };
+  return encode<3>(lines,
+                   {u64(base::round_up(lines.k, product::kPadBytes)), u64(lines.num_lines), u64(lines.num_planes)},
+                   {u64(lines.row_stride), u64(lines.num_planes > 1 ? lines.plane_stride : lines.row_stride)},
+                   {128, static_cast<cuuint32_t>(box_lines), 1}, map);
+}
+
+/// {k, b, line / 16, g, plane} with line = 16 (line / 16) + 2 g + b; boxes of 64 lines. store_tile_sm90.cuh says why.
+Status encode_permuted(const Lines& lines, TensorMapBits& map) {
+  const auto u64 = [](std::int64_t x) { return static_cast<cuuint64_t>(x); };
+  return encode<5>(
+      lines, {u64(base::round_up(lines.k, product::kPadBytes)), 2, u64(lines.num_lines / 16), 8, u64(lines.num_planes)},
+      {u64(lines.row_stride), u64(16 * lines.row_stride), u64(2 * lines.row_stride),
+       u64(lines.num_planes > 1 ? lines.plane_stride : lines.row_stride)},
+      {128, 2, 4, 8, 1}, map);
+}
+
+// ---- the launch ----
+
+const FormKernels& kernels_of(HopperForm form) {
+  static const std::array<FormKernels, kNumHopperForms> kernels = {hopper::ping_pong_128x128_kernels(),
+                                                                   hopper::ping_pong_128x128_permuted_kernels(),
+                                                                   hopper::ping_pong_128x128_alone_kernels(),
+                                                                   hopper::cooperative_256x128_kernels(),
+                                                                   hopper::cooperative_256x128_permuted_kernels(),
+                                                                   hopper::cooperative_192x256_kernels()};
+  return kernels[static_cast<std::size_t>(form)];
+}
+
+const void* kernel_for(const FormKernels& kernels, Epilogue epilogue) {
+  switch (epilogue) {
+    case Epilogue::kStoreAcc:
+      return kernels.store_acc;
+    case Epilogue::kReduce:
+      return kernels.reduce;
+    case Epilogue::kReduceAdd:
+      return kernels.reduce_add;
+  }
+  return nullptr;
+}
+
+/// Lets the kernel have its shared memory: once a device, again if two threads come at the same time.
+Status allow_shared_memory(const void* kernel, std::size_t bytes, HopperForm form, Epilogue epilogue, int device) {
+  static std::array<std::array<std::atomic<std::uint64_t>, 3>, kNumHopperForms> is_allowed{};
+  auto& devices = is_allowed[static_cast<std::size_t>(form)][static_cast<std::size_t>(epilogue)];
+  const std::uint64_t bit = device < 64 ? std::uint64_t{1} << device : 0;
+  if ((devices.load(std::memory_order_relaxed) & bit) != 0) return {};
+  KIZAMI_RETURN_IF_ERROR(
+      cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+                  "the product kernel's shared memory"));
+  devices.fetch_or(bit, std::memory_order_relaxed);
+  return {};
+}
+
+/// What does not depend on the form.
+ProductParams common_params(const ProductDesc& d, const Pointers& pointers) {
+  ProductParams params{};
+  params.c = pointers.c;
+  params.num_products_at = pointers.num_products;
+  params.c_col_stride = d.c_col_stride;
+  params.c_plane_stride = d.c_plane_stride;
+  params.m = static_cast<std::int32_t>(d.m);
+  params.n = static_cast<std::int32_t>(d.n);
+  params.num_k_blocks = static_cast<std::int32_t>(ceil_div(d.k, 128));
+  params.num_products = d.num_products;
+  const bool is_wide = d.epilogue == Epilogue::kStoreAcc;
+  const std::int64_t elems = is_wide ? 2 : 16;  // that one store writes
+  const std::uintptr_t bytes = is_wide ? 8 : 16;
+  params.has_aligned_c = reinterpret_cast<std::uintptr_t>(pointers.c) % bytes == 0 && d.c_col_stride % elems == 0 &&
+                         (d.num_products == 1 || d.c_plane_stride % elems == 0);
+  constexpr std::int64_t kShortK = 1 << 16;  // 2^16 products of at most 2^14 each
+  params.has_short_sums = d.k <= kShortK;
+  if (!is_wide) {
+    for (std::size_t l = 0; l < static_cast<std::size_t>(d.num_products); ++l) {
+      params.moduli[l] = hopper::modulus_constants(d.moduli[l]);
+    }
+  }
+  return params;
+}
+
+void set_raster(ProductParams& params, const HopperFormTraits& traits, int raster_tiles) {
+  // Default: a band of 2048 lines of A, about as many as the lines of B that run beside it. Unmeasured.
+  if (raster_tiles <= 0) raster_tiles = std::max(1, 2048 / traits.tile_i);
+  const auto tiles_i = static_cast<std::uint32_t>(ceil_div(params.m, traits.tile_i));
+  const auto tiles_j = static_cast<std::uint32_t>(ceil_div(params.n, traits.tile_j * traits.cluster));
+  const std::uint32_t raster = std::min(static_cast<std::uint32_t>(raster_tiles), tiles_i);
+  params.tiles_per_plane = tiles_i * tiles_j;
+  params.raster_tiles = raster;
+  params.last_band = (tiles_i - 1) / raster;
+  params.by_plane = hopper::make_divider(params.tiles_per_plane);
+  params.by_band = hopper::make_divider(raster * tiles_j);
+  params.by_raster = hopper::make_divider(raster);
+  params.by_last_width = hopper::make_divider(tiles_i - params.last_band * raster);
+}
+
+Status launch_empty_sum(const ProductDesc& d, ProductParams& params, product::Queue queue) {
+  constexpr unsigned kThreads = 256;
+  const std::int64_t blocks = ceil_div(d.m * d.n, kThreads) * d.num_products;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(std::clamp<std::int64_t>(blocks, 1, 4096)));
+  config.blockDim = dim3(kThreads);
+  config.stream = queue;
+  void* arguments[] = {&params};
+  return cuda_status(cudaLaunchKernelExC(&config, kernel_for(hopper::empty_sum_kernels(), d.epilogue), arguments),
+                     "the launch of an empty product");
+}
+
+Status launch_product(const ProductDesc& d, const Pointers& pointers, ProductParams& params,
+                      const HopperFormTraits& traits, product::Queue queue, int raster_tiles) {
+  int device = 0;
+  int num_sms = 0;
+  KIZAMI_RETURN_IF_ERROR(cuda_status(cudaGetDevice(&device), "the current device"));
+  KIZAMI_RETURN_IF_ERROR(cuda_status(cudaDeviceGetAttribute(&num_sms, cudaDevAttrMultiProcessorCount, device),
+                                     "the number of multiprocessors"));
+  const FormKernels& kernels = kernels_of(traits.form);
+  const void* const kernel = kernel_for(kernels, d.epilogue);
+  if (kernel == nullptr) return {StatusCode::kInternal, std::string(traits.name) + " is not compiled for the epilogue"};
+  KIZAMI_RETURN_IF_ERROR(allow_shared_memory(kernel, kernels.shared_bytes, traits.form, d.epilogue, device));
+
+  const auto distinct = [&](std::int64_t stride) {
+    return stride == 0 ? std::int64_t{1} : std::int64_t{d.num_products};
+  };
+  const Lines a{"a", pointers.a, d.m, d.k, d.a_row_stride, d.a_plane_stride, distinct(d.a_plane_stride)};
+  const Lines b{"b", pointers.b, d.n, d.k, d.b_row_stride, d.b_plane_stride, distinct(d.b_plane_stride)};
+  if (traits.line_order == LineOrder::kPermuted) {
+    KIZAMI_RETURN_IF_ERROR(encode_permuted(a, params.a_map));
+  } else {
+    KIZAMI_RETURN_IF_ERROR(encode_in_order(a, traits.tile_i / traits.cluster, params.a_map));
+  }
+  KIZAMI_RETURN_IF_ERROR(encode_in_order(b, traits.tile_j, params.b_map));
+  params.a_plane_step = a.num_planes > 1 ? 1 : 0;
+  params.b_plane_step = b.num_planes > 1 ? 1 : 0;
+  set_raster(params, traits, raster_tiles);
+
+  const std::int64_t tiles = std::int64_t{params.tiles_per_plane} * d.num_products;
+  const auto clusters = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, num_sms / traits.cluster)));
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = static_cast<unsigned>(traits.cluster);
+  attribute.val.clusterDim.y = 1;
+  attribute.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(clusters * static_cast<unsigned>(traits.cluster));
+  config.blockDim = dim3(hopper::kNumThreads);
+  config.dynamicSmemBytes = kernels.shared_bytes;
+  config.stream = queue;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  void* arguments[] = {&params};
+  return cuda_status(cudaLaunchKernelExC(&config, kernel, arguments), "the launch of the product kernel");
+}
+
+class Hopper final : public product::Engine {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "hopper"; }
+  [[nodiscard]] product::MemorySpace space() const noexcept override { return product::MemorySpace::kDevice; }
+  [[nodiscard]] bool reads_num_products() const noexcept override { return true; }
+
+  [[nodiscard]] std::variant<Offer, Refusal> query(const ProductDesc& d, const DeviceFacts& facts) const override {
+    if (facts.space != product::MemorySpace::kDevice) return Refusal{"hopper: the operands are not in device memory"};
+    if (facts.compute_capability != 90) {
+      return Refusal{"hopper: compute_capability = " + std::to_string(facts.compute_capability) +
+                     ", must be 90, for the instructions of sm_90a are of no other"};
+    }
+    if (auto reason = why_refused(d)) return Refusal{*std::move(reason)};
+    if (auto reason = why_refused_here(d)) return Refusal{*std::move(reason)};
+    return Offer{
+        .workspace_bytes = 0, .seconds = predicted_seconds(d, traits_of(tile_for(d)), facts.num_sms), .threads = 1};
+  }
+
+  [[nodiscard]] Status run(const ProductDesc& d, const Offer& /*offer*/, const Pointers& pointers,
+                           std::byte* /*workspace*/, product::Queue queue) const override {
+    return run_hopper_product(d, pointers, tile_for(d), queue);
+  }
+};
+
+}  // namespace
+
+Status run_hopper_product(const ProductDesc& d, const Pointers& pointers, HopperForm form, product::Queue queue,
+                          int raster_tiles) {
+  if (auto reason = why_refused(d)) return {StatusCode::kInvalidArgument, *std::move(reason)};
+  if (auto reason = why_refused_here(d)) return {StatusCode::kInvalidArgument, *std::move(reason)};
+  if (auto reason = why_refused(d, pointers)) return {StatusCode::kInvalidArgument, *std::move(reason)};
+  const HopperFormTraits& traits = traits_of(form);
+  if (!form_accepts(traits, d)) {
+    return {StatusCode::kUnsupported, std::string(traits.name) + " is not compiled for this description"};
+  }
+  if (d.m == 0 || d.n == 0 || d.num_products == 0) return {};
+  ProductParams params = common_params(d, pointers);
+  if (d.k == 0) return launch_empty_sum(d, params, queue);
+  return launch_product(d, pointers, params, traits, queue, raster_tiles);
+}
+
+const product::Engine& hopper_engine() {
+  static const Hopper engine;
+  return engine;
+}
+
+}  // namespace kizami::engines

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: MIT
+// The engine "hopper" and every form of its kernel against cpu_ref, byte for byte. All of C's storage is compared, so a
+// store between columns, beyond C or in a plane that was not asked for is a failure like any other. Where cpu_ref would
+// take long, cpu_simd stands in, which its own tests compare with cpu_ref.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "engines/cpu_ref/cpu_ref.hpp"
+#include "engines/cpu_simd/cpu_simd.hpp"
+#include "engines/hopper/forms.hpp"
+#include "engines/hopper/hopper.hpp"
+#include "engines/product_case.hpp"
+#include "gpu/device_memory.hpp"
+#include "num/moduli.hpp"
+
+namespace kizami::engines {
+namespace {
+
+using gpu_test::check;
+using gpu_test::DeviceArray;
+using product::DeviceFacts;
+using product::Engine;
+using product::Epilogue;
+using product::Offer;
+using product::Pointers;
+using product::ProductDesc;
+using product::Refusal;
+using testing::CaseSpec;
+using testing::Fill;
+using testing::ProductCase;
+
+constexpr std::array kEpilogues = {Epilogue::kStoreAcc, Epilogue::kReduce, Epilogue::kReduceAdd};
+
+/// Also needs compute capability 9.0.
+class HopperEngine : public gpu_test::DeviceTest {
+ protected:
+  void SetUp() override {
+    DeviceTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    int major = 0;
+    int minor = 0;
+    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), "compute capability");
+    check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0), "compute capability");
+    if (major * 10 + minor != 90) GTEST_SKIP() << "compute capability " << major << "." << minor << " is not 9.0";
+  }
+};
+
+DeviceFacts hopper_facts() {
+  DeviceFacts facts = testing::every_feature(1);
+  facts.space = product::MemorySpace::kDevice;
+  facts.device = 0;
+  facts.compute_capability = 90;
+  facts.num_sms = 132;
+  return facts;
+}
+
+/// A product in host memory. The description may differ from the case's, as long as it stays inside the same bytes.
+struct HostProduct {
+  explicit HostProduct(const CaseSpec& spec) : HostProduct(ProductCase(spec)) {}
+  explicit HostProduct(const ProductCase& c)
+      : name(c.name()),
+        desc(c.desc()),
+        a(c.a(), c.a() + c.desc().num_products * c.desc().a_plane_stride),
+        b(c.b(), c.b() + c.desc().num_products * c.desc().b_plane_stride) {
+    std::vector<std::byte> storage = c.initial_c();
+    c_offset = static_cast<std::size_t>(static_cast<std::byte*>(ProductCase::c_begin(storage)) - storage.data());
+    for (const std::byte byte : storage) initial_c.push_back(static_cast<std::uint8_t>(byte));
+  }
+
+  std::string name;
+  ProductDesc desc;
+  std::vector<std::int8_t> a;
+  std::vector<std::int8_t> b;
+  std::vector<std::uint8_t> initial_c;
+  std::size_t c_offset = 0;
+};
+
+/// C's storage as the processor makes it, of the first num_products planes.
+std::vector<std::uint8_t> expected_c(const HostProduct& p) {
+  const ProductDesc& d = p.desc;
+  const double macs = static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) * d.num_products;
+  const Engine& engine = macs <= 1e8 ? cpu_ref_engine() : cpu_simd_engine();
+  const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  // Rows begin on 64 bytes in this memory.
+  const testing::AlignedBytes a(static_cast<std::int64_t>(p.a.size()), 0);
+  const testing::AlignedBytes b(static_cast<std::int64_t>(p.b.size()), 0);
+  if (!p.a.empty()) std::memcpy(a.data(), p.a.data(), p.a.size());
+  if (!p.b.empty()) std::memcpy(b.data(), p.b.data(), p.b.size());
+  std::vector<std::uint8_t> c = p.initial_c;
+  const auto answer = engine.query(d, testing::every_feature(threads));
+  if (const auto* refusal = std::get_if<Refusal>(&answer)) {
+    ADD_FAILURE() << refusal->reason;
+    return c;
+  }
+  const Offer offer = std::get<Offer>(answer);
+  const testing::AlignedBytes workspace(static_cast<std::int64_t>(offer.workspace_bytes), 0xCD);
+  const Pointers pointers{reinterpret_cast<const std::int8_t*>(a.data()),
+                          reinterpret_cast<const std::int8_t*>(b.data()), c.data() + p.c_offset};
+  const Status status = engine.run(d, offer, pointers, workspace.data());
+  EXPECT_TRUE(status.ok()) << status.reason();
+  return c;
+}
+
+/// The operands and C in device memory.
+struct DeviceProduct {
+  explicit DeviceProduct(const HostProduct& p) : host(p), a(p.a), b(p.b), c(p.initial_c) {}
+
+  [[nodiscard]] Pointers pointers(const std::int32_t* num_products = nullptr) const {
+    return {a.data(), b.data(), c.data() + host.c_offset, num_products};
+  }
+  void expect_c(const std::vector<std::uint8_t>& expected, const std::string& what) const {
+    const std::vector<std::uint8_t> actual = c.download();
+    if (actual != expected) {
+      const auto at = std::mismatch(actual.begin(), actual.end(), expected.begin()).first - actual.begin();
+      std::size_t count = 0;
+      for (std::size_t i = 0; i < actual.size(); ++i) count += actual[i] != expected[i] ? 1U : 0U;
+      ADD_FAILURE() << what << " differs at byte " << at - static_cast<std::ptrdiff_t>(host.c_offset) << " of C and "
+                    << count << " of " << actual.size() << " in all: " << int{actual[static_cast<std::size_t>(at)]}
+                    << " for " << int{expected[static_cast<std::size_t>(at)]} << ", case " << host.name;
+    }
+    EXPECT_TRUE(a.guards_are_intact() && b.guards_are_intact() && c.guards_are_intact()) << what << " " << host.name;
+    EXPECT_TRUE(a.download() == host.a && b.download() == host.b) << what << " changed an operand, " << host.name;
+  }
+
+  const HostProduct& host;
+  DeviceArray<std::int8_t> a;
+  DeviceArray<std::int8_t> b;
+  DeviceArray<std::uint8_t> c;
+};
+
+/// Runs every form that accepts the product, and compares.
+void expect_same_bytes(const HostProduct& p, int raster_tiles = 0) {
+  const std::vector<std::uint8_t> expected = expected_c(p);
+  DeviceProduct device(p);
+  for (const HopperFormTraits& form : hopper_forms()) {
+    if (!form_accepts(form, p.desc)) continue;
+    device.c.upload(p.initial_c);
+    const Status status = run_hopper_product(p.desc, device.pointers(), form.form, nullptr, raster_tiles);
+    ASSERT_TRUE(status.ok()) << form.name << ": " << status.reason();
+    device.expect_c(expected, std::string(form.name));
+    if (::testing::Test::HasFailure()) return;  // one failure says enough
+  }
+}
+void expect_same_bytes(const CaseSpec& spec, int raster_tiles = 0) {
+  expect_same_bytes(HostProduct(spec), raster_tiles);
+}
+
+std::vector<std::int16_t> first_moduli(std::size_t count) {
+  std::vector<std::int16_t> moduli;
+  for (std::size_t l = 0; l < count; ++l) moduli.push_back(num::kRealModuli[l % num::kRealModuli.size()]);
+  return moduli;
+}
+
+TEST_F(HopperEngine, OneTile) {
+  // The simplest case first: if this fails, so does all.
+  for (const Epilogue epilogue : kEpilogues) {
+    expect_same_bytes({.m = 128, .n = 128, .k = 128, .moduli = {251}, .epilogue = epilogue});
+    expect_same_bytes({.m = 256, .n = 256, .k = 128, .moduli = {256, 255}, .epilogue = epilogue});
+    expect_same_bytes({.m = 256, .n = 256, .k = 1024, .moduli = {256, 255, 253}, .epilogue = epilogue});
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(HopperEngine, EveryTileEdge) {
+  const std::vector<std::int64_t> lengths = {1, 7, 16, 63, 64, 65, 127, 128, 129, 130, 200, 257};
+  const std::vector<std::int64_t> ks = {1, 2, 16, 63, 64, 65, 127, 128, 129, 300};
+  int i_case = 0;
+  for (const auto m : lengths) {
+    for (const auto n : lengths) {
+      // The axes that a shape does not decide take turns; k takes every value with every m.
+      for (std::size_t turn = 0; turn < 3; ++turn) {
+        const int i = i_case++;
+        expect_same_bytes({.m = m,
+                           .n = n,
+                           .k = ks[static_cast<std::size_t>(i) % ks.size()],
+                           .moduli = i % 2 == 0 ? std::vector<std::int16_t>{256, 255}
+                                                : std::vector<std::int16_t>{static_cast<std::int16_t>(2 + i % 255)},
+                           .epilogue = kEpilogues[turn],
+                           .fill = i % 5 == 0 ? Fill::kBytes : Fill::kResidues,
+                           .extra_k = i % 7 == 0 ? 64 : 0,
+                           .extra_rows = i % 4 == 0 ? (16 - m % 16) % 16 : i % 4,
+                           .interleaves_planes = i % 11 == 0});
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(HopperEngine, AlignmentOfColumns) {
+  for (const Epilogue epilogue : kEpilogues) {
+    for (const std::int64_t extra : {0, 1, 2, 4, 8, 12, 16, 17}) {
+      expect_same_bytes(
+          {.m = 144, .n = 70, .k = 100, .moduli = {256, 253, 251}, .epilogue = epilogue, .extra_rows = extra});
+      HostProduct shifted({.m = 144, .n = 70, .k = 100, .moduli = {256, 253}, .epilogue = epilogue});
+      if (epilogue == Epilogue::kStoreAcc) {
+        shifted.c_offset += 4;  // the storage ends with a guard of 64 bytes
+      } else {
+        shifted.c_offset += static_cast<std::size_t>(extra);
+      }
+      expect_same_bytes(shifted);
+    }
+  }
+}
+
+TEST_F(HopperEngine, EveryModulus) {
+  for (const Epilogue epilogue : {Epilogue::kReduce, Epilogue::kReduceAdd}) {
+    for (const Fill fill : {Fill::kResidues, Fill::kLowest, Fill::kHighest, Fill::kBytes}) {
+      for (int first = 2; first <= 256; first += 51) {
+        std::vector<std::int16_t> moduli;
+        for (int p = first; p < first + 51; ++p) moduli.push_back(static_cast<std::int16_t>(p));
+        expect_same_bytes({.m = 80, .n = 33, .k = 201, .moduli = moduli, .epilogue = epilogue, .fill = fill});
+      }
+    }
+  }
+}
+
+TEST_F(HopperEngine, NumbersOfPlanes) {
+  for (const std::size_t planes : {1U, 2U, 3U, 14U, 17U, 49U, 64U}) {
+    for (const Epilogue epilogue : kEpilogues) {
+      expect_same_bytes({.m = 200, .n = 130, .k = 65, .moduli = first_moduli(planes), .epilogue = epilogue});
+      expect_same_bytes({.m = 272,
+                         .n = 257,
+                         .k = 300,
+                         .moduli = first_moduli(planes),
+                         .epilogue = epilogue,
+                         .interleaves_planes = true});
+    }
+  }
+}
+
+TEST_F(HopperEngine, DeepSums) {
+  // 65536 is the last k whose residues are taken the short way; 131072 the last k there is.
+  std::size_t turn = 0;
+  for (const std::int64_t k : {4096, 65535, 65536, 65537, 131071, 131072}) {
+    for (const Fill fill : {Fill::kResidues, Fill::kLowest, Fill::kHighest, Fill::kOpposite}) {
+      expect_same_bytes({.m = 80,
+                         .n = 33,
+                         .k = k,
+                         .moduli = {256, 255},
+                         .epilogue = kEpilogues[turn++ % 3],
+                         .fill = fill,
+                         .extra_rows = 16});
+      if (HasFailure()) return;
+    }
+  }
+  for (const Epilogue epilogue : kEpilogues) {
+    expect_same_bytes({.m = 48, .n = 17, .k = 131072, .moduli = {256}, .epilogue = epilogue, .fill = Fill::kLowest});
+    expect_same_bytes(
+        {.m = 48, .n = 17, .k = 65536, .moduli = {255, 29}, .epilogue = epilogue, .fill = Fill::kOpposite});
+  }
+}
+
+TEST_F(HopperEngine, ManyTilesForEveryCta) {
+  for (const Epilogue epilogue : kEpilogues) {
+    expect_same_bytes({.m = 1000, .n = 900, .k = 500, .moduli = first_moduli(14), .epilogue = epilogue});
+    expect_same_bytes({.m = 1936, .n = 1600, .k = 384, .moduli = first_moduli(5), .epilogue = epilogue});
+  }
+  expect_same_bytes({.m = 4999, .n = 3, .k = 67, .moduli = first_moduli(14)});
+  expect_same_bytes({.m = 3, .n = 4999, .k = 67, .moduli = first_moduli(14)});
+  expect_same_bytes({.m = 1024, .n = 1024, .k = 1024, .moduli = first_moduli(14)});
+}
+
+TEST_F(HopperEngine, RastersChangeNoBit) {
+  for (const int raster : {1, 2, 3, 7, 1000}) {
+    expect_same_bytes({.m = 1300, .n = 700, .k = 130, .moduli = {256, 255, 253}}, raster);
+  }
+}
+
+TEST_F(HopperEngine, EmptyDimensions) {
+  for (const Epilogue epilogue : kEpilogues) {
+    for (const auto& [m, n, k] :
+         {std::array<std::int64_t, 3>{0, 5, 7}, {5, 0, 7}, {5, 7, 0}, {0, 0, 0}, {64, 9, 0}, {300, 200, 0}}) {
+      expect_same_bytes({.m = m, .n = n, .k = k, .moduli = {256, 13}, .epilogue = epilogue, .extra_rows = 2});
+    }
+    expect_same_bytes({.m = 3, .n = 4, .k = 5, .moduli = {}, .epilogue = epilogue});
+  }
+}
+
+TEST_F(HopperEngine, SharedAndInterleavedOperands) {
+  HostProduct shared({.m = 272, .n = 140, .k = 128, .moduli = {256, 255, 253}});
+  shared.desc.b_plane_stride = 0;  // every plane has the lines of plane 0
+  shared.name += " shared B";
+  expect_same_bytes(shared);
+  shared.desc.a_plane_stride = 0;
+  expect_same_bytes(shared);
+  // Planes side by side: every line of a case without extra_k is as good as any other.
+  HostProduct interleaved({.m = 272, .n = 140, .k = 128, .moduli = {256, 255, 253}});
+  interleaved.name += " operands interleaved";
+  for (auto* const strides : {&interleaved.desc.a_row_stride, &interleaved.desc.b_row_stride}) *strides = 3 * 128;
+  for (auto* const strides : {&interleaved.desc.a_plane_stride, &interleaved.desc.b_plane_stride}) *strides = 128;
+  expect_same_bytes(interleaved);
+}
+
+TEST_F(HopperEngine, ReadsTheNumberOfPlanesOnTheDevice) {
+  for (const Epilogue epilogue : kEpilogues) {
+    for (const std::int64_t k : {0, 200}) {
+      const HostProduct all({.m = 208, .n = 150, .k = k, .moduli = first_moduli(14), .epilogue = epilogue});
+      for (const std::int32_t count : {0, 1, 5, 14, 99, -3}) {
+        HostProduct some = all;
+        some.desc.num_products = std::clamp(count, 0, 14);
+        const std::vector<std::uint8_t> expected = expected_c(some);
+        const DeviceArray<std::int32_t> on_device(std::vector<std::int32_t>{count});
+        DeviceProduct device(all);
+        for (const HopperFormTraits& form : hopper_forms()) {
+          if (!form_accepts(form, all.desc)) continue;
+          device.c.upload(all.initial_c);
+          const Status status = run_hopper_product(all.desc, device.pointers(on_device.data()), form.form, nullptr);
+          ASSERT_TRUE(status.ok()) << form.name << ": " << status.reason();
+          device.expect_c(expected, std::string(form.name) + " of " + std::to_string(count) + " planes");
+        }
+      }
+    }
+  }
+}
+
+TEST_F(HopperEngine, OffersWhatItRuns) {
+  EXPECT_EQ(hopper_engine().name(), "hopper");
+  EXPECT_EQ(hopper_engine().space(), product::MemorySpace::kDevice);
+  EXPECT_TRUE(hopper_engine().reads_num_products());
+  for (const CaseSpec& spec : {CaseSpec{.m = 700, .n = 500, .k = 300, .moduli = first_moduli(4)},
+                               CaseSpec{.m = 500, .n = 100, .k = 300, .moduli = first_moduli(4)},
+                               CaseSpec{.m = 500, .n = 500, .k = 100000, .moduli = first_moduli(2)}}) {
+    const HostProduct p(spec);
+    const auto answer = hopper_engine().query(p.desc, hopper_facts());
+    ASSERT_TRUE(std::holds_alternative<Offer>(answer));
+    EXPECT_EQ(std::get<Offer>(answer).workspace_bytes, 0U);
+    EXPECT_GT(std::get<Offer>(answer).seconds, 0);
+    DeviceProduct device(p);
+    const Status status = hopper_engine().run(p.desc, std::get<Offer>(answer), device.pointers(), nullptr);
+    ASSERT_TRUE(status.ok()) << status.reason();
+    device.expect_c(expected_c(p), "hopper");
+  }
+}
+
+TEST_F(HopperEngine, SeveralThreadsAndStreams) {
+  constexpr int kThreads = 4;
+  constexpr int kRounds = 5;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([t] {
+      const HostProduct p({.m = 300 + 16 * t, .n = 250, .k = 333, .moduli = first_moduli(6)});
+      const std::vector<std::uint8_t> expected = expected_c(p);
+      DeviceProduct device(p);
+      cudaStream_t stream = nullptr;
+      check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
+      for (int round = 0; round < kRounds; ++round) {
+        for (const HopperFormTraits& form : hopper_forms()) {
+          if (!form_accepts(form, p.desc)) continue;
+          const Status status = run_hopper_product(p.desc, device.pointers(), form.form, stream);
+          EXPECT_TRUE(status.ok()) << status.reason();
+        }
+      }
+      check(cudaStreamSynchronize(stream), "stream");
+      device.expect_c(expected, "thread " + std::to_string(t));
+      check(cudaStreamDestroy(stream), "stream");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(HopperEngine, CanBeCapturedInAGraph) {
+  const HostProduct p({.m = 272, .n = 250, .k = 333, .moduli = first_moduli(6)});
+  const std::vector<std::uint8_t> expected = expected_c(p);
+  DeviceProduct device(p);
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "capture");
+  const Status status = hopper_engine().run(p.desc, Offer{}, device.pointers(), nullptr, stream);
+  cudaGraph_t graph = nullptr;
+  check(cudaStreamEndCapture(stream, &graph), "capture");
+  ASSERT_TRUE(status.ok()) << status.reason();
+  cudaGraphExec_t exec = nullptr;
+  check(cudaGraphInstantiate(&exec, graph, 0), "graph");
+  for (int round = 0; round < 3; ++round) {
+    device.c.upload(p.initial_c);
+    check(cudaGraphLaunch(exec, stream), "graph");
+    check(cudaStreamSynchronize(stream), "graph");
+    device.expect_c(expected, "graph");
+  }
+  check(cudaGraphExecDestroy(exec), "graph");
+  check(cudaGraphDestroy(graph), "graph");
+  check(cudaStreamDestroy(stream), "stream");
+}
+
+ProductDesc good_desc() { return ProductCase({.m = 32, .n = 6, .k = 70, .moduli = {256, 255}}).desc(); }
+
+std::string refusal_of(const ProductDesc& d, const DeviceFacts& facts) {
+  const auto answer = hopper_engine().query(d, facts);
+  const auto* refusal = std::get_if<Refusal>(&answer);
+  return refusal != nullptr ? refusal->reason : "";
+}
+
+// Needs no device.
+TEST(HopperRefusals, SayWhy) {
+  EXPECT_EQ(refusal_of(good_desc(), hopper_facts()), "");
+  DeviceFacts facts = hopper_facts();
+  facts.space = product::MemorySpace::kHost;
+  EXPECT_NE(refusal_of(good_desc(), facts).find("device memory"), std::string::npos);
+  facts = hopper_facts();
+  facts.compute_capability = 80;
+  EXPECT_NE(refusal_of(good_desc(), facts).find("compute_capability = 80"), std::string::npos);
+  ProductDesc d = good_desc();
+  d.a_row_stride = 64;
+  EXPECT_NE(refusal_of(d, hopper_facts()).find("a_row_stride = 64"), std::string::npos);
+  d = good_desc();
+  d.a_row_stride = std::int64_t{1} << 37;
+  d.a_plane_stride = std::int64_t{1} << 43;
+  EXPECT_NE(refusal_of(d, hopper_facts()).find("2^36"), std::string::npos);
+  d = good_desc();
+  d.m = (std::int64_t{1} << 30) + 1;
+  d.c_col_stride = d.m;
+  d.c_plane_stride = 8 * d.m;
+  EXPECT_NE(refusal_of(d, hopper_facts()).find("2^30"), std::string::npos);
+  EXPECT_EQ(run_hopper_product(d, {}, HopperForm::kPingPong128x128, nullptr).code(), StatusCode::kInvalidArgument);
+  d = good_desc();
+  EXPECT_EQ(run_hopper_product(d, {}, HopperForm::kPingPong128x128, nullptr).code(), StatusCode::kInvalidArgument);
+  d.epilogue = Epilogue::kStoreAcc;
+  EXPECT_EQ(run_hopper_product(d,
+                               {reinterpret_cast<const std::int8_t*>(64), reinterpret_cast<const std::int8_t*>(64),
+                                reinterpret_cast<void*>(64)},
+                               HopperForm::kPingPong128x128Permuted, nullptr)
+                .code(),
+            StatusCode::kUnsupported);
+}
+
+}  // namespace
+}  // namespace kizami::engines
