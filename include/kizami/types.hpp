@@ -164,7 +164,9 @@ struct MatrixView {
     return {data + i * row_stride + j * col_stride, num_rows, num_cols, row_stride, col_stride, is_conjugated};
   }
   // NOLINTNEXTLINE(google-explicit-constructor): a view of T is a view of const T, as T* is a const T*
-  constexpr operator MatrixView<const T>() const noexcept {
+  template <class U>
+  requires(std::is_same_v<U, const T> && !std::is_const_v<T>)
+  constexpr operator MatrixView<U>() const noexcept {
     return {data, rows, cols, row_stride, col_stride, is_conjugated};
   }
 };

@@ -19,7 +19,8 @@ std::int64_t Plan::n() const { return impl_->shape.n; }
 std::int64_t Plan::k() const { return impl_->shape.k; }
 Scheme Plan::scheme() const { return impl_->numerics.scheme; }
 std::string_view Plan::engine() const {
-  return impl_->schedule.engine == nullptr ? "native_blas" : impl_->schedule.engine->name();
+  if (impl_->schedule.engine != nullptr) return impl_->schedule.engine->name();
+  return impl_->schedule.facts.space == product::MemorySpace::kDevice ? "cublas" : "native_blas";
 }
 double Plan::bound() const { return impl_->numerics.bound; }
 Gauge Plan::gauge() const { return impl_->numerics.gauge; }

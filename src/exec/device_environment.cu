@@ -10,6 +10,7 @@
 
 #include "base/cuda_status.hpp"
 #include "engines/cublaslt/cublaslt.hpp"
+#include "engines/hopper/hopper.hpp"
 
 namespace kizami::exec {
 namespace {
@@ -72,6 +73,7 @@ Status prepare(int device, PreparedDevice& prepared) {
   }
   std::size_t free_bytes = 0;
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaMemGetInfo(&free_bytes, &facts.memory_bytes), "cudaMemGetInfo"));
+  prepared.engines.push_back(&engines::hopper_engine());
   if (engines::prepare_cublaslt(device).ok()) prepared.engines.push_back(&engines::cublaslt_engine());
   KIZAMI_RETURN_IF_ERROR(upload_tables(num::Ring::kReal, prepared.crt_tables[0]));
   return upload_tables(num::Ring::kComplex, prepared.crt_tables[1]);

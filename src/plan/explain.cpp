@@ -97,9 +97,16 @@ std::string explain(const Plan& plan) {
     line("engine", schedule.engine == nullptr ? "none" : std::string(schedule.engine->name()));
   } else {
     line("k blocks", std::to_string(schedule.native_k_block));
-    line("engine", "native_blas");
+    line("engine", schedule.facts.space == product::MemorySpace::kDevice ? "cublas" : "native_blas");
   }
-  line("threads", std::to_string(schedule.facts.num_threads));
+  if (schedule.facts.space == product::MemorySpace::kDevice) {
+    line("device", std::to_string(schedule.facts.device) + ", compute capability " +
+                       std::to_string(schedule.facts.compute_capability / 10) + "." +
+                       std::to_string(schedule.facts.compute_capability % 10) + ", " +
+                       std::to_string(schedule.facts.num_sms) + " multiprocessors");
+  } else {
+    line("threads", std::to_string(schedule.facts.num_threads));
+  }
   line("workspace", std::to_string(schedule.workspace_bytes) + " bytes");
   line("predicted", number(schedule.seconds) + " s");
   for (const std::string& refusal : plan.refusals) line("refused", refusal);

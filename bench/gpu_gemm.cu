@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: MIT
+// Whole products in device memory, Kizami's engines and native cuBLAS interleaved in one run: TFLOPS, spread, error against
+// a double-double reference of sampled rows, rung taken, clock and power. A table on stderr, JSON lines on stdout.
+//   bench_gpu_gemm --type d --n 1024 --n 4096 --engine hopper --phi 0.5
+// Inputs are (uniform(0,1) - 0.5) exp(phi normal). alpha = 1, beta = 0. 2 m n k operations (8 m n k for complex types).
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "kizami/cuda.hpp"
+
+namespace {
+
+using kizami::EngineName;
+using kizami::Outcome;
+using kizami::Policy;
+using kizami::Scalar;
+
+void check(cudaError_t error, const char* what) {
+  if (error != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
+}
+void check(const kizami::Status& status, const char* what) {
+  if (!status.ok()) throw std::runtime_error(std::string(what) + ": " + status.reason());
+}
+
+// ---- inputs and reference, on the device ----------------------------------------------------------------------------
+
+__device__ std::uint64_t mix(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15ull;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
+  return x ^ (x >> 31);
+}
+__device__ double unit(std::uint64_t x) { return (static_cast<double>(mix(x) >> 11) + 0.5) * 0x1p-53; }
+
+template <class R>
+__global__ void fill(R* x, std::int64_t count, double phi, std::uint64_t seed) {
+  for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < count;
+       i += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
+    const std::uint64_t at = seed * 0x100000000ull + 3 * static_cast<std::uint64_t>(i);
+    const double normal = sqrt(-2.0 * log(unit(at))) * cospi(2.0 * unit(at + 1));
+    x[i] = static_cast<R>((unit(at + 2) - 0.5) * exp(phi * normal));
+  }
+}
+
+/// Largest |C - AB| / (|A||B|) of the parts of one row of C, column-major operands; one block a column.
+template <class R, int kTerms>
+__global__ void row_error(const R* a, const R* b, const R* c, std::int64_t m, std::int64_t k, std::int64_t i, double* worst) {
+  __shared__ double high[256], low[256], scale[256];
+  const std::int64_t j = blockIdx.x;
+  for (int part = 0; part < kTerms; ++part) {
+    double s = 0, e = 0, g = 0;
+    const auto add = [&](double x, double y) {
+      const double p = x * y;
+      const double p_error = fma(x, y, -p);
+      const double t = s + p;
+      const double z = t - s;
+      e += ((s - (t - z)) + (p - z)) + p_error;
+      s = t;
+      g += fabs(p);
+    };
+    for (std::int64_t h = threadIdx.x; h < k; h += blockDim.x) {
+      const R* const x = a + (h * m + i) * kTerms;
+      const R* const y = b + (j * k + h) * kTerms;
+      if (kTerms == 1) {
+        add(x[0], y[0]);
+      } else if (part == 0) {
+        add(x[0], y[0]);
+        add(-static_cast<double>(x[kTerms - 1]), y[kTerms - 1]);
+      } else {
+        add(x[0], y[kTerms - 1]);
+        add(x[kTerms - 1], y[0]);
+      }
+    }
+    high[threadIdx.x] = s;
+    low[threadIdx.x] = e;
+    scale[threadIdx.x] = g;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      double sum = 0, rest = 0, total = 0;
+      for (unsigned t = 0; t < blockDim.x; ++t) {
+        const double v = sum + high[t];
+        const double z = v - sum;
+        rest += ((sum - (v - z)) + (high[t] - z)) + low[t];
+        sum = v;
+        total += scale[t];
+      }
+      const double got = c[(j * m + i) * kTerms + part];
+      const double error = fabs((got - sum) - rest) / total;
+      // Errors are not negative: their bits are in their order.
+      atomicMax(reinterpret_cast<unsigned long long*>(worst),
+                static_cast<unsigned long long>(__double_as_longlong(error == error ? error : 1e300)));
+    }
+    __syncthreads();
+  }
+}
+
+// ---- native ----------------------------------------------------------------------------------------------------------
+
+struct Cublas {
+  cublasHandle_t handle = nullptr;
+  decltype(&cublasCreate_v2) create = nullptr;
+  decltype(&cublasSgemm_v2_64) sgemm = nullptr;
+  decltype(&cublasDgemm_v2_64) dgemm = nullptr;
+  decltype(&cublasCgemm_v2_64) cgemm = nullptr;
+  decltype(&cublasZgemm_v2_64) zgemm = nullptr;
+
+  Cublas() {
+    void* library = nullptr;
+    for (const char* name : {"libcublas.so.13", "libcublas.so.12"}) {
+      if (library == nullptr) library = dlopen(name, RTLD_NOW);
+    }
+    if (library == nullptr) throw std::runtime_error("no libcublas.so.13 or .12: set LD_LIBRARY_PATH");
+    const auto find = [&](auto& f, const char* name) {
+      f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(dlsym(library, name));
+      if (f == nullptr) throw std::runtime_error(std::string("libcublas has no ") + name);
+    };
+    find(create, "cublasCreate_v2");
+    find(sgemm, "cublasSgemm_v2_64");
+    find(dgemm, "cublasDgemm_v2_64");
+    find(cgemm, "cublasCgemm_v2_64");
+    find(zgemm, "cublasZgemm_v2_64");
+    if (create(&handle) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasCreate failed");
+  }
+  template <class T>
+  void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, const T* b, T* c) const {
+    cublasStatus_t status;
+    const auto one = T{1}, zero = T{0};
+    const auto call = [&](auto f, auto* x, auto* y, auto* z, const auto* p, const auto* q) {
+      return f(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, p, x, m, y, k, q, z, m);
+    };
+    if constexpr (std::is_same_v<T, float>) {
+      status = call(sgemm, a, b, c, &one, &zero);
+    } else if constexpr (std::is_same_v<T, double>) {
+      status = call(dgemm, a, b, c, &one, &zero);
+    } else if constexpr (std::is_same_v<T, std::complex<float>>) {
+      status = call(cgemm, reinterpret_cast<const cuComplex*>(a), reinterpret_cast<const cuComplex*>(b),
+                    reinterpret_cast<cuComplex*>(c), reinterpret_cast<const cuComplex*>(&one),
+                    reinterpret_cast<const cuComplex*>(&zero));
+    } else {
+      status = call(zgemm, reinterpret_cast<const cuDoubleComplex*>(a), reinterpret_cast<const cuDoubleComplex*>(b),
+                    reinterpret_cast<cuDoubleComplex*>(c), reinterpret_cast<const cuDoubleComplex*>(&one),
+                    reinterpret_cast<const cuDoubleComplex*>(&zero));
+    }
+    if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cuBLAS failed");
+  }
+};
+
+// ---- clock and power ---------------------------------------------------------------------------------------------------
+
+struct Gauges {
+  void* device = nullptr;
+  int (*clock)(void*, int, unsigned*) = nullptr;
+  int (*power)(void*, unsigned*) = nullptr;
+  std::string driver = "unknown";
+
+  Gauges() {
+    void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+    if (library == nullptr) return;
+    const auto init = reinterpret_cast<int (*)()>(dlsym(library, "nvmlInit_v2"));
+    const auto get = reinterpret_cast<int (*)(unsigned, void**)>(dlsym(library, "nvmlDeviceGetHandleByIndex_v2"));
+    const auto version = reinterpret_cast<int (*)(char*, unsigned)>(dlsym(library, "nvmlSystemGetDriverVersion"));
+    if (init == nullptr || get == nullptr || init() != 0 || get(0, &device) != 0) return;
+    clock = reinterpret_cast<int (*)(void*, int, unsigned*)>(dlsym(library, "nvmlDeviceGetClockInfo"));
+    power = reinterpret_cast<int (*)(void*, unsigned*)>(dlsym(library, "nvmlDeviceGetPowerUsage"));
+    char text[96] = "unknown";
+    if (version != nullptr && version(text, sizeof text) == 0) driver = text;
+  }
+  [[nodiscard]] unsigned sm_mhz() const {
+    unsigned value = 0;
+    constexpr int kSmClock = 1;
+    return clock != nullptr && clock(device, kSmClock, &value) == 0 ? value : 0;
+  }
+  [[nodiscard]] unsigned watts() const {
+    unsigned value = 0;
+    return power != nullptr && power(device, &value) == 0 ? value / 1000 : 0;
+  }
+};
+
+// ---- one case ----------------------------------------------------------------------------------------------------------
+
+struct Shape {
+  std::int64_t m, n, k;
+};
+
+struct Options {
+  std::vector<char> types;
+  std::vector<Shape> shapes;
+  std::vector<EngineName> engines;
+  double phi = 0.5;
+  int repeats = 7;
+  double sustained = 0;
+  bool checks = true;
+  bool has_native = true;
+  std::string commit = "unknown";
+  Policy policy;
+};
+
+struct Runner {
+  std::string name;
+  std::function<void()> call;
+  std::vector<float> milliseconds;
+  double error = -1;
+  std::string plan;
+  double predicted = 0;
+  unsigned mhz = 0, watts = 0;
+  double sustained_ms = 0;
+};
+
+template <class T>
+struct DeviceBuffer {
+  T* data = nullptr;
+  explicit DeviceBuffer(std::int64_t count) {
+    check(cudaMalloc(reinterpret_cast<void**>(&data), static_cast<std::size_t>(count) * sizeof(T)), "cudaMalloc");
+  }
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  ~DeviceBuffer() { cudaFree(data); }
+};
+
+[[nodiscard]] std::string today() {
+  const std::time_t now = std::time(nullptr);
+  char text[16];
+  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
+  return text;
+}
+
+template <class T>
+void run_case(const Options& options, const Shape& s, char type, const Cublas& cublas, const Gauges& gauges) {
+  using R = kizami::RealOf<T>;
+  constexpr int kTerms = kizami::kIsComplex<T> ? 2 : 1;
+  DeviceBuffer<T> a(s.m * s.k), b(s.k * s.n), c(s.m * s.n);
+  fill<<<2048, 256>>>(reinterpret_cast<R*>(a.data), s.m * s.k * kTerms, options.phi, 1);
+  fill<<<2048, 256>>>(reinterpret_cast<R*>(b.data), s.k * s.n * kTerms, options.phi, 2);
+  DeviceBuffer<double> worst(1);
+  std::vector<Runner> runners;
+  if (options.has_native) {
+    runners.push_back({"native", [&] { cublas.multiply<T>(s.m, s.n, s.k, a.data, b.data, c.data); }, {}, -1, "", 0, 0, 0, 0});
+  }
+  std::vector<kizami::Plan> plans;
+  plans.reserve(options.engines.size());
+  std::size_t bytes = 256;
+  for (const EngineName engine : options.engines) {
+    Policy policy = options.policy;
+    policy.scheme = kizami::Scheme::kOzaki2;
+    policy.engine = engine;
+    auto plan = kizami::cuda::make_plan(kizami::kScalarOf<T>, s.m, s.n, s.k, policy);
+    if (!plan.ok()) {
+      std::fprintf(stderr, "%c %ldx%ldx%ld %s: %s\n", type, static_cast<long>(s.m), static_cast<long>(s.n),
+                   static_cast<long>(s.k), std::string(to_string(engine)).c_str(), plan.status().reason().c_str());
+      continue;
+    }
+    plans.push_back(plan.value());
+    bytes = std::max(bytes, plan.value().workspace_bytes());
+  }
+  DeviceBuffer<std::byte> memory(static_cast<std::int64_t>(bytes));
+  const std::span<std::byte> workspace(memory.data, bytes);
+  for (const kizami::Plan& plan : plans) {
+    Runner runner{std::string(plan.engine()), [&] {
+                    check(kizami::cuda::run<T>(plan, T{1}, kizami::blas_view<const T>(a.data, s.m, s.k, s.m),
+                                               kizami::blas_view<const T>(b.data, s.k, s.n, s.k), T{0},
+                                               kizami::blas_view(c.data, s.m, s.n, s.m), workspace, nullptr),
+                          "run");
+                  },
+                  {}, -1, "", plan.predicted_seconds(), 0, 0, 0};
+    runners.push_back(runner);
+  }
+  cudaEvent_t begin, end;
+  check(cudaEventCreate(&begin), "event");
+  check(cudaEventCreate(&end), "event");
+  for (std::size_t r = 0; r < runners.size(); ++r) {
+    Runner& runner = runners[r];
+    check(cudaMemset(c.data, 0xFF, static_cast<std::size_t>(s.m * s.n) * sizeof(T)), "poison");
+    runner.call();
+    check(cudaDeviceSynchronize(), runner.name.c_str());
+    const bool is_native = runner.name == "native";
+    if (!is_native) {
+      const auto outcome = kizami::cuda::read_outcome(plans[r - (options.has_native ? 1 : 0)], workspace, nullptr);
+      check(outcome.status(), "outcome");
+      const Outcome& o = outcome.value();
+      runner.plan = std::to_string(o.moduli) + " moduli" + (o.equilibrated ? ", equilibrated" : "") +
+                    (o.repaired > 0 ? ", repaired " + std::to_string(o.repaired) : "");
+    }
+    if (!options.checks) continue;
+    check(cudaMemset(worst.data, 0, 8), "worst");
+    for (int row = 0; row < 16; ++row) {
+      const std::int64_t i = s.m * row / 16;
+      row_error<R, kTerms><<<static_cast<unsigned>(s.n), 256>>>(reinterpret_cast<const R*>(a.data),
+                                                                reinterpret_cast<const R*>(b.data),
+                                                                reinterpret_cast<const R*>(c.data), s.m, s.k, i, worst.data);
+    }
+    check(cudaMemcpy(&runner.error, worst.data, 8, cudaMemcpyDeviceToHost), "worst");
+  }
+  for (int repeat = 0; repeat < options.repeats + 2; ++repeat) {  // two to warm up
+    for (Runner& runner : runners) {
+      check(cudaEventRecord(begin), "event");
+      runner.call();
+      check(cudaEventRecord(end), "event");
+      check(cudaEventSynchronize(end), runner.name.c_str());
+      float ms = 0;
+      check(cudaEventElapsedTime(&ms, begin, end), "event");
+      if (repeat >= 2) runner.milliseconds.push_back(ms);
+    }
+  }
+  if (options.sustained > 0) {
+    for (Runner& runner : runners) {
+      int calls = 0;
+      check(cudaEventRecord(begin), "event");
+      float ms = 0;
+      while (ms < options.sustained * 1e3F) {
+        for (int i = 0; i < 8; ++i, ++calls) runner.call();
+        check(cudaEventRecord(end), "event");
+        runner.mhz = gauges.sm_mhz();
+        runner.watts = gauges.watts();
+        check(cudaEventSynchronize(end), runner.name.c_str());
+        check(cudaEventElapsedTime(&ms, begin, end), "event");
+      }
+      runner.sustained_ms = ms / calls;
+    }
+  }
+  const double flops = (kTerms == 2 ? 8.0 : 2.0) * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+  for (Runner& runner : runners) {
+    std::sort(runner.milliseconds.begin(), runner.milliseconds.end());
+    const double median = runner.milliseconds[runner.milliseconds.size() / 2];
+    const double tflops = flops / median * 1e-9;
+    const double sustained = runner.sustained_ms > 0 ? flops / runner.sustained_ms * 1e-9 : 0;
+    std::fprintf(stderr, "%cgemm %6ld %6ld %6ld  %-9s %8.3f ms %7.1f TFLOPS  error %8.2g  %s", type, static_cast<long>(s.m),
+                 static_cast<long>(s.n), static_cast<long>(s.k), runner.name.c_str(), median, tflops, runner.error,
+                 runner.plan.c_str());
+    if (runner.predicted > 0) std::fprintf(stderr, "  predicted %.3f ms", runner.predicted * 1e3);
+    if (sustained > 0) std::fprintf(stderr, "  sustained %.1f at %u MHz %u W", sustained, runner.mhz, runner.watts);
+    std::fprintf(stderr, "\n");
+    std::printf(
+        "{\"date\": \"%s\", \"commit\": \"%s\", \"driver\": \"%s\", \"case\": \"%c nn %ldx%ldx%ld phi=%g\", \"who\": \"%s\", "
+        "\"plan\": \"%s\", \"ms_median\": %.5f, \"ms_min\": %.5f, \"ms_max\": %.5f, \"tflops\": %.2f, \"error\": %.3g, "
+        "\"predicted_ms\": %.5f, \"sustained_tflops\": %.2f, \"sm_mhz\": %u, \"watts\": %u}\n",
+        today().c_str(), options.commit.c_str(), gauges.driver.c_str(), type, static_cast<long>(s.m),
+        static_cast<long>(s.n), static_cast<long>(s.k), options.phi, runner.name.c_str(), runner.plan.c_str(), median,
+        runner.milliseconds.front(), runner.milliseconds.back(), tflops, runner.error, runner.predicted * 1e3, sustained,
+        runner.mhz, runner.watts);
+    std::fflush(stdout);
+  }
+  check(cudaEventDestroy(begin), "event");
+  check(cudaEventDestroy(end), "event");
+}
+
+[[nodiscard]] Options parse(int argc, char** argv) {
+  Options options;
+  const auto fail = [](const std::string& what) { throw std::invalid_argument(what); };
+  for (int i = 1; i < argc; ++i) {
+    const std::string name = argv[i];
+    if (name == "--no-check") {
+      options.checks = false;
+      continue;
+    }
+    if (name == "--no-native") {
+      options.has_native = false;
+      continue;
+    }
+    if (name == "--may-sync") {
+      options.policy.may_sync = true;
+      continue;
+    }
+    if (i + 1 >= argc) fail(name + " needs a value");
+    const std::string value = argv[++i];
+    long m = 0, n = 0, k = 0;
+    if (name == "--type") {
+      for (const char t : value) options.types.push_back(t);
+    } else if (name == "--n") {
+      m = std::stol(value);
+      options.shapes.push_back({m, m, m});
+    } else if (name == "--shape") {
+      if (std::sscanf(value.c_str(), "%ldx%ldx%ld", &m, &n, &k) != 3) fail("--shape " + value + ", must be MxNxK");
+      options.shapes.push_back({m, n, k});
+    } else if (name == "--engine") {
+      const EngineName engine = value == "hopper" ? EngineName::kHopper : EngineName::kCublasLt;
+      if (value != "hopper" && value != "cublaslt") fail("--engine " + value + ", must be hopper or cublaslt");
+      options.engines.push_back(engine);
+    } else if (name == "--phi") {
+      options.phi = std::stod(value);
+    } else if (name == "--repeats") {
+      options.repeats = std::stoi(value);
+    } else if (name == "--sustained") {
+      options.sustained = std::stod(value);
+    } else if (name == "--commit") {
+      options.commit = value;
+    } else if (name == "--bits") {
+      options.policy.accuracy = kizami::Accuracy::at_bits(std::stoi(value));
+    } else {
+      fail("unknown option " + name);
+    }
+  }
+  if (options.types.empty()) options.types = {'d'};
+  if (options.shapes.empty()) options.shapes = {{1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 4096, 4096}};
+  if (options.engines.empty()) options.engines = {EngineName::kHopper, EngineName::kCublasLt};
+  return options;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const Options options = parse(argc, argv);
+    const Cublas cublas;
+    const Gauges gauges;
+    for (const char type : options.types) {
+      for (const Shape& shape : options.shapes) {
+        switch (type) {
+          case 's':
+            run_case<float>(options, shape, type, cublas, gauges);
+            break;
+          case 'd':
+            run_case<double>(options, shape, type, cublas, gauges);
+            break;
+          case 'c':
+            run_case<std::complex<float>>(options, shape, type, cublas, gauges);
+            break;
+          case 'z':
+            run_case<std::complex<double>>(options, shape, type, cublas, gauges);
+            break;
+          default:
+            throw std::invalid_argument(std::string("--type ") + type + ", must be letters of sdcz");
+        }
+      }
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_gpu_gemm: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
