@@ -274,10 +274,9 @@ Status validate(const plan::Plan& plan, const DeviceProblem<T>& problem) {
   const problem::Shape& shape = plan.shape;
   KIZAMI_RETURN_IF_ERROR(problem::validate_operand("A", problem.a, shape.m, shape.k));
   KIZAMI_RETURN_IF_ERROR(problem::validate_operand("B", problem.b, shape.k, shape.n));
-  for (const MatrixView<const T>& operand : {problem.a, problem.b}) {
-    if (problem::overlaps<T>(operand, problem.c))
-      return {StatusCode::kInvalidArgument, "C overlaps an operand in memory, must be disjoint from A and B"};
-  }
+  const MatrixView<const T> c = problem.c;
+  if (problem::overlaps<T>(problem.a, c) || problem::overlaps<T>(problem.b, c))
+    return {StatusCode::kInvalidArgument, "C overlaps an operand in memory, must be disjoint from A and B"};
   if (!kIsComplex<T>) return {};
   const auto is_aligned = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % sizeof(T) == 0; };
   if (is_aligned(problem.a.data) && is_aligned(problem.b.data) && is_aligned(problem.c.data)) return {};
