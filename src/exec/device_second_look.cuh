@@ -4,9 +4,9 @@
 // histograms is handed around.
 //
 // Products: a block of threads owns a tile of 128 x 96 pairs, and a warp 32 x 32 of it. Both operands' digits come to
-// shared memory in steps of 128 terms, four steps in flight. After each 64 terms the INT32 sums of mma.sync m16n8k32 are
-// added to 64-bit sums in registers, weighed with the deficits. 12 warps, since 32 sums and the work on them take more
-// than 128 registers.
+// shared memory in steps of 128 terms, four steps in flight. After each 64 terms the INT32 sums of mma.sync m16n8k32
+// are added to 64-bit sums in registers, weighed with the deficits. 12 warps, since 32 sums and the work on them take
+// more than 128 registers.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -149,7 +149,7 @@ __device__ inline void grid_barrier(plan::DeviceState& state) {
   __syncthreads();
 }
 
-// Work of a phase is a function that is not inlined: each phase has all registers, and is compiled once for both operands.
+// Work of a phase is a function that is not inlined: it has all registers, and is compiled once for both operands.
 
 // ---- work of the whole grid -----------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ struct SecondLookChunk {
   std::int64_t nc = 0;
 };
 
-/// Digits of one chunk; K is the number of real terms of a line. Rows of deficits are of lines: a tile's lie side by side.
+/// Digits of one chunk; K is the number of real terms of a line.
 struct SecondLookBuffers {
   std::int8_t* a_digits = nullptr;       ///< [mc][round_up(K, 64)]
   std::int8_t* b_digits = nullptr;       ///< [nc][round_up(K, 64)]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <complex>
+
 #include "exec/device_second_look.cuh"
 
 namespace kizami::exec {

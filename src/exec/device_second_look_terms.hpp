@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the second look does with one term of a line, one block of two lines, one pair: the formulas of split/digits.cpp,
-// split/statistics.cpp and certificate.cpp piece by piece, for host and device.
+// What the second look does with one term of a line, one block of two lines, one pair: the formulas of
+// split/digits.cpp, split/statistics.cpp and certificate.cpp piece by piece, for host and device.
 #pragma once
 
 #include <cmath>
@@ -74,7 +74,7 @@ struct Magnitude {
 #endif
 }
 
-/// The sum of a block, acc < 2^20, goes to the pair as (acc << shift) >> deficit, where the deficit is that of both lines.
+/// The sum of a block, acc < 2^20, goes to the pair as (acc << shift) >> deficit, the deficit of both lines together.
 /// A shift and a product of 32 by 32 bits do it while deficits are small:
 ///   (acc 2^(kLead - deficit_b)) * 2^(lead - deficit_a)   with lead = shift - kLead;
 /// beyond that acc 2^kLead is shifted down by what is left. 2 <= lead <= 31 since 13 <= shift <= 42.

@@ -40,7 +40,7 @@ std::vector<double> random_terms(std::mt19937_64& rng, std::int64_t count, int s
   std::vector<double> x(static_cast<std::size_t>(count));
   for (double& v : x) {
     const auto e = static_cast<int>(rng() % static_cast<std::uint64_t>(2 * spread + 1)) - spread;
-    v = rng() % 8 == 0 ? 0.0 : std::ldexp(static_cast<double>(rng() >> 11) * 0x1p-53 - 0.5, e);
+    v = rng() % 8 == 0 ? 0.0 : std::ldexp(static_cast<double>(rng() >> 11) * 0x1p-53 - 0.5, std::min(e, 1023));
   }
   return x;
 }
