@@ -437,6 +437,36 @@ TEST_F(Fp64Rung, LongSums64) { expect_long_sums<double>(10); }
 TEST_F(Fp64Rung, LongSumsComplex32) { expect_long_sums<std::complex<float>>(11); }
 TEST_F(Fp64Rung, LongSumsComplex64) { expect_long_sums<std::complex<double>>(12); }
 
+/// Sums that cancel: what is left shows the order in which rounding errors are added.
+template <class T>
+void expect_cancelling_sums(std::uint64_t seed) {
+  Rng rng(seed);
+  for (const std::int64_t k : {2, 34, 130, 256, 600, 2000}) {
+    auto a_lines = make_lines<T>(rng, Kind::kOrdinary, 70, k);
+    auto b_lines = make_lines<T>(rng, Kind::kOrdinary, 37, k);
+    const auto half = static_cast<std::size_t>(k / 2);
+    for (auto& line : a_lines) {
+      for (std::size_t h = 0; h < half; ++h) line[half + h] = -line[h];
+    }
+    for (auto& line : b_lines) std::copy_n(line.begin(), half, line.begin() + k / 2);
+    const Operand<T> a(a_lines, k, tests::kStorages[rng() % 5], rng() % 2 == 0);
+    const Operand<T> b(b_lines, k, tests::kStorages[rng() % 5], rng() % 2 == 0);
+    for (const Fp64Summation summation : kSummations) {
+      Setting<T> setting;
+      setting.summation = summation;
+      setting.num_sms = kSmCounts[rng() % 2];
+      expect_host_bits(rng, a, b, setting);
+      setting.rung = 0;
+      setting.repairs = random_pairs<T>(rng, 70, 37, 20);
+      expect_host_bits(rng, a, b, setting);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+TEST_F(Fp64Rung, CancellingSums32) { expect_cancelling_sums<float>(27); }
+TEST_F(Fp64Rung, CancellingSums64) { expect_cancelling_sums<double>(28); }
+TEST_F(Fp64Rung, CancellingSumsComplex64) { expect_cancelling_sums<std::complex<double>>(29); }
+
 /// More tiles than blocks, several bands of tiles.
 TEST_F(Fp64Rung, ManyTiles) {
   Rng rng(13);
