@@ -144,7 +144,7 @@ TEST_P(Product, ScaledByPowersOfTwoHasTheSameSignificands) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, Product, testing::ValuesIn(kDeviceEngines),
-                         [](const auto& info) { return std::string(to_string(info.param)); });
+                         [](const auto& engine) { return std::string(to_string(engine.param)); });
 
 using Call = DeviceTest;
 
