@@ -223,12 +223,13 @@ class Call {
     crt.beta = problem_.beta;
     for (std::int64_t j = 0; j < plan_.shape.n; j += chunk.nc) {
       for (std::int64_t i = 0; i < plan_.shape.m; i += chunk.mc) {
-        desc.m = std::min(chunk.mc, plan_.shape.m - i);
+        const std::int64_t num_i = std::min(chunk.mc, plan_.shape.m - i);
+        desc.m = round_up(num_i, kReadRows);  // the padding is there, and whole tiles are faster
         desc.n = std::min(chunk.nc, plan_.shape.n - j);
         for (std::int64_t h = 0; h < plan_.shape.k; h += chunk.kc) {
           desc.k = std::min(chunk.kc, plan_.shape.k - h);
           desc.epilogue = h == 0 ? product::Epilogue::kReduce : product::Epilogue::kReduceAdd;
-          KIZAMI_RETURN_IF_ERROR(load_planes(a_, i, desc.m, h, desc.k, a_planes, desc.num_products));
+          KIZAMI_RETURN_IF_ERROR(load_planes(a_, i, num_i, h, desc.k, a_planes, desc.num_products));
           KIZAMI_RETURN_IF_ERROR(load_planes(b_, j, desc.n, h, desc.k, b_planes, desc.num_products));
           const product::Pointers pointers{main.a_planes, main.b_planes, main.residues,
                                            reads_count ? &state()->num_products : nullptr};
@@ -238,7 +239,7 @@ class Call {
         crt.col_scale = b_.buffers.scales + j;
         crt.first_row = i;
         crt.first_col = j;
-        crt.c = problem_.c.block(i, j, desc.m, desc.n);
+        crt.c = problem_.c.block(i, j, num_i, desc.n);
         KIZAMI_RETURN_IF_ERROR(reconstruct::reconstruct_device(crt, num_sms_, queue_));
       }
     }

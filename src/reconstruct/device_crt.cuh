@@ -75,7 +75,7 @@ __device__ void rebuild(const std::uint32_t (&r)[4][kWords], const std::uint32_t
   for (int limb = 0; limb < kLimbs; ++limb) {
     int sum[kTogether][4] = {};
 #pragma unroll
-    for (int byte = 0; byte < kTogether; ++byte) {
+    for (int byte = 0; byte < 4; ++byte) {
       if (4 * limb + byte >= table.num_bytes) continue;
       const std::uint32_t* const w = weight + (4 * limb + byte) * kWords;
 #pragma unroll

@@ -60,6 +60,8 @@ class DeviceArray {
   void upload(const std::vector<T>& values) {
     if (values.size() != size_) throw std::logic_error("upload: wrong size");
     check(cudaMemcpy(data(), values.data(), bytes(), cudaMemcpyHostToDevice), "upload");
+    // The copy from pageable memory may still be under way, and streams that do not block would not wait for it.
+    check(cudaDeviceSynchronize(), "upload");
   }
   /// Waits for the device.
   [[nodiscard]] std::vector<T> download() const {

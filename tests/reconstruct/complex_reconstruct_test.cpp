@@ -82,7 +82,7 @@ void expect_exact(Rng& rng, int num_moduli, std::int64_t rows, int threads) {
   const int middle = static_cast<int>(mpz_sizeinbase(half_of(num_moduli).get_mpz_t(), 2)) / 2;
   std::vector<std::int32_t> row_scale;
   for (std::int64_t i = 0; i < rows; ++i)
-    row_scale.push_back(rng() % 9 == 0 ? kSkipLine : middle + tests::random_int(rng, -40, 40));
+    row_scale.push_back(rng() % 9 == 0 ? num::kSkipLine : middle + tests::random_int(rng, -40, 40));
   const std::int32_t col_scale = middle;
   const R nan = std::numeric_limits<R>::quiet_NaN();
   const T untouched(-77, 78);
@@ -93,7 +93,7 @@ void expect_exact(Rng& rng, int num_moduli, std::int64_t rows, int threads) {
   reconstruct_crt<T>({planes.data(), num_moduli, stride, stride}, row_scale.data(), &col_scale, T(0, 1), T{0}, threads,
                      {old.data(), rows, 1, 1, rows});
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (row_scale[i] == kSkipLine) {
+    if (row_scale[i] == num::kSkipLine) {
       ASSERT_EQ(c[i], untouched);
       ASSERT_TRUE(std::isnan(old[i].real()));
       continue;

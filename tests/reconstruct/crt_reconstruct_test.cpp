@@ -135,8 +135,8 @@ void expect_definition(Rng& rng, int num_moduli, std::int64_t rows, std::int64_t
   std::vector<std::int32_t> row_scale(static_cast<std::size_t>(rows));
   std::vector<std::int32_t> col_scale(static_cast<std::size_t>(cols));
   const int range = sizeof(T) == sizeof(float) ? 80 : 570;
-  for (auto& s : row_scale) s = rng() % 8 == 0 ? kSkipLine : middle + tests::random_int(rng, -range, range);
-  for (auto& s : col_scale) s = rng() % 8 == 0 ? kSkipLine : middle + tests::random_int(rng, -range, range);
+  for (auto& s : row_scale) s = rng() % 8 == 0 ? num::kSkipLine : middle + tests::random_int(rng, -range, range);
+  for (auto& s : col_scale) s = rng() % 8 == 0 ? num::kSkipLine : middle + tests::random_int(rng, -range, range);
   for (const Order order : {Order::kCol, Order::kRow, Order::kBoth}) {
     // beta = 0 must not read C: it holds NaN.
     const T old = beta == T{0} ? std::numeric_limits<T>::quiet_NaN()
@@ -147,7 +147,7 @@ void expect_definition(Rng& rng, int num_moduli, std::int64_t rows, std::int64_t
       for (std::int64_t i = 0; i < rows; ++i) {
         const auto s = row_scale[static_cast<std::size_t>(i)];
         const auto t = col_scale[static_cast<std::size_t>(j)];
-        if (s == kSkipLine || t == kSkipLine) continue;
+        if (s == num::kSkipLine || t == num::kSkipLine) continue;
         const Integer& value = x[static_cast<std::size_t>(j * rows + i)];
         want.view(i, j) = by_definition<T>(value, s + t, alpha, beta, beta == T{0} ? T{0} : old);
         if (value == 0 && beta == T{0}) want.view(i, j) = alpha < 0 ? -T{0} : T{0};  // alpha * (+0)

@@ -29,6 +29,7 @@ using product::ProductDesc;
 using product::Refusal;
 
 constexpr std::size_t kLibraryBytes = std::size_t{32} << 20;
+constexpr std::size_t kLibraryAlignment = 256;
 /// One call of the library takes at most so many lines of each operand: a single larger one is slower
 /// (docs/perf/h200_cublaslt.md).
 constexpr std::int64_t kMostLines = 8192;
@@ -51,7 +52,9 @@ struct Scratch {
 };
 [[nodiscard]] Scratch carve(base::Carver& carver, const ProductDesc& d) {
   Scratch scratch;
-  scratch.library = carver.take<std::byte>(kLibraryBytes);
+  std::byte* const library = carver.take<std::byte>(kLibraryBytes + kLibraryAlignment);
+  const auto address = reinterpret_cast<std::uintptr_t>(library);
+  scratch.library = library + ((kLibraryAlignment - address % kLibraryAlignment) % kLibraryAlignment);
   if (d.epilogue != Epilogue::kStoreAcc)
     scratch.acc = carver.take<std::int32_t>(planes_together(d), d.n, round_up(d.m, kRowPad));
   return scratch;
@@ -94,6 +97,7 @@ Status describe(const CublasLt& lt, const Call& call, Descriptors& d) {
     KIZAMI_RETURN_IF_ERROR(lt_status(
         lt.init_layout(&l, sizeof l, type, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(cols), ld),
         "describing"));
+    if (call.batch == 1) return {};
     KIZAMI_RETURN_IF_ERROR(lt_status(
         lt.set_layout(&l, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &call.batch, sizeof call.batch), "describing"));
     return lt_status(lt.set_layout(&l, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride),

@@ -48,25 +48,40 @@ bool form_accepts(const HopperFormTraits& traits, const ProductDesc& d) {
   return true;
 }
 
+namespace {
+
+/// Bytes of one plane of both operands: beyond the L2 cache, what a tile reads decides.
+[[nodiscard]] double line_bytes(const ProductDesc& d) {
+  return static_cast<double>(d.m + d.n) * static_cast<double>(d.k);
+}
+constexpr double kFewBytes = 4e6;
+constexpr double kCachedBytes = 64e6;
+
+}  // namespace
+
 HopperForm tile_for(const ProductDesc& d) {
-  // Thresholds: unmeasured for these kernels; docs/perf will hold the evidence.
+  // Measured: docs/perf/h200_product.md.
   if (d.n <= 128) return HopperForm::kPingPong128x128Alone;  // the second CTA of a cluster would multiply zeros
-  // The larger tile moves fewer bytes; the smaller one hides its stores. Lines beyond the L2 cache decide.
-  constexpr double kCachedBytes = 48e6;
-  const double line_bytes = static_cast<double>(d.m + d.n) * static_cast<double>(d.k);
-  return line_bytes > kCachedBytes && d.m > 128 ? HopperForm::kCooperative256x128 : HopperForm::kPingPong128x128;
+  const auto first_accepted = [&](HopperForm wanted, HopperForm other) {
+    return form_accepts(traits_of(wanted), d) ? wanted : other;
+  };
+  if (line_bytes(d) < kFewBytes || d.m <= 128)
+    return first_accepted(HopperForm::kPingPong128x128Permuted, HopperForm::kPingPong128x128);
+  if (line_bytes(d) < kCachedBytes)
+    return first_accepted(HopperForm::kCooperative256x128Permuted, HopperForm::kCooperative256x128);
+  return first_accepted(HopperForm::kCooperative192x256, HopperForm::kCooperative256x128);
 }
 
 double predicted_seconds(const ProductDesc& d, const HopperFormTraits& traits, int num_sms) {
   constexpr double kMacsPerCycle = 4096;  // of one multiprocessor
   constexpr double kCyclesPerSecond = 1.7e9;
-  constexpr double kShareReached = 0.87;
+  const double share_reached = line_bytes(d) < kCachedBytes ? 0.87 : 0.82;  // long products meet the power limit
   constexpr double kStartSeconds = 4e-6;
   const bool is_ping_pong = traits.schedule == HopperSchedule::kPingPong;
-  const double store_cycles = is_ping_pong ? 200 : 2000;  // that no multiplication covers
+  const double store_cycles = is_ping_pong ? 1600 : 1000;  // that no multiplication covers
   const auto k_blocks = static_cast<double>(std::max<std::int64_t>(1, ceil_div(d.k, 128)));
   const double tile_cycles =
-      k_blocks * traits.tile_i * traits.tile_j * 128 / kMacsPerCycle / kShareReached + store_cycles;
+      k_blocks * traits.tile_i * traits.tile_j * 128 / kMacsPerCycle / share_reached + store_cycles;
   const std::int64_t clusters =
       ceil_div(d.m, traits.tile_i) * ceil_div(d.n, std::int64_t{traits.tile_j} * traits.cluster) * d.num_products;
   const std::int64_t at_once = std::max(1, (num_sms > 0 ? num_sms : 132) / traits.cluster);
