@@ -11,7 +11,8 @@ constexpr int kThreads = 128;
 constexpr int kRows = 4 * kThreads;
 constexpr int kCols = 32;
 
-/// Four rows a thread, whose weights it keeps; the columns of a block one after another.
+/// Four rows a thread, whose weights it keeps; the columns of a block one after another. kIsOnePiece: sums are below 2^31.
+template <int kParts, bool kIsOnePiece>
 __global__ void __launch_bounds__(kThreads)
     count_failures(const __grid_constant__ num::Ladder ladder, const SampledProducts products,
                    const num::LineStats* a_stats, const num::LineStats* b_stats, plan::DeviceState* state) {
@@ -25,33 +26,40 @@ __global__ void __launch_bounds__(kThreads)
   num::LineWeight a_weights[4];
 #pragma unroll
   for (int e = 0; e < 4; ++e) {
+    // A line beyond the last is certified with any other.
     if (i + e < products.m) a_weights[e] = num::line_weight(ladder, a_stats[i + e]);
   }
   __syncthreads();
   unsigned failures = 0;
   if (i < products.m) {
+    const std::int32_t* at = products.acc + first_col * products.col_stride + i;
 #pragma unroll 4
-    for (int y = 0; y < num_cols; ++y) {
+    for (int y = 0; y < num_cols; ++y, at += products.col_stride) {
       unsigned failed = 0;
-      for (int part = 0; part < products.num_parts; ++part) {
-        const std::int32_t* const at =
-            products.acc + part * products.part_stride + (first_col + y) * products.col_stride + i;
-        std::uint64_t sum[4] = {};
-        for (std::int64_t piece = 0; piece < products.num_pieces; ++piece) {
-          const int4 four = *reinterpret_cast<const int4*>(at + piece * products.piece_stride);
-          sum[0] += static_cast<std::uint32_t>(four.x);
-          sum[1] += static_cast<std::uint32_t>(four.y);
-          sum[2] += static_cast<std::uint32_t>(four.z);
-          sum[3] += static_cast<std::uint32_t>(four.w);
+#pragma unroll
+      for (int part = 0; part < kParts; ++part) {
+        float floors[4];
+        if constexpr (kIsOnePiece) {
+          const int4 four = *reinterpret_cast<const int4*>(at + part * products.part_stride);
+          floors[0] = static_cast<float>(four.x);
+          floors[1] = static_cast<float>(four.y);
+          floors[2] = static_cast<float>(four.z);
+          floors[3] = static_cast<float>(four.w);
+        } else {
+          std::uint64_t sum[4] = {};
+          for (std::int64_t piece = 0; piece < products.num_pieces; ++piece) {
+            const int4 four =
+                *reinterpret_cast<const int4*>(at + part * products.part_stride + piece * products.piece_stride);
+            sum[0] += static_cast<std::uint32_t>(four.x);
+            sum[1] += static_cast<std::uint32_t>(four.y);
+            sum[2] += static_cast<std::uint32_t>(four.z);
+            sum[3] += static_cast<std::uint32_t>(four.w);
+          }
+          for (int e = 0; e < 4; ++e) floors[e] = static_cast<float>(sum[e]);
         }
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
-          // One piece is below 2^31: the conversion of 32 bits is the faster one.
-          const float floor_units = products.num_pieces == 1 ? static_cast<float>(static_cast<std::uint32_t>(sum[e]))
-                                                             : static_cast<float>(sum[e]);
-          const float product_floor = floor_units * 0x1p-12F;
-          if (i + e < products.m && !num::is_certified(ladder, 0, a_weights[e], b_weights[y], product_floor))
-            failed |= 1u << e;
+          if (!num::is_certified(ladder, 0, a_weights[e], b_weights[y], floors[e] * 0x1p-12F)) failed |= 1u << e;
         }
       }
       failures += __popc(failed);
@@ -79,8 +87,12 @@ Status count_sampled_failures_device(const num::Ladder& ladder, const SampledPro
     part.n = products.n - half;
     return count_sampled_failures_device(ladder, part, a_stats, b_stats + half, state, queue);
   }
-  count_failures<<<dim3(static_cast<unsigned>(rows), static_cast<unsigned>(cols)), kThreads, 0, queue>>>(
-      ladder, products, a_stats, b_stats, state);
+  // Digits are at most 127: a piece of 2^17 of them sums to less than 2^31.
+  const bool is_one_piece = products.num_pieces == 1;
+  const auto kernel = products.num_parts == 2 ? (is_one_piece ? count_failures<2, true> : count_failures<2, false>)
+                                              : (is_one_piece ? count_failures<1, true> : count_failures<1, false>);
+  kernel<<<dim3(static_cast<unsigned>(rows), static_cast<unsigned>(cols)), kThreads, 0, queue>>>(ladder, products,
+                                                                                               a_stats, b_stats, state);
   return base::launch_status("count_failures");
 }
 

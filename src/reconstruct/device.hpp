@@ -28,9 +28,11 @@ inline constexpr int kDeviceWords = 16;  ///< of 4 residues: 64 planes
 /// One count of moduli, one part: what the CRT kernel reads.
 struct DeviceCrtTable {
   std::int32_t num_planes = 0;
-  std::int32_t num_limbs = 0;  ///< that hold sum_q W_q r_q with its sign
+  std::int32_t num_limbs = 0;  ///< that hold the biased sum, rounded up to what a kernel is compiled for
   std::int32_t num_bytes = 0;  ///< of P
-  double quotient = 0;         ///< 2^(32 (num_limbs - 2)) / P
+  std::int32_t top_limb = 0;   ///< the highest that the biased sum reaches
+  double quotient = 0;         ///< 2^(32 (top_limb - 1)) / P
+  std::uint32_t bias[4 * kDeviceLimbs] = {};  ///< of byte b: makes its sum positive; sum_b bias_b 256^b is a multiple of P
   std::uint32_t product[kDeviceLimbs] = {};                     ///< P
   std::uint32_t half[kDeviceLimbs] = {};                        ///< floor((P - 1) / 2)
   std::uint32_t weight[4 * kDeviceLimbs][kDeviceWords] = {};    ///< byte b of the weights of planes 4w .. 4w + 3

@@ -2,9 +2,10 @@
 // The CRT kernel. A thread takes four neighbouring elements of a column: one word of each residue plane. Bytes are
 // transposed, so that the residues of an element lie in words of four; then, two elements at a time and limb by limb of
 // 32 bits,
-//   X = sum_b 2^(8b) (sum_q r_q byte_b(W_q)) - Q P,   Q = rint(X / P) from the leading 64 bits,
-// where the inner sums are dot products of bytes (dp4a). Q is within 1/2 + 2^-18 of X / P, so one comparison with
-// (P - 1) / 2 and at most one further P settle the sign. The integer is rounded once, to 53 bits.
+//   X = sum_b 2^(8b) (bias_b + sum_q r_q byte_b(W_q)) - Q P,   Q = rint(X / P) from the leading 64 bits,
+// where the inner sums are dot products of bytes (dp4a) and the biases, together a multiple of P, make them positive. The
+// ratio is known to 2^-9: where it is that close to a half, one exact comparison with (P - 1) / 2 settles the sign. The
+// integer is rounded once, to 53 bits.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "base/int_math.hpp"
 #include "num/line_stats.hpp"
 #include "num/scaled.hpp"
+#include "num/scaling.hpp"
 #include "reconstruct/device.hpp"
 
 namespace kizami::reconstruct::device {
@@ -37,6 +39,19 @@ __device__ inline void transpose_bytes(std::uint32_t (&w)[4]) {
   w[1] = __byte_perm(low01, low23, 0x7632);
   w[2] = __byte_perm(high01, high23, 0x5410);
   w[3] = __byte_perm(high01, high23, 0x7632);
+}
+
+/// x += y 2^16 for limbs of which x has no carries to come. @range the sum fits
+template <int kLimbs>
+__device__ void add_shifted(std::uint32_t (&x)[kLimbs], const std::uint32_t (&y)[kLimbs]) {
+  std::uint64_t carry = 0;
+#pragma unroll
+  for (int limb = 0; limb < kLimbs; ++limb) {
+    const std::uint32_t low = limb == 0 ? y[0] << 16 : __funnelshift_l(y[limb - 1], y[limb], 16);
+    carry += static_cast<std::uint64_t>(x[limb]) + low;
+    x[limb] = static_cast<std::uint32_t>(carry);
+    carry >>= 32;
+  }
 }
 
 /// Rounds (-1)^is_negative magnitude to 53 bits.
@@ -64,50 +79,93 @@ template <int kLimbs>
   return {is_negative ? -value : value, 32 * (top - 1) - zeros + 11};
 }
 
+/// The exact choice between X and X -+ P, for an X within a hair of +-P / 2. Seldom called.
+template <int kLimbs>
+__device__ void settle_sign(std::uint32_t (&magnitude)[kLimbs], bool& is_negative, const DeviceCrtTable& table) {
+  std::int64_t borrow = 0;
+#pragma unroll
+  for (int limb = 0; limb < kLimbs; ++limb) {
+    borrow += static_cast<std::int64_t>(table.half[limb]) - magnitude[limb];
+    borrow >>= 32;
+  }
+  if (borrow >= 0) return;
+  std::int64_t difference = 0;
+#pragma unroll
+  for (int limb = 0; limb < kLimbs; ++limb) {
+    difference += static_cast<std::int64_t>(table.product[limb]) - magnitude[limb];
+    magnitude[limb] = static_cast<std::uint32_t>(difference);
+    difference >>= 32;
+  }
+  is_negative = !is_negative;
+}
+
+/// What a block keeps of a table in shared memory: weights, biases, P.
+template <int kLimbs, int kWords>
+struct SharedLayout {
+  static constexpr int kBias = 4 * kLimbs * kWords;
+  static constexpr int kProduct = kBias + 4 * kLimbs;
+  static constexpr int kSize = (kProduct + kLimbs + 3) / 4 * 4;
+};
+
 /// The integers of the first kTogether elements of residues r[element][word], rounded.
 inline constexpr int kTogether = 2;
 template <int kLimbs, int kWords>
-__device__ void rebuild(const std::uint32_t (&r)[4][kWords], const std::uint32_t* weight, const DeviceCrtTable& table,
-                        num::Scaled (&p)[kTogether]) {
-  std::uint32_t x[kTogether][kLimbs];
-  std::int64_t carry[kTogether] = {};
+__device__ void rebuild(const std::uint32_t (&r)[4][kWords], const std::uint32_t* shared, const DeviceCrtTable& table,
+                        double quotient, num::Scaled (&p)[kTogether]) {
+  using Layout = SharedLayout<kLimbs, kWords>;
+  std::uint32_t x[kTogether][kLimbs];    // bytes 0 and 1 of each limb, carries included: below 2^31
+  std::uint32_t odd[kTogether][kLimbs];  // bytes 2 and 3
 #pragma unroll
   for (int limb = 0; limb < kLimbs; ++limb) {
-    int sum[kTogether][4] = {};
+    int sum[kTogether][4];
 #pragma unroll
     for (int byte = 0; byte < 4; ++byte) {
-      if (4 * limb + byte >= table.num_bytes) continue;
-      const std::uint32_t* const w = weight + (4 * limb + byte) * kWords;
+      const int at = 4 * limb + byte;
+      const int bias = static_cast<int>(shared[Layout::kBias + at]);
+#pragma unroll
+      for (int e = 0; e < kTogether; ++e) sum[e][byte] = bias;
+      // Bytes beyond P have no weights: all but the top limb are whole.
+      if (limb == kLimbs - 1 && at >= table.num_bytes) continue;
 #pragma unroll
       for (int word = 0; word < kWords; ++word) {
-        const std::uint32_t bytes = w[word];
+        const std::uint32_t bytes = shared[at * kWords + word];
 #pragma unroll
         for (int e = 0; e < kTogether; ++e) sum[e][byte] = dot_bytes(r[e][word], bytes, sum[e][byte]);
       }
     }
 #pragma unroll
     for (int e = 0; e < kTogether; ++e) {
-      const int low = sum[e][0] + sum[e][1] * 256;
-      const int high = sum[e][2] + sum[e][3] * 256;
-      carry[e] += static_cast<std::int64_t>(high) * 65536 + low;
-      x[e][limb] = static_cast<std::uint32_t>(carry[e]);
-      carry[e] >>= 32;
+      x[e][limb] = static_cast<std::uint32_t>(sum[e][0] + sum[e][1] * 256);
+      odd[e][limb] = static_cast<std::uint32_t>(sum[e][2] + sum[e][3] * 256);
     }
   }
 #pragma unroll
   for (int e = 0; e < kTogether; ++e) {
-    const auto leading = static_cast<std::int64_t>(static_cast<std::uint64_t>(x[e][kLimbs - 1]) << 32 | x[e][kLimbs - 2]);
-    const int q = __double2int_rn(__ll2double_rn(leading) * table.quotient);
-    std::int64_t rest = 0;
+    add_shifted(x[e], odd[e]);
+    std::uint32_t leading = x[e][kLimbs - 1];
+    std::uint32_t next = x[e][kLimbs - 2];
+    if constexpr (kLimbs == kDeviceLimbs) {  // serves several numbers of limbs
+#pragma unroll
+      for (int limb = 1; limb < kLimbs; ++limb) {
+        leading = limb == table.top_limb ? x[e][limb] : leading;
+        next = limb == table.top_limb ? x[e][limb - 1] : next;
+      }
+    }
+    const double ratio = __ull2double_rn(static_cast<std::uint64_t>(leading) << 32 | next) * quotient;
+    const double nearest = (ratio + 0x1.8p52) - 0x1.8p52;
+    const auto q = static_cast<std::uint32_t>(__double2uint_rn(nearest));
+    // X - q P, modulo 2^(32 kLimbs)
+    std::uint64_t product = 0;
+    std::int64_t difference = 0;
 #pragma unroll
     for (int limb = 0; limb < kLimbs; ++limb) {
-      rest += static_cast<std::int64_t>(x[e][limb]) - static_cast<std::int64_t>(q) * table.product[limb];
-      x[e][limb] = static_cast<std::uint32_t>(rest);
-      rest >>= 32;
+      product += static_cast<std::uint64_t>(q) * shared[Layout::kProduct + limb];
+      difference += static_cast<std::int64_t>(x[e][limb]) - static_cast<std::uint32_t>(product);
+      x[e][limb] = static_cast<std::uint32_t>(difference);
+      difference >>= 32;
+      product >>= 32;
     }
     bool is_negative = (x[e][kLimbs - 1] >> 31) != 0;
-    // Negated where negative; then half - magnitude < 0 asks for P - magnitude.
-    std::int64_t borrow = 0;
     std::uint64_t plus = is_negative ? 1 : 0;
     const std::uint32_t flip = is_negative ? ~0u : 0u;
 #pragma unroll
@@ -115,19 +173,8 @@ __device__ void rebuild(const std::uint32_t (&r)[4][kWords], const std::uint32_t
       plus += x[e][limb] ^ flip;
       x[e][limb] = static_cast<std::uint32_t>(plus);
       plus >>= 32;
-      borrow += static_cast<std::int64_t>(table.half[limb]) - x[e][limb];
-      borrow >>= 32;
     }
-    if (borrow < 0) {
-      std::int64_t difference = 0;
-#pragma unroll
-      for (int limb = 0; limb < kLimbs; ++limb) {
-        difference += static_cast<std::int64_t>(table.product[limb]) - x[e][limb];
-        x[e][limb] = static_cast<std::uint32_t>(difference);
-        difference >>= 32;
-      }
-      is_negative = !is_negative;
-    }
+    if (fabs(ratio - nearest) > 0.49) settle_sign(x[e], is_negative, table);
     p[e] = round_limbs<kLimbs>(is_negative, x[e]);
   }
 }
@@ -170,19 +217,20 @@ __device__ void store(const MatrixView<T>& c, std::int64_t i, std::int64_t j, co
   }
 }
 
-/// The rounded integers of four elements; `weight` holds the weights of the parts one after another.
+/// The rounded integers of four elements; `shared` holds the tables of the parts one after another.
 template <int kParts, int kLimbs>
 __device__ void rebuild_quad(const std::int8_t* at, std::int64_t plane_stride, const DeviceCrtTable* tables,
-                             const std::uint32_t* weight, num::Scaled (&p)[kParts][4]) {
+                             const std::uint32_t* shared, num::Scaled (&p)[kParts][4]) {
   constexpr int kWords = device_words(kParts == 2, kLimbs);
   std::uint32_t r[4][kWords];
   load_residues<kWords>(at, plane_stride, tables[0].num_planes, r);
+  const double quotient = tables[0].quotient;
 #pragma unroll 1
   for (int half = 0; half < 2; ++half) {  // a loop for the sake of registers and code: what it reads and writes moves
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
       num::Scaled rebuilt[kTogether];
-      rebuild<kLimbs, kWords>(r, weight + part * 4 * kLimbs * kWords, tables[part], rebuilt);
+      rebuild<kLimbs, kWords>(r, shared + part * SharedLayout<kLimbs, kWords>::kSize, tables[part], quotient, rebuilt);
       for (int e = 0; e < 2; ++e) {
         p[part][e] = p[part][e + 2];
         p[part][e + 2] = rebuilt[e];
@@ -195,76 +243,112 @@ __device__ void rebuild_quad(const std::int8_t* at, std::int64_t plane_stride, c
   }
 }
 
+/// The general epilogue, out of the way of the fast ones.
+template <class T, int kParts>
+__device__ __noinline__ T finish_any(num::Scaled re, num::Scaled im, T alpha, T beta, T old) {
+  if constexpr (kParts == 2) {
+    return num::finish(num::ScaledComplex{re, im}, alpha, beta, old);
+  } else {
+    return num::finish(re, alpha, beta, old);
+  }
+}
+
+/// Whether mantissa 2^exponent is a normal FP64 number, far from the ends of the range: then it is one product.
+[[nodiscard]] __device__ inline bool is_plain(const num::Scaled& p) {
+  return static_cast<unsigned>(p.exponent + 900) < 1700u;
+}
+[[nodiscard]] __device__ inline double plain_value(const num::Scaled& p) {
+  return p.mantissa * num::power_of_two(p.exponent);
+}
+
+/// num::finish() for alpha = 1 and beta = 0.
+template <class T, int kParts>
+[[nodiscard]] __device__ T finish_product(const num::Scaled& re, const num::Scaled& im) {
+  using R = RealOf<T>;
+  if (!is_plain(re) || (kParts == 2 && !is_plain(im))) return finish_any<T, kParts>(re, im, T{1}, T{0}, T{0});
+  if constexpr (kParts == 2) {
+    return T(static_cast<R>(plain_value(re)), static_cast<R>(plain_value(im)));
+  } else {
+    return static_cast<R>(plain_value(re));
+  }
+}
+
 /// kMostLimbs: what the rungs of the ladder need at most.
 template <class T, int kMostLimbs>
 __device__ void reconstruct_block(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables,
                                   std::uint32_t* shared) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
   const int limbs = tables->num_limbs;
-  const int words = device_words(kIsComplex<T>, limbs);
-  const int part_words = 4 * limbs * words;
-  for (int at = static_cast<int>(threadIdx.x); at < kParts * part_words; at += kThreads)
-    shared[at] = tables[at / part_words].weight[at % part_words / words][at % words];
+  const int thread = static_cast<int>(threadIdx.x + threadIdx.y * blockDim.x);
+  const auto for_limbs = [&](const auto& visit) {
+    const auto visit_if = [&](auto num_limbs) {
+      if constexpr (num_limbs.value <= kMostLimbs) visit(num_limbs);
+    };
+    switch (limbs) {
+      case 2:
+        return visit_if(std::integral_constant<int, 2>{});
+      case 3:
+        return visit_if(std::integral_constant<int, 3>{});
+      case 4:
+        return visit_if(std::integral_constant<int, 4>{});
+      case 5:
+        return visit_if(std::integral_constant<int, 5>{});
+      case 6:
+        return visit_if(std::integral_constant<int, 6>{});
+      case 7:
+        return visit_if(std::integral_constant<int, 7>{});
+      default:
+        return visit_if(std::integral_constant<int, kDeviceLimbs>{});
+    }
+  };
+  for_limbs([&](auto num_limbs) {
+    constexpr int kWords = device_words(kIsComplex<T>, num_limbs.value);
+    using Layout = SharedLayout<num_limbs.value, kWords>;
+    for (int at = thread; at < kParts * Layout::kSize; at += kThreads) {
+      const DeviceCrtTable& table = tables[at / Layout::kSize];
+      const int i = at % Layout::kSize;
+      shared[at] = i < Layout::kBias      ? table.weight[i / kWords][i % kWords]
+                   : i < Layout::kProduct ? table.bias[i - Layout::kBias]
+                                          : table.product[i - Layout::kProduct];
+    }
+  });
   __syncthreads();
   const T alpha = task.alpha.load();
   const T beta = task.beta.load();
+  const bool is_product = alpha == T{1} && beta == T{0};
   const bool has_repairs = task.state->num_repairs != 0;
-  const std::int64_t quads = base::ceil_div(task.c.rows, 4);
-  const std::int64_t total = quads * task.c.cols;
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kThreads;
-  for (std::int64_t at = blockIdx.x * static_cast<std::int64_t>(kThreads) + threadIdx.x; at < total; at += step) {
-    const std::int64_t j = at / quads;
-    const std::int64_t i = (at - j * quads) * 4;
+  const std::int64_t i = (blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x) * 4;
+  if (i >= task.c.rows) return;
+  std::int32_t row_scale[4];
+#pragma unroll
+  for (int e = 0; e < 4; ++e) row_scale[e] = i + e < task.c.rows ? task.row_scale[i + e] : num::kSkipLine;
+  for (std::int64_t j = blockIdx.y * static_cast<std::int64_t>(blockDim.y) + threadIdx.y; j < task.c.cols;
+       j += static_cast<std::int64_t>(gridDim.y) * blockDim.y) {
     const int col_scale = task.col_scale[j];
     if (col_scale == num::kSkipLine) continue;
     num::Scaled p[kParts][4];
     const std::int8_t* const residues = task.planes.data + j * task.planes.col_stride + i;
-    const auto rebuild_with = [&](auto num_limbs) {
-      if constexpr (num_limbs.value <= kMostLimbs)
-        rebuild_quad<kParts, num_limbs.value>(residues, task.planes.plane_stride, tables, shared, p);
-    };
-    switch (limbs) {
-      case 2:
-        rebuild_with(std::integral_constant<int, 2>{});
-        break;
-      case 3:
-        rebuild_with(std::integral_constant<int, 3>{});
-        break;
-      case 4:
-        rebuild_with(std::integral_constant<int, 4>{});
-        break;
-      case 5:
-        rebuild_with(std::integral_constant<int, 5>{});
-        break;
-      case 6:
-        rebuild_with(std::integral_constant<int, 6>{});
-        break;
-      case 7:
-        rebuild_with(std::integral_constant<int, 7>{});
-        break;
-      default:
-        rebuild_with(std::integral_constant<int, kDeviceLimbs>{});
-    }
+    for_limbs([&](auto num_limbs) {
+      rebuild_quad<kParts, num_limbs.value>(residues, task.planes.plane_stride, tables, shared, p);
+    });
     unsigned wanted = 0;
     T value[4];
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
-      const std::int64_t row = i + e;
-      const int row_scale = row < task.c.rows ? task.row_scale[row] : num::kSkipLine;
-      bool is_wanted = row_scale != num::kSkipLine;
+      bool is_wanted = row_scale[e] != num::kSkipLine;
       if (has_repairs && is_wanted) {
-        const std::int64_t bit = task.first_row + row;
+        const std::int64_t bit = task.first_row + i + e;
         is_wanted = (task.repair_bits[(task.first_col + j) * task.bits_stride + bit / 32] >> (bit % 32) & 1) == 0;
       }
       value[e] = T{0};
       if (!is_wanted) continue;
       wanted |= 1u << e;
-      const T old = beta == T{0} ? T{0} : task.c(row, j);
-      for (int part = 0; part < kParts; ++part) p[part][e].exponent -= row_scale + col_scale;
-      if constexpr (kIsComplex<T>) {
-        value[e] = num::finish(num::ScaledComplex{p[0][e], p[1][e]}, alpha, beta, old);
+      for (int part = 0; part < kParts; ++part) p[part][e].exponent -= row_scale[e] + col_scale;
+      if (is_product) {
+        value[e] = finish_product<T, kParts>(p[0][e], p[kParts - 1][e]);
       } else {
-        value[e] = num::finish(p[0][e], alpha, beta, old);
+        value[e] = finish_any<T, kParts>(p[0][e], p[kParts - 1][e], alpha, beta,
+                                         beta == T{0} ? T{0} : task.c(i + e, j));
       }
     }
     store(task.c, i, j, value, wanted);
@@ -274,8 +358,10 @@ __device__ void reconstruct_block(const DeviceReconstruction<T>& task, const Dev
 template <class T>
 __device__ void scale_all(const MatrixView<T>& c, T beta) {
   const std::int64_t total = c.rows * c.cols;
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t at = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; at < total; at += step) {
+  const std::int64_t block = blockIdx.x + static_cast<std::int64_t>(gridDim.x) * blockIdx.y;
+  const std::int64_t threads = static_cast<std::int64_t>(blockDim.x) * blockDim.y;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * gridDim.y * threads;
+  for (std::int64_t at = block * threads + threadIdx.x + threadIdx.y * blockDim.x; at < total; at += step) {
     const std::int64_t j = at / c.rows;
     T& out = c(at - j * c.rows, j);
     out = beta == T{0} ? T{0} : num::scale_by(beta, out);
@@ -290,7 +376,8 @@ __global__ void scale_kernel(MatrixView<T> c, Factor<T> beta) {
 template <class T, int kMostLimbs>
 __global__ void __launch_bounds__(kThreads) reconstruct_kernel(const __grid_constant__ DeviceReconstruction<T> task) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
-  __shared__ __align__(16) std::uint32_t shared[kParts * 4 * kMostLimbs * device_words(kIsComplex<T>, kMostLimbs)];
+  __shared__ __align__(16)
+      std::uint32_t shared[kParts * SharedLayout<kMostLimbs, device_words(kIsComplex<T>, kMostLimbs)>::kSize];
   if (task.state->is_scaling_only != 0) {
     scale_all(task.c, task.beta.load());
     return;
@@ -308,11 +395,17 @@ namespace kizami::reconstruct {
 template <class T>
 Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue) {
   if (task.c.rows == 0 || task.c.cols == 0) return {};
-  const std::int64_t blocks = base::ceil_div(base::ceil_div(task.c.rows, 4) * task.c.cols, device::kThreads);
-  const auto grid = static_cast<unsigned>(std::min<std::int64_t>(blocks, 16 * std::int64_t{num_sms}));
+  // Quads of a column side by side, as many columns as fill the block; each block takes several columns.
+  const std::int64_t quads = base::ceil_div(task.c.rows, 4);
+  const unsigned threads_x = quads >= 256 ? 256 : quads > 64 ? 128 : quads > 16 ? 64 : 16;
+  const dim3 block(threads_x, device::kThreads / threads_x);
+  const std::int64_t blocks_x = base::ceil_div(quads, threads_x);
+  const std::int64_t blocks_y = base::ceil_div(task.c.cols, block.y);
+  const std::int64_t enough = base::ceil_div(8 * std::int64_t{num_sms}, blocks_x);
+  const dim3 grid(static_cast<unsigned>(blocks_x), static_cast<unsigned>(std::min({blocks_y, enough, std::int64_t{65535}})));
   const int most = task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli;
   const auto launch = [&](auto limbs) {
-    device::reconstruct_kernel<T, limbs.value><<<grid, device::kThreads, 0, queue>>>(task);
+    device::reconstruct_kernel<T, limbs.value><<<grid, block, 0, queue>>>(task);
   };
   // Most moduli of so many limbs; device_tables_test.cpp checks them.
   if (most <= (kIsComplex<T> ? 15 : 14)) {

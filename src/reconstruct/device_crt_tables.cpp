@@ -16,12 +16,29 @@ namespace {
   const int bits = num::bit_width(crt.product_wide);
   table.num_planes = crt.num_planes;
   table.num_bytes = (bits + 7) / 8;
-  // |sum| <= num_planes 2^7 P, and a sign
-  int sum_bits = bits + 8;
+  // Sums of bytes are below 2^sum_bits in magnitude; biased by that and one byte they are positive.
+  int sum_bits = 7 + 8;
   for (int planes = 1; planes < crt.num_planes; planes *= 2) ++sum_bits;
-  table.num_limbs = std::max(2, (sum_bits + 31) / 32);
+  table.num_limbs = std::max(2, (8 * (table.num_bytes - 1) + sum_bits + 2 + 31) / 32);
+  table.top_limb = table.num_limbs - 1;
+  if (table.num_limbs > 7) table.num_limbs = kDeviceLimbs;
+  // bias_b = 2^sum_bits + byte b of the residue that makes the whole a multiple of P.
+  using Wide = num::WideUint<num::kCrtLimbs + 1>;
+  Wide whole;
+  for (int b = 0; b < table.num_bytes; ++b) whole = num::add(whole, num::shift_left(Wide(1), sum_bits + 8 * b));
+  const Wide product = num::resize<num::kCrtLimbs + 1>(crt.product_wide);
+  Wide rest = whole;  // modulo P, by shifted subtractions
+  for (int shift = num::bit_width(whole) - bits; shift >= 0; --shift) {
+    const Wide shifted = num::shift_left(product, shift);
+    if (!num::less(rest, shifted)) rest = num::sub(rest, shifted);
+  }
+  const Wide missing = num::sub(product, rest);
+  for (int b = 0; b < table.num_bytes; ++b) {
+    const auto byte = static_cast<std::uint32_t>(missing.limb[static_cast<std::size_t>(b / 8)] >> (b % 8 * 8)) & 255u;
+    table.bias[b] = (1u << sum_bits) + byte;
+  }
   table.quotient = 1.0;
-  for (int limb = 0; limb < table.num_limbs - 2; ++limb) table.quotient *= 0x1p32;
+  for (int limb = 0; limb < table.top_limb - 1; ++limb) table.quotient *= 0x1p32;
   table.quotient /= num::to_double_down(crt.product_wide);
   for (int limb = 0; limb < kDeviceLimbs; ++limb) {
     table.product[limb] = limb_of(crt.product_wide, limb);

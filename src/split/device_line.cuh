@@ -34,9 +34,14 @@ inline constexpr std::uint64_t kInfinityBits = 0x7FF0000000000000ull;
   const int field = static_cast<int>(bits >> 52);
   return field != 0 ? field - 1023 : -1011 - __clzll(static_cast<long long>(bits));
 }
-/// Exponent of the lowest set bit. @range not zero
-[[nodiscard]] __device__ inline int lsb_of(const Term& t) {
-  return t.ulp + __ffsll(static_cast<long long>(t.mantissa)) - 1;
+/// Exponent of the lowest set bit, from the bits of a magnitude. @range finite, not zero
+[[nodiscard]] __device__ inline int lsb_of_bits(std::uint64_t bits) {
+  const int field = static_cast<int>(bits >> 52);
+  const auto low = static_cast<std::uint32_t>(bits);
+  // The hidden bit stands at 20 of the high word; a subnormal has none, and its lowest bit is below it or in `low`.
+  const std::uint32_t high = static_cast<std::uint32_t>(bits >> 32) | 0x00100000u;
+  const int zeros = low != 0 ? __ffs(static_cast<int>(low)) - 1 : __ffs(static_cast<int>(high)) + 31;
+  return (field == 0 ? -1074 : field - 1075) + zeros;
 }
 
 /// floor(m 2^shift) and ceil(m 2^shift) @range the result fits in 64 bits
@@ -50,18 +55,34 @@ inline constexpr std::uint64_t kInfinityBits = 0x7FF0000000000000ull;
   return (m + (std::uint64_t{1} << -shift) - 1) >> -shift;
 }
 
-/// Adds a term to the sums of a line of this exponent; see num::LineStats.
-__device__ inline void add_term(const Term& t, int exponent, std::uint64_t& sum_abs, std::uint64_t& sum_squares) {
-  const std::uint64_t units = ceil_shift(t.mantissa, t.ulp + num::kAbsBits - exponent);
+/// Adds a term to the sums of a line of this exponent (see num::LineStats) and returns its digit, floor(|x| 2^(6 -
+/// exponent)). @range exponent: of the line, or num::kNoExponent for x = 0
+[[nodiscard]] __device__ inline std::uint32_t add_term(double x, int exponent, std::uint64_t& sum_abs,
+                                                       std::uint64_t& sum_squares) {
+  static_assert(num::kAbsBits == 20 && kDigitBits == 6, "the shifts below");
+  const std::uint64_t bits = magnitude_bits(x);
+  std::uint32_t units = 0;
+  std::uint32_t digit = 0;
+  if (exponent > -1000) {
+    // A normal term has 21 bits in its high word, of which all belong to the units of a term of the line's exponent. A
+    // subnormal one is less than a unit, and so is what this makes of it.
+    const auto low = static_cast<std::uint32_t>(bits);
+    const auto top = static_cast<std::uint32_t>(bits >> 32);
+    const std::uint32_t high = (top & 0x000FFFFFu) | (top >= 0x00100000u ? 0x00100000u : 0u);
+    const int drop = min(exponent + 1023 - static_cast<int>(top >> 20), 31);
+    const std::uint32_t whole = high >> drop;
+    units = whole + (((high - (whole << drop)) | low) != 0 ? 1u : 0u);
+    digit = whole >> 14;
+  } else {
+    const Term term = term_of(bits);
+    units = static_cast<std::uint32_t>(ceil_shift(term.mantissa, term.ulp + num::kAbsBits - exponent));
+    digit = static_cast<std::uint32_t>(floor_shift(term.mantissa, term.ulp + kDigitBits - exponent));
+  }
   constexpr int kCoarser = num::kAbsBits - num::kSquareBits;
-  const auto coarse = static_cast<std::uint32_t>((units + (1u << kCoarser) - 1) >> kCoarser);
+  const std::uint32_t coarse = (units + (1u << kCoarser) - 1) >> kCoarser;
   sum_abs += units;
   sum_squares += static_cast<std::uint64_t>(coarse) * coarse;
-}
-
-/// A digit of a line (or block) of this exponent.
-[[nodiscard]] __device__ inline std::uint32_t digit_of(const Term& t, int exponent) {
-  return static_cast<std::uint32_t>(floor_shift(t.mantissa, t.ulp + kDigitBits - exponent));
+  return digit;
 }
 
 /// The real terms of one element as FP64.

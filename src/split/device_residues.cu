@@ -3,7 +3,8 @@
 // so that all its bytes are unsigned; a residue is a dot product of those bytes with the residues of 256^i (dp4a), reduced
 // once:
 //   X = sum_i byte_i 256^i - 2^(32 words - 1),   X mod p = reduce(sum_i byte_i (256^i mod p) - (2^(32 words - 1) mod p)).
-// The sum is below 2^20, where the reduction needs no correction (see reduce_small).
+// The sums are below 2^22 in magnitude, so they are formed as the fraction of a float, 1.5 2^23 + x, and the quotient
+// rint(x / p) takes two FP32 operations. See residue_byte().
 #include <algorithm>
 #include <array>
 
@@ -22,11 +23,14 @@ using device::Element;
 
 constexpr int kMaxWords = 6;  // 191 bits and a sign: more than kMaxIntegerBits
 
+/// The bits of the float 1.5 2^23 + x are kMagicBits + x for integers |x| < 2^22.
+constexpr std::int32_t kMagicBits = 0x4B400000;
+constexpr float kMagic = 12582912.0F;
+
 /// What one modulus needs: packed residues of 256^i, of root times 256^i for complex moduli, and the reduction.
 struct ModulusRow {
   std::int32_t p = 0;
-  std::int32_t multiplier = 0;
-  std::int32_t shift = 0;
+  float inverse = 0;
   std::int32_t bias[kMaxWords + 1] = {};       ///< -(2^(32 words - 1)) mod p, by number of words
   std::int32_t root_bias[kMaxWords + 1] = {};  ///< the same times root
   std::uint32_t radix[kMaxWords] = {};         ///< 256^i mod p, four to a word
@@ -46,9 +50,7 @@ struct ModulusRow {
 [[nodiscard]] constexpr ModulusRow modulus_row(int p, int root) {
   ModulusRow row;
   row.p = p;
-  // 2^31 / 2 < multiplier = round(2^(32 + shift) / p) < 2^31
-  while ((std::int64_t{1} << (32 + row.shift)) / p < (std::int64_t{1} << 30)) ++row.shift;
-  row.multiplier = static_cast<std::int32_t>(((std::int64_t{1} << (32 + row.shift)) + p / 2) / p);
+  row.inverse = 1.0F / static_cast<float>(p);
   for (int words = 1; words <= kMaxWords; ++words) {
     const int top = num::power_of_two_residue(32 * words - 1, p);
     row.bias[words] = num::symmetric_residue(-top, p);
@@ -78,12 +80,12 @@ __constant__ constexpr auto kComplexRows = modulus_rows(num::kComplexModuli);
   return result;
 }
 
-/// The symmetric residue of a small x, in the low byte. With M = round(2^(32 + s) / p) and |x| < 2^24,
-/// |x M 2^-(32 + s) - x / p| < 2^-9 for s >= 2, so q = floor(x / p + 1/2 + d) with |d| < 2^-9 <= 1 / (2p): for odd p the
-/// rest is the symmetric one. p = 256: its low byte, whatever q.
-[[nodiscard]] __device__ int reduce_small(int x, const ModulusRow& row) {
-  const int q = (__mulhi(x, row.multiplier) + (1 << (row.shift - 1))) >> row.shift;
-  return x - row.p * q;
+/// The symmetric residue of x in the low byte, from kMagicBits + x. q = rint(x / p (1 + d)) with |d| < 2^-23: for odd p
+/// the error |x d / p| < 2^21 / p 2^-23 is less than the 1 / (2p) that x / p keeps from every half, so x - p q is the
+/// symmetric residue; p = 256: it is its low byte, whatever q. The magic numbers leave the low bytes alone.
+[[nodiscard]] __device__ std::uint32_t residue_byte(int magic_x, const ModulusRow& row) {
+  const float q = __fmaf_rn(__int_as_float(magic_x) - kMagic, row.inverse, kMagic);
+  return static_cast<std::uint32_t>(magic_x) - static_cast<std::uint32_t>(row.p) * __float_as_uint(q);
 }
 
 /// The biased integer rint(+-m 2^shift) + 2^(32 kWords - 1). @range |m 2^shift| < 2^(32 kWords - 1)
@@ -140,10 +142,35 @@ struct Integer {
   }
 };
 
-[[nodiscard]] __device__ std::uint32_t pack_bytes(const int (&r)[4]) {
-  const std::uint32_t low = __byte_perm(static_cast<std::uint32_t>(r[0]), static_cast<std::uint32_t>(r[1]), 0x0040);
-  const std::uint32_t high = __byte_perm(static_cast<std::uint32_t>(r[2]), static_cast<std::uint32_t>(r[3]), 0x0040);
-  return __byte_perm(low, high, 0x5410);
+[[nodiscard]] __device__ std::uint32_t pack_bytes(const std::uint32_t (&r)[4]) {
+  return __byte_perm(__byte_perm(r[0], r[1], 0x0040), __byte_perm(r[2], r[3], 0x0040), 0x5410);
+}
+
+/// Bytes of four elements modulo one real modulus.
+template <int kWords>
+__device__ void write_real(const Integer<kWords> (&x)[4], const ModulusRow& row, std::int8_t* out) {
+  std::uint32_t r[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) r[i] = residue_byte(x[i].dot(row.radix, kMagicBits + row.bias[kWords]), row);
+  *reinterpret_cast<std::uint32_t*>(out) = pack_bytes(r);
+}
+
+/// Modulo one complex modulus: two planes with a root of -1, three without.
+template <int kWords, bool kHasRoot>
+__device__ void write_complex(const Integer<kWords> (&re)[4], const Integer<kWords> (&im)[4], const ModulusRow& row,
+                              std::int8_t* out, std::int64_t plane_stride) {
+  std::uint32_t r[3][4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int real = re[i].dot(row.radix, kMagicBits + row.bias[kWords]);
+    const int imag = kHasRoot ? im[i].dot(row.root_radix, row.root_bias[kWords]) : im[i].dot(row.radix, row.bias[kWords]);
+    r[0][i] = residue_byte(kHasRoot ? real + imag : real, row);
+    r[1][i] = residue_byte(kHasRoot ? real - imag : kMagicBits + imag, row);
+    r[2][i] = kHasRoot ? 0 : residue_byte(real + imag, row);
+  }
+#pragma unroll
+  for (int plane = 0; plane < (kHasRoot ? 2 : 3); ++plane)
+    *reinterpret_cast<std::uint32_t*>(out + plane * plane_stride) = pack_bytes(r[plane]);
 }
 
 /// What a block knows besides its elements.
@@ -180,36 +207,30 @@ __device__ void write_planes(const Element<T> (&elements)[4], bool is_conjugated
   if constexpr (kIsComplex<T>) {
     const Integer<kWords> re[4] = {integer(0, 0), integer(1, 0), integer(2, 0), integer(3, 0)};
     const Integer<kWords> im[4] = {integer(0, 1), integer(1, 1), integer(2, 1), integer(3, 1)};
-    for (int l = 0; l < num_moduli; ++l) {
-      const ModulusRow& row = kComplexRows[l];
-      int r[3][4];
-      const bool has_root = l < num::kTwoProductModuli;
+    // Unrolled, so that constants are operands; the count is the same for all threads.
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int real = re[i].dot(row.radix, row.bias[kWords]);
-        const int imag = has_root ? im[i].dot(row.root_radix, row.root_bias[kWords])
-                                  : im[i].dot(row.radix, row.bias[kWords]);
-        r[0][i] = reduce_small(has_root ? real + imag : real, row);
-        r[1][i] = reduce_small(has_root ? real - imag : imag, row);
-        r[2][i] = has_root ? 0 : reduce_small(real + imag, row);
-      }
-      *reinterpret_cast<std::uint32_t*>(out) = pack_bytes(r[0]);
-      *reinterpret_cast<std::uint32_t*>(out + plane_stride) = pack_bytes(r[1]);
+    for (int l = 0; l < num::kTwoProductModuli; ++l) {
+      if (l >= num_moduli) return;
+      write_complex<kWords, true>(re, im, kComplexRows[l], out, plane_stride);
       out += 2 * plane_stride;
-      if (!has_root) {
-        *reinterpret_cast<std::uint32_t*>(out) = pack_bytes(r[2]);
-        out += plane_stride;
-      }
+    }
+#pragma unroll 1
+    for (int l = num::kTwoProductModuli; l < num_moduli; ++l) {
+      write_complex<kWords, false>(re, im, kComplexRows[l], out, plane_stride);
+      out += 3 * plane_stride;
     }
   } else {
     const Integer<kWords> x[4] = {integer(0, 0), integer(1, 0), integer(2, 0), integer(3, 0)};
-#pragma unroll 2
-    for (int l = 0; l < num_moduli; ++l) {
-      const ModulusRow& row = kRealRows[l];
-      int r[4];
+    constexpr int kUnrolled = kWords == kMaxWords ? 0 : 20;
 #pragma unroll
-      for (int i = 0; i < 4; ++i) r[i] = reduce_small(x[i].dot(row.radix, row.bias[kWords]), row);
-      *reinterpret_cast<std::uint32_t*>(out) = pack_bytes(r);
+    for (int l = 0; l < kUnrolled; ++l) {
+      if (l >= num_moduli) return;
+      write_real(x, kRealRows[l], out);
+      out += plane_stride;
+    }
+#pragma unroll 1
+    for (int l = kUnrolled; l < num_moduli; ++l) {
+      write_real(x, kRealRows[l], out);
       out += plane_stride;
     }
   }

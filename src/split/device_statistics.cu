@@ -15,7 +15,6 @@ namespace kizami::split {
 namespace {
 
 using device::Element;
-using device::Term;
 using num::LineStats;
 
 /// What the first look finds.
@@ -30,7 +29,7 @@ struct Range {
       is_nonfinite = 1;
     } else if (bits != 0) {
       max_bits = max_bits > bits ? max_bits : bits;
-      lsb = min(lsb, device::lsb_of(device::term_of(bits)));
+      lsb = min(lsb, device::lsb_of_bits(bits));
     }
   }
   __device__ void merge(const Range& other) {
@@ -151,11 +150,7 @@ __global__ void __launch_bounds__(kAlongThreads)
     Element<T> e{};
     if (h < length && is_live) e = device::load_element(element);
     std::uint32_t digit[kTerms];
-    for (int t = 0; t < kTerms; ++t) {
-      const Term term = device::term_of(device::magnitude_bits(e.term[t]));
-      device::add_term(term, exponent, sums.abs, sums.squares);
-      digit[t] = device::digit_of(term, exponent);
-    }
+    for (int t = 0; t < kTerms; ++t) digit[t] = device::add_term(e.term[t], exponent, sums.abs, sums.squares);
     if (h < sampled && (h & (job.digits.stride - 1)) == 0) {
       const std::int64_t at = line * job.digits.row_stride + h / job.digits.stride * kTerms;
       for (int t = 0; t < kTerms; ++t) {
@@ -229,10 +224,9 @@ __global__ void __launch_bounds__(kAcrossThreads, 1)
           for (int i = 0; i < kHalf; ++i) {
 #pragma unroll
             for (int t = 0; t < kTerms; ++t) {
-              const Term term = device::term_of(device::magnitude_bits(elements[i].term[t]));
-              device::add_term(term, exponent, sums.abs, sums.squares);
+              const std::uint32_t digit = device::add_term(elements[i].term[t], exponent, sums.abs, sums.squares);
               if (h >= sampled || (i & (job.digits.stride - 1)) != 0) continue;
-              word = word >> 8 | device::digit_of(term, exponent) << 24;
+              word = word >> 8 | digit << 24;
               if ((++count & 1) != 0) continue;
               // Two digits at a time: a half run of stride 4 makes no more.
               const std::uint32_t pair = word >> 16;
