@@ -395,7 +395,8 @@ class Rows {
  public:
   /// @range rows of row_bytes, a multiple of 16; zeros are delivered beyond their number and their end
   __device__ Rows(const void* a, std::int64_t num_a, const void* b, std::int64_t num_b, std::int64_t row_bytes)
-      : stride_(kRound * row_bytes), left_(row_bytes - 16 * piece()) {
+      : stride_(kRound * row_bytes),
+        left_(static_cast<int>(ceil_div(row_bytes - 16 * piece(), std::int64_t{kStepBytes}))) {
     const int row = first_row();
     a_ = static_cast<const std::byte*>(a) + row * row_bytes + 16 * piece();
     b_ = static_cast<const std::byte*>(b) + row * row_bytes + 16 * piece();
@@ -425,7 +426,7 @@ class Rows {
     }
     a_ += kStepBytes;
     b_ += kStepBytes;
-    left_ -= kStepBytes;
+    --left_;
   }
 
  private:
@@ -440,8 +441,8 @@ class Rows {
   const std::byte* a_;
   const std::byte* b_;
   std::int64_t stride_;
-  std::int64_t left_;  ///< bytes of the rows from here on
-  int is_there_ = 0;   ///< one bit a copy
+  int left_;          ///< steps from here on in which the rows have such 16 bytes
+  int is_there_ = 0;  ///< one bit a copy
 };
 
 /// The same for the deficits: some threads bring 16 of them a step.
@@ -457,14 +458,16 @@ class Deficits {
     const std::int64_t stride = is_a ? a.deficit_stride : b.deficit_stride;
     from_ = (is_a ? a.deficits : b.deficits) + block * stride + line;
     step_ = kStepBlocks * stride;
-    left_ = line < (is_a ? a.num_lines : b.num_lines) ? num_blocks - block : 0;
+    left_ = line < (is_a ? a.num_lines : b.num_lines)
+                ? static_cast<int>(ceil_div(num_blocks - block, std::int64_t{kStepBlocks}))
+                : 0;
   }
 
   __device__ void load(Stage& stage) {
     if (thread() >= kStepBlocks * (kRows + kCols) / 16) return;
     copy_async(stage.deficits + 16 * thread(), from_, left_ > 0);
     from_ += step_;
-    left_ -= kStepBlocks;
+    --left_;
   }
 
  private:
@@ -472,13 +475,13 @@ class Deficits {
 
   const std::uint8_t* from_;
   std::int64_t step_;
-  std::int64_t left_;  ///< blocks from here on
+  int left_;  ///< steps from here on that have such a block
 };
 
 /// Streams num_steps steps through the stages: load(stage) begins the copies of the next one, use(stage) works on the
 /// oldest. proceed() is a barrier of the block, and ends the stream by false.
 template <class Load, class Use, class Proceed>
-__device__ __forceinline__ void stream(Shared& shared, std::int64_t num_steps, const Load& load, const Use& use,
+__device__ __forceinline__ void stream(Shared& shared, int num_steps, const Load& load, const Use& use,
                                        const Proceed& proceed) {
 #pragma unroll
   for (int step = 0; step < kStages - 1; ++step) {
@@ -487,7 +490,7 @@ __device__ __forceinline__ void stream(Shared& shared, std::int64_t num_steps, c
   }
   int stage = 0;
 #pragma unroll 1
-  for (std::int64_t left = num_steps; left > 0; --left) {
+  for (int left = num_steps; left > 0; --left) {
     wait_for_all_copies_but<kStages - 2>();
     if (!proceed()) break;  // and whoever used the stage before this one is done with it
     const int free = stage == 0 ? kStages - 1 : stage - 1;
@@ -650,7 +653,7 @@ __device__ __noinline__ void find_part_rungs(std::int64_t num_terms, const Digit
     Rows rows(a.digits + a_first * row_bytes, num_rows, b.digits + b_first * row_bytes, num_cols, row_bytes);
     Deficits deficits(a, a_first, b, b_first, num_blocks);
     stream(
-        shared, ceil_div(num_blocks, kStepBlocks),
+        shared, static_cast<int>(ceil_div(num_blocks, kStepBlocks)),
         [&](Stage& stage) {
           rows.load(stage);
           deficits.load(stage);
@@ -687,7 +690,7 @@ __device__ __noinline__ void find_part_rungs(std::int64_t num_terms, const Digit
     const std::int64_t words = round_up(num_blocks, 2);
     Rows rows(a.nonzero + a_first * words, num_rows, b.nonzero + b_first * words, num_cols, words * 8);
     stream(
-        shared, ceil_div(words, kStepWords), [&](Stage& stage) { rows.load(stage); },
+        shared, static_cast<int>(ceil_div(words, kStepWords)), [&](Stage& stage) { rows.load(stage); },
         [&](const Stage& stage) { look_for_terms<kIsSwapped>(stage, open); },
         [&] { return __syncthreads_or(open != 0 ? 1 : 0) != 0; });
 #pragma unroll

@@ -196,6 +196,7 @@ struct Setting {
   int num_odd_rows = 0;  ///< with num_odd_cols: pairs whose norms say nothing of their product
   int num_odd_cols = 0;
   int num_launches = 1;
+  int num_supports = 0;  ///< lines of so many kinds without a common term; a few hold tiny terms elsewhere
 };
 
 /// Lines in host memory with NaN in the gaps, and their copy on the device.
@@ -418,6 +419,11 @@ class SecondLookTest : public gpu_test::DeviceTest {
     for (int r = 0; r < setting.num_odd_rows; ++r) a.at(shape.m - 1 - 2 * r, 0) = T(0x1p60);
     for (int c = 0; c < setting.num_odd_cols; ++c) b.at(shape.n - 1 - 3 * c, 0) = T(0);
 
+    if (setting.num_supports > 0) {
+      thin_out(a, setting.num_supports);
+      thin_out(b, setting.num_supports);
+    }
+
     HostOperand a_host;
     HostOperand b_host;
     a_host.stats.resize(static_cast<std::size_t>(shape.m));
@@ -489,6 +495,20 @@ class SecondLookTest : public gpu_test::DeviceTest {
     MatrixView<T> view{&stored.at(0, 0), lines.num_lines, lines.length, lines.line_stride, lines.inner_stride};
     if (which == check::Which::kB) view = view.transposed();
     check::fill(spec.value(), 7, which, view);
+  }
+
+  /// Leaves line i the real terms t with t % num_supports == i % num_supports, and every eighth line 2^-40 of the rest.
+  template <class T>
+  static void thin_out(StoredLines<T>& stored, int num_supports) {
+    for (std::int64_t i = 0; i < stored.lines.num_lines; ++i) {
+      for (std::int64_t h = 0; h < stored.lines.length; ++h) {
+        auto* const parts = reinterpret_cast<RealOf<T>*>(&stored.at(i, h));
+        for (std::int64_t part = 0; part < kTerms<T>; ++part) {
+          if ((h * kTerms<T> + part) % num_supports == i % num_supports) continue;
+          parts[part] = i % 8 == 7 ? static_cast<RealOf<T>>(std::ldexp(parts[part], -40)) : RealOf<T>{0};
+        }
+      }
+    }
   }
 
   /// The same for all types.
@@ -610,6 +630,18 @@ TEST_F(SecondLookTest, OddPairsAreListed) {
   expect_equal_for_all(shape_of(200, 190, 300), "grade:inner", "grade:inner", setting);
   expect_equal_for_all(shape_of(1100, 700, 130), "randn", "lower", setting);
   EXPECT_GT(met.repairs, before);
+}
+
+TEST_F(SecondLookTest, PairsWithoutACommonTerm) {
+  for (const int num_supports : {2, 3, 4, 70}) {
+    Setting setting;
+    setting.num_supports = num_supports;
+    expect_equal_for_all(shape_of(140, 130, 64), "randn", "randn", setting);
+    expect_equal_for_all(shape_of(40, 130, 300), "randn", "exprand:phi=1", setting);
+    expect_equal_for_all(shape_of(50, 60, 2500), "randn", "randn", setting);  // more than one step of bits
+    setting.chunk = {37, 50};
+    expect_equal_for_all(shape_of(100, 110, 200), "exprand:phi=3", "randn", setting);
+  }
 }
 
 TEST_F(SecondLookTest, Storages) {
