@@ -136,8 +136,7 @@ class Call {
     look.a_lines = a_.buffers;
     look.b_lines = b_.buffers;
     look.chunk = {chunk.mc, chunk.nc};
-    base::Carver carver(buffers_.second_look.memory);
-    look.buffers = carve_second_look(carver, look.chunk, plan::num_terms(plan_.shape));
+    look.buffers = buffers_.second_look;
     look.state = state();
     look.repairs = buffers_.repairs;
     look.repair_bits = buffers_.repair_bits;

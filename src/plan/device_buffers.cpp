@@ -87,17 +87,6 @@ DeviceMainBuffers carve_main(base::Carver& carver, const Plan& plan) {
 
 }  // namespace
 
-std::size_t second_look_bytes(std::int64_t mc, std::int64_t nc, std::int64_t num_terms) {
-  base::Carver counter;
-  const std::int64_t blocks = ceil_div(num_terms, product::kPadBytes);
-  for (const std::int64_t lines : {mc, nc}) {
-    static_cast<void>(counter.take<std::int8_t>(lines, blocks * product::kPadBytes));
-    static_cast<void>(counter.take<std::uint8_t>(lines, blocks));
-    static_cast<void>(counter.take<std::uint64_t>(lines, blocks));
-  }
-  return counter.bytes();
-}
-
 DeviceBuffers carve_device(base::Carver& carver, const Plan& plan) {
   DeviceBuffers buffers;
   buffers.state = carver.take<DeviceState>(1);
@@ -106,12 +95,11 @@ DeviceBuffers carve_device(base::Carver& carver, const Plan& plan) {
   if (plan.numerics.has_certificate) {
     buffers.repairs = carver.take<Pair>((plan.shape.m * plan.shape.n) >> num::kRepairShift);
     buffers.repair_bits = carver.take<std::uint32_t>(plan.shape.n, ceil_div(plan.shape.m, 32));
-    std::size_t mark = carver.mark();
+    const std::size_t mark = carver.mark();
     buffers.sampled = carve_sampled(carver, plan);
     carver.rewind(mark);
     const Chunk& chunk = plan.schedule.certificate;
-    buffers.second_look.bytes = second_look_bytes(chunk.mc, chunk.nc, num_terms(plan.shape));
-    buffers.second_look.memory = carver.take<std::byte>(buffers.second_look.bytes);
+    buffers.second_look = carve_second_look(carver, {chunk.mc, chunk.nc}, num_terms(plan.shape));
     carver.rewind(mark);
   }
   if (plan.numerics.ladder.num_rungs > 0) buffers.main = carve_main(carver, plan);

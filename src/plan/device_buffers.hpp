@@ -8,6 +8,7 @@
 #include "base/carver.hpp"
 #include "plan/device_state.hpp"
 #include "plan/plan.hpp"
+#include "plan/second_look_buffers.hpp"
 
 namespace kizami::plan {
 
@@ -29,12 +30,6 @@ struct SampledBuffers {
   std::size_t engine_bytes = 0;
 };
 
-/// The second look: see exec::SecondLookBuffers, which exec carves from this piece.
-struct SecondLookPiece {
-  std::byte* memory = nullptr;
-  std::size_t bytes = 0;
-};
-
 struct DeviceMainBuffers {
   std::int8_t* a_planes = nullptr;  ///< [most planes][round_up(mc, pad)][kc]
   std::int8_t* b_planes = nullptr;  ///< [most planes][round_up(nc, pad)][kc]
@@ -50,7 +45,7 @@ struct DeviceBuffers {
   Pair* repairs = nullptr;               ///< [m n / 4096]
   std::uint32_t* repair_bits = nullptr;  ///< [n][ceil(m / 32)]
   SampledBuffers sampled;  ///< sampled, second look and main share memory: never alive together
-  SecondLookPiece second_look;
+  SecondLookBuffers second_look;
   DeviceMainBuffers main;
 };
 
@@ -61,8 +56,5 @@ struct DeviceBuffers {
 /// Products of sampled digits of `n` lines of B with `m` lines of A, a piece of k in each plane.
 [[nodiscard]] product::ProductDesc device_sampled_product(const Plan& plan, const SampledBuffers& buffers,
                                                           std::int64_t m, std::int64_t n);
-
-/// Bytes that the digits of mc and nc lines of K real terms take in the second look.
-[[nodiscard]] std::size_t second_look_bytes(std::int64_t mc, std::int64_t nc, std::int64_t num_terms);
 
 }  // namespace kizami::plan

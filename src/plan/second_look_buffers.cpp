@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-#include "exec/device_second_look.hpp"
+#include "plan/second_look_buffers.hpp"
 
 #include "base/int_math.hpp"
-#include "split/digits.hpp"
+#include "product/product.hpp"
 
-namespace kizami::exec {
+namespace kizami::plan {
 
 SecondLookBuffers carve_second_look(base::Carver& carver, const SecondLookChunk& chunk, std::int64_t num_terms) {
-  const std::int64_t num_blocks = base::ceil_div(num_terms, split::kDigitBlock);
+  const std::int64_t num_blocks = base::ceil_div(num_terms, product::kPadBytes);
   const std::int64_t words = base::round_up(num_blocks, 2);
   SecondLookBuffers buffers;
-  buffers.a_digits = carver.take<std::int8_t>(chunk.mc, num_blocks, split::kDigitBlock);
-  buffers.b_digits = carver.take<std::int8_t>(chunk.nc, num_blocks, split::kDigitBlock);
+  buffers.a_digits = carver.take<std::int8_t>(chunk.mc, num_blocks, product::kPadBytes);
+  buffers.b_digits = carver.take<std::int8_t>(chunk.nc, num_blocks, product::kPadBytes);
   buffers.a_deficits = carver.take<std::uint8_t>(num_blocks, base::round_up(chunk.mc, 16));
   buffers.b_deficits = carver.take<std::uint8_t>(num_blocks, base::round_up(chunk.nc, 16));
   buffers.a_nonzero = carver.take<std::uint64_t>(chunk.mc, words);
@@ -21,4 +21,4 @@ SecondLookBuffers carve_second_look(base::Carver& carver, const SecondLookChunk&
   return buffers;
 }
 
-}  // namespace kizami::exec
+}  // namespace kizami::plan
