@@ -10,6 +10,7 @@
 
 #include "api/op_view.hpp"
 #include "base/cuda_status.hpp"
+#include "base/relaxed_capture.hpp"
 #include "exec/device_call.hpp"
 #include "exec/device_environment.hpp"
 #include "exec/plan_cache.hpp"
@@ -106,6 +107,7 @@ Status gemm(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std:
             std::int64_t ldc, const Policy& policy, Outcome* outcome) {
   KIZAMI_RETURN_IF_ERROR(problem::validate_shape(m, n, k));
   KIZAMI_RETURN_IF_ERROR(problem::validate_leading_dimensions(layout, op_a, op_b, m, n, k, lda, ldb, ldc));
+  const base::RelaxedCapture relaxed;
   const Result<Plan> plan = cuda::make_plan(kScalarOf<T>, m, n, k, policy);
   if (!plan.ok()) return plan.status();
   if (plan.value().scheme() == Scheme::kNative)

@@ -8,6 +8,7 @@
 
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
+#include "base/relaxed_capture.hpp"
 #include "exec/device_certificate.hpp"
 #include "exec/device_environment.hpp"
 #include "exec/device_second_look.hpp"
@@ -317,6 +318,7 @@ Status validate_waiting(const plan::Plan& plan, product::Queue queue) {
 template <class T>
 Status run_device(const plan::Plan& plan, const DeviceProblem<T>& problem, std::span<std::byte> workspace,
                   product::Queue queue) {
+  const base::RelaxedCapture relaxed;
   KIZAMI_RETURN_IF_ERROR(validate_plan(plan));
   const problem::Shape& shape = plan.shape;
   KIZAMI_RETURN_IF_ERROR(problem::validate_output(problem.c, shape.m, shape.n));

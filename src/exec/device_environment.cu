@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/cuda_status.hpp"
+#include "base/relaxed_capture.hpp"
 #include "engines/cublaslt/cublaslt.hpp"
 #include "engines/hopper/hopper.hpp"
 
@@ -40,20 +41,8 @@ Status upload_tables(num::Ring ring, DeviceCrtTable*& memory) {
   return base::cuda_status(cudaMemcpy(memory, tables.data(), bytes, cudaMemcpyHostToDevice), "CRT constants");
 }
 
-/// Allocations are not allowed while a stream of this thread is captured in the global mode; these need not be refused.
-class RelaxedCapture {
- public:
-  RelaxedCapture() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
-  ~RelaxedCapture() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
-  RelaxedCapture(const RelaxedCapture&) = delete;
-  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
-
- private:
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
-
 Status prepare(int device, PreparedDevice& prepared) {
-  const RelaxedCapture relaxed;
+  const base::RelaxedCapture relaxed;
   product::DeviceFacts& facts = prepared.facts;
   facts.space = product::MemorySpace::kDevice;
   facts.device = device;

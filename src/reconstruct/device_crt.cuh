@@ -41,17 +41,68 @@ __device__ inline void transpose_bytes(std::uint32_t (&w)[4]) {
   w[3] = __byte_perm(high01, high23, 0x7632);
 }
 
-/// x += y 2^16 for limbs of which x has no carries to come. @range the sum fits
+// Chains of carries. The parts of a chain are separate instructions that pass the carry flag: nothing may come between
+// them, hence volatile.
+[[nodiscard]] __device__ inline std::uint32_t add_first(std::uint32_t x, std::uint32_t y) {
+  std::uint32_t r;
+  asm volatile("add.cc.u32 %0, %1, %2;" : "=r"(r) : "r"(x), "r"(y));
+  return r;
+}
+[[nodiscard]] __device__ inline std::uint32_t add_next(std::uint32_t x, std::uint32_t y) {
+  std::uint32_t r;
+  asm volatile("addc.cc.u32 %0, %1, %2;" : "=r"(r) : "r"(x), "r"(y));
+  return r;
+}
+[[nodiscard]] __device__ inline std::uint32_t subtract_first(std::uint32_t x, std::uint32_t y) {
+  std::uint32_t r;
+  asm volatile("sub.cc.u32 %0, %1, %2;" : "=r"(r) : "r"(x), "r"(y));
+  return r;
+}
+[[nodiscard]] __device__ inline std::uint32_t subtract_next(std::uint32_t x, std::uint32_t y) {
+  std::uint32_t r;
+  asm volatile("subc.cc.u32 %0, %1, %2;" : "=r"(r) : "r"(x), "r"(y));
+  return r;
+}
+
+/// x += y 2^16. @range the sum fits
 template <int kLimbs>
 __device__ void add_shifted(std::uint32_t (&x)[kLimbs], const std::uint32_t (&y)[kLimbs]) {
+  std::uint32_t shifted[kLimbs];
+#pragma unroll
+  for (int limb = 0; limb < kLimbs; ++limb)
+    shifted[limb] = limb == 0 ? y[0] << 16 : __funnelshift_l(y[limb - 1], y[limb], 16);
+#pragma unroll
+  for (int limb = 0; limb < kLimbs; ++limb)
+    x[limb] = limb == 0 ? add_first(x[0], shifted[0]) : add_next(x[limb], shifted[limb]);
+}
+
+/// x -= q p, modulo 2^(32 kLimbs)
+template <int kLimbs>
+__device__ void subtract_multiple(std::uint32_t (&x)[kLimbs], std::uint32_t q, const std::uint32_t* p) {
+  std::uint32_t product[kLimbs];
   std::uint64_t carry = 0;
 #pragma unroll
   for (int limb = 0; limb < kLimbs; ++limb) {
-    const std::uint32_t low = limb == 0 ? y[0] << 16 : __funnelshift_l(y[limb - 1], y[limb], 16);
-    carry += static_cast<std::uint64_t>(x[limb]) + low;
-    x[limb] = static_cast<std::uint32_t>(carry);
+    carry += static_cast<std::uint64_t>(q) * p[limb];
+    product[limb] = static_cast<std::uint32_t>(carry);
     carry >>= 32;
   }
+#pragma unroll
+  for (int limb = 0; limb < kLimbs; ++limb)
+    x[limb] = limb == 0 ? subtract_first(x[0], product[0]) : subtract_next(x[limb], product[limb]);
+}
+
+/// The magnitude of a two's complement number.
+template <int kLimbs>
+[[nodiscard]] __device__ bool make_magnitude(std::uint32_t (&x)[kLimbs]) {
+  const std::uint32_t flip = static_cast<std::uint32_t>(static_cast<std::int32_t>(x[kLimbs - 1]) >> 31);
+#pragma unroll
+  for (int limb = 0; limb < kLimbs; ++limb) x[limb] ^= flip;
+#pragma unroll
+  for (int limb = 0; limb < kLimbs; ++limb) {  // minus flip, that is plus 1 where negative
+    x[limb] = limb == 0 ? subtract_first(x[0], flip) : subtract_next(x[limb], flip);
+  }
+  return flip != 0;
 }
 
 /// Rounds (-1)^is_negative magnitude to 53 bits.
@@ -144,7 +195,7 @@ __device__ void rebuild(const std::uint32_t (&r)[4][kWords], const std::uint32_t
     add_shifted(x[e], odd[e]);
     std::uint32_t leading = x[e][kLimbs - 1];
     std::uint32_t next = x[e][kLimbs - 2];
-    if constexpr (kLimbs == kDeviceLimbs) {  // serves several numbers of limbs
+    if constexpr (kLimbs >= 7) {  // serves several numbers of limbs
 #pragma unroll
       for (int limb = 1; limb < kLimbs; ++limb) {
         leading = limb == table.top_limb ? x[e][limb] : leading;
@@ -154,26 +205,8 @@ __device__ void rebuild(const std::uint32_t (&r)[4][kWords], const std::uint32_t
     const double ratio = __ull2double_rn(static_cast<std::uint64_t>(leading) << 32 | next) * quotient;
     const double nearest = (ratio + 0x1.8p52) - 0x1.8p52;
     const auto q = static_cast<std::uint32_t>(__double2uint_rn(nearest));
-    // X - q P, modulo 2^(32 kLimbs)
-    std::uint64_t product = 0;
-    std::int64_t difference = 0;
-#pragma unroll
-    for (int limb = 0; limb < kLimbs; ++limb) {
-      product += static_cast<std::uint64_t>(q) * shared[Layout::kProduct + limb];
-      difference += static_cast<std::int64_t>(x[e][limb]) - static_cast<std::uint32_t>(product);
-      x[e][limb] = static_cast<std::uint32_t>(difference);
-      difference >>= 32;
-      product >>= 32;
-    }
-    bool is_negative = (x[e][kLimbs - 1] >> 31) != 0;
-    std::uint64_t plus = is_negative ? 1 : 0;
-    const std::uint32_t flip = is_negative ? ~0u : 0u;
-#pragma unroll
-    for (int limb = 0; limb < kLimbs; ++limb) {
-      plus += x[e][limb] ^ flip;
-      x[e][limb] = static_cast<std::uint32_t>(plus);
-      plus >>= 32;
-    }
+    subtract_multiple(x[e], q, shared + Layout::kProduct);
+    bool is_negative = make_magnitude(x[e]);
     if (fabs(ratio - nearest) > 0.49) settle_sign(x[e], is_negative, table);
     p[e] = round_limbs<kLimbs>(is_negative, x[e]);
   }
@@ -261,11 +294,10 @@ __device__ __noinline__ T finish_any(num::Scaled re, num::Scaled im, T alpha, T 
   return p.mantissa * num::power_of_two(p.exponent);
 }
 
-/// num::finish() for alpha = 1 and beta = 0.
+/// num::finish() for alpha = 1, beta = 0 and plain numbers.
 template <class T, int kParts>
-[[nodiscard]] __device__ T finish_product(const num::Scaled& re, const num::Scaled& im) {
+[[nodiscard]] __device__ T plain_element(const num::Scaled& re, const num::Scaled& im) {
   using R = RealOf<T>;
-  if (!is_plain(re) || (kParts == 2 && !is_plain(im))) return finish_any<T, kParts>(re, im, T{1}, T{0}, T{0});
   if constexpr (kParts == 2) {
     return T(static_cast<R>(plain_value(re)), static_cast<R>(plain_value(im)));
   } else {
@@ -322,6 +354,8 @@ __device__ void reconstruct_block(const DeviceReconstruction<T>& task, const Dev
   std::int32_t row_scale[4];
 #pragma unroll
   for (int e = 0; e < 4; ++e) row_scale[e] = i + e < task.c.rows ? task.row_scale[i + e] : num::kSkipLine;
+  const bool is_fast = is_product && !has_repairs && row_scale[0] != num::kSkipLine && row_scale[1] != num::kSkipLine &&
+                       row_scale[2] != num::kSkipLine && row_scale[3] != num::kSkipLine;
   for (std::int64_t j = blockIdx.y * static_cast<std::int64_t>(blockDim.y) + threadIdx.y; j < task.c.cols;
        j += static_cast<std::int64_t>(gridDim.y) * blockDim.y) {
     const int col_scale = task.col_scale[j];
@@ -331,8 +365,27 @@ __device__ void reconstruct_block(const DeviceReconstruction<T>& task, const Dev
     for_limbs([&](auto num_limbs) {
       rebuild_quad<kParts, num_limbs.value>(residues, task.planes.plane_stride, tables, shared, p);
     });
-    unsigned wanted = 0;
     T value[4];
+    if (is_fast) {
+      bool are_plain = true;
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        for (int part = 0; part < kParts; ++part) {
+          p[part][e].exponent -= row_scale[e] + col_scale;
+          are_plain = are_plain && is_plain(p[part][e]);
+        }
+      }
+      if (are_plain) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) value[e] = plain_element<T, kParts>(p[0][e], p[kParts - 1][e]);
+        store(task.c, i, j, value, 15u);
+        continue;
+      }
+      for (int e = 0; e < 4; ++e) {  // as they were, for the general way
+        for (int part = 0; part < kParts; ++part) p[part][e].exponent += row_scale[e] + col_scale;
+      }
+    }
+    unsigned wanted = 0;
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       bool is_wanted = row_scale[e] != num::kSkipLine;
@@ -344,12 +397,8 @@ __device__ void reconstruct_block(const DeviceReconstruction<T>& task, const Dev
       if (!is_wanted) continue;
       wanted |= 1u << e;
       for (int part = 0; part < kParts; ++part) p[part][e].exponent -= row_scale[e] + col_scale;
-      if (is_product) {
-        value[e] = finish_product<T, kParts>(p[0][e], p[kParts - 1][e]);
-      } else {
-        value[e] = finish_any<T, kParts>(p[0][e], p[kParts - 1][e], alpha, beta,
-                                         beta == T{0} ? T{0} : task.c(i + e, j));
-      }
+      const T old = beta == T{0} ? T{0} : task.c(i + e, j);
+      value[e] = finish_any<T, kParts>(p[0][e], p[kParts - 1][e], alpha, beta, old);
     }
     store(task.c, i, j, value, wanted);
   }

@@ -11,7 +11,7 @@ namespace {
   return static_cast<std::uint32_t>(x.limb[static_cast<std::size_t>(limb / 2)] >> (limb % 2 * 32));
 }
 
-[[nodiscard]] DeviceCrtTable make(const num::CrtTable& crt) {
+[[nodiscard]] DeviceCrtTable make(const num::CrtTable& crt, bool is_complex) {
   DeviceCrtTable table;
   const int bits = num::bit_width(crt.product_wide);
   table.num_planes = crt.num_planes;
@@ -21,6 +21,8 @@ namespace {
   for (int planes = 1; planes < crt.num_planes; planes *= 2) ++sum_bits;
   table.num_limbs = std::max(2, (8 * (table.num_bytes - 1) + sum_bits + 2 + 31) / 32);
   table.top_limb = table.num_limbs - 1;
+  // The kernel for so many limbs must also have the words for all planes.
+  while (table.num_limbs <= 7 && crt.num_planes > 4 * device_words(is_complex, table.num_limbs)) ++table.num_limbs;
   if (table.num_limbs > 7) table.num_limbs = kDeviceLimbs;
   // bias_b = 2^sum_bits + byte b of the residue that makes the whole a multiple of P.
   using Wide = num::WideUint<num::kCrtLimbs + 1>;
@@ -63,8 +65,8 @@ namespace {
 std::vector<DeviceCrtTable> make_device_crt_tables(num::Ring ring) {
   std::vector<DeviceCrtTable> tables;
   for (int count = num::kMinModuli; count <= num::max_moduli(ring); ++count) {
-    tables.push_back(make(num::crt_table(ring, count)));
-    if (ring == num::Ring::kComplex) tables.push_back(make(num::crt_table(ring, count, num::Part::kImaginary)));
+    tables.push_back(make(num::crt_table(ring, count), ring == num::Ring::kComplex));
+    if (ring == num::Ring::kComplex) tables.push_back(make(num::crt_table(ring, count, num::Part::kImaginary), true));
   }
   return tables;
 }

@@ -55,34 +55,46 @@ inline constexpr std::uint64_t kInfinityBits = 0x7FF0000000000000ull;
   return (m + (std::uint64_t{1} << -shift) - 1) >> -shift;
 }
 
-/// Adds a term to the sums of a line of this exponent (see num::LineStats) and returns its digit, floor(|x| 2^(6 -
-/// exponent)). @range exponent: of the line, or num::kNoExponent for x = 0
-[[nodiscard]] __device__ inline std::uint32_t add_term(double x, int exponent, std::uint64_t& sum_abs,
-                                                       std::uint64_t& sum_squares) {
-  static_assert(num::kAbsBits == 20 && kDigitBits == 6, "the shifts below");
+/// What the sums of a line need of a term, unless the line's exponent is near the bottom of the range: the high word of |x|,
+/// and in place of the sign whether the low word is not zero.
+[[nodiscard]] __device__ inline std::uint32_t pack_term(double x) {
   const std::uint64_t bits = magnitude_bits(x);
-  std::uint32_t units = 0;
-  std::uint32_t digit = 0;
-  if (exponent > -1000) {
-    // A normal term has 21 bits in its high word, of which all belong to the units of a term of the line's exponent. A
-    // subnormal one is less than a unit, and so is what this makes of it.
-    const auto low = static_cast<std::uint32_t>(bits);
-    const auto top = static_cast<std::uint32_t>(bits >> 32);
-    const std::uint32_t high = (top & 0x000FFFFFu) | (top >= 0x00100000u ? 0x00100000u : 0u);
-    const int drop = min(exponent + 1023 - static_cast<int>(top >> 20), 31);
-    const std::uint32_t whole = high >> drop;
-    units = whole + (((high - (whole << drop)) | low) != 0 ? 1u : 0u);
-    digit = whole >> 14;
-  } else {
-    const Term term = term_of(bits);
-    units = static_cast<std::uint32_t>(ceil_shift(term.mantissa, term.ulp + num::kAbsBits - exponent));
-    digit = static_cast<std::uint32_t>(floor_shift(term.mantissa, term.ulp + kDigitBits - exponent));
-  }
+  return static_cast<std::uint32_t>(bits >> 32) | (static_cast<std::uint32_t>(bits) != 0 ? 0x80000000u : 0u);
+}
+/// Lines of larger exponents have no subnormal term that counts for more than one unit.
+inline constexpr int kLeastPackedExponent = -1000;
+
+__device__ inline void add_units(std::uint32_t units, std::uint64_t& sum_abs, std::uint64_t& sum_squares) {
   constexpr int kCoarser = num::kAbsBits - num::kSquareBits;
   const std::uint32_t coarse = (units + (1u << kCoarser) - 1) >> kCoarser;
   sum_abs += units;
   sum_squares += static_cast<std::uint64_t>(coarse) * coarse;
-  return digit;
+}
+
+/// Adds a term to the sums of a line of this exponent (see num::LineStats) and returns its digit, floor(|x| 2^(6 -
+/// exponent)). @range exponent > kLeastPackedExponent, or x = 0
+[[nodiscard]] __device__ inline std::uint32_t add_packed(std::uint32_t packed, int exponent, std::uint64_t& sum_abs,
+                                                         std::uint64_t& sum_squares) {
+  static_assert(num::kAbsBits == 20 && kDigitBits == 6, "the shifts below");
+  // A normal term has 21 bits in its high word, of which all belong to the units of a term of the line's exponent. A
+  // subnormal one is less than a unit, and so is what this makes of it.
+  const std::uint32_t top = packed & 0x7FFFFFFFu;
+  const std::uint32_t high = (top & 0x000FFFFFu) | (top >= 0x00100000u ? 0x00100000u : 0u);
+  const int drop = min(exponent + 1023 - static_cast<int>(top >> 20), 31);
+  const std::uint32_t whole = high >> drop;
+  const bool has_rest = high != whole << drop || (packed >> 31) != 0;
+  add_units(whole + (has_rest ? 1u : 0u), sum_abs, sum_squares);
+  return whole >> 14;
+}
+
+/// The same for any exponent.
+[[nodiscard]] __device__ inline std::uint32_t add_term(double x, int exponent, std::uint64_t& sum_abs,
+                                                       std::uint64_t& sum_squares) {
+  if (exponent > kLeastPackedExponent) return add_packed(pack_term(x), exponent, sum_abs, sum_squares);
+  const Term term = term_of(magnitude_bits(x));
+  add_units(static_cast<std::uint32_t>(ceil_shift(term.mantissa, term.ulp + num::kAbsBits - exponent)), sum_abs,
+            sum_squares);
+  return static_cast<std::uint32_t>(floor_shift(term.mantissa, term.ulp + kDigitBits - exponent));
 }
 
 /// The real terms of one element as FP64.

@@ -236,12 +236,16 @@ __device__ void write_planes(const Element<T> (&elements)[4], bool is_conjugated
   }
 }
 
+/// A tile of a strided operand in shared memory: element h of line i at [h][i ^ (h / 4)], so that lanes that read the same
+/// line at elements 4 apart meet different banks, and a warp writes whole rows of 128 bytes.
 template <class T>
 struct Tile {
   static constexpr int kThreads = 256;
-  static constexpr int kLength = 64;                         // elements along a line
-  static constexpr int kLines = sizeof(T) == 16 ? 32 : 64;   // of a strided operand
-  static constexpr int kPitch = kLines + 1;
+  static constexpr int kLength = 128;
+  static constexpr int kLines = sizeof(T) == 16 ? 16 : 32;
+  static constexpr int kBytes = kLength * kLines * static_cast<int>(sizeof(T));
+
+  [[nodiscard]] __device__ static int at(int h, int i) { return h * kLines + (i ^ (h / 4 % kLines)); }
 };
 
 /// kIsAcross: neighbouring lines are neighbours in memory, and elements go through shared memory.
@@ -278,20 +282,15 @@ __device__ void split_block(const Task<T>& task, const num::Rung& rung, bool is_
       if (first_line + i < lines.num_lines && h0 + h < task.length) {
         x = lines.data[(first_line + i) * lines.line_stride + (task.first + h0 + h) * lines.inner_stride];
       }
-      tile[h * Shape::kPitch + i] = x;
+      tile[Shape::at(h, i)] = x;
     }
     __syncthreads();
-    // Thirty-two lanes take eight quads of four lines; the odd pitch keeps what they read in different banks.
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int warp = static_cast<int>(threadIdx.x) / 32;
-    constexpr int kOctets = Shape::kLength / 32;
-    for (int part = warp; part < Shape::kLines / 4 * kOctets; part += Shape::kThreads / 32) {
-      const int quad = part % kOctets * 8 + lane % 4 + lane / 16 * 4;
-      const int i = part / kOctets * 4 + lane / 4 % 4;
-      const std::int64_t h = h0 + 4 * quad;
+    const int quad = static_cast<int>(threadIdx.x) % 32;
+    const std::int64_t h = h0 + 4 * quad;
+    for (int i = static_cast<int>(threadIdx.x) / 32; i < Shape::kLines; i += Shape::kThreads / 32) {
       if (first_line + i >= lines.num_lines || h >= task.planes.row_stride) continue;
       Element<T> elements[4];
-      for (int e = 0; e < 4; ++e) elements[e] = device::load_element(tile + (4 * quad + e) * Shape::kPitch + i);
+      for (int e = 0; e < 4; ++e) elements[e] = device::load_element(tile + Shape::at(4 * quad + e, i));
       write(elements, scalings[i], first_line + i, h);
     }
   } else {
@@ -347,10 +346,9 @@ Status device_residue_planes(const problem::Lines<T>& lines, const plan::DeviceL
   const Task<T> task{lines, line_buffers, first, length, ladder, state, planes};
   using Shape = Tile<T>;
   if (lines.inner_stride > lines.line_stride && lines.num_lines > 1) {
-    const auto shared = static_cast<int>(Shape::kPitch * Shape::kLength * sizeof(T));
     const dim3 grid(static_cast<unsigned>(base::ceil_div(lines.num_lines, Shape::kLines)),
                     static_cast<unsigned>(base::ceil_div(planes.row_stride, Shape::kLength)));
-    split_residues<T, true><<<grid, Shape::kThreads, shared, queue>>>(task);
+    split_residues<T, true><<<grid, Shape::kThreads, Shape::kBytes, queue>>>(task);
   } else {
     const std::int64_t quads = base::ceil_div(planes.row_stride, 4);
     const int threads = quads >= 256 ? 256 : quads > 64 ? 128 : 64;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Statistics and sampled digits of lines on the device. Exponents are maxima and the sums need them, so every line is looked
-// at twice. Two kernels, by what is contiguous in memory:
-//   along the lines (elements of a line are neighbours): some warps a line; the second look hits L1 or L2;
+// at twice; a line of up to 8192 real terms (16384 along) is held in shared memory in between, a word a term. Two kernels, by
+// what is contiguous in memory:
+//   along the lines (elements of a line are neighbours): some warps a line;
 //   across them (neighbouring lines are neighbours): a block takes a few whole lines, so few that what all blocks work on
-//   fits in L2 and the second look stays there.
+//   fits in L2, where the second look at longer lines finds it.
 #include <algorithm>
 
 #include "base/cuda_status.hpp"
@@ -164,10 +165,68 @@ __global__ void __launch_bounds__(kAlongThreads)
   if (is_used && rank == 0) publish(job, line, range, sums);
 }
 
+/// Real terms that a thread holds, in words of its own column of shared memory.
+constexpr int kHeld = 32;
+extern __shared__ std::uint32_t held_terms[];
+
+/// The same for lines of at most kHeld kThreads terms, one a block, read once.
+template <class T, int kThreads>
+__global__ void __launch_bounds__(kThreads)
+    statistics_along_held(const problem::Lines<T> lines, const Job job, const plan::DeviceState* state) {
+  constexpr int kTerms = Element<T>::kTerms;
+  constexpr int kElems = kHeld / kTerms;
+  __shared__ Range ranges[kThreads / 32];
+  __shared__ Sums all_sums[kThreads / 32];
+  if (state->is_scaling_only != 0) return;
+  const std::int64_t line = blockIdx.x;
+  const T* const data = lines.data + line * lines.line_stride;
+  std::uint32_t* const held = held_terms + threadIdx.x;
+  Range range;
+#pragma unroll 8
+  for (int j = 0; j < kElems; ++j) {
+    const std::int64_t h = threadIdx.x + static_cast<std::int64_t>(j) * kThreads;
+    Element<T> e{};
+    if (h < lines.length) e = device::load_element(data + h * lines.inner_stride);
+    for (int t = 0; t < kTerms; ++t) {
+      range.observe(e.term[t]);
+      held[(j * kTerms + t) * kThreads] = device::pack_term(e.term[t]);
+    }
+  }
+  range = merge_over_line(range, 31, 0, 1, 0, kThreads / 32, ranges);
+  const int exponent = line_exponent(range);
+  const bool is_live = exponent != num::kNoExponent;
+  const bool is_packed = exponent > device::kLeastPackedExponent;
+  const std::int64_t sampled = job.digits.digits != nullptr ? job.digits.row_stride / kTerms * job.digits.stride : 0;
+  Sums sums;
+#pragma unroll 8
+  for (int j = 0; j < kElems; ++j) {
+    const std::int64_t h = threadIdx.x + static_cast<std::int64_t>(j) * kThreads;
+    std::uint32_t digit[kTerms] = {};
+    if (is_packed) {
+      for (int t = 0; t < kTerms; ++t)
+        digit[t] = device::add_packed(held[(j * kTerms + t) * kThreads], exponent, sums.abs, sums.squares);
+    } else if (is_live && h < lines.length) {
+      const Element<T> e = device::load_element(data + h * lines.inner_stride);
+      for (int t = 0; t < kTerms; ++t) digit[t] = device::add_term(e.term[t], exponent, sums.abs, sums.squares);
+    }
+    if (h < sampled && (h & (job.digits.stride - 1)) == 0) {
+      const std::int64_t at = line * job.digits.row_stride + h / job.digits.stride * kTerms;
+      for (int t = 0; t < kTerms; ++t) {
+        job.digits.digits[at + t] = static_cast<std::int8_t>(digit[t]);
+        if (kTerms == 2 && job.digits.swapped != nullptr)
+          job.digits.swapped[at + t] = static_cast<std::int8_t>(digit[kTerms - 1 - t]);
+      }
+    }
+  }
+  sums = merge_over_line(sums, 31, 0, 1, 0, kThreads / 32, all_sums);
+  if (threadIdx.x == 0) publish(job, line, range, sums);
+}
+
 constexpr int kAcrossThreads = 1024;
 
-/// Neighbouring lines are neighbours in memory. A block takes kLines of them, in runs of 16 terms a thread.
-template <class T, int kLines>
+/// Neighbouring lines are neighbours in memory. A block takes kLines of them, in runs of 16 terms a thread. kIsHeld: the
+/// lines have at most kHeld kAcrossThreads / kLines terms and are read once.
+template <class T, int kLines, bool kIsHeld>
 __global__ void __launch_bounds__(kAcrossThreads, 1)
     statistics_across(const problem::Lines<T> lines, const Job job, const plan::DeviceState* state) {
   constexpr int kTerms = Element<T>::kTerms;
@@ -185,60 +244,77 @@ __global__ void __launch_bounds__(kAcrossThreads, 1)
     const bool is_used = line < lines.num_lines;
     const T* const data = lines.data + (is_used ? line : 0) * lines.line_stride;
     const std::int64_t length = is_used ? lines.length : 0;
-    const auto for_each_half = [&](std::int64_t num_runs, bool is_read, const auto& visit) {
-      for (std::int64_t run = first_run; run < num_runs; run += kRunsAtOnce) {
-        for (int half = 0; half < 2; ++half) {
-          const std::int64_t h = run * kRun + half * kHalf;
-          Element<T> elements[kHalf];
+    const auto load_half = [&](std::int64_t h, bool is_read, Element<T>(&elements)[kHalf]) {
 #pragma unroll
-          for (int i = 0; i < kHalf; ++i) {
-            elements[i] = Element<T>{};
-            if (is_read && h + i < length) elements[i] = device::load_element(data + (h + i) * lines.inner_stride);
-          }
-          visit(h, elements);
+      for (int i = 0; i < kHalf; ++i) {
+        elements[i] = Element<T>{};
+        if (is_read && h + i < length) elements[i] = device::load_element(data + (h + i) * lines.inner_stride);
+      }
+    };
+    // visit(h, n) for every half run from element h; n: its number among those of this thread, known when held.
+    const auto for_each_half = [&](std::int64_t num_runs, const auto& visit) {
+      if constexpr (kIsHeld) {
+#pragma unroll 1
+        for (int n = 0; n < kHeld / 8; ++n)
+          visit((first_run + n / 2 * kRunsAtOnce) * kRun + n % 2 * kHalf, n);
+      } else {
+        for (std::int64_t run = first_run; run < num_runs; run += kRunsAtOnce) {
+          visit(run * kRun, 0);
+          visit(run * kRun + kHalf, 0);
         }
       }
     };
+    std::uint32_t* const held = held_terms + threadIdx.x;
     Range range;
     if (!job.is_known) {
-      for_each_half((length + kRun - 1) / kRun, true, [&](std::int64_t, const Element<T>(&elements)[kHalf]) {
+      for_each_half((length + kRun - 1) / kRun, [&](std::int64_t h, int n) {
+        Element<T> elements[kHalf];
+        load_half(h, true, elements);
 #pragma unroll
-        for (int i = 0; i < kHalf; ++i) {
-          for (int t = 0; t < kTerms; ++t) range.observe(elements[i].term[t]);
+        for (int i = 0; i < 8; ++i) {
+          const double x = elements[i / kTerms].term[i % kTerms];
+          range.observe(x);
+          if constexpr (kIsHeld) held[(n * 8 + i) * kAcrossThreads] = device::pack_term(x);
         }
       });
       range = merge_over_line(range, kLaneBits, slot, kLines, 0, kAcrossThreads / 32, ranges);
     }
     const int exponent = job.is_known ? (is_used ? job.stats[line].exponent : num::kNoExponent) : line_exponent(range);
+    const bool is_live = exponent != num::kNoExponent;
+    const bool is_packed = kIsHeld && !job.is_known && exponent > device::kLeastPackedExponent;
     Sums sums;
     const std::int64_t sampled =
         is_used && job.digits.digits != nullptr ? job.digits.row_stride / kTerms * job.digits.stride : 0;
     const std::int64_t end = sampled > length ? sampled : length;
-    for_each_half(
-        (end + kRun - 1) / kRun, exponent != num::kNoExponent,
-        [&](std::int64_t h, const Element<T>(&elements)[kHalf]) {
-          std::uint32_t word = 0;
-          int count = 0;
-          std::int64_t at = line * job.digits.row_stride + h / job.digits.stride * kTerms;
+    for_each_half((end + kRun - 1) / kRun, [&](std::int64_t h, int n) {
+      std::uint32_t digit[8];
+      if (is_packed) {
 #pragma unroll
-          for (int i = 0; i < kHalf; ++i) {
+        for (int i = 0; i < 8; ++i)
+          digit[i] = device::add_packed(held[(n * 8 + i) * kAcrossThreads], exponent, sums.abs, sums.squares);
+      } else {
+        Element<T> elements[kHalf];
+        load_half(h, is_live, elements);
 #pragma unroll
-            for (int t = 0; t < kTerms; ++t) {
-              const std::uint32_t digit = device::add_term(elements[i].term[t], exponent, sums.abs, sums.squares);
-              if (h >= sampled || (i & (job.digits.stride - 1)) != 0) continue;
-              word = word >> 8 | digit << 24;
-              if ((++count & 1) != 0) continue;
-              // Two digits at a time: a half run of stride 4 makes no more.
-              const std::uint32_t pair = word >> 16;
-              *reinterpret_cast<std::uint16_t*>(job.digits.digits + at) = static_cast<std::uint16_t>(pair);
-              if (kTerms == 2 && job.digits.swapped != nullptr) {
-                *reinterpret_cast<std::uint16_t*>(job.digits.swapped + at) =
-                    static_cast<std::uint16_t>(pair >> 8 | pair << 8);
-              }
-              at += 2;
-            }
-          }
-        });
+        for (int i = 0; i < 8; ++i)
+          digit[i] = device::add_term(elements[i / kTerms].term[i % kTerms], exponent, sums.abs, sums.squares);
+      }
+      if (h >= sampled) return;
+      std::int64_t at = line * job.digits.row_stride + h / job.digits.stride * kTerms;
+      std::uint32_t pair = 0;
+      int count = 0;
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        if ((i / kTerms & (job.digits.stride - 1)) != 0) continue;
+        pair = pair >> 8 | digit[i] << 8;
+        if ((++count & 1) != 0) continue;
+        // Two digits at a time: a half run of stride 4 makes no more.
+        *reinterpret_cast<std::uint16_t*>(job.digits.digits + at) = static_cast<std::uint16_t>(pair);
+        if (kTerms == 2 && job.digits.swapped != nullptr)
+          *reinterpret_cast<std::uint16_t*>(job.digits.swapped + at) = static_cast<std::uint16_t>(pair >> 8 | pair << 8);
+        at += 2;
+      }
+    });
     sums = merge_over_line(sums, kLaneBits, slot, kLines, 0, kAcrossThreads / 32, all_sums);
     if (is_used && threadIdx.x < kLines) publish(job, line, range, sums);
   }
@@ -256,6 +332,17 @@ __global__ void begin_call(plan::DeviceState* state, Factor<T> alpha, std::int32
   *state = fresh;
 }
 
+/// Launches a kernel whose threads hold terms in shared memory.
+template <class T, class Kernel>
+Status launch_held(Kernel kernel, unsigned grid, int threads, const problem::Lines<T>& lines, const Job& job,
+                   const plan::DeviceState* state, product::Queue queue) {
+  const int bytes = threads * kHeld * static_cast<int>(sizeof(std::uint32_t));
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "shared memory of statistics"));
+  kernel<<<grid, static_cast<unsigned>(threads), static_cast<unsigned>(bytes), queue>>>(lines, job, state);
+  return base::launch_status("statistics");
+}
+
 template <class T>
 Status launch(const problem::Lines<T>& lines, const Job& job, const plan::DeviceState* state, int num_sms,
               product::Queue queue) {
@@ -263,26 +350,35 @@ Status launch(const problem::Lines<T>& lines, const Job& job, const plan::Device
   const auto blocks_of = [](std::int64_t n, std::int64_t part) {
     return static_cast<unsigned>(std::min<std::int64_t>(base::ceil_div(n, part), INT32_MAX));
   };
+  const std::int64_t terms = lines.num_terms();
   if (lines.inner_stride <= lines.line_stride || lines.num_lines == 1) {
-    if (lines.length <= 1024) {
+    const unsigned each = blocks_of(lines.num_lines, 1);
+    if (terms <= 1024) {
       statistics_along<T, 1><<<blocks_of(lines.num_lines, 8), kAlongThreads, 0, queue>>>(lines, job, state);
+    } else if (job.is_known || terms > 512 * kHeld) {
+      statistics_along<T, 8><<<each, kAlongThreads, 0, queue>>>(lines, job, state);
+    } else if (terms <= 128 * kHeld) {
+      return launch_held(statistics_along_held<T, 128>, each, 128, lines, job, state, queue);
+    } else if (terms <= 256 * kHeld) {
+      return launch_held(statistics_along_held<T, 256>, each, 256, lines, job, state, queue);
     } else {
-      statistics_along<T, 8><<<blocks_of(lines.num_lines, 1), kAlongThreads, 0, queue>>>(lines, job, state);
+      return launch_held(statistics_along_held<T, 512>, each, 512, lines, job, state, queue);
     }
     return base::launch_status("statistics_along");
   }
-  // Bytes that all blocks work on at a time, to stay in L2.
-  constexpr std::int64_t kCachedBytes = 40 << 20;
-  const std::int64_t bytes_per_line = lines.length * static_cast<std::int64_t>(sizeof(T)) * num_sms;
   const auto grid = [&](std::int64_t part) {
     return static_cast<unsigned>(std::min<std::int64_t>(base::ceil_div(lines.num_lines, part), num_sms));
   };
-  if (32 * bytes_per_line <= kCachedBytes && lines.num_lines >= 32 * num_sms) {
-    statistics_across<T, 32><<<grid(32), kAcrossThreads, 0, queue>>>(lines, job, state);
-  } else if (8 * bytes_per_line <= kCachedBytes && lines.num_lines >= 8 * num_sms) {
-    statistics_across<T, 8><<<grid(8), kAcrossThreads, 0, queue>>>(lines, job, state);
+  const auto is_held = [&](std::int64_t part) { return terms <= kHeld * kAcrossThreads / part; };
+  // More lines a block make longer pieces of memory, fewer fill more multiprocessors.
+  if (is_held(32) && lines.num_lines >= 32 * num_sms) {
+    return launch_held(statistics_across<T, 32, true>, grid(32), kAcrossThreads, lines, job, state, queue);
+  } else if (is_held(8) && lines.num_lines >= 8 * num_sms) {
+    return launch_held(statistics_across<T, 8, true>, grid(8), kAcrossThreads, lines, job, state, queue);
+  } else if (is_held(4)) {
+    return launch_held(statistics_across<T, 4, true>, grid(4), kAcrossThreads, lines, job, state, queue);
   } else {
-    statistics_across<T, 4><<<grid(4), kAcrossThreads, 0, queue>>>(lines, job, state);
+    statistics_across<T, 4, false><<<grid(4), kAcrossThreads, 0, queue>>>(lines, job, state);
   }
   return base::launch_status("statistics_across");
 }

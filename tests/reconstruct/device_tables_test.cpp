@@ -22,6 +22,9 @@ TEST(DeviceCrtTables, FitTheKernels) {
       EXPECT_EQ(table.num_planes, num::num_planes(ring, count));
       EXPECT_LE(table.num_planes, 4 * device_words(is_complex, table.num_limbs)) << count;
       EXPECT_LE(table.num_limbs, kDeviceLimbs) << count;
+      if (table.num_limbs < 7) {  // the kernels rely on it
+        EXPECT_EQ(table.top_limb, table.num_limbs - 1) << count;
+      }
       // All but the top limb hold whole bytes of P; the kernel relies on it where it is compiled for so many limbs.
       EXPECT_LE(table.num_bytes, 4 * (table.top_limb + 1)) << count;
       // The choice in reconstruct_device().
