@@ -58,7 +58,8 @@ __global__ void fill(R* x, std::int64_t count, double phi, std::uint64_t seed) {
 
 /// Largest |C - AB| / (|A||B|) of the parts of one row of C, column-major operands; one block a column.
 template <class R, int kTerms>
-__global__ void row_error(const R* a, const R* b, const R* c, std::int64_t m, std::int64_t k, std::int64_t i, double* worst) {
+__global__ void row_error(const R* a, const R* b, const R* c, std::int64_t m, std::int64_t k, std::int64_t i,
+                          double* worst) {
   __shared__ double high[256], low[256], scale[256];
   const std::int64_t j = blockIdx.x;
   for (int part = 0; part < kTerms; ++part) {
@@ -247,7 +248,8 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
   DeviceBuffer<double> worst(1);
   std::vector<Runner> runners;
   if (options.has_native) {
-    runners.push_back({"native", [&] { cublas.multiply<T>(s.m, s.n, s.k, a.data, b.data, c.data); }, {}, -1, "", 0, 0, 0, 0});
+    runners.push_back(
+        {"native", [&] { cublas.multiply<T>(s.m, s.n, s.k, a.data, b.data, c.data); }, {}, -1, "", 0, 0, 0, 0});
   }
   std::vector<kizami::Plan> plans;
   plans.reserve(options.engines.size());
@@ -268,13 +270,20 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
   DeviceBuffer<std::byte> memory(static_cast<std::int64_t>(bytes));
   const std::span<std::byte> workspace(memory.data, bytes);
   for (const kizami::Plan& plan : plans) {
-    Runner runner{std::string(plan.engine()), [&] {
+    Runner runner{std::string(plan.engine()),
+                  [&] {
                     check(kizami::cuda::run<T>(plan, T{1}, kizami::blas_view<const T>(a.data, s.m, s.k, s.m),
                                                kizami::blas_view<const T>(b.data, s.k, s.n, s.k), T{0},
                                                kizami::blas_view(c.data, s.m, s.n, s.m), workspace, nullptr),
                           "run");
                   },
-                  {}, -1, "", plan.predicted_seconds(), 0, 0, 0};
+                  {},
+                  -1,
+                  "",
+                  plan.predicted_seconds(),
+                  0,
+                  0,
+                  0};
     runners.push_back(runner);
   }
   cudaEvent_t begin, end;
@@ -297,9 +306,9 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
     check(cudaMemset(worst.data, 0, 8), "worst");
     for (int row = 0; row < 16; ++row) {
       const std::int64_t i = s.m * row / 16;
-      row_error<R, kTerms><<<static_cast<unsigned>(s.n), 256>>>(reinterpret_cast<const R*>(a.data),
-                                                                reinterpret_cast<const R*>(b.data),
-                                                                reinterpret_cast<const R*>(c.data), s.m, s.k, i, worst.data);
+      row_error<R, kTerms>
+          <<<static_cast<unsigned>(s.n), 256>>>(reinterpret_cast<const R*>(a.data), reinterpret_cast<const R*>(b.data),
+                                                reinterpret_cast<const R*>(c.data), s.m, s.k, i, worst.data);
     }
     check(cudaMemcpy(&runner.error, worst.data, 8, cudaMemcpyDeviceToHost), "worst");
   }
@@ -330,26 +339,28 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
       runner.sustained_ms = ms / calls;
     }
   }
-  const double flops = (kTerms == 2 ? 8.0 : 2.0) * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+  const double flops =
+      (kTerms == 2 ? 8.0 : 2.0) * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
   for (Runner& runner : runners) {
     std::sort(runner.milliseconds.begin(), runner.milliseconds.end());
     const double median = runner.milliseconds[runner.milliseconds.size() / 2];
     const double tflops = flops / median * 1e-9;
     const double sustained = runner.sustained_ms > 0 ? flops / runner.sustained_ms * 1e-9 : 0;
-    std::fprintf(stderr, "%cgemm %6ld %6ld %6ld  %-9s %8.3f ms %7.1f TFLOPS  error %8.2g  %s", type, static_cast<long>(s.m),
-                 static_cast<long>(s.n), static_cast<long>(s.k), runner.name.c_str(), median, tflops, runner.error,
-                 runner.plan.c_str());
+    std::fprintf(stderr, "%cgemm %6ld %6ld %6ld  %-9s %8.3f ms %7.1f TFLOPS  error %8.2g  %s", type,
+                 static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k), runner.name.c_str(), median,
+                 tflops, runner.error, runner.plan.c_str());
     if (runner.predicted > 0) std::fprintf(stderr, "  predicted %.3f ms", runner.predicted * 1e3);
     if (sustained > 0) std::fprintf(stderr, "  sustained %.1f at %u MHz %u W", sustained, runner.mhz, runner.watts);
     std::fprintf(stderr, "\n");
     std::printf(
-        "{\"date\": \"%s\", \"commit\": \"%s\", \"driver\": \"%s\", \"case\": \"%c nn %ldx%ldx%ld phi=%g\", \"who\": \"%s\", "
+        "{\"date\": \"%s\", \"commit\": \"%s\", \"driver\": \"%s\", \"case\": \"%c nn %ldx%ldx%ld phi=%g\", \"who\": "
+        "\"%s\", "
         "\"plan\": \"%s\", \"ms_median\": %.5f, \"ms_min\": %.5f, \"ms_max\": %.5f, \"tflops\": %.2f, \"error\": %.3g, "
         "\"predicted_ms\": %.5f, \"sustained_tflops\": %.2f, \"sm_mhz\": %u, \"watts\": %u}\n",
         today().c_str(), options.commit.c_str(), gauges.driver.c_str(), type, static_cast<long>(s.m),
         static_cast<long>(s.n), static_cast<long>(s.k), options.phi, runner.name.c_str(), runner.plan.c_str(), median,
-        runner.milliseconds.front(), runner.milliseconds.back(), tflops, runner.error, runner.predicted * 1e3, sustained,
-        runner.mhz, runner.watts);
+        runner.milliseconds.front(), runner.milliseconds.back(), tflops, runner.error, runner.predicted * 1e3,
+        sustained, runner.mhz, runner.watts);
     std::fflush(stdout);
   }
   check(cudaEventDestroy(begin), "event");

@@ -54,7 +54,7 @@ KIZAMI_API Result<Outcome> read_outcome(const Plan& plan, std::span<const std::b
 /// @queue  asynchronous, but for `outcome`: asking for it waits for the stream
 template <class T>
 KIZAMI_API Status gemm(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,
-                       Factor<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, Factor<T> beta, T* c,
-                       std::int64_t ldc, const Policy& policy = {}, Outcome* outcome = nullptr);
+                       Factor<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, Factor<T> beta,
+                       T* c, std::int64_t ldc, const Policy& policy = {}, Outcome* outcome = nullptr);
 
 }  // namespace kizami::cuda

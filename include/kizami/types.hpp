@@ -165,8 +165,7 @@ struct MatrixView {
   }
   // NOLINTNEXTLINE(google-explicit-constructor): a view of T is a view of const T, as T* is a const T*
   template <class U>
-  requires(std::is_same_v<U, const T> && !std::is_const_v<T>)
-  constexpr operator MatrixView<U>() const noexcept {
+  requires(std::is_same_v<U, const T> && !std::is_const_v<T>) constexpr operator MatrixView<U>() const noexcept {
     return {data, rows, cols, row_stride, col_stride, is_conjugated};
   }
 };

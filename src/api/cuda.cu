@@ -32,8 +32,8 @@ class WorkspacePools {
     cudaMemPool_t pool = nullptr;
     KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaMemPoolCreate(&pool, &properties), "cudaMemPoolCreate"));
     std::uint64_t threshold = ~std::uint64_t{0};
-    KIZAMI_RETURN_IF_ERROR(base::cuda_status(
-        cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold), "cudaMemPoolSetAttribute"));
+    KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold),
+                                             "cudaMemPoolSetAttribute"));
     pools_.emplace(device, pool);
     return pool;
   }
@@ -123,10 +123,10 @@ Status gemm(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std:
   return seen.status();
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                       \
+#define KIZAMI_INSTANTIATE(T)                                                                                        \
   template Status run<T>(const Plan&, Factor<T>, MatrixView<const T>, MatrixView<const T>, Factor<T>, MatrixView<T>, \
-                         std::span<std::byte>, Stream);                                                             \
-  template Status gemm<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>, const T*,    \
+                         std::span<std::byte>, Stream);                                                              \
+  template Status gemm<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>, const T*,     \
                           std::int64_t, const T*, std::int64_t, Factor<T>, T*, std::int64_t, const Policy&, Outcome*)
 
 KIZAMI_INSTANTIATE(float);

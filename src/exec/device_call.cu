@@ -74,7 +74,8 @@ class Call {
   [[nodiscard]] plan::DeviceState* state() const { return buffers_.state; }
   [[nodiscard]] std::int32_t num_planes(int rung) const {
     if (rung >= ladder().num_rungs) return 0;
-    return num::num_planes(plan::ring_of(plan_.shape.scalar), ladder().rungs[static_cast<std::size_t>(rung)].num_moduli);
+    return num::num_planes(plan::ring_of(plan_.shape.scalar),
+                           ladder().rungs[static_cast<std::size_t>(rung)].num_moduli);
   }
   [[nodiscard]] bool has_one_digit_chunk() const {
     return plan_.schedule.certificate.mc >= plan_.shape.m && plan_.schedule.certificate.nc >= plan_.shape.n;
@@ -111,9 +112,8 @@ class Call {
     const auto make = [&](Operand<T>& operand, Side side, std::int64_t first, std::int64_t count) -> Status {
       const split::DeviceDigits digits = digits_of(side);
       if (!has_one_digit_chunk()) {
-        KIZAMI_RETURN_IF_ERROR(split::device_sampled_digits(operand.lines.subset(first, count),
-                                                            operand.buffers.stats + first, digits, state(), num_sms_,
-                                                            queue_));
+        KIZAMI_RETURN_IF_ERROR(split::device_sampled_digits(
+            operand.lines.subset(first, count), operand.buffers.stats + first, digits, state(), num_sms_, queue_));
       }
       KIZAMI_RETURN_IF_ERROR(clear_rows(digits.digits, count, digits.row_stride, digits.row_stride, 1));
       return clear_rows(digits.swapped, count, digits.row_stride, digits.row_stride, 1);

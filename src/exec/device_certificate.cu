@@ -91,8 +91,8 @@ Status count_sampled_failures_device(const num::Ladder& ladder, const SampledPro
   const bool is_one_piece = products.num_pieces == 1;
   const auto kernel = products.num_parts == 2 ? (is_one_piece ? count_failures<2, true> : count_failures<2, false>)
                                               : (is_one_piece ? count_failures<1, true> : count_failures<1, false>);
-  kernel<<<dim3(static_cast<unsigned>(rows), static_cast<unsigned>(cols)), kThreads, 0, queue>>>(ladder, products,
-                                                                                               a_stats, b_stats, state);
+  kernel<<<dim3(static_cast<unsigned>(rows), static_cast<unsigned>(cols)), kThreads, 0, queue>>>(
+      ladder, products, a_stats, b_stats, state);
   return base::launch_status("count_failures");
 }
 

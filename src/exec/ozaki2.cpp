@@ -281,8 +281,7 @@ class Call {
 
   void set_scales(const OperandState<In>& side, std::int64_t num_lines) {
     for (std::int64_t i = 0; i < num_lines; ++i) {
-      side.buffers.scales[i] =
-          side.stats[i].is_finite ? split::line_scale(rung(), side.stats[i]) : num::kSkipLine;
+      side.buffers.scales[i] = side.stats[i].is_finite ? split::line_scale(rung(), side.stats[i]) : num::kSkipLine;
       if (plan_.numerics.is_correct) side.buffers.errors[i] = num::line_error(rung(), side.stats[i]);
     }
   }

@@ -201,9 +201,7 @@ template <class R>
 /// beta x, for a product that has no terms.
 template <class R>
 requires kIsReal<R>
-[[nodiscard]] KIZAMI_HOST_DEVICE constexpr R scale_by(R beta, R x) {
-  return beta * x;
-}
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr R scale_by(R beta, R x) { return beta * x; }
 /// Likewise for complex types. Where the formula overflows on the way, the sum may still be finite.
 template <class R>
 [[nodiscard]] KIZAMI_HOST_DEVICE inline std::complex<R> scale_by(std::complex<R> beta, std::complex<R> x) {

@@ -39,8 +39,8 @@ SampledBuffers carve_sampled(base::Carver& carver, const Plan& plan) {
   const std::int64_t parts = is_complex(plan.shape.scalar) ? 2 : 1;
   const std::int64_t length = num::num_sampled_terms(plan.shape.k, parts);
   buffers.num_pieces = ceil_div(length, product::kBlockMaxI8);
-  buffers.row_stride = buffers.num_pieces > 1 ? buffers.num_pieces * product::kBlockMaxI8
-                                              : round_up(length, kDeviceInnerPad);
+  buffers.row_stride =
+      buffers.num_pieces > 1 ? buffers.num_pieces * product::kBlockMaxI8 : round_up(length, kDeviceInnerPad);
   const std::int64_t rows = round_up(chunk.mc, kDeviceLinePad);
   const std::int64_t cols = round_up(chunk.nc, kDeviceLinePad);
   buffers.a_digits = carver.take<std::int8_t>(rows, buffers.row_stride);
@@ -50,8 +50,8 @@ SampledBuffers carve_sampled(base::Carver& carver, const Plan& plan) {
   buffers.cols_at_once = std::clamp<std::int64_t>(kMostAccBytes / col_bytes, 1, chunk.nc);
   buffers.acc = carver.take<std::int32_t>(parts, buffers.num_pieces, buffers.cols_at_once, rows);
   for (const std::int64_t m : {chunk.mc, plan.shape.m % chunk.mc}) {
-    for (const std::int64_t n : {buffers.cols_at_once, chunk.nc % buffers.cols_at_once,
-                                 plan.shape.n % chunk.nc % buffers.cols_at_once}) {
+    for (const std::int64_t n :
+         {buffers.cols_at_once, chunk.nc % buffers.cols_at_once, plan.shape.n % chunk.nc % buffers.cols_at_once}) {
       if (m == 0 || n == 0) continue;
       buffers.engine_bytes =
           std::max(buffers.engine_bytes, offered_bytes(plan, device_sampled_product(plan, buffers, m, n)));

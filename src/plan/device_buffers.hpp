@@ -19,13 +19,13 @@ inline constexpr std::int64_t kDeviceInnerPad = 128;
 
 /// The sampled certificate: digits of a chunk of lines, and the INT32 products of some columns of it.
 struct SampledBuffers {
-  std::int64_t row_stride = 0;        ///< bytes of a row of digits: pieces of at most product::kBlockMaxI8
+  std::int64_t row_stride = 0;  ///< bytes of a row of digits: pieces of at most product::kBlockMaxI8
   std::int64_t num_pieces = 1;
-  std::int64_t cols_at_once = 0;      ///< lines of B whose products are held at a time
-  std::int8_t* a_digits = nullptr;    ///< [round_up(mc, pad)][row_stride]
-  std::int8_t* b_digits = nullptr;    ///< [round_up(nc, pad)][row_stride]
-  std::int8_t* b_swapped = nullptr;   ///< complex types
-  std::int32_t* acc = nullptr;        ///< [parts][pieces][cols_at_once][round_up(mc, pad)]
+  std::int64_t cols_at_once = 0;     ///< lines of B whose products are held at a time
+  std::int8_t* a_digits = nullptr;   ///< [round_up(mc, pad)][row_stride]
+  std::int8_t* b_digits = nullptr;   ///< [round_up(nc, pad)][row_stride]
+  std::int8_t* b_swapped = nullptr;  ///< complex types
+  std::int32_t* acc = nullptr;       ///< [parts][pieces][cols_at_once][round_up(mc, pad)]
   std::byte* engine = nullptr;
   std::size_t engine_bytes = 0;
 };
@@ -44,7 +44,7 @@ struct DeviceBuffers {
   DeviceLineBuffers b;
   Pair* repairs = nullptr;               ///< [m n / 4096]
   std::uint32_t* repair_bits = nullptr;  ///< [n][ceil(m / 32)]
-  SampledBuffers sampled;  ///< sampled, second look and main share memory: never alive together
+  SampledBuffers sampled;                ///< sampled, second look and main share memory: never alive together
   SecondLookBuffers second_look;
   DeviceMainBuffers main;
 };

@@ -45,9 +45,7 @@ Status validate_policy(const problem::Shape& shape, const Policy& policy) {
   return {};
 }
 
-[[nodiscard]] bool is_on_device(const Plan& plan) {
-  return plan.schedule.facts.space == product::MemorySpace::kDevice;
-}
+[[nodiscard]] bool is_on_device(const Plan& plan) { return plan.schedule.facts.space == product::MemorySpace::kDevice; }
 
 /// What a device call cannot do: it returns before anything is known of the elements, unless it may wait.
 Status validate_device_policy(const problem::Shape& shape, const Policy& policy) {
@@ -55,8 +53,10 @@ Status validate_device_policy(const problem::Shape& shape, const Policy& policy)
     return Status(StatusCode::kUnsupported, what + " of operands in device memory");
   };
   if (shape.scalar == Scalar::kDD) return unsupported("no double-double products");
-  if (policy.accuracy.kind == Accuracy::Kind::kCorrect) return unsupported("accuracy correct: no correctly rounded products");
-  if (!policy.may_sync && policy.reject_nonfinite) return unsupported("reject_nonfinite needs may_sync: asynchronous products");
+  if (policy.accuracy.kind == Accuracy::Kind::kCorrect)
+    return unsupported("accuracy correct: no correctly rounded products");
+  if (!policy.may_sync && policy.reject_nonfinite)
+    return unsupported("reject_nonfinite needs may_sync: asynchronous products");
   if (!policy.may_sync && !policy.allow_fp64_arithmetic && policy.gauge == Gauge::kEntry && policy.forced_moduli == 0)
     return unsupported("allow_fp64_arithmetic = false in gauge entry needs may_sync: asynchronous products");
   return {};

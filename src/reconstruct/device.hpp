@@ -32,10 +32,11 @@ struct DeviceCrtTable {
   std::int32_t num_bytes = 0;  ///< of P
   std::int32_t top_limb = 0;   ///< the highest that the biased sum reaches
   double quotient = 0;         ///< 2^(32 (top_limb - 1)) / P
-  std::uint32_t bias[4 * kDeviceLimbs] = {};  ///< of byte b: makes its sum positive; sum_b bias_b 256^b is a multiple of P
-  std::uint32_t product[kDeviceLimbs] = {};                     ///< P
-  std::uint32_t half[kDeviceLimbs] = {};                        ///< floor((P - 1) / 2)
-  std::uint32_t weight[4 * kDeviceLimbs][kDeviceWords] = {};    ///< byte b of the weights of planes 4w .. 4w + 3
+  std::uint32_t bias[4 * kDeviceLimbs] =
+      {};  ///< of byte b: makes its sum positive; sum_b bias_b 256^b is a multiple of P
+  std::uint32_t product[kDeviceLimbs] = {};                   ///< P
+  std::uint32_t half[kDeviceLimbs] = {};                      ///< floor((P - 1) / 2)
+  std::uint32_t weight[4 * kDeviceLimbs][kDeviceWords] = {};  ///< byte b of the weights of planes 4w .. 4w + 3
 };
 
 /// The tables of all counts of a ring, count by count from num::kMinModuli; in Z[i] the imaginary part after the real one.
@@ -44,7 +45,7 @@ struct DeviceCrtTable {
 
 template <class T>
 struct DeviceReconstruction {
-  ResiduePlanes planes;  ///< num_moduli is that of the selection
+  ResiduePlanes planes;                    ///< num_moduli is that of the selection
   const DeviceCrtTable* tables = nullptr;  ///< device memory
   const std::int32_t* row_scale = nullptr;
   const std::int32_t* col_scale = nullptr;

@@ -423,7 +423,10 @@ __global__ void scale_kernel(MatrixView<T> c, Factor<T> beta) {
 }
 
 template <class T, int kMostLimbs>
-__global__ void __launch_bounds__(kThreads) reconstruct_kernel(const __grid_constant__ DeviceReconstruction<T> task) {
+__global__ void __launch_bounds__(kThreads, kMostLimbs > 7  ? 1
+                                            : kIsComplex<T> ? 2
+                                                            : 3)
+    reconstruct_kernel(const __grid_constant__ DeviceReconstruction<T> task) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
   __shared__ __align__(16)
       std::uint32_t shared[kParts * SharedLayout<kMostLimbs, device_words(kIsComplex<T>, kMostLimbs)>::kSize];
@@ -451,11 +454,10 @@ Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, prod
   const std::int64_t blocks_x = base::ceil_div(quads, threads_x);
   const std::int64_t blocks_y = base::ceil_div(task.c.cols, block.y);
   const std::int64_t enough = base::ceil_div(8 * std::int64_t{num_sms}, blocks_x);
-  const dim3 grid(static_cast<unsigned>(blocks_x), static_cast<unsigned>(std::min({blocks_y, enough, std::int64_t{65535}})));
+  const dim3 grid(static_cast<unsigned>(blocks_x),
+                  static_cast<unsigned>(std::min({blocks_y, enough, std::int64_t{65535}})));
   const int most = task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli;
-  const auto launch = [&](auto limbs) {
-    device::reconstruct_kernel<T, limbs.value><<<grid, block, 0, queue>>>(task);
-  };
+  const auto launch = [&](auto limbs) { device::reconstruct_kernel<T, limbs.value><<<grid, block, 0, queue>>>(task); };
   // Most moduli of so many limbs; device_tables_test.cpp checks them.
   if (most <= (kIsComplex<T> ? 15 : 14)) {
     launch(std::integral_constant<int, 4>{});
@@ -471,16 +473,16 @@ template <class T>
 Status scale_device(Factor<T> beta, MatrixView<T> c, product::Queue queue) {
   const std::int64_t blocks = base::ceil_div(c.rows * c.cols, device::kThreads);
   if (blocks == 0) return {};
-  device::scale_kernel<<<static_cast<unsigned>(std::min<std::int64_t>(blocks, 4096)), device::kThreads, 0, queue>>>(c,
-                                                                                                                 beta);
+  device::scale_kernel<<<static_cast<unsigned>(std::min<std::int64_t>(blocks, 4096)), device::kThreads, 0, queue>>>(
+      c, beta);
   return base::launch_status("scale_kernel");
 }
 
 }  // namespace kizami::reconstruct
 
 /// In one file for each type: together they take a minute to compile.
-#define KIZAMI_INSTANTIATE_DEVICE_CRT(T)                                                                          \
-  template ::kizami::Status kizami::reconstruct::reconstruct_device<T>(const DeviceReconstruction<T>&, int,      \
-                                                                       ::kizami::product::Queue);                \
-  template ::kizami::Status kizami::reconstruct::scale_device<T>(::kizami::Factor<T>, ::kizami::MatrixView<T>,   \
+#define KIZAMI_INSTANTIATE_DEVICE_CRT(T)                                                                       \
+  template ::kizami::Status kizami::reconstruct::reconstruct_device<T>(const DeviceReconstruction<T>&, int,    \
+                                                                       ::kizami::product::Queue);              \
+  template ::kizami::Status kizami::reconstruct::scale_device<T>(::kizami::Factor<T>, ::kizami::MatrixView<T>, \
                                                                  ::kizami::product::Queue)

@@ -40,8 +40,8 @@ struct ModulusRow {
 [[nodiscard]] constexpr std::uint32_t packed_radix(int word, int factor, int p) {
   std::uint32_t packed = 0;
   for (int i = 0; i < 4; ++i) {
-    const int r = num::symmetric_residue(
-        static_cast<std::int64_t>(num::power_of_two_residue(8 * (4 * word + i), p)) * factor, p);
+    const int r =
+        num::symmetric_residue(static_cast<std::int64_t>(num::power_of_two_residue(8 * (4 * word + i), p)) * factor, p);
     packed |= (static_cast<std::uint32_t>(r) & 255u) << (8 * i);
   }
   return packed;
@@ -163,7 +163,8 @@ __device__ void write_complex(const Integer<kWords> (&re)[4], const Integer<kWor
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const int real = re[i].dot(row.radix, kMagicBits + row.bias[kWords]);
-    const int imag = kHasRoot ? im[i].dot(row.root_radix, row.root_bias[kWords]) : im[i].dot(row.radix, row.bias[kWords]);
+    const int imag =
+        kHasRoot ? im[i].dot(row.root_radix, row.root_bias[kWords]) : im[i].dot(row.radix, row.bias[kWords]);
     r[0][i] = residue_byte(kHasRoot ? real + imag : real, row);
     r[1][i] = residue_byte(kHasRoot ? real - imag : kMagicBits + imag, row);
     r[2][i] = kHasRoot ? 0 : residue_byte(real + imag, row);
@@ -261,7 +262,8 @@ __device__ void split_block(const Task<T>& task, const num::Rung& rung, bool is_
     if (is_first) task.line_buffers.scales[line] = s.is_finite ? scaling.scale : num::kSkipLine;
     return scaling;
   };
-  const auto write = [&](const Element<T>(&elements)[4], const LineScaling& scaling, std::int64_t line, std::int64_t h) {
+  const auto write = [&](const Element<T>(&elements)[4], const LineScaling& scaling, std::int64_t line,
+                         std::int64_t h) {
     write_planes<T, kWords>(elements, lines.is_conjugated, scaling, inner_shift == nullptr ? nullptr : inner_shift + h,
                             rung.num_moduli, task.planes.data + line * task.planes.row_stride + h,
                             task.planes.plane_stride);
@@ -361,9 +363,9 @@ Status device_residue_planes(const problem::Lines<T>& lines, const plan::DeviceL
   return base::launch_status("split_residues");
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                          \
-  template Status device_residue_planes<T>(const problem::Lines<T>&, const plan::DeviceLineBuffers&, std::int64_t,    \
-                                           std::int64_t, const num::Ladder&, const plan::DeviceState*,                \
+#define KIZAMI_INSTANTIATE(T)                                                                                      \
+  template Status device_residue_planes<T>(const problem::Lines<T>&, const plan::DeviceLineBuffers&, std::int64_t, \
+                                           std::int64_t, const num::Ladder&, const plan::DeviceState*,             \
                                            const DevicePlanes&, product::Queue)
 
 KIZAMI_INSTANTIATE(float);

@@ -95,7 +95,8 @@ template <class V>
   return value;
 }
 
-/// One kernel for both jobs: with is_known the statistics are read, not made.
+/// One kernel for both jobs: with is_known the statistics are read, not made. Strides are 1, 2 and 4: h / stride is
+/// h >> stride / 2.
 struct Job {
   LineStats* stats;
   DeviceDigits digits;
@@ -153,7 +154,7 @@ __global__ void __launch_bounds__(kAlongThreads)
     std::uint32_t digit[kTerms];
     for (int t = 0; t < kTerms; ++t) digit[t] = device::add_term(e.term[t], exponent, sums.abs, sums.squares);
     if (h < sampled && (h & (job.digits.stride - 1)) == 0) {
-      const std::int64_t at = line * job.digits.row_stride + h / job.digits.stride * kTerms;
+      const std::int64_t at = line * job.digits.row_stride + (h >> job.digits.stride / 2) * kTerms;
       for (int t = 0; t < kTerms; ++t) {
         job.digits.digits[at + t] = static_cast<std::int8_t>(digit[t]);
         if (kTerms == 2 && job.digits.swapped != nullptr)
@@ -210,7 +211,7 @@ __global__ void __launch_bounds__(kThreads)
       for (int t = 0; t < kTerms; ++t) digit[t] = device::add_term(e.term[t], exponent, sums.abs, sums.squares);
     }
     if (h < sampled && (h & (job.digits.stride - 1)) == 0) {
-      const std::int64_t at = line * job.digits.row_stride + h / job.digits.stride * kTerms;
+      const std::int64_t at = line * job.digits.row_stride + (h >> job.digits.stride / 2) * kTerms;
       for (int t = 0; t < kTerms; ++t) {
         job.digits.digits[at + t] = static_cast<std::int8_t>(digit[t]);
         if (kTerms == 2 && job.digits.swapped != nullptr)
@@ -255,8 +256,7 @@ __global__ void __launch_bounds__(kAcrossThreads, 1)
     const auto for_each_half = [&](std::int64_t num_runs, const auto& visit) {
       if constexpr (kIsHeld) {
 #pragma unroll 1
-        for (int n = 0; n < kHeld / 8; ++n)
-          visit((first_run + n / 2 * kRunsAtOnce) * kRun + n % 2 * kHalf, n);
+        for (int n = 0; n < kHeld / 8; ++n) visit((first_run + n / 2 * kRunsAtOnce) * kRun + n % 2 * kHalf, n);
       } else {
         for (std::int64_t run = first_run; run < num_runs; run += kRunsAtOnce) {
           visit(run * kRun, 0);
@@ -300,7 +300,7 @@ __global__ void __launch_bounds__(kAcrossThreads, 1)
           digit[i] = device::add_term(elements[i / kTerms].term[i % kTerms], exponent, sums.abs, sums.squares);
       }
       if (h >= sampled) return;
-      std::int64_t at = line * job.digits.row_stride + h / job.digits.stride * kTerms;
+      std::int64_t at = line * job.digits.row_stride + (h >> job.digits.stride / 2) * kTerms;
       std::uint32_t pair = 0;
       int count = 0;
 #pragma unroll
@@ -311,7 +311,8 @@ __global__ void __launch_bounds__(kAcrossThreads, 1)
         // Two digits at a time: a half run of stride 4 makes no more.
         *reinterpret_cast<std::uint16_t*>(job.digits.digits + at) = static_cast<std::uint16_t>(pair);
         if (kTerms == 2 && job.digits.swapped != nullptr)
-          *reinterpret_cast<std::uint16_t*>(job.digits.swapped + at) = static_cast<std::uint16_t>(pair >> 8 | pair << 8);
+          *reinterpret_cast<std::uint16_t*>(job.digits.swapped + at) =
+              static_cast<std::uint16_t>(pair >> 8 | pair << 8);
         at += 2;
       }
     });
@@ -321,8 +322,8 @@ __global__ void __launch_bounds__(kAcrossThreads, 1)
 }
 
 template <class T>
-__global__ void begin_call(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products,
-                           std::int64_t num_pairs, int rung) {
+__global__ void begin_call(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
+                           int rung) {
   plan::DeviceState fresh;
   fresh.selection.rung = rung;
   if (rung < 0) fresh.selection.num_repaired = num_pairs;
@@ -404,11 +405,11 @@ Status device_sampled_digits(const problem::Lines<T>& lines, const num::LineStat
   return launch(lines, Job{const_cast<num::LineStats*>(stats), digits, nullptr, true}, state, num_sms, queue);
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                        \
-  template Status device_begin<T>(plan::DeviceState*, Factor<T>, std::int32_t, std::int64_t, int, product::Queue);   \
-  template Status device_statistics<T>(const problem::Lines<T>&, num::LineStats*, const DeviceDigits&,               \
-                                       std::uint64_t*, const plan::DeviceState*, int, product::Queue);               \
-  template Status device_sampled_digits<T>(const problem::Lines<T>&, const num::LineStats*, const DeviceDigits&,     \
+#define KIZAMI_INSTANTIATE(T)                                                                                          \
+  template Status device_begin<T>(plan::DeviceState*, Factor<T>, std::int32_t, std::int64_t, int, product::Queue);     \
+  template Status device_statistics<T>(const problem::Lines<T>&, num::LineStats*, const DeviceDigits&, std::uint64_t*, \
+                                       const plan::DeviceState*, int, product::Queue);                                 \
+  template Status device_sampled_digits<T>(const problem::Lines<T>&, const num::LineStats*, const DeviceDigits&,       \
                                            const plan::DeviceState*, int, product::Queue)
 
 KIZAMI_INSTANTIATE(float);

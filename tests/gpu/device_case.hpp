@@ -53,9 +53,9 @@ Status enqueue(const Case& c, const Plan& plan, const DeviceOperands<T>& x, cons
     return v;
   };
   const check::StoredShape s = check::stored_shape(c, check::Which::kC);
-  return cuda::run<T>(plan, alpha, view(x.a.data(), c.op_a, check::Which::kA), view(x.b.data(), c.op_b, check::Which::kB),
-                      beta, blas_view(x.c.data(), s.rows, s.cols, s.ld, c.layout),
-                      {workspace.data(), workspace.size()}, stream);
+  return cuda::run<T>(
+      plan, alpha, view(x.a.data(), c.op_a, check::Which::kA), view(x.b.data(), c.op_b, check::Which::kB), beta,
+      blas_view(x.c.data(), s.rows, s.cols, s.ld, c.layout), {workspace.data(), workspace.size()}, stream);
 }
 
 template <class T>
@@ -76,8 +76,7 @@ template <class T>
     return result;
   }
   const DeviceArray<std::byte> workspace(plan.value().workspace_bytes());
-  const Status status =
-      enqueue<T>(c, plan.value(), x, workspace, check::alpha_of<T>(c), check::beta_of<T>(c), nullptr);
+  const Status status = enqueue<T>(c, plan.value(), x, workspace, check::alpha_of<T>(c), check::beta_of<T>(c), nullptr);
   EXPECT_TRUE(status.ok()) << check::print(c) << ": " << status.reason();
   const Result<Outcome> outcome = cuda::read_outcome(plan.value(), {workspace.data(), workspace.size()}, nullptr);
   EXPECT_TRUE(outcome.ok()) << check::print(c) << ": " << outcome.status().reason();
@@ -120,8 +119,8 @@ void expect_same(const std::vector<T>& got, const std::vector<T>& want, const st
     ++wrong;
   }
   if (wrong == 0) return;
-  ADD_FAILURE() << what << ": " << wrong << " of " << got.size() << " elements differ, the first is " << first << ": got "
-                << check::part_of(got[first], check::Part::kReal) << ", want "
+  ADD_FAILURE() << what << ": " << wrong << " of " << got.size() << " elements differ, the first is " << first
+                << ": got " << check::part_of(got[first], check::Part::kReal) << ", want "
                 << check::part_of(want[first], check::Part::kReal);
 }
 

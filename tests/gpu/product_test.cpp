@@ -64,15 +64,17 @@ TEST_P(Product, OfFactors) {
 
 TEST_P(Product, WithNonFiniteElements) {
   for (const char scalar : {'d', 's', 'z', 'c'}) {
-    for (const char* where : {"A=randn,nan@middle B=randn", "A=randn,inf@corner,-inf@last B=randn,inf@edge",
-                              "A=randn B=randn,nan@all", "A=zeros,inf@middle B=zeros", "A=randn,inf@middle B=grade:cols,nan@corner"}) {
+    for (const char* where :
+         {"A=randn,nan@middle B=randn", "A=randn,inf@corner,-inf@last B=randn,inf@edge", "A=randn B=randn,nan@all",
+          "A=zeros,inf@middle B=zeros", "A=randn,inf@middle B=grade:cols,nan@corner"}) {
       expect_bits_of_host(std::string(1, scalar) + " nn 50x41x150 b=1 " + where, GetParam());
     }
   }
 }
 
 TEST_P(Product, AtStatedAccuracies) {
-  for (const char* accuracy : {"acc=bits=20", "acc=bits=40", "acc=bits=52", "acc=bits=30 gauge=norm", "acc=native gauge=norm"}) {
+  for (const char* accuracy :
+       {"acc=bits=20", "acc=bits=40", "acc=bits=52", "acc=bits=30 gauge=norm", "acc=native gauge=norm"}) {
     for (const char* cls : {"randn", "exprand:phi=2", "grade:inner"}) {
       expect_bits_of_host(std::string("d nn 70x60x300 ") + accuracy + " A=" + cls + " B=" + cls, GetParam());
       expect_bits_of_host(std::string("z nt 40x30x300 ") + accuracy + " A=" + cls + " B=" + cls, GetParam());
@@ -224,10 +226,10 @@ TEST_F(Call, FromSeveralThreadsOnSeveralStreams) {
           const DeviceOperands<T> x(host);
           const check::StoredShape a = check::stored_shape(c, check::Which::kA);
           const check::StoredShape b = check::stored_shape(c, check::Which::kB);
-          const Status status = cuda::gemm<T>(stream, c.layout, c.op_a, c.op_b, c.m, c.n, c.k, check::alpha_of<T>(c),
-                                              x.a.data(), a.ld, x.b.data(), b.ld, check::beta_of<T>(c), x.c.data(),
-                                              check::stored_shape(c, check::Which::kC).ld,
-                                              device_policy(c, EngineName::kAuto));
+          const Status status =
+              cuda::gemm<T>(stream, c.layout, c.op_a, c.op_b, c.m, c.n, c.k, check::alpha_of<T>(c), x.a.data(), a.ld,
+                            x.b.data(), b.ld, check::beta_of<T>(c), x.c.data(),
+                            check::stored_shape(c, check::Which::kC).ld, device_policy(c, EngineName::kAuto));
           EXPECT_TRUE(status.ok()) << status.reason();
           check(cudaStreamSynchronize(stream), "stream");
           expect_same(x.c.download(), want, line);
@@ -250,12 +252,14 @@ TEST_F(Call, RefusesWithoutTouchingC) {
   const DeviceArray<std::byte> workspace(plan.value().workspace_bytes());
   const MatrixView<const double> a{x.a.data(), 30, 30, 1, 30};
   const std::span<std::byte> memory(workspace.data(), workspace.size());
-  EXPECT_EQ(cuda::run<double>(plan.value(), 1.0, a, a, 0.0, MatrixView<double>{x.a.data(), 30, 30, 1, 30}, memory, nullptr)
-                .code(),
-            StatusCode::kInvalidArgument);
-  EXPECT_EQ(cuda::run<double>(plan.value(), 1.0, a, a, 0.0, MatrixView<double>{x.c.data(), 29, 30, 1, 30}, memory, nullptr)
-                .code(),
-            StatusCode::kInvalidArgument);
+  EXPECT_EQ(
+      cuda::run<double>(plan.value(), 1.0, a, a, 0.0, MatrixView<double>{x.a.data(), 30, 30, 1, 30}, memory, nullptr)
+          .code(),
+      StatusCode::kInvalidArgument);
+  EXPECT_EQ(
+      cuda::run<double>(plan.value(), 1.0, a, a, 0.0, MatrixView<double>{x.c.data(), 29, 30, 1, 30}, memory, nullptr)
+          .code(),
+      StatusCode::kInvalidArgument);
   expect_same(x.c.download(), stored(host.c), "C after refusals");
   for (const auto& change : std::vector<void (*)(Policy&)>{
            [](Policy& p) { p.accuracy = Accuracy::correct(); }, [](Policy& p) { p.reject_nonfinite = true; },

@@ -43,7 +43,8 @@ TEST(DeviceCrtTables, HoldTheWeights) {
     const std::vector<DeviceCrtTable> tables = make_device_crt_tables(ring);
     for (std::size_t at = 0; at < tables.size(); ++at) {
       const int count = num::kMinModuli + static_cast<int>(at / parts);
-      const num::CrtTable& crt = num::crt_table(ring, count, at % parts == 0 ? num::Part::kReal : num::Part::kImaginary);
+      const num::CrtTable& crt =
+          num::crt_table(ring, count, at % parts == 0 ? num::Part::kReal : num::Part::kImaginary);
       for (int q = 0; q < crt.num_planes; ++q) {
         // Modulo 2^61 - 1, from bytes and from digits of 36 bits.
         constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;

@@ -98,8 +98,8 @@ Status describe(const CublasLt& lt, const Call& call, Descriptors& d) {
         lt.init_layout(&l, sizeof l, type, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(cols), ld),
         "describing"));
     if (call.batch == 1) return {};
-    KIZAMI_RETURN_IF_ERROR(lt_status(
-        lt.set_layout(&l, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &call.batch, sizeof call.batch), "describing"));
+    KIZAMI_RETURN_IF_ERROR(
+        lt_status(lt.set_layout(&l, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &call.batch, sizeof call.batch), "describing"));
     return lt_status(lt.set_layout(&l, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride),
                      "describing");
   };
@@ -131,16 +131,17 @@ Status find_algorithm(const CublasLt& lt, cublasLtHandle_t handle, int device, c
       lt_status(lt.set_preference(&preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most, sizeof most),
                 "choosing an algorithm"));
   const std::uint32_t alignment = product::kPadBytes;
-  for (const auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                               CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
-    KIZAMI_RETURN_IF_ERROR(lt_status(lt.set_preference(&preference, attribute, &alignment, sizeof alignment),
-                                     "choosing an algorithm"));
+  for (const auto attribute :
+       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+    KIZAMI_RETURN_IF_ERROR(
+        lt_status(lt.set_preference(&preference, attribute, &alignment, sizeof alignment), "choosing an algorithm"));
   }
   cublasLtMatmulHeuristicResult_t result;
   int count = 0;
-  KIZAMI_RETURN_IF_ERROR(lt_status(
-      lt.find_algorithms(handle, &d.operation, &d.a, &d.b, &d.c, &d.c, &preference, 1, &result, &count),
-      "choosing an algorithm"));
+  KIZAMI_RETURN_IF_ERROR(
+      lt_status(lt.find_algorithms(handle, &d.operation, &d.a, &d.b, &d.c, &d.c, &preference, 1, &result, &count),
+                "choosing an algorithm"));
   if (count == 0) return {StatusCode::kInternal, "engine cublaslt: no algorithm for this product"};
   algorithm = result.algo;
   algorithms->known.emplace(key, algorithm);
@@ -235,7 +236,8 @@ class CublasLtEngine final : public product::Engine {
     if (d.epilogue == Epilogue::kReduceAdd) return {};
     const std::size_t size = d.epilogue == Epilogue::kStoreAcc ? 4 : 1;
     for (int l = 0; l < d.num_products; ++l) {
-      std::byte* const plane = static_cast<std::byte*>(pointers.c) + static_cast<std::size_t>(l * d.c_plane_stride) * size;
+      std::byte* const plane =
+          static_cast<std::byte*>(pointers.c) + static_cast<std::size_t>(l * d.c_plane_stride) * size;
       const cudaError_t error =
           cudaMemset2DAsync(plane, static_cast<std::size_t>(d.c_col_stride) * size, 0,
                             static_cast<std::size_t>(d.m) * size, static_cast<std::size_t>(d.n), queue);

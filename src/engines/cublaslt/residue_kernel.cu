@@ -83,7 +83,8 @@ Status reduce_accumulators(const product::ProductDesc& desc, const std::int32_t*
   const dim3 grid(static_cast<unsigned>(std::min<std::int64_t>(blocks, 4096)), static_cast<unsigned>(num_planes));
   // Whole words of four may be written where the columns have room for them.
   const bool is_aligned = desc.c_col_stride % 4 == 0 && desc.c_plane_stride % 4 == 0 &&
-                          desc.c_col_stride >= base::round_up(desc.m, 4) && reinterpret_cast<std::uintptr_t>(c) % 4 == 0;
+                          desc.c_col_stride >= base::round_up(desc.m, 4) &&
+                          reinterpret_cast<std::uintptr_t>(c) % 4 == 0;
   if (is_aligned) {
     reduce_kernel<true><<<grid, kThreads, 0, queue>>>(task);
   } else {
