@@ -34,14 +34,12 @@ inline constexpr std::uint64_t kInfinityBits = 0x7FF0000000000000ull;
   const int field = static_cast<int>(bits >> 52);
   return field != 0 ? field - 1023 : -1011 - __clzll(static_cast<long long>(bits));
 }
-/// Exponent of the lowest set bit, from the bits of a magnitude. @range finite, not zero
-[[nodiscard]] __device__ inline int lsb_of_bits(std::uint64_t bits) {
-  const int field = static_cast<int>(bits >> 52);
-  const auto low = static_cast<std::uint32_t>(bits);
+/// Exponent of the lowest set bit, from the words of a magnitude. @range not zero
+[[nodiscard]] __device__ inline int lsb_of_words(std::uint32_t high, std::uint32_t low) {
+  const int field = static_cast<int>(high >> 20);
   // The hidden bit stands at 20 of the high word; a subnormal has none, and its lowest bit is below it or in `low`.
-  const std::uint32_t high = static_cast<std::uint32_t>(bits >> 32) | 0x00100000u;
-  const int zeros = low != 0 ? __ffs(static_cast<int>(low)) - 1 : __ffs(static_cast<int>(high)) + 31;
-  return (field == 0 ? -1074 : field - 1075) + zeros;
+  const int zeros = low != 0 ? __ffs(static_cast<int>(low)) - 1 : __ffs(static_cast<int>(high | 0x00100000u)) + 31;
+  return max(field, 1) - 1075 + zeros;
 }
 
 /// floor(m 2^shift) and ceil(m 2^shift) @range the result fits in 64 bits

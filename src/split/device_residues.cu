@@ -276,15 +276,22 @@ __device__ void split_block(const Task<T>& task, const num::Rung& rung, bool is_
     const std::int64_t h0 = blockIdx.y * static_cast<std::int64_t>(Shape::kLength);
     if (threadIdx.x < Shape::kLines && first_line + threadIdx.x < lines.num_lines)
       scalings[threadIdx.x] = scaling_of(first_line + threadIdx.x, blockIdx.y == 0);
+    const int i0 = static_cast<int>(threadIdx.x) % Shape::kLines;
+    const int first_h = static_cast<int>(threadIdx.x) / Shape::kLines;
+    constexpr int kRows = Shape::kThreads / Shape::kLines;
+    // Rows of this tile that are there, for a line that is there.
+    const std::int64_t rest = task.length - h0;
+    const int rows = first_line + i0 >= lines.num_lines || rest <= 0
+                         ? 0
+                         : static_cast<int>(min(rest, static_cast<std::int64_t>(Shape::kLength)));
+    const T* element =
+        lines.data + (first_line + i0) * lines.line_stride + (task.first + h0 + first_h) * lines.inner_stride;
+    const std::int64_t step = kRows * lines.inner_stride;
 #pragma unroll 8
-    for (int at = static_cast<int>(threadIdx.x); at < Shape::kLines * Shape::kLength; at += Shape::kThreads) {
-      const int i = at % Shape::kLines;
-      const int h = at / Shape::kLines;
+    for (int h = first_h; h < Shape::kLength; h += kRows, element += step) {
       T x{};
-      if (first_line + i < lines.num_lines && h0 + h < task.length) {
-        x = lines.data[(first_line + i) * lines.line_stride + (task.first + h0 + h) * lines.inner_stride];
-      }
-      tile[Shape::at(h, i)] = x;
+      if (h < rows) x = *element;
+      tile[Shape::at(h, i0)] = x;
     }
     __syncthreads();
     const int quad = static_cast<int>(threadIdx.x) % 32;

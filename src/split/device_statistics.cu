@@ -18,33 +18,46 @@ namespace {
 using device::Element;
 using num::LineStats;
 
-/// What the first look finds.
+/// What the first look finds: the largest magnitude as its high word (Inf and NaN are the largest of all), all bits of low
+/// words, and the lowest bit.
 struct Range {
-  std::uint64_t max_bits = 0;  ///< magnitude of the largest element
+  std::uint32_t max_high = 0;
+  std::uint32_t low_bits = 0;
   std::int32_t lsb = num::kNoLsb;
-  std::int32_t is_nonfinite = 0;
 
-  __device__ void observe(double x) {
+  /// Returns device::pack_term(x).
+  __device__ std::uint32_t observe(double x) {
     const std::uint64_t bits = device::magnitude_bits(x);
-    if (bits >= device::kInfinityBits) {
-      is_nonfinite = 1;
-    } else if (bits != 0) {
-      max_bits = max_bits > bits ? max_bits : bits;
-      lsb = min(lsb, device::lsb_of_bits(bits));
-    }
+    const auto high = static_cast<std::uint32_t>(bits >> 32);
+    const auto low = static_cast<std::uint32_t>(bits);
+    max_high = max(max_high, high);
+    low_bits |= low;
+    if ((high | low) != 0) lsb = min(lsb, device::lsb_of_words(high, low));
+    return low != 0 ? high | 0x80000000u : high;
   }
   __device__ void merge(const Range& other) {
-    max_bits = max_bits > other.max_bits ? max_bits : other.max_bits;
+    max_high = max(max_high, other.max_high);
+    low_bits |= other.low_bits;
     lsb = min(lsb, other.lsb);
-    is_nonfinite |= other.is_nonfinite;
   }
   [[nodiscard]] __device__ Range shuffled(int lane_mask) const {
     Range other;
-    other.max_bits = __shfl_xor_sync(~0u, max_bits, lane_mask);
+    other.max_high = __shfl_xor_sync(~0u, max_high, lane_mask);
+    other.low_bits = __shfl_xor_sync(~0u, low_bits, lane_mask);
     other.lsb = __shfl_xor_sync(~0u, lsb, lane_mask);
-    other.is_nonfinite = __shfl_xor_sync(~0u, is_nonfinite, lane_mask);
     return other;
   }
+  [[nodiscard]] __device__ bool is_nonfinite() const { return max_high >= 0x7FF00000u; }
+  [[nodiscard]] __device__ bool is_zero() const { return (max_high | low_bits) == 0; }
+  /// No normal number, but not all zeros: the high word does not tell the exponent.
+  [[nodiscard]] __device__ bool is_subnormal() const { return max_high < 0x00100000u && !is_zero(); }
+};
+
+/// The largest magnitude of a line of subnormal numbers. Seldom needed.
+struct MaxBits {
+  std::uint64_t bits = 0;
+  __device__ void merge(const MaxBits& other) { bits = bits > other.bits ? bits : other.bits; }
+  [[nodiscard]] __device__ MaxBits shuffled(int lane_mask) const { return {__shfl_xor_sync(~0u, bits, lane_mask)}; }
 };
 
 struct Sums {
@@ -60,16 +73,18 @@ struct Sums {
   }
 };
 
-/// The exponent of a line, or kNoExponent.
-[[nodiscard]] __device__ int line_exponent(const Range& r) {
-  return r.is_nonfinite != 0 || r.max_bits == 0 ? num::kNoExponent : device::exponent_of(r.max_bits);
+/// The exponent of a line, or kNoExponent. `largest` counts for subnormal lines only.
+[[nodiscard]] __device__ int line_exponent(const Range& r, const MaxBits& largest) {
+  if (r.is_nonfinite() || r.is_zero()) return num::kNoExponent;
+  if (r.is_subnormal()) return device::exponent_of(largest.bits);
+  return static_cast<int>(r.max_high >> 20) - 1023;
 }
 
-[[nodiscard]] __device__ LineStats line_stats(const Range& r, const Sums& sums) {
+[[nodiscard]] __device__ LineStats line_stats(const Range& r, int exponent, const Sums& sums) {
   LineStats stats;
-  stats.is_finite = r.is_nonfinite == 0;
-  stats.exponent = line_exponent(r);
-  if (stats.exponent != num::kNoExponent) {
+  stats.is_finite = !r.is_nonfinite();
+  stats.exponent = exponent;
+  if (exponent != num::kNoExponent) {
     stats.lsb = r.lsb;
     stats.sum_squares = sums.squares;
     stats.sum_abs = sums.abs;
@@ -104,10 +119,10 @@ struct Job {
   bool is_known;
 };
 
-__device__ void publish(const Job& job, std::int64_t line, const Range& range, const Sums& sums) {
+__device__ void publish(const Job& job, std::int64_t line, const Range& range, int exponent, const Sums& sums) {
   if (job.is_known) return;
-  job.stats[line] = line_stats(range, sums);
-  if (range.is_nonfinite != 0) atomicAdd(reinterpret_cast<unsigned long long*>(job.nonfinite), 1ull);
+  job.stats[line] = line_stats(range, exponent, sums);
+  if (range.is_nonfinite()) atomicAdd(reinterpret_cast<unsigned long long*>(job.nonfinite), 1ull);
 }
 
 constexpr int kAlongThreads = 256;
@@ -120,6 +135,7 @@ __global__ void __launch_bounds__(kAlongThreads)
   constexpr int kLines = kAlongThreads / 32 / kWarps;
   constexpr int kStep = 32 * kWarps;
   __shared__ Range ranges[kAlongThreads / 32];
+  __shared__ MaxBits max_bits[kAlongThreads / 32];
   __shared__ Sums all_sums[kAlongThreads / 32];
   if (state->is_scaling_only != 0) return;
   const int first_warp = static_cast<int>(threadIdx.x) / kStep * kWarps;
@@ -131,6 +147,7 @@ __global__ void __launch_bounds__(kAlongThreads)
   const std::int64_t step = kStep * lines.inner_stride;
 
   Range range;
+  MaxBits largest;
   if (!job.is_known) {
     const T* element = data + rank * lines.inner_stride;
 #pragma unroll 8
@@ -139,8 +156,16 @@ __global__ void __launch_bounds__(kAlongThreads)
       for (int t = 0; t < kTerms; ++t) range.observe(e.term[t]);
     }
     range = merge_over_line(range, 31, 0, 1, first_warp, kWarps, ranges);
+    if (range.is_subnormal()) {  // all threads of the line agree
+      for (std::int64_t h = rank; h < length; h += kStep) {
+        const Element<T> e = device::load_element(data + h * lines.inner_stride);
+        for (int t = 0; t < kTerms; ++t) largest.merge({device::magnitude_bits(e.term[t])});
+      }
+      largest = merge_over_line(largest, 31, 0, 1, first_warp, kWarps, max_bits);
+    }
   }
-  const int exponent = job.is_known ? (is_used ? job.stats[line].exponent : num::kNoExponent) : line_exponent(range);
+  const int exponent =
+      job.is_known ? (is_used ? job.stats[line].exponent : num::kNoExponent) : line_exponent(range, largest);
   Sums sums;
   const bool is_live = exponent != num::kNoExponent;
   const std::int64_t sampled =
@@ -163,7 +188,7 @@ __global__ void __launch_bounds__(kAlongThreads)
     }
   }
   sums = merge_over_line(sums, 31, 0, 1, first_warp, kWarps, all_sums);
-  if (is_used && rank == 0) publish(job, line, range, sums);
+  if (is_used && rank == 0) publish(job, line, range, exponent, sums);
 }
 
 /// Real terms that a thread holds, in words of its own column of shared memory.
@@ -177,50 +202,62 @@ __global__ void __launch_bounds__(kThreads)
   constexpr int kTerms = Element<T>::kTerms;
   constexpr int kElems = kHeld / kTerms;
   __shared__ Range ranges[kThreads / 32];
+  __shared__ MaxBits max_bits[kThreads / 32];
   __shared__ Sums all_sums[kThreads / 32];
   if (state->is_scaling_only != 0) return;
   const std::int64_t line = blockIdx.x;
   const T* const data = lines.data + line * lines.line_stride;
   std::uint32_t* const held = held_terms + threadIdx.x;
   Range range;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int length = static_cast<int>(lines.length);
+  const T* element = data + thread * lines.inner_stride;
+  const std::int64_t step = kThreads * lines.inner_stride;
 #pragma unroll 8
-  for (int j = 0; j < kElems; ++j) {
-    const std::int64_t h = threadIdx.x + static_cast<std::int64_t>(j) * kThreads;
+  for (int j = 0; j < kElems; ++j, element += step) {
     Element<T> e{};
-    if (h < lines.length) e = device::load_element(data + h * lines.inner_stride);
-    for (int t = 0; t < kTerms; ++t) {
-      range.observe(e.term[t]);
-      held[(j * kTerms + t) * kThreads] = device::pack_term(e.term[t]);
-    }
+    if (thread + j * kThreads < length) e = device::load_element(element);
+    for (int t = 0; t < kTerms; ++t) held[(j * kTerms + t) * kThreads] = range.observe(e.term[t]);
   }
   range = merge_over_line(range, 31, 0, 1, 0, kThreads / 32, ranges);
-  const int exponent = line_exponent(range);
+  MaxBits largest;
+  if (range.is_subnormal()) {  // all threads agree
+    for (int h = thread; h < length; h += kThreads) {
+      const Element<T> e = device::load_element(data + h * lines.inner_stride);
+      for (int t = 0; t < kTerms; ++t) largest.merge({device::magnitude_bits(e.term[t])});
+    }
+    largest = merge_over_line(largest, 31, 0, 1, 0, kThreads / 32, max_bits);
+  }
+  const int exponent = line_exponent(range, largest);
   const bool is_live = exponent != num::kNoExponent;
   const bool is_packed = exponent > device::kLeastPackedExponent;
-  const std::int64_t sampled = job.digits.digits != nullptr ? job.digits.row_stride / kTerms * job.digits.stride : 0;
+  const int stride = static_cast<int>(job.digits.stride);
+  const int sampled = job.digits.digits != nullptr ? static_cast<int>(job.digits.row_stride) / kTerms * stride : 0;
+  std::int8_t* const row = job.digits.digits + line * job.digits.row_stride;
+  std::int8_t* const swapped_row = job.digits.swapped + line * job.digits.row_stride;
   Sums sums;
 #pragma unroll 8
   for (int j = 0; j < kElems; ++j) {
-    const std::int64_t h = threadIdx.x + static_cast<std::int64_t>(j) * kThreads;
+    const int h = thread + j * kThreads;
     std::uint32_t digit[kTerms] = {};
     if (is_packed) {
       for (int t = 0; t < kTerms; ++t)
         digit[t] = device::add_packed(held[(j * kTerms + t) * kThreads], exponent, sums.abs, sums.squares);
-    } else if (is_live && h < lines.length) {
+    } else if (is_live && h < length) {
       const Element<T> e = device::load_element(data + h * lines.inner_stride);
       for (int t = 0; t < kTerms; ++t) digit[t] = device::add_term(e.term[t], exponent, sums.abs, sums.squares);
     }
-    if (h < sampled && (h & (job.digits.stride - 1)) == 0) {
-      const std::int64_t at = line * job.digits.row_stride + (h >> job.digits.stride / 2) * kTerms;
+    if (h < sampled && (h & (stride - 1)) == 0) {
+      const int at = (h >> stride / 2) * kTerms;
       for (int t = 0; t < kTerms; ++t) {
-        job.digits.digits[at + t] = static_cast<std::int8_t>(digit[t]);
+        row[at + t] = static_cast<std::int8_t>(digit[t]);
         if (kTerms == 2 && job.digits.swapped != nullptr)
-          job.digits.swapped[at + t] = static_cast<std::int8_t>(digit[kTerms - 1 - t]);
+          swapped_row[at + t] = static_cast<std::int8_t>(digit[kTerms - 1 - t]);
       }
     }
   }
   sums = merge_over_line(sums, 31, 0, 1, 0, kThreads / 32, all_sums);
-  if (threadIdx.x == 0) publish(job, line, range, sums);
+  if (threadIdx.x == 0) publish(job, line, range, exponent, sums);
 }
 
 constexpr int kAcrossThreads = 1024;
@@ -235,6 +272,7 @@ __global__ void __launch_bounds__(kAcrossThreads, 1)
   constexpr int kHalf = kRun / 2;    // elements in flight
   constexpr int kRunsAtOnce = kAcrossThreads / kLines;
   __shared__ Range ranges[kAcrossThreads / 32 * kLines];
+  __shared__ MaxBits max_bits[kAcrossThreads / 32 * kLines];
   __shared__ Sums all_sums[kAcrossThreads / 32 * kLines];
   if (state->is_scaling_only != 0) return;
   const int slot = static_cast<int>(threadIdx.x) % kLines;
@@ -246,10 +284,12 @@ __global__ void __launch_bounds__(kAcrossThreads, 1)
     const T* const data = lines.data + (is_used ? line : 0) * lines.line_stride;
     const std::int64_t length = is_used ? lines.length : 0;
     const auto load_half = [&](std::int64_t h, bool is_read, Element<T>(&elements)[kHalf]) {
+      const int count = !is_read || h >= length ? 0 : static_cast<int>(min(length - h, std::int64_t{kHalf}));
+      const T* element = data + h * lines.inner_stride;
 #pragma unroll
-      for (int i = 0; i < kHalf; ++i) {
+      for (int i = 0; i < kHalf; ++i, element += lines.inner_stride) {
         elements[i] = Element<T>{};
-        if (is_read && h + i < length) elements[i] = device::load_element(data + (h + i) * lines.inner_stride);
+        if (i < count) elements[i] = device::load_element(element);
       }
     };
     // visit(h, n) for every half run from element h; n: its number among those of this thread, known when held.
@@ -266,20 +306,29 @@ __global__ void __launch_bounds__(kAcrossThreads, 1)
     };
     std::uint32_t* const held = held_terms + threadIdx.x;
     Range range;
+    MaxBits largest;
     if (!job.is_known) {
       for_each_half((length + kRun - 1) / kRun, [&](std::int64_t h, int n) {
         Element<T> elements[kHalf];
         load_half(h, true, elements);
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
-          const double x = elements[i / kTerms].term[i % kTerms];
-          range.observe(x);
-          if constexpr (kIsHeld) held[(n * 8 + i) * kAcrossThreads] = device::pack_term(x);
+          const std::uint32_t packed = range.observe(elements[i / kTerms].term[i % kTerms]);
+          if constexpr (kIsHeld) held[(n * 8 + i) * kAcrossThreads] = packed;
         }
       });
       range = merge_over_line(range, kLaneBits, slot, kLines, 0, kAcrossThreads / 32, ranges);
+      if (__syncthreads_or(range.is_subnormal() ? 1 : 0) != 0) {
+        for_each_half((length + kRun - 1) / kRun, [&](std::int64_t h, int) {
+          Element<T> elements[kHalf];
+          load_half(h, true, elements);
+          for (int i = 0; i < 8; ++i) largest.merge({device::magnitude_bits(elements[i / kTerms].term[i % kTerms])});
+        });
+        largest = merge_over_line(largest, kLaneBits, slot, kLines, 0, kAcrossThreads / 32, max_bits);
+      }
     }
-    const int exponent = job.is_known ? (is_used ? job.stats[line].exponent : num::kNoExponent) : line_exponent(range);
+    const int exponent =
+        job.is_known ? (is_used ? job.stats[line].exponent : num::kNoExponent) : line_exponent(range, largest);
     const bool is_live = exponent != num::kNoExponent;
     const bool is_packed = kIsHeld && !job.is_known && exponent > device::kLeastPackedExponent;
     Sums sums;
@@ -317,7 +366,7 @@ __global__ void __launch_bounds__(kAcrossThreads, 1)
       }
     });
     sums = merge_over_line(sums, kLaneBits, slot, kLines, 0, kAcrossThreads / 32, all_sums);
-    if (is_used && threadIdx.x < kLines) publish(job, line, range, sums);
+    if (is_used && threadIdx.x < kLines) publish(job, line, range, exponent, sums);
   }
 }
 
