@@ -31,7 +31,7 @@ using product::Refusal;
 constexpr std::size_t kLibraryBytes = std::size_t{32} << 20;
 constexpr std::size_t kLibraryAlignment = 256;
 /// One call of the library takes at most so many lines of each operand: a single larger one is slower
-/// (docs/perf/h200_cublaslt.md).
+/// (docs/perf/h200_call.md).
 constexpr std::int64_t kMostLines = 8192;
 /// Planes go in one strided batch while the result of one is smaller than this many elements.
 constexpr std::int64_t kBatchedElems = std::int64_t{3072} * 3072;
@@ -247,7 +247,7 @@ class CublasLtEngine final : public product::Engine {
     return {};
   }
 
-  /// Measured rates, docs/perf/h200_cublaslt.md: products a second by size, and the pass over the accumulators.
+  /// Measured rates, docs/perf/h200_call.md: products a second by size, and the pass over the accumulators.
   [[nodiscard]] static double seconds(const ProductDesc& d) {
     const double macs = static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) * d.num_products;
     const double elems = static_cast<double>(d.m) * static_cast<double>(d.n) * d.num_products;
