@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// Plans for operands in device memory, made without any device.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/carver.hpp"
+#include "fake_engine.hpp"
+#include "plan/device_buffers.hpp"
+#include "plan/plan.hpp"
+
+namespace kizami::plan {
+namespace {
+
+/// An engine that makes as many planes as device memory says, or as many as its host says.
+class DeviceEngine : public FakeEngine {
+ public:
+  DeviceEngine(std::string name, bool reads_count, double seconds)
+      : FakeEngine(std::move(name), offering(seconds, std::size_t{1} << 20)), reads_count_(reads_count) {}
+  [[nodiscard]] product::MemorySpace space() const noexcept override { return product::MemorySpace::kDevice; }
+  [[nodiscard]] bool reads_num_products() const noexcept override { return reads_count_; }
+
+ private:
+  bool reads_count_;
+};
+
+Environment device_of(const std::vector<const product::Engine*>& engines) {
+  Environment environment;
+  environment.engines = engines;
+  environment.has_native_blas = true;
+  environment.facts.space = product::MemorySpace::kDevice;
+  environment.facts.device = 0;
+  environment.facts.compute_capability = 90;
+  environment.facts.num_sms = 132;
+  environment.facts.memory_bytes = std::size_t{140} << 30;
+  return environment;
+}
+
+Policy ozaki2() {
+  Policy policy;
+  policy.scheme = Scheme::kOzaki2;
+  return policy;
+}
+
+TEST(DevicePlan, LadderIsWholeWhereTheEngineReadsTheCount) {
+  const DeviceEngine reader("reader", true, 1e-3);
+  const DeviceEngine teller("teller", false, 1e-3);
+  const problem::Shape shape{Scalar::kF64, 1000, 900, 800};
+  const auto rungs = [&](const product::Engine& engine, const Policy& policy) {
+    const Result<Plan> plan = make(shape, policy, device_of({&engine}));
+    EXPECT_TRUE(plan.ok()) << plan.status().reason();
+    return plan.value().numerics.ladder.num_rungs;
+  };
+  const int whole = rungs(reader, ozaki2());
+  EXPECT_GT(whole, 5);
+  EXPECT_EQ(rungs(teller, ozaki2()), 1);
+  Policy waiting = ozaki2();
+  waiting.may_sync = true;
+  EXPECT_EQ(rungs(teller, waiting), whole);
+  Policy short_ladder = ozaki2();
+  short_ladder.max_rungs = 3;
+  EXPECT_EQ(rungs(reader, short_ladder), 3);
+}
+
+TEST(DevicePlan, NumericsAreThoseOfAHostPlanOfAsManyRungs) {
+  const DeviceEngine teller("teller", false, 1e-3);
+  const FakeEngine host("host");
+  const problem::Shape shape{Scalar::kC128, 500, 400, 3000};
+  const Result<Plan> on_device = make(shape, ozaki2(), device_of({&teller}));
+  Policy one_rung = ozaki2();
+  one_rung.max_rungs = 1;
+  const Result<Plan> on_host = make(shape, one_rung, FakeMachine({&host}).environment());
+  ASSERT_TRUE(on_device.ok() && on_host.ok());
+  EXPECT_EQ(numerics_hash(on_device.value()), numerics_hash(on_host.value()));
+}
+
+TEST(DevicePlan, KeepsToTheWorkspaceLimit) {
+  const DeviceEngine reader("reader", true, 1e-3);
+  for (const Scalar scalar : {Scalar::kF32, Scalar::kF64, Scalar::kC64, Scalar::kC128}) {
+    for (const problem::Shape& shape :
+         {problem::Shape{scalar, 16384, 16384, 16384}, problem::Shape{scalar, 64, 20000, 300000},
+          problem::Shape{scalar, 300000, 3, 17}, problem::Shape{scalar, 1, 1, 1}}) {
+      for (const std::size_t megabytes : {512, 2048}) {
+        Policy policy = ozaki2();
+        policy.workspace_limit_bytes = megabytes << 20;
+        const Result<Plan> plan = make(shape, policy, device_of({&reader}));
+        ASSERT_TRUE(plan.ok()) << plan.status().reason();
+        base::Carver counter;
+        static_cast<void>(carve_device(counter, plan.value()));
+        EXPECT_EQ(counter.bytes(), plan.value().schedule.workspace_bytes);
+        EXPECT_LE(counter.bytes(), policy.workspace_limit_bytes);
+        EXPECT_EQ(plan.value().schedule.chunk.kc % kDeviceInnerPad, 0);
+      }
+    }
+  }
+}
+
+TEST(DevicePlan, RefusesWhatOnlyTheElementsTellUnlessItMayWait) {
+  const DeviceEngine reader("reader", true, 1e-3);
+  const problem::Shape shape{Scalar::kF64, 100, 100, 100};
+  for (const auto& change : std::vector<void (*)(Policy&)>{[](Policy& p) { p.reject_nonfinite = true; },
+                                                          [](Policy& p) { p.allow_fp64_arithmetic = false; }}) {
+    Policy policy = ozaki2();
+    change(policy);
+    const Result<Plan> refused = make(shape, policy, device_of({&reader}));
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.status().code(), StatusCode::kUnsupported);
+    EXPECT_NE(refused.status().reason().find("may_sync"), std::string::npos) << refused.status().reason();
+    policy.may_sync = true;
+    EXPECT_TRUE(make(shape, policy, device_of({&reader})).ok());
+  }
+  Policy correct = ozaki2();
+  correct.accuracy = Accuracy::correct();
+  EXPECT_EQ(make(shape, correct, device_of({&reader})).status().code(), StatusCode::kUnsupported);
+}
+
+TEST(DevicePlan, TakesTheVendorsProductWhereThatIsPredictedFaster) {
+  const DeviceEngine slow("slow", true, 1.0);
+  const DeviceEngine fast("fast", true, 1e-6);
+  Policy policy;
+  policy.reproducibility = Reproducibility::kNotGuaranteed;
+  const problem::Shape shape{Scalar::kF64, 8192, 8192, 8192};
+  EXPECT_EQ(make(shape, policy, device_of({&slow})).value().numerics.scheme, Scheme::kNative);
+  EXPECT_EQ(make(shape, policy, device_of({&fast})).value().numerics.scheme, Scheme::kOzaki2);
+  policy.accuracy = Accuracy::at_bits(50);  // more than k u = 2^-40 promises
+  EXPECT_EQ(make(shape, policy, device_of({&slow})).value().numerics.scheme, Scheme::kOzaki2);
+}
+
+}  // namespace
+}  // namespace kizami::plan
