@@ -100,7 +100,7 @@ TEST(DevicePlan, RefusesWhatOnlyTheElementsTellUnlessItMayWait) {
   const DeviceEngine reader("reader", true, 1e-3);
   const problem::Shape shape{Scalar::kF64, 100, 100, 100};
   for (const auto& change : std::vector<void (*)(Policy&)>{[](Policy& p) { p.reject_nonfinite = true; },
-                                                          [](Policy& p) { p.allow_fp64_arithmetic = false; }}) {
+                                                           [](Policy& p) { p.allow_fp64_arithmetic = false; }}) {
     Policy policy = ozaki2();
     change(policy);
     const Result<Plan> refused = make(shape, policy, device_of({&reader}));
