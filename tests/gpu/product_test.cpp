@@ -152,7 +152,8 @@ using Call = DeviceTest;
 
 TEST_F(Call, GradedOperandsStayOutOfFp64) {
   for (const EngineName engine : kDeviceEngines) {
-    const Outcome outcome = expect_bits_of_host("d nn 200x200x400 A=grade:inner,span=400 B=grade:inner,span=400", engine);
+    const Outcome outcome =
+        expect_bits_of_host("d nn 200x200x400 A=grade:inner,span=400 B=grade:inner,span=400", engine);
     EXPECT_GE(outcome.rung, 0);
     EXPECT_TRUE(outcome.equilibrated);
   }

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+// The kernel of the last rung and its launch, see device.hpp.
+#pragma once
+
 #include "fp64/device.hpp"
 
 #include <cuda_runtime.h>
@@ -85,12 +88,9 @@ Status answer_exceptions(const DeviceCall<T>& call, int num_sms, product::Queue 
   return launch<T, Fp64Summation::kPairwise, DeepTile>(call, num_levels, num_sms, queue);
 }
 
-#define KIZAMI_INSTANTIATE(T) template Status answer_exceptions<T>(const DeviceCall<T>&, int, product::Queue)
-
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
-#undef KIZAMI_INSTANTIATE
-
 }  // namespace kizami::fp64
+
+/// In one file for each type: together they take a minute to compile.
+#define KIZAMI_INSTANTIATE_DEVICE_RUNG(T)                                                                 \
+  template ::kizami::Status kizami::fp64::answer_exceptions<T>(const ::kizami::fp64::DeviceCall<T>&, int, \
+                                                               ::kizami::product::Queue)
