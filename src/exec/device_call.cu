@@ -24,9 +24,7 @@ namespace {
 
 using base::ceil_div;
 using base::round_up;
-
-/// Product kernels read rows up to a multiple of this.
-constexpr std::int64_t kReadRows = 16;
+using plan::kReadRows;
 
 /// One operand during a call.
 template <class T>

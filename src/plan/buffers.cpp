@@ -2,10 +2,10 @@
 #include "plan/buffers.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "base/int_math.hpp"
 #include "num/moduli.hpp"
+#include "plan/engine_bytes.hpp"
 
 namespace kizami::plan {
 namespace {
@@ -14,39 +14,7 @@ using base::ceil_div;
 using base::round_up;
 using product::kPadBytes;
 
-/// The extents that occur when `total` is done in parts of `part`: the part, and the rest if there is one.
-struct Extents {
-  std::array<std::int64_t, 2> values{};
-  std::size_t count = 1;
-
-  Extents(std::int64_t total, std::int64_t part) : values{std::min(total, part), 0} {
-    if (values[0] > 0 && total % values[0] != 0) values[count++] = total % values[0];
-  }
-  [[nodiscard]] const std::int64_t* begin() const { return values.data(); }
-  [[nodiscard]] const std::int64_t* end() const { return values.data() + count; }
-};
-
-/// The most scratch that the engine asks for, over all combinations of the extents. A smaller product may need more
-/// than a larger one: engines block what is large, and work on several small planes side by side.
-[[nodiscard]] std::size_t engine_bytes(const Plan& plan, product::ProductDesc desc, const Extents& ms,
-                                       const Extents& ns, const Extents& ks) {
-  std::size_t most = 0;
-  for (const std::int64_t m : ms) {
-    for (const std::int64_t n : ns) {
-      for (const std::int64_t k : ks) {
-        desc.m = m;
-        desc.n = n;
-        desc.k = k;
-        const auto answer = plan.schedule.engine->query(desc, plan.schedule.facts);
-        const auto* const offer = std::get_if<product::Offer>(&answer);
-        if (offer != nullptr) most = std::max(most, offer->workspace_bytes);
-      }
-    }
-  }
-  return most;
-}
-
-/// The same for the products of the certificate: chunks of lines, in tiles of `side` of them.
+/// engine_bytes() of the products of the certificate: chunks of lines, in tiles of `side` of them.
 [[nodiscard]] std::size_t tile_bytes(const Plan& plan, const product::ProductDesc& desc, std::int64_t side,
                                      const Extents& ks) {
   const Chunk& chunk = plan.schedule.certificate;

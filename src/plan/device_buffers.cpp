@@ -6,6 +6,7 @@
 #include "base/int_math.hpp"
 #include "num/moduli.hpp"
 #include "plan/buffers.hpp"
+#include "plan/engine_bytes.hpp"
 
 namespace kizami::plan {
 namespace {
@@ -16,10 +17,33 @@ using base::round_up;
 /// Bytes of INT32 products of the sampled certificate that are held at a time.
 constexpr std::int64_t kMostAccBytes = std::int64_t{512} << 20;
 
-[[nodiscard]] std::size_t offered_bytes(const Plan& plan, const product::ProductDesc& desc) {
-  const auto answer = plan.schedule.engine->query(desc, plan.schedule.facts);
-  const auto* const offer = std::get_if<product::Offer>(&answer);
-  return offer == nullptr ? 0 : offer->workspace_bytes;
+/// Blocks of columns of chunks of lines, pieces of k as planes.
+[[nodiscard]] std::size_t sampled_bytes(const Plan& plan, const SampledBuffers& buffers) {
+  const Chunk& chunk = plan.schedule.certificate;
+  product::ProductDesc desc = device_sampled_product(plan, buffers, chunk.mc, buffers.cols_at_once);
+  std::size_t most = 0;
+  for (const std::int64_t planes : Extents(buffers.num_pieces, product::kMaxProducts)) {
+    desc.num_products = static_cast<int>(planes);
+    for (const std::int64_t cols : Extents(plan.shape.n, chunk.nc)) {
+      most = std::max(
+          most, engine_bytes(plan, desc, {plan.shape.m, chunk.mc}, {cols, buffers.cols_at_once}, {desc.k, desc.k}));
+    }
+  }
+  return most;
+}
+
+/// Chunks at every rung, their lines of A padded as exec passes them.
+[[nodiscard]] std::size_t main_bytes(const Plan& plan) {
+  const Chunk& chunk = plan.schedule.chunk;
+  const num::Ladder& ladder = plan.numerics.ladder;
+  const Extents ms(round_up(plan.shape.m, kReadRows), round_up(chunk.mc, kReadRows));
+  std::size_t most = 0;
+  for (int r = 0; r < ladder.num_rungs; ++r) {
+    const int num_moduli = ladder.rungs[static_cast<std::size_t>(r)].num_moduli;
+    most = std::max(most, engine_bytes(plan, device_main_product(plan, chunk, num_moduli), ms, {plan.shape.n, chunk.nc},
+                                       {plan.shape.k, chunk.kc}));
+  }
+  return most;
 }
 
 DeviceLineBuffers carve_lines(base::Carver& carver, std::int64_t lines, const Plan& plan) {
@@ -49,14 +73,7 @@ SampledBuffers carve_sampled(base::Carver& carver, const Plan& plan) {
   const std::int64_t col_bytes = 4 * parts * buffers.num_pieces * rows;
   buffers.cols_at_once = std::clamp<std::int64_t>(kMostAccBytes / col_bytes, 1, chunk.nc);
   buffers.acc = carver.take<std::int32_t>(parts, buffers.num_pieces, buffers.cols_at_once, rows);
-  for (const std::int64_t m : {chunk.mc, plan.shape.m % chunk.mc}) {
-    for (const std::int64_t n :
-         {buffers.cols_at_once, chunk.nc % buffers.cols_at_once, plan.shape.n % chunk.nc % buffers.cols_at_once}) {
-      if (m == 0 || n == 0) continue;
-      buffers.engine_bytes =
-          std::max(buffers.engine_bytes, offered_bytes(plan, device_sampled_product(plan, buffers, m, n)));
-    }
-  }
+  buffers.engine_bytes = sampled_bytes(plan, buffers);
   buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
   return buffers;
 }
@@ -70,17 +87,7 @@ DeviceMainBuffers carve_main(base::Carver& carver, const Plan& plan) {
   buffers.a_planes = carver.take<std::int8_t>(planes, round_up(chunk.mc, kDeviceLinePad), chunk.kc);
   buffers.b_planes = carver.take<std::int8_t>(planes, round_up(chunk.nc, kDeviceLinePad), chunk.kc);
   buffers.residues = carver.take<std::int8_t>(planes, chunk.nc, round_up(chunk.mc, kDeviceLinePad));
-  for (int r = 0; r < ladder.num_rungs; ++r) {
-    product::ProductDesc desc = device_main_product(plan, chunk, ladder.rungs[static_cast<std::size_t>(r)].num_moduli);
-    for (const std::int64_t m : {chunk.mc, plan.shape.m % chunk.mc}) {
-      for (const std::int64_t n : {chunk.nc, plan.shape.n % chunk.nc}) {
-        if (m == 0 || n == 0) continue;
-        desc.m = m;
-        desc.n = n;
-        buffers.engine_bytes = std::max(buffers.engine_bytes, offered_bytes(plan, desc));
-      }
-    }
-  }
+  buffers.engine_bytes = main_bytes(plan);
   buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
   return buffers;
 }
@@ -90,6 +97,7 @@ DeviceMainBuffers carve_main(base::Carver& carver, const Plan& plan) {
 DeviceBuffers carve_device(base::Carver& carver, const Plan& plan) {
   DeviceBuffers buffers;
   buffers.state = carver.take<DeviceState>(1);
+  if (is_empty(plan.shape)) return buffers;
   buffers.a = carve_lines(carver, plan.shape.m, plan);
   buffers.b = carve_lines(carver, plan.shape.n, plan);
   if (plan.numerics.has_certificate) {

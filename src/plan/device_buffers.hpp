@@ -16,6 +16,8 @@ namespace kizami::plan {
 inline constexpr std::int64_t kDeviceLinePad = 128;
 /// Bytes of k in a row of a residue plane are padded to this.
 inline constexpr std::int64_t kDeviceInnerPad = 128;
+/// Product kernels read rows up to a multiple of this.
+inline constexpr std::int64_t kReadRows = 16;
 
 /// The sampled certificate: digits of a chunk of lines, and the INT32 products of some columns of it.
 struct SampledBuffers {
@@ -39,7 +41,7 @@ struct DeviceMainBuffers {
 };
 
 struct DeviceBuffers {
-  DeviceState* state = nullptr;  ///< at the beginning of the workspace
+  DeviceState* state = nullptr;  ///< at the beginning of the workspace; the rest is absent from an empty call
   DeviceLineBuffers a;
   DeviceLineBuffers b;
   Pair* repairs = nullptr;               ///< [m n / 4096]
@@ -48,6 +50,11 @@ struct DeviceBuffers {
   SecondLookBuffers second_look;
   DeviceMainBuffers main;
 };
+
+/// No terms or no elements: such a call scales C at most.
+[[nodiscard]] constexpr bool is_empty(const problem::Shape& shape) {
+  return shape.m == 0 || shape.n == 0 || shape.k == 0;
+}
 
 [[nodiscard]] DeviceBuffers carve_device(base::Carver& carver, const Plan& plan);
 

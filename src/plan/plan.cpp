@@ -245,11 +245,12 @@ std::vector<product::ProductDesc> planned_products(const Plan& plan) {
   std::vector<product::ProductDesc> products;
   const Chunk& chunk = plan.schedule.chunk;
   if (is_on_device(plan)) {
+    if (is_empty(plan.shape)) return products;
     for (int r = 0; r < plan.numerics.ladder.num_rungs; ++r) {
       const int count = plan.numerics.ladder.rungs[static_cast<std::size_t>(r)].num_moduli;
       products.push_back(device_main_product(plan, chunk, count));
     }
-    if (plan.numerics.has_certificate && plan.shape.k > 0) {
+    if (plan.numerics.has_certificate) {
       base::Carver counter;
       const SampledBuffers buffers = carve_device(counter, plan).sampled;
       products.push_back(device_sampled_product(plan, buffers, plan.schedule.certificate.mc, buffers.cols_at_once));
@@ -329,6 +330,7 @@ Status plan_engine(Plan& plan, const Environment& environment) {
       plan.refusals.push_back(std::string(engine->name()) + ": " + refusal->reason);
       continue;
     }
+    if (is_on_device(plan) && is_empty(plan.shape)) return {};  // in 0 s
     const Chunk& chunk = plan.schedule.chunk;
     const auto passes = [](std::int64_t extent, std::int64_t part) {
       return static_cast<double>(extent == 0 ? 0 : base::ceil_div(extent, part));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Whole products in device memory against the same products on the host: equal bits, equal outcomes.
+#include <algorithm>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -240,6 +242,51 @@ TEST_F(Call, FromSeveralThreadsOnSeveralStreams) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(Call, WithoutTermsOrElementsScalesC) {
+  struct Extents {
+    std::int64_t m, n, k;
+  };
+  for (const EngineName engine : kDeviceEngines) {
+    for (const auto& [m, n, k] : {Extents{30, 20, 0}, Extents{0, 20, 30}, Extents{30, 0, 20}, Extents{0, 0, 0}}) {
+      Policy policy;
+      policy.scheme = Scheme::kOzaki2;
+      policy.engine = engine;
+      const std::string what = std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k);
+      std::vector<double> values(static_cast<std::size_t>(m * n));
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = 1.0 + static_cast<double>(i);
+      std::vector<double> want = values;
+      for (double& x : want) x *= -0.5;
+      const auto ld = [](std::int64_t rows) { return std::max<std::int64_t>(rows, 1); };
+      const DeviceArray<double> a(static_cast<std::size_t>(m * k));
+      const DeviceArray<double> b(static_cast<std::size_t>(k * n));
+
+      const Result<Plan> plan = cuda::make_plan(Scalar::kF64, m, n, k, policy);
+      ASSERT_TRUE(plan.ok()) << what << ": " << plan.status().reason();
+      const DeviceArray<std::byte> workspace(plan.value().workspace_bytes());
+      const std::span<std::byte> memory(workspace.data(), workspace.size());
+      const DeviceArray<double> by_run(values);
+      Status status = cuda::run<double>(plan.value(), 3.0, MatrixView<const double>{a.data(), m, k, 1, ld(m)},
+                                        MatrixView<const double>{b.data(), k, n, 1, ld(k)}, -0.5,
+                                        MatrixView<double>{by_run.data(), m, n, 1, ld(m)}, memory, nullptr);
+      EXPECT_TRUE(status.ok()) << what << ": " << status.reason();
+      const Result<Outcome> seen = cuda::read_outcome(plan.value(), memory, nullptr);
+      ASSERT_TRUE(seen.ok()) << what << ": " << seen.status().reason();
+      EXPECT_EQ(seen.value().engine, "none") << what;
+      expect_same(by_run.download(), want, what + " by run");
+      EXPECT_TRUE(by_run.guards_are_intact() && workspace.guards_are_intact()) << what;
+
+      const DeviceArray<double> by_gemm(values);
+      Outcome outcome;
+      status = cuda::gemm<double>(nullptr, Layout::kColMajor, Op::kNone, Op::kNone, m, n, k, 3.0, a.data(), ld(m),
+                                  b.data(), ld(k), -0.5, by_gemm.data(), ld(m), policy, &outcome);
+      EXPECT_TRUE(status.ok()) << what << ": " << status.reason();
+      EXPECT_EQ(outcome.nonfinite_rows, 0) << what;
+      expect_same(by_gemm.download(), want, what + " by gemm");
+      EXPECT_TRUE(by_gemm.guards_are_intact()) << what;
+    }
+  }
 }
 
 TEST_F(Call, RefusesWithoutTouchingC) {

@@ -2,10 +2,14 @@
 // Plans for operands in device memory, made without any device.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/carver.hpp"
+#include "base/int_math.hpp"
 #include "fake_engine.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/plan.hpp"
@@ -94,6 +98,75 @@ TEST(DevicePlan, KeepsToTheWorkspaceLimit) {
       }
     }
   }
+}
+
+TEST(DevicePlan, OfAnEmptyShapeNeedsTheStateOnly) {
+  const DeviceEngine reader("reader", true, 1e-3);
+  base::Carver state;
+  static_cast<void>(state.take<DeviceState>(1));
+  for (const Scalar scalar : {Scalar::kF32, Scalar::kC128}) {
+    for (const problem::Shape& shape :
+         {problem::Shape{scalar, 0, 7, 9}, problem::Shape{scalar, 7, 0, 9}, problem::Shape{scalar, 700, 900, 0},
+          problem::Shape{scalar, 0, 0, 9}, problem::Shape{scalar, 0, 0, 0}}) {
+      for (const Accuracy accuracy : {Accuracy::native(), Accuracy::at_bits(20)}) {
+        for (const Gauge gauge : {Gauge::kEntry, Gauge::kNorm}) {
+          Policy policy = ozaki2();
+          policy.accuracy = accuracy;
+          policy.gauge = gauge;
+          const Result<Plan> plan = make(shape, policy, device_of({&reader}));
+          ASSERT_TRUE(plan.ok()) << plan.status().reason();
+          EXPECT_EQ(plan.value().schedule.workspace_bytes, state.bytes());
+          EXPECT_EQ(plan.value().schedule.seconds, 0.0);
+        }
+      }
+    }
+  }
+  EXPECT_TRUE(reader.asked.empty());
+}
+
+/// An engine that wants scratch for one product only.
+class PickyEngine final : public DeviceEngine {
+ public:
+  explicit PickyEngine(std::function<bool(const product::ProductDesc&)> wants)
+      : DeviceEngine("picky", true, 1e-3), wants_(std::move(wants)) {}
+  [[nodiscard]] Answer query(const product::ProductDesc& desc, const product::DeviceFacts&) const override {
+    return product::Offer{wants_(desc) ? kBytes : 0, 1e-3, 1};
+  }
+  static constexpr std::size_t kBytes = std::size_t{3} << 20;
+
+ private:
+  std::function<bool(const product::ProductDesc&)> wants_;
+};
+
+TEST(DevicePlan, BooksScratchForEveryProductThatACallLaunches) {
+  using product::Epilogue;
+  using product::ProductDesc;
+  Policy policy = ozaki2();
+  policy.workspace_limit_bytes = std::size_t{96} << 20;
+  const problem::Shape shape{Scalar::kF64, 5001, 4003, 9100};
+  const auto engine_bytes = [&](const std::function<bool(const ProductDesc&)>& wants) {
+    const PickyEngine picky(wants);
+    const Result<Plan> plan = make(shape, policy, device_of({&picky}));
+    EXPECT_TRUE(plan.ok()) << plan.status().reason();
+    base::Carver counter;
+    const DeviceBuffers buffers = carve_device(counter, plan.value());
+    return std::max(buffers.main.engine_bytes, buffers.sampled.engine_bytes);
+  };
+  const Result<Plan> plan = [&] {
+    const PickyEngine picky([](const ProductDesc&) { return true; });
+    return make(shape, policy, device_of({&picky}));
+  }();
+  ASSERT_TRUE(plan.ok()) << plan.status().reason();
+  const Chunk chunk = plan.value().schedule.chunk;
+  ASSERT_TRUE(chunk.mc < shape.m && chunk.nc < shape.n && chunk.kc < shape.k);
+  const std::int64_t m = base::round_up(shape.m % chunk.mc, kReadRows);
+  EXPECT_EQ(engine_bytes([&](const ProductDesc& d) {
+              return d.epilogue == Epilogue::kReduce && d.m == m && d.n == shape.n % chunk.nc &&
+                     d.k == shape.k % chunk.kc;
+            }),
+            PickyEngine::kBytes);
+  EXPECT_EQ(engine_bytes([&](const ProductDesc& d) { return d.epilogue == Epilogue::kReduce && d.m % kReadRows != 0; }),
+            0U);
 }
 
 TEST(DevicePlan, RefusesWhatOnlyTheElementsTellUnlessItMayWait) {

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#include "plan/engine_bytes.hpp"
+
+#include <variant>
+
+namespace kizami::plan {
+
+std::size_t engine_bytes(const Plan& plan, product::ProductDesc desc, const Extents& ms, const Extents& ns,
+                         const Extents& ks) {
+  std::size_t most = 0;
+  for (const std::int64_t m : ms) {
+    for (const std::int64_t n : ns) {
+      for (const std::int64_t k : ks) {
+        desc.m = m;
+        desc.n = n;
+        desc.k = k;
+        const auto answer = plan.schedule.engine->query(desc, plan.schedule.facts);
+        const auto* const offer = std::get_if<product::Offer>(&answer);
+        if (offer != nullptr) most = std::max(most, offer->workspace_bytes);
+      }
+    }
+  }
+  return most;
+}
+
+}  // namespace kizami::plan
