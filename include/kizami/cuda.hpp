@@ -29,8 +29,10 @@ using Stream = CUstream_st*;
 /// @range  f32, f64, c64, c128; accuracy native or bits=N. Policy::threads is not looked at; reject_nonfinite and
 ///         allow_fp64_arithmetic = false need may_sync. A workspace limit of 0 means as much as the plan would like, at most
 ///         a quarter of the device's memory.
-/// @status as kizami::make_plan(); kUnsupported also where there is no device, or none that an engine runs on.
-///         A plan of scheme native says that cuBLAS is predicted to be faster and meets the bound: run() refuses it.
+/// @status as kizami::make_plan(); kUnsupported also where there is no device, or none that an engine runs on. A plan of
+///         scheme native says that cuBLAS is predicted to be faster, or was asked for: run() refuses it.
+/// @bound  scheme native: bound() is k u (complex types: 2 k u), whatever the order of cuBLAS's sums. With accuracy
+///         bits=N it is at most 2^-N; with accuracy native it is above c(k) u for k > 256 (complex types: k > 128).
 KIZAMI_API Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k,
                                   const Policy& policy = {});
 

@@ -49,16 +49,15 @@ Status validate_policy(const problem::Shape& shape, const Policy& policy) {
 
 /// What a device call cannot do: it returns before anything is known of the elements, unless it may wait.
 Status validate_device_policy(const problem::Shape& shape, const Policy& policy) {
-  const auto unsupported = [](const std::string& what) {
-    return Status(StatusCode::kUnsupported, what + " of operands in device memory");
+  const auto unsupported = [](const std::string& argument, const std::string& limit) {
+    return Status(StatusCode::kUnsupported, argument + ", must be " + limit + ", for operands in device memory");
   };
-  if (shape.scalar == Scalar::kDD) return unsupported("no double-double products");
-  if (policy.accuracy.kind == Accuracy::Kind::kCorrect)
-    return unsupported("accuracy correct: no correctly rounded products");
+  if (shape.scalar == Scalar::kDD) return unsupported("scalar = dd", "f32, f64, c64 or c128");
+  if (policy.accuracy.kind == Accuracy::Kind::kCorrect) return unsupported("accuracy = correct", "native or bits=N");
   if (!policy.may_sync && policy.reject_nonfinite)
-    return unsupported("reject_nonfinite needs may_sync: asynchronous products");
+    return unsupported("reject_nonfinite = true", "false unless may_sync = true");
   if (!policy.may_sync && !policy.allow_fp64_arithmetic && policy.gauge == Gauge::kEntry && policy.forced_moduli == 0)
-    return unsupported("allow_fp64_arithmetic = false in gauge entry needs may_sync: asynchronous products");
+    return unsupported("allow_fp64_arithmetic = false", "true in gauge entry unless may_sync = true");
   return {};
 }
 

@@ -185,7 +185,9 @@ TEST(DevicePlan, RefusesWhatOnlyTheElementsTellUnlessItMayWait) {
   }
   Policy correct = ozaki2();
   correct.accuracy = Accuracy::correct();
-  EXPECT_EQ(make(shape, correct, device_of({&reader})).status().code(), StatusCode::kUnsupported);
+  const Result<Plan> refused = make(shape, correct, device_of({&reader}));
+  EXPECT_EQ(refused.status().code(), StatusCode::kUnsupported);
+  EXPECT_NE(refused.status().reason().find("accuracy = correct, must be"), std::string::npos);
 }
 
 TEST(DevicePlan, TakesTheVendorsProductWhereThatIsPredictedFaster) {
