@@ -176,6 +176,7 @@ class CublasLtEngine final : public product::Engine {
     if (facts.space != product::MemorySpace::kDevice) return Refusal{"works on a CUDA device"};
     if (facts.compute_capability < 75)
       return Refusal{"compute capability " + std::to_string(facts.compute_capability) + ", needs 75 for INT8"};
+    if (const auto handle = cublaslt_handle(facts.device); !handle.ok()) return Refusal{handle.status().reason()};
     if (auto reason = why_refused(d)) return Refusal{*reason};
     if (d.epilogue == Epilogue::kStoreAcc && (d.c_col_stride % 4 != 0 || d.c_col_stride < round_up(d.m, kRowPad))) {
       return Refusal{"c_col_stride = " + std::to_string(d.c_col_stride) +

@@ -47,8 +47,20 @@ struct Loaded {
 
 struct Handles {
   std::mutex mutex;
-  std::map<int, cublasLtHandle_t> by_device;
+  std::map<int, Result<cublasLtHandle_t>> by_device;
 };
+
+[[nodiscard]] Result<cublasLtHandle_t> make_handle(const CublasLt& lt, int device) {
+  int current = 0;
+  cublasLtHandle_t handle = nullptr;
+  const bool can_switch = cudaGetDevice(&current) == cudaSuccess && cudaSetDevice(device) == cudaSuccess;
+  const cublasStatus_t status = can_switch ? lt.create(&handle) : CUBLAS_STATUS_NOT_INITIALIZED;
+  if (can_switch) static_cast<void>(cudaSetDevice(current));
+  if (status == CUBLAS_STATUS_SUCCESS) return handle;
+  static_cast<void>(cudaGetLastError());  // not left for the caller's next check
+  return Status(StatusCode::kUnsupported,
+                "cublasLtCreate failed with status " + std::to_string(static_cast<int>(status)));
+}
 
 }  // namespace
 
@@ -62,22 +74,12 @@ const CublasLt* cublaslt_library(std::string* why) {
 Result<cublasLtHandle_t> cublaslt_handle(int device) {
   std::string why;
   const CublasLt* const lt = cublaslt_library(&why);
-  if (lt == nullptr) return Status(StatusCode::kUnsupported, "engine cublaslt: " + why);
+  if (lt == nullptr) return Status(StatusCode::kUnsupported, why);
   static Handles* const handles = new Handles;
   const std::lock_guard lock(handles->mutex);
-  const auto found = handles->by_device.find(device);
-  if (found != handles->by_device.end()) return found->second;
-  int current = 0;
-  cublasLtHandle_t handle = nullptr;
-  const bool can_switch = cudaGetDevice(&current) == cudaSuccess && cudaSetDevice(device) == cudaSuccess;
-  const cublasStatus_t status = can_switch ? lt->create(&handle) : CUBLAS_STATUS_NOT_INITIALIZED;
-  if (can_switch) static_cast<void>(cudaSetDevice(current));
-  if (status != CUBLAS_STATUS_SUCCESS) {
-    return Status(StatusCode::kUnsupported,
-                  "engine cublaslt: cublasLtCreate failed with status " + std::to_string(static_cast<int>(status)));
-  }
-  handles->by_device.emplace(device, handle);
-  return handle;
+  auto found = handles->by_device.find(device);
+  if (found == handles->by_device.end()) found = handles->by_device.emplace(device, make_handle(*lt, device)).first;
+  return found->second;
 }
 
 }  // namespace kizami::engines

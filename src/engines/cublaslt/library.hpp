@@ -24,7 +24,8 @@ struct CublasLt {
 /// The library, or null with the reason in `why`.
 [[nodiscard]] const CublasLt* cublaslt_library(std::string* why = nullptr);
 
-/// The handle for a device. @status kUnsupported
+/// The handle for a device, made by the first call; what that was refused with, later calls are too.
+/// @status kUnsupported
 [[nodiscard]] Result<cublasLtHandle_t> cublaslt_handle(int device);
 
 }  // namespace kizami::engines
