@@ -66,7 +66,6 @@ class StreamMemory {
       return {};
     }
     data_ = nullptr;
-    static_cast<void>(cudaGetLastError());  // ours to report, not the caller's next check
     return base::cuda_status(error, ("workspace of " + std::to_string(bytes) + " bytes").c_str());
   }
   [[nodiscard]] std::span<std::byte> span() const { return {static_cast<std::byte*>(data_), size_}; }

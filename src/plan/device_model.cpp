@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "plan/device_model.hpp"
 
-#include <algorithm>
-
-#include "base/int_math.hpp"
-
 namespace kizami::plan {
 
 double device_native_seconds(const problem::Shape& shape) {

@@ -16,6 +16,7 @@
 #include <string>
 #include <utility>
 
+#include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "engines/desc_check.hpp"
 #include "engines/hopper/forms.hpp"
@@ -26,6 +27,7 @@ namespace kizami::engines {
 namespace {
 
 using base::ceil_div;
+using base::cuda_status;
 using hopper::FormKernels;
 using hopper::ProductParams;
 using hopper::TensorMapBits;
@@ -37,12 +39,6 @@ using product::ProductDesc;
 using product::Refusal;
 
 static_assert(sizeof(TensorMapBits) == sizeof(CUtensorMap) && alignof(TensorMapBits) >= alignof(CUtensorMap));
-
-Status cuda_status(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return {};
-  static_cast<void>(cudaGetLastError());  // not left for the caller's next check
-  return {StatusCode::kInternal, std::string(what) + ": " + cudaGetErrorString(error)};
-}
 
 // ---- limits of this engine beyond those of desc_check.hpp ----
 
@@ -208,7 +204,8 @@ ProductParams common_params(const ProductDesc& d, const Pointers& pointers) {
 }
 
 void set_raster(ProductParams& params, const HopperFormTraits& traits, int raster_tiles) {
-  // Default: a band of 2048 lines of A, about as many as the lines of B that run beside it. Unmeasured.
+  // Default: a band of 2048 lines of A, about as many as the lines of B that run beside it. Others are as fast
+  // (docs/perf/h200_call.md).
   if (raster_tiles <= 0) raster_tiles = std::max(1, 2048 / traits.tile_i);
   const auto tiles_i = static_cast<std::uint32_t>(ceil_div(params.m, traits.tile_i));
   const auto tiles_j = static_cast<std::uint32_t>(ceil_div(params.n, traits.tile_j * traits.cluster));
@@ -286,9 +283,9 @@ class Hopper final : public product::Engine {
   [[nodiscard]] bool reads_num_products() const noexcept override { return true; }
 
   [[nodiscard]] std::variant<Offer, Refusal> query(const ProductDesc& d, const DeviceFacts& facts) const override {
-    if (facts.space != product::MemorySpace::kDevice) return Refusal{"hopper: the operands are not in device memory"};
+    if (facts.space != product::MemorySpace::kDevice) return Refusal{"the operands are not in device memory"};
     if (facts.compute_capability != 90) {
-      return Refusal{"hopper: compute_capability = " + std::to_string(facts.compute_capability) +
+      return Refusal{"compute_capability = " + std::to_string(facts.compute_capability) +
                      ", must be 90, for the instructions of sm_90a are of no other"};
     }
     if (auto reason = why_refused(d)) return Refusal{*std::move(reason)};
