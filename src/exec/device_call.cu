@@ -26,6 +26,26 @@ using base::ceil_div;
 using base::round_up;
 using plan::kReadRows;
 
+template <class T>
+__global__ void begin_call(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
+                           int rung) {
+  plan::DeviceState fresh;
+  fresh.selection.rung = rung;
+  if (rung < 0) fresh.selection.num_repaired = num_pairs;
+  fresh.num_products = num_products;
+  fresh.statistics.num_pairs = num_pairs;
+  fresh.is_scaling_only = alpha.load() == T{0} ? 1 : 0;
+  *state = fresh;
+}
+
+/// Resets *state for a call: `rung` (0, or -1 without a ladder) with so many planes, alpha = 0 or not.
+template <class T>
+Status begin_state(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
+                   int rung, product::Queue queue) {
+  begin_call<<<1, 1, 0, queue>>>(state, alpha, num_products, num_pairs, rung);
+  return base::launch_status("begin_call");
+}
+
 /// One operand during a call.
 template <class T>
 struct Operand {
@@ -57,8 +77,8 @@ class Call {
 
   Status run() {
     const num::Ladder& ladder = plan_.numerics.ladder;
-    KIZAMI_RETURN_IF_ERROR(split::device_begin(state(), problem_.alpha, num_planes(0), plan_.shape.m * plan_.shape.n,
-                                               ladder.num_rungs == 0 ? -1 : 0, queue_));
+    KIZAMI_RETURN_IF_ERROR(begin_state(state(), problem_.alpha, num_planes(0), plan_.shape.m * plan_.shape.n,
+                                       ladder.num_rungs == 0 ? -1 : 0, queue_));
     KIZAMI_RETURN_IF_ERROR(gather());
     if (plan_.numerics.has_certificate) KIZAMI_RETURN_IF_ERROR(certify());
     int rung = ladder.num_rungs == 0 ? -1 : 0;
@@ -328,7 +348,7 @@ Status run_device(const plan::Plan& plan, const DeviceProblem<T>& problem, std::
   if (has_no_terms) {
     base::Carver carver(workspace.data());
     plan::DeviceState* const state = plan::carve_device(carver, plan).state;
-    KIZAMI_RETURN_IF_ERROR(split::device_begin(state, Factor<T>(T{0}), 0, 0, 0, queue));
+    KIZAMI_RETURN_IF_ERROR(begin_state(state, Factor<T>(T{0}), 0, 0, 0, queue));
     return reconstruct::scale_device(problem.beta, problem.c, queue);
   }
   return Call<T>(plan, problem, workspace.data(), queue).run();

@@ -23,11 +23,6 @@ struct DeviceDigits {
   std::int64_t row_stride = 0;     ///< a multiple of 64
 };
 
-/// Resets *state for a call: `rung` (0, or -1 without a ladder) with so many planes, alpha = 0 or not.
-template <class T>
-Status device_begin(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
-                    int rung, product::Queue queue);
-
 /// gather_statistics() without inner shift, with the sampled digits of the same lines, and their number of lines with NaN
 /// or Inf added to `nonfinite`. Reads every element from memory once or twice, by the layout.
 /// @queue ends at once if state->is_scaling_only

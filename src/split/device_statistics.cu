@@ -370,18 +370,6 @@ __global__ void __launch_bounds__(kAcrossThreads, 1)
   }
 }
 
-template <class T>
-__global__ void begin_call(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
-                           int rung) {
-  plan::DeviceState fresh;
-  fresh.selection.rung = rung;
-  if (rung < 0) fresh.selection.num_repaired = num_pairs;
-  fresh.num_products = num_products;
-  fresh.statistics.num_pairs = num_pairs;
-  fresh.is_scaling_only = alpha.load() == T{0} ? 1 : 0;
-  *state = fresh;
-}
-
 /// Launches a kernel whose threads hold terms in shared memory.
 template <class T, class Kernel>
 Status launch_held(Kernel kernel, unsigned grid, int threads, const problem::Lines<T>& lines, const Job& job,
@@ -436,13 +424,6 @@ Status launch(const problem::Lines<T>& lines, const Job& job, const plan::Device
 }  // namespace
 
 template <class T>
-Status device_begin(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
-                    int rung, product::Queue queue) {
-  begin_call<<<1, 1, 0, queue>>>(state, alpha, num_products, num_pairs, rung);
-  return base::launch_status("begin_call");
-}
-
-template <class T>
 Status device_statistics(const problem::Lines<T>& lines, num::LineStats* stats, const DeviceDigits& digits,
                          std::uint64_t* nonfinite, const plan::DeviceState* state, int num_sms, product::Queue queue) {
   return launch(lines, Job{stats, digits, nonfinite, false}, state, num_sms, queue);
@@ -455,7 +436,6 @@ Status device_sampled_digits(const problem::Lines<T>& lines, const num::LineStat
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                                          \
-  template Status device_begin<T>(plan::DeviceState*, Factor<T>, std::int32_t, std::int64_t, int, product::Queue);     \
   template Status device_statistics<T>(const problem::Lines<T>&, num::LineStats*, const DeviceDigits&, std::uint64_t*, \
                                        const plan::DeviceState*, int, product::Queue);                                 \
   template Status device_sampled_digits<T>(const problem::Lines<T>&, const num::LineStats*, const DeviceDigits&,       \
