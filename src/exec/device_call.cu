@@ -166,7 +166,7 @@ class Call {
   /// Pairs of num_i lines of A in the digit buffer, which begins at line i, and num_j lines of B from y on in theirs.
   Status certify_block(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t y, std::int64_t num_j) {
     const plan::SampledBuffers& s = buffers_.sampled;
-    product::ProductDesc desc = plan::device_sampled_product(plan_, s, num_i, num_j);
+    product::ProductDesc desc = plan::device_sampled_product(plan_, s, round_up(num_i, kReadRows), num_j);
     SampledProducts products;
     products.acc = s.acc;
     products.num_parts = kIsComplex<T> ? 2 : 1;

@@ -17,22 +17,23 @@ using base::round_up;
 /// Bytes of INT32 products of the sampled certificate that are held at a time.
 constexpr std::int64_t kMostAccBytes = std::int64_t{512} << 20;
 
-/// Blocks of columns of chunks of lines, pieces of k as planes.
+/// Blocks of columns of chunks of lines, pieces of k as planes. Here and below lines of A are padded as exec passes them.
 [[nodiscard]] std::size_t sampled_bytes(const Plan& plan, const SampledBuffers& buffers) {
   const Chunk& chunk = plan.schedule.certificate;
   product::ProductDesc desc = device_sampled_product(plan, buffers, chunk.mc, buffers.cols_at_once);
+  const Extents ms(round_up(plan.shape.m, kReadRows), round_up(chunk.mc, kReadRows));
   std::size_t most = 0;
   for (const std::int64_t planes : Extents(buffers.num_pieces, product::kMaxProducts)) {
     desc.num_products = static_cast<int>(planes);
     for (const std::int64_t cols : Extents(plan.shape.n, chunk.nc)) {
       most = std::max(
-          most, engine_bytes(plan, desc, {plan.shape.m, chunk.mc}, {cols, buffers.cols_at_once}, {desc.k, desc.k}));
+          most, engine_bytes(plan, desc, ms, {cols, buffers.cols_at_once}, {desc.k, desc.k}));
     }
   }
   return most;
 }
 
-/// Chunks at every rung, their lines of A padded as exec passes them.
+/// Chunks at every rung.
 [[nodiscard]] std::size_t main_bytes(const Plan& plan) {
   const Chunk& chunk = plan.schedule.chunk;
   const num::Ladder& ladder = plan.numerics.ladder;

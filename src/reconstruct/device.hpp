@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The CRT on a CUDA device: the bits of reconstruct_crt(). Integer arithmetic throughout, see device_crt.cuh.
+// The CRT on a CUDA device: the bits of reconstruct_crt(). In FP64 pieces for the usual counts of moduli, in 32-bit limbs
+// beyond; both exact. See device_crt_pieces.cuh and device_crt.cuh.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +26,30 @@ inline constexpr int kDeviceWords = 16;  ///< of 4 residues: 64 planes
   return limbs > 7 ? 13 : limbs;
 }
 
+/// Pieces of FP64 numbers: counts of up to 14 real or 15 complex moduli are rebuilt in two or three of them.
+inline constexpr int kDevicePieces = 3;
+inline constexpr int kPiecePlanes = 32;  ///< at most
+inline constexpr int kPieceGroup = 16;   ///< planes that are summed before their offset is subtracted
+
+/// The most moduli whose constants fit in so many pieces, and their planes.
+[[nodiscard]] constexpr int most_piece_moduli(bool is_complex, int pieces) {
+  return pieces == 2 ? 9 : is_complex ? 15 : 14;
+}
+[[nodiscard]] constexpr int most_piece_planes(bool is_complex, int pieces) {
+  return is_complex ? 2 * most_piece_moduli(true, pieces) : (most_piece_moduli(false, pieces) + 1) / 2 * 2;
+}
+
+/// The constants of a count in FP64 pieces, piece i a multiple of 2^grid[i] and below 2^38 of it: see device_crt_pieces.cuh.
+struct DeviceCrtPieces {
+  std::int32_t count = 0;  ///< 2 or 3; 0: the count needs more
+  std::int32_t grid[kDevicePieces] = {};
+  double inverse = 0;                                                 ///< 1 / P
+  double weight[kPiecePlanes][kDevicePieces] = {};                    ///< 2^12 W_q, with |W_q| <= P / 2
+  double offset[kPiecePlanes / kPieceGroup][kDevicePieces] = {};      ///< -(2^12 + 2^7) times the sum of a group's W_q
+  double product[kDevicePieces] = {};                                 ///< P
+  double half[kDevicePieces] = {};                                    ///< floor((P - 1) / 2)
+};
+
 /// One count of moduli, one part: what the CRT kernel reads.
 struct DeviceCrtTable {
   std::int32_t num_planes = 0;
@@ -37,6 +62,7 @@ struct DeviceCrtTable {
   std::uint32_t product[kDeviceLimbs] = {};                   ///< P
   std::uint32_t half[kDeviceLimbs] = {};                      ///< floor((P - 1) / 2)
   std::uint32_t weight[4 * kDeviceLimbs][kDeviceWords] = {};  ///< byte b of the weights of planes 4w .. 4w + 3
+  DeviceCrtPieces pieces;
 };
 
 /// The tables of all counts of a ring, count by count from num::kMinModuli; in Z[i] the imaginary part after the real one.

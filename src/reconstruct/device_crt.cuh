@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The CRT kernel. A thread takes four neighbouring elements of a column: one word of each residue plane. Bytes are
+// The CRT kernel. Counts whose constants fit in FP64 pieces are rebuilt there (device_crt_pieces.cuh), the others as follows.
+// A thread takes four neighbouring elements of a column: one word of each residue plane. Bytes are
 // transposed, so that the residues of an element lie in words of four; then, two elements at a time and limb by limb of
 // 32 bits,
 //   X = sum_b 2^(8b) (bias_b + sum_q r_q byte_b(W_q)) - Q P,   Q = rint(X / P) from the leading 64 bits,
@@ -17,6 +18,7 @@
 #include "num/scaled.hpp"
 #include "num/scaling.hpp"
 #include "reconstruct/device.hpp"
+#include "reconstruct/device_crt_pieces.cuh"
 
 namespace kizami::reconstruct::device {
 
@@ -305,10 +307,129 @@ template <class T, int kParts>
   }
 }
 
-/// kMostLimbs: what the rungs of the ladder need at most.
+/// What all elements of a thread share.
+template <class T>
+struct Epilogue {
+  T alpha;
+  T beta;
+  bool is_product;  ///< alpha = 1, beta = 0
+  bool has_repairs;
+
+  __device__ explicit Epilogue(const DeviceReconstruction<T>& task)
+      : alpha(task.alpha.load()),
+        beta(task.beta.load()),
+        is_product(alpha == T{1} && beta == T{0}),
+        has_repairs(task.state->num_repairs != 0) {}
+};
+
+/// Writes what is wanted of four elements from row i of column j, whatever alpha, beta and the scales.
+template <class T, int kParts>
+__device__ void finish_quad(const DeviceReconstruction<T>& task, const Epilogue<T>& epilogue, std::int64_t i,
+                            std::int64_t j, const std::int32_t (&row_scale)[4], int col_scale,
+                            num::Scaled (&p)[kParts][4]) {
+  T value[4];
+  unsigned wanted = 0;
+#pragma unroll
+  for (int e = 0; e < 4; ++e) {
+    bool is_wanted = row_scale[e] != num::kSkipLine;
+    if (epilogue.has_repairs && is_wanted) {
+      const std::int64_t bit = task.first_row + i + e;
+      is_wanted = (task.repair_bits[(task.first_col + j) * task.bits_stride + bit / 32] >> (bit % 32) & 1) == 0;
+    }
+    value[e] = T{0};
+    if (!is_wanted) continue;
+    wanted |= 1u << e;
+    for (int part = 0; part < kParts; ++part) p[part][e].exponent -= row_scale[e] + col_scale;
+    const T old = epilogue.beta == T{0} ? T{0} : task.c(i + e, j);
+    value[e] = finish_any<T, kParts>(p[0][e], p[kParts - 1][e], epilogue.alpha, epilogue.beta, old);
+  }
+  store(task.c, i, j, value, wanted);
+}
+
+[[nodiscard]] __device__ inline std::int64_t first_row_of_thread() {
+  return (blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x) * 4;
+}
+/// Rows beyond the last have scale num::kSkipLine.
+template <class T>
+__device__ void load_row_scales(const DeviceReconstruction<T>& task, std::int64_t i, std::int32_t (&row_scale)[4]) {
+#pragma unroll
+  for (int e = 0; e < 4; ++e) row_scale[e] = i + e < task.c.rows ? task.row_scale[i + e] : num::kSkipLine;
+}
+template <class T, class Visit>
+__device__ void for_columns(const DeviceReconstruction<T>& task, const Visit& visit) {
+  for (std::int64_t j = blockIdx.y * static_cast<std::int64_t>(blockDim.y) + threadIdx.y; j < task.c.cols;
+       j += static_cast<std::int64_t>(gridDim.y) * blockDim.y) {
+    const int col_scale = task.col_scale[j];
+    if (col_scale != num::kSkipLine) visit(j, col_scale);
+  }
+}
+
+/// In FP64 pieces.
+template <class T, int kPieces>
+__device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables,
+                                        double* shared) {
+  constexpr int kParts = kIsComplex<T> ? 2 : 1;
+  constexpr int kPlanes = most_piece_planes(kIsComplex<T>, kPieces);
+  using Layout = PieceLayout<kPieces, kPlanes>;
+  const int thread = static_cast<int>(threadIdx.x + threadIdx.y * blockDim.x);
+  for (int at = thread; at < kParts * Layout::kSize; at += kThreads)
+    shared[at] = Layout::value(tables[at / Layout::kSize].pieces, at % Layout::kSize);
+  __syncthreads();
+  const std::int64_t i = first_row_of_thread();
+  if (i >= task.c.rows) return;
+  const Epilogue<T> epilogue(task);
+  const int num_planes = tables->num_planes;
+  // Scales so far from the ends of the range that an element is one product.
+  constexpr int kModerate = 450;
+  const auto is_moderate = [](int scale) {
+    return static_cast<unsigned>(scale + kModerate) <= static_cast<unsigned>(2 * kModerate);
+  };
+  std::int32_t row_scale[4];
+  load_row_scales(task, i, row_scale);
+  const bool is_fast = epilogue.is_product && !epilogue.has_repairs && is_moderate(row_scale[0]) &&
+                       is_moderate(row_scale[1]) && is_moderate(row_scale[2]) && is_moderate(row_scale[3]);
+  for_columns(task, [&](std::int64_t j, int col_scale) {
+    const std::int8_t* const residues = task.planes.data + j * task.planes.col_stride + i;
+    std::uint32_t words[kPlanes];
+#pragma unroll
+    for (int q = 0; q < kPlanes; ++q) {
+      words[q] = q < num_planes ? *reinterpret_cast<const std::uint32_t*>(residues + q * task.planes.plane_stride) : 0;
+    }
+#pragma unroll
+    for (int q = 0; q < kPlanes; ++q) words[q] ^= 0x80808080u;
+    double x[kParts][4];
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) {
+      rebuild_from_pieces<kPieces, kPlanes>(words, num_planes, shared + part * Layout::kSize, tables[part].pieces,
+                                            x[part]);
+    }
+    if (is_fast && is_moderate(col_scale)) {
+      T value[4];
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        using R = RealOf<T>;
+        const double unit = num::power_of_two(-(row_scale[e] + col_scale));
+        if constexpr (kParts == 2) {
+          value[e] = T(static_cast<R>(x[0][e] * unit), static_cast<R>(x[1][e] * unit));
+        } else {
+          value[e] = static_cast<R>(x[0][e] * unit);
+        }
+      }
+      store(task.c, i, j, value, 15u);
+      return;
+    }
+    num::Scaled p[kParts][4];
+    for (int part = 0; part < kParts; ++part) {
+      for (int e = 0; e < 4; ++e) p[part][e] = num::make_scaled(x[part][e], 0);
+    }
+    finish_quad<T, kParts>(task, epilogue, i, j, row_scale, col_scale, p);
+  });
+}
+
+/// In limbs. kMostLimbs: what the rungs of the ladder need at most.
 template <class T, int kMostLimbs>
-__device__ void reconstruct_block(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables,
-                                  std::uint32_t* shared) {
+__device__ void reconstruct_from_limbs(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables,
+                                       std::uint32_t* shared) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
   const int limbs = tables->num_limbs;
   const int thread = static_cast<int>(threadIdx.x + threadIdx.y * blockDim.x);
@@ -317,12 +438,6 @@ __device__ void reconstruct_block(const DeviceReconstruction<T>& task, const Dev
       if constexpr (num_limbs.value <= kMostLimbs) visit(num_limbs);
     };
     switch (limbs) {
-      case 2:
-        return visit_if(std::integral_constant<int, 2>{});
-      case 3:
-        return visit_if(std::integral_constant<int, 3>{});
-      case 4:
-        return visit_if(std::integral_constant<int, 4>{});
       case 5:
         return visit_if(std::integral_constant<int, 5>{});
       case 6:
@@ -345,27 +460,20 @@ __device__ void reconstruct_block(const DeviceReconstruction<T>& task, const Dev
     }
   });
   __syncthreads();
-  const T alpha = task.alpha.load();
-  const T beta = task.beta.load();
-  const bool is_product = alpha == T{1} && beta == T{0};
-  const bool has_repairs = task.state->num_repairs != 0;
-  const std::int64_t i = (blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x) * 4;
+  const std::int64_t i = first_row_of_thread();
   if (i >= task.c.rows) return;
+  const Epilogue<T> epilogue(task);
   std::int32_t row_scale[4];
-#pragma unroll
-  for (int e = 0; e < 4; ++e) row_scale[e] = i + e < task.c.rows ? task.row_scale[i + e] : num::kSkipLine;
-  const bool is_fast = is_product && !has_repairs && row_scale[0] != num::kSkipLine && row_scale[1] != num::kSkipLine &&
-                       row_scale[2] != num::kSkipLine && row_scale[3] != num::kSkipLine;
-  for (std::int64_t j = blockIdx.y * static_cast<std::int64_t>(blockDim.y) + threadIdx.y; j < task.c.cols;
-       j += static_cast<std::int64_t>(gridDim.y) * blockDim.y) {
-    const int col_scale = task.col_scale[j];
-    if (col_scale == num::kSkipLine) continue;
+  load_row_scales(task, i, row_scale);
+  const bool is_fast = epilogue.is_product && !epilogue.has_repairs && row_scale[0] != num::kSkipLine &&
+                       row_scale[1] != num::kSkipLine && row_scale[2] != num::kSkipLine &&
+                       row_scale[3] != num::kSkipLine;
+  for_columns(task, [&](std::int64_t j, int col_scale) {
     num::Scaled p[kParts][4];
     const std::int8_t* const residues = task.planes.data + j * task.planes.col_stride + i;
     for_limbs([&](auto num_limbs) {
       rebuild_quad<kParts, num_limbs.value>(residues, task.planes.plane_stride, tables, shared, p);
     });
-    T value[4];
     if (is_fast) {
       bool are_plain = true;
 #pragma unroll
@@ -376,32 +484,18 @@ __device__ void reconstruct_block(const DeviceReconstruction<T>& task, const Dev
         }
       }
       if (are_plain) {
+        T value[4];
 #pragma unroll
         for (int e = 0; e < 4; ++e) value[e] = plain_element<T, kParts>(p[0][e], p[kParts - 1][e]);
         store(task.c, i, j, value, 15u);
-        continue;
+        return;
       }
       for (int e = 0; e < 4; ++e) {  // as they were, for the general way
         for (int part = 0; part < kParts; ++part) p[part][e].exponent += row_scale[e] + col_scale;
       }
     }
-    unsigned wanted = 0;
-#pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      bool is_wanted = row_scale[e] != num::kSkipLine;
-      if (has_repairs && is_wanted) {
-        const std::int64_t bit = task.first_row + i + e;
-        is_wanted = (task.repair_bits[(task.first_col + j) * task.bits_stride + bit / 32] >> (bit % 32) & 1) == 0;
-      }
-      value[e] = T{0};
-      if (!is_wanted) continue;
-      wanted |= 1u << e;
-      for (int part = 0; part < kParts; ++part) p[part][e].exponent -= row_scale[e] + col_scale;
-      const T old = beta == T{0} ? T{0} : task.c(i + e, j);
-      value[e] = finish_any<T, kParts>(p[0][e], p[kParts - 1][e], alpha, beta, old);
-    }
-    store(task.c, i, j, value, wanted);
-  }
+    finish_quad<T, kParts>(task, epilogue, i, j, row_scale, col_scale, p);
+  });
 }
 
 template <class T>
@@ -422,22 +516,31 @@ __global__ void scale_kernel(MatrixView<T> c, Factor<T> beta) {
   scale_all(c, beta.load());
 }
 
+/// kMostLimbs: of the rungs that do not fit in pieces; 0: all do.
 template <class T, int kMostLimbs>
-__global__ void __launch_bounds__(kThreads, kMostLimbs > 7  ? 1
-                                            : kIsComplex<T> ? 2
-                                                            : 3)
+__global__ void __launch_bounds__(kThreads, kMostLimbs > 7 ? 1 : 2)
     reconstruct_kernel(const __grid_constant__ DeviceReconstruction<T> task) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
-  __shared__ __align__(16)
-      std::uint32_t shared[kParts * SharedLayout<kMostLimbs, device_words(kIsComplex<T>, kMostLimbs)>::kSize];
+  constexpr int kPieceBytes =
+      8 * kParts * PieceLayout<kDevicePieces, most_piece_planes(kIsComplex<T>, kDevicePieces)>::kSize;
+  constexpr int kLimbBytes =
+      kMostLimbs == 0 ? 0 : 4 * kParts * SharedLayout<kMostLimbs, device_words(kIsComplex<T>, kMostLimbs)>::kSize;
+  __shared__ __align__(16) unsigned char shared[kPieceBytes > kLimbBytes ? kPieceBytes : kLimbBytes];
   if (task.state->is_scaling_only != 0) {
     scale_all(task.c, task.beta.load());
     return;
   }
   const int rung = task.state->selection.rung;
   if (rung < 0) return;
-  const int count = task.ladder.rungs[rung].num_moduli - num::kMinModuli;
-  reconstruct_block<T, kMostLimbs>(task, task.tables + kParts * count, shared);
+  const DeviceCrtTable* const tables =
+      task.tables + kParts * (task.ladder.rungs[rung].num_moduli - num::kMinModuli);
+  if (tables->pieces.count == 2) {
+    reconstruct_from_pieces<T, 2>(task, tables, reinterpret_cast<double*>(shared));
+  } else if (kMostLimbs == 0 || tables->pieces.count == 3) {
+    reconstruct_from_pieces<T, 3>(task, tables, reinterpret_cast<double*>(shared));
+  } else if constexpr (kMostLimbs != 0) {
+    reconstruct_from_limbs<T, kMostLimbs>(task, tables, reinterpret_cast<std::uint32_t*>(shared));
+  }
 }
 
 }  // namespace kizami::reconstruct::device
@@ -459,8 +562,8 @@ Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, prod
   const int most = task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli;
   const auto launch = [&](auto limbs) { device::reconstruct_kernel<T, limbs.value><<<grid, block, 0, queue>>>(task); };
   // Most moduli of so many limbs; device_tables_test.cpp checks them.
-  if (most <= (kIsComplex<T> ? 15 : 14)) {
-    launch(std::integral_constant<int, 4>{});
+  if (most <= most_piece_moduli(kIsComplex<T>, kDevicePieces)) {
+    launch(std::integral_constant<int, 0>{});
   } else if (kIsComplex<T> || most <= 26) {
     launch(std::integral_constant<int, 7>{});
   } else if constexpr (!kIsComplex<T>) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <cmath>
 
 #include "num/crt_table.hpp"
 #include "reconstruct/device.hpp"
@@ -9,6 +10,53 @@ namespace {
 
 [[nodiscard]] std::uint32_t limb_of(const num::CrtInt& x, int limb) {
   return static_cast<std::uint32_t>(x.limb[static_cast<std::size_t>(limb / 2)] >> (limb % 2 * 32));
+}
+
+[[nodiscard]] num::CrtInt weight_of(const num::CrtTable& crt, int plane) {
+  num::CrtInt weight;
+  for (int d = crt.num_digits - 1; d >= 0; --d) {
+    weight = num::add(num::mul_small(weight, std::uint64_t{1} << num::kCrtDigitBits),
+                      num::CrtInt(static_cast<std::uint64_t>(crt.weight[plane][d])));
+  }
+  return weight;
+}
+
+/// Pieces of x or of -x, each rounded to the nearest multiple of its grid. @range x < 2^(grid[0] + 38)
+void cut(num::CrtInt x, bool is_negative, const std::int32_t (&grid)[kDevicePieces], double (&pieces)[kDevicePieces]) {
+  const double sign = is_negative ? -1.0 : 1.0;
+  std::uint64_t carry = 0;
+  for (int i = kDevicePieces - 1; i >= 0; --i) {
+    const int above = i == 0 ? 64 : grid[i - 1] - grid[i];
+    const std::uint64_t bits = num::shift_right(x, grid[i]).limb[0];
+    const std::uint64_t value = (above >= 64 ? bits : bits & ((std::uint64_t{1} << above) - 1)) + carry;
+    carry = i > 0 && above > 0 && value > (std::uint64_t{1} << (above - 1)) ? 1 : 0;
+    const double piece = static_cast<double>(value) - (carry != 0 ? std::ldexp(1.0, above) : 0.0);
+    pieces[i] = piece == 0.0 ? 0.0 : sign * std::ldexp(piece, grid[i]);  // no negative zeros
+  }
+}
+
+[[nodiscard]] DeviceCrtPieces make_pieces(const num::CrtTable& crt) {
+  // So many bits are exact: sums of 16 weights times 2^12 + 2^8 stay below 2^53 of the grid, device_tables_test.cpp.
+  constexpr int kPieceBits = 37;
+  DeviceCrtPieces pieces;
+  const int bits = num::bit_width(crt.product_wide) - 1;
+  if (bits > kDevicePieces * kPieceBits || crt.num_planes > kPiecePlanes) return pieces;
+  pieces.grid[0] = std::max(0, bits - kPieceBits);
+  pieces.grid[1] = std::max(0, pieces.grid[0] - kPieceBits);
+  pieces.count = pieces.grid[1] == 0 ? 2 : 3;
+  pieces.inverse = 1.0 / num::to_double_down(crt.product_wide);
+  cut(crt.product_wide, false, pieces.grid, pieces.product);
+  cut(crt.half_wide, false, pieces.grid, pieces.half);
+  for (int q = 0; q < crt.num_planes; ++q) {
+    const num::CrtInt weight = weight_of(crt, q);
+    const bool is_above_half = num::less(crt.half_wide, weight);
+    cut(is_above_half ? num::sub(crt.product_wide, weight) : weight, is_above_half, pieces.grid, pieces.weight[q]);
+    for (int i = 0; i < kDevicePieces; ++i) {
+      pieces.offset[q / kPieceGroup][i] -= 4224.0 * pieces.weight[q][i];
+      pieces.weight[q][i] *= 4096.0;
+    }
+  }
+  return pieces;
 }
 
 [[nodiscard]] DeviceCrtTable make(const num::CrtTable& crt, bool is_complex) {
@@ -47,16 +95,13 @@ namespace {
     table.half[limb] = limb_of(crt.half_wide, limb);
   }
   for (int q = 0; q < crt.num_planes; ++q) {
-    num::CrtInt weight;
-    for (int d = crt.num_digits - 1; d >= 0; --d) {
-      weight = num::add(num::mul_small(weight, std::uint64_t{1} << num::kCrtDigitBits),
-                        num::CrtInt(static_cast<std::uint64_t>(crt.weight[q][d])));
-    }
+    const num::CrtInt weight = weight_of(crt, q);
     for (int b = 0; b < table.num_bytes; ++b) {
       const std::uint32_t byte = limb_of(weight, b / 4) >> (b % 4 * 8) & 255u;
       table.weight[b][q / 4] |= byte << (q % 4 * 8);
     }
   }
+  table.pieces = make_pieces(crt);
   return table;
 }
 

@@ -2,6 +2,8 @@
 // The constants of the device's CRT: each count fits the kernel that its limbs choose.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "num/crt_table.hpp"
@@ -27,11 +29,14 @@ TEST(DeviceCrtTables, FitTheKernels) {
       }
       // All but the top limb hold whole bytes of P; the kernel relies on it where it is compiled for so many limbs.
       EXPECT_LE(table.num_bytes, 4 * (table.top_limb + 1)) << count;
-      // The choice in reconstruct_device().
-      if (count <= (is_complex ? 15 : 14)) {
-        EXPECT_LE(table.num_limbs, 4) << count;
-      } else if (is_complex || count <= 26) {
-        EXPECT_LE(table.num_limbs, 7) << count;
+      // The choice in reconstruct_device(), and in its kernels.
+      const int pieces = count <= most_piece_moduli(is_complex, 2) ? 2 : count <= most_piece_moduli(is_complex, 3) ? 3 : 0;
+      EXPECT_EQ(table.pieces.count, pieces) << count;
+      if (pieces != 0) {
+        EXPECT_LE(table.num_planes, most_piece_planes(is_complex, pieces)) << count;
+      } else {
+        EXPECT_GE(table.num_limbs, 5) << count;
+        EXPECT_LE(table.num_limbs, is_complex || count <= 26 ? 7 : kDeviceLimbs) << count;
       }
     }
   }
@@ -58,6 +63,83 @@ TEST(DeviceCrtTables, HoldTheWeights) {
         }
         EXPECT_EQ(static_cast<std::uint64_t>(from_bytes), static_cast<std::uint64_t>(from_digits)) << count << ' ' << q;
       }
+    }
+  }
+}
+
+/// A number of few bits, as an exact multiple of 2^grid.
+long long units(double x, int grid) {
+  const double scaled = std::ldexp(x, -grid);
+  EXPECT_EQ(scaled, std::nearbyint(scaled));
+  EXPECT_LT(std::abs(scaled), 0x1p53);
+  return static_cast<long long>(scaled);
+}
+
+/// Modulo 2^61 - 1, in [0, 2^61 - 1).
+std::uint64_t residue_of(const double (&pieces)[kDevicePieces], const std::int32_t (&grid)[kDevicePieces]) {
+  constexpr long long kPrime = (1ll << 61) - 1;
+  __extension__ using int128 = __int128;
+  int128 sum = 0;
+  for (int i = 0; i < kDevicePieces; ++i) {
+    int128 term = units(pieces[i], grid[i]);
+    for (int bit = 0; bit < grid[i]; ++bit) term = term * 2 % kPrime;
+    sum += term;
+  }
+  return static_cast<std::uint64_t>((sum % kPrime + kPrime) % kPrime);
+}
+std::uint64_t residue_of(const num::CrtInt& x) {
+  return num::div_small(x, (std::uint64_t{1} << 61) - 1).remainder;
+}
+
+TEST(DeviceCrtTables, PiecesAreExact) {
+  constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
+  for (const num::Ring ring : {num::Ring::kReal, num::Ring::kComplex}) {
+    const std::size_t parts = ring == num::Ring::kComplex ? 2 : 1;
+    const std::vector<DeviceCrtTable> tables = make_device_crt_tables(ring);
+    for (std::size_t at = 0; at < tables.size(); ++at) {
+      const DeviceCrtPieces& pieces = tables[at].pieces;
+      if (pieces.count == 0) continue;
+      const int count = num::kMinModuli + static_cast<int>(at / parts);
+      const num::CrtTable& crt =
+          num::crt_table(ring, count, at % parts == 0 ? num::Part::kReal : num::Part::kImaginary);
+      EXPECT_EQ(residue_of(pieces.product, pieces.grid), residue_of(crt.product_wide)) << count;
+      EXPECT_EQ(residue_of(pieces.half, pieces.grid), residue_of(crt.half_wide)) << count;
+      double most[kDevicePieces] = {};  // of |sum_q r_q W_q|
+      for (int q = 0; q < crt.num_planes; ++q) {
+        num::CrtInt weight;
+        for (int d = crt.num_digits - 1; d >= 0; --d) {
+          weight = num::add(num::mul_small(weight, std::uint64_t{1} << num::kCrtDigitBits),
+                            num::CrtInt(static_cast<std::uint64_t>(crt.weight[q][d])));
+        }
+        double cut[kDevicePieces];
+        for (int i = 0; i < kDevicePieces; ++i) {
+          cut[i] = pieces.weight[q][i] * 0x1p-12;
+          most[i] += 128 * std::abs(cut[i]);
+        }
+        const std::uint64_t residue = residue_of(cut, pieces.grid);
+        EXPECT_TRUE(residue == residue_of(weight) ||
+                    residue == (residue_of(weight) + kPrime - residue_of(crt.product_wide)) % kPrime)
+            << count << ' ' << q;
+      }
+      for (int i = 0; i < kDevicePieces; ++i) {
+        const double limit = std::ldexp(1.0, 53 + pieces.grid[i]);
+        for (int first = 0; first < crt.num_planes; first += kPieceGroup) {
+          // Partial sums of a group lie between its offset and what it adds; the groups before it are in them.
+          double sum = 0;
+          double magnitude = 0;
+          for (int q = first; q < std::min(first + kPieceGroup, crt.num_planes); ++q) {
+            sum += pieces.weight[q][i] * 0x1p-12;
+            magnitude += std::abs(pieces.weight[q][i]) * 0x1p-12;
+          }
+          EXPECT_EQ(pieces.offset[first / kPieceGroup][i], -4224 * sum) << count;
+          EXPECT_LT(4352 * magnitude + most[i], limit) << count << ' ' << i;
+        }
+        // Q P, and what is left of a piece and of a comparison with half.
+        const double quotient = most[0] * pieces.inverse * 1.01 + 2;
+        EXPECT_LT(quotient * std::abs(pieces.product[i]) + most[i] + 2 * std::abs(pieces.product[i]), limit) << count;
+      }
+      // The ratio is known to 2^-12.
+      EXPECT_LT((most[1] + most[2]) * pieces.inverse, 0x1p-12) << count;
     }
   }
 }

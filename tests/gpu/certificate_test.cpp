@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// The count of pairs that the sampled certificate leaves open, against the host's predicate: whatever accumulators hold
+// beyond the last row.
+#include "exec/device_certificate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "base/int_math.hpp"
+#include "gpu/device_memory.hpp"
+#include "num/rung.hpp"
+#include "plan/ladder.hpp"
+
+namespace kizami::exec {
+namespace {
+
+using gpu_test::DeviceArray;
+
+std::vector<num::LineStats> random_stats(std::mt19937_64& rng, std::int64_t count, std::int64_t k) {
+  std::vector<num::LineStats> stats(static_cast<std::size_t>(count));
+  for (num::LineStats& s : stats) {
+    s.exponent = static_cast<int>(rng() % 100);
+    s.lsb = s.exponent - static_cast<int>(rng() % 80);
+    s.sum_abs = (1u << num::kAbsBits) + rng() % static_cast<std::uint64_t>(k << num::kAbsBits);
+    s.sum_squares = (1u << 2 * num::kSquareBits) + rng() % static_cast<std::uint64_t>(k << 2 * num::kSquareBits);
+  }
+  return stats;
+}
+
+class DeviceCertificate : public gpu_test::DeviceTest {};
+
+TEST_F(DeviceCertificate, CountsWhatTheHostCounts) {
+  std::mt19937_64 rng(5);
+  constexpr std::int64_t kTerms = 1000;
+  const num::Ladder ladder = plan::certified_ladder(num::Ring::kReal, kTerms, 0x1p-50);
+  ASSERT_GT(ladder.num_rungs, 0);
+  for (const std::int64_t m : {1, 2, 3, 4, 30, 31, 513, 1026}) {
+    for (const std::int64_t n : {1, 33, 70}) {
+      for (const int num_parts : {1, 2}) {
+        for (const std::int64_t num_pieces : {1, 3}) {
+          const std::vector<num::LineStats> a = random_stats(rng, m, kTerms);
+          const std::vector<num::LineStats> b = random_stats(rng, n, kTerms);
+          const std::int64_t col_stride = base::round_up(m, 16);
+          const std::int64_t piece_stride = n * col_stride;
+          // Poison beyond the last row: all bits of it certify nothing, and zeros certify nothing either.
+          std::vector<std::int32_t> acc(static_cast<std::size_t>(num_parts * num_pieces * piece_stride), -1515870811);
+          std::uint64_t expected = 0;
+          std::uint64_t certified = 0;
+          for (std::int64_t j = 0; j < n; ++j) {
+            for (std::int64_t i = 0; i < m; ++i) {
+              bool has_failed = false;
+              for (int part = 0; part < num_parts; ++part) {
+                std::uint64_t sum = 0;
+                for (std::int64_t piece = 0; piece < num_pieces; ++piece) {
+                  const auto value = static_cast<std::int32_t>(rng() % 8 == 0 ? 0 : rng() % (1u << (rng() % 24)));
+                  acc[static_cast<std::size_t>((part * num_pieces + piece) * piece_stride + j * col_stride + i)] = value;
+                  sum += static_cast<std::uint64_t>(value);
+                }
+                has_failed = has_failed || !num::is_certified(ladder, 0,
+                                                              num::line_weight(ladder, a[static_cast<std::size_t>(i)]),
+                                                              num::line_weight(ladder, b[static_cast<std::size_t>(j)]),
+                                                              static_cast<float>(sum) * 0x1p-12F);
+              }
+              (has_failed ? expected : certified) += 1;
+            }
+          }
+          if (m * n > 1000) {
+            EXPECT_GT(expected, 0u);
+            EXPECT_GT(certified, 0u);
+          }
+          const DeviceArray<std::int32_t> device_acc(acc);
+          const DeviceArray<num::LineStats> device_a(a);
+          const DeviceArray<num::LineStats> device_b(b);
+          const DeviceArray<plan::DeviceState> state(std::vector<plan::DeviceState>(1));
+          SampledProducts products;
+          products.acc = device_acc.data();
+          products.num_parts = num_parts;
+          products.num_pieces = num_pieces;
+          products.part_stride = num_pieces * piece_stride;
+          products.piece_stride = piece_stride;
+          products.col_stride = col_stride;
+          products.m = m;
+          products.n = n;
+          ASSERT_TRUE(count_sampled_failures_device(ladder, products, device_a.data(), device_b.data(), state.data(),
+                                                    nullptr)
+                          .ok());
+          EXPECT_EQ(state.download()[0].sampled_failures, expected)
+              << m << " x " << n << ", " << num_parts << " parts, " << num_pieces << " pieces";
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kizami::exec
