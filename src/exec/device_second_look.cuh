@@ -22,6 +22,7 @@
 #include "num/line_stats.hpp"
 #include "num/rung.hpp"
 #include "problem/lines.hpp"
+#include "split/terms.hpp"
 
 namespace kizami::exec::second_look {
 
@@ -211,7 +212,7 @@ class Call {
     std::int32_t least = std::numeric_limits<std::int32_t>::max();
     std::int32_t most = std::numeric_limits<std::int32_t>::min();
     for (std::int64_t h = grid_thread(); h < length; h += grid_threads()) {
-      if (!is_live(a_shift[h], b_shift[h])) continue;
+      if (!split::is_live(a_shift[h], b_shift[h])) continue;
       least = std::min(least, a_shift[h] - b_shift[h]);
       most = std::max(most, a_shift[h] - b_shift[h]);
     }
@@ -224,7 +225,7 @@ class Call {
     grid_barrier(state_);
     for (std::int64_t h = grid_thread(); h < length; h += grid_threads()) {
       const std::int32_t d =
-          equilibration_shift(a_shift[h], b_shift[h], state_.least_difference, state_.most_difference);
+          split::equilibration_shift(a_shift[h], b_shift[h], state_.least_difference, state_.most_difference);
       a_shift[h] = -d;
       b_shift[h] = d;
     }

@@ -9,12 +9,12 @@
 #include <cstdint>
 
 #include "base/int_math.hpp"
-#include "exec/device_second_look_terms.hpp"
 #include "num/exponent.hpp"
 #include "num/line_stats.hpp"
 #include "plan/device_state.hpp"
 #include "problem/lines.hpp"
 #include "split/digits.hpp"
+#include "split/terms.hpp"
 
 namespace kizami::exec::second_look {
 
@@ -115,7 +115,7 @@ __device__ __noinline__ void gather_inner_exponents(const Lines<T>& lines, std::
     for (std::int64_t i = piece.first; i < piece.end; i += piece.step) {
       for (int part = 0; part < kTerms<T>; ++part) {
         const double x = columns.term(piece.line, i * kTerms<T> + part);
-        if (num::is_finite(x)) exponent = std::max(exponent, shifted_exponent(x, 0));
+        if (num::is_finite(x)) exponent = std::max(exponent, split::shifted_exponent(x, 0));
       }
     }
     if (piece.is_shared) exponent = __reduce_max_sync(kFullWarp, exponent);
@@ -137,7 +137,7 @@ __device__ __noinline__ void observe_exponents(const Lines<T>& lines, const num:
       for (int part = 0; part < kTerms<T>; ++part) {
         const double x = lines.term(piece.line, h * kTerms<T> + part);
         if (x == 0.0) continue;
-        exponent = std::max(exponent, shifted_exponent(x, inner_shift[h]));
+        exponent = std::max(exponent, split::shifted_exponent(x, inner_shift[h]));
         lsb = std::min(lsb, num::lowest_bit_exponent(x) + inner_shift[h]);
       }
     }
@@ -164,8 +164,8 @@ __device__ __noinline__ void add_magnitudes(const Lines<T>& lines, const std::in
     std::uint64_t sum_squares = 0;
     for (std::int64_t h = piece.first; h < piece.end; h += piece.step) {
       for (int part = 0; part < kTerms<T>; ++part) {
-        const Magnitude magnitude =
-            magnitude_of(lines.term(piece.line, h * kTerms<T> + part), inner_shift[h], exponent);
+        const split::Magnitude magnitude = split::magnitude_of(lines.term(piece.line, h * kTerms<T> + part),
+                                                               split::magnitude_factors(exponent, inner_shift[h]));
         sum_abs += magnitude.units;
         sum_squares += magnitude.square;
       }
@@ -234,18 +234,18 @@ __device__ __noinline__ void make_digits(const Lines<T>& lines, const num::LineS
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           shift[half] = x[b][half] == 0.0 ? 0 : shift_at(block * kDigitBlock + 32 * half + lane());
-          exponent = std::max(exponent, shifted_exponent(x[b][half], shift[half]));
+          exponent = std::max(exponent, split::shifted_exponent(x[b][half], shift[half]));
         }
         exponent = __reduce_max_sync(kFullWarp, exponent);
         std::uint64_t bits = 0;
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           out.digits[(i * num_blocks + block) * kDigitBlock + 32 * half + lane()] =
-              static_cast<std::int8_t>(block_digit(x[b][half], shift[half], exponent));
+              static_cast<std::int8_t>(split::block_digit(x[b][half], shift[half], exponent));
           bits |= std::uint64_t{__ballot_sync(kFullWarp, x[b][half] != 0.0)} << 32 * half;
         }
         if (lane() == 0) {
-          out.deficits[block * out.deficit_stride + i] = block_deficit(line_exponent, exponent);
+          out.deficits[block * out.deficit_stride + i] = split::block_deficit(line_exponent, exponent);
           out.nonzero[i * words + block] = bits;
         }
       }
@@ -270,7 +270,7 @@ __device__ __noinline__ void make_digits(const Lines<T>& lines, const num::LineS
     for (int t = 0; t < kBlock; ++t) {
       const double x = t < length ? lines.term(first + i, begin + t) : 0.0;
       if (x == 0.0) continue;
-      exponent = std::max(exponent, shifted_exponent(x, shift_at(begin + t)));
+      exponent = std::max(exponent, split::shifted_exponent(x, shift_at(begin + t)));
       bits |= std::uint64_t{1} << t;
     }
     auto* const row = reinterpret_cast<uint4*>(out.digits + (i * num_blocks + block) * kDigitBlock);
@@ -282,11 +282,11 @@ __device__ __noinline__ void make_digits(const Lines<T>& lines, const num::LineS
         const int t = 16 * quarter + b;
         const double x = t < length ? lines.term(first + i, begin + t) : 0.0;
         const std::int32_t shift = x == 0.0 ? 0 : shift_at(begin + t);
-        packed[b / 4] |= block_digit(x, shift, exponent) << 8 * (b % 4);
+        packed[b / 4] |= static_cast<std::uint32_t>(split::block_digit(x, shift, exponent)) << 8 * (b % 4);
       }
       row[quarter] = make_uint4(packed[0], packed[1], packed[2], packed[3]);
     }
-    out.deficits[block * out.deficit_stride + i] = block_deficit(line_exponent, exponent);
+    out.deficits[block * out.deficit_stride + i] = split::block_deficit(line_exponent, exponent);
     out.nonzero[i * words + block] = bits;
   }
 }
