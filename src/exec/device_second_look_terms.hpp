@@ -1,67 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What the second look does with one term of a line, one block of two lines, one pair: the formulas of
-// split/digits.cpp, split/statistics.cpp and certificate.cpp piece by piece, for host and device.
+// What the second look does with one block of two lines, one pair, one tile: the formulas of certificate.cpp piece by
+// piece, for host and device. Those of one term of a line are in split/terms.hpp.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "kizami/host_device.hpp"
-#include "num/exponent.hpp"
-#include "num/line_stats.hpp"
-#include "num/scaling.hpp"
-#include "split/digits.hpp"
 
 namespace kizami::exec {
-
-/// floor(log2 |x 2^shift|), or num::kNoExponent for zero. @range x finite
-[[nodiscard]] KIZAMI_HOST_DEVICE inline std::int32_t shifted_exponent(double x, std::int32_t shift) {
-  return x == 0.0 ? num::kNoExponent : num::floor_log2(x) + shift;
-}
-
-/// The digit of x 2^shift in a block whose largest exponent is `exponent`.
-[[nodiscard]] KIZAMI_HOST_DEVICE inline std::uint32_t block_digit(double x, std::int32_t shift, std::int32_t exponent) {
-  if (x == 0.0) return 0;
-  const num::ScaleFactors f = num::scale_factors(split::kDigitBits - exponent + shift);
-  return static_cast<std::uint32_t>(std::fabs(x) * f.first * f.second);
-}
-
-/// How far a block lies below its line; kMaxDeficit for a block without a non-zero term.
-[[nodiscard]] KIZAMI_HOST_DEVICE inline std::uint8_t block_deficit(std::int32_t line_exponent,
-                                                                   std::int32_t block_exponent) {
-  if (block_exponent == num::kNoExponent) return static_cast<std::uint8_t>(split::kMaxDeficit);
-  const std::int32_t deficit = line_exponent - block_exponent;
-  return static_cast<std::uint8_t>(deficit < split::kMaxDeficit ? deficit : split::kMaxDeficit);
-}
-
-/// What a term adds to LineStats::sum_abs and LineStats::sum_squares.
-struct Magnitude {
-  std::uint64_t units = 0;
-  std::uint64_t square = 0;
-};
-[[nodiscard]] KIZAMI_HOST_DEVICE inline Magnitude magnitude_of(double x, std::int32_t shift,
-                                                               std::int32_t line_exponent) {
-  const num::ScaleFactors f = num::scale_factors(num::kAbsBits - line_exponent + shift);
-  const double scaled = std::fabs(x) * f.first * f.second;
-  auto units = static_cast<std::uint64_t>(scaled);
-  units += static_cast<double>(units) < scaled || (units == 0 && x != 0.0) ? 1 : 0;
-  constexpr int kCoarser = num::kAbsBits - num::kSquareBits;
-  const std::uint64_t coarse = (units + (std::uint64_t{1} << kCoarser) - 1) >> kCoarser;
-  return {units, coarse * coarse};
-}
-
-/// Whether a difference of the largest exponents e of a column of A and f of a row of B counts.
-[[nodiscard]] KIZAMI_HOST_DEVICE inline bool is_live(std::int32_t e, std::int32_t f) {
-  return e != num::kNoExponent && f != num::kNoExponent;
-}
-/// d of split::equilibration_shifts(): A takes 2^-d, B 2^d. `least` and `most` are over the live differences e - f.
-[[nodiscard]] KIZAMI_HOST_DEVICE inline std::int32_t equilibration_shift(std::int32_t e, std::int32_t f,
-                                                                         std::int32_t least, std::int32_t most) {
-  if (!is_live(e, f)) return 0;
-  const std::int32_t quarters = 2 * (e - f) - most - least;
-  const std::int32_t nearest = ((quarters < 0 ? -quarters : quarters) + 1) / 4;  // ties towards zero
-  return quarters < 0 ? -nearest : nearest;
-}
 
 /// x >> amount, and 0 for amounts of 32 and more, which C++ leaves undefined.
 [[nodiscard]] KIZAMI_HOST_DEVICE inline std::uint32_t shift_right(std::uint32_t x, std::uint32_t amount) {

@@ -2,24 +2,19 @@
 #include "split/digits.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
 #include "num/exponent.hpp"
 #include "num/scaling.hpp"
+#include "split/terms.hpp"
 
 namespace kizami::split {
 namespace {
 
 using problem::kTileLength;
 using problem::kTileLines;
-
-/// floor(|x| 2^s) for values known to stay below 128.
-std::int8_t digit(double x, const num::ScaleFactors& f) {
-  return static_cast<std::int8_t>(std::fabs(x) * f.first * f.second);
-}
 
 /// Calls visit(i, h, x, length) for every finite non-zero line i in parts of kTileLength terms, and clears the rows
 /// of the others; row padding is cleared in any case.
@@ -59,7 +54,8 @@ void make_sampled_digits(const problem::Lines<T>& lines, const num::LineStats* s
   for_each_part(sampled, stats, threads, digits, row_stride,
                 [&](std::int64_t i, std::int64_t h, const double* x, std::int64_t length) {
                   const num::ScaleFactors f = num::scale_factors(kDigitBits - stats[i].exponent);
-                  for (std::int64_t b = 0; b < length; ++b) digits[i * row_stride + h + b] = digit(x[b], f);
+                  for (std::int64_t b = 0; b < length; ++b)
+                    digits[i * row_stride + h + b] = static_cast<std::int8_t>(digit(x[b], f));
                 });
 }
 
@@ -78,17 +74,14 @@ void make_block_digits(const problem::Lines<T>& lines, const num::LineStats* sta
                 [&](std::int64_t i, std::int64_t h, const double* x, std::int64_t length) {
                   for (std::int64_t begin = 0; begin < length; begin += kDigitBlock) {
                     const std::int64_t end = std::min(begin + kDigitBlock, length);
-                    int exponent = num::kNoExponent;
-                    for (std::int64_t b = begin; b < end; ++b) {
-                      if (x[b] != 0.0) exponent = std::max(exponent, num::floor_log2(x[b]) + shift_at(h + b));
-                    }
+                    std::int32_t exponent = num::kNoExponent;
+                    for (std::int64_t b = begin; b < end; ++b)
+                      exponent = std::max(exponent, shifted_exponent(x[b], shift_at(h + b)));
                     for (std::int64_t b = begin; b < end; ++b) {
                       digits[i * row_stride + h + b] =
-                          x[b] == 0.0 ? std::int8_t{0}
-                                      : digit(x[b], num::scale_factors(kDigitBits - exponent + shift_at(h + b)));
+                          static_cast<std::int8_t>(block_digit(x[b], shift_at(h + b), exponent));
                     }
-                    const int deficit = std::min(stats[i].exponent - exponent, kMaxDeficit);
-                    deficits[i * num_blocks + (h + begin) / kDigitBlock] = static_cast<std::uint8_t>(deficit);
+                    deficits[i * num_blocks + (h + begin) / kDigitBlock] = block_deficit(stats[i].exponent, exponent);
                   }
                 });
 }

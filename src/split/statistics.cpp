@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
-#include <cstdlib>
 #include <limits>
 
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
 #include "num/exponent.hpp"
 #include "num/scaling.hpp"
+#include "split/terms.hpp"
 
 namespace kizami::split {
 namespace {
@@ -27,27 +26,20 @@ void observe_exponents(const double* x, const std::int32_t* inner_shift, std::in
     }
     if (x[h] == 0.0) continue;
     const int shift = inner_shift == nullptr ? 0 : inner_shift[h / kTerms];
-    stats.exponent = std::max(stats.exponent, num::floor_log2(x[h]) + shift);
+    stats.exponent = std::max(stats.exponent, shifted_exponent(x[h], shift));
     stats.lsb = std::min(stats.lsb, num::lowest_bit_exponent(x[h]) + shift);
   }
 }
 
-/// Adds ceil(|x| 2^(kAbsBits - exponent)) and the squares of ceil(|x| 2^(kSquareBits - exponent)) of part of a line.
-/// The scaled value is exact unless it is far below 1; every non-zero element counts at least 1 unit.
+/// Adds the magnitudes of part of a line.
 template <std::int64_t kTerms>
 void add_magnitudes(const double* x, const std::int32_t* inner_shift, std::int64_t length, LineStats& stats) {
-  const num::ScaleFactors line_factors = num::scale_factors(num::kAbsBits - stats.exponent);
+  const num::ScaleFactors line_factors = magnitude_factors(stats.exponent, 0);
   for (std::int64_t h = 0; h < length; ++h) {
-    const num::ScaleFactors f = inner_shift == nullptr
-                                    ? line_factors
-                                    : num::scale_factors(num::kAbsBits - stats.exponent + inner_shift[h / kTerms]);
-    const double scaled = std::fabs(x[h]) * f.first * f.second;  // < 2^(kAbsBits + 1)
-    auto units = static_cast<std::uint64_t>(scaled);
-    units += static_cast<double>(units) < scaled || (units == 0 && x[h] != 0.0) ? 1 : 0;
-    constexpr int kCoarser = num::kAbsBits - num::kSquareBits;
-    const std::uint64_t coarse = (units + (std::uint64_t{1} << kCoarser) - 1) >> kCoarser;
-    stats.sum_abs += units;
-    stats.sum_squares += coarse * coarse;
+    const Magnitude magnitude = magnitude_of(
+        x[h], inner_shift == nullptr ? line_factors : magnitude_factors(stats.exponent, inner_shift[h / kTerms]));
+    stats.sum_abs += magnitude.units;
+    stats.sum_squares += magnitude.square;
   }
 }
 
@@ -99,7 +91,7 @@ void gather_inner_exponents(const problem::Lines<T>& lines, int threads, std::in
         for (std::int64_t t = 0; t < length * kTerms; ++t) {
           const double x = tile[a * problem::kTileLength + t];
           std::int32_t& exponent = exponents[h + t / kTerms];
-          if (x != 0.0 && num::is_finite(x)) exponent = std::max(exponent, num::floor_log2(x));
+          if (x != 0.0 && num::is_finite(x)) exponent = std::max(exponent, shifted_exponent(x, 0));
         }
       }
     }
@@ -108,24 +100,15 @@ void gather_inner_exponents(const problem::Lines<T>& lines, int threads, std::in
 
 void equilibration_shifts(std::int64_t length, std::int32_t* a_exponents_to_shifts,
                           std::int32_t* b_exponents_to_shifts) {
-  // A zero column (or row) contributes nothing: leave it alone.
-  const auto is_live = [&](std::int64_t h) {
-    return a_exponents_to_shifts[h] != num::kNoExponent && b_exponents_to_shifts[h] != num::kNoExponent;
-  };
   std::int32_t least = std::numeric_limits<std::int32_t>::max();
   std::int32_t most = std::numeric_limits<std::int32_t>::min();
   for (std::int64_t h = 0; h < length; ++h) {
-    if (!is_live(h)) continue;
+    if (!is_live(a_exponents_to_shifts[h], b_exponents_to_shifts[h])) continue;
     least = std::min(least, a_exponents_to_shifts[h] - b_exponents_to_shifts[h]);
     most = std::max(most, a_exponents_to_shifts[h] - b_exponents_to_shifts[h]);
   }
   for (std::int64_t h = 0; h < length; ++h) {
-    std::int32_t d = 0;
-    if (is_live(h)) {
-      const std::int32_t quarters = 2 * (a_exponents_to_shifts[h] - b_exponents_to_shifts[h]) - most - least;
-      const std::int32_t nearest = (std::abs(quarters) + 1) / 4;  // ties towards zero
-      d = quarters < 0 ? -nearest : nearest;
-    }
+    const std::int32_t d = equilibration_shift(a_exponents_to_shifts[h], b_exponents_to_shifts[h], least, most);
     a_exponents_to_shifts[h] = -d;
     b_exponents_to_shifts[h] = d;
   }

@@ -23,6 +23,7 @@
 #include "plan/plan.hpp"
 #include "split/digits.hpp"
 #include "split/statistics.hpp"
+#include "split/terms.hpp"
 
 namespace kizami::exec {
 namespace {
@@ -65,11 +66,12 @@ TEST(SecondLookTerms, AreThoseOfTheSplit) {
         LineStats found;
         for (std::size_t t = 0; t < x.size(); ++t) {
           if (x[t] == 0.0) continue;
-          found.exponent = std::max(found.exponent, shifted_exponent(x[t], shift[t]));
+          found.exponent = std::max(found.exponent, split::shifted_exponent(x[t], shift[t]));
           found.lsb = std::min(found.lsb, num::lowest_bit_exponent(x[t]) + shift[t]);
         }
         for (std::size_t t = 0; t < x.size() && !found.is_zero(); ++t) {
-          const Magnitude magnitude = magnitude_of(x[t], shift[t], found.exponent);
+          const split::Magnitude magnitude =
+              split::magnitude_of(x[t], split::magnitude_factors(found.exponent, shift[t]));
           found.sum_abs += magnitude.units;
           found.sum_squares += magnitude.square;
         }
@@ -77,10 +79,10 @@ TEST(SecondLookTerms, AreThoseOfTheSplit) {
         for (std::size_t first = 0; first < x.size(); first += 64) {
           std::int32_t exponent = num::kNoExponent;
           for (std::size_t t = first; t < std::min(first + 64, x.size()); ++t)
-            exponent = std::max(exponent, shifted_exponent(x[t], shift[t]));
-          EXPECT_EQ(block_deficit(found.exponent, exponent), deficits[first / 64]);
+            exponent = std::max(exponent, split::shifted_exponent(x[t], shift[t]));
+          EXPECT_EQ(split::block_deficit(found.exponent, exponent), deficits[first / 64]);
           for (std::size_t t = first; t < std::min(first + 64, x.size()); ++t)
-            EXPECT_EQ(block_digit(x[t], shift[t], exponent), static_cast<std::uint32_t>(digits[t]));
+            EXPECT_EQ(split::block_digit(x[t], shift[t], exponent), static_cast<std::int32_t>(digits[t]));
         }
       }
     }
@@ -99,12 +101,12 @@ TEST(SecondLookTerms, ShiftsAreThoseOfTheSplit) {
     std::int32_t least = std::numeric_limits<std::int32_t>::max();
     std::int32_t most = std::numeric_limits<std::int32_t>::min();
     for (std::size_t h = 0; h < length; ++h) {
-      if (!is_live(e[h], f[h])) continue;
+      if (!split::is_live(e[h], f[h])) continue;
       least = std::min(least, e[h] - f[h]);
       most = std::max(most, e[h] - f[h]);
     }
     std::vector<std::int32_t> d(length);
-    for (std::size_t h = 0; h < length; ++h) d[h] = equilibration_shift(e[h], f[h], least, most);
+    for (std::size_t h = 0; h < length; ++h) d[h] = split::equilibration_shift(e[h], f[h], least, most);
     split::equilibration_shifts(static_cast<std::int64_t>(length), e.data(), f.data());
     EXPECT_EQ(d, f);
   }
