@@ -120,9 +120,9 @@ class Call {
     const bool has_digits = plan_.numerics.has_certificate && has_one_digit_chunk();
     const split::DeviceDigits none;
     KIZAMI_RETURN_IF_ERROR(split::device_statistics(a_.lines, a_.buffers.stats, has_digits ? digits_of(Side::kA) : none,
-                                                    &state()->nonfinite_rows, state(), num_sms_, queue_));
+                                                    &state()->nonfinite_rows, state(), false, num_sms_, queue_));
     return split::device_statistics(b_.lines, b_.buffers.stats, has_digits ? digits_of(Side::kB) : none,
-                                    &state()->nonfinite_cols, state(), num_sms_, queue_);
+                                    &state()->nonfinite_cols, state(), plan_.shape.m > 0, num_sms_, queue_);
   }
 
   Status certify() {

@@ -349,6 +349,10 @@ __device__ void finish_quad(const DeviceReconstruction<T>& task, const Epilogue<
 [[nodiscard]] __device__ inline std::int64_t first_row_of_thread() {
   return (blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x) * 4;
 }
+[[nodiscard]] __device__ inline std::int64_t first_column_of_thread() {
+  return blockIdx.y * static_cast<std::int64_t>(blockDim.y) + threadIdx.y;
+}
+[[nodiscard]] __device__ inline std::int64_t column_step() { return static_cast<std::int64_t>(gridDim.y) * blockDim.y; }
 /// Rows beyond the last have scale num::kSkipLine.
 template <class T>
 __device__ void load_row_scales(const DeviceReconstruction<T>& task, std::int64_t i, std::int32_t (&row_scale)[4]) {
@@ -357,8 +361,7 @@ __device__ void load_row_scales(const DeviceReconstruction<T>& task, std::int64_
 }
 template <class T, class Visit>
 __device__ void for_columns(const DeviceReconstruction<T>& task, const Visit& visit) {
-  for (std::int64_t j = blockIdx.y * static_cast<std::int64_t>(blockDim.y) + threadIdx.y; j < task.c.cols;
-       j += static_cast<std::int64_t>(gridDim.y) * blockDim.y) {
+  for (std::int64_t j = first_column_of_thread(); j < task.c.cols; j += column_step()) {
     const int col_scale = task.col_scale[j];
     if (col_scale != num::kSkipLine) visit(j, col_scale);
   }
@@ -388,15 +391,26 @@ __device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, con
   load_row_scales(task, i, row_scale);
   const bool is_fast = epilogue.is_product && !epilogue.has_repairs && is_moderate(row_scale[0]) &&
                        is_moderate(row_scale[1]) && is_moderate(row_scale[2]) && is_moderate(row_scale[3]);
-  for_columns(task, [&](std::int64_t j, int col_scale) {
-    const std::int8_t* const residues = task.planes.data + j * task.planes.col_stride + i;
-    std::uint32_t words[kPlanes];
+  // Of few planes the words of the next column are on their way while this one is rebuilt.
+  constexpr bool kIsAhead = kPlanes <= 16;
+  const std::int64_t first = first_column_of_thread();
+  const std::int64_t step = column_step();
+  std::uint32_t words[kPlanes];
+  const auto load = [&](std::int64_t j, std::uint32_t(&to)[kPlanes]) {
+    const std::int8_t* at = task.planes.data + j * task.planes.col_stride + i;
 #pragma unroll
-    for (int q = 0; q < kPlanes; ++q) {
-      words[q] = q < num_planes ? *reinterpret_cast<const std::uint32_t*>(residues + q * task.planes.plane_stride) : 0;
+    for (int q = 0; q < kPlanes; ++q, at += task.planes.plane_stride)
+      to[q] = q < num_planes ? *reinterpret_cast<const std::uint32_t*>(at) : 0;
+  };
+  if (kIsAhead && first < task.c.cols) load(first, words);
+  for (std::int64_t j = first; j < task.c.cols; j += step) {
+    const int col_scale = task.col_scale[j];
+    std::uint32_t ahead[kPlanes];
+    if constexpr (kIsAhead) {
+      if (j + step < task.c.cols) load(j + step, ahead);
+    } else {
+      load(j, words);
     }
-#pragma unroll
-    for (int q = 0; q < kPlanes; ++q) words[q] ^= 0x80808080u;
     double x[kParts][4];
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
@@ -416,14 +430,18 @@ __device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, con
         }
       }
       store(task.c, i, j, value, 15u);
-      return;
+    } else if (col_scale != num::kSkipLine) {
+      num::Scaled p[kParts][4];
+      for (int part = 0; part < kParts; ++part) {
+        for (int e = 0; e < 4; ++e) p[part][e] = num::make_scaled(x[part][e], 0);
+      }
+      finish_quad<T, kParts>(task, epilogue, i, j, row_scale, col_scale, p);
     }
-    num::Scaled p[kParts][4];
-    for (int part = 0; part < kParts; ++part) {
-      for (int e = 0; e < 4; ++e) p[part][e] = num::make_scaled(x[part][e], 0);
+    if constexpr (kIsAhead) {
+#pragma unroll
+      for (int q = 0; q < kPlanes; ++q) words[q] = ahead[q];
     }
-    finish_quad<T, kParts>(task, epilogue, i, j, row_scale, col_scale, p);
-  });
+  }
 }
 
 /// In limbs. kMostLimbs: what the rungs of the ladder need at most.

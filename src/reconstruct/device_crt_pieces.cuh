@@ -83,13 +83,21 @@ __device__ __noinline__ double settle_pieces(double t0, double t1, double t2, co
   return sum_of_pieces(t, magic);
 }
 
-/// The integers of four elements, rounded to 53 bits. words[q]: their residues modulo plane q, biased by 128; planes beyond
+/// The high word of 1, in a register: the permutations that read it then have their selectors as constants.
+[[nodiscard]] __device__ inline std::uint32_t high_word_of_one() {
+  std::uint32_t one;
+  asm volatile("mov.b32 %0, 0x3FF00000;" : "=r"(one));
+  return one;
+}
+
+/// The integers of four elements, rounded to 53 bits. words[q]: their residues of plane q; planes beyond
 /// num_planes are not looked at, but for one that makes their number even, whose weight is zero.
 template <int kPieces, int kPlanes>
 __device__ void rebuild_from_pieces(const std::uint32_t (&words)[kPlanes], int num_planes, const double* shared,
                                     const DeviceCrtPieces& table, double (&x)[4]) {
   using Layout = PieceLayout<kPieces, kPlanes>;
   double sum[4][kPieces];
+  const std::uint32_t one = high_word_of_one();
 #pragma unroll
   for (int q = 0; q < kPlanes; q += 2) {
     if (q >= num_planes) break;
@@ -109,9 +117,10 @@ __device__ void rebuild_from_pieces(const std::uint32_t (&words)[kPlanes], int n
     }
 #pragma unroll
     for (int plane = 0; plane < 2; ++plane) {
+      const std::uint32_t biased = words[q + plane] ^ 0x80808080u;
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        const std::uint32_t high = __byte_perm(words[q + plane], 0x3FF00000u, 0x7604u | static_cast<unsigned>(e) << 4);
+        const std::uint32_t high = __byte_perm(biased, one, 0x7604u | static_cast<unsigned>(e) << 4);
         const double v = __hiloint2double(static_cast<int>(high), 0);
 #pragma unroll
         for (int i = 0; i < kPieces; ++i) sum[e][i] = __fma_rn(v, weight[plane * kPieces + i], sum[e][i]);

@@ -12,6 +12,7 @@
 #include "base/int_math.hpp"
 #include "num/modular.hpp"
 #include "num/moduli.hpp"
+#include "num/scaling.hpp"
 #include "split/device.hpp"
 #include "split/device_line.cuh"
 #include "split/residues.hpp"
@@ -135,6 +136,13 @@ struct Integer {
     word[kWords - 1] ^= 0x80000000u;
   }
 
+  /// Of x itself. @range |x| < 2^62
+  __device__ explicit Integer(double x) requires(kWords == 2) {
+    const auto whole = static_cast<std::uint64_t>(__double2ll_rn(x));
+    word[0] = static_cast<std::uint32_t>(whole);
+    word[1] = static_cast<std::uint32_t>(whole >> 32) ^ 0x80000000u;
+  }
+
   [[nodiscard]] __device__ int dot(const std::uint32_t* radix, int sum) const {
 #pragma unroll
     for (int w = 0; w < kWords; ++w) sum = dot_bytes(word[w], radix[w], sum);
@@ -190,6 +198,12 @@ struct Task {
 struct LineScaling {
   int scale = 0;
   bool is_live = false;  ///< false: zero, or not finite
+  double unit = 0;       ///< 2^scale if that is far from the ends of the range and the line is live, else 0
+
+  LineScaling() = default;
+  __device__ LineScaling(int line_scale, bool is_line_live) : scale(line_scale), is_live(is_line_live) {
+    if (is_live && abs(scale) <= 1000) unit = num::power_of_two(scale);
+  }
 };
 
 /// Writes the bytes of four neighbouring elements to every plane.
@@ -197,9 +211,14 @@ template <class T, int kWords>
 __device__ void write_planes(const Element<T> (&elements)[4], bool is_conjugated, const LineScaling& scaling,
                              const std::int32_t* inner_shift, int num_moduli, std::int8_t* out,
                              std::int64_t plane_stride) {
+  [[maybe_unused]] const bool is_one_product = inner_shift == nullptr && scaling.unit != 0.0;
   const auto integer = [&](int i, int t) {
     double x = elements[i].term[t];
     if (t == 1 && is_conjugated) x = -x;
+    if constexpr (kWords == 2) {
+      // A product that underflows is rounded to zero either way.
+      if (is_one_product) return Integer<2>(__dmul_rn(x, scaling.unit));
+    }
     const device::Term term = device::term_of(scaling.is_live ? device::magnitude_bits(x) : 0);
     if (term.mantissa == 0) return Integer<kWords>(false, 0, 0);
     const int shift = inner_shift == nullptr ? 0 : inner_shift[i];

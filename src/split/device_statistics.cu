@@ -117,6 +117,7 @@ struct Job {
   DeviceDigits digits;
   std::uint64_t* nonfinite;
   bool is_known;
+  bool may_overlap;  ///< with the kernel before it in the queue
 };
 
 __device__ void publish(const Job& job, std::int64_t line, const Range& range, int exponent, const Sums& sums) {
@@ -124,6 +125,11 @@ __device__ void publish(const Job& job, std::int64_t line, const Range& range, i
   job.stats[line] = line_stats(range, exponent, sums);
   if (range.is_nonfinite()) atomicAdd(reinterpret_cast<unsigned long long*>(job.nonfinite), 1ull);
 }
+
+/// Lets the next kernel of the queue begin on what this one leaves idle, if it is launched so.
+__device__ void release_next_kernel() { asm volatile("griddepcontrol.launch_dependents;"); }
+/// The end of the kernel before, if this one began early: it then ends after it, as the queue's order asks.
+__device__ void wait_for_previous_kernel() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
 constexpr int kAlongThreads = 256;
 
@@ -137,7 +143,8 @@ __global__ void __launch_bounds__(kAlongThreads)
   __shared__ Range ranges[kAlongThreads / 32];
   __shared__ MaxBits max_bits[kAlongThreads / 32];
   __shared__ Sums all_sums[kAlongThreads / 32];
-  if (state->is_scaling_only != 0) return;
+  release_next_kernel();
+  if (state->is_scaling_only != 0) return wait_for_previous_kernel();
   const int first_warp = static_cast<int>(threadIdx.x) / kStep * kWarps;
   const int rank = static_cast<int>(threadIdx.x) % kStep;
   const std::int64_t line = blockIdx.x * static_cast<std::int64_t>(kLines) + first_warp / kWarps;
@@ -189,6 +196,7 @@ __global__ void __launch_bounds__(kAlongThreads)
   }
   sums = merge_over_line(sums, 31, 0, 1, first_warp, kWarps, all_sums);
   if (is_used && rank == 0) publish(job, line, range, exponent, sums);
+  wait_for_previous_kernel();
 }
 
 /// Real terms that a thread holds, in words of its own column of shared memory.
@@ -204,7 +212,8 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ Range ranges[kThreads / 32];
   __shared__ MaxBits max_bits[kThreads / 32];
   __shared__ Sums all_sums[kThreads / 32];
-  if (state->is_scaling_only != 0) return;
+  release_next_kernel();
+  if (state->is_scaling_only != 0) return wait_for_previous_kernel();
   const std::int64_t line = blockIdx.x;
   const T* const data = lines.data + line * lines.line_stride;
   std::uint32_t* const held = held_terms + threadIdx.x;
@@ -258,6 +267,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   sums = merge_over_line(sums, 31, 0, 1, 0, kThreads / 32, all_sums);
   if (threadIdx.x == 0) publish(job, line, range, exponent, sums);
+  wait_for_previous_kernel();
 }
 
 constexpr int kAcrossThreads = 1024;
@@ -274,7 +284,8 @@ __global__ void __launch_bounds__(kAcrossThreads, 1)
   __shared__ Range ranges[kAcrossThreads / 32 * kLines];
   __shared__ MaxBits max_bits[kAcrossThreads / 32 * kLines];
   __shared__ Sums all_sums[kAcrossThreads / 32 * kLines];
-  if (state->is_scaling_only != 0) return;
+  release_next_kernel();
+  if (state->is_scaling_only != 0) return wait_for_previous_kernel();
   const int slot = static_cast<int>(threadIdx.x) % kLines;
   const std::int64_t first_run = static_cast<int>(threadIdx.x) / kLines;
   constexpr int kLaneBits = 31 & ~(kLines - 1);
@@ -368,17 +379,30 @@ __global__ void __launch_bounds__(kAcrossThreads, 1)
     sums = merge_over_line(sums, kLaneBits, slot, kLines, 0, kAcrossThreads / 32, all_sums);
     if (is_used && threadIdx.x < kLines) publish(job, line, range, exponent, sums);
   }
+  wait_for_previous_kernel();
 }
 
-/// Launches a kernel whose threads hold terms in shared memory.
+/// @range words: of shared memory that a thread holds terms in
 template <class T, class Kernel>
-Status launch_held(Kernel kernel, unsigned grid, int threads, const problem::Lines<T>& lines, const Job& job,
-                   const plan::DeviceState* state, product::Queue queue) {
-  const int bytes = threads * kHeld * static_cast<int>(sizeof(std::uint32_t));
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "shared memory of statistics"));
-  kernel<<<grid, static_cast<unsigned>(threads), static_cast<unsigned>(bytes), queue>>>(lines, job, state);
-  return base::launch_status("statistics");
+Status start(Kernel kernel, unsigned grid, int threads, int words, const problem::Lines<T>& lines, const Job& job,
+             const plan::DeviceState* state, product::Queue queue) {
+  const int bytes = threads * words * static_cast<int>(sizeof(std::uint32_t));
+  if (bytes != 0) {
+    KIZAMI_RETURN_IF_ERROR(
+        base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+                          "shared memory of statistics"));
+  }
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(grid);
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.dynamicSmemBytes = static_cast<std::size_t>(bytes);
+  config.stream = queue;
+  config.attrs = &early;
+  config.numAttrs = job.may_overlap ? 1 : 0;
+  return base::cuda_status(cudaLaunchKernelEx(&config, kernel, lines, job, state), "statistics");
 }
 
 template <class T>
@@ -388,56 +412,49 @@ Status launch(const problem::Lines<T>& lines, const Job& job, const plan::Device
   const auto blocks_of = [](std::int64_t n, std::int64_t part) {
     return static_cast<unsigned>(std::min<std::int64_t>(base::ceil_div(n, part), INT32_MAX));
   };
+  const auto start_as = [&](auto kernel, unsigned grid, int threads, int words) {
+    return start<T>(kernel, grid, threads, words, lines, job, state, queue);
+  };
   const std::int64_t terms = lines.num_terms();
   if (lines.inner_stride <= lines.line_stride || lines.num_lines == 1) {
     const unsigned each = blocks_of(lines.num_lines, 1);
-    if (terms <= 1024) {
-      statistics_along<T, 1><<<blocks_of(lines.num_lines, 8), kAlongThreads, 0, queue>>>(lines, job, state);
-    } else if (job.is_known || terms > 512 * kHeld) {
-      statistics_along<T, 8><<<each, kAlongThreads, 0, queue>>>(lines, job, state);
-    } else if (terms <= 128 * kHeld) {
-      return launch_held(statistics_along_held<T, 128>, each, 128, lines, job, state, queue);
-    } else if (terms <= 256 * kHeld) {
-      return launch_held(statistics_along_held<T, 256>, each, 256, lines, job, state, queue);
-    } else {
-      return launch_held(statistics_along_held<T, 512>, each, 512, lines, job, state, queue);
-    }
-    return base::launch_status("statistics_along");
+    if (terms <= 1024) return start_as(statistics_along<T, 1>, blocks_of(lines.num_lines, 8), kAlongThreads, 0);
+    if (job.is_known || terms > 512 * kHeld) return start_as(statistics_along<T, 8>, each, kAlongThreads, 0);
+    if (terms <= 128 * kHeld) return start_as(statistics_along_held<T, 128>, each, 128, kHeld);
+    if (terms <= 256 * kHeld) return start_as(statistics_along_held<T, 256>, each, 256, kHeld);
+    return start_as(statistics_along_held<T, 512>, each, 512, kHeld);
   }
   const auto grid = [&](std::int64_t part) {
     return static_cast<unsigned>(std::min<std::int64_t>(base::ceil_div(lines.num_lines, part), num_sms));
   };
   const auto is_held = [&](std::int64_t part) { return terms <= kHeld * kAcrossThreads / part; };
   // More lines a block make longer pieces of memory, fewer fill more multiprocessors.
-  if (is_held(32) && lines.num_lines >= 32 * num_sms) {
-    return launch_held(statistics_across<T, 32, true>, grid(32), kAcrossThreads, lines, job, state, queue);
-  } else if (is_held(8) && lines.num_lines >= 8 * num_sms) {
-    return launch_held(statistics_across<T, 8, true>, grid(8), kAcrossThreads, lines, job, state, queue);
-  } else if (is_held(4)) {
-    return launch_held(statistics_across<T, 4, true>, grid(4), kAcrossThreads, lines, job, state, queue);
-  } else {
-    statistics_across<T, 4, false><<<grid(4), kAcrossThreads, 0, queue>>>(lines, job, state);
-  }
-  return base::launch_status("statistics_across");
+  if (is_held(32) && lines.num_lines >= 32 * num_sms)
+    return start_as(statistics_across<T, 32, true>, grid(32), kAcrossThreads, kHeld);
+  if (is_held(8) && lines.num_lines >= 8 * num_sms)
+    return start_as(statistics_across<T, 8, true>, grid(8), kAcrossThreads, kHeld);
+  if (is_held(4)) return start_as(statistics_across<T, 4, true>, grid(4), kAcrossThreads, kHeld);
+  return start_as(statistics_across<T, 4, false>, grid(4), kAcrossThreads, 0);
 }
 
 }  // namespace
 
 template <class T>
 Status device_statistics(const problem::Lines<T>& lines, num::LineStats* stats, const DeviceDigits& digits,
-                         std::uint64_t* nonfinite, const plan::DeviceState* state, int num_sms, product::Queue queue) {
-  return launch(lines, Job{stats, digits, nonfinite, false}, state, num_sms, queue);
+                         std::uint64_t* nonfinite, const plan::DeviceState* state, bool may_overlap, int num_sms,
+                         product::Queue queue) {
+  return launch(lines, Job{stats, digits, nonfinite, false, may_overlap}, state, num_sms, queue);
 }
 
 template <class T>
 Status device_sampled_digits(const problem::Lines<T>& lines, const num::LineStats* stats, const DeviceDigits& digits,
                              const plan::DeviceState* state, int num_sms, product::Queue queue) {
-  return launch(lines, Job{const_cast<num::LineStats*>(stats), digits, nullptr, true}, state, num_sms, queue);
+  return launch(lines, Job{const_cast<num::LineStats*>(stats), digits, nullptr, true, false}, state, num_sms, queue);
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                                          \
   template Status device_statistics<T>(const problem::Lines<T>&, num::LineStats*, const DeviceDigits&, std::uint64_t*, \
-                                       const plan::DeviceState*, int, product::Queue);                                 \
+                                       const plan::DeviceState*, bool, int, product::Queue);                           \
   template Status device_sampled_digits<T>(const problem::Lines<T>&, const num::LineStats*, const DeviceDigits&,       \
                                            const plan::DeviceState*, int, product::Queue)
 
