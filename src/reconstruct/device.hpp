@@ -43,11 +43,11 @@ inline constexpr int kPieceGroup = 16;   ///< planes that are summed before thei
 struct DeviceCrtPieces {
   std::int32_t count = 0;  ///< 2 or 3; 0: the count needs more
   std::int32_t grid[kDevicePieces] = {};
-  double inverse = 0;                                                 ///< 1 / P
-  double weight[kPiecePlanes][kDevicePieces] = {};                    ///< 2^12 W_q, with |W_q| <= P / 2
-  double offset[kPiecePlanes / kPieceGroup][kDevicePieces] = {};      ///< -(2^12 + 2^7) times the sum of a group's W_q
-  double product[kDevicePieces] = {};                                 ///< P
-  double half[kDevicePieces] = {};                                    ///< floor((P - 1) / 2)
+  double inverse = 0;                                             ///< 1 / P
+  double weight[kPiecePlanes][kDevicePieces] = {};                ///< 2^12 W_q, with |W_q| <= P / 2
+  double offset[kPiecePlanes / kPieceGroup][kDevicePieces] = {};  ///< -(2^12 + 2^7) times the sum of a group's W_q
+  double product[kDevicePieces] = {};                             ///< P
+  double half[kDevicePieces] = {};                                ///< floor((P - 1) / 2)
 };
 
 /// One count of moduli, one part: what the CRT kernel reads.

@@ -444,10 +444,10 @@ __device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, con
   }
 }
 
-/// In limbs. kMostLimbs: what the rungs of the ladder need at most.
+/// In limbs. kMostLimbs: what the rungs of the ladder need at most. Apart, so that its registers are not those of the other.
 template <class T, int kMostLimbs>
-__device__ void reconstruct_from_limbs(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables,
-                                       std::uint32_t* shared) {
+__device__ __noinline__ void reconstruct_from_limbs(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables,
+                                                    std::uint32_t* shared) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
   const int limbs = tables->num_limbs;
   const int thread = static_cast<int>(threadIdx.x + threadIdx.y * blockDim.x);
@@ -550,8 +550,7 @@ __global__ void __launch_bounds__(kThreads, kMostLimbs > 7 ? 1 : 2)
   }
   const int rung = task.state->selection.rung;
   if (rung < 0) return;
-  const DeviceCrtTable* const tables =
-      task.tables + kParts * (task.ladder.rungs[rung].num_moduli - num::kMinModuli);
+  const DeviceCrtTable* const tables = task.tables + kParts * (task.ladder.rungs[rung].num_moduli - num::kMinModuli);
   if (tables->pieces.count == 2) {
     reconstruct_from_pieces<T, 2>(task, tables, reinterpret_cast<double*>(shared));
   } else if (kMostLimbs == 0 || tables->pieces.count == 3) {

@@ -349,7 +349,8 @@ __device__ void split_block(const Task<T>& task, const num::Rung& rung, bool is_
 }
 
 template <class T, bool kIsAcross>
-__global__ void __launch_bounds__(256) split_residues(const __grid_constant__ Task<T> task) {
+__global__ void __launch_bounds__(256, kIsAcross && !kIsComplex<T> ? 6 : 1)
+    split_residues(const __grid_constant__ Task<T> task) {
   const num::Selection selection = task.state->selection;
   if (selection.rung < 0 || task.state->is_scaling_only != 0) return;
   const num::Rung& rung = task.ladder.rungs[selection.rung];

@@ -55,13 +55,14 @@ TEST_F(DeviceCertificate, CountsWhatTheHostCounts) {
                 std::uint64_t sum = 0;
                 for (std::int64_t piece = 0; piece < num_pieces; ++piece) {
                   const auto value = static_cast<std::int32_t>(rng() % 8 == 0 ? 0 : rng() % (1u << (rng() % 24)));
-                  acc[static_cast<std::size_t>((part * num_pieces + piece) * piece_stride + j * col_stride + i)] = value;
+                  acc[static_cast<std::size_t>((part * num_pieces + piece) * piece_stride + j * col_stride + i)] =
+                      value;
                   sum += static_cast<std::uint64_t>(value);
                 }
-                has_failed = has_failed || !num::is_certified(ladder, 0,
-                                                              num::line_weight(ladder, a[static_cast<std::size_t>(i)]),
-                                                              num::line_weight(ladder, b[static_cast<std::size_t>(j)]),
-                                                              static_cast<float>(sum) * 0x1p-12F);
+                has_failed = has_failed ||
+                             !num::is_certified(ladder, 0, num::line_weight(ladder, a[static_cast<std::size_t>(i)]),
+                                                num::line_weight(ladder, b[static_cast<std::size_t>(j)]),
+                                                static_cast<float>(sum) * 0x1p-12F);
               }
               (has_failed ? expected : certified) += 1;
             }
@@ -83,9 +84,9 @@ TEST_F(DeviceCertificate, CountsWhatTheHostCounts) {
           products.col_stride = col_stride;
           products.m = m;
           products.n = n;
-          ASSERT_TRUE(count_sampled_failures_device(ladder, products, device_a.data(), device_b.data(), state.data(),
-                                                    nullptr)
-                          .ok());
+          ASSERT_TRUE(
+              count_sampled_failures_device(ladder, products, device_a.data(), device_b.data(), state.data(), nullptr)
+                  .ok());
           EXPECT_EQ(state.download()[0].sampled_failures, expected)
               << m << " x " << n << ", " << num_parts << " parts, " << num_pieces << " pieces";
         }

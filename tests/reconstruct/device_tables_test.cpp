@@ -30,7 +30,9 @@ TEST(DeviceCrtTables, FitTheKernels) {
       // All but the top limb hold whole bytes of P; the kernel relies on it where it is compiled for so many limbs.
       EXPECT_LE(table.num_bytes, 4 * (table.top_limb + 1)) << count;
       // The choice in reconstruct_device(), and in its kernels.
-      const int pieces = count <= most_piece_moduli(is_complex, 2) ? 2 : count <= most_piece_moduli(is_complex, 3) ? 3 : 0;
+      const int pieces = count <= most_piece_moduli(is_complex, 2)   ? 2
+                         : count <= most_piece_moduli(is_complex, 3) ? 3
+                                                                     : 0;
       EXPECT_EQ(table.pieces.count, pieces) << count;
       if (pieces != 0) {
         EXPECT_LE(table.num_planes, most_piece_planes(is_complex, pieces)) << count;
@@ -87,9 +89,7 @@ std::uint64_t residue_of(const double (&pieces)[kDevicePieces], const std::int32
   }
   return static_cast<std::uint64_t>((sum % kPrime + kPrime) % kPrime);
 }
-std::uint64_t residue_of(const num::CrtInt& x) {
-  return num::div_small(x, (std::uint64_t{1} << 61) - 1).remainder;
-}
+std::uint64_t residue_of(const num::CrtInt& x) { return num::div_small(x, (std::uint64_t{1} << 61) - 1).remainder; }
 
 TEST(DeviceCrtTables, PiecesAreExact) {
   constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
