@@ -268,6 +268,8 @@ struct Tile {
   [[nodiscard]] __device__ static int at(int h, int i) { return h * kLines + (i ^ (h / 4 % kLines)); }
 };
 
+constexpr int kGroupTiles = 8;
+
 /// kIsAcross: neighbouring lines are neighbours in memory, and elements go through shared memory.
 template <class T, int kWords, bool kIsAcross>
 __device__ void split_block(const Task<T>& task, const num::Rung& rung, bool is_equilibrated) {
@@ -291,10 +293,18 @@ __device__ void split_block(const Task<T>& task, const num::Rung& rung, bool is_
     __shared__ LineScaling scalings[Shape::kLines];
     extern __shared__ __align__(16) unsigned char memory[];
     T* const tile = reinterpret_cast<T*>(memory);
-    const std::int64_t first_line = blockIdx.x * static_cast<std::int64_t>(Shape::kLines);
-    const std::int64_t h0 = blockIdx.y * static_cast<std::int64_t>(Shape::kLength);
+    // Blocks that run at the same time take long pieces of memory together, both of the operand and of a plane: some tiles
+    // side by side, all of their lines' length.
+    const std::int64_t tiles_i = base::ceil_div(lines.num_lines, static_cast<std::int64_t>(Shape::kLines));
+    const std::int64_t tiles_h = base::ceil_div(task.planes.row_stride, static_cast<std::int64_t>(Shape::kLength));
+    const std::int64_t group = blockIdx.x / (kGroupTiles * tiles_h);
+    const std::int64_t width = min(static_cast<std::int64_t>(kGroupTiles), tiles_i - group * kGroupTiles);
+    const std::int64_t place = blockIdx.x - group * kGroupTiles * tiles_h;
+    const std::int64_t tile_h = place / width;
+    const std::int64_t first_line = (group * kGroupTiles + place % width) * Shape::kLines;
+    const std::int64_t h0 = tile_h * Shape::kLength;
     if (threadIdx.x < Shape::kLines && first_line + threadIdx.x < lines.num_lines)
-      scalings[threadIdx.x] = scaling_of(first_line + threadIdx.x, blockIdx.y == 0);
+      scalings[threadIdx.x] = scaling_of(first_line + threadIdx.x, tile_h == 0);
     const int i0 = static_cast<int>(threadIdx.x) % Shape::kLines;
     const int first_h = static_cast<int>(threadIdx.x) / Shape::kLines;
     constexpr int kRows = Shape::kThreads / Shape::kLines;
@@ -375,9 +385,9 @@ Status device_residue_planes(const problem::Lines<T>& lines, const plan::DeviceL
   const Task<T> task{lines, line_buffers, first, length, ladder, state, planes};
   using Shape = Tile<T>;
   if (lines.inner_stride > lines.line_stride && lines.num_lines > 1) {
-    const dim3 grid(static_cast<unsigned>(base::ceil_div(lines.num_lines, Shape::kLines)),
-                    static_cast<unsigned>(base::ceil_div(planes.row_stride, Shape::kLength)));
-    split_residues<T, true><<<grid, Shape::kThreads, Shape::kBytes, queue>>>(task);
+    const std::int64_t tiles = base::ceil_div(lines.num_lines, static_cast<std::int64_t>(Shape::kLines)) *
+                               base::ceil_div(planes.row_stride, static_cast<std::int64_t>(Shape::kLength));
+    split_residues<T, true><<<static_cast<unsigned>(tiles), Shape::kThreads, Shape::kBytes, queue>>>(task);
   } else {
     const std::int64_t quads = base::ceil_div(planes.row_stride, 4);
     const int threads = quads >= 256 ? 256 : quads > 64 ? 128 : 64;

@@ -270,20 +270,18 @@ __global__ void __launch_bounds__(kThreads)
   wait_for_previous_kernel();
 }
 
-constexpr int kAcrossThreads = 1024;
-
 /// Neighbouring lines are neighbours in memory. A block takes kLines of them, in runs of 16 terms a thread. kIsHeld: the
-/// lines have at most kHeld kAcrossThreads / kLines terms and are read once.
-template <class T, int kLines, bool kIsHeld>
-__global__ void __launch_bounds__(kAcrossThreads, 1)
+/// lines have at most kHeld kThreads / kLines terms and are read once.
+template <class T, int kLines, int kThreads, bool kIsHeld>
+__global__ void __launch_bounds__(kThreads, 1024 / kThreads)
     statistics_across(const problem::Lines<T> lines, const Job job, const plan::DeviceState* state) {
   constexpr int kTerms = Element<T>::kTerms;
   constexpr int kRun = 16 / kTerms;  // elements
   constexpr int kHalf = kRun / 2;    // elements in flight
-  constexpr int kRunsAtOnce = kAcrossThreads / kLines;
-  __shared__ Range ranges[kAcrossThreads / 32 * kLines];
-  __shared__ MaxBits max_bits[kAcrossThreads / 32 * kLines];
-  __shared__ Sums all_sums[kAcrossThreads / 32 * kLines];
+  constexpr int kRunsAtOnce = kThreads / kLines;
+  __shared__ Range ranges[kThreads / 32 * kLines];
+  __shared__ MaxBits max_bits[kThreads / 32 * kLines];
+  __shared__ Sums all_sums[kThreads / 32 * kLines];
   release_next_kernel();
   if (state->is_scaling_only != 0) return wait_for_previous_kernel();
   const int slot = static_cast<int>(threadIdx.x) % kLines;
@@ -325,17 +323,17 @@ __global__ void __launch_bounds__(kAcrossThreads, 1)
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
           const std::uint32_t packed = range.observe(elements[i / kTerms].term[i % kTerms]);
-          if constexpr (kIsHeld) held[(n * 8 + i) * kAcrossThreads] = packed;
+          if constexpr (kIsHeld) held[(n * 8 + i) * kThreads] = packed;
         }
       });
-      range = merge_over_line(range, kLaneBits, slot, kLines, 0, kAcrossThreads / 32, ranges);
+      range = merge_over_line(range, kLaneBits, slot, kLines, 0, kThreads / 32, ranges);
       if (__syncthreads_or(range.is_subnormal() ? 1 : 0) != 0) {
         for_each_half((length + kRun - 1) / kRun, [&](std::int64_t h, int) {
           Element<T> elements[kHalf];
           load_half(h, true, elements);
           for (int i = 0; i < 8; ++i) largest.merge({device::magnitude_bits(elements[i / kTerms].term[i % kTerms])});
         });
-        largest = merge_over_line(largest, kLaneBits, slot, kLines, 0, kAcrossThreads / 32, max_bits);
+        largest = merge_over_line(largest, kLaneBits, slot, kLines, 0, kThreads / 32, max_bits);
       }
     }
     const int exponent =
@@ -351,7 +349,7 @@ __global__ void __launch_bounds__(kAcrossThreads, 1)
       if (is_packed) {
 #pragma unroll
         for (int i = 0; i < 8; ++i)
-          digit[i] = device::add_packed(held[(n * 8 + i) * kAcrossThreads], exponent, sums.abs, sums.squares);
+          digit[i] = device::add_packed(held[(n * 8 + i) * kThreads], exponent, sums.abs, sums.squares);
       } else {
         Element<T> elements[kHalf];
         load_half(h, is_live, elements);
@@ -376,7 +374,7 @@ __global__ void __launch_bounds__(kAcrossThreads, 1)
         at += 2;
       }
     });
-    sums = merge_over_line(sums, kLaneBits, slot, kLines, 0, kAcrossThreads / 32, all_sums);
+    sums = merge_over_line(sums, kLaneBits, slot, kLines, 0, kThreads / 32, all_sums);
     if (is_used && threadIdx.x < kLines) publish(job, line, range, exponent, sums);
   }
   wait_for_previous_kernel();
@@ -424,17 +422,19 @@ Status launch(const problem::Lines<T>& lines, const Job& job, const plan::Device
     if (terms <= 256 * kHeld) return start_as(statistics_along_held<T, 256>, each, 256, kHeld);
     return start_as(statistics_along_held<T, 512>, each, 512, kHeld);
   }
-  const auto grid = [&](std::int64_t part) {
-    return static_cast<unsigned>(std::min<std::int64_t>(base::ceil_div(lines.num_lines, part), num_sms));
+  const auto start_across = [&]<int kLines, int kThreads, bool kIsHeld>() {
+    const std::int64_t blocks = base::ceil_div(lines.num_lines, kLines);
+    return start_as(statistics_across<T, kLines, kThreads, kIsHeld>,
+                    static_cast<unsigned>(std::min<std::int64_t>(blocks, 1024 / kThreads * std::int64_t{num_sms})),
+                    kThreads, kIsHeld ? kHeld : 0);
   };
-  const auto is_held = [&](std::int64_t part) { return terms <= kHeld * kAcrossThreads / part; };
-  // More lines a block make longer pieces of memory, fewer fill more multiprocessors.
-  if (is_held(32) && lines.num_lines >= 32 * num_sms)
-    return start_as(statistics_across<T, 32, true>, grid(32), kAcrossThreads, kHeld);
-  if (is_held(8) && lines.num_lines >= 8 * num_sms)
-    return start_as(statistics_across<T, 8, true>, grid(8), kAcrossThreads, kHeld);
-  if (is_held(4)) return start_as(statistics_across<T, 4, true>, grid(4), kAcrossThreads, kHeld);
-  return start_as(statistics_across<T, 4, false>, grid(4), kAcrossThreads, 0);
+  // More lines a block make longer pieces of memory, fewer fill more multiprocessors; of two blocks on one, one reads while
+  // the other adds.
+  if (terms <= 32 * kHeld && lines.num_lines >= 32 * num_sms) return start_across.template operator()<32, 1024, true>();
+  if (terms <= 64 * kHeld && lines.num_lines >= 8 * num_sms) return start_across.template operator()<8, 512, true>();
+  if (terms <= 128 * kHeld) return start_across.template operator()<4, 512, true>();
+  if (terms <= 256 * kHeld) return start_across.template operator()<2, 512, true>();
+  return start_across.template operator()<4, 1024, false>();
 }
 
 }  // namespace
