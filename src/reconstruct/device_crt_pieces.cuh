@@ -43,30 +43,40 @@ struct PieceLayout {
   return __longlong_as_double((x > 0.0) == (lost > 0.0) ? bits + 1 : bits - 1);
 }
 
-/// The sum of pieces, rounded once to nearest. Pieces are multiples of their grids below 2^53 of them.
+/// A sum of pieces rounded once to nearest, unless it is_open: then x is what settles it, to be rounded to odd.
 template <int kPieces>
-[[nodiscard]] __device__ double sum_of_pieces(const double (&t)[kPieces], const double* magic) {
-  if constexpr (kPieces == 2) {
-    return __dadd_rn(t[0], t[1]);
-  } else {
-    // Carries: each piece is then at most half a unit of the one above.
-    const double carry2 = __dsub_rn(__dadd_rn(t[2], magic[1]), magic[1]);
-    const double low = __dsub_rn(t[2], carry2);
-    const double middle = __dadd_rn(t[1], carry2);
-    const double carry1 = __dsub_rn(__dadd_rn(middle, magic[0]), magic[0]);
-    const double mid = __dsub_rn(middle, carry1);
-    const double high = __dadd_rn(t[0], carry1);
-    const double a = __dadd_rn(high, mid);
-    const double b = __dsub_rn(mid, __dsub_rn(a, high));
-    double x = __dadd_rn(b, low);
-    const double lost = __dsub_rn(low, __dsub_rn(x, b));
-    // Only an x that is a power of two can be a tie of the last sum that b + low is not.
-    if (__double2loint(x) == 0 && lost != 0.0) x = round_to_odd(x, lost);
-    return __dadd_rn(a, x);
-  }
-}
+struct PieceSum {
+  double high = 0;
+  double x = 0;
+  double lost = 0;
 
-/// The exact choice between X and X -+ P, for an X within a hair of +-P / 2. Seldom called.
+  /// Pieces are multiples of their grids below 2^53 of them.
+  __device__ PieceSum(const double (&t)[kPieces], const double* magic) {
+    if constexpr (kPieces == 2) {
+      high = t[0];
+      x = t[1];
+    } else {
+      // Carries: each piece is then at most half a unit of the one above.
+      const double carry2 = __dsub_rn(__dadd_rn(t[2], magic[1]), magic[1]);
+      const double low = __dsub_rn(t[2], carry2);
+      const double middle = __dadd_rn(t[1], carry2);
+      const double carry1 = __dsub_rn(__dadd_rn(middle, magic[0]), magic[0]);
+      const double mid = __dsub_rn(middle, carry1);
+      const double top = __dadd_rn(t[0], carry1);
+      high = __dadd_rn(top, mid);
+      const double b = __dsub_rn(mid, __dsub_rn(high, top));
+      x = __dadd_rn(b, low);
+      lost = __dsub_rn(low, __dsub_rn(x, b));
+    }
+  }
+  /// Only an x that is a power of two can be a tie of the last sum that the exact number is not.
+  [[nodiscard]] __device__ bool is_open() const { return kPieces == 3 && __double2loint(x) == 0 && lost != 0.0; }
+  [[nodiscard]] __device__ double nearest() const { return __dadd_rn(high, x); }
+  [[nodiscard]] __device__ double value() const { return __dadd_rn(high, round_to_odd(x, lost)); }
+};
+
+/// The integer of these pieces, or the one P beyond it if that is the smaller: whatever the quotient was, rounded once.
+/// Seldom called.
 template <int kPieces>
 __device__ __noinline__ double settle_pieces(double t0, double t1, double t2, const DeviceCrtPieces& table,
                                              const double* magic) {
@@ -75,12 +85,12 @@ __device__ __noinline__ double settle_pieces(double t0, double t1, double t2, co
   t[0] = t0;
   t[1] = t1;
   if constexpr (kPieces == 3) t[2] = t2;
-  const double sign = sum_of_pieces(t, magic) < 0.0 ? -1.0 : 1.0;
+  const double sign = PieceSum<kPieces>(t, magic).nearest() < 0.0 ? -1.0 : 1.0;
   for (int i = 0; i < kPieces; ++i) beyond[i] = __dsub_rn(sign * t[i], table.half[i]);
-  if (sum_of_pieces(beyond, magic) > 0.0) {
+  if (PieceSum<kPieces>(beyond, magic).value() > 0.0) {
     for (int i = 0; i < kPieces; ++i) t[i] = __dsub_rn(t[i], sign * table.product[i]);
   }
-  return sum_of_pieces(t, magic);
+  return PieceSum<kPieces>(t, magic).value();
 }
 
 /// The high word of 1, in a register: the permutations that read it then have their selectors as constants.
@@ -129,18 +139,21 @@ __device__ void rebuild_from_pieces(const std::uint32_t (&words)[kPlanes], int n
   }
   const double inverse = shared[Layout::kInverse];
   const double* const magic = shared + Layout::kMagic;
+  bool is_open = false;
 #pragma unroll
   for (int e = 0; e < 4; ++e) {
     const double ratio = __dmul_rn(sum[e][0], inverse);
     const double nearest = __dsub_rn(__dadd_rn(ratio, 0x1.8p52), 0x1.8p52);
 #pragma unroll
     for (int i = 0; i < kPieces; ++i) sum[e][i] = __fma_rn(-nearest, shared[Layout::kProduct + i], sum[e][i]);
-    if (fabs(__dsub_rn(ratio, nearest)) > 0.49) {
-      x[e] = settle_pieces<kPieces>(sum[e][0], sum[e][1], sum[e][kPieces - 1], table, magic);
-    } else {
-      x[e] = sum_of_pieces(sum[e], magic);
-    }
+    const PieceSum<kPieces> total(sum[e], magic);
+    x[e] = total.nearest();
+    is_open |= fabs(__dsub_rn(ratio, nearest)) > 0.49;
+    is_open |= total.is_open();
   }
+  if (!is_open) return;
+#pragma unroll
+  for (int e = 0; e < 4; ++e) x[e] = settle_pieces<kPieces>(sum[e][0], sum[e][1], sum[e][kPieces - 1], table, magic);
 }
 
 }  // namespace kizami::reconstruct::device
