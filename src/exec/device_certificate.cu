@@ -9,18 +9,21 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int kRows = 4 * kThreads;
-constexpr int kCols = 32;
+constexpr int kCols = 32;    ///< of a block
+constexpr int kFewCols = 8;  ///< of a block of small products, which would leave multiprocessors idle
+constexpr int kFewBlocks = 1024;
 
-/// Four rows a thread, whose weights it keeps; the columns of a block one after another. kIsOnePiece: sums are below 2^31.
+/// Four rows a thread, whose weights it keeps; the cols_of_block <= kCols columns of a block one after another. kIsOnePiece: sums are below 2^31.
 template <int kParts, bool kIsOnePiece>
 __global__ void __launch_bounds__(kThreads)
     count_failures(const __grid_constant__ num::Ladder ladder, const SampledProducts products,
-                   const num::LineStats* a_stats, const num::LineStats* b_stats, plan::DeviceState* state) {
+                   const num::LineStats* a_stats, const num::LineStats* b_stats, int cols_of_block,
+                   plan::DeviceState* state) {
   __shared__ num::LineWeight b_weights[kCols];
   if (state->is_scaling_only != 0) return;
   const std::int64_t i = blockIdx.x * static_cast<std::int64_t>(kRows) + 4 * static_cast<int>(threadIdx.x);
-  const std::int64_t first_col = blockIdx.y * static_cast<std::int64_t>(kCols);
-  const int num_cols = static_cast<int>(min(static_cast<std::int64_t>(kCols), products.n - first_col));
+  const std::int64_t first_col = blockIdx.y * static_cast<std::int64_t>(cols_of_block);
+  const int num_cols = static_cast<int>(min(static_cast<std::int64_t>(cols_of_block), products.n - first_col));
   if (static_cast<int>(threadIdx.x) < num_cols)
     b_weights[threadIdx.x] = num::line_weight(ladder, b_stats[first_col + threadIdx.x]);
   num::LineWeight a_weights[4];
@@ -78,7 +81,8 @@ Status count_sampled_failures_device(const num::Ladder& ladder, const SampledPro
                                      plan::DeviceState* state, product::Queue queue) {
   if (products.m == 0 || products.n == 0) return {};
   const std::int64_t rows = base::ceil_div(products.m, kRows);
-  const std::int64_t cols = base::ceil_div(products.n, kCols);
+  const int cols_of_block = rows * base::ceil_div(products.n, kCols) < kFewBlocks ? kFewCols : kCols;
+  const std::int64_t cols = base::ceil_div(products.n, cols_of_block);
   if (cols > 65535) {  // more than one launch takes
     SampledProducts part = products;
     const std::int64_t half = base::round_up(products.n / 2, kCols);
@@ -93,7 +97,7 @@ Status count_sampled_failures_device(const num::Ladder& ladder, const SampledPro
   const auto kernel = products.num_parts == 2 ? (is_one_piece ? count_failures<2, true> : count_failures<2, false>)
                                               : (is_one_piece ? count_failures<1, true> : count_failures<1, false>);
   kernel<<<dim3(static_cast<unsigned>(rows), static_cast<unsigned>(cols)), kThreads, 0, queue>>>(
-      ladder, products, a_stats, b_stats, state);
+      ladder, products, a_stats, b_stats, cols_of_block, state);
   return base::launch_status("count_failures");
 }
 
