@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// What the two looks at a line find, and the statistics that they make: exponents are maxima and the sums need them.
+#pragma once
+
+#include <cstdint>
+
+#include "num/line_stats.hpp"
+#include "split/device_line.cuh"
+
+namespace kizami::split::device {
+
+/// What the first look finds: the largest magnitude as its high word (Inf and NaN are the largest of all), all bits of low
+/// words, and the lowest bit.
+struct Range {
+  std::uint32_t max_high = 0;
+  std::uint32_t low_bits = 0;
+  std::int32_t lsb = num::kNoLsb;
+
+  /// Returns pack_term(x).
+  __device__ std::uint32_t observe(double x) {
+    const std::uint64_t bits = magnitude_bits(x);
+    const auto high = static_cast<std::uint32_t>(bits >> 32);
+    const auto low = static_cast<std::uint32_t>(bits);
+    max_high = max(max_high, high);
+    low_bits |= low;
+    if ((high | low) != 0) lsb = min(lsb, lsb_of_words(high, low));
+    return low != 0 ? high | 0x80000000u : high;
+  }
+  __device__ void merge(const Range& other) {
+    max_high = max(max_high, other.max_high);
+    low_bits |= other.low_bits;
+    lsb = min(lsb, other.lsb);
+  }
+  [[nodiscard]] __device__ Range shuffled(int lane_mask) const {
+    Range other;
+    other.max_high = __shfl_xor_sync(~0u, max_high, lane_mask);
+    other.low_bits = __shfl_xor_sync(~0u, low_bits, lane_mask);
+    other.lsb = __shfl_xor_sync(~0u, lsb, lane_mask);
+    return other;
+  }
+  [[nodiscard]] __device__ bool is_nonfinite() const { return max_high >= 0x7FF00000u; }
+  [[nodiscard]] __device__ bool is_zero() const { return (max_high | low_bits) == 0; }
+  /// No normal number, but not all zeros: the high word does not tell the exponent.
+  [[nodiscard]] __device__ bool is_subnormal() const { return max_high < 0x00100000u && !is_zero(); }
+};
+
+/// The largest magnitude of a line of subnormal numbers. Seldom needed.
+struct MaxBits {
+  std::uint64_t bits = 0;
+  __device__ void merge(const MaxBits& other) { bits = bits > other.bits ? bits : other.bits; }
+  [[nodiscard]] __device__ MaxBits shuffled(int lane_mask) const { return {__shfl_xor_sync(~0u, bits, lane_mask)}; }
+};
+
+struct Sums {
+  std::uint64_t abs = 0;
+  std::uint64_t squares = 0;
+
+  __device__ void merge(const Sums& other) {
+    abs += other.abs;
+    squares += other.squares;
+  }
+  [[nodiscard]] __device__ Sums shuffled(int lane_mask) const {
+    return {__shfl_xor_sync(~0u, abs, lane_mask), __shfl_xor_sync(~0u, squares, lane_mask)};
+  }
+};
+
+/// The exponent of a line, or kNoExponent. `largest` counts for subnormal lines only.
+[[nodiscard]] __device__ inline int line_exponent(const Range& r, const MaxBits& largest) {
+  if (r.is_nonfinite() || r.is_zero()) return num::kNoExponent;
+  if (r.is_subnormal()) return exponent_of(largest.bits);
+  return static_cast<int>(r.max_high >> 20) - 1023;
+}
+
+[[nodiscard]] __device__ inline num::LineStats line_stats(const Range& r, int exponent, const Sums& sums) {
+  num::LineStats stats;
+  stats.is_finite = !r.is_nonfinite();
+  stats.exponent = exponent;
+  if (exponent != num::kNoExponent) {
+    stats.lsb = r.lsb;
+    stats.sum_squares = sums.squares;
+    stats.sum_abs = sums.abs;
+  }
+  return stats;
+}
+
+}  // namespace kizami::split::device
