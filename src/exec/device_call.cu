@@ -9,6 +9,7 @@
 
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
+#include "base/overlapped_launch.hpp"
 #include "base/relaxed_capture.hpp"
 #include "exec/device_certificate.hpp"
 #include "exec/device_environment.hpp"
@@ -30,6 +31,7 @@ using plan::kReadRows;
 template <class T>
 __global__ void begin_call(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
                            int rung) {
+  base::follow_previous_kernel();
   plan::DeviceState fresh;
   fresh.selection.rung = rung;
   if (rung < 0) fresh.selection.num_repaired = num_pairs;
@@ -134,9 +136,9 @@ class Call {
           ladder().rungs[0], state(), queue_);
     }
     KIZAMI_RETURN_IF_ERROR(split::device_statistics(a_.lines, a_.buffers.stats, has_digits ? digits_of(Side::kA) : none,
-                                                    &state()->nonfinite_rows, state(), false, num_sms_, queue_));
+                                                    &state()->nonfinite_rows, state(), num_sms_, queue_));
     return split::device_statistics(b_.lines, b_.buffers.stats, has_digits ? digits_of(Side::kB) : none,
-                                    &state()->nonfinite_cols, state(), plan_.shape.m > 0, num_sms_, queue_);
+                                    &state()->nonfinite_cols, state(), num_sms_, queue_);
   }
 
   Status certify() {
@@ -240,7 +242,7 @@ class Call {
     want(a_, i, num_i, a_planes);
     want(b_, j, num_j, b_planes);
     return split::device_residue_planes<T>(std::span(wanted).first(count), h, length, ladder(), state(),
-                                           plan::splits_in_one_pass(plan_), queue_);
+                                           plan::splits_in_one_pass(plan_), num_sms_, queue_);
   }
 
   /// @range rung: what the host knows; the kernels follow the state

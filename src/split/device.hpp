@@ -25,13 +25,11 @@ struct DeviceDigits {
 };
 
 /// gather_statistics() without inner shift, with the sampled digits of the same lines, and their number of lines with NaN
-/// or Inf added to `nonfinite`. Reads every element from memory once or twice, by the layout.
-/// @queue ends at once if state->is_scaling_only. may_overlap: the kernel before in the queue is another of these, for other
-///        lines, with which this one may run at the same time; it ends after it all the same
+/// or Inf added to `nonfinite`. Reads every element twice.
+/// @queue ends at once if state->is_scaling_only
 template <class T>
 Status device_statistics(const problem::Lines<T>& lines, num::LineStats* stats, const DeviceDigits& digits,
-                         std::uint64_t* nonfinite, const plan::DeviceState* state, bool may_overlap, int num_sms,
-                         product::Queue queue);
+                         std::uint64_t* nonfinite, const plan::DeviceState* state, int num_sms, product::Queue queue);
 
 /// make_sampled_digits() alone, for lines whose statistics are known.
 template <class T>
@@ -62,7 +60,7 @@ struct DeviceOperand {
 template <class T>
 Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::int64_t first, std::int64_t length,
                              const num::Ladder& ladder, const plan::DeviceState* state, bool has_lowest_rung,
-                             product::Queue queue);
+                             int num_sms, product::Queue queue);
 
 /// One operand of device_single_pass().
 template <class T>

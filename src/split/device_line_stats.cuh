@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "num/line_stats.hpp"
+#include "split/device.hpp"
 #include "split/device_line.cuh"
 
 namespace kizami::split::device {
@@ -16,15 +17,13 @@ struct Range {
   std::uint32_t low_bits = 0;
   std::int32_t lsb = num::kNoLsb;
 
-  /// Returns pack_term(x).
-  __device__ std::uint32_t observe(double x) {
+  __device__ void observe(double x) {
     const std::uint64_t bits = magnitude_bits(x);
     const auto high = static_cast<std::uint32_t>(bits >> 32);
     const auto low = static_cast<std::uint32_t>(bits);
     max_high = max(max_high, high);
     low_bits |= low;
-    if ((high | low) != 0) lsb = min(lsb, lsb_of_words(high, low));
-    return low != 0 ? high | 0x80000000u : high;
+    lsb = min(lsb, lsb_of_words(high, low));
   }
   __device__ void merge(const Range& other) {
     max_high = max(max_high, other.max_high);
@@ -81,6 +80,26 @@ struct Sums {
     stats.sum_abs = sums.abs;
   }
   return stats;
+}
+
+/// The digits of kCount neighbouring elements from element h of a line on, of which every stride-th is sampled.
+/// @range h a multiple of 4
+template <class T, int kCount>
+__device__ void write_digits(const Element<T> (&elements)[kCount], const LineUnits& units, const DeviceDigits& digits,
+                             std::int64_t line, std::int64_t h) {
+  constexpr int kTerms = Element<T>::kTerms;
+  const std::int64_t first = line * digits.row_stride + (h >> digits.stride / 2) * kTerms;
+  int count = 0;
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    if ((i & (static_cast<int>(digits.stride) - 1)) != 0) continue;
+    for (int t = 0; t < kTerms; ++t) {
+      const auto digit = static_cast<std::int8_t>(digit_of(elements[i].term[t], units));
+      digits.digits[first + count + t] = digit;
+      if (kTerms == 2 && digits.swapped != nullptr) digits.swapped[first + count + 1 - t] = digit;
+    }
+    count += kTerms;
+  }
 }
 
 }  // namespace kizami::split::device

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Residues of four elements in integer arithmetic, for the kernels that write residue planes. An element becomes a two's
+// Residues of neighbouring elements in integer arithmetic, for the kernels that write residue planes. An element becomes a two's
 // complement integer of some words, biased so that all its bytes are unsigned; a residue is a dot product of those bytes
 // with the residues of 256^i (dp4a), reduced once:
 //   X = sum_i byte_i 256^i - 2^(32 words - 1),   X mod p = reduce(sum_i byte_i (256^i mod p) - (2^(32 words - 1) mod p)).
@@ -89,6 +89,7 @@ template <int kWords>
 struct Integer {
   std::uint32_t word[kWords];
 
+  Integer() = default;
   __device__ Integer(bool is_negative, std::uint64_t m, int shift) {
     if (shift < 0) {  // to nearest, ties to even
       const int drop = -shift;
@@ -145,26 +146,38 @@ struct Integer {
   }
 };
 
-[[nodiscard]] __device__ inline std::uint32_t pack_bytes(const std::uint32_t (&r)[4]) {
-  return __byte_perm(__byte_perm(r[0], r[1], 0x0040), __byte_perm(r[2], r[3], 0x0040), 0x5410);
+/// Stores the low bytes of 4 or 8 residues side by side. @range out aligned to kCount
+template <int kCount>
+__device__ void store_bytes(const std::uint32_t (&r)[kCount], std::int8_t* out) {
+  std::uint32_t word[kCount / 4];
+#pragma unroll
+  for (int w = 0; w < kCount / 4; ++w) {
+    word[w] = __byte_perm(__byte_perm(r[4 * w], r[4 * w + 1], 0x0040), __byte_perm(r[4 * w + 2], r[4 * w + 3], 0x0040),
+                          0x5410);
+  }
+  if constexpr (kCount == 4) {
+    *reinterpret_cast<std::uint32_t*>(out) = word[0];
+  } else {
+    *reinterpret_cast<uint2*>(out) = make_uint2(word[0], word[1]);
+  }
 }
 
-/// Bytes of four elements modulo one real modulus.
-template <int kWords>
-__device__ void write_real(const Integer<kWords> (&x)[4], const ModulusRow& row, std::int8_t* out) {
-  std::uint32_t r[4];
+/// Bytes modulo one real modulus.
+template <int kWords, int kCount>
+__device__ void write_real(const Integer<kWords> (&x)[kCount], const ModulusRow& row, std::int8_t* out) {
+  std::uint32_t r[kCount];
 #pragma unroll
-  for (int i = 0; i < 4; ++i) r[i] = residue_byte(x[i].dot(row.radix, kMagicBits + row.bias[kWords]), row);
-  *reinterpret_cast<std::uint32_t*>(out) = pack_bytes(r);
+  for (int i = 0; i < kCount; ++i) r[i] = residue_byte(x[i].dot(row.radix, kMagicBits + row.bias[kWords]), row);
+  store_bytes(r, out);
 }
 
 /// Modulo one complex modulus: two planes with a root of -1, three without.
-template <int kWords, bool kHasRoot>
-__device__ void write_complex(const Integer<kWords> (&re)[4], const Integer<kWords> (&im)[4], const ModulusRow& row,
-                              std::int8_t* out, std::int64_t plane_stride) {
-  std::uint32_t r[3][4];
+template <int kWords, bool kHasRoot, int kCount>
+__device__ void write_complex(const Integer<kWords> (&re)[kCount], const Integer<kWords> (&im)[kCount],
+                              const ModulusRow& row, std::int8_t* out, std::int64_t plane_stride) {
+  std::uint32_t r[3][kCount];
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < kCount; ++i) {
     const int real = re[i].dot(row.radix, kMagicBits + row.bias[kWords]);
     const int imag =
         kHasRoot ? im[i].dot(row.root_radix, row.root_bias[kWords]) : im[i].dot(row.radix, row.bias[kWords]);
@@ -173,9 +186,27 @@ __device__ void write_complex(const Integer<kWords> (&re)[4], const Integer<kWor
     r[2][i] = kHasRoot ? 0 : residue_byte(real + imag, row);
   }
 #pragma unroll
-  for (int plane = 0; plane < (kHasRoot ? 2 : 3); ++plane)
-    *reinterpret_cast<std::uint32_t*>(out + plane * plane_stride) = pack_bytes(r[plane]);
+  for (int plane = 0; plane < (kHasRoot ? 2 : 3); ++plane) store_bytes(r[plane], out + plane * plane_stride);
 }
+
+/// visit(l) for l in [0, count), with constants l below kUnrolled: the end is looked for once in kStep of them.
+template <int kUnrolled, int kStep, class Visit>
+__device__ void for_moduli(int count, const Visit& visit) {
+#pragma unroll
+  for (int l = 0; l < kUnrolled; l += kStep) {
+    if (l + kStep <= count) {
+#pragma unroll
+      for (int i = 0; i < kStep; ++i) visit(l + i);
+    } else {
+#pragma unroll 1
+      for (int i = l; i < count; ++i) visit(i);
+      return;
+    }
+  }
+#pragma unroll 1
+  for (int l = kUnrolled; l < count; ++l) visit(l);
+}
+
 /// How the elements of a line become integers.
 struct LineScaling {
   int scale = 0;
@@ -188,9 +219,9 @@ struct LineScaling {
   }
 };
 
-/// Writes the bytes of four neighbouring elements to every plane.
-template <class T, int kWords>
-__device__ void write_planes(const Element<T> (&elements)[4], bool is_conjugated, const LineScaling& scaling,
+/// Writes the bytes of 4 or 8 neighbouring elements to every plane.
+template <class T, int kWords, int kCount>
+__device__ void write_planes(const Element<T> (&elements)[kCount], bool is_conjugated, const LineScaling& scaling,
                              const std::int32_t* inner_shift, int num_moduli, std::int8_t* out,
                              std::int64_t plane_stride) {
   [[maybe_unused]] const bool is_one_product = inner_shift == nullptr && scaling.unit != 0.0;
@@ -207,34 +238,30 @@ __device__ void write_planes(const Element<T> (&elements)[4], bool is_conjugated
     return Integer<kWords>(__double_as_longlong(x) < 0, term.mantissa, term.ulp + scaling.scale + shift);
   };
   if constexpr (kIsComplex<T>) {
-    const Integer<kWords> re[4] = {integer(0, 0), integer(1, 0), integer(2, 0), integer(3, 0)};
-    const Integer<kWords> im[4] = {integer(0, 1), integer(1, 1), integer(2, 1), integer(3, 1)};
-    // Unrolled, so that constants are operands; the count is the same for all threads.
+    Integer<kWords> re[kCount];
+    Integer<kWords> im[kCount];
 #pragma unroll
-    for (int l = 0; l < num::kTwoProductModuli; ++l) {
-      if (l >= num_moduli) return;
+    for (int i = 0; i < kCount; ++i) {
+      re[i] = integer(i, 0);
+      im[i] = integer(i, 1);
+    }
+    for_moduli<15, 5>(min(num_moduli, num::kTwoProductModuli), [&](int l) {
       write_complex<kWords, true>(re, im, kComplexRows[l], out, plane_stride);
       out += 2 * plane_stride;
-    }
+    });
 #pragma unroll 1
     for (int l = num::kTwoProductModuli; l < num_moduli; ++l) {
       write_complex<kWords, false>(re, im, kComplexRows[l], out, plane_stride);
       out += 3 * plane_stride;
     }
   } else {
-    const Integer<kWords> x[4] = {integer(0, 0), integer(1, 0), integer(2, 0), integer(3, 0)};
-    constexpr int kUnrolled = kWords == kMaxWords ? 0 : 20;
+    Integer<kWords> x[kCount];
 #pragma unroll
-    for (int l = 0; l < kUnrolled; ++l) {
-      if (l >= num_moduli) return;
+    for (int i = 0; i < kCount; ++i) x[i] = integer(i, 0);
+    for_moduli<kWords == kMaxWords ? 0 : 14, 7>(num_moduli, [&](int l) {
       write_real(x, kRealRows[l], out);
       out += plane_stride;
-    }
-#pragma unroll 1
-    for (int l = kUnrolled; l < num_moduli; ++l) {
-      write_real(x, kRealRows[l], out);
-      out += plane_stride;
-    }
+    });
   }
 }
 

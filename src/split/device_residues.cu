@@ -6,6 +6,7 @@
 
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
+#include "base/overlapped_launch.hpp"
 #include "plan/device_buffers.hpp"
 #include "split/device.hpp"
 #include "split/device_line.cuh"
@@ -19,6 +20,8 @@ using device::Element;
 using device::LineScaling;
 
 constexpr int kThreads = 256;
+template <class T>
+constexpr int kBlocksPerSm = kIsComplex<T> ? 2 : 4;
 
 /// What the blocks of one operand know.
 template <class T>
@@ -76,7 +79,7 @@ struct Splitter {
   }
   __device__ void write(const Element<T> (&elements)[4], const LineScaling& scaling, std::int64_t line,
                         std::int64_t h) const {
-    device::write_planes<T, kWords>(elements, operand.lines.is_conjugated, scaling,
+    device::write_planes<T, kWords, 4>(elements, operand.lines.is_conjugated, scaling,
                                     inner_shift == nullptr ? nullptr : inner_shift + h, rung.num_moduli,
                                     operand.planes.data + line * operand.planes.row_stride + h,
                                     operand.planes.plane_stride);
@@ -173,31 +176,37 @@ __device__ void split_along(const Work<T>& work, const Task<T>& task, std::uint3
     splitter.write(elements, scalings[slot], line, h);
 }
 
+/// A block takes every gridDim-th place of both operands.
 template <class T, int kWords>
-__device__ void split_block(const Work<T>& work, const num::Selection& selection) {
-  const bool is_second = blockIdx.x >= work.tasks[0].num_blocks;
-  const Task<T>& task = work.tasks[is_second ? 1 : 0];
-  const std::uint32_t block = blockIdx.x - (is_second ? work.tasks[0].num_blocks : 0);
-  if (task.is_across) {
-    split_across<T, kWords>(work, task, block, selection);
-  } else {
-    split_along<T, kWords>(work, task, block, selection);
+__device__ void split_places(const Work<T>& work, const num::Selection& selection) {
+  const std::uint32_t end = work.tasks[0].num_blocks + work.tasks[1].num_blocks;
+  for (std::uint32_t place = blockIdx.x; place < end; place += gridDim.x) {
+    const bool is_second = place >= work.tasks[0].num_blocks;
+    const Task<T>& task = work.tasks[is_second ? 1 : 0];
+    const std::uint32_t block = place - (is_second ? work.tasks[0].num_blocks : 0);
+    if (task.is_across) {
+      split_across<T, kWords>(work, task, block, selection);
+    } else {
+      split_along<T, kWords>(work, task, block, selection);
+    }
+    __syncthreads();
   }
 }
 
 template <class T>
-__global__ void __launch_bounds__(kThreads, kIsComplex<T> ? 1 : 5) split_residues(const __grid_constant__ Work<T> work) {
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm<T>) split_residues(const __grid_constant__ Work<T> work) {
+  base::follow_previous_kernel();
   const num::Selection selection = work.state->selection;
   if (selection.rung < 0 || work.state->is_scaling_only != 0) return;
   if (work.has_lowest_rung && selection.rung == 0 && !selection.equilibrated) return;
   // |X| < 2^(bits + 1) with 2^bits <= norm_limit, because the largest element of a line counts at least 1.
   const int bits = num::floor_log2(work.ladder.rungs[selection.rung].norm_limit) + 2;
   if (bits <= 63) {
-    split_block<T, 2>(work, selection);
+    split_places<T, 2>(work, selection);
   } else if (bits <= 95) {
-    split_block<T, 3>(work, selection);
+    split_places<T, 3>(work, selection);
   } else {
-    split_block<T, device::kMaxWords>(work, selection);
+    split_places<T, device::kMaxWords>(work, selection);
   }
 }
 
@@ -227,21 +236,23 @@ template <class T>
 template <class T>
 Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::int64_t first, std::int64_t length,
                              const num::Ladder& ladder, const plan::DeviceState* state, bool has_lowest_rung,
-                             product::Queue queue) {
+                             int num_sms, product::Queue queue) {
   Work<T> work{{}, first, length, ladder, state, has_lowest_rung};
-  unsigned num_blocks = 0;
+  unsigned places = 0;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     work.tasks[i] = make_task(operands[i]);
-    num_blocks += work.tasks[i].num_blocks;
+    places += work.tasks[i].num_blocks;
   }
-  if (num_blocks == 0) return {};
-  split_residues<T><<<num_blocks, kThreads, Tile<T>::kBytes, queue>>>(work);
-  return base::launch_status("split_residues");
+  if (places == 0) return {};
+  // No more blocks than run at once: if there is nothing to do, they are what it costs.
+  const unsigned grid = std::min(places, static_cast<unsigned>(kBlocksPerSm<T> * num_sms));
+  return base::launch_overlapped("split_residues", split_residues<T>, grid, kThreads, Tile<T>::kBytes, queue, work);
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                                      \
   template Status device_residue_planes<T>(std::span<const DeviceOperand<T>>, std::int64_t, std::int64_t, \
-                                           const num::Ladder&, const plan::DeviceState*, bool, product::Queue)
+                                           const num::Ladder&, const plan::DeviceState*, bool, int,      \
+                                           product::Queue)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

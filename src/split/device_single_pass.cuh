@@ -9,6 +9,7 @@
 
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
+#include "base/overlapped_launch.hpp"
 #include "plan/device_buffers.hpp"
 #include "split/device.hpp"
 #include "split/device_line_stats.cuh"
@@ -24,21 +25,20 @@ inline constexpr int kMaxCluster = 16;
 inline constexpr int kPassLength = 1024;
 static_assert(kMaxCluster * kPassLength == plan::kMaxSinglePassLength);
 
-/// A block's piece of its lines in shared memory. A warp reads four neighbouring elements a lane, in chunks of 16 bytes; the
+/// A block's piece of its lines in shared memory. A lane reads runs of neighbouring elements, in chunks of 16 bytes; the
 /// chunks of a line are permuted so that lanes that read at the same time meet different banks, and so do neighbouring
 /// lines at the same place.
 template <class T>
 struct Panel {
   static constexpr int kLines = sizeof(T) == 16 ? 4 : 8;
   static constexpr int kWarpsPerLine = kPassWarps / kLines;
+  static constexpr int kRun = kIsComplex<T> ? 4 : 8;               ///< elements
   static constexpr int kElems = 16 / static_cast<int>(sizeof(T));  ///< of a chunk
-  static constexpr int kChunks = 4 / kElems;                       ///< of four elements
-  static constexpr int kPad = kChunks == 4 ? 2 : 1;                ///< chunks between lines
+  static constexpr int kChunks = kRun / kElems;                    ///< of a run
+  static constexpr int kPad = sizeof(T) == 16 ? 2 : 1;             ///< chunks between lines
 
   /// Bytes of a line's piece of `length` elements, a multiple of 128.
-  [[nodiscard]] KIZAMI_HOST_DEVICE static constexpr int pitch(int length) {
-    return (length / kElems + kPad) * 16;
-  }
+  [[nodiscard]] KIZAMI_HOST_DEVICE static constexpr int pitch(int length) { return (length / kElems + kPad) * 16; }
   /// Place of element h of its line, in bytes.
   [[nodiscard]] __device__ static int at(int h) {
     const int chunk = h / kElems;
@@ -139,18 +139,22 @@ __device__ void load_panel(const problem::Lines<T>& lines, bool is_across, std::
     const bool is_line = first_line + i < lines.num_lines;
     const int count = !is_line || left <= 0 ? 0 : static_cast<int>(min(left, static_cast<std::int64_t>(length)));
     const int first_h = thread / P::kLines;
-    constexpr int kStep = kPassThreads / P::kLines;  // keeps the permutation of chunks
-    static_assert(kStep / P::kElems / 8 % P::kChunks == 0 && kStep % P::kElems == 0);
+    constexpr int kStep = kPassThreads / P::kLines;
+    constexpr int kStepBytes = kStep * static_cast<int>(sizeof(T));
+    static_assert(2 * kStep / P::kElems / 8 % P::kChunks == 0, "two steps keep the permutation of chunks");
     const T* from = lines.data;
     if (count > 0) from += (first_line + i) * lines.line_stride + (first + first_h) * lines.inner_stride;
-    std::uint32_t place = to + i * pitch + P::at(first_h);
     const std::int64_t step = count > 0 ? kStep * lines.inner_stride : 0;
-#pragma unroll 8
-    for (int h = first_h; h < length; h += kStep) {
-      const bool is_there = h < count;
-      copy_async<sizeof(T)>(place, is_there ? from : lines.data, is_there);
-      place += kStep / P::kElems * 16;
-      from += step;
+    std::uint32_t place[2] = {to + i * pitch + P::at(first_h), to + i * pitch + P::at(first_h + kStep)};
+#pragma unroll 4
+    for (int h = first_h; h < length; h += 2 * kStep) {
+#pragma unroll
+      for (int odd = 0; odd < 2; ++odd) {
+        const bool is_there = h + odd * kStep < count;
+        copy_async<sizeof(T)>(place[odd], is_there ? from : lines.data, is_there);
+        place[odd] += 2 * kStepBytes;
+        from += step;
+      }
     }
     return;
   }
@@ -177,9 +181,9 @@ __device__ void load_panel(const problem::Lines<T>& lines, bool is_across, std::
   }
 }
 
-/// Four neighbouring elements from a block's piece of a line.
+/// A run of elements from a block's piece of a line.
 template <class T>
-__device__ void read_quad(const unsigned char* piece, int h, Element<T> (&elements)[4]) {
+__device__ void read_run(const unsigned char* piece, int h, Element<T> (&elements)[Panel<T>::kRun]) {
   using P = Panel<T>;
 #pragma unroll
   for (int c = 0; c < P::kChunks; ++c) {
@@ -191,29 +195,15 @@ __device__ void read_quad(const unsigned char* piece, int h, Element<T> (&elemen
   }
 }
 
-/// The digits of four neighbouring elements, of which every stride-th is sampled. `at`: where that of the first goes.
-template <int kTerms>
-__device__ void write_digits(const std::uint32_t (&digit)[4 * kTerms], int stride, std::int8_t* at, bool is_swapped) {
-  int count = 0;
-#pragma unroll
-  for (int e = 0; e < 4; ++e) {
-    if ((e & (stride - 1)) != 0) continue;
-#pragma unroll
-    for (int t = 0; t < kTerms; ++t)
-      at[count + t] = static_cast<std::int8_t>(digit[e * kTerms + (is_swapped ? kTerms - 1 - t : t)]);
-    count += kTerms;
-  }
-}
-
 /// @range  one cluster: some whole lines of one operand
 template <class T, int kWords>
 __global__ void __launch_bounds__(kPassThreads, 3) single_pass(const __grid_constant__ Pass<T> pass) {
   using P = Panel<T>;
   constexpr int kTerms = Element<T>::kTerms;
-  constexpr int kGroups = kPassLength / 128 / P::kWarpsPerLine;  // of 32 quads, that a warp takes at most
   extern __shared__ __align__(16) unsigned char panel[];
   __shared__ Range ranges[kPassWarps];
   __shared__ Sums all_sums[kPassWarps];
+  base::follow_previous_kernel();
   if (pass.state->is_scaling_only != 0) return;
   const bool is_second = blockIdx.x >= pass.blocks_of_first;
   const PassOperand<T>& task = pass.operands[is_second ? 1 : 0];
@@ -232,19 +222,16 @@ __global__ void __launch_bounds__(kPassThreads, 3) single_pass(const __grid_cons
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t line = first_line + warp / P::kWarpsPerLine;
   const unsigned char* const piece = panel + warp / P::kWarpsPerLine * P::pitch(length);
-  const int first_h = (warp % P::kWarpsPerLine * 32 + lane) * 4;
-  constexpr int kStep = P::kWarpsPerLine * 128;
+  const int first_h = (warp % P::kWarpsPerLine * 32 + lane) * P::kRun;
+  constexpr int kStep = P::kWarpsPerLine * 32 * P::kRun;
 
   Range range;
-  std::uint32_t packed[kGroups][4 * kTerms];
+#pragma unroll 1
+  for (int h = first_h; h < length; h += kStep) {
+    Element<T> elements[P::kRun];
+    read_run<T>(piece, h, elements);
 #pragma unroll
-  for (int g = 0; g < kGroups; ++g) {
-    const int h = first_h + g * kStep;
-    if (h >= length) break;
-    Element<T> elements[4];
-    read_quad(piece, h, elements);
-#pragma unroll
-    for (int i = 0; i < 4 * kTerms; ++i) packed[g][i] = range.observe(elements[i / kTerms].term[i % kTerms]);
+    for (int i = 0; i < P::kRun * kTerms; ++i) range.observe(elements[i / kTerms].term[i % kTerms]);
   }
   range = merge_over_cluster<Range, P::kWarpsPerLine>(range, cluster, ranges);
   MaxBits largest;
@@ -260,27 +247,31 @@ __global__ void __launch_bounds__(kPassThreads, 3) single_pass(const __grid_cons
   const bool is_there = line < base::round_up(lines.num_lines, plan::kReadRows);  // or padding
 
   Sums sums;
-  const bool is_packed = exponent > kLeastPackedExponent;
-  const int stride = static_cast<int>(task.digits.stride);
-#pragma unroll
-  for (int g = 0; g < kGroups; ++g) {
-    const int h = first_h + g * kStep;
-    if (h >= length) break;
-    std::uint32_t digit[4 * kTerms] = {};
-    if (is_packed) {
-#pragma unroll
-      for (int i = 0; i < 4 * kTerms; ++i) digit[i] = add_packed(packed[g][i], exponent, sums.abs, sums.squares);
-    } else if (is_live) {
-      Element<T> elements[4];
-      read_quad(piece, h, elements);
-      for (int i = 0; i < 4 * kTerms; ++i)
-        digit[i] = add_term(elements[i / kTerms].term[i % kTerms], exponent, sums.abs, sums.squares);
+  const LineUnits units(is_live ? exponent : 0);
+#pragma unroll 1
+  for (int h = first_h; h < length; h += kStep) {
+    Element<T> elements[P::kRun];
+    read_run<T>(piece, h, elements);
+    if (!is_live) {
+      for (Element<T>& e : elements) e = Element<T>{};
     }
-    const std::int64_t at = ((first + h) >> stride / 2) * kTerms;
-    if (task.digits.digits == nullptr || !is_there || at >= task.digits.row_stride) continue;
-    write_digits<kTerms>(digit, stride, task.digits.digits + line * task.digits.row_stride + at, false);
-    if (kTerms == 2 && task.digits.swapped != nullptr)
-      write_digits<kTerms>(digit, stride, task.digits.swapped + line * task.digits.row_stride + at, true);
+    if (units.is_plain) {
+      std::uint32_t abs = 0;
+#pragma unroll
+      for (int i = 0; i < P::kRun * kTerms; ++i) {
+        const double x = elements[i / kTerms].term[i % kTerms];
+        const std::uint32_t root = plain_root(x, units);
+        abs += plain_abs(x, units);  // 8 terms: below 2^25
+        sums.squares += static_cast<std::uint64_t>(root) * root;
+      }
+      sums.abs += abs;
+    } else {
+      for (int i = 0; i < P::kRun * kTerms; ++i)
+        add_term(elements[i / kTerms].term[i % kTerms], units, sums.abs, sums.squares);
+    }
+    const bool is_sampled = (first + h) / task.digits.stride * kTerms < task.digits.row_stride;
+    if (task.digits.digits != nullptr && is_there && is_sampled)
+      write_digits<T, P::kRun>(elements, units, task.digits, line, first + h);
   }
   sums = merge_over_cluster<Sums, P::kWarpsPerLine>(sums, cluster, all_sums);
   cluster_arrive();  // and wait before the end: another block may still read this one's sums
@@ -297,10 +288,10 @@ __global__ void __launch_bounds__(kPassThreads, 3) single_pass(const __grid_cons
 #pragma unroll 1
   for (int h = first_h; h < length; h += kStep) {
     if (!is_there || first + h >= planes.row_stride) break;
-    Element<T> elements[4];
-    read_quad(piece, h, elements);
-    write_planes<T, kWords>(elements, lines.is_conjugated, scaling, nullptr, pass.rung.num_moduli, out + h,
-                            planes.plane_stride);
+    Element<T> elements[P::kRun];
+    read_run<T>(piece, h, elements);
+    write_planes<T, kWords, P::kRun>(elements, lines.is_conjugated, scaling, nullptr, pass.rung.num_moduli, out + h,
+                                     planes.plane_stride);
   }
   cluster_wait();
 }
@@ -340,16 +331,16 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
                           "shared memory of the split"));
     KIZAMI_RETURN_IF_ERROR(base::cuda_status(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "clusters of the split"));
-    cudaLaunchAttribute clusters{};
-    clusters.id = cudaLaunchAttributeClusterDimension;
-    clusters.val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
+    cudaLaunchAttribute attributes[2] = {base::overlapped_start(), {}};
+    attributes[1].id = cudaLaunchAttributeClusterDimension;
+    attributes[1].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(pass.blocks_of_first + blocks_of(b));
     config.blockDim = dim3(device::kPassThreads);
     config.dynamicSmemBytes = static_cast<std::size_t>(bytes);
     config.stream = queue;
-    config.attrs = &clusters;
-    config.numAttrs = 1;
+    config.attrs = attributes;
+    config.numAttrs = 2;
     return base::cuda_status(cudaLaunchKernelEx(&config, kernel, pass), "the split in one pass");
   };
   // |X| < 2^(bits + 1) with 2^bits <= norm_limit, because the largest element of a line counts at least 1.

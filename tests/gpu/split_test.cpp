@@ -262,10 +262,10 @@ TYPED_TEST(DeviceSplit, TwoPassesEqualTheHost) {
       const DeviceSide<T> x(host, rung);
       const auto state = this->state_at(r);
       Status status = device_statistics<T>(x.lines, x.stats.data(), x.digit_rows(), x.nonfinite.data(), state.data(),
-                                           false, kNumSms, nullptr);
+                                           kNumSms, nullptr);
       ASSERT_TRUE(status.ok()) << status.reason();
       const std::array operands = {x.operand()};
-      status = device_residue_planes<T>(operands, 0, k, ladder, state.data(), true, nullptr);
+      status = device_residue_planes<T>(operands, 0, k, ladder, state.data(), true, kNumSms, nullptr);
       ASSERT_TRUE(status.ok()) << status.reason();
       x.expect(split_on_host(host.lines, rung), false,
                "k = " + std::to_string(k) + ", layout " + std::to_string(static_cast<int>(memory)));
@@ -283,7 +283,7 @@ TYPED_TEST(DeviceSplit, PlanesOfTheLowestRungAreMadeOnce) {
   const std::vector<std::int8_t> untouched = x.planes.download();
   for (const auto& [rung, is_scaling_only] : {std::pair{0, false}, std::pair{-1, false}, std::pair{0, true}}) {
     const auto state = this->state_at(rung, is_scaling_only);
-    const Status status = device_residue_planes<T>(operands, 0, k, ladder, state.data(), true, nullptr);
+    const Status status = device_residue_planes<T>(operands, 0, k, ladder, state.data(), true, kNumSms, nullptr);
     ASSERT_TRUE(status.ok()) << status.reason();
     EXPECT_EQ(x.planes.download(), untouched) << rung;
   }
