@@ -219,47 +219,61 @@ struct LineScaling {
   }
 };
 
+/// The integers of neighbouring elements, a real term after the other.
+/// @shape inner_shift: of the elements, or null
+template <class T, int kWords, int kCount>
+struct Integers {
+  static constexpr int kTerms = Element<T>::kTerms;
+  Integer<kWords> of[kTerms][kCount];
+
+  __device__ Integers(const Element<T> (&elements)[kCount], bool is_conjugated, const LineScaling& scaling,
+                      const std::int32_t* inner_shift) {
+    if constexpr (kWords == 2) {
+      if (inner_shift == nullptr && scaling.unit != 0.0) {
+        // One product each; one that underflows is rounded to zero either way.
+#pragma unroll
+        for (int t = 0; t < kTerms; ++t) {
+          const double unit = t == 1 && is_conjugated ? -scaling.unit : scaling.unit;
+#pragma unroll
+          for (int i = 0; i < kCount; ++i) of[t][i] = Integer<2>(__dmul_rn(elements[i].term[t], unit));
+        }
+        return;
+      }
+    }
+#pragma unroll
+    for (int t = 0; t < kTerms; ++t) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        const double x = elements[i].term[t];
+        const Term term = term_of(scaling.is_live ? magnitude_bits(x) : 0);
+        const bool is_negative = (__double_as_longlong(x) < 0) != (t == 1 && is_conjugated);
+        const int shift = inner_shift == nullptr ? 0 : inner_shift[i];
+        of[t][i] = term.mantissa == 0 ? Integer<kWords>(false, 0, 0)
+                                      : Integer<kWords>(is_negative, term.mantissa, term.ulp + scaling.scale + shift);
+      }
+    }
+  }
+};
+
 /// Writes the bytes of 4 or 8 neighbouring elements to every plane.
 template <class T, int kWords, int kCount>
 __device__ void write_planes(const Element<T> (&elements)[kCount], bool is_conjugated, const LineScaling& scaling,
                              const std::int32_t* inner_shift, int num_moduli, std::int8_t* out,
                              std::int64_t plane_stride) {
-  [[maybe_unused]] const bool is_one_product = inner_shift == nullptr && scaling.unit != 0.0;
-  const auto integer = [&](int i, int t) {
-    double x = elements[i].term[t];
-    if (t == 1 && is_conjugated) x = -x;
-    if constexpr (kWords == 2) {
-      // A product that underflows is rounded to zero either way.
-      if (is_one_product) return Integer<2>(__dmul_rn(x, scaling.unit));
-    }
-    const Term term = term_of(scaling.is_live ? magnitude_bits(x) : 0);
-    if (term.mantissa == 0) return Integer<kWords>(false, 0, 0);
-    const int shift = inner_shift == nullptr ? 0 : inner_shift[i];
-    return Integer<kWords>(__double_as_longlong(x) < 0, term.mantissa, term.ulp + scaling.scale + shift);
-  };
+  const Integers<T, kWords, kCount> x(elements, is_conjugated, scaling, inner_shift);
   if constexpr (kIsComplex<T>) {
-    Integer<kWords> re[kCount];
-    Integer<kWords> im[kCount];
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      re[i] = integer(i, 0);
-      im[i] = integer(i, 1);
-    }
     for_moduli<15, 5>(min(num_moduli, num::kTwoProductModuli), [&](int l) {
-      write_complex<kWords, true>(re, im, kComplexRows[l], out, plane_stride);
+      write_complex<kWords, true>(x.of[0], x.of[1], kComplexRows[l], out, plane_stride);
       out += 2 * plane_stride;
     });
 #pragma unroll 1
     for (int l = num::kTwoProductModuli; l < num_moduli; ++l) {
-      write_complex<kWords, false>(re, im, kComplexRows[l], out, plane_stride);
+      write_complex<kWords, false>(x.of[0], x.of[1], kComplexRows[l], out, plane_stride);
       out += 3 * plane_stride;
     }
   } else {
-    Integer<kWords> x[kCount];
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) x[i] = integer(i, 0);
     for_moduli<kWords == kMaxWords ? 0 : 14, 7>(num_moduli, [&](int l) {
-      write_real(x, kRealRows[l], out);
+      write_real(x.of[0], kRealRows[l], out);
       out += plane_stride;
     });
   }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/cluster_sm90.cuh"
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
@@ -67,24 +68,14 @@ struct Pass {
 
 // ---- clusters ----
 
-__device__ inline void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
-__device__ inline void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
-
-/// `*local`, which is in shared memory, of block `rank` of the cluster.
-template <class V>
-[[nodiscard]] __device__ V load_from(const V* local, int rank) {
-  static_assert(sizeof(V) % 4 == 0);
-  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(local));
-  std::uint32_t remote;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(rank));
-  std::uint32_t words[sizeof(V) / 4];
-#pragma unroll
-  for (int w = 0; w < static_cast<int>(sizeof(V) / 4); ++w)
-    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(words[w]) : "r"(remote + 4 * w) : "memory");
-  V value;
-  memcpy(&value, words, sizeof value);
-  return value;
-}
+/// What the warps of a line send each other, in every block of the cluster: two messages of 16 bytes.
+template <class T>
+struct Mailbox {
+  static constexpr int kSenders = kMaxCluster * Panel<T>::kWarpsPerLine;
+  static_assert(kSenders <= 32, "a lane reads one");
+  std::uint64_t barriers[2][Panel<T>::kLines];
+  uint4 messages[2][Panel<T>::kLines][kSenders];
+};
 
 template <class V>
 [[nodiscard]] __device__ V merge_over_warp(V value) {
@@ -93,23 +84,61 @@ template <class V>
   return value;
 }
 
-/// Merges what the warps of a line, in all blocks of the cluster, know of it. Every warp returns the result. All blocks of
-/// the cluster must call it. `slots`: [kPassWarps], not written again before the next barrier of the cluster.
-template <class V, int kWarpsPerLine>
-[[nodiscard]] __device__ V merge_over_cluster(V value, int cluster, V* slots) {
-  static_assert(kMaxCluster * kWarpsPerLine <= 32);
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  value = merge_over_warp(value);
-  if (cluster == 1 && kWarpsPerLine == 1) return value;
-  if (lane == 0) slots[warp] = value;
-  cluster_arrive();
-  cluster_wait();
-  const int first_warp = warp / kWarpsPerLine * kWarpsPerLine;
-  V part{};
-  if (lane < cluster * kWarpsPerLine) part = load_from(slots + first_warp + lane % kWarpsPerLine, lane / kWarpsPerLine);
-  return merge_over_warp(part);
-}
+/// The warps of a line, in all blocks of its cluster.
+template <class T>
+class LineWarps {
+ public:
+  /// All threads of a block call it, and wait for each other and for the cluster before the first merge.
+  __device__ LineWarps(Mailbox<T>& mailbox, int cluster, int rank)
+      : mailbox_(mailbox), cluster_(cluster), rank_(rank), warp_(static_cast<int>(threadIdx.x) / 32) {
+    if (is_alone()) return;
+    if (threadIdx.x == 0) {
+      for (std::uint64_t(&of_round)[kLines] : mailbox.barriers) {
+        for (std::uint64_t& barrier : of_round) {
+          base::barrier_init(base::shared_address(&barrier), 1);
+          base::barrier_arrive_expect(base::shared_address(&barrier), 16u * static_cast<unsigned>(num_senders()));
+        }
+      }
+      base::barrier_init_fence();
+    }
+    base::cluster_arrive_relaxed();
+    base::cluster_wait();
+  }
+
+  /// Merges what the warps' lanes know; every lane returns the result. @range round 0 or 1, each once
+  template <class V>
+  [[nodiscard]] __device__ V merge(V value, int round) const {
+    static_assert(sizeof(V) <= 16);
+    value = merge_over_warp(value);
+    if (is_alone()) return value;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int line = warp_ / kWarpsPerLine;
+    const std::uint32_t barrier = base::shared_address(&mailbox_.barriers[round][line]);
+    const int sender = rank_ * kWarpsPerLine + warp_ % kWarpsPerLine;
+    uint4 message{};
+    memcpy(&message, &value, sizeof value);
+    if (lane < cluster_) {
+      base::store_at(base::shared_address(&mailbox_.messages[round][line][sender]), barrier,
+                     static_cast<std::uint32_t>(lane), message);
+    }
+    base::barrier_wait(barrier, 0);
+    V part{};
+    if (lane < num_senders()) memcpy(&part, &mailbox_.messages[round][line][lane], sizeof part);
+    return merge_over_warp(part);
+  }
+
+ private:
+  static constexpr int kLines = Panel<T>::kLines;
+  static constexpr int kWarpsPerLine = Panel<T>::kWarpsPerLine;
+
+  [[nodiscard]] __device__ int num_senders() const { return cluster_ * kWarpsPerLine; }
+  [[nodiscard]] __device__ bool is_alone() const { return cluster_ == 1 && kWarpsPerLine == 1; }
+
+  Mailbox<T>& mailbox_;
+  int cluster_;
+  int rank_;
+  int warp_;
+};
 
 // ---- the loads ----
 
@@ -181,19 +210,30 @@ __device__ void load_panel(const problem::Lines<T>& lines, bool is_across, std::
   }
 }
 
-/// A run of elements from a block's piece of a line.
+/// The runs of a lane in its line's piece: `step` elements apart, a multiple of 128, which keeps the permutation of chunks.
 template <class T>
-__device__ void read_run(const unsigned char* piece, int h, Element<T> (&elements)[Panel<T>::kRun]) {
-  using P = Panel<T>;
+class Runs {
+ public:
+  __device__ Runs(const unsigned char* piece, int first_h) {
+    using P = Panel<T>;
 #pragma unroll
-  for (int c = 0; c < P::kChunks; ++c) {
-    const auto chunk = *reinterpret_cast<const uint4*>(piece + P::at(h + c * P::kElems));
-    T x[P::kElems];
-    memcpy(x, &chunk, sizeof x);
-#pragma unroll
-    for (int e = 0; e < P::kElems; ++e) elements[c * P::kElems + e] = load_element(x + e);
+    for (int c = 0; c < P::kChunks; ++c) chunks_[c] = piece + P::at(first_h + c * P::kElems);
   }
-}
+  __device__ void read(int offset, Element<T> (&elements)[Panel<T>::kRun]) const {
+    using P = Panel<T>;
+#pragma unroll
+    for (int c = 0; c < P::kChunks; ++c) {
+      const auto chunk = *reinterpret_cast<const uint4*>(chunks_[c] + offset * static_cast<int>(sizeof(T)));
+      T x[P::kElems];
+      memcpy(x, &chunk, sizeof x);
+#pragma unroll
+      for (int e = 0; e < P::kElems; ++e) elements[c * P::kElems + e] = load_element(x + e);
+    }
+  }
+
+ private:
+  const unsigned char* chunks_[Panel<T>::kChunks];
+};
 
 /// @range  one cluster: some whole lines of one operand
 template <class T, int kWords>
@@ -201,8 +241,7 @@ __global__ void __launch_bounds__(kPassThreads, 3) single_pass(const __grid_cons
   using P = Panel<T>;
   constexpr int kTerms = Element<T>::kTerms;
   extern __shared__ __align__(16) unsigned char panel[];
-  __shared__ Range ranges[kPassWarps];
-  __shared__ Sums all_sums[kPassWarps];
+  __shared__ __align__(16) Mailbox<T> mailbox;
   base::follow_previous_kernel();
   if (pass.state->is_scaling_only != 0) return;
   const bool is_second = blockIdx.x >= pass.blocks_of_first;
@@ -215,25 +254,26 @@ __global__ void __launch_bounds__(kPassThreads, 3) single_pass(const __grid_cons
   const int length = pass.length;
   const std::int64_t first = static_cast<std::int64_t>(rank) * length;
   load_panel(lines, task.is_across, first_line, first, length, panel);
+  const LineWarps<T> line_warps(mailbox, cluster, rank);
   wait_for_copies();
   __syncthreads();
 
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t line = first_line + warp / P::kWarpsPerLine;
-  const unsigned char* const piece = panel + warp / P::kWarpsPerLine * P::pitch(length);
   const int first_h = (warp % P::kWarpsPerLine * 32 + lane) * P::kRun;
   constexpr int kStep = P::kWarpsPerLine * 32 * P::kRun;
+  const Runs<T> runs(panel + warp / P::kWarpsPerLine * P::pitch(length), first_h);
 
   Range range;
 #pragma unroll 1
   for (int h = first_h; h < length; h += kStep) {
     Element<T> elements[P::kRun];
-    read_run<T>(piece, h, elements);
+    runs.read(h - first_h, elements);
 #pragma unroll
     for (int i = 0; i < P::kRun * kTerms; ++i) range.observe(elements[i / kTerms].term[i % kTerms]);
   }
-  range = merge_over_cluster<Range, P::kWarpsPerLine>(range, cluster, ranges);
+  range = line_warps.merge(range, 0);
   MaxBits largest;
   if (range.is_subnormal()) {  // seldom: every warp looks at the whole line
     for (std::int64_t h = lane; h < lines.length; h += 32) {
@@ -248,10 +288,12 @@ __global__ void __launch_bounds__(kPassThreads, 3) single_pass(const __grid_cons
 
   Sums sums;
   const LineUnits units(is_live ? exponent : 0);
+  const bool has_digits = task.digits.digits != nullptr && is_there;
+  const std::int64_t sampled = task.digits.row_stride / kTerms * task.digits.stride - first;
 #pragma unroll 1
   for (int h = first_h; h < length; h += kStep) {
     Element<T> elements[P::kRun];
-    read_run<T>(piece, h, elements);
+    runs.read(h - first_h, elements);
     if (!is_live) {
       for (Element<T>& e : elements) e = Element<T>{};
     }
@@ -269,12 +311,9 @@ __global__ void __launch_bounds__(kPassThreads, 3) single_pass(const __grid_cons
       for (int i = 0; i < P::kRun * kTerms; ++i)
         add_term(elements[i / kTerms].term[i % kTerms], units, sums.abs, sums.squares);
     }
-    const bool is_sampled = (first + h) / task.digits.stride * kTerms < task.digits.row_stride;
-    if (task.digits.digits != nullptr && is_there && is_sampled)
-      write_digits<T, P::kRun>(elements, units, task.digits, line, first + h);
+    if (has_digits && h < sampled) write_digits<T, P::kRun>(elements, units, task.digits, line, first + h);
   }
-  sums = merge_over_cluster<Sums, P::kWarpsPerLine>(sums, cluster, all_sums);
-  cluster_arrive();  // and wait before the end: another block may still read this one's sums
+  sums = line_warps.merge(sums, 1);
 
   const num::LineStats stats = line_stats(range, exponent, sums);
   const LineScaling scaling{line_scale(pass.rung, stats), !stats.is_zero()};
@@ -289,11 +328,10 @@ __global__ void __launch_bounds__(kPassThreads, 3) single_pass(const __grid_cons
   for (int h = first_h; h < length; h += kStep) {
     if (!is_there || first + h >= planes.row_stride) break;
     Element<T> elements[P::kRun];
-    read_run<T>(piece, h, elements);
+    runs.read(h - first_h, elements);
     write_planes<T, kWords, P::kRun>(elements, lines.is_conjugated, scaling, nullptr, pass.rung.num_moduli, out + h,
                                      planes.plane_stride);
   }
-  cluster_wait();
 }
 
 }  // namespace kizami::split::device
