@@ -255,35 +255,37 @@ __device__ inline void multiply_bytes(std::int32_t (&sum)[4], const uint4& a, co
       : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b[0]), "r"(b[1]), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
 }
 
-/// Low bytes of eight residues side by side.
-[[nodiscard]] __device__ inline uint2 pack_bytes(const std::uint32_t (&r)[8]) {
-  std::uint32_t word[2];
-#pragma unroll
-  for (int w = 0; w < 2; ++w) {
-    word[w] = __byte_perm(__byte_perm(r[4 * w], r[4 * w + 1], 0x0040), __byte_perm(r[4 * w + 2], r[4 * w + 3], 0x0040),
-                          0x5410);
-  }
-  return make_uint2(word[0], word[1]);
+/// Low bytes of four residues side by side.
+[[nodiscard]] __device__ inline std::uint32_t pack_bytes(std::uint32_t r0, std::uint32_t r1, std::uint32_t r2,
+                                                         std::uint32_t r3) {
+  return __byte_perm(__byte_perm(r0, r1, 0x0040), __byte_perm(r2, r3, 0x0040), 0x5410);
 }
 
 /// Stores if `is_wanted`, without a branch around what makes the value.
-__device__ inline void store_if(bool is_wanted, std::int8_t* to, uint2 value) {
+__device__ inline void store_if(bool is_wanted, std::int8_t* to, const uint4& value) {
   asm volatile(
       "{\n"
       ".reg .pred p;\n"
-      "setp.ne.s32 p, %3, 0;\n"
-      "@p st.global.v2.u32 [%0], {%1, %2};\n"
+      "setp.ne.s32 p, %5, 0;\n"
+      "@p st.global.v4.u32 [%0], {%1, %2, %3, %4};\n"
       "}\n" ::"l"(to),
-      "r"(value.x), "r"(value.y), "r"(static_cast<int>(is_wanted))
+      "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w), "r"(static_cast<int>(is_wanted))
       : "memory");
 }
 
-/// A warp writes elements [first, end) of a line to every plane, 64 at a time, `step` apart. Lane 4g + t gives elements
-/// 8g + 2t and 8g + 2t + 1 of them as rows g and g + 8 of a. A row would mix the elements of the four lanes, so b has the radix
-/// in the rows of one of them at a time; lane 4g + t then has the sums of all 8 elements from 8g on in columns 2t and
-/// 2t + 1, which are planes.
-/// @param fragment(h): of elements h and h + 1. rows: in shared memory
-/// @range  out of element 0 is aligned to 64; first, end and step are multiples of 64
+/// Elements that a warp takes at a time, and those that a lane of it takes: pairs pair_of_lane(0) and pair_of_lane(1).
+inline constexpr int kBlockLength = 128;
+[[nodiscard]] __device__ inline int pair_of_lane(int i) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  return 16 * (lane / 4) + 8 * i + 2 * (lane % 4);
+}
+
+/// A warp writes elements [first, end) of a line to every plane, kBlockLength at a time, `step` apart. In each of two rounds
+/// lane 4g + t gives elements of its pair as rows g and g + 8 of a. A row would mix the elements of four lanes, so b has the
+/// radix in the rows of one of them at a time; lane 4g + t then has the sums of all 8 elements of the four in columns 2t and
+/// 2t + 1, which are planes, and after two rounds 16 neighbouring bytes of both.
+/// @param fragment(h, i): of elements h + pair_of_lane(i) and the next. rows: in shared memory
+/// @range  out of element 0 is aligned to 16; first, end and step are multiples of kBlockLength
 template <class T, int kWords, class GetFragment>
 __device__ void write_line(const GetFragment& fragment, int first, int end, int step,
                            const PlaneRow<Element<T>::kTerms, kWords>* rows, int num_planes, std::int8_t* out,
@@ -321,29 +323,36 @@ __device__ void write_line(const GetFragment& fragment, int first, int end, int 
       base[c] = const_cast<const volatile std::int32_t&>(row.base);
       base[2 + c] = const_cast<const volatile std::int32_t&>(row.base);
       is_plane[c] = own < num_planes;
-      to[c] = out + own * plane_stride + first + 8 * g;
+      to[c] = out + own * plane_stride + first + 16 * g;
     }
-#pragma unroll 2
+#pragma unroll 1
     for (int h = first; h < end; h += step) {
-      const F f = fragment(h + 2 * lane);
-      std::int32_t sum[4][4];
+      std::uint32_t bytes[2][4];
 #pragma unroll
-      for (int turn = 0; turn < 4; ++turn) {
-        multiply_bytes(sum[turn], f.a[0], radix[turn][0], base);
+      for (int i = 0; i < 2; ++i) {
+        const F f = fragment(h, i);
+        std::int32_t sum[4][4];
 #pragma unroll
-        for (int i = 1; i < F::kProducts; ++i) multiply_bytes(sum[turn], f.a[i], radix[turn][i], sum[turn]);
+        for (int turn = 0; turn < 4; ++turn) {
+          multiply_bytes(sum[turn], f.a[0], radix[turn][0], base);
+#pragma unroll
+          for (int k = 1; k < F::kProducts; ++k) multiply_bytes(sum[turn], f.a[k], radix[turn][k], sum[turn]);
+        }
+#pragma unroll
+        for (int c = 0; c < 2; ++c) {
+          const auto residue = [&](int e) {
+            const std::int32_t based = sum[e / 2][e % 2 * 2 + c];
+            const float quotient = __fmaf_rn(__int_as_float(based), inverse[c], addend[c]);
+            return static_cast<std::uint32_t>(based) +
+                   static_cast<std::uint32_t>(minus_p[c]) * __float_as_uint(quotient);
+          };
+          bytes[c][2 * i] = pack_bytes(residue(0), residue(1), residue(2), residue(3));
+          bytes[c][2 * i + 1] = pack_bytes(residue(4), residue(5), residue(6), residue(7));
+        }
       }
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
-        std::uint32_t residue[8];
-#pragma unroll
-        for (int e = 0; e < 8; ++e) {
-          const std::int32_t based = sum[e / 2][e % 2 * 2 + c];
-          const float quotient = __fmaf_rn(__int_as_float(based), inverse[c], addend[c]);
-          residue[e] = static_cast<std::uint32_t>(based) +
-                       static_cast<std::uint32_t>(minus_p[c]) * __float_as_uint(quotient);
-        }
-        store_if(is_plane[c], to[c], pack_bytes(residue));
+        store_if(is_plane[c], to[c], make_uint4(bytes[c][0], bytes[c][1], bytes[c][2], bytes[c][3]));
         to[c] += step;
       }
     }

@@ -69,14 +69,15 @@ __device__ void split_panel(const Work<T>& work, const Task<T>& task, std::uint3
       panel + warp / P::kWarpsPerLine * P::pitch(device::kPanelLength);
   if (line < base::round_up(lines.num_lines, plan::kReadRows)) {
     const std::int32_t* const inner_shift = selection.equilibrated ? buffers.inner_shift + work.first + at : nullptr;
-    const auto fragment = [&](int h) {
+    const auto fragment = [&](int h, int i) {
+      h += device::pair_of_lane(i);
       Element<T> elements[2];
       device::read_pair(elements_of_line, h, elements);
       return device::Fragment<T, kWords>(elements, lines.is_conjugated, scaling,
                                          inner_shift == nullptr ? nullptr : inner_shift + h);
     };
     device::write_line<T, kWords>(
-        fragment, 64 * (warp % P::kWarpsPerLine), length, 64 * P::kWarpsPerLine, rows,
+        fragment, device::kBlockLength * (warp % P::kWarpsPerLine), length, device::kBlockLength * P::kWarpsPerLine, rows,
         num::num_planes(plan::ring_of(kScalarOf<T>), work.ladder.rungs[selection.rung].num_moduli),
         planes.data + line * planes.row_stride + at, planes.plane_stride);
   }

@@ -54,6 +54,13 @@ struct Mailbox {
   uint4 messages[2][Panel<T>::kLines][kSenders];
 };
 
+[[nodiscard]] __device__ inline Range merge_over_warp(const Range& value) {
+  Range all;
+  all.max_high = __reduce_max_sync(~0u, value.max_high);
+  all.low_bits = __reduce_or_sync(~0u, value.low_bits);
+  all.lsb = __reduce_min_sync(~0u, value.lsb);
+  return all;
+}
 template <class V>
 [[nodiscard]] __device__ V merge_over_warp(V value) {
 #pragma unroll
@@ -120,20 +127,59 @@ class LineWarps {
   int warp_;
 };
 
-/// Fragments in the place of their elements h and h + 1 of a line's piece.
-template <class T, int kWords>
-__device__ void write_fragment(unsigned char* piece, int h, const Fragment<T, kWords>& fragment) {
-  auto* const to = reinterpret_cast<uint4*>(piece + h * static_cast<int>(sizeof(T)));
+/// A block of a line's piece in shared memory becomes its fragments, each lane's next to those of its neighbours.
+template <class T, int kWords, class Make>
+__device__ void convert_block(unsigned char* block, const Make& make) {
+  using F = Fragment<T, kWords>;
+  static_assert(F::kIsOfSameSize);
+  F fragments[2];
 #pragma unroll
-  for (int i = 0; i < Fragment<T, kWords>::kProducts; ++i) to[i] = fragment.a[i];
+  for (int i = 0; i < 2; ++i) {
+    Element<T> elements[2];
+    read_pair<T>(block, pair_of_lane(i), elements);
+    fragments[i] = make(elements);
+  }
+  __syncwarp();
+  auto* const to = reinterpret_cast<uint4*>(block) + threadIdx.x % 32;
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+#pragma unroll
+    for (int k = 0; k < F::kProducts; ++k) to[32 * (i * F::kProducts + k)] = fragments[i].a[k];
+  }
 }
-template <class F>
-[[nodiscard]] __device__ F read_fragment(const unsigned char* piece, int h) {
+template <class T, int kWords>
+[[nodiscard]] __device__ Fragment<T, kWords> converted_fragment(const unsigned char* block, int i) {
+  using F = Fragment<T, kWords>;
+  const auto* const from = reinterpret_cast<const uint4*>(block) + threadIdx.x % 32;
   F fragment;
-  const auto* const from = reinterpret_cast<const uint4*>(piece + h * (F::kCount * 4));
 #pragma unroll
-  for (int i = 0; i < F::kProducts; ++i) fragment.a[i] = from[i];
+  for (int k = 0; k < F::kProducts; ++k) fragment.a[k] = from[32 * (i * F::kProducts + k)];
   return fragment;
+}
+
+/// The sampled digits of a warp's part of a line's piece, which begins at element `first` of line number `line`.
+/// @param units null for a line without digits: zeros
+template <class T>
+__device__ void write_digits(const unsigned char* piece, int length, std::int64_t line, std::int64_t first, int part,
+                             const LineUnits* units, const DeviceDigits& digits) {
+  constexpr int kTerms = Element<T>::kTerms;
+  const int stride = static_cast<int>(digits.stride);
+  const std::int64_t first_sample = first / stride;
+  const auto count = static_cast<int>(
+      max(std::int64_t{0}, min(std::int64_t{length / stride}, digits.row_stride / kTerms - first_sample)));
+  const std::int64_t at = line * digits.row_stride + first_sample * kTerms;
+  std::int8_t* const out = digits.digits + at;
+  std::int8_t* const swapped = kTerms == 2 && digits.swapped != nullptr ? digits.swapped + at : nullptr;
+#pragma unroll 2
+  for (int s = 32 * part + static_cast<int>(threadIdx.x) % 32; s < count; s += 32 * Panel<T>::kWarpsPerLine) {
+    const Element<T> e = load_element(reinterpret_cast<const T*>(piece) + s * stride);
+#pragma unroll
+    for (int t = 0; t < kTerms; ++t) {
+      const auto digit = static_cast<std::int8_t>(units == nullptr ? 0 : digit_of(e.term[t], *units));
+      out[s * kTerms + t] = digit;
+      if (kTerms == 2 && swapped != nullptr) swapped[s * kTerms + 1 - t] = digit;
+    }
+  }
 }
 
 /// @range  one cluster: some whole lines of one operand
@@ -166,18 +212,17 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
   const int part = warp % P::kWarpsPerLine;
   const std::int64_t line = first_line + warp / P::kWarpsPerLine;
   unsigned char* const piece = panel + warp / P::kWarpsPerLine * P::pitch(length);
-  constexpr int kStep = 64 * P::kWarpsPerLine;
   const auto for_pairs = [&](const auto& visit) {
 #pragma unroll 4
-    for (int h = 64 * part + 2 * lane; h < length; h += kStep) {
+    for (int h = 64 * part + 2 * lane; h < length; h += 64 * P::kWarpsPerLine) {
       Element<T> elements[2];
       read_pair(piece, h, elements);
-      visit(h, elements);
+      visit(elements);
     }
   };
 
   Range range;
-  for_pairs([&](int, const Element<T>(&elements)[2]) {
+  for_pairs([&](const Element<T>(&elements)[2]) {
     for (int i = 0; i < 2 * kTerms; ++i) range.observe(elements[i / kTerms].term[i % kTerms]);
   });
   line_warps.wait_for_cluster();
@@ -194,36 +239,28 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
   const bool is_there = line < base::round_up(lines.num_lines, plan::kReadRows);  // or padding
 
   Sums sums;
-  const int sampled = task.digits.digits == nullptr || !is_there
-                          ? 0
-                          : static_cast<int>(max(std::int64_t{0}, task.digits.row_stride / kTerms * task.digits.stride - first));
-  if (exponent != num::kNoExponent) {
-    const LineUnits units(exponent);
-    if (units.is_plain) {
-      std::uint32_t abs = 0;  // of 64 terms at most
-      for_pairs([&](int h, const Element<T>(&elements)[2]) {
+  const bool is_live = exponent != num::kNoExponent;
+  const LineUnits units(is_live ? exponent : 0);
+  if (is_live && units.is_plain) {
+    std::uint32_t abs = 0;  // of 64 terms at most
+    for_pairs([&](const Element<T>(&elements)[2]) {
 #pragma unroll
-        for (int i = 0; i < 2 * kTerms; ++i) {
-          const double x = elements[i / kTerms].term[i % kTerms];
-          const std::uint32_t root = plain_root(x, units);
-          abs += plain_abs(x, units);
-          sums.squares += static_cast<std::uint64_t>(root) * root;
-        }
-        if (h < sampled) write_digits<T, 2>(elements, units, task.digits, line, first + h);
-      });
-      sums.abs = abs;
-    } else {
-      for_pairs([&](int h, const Element<T>(&elements)[2]) {
-        for (int i = 0; i < 2 * kTerms; ++i)
-          add_term(elements[i / kTerms].term[i % kTerms], units, sums.abs, sums.squares);
-        if (h < sampled) write_digits<T, 2>(elements, units, task.digits, line, first + h);
-      });
-    }
-  } else {
-    const Element<T> zeros[2] = {};
-    for (int h = 64 * part + 2 * lane; h < min(length, sampled); h += kStep)
-      write_digits<T, 2>(zeros, LineUnits(0), task.digits, line, first + h);
+      for (int i = 0; i < 2 * kTerms; ++i) {
+        const double x = elements[i / kTerms].term[i % kTerms];
+        const std::uint32_t root = plain_root(x, units);
+        abs += plain_abs(x, units);
+        sums.squares += static_cast<std::uint64_t>(root) * root;
+      }
+    });
+    sums.abs = abs;
+  } else if (is_live) {
+    for_pairs([&](const Element<T>(&elements)[2]) {
+      for (int i = 0; i < 2 * kTerms; ++i)
+        add_term(elements[i / kTerms].term[i % kTerms], units, sums.abs, sums.squares);
+    });
   }
+  if (task.digits.digits != nullptr && is_there)
+    write_digits<T>(piece, length, line, first, part, is_live ? &units : nullptr, task.digits);
   sums = line_warps.merge(sums, 1);
 
   const num::LineStats stats = line_stats(range, exponent, sums);
@@ -236,21 +273,24 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
   const DevicePlanes& planes = task.operand.planes;
   const auto end = static_cast<int>(min(static_cast<std::int64_t>(length), planes.row_stride - first));
   if (!is_there) return;
-  using F = Fragment<T, kWords>;
+  constexpr int kStep = kBlockLength * P::kWarpsPerLine;
+  const auto fragment_of = [&](const Element<T>(&elements)[2]) {
+    return Fragment<T, kWords>(elements, lines.is_conjugated, scaling, nullptr);
+  };
   const auto write = [&](const auto& fragment) {
-    write_line<T, kWords>(fragment, 64 * part, end, kStep, rows, pass.num_planes,
+    write_line<T, kWords>(fragment, kBlockLength * part, end, kStep, rows, pass.num_planes,
                           planes.data + line * planes.row_stride + first, planes.plane_stride);
   };
-  if constexpr (F::kIsOfSameSize) {  // the words take the place of the elements
-    for_pairs([&](int h, const Element<T>(&elements)[2]) {
-      write_fragment(piece, h, F(elements, lines.is_conjugated, scaling, nullptr));
-    });
-    write([&](int h) { return read_fragment<F>(piece, h); });
+  if constexpr (Fragment<T, kWords>::kIsOfSameSize) {  // they take the place of the elements
+    __syncwarp();
+    for (int h = kBlockLength * part; h < end; h += kStep)
+      convert_block<T, kWords>(piece + h * static_cast<int>(sizeof(T)), fragment_of);
+    write([&](int h, int i) { return converted_fragment<T, kWords>(piece + h * static_cast<int>(sizeof(T)), i); });
   } else {
-    write([&](int h) {
+    write([&](int h, int i) {
       Element<T> elements[2];
-      read_pair(piece, h, elements);
-      return F(elements, lines.is_conjugated, scaling, nullptr);
+      read_pair(piece, h + pair_of_lane(i), elements);
+      return fragment_of(elements);
     });
   }
 }
