@@ -158,10 +158,10 @@ template <class T, int kWords>
 }
 
 /// The sampled digits of a warp's part of a line's piece, which begins at element `first` of line number `line`.
-/// @param units null for a line without digits: zeros
+/// @param is_live false: zeros
 template <class T>
 __device__ void write_digits(const unsigned char* piece, int length, std::int64_t line, std::int64_t first, int part,
-                             const LineUnits* units, const DeviceDigits& digits) {
+                             bool is_live, const LineUnits& units, const DeviceDigits& digits) {
   constexpr int kTerms = Element<T>::kTerms;
   const int stride = static_cast<int>(digits.stride);
   const std::int64_t first_sample = first / stride;
@@ -175,7 +175,7 @@ __device__ void write_digits(const unsigned char* piece, int length, std::int64_
     const Element<T> e = load_element(reinterpret_cast<const T*>(piece) + s * stride);
 #pragma unroll
     for (int t = 0; t < kTerms; ++t) {
-      const auto digit = static_cast<std::int8_t>(units == nullptr ? 0 : digit_of(e.term[t], *units));
+      const auto digit = static_cast<std::int8_t>(is_live ? digit_of(e.term[t], units) : 0);
       out[s * kTerms + t] = digit;
       if (kTerms == 2 && swapped != nullptr) swapped[s * kTerms + 1 - t] = digit;
     }
@@ -184,7 +184,7 @@ __device__ void write_digits(const unsigned char* piece, int length, std::int64_
 
 /// @range  one cluster: some whole lines of one operand
 template <class T, int kWords>
-__global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_constant__ Pass<T> pass) {
+__global__ void __launch_bounds__(kPanelThreads, 768 / kPanelThreads) single_pass(const __grid_constant__ Pass<T> pass) {
   using P = Panel<T>;
   constexpr int kTerms = Element<T>::kTerms;
   extern __shared__ __align__(16) unsigned char panel[];
@@ -260,7 +260,7 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
     });
   }
   if (task.digits.digits != nullptr && is_there)
-    write_digits<T>(piece, length, line, first, part, is_live ? &units : nullptr, task.digits);
+    write_digits<T>(piece, length, line, first, part, is_live, units, task.digits);
   sums = line_warps.merge(sums, 1);
 
   const num::LineStats stats = line_stats(range, exponent, sums);
