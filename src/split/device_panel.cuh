@@ -10,10 +10,7 @@
 
 namespace kizami::split::device {
 
-#ifndef KPT
-#define KPT 256
-#endif
-inline constexpr int kPanelThreads = KPT;
+inline constexpr int kPanelThreads = 256;
 inline constexpr int kPanelWarps = kPanelThreads / 32;
 /// Elements of a line at most.
 inline constexpr int kPanelLength = 1024;
@@ -22,7 +19,7 @@ inline constexpr int kPanelLength = 1024;
 /// banks.
 template <class T>
 struct Panel {
-  static constexpr int kLines = kPanelWarps / (sizeof(T) == 16 ? 2 : 1);
+  static constexpr int kLines = sizeof(T) == 16 ? 4 : 8;
   static constexpr int kWarpsPerLine = kPanelWarps / kLines;
   static constexpr int kElems = 16 / static_cast<int>(sizeof(T));  ///< of a copy of 16 bytes
   static constexpr int kPadBytes = sizeof(T) == 16 ? 32 : 16;
