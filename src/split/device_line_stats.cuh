@@ -82,23 +82,22 @@ struct Sums {
   return stats;
 }
 
-/// The digits of kCount neighbouring elements from element h on, of which every stride-th is sampled; that of element 0 goes
-/// to number `at`.
+/// The digits of kCount neighbouring elements from element h of a line on, of which every stride-th is sampled.
 template <class T, int kCount>
 __device__ void write_digits(const Element<T> (&elements)[kCount], const LineUnits& units, const DeviceDigits& digits,
-                             std::int64_t at, int h) {
+                             std::int64_t line, std::int64_t h) {
   constexpr int kTerms = Element<T>::kTerms;
-  const int stride = static_cast<int>(digits.stride);
+  std::int64_t at = line * digits.row_stride + (h + digits.stride - 1 >> digits.stride / 2) * kTerms;
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
-    if ((h + i & (stride - 1)) != 0) continue;
-    const std::int64_t to = at + (h + i >> stride / 2) * kTerms;
+    if ((static_cast<int>(h) + i & (static_cast<int>(digits.stride) - 1)) != 0) continue;
 #pragma unroll
     for (int t = 0; t < kTerms; ++t) {
       const auto digit = static_cast<std::int8_t>(digit_of(elements[i].term[t], units));
-      digits.digits[to + t] = digit;
-      if (kTerms == 2 && digits.swapped != nullptr) digits.swapped[to + 1 - t] = digit;
+      digits.digits[at + t] = digit;
+      if (kTerms == 2 && digits.swapped != nullptr) digits.swapped[at + 1 - t] = digit;
     }
+    at += kTerms;
   }
 }
 

@@ -192,15 +192,7 @@ struct LineScaling {
   }
 };
 
-/// Elements that a warp takes at a time; a lane takes first_of_lane() of them and the one kLaneStride further.
-inline constexpr int kBlockLength = 64;
-inline constexpr int kLaneStride = 8;
-[[nodiscard]] __device__ inline int first_of_lane() {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  return lane / 8 * 16 + lane % 4 * 2 + lane / 4 % 2;
-}
-
-/// The words of a lane's two elements as it gives them to the tensor cores: a product takes two words of one of them.
+/// The words of a lane's two neighbouring elements as it gives them to the tensor cores: a product takes two words of each.
 template <class T, int kWords>
 struct Fragment {
   static constexpr int kTerms = Element<T>::kTerms;
@@ -208,10 +200,10 @@ struct Fragment {
   static constexpr int kProducts = (kCount + 1) / 2;  ///< a missing word is zero
   /// Whether the words take as many bytes as the elements.
   static constexpr bool kIsOfSameSize = kCount * 4 == sizeof(T);
-  uint4 words[kProducts] = {};  ///< x, y: of the first element; z, w: of the second
+  uint4 a[kProducts] = {};
 
   Fragment() = default;
-  /// @param inner_shift of the two elements, zeros without
+  /// @param inner_shift of the two elements, or null
   __device__ Fragment(const Element<T> (&elements)[2], bool is_conjugated, const LineScaling& scaling,
                       const std::int32_t* inner_shift) {
     if constexpr (kWords == 2) {
@@ -227,7 +219,7 @@ struct Fragment {
       const double x = elements[e].term[t];
       const Term term = term_of(scaling.is_live ? magnitude_bits(x) : 0);
       const bool is_negative = (__double_as_longlong(x) < 0) != (t == 1 && is_conjugated);
-      const int shift = inner_shift == nullptr ? 0 : inner_shift[kLaneStride * e];
+      const int shift = inner_shift == nullptr ? 0 : inner_shift[e];
       return term.mantissa == 0 ? Integer<kWords>(false, 0, 0)
                                 : Integer<kWords>(is_negative, term.mantissa, term.ulp + scaling.scale + shift);
     });
@@ -247,27 +239,20 @@ struct Fragment {
     }
   }
   __device__ void set(int word, int e, std::uint32_t value) {
-    uint4& of = words[word / 2];
-    (e == 0 ? (word % 2 == 0 ? of.x : of.y) : (word % 2 == 0 ? of.z : of.w)) = value;
+    uint4& of = a[word / 2];
+    (word % 2 == 0 ? (e == 0 ? of.x : of.y) : (e == 0 ? of.z : of.w)) = value;
   }
 };
 
-/// A lane's elements of a block, from its first.
-template <class T>
-__device__ void read_lane(const unsigned char* first, Element<T> (&elements)[2]) {
-#pragma unroll
-  for (int e = 0; e < 2; ++e) elements[e] = load_element(reinterpret_cast<const T*>(first) + kLaneStride * e);
-}
-
 // ---- bytes of a line ------------------------------------------------------------------------------------------------
 
-/// a b + c, a of 16 rows and 32 columns of signed bytes, b of 32 rows and 8 columns of unsigned ones.
-__device__ inline void multiply_bytes(std::int32_t (&sum)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
-                                      std::uint32_t b1, const std::int32_t (&c)[4]) {
-  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+/// a b + c, a of 16 rows and 32 columns of unsigned bytes, b of 32 rows and 8 columns of signed ones.
+__device__ inline void multiply_bytes(std::int32_t (&sum)[4], const uint4& a, const std::uint32_t (&b)[2],
+                                      const std::int32_t (&c)[4]) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
       "{%10, %11, %12, %13};"
       : "=r"(sum[0]), "=r"(sum[1]), "=r"(sum[2]), "=r"(sum[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
+      : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b[0]), "r"(b[1]), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
 }
 
 /// Low bytes of four residues side by side.
@@ -288,69 +273,75 @@ __device__ inline void store_if(bool is_wanted, std::int8_t* to, const uint4& va
       : "memory");
 }
 
-/// A warp writes elements [first, end) of a line to every plane, kBlockLength at a time, `step` apart. Rows of a are planes,
-/// columns of b elements. Lane 4g + t gives one of its elements to column g, but a column would mix those of four lanes: so a
-/// has the radix where one of them stands, at a time. After the four turns lane 4g + t has the sums of 8 elements for planes
-/// g and g + 8, those of lanes 8t to 8t + 7, and after its second element 16 neighbouring bytes of both.
-/// @param fragment(h): of elements h + first_of_lane() and kLaneStride further. rows: in shared memory
+/// Elements that a warp takes at a time, and those that a lane of it takes: pairs pair_of_lane(0) and pair_of_lane(1).
+inline constexpr int kBlockLength = 128;
+[[nodiscard]] __device__ inline int pair_of_lane(int i) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  return 16 * (lane / 4) + 8 * i + 2 * (lane % 4);
+}
+
+/// A warp writes elements [first, end) of a line to every plane, kBlockLength at a time, `step` apart. In each of two rounds
+/// lane 4g + t gives elements of its pair as rows g and g + 8 of a. A row would mix the elements of four lanes, so b has the
+/// radix in the rows of one of them at a time; lane 4g + t then has the sums of all 8 elements of the four in columns 2t and
+/// 2t + 1, which are planes, and after two rounds 16 neighbouring bytes of both.
+/// @param fragment(h, i): of elements h + pair_of_lane(i) and the next. rows: in shared memory
 /// @range  out of element 0 is aligned to 16; first, end and step are multiples of kBlockLength
 template <class T, int kWords, class GetFragment>
 __device__ void write_line(const GetFragment& fragment, int first, int end, int step,
                            const PlaneRow<Element<T>::kTerms, kWords>* rows, int num_planes, std::int8_t* out,
                            std::int64_t plane_stride) {
   using F = Fragment<T, kWords>;
-  constexpr int kOwn = F::kProducts == 1 ? 2 : 1;  // planes of a lane; without the second, rows 8 to 15 are zero
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int g = lane / 4;
   const int t = lane % 4;
 #pragma unroll 1
-  for (int plane = 0; plane < num_planes; plane += 8 * kOwn) {
-    // Of planes g (and g + 8) from `plane` on; zeros stand in the other lanes' turns.
-    std::uint32_t radix[4][F::kProducts][4] = {};
-    std::int32_t minus_p[kOwn];
-    float inverse[kOwn];
-    float addend[kOwn];
-    std::int32_t base[4] = {};
-    std::int8_t* to[kOwn];
-    bool is_plane[kOwn];
+  for (int plane = 0; plane < num_planes; plane += 8) {
+    // The radix of plane g, in the rows of this lane; zeros stand in the other lanes' turns.
+    std::uint32_t radix[4][F::kProducts][2];
+    const PlaneRow<Element<T>::kTerms, kWords>& column = rows[min(plane + g, num_planes - 1)];
 #pragma unroll
-    for (int c = 0; c < kOwn; ++c) {
-      const int own = plane + g + 8 * c;
-      const PlaneRow<Element<T>::kTerms, kWords>& row = rows[min(own, num_planes - 1)];
+    for (int w = 0; w < 2 * F::kProducts; ++w) {
+      const std::uint32_t word = w < F::kCount ? column.radix[w] : 0;
 #pragma unroll
-      for (int w = 0; w < 2 * F::kProducts; ++w) {
-        const std::uint32_t word = w < F::kCount ? row.radix[w] : 0;
+      for (int turn = 0; turn < 4; ++turn) radix[turn][w / 2][w % 2] = turn == t ? word : 0;
+    }
+    // Of planes 2t and 2t + 1 from `plane` on.
+    std::int32_t minus_p[2];
+    float inverse[2];
+    float addend[2];
+    std::int32_t base[4];
+    std::int8_t* to[2];
+    bool is_plane[2];
 #pragma unroll
-        for (int turn = 0; turn < 4; ++turn) radix[turn][w / 2][w % 2 * 2 + c] = turn == t ? word : 0;
-      }
+    for (int c = 0; c < 2; ++c) {
+      const int own = plane + 2 * t + c;
+      const auto& row = rows[min(own, num_planes - 1)];
       minus_p[c] = row.minus_p;
       inverse[c] = row.inverse;
       addend[c] = row.addend;
       // Twice, so that four registers side by side hold what the product takes.
-      base[2 * c] = const_cast<const volatile std::int32_t&>(row.base);
-      base[2 * c + 1] = const_cast<const volatile std::int32_t&>(row.base);
+      base[c] = const_cast<const volatile std::int32_t&>(row.base);
+      base[2 + c] = const_cast<const volatile std::int32_t&>(row.base);
       is_plane[c] = own < num_planes;
-      to[c] = out + own * plane_stride + first + 16 * t;
+      to[c] = out + own * plane_stride + first + 16 * g;
     }
 #pragma unroll 1
     for (int h = first; h < end; h += step) {
-      const F f = fragment(h);
-      std::uint32_t bytes[kOwn][4];
+      std::uint32_t bytes[2][4];
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
+        const F f = fragment(h, i);
         std::int32_t sum[4][4];
 #pragma unroll
         for (int turn = 0; turn < 4; ++turn) {
+          multiply_bytes(sum[turn], f.a[0], radix[turn][0], base);
 #pragma unroll
-          for (int k = 0; k < F::kProducts; ++k) {
-            multiply_bytes(sum[turn], radix[turn][k], i == 0 ? f.words[k].x : f.words[k].z,
-                           i == 0 ? f.words[k].y : f.words[k].w, k == 0 ? base : sum[turn]);
-          }
+          for (int k = 1; k < F::kProducts; ++k) multiply_bytes(sum[turn], f.a[k], radix[turn][k], sum[turn]);
         }
 #pragma unroll
-        for (int c = 0; c < kOwn; ++c) {
+        for (int c = 0; c < 2; ++c) {
           const auto residue = [&](int e) {
-            const std::int32_t based = sum[e / 2][2 * c + e % 2];
+            const std::int32_t based = sum[e / 2][e % 2 * 2 + c];
             const float quotient = __fmaf_rn(__int_as_float(based), inverse[c], addend[c]);
             return static_cast<std::uint32_t>(based) +
                    static_cast<std::uint32_t>(minus_p[c]) * __float_as_uint(quotient);
@@ -360,7 +351,7 @@ __device__ void write_line(const GetFragment& fragment, int first, int end, int 
         }
       }
 #pragma unroll
-      for (int c = 0; c < kOwn; ++c) {
+      for (int c = 0; c < 2; ++c) {
         store_if(is_plane[c], to[c], make_uint4(bytes[c][0], bytes[c][1], bytes[c][2], bytes[c][3]));
         to[c] += step;
       }

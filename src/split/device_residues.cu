@@ -69,10 +69,10 @@ __device__ void split_panel(const Work<T>& work, const Task<T>& task, std::uint3
       panel + warp / P::kWarpsPerLine * P::pitch(device::kPanelLength);
   if (line < base::round_up(lines.num_lines, plan::kReadRows)) {
     const std::int32_t* const inner_shift = selection.equilibrated ? buffers.inner_shift + work.first + at : nullptr;
-    const auto fragment = [&](int h) {
-      h += device::first_of_lane();
+    const auto fragment = [&](int h, int i) {
+      h += device::pair_of_lane(i);
       Element<T> elements[2];
-      device::read_lane<T>(elements_of_line + h * static_cast<int>(sizeof(T)), elements);
+      device::read_pair(elements_of_line, h, elements);
       return device::Fragment<T, kWords>(elements, lines.is_conjugated, scaling,
                                          inner_shift == nullptr ? nullptr : inner_shift + h);
     };

@@ -132,27 +132,59 @@ template <class T, int kWords, class Make>
 __device__ void convert_block(unsigned char* block, const Make& make) {
   using F = Fragment<T, kWords>;
   static_assert(F::kIsOfSameSize);
-  Element<T> elements[2];
-  read_lane<T>(block + first_of_lane() * static_cast<int>(sizeof(T)), elements);
-  const F fragment = make(elements);
+  F fragments[2];
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    Element<T> elements[2];
+    read_pair<T>(block, pair_of_lane(i), elements);
+    fragments[i] = make(elements);
+  }
   __syncwarp();
   auto* const to = reinterpret_cast<uint4*>(block) + threadIdx.x % 32;
 #pragma unroll
-  for (int k = 0; k < F::kProducts; ++k) to[32 * k] = fragment.words[k];
+  for (int i = 0; i < 2; ++i) {
+#pragma unroll
+    for (int k = 0; k < F::kProducts; ++k) to[32 * (i * F::kProducts + k)] = fragments[i].a[k];
+  }
 }
 template <class T, int kWords>
-[[nodiscard]] __device__ Fragment<T, kWords> converted_fragment(const unsigned char* block) {
+[[nodiscard]] __device__ Fragment<T, kWords> converted_fragment(const unsigned char* block, int i) {
   using F = Fragment<T, kWords>;
   const auto* const from = reinterpret_cast<const uint4*>(block) + threadIdx.x % 32;
   F fragment;
 #pragma unroll
-  for (int k = 0; k < F::kProducts; ++k) fragment.words[k] = from[32 * k];
+  for (int k = 0; k < F::kProducts; ++k) fragment.a[k] = from[32 * (i * F::kProducts + k)];
   return fragment;
+}
+
+/// The sampled digits of a warp's part of a line's piece, which begins at element `first` of line number `line`.
+/// @param is_live false: zeros
+template <class T>
+__device__ void write_digits(const unsigned char* piece, int length, std::int64_t line, std::int64_t first, int part,
+                             bool is_live, const LineUnits& units, const DeviceDigits& digits) {
+  constexpr int kTerms = Element<T>::kTerms;
+  const int stride = static_cast<int>(digits.stride);
+  const std::int64_t first_sample = first / stride;
+  const auto count = static_cast<int>(
+      max(std::int64_t{0}, min(std::int64_t{length / stride}, digits.row_stride / kTerms - first_sample)));
+  const std::int64_t at = line * digits.row_stride + first_sample * kTerms;
+  std::int8_t* const out = digits.digits + at;
+  std::int8_t* const swapped = kTerms == 2 && digits.swapped != nullptr ? digits.swapped + at : nullptr;
+#pragma unroll 2
+  for (int s = 32 * part + static_cast<int>(threadIdx.x) % 32; s < count; s += 32 * Panel<T>::kWarpsPerLine) {
+    const Element<T> e = load_element(reinterpret_cast<const T*>(piece) + s * stride);
+#pragma unroll
+    for (int t = 0; t < kTerms; ++t) {
+      const auto digit = static_cast<std::int8_t>(is_live ? digit_of(e.term[t], units) : 0);
+      out[s * kTerms + t] = digit;
+      if (kTerms == 2 && swapped != nullptr) swapped[s * kTerms + 1 - t] = digit;
+    }
+  }
 }
 
 /// @range  one cluster: some whole lines of one operand
 template <class T, int kWords>
-__global__ void __launch_bounds__(kPanelThreads, 768 / kPanelThreads) single_pass(const __grid_constant__ Pass<T> pass) {
+__global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_constant__ Pass<T> pass) {
   using P = Panel<T>;
   constexpr int kTerms = Element<T>::kTerms;
   extern __shared__ __align__(16) unsigned char panel[];
@@ -185,12 +217,12 @@ __global__ void __launch_bounds__(kPanelThreads, 768 / kPanelThreads) single_pas
     for (int h = 64 * part + 2 * lane; h < length; h += 64 * P::kWarpsPerLine) {
       Element<T> elements[2];
       read_pair(piece, h, elements);
-      visit(h, elements);
+      visit(elements);
     }
   };
 
   Range range;
-  for_pairs([&](int, const Element<T>(&elements)[2]) {
+  for_pairs([&](const Element<T>(&elements)[2]) {
     for (int i = 0; i < 2 * kTerms; ++i) range.observe(elements[i / kTerms].term[i % kTerms]);
   });
   line_warps.wait_for_cluster();
@@ -209,18 +241,9 @@ __global__ void __launch_bounds__(kPanelThreads, 768 / kPanelThreads) single_pas
   Sums sums;
   const bool is_live = exponent != num::kNoExponent;
   const LineUnits units(is_live ? exponent : 0);
-  const DeviceDigits& digits = task.digits;
-  // Elements of this piece whose digits have a place, and the place of the first.
-  const auto sampled = static_cast<int>(digits.digits == nullptr || !is_there
-                                            ? std::int64_t{0}
-                                            : digits.row_stride / kTerms * digits.stride - first);
-  const std::int64_t digits_at = line * digits.row_stride + (first >> digits.stride / 2) * kTerms;
-  const auto write_digits_of = [&](int h, const Element<T>(&elements)[2]) {
-    if (h < sampled) write_digits<T, 2>(elements, units, digits, digits_at, h);
-  };
   if (is_live && units.is_plain) {
     std::uint32_t abs = 0;  // of 64 terms at most
-    for_pairs([&](int h, const Element<T>(&elements)[2]) {
+    for_pairs([&](const Element<T>(&elements)[2]) {
 #pragma unroll
       for (int i = 0; i < 2 * kTerms; ++i) {
         const double x = elements[i / kTerms].term[i % kTerms];
@@ -228,19 +251,16 @@ __global__ void __launch_bounds__(kPanelThreads, 768 / kPanelThreads) single_pas
         abs += plain_abs(x, units);
         sums.squares += static_cast<std::uint64_t>(root) * root;
       }
-      write_digits_of(h, elements);
     });
     sums.abs = abs;
-  } else {
-    for_pairs([&](int h, Element<T>(&elements)[2]) {
-      for (int i = 0; i < 2 * kTerms; ++i) {
-        double& x = elements[i / kTerms].term[i % kTerms];
-        if (!is_live) x = 0;  // of a line with Inf or NaN
-        add_term(x, units, sums.abs, sums.squares);
-      }
-      write_digits_of(h, elements);
+  } else if (is_live) {
+    for_pairs([&](const Element<T>(&elements)[2]) {
+      for (int i = 0; i < 2 * kTerms; ++i)
+        add_term(elements[i / kTerms].term[i % kTerms], units, sums.abs, sums.squares);
     });
   }
+  if (task.digits.digits != nullptr && is_there)
+    write_digits<T>(piece, length, line, first, part, is_live, units, task.digits);
   sums = line_warps.merge(sums, 1);
 
   const num::LineStats stats = line_stats(range, exponent, sums);
@@ -265,11 +285,11 @@ __global__ void __launch_bounds__(kPanelThreads, 768 / kPanelThreads) single_pas
     __syncwarp();
     for (int h = kBlockLength * part; h < end; h += kStep)
       convert_block<T, kWords>(piece + h * static_cast<int>(sizeof(T)), fragment_of);
-    write([&](int h) { return converted_fragment<T, kWords>(piece + h * static_cast<int>(sizeof(T))); });
+    write([&](int h, int i) { return converted_fragment<T, kWords>(piece + h * static_cast<int>(sizeof(T)), i); });
   } else {
-    write([&](int h) {
+    write([&](int h, int i) {
       Element<T> elements[2];
-      read_lane<T>(piece + (h + first_of_lane()) * static_cast<int>(sizeof(T)), elements);
+      read_pair(piece, h + pair_of_lane(i), elements);
       return fragment_of(elements);
     });
   }

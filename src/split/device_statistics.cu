@@ -187,10 +187,7 @@ __global__ void __launch_bounds__(kAcrossThreads)
       load_quad(h, is_live, elements);
       for (int i = 0; i < 4 * kTerms; ++i)
         device::add_term(elements[i / kTerms].term[i % kTerms], units, sums.abs, sums.squares);
-      if (h < sampled) {
-        device::write_digits<T, 4>(elements, units, job.digits,
-                                   line * job.digits.row_stride + (h >> job.digits.stride / 2) * kTerms, 0);
-      }
+      if (h < sampled) device::write_digits<T, 4>(elements, units, job.digits, line, h);
     }
     sums = merge(sums, all_sums);
     if (is_used && threadIdx.x < kAcrossLines) publish(job, line, range, exponent, sums);
