@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "engines/hopper/product_params.hpp"
+#include "engines/hopper/tile_walk.hpp"
 
 namespace kizami::engines::hopper {
 
@@ -87,6 +87,16 @@ __device__ __forceinline__ void cluster_sync() {
   asm volatile(
       "barrier.cluster.arrive.release.aligned;\n"
       "barrier.cluster.wait.acquire.aligned;\n" ::
+          : "memory");
+}
+
+// ---- kernels that start before the one before them in the queue has ended ----
+
+/// Waits for the end of the kernel before, and for what it wrote to be visible to the copy engine too.
+__device__ __forceinline__ void wait_for_previous_kernel() {
+  asm volatile(
+      "griddepcontrol.wait;\n"
+      "fence.proxy.async;\n" ::
           : "memory");
 }
 
