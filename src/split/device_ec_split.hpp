@@ -27,11 +27,11 @@ struct DeviceEcSplit {
 };
 
 /// Splits the lines of both operands, to the bit as ec_split_line().
-/// Elements are read from memory once where they fit on chip: of lines whose neighbours in memory are of one line, 8192; of
-/// lines whose neighbours are of other lines, 4096. What is beyond is read twice, mostly from L2.
-/// @range  num_lines, length >= 1; one of the strides of each operand's lines should be 1, for speed
+/// Elements are read from memory once where they fit on chip: 8192 of lines that are contiguous, 4096 of lines that are not.
+/// What is beyond is read twice, mostly from L2.
+/// @range  1 <= num_lines, length < 2^30; one of the strides of each operand's lines should be 1, for speed
 /// @status kInternal with CUDA's words
-/// @queue  asynchronous, one kernel, capturable; lets a kernel launched for it start early
+/// @queue  asynchronous, one to three kernels, capturable; the last lets a kernel that is launched for it start early
 /// @param  state null: nothing is counted
 Status device_ec_split(const DeviceEcSplit& a, const DeviceEcSplit& b, product::EcFormat format, EcLineState* state,
                        product::Queue queue);

@@ -28,6 +28,7 @@ struct EcShape : TileShape<tile_i, tile_j, splits_inner ? tile_j : tile_j / 2, c
   using Shape = TileShape<tile_i, tile_j, splits_inner ? tile_j : tile_j / 2, cluster, stages>;
   static constexpr bool kSplitsInner = splits_inner;
   static constexpr int kSums = tile_i / 2;                                 ///< of one thread
+  static constexpr int kStoredI = splits_inner ? tile_i / 2 : tile_i;      ///< lines of A that a warpgroup stores
   static constexpr int kExchangeBytes = splits_inner ? kSums * 128 * 4 : 0;  ///< each consumer half of its sums
   static constexpr int kSharedBytes = Shape::kAlignment + Shape::kRingBytes + kExchangeBytes + Shape::kBarrierBytes;
 
@@ -37,63 +38,68 @@ struct EcShape : TileShape<tile_i, tile_j, splits_inner ? tile_j : tile_j / 2, c
   static_assert(2 * kSums <= 192, "accumulators and sums in registers of one thread");
 };
 
-/// Waits for all but the last `kLater` groups, one after the other, and releases the stage that each has read.
-template <class F, int kPromoted>
-__device__ __forceinline__ void finish_stages(RingPlace<F::kStages> ring, std::uint32_t empty_at, std::uint32_t lane) {
-  if constexpr (kPromoted > 0) {
-    wgmma_wait<kPromoted - 1>();
-    release_stage<F>(empty_at + ring.stage * 8, lane);
-    ring.next();
-    finish_stages<F, kPromoted - 1>(ring, empty_at, lane);
-  }
-}
-
-/// acc = the products of kPromoted stages from `ring` on, which moves past them.
+/// acc = the products of kPromoted stages from `ring` on, which moves past them. Two stages at a time, of both the small
+/// products first, while acc is small.
 template <class F, product::EcFormat kFormat, int kPromoted>
 __device__ __forceinline__ void multiply_stages(float (&acc)[F::kSums], RingPlace<F::kStages>& ring,
                                                 std::uint32_t rows_at, std::uint32_t columns_at, std::uint32_t full_at,
                                                 std::uint32_t empty_at, std::uint32_t lane) {
+  static_assert(kPromoted % 2 == 0);
   constexpr std::uint32_t kLo = descriptor_step(64);
-  const RingPlace<F::kStages> first = ring;
+  RingPlace<F::kStages> oldest = ring;  // that is not released
+  const auto release = [&] {
+    release_stage<F>(empty_at + oldest.stage * 8, lane);
+    oldest.next();
+  };
   std::int32_t accumulate = 0;
   pin(acc);
 #pragma unroll
-  for (int s = 0; s < kPromoted; ++s) {
-    barrier_wait(full_at + ring.stage * 8, ring.phase);
-    wgmma_fence();
-    const std::uint32_t rows = swizzled_lines(rows_at + ring.stage * F::kStageBytes);
-    const std::uint32_t columns = swizzled_lines(columns_at + ring.stage * F::kStageBytes);
+  for (int pair = 0; pair < kPromoted / 2; ++pair) {
+    std::uint32_t rows[2];
+    std::uint32_t columns[2];
 #pragma unroll
-    for (int part = 0; part < 2; ++part) {
-      const std::uint32_t step = descriptor_step(part * 32);
-      wgmma_ec<kFormat>(acc, rows + step, columns + kLo + step, accumulate);
-      accumulate = 1;
-      wgmma_ec<kFormat>(acc, rows + kLo + step, columns + step, accumulate);
+    for (int s = 0; s < 2; ++s) {
+      barrier_wait(full_at + ring.stage * 8, ring.phase);
+      wgmma_fence();
+      rows[s] = swizzled_lines(rows_at + ring.stage * F::kStageBytes);
+      columns[s] = swizzled_lines(columns_at + ring.stage * F::kStageBytes);
+      ring.next();
+#pragma unroll
+      for (int part = 0; part < 2; ++part) {
+        const std::uint32_t step = descriptor_step(part * 32);
+        wgmma_ec<kFormat>(acc, rows[s] + step, columns[s] + kLo + step, accumulate);
+        accumulate = 1;
+        wgmma_ec<kFormat>(acc, rows[s] + kLo + step, columns[s] + step, accumulate);
+      }
     }
-    ring.next();
-  }
-  RingPlace<F::kStages> again = first;
 #pragma unroll
-  for (int s = 0; s < kPromoted; ++s) {
-    const std::uint32_t rows = swizzled_lines(rows_at + again.stage * F::kStageBytes);
-    const std::uint32_t columns = swizzled_lines(columns_at + again.stage * F::kStageBytes);
+    for (int s = 0; s < 2; ++s) {
 #pragma unroll
-    for (int part = 0; part < 2; ++part) {
-      const std::uint32_t step = descriptor_step(part * 32);
-      wgmma_ec<kFormat>(acc, rows + step, columns + step, accumulate);
+      for (int part = 0; part < 2; ++part) {
+        const std::uint32_t step = descriptor_step(part * 32);
+        wgmma_ec<kFormat>(acc, rows[s] + step, columns[s] + step, accumulate);
+      }
+      wgmma_commit();
     }
-    wgmma_commit();
-    again.next();
+    if (pair > 0) {
+      wgmma_wait<2>();  // the pair before has been read
+      release();
+      release();
+    }
   }
   pin(acc);
-  finish_stages<F, kPromoted>(first, empty_at, lane);
+  wgmma_wait<1>();
+  release();
+  wgmma_wait<0>();
+  release();
   pin(acc);
 }
 
 /// Both consumers have sums of the whole tile: each gets the other's part of one half of the columns, adds, and stores it.
 template <class F>
 __device__ __forceinline__ void store_halves(const float (&sums)[F::kSums], std::uint32_t exchange_at,
-                                             const EcParams& params, const EcFactors& factors, int i_first, int j_first,
+                                             const EcParams& params, const EcFactors& factors,
+                                             const TileScales<F::kStoredI>& scales, int i_first, int j_first,
                                              std::uint32_t consumer, int thread) {
   constexpr int kHalf = F::kSums / 2;
   const std::uint32_t mine = exchange_at + consumer * (kHalf * 512) + thread * 4;
@@ -112,8 +118,7 @@ __device__ __forceinline__ void store_halves(const float (&sums)[F::kSums], std:
     asm volatile("ld.shared.f32 %0, [%1];\n" : "=f"(got) : "r"(other + e * 512) : "memory");
     half[e] = __fadd_rn(consumer == 0 ? sums[e] : sums[kHalf + e], got);
   }
-  store_ec_tile<F::kTileI / 2>(half, params, factors, i_first + static_cast<int>(consumer) * (F::kTileI / 2), j_first,
-                               thread);
+  store_ec_tile<F::kStoredI>(half, params, factors, scales, i_first, j_first, thread);
 }
 
 /// @range blockDim = kNumThreads; grid a multiple of F::kCluster; F::kSharedBytes of dynamic shared memory
@@ -174,7 +179,11 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_c
 
     for (std::uint32_t tile = first_tile; tile < num_tiles; tile += tile_step) {
       const TilePlace place = place_of<F>(tile, params);
-      const int j_first = place.j_first + static_cast<int>(rank) * F::kTileJ;
+      // What this warpgroup stores begins here.
+      const int i_first = place.i_first + (F::kSplitsInner ? static_cast<int>(consumer) * F::kStoredI : 0);
+      const int j_first = place.j_first + static_cast<int>(rank) * F::kTileJ +
+                          (F::kSplitsInner ? 0 : static_cast<int>(consumer) * F::kGroupJ);
+      const TileScales<F::kStoredI> scales(params, i_first, j_first, thread);
 #pragma unroll
       for (int e = 0; e < F::kSums; ++e) sums[e] = 0;
 #pragma unroll 1
@@ -188,10 +197,9 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_c
         for (int e = 0; e < F::kSums; ++e) sums[e] = __fadd_rn(sums[e], acc[e]);
       }
       if constexpr (F::kSplitsInner) {
-        store_halves<F>(sums, exchange_at, params, factors, place.i_first, j_first, consumer, thread);
+        store_halves<F>(sums, exchange_at, params, factors, scales, i_first, j_first, consumer, thread);
       } else {
-        store_ec_tile<F::kTileI>(sums, params, factors, place.i_first,
-                                 j_first + static_cast<int>(consumer) * F::kGroupJ, thread);
+        store_ec_tile<F::kStoredI>(sums, params, factors, scales, i_first, j_first, thread);
       }
     }
   }

@@ -107,24 +107,40 @@ __device__ __forceinline__ void sum_nonfinite(const EcParams& params, const EcFa
   }
 }
 
+/// The scales of this thread's rows, and of columns that no other lane of its warp looks at. Loaded before the sums are made,
+/// looked at after, so that nothing waits for them.
+template <int kTileI>
+struct TileScales {
+  std::int32_t rows[2];
+  std::int32_t columns[kTileI / 32];
+
+  __device__ __forceinline__ TileScales(const EcParams& params, int i_first, int j_first, int thread) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int j = j_first + thread / 32 * 16 + h * 8 + thread % 32 / 4;
+      rows[h] = j < params.n ? params.b_scales[j] : 0;
+    }
+#pragma unroll
+    for (int x = 0; x < kTileI / 32; ++x) {
+      const int i = i_first + x * 32 + thread % 32;
+      columns[x] = i < params.m ? params.a_scales[i] : 0;
+    }
+  }
+  [[nodiscard]] __device__ __forceinline__ bool are_moderate() const {
+    bool result = is_moderate(rows[0]) && is_moderate(rows[1]);
+#pragma unroll
+    for (const std::int32_t scale : columns) result = result && is_moderate(scale);
+    return result;
+  }
+};
+
 /// Stores 64 rows (lines j_first.. of B) by kTileI columns (lines i_first.. of A) that a warpgroup holds.
 /// @range all 128 threads of the warpgroup take part; thread = 0..127 within it; i_first even
 template <int kTileI>
 __device__ __forceinline__ void store_ec_tile(const float (&d)[kTileI / 2], const EcParams& params,
-                                              const EcFactors& factors, int i_first, int j_first, int thread) {
-  bool is_plain = true;
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    const int j = j_first + thread / 32 * 16 + h * 8 + thread % 32 / 4;
-    if (j < params.n) is_plain = is_plain && is_moderate(params.b_scales[j]);
-  }
-  // Each lane looks at columns that no other of its warp looks at.
-#pragma unroll
-  for (int i = 0; i < kTileI; i += 32) {
-    const int at = i_first + i + thread % 32;
-    if (at < params.m) is_plain = is_plain && is_moderate(params.a_scales[at]);
-  }
-  if (__all_sync(kWholeWarp, is_plain)) {
+                                              const EcFactors& factors, const TileScales<kTileI>& scales, int i_first,
+                                              int j_first, int thread) {
+  if (__all_sync(kWholeWarp, scales.are_moderate())) {
     store_ec_rows<kTileI, true>(d, params, factors, i_first, j_first, thread);
   } else {
     store_ec_rows<kTileI, false>(d, params, factors, i_first, j_first, thread);
