@@ -28,8 +28,8 @@ using bench::DeviceBuffer;
 using bench::Strides;
 using kizami::engines::EcForm;
 using kizami::engines::EcProduct;
-using kizami::engines::EcPromotion;
 using kizami::product::EcFormat;
+using kizami::product::EcPromotion;
 using kizami::split::DeviceEcSplit;
 using kizami::split::EcLineState;
 

@@ -38,4 +38,31 @@ struct EcPlanes {
   const std::int32_t* scales = nullptr;  ///< x 2^scale is what hi + lo holds; num::kSkipLine for lines with NaN or Inf
 };
 
+/// Elements of k that are summed inside the tensor core before FP32 additions take over: kShort is 64 (TF32: 32), kLong twice
+/// that.
+enum class EcPromotion : std::uint8_t { kShort, kLong };
+[[nodiscard]] constexpr std::int64_t ec_promoted_length(EcFormat format, EcPromotion promotion) {
+  return (promotion == EcPromotion::kShort ? 2 : 4) * ec_block_length(format);
+}
+
+/// Largest error of a product in units of |A||B|. Given that one instruction on a tensor core of compute capability 9.0 aligns
+/// its products and the accumulator to the largest exponent, cuts each off two bits below the last place of FP32, and
+/// truncates their sum to FP32 ([Fasi2021] for the models before it):
+///   - hi + lo misses 2^-22 |y| of either operand, and lo lo, left out, is at most 2^-22: 3 2^-22, and 2^-24 for all terms
+///     of second order;
+///   - with w = 16 (TF32: 8) products an instruction loses less than ((w + 1) / 4 + 1) 2^-23 of the sum of magnitudes in its
+///     promotion, and a promotion has 3 length / w instructions;
+///   - each promotion is added with 2^-24, one more where two warpgroups have a part each; scaling and alpha: 2 2^-24.
+[[nodiscard]] constexpr double ec_relative_bound(EcFormat format, EcPromotion promotion, std::int64_t k) {
+  const double width = format == EcFormat::kF16 ? 16 : 8;
+  const auto length = static_cast<double>(ec_promoted_length(format, promotion));
+  const auto promotions = static_cast<double>(base::ceil_div(k, ec_promoted_length(format, promotion)));
+  const double u = 0x1p-24;
+  return 12 * u + u + 3 * length / width * ((width + 1) / 4 + 1) * 2 * u + (promotions + 1 + 2) * u;
+}
+
+/// What lo cannot hold, relative to the largest element of its line: half the spacing of subnormals, 2^-25 of 2^14 for FP16.
+/// For TF32, 2^-137 of it, is added what underflows when a line is scaled.
+[[nodiscard]] constexpr double ec_floor(EcFormat format) { return format == EcFormat::kF16 ? 0x1p-39 : 0x1p-150; }
+
 }  // namespace kizami::product

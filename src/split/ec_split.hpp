@@ -3,7 +3,8 @@
 // in memory. With y = x 2^scale, whose largest magnitude in the line is in [2^14, 2^15):
 //   FP16  hi = fp16(y), lo = fp16(y - hi), to nearest even. |y - hi - lo| <= max(2^-22 |y|, 2^-25): hi and lo hold 22 bits of
 //         what is within 2^17 of the largest, and nothing below 2^-39 of it. (y - hi is exact: a rest of rounding.)
-//   TF32  hi = tf32(y), lo = tf32(y - hi), to nearest, ties away from zero. |y - hi - lo| <= 2^-22 |y| down to 2^-111.
+//   TF32  hi = tf32(y), lo = tf32(y - hi), to nearest, ties away from zero. |y - hi - lo| <= max(2^-22 |y|, 2^-137).
+// y is FP32; it underflows only where it is below 2^-140 of the largest.
 // The scale serves both: TF32 has FP32's range, but not its subnormals' bits.
 #pragma once
 
@@ -16,7 +17,7 @@ namespace kizami::split {
 
 /// What a line's elements did to the split.
 struct EcLineCount {
-  std::uint32_t nonzero = 0;
+  std::uint32_t nonzero = 0;  ///< elements with y != 0
   std::uint32_t coarse = 0;  ///< elements with |y - hi - lo| > 2^-22 |y|: those of FP16 that the floor of 2^-25 has cut
 };
 

@@ -2,7 +2,7 @@
 // The product of two split FP32 operands (product/ec_planes.hpp) on the tensor cores of sm_90a: the description, the compiled
 // forms, the choice among them, one persistent launch.
 //   C <- alpha 2^-(a_i + b_j) sum_k (lo_A hi_B + hi_A lo_B + hi_A hi_B) + beta C
-// Sums of kPromotion elements of k are made inside the tensor core, which truncates, and added outside, rounded to nearest.
+// Sums of 64 or 128 elements of k are made inside the tensor core, which truncates, and added outside, rounded to nearest.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +36,6 @@ struct EcFormTraits {
 
 [[nodiscard]] std::span<const EcFormTraits, kNumEcForms> ec_forms();
 
-/// Elements of k that are summed inside the tensor core: kShort is 64 (TF32: 32), kLong twice that. With kShort the
-/// truncation of the tensor core stays below the error of an FP32 sum; with kLong it may reach it on data of one sign.
-enum class EcPromotion : std::uint8_t { kShort, kLong };
-
 /// One operand: its planes, and its FP32 elements, which are read for lines with NaN or Inf alone.
 struct EcOperand {
   product::EcPlanes planes;
@@ -63,12 +59,12 @@ struct EcProduct {
 
 /// Enqueues the product. beta = 0 does not read C; alpha = 0 gives beta C. Elements in lines with NaN or Inf are FP32 sums of
 /// a(i, k) b(k, j) in the order of k.
-/// @bound  barring overflow and underflow of FP32, without beta:
-///         |C - alpha A B| <= |alpha| (|A||B| (3 2^-22 + (k / promotion + 8) 2^-24 + t) + f), where t is the truncation of the
-///         tensor core inside one promotion and f = 2^-39 (max|a_i| sum|b_j| + max|b_j| sum|a_i|), which is zero for TF32
+/// @bound  |C - alpha A B| <= |alpha| (ec_relative_bound() |A||B| + ec_floor() (max|a_i| sum|b_j| + max|b_j| sum|a_i|)) without
+///         beta, barring overflow and underflow of FP32
 /// @status kOk; kInvalidArgument names what breaks its range; kUnsupported without a driver; kInternal with CUDA's words
 /// @queue  asynchronous; capturable. After another kernel in the queue that releases its dependents early (that of
 ///         split::device_ec_split()) it starts early and waits for that kernel's end
-[[nodiscard]] Status run_ec_product(const EcProduct& product, EcForm form, EcPromotion promotion, product::Queue queue);
+[[nodiscard]] Status run_ec_product(const EcProduct& product, EcForm form, product::EcPromotion promotion,
+                                    product::Queue queue);
 
 }  // namespace kizami::engines

@@ -19,7 +19,7 @@ struct EcParams : TileWalk {  // num_k_blocks is a multiple of the stages of one
   const std::int32_t* b_scales;
   problem::Lines<float> a_lines;
   problem::Lines<float> b_lines;
-  std::int32_t has_aligned_c;  ///< every column of C begins on 8 bytes
+  std::int32_t has_aligned_c;  ///< every column of C begins on 16 bytes
 };
 static_assert(sizeof(EcParams) <= 4096, "the limit of kernel parameters");
 
@@ -35,6 +35,8 @@ struct EcFormKernels {
 [[nodiscard]] EcFormKernels ec_split_inner_128x64_kernels();
 
 /// Stages of 128 bytes of k that are summed inside the tensor core.
-[[nodiscard]] constexpr int stages_of(EcPromotion promotion) { return promotion == EcPromotion::kShort ? 2 : 4; }
+[[nodiscard]] constexpr int stages_of(product::EcPromotion promotion) {
+  return promotion == product::EcPromotion::kShort ? 2 : 4;
+}
 
 }  // namespace kizami::engines::hopper

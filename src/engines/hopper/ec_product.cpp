@@ -26,6 +26,7 @@ using base::cuda_status;
 using hopper::EcFormKernels;
 using hopper::EcParams;
 using product::EcFormat;
+using product::EcPromotion;
 
 constexpr std::array<EcFormTraits, kNumEcForms> kForms = {{
     {"cooperative_192x128", EcForm::kCooperative192x128, 192, 128, 2},
@@ -166,7 +167,7 @@ Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, pr
   params.b_scales = p.b.planes.scales;
   params.a_lines = p.a.lines;
   params.b_lines = p.b.lines;
-  params.has_aligned_c = reinterpret_cast<std::uintptr_t>(p.c) % 8 == 0 && p.c_col_stride % 2 == 0;
+  params.has_aligned_c = reinterpret_cast<std::uintptr_t>(p.c) % 16 == 0 && p.c_col_stride % 4 == 0;
   KIZAMI_RETURN_IF_ERROR(
       hopper::encode_in_order(lines_of("a", p.a, p.format), traits.tile_i / traits.cluster, params.a_map));
   KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(lines_of("b", p.b, p.format), traits.tile_j, params.b_map));

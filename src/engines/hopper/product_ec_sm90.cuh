@@ -213,6 +213,7 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_c
 template <class F>
 [[nodiscard]] EcFormKernels ec_kernels_of() {
   using product::EcFormat;
+  using product::EcPromotion;
   constexpr int kShort = stages_of(EcPromotion::kShort);
   constexpr int kLong = stages_of(EcPromotion::kLong);
   return {{{reinterpret_cast<const void*>(&product_ec_sm90<F, EcFormat::kF16, kShort>),

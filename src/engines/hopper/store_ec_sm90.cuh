@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // From FP32 sums in registers to C: scaling by powers of two, alpha, beta. A line of B (index j) is a row of wgmma and a line
-// of A (index i) a column, so that a quad, four lanes with the same row, stores 32 consecutive bytes of a column of C.
+// of A (index i) a column, so that a quad, four lanes with the same row, has 8 consecutive elements of a column of C, two a
+// lane. Inside C pairs of lanes exchange, and a quad stores 64 consecutive bytes; that code has no branches, so that loads
+// and stores overlap. At edges, and for lines of any scales, elements are stored one by one.
 // Nothing outside C is read or written; C is not read for beta = 0.
 #pragma once
 
@@ -44,43 +46,69 @@ struct EcFactors {
   }
 };
 
-/// store_ec_tile() for lines of moderate scales (kIsPlain), or any others; of lines with NaN or Inf nothing is stored.
-template <int kTileI, bool kIsPlain>
-__device__ __forceinline__ void store_ec_rows(const float (&d)[kTileI / 2], const EcParams& params,
-                                              const EcFactors& factors, int i_first, int j_first, int thread) {
+/// store_ec_tile() for a tile inside C, of lines of moderate scales. kReadsC: beta is not zero.
+template <int kTileI, bool kReadsC>
+__device__ __forceinline__ void store_ec_inside(const float (&d)[kTileI / 2], const EcParams& params,
+                                                const EcFactors& factors, int i_first, int j_first, int thread) {
+  constexpr int kPairs = kTileI / 16;  // of groups of 8 columns
   const int x = thread % 4;
+  const bool is_odd = x % 2 != 0;
+  int2 scales[2 * kPairs];
+#pragma unroll
+  for (int g = 0; g < 2 * kPairs; ++g) {
+    scales[g] = *reinterpret_cast<const int2*>(params.a_scales + i_first + 8 * g + 2 * x);
+  }
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const int j = j_first + thread / 32 * 16 + h * 8 + thread % 32 / 4;
-    if (j >= params.n) continue;
-    const std::int32_t b_scale = params.b_scales[j];
-    if (!kIsPlain && b_scale == num::kSkipLine) continue;
-    float* const column = params.c + j * params.c_col_stride;
-    const std::int32_t base = (127 - b_scale) << 23;
+    const std::int32_t base = (127 - params.b_scales[j]) << 23;
+    // This lane's four of each pair of groups: of the first group for even lanes, of the second for odd ones.
+    float* const to = params.c + j * params.c_col_stride + i_first + (is_odd ? 8 + 2 * (x - 1) : 2 * x);
+    float4 before[kPairs];
+    if constexpr (kReadsC) {
 #pragma unroll
-    for (int g = 0; g < kTileI / 8; ++g) {
-      const int i = i_first + 8 * g + 2 * x;
-      if (i >= params.m) continue;
-      const int2 a_scale = *reinterpret_cast<const int2*>(params.a_scales + i);
-      float* const to = column + i;
-      if constexpr (kIsPlain) {
-        const float first = __fmul_rn(d[4 * g + 2 * h], __int_as_float(base - (a_scale.x << 23)));
-        const float second = __fmul_rn(d[4 * g + 2 * h + 1], __int_as_float(base - (a_scale.y << 23)));
-        if (params.has_aligned_c != 0 && i + 1 < params.m) {
-          float2 before = make_float2(0, 0);
-          if (factors.beta != 0) before = *reinterpret_cast<const float2*>(to);
-          *reinterpret_cast<float2*>(to) =
-              make_float2(factors.combine(first, &before.x), factors.combine(second, &before.y));
-        } else {
-          to[0] = factors.combine(first, to);
-          if (i + 1 < params.m) to[1] = factors.combine(second, to + 1);
-        }
-      } else {
-        if (a_scale.x != num::kSkipLine) to[0] = factors.combine(unscale(d[4 * g + 2 * h], a_scale.x + b_scale), to);
-        if (i + 1 < params.m && a_scale.y != num::kSkipLine) {
-          to[1] = factors.combine(unscale(d[4 * g + 2 * h + 1], a_scale.y + b_scale), to + 1);
-        }
+      for (int p = 0; p < kPairs; ++p) before[p] = *reinterpret_cast<const float4*>(to + 16 * p);
+    }
+#pragma unroll
+    for (int p = 0; p < kPairs; ++p) {
+      float2 v[2];
+#pragma unroll
+      for (int y = 0; y < 2; ++y) {
+        const int g = 2 * p + y;
+        v[y].x = __fmul_rn(d[4 * g + 2 * h], __int_as_float(base - (scales[g].x << 23)));
+        v[y].y = __fmul_rn(d[4 * g + 2 * h + 1], __int_as_float(base - (scales[g].y << 23)));
       }
+      const float2 keep = is_odd ? v[1] : v[0];
+      const float2 give = is_odd ? v[0] : v[1];
+      const float2 got = make_float2(__shfl_xor_sync(kWholeWarp, give.x, 1), __shfl_xor_sync(kWholeWarp, give.y, 1));
+      const float2 first = is_odd ? got : keep;
+      const float2 second = is_odd ? keep : got;
+      float4 out = make_float4(__fmul_rn(factors.alpha, first.x), __fmul_rn(factors.alpha, first.y),
+                               __fmul_rn(factors.alpha, second.x), __fmul_rn(factors.alpha, second.y));
+      if constexpr (kReadsC) {
+        out = make_float4(__fmaf_rn(factors.beta, before[p].x, out.x), __fmaf_rn(factors.beta, before[p].y, out.y),
+                          __fmaf_rn(factors.beta, before[p].z, out.z), __fmaf_rn(factors.beta, before[p].w, out.w));
+      }
+      *reinterpret_cast<float4*>(to + 16 * p) = out;
+    }
+  }
+}
+
+/// store_ec_tile() for any tile. Of lines with NaN or Inf nothing is stored.
+template <int kTileI>
+__device__ __forceinline__ void store_ec_anywhere(const float (&d)[kTileI / 2], const EcParams& params,
+                                                  const EcFactors& factors, int i_first, int j_first, int thread) {
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const int j = j_first + thread / 32 * 16 + h * 8 + thread % 32 / 4;
+    const std::int32_t b_scale = j < params.n ? params.b_scales[j] : num::kSkipLine;
+    float* const column = params.c + j * params.c_col_stride;
+#pragma unroll
+    for (int e = 0; e < kTileI / 4; ++e) {
+      const int i = i_first + e / 2 * 8 + thread % 4 * 2 + e % 2;
+      const std::int32_t a_scale = i < params.m ? params.a_scales[i] : num::kSkipLine;
+      if (a_scale == num::kSkipLine || b_scale == num::kSkipLine) continue;
+      column[i] = factors.combine(unscale(d[e / 2 * 4 + 2 * h + e % 2], a_scale + b_scale), column + i);
     }
   }
 }
@@ -132,6 +160,12 @@ struct TileScales {
     for (const std::int32_t scale : columns) result = result && is_moderate(scale);
     return result;
   }
+  [[nodiscard]] __device__ __forceinline__ bool are_finite() const {
+    bool result = rows[0] != num::kSkipLine && rows[1] != num::kSkipLine;
+#pragma unroll
+    for (const std::int32_t scale : columns) result = result && scale != num::kSkipLine;
+    return result;
+  }
 };
 
 /// Stores 64 rows (lines j_first.. of B) by kTileI columns (lines i_first.. of A) that a warpgroup holds.
@@ -140,11 +174,17 @@ template <int kTileI>
 __device__ __forceinline__ void store_ec_tile(const float (&d)[kTileI / 2], const EcParams& params,
                                               const EcFactors& factors, const TileScales<kTileI>& scales, int i_first,
                                               int j_first, int thread) {
-  if (__all_sync(kWholeWarp, scales.are_moderate())) {
-    store_ec_rows<kTileI, true>(d, params, factors, i_first, j_first, thread);
+  const bool is_inside = params.has_aligned_c != 0 && i_first + kTileI <= params.m && j_first + 64 <= params.n;
+  const bool is_plain = is_inside && factors.alpha != 0 && scales.are_moderate();
+  if (!__all_sync(kWholeWarp, is_plain)) {
+    store_ec_anywhere<kTileI>(d, params, factors, i_first, j_first, thread);
+    if (!__all_sync(kWholeWarp, scales.are_finite())) {
+      sum_nonfinite<kTileI>(params, factors, i_first, j_first, thread);
+    }
+  } else if (factors.beta != 0) {
+    store_ec_inside<kTileI, true>(d, params, factors, i_first, j_first, thread);
   } else {
-    store_ec_rows<kTileI, false>(d, params, factors, i_first, j_first, thread);
-    sum_nonfinite<kTileI>(params, factors, i_first, j_first, thread);
+    store_ec_inside<kTileI, false>(d, params, factors, i_first, j_first, thread);
   }
 }
 

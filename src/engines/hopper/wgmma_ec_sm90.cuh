@@ -3,7 +3,7 @@
 // operands from shared memory. Registers and descriptors are as wgmma_sm90.cuh says.
 //
 // The sum of an instruction is no FP32 sum: the products of 16 (TF32: 8) terms are aligned with the accumulator, cut off
-// below its last place with two bits to spare, and the sum is cut off again. [Fasi21]
+// below its last place with two bits to spare, and the sum is cut off again. [Fasi2021]
 #pragma once
 
 #include <cstdint>
