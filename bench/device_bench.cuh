@@ -122,13 +122,13 @@ struct Cublas {
     if (create(&handle) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasCreate failed");
   }
   template <class T>
-  void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, const T* b, T* c, bool is_a_transposed = false,
-                bool is_b_transposed = false) const {
+  void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, const T* b, T* c,
+                bool is_a_transposed = false, bool is_b_transposed = false) const {
     cublasStatus_t status;
     const auto one = T{1}, zero = T{0};
     const auto call = [&](auto f, auto* x, auto* y, auto* z, const auto* p, const auto* q) {
-      return f(handle, is_a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, is_b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, m, n, k, p,
-               x, is_a_transposed ? k : m, y, is_b_transposed ? n : k, q, z, m);
+      return f(handle, is_a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, is_b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, m, n,
+               k, p, x, is_a_transposed ? k : m, y, is_b_transposed ? n : k, q, z, m);
     };
     if constexpr (std::is_same_v<T, float>) {
       status = call(sgemm, a, b, c, &one, &zero);

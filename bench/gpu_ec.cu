@@ -107,7 +107,7 @@ struct Options {
   std::vector<std::string> data = {"normal"};
   std::vector<std::string> formats = {"f16"};
   std::vector<std::string> forms = {"auto"};
-  std::vector<std::string> promotions = {"short"};
+  std::vector<std::string> promotions = {"auto"};
   int repeats = 9;
   double sustained = 0;
   bool checks = true;
@@ -190,13 +190,17 @@ class Case {
     Runner runner;
     runner.name = "native";
     runner.call = [this, &cublas] {
-      cublas.multiply<float>(shape_.m, shape_.n, shape_.k, a_.data, b_.data, c_.data, is_a_transposed_, is_b_transposed_);
+      cublas.multiply<float>(shape_.m, shape_.n, shape_.k, a_.data, b_.data, c_.data, is_a_transposed_,
+                             is_b_transposed_);
     };
     return runner;
   }
 
-  [[nodiscard]] Runner split_product(EcFormat format, const std::string& form_name, EcPromotion promotion,
+  [[nodiscard]] Runner split_product(EcFormat format, const std::string& form_name, const std::string& promotion_name,
                                      bool counts) const {
+    EcPromotion promotion = kizami::product::ec_promotion_for(shape_.k);
+    if (promotion_name == "short") promotion = EcPromotion::kShort;
+    if (promotion_name == "long") promotion = EcPromotion::kLong;
     const std::int64_t row_stride = kizami::product::ec_line_bytes(format, shape_.k);
     const Strides a = a_strides();
     const Strides b = b_strides();
@@ -208,7 +212,7 @@ class Case {
     product.b = {{b_planes_.data, row_stride, b_split.scales}, b_split.lines};
     product.c = c_.data;
     product.c_col_stride = shape_.m;
-    EcForm form = kizami::engines::ec_form_for(product, 0);
+    EcForm form = kizami::engines::ec_form_for(shape_.m, shape_.n, shape_.k, format, 0);
     for (const auto& traits : kizami::engines::ec_forms()) {
       if (form_name == traits.name) form = traits.form;
     }
@@ -276,11 +280,12 @@ void print(const Runner& runner, const Shape& s, const std::string& ops, const D
   const double median = times[times.size() / 2];
   const double flops = 2e-9 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
   const auto tflops = [&](double ms) { return ms > 0 ? flops / ms : 0.0; };
-  std::fprintf(stderr,
-               "%s %6ld %6ld %6ld %-16s %-8s %-34s %9.4f ms %6.1f (burst %6.1f) split %.4f product %.4f = %6.1f  error %8.2g",
-               ops.c_str(), static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k), data.name.c_str(),
-               runner.name.c_str(), runner.plan.c_str(), median, tflops(median), tflops(runner.burst_ms), runner.split_ms,
-               runner.product_ms, tflops(runner.product_ms), runner.error);
+  std::fprintf(
+      stderr,
+      "%s %6ld %6ld %6ld %-16s %-8s %-34s %9.4f ms %6.1f (burst %6.1f) split %.4f product %.4f = %6.1f  error %8.2g",
+      ops.c_str(), static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k), data.name.c_str(),
+      runner.name.c_str(), runner.plan.c_str(), median, tflops(median), tflops(runner.burst_ms), runner.split_ms,
+      runner.product_ms, tflops(runner.product_ms), runner.error);
   if (runner.sustained_ms > 0) {
     std::fprintf(stderr, "  sustained %.1f at %u MHz %u W", tflops(runner.sustained_ms), runner.mhz, runner.watts);
   }
@@ -288,14 +293,16 @@ void print(const Runner& runner, const Shape& s, const std::string& ops, const D
   std::fprintf(stderr, "\n");
   std::printf(
       "{\"date\": \"%s\", \"commit\": \"%s\", \"driver\": \"%s\", \"case\": \"s %s %ldx%ldx%ld %s\", \"who\": \"%s\", "
-      "\"plan\": \"%s\", \"ms_median\": %.5f, \"ms_min\": %.5f, \"ms_max\": %.5f, \"tflops\": %.2f, \"burst_ms\": %.5f, "
+      "\"plan\": \"%s\", \"ms_median\": %.5f, \"ms_min\": %.5f, \"ms_max\": %.5f, \"tflops\": %.2f, \"burst_ms\": "
+      "%.5f, "
       "\"split_ms\": %.5f, \"product_ms\": %.5f, \"error\": %.3g, \"coarse_lines\": %u, \"sustained_tflops\": %.2f, "
       "\"sm_mhz\": %u, \"watts\": %u}\n",
       bench::today().c_str(), options.commit.c_str(), driver.c_str(), ops.c_str(), static_cast<long>(s.m),
-      static_cast<long>(s.n), static_cast<long>(s.k), data.name.c_str(), runner.name.c_str(), runner.plan.c_str(), median,
-      static_cast<double>(times.front()), static_cast<double>(times.back()), tflops(median),
-      static_cast<double>(runner.burst_ms), static_cast<double>(runner.split_ms), static_cast<double>(runner.product_ms),
-      runner.error, runner.state.coarse_lines, tflops(runner.sustained_ms), runner.mhz, runner.watts);
+      static_cast<long>(s.n), static_cast<long>(s.k), data.name.c_str(), runner.name.c_str(), runner.plan.c_str(),
+      median, static_cast<double>(times.front()), static_cast<double>(times.back()), tflops(median),
+      static_cast<double>(runner.burst_ms), static_cast<double>(runner.split_ms),
+      static_cast<double>(runner.product_ms), runner.error, runner.state.coarse_lines, tflops(runner.sustained_ms),
+      runner.mhz, runner.watts);
   std::fflush(stdout);
 }
 
@@ -306,8 +313,7 @@ void run_case(const Options& options, const Shape& shape, const std::string& ops
   for (const std::string& format : options.formats) {
     for (const std::string& form : options.forms) {
       for (const std::string& promotion : options.promotions) {
-        runners.push_back(operands.split_product(format == "f16" ? EcFormat::kF16 : EcFormat::kTf32, form,
-                                                 promotion == "short" ? EcPromotion::kShort : EcPromotion::kLong,
+        runners.push_back(operands.split_product(format == "f16" ? EcFormat::kF16 : EcFormat::kTf32, form, promotion,
                                                  options.counts));
       }
     }
@@ -358,7 +364,8 @@ int main(int argc, char** argv) {
   app.add_option("--data", options.data, "normal, uniform, phi:x, exp_rand:a:b");
   app.add_option("--format", options.formats, "f16, tf32")->check(CLI::IsMember({"f16", "tf32"}));
   app.add_option("--form", options.forms, "auto, or names of forms");
-  app.add_option("--promotion", options.promotions, "short, long")->check(CLI::IsMember({"short", "long"}));
+  app.add_option("--promotion", options.promotions, "auto, short, long")
+      ->check(CLI::IsMember({"auto", "short", "long"}));
   app.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000));
   app.add_option("--sustained", options.sustained, "seconds of calls back to back, with clock and power");
   app.add_flag("--no-check{false}", options.checks, "leave errors out");

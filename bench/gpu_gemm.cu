@@ -142,10 +142,9 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
     check(cudaMemset(worst.data, 0, 8), "worst");
     for (int row = 0; row < 16; ++row) {
       const std::int64_t i = s.m * row / 16;
-      row_error<R, kTerms>
-          <<<static_cast<unsigned>(s.n), 256>>>(reinterpret_cast<const R*>(a.data), Strides{1, s.m},
-                                                reinterpret_cast<const R*>(b.data), Strides{1, s.k},
-                                                reinterpret_cast<const R*>(c.data), s.m, s.k, i, worst.data);
+      row_error<R, kTerms><<<static_cast<unsigned>(s.n), 256>>>(
+          reinterpret_cast<const R*>(a.data), Strides{1, s.m}, reinterpret_cast<const R*>(b.data), Strides{1, s.k},
+          reinterpret_cast<const R*>(c.data), s.m, s.k, i, worst.data);
     }
     check(cudaMemcpy(&runner.error, worst.data, 8, cudaMemcpyDeviceToHost), "worst");
   }

@@ -52,11 +52,11 @@ struct Job {
 };
 
 struct Shared {
-  float largest[kWarps][kUnit];         ///< of a warp's part of a line
-  float parts[kMostCluster][kUnit];     ///< across: of a CTA's part of a line, from every CTA of the cluster
+  float largest[kWarps][kUnit];      ///< of a warp's part of a line
+  float parts[kMostCluster][kUnit];  ///< across: of a CTA's part of a line, from every CTA of the cluster
   EcLineCount count[kWarps][kUnit];
-  EcLineCount line_count[kUnit];        ///< across: of rank 0, sums over the cluster
-  uint4 exchange[kWarps][kUnit * 8];    ///< across: 16 bytes p of line l of a block at 8 l + (p ^ l % 8)
+  EcLineCount line_count[kUnit];      ///< across: of rank 0, sums over the cluster
+  uint4 exchange[kWarps][kUnit * 8];  ///< across: 16 bytes p of line l of a block at 8 l + (p ^ l % 8)
 };
 
 /// The larger magnitude; NaN if either is.
@@ -208,13 +208,12 @@ __device__ void split_along(const Operand& o, unsigned block, Shared& shared, Ec
   const int first = (warp % width * 32 + lane) * 4;
   const int step = width * 128;
   constexpr std::int64_t kBlock = product::ec_block_length(kFormat);
-  const int end = has_line ? static_cast<int>(ceil_div(o.lines.length, kBlock) * kBlock) : 0;  // of the line with its padding
+  const int end =
+      has_line ? static_cast<int>(ceil_div(o.lines.length, kBlock) * kBlock) : 0;  // of the line with its padding
 
   float4 held[kHeldQuads];
   float largest = 0;
-  const auto observe = [&](const float4& x) {
-    largest = larger(larger(largest, larger(x.x, x.y)), larger(x.z, x.w));
-  };
+  const auto observe = [&](const float4& x) { largest = larger(larger(largest, larger(x.x, x.y)), larger(x.z, x.w)); };
 #pragma unroll
   for (int q = 0; q < kHeldQuads; ++q) {
     held[q] = make_float4(0, 0, 0, 0);
@@ -282,8 +281,8 @@ __device__ void load_unit(const Operand& o, const float* line, bool has_line, in
 
 /// Splits a unit and stores its blocks, 128 bytes of four lines at a time.
 template <EcFormat kFormat, bool kCounts>
-__device__ void store_unit(const Operand& o, int first_line, int unit, const float (&x)[kUnit],
-                           bool is_skipped, const Scaling& scaling, uint4 (&exchange)[kUnit * 8], EcLineCount& count) {
+__device__ void store_unit(const Operand& o, int first_line, int unit, const float (&x)[kUnit], bool is_skipped,
+                           const Scaling& scaling, uint4 (&exchange)[kUnit * 8], EcLineCount& count) {
   constexpr int kBlock = static_cast<int>(product::ec_block_length(kFormat));
   constexpr int kPiece = kFormat == EcFormat::kF16 ? 8 : 4;  // elements of 16 bytes
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -436,9 +435,13 @@ Operand operand_of(const DeviceEcSplit& task) {
   o.is_across = lines.inner_stride > lines.line_stride && lines.num_lines > 1;
   o.is_aligned = lines.inner_stride == 1 && lines.line_stride % 4 == 0 && lines.length % 4 == 0 &&
                  reinterpret_cast<std::uintptr_t>(lines.data) % 16 == 0;
-  while (o.warps_per_line < kWarps && lines.length > std::int64_t{o.warps_per_line} * 128 * kHeldQuads) {
-    o.warps_per_line *= 2;
-  }
+  // Enough warps to hold a line; more where lines are few and would leave multiprocessors idle.
+  constexpr std::int64_t kManyBlocks = 256;
+  const auto is_too_few = [&](std::int64_t warps) {
+    return lines.length > warps * 128 * kHeldQuads ||
+           (lines.length > warps * 128 * 2 && lines.num_lines * warps < kManyBlocks * kWarps);
+  };
+  while (o.warps_per_line < kWarps && is_too_few(o.warps_per_line)) o.warps_per_line *= 2;
   return o;
 }
 
@@ -468,9 +471,9 @@ Status launch(Job job, product::Queue queue) {
   const std::int64_t blocks_of_a = blocks_of(job.a, cluster);
   const std::int64_t blocks = blocks_of_a + blocks_of(job.b, cluster);
   if (blocks > INT32_MAX) {
-    return {StatusCode::kInvalidArgument,
-            "the split of " + std::to_string(job.a.lines.num_lines) + " and " + std::to_string(job.b.lines.num_lines) +
-                " lines needs " + std::to_string(blocks) + " blocks, must be below 2^31"};
+    return {StatusCode::kInvalidArgument, "the split of " + std::to_string(job.a.lines.num_lines) + " and " +
+                                              std::to_string(job.b.lines.num_lines) + " lines needs " +
+                                              std::to_string(blocks) + " blocks, must be below 2^31"};
   }
   job.blocks_of_a = static_cast<unsigned>(blocks_of_a);
   cudaLaunchAttribute attribute{};

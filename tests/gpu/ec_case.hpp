@@ -19,9 +19,9 @@ namespace kizami::gpu_test {
 struct EcLines {
   std::int64_t num_lines;
   std::int64_t length;
-  bool is_across;      ///< neighbours in memory are of other lines
-  std::int64_t extra;  ///< elements between what is contiguous
-  std::int64_t offset; ///< elements before the first: 1 misaligns
+  bool is_across;       ///< neighbours in memory are of other lines
+  std::int64_t extra;   ///< elements between what is contiguous
+  std::int64_t offset;  ///< elements before the first: 1 misaligns
   std::vector<float> memory;
 
   EcLines(std::int64_t lines, std::int64_t k, bool across, std::int64_t gap = 0, std::int64_t first = 0)

@@ -52,7 +52,8 @@ struct Way {
     for (const EcFormTraits& traits : ec_forms()) {
       if (traits.form == form) text = traits.name;
     }
-    return text + (format == EcFormat::kF16 ? " f16" : " tf32") + (promotion == EcPromotion::kShort ? " short" : " long");
+    return text + (format == EcFormat::kF16 ? " f16" : " tf32") +
+           (promotion == EcPromotion::kShort ? " short" : " long");
   }
 };
 std::vector<Way> all_ways() {
@@ -119,7 +120,8 @@ std::vector<float> run(const HostCase& host, const Way& way, const std::vector<f
 
 /// The worst |error| / bound over C; every element between columns must be as before, and lines with NaN or Inf must have the
 /// bits of the FP32 sum in the order of k (any NaN is as good as another).
-double worst_ratio(const HostCase& host, const Way& way, const std::vector<float>& before, const std::vector<float>& after) {
+double worst_ratio(const HostCase& host, const Way& way, const std::vector<float>& before,
+                   const std::vector<float>& after) {
   const std::int64_t k = host.a.length;
   const double relative = product::ec_relative_bound(way.format, way.promotion, k);
   const double floor = product::ec_floor(way.format);
@@ -180,8 +182,14 @@ TEST_F(EcProductTest, KeepsItsBoundOnOddShapes) {
     std::int64_t m, n, k;
   };
   std::mt19937_64 rng(3);
-  for (const Shape& shape : {Shape{1, 1, 1}, {7, 3, 40}, {65, 127, 33}, {129, 66, 300}, {193, 257, 129}, {500, 1, 1000},
-                             {2, 400, 700}, {384, 256, 96}}) {
+  for (const Shape& shape : {Shape{1, 1, 1},
+                             {7, 3, 40},
+                             {65, 127, 33},
+                             {129, 66, 300},
+                             {193, 257, 129},
+                             {500, 1, 1000},
+                             {2, 400, 700},
+                             {384, 256, 96}}) {
     const bool is_odd = shape.m % 2 != 0;
     HostCase host{{shape.m, shape.k, is_odd, 1}, {shape.n, shape.k, !is_odd, 0}, is_odd ? 3 : 0, 1, 0, false};
     host.a.fill(rng, 4);
@@ -191,11 +199,13 @@ TEST_F(EcProductTest, KeepsItsBoundOnOddShapes) {
     for (const Way& way : all_ways()) {
       host.alpha = 1;
       host.beta = 0;
-      EXPECT_LE(worst_ratio(host, way, poison, run(host, way, poison)), 1) << way.name() << " " << shape.m << "x" << shape.n;
+      EXPECT_LE(worst_ratio(host, way, poison, run(host, way, poison)), 1)
+          << way.name() << " " << shape.m << "x" << shape.n;
       host.alpha = -1.75F;
       host.beta = 0.3F;
       host.are_factors_on_device = !host.are_factors_on_device;
-      EXPECT_LE(worst_ratio(host, way, before, run(host, way, before)), 1) << way.name() << " " << shape.m << "x" << shape.n;
+      EXPECT_LE(worst_ratio(host, way, before, run(host, way, before)), 1)
+          << way.name() << " " << shape.m << "x" << shape.n;
     }
   }
 }

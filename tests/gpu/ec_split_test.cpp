@@ -56,7 +56,8 @@ void expect_split(const EcLines& a, const EcLines& b, EcFormat format, bool coun
   const DeviceEcOperand device_a(a, format, 1);
   const DeviceEcOperand device_b(b, format);
   const DeviceArray<EcLineState> state(std::vector<EcLineState>(1));
-  const Status status = device_ec_split(device_a.task(), device_b.task(), format, counts ? state.data() : nullptr, nullptr);
+  const Status status =
+      device_ec_split(device_a.task(), device_b.task(), format, counts ? state.data() : nullptr, nullptr);
   ASSERT_TRUE(status.ok()) << status.reason();
   EcLineState expected;
   expect_host_bits(device_a, format, expected, name + " a");

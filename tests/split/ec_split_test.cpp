@@ -48,7 +48,8 @@ struct SplitLine {
   SplitLine(const std::vector<float>& line, EcFormat format, std::int64_t stride = 1) {
     const auto length = static_cast<std::int64_t>(line.size());
     std::vector<float> memory(static_cast<std::size_t>(length * stride), std::numeric_limits<float>::quiet_NaN());
-    for (std::int64_t h = 0; h < length; ++h) memory[static_cast<std::size_t>(h * stride)] = line[static_cast<std::size_t>(h)];
+    for (std::int64_t h = 0; h < length; ++h)
+      memory[static_cast<std::size_t>(h * stride)] = line[static_cast<std::size_t>(h)];
     row.assign(static_cast<std::size_t>(product::ec_line_bytes(format, length) + product::kEcBlockBytes), kCanary);
     count = ec_split_line({memory.data(), 1, length, 1, stride}, 0, format, row.data(), scale);
   }
@@ -103,16 +104,15 @@ void expect_split(const std::vector<float>& line, EcFormat format, std::int64_t 
 }
 
 class EcSplit : public testing::TestWithParam<EcFormat> {};
-INSTANTIATE_TEST_SUITE_P(Formats, EcSplit, testing::Values(EcFormat::kF16, EcFormat::kTf32), [](const auto& format) {
-  return format.param == EcFormat::kF16 ? "F16" : "Tf32";
-});
+INSTANTIATE_TEST_SUITE_P(Formats, EcSplit, testing::Values(EcFormat::kF16, EcFormat::kTf32),
+                         [](const auto& format) { return format.param == EcFormat::kF16 ? "F16" : "Tf32"; });
 
 TEST_P(EcSplit, HoldsEveryFp16NumberExactlyDownToItsNormals) {
   std::vector<float> line;
   for (int exponent = 0; exponent < 31; ++exponent) {
     for (int mantissa = 0; mantissa < 1024; ++mantissa) {
-      const auto x = static_cast<float>(exponent == 0 ? std::ldexp(mantissa, -24)
-                                                      : std::ldexp(1024 + mantissa, exponent - 25));
+      const auto x =
+          static_cast<float>(exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25));
       line.push_back(mantissa % 2 == 0 ? x : -x);
     }
   }
@@ -133,7 +133,8 @@ TEST_P(EcSplit, KeepsItsBoundOnSampledFp32) {
       std::vector<float> line(1000 + rng() % 64);
       for (float& x : line) {
         const int exponent = static_cast<int>(rng() % static_cast<unsigned>(spread)) - spread / 2;
-        x = std::ldexp(1.0F + static_cast<float>(rng() & 0x7FFFFFU) * 0x1p-23F, exponent) * (rng() % 2 == 0 ? 1.0F : -1.0F);
+        x = std::ldexp(1.0F + static_cast<float>(rng() & 0x7FFFFFU) * 0x1p-23F, exponent) *
+            (rng() % 2 == 0 ? 1.0F : -1.0F);
         if (rng() % 50 == 0) x = 0;
       }
       expect_split(line, GetParam(), stride);

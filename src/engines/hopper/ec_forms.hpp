@@ -54,8 +54,11 @@ struct EcProduct {
   std::int64_t c_col_stride = 0;
 };
 
+/// Predicted seconds of a form on `num_sms` multiprocessors (0: those of an H200), launch included, split not.
+[[nodiscard]] double ec_predicted_seconds(std::int64_t m, std::int64_t n, std::int64_t k, product::EcFormat format,
+                                          const EcFormTraits& traits, int num_sms);
 /// The form that is predicted to be fastest.
-[[nodiscard]] EcForm ec_form_for(const EcProduct& product, int num_sms);
+[[nodiscard]] EcForm ec_form_for(std::int64_t m, std::int64_t n, std::int64_t k, product::EcFormat format, int num_sms);
 
 /// Enqueues the product. beta = 0 does not read C; alpha = 0 gives beta C. Elements in lines with NaN or Inf are FP32 sums of
 /// a(i, k) b(k, j) in the order of k.

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 
@@ -72,7 +71,8 @@ std::optional<std::string> why_refused(const EcProduct& p) {
   if (auto reason = why_refused_size("n", p.b.lines.num_lines)) return reason;
   if (auto reason = why_refused_size("k", p.a.lines.length)) return reason;
   if (p.b.lines.length != p.a.lines.length) {
-    return detail::wrong("length of the lines of b", p.b.lines.length, "that of a, " + std::to_string(p.a.lines.length));
+    return detail::wrong("length of the lines of b", p.b.lines.length,
+                         "that of a, " + std::to_string(p.a.lines.length));
   }
   if (auto reason = why_refused(p.a, p.format, "a")) return reason;
   if (auto reason = why_refused(p.b, p.format, "b")) return reason;
@@ -115,29 +115,29 @@ hopper::MapLines lines_of(const char* name, const EcOperand& operand, EcFormat f
 
 std::span<const EcFormTraits, kNumEcForms> ec_forms() { return kForms; }
 
-EcForm ec_form_for(const EcProduct& p, int num_sms) {
-  // Cycles of a multiprocessor: multiplications at the share of the peak that a form reaches, and what no multiplication
-  // covers. Measured: docs/perf/h200_ec.md.
-  constexpr std::array<double, kNumEcForms> kShareReached = {0.92, 0.86, 0.74};
-  constexpr std::array<double, kNumEcForms> kOtherCycles = {5000, 4000, 3500};
-  const double macs_per_cycle = p.format == EcFormat::kF16 ? 2048 : 1024;
-  EcForm best = EcForm::kCooperative192x128;
-  double least = std::numeric_limits<double>::infinity();
-  for (const EcFormTraits& form : kForms) {
-    const auto index = static_cast<std::size_t>(form.form);
-    const double tile = 3.0 * form.tile_i * form.tile_j * static_cast<double>(p.a.lines.length) / macs_per_cycle /
-                            kShareReached[index] +
-                        kOtherCycles[index];
-    const std::int64_t clusters = ceil_div(p.a.lines.num_lines, form.tile_i) *
-                                  ceil_div(p.b.lines.num_lines, std::int64_t{form.tile_j} * form.cluster);
-    const std::int64_t rounds = ceil_div(clusters, std::max(1, (num_sms > 0 ? num_sms : 132) / form.cluster));
-    const double cycles = tile * static_cast<double>(rounds);
-    if (cycles < least) {
-      least = cycles;
-      best = form.form;
-    }
-  }
-  return best;
+double ec_predicted_seconds(std::int64_t m, std::int64_t n, std::int64_t k, EcFormat format, const EcFormTraits& traits,
+                            int num_sms) {
+  // Measured: docs/perf/h200_ec.md.
+  constexpr std::array<double, kNumEcForms> kShareReached = {0.79, 0.77, 0.69};
+  constexpr double kStoreCycles = 3000;  // of a tile, that no multiplication covers
+  constexpr double kCyclesPerSecond = 1.9e9;
+  constexpr double kStartSeconds = 4.5e-6;
+  const double macs_per_cycle = format == EcFormat::kF16 ? 2048 : 1024;  // of one multiprocessor
+  const double tile_cycles = 3.0 * traits.tile_i * traits.tile_j * static_cast<double>(k) / macs_per_cycle /
+                                 kShareReached[static_cast<std::size_t>(traits.form)] +
+                             kStoreCycles;
+  const std::int64_t clusters = ceil_div(m, traits.tile_i) * ceil_div(n, std::int64_t{traits.tile_j} * traits.cluster);
+  const std::int64_t rounds = ceil_div(clusters, std::max(1, (num_sms > 0 ? num_sms : 132) / traits.cluster));
+  return kStartSeconds + static_cast<double>(rounds) * tile_cycles / kCyclesPerSecond;
+}
+
+EcForm ec_form_for(std::int64_t m, std::int64_t n, std::int64_t k, EcFormat format, int num_sms) {
+  return std::min_element(kForms.begin(), kForms.end(),
+                          [&](const EcFormTraits& x, const EcFormTraits& y) {
+                            return ec_predicted_seconds(m, n, k, format, x, num_sms) <
+                                   ec_predicted_seconds(m, n, k, format, y, num_sms);
+                          })
+      ->form;
 }
 
 Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, product::Queue queue) {
@@ -150,8 +150,8 @@ Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, pr
   const EcFormTraits& traits = kForms[static_cast<std::size_t>(form)];
   const EcFormKernels& kernels = kernels_of(form);
   const void* const kernel = kernels.kernel[static_cast<int>(p.format)][static_cast<int>(promotion)];
-  const std::size_t index = static_cast<std::size_t>(form) * 4 + static_cast<std::size_t>(p.format) * 2 +
-                            static_cast<std::size_t>(promotion);
+  const std::size_t index =
+      static_cast<std::size_t>(form) * 4 + static_cast<std::size_t>(p.format) * 2 + static_cast<std::size_t>(promotion);
   KIZAMI_RETURN_IF_ERROR(allow_shared_memory(kernel, kernels.shared_bytes, index, device));
 
   EcParams params{};
@@ -173,7 +173,8 @@ Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, pr
   KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(lines_of("b", p.b, p.format), traits.tile_j, params.b_map));
   hopper::set_order(params, traits.tile_i, traits.tile_j * traits.cluster, 0);
 
-  const auto clusters = std::min(params.tiles_per_plane, static_cast<std::uint32_t>(std::max(1, num_sms / traits.cluster)));
+  const auto clusters =
+      std::min(params.tiles_per_plane, static_cast<std::uint32_t>(std::max(1, num_sms / traits.cluster)));
   std::array<cudaLaunchAttribute, 2> attributes{};
   attributes[0].id = cudaLaunchAttributeClusterDimension;
   attributes[0].val.clusterDim.x = static_cast<unsigned>(traits.cluster);

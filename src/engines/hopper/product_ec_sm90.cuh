@@ -27,8 +27,8 @@ template <bool splits_inner, int tile_i, int tile_j, int cluster, int stages>
 struct EcShape : TileShape<tile_i, tile_j, splits_inner ? tile_j : tile_j / 2, cluster, stages> {
   using Shape = TileShape<tile_i, tile_j, splits_inner ? tile_j : tile_j / 2, cluster, stages>;
   static constexpr bool kSplitsInner = splits_inner;
-  static constexpr int kSums = tile_i / 2;                                 ///< of one thread
-  static constexpr int kStoredI = splits_inner ? tile_i / 2 : tile_i;      ///< lines of A that a warpgroup stores
+  static constexpr int kSums = tile_i / 2;                                   ///< of one thread
+  static constexpr int kStoredI = splits_inner ? tile_i / 2 : tile_i;        ///< lines of A that a warpgroup stores
   static constexpr int kExchangeBytes = splits_inner ? kSums * 128 * 4 : 0;  ///< each consumer half of its sums
   static constexpr int kSharedBytes = Shape::kAlignment + Shape::kRingBytes + kExchangeBytes + Shape::kBarrierBytes;
 
@@ -38,27 +38,32 @@ struct EcShape : TileShape<tile_i, tile_j, splits_inner ? tile_j : tile_j / 2, c
   static_assert(2 * kSums <= 192, "accumulators and sums in registers of one thread");
 };
 
-/// acc = the products of kPromoted stages from `ring` on, which moves past them. Two stages at a time, of both the small
+/// acc = the products of kPromoted stages from `ring` on, which moves past them: groups of kGroup stages, of each the small
 /// products first, while acc is small.
 template <class F, product::EcFormat kFormat, int kPromoted>
 __device__ __forceinline__ void multiply_stages(float (&acc)[F::kSums], RingPlace<F::kStages>& ring,
                                                 std::uint32_t rows_at, std::uint32_t columns_at, std::uint32_t full_at,
                                                 std::uint32_t empty_at, std::uint32_t lane) {
-  static_assert(kPromoted % 2 == 0);
+  // Consumers that read the same stages need free ones between them; those that do not have stages enough for all at once.
+  constexpr int kGroup = F::kSplitsInner ? kPromoted : 2;
+  static_assert(kPromoted % kGroup == 0 && kGroup % 2 == 0);
   constexpr std::uint32_t kLo = descriptor_step(64);
   RingPlace<F::kStages> oldest = ring;  // that is not released
-  const auto release = [&] {
-    release_stage<F>(empty_at + oldest.stage * 8, lane);
-    oldest.next();
+  const auto release = [&](int count) {
+#pragma unroll
+    for (int s = 0; s < count; ++s) {
+      release_stage<F>(empty_at + oldest.stage * 8, lane);
+      oldest.next();
+    }
   };
   std::int32_t accumulate = 0;
   pin(acc);
 #pragma unroll
-  for (int pair = 0; pair < kPromoted / 2; ++pair) {
-    std::uint32_t rows[2];
-    std::uint32_t columns[2];
+  for (int group = 0; group < kPromoted / kGroup; ++group) {
+    std::uint32_t rows[kGroup];
+    std::uint32_t columns[kGroup];
 #pragma unroll
-    for (int s = 0; s < 2; ++s) {
+    for (int s = 0; s < kGroup; ++s) {
       barrier_wait(full_at + ring.stage * 8, ring.phase);
       wgmma_fence();
       rows[s] = swizzled_lines(rows_at + ring.stage * F::kStageBytes);
@@ -73,25 +78,24 @@ __device__ __forceinline__ void multiply_stages(float (&acc)[F::kSums], RingPlac
       }
     }
 #pragma unroll
-    for (int s = 0; s < 2; ++s) {
+    for (int s = 0; s < kGroup; ++s) {
 #pragma unroll
       for (int part = 0; part < 2; ++part) {
         const std::uint32_t step = descriptor_step(part * 32);
         wgmma_ec<kFormat>(acc, rows[s] + step, columns[s] + step, accumulate);
       }
-      wgmma_commit();
+      if (s % (kGroup / 2) == kGroup / 2 - 1) wgmma_commit();  // two commits a group
     }
-    if (pair > 0) {
-      wgmma_wait<2>();  // the pair before has been read
-      release();
-      release();
+    if (group > 0) {
+      wgmma_wait<2>();  // the group before has been read
+      release(kGroup);
     }
   }
   pin(acc);
   wgmma_wait<1>();
-  release();
+  release(kGroup / 2);
   wgmma_wait<0>();
-  release();
+  release(kGroup / 2);
   pin(acc);
 }
 
@@ -171,8 +175,7 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_c
     const std::uint32_t lane = threadIdx.x % 32;
     const EcFactors factors{params.alpha.load(), params.beta.load()};
     const int num_promotions = params.num_k_blocks / kPromoted;
-    const std::uint32_t rows_at =
-        ring_at + F::kBytesA + (F::kSplitsInner ? 0 : consumer * F::kGroupJ * F::kBlockK);
+    const std::uint32_t rows_at = ring_at + F::kBytesA + (F::kSplitsInner ? 0 : consumer * F::kGroupJ * F::kBlockK);
     float acc[F::kSums];
     float sums[F::kSums];
     RingPlace<F::kStages> ring;

@@ -39,10 +39,10 @@ struct EcFactors {
   float alpha;
   float beta;
 
-  /// alpha x + beta c; c is read only if beta is not zero.
-  [[nodiscard]] __device__ __forceinline__ float combine(float x, const float* c) const {
+  /// alpha x + beta c; without x if alpha is zero, without c if beta is.
+  [[nodiscard]] __device__ __forceinline__ float combine(float x, float c) const {
     const float product = alpha == 0 ? 0.0F : __fmul_rn(alpha, x);
-    return beta == 0 ? product : __fmaf_rn(beta, *c, product);
+    return beta == 0 ? product : __fmaf_rn(beta, c, product);
   }
 };
 
@@ -95,28 +95,38 @@ __device__ __forceinline__ void store_ec_inside(const float (&d)[kTileI / 2], co
 }
 
 /// store_ec_tile() for any tile. Of lines with NaN or Inf nothing is stored.
-template <int kTileI>
+template <int kTileI, bool kReadsC>
 __device__ __forceinline__ void store_ec_anywhere(const float (&d)[kTileI / 2], const EcParams& params,
                                                   const EcFactors& factors, int i_first, int j_first, int thread) {
+  constexpr int kColumns = kTileI / 4;
+  const auto i_of = [&](int e) { return i_first + e / 2 * 8 + thread % 4 * 2 + e % 2; };
+  std::int32_t scales[kColumns];
+#pragma unroll
+  for (int e = 0; e < kColumns; ++e) scales[e] = i_of(e) < params.m ? params.a_scales[i_of(e)] : num::kSkipLine;
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const int j = j_first + thread / 32 * 16 + h * 8 + thread % 32 / 4;
     const std::int32_t b_scale = j < params.n ? params.b_scales[j] : num::kSkipLine;
+    if (b_scale == num::kSkipLine) continue;
     float* const column = params.c + j * params.c_col_stride;
+    float before[kColumns];
+    if constexpr (kReadsC) {
 #pragma unroll
-    for (int e = 0; e < kTileI / 4; ++e) {
-      const int i = i_first + e / 2 * 8 + thread % 4 * 2 + e % 2;
-      const std::int32_t a_scale = i < params.m ? params.a_scales[i] : num::kSkipLine;
-      if (a_scale == num::kSkipLine || b_scale == num::kSkipLine) continue;
-      column[i] = factors.combine(unscale(d[e / 2 * 4 + 2 * h + e % 2], a_scale + b_scale), column + i);
+      for (int e = 0; e < kColumns; ++e) before[e] = scales[e] != num::kSkipLine ? column[i_of(e)] : 0.0F;
+    }
+#pragma unroll
+    for (int e = 0; e < kColumns; ++e) {
+      const float sum = unscale(d[e / 2 * 4 + 2 * h + e % 2], scales[e] + b_scale);
+      const float out = factors.combine(sum, kReadsC ? before[e] : 0.0F);
+      if (scales[e] != num::kSkipLine) column[i_of(e)] = out;
     }
   }
 }
 
 /// The elements of this thread's tile that lie in lines with NaN or Inf, as sums in the order of k.
 template <int kTileI>
-__device__ __forceinline__ void sum_nonfinite(const EcParams& params, const EcFactors& factors, int i_first, int j_first,
-                                              int thread) {
+__device__ __forceinline__ void sum_nonfinite(const EcParams& params, const EcFactors& factors, int i_first,
+                                              int j_first, int thread) {
   const problem::Lines<float>& a = params.a_lines;
   const problem::Lines<float>& b = params.b_lines;
 #pragma unroll 1
@@ -128,10 +138,11 @@ __device__ __forceinline__ void sum_nonfinite(const EcParams& params, const EcFa
     float sum = 0;
 #pragma unroll 4
     for (std::int64_t h = 0; h < a.length; ++h) {
-      sum = __fmaf_rn(a.data[i * a.line_stride + h * a.inner_stride], b.data[j * b.line_stride + h * b.inner_stride], sum);
+      sum = __fmaf_rn(a.data[i * a.line_stride + h * a.inner_stride], b.data[j * b.line_stride + h * b.inner_stride],
+                      sum);
     }
     float* const to = params.c + j * params.c_col_stride + i;
-    *to = factors.combine(sum, to);
+    *to = factors.combine(sum, factors.beta == 0 ? 0.0F : *to);
   }
 }
 
@@ -177,7 +188,11 @@ __device__ __forceinline__ void store_ec_tile(const float (&d)[kTileI / 2], cons
   const bool is_inside = params.has_aligned_c != 0 && i_first + kTileI <= params.m && j_first + 64 <= params.n;
   const bool is_plain = is_inside && factors.alpha != 0 && scales.are_moderate();
   if (!__all_sync(kWholeWarp, is_plain)) {
-    store_ec_anywhere<kTileI>(d, params, factors, i_first, j_first, thread);
+    if (factors.beta != 0) {
+      store_ec_anywhere<kTileI, true>(d, params, factors, i_first, j_first, thread);
+    } else {
+      store_ec_anywhere<kTileI, false>(d, params, factors, i_first, j_first, thread);
+    }
     if (!__all_sync(kWholeWarp, scales.are_finite())) {
       sum_nonfinite<kTileI>(params, factors, i_first, j_first, thread);
     }

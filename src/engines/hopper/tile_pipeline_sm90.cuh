@@ -31,10 +31,10 @@ struct TileShape {
   static constexpr int kCluster = cluster;
   static constexpr int kStages = stages;
 
-  static constexpr int kBlockK = 128;                 ///< bytes of k in a stage: one swizzle atom
-  static constexpr int kConsumers = 2;                ///< warpgroups
-  static constexpr int kReaders = tile_j / group_j;   ///< warpgroups that read one stage
-  static constexpr int kPartI = tile_i / cluster;     ///< lines of A that one CTA copies
+  static constexpr int kBlockK = 128;                ///< bytes of k in a stage: one swizzle atom
+  static constexpr int kConsumers = 2;               ///< warpgroups
+  static constexpr int kReaders = tile_j / group_j;  ///< warpgroups that read one stage
+  static constexpr int kPartI = tile_i / cluster;    ///< lines of A that one CTA copies
   static constexpr int kBytesA = tile_i * kBlockK;
   static constexpr int kBytesB = tile_j * kBlockK;
   static constexpr int kStageBytes = kBytesA + kBytesB;
