@@ -198,7 +198,7 @@ class Case {
 
   [[nodiscard]] Runner split_product(EcFormat format, const std::string& form_name, const std::string& promotion_name,
                                      bool counts) const {
-    EcPromotion promotion = kizami::product::ec_promotion_for(shape_.k);
+    EcPromotion promotion = kizami::product::ec_promotion_for(shape_.m, shape_.n, shape_.k);
     if (promotion_name == "short") promotion = EcPromotion::kShort;
     if (promotion_name == "long") promotion = EcPromotion::kLong;
     const std::int64_t row_stride = kizami::product::ec_line_bytes(format, shape_.k);

@@ -45,11 +45,11 @@ enum class EcPromotion : std::uint8_t { kShort, kLong };
   return (promotion == EcPromotion::kShort ? 2 : 4) * ec_block_length(format);
 }
 
-/// The promotion that is no less accurate than native SGEMM on an H200, whose sums are short too where k is small: at k = 256
-/// kLong has an error of 2.2e-7 of |A||B|, kShort and native 6e-8; from k = 1024 on kLong is below native, and up to 8 % faster
-/// (docs/perf/h200_ec.md).
-[[nodiscard]] constexpr EcPromotion ec_promotion_for(std::int64_t k) {
-  return k < 1024 ? EcPromotion::kShort : EcPromotion::kLong;
+/// The promotion to take where none is asked for: the longer one where native SGEMM on an H200 is less accurate even so. It sums
+/// k in pieces where k or C is small: then kShort, which is up to 8 % slower (docs/perf/h200_ec.md has both beside native).
+[[nodiscard]] constexpr EcPromotion ec_promotion_for(std::int64_t m, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t kSmallC = std::int64_t{1} << 20;
+  return k < 1024 || m < base::ceil_div(kSmallC, n) ? EcPromotion::kShort : EcPromotion::kLong;
 }
 
 /// Largest error of a product in units of |A||B|. Given that one instruction on a tensor core of compute capability 9.0 aligns
