@@ -3,6 +3,7 @@
 
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
+#include "base/overlapped_launch.hpp"
 
 namespace kizami::exec {
 namespace {
@@ -20,6 +21,7 @@ __global__ void __launch_bounds__(kThreads)
                    const num::LineStats* a_stats, const num::LineStats* b_stats, int cols_of_block,
                    plan::DeviceState* state) {
   __shared__ num::LineWeight b_weights[kCols];
+  base::follow_previous_kernel();
   if (state->is_scaling_only != 0) return;
   const std::int64_t i = blockIdx.x * static_cast<std::int64_t>(kRows) + 4 * static_cast<int>(threadIdx.x);
   const std::int64_t first_col = blockIdx.y * static_cast<std::int64_t>(cols_of_block);
@@ -96,9 +98,10 @@ Status count_sampled_failures_device(const num::Ladder& ladder, const SampledPro
   const bool is_one_piece = products.num_pieces == 1;
   const auto kernel = products.num_parts == 2 ? (is_one_piece ? count_failures<2, true> : count_failures<2, false>)
                                               : (is_one_piece ? count_failures<1, true> : count_failures<1, false>);
-  kernel<<<dim3(static_cast<unsigned>(rows), static_cast<unsigned>(cols)), kThreads, 0, queue>>>(
-      ladder, products, a_stats, b_stats, cols_of_block, state);
-  return base::launch_status("count_failures");
+  num::Ladder lowest = ladder;  // a weight is then quick to find
+  lowest.num_rungs = 1;
+  return base::launch_overlapped("count_failures", kernel, dim3(static_cast<unsigned>(rows), static_cast<unsigned>(cols)),
+                                 kThreads, 0, queue, lowest, products, a_stats, b_stats, cols_of_block, state);
 }
 
 }  // namespace kizami::exec

@@ -14,6 +14,7 @@
 
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
+#include "base/overlapped_launch.hpp"
 #include "num/line_stats.hpp"
 #include "num/scaled.hpp"
 #include "num/scaling.hpp"
@@ -23,6 +24,8 @@
 namespace kizami::reconstruct::device {
 
 inline constexpr int kThreads = 256;
+/// Blocks of the usual kernels that a multiprocessor holds at once; a launch has no more.
+inline constexpr int kBlocksPerSm = 2;
 
 /// Signed bytes of x times unsigned bytes of y, added to sum.
 [[nodiscard]] __device__ inline int dot_bytes(std::uint32_t x, std::uint32_t y, int sum) {
@@ -536,7 +539,7 @@ __global__ void scale_kernel(MatrixView<T> c, Factor<T> beta) {
 
 /// kMostLimbs: of the rungs that do not fit in pieces; 0: all do.
 template <class T, int kMostLimbs>
-__global__ void __launch_bounds__(kThreads, kMostLimbs > 7 ? 1 : 2)
+__global__ void __launch_bounds__(kThreads, kMostLimbs > 7 ? 1 : kBlocksPerSm)
     reconstruct_kernel(const __grid_constant__ DeviceReconstruction<T> task) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
   constexpr int kPieceBytes =
@@ -544,6 +547,7 @@ __global__ void __launch_bounds__(kThreads, kMostLimbs > 7 ? 1 : 2)
   constexpr int kLimbBytes =
       kMostLimbs == 0 ? 0 : 4 * kParts * SharedLayout<kMostLimbs, device_words(kIsComplex<T>, kMostLimbs)>::kSize;
   __shared__ __align__(16) unsigned char shared[kPieceBytes > kLimbBytes ? kPieceBytes : kLimbBytes];
+  base::follow_previous_kernel();
   if (task.state->is_scaling_only != 0) {
     scale_all(task.c, task.beta.load());
     return;
@@ -573,20 +577,18 @@ Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, prod
   const dim3 block(threads_x, device::kThreads / threads_x);
   const std::int64_t blocks_x = base::ceil_div(quads, threads_x);
   const std::int64_t blocks_y = base::ceil_div(task.c.cols, block.y);
-  const std::int64_t enough = base::ceil_div(8 * std::int64_t{num_sms}, blocks_x);
+  const std::int64_t enough = base::ceil_div(device::kBlocksPerSm * std::int64_t{num_sms}, blocks_x);
   const dim3 grid(static_cast<unsigned>(blocks_x),
                   static_cast<unsigned>(std::min({blocks_y, enough, std::int64_t{65535}})));
   const int most = task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli;
-  const auto launch = [&](auto limbs) { device::reconstruct_kernel<T, limbs.value><<<grid, block, 0, queue>>>(task); };
+  const auto launch = [&](auto limbs) {
+    return base::launch_overlapped("reconstruct_kernel", device::reconstruct_kernel<T, limbs.value>, grid, block, 0,
+                                   queue, task);
+  };
   // Most moduli of so many limbs; device_tables_test.cpp checks them.
-  if (most <= most_piece_moduli(kIsComplex<T>, kDevicePieces)) {
-    launch(std::integral_constant<int, 0>{});
-  } else if (kIsComplex<T> || most <= 26) {
-    launch(std::integral_constant<int, 7>{});
-  } else if constexpr (!kIsComplex<T>) {
-    launch(std::integral_constant<int, kDeviceLimbs>{});
-  }
-  return base::launch_status("reconstruct_kernel");
+  if (most <= most_piece_moduli(kIsComplex<T>, kDevicePieces)) return launch(std::integral_constant<int, 0>{});
+  if (kIsComplex<T> || most <= 26) return launch(std::integral_constant<int, 7>{});
+  return launch(std::integral_constant<int, kIsComplex<T> ? 7 : kDeviceLimbs>{});
 }
 
 template <class T>

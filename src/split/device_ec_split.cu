@@ -17,6 +17,7 @@
 
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
+#include "base/overlapped_launch.hpp"
 #include "num/line_stats.hpp"
 #include "split/device_ec_split.hpp"
 #include "split/ec_split.hpp"
@@ -414,7 +415,7 @@ __device__ void split_across(const Operand& o, unsigned block, Shared& shared, E
 template <EcFormat kFormat, int kHeldUnits, bool kCounts>
 __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) split_ec_smxx(const __grid_constant__ Job job) {
   __shared__ Shared shared;
-  asm volatile("griddepcontrol.launch_dependents;\n" ::: "memory");
+  base::follow_previous_kernel();
   const bool is_a = blockIdx.x < job.blocks_of_a;
   const Operand& o = is_a ? job.a : job.b;
   const unsigned block = is_a ? blockIdx.x : blockIdx.x - job.blocks_of_a;
@@ -476,17 +477,15 @@ Status launch(Job job, product::Queue queue) {
                                               std::to_string(blocks) + " blocks, must be below 2^31"};
   }
   job.blocks_of_a = static_cast<unsigned>(blocks_of_a);
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim.x = static_cast<unsigned>(cluster);
-  attribute.val.clusterDim.y = 1;
-  attribute.val.clusterDim.z = 1;
+  cudaLaunchAttribute attributes[2] = {base::overlapped_start(), {}};
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(blocks));
   config.blockDim = dim3(kThreads);
   config.stream = queue;
-  config.attrs = &attribute;
-  config.numAttrs = 1;
+  config.attrs = attributes;
+  config.numAttrs = 2;
   const auto kernel =
       job.state != nullptr ? &split_ec_smxx<kFormat, kHeldUnits, true> : &split_ec_smxx<kFormat, kHeldUnits, false>;
   return base::cuda_status(cudaLaunchKernelEx(&config, kernel, job), "the split of FP32 operands");

@@ -31,7 +31,7 @@ struct DeviceEcSplit {
 /// What is beyond is read twice, mostly from L2.
 /// @range  1 <= num_lines, length < 2^30; one of the strides of each operand's lines should be 1, for speed
 /// @status kInternal with CUDA's words
-/// @queue  asynchronous, one to three kernels, capturable; the last lets a kernel that is launched for it start early
+/// @queue  asynchronous, one to three kernels whose starts overlap the end of the one before, capturable
 /// @param  state null: nothing is counted
 Status device_ec_split(const DeviceEcSplit& a, const DeviceEcSplit& b, product::EcFormat format, EcLineState* state,
                        product::Queue queue);

@@ -65,8 +65,7 @@ struct EcProduct {
 /// @bound  |C - alpha A B| <= |alpha| (ec_relative_bound() |A||B| + ec_floor() (max|a_i| sum|b_j| + max|b_j| sum|a_i|)) without
 ///         beta, barring overflow and underflow of FP32
 /// @status kOk; kInvalidArgument names what breaks its range; kUnsupported without a driver; kInternal with CUDA's words
-/// @queue  asynchronous; capturable. After another kernel in the queue that releases its dependents early (that of
-///         split::device_ec_split()) it starts early and waits for that kernel's end
+/// @queue  asynchronous, one kernel whose start overlaps the end of the one before, capturable
 [[nodiscard]] Status run_ec_product(const EcProduct& product, EcForm form, product::EcPromotion promotion,
                                     product::Queue queue);
 

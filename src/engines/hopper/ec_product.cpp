@@ -12,6 +12,7 @@
 
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
+#include "base/overlapped_launch.hpp"
 #include "engines/desc_check.hpp"
 #include "engines/hopper/ec_forms.hpp"
 #include "engines/hopper/ec_params.hpp"
@@ -175,13 +176,9 @@ Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, pr
 
   const auto clusters =
       std::min(params.tiles_per_plane, static_cast<std::uint32_t>(std::max(1, num_sms / traits.cluster)));
-  std::array<cudaLaunchAttribute, 2> attributes{};
-  attributes[0].id = cudaLaunchAttributeClusterDimension;
-  attributes[0].val.clusterDim.x = static_cast<unsigned>(traits.cluster);
-  attributes[0].val.clusterDim.y = 1;
-  attributes[0].val.clusterDim.z = 1;
-  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[1].val.programmaticStreamSerializationAllowed = 1;
+  std::array<cudaLaunchAttribute, 2> attributes{base::overlapped_start(), {}};
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim = {static_cast<unsigned>(traits.cluster), 1, 1};
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(clusters * static_cast<unsigned>(traits.cluster));
   config.blockDim = dim3(hopper::kNumThreads);

@@ -16,6 +16,7 @@
 
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
+#include "base/overlapped_launch.hpp"
 #include "engines/desc_check.hpp"
 #include "engines/hopper/forms.hpp"
 #include "engines/hopper/modulus_constants.hpp"
@@ -132,6 +133,9 @@ Status launch_empty_sum(const ProductDesc& d, ProductParams& params, product::Qu
   config.gridDim = dim3(static_cast<unsigned>(std::clamp<std::int64_t>(blocks, 1, 4096)));
   config.blockDim = dim3(kThreads);
   config.stream = queue;
+  cudaLaunchAttribute attribute = base::overlapped_start();
+  config.attrs = &attribute;
+  config.numAttrs = 1;
   void* arguments[] = {&params};
   return cuda_status(cudaLaunchKernelExC(&config, kernel_for(hopper::empty_sum_kernels(), d.epilogue), arguments),
                      "the launch of an empty product");
@@ -166,18 +170,16 @@ Status launch_product(const ProductDesc& d, const Pointers& pointers, ProductPar
 
   const std::int64_t tiles = std::int64_t{params.tiles_per_plane} * d.num_products;
   const auto clusters = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, num_sms / traits.cluster)));
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim.x = static_cast<unsigned>(traits.cluster);
-  attribute.val.clusterDim.y = 1;
-  attribute.val.clusterDim.z = 1;
+  cudaLaunchAttribute attributes[2] = {base::overlapped_start(), {}};
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim = {static_cast<unsigned>(traits.cluster), 1, 1};
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(clusters * static_cast<unsigned>(traits.cluster));
   config.blockDim = dim3(hopper::kNumThreads);
   config.dynamicSmemBytes = kernels.shared_bytes;
   config.stream = queue;
-  config.attrs = &attribute;
-  config.numAttrs = 1;
+  config.attrs = attributes;
+  config.numAttrs = 2;
   void* arguments[] = {&params};
   return cuda_status(cudaLaunchKernelExC(&config, kernel, arguments), "the launch of the product kernel");
 }

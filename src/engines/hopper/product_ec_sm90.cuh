@@ -14,6 +14,7 @@
 
 #include <cstdint>
 
+#include "base/overlapped_launch.hpp"
 #include "engines/hopper/ec_params.hpp"
 #include "engines/hopper/ptx_sm90.cuh"
 #include "engines/hopper/store_ec_sm90.cuh"
@@ -144,7 +145,8 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_c
   }
   __syncthreads();
   if constexpr (F::kCluster > 1) cluster_sync();  // nobody arrives at a barrier that is not initialised
-  wait_for_previous_kernel();                     // the split, of whose planes and scales nothing is read before
+  base::follow_previous_kernel();  // the split, of whose planes and scales nothing is read before
+  asm volatile("fence.proxy.async;\n" ::: "memory");  // nor by the copy engine
 
   const std::uint32_t num_tiles = params.tiles_per_plane;
   const std::uint32_t first_tile = blockIdx.x / F::kCluster;

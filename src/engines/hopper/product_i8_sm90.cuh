@@ -15,6 +15,7 @@
 
 #include <cstdint>
 
+#include "base/overlapped_launch.hpp"
 #include "engines/hopper/forms.hpp"
 #include "engines/hopper/product_params.hpp"
 #include "engines/hopper/ptx_sm90.cuh"
@@ -56,6 +57,7 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
   __syncthreads();
   if constexpr (F::kCluster > 1) cluster_sync();  // nobody arrives at a barrier that is not initialised
 
+  base::follow_previous_kernel();
   int num_planes = params.num_products;
   if (params.num_products_at != nullptr) num_planes = max(0, min(num_planes, *params.num_products_at));
   const std::uint32_t num_tiles = params.tiles_per_plane * static_cast<std::uint32_t>(num_planes);
