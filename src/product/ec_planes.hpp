@@ -29,9 +29,8 @@ inline constexpr std::int64_t kEcBlockBytes = 128;
 inline constexpr int kEcTopExponent = 14;
 
 /// A split operand in device memory.
-/// @shape  line i: ec_line_bytes() bytes at data + i * row_stride, zeros beyond its length; scales: [num_lines], readable up
-///         to the next even number
-/// @range  data begins on 128 bytes; row_stride a multiple of 128
+/// @shape  line i: ec_line_bytes() bytes at data + i * row_stride, zeros beyond its length; scales: [num_lines]
+/// @range  data begins on 128 bytes, scales on 8; row_stride a multiple of 128
 struct EcPlanes {
   const std::int8_t* data = nullptr;
   std::int64_t row_stride = 0;           ///< bytes

@@ -73,7 +73,7 @@ struct DeviceEcOperand {
         row_stride(product::ec_line_bytes(format, lines.length) + gap_blocks * product::kEcBlockBytes),
         elements(lines.memory),
         planes(static_cast<std::size_t>(lines.num_lines * row_stride)),
-        scales(static_cast<std::size_t>((lines.num_lines + 1) / 2 * 2)) {}
+        scales(static_cast<std::size_t>(lines.num_lines)) {}
 
   [[nodiscard]] split::DeviceEcSplit task() const {
     return {host.lines(elements.data()), planes.data(), row_stride, scales.data()};

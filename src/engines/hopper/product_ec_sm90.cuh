@@ -144,8 +144,8 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_c
     init_ring<F>(full_at, empty_at);
   }
   __syncthreads();
-  if constexpr (F::kCluster > 1) cluster_sync();  // nobody arrives at a barrier that is not initialised
-  base::follow_previous_kernel();  // the split, of whose planes and scales nothing is read before
+  if constexpr (F::kCluster > 1) cluster_sync();      // nobody arrives at a barrier that is not initialised
+  base::follow_previous_kernel();                     // the split, of whose planes and scales nothing is read before
   asm volatile("fence.proxy.async;\n" ::: "memory");  // nor by the copy engine
 
   const std::uint32_t num_tiles = params.tiles_per_plane;
