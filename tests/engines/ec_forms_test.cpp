@@ -60,11 +60,12 @@ TEST(EcBound, StaysBelowThatOfASumInFp32) {
 }
 
 TEST(EcPromotionRule, PromotesSoonerWhereNativeSumsInPieces) {
-  EXPECT_EQ(product::ec_promotion_for(4096, 4096, 1023), EcPromotion::kShort);
+  EXPECT_EQ(product::ec_promotion_for(4096, 4096, 1024), EcPromotion::kShort);
+  EXPECT_EQ(product::ec_promotion_for(4096, 4096, 1025), EcPromotion::kLong);
   EXPECT_EQ(product::ec_promotion_for(512, 512, 65536), EcPromotion::kShort);
-  EXPECT_EQ(product::ec_promotion_for(1024, 1023, 1024), EcPromotion::kShort);
-  EXPECT_EQ(product::ec_promotion_for(1024, 1024, 1024), EcPromotion::kLong);
-  EXPECT_EQ(product::ec_promotion_for(std::int64_t{1} << 29, std::int64_t{1} << 29, 1024), EcPromotion::kLong);
+  EXPECT_EQ(product::ec_promotion_for(1024, 1024, 2048), EcPromotion::kShort);
+  EXPECT_EQ(product::ec_promotion_for(1025, 1024, 2048), EcPromotion::kLong);
+  EXPECT_EQ(product::ec_promotion_for(std::int64_t{1} << 29, std::int64_t{1} << 29, 2048), EcPromotion::kLong);
 }
 
 }  // namespace
