@@ -83,41 +83,21 @@ struct Sums {
 }
 
 /// The digits of kCount neighbouring elements from element h of a line on, of which every stride-th is sampled.
-/// @range h a multiple of kCount
-template <class T, int kCount, int kStride>
-__device__ void write_digits_of_stride(const Element<T> (&elements)[kCount], const LineUnits& units,
-                                       const DeviceDigits& digits, std::int64_t at) {
-  constexpr int kTerms = Element<T>::kTerms;
-  constexpr int kBytes = kCount / kStride * kTerms;
-  std::uint8_t bytes[kBytes];
-  std::uint8_t swapped[kBytes];
-#pragma unroll
-  for (int i = 0; i < kBytes; ++i) {
-    bytes[i] = static_cast<std::uint8_t>(digit_of(elements[i / kTerms * kStride].term[i % kTerms], units));
-    swapped[kTerms == 2 ? i ^ 1 : i] = bytes[i];
-  }
-  const auto store = [&](std::int8_t* out, const std::uint8_t(&from)[kBytes]) {
-    if constexpr (kBytes % 2 == 1) {
-      for (int i = 0; i < kBytes; ++i) out[i] = static_cast<std::int8_t>(from[i]);
-    } else {
-#pragma unroll
-      for (int i = 0; i < kBytes; i += 2)
-        *reinterpret_cast<std::uint16_t*>(out + i) = static_cast<std::uint16_t>(from[i] | from[i + 1] << 8);
-    }
-  };
-  store(digits.digits + at, bytes);
-  if (kTerms == 2 && digits.swapped != nullptr) store(digits.swapped + at, swapped);
-}
 template <class T, int kCount>
 __device__ void write_digits(const Element<T> (&elements)[kCount], const LineUnits& units, const DeviceDigits& digits,
                              std::int64_t line, std::int64_t h) {
-  const std::int64_t at = line * digits.row_stride + (h >> digits.stride / 2) * Element<T>::kTerms;
-  if (digits.stride == 4) {
-    write_digits_of_stride<T, kCount, 4>(elements, units, digits, at);
-  } else if (digits.stride == 2) {
-    write_digits_of_stride<T, kCount, 2>(elements, units, digits, at);
-  } else {
-    write_digits_of_stride<T, kCount, 1>(elements, units, digits, at);
+  constexpr int kTerms = Element<T>::kTerms;
+  std::int64_t at = line * digits.row_stride + (h + digits.stride - 1 >> digits.stride / 2) * kTerms;
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    if ((static_cast<int>(h) + i & (static_cast<int>(digits.stride) - 1)) != 0) continue;
+#pragma unroll
+    for (int t = 0; t < kTerms; ++t) {
+      const auto digit = static_cast<std::int8_t>(digit_of(elements[i].term[t], units));
+      digits.digits[at + t] = digit;
+      if (kTerms == 2 && digits.swapped != nullptr) digits.swapped[at + 1 - t] = digit;
+    }
+    at += kTerms;
   }
 }
 

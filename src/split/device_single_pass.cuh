@@ -14,38 +14,14 @@
 #include "plan/device_buffers.hpp"
 #include "split/device.hpp"
 #include "split/device_line_stats.cuh"
-#include "split/device_residue_bytes.cuh"
+#include "split/device_panel.cuh"
+#include "split/device_residue_rows.cuh"
 #include "split/residues.hpp"
 
 namespace kizami::split::device {
 
-inline constexpr int kPassThreads = 256;
-inline constexpr int kPassWarps = kPassThreads / 32;
 inline constexpr int kMaxCluster = 16;
-/// Elements of a line that a block takes at most.
-inline constexpr int kPassLength = 1024;
-static_assert(kMaxCluster * kPassLength == plan::kMaxSinglePassLength);
-
-/// A block's piece of its lines in shared memory. A lane reads runs of neighbouring elements, in chunks of 16 bytes; the
-/// chunks of a line are permuted so that lanes that read at the same time meet different banks, and so do neighbouring
-/// lines at the same place.
-template <class T>
-struct Panel {
-  static constexpr int kLines = sizeof(T) == 16 ? 4 : 8;
-  static constexpr int kWarpsPerLine = kPassWarps / kLines;
-  static constexpr int kRun = kIsComplex<T> ? 4 : 8;               ///< elements
-  static constexpr int kElems = 16 / static_cast<int>(sizeof(T));  ///< of a chunk
-  static constexpr int kChunks = kRun / kElems;                    ///< of a run
-  static constexpr int kPad = sizeof(T) == 16 ? 2 : 1;             ///< chunks between lines
-
-  /// Bytes of a line's piece of `length` elements, a multiple of 128.
-  [[nodiscard]] KIZAMI_HOST_DEVICE static constexpr int pitch(int length) { return (length / kElems + kPad) * 16; }
-  /// Place of element h of its line, in bytes.
-  [[nodiscard]] __device__ static int at(int h) {
-    const int chunk = h / kElems;
-    return (chunk ^ (chunk >> 3 & (kChunks - 1))) * 16 + h % kElems * static_cast<int>(sizeof(T));
-  }
-};
+static_assert(kMaxCluster * kPanelLength == plan::kMaxSinglePassLength);
 
 /// One operand of the launch.
 template <class T>
@@ -63,6 +39,7 @@ struct Pass {
   std::int32_t cluster;
   std::int32_t length;  ///< elements of a line that a block takes, a multiple of 128
   num::Rung rung;
+  std::int32_t num_planes;
   const plan::DeviceState* state;
 };
 
@@ -77,6 +54,13 @@ struct Mailbox {
   uint4 messages[2][Panel<T>::kLines][kSenders];
 };
 
+[[nodiscard]] __device__ inline Range merge_over_warp(const Range& value) {
+  Range all;
+  all.max_high = __reduce_max_sync(~0u, value.max_high);
+  all.low_bits = __reduce_or_sync(~0u, value.low_bits);
+  all.lsb = __reduce_min_sync(~0u, value.lsb);
+  return all;
+}
 template <class V>
 [[nodiscard]] __device__ V merge_over_warp(V value) {
 #pragma unroll
@@ -88,7 +72,7 @@ template <class V>
 template <class T>
 class LineWarps {
  public:
-  /// All threads of a block call it, and wait for each other and for the cluster before the first merge.
+  /// All threads of all blocks of the cluster call it.
   __device__ LineWarps(Mailbox<T>& mailbox, int cluster, int rank)
       : mailbox_(mailbox), cluster_(cluster), rank_(rank), warp_(static_cast<int>(threadIdx.x) / 32) {
     if (is_alone()) return;
@@ -102,7 +86,10 @@ class LineWarps {
       base::barrier_init_fence();
     }
     base::cluster_arrive_relaxed();
-    base::cluster_wait();
+  }
+  /// Waits until the other blocks can receive; once before the first merge.
+  __device__ void wait_for_cluster() const {
+    if (!is_alone()) base::cluster_wait();
   }
 
   /// Merges what the warps' lanes know; every lane returns the result. @range round 0 or 1, each once
@@ -140,108 +127,69 @@ class LineWarps {
   int warp_;
 };
 
-// ---- the loads ----
-
-/// Enqueues a copy of kBytes to shared memory, or of zeros.
-template <int kBytes>
-__device__ void copy_async(std::uint32_t to, const void* from, bool is_there) {
-  const int bytes = is_there ? kBytes : 0;
-  if constexpr (kBytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
-  } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(bytes), "n"(kBytes) : "memory");
+/// A block of a line's piece in shared memory becomes its fragments, each lane's next to those of its neighbours.
+template <class T, int kWords, class Make>
+__device__ void convert_block(unsigned char* block, const Make& make) {
+  using F = Fragment<T, kWords>;
+  static_assert(F::kIsOfSameSize);
+  F fragments[2];
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    Element<T> elements[2];
+    read_pair<T>(block, pair_of_lane(i), elements);
+    fragments[i] = make(elements);
+  }
+  __syncwarp();
+  auto* const to = reinterpret_cast<uint4*>(block) + threadIdx.x % 32;
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+#pragma unroll
+    for (int k = 0; k < F::kProducts; ++k) to[32 * (i * F::kProducts + k)] = fragments[i].a[k];
   }
 }
-__device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
-
-/// Loads elements [first, first + length) of the block's lines; zeros where there are none.
-template <class T>
-__device__ void load_panel(const problem::Lines<T>& lines, bool is_across, std::int64_t first_line, std::int64_t first,
-                           int length, unsigned char* panel) {
-  using P = Panel<T>;
-  const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(panel));
-  const int pitch = P::pitch(length);
-  const int thread = static_cast<int>(threadIdx.x);
-  const std::int64_t left = lines.length - first;
-  if (is_across) {
-    const int i = thread % P::kLines;
-    const bool is_line = first_line + i < lines.num_lines;
-    const int count = !is_line || left <= 0 ? 0 : static_cast<int>(min(left, static_cast<std::int64_t>(length)));
-    const int first_h = thread / P::kLines;
-    constexpr int kStep = kPassThreads / P::kLines;
-    constexpr int kStepBytes = kStep * static_cast<int>(sizeof(T));
-    static_assert(2 * kStep / P::kElems / 8 % P::kChunks == 0, "two steps keep the permutation of chunks");
-    const T* from = lines.data;
-    if (count > 0) from += (first_line + i) * lines.line_stride + (first + first_h) * lines.inner_stride;
-    const std::int64_t step = count > 0 ? kStep * lines.inner_stride : 0;
-    std::uint32_t place[2] = {to + i * pitch + P::at(first_h), to + i * pitch + P::at(first_h + kStep)};
-#pragma unroll 4
-    for (int h = first_h; h < length; h += 2 * kStep) {
+template <class T, int kWords>
+[[nodiscard]] __device__ Fragment<T, kWords> converted_fragment(const unsigned char* block, int i) {
+  using F = Fragment<T, kWords>;
+  const auto* const from = reinterpret_cast<const uint4*>(block) + threadIdx.x % 32;
+  F fragment;
 #pragma unroll
-      for (int odd = 0; odd < 2; ++odd) {
-        const bool is_there = h + odd * kStep < count;
-        copy_async<sizeof(T)>(place[odd], is_there ? from : lines.data, is_there);
-        place[odd] += 2 * kStepBytes;
-        from += step;
-      }
-    }
-    return;
-  }
-  // A warp or some take a line, a chunk of 16 bytes a lane where the line allows it.
-  const int i = thread / (32 * P::kWarpsPerLine);
-  const int rank = thread % (32 * P::kWarpsPerLine);
-  const bool is_line = first_line + i < lines.num_lines;
-  const int count = !is_line || left <= 0 ? 0 : static_cast<int>(min(left, static_cast<std::int64_t>(length)));
-  const T* const line = is_line ? lines.data + (first_line + i) * lines.line_stride + first * lines.inner_stride : lines.data;
-  const bool has_chunks = lines.inner_stride == 1 && reinterpret_cast<std::uintptr_t>(line) % 16 == 0;
-  const int whole = has_chunks ? count / P::kElems * P::kElems : 0;  // elements that come in chunks
-#pragma unroll 4
-  for (int h = rank * P::kElems; h < length; h += 32 * P::kWarpsPerLine * P::kElems) {
-    const std::uint32_t place = to + i * pitch + P::at(h);
-    if (h < whole || h >= count) {
-      copy_async<16>(place, h < whole ? line + h : lines.data, h < whole);
-    } else {
-      for (int e = 0; e < P::kElems; ++e) {
-        const bool is_there = h + e < count;
-        copy_async<sizeof(T)>(place + e * static_cast<int>(sizeof(T)),
-                              is_there ? line + (h + e) * lines.inner_stride : lines.data, is_there);
-      }
+  for (int k = 0; k < F::kProducts; ++k) fragment.a[k] = from[32 * (i * F::kProducts + k)];
+  return fragment;
+}
+
+/// The sampled digits of a warp's part of a line's piece, which begins at element `first` of line number `line`.
+/// @param is_live false: zeros
+template <class T>
+__device__ void write_digits(const unsigned char* piece, int length, std::int64_t line, std::int64_t first, int part,
+                             bool is_live, const LineUnits& units, const DeviceDigits& digits) {
+  constexpr int kTerms = Element<T>::kTerms;
+  const int stride = static_cast<int>(digits.stride);
+  const std::int64_t first_sample = first / stride;
+  const auto count = static_cast<int>(
+      max(std::int64_t{0}, min(std::int64_t{length / stride}, digits.row_stride / kTerms - first_sample)));
+  const std::int64_t at = line * digits.row_stride + first_sample * kTerms;
+  std::int8_t* const out = digits.digits + at;
+  std::int8_t* const swapped = kTerms == 2 && digits.swapped != nullptr ? digits.swapped + at : nullptr;
+#pragma unroll 2
+  for (int s = 32 * part + static_cast<int>(threadIdx.x) % 32; s < count; s += 32 * Panel<T>::kWarpsPerLine) {
+    const Element<T> e = load_element(reinterpret_cast<const T*>(piece) + s * stride);
+#pragma unroll
+    for (int t = 0; t < kTerms; ++t) {
+      const auto digit = static_cast<std::int8_t>(is_live ? digit_of(e.term[t], units) : 0);
+      out[s * kTerms + t] = digit;
+      if (kTerms == 2 && swapped != nullptr) swapped[s * kTerms + 1 - t] = digit;
     }
   }
 }
-
-/// The runs of a lane in its line's piece: `step` elements apart, a multiple of 128, which keeps the permutation of chunks.
-template <class T>
-class Runs {
- public:
-  __device__ Runs(const unsigned char* piece, int first_h) {
-    using P = Panel<T>;
-#pragma unroll
-    for (int c = 0; c < P::kChunks; ++c) chunks_[c] = piece + P::at(first_h + c * P::kElems);
-  }
-  __device__ void read(int offset, Element<T> (&elements)[Panel<T>::kRun]) const {
-    using P = Panel<T>;
-#pragma unroll
-    for (int c = 0; c < P::kChunks; ++c) {
-      const auto chunk = *reinterpret_cast<const uint4*>(chunks_[c] + offset * static_cast<int>(sizeof(T)));
-      T x[P::kElems];
-      memcpy(x, &chunk, sizeof x);
-#pragma unroll
-      for (int e = 0; e < P::kElems; ++e) elements[c * P::kElems + e] = load_element(x + e);
-    }
-  }
-
- private:
-  const unsigned char* chunks_[Panel<T>::kChunks];
-};
 
 /// @range  one cluster: some whole lines of one operand
 template <class T, int kWords>
-__global__ void __launch_bounds__(kPassThreads, 3) single_pass(const __grid_constant__ Pass<T> pass) {
+__global__ void __launch_bounds__(kPanelThreads, 768 / kPanelThreads) single_pass(const __grid_constant__ Pass<T> pass) {
   using P = Panel<T>;
   constexpr int kTerms = Element<T>::kTerms;
   extern __shared__ __align__(16) unsigned char panel[];
   __shared__ __align__(16) Mailbox<T> mailbox;
+  __shared__ PlaneRow<kTerms, kWords> rows[num::kMaxPlanes];
   base::follow_previous_kernel();
   if (pass.state->is_scaling_only != 0) return;
   const bool is_second = blockIdx.x >= pass.blocks_of_first;
@@ -253,26 +201,31 @@ __global__ void __launch_bounds__(kPassThreads, 3) single_pass(const __grid_cons
   const std::int64_t first_line = static_cast<std::int64_t>(block / static_cast<std::uint32_t>(cluster)) * P::kLines;
   const int length = pass.length;
   const std::int64_t first = static_cast<std::int64_t>(rank) * length;
-  load_panel(lines, task.is_across, first_line, first, length, panel);
   const LineWarps<T> line_warps(mailbox, cluster, rank);
+  load_panel(lines, task.is_across, first_line, first, length, panel);
+  load_plane_rows(rows, pass.num_planes);
   wait_for_copies();
   __syncthreads();
 
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int part = warp % P::kWarpsPerLine;
   const std::int64_t line = first_line + warp / P::kWarpsPerLine;
-  const int first_h = (warp % P::kWarpsPerLine * 32 + lane) * P::kRun;
-  constexpr int kStep = P::kWarpsPerLine * 32 * P::kRun;
-  const Runs<T> runs(panel + warp / P::kWarpsPerLine * P::pitch(length), first_h);
+  unsigned char* const piece = panel + warp / P::kWarpsPerLine * P::pitch(length);
+  const auto for_pairs = [&](const auto& visit) {
+#pragma unroll 4
+    for (int h = 64 * part + 2 * lane; h < length; h += 64 * P::kWarpsPerLine) {
+      Element<T> elements[2];
+      read_pair(piece, h, elements);
+      visit(elements);
+    }
+  };
 
   Range range;
-#pragma unroll 1
-  for (int h = first_h; h < length; h += kStep) {
-    Element<T> elements[P::kRun];
-    runs.read(h - first_h, elements);
-#pragma unroll
-    for (int i = 0; i < P::kRun * kTerms; ++i) range.observe(elements[i / kTerms].term[i % kTerms]);
-  }
+  for_pairs([&](const Element<T>(&elements)[2]) {
+    for (int i = 0; i < 2 * kTerms; ++i) range.observe(elements[i / kTerms].term[i % kTerms]);
+  });
+  line_warps.wait_for_cluster();
   range = line_warps.merge(range, 0);
   MaxBits largest;
   if (range.is_subnormal()) {  // seldom: every warp looks at the whole line
@@ -283,54 +236,62 @@ __global__ void __launch_bounds__(kPassThreads, 3) single_pass(const __grid_cons
     largest = merge_over_warp(largest);
   }
   const int exponent = line_exponent(range, largest);
-  const bool is_live = exponent != num::kNoExponent;
   const bool is_there = line < base::round_up(lines.num_lines, plan::kReadRows);  // or padding
 
   Sums sums;
+  const bool is_live = exponent != num::kNoExponent;
   const LineUnits units(is_live ? exponent : 0);
-  const bool has_digits = task.digits.digits != nullptr && is_there;
-  const std::int64_t sampled = task.digits.row_stride / kTerms * task.digits.stride - first;
-#pragma unroll 1
-  for (int h = first_h; h < length; h += kStep) {
-    Element<T> elements[P::kRun];
-    runs.read(h - first_h, elements);
-    if (!is_live) {
-      for (Element<T>& e : elements) e = Element<T>{};
-    }
-    if (units.is_plain) {
-      std::uint32_t abs = 0;
+  if (is_live && units.is_plain) {
+    std::uint32_t abs = 0;  // of 64 terms at most
+    for_pairs([&](const Element<T>(&elements)[2]) {
 #pragma unroll
-      for (int i = 0; i < P::kRun * kTerms; ++i) {
+      for (int i = 0; i < 2 * kTerms; ++i) {
         const double x = elements[i / kTerms].term[i % kTerms];
         const std::uint32_t root = plain_root(x, units);
-        abs += plain_abs(x, units);  // 8 terms: below 2^25
+        abs += plain_abs(x, units);
         sums.squares += static_cast<std::uint64_t>(root) * root;
       }
-      sums.abs += abs;
-    } else {
-      for (int i = 0; i < P::kRun * kTerms; ++i)
+    });
+    sums.abs = abs;
+  } else if (is_live) {
+    for_pairs([&](const Element<T>(&elements)[2]) {
+      for (int i = 0; i < 2 * kTerms; ++i)
         add_term(elements[i / kTerms].term[i % kTerms], units, sums.abs, sums.squares);
-    }
-    if (has_digits && h < sampled) write_digits<T, P::kRun>(elements, units, task.digits, line, first + h);
+    });
   }
+  if (task.digits.digits != nullptr && is_there)
+    write_digits<T>(piece, length, line, first, part, is_live, units, task.digits);
   sums = line_warps.merge(sums, 1);
 
   const num::LineStats stats = line_stats(range, exponent, sums);
   const LineScaling scaling{line_scale(pass.rung, stats), !stats.is_zero()};
-  if (rank == 0 && warp % P::kWarpsPerLine == 0 && lane == 0 && line < lines.num_lines) {
+  if (rank == 0 && part == 0 && lane == 0 && line < lines.num_lines) {
     task.operand.line_buffers.stats[line] = stats;
     task.operand.line_buffers.scales[line] = stats.is_finite ? scaling.scale : num::kSkipLine;
     if (!stats.is_finite) atomicAdd(reinterpret_cast<unsigned long long*>(task.nonfinite), 1ull);
   }
   const DevicePlanes& planes = task.operand.planes;
-  std::int8_t* const out = planes.data + line * planes.row_stride + first;
-#pragma unroll 1
-  for (int h = first_h; h < length; h += kStep) {
-    if (!is_there || first + h >= planes.row_stride) break;
-    Element<T> elements[P::kRun];
-    runs.read(h - first_h, elements);
-    write_planes<T, kWords, P::kRun>(elements, lines.is_conjugated, scaling, nullptr, pass.rung.num_moduli, out + h,
-                                     planes.plane_stride);
+  const auto end = static_cast<int>(min(static_cast<std::int64_t>(length), planes.row_stride - first));
+  if (!is_there) return;
+  constexpr int kStep = kBlockLength * P::kWarpsPerLine;
+  const auto fragment_of = [&](const Element<T>(&elements)[2]) {
+    return Fragment<T, kWords>(elements, lines.is_conjugated, scaling, nullptr);
+  };
+  const auto write = [&](const auto& fragment) {
+    write_line<T, kWords>(fragment, kBlockLength * part, end, kStep, rows, pass.num_planes,
+                          planes.data + line * planes.row_stride + first, planes.plane_stride);
+  };
+  if constexpr (Fragment<T, kWords>::kIsOfSameSize) {  // they take the place of the elements
+    __syncwarp();
+    for (int h = kBlockLength * part; h < end; h += kStep)
+      convert_block<T, kWords>(piece + h * static_cast<int>(sizeof(T)), fragment_of);
+    write([&](int h, int i) { return converted_fragment<T, kWords>(piece + h * static_cast<int>(sizeof(T)), i); });
+  } else {
+    write([&](int h, int i) {
+      Element<T> elements[2];
+      read_pair(piece, h + pair_of_lane(i), elements);
+      return fragment_of(elements);
+    });
   }
 }
 
@@ -345,25 +306,26 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
   const auto task_of = [](const SinglePassOperand<T>& x) {
     const problem::Lines<T>& lines = x.operand.lines;
     return device::PassOperand<T>{x.operand, x.digits, x.nonfinite,
-                                  lines.inner_stride > lines.line_stride && lines.num_lines > 1};
+                                  device::lies_across(lines)};
   };
   // Elements of a line that are read, written as bytes or sampled.
   const std::int64_t sampled =
       a.digits.digits == nullptr ? 0 : a.digits.row_stride / problem::kTerms<T> * a.digits.stride;
   const std::int64_t span = std::max(a.operand.planes.row_stride, sampled);
   int cluster = 1;
-  while (cluster < device::kMaxCluster && std::int64_t{cluster} * device::kPassLength < span) cluster *= 2;
+  while (cluster < device::kMaxCluster && std::int64_t{cluster} * device::kPanelLength < span) cluster *= 2;
   const auto length = static_cast<int>(base::round_up(base::ceil_div(span, std::int64_t{cluster}), std::int64_t{128}));
-  if (length > device::kPassLength)
+  if (length > device::kPanelLength)
     return {StatusCode::kInternal, "lines of " + std::to_string(span) + " elements do not fit in one pass"};
   const auto blocks_of = [&](const SinglePassOperand<T>& x) {
     const std::int64_t lines = base::round_up(x.operand.lines.num_lines, plan::kReadRows);
     return static_cast<unsigned>(base::ceil_div(lines, std::int64_t{P::kLines}) * cluster);
   };
-  const device::Pass<T> pass{{task_of(a), task_of(b)}, blocks_of(a), cluster, length, rung, state};
+  const int num_planes = num::num_planes(plan::ring_of(kScalarOf<T>), rung.num_moduli);
+  const device::Pass<T> pass{{task_of(a), task_of(b)}, blocks_of(a), cluster, length, rung, num_planes, state};
 
   const auto start = [&](auto kernel) -> Status {
-    const int bytes = P::kLines * P::pitch(length);
+    const int bytes = P::bytes(length);
     KIZAMI_RETURN_IF_ERROR(
         base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
                           "shared memory of the split"));
@@ -374,15 +336,14 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
     attributes[1].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(pass.blocks_of_first + blocks_of(b));
-    config.blockDim = dim3(device::kPassThreads);
+    config.blockDim = dim3(device::kPanelThreads);
     config.dynamicSmemBytes = static_cast<std::size_t>(bytes);
     config.stream = queue;
     config.attrs = attributes;
     config.numAttrs = 2;
     return base::cuda_status(cudaLaunchKernelEx(&config, kernel, pass), "the split in one pass");
   };
-  // |X| < 2^(bits + 1) with 2^bits <= norm_limit, because the largest element of a line counts at least 1.
-  return num::floor_log2(rung.norm_limit) + 2 <= 63 ? start(device::single_pass<T, 2>) : start(device::single_pass<T, 3>);
+  return integer_bits(rung) <= 63 ? start(device::single_pass<T, 2>) : start(device::single_pass<T, 3>);
 }
 
 }  // namespace kizami::split
