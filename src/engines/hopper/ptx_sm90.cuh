@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "base/cluster_sm90.cuh"
-#include "engines/hopper/product_params.hpp"
+#include "engines/hopper/tile_walk.hpp"
 
 namespace kizami::engines::hopper {
 
