@@ -195,4 +195,11 @@ struct DeviceBuffer {
   return text;
 }
 
+/// Keeps the queue busy while the host fills it.
+__global__ void wait_cycles(long long cycles) {
+  const long long start = clock64();
+  while (clock64() - start < cycles) {
+  }
+}
+
 }  // namespace bench

@@ -87,13 +87,6 @@ __global__ void fill(float* x, std::int64_t count, Data kind, double first, doub
   }
 }
 
-/// Keeps the queue busy while the host fills it.
-__global__ void wait_cycles(long long cycles) {
-  const long long start = clock64();
-  while (clock64() - start < cycles) {
-  }
-}
-
 // ---- one case ----------------------------------------------------------------------------------------------------------------
 
 struct Shape {
@@ -154,7 +147,7 @@ class Timer {
   }
   /// Of `calls` calls back to back, over their number.
   [[nodiscard]] float time(const std::function<void()>& call, int calls) const {
-    wait_cycles<<<1, 1>>>(60000 + 15000LL * calls);
+    bench::wait_cycles<<<1, 1>>>(60000 + 15000LL * calls);
     start();
     for (int i = 0; i < calls; ++i) call();
     stop();

@@ -370,8 +370,8 @@ __device__ void for_columns(const DeviceReconstruction<T>& task, const Visit& vi
   }
 }
 
-/// In FP64 pieces.
-template <class T, int kPieces>
+/// In FP64 pieces. kIsWhole: the count is the largest of so many pieces, a constant then.
+template <class T, int kPieces, bool kIsWhole>
 __device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables,
                                         double* shared) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
@@ -384,7 +384,7 @@ __device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, con
   const std::int64_t i = first_row_of_thread();
   if (i >= task.c.rows) return;
   const Epilogue<T> epilogue(task);
-  const int num_planes = tables->num_planes;
+  const int num_planes = kIsWhole ? kPlanes : tables->num_planes;
   // Scales so far from the ends of the range that an element is one product.
   constexpr int kModerate = 450;
   const auto is_moderate = [](int scale) {
@@ -406,6 +406,8 @@ __device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, con
       to[q] = q < num_planes ? *reinterpret_cast<const std::uint32_t*>(at) : 0;
   };
   if (kIsAhead && first < task.c.cols) load(first, words);
+  constexpr int kUnroll = kIsAhead ? 2 : 1;  // the words then change places without moves
+#pragma unroll kUnroll
   for (std::int64_t j = first; j < task.c.cols; j += step) {
     const int col_scale = task.col_scale[j];
     std::uint32_t ahead[kPlanes];
@@ -556,9 +558,11 @@ __global__ void __launch_bounds__(kThreads, kMostLimbs > 7 ? 1 : kBlocksPerSm)
   if (rung < 0) return;
   const DeviceCrtTable* const tables = task.tables + kParts * (task.ladder.rungs[rung].num_moduli - num::kMinModuli);
   if (tables->pieces.count == 2) {
-    reconstruct_from_pieces<T, 2>(task, tables, reinterpret_cast<double*>(shared));
+    reconstruct_from_pieces<T, 2, false>(task, tables, reinterpret_cast<double*>(shared));
+  } else if (tables->num_planes == most_piece_planes(kIsComplex<T>, 3)) {
+    reconstruct_from_pieces<T, 3, true>(task, tables, reinterpret_cast<double*>(shared));
   } else if (kMostLimbs == 0 || tables->pieces.count == 3) {
-    reconstruct_from_pieces<T, 3>(task, tables, reinterpret_cast<double*>(shared));
+    reconstruct_from_pieces<T, 3, false>(task, tables, reinterpret_cast<double*>(shared));
   } else if constexpr (kMostLimbs != 0) {
     reconstruct_from_limbs<T, kMostLimbs>(task, tables, reinterpret_cast<std::uint32_t*>(shared));
   }
