@@ -406,8 +406,6 @@ __device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, con
       to[q] = q < num_planes ? *reinterpret_cast<const std::uint32_t*>(at) : 0;
   };
   if (kIsAhead && first < task.c.cols) load(first, words);
-  constexpr int kUnroll = kIsAhead ? 2 : 1;  // the words then change places without moves
-#pragma unroll kUnroll
   for (std::int64_t j = first; j < task.c.cols; j += step) {
     const int col_scale = task.col_scale[j];
     std::uint32_t ahead[kPlanes];
