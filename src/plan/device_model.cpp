@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: MIT
+// Coefficients fitted to docs/perf/h200_call.md and bench/results/h200: each phase is its bytes or operations at a rate that
+// it reaches when large, and a time that it takes when small.
 #include "plan/device_model.hpp"
+
+#include <algorithm>
+
+#include "plan/device_buffers.hpp"
 
 namespace kizami::plan {
 
@@ -7,31 +13,43 @@ double device_native_seconds(const problem::Shape& shape) {
   const bool is_double = real_of(shape.scalar) == Scalar::kF64;
   const double flops = (is_complex(shape.scalar) ? 8.0 : 2.0) * static_cast<double>(shape.m) *
                        static_cast<double>(shape.n) * static_cast<double>(shape.k);
-  const double rate = is_double ? 58e12 : 53e12;
-  constexpr double kLaunchSeconds = 8e-6;
-  return flops / rate + kLaunchSeconds;
+  // Long products meet the power limit in FP64.
+  const double rate = !is_double ? 51.5e12 : flops < 3e11 ? 59e12 : flops < 3e12 ? 54e12 : 51e12;
+  const auto least = static_cast<double>(std::min({shape.m, shape.n, shape.k}));
+  constexpr double kThinExtent = 18;  // an extent of this loses half of the rate
+  constexpr double kStartSeconds = 6e-6;
+  return flops == 0 ? kStartSeconds : flops / rate * (1.0 + kThinExtent / least) + kStartSeconds;
 }
 
 double device_phase_seconds(const Plan& plan) {
-  constexpr double kBytesPerSecond = 3.0e12;
-  constexpr double kInt8OpsPerSecond = 1.3e15;
-  constexpr double kLaunchSeconds = 8e-6;  // with the fill and drain of a kernel
   const auto m = static_cast<double>(plan.shape.m);
   const auto n = static_cast<double>(plan.shape.n);
   const auto k = static_cast<double>(plan.shape.k);
   const double element = size_bytes(plan.shape.scalar);
+  const bool is_in_parts = is_complex(plan.shape.scalar);
+  const double parts = is_in_parts ? 2.0 : 1.0;
   const int planes = num::num_planes(ring_of(plan.shape.scalar), plan.numerics.ladder.rungs[0].num_moduli);
-  double bytes = (m + n) * k * (2.0 * element + planes) + m * n * (planes + element);
-  double ops = 0;
-  double launches = 8;
+
+  constexpr double kUntakenSeconds = 7e-6;  // begin, second look, residues of another rung, FP64 rung
+  constexpr double kSplitBytesPerSecond = 2.55e12;
+  constexpr double kSplitSeconds = 3e-6;
+  const double passes = splits_in_one_pass(plan) ? 1.0 : 3.0;  // over the operands; two for the statistics
+  double seconds = kUntakenSeconds + (m + n) * k * (passes * element + planes) / kSplitBytesPerSecond + kSplitSeconds;
+
+  const double crt_bytes_per_second = is_in_parts ? 1.8e12 : 2.9e12;
+  constexpr double kCrtSeconds = 5.5e-6;
+  seconds += m * n * (planes + element) / crt_bytes_per_second + kCrtSeconds;
+
   if (plan.numerics.has_certificate) {
-    const double parts = is_complex(plan.shape.scalar) ? 2.0 : 1.0;
+    constexpr double kShortInt8OpsPerSecond = 1.1e15;
+    constexpr double kShortProductSeconds = 6e-6;
+    constexpr double kCompareBytesPerSecond = 2.9e12;
+    constexpr double kCompareSeconds = 8e-6;
     const double terms = k * parts / static_cast<double>(num::sample_stride(num_terms(plan.shape)));
-    ops += 2.0 * m * n * terms * parts;
-    bytes += (m + n) * terms + 8.0 * parts * m * n;
-    launches += 4;
+    seconds += parts * (2.0 * m * n * terms / kShortInt8OpsPerSecond + kShortProductSeconds);
+    seconds += 4.0 * parts * m * n / kCompareBytesPerSecond + kCompareSeconds;
   }
-  return bytes / kBytesPerSecond + ops / kInt8OpsPerSecond + launches * kLaunchSeconds;
+  return seconds;
 }
 
 }  // namespace kizami::plan

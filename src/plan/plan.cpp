@@ -2,6 +2,7 @@
 #include "plan/plan.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <cstdio>
 #include <string>
 #include <variant>
@@ -293,52 +294,69 @@ void truncate(num::Ladder& ladder, int most_rungs) {
   ladder.num_rungs = std::min(ladder.num_rungs, most_rungs);
 }
 
-/// What the first engine that may be used and does not refuse offers.
+/// Seconds of the plan with its engine, or why the engine refuses.
+std::variant<double, product::Refusal> predict(const Plan& plan) {
+  if (plan.numerics.ladder.num_rungs == 0) return 0.0;
+  // The first refusal of anything planned counts; the base rung is asked about first, and its time is the prediction.
+  double seconds = -1.0;
+  for (const product::ProductDesc& desc : planned_products(plan)) {
+    const auto answer = plan.schedule.engine->query(desc, plan.schedule.facts);
+    if (const auto* refusal = std::get_if<product::Refusal>(&answer)) return *refusal;
+    if (seconds < 0) seconds = std::get<product::Offer>(answer).seconds;
+  }
+  if (is_on_device(plan) && is_empty(plan.shape)) return 0.0;
+  const Chunk& chunk = plan.schedule.chunk;
+  const auto passes = [](std::int64_t extent, std::int64_t part) {
+    return static_cast<double>(extent == 0 ? 0 : base::ceil_div(extent, part));
+  };
+  return seconds * passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc) +
+         (is_on_device(plan) ? device_phase_seconds(plan) : phase_seconds(plan));
+}
+
+/// The quickest, by their predictions, of the engines that may be used and do not refuse; of equal ones the first.
 Status plan_engine(Plan& plan, const Environment& environment) {
   if (plan.policy.engine == EngineName::kNativeBlas) {
     return {StatusCode::kUnsupported, "engine native_blas carries scheme native only, not ozaki2"};
   }
-  const num::Ladder whole = plan.numerics.ladder;
+  std::optional<Plan> best;
+  std::vector<std::string> refusals = plan.refusals;
   std::size_t least = 0;  // over the engines that want more than the limit; one of less scratch may still do
   for (const product::Engine* engine : environment.engines) {
     if (plan.policy.engine != EngineName::kAuto && to_string(plan.policy.engine) != engine->name()) continue;
-    plan.schedule.engine = engine;
+    Plan candidate = plan;
+    candidate.schedule.engine = engine;
     // An engine that makes what its host says has one rung, unless the host may wait for the certificate.
     const bool has_one_rung = is_on_device(plan) && !engine->reads_num_products() && !plan.policy.may_sync;
     const int most_rungs = has_one_rung ? 1 : plan.policy.max_rungs;
-    plan.numerics.ladder = whole;
-    if (most_rungs > 0) truncate(plan.numerics.ladder, most_rungs);
-    if (const std::size_t needed = plan_chunks(plan); needed > 0) {
+    if (most_rungs > 0) truncate(candidate.numerics.ladder, most_rungs);
+    const std::string name(engine->name());
+    if (const std::size_t needed = plan_chunks(candidate); needed > 0) {
       least = least == 0 ? needed : std::min(least, needed);
-      plan.refusals.push_back(std::string(engine->name()) + ": needs a workspace of " + std::to_string(needed) +
-                              " bytes");
+      refusals.push_back(name + ": needs a workspace of " + std::to_string(needed) + " bytes");
       continue;
     }
-    if (plan.numerics.ladder.num_rungs == 0) return {};
-    // The first refusal of anything planned counts; the base rung is asked about first, and its time is the prediction.
-    double seconds = -1.0;
-    const product::Refusal* refusal = nullptr;
-    std::variant<product::Offer, product::Refusal> answer;
-    for (const product::ProductDesc& desc : planned_products(plan)) {
-      answer = engine->query(desc, plan.schedule.facts);
-      refusal = std::get_if<product::Refusal>(&answer);
-      if (refusal != nullptr) break;
-      if (seconds < 0) seconds = std::get<product::Offer>(answer).seconds;
-    }
-    if (refusal != nullptr) {
-      plan.refusals.push_back(std::string(engine->name()) + ": " + refusal->reason);
+    const auto predicted = predict(candidate);
+    if (const auto* refusal = std::get_if<product::Refusal>(&predicted)) {
+      refusals.push_back(name + ": " + refusal->reason);
       continue;
     }
-    if (is_on_device(plan) && is_empty(plan.shape)) return {};  // in 0 s
-    const Chunk& chunk = plan.schedule.chunk;
-    const auto passes = [](std::int64_t extent, std::int64_t part) {
-      return static_cast<double>(extent == 0 ? 0 : base::ceil_div(extent, part));
+    candidate.schedule.seconds = std::get<double>(predicted);
+    const auto slower = [](const Plan& x) {
+      return std::string(x.schedule.engine->name()) + ": predicted " + bound_text(x.schedule.seconds) + " s";
     };
-    plan.schedule.seconds =
-        seconds * passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc) +
-        (is_on_device(plan) ? device_phase_seconds(plan) : phase_seconds(plan));
+    if (best.has_value() && best->schedule.seconds <= candidate.schedule.seconds) {
+      refusals.push_back(slower(candidate));
+      continue;
+    }
+    if (best.has_value()) refusals.push_back(slower(*best));
+    best = std::move(candidate);
+  }
+  if (best.has_value()) {
+    plan = *std::move(best);
+    plan.refusals = std::move(refusals);
     return {};
   }
+  plan.refusals = std::move(refusals);
   if (least > 0) {
     return {StatusCode::kWorkspaceTooSmall, "workspace limit = " + std::to_string(plan.policy.workspace_limit_bytes) +
                                                 " bytes, must be >= " + std::to_string(least) + " for this shape"};

@@ -75,7 +75,9 @@ HopperForm tile_for(const ProductDesc& d) {
 double predicted_seconds(const ProductDesc& d, const HopperFormTraits& traits, int num_sms) {
   constexpr double kMacsPerCycle = 4096;  // of one multiprocessor
   constexpr double kCyclesPerSecond = 1.7e9;
-  const double share_reached = line_bytes(d) < kCachedBytes ? 0.87 : 0.82;  // long products meet the power limit
+  // Long products meet the power limit.
+  constexpr double kLongBytes = 300e6;
+  const double share_reached = line_bytes(d) < kCachedBytes ? 0.87 : line_bytes(d) < kLongBytes ? 0.84 : 0.77;
   constexpr double kStartSeconds = 4e-6;
   const bool is_ping_pong = traits.schedule == HopperSchedule::kPingPong;
   const double store_cycles = is_ping_pong ? 1600 : 1000;  // that no multiplication covers
