@@ -254,7 +254,7 @@ class CublasLtEngine final : public product::Engine {
     const double elems = static_cast<double>(d.m) * static_cast<double>(d.n) * d.num_products;
     constexpr double kOpsPerSecond = 1.40e15;
     constexpr double kBytesPerSecond = 3.3e12;
-    constexpr double kLaunchSeconds = 4e-6;
+    constexpr double kLaunchSeconds = 12e-6;
     return 2.0 * macs / kOpsPerSecond + (d.epilogue == Epilogue::kStoreAcc ? 0.0 : 9.0 * elems / kBytesPerSecond) +
            kLaunchSeconds * (planes_together(d) == 1 ? d.num_products : 1);
   }

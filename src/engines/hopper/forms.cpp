@@ -87,7 +87,11 @@ double predicted_seconds(const ProductDesc& d, const HopperFormTraits& traits, i
   const std::int64_t clusters =
       ceil_div(d.m, traits.tile_i) * ceil_div(d.n, std::int64_t{traits.tile_j} * traits.cluster) * d.num_products;
   const std::int64_t at_once = std::max(1, (num_sms > 0 ? num_sms : 132) / traits.cluster);
-  return kStartSeconds + static_cast<double>(ceil_div(clusters, at_once)) * tile_cycles / kCyclesPerSecond;
+  // Results on their way to memory cost what the multiplications do not hide.
+  constexpr double kStoredPerSecond = 6e12;
+  const double stored = static_cast<double>(d.m) * static_cast<double>(d.n) * d.num_products;
+  return kStartSeconds + static_cast<double>(ceil_div(clusters, at_once)) * tile_cycles / kCyclesPerSecond +
+         stored / kStoredPerSecond;
 }
 
 }  // namespace kizami::engines
