@@ -12,7 +12,6 @@
 #include <cstdint>
 
 #include "kizami/formats.hpp"
-#include "num/error_free.hpp"
 #include "num/exponent.hpp"
 
 namespace kizami::num {
@@ -114,11 +113,15 @@ struct Addend {
 /// x + y in FP32, to nearest even or towards zero.
 [[nodiscard]] constexpr float add_fp32(float x, float y, RoundingMode rounding) {
   if (rounding == RoundingMode::kNearestEven || !is_finite(x) || !is_finite(y)) return x + y;
-  const Pair<double> sum = two_sum(static_cast<double>(x), static_cast<double>(y));
-  if (sum.hi == 0.0) return 0.0F;
-  const Decomposed d = decompose(sum.hi);
-  // The exact sum lies on the other side of a representable hi: one unit of hi, which is far below one of FP32, less.
-  const std::int64_t away = sum.lo == 0.0 || (sum.lo < 0.0) == (sum.hi < 0.0) ? 0 : (sum.hi < 0.0 ? 1 : -1);
+  const double a = static_cast<double>(x);
+  const double b = static_cast<double>(y);
+  const double sum = a + b;
+  if (sum == 0.0) return 0.0F;
+  const double b_seen = sum - a;
+  const double lost = (a - (sum - b_seen)) + (b - b_seen);  // exactly a + b - sum [Knuth1997, sec. 4.2.2, Theorem B]
+  const Decomposed d = decompose(sum);
+  // Where the exact sum lies on the near side of `sum`: one unit of FP64 less, which is far below one of FP32.
+  const std::int64_t away = lost == 0.0 || (lost < 0.0) == (sum < 0.0) ? 0 : (sum < 0.0 ? 1 : -1);
   return round_to_fp32(d.mantissa + away, d.exponent, RoundingMode::kTowardZero);
 }
 
