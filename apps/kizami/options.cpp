@@ -24,9 +24,9 @@ constexpr std::array kGauges{Gauge::kEntry, Gauge::kNorm};
 constexpr std::array kSchemes{Scheme::kAuto, Scheme::kNative, Scheme::kOzaki2, Scheme::kEc};
 constexpr std::array kEngines{EngineName::kAuto, EngineName::kCpuRef, EngineName::kCpuSimd, EngineName::kNativeBlas,
                               EngineName::kTcModel};
-constexpr std::array kVariants{EcVariant::kAuto,     EcVariant::kScaled, EcVariant::kHalfhalf, EcVariant::kTf32tf32,
-                               EcVariant::kMarkidis, EcVariant::kFeng,   EcVariant::kBf16x3,   EcVariant::kBf16x6,
-                               EcVariant::kBf16x9,   EcVariant::kFp16,   EcVariant::kTf32};
+constexpr std::array kVariants{EcVariant::kAuto,     EcVariant::kScaled,   EcVariant::kScaledTf32, EcVariant::kHalfhalf,
+                               EcVariant::kTf32tf32, EcVariant::kMarkidis, EcVariant::kFeng,       EcVariant::kBf16x3,
+                               EcVariant::kBf16x6,   EcVariant::kBf16x9,   EcVariant::kFp16,       EcVariant::kTf32};
 constexpr std::array kTensorCores{TensorCoreModel::kHopper, TensorCoreModel::kAmpere, TensorCoreModel::kMmaRn,
                                   TensorCoreModel::kMmaRz};
 constexpr std::array kReproducibilities{Reproducibility::kEngineToEngine, Reproducibility::kNotGuaranteed};

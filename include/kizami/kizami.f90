@@ -59,6 +59,7 @@ module kizami
   integer(c_int), parameter, public :: KIZAMI_VARIANT_BF16X9 = 8
   integer(c_int), parameter, public :: KIZAMI_VARIANT_FP16 = 9
   integer(c_int), parameter, public :: KIZAMI_VARIANT_TF32 = 10
+  integer(c_int), parameter, public :: KIZAMI_VARIANT_SCALED_TF32 = 11
   integer(c_int), parameter, public :: KIZAMI_REPRODUCIBILITY_NONE = 0
   integer(c_int), parameter, public :: KIZAMI_REPRODUCIBILITY_ENGINE_TO_ENGINE = 1
 

@@ -110,7 +110,7 @@ enum {
 /* Variants of scheme ec: how operands are split into parts of a narrow format, and which products of parts are taken. */
 typedef int kizami_variant;
 enum {
-  KIZAMI_VARIANT_AUTO = 0,     /* scaled; tf32tf32 beyond its range; scheme ozaki2 beyond that */
+  KIZAMI_VARIANT_AUTO = 0,     /* scaled; scaled_tf32 beyond its range; scheme ozaki2 beyond that */
   KIZAMI_VARIANT_SCALED = 1,   /* FP16, rows and columns scaled, one promoted accumulator */
   KIZAMI_VARIANT_HALFHALF = 2, /* FP16 as given, remainders times 2^11 */
   KIZAMI_VARIANT_TF32TF32 = 3,
@@ -120,7 +120,8 @@ enum {
   KIZAMI_VARIANT_BF16X6 = 7,
   KIZAMI_VARIANT_BF16X9 = 8,
   KIZAMI_VARIANT_FP16 = 9, /* one product, not corrected: for studies */
-  KIZAMI_VARIANT_TF32 = 10 /* likewise */
+  KIZAMI_VARIANT_TF32 = 10, /* likewise */
+  KIZAMI_VARIANT_SCALED_TF32 = 11
 };
 
 typedef int kizami_reproducibility;

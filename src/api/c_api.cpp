@@ -43,7 +43,8 @@ static_assert(is_same(KIZAMI_VARIANT_AUTO, EcVariant::kAuto) && is_same(KIZAMI_V
               is_same(KIZAMI_VARIANT_FENG, EcVariant::kFeng) && is_same(KIZAMI_VARIANT_BF16X3, EcVariant::kBf16x3) &&
               is_same(KIZAMI_VARIANT_BF16X6, EcVariant::kBf16x6) &&
               is_same(KIZAMI_VARIANT_BF16X9, EcVariant::kBf16x9) && is_same(KIZAMI_VARIANT_FP16, EcVariant::kFp16) &&
-              is_same(KIZAMI_VARIANT_TF32, EcVariant::kTf32));
+              is_same(KIZAMI_VARIANT_TF32, EcVariant::kTf32) &&
+              is_same(KIZAMI_VARIANT_SCALED_TF32, EcVariant::kScaledTf32));
 static_assert(is_same(KIZAMI_REPRODUCIBILITY_NONE, Reproducibility::kNotGuaranteed) &&
               is_same(KIZAMI_REPRODUCIBILITY_ENGINE_TO_ENGINE, Reproducibility::kEngineToEngine));
 

@@ -86,6 +86,11 @@ EcRecipe ec_recipe(EcVariant variant, const ErrorCorrection& wishes) {
       recipe.split.remainder_shift = 11;
       set_separate_sums(wishes, recipe);
       break;
+    case EcVariant::kScaledTf32:
+      recipe.type = FloatType::kTf32;
+      recipe.split.rounding = RoundingMode::kNearestAway;
+      recipe.sums[0] = wishes.keep_small_term ? triangle(2, 2) : triangle(2, 1);
+      break;
     case EcVariant::kMarkidis:
     case EcVariant::kFeng:
       recipe.scales_lines = false;

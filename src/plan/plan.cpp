@@ -423,7 +423,7 @@ Status plan_ec(Plan& plan, const Environment& environment) {
   double bound = target;
   double best = 1e300;
   const bool is_named = wishes.variant != EcVariant::kAuto;
-  for (const EcVariant variant : {wishes.variant, EcVariant::kScaled, EcVariant::kTf32tf32}) {
+  for (const EcVariant variant : {wishes.variant, EcVariant::kScaled, EcVariant::kScaledTf32}) {
     if (variant == EcVariant::kAuto) continue;
     if (ec.num_stages > 0 && (!ec.checks_range || variant == wishes.variant)) continue;
     EcStage stage;

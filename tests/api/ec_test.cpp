@@ -22,7 +22,7 @@ using check::Case;
 
 constexpr std::array kVariants{EcVariant::kAuto,     EcVariant::kScaled, EcVariant::kHalfhalf, EcVariant::kTf32tf32,
                                EcVariant::kMarkidis, EcVariant::kFeng,   EcVariant::kBf16x3,   EcVariant::kBf16x6,
-                               EcVariant::kBf16x9,   EcVariant::kFp16,   EcVariant::kTf32};
+                               EcVariant::kBf16x9,   EcVariant::kFp16,   EcVariant::kTf32,     EcVariant::kScaledTf32};
 
 Policy ec_policy(EcVariant variant = EcVariant::kAuto) {
   Policy policy;
@@ -196,7 +196,7 @@ TEST(EcRange, HalfhalfLeavesItsRangeAndSaysSo) {
 TEST(EcRange, Tf32AnswersWhatIsTooWideForFp16) {
   Case c = case_of("s nn 24x20x512 A=huge:exp=30 B=randn seed=5");
   c.policy = ec_policy();
-  EXPECT_EQ(expect_within_bound<float>(c).variant, EcVariant::kTf32tf32);
+  EXPECT_EQ(expect_within_bound<float>(c).variant, EcVariant::kScaledTf32);
 }
 
 TEST(EcRange, BeyondEveryVariantSchemeOzaki2Answers) {

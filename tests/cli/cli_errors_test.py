@@ -145,7 +145,7 @@ class ErrorsTest(CliTest):
         self.expect_error(REFUSED, *GOOD, "--scheme", "ec", says="computes f32 and c64, got f64")
         self.expect_error(REFUSED, "plan", 9, 9, 999, "--dtype", "f32", "--scheme", "ec", "--reproducibility", "engine", says="which reproducibility engine excludes")
         self.expect_error(REFUSED, *GOOD, "--variant", "halfhalf", says="variant = halfhalf and its settings need scheme ec, got auto")
-        self.expect_error(USAGE, *GOOD, "--scheme", "ec", "--variant", "half", says=("--variant = 'half'", "allowed: auto, scaled, halfhalf"))
+        self.expect_error(USAGE, *GOOD, "--scheme", "ec", "--variant", "half", says=("--variant = 'half'", "allowed: auto, scaled, scaled_tf32, halfhalf"))
 
     def test_memory(self):
         self.file("tall.npy", npy_bytes([], shape=(2**20, 0)))

@@ -130,52 +130,56 @@ void decode_tile(const void* plane, FloatType type, std::int64_t row_stride, std
   return kizami::bit_cast<double>(kizami::bit_cast<std::uint64_t>(x) & ~kBelowFp32);
 }
 
-/// One step for a line of A and kTile lines of B: acc[j] = step(acc[j], a, b_j), as num::tensor_core_step() for finite
-/// operands, fused and with truncation. All lanes take one path.
+/// One step for a line of A and `lanes` lines of B: acc[j] = step(acc[j], a, b_j), as num::tensor_core_step() for finite
+/// operands and truncation inside the step. All lanes take one path.
 /// An addend is at most 2^(fraction_bits + 2) units, so it fits in 32 bits, and a sum of 17 of them in FP64.
+/// @range lanes: a multiple of 8, at most kTile
 void truncating_step(const TensorCore& core, const double* a, const std::int16_t* a_exponent, const double* b,
-                     const std::int16_t* b_exponent, float* acc) {
+                     const std::int16_t* b_exponent, std::int64_t lanes, float* acc) {
   alignas(64) std::int16_t largest[kTile];
   alignas(64) double scale[kTile];
   alignas(64) double unit[kTile];
   alignas(64) double sum[kTile];
-  for (std::int64_t j = 0; j < kTile; ++j) {
+  for (std::int64_t j = 0; j < lanes; ++j) {
     const std::uint32_t bits = kizami::bit_cast<std::uint32_t>(acc[j]);
     const int field = static_cast<int>((bits >> 23) & 0xFF);
-    largest[j] = static_cast<std::int16_t>((bits << 1) == 0 ? kZeroExponent : std::max(field, 1) - 127);
+    largest[j] =
+        static_cast<std::int16_t>((bits << 1) == 0 || !core.is_fused ? kZeroExponent : std::max(field, 1) - 127);
   }
   for (int h = 0; h < core.group; ++h) {
     const std::int16_t exponent = a_exponent[h];
-    for (std::int64_t j = 0; j < kTile; ++j) {
+    for (std::int64_t j = 0; j < lanes; ++j) {
       largest[j] = std::max(largest[j], static_cast<std::int16_t>(exponent + b_exponent[h * kTile + j]));
     }
   }
-  for (std::int64_t j = 0; j < kTile; ++j) {
+  for (std::int64_t j = 0; j < lanes; ++j) {
     const int quantum = (largest[j] < kAllZero ? 0 : largest[j]) - core.fraction_bits;
     scale[j] = power(-quantum);
     unit[j] = power(quantum);
-    sum[j] = static_cast<double>(static_cast<std::int32_t>(static_cast<double>(acc[j]) * scale[j]));
+    sum[j] =
+        core.is_fused ? static_cast<double>(static_cast<std::int32_t>(static_cast<double>(acc[j]) * scale[j])) : 0.0;
   }
   for (int h = 0; h < core.group; ++h) {
     const double x = a[h];
-    for (std::int64_t j = 0; j < kTile; ++j) {
+    for (std::int64_t j = 0; j < lanes; ++j) {
       sum[j] += static_cast<double>(static_cast<std::int32_t>(x * b[h * kTile + j] * scale[j]));
     }
   }
-  for (std::int64_t j = 0; j < kTile; ++j) {
+  for (std::int64_t j = 0; j < lanes; ++j) {
     const double exact = sum[j] * unit[j];
     const double magnitude = std::abs(exact);
-    acc[j] = magnitude >= 0x1p-126 || exact == 0.0
-                 ? static_cast<float>(cut_to_fp32(exact))
-                 : num::round_to_fp32(static_cast<std::int64_t>(sum[j]),
-                                      (largest[j] < kAllZero ? 0 : largest[j]) - core.fraction_bits,
-                                      RoundingMode::kTowardZero);
+    const float rounded = magnitude >= 0x1p-126 || exact == 0.0
+                              ? static_cast<float>(cut_to_fp32(exact))
+                              : num::round_to_fp32(static_cast<std::int64_t>(sum[j]),
+                                                   (largest[j] < kAllZero ? 0 : largest[j]) - core.fraction_bits,
+                                                   RoundingMode::kTowardZero);
+    acc[j] = core.is_fused ? rounded : num::detail::add_fp32(acc[j], rounded, core.add_rounding);
   }
 }
 
 /// Whether truncating_step() may take the place of num::tensor_core_step().
 [[nodiscard]] bool is_truncating(const TensorCore& core) {
-  return core.is_fused && core.alignment == RoundingMode::kTowardZero && core.sum_rounding == RoundingMode::kTowardZero;
+  return core.alignment == RoundingMode::kTowardZero && core.sum_rounding == RoundingMode::kTowardZero;
 }
 
 /// What one tile of C needs while it is made; accumulators are [line of A][line of B].
@@ -189,16 +193,17 @@ struct TileScratch {
 /// All steps of one pair of planes over elements [h0, h0 + length) of k, for one tile.
 void accumulate(const FloatProductDesc& d, const DecodedTile& a, const DecodedTile& b, std::int64_t num_i,
                 std::int64_t num_j, std::int64_t length, float* acc) {
+  const std::int64_t lanes = base::round_up(num_j, 8);
   const bool is_fast = is_truncating(d.core) && a.is_finite && b.is_finite;
   for (std::int64_t h = 0; h < length; h += d.core.group) {
     for (std::int64_t i = 0; i < num_i; ++i) {
       const double* const a_values = a.value + i * kDepth + h;
       float* const row = acc + i * kTile;
       // An accumulator that is Inf or NaN stays so, which only the plain statement knows.
-      const bool is_row_finite = std::all_of(row, row + kTile, [](float x) { return num::is_finite(x); });
+      const bool is_row_finite = std::all_of(row, row + lanes, [](float x) { return num::is_finite(x); });
       if (is_fast && is_row_finite) {
         truncating_step(d.core, a_values, a.exponent + i * kDepth + h, b.value + h * kTile, b.exponent + h * kTile,
-                        row);
+                        lanes, row);
         continue;
       }
       for (std::int64_t j = 0; j < num_j; ++j) {
