@@ -120,6 +120,9 @@ void add_policy_options(CLI::App& app, PolicyOptions& options) {
            "scheme ec: the tensor core that engine tc_model computes as [hopper]");
   app.add_flag("--keep-small-term", options.keep_small_term, "scheme ec: take the product of the two small parts, too")
       ->group("Policy");
+  app.add_flag("--karatsuba", options.karatsuba,
+               "scheme ec: complex products by three real ones; the imaginary part cancels, so with --gauge norm only")
+      ->group("Policy");
   app.add_flag("--any-range", options.any_range,
                "scheme ec, for studies: the variant's arithmetic even for operands beyond its range")
       ->group("Policy");
@@ -161,6 +164,7 @@ Policy policy_of(const PolicyOptions& options) {
   policy.ec.promotion_k = static_cast<int>(integer_option("--promotion-k", options.promotion_k, 0, kMaxPromotionK));
   policy.ec.tensor_core = named("--tensor-core", options.tensor_core, kTensorCores);
   policy.ec.keep_small_term = options.keep_small_term;
+  policy.ec.karatsuba = options.karatsuba;
   policy.ec.check_range = !options.any_range;
   policy.allow_fp64_arithmetic = !options.refuse_fp64;
   policy.reject_nonfinite = options.reject_nonfinite;

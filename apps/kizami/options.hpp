@@ -34,6 +34,7 @@ struct PolicyOptions {
   bool reject_nonfinite = false;
   bool keep_small_term = false;
   bool any_range = false;
+  bool karatsuba = false;
 };
 
 /// Adds the options to a command. @range `options` outlives the parse

@@ -90,6 +90,7 @@ module kizami
   public :: kizami_error_text, kizami_version_number, kizami_version, kizami_status_name, kizami_last_error, &
       kizami_policy_create, kizami_policy_destroy, kizami_policy_set_accuracy, kizami_policy_set_gauge, &
       kizami_policy_set_scheme, kizami_policy_set_engine, kizami_policy_set_reproducibility, kizami_policy_set_variant, &
+      kizami_policy_set_karatsuba, &
       kizami_policy_set_fp64_arithmetic, kizami_policy_set_reject_nonfinite, kizami_policy_set_moduli, &
       kizami_policy_set_threads, kizami_policy_set_workspace_limit, kizami_gemm, kizami_sgemm, kizami_dgemm, &
       kizami_cgemm, kizami_zgemm, kizami_gemm_strided_batched, kizami_gemm_batched, kizami_plan_create, &
@@ -172,6 +173,13 @@ module kizami
       integer(c_int), value :: variant, keep_small_term, promotion_k
       integer(c_int) :: answer
     end function kizami_policy_set_variant
+
+    function kizami_policy_set_karatsuba(policy, is_wanted) bind(C, name="kizami_policy_set_karatsuba") result(answer)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: policy
+      integer(c_int), value :: is_wanted
+      integer(c_int) :: answer
+    end function kizami_policy_set_karatsuba
 
     function kizami_policy_set_fp64_arithmetic(policy, is_allowed) bind(C, &
         name="kizami_policy_set_fp64_arithmetic") result(answer)

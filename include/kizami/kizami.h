@@ -165,6 +165,9 @@ KIZAMI_API kizami_status kizami_policy_set_reproducibility(kizami_policy* policy
  * sum outside it, a multiple of 16 in 0..65536; 0 leaves it to the variant. */
 KIZAMI_API kizami_status kizami_policy_set_variant(kizami_policy* policy, kizami_variant variant, int keep_small_term,
                                                    int promotion_k);
+/* Scheme ec, KIZAMI_C64 and KIZAMI_GAUGE_NORM only: 1 makes complex products of three real ones, whose imaginary part
+ * cancels, instead of four (0, default). */
+KIZAMI_API kizami_status kizami_policy_set_karatsuba(kizami_policy* policy, int is_wanted);
 /* 1 (default): elements that no number of moduli certifies are computed in FP64 arithmetic of proven bound; 0: the call
  * is refused instead (accuracy_unreachable). */
 KIZAMI_API kizami_status kizami_policy_set_fp64_arithmetic(kizami_policy* policy, int is_allowed);

@@ -160,6 +160,10 @@ struct ErrorCorrection {
   /// lo is multiplied by 2^this before it is rounded: 0..24; -1 leaves it to the variant.
   int remainder_shift = -1;
   TensorCoreModel tensor_core = TensorCoreModel::kHopper;
+  /// Complex products by three real ones instead of four: P1 = Re A Re B, P2 = Im A Im B, P3 = (Re A + Im A)(Re B + Im B),
+  /// AB = P1 - P2 + i (P3 - P1 - P2). The imaginary part cancels, so its error is relative to norms: gauge norm only, and
+  /// variants that scale lines.
+  bool karatsuba = false;
   /// Looks for operands that leave the variant's range, and answers those by another variant or scheme. False, for
   /// studies: the variant's arithmetic whatever comes; the bound then holds for operands within its range only.
   bool check_range = true;

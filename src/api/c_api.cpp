@@ -152,6 +152,13 @@ kizami_status kizami_policy_set_variant(kizami_policy* policy, kizami_variant va
     return {};
   });
 }
+kizami_status kizami_policy_set_karatsuba(kizami_policy* policy, int is_wanted) {
+  return change(policy, [&](Policy& p) -> Status {
+    KIZAMI_RETURN_IF_ERROR(in_range("is_wanted", is_wanted, 1));
+    p.ec.karatsuba = is_wanted == 1;
+    return {};
+  });
+}
 kizami_status kizami_policy_set_fp64_arithmetic(kizami_policy* policy, int is_allowed) {
   return change(policy, [&](Policy& p) -> Status {
     KIZAMI_RETURN_IF_ERROR(in_range("is_allowed", is_allowed, 1));

@@ -116,40 +116,64 @@ class Call {
   Status multiply(int stage_number) {
     const plan::EcStage& stage = plan_.numerics.ec.stages[static_cast<std::size_t>(stage_number)];
     const plan::Chunk& chunk = plan_.schedule.ec_chunk;
+    const product::FloatProductDesc whole = plan::ec_product(plan_, stage_number);
     set_scales(stage, buffers_.a, plan_.shape.m);
     set_scales(stage, buffers_.b, plan_.shape.n);
     for (std::int64_t i = 0; i < plan_.shape.m; i += chunk.mc) {
-      const std::int64_t rows = std::min(chunk.mc, plan_.shape.m - i);
-      const product::FloatProductDesc whole = plan::ec_product(plan_, stage_number);
-      split::make_float_planes(a_.subset(i, rows), RealForm::kPlain, buffers_.a.scales + i, stage.recipe.type,
-                               stage.recipe.split, threads_, buffers_.ec.a_planes, whole.a_row_stride,
-                               whole.a_plane_stride);
       for (std::int64_t j = 0; j < plan_.shape.n; j += chunk.nc) {
         product::FloatProductDesc desc = whole;
-        desc.m = rows;
+        desc.m = std::min(chunk.mc, plan_.shape.m - i);
         desc.n = std::min(chunk.nc, plan_.shape.n - j);
-        KIZAMI_RETURN_IF_ERROR(multiply_chunk(stage, desc, i, j));
+        KIZAMI_RETURN_IF_ERROR(multiply_chunk(stage.recipe, desc, i, j));
       }
     }
     return {};
   }
 
-  /// One chunk of C: a product for each real form of the lines of B.
-  Status multiply_chunk(const plan::EcStage& stage, const product::FloatProductDesc& desc, std::int64_t i,
+  /// One chunk of C, a product after another, and its epilogue.
+  Status multiply_chunk(const plan::EcRecipe& recipe, const product::FloatProductDesc& desc, std::int64_t i,
                         std::int64_t j) {
-    constexpr RealForm kForms[2] = {kIsComplex<T> ? RealForm::kRealPart : RealForm::kPlain, RealForm::kImagPart};
     const plan::Chunk& chunk = plan_.schedule.ec_chunk;
     const std::int64_t form_stride = chunk.nc * chunk.mc;
-    for (std::int64_t f = 0; f < problem::kTerms<T>; ++f) {
-      split::make_float_planes(b_.subset(j, desc.n), kForms[f], buffers_.b.scales + j, stage.recipe.type,
-                               stage.recipe.split, threads_, buffers_.ec.b_planes, desc.b_row_stride,
-                               desc.b_plane_stride);
-      KIZAMI_RETURN_IF_ERROR(launch(desc, buffers_.ec.sums + f * form_stride));
+    for (int p = 0; p < plan::ec_products(plan_); ++p) {
+      // The planes of A serve both parts of a complex product, and all columns where those are one chunk.
+      const bool has_a = !plan_.numerics.ec.is_karatsuba && (p > 0 || j > 0);
+      if (!has_a) split_a(recipe, desc, i, p);
+      split_b(recipe, desc, j, p);
+      KIZAMI_RETURN_IF_ERROR(launch(desc, buffers_.ec.sums + p * form_stride));
     }
     const reconstruct::FloatSums sums{buffers_.ec.sums, desc.c_col_stride, form_stride};
-    reconstruct::reconstruct_float(sums, buffers_.a.scales + i, buffers_.b.scales + j, problem_.alpha, problem_.beta,
-                                   threads_, problem_.c.block(i, j, desc.m, desc.n));
+    reconstruct::reconstruct_float(
+        sums, buffers_.a.scales + i, buffers_.b.scales + j, problem_.alpha, problem_.beta, threads_,
+        problem_.c.block(i, j, desc.m, desc.n),
+        plan_.numerics.ec.is_karatsuba ? reconstruct::ComplexSums::kKaratsuba : reconstruct::ComplexSums::kParts);
     return {};
+  }
+
+  static constexpr split::ComplexTerm kKaratsubaTerms[3] = {split::ComplexTerm::kReal, split::ComplexTerm::kImaginary,
+                                                            split::ComplexTerm::kSum};
+
+  /// The planes of lines of A, or of B, for product p of a chunk.
+  void split_a(const plan::EcRecipe& recipe, const product::FloatProductDesc& desc, std::int64_t i, int p) {
+    split_lines(recipe, a_.subset(i, desc.m), RealForm::kPlain, p, buffers_.a.scales + i, buffers_.ec.a_planes,
+                desc.a_row_stride, desc.a_plane_stride);
+  }
+  void split_b(const plan::EcRecipe& recipe, const product::FloatProductDesc& desc, std::int64_t j, int p) {
+    constexpr RealForm kForms[2] = {kIsComplex<T> ? RealForm::kRealPart : RealForm::kPlain, RealForm::kImagPart};
+    split_lines(recipe, b_.subset(j, desc.n), kForms[p % 2], p, buffers_.b.scales + j, buffers_.ec.b_planes,
+                desc.b_row_stride, desc.b_plane_stride);
+  }
+  void split_lines(const plan::EcRecipe& recipe, const problem::Lines<T>& lines, RealForm form, int p,
+                   const std::int32_t* scales, std::byte* planes, std::int64_t row_stride, std::int64_t plane_stride) {
+    if constexpr (kIsComplex<T>) {
+      if (plan_.numerics.ec.is_karatsuba) {
+        split::make_float_planes(lines, kKaratsubaTerms[p], scales, recipe.type, recipe.split, threads_, planes,
+                                 row_stride, plane_stride);
+        return;
+      }
+    }
+    split::make_float_planes(lines, form, scales, recipe.type, recipe.split, threads_, planes, row_stride,
+                             plane_stride);
   }
 
   Status launch(const product::FloatProductDesc& desc, float* sums) {

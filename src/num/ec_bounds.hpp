@@ -19,7 +19,7 @@
 //   outside   promoting adds ceil(k/L) numbers in FP32 to nearest, the first one to zero: (ceil(k/L) - 1) 2^-24 sum M_q G
 //             [Higham2002, section 4.2]; the Horner sum of further sums: 2^-24 each.
 // Terms of higher order: e / (1 - e). Subnormal operands have the exponent of the smallest normal number, so there
-// 2^E <= w fails; what that adds is far below the range error (floor) that plan/ec.hpp budgets for such operands.
+// 2^E <= w fails: a part of the range error that plan/ec.hpp accounts for.
 // @cite [OY2021, section 3]; [FHMP2021]; [Higham2002, section 4.2]
 #pragma once
 

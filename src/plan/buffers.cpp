@@ -119,7 +119,7 @@ EcBuffers carve_ec(base::Carver& carver, const Plan& plan) {
   }
   buffers.a_planes = carver.take<std::byte>(chunk.mc, row_bytes);
   buffers.b_planes = carver.take<std::byte>(chunk.nc, row_bytes);
-  buffers.sums = carver.take<float>(is_complex(plan.shape.scalar) ? 2 : 1, chunk.nc, chunk.mc);
+  buffers.sums = carver.take<float>(ec_products(plan), chunk.nc, chunk.mc);
   buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
   return buffers;
 }
@@ -165,7 +165,7 @@ product::ProductDesc main_product(const Plan& plan, const Chunk& chunk, int num_
 }
 
 std::int64_t ec_row_elems(const Plan& plan, num::FloatType type) {
-  return round_up(num_terms(plan.shape), kPadBytes / num::element_bytes(type));
+  return round_up(ec_terms(plan), kPadBytes / num::element_bytes(type));
 }
 
 product::FloatProductDesc ec_product(const Plan& plan, int stage) {
@@ -174,7 +174,7 @@ product::FloatProductDesc ec_product(const Plan& plan, int stage) {
   product::FloatProductDesc desc;
   desc.m = chunk.mc;
   desc.n = chunk.nc;
-  desc.k = num_terms(plan.shape);
+  desc.k = ec_terms(plan);
   desc.type = s.recipe.type;
   desc.core = s.core;
   desc.k_interval = s.recipe.k_interval;

@@ -62,7 +62,7 @@ struct MainBuffers {
 struct EcBuffers {
   std::byte* a_planes = nullptr;  ///< [parts][mc][row], row = ec_row_elems()
   std::byte* b_planes = nullptr;  ///< [parts][nc][row]
-  float* sums = nullptr;          ///< [real forms: 1, or 2 of complex types][nc][mc]
+  float* sums = nullptr;          ///< [ec_products()][nc][mc]
   std::byte* engine = nullptr;
   std::size_t engine_bytes = 0;
 };
@@ -83,7 +83,7 @@ struct Buffers {
 [[nodiscard]] product::ProductDesc main_product(const Plan& plan, const Chunk& chunk, int num_moduli);
 /// The product of one chunk of lines at stage `stage` of scheme ec.
 [[nodiscard]] product::FloatProductDesc ec_product(const Plan& plan, int stage);
-/// Elements of a row of planes: the real terms of a line, padded. @units elements of the stage's format
+/// Elements of a row of planes: the terms of a line, padded. @units elements of the stage's format
 [[nodiscard]] std::int64_t ec_row_elems(const Plan& plan, num::FloatType type);
 /// Products of the certificate: one tile of sampled digits, or kBlocksPerLaunch blocks of block digits as planes.
 [[nodiscard]] product::ProductDesc sampled_product(const Plan& plan, std::int64_t m, std::int64_t n,

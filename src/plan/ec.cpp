@@ -2,6 +2,7 @@
 #include "plan/ec.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <initializer_list>
 
@@ -24,6 +25,14 @@ constexpr int kTopWide = 45;
 /// Lines of multiples of 2^-45, thus scaled, have products of at least 2^-90 or none. What FP32 sums below 2^-126 lose,
 /// 2^-149 a step, is less than 2^-29 |A||B| in 2^30 steps: a part of the 2^-26 that plan_ec() sets aside.
 constexpr int kSafeUnitWide = -45;
+/// FP16 lines of multiples of 2^-3 have no subnormal first part, and where a remainder is subnormal, its alignment costs
+/// 2^(-14 - 25) of |b| at most, which is 2^-11 2^-25 of |a b|: what a remainder may cost. With remainders times 2^11 the
+/// first parts decide: 2^-14.
+constexpr int kSafeUnitFp16 = -3;
+constexpr int kSafeUnitShifted = -14;
+/// Addends of a step, and the fraction bits that they are aligned to, of the least careful tensor core that is modelled.
+constexpr int kStepAddends = 17;
+constexpr int kLeastFractionBits = 24;
 /// Range errors below this part of the largest element are not told apart.
 constexpr int kFloorDepth = 100;
 
@@ -117,7 +126,7 @@ EcRecipe ec_recipe(EcVariant variant, const ErrorCorrection& wishes) {
       recipe.split.rounding = RoundingMode::kNearestAway;
       break;
   }
-  recipe.top_exponent = recipe.type == FloatType::kFp16 ? kTopFp16 : kTopWide;
+  recipe.top_exponent = (recipe.type == FloatType::kFp16 ? kTopFp16 : kTopWide) - (wishes.karatsuba ? 1 : 0);
   if (wishes.promotion_k > 0) recipe.k_interval = wishes.promotion_k;
   if (wishes.remainder_shift >= 0 && recipe.num_sums > 1) recipe.split.remainder_shift = wishes.remainder_shift;
   return recipe;
@@ -165,8 +174,13 @@ num::EcErrorTerms ec_error_terms(const EcRecipe& recipe, const num::TensorCore& 
 }
 
 int ec_floor_exponent(const EcRecipe& recipe) {
-  const int unit = num::min_ulp_exponent(recipe.type) - recipe.split.remainder_shift * (recipe.split.num_parts - 1);
-  return recipe.scales_lines ? std::max(unit - 1, recipe.top_exponent - kFloorDepth) : unit - 1;
+  const int lost = num::min_ulp_exponent(recipe.type) - recipe.split.remainder_shift * (recipe.split.num_parts - 1) - 1;
+  int num_pairs = 0;
+  for (int q = 0; q < recipe.num_sums; ++q) num_pairs += recipe.sums[static_cast<std::size_t>(q)].num_pairs;
+  const int addends = std::bit_width(static_cast<unsigned>(kStepAddends * num_pairs));
+  const int misaligned = addends + num::min_exponent(recipe.type) - kLeastFractionBits;
+  const int floor = std::max(lost, misaligned);
+  return recipe.scales_lines ? std::max(floor, recipe.top_exponent - kFloorDepth) : floor;
 }
 
 namespace {
@@ -178,9 +192,15 @@ namespace {
 
 }  // namespace
 
+double ec_karatsuba_bound(const EcRecipe& recipe, double error, std::int64_t k) {
+  const double range = std::ldexp(7.0 * std::sqrt(static_cast<double>(k)), -weight_unit(recipe));
+  return (3.0 * error + range + 0x1p-24) * (1.0 + 0x1p-7);
+}
+
 float ec_allowance(const EcRecipe& recipe, double budget) {
-  // 2^-7 for what the lost parts would have added to rounding errors, 2^-20 for the FP32 operations of is_certified().
-  const double allowance = std::ldexp(budget, weight_unit(recipe)) * (1.0 - 0x1p-7) * (1.0 - 0x1p-20);
+  // 2^-6 for the smaller one of the two terms of the floor and for what the lost parts would have added to rounding
+  // errors, 2^-20 for the FP32 operations of is_certified().
+  const double allowance = std::ldexp(budget, weight_unit(recipe)) * (1.0 - 0x1p-6) * (1.0 - 0x1p-20);
   return static_cast<float>(std::min(allowance, 0x1p100));
 }
 
@@ -198,9 +218,11 @@ num::LineWeight ec_weight(const EcRecipe& recipe, const num::LineStats& line, st
   const double norm1 = std::ldexp(static_cast<double>(line.sum_abs), -num::kAbsBits) * (1.0 + 0x1p-50) + own;
   weight.norm2 = num::round_up_to_float(std::min(floor, kCertainFailure));
   weight.norm1 = num::round_up_to_float(round_up_to(std::min(norm1, 0x1p120), 1.0));
-  // Multiples of the unit of the last part are split without a range error.
+  // Lines of multiples of the safe unit have no range error: no part is lost, and none is misaligned.
   const int scale = recipe.scales_lines ? recipe.top_exponent - line.exponent : 0;
-  const int safe_unit = recipe.type == FloatType::kFp16 ? ec_floor_exponent(recipe) + 1 : kSafeUnitWide;
+  const int safe_unit = recipe.type != FloatType::kFp16      ? kSafeUnitWide
+                        : recipe.split.remainder_shift >= 11 ? kSafeUnitShifted
+                                                             : kSafeUnitFp16;
   if (line.lsb + scale >= safe_unit) weight.exact_rung = 0;
   return weight;
 }

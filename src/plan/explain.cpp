@@ -92,6 +92,12 @@ namespace {
   return text + "; error " + number(stage.error);
 }
 
+[[nodiscard]] std::string range_text(const Numerics& numerics) {
+  if (numerics.ec.is_karatsuba) return "a part of the bound, for any data";
+  if (!numerics.ec.checks_range) return "not checked: the bound holds for operands within it";
+  return "certified from the data; beyond all variants: ozaki2, " + ladder_text(numerics);
+}
+
 class Hash {
  public:
   void add(std::uint64_t word) {
@@ -126,9 +132,9 @@ std::string explain(const Plan& plan) {
     line("bound is", "deterministic, for a tensor core that adds as " + tensor_core_text(plan));
     for (int s = 0; s < numerics.ec.num_stages; ++s)
       line(s == 0 ? "variant" : "beyond range", stage_text(numerics.ec.stages[static_cast<std::size_t>(s)]));
-    line("range", numerics.ec.checks_range
-                      ? "certified from the data; beyond all variants: ozaki2, " + ladder_text(numerics)
-                      : "not checked: the bound holds for operands within it");
+    if (is_complex(shape.scalar))
+      line("complex form", numerics.ec.is_karatsuba ? "Karatsuba: three real products" : "four real products");
+    line("range", range_text(numerics));
     line("chunks", std::to_string(schedule.ec_chunk.mc) + " x " + std::to_string(schedule.ec_chunk.nc) + " of C");
     line("engine", std::string(schedule.float_engine->name()) + ", certificate by " +
                        (schedule.engine == nullptr ? "none" : std::string(schedule.engine->name())));
@@ -185,7 +191,7 @@ std::uint64_t numerics_hash(const Plan& plan) {
     hash.add(static_cast<std::uint64_t>(stage.recipe.k_interval));
     hash.add(static_cast<std::uint64_t>(stage.recipe.split.remainder_shift));
     hash.add((plan.policy.ec.keep_small_term ? 1U : 0U) | (plan.policy.ec.promote_corrections ? 2U : 0U) |
-             (numerics.ec.checks_range ? 4U : 0U));
+             (numerics.ec.checks_range ? 4U : 0U) | (numerics.ec.is_karatsuba ? 8U : 0U));
     hash.add(static_cast<std::uint64_t>(plan.policy.ec.tensor_core));
     hash.add(std::bit_cast<std::uint32_t>(stage.allowance));
   }

@@ -58,6 +58,11 @@ Status validate_ec(const problem::Shape& shape, const Policy& policy) {
     return refuse(StatusCode::kUnsupported,
                   "scheme ec: rounds inside the tensor core, which reproducibility engine excludes");
   }
+  if (policy.ec.karatsuba && (!is_complex(shape.scalar) || policy.gauge != Gauge::kNorm)) {
+    return refuse(StatusCode::kUnsupported, "karatsuba: gauge = " + std::string(to_string(policy.gauge)) + " for " +
+                                                std::string(to_string(shape.scalar)) +
+                                                ", must be norm for c64: its imaginary part cancels");
+  }
   if (policy.accuracy.kind == Accuracy::Kind::kCorrect) {
     return refuse(StatusCode::kAccuracyUnreachable, "scheme ec: rounds more than once, accuracy correct needs ozaki2");
   }
@@ -419,7 +424,8 @@ Status plan_ec(Plan& plan, const Environment& environment) {
   const std::int64_t k = std::max<std::int64_t>(num_terms(plan.shape), 1);
   const double target = num::target_bound(plan.policy.accuracy, plan.shape.scalar, k);
   EcNumerics& ec = plan.numerics.ec;
-  ec.checks_range = wishes.check_range;
+  ec.checks_range = wishes.check_range && !wishes.karatsuba;
+  ec.is_karatsuba = wishes.karatsuba;
   double bound = target;
   double best = 1e300;
   const bool is_named = wishes.variant != EcVariant::kAuto;
@@ -429,7 +435,12 @@ Status plan_ec(Plan& plan, const Environment& environment) {
     EcStage stage;
     stage.recipe = ec_recipe(variant, wishes);
     stage.core = ec_tensor_core(wishes.tensor_core, stage.recipe.type);
-    stage.error = num::ec_bound(ec_error_terms(stage.recipe, stage.core), k) + kUnderflowError;
+    stage.error = num::ec_bound(ec_error_terms(stage.recipe, stage.core), ec_terms(plan)) + kUnderflowError;
+    if (ec.is_karatsuba && !stage.recipe.scales_lines) {
+      return {StatusCode::kUnsupported,
+              "karatsuba: variant " + std::string(to_string(variant)) + " does not scale lines, must be one that does"};
+    }
+    if (ec.is_karatsuba) stage.error = ec_karatsuba_bound(stage.recipe, stage.error, plan.shape.k);
     best = std::min(best, stage.error);
     // What range errors may take: all that is left; of a variant that the caller names whatever its bound, 8 u.
     const bool is_waived =
@@ -488,7 +499,7 @@ Status plan_ec_over_ozaki2(Plan& plan, const Environment& environment) {
   }
   const Policy policy = plan.policy;
   plan.policy.engine = EngineName::kAuto;
-  plan.policy.gauge = Gauge::kEntry;  // the stronger one, which the certificate needs
+  if (!policy.ec.karatsuba) plan.policy.gauge = Gauge::kEntry;  // the stronger one, which the certificate needs
   KIZAMI_RETURN_IF_ERROR(plan_numerics(plan));
   KIZAMI_RETURN_IF_ERROR(plan_engine(plan, environment));
   plan.policy = policy;

@@ -88,6 +88,15 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
   return is_complex(shape.scalar) ? 2 * shape.k : shape.k;
 }
 
+/// Terms of one floating-point product of scheme ec.
+[[nodiscard]] inline std::int64_t ec_terms(const Plan& plan) {
+  return plan.numerics.ec.is_karatsuba ? plan.shape.k : num_terms(plan.shape);
+}
+/// Floating-point products that make a block of C in scheme ec.
+[[nodiscard]] inline int ec_products(const Plan& plan) {
+  return plan.numerics.ec.is_karatsuba ? 3 : is_complex(plan.shape.scalar) ? 2 : 1;
+}
+
 /// Default of Policy::workspace_limit_bytes on the host.
 inline constexpr std::size_t kDefaultWorkspaceLimit = std::size_t{1} << 30;
 

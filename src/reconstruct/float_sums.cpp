@@ -11,7 +11,7 @@ namespace kizami::reconstruct {
 
 template <class T>
 void reconstruct_float(const FloatSums& sums, const std::int32_t* row_scale, const std::int32_t* col_scale, T alpha,
-                       T beta, int threads, MatrixView<T> c) {
+                       T beta, int threads, MatrixView<T> c, ComplexSums complex_sums) {
   base::parallel_for(c.cols, threads, [&](std::int64_t j, int) {
     if (col_scale[j] == num::kSkipLine) return;
     for (std::int64_t i = 0; i < c.rows; ++i) {
@@ -21,9 +21,16 @@ void reconstruct_float(const FloatSums& sums, const std::int32_t* row_scale, con
       T& out = c(i, j);
       const T old = beta == T{0} ? T{0} : out;
       if constexpr (kIsComplex<T>) {
-        const num::ScaledComplex p{num::make_scaled(static_cast<double>(sum[0]), exponent),
-                                   num::make_scaled(static_cast<double>(sum[sums.form_stride]), exponent)};
-        out = num::finish(p, alpha, beta, old);
+        double re = static_cast<double>(sum[0]);
+        double im = static_cast<double>(sum[sums.form_stride]);
+        if (complex_sums == ComplexSums::kKaratsuba) {
+          const double p3 = static_cast<double>(sum[2 * sums.form_stride]);
+          const double both = re + im;
+          re -= im;
+          im = p3 - both;
+        }
+        out = num::finish(num::ScaledComplex{num::make_scaled(re, exponent), num::make_scaled(im, exponent)}, alpha,
+                          beta, old);
       } else {
         out = num::finish(num::make_scaled(static_cast<double>(*sum), exponent), alpha, beta, old);
       }
@@ -33,7 +40,7 @@ void reconstruct_float(const FloatSums& sums, const std::int32_t* row_scale, con
 
 #define KIZAMI_INSTANTIATE(T)                                                                               \
   template void reconstruct_float<T>(const FloatSums&, const std::int32_t*, const std::int32_t*, T, T, int, \
-                                     MatrixView<T>)
+                                     MatrixView<T>, ComplexSums)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(std::complex<float>);

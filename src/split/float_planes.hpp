@@ -3,6 +3,7 @@
 //   x 2^s ~ sum_q part_q 2^(-q shift)                               num/float_split.hpp, per element
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,6 +22,15 @@ namespace kizami::split {
 /// @queue  blocks until done, on up to `threads` threads   @cite [OY2021, equations 7, 8 and 14]
 template <class T>
 void make_float_planes(const problem::Lines<T>& lines, problem::RealForm form, const std::int32_t* scales,
+                       num::FloatType type, const num::FloatSplit& split, int threads, std::byte* planes,
+                       std::int64_t row_stride, std::int64_t plane_stride);
+
+/// What of a complex element Karatsuba's products take.
+enum class ComplexTerm : std::uint8_t { kReal, kImaginary, kSum };
+
+/// The same for one real term of each complex element: Re, Im or Re + Im (exact in FP64 but for the last of 53 bits).
+/// @range row_stride >= lines.length
+void make_float_planes(const problem::Lines<std::complex<float>>& lines, ComplexTerm term, const std::int32_t* scales,
                        num::FloatType type, const num::FloatSplit& split, int threads, std::byte* planes,
                        std::int64_t row_stride, std::int64_t plane_stride);
 

@@ -214,6 +214,48 @@ TEST(Ec, SubnormalOperandsAndResults) {
   }
 }
 
+// A step whose exponent a subnormal part sets cuts its other addends: the largest element of each row meets a zero, the
+// others are 2^-38 of it (subnormal in FP16), and their partners spread over 10 binades. Such lines must not count as exact.
+TEST(EcRange, SubnormalPartsThatSetTheAlignmentAreFound) {
+  constexpr std::int64_t m = 5, n = 4, k = 480;
+  std::vector<float> a(m * k, 0x1p-24F), b(k * n, 0.0F);
+  const std::vector<float> spread = exp_rand(k * n, 0, 1, 9);
+  for (std::int64_t i = 0; i < m; ++i) a[static_cast<std::size_t>(i)] = 0x1p14F;  // meets b = 0
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t h = 1; h < k; ++h) {
+      const auto x = static_cast<std::size_t>(j * k + h);
+      b[x] = std::ldexp(spread[x], h % 16 == 1 ? 14 : 4);
+    }
+  }
+  const auto worst_ratio = [&](const Policy& policy) {
+    std::vector<float> c(m * n);
+    Outcome outcome;
+    const Status status = gemm<float>(Layout::kColMajor, Op::kNone, Op::kNone, m, n, k, 1.0F, a.data(), m, b.data(), k,
+                                      0.0F, c.data(), m, policy, &outcome);
+    EXPECT_TRUE(status.ok()) << status.reason();
+    double most = 0;
+    for (std::int64_t j = 0; j < n; ++j) {
+      double exact = 0, gauge = 0;
+      for (std::int64_t h = 1; h < k; ++h) {
+        const double term = 0x1p-24 * static_cast<double>(b[static_cast<std::size_t>(j * k + h)]);
+        exact += term;
+        gauge += std::abs(term);
+      }
+      for (std::int64_t i = 0; i < m; ++i) {
+        const double error = std::abs(static_cast<double>(c[static_cast<std::size_t>(j * m + i)]) - exact);
+        most = std::max(most, error / (outcome.bound * gauge));
+      }
+    }
+    return most;
+  };
+  for (const EcVariant variant : {EcVariant::kAuto, EcVariant::kHalfhalf}) {
+    EXPECT_LE(worst_ratio(ec_policy(variant)), 1.0) << to_string(variant);
+    Policy unchecked = ec_policy(variant);
+    unchecked.ec.check_range = false;
+    EXPECT_GT(worst_ratio(unchecked), 1.0) << to_string(variant);  // what the check is for
+  }
+}
+
 // Multiplying A by 2^s changes no bit of the significands of C.
 TEST(Ec, ScaleInvariance) {
   constexpr std::int64_t m = 17, n = 9, k = 200;
@@ -345,6 +387,39 @@ TEST(Ec, PromotionKeepsLongSumsOfPositiveNumbersAccurate) {
   for (const EcVariant variant : {EcVariant::kScaled, EcVariant::kHalfhalf, EcVariant::kTf32tf32, EcVariant::kBf16x6})
     EXPECT_LE(error(ec_policy(variant)), bound) << to_string(variant);
   EXPECT_GT(error(ec_policy(EcVariant::kMarkidis)), bound);
+}
+
+// Three real products: within the bound against norms for every class, real and imaginary parts of any ratio.
+TEST(EcKaratsuba, EveryClassMeetsThePlansBound) {
+  Tally tally;
+  std::size_t turn = 0;
+  for (const check::ClassInfo& info : check::class_inventory()) {
+    for (const EcVariant variant : {EcVariant::kScaled, EcVariant::kScaledTf32, EcVariant::kBf16x6}) {
+      Case c = case_of(turn % 2 == 0 ? "c cn 9x7x300 a=1 b=0" : "c nt 6x11x129 a=1-2i b=0.5i ld+2");
+      c.a = c.b = check::default_spec(info.id);
+      c.a.imag_exp = static_cast<int>(turn % 3) * 10 - 10;
+      c.seed = ++turn;
+      c.policy = ec_policy(variant);
+      c.policy.gauge = Gauge::kNorm;
+      c.policy.ec.karatsuba = true;
+      const Outcome outcome = expect_within_bound<std::complex<float>>(c, &tally);
+      EXPECT_EQ(outcome.scheme, Scheme::kEc);
+      EXPECT_EQ(outcome.gauge, Gauge::kNorm);
+    }
+  }
+  report("karatsuba", tally);
+}
+
+// What the flag changes: one product less, other bits.
+TEST(EcKaratsuba, IsAnotherComputationThanFourProducts) {
+  Case c = case_of("c nn 20x20x400 a=1 b=0 A=randn B=randn seed=3");
+  c.policy = ec_policy(EcVariant::kScaled);
+  c.policy.gauge = Gauge::kNorm;
+  const std::vector<std::complex<float>> four = product_of<std::complex<float>>(c);
+  const std::uint64_t hash = make_plan(c.scalar, c.m, c.n, c.k, c.policy).value().numerics_hash();
+  c.policy.ec.karatsuba = true;
+  EXPECT_NE(product_of<std::complex<float>>(c), four);
+  EXPECT_NE(make_plan(c.scalar, c.m, c.n, c.k, c.policy).value().numerics_hash(), hash);
 }
 
 // One FP32 sum of fused multiply-adds a result, the SIMT product of [OY2021]: scheme ec is no worse on the same data.

@@ -103,7 +103,8 @@ TEST(EcRecipe, WishesReachTheProduct) {
 // error of 2^-39 of it below.
 TEST(EcRange, FloorsOfTheFp16Forms) {
   EXPECT_EQ(ec_floor_exponent(ec_recipe(EcVariant::kScaled, {})), -25);
-  EXPECT_EQ(ec_floor_exponent(ec_recipe(EcVariant::kHalfhalf, {})), -36);
+  // Lost would be 2^-36, but 3 * 17 addends are cut at 2^(-14 - 24) |b| where a subnormal part sets their exponent.
+  EXPECT_EQ(ec_floor_exponent(ec_recipe(EcVariant::kHalfhalf, {})), -32);
   EXPECT_EQ(ec_floor_exponent(ec_recipe(EcVariant::kMarkidis, {})), -25);
   EXPECT_EQ(ec_floor_exponent(ec_recipe(EcVariant::kTf32tf32, {})), 45 - 100);
 }
@@ -118,11 +119,11 @@ num::LineStats line(int exponent, int lsb) {
 
 TEST(EcRange, LinesOfMultiplesOfTheUnitHaveNoRangeError) {
   const EcRecipe scaled = ec_recipe(EcVariant::kScaled, {});
-  EXPECT_EQ(ec_weight(scaled, line(5, 5 - 38), 100).exact_rung, 0);
-  EXPECT_EQ(ec_weight(scaled, line(5, 5 - 39), 100).exact_rung, 1);
+  EXPECT_EQ(ec_weight(scaled, line(5, 5 - 17), 100).exact_rung, 0);
+  EXPECT_EQ(ec_weight(scaled, line(5, 5 - 18), 100).exact_rung, 1);
   const EcRecipe halfhalf = ec_recipe(EcVariant::kHalfhalf, {});
-  EXPECT_EQ(ec_weight(halfhalf, line(-30, -35), 100).exact_rung, 0);
-  EXPECT_EQ(ec_weight(halfhalf, line(-30, -36), 100).exact_rung, 1);
+  EXPECT_EQ(ec_weight(halfhalf, line(3, -14), 100).exact_rung, 0);
+  EXPECT_EQ(ec_weight(halfhalf, line(3, -15), 100).exact_rung, 1);
 }
 
 TEST(EcRange, UnscaledFormsWeighSmallLinesMoreAndRefuseLargeOnes) {
@@ -211,6 +212,18 @@ TEST(EcPlan, Refusals) {
   policy.engine = EngineName::kCpuRef;
   EXPECT_EQ(reason(policy), "engine cpu_ref carries no floating-point products, which scheme ec needs");
   policy = ec_policy();
+  policy.ec.karatsuba = true;
+  EXPECT_EQ(reason(policy, 1024, Scalar::kC64),
+            "karatsuba: gauge = entry for c64, must be norm for c64: its imaginary part cancels");
+  policy.gauge = Gauge::kNorm;
+  EXPECT_EQ(reason(policy, 1024, Scalar::kF32),
+            "karatsuba: gauge = norm for f32, must be norm for c64: its imaginary part cancels");
+  policy.ec.variant = EcVariant::kHalfhalf;
+  EXPECT_EQ(reason(policy, 1024, Scalar::kC64),
+            "karatsuba: variant halfhalf does not scale lines, must be one that does");
+  policy.ec.variant = EcVariant::kScaled;
+  EXPECT_EQ(reason(policy, 1024, Scalar::kC64), "accepted");
+  policy = ec_policy();
   policy.ec.promotion_k = 40;
   EXPECT_EQ(reason(policy), "promotion_k = 40, must be 0 or a multiple of 16 up to 65536");
   policy = ec_policy();
@@ -263,6 +276,24 @@ TEST(EcPlan, HashTellsNumericsApart) {
   add(policy);
   std::sort(hashes.begin(), hashes.end());
   EXPECT_EQ(std::unique(hashes.begin(), hashes.end()), hashes.end());
+}
+
+TEST(EcPlan, KaratsubaTakesThreeProductsOfHalfTheTerms) {
+  Policy policy = ec_policy(EcVariant::kScaled);
+  policy.gauge = Gauge::kNorm;
+  const Result<Plan> four = planned(policy, 1000, Scalar::kC64);
+  policy.ec.karatsuba = true;
+  const Result<Plan> three = planned(policy, 1000, Scalar::kC64);
+  ASSERT_TRUE(four.ok() && three.ok());
+  EXPECT_EQ(ec_products(four.value()), 2);
+  EXPECT_EQ(ec_product(four.value(), 0).k, 2000);
+  EXPECT_EQ(ec_products(three.value()), 3);
+  EXPECT_EQ(ec_product(three.value(), 0).k, 1000);
+  EXPECT_EQ(three.value().numerics.gauge, Gauge::kNorm);
+  EXPECT_NE(explain(three.value()).find("Karatsuba: three real products"), std::string::npos);
+  // |Re a + Im a| <= 2 max: one binade less than four products use.
+  EXPECT_EQ(three.value().numerics.ec.stages[0].recipe.top_exponent, 13);
+  EXPECT_GT(ec_karatsuba_bound(ec_recipe(EcVariant::kScaled, policy.ec), 1e-6, 1000), 3e-6);
 }
 
 TEST(EcPlan, ExplanationNamesVariantRangeAndKindOfBound) {

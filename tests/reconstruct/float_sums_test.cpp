@@ -49,5 +49,15 @@ TEST(FloatSums, AlphaAndBetaAreThoseOfFinish) {
   EXPECT_EQ(c, want);
 }
 
+TEST(FloatSums, KaratsubaTakesThePartsApart) {
+  using C = std::complex<float>;
+  const std::vector<float> sums = {10.0F, 4.0F, 19.5F};  // P1, P2, P3 of one element
+  const std::vector<std::int32_t> one = {0};
+  C c;
+  reconstruct_float<C>({sums.data(), 1, 1}, one.data(), one.data(), C{1}, C{0}, 1, {&c, 1, 1, 1, 1},
+                       ComplexSums::kKaratsuba);
+  EXPECT_EQ(c, C(6.0F, 5.5F));
+}
+
 }  // namespace
 }  // namespace kizami::reconstruct

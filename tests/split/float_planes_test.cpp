@@ -69,6 +69,33 @@ TEST(FloatPlanes, EveryTermOfEveryForm) {
   }
 }
 
+TEST(FloatPlanes, TermsOfKaratsuba) {
+  std::vector<std::complex<float>> x(700);
+  for (std::size_t h = 0; h < x.size(); ++h)
+    x[h] = {static_cast<float>(h) * 1.25F - 400.0F, 1000.0F / static_cast<float>(h + 1)};
+  const std::int32_t scale = 3;
+  const num::FloatSplit split{RoundingMode::kNearestEven, 2, 0};
+  for (const bool is_conjugated : {false, true}) {
+    const problem::Lines<std::complex<float>> lines{x.data(), 1, 700, 700, 1, is_conjugated};
+    for (const ComplexTerm term : {ComplexTerm::kReal, ComplexTerm::kImaginary, ComplexTerm::kSum}) {
+      std::vector<Bf16> planes(2 * 704, Bf16::quiet_nan());
+      make_float_planes(lines, term, &scale, FloatType::kBf16, split, 1, reinterpret_cast<std::byte*>(planes.data()),
+                        704, 704);
+      for (std::size_t h = 0; h < 704; ++h) {
+        double want = 0;
+        if (h < 700) {
+          const double re = static_cast<double>(x[h].real());
+          const double im = static_cast<double>(is_conjugated ? -x[h].imag() : x[h].imag());
+          want = 8 * (term == ComplexTerm::kReal ? re : term == ComplexTerm::kImaginary ? im : re + im);
+        }
+        const auto parts = num::split_number<Bf16>(want, split);
+        ASSERT_EQ(planes[h].to_double(), parts[0].to_double()) << h;
+        ASSERT_EQ(planes[704 + h].to_double(), parts[1].to_double()) << h;
+      }
+    }
+  }
+}
+
 // Subnormal numbers are scaled without loss: 2^s goes far beyond what FP32 could be multiplied by.
 TEST(FloatPlanes, SubnormalLinesAreScaledExactly) {
   const std::vector<float> x = {0x1p-149F, 0x1.8p-148F, -0x1p-126F};
