@@ -3,11 +3,14 @@
 // safety, and what does not change a bit.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -300,6 +303,44 @@ TEST(Ec, ThreadsWorkspaceAndBatchesChangeNoBit) {
       variants_of_schedule.operator()<std::complex<float>>();
     } else {
       variants_of_schedule.operator()<float>();
+    }
+  }
+}
+
+// A workspace of exactly the plan's bytes, poisoned: no byte beyond it is written, and none of it is read before.
+TEST(Ec, WorkspaceOfExactlyThePlansBytes) {
+  for (const char* line : {"s nt 33x29x257 A=randn B=randn seed=3", "c nn 21x37x130 A=randn B=randn seed=4"}) {
+    for (const EcVariant variant :
+         {EcVariant::kAuto, EcVariant::kHalfhalf, EcVariant::kBf16x9, EcVariant::kScaledTf32}) {
+      Case c = case_of(line);
+      c.policy = ec_policy(variant);
+      const auto run_with_canaries = [&]<class T>() {
+        const std::vector<T> want = product_of<T>(c);
+        const Plan plan = make_plan(c.scalar, c.m, c.n, c.k, c.policy).value();
+        constexpr std::size_t kBeyond = 4096, kAlignment = 64;
+        std::vector<std::byte> memory(plan.workspace_bytes() + kBeyond + kAlignment, std::byte{0xA5});
+        void* start = memory.data();
+        std::size_t space = memory.size();
+        ASSERT_NE(std::align(kAlignment, plan.workspace_bytes() + kBeyond, start, space), nullptr);
+        auto* const first = static_cast<std::byte*>(start);
+        check::Operands<T> x(c, kThreads);
+        const check::Operands<T>& operands = x;
+        ASSERT_TRUE(
+            run<T>(plan, T{1}, operands.a.view(), operands.b.view(), T{0}, x.c.view(), {first, plan.workspace_bytes()})
+                .ok());
+        const MatrixView<T> got = x.c.view();
+        for (std::int64_t j = 0; j < c.n; ++j) {
+          for (std::int64_t i = 0; i < c.m; ++i) ASSERT_EQ(got(i, j), want[static_cast<std::size_t>(j * c.m + i)]);
+        }
+        EXPECT_TRUE(std::all_of(first + plan.workspace_bytes(), first + plan.workspace_bytes() + kBeyond,
+                                [](std::byte b) { return b == std::byte{0xA5}; }))
+            << line << " " << to_string(variant);
+      };
+      if (is_complex(c.scalar)) {
+        run_with_canaries.operator()<std::complex<float>>();
+      } else {
+        run_with_canaries.operator()<float>();
+      }
     }
   }
 }

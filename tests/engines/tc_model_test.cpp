@@ -149,7 +149,7 @@ class FloatCase {
   [[nodiscard]] base::AlignedBuffer fill(std::int64_t lines, std::int64_t row, Elements elements) {
     const auto bytes = static_cast<std::size_t>(num::element_bytes(desc_.type));
     base::AlignedBuffer planes(static_cast<std::size_t>(num::kMaxParts * lines * row) * bytes);
-    std::memset(planes.data(), 0, planes.size());
+    if (planes.size() > 0) std::memset(planes.data(), 0, planes.size());
     for (std::int64_t line = 0; line < num::kMaxParts * lines; ++line) {
       for (std::int64_t h = 0; h < desc_.k; ++h) {
         const std::uint32_t bits = random_bits(elements);
