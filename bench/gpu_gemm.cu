@@ -2,49 +2,38 @@
 // Whole products in device memory, Kizami's engines and native cuBLAS interleaved in one run: TFLOPS, spread, error against
 // a double-double reference of sampled rows, rung taken, clock and power. A table on stderr, JSON lines on stdout.
 //   bench_gpu_gemm --type d --n 1024 --n 4096 --engine hopper --phi 0.5
-// Inputs are (uniform(0,1) - 0.5) exp(phi normal). alpha = 1, beta = 0. 2 m n k operations (8 m n k for complex types).
-#include <cublas_v2.h>
-#include <cuda_runtime.h>
-#include <dlfcn.h>
-
+// Times are of the device: a kernel that waits goes ahead of every timed call. Inputs are (uniform(0,1) - 0.5) exp(phi normal),
+// alpha = 1, beta = 0. 2 m n k operations (8 m n k for complex types).
 #include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <functional>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 #include <vector>
 
+#include "device_bench.cuh"
 #include "kizami/cuda.hpp"
 
 namespace {
 
+using bench::check;
+using bench::Cublas;
+using bench::DeviceBuffer;
+using bench::Gauges;
+using bench::row_error;
+using bench::Strides;
+using bench::today;
+using bench::unit;
 using kizami::EngineName;
 using kizami::Outcome;
 using kizami::Policy;
 using kizami::Scalar;
 
-void check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
-}
-void check(const kizami::Status& status, const char* what) {
-  if (!status.ok()) throw std::runtime_error(std::string(what) + ": " + status.reason());
-}
-
-// ---- inputs and reference, on the device ----------------------------------------------------------------------------
-
-__device__ std::uint64_t mix(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15ull;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
-  return x ^ (x >> 31);
-}
-__device__ double unit(std::uint64_t x) { return (static_cast<double>(mix(x) >> 11) + 0.5) * 0x1p-53; }
+// ---- inputs, on the device ---------------------------------------------------------------------------------------------
 
 template <class R>
 __global__ void fill(R* x, std::int64_t count, double phi, std::uint64_t seed) {
@@ -55,141 +44,6 @@ __global__ void fill(R* x, std::int64_t count, double phi, std::uint64_t seed) {
     x[i] = static_cast<R>((unit(at + 2) - 0.5) * exp(phi * normal));
   }
 }
-
-/// Largest |C - AB| / (|A||B|) of the parts of one row of C, column-major operands; one block a column.
-template <class R, int kTerms>
-__global__ void row_error(const R* a, const R* b, const R* c, std::int64_t m, std::int64_t k, std::int64_t i,
-                          double* worst) {
-  __shared__ double high[256], low[256], scale[256];
-  const std::int64_t j = blockIdx.x;
-  for (int part = 0; part < kTerms; ++part) {
-    double s = 0, e = 0, g = 0;
-    const auto add = [&](double x, double y) {
-      const double p = x * y;
-      const double p_error = fma(x, y, -p);
-      const double t = s + p;
-      const double z = t - s;
-      e += ((s - (t - z)) + (p - z)) + p_error;
-      s = t;
-      g += fabs(p);
-    };
-    for (std::int64_t h = threadIdx.x; h < k; h += blockDim.x) {
-      const R* const x = a + (h * m + i) * kTerms;
-      const R* const y = b + (j * k + h) * kTerms;
-      if (kTerms == 1) {
-        add(x[0], y[0]);
-      } else if (part == 0) {
-        add(x[0], y[0]);
-        add(-static_cast<double>(x[kTerms - 1]), y[kTerms - 1]);
-      } else {
-        add(x[0], y[kTerms - 1]);
-        add(x[kTerms - 1], y[0]);
-      }
-    }
-    high[threadIdx.x] = s;
-    low[threadIdx.x] = e;
-    scale[threadIdx.x] = g;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      double sum = 0, rest = 0, total = 0;
-      for (unsigned t = 0; t < blockDim.x; ++t) {
-        const double v = sum + high[t];
-        const double z = v - sum;
-        rest += ((sum - (v - z)) + (high[t] - z)) + low[t];
-        sum = v;
-        total += scale[t];
-      }
-      const double got = c[(j * m + i) * kTerms + part];
-      const double error = fabs((got - sum) - rest) / total;
-      // Errors are not negative: their bits are in their order.
-      atomicMax(reinterpret_cast<unsigned long long*>(worst),
-                static_cast<unsigned long long>(__double_as_longlong(error == error ? error : 1e300)));
-    }
-    __syncthreads();
-  }
-}
-
-// ---- native ----------------------------------------------------------------------------------------------------------
-
-struct Cublas {
-  cublasHandle_t handle = nullptr;
-  decltype(&cublasCreate_v2) create = nullptr;
-  decltype(&cublasSgemm_v2_64) sgemm = nullptr;
-  decltype(&cublasDgemm_v2_64) dgemm = nullptr;
-  decltype(&cublasCgemm_v2_64) cgemm = nullptr;
-  decltype(&cublasZgemm_v2_64) zgemm = nullptr;
-
-  Cublas() {
-    void* library = nullptr;
-    for (const char* name : {"libcublas.so.13", "libcublas.so.12"}) {
-      if (library == nullptr) library = dlopen(name, RTLD_NOW);
-    }
-    if (library == nullptr) throw std::runtime_error("no libcublas.so.13 or .12: set LD_LIBRARY_PATH");
-    const auto find = [&](auto& f, const char* name) {
-      f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(dlsym(library, name));
-      if (f == nullptr) throw std::runtime_error(std::string("libcublas has no ") + name);
-    };
-    find(create, "cublasCreate_v2");
-    find(sgemm, "cublasSgemm_v2_64");
-    find(dgemm, "cublasDgemm_v2_64");
-    find(cgemm, "cublasCgemm_v2_64");
-    find(zgemm, "cublasZgemm_v2_64");
-    if (create(&handle) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasCreate failed");
-  }
-  template <class T>
-  void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, const T* b, T* c) const {
-    cublasStatus_t status;
-    const auto one = T{1}, zero = T{0};
-    const auto call = [&](auto f, auto* x, auto* y, auto* z, const auto* p, const auto* q) {
-      return f(handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, p, x, m, y, k, q, z, m);
-    };
-    if constexpr (std::is_same_v<T, float>) {
-      status = call(sgemm, a, b, c, &one, &zero);
-    } else if constexpr (std::is_same_v<T, double>) {
-      status = call(dgemm, a, b, c, &one, &zero);
-    } else if constexpr (std::is_same_v<T, std::complex<float>>) {
-      status = call(cgemm, reinterpret_cast<const cuComplex*>(a), reinterpret_cast<const cuComplex*>(b),
-                    reinterpret_cast<cuComplex*>(c), reinterpret_cast<const cuComplex*>(&one),
-                    reinterpret_cast<const cuComplex*>(&zero));
-    } else {
-      status = call(zgemm, reinterpret_cast<const cuDoubleComplex*>(a), reinterpret_cast<const cuDoubleComplex*>(b),
-                    reinterpret_cast<cuDoubleComplex*>(c), reinterpret_cast<const cuDoubleComplex*>(&one),
-                    reinterpret_cast<const cuDoubleComplex*>(&zero));
-    }
-    if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cuBLAS failed");
-  }
-};
-
-// ---- clock and power ---------------------------------------------------------------------------------------------------
-
-struct Gauges {
-  void* device = nullptr;
-  int (*clock)(void*, int, unsigned*) = nullptr;
-  int (*power)(void*, unsigned*) = nullptr;
-  std::string driver = "unknown";
-
-  Gauges() {
-    void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
-    if (library == nullptr) return;
-    const auto init = reinterpret_cast<int (*)()>(dlsym(library, "nvmlInit_v2"));
-    const auto get = reinterpret_cast<int (*)(unsigned, void**)>(dlsym(library, "nvmlDeviceGetHandleByIndex_v2"));
-    const auto version = reinterpret_cast<int (*)(char*, unsigned)>(dlsym(library, "nvmlSystemGetDriverVersion"));
-    if (init == nullptr || get == nullptr || init() != 0 || get(0, &device) != 0) return;
-    clock = reinterpret_cast<int (*)(void*, int, unsigned*)>(dlsym(library, "nvmlDeviceGetClockInfo"));
-    power = reinterpret_cast<int (*)(void*, unsigned*)>(dlsym(library, "nvmlDeviceGetPowerUsage"));
-    char text[96] = "unknown";
-    if (version != nullptr && version(text, sizeof text) == 0) driver = text;
-  }
-  [[nodiscard]] unsigned sm_mhz() const {
-    unsigned value = 0;
-    constexpr int kSmClock = 1;
-    return clock != nullptr && clock(device, kSmClock, &value) == 0 ? value : 0;
-  }
-  [[nodiscard]] unsigned watts() const {
-    unsigned value = 0;
-    return power != nullptr && power(device, &value) == 0 ? value / 1000 : 0;
-  }
-};
 
 // ---- one case ----------------------------------------------------------------------------------------------------------
 
@@ -220,23 +74,6 @@ struct Runner {
   unsigned mhz = 0, watts = 0;
   double sustained_ms = 0;
 };
-
-template <class T>
-struct DeviceBuffer {
-  T* data = nullptr;
-  explicit DeviceBuffer(std::int64_t count) {
-    check(cudaMalloc(reinterpret_cast<void**>(&data), static_cast<std::size_t>(count) * sizeof(T)), "cudaMalloc");
-  }
-  DeviceBuffer(const DeviceBuffer&) = delete;
-  ~DeviceBuffer() { cudaFree(data); }
-};
-
-[[nodiscard]] std::string today() {
-  const std::time_t now = std::time(nullptr);
-  char text[16];
-  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
-  return text;
-}
 
 template <class T>
 void run_case(const Options& options, const Shape& s, char type, const Cublas& cublas, const Gauges& gauges) {
@@ -306,17 +143,20 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
     check(cudaMemset(worst.data, 0, 8), "worst");
     for (int row = 0; row < 16; ++row) {
       const std::int64_t i = s.m * row / 16;
-      row_error<R, kTerms>
-          <<<static_cast<unsigned>(s.n), 256>>>(reinterpret_cast<const R*>(a.data), reinterpret_cast<const R*>(b.data),
-                                                reinterpret_cast<const R*>(c.data), s.m, s.k, i, worst.data);
+      row_error<R, kTerms><<<static_cast<unsigned>(s.n), 256>>>(
+          reinterpret_cast<const R*>(a.data), Strides{1, s.m}, reinterpret_cast<const R*>(b.data), Strides{1, s.k},
+          reinterpret_cast<const R*>(c.data), s.m, s.k, i, worst.data);
     }
     check(cudaMemcpy(&runner.error, worst.data, 8, cudaMemcpyDeviceToHost), "worst");
   }
   for (int repeat = 0; repeat < options.repeats + 2; ++repeat) {  // two to warm up
     for (Runner& runner : runners) {
+      bench::wait_cycles<<<1, 1>>>(300000);  // the host enqueues the call meanwhile
       check(cudaEventRecord(begin), "event");
       runner.call();
       check(cudaEventRecord(end), "event");
+      runner.mhz = gauges.sm_mhz();
+      runner.watts = gauges.watts();
       check(cudaEventSynchronize(end), runner.name.c_str());
       float ms = 0;
       check(cudaEventElapsedTime(&ms, begin, end), "event");

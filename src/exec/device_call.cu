@@ -4,10 +4,12 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
+#include "base/overlapped_launch.hpp"
 #include "base/relaxed_capture.hpp"
 #include "exec/device_certificate.hpp"
 #include "exec/device_environment.hpp"
@@ -29,6 +31,7 @@ using plan::kReadRows;
 template <class T>
 __global__ void begin_call(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
                            int rung) {
+  base::follow_previous_kernel();
   plan::DeviceState fresh;
   fresh.selection.rung = rung;
   if (rung < 0) fresh.selection.num_repaired = num_pairs;
@@ -104,25 +107,38 @@ class Call {
             num::sample_stride(plan::num_terms(plan_.shape)), s.row_stride};
   }
 
-  /// Zeros in rows [first, round_up(first, kReadRows)) of `count` planes.
-  Status clear_rows(std::int8_t* planes, std::int64_t first, std::int64_t row_stride, std::int64_t plane_stride,
-                    std::int64_t count) {
+  /// Zeros in rows [first, round_up(first, kReadRows)).
+  Status clear_rows(std::int8_t* digits, std::int64_t first, std::int64_t row_stride) {
     const std::int64_t rows = round_up(first, kReadRows) - first;
-    if (rows == 0 || planes == nullptr) return {};
+    if (rows == 0 || digits == nullptr) return {};
     return base::cuda_status(
-        cudaMemset2DAsync(planes + first * row_stride, static_cast<std::size_t>(plane_stride), 0,
-                          static_cast<std::size_t>(rows * row_stride), static_cast<std::size_t>(count), queue_),
+        cudaMemsetAsync(digits + first * row_stride, 0, static_cast<std::size_t>(rows * row_stride), queue_),
         "clearing the padding");
   }
 
-  /// Statistics of both operands, with the sampled digits if they all fit.
+  [[nodiscard]] split::DeviceOperand<T> whole_operand(const Operand<T>& operand, Side side) const {
+    const product::ProductDesc desc = plan::device_main_product(plan_, plan_.schedule.chunk, 0);
+    const plan::DeviceMainBuffers& main = buffers_.main;
+    if (side == Side::kA)
+      return {operand.lines, operand.buffers, {main.a_planes, desc.a_row_stride, desc.a_plane_stride}};
+    return {operand.lines, operand.buffers, {main.b_planes, desc.b_row_stride, desc.b_plane_stride}};
+  }
+
+  /// Statistics of both operands, with the sampled digits if they all fit, and with the planes of the lowest rung if the
+  /// plan says so.
   Status gather() {
     const bool has_digits = plan_.numerics.has_certificate && has_one_digit_chunk();
     const split::DeviceDigits none;
+    if (plan::splits_in_one_pass(plan_)) {
+      return split::device_single_pass<T>(
+          {whole_operand(a_, Side::kA), has_digits ? digits_of(Side::kA) : none, &state()->nonfinite_rows},
+          {whole_operand(b_, Side::kB), has_digits ? digits_of(Side::kB) : none, &state()->nonfinite_cols},
+          ladder().rungs[0], state(), queue_);
+    }
     KIZAMI_RETURN_IF_ERROR(split::device_statistics(a_.lines, a_.buffers.stats, has_digits ? digits_of(Side::kA) : none,
-                                                    &state()->nonfinite_rows, state(), false, num_sms_, queue_));
+                                                    &state()->nonfinite_rows, state(), num_sms_, queue_));
     return split::device_statistics(b_.lines, b_.buffers.stats, has_digits ? digits_of(Side::kB) : none,
-                                    &state()->nonfinite_cols, state(), plan_.shape.m > 0, num_sms_, queue_);
+                                    &state()->nonfinite_cols, state(), num_sms_, queue_);
   }
 
   Status certify() {
@@ -133,8 +149,9 @@ class Call {
         KIZAMI_RETURN_IF_ERROR(split::device_sampled_digits(
             operand.lines.subset(first, count), operand.buffers.stats + first, digits, state(), num_sms_, queue_));
       }
-      KIZAMI_RETURN_IF_ERROR(clear_rows(digits.digits, count, digits.row_stride, digits.row_stride, 1));
-      return clear_rows(digits.swapped, count, digits.row_stride, digits.row_stride, 1);
+      if (plan::splits_in_one_pass(plan_)) return {};
+      KIZAMI_RETURN_IF_ERROR(clear_rows(digits.digits, count, digits.row_stride));
+      return clear_rows(digits.swapped, count, digits.row_stride);
     };
     const bool has_one_b_chunk = chunk.nc >= plan_.shape.n;
     for (std::int64_t i = 0; i < plan_.shape.m; i += chunk.mc) {
@@ -209,15 +226,23 @@ class Call {
     return {};
   }
 
-  /// Residue planes of lines [first, first + count) over elements [h, h + length), unless they are there.
-  Status load_planes(Operand<T>& operand, std::int64_t first, std::int64_t count, std::int64_t h, std::int64_t length,
-                     const split::DevicePlanes& planes, int most_planes) {
-    if (operand.loaded_line == first && operand.loaded_inner == h) return {};
-    operand.loaded_line = first;
-    operand.loaded_inner = h;
-    KIZAMI_RETURN_IF_ERROR(clear_rows(planes.data, count, planes.row_stride, planes.plane_stride, most_planes));
-    return split::device_residue_planes(operand.lines.subset(first, count), operand.buffers_from(first), h, length,
-                                        ladder(), state(), planes, queue_);
+  /// Residue planes of lines [i, i + num_i) of A and [j, j + num_j) of B over elements [h, h + length), unless they are
+  /// there.
+  Status load_planes(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j, std::int64_t h,
+                     std::int64_t length, const split::DevicePlanes& a_planes, const split::DevicePlanes& b_planes) {
+    std::array<split::DeviceOperand<T>, 2> wanted;
+    std::size_t count = 0;
+    const auto want = [&](Operand<T>& operand, std::int64_t first, std::int64_t lines,
+                          const split::DevicePlanes& planes) {
+      if (operand.loaded_line == first && operand.loaded_inner == h) return;
+      operand.loaded_line = first;
+      operand.loaded_inner = h;
+      wanted[count++] = {operand.lines.subset(first, lines), operand.buffers_from(first), planes};
+    };
+    want(a_, i, num_i, a_planes);
+    want(b_, j, num_j, b_planes);
+    return split::device_residue_planes<T>(std::span(wanted).first(count), h, length, ladder(), state(),
+                                           plan::splits_in_one_pass(plan_), num_sms_, queue_);
   }
 
   /// @range rung: what the host knows; the kernels follow the state
@@ -247,8 +272,7 @@ class Call {
         for (std::int64_t h = 0; h < plan_.shape.k; h += chunk.kc) {
           desc.k = std::min(chunk.kc, plan_.shape.k - h);
           desc.epilogue = h == 0 ? product::Epilogue::kReduce : product::Epilogue::kReduceAdd;
-          KIZAMI_RETURN_IF_ERROR(load_planes(a_, i, num_i, h, desc.k, a_planes, desc.num_products));
-          KIZAMI_RETURN_IF_ERROR(load_planes(b_, j, desc.n, h, desc.k, b_planes, desc.num_products));
+          KIZAMI_RETURN_IF_ERROR(load_planes(i, num_i, j, desc.n, h, desc.k, a_planes, b_planes));
           const product::Pointers pointers{main.a_planes, main.b_planes, main.residues,
                                            reads_count ? &state()->num_products : nullptr};
           KIZAMI_RETURN_IF_ERROR(launch(plan_, desc, pointers, {main.engine, main.engine_bytes}, queue_));

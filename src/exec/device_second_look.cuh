@@ -15,6 +15,7 @@
 #include <string>
 
 #include "base/int_math.hpp"
+#include "base/overlapped_launch.hpp"
 #include "exec/device_second_look.hpp"
 #include "exec/device_second_look_block.cuh"
 #include "exec/device_second_look_grid.cuh"
@@ -256,6 +257,7 @@ class Call {
 
 template <class T>
 __global__ void __launch_bounds__(kThreads, 1) second_look_sm80(const __grid_constant__ SecondLook<T> look) {
+  base::follow_previous_kernel();
   if (look.state->sampled_failures == 0 || look.state->is_scaling_only != 0) return;
   extern __shared__ __align__(128) std::byte shared_memory[];
   Call<T>(look, *reinterpret_cast<Shared*>(shared_memory)).run();

@@ -4,13 +4,11 @@
 
 #include "fp64/device.hpp"
 
-#include <cuda_runtime.h>
-
 #include <algorithm>
 #include <bit>
 #include <complex>
-#include <string>
 
+#include "base/overlapped_launch.hpp"
 #include "fp64/device_pair.cuh"
 #include "fp64/device_tile.cuh"
 
@@ -39,6 +37,7 @@ template <class T, Fp64Summation kSummation, class Shape>
 __global__ void __launch_bounds__(kThreads, kMaxBlocksPerMultiprocessor)
     answer_exceptions_sm90(const __grid_constant__ DeviceCall<T> call, int num_levels) {
   extern __shared__ double2 shared_memory[];
+  base::follow_previous_kernel();
   const plan::DeviceState& state = *call.state;
   if (state.is_scaling_only != 0) return;
   if (state.selection.rung < 0) {
@@ -64,13 +63,11 @@ Status launch(const DeviceCall<T>& call, int num_levels, int num_sms, product::Q
   const int blocks =
       std::clamp(kMultiprocessorBytes / (bytes + kReservedBytes), 1, kMaxBlocksPerMultiprocessor) * num_sms;
   // Always the same number: calls of other threads that need more or less do not disturb.
-  cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBlockBytes);
-  if (error == cudaSuccess) {
-    kernel<<<blocks, kThreads, bytes, queue>>>(call, levels);
-    error = cudaGetLastError();
-  }
-  if (error == cudaSuccess) return {};
-  return {StatusCode::kInternal, std::string("the FP64 rung did not start: ") + cudaGetErrorString(error)};
+  KIZAMI_RETURN_IF_ERROR(
+      base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBlockBytes),
+                        "shared memory of the FP64 rung"));
+  return base::launch_overlapped("the FP64 rung", kernel, blocks, kThreads, static_cast<std::size_t>(bytes), queue, call,
+                                 levels);
 }
 
 }  // namespace

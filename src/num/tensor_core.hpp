@@ -5,7 +5,7 @@
 //   d = FP32(their exact sum),
 // both roundings towards zero on NVIDIA hardware. Exponents are those of the formats: of a product the sum of the two
 // fields, not normalised (its significand lies in [1, 4)); subnormal numbers have the exponent of the smallest normal;
-// zeros have none. [FHMP2021, sections 3 and 4]; [MatlabTensorCore] for Hopper's 2 extra bits and groups of 16.
+// zeros have none. [Fasi2021, sections 3 and 4]; [MatlabTensorCore] for Hopper's 2 extra bits and groups of 16.
 // May not: include CUDA headers.
 #pragma once
 
@@ -45,7 +45,7 @@ struct TensorCore {
   core.group = type == FloatType::kTf32 ? 8 : 16;
   return core;
 }
-/// Ampere (sm_80): 8 products of FP16 or BF16, 4 of TF32, 1 extra bit. @cite [FHMP2021, table 3]
+/// Ampere (sm_80): 8 products of FP16 or BF16, 4 of TF32, 1 extra bit. @cite [Fasi2021, table 3]
 [[nodiscard]] constexpr TensorCore ampere_tensor_core(FloatType type) {
   TensorCore core;
   core.group = type == FloatType::kTf32 ? 4 : 8;

@@ -78,18 +78,24 @@ SampledBuffers carve_sampled(base::Carver& carver, const Plan& plan) {
   return buffers;
 }
 
-DeviceMainBuffers carve_main(base::Carver& carver, const Plan& plan) {
-  DeviceMainBuffers buffers;
-  const Chunk& chunk = plan.schedule.chunk;
+[[nodiscard]] int most_planes(const Plan& plan) {
   const num::Ladder& ladder = plan.numerics.ladder;
-  const int planes = num::num_planes(ring_of(plan.shape.scalar),
-                                     ladder.rungs[static_cast<std::size_t>(ladder.num_rungs - 1)].num_moduli);
+  return num::num_planes(ring_of(plan.shape.scalar),
+                         ladder.rungs[static_cast<std::size_t>(ladder.num_rungs - 1)].num_moduli);
+}
+
+void carve_planes(base::Carver& carver, const Plan& plan, DeviceMainBuffers& buffers) {
+  const Chunk& chunk = plan.schedule.chunk;
+  const int planes = most_planes(plan);
   buffers.a_planes = carver.take<std::int8_t>(planes, round_up(chunk.mc, kDeviceLinePad), chunk.kc);
   buffers.b_planes = carver.take<std::int8_t>(planes, round_up(chunk.nc, kDeviceLinePad), chunk.kc);
-  buffers.residues = carver.take<std::int8_t>(planes, chunk.nc, round_up(chunk.mc, kDeviceLinePad));
+}
+
+void carve_residues(base::Carver& carver, const Plan& plan, DeviceMainBuffers& buffers) {
+  const Chunk& chunk = plan.schedule.chunk;
+  buffers.residues = carver.take<std::int8_t>(most_planes(plan), chunk.nc, round_up(chunk.mc, kDeviceLinePad));
   buffers.engine_bytes = main_bytes(plan);
   buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
-  return buffers;
 }
 
 }  // namespace
@@ -100,6 +106,10 @@ DeviceBuffers carve_device(base::Carver& carver, const Plan& plan) {
   if (is_empty(plan.shape)) return buffers;
   buffers.a = carve_lines(carver, plan.shape.m, plan);
   buffers.b = carve_lines(carver, plan.shape.n, plan);
+  const bool has_rungs = plan.numerics.ladder.num_rungs > 0;
+  // Planes made before the certificate live beside what it needs; others share its memory.
+  const bool is_single_pass = splits_in_one_pass(plan);
+  if (is_single_pass) carve_planes(carver, plan, buffers.main);
   if (plan.numerics.has_certificate) {
     buffers.repairs = carver.take<Pair>((plan.shape.m * plan.shape.n) >> num::kRepairShift);
     buffers.repair_bits = carver.take<std::uint32_t>(plan.shape.n, ceil_div(plan.shape.m, 32));
@@ -110,8 +120,20 @@ DeviceBuffers carve_device(base::Carver& carver, const Plan& plan) {
     buffers.second_look = carve_second_look(carver, {chunk.mc, chunk.nc}, num_terms(plan.shape));
     carver.rewind(mark);
   }
-  if (plan.numerics.ladder.num_rungs > 0) buffers.main = carve_main(carver, plan);
+  if (has_rungs && !is_single_pass) carve_planes(carver, plan, buffers.main);
+  if (has_rungs) carve_residues(carver, plan, buffers.main);
   return buffers;
+}
+
+bool splits_in_one_pass(const Plan& plan) {
+  const num::Ladder& ladder = plan.numerics.ladder;
+  if (ladder.num_rungs == 0 || is_empty(plan.shape) || plan.shape.k > kMaxSinglePassLength) return false;
+  const Chunk& chunk = plan.schedule.chunk;
+  const Chunk& certificate = plan.schedule.certificate;
+  const auto is_whole = [&](const Chunk& part) { return part.mc >= plan.shape.m && part.nc >= plan.shape.n; };
+  if (!is_whole(chunk) || chunk.kc < plan.shape.k) return false;
+  if (plan.numerics.has_certificate && !is_whole(certificate)) return false;
+  return ladder.rungs[0].norm_limit < kMaxSinglePassNorm;
 }
 
 product::ProductDesc device_main_product(const Plan& plan, const Chunk& chunk, int num_moduli) {

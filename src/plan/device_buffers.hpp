@@ -19,6 +19,10 @@ inline constexpr std::int64_t kDeviceInnerPad = 128;
 /// Product kernels read rows up to a multiple of this.
 inline constexpr std::int64_t kReadRows = 16;
 
+/// What the split in one pass takes, see split/device_single_pass.cuh: elements of a line, and num::Rung::norm_limit.
+inline constexpr std::int64_t kMaxSinglePassLength = 16384;
+inline constexpr double kMaxSinglePassNorm = 0x1p94;
+
 /// The sampled certificate: digits of a chunk of lines, and the INT32 products of some columns of it.
 struct SampledBuffers {
   std::int64_t row_stride = 0;  ///< bytes of a row of digits: pieces of at most product::kBlockMaxI8
@@ -46,8 +50,8 @@ struct DeviceBuffers {
   DeviceLineBuffers b;
   Pair* repairs = nullptr;               ///< [m n / 4096]
   std::uint32_t* repair_bits = nullptr;  ///< [n][ceil(m / 32)]
-  SampledBuffers sampled;                ///< sampled, second look and main share memory: never alive together
-  SecondLookBuffers second_look;
+  SampledBuffers sampled;                ///< sampled, second look and main share memory: never alive together, but for
+  SecondLookBuffers second_look;         ///< the planes of a split in one pass
   DeviceMainBuffers main;
 };
 
@@ -57,6 +61,10 @@ struct DeviceBuffers {
 }
 
 [[nodiscard]] DeviceBuffers carve_device(base::Carver& carver, const Plan& plan);
+
+/// Whether one pass over both operands makes statistics, sampled digits and the planes of the lowest rung, before the
+/// certificate decides: where both are one chunk, and lines fit on the chip.
+[[nodiscard]] bool splits_in_one_pass(const Plan& plan);
 
 /// The product of one main chunk with that many moduli.
 [[nodiscard]] product::ProductDesc device_main_product(const Plan& plan, const Chunk& chunk, int num_moduli);

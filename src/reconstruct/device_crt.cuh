@@ -14,6 +14,7 @@
 
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
+#include "base/overlapped_launch.hpp"
 #include "num/line_stats.hpp"
 #include "num/scaled.hpp"
 #include "num/scaling.hpp"
@@ -23,6 +24,8 @@
 namespace kizami::reconstruct::device {
 
 inline constexpr int kThreads = 256;
+/// Blocks of the usual kernels that a multiprocessor holds at once; a launch has no more.
+inline constexpr int kBlocksPerSm = 2;
 
 /// Signed bytes of x times unsigned bytes of y, added to sum.
 [[nodiscard]] __device__ inline int dot_bytes(std::uint32_t x, std::uint32_t y, int sum) {
@@ -367,8 +370,8 @@ __device__ void for_columns(const DeviceReconstruction<T>& task, const Visit& vi
   }
 }
 
-/// In FP64 pieces.
-template <class T, int kPieces>
+/// In FP64 pieces. kIsWhole: the count is the largest of so many pieces, a constant then.
+template <class T, int kPieces, bool kIsWhole>
 __device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables,
                                         double* shared) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
@@ -381,7 +384,7 @@ __device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, con
   const std::int64_t i = first_row_of_thread();
   if (i >= task.c.rows) return;
   const Epilogue<T> epilogue(task);
-  const int num_planes = tables->num_planes;
+  const int num_planes = kIsWhole ? kPlanes : tables->num_planes;
   // Scales so far from the ends of the range that an element is one product.
   constexpr int kModerate = 450;
   const auto is_moderate = [](int scale) {
@@ -403,6 +406,8 @@ __device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, con
       to[q] = q < num_planes ? *reinterpret_cast<const std::uint32_t*>(at) : 0;
   };
   if (kIsAhead && first < task.c.cols) load(first, words);
+  constexpr int kUnroll = kIsAhead ? 2 : 1;  // the words then change places without moves
+#pragma unroll kUnroll
   for (std::int64_t j = first; j < task.c.cols; j += step) {
     const int col_scale = task.col_scale[j];
     std::uint32_t ahead[kPlanes];
@@ -536,7 +541,7 @@ __global__ void scale_kernel(MatrixView<T> c, Factor<T> beta) {
 
 /// kMostLimbs: of the rungs that do not fit in pieces; 0: all do.
 template <class T, int kMostLimbs>
-__global__ void __launch_bounds__(kThreads, kMostLimbs > 7 ? 1 : 2)
+__global__ void __launch_bounds__(kThreads, kMostLimbs > 7 ? 1 : kBlocksPerSm)
     reconstruct_kernel(const __grid_constant__ DeviceReconstruction<T> task) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
   constexpr int kPieceBytes =
@@ -544,6 +549,7 @@ __global__ void __launch_bounds__(kThreads, kMostLimbs > 7 ? 1 : 2)
   constexpr int kLimbBytes =
       kMostLimbs == 0 ? 0 : 4 * kParts * SharedLayout<kMostLimbs, device_words(kIsComplex<T>, kMostLimbs)>::kSize;
   __shared__ __align__(16) unsigned char shared[kPieceBytes > kLimbBytes ? kPieceBytes : kLimbBytes];
+  base::follow_previous_kernel();
   if (task.state->is_scaling_only != 0) {
     scale_all(task.c, task.beta.load());
     return;
@@ -552,9 +558,11 @@ __global__ void __launch_bounds__(kThreads, kMostLimbs > 7 ? 1 : 2)
   if (rung < 0) return;
   const DeviceCrtTable* const tables = task.tables + kParts * (task.ladder.rungs[rung].num_moduli - num::kMinModuli);
   if (tables->pieces.count == 2) {
-    reconstruct_from_pieces<T, 2>(task, tables, reinterpret_cast<double*>(shared));
+    reconstruct_from_pieces<T, 2, false>(task, tables, reinterpret_cast<double*>(shared));
+  } else if (tables->num_planes == most_piece_planes(kIsComplex<T>, 3)) {
+    reconstruct_from_pieces<T, 3, true>(task, tables, reinterpret_cast<double*>(shared));
   } else if (kMostLimbs == 0 || tables->pieces.count == 3) {
-    reconstruct_from_pieces<T, 3>(task, tables, reinterpret_cast<double*>(shared));
+    reconstruct_from_pieces<T, 3, false>(task, tables, reinterpret_cast<double*>(shared));
   } else if constexpr (kMostLimbs != 0) {
     reconstruct_from_limbs<T, kMostLimbs>(task, tables, reinterpret_cast<std::uint32_t*>(shared));
   }
@@ -573,20 +581,18 @@ Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, prod
   const dim3 block(threads_x, device::kThreads / threads_x);
   const std::int64_t blocks_x = base::ceil_div(quads, threads_x);
   const std::int64_t blocks_y = base::ceil_div(task.c.cols, block.y);
-  const std::int64_t enough = base::ceil_div(8 * std::int64_t{num_sms}, blocks_x);
+  const std::int64_t enough = base::ceil_div(device::kBlocksPerSm * std::int64_t{num_sms}, blocks_x);
   const dim3 grid(static_cast<unsigned>(blocks_x),
                   static_cast<unsigned>(std::min({blocks_y, enough, std::int64_t{65535}})));
   const int most = task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli;
-  const auto launch = [&](auto limbs) { device::reconstruct_kernel<T, limbs.value><<<grid, block, 0, queue>>>(task); };
+  const auto launch = [&](auto limbs) {
+    return base::launch_overlapped("reconstruct_kernel", device::reconstruct_kernel<T, limbs.value>, grid, block, 0,
+                                   queue, task);
+  };
   // Most moduli of so many limbs; device_tables_test.cpp checks them.
-  if (most <= most_piece_moduli(kIsComplex<T>, kDevicePieces)) {
-    launch(std::integral_constant<int, 0>{});
-  } else if (kIsComplex<T> || most <= 26) {
-    launch(std::integral_constant<int, 7>{});
-  } else if constexpr (!kIsComplex<T>) {
-    launch(std::integral_constant<int, kDeviceLimbs>{});
-  }
-  return base::launch_status("reconstruct_kernel");
+  if (most <= most_piece_moduli(kIsComplex<T>, kDevicePieces)) return launch(std::integral_constant<int, 0>{});
+  if (kIsComplex<T> || most <= 26) return launch(std::integral_constant<int, 7>{});
+  return launch(std::integral_constant<int, kIsComplex<T> ? 7 : kDeviceLimbs>{});
 }
 
 template <class T>

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
@@ -24,13 +25,11 @@ struct DeviceDigits {
 };
 
 /// gather_statistics() without inner shift, with the sampled digits of the same lines, and their number of lines with NaN
-/// or Inf added to `nonfinite`. Reads every element from memory once or twice, by the layout.
-/// @queue ends at once if state->is_scaling_only. may_overlap: the kernel before in the queue is another of these, for other
-///        lines, with which this one may run at the same time; it ends after it all the same
+/// or Inf added to `nonfinite`. Reads every element twice.
+/// @queue ends at once if state->is_scaling_only
 template <class T>
 Status device_statistics(const problem::Lines<T>& lines, num::LineStats* stats, const DeviceDigits& digits,
-                         std::uint64_t* nonfinite, const plan::DeviceState* state, bool may_overlap, int num_sms,
-                         product::Queue queue);
+                         std::uint64_t* nonfinite, const plan::DeviceState* state, int num_sms, product::Queue queue);
 
 /// make_sampled_digits() alone, for lines whose statistics are known.
 template <class T>
@@ -44,15 +43,40 @@ struct DevicePlanes {
   std::int64_t plane_stride = 0;
 };
 
-/// make_residue_planes() at the rung of state->selection, of elements [first, first + length) of every line, with the
-/// statistics and shifts that the selection calls for. Also writes lines.scales: line_scale(), or kSkipLine for lines with
-/// NaN or Inf.
-/// @range  lines is a subset of the call's lines, line_buffers.stats etc. those of its first line; first a multiple of 64;
-///         rungs of at most 184-bit integers
-/// @queue  ends at once if the rung is -1 or state->is_scaling_only
+/// One operand of a device split, or a subset of its lines: line_buffers are those of the first line.
 template <class T>
-Status device_residue_planes(const problem::Lines<T>& lines, const plan::DeviceLineBuffers& line_buffers,
-                             std::int64_t first, std::int64_t length, const num::Ladder& ladder,
-                             const plan::DeviceState* state, const DevicePlanes& planes, product::Queue queue);
+struct DeviceOperand {
+  problem::Lines<T> lines;
+  plan::DeviceLineBuffers line_buffers;
+  DevicePlanes planes;
+};
+
+/// make_residue_planes() at the rung of state->selection, of elements [first, first + length) of every line, with the
+/// statistics and shifts that the selection calls for. Also writes line_buffers.scales: line_scale(), or kSkipLine for
+/// lines with NaN or Inf; and zeros to rows of the planes up to the next multiple of plan::kReadRows.
+/// @range  one or two operands of equal row strides of planes; first a multiple of 64; rungs of at most 184-bit integers
+/// @queue  one kernel, which ends at once if the rung is -1 or state->is_scaling_only, and if has_lowest_rung says that the
+///         planes are those of the lowest rung already and that is the rung
+template <class T>
+Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::int64_t first, std::int64_t length,
+                             const num::Ladder& ladder, const plan::DeviceState* state, bool has_lowest_rung,
+                             int num_sms, product::Queue queue);
+
+/// One operand of device_single_pass().
+template <class T>
+struct SinglePassOperand {
+  DeviceOperand<T> operand;  ///< whole lines
+  DeviceDigits digits;
+  std::uint64_t* nonfinite = nullptr;  ///< lines with NaN or Inf are added
+};
+
+/// device_statistics() of both operands, and device_residue_planes() at `rung`, without inner shifts, before anybody knows
+/// whether that rung is enough. Reads every element from memory once. Rows of digits up to the next multiple of
+/// plan::kReadRows are zero too.
+/// @range  lines of at most plan::kMaxSinglePassLength elements; rung.norm_limit < 2^94; planes of equal row strides
+/// @queue  one kernel, which ends at once if state->is_scaling_only
+template <class T>
+Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Rung& rung,
+                          const plan::DeviceState* state, product::Queue queue);
 
 }  // namespace kizami::split

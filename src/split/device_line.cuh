@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One FP64 term as device code sees it: an integer times a power of two. Everything below is integer arithmetic, so it
-// agrees with the host's FP64 formulas to the bit.
+// One FP64 term as device code sees it. Everything below is integer arithmetic or rounds once, as it says, so it agrees with
+// the host's formulas to the bit.
 #pragma once
 
 #include <complex>
@@ -8,6 +8,7 @@
 
 #include "kizami/types.hpp"
 #include "num/line_stats.hpp"
+#include "num/scaling.hpp"
 #include "split/digits.hpp"
 
 namespace kizami::split::device {
@@ -34,12 +35,13 @@ inline constexpr std::uint64_t kInfinityBits = 0x7FF0000000000000ull;
   const int field = static_cast<int>(bits >> 52);
   return field != 0 ? field - 1023 : -1011 - __clzll(static_cast<long long>(bits));
 }
-/// Exponent of the lowest set bit, from the words of a magnitude. @range not zero
+/// Exponent of the lowest set bit, from the words of a magnitude; num::kNoLsb for zero. Without branches.
 [[nodiscard]] __device__ inline int lsb_of_words(std::uint32_t high, std::uint32_t low) {
-  const int field = static_cast<int>(high >> 20);
   // The hidden bit stands at 20 of the high word; a subnormal has none, and its lowest bit is below it or in `low`.
-  const int zeros = low != 0 ? __ffs(static_cast<int>(low)) - 1 : __ffs(static_cast<int>(high | 0x00100000u)) + 31;
-  return max(field, 1) - 1075 + zeros;
+  const bool is_low = low != 0;
+  const std::uint32_t word = is_low ? low : high | 0x00100000u;
+  const int lowest = max(static_cast<int>(high >> 20), 1) + (__clz(static_cast<int>(__brev(word))) + (is_low ? 0 : 32));
+  return (high | low) != 0 ? lowest - 1075 : num::kNoLsb;
 }
 
 /// floor(m 2^shift) and ceil(m 2^shift) @range the result fits in 64 bits
@@ -53,46 +55,56 @@ inline constexpr std::uint64_t kInfinityBits = 0x7FF0000000000000ull;
   return (m + (std::uint64_t{1} << -shift) - 1) >> -shift;
 }
 
-/// What the sums of a line need of a term, unless the line's exponent is near the bottom of the range: the high word of |x|,
-/// and in place of the sign whether the low word is not zero.
-[[nodiscard]] __device__ inline std::uint32_t pack_term(double x) {
-  const std::uint64_t bits = magnitude_bits(x);
-  return static_cast<std::uint32_t>(bits >> 32) | (static_cast<std::uint32_t>(bits) != 0 ? 0x80000000u : 0u);
-}
-/// Lines of larger exponents have no subnormal term that counts for more than one unit.
-inline constexpr int kLeastPackedExponent = -1000;
+/// What the sums and digits of a line's terms are counted in: the powers of two that take a term there. Exact products, of
+/// which the sum with 2^52 makes integers by one directed rounding; near the bottom of the range the powers would overflow,
+/// and integer arithmetic does the same.
+struct LineUnits {
+  int exponent;
+  bool is_plain;  ///< the powers are there
+  double abs = 0;
+  double square = 0;
+  double digit = 0;
 
-__device__ inline void add_units(std::uint32_t units, std::uint64_t& sum_abs, std::uint64_t& sum_squares) {
-  constexpr int kCoarser = num::kAbsBits - num::kSquareBits;
-  const std::uint32_t coarse = (units + (1u << kCoarser) - 1) >> kCoarser;
-  sum_abs += units;
-  sum_squares += static_cast<std::uint64_t>(coarse) * coarse;
+  /// @range the exponent of a line that is finite and not zero
+  __device__ explicit LineUnits(int line_exponent) : exponent(line_exponent), is_plain(line_exponent > -1000) {
+    if (!is_plain) return;
+    abs = num::power_of_two(num::kAbsBits - exponent);
+    square = num::power_of_two(num::kSquareBits - exponent);
+    digit = num::power_of_two(kDigitBits - exponent);
+  }
+};
+
+/// A term's ceil(|x| 2^(kAbsBits - exponent)), the same with kSquareBits, and floor(|x| 2^(kDigitBits - exponent)).
+/// @range  units.is_plain
+[[nodiscard]] __device__ inline std::uint32_t plain_abs(double x, const LineUnits& units) {
+  return static_cast<std::uint32_t>(__double2loint(__fma_ru(fabs(x), units.abs, 0x1p52)));
+}
+[[nodiscard]] __device__ inline std::uint32_t plain_root(double x, const LineUnits& units) {
+  return static_cast<std::uint32_t>(__double2loint(__fma_ru(fabs(x), units.square, 0x1p52)));
+}
+[[nodiscard]] __device__ inline std::uint32_t plain_digit(double x, const LineUnits& units) {
+  return static_cast<std::uint32_t>(__double2loint(__fma_rd(fabs(x), units.digit, 0x1p52)));
 }
 
-/// Adds a term to the sums of a line of this exponent (see num::LineStats) and returns its digit, floor(|x| 2^(6 -
-/// exponent)). @range exponent > kLeastPackedExponent, or x = 0
-[[nodiscard]] __device__ inline std::uint32_t add_packed(std::uint32_t packed, int exponent, std::uint64_t& sum_abs,
-                                                         std::uint64_t& sum_squares) {
-  static_assert(num::kAbsBits == 20 && kDigitBits == 6, "the shifts below");
-  // A normal term has 21 bits in its high word, of which all belong to the units of a term of the line's exponent. A
-  // subnormal one is less than a unit, and so is what this makes of it.
-  const std::uint32_t top = packed & 0x7FFFFFFFu;
-  const std::uint32_t high = (top & 0x000FFFFFu) | (top >= 0x00100000u ? 0x00100000u : 0u);
-  const int drop = min(exponent + 1023 - static_cast<int>(top >> 20), 31);
-  const std::uint32_t whole = high >> drop;
-  const bool has_rest = high != whole << drop || (packed >> 31) != 0;
-  add_units(whole + (has_rest ? 1u : 0u), sum_abs, sum_squares);
-  return whole >> 14;
+/// Adds a term to the sums of its line, see num::LineStats.
+__device__ inline void add_term(double x, const LineUnits& units, std::uint64_t& sum_abs, std::uint64_t& sum_squares) {
+  std::uint32_t abs = 0;
+  std::uint32_t root = 0;
+  if (units.is_plain) {
+    abs = plain_abs(x, units);
+    root = plain_root(x, units);
+  } else {
+    const Term term = term_of(magnitude_bits(x));
+    abs = static_cast<std::uint32_t>(ceil_shift(term.mantissa, term.ulp + num::kAbsBits - units.exponent));
+    root = static_cast<std::uint32_t>(ceil_shift(term.mantissa, term.ulp + num::kSquareBits - units.exponent));
+  }
+  sum_abs += abs;
+  sum_squares += static_cast<std::uint64_t>(root) * root;
 }
-
-/// The same for any exponent.
-[[nodiscard]] __device__ inline std::uint32_t add_term(double x, int exponent, std::uint64_t& sum_abs,
-                                                       std::uint64_t& sum_squares) {
-  if (exponent > kLeastPackedExponent) return add_packed(pack_term(x), exponent, sum_abs, sum_squares);
+[[nodiscard]] __device__ inline std::uint32_t digit_of(double x, const LineUnits& units) {
+  if (units.is_plain) return plain_digit(x, units);
   const Term term = term_of(magnitude_bits(x));
-  add_units(static_cast<std::uint32_t>(ceil_shift(term.mantissa, term.ulp + num::kAbsBits - exponent)), sum_abs,
-            sum_squares);
-  return static_cast<std::uint32_t>(floor_shift(term.mantissa, term.ulp + kDigitBits - exponent));
+  return static_cast<std::uint32_t>(floor_shift(term.mantissa, term.ulp + kDigitBits - units.exponent));
 }
 
 /// The real terms of one element as FP64.

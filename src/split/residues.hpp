@@ -16,6 +16,12 @@ namespace kizami::split {
   return line.is_zero() ? 0 : num::scale_bits(rung, line.sum_squares) - line.exponent;
 }
 
+/// Bits of an integer a' at a rung at most, with its sign: |a'| < 2^(t + 1) with 2^t <= norm_limit, because the largest
+/// element of a line counts at least 1.
+[[nodiscard]] KIZAMI_HOST_DEVICE inline int integer_bits(const num::Rung& rung) {
+  return num::floor_log2(rung.norm_limit) + 2;
+}
+
 /// Most bits of an integer a'.
 inline constexpr int kMaxIntegerBits = 184;
 

@@ -131,7 +131,7 @@ TEST(TensorCoreStep, EqualsItsDefinition) {
   }
 }
 
-// 2^24 + (1 + 2^-k) in one step: what survives tells the extra alignment bits [FHMP2021, section 3].
+// 2^24 + (1 + 2^-k) in one step: what survives tells the extra alignment bits [Fasi2021, section 3].
 TEST(TensorCoreStep, ExtraBitsSurviveAlignment) {
   const auto step = [](TensorCore core, std::vector<double> a, std::vector<double> b, float c) {
     return tensor_core_step(core, FloatType::kFp16, c, a.data(), b.data(), static_cast<int>(a.size()));

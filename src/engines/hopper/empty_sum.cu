@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // k = 0: there is nothing to multiply and no operand to map, but C is written all the same.
+#include "base/overlapped_launch.hpp"
 #include "engines/hopper/product_params.hpp"
 #include "engines/hopper/residue_sm90.cuh"
 
@@ -8,6 +9,7 @@ namespace {
 
 template <product::Epilogue kEpilogue>
 __global__ void empty_sum_smxx(const __grid_constant__ ProductParams params) {
+  base::follow_previous_kernel();
   int num_planes = params.num_products;
   if (params.num_products_at != nullptr) num_planes = max(0, min(num_planes, *params.num_products_at));
   const std::int64_t per_plane = static_cast<std::int64_t>(params.m) * params.n;

@@ -3,8 +3,6 @@
 // graph: what the kernel reads on the host's behalf travels in its parameters.
 #include "engines/hopper/hopper.hpp"
 
-#include <cuda.h>
-#include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -18,10 +16,12 @@
 
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
+#include "base/overlapped_launch.hpp"
 #include "engines/desc_check.hpp"
 #include "engines/hopper/forms.hpp"
 #include "engines/hopper/modulus_constants.hpp"
 #include "engines/hopper/product_params.hpp"
+#include "engines/hopper/tensor_maps.hpp"
 
 namespace kizami::engines {
 namespace {
@@ -30,15 +30,12 @@ using base::ceil_div;
 using base::cuda_status;
 using hopper::FormKernels;
 using hopper::ProductParams;
-using hopper::TensorMapBits;
 using product::DeviceFacts;
 using product::Epilogue;
 using product::Offer;
 using product::Pointers;
 using product::ProductDesc;
 using product::Refusal;
-
-static_assert(sizeof(TensorMapBits) == sizeof(CUtensorMap) && alignof(TensorMapBits) >= alignof(CUtensorMap));
 
 // ---- limits of this engine beyond those of desc_check.hpp ----
 
@@ -64,80 +61,6 @@ std::optional<std::string> why_refused_here(const ProductDesc& d) {
            " make too many tiles, must be below 2^25 of 128 x 128";
   }
   return std::nullopt;
-}
-
-// ---- tensor maps ----
-
-using EncodeTiled = PFN_cuTensorMapEncodeTiled_v12000;
-
-/// The driver's function; null where there is no driver. libcuda is not linked, so that programs start without one.
-EncodeTiled encode_tiled() {
-  static const EncodeTiled function = [] {
-    void* entry = nullptr;
-    cudaDriverEntryPointQueryResult result{};
-#if CUDART_VERSION >= 12050
-    const cudaError_t error =
-        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000, cudaEnableDefault, &result);
-#else
-    const cudaError_t error = cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &entry, cudaEnableDefault, &result);
-#endif
-    if (error != cudaSuccess || result != cudaDriverEntryPointSuccess) {
-      static_cast<void>(cudaGetLastError());
-      entry = nullptr;
-    }
-    return reinterpret_cast<EncodeTiled>(entry);
-  }();
-  return function;
-}
-
-/// The lines of one operand.
-struct Lines {
-  const char* name;
-  const std::int8_t* data;
-  std::int64_t num_lines;
-  std::int64_t k;
-  std::int64_t row_stride;
-  std::int64_t plane_stride;
-  std::int64_t num_planes;  ///< 1 if all planes share the lines
-};
-
-template <std::size_t kRank>
-Status encode(const Lines& lines, const std::array<cuuint64_t, kRank>& sizes,
-              const std::array<cuuint64_t, kRank - 1>& strides, const std::array<cuuint32_t, kRank>& box,
-              TensorMapBits& map) {
-  const EncodeTiled function = encode_tiled();
-  if (function == nullptr) return {StatusCode::kUnsupported, "the CUDA driver has no cuTensorMapEncodeTiled"};
-  std::array<cuuint32_t, kRank> steps{};
-  steps.fill(1);
-  auto* const data = const_cast<std::int8_t*>(lines.data);  // only read through the map
-  const CUresult result =
-      function(reinterpret_cast<CUtensorMap*>(&map), CU_TENSOR_MAP_DATA_TYPE_UINT8, kRank, data, sizes.data(),
-               strides.data(), box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-               CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (result != CUDA_SUCCESS) {
-    return {StatusCode::kInternal, std::string("cuTensorMapEncodeTiled refuses the lines of ") + lines.name +
-                                       " with CUresult " + std::to_string(static_cast<int>(result))};
-  }
-  return {};
-}
-
-/// {k, line, plane}, boxes of `box_lines` lines.
-Status encode_in_order(const Lines& lines, int box_lines, TensorMapBits& map) {
-  const auto u64 = [](std::int64_t x) { return static_cast<cuuint64_t>(x); };
-  return encode<3>(lines,
-                   {u64(base::round_up(lines.k, product::kPadBytes)), u64(lines.num_lines), u64(lines.num_planes)},
-                   {u64(lines.row_stride), u64(lines.num_planes > 1 ? lines.plane_stride : lines.row_stride)},
-                   {128, static_cast<cuuint32_t>(box_lines), 1}, map);
-}
-
-/// {k, b, line / 16, g, plane} with line = 16 (line / 16) + 2 g + b; boxes of 64 lines. store_tile_sm90.cuh says why.
-Status encode_permuted(const Lines& lines, TensorMapBits& map) {
-  const auto u64 = [](std::int64_t x) { return static_cast<cuuint64_t>(x); };
-  return encode<5>(
-      lines, {u64(base::round_up(lines.k, product::kPadBytes)), 2, u64(lines.num_lines / 16), 8, u64(lines.num_planes)},
-      {u64(lines.row_stride), u64(16 * lines.row_stride), u64(2 * lines.row_stride),
-       u64(lines.num_planes > 1 ? lines.plane_stride : lines.row_stride)},
-      {128, 2, 4, 8, 1}, map);
 }
 
 // ---- the launch ----
@@ -203,22 +126,6 @@ ProductParams common_params(const ProductDesc& d, const Pointers& pointers) {
   return params;
 }
 
-void set_raster(ProductParams& params, const HopperFormTraits& traits, int raster_tiles) {
-  // Default: a band of 2048 lines of A, about as many as the lines of B that run beside it. Others are as fast
-  // (docs/perf/h200_call.md).
-  if (raster_tiles <= 0) raster_tiles = std::max(1, 2048 / traits.tile_i);
-  const auto tiles_i = static_cast<std::uint32_t>(ceil_div(params.m, traits.tile_i));
-  const auto tiles_j = static_cast<std::uint32_t>(ceil_div(params.n, traits.tile_j * traits.cluster));
-  const std::uint32_t raster = std::min(static_cast<std::uint32_t>(raster_tiles), tiles_i);
-  params.tiles_per_plane = tiles_i * tiles_j;
-  params.raster_tiles = raster;
-  params.last_band = (tiles_i - 1) / raster;
-  params.by_plane = hopper::make_divider(params.tiles_per_plane);
-  params.by_band = hopper::make_divider(raster * tiles_j);
-  params.by_raster = hopper::make_divider(raster);
-  params.by_last_width = hopper::make_divider(tiles_i - params.last_band * raster);
-}
-
 Status launch_empty_sum(const ProductDesc& d, ProductParams& params, product::Queue queue) {
   constexpr unsigned kThreads = 256;
   const std::int64_t blocks = ceil_div(d.m * d.n, kThreads) * d.num_products;
@@ -226,6 +133,9 @@ Status launch_empty_sum(const ProductDesc& d, ProductParams& params, product::Qu
   config.gridDim = dim3(static_cast<unsigned>(std::clamp<std::int64_t>(blocks, 1, 4096)));
   config.blockDim = dim3(kThreads);
   config.stream = queue;
+  cudaLaunchAttribute attribute = base::overlapped_start();
+  config.attrs = &attribute;
+  config.numAttrs = 1;
   void* arguments[] = {&params};
   return cuda_status(cudaLaunchKernelExC(&config, kernel_for(hopper::empty_sum_kernels(), d.epilogue), arguments),
                      "the launch of an empty product");
@@ -246,32 +156,30 @@ Status launch_product(const ProductDesc& d, const Pointers& pointers, ProductPar
   const auto distinct = [&](std::int64_t stride) {
     return stride == 0 ? std::int64_t{1} : std::int64_t{d.num_products};
   };
-  const Lines a{"a", pointers.a, d.m, d.k, d.a_row_stride, d.a_plane_stride, distinct(d.a_plane_stride)};
-  const Lines b{"b", pointers.b, d.n, d.k, d.b_row_stride, d.b_plane_stride, distinct(d.b_plane_stride)};
+  const hopper::MapLines a{"a", pointers.a, d.m, d.k, d.a_row_stride, d.a_plane_stride, distinct(d.a_plane_stride)};
+  const hopper::MapLines b{"b", pointers.b, d.n, d.k, d.b_row_stride, d.b_plane_stride, distinct(d.b_plane_stride)};
   if (traits.line_order == LineOrder::kPermuted) {
-    KIZAMI_RETURN_IF_ERROR(encode_permuted(a, params.a_map));
+    KIZAMI_RETURN_IF_ERROR(hopper::encode_permuted(a, params.a_map));
   } else {
-    KIZAMI_RETURN_IF_ERROR(encode_in_order(a, traits.tile_i / traits.cluster, params.a_map));
+    KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(a, traits.tile_i / traits.cluster, params.a_map));
   }
-  KIZAMI_RETURN_IF_ERROR(encode_in_order(b, traits.tile_j, params.b_map));
+  KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(b, traits.tile_j, params.b_map));
   params.a_plane_step = a.num_planes > 1 ? 1 : 0;
   params.b_plane_step = b.num_planes > 1 ? 1 : 0;
-  set_raster(params, traits, raster_tiles);
+  hopper::set_order(params, traits.tile_i, traits.tile_j * traits.cluster, raster_tiles);
 
   const std::int64_t tiles = std::int64_t{params.tiles_per_plane} * d.num_products;
   const auto clusters = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, num_sms / traits.cluster)));
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim.x = static_cast<unsigned>(traits.cluster);
-  attribute.val.clusterDim.y = 1;
-  attribute.val.clusterDim.z = 1;
+  cudaLaunchAttribute attributes[2] = {base::overlapped_start(), {}};
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim = {static_cast<unsigned>(traits.cluster), 1, 1};
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(clusters * static_cast<unsigned>(traits.cluster));
   config.blockDim = dim3(hopper::kNumThreads);
   config.dynamicSmemBytes = kernels.shared_bytes;
   config.stream = queue;
-  config.attrs = &attribute;
-  config.numAttrs = 1;
+  config.attrs = attributes;
+  config.numAttrs = 2;
   void* arguments[] = {&params};
   return cuda_status(cudaLaunchKernelExC(&config, kernel, arguments), "the launch of the product kernel");
 }

@@ -1,70 +1,24 @@
 // SPDX-License-Identifier: MIT
-// The instructions of sm_90 that CUDA C++ has no words for: mbarriers, bulk tensor copies, clusters, register counts.
-// One function per instruction; no policy. Addresses of shared memory are 32-bit, of the CTA's own window.
+// The instructions of sm_90 that CUDA C++ has no words for and that products need: bulk tensor copies, named barriers, register
+// counts. One function per instruction; no policy. Those of mbarriers and clusters are in base/cluster_sm90.cuh.
 #pragma once
 
 #include <cstdint>
 
-#include "engines/hopper/product_params.hpp"
+#include "base/cluster_sm90.cuh"
+#include "engines/hopper/tile_walk.hpp"
 
 namespace kizami::engines::hopper {
 
-__device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
-}
-
-// ---- mbarriers ----
-
-__device__ __forceinline__ void barrier_init(std::uint32_t barrier, std::uint32_t arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n" ::"r"(barrier), "r"(arrivals) : "memory");
-}
-/// Makes initialised barriers visible to the cluster and to the copy engine.
-__device__ __forceinline__ void barrier_init_fence() {
-  asm volatile("fence.mbarrier_init.release.cluster;\n" ::: "memory");
-}
-/// Arrives, and adds `bytes` to what the copy engine must bring before the phase ends.
-__device__ __forceinline__ void barrier_arrive_expect(std::uint32_t barrier, std::uint32_t bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\n" ::"r"(barrier), "r"(bytes) : "memory");
-}
-__device__ __forceinline__ void barrier_arrive(std::uint32_t barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];\n" ::"r"(barrier) : "memory");
-}
-/// Arrives at the same barrier of CTA `rank` of the cluster.
-__device__ __forceinline__ void barrier_arrive_at(std::uint32_t barrier, std::uint32_t rank) {
-  asm volatile(
-      "{\n"
-      ".reg .b32 remote;\n"
-      "mapa.shared::cluster.u32 remote, %0, %1;\n"
-      "mbarrier.arrive.shared::cluster.b64 _, [remote];\n"
-      "}\n" ::"r"(barrier),
-      "r"(rank)
-      : "memory");
-}
-/// Whether the phase of this parity has ended; may sleep for a while before it says no.
-__device__ __forceinline__ bool barrier_try_wait(std::uint32_t barrier, std::uint32_t parity) {
-  std::uint32_t is_done = 0;
-  asm volatile(
-      "{\n"
-      ".reg .pred p;\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
-      "selp.u32 %0, 1, 0, p;\n"
-      "}\n"
-      : "=r"(is_done)
-      : "r"(barrier), "r"(parity)
-      : "memory");
-  return is_done != 0;
-}
-/// Waits for the end of the phase of this parity. A wait lasts a tile's time at most, which is below a millisecond. After
-/// 2^34 cycles (about 10 s) and 1000 tries, so not for having been preempted, it is a defect: the launch then ends with an
-/// error instead of never.
-__device__ __forceinline__ void barrier_wait(std::uint32_t barrier, std::uint32_t parity) {
-  if (barrier_try_wait(barrier, parity)) return;
-  constexpr long long kMostCycles = 1LL << 34;
-  const long long start = clock64();
-  for (int tries = 0; !barrier_try_wait(barrier, parity); ++tries) {
-    if (tries > 1000 && clock64() - start > kMostCycles) __trap();
-  }
-}
+using base::barrier_arrive;
+using base::barrier_arrive_at;
+using base::barrier_arrive_expect;
+using base::barrier_init;
+using base::barrier_init_fence;
+using base::barrier_wait;
+using base::cluster_rank;
+using base::cluster_sync;
+using base::shared_address;
 
 // ---- named barriers: warpgroups of one CTA take turns ----
 
@@ -73,21 +27,6 @@ __device__ __forceinline__ void named_barrier_sync(int barrier, int threads) {
 }
 __device__ __forceinline__ void named_barrier_arrive(int barrier, int threads) {
   asm volatile("bar.arrive %0, %1;\n" ::"r"(barrier), "r"(threads) : "memory");
-}
-
-// ---- clusters ----
-
-__device__ __forceinline__ std::uint32_t cluster_rank() {
-  std::uint32_t rank = 0;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;\n" : "=r"(rank));
-  return rank;
-}
-/// All threads of all CTAs of the cluster.
-__device__ __forceinline__ void cluster_sync() {
-  asm volatile(
-      "barrier.cluster.arrive.release.aligned;\n"
-      "barrier.cluster.wait.acquire.aligned;\n" ::
-          : "memory");
 }
 
 // ---- registers ----

@@ -14,10 +14,9 @@
 #include "engines/hopper/forms.hpp"
 #include "engines/hopper/product_params.hpp"
 #include "engines/hopper/residue_sm90.cuh"
+#include "engines/hopper/tile_pipeline_sm90.cuh"
 
 namespace kizami::engines::hopper {
-
-inline constexpr unsigned kWholeWarp = 0xFFFFFFFFU;
 
 /// Sixteen bytes, in the order of memory.
 struct SixteenBytes {

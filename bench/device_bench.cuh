@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// What the programs that time products on a CUDA device share: random numbers, the error against a double-double reference,
+// native cuBLAS (opened at run time), clock and power.
+#pragma once
+
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <dlfcn.h>
+
+#include <complex>
+#include <cstdint>
+#include <ctime>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#include "kizami/status.hpp"
+
+namespace bench {
+
+inline void check(cudaError_t error, const char* what) {
+  if (error != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
+}
+inline void check(const kizami::Status& status, const char* what) {
+  if (!status.ok()) throw std::runtime_error(std::string(what) + ": " + status.reason());
+}
+
+// ---- random numbers and reference, on the device ----------------------------------------------------------------------------
+
+__device__ inline std::uint64_t mix(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15ull;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
+  return x ^ (x >> 31);
+}
+__device__ inline double unit(std::uint64_t x) { return (static_cast<double>(mix(x) >> 11) + 0.5) * 0x1p-53; }
+
+/// Strides of a matrix in elements: (i, j) lies at i * row + j * col.
+struct Strides {
+  std::int64_t row, col;
+};
+
+/// Largest |C - AB| / (|A||B|) of the parts of one row of C, a column-major matrix of m rows; one block a column. NaN counts
+/// as 1e300.
+template <class R, int kTerms>
+__global__ void row_error(const R* a, Strides a_strides, const R* b, Strides b_strides, const R* c, std::int64_t m,
+                          std::int64_t k, std::int64_t i, double* worst) {
+  __shared__ double high[256], low[256], scale[256];
+  const std::int64_t j = blockIdx.x;
+  for (int part = 0; part < kTerms; ++part) {
+    double s = 0, e = 0, g = 0;
+    const auto add = [&](double x, double y) {
+      const double p = x * y;
+      const double p_error = fma(x, y, -p);
+      const double t = s + p;
+      const double z = t - s;
+      e += ((s - (t - z)) + (p - z)) + p_error;
+      s = t;
+      g += fabs(p);
+    };
+    for (std::int64_t h = threadIdx.x; h < k; h += blockDim.x) {
+      const R* const x = a + (i * a_strides.row + h * a_strides.col) * kTerms;
+      const R* const y = b + (h * b_strides.row + j * b_strides.col) * kTerms;
+      if (kTerms == 1) {
+        add(x[0], y[0]);
+      } else if (part == 0) {
+        add(x[0], y[0]);
+        add(-static_cast<double>(x[kTerms - 1]), y[kTerms - 1]);
+      } else {
+        add(x[0], y[kTerms - 1]);
+        add(x[kTerms - 1], y[0]);
+      }
+    }
+    high[threadIdx.x] = s;
+    low[threadIdx.x] = e;
+    scale[threadIdx.x] = g;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      double sum = 0, rest = 0, total = 0;
+      for (unsigned t = 0; t < blockDim.x; ++t) {
+        const double v = sum + high[t];
+        const double z = v - sum;
+        rest += ((sum - (v - z)) + (high[t] - z)) + low[t];
+        sum = v;
+        total += scale[t];
+      }
+      const double got = c[(j * m + i) * kTerms + part];
+      const double error = fabs((got - sum) - rest) / total;
+      // Errors are not negative: their bits are in their order.
+      atomicMax(reinterpret_cast<unsigned long long*>(worst),
+                static_cast<unsigned long long>(__double_as_longlong(error == error ? error : 1e300)));
+    }
+    __syncthreads();
+  }
+}
+
+// ---- native ----------------------------------------------------------------------------------------------------------
+
+struct Cublas {
+  cublasHandle_t handle = nullptr;
+  decltype(&cublasCreate_v2) create = nullptr;
+  decltype(&cublasSgemm_v2_64) sgemm = nullptr;
+  decltype(&cublasDgemm_v2_64) dgemm = nullptr;
+  decltype(&cublasCgemm_v2_64) cgemm = nullptr;
+  decltype(&cublasZgemm_v2_64) zgemm = nullptr;
+
+  Cublas() {
+    void* library = nullptr;
+    for (const char* name : {"libcublas.so.13", "libcublas.so.12"}) {
+      if (library == nullptr) library = dlopen(name, RTLD_NOW);
+    }
+    if (library == nullptr) throw std::runtime_error("no libcublas.so.13 or .12: set LD_LIBRARY_PATH");
+    const auto find = [&](auto& f, const char* name) {
+      f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(dlsym(library, name));
+      if (f == nullptr) throw std::runtime_error(std::string("libcublas has no ") + name);
+    };
+    find(create, "cublasCreate_v2");
+    find(sgemm, "cublasSgemm_v2_64");
+    find(dgemm, "cublasDgemm_v2_64");
+    find(cgemm, "cublasCgemm_v2_64");
+    find(zgemm, "cublasZgemm_v2_64");
+    if (create(&handle) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasCreate failed");
+  }
+  template <class T>
+  void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, const T* b, T* c,
+                bool is_a_transposed = false, bool is_b_transposed = false) const {
+    cublasStatus_t status;
+    const auto one = T{1}, zero = T{0};
+    const auto call = [&](auto f, auto* x, auto* y, auto* z, const auto* p, const auto* q) {
+      return f(handle, is_a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, is_b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, m, n,
+               k, p, x, is_a_transposed ? k : m, y, is_b_transposed ? n : k, q, z, m);
+    };
+    if constexpr (std::is_same_v<T, float>) {
+      status = call(sgemm, a, b, c, &one, &zero);
+    } else if constexpr (std::is_same_v<T, double>) {
+      status = call(dgemm, a, b, c, &one, &zero);
+    } else if constexpr (std::is_same_v<T, std::complex<float>>) {
+      status = call(cgemm, reinterpret_cast<const cuComplex*>(a), reinterpret_cast<const cuComplex*>(b),
+                    reinterpret_cast<cuComplex*>(c), reinterpret_cast<const cuComplex*>(&one),
+                    reinterpret_cast<const cuComplex*>(&zero));
+    } else {
+      status = call(zgemm, reinterpret_cast<const cuDoubleComplex*>(a), reinterpret_cast<const cuDoubleComplex*>(b),
+                    reinterpret_cast<cuDoubleComplex*>(c), reinterpret_cast<const cuDoubleComplex*>(&one),
+                    reinterpret_cast<const cuDoubleComplex*>(&zero));
+    }
+    if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cuBLAS failed");
+  }
+};
+
+// ---- clock and power ---------------------------------------------------------------------------------------------------
+
+struct Gauges {
+  void* device = nullptr;
+  int (*clock)(void*, int, unsigned*) = nullptr;
+  int (*power)(void*, unsigned*) = nullptr;
+  std::string driver = "unknown";
+
+  Gauges() {
+    void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+    if (library == nullptr) return;
+    const auto init = reinterpret_cast<int (*)()>(dlsym(library, "nvmlInit_v2"));
+    const auto get = reinterpret_cast<int (*)(unsigned, void**)>(dlsym(library, "nvmlDeviceGetHandleByIndex_v2"));
+    const auto version = reinterpret_cast<int (*)(char*, unsigned)>(dlsym(library, "nvmlSystemGetDriverVersion"));
+    if (init == nullptr || get == nullptr || init() != 0 || get(0, &device) != 0) return;
+    clock = reinterpret_cast<int (*)(void*, int, unsigned*)>(dlsym(library, "nvmlDeviceGetClockInfo"));
+    power = reinterpret_cast<int (*)(void*, unsigned*)>(dlsym(library, "nvmlDeviceGetPowerUsage"));
+    char text[96] = "unknown";
+    if (version != nullptr && version(text, sizeof text) == 0) driver = text;
+  }
+  [[nodiscard]] unsigned sm_mhz() const {
+    unsigned value = 0;
+    constexpr int kSmClock = 1;
+    return clock != nullptr && clock(device, kSmClock, &value) == 0 ? value : 0;
+  }
+  [[nodiscard]] unsigned watts() const {
+    unsigned value = 0;
+    return power != nullptr && power(device, &value) == 0 ? value / 1000 : 0;
+  }
+};
+
+template <class T>
+struct DeviceBuffer {
+  T* data = nullptr;
+  explicit DeviceBuffer(std::int64_t count) {
+    check(cudaMalloc(reinterpret_cast<void**>(&data), static_cast<std::size_t>(count) * sizeof(T)), "cudaMalloc");
+  }
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  ~DeviceBuffer() { cudaFree(data); }
+};
+
+[[nodiscard]] inline std::string today() {
+  const std::time_t now = std::time(nullptr);
+  char text[16];
+  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
+  return text;
+}
+
+/// Keeps the queue busy while the host fills it.
+__global__ void wait_cycles(long long cycles) {
+  const long long start = clock64();
+  while (clock64() - start < cycles) {
+  }
+}
+
+}  // namespace bench

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: MIT
+// FP32 products on FP16 and TF32 tensor cores (split and product of engine hopper) beside native cuBLAS SGEMM, interleaved in
+// one run: TFLOPS of whole calls, spread, time of the two phases, error of sampled rows against a double-double reference,
+// clock and power. A table on stderr, JSON lines on stdout.
+//   bench_gpu_ec --n 1024 --n 4096 --ops nn --data normal --data exp_rand:-15:15 --format f16 --form auto
+// alpha = 1, beta = 0, 2 m n k operations. Times are of the device: a kernel that waits goes ahead of every timed call, so that
+// no launch by the host is timed. Operands stay in the L2 cache where they fit. Calls wait for nothing between split and
+// product, and count lines with NaN or Inf and coarse ones only with --count.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "device_bench.cuh"
+#include "engines/hopper/ec_forms.hpp"
+#include "split/device_ec_split.hpp"
+
+namespace {
+
+using bench::check;
+using bench::DeviceBuffer;
+using bench::Strides;
+using kizami::engines::EcForm;
+using kizami::engines::EcProduct;
+using kizami::product::EcFormat;
+using kizami::product::EcPromotion;
+using kizami::split::DeviceEcSplit;
+using kizami::split::EcLineState;
+
+// ---- inputs ----------------------------------------------------------------------------------------------------------------
+
+enum class Data : std::uint8_t { kNormal, kUniform, kPhi, kExpRand };
+
+/// A class of matrices: "normal"; "uniform" in (0, 1); "phi:x", (uniform - 0.5) exp(x normal); "exp_rand:a:b", an exponent
+/// of a..b-1, 23 random bits and a random sign.
+struct DataClass {
+  std::string name;
+  Data kind = Data::kNormal;
+  double first = 0;
+  double last = 0;
+};
+
+DataClass parse_data(const std::string& name) {
+  DataClass data{name, Data::kNormal, 0, 0};
+  if (name == "normal") return data;
+  if (name == "uniform") {
+    data.kind = Data::kUniform;
+  } else if (std::sscanf(name.c_str(), "phi:%lf", &data.first) == 1) {
+    data.kind = Data::kPhi;
+  } else if (std::sscanf(name.c_str(), "exp_rand:%lf:%lf", &data.first, &data.last) == 2 && data.first < data.last) {
+    data.kind = Data::kExpRand;
+  } else {
+    throw std::invalid_argument("--data " + name + ", must be normal, uniform, phi:x or exp_rand:a:b with a < b");
+  }
+  return data;
+}
+
+__global__ void fill(float* x, std::int64_t count, Data kind, double first, double last, std::uint64_t seed) {
+  for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < count;
+       i += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
+    const std::uint64_t at = seed * 0x100000000ull + 3 * static_cast<std::uint64_t>(i);
+    const double normal = sqrt(-2.0 * log(bench::unit(at))) * cospi(2.0 * bench::unit(at + 1));
+    const double uniform = bench::unit(at + 2);
+    switch (kind) {
+      case Data::kNormal:
+        x[i] = static_cast<float>(normal);
+        break;
+      case Data::kUniform:
+        x[i] = static_cast<float>(uniform);
+        break;
+      case Data::kPhi:
+        x[i] = static_cast<float>((uniform - 0.5) * exp(first * normal));
+        break;
+      case Data::kExpRand: {
+        const int exponent = static_cast<int>(floor(first + bench::unit(at) * (last - first)));
+        const float magnitude = ldexpf(1.0F + static_cast<float>(bench::mix(at + 1) & 0x7FFFFFu) * 0x1p-23F, exponent);
+        x[i] = uniform < 0.5 ? -magnitude : magnitude;
+        break;
+      }
+    }
+  }
+}
+
+// ---- one case ----------------------------------------------------------------------------------------------------------------
+
+struct Shape {
+  std::int64_t m = 0, n = 0, k = 0;
+};
+
+struct Options {
+  std::vector<std::int64_t> sizes;
+  std::vector<std::string> shapes;
+  std::vector<std::string> ops = {"nn"};
+  std::vector<std::string> data = {"normal"};
+  std::vector<std::string> formats = {"f16"};
+  std::vector<std::string> forms = {"auto"};
+  std::vector<std::string> promotions = {"auto"};
+  int repeats = 9;
+  double sustained = 0;
+  bool checks = true;
+  bool counts = false;
+  std::string commit = "unknown";
+};
+
+/// What is timed: cuBLAS, or a format, form and promotion.
+struct Runner {
+  std::string name;
+  std::string plan;
+  std::function<void()> call;
+  std::function<void()> split;    ///< empty for cuBLAS
+  std::function<void()> product;  ///< empty for cuBLAS
+  std::vector<float> times;
+  float burst_ms = 0;
+  float split_ms = 0;
+  float product_ms = 0;
+  double error = -1;
+  EcLineState state;
+  double sustained_ms = 0;
+  unsigned mhz = 0, watts = 0;
+};
+
+class Timer {
+ public:
+  Timer() {
+    check(cudaEventCreate(&begin_), "event");
+    check(cudaEventCreate(&end_), "event");
+  }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+  ~Timer() {
+    static_cast<void>(cudaEventDestroy(begin_));
+    static_cast<void>(cudaEventDestroy(end_));
+  }
+  void start() const { check(cudaEventRecord(begin_), "event"); }
+  void stop() const { check(cudaEventRecord(end_), "event"); }
+  [[nodiscard]] float milliseconds() const {
+    check(cudaEventSynchronize(end_), "timed calls");
+    float ms = 0;
+    check(cudaEventElapsedTime(&ms, begin_, end_), "event");
+    return ms;
+  }
+  /// Of `calls` calls back to back, over their number.
+  [[nodiscard]] float time(const std::function<void()>& call, int calls) const {
+    bench::wait_cycles<<<1, 1>>>(60000 + 15000LL * calls);
+    start();
+    for (int i = 0; i < calls; ++i) call();
+    stop();
+    return milliseconds() / static_cast<float>(calls);
+  }
+
+ private:
+  cudaEvent_t begin_ = nullptr;
+  cudaEvent_t end_ = nullptr;
+};
+
+/// Operands and planes of one case.
+class Case {
+ public:
+  Case(const Shape& shape, const std::string& ops, const DataClass& data)
+      : shape_(shape),
+        is_a_transposed_(ops[0] == 't'),
+        is_b_transposed_(ops[1] == 't'),
+        a_(shape.m * shape.k),
+        b_(shape.k * shape.n),
+        c_(shape.m * shape.n),
+        a_planes_(shape.m * plane_bytes()),
+        b_planes_(shape.n * plane_bytes()),
+        scales_(shape.m + shape.n + 4),
+        state_(1),
+        worst_(1) {
+    fill<<<2048, 256>>>(a_.data, shape.m * shape.k, data.kind, data.first, data.last, 1);
+    fill<<<2048, 256>>>(b_.data, shape.k * shape.n, data.kind, data.first, data.last, 2);
+    check(cudaDeviceSynchronize(), "inputs");
+  }
+
+  [[nodiscard]] Runner native(const bench::Cublas& cublas) const {
+    Runner runner;
+    runner.name = "native";
+    runner.call = [this, &cublas] {
+      cublas.multiply<float>(shape_.m, shape_.n, shape_.k, a_.data, b_.data, c_.data, is_a_transposed_,
+                             is_b_transposed_);
+    };
+    return runner;
+  }
+
+  [[nodiscard]] Runner split_product(EcFormat format, const std::string& form_name, const std::string& promotion_name,
+                                     bool counts) const {
+    EcPromotion promotion = kizami::product::ec_promotion_for(shape_.m, shape_.n, shape_.k);
+    if (promotion_name == "short") promotion = EcPromotion::kShort;
+    if (promotion_name == "long") promotion = EcPromotion::kLong;
+    const std::int64_t row_stride = kizami::product::ec_line_bytes(format, shape_.k);
+    const Strides a = a_strides();
+    const Strides b = b_strides();
+    DeviceEcSplit a_split{{a_.data, shape_.m, shape_.k, a.row, a.col}, a_planes_.data, row_stride, scales_.data};
+    DeviceEcSplit b_split{{b_.data, shape_.n, shape_.k, b.col, b.row}, b_planes_.data, row_stride, b_scales()};
+    EcProduct product;
+    product.format = format;
+    product.a = {{a_planes_.data, row_stride, a_split.scales}, a_split.lines};
+    product.b = {{b_planes_.data, row_stride, b_split.scales}, b_split.lines};
+    product.c = c_.data;
+    product.c_col_stride = shape_.m;
+    EcForm form = kizami::engines::ec_form_for(shape_.m, shape_.n, shape_.k, format, 0);
+    for (const auto& traits : kizami::engines::ec_forms()) {
+      if (form_name == traits.name) form = traits.form;
+    }
+    Runner runner;
+    runner.name = format == EcFormat::kF16 ? "ec_f16" : "ec_tf32";
+    for (const auto& traits : kizami::engines::ec_forms()) {
+      if (traits.form == form) runner.plan = std::string(traits.name);
+    }
+    runner.plan += promotion == EcPromotion::kShort ? " promote=short" : " promote=long";
+    EcLineState* const state = counts ? state_.data : nullptr;
+    runner.split = [a_split, b_split, format, state] {
+      if (state != nullptr) check(cudaMemsetAsync(state, 0, sizeof(EcLineState), nullptr), "state");
+      check(kizami::split::device_ec_split(a_split, b_split, format, state, nullptr), "split");
+    };
+    runner.product = [product, form, promotion] {
+      check(kizami::engines::run_ec_product(product, form, promotion, nullptr), "product");
+    };
+    runner.call = [split = runner.split, multiply = runner.product] {
+      split();
+      multiply();
+    };
+    return runner;
+  }
+
+  /// Runs once into a poisoned C, and finds the error of sampled rows.
+  void judge(Runner& runner, bool checks) const {
+    check(cudaMemset(c_.data, 0xFF, static_cast<std::size_t>(shape_.m * shape_.n) * sizeof(float)), "poison");
+    check(cudaMemset(state_.data, 0, sizeof(EcLineState)), "state");
+    runner.call();
+    check(cudaDeviceSynchronize(), runner.name.c_str());
+    check(cudaMemcpy(&runner.state, state_.data, sizeof(EcLineState), cudaMemcpyDeviceToHost), "state");
+    if (!checks) return;
+    check(cudaMemset(worst_.data, 0, sizeof(double)), "worst");
+    constexpr int kRows = 16;
+    for (int row = 0; row < kRows; ++row) {
+      bench::row_error<float, 1><<<static_cast<unsigned>(shape_.n), 256>>>(
+          a_.data, a_strides(), b_.data, b_strides(), c_.data, shape_.m, shape_.k, shape_.m * row / kRows, worst_.data);
+    }
+    check(cudaMemcpy(&runner.error, worst_.data, sizeof(double), cudaMemcpyDeviceToHost), "worst");
+  }
+
+ private:
+  [[nodiscard]] std::int64_t plane_bytes() const {
+    return std::max(kizami::product::ec_line_bytes(EcFormat::kF16, shape_.k),
+                    kizami::product::ec_line_bytes(EcFormat::kTf32, shape_.k));
+  }
+  [[nodiscard]] Strides a_strides() const { return is_a_transposed_ ? Strides{shape_.k, 1} : Strides{1, shape_.m}; }
+  [[nodiscard]] Strides b_strides() const { return is_b_transposed_ ? Strides{shape_.n, 1} : Strides{1, shape_.k}; }
+  [[nodiscard]] std::int32_t* b_scales() const { return scales_.data + (shape_.m + 3) / 2 * 2; }
+
+  Shape shape_;
+  bool is_a_transposed_;
+  bool is_b_transposed_;
+  DeviceBuffer<float> a_, b_, c_;
+  DeviceBuffer<std::int8_t> a_planes_, b_planes_;
+  DeviceBuffer<std::int32_t> scales_;
+  DeviceBuffer<EcLineState> state_;
+  DeviceBuffer<double> worst_;
+};
+
+void print(const Runner& runner, const Shape& s, const std::string& ops, const DataClass& data, const Options& options,
+           const std::string& driver) {
+  std::vector<float> times = runner.times;
+  std::sort(times.begin(), times.end());
+  const double median = times[times.size() / 2];
+  const double flops = 2e-9 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+  const auto tflops = [&](double ms) { return ms > 0 ? flops / ms : 0.0; };
+  std::fprintf(
+      stderr,
+      "%s %6ld %6ld %6ld %-16s %-8s %-34s %9.4f ms %6.1f (burst %6.1f) split %.4f product %.4f = %6.1f  error %8.2g",
+      ops.c_str(), static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k), data.name.c_str(),
+      runner.name.c_str(), runner.plan.c_str(), median, tflops(median), tflops(runner.burst_ms), runner.split_ms,
+      runner.product_ms, tflops(runner.product_ms), runner.error);
+  if (runner.sustained_ms > 0) {
+    std::fprintf(stderr, "  sustained %.1f at %u MHz %u W", tflops(runner.sustained_ms), runner.mhz, runner.watts);
+  }
+  if (options.counts) std::fprintf(stderr, "  coarse %u", runner.state.coarse_lines);
+  std::fprintf(stderr, "\n");
+  std::printf(
+      "{\"date\": \"%s\", \"commit\": \"%s\", \"driver\": \"%s\", \"case\": \"s %s %ldx%ldx%ld %s\", \"who\": \"%s\", "
+      "\"plan\": \"%s\", \"ms_median\": %.5f, \"ms_min\": %.5f, \"ms_max\": %.5f, \"tflops\": %.2f, \"burst_ms\": "
+      "%.5f, "
+      "\"split_ms\": %.5f, \"product_ms\": %.5f, \"error\": %.3g, \"coarse_lines\": %u, \"sustained_tflops\": %.2f, "
+      "\"sm_mhz\": %u, \"watts\": %u}\n",
+      bench::today().c_str(), options.commit.c_str(), driver.c_str(), ops.c_str(), static_cast<long>(s.m),
+      static_cast<long>(s.n), static_cast<long>(s.k), data.name.c_str(), runner.name.c_str(), runner.plan.c_str(),
+      median, static_cast<double>(times.front()), static_cast<double>(times.back()), tflops(median),
+      static_cast<double>(runner.burst_ms), static_cast<double>(runner.split_ms),
+      static_cast<double>(runner.product_ms), runner.error, runner.state.coarse_lines, tflops(runner.sustained_ms),
+      runner.mhz, runner.watts);
+  std::fflush(stdout);
+}
+
+void run_case(const Options& options, const Shape& shape, const std::string& ops, const DataClass& data,
+              const bench::Cublas& cublas, const bench::Gauges& gauges) {
+  const Case operands(shape, ops, data);
+  std::vector<Runner> runners = {operands.native(cublas)};
+  for (const std::string& format : options.formats) {
+    for (const std::string& form : options.forms) {
+      for (const std::string& promotion : options.promotions) {
+        runners.push_back(operands.split_product(format == "f16" ? EcFormat::kF16 : EcFormat::kTf32, form, promotion,
+                                                 options.counts));
+      }
+    }
+  }
+  for (Runner& runner : runners) operands.judge(runner, options.checks);
+  const Timer timer;
+  for (int repeat = 0; repeat < options.repeats + 2; ++repeat) {  // two to warm up
+    for (Runner& runner : runners) {
+      const float ms = timer.time(runner.call, 1);
+      if (repeat >= 2) runner.times.push_back(ms);
+    }
+  }
+  constexpr int kBurst = 8;
+  for (Runner& runner : runners) {
+    runner.burst_ms = timer.time(runner.call, kBurst);
+    if (!runner.split) continue;
+    runner.split_ms = timer.time(runner.split, kBurst);
+    runner.product_ms = timer.time(runner.product, kBurst);
+  }
+  if (options.sustained > 0) {
+    for (Runner& runner : runners) {
+      float total = 0;
+      float last = 0;
+      const int calls = std::max(1, static_cast<int>(50 / runner.burst_ms));
+      while (total < options.sustained * 1e3) {
+        timer.start();
+        for (int i = 0; i < calls; ++i) runner.call();
+        timer.stop();
+        runner.mhz = gauges.sm_mhz();
+        runner.watts = gauges.watts();
+        last = timer.milliseconds();
+        total += last;
+      }
+      runner.sustained_ms = last / static_cast<float>(calls);
+    }
+  }
+  for (const Runner& runner : runners) print(runner, shape, ops, data, options, gauges.driver);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("FP32 products on FP16 and TF32 tensor cores beside native cuBLAS SGEMM");
+  app.add_option("--n", options.sizes, "square sizes");
+  app.add_option("--shape", options.shapes, "MxNxK");
+  app.add_option("--ops", options.ops, "nn, nt, tn, tt")->check(CLI::IsMember({"nn", "nt", "tn", "tt"}));
+  app.add_option("--data", options.data, "normal, uniform, phi:x, exp_rand:a:b");
+  app.add_option("--format", options.formats, "f16, tf32")->check(CLI::IsMember({"f16", "tf32"}));
+  app.add_option("--form", options.forms, "auto, or names of forms");
+  app.add_option("--promotion", options.promotions, "auto, short, long")
+      ->check(CLI::IsMember({"auto", "short", "long"}));
+  app.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000));
+  app.add_option("--sustained", options.sustained, "seconds of calls back to back, with clock and power");
+  app.add_flag("--no-check{false}", options.checks, "leave errors out");
+  app.add_flag("--count", options.counts, "count coarse and non-finite lines in every call");
+  app.add_option("--commit", options.commit, "what the records say was measured");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    std::vector<Shape> shapes;
+    for (const std::int64_t n : options.sizes) shapes.push_back({n, n, n});
+    for (const std::string& text : options.shapes) {
+      long m = 0, n = 0, k = 0;
+      if (std::sscanf(text.c_str(), "%ldx%ldx%ld", &m, &n, &k) != 3) {
+        throw std::invalid_argument("--shape " + text + ", must be MxNxK");
+      }
+      shapes.push_back({m, n, k});
+    }
+    if (shapes.empty()) shapes = {{1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 4096, 4096}};
+    if (std::find(options.forms.begin(), options.forms.end(), "all") != options.forms.end()) {
+      options.forms.clear();
+      for (const auto& traits : kizami::engines::ec_forms()) options.forms.emplace_back(traits.name);
+    }
+    const bench::Cublas cublas;
+    const bench::Gauges gauges;
+    for (const Shape& shape : shapes) {
+      for (const std::string& ops : options.ops) {
+        for (const std::string& data : options.data) {
+          run_case(options, shape, ops, parse_data(data), cublas, gauges);
+        }
+      }
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_gpu_ec: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// What a device call pays for the kernels that it does not need: second look, residues of another rung, FP64 rung, after a
+// certificate that held. Microseconds a call that the three add to a chain of launches, as a JSON line.
+//   bench_gpu_untaken --n 1024 --n 8192
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/overlapped_launch.hpp"
+#include "exec/device_second_look.hpp"
+#include "exec/environment.hpp"
+#include "fp64/device.hpp"
+#include "plan/device_buffers.hpp"
+#include "plan/plan.hpp"
+#include "split/device.hpp"
+
+namespace {
+
+using namespace kizami;
+
+void check(cudaError_t error, const char* what) {
+  if (error != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
+}
+void check(const Status& status, const char* what) {
+  if (!status.ok()) throw std::runtime_error(std::string(what) + ": " + status.reason());
+}
+
+/// The kernel around which the others stand: about as long as a short phase of a call, so that no launch waits for its host.
+__global__ void spin(long long cycles) {
+  base::follow_previous_kernel();
+  const long long start = clock64();
+  while (clock64() - start < cycles) {
+  }
+}
+
+void launch_spin(cudaStream_t stream) {
+  check(base::launch_overlapped("spin", spin, 1, 1, 0, stream, 12000LL), "spin");
+}
+
+struct Untaken {
+  exec::SecondLook<double> look;
+  std::array<split::DeviceOperand<double>, 2> operands;
+  fp64::DeviceCall<double> rung;
+  num::Ladder ladder;
+  int num_sms;
+
+  void launch(cudaStream_t stream) const {
+    check(exec::launch_second_look(look, num_sms, stream), "second look");
+    check(split::device_residue_planes<double>(operands, 0, look.a.length, ladder, look.state, true, num_sms, stream),
+          "residues");
+    launch_spin(stream);
+    check(fp64::answer_exceptions(rung, num_sms, stream), "FP64 rung");
+  }
+};
+
+/// Seconds a round.
+template <class Launch>
+double time_rounds(cudaStream_t stream, const Launch& launch) {
+  constexpr int kRounds = 200;
+  cudaEvent_t begin = nullptr;
+  cudaEvent_t end = nullptr;
+  check(cudaEventCreate(&begin), "event");
+  check(cudaEventCreate(&end), "event");
+  check(cudaEventRecord(begin, stream), "event");
+  for (int i = 0; i < kRounds; ++i) launch();
+  check(cudaEventRecord(end, stream), "event");
+  check(cudaEventSynchronize(end), "event");
+  float ms = 0;
+  check(cudaEventElapsedTime(&ms, begin, end), "event");
+  static_cast<void>(cudaEventDestroy(begin));
+  static_cast<void>(cudaEventDestroy(end));
+  return static_cast<double>(ms) * 1e-3 / kRounds;
+}
+
+void measure(std::int64_t n) {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, 0), "device");
+  const plan::Plan plan = plan::make({Scalar::kF64, n, n, n}, {}, exec::environment()).value();
+  plan::DeviceState* state = nullptr;
+  check(cudaMalloc(&state, sizeof *state), "cudaMalloc");
+  const plan::DeviceState at_rung_0;
+  check(cudaMemcpy(state, &at_rung_0, sizeof *state, cudaMemcpyHostToDevice), "state");
+
+  // Nothing is read or written but the state: the shapes make the grids.
+  const problem::Lines<double> a{nullptr, n, n, 1, n, false};
+  const problem::Lines<double> b{nullptr, n, n, n, 1, false};
+  Untaken untaken{};
+  untaken.ladder = plan.numerics.ladder;
+  untaken.num_sms = properties.multiProcessorCount;
+  untaken.look.ladder = untaken.ladder;
+  untaken.look.a = a;
+  untaken.look.b = b;
+  untaken.look.state = state;
+  untaken.operands = {split::DeviceOperand<double>{a, {}, {nullptr, n, n * n}},
+                      split::DeviceOperand<double>{b, {}, {nullptr, n, n * n}}};
+  untaken.rung.a = a;
+  untaken.rung.b = b;
+  untaken.rung.c = MatrixView<double>{nullptr, n, n, 1, n};
+  untaken.rung.state = state;
+
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreate(&stream), "stream");
+  std::vector<double> added;
+  for (int i = 0; i < 9; ++i) {
+    const double with = time_rounds(stream, [&] {
+      launch_spin(stream);
+      untaken.launch(stream);
+    });
+    const double without = time_rounds(stream, [&] {
+      launch_spin(stream);
+      launch_spin(stream);
+    });
+    if (i > 1) added.push_back((with - without) * 1e6);  // the first rounds warm up
+  }
+  std::sort(added.begin(), added.end());
+  std::printf("{\"case\": \"untaken %lld\", \"us_median\": %.2f, \"us_min\": %.2f, \"us_max\": %.2f}\n",
+              static_cast<long long>(n), added[added.size() / 2], added.front(), added.back());
+  check(cudaStreamDestroy(stream), "stream");
+  check(cudaFree(state), "cudaFree");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    for (int i = 1; i + 1 < argc; i += 2) {
+      if (std::string(argv[i]) != "--n") throw std::runtime_error(std::string(argv[i]) + " is not an option: --n N");
+      measure(std::atoll(argv[i + 1]));
+    }
+    return EXIT_SUCCESS;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "bench_gpu_untaken: %s\n", e.what());
+    return EXIT_FAILURE;
+  }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// The instructions of sm_90 for mbarriers and clusters of blocks, which CUDA C++ has no words for. One function per
+// instruction; no policy. Addresses of shared memory are 32-bit, of the block's own window.
+#pragma once
+
+#include <cstdint>
+
+namespace kizami::base {
+
+__device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+// ---- mbarriers ----
+
+__device__ __forceinline__ void barrier_init(std::uint32_t barrier, std::uint32_t arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+/// Makes initialised barriers visible to the cluster and to the copy engine.
+__device__ __forceinline__ void barrier_init_fence() {
+  asm volatile("fence.mbarrier_init.release.cluster;\n" ::: "memory");
+}
+/// Arrives, and adds `bytes` to what the copy engine must bring before the phase ends.
+__device__ __forceinline__ void barrier_arrive_expect(std::uint32_t barrier, std::uint32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\n" ::"r"(barrier), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void barrier_arrive(std::uint32_t barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];\n" ::"r"(barrier) : "memory");
+}
+/// Arrives at the same barrier of CTA `rank` of the cluster.
+__device__ __forceinline__ void barrier_arrive_at(std::uint32_t barrier, std::uint32_t rank) {
+  asm volatile(
+      "{\n"
+      ".reg .b32 remote;\n"
+      "mapa.shared::cluster.u32 remote, %0, %1;\n"
+      "mbarrier.arrive.shared::cluster.b64 _, [remote];\n"
+      "}\n" ::"r"(barrier),
+      "r"(rank)
+      : "memory");
+}
+/// Whether the phase of this parity has ended; may sleep for a while before it says no.
+__device__ __forceinline__ bool barrier_try_wait(std::uint32_t barrier, std::uint32_t parity) {
+  std::uint32_t is_done = 0;
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, p;\n"
+      "}\n"
+      : "=r"(is_done)
+      : "r"(barrier), "r"(parity)
+      : "memory");
+  return is_done != 0;
+}
+/// Waits for the end of the phase of this parity. A wait lasts a tile's time at most, which is below a millisecond. After
+/// 2^34 cycles (about 10 s) and 1000 tries, so not for having been preempted, it is a defect: the launch then ends with an
+/// error instead of never.
+__device__ __forceinline__ void barrier_wait(std::uint32_t barrier, std::uint32_t parity) {
+  if (barrier_try_wait(barrier, parity)) return;
+  constexpr long long kMostCycles = 1LL << 34;
+  const long long start = clock64();
+  for (int tries = 0; !barrier_try_wait(barrier, parity); ++tries) {
+    if (tries > 1000 && clock64() - start > kMostCycles) __trap();
+  }
+}
+
+// ---- clusters ----
+
+__device__ __forceinline__ std::uint32_t cluster_rank() {
+  std::uint32_t rank = 0;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;\n" : "=r"(rank));
+  return rank;
+}
+/// All threads of all CTAs of the cluster.
+__device__ __forceinline__ void cluster_sync() {
+  asm volatile(
+      "barrier.cluster.arrive.release.aligned;\n"
+      "barrier.cluster.wait.acquire.aligned;\n" ::
+          : "memory");
+}
+/// Both halves of cluster_sync() without its ordering of memory operations, which waits for those under way.
+__device__ __forceinline__ void cluster_arrive_relaxed() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;\n" ::: "memory");
+}
+__device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;\n" ::: "memory"); }
+
+/// Writes 16 bytes to the same address in CTA `rank` of the cluster; they count at `barrier` there.
+__device__ __forceinline__ void store_at(std::uint32_t to, std::uint32_t barrier, std::uint32_t rank, uint4 value) {
+  asm volatile(
+      "{\n"
+      ".reg .b32 remote, remote_barrier;\n"
+      "mapa.shared::cluster.u32 remote, %0, %2;\n"
+      "mapa.shared::cluster.u32 remote_barrier, %1, %2;\n"
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [remote], {%3, %4, %5, %6}, [remote_barrier];\n"
+      "}\n" ::"r"(to),
+      "r"(barrier), "r"(rank), "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w)
+      : "memory");
+}
+
+}  // namespace kizami::base

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Launches whose start hides behind the end of the kernel before them in the queue (programmatic dependent launch). Every
+// kernel of such a chain begins with follow_previous_kernel(): it may then be on its multiprocessors early, but touches
+// nothing before all that was enqueued earlier is done.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+
+#include "base/cuda_status.hpp"
+#include "kizami/status.hpp"
+
+namespace kizami::base {
+
+#ifdef __CUDACC__
+/// Lets the next kernel of the queue be set up once all blocks of this one have begun, and waits for the end of the kernel
+/// before, unless the launch has done so. All threads of a kernel call it before they read or write global memory.
+__device__ inline void follow_previous_kernel() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+#endif
+
+/// The launch attribute.
+[[nodiscard]] inline cudaLaunchAttribute overlapped_start() {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  return attribute;
+}
+
+#ifdef __CUDACC__
+/// Enqueues a kernel that begins with follow_previous_kernel().
+template <class... Parameters, class... Arguments>
+[[nodiscard]] Status launch_overlapped(const char* what, void (*kernel)(Parameters...), dim3 grid, dim3 block,
+                                       std::size_t shared_bytes, cudaStream_t queue, Arguments&&... arguments) {
+  cudaLaunchAttribute attribute = overlapped_start();
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = queue;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  return cuda_status(cudaLaunchKernelEx(&config, kernel, static_cast<Arguments&&>(arguments)...), what);
+}
+#endif
+
+}  // namespace kizami::base

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// The host's part: checks, tensor maps, one launch. Nothing is allocated and nothing waits, so a call can be captured.
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/cuda_status.hpp"
+#include "base/int_math.hpp"
+#include "base/overlapped_launch.hpp"
+#include "engines/desc_check.hpp"
+#include "engines/hopper/ec_forms.hpp"
+#include "engines/hopper/ec_params.hpp"
+#include "engines/hopper/tensor_maps.hpp"
+
+namespace kizami::engines {
+namespace {
+
+using base::ceil_div;
+using base::cuda_status;
+using hopper::EcFormKernels;
+using hopper::EcParams;
+using product::EcFormat;
+using product::EcPromotion;
+
+constexpr std::array<EcFormTraits, kNumEcForms> kForms = {{
+    {"cooperative_192x128", EcForm::kCooperative192x128, 192, 128, 2},
+    {"cooperative_128x128", EcForm::kCooperative128x128, 128, 128, 2},
+    {"split_inner_128x64", EcForm::kSplitInner128x64, 128, 64, 2},
+}};
+
+const EcFormKernels& kernels_of(EcForm form) {
+  static const std::array<EcFormKernels, kNumEcForms> kernels = {hopper::ec_cooperative_192x128_kernels(),
+                                                                 hopper::ec_cooperative_128x128_kernels(),
+                                                                 hopper::ec_split_inner_128x64_kernels()};
+  return kernels[static_cast<std::size_t>(form)];
+}
+
+// ---- checks ----
+
+constexpr std::int64_t kSizeLimit = std::int64_t{1} << 30;       // coordinates of a tensor map are INT32
+constexpr std::int64_t kMapStrideLimit = std::int64_t{1} << 40;  // of a tensor map, in bytes
+
+std::optional<std::string> why_refused_size(const char* name, std::int64_t size) {
+  if (size < 1 || size >= kSizeLimit) return detail::wrong(name, size, "at least 1 and below 2^30");
+  return std::nullopt;
+}
+
+std::optional<std::string> why_refused(const EcOperand& operand, EcFormat format, const std::string& name) {
+  const product::EcPlanes& planes = operand.planes;
+  if (planes.data == nullptr || planes.scales == nullptr) return "the planes or scales of " + name + " are null";
+  if (reinterpret_cast<std::uintptr_t>(planes.data) % product::kEcBlockBytes != 0)
+    return "the planes of " + name + " do not begin on 128 bytes";
+  if (reinterpret_cast<std::uintptr_t>(planes.scales) % 8 != 0)
+    return "the scales of " + name + " do not begin on 8 bytes";
+  const std::int64_t least = product::ec_line_bytes(format, operand.lines.length);
+  if (planes.row_stride < least || planes.row_stride % product::kEcBlockBytes != 0 ||
+      planes.row_stride >= kMapStrideLimit) {
+    return detail::wrong((name + ".planes.row_stride").c_str(), planes.row_stride,
+                         "a multiple of 128, at least " + std::to_string(least) + " and below 2^40");
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> why_refused(const EcProduct& p) {
+  if (auto reason = why_refused_size("m", p.a.lines.num_lines)) return reason;
+  if (auto reason = why_refused_size("n", p.b.lines.num_lines)) return reason;
+  if (auto reason = why_refused_size("k", p.a.lines.length)) return reason;
+  if (p.b.lines.length != p.a.lines.length) {
+    return detail::wrong("length of the lines of b", p.b.lines.length,
+                         "that of a, " + std::to_string(p.a.lines.length));
+  }
+  if (auto reason = why_refused(p.a, p.format, "a")) return reason;
+  if (auto reason = why_refused(p.b, p.format, "b")) return reason;
+  if (p.c == nullptr) return "c is null";
+  if (p.c_col_stride < p.a.lines.num_lines) {
+    return detail::wrong("c_col_stride", p.c_col_stride, "at least m = " + std::to_string(p.a.lines.num_lines));
+  }
+  if (ceil_div(p.a.lines.num_lines, 128) * ceil_div(p.b.lines.num_lines, 64) >= kSizeLimit) {
+    return "m = " + std::to_string(p.a.lines.num_lines) + " and n = " + std::to_string(p.b.lines.num_lines) +
+           " make too many tiles, must be below 2^30 of 128 x 64";
+  }
+  return std::nullopt;
+}
+
+// ---- the launch ----
+
+/// Lets the kernel have its shared memory: once a device, again if two threads come at the same time.
+Status allow_shared_memory(const void* kernel, std::size_t bytes, std::size_t index, int device) {
+  static std::array<std::atomic<std::uint64_t>, std::size_t{4} * kNumEcForms> is_allowed{};
+  const std::uint64_t bit = device < 64 ? std::uint64_t{1} << device : 0;
+  if ((is_allowed[index].load(std::memory_order_relaxed) & bit) != 0) return {};
+  KIZAMI_RETURN_IF_ERROR(
+      cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+                  "the shared memory of the product of split operands"));
+  is_allowed[index].fetch_or(bit, std::memory_order_relaxed);
+  return {};
+}
+
+hopper::MapLines lines_of(const char* name, const EcOperand& operand, EcFormat format) {
+  return {name,
+          operand.planes.data,
+          operand.lines.num_lines,
+          product::ec_line_bytes(format, operand.lines.length),
+          operand.planes.row_stride,
+          operand.planes.row_stride,
+          1};
+}
+
+}  // namespace
+
+std::span<const EcFormTraits, kNumEcForms> ec_forms() { return kForms; }
+
+double ec_predicted_seconds(std::int64_t m, std::int64_t n, std::int64_t k, EcFormat format, const EcFormTraits& traits,
+                            int num_sms) {
+  // Measured: docs/perf/h200_ec.md.
+  constexpr std::array<double, kNumEcForms> kShareReached = {0.79, 0.77, 0.69};
+  constexpr double kStoreCycles = 3000;  // of a tile, that no multiplication covers
+  constexpr double kCyclesPerSecond = 1.9e9;
+  constexpr double kStartSeconds = 4.5e-6;
+  const double macs_per_cycle = format == EcFormat::kF16 ? 2048 : 1024;  // of one multiprocessor
+  const double tile_cycles = 3.0 * traits.tile_i * traits.tile_j * static_cast<double>(k) / macs_per_cycle /
+                                 kShareReached[static_cast<std::size_t>(traits.form)] +
+                             kStoreCycles;
+  const std::int64_t clusters = ceil_div(m, traits.tile_i) * ceil_div(n, std::int64_t{traits.tile_j} * traits.cluster);
+  const std::int64_t rounds = ceil_div(clusters, std::max(1, (num_sms > 0 ? num_sms : 132) / traits.cluster));
+  return kStartSeconds + static_cast<double>(rounds) * tile_cycles / kCyclesPerSecond;
+}
+
+EcForm ec_form_for(std::int64_t m, std::int64_t n, std::int64_t k, EcFormat format, int num_sms) {
+  return std::min_element(kForms.begin(), kForms.end(),
+                          [&](const EcFormTraits& x, const EcFormTraits& y) {
+                            return ec_predicted_seconds(m, n, k, format, x, num_sms) <
+                                   ec_predicted_seconds(m, n, k, format, y, num_sms);
+                          })
+      ->form;
+}
+
+Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, product::Queue queue) {
+  if (auto reason = why_refused(p)) return {StatusCode::kInvalidArgument, *std::move(reason)};
+  int device = 0;
+  int num_sms = 0;
+  KIZAMI_RETURN_IF_ERROR(cuda_status(cudaGetDevice(&device), "the current device"));
+  KIZAMI_RETURN_IF_ERROR(cuda_status(cudaDeviceGetAttribute(&num_sms, cudaDevAttrMultiProcessorCount, device),
+                                     "the number of multiprocessors"));
+  const EcFormTraits& traits = kForms[static_cast<std::size_t>(form)];
+  const EcFormKernels& kernels = kernels_of(form);
+  const void* const kernel = kernels.kernel[static_cast<int>(p.format)][static_cast<int>(promotion)];
+  const std::size_t index =
+      static_cast<std::size_t>(form) * 4 + static_cast<std::size_t>(p.format) * 2 + static_cast<std::size_t>(promotion);
+  KIZAMI_RETURN_IF_ERROR(allow_shared_memory(kernel, kernels.shared_bytes, index, device));
+
+  EcParams params{};
+  params.m = static_cast<std::int32_t>(p.a.lines.num_lines);
+  params.n = static_cast<std::int32_t>(p.b.lines.num_lines);
+  const std::int64_t blocks = ceil_div(p.a.lines.length, product::ec_block_length(p.format));
+  params.num_k_blocks = static_cast<std::int32_t>(base::round_up(blocks, hopper::stages_of(promotion)));
+  params.c = p.c;
+  params.c_col_stride = p.c_col_stride;
+  params.alpha = p.alpha;
+  params.beta = p.beta;
+  params.a_scales = p.a.planes.scales;
+  params.b_scales = p.b.planes.scales;
+  params.a_lines = p.a.lines;
+  params.b_lines = p.b.lines;
+  params.has_aligned_c = reinterpret_cast<std::uintptr_t>(p.c) % 16 == 0 && p.c_col_stride % 4 == 0;
+  KIZAMI_RETURN_IF_ERROR(
+      hopper::encode_in_order(lines_of("a", p.a, p.format), traits.tile_i / traits.cluster, params.a_map));
+  KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(lines_of("b", p.b, p.format), traits.tile_j, params.b_map));
+  hopper::set_order(params, traits.tile_i, traits.tile_j * traits.cluster, 0);
+
+  const auto clusters =
+      std::min(params.tiles_per_plane, static_cast<std::uint32_t>(std::max(1, num_sms / traits.cluster)));
+  std::array<cudaLaunchAttribute, 2> attributes{base::overlapped_start(), {}};
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim = {static_cast<unsigned>(traits.cluster), 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(clusters * static_cast<unsigned>(traits.cluster));
+  config.blockDim = dim3(hopper::kNumThreads);
+  config.dynamicSmemBytes = kernels.shared_bytes;
+  config.stream = queue;
+  config.attrs = attributes.data();
+  config.numAttrs = static_cast<unsigned>(attributes.size());
+  void* arguments[] = {&params};
+  return cuda_status(cudaLaunchKernelExC(&config, kernel, arguments), "the launch of the product of split operands");
+}
+
+}  // namespace kizami::engines

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// The product of split FP32 operands in one persistent launch, on the tensor cores of sm_90a.
+//
+//   d(i, j) = sum over k of lo_A hi_B + hi_A lo_B + hi_A hi_B, then the epilogue, tile by tile.
+//
+// The tensor core truncates, so a long sum in its accumulator drifts towards zero. A warpgroup therefore lets it sum
+// kPromoted stages (64 or 128 elements of k in FP16) from zero, the small products first, and adds the result to FP32 sums of
+// its own, rounded to nearest. Those additions fall under the multiplications of the other warpgroup.
+// In wgmma's words B gives the rows and A the columns. tile_pipeline_sm90.cuh says how stages go from the producer
+// (warpgroup 0) to the consumers (1 and 2). A stage holds hi in the first 64 bytes of each line and lo in the others.
+//
+// A CTA ends when its whole cluster has: until then others may send to its memory and arrive at its barriers.
+#pragma once
+
+#include <cstdint>
+
+#include "base/overlapped_launch.hpp"
+#include "engines/hopper/ec_params.hpp"
+#include "engines/hopper/ptx_sm90.cuh"
+#include "engines/hopper/store_ec_sm90.cuh"
+#include "engines/hopper/tile_pipeline_sm90.cuh"
+#include "engines/hopper/wgmma_ec_sm90.cuh"
+
+namespace kizami::engines::hopper {
+
+/// A form as constants. With kSplitsInner both consumers have the whole tile and every other promotion of k each.
+template <bool splits_inner, int tile_i, int tile_j, int cluster, int stages>
+struct EcShape : TileShape<tile_i, tile_j, splits_inner ? tile_j : tile_j / 2, cluster, stages> {
+  using Shape = TileShape<tile_i, tile_j, splits_inner ? tile_j : tile_j / 2, cluster, stages>;
+  static constexpr bool kSplitsInner = splits_inner;
+  static constexpr int kSums = tile_i / 2;                                   ///< of one thread
+  static constexpr int kStoredI = splits_inner ? tile_i / 2 : tile_i;        ///< lines of A that a warpgroup stores
+  static constexpr int kExchangeBytes = splits_inner ? kSums * 128 * 4 : 0;  ///< each consumer half of its sums
+  static constexpr int kSharedBytes = Shape::kAlignment + Shape::kRingBytes + kExchangeBytes + Shape::kBarrierBytes;
+
+  static_assert(Shape::kGroupJ == 64, "one wgmma makes a warpgroup's lines of B");
+  static_assert(!splits_inner || tile_i % 128 == 0, "halves are whole tiles of the epilogue");
+  static_assert(kSharedBytes <= kMostSharedBytes);
+  static_assert(2 * kSums <= 192, "accumulators and sums in registers of one thread");
+};
+
+/// acc = the products of kPromoted stages from `ring` on, which moves past them: groups of kGroup stages, of each the small
+/// products first, while acc is small.
+template <class F, product::EcFormat kFormat, int kPromoted>
+__device__ __forceinline__ void multiply_stages(float (&acc)[F::kSums], RingPlace<F::kStages>& ring,
+                                                std::uint32_t rows_at, std::uint32_t columns_at, std::uint32_t full_at,
+                                                std::uint32_t empty_at, std::uint32_t lane) {
+  // Consumers that read the same stages need free ones between them; those that do not have stages enough for all at once.
+  constexpr int kGroup = F::kSplitsInner ? kPromoted : 2;
+  static_assert(kPromoted % kGroup == 0 && kGroup % 2 == 0);
+  constexpr std::uint32_t kLo = descriptor_step(64);
+  RingPlace<F::kStages> oldest = ring;  // that is not released
+  const auto release = [&](int count) {
+#pragma unroll
+    for (int s = 0; s < count; ++s) {
+      release_stage<F>(empty_at + oldest.stage * 8, lane);
+      oldest.next();
+    }
+  };
+  std::int32_t accumulate = 0;
+  pin(acc);
+#pragma unroll
+  for (int group = 0; group < kPromoted / kGroup; ++group) {
+    std::uint32_t rows[kGroup];
+    std::uint32_t columns[kGroup];
+#pragma unroll
+    for (int s = 0; s < kGroup; ++s) {
+      barrier_wait(full_at + ring.stage * 8, ring.phase);
+      wgmma_fence();
+      rows[s] = swizzled_lines(rows_at + ring.stage * F::kStageBytes);
+      columns[s] = swizzled_lines(columns_at + ring.stage * F::kStageBytes);
+      ring.next();
+#pragma unroll
+      for (int part = 0; part < 2; ++part) {
+        const std::uint32_t step = descriptor_step(part * 32);
+        wgmma_ec<kFormat>(acc, rows[s] + step, columns[s] + kLo + step, accumulate);
+        accumulate = 1;
+        wgmma_ec<kFormat>(acc, rows[s] + kLo + step, columns[s] + step, accumulate);
+      }
+    }
+#pragma unroll
+    for (int s = 0; s < kGroup; ++s) {
+#pragma unroll
+      for (int part = 0; part < 2; ++part) {
+        const std::uint32_t step = descriptor_step(part * 32);
+        wgmma_ec<kFormat>(acc, rows[s] + step, columns[s] + step, accumulate);
+      }
+      if (s % (kGroup / 2) == kGroup / 2 - 1) wgmma_commit();  // two commits a group
+    }
+    if (group > 0) {
+      wgmma_wait<2>();  // the group before has been read
+      release(kGroup);
+    }
+  }
+  pin(acc);
+  wgmma_wait<1>();
+  release(kGroup / 2);
+  wgmma_wait<0>();
+  release(kGroup / 2);
+  pin(acc);
+}
+
+/// Both consumers have sums of the whole tile: each gets the other's part of one half of the columns, adds, and stores it.
+template <class F>
+__device__ __forceinline__ void store_halves(const float (&sums)[F::kSums], std::uint32_t exchange_at,
+                                             const EcParams& params, const EcFactors& factors,
+                                             const TileScales<F::kStoredI>& scales, int i_first, int j_first,
+                                             std::uint32_t consumer, int thread) {
+  constexpr int kHalf = F::kSums / 2;
+  const std::uint32_t mine = exchange_at + consumer * (kHalf * 512) + thread * 4;
+  const std::uint32_t other = exchange_at + (consumer ^ 1) * (kHalf * 512) + thread * 4;
+  named_barrier_sync(1, 2 * 128);  // the tile before has been read
+#pragma unroll
+  for (int e = 0; e < kHalf; ++e) {
+    const float give = consumer == 0 ? sums[kHalf + e] : sums[e];
+    asm volatile("st.shared.f32 [%0], %1;\n" ::"r"(mine + e * 512), "f"(give) : "memory");
+  }
+  named_barrier_sync(1, 2 * 128);
+  float half[kHalf];
+#pragma unroll
+  for (int e = 0; e < kHalf; ++e) {
+    float got = 0;
+    asm volatile("ld.shared.f32 %0, [%1];\n" : "=f"(got) : "r"(other + e * 512) : "memory");
+    half[e] = __fadd_rn(consumer == 0 ? sums[e] : sums[kHalf + e], got);
+  }
+  store_ec_tile<F::kStoredI>(half, params, factors, scales, i_first, j_first, thread);
+}
+
+/// @range blockDim = kNumThreads; grid a multiple of F::kCluster; F::kSharedBytes of dynamic shared memory
+template <class F, product::EcFormat kFormat, int kPromoted>
+__global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_constant__ EcParams params) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  extern __shared__ __align__(1024) std::uint8_t shared_memory[];
+  std::uint32_t ring_at = (shared_address(shared_memory) + F::kAlignment - 1) / F::kAlignment * F::kAlignment;
+  asm volatile("" : "+r"(ring_at));  // keep it, instead of asking for the CTA's window in every round
+  const std::uint32_t exchange_at = ring_at + F::kRingBytes;
+  const std::uint32_t full_at = exchange_at + F::kExchangeBytes;
+  const std::uint32_t empty_at = full_at + F::kStages * 8;
+  const std::uint32_t rank = F::kCluster == 1 ? 0 : cluster_rank();
+
+  if (threadIdx.x == 0) {
+    prefetch_map(params.a_map);
+    prefetch_map(params.b_map);
+    init_ring<F>(full_at, empty_at);
+  }
+  __syncthreads();
+  if constexpr (F::kCluster > 1) cluster_sync();      // nobody arrives at a barrier that is not initialised
+  base::follow_previous_kernel();                     // the split, of whose planes and scales nothing is read before
+  asm volatile("fence.proxy.async;\n" ::: "memory");  // nor by the copy engine
+
+  const std::uint32_t num_tiles = params.tiles_per_plane;
+  const std::uint32_t first_tile = blockIdx.x / F::kCluster;
+  const std::uint32_t tile_step = gridDim.x / F::kCluster;
+  const std::uint32_t warpgroup = __shfl_sync(kWholeWarp, threadIdx.x / 128, 0);  // uniform, for the compiler
+
+  if (warpgroup == 0) {
+    give_registers_back<40>();
+    if (threadIdx.x == 0) {
+      RingPlace<F::kStages> ring;
+      for (std::uint32_t tile = first_tile; tile < num_tiles; tile += tile_step) {
+        const TilePlace place = place_of<F>(tile, params);
+#pragma unroll 1
+        for (int k_block = 0; k_block < params.num_k_blocks; ++k_block) {
+          const std::uint32_t full = full_at + ring.stage * 8;
+          barrier_wait(empty_at + ring.stage * 8, ring.phase ^ 1);  // at once in the first round
+          barrier_arrive_expect(full, F::kStageBytes);
+          copy_stage<F, LineOrder::kInOrder>(params, place, rank, k_block, ring_at + ring.stage * F::kStageBytes, full);
+          ring.next();
+        }
+      }
+    }
+    __syncwarp();
+  } else {
+    take_registers<232>();
+    const std::uint32_t consumer = warpgroup - 1;
+    const int thread = static_cast<int>(threadIdx.x % 128);
+    const std::uint32_t lane = threadIdx.x % 32;
+    const EcFactors factors{params.alpha.load(), params.beta.load()};
+    const int num_promotions = params.num_k_blocks / kPromoted;
+    const std::uint32_t rows_at = ring_at + F::kBytesA + (F::kSplitsInner ? 0 : consumer * F::kGroupJ * F::kBlockK);
+    float acc[F::kSums];
+    float sums[F::kSums];
+    RingPlace<F::kStages> ring;
+
+    for (std::uint32_t tile = first_tile; tile < num_tiles; tile += tile_step) {
+      const TilePlace place = place_of<F>(tile, params);
+      // What this warpgroup stores begins here.
+      const int i_first = place.i_first + (F::kSplitsInner ? static_cast<int>(consumer) * F::kStoredI : 0);
+      const int j_first = place.j_first + static_cast<int>(rank) * F::kTileJ +
+                          (F::kSplitsInner ? 0 : static_cast<int>(consumer) * F::kGroupJ);
+      const TileScales<F::kStoredI> scales(params, i_first, j_first, thread);
+#pragma unroll
+      for (int e = 0; e < F::kSums; ++e) sums[e] = 0;
+#pragma unroll 1
+      for (int p = 0; p < num_promotions; ++p) {
+        if (F::kSplitsInner && p % 2 != static_cast<int>(consumer)) {
+          ring.skip(kPromoted);
+          continue;
+        }
+        multiply_stages<F, kFormat, kPromoted>(acc, ring, rows_at, ring_at, full_at, empty_at, lane);
+#pragma unroll
+        for (int e = 0; e < F::kSums; ++e) sums[e] = __fadd_rn(sums[e], acc[e]);
+      }
+      if constexpr (F::kSplitsInner) {
+        store_halves<F>(sums, exchange_at, params, factors, scales, i_first, j_first, consumer, thread);
+      } else {
+        store_ec_tile<F::kStoredI>(sums, params, factors, scales, i_first, j_first, thread);
+      }
+    }
+  }
+  if constexpr (F::kCluster > 1) cluster_sync();
+#else
+  __trap();  // built for another architecture
+#endif
+}
+
+/// The kernels of a form.
+template <class F>
+[[nodiscard]] EcFormKernels ec_kernels_of() {
+  using product::EcFormat;
+  using product::EcPromotion;
+  constexpr int kShort = stages_of(EcPromotion::kShort);
+  constexpr int kLong = stages_of(EcPromotion::kLong);
+  return {{{reinterpret_cast<const void*>(&product_ec_sm90<F, EcFormat::kF16, kShort>),
+            reinterpret_cast<const void*>(&product_ec_sm90<F, EcFormat::kF16, kLong>)},
+           {reinterpret_cast<const void*>(&product_ec_sm90<F, EcFormat::kTf32, kShort>),
+            reinterpret_cast<const void*>(&product_ec_sm90<F, EcFormat::kTf32, kLong>)}},
+          F::kSharedBytes};
+}
+
+}  // namespace kizami::engines::hopper

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// From FP32 sums in registers to C: scaling by powers of two, alpha, beta. A line of B (index j) is a row of wgmma and a line
+// of A (index i) a column, so that a quad, four lanes with the same row, has 8 consecutive elements of a column of C, two a
+// lane. Inside C pairs of lanes exchange, and a quad stores 64 consecutive bytes; that code has no branches, so that loads
+// and stores overlap. At edges, and for lines of any scales, elements are stored one by one.
+// Nothing outside C is read or written; C is not read for beta = 0.
+#pragma once
+
+#include <cstdint>
+
+#include "engines/hopper/ec_params.hpp"
+#include "engines/hopper/tile_pipeline_sm90.cuh"
+#include "num/line_stats.hpp"
+
+namespace kizami::engines::hopper {
+
+/// Sums of two scales of at most this magnitude are exponents of normal FP32 numbers.
+inline constexpr std::int32_t kModerateScale = 63;
+
+[[nodiscard]] __device__ __forceinline__ bool is_moderate(std::int32_t scale) {
+  return static_cast<std::uint32_t>(scale + kModerateScale) <= 2U * kModerateScale;
+}
+
+/// 2^exponent. @range -126..127
+[[nodiscard]] __device__ __forceinline__ float power_of_two(std::int32_t exponent) {
+  return __int_as_float((exponent + 127) << 23);
+}
+
+/// d 2^-scale, rounded once, or twice where it is subnormal. @range |scale| <= 2 * 163
+[[nodiscard]] __device__ __forceinline__ float unscale(float d, std::int32_t scale) {
+  const std::int32_t first = max(-126, min(126, scale));
+  const std::int32_t second = max(-126, min(126, scale - first));
+  return __fmul_rn(__fmul_rn(__fmul_rn(d, power_of_two(-first)), power_of_two(-second)),
+                   power_of_two(first + second - scale));
+}
+
+/// alpha and beta, read once a kernel.
+struct EcFactors {
+  float alpha;
+  float beta;
+
+  /// alpha x + beta c; without x if alpha is zero, without c if beta is.
+  [[nodiscard]] __device__ __forceinline__ float combine(float x, float c) const {
+    const float product = alpha == 0 ? 0.0F : __fmul_rn(alpha, x);
+    return beta == 0 ? product : __fmaf_rn(beta, c, product);
+  }
+};
+
+/// store_ec_tile() for a tile inside C, of lines of moderate scales. kReadsC: beta is not zero.
+template <int kTileI, bool kReadsC>
+__device__ __forceinline__ void store_ec_inside(const float (&d)[kTileI / 2], const EcParams& params,
+                                                const EcFactors& factors, int i_first, int j_first, int thread) {
+  constexpr int kPairs = kTileI / 16;  // of groups of 8 columns
+  const int x = thread % 4;
+  const bool is_odd = x % 2 != 0;
+  int2 scales[2 * kPairs];
+#pragma unroll
+  for (int g = 0; g < 2 * kPairs; ++g) {
+    scales[g] = *reinterpret_cast<const int2*>(params.a_scales + i_first + 8 * g + 2 * x);
+  }
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const int j = j_first + thread / 32 * 16 + h * 8 + thread % 32 / 4;
+    const std::int32_t base = (127 - params.b_scales[j]) << 23;
+    // This lane's four of each pair of groups: of the first group for even lanes, of the second for odd ones.
+    float* const to = params.c + j * params.c_col_stride + i_first + (is_odd ? 8 + 2 * (x - 1) : 2 * x);
+    float4 before[kPairs];
+    if constexpr (kReadsC) {
+#pragma unroll
+      for (int p = 0; p < kPairs; ++p) before[p] = *reinterpret_cast<const float4*>(to + 16 * p);
+    }
+#pragma unroll
+    for (int p = 0; p < kPairs; ++p) {
+      float2 v[2];
+#pragma unroll
+      for (int y = 0; y < 2; ++y) {
+        const int g = 2 * p + y;
+        v[y].x = __fmul_rn(d[4 * g + 2 * h], __int_as_float(base - (scales[g].x << 23)));
+        v[y].y = __fmul_rn(d[4 * g + 2 * h + 1], __int_as_float(base - (scales[g].y << 23)));
+      }
+      const float2 keep = is_odd ? v[1] : v[0];
+      const float2 give = is_odd ? v[0] : v[1];
+      const float2 got = make_float2(__shfl_xor_sync(kWholeWarp, give.x, 1), __shfl_xor_sync(kWholeWarp, give.y, 1));
+      const float2 first = is_odd ? got : keep;
+      const float2 second = is_odd ? keep : got;
+      float4 out = make_float4(__fmul_rn(factors.alpha, first.x), __fmul_rn(factors.alpha, first.y),
+                               __fmul_rn(factors.alpha, second.x), __fmul_rn(factors.alpha, second.y));
+      if constexpr (kReadsC) {
+        out = make_float4(__fmaf_rn(factors.beta, before[p].x, out.x), __fmaf_rn(factors.beta, before[p].y, out.y),
+                          __fmaf_rn(factors.beta, before[p].z, out.z), __fmaf_rn(factors.beta, before[p].w, out.w));
+      }
+      *reinterpret_cast<float4*>(to + 16 * p) = out;
+    }
+  }
+}
+
+/// store_ec_tile() for any tile. Of lines with NaN or Inf nothing is stored.
+template <int kTileI, bool kReadsC>
+__device__ __forceinline__ void store_ec_anywhere(const float (&d)[kTileI / 2], const EcParams& params,
+                                                  const EcFactors& factors, int i_first, int j_first, int thread) {
+  constexpr int kColumns = kTileI / 4;
+  const auto i_of = [&](int e) { return i_first + e / 2 * 8 + thread % 4 * 2 + e % 2; };
+  std::int32_t scales[kColumns];
+#pragma unroll
+  for (int e = 0; e < kColumns; ++e) scales[e] = i_of(e) < params.m ? params.a_scales[i_of(e)] : num::kSkipLine;
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const int j = j_first + thread / 32 * 16 + h * 8 + thread % 32 / 4;
+    const std::int32_t b_scale = j < params.n ? params.b_scales[j] : num::kSkipLine;
+    if (b_scale == num::kSkipLine) continue;
+    float* const column = params.c + j * params.c_col_stride;
+    float before[kColumns];
+    if constexpr (kReadsC) {
+#pragma unroll
+      for (int e = 0; e < kColumns; ++e) before[e] = scales[e] != num::kSkipLine ? column[i_of(e)] : 0.0F;
+    }
+#pragma unroll
+    for (int e = 0; e < kColumns; ++e) {
+      const float sum = unscale(d[e / 2 * 4 + 2 * h + e % 2], scales[e] + b_scale);
+      const float out = factors.combine(sum, kReadsC ? before[e] : 0.0F);
+      if (scales[e] != num::kSkipLine) column[i_of(e)] = out;
+    }
+  }
+}
+
+/// The elements of this thread's tile that lie in lines with NaN or Inf, as sums in the order of k.
+template <int kTileI>
+__device__ __forceinline__ void sum_nonfinite(const EcParams& params, const EcFactors& factors, int i_first,
+                                              int j_first, int thread) {
+  const problem::Lines<float>& a = params.a_lines;
+  const problem::Lines<float>& b = params.b_lines;
+#pragma unroll 1
+  for (int e = 0; e < kTileI / 2; ++e) {
+    const int i = i_first + e / 4 * 8 + thread % 4 * 2 + e % 2;
+    const int j = j_first + thread / 32 * 16 + e / 2 % 2 * 8 + thread % 32 / 4;
+    if (i >= params.m || j >= params.n) continue;
+    if (params.a_scales[i] != num::kSkipLine && params.b_scales[j] != num::kSkipLine) continue;
+    float sum = 0;
+#pragma unroll 4
+    for (std::int64_t h = 0; h < a.length; ++h) {
+      sum = __fmaf_rn(a.data[i * a.line_stride + h * a.inner_stride], b.data[j * b.line_stride + h * b.inner_stride],
+                      sum);
+    }
+    float* const to = params.c + j * params.c_col_stride + i;
+    *to = factors.combine(sum, factors.beta == 0 ? 0.0F : *to);
+  }
+}
+
+/// The scales of this thread's rows, and of columns that no other lane of its warp looks at. Loaded before the sums are made,
+/// looked at after, so that nothing waits for them.
+template <int kTileI>
+struct TileScales {
+  std::int32_t rows[2];
+  std::int32_t columns[kTileI / 32];
+
+  __device__ __forceinline__ TileScales(const EcParams& params, int i_first, int j_first, int thread) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int j = j_first + thread / 32 * 16 + h * 8 + thread % 32 / 4;
+      rows[h] = j < params.n ? params.b_scales[j] : 0;
+    }
+#pragma unroll
+    for (int x = 0; x < kTileI / 32; ++x) {
+      const int i = i_first + x * 32 + thread % 32;
+      columns[x] = i < params.m ? params.a_scales[i] : 0;
+    }
+  }
+  [[nodiscard]] __device__ __forceinline__ bool are_moderate() const {
+    bool result = is_moderate(rows[0]) && is_moderate(rows[1]);
+#pragma unroll
+    for (const std::int32_t scale : columns) result = result && is_moderate(scale);
+    return result;
+  }
+  [[nodiscard]] __device__ __forceinline__ bool are_finite() const {
+    bool result = rows[0] != num::kSkipLine && rows[1] != num::kSkipLine;
+#pragma unroll
+    for (const std::int32_t scale : columns) result = result && scale != num::kSkipLine;
+    return result;
+  }
+};
+
+/// Stores 64 rows (lines j_first.. of B) by kTileI columns (lines i_first.. of A) that a warpgroup holds.
+/// @range all 128 threads of the warpgroup take part; thread = 0..127 within it; i_first even
+template <int kTileI>
+__device__ __forceinline__ void store_ec_tile(const float (&d)[kTileI / 2], const EcParams& params,
+                                              const EcFactors& factors, const TileScales<kTileI>& scales, int i_first,
+                                              int j_first, int thread) {
+  const bool is_inside = params.has_aligned_c != 0 && i_first + kTileI <= params.m && j_first + 64 <= params.n;
+  const bool is_plain = is_inside && factors.alpha != 0 && scales.are_moderate();
+  if (!__all_sync(kWholeWarp, is_plain)) {
+    if (factors.beta != 0) {
+      store_ec_anywhere<kTileI, true>(d, params, factors, i_first, j_first, thread);
+    } else {
+      store_ec_anywhere<kTileI, false>(d, params, factors, i_first, j_first, thread);
+    }
+    if (!__all_sync(kWholeWarp, scales.are_finite())) {
+      sum_nonfinite<kTileI>(params, factors, i_first, j_first, thread);
+    }
+  } else if (factors.beta != 0) {
+    store_ec_inside<kTileI, true>(d, params, factors, i_first, j_first, thread);
+  } else {
+    store_ec_inside<kTileI, false>(d, params, factors, i_first, j_first, thread);
+  }
+}
+
+}  // namespace kizami::engines::hopper

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// What the products of this engine share on the device: the shape of a tile, the order of tiles, and the ring of stages that
+// a producer warpgroup fills and consumer warpgroups read.
+//
+// The CTAs of a cluster have the same lines of A: each copies its part of them and sends it to all. Each has lines of B of
+// its own. A stage is 128 bytes of k of all lines of a tile, in the 128-byte swizzle, lines of A first:
+//   full[s]   the bytes of stage s have come. One arrival (our producer, which says how many) and their count, whichever
+//             CTA sent them.
+//   empty[s]  the warps that read stage s have done so, in every CTA of the cluster, for our producer writes to all.
+//             kCluster * (warps that read a stage) arrivals.
+// The phase bit of both flips each time the ring comes round. Bytes beyond a line's end, lines beyond m or n, and whole
+// tiles beyond n (the last cluster's) come as zeros, and count as bytes.
+#pragma once
+
+#include <cstdint>
+
+#include "engines/hopper/forms.hpp"
+#include "engines/hopper/ptx_sm90.cuh"
+#include "engines/hopper/tile_walk.hpp"
+
+namespace kizami::engines::hopper {
+
+inline constexpr unsigned kWholeWarp = 0xFFFFFFFFU;
+
+/// A tile of tile_i lines of A by tile_j lines of B, of which a consumer warpgroup multiplies group_j, and its stages.
+template <int tile_i, int tile_j, int group_j, int cluster, int stages>
+struct TileShape {
+  static constexpr int kTileI = tile_i;
+  static constexpr int kTileJ = tile_j;
+  static constexpr int kGroupJ = group_j;
+  static constexpr int kCluster = cluster;
+  static constexpr int kStages = stages;
+
+  static constexpr int kBlockK = 128;                ///< bytes of k in a stage: one swizzle atom
+  static constexpr int kConsumers = 2;               ///< warpgroups
+  static constexpr int kReaders = tile_j / group_j;  ///< warpgroups that read one stage
+  static constexpr int kPartI = tile_i / cluster;    ///< lines of A that one CTA copies
+  static constexpr int kBytesA = tile_i * kBlockK;
+  static constexpr int kBytesB = tile_j * kBlockK;
+  static constexpr int kStageBytes = kBytesA + kBytesB;
+  static constexpr int kRingBytes = stages * kStageBytes;
+  static constexpr int kBarrierBytes = 2 * stages * 8;
+  static constexpr int kAlignment = 1024;  ///< of a swizzled group of 8 lines
+
+  static_assert(kGroupJ % 64 == 0 && tile_i % 64 == 0 && tile_i <= 256 && tile_j <= 256);
+  static_assert(kReaders == 1 || kReaders == kConsumers);
+  static_assert(kPartI % 8 == 0, "parts are whole groups of the swizzle");
+  static_assert(kBytesA % kAlignment == 0 && kBytesB % kAlignment == 0);
+};
+inline constexpr int kMostSharedBytes = 227 * 1024;  ///< that a CTA of sm_90 may have
+
+/// Where a tile is.
+struct TilePlace {
+  int plane;
+  int i_first;
+  int j_first;  ///< of the cluster's first CTA
+};
+
+__device__ __forceinline__ std::uint32_t divide(std::uint32_t x, const Divider& by) {
+  return by.divisor == 1 ? x : __umulhi(x, by.multiplier) >> by.shift;
+}
+
+template <class Shape>
+__device__ __forceinline__ TilePlace place_of(std::uint32_t tile, const TileWalk& walk) {
+  const std::uint32_t plane = divide(tile, walk.by_plane);
+  const std::uint32_t in_plane = tile - plane * walk.tiles_per_plane;
+  const std::uint32_t band = divide(in_plane, walk.by_band);
+  const std::uint32_t in_band = in_plane - band * walk.by_band.divisor;
+  const Divider& by_width = band == walk.last_band ? walk.by_last_width : walk.by_raster;
+  const std::uint32_t j = divide(in_band, by_width);
+  const std::uint32_t i = band * walk.raster_tiles + (in_band - j * by_width.divisor);
+  return {static_cast<int>(plane), static_cast<int>(i) * Shape::kTileI,
+          static_cast<int>(j) * Shape::kTileJ * Shape::kCluster};
+}
+
+/// A place in the ring of stages.
+template <int kStages>
+struct RingPlace {
+  std::uint32_t stage = 0;
+  std::uint32_t phase = 0;
+
+  __device__ __forceinline__ void next() {
+    if (++stage == kStages) {
+      stage = 0;
+      phase ^= 1;
+    }
+  }
+  __device__ __forceinline__ void skip(std::uint32_t count) {
+    const std::uint32_t rounds = count / kStages;
+    stage += count - rounds * kStages;
+    phase ^= rounds & 1;
+    if (stage >= kStages) {
+      stage -= kStages;
+      phase ^= 1;
+    }
+  }
+};
+
+/// Initialises the barriers of the ring, by one thread.
+template <class Shape>
+__device__ __forceinline__ void init_ring(std::uint32_t full_at, std::uint32_t empty_at) {
+  for (int s = 0; s < Shape::kStages; ++s) {
+    barrier_init(full_at + s * 8, 1);
+    barrier_init(empty_at + s * 8, Shape::kCluster * Shape::kReaders * 4);
+  }
+  barrier_init_fence();
+}
+
+/// A warp has read a stage.
+template <class Shape>
+__device__ __forceinline__ void release_stage(std::uint32_t empty, std::uint32_t lane) {
+  if constexpr (Shape::kCluster == 1) {
+    if (lane == 0) barrier_arrive(empty);
+  } else {
+    if (lane < Shape::kCluster) barrier_arrive_at(empty, lane);
+  }
+}
+
+/// Copies the lines of one stage.
+template <class Shape, LineOrder kOrder>
+__device__ __forceinline__ void copy_stage(const TileWalk& walk, const TilePlace& place, std::uint32_t rank,
+                                           int k_block, std::uint32_t stage_at, std::uint32_t full) {
+  const int k0 = k_block * Shape::kBlockK;
+  const int plane_a = place.plane * walk.a_plane_step;
+  const int plane_b = place.plane * walk.b_plane_step;
+  constexpr auto kAll = static_cast<std::uint16_t>((1 << Shape::kCluster) - 1);
+  const int part = static_cast<int>(rank) * Shape::kPartI;
+  if constexpr (kOrder == LineOrder::kPermuted) {
+    static_assert(Shape::kPartI % 64 == 0, "a permuted box has 64 lines");
+#pragma unroll
+    for (int box = 0; box < Shape::kPartI / 64; ++box) {
+      const int line = part + box * 64;
+      const std::uint32_t to = stage_at + line * Shape::kBlockK;
+      const int sixteens = (place.i_first + line) / 16;
+      if constexpr (Shape::kCluster == 1) {
+        copy_box(to, walk.a_map, full, k0, 0, sixteens, 0, plane_a);
+      } else {
+        copy_box_to_all(to, walk.a_map, full, kAll, k0, 0, sixteens, 0, plane_a);
+      }
+    }
+  } else {
+    const std::uint32_t to = stage_at + part * Shape::kBlockK;
+    if constexpr (Shape::kCluster == 1) {
+      copy_box(to, walk.a_map, full, k0, place.i_first, plane_a);
+    } else {
+      copy_box_to_all(to, walk.a_map, full, kAll, k0, place.i_first + part, plane_a);
+    }
+  }
+  copy_box(stage_at + Shape::kBytesA, walk.b_map, full, k0, place.j_first + static_cast<int>(rank) * Shape::kTileJ,
+           plane_b);
+}
+
+}  // namespace kizami::engines::hopper

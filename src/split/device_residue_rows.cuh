@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT
+// Residues of a line's elements, for the kernels that write residue planes. An element becomes one or two two's complement
+// integers of some words, biased so that all their bytes are unsigned; a residue of every plane is then a linear map of
+// those words and of a bias,
+//   X = sum_i byte_i 256^i - 2^(32 words - 1),   X mod p = reduce(sum_i byte_i (256^i mod p) - (2^(32 words - 1) mod p)),
+// so that the sums of all planes are a product of matrices of bytes, which the tensor cores make (mma.m16n8k32). They come
+// as the fraction of a float, and a residue then takes one FP32 and one integer operation: see PlaneRow.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "num/modular.hpp"
+#include "num/moduli.hpp"
+#include "num/scaling.hpp"
+#include "split/device_line.cuh"
+
+namespace kizami::split::device {
+
+inline constexpr int kMaxWords = 6;  // 191 bits and a sign: more than kMaxIntegerBits
+
+// ---- the planes as linear maps --------------------------------------------------------------------------------------
+
+/// What one plane makes of an element's words: those of its real term, then those of the imaginary one.
+///
+/// With x = sum + bias, |x| <= reach, the words' product with `radix` begins at `base`, whose bits are those of the float
+/// B + bias for an integer B = p m + beta in [2^23, 2^24): as a float the sum is B + x. In
+///   q = fma(B + x, inverse, addend),   inverse = (1 + d) / p,
+/// the quotient is m + (x + beta + (B + x) d) / p before it is rounded to an integer. B is chosen so that
+/// |beta + (B + x) d| < 1/2, which is what x keeps from every tie, in units of 1/p, for odd p: so q = addend + m + rint(x / p).
+/// Then base + ... - p bits(q) has the symmetric residue as its low byte, because -p bits(addend) = -beta modulo 256.
+/// p = 256: the low byte is that of x, whatever q.
+template <int kTerms, int kWords>
+struct PlaneRow {
+  std::int32_t minus_p = 0;
+  std::int32_t base = 0;
+  float inverse = 0;
+  float addend = 0;
+  std::uint32_t radix[kTerms * kWords] = {};  ///< bytes: symmetric residues of factor 256^i
+};
+
+/// The bits of the float n are kFloatBits + n. @range n in [2^23, 2^24)
+inline constexpr std::int32_t kFloatBits = 0x4B000000 - (1 << 23);
+
+/// Chooses B for a row whose sums reach so far from 0.
+template <int kTerms, int kWords>
+constexpr void set_quotient(PlaneRow<kTerms, kWords>& row, int reach) {
+  const int p = -row.minus_p;
+  row.inverse = 1.0F / static_cast<float>(p);
+  const double d = static_cast<double>(row.inverse) * p - 1.0;  // exact
+  const int lowest = ((1 << 23) + reach + p) / p * p;
+  const int highest = ((1 << 24) - reach - 2) / p * p;
+  double least = 1.0;
+  int best = 0;
+  int beta_of_best = 0;
+  for (const int multiple : {lowest, highest}) {
+    for (int beta = -1; beta <= 1; ++beta) {
+      const double low = beta + (multiple + beta - reach) * d;
+      const double high = beta + (multiple + beta + reach) * d;
+      const double worst = std::max(low < 0 ? -low : low, high < 0 ? -high : high);
+      if (worst >= least) continue;
+      least = worst;
+      best = multiple + beta;
+      beta_of_best = beta;
+    }
+  }
+  if (p % 2 == 1 && least >= 0.499) throw "no base keeps the quotient's error below a half";  // does not compile
+  row.base = kFloatBits + best;
+  int low_byte = 0;
+  while (p % 2 == 1 && (low_byte * p - beta_of_best) % 256 != 0) ++low_byte;
+  row.addend = static_cast<float>((3 << 22) + low_byte);
+}
+
+/// The plane of factors[t] times term t, modulo p.
+template <int kTerms, int kWords>
+[[nodiscard]] constexpr PlaneRow<kTerms, kWords> plane_row(int p, const std::array<int, 2>& factors) {
+  PlaneRow<kTerms, kWords> row;
+  row.minus_p = -p;
+  set_quotient(row, 255 * 128 * 4 * kTerms * kWords + kTerms * 128);
+  const auto residue = [&](int exponent, int factor) {
+    return num::symmetric_residue(static_cast<std::int64_t>(num::power_of_two_residue(exponent, p)) * factor, p);
+  };
+  for (std::size_t t = 0; t < kTerms; ++t) {
+    row.base += residue(32 * kWords - 1, -factors[t]);
+    for (int i = 0; i < 4 * kWords; ++i) {
+      const auto byte = static_cast<std::uint32_t>(residue(8 * i, factors[t])) & 255u;
+      row.radix[static_cast<int>(t) * kWords + i / 4] |= byte << (i % 4 * 8);
+    }
+  }
+  return row;
+}
+
+/// In Z[i]: U and V of two-product moduli, re + s im and re - s im; then re, im and their sum.
+template <int kTerms, int kWords>
+[[nodiscard]] constexpr auto plane_rows() {
+  constexpr num::Ring kRing = kTerms == 2 ? num::Ring::kComplex : num::Ring::kReal;
+  constexpr std::size_t kModuli = kTerms == 2 ? num::kComplexModuli.size() : num::kRealModuli.size();
+  std::array<PlaneRow<kTerms, kWords>, static_cast<std::size_t>(num::num_planes(kRing, kModuli))> rows{};
+  for (int l = 0; l < static_cast<int>(kModuli); ++l) {
+    const int p = num::modulus(kRing, l);
+    const int planes = num::planes_of_modulus(kRing, l);
+    for (int i = 0; i < planes; ++i) {
+      const int root = planes == 2 ? num::sqrt_minus_one(p) : 0;
+      const std::array<int, 2> factors = planes == 1   ? std::array{1, 0}
+                                         : planes == 2 ? std::array{1, i == 0 ? root : -root}
+                                                       : std::array{i != 1 ? 1 : 0, i != 0 ? 1 : 0};
+      rows[static_cast<std::size_t>(num::num_planes(kRing, l) + i)] = plane_row<kTerms, kWords>(p, factors);
+    }
+  }
+  return rows;
+}
+template <int kTerms, int kWords>
+__device__ constexpr auto kPlaneRows = plane_rows<kTerms, kWords>();
+
+/// Copies the rows of planes [0, num_planes) to shared memory; the threads of the block share the work.
+template <int kTerms, int kWords>
+__device__ void load_plane_rows(PlaneRow<kTerms, kWords>* rows, int num_planes) {
+  constexpr int kSize = static_cast<int>(sizeof(PlaneRow<kTerms, kWords>) / 4);
+  const auto* const from = reinterpret_cast<const std::uint32_t*>(kPlaneRows<kTerms, kWords>.data());
+  for (int i = static_cast<int>(threadIdx.x); i < num_planes * kSize; i += static_cast<int>(blockDim.x))
+    reinterpret_cast<std::uint32_t*>(rows)[i] = from[i];
+}
+
+// ---- elements as integers -------------------------------------------------------------------------------------------
+
+/// The biased integer rint(+-m 2^shift) + 2^(32 kWords - 1). @range |m 2^shift| < 2^(32 kWords - 1)
+template <int kWords>
+struct Integer {
+  std::uint32_t word[kWords];
+
+  Integer() = default;
+  __device__ Integer(bool is_negative, std::uint64_t m, int shift) {
+    if (shift < 0) {  // to nearest, ties to even
+      const int drop = -shift;
+      if (drop > 63) {
+        m = 0;
+      } else {
+        const std::uint64_t kept = m >> drop;
+        const std::uint64_t rest = m << (64 - drop);
+        constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
+        m = kept + (rest > kHalf || (rest == kHalf && (kept & 1) != 0) ? 1 : 0);
+      }
+      shift = 0;
+    }
+    for (int w = 0; w < kWords; ++w) word[w] = 0;
+    if constexpr (kWords == 2) {
+      m <<= shift;
+      word[0] = static_cast<std::uint32_t>(m);
+      word[1] = static_cast<std::uint32_t>(m >> 32);
+    } else {
+      const int first = shift / 32;
+      const int bits = shift % 32;
+      const std::uint64_t low = m << bits;
+      const auto high = static_cast<std::uint32_t>(bits == 0 ? 0 : m >> (64 - bits));
+#pragma unroll
+      for (int w = 0; w < kWords; ++w) {
+        if (w == first) word[w] = static_cast<std::uint32_t>(low);
+        if (w == first + 1) word[w] = static_cast<std::uint32_t>(low >> 32);
+        if (w == first + 2) word[w] = high;
+      }
+    }
+    if (is_negative) {
+      std::uint64_t carry = 1;
+#pragma unroll
+      for (int w = 0; w < kWords; ++w) {
+        carry += static_cast<std::uint32_t>(~word[w]);
+        word[w] = static_cast<std::uint32_t>(carry);
+        carry >>= 32;
+      }
+    }
+    word[kWords - 1] ^= 0x80000000u;
+  }
+
+  /// Of x itself. @range |x| < 2^62
+  __device__ explicit Integer(double x) requires(kWords == 2) {
+    const auto whole = static_cast<std::uint64_t>(__double2ll_rn(x));
+    word[0] = static_cast<std::uint32_t>(whole);
+    word[1] = static_cast<std::uint32_t>(whole >> 32) ^ 0x80000000u;
+  }
+};
+
+/// How the elements of a line become integers.
+struct LineScaling {
+  int scale = 0;
+  bool is_live = false;  ///< false: zero, or not finite
+  double unit = 0;       ///< 2^scale if that is far from the ends of the range and the line is live, else 0
+
+  LineScaling() = default;
+  __device__ LineScaling(int line_scale, bool is_line_live) : scale(line_scale), is_live(is_line_live) {
+    if (is_live && abs(scale) <= 1000) unit = num::power_of_two(scale);
+  }
+};
+
+/// The words of a lane's two neighbouring elements as it gives them to the tensor cores: a product takes two words of each.
+template <class T, int kWords>
+struct Fragment {
+  static constexpr int kTerms = Element<T>::kTerms;
+  static constexpr int kCount = kTerms * kWords;      ///< words of an element
+  static constexpr int kProducts = (kCount + 1) / 2;  ///< a missing word is zero
+  /// Whether the words take as many bytes as the elements.
+  static constexpr bool kIsOfSameSize = kCount * 4 == sizeof(T);
+  uint4 a[kProducts] = {};
+
+  Fragment() = default;
+  /// @param inner_shift of the two elements, or null
+  __device__ Fragment(const Element<T> (&elements)[2], bool is_conjugated, const LineScaling& scaling,
+                      const std::int32_t* inner_shift) {
+    if constexpr (kWords == 2) {
+      if (inner_shift == nullptr && scaling.unit != 0.0) {
+        // One product a term; one that underflows is rounded to zero either way.
+        for_terms([&](int e, int t) {
+          return Integer<2>(__dmul_rn(elements[e].term[t], t == 1 && is_conjugated ? -scaling.unit : scaling.unit));
+        });
+        return;
+      }
+    }
+    for_terms([&](int e, int t) {
+      const double x = elements[e].term[t];
+      const Term term = term_of(scaling.is_live ? magnitude_bits(x) : 0);
+      const bool is_negative = (__double_as_longlong(x) < 0) != (t == 1 && is_conjugated);
+      const int shift = inner_shift == nullptr ? 0 : inner_shift[e];
+      return term.mantissa == 0 ? Integer<kWords>(false, 0, 0)
+                                : Integer<kWords>(is_negative, term.mantissa, term.ulp + scaling.scale + shift);
+    });
+  }
+
+ private:
+  template <class Make>
+  __device__ void for_terms(const Make& make) {
+#pragma unroll
+    for (int t = 0; t < kTerms; ++t) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const Integer<kWords> x = make(e, t);
+#pragma unroll
+        for (int w = 0; w < kWords; ++w) set(t * kWords + w, e, x.word[w]);
+      }
+    }
+  }
+  __device__ void set(int word, int e, std::uint32_t value) {
+    uint4& of = a[word / 2];
+    (word % 2 == 0 ? (e == 0 ? of.x : of.y) : (e == 0 ? of.z : of.w)) = value;
+  }
+};
+
+// ---- bytes of a line ------------------------------------------------------------------------------------------------
+
+/// a b + c, a of 16 rows and 32 columns of unsigned bytes, b of 32 rows and 8 columns of signed ones.
+__device__ inline void multiply_bytes(std::int32_t (&sum)[4], const uint4& a, const std::uint32_t (&b)[2],
+                                      const std::int32_t (&c)[4]) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%10, %11, %12, %13};"
+      : "=r"(sum[0]), "=r"(sum[1]), "=r"(sum[2]), "=r"(sum[3])
+      : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b[0]), "r"(b[1]), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
+}
+
+/// Low bytes of four residues side by side.
+[[nodiscard]] __device__ inline std::uint32_t pack_bytes(std::uint32_t r0, std::uint32_t r1, std::uint32_t r2,
+                                                         std::uint32_t r3) {
+  return __byte_perm(__byte_perm(r0, r1, 0x0040), __byte_perm(r2, r3, 0x0040), 0x5410);
+}
+
+/// Stores if `is_wanted`, without a branch around what makes the value.
+__device__ inline void store_if(bool is_wanted, std::int8_t* to, const uint4& value) {
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "setp.ne.s32 p, %5, 0;\n"
+      "@p st.global.v4.u32 [%0], {%1, %2, %3, %4};\n"
+      "}\n" ::"l"(to),
+      "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w), "r"(static_cast<int>(is_wanted))
+      : "memory");
+}
+
+/// Elements that a warp takes at a time, and those that a lane of it takes: pairs pair_of_lane(0) and pair_of_lane(1).
+inline constexpr int kBlockLength = 128;
+[[nodiscard]] __device__ inline int pair_of_lane(int i) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  return 16 * (lane / 4) + 8 * i + 2 * (lane % 4);
+}
+
+/// A warp writes elements [first, end) of a line to every plane, kBlockLength at a time, `step` apart. In each of two rounds
+/// lane 4g + t gives elements of its pair as rows g and g + 8 of a. A row would mix the elements of four lanes, so b has the
+/// radix in the rows of one of them at a time; lane 4g + t then has the sums of all 8 elements of the four in columns 2t and
+/// 2t + 1, which are planes, and after two rounds 16 neighbouring bytes of both.
+/// @param fragment(h, i): of elements h + pair_of_lane(i) and the next. rows: in shared memory
+/// @range  out of element 0 is aligned to 16; first, end and step are multiples of kBlockLength
+template <class T, int kWords, class GetFragment>
+__device__ void write_line(const GetFragment& fragment, int first, int end, int step,
+                           const PlaneRow<Element<T>::kTerms, kWords>* rows, int num_planes, std::int8_t* out,
+                           std::int64_t plane_stride) {
+  using F = Fragment<T, kWords>;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int g = lane / 4;
+  const int t = lane % 4;
+#pragma unroll 1
+  for (int plane = 0; plane < num_planes; plane += 8) {
+    // The radix of plane g, in the rows of this lane; zeros stand in the other lanes' turns.
+    std::uint32_t radix[4][F::kProducts][2];
+    const PlaneRow<Element<T>::kTerms, kWords>& column = rows[min(plane + g, num_planes - 1)];
+#pragma unroll
+    for (int w = 0; w < 2 * F::kProducts; ++w) {
+      const std::uint32_t word = w < F::kCount ? column.radix[w] : 0;
+#pragma unroll
+      for (int turn = 0; turn < 4; ++turn) radix[turn][w / 2][w % 2] = turn == t ? word : 0;
+    }
+    // Of planes 2t and 2t + 1 from `plane` on.
+    std::int32_t minus_p[2];
+    float inverse[2];
+    float addend[2];
+    std::int32_t base[4];
+    std::int8_t* to[2];
+    bool is_plane[2];
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      const int own = plane + 2 * t + c;
+      const auto& row = rows[min(own, num_planes - 1)];
+      minus_p[c] = row.minus_p;
+      inverse[c] = row.inverse;
+      addend[c] = row.addend;
+      // Twice, so that four registers side by side hold what the product takes.
+      base[c] = const_cast<const volatile std::int32_t&>(row.base);
+      base[2 + c] = const_cast<const volatile std::int32_t&>(row.base);
+      is_plane[c] = own < num_planes;
+      to[c] = out + own * plane_stride + first + 16 * g;
+    }
+#pragma unroll 1
+    for (int h = first; h < end; h += step) {
+      std::uint32_t bytes[2][4];
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const F f = fragment(h, i);
+        std::int32_t sum[4][4];
+#pragma unroll
+        for (int turn = 0; turn < 4; ++turn) {
+          multiply_bytes(sum[turn], f.a[0], radix[turn][0], base);
+#pragma unroll
+          for (int k = 1; k < F::kProducts; ++k) multiply_bytes(sum[turn], f.a[k], radix[turn][k], sum[turn]);
+        }
+#pragma unroll
+        for (int c = 0; c < 2; ++c) {
+          const auto residue = [&](int e) {
+            const std::int32_t based = sum[e / 2][e % 2 * 2 + c];
+            const float quotient = __fmaf_rn(__int_as_float(based), inverse[c], addend[c]);
+            return static_cast<std::uint32_t>(based) +
+                   static_cast<std::uint32_t>(minus_p[c]) * __float_as_uint(quotient);
+          };
+          bytes[c][2 * i] = pack_bytes(residue(0), residue(1), residue(2), residue(3));
+          bytes[c][2 * i + 1] = pack_bytes(residue(4), residue(5), residue(6), residue(7));
+        }
+      }
+#pragma unroll
+      for (int c = 0; c < 2; ++c) {
+        store_if(is_plane[c], to[c], make_uint4(bytes[c][0], bytes[c][1], bytes[c][2], bytes[c][3]));
+        to[c] += step;
+      }
+    }
+  }
+}
+
+}  // namespace kizami::split::device

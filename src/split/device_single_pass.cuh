@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: MIT
+// The split in one pass over both operands: statistics, sampled digits and the residue planes of the lowest rung. A cluster
+// of blocks takes a few whole lines, each block a piece of their length in its shared memory, where the second look at
+// a term and its split find it; lines of both layouts lie there in the same order. The blocks of a cluster merge what
+// they know of a line through distributed shared memory.
+#pragma once
+
+#include <algorithm>
+
+#include "base/cluster_sm90.cuh"
+#include "base/cuda_status.hpp"
+#include "base/int_math.hpp"
+#include "base/overlapped_launch.hpp"
+#include "plan/device_buffers.hpp"
+#include "split/device.hpp"
+#include "split/device_line_stats.cuh"
+#include "split/device_panel.cuh"
+#include "split/device_residue_rows.cuh"
+#include "split/residues.hpp"
+
+namespace kizami::split::device {
+
+inline constexpr int kMaxCluster = 16;
+static_assert(kMaxCluster * kPanelLength == plan::kMaxSinglePassLength);
+
+/// One operand of the launch.
+template <class T>
+struct PassOperand {
+  DeviceOperand<T> operand;
+  DeviceDigits digits;
+  std::uint64_t* nonfinite;
+  bool is_across;  ///< neighbouring lines are neighbours in memory
+};
+
+template <class T>
+struct Pass {
+  PassOperand<T> operands[2];
+  std::uint32_t blocks_of_first;
+  std::int32_t cluster;
+  std::int32_t length;  ///< elements of a line that a block takes, a multiple of 128
+  num::Rung rung;
+  std::int32_t num_planes;
+  const plan::DeviceState* state;
+};
+
+// ---- clusters ----
+
+/// What the warps of a line send each other, in every block of the cluster: two messages of 16 bytes.
+template <class T>
+struct Mailbox {
+  static constexpr int kSenders = kMaxCluster * Panel<T>::kWarpsPerLine;
+  static_assert(kSenders <= 32, "a lane reads one");
+  std::uint64_t barriers[2][Panel<T>::kLines];
+  uint4 messages[2][Panel<T>::kLines][kSenders];
+};
+
+[[nodiscard]] __device__ inline Range merge_over_warp(const Range& value) {
+  Range all;
+  all.max_high = __reduce_max_sync(~0u, value.max_high);
+  all.low_bits = __reduce_or_sync(~0u, value.low_bits);
+  all.lsb = __reduce_min_sync(~0u, value.lsb);
+  return all;
+}
+template <class V>
+[[nodiscard]] __device__ V merge_over_warp(V value) {
+#pragma unroll
+  for (int bit = 16; bit != 0; bit /= 2) value.merge(value.shuffled(bit));
+  return value;
+}
+
+/// The warps of a line, in all blocks of its cluster.
+template <class T>
+class LineWarps {
+ public:
+  /// All threads of all blocks of the cluster call it.
+  __device__ LineWarps(Mailbox<T>& mailbox, int cluster, int rank)
+      : mailbox_(mailbox), cluster_(cluster), rank_(rank), warp_(static_cast<int>(threadIdx.x) / 32) {
+    if (is_alone()) return;
+    if (threadIdx.x == 0) {
+      for (std::uint64_t(&of_round)[kLines] : mailbox.barriers) {
+        for (std::uint64_t& barrier : of_round) {
+          base::barrier_init(base::shared_address(&barrier), 1);
+          base::barrier_arrive_expect(base::shared_address(&barrier), 16u * static_cast<unsigned>(num_senders()));
+        }
+      }
+      base::barrier_init_fence();
+    }
+    base::cluster_arrive_relaxed();
+  }
+  /// Waits until the other blocks can receive; once before the first merge.
+  __device__ void wait_for_cluster() const {
+    if (!is_alone()) base::cluster_wait();
+  }
+
+  /// Merges what the warps' lanes know; every lane returns the result. @range round 0 or 1, each once
+  template <class V>
+  [[nodiscard]] __device__ V merge(V value, int round) const {
+    static_assert(sizeof(V) <= 16);
+    value = merge_over_warp(value);
+    if (is_alone()) return value;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int line = warp_ / kWarpsPerLine;
+    const std::uint32_t barrier = base::shared_address(&mailbox_.barriers[round][line]);
+    const int sender = rank_ * kWarpsPerLine + warp_ % kWarpsPerLine;
+    uint4 message{};
+    memcpy(&message, &value, sizeof value);
+    if (lane < cluster_) {
+      base::store_at(base::shared_address(&mailbox_.messages[round][line][sender]), barrier,
+                     static_cast<std::uint32_t>(lane), message);
+    }
+    base::barrier_wait(barrier, 0);
+    V part{};
+    if (lane < num_senders()) memcpy(&part, &mailbox_.messages[round][line][lane], sizeof part);
+    return merge_over_warp(part);
+  }
+
+ private:
+  static constexpr int kLines = Panel<T>::kLines;
+  static constexpr int kWarpsPerLine = Panel<T>::kWarpsPerLine;
+
+  [[nodiscard]] __device__ int num_senders() const { return cluster_ * kWarpsPerLine; }
+  [[nodiscard]] __device__ bool is_alone() const { return cluster_ == 1 && kWarpsPerLine == 1; }
+
+  Mailbox<T>& mailbox_;
+  int cluster_;
+  int rank_;
+  int warp_;
+};
+
+/// A block of a line's piece in shared memory becomes its fragments, each lane's next to those of its neighbours.
+template <class T, int kWords, class Make>
+__device__ void convert_block(unsigned char* block, const Make& make) {
+  using F = Fragment<T, kWords>;
+  static_assert(F::kIsOfSameSize);
+  F fragments[2];
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    Element<T> elements[2];
+    read_pair<T>(block, pair_of_lane(i), elements);
+    fragments[i] = make(elements);
+  }
+  __syncwarp();
+  auto* const to = reinterpret_cast<uint4*>(block) + threadIdx.x % 32;
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+#pragma unroll
+    for (int k = 0; k < F::kProducts; ++k) to[32 * (i * F::kProducts + k)] = fragments[i].a[k];
+  }
+}
+template <class T, int kWords>
+[[nodiscard]] __device__ Fragment<T, kWords> converted_fragment(const unsigned char* block, int i) {
+  using F = Fragment<T, kWords>;
+  const auto* const from = reinterpret_cast<const uint4*>(block) + threadIdx.x % 32;
+  F fragment;
+#pragma unroll
+  for (int k = 0; k < F::kProducts; ++k) fragment.a[k] = from[32 * (i * F::kProducts + k)];
+  return fragment;
+}
+
+/// The sampled digits of a warp's part of a line's piece, which begins at element `first` of line number `line`.
+/// @param is_live false: zeros
+template <class T>
+__device__ void write_digits(const unsigned char* piece, int length, std::int64_t line, std::int64_t first, int part,
+                             bool is_live, const LineUnits& units, const DeviceDigits& digits) {
+  constexpr int kTerms = Element<T>::kTerms;
+  const int stride = static_cast<int>(digits.stride);
+  const std::int64_t first_sample = first / stride;
+  const auto count = static_cast<int>(
+      max(std::int64_t{0}, min(std::int64_t{length / stride}, digits.row_stride / kTerms - first_sample)));
+  const std::int64_t at = line * digits.row_stride + first_sample * kTerms;
+  std::int8_t* const out = digits.digits + at;
+  std::int8_t* const swapped = kTerms == 2 && digits.swapped != nullptr ? digits.swapped + at : nullptr;
+#pragma unroll 2
+  for (int s = 32 * part + static_cast<int>(threadIdx.x) % 32; s < count; s += 32 * Panel<T>::kWarpsPerLine) {
+    const Element<T> e = load_element(reinterpret_cast<const T*>(piece) + s * stride);
+#pragma unroll
+    for (int t = 0; t < kTerms; ++t) {
+      const auto digit = static_cast<std::int8_t>(is_live ? digit_of(e.term[t], units) : 0);
+      out[s * kTerms + t] = digit;
+      if (kTerms == 2 && swapped != nullptr) swapped[s * kTerms + 1 - t] = digit;
+    }
+  }
+}
+
+/// @range  one cluster: some whole lines of one operand
+template <class T, int kWords>
+__global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_constant__ Pass<T> pass) {
+  using P = Panel<T>;
+  constexpr int kTerms = Element<T>::kTerms;
+  extern __shared__ __align__(16) unsigned char panel[];
+  __shared__ __align__(16) Mailbox<T> mailbox;
+  __shared__ PlaneRow<kTerms, kWords> rows[num::kMaxPlanes];
+  base::follow_previous_kernel();
+  if (pass.state->is_scaling_only != 0) return;
+  const bool is_second = blockIdx.x >= pass.blocks_of_first;
+  const PassOperand<T>& task = pass.operands[is_second ? 1 : 0];
+  const problem::Lines<T>& lines = task.operand.lines;
+  const std::uint32_t block = blockIdx.x - (is_second ? pass.blocks_of_first : 0);
+  const int cluster = pass.cluster;
+  const int rank = static_cast<int>(block % static_cast<std::uint32_t>(cluster));
+  const std::int64_t first_line = static_cast<std::int64_t>(block / static_cast<std::uint32_t>(cluster)) * P::kLines;
+  const int length = pass.length;
+  const std::int64_t first = static_cast<std::int64_t>(rank) * length;
+  const LineWarps<T> line_warps(mailbox, cluster, rank);
+  load_panel(lines, task.is_across, first_line, first, length, panel);
+  load_plane_rows(rows, pass.num_planes);
+  wait_for_copies();
+  __syncthreads();
+
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int part = warp % P::kWarpsPerLine;
+  const std::int64_t line = first_line + warp / P::kWarpsPerLine;
+  unsigned char* const piece = panel + warp / P::kWarpsPerLine * P::pitch(length);
+  const auto for_pairs = [&](const auto& visit) {
+#pragma unroll 4
+    for (int h = 64 * part + 2 * lane; h < length; h += 64 * P::kWarpsPerLine) {
+      Element<T> elements[2];
+      read_pair(piece, h, elements);
+      visit(elements);
+    }
+  };
+
+  Range range;
+  for_pairs([&](const Element<T>(&elements)[2]) {
+    for (int i = 0; i < 2 * kTerms; ++i) range.observe(elements[i / kTerms].term[i % kTerms]);
+  });
+  line_warps.wait_for_cluster();
+  range = line_warps.merge(range, 0);
+  MaxBits largest;
+  if (range.is_subnormal()) {  // seldom: every warp looks at the whole line
+    for (std::int64_t h = lane; h < lines.length; h += 32) {
+      const Element<T> e = load_element(lines.data + line * lines.line_stride + h * lines.inner_stride);
+      for (int t = 0; t < kTerms; ++t) largest.merge({magnitude_bits(e.term[t])});
+    }
+    largest = merge_over_warp(largest);
+  }
+  const int exponent = line_exponent(range, largest);
+  const bool is_there = line < base::round_up(lines.num_lines, plan::kReadRows);  // or padding
+
+  Sums sums;
+  const bool is_live = exponent != num::kNoExponent;
+  const LineUnits units(is_live ? exponent : 0);
+  if (is_live && units.is_plain) {
+    std::uint32_t abs = 0;  // of 64 terms at most
+    for_pairs([&](const Element<T>(&elements)[2]) {
+#pragma unroll
+      for (int i = 0; i < 2 * kTerms; ++i) {
+        const double x = elements[i / kTerms].term[i % kTerms];
+        const std::uint32_t root = plain_root(x, units);
+        abs += plain_abs(x, units);
+        sums.squares += static_cast<std::uint64_t>(root) * root;
+      }
+    });
+    sums.abs = abs;
+  } else if (is_live) {
+    for_pairs([&](const Element<T>(&elements)[2]) {
+      for (int i = 0; i < 2 * kTerms; ++i)
+        add_term(elements[i / kTerms].term[i % kTerms], units, sums.abs, sums.squares);
+    });
+  }
+  if (task.digits.digits != nullptr && is_there)
+    write_digits<T>(piece, length, line, first, part, is_live, units, task.digits);
+  sums = line_warps.merge(sums, 1);
+
+  const num::LineStats stats = line_stats(range, exponent, sums);
+  const LineScaling scaling{line_scale(pass.rung, stats), !stats.is_zero()};
+  if (rank == 0 && part == 0 && lane == 0 && line < lines.num_lines) {
+    task.operand.line_buffers.stats[line] = stats;
+    task.operand.line_buffers.scales[line] = stats.is_finite ? scaling.scale : num::kSkipLine;
+    if (!stats.is_finite) atomicAdd(reinterpret_cast<unsigned long long*>(task.nonfinite), 1ull);
+  }
+  const DevicePlanes& planes = task.operand.planes;
+  const auto end = static_cast<int>(min(static_cast<std::int64_t>(length), planes.row_stride - first));
+  if (!is_there) return;
+  constexpr int kStep = kBlockLength * P::kWarpsPerLine;
+  const auto fragment_of = [&](const Element<T>(&elements)[2]) {
+    return Fragment<T, kWords>(elements, lines.is_conjugated, scaling, nullptr);
+  };
+  const auto write = [&](const auto& fragment) {
+    write_line<T, kWords>(fragment, kBlockLength * part, end, kStep, rows, pass.num_planes,
+                          planes.data + line * planes.row_stride + first, planes.plane_stride);
+  };
+  if constexpr (Fragment<T, kWords>::kIsOfSameSize) {  // they take the place of the elements
+    __syncwarp();
+    for (int h = kBlockLength * part; h < end; h += kStep)
+      convert_block<T, kWords>(piece + h * static_cast<int>(sizeof(T)), fragment_of);
+    write([&](int h, int i) { return converted_fragment<T, kWords>(piece + h * static_cast<int>(sizeof(T)), i); });
+  } else {
+    write([&](int h, int i) {
+      Element<T> elements[2];
+      read_pair(piece, h + pair_of_lane(i), elements);
+      return fragment_of(elements);
+    });
+  }
+}
+
+}  // namespace kizami::split::device
+
+namespace kizami::split {
+
+template <class T>
+Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Rung& rung,
+                          const plan::DeviceState* state, product::Queue queue) {
+  using P = device::Panel<T>;
+  const auto task_of = [](const SinglePassOperand<T>& x) {
+    const problem::Lines<T>& lines = x.operand.lines;
+    return device::PassOperand<T>{x.operand, x.digits, x.nonfinite,
+                                  device::lies_across(lines)};
+  };
+  // Elements of a line that are read, written as bytes or sampled.
+  const std::int64_t sampled =
+      a.digits.digits == nullptr ? 0 : a.digits.row_stride / problem::kTerms<T> * a.digits.stride;
+  const std::int64_t span = std::max(a.operand.planes.row_stride, sampled);
+  int cluster = 1;
+  while (cluster < device::kMaxCluster && std::int64_t{cluster} * device::kPanelLength < span) cluster *= 2;
+  const auto length = static_cast<int>(base::round_up(base::ceil_div(span, std::int64_t{cluster}), std::int64_t{128}));
+  if (length > device::kPanelLength)
+    return {StatusCode::kInternal, "lines of " + std::to_string(span) + " elements do not fit in one pass"};
+  const auto blocks_of = [&](const SinglePassOperand<T>& x) {
+    const std::int64_t lines = base::round_up(x.operand.lines.num_lines, plan::kReadRows);
+    return static_cast<unsigned>(base::ceil_div(lines, std::int64_t{P::kLines}) * cluster);
+  };
+  const int num_planes = num::num_planes(plan::ring_of(kScalarOf<T>), rung.num_moduli);
+  const device::Pass<T> pass{{task_of(a), task_of(b)}, blocks_of(a), cluster, length, rung, num_planes, state};
+
+  const auto start = [&](auto kernel) -> Status {
+    const int bytes = P::bytes(length);
+    KIZAMI_RETURN_IF_ERROR(
+        base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+                          "shared memory of the split"));
+    KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "clusters of the split"));
+    cudaLaunchAttribute attributes[2] = {base::overlapped_start(), {}};
+    attributes[1].id = cudaLaunchAttributeClusterDimension;
+    attributes[1].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(pass.blocks_of_first + blocks_of(b));
+    config.blockDim = dim3(device::kPanelThreads);
+    config.dynamicSmemBytes = static_cast<std::size_t>(bytes);
+    config.stream = queue;
+    config.attrs = attributes;
+    config.numAttrs = 2;
+    return base::cuda_status(cudaLaunchKernelEx(&config, kernel, pass), "the split in one pass");
+  };
+  return integer_bits(rung) <= 63 ? start(device::single_pass<T, 2>) : start(device::single_pass<T, 3>);
+}
+
+}  // namespace kizami::split
+
+/// In one file for each type, for the time that they take to compile.
+#define KIZAMI_INSTANTIATE_SINGLE_PASS(T)                                                                      \
+  template ::kizami::Status kizami::split::device_single_pass<T>(                                              \
+      const SinglePassOperand<T>&, const SinglePassOperand<T>&, const ::kizami::num::Rung&,                    \
+      const ::kizami::plan::DeviceState*, ::kizami::product::Queue)

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// The choice among the forms of the product of split FP32 operands, beside what was measured on an H200, and the bound that
+// goes with a product.
+#include "engines/hopper/ec_forms.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+namespace kizami::engines {
+namespace {
+
+using product::EcFormat;
+using product::EcPromotion;
+
+TEST(EcForms, AreIndexedByForm) {
+  for (int f = 0; f < kNumEcForms; ++f) {
+    EXPECT_EQ(ec_forms()[static_cast<std::size_t>(f)].form, static_cast<EcForm>(f));
+  }
+}
+
+TEST(EcForms, ChoosesWhatWasFastest) {
+  struct Measured {
+    std::int64_t m, n, k;
+    EcForm form;
+  };
+  // docs/perf/h200_ec.md and the records behind it; cases of a tie are left out.
+  for (const Measured& x : {Measured{256, 256, 256, EcForm::kSplitInner128x64},
+                            {1024, 1024, 1024, EcForm::kSplitInner128x64},
+                            {1536, 1536, 1536, EcForm::kCooperative192x128},
+                            {2048, 2048, 2048, EcForm::kCooperative128x128},
+                            {3072, 3072, 3072, EcForm::kCooperative192x128},
+                            {4096, 4096, 4096, EcForm::kCooperative128x128},
+                            {6144, 6144, 6144, EcForm::kCooperative192x128},
+                            {1024, 16384, 1024, EcForm::kCooperative128x128},
+                            {16384, 128, 16384, EcForm::kSplitInner128x64},
+                            {100, 100, 65536, EcForm::kSplitInner128x64}}) {
+    EXPECT_EQ(ec_form_for(x.m, x.n, x.k, EcFormat::kF16, 132), x.form) << x.m << "x" << x.n << "x" << x.k;
+  }
+}
+
+TEST(EcForms, PredictsTf32AtHalfTheRate) {
+  for (const EcFormTraits& traits : ec_forms()) {
+    const double f16 = ec_predicted_seconds(8192, 8192, 8192, EcFormat::kF16, traits, 132);
+    const double tf32 = ec_predicted_seconds(8192, 8192, 8192, EcFormat::kTf32, traits, 132);
+    EXPECT_GT(tf32, 1.9 * f16) << traits.name;
+    EXPECT_LT(tf32, 2 * f16) << traits.name;
+  }
+}
+
+TEST(EcBound, StaysBelowThatOfASumInFp32) {
+  // k u, the bound of a sum of k products in any order, from the first k for which a promotion is full.
+  for (const EcFormat format : {EcFormat::kF16, EcFormat::kTf32}) {
+    for (const EcPromotion promotion : {EcPromotion::kShort, EcPromotion::kLong}) {
+      for (std::int64_t k = 512; k <= 65536; k *= 2) {
+        EXPECT_LT(product::ec_relative_bound(format, promotion, k), static_cast<double>(k) * 0x1p-24);
+      }
+    }
+  }
+}
+
+TEST(EcPromotionRule, PromotesSoonerWhereNativeSumsInPieces) {
+  EXPECT_EQ(product::ec_promotion_for(4096, 4096, 1024), EcPromotion::kShort);
+  EXPECT_EQ(product::ec_promotion_for(4096, 4096, 1025), EcPromotion::kLong);
+  EXPECT_EQ(product::ec_promotion_for(512, 512, 65536), EcPromotion::kShort);
+  EXPECT_EQ(product::ec_promotion_for(1024, 1024, 2048), EcPromotion::kShort);
+  EXPECT_EQ(product::ec_promotion_for(1025, 1024, 2048), EcPromotion::kLong);
+  EXPECT_EQ(product::ec_promotion_for(std::int64_t{1} << 29, std::int64_t{1} << 29, 2048), EcPromotion::kLong);
+}
+
+}  // namespace
+}  // namespace kizami::engines

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+// The split on the device, in two passes and in one, against the bodies of the host: equal statistics, digits, planes and
+// scales for every type, layout and length, zero padding, and lines that are zero, not finite or near the ends of the range.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/int_math.hpp"
+#include "exec/environment.hpp"
+#include "gpu/device_memory.hpp"
+#include "plan/device_buffers.hpp"
+#include "plan/plan.hpp"
+#include "split/device.hpp"
+#include "split/digits.hpp"
+#include "split/residues.hpp"
+#include "split/statistics.hpp"
+
+namespace kizami::split {
+namespace {
+
+using base::round_up;
+using gpu_test::DeviceArray;
+using num::LineStats;
+using problem::kTerms;
+using problem::Lines;
+
+enum class Memory : std::uint8_t { kAlong, kAcross, kAlongApart, kAcrossApart };
+constexpr std::array kMemories = {Memory::kAlong, Memory::kAcross, Memory::kAlongApart, Memory::kAcrossApart};
+
+/// Lines of all kinds in host memory.
+template <class T>
+struct HostLines {
+  std::vector<T> data;
+  Lines<T> lines;
+
+  HostLines(std::int64_t num_lines, std::int64_t length, Memory memory, bool is_conjugated, std::uint64_t seed) {
+    const bool is_across = memory == Memory::kAcross || memory == Memory::kAcrossApart;
+    const bool is_apart = memory == Memory::kAlongApart || memory == Memory::kAcrossApart;
+    const std::int64_t near = is_apart ? 2 : 1;
+    const std::int64_t far = near * (is_across ? num_lines : length) + (is_apart ? 3 : 0);
+    lines = {nullptr, num_lines, length, is_across ? near : far, is_across ? far : near, is_conjugated};
+    data.assign(static_cast<std::size_t>(far * (is_across ? length : num_lines)), T{});
+    lines.data = data.data();
+    std::mt19937_64 rng(seed);
+    for (std::int64_t i = 0; i < num_lines; ++i) {
+      for (std::int64_t h = 0; h < length; ++h)
+        data[static_cast<std::size_t>(i * lines.line_stride + h * lines.inner_stride)] = element(rng, i, h, length);
+    }
+  }
+
+ private:
+  using Real = RealOf<T>;
+
+  static Real real(std::mt19937_64& rng, std::int64_t i, std::int64_t h, std::int64_t length) {
+    using Limits = std::numeric_limits<Real>;
+    const double x = (static_cast<double>(rng() >> 11) * 0x1p-53 - 0.5) * 2;
+    const auto spread = [&](int bits) { return static_cast<int>(rng() % static_cast<unsigned>(bits)); };
+    switch (i % 8) {
+      case 1:  // wide
+        return static_cast<Real>(std::ldexp(x, spread(60) - 30));
+      case 2:  // zero
+        return h % 2 == 0 ? Real{0} : -Real{0};
+      case 3:  // small integers
+        return static_cast<Real>(spread(9) - 4);
+      case 4:  // one Inf or NaN
+        if (h == length / 2) return i % 16 == 4 ? Limits::infinity() : Limits::quiet_NaN();
+        return static_cast<Real>(x);
+      case 5:  // subnormal numbers
+        return static_cast<Real>(std::ldexp(x, Limits::min_exponent - 2 - spread(8)));
+      case 6:  // near both ends
+        return static_cast<Real>(std::ldexp(x, h % 2 == 0 ? Limits::max_exponent - 1 : Limits::min_exponent + 20));
+      default:
+        return static_cast<Real>(x);
+    }
+  }
+  static T element(std::mt19937_64& rng, std::int64_t i, std::int64_t h, std::int64_t length) {
+    const Real re = real(rng, i, h, length);
+    if constexpr (kIsComplex<T>) {
+      return {re, real(rng, i, h, length)};
+    } else {
+      return re;
+    }
+  }
+};
+
+/// What a split makes of one operand.
+struct Result {
+  std::vector<LineStats> stats;
+  std::vector<std::int32_t> scales;
+  std::vector<std::int8_t> digits;
+  std::vector<std::int8_t> swapped;
+  std::vector<std::int8_t> planes;
+  std::uint64_t nonfinite = 0;
+};
+
+/// Sizes of the arrays.
+struct Layout {
+  std::int64_t rows;        ///< of digits and planes, with padding
+  std::int64_t stride;      ///< of the sampled elements
+  std::int64_t digit_row;   ///< bytes
+  std::int64_t plane_row;   ///< bytes
+  std::int64_t num_planes;
+
+  template <class T>
+  Layout(const Lines<T>& lines, const num::Rung& rung)
+      : rows(round_up(lines.num_lines, plan::kReadRows)),
+        stride(num::sample_stride(lines.num_terms())),
+        digit_row(round_up(num::num_sampled_terms(lines.length, kTerms<T>), plan::kDeviceInnerPad)),
+        plane_row(round_up(lines.length, plan::kDeviceInnerPad)),
+        num_planes(num::num_planes(plan::ring_of(kScalarOf<T>), rung.num_moduli)) {}
+  [[nodiscard]] std::size_t digit_bytes() const { return static_cast<std::size_t>(rows * digit_row); }
+  [[nodiscard]] std::size_t plane_bytes() const { return static_cast<std::size_t>(num_planes * rows * plane_row); }
+};
+
+template <class T>
+Result split_on_host(const Lines<T>& lines, const num::Rung& rung) {
+  const Layout layout(lines, rung);
+  Result r;
+  r.stats.resize(static_cast<std::size_t>(lines.num_lines));
+  gather_statistics(lines, nullptr, 1, r.stats.data());
+  for (const LineStats& s : r.stats) {
+    r.scales.push_back(s.is_finite ? line_scale(rung, s) : num::kSkipLine);
+    r.nonfinite += s.is_finite ? 0 : 1;
+  }
+  r.digits.assign(layout.digit_bytes(), 0);
+  make_sampled_digits(lines, r.stats.data(), layout.stride, 1, r.digits.data(), layout.digit_row);
+  if (kIsComplex<T>) {
+    r.swapped.assign(layout.digit_bytes(), 0);
+    swap_parts(r.digits.data(), lines.num_lines, layout.digit_row, 1, r.swapped.data());
+  }
+  r.planes.assign(layout.plane_bytes(), 0);
+  make_residue_planes(lines, r.stats.data(), nullptr, 0, lines.length, rung, 1, r.planes.data(), layout.plane_row,
+                      layout.rows * layout.plane_row);
+  return r;
+}
+
+/// One operand in device memory, poisoned where nothing is written yet.
+template <class T>
+struct DeviceSide {
+  Lines<T> lines;
+  Layout layout;
+  DeviceArray<T> data;
+  DeviceArray<LineStats> stats;
+  DeviceArray<std::int32_t> scales;
+  DeviceArray<std::int8_t> digits;
+  DeviceArray<std::int8_t> swapped;
+  DeviceArray<std::int8_t> planes;
+  DeviceArray<std::uint64_t> nonfinite;
+
+  DeviceSide(const HostLines<T>& host, const num::Rung& rung)
+      : lines(host.lines),
+        layout(host.lines, rung),
+        data(host.data),
+        stats(static_cast<std::size_t>(lines.num_lines)),
+        scales(static_cast<std::size_t>(lines.num_lines)),
+        digits(layout.digit_bytes()),
+        swapped(layout.digit_bytes()),
+        planes(layout.plane_bytes()),
+        nonfinite(std::vector<std::uint64_t>{0}) {
+    lines.data = data.data();
+  }
+  [[nodiscard]] DeviceOperand<T> operand() const {
+    plan::DeviceLineBuffers buffers;
+    buffers.stats = stats.data();
+    buffers.scales = scales.data();
+    return {lines, buffers, {planes.data(), layout.plane_row, layout.rows * layout.plane_row}};
+  }
+  [[nodiscard]] DeviceDigits digit_rows() const {
+    return {digits.data(), kIsComplex<T> ? swapped.data() : nullptr, layout.stride, layout.digit_row};
+  }
+  void expect(const Result& expected, bool has_digit_padding, const std::string& where) const {
+    const std::vector<LineStats> found = stats.download();
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      ASSERT_EQ(found[i], expected.stats[i])
+          << where << ", line " << i << ": exponents " << found[i].exponent << ' ' << expected.stats[i].exponent
+          << ", sums " << found[i].sum_abs << ' ' << expected.stats[i].sum_abs;
+    }
+    EXPECT_EQ(scales.download(), expected.scales) << where;
+    EXPECT_EQ(nonfinite.download()[0], expected.nonfinite) << where;
+    const std::size_t checked =
+        has_digit_padding ? layout.digit_bytes() : static_cast<std::size_t>(lines.num_lines * layout.digit_row);
+    const auto expect_bytes = [&](const DeviceArray<std::int8_t>& array, const std::vector<std::int8_t>& bytes,
+                                  std::size_t count, std::int64_t row, const char* what) {
+      const std::vector<std::int8_t> there = array.download();
+      for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_EQ(there[i], bytes[i]) << where << ", " << what << ": row " << i / static_cast<std::size_t>(row)
+                                      << ", byte " << i % static_cast<std::size_t>(row);
+      }
+    };
+    expect_bytes(digits, expected.digits, checked, layout.digit_row, "digits");
+    if (kIsComplex<T>) expect_bytes(swapped, expected.swapped, checked, layout.digit_row, "digits of swapped parts");
+    expect_bytes(planes, expected.planes, layout.plane_bytes(), layout.plane_row, "planes");
+    for (const bool is_intact : {stats.guards_are_intact(), scales.guards_are_intact(), digits.guards_are_intact(),
+                                 planes.guards_are_intact(), swapped.guards_are_intact()})
+      EXPECT_TRUE(is_intact) << where;
+  }
+};
+
+template <class T>
+class DeviceSplit : public gpu_test::DeviceTest {
+ protected:
+  static num::Ladder ladder(std::int64_t k, const Policy& policy) {
+    return plan::make({kScalarOf<T>, 64, 64, k}, policy, exec::environment()).value().numerics.ladder;
+  }
+  static DeviceArray<plan::DeviceState> state_at(int rung, bool is_scaling_only = false) {
+    plan::DeviceState state;
+    state.selection.rung = rung;
+    state.is_scaling_only = is_scaling_only ? 1 : 0;
+    return DeviceArray<plan::DeviceState>(std::vector<plan::DeviceState>{state});
+  }
+};
+using Scalars = testing::Types<float, double, std::complex<float>, std::complex<double>>;
+TYPED_TEST_SUITE(DeviceSplit, Scalars);
+
+constexpr int kNumSms = 132;
+
+TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
+  using T = TypeParam;
+  std::uint64_t seed = 1;
+  for (const std::int64_t k : {1, 30, 127, 130, 511, 1000, 1030, 2500, 8192, 8200}) {
+    for (const Memory memory : kMemories) {
+      for (const int bits : {0, k <= 1030 ? significand_bits(kScalarOf<T>) - 1 : 0}) {
+        Policy policy;
+        if (bits > 0) policy.accuracy = Accuracy::at_bits(bits);
+        const num::Rung rung = this->ladder(k, policy).rungs[0];
+        ASSERT_LT(rung.norm_limit, plan::kMaxSinglePassNorm);
+        const HostLines<T> a(19, k, memory, memory == Memory::kAcross, ++seed);
+        const HostLines<T> b(k < 2000 ? 33 : 5, k, memory == Memory::kAlong ? Memory::kAcross : Memory::kAlong, false, ++seed);
+        const DeviceSide<T> x(a, rung);
+        const DeviceSide<T> y(b, rung);
+        const auto state = this->state_at(0);
+        const Status status =
+            device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
+                                  {y.operand(), y.digit_rows(), y.nonfinite.data()}, rung, state.data(), nullptr);
+        ASSERT_TRUE(status.ok()) << status.reason();
+        const std::string where = "k = " + std::to_string(k) + ", layout " + std::to_string(static_cast<int>(memory)) +
+                                  ", " + std::to_string(bits) + " bits";
+        x.expect(split_on_host(a.lines, rung), true, where + ", A");
+        y.expect(split_on_host(b.lines, rung), true, where + ", B");
+      }
+    }
+  }
+}
+
+TYPED_TEST(DeviceSplit, TwoPassesEqualTheHost) {
+  using T = TypeParam;
+  std::uint64_t seed = 1000;
+  for (const std::int64_t k : {1, 127, 1000, 2500, 5000, 9000, 17000}) {
+    for (const Memory memory : kMemories) {
+      const num::Ladder ladder = this->ladder(k, {});
+      const int r = ladder.num_rungs - 1;
+      const num::Rung& rung = ladder.rungs[static_cast<std::size_t>(r)];
+      const HostLines<T> host(k < 2000 ? 37 : 9, k, memory, memory == Memory::kAlong, ++seed);
+      const DeviceSide<T> x(host, rung);
+      const auto state = this->state_at(r);
+      Status status = device_statistics<T>(x.lines, x.stats.data(), x.digit_rows(), x.nonfinite.data(), state.data(),
+                                           kNumSms, nullptr);
+      ASSERT_TRUE(status.ok()) << status.reason();
+      const std::array operands = {x.operand()};
+      status = device_residue_planes<T>(operands, 0, k, ladder, state.data(), true, kNumSms, nullptr);
+      ASSERT_TRUE(status.ok()) << status.reason();
+      x.expect(split_on_host(host.lines, rung), false,
+               "k = " + std::to_string(k) + ", layout " + std::to_string(static_cast<int>(memory)));
+    }
+  }
+}
+
+TYPED_TEST(DeviceSplit, PlanesOfTheLowestRungAreMadeOnce) {
+  using T = TypeParam;
+  const std::int64_t k = 200;
+  const num::Ladder ladder = this->ladder(k, {});
+  const HostLines<T> host(20, k, Memory::kAlong, false, 7);
+  const DeviceSide<T> x(host, ladder.rungs[0]);
+  const std::array operands = {x.operand(), x.operand()};
+  const std::vector<std::int8_t> untouched = x.planes.download();
+  for (const auto& [rung, is_scaling_only] : {std::pair{0, false}, std::pair{-1, false}, std::pair{0, true}}) {
+    const auto state = this->state_at(rung, is_scaling_only);
+    const Status status = device_residue_planes<T>(operands, 0, k, ladder, state.data(), true, kNumSms, nullptr);
+    ASSERT_TRUE(status.ok()) << status.reason();
+    EXPECT_EQ(x.planes.download(), untouched) << rung;
+  }
+  const auto state = this->state_at(0, true);
+  const SinglePassOperand<T> operand{x.operand(), x.digit_rows(), x.nonfinite.data()};
+  ASSERT_TRUE(device_single_pass<T>(operand, operand, ladder.rungs[0], state.data(), nullptr).ok());
+  EXPECT_EQ(x.planes.download(), untouched);
+}
+
+TYPED_TEST(DeviceSplit, LinesTooLongForOnePassAreRefused) {
+  using T = TypeParam;
+  const SinglePassOperand<T> operand{
+      {{nullptr, 1, plan::kMaxSinglePassLength + 1, 1, 1, false}, {}, {nullptr, plan::kMaxSinglePassLength + 128, 0}},
+      {},
+      nullptr};
+  const Status status = device_single_pass<T>(operand, operand, this->ladder(64, {}).rungs[0], nullptr, nullptr);
+  EXPECT_EQ(status.code(), StatusCode::kInternal);
+}
+
+}  // namespace
+}  // namespace kizami::split
