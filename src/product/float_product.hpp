@@ -7,10 +7,13 @@
 // where sum S_q belongs to a list of pairs (plane of A, plane of B) and is made interval by interval along k:
 //   acc = 0
 //   for each interval of k_interval elements of k, in order:
-//     for each pair of the sum, in order:  for each step of the tensor core inside the interval, in order:
-//       acc = step(acc, A_pair, B_pair)                       num::tensor_core_step(), inside the tensor core
-//     if the sum promotes:  S_q = S_q + acc (FP32, to nearest, outside the tensor core);  acc = 0
-//   if it does not:         S_q = acc
+//     for each instruction of 32 bytes of k inside the interval, in order:  for each of the first num_interleaved pairs:
+//       acc = steps(acc, A_pair, B_pair)                      num::tensor_core_step(), inside the tensor core
+//     for each other pair, in order:  for each instruction inside the interval, in order:
+//       acc = steps(acc, A_pair, B_pair)
+//     after every intervals_promoted intervals and after the last, if the sum promotes:
+//       S_q = S_q + acc (FP32, to nearest, outside the tensor core);  acc = 0
+//   if it does not:  S_q = acc
 // This fixes every rounding: engines that perform the same num::TensorCore must agree bit for bit, for every tiling.
 #pragma once
 
@@ -33,6 +36,9 @@ inline constexpr int kMaxSums = 3;
 /// Intervals are multiples of this, so that no step of any tensor core straddles two of them.
 inline constexpr std::int64_t kIntervalUnit = 16;
 
+/// Elements of k of one instruction: 32 bytes.
+[[nodiscard]] constexpr std::int64_t instruction_elems(num::FloatType type) { return 32 / num::element_bytes(type); }
+
 struct PlanePair {
   std::int8_t a = 0;
   std::int8_t b = 0;
@@ -43,7 +49,8 @@ struct PlanePair {
 struct FloatSum {
   std::array<PlanePair, kMaxPairs> pairs{};  ///< in this order inside an interval: small products first
   int num_pairs = 0;
-  bool promotes = true;  ///< false: the accumulator stays in the tensor core from the first element of k to the last
+  int num_interleaved = 0;  ///< the first so many pairs take turns, instruction by instruction: 0..num_pairs
+  bool promotes = true;     ///< false: the accumulator stays in the tensor core from the first element of k to the last
   friend constexpr bool operator==(const FloatSum&, const FloatSum&) = default;
 };
 
@@ -59,6 +66,7 @@ struct FloatProductDesc {
   num::FloatType type = num::FloatType::kFp16;
   num::TensorCore core;  ///< the arithmetic that the plan's bound is derived from; hardware refuses any but its own
   std::int64_t k_interval = 64;
+  int intervals_promoted = 1;  ///< intervals that a promoted sum holds: >= 1
   int remainder_shift = 0;
   int num_sums = 1;
   std::array<FloatSum, kMaxSums> sums{};

@@ -88,27 +88,38 @@ class FloatCase {
     return desc_.type == FloatType::kFp16 ? Fp16::from_bits(bits).to_double() : Bf16::from_bits(bits).to_double();
   }
 
+  /// acc and the products of one pair over [begin, end) of k.
+  [[nodiscard]] float steps(product::PlanePair pair, std::int64_t i, std::int64_t j, std::int64_t begin,
+                            std::int64_t end, float acc) const {
+    for (std::int64_t h = begin; h < end; h += desc_.core.group) {
+      const int count = static_cast<int>(std::min<std::int64_t>(desc_.core.group, end - h));
+      double a[16];
+      double b[16];
+      for (int g = 0; g < count; ++g) {
+        a[g] = value(a_, pair.a * desc_.a_plane_stride + i * desc_.a_row_stride + h + g);
+        b[g] = value(b_, pair.b * desc_.b_plane_stride + j * desc_.b_row_stride + h + g);
+      }
+      acc = num::tensor_core_step(desc_.core, desc_.type, acc, a, b, count);
+    }
+    return acc;
+  }
+
   [[nodiscard]] float element(std::int64_t i, std::int64_t j) const {
     float sums[product::kMaxSums] = {};
     for (int q = 0; q < desc_.num_sums; ++q) {
       const FloatSum& list = desc_.sums[static_cast<std::size_t>(q)];
       float acc = 0;
+      const std::int64_t instruction = product::instruction_elems(desc_.type);
+      std::int64_t interval = 0;
       for (std::int64_t first = 0; first < desc_.k; first += desc_.k_interval) {
         const std::int64_t end = std::min(desc_.k, first + desc_.k_interval);
-        for (int p = 0; p < list.num_pairs; ++p) {
-          const product::PlanePair pair = list.pairs[static_cast<std::size_t>(p)];
-          for (std::int64_t h = first; h < end; h += desc_.core.group) {
-            const int count = static_cast<int>(std::min<std::int64_t>(desc_.core.group, end - h));
-            double a[16];
-            double b[16];
-            for (int g = 0; g < count; ++g) {
-              a[g] = value(a_, pair.a * desc_.a_plane_stride + i * desc_.a_row_stride + h + g);
-              b[g] = value(b_, pair.b * desc_.b_plane_stride + j * desc_.b_row_stride + h + g);
-            }
-            acc = num::tensor_core_step(desc_.core, desc_.type, acc, a, b, count);
-          }
+        for (std::int64_t h = first; h < end; h += instruction) {
+          for (int p = 0; p < list.num_interleaved; ++p)
+            acc = steps(list.pairs[static_cast<std::size_t>(p)], i, j, h, std::min(end, h + instruction), acc);
         }
-        if (list.promotes) {
+        for (int p = list.num_interleaved; p < list.num_pairs; ++p)
+          acc = steps(list.pairs[static_cast<std::size_t>(p)], i, j, first, end, acc);
+        if (list.promotes && (++interval % desc_.intervals_promoted == 0 || end == desc_.k)) {
           sums[q] += acc;
           acc = 0;
         }
@@ -218,6 +229,9 @@ TEST(TcModel, EqualsItsDefinition) {
             d.sums[1] = sum_of({{1, 0}, {0, 1}}, seed % 4 == 0);
             d.sums[2] = sum_of({{1, 1}, {2, 0}, {0, 2}}, false);
           }
+          if (d.core.group <= product::instruction_elems(type))
+            d.sums[0].num_interleaved = seed % 3 == 2 ? d.sums[0].num_pairs / 2 : 0;
+          d.intervals_promoted = 1 + static_cast<int>(seed % 5 / 3);
           FloatCase c(d, elements, seed);
           const std::string what = "seed " + std::to_string(seed);
           const std::vector<float> got = c.by_engine(1);
@@ -278,6 +292,9 @@ TEST(TcModel, RefusesWhatItsDescriptionForbids) {
   EXPECT_EQ(reason([](FloatProductDesc& d) { d.k_interval = 0; }), "k_interval = 0, must be a positive multiple of 16");
   EXPECT_EQ(reason([](FloatProductDesc& d) { d.num_sums = 4; }), "num_sums = 4, must be in 1..3");
   EXPECT_EQ(reason([](FloatProductDesc& d) { d.sums[0].num_pairs = 0; }), "num_pairs = 0, must be in 1..9");
+  EXPECT_EQ(reason([](FloatProductDesc& d) { d.sums[0].num_interleaved = 4; }),
+            "num_interleaved = 4, must be in 0..num_pairs");
+  EXPECT_EQ(reason([](FloatProductDesc& d) { d.intervals_promoted = 0; }), "intervals_promoted = 0, must be >= 1");
   EXPECT_EQ(reason([](FloatProductDesc& d) { d.sums[0].pairs[1].b = 3; }), "plane = 3, must be in 0..2");
   EXPECT_EQ(reason([](FloatProductDesc& d) { d.core.group = 3; }), "group = 3, must be 1, 2, 4, 8 or 16");
   EXPECT_EQ(reason([](FloatProductDesc& d) { d.core.fraction_bits = 29; }), "fraction_bits = 29, must be in 23..28");

@@ -44,6 +44,7 @@ std::optional<std::string> why_refused(const FloatProductDesc& d) {
   if (d.k < 0) return out_of_range("k", d.k, ">= 0");
   if (d.k_interval < product::kIntervalUnit || d.k_interval % product::kIntervalUnit != 0)
     return out_of_range("k_interval", d.k_interval, "a positive multiple of 16");
+  if (d.intervals_promoted < 1) return out_of_range("intervals_promoted", d.intervals_promoted, ">= 1");
   if (d.remainder_shift < 0 || d.remainder_shift > 64)
     return out_of_range("remainder_shift", d.remainder_shift, "in 0..64");
   if (d.num_sums < 1 || d.num_sums > product::kMaxSums) return out_of_range("num_sums", d.num_sums, "in 1..3");
@@ -51,6 +52,8 @@ std::optional<std::string> why_refused(const FloatProductDesc& d) {
     const FloatSum& sum = d.sums[static_cast<std::size_t>(q)];
     if (sum.num_pairs < 1 || sum.num_pairs > product::kMaxPairs)
       return out_of_range("num_pairs", sum.num_pairs, "in 1..9");
+    if (sum.num_interleaved < 0 || sum.num_interleaved > sum.num_pairs)
+      return out_of_range("num_interleaved", sum.num_interleaved, "in 0..num_pairs");
     for (int p = 0; p < sum.num_pairs; ++p) {
       const PlanePair pair = sum.pairs[static_cast<std::size_t>(p)];
       if (pair.a < 0 || pair.a >= num::kMaxParts || pair.b < 0 || pair.b >= num::kMaxParts)
@@ -190,12 +193,12 @@ struct TileScratch {
   alignas(64) float sum[product::kMaxSums][kTile * kTile];
 };
 
-/// All steps of one pair of planes over elements [h0, h0 + length) of k, for one tile.
+/// The steps of one pair of planes over elements [begin, end) of decoded tiles.
 void accumulate(const FloatProductDesc& d, const DecodedTile& a, const DecodedTile& b, std::int64_t num_i,
-                std::int64_t num_j, std::int64_t length, float* acc) {
+                std::int64_t num_j, std::int64_t begin, std::int64_t end, float* acc) {
   const std::int64_t lanes = base::round_up(num_j, 8);
   const bool is_fast = is_truncating(d.core) && a.is_finite && b.is_finite;
-  for (std::int64_t h = 0; h < length; h += d.core.group) {
+  for (std::int64_t h = begin; h < end; h += d.core.group) {
     for (std::int64_t i = 0; i < num_i; ++i) {
       const double* const a_values = a.value + i * kDepth + h;
       float* const row = acc + i * kTile;
@@ -219,11 +222,44 @@ void accumulate(const FloatProductDesc& d, const DecodedTile& a, const DecodedTi
   return static_cast<const std::byte*>(planes) + offset * num::element_bytes(type);
 }
 
+/// Decodes kDepth elements of k of one pair, from h on, [h, end) of them present.
+void decode_pair(const FloatProductDesc& d, const FloatPointers& pointers, PlanePair pair, std::int64_t i,
+                 std::int64_t j, std::int64_t h, std::int64_t end, DecodedTile& a, DecodedTile& b) {
+  const std::int64_t length = std::min(kDepth, end - h);
+  decode_tile(plane_of(pointers.a, d.type, pair.a * d.a_plane_stride), d.type, d.a_row_stride, i,
+              std::min(kTile, d.m - i), h, length, false, a);
+  decode_tile(plane_of(pointers.b, d.type, pair.b * d.b_plane_stride), d.type, d.b_row_stride, j,
+              std::min(kTile, d.n - j), h, length, true, b);
+}
+
+/// acc += the products of one interval, [first, end) of k.
+void accumulate_interval(const FloatProductDesc& d, const FloatPointers& pointers, const FloatSum& list, std::int64_t i,
+                         std::int64_t j, std::int64_t first, std::int64_t end, TileScratch& scratch) {
+  const std::int64_t num_i = std::min(kTile, d.m - i);
+  const std::int64_t num_j = std::min(kTile, d.n - j);
+  // Pairs that take turns are decoded again for each of their instructions.
+  const std::int64_t instruction = product::instruction_elems(d.type);
+  for (std::int64_t h = first; h < end && list.num_interleaved > 0; h += instruction) {
+    for (int p = 0; p < list.num_interleaved; ++p) {
+      decode_pair(d, pointers, list.pairs[static_cast<std::size_t>(p)], i, j, h, std::min(end, h + instruction),
+                  scratch.a, scratch.b);
+      accumulate(d, scratch.a, scratch.b, num_i, num_j, 0, std::min(instruction, end - h), scratch.acc);
+    }
+  }
+  for (int p = list.num_interleaved; p < list.num_pairs; ++p) {
+    for (std::int64_t h = first; h < end; h += kDepth) {
+      decode_pair(d, pointers, list.pairs[static_cast<std::size_t>(p)], i, j, h, end, scratch.a, scratch.b);
+      accumulate(d, scratch.a, scratch.b, num_i, num_j, 0, std::min(kDepth, end - h), scratch.acc);
+    }
+  }
+}
+
 /// One tile of C, as the comment of float_product.hpp says.
 void multiply_tile(const FloatProductDesc& d, const FloatPointers& pointers, std::int64_t i, std::int64_t j) {
   TileScratch scratch;
   const std::int64_t num_i = std::min(kTile, d.m - i);
   const std::int64_t num_j = std::min(kTile, d.n - j);
+  const std::int64_t promoted = d.k_interval * d.intervals_promoted;
   for (int q = 0; q < d.num_sums; ++q) {
     const FloatSum& list = d.sums[static_cast<std::size_t>(q)];
     float* const total = scratch.sum[q];
@@ -231,18 +267,8 @@ void multiply_tile(const FloatProductDesc& d, const FloatPointers& pointers, std
     std::fill(scratch.acc, scratch.acc + kTile * kTile, 0.0F);
     for (std::int64_t first = 0; first < d.k; first += d.k_interval) {
       const std::int64_t end = std::min(d.k, first + d.k_interval);
-      for (int p = 0; p < list.num_pairs; ++p) {
-        const PlanePair pair = list.pairs[static_cast<std::size_t>(p)];
-        for (std::int64_t h = first; h < end; h += kDepth) {
-          const std::int64_t length = std::min(kDepth, end - h);
-          decode_tile(plane_of(pointers.a, d.type, pair.a * d.a_plane_stride), d.type, d.a_row_stride, i, num_i, h,
-                      length, false, scratch.a);
-          decode_tile(plane_of(pointers.b, d.type, pair.b * d.b_plane_stride), d.type, d.b_row_stride, j, num_j, h,
-                      length, true, scratch.b);
-          accumulate(d, scratch.a, scratch.b, num_i, num_j, length, scratch.acc);
-        }
-      }
-      if (!list.promotes) continue;
+      accumulate_interval(d, pointers, list, i, j, first, end, scratch);
+      if (!list.promotes || (end < d.k && end % promoted != 0)) continue;
       for (std::int64_t x = 0; x < kTile * kTile; ++x) total[x] += scratch.acc[x];
       std::fill(scratch.acc, scratch.acc + kTile * kTile, 0.0F);
     }
