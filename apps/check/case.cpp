@@ -22,6 +22,7 @@ constexpr std::int64_t kMaxPad = 1 << 20;
 constexpr std::int64_t kMaxOffset = 63;
 constexpr std::int64_t kMaxThreads = 4096;
 constexpr std::int64_t kMaxModuli = 64;
+constexpr std::int64_t kMaxPromotionK = 65536;
 
 /// The enumerators 0, 1, 2, ... of E, which end where to_string() knows no name or repeats one.
 template <class E>
@@ -144,6 +145,12 @@ const Item kItems[] = {
      [](const Case& c) { return std::string(to_string(c.policy.scheme)); }},
     {"engine=", names_of<EngineName>(), "engine", false, [](V v, Case& c) { return parse_enum(v, c.policy.engine); },
      [](const Case& c) { return std::string(to_string(c.policy.engine)); }},
+    {"variant=", names_of<EcVariant>(), "variant of scheme ec", false,
+     [](V v, Case& c) { return parse_enum(v, c.policy.ec.variant); },
+     [](const Case& c) { return std::string(to_string(c.policy.ec.variant)); }},
+    {"promote=", "0..65536, multiples of 16", "scheme ec: promotion interval along k; 0 leaves it to the variant",
+     false, [](V v, Case& c) { return parse_int_into(v, 0, kMaxPromotionK, c.policy.ec.promotion_k); },
+     [](const Case& c) { return fmt::format("{}", c.policy.ec.promotion_k); }},
     {"moduli=", "0..64", "number of moduli whatever the accuracy; 0 leaves it to the planner", false,
      [](V v, Case& c) { return parse_int_into(v, 0, kMaxModuli, c.policy.forced_moduli); },
      [](const Case& c) { return fmt::format("{}", c.policy.forced_moduli); }},

@@ -112,11 +112,14 @@ class Runner {
     if (!is_engine_free && outcome_.engine != to_string(policy.engine)) {
       return check::red(fmt::format("engine {} ran instead of {}", outcome_.engine, to_string(policy.engine)));
     }
-    if (policy.forced_moduli > 0) return {};
+    const bool is_variant_named = policy.scheme == Scheme::kEc && policy.ec.variant != EcVariant::kAuto;
+    if (policy.forced_moduli > 0 || (is_variant_named && policy.accuracy == Accuracy::native())) return {};
     const check::Allowance promise = check::promised_allowance(policy.accuracy, policy.gauge, spec_.scalar, spec_.k);
     // Correct rounding knows no gauge.
     const bool is_gauge_free = policy.accuracy.kind == Accuracy::Kind::kCorrect || outcome_.bound == 0;
-    if (outcome_.bound <= promise.units * kPromiseSlack && (outcome_.gauge == policy.gauge || is_gauge_free)) return {};
+    // A bound against |A||B| holds against norms, too.
+    const bool is_gauge_kept = outcome_.gauge == policy.gauge || outcome_.gauge == Gauge::kEntry || is_gauge_free;
+    if (outcome_.bound <= promise.units * kPromiseSlack && is_gauge_kept) return {};
     return check::red(fmt::format("reports the bound {} in gauge {}, but {} in gauge {} was promised", outcome_.bound,
                                   to_string(outcome_.gauge), promise.units, to_string(policy.gauge)));
   }
@@ -146,8 +149,10 @@ class Runner {
   }
 
   [[nodiscard]] std::string method() const {
-    return fmt::format("bound {:.3g} {}, {} {}, {} moduli", outcome_.bound, to_string(outcome_.gauge),
-                       to_string(outcome_.scheme), outcome_.engine, outcome_.moduli);
+    const std::string means = outcome_.scheme == Scheme::kEc ? fmt::format("variant {}", to_string(outcome_.variant))
+                                                             : fmt::format("{} moduli", outcome_.moduli);
+    return fmt::format("bound {:.3g} {}, {} {}, {}", outcome_.bound, to_string(outcome_.gauge),
+                       to_string(outcome_.scheme), outcome_.engine, means);
   }
 
   /// The same numerics on other schedules.

@@ -68,7 +68,7 @@ ExitCode parse_and_run(int argc, char** argv) {
   app.footer(footer());
   app.require_subcommand(1);
   const std::vector<Command> commands{add_gemm(app),  add_plan(app), add_check(app),
-                                      add_bench(app), add_info(app), add_help(app)};
+                                      add_bench(app), add_study(app), add_info(app), add_help(app)};
   refuse_unknown_command(argc, argv, commands);
   try {
     app.parse(argc, argv);

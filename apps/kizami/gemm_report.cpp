@@ -47,9 +47,12 @@ std::string method(const GemmReport& report) {
   const std::string_view last_rung = is_exact ? "a long accumulator" : "FP64 arithmetic";
   if (outcome.engine == "none") return "nothing to multiply";
   if (outcome.scheme == Scheme::kNative) return fmt::format("scheme native, engine {}", outcome.engine);
+  if (outcome.scheme == Scheme::kEc)
+    return fmt::format("scheme ec, variant {}, engine {}", to_string(outcome.variant), outcome.engine);
   std::string out = fmt::format("scheme {}, engine {}, ", to_string(outcome.scheme), outcome.engine);
   out += outcome.moduli > 0 ? fmt::format("{} moduli", outcome.moduli) : std::string(last_rung);
   if (outcome.equilibrated) out += ", inner index rescaled";
+  if (report.plan.scheme() == Scheme::kEc) out += ", beyond the range of scheme ec";
   if (outcome.repaired > 0) out += fmt::format(", {} answered in {}", plural(outcome.repaired, "element"), last_rung);
   return out;
 }
@@ -102,6 +105,7 @@ std::string as_json(const GemmReport& report) {
   out["reproducibility"] = to_string(report.policy.reproducibility);
   out["scheme"] = to_string(outcome.scheme);
   out["engine"] = outcome.engine;
+  out["variant"] = outcome.scheme == Scheme::kEc ? Json(to_string(outcome.variant)) : Json(nullptr);
   out["moduli"] = outcome.moduli;
   out["rung"] = outcome.rung;
   out["equilibrated"] = outcome.equilibrated;

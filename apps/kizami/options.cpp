@@ -18,10 +18,17 @@ namespace {
 
 constexpr std::int64_t kMaxThreads = 4096;
 constexpr std::int64_t kMaxModuli = 64;
+constexpr std::int64_t kMaxPromotionK = 65536;
 
 constexpr std::array kGauges{Gauge::kEntry, Gauge::kNorm};
-constexpr std::array kSchemes{Scheme::kAuto, Scheme::kNative, Scheme::kOzaki2};
-constexpr std::array kEngines{EngineName::kAuto, EngineName::kCpuRef, EngineName::kCpuSimd, EngineName::kNativeBlas};
+constexpr std::array kSchemes{Scheme::kAuto, Scheme::kNative, Scheme::kOzaki2, Scheme::kEc};
+constexpr std::array kEngines{EngineName::kAuto, EngineName::kCpuRef, EngineName::kCpuSimd, EngineName::kNativeBlas,
+                              EngineName::kTcModel};
+constexpr std::array kVariants{EcVariant::kAuto,     EcVariant::kScaled,   EcVariant::kScaledTf32, EcVariant::kHalfhalf,
+                               EcVariant::kTf32tf32, EcVariant::kMarkidis, EcVariant::kFeng,       EcVariant::kBf16x3,
+                               EcVariant::kBf16x6,   EcVariant::kBf16x9,   EcVariant::kFp16,       EcVariant::kTf32};
+constexpr std::array kTensorCores{TensorCoreModel::kHopper, TensorCoreModel::kAmpere, TensorCoreModel::kMmaRn,
+                                  TensorCoreModel::kMmaRz};
 constexpr std::array kReproducibilities{Reproducibility::kEngineToEngine, Reproducibility::kNotGuaranteed};
 
 template <class E>
@@ -101,7 +108,24 @@ void add_policy_options(CLI::App& app, PolicyOptions& options) {
   add_name(app, "--engine", options.engine, kEngines, "what multiplies [auto]");
   add_name(app, "--reproducibility", options.reproducibility, kReproducibilities,
            "engine: the same bits on every engine, thread count and machine; none: the platform BLAS may be chosen "
-           "[engine; none if --scheme or --engine names the platform BLAS]");
+           "[engine; none if --scheme or --engine names the platform BLAS or scheme ec]");
+  add_name(app, "--variant", options.variant, kVariants,
+           "scheme ec: how operands are split into FP16, BF16 or TF32 and which products are taken [auto]");
+  app.add_option("--promotion-k", options.promotion_k,
+                 "scheme ec: elements of k after which a tensor core's sum goes to FP32, a multiple of 16 [0: the "
+                 "variant's own]")
+      ->type_name("K")
+      ->group("Policy");
+  add_name(app, "--tensor-core", options.tensor_core, kTensorCores,
+           "scheme ec: the tensor core that engine tc_model computes as [hopper]");
+  app.add_flag("--keep-small-term", options.keep_small_term, "scheme ec: take the product of the two small parts, too")
+      ->group("Policy");
+  app.add_flag("--karatsuba", options.karatsuba,
+               "scheme ec: complex products by three real ones; the imaginary part cancels, so with --gauge norm only")
+      ->group("Policy");
+  app.add_flag("--any-range", options.any_range,
+               "scheme ec, for studies: the variant's arithmetic even for operands beyond its range")
+      ->group("Policy");
   app.add_option("--moduli", options.moduli,
                  "exactly this many moduli, whatever the accuracy; for studies [0: the planner's choice]")
       ->type_name("N")
@@ -126,8 +150,9 @@ Policy policy_of(const PolicyOptions& options) {
   policy.scheme = named("--scheme", options.scheme, kSchemes);
   policy.engine = named("--engine", options.engine, kEngines);
   const bool is_native_named = policy.scheme == Scheme::kNative || policy.engine == EngineName::kNativeBlas;
+  const bool is_ec = policy.scheme == Scheme::kEc;
   const std::string_view reproducibility = !options.reproducibility.empty() ? std::string_view(options.reproducibility)
-                                           : is_native_named                ? "none"
+                                           : is_native_named || is_ec       ? "none"
                                                                             : "engine";
   policy.reproducibility = named("--reproducibility", reproducibility, kReproducibilities);
   if (is_native_named && policy.reproducibility == Reproducibility::kEngineToEngine) {
@@ -135,6 +160,12 @@ Policy policy_of(const PolicyOptions& options) {
                   fmt::format("--reproducibility = engine excludes the platform BLAS, which {} names",
                               policy.scheme == Scheme::kNative ? "--scheme" : "--engine"));
   }
+  policy.ec.variant = named("--variant", options.variant, kVariants);
+  policy.ec.promotion_k = static_cast<int>(integer_option("--promotion-k", options.promotion_k, 0, kMaxPromotionK));
+  policy.ec.tensor_core = named("--tensor-core", options.tensor_core, kTensorCores);
+  policy.ec.keep_small_term = options.keep_small_term;
+  policy.ec.karatsuba = options.karatsuba;
+  policy.ec.check_range = !options.any_range;
   policy.allow_fp64_arithmetic = !options.refuse_fp64;
   policy.reject_nonfinite = options.reject_nonfinite;
   policy.forced_moduli = static_cast<int>(integer_option("--moduli", options.moduli, 0, kMaxModuli));

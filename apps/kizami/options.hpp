@@ -23,12 +23,18 @@ struct PolicyOptions {
   std::string gauge = "entry";
   std::string scheme = "auto";
   std::string engine = "auto";
-  std::string reproducibility;  ///< empty: "engine", but "none" where the user names the platform BLAS
+  std::string reproducibility;  ///< empty: "engine", but "none" where the user names the platform BLAS or scheme ec
+  std::string variant = "auto";
+  std::string promotion_k = "0";
+  std::string tensor_core = "hopper";
   std::string moduli = "0";
   std::string threads = "0";
   std::string workspace = "0";
   bool refuse_fp64 = false;
   bool reject_nonfinite = false;
+  bool keep_small_term = false;
+  bool any_range = false;
+  bool karatsuba = false;
 };
 
 /// Adds the options to a command. @range `options` outlives the parse

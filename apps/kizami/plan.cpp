@@ -41,6 +41,7 @@ std::string as_json(const Plan& plan) {
   out["k"] = plan.k();
   out["scheme"] = to_string(plan.scheme());
   out["engine"] = plan.engine();
+  out["variant"] = plan.scheme() == Scheme::kEc ? nlohmann::ordered_json(to_string(plan.variant())) : nullptr;
   out["bound"] = plan.bound();
   out["gauge"] = to_string(plan.gauge());
   out["base_moduli"] = plan.base_moduli();

@@ -40,24 +40,42 @@ module kizami
   integer(c_int), parameter, public :: KIZAMI_SCHEME_AUTO = 0
   integer(c_int), parameter, public :: KIZAMI_SCHEME_NATIVE = 1
   integer(c_int), parameter, public :: KIZAMI_SCHEME_OZAKI2 = 2
+  integer(c_int), parameter, public :: KIZAMI_SCHEME_EC = 3
   integer(c_int), parameter, public :: KIZAMI_ENGINE_AUTO = 0
   integer(c_int), parameter, public :: KIZAMI_ENGINE_CPU_REF = 1
   integer(c_int), parameter, public :: KIZAMI_ENGINE_CPU_SIMD = 2
   integer(c_int), parameter, public :: KIZAMI_ENGINE_NATIVE_BLAS = 3
+  integer(c_int), parameter, public :: KIZAMI_ENGINE_CUBLASLT = 4
+  integer(c_int), parameter, public :: KIZAMI_ENGINE_HOPPER = 5
+  integer(c_int), parameter, public :: KIZAMI_ENGINE_TC_MODEL = 6
+  integer(c_int), parameter, public :: KIZAMI_VARIANT_AUTO = 0
+  integer(c_int), parameter, public :: KIZAMI_VARIANT_SCALED = 1
+  integer(c_int), parameter, public :: KIZAMI_VARIANT_HALFHALF = 2
+  integer(c_int), parameter, public :: KIZAMI_VARIANT_TF32TF32 = 3
+  integer(c_int), parameter, public :: KIZAMI_VARIANT_MARKIDIS = 4
+  integer(c_int), parameter, public :: KIZAMI_VARIANT_FENG = 5
+  integer(c_int), parameter, public :: KIZAMI_VARIANT_BF16X3 = 6
+  integer(c_int), parameter, public :: KIZAMI_VARIANT_BF16X6 = 7
+  integer(c_int), parameter, public :: KIZAMI_VARIANT_BF16X9 = 8
+  integer(c_int), parameter, public :: KIZAMI_VARIANT_FP16 = 9
+  integer(c_int), parameter, public :: KIZAMI_VARIANT_TF32 = 10
+  integer(c_int), parameter, public :: KIZAMI_VARIANT_SCALED_TF32 = 11
   integer(c_int), parameter, public :: KIZAMI_REPRODUCIBILITY_NONE = 0
   integer(c_int), parameter, public :: KIZAMI_REPRODUCIBILITY_ENGINE_TO_ENGINE = 1
 
   type, bind(C), public :: kizami_outcome
-    integer(c_size_t) :: struct_size = 96
+    integer(c_size_t) :: struct_size = 104
     integer(c_int) :: scheme = 0, gauge = 0
     real(c_double) :: bound = 0
     integer(c_int32_t) :: moduli = 0, rung = 0, equilibrated = 0, reserved = 0
     integer(c_int64_t) :: repaired = 0, nonfinite_rows = 0, nonfinite_cols = 0
     character(kind=c_char) :: engine(32) = char(0)
+    integer(c_int) :: variant = 0
+    integer(c_int32_t) :: reserved_2 = 0
   end type kizami_outcome
 
   type, bind(C), public :: kizami_plan_info
-    integer(c_size_t) :: struct_size = 120
+    integer(c_size_t) :: struct_size = 128
     integer(c_int) :: scalar = 0, scheme = 0, gauge = 0
     integer(c_int32_t) :: base_moduli = 0, max_moduli = 0, reserved = 0
     integer(c_int64_t) :: m = 0, n = 0, k = 0
@@ -65,11 +83,14 @@ module kizami
     integer(c_int64_t) :: numerics_hash = 0
     integer(c_size_t) :: workspace_bytes = 0
     character(kind=c_char) :: engine(32) = char(0)
+    integer(c_int) :: variant = 0
+    integer(c_int32_t) :: reserved_2 = 0
   end type kizami_plan_info
 
   public :: kizami_error_text, kizami_version_number, kizami_version, kizami_status_name, kizami_last_error, &
       kizami_policy_create, kizami_policy_destroy, kizami_policy_set_accuracy, kizami_policy_set_gauge, &
-      kizami_policy_set_scheme, kizami_policy_set_engine, kizami_policy_set_reproducibility, &
+      kizami_policy_set_scheme, kizami_policy_set_engine, kizami_policy_set_reproducibility, kizami_policy_set_variant, &
+      kizami_policy_set_karatsuba, &
       kizami_policy_set_fp64_arithmetic, kizami_policy_set_reject_nonfinite, kizami_policy_set_moduli, &
       kizami_policy_set_threads, kizami_policy_set_workspace_limit, kizami_gemm, kizami_sgemm, kizami_dgemm, &
       kizami_cgemm, kizami_zgemm, kizami_gemm_strided_batched, kizami_gemm_batched, kizami_plan_create, &
@@ -144,6 +165,21 @@ module kizami
       integer(c_int), value :: promise
       integer(c_int) :: answer
     end function kizami_policy_set_reproducibility
+
+    function kizami_policy_set_variant(policy, variant, keep_small_term, promotion_k) bind(C, &
+        name="kizami_policy_set_variant") result(answer)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: policy
+      integer(c_int), value :: variant, keep_small_term, promotion_k
+      integer(c_int) :: answer
+    end function kizami_policy_set_variant
+
+    function kizami_policy_set_karatsuba(policy, is_wanted) bind(C, name="kizami_policy_set_karatsuba") result(answer)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: policy
+      integer(c_int), value :: is_wanted
+      integer(c_int) :: answer
+    end function kizami_policy_set_karatsuba
 
     function kizami_policy_set_fp64_arithmetic(policy, is_allowed) bind(C, &
         name="kizami_policy_set_fp64_arithmetic") result(answer)

@@ -92,11 +92,37 @@ typedef int kizami_scheme;
 enum {
   KIZAMI_SCHEME_AUTO = 0,   /* the planner's choice */
   KIZAMI_SCHEME_NATIVE = 1, /* the platform BLAS */
-  KIZAMI_SCHEME_OZAKI2 = 2  /* residues modulo coprime numbers, Chinese remainder theorem */
+  KIZAMI_SCHEME_OZAKI2 = 2, /* residues modulo coprime numbers, Chinese remainder theorem */
+  KIZAMI_SCHEME_EC = 3      /* error-corrected tensor-core products; F32 and C64, KIZAMI_REPRODUCIBILITY_NONE only */
 };
 
 typedef int kizami_engine;
-enum { KIZAMI_ENGINE_AUTO = 0, KIZAMI_ENGINE_CPU_REF = 1, KIZAMI_ENGINE_CPU_SIMD = 2, KIZAMI_ENGINE_NATIVE_BLAS = 3 };
+enum {
+  KIZAMI_ENGINE_AUTO = 0,
+  KIZAMI_ENGINE_CPU_REF = 1,
+  KIZAMI_ENGINE_CPU_SIMD = 2,
+  KIZAMI_ENGINE_NATIVE_BLAS = 3,
+  KIZAMI_ENGINE_CUBLASLT = 4, /* operands in device memory, which only the C++ interface takes: refused by plans here */
+  KIZAMI_ENGINE_HOPPER = 5,   /* likewise */
+  KIZAMI_ENGINE_TC_MODEL = 6  /* a software tensor core, of scheme ec */
+};
+
+/* Variants of scheme ec: how operands are split into parts of a narrow format, and which products of parts are taken. */
+typedef int kizami_variant;
+enum {
+  KIZAMI_VARIANT_AUTO = 0,     /* scaled; scaled_tf32 beyond its range; scheme ozaki2 beyond that */
+  KIZAMI_VARIANT_SCALED = 1,   /* FP16, rows and columns scaled, one promoted accumulator */
+  KIZAMI_VARIANT_HALFHALF = 2, /* FP16 as given, remainders times 2^11 */
+  KIZAMI_VARIANT_TF32TF32 = 3,
+  KIZAMI_VARIANT_MARKIDIS = 4,
+  KIZAMI_VARIANT_FENG = 5,
+  KIZAMI_VARIANT_BF16X3 = 6,
+  KIZAMI_VARIANT_BF16X6 = 7,
+  KIZAMI_VARIANT_BF16X9 = 8,
+  KIZAMI_VARIANT_FP16 = 9, /* one product, not corrected: for studies */
+  KIZAMI_VARIANT_TF32 = 10, /* likewise */
+  KIZAMI_VARIANT_SCALED_TF32 = 11
+};
 
 typedef int kizami_reproducibility;
 enum {
@@ -134,6 +160,14 @@ KIZAMI_API kizami_status kizami_policy_set_gauge(kizami_policy* policy, kizami_g
 KIZAMI_API kizami_status kizami_policy_set_scheme(kizami_policy* policy, kizami_scheme scheme);
 KIZAMI_API kizami_status kizami_policy_set_engine(kizami_policy* policy, kizami_engine engine);
 KIZAMI_API kizami_status kizami_policy_set_reproducibility(kizami_policy* policy, kizami_reproducibility promise);
+/* Scheme ec only. variant: a named one is taken at its own bound where the accuracy is native. keep_small_term: 1 also
+ * takes the product of the two small parts. promotion_k: elements of k after which a tensor core's sum is added to an FP32
+ * sum outside it, a multiple of 16 in 0..65536; 0 leaves it to the variant. */
+KIZAMI_API kizami_status kizami_policy_set_variant(kizami_policy* policy, kizami_variant variant, int keep_small_term,
+                                                   int promotion_k);
+/* Scheme ec, KIZAMI_C64 and KIZAMI_GAUGE_NORM only: 1 makes complex products of three real ones, whose imaginary part
+ * cancels, instead of four (0, default). */
+KIZAMI_API kizami_status kizami_policy_set_karatsuba(kizami_policy* policy, int is_wanted);
 /* 1 (default): elements that no number of moduli certifies are computed in FP64 arithmetic of proven bound; 0: the call
  * is refused instead (accuracy_unreachable). */
 KIZAMI_API kizami_status kizami_policy_set_fp64_arithmetic(kizami_policy* policy, int is_allowed);
@@ -164,7 +198,9 @@ typedef struct kizami_outcome {
   int64_t repaired;       /* elements recomputed in FP64 arithmetic, because no bound was certified for them */
   int64_t nonfinite_rows; /* rows of op(A) that hold NaN or Inf; not looked for by scheme native */
   int64_t nonfinite_cols; /* columns of op(B) likewise */
-  char engine[32];        /* "cpu_ref", "cpu_simd", "native_blas", or "none" after a quick return */
+  char engine[32];        /* "cpu_ref", "cpu_simd", "native_blas", "tc_model", or "none" after a quick return */
+  kizami_variant variant; /* scheme ec: the variant that answered; otherwise KIZAMI_VARIANT_AUTO */
+  int32_t reserved_2;     /* 0 */
 } kizami_outcome;
 
 /* What a plan decided. */
@@ -184,6 +220,8 @@ typedef struct kizami_plan_info {
   uint64_t numerics_hash;   /* equal for plans that give equal bits on equal operands (scheme ozaki2) */
   size_t workspace_bytes;   /* that kizami_run() needs; 0: none */
   char engine[32];
+  kizami_variant variant; /* scheme ec: the variant that is tried first; otherwise KIZAMI_VARIANT_AUTO */
+  int32_t reserved_2;     /* 0 */
 } kizami_plan_info;
 
 /* ---- One product in one call ------------------------------------------------------------------------------------- */

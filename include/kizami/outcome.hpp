@@ -12,8 +12,8 @@ namespace kizami {
 /// What a call did and what it guarantees.
 struct Outcome {
   Scheme scheme = Scheme::kNative;  ///< never kAuto
-  std::string_view engine;          ///< "cpu_ref", "cpu_simd", "native_blas", or "none" after a quick return
-  double bound = 0;                 ///< |C - AB| <= bound * gauge for alpha = 1, beta = 0; 0 after a quick return
+  std::string_view engine;  ///< "cpu_ref", "cpu_simd", "native_blas", "tc_model", or "none" after a quick return
+  double bound = 0;         ///< |C - AB| <= bound * gauge for alpha = 1, beta = 0; 0 after a quick return
   Gauge gauge = Gauge::kEntry;
   int moduli = 0;             ///< ozaki2: moduli used; 0 if all was answered in FP64 arithmetic
   int rung = -1;              ///< index into the plan's ladder; -1: FP64 arithmetic or scheme native
@@ -23,6 +23,9 @@ struct Outcome {
           ///< elements (or parts) summed in a long accumulator, too close to a tie otherwise
   std::int64_t nonfinite_rows = 0;  ///< rows of op(A) that hold NaN or Inf; not looked for by scheme native
   std::int64_t nonfinite_cols = 0;  ///< columns of op(B) likewise
+  /// Scheme ec: the variant that answered; kAuto otherwise. A plan of scheme ec whose outcome is scheme ozaki2 met
+  /// operands beyond the range of all its variants.
+  EcVariant variant = EcVariant::kAuto;
 };
 
 }  // namespace kizami

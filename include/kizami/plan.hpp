@@ -41,8 +41,9 @@ class KIZAMI_API Plan {
   [[nodiscard]] std::string_view engine() const;
   [[nodiscard]] double bound() const;  ///< guaranteed, relative to gauge()
   [[nodiscard]] Gauge gauge() const;
-  [[nodiscard]] int base_moduli() const;  ///< moduli of the lowest rung; 0 for scheme native
-  [[nodiscard]] int max_moduli() const;   ///< moduli of the highest rung
+  [[nodiscard]] EcVariant variant() const;  ///< scheme ec: the variant tried first; kAuto otherwise
+  [[nodiscard]] int base_moduli() const;    ///< moduli of the lowest rung; 0 for scheme native
+  [[nodiscard]] int max_moduli() const;     ///< moduli of the highest rung
   /// Scratch that run() needs; within the policy's limit. @units bytes
   [[nodiscard]] std::size_t workspace_bytes() const;
   [[nodiscard]] double predicted_seconds() const;

@@ -36,8 +36,33 @@ enum class Scheme : std::uint8_t {
   kAuto,    ///< the planner's choice: native where it meets the bound and reproducibility is not asked for
   kNative,  ///< the platform BLAS
   kOzaki2,  ///< residues modulo pairwise coprime moduli, CRT reconstruction
+  kEc,      ///< error-corrected products of FP16, BF16 or TF32 parts on tensor cores: FP32 and its complex type only
 };
-enum class EngineName : std::uint8_t { kAuto, kCpuRef, kCpuSimd, kNativeBlas, kCublasLt, kHopper };
+enum class EngineName : std::uint8_t { kAuto, kCpuRef, kCpuSimd, kNativeBlas, kCublasLt, kHopper, kTcModel };
+
+/// How scheme ec splits its operands and which products of the parts it takes. x = hi + lo + remainder.
+enum class EcVariant : std::uint8_t {
+  kAuto,        ///< kScaled; kScaledTf32 where its range does not do; scheme ozaki2 where neither does
+  kScaled,      ///< FP16, rows and columns scaled by powers of two, lo hi + hi lo + hi hi in one promoted accumulator
+  kHalfhalf,    ///< FP16 as given, lo scaled by 2^11 and summed apart; only the sum of hi hi is promoted
+  kTf32tf32,    ///< TF32, likewise; rows and columns scaled
+  kMarkidis,    ///< FP16 as given, four products, nothing scaled, nothing promoted
+  kFeng,        ///< the round-split of EGEMM-TC: where both parts round to nearest, kMarkidis
+  kBf16x3,      ///< BF16, two parts, three products, promoted; rows and columns scaled
+  kBf16x6,      ///< BF16, three parts, the six products i + j <= 2
+  kBf16x9,      ///< BF16, three parts, all products
+  kFp16,        ///< one FP16 product as given, not corrected, not promoted: for studies
+  kTf32,        ///< one TF32 product, likewise
+  kScaledTf32,  ///< kScaled with TF32 for FP16: half the speed, nearly all of FP32's range
+};
+
+/// The tensor core that the engine tc_model computes as, and that its bound is derived from.
+enum class TensorCoreModel : std::uint8_t {
+  kHopper,  ///< 16 products (TF32: 8) and the accumulator cut to 25 fraction bits, result cut to FP32
+  kAmpere,  ///< 8 products (TF32: 4), 24 fraction bits
+  kMmaRn,   ///< 16 products summed by truncation, the accumulator added in FP32 to nearest
+  kMmaRz,   ///< likewise, the accumulator added toward zero
+};
 
 /// What may differ between two calls on equal operands.
 enum class Reproducibility : std::uint8_t {
@@ -54,6 +79,50 @@ enum class Reproducibility : std::uint8_t {
       return "native";
     case Scheme::kOzaki2:
       return "ozaki2";
+    case Scheme::kEc:
+      return "ec";
+  }
+  return "unknown";
+}
+[[nodiscard]] constexpr std::string_view to_string(EcVariant v) noexcept {
+  switch (v) {
+    case EcVariant::kAuto:
+      return "auto";
+    case EcVariant::kScaled:
+      return "scaled";
+    case EcVariant::kHalfhalf:
+      return "halfhalf";
+    case EcVariant::kTf32tf32:
+      return "tf32tf32";
+    case EcVariant::kMarkidis:
+      return "markidis";
+    case EcVariant::kFeng:
+      return "feng";
+    case EcVariant::kBf16x3:
+      return "bf16x3";
+    case EcVariant::kBf16x6:
+      return "bf16x6";
+    case EcVariant::kBf16x9:
+      return "bf16x9";
+    case EcVariant::kFp16:
+      return "fp16";
+    case EcVariant::kTf32:
+      return "tf32";
+    case EcVariant::kScaledTf32:
+      return "scaled_tf32";
+  }
+  return "unknown";
+}
+[[nodiscard]] constexpr std::string_view to_string(TensorCoreModel m) noexcept {
+  switch (m) {
+    case TensorCoreModel::kHopper:
+      return "hopper";
+    case TensorCoreModel::kAmpere:
+      return "ampere";
+    case TensorCoreModel::kMmaRn:
+      return "mma_rn";
+    case TensorCoreModel::kMmaRz:
+      return "mma_rz";
   }
   return "unknown";
 }
@@ -71,9 +140,36 @@ enum class Reproducibility : std::uint8_t {
       return "cublaslt";
     case EngineName::kHopper:
       return "hopper";
+    case EngineName::kTcModel:
+      return "tc_model";
   }
   return "unknown";
 }
+
+/// Wishes of scheme ec alone.
+struct ErrorCorrection {
+  /// A named variant is taken at its own bound where the accuracy is native; bits=N it must reach.
+  EcVariant variant = EcVariant::kAuto;
+  /// Also the product of the two last parts (lo lo), a quarter more work for less than one last place.
+  bool keep_small_term = false;
+  /// Also the corrections of halfhalf and tf32tf32 are promoted.
+  bool promote_corrections = false;
+  /// Elements of k after which the tensor core's accumulator is added to an FP32 sum outside it, to nearest: a multiple
+  /// of 16 up to 65536; 0 leaves it to the variant (64).
+  int promotion_k = 0;
+  /// lo is multiplied by 2^this before it is rounded: 0..24; -1 leaves it to the variant.
+  int remainder_shift = -1;
+  TensorCoreModel tensor_core = TensorCoreModel::kHopper;
+  /// Complex products by three real ones instead of four: P1 = Re A Re B, P2 = Im A Im B, P3 = (Re A + Im A)(Re B + Im B),
+  /// AB = P1 - P2 + i (P3 - P1 - P2). The imaginary part cancels, so its error is relative to norms: gauge norm only, and
+  /// variants that scale lines.
+  bool karatsuba = false;
+  /// Looks for operands that leave the variant's range, and answers those by another variant or scheme. False, for
+  /// studies: the variant's arithmetic whatever comes; the bound then holds for operands within its range only.
+  bool check_range = true;
+
+  friend constexpr bool operator==(const ErrorCorrection&, const ErrorCorrection&) = default;
+};
 
 /// What the caller wishes of one product.
 struct Policy {
@@ -81,7 +177,8 @@ struct Policy {
   Gauge gauge = Gauge::kEntry;
   Scheme scheme = Scheme::kAuto;
   EngineName engine = EngineName::kAuto;
-  /// kNotGuaranteed lets the planner take the platform BLAS where it meets the bound. A forced scheme native waives it.
+  /// kNotGuaranteed lets the planner take the platform BLAS where it meets the bound. A forced scheme native waives it;
+  /// scheme ec, which rounds inside, is refused under kEngineToEngine.
   Reproducibility reproducibility = Reproducibility::kEngineToEngine;
   /// Answer what the moduli cannot certify by FP64 arithmetic of proven bound; false: refuse instead.
   bool allow_fp64_arithmetic = true;
@@ -95,6 +192,7 @@ struct Policy {
   /// Studies only: exactly this many moduli, whatever the accuracy; 0 leaves it to the planner. The bound reported is
   /// the a-priori one in gauge kNorm.
   int forced_moduli = 0;
+  ErrorCorrection ec;  ///< scheme ec only
   /// CPU threads; 0 means as many as the machine offers to this process. Never changes a bit.
   int threads = 0;
   /// Upper limit of the workspace in bytes; 0 means the library's default of 1 GiB. Never changes a bit.

@@ -29,10 +29,22 @@ static_assert(is_same(KIZAMI_ACCURACY_NATIVE, Accuracy::Kind::kNative) &&
               is_same(KIZAMI_ACCURACY_BITS, Accuracy::Kind::kBits) &&
               is_same(KIZAMI_ACCURACY_CORRECT, Accuracy::Kind::kCorrect));
 static_assert(is_same(KIZAMI_SCHEME_AUTO, Scheme::kAuto) && is_same(KIZAMI_SCHEME_NATIVE, Scheme::kNative) &&
-              is_same(KIZAMI_SCHEME_OZAKI2, Scheme::kOzaki2));
+              is_same(KIZAMI_SCHEME_OZAKI2, Scheme::kOzaki2) && is_same(KIZAMI_SCHEME_EC, Scheme::kEc));
 static_assert(is_same(KIZAMI_ENGINE_AUTO, EngineName::kAuto) && is_same(KIZAMI_ENGINE_CPU_REF, EngineName::kCpuRef) &&
               is_same(KIZAMI_ENGINE_CPU_SIMD, EngineName::kCpuSimd) &&
-              is_same(KIZAMI_ENGINE_NATIVE_BLAS, EngineName::kNativeBlas));
+              is_same(KIZAMI_ENGINE_NATIVE_BLAS, EngineName::kNativeBlas) &&
+              is_same(KIZAMI_ENGINE_CUBLASLT, EngineName::kCublasLt) &&
+              is_same(KIZAMI_ENGINE_HOPPER, EngineName::kHopper) &&
+              is_same(KIZAMI_ENGINE_TC_MODEL, EngineName::kTcModel));
+static_assert(is_same(KIZAMI_VARIANT_AUTO, EcVariant::kAuto) && is_same(KIZAMI_VARIANT_SCALED, EcVariant::kScaled) &&
+              is_same(KIZAMI_VARIANT_HALFHALF, EcVariant::kHalfhalf) &&
+              is_same(KIZAMI_VARIANT_TF32TF32, EcVariant::kTf32tf32) &&
+              is_same(KIZAMI_VARIANT_MARKIDIS, EcVariant::kMarkidis) &&
+              is_same(KIZAMI_VARIANT_FENG, EcVariant::kFeng) && is_same(KIZAMI_VARIANT_BF16X3, EcVariant::kBf16x3) &&
+              is_same(KIZAMI_VARIANT_BF16X6, EcVariant::kBf16x6) &&
+              is_same(KIZAMI_VARIANT_BF16X9, EcVariant::kBf16x9) && is_same(KIZAMI_VARIANT_FP16, EcVariant::kFp16) &&
+              is_same(KIZAMI_VARIANT_TF32, EcVariant::kTf32) &&
+              is_same(KIZAMI_VARIANT_SCALED_TF32, EcVariant::kScaledTf32));
 static_assert(is_same(KIZAMI_REPRODUCIBILITY_NONE, Reproducibility::kNotGuaranteed) &&
               is_same(KIZAMI_REPRODUCIBILITY_ENGINE_TO_ENGINE, Reproducibility::kEngineToEngine));
 
@@ -126,6 +138,27 @@ kizami_status kizami_policy_set_engine(kizami_policy* policy, kizami_engine engi
 kizami_status kizami_policy_set_reproducibility(kizami_policy* policy, kizami_reproducibility promise) {
   return change(policy, [&](Policy& p) { return read_enum("promise", promise, p.reproducibility); });
 }
+kizami_status kizami_policy_set_variant(kizami_policy* policy, kizami_variant variant, int keep_small_term,
+                                        int promotion_k) {
+  return change(policy, [&](Policy& p) -> Status {
+    ErrorCorrection ec = p.ec;
+    KIZAMI_RETURN_IF_ERROR(read_enum("variant", variant, ec.variant));
+    KIZAMI_RETURN_IF_ERROR(in_range("keep_small_term", keep_small_term, 1));
+    if (promotion_k < 0 || promotion_k > 65536 || promotion_k % 16 != 0)
+      return invalid("promotion_k = " + std::to_string(promotion_k) + ", must be a multiple of 16 in 0..65536");
+    ec.keep_small_term = keep_small_term == 1;
+    ec.promotion_k = promotion_k;
+    p.ec = ec;
+    return {};
+  });
+}
+kizami_status kizami_policy_set_karatsuba(kizami_policy* policy, int is_wanted) {
+  return change(policy, [&](Policy& p) -> Status {
+    KIZAMI_RETURN_IF_ERROR(in_range("is_wanted", is_wanted, 1));
+    p.ec.karatsuba = is_wanted == 1;
+    return {};
+  });
+}
 kizami_status kizami_policy_set_fp64_arithmetic(kizami_policy* policy, int is_allowed) {
   return change(policy, [&](Policy& p) -> Status {
     KIZAMI_RETURN_IF_ERROR(in_range("is_allowed", is_allowed, 1));
@@ -195,6 +228,7 @@ kizami_status kizami_plan_query(const kizami_plan* plan, kizami_plan_info* info)
     full.numerics_hash = p.numerics_hash();
     full.workspace_bytes = p.workspace_bytes();
     store_text(p.engine(), full.engine);
+    full.variant = static_cast<kizami_variant>(p.variant());
     store_struct(full, info);
     return {};
   });

@@ -29,6 +29,7 @@ void store_outcome(const Outcome& outcome, kizami_outcome* out) {
   full.nonfinite_rows = outcome.nonfinite_rows;
   full.nonfinite_cols = outcome.nonfinite_cols;
   store_text(outcome.engine, full.engine);
+  full.variant = static_cast<kizami_variant>(outcome.variant);
   store_struct(full, out);
 }
 

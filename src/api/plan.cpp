@@ -18,7 +18,11 @@ std::int64_t Plan::m() const { return impl_->shape.m; }
 std::int64_t Plan::n() const { return impl_->shape.n; }
 std::int64_t Plan::k() const { return impl_->shape.k; }
 Scheme Plan::scheme() const { return impl_->numerics.scheme; }
+EcVariant Plan::variant() const {
+  return scheme() == Scheme::kEc ? impl_->numerics.ec.stages[0].recipe.variant : EcVariant::kAuto;
+}
 std::string_view Plan::engine() const {
+  if (scheme() == Scheme::kEc) return impl_->schedule.float_engine->name();
   if (impl_->schedule.engine != nullptr) return impl_->schedule.engine->name();
   return impl_->schedule.facts.space == product::MemorySpace::kDevice ? "cublas" : "native_blas";
 }

@@ -100,13 +100,13 @@ Status for_each_tile(const plan::Plan& plan, std::int64_t side, const MakeA& mak
 }  // namespace
 
 template <class T>
-Status count_sampled_failures(const plan::Plan& plan, const plan::CertificateBuffers& buffers,
-                              const CertifiedLines<T>& a, const CertifiedLines<T>& b, std::int64_t& failures) {
+Status count_sampled_failures(const plan::Plan& plan, const num::Ladder& ladder,
+                              const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a,
+                              const CertifiedLines<T>& b, std::int64_t& failures) {
   const int threads = plan.schedule.facts.num_threads;
   const std::int64_t row = round_up(plan::num_terms(plan.shape), kDigitBlock);
   const std::int64_t stride = split::sample_stride(plan::num_terms(plan.shape));
   const std::int64_t length = split::num_sampled_terms(plan.shape.k, kTerms<T>);
-  const num::Ladder& ladder = plan.numerics.ladder;
   const auto make = [&](const CertifiedLines<T>& side, std::int64_t first, std::int64_t count, std::int8_t* digits) {
     if (side.sampled_digits != nullptr) {
       std::memcpy(digits, side.sampled_digits + first * row, static_cast<std::size_t>(count * row));
@@ -149,14 +149,13 @@ Status count_sampled_failures(const plan::Plan& plan, const plan::CertificateBuf
 }
 
 template <class T>
-Status visit_block_rungs(const plan::Plan& plan, const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a,
-                         const CertifiedLines<T>& b, const VisitRungs& visit) {
+Status visit_block_rungs(const plan::Plan& plan, const num::Ladder& ladder, const plan::CertificateBuffers& buffers,
+                         const CertifiedLines<T>& a, const CertifiedLines<T>& b, const VisitRungs& visit) {
   static_assert(kDigitBits == 6, "the units 2^-12 below");
   const int threads = plan.schedule.facts.num_threads;
   const std::int64_t num_terms = plan::num_terms(plan.shape);
   const std::int64_t row = round_up(num_terms, kDigitBlock);
   const std::int64_t num_blocks = ceil_div(num_terms, kDigitBlock);
-  const num::Ladder& ladder = plan.numerics.ladder;
   const float unit = std::ldexp(1.0F, -2 * kDigitBits - block_sum_shift(num_blocks));
   // Lines [first, first + count) to rows [at, at + count) of the digit buffers.
   const auto make_a = [&](std::int64_t first, std::int64_t at, std::int64_t count) {
@@ -231,10 +230,10 @@ Status visit_block_rungs(const plan::Plan& plan, const plan::CertificateBuffers&
 }
 
 template <class T>
-Status block_histogram(const plan::Plan& plan, const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a,
-                       const CertifiedLines<T>& b, num::RungHistogram& histogram) {
+Status block_histogram(const plan::Plan& plan, const num::Ladder& ladder, const plan::CertificateBuffers& buffers,
+                       const CertifiedLines<T>& a, const CertifiedLines<T>& b, num::RungHistogram& histogram) {
   histogram = {};
-  return visit_block_rungs(plan, buffers, a, b,
+  return visit_block_rungs(plan, ladder, buffers, a, b,
                            [&](std::int64_t, std::int64_t num_i, std::int64_t, std::int64_t num_j,
                                const std::uint8_t* rungs, std::int64_t ld) {
                              for (std::int64_t y = 0; y < num_j; ++y) {
@@ -243,13 +242,13 @@ Status block_histogram(const plan::Plan& plan, const plan::CertificateBuffers& b
                            });
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                        \
-  template Status count_sampled_failures<T>(const plan::Plan&, const plan::CertificateBuffers&,                      \
-                                            const CertifiedLines<T>&, const CertifiedLines<T>&, std::int64_t&);      \
-  template Status visit_block_rungs<T>(const plan::Plan&, const plan::CertificateBuffers&, const CertifiedLines<T>&, \
-                                       const CertifiedLines<T>&, const VisitRungs&);                                 \
-  template Status block_histogram<T>(const plan::Plan&, const plan::CertificateBuffers&, const CertifiedLines<T>&,   \
-                                     const CertifiedLines<T>&, num::RungHistogram&)
+#define KIZAMI_INSTANTIATE(T)                                                                                       \
+  template Status count_sampled_failures<T>(const plan::Plan&, const num::Ladder&, const plan::CertificateBuffers&, \
+                                            const CertifiedLines<T>&, const CertifiedLines<T>&, std::int64_t&);     \
+  template Status visit_block_rungs<T>(const plan::Plan&, const num::Ladder&, const plan::CertificateBuffers&,      \
+                                       const CertifiedLines<T>&, const CertifiedLines<T>&, const VisitRungs&);      \
+  template Status block_histogram<T>(const plan::Plan&, const num::Ladder&, const plan::CertificateBuffers&,        \
+                                     const CertifiedLines<T>&, const CertifiedLines<T>&, num::RungHistogram&)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

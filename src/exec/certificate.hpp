@@ -30,10 +30,12 @@ struct CertifiedLines {
   const std::int8_t* sampled_digits = nullptr;  ///< of a prepared operand, rows of round_up(K, 64); null: made here
 };
 
-/// Counts the pairs that the sampled certificate does not certify at the lowest rung.
+/// Counts the pairs that the sampled certificate does not certify at the lowest rung of a ladder: that of the plan, or of
+/// a stage of scheme ec, with weights to match.
 template <class T>
-Status count_sampled_failures(const plan::Plan& plan, const plan::CertificateBuffers& buffers,
-                              const CertifiedLines<T>& a, const CertifiedLines<T>& b, std::int64_t& failures);
+Status count_sampled_failures(const plan::Plan& plan, const num::Ladder& ladder,
+                              const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a,
+                              const CertifiedLines<T>& b, std::int64_t& failures);
 
 /// Called for tiles of pairs: rungs[y * ld + x] is the first sufficient rung of pair (i + x, j + y); ladder.num_rungs
 /// if none.
@@ -42,13 +44,13 @@ using VisitRungs = std::function<void(std::int64_t i, std::int64_t num_i, std::i
 
 /// Finds the first sufficient rung of every pair by the block certificate.
 template <class T>
-Status visit_block_rungs(const plan::Plan& plan, const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a,
-                         const CertifiedLines<T>& b, const VisitRungs& visit);
+Status visit_block_rungs(const plan::Plan& plan, const num::Ladder& ladder, const plan::CertificateBuffers& buffers,
+                         const CertifiedLines<T>& a, const CertifiedLines<T>& b, const VisitRungs& visit);
 
 /// visit_block_rungs() as a histogram.
 template <class T>
-Status block_histogram(const plan::Plan& plan, const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a,
-                       const CertifiedLines<T>& b, num::RungHistogram& histogram);
+Status block_histogram(const plan::Plan& plan, const num::Ladder& ladder, const plan::CertificateBuffers& buffers,
+                       const CertifiedLines<T>& a, const CertifiedLines<T>& b, num::RungHistogram& histogram);
 
 /// Bits by which block sums are shifted up before the deficits shift them down: as many as 64 bits leave for
 /// ceil(K / 64) sums of 64 products of two digits, each sum below 2^20.

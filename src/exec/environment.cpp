@@ -6,6 +6,7 @@
 #include "base/thread_pool.hpp"
 #include "engines/cpu_ref/cpu_ref.hpp"
 #include "engines/cpu_simd/cpu_simd.hpp"
+#include "engines/tc_model/tc_model.hpp"
 #include "split/residues.hpp"
 
 extern "C" {
@@ -35,8 +36,9 @@ namespace {
 plan::Environment environment() {
   static const std::array<const product::Engine*, 2> engines = {&engines::cpu_simd_engine(),
                                                                 &engines::cpu_ref_engine()};
+  static const std::array<const product::FloatEngine*, 1> float_engines = {&engines::tc_model_engine()};
   static const product::DeviceFacts facts = processor_facts();
-  plan::Environment environment{facts, engines, true};
+  plan::Environment environment{facts, engines, true, float_engines};
   environment.facts.num_threads = base::ThreadPool::hardware_threads();
   return environment;
 }
@@ -51,6 +53,7 @@ std::string machine_report() {
   text += std::string("avx512_vnni    ") + yes_no(facts.has_avx512_vnni) + "\n";
   text += "engine         cpu_simd, kernel " + std::string(engines::cpu_simd_kernel_name()) + "\n";
   text += "engine         cpu_ref\n";
+  text += "engine         tc_model, a software tensor core, for scheme ec\n";
   text += std::string("fp64 phases    Highway target ") + split::residue_row_target() + "\n";
   text += std::string("native         ") +
           (openblas_get_config != nullptr ? openblas_get_config() : "BLAS of unknown make") + "\n";

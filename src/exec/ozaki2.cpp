@@ -121,7 +121,7 @@ class Call {
     CertifiedLines<In> a = certified(a_, plan_.shape.m);
     CertifiedLines<In> b = certified(b_, plan_.shape.n);
     std::int64_t failures = 0;
-    KIZAMI_RETURN_IF_ERROR(count_sampled_failures(plan_, buffers_.certificate, a, b, failures));
+    KIZAMI_RETURN_IF_ERROR(count_sampled_failures(plan_, ladder(), buffers_.certificate, a, b, failures));
     if (failures == 0) return {};
     if (!has_matrices()) {
       return {StatusCode::kAccuracyUnreachable,
@@ -130,11 +130,11 @@ class Call {
     }
     num::Statistics statistics;
     statistics.num_pairs = plan_.shape.m * plan_.shape.n;
-    KIZAMI_RETURN_IF_ERROR(block_histogram(plan_, buffers_.certificate, a, b, statistics.plain));
+    KIZAMI_RETURN_IF_ERROR(block_histogram(plan_, ladder(), buffers_.certificate, a, b, statistics.plain));
     if (num::wants_equilibration(ladder(), num::select(ladder(), statistics))) {
       equilibrate();
       statistics.has_equilibrated = true;
-      KIZAMI_RETURN_IF_ERROR(block_histogram(plan_, buffers_.certificate, certified(a_, plan_.shape.m),
+      KIZAMI_RETURN_IF_ERROR(block_histogram(plan_, ladder(), buffers_.certificate, certified(a_, plan_.shape.m),
                                              certified(b_, plan_.shape.n), statistics.equilibrated));
     }
     selection_ = num::select(ladder(), statistics);
@@ -211,7 +211,7 @@ class Call {
   /// values.
   Status compute_repairs() {
     if (selection_.num_repaired == 0) return {};
-    KIZAMI_RETURN_IF_ERROR(visit_block_rungs<In>(plan_, buffers_.certificate, certified(a_, plan_.shape.m),
+    KIZAMI_RETURN_IF_ERROR(visit_block_rungs<In>(plan_, ladder(), buffers_.certificate, certified(a_, plan_.shape.m),
                                                  certified(b_, plan_.shape.n),
                                                  [&](std::int64_t i, std::int64_t num_i, std::int64_t j,
                                                      std::int64_t num_j, const std::uint8_t* rungs, std::int64_t ld) {

@@ -11,6 +11,7 @@
 #include "base/aligned_buffer.hpp"
 #include "base/fp_environment.hpp"
 #include "engines/native/native_blas.hpp"
+#include "exec/ec.hpp"
 #include "exec/nonfinite.hpp"
 #include "exec/ozaki2.hpp"
 #include "split/statistics.hpp"
@@ -151,6 +152,8 @@ Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const
       return run_native(plan, problem, outcome);
     }
   }
+  if (plan.numerics.scheme == Scheme::kEc && (a_prepared != nullptr || b_prepared != nullptr))
+    return {StatusCode::kUnsupported, "scheme ec takes matrices, not prepared operands"};
   const std::size_t needed = plan.schedule.workspace_bytes;
   base::AlignedBuffer owned;
   if (workspace.empty()) {
@@ -163,6 +166,9 @@ Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const
       reinterpret_cast<std::uintptr_t>(workspace.data()) % base::AlignedBuffer::kAlignment != 0) {
     return {StatusCode::kInvalidArgument, "workspace = " + std::to_string(workspace.size()) + " bytes, must be >= " +
                                               std::to_string(needed) + " and begin on a 64-byte boundary"};
+  }
+  if constexpr (std::is_same_v<RealOf<T>, float>) {
+    if (plan.numerics.scheme == Scheme::kEc) return run_ec(plan, problem, workspace.data(), outcome);
   }
   return run_ozaki2(plan, problem, a_prepared, b_prepared, workspace.data(), outcome);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Walks a Plan: quick returns, the platform BLAS, or scheme ozaki2.
+// Walks a Plan: quick returns, the platform BLAS, scheme ozaki2 or scheme ec.
 #pragma once
 
 #include <cstddef>

@@ -2,6 +2,7 @@
 #include "plan/buffers.hpp"
 
 #include <algorithm>
+#include <variant>
 
 #include "base/int_math.hpp"
 #include "num/moduli.hpp"
@@ -104,6 +105,25 @@ MainBuffers carve_main(base::Carver& carver, const Plan& plan) {
   return buffers;
 }
 
+EcBuffers carve_ec(base::Carver& carver, const Plan& plan) {
+  EcBuffers buffers;
+  const Chunk& chunk = plan.schedule.ec_chunk;
+  std::int64_t row_bytes = 0;  // of all parts of a line, at the stage that needs most
+  for (int s = 0; s < plan.numerics.ec.num_stages; ++s) {
+    const EcRecipe& recipe = plan.numerics.ec.stages[static_cast<std::size_t>(s)].recipe;
+    row_bytes =
+        std::max(row_bytes, recipe.split.num_parts * ec_row_elems(plan, recipe.type) * num::element_bytes(recipe.type));
+    const auto answer = plan.schedule.float_engine->query(ec_product(plan, s), plan.schedule.facts);
+    if (const auto* const offer = std::get_if<product::Offer>(&answer))
+      buffers.engine_bytes = std::max(buffers.engine_bytes, offer->workspace_bytes);
+  }
+  buffers.a_planes = carver.take<std::byte>(chunk.mc, row_bytes);
+  buffers.b_planes = carver.take<std::byte>(chunk.nc, row_bytes);
+  buffers.sums = carver.take<float>(ec_products(plan), chunk.nc, chunk.mc);
+  buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
+  return buffers;
+}
+
 }  // namespace
 
 Buffers carve(base::Carver& carver, const Plan& plan) {
@@ -116,7 +136,12 @@ Buffers carve(base::Carver& carver, const Plan& plan) {
     buffers.certificate = carve_certificate(carver, plan);
     carver.rewind(mark);
   }
+  const std::size_t mark = carver.mark();
   if (plan.numerics.ladder.num_rungs > 0) buffers.main = carve_main(carver, plan);
+  if (plan.schedule.float_engine != nullptr) {
+    carver.rewind(mark);
+    buffers.ec = carve_ec(carver, plan);
+  }
   return buffers;
 }
 
@@ -136,6 +161,30 @@ product::ProductDesc main_product(const Plan& plan, const Chunk& chunk, int num_
   desc.b_plane_stride = chunk.nc * chunk.kc;
   desc.c_col_stride = round_up(chunk.mc, kPadBytes);
   desc.c_plane_stride = chunk.nc * desc.c_col_stride;
+  return desc;
+}
+
+std::int64_t ec_row_elems(const Plan& plan, num::FloatType type) {
+  return round_up(ec_terms(plan), kPadBytes / num::element_bytes(type));
+}
+
+product::FloatProductDesc ec_product(const Plan& plan, int stage) {
+  const EcStage& s = plan.numerics.ec.stages[static_cast<std::size_t>(stage)];
+  const Chunk& chunk = plan.schedule.ec_chunk;
+  product::FloatProductDesc desc;
+  desc.m = chunk.mc;
+  desc.n = chunk.nc;
+  desc.k = ec_terms(plan);
+  desc.type = s.recipe.type;
+  desc.core = s.core;
+  desc.k_interval = s.recipe.k_interval;
+  desc.remainder_shift = s.recipe.split.remainder_shift;
+  desc.num_sums = s.recipe.num_sums;
+  desc.sums = s.recipe.sums;
+  desc.a_row_stride = desc.b_row_stride = ec_row_elems(plan, s.recipe.type);
+  desc.a_plane_stride = chunk.mc * desc.a_row_stride;
+  desc.b_plane_stride = chunk.nc * desc.b_row_stride;
+  desc.c_col_stride = chunk.mc;
   return desc;
 }
 

@@ -58,12 +58,22 @@ struct MainBuffers {
   std::size_t engine_bytes = 0;  ///< the most that the engine asks for
 };
 
+/// Scheme ec: planes and sums of one chunk of lines over all of k.
+struct EcBuffers {
+  std::byte* a_planes = nullptr;  ///< [parts][mc][row], row = ec_row_elems()
+  std::byte* b_planes = nullptr;  ///< [parts][nc][row]
+  float* sums = nullptr;          ///< [ec_products()][nc][mc]
+  std::byte* engine = nullptr;
+  std::size_t engine_bytes = 0;
+};
+
 struct Buffers {
   LineBuffers a;
   LineBuffers b;
   Repair* repairs = nullptr;       ///< [m n / 4096]
   CertificateBuffers certificate;  ///< the same memory as main: never alive together
   MainBuffers main;
+  EcBuffers ec;  ///< likewise
 };
 
 /// Books (counting carver) or carves the buffers of a plan whose chunks are set.
@@ -71,6 +81,10 @@ struct Buffers {
 
 /// The product of one main chunk at a rung, without data-dependent parts.
 [[nodiscard]] product::ProductDesc main_product(const Plan& plan, const Chunk& chunk, int num_moduli);
+/// The product of one chunk of lines at stage `stage` of scheme ec.
+[[nodiscard]] product::FloatProductDesc ec_product(const Plan& plan, int stage);
+/// Elements of a row of planes: the terms of a line, padded. @units elements of the stage's format
+[[nodiscard]] std::int64_t ec_row_elems(const Plan& plan, num::FloatType type);
 /// Products of the certificate: one tile of sampled digits, or kBlocksPerLaunch blocks of block digits as planes.
 [[nodiscard]] product::ProductDesc sampled_product(const Plan& plan, std::int64_t m, std::int64_t n,
                                                    std::int64_t length);

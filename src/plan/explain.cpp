@@ -52,6 +52,52 @@ namespace {
   return text;
 }
 
+[[nodiscard]] std::string format_text(num::FloatType type) {
+  switch (type) {
+    case num::FloatType::kFp16:
+      return "FP16";
+    case num::FloatType::kBf16:
+      return "BF16";
+    case num::FloatType::kTf32:
+      return "TF32";
+  }
+  return "unknown";
+}
+
+[[nodiscard]] std::string tensor_core_text(const Plan& plan) {
+  const num::TensorCore& core = plan.numerics.ec.stages[0].core;
+  return std::string(to_string(plan.policy.ec.tensor_core)) + " (groups of " + std::to_string(core.group) +
+         " aligned to " + std::to_string(core.fraction_bits) + " fraction bits" +
+         (core.is_fused ? ", with the accumulator)" : ", the accumulator apart)");
+}
+
+/// For instance "scaled: 2 parts of FP16, 3 products in 1 sum, promoted every 64 of k; error 3.1e-06 |A||B|".
+[[nodiscard]] std::string stage_text(const EcStage& stage) {
+  const EcRecipe& recipe = stage.recipe;
+  int num_pairs = 0;
+  int num_promoted = 0;
+  for (int q = 0; q < recipe.num_sums; ++q) {
+    const product::FloatSum& sum = recipe.sums[static_cast<std::size_t>(q)];
+    num_pairs += sum.num_pairs;
+    num_promoted += sum.promotes ? 1 : 0;
+  }
+  std::string text = std::string(to_string(recipe.variant)) + ": " + std::to_string(recipe.split.num_parts) +
+                     " parts of " + format_text(recipe.type) + (recipe.scales_lines ? ", lines scaled" : "");
+  if (recipe.split.remainder_shift > 0) text += ", remainders times 2^" + std::to_string(recipe.split.remainder_shift);
+  text += "; " + std::to_string(num_pairs) + " products in " + std::to_string(recipe.num_sums) +
+          (recipe.num_sums == 1 ? " sum, " : " sums, ");
+  text += num_promoted == 0
+              ? "none promoted"
+              : std::to_string(num_promoted) + " promoted every " + std::to_string(recipe.k_interval) + " of k";
+  return text + "; error " + number(stage.error);
+}
+
+[[nodiscard]] std::string range_text(const Numerics& numerics) {
+  if (numerics.ec.is_karatsuba) return "a part of the bound, for any data";
+  if (!numerics.ec.checks_range) return "not checked: the bound holds for operands within it";
+  return "certified from the data; beyond all variants: ozaki2, " + ladder_text(numerics);
+}
+
 class Hash {
  public:
   void add(std::uint64_t word) {
@@ -82,7 +128,17 @@ std::string explain(const Plan& plan) {
   line("bound", number(numerics.bound) + " " + gauge_text(numerics.gauge, shape.scalar) + "  (2^" +
                     number(std::log2(numerics.bound)) + ")");
   line("gauge", numerics.is_correct ? "none: correctly rounded" : std::string(to_string(numerics.gauge)));
-  if (numerics.scheme == Scheme::kOzaki2) {
+  if (numerics.scheme == Scheme::kEc) {
+    line("bound is", "deterministic, for a tensor core that adds as " + tensor_core_text(plan));
+    for (int s = 0; s < numerics.ec.num_stages; ++s)
+      line(s == 0 ? "variant" : "beyond range", stage_text(numerics.ec.stages[static_cast<std::size_t>(s)]));
+    if (is_complex(shape.scalar))
+      line("complex form", numerics.ec.is_karatsuba ? "Karatsuba: three real products" : "four real products");
+    line("range", range_text(numerics));
+    line("chunks", std::to_string(schedule.ec_chunk.mc) + " x " + std::to_string(schedule.ec_chunk.nc) + " of C");
+    line("engine", std::string(schedule.float_engine->name()) + ", certificate by " +
+                       (schedule.engine == nullptr ? "none" : std::string(schedule.engine->name())));
+  } else if (numerics.scheme == Scheme::kOzaki2) {
     line("ladder", ladder_text(numerics));
     line("certificate", numerics.has_certificate ? "chooses the rung from the data"
                         : numerics.is_correct    ? "none: the lowest rung that splits nearly all lines exactly"
@@ -128,6 +184,16 @@ std::uint64_t numerics_hash(const Plan& plan) {
     hash.add(rung.limit_mantissa);
     hash.add(static_cast<std::uint64_t>(rung.limit_exponent));
     hash.add(std::bit_cast<std::uint32_t>(rung.allowance));
+  }
+  for (int s = 0; s < numerics.ec.num_stages; ++s) {
+    const EcStage& stage = numerics.ec.stages[static_cast<std::size_t>(s)];
+    hash.add(static_cast<std::uint64_t>(stage.recipe.variant));
+    hash.add(static_cast<std::uint64_t>(stage.recipe.k_interval));
+    hash.add(static_cast<std::uint64_t>(stage.recipe.split.remainder_shift));
+    hash.add((plan.policy.ec.keep_small_term ? 1U : 0U) | (plan.policy.ec.promote_corrections ? 2U : 0U) |
+             (numerics.ec.checks_range ? 4U : 0U) | (numerics.ec.is_karatsuba ? 8U : 0U));
+    hash.add(static_cast<std::uint64_t>(plan.policy.ec.tensor_core));
+    hash.add(std::bit_cast<std::uint32_t>(stage.allowance));
   }
   return hash.value();
 }

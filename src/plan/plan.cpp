@@ -20,6 +20,60 @@ namespace {
 
 using product::kPadBytes;
 
+/// Policy::ec: the longest promotion interval, and the largest shift: remainders stay below the numbers they are of.
+constexpr int kMaxPromotionK = 65536;
+constexpr int kMaxRemainderShift = 12;
+/// Set aside for underflow of the sums of BF16 and TF32 products (plan/ec.cpp): a quarter of u.
+constexpr double kUnderflowError = 0x1p-26;
+
+/// What scheme ec cannot do whatever the shape, and wishes that belong to it alone.
+Status validate_ec(const problem::Shape& shape, const Policy& policy) {
+  const auto refuse = [](StatusCode code, const std::string& reason) { return Status(code, reason); };
+  if (policy.scheme != Scheme::kEc) {
+    if (policy.ec != ErrorCorrection{}) {
+      return refuse(StatusCode::kUnsupported, "variant = " + std::string(to_string(policy.ec.variant)) +
+                                                  " and its settings need scheme ec, got " +
+                                                  std::string(to_string(policy.scheme)));
+    }
+    if (policy.engine == EngineName::kTcModel) {
+      return refuse(StatusCode::kUnsupported,
+                    "engine tc_model carries scheme ec only, not " + std::string(to_string(policy.scheme)));
+    }
+    return {};
+  }
+  const int promotion_k = policy.ec.promotion_k;
+  if (promotion_k < 0 || promotion_k > kMaxPromotionK || promotion_k % product::kIntervalUnit != 0) {
+    return refuse(StatusCode::kInvalidArgument, "promotion_k = " + std::to_string(promotion_k) +
+                                                    ", must be 0 or a multiple of 16 up to " +
+                                                    std::to_string(kMaxPromotionK));
+  }
+  if (policy.ec.remainder_shift < -1 || policy.ec.remainder_shift > kMaxRemainderShift) {
+    return refuse(StatusCode::kInvalidArgument, "remainder_shift = " + std::to_string(policy.ec.remainder_shift) +
+                                                    ", must be in -1.." + std::to_string(kMaxRemainderShift));
+  }
+  if (real_of(shape.scalar) != Scalar::kF32) {
+    return refuse(StatusCode::kUnsupported,
+                  "scheme ec: computes f32 and c64, got " + std::string(to_string(shape.scalar)) + "; use ozaki2");
+  }
+  if (policy.reproducibility == Reproducibility::kEngineToEngine) {
+    return refuse(StatusCode::kUnsupported,
+                  "scheme ec: rounds inside the tensor core, which reproducibility engine excludes");
+  }
+  if (policy.ec.karatsuba && (!is_complex(shape.scalar) || policy.gauge != Gauge::kNorm)) {
+    return refuse(StatusCode::kUnsupported, "karatsuba: gauge = " + std::string(to_string(policy.gauge)) + " for " +
+                                                std::string(to_string(shape.scalar)) +
+                                                ", must be norm for c64: its imaginary part cancels");
+  }
+  if (policy.accuracy.kind == Accuracy::Kind::kCorrect) {
+    return refuse(StatusCode::kAccuracyUnreachable, "scheme ec: rounds more than once, accuracy correct needs ozaki2");
+  }
+  if (policy.forced_moduli != 0) {
+    return refuse(StatusCode::kUnsupported,
+                  "moduli = " + std::to_string(policy.forced_moduli) + " needs scheme ozaki2, got ec");
+  }
+  return {};
+}
+
 Status validate_policy(const problem::Shape& shape, const Policy& policy) {
   const auto invalid = [](const std::string& name, std::int64_t value, const std::string& limit) {
     return Status(StatusCode::kInvalidArgument, name + " = " + std::to_string(value) + ", must be " + limit);
@@ -43,7 +97,7 @@ Status validate_policy(const problem::Shape& shape, const Policy& policy) {
     return {StatusCode::kUnsupported,
             "moduli = " + std::to_string(policy.forced_moduli) + " needs scheme ozaki2, got native"};
   }
-  return {};
+  return validate_ec(shape, policy);
 }
 
 [[nodiscard]] bool is_on_device(const Plan& plan) { return plan.schedule.facts.space == product::MemorySpace::kDevice; }
@@ -240,6 +294,22 @@ std::size_t plan_chunks(Plan& plan) {
   return 0;
 }
 
+/// Lines of one pass of scheme ec, within the limit or what scheme ozaki2 was granted above it.
+Status plan_ec_chunk(Plan& plan) {
+  const std::size_t limit =
+      plan.policy.workspace_limit_bytes == 0 ? kDefaultWorkspaceLimit : plan.policy.workspace_limit_bytes;
+  const std::size_t granted = std::max(limit, plan.schedule.workspace_bytes);
+  Chunk& chunk = plan.schedule.ec_chunk;
+  while (booked_bytes(plan) > granted) {
+    std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
+    if (!halve(longer, 1)) break;
+  }
+  plan.schedule.workspace_bytes = booked_bytes(plan);
+  if (plan.policy.workspace_limit_bytes == 0 || plan.schedule.workspace_bytes <= granted) return {};
+  return {StatusCode::kWorkspaceTooSmall, "workspace limit = " + std::to_string(limit) + " bytes, must be >= " +
+                                              std::to_string(plan.schedule.workspace_bytes) + " for scheme ec here"};
+}
+
 /// Every kind of product that the plan may launch: the main pass at each rung, further blocks of k, the certificate.
 std::vector<product::ProductDesc> planned_products(const Plan& plan) {
   std::vector<product::ProductDesc> products;
@@ -366,6 +436,98 @@ Status plan_engine(Plan& plan, const Environment& environment) {
   return {StatusCode::kUnsupported, reason};
 }
 
+/// The stages of scheme ec and its engine. @range the numerics and the chunks of scheme ozaki2 are planned
+Status plan_ec(Plan& plan, const Environment& environment) {
+  const ErrorCorrection& wishes = plan.policy.ec;
+  const std::int64_t k = std::max<std::int64_t>(num_terms(plan.shape), 1);
+  const double target = num::target_bound(plan.policy.accuracy, plan.shape.scalar, k);
+  EcNumerics& ec = plan.numerics.ec;
+  ec.checks_range = wishes.check_range && !wishes.karatsuba;
+  ec.is_karatsuba = wishes.karatsuba;
+  double bound = target;
+  double best = 1e300;
+  const bool is_named = wishes.variant != EcVariant::kAuto;
+  for (const EcVariant variant : {wishes.variant, EcVariant::kScaled, EcVariant::kScaledTf32}) {
+    if (variant == EcVariant::kAuto) continue;
+    if (ec.num_stages > 0 && (!ec.checks_range || variant == wishes.variant)) continue;
+    EcStage stage;
+    stage.recipe = ec_recipe(variant, wishes);
+    stage.core = ec_tensor_core(wishes.tensor_core, stage.recipe.type);
+    stage.error = num::ec_bound(ec_error_terms(stage.recipe, stage.core), ec_terms(plan)) + kUnderflowError;
+    if (ec.is_karatsuba && !stage.recipe.scales_lines) {
+      return {StatusCode::kUnsupported,
+              "karatsuba: variant " + std::string(to_string(variant)) + " does not scale lines, must be one that does"};
+    }
+    if (ec.is_karatsuba) stage.error = ec_karatsuba_bound(stage.recipe, stage.error, plan.shape.k);
+    best = std::min(best, stage.error);
+    // What range errors may take: all that is left; of a variant that the caller names whatever its bound, 8 u.
+    const bool is_waived =
+        is_named && variant == wishes.variant && plan.policy.accuracy.kind == Accuracy::Kind::kNative;
+    double budget = target - stage.error;
+    if (is_waived && budget <= 0) {
+      budget = 8.0 * num::unit_roundoff(plan.shape.scalar);
+      bound = std::max(bound, stage.error + budget);
+    }
+    if (!is_waived && budget <= 0) {
+      plan.refusals.push_back("ec " + std::string(to_string(variant)) + ": guarantees " + bound_text(stage.error) +
+                              " |A||B| at k = " + std::to_string(plan.shape.k) + ", wanted " + bound_text(target));
+      if (is_named && variant == wishes.variant) break;
+      continue;
+    }
+    if (!ec.checks_range) bound = stage.error;
+    stage.allowance = ec_allowance(stage.recipe, budget);
+    ec.stages[static_cast<std::size_t>(ec.num_stages++)] = stage;
+  }
+  if (ec.num_stages == 0) {
+    return {StatusCode::kAccuracyUnreachable, "scheme ec: guarantees " + bound_text(best) + " |A||B| at k = " +
+                                                  std::to_string(plan.shape.k) + ", wanted " + bound_text(target)};
+  }
+  plan.numerics.scheme = Scheme::kEc;
+  plan.numerics.bound = bound;
+  plan.schedule.ec_chunk = {plan.shape.m, plan.shape.n, plan.shape.k};
+
+  std::string reason = "no engine here can multiply for scheme ec";
+  for (const product::FloatEngine* engine : environment.float_engines) {
+    if (plan.policy.engine != EngineName::kAuto && to_string(plan.policy.engine) != engine->name()) continue;
+    std::string refusal;
+    double seconds = 0;
+    for (int s = ec.num_stages - 1; s >= 0 && refusal.empty(); --s) {
+      const auto answer = engine->query(ec_product(plan, s), plan.schedule.facts);
+      if (const auto* const refused = std::get_if<product::Refusal>(&answer)) {
+        refusal = refused->reason;
+      } else {
+        seconds = std::get<product::Offer>(answer).seconds;  // of the first stage in the end
+      }
+    }
+    if (refusal.empty()) {
+      plan.schedule.float_engine = engine;
+      plan.schedule.seconds = seconds;
+      return plan_ec_chunk(plan);
+    }
+    plan.refusals.push_back(std::string(engine->name()) + ": " + refusal);
+    reason += "; " + plan.refusals.back();
+  }
+  return {StatusCode::kUnsupported, reason};
+}
+
+/// Scheme ec: scheme ozaki2 of the same accuracy, which stands behind it, and then its own stages.
+Status plan_ec_over_ozaki2(Plan& plan, const Environment& environment) {
+  if (is_on_device(plan)) {
+    return {StatusCode::kUnsupported, "scheme ec: no engine here multiplies operands in device memory"};
+  }
+  const Policy policy = plan.policy;
+  plan.policy.engine = EngineName::kAuto;
+  if (!policy.ec.karatsuba) plan.policy.gauge = Gauge::kEntry;  // the stronger one, which the certificate needs
+  KIZAMI_RETURN_IF_ERROR(plan_numerics(plan));
+  KIZAMI_RETURN_IF_ERROR(plan_engine(plan, environment));
+  plan.policy = policy;
+  if (policy.engine != EngineName::kAuto && policy.engine != EngineName::kTcModel) {
+    return {StatusCode::kUnsupported, "engine " + std::string(to_string(policy.engine)) +
+                                          " carries no floating-point products, which scheme ec needs"};
+  }
+  return plan_ec(plan, environment);
+}
+
 }  // namespace
 
 Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Environment& environment) {
@@ -378,6 +540,10 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
   if (policy.threads > 0) plan.schedule.facts.num_threads = policy.threads;
   if (is_on_device(plan)) KIZAMI_RETURN_IF_ERROR(validate_device_policy(shape, policy));
 
+  if (policy.scheme == Scheme::kEc) {
+    KIZAMI_RETURN_IF_ERROR(plan_ec_over_ozaki2(plan, environment));
+    return plan;
+  }
   const bool is_native_forced = policy.scheme == Scheme::kNative || policy.engine == EngineName::kNativeBlas;
   const bool may_be_native = policy.scheme == Scheme::kAuto && policy.engine == EngineName::kAuto &&
                              policy.forced_moduli == 0 && policy.reproducibility == Reproducibility::kNotGuaranteed;

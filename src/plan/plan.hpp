@@ -16,7 +16,9 @@
 #include "num/bounds.hpp"
 #include "num/moduli.hpp"
 #include "num/rung.hpp"
+#include "plan/ec.hpp"
 #include "problem/problem.hpp"
+#include "product/float_product.hpp"
 #include "product/product.hpp"
 
 namespace kizami::plan {
@@ -30,6 +32,7 @@ struct Numerics {
   bool has_certificate = false;  ///< ozaki2, gauge entry: the rung is chosen by the data
   bool has_fp64 = false;         ///< the FP64 rung may be taken
   num::Fp64Summation fp64_summation = num::Fp64Summation::kPairwise;
+  EcNumerics ec;  ///< ec; everything above is then that of scheme ozaki2, which stands behind its stages
 };
 
 /// Extents of one pass: mc lines of A by nc lines of B over kc elements.
@@ -40,11 +43,13 @@ struct Chunk {
 };
 
 struct Schedule {
-  const product::Engine* engine = nullptr;  ///< ozaki2
-  product::DeviceFacts facts;               ///< with num_threads as decided
-  Chunk chunk;                              ///< ozaki2: main pass
-  Chunk certificate;                        ///< ozaki2: lines of one certificate pass; kc = k
-  std::int64_t native_k_block = 0;          ///< native: k in blocks of this
+  const product::Engine* engine = nullptr;             ///< ozaki2; ec: of the certificate and behind the stages
+  const product::FloatEngine* float_engine = nullptr;  ///< ec
+  product::DeviceFacts facts;                          ///< with num_threads as decided
+  Chunk chunk;                                         ///< ozaki2: main pass
+  Chunk certificate;                                   ///< ozaki2: lines of one certificate pass; kc = k
+  Chunk ec_chunk;                                      ///< ec: lines of one pass; kc = k
+  std::int64_t native_k_block = 0;                     ///< native: k in blocks of this
   std::size_t workspace_bytes = 0;
   double seconds = 0;  ///< predicted
 };
@@ -62,6 +67,7 @@ struct Environment {
   product::DeviceFacts facts;
   std::span<const product::Engine* const> engines;  ///< in order of preference
   bool has_native_blas = false;
+  std::span<const product::FloatEngine* const> float_engines;  ///< likewise
 };
 
 /// @status see kizami::make_plan
@@ -80,6 +86,15 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
 /// Real terms that make up an element of C, or its real or imaginary part.
 [[nodiscard]] constexpr std::int64_t num_terms(const problem::Shape& shape) {
   return is_complex(shape.scalar) ? 2 * shape.k : shape.k;
+}
+
+/// Terms of one floating-point product of scheme ec.
+[[nodiscard]] inline std::int64_t ec_terms(const Plan& plan) {
+  return plan.numerics.ec.is_karatsuba ? plan.shape.k : num_terms(plan.shape);
+}
+/// Floating-point products that make a block of C in scheme ec.
+[[nodiscard]] inline int ec_products(const Plan& plan) {
+  return plan.numerics.ec.is_karatsuba ? 3 : is_complex(plan.shape.scalar) ? 2 : 1;
 }
 
 /// Default of Policy::workspace_limit_bytes on the host.

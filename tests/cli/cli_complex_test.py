@@ -5,7 +5,7 @@ import json
 from fractions import Fraction
 
 import cli_support
-from cli_support import NONFINITE, OK, USAGE, CliTest, npy_bytes, random_complex, read_npy
+from cli_support import NONFINITE, OK, REFUSED, USAGE, CliTest, npy_bytes, random_complex, read_npy
 
 UNITS = {"c8": 2.0**-24, "c16": 2.0**-53}
 
@@ -155,6 +155,16 @@ class ComplexTest(CliTest):
                 self.assertEqual(report["checked_elements"], 32 * 3)
                 self.assertLessEqual(report["error_over_bound"], 1)
                 self.assertGreater(report["error"], 0)
+
+    def test_error_corrected(self):
+        scaled = [[[x * 2.0**-20 for x in row] for row in random_complex(*shape)] for shape in ((12, 300, 1), (300, 9, 2))]
+        for name, rows in zip(("A.npy", "B.npy"), scaled):
+            self.matrix(name, rows, dtype="<c8")
+        for extra, gauge in (([], "entry"), (["--gauge", "norm", "--karatsuba"], "norm"), (["--alpha", "1-2i", "--op", "nn"], "entry")):
+            report = self.gemm_json("A.npy", "B.npy", "-o", "C.npy", "--scheme", "ec", "--check", *extra)
+            self.assertEqual((report["scheme"], report["variant"], report["gauge"]), ("ec", "scaled", gauge))
+            self.assertLessEqual(report["error_over_bound"], 1)
+        self.expect_error(REFUSED, "gemm", "A.npy", "B.npy", "-o", "C.npy", "--scheme", "ec", "--karatsuba", says="karatsuba: gauge = entry for c64, must be norm")
 
 
 if __name__ == "__main__":

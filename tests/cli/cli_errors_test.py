@@ -31,7 +31,7 @@ class ErrorsTest(CliTest):
                 ((*GOOD, "extra"), "extra"),
                 ((*GOOD, "--frobnicate"), "--frobnicate"),
                 ((*GOOD, "--engine", "gpu"), ("--engine = 'gpu'", "allowed: auto, cpu_ref, cpu_simd, native_blas")),
-                ((*GOOD, "--scheme", "ozaki9"), ("--scheme = 'ozaki9'", "allowed: auto, native, ozaki2")),
+                ((*GOOD, "--scheme", "ozaki9"), ("--scheme = 'ozaki9'", "allowed: auto, native, ozaki2, ec")),
                 ((*GOOD, "--gauge", "row"), ("--gauge = 'row'", "allowed: entry, norm")),
                 ((*GOOD, "--reproducibility", "yes"), ("--reproducibility = 'yes'", "allowed: engine, none")),
                 ((*GOOD, "--op", "nq"), ("--op = 'nq'", "allowed: two letters of n, t, c, r")),
@@ -142,6 +142,10 @@ class ErrorsTest(CliTest):
         self.expect_error(REFUSED, *GOOD, "--scheme", "native", "--engine", "cpu_ref")
         self.expect_error(REFUSED, *GOOD, "--scheme", "ozaki2", "--engine", "native_blas")
         self.expect_error(REFUSED, *GOOD, "--scheme", "native", "--reproducibility", "engine")
+        self.expect_error(REFUSED, *GOOD, "--scheme", "ec", says="computes f32 and c64, got f64")
+        self.expect_error(REFUSED, "plan", 9, 9, 999, "--dtype", "f32", "--scheme", "ec", "--reproducibility", "engine", says="which reproducibility engine excludes")
+        self.expect_error(REFUSED, *GOOD, "--variant", "halfhalf", says="variant = halfhalf and its settings need scheme ec, got auto")
+        self.expect_error(USAGE, *GOOD, "--scheme", "ec", "--variant", "half", says=("--variant = 'half'", "allowed: auto, scaled, scaled_tf32, halfhalf"))
 
     def test_memory(self):
         self.file("tall.npy", npy_bytes([], shape=(2**20, 0)))

@@ -7,7 +7,7 @@ from fractions import Fraction
 import cli_support
 from cli_support import NONFINITE, OK, REFUSED, CliTest, npy_bytes, random_matrix, read_npy
 
-KEYS = ["output", "batch", "m", "n", "k", "dtype", "scheme", "engine", "moduli", "rung", "equilibrated", "repaired", "bound", "gauge", "seconds",
+KEYS = ["output", "batch", "m", "n", "k", "dtype", "scheme", "engine", "variant", "moduli", "rung", "equilibrated", "repaired", "bound", "gauge", "seconds",
         "threads", "nonfinite_rows", "nonfinite_cols"]
 
 
@@ -149,6 +149,22 @@ class GemmTest(CliTest):
             report = self.gemm_json("A.npy", "B.npy", "-o", "C.npy", "--check", *extra)
             self.assertEqual((report["scheme"], report["engine"], report["moduli"]), ("native", "native_blas", 0))
             self.assertLessEqual(report["error_over_bound"], 1)
+
+    def test_error_corrected(self):
+        A, B = ([[x * 2.0**-8 for x in row] for row in random_matrix(*shape)] for shape in ((20, 300, 8), (300, 14, 9)))
+        self.matrix("A.npy", A, dtype="<f4")
+        self.matrix("B.npy", B, dtype="<f4")
+        for extra, variant in (([], "scaled"), (["--variant", "halfhalf", "--keep-small-term", "--promotion-k", 128], "halfhalf"), (["--variant", "tf32tf32"], "tf32tf32"),
+                               (["--variant", "bf16x6", "--tensor-core", "ampere"], "bf16x6"), (["--variant", "markidis", "--engine", "tc_model"], "markidis")):
+            report = self.gemm_json("A.npy", "B.npy", "-o", "C.npy", "--scheme", "ec", "--check", *extra)
+            self.assertEqual((report["scheme"], report["engine"], report["variant"], report["moduli"], report["reproducibility"]), ("ec", "tc_model", variant, 0, "none"))
+            self.assertLessEqual(report["error_over_bound"], 1)
+        self.assertIn("scheme ec, variant scaled, engine tc_model", self.succeed("gemm", "A.npy", "B.npy", "-o", "C.npy", "--scheme", "ec"))
+        # Beyond the range of FP16 as given: another variant answers, unless the arithmetic itself is asked for.
+        self.matrix("A.npy", [[x * 2.0**-50 for x in row] for row in A], dtype="<f4")
+        self.assertEqual(self.gemm_json("A.npy", "B.npy", "-o", "C.npy", "--scheme", "ec", "--variant", "halfhalf", "--check")["variant"], "scaled")
+        report = self.gemm_json("A.npy", "B.npy", "-o", "C.npy", "--scheme", "ec", "--variant", "halfhalf", "--any-range")
+        self.assertEqual(report["variant"], "halfhalf")
 
     def test_moduli(self):
         self.matrix("A.npy", random_matrix(6, 9, 8))

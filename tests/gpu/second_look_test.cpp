@@ -264,7 +264,7 @@ HostLook look_on_host(const plan::Plan& plan, const Lines<T>& a_lines, HostOpera
   const auto find = [&](bool equilibrated, num::RungHistogram& histogram) {
     const CertifiedLines<T> ca = certified(plan, a_lines, a, equilibrated);
     const CertifiedLines<T> cb = certified(plan, b_lines, b, equilibrated);
-    const Status status = block_histogram(plan, buffers, ca, cb, histogram);
+    const Status status = block_histogram(plan, plan.numerics.ladder, buffers, ca, cb, histogram);
     EXPECT_TRUE(status.ok()) << status.reason();
   };
   find(false, look.statistics.plain);
@@ -286,7 +286,7 @@ HostLook look_on_host(const plan::Plan& plan, const Lines<T>& a_lines, HostOpera
   if (look.selection.rung < 0 || look.selection.num_repaired == 0) return look;
   const CertifiedLines<T> ca = certified(plan, a_lines, a, look.selection.equilibrated);
   const CertifiedLines<T> cb = certified(plan, b_lines, b, look.selection.equilibrated);
-  const Status status = visit_block_rungs<T>(plan, buffers, ca, cb,
+  const Status status = visit_block_rungs<T>(plan, plan.numerics.ladder, buffers, ca, cb,
                                              [&](std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j,
                                                  const std::uint8_t* rungs, std::int64_t ld) {
                                                for (std::int64_t y = 0; y < num_j; ++y) {

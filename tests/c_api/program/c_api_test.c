@@ -237,8 +237,13 @@ static void test_policies(void) {
   CHECK_ERROR(kizami_policy_set_accuracy(policy, KIZAMI_ACCURACY_BITS, 53), KIZAMI_INVALID_ARGUMENT, "bits = 53");
   CHECK_ERROR(kizami_policy_set_accuracy(policy, KIZAMI_ACCURACY_NATIVE, 1), KIZAMI_INVALID_ARGUMENT, "bits = 1");
   CHECK_ERROR(kizami_policy_set_gauge(policy, 2), KIZAMI_INVALID_ARGUMENT, "gauge = 2");
-  CHECK_ERROR(kizami_policy_set_scheme(policy, 3), KIZAMI_INVALID_ARGUMENT, "scheme = 3");
+  CHECK_ERROR(kizami_policy_set_scheme(policy, 4), KIZAMI_INVALID_ARGUMENT, "scheme = 4");
   CHECK_ERROR(kizami_policy_set_engine(policy, -1), KIZAMI_INVALID_ARGUMENT, "engine = -1");
+  CHECK_ERROR(kizami_policy_set_engine(policy, 7), KIZAMI_INVALID_ARGUMENT, "engine = 7");
+  CHECK_ERROR(kizami_policy_set_karatsuba(policy, 2), KIZAMI_INVALID_ARGUMENT, "is_wanted = 2");
+  CHECK_ERROR(kizami_policy_set_variant(policy, 12, 0, 0), KIZAMI_INVALID_ARGUMENT, "variant = 12");
+  CHECK_ERROR(kizami_policy_set_variant(policy, 1, 2, 0), KIZAMI_INVALID_ARGUMENT, "keep_small_term = 2");
+  CHECK_ERROR(kizami_policy_set_variant(policy, 1, 0, 24), KIZAMI_INVALID_ARGUMENT, "promotion_k = 24");
   CHECK_ERROR(kizami_policy_set_reproducibility(policy, 2), KIZAMI_INVALID_ARGUMENT, "promise = 2");
   CHECK_ERROR(kizami_policy_set_fp64_arithmetic(policy, 2), KIZAMI_INVALID_ARGUMENT, "is_allowed = 2");
   CHECK_ERROR(kizami_policy_set_reject_nonfinite(policy, -1), KIZAMI_INVALID_ARGUMENT, "is_rejected = -1");
@@ -279,6 +284,40 @@ static void test_policies(void) {
       kizami_gemm(KIZAMI_F64, 0, 0, 0, kM, kN, kK, x.alpha, &x.a, kLd, &x.b, kLd, x.beta, &x.c, kLd, policy, NULL),
       KIZAMI_NON_FINITE, "rows of op(A)");
   CHECK(is_as_wanted(&x));
+  kizami_policy_destroy(policy);
+}
+
+/* Scheme ec: ones times halves, whose sums are exact in every variant. */
+static void test_error_corrected_products(void) {
+  enum { kSize = 12, kTerms = 200 };
+  static float a[kSize * kTerms], b[kTerms * kSize], c[kSize * kSize];
+  kizami_policy* policy = NULL;
+  kizami_plan* plan = NULL;
+  kizami_plan_info info;
+  kizami_outcome outcome;
+  int i;
+  info.struct_size = sizeof info;
+  outcome.struct_size = sizeof outcome;
+  for (i = 0; i < kSize * kTerms; ++i) {
+    a[i] = 1.0f;
+    b[i] = 0.5f;
+  }
+  CHECK(kizami_policy_create(&policy) == KIZAMI_OK);
+  CHECK(kizami_policy_set_scheme(policy, KIZAMI_SCHEME_EC) == KIZAMI_OK);
+  CHECK_ERROR(kizami_plan_create(&plan, KIZAMI_F32, kSize, kSize, kTerms, policy), KIZAMI_UNSUPPORTED,
+              "reproducibility engine");
+  CHECK(kizami_policy_set_reproducibility(policy, KIZAMI_REPRODUCIBILITY_NONE) == KIZAMI_OK);
+  CHECK_ERROR(kizami_plan_create(&plan, KIZAMI_F64, kSize, kSize, kTerms, policy), KIZAMI_UNSUPPORTED, "f32 and c64");
+  CHECK(kizami_policy_set_variant(policy, KIZAMI_VARIANT_HALFHALF, 1, 128) == KIZAMI_OK);
+  CHECK(kizami_policy_set_engine(policy, KIZAMI_ENGINE_TC_MODEL) == KIZAMI_OK);
+  CHECK(kizami_plan_create(&plan, KIZAMI_F32, kSize, kSize, kTerms, policy) == KIZAMI_OK);
+  CHECK(kizami_plan_query(plan, &info) == KIZAMI_OK && info.scheme == KIZAMI_SCHEME_EC);
+  CHECK(info.variant == KIZAMI_VARIANT_HALFHALF && strcmp(info.engine, "tc_model") == 0 && info.bound > 0);
+  kizami_plan_destroy(plan);
+  CHECK(kizami_sgemm(KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_NONE, kSize, kSize, kTerms, 1.0f, a, kSize, b, kTerms, 0.0f,
+                     c, kSize, policy, &outcome) == KIZAMI_OK);
+  CHECK(outcome.scheme == KIZAMI_SCHEME_EC && outcome.variant == KIZAMI_VARIANT_HALFHALF);
+  CHECK(outcome.reserved_2 == 0 && c[0] == 100.0f && c[kSize * kSize - 1] == 100.0f);
   kizami_policy_destroy(policy);
 }
 
@@ -342,13 +381,16 @@ static void test_outcome_sizes(void) {
   kizami_gemm(KIZAMI_F64, 0, 0, 0, kM, kN, kK, x.alpha, &x.a, kLd, &x.b, kLd, x.beta, &x.c, kLd, NULL, (outcome))
   newer.outcome.struct_size = 0;
   CHECK_ERROR(GEMM(&newer.outcome), KIZAMI_INVALID_ARGUMENT, "outcome->struct_size = 0");
-  newer.outcome.struct_size = sizeof newer.outcome - 1;
+  newer.outcome.struct_size = offsetof(kizami_outcome, variant) - 1; /* one less than version 0.1 had */
   CHECK_ERROR(GEMM(&newer.outcome), KIZAMI_INVALID_ARGUMENT, "outcome->struct_size");
   memset(&newer.outcome.struct_size, 0x5a, sizeof newer.outcome.struct_size);
   CHECK_ERROR(GEMM(&newer.outcome), KIZAMI_INVALID_ARGUMENT, "outcome->struct_size");
   CHECK(is_as_wanted(&x));
   CHECK(newer.beyond[0] == 0x5a && newer.outcome.reserved == 0x5a5a5a5a);
 
+  newer.outcome.struct_size = offsetof(kizami_outcome, variant); /* a caller of version 0.1 */
+  CHECK(GEMM(&newer.outcome) == KIZAMI_OK);
+  CHECK(newer.outcome.reserved == 0 && newer.outcome.variant == 0x5a5a5a5a);
   newer.outcome.struct_size = sizeof newer.outcome; /* nothing beyond is written */
   CHECK(GEMM(&newer.outcome) == KIZAMI_OK);
   for (i = 0; i < sizeof newer.beyond; ++i) CHECK(newer.beyond[i] == 0x5a);
@@ -641,6 +683,7 @@ int main(void) {
   test_last_error_belongs_to_its_thread();
   test_policies();
   test_what_policies_change();
+  test_error_corrected_products();
   test_outcome_sizes();
   test_plans();
   test_run_and_prepared_operands();

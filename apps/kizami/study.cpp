@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// kizami study: repeats the experiments of a document and judges its claims. One file a table or figure, and a summary.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <bit>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "check/text.hpp"
+#include "commands.hpp"
+#include "failure.hpp"
+#include "kizami/kizami.hpp"
+#include "options.hpp"
+#include "output_file.hpp"
+#include "study_sgemm.hpp"
+
+namespace kizami::cli {
+namespace {
+
+struct StudyOptions {
+  std::string subject;
+  std::string output = ".";
+  std::string max_k = "65536";
+  std::string seeds = "8";
+};
+
+constexpr std::size_t kColumns = 8;
+
+void write_file(const std::filesystem::path& path, const std::string& text) {
+  OutputFile file(path.string(), text.size());
+  file.write(text);
+  file.commit();
+}
+
+std::string summary_of(const SgemmStudy& study, const SgemmStudySize& size) {
+  std::string out = fmt::format(
+      "# Study of error-corrected SGEMM on the software tensor core\n\n"
+      "kizami {}, `kizami study sgemm --max-k {} --seeds {}`. Figure 9 (speed) and the comparison with hardware need a "
+      "device.\n"
+      "Errors are ||C64 - C32|| / ||C64|| (Frobenius), means over the seeds; the CSV files also have the largest "
+      "|error| / (|A||B|).\n\n## Claims\n\n",
+      version(), size.max_k, size.num_seeds);
+  out += as_markdown(study.claims);
+  out += fmt::format("\n## {}\n\n{}\n\n{}", study.table_1.table.name, study.table_1.table.caption,
+                     as_markdown(study.table_1.table));
+  for (const StudyFigure& figure : study.figures)
+    out += fmt::format("\n## {}\n\n{}\n\n{}", figure.name, figure.caption, as_markdown(figure, kColumns));
+  return out;
+}
+
+ExitCode run_study(const StudyOptions& options) {
+  if (options.subject != "sgemm") refuse_name("SUBJECT", options.subject, "sgemm");
+  SgemmStudySize size;
+  size.max_k = integer_option("--max-k", options.max_k, 256, 1 << 20);
+  if (!std::has_single_bit(static_cast<std::uint64_t>(size.max_k)))
+    throw Failure(ExitCode::kUsage, fmt::format("--max-k = {}, must be a power of two", size.max_k));
+  size.num_seeds = static_cast<int>(integer_option("--seeds", options.seeds, 1, 1000));
+  const std::filesystem::path folder(options.output);
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) {
+    throw Failure(ExitCode::kOutputFailed,
+                  fmt::format("-o = {} is no folder, must be one that exists", check::quoted(options.output)));
+  }
+  const SgemmStudy study = study_sgemm(size);
+  write_file(folder / "table_1.csv", as_csv(study.table_1.table));
+  for (const StudyFigure& figure : study.figures) write_file(folder / (figure.name + ".csv"), as_csv(as_table(figure)));
+  write_file(folder / "study.md", summary_of(study, size));
+  write_stdout(as_markdown(study.claims));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Command add_study(CLI::App& program) {
+  CLI::App* const app =
+      program.add_subcommand("study", "repeat the experiments of a document and judge its claims: CSV and Markdown");
+  const auto options = std::make_shared<StudyOptions>();
+  app->add_option("SUBJECT", options->subject, "sgemm: error-corrected FP32 products on tensor cores")
+      ->required()
+      ->type_name("");
+  app->add_option("-o,--output", options->output, "folder for the files [.]")->type_name("DIR");
+  app->add_option("--max-k", options->max_k, "largest inner dimension, a power of two [65536]")->type_name("K");
+  app->add_option("--seeds", options->seeds, "seeds that errors are averaged over [8]")->type_name("N");
+  return {app, [options] { return run_study(*options); }};
+}
+
+}  // namespace kizami::cli

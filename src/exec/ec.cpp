@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+#include "exec/ec.hpp"
+
+#include <algorithm>
+#include <complex>
+#include <span>
+#include <string>
+#include <variant>
+
+#include "base/parallel.hpp"
+#include "exec/certificate.hpp"
+#include "exec/nonfinite.hpp"
+#include "exec/ozaki2.hpp"
+#include "plan/buffers.hpp"
+#include "plan/ec.hpp"
+#include "reconstruct/float_sums.hpp"
+#include "split/float_planes.hpp"
+#include "split/statistics.hpp"
+
+namespace kizami::exec {
+namespace {
+
+using problem::RealForm;
+
+/// One call of run_ec: the phases in order.
+template <class T>
+class Call {
+ public:
+  Call(const plan::Plan& plan, const problem::Problem<T>& problem, std::byte* workspace, Outcome& outcome)
+      : plan_(plan), problem_(problem), outcome_(outcome), threads_(plan.schedule.facts.num_threads) {
+    base::Carver carver(workspace);
+    buffers_ = plan::carve(carver, plan);
+    a_ = problem::lines_of(Side::kA, problem.a);
+    b_ = problem::lines_of(Side::kB, problem.b);
+  }
+
+  /// @return whether a stage answered
+  Status run(bool& is_answered) {
+    KIZAMI_RETURN_IF_ERROR(gather());
+    int stage = 0;
+    KIZAMI_RETURN_IF_ERROR(choose_stage(stage));
+    is_answered = stage < plan_.numerics.ec.num_stages;
+    if (!is_answered) return {};
+    report(stage);
+    KIZAMI_RETURN_IF_ERROR(multiply(stage));
+    if (outcome_.nonfinite_rows + outcome_.nonfinite_cols > 0)
+      answer_nonfinite(problem_, buffers_.a.stats, buffers_.b.stats, threads_);
+    return {};
+  }
+
+ private:
+  Status gather() {
+    split::gather_statistics(a_, nullptr, threads_, buffers_.a.stats);
+    split::gather_statistics(b_, nullptr, threads_, buffers_.b.stats);
+    outcome_.nonfinite_rows = count_nonfinite(buffers_.a.stats, plan_.shape.m);
+    outcome_.nonfinite_cols = count_nonfinite(buffers_.b.stats, plan_.shape.n);
+    if (!plan_.policy.reject_nonfinite) return {};
+    KIZAMI_RETURN_IF_ERROR(reject_nonfinite(Side::kA, buffers_.a.stats, plan_.shape.m));
+    return reject_nonfinite(Side::kB, buffers_.b.stats, plan_.shape.n);
+  }
+
+  /// The first stage whose range holds the operands; num_stages if none does.
+  Status choose_stage(int& stage) {
+    const plan::EcNumerics& ec = plan_.numerics.ec;
+    stage = 0;
+    if (!ec.checks_range) return {};
+    for (; stage < ec.num_stages; ++stage) {
+      bool is_certified = false;
+      KIZAMI_RETURN_IF_ERROR(certify(ec.stages[static_cast<std::size_t>(stage)], is_certified));
+      if (is_certified) return {};
+    }
+    return {};
+  }
+
+  /// Whether the range errors of a stage are within its budget for every pair of lines: by the sampled certificate, and
+  /// where that is too loose by the one with a scale for each block of 64 elements.
+  Status certify(const plan::EcStage& stage, bool& is_certified) {
+    is_certified = plan_.numerics.has_certificate && set_weights(stage, buffers_.a, plan_.shape.m) &&
+                   set_weights(stage, buffers_.b, plan_.shape.n);
+    if (!is_certified) return {};
+    num::Ladder ladder;
+    ladder.num_rungs = 1;
+    ladder.rungs[0].allowance = stage.allowance;
+    const CertifiedLines<T> a{a_, buffers_.a.stats, buffers_.a.weights, nullptr, nullptr};
+    const CertifiedLines<T> b{b_, buffers_.b.stats, buffers_.b.weights, nullptr, nullptr};
+    std::int64_t failures = 0;
+    KIZAMI_RETURN_IF_ERROR(count_sampled_failures(plan_, ladder, buffers_.certificate, a, b, failures));
+    if (failures == 0) return {};
+    num::RungHistogram histogram;
+    KIZAMI_RETURN_IF_ERROR(block_histogram(plan_, ladder, buffers_.certificate, a, b, histogram));
+    is_certified = histogram.pairs[1] == 0;
+    return {};
+  }
+
+  /// @return whether every line fits the format of the stage
+  bool set_weights(const plan::EcStage& stage, const plan::LineBuffers& side, std::int64_t num_lines) {
+    for (std::int64_t i = 0; i < num_lines; ++i) {
+      if (!plan::ec_fits(stage.recipe, side.stats[i])) return false;
+      side.weights[i] = plan::ec_weight(stage.recipe, side.stats[i], plan::num_terms(plan_.shape));
+    }
+    return true;
+  }
+
+  void report(int stage) {
+    outcome_.scheme = Scheme::kEc;
+    outcome_.variant = plan_.numerics.ec.stages[static_cast<std::size_t>(stage)].recipe.variant;
+    outcome_.engine = plan_.schedule.float_engine->name();
+    outcome_.bound = plan_.numerics.bound;
+    outcome_.gauge = plan_.numerics.gauge;
+  }
+
+  void set_scales(const plan::EcStage& stage, const plan::LineBuffers& side, std::int64_t num_lines) {
+    for (std::int64_t i = 0; i < num_lines; ++i) side.scales[i] = plan::ec_line_scale(stage.recipe, side.stats[i]);
+  }
+
+  Status multiply(int stage_number) {
+    const plan::EcStage& stage = plan_.numerics.ec.stages[static_cast<std::size_t>(stage_number)];
+    const plan::Chunk& chunk = plan_.schedule.ec_chunk;
+    const product::FloatProductDesc whole = plan::ec_product(plan_, stage_number);
+    set_scales(stage, buffers_.a, plan_.shape.m);
+    set_scales(stage, buffers_.b, plan_.shape.n);
+    for (std::int64_t i = 0; i < plan_.shape.m; i += chunk.mc) {
+      for (std::int64_t j = 0; j < plan_.shape.n; j += chunk.nc) {
+        product::FloatProductDesc desc = whole;
+        desc.m = std::min(chunk.mc, plan_.shape.m - i);
+        desc.n = std::min(chunk.nc, plan_.shape.n - j);
+        KIZAMI_RETURN_IF_ERROR(multiply_chunk(stage.recipe, desc, i, j));
+      }
+    }
+    return {};
+  }
+
+  /// One chunk of C, a product after another, and its epilogue.
+  Status multiply_chunk(const plan::EcRecipe& recipe, const product::FloatProductDesc& desc, std::int64_t i,
+                        std::int64_t j) {
+    const plan::Chunk& chunk = plan_.schedule.ec_chunk;
+    const std::int64_t form_stride = chunk.nc * chunk.mc;
+    for (int p = 0; p < plan::ec_products(plan_); ++p) {
+      // The planes of A serve both parts of a complex product, and all columns where those are one chunk.
+      const bool has_a = !plan_.numerics.ec.is_karatsuba && (p > 0 || j > 0);
+      if (!has_a) split_a(recipe, desc, i, p);
+      split_b(recipe, desc, j, p);
+      KIZAMI_RETURN_IF_ERROR(launch(desc, buffers_.ec.sums + p * form_stride));
+    }
+    const reconstruct::FloatSums sums{buffers_.ec.sums, desc.c_col_stride, form_stride};
+    reconstruct::reconstruct_float(
+        sums, buffers_.a.scales + i, buffers_.b.scales + j, problem_.alpha, problem_.beta, threads_,
+        problem_.c.block(i, j, desc.m, desc.n),
+        plan_.numerics.ec.is_karatsuba ? reconstruct::ComplexSums::kKaratsuba : reconstruct::ComplexSums::kParts);
+    return {};
+  }
+
+  static constexpr split::ComplexTerm kKaratsubaTerms[3] = {split::ComplexTerm::kReal, split::ComplexTerm::kImaginary,
+                                                            split::ComplexTerm::kSum};
+
+  /// The planes of lines of A, or of B, for product p of a chunk.
+  void split_a(const plan::EcRecipe& recipe, const product::FloatProductDesc& desc, std::int64_t i, int p) {
+    split_lines(recipe, a_.subset(i, desc.m), RealForm::kPlain, p, buffers_.a.scales + i, buffers_.ec.a_planes,
+                desc.a_row_stride, desc.a_plane_stride);
+  }
+  void split_b(const plan::EcRecipe& recipe, const product::FloatProductDesc& desc, std::int64_t j, int p) {
+    constexpr RealForm kForms[2] = {kIsComplex<T> ? RealForm::kRealPart : RealForm::kPlain, RealForm::kImagPart};
+    split_lines(recipe, b_.subset(j, desc.n), kForms[p % 2], p, buffers_.b.scales + j, buffers_.ec.b_planes,
+                desc.b_row_stride, desc.b_plane_stride);
+  }
+  void split_lines(const plan::EcRecipe& recipe, const problem::Lines<T>& lines, RealForm form, int p,
+                   const std::int32_t* scales, std::byte* planes, std::int64_t row_stride, std::int64_t plane_stride) {
+    if constexpr (kIsComplex<T>) {
+      if (plan_.numerics.ec.is_karatsuba) {
+        split::make_float_planes(lines, kKaratsubaTerms[p], scales, recipe.type, recipe.split, threads_, planes,
+                                 row_stride, plane_stride);
+        return;
+      }
+    }
+    split::make_float_planes(lines, form, scales, recipe.type, recipe.split, threads_, planes, row_stride,
+                             plane_stride);
+  }
+
+  Status launch(const product::FloatProductDesc& desc, float* sums) {
+    const product::FloatEngine& engine = *plan_.schedule.float_engine;
+    const auto answer = engine.query(desc, plan_.schedule.facts);
+    if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) {
+      return {StatusCode::kInternal,
+              "engine " + std::string(engine.name()) + " refused a planned product: " + refusal->reason};
+    }
+    const auto& offer = std::get<product::Offer>(answer);
+    if (offer.workspace_bytes > buffers_.ec.engine_bytes) {
+      return {StatusCode::kInternal, "engine " + std::string(engine.name()) + " asks for " +
+                                         std::to_string(offer.workspace_bytes) + " bytes of scratch, booked were " +
+                                         std::to_string(buffers_.ec.engine_bytes)};
+    }
+    return engine.run(desc, offer, {buffers_.ec.a_planes, buffers_.ec.b_planes, sums}, buffers_.ec.engine);
+  }
+
+  const plan::Plan& plan_;
+  const problem::Problem<T>& problem_;
+  Outcome& outcome_;
+  int threads_;
+  plan::Buffers buffers_;
+  problem::Lines<T> a_;
+  problem::Lines<T> b_;
+};
+
+}  // namespace
+
+template <class T>
+Status run_ec(const plan::Plan& plan, const problem::Problem<T>& problem, std::byte* workspace, Outcome& outcome) {
+  bool is_answered = false;
+  KIZAMI_RETURN_IF_ERROR(Call<T>(plan, problem, workspace, outcome).run(is_answered));
+  if (is_answered) return {};
+  return run_ozaki2<T, T>(plan, problem, nullptr, nullptr, workspace, outcome);
+}
+
+#define KIZAMI_INSTANTIATE(T) \
+  template Status run_ec<T>(const plan::Plan&, const problem::Problem<T>&, std::byte*, Outcome&)
+
+KIZAMI_INSTANTIATE(float);
+KIZAMI_INSTANTIATE(std::complex<float>);
+#undef KIZAMI_INSTANTIATE
+
+}  // namespace kizami::exec
