@@ -86,7 +86,11 @@ Result<plan::Environment> device_environment() {
     found = all.prepared.emplace(device, std::move(fresh)).first;
   }
   const PreparedDevice& prepared = found->second;
-  return plan::Environment{prepared.facts, prepared.engines, true};
+  plan::Environment environment;
+  environment.facts = prepared.facts;
+  environment.engines = prepared.engines;
+  environment.has_native_blas = true;
+  return environment;
 }
 
 const DeviceCrtTable* device_crt_tables(int device, num::Ring ring) {
