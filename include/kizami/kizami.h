@@ -119,7 +119,7 @@ enum {
   KIZAMI_VARIANT_BF16X3 = 6,
   KIZAMI_VARIANT_BF16X6 = 7,
   KIZAMI_VARIANT_BF16X9 = 8,
-  KIZAMI_VARIANT_FP16 = 9, /* one product, not corrected: for studies */
+  KIZAMI_VARIANT_FP16 = 9,  /* one product, not corrected: for studies */
   KIZAMI_VARIANT_TF32 = 10, /* likewise */
   KIZAMI_VARIANT_SCALED_TF32 = 11
 };

@@ -91,7 +91,8 @@ __device__ __forceinline__ void store_at(std::uint32_t to, std::uint32_t barrier
       ".reg .b32 remote, remote_barrier;\n"
       "mapa.shared::cluster.u32 remote, %0, %2;\n"
       "mapa.shared::cluster.u32 remote_barrier, %1, %2;\n"
-      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [remote], {%3, %4, %5, %6}, [remote_barrier];\n"
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [remote], {%3, %4, %5, %6}, "
+      "[remote_barrier];\n"
       "}\n" ::"r"(to),
       "r"(barrier), "r"(rank), "r"(value.x), "r"(value.y), "r"(value.z), "r"(value.w)
       : "memory");

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 
-
 #include "base/cuda_status.hpp"
 #include "kizami/status.hpp"
 

@@ -127,8 +127,9 @@ Status count_sampled_failures_device(const num::Ladder& ladder, const SampledPro
                                               : (is_one_piece ? count_failures<1, true> : count_failures<1, false>);
   num::Ladder lowest = ladder;  // a weight is then quick to find
   lowest.num_rungs = 1;
-  return base::launch_overlapped("count_failures", kernel, dim3(static_cast<unsigned>(rows), static_cast<unsigned>(cols)),
-                                 kThreads, 0, queue, lowest, products, a_stats, b_stats, cols_of_block, state);
+  return base::launch_overlapped("count_failures", kernel,
+                                 dim3(static_cast<unsigned>(rows), static_cast<unsigned>(cols)), kThreads, 0, queue,
+                                 lowest, products, a_stats, b_stats, cols_of_block, state);
 }
 
 }  // namespace kizami::exec

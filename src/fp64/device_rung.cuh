@@ -66,8 +66,8 @@ Status launch(const DeviceCall<T>& call, int num_levels, int num_sms, product::Q
   KIZAMI_RETURN_IF_ERROR(
       base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBlockBytes),
                         "shared memory of the FP64 rung"));
-  return base::launch_overlapped("the FP64 rung", kernel, blocks, kThreads, static_cast<std::size_t>(bytes), queue, call,
-                                 levels);
+  return base::launch_overlapped("the FP64 rung", kernel, blocks, kThreads, static_cast<std::size_t>(bytes), queue,
+                                 call, levels);
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 #include "plan/plan.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>

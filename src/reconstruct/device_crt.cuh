@@ -590,7 +590,7 @@ Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, prod
   // Most moduli of so many limbs; device_tables_test.cpp checks them.
   if (most <= most_piece_moduli(kIsComplex<T>, kDevicePieces)) return launch(std::integral_constant<int, 0>{});
   if (kIsComplex<T> || most <= 26) return launch(std::integral_constant<int, 7>{});
-  return launch(std::integral_constant<int, kIsComplex<T> ? 7 : kDeviceLimbs>{});
+  return launch(std::integral_constant < int, kIsComplex<T> ? 7 : kDeviceLimbs > {});
 }
 
 template <class T>

@@ -44,7 +44,8 @@ __device__ void copy_async(std::uint32_t to, const void* from, bool is_there) {
   if constexpr (kBytes == 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(bytes), "n"(kBytes) : "memory");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(bytes), "n"(kBytes)
+                 : "memory");
   }
 }
 __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
@@ -84,7 +85,8 @@ __device__ void load_panel(const problem::Lines<T>& lines, bool is_across, std::
   const int rank = thread % (32 * P::kWarpsPerLine);
   const bool is_line = first_line + i < lines.num_lines;
   const int count = !is_line || left <= 0 ? 0 : static_cast<int>(min(left, static_cast<std::int64_t>(length)));
-  const T* const line = is_line ? lines.data + (first_line + i) * lines.line_stride + first * lines.inner_stride : lines.data;
+  const T* const line =
+      is_line ? lines.data + (first_line + i) * lines.line_stride + first * lines.inner_stride : lines.data;
   const bool has_chunks = lines.inner_stride == 1 && reinterpret_cast<std::uintptr_t>(line) % 16 == 0;
   const int whole = has_chunks ? count / P::kElems * P::kElems : 0;  // elements that come in chunks
 #pragma unroll 4

@@ -65,8 +65,7 @@ __device__ void split_panel(const Work<T>& work, const Task<T>& task, std::uint3
   }
   device::wait_for_copies();
   __syncthreads();
-  const unsigned char* const elements_of_line =
-      panel + warp / P::kWarpsPerLine * P::pitch(device::kPanelLength);
+  const unsigned char* const elements_of_line = panel + warp / P::kWarpsPerLine * P::pitch(device::kPanelLength);
   if (line < base::round_up(lines.num_lines, plan::kReadRows)) {
     const std::int32_t* const inner_shift = selection.equilibrated ? buffers.inner_shift + work.first + at : nullptr;
     const auto fragment = [&](int h, int i) {
@@ -77,8 +76,8 @@ __device__ void split_panel(const Work<T>& work, const Task<T>& task, std::uint3
                                          inner_shift == nullptr ? nullptr : inner_shift + h);
     };
     device::write_line<T, kWords>(
-        fragment, device::kBlockLength * (warp % P::kWarpsPerLine), length, device::kBlockLength * P::kWarpsPerLine, rows,
-        num::num_planes(plan::ring_of(kScalarOf<T>), work.ladder.rungs[selection.rung].num_moduli),
+        fragment, device::kBlockLength * (warp % P::kWarpsPerLine), length, device::kBlockLength * P::kWarpsPerLine,
+        rows, num::num_planes(plan::ring_of(kScalarOf<T>), work.ladder.rungs[selection.rung].num_moduli),
         planes.data + line * planes.row_stride + at, planes.plane_stride);
   }
   __syncthreads();
@@ -90,8 +89,8 @@ __device__ void split_panels(const Work<T>& work, const num::Selection& selectio
   constexpr int kTerms = Element<T>::kTerms;
   extern __shared__ __align__(16) unsigned char panel[];
   __shared__ PlaneRow<kTerms, kWords> rows[num::kMaxPlanes];
-  device::load_plane_rows(
-      rows, num::num_planes(plan::ring_of(kScalarOf<T>), work.ladder.rungs[selection.rung].num_moduli));
+  device::load_plane_rows(rows,
+                          num::num_planes(plan::ring_of(kScalarOf<T>), work.ladder.rungs[selection.rung].num_moduli));
   const std::uint32_t of_first = work.tasks[0].num_panels;
   for (std::uint32_t number = blockIdx.x; number < of_first + work.tasks[1].num_panels; number += gridDim.x) {
     const bool is_second = number >= of_first;
@@ -131,17 +130,17 @@ Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::in
     task.operand = operands[i];
     task.operand.lines.length = first + length;
     task.is_across = device::lies_across(operands[i].lines);
-    task.pieces = static_cast<std::uint32_t>(
-        base::ceil_div(operands[i].planes.row_stride, std::int64_t{device::kPanelLength}));
+    task.pieces =
+        static_cast<std::uint32_t>(base::ceil_div(operands[i].planes.row_stride, std::int64_t{device::kPanelLength}));
     const std::int64_t lines = base::round_up(operands[i].lines.num_lines, plan::kReadRows);
     task.num_panels = task.pieces * static_cast<std::uint32_t>(base::ceil_div(lines, std::int64_t{P::kLines}));
     panels += task.num_panels;
   }
   if (panels == 0) return {};
   constexpr int kBytes = P::bytes(device::kPanelLength);
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(
-      cudaFuncSetAttribute(split_residues<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
-      "shared memory of the residues"));
+  KIZAMI_RETURN_IF_ERROR(
+      base::cuda_status(cudaFuncSetAttribute(split_residues<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
+                        "shared memory of the residues"));
   // No more blocks than run at once: if there is nothing to do, they are what it costs.
   const unsigned grid = std::min(panels, static_cast<unsigned>(kBlocksPerSm * num_sms));
   return base::launch_overlapped("split_residues", split_residues<T>, grid, device::kPanelThreads, kBytes, queue, work);
@@ -149,8 +148,7 @@ Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::in
 
 #define KIZAMI_INSTANTIATE(T)                                                                             \
   template Status device_residue_planes<T>(std::span<const DeviceOperand<T>>, std::int64_t, std::int64_t, \
-                                           const num::Ladder&, const plan::DeviceState*, bool, int,       \
-                                           product::Queue)
+                                           const num::Ladder&, const plan::DeviceState*, bool, int, product::Queue)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

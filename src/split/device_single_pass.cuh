@@ -305,8 +305,7 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
   using P = device::Panel<T>;
   const auto task_of = [](const SinglePassOperand<T>& x) {
     const problem::Lines<T>& lines = x.operand.lines;
-    return device::PassOperand<T>{x.operand, x.digits, x.nonfinite,
-                                  device::lies_across(lines)};
+    return device::PassOperand<T>{x.operand, x.digits, x.nonfinite, device::lies_across(lines)};
   };
   // Elements of a line that are read, written as bytes or sampled.
   const std::int64_t sampled =
@@ -349,7 +348,7 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
 }  // namespace kizami::split
 
 /// In one file for each type, for the time that they take to compile.
-#define KIZAMI_INSTANTIATE_SINGLE_PASS(T)                                                                      \
-  template ::kizami::Status kizami::split::device_single_pass<T>(                                              \
-      const SinglePassOperand<T>&, const SinglePassOperand<T>&, const ::kizami::num::Rung&,                    \
+#define KIZAMI_INSTANTIATE_SINGLE_PASS(T)                                                   \
+  template ::kizami::Status kizami::split::device_single_pass<T>(                           \
+      const SinglePassOperand<T>&, const SinglePassOperand<T>&, const ::kizami::num::Rung&, \
       const ::kizami::plan::DeviceState*, ::kizami::product::Queue)

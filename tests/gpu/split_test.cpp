@@ -103,10 +103,10 @@ struct Result {
 
 /// Sizes of the arrays.
 struct Layout {
-  std::int64_t rows;        ///< of digits and planes, with padding
-  std::int64_t stride;      ///< of the sampled elements
-  std::int64_t digit_row;   ///< bytes
-  std::int64_t plane_row;   ///< bytes
+  std::int64_t rows;       ///< of digits and planes, with padding
+  std::int64_t stride;     ///< of the sampled elements
+  std::int64_t digit_row;  ///< bytes
+  std::int64_t plane_row;  ///< bytes
   std::int64_t num_planes;
 
   template <class T>
@@ -233,7 +233,8 @@ TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
         const num::Rung rung = this->ladder(k, policy).rungs[0];
         ASSERT_LT(rung.norm_limit, plan::kMaxSinglePassNorm);
         const HostLines<T> a(19, k, memory, memory == Memory::kAcross, ++seed);
-        const HostLines<T> b(k < 2000 ? 33 : 5, k, memory == Memory::kAlong ? Memory::kAcross : Memory::kAlong, false, ++seed);
+        const HostLines<T> b(k < 2000 ? 33 : 5, k, memory == Memory::kAlong ? Memory::kAcross : Memory::kAlong, false,
+                             ++seed);
         const DeviceSide<T> x(a, rung);
         const DeviceSide<T> y(b, rung);
         const auto state = this->state_at(0);
