@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Predictions for a device against what was measured on one (docs/perf/h200_call.md): within 15 %.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "engines/hopper/hopper.hpp"
+#include "plan/device_model.hpp"
+#include "plan/plan.hpp"
+
+namespace kizami::plan {
+namespace {
+
+/// Milliseconds of bench/results/h200/gemm.jsonl at commit 34cb987.
+struct Measured {
+  problem::Shape shape;
+  double native;
+  double hopper;
+};
+constexpr Measured kMeasured[] = {
+    {{Scalar::kF64, 1024, 1024, 1024}, 0.044, 0.090},       {{Scalar::kF64, 2048, 2048, 2048}, 0.301, 0.323},
+    {{Scalar::kF64, 4096, 4096, 4096}, 2.291, 1.715},       {{Scalar::kF64, 8192, 8192, 8192}, 20.154, 12.344},
+    {{Scalar::kF64, 16384, 16384, 16384}, 166.571, 98.750}, {{Scalar::kC128, 2048, 2048, 2048}, 1.156, 0.706},
+    {{Scalar::kC128, 4096, 4096, 4096}, 10.675, 4.362},     {{Scalar::kC128, 8192, 8192, 8192}, 86.855, 28.539},
+    {{Scalar::kC64, 2048, 2048, 2048}, 1.289, 0.380},       {{Scalar::kC64, 4096, 4096, 4096}, 10.233, 1.976},
+    {{Scalar::kC64, 8192, 8192, 8192}, 83.103, 12.832},     {{Scalar::kF32, 2048, 2048, 2048}, 0.345, 0.197},
+    {{Scalar::kF32, 4096, 4096, 4096}, 2.698, 0.954},       {{Scalar::kF32, 8192, 8192, 8192}, 21.714, 6.043},
+    {{Scalar::kF64, 8192, 8192, 256}, 0.625, 1.376},        {{Scalar::kF64, 8192, 8192, 1024}, 2.271, 2.297},
+    {{Scalar::kF64, 64, 8192, 8192}, 0.185, 0.912},         {{Scalar::kF64, 256, 256, 65536}, 0.172, 0.953},
+    {{Scalar::kF64, 16384, 1024, 1024}, 0.585, 0.805},      {{Scalar::kF64, 16384, 16384, 2048}, 19.743, 16.310},
+};
+
+Result<Plan> plan_for(const problem::Shape& shape, const Policy& policy) {
+  const std::array<const product::Engine*, 1> engines = {&engines::hopper_engine()};
+  Environment environment;
+  environment.engines = engines;
+  environment.has_native_blas = true;
+  environment.facts.space = product::MemorySpace::kDevice;
+  environment.facts.device = 0;
+  environment.facts.compute_capability = 90;
+  environment.facts.num_sms = 132;
+  environment.facts.memory_bytes = std::size_t{140} << 30;
+  return make(shape, policy, environment);
+}
+
+TEST(DeviceModel, PredictsWhatWasMeasured) {
+  Policy policy;
+  policy.scheme = Scheme::kOzaki2;
+  for (const Measured& x : kMeasured) {
+    const Result<Plan> plan = plan_for(x.shape, policy);
+    ASSERT_TRUE(plan.ok()) << plan.status().reason();
+    const double hopper = plan.value().schedule.seconds * 1e3;
+    const double native = device_native_seconds(x.shape) * 1e3;
+    EXPECT_NEAR(hopper / x.hopper, 1.0, 0.15) << explain(plan.value());
+    EXPECT_NEAR(native / x.native, 1.0, 0.15) << explain(plan.value());
+  }
+}
+
+TEST(DeviceModel, NeverChoosesWhatIsMoreThan3PercentSlowerThanNative) {
+  Policy policy;
+  policy.reproducibility = Reproducibility::kNotGuaranteed;
+  for (const Measured& x : kMeasured) {
+    const Result<Plan> plan = plan_for(x.shape, policy);
+    ASSERT_TRUE(plan.ok()) << plan.status().reason();
+    const double chosen = plan.value().numerics.scheme == Scheme::kNative ? x.native : x.hopper;
+    EXPECT_LE(chosen, 1.03 * x.native) << explain(plan.value());
+  }
+}
+
+}  // namespace
+}  // namespace kizami::plan
