@@ -38,6 +38,7 @@ __global__ void begin_call(plan::DeviceState* state, Factor<T> alpha, std::int32
   fresh.num_products = num_products;
   fresh.statistics.num_pairs = num_pairs;
   fresh.is_scaling_only = alpha.load() == T{0} ? 1 : 0;
+  memset(static_cast<void*>(state), 0, sizeof *state);  // the padding as well: read_outcome() copies it
   *state = fresh;
 }
 
