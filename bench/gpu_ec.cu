@@ -4,8 +4,8 @@
 // clock and power. A table on stderr, JSON lines on stdout.
 //   bench_gpu_ec --n 1024 --n 4096 --ops nn --data normal --data exp_rand:-15:15 --format f16 --form auto
 // alpha = 1, beta = 0, 2 m n k operations. Times are of the device: a kernel that waits goes ahead of every timed call, so that
-// no launch by the host is timed. Operands stay in the L2 cache where they fit. Calls wait for nothing between split and
-// product, and count lines with NaN or Inf and coarse ones only with --count.
+// no launch by the host is timed. Operands stay in the L2 cache where they fit. Calls are of the kernels alone: nobody decides
+// between split and product (bench_gpu_gemm times whole calls of scheme ec).
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -30,8 +30,7 @@ using kizami::engines::EcForm;
 using kizami::engines::EcProduct;
 using kizami::product::EcFormat;
 using kizami::product::EcPromotion;
-using kizami::split::DeviceEcSplit;
-using kizami::split::EcLineState;
+using DeviceEcSplit = kizami::split::DeviceEcSplit<float>;
 
 // ---- inputs ----------------------------------------------------------------------------------------------------------------
 
@@ -104,7 +103,6 @@ struct Options {
   int repeats = 9;
   double sustained = 0;
   bool checks = true;
-  bool counts = false;
   std::string commit = "unknown";
 };
 
@@ -120,7 +118,6 @@ struct Runner {
   float split_ms = 0;
   float product_ms = 0;
   double error = -1;
-  EcLineState state;
   double sustained_ms = 0;
   unsigned mhz = 0, watts = 0;
 };
@@ -172,7 +169,6 @@ class Case {
         a_planes_(shape.m * plane_bytes()),
         b_planes_(shape.n * plane_bytes()),
         scales_(shape.m + shape.n + 4),
-        state_(1),
         worst_(1) {
     fill<<<2048, 256>>>(a_.data, shape.m * shape.k, data.kind, data.first, data.last, 1);
     fill<<<2048, 256>>>(b_.data, shape.k * shape.n, data.kind, data.first, data.last, 2);
@@ -189,8 +185,8 @@ class Case {
     return runner;
   }
 
-  [[nodiscard]] Runner split_product(EcFormat format, const std::string& form_name, const std::string& promotion_name,
-                                     bool counts) const {
+  [[nodiscard]] Runner split_product(EcFormat format, const std::string& form_name,
+                                     const std::string& promotion_name) const {
     EcPromotion promotion = kizami::product::ec_promotion_for(shape_.m, shape_.n, shape_.k);
     if (promotion_name == "short") promotion = EcPromotion::kShort;
     if (promotion_name == "long") promotion = EcPromotion::kLong;
@@ -215,10 +211,14 @@ class Case {
       if (traits.form == form) runner.plan = std::string(traits.name);
     }
     runner.plan += promotion == EcPromotion::kShort ? " promote=short" : " promote=long";
-    EcLineState* const state = counts ? state_.data : nullptr;
-    runner.split = [a_split, b_split, format, state] {
-      if (state != nullptr) check(cudaMemsetAsync(state, 0, sizeof(EcLineState), nullptr), "state");
-      check(kizami::split::device_ec_split(a_split, b_split, format, state, nullptr), "split");
+    int device = 0;
+    int num_sms = 0;
+    check(cudaGetDevice(&device), "device");
+    check(cudaDeviceGetAttribute(&num_sms, cudaDevAttrMultiProcessorCount, device), "multiprocessors");
+    runner.split = [a_split, b_split, format, num_sms] {
+      int num_reports = 0;
+      check(kizami::split::device_ec_split<float>(a_split, b_split, format, {}, 1.0F, num_sms, num_reports, nullptr),
+            "split");
     };
     runner.product = [product, form, promotion] {
       check(kizami::engines::run_ec_product(product, form, promotion, nullptr), "product");
@@ -233,10 +233,8 @@ class Case {
   /// Runs once into a poisoned C, and finds the error of sampled rows.
   void judge(Runner& runner, bool checks) const {
     check(cudaMemset(c_.data, 0xFF, static_cast<std::size_t>(shape_.m * shape_.n) * sizeof(float)), "poison");
-    check(cudaMemset(state_.data, 0, sizeof(EcLineState)), "state");
     runner.call();
     check(cudaDeviceSynchronize(), runner.name.c_str());
-    check(cudaMemcpy(&runner.state, state_.data, sizeof(EcLineState), cudaMemcpyDeviceToHost), "state");
     if (!checks) return;
     check(cudaMemset(worst_.data, 0, sizeof(double)), "worst");
     constexpr int kRows = 16;
@@ -262,7 +260,6 @@ class Case {
   DeviceBuffer<float> a_, b_, c_;
   DeviceBuffer<std::int8_t> a_planes_, b_planes_;
   DeviceBuffer<std::int32_t> scales_;
-  DeviceBuffer<EcLineState> state_;
   DeviceBuffer<double> worst_;
 };
 
@@ -282,20 +279,18 @@ void print(const Runner& runner, const Shape& s, const std::string& ops, const D
   if (runner.sustained_ms > 0) {
     std::fprintf(stderr, "  sustained %.1f at %u MHz %u W", tflops(runner.sustained_ms), runner.mhz, runner.watts);
   }
-  if (options.counts) std::fprintf(stderr, "  coarse %u", runner.state.coarse_lines);
   std::fprintf(stderr, "\n");
   std::printf(
       "{\"date\": \"%s\", \"commit\": \"%s\", \"driver\": \"%s\", \"case\": \"s %s %ldx%ldx%ld %s\", \"who\": \"%s\", "
       "\"plan\": \"%s\", \"ms_median\": %.5f, \"ms_min\": %.5f, \"ms_max\": %.5f, \"tflops\": %.2f, \"burst_ms\": "
       "%.5f, "
-      "\"split_ms\": %.5f, \"product_ms\": %.5f, \"error\": %.3g, \"coarse_lines\": %u, \"sustained_tflops\": %.2f, "
+      "\"split_ms\": %.5f, \"product_ms\": %.5f, \"error\": %.3g, \"sustained_tflops\": %.2f, "
       "\"sm_mhz\": %u, \"watts\": %u}\n",
       bench::today().c_str(), options.commit.c_str(), driver.c_str(), ops.c_str(), static_cast<long>(s.m),
       static_cast<long>(s.n), static_cast<long>(s.k), data.name.c_str(), runner.name.c_str(), runner.plan.c_str(),
       median, static_cast<double>(times.front()), static_cast<double>(times.back()), tflops(median),
       static_cast<double>(runner.burst_ms), static_cast<double>(runner.split_ms),
-      static_cast<double>(runner.product_ms), runner.error, runner.state.coarse_lines, tflops(runner.sustained_ms),
-      runner.mhz, runner.watts);
+      static_cast<double>(runner.product_ms), runner.error, tflops(runner.sustained_ms), runner.mhz, runner.watts);
   std::fflush(stdout);
 }
 
@@ -306,8 +301,7 @@ void run_case(const Options& options, const Shape& shape, const std::string& ops
   for (const std::string& format : options.formats) {
     for (const std::string& form : options.forms) {
       for (const std::string& promotion : options.promotions) {
-        runners.push_back(operands.split_product(format == "f16" ? EcFormat::kF16 : EcFormat::kTf32, form, promotion,
-                                                 options.counts));
+        runners.push_back(operands.split_product(format == "f16" ? EcFormat::kF16 : EcFormat::kTf32, form, promotion));
       }
     }
   }
@@ -362,7 +356,6 @@ int main(int argc, char** argv) {
   app.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000));
   app.add_option("--sustained", options.sustained, "seconds of calls back to back, with clock and power");
   app.add_flag("--no-check{false}", options.checks, "leave errors out");
-  app.add_flag("--count", options.counts, "count coarse and non-finite lines in every call");
   app.add_option("--commit", options.commit, "what the records say was measured");
   CLI11_PARSE(app, argc, argv);
   try {

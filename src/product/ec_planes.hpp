@@ -10,6 +10,9 @@
 #include <cstdint>
 
 #include "base/int_math.hpp"
+#include "num/ec_bounds.hpp"
+#include "num/tensor_core.hpp"
+#include "product/float_product.hpp"
 
 namespace kizami::product {
 
@@ -25,8 +28,13 @@ inline constexpr std::int64_t kEcBlockBytes = 128;
   return base::ceil_div(length, ec_block_length(format)) * kEcBlockBytes;
 }
 
-/// The largest element of a line has magnitude in [2^kEcTopExponent, 2^(kEcTopExponent + 1)) after scaling.
-inline constexpr int kEcTopExponent = 14;
+[[nodiscard]] constexpr num::FloatType float_type(EcFormat format) {
+  return format == EcFormat::kF16 ? num::FloatType::kFp16 : num::FloatType::kTf32;
+}
+
+/// The largest element of a line has magnitude in [2^top, 2^(top + 1)) after scaling. FP16: the largest binade whose numbers do
+/// not round up to infinity. TF32: products stay below 2^92 and sums of 2^34 of them below 2^126.
+[[nodiscard]] constexpr int ec_top_exponent(EcFormat format) { return format == EcFormat::kF16 ? 14 : 45; }
 
 /// A split operand in device memory.
 /// @shape  line i: ec_line_bytes() bytes at data + i * row_stride, zeros beyond its length; scales: [num_lines]
@@ -36,6 +44,16 @@ struct EcPlanes {
   std::int64_t row_stride = 0;           ///< bytes
   const std::int32_t* scales = nullptr;  ///< x 2^scale is what hi + lo holds; num::kSkipLine for lines with NaN or Inf
 };
+
+/// What a part of the lines of both operands is not (num::EcLineFlag), and how many have NaN or Inf.
+struct EcReport {
+  std::uint32_t a_flags = 0;
+  std::uint32_t b_flags = 0;
+  std::uint32_t a_nonfinite = 0;
+  std::uint32_t b_nonfinite = 0;
+};
+/// Reports of a split at most: three launches of three blocks a multiprocessor.
+[[nodiscard]] constexpr int ec_most_reports(int num_sms) { return 9 * num_sms; }
 
 /// Elements of k that are summed inside the tensor core before FP32 additions take over: kShort is 64 (TF32: 32), kLong twice
 /// that.
@@ -51,24 +69,33 @@ enum class EcPromotion : std::uint8_t { kShort, kLong };
   return k <= 1024 || m <= kSmallC / n ? EcPromotion::kShort : EcPromotion::kLong;
 }
 
-/// Largest error of a product in units of |A||B|. Given that one instruction on a tensor core of compute capability 9.0 aligns
-/// its products and the accumulator to the largest exponent, cuts each off two bits below the last place of FP32, and
-/// truncates their sum to FP32 ([Fasi2021] for the models before it):
-///   - hi + lo misses 2^-22 |y| of either operand, and lo lo, left out, is at most 2^-22: 3 2^-22, and 2^-24 for all terms
-///     of second order;
-///   - with w = 16 (TF32: 8) products an instruction loses less than ((w + 1) / 4 + 1) 2^-23 of the sum of magnitudes in its
-///     promotion, and a promotion has 3 length / w instructions;
-///   - each promotion is added with 2^-24, one more where two warpgroups have a part each; scaling and alpha: 2 2^-24.
-[[nodiscard]] constexpr double ec_relative_bound(EcFormat format, EcPromotion promotion, std::int64_t k) {
-  const double width = format == EcFormat::kF16 ? 16 : 8;
-  const auto length = static_cast<double>(ec_promoted_length(format, promotion));
-  const auto promotions = static_cast<double>(base::ceil_div(k, ec_promoted_length(format, promotion)));
-  const double u = 0x1p-24;
-  return 12 * u + u + 3 * length / width * ((width + 1) / 4 + 1) * 2 * u + (promotions + 1 + 2) * u;
+/// The arithmetic of these products, without extents. Both small products by turns, then the large one, over 128 bytes of each
+/// plane: a short promotion is one such interval, a long one two. A form that has the whole of a long promotion on chip takes it
+/// as one interval, whose error is less.
+[[nodiscard]] constexpr FloatProductDesc ec_arithmetic(EcFormat format, EcPromotion promotion) {
+  FloatProductDesc desc;
+  desc.type = float_type(format);
+  desc.core = num::hopper_tensor_core(desc.type);
+  desc.k_interval = ec_promoted_length(format, EcPromotion::kShort);
+  desc.intervals_promoted = promotion == EcPromotion::kShort ? 1 : 2;
+  FloatSum& sum = desc.sums[0];
+  sum.pairs[0] = {1, 0};
+  sum.pairs[1] = {0, 1};
+  sum.num_pairs = 3;
+  sum.num_interleaved = 2;
+  return desc;
 }
 
-/// What lo cannot hold, relative to the largest element of its line: half the spacing of subnormals, 2^-25 of 2^14 for FP16.
-/// For TF32, 2^-137 of it, is added what underflows when a line is scaled.
-[[nodiscard]] constexpr double ec_floor(EcFormat format) { return format == EcFormat::kF16 ? 0x1p-39 : 0x1p-150; }
+/// Largest error of a product in units of |A||B|, alpha = 1, operands within range (ec_floor()).
+[[nodiscard]] inline double ec_relative_bound(EcFormat format, EcPromotion promotion, std::int64_t k) {
+  return num::ec_bound(error_terms(ec_arithmetic(format, promotion), 2), k);
+}
+
+/// What lo cannot hold, relative to the largest element of its line: half the spacing of subnormals, 2^-25 of 2^14 for FP16 and
+/// 2^-137 of 2^45 for TF32. A 64th more covers what subnormal parts cost in the alignment of sums (num/ec_range.hpp), for TF32
+/// also sums that are subnormal.
+[[nodiscard]] constexpr double ec_floor(EcFormat format) {
+  return (format == EcFormat::kF16 ? 0x1p-39 : 0x1p-182) * (1.0 + 0x1p-6);
+}
 
 }  // namespace kizami::product

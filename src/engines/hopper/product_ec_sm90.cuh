@@ -144,9 +144,12 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_c
     init_ring<F>(full_at, empty_at);
   }
   __syncthreads();
-  if constexpr (F::kCluster > 1) cluster_sync();      // nobody arrives at a barrier that is not initialised
-  base::follow_previous_kernel();                     // the split, of whose planes and scales nothing is read before
-  asm volatile("fence.proxy.async;\n" ::: "memory");  // nor by the copy engine
+  if constexpr (F::kCluster > 1) cluster_sync();  // nobody arrives at a barrier that is not initialised
+  base::follow_previous_kernel();                 // the split, of whose planes and scales nothing is read before
+  if (params.decision != nullptr && *params.decision != params.wanted_decision) return;  // all CTAs of a cluster
+  asm volatile("fence.proxy.async;\n" ::: "memory");                                     // nor by the copy engine
+  const EcFactors factors(params);
+  const int num_k_blocks = factors.has_product() ? params.num_k_blocks : 0;
 
   const std::uint32_t num_tiles = params.tiles_per_plane;
   const std::uint32_t first_tile = blockIdx.x / F::kCluster;
@@ -160,7 +163,7 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_c
       for (std::uint32_t tile = first_tile; tile < num_tiles; tile += tile_step) {
         const TilePlace place = place_of<F>(tile, params);
 #pragma unroll 1
-        for (int k_block = 0; k_block < params.num_k_blocks; ++k_block) {
+        for (int k_block = 0; k_block < num_k_blocks; ++k_block) {
           const std::uint32_t full = full_at + ring.stage * 8;
           barrier_wait(empty_at + ring.stage * 8, ring.phase ^ 1);  // at once in the first round
           barrier_arrive_expect(full, F::kStageBytes);
@@ -175,8 +178,7 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_c
     const std::uint32_t consumer = warpgroup - 1;
     const int thread = static_cast<int>(threadIdx.x % 128);
     const std::uint32_t lane = threadIdx.x % 32;
-    const EcFactors factors{params.alpha.load(), params.beta.load()};
-    const int num_promotions = params.num_k_blocks / kPromoted;
+    const int num_promotions = num_k_blocks / kPromoted;
     const std::uint32_t rows_at = ring_at + F::kBytesA + (F::kSplitsInner ? 0 : consumer * F::kGroupJ * F::kBlockK);
     float acc[F::kSums];
     float sums[F::kSums];

@@ -3,9 +3,12 @@
 // of A (index i) a column, so that a quad, four lanes with the same row, has 8 consecutive elements of a column of C, two a
 // lane. Inside C pairs of lanes exchange, and a quad stores 64 consecutive bytes; that code has no branches, so that loads
 // and stores overlap. At edges, and for lines of any scales, elements are stored one by one.
+// A complex C is one of twice as many rows: lines 2i and 2i + 1 of A make the real and imaginary parts of row i, which one lane
+// holds.
 // Nothing outside C is read or written; C is not read for beta = 0.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 
 #include "engines/hopper/ec_params.hpp"
@@ -26,8 +29,10 @@ inline constexpr std::int32_t kModerateScale = 63;
   return __int_as_float((exponent + 127) << 23);
 }
 
-/// d 2^-scale, rounded once, or twice where it is subnormal. @range |scale| <= 2 * 163
+/// d 2^-scale, rounded once, or twice where it is subnormal. Scales are at most 2 * 194, of two lines of subnormal numbers for
+/// TF32; beyond 378 any d is 0. @range scale >= -378
 [[nodiscard]] __device__ __forceinline__ float unscale(float d, std::int32_t scale) {
+  scale = min(scale, 378);
   const std::int32_t first = max(-126, min(126, scale));
   const std::int32_t second = max(-126, min(126, scale - first));
   return __fmul_rn(__fmul_rn(__fmul_rn(d, power_of_two(-first)), power_of_two(-second)),
@@ -38,13 +43,50 @@ inline constexpr std::int32_t kModerateScale = 63;
 struct EcFactors {
   float alpha;
   float beta;
+  float alpha_imag;  ///< complex C
+  float beta_imag;
+  bool is_complex;
 
-  /// alpha x + beta c; without x if alpha is zero, without c if beta is.
-  [[nodiscard]] __device__ __forceinline__ float combine(float x, float c) const {
-    const float product = alpha == 0 ? 0.0F : __fmul_rn(alpha, x);
-    return beta == 0 ? product : __fmaf_rn(beta, c, product);
+  explicit __device__ __forceinline__ EcFactors(const EcParams& params) : is_complex(params.is_complex != 0) {
+    if (is_complex) {
+      const std::complex<float> a = params.complex_alpha.load();
+      const std::complex<float> b = params.complex_beta.load();
+      alpha = a.real();
+      alpha_imag = a.imag();
+      beta = b.real();
+      beta_imag = b.imag();
+    } else {
+      alpha = params.alpha.load();
+      beta = params.beta.load();
+      alpha_imag = beta_imag = 0;
+    }
+  }
+  [[nodiscard]] __device__ __forceinline__ bool has_product() const { return alpha != 0 || alpha_imag != 0; }
+  [[nodiscard]] __device__ __forceinline__ bool reads_c() const { return beta != 0 || beta_imag != 0; }
+
+  /// alpha x + beta c for x = (real, imaginary) or two neighbours of a real column; without x if alpha is zero, without c if
+  /// beta is.
+  template <bool kReadsC>
+  [[nodiscard]] __device__ __forceinline__ float2 combine(float2 x, float2 c) const {
+    float2 out = make_float2(0, 0);
+    if (has_product()) out = make_float2(__fmul_rn(alpha, x.x), __fmul_rn(alpha, x.y));
+    if (alpha_imag != 0) {  // else an overflow of one part would be a NaN of the other
+      out = make_float2(__fmaf_rn(-alpha_imag, x.y, out.x), __fmaf_rn(alpha_imag, x.x, out.y));
+    }
+    if constexpr (kReadsC) {
+      out = make_float2(__fmaf_rn(beta, c.x, out.x), __fmaf_rn(beta, c.y, out.y));
+      if (beta_imag != 0) {
+        out = make_float2(__fmaf_rn(-beta_imag, c.y, out.x), __fmaf_rn(beta_imag, c.x, out.y));
+      }
+    }
+    return out;
   }
 };
+
+/// Where line i of A is in a column of C.
+[[nodiscard]] __device__ __forceinline__ std::int64_t c_row_offset(const EcParams& params, int i) {
+  return params.is_complex != 0 ? (i >> 1) * params.c_row_stride + (i & 1) : i * params.c_row_stride;
+}
 
 /// store_ec_tile() for a tile inside C, of lines of moderate scales. kReadsC: beta is not zero.
 template <int kTileI, bool kReadsC>
@@ -83,47 +125,53 @@ __device__ __forceinline__ void store_ec_inside(const float (&d)[kTileI / 2], co
       const float2 got = make_float2(__shfl_xor_sync(kWholeWarp, give.x, 1), __shfl_xor_sync(kWholeWarp, give.y, 1));
       const float2 first = is_odd ? got : keep;
       const float2 second = is_odd ? keep : got;
-      float4 out = make_float4(__fmul_rn(factors.alpha, first.x), __fmul_rn(factors.alpha, first.y),
-                               __fmul_rn(factors.alpha, second.x), __fmul_rn(factors.alpha, second.y));
-      if constexpr (kReadsC) {
-        out = make_float4(__fmaf_rn(factors.beta, before[p].x, out.x), __fmaf_rn(factors.beta, before[p].y, out.y),
-                          __fmaf_rn(factors.beta, before[p].z, out.z), __fmaf_rn(factors.beta, before[p].w, out.w));
-      }
-      *reinterpret_cast<float4*>(to + 16 * p) = out;
+      const float2 low = kReadsC ? make_float2(before[p].x, before[p].y) : make_float2(0, 0);
+      const float2 high = kReadsC ? make_float2(before[p].z, before[p].w) : make_float2(0, 0);
+      const float2 left = factors.combine<kReadsC>(first, low);
+      const float2 right = factors.combine<kReadsC>(second, high);
+      *reinterpret_cast<float4*>(to + 16 * p) = make_float4(left.x, left.y, right.x, right.y);
     }
   }
 }
 
-/// store_ec_tile() for any tile. Of lines with NaN or Inf nothing is stored.
+/// store_ec_tile() for any tile. Of lines with NaN or Inf nothing is stored, unless alpha is zero.
 template <int kTileI, bool kReadsC>
 __device__ __forceinline__ void store_ec_anywhere(const float (&d)[kTileI / 2], const EcParams& params,
                                                   const EcFactors& factors, int i_first, int j_first, int thread) {
   constexpr int kColumns = kTileI / 4;
+  const bool has_product = factors.has_product();
   const auto i_of = [&](int e) { return i_first + e / 2 * 8 + thread % 4 * 2 + e % 2; };
   std::int32_t scales[kColumns];
 #pragma unroll
-  for (int e = 0; e < kColumns; ++e) scales[e] = i_of(e) < params.m ? params.a_scales[i_of(e)] : num::kSkipLine;
+  for (int e = 0; e < kColumns; ++e) {
+    scales[e] = i_of(e) >= params.m ? num::kSkipLine : has_product ? params.a_scales[i_of(e)] : 0;
+  }
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const int j = j_first + thread / 32 * 16 + h * 8 + thread % 32 / 4;
-    const std::int32_t b_scale = j < params.n ? params.b_scales[j] : num::kSkipLine;
+    const std::int32_t b_scale = j >= params.n ? num::kSkipLine : has_product ? params.b_scales[j] : 0;
     if (b_scale == num::kSkipLine) continue;
     float* const column = params.c + j * params.c_col_stride;
     float before[kColumns];
     if constexpr (kReadsC) {
 #pragma unroll
-      for (int e = 0; e < kColumns; ++e) before[e] = scales[e] != num::kSkipLine ? column[i_of(e)] : 0.0F;
+      for (int e = 0; e < kColumns; ++e) {
+        before[e] = scales[e] != num::kSkipLine ? column[c_row_offset(params, i_of(e))] : 0.0F;
+      }
     }
 #pragma unroll
-    for (int e = 0; e < kColumns; ++e) {
-      const float sum = unscale(d[e / 2 * 4 + 2 * h + e % 2], scales[e] + b_scale);
-      const float out = factors.combine(sum, kReadsC ? before[e] : 0.0F);
-      if (scales[e] != num::kSkipLine) column[i_of(e)] = out;
+    for (int e = 0; e < kColumns; e += 2) {
+      const float2 x = make_float2(unscale(d[e / 2 * 4 + 2 * h], scales[e] + b_scale),
+                                   unscale(d[e / 2 * 4 + 2 * h + 1], scales[e + 1] + b_scale));
+      const float2 c = kReadsC ? make_float2(before[e], before[e + 1]) : make_float2(0, 0);
+      const float2 out = factors.combine<kReadsC>(x, c);
+      if (scales[e] != num::kSkipLine) column[c_row_offset(params, i_of(e))] = out.x;
+      if (scales[e + 1] != num::kSkipLine) column[c_row_offset(params, i_of(e + 1))] = out.y;
     }
   }
 }
 
-/// The elements of this thread's tile that lie in lines with NaN or Inf, as sums in the order of k.
+/// The elements of this thread's tile that lie in lines with NaN or Inf, as sums in the order of k; real C.
 template <int kTileI>
 __device__ __forceinline__ void sum_nonfinite(const EcParams& params, const EcFactors& factors, int i_first,
                                               int j_first, int thread) {
@@ -141,8 +189,9 @@ __device__ __forceinline__ void sum_nonfinite(const EcParams& params, const EcFa
       sum = __fmaf_rn(a.data[i * a.line_stride + h * a.inner_stride], b.data[j * b.line_stride + h * b.inner_stride],
                       sum);
     }
-    float* const to = params.c + j * params.c_col_stride + i;
-    *to = factors.combine(sum, factors.beta == 0 ? 0.0F : *to);
+    float* const to = params.c + j * params.c_col_stride + c_row_offset(params, i);
+    const float product = __fmul_rn(factors.alpha, sum);
+    *to = factors.beta == 0 ? product : __fmaf_rn(factors.beta, *to, product);
   }
 }
 
@@ -186,17 +235,18 @@ __device__ __forceinline__ void store_ec_tile(const float (&d)[kTileI / 2], cons
                                               const EcFactors& factors, const TileScales<kTileI>& scales, int i_first,
                                               int j_first, int thread) {
   const bool is_inside = params.has_aligned_c != 0 && i_first + kTileI <= params.m && j_first + 64 <= params.n;
-  const bool is_plain = is_inside && factors.alpha != 0 && scales.are_moderate();
+  const bool is_plain = is_inside && factors.has_product() && scales.are_moderate();
   if (!__all_sync(kWholeWarp, is_plain)) {
-    if (factors.beta != 0) {
+    if (factors.reads_c()) {
       store_ec_anywhere<kTileI, true>(d, params, factors, i_first, j_first, thread);
     } else {
       store_ec_anywhere<kTileI, false>(d, params, factors, i_first, j_first, thread);
     }
-    if (!__all_sync(kWholeWarp, scales.are_finite())) {
+    const bool sums_nonfinite = params.a_lines.data != nullptr && factors.has_product();
+    if (sums_nonfinite && !__all_sync(kWholeWarp, scales.are_finite())) {
       sum_nonfinite<kTileI>(params, factors, i_first, j_first, thread);
     }
-  } else if (factors.beta != 0) {
+  } else if (factors.reads_c()) {
     store_ec_inside<kTileI, true>(d, params, factors, i_first, j_first, thread);
   } else {
     store_ec_inside<kTileI, false>(d, params, factors, i_first, j_first, thread);
