@@ -17,11 +17,9 @@
 
 namespace kizami::engines::hopper {
 
-/// Sums of two scales of at most this magnitude are exponents of normal FP32 numbers.
-inline constexpr std::int32_t kModerateScale = 63;
-
-[[nodiscard]] __device__ __forceinline__ bool is_moderate(std::int32_t scale) {
-  return static_cast<std::uint32_t>(scale + kModerateScale) <= 2U * kModerateScale;
+/// Whether two scales of such lines and alpha's exponent are together the exponent of a normal FP32 number. @range limit >= 0
+[[nodiscard]] __device__ __forceinline__ bool is_moderate(std::int32_t scale, std::int32_t limit) {
+  return static_cast<std::uint32_t>(scale + limit) <= 2U * static_cast<std::uint32_t>(limit);
 }
 
 /// 2^exponent. @range -126..127
@@ -29,8 +27,8 @@ inline constexpr std::int32_t kModerateScale = 63;
   return __int_as_float((exponent + 127) << 23);
 }
 
-/// d 2^-scale, rounded once, or twice where it is subnormal. Scales are at most 2 * 194, of two lines of subnormal numbers for
-/// TF32; beyond 378 any d is 0. @range scale >= -378
+/// d 2^-scale, rounded once, or twice where it is subnormal. |d| < 2^123, so beyond 378 the result is 0.
+/// @range scale >= -378: two lines are -113 at least, alpha's exponent is 127 at most
 [[nodiscard]] __device__ __forceinline__ float unscale(float d, std::int32_t scale) {
   scale = min(scale, 378);
   const std::int32_t first = max(-126, min(126, scale));
@@ -39,16 +37,17 @@ inline constexpr std::int32_t kModerateScale = 63;
                    power_of_two(first + second - scale));
 }
 
-/// alpha and beta, read once a kernel.
+/// alpha and beta, read once a kernel. alpha is taken apart, so that alpha A B overflows only where it is too large: its larger
+/// part is in [1, 2), times 2^exponent.
 struct EcFactors {
   float alpha;
-  float beta;
   float alpha_imag;  ///< complex C
+  std::int32_t exponent = 0;
+  float beta;
   float beta_imag;
-  bool is_complex;
 
-  explicit __device__ __forceinline__ EcFactors(const EcParams& params) : is_complex(params.is_complex != 0) {
-    if (is_complex) {
+  explicit __device__ __forceinline__ EcFactors(const EcParams& params) {
+    if (params.is_complex != 0) {
       const std::complex<float> a = params.complex_alpha.load();
       const std::complex<float> b = params.complex_beta.load();
       alpha = a.real();
@@ -60,26 +59,33 @@ struct EcFactors {
       beta = params.beta.load();
       alpha_imag = beta_imag = 0;
     }
+    const float largest = fmaxf(fabsf(alpha), fabsf(alpha_imag));
+    if (largest > 0 && largest < __int_as_float(0x7F800000)) {
+      exponent = ilogbf(largest);
+      alpha = ldexpf(alpha, -exponent);
+      alpha_imag = ldexpf(alpha_imag, -exponent);
+    }
   }
   [[nodiscard]] __device__ __forceinline__ bool has_product() const { return alpha != 0 || alpha_imag != 0; }
   [[nodiscard]] __device__ __forceinline__ bool reads_c() const { return beta != 0 || beta_imag != 0; }
+  /// See is_moderate(); negative where alpha leaves no scale to be moderate.
+  [[nodiscard]] __device__ __forceinline__ std::int32_t scale_limit() const { return 63 - (abs(exponent) + 1) / 2; }
 
-  /// alpha x + beta c for x = (real, imaginary) or two neighbours of a real column; without x if alpha is zero, without c if
-  /// beta is.
-  template <bool kReadsC>
-  [[nodiscard]] __device__ __forceinline__ float2 combine(float2 x, float2 c) const {
-    float2 out = make_float2(0, 0);
-    if (has_product()) out = make_float2(__fmul_rn(alpha, x.x), __fmul_rn(alpha, x.y));
-    if (alpha_imag != 0) {  // else an overflow of one part would be a NaN of the other
+  /// alpha 2^-exponent x for x = (real, imaginary) or two neighbours of a real column.
+  [[nodiscard]] __device__ __forceinline__ float2 times_alpha(float2 x) const {
+    float2 out = make_float2(__fmul_rn(alpha, x.x), __fmul_rn(alpha, x.y));
+    if (alpha_imag != 0) {
       out = make_float2(__fmaf_rn(-alpha_imag, x.y, out.x), __fmaf_rn(alpha_imag, x.x, out.y));
     }
-    if constexpr (kReadsC) {
-      out = make_float2(__fmaf_rn(beta, c.x, out.x), __fmaf_rn(beta, c.y, out.y));
-      if (beta_imag != 0) {
-        out = make_float2(__fmaf_rn(-beta_imag, c.y, out.x), __fmaf_rn(beta_imag, c.x, out.y));
-      }
-    }
     return out;
+  }
+  /// x + beta c.
+  [[nodiscard]] __device__ __forceinline__ float2 plus_c(float2 x, float2 c) const {
+    x = make_float2(__fmaf_rn(beta, c.x, x.x), __fmaf_rn(beta, c.y, x.y));
+    if (beta_imag != 0) {  // else an infinity of one part would be a NaN of the other
+      x = make_float2(__fmaf_rn(-beta_imag, c.y, x.x), __fmaf_rn(beta_imag, c.x, x.y));
+    }
+    return x;
   }
 };
 
@@ -103,7 +109,7 @@ __device__ __forceinline__ void store_ec_inside(const float (&d)[kTileI / 2], co
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const int j = j_first + thread / 32 * 16 + h * 8 + thread % 32 / 4;
-    const std::int32_t base = (127 - params.b_scales[j]) << 23;
+    const std::int32_t base = (127 + factors.exponent - params.b_scales[j]) << 23;
     // This lane's four of each pair of groups: of the first group for even lanes, of the second for odd ones.
     float* const to = params.c + j * params.c_col_stride + i_first + (is_odd ? 8 + 2 * (x - 1) : 2 * x);
     float4 before[kPairs];
@@ -117,19 +123,20 @@ __device__ __forceinline__ void store_ec_inside(const float (&d)[kTileI / 2], co
 #pragma unroll
       for (int y = 0; y < 2; ++y) {
         const int g = 2 * p + y;
-        v[y].x = __fmul_rn(d[4 * g + 2 * h], __int_as_float(base - (scales[g].x << 23)));
-        v[y].y = __fmul_rn(d[4 * g + 2 * h + 1], __int_as_float(base - (scales[g].y << 23)));
+        v[y] = factors.times_alpha(make_float2(d[4 * g + 2 * h], d[4 * g + 2 * h + 1]));
+        v[y].x = __fmul_rn(v[y].x, __int_as_float(base - (scales[g].x << 23)));
+        v[y].y = __fmul_rn(v[y].y, __int_as_float(base - (scales[g].y << 23)));
       }
       const float2 keep = is_odd ? v[1] : v[0];
       const float2 give = is_odd ? v[0] : v[1];
       const float2 got = make_float2(__shfl_xor_sync(kWholeWarp, give.x, 1), __shfl_xor_sync(kWholeWarp, give.y, 1));
-      const float2 first = is_odd ? got : keep;
-      const float2 second = is_odd ? keep : got;
-      const float2 low = kReadsC ? make_float2(before[p].x, before[p].y) : make_float2(0, 0);
-      const float2 high = kReadsC ? make_float2(before[p].z, before[p].w) : make_float2(0, 0);
-      const float2 left = factors.combine<kReadsC>(first, low);
-      const float2 right = factors.combine<kReadsC>(second, high);
-      *reinterpret_cast<float4*>(to + 16 * p) = make_float4(left.x, left.y, right.x, right.y);
+      float2 first = is_odd ? got : keep;
+      float2 second = is_odd ? keep : got;
+      if constexpr (kReadsC) {
+        first = factors.plus_c(first, make_float2(before[p].x, before[p].y));
+        second = factors.plus_c(second, make_float2(before[p].z, before[p].w));
+      }
+      *reinterpret_cast<float4*>(to + 16 * p) = make_float4(first.x, first.y, second.x, second.y);
     }
   }
 }
@@ -161,10 +168,13 @@ __device__ __forceinline__ void store_ec_anywhere(const float (&d)[kTileI / 2], 
     }
 #pragma unroll
     for (int e = 0; e < kColumns; e += 2) {
-      const float2 x = make_float2(unscale(d[e / 2 * 4 + 2 * h], scales[e] + b_scale),
-                                   unscale(d[e / 2 * 4 + 2 * h + 1], scales[e + 1] + b_scale));
-      const float2 c = kReadsC ? make_float2(before[e], before[e + 1]) : make_float2(0, 0);
-      const float2 out = factors.combine<kReadsC>(x, c);
+      float2 out = make_float2(0, 0);
+      if (has_product) {
+        out = factors.times_alpha(make_float2(d[e / 2 * 4 + 2 * h], d[e / 2 * 4 + 2 * h + 1]));
+        out.x = unscale(out.x, scales[e] + b_scale - factors.exponent);
+        out.y = unscale(out.y, scales[e + 1] + b_scale - factors.exponent);
+      }
+      if constexpr (kReadsC) out = factors.plus_c(out, make_float2(before[e], before[e + 1]));
       if (scales[e] != num::kSkipLine) column[c_row_offset(params, i_of(e))] = out.x;
       if (scales[e + 1] != num::kSkipLine) column[c_row_offset(params, i_of(e + 1))] = out.y;
     }
@@ -190,7 +200,7 @@ __device__ __forceinline__ void sum_nonfinite(const EcParams& params, const EcFa
                       sum);
     }
     float* const to = params.c + j * params.c_col_stride + c_row_offset(params, i);
-    const float product = __fmul_rn(factors.alpha, sum);
+    const float product = __fmul_rn(ldexpf(factors.alpha, factors.exponent), sum);
     *to = factors.beta == 0 ? product : __fmaf_rn(factors.beta, *to, product);
   }
 }
@@ -214,10 +224,10 @@ struct TileScales {
       columns[x] = i < params.m ? params.a_scales[i] : 0;
     }
   }
-  [[nodiscard]] __device__ __forceinline__ bool are_moderate() const {
-    bool result = is_moderate(rows[0]) && is_moderate(rows[1]);
+  [[nodiscard]] __device__ __forceinline__ bool are_moderate(std::int32_t limit) const {
+    bool result = limit >= 0 && is_moderate(rows[0], limit) && is_moderate(rows[1], limit);
 #pragma unroll
-    for (const std::int32_t scale : columns) result = result && is_moderate(scale);
+    for (const std::int32_t scale : columns) result = result && is_moderate(scale, limit);
     return result;
   }
   [[nodiscard]] __device__ __forceinline__ bool are_finite() const {
@@ -235,7 +245,7 @@ __device__ __forceinline__ void store_ec_tile(const float (&d)[kTileI / 2], cons
                                               const EcFactors& factors, const TileScales<kTileI>& scales, int i_first,
                                               int j_first, int thread) {
   const bool is_inside = params.has_aligned_c != 0 && i_first + kTileI <= params.m && j_first + 64 <= params.n;
-  const bool is_plain = is_inside && factors.has_product() && scales.are_moderate();
+  const bool is_plain = is_inside && factors.has_product() && scales.are_moderate(factors.scale_limit());
   if (!__all_sync(kWholeWarp, is_plain)) {
     if (factors.reads_c()) {
       store_ec_anywhere<kTileI, true>(d, params, factors, i_first, j_first, thread);
