@@ -103,6 +103,7 @@ struct Cublas {
   decltype(&cublasDgemm_v2_64) dgemm = nullptr;
   decltype(&cublasCgemm_v2_64) cgemm = nullptr;
   decltype(&cublasZgemm_v2_64) zgemm = nullptr;
+  decltype(&cublasGemmEx_64) gemm_ex = nullptr;
 
   Cublas() {
     void* library = nullptr;
@@ -119,6 +120,7 @@ struct Cublas {
     find(dgemm, "cublasDgemm_v2_64");
     find(cgemm, "cublasCgemm_v2_64");
     find(zgemm, "cublasZgemm_v2_64");
+    find(gemm_ex, "cublasGemmEx_64");
     if (create(&handle) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasCreate failed");
   }
   template <class T>
@@ -143,6 +145,16 @@ struct Cublas {
                     reinterpret_cast<cuDoubleComplex*>(c), reinterpret_cast<const cuDoubleComplex*>(&one),
                     reinterpret_cast<const cuDoubleComplex*>(&zero));
     }
+    if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cuBLAS failed");
+  }
+  /// FP32 C = A B with operands of type `input` and the arithmetic `compute`.
+  void multiply_as(cudaDataType input, cublasComputeType_t compute, std::int64_t m, std::int64_t n, std::int64_t k,
+                   const void* a, const void* b, float* c, bool is_a_transposed, bool is_b_transposed) const {
+    const float one = 1, zero = 0;
+    const cublasStatus_t status =
+        gemm_ex(handle, is_a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, is_b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, m, n,
+                k, &one, a, input, is_a_transposed ? k : m, b, input, is_b_transposed ? n : k, &zero, c, CUDA_R_32F, m,
+                compute, CUBLAS_GEMM_DEFAULT);
     if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cuBLAS failed");
   }
 };

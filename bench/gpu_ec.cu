@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// FP32 products on FP16 and TF32 tensor cores (split and product of engine hopper) beside native cuBLAS SGEMM, interleaved in
-// one run: TFLOPS of whole calls, spread, time of the two phases, error of sampled rows against a double-double reference,
+// FP32 products on FP16 and TF32 tensor cores (split and product of engine hopper) beside native cuBLAS SGEMM, and with
+// --uncorrected beside cuBLAS on FP16 and TF32 tensor cores without correction, interleaved in one run: TFLOPS of whole calls, spread, time of the two phases, error of sampled rows against a double-double reference,
 // clock and power. A table on stderr, JSON lines on stdout.
 //   bench_gpu_ec --n 1024 --n 4096 --ops nn --data normal --data exp_rand:-15:15 --format f16 --form auto
 // alpha = 1, beta = 0, 2 m n k operations. Times are of the device: a kernel that waits goes ahead of every timed call, so that
 // no launch by the host is timed. Operands stay in the L2 cache where they fit. Calls wait for nothing between split and
-// product, and count lines with NaN or Inf and coarse ones only with --count.
+// product, and count lines with NaN or Inf and coarse ones only with --count. `kizami study sgemm --gpu-results FILE` draws
+// figure 9 and tables of errors from the JSON lines.
+#include <cuda_fp16.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -87,11 +90,20 @@ __global__ void fill(float* x, std::int64_t count, Data kind, double first, doub
   }
 }
 
+__global__ void round_to_f16(const float* x, std::int64_t count, __half* y) {
+  for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < count;
+       i += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
+    y[i] = __float2half_rn(x[i]);
+  }
+}
+
 // ---- one case ----------------------------------------------------------------------------------------------------------------
 
 struct Shape {
   std::int64_t m = 0, n = 0, k = 0;
 };
+
+constexpr const char* kPromotionNames[kizami::product::kNumEcPromotions] = {"shortest", "short", "long"};
 
 struct Options {
   std::vector<std::int64_t> sizes;
@@ -105,6 +117,7 @@ struct Options {
   double sustained = 0;
   bool checks = true;
   bool counts = false;
+  bool uncorrected = false;
   std::string commit = "unknown";
 };
 
@@ -173,9 +186,13 @@ class Case {
         b_planes_(shape.n * plane_bytes()),
         scales_(shape.m + shape.n + 4),
         state_(1),
-        worst_(1) {
+        worst_(1),
+        a_halves_(shape.m * shape.k),
+        b_halves_(shape.k * shape.n) {
     fill<<<2048, 256>>>(a_.data, shape.m * shape.k, data.kind, data.first, data.last, 1);
     fill<<<2048, 256>>>(b_.data, shape.k * shape.n, data.kind, data.first, data.last, 2);
+    round_to_f16<<<2048, 256>>>(a_.data, shape.m * shape.k, a_halves_.data);
+    round_to_f16<<<2048, 256>>>(b_.data, shape.k * shape.n, b_halves_.data);
     check(cudaDeviceSynchronize(), "inputs");
   }
 
@@ -189,11 +206,26 @@ class Case {
     return runner;
   }
 
+  /// cuBLAS on tensor cores without correction, FP32 operands or FP16 ones that were rounded before.
+  [[nodiscard]] Runner uncorrected(const bench::Cublas& cublas, const std::string& name, cublasComputeType_t compute,
+                                   bool takes_halves) const {
+    Runner runner;
+    runner.name = name;
+    runner.call = [this, &cublas, compute, takes_halves] {
+      const void* const a = takes_halves ? static_cast<const void*>(a_halves_.data) : a_.data;
+      const void* const b = takes_halves ? static_cast<const void*>(b_halves_.data) : b_.data;
+      cublas.multiply_as(takes_halves ? CUDA_R_16F : CUDA_R_32F, compute, shape_.m, shape_.n, shape_.k, a, b, c_.data,
+                         is_a_transposed_, is_b_transposed_);
+    };
+    return runner;
+  }
+
   [[nodiscard]] Runner split_product(EcFormat format, const std::string& form_name, const std::string& promotion_name,
                                      bool counts) const {
     EcPromotion promotion = kizami::product::ec_promotion_for(shape_.m, shape_.n, shape_.k);
-    if (promotion_name == "short") promotion = EcPromotion::kShort;
-    if (promotion_name == "long") promotion = EcPromotion::kLong;
+    for (int p = 0; p < kizami::product::kNumEcPromotions; ++p) {
+      if (promotion_name == kPromotionNames[p]) promotion = static_cast<EcPromotion>(p);
+    }
     const std::int64_t row_stride = kizami::product::ec_line_bytes(format, shape_.k);
     const Strides a = a_strides();
     const Strides b = b_strides();
@@ -214,7 +246,7 @@ class Case {
     for (const auto& traits : kizami::engines::ec_forms()) {
       if (traits.form == form) runner.plan = std::string(traits.name);
     }
-    runner.plan += promotion == EcPromotion::kShort ? " promote=short" : " promote=long";
+    runner.plan += std::string(" promote=") + kPromotionNames[static_cast<int>(promotion)];
     EcLineState* const state = counts ? state_.data : nullptr;
     runner.split = [a_split, b_split, format, state] {
       if (state != nullptr) check(cudaMemsetAsync(state, 0, sizeof(EcLineState), nullptr), "state");
@@ -264,6 +296,7 @@ class Case {
   DeviceBuffer<std::int32_t> scales_;
   DeviceBuffer<EcLineState> state_;
   DeviceBuffer<double> worst_;
+  DeviceBuffer<__half> a_halves_, b_halves_;
 };
 
 void print(const Runner& runner, const Shape& s, const std::string& ops, const DataClass& data, const Options& options,
@@ -303,6 +336,11 @@ void run_case(const Options& options, const Shape& shape, const std::string& ops
               const bench::Cublas& cublas, const bench::Gauges& gauges) {
   const Case operands(shape, ops, data);
   std::vector<Runner> runners = {operands.native(cublas)};
+  if (options.uncorrected) {
+    runners.push_back(operands.uncorrected(cublas, "cublas_tf32", CUBLAS_COMPUTE_32F_FAST_TF32, false));
+    runners.push_back(operands.uncorrected(cublas, "cublas_f16", CUBLAS_COMPUTE_32F_FAST_16F, false));
+    runners.push_back(operands.uncorrected(cublas, "cublas_f16_operands", CUBLAS_COMPUTE_32F, true));
+  }
   for (const std::string& format : options.formats) {
     for (const std::string& form : options.forms) {
       for (const std::string& promotion : options.promotions) {
@@ -357,12 +395,14 @@ int main(int argc, char** argv) {
   app.add_option("--data", options.data, "normal, uniform, phi:x, exp_rand:a:b");
   app.add_option("--format", options.formats, "f16, tf32")->check(CLI::IsMember({"f16", "tf32"}));
   app.add_option("--form", options.forms, "auto, or names of forms");
-  app.add_option("--promotion", options.promotions, "auto, short, long")
-      ->check(CLI::IsMember({"auto", "short", "long"}));
+  app.add_option("--promotion", options.promotions, "auto, shortest, short, long")
+      ->check(CLI::IsMember({"auto", "shortest", "short", "long"}));
   app.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000));
   app.add_option("--sustained", options.sustained, "seconds of calls back to back, with clock and power");
   app.add_flag("--no-check{false}", options.checks, "leave errors out");
   app.add_flag("--count", options.counts, "count coarse and non-finite lines in every call");
+  app.add_flag("--uncorrected", options.uncorrected,
+               "also cuBLAS on FP16 and TF32 tensor cores, from FP32 operands and from FP16 ones");
   app.add_option("--commit", options.commit, "what the records say was measured");
   CLI11_PARSE(app, argc, argv);
   try {

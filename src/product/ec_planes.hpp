@@ -37,11 +37,13 @@ struct EcPlanes {
   const std::int32_t* scales = nullptr;  ///< x 2^scale is what hi + lo holds; num::kSkipLine for lines with NaN or Inf
 };
 
-/// Elements of k that are summed inside the tensor core before FP32 additions take over: kShort is 64 (TF32: 32), kLong twice
-/// that.
-enum class EcPromotion : std::uint8_t { kShort, kLong };
+/// Elements of k that are summed inside the tensor core before FP32 additions take over: kShortest is 32 (TF32: 16), kShort
+/// twice and kLong four times that.
+enum class EcPromotion : std::uint8_t { kShortest, kShort, kLong };
+inline constexpr int kNumEcPromotions = 3;
+[[nodiscard]] constexpr int ec_promoted_blocks(EcPromotion promotion) { return 1 << static_cast<int>(promotion); }
 [[nodiscard]] constexpr std::int64_t ec_promoted_length(EcFormat format, EcPromotion promotion) {
-  return (promotion == EcPromotion::kShort ? 2 : 4) * ec_block_length(format);
+  return ec_promoted_blocks(promotion) * ec_block_length(format);
 }
 
 /// The promotion to take where none is asked for: the longer one where native SGEMM on an H200 is less accurate even so and it

@@ -2,6 +2,7 @@
 // What the host hands to the product kernel of split FP32 operands: one struct, passed by value.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,7 +26,7 @@ static_assert(sizeof(EcParams) <= 4096, "the limit of kernel parameters");
 
 /// The kernels of a form, as cudaLaunchKernelExC takes them, by format and promotion.
 struct EcFormKernels {
-  const void* kernel[2][2];
+  std::array<std::array<const void*, product::kNumEcPromotions>, 2> kernel;
   std::size_t shared_bytes;
 };
 
@@ -34,9 +35,10 @@ struct EcFormKernels {
 [[nodiscard]] EcFormKernels ec_cooperative_128x128_kernels();
 [[nodiscard]] EcFormKernels ec_split_inner_128x64_kernels();
 
+/// Promotions of a warpgroup that are summed before their sum is added to another (EcForm::kSplitInner128x64).
+inline constexpr int kBlockPromotions = 32;
+
 /// Stages of 128 bytes of k that are summed inside the tensor core.
-[[nodiscard]] constexpr int stages_of(product::EcPromotion promotion) {
-  return promotion == product::EcPromotion::kShort ? 2 : 4;
-}
+[[nodiscard]] constexpr int stages_of(product::EcPromotion promotion) { return product::ec_promoted_blocks(promotion); }
 
 }  // namespace kizami::engines::hopper

@@ -92,7 +92,7 @@ std::optional<std::string> why_refused(const EcProduct& p) {
 
 /// Lets the kernel have its shared memory: once a device, again if two threads come at the same time.
 Status allow_shared_memory(const void* kernel, std::size_t bytes, std::size_t index, int device) {
-  static std::array<std::atomic<std::uint64_t>, std::size_t{4} * kNumEcForms> is_allowed{};
+  static std::array<std::atomic<std::uint64_t>, std::size_t{2} * product::kNumEcPromotions * kNumEcForms> is_allowed{};
   const std::uint64_t bit = device < 64 ? std::uint64_t{1} << device : 0;
   if ((is_allowed[index].load(std::memory_order_relaxed) & bit) != 0) return {};
   KIZAMI_RETURN_IF_ERROR(
@@ -150,9 +150,10 @@ Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, pr
                                      "the number of multiprocessors"));
   const EcFormTraits& traits = kForms[static_cast<std::size_t>(form)];
   const EcFormKernels& kernels = kernels_of(form);
-  const void* const kernel = kernels.kernel[static_cast<int>(p.format)][static_cast<int>(promotion)];
-  const std::size_t index =
-      static_cast<std::size_t>(form) * 4 + static_cast<std::size_t>(p.format) * 2 + static_cast<std::size_t>(promotion);
+  const auto format_at = static_cast<std::size_t>(p.format);
+  const auto promotion_at = static_cast<std::size_t>(promotion);
+  const void* const kernel = kernels.kernel[format_at][promotion_at];
+  const std::size_t index = (static_cast<std::size_t>(form) * 2 + format_at) * product::kNumEcPromotions + promotion_at;
   KIZAMI_RETURN_IF_ERROR(allow_shared_memory(kernel, kernels.shared_bytes, index, device));
 
   EcParams params{};
