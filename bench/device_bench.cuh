@@ -41,10 +41,10 @@ struct Strides {
 };
 
 /// Largest |C - AB| / (|A||B|) of the parts of one row of C, a column-major matrix of m rows; one block a column. NaN counts
-/// as 1e300.
+/// as 1e300. To squares, unless it is null, are added those of C - AB and of AB.
 template <class R, int kTerms>
 __global__ void row_error(const R* a, Strides a_strides, const R* b, Strides b_strides, const R* c, std::int64_t m,
-                          std::int64_t k, std::int64_t i, double* worst) {
+                          std::int64_t k, std::int64_t i, double* worst, double* squares = nullptr) {
   __shared__ double high[256], low[256], scale[256];
   const std::int64_t j = blockIdx.x;
   for (int part = 0; part < kTerms; ++part) {
@@ -89,6 +89,11 @@ __global__ void row_error(const R* a, Strides a_strides, const R* b, Strides b_s
       // Errors are not negative: their bits are in their order.
       atomicMax(reinterpret_cast<unsigned long long*>(worst),
                 static_cast<unsigned long long>(__double_as_longlong(error == error ? error : 1e300)));
+      if (squares != nullptr) {
+        const double difference = (got - sum) - rest;
+        atomicAdd(&squares[0], difference * difference);
+        atomicAdd(&squares[1], sum * sum);
+      }
     }
     __syncthreads();
   }

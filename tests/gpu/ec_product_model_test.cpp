@@ -188,21 +188,27 @@ void add_to(std::vector<float>& x, const std::vector<float>& y) {
   for (std::size_t e = 0; e < x.size(); ++e) x[e] += y[e];
 }
 
-/// What the kernel must return, as ec_forms.hpp says.
+/// What the kernel must return: of each warpgroup that has promotions of its own the sum of its blocks, then their sum.
 std::vector<float> expected(const ModelCase& c, const EcWay& way) {
   const std::int64_t k = c.a.k;
-  if (way.form != EcForm::kSplitInner128x64) return model_sum(c, way, 0, k, [](std::int64_t) { return true; });
-  const std::int64_t block = 2 * hopper::kBlockPromotions * product::ec_promoted_length(way.format, way.promotion);
-  std::vector<float> halves[2];
-  for (int half = 0; half < 2; ++half) {
-    halves[half].resize(static_cast<std::size_t>(c.a.num_lines * c.b.num_lines));
-    for (std::int64_t first = 0; first < k; first += block) {
-      add_to(halves[half], model_sum(c, way, first, std::min(k, first + block),
-                                     [&](std::int64_t promotion) { return promotion % 2 == half; }));
-    }
+  const std::int64_t promoted = product::ec_promoted_length(way.format, way.promotion);
+  const int num_parts = way.form == EcForm::kSplitInner128x64 ? 2 : 1;
+  std::int64_t block = k;
+  if (hopper::has_block_sums(way.form, hopper::stages_of(way.promotion))) {
+    const auto count = static_cast<std::int32_t>(base::ceil_div(k, promoted));
+    block = num_parts * hopper::block_promotions(way.form, count) * promoted;
   }
-  add_to(halves[0], halves[1]);
-  return halves[0];
+  std::vector<float> sum;
+  for (int part = 0; part < num_parts; ++part) {
+    const auto is_its_own = [&](std::int64_t promotion) { return promotion % num_parts == part; };
+    std::vector<float> blocks(static_cast<std::size_t>(c.a.num_lines * c.b.num_lines));
+    for (std::int64_t first = 0; first < k; first += block) {
+      add_to(blocks, model_sum(c, way, first, std::min(k, first + block), is_its_own));
+    }
+    if (part == 0) sum.resize(blocks.size());
+    add_to(sum, blocks);
+  }
+  return sum;
 }
 
 // ---- the device ----
@@ -260,8 +266,9 @@ TEST_F(EcProductModelTest, EqualsTheModelInEveryBit) {
 }
 
 TEST_F(EcProductModelTest, EqualsTheModelWhereSumsAreLong) {
-  // Of the longest promotion, 128 elements, more than a block of sums for each of two warpgroups.
-  constexpr std::int64_t kLong = 128 * 2 * hopper::kBlockPromotions + 700;
+  // Of the longest promotion, 128 elements, four blocks of sums and a part for each of two warpgroups; of the shortest blocks
+  // of 16.
+  constexpr std::int64_t kLong = 128 * 2 * 8 * 4 + 700;
   for (const EcWay& way : gpu_test::all_ec_ways()) {
     for (const Data data : {Data::kSpread, Data::kOneSign}) {
       expect_equal_bits(make_case(data, way.format, 40, 24, kLong, 12), way,

@@ -133,12 +133,20 @@ double ec_predicted_seconds(std::int64_t m, std::int64_t n, std::int64_t k, EcFo
 }
 
 EcForm ec_form_for(std::int64_t m, std::int64_t n, std::int64_t k, EcFormat format, int num_sms) {
-  return std::min_element(kForms.begin(), kForms.end(),
-                          [&](const EcFormTraits& x, const EcFormTraits& y) {
-                            return ec_predicted_seconds(m, n, k, format, x, num_sms) <
-                                   ec_predicted_seconds(m, n, k, format, y, num_sms);
-                          })
-      ->form;
+  // A form without sums of blocks errs more than native SGEMM where that sums k in pieces (1536 x 1536 x 4096).
+  constexpr std::int64_t kFewPromotions = 2048;
+  const bool needs_block_sums = k > kFewPromotions && m <= product::kEcSmallC / n;
+  const EcPromotion promotion = product::ec_promotion_for(m, n, k);
+  const EcFormTraits* best = nullptr;
+  double least = 0;
+  for (const EcFormTraits& traits : kForms) {
+    if (needs_block_sums && !hopper::has_block_sums(traits.form, hopper::stages_of(promotion))) continue;
+    const double seconds = ec_predicted_seconds(m, n, k, format, traits, num_sms);
+    if (best != nullptr && seconds >= least) continue;
+    best = &traits;
+    least = seconds;
+  }
+  return best->form;
 }
 
 Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, product::Queue queue) {
@@ -161,6 +169,7 @@ Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, pr
   params.n = static_cast<std::int32_t>(p.b.lines.num_lines);
   const std::int64_t blocks = ceil_div(p.a.lines.length, product::ec_block_length(p.format));
   params.num_k_blocks = static_cast<std::int32_t>(base::round_up(blocks, hopper::stages_of(promotion)));
+  params.block_promotions = hopper::block_promotions(form, params.num_k_blocks / hopper::stages_of(promotion));
   params.c = p.c;
   params.c_col_stride = p.c_col_stride;
   params.alpha = p.alpha;

@@ -6,7 +6,7 @@
 // The tensor core truncates, so a long sum in its accumulator drifts towards zero. A warpgroup therefore lets it sum
 // kPromoted stages (32, 64 or 128 elements of k in FP16) from zero, the small products first, and adds the result to FP32 sums
 // of its own, rounded to nearest. Those additions fall under the multiplications of the other warpgroup. Where registers allow,
-// the sums of kBlockPromotions promotions are added to a second set of sums, so that long ones gather fewer roundings.
+// the sums of some promotions are added to a second set of sums, so that long ones gather fewer roundings.
 // In wgmma's words B gives the rows and A the columns. tile_pipeline_sm90.cuh says how stages go from the producer
 // (warpgroup 0) to the consumers (1 and 2). A stage holds hi in the first 64 bytes of each line and lo in the others.
 //
@@ -27,12 +27,12 @@
 namespace kizami::engines::hopper {
 
 /// A form as constants. With kSplitsInner both consumers have the whole tile and every other promotion of k each.
-template <bool splits_inner, int tile_i, int tile_j, int cluster, int stages>
+template <EcForm form, bool splits_inner, int tile_i, int tile_j, int cluster, int stages>
 struct EcShape : TileShape<tile_i, tile_j, splits_inner ? tile_j : tile_j / 2, cluster, stages> {
+  static constexpr EcForm kForm = form;
   using Shape = TileShape<tile_i, tile_j, splits_inner ? tile_j : tile_j / 2, cluster, stages>;
   static constexpr bool kSplitsInner = splits_inner;
   static constexpr int kSums = tile_i / 2;                                   ///< of one thread
-  static constexpr int kBlockSums = splits_inner ? kSums : 0;                ///< of one thread: sums of sums
   static constexpr int kStoredI = splits_inner ? tile_i / 2 : tile_i;        ///< lines of A that a warpgroup stores
   static constexpr int kExchangeBytes = splits_inner ? kSums * 128 * 4 : 0;  ///< each consumer half of its sums
   static constexpr int kSharedBytes = Shape::kAlignment + Shape::kRingBytes + kExchangeBytes + Shape::kBarrierBytes;
@@ -40,7 +40,7 @@ struct EcShape : TileShape<tile_i, tile_j, splits_inner ? tile_j : tile_j / 2, c
   static_assert(Shape::kGroupJ == 64, "one wgmma makes a warpgroup's lines of B");
   static_assert(!splits_inner || tile_i % 128 == 0, "halves are whole tiles of the epilogue");
   static_assert(kSharedBytes <= kMostSharedBytes);
-  static_assert(2 * kSums + kBlockSums <= 192, "accumulators and sums in registers of one thread");
+  static_assert(2 * kSums <= 192, "accumulators and sums in registers of one thread");
 };
 
 /// acc = the products of kPromoted stages from `ring` on, which moves past them: groups of kGroup stages, of each the small
@@ -107,39 +107,41 @@ __device__ __forceinline__ void multiply_stages(float (&acc)[F::kSums], RingPlac
   pin(acc);
 }
 
-/// FP32 sums of promotions, which are added in order: those of each block of kBlockPromotions from zero, and the blocks then.
-/// Without kBlocks all are one block.
-template <int kSums, int kBlocks>
+/// FP32 sums of promotions, which are added in order: those of each block of promotions from zero, and the blocks then.
+/// Without kHasBlocks all are one block.
+template <int kSums, bool kHasBlocks>
 struct PromotedSums {
   float sums[kSums];
-  float blocks[kBlocks > 0 ? kBlocks : 1];
+  float blocks[kHasBlocks ? kSums : 1];
   int in_block;
-
-  static_assert(kBlocks == 0 || kBlocks == kSums);
 
   __device__ __forceinline__ void clear() {
     in_block = 0;
 #pragma unroll
-    for (int e = 0; e < kSums; ++e) {
-      sums[e] = 0;
-      if constexpr (kBlocks > 0) blocks[e] = 0;
+    for (int e = 0; e < kSums; ++e) sums[e] = 0;
+    if constexpr (kHasBlocks) {
+#pragma unroll
+      for (int e = 0; e < kSums; ++e) blocks[e] = 0;
     }
   }
-  __device__ __forceinline__ void promote(const float (&acc)[kSums]) {
+  __device__ __forceinline__ void promote(const float (&acc)[kSums], int block_promotions) {
+    if constexpr (kHasBlocks) {
+      if (in_block == block_promotions) {
+        in_block = 0;
+#pragma unroll
+        for (int e = 0; e < kSums; ++e) {
+          blocks[e] = __fadd_rn(blocks[e], sums[e]);
+          sums[e] = 0;
+        }
+      }
+      ++in_block;
+    }
 #pragma unroll
     for (int e = 0; e < kSums; ++e) sums[e] = __fadd_rn(sums[e], acc[e]);
-    if constexpr (kBlocks > 0) {
-      if (++in_block < kBlockPromotions) return;
-      in_block = 0;
-#pragma unroll
-      for (int e = 0; e < kSums; ++e) {
-        blocks[e] = __fadd_rn(blocks[e], sums[e]);
-        sums[e] = 0;
-      }
-    }
   }
-  __device__ __forceinline__ void finish() {
-    if constexpr (kBlocks > 0) {
+  __device__ __forceinline__ void finish(bool has_several_blocks) {
+    if constexpr (kHasBlocks) {
+      if (!has_several_blocks) return;
 #pragma unroll
       for (int e = 0; e < kSums; ++e) sums[e] = __fadd_rn(blocks[e], sums[e]);
     }
@@ -225,7 +227,7 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_c
     const int num_promotions = params.num_k_blocks / kPromoted;
     const std::uint32_t rows_at = ring_at + F::kBytesA + (F::kSplitsInner ? 0 : consumer * F::kGroupJ * F::kBlockK);
     float acc[F::kSums];
-    PromotedSums<F::kSums, F::kBlockSums> promoted;
+    PromotedSums<F::kSums, has_block_sums(F::kForm, kPromoted)> promoted;
     RingPlace<F::kStages> ring;
 
     for (std::uint32_t tile = first_tile; tile < num_tiles; tile += tile_step) {
@@ -243,9 +245,9 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_c
           continue;
         }
         multiply_stages<F, kFormat, kPromoted>(acc, ring, rows_at, ring_at, full_at, empty_at, lane);
-        promoted.promote(acc);
+        promoted.promote(acc, params.block_promotions);
       }
-      promoted.finish();
+      promoted.finish(num_promotions > (F::kSplitsInner ? 2 : 1) * params.block_promotions);
       if constexpr (F::kSplitsInner) {
         store_halves<F>(promoted.sums, exchange_at, params, factors, scales, i_first, j_first, consumer, thread);
       } else {
