@@ -73,6 +73,14 @@ std::string_view to_string(ClaimVerdict verdict) {
   return "unknown";
 }
 
+ClaimVerdict reproduced_if(bool holds) { return holds ? ClaimVerdict::kReproduced : ClaimVerdict::kRefuted; }
+
+ClaimVerdict as_accurate(double x, double y) {
+  constexpr double kSame = 2.0;
+  if (!(x <= kSame * y)) return ClaimVerdict::kRefuted;
+  return x * kSame < y ? ClaimVerdict::kSurpassed : ClaimVerdict::kReproduced;
+}
+
 StudyTable as_table(const StudyFigure& figure) {
   StudyTable table{figure.name, figure.caption, {"data", "series", figure.x_name, figure.y_name}, {}};
   if (figure.has_entry) table.columns.emplace_back("max_entry_error_u");

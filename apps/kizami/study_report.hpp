@@ -54,6 +54,10 @@ struct Claim {
   std::string found;  ///< our figure
 };
 
+[[nodiscard]] ClaimVerdict reproduced_if(bool holds);
+/// Of a claim "x is as accurate as y", by two errors: reproduced within a factor of 2, surpassed where x is below y by more.
+[[nodiscard]] ClaimVerdict as_accurate(double x, double y);
+
 [[nodiscard]] StudyTable as_table(const StudyFigure& figure);
 [[nodiscard]] std::string as_csv(const StudyTable& table);
 /// One row a series (and class of data), one column each of at most `max_columns` values of x.

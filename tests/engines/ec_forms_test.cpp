@@ -71,13 +71,13 @@ TEST(EcPromotionRule, PromotesSoonerWhereNativeSumsInPieces) {
   EXPECT_EQ(product::ec_promotion_for(1024, 1024, 1024), EcPromotion::kShort);
   EXPECT_EQ(product::ec_promotion_for(512, 512, 8192), EcPromotion::kShortest);
   EXPECT_EQ(product::ec_promotion_for(512, 512, 65536), EcPromotion::kShort);
-  EXPECT_EQ(product::ec_promotion_for(1536, 1536, 4096), EcPromotion::kShort);
-  EXPECT_EQ(product::ec_promotion_for(1537, 1536, 4096), EcPromotion::kLong);
+  EXPECT_EQ(product::ec_promotion_for(1664, 1664, 65536), EcPromotion::kShort);
+  EXPECT_EQ(product::ec_promotion_for(1792, 1792, 65536), EcPromotion::kLong);
   EXPECT_EQ(product::ec_promotion_for(std::int64_t{1} << 29, std::int64_t{1} << 29, 2048), EcPromotion::kLong);
 }
 
 TEST(EcForms, SumsBlocksWhereNativeSumsInPieces) {
-  for (const std::int64_t n : {1024, 1280, 1408, 1536}) {
+  for (const std::int64_t n : {1024, 1280, 1408, 1536, 1664}) {
     for (const std::int64_t k : {4096, 16384, 65536}) {
       for (const EcFormat format : {EcFormat::kF16, EcFormat::kTf32}) {
         EXPECT_NE(ec_form_for(n, n, k, format, 132), EcForm::kCooperative192x128) << n << "x" << n << "x" << k;
