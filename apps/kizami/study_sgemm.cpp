@@ -156,21 +156,8 @@ void judge_ranges(const StudyFigure& representation, const StudyFigure& classes,
                                 degraded.x, ratio(centre, "halfhalf"), classes.last_x(centre, "halfhalf"))});
   claims.push_back({"figure 8, right", "halfhalf is wrong", reproduced_if(ratio(right, "halfhalf") > 1e4),
                     text(ratio(right, "halfhalf"))});
-  // Judged where sums are long; a chain of few terms has next to no error of its own.
-  constexpr double kLongSums = 1024;
   const auto judge_every_class = [&](const char* place, const char* series, const std::string& statement) {
-    WorstRatio worst;
-    WorstRatio worst_long;
-    for (const StudyPoint& point : classes.points) {
-      if (point.series != series) continue;
-      const double ratio_here = point.y / classes.at(point.data, "FP32 chain (SIMT)", point.x).value_or(0);
-      if (!(ratio_here <= worst.ratio)) worst = {ratio_here, point.x};
-      const bool is_long = point.x >= std::min(kLongSums, classes.last_x(point.data, series));
-      if (is_long && !(ratio_here <= worst_long.ratio)) worst_long = {ratio_here, point.x};
-    }
-    claims.push_back({place, statement, as_accurate(worst_long.ratio, 1.0),
-                      fmt::format("from k = 1024 on at most {} (k = {:g}); at all at most {:.3g} times (k = {:g})",
-                                  text(worst_long.ratio), worst_long.x, worst.ratio, worst.x)});
+    claims.push_back(claim_of_equal_accuracy(place, statement, classes, series, "FP32 chain (SIMT)"));
   };
   judge_every_class("figure 8", "tf32tf32", "tf32tf32 is as accurate as FP32 in every class");
   judge_every_class("figure 8, ours", "scheme ec by default",

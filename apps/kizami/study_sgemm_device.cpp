@@ -166,19 +166,8 @@ void judge_speed(const StudyFigure& speed, double peak, std::vector<Claim>& clai
 
 void judge_errors(const StudyFigure& figure, const char* place, std::vector<Claim>& claims) {
   for (const char* series : {kScaled, kScaledTf32}) {
-    double worst = 0;
-    StudyPoint at;
-    for (const StudyPoint& point : figure.points) {
-      if (point.series != series) continue;
-      const double ratio = point.y / figure.at(point.data, kNative, point.x).value_or(0);
-      if (!(ratio <= worst)) {
-        worst = ratio;
-        at = point;
-      }
-    }
-    claims.push_back(
-        {place, fmt::format("on the device {} is as accurate as FP32 at every k", series), as_accurate(worst, 1),
-         fmt::format("at most {:.2f} times the error of cuBLAS ({}, k = {:g}: {:.2g})", worst, at.data, at.x, at.y)});
+    claims.push_back(claim_of_equal_accuracy(place, fmt::format("{} is as accurate as FP32 on the device", series),
+                                             figure, series, kNative));
   }
 }
 
