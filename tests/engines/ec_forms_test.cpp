@@ -67,13 +67,14 @@ TEST(EcPromotionRule, PromotesSoonerWhereNativeSumsInPieces) {
   // docs/perf/h200_ec.md, "Errors".
   EXPECT_EQ(product::ec_promotion_for(4096, 4096, 1024), EcPromotion::kShort);
   EXPECT_EQ(product::ec_promotion_for(4096, 4096, 1025), EcPromotion::kLong);
+  EXPECT_EQ(product::ec_promotion_for(3072, 3072, 3072), EcPromotion::kShort);
   EXPECT_EQ(product::ec_promotion_for(256, 256, 256), EcPromotion::kShortest);
   EXPECT_EQ(product::ec_promotion_for(512, 1024, 1024), EcPromotion::kShortest);
   EXPECT_EQ(product::ec_promotion_for(1024, 1024, 1024), EcPromotion::kShort);
   EXPECT_EQ(product::ec_promotion_for(512, 512, 8192), EcPromotion::kShortest);
   EXPECT_EQ(product::ec_promotion_for(512, 512, 65536), EcPromotion::kShort);
-  EXPECT_EQ(product::ec_promotion_for(2048, 2048, 65536), EcPromotion::kShort);
-  EXPECT_EQ(product::ec_promotion_for(2049, 2048, 65536), EcPromotion::kLong);
+  EXPECT_EQ(product::ec_promotion_for(2560, 4096, 65536), EcPromotion::kShort);
+  EXPECT_EQ(product::ec_promotion_for(2561, 4096, 65536), EcPromotion::kLong);
   EXPECT_EQ(product::ec_promotion_for(std::int64_t{1} << 29, std::int64_t{1} << 29, 2048), EcPromotion::kLong);
 }
 
@@ -82,6 +83,7 @@ TEST(EcForms, SumsBlocksWhereNativeSumsInPieces) {
     for (const std::int64_t k : {2048, 4096, 16384, 65536}) {
       for (const EcFormat format : {EcFormat::kF16, EcFormat::kTf32}) {
         EXPECT_NE(ec_form_for(n, n, k, format, 132), EcForm::kCooperative192x128) << n << "x" << n << "x" << k;
+        EXPECT_NE(ec_form_for(3072, 3072, 4 * k, format, 132), EcForm::kCooperative192x128) << k;
       }
     }
   }
