@@ -42,7 +42,7 @@ class EcCall {
                                                      num_reports, queue_));
     KIZAMI_RETURN_IF_ERROR(decide(num_reports));
     if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_decision());
-    for (int s = 0; s < ec.num_stages; ++s) KIZAMI_RETURN_IF_ERROR(multiply(s));
+    KIZAMI_RETURN_IF_ERROR(multiply());
     return fp64::answer_exceptions(exceptions(), num_sms_, queue_);
   }
 
@@ -98,9 +98,11 @@ class EcCall {
     return {};
   }
 
-  Status multiply(int s) {
-    const plan::EcStage& stage = plan_.numerics.ec.stages[static_cast<std::size_t>(s)];
-    const product::FloatProductDesc desc = plan::device_ec_product(plan_, stage, is_transposed_);
+  /// One launch for both stages: the product of the planes that the decision says are there.
+  Status multiply() {
+    const plan::EcNumerics& ec = plan_.numerics.ec;
+    const plan::EcStage& first = ec.stages[0];
+    const product::FloatProductDesc desc = plan::device_ec_product(plan_, first, is_transposed_);
     const auto operand = [&](const split::DeviceEcSplit<T>& made, std::int64_t num_lines) {
       engines::EcOperand operand;
       operand.planes = {made.planes, made.row_stride, made.scales};
@@ -109,9 +111,10 @@ class EcCall {
       return operand;
     };
     engines::EcProduct p;
-    p.format = plan::ec_format(stage);
-    p.a = operand(a(s), desc.m);
-    p.b = operand(b(s), desc.n);
+    p.format = plan::ec_format(first);
+    p.a = operand(a(0), desc.m);
+    p.b = operand(b(0), desc.n);
+    if (ec.num_stages == 2) p.second = {plan::ec_format(ec.stages[1]), row_stride(1), row_stride(1)};
     p.c = reinterpret_cast<float*>(problem_.c.data);
     p.c_row_stride = std::max<std::int64_t>(is_transposed_ ? problem_.c.col_stride : problem_.c.row_stride, 1);
     p.c_col_stride = is_transposed_ ? problem_.c.row_stride : problem_.c.col_stride;
@@ -126,9 +129,8 @@ class EcCall {
       p.beta = problem_.beta;
     }
     p.decision = &buffers_.state->ec_stage;
-    p.wanted_decision = s;
     const engines::EcForm form = engines::ec_form_for(desc.m, desc.n, desc.k, p.format, num_sms_);
-    return engines::run_ec_product(p, form, plan::ec_promotion(stage), queue_);
+    return engines::run_ec_product(p, form, plan::ec_promotion(first), queue_);
   }
 
   [[nodiscard]] fp64::DeviceCall<T> exceptions() const {

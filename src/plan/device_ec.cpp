@@ -35,9 +35,13 @@ EcRecipe device_recipe(const Plan& plan, EcVariant variant) {
   const EcFormat format = variant == EcVariant::kScaled ? EcFormat::kF16 : EcFormat::kTf32;
   EcPromotion promotion = product::ec_promotion_for(forms(plan) * plan.shape.m, plan.shape.n, num_terms(plan.shape));
   if (wishes.promotion_k > 0) {
-    const std::int64_t short_length = product::ec_promoted_length(format, EcPromotion::kShort);
-    if (wishes.promotion_k != short_length && wishes.promotion_k != 2 * short_length) return recipe;
-    promotion = wishes.promotion_k == short_length ? EcPromotion::kShort : EcPromotion::kLong;
+    // Of both stages, in stages of the kernel: TF32 is promoted after half as many elements.
+    const EcFormat first = plan.policy.ec.variant == EcVariant::kScaledTf32 ? EcFormat::kTf32 : EcFormat::kF16;
+    const auto* const named =
+        std::find_if(std::begin(product::kEcPromotions), std::end(product::kEcPromotions),
+                     [&](EcPromotion p) { return product::ec_promoted_length(first, p) == wishes.promotion_k; });
+    if (named == std::end(product::kEcPromotions)) return recipe;
+    promotion = *named;
   }
   const product::FloatProductDesc arithmetic = product::ec_arithmetic(format, promotion);
   recipe.k_interval = arithmetic.k_interval;
@@ -85,6 +89,7 @@ Status add_stage(Plan& plan, EcVariant variant, double target) {
     budget = kWaivedBudget;
     plan.numerics.bound = std::max(plan.numerics.bound, stage.error + budget);
   }
+  if (is_empty(plan.shape)) budget = kWaivedBudget;  // such a product has no error
   if (budget <= 0) {
     return {StatusCode::kAccuracyUnreachable,
             "scheme ec: variant " + std::string(to_string(variant)) + " guarantees " + number(stage.error) +
@@ -140,7 +145,9 @@ product::EcFormat ec_format(const EcStage& stage) {
 }
 
 product::EcPromotion ec_promotion(const EcStage& stage) {
-  return stage.recipe.intervals_promoted == 1 ? EcPromotion::kShort : EcPromotion::kLong;
+  if (stage.recipe.intervals_promoted == 2) return EcPromotion::kLong;
+  const bool is_short = stage.recipe.k_interval == product::ec_promoted_length(ec_format(stage), EcPromotion::kShort);
+  return is_short ? EcPromotion::kShort : EcPromotion::kShortest;
 }
 
 DeviceEcBuffers carve_device_ec(base::Carver& carver, const Plan& plan, bool is_transposed) {
@@ -149,7 +156,7 @@ DeviceEcBuffers carve_device_ec(base::Carver& carver, const Plan& plan, bool is_
   if (is_empty(plan.shape)) return buffers;
   const std::int64_t a_lines = is_transposed ? plan.shape.n : plan.shape.m;
   const std::int64_t b_lines = is_transposed ? plan.shape.m : plan.shape.n;
-  buffers.reports = carver.take<product::EcReport>(product::ec_most_reports(plan.schedule.facts.num_sms));
+  buffers.reports = carver.take<product::EcReport>(product::ec_most_reports(forms(plan) * a_lines, b_lines));
   buffers.a = carve_lines(carver, plan, a_lines, forms(plan) * a_lines);
   buffers.b = carve_lines(carver, plan, b_lines, b_lines);
   return buffers;

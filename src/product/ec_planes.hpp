@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "base/int_math.hpp"
+#include "kizami/host_device.hpp"
 #include "num/ec_bounds.hpp"
 #include "num/tensor_core.hpp"
 #include "product/float_product.hpp"
@@ -45,39 +46,69 @@ struct EcPlanes {
   const std::int32_t* scales = nullptr;  ///< x 2^scale is what hi + lo holds; num::kSkipLine for lines with NaN or Inf
 };
 
-/// What a part of the lines of both operands is not (num::EcLineFlag), and how many have NaN or Inf.
-struct EcReport {
-  std::uint32_t a_flags = 0;
-  std::uint32_t b_flags = 0;
-  std::uint32_t a_nonfinite = 0;
-  std::uint32_t b_nonfinite = 0;
-};
-/// Reports of a split at most: three launches of three blocks a multiprocessor.
-[[nodiscard]] constexpr int ec_most_reports(int num_sms) { return 9 * num_sms; }
+/// What some lines of both operands are not (num::EcLineFlag), and how many of them have NaN or Inf.
+class EcReport {
+ public:
+  /// @range counts below 2^8: of at most 32 lines
+  [[nodiscard]] static KIZAMI_HOST_DEVICE constexpr EcReport of(std::uint32_t a_flags, std::uint32_t b_flags,
+                                                                std::uint32_t a_nonfinite, std::uint32_t b_nonfinite) {
+    EcReport report;
+    report.bits_ = a_flags | b_flags << 4 | a_nonfinite << 8 | b_nonfinite << 16;
+    return report;
+  }
+  /// Those of A in the low four bits, then those of B.
+  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::uint32_t flags() const { return bits_ & 0xFF; }
+  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::uint32_t a_nonfinite() const { return bits_ >> 8 & 0xFF; }
+  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::uint32_t b_nonfinite() const { return bits_ >> 16 & 0xFF; }
 
-/// Elements of k that are summed inside the tensor core before FP32 additions take over: kShort is 64 (TF32: 32), kLong twice
-/// that.
-enum class EcPromotion : std::uint8_t { kShort, kLong };
-[[nodiscard]] constexpr std::int64_t ec_promoted_length(EcFormat format, EcPromotion promotion) {
-  return (promotion == EcPromotion::kShort ? 2 : 4) * ec_block_length(format);
+  /// The report as a word: reports of lines that are no more than 2^8 are combined by adding counts, and flags by |.
+  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::uint32_t bits() const { return bits_; }
+  [[nodiscard]] static KIZAMI_HOST_DEVICE constexpr EcReport from_bits(std::uint32_t bits) {
+    EcReport report;
+    report.bits_ = bits;
+    return report;
+  }
+
+ private:
+  std::uint32_t bits_ = 0;
+};
+/// Reports of a split of so many lines at most: one for each block, which has a line or more, in clusters of eight.
+[[nodiscard]] constexpr std::int64_t ec_most_reports(std::int64_t a_lines, std::int64_t b_lines) {
+  return a_lines + b_lines + 32;
 }
 
-/// The promotion to take where none is asked for: the longer one where native SGEMM on an H200 is less accurate even so and it
-/// is faster, by up to 5 %. Native sums k in pieces where k or C is small; there kShort is as fast (docs/perf/h200_ec.md).
+/// Elements of k that are summed inside the tensor core before FP32 additions take over: kShortest is 32 (TF32: 16), kShort
+/// twice and kLong four times that.
+enum class EcPromotion : std::uint8_t { kShortest, kShort, kLong };
+inline constexpr int kNumEcPromotions = 3;
+inline constexpr EcPromotion kEcPromotions[kNumEcPromotions] = {EcPromotion::kShortest, EcPromotion::kShort,
+                                                                EcPromotion::kLong};
+[[nodiscard]] constexpr int ec_promoted_blocks(EcPromotion promotion) { return 1 << static_cast<int>(promotion); }
+[[nodiscard]] constexpr std::int64_t ec_promoted_length(EcFormat format, EcPromotion promotion) {
+  return ec_promoted_blocks(promotion) * ec_block_length(format);
+}
+
+/// Elements of C up to which native SGEMM on an H200 may sum k in pieces, which truncates less (docs/perf/h200_ec.md).
+inline constexpr std::int64_t kEcSmallC = std::int64_t{10} << 20;
+
+/// The promotion to take where none is asked for: the longest with which an H200 errs no more than native SGEMM does there, on
+/// operands of one sign, where truncation shows. kShort is as fast as kLong but under a power cap (5 %, C of 4096 x 4096 and
+/// more); kShortest costs another 5 %.
 [[nodiscard]] constexpr EcPromotion ec_promotion_for(std::int64_t m, std::int64_t n, std::int64_t k) {
-  constexpr std::int64_t kSmallC = std::int64_t{1} << 20;
-  return k <= 1024 || m <= kSmallC / n ? EcPromotion::kShort : EcPromotion::kLong;
+  constexpr std::int64_t kTinyC = std::int64_t{3} << 18;
+  if (m <= kTinyC / n && k <= 8192) return EcPromotion::kShortest;
+  return k <= 1024 || m <= kEcSmallC / n ? EcPromotion::kShort : EcPromotion::kLong;
 }
 
 /// The arithmetic of these products, without extents. Both small products by turns, then the large one, over 128 bytes of each
-/// plane: a short promotion is one such interval, a long one two. A form that has the whole of a long promotion on chip takes it
-/// as one interval, whose error is less.
+/// plane: a short promotion is one such interval, a long one two, the shortest half a one. A form that has the whole of a long
+/// promotion on chip takes it as one interval, and some add sums of promotions in blocks: both have less error.
 [[nodiscard]] constexpr FloatProductDesc ec_arithmetic(EcFormat format, EcPromotion promotion) {
   FloatProductDesc desc;
   desc.type = float_type(format);
   desc.core = num::hopper_tensor_core(desc.type);
-  desc.k_interval = ec_promoted_length(format, EcPromotion::kShort);
-  desc.intervals_promoted = promotion == EcPromotion::kShort ? 1 : 2;
+  desc.k_interval = ec_promoted_length(format, promotion == EcPromotion::kLong ? EcPromotion::kShort : promotion);
+  desc.intervals_promoted = promotion == EcPromotion::kLong ? 2 : 1;
   FloatSum& sum = desc.sums[0];
   sum.pairs[0] = {1, 0};
   sum.pairs[1] = {0, 1};

@@ -5,10 +5,10 @@
 //   across them       a cluster takes 32 lines. A lane has a line, a warp a unit of 32 lines x 32 terms, which it exchanges in
 //                     shared memory so that whole blocks of 128 bytes go out.
 // Where lines are short both operands are one launch: the first blocks are of A, the others of B. Long lines across memory have
-// a launch of their own, in which a lane holds twice as much and half as many CTAs share a multiprocessor. CTAs take blocks
-// until none is left, so that a launch has few reports.
+// a launch of their own, in which a lane holds twice as much and half as many CTAs share a multiprocessor.
 //
-// The second split of a call is the same kernel: every CTA reads the reports of the first, and ends if those do.
+// The second split of a call is the same kernel in fewer CTAs, each of which takes blocks until none is left: it reads the
+// reports of the first split, and ends if its planes will do.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -85,7 +85,7 @@ struct Shared {
   std::uint32_t small_parts[kMostCluster][kUnit];
   Counts line_counts[kUnit];          ///< across: of rank 0, sums over the cluster
   uint4 exchange[kWarps][kUnit * 8];  ///< across: 16 bytes p of line l of a block at 8 l + (p ^ l % 8)
-  product::EcReport report;           ///< of the lines so far
+  std::uint32_t report;               ///< bits of the EcReport of this block
 };
 
 /// threadIdx.x, read again wherever it is asked for: what follows from it is not to be kept in registers from one block of the
@@ -191,11 +191,11 @@ template <EcFormat kFormat>
   return out;
 }
 
-/// Adds a line to what the block will report.
-__device__ void judge(product::EcReport& report, bool is_a, const num::EcRangeLimits& limits, std::int32_t scale,
-                      std::uint32_t smallest, const Counts& counts, std::int64_t length) {
+/// Adds a line to what the block will report. @param counts_nonfinite whether the line is one of the operand's, and no second form
+__device__ void judge(std::uint32_t& report, bool counts_nonfinite, bool is_a, const num::EcRangeLimits& limits,
+                      std::int32_t scale, std::uint32_t smallest, const Counts& counts, std::int64_t length) {
   if (scale == num::kSkipLine) {
-    atomicAdd(is_a ? &report.a_nonfinite : &report.b_nonfinite, 1U);
+    if (counts_nonfinite) atomicAdd(&report, product::EcReport::of(0, 0, is_a ? 1 : 0, is_a ? 0 : 1).bits());
     return;
   }
   num::EcLineSight sight;
@@ -205,7 +205,7 @@ __device__ void judge(product::EcReport& report, bool is_a, const num::EcRangeLi
   sight.num_dense = counts.dense;
   sight.num_full = counts.full;
   const std::uint32_t flags = num::ec_line_flags(limits, sight, length);
-  if (flags != 0) atomicOr(is_a ? &report.a_flags : &report.b_flags, flags);
+  if (flags != 0) atomicOr(&report, product::EcReport::of(is_a ? flags : 0, is_a ? 0 : flags, 0, 0).bits());
 }
 
 /// What the fp64 rung asks of a line: FP32 numbers are multiples of 2^-149.
@@ -262,7 +262,7 @@ template <class T, bool kIsAligned>
   const int left = static_cast<int>(o.length) - k;
   if constexpr (kIsAligned) {
     if (left > 0) x = *reinterpret_cast<const float4*>(reader.line + k);
-    if constexpr (kIsComplex<T>) {
+    if (kIsComplex<T> && left > 0) {
       const float2 first = reader.formed(make_float2(x.x, x.y));
       const float2 second = reader.formed(make_float2(x.z, x.w));
       x = make_float4(first.x, first.y, second.x, second.y);
@@ -370,7 +370,7 @@ __device__ void split_along(const Operand& o, unsigned block, bool is_a, const n
     }
     o.scales[i] = scale;
     store_stats(o, i, scale, product::ec_top_exponent(kFormat), smallest == kAllZero);
-    judge(shared.report, is_a, limits, scale, smallest, counts, o.length);
+    judge(shared.report, i % o.forms == 0, is_a, limits, scale, smallest, counts, o.length);
   }
 }
 
@@ -541,7 +541,7 @@ __device__ void split_across(const Operand& o, unsigned block, bool is_a, const 
     for (unsigned r = 0; r < ranks; ++r) smallest = min(smallest, shared.small_parts[r][lane]);
     o.scales[first_line + lane] = scale;
     store_stats(o, first_line + lane, scale, product::ec_top_exponent(kFormat), smallest == kAllZero);
-    judge(shared.report, is_a, limits, scale, smallest, shared.line_counts[lane], o.length);
+    judge(shared.report, lane % o.forms == 0, is_a, limits, scale, smallest, shared.line_counts[lane], o.length);
   }
 }
 
@@ -560,9 +560,9 @@ struct Decided {
   std::uint32_t b_nonfinite = 0;
   for (int r = thread_index(); r < decision.num_reports; r += kThreads) {
     const product::EcReport report = decision.reports[r];
-    flags |= report.a_flags | report.b_flags << 8;
-    a_nonfinite += report.a_nonfinite;
-    b_nonfinite += report.b_nonfinite;
+    flags |= report.flags();
+    a_nonfinite += report.a_nonfinite();
+    b_nonfinite += report.b_nonfinite();
   }
   flags = __reduce_or_sync(kWholeWarp, flags);
   a_nonfinite = __reduce_add_sync(kWholeWarp, a_nonfinite);
@@ -584,8 +584,8 @@ struct Decided {
   __syncthreads();  // `shared` may be written again
   if (!decision.checks_range) decided.stage = 0;
   for (int s = 0; s < decision.num_stages && decided.stage < 0; ++s) {
-    const bool holds = decision.formats[s] == EcFormat::kF16 ? num::ec_f16_holds(flags & 0xFF, flags >> 8)
-                                                             : num::ec_tf32_holds(flags & 0xFF, flags >> 8);
+    const bool holds = decision.formats[s] == EcFormat::kF16 ? num::ec_f16_holds(flags & 0xF, flags >> 4)
+                                                             : num::ec_tf32_holds(flags & 0xF, flags >> 4);
     if (holds) decided.stage = s;
   }
   return decided;
@@ -606,42 +606,52 @@ __device__ void write_state(const EcDecision& decision, const Decided& decided, 
 }
 
 template <class T, EcFormat kFormat, int kHeldUnits>
+__device__ void split_block(const Job<T>& job, unsigned at, Shared& shared) {
+  const num::EcRangeLimits& limits = job.observation.limits;
+  const bool is_a = at < job.blocks_of_a;
+  const Operand& o = is_a ? job.a : job.b;
+  const unsigned block = is_a ? at : at - job.blocks_of_a;
+  if (o.is_across != 0) {
+    split_across<T, kFormat, kHeldUnits>(o, block, is_a, limits, shared);
+  } else if (o.is_aligned != 0) {
+    split_along<T, kFormat, true>(o, block, is_a, limits, shared);
+  } else {
+    split_along<T, kFormat, false>(o, block, is_a, limits, shared);
+  }
+}
+
+/// A block a CTA, which reports it.
+template <class T, EcFormat kFormat, int kHeldUnits>
 __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) split_ec_smxx(const __grid_constant__ Job<T> job) {
+  __shared__ Shared shared;
+  base::follow_previous_kernel();
+  if (job.alpha.load() == T{0}) return;
+  if (threadIdx.x == 0) shared.report = 0;
+  __syncthreads();
+  split_block<T, kFormat, kHeldUnits>(job, blockIdx.x, shared);
+  if (job.observation.reports == nullptr) return;
+  __syncthreads();
+  if (threadIdx.x == 0) job.observation.reports[blockIdx.x] = product::EcReport::from_bits(shared.report);
+}
+
+/// Decides; where the planes are to be made again, a CTA takes blocks until none is left.
+template <class T, EcFormat kFormat, int kHeldUnits>
+__global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) decide_ec_smxx(const __grid_constant__ Job<T> job) {
   __shared__ Shared shared;
   __shared__ std::uint32_t words[3 * kWarps];
   base::follow_previous_kernel();
   const bool is_scaling_only = job.alpha.load() == T{0};
-  if (job.decision.state != nullptr) {
-    Decided decided{0, 0, 0};
-    if (!is_scaling_only) decided = decide(job.decision, words);
-    if (job.writes_state != 0 && blockIdx.x == 0 && threadIdx.x == 0) {
-      write_state(job.decision, decided, is_scaling_only);
-    }
-    if (decided.stage != 1) return;
+  Decided decided{0, 0, 0};
+  if (!is_scaling_only) decided = decide(job.decision, words);
+  if (job.writes_state != 0 && blockIdx.x == 0 && threadIdx.x == 0) {
+    write_state(job.decision, decided, is_scaling_only);
   }
-  if (is_scaling_only) return;
-  if (threadIdx.x == 0) shared.report = {};
-  const num::EcRangeLimits& limits = job.observation.limits;
-  // The CTAs of a cluster have neighbouring blocks, all of one operand.
-  __syncthreads();
+  if (decided.stage != 1) return;
+    // The CTAs of a cluster have neighbouring blocks, all of one operand.
 #pragma unroll 1
   for (unsigned at = blockIdx.x; at < job.num_blocks; at += gridDim.x) {
-    const bool is_a = at < job.blocks_of_a;
-    const Operand& o = is_a ? job.a : job.b;
-    const unsigned block = is_a ? at : at - job.blocks_of_a;
-    if (o.is_across != 0) {
-      split_across<T, kFormat, kHeldUnits>(o, block, is_a, limits, shared);
-    } else if (o.is_aligned != 0) {
-      split_along<T, kFormat, true>(o, block, is_a, limits, shared);
-    } else {
-      split_along<T, kFormat, false>(o, block, is_a, limits, shared);
-    }
+    split_block<T, kFormat, kHeldUnits>(job, at, shared);
     __syncthreads();  // `shared` is free again
-  }
-  if (job.observation.reports != nullptr && threadIdx.x == 0) {
-    product::EcReport report = shared.report;
-    report.a_nonfinite /= static_cast<unsigned>(job.a.forms);
-    job.observation.reports[blockIdx.x] = report;
   }
 }
 
@@ -697,24 +707,28 @@ inline std::int64_t blocks_of(const Operand& o, int cluster) {
   return base::round_up(ceil_div(o.num_lines, kWarps / o.warps_per_line), cluster);
 }
 
-/// Launches a job, whose reports follow those before it.
+/// Launches a job: of a first split, whose reports follow those before it, or of a decision.
 template <class T, EcFormat kFormat, int kHeldUnits>
 Status launch(Job<T> job, int num_sms, int& num_reports, product::Queue queue) {
   const int cluster = std::max(cluster_of(job.a), cluster_of(job.b));
   const std::int64_t blocks_of_a = blocks_of(job.a, cluster);
   const std::int64_t blocks = blocks_of_a + blocks_of(job.b, cluster);
-  if (blocks > INT32_MAX) {
+  if (blocks > INT32_MAX - num_reports) {
     return {StatusCode::kInvalidArgument, "the split of " + std::to_string(job.a.num_lines) + " and " +
                                               std::to_string(job.b.num_lines) + " lines needs " +
                                               std::to_string(blocks) + " blocks, must be below 2^31"};
   }
   job.blocks_of_a = static_cast<unsigned>(blocks_of_a);
   job.num_blocks = static_cast<unsigned>(blocks);
-  if (job.observation.reports != nullptr) job.observation.reports += num_reports;
-  // As many CTAs as are on the chip at once.
-  const std::int64_t most = std::max(num_sms * (4 - kHeldUnits) / cluster, 1) * cluster;
-  const std::int64_t ctas = std::max<std::int64_t>(std::min(blocks, most), cluster);
-  num_reports += static_cast<int>(ctas);
+  const bool is_decision = job.decision.state != nullptr;
+  std::int64_t ctas = blocks;
+  if (is_decision) {  // few, for each reads all reports
+    const std::int64_t most = std::int64_t{std::max(2 * num_sms / cluster, 1)} * cluster;
+    ctas = std::max<std::int64_t>(std::min(blocks, most), cluster);
+  } else {
+    if (job.observation.reports != nullptr) job.observation.reports += num_reports;
+    num_reports += static_cast<int>(blocks);
+  }
   cudaLaunchAttribute attributes[2] = {base::overlapped_start(), {}};
   attributes[1].id = cudaLaunchAttributeClusterDimension;
   attributes[1].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
@@ -724,8 +738,8 @@ Status launch(Job<T> job, int num_sms, int& num_reports, product::Queue queue) {
   config.stream = queue;
   config.attrs = attributes;
   config.numAttrs = 2;
-  return base::cuda_status(cudaLaunchKernelEx(&config, &split_ec_smxx<T, kFormat, kHeldUnits>, job),
-                           "the split of FP32 operands");
+  const auto kernel = is_decision ? &decide_ec_smxx<T, kFormat, kHeldUnits> : &split_ec_smxx<T, kFormat, kHeldUnits>;
+  return base::cuda_status(cudaLaunchKernelEx(&config, kernel, job), "the split of FP32 operands");
 }
 
 /// Long lines across memory alone, the rest together. The first launch writes the state.
@@ -747,12 +761,6 @@ Status split_both(const Job<T>& both, int num_sms, int& num_reports, product::Qu
   return launch<T, kFormat, 1>(rest, num_sms, num_reports, queue);
 }
 
-template <class T>
-Status split_both(const Job<T>& job, EcFormat format, int num_sms, int& num_reports, product::Queue queue) {
-  return format == EcFormat::kF16 ? split_both<T, EcFormat::kF16>(job, num_sms, num_reports, queue)
-                                  : split_both<T, EcFormat::kTf32>(job, num_sms, num_reports, queue);
-}
-
 }  // namespace
 
 template <class T>
@@ -765,7 +773,8 @@ Status device_ec_split(const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b, EcF
   job.b = operand_of(b, false);
   job.alpha = alpha;
   job.observation = observation;
-  return split_both(job, format, num_sms, num_reports, queue);
+  return format == EcFormat::kF16 ? split_both<T, EcFormat::kF16>(job, num_sms, num_reports, queue)
+                                  : split_both<T, EcFormat::kTf32>(job, num_sms, num_reports, queue);
 }
 
 template <class T>
@@ -782,7 +791,7 @@ Status device_ec_decide(const EcDecision& decision, const DeviceEcSplit<T>& a, c
   }
   job.a = operand_of(a, true);
   job.b = operand_of(b, false);
-  return split_both(job, decision.formats[1], num_sms, num_reports, queue);
+  return split_both<T, EcFormat::kTf32>(job, num_sms, num_reports, queue);
 }
 
 }  // namespace kizami::split

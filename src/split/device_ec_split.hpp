@@ -35,7 +35,7 @@ struct DeviceEcSplit {
 /// What the first split of a call reports, and to whom.
 struct EcObservation {
   num::EcRangeLimits limits;
-  product::EcReport* reports = nullptr;  ///< [product::ec_most_reports()]; null: none
+  product::EcReport* reports = nullptr;  ///< [product::ec_most_reports() of the lines that are made]; null: none
 };
 
 /// Splits the lines of both operands, to the bit as ec_split_line().
@@ -55,8 +55,8 @@ Status device_ec_split(const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b, pro
 struct EcDecision {
   const product::EcReport* reports = nullptr;
   int num_reports = 0;
-  product::EcFormat formats[2] = {product::EcFormat::kF16, product::EcFormat::kTf32};
-  int num_stages = 2;
+  product::EcFormat formats[2] = {product::EcFormat::kF16, product::EcFormat::kTf32};  ///< the second is kTf32
+  int num_stages = 2;                                                                  ///< 1 or 2
   bool checks_range = true;    ///< false: the first stage, whatever comes
   bool is_transposed = false;  ///< operand a is the columns of op(B)
   std::int64_t num_pairs = 0;  ///< elements of C

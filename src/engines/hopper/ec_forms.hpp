@@ -2,11 +2,12 @@
 // The product of two split FP32 operands (product/ec_planes.hpp) on the tensor cores of sm_90a: the description, the compiled
 // forms, the choice among them, one persistent launch.
 //   C <- alpha 2^-(a_i + b_j) sum_k (lo_A hi_B + hi_A lo_B + hi_A hi_B) + beta C
-// Sums of 64 or 128 elements of k are made inside the tensor core, which truncates, and added outside, rounded to nearest.
+// Sums of 32 to 128 elements of k are made inside the tensor core, which truncates, and added outside, rounded to nearest.
 #pragma once
 
 #include <complex>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -45,6 +46,13 @@ struct EcOperand {
   problem::Lines<float> lines;
 };
 
+/// Another split that the same planes may hold.
+struct EcSecondSplit {
+  product::EcFormat format = product::EcFormat::kTf32;
+  std::int64_t a_row_stride = 0;  ///< bytes
+  std::int64_t b_row_stride = 0;
+};
+
 /// @shape  a.lines: m x k (rows of op(A)); b.lines: n x k (columns of op(B)); c: element (i, j) at
 ///         c + i * c_row_stride + j * c_col_stride. Complex C: lines 2i and 2i + 1 of A make the real and imaginary parts of
 ///         row i, at c + i * c_row_stride + j * c_col_stride and after it
@@ -61,15 +69,16 @@ struct EcProduct {
   bool is_complex = false;
   Factor<std::complex<float>> complex_alpha = std::complex<float>(1.0F);  ///< complex C: in place of alpha
   Factor<std::complex<float>> complex_beta;
-  /// Device memory, written by earlier kernels of the queue: unless it holds wanted_decision, nothing is done.
+  std::optional<EcSecondSplit> second;
+  /// Device memory, written by earlier kernels of the queue. 0: the planes are of `format`; 1: of `second`; another number: nothing
+  /// is done. Null: 0.
   const std::int32_t* decision = nullptr;
-  std::int32_t wanted_decision = 0;
 };
 
 /// Predicted seconds of a form on `num_sms` multiprocessors (0: those of an H200), launch included, split not.
 [[nodiscard]] double ec_predicted_seconds(std::int64_t m, std::int64_t n, std::int64_t k, product::EcFormat format,
                                           const EcFormTraits& traits, int num_sms);
-/// The form that is predicted to be fastest.
+/// The form that is predicted to be fastest, among those that sum as well as native SGEMM does there.
 [[nodiscard]] EcForm ec_form_for(std::int64_t m, std::int64_t n, std::int64_t k, product::EcFormat format, int num_sms);
 
 /// Offers products of the arithmetic of product::ec_arithmetic(), with the seconds of the fastest form. @status pure

@@ -4,14 +4,16 @@
 //   d(i, j) = sum over k of lo_A hi_B + hi_A lo_B + hi_A hi_B, then the epilogue, tile by tile.
 //
 // The tensor core truncates, so a long sum in its accumulator drifts towards zero. A warpgroup therefore lets it sum
-// kPromoted stages (64 or 128 elements of k in FP16) from zero, the small products first, and adds the result to FP32 sums of
-// its own, rounded to nearest. Those additions fall under the multiplications of the other warpgroup.
+// kPromoted stages (32, 64 or 128 elements of k in FP16) from zero, the small products first, and adds the result to FP32 sums
+// of its own, rounded to nearest. Those additions fall under the multiplications of the other warpgroup. Where registers allow,
+// the sums of some promotions are added to a second set of sums, so that long ones gather fewer roundings.
 // In wgmma's words B gives the rows and A the columns. tile_pipeline_sm90.cuh says how stages go from the producer
 // (warpgroup 0) to the consumers (1 and 2). A stage holds hi in the first 64 bytes of each line and lo in the others.
 //
 // A CTA ends when its whole cluster has: until then others may send to its memory and arrive at its barriers.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "base/overlapped_launch.hpp"
@@ -24,8 +26,9 @@
 namespace kizami::engines::hopper {
 
 /// A form as constants. With kSplitsInner both consumers have the whole tile and every other promotion of k each.
-template <bool splits_inner, int tile_i, int tile_j, int cluster, int stages>
+template <EcForm form, bool splits_inner, int tile_i, int tile_j, int cluster, int stages>
 struct EcShape : TileShape<tile_i, tile_j, splits_inner ? tile_j : tile_j / 2, cluster, stages> {
+  static constexpr EcForm kForm = form;
   using Shape = TileShape<tile_i, tile_j, splits_inner ? tile_j : tile_j / 2, cluster, stages>;
   static constexpr bool kSplitsInner = splits_inner;
   static constexpr int kSums = tile_i / 2;                                   ///< of one thread
@@ -46,8 +49,9 @@ __device__ __forceinline__ void multiply_stages(float (&acc)[F::kSums], RingPlac
                                                 std::uint32_t rows_at, std::uint32_t columns_at, std::uint32_t full_at,
                                                 std::uint32_t empty_at, std::uint32_t lane) {
   // Consumers that read the same stages need free ones between them; those that do not have stages enough for all at once.
-  constexpr int kGroup = F::kSplitsInner ? kPromoted : 2;
-  static_assert(kPromoted % kGroup == 0 && kGroup % 2 == 0);
+  constexpr int kGroup = F::kSplitsInner || kPromoted == 1 ? kPromoted : 2;
+  constexpr int kCommits = kGroup == 1 ? 1 : 2;  // of a group
+  static_assert(kPromoted % kGroup == 0 && kGroup % kCommits == 0);
   constexpr std::uint32_t kLo = descriptor_step(64);
   RingPlace<F::kStages> oldest = ring;  // that is not released
   const auto release = [&](int count) {
@@ -85,20 +89,63 @@ __device__ __forceinline__ void multiply_stages(float (&acc)[F::kSums], RingPlac
         const std::uint32_t step = descriptor_step(part * 32);
         wgmma_ec<kFormat>(acc, rows[s] + step, columns[s] + step, accumulate);
       }
-      if (s % (kGroup / 2) == kGroup / 2 - 1) wgmma_commit();  // two commits a group
+      if (s % (kGroup / kCommits) == kGroup / kCommits - 1) wgmma_commit();
     }
     if (group > 0) {
-      wgmma_wait<2>();  // the group before has been read
+      wgmma_wait<kCommits>();  // the group before has been read
       release(kGroup);
     }
   }
   pin(acc);
-  wgmma_wait<1>();
-  release(kGroup / 2);
+  if constexpr (kCommits == 2) {
+    wgmma_wait<1>();
+    release(kGroup / 2);
+  }
   wgmma_wait<0>();
-  release(kGroup / 2);
+  release(kGroup / kCommits);
   pin(acc);
 }
+
+/// FP32 sums of promotions, which are added in order: those of each block of promotions from zero, and the blocks then.
+/// Without kHasBlocks all are one block.
+template <int kSums, bool kHasBlocks>
+struct PromotedSums {
+  float sums[kSums];
+  float blocks[kHasBlocks ? kSums : 1];
+  int in_block;
+
+  __device__ __forceinline__ void clear() {
+    in_block = 0;
+#pragma unroll
+    for (int e = 0; e < kSums; ++e) sums[e] = 0;
+    if constexpr (kHasBlocks) {
+#pragma unroll
+      for (int e = 0; e < kSums; ++e) blocks[e] = 0;
+    }
+  }
+  __device__ __forceinline__ void promote(const float (&acc)[kSums], int block_promotions) {
+    if constexpr (kHasBlocks) {
+      if (in_block == block_promotions) {
+        in_block = 0;
+#pragma unroll
+        for (int e = 0; e < kSums; ++e) {
+          blocks[e] = __fadd_rn(blocks[e], sums[e]);
+          sums[e] = 0;
+        }
+      }
+      ++in_block;
+    }
+#pragma unroll
+    for (int e = 0; e < kSums; ++e) sums[e] = __fadd_rn(sums[e], acc[e]);
+  }
+  __device__ __forceinline__ void finish(bool has_several_blocks) {
+    if constexpr (kHasBlocks) {
+      if (!has_several_blocks) return;
+#pragma unroll
+      for (int e = 0; e < kSums; ++e) sums[e] = __fadd_rn(blocks[e], sums[e]);
+    }
+  }
+};
 
 /// Both consumers have sums of the whole tile: each gets the other's part of one half of the columns, adds, and stores it.
 template <class F>
@@ -126,88 +173,119 @@ __device__ __forceinline__ void store_halves(const float (&sums)[F::kSums], std:
   store_ec_tile<F::kStoredI>(half, params, factors, scales, i_first, j_first, thread);
 }
 
-/// @range blockDim = kNumThreads; grid a multiple of F::kCluster; F::kSharedBytes of dynamic shared memory
+/// Where this CTA's shared memory begins, and which tiles are its own.
+struct EcPlace {
+  std::uint32_t ring_at;
+  std::uint32_t exchange_at;
+  std::uint32_t full_at;
+  std::uint32_t empty_at;
+  std::uint32_t rank;
+  std::uint32_t first_tile;
+  std::uint32_t tile_step;
+};
+
+/// The producer's part, by one thread.
+template <class F>
+__device__ __forceinline__ void produce_stages(const EcParams& params, const EcSplitParams& split, const EcPlace& at,
+                                               int num_k_blocks) {
+  RingPlace<F::kStages> ring;
+  for (std::uint32_t tile = at.first_tile; tile < params.tiles_per_plane; tile += at.tile_step) {
+    const TilePlace place = place_of<F>(tile, params);
+#pragma unroll 1
+    for (int k_block = 0; k_block < num_k_blocks; ++k_block) {
+      const std::uint32_t full = at.full_at + ring.stage * 8;
+      barrier_wait(at.empty_at + ring.stage * 8, ring.phase ^ 1);  // at once in the first round
+      barrier_arrive_expect(full, F::kStageBytes);
+      copy_stage<F, LineOrder::kInOrder>(split.a_map, split.b_map, params, place, at.rank, k_block,
+                                         at.ring_at + ring.stage * F::kStageBytes, full);
+      ring.next();
+    }
+  }
+}
+
+/// A consumer warpgroup's part.
 template <class F, product::EcFormat kFormat, int kPromoted>
+__device__ __forceinline__ void consume_stages(const EcParams& params, const EcFactors& factors, const EcPlace& at,
+                                               std::uint32_t consumer, int num_k_blocks, int block_promotions) {
+  const int thread = static_cast<int>(threadIdx.x % 128);
+  const std::uint32_t lane = threadIdx.x % 32;
+  const int num_promotions = num_k_blocks / kPromoted;
+  const std::uint32_t rows_at = at.ring_at + F::kBytesA + (F::kSplitsInner ? 0 : consumer * F::kGroupJ * F::kBlockK);
+  float acc[F::kSums];
+  PromotedSums<F::kSums, has_block_sums(F::kForm, kPromoted)> promoted;
+  RingPlace<F::kStages> ring;
+
+  for (std::uint32_t tile = at.first_tile; tile < params.tiles_per_plane; tile += at.tile_step) {
+    const TilePlace place = place_of<F>(tile, params);
+    // What this warpgroup stores begins here.
+    const int i_first = place.i_first + (F::kSplitsInner ? static_cast<int>(consumer) * F::kStoredI : 0);
+    const int j_first = place.j_first + static_cast<int>(at.rank) * F::kTileJ +
+                        (F::kSplitsInner ? 0 : static_cast<int>(consumer) * F::kGroupJ);
+    const TileScales<F::kStoredI> scales(params, i_first, j_first, thread);
+    promoted.clear();
+#pragma unroll 1
+    for (int p = 0; p < num_promotions; ++p) {
+      if (F::kSplitsInner && p % 2 != static_cast<int>(consumer)) {
+        ring.skip(kPromoted);
+        continue;
+      }
+      multiply_stages<F, kFormat, kPromoted>(acc, ring, rows_at, at.ring_at, at.full_at, at.empty_at, lane);
+      promoted.promote(acc, block_promotions);
+    }
+    promoted.finish(num_promotions > (F::kSplitsInner ? 2 : 1) * block_promotions);
+    if constexpr (F::kSplitsInner) {
+      store_halves<F>(promoted.sums, at.exchange_at, params, factors, scales, i_first, j_first, consumer, thread);
+    } else {
+      store_ec_tile<F::kStoredI>(promoted.sums, params, factors, scales, i_first, j_first, thread);
+    }
+  }
+}
+
+/// Both formats, of which device memory may choose: a call then has one launch less, and an untaken one takes two microseconds.
+/// @range blockDim = kNumThreads; grid a multiple of F::kCluster; F::kSharedBytes of dynamic shared memory
+template <class F, int kPromoted>
 __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_constant__ EcParams params) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) std::uint8_t shared_memory[];
-  std::uint32_t ring_at = (shared_address(shared_memory) + F::kAlignment - 1) / F::kAlignment * F::kAlignment;
-  asm volatile("" : "+r"(ring_at));  // keep it, instead of asking for the CTA's window in every round
-  const std::uint32_t exchange_at = ring_at + F::kRingBytes;
-  const std::uint32_t full_at = exchange_at + F::kExchangeBytes;
-  const std::uint32_t empty_at = full_at + F::kStages * 8;
-  const std::uint32_t rank = F::kCluster == 1 ? 0 : cluster_rank();
+  EcPlace at{};
+  at.ring_at = (shared_address(shared_memory) + F::kAlignment - 1) / F::kAlignment * F::kAlignment;
+  asm volatile("" : "+r"(at.ring_at));  // keep it, instead of asking for the CTA's window in every round
+  at.exchange_at = at.ring_at + F::kRingBytes;
+  at.full_at = at.exchange_at + F::kExchangeBytes;
+  at.empty_at = at.full_at + F::kStages * 8;
+  at.rank = F::kCluster == 1 ? 0 : cluster_rank();
+  at.first_tile = blockIdx.x / F::kCluster;
+  at.tile_step = gridDim.x / F::kCluster;
 
   if (threadIdx.x == 0) {
-    prefetch_map(params.a_map);
-    prefetch_map(params.b_map);
-    init_ring<F>(full_at, empty_at);
+    prefetch_map(params.splits[0].a_map);
+    prefetch_map(params.splits[0].b_map);
+    init_ring<F>(at.full_at, at.empty_at);
   }
   __syncthreads();
   if constexpr (F::kCluster > 1) cluster_sync();  // nobody arrives at a barrier that is not initialised
   base::follow_previous_kernel();                 // the split, of whose planes and scales nothing is read before
-  if (params.decision != nullptr && *params.decision != params.wanted_decision) return;  // all CTAs of a cluster
-  asm volatile("fence.proxy.async;\n" ::: "memory");                                     // nor by the copy engine
+  const std::int32_t decision = params.decision == nullptr ? 0 : *params.decision;
+  if (decision < 0 || decision >= params.num_splits) return;  // all CTAs
+  asm volatile("fence.proxy.async;\n" ::: "memory");          // nothing is read by the copy engine before, either
   const EcFactors factors(params);
-  const int num_k_blocks = factors.has_product() ? params.num_k_blocks : 0;
-
-  const std::uint32_t num_tiles = params.tiles_per_plane;
-  const std::uint32_t first_tile = blockIdx.x / F::kCluster;
-  const std::uint32_t tile_step = gridDim.x / F::kCluster;
+  const EcSplitParams& split = params.splits[decision];
+  const int num_k_blocks = factors.has_product() ? split.num_k_blocks : 0;
   const std::uint32_t warpgroup = __shfl_sync(kWholeWarp, threadIdx.x / 128, 0);  // uniform, for the compiler
 
   if (warpgroup == 0) {
     give_registers_back<40>();
-    if (threadIdx.x == 0) {
-      RingPlace<F::kStages> ring;
-      for (std::uint32_t tile = first_tile; tile < num_tiles; tile += tile_step) {
-        const TilePlace place = place_of<F>(tile, params);
-#pragma unroll 1
-        for (int k_block = 0; k_block < num_k_blocks; ++k_block) {
-          const std::uint32_t full = full_at + ring.stage * 8;
-          barrier_wait(empty_at + ring.stage * 8, ring.phase ^ 1);  // at once in the first round
-          barrier_arrive_expect(full, F::kStageBytes);
-          copy_stage<F, LineOrder::kInOrder>(params, place, rank, k_block, ring_at + ring.stage * F::kStageBytes, full);
-          ring.next();
-        }
-      }
-    }
+    if (threadIdx.x == 0) produce_stages<F>(params, split, at, num_k_blocks);
     __syncwarp();
   } else {
     take_registers<232>();
-    const std::uint32_t consumer = warpgroup - 1;
-    const int thread = static_cast<int>(threadIdx.x % 128);
-    const std::uint32_t lane = threadIdx.x % 32;
-    const int num_promotions = num_k_blocks / kPromoted;
-    const std::uint32_t rows_at = ring_at + F::kBytesA + (F::kSplitsInner ? 0 : consumer * F::kGroupJ * F::kBlockK);
-    float acc[F::kSums];
-    float sums[F::kSums];
-    RingPlace<F::kStages> ring;
-
-    for (std::uint32_t tile = first_tile; tile < num_tiles; tile += tile_step) {
-      const TilePlace place = place_of<F>(tile, params);
-      // What this warpgroup stores begins here.
-      const int i_first = place.i_first + (F::kSplitsInner ? static_cast<int>(consumer) * F::kStoredI : 0);
-      const int j_first = place.j_first + static_cast<int>(rank) * F::kTileJ +
-                          (F::kSplitsInner ? 0 : static_cast<int>(consumer) * F::kGroupJ);
-      const TileScales<F::kStoredI> scales(params, i_first, j_first, thread);
-#pragma unroll
-      for (int e = 0; e < F::kSums; ++e) sums[e] = 0;
-#pragma unroll 1
-      for (int p = 0; p < num_promotions; ++p) {
-        if (F::kSplitsInner && p % 2 != static_cast<int>(consumer)) {
-          ring.skip(kPromoted);
-          continue;
-        }
-        multiply_stages<F, kFormat, kPromoted>(acc, ring, rows_at, ring_at, full_at, empty_at, lane);
-#pragma unroll
-        for (int e = 0; e < F::kSums; ++e) sums[e] = __fadd_rn(sums[e], acc[e]);
-      }
-      if constexpr (F::kSplitsInner) {
-        store_halves<F>(sums, exchange_at, params, factors, scales, i_first, j_first, consumer, thread);
-      } else {
-        store_ec_tile<F::kStoredI>(sums, params, factors, scales, i_first, j_first, thread);
-      }
+    using product::EcFormat;
+    if (split.is_tf32 != 0) {
+      consume_stages<F, EcFormat::kTf32, kPromoted>(params, factors, at, warpgroup - 1, num_k_blocks,
+                                                    split.block_promotions);
+    } else {
+      consume_stages<F, EcFormat::kF16, kPromoted>(params, factors, at, warpgroup - 1, num_k_blocks,
+                                                   split.block_promotions);
     }
   }
   if constexpr (F::kCluster > 1) cluster_sync();
@@ -219,14 +297,10 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_c
 /// The kernels of a form.
 template <class F>
 [[nodiscard]] EcFormKernels ec_kernels_of() {
-  using product::EcFormat;
   using product::EcPromotion;
-  constexpr int kShort = stages_of(EcPromotion::kShort);
-  constexpr int kLong = stages_of(EcPromotion::kLong);
-  return {{{reinterpret_cast<const void*>(&product_ec_sm90<F, EcFormat::kF16, kShort>),
-            reinterpret_cast<const void*>(&product_ec_sm90<F, EcFormat::kF16, kLong>)},
-           {reinterpret_cast<const void*>(&product_ec_sm90<F, EcFormat::kTf32, kShort>),
-            reinterpret_cast<const void*>(&product_ec_sm90<F, EcFormat::kTf32, kLong>)}},
+  return {{reinterpret_cast<const void*>(&product_ec_sm90<F, stages_of(EcPromotion::kShortest)>),
+           reinterpret_cast<const void*>(&product_ec_sm90<F, stages_of(EcPromotion::kShort)>),
+           reinterpret_cast<const void*>(&product_ec_sm90<F, stages_of(EcPromotion::kLong)>)},
           F::kSharedBytes};
 }
 
