@@ -25,7 +25,8 @@
 
 namespace kizami::engines::hopper {
 
-/// A form as constants. With kSplitsInner both consumers have the whole tile and every other promotion of k each.
+/// A form as constants. With kSplitsInner both consumers have the whole tile and every other promotion of k each, counted
+/// through all tiles.
 template <EcForm form, bool splits_inner, int tile_i, int tile_j, int cluster, int stages>
 struct EcShape : TileShape<tile_i, tile_j, splits_inner ? tile_j : tile_j / 2, cluster, stages> {
   static constexpr EcForm kForm = form;
@@ -52,6 +53,9 @@ __device__ __forceinline__ void multiply_stages(float (&acc)[F::kSums], RingPlac
   constexpr int kGroup = F::kSplitsInner || kPromoted == 1 ? kPromoted : 2;
   constexpr int kCommits = kGroup == 1 ? 1 : 2;  // of a group
   static_assert(kPromoted % kGroup == 0 && kGroup % kCommits == 0);
+  // A consumer that skips stages sees nothing of their barriers. With one bit of phase it must therefore have waited itself for
+  // the last bytes that its own stages got, so each place in the ring belongs to one consumer.
+  static_assert(!F::kSplitsInner || F::kStages % (2 * kPromoted) == 0);
   constexpr std::uint32_t kLo = descriptor_step(64);
   RingPlace<F::kStages> oldest = ring;  // that is not released
   const auto release = [&](int count) {
@@ -214,6 +218,7 @@ __device__ __forceinline__ void consume_stages(const EcParams& params, const EcF
   float acc[F::kSums];
   PromotedSums<F::kSums, has_block_sums(F::kForm, kPromoted)> promoted;
   RingPlace<F::kStages> ring;
+  std::uint32_t turn = 0;  // counts promotions, of all tiles
 
   for (std::uint32_t tile = at.first_tile; tile < params.tiles_per_plane; tile += at.tile_step) {
     const TilePlace place = place_of<F>(tile, params);
@@ -224,8 +229,8 @@ __device__ __forceinline__ void consume_stages(const EcParams& params, const EcF
     const TileScales<F::kStoredI> scales(params, i_first, j_first, thread);
     promoted.clear();
 #pragma unroll 1
-    for (int p = 0; p < num_promotions; ++p) {
-      if (F::kSplitsInner && p % 2 != static_cast<int>(consumer)) {
+    for (int p = 0; p < num_promotions; ++p, ++turn) {
+      if (F::kSplitsInner && turn % 2 != consumer) {
         ring.skip(kPromoted);
         continue;
       }
