@@ -33,7 +33,9 @@ EcRecipe device_recipe(const Plan& plan, EcVariant variant) {
   EcRecipe recipe = ec_recipe(variant, wishes);
   if (variant != EcVariant::kScaled && variant != EcVariant::kScaledTf32) return recipe;
   const EcFormat format = variant == EcVariant::kScaled ? EcFormat::kF16 : EcFormat::kTf32;
-  EcPromotion promotion = product::ec_promotion_for(forms(plan) * plan.shape.m, plan.shape.n, num_terms(plan.shape));
+  const auto extent = [](std::int64_t x) { return std::max<std::int64_t>(x, 1); };
+  EcPromotion promotion = product::ec_promotion_for(extent(forms(plan) * plan.shape.m), extent(plan.shape.n),
+                                                    extent(num_terms(plan.shape)));
   if (wishes.promotion_k > 0) {
     // Of both stages, in stages of the kernel: TF32 is promoted after half as many elements.
     const EcFormat first = plan.policy.ec.variant == EcVariant::kScaledTf32 ? EcFormat::kTf32 : EcFormat::kF16;

@@ -209,8 +209,8 @@ __device__ __forceinline__ void produce_stages(const EcParams& params, const EcS
 
 /// A consumer warpgroup's part.
 template <class F, product::EcFormat kFormat, int kPromoted>
-__device__ __forceinline__ void consume_stages(const EcParams& params, const EcFactors& factors, const EcPlace& at,
-                                               std::uint32_t consumer, int num_k_blocks, int block_promotions) {
+__device__ __forceinline__ void consume_stages(const EcParams& params, const EcPlace& at, std::uint32_t consumer,
+                                               int num_k_blocks, int block_promotions) {
   const int thread = static_cast<int>(threadIdx.x % 128);
   const std::uint32_t lane = threadIdx.x % 32;
   const int num_promotions = num_k_blocks / kPromoted;
@@ -238,6 +238,7 @@ __device__ __forceinline__ void consume_stages(const EcParams& params, const EcF
       promoted.promote(acc, block_promotions);
     }
     promoted.finish(num_promotions > (F::kSplitsInner ? 2 : 1) * block_promotions);
+    const EcFactors factors(params);  // now, for the sums need the registers
     if constexpr (F::kSplitsInner) {
       store_halves<F>(promoted.sums, at.exchange_at, params, factors, scales, i_first, j_first, consumer, thread);
     } else {
@@ -273,9 +274,8 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_c
   const std::int32_t decision = params.decision == nullptr ? 0 : *params.decision;
   if (decision < 0 || decision >= params.num_splits) return;  // all CTAs
   asm volatile("fence.proxy.async;\n" ::: "memory");          // nothing is read by the copy engine before, either
-  const EcFactors factors(params);
   const EcSplitParams& split = params.splits[decision];
-  const int num_k_blocks = factors.has_product() ? split.num_k_blocks : 0;
+  const int num_k_blocks = EcFactors(params).has_product() ? split.num_k_blocks : 0;
   const std::uint32_t warpgroup = __shfl_sync(kWholeWarp, threadIdx.x / 128, 0);  // uniform, for the compiler
 
   if (warpgroup == 0) {
@@ -286,11 +286,9 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_c
     take_registers<232>();
     using product::EcFormat;
     if (split.is_tf32 != 0) {
-      consume_stages<F, EcFormat::kTf32, kPromoted>(params, factors, at, warpgroup - 1, num_k_blocks,
-                                                    split.block_promotions);
+      consume_stages<F, EcFormat::kTf32, kPromoted>(params, at, warpgroup - 1, num_k_blocks, split.block_promotions);
     } else {
-      consume_stages<F, EcFormat::kF16, kPromoted>(params, factors, at, warpgroup - 1, num_k_blocks,
-                                                   split.block_promotions);
+      consume_stages<F, EcFormat::kF16, kPromoted>(params, at, warpgroup - 1, num_k_blocks, split.block_promotions);
     }
   }
   if constexpr (F::kCluster > 1) cluster_sync();
