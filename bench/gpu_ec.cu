@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // FP32 products on FP16 and TF32 tensor cores (split and product of engine hopper) beside native cuBLAS SGEMM, and with
-// --uncorrected beside cuBLAS on FP16 and TF32 tensor cores without correction, interleaved in one run: TFLOPS of whole calls, spread, time of the two phases, error of sampled rows against a double-double reference,
-// clock and power. A table on stderr, JSON lines on stdout.
+// --uncorrected beside cuBLAS on FP16 and TF32 tensor cores without correction, interleaved in one run: TFLOPS of whole calls,
+// spread, time of the two phases, error of sampled rows against a double-double reference, clock and power. A table on stderr, JSON lines on stdout.
 //   bench_gpu_ec --n 1024 --n 4096 --ops nn --data normal --data exp_rand:-15:15 --format f16 --form auto
 // alpha = 1, beta = 0, 2 m n k operations. Times are of the device: a kernel that waits goes ahead of every timed call, so that
 // no launch by the host is timed. Operands stay in the L2 cache where they fit. Calls are of the kernels alone: nobody decides

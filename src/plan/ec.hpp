@@ -8,9 +8,10 @@
 //   misaligned  a subnormal part is aligned by the exponent of the smallest normal number, 2^e with e = min_exponent, so a
 //               step whose largest exponent is its product with b cuts its g + 1 addends at 2^(e - f) |b|, though |a b| may
 //               be far below 2^e |b|. The largest |b| of each step add up to ||b||_1 at most: (g + 1) 2^(e - f) a pair.
-// Over all of k that is floor_a ||b||_1 + floor_b ||a||_1, which the certificate of scheme ozaki2 (exec/certificate.hpp) compares with a proven lower bound of (|A||B|)_ij; lines that
-// consist of multiples of the unit have no such error. (On a device num/ec_range.hpp says what takes the certificate's place.) Stages are tried in order: the first one that certifies all pairs
-// answers; behind the last one stands scheme ozaki2.
+// Over all of k that is floor_a ||b||_1 + floor_b ||a||_1, which the certificate of scheme ozaki2 (exec/certificate.hpp) compares
+// with a proven lower bound of (|A||B|)_ij; lines that consist of multiples of the unit have no such error. Stages are tried in
+// order: the first one that certifies all pairs answers; behind the last one stands scheme ozaki2. (On a device
+// num/ec_range.hpp says what takes the place of the certificate, and FP64 arithmetic stands behind.)
 #pragma once
 
 #include <array>

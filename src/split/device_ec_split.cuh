@@ -81,9 +81,7 @@ struct Shared {
   float largest[kWarps][kUnit];  ///< of a warp's part of a line
   std::uint32_t smallest[kWarps][kUnit];
   Counts counts[kWarps][kUnit];
-  float parts[kMostCluster][kUnit];  ///< across: of a CTA's part of a line, from every CTA of the cluster
-  std::uint32_t small_parts[kMostCluster][kUnit];
-  Counts line_counts[kUnit];          ///< across: of rank 0, sums over the cluster
+  float parts[kMostCluster][kUnit];   ///< across: of a CTA's part of a line, from every CTA of the cluster
   uint4 exchange[kWarps][kUnit * 8];  ///< across: 16 bytes p of line l of a block at 8 l + (p ^ l % 8)
   std::uint32_t report;               ///< bits of the EcReport of this block
 };
@@ -191,21 +189,27 @@ template <EcFormat kFormat>
   return out;
 }
 
-/// Adds a line to what the block will report. @param counts_nonfinite whether the line is one of the operand's, and no second form
-__device__ void judge(std::uint32_t& report, bool counts_nonfinite, bool is_a, const num::EcRangeLimits& limits,
-                      std::int32_t scale, std::uint32_t smallest, const Counts& counts, std::int64_t length) {
-  if (scale == num::kSkipLine) {
-    if (counts_nonfinite) atomicAdd(&report, product::EcReport::of(0, 0, is_a ? 1 : 0, is_a ? 0 : 1).bits());
-    return;
-  }
+/// Adds to what the block will report what one of num_parts parts of a line is: `length` terms of o.length. Parts are judged by
+/// themselves, so that nobody has to wait for the others: together they have at most a quarter of elements that are not dense
+/// if each has its share of them.
+__device__ void judge(std::uint32_t& report, bool is_a, const num::EcRangeLimits& limits, float largest_of_line,
+                      std::int32_t scale, std::uint32_t smallest, const Counts& counts, int length, int num_parts,
+                      std::int64_t length_of_line) {
+  if (largest_of_line == 0 || length <= 0) return;
   num::EcLineSight sight;
+  sight.smallest = __uint_as_float(0x7F7FFFFF);  // of a part of zeros
   if (smallest != kAllZero) {
     sight.smallest = fmaxf(Scaling(scale).apply(__uint_as_float((smallest + 1) >> 1)), 0x1p-149F);
   }
-  sight.num_dense = counts.dense;
+  const std::int64_t missing = length - static_cast<std::int64_t>(counts.dense);
+  sight.num_dense = missing * num_parts * 4 <= length_of_line ? length : 0;
   sight.num_full = counts.full;
   const std::uint32_t flags = num::ec_line_flags(limits, sight, length);
   if (flags != 0) atomicOr(&report, product::EcReport::of(is_a ? flags : 0, is_a ? 0 : flags, 0, 0).bits());
+}
+/// Counts a line with NaN or Inf.
+__device__ void count_nonfinite(std::uint32_t& report, bool is_a) {
+  atomicAdd(&report, product::EcReport::of(0, 0, is_a ? 1 : 0, is_a ? 0 : 1).bits());
 }
 
 /// What the fp64 rung asks of a line: FP32 numbers are multiples of 2^-149.
@@ -331,15 +335,9 @@ __device__ void split_along(const Operand& o, unsigned block, bool is_a, const n
   largest = __uint_as_float(__reduce_max_sync(kWholeWarp, __float_as_uint(largest)));
   smallest = __reduce_min_sync(kWholeWarp, smallest);
   if (width > 1) {
-    if (lane == 0) {
-      shared.largest[0][warp] = largest;
-      shared.smallest[0][warp] = smallest;
-    }
+    if (lane == 0) shared.largest[0][warp] = largest;
     __syncthreads();
-    for (int w = 0; w < width; ++w) {
-      largest = larger(largest, shared.largest[0][warp / width * width + w]);
-      smallest = min(smallest, shared.smallest[0][warp / width * width + w]);
-    }
+    for (int w = 0; w < width; ++w) largest = larger(largest, shared.largest[0][warp / width * width + w]);
   }
   const std::int32_t scale = scale_of<kFormat>(largest);
   const bool is_skipped = scale == num::kSkipLine;
@@ -357,20 +355,22 @@ __device__ void split_along(const Operand& o, unsigned block, bool is_a, const n
 #pragma unroll 4
   for (int k = first + kHeldQuads * step; k < end; k += step) store(k, load_four<T, kIsAligned>(o, reader, k));
 
+  if (!has_line) return;
   counts.dense = __reduce_add_sync(kWholeWarp, counts.dense);
   counts.full = __reduce_add_sync(kWholeWarp, counts.full);
-  if (width > 1) {
-    if (lane == 0) shared.counts[0][warp] = counts;
-    __syncthreads();
-  }
-  if (warp % width == 0 && lane == 0 && has_line) {
-    for (int w = 1; w < width; ++w) {
-      counts.dense += shared.counts[0][warp + w].dense;
-      counts.full += shared.counts[0][warp + w].full;
-    }
+  if (lane != 0) return;
+  if (warp % width == 0) {
     o.scales[i] = scale;
-    store_stats(o, i, scale, product::ec_top_exponent(kFormat), smallest == kAllZero);
-    judge(shared.report, i % o.forms == 0, is_a, limits, scale, smallest, counts, o.length);
+    store_stats(o, i, scale, product::ec_top_exponent(kFormat), largest == 0);
+    if (is_skipped && i % o.forms == 0) count_nonfinite(shared.report, is_a);
+  }
+  if (!is_skipped) {
+    // Rounds of 128 terms that fall to this warp, the last of which may be cut.
+    const std::int64_t before = warp % width * 128;
+    const std::int64_t rounds = o.length > before ? (o.length - before - 1) / step + 1 : 0;
+    const std::int64_t end_of_last = before + (rounds - 1) * step + 128;
+    const std::int64_t length = rounds * 128 - (end_of_last > o.length ? end_of_last - o.length : 0);
+    judge(shared.report, is_a, limits, largest, scale, smallest, counts, static_cast<int>(length), width, o.length);
   }
 }
 
@@ -488,19 +488,13 @@ __device__ void split_across(const Operand& o, unsigned block, bool is_a, const 
     observe(x);
   }
 
-  // The extremes of each line over the warps, which warp r gives to CTA r of the cluster.
+  // The largest of each line over the warps, which warp r gives to CTA r of the cluster.
   shared.largest[warp][lane] = largest;
-  shared.smallest[warp][lane] = smallest;
-  if (warp == 0) shared.line_counts[lane] = {};
   __syncthreads();
   if (warp < static_cast<int>(ranks)) {
 #pragma unroll
-    for (int w = 0; w < kWarps; ++w) {
-      largest = larger(largest, shared.largest[w][lane]);
-      smallest = min(smallest, shared.smallest[w][lane]);
-    }
+    for (int w = 0; w < kWarps; ++w) largest = larger(largest, shared.largest[w][lane]);
     *cluster.map_shared_rank(&shared.parts[rank][lane], static_cast<unsigned>(warp)) = largest;
-    *cluster.map_shared_rank(&shared.small_parts[rank][lane], static_cast<unsigned>(warp)) = smallest;
   }
   cluster.sync();
   largest = 0;
@@ -525,24 +519,29 @@ __device__ void split_across(const Operand& o, unsigned block, bool is_a, const 
   }
 
   shared.counts[warp][lane] = counts;
+  shared.smallest[warp][lane] = smallest;
   __syncthreads();
-  if (warp == 0) {
-    for (int w = 1; w < kWarps; ++w) {
-      counts.dense += shared.counts[w][lane].dense;
-      counts.full += shared.counts[w][lane].full;
-    }
-    Counts* const total = cluster.map_shared_rank(&shared.line_counts[lane], 0);
-    atomicAdd(&total->dense, counts.dense);
-    atomicAdd(&total->full, counts.full);
-  }
-  cluster.sync();  // others have written line_counts, and read `parts`
-  if (rank == 0 && warp == 0 && has_line) {
-    smallest = kAllZero;
-    for (unsigned r = 0; r < ranks; ++r) smallest = min(smallest, shared.small_parts[r][lane]);
+  if (warp != 0 || !has_line) return;
+  if (rank == 0) {
     o.scales[first_line + lane] = scale;
-    store_stats(o, first_line + lane, scale, product::ec_top_exponent(kFormat), smallest == kAllZero);
-    judge(shared.report, lane % o.forms == 0, is_a, limits, scale, smallest, shared.line_counts[lane], o.length);
+    store_stats(o, first_line + lane, scale, product::ec_top_exponent(kFormat), largest == 0);
+    if (is_skipped && lane % o.forms == 0) count_nonfinite(shared.report, is_a);
   }
+  if (is_skipped) return;
+  for (int w = 1; w < kWarps; ++w) {
+    counts.dense += shared.counts[w][lane].dense;
+    counts.full += shared.counts[w][lane].full;
+    smallest = min(smallest, shared.smallest[w][lane]);
+  }
+  // Rounds of kWarps units that fall to this CTA, the last of which may be cut.
+  const int round = kWarps * kUnit;
+  const int before = static_cast<int>(rank) * round;
+  const int stride = step * kUnit;
+  const int length = static_cast<int>(o.length);
+  const int rounds = length > before ? (length - before - 1) / stride + 1 : 0;
+  const int end_of_last = before + (rounds - 1) * stride + round;
+  judge(shared.report, is_a, limits, largest, scale, smallest, counts, rounds * round - max(end_of_last - length, 0),
+        static_cast<int>(ranks), o.length);
 }
 
 // ---- the decision ----
@@ -651,7 +650,7 @@ __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) decide_ec_smxx(const
 #pragma unroll 1
   for (unsigned at = blockIdx.x; at < job.num_blocks; at += gridDim.x) {
     split_block<T, kFormat, kHeldUnits>(job, at, shared);
-    __syncthreads();  // `shared` is free again
+    cooperative_groups::this_cluster().sync();  // `shared` is free again, for others as well
   }
 }
 
@@ -723,7 +722,7 @@ Status launch(Job<T> job, int num_sms, int& num_reports, product::Queue queue) {
   const bool is_decision = job.decision.state != nullptr;
   std::int64_t ctas = blocks;
   if (is_decision) {  // few, for each reads all reports
-    const std::int64_t most = std::int64_t{std::max(2 * num_sms / cluster, 1)} * cluster;
+    const std::int64_t most = std::int64_t{std::max(num_sms / cluster, 1)} * cluster;
     ctas = std::max<std::int64_t>(std::min(blocks, most), cluster);
   } else {
     if (job.observation.reports != nullptr) job.observation.reports += num_reports;

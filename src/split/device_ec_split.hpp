@@ -32,7 +32,8 @@ struct DeviceEcSplit {
   num::LineStats* stats = nullptr;
 };
 
-/// What the first split of a call reports, and to whom.
+/// What the first split of a call reports, and to whom. Its flags are those of num::ec_line_flags(), but that a line counts as
+/// dense only if each part of it that a warp or block has is: parts have equal shares of the elements that may not be.
 struct EcObservation {
   num::EcRangeLimits limits;
   product::EcReport* reports = nullptr;  ///< [product::ec_most_reports() of the lines that are made]; null: none

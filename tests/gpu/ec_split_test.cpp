@@ -94,6 +94,13 @@ Sum sum_of(const DeviceArray<EcReport>& reports, int count) {
   return sum;
 }
 
+/// The device judges parts of lines, so it may miss density where the line has it.
+void expect_flags(std::uint32_t found, std::uint32_t wanted, const std::string& name) {
+  constexpr std::uint32_t kDensity = num::kEcNotDense | num::kEcNotDense << 4;
+  EXPECT_EQ(found & ~kDensity, wanted & ~kDensity) << name;
+  EXPECT_EQ(found & wanted & kDensity, wanted & kDensity) << name;
+}
+
 void expect_split(const EcLines& a, const EcLines& b, EcFormat format, const std::string& name) {
   const int num_sms = gpu_test::num_multiprocessors();
   const DeviceEcOperand device_a(a, format, 1);
@@ -113,7 +120,7 @@ void expect_split(const EcLines& a, const EcLines& b, EcFormat format, const std
   expect_equal(device_b.planes, device_b.row_stride, device_b.scales, want_b, name + " b");
   EXPECT_EQ(a_stats.download(), want_a.stats) << name;
   const Sum found = sum_of(reports, num_reports);
-  EXPECT_EQ(found.flags, want_a.flags | want_b.flags << 4) << name;
+  expect_flags(found.flags, want_a.flags | want_b.flags << 4, name);
   EXPECT_EQ(found.a_nonfinite, want_a.nonfinite) << name;
   EXPECT_EQ(found.b_nonfinite, want_b.nonfinite) << name;
   EXPECT_TRUE(reports.guards_are_intact() && a_stats.guards_are_intact()) << name;
@@ -266,7 +273,7 @@ TEST_F(DeviceEcSplitTest, MakesTheFormsOfComplexLines) {
                                    (is_conjugated ? " conjugated" : "") + (format == EcFormat::kF16 ? " f16" : " tf32");
           for (std::size_t x = 0; x < 2; ++x) expect_equal(*planes[x], row_stride, *scales[x], expected[x], name);
           const Sum found = sum_of(reports, num_reports);
-          EXPECT_EQ(found.flags, expected[0].flags | expected[1].flags << 4) << name;
+          expect_flags(found.flags, expected[0].flags | expected[1].flags << 4, name);
           EXPECT_EQ(2 * found.a_nonfinite, expected[0].nonfinite) << name;
           EXPECT_EQ(found.b_nonfinite, expected[1].nonfinite) << name;
         }

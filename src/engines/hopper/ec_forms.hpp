@@ -70,8 +70,8 @@ struct EcProduct {
   Factor<std::complex<float>> complex_alpha = std::complex<float>(1.0F);  ///< complex C: in place of alpha
   Factor<std::complex<float>> complex_beta;
   std::optional<EcSecondSplit> second;
-  /// Device memory, written by earlier kernels of the queue. 0: the planes are of `format`; 1: of `second`; another number: nothing
-  /// is done. Null: 0.
+  /// Device memory, written by earlier kernels of the queue. 0: the planes are of `format`; 1: of `second`; another number:
+  /// nothing is done. Null: 0.
   const std::int32_t* decision = nullptr;
 };
 

@@ -275,7 +275,7 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_c
   if (decision < 0 || decision >= params.num_splits) return;  // all CTAs
   asm volatile("fence.proxy.async;\n" ::: "memory");          // nothing is read by the copy engine before, either
   const EcSplitParams& split = params.splits[decision];
-  const int num_k_blocks = EcFactors(params).has_product() ? split.num_k_blocks : 0;
+  const int num_k_blocks = has_product(params) ? split.num_k_blocks : 0;
   const std::uint32_t warpgroup = __shfl_sync(kWholeWarp, threadIdx.x / 128, 0);  // uniform, for the compiler
 
   if (warpgroup == 0) {

@@ -37,7 +37,12 @@ namespace kizami::engines::hopper {
                    power_of_two(first + second - scale));
 }
 
-/// alpha and beta, read once a kernel. alpha is taken apart, so that alpha A B overflows only where it is too large: its larger
+/// Whether alpha is not zero.
+[[nodiscard]] __device__ __forceinline__ bool has_product(const EcParams& params) {
+  return params.is_complex != 0 ? params.complex_alpha.load() != std::complex<float>(0) : params.alpha.load() != 0;
+}
+
+/// alpha and beta. alpha is taken apart, so that alpha A B overflows only where it is too large: its larger
 /// part is in [1, 2), times 2^exponent.
 struct EcFactors {
   float alpha;
