@@ -9,7 +9,7 @@
 //   products are aligned as if it were 2^-14: 17 addends cut at 2^(-14 - 25) of the other factor.
 //     fine   no element but zeros is below F: each misses (2^-25 + 17 2^-39) / F of itself. Two lines:
 //            2^-24 (1 + 2^-8) / F <= budget.
-//     dense  3/4 of the elements are at least D: of two such lines k / 2 elements meet, so G >= k D^2 / 2. All elements of both
+//     dense  3/4 of the elements have a first part of at least D (1 + 2^-10), so are at least D: of two such lines k / 2 elements meet, so G >= k D^2 / 2. All elements of both
 //            miss 2 k 2^-25 2^15, alignment 3 k/16 steps of 17 2^-25: together less than k 2^-9 (1 + 2^-8), which is to be at
 //            most budget k D^2 / 2.
 //     So FP16 holds if all lines are fine, or all are dense.
@@ -39,7 +39,7 @@ enum EcLineFlag : std::uint32_t {
 };
 inline constexpr std::uint32_t kEcAllFlags = 15;
 
-/// Thresholds of |y|.
+/// Thresholds of |y|, but for `dense`, which is one of |hi| and a number of 11 bits.
 struct EcRangeLimits {
   float fine = 0;
   float dense = 0;
@@ -53,14 +53,16 @@ struct EcRangeLimits {
   const auto up = [](double x) { return static_cast<float>(x * (1.0 + 0x1p-20)); };
   const double to_top = std::ldexp(1.0, top - kF16Top);
   const double fine = std::max(0x1p-24 * (1.0 + 0x1p-8) / f16_budget, 0x1p-14);
-  const double dense = std::sqrt(0x1p-8 * (1.0 + 0x1p-8) / f16_budget);
-  return {up(fine * to_top), up(dense * to_top), std::ldexp(1.0F, top - 95), std::ldexp(1.0F, top - 124)};
+  const double dense = std::sqrt(0x1p-8 * (1.0 + 0x1p-8) / f16_budget) * (1.0 + 0x1p-10) * to_top;
+  const int ulp = std::ilogb(dense) - 10;
+  const double dense_hi = std::ldexp(std::ceil(std::ldexp(dense, -ulp)), ulp);
+  return {up(fine * to_top), static_cast<float>(dense_hi), std::ldexp(1.0F, top - 95), std::ldexp(1.0F, top - 124)};
 }
 
 /// What a split counts of a line.
 struct EcLineSight {
   float smallest = 0;          ///< |y| of the smallest element that is not zero, at least 2^-149; 0: all are
-  std::int64_t num_dense = 0;  ///< elements of at least EcRangeLimits::dense
+  std::int64_t num_dense = 0;  ///< elements with a first part of at least EcRangeLimits::dense
   std::int64_t num_full = 0;   ///< elements of at least EcRangeLimits::full
 };
 

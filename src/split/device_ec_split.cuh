@@ -71,10 +71,10 @@ struct Job {
   std::int32_t writes_state;
 };
 
-/// What a lane has seen of its lines so far, beside what it will report.
+/// What a lane has seen of its part of a line.
 struct Counts {
   std::uint32_t dense = 0;
-  std::uint32_t full = 0;
+  std::uint32_t not_full = 0;
 };
 
 struct Shared {
@@ -151,15 +151,63 @@ struct Quad {
   return bits;
 }
 
+/// What a lane sees of elements while it splits them: how many are dense, and the least |hi|, which tells whether it is worth
+/// while to look at them again (see look_again()). FP16: two of each, for pairs of elements.
+template <EcFormat kFormat>
+struct Glance {
+  using Pair = std::conditional_t<kFormat == EcFormat::kF16, __half2, float>;
+  Pair limit;
+  Pair least;
+  Pair dense;
+
+  explicit __device__ Glance(const num::EcRangeLimits& limits) {
+    if constexpr (kFormat == EcFormat::kF16) {
+      limit = __float2half2_rn(limits.dense);
+      least = __float2half2_rn(65504.0F);
+      dense = __float2half2_rn(0.0F);
+    } else {
+      limit = limits.dense;
+      least = __uint_as_float(0x7F7FFFFF);
+      dense = 0;
+    }
+  }
+  __device__ void see(Pair hi) {
+    if constexpr (kFormat == EcFormat::kF16) {
+      const __half2 magnitude = __habs2(hi);
+      least = __hmin2(least, magnitude);
+      dense = __hadd2(dense, __hge2(magnitude, limit));
+    } else {
+      least = fminf(least, fabsf(hi));
+      dense += fabsf(hi) >= limit ? 1.0F : 0.0F;
+    }
+  }
+  /// The elements that were dense since the last call, of which there may be 2048 at most.
+  [[nodiscard]] __device__ std::uint32_t take_dense() {
+    std::uint32_t count = 0;
+    if constexpr (kFormat == EcFormat::kF16) {
+      count = static_cast<std::uint32_t>(__low2float(dense) + __high2float(dense));
+      dense = __float2half2_rn(0.0F);
+    } else {
+      count = static_cast<std::uint32_t>(dense);
+      dense = 0;
+    }
+    return count;
+  }
+  /// Whether no element is zero or below the limit of fine ones: |y| >= |hi| (1 - 2^-11).
+  [[nodiscard]] __device__ bool is_fine(const num::EcRangeLimits& limits) const {
+    float low = 0;
+    if constexpr (kFormat == EcFormat::kF16) {
+      low = fminf(__low2float(least), __high2float(least));
+    } else {
+      low = least;
+    }
+    return low * (1.0F - 0x1p-10F) >= limits.fine;
+  }
+};
+
 /// Splits four elements that are scaled already.
 template <EcFormat kFormat>
-[[nodiscard]] __device__ Quad<kFormat> split_four(const float (&y)[4], const num::EcRangeLimits& limits,
-                                                  Counts& counts) {
-#pragma unroll
-  for (int e = 0; e < 4; ++e) {
-    counts.dense += fabsf(y[e]) >= limits.dense ? 1 : 0;
-    counts.full += fabsf(y[e]) >= limits.full ? 1 : 0;
-  }
+[[nodiscard]] __device__ Quad<kFormat> split_four(const float (&y)[4], Glance<kFormat>& glance) {
   Quad<kFormat> out;
   if constexpr (kFormat == EcFormat::kF16) {
     std::uint32_t hi_bits[2];
@@ -167,6 +215,7 @@ template <EcFormat kFormat>
 #pragma unroll
     for (int p = 0; p < 2; ++p) {
       const __half2 hi = __floats2half2_rn(y[2 * p], y[2 * p + 1]);
+      glance.see(hi);
       const float first = __fsub_rn(y[2 * p], __low2float(hi));
       const float second = __fsub_rn(y[2 * p + 1], __high2float(hi));
       const __half2 lo = __floats2half2_rn(first, second);
@@ -181,6 +230,7 @@ template <EcFormat kFormat>
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       hi[e] = tf32_bits(y[e]);
+      glance.see(__uint_as_float(hi[e]));
       lo[e] = tf32_bits(__fsub_rn(y[e], __uint_as_float(hi[e])));
     }
     out.hi = make_uint4(hi[0], hi[1], hi[2], hi[3]);
@@ -203,10 +253,19 @@ __device__ void judge(std::uint32_t& report, bool is_a, const num::EcRangeLimits
   }
   const std::int64_t missing = length - static_cast<std::int64_t>(counts.dense);
   sight.num_dense = missing * num_parts * 4 <= length_of_line ? length : 0;
-  sight.num_full = counts.full;
+  sight.num_full = length - static_cast<std::int64_t>(counts.not_full);
   const std::uint32_t flags = num::ec_line_flags(limits, sight, length);
   if (flags != 0) atomicOr(&report, product::EcReport::of(is_a ? flags : 0, is_a ? 0 : flags, 0, 0).bits());
 }
+/// Looks at an element again, of a part in which one is zero or small: a rare part, so nothing of it was counted before.
+__device__ void look_again(float x, bool is_there, const Scaling& scaling, const num::EcRangeLimits& limits,
+                           std::uint32_t& smallest, Counts& counts) {
+  smallest = min(smallest, small_code(x));
+  counts.not_full += is_there && fabsf(scaling.apply(x)) < limits.full ? 1 : 0;
+}
+/// small_code() of a part without zeros or small elements, of which more need not be known.
+constexpr std::uint32_t kNoneSmall = 0xFEFFFFFDU;  // of the largest FP32 number
+
 /// Counts a line with NaN or Inf.
 __device__ void count_nonfinite(std::uint32_t& report, bool is_a) {
   atomicAdd(&report, product::EcReport::of(0, 0, is_a ? 1 : 0, is_a ? 0 : 1).bits());
@@ -287,13 +346,12 @@ template <class T, bool kIsAligned>
 }
 
 template <EcFormat kFormat>
-__device__ void store_four(std::int8_t* row, int k, const float4& x, const Scaling& scaling,
-                           const num::EcRangeLimits& limits, Counts& counts) {
+__device__ void store_four(std::int8_t* row, int k, const float4& x, const Scaling& scaling, Glance<kFormat>& glance) {
   constexpr int kBlock = static_cast<int>(product::ec_block_length(kFormat));
   constexpr int kBlockBytes = static_cast<int>(product::kEcBlockBytes);
   constexpr int kSize = kFormat == EcFormat::kF16 ? 2 : 4;
   const float y[4] = {scaling.apply(x.x), scaling.apply(x.y), scaling.apply(x.z), scaling.apply(x.w)};
-  const Quad<kFormat> quad = split_four<kFormat>(y, limits, counts);
+  const Quad<kFormat> quad = split_four<kFormat>(y, glance);
   std::int8_t* const to = row + static_cast<std::int64_t>(k / kBlock) * kBlockBytes + k % kBlock * kSize;
   using Bytes = typename Quad<kFormat>::Bytes;
   *reinterpret_cast<Bytes*>(to) = quad.hi;
@@ -316,11 +374,7 @@ __device__ void split_along(const Operand& o, unsigned block, bool is_a, const n
 
   float4 held[kHeldQuads];
   float largest = 0;
-  std::uint32_t smallest = kAllZero;
-  const auto observe = [&](const float4& x) {
-    largest = larger(larger(largest, larger(x.x, x.y)), larger(x.z, x.w));
-    smallest = min(min(smallest, min(small_code(x.x), small_code(x.y))), min(small_code(x.z), small_code(x.w)));
-  };
+  const auto observe = [&](const float4& x) { largest = larger(larger(largest, larger(x.x, x.y)), larger(x.z, x.w)); };
 #pragma unroll
   for (int q = 0; q < kHeldQuads; ++q) {
     held[q] = make_float4(0, 0, 0, 0);
@@ -333,7 +387,6 @@ __device__ void split_along(const Operand& o, unsigned block, bool is_a, const n
 
   // As integers magnitudes, infinity and NaN have the order of their bits.
   largest = __uint_as_float(__reduce_max_sync(kWholeWarp, __float_as_uint(largest)));
-  smallest = __reduce_min_sync(kWholeWarp, smallest);
   if (width > 1) {
     if (lane == 0) shared.largest[0][warp] = largest;
     __syncthreads();
@@ -344,20 +397,39 @@ __device__ void split_along(const Operand& o, unsigned block, bool is_a, const n
   const Scaling scaling(scale);
   std::int8_t* const row = o.planes + i * o.row_stride;
   Counts counts;
+  Glance<kFormat> glance(limits);
   const auto store = [&](int k, float4 x) {
     if (is_skipped) x = make_float4(0, 0, 0, 0);
-    store_four<kFormat>(row, k, x, scaling, limits, counts);
+    store_four<kFormat>(row, k, x, scaling, glance);
   };
 #pragma unroll
   for (int q = 0; q < kHeldQuads; ++q) {
     if (first + q * step < end) store(first + q * step, held[q]);
   }
+  counts.dense = glance.take_dense();
 #pragma unroll 4
-  for (int k = first + kHeldQuads * step; k < end; k += step) store(k, load_four<T, kIsAligned>(o, reader, k));
+  for (int k = first + kHeldQuads * step; k < end; k += step) {
+    store(k, load_four<T, kIsAligned>(o, reader, k));
+    counts.dense += glance.take_dense();
+  }
 
   if (!has_line) return;
   counts.dense = __reduce_add_sync(kWholeWarp, counts.dense);
-  counts.full = __reduce_add_sync(kWholeWarp, counts.full);
+  std::uint32_t smallest = kNoneSmall;
+  if (__any_sync(kWholeWarp, !is_skipped && !glance.is_fine(limits))) {
+    smallest = kAllZero;
+#pragma unroll 1
+    for (int k = first; k < static_cast<int>(o.length); k += step) {
+      const float4 x = load_four<T, kIsAligned>(o, reader, k);
+      const int left = static_cast<int>(o.length) - k;
+      look_again(x.x, true, scaling, limits, smallest, counts);
+      look_again(x.y, left > 1, scaling, limits, smallest, counts);
+      look_again(x.z, left > 2, scaling, limits, smallest, counts);
+      look_again(x.w, left > 3, scaling, limits, smallest, counts);
+    }
+    smallest = __reduce_min_sync(kWholeWarp, smallest);
+    counts.not_full = __reduce_add_sync(kWholeWarp, counts.not_full);
+  }
   if (lane != 0) return;
   if (warp % width == 0) {
     o.scales[i] = scale;
@@ -402,8 +474,7 @@ __device__ void load_unit(const Operand& o, const Reader<T>& reader, bool has_li
 /// Splits a unit and stores its blocks, 128 bytes of four lines at a time.
 template <EcFormat kFormat>
 __device__ void store_unit(const Operand& o, int first_line, int unit, const float (&x)[kUnit], bool is_skipped,
-                           const Scaling& scaling, const num::EcRangeLimits& limits, uint4 (&exchange)[kUnit * 8],
-                           Counts& counts) {
+                           const Scaling& scaling, uint4 (&exchange)[kUnit * 8], Glance<kFormat>& glance) {
   constexpr int kBlock = static_cast<int>(product::ec_block_length(kFormat));
   constexpr int kPiece = kFormat == EcFormat::kF16 ? 8 : 4;  // elements of 16 bytes
   const int lane = thread_index() % 32;
@@ -422,7 +493,7 @@ __device__ void store_unit(const Operand& o, int first_line, int unit, const flo
           const float element = x[block * kBlock + piece * kPiece + q * 4 + e];
           y[e] = is_skipped ? 0.0F : scaling.apply(element);
         }
-        quads[q] = split_four<kFormat>(y, limits, counts);
+        quads[q] = split_four<kFormat>(y, glance);
       }
       uint4 hi;
       uint4 lo;
@@ -465,13 +536,9 @@ __device__ void split_across(const Operand& o, unsigned block, bool is_a, const 
 
   float held[kHeldUnits][kUnit];
   float largest = 0;
-  std::uint32_t smallest = kAllZero;
   const auto observe = [&](const float(&x)[kUnit]) {
 #pragma unroll
-    for (int e = 0; e < kUnit; ++e) {
-      largest = larger(largest, x[e]);
-      smallest = min(smallest, small_code(x[e]));
-    }
+    for (int e = 0; e < kUnit; ++e) largest = larger(largest, x[e]);
   };
 #pragma unroll
   for (int u = 0; u < kHeldUnits; ++u) {
@@ -504,8 +571,10 @@ __device__ void split_across(const Operand& o, unsigned block, bool is_a, const 
   const Scaling scaling(scale);
 
   Counts counts;
+  Glance<kFormat> glance(limits);
   const auto store = [&](int unit, const float(&x)[kUnit]) {
-    store_unit<kFormat>(o, first_line, unit, x, is_skipped, scaling, limits, shared.exchange[warp], counts);
+    store_unit<kFormat>(o, first_line, unit, x, is_skipped, scaling, shared.exchange[warp], glance);
+    counts.dense += glance.take_dense();
   };
 #pragma unroll
   for (int u = 0; u < kHeldUnits; ++u) {
@@ -518,6 +587,19 @@ __device__ void split_across(const Operand& o, unsigned block, bool is_a, const 
     store(unit, x);
   }
 
+  std::uint32_t smallest = kNoneSmall;
+  if (__any_sync(kWholeWarp, !is_skipped && has_line && !glance.is_fine(limits))) {
+    smallest = kAllZero;
+#pragma unroll 1
+    for (int unit = first; unit < num_units; unit += step) {
+      float x[kUnit];
+      load_unit<T>(o, reader, has_line, unit, x);
+#pragma unroll
+      for (int e = 0; e < kUnit; ++e) {
+        look_again(x[e], unit * kUnit + e < static_cast<int>(o.length), scaling, limits, smallest, counts);
+      }
+    }
+  }
   shared.counts[warp][lane] = counts;
   shared.smallest[warp][lane] = smallest;
   __syncthreads();
@@ -530,7 +612,7 @@ __device__ void split_across(const Operand& o, unsigned block, bool is_a, const 
   if (is_skipped) return;
   for (int w = 1; w < kWarps; ++w) {
     counts.dense += shared.counts[w][lane].dense;
-    counts.full += shared.counts[w][lane].full;
+    counts.not_full += shared.counts[w][lane].not_full;
     smallest = min(smallest, shared.smallest[w][lane]);
   }
   // Rounds of kWarps units that fall to this CTA, the last of which may be cut.

@@ -60,9 +60,9 @@ num::EcLineSight ec_split_line(const problem::Lines<float>& lines, std::int64_t 
   for (std::int64_t h = 0; h < lines.length; ++h) {
     const float y = std::ldexp(element(h), scale);
     const float magnitude = std::fabs(y);
-    if (magnitude >= limits.dense) ++sight.num_dense;
     if (magnitude >= limits.full) ++sight.num_full;
     const Narrow hi = narrow(y, format);
+    if (std::fabs(hi.value) >= limits.dense) ++sight.num_dense;
     const Narrow lo = narrow(y - hi.value, format);
     std::int8_t* const to = row + h / block * product::kEcBlockBytes + h % block * static_cast<std::int64_t>(size);
     std::memcpy(to, &hi.bits, size);

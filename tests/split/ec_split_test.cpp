@@ -93,7 +93,7 @@ void expect_split(const std::vector<float>& line, EcFormat format, std::int64_t 
     ASSERT_LE(std::fabs(y - hi - lo), std::max(0x1p-22 * std::fabs(y), floor)) << line[h];
     const double seen = std::max(std::fabs(y), 0x1p-149);  // an element that underflows is small, not zero
     if (line[h] != 0 && (smallest == 0 || seen < smallest)) smallest = seen;
-    num_dense += std::fabs(y) >= 0x1p4 ? 1 : 0;
+    num_dense += std::fabs(hi) >= 0x1p4 ? 1 : 0;
     num_full += std::fabs(y) >= 0x1p-100 ? 1 : 0;
   }
   EXPECT_EQ(split.sight.smallest, smallest);
