@@ -56,7 +56,7 @@ double device_phase_seconds(const Plan& plan) {
 }
 
 double device_ec_phase_seconds(const Plan& plan) {
-  constexpr double kUntakenSeconds = 4e-6;  // decision, product of the second stage, FP64 rung
+  constexpr double kUntakenSeconds = 7e-6;  // decision, FP64 rung, and the gaps between launches
   constexpr double kSplitBytesPerSecond = 3.2e12;
   constexpr double kSplitSeconds = 1.5e-6;
   const double forms = is_complex(plan.shape.scalar) ? 2.0 : 1.0;

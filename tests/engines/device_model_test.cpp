@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "engines/hopper/ec_forms.hpp"
 #include "engines/hopper/hopper.hpp"
 #include "plan/device_model.hpp"
 #include "plan/plan.hpp"
@@ -32,10 +33,25 @@ constexpr Measured kMeasured[] = {
     {{Scalar::kF64, 16384, 1024, 1024}, 0.585, 0.805},      {{Scalar::kF64, 16384, 16384, 2048}, 19.743, 16.310},
 };
 
+/// Milliseconds of whole calls of scheme ec on normal-like data, bench/results/h200/ec_call.jsonl.
+struct MeasuredEc {
+  problem::Shape shape;
+  double milliseconds;
+};
+constexpr MeasuredEc kMeasuredEc[] = {
+    {{Scalar::kF32, 512, 512, 512}, 0.022},    {{Scalar::kF32, 1024, 1024, 1024}, 0.029},
+    {{Scalar::kF32, 2048, 2048, 2048}, 0.108}, {{Scalar::kF32, 4096, 4096, 4096}, 0.649},
+    {{Scalar::kF32, 8192, 8192, 8192}, 4.713}, {{Scalar::kF32, 4096, 4096, 512}, 0.110},
+    {{Scalar::kC64, 1024, 1024, 1024}, 0.072}, {{Scalar::kC64, 2048, 2048, 2048}, 0.385},
+    {{Scalar::kC64, 4096, 4096, 4096}, 2.599}, {{Scalar::kC64, 8192, 8192, 8192}, 19.879},
+};
+
 Result<Plan> plan_for(const problem::Shape& shape, const Policy& policy) {
   const std::array<const product::Engine*, 1> engines = {&engines::hopper_engine()};
+  const std::array<const product::EcEngine*, 1> ec_engines = {&engines::hopper_ec_engine()};
   Environment environment;
   environment.engines = engines;
+  environment.ec_engines = ec_engines;
   environment.has_native_blas = true;
   environment.facts.space = product::MemorySpace::kDevice;
   environment.facts.device = 0;
@@ -58,12 +74,38 @@ TEST(DeviceModel, PredictsWhatWasMeasured) {
   }
 }
 
+TEST(DeviceModel, PredictsSchemeEc) {
+  Policy policy;
+  policy.scheme = Scheme::kEc;
+  policy.reproducibility = Reproducibility::kNotGuaranteed;
+  for (const MeasuredEc& x : kMeasuredEc) {
+    const Result<Plan> plan = plan_for(x.shape, policy);
+    ASSERT_TRUE(plan.ok()) << plan.status().reason();
+    EXPECT_NEAR(plan.value().schedule.seconds * 1e3 / x.milliseconds, 1.0, 0.15) << explain(plan.value());
+  }
+}
+
+// Of FP32, real and complex, what was quickest of native, ozaki2 and ec.
+TEST(DeviceModel, ChoosesSchemeEcWhereItIsQuickest) {
+  Policy policy;
+  policy.reproducibility = Reproducibility::kNotGuaranteed;
+  const auto choice = [&](Scalar scalar, std::int64_t n) {
+    return plan_for({scalar, n, n, n}, policy).value().numerics.scheme;
+  };
+  EXPECT_EQ(choice(Scalar::kF32, 256), Scheme::kNative);
+  EXPECT_EQ(choice(Scalar::kF32, 512), Scheme::kNative);  // 0.016 ms beside 0.022
+  for (const std::int64_t n : {1024, 2048, 4096, 8192}) EXPECT_EQ(choice(Scalar::kF32, n), Scheme::kEc) << n;
+  EXPECT_EQ(choice(Scalar::kC64, 1024), Scheme::kEc);
+  EXPECT_EQ(choice(Scalar::kC64, 4096), Scheme::kOzaki2);  // two INT8 products a modulus
+}
+
 TEST(DeviceModel, NeverChoosesWhatIsMoreThan3PercentSlowerThanNative) {
   Policy policy;
   policy.reproducibility = Reproducibility::kNotGuaranteed;
   for (const Measured& x : kMeasured) {
     const Result<Plan> plan = plan_for(x.shape, policy);
     ASSERT_TRUE(plan.ok()) << plan.status().reason();
+    if (plan.value().numerics.scheme == Scheme::kEc) continue;  // see ChoosesSchemeEcWhereItIsQuickest
     const double chosen = plan.value().numerics.scheme == Scheme::kNative ? x.native : x.hopper;
     EXPECT_LE(chosen, 1.03 * x.native) << explain(plan.value());
   }
