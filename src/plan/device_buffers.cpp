@@ -84,16 +84,24 @@ SampledBuffers carve_sampled(base::Carver& carver, const Plan& plan) {
                          ladder.rungs[static_cast<std::size_t>(ladder.num_rungs - 1)].num_moduli);
 }
 
+/// Bytes from one plane of lines x length residues to the next. Not their product alone, often a power of two: the same
+/// places of all planes, which kernels want at the same time, would meet in few channels of the memory.
+[[nodiscard]] constexpr std::int64_t plane_stride(std::int64_t lines, std::int64_t length) {
+  constexpr std::int64_t kSkew = 129 * kDeviceInnerPad;
+  return lines * length + kSkew;
+}
+
 void carve_planes(base::Carver& carver, const Plan& plan, DeviceMainBuffers& buffers) {
   const Chunk& chunk = plan.schedule.chunk;
   const int planes = most_planes(plan);
-  buffers.a_planes = carver.take<std::int8_t>(planes, round_up(chunk.mc, kDeviceLinePad), chunk.kc);
-  buffers.b_planes = carver.take<std::int8_t>(planes, round_up(chunk.nc, kDeviceLinePad), chunk.kc);
+  buffers.a_planes = carver.take<std::int8_t>(planes, plane_stride(round_up(chunk.mc, kDeviceLinePad), chunk.kc));
+  buffers.b_planes = carver.take<std::int8_t>(planes, plane_stride(round_up(chunk.nc, kDeviceLinePad), chunk.kc));
 }
 
 void carve_residues(base::Carver& carver, const Plan& plan, DeviceMainBuffers& buffers) {
   const Chunk& chunk = plan.schedule.chunk;
-  buffers.residues = carver.take<std::int8_t>(most_planes(plan), chunk.nc, round_up(chunk.mc, kDeviceLinePad));
+  buffers.residues =
+      carver.take<std::int8_t>(most_planes(plan), plane_stride(chunk.nc, round_up(chunk.mc, kDeviceLinePad)));
   buffers.engine_bytes = main_bytes(plan);
   buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
 }
@@ -138,10 +146,10 @@ bool splits_in_one_pass(const Plan& plan) {
 
 product::ProductDesc device_main_product(const Plan& plan, const Chunk& chunk, int num_moduli) {
   product::ProductDesc desc = main_product(plan, chunk, num_moduli);
-  desc.a_plane_stride = round_up(chunk.mc, kDeviceLinePad) * chunk.kc;
-  desc.b_plane_stride = round_up(chunk.nc, kDeviceLinePad) * chunk.kc;
+  desc.a_plane_stride = plane_stride(round_up(chunk.mc, kDeviceLinePad), chunk.kc);
+  desc.b_plane_stride = plane_stride(round_up(chunk.nc, kDeviceLinePad), chunk.kc);
   desc.c_col_stride = round_up(chunk.mc, kDeviceLinePad);
-  desc.c_plane_stride = chunk.nc * desc.c_col_stride;
+  desc.c_plane_stride = plane_stride(chunk.nc, desc.c_col_stride);
   return desc;
 }
 

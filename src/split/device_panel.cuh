@@ -37,14 +37,15 @@ template <class T>
   return lines.inner_stride > lines.line_stride && lines.num_lines > 1;
 }
 
-/// Enqueues a copy of kBytes to shared memory, or of zeros.
+/// Enqueues a copy of kBytes to shared memory, or of zeros. Where lines lie across memory, the neighbours in 256 bytes are
+/// those that other blocks want: they come to the L2 cache as well.
 template <int kBytes>
 __device__ void copy_async(std::uint32_t to, const void* from, bool is_there) {
   const int bytes = is_there ? kBytes : 0;
   if constexpr (kBytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+    asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(bytes), "n"(kBytes)
+    asm volatile("cp.async.ca.shared.global.L2::256B [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(bytes), "n"(kBytes)
                  : "memory");
   }
 }
