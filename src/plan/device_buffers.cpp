@@ -50,11 +50,22 @@ DeviceLineBuffers carve_lines(base::Carver& carver, std::int64_t lines, const Pl
   DeviceLineBuffers buffers;
   buffers.stats = carver.take<num::LineStats>(lines);
   buffers.scales = carver.take<std::int32_t>(lines);
+  if (plan.numerics.has_certificate && splits_in_one_pass(plan))
+    buffers.weights = carver.take<num::RungWeight>(round_up(lines, kReadRows));
   if (plan.numerics.ladder.may_equilibrate) {
     buffers.equilibrated = carver.take<num::LineStats>(lines);
     buffers.inner_shift = carver.take<std::int32_t>(plan.shape.k);
   }
   return buffers;
+}
+
+/// Where the split makes the weights of lines and the engine has the epilogue.
+[[nodiscard]] bool compares_in_product(const Plan& plan, SampledBuffers buffers) {
+  if (buffers.num_pieces > 1 || !splits_in_one_pass(plan)) return false;
+  buffers.is_compared = true;
+  const product::ProductDesc desc =
+      device_sampled_product(plan, buffers, plan.schedule.certificate.mc, plan.schedule.certificate.nc);
+  return std::holds_alternative<product::Offer>(plan.schedule.engine->query(desc, plan.schedule.facts));
 }
 
 SampledBuffers carve_sampled(base::Carver& carver, const Plan& plan) {
@@ -70,6 +81,13 @@ SampledBuffers carve_sampled(base::Carver& carver, const Plan& plan) {
   buffers.a_digits = carver.take<std::int8_t>(rows, buffers.row_stride);
   buffers.b_digits = carver.take<std::int8_t>(cols, buffers.row_stride);
   if (parts == 2) buffers.b_swapped = carver.take<std::int8_t>(cols, buffers.row_stride);
+  buffers.is_compared = compares_in_product(plan, buffers);
+  if (buffers.is_compared) {
+    buffers.cols_at_once = chunk.nc;
+    buffers.engine_bytes = sampled_bytes(plan, buffers);
+    buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
+    return buffers;
+  }
   const std::int64_t col_bytes = 4 * parts * buffers.num_pieces * rows;
   buffers.cols_at_once = std::clamp<std::int64_t>(kMostAccBytes / col_bytes, 1, chunk.nc);
   buffers.acc = carver.take<std::int32_t>(parts, buffers.num_pieces, buffers.cols_at_once, rows);
@@ -160,11 +178,12 @@ product::ProductDesc device_sampled_product(const Plan& plan, const SampledBuffe
   desc.n = n;
   desc.k = std::min(buffers.row_stride, product::kBlockMaxI8);
   desc.num_products = static_cast<int>(std::min<std::int64_t>(buffers.num_pieces, product::kMaxProducts));
-  desc.epilogue = product::Epilogue::kStoreAcc;
+  desc.epilogue = buffers.is_compared ? product::Epilogue::kCompare : product::Epilogue::kStoreAcc;
   desc.a_row_stride = desc.b_row_stride = buffers.row_stride;
   desc.a_plane_stride = desc.b_plane_stride = buffers.num_pieces > 1 ? product::kBlockMaxI8 : 0;
   desc.c_col_stride = round_up(plan.schedule.certificate.mc, kDeviceLinePad);
   desc.c_plane_stride = buffers.cols_at_once * desc.c_col_stride;
+  if (buffers.is_compared) desc.allowance = plan.numerics.ladder.rungs[0].allowance * 0x1p-12F;  // exact
   return desc;
 }
 

@@ -27,11 +27,12 @@ inline constexpr double kMaxSinglePassNorm = 0x1p94;
 struct SampledBuffers {
   std::int64_t row_stride = 0;  ///< bytes of a row of digits: pieces of at most product::kBlockMaxI8
   std::int64_t num_pieces = 1;
+  bool is_compared = false;          ///< the product compares instead of storing: product::Epilogue::kCompare
   std::int64_t cols_at_once = 0;     ///< lines of B whose products are held at a time
   std::int8_t* a_digits = nullptr;   ///< [round_up(mc, pad)][row_stride]
   std::int8_t* b_digits = nullptr;   ///< [round_up(nc, pad)][row_stride]
   std::int8_t* b_swapped = nullptr;  ///< complex types
-  std::int32_t* acc = nullptr;       ///< [parts][pieces][cols_at_once][round_up(mc, pad)]
+  std::int32_t* acc = nullptr;       ///< [parts][pieces][cols_at_once][round_up(mc, pad)]; null if is_compared
   std::byte* engine = nullptr;
   std::size_t engine_bytes = 0;
 };

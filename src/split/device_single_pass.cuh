@@ -267,6 +267,8 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
   const LineScaling scaling{line_scale(pass.rung, stats), !stats.is_zero()};
   if (rank == 0 && part == 0 && lane == 0 && line < lines.num_lines) {
     task.operand.line_buffers.stats[line] = stats;
+    if (task.operand.line_buffers.weights != nullptr)
+      task.operand.line_buffers.weights[line] = num::rung_weight(pass.rung, stats);
     task.operand.line_buffers.scales[line] = stats.is_finite ? scaling.scale : num::kSkipLine;
     if (!stats.is_finite) atomicAdd(reinterpret_cast<unsigned long long*>(task.nonfinite), 1ull);
   }
