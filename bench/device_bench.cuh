@@ -41,10 +41,10 @@ struct Strides {
 };
 
 /// Largest |C - AB| / (|A||B|) of the parts of one row of C, a column-major matrix of m rows; one block a column. NaN counts
-/// as 1e300.
+/// as 1e300. To squares, unless it is null, are added those of C - AB and of AB.
 template <class R, int kTerms>
 __global__ void row_error(const R* a, Strides a_strides, const R* b, Strides b_strides, const R* c, std::int64_t m,
-                          std::int64_t k, std::int64_t i, double* worst) {
+                          std::int64_t k, std::int64_t i, double* worst, double* squares = nullptr) {
   __shared__ double high[256], low[256], scale[256];
   const std::int64_t j = blockIdx.x;
   for (int part = 0; part < kTerms; ++part) {
@@ -89,6 +89,11 @@ __global__ void row_error(const R* a, Strides a_strides, const R* b, Strides b_s
       // Errors are not negative: their bits are in their order.
       atomicMax(reinterpret_cast<unsigned long long*>(worst),
                 static_cast<unsigned long long>(__double_as_longlong(error == error ? error : 1e300)));
+      if (squares != nullptr) {
+        const double difference = (got - sum) - rest;
+        atomicAdd(&squares[0], difference * difference);
+        atomicAdd(&squares[1], sum * sum);
+      }
     }
     __syncthreads();
   }
@@ -103,6 +108,7 @@ struct Cublas {
   decltype(&cublasDgemm_v2_64) dgemm = nullptr;
   decltype(&cublasCgemm_v2_64) cgemm = nullptr;
   decltype(&cublasZgemm_v2_64) zgemm = nullptr;
+  decltype(&cublasGemmEx_64) gemm_ex = nullptr;
 
   Cublas() {
     void* library = nullptr;
@@ -119,6 +125,7 @@ struct Cublas {
     find(dgemm, "cublasDgemm_v2_64");
     find(cgemm, "cublasCgemm_v2_64");
     find(zgemm, "cublasZgemm_v2_64");
+    find(gemm_ex, "cublasGemmEx_64");
     if (create(&handle) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasCreate failed");
   }
   template <class T>
@@ -143,6 +150,16 @@ struct Cublas {
                     reinterpret_cast<cuDoubleComplex*>(c), reinterpret_cast<const cuDoubleComplex*>(&one),
                     reinterpret_cast<const cuDoubleComplex*>(&zero));
     }
+    if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cuBLAS failed");
+  }
+  /// FP32 C = A B with operands of type `input` and the arithmetic `compute`.
+  void multiply_as(cudaDataType input, cublasComputeType_t compute, std::int64_t m, std::int64_t n, std::int64_t k,
+                   const void* a, const void* b, float* c, bool is_a_transposed, bool is_b_transposed) const {
+    const float one = 1, zero = 0;
+    const cublasStatus_t status =
+        gemm_ex(handle, is_a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, is_b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, m, n,
+                k, &one, a, input, is_a_transposed ? k : m, b, input, is_b_transposed ? n : k, &zero, c, CUDA_R_32F, m,
+                compute, CUBLAS_GEMM_DEFAULT);
     if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cuBLAS failed");
   }
 };

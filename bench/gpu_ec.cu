@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// FP32 products on FP16 and TF32 tensor cores (split and product of engine hopper) beside native cuBLAS SGEMM, interleaved in
-// one run: TFLOPS of whole calls, spread, time of the two phases, error of sampled rows against a double-double reference,
+// FP32 products on FP16 and TF32 tensor cores (split and product of engine hopper) beside native cuBLAS SGEMM, and with
+// --uncorrected beside cuBLAS on FP16 and TF32 tensor cores without correction, interleaved in one run: TFLOPS of whole calls, spread, time of the two phases, error of sampled rows against a double-double reference,
 // clock and power. A table on stderr, JSON lines on stdout.
 //   bench_gpu_ec --n 1024 --n 4096 --ops nn --data normal --data exp_rand:-15:15 --format f16 --form auto
 // alpha = 1, beta = 0, 2 m n k operations. Times are of the device: a kernel that waits goes ahead of every timed call, so that
 // no launch by the host is timed. Operands stay in the L2 cache where they fit. Calls wait for nothing between split and
-// product, and count lines with NaN or Inf and coarse ones only with --count.
+// product, and count lines with NaN or Inf and coarse ones only with --count. `kizami study sgemm --gpu-results FILE` draws
+// figure 9 and tables of errors from the JSON lines.
+#include <cuda_fp16.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -37,7 +40,7 @@ using kizami::split::EcLineState;
 
 enum class Data : std::uint8_t { kNormal, kUniform, kPhi, kExpRand };
 
-/// A class of matrices: "normal"; "uniform" in (0, 1); "phi:x", (uniform - 0.5) exp(x normal); "exp_rand:a:b", an exponent
+/// A class of matrices: "normal"; "uniform" in (0, 1); "uniform:a:b" in (a, b); "phi:x", (uniform - 0.5) exp(x normal); "exp_rand:a:b", an exponent
 /// of a..b-1, 23 random bits and a random sign.
 struct DataClass {
   std::string name;
@@ -51,12 +54,16 @@ DataClass parse_data(const std::string& name) {
   if (name == "normal") return data;
   if (name == "uniform") {
     data.kind = Data::kUniform;
+    data.last = 1;
+  } else if (std::sscanf(name.c_str(), "uniform:%lf:%lf", &data.first, &data.last) == 2 && data.first < data.last) {
+    data.kind = Data::kUniform;
   } else if (std::sscanf(name.c_str(), "phi:%lf", &data.first) == 1) {
     data.kind = Data::kPhi;
   } else if (std::sscanf(name.c_str(), "exp_rand:%lf:%lf", &data.first, &data.last) == 2 && data.first < data.last) {
     data.kind = Data::kExpRand;
   } else {
-    throw std::invalid_argument("--data " + name + ", must be normal, uniform, phi:x or exp_rand:a:b with a < b");
+    throw std::invalid_argument("--data " + name +
+                                ", must be normal, uniform, uniform:a:b, phi:x or exp_rand:a:b with a < b");
   }
   return data;
 }
@@ -72,7 +79,7 @@ __global__ void fill(float* x, std::int64_t count, Data kind, double first, doub
         x[i] = static_cast<float>(normal);
         break;
       case Data::kUniform:
-        x[i] = static_cast<float>(uniform);
+        x[i] = static_cast<float>(first + uniform * (last - first));
         break;
       case Data::kPhi:
         x[i] = static_cast<float>((uniform - 0.5) * exp(first * normal));
@@ -87,11 +94,20 @@ __global__ void fill(float* x, std::int64_t count, Data kind, double first, doub
   }
 }
 
+__global__ void round_to_f16(const float* x, std::int64_t count, __half* y) {
+  for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < count;
+       i += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
+    y[i] = __float2half_rn(x[i]);
+  }
+}
+
 // ---- one case ----------------------------------------------------------------------------------------------------------------
 
 struct Shape {
   std::int64_t m = 0, n = 0, k = 0;
 };
+
+constexpr const char* kPromotionNames[kizami::product::kNumEcPromotions] = {"shortest", "short", "long"};
 
 struct Options {
   std::vector<std::int64_t> sizes;
@@ -105,6 +121,7 @@ struct Options {
   double sustained = 0;
   bool checks = true;
   bool counts = false;
+  bool uncorrected = false;
   std::string commit = "unknown";
 };
 
@@ -119,7 +136,8 @@ struct Runner {
   float burst_ms = 0;
   float split_ms = 0;
   float product_ms = 0;
-  double error = -1;
+  double error = -1;            ///< largest |C - AB| / (|A||B|)
+  double frobenius_error = -1;  ///< ||C - AB|| / ||AB||
   EcLineState state;
   double sustained_ms = 0;
   unsigned mhz = 0, watts = 0;
@@ -173,9 +191,13 @@ class Case {
         b_planes_(shape.n * plane_bytes()),
         scales_(shape.m + shape.n + 4),
         state_(1),
-        worst_(1) {
+        worst_(3),
+        a_halves_(shape.m * shape.k),
+        b_halves_(shape.k * shape.n) {
     fill<<<2048, 256>>>(a_.data, shape.m * shape.k, data.kind, data.first, data.last, 1);
     fill<<<2048, 256>>>(b_.data, shape.k * shape.n, data.kind, data.first, data.last, 2);
+    round_to_f16<<<2048, 256>>>(a_.data, shape.m * shape.k, a_halves_.data);
+    round_to_f16<<<2048, 256>>>(b_.data, shape.k * shape.n, b_halves_.data);
     check(cudaDeviceSynchronize(), "inputs");
   }
 
@@ -189,11 +211,26 @@ class Case {
     return runner;
   }
 
+  /// cuBLAS on tensor cores without correction, FP32 operands or FP16 ones that were rounded before.
+  [[nodiscard]] Runner uncorrected(const bench::Cublas& cublas, const std::string& name, cublasComputeType_t compute,
+                                   bool takes_halves) const {
+    Runner runner;
+    runner.name = name;
+    runner.call = [this, &cublas, compute, takes_halves] {
+      const void* const a = takes_halves ? static_cast<const void*>(a_halves_.data) : a_.data;
+      const void* const b = takes_halves ? static_cast<const void*>(b_halves_.data) : b_.data;
+      cublas.multiply_as(takes_halves ? CUDA_R_16F : CUDA_R_32F, compute, shape_.m, shape_.n, shape_.k, a, b, c_.data,
+                         is_a_transposed_, is_b_transposed_);
+    };
+    return runner;
+  }
+
   [[nodiscard]] Runner split_product(EcFormat format, const std::string& form_name, const std::string& promotion_name,
                                      bool counts) const {
     EcPromotion promotion = kizami::product::ec_promotion_for(shape_.m, shape_.n, shape_.k);
-    if (promotion_name == "short") promotion = EcPromotion::kShort;
-    if (promotion_name == "long") promotion = EcPromotion::kLong;
+    for (int p = 0; p < kizami::product::kNumEcPromotions; ++p) {
+      if (promotion_name == kPromotionNames[p]) promotion = static_cast<EcPromotion>(p);
+    }
     const std::int64_t row_stride = kizami::product::ec_line_bytes(format, shape_.k);
     const Strides a = a_strides();
     const Strides b = b_strides();
@@ -214,7 +251,7 @@ class Case {
     for (const auto& traits : kizami::engines::ec_forms()) {
       if (traits.form == form) runner.plan = std::string(traits.name);
     }
-    runner.plan += promotion == EcPromotion::kShort ? " promote=short" : " promote=long";
+    runner.plan += std::string(" promote=") + kPromotionNames[static_cast<int>(promotion)];
     EcLineState* const state = counts ? state_.data : nullptr;
     runner.split = [a_split, b_split, format, state] {
       if (state != nullptr) check(cudaMemsetAsync(state, 0, sizeof(EcLineState), nullptr), "state");
@@ -238,13 +275,17 @@ class Case {
     check(cudaDeviceSynchronize(), runner.name.c_str());
     check(cudaMemcpy(&runner.state, state_.data, sizeof(EcLineState), cudaMemcpyDeviceToHost), "state");
     if (!checks) return;
-    check(cudaMemset(worst_.data, 0, sizeof(double)), "worst");
-    constexpr int kRows = 16;
-    for (int row = 0; row < kRows; ++row) {
-      bench::row_error<float, 1><<<static_cast<unsigned>(shape_.n), 256>>>(
-          a_.data, a_strides(), b_.data, b_strides(), c_.data, shape_.m, shape_.k, shape_.m * row / kRows, worst_.data);
+    check(cudaMemset(worst_.data, 0, 3 * sizeof(double)), "worst");
+    const int rows = static_cast<int>(std::min<std::int64_t>(16, shape_.m));
+    for (int row = 0; row < rows; ++row) {
+      bench::row_error<float, 1>
+          <<<static_cast<unsigned>(shape_.n), 256>>>(a_.data, a_strides(), b_.data, b_strides(), c_.data, shape_.m,
+                                                     shape_.k, shape_.m * row / rows, worst_.data, worst_.data + 1);
     }
-    check(cudaMemcpy(&runner.error, worst_.data, sizeof(double), cudaMemcpyDeviceToHost), "worst");
+    std::array<double, 3> found{};
+    check(cudaMemcpy(found.data(), worst_.data, sizeof found, cudaMemcpyDeviceToHost), "worst");
+    runner.error = found[0];
+    runner.frobenius_error = std::sqrt(found[1] / found[2]);
   }
 
  private:
@@ -263,11 +304,26 @@ class Case {
   DeviceBuffer<std::int8_t> a_planes_, b_planes_;
   DeviceBuffer<std::int32_t> scales_;
   DeviceBuffer<EcLineState> state_;
-  DeviceBuffer<double> worst_;
+  DeviceBuffer<double> worst_;  ///< the largest error, and sums of squares
+  DeviceBuffer<__half> a_halves_, b_halves_;
 };
 
+/// The device that is measured, for the records.
+struct Device {
+  std::string name;
+  double
+      fp32_peak_tflops;  ///< of its FP32 cores at its highest clock: 128 fused multiply-adds a cycle and multiprocessor
+};
+Device this_device() {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, 0), "the properties of the device");
+  int kilohertz = 0;
+  check(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, 0), "the clock of the device");
+  return {properties.name, 2e-9 * 128 * properties.multiProcessorCount * kilohertz};
+}
+
 void print(const Runner& runner, const Shape& s, const std::string& ops, const DataClass& data, const Options& options,
-           const std::string& driver) {
+           const Device& device, const std::string& driver) {
   std::vector<float> times = runner.times;
   std::sort(times.begin(), times.end());
   const double median = times[times.size() / 2];
@@ -285,24 +341,31 @@ void print(const Runner& runner, const Shape& s, const std::string& ops, const D
   if (options.counts) std::fprintf(stderr, "  coarse %u", runner.state.coarse_lines);
   std::fprintf(stderr, "\n");
   std::printf(
-      "{\"date\": \"%s\", \"commit\": \"%s\", \"driver\": \"%s\", \"case\": \"s %s %ldx%ldx%ld %s\", \"who\": \"%s\", "
+      "{\"date\": \"%s\", \"commit\": \"%s\", \"device\": \"%s\", \"fp32_peak_tflops\": %.1f, \"driver\": \"%s\", "
+      "\"case\": \"s %s %ldx%ldx%ld %s\", \"who\": \"%s\", "
       "\"plan\": \"%s\", \"ms_median\": %.5f, \"ms_min\": %.5f, \"ms_max\": %.5f, \"tflops\": %.2f, \"burst_ms\": "
       "%.5f, "
-      "\"split_ms\": %.5f, \"product_ms\": %.5f, \"error\": %.3g, \"coarse_lines\": %u, \"sustained_tflops\": %.2f, "
+      "\"split_ms\": %.5f, \"product_ms\": %.5f, \"error\": %.3g, \"frobenius_error\": %.3g, \"coarse_lines\": %u, "
+      "\"sustained_tflops\": %.2f, "
       "\"sm_mhz\": %u, \"watts\": %u}\n",
-      bench::today().c_str(), options.commit.c_str(), driver.c_str(), ops.c_str(), static_cast<long>(s.m),
-      static_cast<long>(s.n), static_cast<long>(s.k), data.name.c_str(), runner.name.c_str(), runner.plan.c_str(),
-      median, static_cast<double>(times.front()), static_cast<double>(times.back()), tflops(median),
-      static_cast<double>(runner.burst_ms), static_cast<double>(runner.split_ms),
-      static_cast<double>(runner.product_ms), runner.error, runner.state.coarse_lines, tflops(runner.sustained_ms),
-      runner.mhz, runner.watts);
+      bench::today().c_str(), options.commit.c_str(), device.name.c_str(), device.fp32_peak_tflops, driver.c_str(),
+      ops.c_str(), static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k), data.name.c_str(),
+      runner.name.c_str(), runner.plan.c_str(), median, static_cast<double>(times.front()),
+      static_cast<double>(times.back()), tflops(median), static_cast<double>(runner.burst_ms),
+      static_cast<double>(runner.split_ms), static_cast<double>(runner.product_ms), runner.error,
+      runner.frobenius_error, runner.state.coarse_lines, tflops(runner.sustained_ms), runner.mhz, runner.watts);
   std::fflush(stdout);
 }
 
 void run_case(const Options& options, const Shape& shape, const std::string& ops, const DataClass& data,
-              const bench::Cublas& cublas, const bench::Gauges& gauges) {
+              const bench::Cublas& cublas, const bench::Gauges& gauges, const Device& device) {
   const Case operands(shape, ops, data);
   std::vector<Runner> runners = {operands.native(cublas)};
+  if (options.uncorrected) {
+    runners.push_back(operands.uncorrected(cublas, "cublas_tf32", CUBLAS_COMPUTE_32F_FAST_TF32, false));
+    runners.push_back(operands.uncorrected(cublas, "cublas_f16", CUBLAS_COMPUTE_32F_FAST_16F, false));
+    runners.push_back(operands.uncorrected(cublas, "cublas_f16_operands", CUBLAS_COMPUTE_32F, true));
+  }
   for (const std::string& format : options.formats) {
     for (const std::string& form : options.forms) {
       for (const std::string& promotion : options.promotions) {
@@ -343,7 +406,7 @@ void run_case(const Options& options, const Shape& shape, const std::string& ops
       runner.sustained_ms = last / static_cast<float>(calls);
     }
   }
-  for (const Runner& runner : runners) print(runner, shape, ops, data, options, gauges.driver);
+  for (const Runner& runner : runners) print(runner, shape, ops, data, options, device, gauges.driver);
 }
 
 }  // namespace
@@ -354,15 +417,17 @@ int main(int argc, char** argv) {
   app.add_option("--n", options.sizes, "square sizes");
   app.add_option("--shape", options.shapes, "MxNxK");
   app.add_option("--ops", options.ops, "nn, nt, tn, tt")->check(CLI::IsMember({"nn", "nt", "tn", "tt"}));
-  app.add_option("--data", options.data, "normal, uniform, phi:x, exp_rand:a:b");
+  app.add_option("--data", options.data, "normal, uniform, uniform:a:b, phi:x, exp_rand:a:b");
   app.add_option("--format", options.formats, "f16, tf32")->check(CLI::IsMember({"f16", "tf32"}));
   app.add_option("--form", options.forms, "auto, or names of forms");
-  app.add_option("--promotion", options.promotions, "auto, short, long")
-      ->check(CLI::IsMember({"auto", "short", "long"}));
+  app.add_option("--promotion", options.promotions, "auto, shortest, short, long")
+      ->check(CLI::IsMember({"auto", "shortest", "short", "long"}));
   app.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000));
   app.add_option("--sustained", options.sustained, "seconds of calls back to back, with clock and power");
   app.add_flag("--no-check{false}", options.checks, "leave errors out");
   app.add_flag("--count", options.counts, "count coarse and non-finite lines in every call");
+  app.add_flag("--uncorrected", options.uncorrected,
+               "also cuBLAS on FP16 and TF32 tensor cores, from FP32 operands and from FP16 ones");
   app.add_option("--commit", options.commit, "what the records say was measured");
   CLI11_PARSE(app, argc, argv);
   try {
@@ -382,10 +447,11 @@ int main(int argc, char** argv) {
     }
     const bench::Cublas cublas;
     const bench::Gauges gauges;
+    const Device device = this_device();
     for (const Shape& shape : shapes) {
       for (const std::string& ops : options.ops) {
         for (const std::string& data : options.data) {
-          run_case(options, shape, ops, parse_data(data), cublas, gauges);
+          run_case(options, shape, ops, parse_data(data), cublas, gauges, device);
         }
       }
     }

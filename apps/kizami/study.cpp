@@ -6,9 +6,13 @@
 #include <bit>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "check/text.hpp"
 #include "commands.hpp"
@@ -17,6 +21,7 @@
 #include "options.hpp"
 #include "output_file.hpp"
 #include "study_sgemm.hpp"
+#include "study_sgemm_device.hpp"
 
 namespace kizami::cli {
 namespace {
@@ -26,6 +31,7 @@ struct StudyOptions {
   std::string output = ".";
   std::string max_k = "65536";
   std::string seeds = "8";
+  std::string gpu_results;
 };
 
 constexpr std::size_t kColumns = 8;
@@ -36,14 +42,19 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
   file.commit();
 }
 
-std::string summary_of(const SgemmStudy& study, const SgemmStudySize& size) {
+std::string summary_of(const SgemmStudy& study, const SgemmStudySize& size,
+                       const std::optional<SgemmDeviceStudy>& device) {
   std::string out = fmt::format(
-      "# Study of error-corrected SGEMM on the software tensor core\n\n"
-      "kizami {}, `kizami study sgemm --max-k {} --seeds {}`. Figure 9 (speed) and the comparison with hardware need a "
-      "device.\n"
+      "# Study of error-corrected SGEMM\n\n"
+      "kizami {}, `kizami study sgemm --max-k {} --seeds {}{}`. Products are those of the software tensor core, but "
+      "for figures "
+      "of a device. {}\n"
       "Errors are ||C64 - C32|| / ||C64|| (Frobenius), means over the seeds; the CSV files also have the largest "
       "|error| / (|A||B|).\n\n## Claims\n\n",
-      version(), size.max_k, size.num_seeds);
+      version(), size.max_k, size.num_seeds, device ? " --gpu-results FILE" : "",
+      device ? fmt::format("Those were measured by `bench_gpu_ec`: {}.", device->device)
+             : "Figure 9 (speed) and errors on a device are missing: `bench_gpu_ec` measures them, and `--gpu-results` "
+               "takes what it prints.");
   out += as_markdown(study.claims);
   out += fmt::format("\n## {}\n\n{}\n\n{}", study.table_1.table.name, study.table_1.table.caption,
                      as_markdown(study.table_1.table));
@@ -65,10 +76,20 @@ ExitCode run_study(const StudyOptions& options) {
     throw Failure(ExitCode::kOutputFailed,
                   fmt::format("-o = {} is no folder, must be one that exists", check::quoted(options.output)));
   }
-  const SgemmStudy study = study_sgemm(size);
+  std::optional<SgemmDeviceStudy> device;
+  if (!options.gpu_results.empty()) {
+    std::ifstream records(options.gpu_results);
+    if (!records) throw Failure(ExitCode::kBadInput, fmt::format("{}: cannot be opened", options.gpu_results));
+    device = study_sgemm_device(records, options.gpu_results);
+  }
+  SgemmStudy study = study_sgemm(size);
+  if (device) {
+    std::move(device->figures.begin(), device->figures.end(), std::back_inserter(study.figures));
+    std::move(device->claims.begin(), device->claims.end(), std::back_inserter(study.claims));
+  }
   write_file(folder / "table_1.csv", as_csv(study.table_1.table));
   for (const StudyFigure& figure : study.figures) write_file(folder / (figure.name + ".csv"), as_csv(as_table(figure)));
-  write_file(folder / "study.md", summary_of(study, size));
+  write_file(folder / "study.md", summary_of(study, size, device));
   write_stdout(as_markdown(study.claims));
   return ExitCode::kOk;
 }
@@ -85,6 +106,9 @@ Command add_study(CLI::App& program) {
   app->add_option("-o,--output", options->output, "folder for the files [.]")->type_name("DIR");
   app->add_option("--max-k", options->max_k, "largest inner dimension, a power of two [65536]")->type_name("K");
   app->add_option("--seeds", options->seeds, "seeds that errors are averaged over [8]")->type_name("N");
+  app->add_option("--gpu-results", options->gpu_results,
+                  "JSON lines of bench_gpu_ec, for figure 9 and errors on a device")
+      ->type_name("FILE");
   return {app, [options] { return run_study(*options); }};
 }
 

@@ -73,6 +73,39 @@ std::string_view to_string(ClaimVerdict verdict) {
   return "unknown";
 }
 
+ClaimVerdict reproduced_if(bool holds) { return holds ? ClaimVerdict::kReproduced : ClaimVerdict::kRefuted; }
+
+ClaimVerdict as_accurate(double x, double y) {
+  constexpr double kSame = 2.0;
+  if (!(x <= kSame * y)) return ClaimVerdict::kRefuted;
+  return x * kSame < y ? ClaimVerdict::kSurpassed : ClaimVerdict::kReproduced;
+}
+
+Claim claim_of_equal_accuracy(const std::string& place, const std::string& statement, const StudyFigure& figure,
+                              const std::string& series, const std::string& reference) {
+  constexpr double kLongSums = 1024;
+  struct Worst {
+    double ratio = 0;
+    double x = 0;
+    void observe(double ratio_here, double x_here) {
+      if (!(ratio_here <= ratio)) *this = {ratio_here, x_here};
+    }
+  };
+  Worst of_all;
+  Worst of_long;
+  for (const StudyPoint& point : figure.points) {
+    if (point.series != series) continue;
+    const double ratio = point.y / figure.at(point.data, reference, point.x).value_or(0);
+    of_all.observe(ratio, point.x);
+    if (point.x >= std::min(kLongSums, figure.last_x(point.data, series))) of_long.observe(ratio, point.x);
+  }
+  return {
+      place, statement, as_accurate(of_long.ratio, 1.0),
+      fmt::format(
+          "from k = 1024 on at most {:.3g} times the error of {} (k = {:g}); at all at most {:.3g} times (k = {:g})",
+          of_long.ratio, reference, of_long.x, of_all.ratio, of_all.x)};
+}
+
 StudyTable as_table(const StudyFigure& figure) {
   StudyTable table{figure.name, figure.caption, {"data", "series", figure.x_name, figure.y_name}, {}};
   if (figure.has_entry) table.columns.emplace_back("max_entry_error_u");

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws docs/accuracy/sgemm_figure_*.svg from the CSV files of `kizami study sgemm`.
+"""Draws docs/accuracy/sgemm_figure_*.svg from the CSV files of `kizami study sgemm`, those that are in the folders.
 
-usage: build/venv/bin/python docs/accuracy/sgemm_pictures.py FOLDER
+usage: build/venv/bin/python docs/accuracy/sgemm_pictures.py FOLDER...
 """
 import csv
 import sys
@@ -18,9 +18,9 @@ from matplotlib import pyplot as plt
 HERE = Path(__file__).parent
 
 
-def curves(folder, name):
+def curves(path):
     """{data: {series: [(x, y), ...]}} of one figure, and the names of its axes."""
-    with open(folder / f"{name}.csv", newline="") as file:
+    with open(path, newline="") as file:
         rows = list(csv.reader(file))
     found = defaultdict(lambda: defaultdict(list))
     for data, series, x, y, *_ in rows[1:]:
@@ -28,8 +28,11 @@ def curves(folder, name):
     return found, rows[0][2], rows[0][3]
 
 
-def draw(folder, name, columns, has_log_x=True, lowest=None):
-    found, x_name, y_name = curves(folder, name)
+def draw(folders, name, columns, has_log_x=True, has_log_y=True, lowest=None):
+    path = next((folder / f"{name}.csv" for folder in folders if (folder / f"{name}.csv").exists()), None)
+    if path is None:
+        return
+    found, x_name, y_name = curves(path)
     rows = (len(found) + columns - 1) // columns
     figure, panels = plt.subplots(rows, columns, figsize=(4.6 * columns, 3.6 * rows), sharey=True, squeeze=False)
     for axes in panels.flat[len(found):]:
@@ -40,7 +43,7 @@ def draw(folder, name, columns, has_log_x=True, lowest=None):
             points = [(x, y) for x, y in points if y > 0]
             axes.plot([x for x, _ in points], [y for _, y in points], marker=".", ms=4, lw=1, color=plt.cm.tab20(index % 20), label=label)
         axes.set_title(data, fontsize=9)
-        axes.set_yscale("log")
+        axes.set_yscale("log" if has_log_y else "linear")
         if has_log_x:
             axes.set_xscale("log", base=2)
         axes.set_xlabel(x_name)
@@ -57,12 +60,15 @@ def draw(folder, name, columns, has_log_x=True, lowest=None):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) < 2:
         sys.exit(__doc__)
-    source = Path(sys.argv[1])
-    draw(source, "figure_1", 2)
-    draw(source, "figure_2", 1)
-    draw(source, "figure_3", 1)
-    draw(source, "figure_6", 3, has_log_x=False)
-    draw(source, "figure_7", 1, has_log_x=False, lowest=2.0**-26)
-    draw(source, "figure_8", 5)
+    sources = [Path(folder) for folder in sys.argv[1:]]
+    draw(sources, "figure_1", 2)
+    draw(sources, "figure_1_device", 2)
+    draw(sources, "figure_2", 1)
+    draw(sources, "figure_3", 1)
+    draw(sources, "figure_6", 3, has_log_x=False)
+    draw(sources, "figure_7", 1, has_log_x=False, lowest=2.0**-26)
+    draw(sources, "figure_8", 5)
+    draw(sources, "figure_8_device", 3)
+    draw(sources, "figure_9", 1, has_log_y=False)

@@ -37,18 +37,25 @@ struct EcPlanes {
   const std::int32_t* scales = nullptr;  ///< x 2^scale is what hi + lo holds; num::kSkipLine for lines with NaN or Inf
 };
 
-/// Elements of k that are summed inside the tensor core before FP32 additions take over: kShort is 64 (TF32: 32), kLong twice
-/// that.
-enum class EcPromotion : std::uint8_t { kShort, kLong };
+/// Elements of k that are summed inside the tensor core before FP32 additions take over: kShortest is 32 (TF32: 16), kShort
+/// twice and kLong four times that.
+enum class EcPromotion : std::uint8_t { kShortest, kShort, kLong };
+inline constexpr int kNumEcPromotions = 3;
+[[nodiscard]] constexpr int ec_promoted_blocks(EcPromotion promotion) { return 1 << static_cast<int>(promotion); }
 [[nodiscard]] constexpr std::int64_t ec_promoted_length(EcFormat format, EcPromotion promotion) {
-  return (promotion == EcPromotion::kShort ? 2 : 4) * ec_block_length(format);
+  return ec_promoted_blocks(promotion) * ec_block_length(format);
 }
 
-/// The promotion to take where none is asked for: the longer one where native SGEMM on an H200 is less accurate even so and it
-/// is faster, by up to 5 %. Native sums k in pieces where k or C is small; there kShort is as fast (docs/perf/h200_ec.md).
+/// Elements of C up to which native SGEMM on an H200 may sum k in pieces, which truncates less (docs/perf/h200_ec.md).
+inline constexpr std::int64_t kEcSmallC = std::int64_t{15} << 20;
+
+/// The promotion to take where none is asked for: the longest with which an H200 errs no more than native SGEMM does there, on
+/// operands of one sign, where truncation shows. kShort is as fast as kLong but under a power cap (5 %, C of 4096 x 4096 and
+/// more); kShortest costs another 5 %.
 [[nodiscard]] constexpr EcPromotion ec_promotion_for(std::int64_t m, std::int64_t n, std::int64_t k) {
-  constexpr std::int64_t kSmallC = std::int64_t{1} << 20;
-  return k <= 1024 || m <= kSmallC / n ? EcPromotion::kShort : EcPromotion::kLong;
+  constexpr std::int64_t kTinyC = std::int64_t{3} << 18;
+  if (m <= kTinyC / n && k <= 8192) return EcPromotion::kShortest;
+  return k <= 1024 || m <= kEcSmallC / n ? EcPromotion::kShort : EcPromotion::kLong;
 }
 
 /// Largest error of a product in units of |A||B|. Given that one instruction on a tensor core of compute capability 9.0 aligns
@@ -58,7 +65,8 @@ enum class EcPromotion : std::uint8_t { kShort, kLong };
 ///     of second order;
 ///   - with w = 16 (TF32: 8) products an instruction loses less than ((w + 1) / 4 + 1) 2^-23 of the sum of magnitudes in its
 ///     promotion, and a promotion has 3 length / w instructions;
-///   - each promotion is added with 2^-24, one more where two warpgroups have a part each; scaling and alpha: 2 2^-24.
+///   - each promotion is added with 2^-24 (fewer additions where blocks of them are summed first), one more where two
+///     warpgroups have a part each; scaling and alpha: 2 2^-24.
 [[nodiscard]] constexpr double ec_relative_bound(EcFormat format, EcPromotion promotion, std::int64_t k) {
   const double width = format == EcFormat::kF16 ? 16 : 8;
   const auto length = static_cast<double>(ec_promoted_length(format, promotion));

@@ -1,11 +1,30 @@
 # SPDX-License-Identifier: MIT
 """kizami study: the files that it leaves, what they hold, and the verdicts that do not depend on the size of a run."""
 import csv
+import json
 
 import cli_support
-from cli_support import OUTPUT, USAGE, CliTest
+from cli_support import BAD_INPUT, OUTPUT, USAGE, CliTest
 
 FILES = ["figure_1.csv", "figure_2.csv", "figure_3.csv", "figure_6.csv", "figure_7.csv", "figure_8.csv", "study.md", "table_1.csv"]
+DEVICE_FILES = ["figure_1_device.csv", "figure_8_device.csv", "figure_9.csv", "figure_9_relative.csv"]
+
+
+def record(who, shape, data, tflops=1.0, error=1e-7, frobenius_error=2e-7, ops="nn"):
+    """A line of bench_gpu_ec, of a device whose FP32 cores reach 20 TFLOPS."""
+    return {"date": "2026-01-02", "commit": "abc", "device": "Some GPU", "fp32_peak_tflops": 20.0, "driver": "1.2", "case": f"s {ops} {shape} {data}",
+            "who": who, "plan": "", "tflops": tflops, "error": error, "frobenius_error": frobenius_error}
+
+
+def device_records():
+    """FP16 at three times the peak, TF32 below it and slower than native at n = 256; FP16 errs half as much as native, TF32 thrice."""
+    speed = {"native": (10, 10), "ec_f16": (12, 60), "ec_tf32": (5, 15), "cublas_tf32": (30, 50)}
+    lines = [record(who, f"{n}x{n}x{n}", "normal", tflops=tflops[at], error=-1, frobenius_error=-1)
+             for who, tflops in speed.items() for at, n in enumerate((256, 512))]
+    for data in ("uniform", "exp_rand:-15:15"):
+        for who, error in (("native", 2e-7), ("ec_f16", 1e-7), ("ec_tf32", 6e-7)):
+            lines += [record(who, f"16x16x{k}", data, frobenius_error=error) for k in (512, 2048)]
+    return lines
 
 
 class StudyTest(CliTest):
@@ -45,6 +64,51 @@ class StudyTest(CliTest):
             self.succeed("study", "sgemm", "-o", folder, "--max-k", 256, "--seeds", 2, timeout=280)
         for name in FILES:
             self.assertEqual((self.dir / "one" / name).read_bytes(), (self.dir / "two" / name).read_bytes(), name)
+
+    def study_of_device(self, lines):
+        (self.dir / "gpu.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return "study", "sgemm", "--max-k", 256, "--seeds", 1, "--gpu-results", "gpu.jsonl"
+
+    def test_device(self):
+        replaced = record("ec_f16", "512x512x512", "normal", tflops=1)
+        left_out = [record("ec_f16", "512x512x512", "uniform", tflops=999), record("ec_f16", "512x512x512", "normal", tflops=999, ops="nt"),
+                    record("ec_f16", "64x64x2048", "uniform", frobenius_error=9)]
+        self.succeed(*self.study_of_device([replaced] + device_records() + left_out), timeout=280)
+        self.assertEqual(self.names(), sorted(FILES + DEVICE_FILES + ["gpu.jsonl"]))
+        speed = {(row["series"], row["n"]): row["tflops"] for row in self.rows("figure_9.csv")}
+        self.assertEqual(len(speed), 8)
+        self.assertEqual(speed["scaled (FP16)", "512"], "60")
+        relative = {(row["series"], row["n"]): row["share_of_fp32_peak"] for row in self.rows("figure_9_relative.csv")}
+        self.assertEqual(relative["scaled (FP16)", "512"], "3")
+        errors = self.rows("figure_8_device.csv")
+        self.assertEqual({row["data"] for row in errors}, {"exp_rand(-15, 15)"})
+        self.assertEqual([row["error"] for row in self.rows("figure_1_device.csv") if row["series"] == "scaled (FP16)"], ["1e-07", "1e-07"])
+        summary = (self.dir / "study.md").read_text()
+        self.assertIn("Some GPU, driver 1.2, 2026-01-02, commit abc", summary)
+        claims = [line.split("|")[1:-1] for line in summary.splitlines() if "figure 9 |" in line or ", device |" in line]
+        verdicts = [(place.strip(), verdict.strip()) for place, _, verdict, _ in claims]
+        # Faster: FP16 at both sizes, TF32 at one of two. Peak: 3 and 0.75 times. Errors: 0.5 and 3 times.
+        self.assertEqual(verdicts, [("figure 9", "reproduced"), ("figure 9", "refuted"), ("figure 9", "surpassed"), ("figure 9", "refuted"),
+                                    ("figure 1, device", "reproduced"), ("figure 1, device", "refuted"),
+                                    ("figure 8, device", "reproduced"), ("figure 8, device", "refuted")])
+
+    def test_without_a_device_says_what_is_missing(self):
+        self.succeed("study", "sgemm", "--max-k", 256, "--seeds", 1, timeout=280)
+        self.assertIn("Figure 9 (speed) and errors on a device are missing: `bench_gpu_ec`", (self.dir / "study.md").read_text())
+
+    def test_refusals_of_device_results(self):
+        def refuse(lines, says):
+            self.expect_error(BAD_INPUT, *self.study_of_device(lines), says=says)
+
+        refuse([], says="gpu.jsonl: no record of FP32 (cuBLAS) for figure_9")
+        refuse([line for line in device_records() if line["who"] != "ec_tf32"], says="no record of scaled_tf32 (TF32) for figure_9")
+        refuse([line for line in device_records() if "exp_rand" not in line["case"]], says="no record of FP32 (cuBLAS) for figure_8_device")
+        refuse([record("ec_f8", "16x16x16", "uniform")], says="gpu.jsonl, line 1: who = 'ec_f8' is not known")
+        refuse(device_records()[:1] + [record("native", "16x16", "uniform")], says="gpu.jsonl, line 2: case = 's nn 16x16 uniform', must be as")
+        refuse([{"case": "s nn 16x16x16 uniform"}], says="gpu.jsonl, line 1: ")
+        (self.dir / "gpu.jsonl").write_text("{\n")
+        self.expect_error(BAD_INPUT, "study", "sgemm", "--gpu-results", "gpu.jsonl", says="gpu.jsonl, line 1: ")
+        self.expect_error(BAD_INPUT, "study", "sgemm", "--gpu-results", "absent.jsonl", says="absent.jsonl: cannot be opened")
 
     def test_refusals(self):
         self.expect_error(USAGE, "study", says="SUBJECT is required")

@@ -7,6 +7,9 @@
 
 #include <cstdint>
 
+#include "base/int_math.hpp"
+#include "engines/hopper/ec_params.hpp"
+
 namespace kizami::engines {
 namespace {
 
@@ -19,7 +22,7 @@ TEST(EcForms, AreIndexedByForm) {
   }
 }
 
-TEST(EcForms, ChoosesWhatWasFastest) {
+TEST(EcForms, ChoosesWhatWasFastestAndErrsNoMoreThanNative) {
   struct Measured {
     std::int64_t m, n, k;
     EcForm form;
@@ -27,7 +30,8 @@ TEST(EcForms, ChoosesWhatWasFastest) {
   // docs/perf/h200_ec.md and the records behind it; cases of a tie are left out.
   for (const Measured& x : {Measured{256, 256, 256, EcForm::kSplitInner128x64},
                             {1024, 1024, 1024, EcForm::kSplitInner128x64},
-                            {1536, 1536, 1536, EcForm::kCooperative192x128},
+                            {1536, 1536, 1024, EcForm::kCooperative192x128},
+                            {1536, 1536, 1536, EcForm::kSplitInner128x64},
                             {2048, 2048, 2048, EcForm::kCooperative128x128},
                             {3072, 3072, 3072, EcForm::kCooperative192x128},
                             {4096, 4096, 4096, EcForm::kCooperative128x128},
@@ -51,7 +55,7 @@ TEST(EcForms, PredictsTf32AtHalfTheRate) {
 TEST(EcBound, StaysBelowThatOfASumInFp32) {
   // k u, the bound of a sum of k products in any order, from the first k for which a promotion is full.
   for (const EcFormat format : {EcFormat::kF16, EcFormat::kTf32}) {
-    for (const EcPromotion promotion : {EcPromotion::kShort, EcPromotion::kLong}) {
+    for (const EcPromotion promotion : {EcPromotion::kShortest, EcPromotion::kShort, EcPromotion::kLong}) {
       for (std::int64_t k = 512; k <= 65536; k *= 2) {
         EXPECT_LT(product::ec_relative_bound(format, promotion, k), static_cast<double>(k) * 0x1p-24);
       }
@@ -60,12 +64,42 @@ TEST(EcBound, StaysBelowThatOfASumInFp32) {
 }
 
 TEST(EcPromotionRule, PromotesSoonerWhereNativeSumsInPieces) {
+  // docs/perf/h200_ec.md, "Errors".
   EXPECT_EQ(product::ec_promotion_for(4096, 4096, 1024), EcPromotion::kShort);
   EXPECT_EQ(product::ec_promotion_for(4096, 4096, 1025), EcPromotion::kLong);
+  EXPECT_EQ(product::ec_promotion_for(3072, 3072, 3072), EcPromotion::kShort);
+  EXPECT_EQ(product::ec_promotion_for(256, 256, 256), EcPromotion::kShortest);
+  EXPECT_EQ(product::ec_promotion_for(512, 1024, 1024), EcPromotion::kShortest);
+  EXPECT_EQ(product::ec_promotion_for(1024, 1024, 1024), EcPromotion::kShort);
+  EXPECT_EQ(product::ec_promotion_for(512, 512, 8192), EcPromotion::kShortest);
   EXPECT_EQ(product::ec_promotion_for(512, 512, 65536), EcPromotion::kShort);
-  EXPECT_EQ(product::ec_promotion_for(1024, 1024, 2048), EcPromotion::kShort);
-  EXPECT_EQ(product::ec_promotion_for(1025, 1024, 2048), EcPromotion::kLong);
+  EXPECT_EQ(product::ec_promotion_for(3840, 4096, 65536), EcPromotion::kShort);
+  EXPECT_EQ(product::ec_promotion_for(3841, 4096, 65536), EcPromotion::kLong);
   EXPECT_EQ(product::ec_promotion_for(std::int64_t{1} << 29, std::int64_t{1} << 29, 2048), EcPromotion::kLong);
+}
+
+TEST(EcForms, SumsBlocksWhereNativeSumsInPieces) {
+  for (const std::int64_t n : {1024, 1280, 1408, 1536, 1664, 2048}) {
+    for (const std::int64_t k : {2048, 4096, 16384, 65536}) {
+      for (const EcFormat format : {EcFormat::kF16, EcFormat::kTf32}) {
+        EXPECT_NE(ec_form_for(n, n, k, format, 132), EcForm::kCooperative192x128) << n << "x" << n << "x" << k;
+        EXPECT_NE(ec_form_for(3072, 3072, 4 * k, format, 132), EcForm::kCooperative192x128) << k;
+      }
+    }
+  }
+}
+
+TEST(EcBlocks, HaveFewAdditionsInARow) {
+  for (const EcForm form : {EcForm::kCooperative128x128, EcForm::kSplitInner128x64}) {
+    const std::int32_t parts = form == EcForm::kSplitInner128x64 ? 2 : 1;
+    for (std::int32_t count = 1; count < (1 << 20); count = count * 3 / 2 + 1) {
+      const std::int32_t block = hopper::block_promotions(form, count);
+      const std::int32_t of_one = (count + parts - 1) / parts;
+      EXPECT_GE(block, 8);
+      EXPECT_LE(base::ceil_div(of_one, block), block) << count;
+      EXPECT_TRUE(block == 8 || block * block < 4 * of_one) << count;
+    }
+  }
 }
 
 }  // namespace

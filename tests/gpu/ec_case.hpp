@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Operands of FP32 products on FP16 and TF32 tensor cores, in host and device memory, for the tests of split and product.
+// Operands of FP32 products on FP16 and TF32 tensor cores, in host and device memory, and the compiled ways to multiply them,
+// for the tests of split and product.
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
+#include "engines/hopper/ec_forms.hpp"
 #include "gpu/device_memory.hpp"
 #include "problem/lines.hpp"
 #include "product/ec_planes.hpp"
@@ -79,5 +83,42 @@ struct DeviceEcOperand {
     return {host.lines(elements.data()), planes.data(), row_stride, scales.data()};
   }
 };
+
+/// Also needs compute capability 9.0.
+class EcDeviceTest : public DeviceTest {
+ protected:
+  void SetUp() override {
+    DeviceTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    int major = 0;
+    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), "compute capability");
+    if (major != 9) GTEST_SKIP() << "compute capability " << major << ".x is not 9.0";
+  }
+};
+
+/// One compiled kernel of the product.
+struct EcWay {
+  engines::EcForm form;
+  product::EcFormat format;
+  product::EcPromotion promotion;
+
+  [[nodiscard]] std::string name() const {
+    const char* const promotions[product::kNumEcPromotions] = {" shortest", " short", " long"};
+    return std::string(engines::ec_forms()[static_cast<std::size_t>(form)].name) +
+           (format == product::EcFormat::kF16 ? " f16" : " tf32") + promotions[static_cast<int>(promotion)];
+  }
+};
+[[nodiscard]] inline std::vector<EcWay> all_ec_ways() {
+  std::vector<EcWay> ways;
+  for (const engines::EcFormTraits& traits : engines::ec_forms()) {
+    for (const product::EcFormat format : {product::EcFormat::kF16, product::EcFormat::kTf32}) {
+      for (const product::EcPromotion promotion :
+           {product::EcPromotion::kShortest, product::EcPromotion::kShort, product::EcPromotion::kLong}) {
+        ways.push_back({traits.form, format, promotion});
+      }
+    }
+  }
+  return ways;
+}
 
 }  // namespace kizami::gpu_test

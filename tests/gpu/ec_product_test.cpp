@@ -30,43 +30,8 @@ using gpu_test::EcLines;
 using product::EcFormat;
 using product::EcPromotion;
 
-/// Also needs compute capability 9.0.
-class EcProductTest : public gpu_test::DeviceTest {
- protected:
-  void SetUp() override {
-    DeviceTest::SetUp();
-    if (IsSkipped() || HasFatalFailure()) return;
-    int major = 0;
-    check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), "compute capability");
-    if (major != 9) GTEST_SKIP() << "compute capability " << major << ".x is not 9.0";
-  }
-};
-
-struct Way {
-  EcForm form;
-  EcFormat format;
-  EcPromotion promotion;
-
-  [[nodiscard]] std::string name() const {
-    std::string text;
-    for (const EcFormTraits& traits : ec_forms()) {
-      if (traits.form == form) text = traits.name;
-    }
-    return text + (format == EcFormat::kF16 ? " f16" : " tf32") +
-           (promotion == EcPromotion::kShort ? " short" : " long");
-  }
-};
-std::vector<Way> all_ways() {
-  std::vector<Way> ways;
-  for (const EcFormTraits& traits : ec_forms()) {
-    for (const EcFormat format : {EcFormat::kF16, EcFormat::kTf32}) {
-      for (const EcPromotion promotion : {EcPromotion::kShort, EcPromotion::kLong}) {
-        ways.push_back({traits.form, format, promotion});
-      }
-    }
-  }
-  return ways;
-}
+using EcProductTest = gpu_test::EcDeviceTest;
+using Way = gpu_test::EcWay;
 
 /// Operands, and a C whose columns are `c_gap` elements apart.
 struct HostCase {
@@ -196,7 +161,7 @@ TEST_F(EcProductTest, KeepsItsBoundOnOddShapes) {
     host.b.fill(rng, 4, 3);
     const std::vector<float> poison(host.c_size(), std::numeric_limits<float>::quiet_NaN());
     const std::vector<float> before = random_c(rng, host.c_size());
-    for (const Way& way : all_ways()) {
+    for (const Way& way : gpu_test::all_ec_ways()) {
       host.alpha = 1;
       host.beta = 0;
       EXPECT_LE(worst_ratio(host, way, poison, run(host, way, poison)), 1)
@@ -216,7 +181,7 @@ TEST_F(EcProductTest, HasBitsThatDoNotChange) {
   host.a.fill(rng, 8);
   host.b.fill(rng, 8);
   const std::vector<float> before(host.c_size());
-  for (const Way& way : all_ways()) {
+  for (const Way& way : gpu_test::all_ec_ways()) {
     const std::vector<float> first = run(host, way, before);
     const std::vector<float> second = run(host, way, before);
     EXPECT_EQ(std::memcmp(first.data(), second.data(), first.size() * sizeof(float)), 0) << way.name();
@@ -230,7 +195,7 @@ TEST_F(EcProductTest, ReadsAlphaZeroAsNoProduct) {
   host.b.fill(rng, 2);
   host.a(4, 4) = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> before = random_c(rng, host.c_size());
-  for (const Way& way : all_ways()) {
+  for (const Way& way : gpu_test::all_ec_ways()) {
     const std::vector<float> after = run(host, way, before);
     for (std::int64_t j = 0; j < host.b.num_lines; ++j) {
       for (std::int64_t i = 0; i < host.a.num_lines; ++i) {
@@ -252,7 +217,7 @@ TEST_F(EcProductTest, SumsLinesWithNanOrInfInFp32) {
   host.b(5, 3) = 0;  // Inf 0 is NaN
   host.b(139, 0) = kInf;
   const std::vector<float> before = random_c(rng, host.c_size());
-  for (const Way& way : all_ways()) {
+  for (const Way& way : gpu_test::all_ec_ways()) {
     EXPECT_LE(worst_ratio(host, way, before, run(host, way, before)), 1) << way.name();
   }
 }
@@ -266,7 +231,7 @@ TEST_F(EcProductTest, TakesLinesOfAnyMagnitude) {
   for (std::int64_t j = 0; j < host.b.num_lines; ++j) host.b.scale_line(j, static_cast<int>(j % 60) - 75);
   for (std::int64_t h = 0; h < 200; ++h) host.a(9, h) = 0;
   const std::vector<float> poison(host.c_size(), std::numeric_limits<float>::quiet_NaN());
-  for (const Way& way : all_ways()) {
+  for (const Way& way : gpu_test::all_ec_ways()) {
     EXPECT_LE(worst_ratio(host, way, poison, run(host, way, poison)), 1) << way.name();
   }
 }
@@ -279,7 +244,7 @@ TEST_F(EcProductTest, PromotesSoThatLongSumsOfOneSignDoNotDrift) {
     for (float& x : lines->memory) x = static_cast<float>(static_cast<double>((rng() >> 11) + 1) * 0x1p-53);
   }
   const std::vector<float> poison(host.c_size(), std::numeric_limits<float>::quiet_NaN());
-  for (const Way& way : all_ways()) {
+  for (const Way& way : gpu_test::all_ec_ways()) {
     EXPECT_LE(worst_ratio(host, way, poison, run(host, way, poison)), 1) << way.name();
   }
 }
@@ -292,7 +257,7 @@ TEST_F(EcProductTest, CanBeCapturedAndReplayedWithOtherElements) {
   HostCase second = first;
   second.a.fill(rng, 9);
   const std::vector<float> before(first.c_size());
-  for (const Way& way : all_ways()) {
+  for (const Way& way : gpu_test::all_ec_ways()) {
     const std::vector<float> expected = run(second, way, before);
     const DeviceEcOperand b(first.b, way.format);
     DeviceEcOperand a(first.a, way.format);

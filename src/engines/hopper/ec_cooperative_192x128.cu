@@ -4,6 +4,8 @@
 
 namespace kizami::engines::hopper {
 
-EcFormKernels ec_cooperative_192x128_kernels() { return ec_kernels_of<EcShape<false, 192, 128, 2, 5>>(); }
+EcFormKernels ec_cooperative_192x128_kernels() {
+  return ec_kernels_of<EcShape<EcForm::kCooperative192x128, false, 192, 128, 2, 5>>();
+}
 
 }  // namespace kizami::engines::hopper

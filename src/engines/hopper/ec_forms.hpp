@@ -2,7 +2,7 @@
 // The product of two split FP32 operands (product/ec_planes.hpp) on the tensor cores of sm_90a: the description, the compiled
 // forms, the choice among them, one persistent launch.
 //   C <- alpha 2^-(a_i + b_j) sum_k (lo_A hi_B + hi_A lo_B + hi_A hi_B) + beta C
-// Sums of 64 or 128 elements of k are made inside the tensor core, which truncates, and added outside, rounded to nearest.
+// Sums of 32 to 128 elements of k are made inside the tensor core, which truncates, and added outside, rounded to nearest.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +57,7 @@ struct EcProduct {
 /// Predicted seconds of a form on `num_sms` multiprocessors (0: those of an H200), launch included, split not.
 [[nodiscard]] double ec_predicted_seconds(std::int64_t m, std::int64_t n, std::int64_t k, product::EcFormat format,
                                           const EcFormTraits& traits, int num_sms);
-/// The form that is predicted to be fastest.
+/// The form that is predicted to be fastest, among those that sum as well as native SGEMM does there.
 [[nodiscard]] EcForm ec_form_for(std::int64_t m, std::int64_t n, std::int64_t k, product::EcFormat format, int num_sms);
 
 /// Enqueues the product. beta = 0 does not read C; alpha = 0 gives beta C. Elements in lines with NaN or Inf are FP32 sums of

@@ -92,7 +92,7 @@ std::optional<std::string> why_refused(const EcProduct& p) {
 
 /// Lets the kernel have its shared memory: once a device, again if two threads come at the same time.
 Status allow_shared_memory(const void* kernel, std::size_t bytes, std::size_t index, int device) {
-  static std::array<std::atomic<std::uint64_t>, std::size_t{4} * kNumEcForms> is_allowed{};
+  static std::array<std::atomic<std::uint64_t>, std::size_t{2} * product::kNumEcPromotions * kNumEcForms> is_allowed{};
   const std::uint64_t bit = device < 64 ? std::uint64_t{1} << device : 0;
   if ((is_allowed[index].load(std::memory_order_relaxed) & bit) != 0) return {};
   KIZAMI_RETURN_IF_ERROR(
@@ -133,12 +133,21 @@ double ec_predicted_seconds(std::int64_t m, std::int64_t n, std::int64_t k, EcFo
 }
 
 EcForm ec_form_for(std::int64_t m, std::int64_t n, std::int64_t k, EcFormat format, int num_sms) {
-  return std::min_element(kForms.begin(), kForms.end(),
-                          [&](const EcFormTraits& x, const EcFormTraits& y) {
-                            return ec_predicted_seconds(m, n, k, format, x, num_sms) <
-                                   ec_predicted_seconds(m, n, k, format, y, num_sms);
-                          })
-      ->form;
+  // One chain of FP32 sums errs more than native SGEMM where that sums k in pieces: 1536^3 in order TT on uniform data 4.9e-7
+  // with 192 x 128, 3.4e-7 with 128 x 64, which takes 9 % longer, native 3.5e-7 (docs/perf/h200_ec.md).
+  constexpr std::int64_t kSmallestC = std::int64_t{1} << 22;
+  const bool needs_block_sums = k > (m <= kSmallestC / n ? 1024 : 4096) && m <= product::kEcSmallC / n;
+  const EcPromotion promotion = product::ec_promotion_for(m, n, k);
+  const EcFormTraits* best = nullptr;
+  double least = 0;
+  for (const EcFormTraits& traits : kForms) {
+    if (needs_block_sums && !hopper::has_block_sums(traits.form, hopper::stages_of(promotion))) continue;
+    const double seconds = ec_predicted_seconds(m, n, k, format, traits, num_sms);
+    if (best != nullptr && seconds >= least) continue;
+    best = &traits;
+    least = seconds;
+  }
+  return best->form;
 }
 
 Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, product::Queue queue) {
@@ -150,9 +159,10 @@ Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, pr
                                      "the number of multiprocessors"));
   const EcFormTraits& traits = kForms[static_cast<std::size_t>(form)];
   const EcFormKernels& kernels = kernels_of(form);
-  const void* const kernel = kernels.kernel[static_cast<int>(p.format)][static_cast<int>(promotion)];
-  const std::size_t index =
-      static_cast<std::size_t>(form) * 4 + static_cast<std::size_t>(p.format) * 2 + static_cast<std::size_t>(promotion);
+  const auto format_at = static_cast<std::size_t>(p.format);
+  const auto promotion_at = static_cast<std::size_t>(promotion);
+  const void* const kernel = kernels.kernel[format_at][promotion_at];
+  const std::size_t index = (static_cast<std::size_t>(form) * 2 + format_at) * product::kNumEcPromotions + promotion_at;
   KIZAMI_RETURN_IF_ERROR(allow_shared_memory(kernel, kernels.shared_bytes, index, device));
 
   EcParams params{};
@@ -160,6 +170,7 @@ Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, pr
   params.n = static_cast<std::int32_t>(p.b.lines.num_lines);
   const std::int64_t blocks = ceil_div(p.a.lines.length, product::ec_block_length(p.format));
   params.num_k_blocks = static_cast<std::int32_t>(base::round_up(blocks, hopper::stages_of(promotion)));
+  params.block_promotions = hopper::block_promotions(form, params.num_k_blocks / hopper::stages_of(promotion));
   params.c = p.c;
   params.c_col_stride = p.c_col_stride;
   params.alpha = p.alpha;

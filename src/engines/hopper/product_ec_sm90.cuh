@@ -4,15 +4,18 @@
 //   d(i, j) = sum over k of lo_A hi_B + hi_A lo_B + hi_A hi_B, then the epilogue, tile by tile.
 //
 // The tensor core truncates, so a long sum in its accumulator drifts towards zero. A warpgroup therefore lets it sum
-// kPromoted stages (64 or 128 elements of k in FP16) from zero, the small products first, and adds the result to FP32 sums of
-// its own, rounded to nearest. Those additions fall under the multiplications of the other warpgroup.
+// kPromoted stages (32, 64 or 128 elements of k in FP16) from zero, the small products first, and adds the result to FP32 sums
+// of its own, rounded to nearest. Those additions fall under the multiplications of the other warpgroup. Where registers allow,
+// the sums of some promotions are added to a second set of sums, so that long ones gather fewer roundings.
 // In wgmma's words B gives the rows and A the columns. tile_pipeline_sm90.cuh says how stages go from the producer
 // (warpgroup 0) to the consumers (1 and 2). A stage holds hi in the first 64 bytes of each line and lo in the others.
 //
 // A CTA ends when its whole cluster has: until then others may send to its memory and arrive at its barriers.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/overlapped_launch.hpp"
 #include "engines/hopper/ec_params.hpp"
@@ -23,9 +26,11 @@
 
 namespace kizami::engines::hopper {
 
-/// A form as constants. With kSplitsInner both consumers have the whole tile and every other promotion of k each.
-template <bool splits_inner, int tile_i, int tile_j, int cluster, int stages>
+/// A form as constants. With kSplitsInner both consumers have the whole tile and every other promotion of k each, counted
+/// through all tiles.
+template <EcForm form, bool splits_inner, int tile_i, int tile_j, int cluster, int stages>
 struct EcShape : TileShape<tile_i, tile_j, splits_inner ? tile_j : tile_j / 2, cluster, stages> {
+  static constexpr EcForm kForm = form;
   using Shape = TileShape<tile_i, tile_j, splits_inner ? tile_j : tile_j / 2, cluster, stages>;
   static constexpr bool kSplitsInner = splits_inner;
   static constexpr int kSums = tile_i / 2;                                   ///< of one thread
@@ -46,8 +51,12 @@ __device__ __forceinline__ void multiply_stages(float (&acc)[F::kSums], RingPlac
                                                 std::uint32_t rows_at, std::uint32_t columns_at, std::uint32_t full_at,
                                                 std::uint32_t empty_at, std::uint32_t lane) {
   // Consumers that read the same stages need free ones between them; those that do not have stages enough for all at once.
-  constexpr int kGroup = F::kSplitsInner ? kPromoted : 2;
-  static_assert(kPromoted % kGroup == 0 && kGroup % 2 == 0);
+  constexpr int kGroup = F::kSplitsInner || kPromoted == 1 ? kPromoted : 2;
+  constexpr int kCommits = kGroup == 1 ? 1 : 2;  // of a group
+  static_assert(kPromoted % kGroup == 0 && kGroup % kCommits == 0);
+  // A consumer that skips stages sees nothing of their barriers. With one bit of phase it must therefore have waited itself for
+  // the last bytes that its own stages got, so each place in the ring belongs to one consumer.
+  static_assert(!F::kSplitsInner || F::kStages % (2 * kPromoted) == 0);
   constexpr std::uint32_t kLo = descriptor_step(64);
   RingPlace<F::kStages> oldest = ring;  // that is not released
   const auto release = [&](int count) {
@@ -85,20 +94,63 @@ __device__ __forceinline__ void multiply_stages(float (&acc)[F::kSums], RingPlac
         const std::uint32_t step = descriptor_step(part * 32);
         wgmma_ec<kFormat>(acc, rows[s] + step, columns[s] + step, accumulate);
       }
-      if (s % (kGroup / 2) == kGroup / 2 - 1) wgmma_commit();  // two commits a group
+      if (s % (kGroup / kCommits) == kGroup / kCommits - 1) wgmma_commit();
     }
     if (group > 0) {
-      wgmma_wait<2>();  // the group before has been read
+      wgmma_wait<kCommits>();  // the group before has been read
       release(kGroup);
     }
   }
   pin(acc);
-  wgmma_wait<1>();
-  release(kGroup / 2);
+  if constexpr (kCommits == 2) {
+    wgmma_wait<1>();
+    release(kGroup / 2);
+  }
   wgmma_wait<0>();
-  release(kGroup / 2);
+  release(kGroup / kCommits);
   pin(acc);
 }
+
+/// FP32 sums of promotions, which are added in order: those of each block of promotions from zero, and the blocks then.
+/// Without kHasBlocks all are one block.
+template <int kSums, bool kHasBlocks>
+struct PromotedSums {
+  float sums[kSums];
+  float blocks[kHasBlocks ? kSums : 1];
+  int in_block;
+
+  __device__ __forceinline__ void clear() {
+    in_block = 0;
+#pragma unroll
+    for (int e = 0; e < kSums; ++e) sums[e] = 0;
+    if constexpr (kHasBlocks) {
+#pragma unroll
+      for (int e = 0; e < kSums; ++e) blocks[e] = 0;
+    }
+  }
+  __device__ __forceinline__ void promote(const float (&acc)[kSums], int block_promotions) {
+    if constexpr (kHasBlocks) {
+      if (in_block == block_promotions) {
+        in_block = 0;
+#pragma unroll
+        for (int e = 0; e < kSums; ++e) {
+          blocks[e] = __fadd_rn(blocks[e], sums[e]);
+          sums[e] = 0;
+        }
+      }
+      ++in_block;
+    }
+#pragma unroll
+    for (int e = 0; e < kSums; ++e) sums[e] = __fadd_rn(sums[e], acc[e]);
+  }
+  __device__ __forceinline__ void finish(bool has_several_blocks) {
+    if constexpr (kHasBlocks) {
+      if (!has_several_blocks) return;
+#pragma unroll
+      for (int e = 0; e < kSums; ++e) sums[e] = __fadd_rn(blocks[e], sums[e]);
+    }
+  }
+};
 
 /// Both consumers have sums of the whole tile: each gets the other's part of one half of the columns, adds, and stores it.
 template <class F>
@@ -179,8 +231,9 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_c
     const int num_promotions = params.num_k_blocks / kPromoted;
     const std::uint32_t rows_at = ring_at + F::kBytesA + (F::kSplitsInner ? 0 : consumer * F::kGroupJ * F::kBlockK);
     float acc[F::kSums];
-    float sums[F::kSums];
+    PromotedSums<F::kSums, has_block_sums(F::kForm, kPromoted)> promoted;
     RingPlace<F::kStages> ring;
+    std::uint32_t turn = 0;  // counts promotions, of all tiles
 
     for (std::uint32_t tile = first_tile; tile < num_tiles; tile += tile_step) {
       const TilePlace place = place_of<F>(tile, params);
@@ -189,22 +242,21 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_c
       const int j_first = place.j_first + static_cast<int>(rank) * F::kTileJ +
                           (F::kSplitsInner ? 0 : static_cast<int>(consumer) * F::kGroupJ);
       const TileScales<F::kStoredI> scales(params, i_first, j_first, thread);
-#pragma unroll
-      for (int e = 0; e < F::kSums; ++e) sums[e] = 0;
+      promoted.clear();
 #pragma unroll 1
-      for (int p = 0; p < num_promotions; ++p) {
-        if (F::kSplitsInner && p % 2 != static_cast<int>(consumer)) {
+      for (int p = 0; p < num_promotions; ++p, ++turn) {
+        if (F::kSplitsInner && turn % 2 != consumer) {
           ring.skip(kPromoted);
           continue;
         }
         multiply_stages<F, kFormat, kPromoted>(acc, ring, rows_at, ring_at, full_at, empty_at, lane);
-#pragma unroll
-        for (int e = 0; e < F::kSums; ++e) sums[e] = __fadd_rn(sums[e], acc[e]);
+        promoted.promote(acc, params.block_promotions);
       }
+      promoted.finish(num_promotions > (F::kSplitsInner ? 2 : 1) * params.block_promotions);
       if constexpr (F::kSplitsInner) {
-        store_halves<F>(sums, exchange_at, params, factors, scales, i_first, j_first, consumer, thread);
+        store_halves<F>(promoted.sums, exchange_at, params, factors, scales, i_first, j_first, consumer, thread);
       } else {
-        store_ec_tile<F::kStoredI>(sums, params, factors, scales, i_first, j_first, thread);
+        store_ec_tile<F::kStoredI>(promoted.sums, params, factors, scales, i_first, j_first, thread);
       }
     }
   }
@@ -219,12 +271,14 @@ template <class F>
 [[nodiscard]] EcFormKernels ec_kernels_of() {
   using product::EcFormat;
   using product::EcPromotion;
-  constexpr int kShort = stages_of(EcPromotion::kShort);
-  constexpr int kLong = stages_of(EcPromotion::kLong);
-  return {{{reinterpret_cast<const void*>(&product_ec_sm90<F, EcFormat::kF16, kShort>),
-            reinterpret_cast<const void*>(&product_ec_sm90<F, EcFormat::kF16, kLong>)},
-           {reinterpret_cast<const void*>(&product_ec_sm90<F, EcFormat::kTf32, kShort>),
-            reinterpret_cast<const void*>(&product_ec_sm90<F, EcFormat::kTf32, kLong>)}},
+  constexpr auto kOf = []<EcFormat kFormat>(std::integral_constant<EcFormat, kFormat>) {
+    return std::array<const void*, product::kNumEcPromotions>{
+        reinterpret_cast<const void*>(&product_ec_sm90<F, kFormat, stages_of(EcPromotion::kShortest)>),
+        reinterpret_cast<const void*>(&product_ec_sm90<F, kFormat, stages_of(EcPromotion::kShort)>),
+        reinterpret_cast<const void*>(&product_ec_sm90<F, kFormat, stages_of(EcPromotion::kLong)>)};
+  };
+  return {{kOf(std::integral_constant<EcFormat, EcFormat::kF16>{}),
+           kOf(std::integral_constant<EcFormat, EcFormat::kTf32>{})},
           F::kSharedBytes};
 }
 
