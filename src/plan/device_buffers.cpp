@@ -2,6 +2,7 @@
 #include "plan/device_buffers.hpp"
 
 #include <algorithm>
+#include <variant>
 
 #include "base/int_math.hpp"
 #include "num/moduli.hpp"
@@ -59,29 +60,26 @@ DeviceLineBuffers carve_lines(base::Carver& carver, std::int64_t lines, const Pl
   return buffers;
 }
 
-/// Where the split makes the weights of lines and the engine has the epilogue.
-[[nodiscard]] bool compares_in_product(const Plan& plan, SampledBuffers buffers) {
-  if (buffers.num_pieces > 1 || !splits_in_one_pass(plan)) return false;
-  buffers.is_compared = true;
-  const product::ProductDesc desc =
-      device_sampled_product(plan, buffers, plan.schedule.certificate.mc, plan.schedule.certificate.nc);
-  return std::holds_alternative<product::Offer>(plan.schedule.engine->query(desc, plan.schedule.facts));
-}
-
-SampledBuffers carve_sampled(base::Carver& carver, const Plan& plan) {
+/// The rows of digits of a call.
+[[nodiscard]] SampledBuffers sampled_rows(const Plan& plan) {
   SampledBuffers buffers;
-  const Chunk& chunk = plan.schedule.certificate;
-  const std::int64_t parts = is_complex(plan.shape.scalar) ? 2 : 1;
-  const std::int64_t length = num::num_sampled_terms(plan.shape.k, parts);
+  const std::int64_t length = num::num_sampled_terms(plan.shape.k, is_complex(plan.shape.scalar) ? 2 : 1);
   buffers.num_pieces = ceil_div(length, product::kBlockMaxI8);
   buffers.row_stride =
       buffers.num_pieces > 1 ? buffers.num_pieces * product::kBlockMaxI8 : round_up(length, kDeviceInnerPad);
+  return buffers;
+}
+
+SampledBuffers carve_sampled(base::Carver& carver, const Plan& plan) {
+  const Chunk& chunk = plan.schedule.certificate;
+  const std::int64_t parts = is_complex(plan.shape.scalar) ? 2 : 1;
+  SampledBuffers buffers = sampled_rows(plan);
   const std::int64_t rows = round_up(chunk.mc, kDeviceLinePad);
   const std::int64_t cols = round_up(chunk.nc, kDeviceLinePad);
   buffers.a_digits = carver.take<std::int8_t>(rows, buffers.row_stride);
   buffers.b_digits = carver.take<std::int8_t>(cols, buffers.row_stride);
   if (parts == 2) buffers.b_swapped = carver.take<std::int8_t>(cols, buffers.row_stride);
-  buffers.is_compared = compares_in_product(plan, buffers);
+  buffers.is_compared = compares_in_product(plan);
   if (buffers.is_compared) {
     buffers.cols_at_once = chunk.nc;
     buffers.engine_bytes = sampled_bytes(plan, buffers);
@@ -160,6 +158,16 @@ bool splits_in_one_pass(const Plan& plan) {
   if (!is_whole(chunk) || chunk.kc < plan.shape.k) return false;
   if (plan.numerics.has_certificate && !is_whole(certificate)) return false;
   return ladder.rungs[0].norm_limit < kMaxSinglePassNorm;
+}
+
+bool compares_in_product(const Plan& plan) {
+  if (!plan.numerics.has_certificate || !splits_in_one_pass(plan)) return false;
+  SampledBuffers buffers = sampled_rows(plan);
+  buffers.is_compared = true;
+  if (buffers.num_pieces > 1) return false;
+  const Chunk& chunk = plan.schedule.certificate;
+  const product::ProductDesc desc = device_sampled_product(plan, buffers, chunk.mc, chunk.nc);
+  return std::holds_alternative<product::Offer>(plan.schedule.engine->query(desc, plan.schedule.facts));
 }
 
 product::ProductDesc device_main_product(const Plan& plan, const Chunk& chunk, int num_moduli) {
