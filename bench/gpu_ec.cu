@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // FP32 products on FP16 and TF32 tensor cores (split and product of engine hopper) beside native cuBLAS SGEMM, and with
-// --uncorrected beside cuBLAS on FP16 and TF32 tensor cores without correction, interleaved in one run: TFLOPS of whole calls, spread, time of the two phases, error of sampled rows against a double-double reference,
-// clock and power. A table on stderr, JSON lines on stdout.
+// --uncorrected beside cuBLAS on FP16 and TF32 tensor cores without correction, interleaved in one run: TFLOPS of whole calls,
+// spread, time of the two phases, error of sampled rows against a double-double reference, clock and power. A table on stderr, JSON lines on stdout.
 //   bench_gpu_ec --n 1024 --n 4096 --ops nn --data normal --data exp_rand:-15:15 --format f16 --form auto
 // alpha = 1, beta = 0, 2 m n k operations. Times are of the device: a kernel that waits goes ahead of every timed call, so that
-// no launch by the host is timed. Operands stay in the L2 cache where they fit. Calls wait for nothing between split and
-// product, and count lines with NaN or Inf and coarse ones only with --count. `kizami study sgemm --gpu-results FILE` draws
+// no launch by the host is timed. Operands stay in the L2 cache where they fit. Calls are of the kernels alone: nobody decides
+// between split and product (bench_gpu_gemm times whole calls of scheme ec). `kizami study sgemm --gpu-results FILE` draws
 // figure 9 and tables of errors from the JSON lines.
 #include <cuda_fp16.h>
 
@@ -33,8 +33,7 @@ using kizami::engines::EcForm;
 using kizami::engines::EcProduct;
 using kizami::product::EcFormat;
 using kizami::product::EcPromotion;
-using kizami::split::DeviceEcSplit;
-using kizami::split::EcLineState;
+using DeviceEcSplit = kizami::split::DeviceEcSplit<float>;
 
 // ---- inputs ----------------------------------------------------------------------------------------------------------------
 
@@ -120,7 +119,6 @@ struct Options {
   int repeats = 9;
   double sustained = 0;
   bool checks = true;
-  bool counts = false;
   bool uncorrected = false;
   std::string commit = "unknown";
 };
@@ -138,7 +136,6 @@ struct Runner {
   float product_ms = 0;
   double error = -1;            ///< largest |C - AB| / (|A||B|)
   double frobenius_error = -1;  ///< ||C - AB|| / ||AB||
-  EcLineState state;
   double sustained_ms = 0;
   unsigned mhz = 0, watts = 0;
 };
@@ -177,6 +174,14 @@ class Timer {
   cudaEvent_t end_ = nullptr;
 };
 
+int num_multiprocessors() {
+  int device = 0;
+  int count = 0;
+  check(cudaGetDevice(&device), "device");
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "multiprocessors");
+  return count;
+}
+
 /// Operands and planes of one case.
 class Case {
  public:
@@ -190,7 +195,6 @@ class Case {
         a_planes_(shape.m * plane_bytes()),
         b_planes_(shape.n * plane_bytes()),
         scales_(shape.m + shape.n + 4),
-        state_(1),
         worst_(3),
         a_halves_(shape.m * shape.k),
         b_halves_(shape.k * shape.n) {
@@ -225,8 +229,8 @@ class Case {
     return runner;
   }
 
-  [[nodiscard]] Runner split_product(EcFormat format, const std::string& form_name, const std::string& promotion_name,
-                                     bool counts) const {
+  [[nodiscard]] Runner split_product(EcFormat format, const std::string& form_name,
+                                     const std::string& promotion_name) const {
     EcPromotion promotion = kizami::product::ec_promotion_for(shape_.m, shape_.n, shape_.k);
     for (int p = 0; p < kizami::product::kNumEcPromotions; ++p) {
       if (promotion_name == kPromotionNames[p]) promotion = static_cast<EcPromotion>(p);
@@ -252,10 +256,10 @@ class Case {
       if (traits.form == form) runner.plan = std::string(traits.name);
     }
     runner.plan += std::string(" promote=") + kPromotionNames[static_cast<int>(promotion)];
-    EcLineState* const state = counts ? state_.data : nullptr;
-    runner.split = [a_split, b_split, format, state] {
-      if (state != nullptr) check(cudaMemsetAsync(state, 0, sizeof(EcLineState), nullptr), "state");
-      check(kizami::split::device_ec_split(a_split, b_split, format, state, nullptr), "split");
+    runner.split = [a_split, b_split, format, num_sms = num_multiprocessors()] {
+      int num_reports = 0;
+      check(kizami::split::device_ec_split<float>(a_split, b_split, format, {}, 1.0F, num_sms, num_reports, nullptr),
+            "split");
     };
     runner.product = [product, form, promotion] {
       check(kizami::engines::run_ec_product(product, form, promotion, nullptr), "product");
@@ -270,10 +274,8 @@ class Case {
   /// Runs once into a poisoned C, and finds the error of sampled rows.
   void judge(Runner& runner, bool checks) const {
     check(cudaMemset(c_.data, 0xFF, static_cast<std::size_t>(shape_.m * shape_.n) * sizeof(float)), "poison");
-    check(cudaMemset(state_.data, 0, sizeof(EcLineState)), "state");
     runner.call();
     check(cudaDeviceSynchronize(), runner.name.c_str());
-    check(cudaMemcpy(&runner.state, state_.data, sizeof(EcLineState), cudaMemcpyDeviceToHost), "state");
     if (!checks) return;
     check(cudaMemset(worst_.data, 0, 3 * sizeof(double)), "worst");
     const int rows = static_cast<int>(std::min<std::int64_t>(16, shape_.m));
@@ -303,7 +305,6 @@ class Case {
   DeviceBuffer<float> a_, b_, c_;
   DeviceBuffer<std::int8_t> a_planes_, b_planes_;
   DeviceBuffer<std::int32_t> scales_;
-  DeviceBuffer<EcLineState> state_;
   DeviceBuffer<double> worst_;  ///< the largest error, and sums of squares
   DeviceBuffer<__half> a_halves_, b_halves_;
 };
@@ -338,14 +339,13 @@ void print(const Runner& runner, const Shape& s, const std::string& ops, const D
   if (runner.sustained_ms > 0) {
     std::fprintf(stderr, "  sustained %.1f at %u MHz %u W", tflops(runner.sustained_ms), runner.mhz, runner.watts);
   }
-  if (options.counts) std::fprintf(stderr, "  coarse %u", runner.state.coarse_lines);
   std::fprintf(stderr, "\n");
   std::printf(
       "{\"date\": \"%s\", \"commit\": \"%s\", \"device\": \"%s\", \"fp32_peak_tflops\": %.1f, \"driver\": \"%s\", "
       "\"case\": \"s %s %ldx%ldx%ld %s\", \"who\": \"%s\", "
       "\"plan\": \"%s\", \"ms_median\": %.5f, \"ms_min\": %.5f, \"ms_max\": %.5f, \"tflops\": %.2f, \"burst_ms\": "
       "%.5f, "
-      "\"split_ms\": %.5f, \"product_ms\": %.5f, \"error\": %.3g, \"frobenius_error\": %.3g, \"coarse_lines\": %u, "
+      "\"split_ms\": %.5f, \"product_ms\": %.5f, \"error\": %.3g, \"frobenius_error\": %.3g, "
       "\"sustained_tflops\": %.2f, "
       "\"sm_mhz\": %u, \"watts\": %u}\n",
       bench::today().c_str(), options.commit.c_str(), device.name.c_str(), device.fp32_peak_tflops, driver.c_str(),
@@ -353,7 +353,7 @@ void print(const Runner& runner, const Shape& s, const std::string& ops, const D
       runner.name.c_str(), runner.plan.c_str(), median, static_cast<double>(times.front()),
       static_cast<double>(times.back()), tflops(median), static_cast<double>(runner.burst_ms),
       static_cast<double>(runner.split_ms), static_cast<double>(runner.product_ms), runner.error,
-      runner.frobenius_error, runner.state.coarse_lines, tflops(runner.sustained_ms), runner.mhz, runner.watts);
+      runner.frobenius_error, tflops(runner.sustained_ms), runner.mhz, runner.watts);
   std::fflush(stdout);
 }
 
@@ -369,8 +369,7 @@ void run_case(const Options& options, const Shape& shape, const std::string& ops
   for (const std::string& format : options.formats) {
     for (const std::string& form : options.forms) {
       for (const std::string& promotion : options.promotions) {
-        runners.push_back(operands.split_product(format == "f16" ? EcFormat::kF16 : EcFormat::kTf32, form, promotion,
-                                                 options.counts));
+        runners.push_back(operands.split_product(format == "f16" ? EcFormat::kF16 : EcFormat::kTf32, form, promotion));
       }
     }
   }
@@ -425,7 +424,6 @@ int main(int argc, char** argv) {
   app.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000));
   app.add_option("--sustained", options.sustained, "seconds of calls back to back, with clock and power");
   app.add_flag("--no-check{false}", options.checks, "leave errors out");
-  app.add_flag("--count", options.counts, "count coarse and non-finite lines in every call");
   app.add_flag("--uncorrected", options.uncorrected,
                "also cuBLAS on FP16 and TF32 tensor cores, from FP32 operands and from FP16 ones");
   app.add_option("--commit", options.commit, "what the records say was measured");

@@ -2,7 +2,9 @@
 // Whole products in device memory, Kizami's engines and native cuBLAS interleaved in one run: TFLOPS, spread, error against
 // a double-double reference of sampled rows, rung taken, clock and power. A table on stderr, JSON lines on stdout.
 //   bench_gpu_gemm --type d --n 1024 --n 4096 --engine hopper --phi 0.5
-// --op nt: A as it is, B transposed in memory. Times are of the device: a kernel that waits goes ahead of every timed call. Inputs are (uniform(0,1) - 0.5) exp(phi normal),
+//   bench_gpu_gemm --type s --engine ec --engine hopper          scheme ec beside scheme ozaki2
+// --op nt: A as it is, B transposed in memory. Times are of the device: a kernel that waits goes ahead of every timed call.
+// Inputs are (uniform(0,1) - 0.5) exp(phi normal),
 // alpha = 1, beta = 0. 2 m n k operations (8 m n k for complex types).
 #include <algorithm>
 #include <cmath>
@@ -32,6 +34,7 @@ using kizami::EngineName;
 using kizami::Outcome;
 using kizami::Policy;
 using kizami::Scalar;
+using kizami::Scheme;
 
 // ---- inputs, on the device ---------------------------------------------------------------------------------------------
 
@@ -51,10 +54,17 @@ struct Shape {
   std::int64_t m, n, k;
 };
 
+/// What multiplies: an engine in a scheme.
+struct Way {
+  std::string name;
+  EngineName engine;
+  Scheme scheme = Scheme::kOzaki2;
+};
+
 struct Options {
   std::vector<char> types;
   std::vector<Shape> shapes;
-  std::vector<EngineName> engines;
+  std::vector<Way> ways;
   bool is_a_transposed = false;
   bool is_b_transposed = false;
   double phi = 0.5;
@@ -98,25 +108,28 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
     runners.push_back({"native", call, {}, -1, "", 0, 0, 0, 0});
   }
   std::vector<kizami::Plan> plans;
-  plans.reserve(options.engines.size());
+  plans.reserve(options.ways.size());
+  std::vector<std::string> names;
   std::size_t bytes = 256;
-  for (const EngineName engine : options.engines) {
+  for (const Way& way : options.ways) {
     Policy policy = options.policy;
-    policy.scheme = kizami::Scheme::kOzaki2;
-    policy.engine = engine;
+    policy.scheme = way.scheme;
+    policy.engine = way.engine;
+    if (way.scheme == Scheme::kEc) policy.reproducibility = kizami::Reproducibility::kNotGuaranteed;
     auto plan = kizami::cuda::make_plan(kizami::kScalarOf<T>, s.m, s.n, s.k, policy);
     if (!plan.ok()) {
       std::fprintf(stderr, "%c %ldx%ldx%ld %s: %s\n", type, static_cast<long>(s.m), static_cast<long>(s.n),
-                   static_cast<long>(s.k), std::string(to_string(engine)).c_str(), plan.status().reason().c_str());
+                   static_cast<long>(s.k), way.name.c_str(), plan.status().reason().c_str());
       continue;
     }
     plans.push_back(plan.value());
+    names.push_back(way.name);
     bytes = std::max(bytes, plan.value().workspace_bytes());
   }
   DeviceBuffer<std::byte> memory(static_cast<std::int64_t>(bytes));
   const std::span<std::byte> workspace(memory.data, bytes);
   for (const kizami::Plan& plan : plans) {
-    Runner runner{std::string(plan.engine()),
+    Runner runner{names[runners.size() - (options.has_native ? 1 : 0)],
                   [&] {
                     check(kizami::cuda::run<T>(plan, T{1}, op_a, op_b, T{0},
                                                kizami::blas_view(c.data, s.m, s.n, s.m), workspace, nullptr),
@@ -144,8 +157,9 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
       const auto outcome = kizami::cuda::read_outcome(plans[r - (options.has_native ? 1 : 0)], workspace, nullptr);
       check(outcome.status(), "outcome");
       const Outcome& o = outcome.value();
-      runner.plan = std::to_string(o.moduli) + " moduli" + (o.equilibrated ? ", equilibrated" : "") +
-                    (o.repaired > 0 ? ", repaired " + std::to_string(o.repaired) : "");
+      runner.plan = o.scheme == Scheme::kEc ? std::string(to_string(o.variant)) : std::to_string(o.moduli) + " moduli";
+      runner.plan += std::string(o.equilibrated ? ", equilibrated" : "") +
+                     (o.repaired > 0 ? ", repaired " + std::to_string(o.repaired) : "");
     }
     if (!options.checks) continue;
     check(cudaMemset(worst.data, 0, 8), "worst");
@@ -245,9 +259,12 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
       if (std::sscanf(value.c_str(), "%ldx%ldx%ld", &m, &n, &k) != 3) fail("--shape " + value + ", must be MxNxK");
       options.shapes.push_back({m, n, k});
     } else if (name == "--engine") {
-      const EngineName engine = value == "hopper" ? EngineName::kHopper : EngineName::kCublasLt;
-      if (value != "hopper" && value != "cublaslt") fail("--engine " + value + ", must be hopper or cublaslt");
-      options.engines.push_back(engine);
+      if (value == "ec") {
+        options.ways.push_back({value, EngineName::kHopper, Scheme::kEc});
+      } else {
+        if (value != "hopper" && value != "cublaslt") fail("--engine " + value + ", must be hopper, cublaslt or ec");
+        options.ways.push_back({value, value == "hopper" ? EngineName::kHopper : EngineName::kCublasLt});
+      }
     } else if (name == "--op") {
       if (value.size() != 2 || value.find_first_not_of("nt") != std::string::npos)
         fail("--op " + value + ", must be nn, nt, tn or tt");
@@ -269,7 +286,7 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
   }
   if (options.types.empty()) options.types = {'d'};
   if (options.shapes.empty()) options.shapes = {{1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 4096, 4096}};
-  if (options.engines.empty()) options.engines = {EngineName::kHopper, EngineName::kCublasLt};
+  if (options.ways.empty()) options.ways = {{"hopper", EngineName::kHopper}, {"cublaslt", EngineName::kCublasLt}};
   return options;
 }
 

@@ -2,7 +2,7 @@
 // What the environment asks of the library.
 //   KIZAMI_ACCURACY   native | bits=N          native
 //   KIZAMI_GAUGE      entry | norm             entry
-//   KIZAMI_SCHEME     auto | native | ozaki2   auto
+//   KIZAMI_SCHEME     auto | native | ozaki2 | ec  auto
 //   KIZAMI_ENGINE     auto | cublaslt | hopper auto
 //   KIZAMI_MIN_SIZE   0..1048576               0
 //   KIZAMI_VERBOSE    0 | 1                    0

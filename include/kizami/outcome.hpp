@@ -24,7 +24,7 @@ struct Outcome {
   std::int64_t nonfinite_rows = 0;  ///< rows of op(A) that hold NaN or Inf; not looked for by scheme native
   std::int64_t nonfinite_cols = 0;  ///< columns of op(B) likewise
   /// Scheme ec: the variant that answered; kAuto otherwise. A plan of scheme ec whose outcome is scheme ozaki2 met
-  /// operands beyond the range of all its variants.
+  /// operands beyond the range of all its variants (on a device: all is answered in FP64 arithmetic then).
   EcVariant variant = EcVariant::kAuto;
 };
 

@@ -155,7 +155,7 @@ struct ErrorCorrection {
   /// Also the corrections of halfhalf and tf32tf32 are promoted.
   bool promote_corrections = false;
   /// Elements of k after which the tensor core's accumulator is added to an FP32 sum outside it, to nearest: a multiple
-  /// of 16 up to 65536; 0 leaves it to the variant (64).
+  /// of 16 up to 65536; 0 leaves it to the variant (64). On a device 32, 64 or 128, of TF32 behind FP16 half as many.
   int promotion_k = 0;
   /// lo is multiplied by 2^this before it is rounded: 0..24; -1 leaves it to the variant.
   int remainder_shift = -1;

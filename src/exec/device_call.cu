@@ -5,13 +5,16 @@
 
 #include <algorithm>
 #include <array>
+#include <complex>
 #include <string>
+#include <type_traits>
 
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "base/relaxed_capture.hpp"
 #include "exec/device_certificate.hpp"
+#include "exec/device_ec.hpp"
 #include "exec/device_environment.hpp"
 #include "exec/device_second_look.hpp"
 #include "exec/launch.hpp"
@@ -387,6 +390,9 @@ Status run_device(const plan::Plan& plan, const DeviceProblem<T>& problem, std::
     KIZAMI_RETURN_IF_ERROR(begin_state(state, Factor<T>(T{0}), 0, 0, 0, queue));
     return reconstruct::scale_device(problem.beta, problem.c, queue);
   }
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, std::complex<float>>) {
+    if (plan.numerics.scheme == Scheme::kEc) return run_device_ec(plan, problem, workspace.data(), queue);
+  }
   return Call<T>(plan, problem, workspace.data(), queue).run();
 }
 
@@ -404,6 +410,7 @@ Result<Outcome> read_device_outcome(const plan::Plan& plan, std::span<const std:
       cudaMemcpyAsync(&seen, workspace.data(), sizeof seen, cudaMemcpyDeviceToHost, queue), "reading the outcome"));
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaStreamSynchronize(queue), "waiting for the outcome"));
   if (seen.is_scaling_only != 0) return outcome;
+  if (plan.numerics.scheme == Scheme::kEc) return device_ec_outcome(plan, seen);
   const num::Selection& selection = seen.selection;
   outcome.engine = plan.schedule.engine->name();
   outcome.bound = plan.numerics.bound;

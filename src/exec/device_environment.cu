@@ -11,6 +11,7 @@
 #include "base/cuda_status.hpp"
 #include "base/relaxed_capture.hpp"
 #include "engines/cublaslt/cublaslt.hpp"
+#include "engines/hopper/ec_forms.hpp"
 #include "engines/hopper/hopper.hpp"
 
 namespace kizami::exec {
@@ -21,6 +22,7 @@ using reconstruct::DeviceCrtTable;
 struct PreparedDevice {
   product::DeviceFacts facts;
   std::vector<const product::Engine*> engines;  ///< in order of preference
+  std::array<const product::EcEngine*, 1> ec_engines{};
   std::array<DeviceCrtTable*, 2> crt_tables{};  ///< by ring
 };
 
@@ -63,6 +65,7 @@ Status prepare(int device, PreparedDevice& prepared) {
   std::size_t free_bytes = 0;
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaMemGetInfo(&free_bytes, &facts.memory_bytes), "cudaMemGetInfo"));
   prepared.engines.push_back(&engines::hopper_engine());
+  prepared.ec_engines = {&engines::hopper_ec_engine()};
   static_cast<void>(engines::prepare_cublaslt(device));  // the engine's query() says what is wrong
   prepared.engines.push_back(&engines::cublaslt_engine());
   KIZAMI_RETURN_IF_ERROR(upload_tables(num::Ring::kReal, prepared.crt_tables[0]));
@@ -89,6 +92,7 @@ Result<plan::Environment> device_environment() {
   plan::Environment environment;
   environment.facts = prepared.facts;
   environment.engines = prepared.engines;
+  environment.ec_engines = prepared.ec_engines;
   environment.has_native_blas = true;
   return environment;
 }

@@ -171,16 +171,10 @@ std::int64_t ec_row_elems(const Plan& plan, num::FloatType type) {
 product::FloatProductDesc ec_product(const Plan& plan, int stage) {
   const EcStage& s = plan.numerics.ec.stages[static_cast<std::size_t>(stage)];
   const Chunk& chunk = plan.schedule.ec_chunk;
-  product::FloatProductDesc desc;
+  product::FloatProductDesc desc = ec_arithmetic(s.recipe, s.core);
   desc.m = chunk.mc;
   desc.n = chunk.nc;
   desc.k = ec_terms(plan);
-  desc.type = s.recipe.type;
-  desc.core = s.core;
-  desc.k_interval = s.recipe.k_interval;
-  desc.remainder_shift = s.recipe.split.remainder_shift;
-  desc.num_sums = s.recipe.num_sums;
-  desc.sums = s.recipe.sums;
   desc.a_row_stride = desc.b_row_stride = ec_row_elems(plan, s.recipe.type);
   desc.a_plane_stride = chunk.mc * desc.a_row_stride;
   desc.b_plane_stride = chunk.nc * desc.b_row_stride;

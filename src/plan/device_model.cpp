@@ -6,8 +6,11 @@
 #include <algorithm>
 
 #include "plan/device_buffers.hpp"
+#include "plan/device_ec.hpp"
 
 namespace kizami::plan {
+
+using product::EcFormat;
 
 double device_native_seconds(const problem::Shape& shape) {
   const bool is_double = real_of(shape.scalar) == Scalar::kF64;
@@ -50,6 +53,20 @@ double device_phase_seconds(const Plan& plan) {
     if (!compares_in_product(plan)) seconds += 4.0 * parts * m * n / kCompareBytesPerSecond + kCompareSeconds;
   }
   return seconds;
+}
+
+double device_ec_phase_seconds(const Plan& plan) {
+  constexpr double kUntakenSeconds = 4e-6;  // decision, product of the second stage, FP64 rung
+  constexpr double kSplitBytesPerSecond = 3.2e12;
+  constexpr double kSplitSeconds = 1.5e-6;
+  const double forms = is_complex(plan.shape.scalar) ? 2.0 : 1.0;
+  const EcFormat format = ec_format(plan.numerics.ec.stages[0]);
+  const auto terms = static_cast<double>(num_terms(plan.shape));
+  const auto m = static_cast<double>(plan.shape.m);
+  const auto n = static_cast<double>(plan.shape.n);
+  const double split_bytes = format == EcFormat::kF16 ? 4.0 : 8.0;  // of a term of a line that is made
+  const double bytes = ((m + n) * 4.0 + (forms * m + n) * split_bytes) * terms;
+  return kUntakenSeconds + bytes / kSplitBytesPerSecond + kSplitSeconds;
 }
 
 }  // namespace kizami::plan

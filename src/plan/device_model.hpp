@@ -13,4 +13,7 @@ namespace kizami::plan {
 /// Everything but the INT8 products of the main pass, at the lowest rung: statistics, certificate, split, CRT, launches.
 [[nodiscard]] double device_phase_seconds(const Plan& plan);
 
+/// Scheme ec: everything but the product of the first stage, which is taken: split, decision, the kernels that are not needed.
+[[nodiscard]] double device_ec_phase_seconds(const Plan& plan);
+
 }  // namespace kizami::plan

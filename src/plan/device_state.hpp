@@ -3,7 +3,8 @@
 // waits for them. Plain data without CUDA.
 //
 // The order of a call: begin (state = {}) -> statistics -> sampled certificate -> second look -> split -> product ->
-// CRT -> FP64 rung. A kernel that is not needed reads the state and ends.
+// CRT -> FP64 rung. A kernel that is not needed reads the state and ends. Scheme ec: split -> decision (writes the state)
+// -> one product a stage -> FP64 rung.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@ struct DeviceState {
   num::Selection selection;
   std::int32_t num_products = 0;       ///< residue planes of the chosen rung; 0 for rung -1
   std::int32_t is_scaling_only = 0;    ///< alpha = 0: C <- beta C, operands are not read
+  std::int32_t ec_stage = -1;          ///< scheme ec: the stage that answers; -1: none, all in FP64 arithmetic
   std::uint64_t sampled_failures = 0;  ///< products that the sampled certificate refuses; complex pairs have two
   std::uint64_t num_repairs = 0;       ///< entries written to the list of repairs: selection.num_repaired at the end
   std::uint64_t nonfinite_rows = 0;    ///< lines of op(A) with NaN or Inf

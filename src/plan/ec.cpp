@@ -147,30 +147,19 @@ num::TensorCore ec_tensor_core(TensorCoreModel model, FloatType type) {
 }
 
 num::EcErrorTerms ec_error_terms(const EcRecipe& recipe, const num::TensorCore& core) {
-  const int bits = num::significand_bits(recipe.type);
-  const int num_parts = recipe.split.num_parts;
-  num::EcErrorTerms terms;
-  terms.core = core;
-  terms.k_interval = recipe.k_interval;
-  terms.num_sums = recipe.num_sums;
-  terms.split_remainder = num::split_remainder(bits, num_parts);
-  const auto magnitude = [&](int i, int j) { return num::part_magnitude(bits, i) * num::part_magnitude(bits, j); };
-  bool is_taken[num::kMaxParts][num::kMaxParts] = {};
-  for (int q = 0; q < recipe.num_sums; ++q) {
-    const FloatSum& sum = recipe.sums[static_cast<std::size_t>(q)];
-    num::EcSumTerms& out = terms.sums[static_cast<std::size_t>(q)];
-    out.num_pairs = sum.num_pairs;
-    out.promotes = sum.promotes;
-    for (int p = 0; p < sum.num_pairs; ++p) {
-      const PlanePair pair = sum.pairs[static_cast<std::size_t>(p)];
-      out.magnitudes[static_cast<std::size_t>(p)] = magnitude(pair.a, pair.b);
-      is_taken[pair.a][pair.b] = true;
-    }
-  }
-  for (int i = 0; i < num_parts; ++i) {
-    for (int j = 0; j < num_parts; ++j) terms.dropped += is_taken[i][j] ? 0.0 : magnitude(i, j);
-  }
-  return terms;
+  return product::error_terms(ec_arithmetic(recipe, core), recipe.split.num_parts);
+}
+
+product::FloatProductDesc ec_arithmetic(const EcRecipe& recipe, const num::TensorCore& core) {
+  product::FloatProductDesc desc;
+  desc.type = recipe.type;
+  desc.core = core;
+  desc.k_interval = recipe.k_interval;
+  desc.intervals_promoted = recipe.intervals_promoted;
+  desc.remainder_shift = recipe.split.remainder_shift;
+  desc.num_sums = recipe.num_sums;
+  desc.sums = recipe.sums;
+  return desc;
 }
 
 int ec_floor_exponent(const EcRecipe& recipe) {

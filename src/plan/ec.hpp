@@ -8,9 +8,10 @@
 //   misaligned  a subnormal part is aligned by the exponent of the smallest normal number, 2^e with e = min_exponent, so a
 //               step whose largest exponent is its product with b cuts its g + 1 addends at 2^(e - f) |b|, though |a b| may
 //               be far below 2^e |b|. The largest |b| of each step add up to ||b||_1 at most: (g + 1) 2^(e - f) a pair.
-// Over all of k that is floor_a ||b||_1 + floor_b ||a||_1, which the certificate of scheme ozaki2 (exec/certificate.hpp) compares with a proven lower bound of (|A||B|)_ij; lines that
-// consist of multiples of the unit have no such error. Stages are tried in order: the first one that certifies all pairs
-// answers; behind the last one stands scheme ozaki2.
+// Over all of k that is floor_a ||b||_1 + floor_b ||a||_1, which the certificate of scheme ozaki2 (exec/certificate.hpp) compares
+// with a proven lower bound of (|A||B|)_ij; lines that consist of multiples of the unit have no such error. Stages are tried in
+// order: the first one that certifies all pairs answers; behind the last one stands scheme ozaki2. (On a device
+// num/ec_range.hpp says what takes the place of the certificate, and FP64 arithmetic stands behind.)
 #pragma once
 
 #include <array>
@@ -18,6 +19,7 @@
 
 #include "kizami/policy.hpp"
 #include "num/ec_bounds.hpp"
+#include "num/ec_range.hpp"
 #include "num/float_split.hpp"
 #include "num/line_stats.hpp"
 #include "num/rung.hpp"
@@ -36,6 +38,7 @@ struct EcRecipe {
   int num_sums = 1;
   std::array<product::FloatSum, product::kMaxSums> sums{};
   std::int64_t k_interval = 64;
+  int intervals_promoted = 1;
 };
 
 /// A recipe with what follows from it for one plan.
@@ -47,6 +50,8 @@ struct EcStage {
 };
 
 inline constexpr int kMaxEcStages = 3;
+/// Set aside of every bound for sums of BF16 and TF32 products that underflow (plan/ec.cpp, num/ec_range.hpp): a quarter of u.
+inline constexpr double kEcUnderflowError = 0x1p-26;
 
 /// The stages of a plan, in the order in which they are tried.
 struct EcNumerics {
@@ -54,6 +59,7 @@ struct EcNumerics {
   int num_stages = 0;
   bool checks_range = true;
   bool is_karatsuba = false;  ///< complex: three real products of k terms, bound in gauge norm, range a part of it
+  num::EcRangeLimits limits;  ///< on a device, which looks at each line by itself instead of a certificate
 };
 
 /// @range variant is not kAuto; the numbers of `wishes` are in range (see validate_policy)
@@ -68,6 +74,9 @@ struct EcNumerics {
 [[nodiscard]] double ec_karatsuba_bound(const EcRecipe& recipe, double error, std::int64_t k);
 /// The error terms of a recipe on a tensor core.
 [[nodiscard]] num::EcErrorTerms ec_error_terms(const EcRecipe& recipe, const num::TensorCore& core);
+
+/// The part of a product's description that a recipe fixes: all of its arithmetic, no extents.
+[[nodiscard]] product::FloatProductDesc ec_arithmetic(const EcRecipe& recipe, const num::TensorCore& core);
 
 /// log2 of the floor, in scaled units: of the larger one of its two terms, rounded up. Of scaled lines never below
 /// 2^(top - 100): that also covers what sums of tiny products lose to the subnormal numbers of FP32, 2^-149 a step.

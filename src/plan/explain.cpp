@@ -86,15 +86,18 @@ namespace {
   if (recipe.split.remainder_shift > 0) text += ", remainders times 2^" + std::to_string(recipe.split.remainder_shift);
   text += "; " + std::to_string(num_pairs) + " products in " + std::to_string(recipe.num_sums) +
           (recipe.num_sums == 1 ? " sum, " : " sums, ");
-  text += num_promoted == 0
-              ? "none promoted"
-              : std::to_string(num_promoted) + " promoted every " + std::to_string(recipe.k_interval) + " of k";
+  text += num_promoted == 0 ? "none promoted"
+                            : std::to_string(num_promoted) + " promoted every " +
+                                  std::to_string(recipe.intervals_promoted * recipe.k_interval) + " of k";
   return text + "; error " + number(stage.error);
 }
 
-[[nodiscard]] std::string range_text(const Numerics& numerics) {
+[[nodiscard]] std::string range_text(const Numerics& numerics, bool is_on_device) {
   if (numerics.ec.is_karatsuba) return "a part of the bound, for any data";
   if (!numerics.ec.checks_range) return "not checked: the bound holds for operands within it";
+  if (is_on_device)
+    return "by the split, line by line; beyond all variants: " +
+           std::string(numerics.has_fp64 ? "FP64 arithmetic" : "refused");
   return "certified from the data; beyond all variants: ozaki2, " + ladder_text(numerics);
 }
 
@@ -134,10 +137,16 @@ std::string explain(const Plan& plan) {
       line(s == 0 ? "variant" : "beyond range", stage_text(numerics.ec.stages[static_cast<std::size_t>(s)]));
     if (is_complex(shape.scalar))
       line("complex form", numerics.ec.is_karatsuba ? "Karatsuba: three real products" : "four real products");
-    line("range", range_text(numerics));
-    line("chunks", std::to_string(schedule.ec_chunk.mc) + " x " + std::to_string(schedule.ec_chunk.nc) + " of C");
-    line("engine", std::string(schedule.float_engine->name()) + ", certificate by " +
-                       (schedule.engine == nullptr ? "none" : std::string(schedule.engine->name())));
+    const bool is_on_device = schedule.ec_engine != nullptr;
+    line("range", range_text(numerics, is_on_device));
+    if (is_on_device) {
+      line("fp64 rung", fp64_text(numerics, shape.scalar));
+      line("engine", std::string(schedule.ec_engine->name()));
+    } else {
+      line("chunks", std::to_string(schedule.ec_chunk.mc) + " x " + std::to_string(schedule.ec_chunk.nc) + " of C");
+      line("engine", std::string(schedule.float_engine->name()) + ", certificate by " +
+                         (schedule.engine == nullptr ? "none" : std::string(schedule.engine->name())));
+    }
   } else if (numerics.scheme == Scheme::kOzaki2) {
     line("ladder", ladder_text(numerics));
     line("certificate", numerics.has_certificate ? "chooses the rung from the data"
@@ -189,11 +198,14 @@ std::uint64_t numerics_hash(const Plan& plan) {
     const EcStage& stage = numerics.ec.stages[static_cast<std::size_t>(s)];
     hash.add(static_cast<std::uint64_t>(stage.recipe.variant));
     hash.add(static_cast<std::uint64_t>(stage.recipe.k_interval));
+    hash.add(static_cast<std::uint64_t>(stage.recipe.intervals_promoted));
     hash.add(static_cast<std::uint64_t>(stage.recipe.split.remainder_shift));
     hash.add((plan.policy.ec.keep_small_term ? 1U : 0U) | (plan.policy.ec.promote_corrections ? 2U : 0U) |
              (numerics.ec.checks_range ? 4U : 0U) | (numerics.ec.is_karatsuba ? 8U : 0U));
     hash.add(static_cast<std::uint64_t>(plan.policy.ec.tensor_core));
     hash.add(std::bit_cast<std::uint32_t>(stage.allowance));
+    hash.add(std::bit_cast<std::uint32_t>(numerics.ec.limits.fine));
+    hash.add(std::bit_cast<std::uint32_t>(numerics.ec.limits.dense));
   }
   return hash.value();
 }

@@ -12,6 +12,7 @@
 #include "num/crt_table.hpp"
 #include "plan/buffers.hpp"
 #include "plan/device_buffers.hpp"
+#include "plan/device_ec.hpp"
 #include "plan/device_model.hpp"
 #include "plan/ladder.hpp"
 
@@ -23,8 +24,6 @@ using product::kPadBytes;
 /// Policy::ec: the longest promotion interval, and the largest shift: remainders stay below the numbers they are of.
 constexpr int kMaxPromotionK = 65536;
 constexpr int kMaxRemainderShift = 12;
-/// Set aside for underflow of the sums of BF16 and TF32 products (plan/ec.cpp): a quarter of u.
-constexpr double kUnderflowError = 0x1p-26;
 
 /// What scheme ec cannot do whatever the shape, and wishes that belong to it alone.
 Status validate_ec(const problem::Shape& shape, const Policy& policy) {
@@ -453,7 +452,7 @@ Status plan_ec(Plan& plan, const Environment& environment) {
     EcStage stage;
     stage.recipe = ec_recipe(variant, wishes);
     stage.core = ec_tensor_core(wishes.tensor_core, stage.recipe.type);
-    stage.error = num::ec_bound(ec_error_terms(stage.recipe, stage.core), ec_terms(plan)) + kUnderflowError;
+    stage.error = num::ec_bound(ec_error_terms(stage.recipe, stage.core), ec_terms(plan)) + kEcUnderflowError;
     if (ec.is_karatsuba && !stage.recipe.scales_lines) {
       return {StatusCode::kUnsupported,
               "karatsuba: variant " + std::string(to_string(variant)) + " does not scale lines, must be one that does"};
@@ -510,11 +509,18 @@ Status plan_ec(Plan& plan, const Environment& environment) {
   return {StatusCode::kUnsupported, reason};
 }
 
+/// Whether the planner may choose scheme ec by itself: on a device, where no bits are promised. Its predictions are of operands
+/// within range; others cost more, and are as accurate.
+[[nodiscard]] bool may_be_ec(const Plan& plan) {
+  const Policy& policy = plan.policy;
+  return is_on_device(plan) && policy.scheme == Scheme::kAuto && real_of(plan.shape.scalar) == Scalar::kF32 &&
+         policy.reproducibility == Reproducibility::kNotGuaranteed && policy.forced_moduli == 0 &&
+         policy.accuracy.kind != Accuracy::Kind::kCorrect;
+}
+
 /// Scheme ec: scheme ozaki2 of the same accuracy, which stands behind it, and then its own stages.
 Status plan_ec_over_ozaki2(Plan& plan, const Environment& environment) {
-  if (is_on_device(plan)) {
-    return {StatusCode::kUnsupported, "scheme ec: no engine here multiplies operands in device memory"};
-  }
+  if (is_on_device(plan)) return plan_device_ec(plan, environment);
   const Policy policy = plan.policy;
   plan.policy.engine = EngineName::kAuto;
   if (!policy.ec.karatsuba) plan.policy.gauge = Gauge::kEntry;  // the stronger one, which the certificate needs
@@ -566,19 +572,26 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
         : native_status.ok() ? "native: no BLAS in this build"
                              : native_status.reason());
   }
+  Plan ec = plan;
+  const bool has_ec = may_be_ec(plan) && plan_device_ec(ec, environment).ok();
   Status status = plan_numerics(plan);
   if (status.ok()) status = plan_engine(plan, environment);
-  if (!status.ok()) {
-    if (!has_native) return status;
-    native.refusals.push_back(status.reason());
-    return native;
+  std::vector<Plan*> candidates;  // of equally quick ones the first
+  if (has_native) candidates.push_back(&native);
+  if (has_ec) candidates.push_back(&ec);
+  if (status.ok()) candidates.push_back(&plan);
+  if (candidates.empty()) return status;
+  Plan& best = **std::min_element(candidates.begin(), candidates.end(), [](const Plan* x, const Plan* y) {
+    return x->schedule.seconds < y->schedule.seconds;
+  });
+  if (!status.ok()) best.refusals.push_back(status.reason());
+  for (const Plan* other : candidates) {
+    if (other == &best) continue;
+    best.refusals.push_back(
+        std::string(to_string(other->numerics.scheme)) + ": predicted " + bound_text(other->schedule.seconds) + " s, " +
+        std::string(to_string(best.numerics.scheme)) + " " + bound_text(best.schedule.seconds) + " s");
   }
-  if (has_native && native.schedule.seconds <= plan.schedule.seconds) {
-    native.refusals.push_back("ozaki2: predicted " + bound_text(plan.schedule.seconds) + " s, native " +
-                              bound_text(native.schedule.seconds) + " s");
-    return native;
-  }
-  return plan;
+  return std::move(best);
 }
 
 }  // namespace kizami::plan

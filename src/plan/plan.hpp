@@ -18,6 +18,7 @@
 #include "num/rung.hpp"
 #include "plan/ec.hpp"
 #include "problem/problem.hpp"
+#include "product/ec_engine.hpp"
 #include "product/float_product.hpp"
 #include "product/product.hpp"
 
@@ -32,7 +33,9 @@ struct Numerics {
   bool has_certificate = false;  ///< ozaki2, gauge entry: the rung is chosen by the data
   bool has_fp64 = false;         ///< the FP64 rung may be taken
   num::Fp64Summation fp64_summation = num::Fp64Summation::kPairwise;
-  EcNumerics ec;  ///< ec; everything above is then that of scheme ozaki2, which stands behind its stages
+  EcNumerics
+      ec;  ///< ec; everything above is then that of scheme ozaki2, which stands behind its stages (on a device: of
+           ///< FP64 arithmetic)
 };
 
 /// Extents of one pass: mc lines of A by nc lines of B over kc elements.
@@ -45,6 +48,7 @@ struct Chunk {
 struct Schedule {
   const product::Engine* engine = nullptr;             ///< ozaki2; ec: of the certificate and behind the stages
   const product::FloatEngine* float_engine = nullptr;  ///< ec
+  const product::EcEngine* ec_engine = nullptr;        ///< ec on a device
   product::DeviceFacts facts;                          ///< with num_threads as decided
   Chunk chunk;                                         ///< ozaki2: main pass
   Chunk certificate;                                   ///< ozaki2: lines of one certificate pass; kc = k
@@ -68,6 +72,7 @@ struct Environment {
   std::span<const product::Engine* const> engines;  ///< in order of preference
   bool has_native_blas = false;
   std::span<const product::FloatEngine* const> float_engines;  ///< likewise
+  std::span<const product::EcEngine* const> ec_engines = {};   ///< likewise, of a device
 };
 
 /// @status see kizami::make_plan

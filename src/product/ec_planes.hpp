@@ -10,6 +10,10 @@
 #include <cstdint>
 
 #include "base/int_math.hpp"
+#include "kizami/host_device.hpp"
+#include "num/ec_bounds.hpp"
+#include "num/tensor_core.hpp"
+#include "product/float_product.hpp"
 
 namespace kizami::product {
 
@@ -25,8 +29,13 @@ inline constexpr std::int64_t kEcBlockBytes = 128;
   return base::ceil_div(length, ec_block_length(format)) * kEcBlockBytes;
 }
 
-/// The largest element of a line has magnitude in [2^kEcTopExponent, 2^(kEcTopExponent + 1)) after scaling.
-inline constexpr int kEcTopExponent = 14;
+[[nodiscard]] constexpr num::FloatType float_type(EcFormat format) {
+  return format == EcFormat::kF16 ? num::FloatType::kFp16 : num::FloatType::kTf32;
+}
+
+/// The largest element of a line has magnitude in [2^top, 2^(top + 1)) after scaling. FP16: the largest binade whose numbers do
+/// not round up to infinity. TF32: products stay below 2^92 and sums of 2^34 of them below 2^126.
+[[nodiscard]] constexpr int ec_top_exponent(EcFormat format) { return format == EcFormat::kF16 ? 14 : 45; }
 
 /// A split operand in device memory.
 /// @shape  line i: ec_line_bytes() bytes at data + i * row_stride, zeros beyond its length; scales: [num_lines]
@@ -37,10 +46,43 @@ struct EcPlanes {
   const std::int32_t* scales = nullptr;  ///< x 2^scale is what hi + lo holds; num::kSkipLine for lines with NaN or Inf
 };
 
+/// What some lines of both operands are not (num::EcLineFlag), and how many of them have NaN or Inf.
+class EcReport {
+ public:
+  /// @range counts below 2^8: of at most 32 lines
+  [[nodiscard]] static KIZAMI_HOST_DEVICE constexpr EcReport of(std::uint32_t a_flags, std::uint32_t b_flags,
+                                                                std::uint32_t a_nonfinite, std::uint32_t b_nonfinite) {
+    EcReport report;
+    report.bits_ = a_flags | b_flags << 4 | a_nonfinite << 8 | b_nonfinite << 16;
+    return report;
+  }
+  /// Those of A in the low four bits, then those of B.
+  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::uint32_t flags() const { return bits_ & 0xFF; }
+  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::uint32_t a_nonfinite() const { return bits_ >> 8 & 0xFF; }
+  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::uint32_t b_nonfinite() const { return bits_ >> 16 & 0xFF; }
+
+  /// The report as a word: reports of lines that are no more than 2^8 are combined by adding counts, and flags by |.
+  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::uint32_t bits() const { return bits_; }
+  [[nodiscard]] static KIZAMI_HOST_DEVICE constexpr EcReport from_bits(std::uint32_t bits) {
+    EcReport report;
+    report.bits_ = bits;
+    return report;
+  }
+
+ private:
+  std::uint32_t bits_ = 0;
+};
+/// Reports of a split of so many lines at most: one for each block, which has a line or more, in clusters of eight.
+[[nodiscard]] constexpr std::int64_t ec_most_reports(std::int64_t a_lines, std::int64_t b_lines) {
+  return a_lines + b_lines + 32;
+}
+
 /// Elements of k that are summed inside the tensor core before FP32 additions take over: kShortest is 32 (TF32: 16), kShort
 /// twice and kLong four times that.
 enum class EcPromotion : std::uint8_t { kShortest, kShort, kLong };
 inline constexpr int kNumEcPromotions = 3;
+inline constexpr EcPromotion kEcPromotions[kNumEcPromotions] = {EcPromotion::kShortest, EcPromotion::kShort,
+                                                                EcPromotion::kLong};
 [[nodiscard]] constexpr int ec_promoted_blocks(EcPromotion promotion) { return 1 << static_cast<int>(promotion); }
 [[nodiscard]] constexpr std::int64_t ec_promoted_length(EcFormat format, EcPromotion promotion) {
   return ec_promoted_blocks(promotion) * ec_block_length(format);
@@ -58,25 +100,33 @@ inline constexpr std::int64_t kEcSmallC = std::int64_t{15} << 20;
   return k <= 1024 || m <= kEcSmallC / n ? EcPromotion::kShort : EcPromotion::kLong;
 }
 
-/// Largest error of a product in units of |A||B|. Given that one instruction on a tensor core of compute capability 9.0 aligns
-/// its products and the accumulator to the largest exponent, cuts each off two bits below the last place of FP32, and
-/// truncates their sum to FP32 ([Fasi2021] for the models before it):
-///   - hi + lo misses 2^-22 |y| of either operand, and lo lo, left out, is at most 2^-22: 3 2^-22, and 2^-24 for all terms
-///     of second order;
-///   - with w = 16 (TF32: 8) products an instruction loses less than ((w + 1) / 4 + 1) 2^-23 of the sum of magnitudes in its
-///     promotion, and a promotion has 3 length / w instructions;
-///   - each promotion is added with 2^-24 (fewer additions where blocks of them are summed first), one more where two
-///     warpgroups have a part each; scaling and alpha: 2 2^-24.
-[[nodiscard]] constexpr double ec_relative_bound(EcFormat format, EcPromotion promotion, std::int64_t k) {
-  const double width = format == EcFormat::kF16 ? 16 : 8;
-  const auto length = static_cast<double>(ec_promoted_length(format, promotion));
-  const auto promotions = static_cast<double>(base::ceil_div(k, ec_promoted_length(format, promotion)));
-  const double u = 0x1p-24;
-  return 12 * u + u + 3 * length / width * ((width + 1) / 4 + 1) * 2 * u + (promotions + 1 + 2) * u;
+/// The arithmetic of these products, without extents. Both small products by turns, then the large one, over 128 bytes of each
+/// plane: a short promotion is one such interval, a long one two, the shortest half a one. A form that has the whole of a long
+/// promotion on chip takes it as one interval, and some add sums of promotions in blocks: both have less error.
+[[nodiscard]] constexpr FloatProductDesc ec_arithmetic(EcFormat format, EcPromotion promotion) {
+  FloatProductDesc desc;
+  desc.type = float_type(format);
+  desc.core = num::hopper_tensor_core(desc.type);
+  desc.k_interval = ec_promoted_length(format, promotion == EcPromotion::kLong ? EcPromotion::kShort : promotion);
+  desc.intervals_promoted = promotion == EcPromotion::kLong ? 2 : 1;
+  FloatSum& sum = desc.sums[0];
+  sum.pairs[0] = {1, 0};
+  sum.pairs[1] = {0, 1};
+  sum.num_pairs = 3;
+  sum.num_interleaved = 2;
+  return desc;
 }
 
-/// What lo cannot hold, relative to the largest element of its line: half the spacing of subnormals, 2^-25 of 2^14 for FP16.
-/// For TF32, 2^-137 of it, is added what underflows when a line is scaled.
-[[nodiscard]] constexpr double ec_floor(EcFormat format) { return format == EcFormat::kF16 ? 0x1p-39 : 0x1p-150; }
+/// Largest error of a product in units of |A||B|, alpha = 1, operands within range (ec_floor()).
+[[nodiscard]] inline double ec_relative_bound(EcFormat format, EcPromotion promotion, std::int64_t k) {
+  return num::ec_bound(error_terms(ec_arithmetic(format, promotion), 2), k);
+}
+
+/// What lo cannot hold, relative to the largest element of its line: half the spacing of subnormals, 2^-25 of 2^14 for FP16 and
+/// 2^-137 of 2^45 for TF32. A 64th more covers what subnormal parts cost in the alignment of sums (num/ec_range.hpp), for TF32
+/// also sums that are subnormal.
+[[nodiscard]] constexpr double ec_floor(EcFormat format) {
+  return (format == EcFormat::kF16 ? 0x1p-39 : 0x1p-182) * (1.0 + 0x1p-6);
+}
 
 }  // namespace kizami::product

@@ -24,6 +24,7 @@
 #include <variant>
 
 #include "kizami/status.hpp"
+#include "num/ec_bounds.hpp"
 #include "num/float_split.hpp"
 #include "num/tensor_core.hpp"
 #include "product/product.hpp"
@@ -103,6 +104,35 @@ class FloatEngine {
   int count = 0;
   for (int q = 0; q < desc.num_sums; ++q) count += desc.sums[static_cast<std::size_t>(q)].num_pairs;
   return count;
+}
+
+/// The error terms of a description whose operands are split into num_parts parts that are rounded to nearest.
+[[nodiscard]] constexpr num::EcErrorTerms error_terms(const FloatProductDesc& desc, int num_parts) {
+  const int bits = num::significand_bits(desc.type);
+  num::EcErrorTerms terms;
+  terms.core = desc.core;
+  terms.k_interval = desc.k_interval;
+  terms.intervals_promoted = desc.intervals_promoted;
+  terms.num_sums = desc.num_sums;
+  terms.split_remainder = num::split_remainder(bits, num_parts);
+  const auto magnitude = [&](int i, int j) { return num::part_magnitude(bits, i) * num::part_magnitude(bits, j); };
+  bool is_taken[num::kMaxParts][num::kMaxParts] = {};
+  for (int q = 0; q < desc.num_sums; ++q) {
+    const FloatSum& sum = desc.sums[static_cast<std::size_t>(q)];
+    num::EcSumTerms& out = terms.sums[static_cast<std::size_t>(q)];
+    out.num_pairs = sum.num_pairs;
+    out.num_interleaved = sum.num_interleaved;
+    out.promotes = sum.promotes;
+    for (int p = 0; p < sum.num_pairs; ++p) {
+      const PlanePair pair = sum.pairs[static_cast<std::size_t>(p)];
+      out.magnitudes[static_cast<std::size_t>(p)] = magnitude(pair.a, pair.b);
+      is_taken[pair.a][pair.b] = true;
+    }
+  }
+  for (int i = 0; i < num_parts; ++i) {
+    for (int j = 0; j < num_parts; ++j) terms.dropped += is_taken[i][j] ? 0.0 : magnitude(i, j);
+  }
+  return terms;
 }
 
 }  // namespace kizami::product

@@ -64,6 +64,15 @@ struct EcLines {
   }
 };
 
+/// Multiprocessors of the current device.
+[[nodiscard]] inline int num_multiprocessors() {
+  int device = 0;
+  int count = 0;
+  check(cudaGetDevice(&device), "device");
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "multiprocessors");
+  return count;
+}
+
 /// An operand on the device with room for its planes: rows `gap_blocks` blocks apart.
 struct DeviceEcOperand {
   const EcLines& host;
@@ -79,7 +88,7 @@ struct DeviceEcOperand {
         planes(static_cast<std::size_t>(lines.num_lines * row_stride)),
         scales(static_cast<std::size_t>(lines.num_lines)) {}
 
-  [[nodiscard]] split::DeviceEcSplit task() const {
+  [[nodiscard]] split::DeviceEcSplit<float> task() const {
     return {host.lines(elements.data()), planes.data(), row_stride, scales.data()};
   }
 };

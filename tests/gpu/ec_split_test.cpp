@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: MIT
-// The split of FP32 operands on the device against ec_split_line(), bit for bit: planes, scales and counts. All of the planes'
-// storage is compared, so a byte between rows or beyond the last is a failure like any other.
+// The split of FP32 operands on the device against ec_split_line(), bit for bit: planes, scales, what is known of lines, and what
+// the blocks report of them. All of the planes' storage is compared, so a byte between rows or beyond the last is a failure like
+// any other. Then the decision that follows from the reports.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "gpu/device_memory.hpp"
 #include "gpu/ec_case.hpp"
+#include "num/ec_range.hpp"
 #include "num/line_stats.hpp"
 #include "split/device_ec_split.hpp"
 #include "split/ec_split.hpp"
@@ -25,63 +29,118 @@ using gpu_test::DeviceArray;
 using gpu_test::DeviceEcOperand;
 using gpu_test::EcLines;
 using product::EcFormat;
+using product::EcReport;
 
 class DeviceEcSplitTest : public gpu_test::DeviceTest {};
 
-/// Compares what the device has made of an operand, and adds to `expected` what it should have counted.
-void expect_host_bits(const DeviceEcOperand& operand, EcFormat format, EcLineState& expected, const std::string& name) {
-  const EcLines& host = operand.host;
-  std::vector<std::int8_t> planes(operand.planes.size(), static_cast<std::int8_t>(DeviceArray<std::int8_t>::kPoison));
-  const std::vector<std::int32_t> scales = operand.scales.download();
-  for (std::int64_t i = 0; i < host.num_lines; ++i) {
-    std::int32_t scale = 0;
-    const EcLineCount count =
-        ec_split_line(host.lines(host.memory.data()), i, format, planes.data() + i * operand.row_stride, scale);
-    ASSERT_EQ(scales[static_cast<std::size_t>(i)], scale) << name << " line " << i;
-    if (scale == num::kSkipLine) {
-      ++expected.nonfinite_lines;
-    } else if (is_coarse(count)) {
-      ++expected.coarse_lines;
-    }
-  }
-  const std::vector<std::int8_t> found = operand.planes.download();
-  const auto wrong = std::mismatch(found.begin(), found.end(), planes.begin());
-  const auto at = wrong.first - found.begin();
-  ASSERT_TRUE(wrong.first == found.end())
-      << name << " line " << at / operand.row_stride << " byte " << at % operand.row_stride;
-  EXPECT_TRUE(operand.planes.guards_are_intact()) << name;
+/// Limits that some lines of every test keep and others do not.
+[[nodiscard]] num::EcRangeLimits limits_of(EcFormat format) {
+  return num::ec_range_limits(product::ec_top_exponent(format), 0x1p-15);
 }
 
-void expect_split(const EcLines& a, const EcLines& b, EcFormat format, bool counts, const std::string& name) {
+/// What is expected of one operand, from lines that are split on the host.
+struct Expected {
+  std::vector<std::int8_t> planes;
+  std::vector<std::int32_t> scales;
+  std::vector<num::LineStats> stats;
+  std::uint32_t flags = 0;
+  std::uint32_t nonfinite = 0;
+
+  Expected(const problem::Lines<float>& lines, EcFormat format, std::int64_t row_stride)
+      : planes(static_cast<std::size_t>(lines.num_lines * row_stride),
+               static_cast<std::int8_t>(DeviceArray<std::int8_t>::kPoison)) {
+    for (std::int64_t i = 0; i < lines.num_lines; ++i) {
+      std::int32_t scale = 0;
+      const num::EcLineSight sight =
+          ec_split_line(lines, i, format, limits_of(format), planes.data() + i * row_stride, scale);
+      scales.push_back(scale);
+      num::LineStats line;
+      line.is_finite = scale != num::kSkipLine;
+      if (line.is_finite && sight.smallest > 0) {
+        line.exponent = product::ec_top_exponent(format) - scale;
+        line.lsb = -149;
+      }
+      stats.push_back(line);
+      if (line.is_finite) flags |= num::ec_line_flags(limits_of(format), sight, lines.length);
+      if (!line.is_finite) ++nonfinite;
+    }
+  }
+};
+
+void expect_equal(const DeviceArray<std::int8_t>& planes, std::int64_t row_stride,
+                  const DeviceArray<std::int32_t>& scales, const Expected& expected, const std::string& name) {
+  EXPECT_EQ(scales.download(), expected.scales) << name;
+  const std::vector<std::int8_t> found = planes.download();
+  const auto wrong = std::mismatch(found.begin(), found.end(), expected.planes.begin());
+  const auto at = wrong.first - found.begin();
+  ASSERT_TRUE(wrong.first == found.end()) << name << " line " << at / row_stride << " byte " << at % row_stride;
+  EXPECT_TRUE(planes.guards_are_intact() && scales.guards_are_intact()) << name;
+}
+
+struct Sum {
+  std::uint32_t flags = 0;
+  std::uint32_t a_nonfinite = 0;
+  std::uint32_t b_nonfinite = 0;
+};
+Sum sum_of(const DeviceArray<EcReport>& reports, int count) {
+  Sum sum;
+  const std::vector<EcReport> all = reports.download();
+  for (int r = 0; r < count; ++r) {
+    const EcReport& report = all[static_cast<std::size_t>(r)];
+    sum.flags |= report.flags();
+    sum.a_nonfinite += report.a_nonfinite();
+    sum.b_nonfinite += report.b_nonfinite();
+  }
+  return sum;
+}
+
+/// The device judges parts of lines, so it may miss density where the line has it.
+void expect_flags(std::uint32_t found, std::uint32_t wanted, const std::string& name) {
+  constexpr std::uint32_t kDensity = num::kEcNotDense | num::kEcNotDense << 4;
+  EXPECT_EQ(found & ~kDensity, wanted & ~kDensity) << name;
+  EXPECT_EQ(found & wanted & kDensity, wanted & kDensity) << name;
+}
+
+void expect_split(const EcLines& a, const EcLines& b, EcFormat format, const std::string& name) {
+  const int num_sms = gpu_test::num_multiprocessors();
   const DeviceEcOperand device_a(a, format, 1);
   const DeviceEcOperand device_b(b, format);
-  const DeviceArray<EcLineState> state(std::vector<EcLineState>(1));
-  const Status status =
-      device_ec_split(device_a.task(), device_b.task(), format, counts ? state.data() : nullptr, nullptr);
+  const DeviceArray<EcReport> reports(static_cast<std::size_t>(product::ec_most_reports(a.num_lines, b.num_lines)));
+  const DeviceArray<num::LineStats> a_stats(static_cast<std::size_t>(a.num_lines));
+  DeviceEcSplit<float> task = device_a.task();
+  task.stats = a_stats.data();
+  int num_reports = 0;
+  const Status status = device_ec_split<float>(task, device_b.task(), format, {limits_of(format), reports.data()}, 1.0F,
+                                               num_sms, num_reports, nullptr);
   ASSERT_TRUE(status.ok()) << status.reason();
-  EcLineState expected;
-  expect_host_bits(device_a, format, expected, name + " a");
-  expect_host_bits(device_b, format, expected, name + " b");
-  if (!counts) return;
-  const EcLineState found = state.download()[0];
-  EXPECT_EQ(found.nonfinite_lines, expected.nonfinite_lines) << name;
-  EXPECT_EQ(found.coarse_lines, expected.coarse_lines) << name;
+  ASSERT_LE(num_reports, product::ec_most_reports(a.num_lines, b.num_lines));
+  const Expected want_a(a.lines(a.memory.data()), format, device_a.row_stride);
+  const Expected want_b(b.lines(b.memory.data()), format, device_b.row_stride);
+  expect_equal(device_a.planes, device_a.row_stride, device_a.scales, want_a, name + " a");
+  expect_equal(device_b.planes, device_b.row_stride, device_b.scales, want_b, name + " b");
+  EXPECT_EQ(a_stats.download(), want_a.stats) << name;
+  const Sum found = sum_of(reports, num_reports);
+  expect_flags(found.flags, want_a.flags | want_b.flags << 4, name);
+  EXPECT_EQ(found.a_nonfinite, want_a.nonfinite) << name;
+  EXPECT_EQ(found.b_nonfinite, want_b.nonfinite) << name;
+  EXPECT_TRUE(reports.guards_are_intact() && a_stats.guards_are_intact()) << name;
 }
 
 TEST_F(DeviceEcSplitTest, HasTheBitsOfTheHost) {
   struct Shape {
     std::int64_t a_lines, b_lines, k;
   };
-  // Lines of one to eight warps, units of one to eight CTAs, and what is beyond the registers of either.
-  constexpr std::array<Shape, 9> kShapes = {{{1, 1, 1},
-                                             {5, 33, 31},
-                                             {65, 8, 32},
-                                             {32, 9, 257},
-                                             {40, 3, 1024},
-                                             {33, 2, 2100},
-                                             {3, 35, 4096},
-                                             {2, 34, 4135},
-                                             {9, 37, 9001}}};
+  // Lines of one to eight warps, units of one to eight CTAs, what is beyond the registers of either, and more blocks than CTAs.
+  constexpr std::array<Shape, 10> kShapes = {{{1, 1, 1},
+                                              {5, 33, 31},
+                                              {65, 8, 32},
+                                              {32, 9, 257},
+                                              {40, 3, 1024},
+                                              {33, 2, 2100},
+                                              {3, 35, 4096},
+                                              {2, 34, 4135},
+                                              {9, 37, 9001},
+                                              {14001, 13003, 40}}};
   std::mt19937_64 rng(1);
   for (const Shape& shape : kShapes) {
     for (const EcFormat format : {EcFormat::kF16, EcFormat::kTf32}) {
@@ -99,28 +158,128 @@ TEST_F(DeviceEcSplitTest, HasTheBitsOfTheHost) {
           if (shape.b_lines > 5) {
             for (std::int64_t h = 0; h < shape.k; ++h) b(5, h) = h % 2 == 0 ? 0.0F : -0.0F;
           }
-          const std::string name = std::to_string(shape.a_lines) + "x" + std::to_string(shape.b_lines) + "x" +
-                                   std::to_string(shape.k) + (is_a_across ? " across" : " along") +
-                                   (is_b_across ? " across" : " along") + " gap " + std::to_string(gap) +
-                                   (format == EcFormat::kF16 ? " f16" : " tf32");
-          expect_split(a, b, format, true, name);
-          expect_split(a, b, format, false, name + " uncounted");
+          expect_split(a, b, format,
+                       std::to_string(shape.a_lines) + "x" + std::to_string(shape.b_lines) + "x" +
+                           std::to_string(shape.k) + (is_a_across ? " across" : " along") +
+                           (is_b_across ? " across" : " along") + " gap " + std::to_string(gap) +
+                           (format == EcFormat::kF16 ? " f16" : " tf32"));
         }
       }
     }
   }
 }
 
-TEST_F(DeviceEcSplitTest, AddsToTheCounts) {
-  EcLines a(8, 64, false);
+// Each flag by itself, of one line among many that have none.
+TEST_F(DeviceEcSplitTest, ReportsEachFlagOfASingleLine) {
   std::mt19937_64 rng(2);
-  a.fill(rng, 60);
-  const DeviceEcOperand operand(a, EcFormat::kF16);
-  const DeviceEcOperand other(a, EcFormat::kF16);
-  const DeviceArray<EcLineState> state(std::vector<EcLineState>{{3, 5}});
-  ASSERT_TRUE(device_ec_split(operand.task(), other.task(), EcFormat::kF16, state.data(), nullptr).ok());
-  EXPECT_EQ(state.download()[0].nonfinite_lines, 3U);
-  EXPECT_EQ(state.download()[0].coarse_lines, 5U + 16U);
+  const auto change_and_expect = [&](const auto& change, std::uint32_t flags) {
+    EcLines a(100, 64, false);
+    EcLines b(90, 64, true);
+    a.fill(rng, 2);
+    b.fill(rng, 2);
+    change(b);
+    const Expected want(b.lines(b.memory.data()), EcFormat::kF16, product::ec_line_bytes(EcFormat::kF16, 64));
+    EXPECT_EQ(want.flags, flags);
+    expect_split(a, b, EcFormat::kF16, "flags " + std::to_string(flags));
+  };
+  change_and_expect([](EcLines&) {}, 0);
+  change_and_expect([](EcLines& b) { b(70, 5) = 0x1p-40F; }, num::kEcNotFine);
+  change_and_expect(
+      [](EcLines& b) {
+        for (int h = 0; h < 17; ++h) b(3, h) = 0x1p-16F;
+      },
+      num::kEcNotDense);
+  change_and_expect([](EcLines& b) { b(89, 63) = 0; }, num::kEcNotFull);
+  change_and_expect([](EcLines& b) { b(0, 0) = 0x1p-110F; }, num::kEcNotFine | num::kEcNotNarrow);
+  change_and_expect([](EcLines& b) { b(0, 0) = 0x1p-149F; }, num::kEcNotFine | num::kEcNotNarrow | num::kEcNotFull);
+}
+
+/// Lines of complex numbers as the real lines that a split makes of them.
+std::vector<float> formed(const std::vector<std::complex<float>>& lines, std::int64_t length, int forms,
+                          bool conjugated) {
+  std::vector<float> out;
+  const std::int64_t num_lines = static_cast<std::int64_t>(lines.size()) / length;
+  for (std::int64_t i = 0; i < num_lines * forms; ++i) {
+    for (std::int64_t h = 0; h < length; ++h) {
+      std::complex<float> z = lines[static_cast<std::size_t>(i / forms * length + h)];
+      if (conjugated) z = std::conj(z);
+      if (forms == 1) {
+        out.insert(out.end(), {z.real(), z.imag()});
+      } else if (i % 2 == 0) {
+        out.insert(out.end(), {z.real(), -z.imag()});
+      } else {
+        out.insert(out.end(), {z.imag(), z.real()});
+      }
+    }
+  }
+  return out;
+}
+
+TEST_F(DeviceEcSplitTest, MakesTheFormsOfComplexLines) {
+  using C = std::complex<float>;
+  const int num_sms = gpu_test::num_multiprocessors();
+  std::mt19937_64 rng(3);
+  const auto number = [&] { return static_cast<float>(static_cast<double>(rng() >> 11) * 0x1p-53 - 0.5); };
+  for (const std::int64_t length : {1, 7, 64, 700, 2100, 4500}) {
+    for (const bool is_across : {false, true}) {
+      for (const bool is_conjugated : {false, true}) {
+        for (const EcFormat format : {EcFormat::kF16, EcFormat::kTf32}) {
+          const std::int64_t lines[2] = {37, 18};
+          const std::int64_t gap = length % 2 * 3;
+          std::vector<C> values[2];
+          std::vector<DeviceEcSplit<C>> tasks;
+          std::vector<std::unique_ptr<DeviceArray<C>>> elements;
+          std::vector<std::unique_ptr<DeviceArray<std::int8_t>>> planes;
+          std::vector<std::unique_ptr<DeviceArray<std::int32_t>>> scales;
+          std::vector<Expected> expected;
+          std::vector<std::vector<float>> real_lines;
+          const std::int64_t row_stride = product::ec_line_bytes(format, 2 * length);
+          for (int x = 0; x < 2; ++x) {
+            const std::int64_t num_lines = lines[x];
+            for (std::int64_t e = 0; e < num_lines * length; ++e) values[x].emplace_back(number(), number());
+            if (length > 5)
+              values[x][static_cast<std::size_t>(2 * length + 3)].imag(std::numeric_limits<float>::infinity());
+            std::vector<C> stored(static_cast<std::size_t>((is_across ? num_lines + gap : num_lines) *
+                                                           (is_across ? length : length + gap)));
+            const std::int64_t line_stride = is_across ? 1 : length + gap;
+            const std::int64_t inner_stride = is_across ? num_lines + gap : 1;
+            for (std::int64_t i = 0; i < num_lines; ++i) {
+              for (std::int64_t h = 0; h < length; ++h) {
+                stored[static_cast<std::size_t>(i * line_stride + h * inner_stride)] =
+                    values[x][static_cast<std::size_t>(i * length + h)];
+              }
+            }
+            const int forms = x == 0 ? 2 : 1;
+            elements.push_back(std::make_unique<DeviceArray<C>>(stored));
+            planes.push_back(
+                std::make_unique<DeviceArray<std::int8_t>>(static_cast<std::size_t>(num_lines * forms * row_stride)));
+            scales.push_back(std::make_unique<DeviceArray<std::int32_t>>(static_cast<std::size_t>(num_lines * forms)));
+            tasks.push_back({{elements.back()->data(), num_lines, length, line_stride, inner_stride, is_conjugated},
+                             planes.back()->data(),
+                             row_stride,
+                             scales.back()->data()});
+            real_lines.push_back(formed(values[x], length, forms, is_conjugated));
+            expected.emplace_back(
+                problem::Lines<float>{real_lines.back().data(), num_lines * forms, 2 * length, 2 * length, 1}, format,
+                row_stride);
+          }
+          const DeviceArray<EcReport> reports(
+              static_cast<std::size_t>(product::ec_most_reports(2 * lines[0], lines[1])));
+          int num_reports = 0;
+          const Status status = device_ec_split<C>(tasks[0], tasks[1], format, {limits_of(format), reports.data()},
+                                                   C(1.0F), num_sms, num_reports, nullptr);
+          ASSERT_TRUE(status.ok()) << status.reason();
+          const std::string name = std::to_string(length) + (is_across ? " across" : " along") +
+                                   (is_conjugated ? " conjugated" : "") + (format == EcFormat::kF16 ? " f16" : " tf32");
+          for (std::size_t x = 0; x < 2; ++x) expect_equal(*planes[x], row_stride, *scales[x], expected[x], name);
+          const Sum found = sum_of(reports, num_reports);
+          expect_flags(found.flags, expected[0].flags | expected[1].flags << 4, name);
+          EXPECT_EQ(2 * found.a_nonfinite, expected[0].nonfinite) << name;
+          EXPECT_EQ(found.b_nonfinite, expected[1].nonfinite) << name;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

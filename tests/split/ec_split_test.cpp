@@ -22,6 +22,7 @@ namespace {
 using product::EcFormat;
 
 constexpr std::int8_t kCanary = 0x5A;
+constexpr num::EcRangeLimits kLimits = {0x1p-10F, 0x1p4F, 0x1p-60F, 0x1p-100F};
 
 /// The value of a stored narrow number.
 [[nodiscard]] double decoded(EcFormat format, const std::int8_t* at) {
@@ -43,7 +44,7 @@ constexpr std::int8_t kCanary = 0x5A;
 struct SplitLine {
   std::vector<std::int8_t> row;  ///< and a block of canaries
   std::int32_t scale = 77;
-  EcLineCount count;
+  num::EcLineSight sight;
 
   SplitLine(const std::vector<float>& line, EcFormat format, std::int64_t stride = 1) {
     const auto length = static_cast<std::int64_t>(line.size());
@@ -51,7 +52,7 @@ struct SplitLine {
     for (std::int64_t h = 0; h < length; ++h)
       memory[static_cast<std::size_t>(h * stride)] = line[static_cast<std::size_t>(h)];
     row.assign(static_cast<std::size_t>(product::ec_line_bytes(format, length) + product::kEcBlockBytes), kCanary);
-    count = ec_split_line({memory.data(), 1, length, 1, stride}, 0, format, row.data(), scale);
+    sight = ec_split_line({memory.data(), 1, length, 1, stride}, 0, format, kLimits, row.data(), scale);
   }
   [[nodiscard]] const std::int8_t* at(EcFormat format, std::int64_t h) const {
     const std::int64_t block = product::ec_block_length(format);
@@ -78,9 +79,11 @@ void expect_split(const std::vector<float>& line, EcFormat format, std::int64_t 
   if (largest == 0) {
     EXPECT_EQ(split.scale, 0);
   } else {
-    EXPECT_EQ(std::ilogb(std::ldexp(largest, split.scale)), product::kEcTopExponent);
+    EXPECT_EQ(std::ilogb(std::ldexp(largest, split.scale)), product::ec_top_exponent(format));
   }
-  EcLineCount count;
+  std::int64_t num_dense = 0;
+  std::int64_t num_full = 0;
+  double smallest = 0;
   const double floor = format == EcFormat::kF16 ? 0x1p-25 : 0x1p-137;
   for (std::size_t h = 0; h < line.size(); ++h) {
     const double y = std::ldexp(line[h], split.scale);  // rounded to FP32: what is far below the largest may underflow
@@ -88,11 +91,14 @@ void expect_split(const std::vector<float>& line, EcFormat format, std::int64_t 
     const double lo = split.lo(format, static_cast<std::int64_t>(h));
     ASSERT_LE(std::fabs(y - hi), half_spacing(format, y)) << line[h];
     ASSERT_LE(std::fabs(y - hi - lo), std::max(0x1p-22 * std::fabs(y), floor)) << line[h];
-    if (y != 0) ++count.nonzero;
-    if (std::fabs(y - hi - lo) > 0x1p-22 * std::fabs(y)) ++count.coarse;
+    const double seen = std::max(std::fabs(y), 0x1p-149);  // an element that underflows is small, not zero
+    if (line[h] != 0 && (smallest == 0 || seen < smallest)) smallest = seen;
+    num_dense += std::fabs(y) >= 0x1p4 ? 1 : 0;
+    num_full += std::fabs(y) >= 0x1p-100 ? 1 : 0;
   }
-  EXPECT_EQ(split.count.nonzero, count.nonzero);
-  EXPECT_EQ(split.count.coarse, count.coarse);
+  EXPECT_EQ(split.sight.smallest, smallest);
+  EXPECT_EQ(split.sight.num_dense, num_dense);
+  EXPECT_EQ(split.sight.num_full, num_full);
   const auto padded = static_cast<std::int64_t>(split.row.size() - product::kEcBlockBytes) / product::kEcBlockBytes *
                       product::ec_block_length(format);
   for (auto h = static_cast<std::int64_t>(line.size()); h < padded; ++h) {
@@ -162,17 +168,6 @@ TEST_P(EcSplit, LeavesLinesWithNanOrInfOut) {
     EXPECT_TRUE(std::all_of(split.row.begin(), split.row.end() - product::kEcBlockBytes,
                             [](std::int8_t byte) { return byte == 0; }));
   }
-}
-
-TEST(EcCoarse, IsALineOfWhichManyElementsAreBelowTheFloor) {
-  std::vector<float> line(128, 1.0F);
-  line[0] = 0x1p14F;
-  const float tiny = 0x1.555554p-10F;
-  line[1] = line[2] = tiny;
-  EXPECT_FALSE(is_coarse(SplitLine(line, EcFormat::kF16).count));
-  line[3] = tiny;
-  EXPECT_TRUE(is_coarse(SplitLine(line, EcFormat::kF16).count));
-  EXPECT_FALSE(is_coarse(SplitLine(line, EcFormat::kTf32).count));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 
@@ -11,23 +12,38 @@
 
 namespace kizami::engines::hopper {
 
-struct EcParams : TileWalk {  // num_k_blocks is a multiple of the stages of one promotion; of one plane
+/// What differs between the splits that planes may hold.
+struct EcSplitParams {
+  TensorMapBits a_map;
+  TensorMapBits b_map;
+  std::int32_t num_k_blocks;      ///< of one plane; a multiple of the stages of one promotion
+  std::int32_t block_promotions;  ///< block_promotions(), read where has_block_sums()
+  std::int32_t is_tf32;
+};
+
+struct EcParams : TileWalk {  // maps and num_k_blocks are in `splits`
+  EcSplitParams splits[2];
+  const std::int32_t* decision;  ///< null, or where the index into `splits` is
+  std::int32_t num_splits;
   float* c;
+  std::int64_t c_row_stride;  ///< of lines of A, or of pairs of them where C is complex
   std::int64_t c_col_stride;
   Factor<float> alpha;
   Factor<float> beta;
+  Factor<std::complex<float>> complex_alpha;
+  Factor<std::complex<float>> complex_beta;
   const std::int32_t* a_scales;
   const std::int32_t* b_scales;
   problem::Lines<float> a_lines;
   problem::Lines<float> b_lines;
-  std::int32_t block_promotions;  ///< block_promotions(), read where has_block_sums()
-  std::int32_t has_aligned_c;     ///< every column of C begins on 16 bytes
+  std::int32_t is_complex;
+  std::int32_t has_aligned_c;  ///< columns of C are contiguous, and begin on 16 bytes
 };
 static_assert(sizeof(EcParams) <= 4096, "the limit of kernel parameters");
 
-/// The kernels of a form, as cudaLaunchKernelExC takes them, by format and promotion.
+/// The kernels of a form, as cudaLaunchKernelExC takes them, by promotion.
 struct EcFormKernels {
-  std::array<std::array<const void*, product::kNumEcPromotions>, 2> kernel;
+  std::array<const void*, product::kNumEcPromotions> kernel;
   std::size_t shared_bytes;
 };
 

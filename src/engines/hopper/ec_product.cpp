@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
@@ -51,7 +52,17 @@ std::optional<std::string> why_refused_size(const char* name, std::int64_t size)
   return std::nullopt;
 }
 
-std::optional<std::string> why_refused(const EcOperand& operand, EcFormat format, const std::string& name) {
+std::optional<std::string> why_refused_extents(std::int64_t m, std::int64_t n, std::int64_t k) {
+  if (auto reason = why_refused_size("m", m)) return reason;
+  if (auto reason = why_refused_size("n", n)) return reason;
+  if (auto reason = why_refused_size("k", k)) return reason;
+  if (ceil_div(m, 128) * ceil_div(n, 64) < kSizeLimit) return std::nullopt;
+  return "m = " + std::to_string(m) + " and n = " + std::to_string(n) +
+         " make too many tiles, must be below 2^30 of 128 x 64";
+}
+
+std::optional<std::string> why_refused(const EcOperand& operand, EcFormat format, std::int64_t row_stride,
+                                       const std::string& name) {
   const product::EcPlanes& planes = operand.planes;
   if (planes.data == nullptr || planes.scales == nullptr) return "the planes or scales of " + name + " are null";
   if (reinterpret_cast<std::uintptr_t>(planes.data) % product::kEcBlockBytes != 0)
@@ -59,32 +70,36 @@ std::optional<std::string> why_refused(const EcOperand& operand, EcFormat format
   if (reinterpret_cast<std::uintptr_t>(planes.scales) % 8 != 0)
     return "the scales of " + name + " do not begin on 8 bytes";
   const std::int64_t least = product::ec_line_bytes(format, operand.lines.length);
-  if (planes.row_stride < least || planes.row_stride % product::kEcBlockBytes != 0 ||
-      planes.row_stride >= kMapStrideLimit) {
-    return detail::wrong((name + ".planes.row_stride").c_str(), planes.row_stride,
+  if (row_stride < least || row_stride % product::kEcBlockBytes != 0 || row_stride >= kMapStrideLimit) {
+    return detail::wrong((name + ".planes.row_stride").c_str(), row_stride,
                          "a multiple of 128, at least " + std::to_string(least) + " and below 2^40");
   }
   return std::nullopt;
 }
 
 std::optional<std::string> why_refused(const EcProduct& p) {
-  if (auto reason = why_refused_size("m", p.a.lines.num_lines)) return reason;
-  if (auto reason = why_refused_size("n", p.b.lines.num_lines)) return reason;
-  if (auto reason = why_refused_size("k", p.a.lines.length)) return reason;
+  if (auto reason = why_refused_extents(p.a.lines.num_lines, p.b.lines.num_lines, p.a.lines.length)) return reason;
   if (p.b.lines.length != p.a.lines.length) {
     return detail::wrong("length of the lines of b", p.b.lines.length,
                          "that of a, " + std::to_string(p.a.lines.length));
   }
-  if (auto reason = why_refused(p.a, p.format, "a")) return reason;
-  if (auto reason = why_refused(p.b, p.format, "b")) return reason;
+  if (auto reason = why_refused(p.a, p.format, p.a.planes.row_stride, "a")) return reason;
+  if (auto reason = why_refused(p.b, p.format, p.b.planes.row_stride, "b")) return reason;
+  if (p.second.has_value()) {
+    if (auto reason = why_refused(p.a, p.second->format, p.second->a_row_stride, "a")) return reason;
+    if (auto reason = why_refused(p.b, p.second->format, p.second->b_row_stride, "b")) return reason;
+  }
   if (p.c == nullptr) return "c is null";
-  if (p.c_col_stride < p.a.lines.num_lines) {
+  if (p.b.lines.num_lines > 1 && p.c_row_stride == 1 && !p.is_complex && p.c_col_stride < p.a.lines.num_lines) {
     return detail::wrong("c_col_stride", p.c_col_stride, "at least m = " + std::to_string(p.a.lines.num_lines));
   }
-  if (ceil_div(p.a.lines.num_lines, 128) * ceil_div(p.b.lines.num_lines, 64) >= kSizeLimit) {
-    return "m = " + std::to_string(p.a.lines.num_lines) + " and n = " + std::to_string(p.b.lines.num_lines) +
-           " make too many tiles, must be below 2^30 of 128 x 64";
+  if (p.c_row_stride < (p.is_complex ? 2 : 1)) {
+    return detail::wrong("c_row_stride", p.c_row_stride, p.is_complex ? "at least 2" : "at least 1");
   }
+  if (p.is_complex && p.a.lines.num_lines % 2 != 0)
+    return detail::wrong("m", p.a.lines.num_lines, "even for a complex C");
+  if (p.is_complex && (p.a.lines.data != nullptr || p.b.lines.data != nullptr))
+    return "a complex C has no elements of A or B";
   return std::nullopt;
 }
 
@@ -92,7 +107,7 @@ std::optional<std::string> why_refused(const EcProduct& p) {
 
 /// Lets the kernel have its shared memory: once a device, again if two threads come at the same time.
 Status allow_shared_memory(const void* kernel, std::size_t bytes, std::size_t index, int device) {
-  static std::array<std::atomic<std::uint64_t>, std::size_t{2} * product::kNumEcPromotions * kNumEcForms> is_allowed{};
+  static std::array<std::atomic<std::uint64_t>, std::size_t{product::kNumEcPromotions} * kNumEcForms> is_allowed{};
   const std::uint64_t bit = device < 64 ? std::uint64_t{1} << device : 0;
   if ((is_allowed[index].load(std::memory_order_relaxed) & bit) != 0) return {};
   KIZAMI_RETURN_IF_ERROR(
@@ -102,13 +117,13 @@ Status allow_shared_memory(const void* kernel, std::size_t bytes, std::size_t in
   return {};
 }
 
-hopper::MapLines lines_of(const char* name, const EcOperand& operand, EcFormat format) {
+hopper::MapLines lines_of(const char* name, const EcOperand& operand, EcFormat format, std::int64_t row_stride) {
   return {name,
           operand.planes.data,
           operand.lines.num_lines,
           product::ec_line_bytes(format, operand.lines.length),
-          operand.planes.row_stride,
-          operand.planes.row_stride,
+          row_stride,
+          row_stride,
           1};
 }
 
@@ -150,6 +165,45 @@ EcForm ec_form_for(std::int64_t m, std::int64_t n, std::int64_t k, EcFormat form
   return best->form;
 }
 
+namespace {
+
+class HopperEc final : public product::EcEngine {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "hopper"; }
+
+  [[nodiscard]] std::variant<product::Offer, product::Refusal> query(const product::FloatProductDesc& d,
+                                                                     const product::DeviceFacts& facts) const override {
+    using product::Refusal;
+    if (facts.space != product::MemorySpace::kDevice) return Refusal{"the operands are not in device memory"};
+    if (facts.compute_capability != 90) {
+      return Refusal{"compute_capability = " + std::to_string(facts.compute_capability) +
+                     ", must be 90, for the instructions of sm_90a are of no other"};
+    }
+    for (const EcFormat format : {EcFormat::kF16, EcFormat::kTf32}) {
+      for (const EcPromotion promotion : product::kEcPromotions) {
+        if (!has_equal_arithmetic(d, product::ec_arithmetic(format, promotion))) continue;
+        if (auto reason = why_refused_extents(d.m, d.n, d.k)) return Refusal{*std::move(reason)};
+        const EcForm form = ec_form_for(d.m, d.n, d.k, format, facts.num_sms);
+        const EcFormTraits& traits = kForms[static_cast<std::size_t>(form)];
+        return product::Offer{.workspace_bytes = 0,
+                              .seconds = ec_predicted_seconds(d.m, d.n, d.k, format, traits, facts.num_sms),
+                              .threads = 1};
+      }
+    }
+    return Refusal{
+        "its kernels take two parts of FP16 or TF32, of scaled lines, in one sum without lo lo, promoted every 32, 64 "
+        "or 128 "
+        "(TF32: 16, 32 or 64) of k on a tensor core of Hopper"};
+  }
+};
+
+}  // namespace
+
+const product::EcEngine& hopper_ec_engine() {
+  static const HopperEc engine;
+  return engine;
+}
+
 Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, product::Queue queue) {
   if (auto reason = why_refused(p)) return {StatusCode::kInvalidArgument, *std::move(reason)};
   int device = 0;
@@ -159,30 +213,45 @@ Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, pr
                                      "the number of multiprocessors"));
   const EcFormTraits& traits = kForms[static_cast<std::size_t>(form)];
   const EcFormKernels& kernels = kernels_of(form);
-  const auto format_at = static_cast<std::size_t>(p.format);
   const auto promotion_at = static_cast<std::size_t>(promotion);
-  const void* const kernel = kernels.kernel[format_at][promotion_at];
-  const std::size_t index = (static_cast<std::size_t>(form) * 2 + format_at) * product::kNumEcPromotions + promotion_at;
+  const void* const kernel = kernels.kernel[promotion_at];
+  const std::size_t index = static_cast<std::size_t>(form) * product::kNumEcPromotions + promotion_at;
   KIZAMI_RETURN_IF_ERROR(allow_shared_memory(kernel, kernels.shared_bytes, index, device));
 
   EcParams params{};
   params.m = static_cast<std::int32_t>(p.a.lines.num_lines);
   params.n = static_cast<std::int32_t>(p.b.lines.num_lines);
-  const std::int64_t blocks = ceil_div(p.a.lines.length, product::ec_block_length(p.format));
-  params.num_k_blocks = static_cast<std::int32_t>(base::round_up(blocks, hopper::stages_of(promotion)));
-  params.block_promotions = hopper::block_promotions(form, params.num_k_blocks / hopper::stages_of(promotion));
   params.c = p.c;
+  params.c_row_stride = p.c_row_stride;
   params.c_col_stride = p.c_col_stride;
   params.alpha = p.alpha;
   params.beta = p.beta;
+  params.complex_alpha = p.complex_alpha;
+  params.complex_beta = p.complex_beta;
+  params.is_complex = p.is_complex ? 1 : 0;
+  params.decision = p.decision;
   params.a_scales = p.a.planes.scales;
   params.b_scales = p.b.planes.scales;
   params.a_lines = p.a.lines;
   params.b_lines = p.b.lines;
-  params.has_aligned_c = reinterpret_cast<std::uintptr_t>(p.c) % 16 == 0 && p.c_col_stride % 4 == 0;
+  params.has_aligned_c = p.c_row_stride == (p.is_complex ? 2 : 1) && reinterpret_cast<std::uintptr_t>(p.c) % 16 == 0 &&
+                         p.c_col_stride % 4 == 0;
+  const auto set_split = [&](EcFormat format, std::int64_t a_row_stride, std::int64_t b_row_stride,
+                             hopper::EcSplitParams& split) -> Status {
+    const std::int64_t blocks = ceil_div(p.a.lines.length, product::ec_block_length(format));
+    split.num_k_blocks = static_cast<std::int32_t>(base::round_up(blocks, hopper::stages_of(promotion)));
+    split.block_promotions = hopper::block_promotions(form, split.num_k_blocks / hopper::stages_of(promotion));
+    split.is_tf32 = format == EcFormat::kTf32 ? 1 : 0;
+    KIZAMI_RETURN_IF_ERROR(
+        hopper::encode_in_order(lines_of("a", p.a, format, a_row_stride), traits.tile_i / traits.cluster, split.a_map));
+    return hopper::encode_in_order(lines_of("b", p.b, format, b_row_stride), traits.tile_j, split.b_map);
+  };
   KIZAMI_RETURN_IF_ERROR(
-      hopper::encode_in_order(lines_of("a", p.a, p.format), traits.tile_i / traits.cluster, params.a_map));
-  KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(lines_of("b", p.b, p.format), traits.tile_j, params.b_map));
+      set_split(p.format, p.a.planes.row_stride, p.b.planes.row_stride, params.splits[params.num_splits++]));
+  if (p.second.has_value()) {
+    KIZAMI_RETURN_IF_ERROR(set_split(p.second->format, p.second->a_row_stride, p.second->b_row_stride,
+                                     params.splits[params.num_splits++]));
+  }
   hopper::set_order(params, traits.tile_i, traits.tile_j * traits.cluster, 0);
 
   const auto clusters =

@@ -15,7 +15,6 @@
 
 #include <array>
 #include <cstdint>
-#include <type_traits>
 
 #include "base/overlapped_launch.hpp"
 #include "engines/hopper/ec_params.hpp"
@@ -178,86 +177,118 @@ __device__ __forceinline__ void store_halves(const float (&sums)[F::kSums], std:
   store_ec_tile<F::kStoredI>(half, params, factors, scales, i_first, j_first, thread);
 }
 
-/// @range blockDim = kNumThreads; grid a multiple of F::kCluster; F::kSharedBytes of dynamic shared memory
+/// Where this CTA's shared memory begins, and which tiles are its own.
+struct EcPlace {
+  std::uint32_t ring_at;
+  std::uint32_t exchange_at;
+  std::uint32_t full_at;
+  std::uint32_t empty_at;
+  std::uint32_t rank;
+  std::uint32_t first_tile;
+  std::uint32_t tile_step;
+};
+
+/// The producer's part, by one thread.
+template <class F>
+__device__ __forceinline__ void produce_stages(const EcParams& params, const EcSplitParams& split, const EcPlace& at,
+                                               int num_k_blocks) {
+  RingPlace<F::kStages> ring;
+  for (std::uint32_t tile = at.first_tile; tile < params.tiles_per_plane; tile += at.tile_step) {
+    const TilePlace place = place_of<F>(tile, params);
+#pragma unroll 1
+    for (int k_block = 0; k_block < num_k_blocks; ++k_block) {
+      const std::uint32_t full = at.full_at + ring.stage * 8;
+      barrier_wait(at.empty_at + ring.stage * 8, ring.phase ^ 1);  // at once in the first round
+      barrier_arrive_expect(full, F::kStageBytes);
+      copy_stage<F, LineOrder::kInOrder>(split.a_map, split.b_map, params, place, at.rank, k_block,
+                                         at.ring_at + ring.stage * F::kStageBytes, full);
+      ring.next();
+    }
+  }
+}
+
+/// A consumer warpgroup's part.
 template <class F, product::EcFormat kFormat, int kPromoted>
+__device__ __forceinline__ void consume_stages(const EcParams& params, const EcPlace& at, std::uint32_t consumer,
+                                               int num_k_blocks, int block_promotions) {
+  const int thread = static_cast<int>(threadIdx.x % 128);
+  const std::uint32_t lane = threadIdx.x % 32;
+  const int num_promotions = num_k_blocks / kPromoted;
+  const std::uint32_t rows_at = at.ring_at + F::kBytesA + (F::kSplitsInner ? 0 : consumer * F::kGroupJ * F::kBlockK);
+  float acc[F::kSums];
+  PromotedSums<F::kSums, has_block_sums(F::kForm, kPromoted)> promoted;
+  RingPlace<F::kStages> ring;
+  std::uint32_t turn = 0;  // counts promotions, of all tiles
+
+  for (std::uint32_t tile = at.first_tile; tile < params.tiles_per_plane; tile += at.tile_step) {
+    const TilePlace place = place_of<F>(tile, params);
+    // What this warpgroup stores begins here.
+    const int i_first = place.i_first + (F::kSplitsInner ? static_cast<int>(consumer) * F::kStoredI : 0);
+    const int j_first = place.j_first + static_cast<int>(at.rank) * F::kTileJ +
+                        (F::kSplitsInner ? 0 : static_cast<int>(consumer) * F::kGroupJ);
+    const TileScales<F::kStoredI> scales(params, i_first, j_first, thread);
+    promoted.clear();
+#pragma unroll 1
+    for (int p = 0; p < num_promotions; ++p, ++turn) {
+      if (F::kSplitsInner && turn % 2 != consumer) {
+        ring.skip(kPromoted);
+        continue;
+      }
+      multiply_stages<F, kFormat, kPromoted>(acc, ring, rows_at, at.ring_at, at.full_at, at.empty_at, lane);
+      promoted.promote(acc, block_promotions);
+    }
+    promoted.finish(num_promotions > (F::kSplitsInner ? 2 : 1) * block_promotions);
+    const EcFactors factors(params);  // now, for the sums need the registers
+    if constexpr (F::kSplitsInner) {
+      store_halves<F>(promoted.sums, at.exchange_at, params, factors, scales, i_first, j_first, consumer, thread);
+    } else {
+      store_ec_tile<F::kStoredI>(promoted.sums, params, factors, scales, i_first, j_first, thread);
+    }
+  }
+}
+
+/// Both formats, of which device memory may choose: a call then has one launch less, and an untaken one takes two microseconds.
+/// @range blockDim = kNumThreads; grid a multiple of F::kCluster; F::kSharedBytes of dynamic shared memory
+template <class F, int kPromoted>
 __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_constant__ EcParams params) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) std::uint8_t shared_memory[];
-  std::uint32_t ring_at = (shared_address(shared_memory) + F::kAlignment - 1) / F::kAlignment * F::kAlignment;
-  asm volatile("" : "+r"(ring_at));  // keep it, instead of asking for the CTA's window in every round
-  const std::uint32_t exchange_at = ring_at + F::kRingBytes;
-  const std::uint32_t full_at = exchange_at + F::kExchangeBytes;
-  const std::uint32_t empty_at = full_at + F::kStages * 8;
-  const std::uint32_t rank = F::kCluster == 1 ? 0 : cluster_rank();
+  EcPlace at{};
+  at.ring_at = (shared_address(shared_memory) + F::kAlignment - 1) / F::kAlignment * F::kAlignment;
+  asm volatile("" : "+r"(at.ring_at));  // keep it, instead of asking for the CTA's window in every round
+  at.exchange_at = at.ring_at + F::kRingBytes;
+  at.full_at = at.exchange_at + F::kExchangeBytes;
+  at.empty_at = at.full_at + F::kStages * 8;
+  at.rank = F::kCluster == 1 ? 0 : cluster_rank();
+  at.first_tile = blockIdx.x / F::kCluster;
+  at.tile_step = gridDim.x / F::kCluster;
 
   if (threadIdx.x == 0) {
-    prefetch_map(params.a_map);
-    prefetch_map(params.b_map);
-    init_ring<F>(full_at, empty_at);
+    prefetch_map(params.splits[0].a_map);
+    prefetch_map(params.splits[0].b_map);
+    init_ring<F>(at.full_at, at.empty_at);
   }
   __syncthreads();
-  if constexpr (F::kCluster > 1) cluster_sync();      // nobody arrives at a barrier that is not initialised
-  base::follow_previous_kernel();                     // the split, of whose planes and scales nothing is read before
-  asm volatile("fence.proxy.async;\n" ::: "memory");  // nor by the copy engine
-
-  const std::uint32_t num_tiles = params.tiles_per_plane;
-  const std::uint32_t first_tile = blockIdx.x / F::kCluster;
-  const std::uint32_t tile_step = gridDim.x / F::kCluster;
+  if constexpr (F::kCluster > 1) cluster_sync();  // nobody arrives at a barrier that is not initialised
+  base::follow_previous_kernel();                 // the split, of whose planes and scales nothing is read before
+  const std::int32_t decision = params.decision == nullptr ? 0 : *params.decision;
+  if (decision < 0 || decision >= params.num_splits) return;  // all CTAs
+  asm volatile("fence.proxy.async;\n" ::: "memory");          // nothing is read by the copy engine before, either
+  const EcSplitParams& split = params.splits[decision];
+  const int num_k_blocks = has_product(params) ? split.num_k_blocks : 0;
   const std::uint32_t warpgroup = __shfl_sync(kWholeWarp, threadIdx.x / 128, 0);  // uniform, for the compiler
 
   if (warpgroup == 0) {
     give_registers_back<40>();
-    if (threadIdx.x == 0) {
-      RingPlace<F::kStages> ring;
-      for (std::uint32_t tile = first_tile; tile < num_tiles; tile += tile_step) {
-        const TilePlace place = place_of<F>(tile, params);
-#pragma unroll 1
-        for (int k_block = 0; k_block < params.num_k_blocks; ++k_block) {
-          const std::uint32_t full = full_at + ring.stage * 8;
-          barrier_wait(empty_at + ring.stage * 8, ring.phase ^ 1);  // at once in the first round
-          barrier_arrive_expect(full, F::kStageBytes);
-          copy_stage<F, LineOrder::kInOrder>(params, place, rank, k_block, ring_at + ring.stage * F::kStageBytes, full);
-          ring.next();
-        }
-      }
-    }
+    if (threadIdx.x == 0) produce_stages<F>(params, split, at, num_k_blocks);
     __syncwarp();
   } else {
     take_registers<232>();
-    const std::uint32_t consumer = warpgroup - 1;
-    const int thread = static_cast<int>(threadIdx.x % 128);
-    const std::uint32_t lane = threadIdx.x % 32;
-    const EcFactors factors{params.alpha.load(), params.beta.load()};
-    const int num_promotions = params.num_k_blocks / kPromoted;
-    const std::uint32_t rows_at = ring_at + F::kBytesA + (F::kSplitsInner ? 0 : consumer * F::kGroupJ * F::kBlockK);
-    float acc[F::kSums];
-    PromotedSums<F::kSums, has_block_sums(F::kForm, kPromoted)> promoted;
-    RingPlace<F::kStages> ring;
-    std::uint32_t turn = 0;  // counts promotions, of all tiles
-
-    for (std::uint32_t tile = first_tile; tile < num_tiles; tile += tile_step) {
-      const TilePlace place = place_of<F>(tile, params);
-      // What this warpgroup stores begins here.
-      const int i_first = place.i_first + (F::kSplitsInner ? static_cast<int>(consumer) * F::kStoredI : 0);
-      const int j_first = place.j_first + static_cast<int>(rank) * F::kTileJ +
-                          (F::kSplitsInner ? 0 : static_cast<int>(consumer) * F::kGroupJ);
-      const TileScales<F::kStoredI> scales(params, i_first, j_first, thread);
-      promoted.clear();
-#pragma unroll 1
-      for (int p = 0; p < num_promotions; ++p, ++turn) {
-        if (F::kSplitsInner && turn % 2 != consumer) {
-          ring.skip(kPromoted);
-          continue;
-        }
-        multiply_stages<F, kFormat, kPromoted>(acc, ring, rows_at, ring_at, full_at, empty_at, lane);
-        promoted.promote(acc, params.block_promotions);
-      }
-      promoted.finish(num_promotions > (F::kSplitsInner ? 2 : 1) * params.block_promotions);
-      if constexpr (F::kSplitsInner) {
-        store_halves<F>(promoted.sums, exchange_at, params, factors, scales, i_first, j_first, consumer, thread);
-      } else {
-        store_ec_tile<F::kStoredI>(promoted.sums, params, factors, scales, i_first, j_first, thread);
-      }
+    using product::EcFormat;
+    if (split.is_tf32 != 0) {
+      consume_stages<F, EcFormat::kTf32, kPromoted>(params, at, warpgroup - 1, num_k_blocks, split.block_promotions);
+    } else {
+      consume_stages<F, EcFormat::kF16, kPromoted>(params, at, warpgroup - 1, num_k_blocks, split.block_promotions);
     }
   }
   if constexpr (F::kCluster > 1) cluster_sync();
@@ -269,16 +300,10 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_c
 /// The kernels of a form.
 template <class F>
 [[nodiscard]] EcFormKernels ec_kernels_of() {
-  using product::EcFormat;
   using product::EcPromotion;
-  constexpr auto kOf = []<EcFormat kFormat>(std::integral_constant<EcFormat, kFormat>) {
-    return std::array<const void*, product::kNumEcPromotions>{
-        reinterpret_cast<const void*>(&product_ec_sm90<F, kFormat, stages_of(EcPromotion::kShortest)>),
-        reinterpret_cast<const void*>(&product_ec_sm90<F, kFormat, stages_of(EcPromotion::kShort)>),
-        reinterpret_cast<const void*>(&product_ec_sm90<F, kFormat, stages_of(EcPromotion::kLong)>)};
-  };
-  return {{kOf(std::integral_constant<EcFormat, EcFormat::kF16>{}),
-           kOf(std::integral_constant<EcFormat, EcFormat::kTf32>{})},
+  return {{reinterpret_cast<const void*>(&product_ec_sm90<F, stages_of(EcPromotion::kShortest)>),
+           reinterpret_cast<const void*>(&product_ec_sm90<F, stages_of(EcPromotion::kShort)>),
+           reinterpret_cast<const void*>(&product_ec_sm90<F, stages_of(EcPromotion::kLong)>)},
           F::kSharedBytes};
 }
 

@@ -118,8 +118,9 @@ __device__ __forceinline__ void release_stage(std::uint32_t empty, std::uint32_t
 
 /// Copies the lines of one stage.
 template <class Shape, LineOrder kOrder>
-__device__ __forceinline__ void copy_stage(const TileWalk& walk, const TilePlace& place, std::uint32_t rank,
-                                           int k_block, std::uint32_t stage_at, std::uint32_t full) {
+__device__ __forceinline__ void copy_stage(const TensorMapBits& a_map, const TensorMapBits& b_map, const TileWalk& walk,
+                                           const TilePlace& place, std::uint32_t rank, int k_block,
+                                           std::uint32_t stage_at, std::uint32_t full) {
   const int k0 = k_block * Shape::kBlockK;
   const int plane_a = place.plane * walk.a_plane_step;
   const int plane_b = place.plane * walk.b_plane_step;
@@ -133,21 +134,26 @@ __device__ __forceinline__ void copy_stage(const TileWalk& walk, const TilePlace
       const std::uint32_t to = stage_at + line * Shape::kBlockK;
       const int sixteens = (place.i_first + line) / 16;
       if constexpr (Shape::kCluster == 1) {
-        copy_box(to, walk.a_map, full, k0, 0, sixteens, 0, plane_a);
+        copy_box(to, a_map, full, k0, 0, sixteens, 0, plane_a);
       } else {
-        copy_box_to_all(to, walk.a_map, full, kAll, k0, 0, sixteens, 0, plane_a);
+        copy_box_to_all(to, a_map, full, kAll, k0, 0, sixteens, 0, plane_a);
       }
     }
   } else {
     const std::uint32_t to = stage_at + part * Shape::kBlockK;
     if constexpr (Shape::kCluster == 1) {
-      copy_box(to, walk.a_map, full, k0, place.i_first, plane_a);
+      copy_box(to, a_map, full, k0, place.i_first, plane_a);
     } else {
-      copy_box_to_all(to, walk.a_map, full, kAll, k0, place.i_first + part, plane_a);
+      copy_box_to_all(to, a_map, full, kAll, k0, place.i_first + part, plane_a);
     }
   }
-  copy_box(stage_at + Shape::kBytesA, walk.b_map, full, k0, place.j_first + static_cast<int>(rank) * Shape::kTileJ,
+  copy_box(stage_at + Shape::kBytesA, b_map, full, k0, place.j_first + static_cast<int>(rank) * Shape::kTileJ,
            plane_b);
+}
+template <class Shape, LineOrder kOrder>
+__device__ __forceinline__ void copy_stage(const TileWalk& walk, const TilePlace& place, std::uint32_t rank,
+                                           int k_block, std::uint32_t stage_at, std::uint32_t full) {
+  copy_stage<Shape, kOrder>(walk.a_map, walk.b_map, walk, place, rank, k_block, stage_at, full);
 }
 
 }  // namespace kizami::engines::hopper

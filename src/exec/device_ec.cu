@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+#include "exec/device_ec.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <complex>
+#include <string>
+#include <type_traits>
+
+#include "base/cuda_status.hpp"
+#include "engines/hopper/ec_forms.hpp"
+#include "fp64/device.hpp"
+#include "plan/device_ec.hpp"
+#include "problem/lines.hpp"
+#include "split/device_ec_split.hpp"
+
+namespace kizami::exec {
+namespace {
+
+/// One call: the phases in order, each a member that enqueues what it does.
+template <class T>
+class EcCall {
+ public:
+  EcCall(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace, product::Queue queue)
+      : plan_(plan),
+        problem_(problem),
+        queue_(queue),
+        num_sms_(plan.schedule.facts.num_sms),
+        is_transposed_(problem.c.row_stride != 1 && problem.c.col_stride == 1) {
+    base::Carver carver(workspace);
+    buffers_ = plan::carve_device_ec(carver, plan, is_transposed_);
+    rows_ = problem::lines_of(Side::kA, problem.a);
+    columns_ = problem::lines_of(Side::kB, problem.b);
+  }
+
+  Status run() {
+    int num_reports = 0;
+    const plan::EcNumerics& ec = plan_.numerics.ec;
+    KIZAMI_RETURN_IF_ERROR(split::device_ec_split<T>(a(0), b(0), plan::ec_format(ec.stages[0]),
+                                                     {ec.limits, buffers_.reports}, problem_.alpha, num_sms_,
+                                                     num_reports, queue_));
+    KIZAMI_RETURN_IF_ERROR(decide(num_reports));
+    if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_decision());
+    KIZAMI_RETURN_IF_ERROR(multiply());
+    return fp64::answer_exceptions(exceptions(), num_sms_, queue_);
+  }
+
+ private:
+  [[nodiscard]] std::int64_t row_stride(int stage) const {
+    return product::ec_line_bytes(plan::ec_format(plan_.numerics.ec.stages[static_cast<std::size_t>(stage)]),
+                                  plan::num_terms(plan_.shape));
+  }
+  /// The kernels' operands: C is stored by columns of what they multiply.
+  [[nodiscard]] split::DeviceEcSplit<T> a(int stage) const {
+    const plan::DeviceEcLineBuffers& buffers = buffers_.a;
+    return {is_transposed_ ? columns_ : rows_, buffers.planes, row_stride(stage), buffers.scales, buffers.stats};
+  }
+  [[nodiscard]] split::DeviceEcSplit<T> b(int stage) const {
+    const plan::DeviceEcLineBuffers& buffers = buffers_.b;
+    return {is_transposed_ ? rows_ : columns_, buffers.planes, row_stride(stage), buffers.scales, buffers.stats};
+  }
+
+  Status decide(int num_reports) {
+    const plan::EcNumerics& ec = plan_.numerics.ec;
+    split::EcDecision decision;
+    decision.reports = buffers_.reports;
+    decision.num_reports = num_reports;
+    decision.num_stages = ec.num_stages;
+    for (int s = 0; s < ec.num_stages; ++s) {
+      decision.formats[s] = plan::ec_format(ec.stages[static_cast<std::size_t>(s)]);
+    }
+    decision.checks_range = ec.checks_range;
+    decision.is_transposed = is_transposed_;
+    decision.num_pairs = plan_.shape.m * plan_.shape.n;
+    decision.state = buffers_.state;
+    const int last = ec.num_stages - 1;
+    return split::device_ec_decide<T>(decision, a(last), b(last), problem_.alpha, num_sms_, queue_);
+  }
+
+  /// The refusals that only the elements justify.
+  Status wait_for_decision() {
+    plan::DeviceState seen;
+    KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+        cudaMemcpyAsync(&seen, buffers_.state, sizeof seen, cudaMemcpyDeviceToHost, queue_), "reading the decision"));
+    KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaStreamSynchronize(queue_), "waiting for the decision"));
+    if (plan_.policy.reject_nonfinite && seen.nonfinite_rows + seen.nonfinite_cols > 0) {
+      return {StatusCode::kNonFinite, "NaN or Inf in " + std::to_string(seen.nonfinite_rows) + " rows of op(A) and " +
+                                          std::to_string(seen.nonfinite_cols) +
+                                          " columns of op(B), must be finite (reject_nonfinite)"};
+    }
+    if (seen.ec_stage < 0 && !plan_.numerics.has_fp64) {
+      return {
+          StatusCode::kAccuracyUnreachable,
+          "the operands are beyond the range of all variants of scheme ec and need FP64 arithmetic, which the policy "
+          "forbids"};
+    }
+    return {};
+  }
+
+  /// One launch for both stages: the product of the planes that the decision says are there.
+  Status multiply() {
+    const plan::EcNumerics& ec = plan_.numerics.ec;
+    const plan::EcStage& first = ec.stages[0];
+    const product::FloatProductDesc desc = plan::device_ec_product(plan_, first, is_transposed_);
+    const auto operand = [&](const split::DeviceEcSplit<T>& made, std::int64_t num_lines) {
+      engines::EcOperand operand;
+      operand.planes = {made.planes, made.row_stride, made.scales};
+      operand.lines.num_lines = num_lines;  // no elements: the FP64 rung answers lines with NaN or Inf
+      operand.lines.length = desc.k;
+      return operand;
+    };
+    engines::EcProduct p;
+    p.format = plan::ec_format(first);
+    p.a = operand(a(0), desc.m);
+    p.b = operand(b(0), desc.n);
+    if (ec.num_stages == 2) p.second = {plan::ec_format(ec.stages[1]), row_stride(1), row_stride(1)};
+    p.c = reinterpret_cast<float*>(problem_.c.data);
+    p.c_row_stride = std::max<std::int64_t>(is_transposed_ ? problem_.c.col_stride : problem_.c.row_stride, 1);
+    p.c_col_stride = is_transposed_ ? problem_.c.row_stride : problem_.c.col_stride;
+    if constexpr (kIsComplex<T>) {
+      p.is_complex = true;
+      p.c_row_stride *= 2;
+      p.c_col_stride *= 2;
+      p.complex_alpha = problem_.alpha;
+      p.complex_beta = problem_.beta;
+    } else {
+      p.alpha = problem_.alpha;
+      p.beta = problem_.beta;
+    }
+    p.decision = &buffers_.state->ec_stage;
+    const engines::EcForm form = engines::ec_form_for(desc.m, desc.n, desc.k, p.format, num_sms_);
+    return engines::run_ec_product(p, form, plan::ec_promotion(first), queue_);
+  }
+
+  [[nodiscard]] fp64::DeviceCall<T> exceptions() const {
+    fp64::DeviceCall<T> call;
+    call.a = rows_;
+    call.b = columns_;
+    call.a_stats = is_transposed_ ? buffers_.b.stats : buffers_.a.stats;
+    call.b_stats = is_transposed_ ? buffers_.a.stats : buffers_.b.stats;
+    call.summation = plan_.numerics.fp64_summation;
+    call.alpha = problem_.alpha;
+    call.beta = problem_.beta;
+    call.c = problem_.c;
+    call.state = buffers_.state;
+    return call;
+  }
+
+  const plan::Plan& plan_;
+  const DeviceProblem<T>& problem_;
+  product::Queue queue_;
+  int num_sms_;
+  bool is_transposed_;
+  plan::DeviceEcBuffers buffers_;
+  problem::Lines<T> rows_;
+  problem::Lines<T> columns_;
+};
+
+}  // namespace
+
+template <class T>
+Status run_device_ec(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
+                     product::Queue queue) {
+  return EcCall<T>(plan, problem, workspace, queue).run();
+}
+
+Outcome device_ec_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
+  Outcome outcome;
+  outcome.engine = plan.schedule.ec_engine->name();
+  outcome.bound = plan.numerics.bound;
+  outcome.gauge = plan.numerics.gauge;
+  outcome.nonfinite_rows = static_cast<std::int64_t>(state.nonfinite_rows);
+  outcome.nonfinite_cols = static_cast<std::int64_t>(state.nonfinite_cols);
+  if (state.ec_stage >= 0) {
+    outcome.scheme = Scheme::kEc;
+    outcome.variant = plan.numerics.ec.stages[static_cast<std::size_t>(state.ec_stage)].recipe.variant;
+  } else {
+    outcome.scheme = Scheme::kOzaki2;  // its last rung
+    outcome.repaired = state.selection.num_repaired;
+  }
+  return outcome;
+}
+
+template Status run_device_ec<float>(const plan::Plan&, const DeviceProblem<float>&, std::byte*, product::Queue);
+template Status run_device_ec<std::complex<float>>(const plan::Plan&, const DeviceProblem<std::complex<float>>&,
+                                                   std::byte*, product::Queue);
+
+}  // namespace kizami::exec

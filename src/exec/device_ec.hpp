@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// Scheme ec on a device: split -> decision -> one product a stage -> FP64 rung, of which the kernels that the decision does not
+// need end at once. Nothing waits for the host, unless the policy lets the call refuse what only the elements justify.
+#pragma once
+
+#include "exec/device_call.hpp"
+#include "plan/device_state.hpp"
+
+namespace kizami::exec {
+
+/// @range  a plan of scheme ec and a problem that run_device() has validated, with alpha and k that are not zero on the host
+/// @status kNonFinite, kAccuracyUnreachable: of Policy::may_sync; kInternal with CUDA's words
+/// @queue  asynchronous, capturable
+template <class T>
+Status run_device_ec(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
+                     product::Queue queue);
+
+/// What a finished call of scheme ec did, given its state.
+[[nodiscard]] Outcome device_ec_outcome(const plan::Plan& plan, const plan::DeviceState& state);
+
+}  // namespace kizami::exec

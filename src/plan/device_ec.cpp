@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+#include "plan/device_ec.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <variant>
+
+#include "num/bounds.hpp"
+#include "plan/device_buffers.hpp"
+#include "plan/device_model.hpp"
+
+namespace kizami::plan {
+namespace {
+
+using product::EcFormat;
+using product::EcPromotion;
+
+/// What range errors may take of a variant that is taken at its own bound, whatever that is.
+constexpr double kWaivedBudget = 8 * 0x1p-24;
+
+[[nodiscard]] std::int64_t forms(const Plan& plan) { return is_complex(plan.shape.scalar) ? 2 : 1; }
+
+[[nodiscard]] std::string number(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", x);
+  return text;
+}
+
+/// The recipe of a variant with the order of sums of the kernels, where they carry it.
+EcRecipe device_recipe(const Plan& plan, EcVariant variant) {
+  const ErrorCorrection& wishes = plan.policy.ec;
+  EcRecipe recipe = ec_recipe(variant, wishes);
+  if (variant != EcVariant::kScaled && variant != EcVariant::kScaledTf32) return recipe;
+  const EcFormat format = variant == EcVariant::kScaled ? EcFormat::kF16 : EcFormat::kTf32;
+  const auto extent = [](std::int64_t x) { return std::max<std::int64_t>(x, 1); };
+  EcPromotion promotion = product::ec_promotion_for(extent(forms(plan) * plan.shape.m), extent(plan.shape.n),
+                                                    extent(num_terms(plan.shape)));
+  if (wishes.promotion_k > 0) {
+    // Of both stages, in stages of the kernel: TF32 is promoted after half as many elements.
+    const EcFormat first = plan.policy.ec.variant == EcVariant::kScaledTf32 ? EcFormat::kTf32 : EcFormat::kF16;
+    const auto* const named =
+        std::find_if(std::begin(product::kEcPromotions), std::end(product::kEcPromotions),
+                     [&](EcPromotion p) { return product::ec_promoted_length(first, p) == wishes.promotion_k; });
+    if (named == std::end(product::kEcPromotions)) return recipe;
+    promotion = *named;
+  }
+  const product::FloatProductDesc arithmetic = product::ec_arithmetic(format, promotion);
+  recipe.k_interval = arithmetic.k_interval;
+  recipe.intervals_promoted = arithmetic.intervals_promoted;
+  recipe.sums[0].num_interleaved = arithmetic.sums[0].num_interleaved;
+  return recipe;
+}
+
+/// The engine that the policy allows, and its offer for a stage; extents of empty products count as 1.
+std::variant<product::Offer, product::Refusal> ask(const Plan& plan, const EcStage& stage) {
+  product::FloatProductDesc desc = device_ec_product(plan, stage, false);
+  for (std::int64_t* extent : {&desc.m, &desc.n, &desc.k}) *extent = std::max<std::int64_t>(*extent, 1);
+  return plan.schedule.ec_engine->query(desc, plan.schedule.facts);
+}
+
+Status choose_engine(Plan& plan, const Environment& environment) {
+  for (const product::EcEngine* engine : environment.ec_engines) {
+    if (plan.policy.engine != EngineName::kAuto && to_string(plan.policy.engine) != engine->name()) continue;
+    plan.schedule.ec_engine = engine;
+    return {};
+  }
+  if (plan.policy.engine == EngineName::kAuto)
+    return {StatusCode::kUnsupported, "scheme ec: no engine here multiplies operands in device memory"};
+  return {StatusCode::kUnsupported, "engine " + std::string(to_string(plan.policy.engine)) +
+                                        " carries no products of scheme ec for operands in device memory"};
+}
+
+/// Adds the stage of a variant, unless its bound does not reach the target or the engine refuses it.
+/// @return the reason of a refusal
+Status add_stage(Plan& plan, EcVariant variant, double target) {
+  EcNumerics& ec = plan.numerics.ec;
+  const bool is_named = plan.policy.ec.variant == variant;
+  EcStage stage;
+  stage.recipe = device_recipe(plan, variant);
+  stage.core = ec_tensor_core(plan.policy.ec.tensor_core, stage.recipe.type);
+  const auto answer = ask(plan, stage);
+  if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) {
+    return {StatusCode::kUnsupported, "scheme ec: variant " + std::string(to_string(variant)) + ": engine " +
+                                          std::string(plan.schedule.ec_engine->name()) + ": " + refusal->reason};
+  }
+  const std::int64_t k = std::max<std::int64_t>(num_terms(plan.shape), 1);
+  stage.error = num::ec_bound(ec_error_terms(stage.recipe, stage.core), k) + kEcUnderflowError;
+  double budget = target - stage.error;
+  if (budget <= 0 && is_named && plan.policy.accuracy.kind == Accuracy::Kind::kNative) {
+    budget = kWaivedBudget;
+    plan.numerics.bound = std::max(plan.numerics.bound, stage.error + budget);
+  }
+  if (is_empty(plan.shape)) budget = kWaivedBudget;  // such a product has no error
+  if (budget <= 0) {
+    return {StatusCode::kAccuracyUnreachable,
+            "scheme ec: variant " + std::string(to_string(variant)) + " guarantees " + number(stage.error) +
+                " |A||B| at k = " + std::to_string(plan.shape.k) + ", wanted " + number(target)};
+  }
+  if (ec.num_stages == 0) {
+    plan.schedule.seconds = std::get<product::Offer>(answer).seconds;
+    const EcFormat format = ec_format(stage);
+    ec.limits = num::ec_range_limits(product::ec_top_exponent(format), format == EcFormat::kF16 ? budget : 1.0);
+  }
+  ec.stages[static_cast<std::size_t>(ec.num_stages++)] = stage;
+  return {};
+}
+
+/// What scheme ec cannot do here whatever the stages.
+Status validate(const Plan& plan) {
+  const Policy& policy = plan.policy;
+  if (policy.ec.karatsuba) {
+    return {
+        StatusCode::kUnsupported,
+        "karatsuba = true, must be false for operands in device memory: the kernels take four real products as one"};
+  }
+  if (policy.ec.check_range && !policy.allow_fp64_arithmetic && !policy.may_sync) {
+    return {StatusCode::kUnsupported,
+            "allow_fp64_arithmetic = false, must be true in scheme ec unless may_sync = true, for operands in device "
+            "memory"};
+  }
+  return {};
+}
+
+DeviceEcLineBuffers carve_lines(base::Carver& carver, const Plan& plan, std::int64_t lines, std::int64_t made) {
+  constexpr std::int64_t kSlack = product::kEcBlockBytes - static_cast<std::int64_t>(base::Carver::kAlignment);
+  std::int64_t row_bytes = 0;
+  for (int s = 0; s < plan.numerics.ec.num_stages; ++s) {
+    row_bytes = std::max(
+        row_bytes,
+        product::ec_line_bytes(ec_format(plan.numerics.ec.stages[static_cast<std::size_t>(s)]), num_terms(plan.shape)));
+  }
+  DeviceEcLineBuffers buffers;
+  const std::size_t before = carver.mark();
+  const bool is_aligned = before % product::kEcBlockBytes == 0;
+  if (!is_aligned) static_cast<void>(carver.take<std::int8_t>(kSlack));
+  buffers.planes = carver.take<std::int8_t>(made, row_bytes);
+  buffers.scales = carver.take<std::int32_t>(made);
+  buffers.stats = carver.take<num::LineStats>(lines);
+  return buffers;
+}
+
+}  // namespace
+
+product::EcFormat ec_format(const EcStage& stage) {
+  return stage.recipe.type == num::FloatType::kFp16 ? EcFormat::kF16 : EcFormat::kTf32;
+}
+
+product::EcPromotion ec_promotion(const EcStage& stage) {
+  if (stage.recipe.intervals_promoted == 2) return EcPromotion::kLong;
+  const bool is_short = stage.recipe.k_interval == product::ec_promoted_length(ec_format(stage), EcPromotion::kShort);
+  return is_short ? EcPromotion::kShort : EcPromotion::kShortest;
+}
+
+DeviceEcBuffers carve_device_ec(base::Carver& carver, const Plan& plan, bool is_transposed) {
+  DeviceEcBuffers buffers;
+  buffers.state = carver.take<DeviceState>(1);
+  if (is_empty(plan.shape)) return buffers;
+  const std::int64_t a_lines = is_transposed ? plan.shape.n : plan.shape.m;
+  const std::int64_t b_lines = is_transposed ? plan.shape.m : plan.shape.n;
+  buffers.reports = carver.take<product::EcReport>(product::ec_most_reports(forms(plan) * a_lines, b_lines));
+  buffers.a = carve_lines(carver, plan, a_lines, forms(plan) * a_lines);
+  buffers.b = carve_lines(carver, plan, b_lines, b_lines);
+  return buffers;
+}
+
+product::FloatProductDesc device_ec_product(const Plan& plan, const EcStage& stage, bool is_transposed) {
+  product::FloatProductDesc desc = ec_arithmetic(stage.recipe, stage.core);
+  desc.m = forms(plan) * (is_transposed ? plan.shape.n : plan.shape.m);
+  desc.n = is_transposed ? plan.shape.m : plan.shape.n;
+  desc.k = num_terms(plan.shape);
+  return desc;
+}
+
+Status plan_device_ec(Plan& plan, const Environment& environment) {
+  KIZAMI_RETURN_IF_ERROR(validate(plan));
+  KIZAMI_RETURN_IF_ERROR(choose_engine(plan, environment));
+  const Policy& policy = plan.policy;
+  const std::int64_t k = std::max<std::int64_t>(num_terms(plan.shape), 1);
+  const double target = num::target_bound(policy.accuracy, plan.shape.scalar, k);
+  Numerics& numerics = plan.numerics;
+  numerics.scheme = Scheme::kEc;
+  numerics.gauge = Gauge::kEntry;  // also where the weaker one is asked for
+  numerics.bound = target;
+  numerics.ec.checks_range = policy.ec.check_range;
+
+  const EcVariant first = policy.ec.variant == EcVariant::kAuto ? EcVariant::kScaled : policy.ec.variant;
+  const Status status = add_stage(plan, first, target);
+  const bool has_tf32_behind = first == EcVariant::kScaled && numerics.ec.checks_range;
+  if (!status.ok() && (policy.ec.variant != EcVariant::kAuto || !has_tf32_behind)) return status;
+  if (!status.ok()) plan.refusals.push_back(status.reason());
+  if (has_tf32_behind) {
+    const Status behind = add_stage(plan, EcVariant::kScaledTf32, target);
+    if (!behind.ok() && numerics.ec.num_stages == 0) return status;
+    if (!behind.ok()) plan.refusals.push_back(behind.reason());
+  }
+  if (!numerics.ec.checks_range) numerics.bound = numerics.ec.stages[0].error;
+
+  const double pairwise = num::fp64_pairwise_bound(k) + num::result_rounding(plan.shape.scalar);
+  numerics.fp64_summation =
+      pairwise <= numerics.bound ? num::Fp64Summation::kPairwise : num::Fp64Summation::kCompensated;
+  numerics.has_fp64 = policy.allow_fp64_arithmetic && numerics.ec.checks_range;
+
+  std::size_t needed = 0;
+  for (const bool is_transposed : {false, true}) {
+    base::Carver counter;
+    static_cast<void>(carve_device_ec(counter, plan, is_transposed));
+    needed = std::max(needed, counter.bytes());
+  }
+  plan.schedule.workspace_bytes = needed;
+  plan.schedule.seconds = is_empty(plan.shape) ? 0.0 : plan.schedule.seconds + device_ec_phase_seconds(plan);
+  if (policy.workspace_limit_bytes == 0 || needed <= policy.workspace_limit_bytes) return {};
+  return {StatusCode::kWorkspaceTooSmall, "workspace limit = " + std::to_string(policy.workspace_limit_bytes) +
+                                              " bytes, must be >= " + std::to_string(needed) + " for scheme ec here"};
+}
+
+}  // namespace kizami::plan
