@@ -3,7 +3,8 @@
 // a double-double reference of sampled rows, rung taken, clock and power. A table on stderr, JSON lines on stdout.
 //   bench_gpu_gemm --type d --n 1024 --n 4096 --engine hopper --phi 0.5
 //   bench_gpu_gemm --type s --engine ec --engine hopper          scheme ec beside scheme ozaki2
-// Times are of the device: a kernel that waits goes ahead of every timed call. Inputs are (uniform(0,1) - 0.5) exp(phi normal),
+// --op nt: A as it is, B transposed in memory. Times are of the device: a kernel that waits goes ahead of every timed call.
+// Inputs are (uniform(0,1) - 0.5) exp(phi normal),
 // alpha = 1, beta = 0. 2 m n k operations (8 m n k for complex types).
 #include <algorithm>
 #include <cmath>
@@ -64,6 +65,8 @@ struct Options {
   std::vector<char> types;
   std::vector<Shape> shapes;
   std::vector<Way> ways;
+  bool is_a_transposed = false;
+  bool is_b_transposed = false;
   double phi = 0.5;
   int repeats = 7;
   double sustained = 0;
@@ -91,11 +94,18 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
   DeviceBuffer<T> a(s.m * s.k), b(s.k * s.n), c(s.m * s.n);
   fill<<<2048, 256>>>(reinterpret_cast<R*>(a.data), s.m * s.k * kTerms, options.phi, 1);
   fill<<<2048, 256>>>(reinterpret_cast<R*>(b.data), s.k * s.n * kTerms, options.phi, 2);
+  const auto view = [](const T* x, std::int64_t rows, std::int64_t cols, bool is_transposed) {
+    return is_transposed ? kizami::blas_view(x, cols, rows, cols).transposed() : kizami::blas_view(x, rows, cols, rows);
+  };
+  const auto op_a = view(a.data, s.m, s.k, options.is_a_transposed);
+  const auto op_b = view(b.data, s.k, s.n, options.is_b_transposed);
   DeviceBuffer<double> worst(1);
   std::vector<Runner> runners;
   if (options.has_native) {
-    runners.push_back(
-        {"native", [&] { cublas.multiply<T>(s.m, s.n, s.k, a.data, b.data, c.data); }, {}, -1, "", 0, 0, 0, 0});
+    const auto call = [&] {
+      cublas.multiply<T>(s.m, s.n, s.k, a.data, b.data, c.data, options.is_a_transposed, options.is_b_transposed);
+    };
+    runners.push_back({"native", call, {}, -1, "", 0, 0, 0, 0});
   }
   std::vector<kizami::Plan> plans;
   plans.reserve(options.ways.size());
@@ -121,8 +131,7 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
   for (const kizami::Plan& plan : plans) {
     Runner runner{names[runners.size() - (options.has_native ? 1 : 0)],
                   [&] {
-                    check(kizami::cuda::run<T>(plan, T{1}, kizami::blas_view<const T>(a.data, s.m, s.k, s.m),
-                                               kizami::blas_view<const T>(b.data, s.k, s.n, s.k), T{0},
+                    check(kizami::cuda::run<T>(plan, T{1}, op_a, op_b, T{0},
                                                kizami::blas_view(c.data, s.m, s.n, s.m), workspace, nullptr),
                           "run");
                   },
@@ -157,7 +166,8 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
     for (int row = 0; row < 16; ++row) {
       const std::int64_t i = s.m * row / 16;
       row_error<R, kTerms><<<static_cast<unsigned>(s.n), 256>>>(
-          reinterpret_cast<const R*>(a.data), Strides{1, s.m}, reinterpret_cast<const R*>(b.data), Strides{1, s.k},
+          reinterpret_cast<const R*>(a.data), Strides{op_a.row_stride, op_a.col_stride},
+          reinterpret_cast<const R*>(b.data), Strides{op_b.row_stride, op_b.col_stride},
           reinterpret_cast<const R*>(c.data), s.m, s.k, i, worst.data);
     }
     check(cudaMemcpy(&runner.error, worst.data, 8, cudaMemcpyDeviceToHost), "worst");
@@ -206,12 +216,12 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
     if (sustained > 0) std::fprintf(stderr, "  sustained %.1f at %u MHz %u W", sustained, runner.mhz, runner.watts);
     std::fprintf(stderr, "\n");
     std::printf(
-        "{\"date\": \"%s\", \"commit\": \"%s\", \"driver\": \"%s\", \"case\": \"%c nn %ldx%ldx%ld phi=%g\", \"who\": "
+        "{\"date\": \"%s\", \"commit\": \"%s\", \"driver\": \"%s\", \"case\": \"%c %c%c %ldx%ldx%ld phi=%g\", \"who\": "
         "\"%s\", "
         "\"plan\": \"%s\", \"ms_median\": %.5f, \"ms_min\": %.5f, \"ms_max\": %.5f, \"tflops\": %.2f, \"error\": %.3g, "
         "\"predicted_ms\": %.5f, \"sustained_tflops\": %.2f, \"sm_mhz\": %u, \"watts\": %u}\n",
-        today().c_str(), options.commit.c_str(), gauges.driver.c_str(), type, static_cast<long>(s.m),
-        static_cast<long>(s.n), static_cast<long>(s.k), options.phi, runner.name.c_str(), runner.plan.c_str(), median,
+        today().c_str(), options.commit.c_str(), gauges.driver.c_str(), type, options.is_a_transposed ? 't' : 'n',
+        options.is_b_transposed ? 't' : 'n', static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k), options.phi, runner.name.c_str(), runner.plan.c_str(), median,
         runner.milliseconds.front(), runner.milliseconds.back(), tflops, runner.error, runner.predicted * 1e3,
         sustained, runner.mhz, runner.watts);
     std::fflush(stdout);
@@ -255,6 +265,11 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
         if (value != "hopper" && value != "cublaslt") fail("--engine " + value + ", must be hopper, cublaslt or ec");
         options.ways.push_back({value, value == "hopper" ? EngineName::kHopper : EngineName::kCublasLt});
       }
+    } else if (name == "--op") {
+      if (value.size() != 2 || value.find_first_not_of("nt") != std::string::npos)
+        fail("--op " + value + ", must be nn, nt, tn or tt");
+      options.is_a_transposed = value[0] == 't';
+      options.is_b_transposed = value[1] == 't';
     } else if (name == "--phi") {
       options.phi = std::stod(value);
     } else if (name == "--repeats") {

@@ -198,7 +198,8 @@ SgemmDeviceStudy study_sgemm_device(std::istream& records, const std::string& na
     const Record r = parse_record(text, name, line);
     const auto n = static_cast<double>(r.n);
     if (r.ops == "nn" && r.data == "normal" && r.m == r.n && r.n == r.k) {
-      study.device = r.device;
+      if (study.device.find(r.device) == std::string::npos)
+        study.device += (study.device.empty() ? "" : "; ") + r.device;
       peak = r.peak_tflops;
       put(speed, {"", r.series, n, r.tflops, 0});
       put(relative, {"", r.series, n, r.tflops / r.peak_tflops, 0});

@@ -12,7 +12,7 @@
 namespace kizami::cli {
 
 struct SgemmDeviceStudy {
-  std::string device;                ///< its name, driver, and when and at which commit it was measured
+  std::string device;                ///< its name, driver, and when and at which commits it was measured
   std::vector<StudyFigure> figures;  ///< 9, relative to the FP32 peak; 1 and 8 on the device
   std::vector<Claim> claims;
 };

@@ -75,7 +75,8 @@ namespace detail {
 }  // namespace detail
 
 /// The sentence that says why `d` breaks the @range of ProductDesc, or nothing.
-[[nodiscard]] inline std::optional<std::string> why_refused(const product::ProductDesc& d) {
+/// @param can_compare whether the engine has the epilogue kCompare
+[[nodiscard]] inline std::optional<std::string> why_refused(const product::ProductDesc& d, bool can_compare = false) {
   using detail::wrong;
   if (d.m < 0) return wrong("m", d.m, "not negative");
   if (d.n < 0) return wrong("n", d.n, "not negative");
@@ -95,12 +96,17 @@ namespace detail {
         if (modulus < 2 || modulus > 256) return wrong("moduli[" + std::to_string(l) + "]", modulus, "in 2..256");
       }
       break;
+    case product::Epilogue::kCompare:
+      if (!can_compare) return "epilogue = kCompare, which this engine does not have";
+      if (d.num_products > 1) return wrong("num_products", d.num_products, "1 for the epilogue kCompare");
+      if (d.k < 1) return wrong("k", d.k, "at least 1 for the epilogue kCompare");
+      break;
     default:
-      return wrong("epilogue", static_cast<int>(d.epilogue), "kStoreAcc, kReduce or kReduceAdd");
+      return wrong("epilogue", static_cast<int>(d.epilogue), "kStoreAcc, kReduce, kReduceAdd or kCompare");
   }
   if (auto reason = detail::why_operand_refused("a", d, d.m, d.a_row_stride, d.a_plane_stride)) return reason;
   if (auto reason = detail::why_operand_refused("b", d, d.n, d.b_row_stride, d.b_plane_stride)) return reason;
-  return detail::why_result_refused(d);
+  return d.epilogue == product::Epilogue::kCompare ? std::nullopt : detail::why_result_refused(d);
 }
 
 /// The same for the pointers of a call whose description is in range.
@@ -112,6 +118,12 @@ namespace detail {
   if (d.k == 0) return std::nullopt;
   if (pointers.a == nullptr || !is_aligned(pointers.a)) return "a is null or not aligned to 64 bytes";
   if (pointers.b == nullptr || !is_aligned(pointers.b)) return "b is null or not aligned to 64 bytes";
+  if (d.epilogue == product::Epilogue::kCompare) {
+    if (pointers.a_weights == nullptr || reinterpret_cast<std::uintptr_t>(pointers.a_weights) % 16 != 0)
+      return "a_weights is null or not aligned to 16 bytes";
+    if (pointers.b_weights == nullptr || reinterpret_cast<std::uintptr_t>(pointers.b_weights) % 16 != 0)
+      return "b_weights is null or not aligned to 16 bytes";
+  }
   return std::nullopt;
 }
 

@@ -65,6 +65,7 @@ struct Operand {
     plan::DeviceLineBuffers part = buffers;
     part.stats += first;
     part.scales += first;
+    if (part.weights != nullptr) part.weights += first;
     if (part.equilibrated != nullptr) part.equilibrated += first;
     return part;
   }
@@ -187,6 +188,16 @@ class Call {
   /// Pairs of num_i lines of A in the digit buffer, which begins at line i, and num_j lines of B from y on in theirs.
   Status certify_block(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t y, std::int64_t num_j) {
     const plan::SampledBuffers& s = buffers_.sampled;
+    if (s.is_compared) {
+      const product::ProductDesc compared = plan::device_sampled_product(plan_, s, num_i, num_j);
+      product::Pointers pointers{s.a_digits, s.b_digits, &state()->sampled_failures};
+      pointers.a_weights = a_.buffers.weights;
+      pointers.b_weights = b_.buffers.weights;
+      KIZAMI_RETURN_IF_ERROR(launch(plan_, compared, pointers, {s.engine, s.engine_bytes}, queue_));
+      if (s.b_swapped == nullptr) return {};
+      pointers.b = s.b_swapped;
+      return launch(plan_, compared, pointers, {s.engine, s.engine_bytes}, queue_);
+    }
     product::ProductDesc desc = plan::device_sampled_product(plan_, s, round_up(num_i, kReadRows), num_j);
     SampledProducts products;
     products.acc = s.acc;

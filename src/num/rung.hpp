@@ -98,9 +98,9 @@ struct LineWeight {
   int exact_rung = 0;  ///< first_exact_rung()
 };
 
-[[nodiscard]] KIZAMI_HOST_DEVICE inline LineWeight line_weight(const Ladder& ladder, const LineStats& line) {
+/// All but the exact rung.
+[[nodiscard]] KIZAMI_HOST_DEVICE inline LineWeight line_norms(const LineStats& line) {
   LineWeight w;
-  w.exact_rung = first_exact_rung(ladder, line);
   // Conversion to double and sqrt round to nearest: 2^-50 covers both.
   constexpr double kUp = 1.0 + 0x1p-50;
   w.norm2 = round_up_to_float(std::sqrt(static_cast<double>(line.sum_squares) * kUp) * 0x1p-14 * kUp);
@@ -111,15 +111,41 @@ struct LineWeight {
 }
 static_assert(kSquareBits == 14 && kAbsBits == 20);
 
-/// True if rung r certifies the pair: ||a||_2 ||b||_1 [a inexact] + ||b||_2 ||a||_1 [b inexact] <= allowance l, where
-/// l = product_floor * unit is a proven lower bound of (|a|.|b|) 2^-(exponent_a + exponent_b). The second-order term of
-/// num::pair_allowance(), k ||a||_2 ||b||_2 / U^2, is covered because norm2 <= norm1 on both sides.
+[[nodiscard]] KIZAMI_HOST_DEVICE inline LineWeight line_weight(const Ladder& ladder, const LineStats& line) {
+  LineWeight w = line_norms(line);
+  w.exact_rung = first_exact_rung(ladder, line);
+  return w;
+}
+
+/// The same at one rung.
+struct RungWeight {
+  float error = 0;  ///< LineWeight::norm2 of a line that the rung does not split exactly, else 0
+  float norm1 = 0;
+
+  friend constexpr bool operator==(const RungWeight&, const RungWeight&) = default;
+};
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr RungWeight weight_at(const LineWeight& line, int r) {
+  return {r < line.exact_rung ? line.norm2 : 0.0F, line.norm1};
+}
+/// weight_at() of a rung that stands alone.
+[[nodiscard]] KIZAMI_HOST_DEVICE inline RungWeight rung_weight(const Rung& rung, const LineStats& line) {
+  const LineWeight w = line_norms(line);
+  const bool is_exact = line.is_zero() || scale_bits(rung, line.sum_squares) >= span_bits(line);
+  return {is_exact ? 0.0F : w.norm2, w.norm1};
+}
+
+/// True if a rung of this allowance certifies the pair: ||a||_2 ||b||_1 [a inexact] + ||b||_2 ||a||_1 [b inexact] <=
+/// allowance l, where l = product_floor * unit is a proven lower bound of (|a|.|b|) 2^-(exponent_a + exponent_b). The
+/// second-order term of num::pair_allowance(), k ||a||_2 ||b||_2 / U^2, is covered because norm2 <= norm1 on both sides.
 /// @exact the FP32 operations err by at most 2^-22 relative in all; Rung::allowance is lowered by 2^-20.
-[[nodiscard]] KIZAMI_HOST_DEVICE inline bool is_certified(const Ladder& ladder, int r, const LineWeight& a,
-                                                          const LineWeight& b, float product_floor) {
-  const float error_a = r < a.exact_rung ? a.norm2 * b.norm1 : 0.0F;
-  const float error_b = r < b.exact_rung ? b.norm2 * a.norm1 : 0.0F;
-  return error_a + error_b <= ladder.rungs[r].allowance * product_floor;
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool is_certified(float allowance, const RungWeight& a, const RungWeight& b,
+                                                             float product_floor) {
+  return a.error * b.norm1 + b.error * a.norm1 <= allowance * product_floor;
+}
+/// The same for rung r of a ladder.
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool is_certified(const Ladder& ladder, int r, const LineWeight& a,
+                                                             const LineWeight& b, float product_floor) {
+  return is_certified(ladder.rungs[r].allowance, weight_at(a, r), weight_at(b, r), product_floor);
 }
 
 /// First rung that certifies the pair; num_rungs if none does.

@@ -2,6 +2,7 @@
 #include "plan/device_buffers.hpp"
 
 #include <algorithm>
+#include <variant>
 
 #include "base/int_math.hpp"
 #include "num/moduli.hpp"
@@ -50,6 +51,8 @@ DeviceLineBuffers carve_lines(base::Carver& carver, std::int64_t lines, const Pl
   DeviceLineBuffers buffers;
   buffers.stats = carver.take<num::LineStats>(lines);
   buffers.scales = carver.take<std::int32_t>(lines);
+  if (plan.numerics.has_certificate && splits_in_one_pass(plan))
+    buffers.weights = carver.take<num::RungWeight>(round_up(lines, kReadRows));
   if (plan.numerics.ladder.may_equilibrate) {
     buffers.equilibrated = carver.take<num::LineStats>(lines);
     buffers.inner_shift = carver.take<std::int32_t>(plan.shape.k);
@@ -57,19 +60,32 @@ DeviceLineBuffers carve_lines(base::Carver& carver, std::int64_t lines, const Pl
   return buffers;
 }
 
-SampledBuffers carve_sampled(base::Carver& carver, const Plan& plan) {
+/// The rows of digits of a call.
+[[nodiscard]] SampledBuffers sampled_rows(const Plan& plan) {
   SampledBuffers buffers;
-  const Chunk& chunk = plan.schedule.certificate;
-  const std::int64_t parts = is_complex(plan.shape.scalar) ? 2 : 1;
-  const std::int64_t length = num::num_sampled_terms(plan.shape.k, parts);
+  const std::int64_t length = num::num_sampled_terms(plan.shape.k, is_complex(plan.shape.scalar) ? 2 : 1);
   buffers.num_pieces = ceil_div(length, product::kBlockMaxI8);
   buffers.row_stride =
       buffers.num_pieces > 1 ? buffers.num_pieces * product::kBlockMaxI8 : round_up(length, kDeviceInnerPad);
+  return buffers;
+}
+
+SampledBuffers carve_sampled(base::Carver& carver, const Plan& plan) {
+  const Chunk& chunk = plan.schedule.certificate;
+  const std::int64_t parts = is_complex(plan.shape.scalar) ? 2 : 1;
+  SampledBuffers buffers = sampled_rows(plan);
   const std::int64_t rows = round_up(chunk.mc, kDeviceLinePad);
   const std::int64_t cols = round_up(chunk.nc, kDeviceLinePad);
   buffers.a_digits = carver.take<std::int8_t>(rows, buffers.row_stride);
   buffers.b_digits = carver.take<std::int8_t>(cols, buffers.row_stride);
   if (parts == 2) buffers.b_swapped = carver.take<std::int8_t>(cols, buffers.row_stride);
+  buffers.is_compared = compares_in_product(plan);
+  if (buffers.is_compared) {
+    buffers.cols_at_once = chunk.nc;
+    buffers.engine_bytes = sampled_bytes(plan, buffers);
+    buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
+    return buffers;
+  }
   const std::int64_t col_bytes = 4 * parts * buffers.num_pieces * rows;
   buffers.cols_at_once = std::clamp<std::int64_t>(kMostAccBytes / col_bytes, 1, chunk.nc);
   buffers.acc = carver.take<std::int32_t>(parts, buffers.num_pieces, buffers.cols_at_once, rows);
@@ -84,16 +100,24 @@ SampledBuffers carve_sampled(base::Carver& carver, const Plan& plan) {
                          ladder.rungs[static_cast<std::size_t>(ladder.num_rungs - 1)].num_moduli);
 }
 
+/// Bytes from one plane of lines x length residues to the next. Not their product alone, often a power of two: the same
+/// places of all planes, which kernels want at the same time, would meet in few channels of the memory.
+[[nodiscard]] constexpr std::int64_t plane_stride(std::int64_t lines, std::int64_t length) {
+  constexpr std::int64_t kSkew = 129 * kDeviceInnerPad;
+  return lines * length + kSkew;
+}
+
 void carve_planes(base::Carver& carver, const Plan& plan, DeviceMainBuffers& buffers) {
   const Chunk& chunk = plan.schedule.chunk;
   const int planes = most_planes(plan);
-  buffers.a_planes = carver.take<std::int8_t>(planes, round_up(chunk.mc, kDeviceLinePad), chunk.kc);
-  buffers.b_planes = carver.take<std::int8_t>(planes, round_up(chunk.nc, kDeviceLinePad), chunk.kc);
+  buffers.a_planes = carver.take<std::int8_t>(planes, plane_stride(round_up(chunk.mc, kDeviceLinePad), chunk.kc));
+  buffers.b_planes = carver.take<std::int8_t>(planes, plane_stride(round_up(chunk.nc, kDeviceLinePad), chunk.kc));
 }
 
 void carve_residues(base::Carver& carver, const Plan& plan, DeviceMainBuffers& buffers) {
   const Chunk& chunk = plan.schedule.chunk;
-  buffers.residues = carver.take<std::int8_t>(most_planes(plan), chunk.nc, round_up(chunk.mc, kDeviceLinePad));
+  buffers.residues =
+      carver.take<std::int8_t>(most_planes(plan), plane_stride(chunk.nc, round_up(chunk.mc, kDeviceLinePad)));
   buffers.engine_bytes = main_bytes(plan);
   buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
 }
@@ -136,12 +160,22 @@ bool splits_in_one_pass(const Plan& plan) {
   return ladder.rungs[0].norm_limit < kMaxSinglePassNorm;
 }
 
+bool compares_in_product(const Plan& plan) {
+  if (!plan.numerics.has_certificate || !splits_in_one_pass(plan)) return false;
+  SampledBuffers buffers = sampled_rows(plan);
+  buffers.is_compared = true;
+  if (buffers.num_pieces > 1) return false;
+  const Chunk& chunk = plan.schedule.certificate;
+  const product::ProductDesc desc = device_sampled_product(plan, buffers, chunk.mc, chunk.nc);
+  return std::holds_alternative<product::Offer>(plan.schedule.engine->query(desc, plan.schedule.facts));
+}
+
 product::ProductDesc device_main_product(const Plan& plan, const Chunk& chunk, int num_moduli) {
   product::ProductDesc desc = main_product(plan, chunk, num_moduli);
-  desc.a_plane_stride = round_up(chunk.mc, kDeviceLinePad) * chunk.kc;
-  desc.b_plane_stride = round_up(chunk.nc, kDeviceLinePad) * chunk.kc;
+  desc.a_plane_stride = plane_stride(round_up(chunk.mc, kDeviceLinePad), chunk.kc);
+  desc.b_plane_stride = plane_stride(round_up(chunk.nc, kDeviceLinePad), chunk.kc);
   desc.c_col_stride = round_up(chunk.mc, kDeviceLinePad);
-  desc.c_plane_stride = chunk.nc * desc.c_col_stride;
+  desc.c_plane_stride = plane_stride(chunk.nc, desc.c_col_stride);
   return desc;
 }
 
@@ -152,11 +186,12 @@ product::ProductDesc device_sampled_product(const Plan& plan, const SampledBuffe
   desc.n = n;
   desc.k = std::min(buffers.row_stride, product::kBlockMaxI8);
   desc.num_products = static_cast<int>(std::min<std::int64_t>(buffers.num_pieces, product::kMaxProducts));
-  desc.epilogue = product::Epilogue::kStoreAcc;
+  desc.epilogue = buffers.is_compared ? product::Epilogue::kCompare : product::Epilogue::kStoreAcc;
   desc.a_row_stride = desc.b_row_stride = buffers.row_stride;
   desc.a_plane_stride = desc.b_plane_stride = buffers.num_pieces > 1 ? product::kBlockMaxI8 : 0;
   desc.c_col_stride = round_up(plan.schedule.certificate.mc, kDeviceLinePad);
   desc.c_plane_stride = buffers.cols_at_once * desc.c_col_stride;
+  if (buffers.is_compared) desc.allowance = plan.numerics.ladder.rungs[0].allowance * 0x1p-12F;  // exact
   return desc;
 }
 

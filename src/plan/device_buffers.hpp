@@ -27,11 +27,12 @@ inline constexpr double kMaxSinglePassNorm = 0x1p94;
 struct SampledBuffers {
   std::int64_t row_stride = 0;  ///< bytes of a row of digits: pieces of at most product::kBlockMaxI8
   std::int64_t num_pieces = 1;
+  bool is_compared = false;          ///< compares_in_product()
   std::int64_t cols_at_once = 0;     ///< lines of B whose products are held at a time
   std::int8_t* a_digits = nullptr;   ///< [round_up(mc, pad)][row_stride]
   std::int8_t* b_digits = nullptr;   ///< [round_up(nc, pad)][row_stride]
   std::int8_t* b_swapped = nullptr;  ///< complex types
-  std::int32_t* acc = nullptr;       ///< [parts][pieces][cols_at_once][round_up(mc, pad)]
+  std::int32_t* acc = nullptr;       ///< [parts][pieces][cols_at_once][round_up(mc, pad)]; null if is_compared
   std::byte* engine = nullptr;
   std::size_t engine_bytes = 0;
 };
@@ -65,6 +66,10 @@ struct DeviceBuffers {
 /// Whether one pass over both operands makes statistics, sampled digits and the planes of the lowest rung, before the
 /// certificate decides: where both are one chunk, and lines fit on the chip.
 [[nodiscard]] bool splits_in_one_pass(const Plan& plan);
+
+/// Whether the product of sampled digits compares instead of storing: where the split makes the weights of lines, and the
+/// engine has the epilogue.
+[[nodiscard]] bool compares_in_product(const Plan& plan);
 
 /// The product of one main chunk with that many moduli.
 [[nodiscard]] product::ProductDesc device_main_product(const Plan& plan, const Chunk& chunk, int num_moduli);

@@ -34,7 +34,7 @@ double device_phase_seconds(const Plan& plan) {
   const int planes = num::num_planes(ring_of(plan.shape.scalar), plan.numerics.ladder.rungs[0].num_moduli);
 
   constexpr double kUntakenSeconds = 7e-6;  // begin, second look, residues of another rung, FP64 rung
-  constexpr double kSplitBytesPerSecond = 2.55e12;
+  constexpr double kSplitBytesPerSecond = 2.7e12;
   constexpr double kSplitSeconds = 3e-6;
   const double passes = splits_in_one_pass(plan) ? 1.0 : 3.0;  // over the operands; two for the statistics
   double seconds = kUntakenSeconds + (m + n) * k * (passes * element + planes) / kSplitBytesPerSecond + kSplitSeconds;
@@ -44,13 +44,13 @@ double device_phase_seconds(const Plan& plan) {
   seconds += m * n * (planes + element) / crt_bytes_per_second + kCrtSeconds;
 
   if (plan.numerics.has_certificate) {
-    constexpr double kShortInt8OpsPerSecond = 1.1e15;
-    constexpr double kShortProductSeconds = 6e-6;
+    constexpr double kShortInt8OpsPerSecond = 1.3e15;
+    constexpr double kShortProductSeconds = 9e-6;
     constexpr double kCompareBytesPerSecond = 2.9e12;
     constexpr double kCompareSeconds = 8e-6;
     const double terms = k * parts / static_cast<double>(num::sample_stride(num_terms(plan.shape)));
     seconds += parts * (2.0 * m * n * terms / kShortInt8OpsPerSecond + kShortProductSeconds);
-    seconds += 4.0 * parts * m * n / kCompareBytesPerSecond + kCompareSeconds;
+    if (!compares_in_product(plan)) seconds += 4.0 * parts * m * n / kCompareBytesPerSecond + kCompareSeconds;
   }
   return seconds;
 }

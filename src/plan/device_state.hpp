@@ -26,7 +26,7 @@ struct DeviceState {
   std::int32_t num_products = 0;       ///< residue planes of the chosen rung; 0 for rung -1
   std::int32_t is_scaling_only = 0;    ///< alpha = 0: C <- beta C, operands are not read
   std::int32_t ec_stage = -1;          ///< scheme ec: the stage that answers; -1: none, all in FP64 arithmetic
-  std::uint64_t sampled_failures = 0;  ///< pairs that the sampled certificate leaves open
+  std::uint64_t sampled_failures = 0;  ///< products that the sampled certificate refuses; complex pairs have two
   std::uint64_t num_repairs = 0;       ///< entries written to the list of repairs: selection.num_repaired at the end
   std::uint64_t nonfinite_rows = 0;    ///< lines of op(A) with NaN or Inf
   std::uint64_t nonfinite_cols = 0;    ///< lines of op(B)
@@ -43,6 +43,7 @@ struct DeviceLineBuffers {
   num::LineStats* equilibrated = nullptr;  ///< [lines], after the rescaling of the inner index; if the ladder may
   std::int32_t* inner_shift = nullptr;     ///< [k]; likewise
   std::int32_t* scales = nullptr;          ///< [lines]; num::kSkipLine for lines with NaN or Inf
+  num::RungWeight* weights = nullptr;      ///< [lines] at the lowest rung; if the split in one pass makes them
 };
 
 }  // namespace kizami::plan

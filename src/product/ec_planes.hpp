@@ -89,7 +89,7 @@ inline constexpr EcPromotion kEcPromotions[kNumEcPromotions] = {EcPromotion::kSh
 }
 
 /// Elements of C up to which native SGEMM on an H200 may sum k in pieces, which truncates less (docs/perf/h200_ec.md).
-inline constexpr std::int64_t kEcSmallC = std::int64_t{10} << 20;
+inline constexpr std::int64_t kEcSmallC = std::int64_t{15} << 20;
 
 /// The promotion to take where none is asked for: the longest with which an H200 errs no more than native SGEMM does there, on
 /// operands of one sign, where truncation shows. kShort is as fast as kLong but under a power cap (5 %, C of 4096 x 4096 and

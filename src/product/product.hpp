@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "kizami/status.hpp"
+#include "num/rung.hpp"
 
 struct CUstream_st;
 
@@ -35,6 +36,7 @@ enum class Epilogue : std::uint8_t {
   kStoreAcc,   ///< C_l (int32) = acc_l
   kReduce,     ///< C_l (int8) = symmetric residue of acc_l modulo moduli[l]
   kReduceAdd,  ///< C_l (int8) = symmetric residue of C_l + acc_l modulo moduli[l]: further blocks of k
+  kCompare,    ///< *c (uint64) += pairs that num::is_certified() refuses, with acc_0 >= 0 as floor of their product
 };
 
 /// Symmetric residue: the representative in [-floor(p/2), ceil(p/2) - 1], so [-128, 127] for p = 256 and
@@ -57,6 +59,7 @@ struct ProductDesc {
   std::int64_t b_plane_stride = 0;
   std::int64_t c_col_stride = 0;
   std::int64_t c_plane_stride = 0;
+  float allowance = 0;  ///< kCompare: of one unit of acc; one plane and k >= 1
 };
 
 /// What the planner knows of the machine; filled once by exec, so that query() is pure.
@@ -87,9 +90,12 @@ struct Refusal {
 struct Pointers {
   const std::int8_t* a = nullptr;
   const std::int8_t* b = nullptr;
-  void* c = nullptr;  ///< int32_t* for kStoreAcc, else int8_t*
+  void* c = nullptr;  ///< int32_t* for kStoreAcc, uint64_t* for kCompare, else int8_t*
   /// Device engines that read the count there: planes [0, *num_products) are made. Null: all desc.num_products.
   const std::int32_t* num_products = nullptr;
+  /// kCompare: [m] and [n], aligned to 16 bytes, readable up to the next even count.
+  const num::RungWeight* a_weights = nullptr;
+  const num::RungWeight* b_weights = nullptr;
 };
 
 /// A provider of exact low-precision products.

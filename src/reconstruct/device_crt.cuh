@@ -132,6 +132,13 @@ __device__ void for_columns(const DeviceReconstruction<T>& task, const Visit& vi
   }
 }
 
+/// Four residues. Their neighbours in 256 bytes, which other warps want, come to the L2 cache as well.
+[[nodiscard]] __device__ inline std::uint32_t load_word(const std::int8_t* at) {
+  std::uint32_t word;
+  asm volatile("ld.global.L2::256B.u32 %0, [%1];" : "=r"(word) : "l"(at));
+  return word;
+}
+
 /// In FP64 pieces. kIsWhole: the count is the largest of so many pieces, a constant then.
 template <class T, int kPieces, bool kIsWhole>
 __device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables,
@@ -165,7 +172,7 @@ __device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, con
     const std::int8_t* at = task.planes.data + j * task.planes.col_stride + i;
 #pragma unroll
     for (int q = 0; q < kPlanes; ++q, at += task.planes.plane_stride)
-      to[q] = q < num_planes ? *reinterpret_cast<const std::uint32_t*>(at) : 0;
+      to[q] = q < num_planes ? load_word(at) : 0;
   };
   if (kIsAhead && first < task.c.cols) load(first, words);
   for (std::int64_t j = first; j < task.c.cols; j += step) {
@@ -341,7 +348,8 @@ Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, prod
   const dim3 block(threads_x, device::kThreads / threads_x);
   const std::int64_t blocks_x = base::ceil_div(quads, threads_x);
   const std::int64_t blocks_y = base::ceil_div(task.c.cols, block.y);
-  const std::int64_t enough = base::ceil_div(device::kBlocksPerSm * std::int64_t{num_sms}, blocks_x);
+  // All blocks run at once: one more would take as long again.
+  const std::int64_t enough = std::max(std::int64_t{1}, device::kBlocksPerSm * std::int64_t{num_sms} / blocks_x);
   const dim3 grid(static_cast<unsigned>(blocks_x),
                   static_cast<unsigned>(std::min({blocks_y, enough, std::int64_t{65535}})));
   const int most = task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli;

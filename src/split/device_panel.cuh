@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kizami/host_device.hpp"
 #include "problem/lines.hpp"
@@ -37,14 +38,15 @@ template <class T>
   return lines.inner_stride > lines.line_stride && lines.num_lines > 1;
 }
 
-/// Enqueues a copy of kBytes to shared memory, or of zeros.
+/// Enqueues a copy of kBytes to shared memory, or of zeros. Where lines lie across memory, the neighbours in 256 bytes are
+/// those that other blocks want: they come to the L2 cache as well.
 template <int kBytes>
 __device__ void copy_async(std::uint32_t to, const void* from, bool is_there) {
   const int bytes = is_there ? kBytes : 0;
   if constexpr (kBytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+    asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(bytes), "n"(kBytes)
+    asm volatile("cp.async.ca.shared.global.L2::256B [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(bytes), "n"(kBytes)
                  : "memory");
   }
 }
@@ -101,6 +103,71 @@ __device__ void load_panel(const problem::Lines<T>& lines, bool is_across, std::
                               is_there ? line + (h + e) * lines.inner_stride : lines.data, is_there);
       }
     }
+  }
+}
+
+// Lines that lie across memory, several in 16 bytes: small copies to shared memory go through the L1 cache, of which panels
+// leave little, and few are under way at a time. Copies of 16 bytes go past it. They come as [element][line] and are put in
+// order on the chip.
+
+/// Whether the piece of a whole group of lines comes so.
+template <class T>
+[[nodiscard]] __device__ bool comes_in_chunks(const problem::Lines<T>& lines, std::int64_t first_line,
+                                              std::int64_t first, int length) {
+  return sizeof(T) < 16 && lines.line_stride == 1 && lines.inner_stride % Panel<T>::kElems == 0 &&
+         reinterpret_cast<std::uintptr_t>(lines.data + first_line) % 16 == 0 &&
+         first_line + Panel<T>::kLines <= lines.num_lines && first + length <= lines.length;
+}
+
+/// What each thread copies and puts in order.
+template <class T>
+struct PanelChunks {
+  static constexpr int kOfElement = Panel<T>::kLines / Panel<T>::kElems;  ///< chunks that hold the lines of an element
+  static constexpr int kStep = kPanelThreads / kOfElement;                ///< elements at a time
+  static constexpr int kMost = kPanelLength / kStep;                      ///< of a thread
+};
+
+/// Loads it. wait_for_copies(), order_chunks() and a barrier end it.
+template <class T>
+__device__ void load_chunks(const problem::Lines<T>& lines, std::int64_t first_line, std::int64_t first, int length,
+                            unsigned char* panel) {
+  using C = PanelChunks<T>;
+  const int thread = static_cast<int>(threadIdx.x);
+  const T* from = lines.data + first_line + thread % C::kOfElement * Panel<T>::kElems +
+                  (first + thread / C::kOfElement) * lines.inner_stride;
+  std::uint32_t to = static_cast<std::uint32_t>(__cvta_generic_to_shared(panel)) + 16 * threadIdx.x;
+#pragma unroll 8
+  for (int h = 0; h < length; h += C::kStep) {
+    copy_async<16>(to, from, true);
+    to += 16 * kPanelThreads;
+    from += C::kStep * lines.inner_stride;
+  }
+}
+
+/// Puts it in order: each thread keeps what it has copied in registers until all have.
+template <class T>
+__device__ void order_chunks(int length, unsigned char* panel) {
+  using P = Panel<T>;
+  using C = PanelChunks<T>;
+  const int thread = static_cast<int>(threadIdx.x);
+  uint4 chunks[C::kMost];
+#pragma unroll
+  for (int c = 0; c < C::kMost; ++c) {
+    if (c * C::kStep < length) chunks[c] = reinterpret_cast<const uint4*>(panel)[c * kPanelThreads + thread];
+  }
+  __syncthreads();
+  const int pitch = P::pitch(length);
+  unsigned char* const to = panel + thread % C::kOfElement * P::kElems * pitch +
+                            thread / C::kOfElement * static_cast<int>(sizeof(T));
+#pragma unroll
+  for (int c = 0; c < C::kMost; ++c) {
+    if (c * C::kStep >= length) break;
+    using Bits = std::conditional_t<sizeof(T) == 8, uint2, std::uint32_t>;
+    Bits elements[P::kElems];
+    memcpy(elements, &chunks[c], sizeof elements);
+#pragma unroll
+    for (int e = 0; e < P::kElems; ++e)
+      *reinterpret_cast<Bits*>(to + e * pitch + c * C::kStep * static_cast<int>(sizeof(T))) = elements[e];
   }
 }
 

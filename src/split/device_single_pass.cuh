@@ -202,9 +202,17 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
   const int length = pass.length;
   const std::int64_t first = static_cast<std::int64_t>(rank) * length;
   const LineWarps<T> line_warps(mailbox, cluster, rank);
-  load_panel(lines, task.is_across, first_line, first, length, panel);
+  const bool is_in_chunks = task.is_across && comes_in_chunks(lines, first_line, first, length);
+  if (is_in_chunks) {
+    load_chunks(lines, first_line, first, length, panel);
+  } else {
+    load_panel(lines, task.is_across, first_line, first, length, panel);
+  }
   load_plane_rows(rows, pass.num_planes);
   wait_for_copies();
+  if constexpr (sizeof(T) < 16) {
+    if (is_in_chunks) order_chunks<T>(length, panel);
+  }
   __syncthreads();
 
   const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -267,6 +275,8 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
   const LineScaling scaling{line_scale(pass.rung, stats), !stats.is_zero()};
   if (rank == 0 && part == 0 && lane == 0 && line < lines.num_lines) {
     task.operand.line_buffers.stats[line] = stats;
+    if (task.operand.line_buffers.weights != nullptr)
+      task.operand.line_buffers.weights[line] = num::rung_weight(pass.rung, stats);
     task.operand.line_buffers.scales[line] = stats.is_finite ? scaling.scale : num::kSkipLine;
     if (!stats.is_finite) atomicAdd(reinterpret_cast<unsigned long long*>(task.nonfinite), 1ull);
   }

@@ -73,8 +73,8 @@ TEST(EcPromotionRule, PromotesSoonerWhereNativeSumsInPieces) {
   EXPECT_EQ(product::ec_promotion_for(1024, 1024, 1024), EcPromotion::kShort);
   EXPECT_EQ(product::ec_promotion_for(512, 512, 8192), EcPromotion::kShortest);
   EXPECT_EQ(product::ec_promotion_for(512, 512, 65536), EcPromotion::kShort);
-  EXPECT_EQ(product::ec_promotion_for(2560, 4096, 65536), EcPromotion::kShort);
-  EXPECT_EQ(product::ec_promotion_for(2561, 4096, 65536), EcPromotion::kLong);
+  EXPECT_EQ(product::ec_promotion_for(3840, 4096, 65536), EcPromotion::kShort);
+  EXPECT_EQ(product::ec_promotion_for(3841, 4096, 65536), EcPromotion::kLong);
   EXPECT_EQ(product::ec_promotion_for(std::int64_t{1} << 29, std::int64_t{1} << 29, 2048), EcPromotion::kLong);
 }
 

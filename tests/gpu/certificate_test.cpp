@@ -5,10 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
 #include "base/int_math.hpp"
+#include "engines/hopper/forms.hpp"
 #include "gpu/device_memory.hpp"
 #include "num/rung.hpp"
 #include "plan/ladder.hpp"
@@ -91,6 +93,89 @@ TEST_F(DeviceCertificate, CountsWhatTheHostCounts) {
               << m << " x " << n << ", " << num_parts << " parts, " << num_pieces << " pieces";
         }
       }
+    }
+  }
+}
+
+/// The product kernel's epilogue kCompare: digits in, a number of refused pairs out.
+TEST_F(DeviceCertificate, ProductsCountWhatTheHostCounts) {
+  std::mt19937_64 rng(6);
+  const num::Ladder ladder = plan::certified_ladder(num::Ring::kReal, 1000, 0x1p-50);
+  struct Shape {
+    std::int64_t m, n, k;
+  };
+  for (const Shape& s : {Shape{1, 1, 64}, {2, 129, 64}, {130, 257, 192}, {301, 63, 640}, {256, 256, 100}, {515, 400, 1024}}) {
+    const std::int64_t stride = base::round_up(s.k, 128);
+    const auto random_digits = [&](std::int64_t lines) {
+      std::vector<std::int8_t> digits(static_cast<std::size_t>(lines * stride));
+      for (std::int64_t i = 0; i < lines; ++i) {
+        const int most = 1 << rng() % 8;
+        for (std::int64_t h = 0; h < s.k; ++h)
+          digits[static_cast<std::size_t>(i * stride + h)] = static_cast<std::int8_t>(rng() % static_cast<unsigned>(most));
+      }
+      return digits;
+    };
+    const auto random_weights = [&](std::int64_t lines) {
+      std::vector<num::RungWeight> weights;
+      for (const num::LineStats& stats : random_stats(rng, lines, s.k)) {
+        weights.push_back(num::rung_weight(ladder.rungs[0], stats));
+        EXPECT_EQ(weights.back(), num::weight_at(num::line_weight(ladder, stats), 0));
+      }
+      weights.resize(static_cast<std::size_t>(base::round_up(lines, 2)), {1e30F, 1e30F});  // nobody's
+      return weights;
+    };
+    const std::vector<std::int8_t> a = random_digits(s.m);
+    const std::vector<std::int8_t> b = random_digits(s.n);
+    const std::vector<num::RungWeight> a_weights = random_weights(s.m);
+    const std::vector<num::RungWeight> b_weights = random_weights(s.n);
+    product::ProductDesc desc;
+    desc.m = s.m;
+    desc.n = s.n;
+    desc.k = s.k;
+    desc.num_products = 1;
+    desc.epilogue = product::Epilogue::kCompare;
+    desc.a_row_stride = desc.b_row_stride = stride;
+    std::vector<double> quotients;  // about half of the pairs are refused
+    const auto for_pairs = [&](const auto& visit) {
+      for (std::int64_t j = 0; j < s.n; ++j) {
+        for (std::int64_t i = 0; i < s.m; ++i) {
+          std::int32_t sum = 0;
+          for (std::int64_t h = 0; h < s.k; ++h)
+            sum += a[static_cast<std::size_t>(i * stride + h)] * b[static_cast<std::size_t>(j * stride + h)];
+          visit(a_weights[static_cast<std::size_t>(i)], b_weights[static_cast<std::size_t>(j)], static_cast<float>(sum));
+        }
+      }
+    };
+    for_pairs([&](const num::RungWeight& x, const num::RungWeight& y, float sum) {
+      quotients.push_back((x.error * y.norm1 + y.error * x.norm1) / (sum + 1e-30));
+    });
+    std::nth_element(quotients.begin(), quotients.begin() + static_cast<std::ptrdiff_t>(quotients.size() / 2), quotients.end());
+    desc.allowance = static_cast<float>(quotients[quotients.size() / 2]);
+    std::uint64_t expected = 0;
+    for_pairs([&](const num::RungWeight& x, const num::RungWeight& y, float sum) {
+      if (!num::is_certified(desc.allowance, x, y, sum)) ++expected;
+    });
+    const DeviceArray<std::int8_t> device_a(a);
+    const DeviceArray<std::int8_t> device_b(b);
+    const DeviceArray<num::RungWeight> device_a_weights(a_weights);
+    const DeviceArray<num::RungWeight> device_b_weights(b_weights);
+    product::Pointers pointers{device_a.data(), device_b.data()};
+    pointers.a_weights = device_a_weights.data();
+    pointers.b_weights = device_b_weights.data();
+    int num_forms = 0;
+    for (const engines::HopperFormTraits& form : engines::hopper_forms()) {
+      if (!engines::form_accepts(form, desc)) continue;
+      ++num_forms;
+      const DeviceArray<std::uint64_t> count(std::vector<std::uint64_t>{7});
+      pointers.c = count.data();
+      const Status status = engines::run_hopper_product(desc, pointers, form.form, nullptr);
+      ASSERT_TRUE(status.ok()) << status.reason();
+      EXPECT_EQ(count.download()[0], 7 + expected) << form.name << ", " << s.m << " x " << s.n << " x " << s.k;
+    }
+    EXPECT_EQ(num_forms, 3);
+    if (s.m * s.n > 1000) {
+      EXPECT_GT(expected, 0u);
+      EXPECT_LT(expected, static_cast<std::uint64_t>(s.m * s.n));
     }
   }
 }

@@ -36,7 +36,7 @@ FormKernels empty_sum_kernels() {
   using product::Epilogue;
   return {reinterpret_cast<const void*>(&empty_sum_smxx<Epilogue::kStoreAcc>),
           reinterpret_cast<const void*>(&empty_sum_smxx<Epilogue::kReduce>),
-          reinterpret_cast<const void*>(&empty_sum_smxx<Epilogue::kReduceAdd>), 0};
+          reinterpret_cast<const void*>(&empty_sum_smxx<Epilogue::kReduceAdd>), nullptr, 0};
 }
 
 }  // namespace kizami::engines::hopper

@@ -83,13 +83,15 @@ const void* kernel_for(const FormKernels& kernels, Epilogue epilogue) {
       return kernels.reduce;
     case Epilogue::kReduceAdd:
       return kernels.reduce_add;
+    case Epilogue::kCompare:
+      return kernels.compare;
   }
   return nullptr;
 }
 
 /// Lets the kernel have its shared memory: once a device, again if two threads come at the same time.
 Status allow_shared_memory(const void* kernel, std::size_t bytes, HopperForm form, Epilogue epilogue, int device) {
-  static std::array<std::array<std::atomic<std::uint64_t>, 3>, kNumHopperForms> is_allowed{};
+  static std::array<std::array<std::atomic<std::uint64_t>, 4>, kNumHopperForms> is_allowed{};
   auto& devices = is_allowed[static_cast<std::size_t>(form)][static_cast<std::size_t>(epilogue)];
   const std::uint64_t bit = device < 64 ? std::uint64_t{1} << device : 0;
   if ((devices.load(std::memory_order_relaxed) & bit) != 0) return {};
@@ -111,6 +113,12 @@ ProductParams common_params(const ProductDesc& d, const Pointers& pointers) {
   params.n = static_cast<std::int32_t>(d.n);
   params.num_k_blocks = static_cast<std::int32_t>(ceil_div(d.k, 128));
   params.num_products = d.num_products;
+  if (d.epilogue == Epilogue::kCompare) {
+    params.a_weights = pointers.a_weights;
+    params.b_weights = pointers.b_weights;
+    params.allowance = d.allowance;
+    return params;
+  }
   const bool is_wide = d.epilogue == Epilogue::kStoreAcc;
   const std::int64_t elems = is_wide ? 2 : 16;  // that one store writes
   const std::uintptr_t bytes = is_wide ? 8 : 16;
@@ -196,7 +204,7 @@ class Hopper final : public product::Engine {
       return Refusal{"compute_capability = " + std::to_string(facts.compute_capability) +
                      ", must be 90, for the instructions of sm_90a are of no other"};
     }
-    if (auto reason = why_refused(d)) return Refusal{*std::move(reason)};
+    if (auto reason = why_refused(d, true)) return Refusal{*std::move(reason)};
     if (auto reason = why_refused_here(d)) return Refusal{*std::move(reason)};
     return Offer{
         .workspace_bytes = 0, .seconds = predicted_seconds(d, traits_of(tile_for(d)), facts.num_sms), .threads = 1};
@@ -212,7 +220,7 @@ class Hopper final : public product::Engine {
 
 Status run_hopper_product(const ProductDesc& d, const Pointers& pointers, HopperForm form, product::Queue queue,
                           int raster_tiles) {
-  if (auto reason = why_refused(d)) return {StatusCode::kInvalidArgument, *std::move(reason)};
+  if (auto reason = why_refused(d, true)) return {StatusCode::kInvalidArgument, *std::move(reason)};
   if (auto reason = why_refused_here(d)) return {StatusCode::kInvalidArgument, *std::move(reason)};
   if (auto reason = why_refused(d, pointers)) return {StatusCode::kInvalidArgument, *std::move(reason)};
   const HopperFormTraits& traits = traits_of(form);

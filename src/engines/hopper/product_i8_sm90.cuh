@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "base/overlapped_launch.hpp"
+#include "engines/hopper/compare_tile_sm90.cuh"
 #include "engines/hopper/forms.hpp"
 #include "engines/hopper/product_params.hpp"
 #include "engines/hopper/ptx_sm90.cuh"
@@ -92,6 +93,7 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
     RingPlace<F::kStages> ring;
     std::uint32_t tile = first_tile;
     std::uint32_t step = tile_step;
+    [[maybe_unused]] std::uint32_t num_refused = 0;  // by kCompare
     // Descriptors: within a stage, lines of A come first.
     std::uint32_t rows_at = ring_at + F::kBytesA;
     if constexpr (F::kIsPingPong) {
@@ -153,10 +155,15 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
                           (F::kIsPingPong ? 0 : static_cast<int>(consumer) * F::kGroupJ);
 #pragma unroll
       for (int b = 0; b < F::kRowBlocks; ++b) {
-        store_tile<F::kTileI, F::kLineOrder, kEpilogue>(acc[b], params, place.plane, place.i_first, j_first + b * 64,
-                                                        thread);
+        if constexpr (kEpilogue == product::Epilogue::kCompare) {
+          num_refused += num_refused_of_tile<F::kTileI>(acc[b], params, place.i_first, j_first + b * 64, thread);
+        } else {
+          store_tile<F::kTileI, F::kLineOrder, kEpilogue>(acc[b], params, place.plane, place.i_first,
+                                                          j_first + b * 64, thread);
+        }
       }
     }
+    if constexpr (kEpilogue == product::Epilogue::kCompare) add_refused(params, num_refused, lane);
   }
   if constexpr (F::kCluster > 1) cluster_sync();
 #else
@@ -173,6 +180,7 @@ template <class F>
   if constexpr (F::kLineOrder == LineOrder::kInOrder && F::kRowBlocks * F::kTileI / 2 <= 128) {
     kernels.store_acc = reinterpret_cast<const void*>(&product_i8_sm90<F, Epilogue::kStoreAcc>);
     kernels.reduce_add = reinterpret_cast<const void*>(&product_i8_sm90<F, Epilogue::kReduceAdd>);
+    kernels.compare = reinterpret_cast<const void*>(&product_i8_sm90<F, Epilogue::kCompare>);
   }
   kernels.shared_bytes = F::kSharedBytes;
   return kernels;

@@ -27,6 +27,9 @@ struct ProductParams : TileWalk {  // num_k_blocks is at least 1
   std::int32_t has_aligned_c;   ///< every column of C begins on 16 bytes
   std::int32_t has_short_sums;  ///< no sum exceeds 2^30 in magnitude
   ModulusConstants moduli[product::kMaxProducts];
+  const num::RungWeight* a_weights;  ///< kCompare
+  const num::RungWeight* b_weights;
+  float allowance;
 };
 static_assert(sizeof(ProductParams) <= 4096, "the limit of kernel parameters");
 
@@ -35,6 +38,7 @@ struct FormKernels {
   const void* store_acc;
   const void* reduce;
   const void* reduce_add;
+  const void* compare;
   std::size_t shared_bytes;
 };
 
