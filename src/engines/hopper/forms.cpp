@@ -90,8 +90,11 @@ double predicted_seconds(const ProductDesc& d, const HopperFormTraits& traits, i
   // Results on their way to memory cost what the multiplications do not hide.
   constexpr double kStoredPerSecond = 6e12;
   const double stored = static_cast<double>(d.m) * static_cast<double>(d.n) * d.num_products;
-  return kStartSeconds + static_cast<double>(ceil_div(clusters, at_once)) * tile_cycles / kCyclesPerSecond +
-         stored / kStoredPerSecond;
+  const double multiplied = static_cast<double>(ceil_div(clusters, at_once)) * tile_cycles / kCyclesPerSecond;
+  // Lines that few others share come from memory as fast as it goes.
+  constexpr double kReadPerSecond = 3.5e12;
+  const double read = line_bytes(d) * d.num_products / kReadPerSecond;
+  return kStartSeconds + std::max(multiplied, read) + stored / kStoredPerSecond;
 }
 
 }  // namespace kizami::engines
