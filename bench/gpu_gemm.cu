@@ -131,8 +131,8 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
   for (const kizami::Plan& plan : plans) {
     Runner runner{names[runners.size() - (options.has_native ? 1 : 0)],
                   [&] {
-                    check(kizami::cuda::run<T>(plan, T{1}, op_a, op_b, T{0},
-                                               kizami::blas_view(c.data, s.m, s.n, s.m), workspace, nullptr),
+                    check(kizami::cuda::run<T>(plan, T{1}, op_a, op_b, T{0}, kizami::blas_view(c.data, s.m, s.n, s.m),
+                                               workspace, nullptr),
                           "run");
                   },
                   {},
@@ -221,9 +221,9 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
         "\"plan\": \"%s\", \"ms_median\": %.5f, \"ms_min\": %.5f, \"ms_max\": %.5f, \"tflops\": %.2f, \"error\": %.3g, "
         "\"predicted_ms\": %.5f, \"sustained_tflops\": %.2f, \"sm_mhz\": %u, \"watts\": %u}\n",
         today().c_str(), options.commit.c_str(), gauges.driver.c_str(), type, options.is_a_transposed ? 't' : 'n',
-        options.is_b_transposed ? 't' : 'n', static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k), options.phi, runner.name.c_str(), runner.plan.c_str(), median,
-        runner.milliseconds.front(), runner.milliseconds.back(), tflops, runner.error, runner.predicted * 1e3,
-        sustained, runner.mhz, runner.watts);
+        options.is_b_transposed ? 't' : 'n', static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k),
+        options.phi, runner.name.c_str(), runner.plan.c_str(), median, runner.milliseconds.front(),
+        runner.milliseconds.back(), tflops, runner.error, runner.predicted * 1e3, sustained, runner.mhz, runner.watts);
     std::fflush(stdout);
   }
   check(cudaEventDestroy(begin), "event");

@@ -171,8 +171,7 @@ __device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, con
   const auto load = [&](std::int64_t j, std::uint32_t(&to)[kPlanes]) {
     const std::int8_t* at = task.planes.data + j * task.planes.col_stride + i;
 #pragma unroll
-    for (int q = 0; q < kPlanes; ++q, at += task.planes.plane_stride)
-      to[q] = q < num_planes ? load_word(at) : 0;
+    for (int q = 0; q < kPlanes; ++q, at += task.planes.plane_stride) to[q] = q < num_planes ? load_word(at) : 0;
   };
   if (kIsAhead && first < task.c.cols) load(first, words);
   for (std::int64_t j = first; j < task.c.cols; j += step) {

@@ -157,8 +157,8 @@ __device__ void order_chunks(int length, unsigned char* panel) {
   }
   __syncthreads();
   const int pitch = P::pitch(length);
-  unsigned char* const to = panel + thread % C::kOfElement * P::kElems * pitch +
-                            thread / C::kOfElement * static_cast<int>(sizeof(T));
+  unsigned char* const to =
+      panel + thread % C::kOfElement * P::kElems * pitch + thread / C::kOfElement * static_cast<int>(sizeof(T));
 #pragma unroll
   for (int c = 0; c < C::kMost; ++c) {
     if (c * C::kStep >= length) break;

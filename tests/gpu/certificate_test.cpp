@@ -104,14 +104,16 @@ TEST_F(DeviceCertificate, ProductsCountWhatTheHostCounts) {
   struct Shape {
     std::int64_t m, n, k;
   };
-  for (const Shape& s : {Shape{1, 1, 64}, {2, 129, 64}, {130, 257, 192}, {301, 63, 640}, {256, 256, 100}, {515, 400, 1024}}) {
+  for (const Shape& s :
+       {Shape{1, 1, 64}, {2, 129, 64}, {130, 257, 192}, {301, 63, 640}, {256, 256, 100}, {515, 400, 1024}}) {
     const std::int64_t stride = base::round_up(s.k, 128);
     const auto random_digits = [&](std::int64_t lines) {
       std::vector<std::int8_t> digits(static_cast<std::size_t>(lines * stride));
       for (std::int64_t i = 0; i < lines; ++i) {
         const int most = 1 << rng() % 8;
         for (std::int64_t h = 0; h < s.k; ++h)
-          digits[static_cast<std::size_t>(i * stride + h)] = static_cast<std::int8_t>(rng() % static_cast<unsigned>(most));
+          digits[static_cast<std::size_t>(i * stride + h)] =
+              static_cast<std::int8_t>(rng() % static_cast<unsigned>(most));
       }
       return digits;
     };
@@ -142,14 +144,16 @@ TEST_F(DeviceCertificate, ProductsCountWhatTheHostCounts) {
           std::int32_t sum = 0;
           for (std::int64_t h = 0; h < s.k; ++h)
             sum += a[static_cast<std::size_t>(i * stride + h)] * b[static_cast<std::size_t>(j * stride + h)];
-          visit(a_weights[static_cast<std::size_t>(i)], b_weights[static_cast<std::size_t>(j)], static_cast<float>(sum));
+          visit(a_weights[static_cast<std::size_t>(i)], b_weights[static_cast<std::size_t>(j)],
+                static_cast<float>(sum));
         }
       }
     };
     for_pairs([&](const num::RungWeight& x, const num::RungWeight& y, float sum) {
       quotients.push_back((x.error * y.norm1 + y.error * x.norm1) / (sum + 1e-30));
     });
-    std::nth_element(quotients.begin(), quotients.begin() + static_cast<std::ptrdiff_t>(quotients.size() / 2), quotients.end());
+    std::nth_element(quotients.begin(), quotients.begin() + static_cast<std::ptrdiff_t>(quotients.size() / 2),
+                     quotients.end());
     desc.allowance = static_cast<float>(quotients[quotients.size() / 2]);
     std::uint64_t expected = 0;
     for_pairs([&](const num::RungWeight& x, const num::RungWeight& y, float sum) {

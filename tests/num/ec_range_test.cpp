@@ -88,7 +88,8 @@ TEST(EcRange, DenseLinesKeepTheBudget) {
 TEST(EcRange, LimitsFollowTheScale) {
   const EcRangeLimits f16 = ec_range_limits(14, kBudget);
   const EcRangeLimits tf32 = ec_range_limits(45, kBudget);
-  EXPECT_EQ(static_cast<float>(Fp16::from(f16.dense).to_float()), f16.dense) << "a device compares it with FP16 numbers";
+  EXPECT_EQ(static_cast<float>(Fp16::from(f16.dense).to_float()), f16.dense)
+      << "a device compares it with FP16 numbers";
   EXPECT_EQ(std::ldexp(f16.fine, 31), tf32.fine);
   EXPECT_EQ(std::ldexp(f16.dense, 31), tf32.dense);
   EXPECT_EQ(std::ldexp(f16.narrow, 31), tf32.narrow);

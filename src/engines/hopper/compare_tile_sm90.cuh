@@ -25,8 +25,8 @@ namespace kizami::engines::hopper {
 /// @range  all 128 threads of the warpgroup take part; thread = 0..127 within it
 template <int kTileI>
 [[nodiscard]] __device__ __forceinline__ std::uint32_t num_refused_of_tile(const std::int32_t (&acc)[kTileI / 2],
-                                                                          const ProductParams& params, int i_first,
-                                                                          int j_first, int thread) {
+                                                                           const ProductParams& params, int i_first,
+                                                                           int j_first, int thread) {
   const int lane = thread % 32;
   // Lines that are not there weigh nothing: they are never refused.
   num::RungWeight row[2];

@@ -158,8 +158,8 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
         if constexpr (kEpilogue == product::Epilogue::kCompare) {
           num_refused += num_refused_of_tile<F::kTileI>(acc[b], params, place.i_first, j_first + b * 64, thread);
         } else {
-          store_tile<F::kTileI, F::kLineOrder, kEpilogue>(acc[b], params, place.plane, place.i_first,
-                                                          j_first + b * 64, thread);
+          store_tile<F::kTileI, F::kLineOrder, kEpilogue>(acc[b], params, place.plane, place.i_first, j_first + b * 64,
+                                                          thread);
         }
       }
     }

@@ -147,8 +147,7 @@ __device__ __forceinline__ void copy_stage(const TensorMapBits& a_map, const Ten
       copy_box_to_all(to, a_map, full, kAll, k0, place.i_first + part, plane_a);
     }
   }
-  copy_box(stage_at + Shape::kBytesA, b_map, full, k0, place.j_first + static_cast<int>(rank) * Shape::kTileJ,
-           plane_b);
+  copy_box(stage_at + Shape::kBytesA, b_map, full, k0, place.j_first + static_cast<int>(rank) * Shape::kTileJ, plane_b);
 }
 template <class Shape, LineOrder kOrder>
 __device__ __forceinline__ void copy_stage(const TileWalk& walk, const TilePlace& place, std::uint32_t rank,
