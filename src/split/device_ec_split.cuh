@@ -819,7 +819,10 @@ Status launch(Job<T> job, int num_sms, int& num_reports, product::Queue queue) {
   config.stream = queue;
   config.attrs = attributes;
   config.numAttrs = 2;
-  const auto kernel = is_decision ? &decide_ec_smxx<T, kFormat, kHeldUnits> : &split_ec_smxx<T, kFormat, kHeldUnits>;
+  auto* kernel = &split_ec_smxx<T, kFormat, kHeldUnits>;
+  if constexpr (kFormat == EcFormat::kTf32) {  // what decisions make again
+    if (is_decision) kernel = &decide_ec_smxx<T, kFormat, kHeldUnits>;
+  }
   return base::cuda_status(cudaLaunchKernelEx(&config, kernel, job), "the split of FP32 operands");
 }
 

@@ -2,7 +2,6 @@
 // What the host hands to the product kernel of split FP32 operands: one struct, passed by value.
 #pragma once
 
-#include <array>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -41,16 +40,15 @@ struct EcParams : TileWalk {  // maps and num_k_blocks are in `splits`
 };
 static_assert(sizeof(EcParams) <= 4096, "the limit of kernel parameters");
 
-/// The kernels of a form, as cudaLaunchKernelExC takes them, by promotion.
-struct EcFormKernels {
-  std::array<const void*, product::kNumEcPromotions> kernel;
+/// A compiled kernel, as cudaLaunchKernelExC takes it.
+struct EcKernel {
+  const void* kernel;
   std::size_t shared_bytes;
 };
 
-// One per EcForm, each in a unit of its own.
-[[nodiscard]] EcFormKernels ec_cooperative_192x128_kernels();
-[[nodiscard]] EcFormKernels ec_cooperative_128x128_kernels();
-[[nodiscard]] EcFormKernels ec_split_inner_128x64_kernels();
+/// Each in a unit of its own, for the time that they take to compile.
+template <EcForm form, product::EcPromotion promotion>
+[[nodiscard]] EcKernel ec_kernel();
 
 /// Stages of 128 bytes of k that are summed inside the tensor core.
 [[nodiscard]] constexpr int stages_of(product::EcPromotion promotion) { return product::ec_promoted_blocks(promotion); }

@@ -24,7 +24,7 @@ namespace {
 
 using base::ceil_div;
 using base::cuda_status;
-using hopper::EcFormKernels;
+using hopper::EcKernel;
 using hopper::EcParams;
 using product::EcFormat;
 using product::EcPromotion;
@@ -35,11 +35,16 @@ constexpr std::array<EcFormTraits, kNumEcForms> kForms = {{
     {"split_inner_128x64", EcForm::kSplitInner128x64, 128, 64, 2},
 }};
 
-const EcFormKernels& kernels_of(EcForm form) {
-  static const std::array<EcFormKernels, kNumEcForms> kernels = {hopper::ec_cooperative_192x128_kernels(),
-                                                                 hopper::ec_cooperative_128x128_kernels(),
-                                                                 hopper::ec_split_inner_128x64_kernels()};
-  return kernels[static_cast<std::size_t>(form)];
+template <EcForm form>
+[[nodiscard]] std::array<EcKernel, product::kNumEcPromotions> kernels_of() {
+  return {hopper::ec_kernel<form, EcPromotion::kShortest>(), hopper::ec_kernel<form, EcPromotion::kShort>(),
+          hopper::ec_kernel<form, EcPromotion::kLong>()};
+}
+const EcKernel& kernel_of(EcForm form, EcPromotion promotion) {
+  static const std::array<std::array<EcKernel, product::kNumEcPromotions>, kNumEcForms> kernels = {
+      kernels_of<EcForm::kCooperative192x128>(), kernels_of<EcForm::kCooperative128x128>(),
+      kernels_of<EcForm::kSplitInner128x64>()};
+  return kernels[static_cast<std::size_t>(form)][static_cast<std::size_t>(promotion)];
 }
 
 // ---- checks ----
@@ -212,11 +217,10 @@ Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, pr
   KIZAMI_RETURN_IF_ERROR(cuda_status(cudaDeviceGetAttribute(&num_sms, cudaDevAttrMultiProcessorCount, device),
                                      "the number of multiprocessors"));
   const EcFormTraits& traits = kForms[static_cast<std::size_t>(form)];
-  const EcFormKernels& kernels = kernels_of(form);
-  const auto promotion_at = static_cast<std::size_t>(promotion);
-  const void* const kernel = kernels.kernel[promotion_at];
-  const std::size_t index = static_cast<std::size_t>(form) * product::kNumEcPromotions + promotion_at;
-  KIZAMI_RETURN_IF_ERROR(allow_shared_memory(kernel, kernels.shared_bytes, index, device));
+  const EcKernel& kernel = kernel_of(form, promotion);
+  const std::size_t index =
+      static_cast<std::size_t>(form) * product::kNumEcPromotions + static_cast<std::size_t>(promotion);
+  KIZAMI_RETURN_IF_ERROR(allow_shared_memory(kernel.kernel, kernel.shared_bytes, index, device));
 
   EcParams params{};
   params.m = static_cast<std::int32_t>(p.a.lines.num_lines);
@@ -262,12 +266,13 @@ Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, pr
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(clusters * static_cast<unsigned>(traits.cluster));
   config.blockDim = dim3(hopper::kNumThreads);
-  config.dynamicSmemBytes = kernels.shared_bytes;
+  config.dynamicSmemBytes = kernel.shared_bytes;
   config.stream = queue;
   config.attrs = attributes.data();
   config.numAttrs = static_cast<unsigned>(attributes.size());
   void* arguments[] = {&params};
-  return cuda_status(cudaLaunchKernelExC(&config, kernel, arguments), "the launch of the product of split operands");
+  return cuda_status(cudaLaunchKernelExC(&config, kernel.kernel, arguments),
+                     "the launch of the product of split operands");
 }
 
 }  // namespace kizami::engines

@@ -297,14 +297,19 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_c
 #endif
 }
 
-/// The kernels of a form.
-template <class F>
-[[nodiscard]] EcFormKernels ec_kernels_of() {
-  using product::EcPromotion;
-  return {{reinterpret_cast<const void*>(&product_ec_sm90<F, stages_of(EcPromotion::kShortest)>),
-           reinterpret_cast<const void*>(&product_ec_sm90<F, stages_of(EcPromotion::kShort)>),
-           reinterpret_cast<const void*>(&product_ec_sm90<F, stages_of(EcPromotion::kLong)>)},
-          F::kSharedBytes};
+template <EcForm form>
+struct EcShapeOf;
+template <>
+struct EcShapeOf<EcForm::kCooperative192x128> : EcShape<EcForm::kCooperative192x128, false, 192, 128, 2, 5> {};
+template <>
+struct EcShapeOf<EcForm::kCooperative128x128> : EcShape<EcForm::kCooperative128x128, false, 128, 128, 2, 6> {};
+template <>
+struct EcShapeOf<EcForm::kSplitInner128x64> : EcShape<EcForm::kSplitInner128x64, true, 128, 64, 2, 8> {};
+
+template <EcForm form, product::EcPromotion promotion>
+EcKernel ec_kernel() {
+  using F = EcShapeOf<form>;
+  return {reinterpret_cast<const void*>(&product_ec_sm90<F, stages_of(promotion)>), F::kSharedBytes};
 }
 
 }  // namespace kizami::engines::hopper
