@@ -94,6 +94,18 @@ Policy random_policy(Draw& draw, Scalar scalar, bool is_plain) {
   if (!is_correct && policy.forced_moduli == 0 && draw.one_in(10)) policy.scheme = Scheme::kNative;
   if (policy.scheme != Scheme::kNative && draw.one_in(3))
     policy.engine = draw.of({EngineName::kCpuRef, EngineName::kCpuSimd});
+  const bool may_be_ec = !is_correct && policy.scheme == Scheme::kAuto && policy.engine == EngineName::kAuto &&
+                         policy.forced_moduli == 0 && real_of(scalar) == Scalar::kF32;
+  if (may_be_ec && draw.one_in(3)) {
+    policy.scheme = Scheme::kEc;
+    policy.reproducibility = Reproducibility::kNotGuaranteed;
+    if (draw.one_in(2)) {
+      policy.ec.variant =
+          draw.of({EcVariant::kScaled, EcVariant::kScaledTf32, EcVariant::kHalfhalf, EcVariant::kTf32tf32,
+                   EcVariant::kMarkidis, EcVariant::kFeng, EcVariant::kBf16x3, EcVariant::kBf16x6, EcVariant::kBf16x9});
+    }
+    if (draw.one_in(4)) policy.ec.promotion_k = static_cast<int>(16 * draw.integer(1, 8));
+  }
   if (draw.one_in(20)) policy.allow_fp64_arithmetic = false;
   if (draw.one_in(20)) policy.reject_nonfinite = true;
   policy.threads = static_cast<int>(draw.integer(0, 4));
@@ -190,6 +202,7 @@ Case shrink(const Case& spec, const std::function<bool(const Case&)>& fails) {
     has_changed |= reset_policy(&Policy::accuracy);
     has_changed |= reset_policy(&Policy::gauge);
     has_changed |= reset_policy(&Policy::forced_moduli);
+    has_changed |= reset_policy(&Policy::ec);
     has_changed |= reset_policy(&Policy::engine);
     has_changed |= reset_policy(&Policy::threads);
     has_changed |= reset_policy(&Policy::workspace_limit_bytes);

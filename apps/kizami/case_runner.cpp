@@ -159,6 +159,7 @@ class Runner {
   [[nodiscard]] std::vector<Policy> other_schedules() const {
     std::vector<Policy> out;
     Policy policy = spec_.policy;
+    if (policy.scheme == Scheme::kEc) policy.gauge = Gauge::kEntry;  // of the ozaki2 that stands behind it
     policy.scheme = Scheme::kOzaki2;
     for (const EngineName engine : {EngineName::kCpuRef, EngineName::kCpuSimd}) {
       const bool is_slow = engine == EngineName::kCpuRef && terms_of(spec_) > kMaxReferenceTerms;
