@@ -70,9 +70,9 @@ struct SinglePassOperand {
   std::uint64_t* nonfinite = nullptr;  ///< lines with NaN or Inf are added
 };
 
-/// device_statistics() of both operands, num::rung_weight() of their lines, and device_residue_planes() at `rung`, without inner shifts, before anybody knows
-/// whether that rung is enough. Reads every element from memory once. Rows of digits up to the next multiple of
-/// plan::kReadRows are zero too.
+/// device_statistics() of both operands, num::rung_weight() of their lines if there is room for it, and
+/// device_residue_planes() at `rung`, without inner shifts, before anybody knows whether that rung is enough. Reads every
+/// element from memory once. Rows of digits up to the next multiple of plan::kReadRows are zero too.
 /// @range  lines of at most plan::kMaxSinglePassLength elements; rung.norm_limit < 2^94; planes of equal row strides
 /// @queue  one kernel, which ends at once if state->is_scaling_only
 template <class T>

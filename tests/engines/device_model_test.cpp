@@ -9,6 +9,7 @@
 #include "engines/hopper/ec_forms.hpp"
 #include "engines/hopper/hopper.hpp"
 #include "plan/device_model.hpp"
+#include "plan/h200_facts.hpp"
 #include "plan/plan.hpp"
 
 namespace kizami::plan {
@@ -53,11 +54,7 @@ Result<Plan> plan_for(const problem::Shape& shape, const Policy& policy) {
   environment.engines = engines;
   environment.ec_engines = ec_engines;
   environment.has_native_blas = true;
-  environment.facts.space = product::MemorySpace::kDevice;
-  environment.facts.device = 0;
-  environment.facts.compute_capability = 90;
-  environment.facts.num_sms = 132;
-  environment.facts.memory_bytes = std::size_t{140} << 30;
+  environment.facts = h200_facts();
   return make(shape, policy, environment);
 }
 

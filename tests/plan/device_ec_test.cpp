@@ -10,6 +10,7 @@
 
 #include "base/carver.hpp"
 #include "fake_engine.hpp"
+#include "h200_facts.hpp"
 #include "num/bounds.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/device_model.hpp"
@@ -60,11 +61,7 @@ class DeviceEcPlan : public testing::Test {
     environment.ec_engines = ec_list_;
     environment.engines = list_;
     environment.has_native_blas = true;
-    environment.facts.space = product::MemorySpace::kDevice;
-    environment.facts.device = 0;
-    environment.facts.compute_capability = 90;
-    environment.facts.num_sms = 132;
-    environment.facts.memory_bytes = std::size_t{140} << 30;
+    environment.facts = h200_facts();
     return make(shape, policy, environment);
   }
   static Policy ec_policy(EcVariant variant = EcVariant::kAuto) {

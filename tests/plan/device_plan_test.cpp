@@ -11,6 +11,7 @@
 #include "base/carver.hpp"
 #include "base/int_math.hpp"
 #include "fake_engine.hpp"
+#include "h200_facts.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/plan.hpp"
 
@@ -33,11 +34,7 @@ Environment device_of(const std::vector<const product::Engine*>& engines) {
   Environment environment;
   environment.engines = engines;
   environment.has_native_blas = true;
-  environment.facts.space = product::MemorySpace::kDevice;
-  environment.facts.device = 0;
-  environment.facts.compute_capability = 90;
-  environment.facts.num_sms = 132;
-  environment.facts.memory_bytes = std::size_t{140} << 30;
+  environment.facts = h200_facts();
   return environment;
 }
 

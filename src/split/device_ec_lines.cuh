@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+// The split of FP32 operands on the device, line by line. A scale is a maximum over a line, so every element is looked at twice; as
+// many as fit are held in registers in between. Two ways, by what is contiguous in memory:
+//   along the lines   1, 2, 4 or 8 warps of a CTA take a line, four terms a lane at a time;
+//   across them       a cluster takes 32 lines. A lane has a line, a warp a unit of 32 lines x 32 terms, which it exchanges in
+//                     shared memory so that whole blocks of 128 bytes go out.
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include "base/int_math.hpp"
+#include "split/device_ec_terms.cuh"
+
+namespace kizami::split {
+namespace {
+
+// ---- along the lines ----
+
+/// Terms k..k+3 of a line, zeros beyond its end.
+template <class T, bool kIsAligned>
+[[nodiscard]] __device__ float4 load_four(const Operand& o, const Reader<T>& reader, int k) {
+  float4 x = make_float4(0, 0, 0, 0);
+  const int left = static_cast<int>(o.length) - k;
+  if constexpr (kIsAligned) {
+    if (left > 0) x = *reinterpret_cast<const float4*>(reader.line + k);
+    if (kIsComplex<T> && left > 0) {
+      const float2 first = reader.formed(make_float2(x.x, x.y));
+      const float2 second = reader.formed(make_float2(x.z, x.w));
+      x = make_float4(first.x, first.y, second.x, second.y);
+    }
+  } else if constexpr (kIsComplex<T>) {
+    const float2 first = left > 0 ? reader.element(k / 2) : make_float2(0, 0);
+    const float2 second = left > 2 ? reader.element(k / 2 + 1) : make_float2(0, 0);
+    x = make_float4(first.x, first.y, second.x, second.y);
+  } else {
+    const float* const from = reader.line + k * reader.inner_stride;
+    const std::int64_t step = reader.inner_stride;
+    if (left > 0) x.x = from[0];
+    if (left > 1) x.y = from[step];
+    if (left > 2) x.z = from[2 * step];
+    if (left > 3) x.w = from[3 * step];
+  }
+  return x;
+}
+
+template <EcFormat kFormat>
+__device__ void store_four(std::int8_t* row, int k, const float4& x, const Scaling& scaling, Glance<kFormat>& glance) {
+  constexpr int kBlock = static_cast<int>(product::ec_block_length(kFormat));
+  constexpr int kBlockBytes = static_cast<int>(product::kEcBlockBytes);
+  constexpr int kSize = kFormat == EcFormat::kF16 ? 2 : 4;
+  const float y[4] = {scaling.apply(x.x), scaling.apply(x.y), scaling.apply(x.z), scaling.apply(x.w)};
+  const Quad<kFormat> quad = split_four<kFormat>(y, glance);
+  std::int8_t* const to = row + static_cast<std::int64_t>(k / kBlock) * kBlockBytes + k % kBlock * kSize;
+  using Bytes = typename Quad<kFormat>::Bytes;
+  *reinterpret_cast<Bytes*>(to) = quad.hi;
+  *reinterpret_cast<Bytes*>(to + kBlockBytes / 2) = quad.lo;
+}
+
+template <class T, EcFormat kFormat, bool kIsAligned>
+__device__ void split_along(const Operand& o, unsigned block, bool is_a, const num::EcRangeLimits& limits,
+                            Shared& shared) {
+  const int warp = thread_index() / 32;
+  const int lane = thread_index() % 32;
+  const int width = o.warps_per_line;
+  const std::int64_t i = static_cast<std::int64_t>(block) * (kWarps / width) + warp / width;
+  const bool has_line = i < o.num_lines;
+  const Reader<T> reader(o, i);
+  const int first = (warp % width * 32 + lane) * 4;
+  const int step = width * 128;
+  constexpr std::int64_t kBlock = product::ec_block_length(kFormat);
+  const int end = has_line ? static_cast<int>(ceil_div(o.length, kBlock) * kBlock) : 0;  // of the line with its padding
+
+  float4 held[kHeldQuads];
+  float largest = 0;
+  const auto observe = [&](const float4& x) { largest = larger(larger(largest, larger(x.x, x.y)), larger(x.z, x.w)); };
+#pragma unroll
+  for (int q = 0; q < kHeldQuads; ++q) {
+    held[q] = make_float4(0, 0, 0, 0);
+    if (has_line) held[q] = load_four<T, kIsAligned>(o, reader, first + q * step);
+  }
+#pragma unroll
+  for (int q = 0; q < kHeldQuads; ++q) observe(held[q]);
+#pragma unroll 4
+  for (int k = first + kHeldQuads * step; k < end; k += step) observe(load_four<T, kIsAligned>(o, reader, k));
+
+  // As integers magnitudes, infinity and NaN have the order of their bits.
+  largest = __uint_as_float(__reduce_max_sync(kWholeWarp, __float_as_uint(largest)));
+  if (width > 1) {
+    if (lane == 0) shared.largest[0][warp] = largest;
+    __syncthreads();
+    for (int w = 0; w < width; ++w) largest = larger(largest, shared.largest[0][warp / width * width + w]);
+  }
+  const std::int32_t scale = scale_of<kFormat>(largest);
+  const bool is_skipped = scale == num::kSkipLine;
+  const Scaling scaling(scale);
+  std::int8_t* const row = o.planes + i * o.row_stride;
+  Counts counts;
+  Glance<kFormat> glance(limits);
+  const auto store = [&](int k, float4 x) {
+    if (is_skipped) x = make_float4(0, 0, 0, 0);
+    store_four<kFormat>(row, k, x, scaling, glance);
+  };
+#pragma unroll
+  for (int q = 0; q < kHeldQuads; ++q) {
+    if (first + q * step < end) store(first + q * step, held[q]);
+  }
+  counts.dense = glance.take_dense();
+#pragma unroll 4
+  for (int k = first + kHeldQuads * step; k < end; k += step) {
+    store(k, load_four<T, kIsAligned>(o, reader, k));
+    counts.dense += glance.take_dense();
+  }
+
+  if (!has_line) return;
+  counts.dense = __reduce_add_sync(kWholeWarp, counts.dense);
+  std::uint32_t smallest = kNoneSmall;
+  if (__any_sync(kWholeWarp, !is_skipped && !glance.is_fine(limits))) {
+    smallest = kAllZero;
+#pragma unroll 1
+    for (int k = first; k < static_cast<int>(o.length); k += step) {
+      const float4 x = load_four<T, kIsAligned>(o, reader, k);
+      const int left = static_cast<int>(o.length) - k;
+      look_again(x.x, true, scaling, limits, smallest, counts);
+      look_again(x.y, left > 1, scaling, limits, smallest, counts);
+      look_again(x.z, left > 2, scaling, limits, smallest, counts);
+      look_again(x.w, left > 3, scaling, limits, smallest, counts);
+    }
+    smallest = __reduce_min_sync(kWholeWarp, smallest);
+    counts.not_full = __reduce_add_sync(kWholeWarp, counts.not_full);
+  }
+  if (lane != 0) return;
+  if (warp % width == 0) {
+    o.scales[i] = scale;
+    store_stats(o, i, scale, product::ec_top_exponent(kFormat), largest == 0);
+    if (is_skipped && i % o.forms == 0) count_nonfinite(shared.report, is_a);
+  }
+  if (!is_skipped) {
+    // Rounds of 128 terms that fall to this warp, the last of which may be cut.
+    const std::int64_t before = warp % width * 128;
+    const std::int64_t rounds = o.length > before ? (o.length - before - 1) / step + 1 : 0;
+    const std::int64_t end_of_last = before + (rounds - 1) * step + 128;
+    const std::int64_t length = rounds * 128 - (end_of_last > o.length ? end_of_last - o.length : 0);
+    judge(shared.report, is_a, limits, largest, scale, smallest, counts, static_cast<int>(length), width, o.length);
+  }
+}
+
+// ---- across the lines ----
+
+/// This lane's 32 terms of a unit, zeros beyond the line's end.
+template <class T>
+__device__ void load_unit(const Operand& o, const Reader<T>& reader, bool has_line, int unit, float (&x)[kUnit]) {
+  const int left = has_line ? static_cast<int>(o.length) - unit * kUnit : 0;
+  if constexpr (kIsComplex<T>) {
+#pragma unroll
+    for (int e = 0; e < kUnit; e += 2) {
+      const float2 terms = e < left ? reader.element((unit * kUnit + e) / 2) : make_float2(0, 0);
+      x[e] = terms.x;
+      x[e + 1] = terms.y;
+    }
+  } else {
+    const float* from = reader.line + unit * kUnit * reader.inner_stride;
+    if (left >= kUnit) {
+#pragma unroll
+      for (int e = 0; e < kUnit; ++e, from += reader.inner_stride) x[e] = *from;
+      return;
+    }
+#pragma unroll
+    for (int e = 0; e < kUnit; ++e, from += reader.inner_stride) x[e] = e < left ? *from : 0.0F;
+  }
+}
+
+/// Splits a unit and stores its blocks, 128 bytes of four lines at a time.
+template <EcFormat kFormat>
+__device__ void store_unit(const Operand& o, int first_line, int unit, const float (&x)[kUnit], bool is_skipped,
+                           const Scaling& scaling, uint4 (&exchange)[kUnit * 8], Glance<kFormat>& glance) {
+  constexpr int kBlock = static_cast<int>(product::ec_block_length(kFormat));
+  constexpr int kPiece = kFormat == EcFormat::kF16 ? 8 : 4;  // elements of 16 bytes
+  const int lane = thread_index() % 32;
+#pragma unroll
+  for (int block = 0; block < kUnit / kBlock; ++block) {
+    if (unit * kUnit + block * kBlock >= static_cast<int>(o.length)) break;
+    __syncwarp();  // what was there has been read
+#pragma unroll
+    for (int piece = 0; piece < 4; ++piece) {
+      Quad<kFormat> quads[kPiece / 4];
+#pragma unroll
+      for (int q = 0; q < kPiece / 4; ++q) {
+        float y[4];
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const float element = x[block * kBlock + piece * kPiece + q * 4 + e];
+          y[e] = is_skipped ? 0.0F : scaling.apply(element);
+        }
+        quads[q] = split_four<kFormat>(y, glance);
+      }
+      uint4 hi;
+      uint4 lo;
+      if constexpr (kFormat == EcFormat::kF16) {
+        hi = make_uint4(quads[0].hi.x, quads[0].hi.y, quads[1].hi.x, quads[1].hi.y);
+        lo = make_uint4(quads[0].lo.x, quads[0].lo.y, quads[1].lo.x, quads[1].lo.y);
+      } else {
+        hi = quads[0].hi;
+        lo = quads[0].lo;
+      }
+      exchange[8 * lane + (piece ^ lane % 8)] = hi;
+      exchange[8 * lane + ((piece + 4) ^ lane % 8)] = lo;
+    }
+    __syncwarp();
+    std::int8_t* to = o.planes + (first_line + lane / 8) * o.row_stride +
+                      (unit * (kUnit / kBlock) + block) * product::kEcBlockBytes + lane % 8 * 16;
+    const int left = static_cast<int>(o.num_lines) - first_line;
+#pragma unroll
+    for (int four = 0; four < 8; ++four, to += 4 * o.row_stride) {
+      const int l = four * 4 + lane / 8;
+      if (l < left) *reinterpret_cast<uint4*>(to) = exchange[8 * l + (lane % 8 ^ l % 8)];
+    }
+  }
+}
+
+template <class T, EcFormat kFormat, int kHeldUnits>
+__device__ void split_across(const Operand& o, unsigned block, bool is_a, const num::EcRangeLimits& limits,
+                             Shared& shared) {
+  const auto cluster = cooperative_groups::this_cluster();
+  const unsigned ranks = cluster.num_blocks();
+  const unsigned rank = cluster.block_rank();
+  const int warp = thread_index() / 32;
+  const int lane = thread_index() % 32;
+  const int first_line = static_cast<int>(block / ranks) * kUnit;
+  const bool has_line = first_line + lane < o.num_lines;
+  const Reader<T> reader(o, first_line + lane);
+  const int num_units = static_cast<int>(ceil_div(o.length, kUnit));
+  const int first = static_cast<int>(rank) * kWarps + warp;
+  const int step = static_cast<int>(ranks) * kWarps;
+
+  float held[kHeldUnits][kUnit];
+  float largest = 0;
+  const auto observe = [&](const float(&x)[kUnit]) {
+#pragma unroll
+    for (int e = 0; e < kUnit; ++e) largest = larger(largest, x[e]);
+  };
+#pragma unroll
+  for (int u = 0; u < kHeldUnits; ++u) {
+    if (first + u * step < num_units) load_unit<T>(o, reader, has_line, first + u * step, held[u]);
+  }
+#pragma unroll
+  for (int u = 0; u < kHeldUnits; ++u) {
+    if (first + u * step < num_units) observe(held[u]);
+  }
+#pragma unroll 1
+  for (int unit = first + kHeldUnits * step; unit < num_units; unit += step) {
+    float x[kUnit];
+    load_unit<T>(o, reader, has_line, unit, x);
+    observe(x);
+  }
+
+  // The largest of each line over the warps, which warp r gives to CTA r of the cluster.
+  shared.largest[warp][lane] = largest;
+  __syncthreads();
+  if (warp < static_cast<int>(ranks)) {
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w) largest = larger(largest, shared.largest[w][lane]);
+    *cluster.map_shared_rank(&shared.parts[rank][lane], static_cast<unsigned>(warp)) = largest;
+  }
+  cluster.sync();
+  largest = 0;
+  for (unsigned r = 0; r < ranks; ++r) largest = larger(largest, shared.parts[r][lane]);
+  const std::int32_t scale = scale_of<kFormat>(largest);
+  const bool is_skipped = scale == num::kSkipLine;
+  const Scaling scaling(scale);
+
+  Counts counts;
+  Glance<kFormat> glance(limits);
+  const auto store = [&](int unit, const float(&x)[kUnit]) {
+    store_unit<kFormat>(o, first_line, unit, x, is_skipped, scaling, shared.exchange[warp], glance);
+    counts.dense += glance.take_dense();
+  };
+#pragma unroll
+  for (int u = 0; u < kHeldUnits; ++u) {
+    if (first + u * step < num_units) store(first + u * step, held[u]);
+  }
+#pragma unroll 1
+  for (int unit = first + kHeldUnits * step; unit < num_units; unit += step) {
+    float x[kUnit];
+    load_unit<T>(o, reader, has_line, unit, x);
+    store(unit, x);
+  }
+
+  std::uint32_t smallest = kNoneSmall;
+  if (__any_sync(kWholeWarp, !is_skipped && has_line && !glance.is_fine(limits))) {
+    smallest = kAllZero;
+#pragma unroll 1
+    for (int unit = first; unit < num_units; unit += step) {
+      float x[kUnit];
+      load_unit<T>(o, reader, has_line, unit, x);
+#pragma unroll
+      for (int e = 0; e < kUnit; ++e) {
+        look_again(x[e], unit * kUnit + e < static_cast<int>(o.length), scaling, limits, smallest, counts);
+      }
+    }
+  }
+  shared.counts[warp][lane] = counts;
+  shared.smallest[warp][lane] = smallest;
+  __syncthreads();
+  if (warp != 0 || !has_line) return;
+  if (rank == 0) {
+    o.scales[first_line + lane] = scale;
+    store_stats(o, first_line + lane, scale, product::ec_top_exponent(kFormat), largest == 0);
+    if (is_skipped && lane % o.forms == 0) count_nonfinite(shared.report, is_a);
+  }
+  if (is_skipped) return;
+  for (int w = 1; w < kWarps; ++w) {
+    counts.dense += shared.counts[w][lane].dense;
+    counts.not_full += shared.counts[w][lane].not_full;
+    smallest = min(smallest, shared.smallest[w][lane]);
+  }
+  // Rounds of kWarps units that fall to this CTA, the last of which may be cut.
+  const int round = kWarps * kUnit;
+  const int before = static_cast<int>(rank) * round;
+  const int stride = step * kUnit;
+  const int length = static_cast<int>(o.length);
+  const int rounds = length > before ? (length - before - 1) / stride + 1 : 0;
+  const int end_of_last = before + (rounds - 1) * stride + round;
+  judge(shared.report, is_a, limits, largest, scale, smallest, counts, rounds * round - max(end_of_last - length, 0),
+        static_cast<int>(ranks), o.length);
+}
+
+}  // namespace
+}  // namespace kizami::split
