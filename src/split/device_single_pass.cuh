@@ -40,8 +40,18 @@ struct Pass {
   std::int32_t length;  ///< elements of a line that a block takes, a multiple of 128
   num::Rung rung;
   std::int32_t num_planes;
-  const plan::DeviceState* state;
+  bool begins;  ///< a call: its state is `beginning`
+  Beginning<T> beginning;
+  plan::DeviceState* state;
 };
+
+/// Whether the call scales C only.
+template <class T>
+[[nodiscard]] __device__ bool is_scaling_only(const Pass<T>& pass) {
+  if (!pass.begins) return pass.state->is_scaling_only != 0;
+  if (blockIdx.x == 0 && threadIdx.x == 0) pass.beginning.write_to(pass.state);
+  return pass.beginning.is_scaling_only();
+}
 
 // ---- clusters ----
 
@@ -191,7 +201,7 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
   __shared__ __align__(16) Mailbox<T> mailbox;
   __shared__ PlaneRow<kTerms, kWords> rows[num::kMaxPlanes];
   base::follow_previous_kernel();
-  if (pass.state->is_scaling_only != 0) return;
+  if (is_scaling_only(pass)) return;
   const bool is_second = blockIdx.x >= pass.blocks_of_first;
   const PassOperand<T>& task = pass.operands[is_second ? 1 : 0];
   const problem::Lines<T>& lines = task.operand.lines;
@@ -278,7 +288,8 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
     if (task.operand.line_buffers.weights != nullptr)
       task.operand.line_buffers.weights[line] = num::rung_weight(pass.rung, stats);
     task.operand.line_buffers.scales[line] = stats.is_finite ? scaling.scale : num::kSkipLine;
-    if (!stats.is_finite) atomicAdd(reinterpret_cast<unsigned long long*>(task.nonfinite), 1ull);
+    if (!stats.is_finite && task.nonfinite != nullptr)
+      atomicAdd(reinterpret_cast<unsigned long long*>(task.nonfinite), 1ull);
   }
   const DevicePlanes& planes = task.operand.planes;
   const auto end = static_cast<int>(min(static_cast<std::int64_t>(length), planes.row_stride - first));
@@ -311,7 +322,8 @@ namespace kizami::split {
 
 template <class T>
 Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Rung& rung,
-                          const plan::DeviceState* state, product::Queue queue) {
+                          const std::optional<Beginning<T>>& beginning, plan::DeviceState* state,
+                          product::Queue queue) {
   using P = device::Panel<T>;
   const auto task_of = [](const SinglePassOperand<T>& x) {
     const problem::Lines<T>& lines = x.operand.lines;
@@ -331,7 +343,9 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
     return static_cast<unsigned>(base::ceil_div(lines, std::int64_t{P::kLines}) * cluster);
   };
   const int num_planes = num::num_planes(plan::ring_of(kScalarOf<T>), rung.num_moduli);
-  const device::Pass<T> pass{{task_of(a), task_of(b)}, blocks_of(a), cluster, length, rung, num_planes, state};
+  const device::Pass<T> pass{
+      {task_of(a), task_of(b)},           blocks_of(a), cluster, length, rung, num_planes, beginning.has_value(),
+      beginning.value_or(Beginning<T>{}), state};
 
   const auto start = [&](auto kernel) -> Status {
     const int bytes = P::bytes(length);
@@ -361,4 +375,4 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
 #define KIZAMI_INSTANTIATE_SINGLE_PASS(T)                                                   \
   template ::kizami::Status kizami::split::device_single_pass<T>(                           \
       const SinglePassOperand<T>&, const SinglePassOperand<T>&, const ::kizami::num::Rung&, \
-      const ::kizami::plan::DeviceState*, ::kizami::product::Queue)
+      const std::optional<Beginning<T>>&, ::kizami::plan::DeviceState*, ::kizami::product::Queue)
