@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a device call pays for the kernels that it does not need: second look and FP64 rung, after a certificate that held.
-// Microseconds a call that the two add to a chain of launches, as a JSON line.
+// What a device call pays for the kernels that it does not need: second look, residues of another rung, FP64 rung, after a
+// certificate that held. Microseconds a call that the three add to a chain of launches, as a JSON line.
 //   bench_gpu_untaken --n 1024 --n 8192
 #include <cuda_runtime.h>
 
@@ -47,12 +47,15 @@ void launch_spin(cudaStream_t stream) {
 
 struct Untaken {
   exec::SecondLook<double> look;
+  std::array<split::DeviceOperand<double>, 2> operands;
   fp64::DeviceCall<double> rung;
   num::Ladder ladder;
   int num_sms;
 
   void launch(cudaStream_t stream) const {
     check(exec::launch_second_look(look, num_sms, stream), "second look");
+    check(split::device_residue_planes<double>(operands, 0, look.a.length, ladder, look.state, true, num_sms, stream),
+          "residues");
     launch_spin(stream);
     check(fp64::answer_exceptions(rung, num_sms, stream), "FP64 rung");
   }
@@ -96,6 +99,8 @@ void measure(std::int64_t n) {
   untaken.look.a = a;
   untaken.look.b = b;
   untaken.look.state = state;
+  untaken.operands = {split::DeviceOperand<double>{a, {}, {nullptr, n, n * n}},
+                      split::DeviceOperand<double>{b, {}, {nullptr, n, n * n}}};
   untaken.rung.a = a;
   untaken.rung.b = b;
   untaken.rung.c = MatrixView<double>{nullptr, n, n, 1, n};

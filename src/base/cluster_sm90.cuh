@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The instructions of sm_90 for mbarriers and clusters of blocks, which CUDA C++ has no words for. One function per
+// The instructions of sm_90 for barriers and clusters of blocks, which CUDA C++ has no words for. One function per
 // instruction; no policy. Addresses of shared memory are 32-bit, of the block's own window.
 #pragma once
 
@@ -62,6 +62,15 @@ __device__ __forceinline__ void barrier_wait(std::uint32_t barrier, std::uint32_
   for (int tries = 0; !barrier_try_wait(barrier, parity); ++tries) {
     if (tries > 1000 && clock64() - start > kMostCycles) __trap();
   }
+}
+
+// ---- named barriers: some warps of one CTA ----
+
+__device__ __forceinline__ void named_barrier_sync(int barrier, int threads) {
+  asm volatile("bar.sync %0, %1;\n" ::"r"(barrier), "r"(threads) : "memory");
+}
+__device__ __forceinline__ void named_barrier_arrive(int barrier, int threads) {
+  asm volatile("bar.arrive %0, %1;\n" ::"r"(barrier), "r"(threads) : "memory");
 }
 
 // ---- clusters ----

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <complex>
-#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -33,14 +32,24 @@ using base::round_up;
 using plan::kReadRows;
 
 template <class T>
-__global__ void begin_call(plan::DeviceState* state, const __grid_constant__ split::Beginning<T> beginning) {
+__global__ void begin_call(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
+                           int rung) {
   base::follow_previous_kernel();
-  beginning.write_to(state);
+  plan::DeviceState fresh;
+  fresh.selection.rung = rung;
+  if (rung < 0) fresh.selection.num_repaired = num_pairs;
+  fresh.num_products = num_products;
+  fresh.statistics.num_pairs = num_pairs;
+  fresh.is_scaling_only = alpha.load() == T{0} ? 1 : 0;
+  memset(static_cast<void*>(state), 0, sizeof *state);  // the padding as well: read_outcome() copies it
+  *state = fresh;
 }
 
+/// Resets *state for a call: `rung` (0, or -1 without a ladder) with so many planes, alpha = 0 or not.
 template <class T>
-Status begin_state(plan::DeviceState* state, const split::Beginning<T>& beginning, product::Queue queue) {
-  begin_call<<<1, 1, 0, queue>>>(state, beginning);
+Status begin_state(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
+                   int rung, product::Queue queue) {
+  begin_call<<<1, 1, 0, queue>>>(state, alpha, num_products, num_pairs, rung);
   return base::launch_status("begin_call");
 }
 
@@ -75,10 +84,12 @@ class Call {
   }
 
   Status run() {
-    int rung = ladder().num_rungs == 0 ? -1 : 0;
-    if (!split_begins()) KIZAMI_RETURN_IF_ERROR(begin_state(state(), beginning(), queue_));
+    const num::Ladder& ladder = plan_.numerics.ladder;
+    KIZAMI_RETURN_IF_ERROR(begin_state(state(), problem_.alpha, num_planes(0), plan_.shape.m * plan_.shape.n,
+                                       ladder.num_rungs == 0 ? -1 : 0, queue_));
     KIZAMI_RETURN_IF_ERROR(gather());
     if (plan_.numerics.has_certificate) KIZAMI_RETURN_IF_ERROR(certify());
+    int rung = ladder.num_rungs == 0 ? -1 : 0;
     if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_rung(rung));
     if (rung >= 0) KIZAMI_RETURN_IF_ERROR(multiply(rung));
     return fp64::answer_exceptions(exceptions(), num_sms_, queue_);
@@ -92,21 +103,6 @@ class Call {
     return num::num_planes(plan::ring_of(plan_.shape.scalar),
                            ladder().rungs[static_cast<std::size_t>(rung)].num_moduli);
   }
-  /// The state of a call at its beginning.
-  [[nodiscard]] split::Beginning<T> beginning() const {
-    plan::DeviceState fresh;
-    fresh.statistics.num_pairs = plan_.shape.m * plan_.shape.n;
-    if (ladder().num_rungs == 0) {
-      fresh.selection.rung = -1;
-      fresh.selection.num_repaired = fresh.statistics.num_pairs;
-    } else {
-      fresh.num_products = num_planes(0);
-    }
-    return {fresh, problem_.alpha};
-  }
-  /// Whether the split writes that state, so that the call has no kernel before it. Lines with NaN or Inf are then counted by
-  /// the second look.
-  [[nodiscard]] bool split_begins() const { return plan_.numerics.has_certificate && plan::splits_in_one_pass(plan_); }
   [[nodiscard]] bool has_one_digit_chunk() const {
     return plan_.schedule.certificate.mc >= plan_.shape.m && plan_.schedule.certificate.nc >= plan_.shape.n;
   }
@@ -139,14 +135,10 @@ class Call {
     const bool has_digits = plan_.numerics.has_certificate && has_one_digit_chunk();
     const split::DeviceDigits none;
     if (plan::splits_in_one_pass(plan_)) {
-      const bool begins = split_begins();
-      std::optional<split::Beginning<T>> first;
-      if (begins) first = beginning();
-      return split::device_single_pass<T>({whole_operand(a_, Side::kA), has_digits ? digits_of(Side::kA) : none,
-                                           begins ? nullptr : &state()->nonfinite_rows},
-                                          {whole_operand(b_, Side::kB), has_digits ? digits_of(Side::kB) : none,
-                                           begins ? nullptr : &state()->nonfinite_cols},
-                                          ladder().rungs[0], first, state(), queue_);
+      return split::device_single_pass<T>(
+          {whole_operand(a_, Side::kA), has_digits ? digits_of(Side::kA) : none, &state()->nonfinite_rows},
+          {whole_operand(b_, Side::kB), has_digits ? digits_of(Side::kB) : none, &state()->nonfinite_cols},
+          ladder().rungs[0], state(), queue_);
     }
     KIZAMI_RETURN_IF_ERROR(split::device_statistics(a_.lines, a_.buffers.stats, has_digits ? digits_of(Side::kA) : none,
                                                     &state()->nonfinite_rows, state(), num_sms_, queue_));
@@ -190,11 +182,6 @@ class Call {
     look.repairs = buffers_.repairs;
     look.repair_bits = buffers_.repair_bits;
     for (int r = 0; r < ladder().num_rungs; ++r) look.planes_of_rung[r] = num_planes(r);
-    if (plan::splits_in_one_pass(plan_)) {
-      look.a_planes = whole_operand(a_, Side::kA).planes;
-      look.b_planes = whole_operand(b_, Side::kB).planes;
-    }
-    look.counts_nonfinite = split_begins();
     return launch_second_look(look, num_sms_, queue_);
   }
 
@@ -255,10 +242,9 @@ class Call {
   }
 
   /// Residue planes of lines [i, i + num_i) of A and [j, j + num_j) of B over elements [h, h + length), unless they are
-  /// there. A split in one pass has made those of the lowest rung, and the second look those of another.
+  /// there.
   Status load_planes(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j, std::int64_t h,
                      std::int64_t length, const split::DevicePlanes& a_planes, const split::DevicePlanes& b_planes) {
-    if (plan::splits_in_one_pass(plan_)) return {};
     std::array<split::DeviceOperand<T>, 2> wanted;
     std::size_t count = 0;
     const auto want = [&](Operand<T>& operand, std::int64_t first, std::int64_t lines,
@@ -270,8 +256,8 @@ class Call {
     };
     want(a_, i, num_i, a_planes);
     want(b_, j, num_j, b_planes);
-    return split::device_residue_planes<T>(std::span(wanted).first(count), h, length, ladder(), state(), num_sms_,
-                                           queue_);
+    return split::device_residue_planes<T>(std::span(wanted).first(count), h, length, ladder(), state(),
+                                           plan::splits_in_one_pass(plan_), num_sms_, queue_);
   }
 
   /// @range rung: what the host knows; the kernels follow the state
@@ -401,7 +387,7 @@ Status run_device(const plan::Plan& plan, const DeviceProblem<T>& problem, std::
   if (has_no_terms) {
     base::Carver carver(workspace.data());
     plan::DeviceState* const state = plan::carve_device(carver, plan).state;
-    KIZAMI_RETURN_IF_ERROR(begin_state(state, split::Beginning<T>{{}, Factor<T>(T{0})}, queue));
+    KIZAMI_RETURN_IF_ERROR(begin_state(state, Factor<T>(T{0}), 0, 0, 0, queue));
     return reconstruct::scale_device(problem.beta, problem.c, queue);
   }
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, std::complex<float>>) {

@@ -23,7 +23,6 @@
 #include "num/line_stats.hpp"
 #include "num/rung.hpp"
 #include "problem/lines.hpp"
-#include "split/device_residue_panels.cuh"
 #include "split/terms.hpp"
 
 namespace kizami::exec::second_look {
@@ -32,50 +31,12 @@ using base::ceil_div;
 using base::round_up;
 using problem::Lines;
 
-/// What the kernel gets.
-template <class T>
-struct Work {
-  SecondLook<T> look;
-  split::device::ResiduePanels<T> panels;
-};
-
-/// Shared memory of a block: the pairs', then the planes'.
-template <class T>
-inline constexpr int kSharedBytes = std::max(static_cast<int>(sizeof(Shared)), split::device::kResiduePanelBytes<T>);
-
-template <class T>
-__device__ __noinline__ void make_planes(const split::device::ResiduePanels<T>& panels, const num::Rung& rung,
-                                         bool is_equilibrated, unsigned char* memory) {
-  split::device::make_residue_planes(panels, rung, is_equilibrated, memory);
-}
-
-/// Adds the lines with NaN or Inf to *count.
-__device__ inline void count_nonfinite(const num::LineStats* stats, std::int64_t num_lines, std::uint64_t* count) {
-  for (std::int64_t line = grid_thread(); line < num_lines; line += grid_threads()) {
-    if (!stats[line].is_finite) atomicAdd(as_counter(count), 1ull);
-  }
-}
-
 template <class T>
 class Call {
  public:
-  __device__ Call(const Work<T>& work, Shared& shared)
-      : work_(work), look_(work.look), state_(*work.look.state), shared_(shared) {}
+  __device__ Call(const SecondLook<T>& look, Shared& shared) : look_(look), state_(*look.state), shared_(shared) {}
 
   __device__ void run() {
-    look_at_pairs();
-    const num::Selection selection = shared_.selection;
-    if (look_.a_planes.data != nullptr && selection.rung >= 0 && (selection.rung != 0 || selection.equilibrated)) {
-      __syncthreads();  // the planes take the shared memory
-      make_planes(work_.panels, look_.ladder.rungs[selection.rung], selection.equilibrated,
-                  reinterpret_cast<unsigned char*>(&shared_));
-    }
-  }
-
- private:
-  enum class Purpose { kCountAsGiven, kCountEquilibrated, kList };
-
-  __device__ void look_at_pairs() {
     if (threadIdx.x <= num::kMaxRungs) shared_.histogram[threadIdx.x] = 0;
     if (threadIdx.x == 0) shared_.ladder = look_.ladder;  // read at places that differ from lane to lane
     // One place in the code visits the pairs, for the histograms and for the list: it is large.
@@ -95,6 +56,9 @@ class Call {
       purpose = Purpose::kList;
     }
   }
+
+ private:
+  enum class Purpose { kCountAsGiven, kCountEquilibrated, kList };
 
   [[nodiscard]] __device__ std::int64_t m() const { return look_.a.num_lines; }
   [[nodiscard]] __device__ std::int64_t n() const { return look_.b.num_lines; }
@@ -283,7 +247,6 @@ class Call {
     }
   }
 
-  const Work<T>& work_;
   const SecondLook<T>& look_;
   plan::DeviceState& state_;
   Shared& shared_;
@@ -293,18 +256,11 @@ class Call {
 };
 
 template <class T>
-__global__ void __launch_bounds__(kThreads, 1) second_look_sm80(const __grid_constant__ Work<T> work) {
+__global__ void __launch_bounds__(kThreads, 1) second_look_sm80(const __grid_constant__ SecondLook<T> look) {
   base::follow_previous_kernel();
-  const SecondLook<T>& look = work.look;
-  const bool wants_look = look.state->sampled_failures != 0;
-  if (look.state->is_scaling_only != 0) return;
-  if (look.counts_nonfinite) {
-    count_nonfinite(look.a_lines.stats, look.a.num_lines, &look.state->nonfinite_rows);
-    count_nonfinite(look.b_lines.stats, look.b.num_lines, &look.state->nonfinite_cols);
-  }
-  if (!wants_look) return;
+  if (look.state->sampled_failures == 0 || look.state->is_scaling_only != 0) return;
   extern __shared__ __align__(128) std::byte shared_memory[];
-  Call<T>(work, *reinterpret_cast<Shared*>(shared_memory)).run();
+  Call<T>(look, *reinterpret_cast<Shared*>(shared_memory)).run();
 }
 
 /// Blocks of second_look_sm80 that a multiprocessor of the current device holds at once; asked once a device.
@@ -317,9 +273,10 @@ cudaError_t blocks_per_sm(int& blocks) {
   const bool is_remembered = device >= 0 && device < static_cast<int>(known.size());
   blocks = is_remembered ? known[static_cast<std::size_t>(device)].load() : 0;
   if (blocks > 0) return cudaSuccess;
-  error = cudaFuncSetAttribute(second_look_sm80<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes<T>);
+  error = cudaFuncSetAttribute(second_look_sm80<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(sizeof(Shared)));
   if (error != cudaSuccess) return error;
-  error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, second_look_sm80<T>, kThreads, kSharedBytes<T>);
+  error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, second_look_sm80<T>, kThreads, sizeof(Shared));
   if (error != cudaSuccess) return error;
   if (blocks == 0) return cudaErrorCooperativeLaunchTooLarge;
   if (is_remembered) known[static_cast<std::size_t>(device)] = blocks;
@@ -332,9 +289,6 @@ namespace kizami::exec {
 
 template <class T>
 Status launch_second_look(const SecondLook<T>& look, int num_sms, product::Queue queue) {
-  const std::array operands{split::DeviceOperand<T>{look.a, look.a_lines, look.a_planes},
-                            split::DeviceOperand<T>{look.b, look.b_lines, look.b_planes}};
-  const second_look::Work<T> work{look, split::device::residue_panels<T>(operands, 0, look.a.length)};
   int blocks = 0;
   cudaError_t error = second_look::blocks_per_sm<T>(blocks);
   if (error == cudaSuccess) {
@@ -344,11 +298,11 @@ Status launch_second_look(const SecondLook<T>& look, int num_sms, product::Queue
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(static_cast<unsigned>(blocks * num_sms));
     config.blockDim = dim3(second_look::kThreads);
-    config.dynamicSmemBytes = second_look::kSharedBytes<T>;
+    config.dynamicSmemBytes = sizeof(second_look::Shared);
     config.stream = queue;
     config.attrs = &cooperative;
     config.numAttrs = 1;
-    error = cudaLaunchKernelEx(&config, second_look::second_look_sm80<T>, work);
+    error = cudaLaunchKernelEx(&config, second_look::second_look_sm80<T>, look);
   }
   if (error == cudaSuccess) return {};
   return {StatusCode::kInternal, std::string("second look: ") + cudaGetErrorString(error)};

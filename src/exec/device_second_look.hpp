@@ -2,7 +2,6 @@
 // The second look at operands that the sampled certificate has not certified, without the host: the block certificate of
 // certificate.hpp, equilibration and select(), all in one cooperative launch that ends at once where
 // state->sampled_failures is 0.
-// What is found there goes on to the planes of the rung that was chosen, where the split had made those of the lowest one.
 //   digits of 64-blocks -> products -> histogram -> select -> [exponents of the inner index -> shifts -> statistics ->
 //   digits -> products -> histogram -> select] -> list and bits of the pairs above the rung
 // The same integers as on the host, so the same rung and the same pairs.
@@ -18,7 +17,6 @@
 #include "plan/second_look_buffers.hpp"
 #include "problem/lines.hpp"
 #include "product/product.hpp"
-#include "split/device.hpp"
 
 namespace kizami::exec {
 
@@ -40,12 +38,6 @@ struct SecondLook {
   std::uint32_t* repair_bits =
       nullptr;  ///< [n][ceil(m / 32)]: bit i % 32 of word i / 32 of column j; zeroed here if used
   std::int32_t planes_of_rung[num::kMaxRungs] = {};  ///< residue planes of each rung, for state->num_products
-  /// Planes of the lowest rung that the split has made, and makes anew where another rung or another scaling is chosen. Null:
-  /// none are made here.
-  split::DevicePlanes a_planes;
-  split::DevicePlanes b_planes;
-  bool counts_nonfinite =
-      false;  ///< lines with NaN or Inf, into *state, which has none: the split has not counted them
 };
 
 /// @range  state->sampled_failures, state->is_scaling_only and the statistics of both operands are there, and the

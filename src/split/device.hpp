@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 
 #include "kizami/status.hpp"
@@ -56,44 +55,28 @@ struct DeviceOperand {
 /// statistics and shifts that the selection calls for. Also writes line_buffers.scales: line_scale(), or kSkipLine for
 /// lines with NaN or Inf; and zeros to rows of the planes up to the next multiple of plan::kReadRows.
 /// @range  one or two operands of equal row strides of planes; first a multiple of 64; rungs of at most 184-bit integers
-/// @queue  one kernel, which ends at once if the rung is -1 or state->is_scaling_only
+/// @queue  one kernel, which ends at once if the rung is -1 or state->is_scaling_only, and if has_lowest_rung says that the
+///         planes are those of the lowest rung already and that is the rung
 template <class T>
 Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::int64_t first, std::int64_t length,
-                             const num::Ladder& ladder, const plan::DeviceState* state, int num_sms,
-                             product::Queue queue);
+                             const num::Ladder& ladder, const plan::DeviceState* state, bool has_lowest_rung,
+                             int num_sms, product::Queue queue);
 
 /// One operand of device_single_pass().
 template <class T>
 struct SinglePassOperand {
   DeviceOperand<T> operand;  ///< whole lines
   DeviceDigits digits;
-  std::uint64_t* nonfinite = nullptr;  ///< lines with NaN or Inf are added; null: not counted
-};
-
-/// What the first kernel of a call writes to its state.
-template <class T>
-struct Beginning {
-  plan::DeviceState state;  ///< but for is_scaling_only, which alpha says
-  Factor<T> alpha;
-
-#ifdef __CUDACC__
-  [[nodiscard]] __device__ bool is_scaling_only() const { return alpha.load() == T{0}; }
-  __device__ void write_to(plan::DeviceState* to) const {
-    plan::DeviceState begun = state;
-    begun.is_scaling_only = is_scaling_only() ? 1 : 0;
-    memset(static_cast<void*>(to), 0, sizeof *to);  // the padding as well: read_device_outcome() copies it
-    *to = begun;
-  }
-#endif
+  std::uint64_t* nonfinite = nullptr;  ///< lines with NaN or Inf are added
 };
 
 /// device_statistics() of both operands, num::rung_weight() of their lines if there is room for it, and
 /// device_residue_planes() at `rung`, without inner shifts, before anybody knows whether that rung is enough. Reads every
 /// element from memory once. Rows of digits up to the next multiple of plan::kReadRows are zero too.
 /// @range  lines of at most plan::kMaxSinglePassLength elements; rung.norm_limit < 2^94; planes of equal row strides
-/// @queue  one kernel, which ends at once if state->is_scaling_only; if `beginning` is given, it writes the state first
+/// @queue  one kernel, which ends at once if state->is_scaling_only
 template <class T>
 Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Rung& rung,
-                          const std::optional<Beginning<T>>& beginning, plan::DeviceState* state, product::Queue queue);
+                          const plan::DeviceState* state, product::Queue queue);
 
 }  // namespace kizami::split

@@ -40,18 +40,8 @@ struct Pass {
   std::int32_t length;  ///< elements of a line that a block takes, a multiple of 128
   num::Rung rung;
   std::int32_t num_planes;
-  bool begins;  ///< a call: its state is `beginning`
-  Beginning<T> beginning;
-  plan::DeviceState* state;
+  const plan::DeviceState* state;
 };
-
-/// Whether the call scales C only.
-template <class T>
-[[nodiscard]] __device__ bool is_scaling_only(const Pass<T>& pass) {
-  if (!pass.begins) return pass.state->is_scaling_only != 0;
-  if (blockIdx.x == 0 && threadIdx.x == 0) pass.beginning.write_to(pass.state);
-  return pass.beginning.is_scaling_only();
-}
 
 // ---- clusters ----
 
@@ -85,7 +75,7 @@ class LineWarps {
   /// All threads of all blocks of the cluster call it.
   __device__ LineWarps(Mailbox<T>& mailbox, int cluster, int rank)
       : mailbox_(mailbox), cluster_(cluster), rank_(rank), warp_(static_cast<int>(threadIdx.x) / 32) {
-    if (is_alone()) return;
+    if (cluster == 1) return;
     if (threadIdx.x == 0) {
       for (std::uint64_t(&of_round)[kLines] : mailbox.barriers) {
         for (std::uint64_t& barrier : of_round) {
@@ -99,7 +89,7 @@ class LineWarps {
   }
   /// Waits until the other blocks can receive; once before the first merge.
   __device__ void wait_for_cluster() const {
-    if (!is_alone()) base::cluster_wait();
+    if (cluster_ != 1) base::cluster_wait();
   }
 
   /// Merges what the warps' lanes know; every lane returns the result. @range round 0 or 1, each once
@@ -110,15 +100,18 @@ class LineWarps {
     if (is_alone()) return value;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int line = warp_ / kWarpsPerLine;
-    const std::uint32_t barrier = base::shared_address(&mailbox_.barriers[round][line]);
-    const int sender = rank_ * kWarpsPerLine + warp_ % kWarpsPerLine;
+    uint4& place = mailbox_.messages[round][line][rank_ * kWarpsPerLine + warp_ % kWarpsPerLine];
     uint4 message{};
     memcpy(&message, &value, sizeof value);
-    if (lane < cluster_) {
-      base::store_at(base::shared_address(&mailbox_.messages[round][line][sender]), barrier,
-                     static_cast<std::uint32_t>(lane), message);
+    if (cluster_ == 1) {  // the warps of a line are in one block
+      if (lane == 0) place = message;
+      base::named_barrier_sync(1 + line, 32 * kWarpsPerLine);
+    } else {
+      const std::uint32_t barrier = base::shared_address(&mailbox_.barriers[round][line]);
+      if (lane < cluster_)
+        base::store_at(base::shared_address(&place), barrier, static_cast<std::uint32_t>(lane), message);
+      base::barrier_wait(barrier, 0);
     }
-    base::barrier_wait(barrier, 0);
     V part{};
     if (lane < num_senders()) memcpy(&part, &mailbox_.messages[round][line][lane], sizeof part);
     return merge_over_warp(part);
@@ -201,7 +194,7 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
   __shared__ __align__(16) Mailbox<T> mailbox;
   __shared__ PlaneRow<kTerms, kWords> rows[num::kMaxPlanes];
   base::follow_previous_kernel();
-  if (is_scaling_only(pass)) return;
+  if (pass.state->is_scaling_only != 0) return;
   const bool is_second = blockIdx.x >= pass.blocks_of_first;
   const PassOperand<T>& task = pass.operands[is_second ? 1 : 0];
   const problem::Lines<T>& lines = task.operand.lines;
@@ -288,8 +281,7 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
     if (task.operand.line_buffers.weights != nullptr)
       task.operand.line_buffers.weights[line] = num::rung_weight(pass.rung, stats);
     task.operand.line_buffers.scales[line] = stats.is_finite ? scaling.scale : num::kSkipLine;
-    if (!stats.is_finite && task.nonfinite != nullptr)
-      atomicAdd(reinterpret_cast<unsigned long long*>(task.nonfinite), 1ull);
+    if (!stats.is_finite) atomicAdd(reinterpret_cast<unsigned long long*>(task.nonfinite), 1ull);
   }
   const DevicePlanes& planes = task.operand.planes;
   const auto end = static_cast<int>(min(static_cast<std::int64_t>(length), planes.row_stride - first));
@@ -322,8 +314,7 @@ namespace kizami::split {
 
 template <class T>
 Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Rung& rung,
-                          const std::optional<Beginning<T>>& beginning, plan::DeviceState* state,
-                          product::Queue queue) {
+                          const plan::DeviceState* state, product::Queue queue) {
   using P = device::Panel<T>;
   const auto task_of = [](const SinglePassOperand<T>& x) {
     const problem::Lines<T>& lines = x.operand.lines;
@@ -343,9 +334,7 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
     return static_cast<unsigned>(base::ceil_div(lines, std::int64_t{P::kLines}) * cluster);
   };
   const int num_planes = num::num_planes(plan::ring_of(kScalarOf<T>), rung.num_moduli);
-  const device::Pass<T> pass{
-      {task_of(a), task_of(b)},           blocks_of(a), cluster, length, rung, num_planes, beginning.has_value(),
-      beginning.value_or(Beginning<T>{}), state};
+  const device::Pass<T> pass{{task_of(a), task_of(b)}, blocks_of(a), cluster, length, rung, num_planes, state};
 
   const auto start = [&](auto kernel) -> Status {
     const int bytes = P::bytes(length);
@@ -375,4 +364,4 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
 #define KIZAMI_INSTANTIATE_SINGLE_PASS(T)                                                   \
   template ::kizami::Status kizami::split::device_single_pass<T>(                           \
       const SinglePassOperand<T>&, const SinglePassOperand<T>&, const ::kizami::num::Rung&, \
-      const std::optional<Beginning<T>>&, ::kizami::plan::DeviceState*, ::kizami::product::Queue)
+      const ::kizami::plan::DeviceState*, ::kizami::product::Queue)

@@ -240,7 +240,7 @@ TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
         const auto state = this->state_at(0);
         const Status status =
             device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
-                                  {y.operand(), y.digit_rows(), y.nonfinite.data()}, rung, {}, state.data(), nullptr);
+                                  {y.operand(), y.digit_rows(), y.nonfinite.data()}, rung, state.data(), nullptr);
         ASSERT_TRUE(status.ok()) << status.reason();
         const std::string where = "k = " + std::to_string(k) + ", layout " + std::to_string(static_cast<int>(memory)) +
                                   ", " + std::to_string(bits) + " bits";
@@ -266,7 +266,7 @@ TYPED_TEST(DeviceSplit, TwoPassesEqualTheHost) {
                                            kNumSms, nullptr);
       ASSERT_TRUE(status.ok()) << status.reason();
       const std::array operands = {x.operand()};
-      status = device_residue_planes<T>(operands, 0, k, ladder, state.data(), kNumSms, nullptr);
+      status = device_residue_planes<T>(operands, 0, k, ladder, state.data(), true, kNumSms, nullptr);
       ASSERT_TRUE(status.ok()) << status.reason();
       x.expect(split_on_host(host.lines, rung), false,
                "k = " + std::to_string(k) + ", layout " + std::to_string(static_cast<int>(memory)));
@@ -274,7 +274,7 @@ TYPED_TEST(DeviceSplit, TwoPassesEqualTheHost) {
   }
 }
 
-TYPED_TEST(DeviceSplit, NothingIsMadeWithoutARungOrForAlphaZero) {
+TYPED_TEST(DeviceSplit, PlanesOfTheLowestRungAreMadeOnce) {
   using T = TypeParam;
   const std::int64_t k = 200;
   const num::Ladder ladder = this->ladder(k, {});
@@ -282,21 +282,16 @@ TYPED_TEST(DeviceSplit, NothingIsMadeWithoutARungOrForAlphaZero) {
   const DeviceSide<T> x(host, ladder.rungs[0]);
   const std::array operands = {x.operand(), x.operand()};
   const std::vector<std::int8_t> untouched = x.planes.download();
-  for (const auto& [rung, is_scaling_only] : {std::pair{-1, false}, std::pair{0, true}}) {
+  for (const auto& [rung, is_scaling_only] : {std::pair{0, false}, std::pair{-1, false}, std::pair{0, true}}) {
     const auto state = this->state_at(rung, is_scaling_only);
-    const Status status = device_residue_planes<T>(operands, 0, k, ladder, state.data(), kNumSms, nullptr);
+    const Status status = device_residue_planes<T>(operands, 0, k, ladder, state.data(), true, kNumSms, nullptr);
     ASSERT_TRUE(status.ok()) << status.reason();
     EXPECT_EQ(x.planes.download(), untouched) << rung;
   }
   const auto state = this->state_at(0, true);
   const SinglePassOperand<T> operand{x.operand(), x.digit_rows(), x.nonfinite.data()};
-  ASSERT_TRUE(device_single_pass<T>(operand, operand, ladder.rungs[0], {}, state.data(), nullptr).ok());
+  ASSERT_TRUE(device_single_pass<T>(operand, operand, ladder.rungs[0], state.data(), nullptr).ok());
   EXPECT_EQ(x.planes.download(), untouched);
-  const Beginning<T> of_alpha_zero{{}, Factor<T>(T{0})};
-  const auto begun = this->state_at(0);
-  ASSERT_TRUE(device_single_pass<T>(operand, operand, ladder.rungs[0], of_alpha_zero, begun.data(), nullptr).ok());
-  EXPECT_EQ(x.planes.download(), untouched);
-  EXPECT_EQ(begun.download()[0].is_scaling_only, 1);
 }
 
 TYPED_TEST(DeviceSplit, LinesTooLongForOnePassAreRefused) {
@@ -305,7 +300,7 @@ TYPED_TEST(DeviceSplit, LinesTooLongForOnePassAreRefused) {
       {{nullptr, 1, plan::kMaxSinglePassLength + 1, 1, 1, false}, {}, {nullptr, plan::kMaxSinglePassLength + 128, 0}},
       {},
       nullptr};
-  const Status status = device_single_pass<T>(operand, operand, this->ladder(64, {}).rungs[0], {}, nullptr, nullptr);
+  const Status status = device_single_pass<T>(operand, operand, this->ladder(64, {}).rungs[0], nullptr, nullptr);
   EXPECT_EQ(status.code(), StatusCode::kInternal);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The instructions of sm_90 that CUDA C++ has no words for and that products need: bulk tensor copies, named barriers, register
-// counts. One function per instruction; no policy. Those of mbarriers and clusters are in base/cluster_sm90.cuh.
+// The instructions of sm_90 that CUDA C++ has no words for and that products need: bulk tensor copies and register counts. One
+// function per instruction; no policy. Those of barriers and clusters are in base/cluster_sm90.cuh.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,9 @@ using base::barrier_init_fence;
 using base::barrier_wait;
 using base::cluster_rank;
 using base::cluster_sync;
+using base::named_barrier_arrive;
+using base::named_barrier_sync;
 using base::shared_address;
-
-// ---- named barriers: warpgroups of one CTA take turns ----
-
-__device__ __forceinline__ void named_barrier_sync(int barrier, int threads) {
-  asm volatile("bar.sync %0, %1;\n" ::"r"(barrier), "r"(threads) : "memory");
-}
-__device__ __forceinline__ void named_barrier_arrive(int barrier, int threads) {
-  asm volatile("bar.arrive %0, %1;\n" ::"r"(barrier), "r"(threads) : "memory");
-}
 
 // ---- registers ----
 
