@@ -20,6 +20,7 @@
 #include "exec/launch.hpp"
 #include "fp64/device.hpp"
 #include "plan/device_buffers.hpp"
+#include "plan/device_state.cuh"
 #include "problem/problem.hpp"
 #include "reconstruct/device.hpp"
 #include "split/device.hpp"
@@ -41,8 +42,7 @@ __global__ void begin_call(plan::DeviceState* state, Factor<T> alpha, std::int32
   fresh.num_products = num_products;
   fresh.statistics.num_pairs = num_pairs;
   fresh.is_scaling_only = alpha.load() == T{0} ? 1 : 0;
-  memset(static_cast<void*>(state), 0, sizeof *state);  // the padding as well: read_outcome() copies it
-  *state = fresh;
+  plan::write_state(state, fresh);
 }
 
 /// Resets *state for a call: `rung` (0, or -1 without a ladder) with so many planes, alpha = 0 or not.

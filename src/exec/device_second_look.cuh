@@ -258,7 +258,9 @@ class Call {
 template <class T>
 __global__ void __launch_bounds__(kThreads, 1) second_look_sm80(const __grid_constant__ SecondLook<T> look) {
   base::follow_previous_kernel();
-  if (look.state->sampled_failures == 0 || look.state->is_scaling_only != 0) return;
+  const bool is_wanted = look.state->sampled_failures != 0;
+  const bool is_scaling_only = look.state->is_scaling_only != 0;
+  if (!is_wanted | is_scaling_only) return;
   extern __shared__ __align__(128) std::byte shared_memory[];
   Call<T>(look, *reinterpret_cast<Shared*>(shared_memory)).run();
 }

@@ -38,15 +38,20 @@ __global__ void __launch_bounds__(kThreads, kMaxBlocksPerMultiprocessor)
     answer_exceptions_sm90(const __grid_constant__ DeviceCall<T> call, int num_levels) {
   extern __shared__ double2 shared_memory[];
   base::follow_previous_kernel();
+  // Nearly every call has nothing to do here and waits for this: all is loaded at once, and one branch ends it.
   const plan::DeviceState& state = *call.state;
-  if (state.is_scaling_only != 0) return;
-  if (state.selection.rung < 0) {
+  const bool is_scaling_only = state.is_scaling_only != 0;
+  const bool wants_all = state.selection.rung < 0;
+  const bool has_repairs = state.num_repairs != 0;
+  const bool has_nonfinite = (state.nonfinite_rows | state.nonfinite_cols) != 0;
+  if (is_scaling_only | !(wants_all | has_repairs | has_nonfinite)) return;
+  if (wants_all) {
     answer_all_pairs<T, kSummation, Shape>(call,
                                            TileMemory<Shape>(reinterpret_cast<double*>(shared_memory), num_levels));
-  } else if (state.num_repairs != 0) {
+  } else if (has_repairs) {
     answer_repairs(call);
   }
-  if (state.nonfinite_rows != 0 || state.nonfinite_cols != 0) answer_nonfinite_lines(call);
+  if (has_nonfinite) answer_nonfinite_lines(call);
 }
 
 /// Levels of the binary counter that hold a sum at some time, the last sum of all aside.

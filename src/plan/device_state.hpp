@@ -20,7 +20,7 @@ struct Pair {
   std::int64_t col;
 };
 
-struct DeviceState {
+struct alignas(16) DeviceState {
   /// Rung 0 of the operands as given, until the second look says otherwise. rung -1: all in FP64 arithmetic.
   num::Selection selection;
   std::int32_t num_products = 0;       ///< residue planes of the chosen rung; 0 for rung -1

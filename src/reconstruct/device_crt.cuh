@@ -316,11 +316,12 @@ __global__ void __launch_bounds__(kThreads, kMostLimbs > 7 ? 1 : kBlocksPerSm)
       kMostLimbs == 0 ? 0 : 4 * kParts * SharedLayout<kMostLimbs, device_words(kIsComplex<T>, kMostLimbs)>::kSize;
   __shared__ __align__(16) unsigned char shared[kPieceBytes > kLimbBytes ? kPieceBytes : kLimbBytes];
   base::follow_previous_kernel();
-  if (task.state->is_scaling_only != 0) {
+  const int rung = task.state->selection.rung;
+  const bool is_scaling_only = task.state->is_scaling_only != 0;
+  if (is_scaling_only) {
     scale_all(task.c, task.beta.load());
     return;
   }
-  const int rung = task.state->selection.rung;
   if (rung < 0) return;
   const DeviceCrtTable* const tables = task.tables + kParts * (task.ladder.rungs[rung].num_moduli - num::kMinModuli);
   if (tables->pieces.count == 2) {

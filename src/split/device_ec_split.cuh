@@ -10,13 +10,13 @@
 #include <cooperative_groups.h>
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "num/ec_range.hpp"
+#include "plan/device_state.cuh"
 #include "split/device_ec_lines.cuh"
 #include "split/device_ec_split.hpp"
 
@@ -36,6 +36,7 @@ struct Decided {
   std::uint32_t flags = 0;
   std::uint32_t a_nonfinite = 0;
   std::uint32_t b_nonfinite = 0;
+#pragma unroll 1  // little code: small products wait for it, and it is not in the instruction cache
   for (int r = thread_index(); r < decision.num_reports; r += kThreads) {
     const product::EcReport report = decision.reports[r];
     flags |= report.flags();
@@ -78,9 +79,7 @@ __device__ void write_state(const EcDecision& decision, const Decided& decided, 
   if (decided.stage < 0) fresh.selection.num_repaired = decision.num_pairs;
   fresh.nonfinite_rows = decision.is_transposed ? decided.b_nonfinite : decided.a_nonfinite;
   fresh.nonfinite_cols = decision.is_transposed ? decided.a_nonfinite : decided.b_nonfinite;
-  memset(static_cast<void*>(decision.state), 0,
-         sizeof *decision.state);  // the padding as well, which is copied to the host
-  *decision.state = fresh;
+  plan::write_state(decision.state, fresh);
 }
 
 template <class T, EcFormat kFormat, int kHeldUnits>

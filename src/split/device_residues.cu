@@ -104,8 +104,9 @@ __global__ void __launch_bounds__(device::kPanelThreads, kBlocksPerSm)
     split_residues(const __grid_constant__ Work<T> work) {
   base::follow_previous_kernel();
   const num::Selection selection = work.state->selection;
-  if (selection.rung < 0 || work.state->is_scaling_only != 0) return;
-  if (work.has_lowest_rung && selection.rung == 0 && !selection.equilibrated) return;
+  const bool is_scaling_only = work.state->is_scaling_only != 0;
+  const bool is_there = work.has_lowest_rung & (selection.rung == 0) & !selection.equilibrated;
+  if ((selection.rung < 0) | is_scaling_only | is_there) return;
   const int bits = integer_bits(work.ladder.rungs[selection.rung]);
   if (bits <= 63) {
     split_panels<T, 2>(work, selection);

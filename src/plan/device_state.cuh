@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// How kernels write the state of a call.
+#pragma once
+
+#include "plan/device_state.hpp"
+
+namespace kizami::plan {
+
+/// *to = state by one thread, in words of 16 bytes: a kernel of one thread has nothing else to do, and a call waits for it.
+__device__ inline void write_state(DeviceState* to, const DeviceState& state) {
+  static_assert(alignof(DeviceState) == sizeof(uint4) && sizeof(DeviceState) % sizeof(uint4) == 0);
+  for (std::size_t i = 0; i < sizeof(DeviceState) / sizeof(uint4); ++i)
+    reinterpret_cast<uint4*>(to)[i] = uint4{};  // the padding as well: read_device_outcome() copies it
+  *to = state;
+}
+
+}  // namespace kizami::plan
