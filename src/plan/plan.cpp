@@ -11,6 +11,7 @@
 #include "base/int_math.hpp"
 #include "num/crt_table.hpp"
 #include "plan/buffers.hpp"
+#include "plan/device_batch.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/device_ec.hpp"
 #include "plan/device_model.hpp"
@@ -144,7 +145,7 @@ Status plan_native(Plan& plan) {
     plan.numerics.gauge = plan.policy.gauge;
     plan.numerics.bound = best;
     plan.schedule.native_k_block = plan.shape.k;
-    plan.schedule.seconds = device_native_seconds(plan.shape);
+    plan.schedule.seconds = device_native_seconds(plan.shape, plan.schedule.batch.num_products);
     return {};
   }
   for (const std::int64_t block :
@@ -230,7 +231,8 @@ Status plan_numerics(Plan& plan) {
   return {};
 }
 
-[[nodiscard]] std::size_t booked_bytes(const Plan& plan) {
+/// The workspace of one product.
+[[nodiscard]] std::size_t product_bytes(const Plan& plan) {
   base::Carver counter;
   if (is_on_device(plan)) {
     static_cast<void>(carve_device(counter, plan));
@@ -238,6 +240,11 @@ Status plan_numerics(Plan& plan) {
     static_cast<void>(carve(counter, plan));
   }
   return counter.bytes();
+}
+/// That of all of them.
+[[nodiscard]] std::size_t booked_bytes(const Plan& plan) {
+  const std::size_t bytes = product_bytes(plan);
+  return is_on_device(plan) ? device_batch_bytes(plan, bytes) : bytes;
 }
 
 /// Halves `extent`, keeping multiples of the padding, down to `least`. @return whether it shrank
@@ -289,6 +296,7 @@ std::size_t plan_chunks(Plan& plan) {
   certificate = {shape.m, shape.n, shape.k};
   while (booked_bytes(plan) > granted && shrink_certificate(certificate)) {
   }
+  plan.schedule.product_bytes = product_bytes(plan);
   plan.schedule.workspace_bytes = booked_bytes(plan);
   return 0;
 }
@@ -409,7 +417,7 @@ Status plan_engine(Plan& plan, const Environment& environment) {
       refusals.push_back(name + ": " + refusal->reason);
       continue;
     }
-    candidate.schedule.seconds = std::get<double>(predicted);
+    candidate.schedule.seconds = std::get<double>(predicted) * static_cast<double>(plan.schedule.batch.num_products);
     const auto slower = [](const Plan& x) {
       return std::string(x.schedule.engine->name()) + ": predicted " + bound_text(x.schedule.seconds) + " s";
     };
@@ -536,13 +544,19 @@ Status plan_ec_over_ozaki2(Plan& plan, const Environment& environment) {
 
 }  // namespace
 
-Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Environment& environment) {
+Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Environment& environment,
+                  const Batch& batch) {
   KIZAMI_RETURN_IF_ERROR(problem::validate_shape(shape.m, shape.n, shape.k));
   KIZAMI_RETURN_IF_ERROR(validate_policy(shape, policy));
+  if (batch.num_products < 0) {
+    return Status(StatusCode::kInvalidArgument,
+                  "num_products = " + std::to_string(batch.num_products) + ", must be >= 0");
+  }
   Plan plan;
   plan.shape = shape;
   plan.policy = policy;
   plan.schedule.facts = environment.facts;
+  plan.schedule.batch = batch;
   if (policy.threads > 0) plan.schedule.facts.num_threads = policy.threads;
   if (is_on_device(plan)) KIZAMI_RETURN_IF_ERROR(validate_device_policy(shape, policy));
 
