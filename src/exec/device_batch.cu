@@ -97,8 +97,9 @@ constexpr std::int64_t kCopyThreads = 256;
 template <class T>
 [[nodiscard]] MatrixView<T> copy_of(const MatrixView<T>& layout, void* data) {
   const bool is_by_rows = layout.row_stride != 1 && layout.col_stride == 1;
-  return {static_cast<T*>(data),         layout.rows, layout.cols, is_by_rows ? plan::staged_line(layout.cols) : 1,
-          is_by_rows ? 1 : layout.rows, layout.is_conjugated};
+  return {
+      static_cast<T*>(data),        layout.rows,         layout.cols, is_by_rows ? plan::staged_line(layout.cols) : 1,
+      is_by_rows ? 1 : layout.rows, layout.is_conjugated};
 }
 
 /// The layouts of the matrices and the arrays, as far as they are read. @param staged the copies
@@ -106,8 +107,8 @@ template <class T>
 Status validate_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem, const DeviceProblem<T>& staged) {
   const auto check_array = [](const char* name, const void* pointers) -> Status {
     if (pointers != nullptr) return {};
-    return {StatusCode::kInvalidArgument, "the array of pointers to the matrices " + std::string(name) +
-                                              " is null, must be in device memory"};
+    return {StatusCode::kInvalidArgument,
+            "the array of pointers to the matrices " + std::string(name) + " is null, must be in device memory"};
   };
   const auto with_address = [](auto layout, auto* stands_for_all) {
     layout.data = stands_for_all;
@@ -117,10 +118,10 @@ Status validate_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem, c
       problem::validate_output(with_address(problem.c.layout, staged.c.data), plan.shape.m, plan.shape.n));
   KIZAMI_RETURN_IF_ERROR(check_array("C", problem.c.pointers));
   if (has_no_terms(plan, problem.alpha)) return {};
-  KIZAMI_RETURN_IF_ERROR(problem::validate_operand("A", with_address(problem.a.layout, staged.a.data), plan.shape.m,
-                                                   plan.shape.k));
-  KIZAMI_RETURN_IF_ERROR(problem::validate_operand("B", with_address(problem.b.layout, staged.b.data), plan.shape.k,
-                                                   plan.shape.n));
+  KIZAMI_RETURN_IF_ERROR(
+      problem::validate_operand("A", with_address(problem.a.layout, staged.a.data), plan.shape.m, plan.shape.k));
+  KIZAMI_RETURN_IF_ERROR(
+      problem::validate_operand("B", with_address(problem.b.layout, staged.b.data), plan.shape.k, plan.shape.n));
   KIZAMI_RETURN_IF_ERROR(check_array("A", problem.a.pointers));
   return check_array("B", problem.b.pointers);
 }
@@ -134,9 +135,9 @@ Status run_device(const plan::Plan& plan, std::span<const DeviceProblem<T>> prob
   KIZAMI_RETURN_IF_ERROR(validate_device_plan(plan));
   const std::int64_t num_products = plan.schedule.batch.num_products;
   if (static_cast<std::int64_t>(problems.size()) != num_products) {
-    return {StatusCode::kInvalidArgument, "the call has " + std::to_string(problems.size()) +
-                                              " products, must be as many as the plan is for = " +
-                                              std::to_string(num_products)};
+    return {StatusCode::kInvalidArgument,
+            "the call has " + std::to_string(problems.size()) +
+                " products, must be as many as the plan is for = " + std::to_string(num_products)};
   }
   for (std::int64_t i = 0; i < num_products; ++i) {
     const Status status = validate_device_problem(plan, problems[static_cast<std::size_t>(i)]);
@@ -186,8 +187,7 @@ Status run_device_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem,
     if (const Status status = enqueue_device(plan, staged, buffers.product, buffers.states + i, queue); !status.ok())
       return with_number(plan, i, status);
     KIZAMI_RETURN_IF_ERROR(base::launch_overlapped("store_result", store_result<T>, one, dim3(kCopyThreads), 0, queue,
-                                                   problem.c.pointers + i, problem.c.layout,
-                                                   MatrixView<const T>(c)));
+                                                   problem.c.pointers + i, problem.c.layout, MatrixView<const T>(c)));
   }
   return {};
 }
@@ -197,9 +197,9 @@ Status read_device_outcomes(const plan::Plan& plan, std::span<const std::byte> w
   KIZAMI_RETURN_IF_ERROR(validate_device_plan(plan));
   const std::int64_t num_products = plan.schedule.batch.num_products;
   if (static_cast<std::int64_t>(outcomes.size()) != num_products) {
-    return {StatusCode::kInvalidArgument, "there is room for " + std::to_string(outcomes.size()) +
-                                              " outcomes, must be as many as products = " +
-                                              std::to_string(num_products)};
+    return {StatusCode::kInvalidArgument,
+            "there is room for " + std::to_string(outcomes.size()) +
+                " outcomes, must be as many as products = " + std::to_string(num_products)};
   }
   plan::DeviceState nothing;
   nothing.is_scaling_only = 1;
@@ -209,24 +209,21 @@ Status read_device_outcomes(const plan::Plan& plan, std::span<const std::byte> w
   }
   KIZAMI_RETURN_IF_ERROR(validate_device_workspace(plan, workspace));
   base::Carver carver(const_cast<std::byte*>(workspace.data()));  // only read from
-  const plan::DeviceState* const states =
-      plan::carve_device_batch(carver, plan, plan.schedule.product_bytes).states;
+  const plan::DeviceState* const states = plan::carve_device_batch(carver, plan, plan.schedule.product_bytes).states;
   std::vector<plan::DeviceState> seen(outcomes.size());
-  KIZAMI_RETURN_IF_ERROR(
-      base::cuda_status(cudaMemcpyAsync(seen.data(), states, seen.size() * sizeof(plan::DeviceState),
-                                        cudaMemcpyDeviceToHost, queue),
-                        "reading the outcomes"));
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+      cudaMemcpyAsync(seen.data(), states, seen.size() * sizeof(plan::DeviceState), cudaMemcpyDeviceToHost, queue),
+      "reading the outcomes"));
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaStreamSynchronize(queue), "waiting for the outcomes"));
   std::transform(seen.begin(), seen.end(), outcomes.begin(),
                  [&](const plan::DeviceState& state) { return device_outcome(plan, state); });
   return {};
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                      \
-  template Status run_device<T>(const plan::Plan&, std::span<const DeviceProblem<T>>, std::span<std::byte>,        \
-                                product::Queue);                                                                   \
-  template Status run_device_arrays<T>(const plan::Plan&, const DeviceArrays<T>&, std::span<std::byte>,            \
-                                       product::Queue)
+#define KIZAMI_INSTANTIATE(T)                                                                               \
+  template Status run_device<T>(const plan::Plan&, std::span<const DeviceProblem<T>>, std::span<std::byte>, \
+                                product::Queue);                                                            \
+  template Status run_device_arrays<T>(const plan::Plan&, const DeviceArrays<T>&, std::span<std::byte>, product::Queue)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

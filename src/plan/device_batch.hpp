@@ -14,11 +14,12 @@
 namespace kizami::plan {
 
 struct DeviceBatchBuffers {
-  std::byte* product = nullptr;   ///< [product_bytes]
-  DeviceState* states = nullptr;  ///< [num_products]; a lone product has its state at the beginning of its own workspace
-  void* a = nullptr;              ///< [m k] elements, of a plan for arrays in device memory; likewise below
-  void* b = nullptr;              ///< [k n]
-  void* c = nullptr;              ///< [m n], or more: see staged_line()
+  std::byte* product = nullptr;  ///< [product_bytes]
+  DeviceState* states =
+      nullptr;        ///< [num_products]; a lone product has its state at the beginning of its own workspace
+  void* a = nullptr;  ///< [m k] elements, of a plan for arrays in device memory; likewise below
+  void* b = nullptr;  ///< [k n]
+  void* c = nullptr;  ///< [m n], or more: see staged_line()
 };
 
 /// Elements from one row of the copy of C to the next, where it is stored by rows: never 1, which would be stored by columns.
