@@ -79,11 +79,6 @@ Status multiply_batch(const BlasCall<T>& call, const AAt& a_at, const BAt& b_at,
   return multiply(call, policy, {num_products, false}, run_plan, outcomes);
 }
 
-Status validate_count(std::int64_t num_products) {
-  if (num_products >= 0) return {};
-  return {StatusCode::kInvalidArgument, "num_products = " + std::to_string(num_products) + ", must be >= 0"};
-}
-
 }  // namespace
 
 Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k, const Policy& policy,
@@ -160,7 +155,7 @@ Status gemm_strided_batched(Stream stream, Layout layout, Op op_a, Op op_b, std:
                             std::int64_t stride_c, std::int64_t num_products, const Policy& policy, Outcome* outcomes) {
   const BlasCall<T> call{stream, layout, op_a, op_b, m, n, k, alpha, lda, ldb, beta, ldc};
   KIZAMI_RETURN_IF_ERROR(call.validate());
-  KIZAMI_RETURN_IF_ERROR(validate_count(num_products));
+  KIZAMI_RETURN_IF_ERROR(problem::validate_num_products(num_products));
   KIZAMI_RETURN_IF_ERROR(
       problem::validate_batch_strides(layout, m, n, ldc, {stride_a, stride_b, stride_c}, num_products));
   const auto at = [](auto* first, std::int64_t stride) {  // null stays null, and is refused as such
@@ -176,7 +171,7 @@ Status gemm_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t
                     const Policy& policy, Outcome* outcomes) {
   const BlasCall<T> call{stream, layout, op_a, op_b, m, n, k, alpha, lda, ldb, beta, ldc};
   KIZAMI_RETURN_IF_ERROR(call.validate());
-  KIZAMI_RETURN_IF_ERROR(validate_count(num_products));
+  KIZAMI_RETURN_IF_ERROR(problem::validate_num_products(num_products));
   if (c.device != nullptr) {
     if (a.host != nullptr || b.host != nullptr) {
       return {StatusCode::kInvalidArgument,

@@ -16,6 +16,7 @@
 #include "plan/device_ec.hpp"
 #include "plan/device_model.hpp"
 #include "plan/ladder.hpp"
+#include "problem/batch.hpp"
 
 namespace kizami::plan {
 namespace {
@@ -548,10 +549,7 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
                   const Batch& batch) {
   KIZAMI_RETURN_IF_ERROR(problem::validate_shape(shape.m, shape.n, shape.k));
   KIZAMI_RETURN_IF_ERROR(validate_policy(shape, policy));
-  if (batch.num_products < 0) {
-    return Status(StatusCode::kInvalidArgument,
-                  "num_products = " + std::to_string(batch.num_products) + ", must be >= 0");
-  }
+  KIZAMI_RETURN_IF_ERROR(problem::validate_num_products(batch.num_products));
   Plan plan;
   plan.shape = shape;
   plan.policy = policy;

@@ -20,6 +20,11 @@ Status validate_stride(const char* name, std::int64_t stride, std::int64_t num_p
 
 }  // namespace
 
+Status validate_num_products(std::int64_t num_products) {
+  if (num_products >= 0) return {};
+  return {StatusCode::kInvalidArgument, "num_products = " + std::to_string(num_products) + ", must be >= 0"};
+}
+
 Status validate_batch_strides(Layout layout, std::int64_t m, std::int64_t n, std::int64_t ldc,
                               const BatchStrides& strides, std::int64_t num_products) {
   KIZAMI_RETURN_IF_ERROR(validate_stride("stride_a", strides.a, num_products));

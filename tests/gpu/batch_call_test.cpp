@@ -391,12 +391,11 @@ TYPED_TEST(BatchCall, RunsInThePlannedWorkspace) {
       const Pointers<T> p(x);
       const DeviceArray<const T*> a_array(p.a), b_array(p.b);
       const DeviceArray<T*> c_array(p.c);
-      const Status status =
-          has_device_arrays
-              ? cuda::run_batched<T>(plan.value(), T(1), MatrixArray<const T>{a_array.data(), a[0]},
-                                     MatrixArray<const T>{b_array.data(), b[0]}, T(0),
-                                     MatrixArray<T>{c_array.data(), c[0]}, memory, nullptr)
-              : cuda::run_batched<T>(plan.value(), T(1), a, b, T(0), c, memory, nullptr);
+      const Status status = has_device_arrays
+                                ? cuda::run_batched<T>(plan.value(), T(1), MatrixArray<const T>{a_array.data(), a[0]},
+                                                       MatrixArray<const T>{b_array.data(), b[0]}, T(0),
+                                                       MatrixArray<T>{c_array.data(), c[0]}, memory, nullptr)
+                                : cuda::run_batched<T>(plan.value(), T(1), a, b, T(0), c, memory, nullptr);
       ASSERT_TRUE(status.ok()) << way.name << ": " << status.reason();
       const std::string what = way.name + (has_device_arrays ? ", arrays" : ", views");
       expect_same(written(x, host, what), want.c, what);
@@ -469,8 +468,8 @@ TEST_F(Batches, OfNothing) {
       x.c.upload(host.c);
       const Pointers<float> p(x);
       const DeviceArray<float*> c(p.c);
-      const Status status = by_pointers<float>(l, {}, {}, PointerArray<float>::at(c.data()), alpha, -0.5F, way.policy,
-                                               outcomes.data());
+      const Status status =
+          by_pointers<float>(l, {}, {}, PointerArray<float>::at(c.data()), alpha, -0.5F, way.policy, outcomes.data());
       ASSERT_TRUE(status.ok()) << way.name << ": " << status.reason();
       expect_same(x.c.download(), want, way.name + ", arrays, k = " + std::to_string(k));
     }
@@ -560,8 +559,9 @@ TEST_F(Batches, AreRefusedWithoutTouchingC) {
   const DeviceArray<const T*> array(good.a);
   const DeviceArray<T*> c_array(good.c);
   const MatrixArray<const T> at_a{array.data(), a[0]};
-  expect(cuda::run_batched<T>(plan.value(), T(1), at_a, at_a, T(0), MatrixArray<T>{c_array.data(), c[0]}, memory, nullptr),
-         StatusCode::kInvalidArgument, "Batch::has_device_arrays");
+  expect(
+      cuda::run_batched<T>(plan.value(), T(1), at_a, at_a, T(0), MatrixArray<T>{c_array.data(), c[0]}, memory, nullptr),
+      StatusCode::kInvalidArgument, "Batch::has_device_arrays");
   const Result<Plan> of_arrays = cuda::make_plan(Scalar::kC128, l.m, l.n, l.k, way.policy, {4, true});
   ASSERT_TRUE(of_arrays.ok());
   const DeviceArray<std::byte> room(of_arrays.value().workspace_bytes());
@@ -608,11 +608,11 @@ TEST_F(Batches, GoToCublasWhereThatIsPredictedFaster) {
   EXPECT_EQ(scheme_of(Scalar::kF32, 32, 65536), Scheme::kNative);
   EXPECT_EQ(scheme_of(Scalar::kF64, 64, 1000), Scheme::kNative);
   EXPECT_EQ(scheme_of(Scalar::kF32, 4096, 8), Scheme::kEc);
-  EXPECT_EQ(cuda::gemm_strided_batched<float>(nullptr, Layout::kColMajor, Op::kNone, Op::kNone, 32, 32, 32, 1.0F,
-                                              nullptr, 32, 1024, nullptr, 32, 1024, 0.0F, nullptr, 32, 1024, 65536,
-                                              policy)
-                .code(),
-            StatusCode::kUnsupported);
+  EXPECT_EQ(
+      cuda::gemm_strided_batched<float>(nullptr, Layout::kColMajor, Op::kNone, Op::kNone, 32, 32, 32, 1.0F, nullptr, 32,
+                                        1024, nullptr, 32, 1024, 0.0F, nullptr, 32, 1024, 65536, policy)
+          .code(),
+      StatusCode::kUnsupported);
 }
 
 // ---- without a device ------------------------------------------------------------------------------------------------------
