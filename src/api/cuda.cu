@@ -55,8 +55,6 @@ Status multiply(const BlasCall<T>& call, const Policy& policy, const Batch& batc
   const base::RelaxedCapture relaxed;
   const Result<Plan> plan = cuda::make_plan(kScalarOf<T>, call.m, call.n, call.k, policy, batch);
   if (!plan.ok()) return plan.status();
-  if (plan.value().scheme() == Scheme::kNative)
-    return {StatusCode::kUnsupported, "the plan is of scheme native: call cuBLAS"};
   api::StreamMemory workspace(call.stream);
   KIZAMI_RETURN_IF_ERROR(workspace.allocate(plan.value().impl().schedule.facts.device, plan.value().workspace_bytes()));
   KIZAMI_RETURN_IF_ERROR(run_plan(plan.value(), workspace.span()));
@@ -83,6 +81,7 @@ Status multiply_batch(const BlasCall<T>& call, const AAt& a_at, const BAt& b_at,
 
 Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k, const Policy& policy,
                        const Batch& batch) {
+  const base::RelaxedCapture relaxed;
   const Result<plan::Environment> environment = exec::device_environment();
   if (!environment.ok()) return environment.status();
   auto plan = exec::cached_plan({scalar, m, n, k}, policy, environment.value(), batch);

@@ -13,6 +13,8 @@
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "base/relaxed_capture.hpp"
+#include "exec/device_native.hpp"
+#include "num/scaled.hpp"
 #include "plan/device_batch.hpp"
 #include "problem/problem.hpp"
 
@@ -32,6 +34,12 @@ namespace {
 [[nodiscard]] plan::DeviceBatchBuffers carve(const plan::Plan& plan, std::byte* workspace) {
   base::Carver carver(workspace);
   return plan::carve_device_batch(carver, plan, plan.schedule.product_bytes);
+}
+
+/// States of products that have no terms. Every bit is set, so is_scaling_only is not 0: nothing else is read of such a state.
+Status mark_as_scalings(plan::DeviceState* states, std::int64_t num_products, product::Queue queue) {
+  const std::size_t bytes = static_cast<std::size_t>(num_products) * sizeof(plan::DeviceState);
+  return base::cuda_status(cudaMemsetAsync(states, 0xFF, bytes, queue), "marking the states");
 }
 
 // ---- matrices that arrays in device memory point to --------------------------------------------------------------------
@@ -83,6 +91,23 @@ __global__ void store_result(T* const* pointer, MatrixView<T> layout, MatrixView
   copy_matrix(staged, layout);
 }
 
+/// C <- beta C for all matrices of a batch. Block z takes every gridDim.z-th.
+template <class T>
+__global__ void scale_matrices(T* const* pointers, MatrixView<T> layout, std::int64_t num_products, Factor<T> beta) {
+  base::follow_previous_kernel();
+  const T factor = beta.load();
+  if (layout.row_stride > layout.col_stride) layout = layout.transposed();
+  for (std::int64_t p = blockIdx.z; p < num_products; p += gridDim.z) {
+    layout.data = pointers[p];
+    for (std::int64_t j = blockIdx.y; j < layout.cols; j += gridDim.y) {
+      for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < layout.rows;
+           i += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
+        layout(i, j) = factor == T{0} ? T{0} : num::scale_by(factor, layout(i, j));
+      }
+    }
+  }
+}
+
 constexpr std::int64_t kCopyThreads = 256;
 
 /// Blocks that copy matrices of at most `longest` rows and columns, whichever is contiguous.
@@ -102,26 +127,23 @@ template <class T>
       is_by_rows ? 1 : layout.rows, layout.is_conjugated};
 }
 
-/// The layouts of the matrices and the arrays, as far as they are read. @param staged the copies
+/// The layouts of the matrices and the arrays, as far as they are read.
 template <class T>
-Status validate_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem, const DeviceProblem<T>& staged) {
+Status validate_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem) {
   const auto check_array = [](const char* name, const void* pointers) -> Status {
     if (pointers != nullptr) return {};
     return {StatusCode::kInvalidArgument,
             "the array of pointers to the matrices " + std::string(name) + " is null, must be in device memory"};
   };
-  const auto with_address = [](auto layout, auto* stands_for_all) {
-    layout.data = stands_for_all;
+  const auto with_address = [](auto layout) {
+    layout.data = reinterpret_cast<decltype(layout.data)>(kDeviceAlignment);  // stands for all in the array
     return layout;
   };
-  KIZAMI_RETURN_IF_ERROR(
-      problem::validate_output(with_address(problem.c.layout, staged.c.data), plan.shape.m, plan.shape.n));
+  KIZAMI_RETURN_IF_ERROR(problem::validate_output(with_address(problem.c.layout), plan.shape.m, plan.shape.n));
   KIZAMI_RETURN_IF_ERROR(check_array("C", problem.c.pointers));
   if (has_no_terms(plan, problem.alpha)) return {};
-  KIZAMI_RETURN_IF_ERROR(
-      problem::validate_operand("A", with_address(problem.a.layout, staged.a.data), plan.shape.m, plan.shape.k));
-  KIZAMI_RETURN_IF_ERROR(
-      problem::validate_operand("B", with_address(problem.b.layout, staged.b.data), plan.shape.k, plan.shape.n));
+  KIZAMI_RETURN_IF_ERROR(problem::validate_operand("A", with_address(problem.a.layout), plan.shape.m, plan.shape.k));
+  KIZAMI_RETURN_IF_ERROR(problem::validate_operand("B", with_address(problem.b.layout), plan.shape.k, plan.shape.n));
   KIZAMI_RETURN_IF_ERROR(check_array("A", problem.a.pointers));
   return check_array("B", problem.b.pointers);
 }
@@ -145,10 +167,13 @@ Status run_device(const plan::Plan& plan, std::span<const DeviceProblem<T>> prob
   }
   if (has_no_elements(plan)) return {};
   KIZAMI_RETURN_IF_ERROR(validate_device_call(plan, workspace, queue));
-  const plan::DeviceBatchBuffers buffers = carve(plan, workspace.data());
+  const bool is_native = plan.numerics.scheme == Scheme::kNative;
+  if (is_native && !has_no_terms(plan, problems[0].alpha))
+    return run_device_native(plan, problems, workspace.data(), queue);
+  const plan::DeviceBatchBuffers buffers = is_native ? plan::DeviceBatchBuffers{} : carve(plan, workspace.data());
   for (std::int64_t i = 0; i < num_products; ++i) {
-    const Status status =
-        enqueue_device(plan, problems[static_cast<std::size_t>(i)], buffers.product, buffers.states + i, queue);
+    plan::DeviceState* const state = is_native ? nullptr : buffers.states + i;
+    const Status status = enqueue_device(plan, problems[static_cast<std::size_t>(i)], buffers.product, state, queue);
     if (!status.ok()) return with_number(plan, i, status);
   }
   return {};
@@ -166,21 +191,34 @@ Status run_device_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem,
   }
   if (has_no_elements(plan)) return problem::validate_output(problem.c.layout, shape.m, shape.n);
   KIZAMI_RETURN_IF_ERROR(validate_device_call(plan, workspace, queue));
-  const plan::DeviceBatchBuffers buffers = carve(plan, workspace.data());
+  const bool is_native = plan.numerics.scheme == Scheme::kNative;
+  const plan::DeviceBatchBuffers buffers = is_native ? plan::DeviceBatchBuffers{} : carve(plan, workspace.data());
   const MatrixView<T> a = copy_of(MatrixView<T>{nullptr, shape.m, shape.k}, buffers.a);
   const MatrixView<T> b = copy_of(MatrixView<T>{nullptr, shape.k, shape.n}, buffers.b);
   const MatrixView<T> c = copy_of(problem.c.layout, buffers.c);
   DeviceProblem<T> staged{problem.alpha, a, b, problem.beta, c};
   staged.a.is_conjugated = problem.a.layout.is_conjugated;
   staged.b.is_conjugated = problem.b.layout.is_conjugated;
-  KIZAMI_RETURN_IF_ERROR(validate_arrays(plan, problem, staged));
-
-  const Factor<T> of_operands = has_no_terms(plan, problem.alpha) ? Factor<T>(T{0}) : problem.alpha;
+  KIZAMI_RETURN_IF_ERROR(validate_arrays(plan, problem));
+  const std::int64_t num_products = plan.schedule.batch.num_products;
+  if (has_no_terms(plan, problem.alpha)) {
+    if (!is_native) KIZAMI_RETURN_IF_ERROR(mark_as_scalings(buffers.states, num_products, queue));
+    constexpr std::int64_t kMostDeep = 4096;
+    const auto deep = static_cast<unsigned>(std::min(num_products, kMostDeep));
+    return base::launch_overlapped("scale_matrices", scale_matrices<T>, copy_grid(std::max(shape.m, shape.n), deep),
+                                   dim3(kCopyThreads), 0, queue, problem.c.pointers, problem.c.layout, num_products,
+                                   problem.beta);
+  }
+  if (is_native) {
+    const DeviceProblem<T> layouts{problem.alpha, problem.a.layout, problem.b.layout, problem.beta, problem.c.layout};
+    return run_device_native(plan, layouts, problem.a.pointers, problem.b.pointers, problem.c.pointers,
+                             workspace.data(), queue);
+  }
   const dim3 all = copy_grid(std::max({shape.m, shape.n, shape.k}), 3);
   const dim3 one = copy_grid(std::max(shape.m, shape.n), 1);
-  for (std::int64_t i = 0; i < plan.schedule.batch.num_products; ++i) {
-    const StagedOperands<T> operands{{{problem.a.pointers + i, problem.a.layout, a, of_operands},
-                                      {problem.b.pointers + i, problem.b.layout, b, of_operands},
+  for (std::int64_t i = 0; i < num_products; ++i) {
+    const StagedOperands<T> operands{{{problem.a.pointers + i, problem.a.layout, a, problem.alpha},
+                                      {problem.b.pointers + i, problem.b.layout, b, problem.alpha},
                                       {problem.c.pointers + i, problem.c.layout, c, problem.beta}}};
     KIZAMI_RETURN_IF_ERROR(
         base::launch_overlapped("stage_operands", stage_operands<T>, all, dim3(kCopyThreads), 0, queue, operands));
@@ -206,6 +244,14 @@ Status read_device_outcomes(const plan::Plan& plan, std::span<const std::byte> w
   if (has_no_elements(plan)) {
     std::fill(outcomes.begin(), outcomes.end(), device_outcome(plan, nothing));
     return {};
+  }
+  if (plan.numerics.scheme == Scheme::kNative) {  // cuBLAS does not tell
+    Outcome native;
+    native.engine = "cublas";
+    native.bound = plan.numerics.bound;
+    native.gauge = plan.numerics.gauge;
+    std::fill(outcomes.begin(), outcomes.end(), native);
+    return base::cuda_status(cudaStreamSynchronize(queue), "waiting for the outcomes");
   }
   KIZAMI_RETURN_IF_ERROR(validate_device_workspace(plan, workspace));
   base::Carver carver(const_cast<std::byte*>(workspace.data()));  // only read from

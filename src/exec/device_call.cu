@@ -357,8 +357,6 @@ Status validate_waiting(const plan::Plan& plan, product::Queue queue) {
 Status validate_device_plan(const plan::Plan& plan) {
   if (plan.schedule.facts.space != product::MemorySpace::kDevice)
     return {StatusCode::kInvalidArgument, "the plan is for operands in host memory"};
-  if (plan.numerics.scheme == Scheme::kNative)
-    return {StatusCode::kUnsupported, "the plan is of scheme native: call cuBLAS"};
   int device = 0;
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaGetDevice(&device), "cudaGetDevice"));
   if (device == plan.schedule.facts.device) return {};
@@ -390,7 +388,7 @@ template <class T>
 Status enqueue_device(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
                       plan::DeviceState* state, product::Queue queue) {
   if (has_no_terms(plan, problem.alpha)) {
-    KIZAMI_RETURN_IF_ERROR(begin_state(state, Factor<T>(T{0}), 0, 0, 0, queue));
+    if (state != nullptr) KIZAMI_RETURN_IF_ERROR(begin_state(state, Factor<T>(T{0}), 0, 0, 0, queue));
     return reconstruct::scale_device(problem.beta, problem.c, queue);
   }
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, std::complex<float>>) {

@@ -32,7 +32,7 @@ template <class T>
   return plan.shape.k == 0 || (alpha.device == nullptr && alpha.value == T{0});
 }
 
-/// @status kInvalidArgument: a plan for the host or another device than the current one; kUnsupported: scheme native
+/// @status kInvalidArgument: a plan for the host or another device than the current one
 Status validate_device_plan(const plan::Plan& plan);
 /// @status kInvalidArgument: less than plan.schedule.workspace_bytes, or misaligned
 Status validate_device_workspace(const plan::Plan& plan, std::span<const std::byte> workspace);
@@ -42,8 +42,9 @@ Status validate_device_call(const plan::Plan& plan, std::span<const std::byte> w
 template <class T>
 Status validate_device_problem(const plan::Plan& plan, const DeviceProblem<T>& problem);
 
-/// Enqueues one validated product.
-/// @param workspace plan.schedule.product_bytes  @param state what the product does is written there, in device memory
+/// Enqueues one validated product of a scheme other than native, or one that the host knows to have no terms.
+/// @param workspace plan.schedule.product_bytes  @param state what the product does is written there, in device
+///        memory; null: nowhere
 /// @status of Policy::may_sync: kNonFinite, kAccuracyUnreachable; kInternal with CUDA's words
 template <class T>
 Status enqueue_device(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,

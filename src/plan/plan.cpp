@@ -15,6 +15,7 @@
 #include "plan/device_buffers.hpp"
 #include "plan/device_ec.hpp"
 #include "plan/device_model.hpp"
+#include "plan/device_native.hpp"
 #include "plan/ladder.hpp"
 #include "problem/batch.hpp"
 
@@ -137,6 +138,10 @@ Status plan_native(Plan& plan) {
   const double target = num::target_bound(plan.policy.accuracy, plan.shape.scalar, std::max<std::int64_t>(k, 1));
   double best = num::dot_bound(k, u);
   if (is_on_device(plan)) {
+    if (plan.policy.reject_nonfinite) {
+      return {StatusCode::kUnsupported,
+              "scheme native: cuBLAS does not look for NaN or Inf, reject_nonfinite needs ozaki2 or ec"};
+    }
     // One call of the vendor's product, in no known order. Accuracy native takes it for what it is.
     if (plan.policy.accuracy.kind != Accuracy::Kind::kNative && best > target) {
       return {StatusCode::kAccuracyUnreachable, "scheme native: guarantees " + bound_text(best) + " |A||B| at k = " +
@@ -147,7 +152,7 @@ Status plan_native(Plan& plan) {
     plan.numerics.bound = best;
     plan.schedule.native_k_block = plan.shape.k;
     plan.schedule.seconds = device_native_seconds(plan.shape, plan.schedule.batch.num_products);
-    return {};
+    return plan_device_native(plan);
   }
   for (const std::int64_t block :
        {std::max<std::int64_t>(k, 1), std::int64_t{512}, std::int64_t{256}, std::int64_t{128}}) {

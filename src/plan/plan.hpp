@@ -56,7 +56,7 @@ struct Schedule {
   Chunk ec_chunk;                                      ///< ec: lines of one pass; kc = k
   std::int64_t native_k_block = 0;                     ///< native: k in blocks of this
   Batch batch;                                         ///< on a device
-  std::size_t product_bytes = 0;                       ///< on a device: workspace of one product of the batch
+  std::size_t product_bytes = 0;  ///< on a device: workspace of one product of the batch; native: cuBLAS's scratch
   std::size_t workspace_bytes = 0;
   double seconds = 0;  ///< predicted, of all products
 };

@@ -54,8 +54,7 @@ TEST(BatchOutcome, IsTheWorstOfItsProducts) {
 
 TEST(BatchOutcome, OfSchemeEcTellsOfTheWidestRange) {
   EXPECT_EQ(total_of({of_ec(EcVariant::kScaled), of_ec(EcVariant::kScaled)}).variant, EcVariant::kScaled);
-  const Outcome wide =
-      total_of({of_ec(EcVariant::kScaled), of_ec(EcVariant::kScaledTf32), of_ec(EcVariant::kScaled)});
+  const Outcome wide = total_of({of_ec(EcVariant::kScaled), of_ec(EcVariant::kScaledTf32), of_ec(EcVariant::kScaled)});
   EXPECT_EQ(wide.scheme, Scheme::kEc);
   EXPECT_EQ(wide.variant, EcVariant::kScaledTf32);
   for (const auto& products : {std::initializer_list<Outcome>{of_ec(EcVariant::kScaled), of_ozaki2(-1, 1e-6, 9)},

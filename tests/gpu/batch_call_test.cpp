@@ -29,6 +29,11 @@ Way ozaki2_way(EngineName engine) {
   way.policy.engine = engine;
   return way;
 }
+Way native_way() {
+  Way way{"native", {}};
+  way.policy.scheme = Scheme::kNative;
+  return way;
+}
 Way ec_way() {
   Way way{"ec", {}};
   way.policy.scheme = Scheme::kEc;
@@ -103,6 +108,20 @@ template <class T>
 struct BatchOperands {
   Layouts l;
   std::vector<T> a, b, c;
+
+  /// Integers, whose sums are exact in any order, so that cuBLAS gives the bits that ozaki2 gives.
+  [[nodiscard]] static BatchOperands of_integers(const Layouts& layouts, unsigned seed) {
+    BatchOperands operands(layouts, seed);
+    std::mt19937_64 rng(seed);
+    const auto integer = [&] { return static_cast<RealOf<T>>(static_cast<int>(rng() % 17) - 8); };
+    for (std::vector<T>* x : {&operands.a, &operands.b, &operands.c}) {
+      for (T& element : *x) {
+        const RealOf<T> re = integer();
+        element = check::from_parts<T>(re, kIsComplex<T> ? integer() : RealOf<T>{0});
+      }
+    }
+    return operands;
+  }
 
   BatchOperands(const Layouts& layouts, unsigned seed) : l(layouts) {
     std::mt19937_64 rng(seed);
@@ -218,12 +237,12 @@ Status by_pointers(const Layouts& l, PointerArray<const T> a, PointerArray<const
                                l.ldc, l.num_products, policy, outcomes);
 }
 
-/// Every way of finding the matrices against single calls.
+/// Every way of finding the matrices against what single calls gave.
 template <class T>
-void expect_single_calls(const Layouts& l, Factor<T> alpha, Factor<T> beta, const Way& way) {
+void expect_products(const BatchOperands<T>& host, Factor<T> alpha, Factor<T> beta, const Way& way,
+                     const BatchResult<T>& want) {
+  const Layouts& l = host.l;
   const std::string what = way.name + " " + l.text();
-  const BatchOperands<T> host(l, 7);
-  const BatchResult<T> want = one_by_one(host, alpha, beta, way.policy);
   const auto expect = [&](const std::string& how, const Status& status, const DeviceBatch<T>& x,
                           const std::vector<Outcome>& outcomes, bool is_reversed) {
     ASSERT_TRUE(status.ok()) << how << ", " << what << ": " << status.reason();
@@ -254,6 +273,27 @@ void expect_single_calls(const Layouts& l, Factor<T> alpha, Factor<T> beta, cons
                                          PointerArray<T>::at(c.data()), alpha, beta, way.policy, outcomes.data());
     expect("pointers on the device", status, x, outcomes, true);
   }
+}
+
+template <class T>
+void expect_single_calls(const Layouts& l, Factor<T> alpha, Factor<T> beta, const Way& way) {
+  const BatchOperands<T> host(l, 7);
+  expect_products<T>(host, alpha, beta, way, one_by_one<T>(host, alpha, beta, way.policy));
+}
+
+/// Products of integers by cuBLAS against those by ozaki2.
+template <class T>
+void expect_native(const Layouts& l, Factor<T> alpha, Factor<T> beta) {
+  const BatchOperands<T> host = BatchOperands<T>::of_integers(l, 15);
+  BatchResult<T> want = one_by_one<T>(host, alpha, beta, ozaki2_way(EngineName::kHopper).policy);
+  const Result<Plan> plan = cuda::make_plan(kScalarOf<T>, l.m, l.n, l.k, native_way().policy);
+  ASSERT_TRUE(plan.ok()) << plan.status().reason();
+  Outcome native;
+  native.engine = "cublas";
+  native.bound = plan.value().bound();
+  std::fill(want.outcomes.begin(), want.outcomes.end(), native);
+  expect_products<T>(host, alpha, beta, native_way(), want);
+  expect_same(one_by_one<T>(host, alpha, beta, native_way().policy).c, want.c, "native, one by one, " + l.text());
 }
 
 template <class T>
@@ -290,6 +330,25 @@ TYPED_TEST(BatchCall, OfThinProductsHasTheBitsOfSingleCalls) {
   }
 }
 
+TYPED_TEST(BatchCall, ByCublasHasTheSameProducts) {
+  using T = TypeParam;
+  for (const Layout layout : {Layout::kColMajor, Layout::kRowMajor}) {
+    for (const auto& [op_a, op_b] : {std::pair{Op::kNone, Op::kTranspose}, std::pair{Op::kConjTranspose, Op::kNone}}) {
+      expect_native<T>(layouts_of(layout, op_a, op_b, 37, 29, 70, 5, 1, 3, 5), T(2), T(-1));
+      expect_native<T>(layouts_of(layout, op_a, op_b, 1, 29, 7, 4, 0, -1, 0), T(1), T(0));  // B is shared
+      expect_native<T>(layouts_of(layout, op_a, op_b, 37, 1, 7, 1, 0, 0, 0), T(1), T(1));
+    }
+  }
+  // More pointers than one launch carries.
+  expect_native<T>(layouts_of(Layout::kColMajor, Op::kNone, Op::kNone, 3, 4, 5, 500, 1, 1, 1), T(1), T(0));
+  // Factors in device memory, or one of them.
+  const Layouts l = layouts_of(Layout::kRowMajor, Op::kNone, Op::kTranspose, 20, 30, 40, 3, 1, 1, 1);
+  const DeviceArray<T> values(std::vector<T>{T(2), T(3)});
+  expect_native<T>(l, Factor<T>::at(values.data()), Factor<T>::at(values.data() + 1));
+  expect_native<T>(l, T(2), Factor<T>::at(values.data() + 1));
+  expect_native<T>(l, Factor<T>::at(values.data()), T(3));
+}
+
 TYPED_TEST(BatchCall, ReadsFactorsFromDeviceMemory) {
   using T = TypeParam;
   const Layouts l = layouts_of(Layout::kColMajor, Op::kNone, Op::kNone, 20, 30, 40, 3, 1, 1, 1);
@@ -320,8 +379,15 @@ TYPED_TEST(BatchCall, ReadsFactorsFromDeviceMemory) {
 TYPED_TEST(BatchCall, IsCapturedAndReplayed) {
   using T = TypeParam;
   const Layouts l = layouts_of(Layout::kColMajor, Op::kTranspose, Op::kNone, 50, 41, 100, 3, 1, 0, 1);
-  for (const Way& way : all_ways<T>()) {
-    const BatchOperands<T> first(l, 11);
+  std::vector<Way> ways = all_ways<T>();
+  ways.push_back(native_way());
+  for (const Way& way : ways) {
+    const bool is_native = way.policy.scheme == Scheme::kNative;
+    const auto operands = [&](unsigned seed) {
+      return is_native ? BatchOperands<T>::of_integers(l, seed) : BatchOperands<T>(l, seed);
+    };
+    const BatchOperands<T> first = operands(11);
+    if (is_native) static_cast<void>(one_by_one<T>(first, T(1), T(2), way.policy));  // makes the handle
     DeviceBatch<T> x(first), y(first);
     const Pointers<T> p(y);
     DeviceArray<const T*> a(p.a), b(p.b);
@@ -339,7 +405,7 @@ TYPED_TEST(BatchCall, IsCapturedAndReplayed) {
     cudaGraphExec_t executable = nullptr;
     check(cudaGraphInstantiate(&executable, graph, 0), "instantiate");
     for (const unsigned seed : {11U, 12U, 13U}) {
-      const BatchOperands<T> host(l, seed);
+      const BatchOperands<T> host = operands(seed);
       for (DeviceBatch<T>* batch : {&x, &y}) {
         batch->a.upload(host.a);
         batch->b.upload(host.b);
@@ -432,7 +498,9 @@ TYPED_TEST(BatchCall, RunsInThePlannedWorkspace) {
 using Batches = DeviceTest;
 
 TEST_F(Batches, OfNothing) {
-  for (const Way& way : all_ways<float>()) {
+  std::vector<Way> ways = all_ways<float>();
+  ways.push_back(native_way());
+  for (const Way& way : ways) {
     Layouts l = layouts_of(Layout::kColMajor, Op::kNone, Op::kNone, 8, 9, 10, 0, 1, 1, 1);
     const auto strided_null = [&](Factor<float> alpha, Factor<float> beta, float* c, Outcome* outcomes) {
       return cuda::gemm_strided_batched<float>(nullptr, l.layout, l.op_a, l.op_b, l.m, l.n, l.k, alpha, nullptr, l.lda,
@@ -464,7 +532,8 @@ TEST_F(Batches, OfNothing) {
         }
       }
       expect_same(x.c.download(), want, way.name + ", k = " + std::to_string(k));
-      for (const Outcome& one : outcomes) EXPECT_EQ(one.engine, "none") << way.name;
+      const bool is_native = way.policy.scheme == Scheme::kNative;
+      for (const Outcome& one : outcomes) EXPECT_EQ(one.engine, is_native ? "cublas" : "none") << way.name;
       x.c.upload(host.c);
       const Pointers<float> p(x);
       const DeviceArray<float*> c(p.c);
@@ -608,11 +677,14 @@ TEST_F(Batches, GoToCublasWhereThatIsPredictedFaster) {
   EXPECT_EQ(scheme_of(Scalar::kF32, 32, 65536), Scheme::kNative);
   EXPECT_EQ(scheme_of(Scalar::kF64, 64, 1000), Scheme::kNative);
   EXPECT_EQ(scheme_of(Scalar::kF32, 4096, 8), Scheme::kEc);
-  EXPECT_EQ(
-      cuda::gemm_strided_batched<float>(nullptr, Layout::kColMajor, Op::kNone, Op::kNone, 32, 32, 32, 1.0F, nullptr, 32,
-                                        1024, nullptr, 32, 1024, 0.0F, nullptr, 32, 1024, 65536, policy)
-          .code(),
-      StatusCode::kUnsupported);
+  const Layouts l = layouts_of(Layout::kColMajor, Op::kNone, Op::kNone, 32, 32, 32, 200, 0, 0, 0);
+  const auto host = BatchOperands<float>::of_integers(l, 1);
+  const DeviceBatch<float> x(host);
+  std::vector<Outcome> outcomes(200);
+  ASSERT_TRUE(strided<float>(x, 1.0F, 0.0F, policy, outcomes.data()).ok());
+  EXPECT_EQ(outcomes[199].engine, "cublas");
+  const Policy exact = ozaki2_way(EngineName::kHopper).policy;
+  expect_same(written(x, host, "left to cuBLAS"), one_by_one<float>(host, 1.0F, 0.0F, exact).c, "left to cuBLAS");
 }
 
 // ---- without a device ------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@
 #include "h200_facts.hpp"
 #include "plan/device_batch.hpp"
 #include "plan/device_buffers.hpp"
+#include "plan/device_native.hpp"
 #include "plan/plan.hpp"
 
 namespace kizami::plan {
@@ -281,6 +282,43 @@ TEST(DeviceBatch, OfSmallProductsIsLeftToTheVendor) {
   EXPECT_EQ(many.numerics.scheme, Scheme::kNative);
   EXPECT_LT(many.schedule.seconds, 1000 * plan_of(32, 1).schedule.seconds);
   EXPECT_GT(many.schedule.seconds, plan_of(32, 1).schedule.seconds);
+}
+
+TEST(DeviceNative, BooksScratchWithinTheLimitAndRoomForPointers) {
+  Policy policy;
+  policy.scheme = Scheme::kNative;
+  const problem::Shape shape{Scalar::kC128, 30, 20, 10};
+  const auto planned = [&](const Batch& batch) { return make(shape, policy, device_of({}), batch); };
+  const auto bytes_of = [&](const Batch& batch) {
+    const Result<Plan> plan = planned(batch);
+    EXPECT_TRUE(plan.ok()) << plan.status().reason();
+    base::Carver counter;
+    static_cast<void>(carve_device_native(counter, plan.value()));
+    EXPECT_EQ(counter.bytes(), plan.value().schedule.workspace_bytes);
+    return counter.bytes();
+  };
+  const std::size_t one = bytes_of({});
+  EXPECT_GE(one, std::size_t{32} << 20);
+  EXPECT_EQ(bytes_of({1000, true}), one);
+  EXPECT_GE(bytes_of({1000, false}), one + 3 * 1000 * sizeof(void*));
+  policy.workspace_limit_bytes = 100000;
+  EXPECT_LE(bytes_of({1000, false}), policy.workspace_limit_bytes);
+  EXPECT_GT(planned({1000, false}).value().schedule.product_bytes, 0U);
+  policy.workspace_limit_bytes = 20000;
+  const Result<Plan> refused = planned({1000, false});
+  EXPECT_EQ(refused.status().code(), StatusCode::kWorkspaceTooSmall);
+  EXPECT_NE(refused.status().reason().find("for scheme native"), std::string::npos) << refused.status().reason();
+}
+
+TEST(DeviceNative, IsNotTakenWhereNonFiniteElementsAreRefused) {
+  const DeviceEngine slow("slow", true, 1.0);
+  Policy policy;
+  policy.reproducibility = Reproducibility::kNotGuaranteed;
+  policy.may_sync = true;
+  policy.reject_nonfinite = true;
+  EXPECT_EQ(make({Scalar::kF64, 99, 99, 99}, policy, device_of({&slow})).value().numerics.scheme, Scheme::kOzaki2);
+  policy.scheme = Scheme::kNative;
+  EXPECT_EQ(make({Scalar::kF64, 99, 99, 99}, policy, device_of({&slow})).status().code(), StatusCode::kUnsupported);
 }
 
 TEST(DeviceBatch, OfANegativeNumberIsRefused) {

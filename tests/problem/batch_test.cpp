@@ -71,8 +71,7 @@ TEST(BatchStrides, AreNamedWhereTheyAreNegativeOrLeadNowhere) {
   EXPECT_EQ(reason({-1, 0, 20}), "stride_a = -1, must be >= 0");
   EXPECT_EQ(reason({0, -7, 20}), "stride_b = -7, must be >= 0");
   EXPECT_EQ(reason({0, 0, -20}), "stride_c = -20, must be >= 0");
-  EXPECT_EQ(reason({0, INT64_MAX, 20}),
-            "stride_b = 9223372036854775807 for 3 products leads beyond 2^58 elements");
+  EXPECT_EQ(reason({0, INT64_MAX, 20}), "stride_b = 9223372036854775807 for 3 products leads beyond 2^58 elements");
   EXPECT_EQ(reason({0, 0, 0}), "stride_c = 0 lets two matrices C of the batch overlap");
   EXPECT_TRUE(validate_batch_strides(Layout::kColMajor, 4, 5, 4, {std::int64_t{1} << 57, 0, 20}, 3).ok());
   EXPECT_EQ(validate_num_products(-1).reason(), "num_products = -1, must be >= 0");
