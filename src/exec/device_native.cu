@@ -45,8 +45,8 @@ Status upload_pointers(std::span<void* const> pointers, void** out, product::Que
     PointerChunk chunk{};
     const std::size_t count = std::min<std::size_t>(pointers.size(), PointerChunk::kMost);
     std::copy_n(pointers.begin(), count, chunk.pointers);
-    KIZAMI_RETURN_IF_ERROR(base::launch_overlapped("store_pointers", store_pointers, dim3(1), dim3(128), 0, queue, chunk,
-                                                   static_cast<int>(count), out));
+    KIZAMI_RETURN_IF_ERROR(base::launch_overlapped("store_pointers", store_pointers, dim3(1), dim3(128), 0, queue,
+                                                   chunk, static_cast<int>(count), out));
     pointers = pointers.subspan(count);
     out += count;
   }
@@ -141,8 +141,8 @@ Status run_device_native(const plan::Plan& plan, std::span<const DeviceProblem<T
     products.c_array = reinterpret_cast<T* const*>(buffers.pointers + 2 * problems.size());
   }
   KIZAMI_RETURN_IF_ERROR(place_factors(first, buffers.factors, queue, products));
-  return engines::cublas_products(plan.schedule.facts.device, products,
-                                  {buffers.scratch, plan.schedule.product_bytes}, queue);
+  return engines::cublas_products(plan.schedule.facts.device, products, {buffers.scratch, plan.schedule.product_bytes},
+                                  queue);
 }
 
 template <class T>
@@ -159,13 +159,13 @@ Status run_device_native(const plan::Plan& plan, const DeviceProblem<T>& layouts
   products.right_array = products.form.is_exchanged ? a : b;
   products.c_array = c;
   KIZAMI_RETURN_IF_ERROR(place_factors(layouts, buffers.factors, queue, products));
-  return engines::cublas_products(plan.schedule.facts.device, products,
-                                  {buffers.scratch, plan.schedule.product_bytes}, queue);
+  return engines::cublas_products(plan.schedule.facts.device, products, {buffers.scratch, plan.schedule.product_bytes},
+                                  queue);
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                      \
-  template Status run_device_native<T>(const plan::Plan&, std::span<const DeviceProblem<T>>, std::byte*,           \
-                                       product::Queue);                                                            \
+#define KIZAMI_INSTANTIATE(T)                                                                                        \
+  template Status run_device_native<T>(const plan::Plan&, std::span<const DeviceProblem<T>>, std::byte*,             \
+                                       product::Queue);                                                              \
   template Status run_device_native<T>(const plan::Plan&, const DeviceProblem<T>&, const T* const*, const T* const*, \
                                        T* const*, std::byte*, product::Queue)
 

@@ -23,8 +23,7 @@ DeviceNativeBuffers carve_device_native(base::Carver& carver, const Plan& plan) 
   DeviceNativeBuffers buffers;
   buffers.scratch = carver.take<std::byte>(plan.schedule.product_bytes);
   buffers.factors = carver.take<std::byte>(2, size_bytes(plan.shape.scalar));
-  if (batch.num_products > 1 && !batch.has_device_arrays)
-    buffers.pointers = carver.take<void*>(3, batch.num_products);
+  if (batch.num_products > 1 && !batch.has_device_arrays) buffers.pointers = carver.take<void*>(3, batch.num_products);
   return buffers;
 }
 

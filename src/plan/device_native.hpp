@@ -11,9 +11,9 @@
 namespace kizami::plan {
 
 struct DeviceNativeBuffers {
-  std::byte* scratch = nullptr;     ///< [plan.schedule.product_bytes], cuBLAS's own
-  std::byte* factors = nullptr;     ///< alpha and beta, where only one of them is in device memory
-  void** pointers = nullptr;        ///< [3][num_products]; of a batch that is not given by arrays in device memory
+  std::byte* scratch = nullptr;  ///< [plan.schedule.product_bytes], cuBLAS's own
+  std::byte* factors = nullptr;  ///< alpha and beta, where only one of them is in device memory
+  void** pointers = nullptr;     ///< [3][num_products]; of a batch that is not given by arrays in device memory
 };
 
 [[nodiscard]] DeviceNativeBuffers carve_device_native(base::Carver& carver, const Plan& plan);

@@ -31,8 +31,9 @@ Status find_operation(const char* name, const MatrixView<const T>& v, Op& op, st
   const auto by_rows = leading_dimension(v.transposed());
   if (!by_columns && !by_rows) return not_stored_so(name, v);
   if (is_conjugated && !by_rows) {
-    return {StatusCode::kUnsupported, "scheme native: " + std::string(name) +
-                                          " is conjugated and not transposed, cuBLAS conjugates only what it transposes"};
+    return {StatusCode::kUnsupported,
+            "scheme native: " + std::string(name) +
+                " is conjugated and not transposed, cuBLAS conjugates only what it transposes"};
   }
   const bool is_transposed = is_conjugated || !by_columns;
   op = !is_transposed ? Op::kNone : is_conjugated ? Op::kConjTranspose : Op::kTranspose;

@@ -152,8 +152,8 @@ Status cublas_products(int device, const CublasProducts<T>& p, std::span<std::by
   KIZAMI_RETURN_IF_ERROR(find_handle(cublas, device, queue, handle));
   KIZAMI_RETURN_IF_ERROR(cublas_status(cublas.set_stream(handle, queue), "cublasSetStream"));
   if (!scratch.empty())  // after the stream, which takes the workspace away
-    KIZAMI_RETURN_IF_ERROR(cublas_status(cublas.set_workspace(handle, scratch.data(), scratch.size()),
-                                         "cublasSetWorkspace"));
+    KIZAMI_RETURN_IF_ERROR(
+        cublas_status(cublas.set_workspace(handle, scratch.data(), scratch.size()), "cublasSetWorkspace"));
   const cublasPointerMode_t mode = p.are_factors_on_device ? CUBLAS_POINTER_MODE_DEVICE : CUBLAS_POINTER_MODE_HOST;
   KIZAMI_RETURN_IF_ERROR(cublas_status(cublas.set_pointer_mode(handle, mode), "cublasSetPointerMode"));
 
@@ -179,10 +179,10 @@ Status cublas_products(int device, const CublasProducts<T>& p, std::span<std::by
                                         f.ld_right, beta, c, f.ld_c),
                          "gemm");
   }
-  return cublas_status(functions.strided(handle, op_left, op_right, f.m, f.n, f.k, alpha, left, f.ld_left,
-                                         p.left_stride, right, f.ld_right, p.right_stride, beta, c, f.ld_c, p.c_stride,
-                                         p.num_products),
-                       "gemmStridedBatched");
+  return cublas_status(
+      functions.strided(handle, op_left, op_right, f.m, f.n, f.k, alpha, left, f.ld_left, p.left_stride, right,
+                        f.ld_right, p.right_stride, beta, c, f.ld_c, p.c_stride, p.num_products),
+      "gemmStridedBatched");
 }
 
 #define KIZAMI_INSTANTIATE(T) \
