@@ -13,7 +13,7 @@ namespace kizami {
 struct Batch {
   std::int64_t num_products = 1;
   /// Whether the matrices are found by arrays of pointers that are in device memory themselves. The workspace then holds one
-  /// more A, B and C.
+  /// more A, B and C, unless the scheme is native.
   bool has_device_arrays = false;
 
   friend constexpr bool operator==(const Batch&, const Batch&) = default;

@@ -33,9 +33,10 @@ using Stream = CUstream_st*;
 /// @range  f32, f64, c64, c128; accuracy native or bits=N. Policy::threads is not looked at; reject_nonfinite and
 ///         allow_fp64_arithmetic = false need may_sync. A workspace limit of 0 means as much as the plan would like, at most
 ///         a quarter of the device's memory.
-/// @status as kizami::make_plan(); kUnsupported also where there is no device, or none that an engine runs on. A plan of
-///         scheme native says that cuBLAS is predicted to be faster, or was asked for: run() refuses it.
-///         For a batch the choice is between all products here, one after another, and cuBLAS's batched product.
+///         A plan of scheme native (cuBLAS is predicted to be faster, or was asked for) does not look for NaN or Inf: with
+///         reject_nonfinite it is refused. For a batch the choice is between all products here, one after another, and one
+///         batched call of cuBLAS.
+/// @status as kizami::make_plan(); kUnsupported also where there is no device, or none that an engine runs on
 /// @units  workspace_bytes() of a batch: that of one product, and a few hundred bytes for each; predicted_seconds(): of all
 /// @bound  scheme native: bound() is k u (complex types: 2 k u), whatever the order of cuBLAS's sums. With accuracy
 ///         bits=N it is at most 2^-N; with accuracy native it is above c(k) u for k > 256 (complex types: k > 128).
@@ -47,7 +48,8 @@ KIZAMI_API Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n,
 ///         workspace: plan.workspace_bytes() of device memory that begins on a 256-byte boundary, not in use by another call
 /// @bound, @alias as kizami::run(); equal bits to a host plan of equal numerics_hash()
 /// @status what is known without the elements is refused before anything is enqueued. kUnsupported: may_sync while the
-///         stream is captured
+///         stream is captured; scheme native: there is no libcublas, a matrix is contiguous in neither direction or is
+///         conjugated and not transposed, or the first such call on a device, which makes a handle, is captured
 /// @queue  asynchronous; the elements, alpha and beta in device memory, and the workspace must stay until it is done
 template <class T>
 KIZAMI_API Status run(const Plan& plan, Factor<T> alpha, MatrixView<const T> a, MatrixView<const T> b, Factor<T> beta,
@@ -55,7 +57,8 @@ KIZAMI_API Status run(const Plan& plan, Factor<T> alpha, MatrixView<const T> a, 
 
 /// Enqueues the products of a batch, one after another: C_i <- alpha A_i B_i + beta C_i. Each has the bits that run() gives it.
 /// @shape  a, b, c: one view for each product of the plan, in host memory and read before the call returns, of matrices in device
-///         memory. Views may name the same A or B; what is made of it (planes) is made for each product again.
+///         memory. Views may name the same A or B; what is made of it (planes) is made for each product again. Scheme native:
+///         one call of cuBLAS, which wants the same strides of all views.
 /// @alias  no C overlaps another C (not checked) or any operand (checked for operands of the same product)
 /// @status as run(), before anything is enqueued, with the number of the product. With may_sync products before the one that is
 ///         refused for its elements are done, and its C is untouched.
@@ -66,7 +69,7 @@ KIZAMI_API Status run_batched(const Plan& plan, Factor<T> alpha, std::span<const
                               std::span<std::byte> workspace, Stream stream);
 
 /// The same with arrays of pointers in device memory, which are read when a product begins: a graph follows what they hold at each
-/// replay. A product first copies its matrices into the workspace, and C back.
+/// replay. A product first copies its matrices into the workspace, and C back; cuBLAS takes the arrays as they are.
 /// @range  a plan made with Batch::has_device_arrays; what the arrays hold is not checked: complex matrices begin on the size of
 ///         an element, no C overlaps another matrix
 template <class T>
@@ -74,7 +77,7 @@ KIZAMI_API Status run_batched(const Plan& plan, Factor<T> alpha, MatrixArray<con
                               Factor<T> beta, MatrixArray<T> c, std::span<std::byte> workspace, Stream stream);
 
 /// What the last call with this workspace did. Waits for the stream. Of a batch: the largest bound, moduli and rung of its products,
-/// and the sums of their counts.
+/// and the sums of their counts. Scheme native: what the plan says, for cuBLAS tells nothing.
 KIZAMI_API Result<Outcome> read_outcome(const Plan& plan, std::span<const std::byte> workspace, Stream stream);
 
 /// What each product of the last call with this workspace did. Waits for the stream.

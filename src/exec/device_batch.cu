@@ -121,10 +121,12 @@ constexpr std::int64_t kCopyThreads = 256;
 /// The copy of a matrix. C is stored by rows where the call would take it so: scheme ec then exchanges its operands.
 template <class T>
 [[nodiscard]] MatrixView<T> copy_of(const MatrixView<T>& layout, void* data) {
-  const bool is_by_rows = layout.row_stride != 1 && layout.col_stride == 1;
-  return {
-      static_cast<T*>(data),        layout.rows,         layout.cols, is_by_rows ? plan::staged_line(layout.cols) : 1,
-      is_by_rows ? 1 : layout.rows, layout.is_conjugated};
+  MatrixView<T> copy{static_cast<T*>(data), layout.rows, layout.cols, 1, layout.rows, layout.is_conjugated};
+  if (layout.row_stride != 1 && layout.col_stride == 1) {
+    copy.row_stride = plan::staged_line(layout.cols);
+    copy.col_stride = 1;
+  }
+  return copy;
 }
 
 /// The layouts of the matrices and the arrays, as far as they are read.

@@ -345,7 +345,7 @@ Status validate_operands(const plan::Plan& plan, const DeviceProblem<T>& problem
 }
 
 Status validate_waiting(const plan::Plan& plan, product::Queue queue) {
-  if (!plan.policy.may_sync) return {};
+  if (!plan.policy.may_sync || plan.numerics.scheme == Scheme::kNative) return {};
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaStreamIsCapturing(queue, &capture), "cudaStreamIsCapturing"));
   if (capture == cudaStreamCaptureStatusNone) return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The workspace of a batch of device calls: that of one product, which all of them use in turn; a state for each product, since
+// The workspace of a batch of device calls of schemes ozaki2 and ec: that of one product, which all of them use in turn; a state for each product, since
 // what a product did is read when all are done; and where the matrices are found by arrays in device memory, one more A, B and C,
 // which the matrices of a product are copied to: the kernels of a product take pointers from the host.
 #pragma once
@@ -15,8 +15,8 @@ namespace kizami::plan {
 
 struct DeviceBatchBuffers {
   std::byte* product = nullptr;  ///< [product_bytes]
-  DeviceState* states =
-      nullptr;        ///< [num_products]; a lone product has its state at the beginning of its own workspace
+  /// [num_products]; a lone product has its state at the beginning of its own workspace
+  DeviceState* states = nullptr;
   void* a = nullptr;  ///< [m k] elements, of a plan for arrays in device memory; likewise below
   void* b = nullptr;  ///< [k n]
   void* c = nullptr;  ///< [m n], or more: see staged_line()
