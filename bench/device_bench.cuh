@@ -141,7 +141,8 @@ struct Cublas {
   void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, const T* b, T* c,
                 bool is_a_transposed = false, bool is_b_transposed = false, std::int64_t num_products = 1) const {
     cublasStatus_t status;
-    const auto one = T{1}, zero = T{0};
+    alignas(16) const T one{1};  // cuBLAS reads its own types
+    alignas(16) const T zero{0};
     const auto call = [&](auto f, auto f_strided, auto* x, auto* y, auto* z, const auto* p, const auto* q) {
       const cublasOperation_t op_a = is_a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
       const cublasOperation_t op_b = is_b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;

@@ -65,7 +65,10 @@ Status place_factors(const DeviceProblem<T>& problem, std::byte* room, product::
   products.are_factors_on_device = true;
   products.alpha = problem.alpha.device;
   products.beta = problem.beta.device;
-  if (products.alpha != nullptr && products.beta != nullptr) return {};
+  const auto is_usable = [](const T* factor) {
+    return factor != nullptr && reinterpret_cast<std::uintptr_t>(factor) % sizeof(T) == 0;
+  };
+  if (is_usable(products.alpha) && is_usable(products.beta)) return {};
   T* const factors = reinterpret_cast<T*>(room);
   products.alpha = factors;
   products.beta = factors + 1;

@@ -12,7 +12,7 @@ namespace kizami::plan {
 
 struct DeviceNativeBuffers {
   std::byte* scratch = nullptr;  ///< [plan.schedule.product_bytes], cuBLAS's own
-  std::byte* factors = nullptr;  ///< alpha and beta, where only one of them is in device memory
+  std::byte* factors = nullptr;  ///< alpha and beta, where not both are in device memory, aligned to their size
   void** pointers = nullptr;     ///< [3][num_products]; of a batch that is not given by arrays in device memory
 };
 

@@ -88,6 +88,19 @@ TEST(ColumnMajorForm, IsTheProductOfTheViews) {
   EXPECT_GT(num_refused, 50);
 }
 
+/// A row of C is stored by columns and by rows, and only as the latter lets cuBLAS conjugate A.
+TEST(ColumnMajorForm, TakesEitherOrientationOfARow) {
+  std::vector<C> x(400);
+  const MatrixView<const C> a{x.data(), 1, 7, 1, 4, true};
+  const MatrixView<const C> b{x.data(), 7, 29, 32, 1};
+  const auto form = column_major_form<C>(a, b, {x.data(), 1, 29, 32, 1});
+  ASSERT_TRUE(form.ok()) << form.status().reason();
+  EXPECT_TRUE(form.value().is_exchanged);
+  EXPECT_EQ(form.value().op_right, Op::kConjTranspose);
+  EXPECT_EQ(form.value().op_left, Op::kNone);
+  EXPECT_EQ(form.value().ld_right, 4);
+}
+
 TEST(ColumnMajorForm, RefusesOtherStrides) {
   std::vector<double> x(100);
   const MatrixView<const double> good{x.data(), 3, 3, 1, 3};

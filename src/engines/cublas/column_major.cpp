@@ -41,26 +41,33 @@ Status find_operation(const char* name, const MatrixView<const T>& v, Op& op, st
   return {};
 }
 
+/// C = A B by columns of C.
+template <class T>
+[[nodiscard]] Result<ColumnMajorForm> form_of(const char* left_name, const MatrixView<const T>& left,
+                                              const char* right_name, const MatrixView<const T>& right,
+                                              const MatrixView<const T>& c) {
+  ColumnMajorForm form;
+  const auto ld_c = leading_dimension(c);
+  if (!ld_c) return not_stored_so("C", c);
+  form.ld_c = *ld_c;
+  form.m = c.rows;
+  form.n = c.cols;
+  form.k = left.cols;
+  KIZAMI_RETURN_IF_ERROR(find_operation(left_name, left, form.op_left, form.ld_left));
+  KIZAMI_RETURN_IF_ERROR(find_operation(right_name, right, form.op_right, form.ld_right));
+  return form;
+}
+
 }  // namespace
 
 template <class T>
 Result<ColumnMajorForm> column_major_form(MatrixView<const T> a, MatrixView<const T> b, MatrixView<const T> c) {
-  ColumnMajorForm form;
-  std::optional<std::int64_t> ld_c = leading_dimension(c);
-  form.is_exchanged = !ld_c.has_value();
-  if (form.is_exchanged) ld_c = leading_dimension(c.transposed());
-  if (!ld_c) return not_stored_so("C", c);
-  form.ld_c = *ld_c;
-  form.m = form.is_exchanged ? c.cols : c.rows;
-  form.n = form.is_exchanged ? c.rows : c.cols;
-  form.k = a.cols;
-  if (form.is_exchanged) {
-    KIZAMI_RETURN_IF_ERROR(find_operation("B", b.transposed(), form.op_left, form.ld_left));
-    KIZAMI_RETURN_IF_ERROR(find_operation("A", a.transposed(), form.op_right, form.ld_right));
-  } else {
-    KIZAMI_RETURN_IF_ERROR(find_operation("A", a, form.op_left, form.ld_left));
-    KIZAMI_RETURN_IF_ERROR(find_operation("B", b, form.op_right, form.ld_right));
-  }
+  const Result<ColumnMajorForm> as_given = form_of("A", a, "B", b, c);
+  if (as_given.ok()) return as_given;
+  Result<ColumnMajorForm> exchanged = form_of("B", b.transposed(), "A", a.transposed(), c.transposed());
+  if (!exchanged.ok()) return leading_dimension(c) ? as_given : exchanged;
+  ColumnMajorForm form = exchanged.value();
+  form.is_exchanged = true;
   return form;
 }
 

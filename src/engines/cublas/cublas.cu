@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 
 #include <complex>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
@@ -162,8 +163,16 @@ Status cublas_products(int device, const CublasProducts<T>& p, std::span<std::by
   const ColumnMajorForm& f = p.form;
   const cublasOperation_t op_left = operation(f.op_left);
   const cublasOperation_t op_right = operation(f.op_right);
-  const auto* const alpha = reinterpret_cast<const E*>(p.alpha);
-  const auto* const beta = reinterpret_cast<const E*>(p.beta);
+  // cuBLAS reads factors on the host as its own types, which are aligned to their size; std::complex is not.
+  E host_factors[2];
+  const auto* alpha = reinterpret_cast<const E*>(p.alpha);
+  const auto* beta = reinterpret_cast<const E*>(p.beta);
+  if (!p.are_factors_on_device) {
+    std::memcpy(&host_factors[0], p.alpha, sizeof(E));
+    std::memcpy(&host_factors[1], p.beta, sizeof(E));
+    alpha = &host_factors[0];
+    beta = &host_factors[1];
+  }
   if (p.c_array != nullptr) {
     return cublas_status(functions.arrays(handle, op_left, op_right, f.m, f.n, f.k, alpha,
                                           reinterpret_cast<const E* const*>(p.left_array), f.ld_left,

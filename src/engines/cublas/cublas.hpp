@@ -19,7 +19,7 @@ struct CublasProducts {
   ColumnMajorForm form;
   const T* alpha = nullptr;
   const T* beta = nullptr;
-  bool are_factors_on_device = false;  ///< where alpha and beta are
+  bool are_factors_on_device = false;  ///< where alpha and beta are; there they are aligned to their size
   std::int64_t num_products = 1;
   const T* left = nullptr;  ///< of the first product, in device memory; the others at multiples of the stride
   const T* right = nullptr;
