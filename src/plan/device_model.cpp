@@ -16,6 +16,7 @@ double device_native_seconds(const problem::Shape& shape, std::int64_t num_produ
   const bool is_double = real_of(shape.scalar) == Scalar::kF64;
   const double flops = (is_complex(shape.scalar) ? 8.0 : 2.0) * static_cast<double>(shape.m) *
                        static_cast<double>(shape.n) * static_cast<double>(shape.k) * static_cast<double>(num_products);
+  // A batch counts as one product of all its operations: one start, the same rates; unmeasured.
   // Long products meet the power limit in FP64.
   const double rate = !is_double ? 51.5e12 : flops < 3e11 ? 59e12 : flops < 3e12 ? 54e12 : 51e12;
   const auto least = static_cast<double>(std::min({shape.m, shape.n, shape.k}));
