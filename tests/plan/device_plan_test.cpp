@@ -282,6 +282,8 @@ TEST(DeviceBatch, OfSmallProductsIsLeftToTheVendor) {
   EXPECT_EQ(many.numerics.scheme, Scheme::kNative);
   EXPECT_LT(many.schedule.seconds, 1000 * plan_of(32, 1).schedule.seconds);
   EXPECT_GT(many.schedule.seconds, plan_of(32, 1).schedule.seconds);
+  // Not less than its bytes take.
+  EXPECT_GT(many.schedule.seconds, 10000.0 * 3 * 32 * 32 * 8 / 4.8e12);
 }
 
 TEST(DeviceNative, BooksScratchWithinTheLimitAndRoomForPointers) {
