@@ -108,6 +108,10 @@ struct Cublas {
   decltype(&cublasDgemm_v2_64) dgemm = nullptr;
   decltype(&cublasCgemm_v2_64) cgemm = nullptr;
   decltype(&cublasZgemm_v2_64) zgemm = nullptr;
+  decltype(&cublasSgemmStridedBatched_64) sgemm_strided = nullptr;
+  decltype(&cublasDgemmStridedBatched_64) dgemm_strided = nullptr;
+  decltype(&cublasCgemmStridedBatched_64) cgemm_strided = nullptr;
+  decltype(&cublasZgemmStridedBatched_64) zgemm_strided = nullptr;
   decltype(&cublasGemmEx_64) gemm_ex = nullptr;
 
   Cublas() {
@@ -125,30 +129,40 @@ struct Cublas {
     find(dgemm, "cublasDgemm_v2_64");
     find(cgemm, "cublasCgemm_v2_64");
     find(zgemm, "cublasZgemm_v2_64");
+    find(sgemm_strided, "cublasSgemmStridedBatched_64");
+    find(dgemm_strided, "cublasDgemmStridedBatched_64");
+    find(cgemm_strided, "cublasCgemmStridedBatched_64");
+    find(zgemm_strided, "cublasZgemmStridedBatched_64");
     find(gemm_ex, "cublasGemmEx_64");
     if (create(&handle) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasCreate failed");
   }
+  /// C = A B, or as many of them as num_products says, each behind the one before it.
   template <class T>
   void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, const T* b, T* c,
-                bool is_a_transposed = false, bool is_b_transposed = false) const {
+                bool is_a_transposed = false, bool is_b_transposed = false, std::int64_t num_products = 1) const {
     cublasStatus_t status;
-    const auto one = T{1}, zero = T{0};
-    const auto call = [&](auto f, auto* x, auto* y, auto* z, const auto* p, const auto* q) {
-      return f(handle, is_a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, is_b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, m, n,
-               k, p, x, is_a_transposed ? k : m, y, is_b_transposed ? n : k, q, z, m);
+    alignas(16) const T one{1};  // cuBLAS reads its own types
+    alignas(16) const T zero{0};
+    const auto call = [&](auto f, auto f_strided, auto* x, auto* y, auto* z, const auto* p, const auto* q) {
+      const cublasOperation_t op_a = is_a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+      const cublasOperation_t op_b = is_b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+      const std::int64_t lda = is_a_transposed ? k : m;
+      const std::int64_t ldb = is_b_transposed ? n : k;
+      if (num_products == 1) return f(handle, op_a, op_b, m, n, k, p, x, lda, y, ldb, q, z, m);
+      return f_strided(handle, op_a, op_b, m, n, k, p, x, lda, m * k, y, ldb, k * n, q, z, m, m * n, num_products);
     };
     if constexpr (std::is_same_v<T, float>) {
-      status = call(sgemm, a, b, c, &one, &zero);
+      status = call(sgemm, sgemm_strided, a, b, c, &one, &zero);
     } else if constexpr (std::is_same_v<T, double>) {
-      status = call(dgemm, a, b, c, &one, &zero);
+      status = call(dgemm, dgemm_strided, a, b, c, &one, &zero);
     } else if constexpr (std::is_same_v<T, std::complex<float>>) {
-      status = call(cgemm, reinterpret_cast<const cuComplex*>(a), reinterpret_cast<const cuComplex*>(b),
+      status = call(cgemm, cgemm_strided, reinterpret_cast<const cuComplex*>(a), reinterpret_cast<const cuComplex*>(b),
                     reinterpret_cast<cuComplex*>(c), reinterpret_cast<const cuComplex*>(&one),
                     reinterpret_cast<const cuComplex*>(&zero));
     } else {
-      status = call(zgemm, reinterpret_cast<const cuDoubleComplex*>(a), reinterpret_cast<const cuDoubleComplex*>(b),
-                    reinterpret_cast<cuDoubleComplex*>(c), reinterpret_cast<const cuDoubleComplex*>(&one),
-                    reinterpret_cast<const cuDoubleComplex*>(&zero));
+      status = call(zgemm, zgemm_strided, reinterpret_cast<const cuDoubleComplex*>(a),
+                    reinterpret_cast<const cuDoubleComplex*>(b), reinterpret_cast<cuDoubleComplex*>(c),
+                    reinterpret_cast<const cuDoubleComplex*>(&one), reinterpret_cast<const cuDoubleComplex*>(&zero));
     }
     if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cuBLAS failed");
   }

@@ -3,6 +3,8 @@
 // a double-double reference of sampled rows, rung taken, clock and power. A table on stderr, JSON lines on stdout.
 //   bench_gpu_gemm --type d --n 1024 --n 4096 --engine hopper --phi 0.5
 //   bench_gpu_gemm --type s --engine ec --engine hopper          scheme ec beside scheme ozaki2
+//   bench_gpu_gemm --type d --n 256 --batch 100 --engine auto    what the planner takes where no bits are promised
+// --batch N: N products, each behind the one before it in memory, beside cublas<t>gemmStridedBatched; times are of all N.
 // --op nt: A as it is, B transposed in memory. Times are of the device: a kernel that waits goes ahead of every timed call.
 // Inputs are (uniform(0,1) - 0.5) exp(phi normal),
 // alpha = 1, beta = 0. 2 m n k operations (8 m n k for complex types).
@@ -68,6 +70,7 @@ struct Options {
   bool is_a_transposed = false;
   bool is_b_transposed = false;
   double phi = 0.5;
+  std::int64_t batch = 1;
   int repeats = 7;
   double sustained = 0;
   bool checks = true;
@@ -91,19 +94,26 @@ template <class T>
 void run_case(const Options& options, const Shape& s, char type, const Cublas& cublas, const Gauges& gauges) {
   using R = kizami::RealOf<T>;
   constexpr int kTerms = kizami::kIsComplex<T> ? 2 : 1;
-  DeviceBuffer<T> a(s.m * s.k), b(s.k * s.n), c(s.m * s.n);
-  fill<<<2048, 256>>>(reinterpret_cast<R*>(a.data), s.m * s.k * kTerms, options.phi, 1);
-  fill<<<2048, 256>>>(reinterpret_cast<R*>(b.data), s.k * s.n * kTerms, options.phi, 2);
+  const std::int64_t batch = options.batch;
+  DeviceBuffer<T> a(batch * s.m * s.k), b(batch * s.k * s.n), c(batch * s.m * s.n);
+  fill<<<2048, 256>>>(reinterpret_cast<R*>(a.data), batch * s.m * s.k * kTerms, options.phi, 1);
+  fill<<<2048, 256>>>(reinterpret_cast<R*>(b.data), batch * s.k * s.n * kTerms, options.phi, 2);
   const auto view = [](const T* x, std::int64_t rows, std::int64_t cols, bool is_transposed) {
     return is_transposed ? kizami::blas_view(x, cols, rows, cols).transposed() : kizami::blas_view(x, rows, cols, rows);
   };
-  const auto op_a = view(a.data, s.m, s.k, options.is_a_transposed);
-  const auto op_b = view(b.data, s.k, s.n, options.is_b_transposed);
+  std::vector<kizami::MatrixView<const T>> op_a, op_b;
+  std::vector<kizami::MatrixView<T>> op_c;
+  for (std::int64_t p = 0; p < batch; ++p) {
+    op_a.push_back(view(a.data + p * s.m * s.k, s.m, s.k, options.is_a_transposed));
+    op_b.push_back(view(b.data + p * s.k * s.n, s.k, s.n, options.is_b_transposed));
+    op_c.push_back(kizami::blas_view(c.data + p * s.m * s.n, s.m, s.n, s.m));
+  }
   DeviceBuffer<double> worst(1);
   std::vector<Runner> runners;
   if (options.has_native) {
     const auto call = [&] {
-      cublas.multiply<T>(s.m, s.n, s.k, a.data, b.data, c.data, options.is_a_transposed, options.is_b_transposed);
+      cublas.multiply<T>(s.m, s.n, s.k, a.data, b.data, c.data, options.is_a_transposed, options.is_b_transposed,
+                         batch);
     };
     runners.push_back({"native", call, {}, -1, "", 0, 0, 0, 0});
   }
@@ -115,8 +125,8 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
     Policy policy = options.policy;
     policy.scheme = way.scheme;
     policy.engine = way.engine;
-    if (way.scheme == Scheme::kEc) policy.reproducibility = kizami::Reproducibility::kNotGuaranteed;
-    auto plan = kizami::cuda::make_plan(kizami::kScalarOf<T>, s.m, s.n, s.k, policy);
+    if (way.scheme != Scheme::kOzaki2) policy.reproducibility = kizami::Reproducibility::kNotGuaranteed;
+    auto plan = kizami::cuda::make_plan(kizami::kScalarOf<T>, s.m, s.n, s.k, policy, {batch, false});
     if (!plan.ok()) {
       std::fprintf(stderr, "%c %ldx%ldx%ld %s: %s\n", type, static_cast<long>(s.m), static_cast<long>(s.n),
                    static_cast<long>(s.k), way.name.c_str(), plan.status().reason().c_str());
@@ -129,19 +139,16 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
   DeviceBuffer<std::byte> memory(static_cast<std::int64_t>(bytes));
   const std::span<std::byte> workspace(memory.data, bytes);
   for (const kizami::Plan& plan : plans) {
-    Runner runner{names[runners.size() - (options.has_native ? 1 : 0)],
-                  [&] {
-                    check(kizami::cuda::run<T>(plan, T{1}, op_a, op_b, T{0}, kizami::blas_view(c.data, s.m, s.n, s.m),
-                                               workspace, nullptr),
-                          "run");
-                  },
-                  {},
-                  -1,
-                  "",
-                  plan.predicted_seconds(),
-                  0,
-                  0,
-                  0};
+    Runner runner{
+        names[runners.size() - (options.has_native ? 1 : 0)],
+        [&] { check(kizami::cuda::run_batched<T>(plan, T{1}, op_a, op_b, T{0}, op_c, workspace, nullptr), "run"); },
+        {},
+        -1,
+        "",
+        plan.predicted_seconds(),
+        0,
+        0,
+        0};
     runners.push_back(runner);
   }
   cudaEvent_t begin, end;
@@ -149,7 +156,7 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
   check(cudaEventCreate(&end), "event");
   for (std::size_t r = 0; r < runners.size(); ++r) {
     Runner& runner = runners[r];
-    check(cudaMemset(c.data, 0xFF, static_cast<std::size_t>(s.m * s.n) * sizeof(T)), "poison");
+    check(cudaMemset(c.data, 0xFF, static_cast<std::size_t>(batch * s.m * s.n) * sizeof(T)), "poison");
     runner.call();
     check(cudaDeviceSynchronize(), runner.name.c_str());
     const bool is_native = runner.name == "native";
@@ -157,24 +164,28 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
       const auto outcome = kizami::cuda::read_outcome(plans[r - (options.has_native ? 1 : 0)], workspace, nullptr);
       check(outcome.status(), "outcome");
       const Outcome& o = outcome.value();
-      runner.plan = o.scheme == Scheme::kEc ? std::string(to_string(o.variant)) : std::to_string(o.moduli) + " moduli";
+      runner.plan = o.scheme == Scheme::kNative ? "native"
+                    : o.scheme == Scheme::kEc   ? std::string(to_string(o.variant))
+                                                : std::to_string(o.moduli) + " moduli";
       runner.plan += std::string(o.equilibrated ? ", equilibrated" : "") +
                      (o.repaired > 0 ? ", repaired " + std::to_string(o.repaired) : "");
     }
     if (!options.checks) continue;
     check(cudaMemset(worst.data, 0, 8), "worst");
-    for (int row = 0; row < 16; ++row) {
+    for (int row = 0; row < 16; ++row) {  // of products from the first to the last
       const std::int64_t i = s.m * row / 16;
+      const auto p = static_cast<std::size_t>((batch - 1) * row / 15);
       row_error<R, kTerms><<<static_cast<unsigned>(s.n), 256>>>(
-          reinterpret_cast<const R*>(a.data), Strides{op_a.row_stride, op_a.col_stride},
-          reinterpret_cast<const R*>(b.data), Strides{op_b.row_stride, op_b.col_stride},
-          reinterpret_cast<const R*>(c.data), s.m, s.k, i, worst.data);
+          reinterpret_cast<const R*>(op_a[p].data), Strides{op_a[p].row_stride, op_a[p].col_stride},
+          reinterpret_cast<const R*>(op_b[p].data), Strides{op_b[p].row_stride, op_b[p].col_stride},
+          reinterpret_cast<const R*>(op_c[p].data), s.m, s.k, i, worst.data);
     }
     check(cudaMemcpy(&runner.error, worst.data, 8, cudaMemcpyDeviceToHost), "worst");
   }
   for (int repeat = 0; repeat < options.repeats + 2; ++repeat) {  // two to warm up
     for (Runner& runner : runners) {
-      bench::wait_cycles<<<1, 1>>>(300000);  // the host enqueues the call meanwhile
+      // The host enqueues the call meanwhile, or as much of a batch as a queue holds.
+      bench::wait_cycles<<<1, 1>>>(300000LL * std::min<std::int64_t>(batch, 50));
       check(cudaEventRecord(begin), "event");
       runner.call();
       check(cudaEventRecord(end), "event");
@@ -202,27 +213,29 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
       runner.sustained_ms = ms / calls;
     }
   }
-  const double flops =
-      (kTerms == 2 ? 8.0 : 2.0) * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+  const double flops = (kTerms == 2 ? 8.0 : 2.0) * static_cast<double>(s.m) * static_cast<double>(s.n) *
+                       static_cast<double>(s.k) * static_cast<double>(batch);
+  const std::string batch_text = batch == 1 ? "" : " batch=" + std::to_string(batch);
   for (Runner& runner : runners) {
     std::sort(runner.milliseconds.begin(), runner.milliseconds.end());
     const double median = runner.milliseconds[runner.milliseconds.size() / 2];
     const double tflops = flops / median * 1e-9;
     const double sustained = runner.sustained_ms > 0 ? flops / runner.sustained_ms * 1e-9 : 0;
-    std::fprintf(stderr, "%cgemm %6ld %6ld %6ld  %-9s %8.3f ms %7.1f TFLOPS  error %8.2g  %s", type,
-                 static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k), runner.name.c_str(), median,
-                 tflops, runner.error, runner.plan.c_str());
+    std::fprintf(stderr, "%cgemm %6ld %6ld %6ld%s  %-9s %8.3f ms %7.1f TFLOPS  error %8.2g  %s", type,
+                 static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k), batch_text.c_str(),
+                 runner.name.c_str(), median, tflops, runner.error, runner.plan.c_str());
     if (runner.predicted > 0) std::fprintf(stderr, "  predicted %.3f ms", runner.predicted * 1e3);
     if (sustained > 0) std::fprintf(stderr, "  sustained %.1f at %u MHz %u W", sustained, runner.mhz, runner.watts);
     std::fprintf(stderr, "\n");
     std::printf(
-        "{\"date\": \"%s\", \"commit\": \"%s\", \"driver\": \"%s\", \"case\": \"%c %c%c %ldx%ldx%ld phi=%g\", \"who\": "
+        "{\"date\": \"%s\", \"commit\": \"%s\", \"driver\": \"%s\", \"case\": \"%c %c%c %ldx%ldx%ld phi=%g%s\", "
+        "\"who\": "
         "\"%s\", "
         "\"plan\": \"%s\", \"ms_median\": %.5f, \"ms_min\": %.5f, \"ms_max\": %.5f, \"tflops\": %.2f, \"error\": %.3g, "
         "\"predicted_ms\": %.5f, \"sustained_tflops\": %.2f, \"sm_mhz\": %u, \"watts\": %u}\n",
         today().c_str(), options.commit.c_str(), gauges.driver.c_str(), type, options.is_a_transposed ? 't' : 'n',
         options.is_b_transposed ? 't' : 'n', static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k),
-        options.phi, runner.name.c_str(), runner.plan.c_str(), median, runner.milliseconds.front(),
+        options.phi, batch_text.c_str(), runner.name.c_str(), runner.plan.c_str(), median, runner.milliseconds.front(),
         runner.milliseconds.back(), tflops, runner.error, runner.predicted * 1e3, sustained, runner.mhz, runner.watts);
     std::fflush(stdout);
   }
@@ -261,8 +274,11 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
     } else if (name == "--engine") {
       if (value == "ec") {
         options.ways.push_back({value, EngineName::kHopper, Scheme::kEc});
+      } else if (value == "auto") {
+        options.ways.push_back({value, EngineName::kAuto, Scheme::kAuto});
       } else {
-        if (value != "hopper" && value != "cublaslt") fail("--engine " + value + ", must be hopper, cublaslt or ec");
+        if (value != "hopper" && value != "cublaslt")
+          fail("--engine " + value + ", must be hopper, cublaslt, ec or auto");
         options.ways.push_back({value, value == "hopper" ? EngineName::kHopper : EngineName::kCublasLt});
       }
     } else if (name == "--op") {
@@ -272,6 +288,9 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
       options.is_b_transposed = value[1] == 't';
     } else if (name == "--phi") {
       options.phi = std::stod(value);
+    } else if (name == "--batch") {
+      options.batch = std::stol(value);
+      if (options.batch < 1) fail("--batch " + value + ", must be >= 1");
     } else if (name == "--repeats") {
       options.repeats = std::stoi(value);
     } else if (name == "--sustained") {

@@ -110,6 +110,10 @@ Factor<T> factor_at(const E* address, cublasPointerMode_t mode) {
 template <class E, class Int>
 Status multiply(const GemmCall<E, Int>& call, const HandleState& state, const Policy& policy) {
   using T = typename ElementOf<E>::Type;
+  const Result<Plan> plan = cuda::make_plan(kScalarOf<T>, call.m, call.n, call.k, policy);
+  if (!plan.ok()) return plan.status();
+  if (plan.value().scheme() == Scheme::kNative)
+    return {StatusCode::kUnsupported, "the plan is of scheme native"};  // by the program's own cuBLAS and its handle
   return cuda::gemm<T>(state.stream, Layout::kColMajor, op_of(call.op_a), op_of(call.op_b), call.m, call.n, call.k,
                        factor_at<T>(call.alpha, state.pointer_mode), reinterpret_cast<const T*>(call.a), call.lda,
                        reinterpret_cast<const T*>(call.b), call.ldb, factor_at<T>(call.beta, state.pointer_mode),

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 
+#include "kizami/batch.hpp"
 #include "kizami/export.h"
 #include "kizami/outcome.hpp"
 #include "kizami/plan.hpp"
@@ -25,32 +26,64 @@ namespace kizami::cuda {
 
 using Stream = CUstream_st*;
 
-/// Decides how to multiply on the calling thread's current device. Plans are cached by their arguments and the device.
+/// Decides how to multiply on the calling thread's current device, once or a batch of matrices of one shape. Plans are cached by
+/// their arguments and the device.
 /// Where the policy promises no bits, f32 and c64 may be answered by scheme ec, on FP16 or TF32 tensor cores as the elements
 /// need; scheme ec itself has the variants scaled and scaled_tf32 here, beyond which FP64 arithmetic answers.
 /// @range  f32, f64, c64, c128; accuracy native or bits=N. Policy::threads is not looked at; reject_nonfinite and
 ///         allow_fp64_arithmetic = false need may_sync. A workspace limit of 0 means as much as the plan would like, at most
 ///         a quarter of the device's memory.
-/// @status as kizami::make_plan(); kUnsupported also where there is no device, or none that an engine runs on. A plan of
-///         scheme native says that cuBLAS is predicted to be faster, or was asked for: run() refuses it.
+///         A plan of scheme native (cuBLAS is predicted to be faster, or was asked for) does not look for NaN or Inf: with
+///         reject_nonfinite it is refused. For a batch the choice is between all products here, one after another, and one
+///         batched call of cuBLAS.
+/// @status as kizami::make_plan(); kUnsupported also where there is no device, or none that an engine runs on
+/// @units  workspace_bytes() of a batch: that of one product, and a few hundred bytes for each; predicted_seconds(): of all
 /// @bound  scheme native: bound() is k u (complex types: 2 k u), whatever the order of cuBLAS's sums. With accuracy
 ///         bits=N it is at most 2^-N; with accuracy native it is above c(k) u for k > 256 (complex types: k > 128).
 KIZAMI_API Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k,
-                                  const Policy& policy = {});
+                                  const Policy& policy = {}, const Batch& batch = {});
 
 /// Enqueues C <- alpha A B + beta C.
 /// @shape  a: m x k, b: k x n, c: m x n, as in the plan: device memory, any strides that do not make elements of C overlap;
 ///         workspace: plan.workspace_bytes() of device memory that begins on a 256-byte boundary, not in use by another call
 /// @bound, @alias as kizami::run(); equal bits to a host plan of equal numerics_hash()
 /// @status what is known without the elements is refused before anything is enqueued. kUnsupported: may_sync while the
-///         stream is captured
+///         stream is captured; scheme native: there is no libcublas, a matrix is contiguous in neither direction or is
+///         conjugated and not transposed, or the first such call on a device, which makes a handle, is captured
 /// @queue  asynchronous; the elements, alpha and beta in device memory, and the workspace must stay until it is done
 template <class T>
 KIZAMI_API Status run(const Plan& plan, Factor<T> alpha, MatrixView<const T> a, MatrixView<const T> b, Factor<T> beta,
                       MatrixView<T> c, std::span<std::byte> workspace, Stream stream);
 
-/// What the last call with this workspace did. Waits for the stream.
+/// Enqueues the products of a batch, one after another: C_i <- alpha A_i B_i + beta C_i. Each has the bits that run() gives it.
+/// @shape  a, b, c: one view for each product of the plan, in host memory and read before the call returns, of matrices in device
+///         memory. Views may name the same A or B; what is made of it (planes) is made for each product again. Scheme native:
+///         one call of cuBLAS, which wants the same strides of all views.
+/// @alias  no C overlaps another C (not checked) or any operand (checked for operands of the same product)
+/// @status as run(), before anything is enqueued, with the number of the product. With may_sync products before the one that is
+///         refused for its elements are done, and its C is untouched.
+/// @queue  as run(); @bound as run()
+template <class T>
+KIZAMI_API Status run_batched(const Plan& plan, Factor<T> alpha, std::span<const MatrixView<const T>> a,
+                              std::span<const MatrixView<const T>> b, Factor<T> beta, std::span<const MatrixView<T>> c,
+                              std::span<std::byte> workspace, Stream stream);
+
+/// The same with arrays of pointers in device memory, which are read when a product begins: a graph follows what they hold at each
+/// replay. A product first copies its matrices into the workspace, and C back; cuBLAS takes the arrays as they are.
+/// @range  a plan made with Batch::has_device_arrays; what the arrays hold is not checked: complex matrices begin on the size of
+///         an element, no C overlaps another matrix
+template <class T>
+KIZAMI_API Status run_batched(const Plan& plan, Factor<T> alpha, MatrixArray<const T> a, MatrixArray<const T> b,
+                              Factor<T> beta, MatrixArray<T> c, std::span<std::byte> workspace, Stream stream);
+
+/// What the last call with this workspace did. Waits for the stream. Of a batch: the largest bound, moduli and rung of its products,
+/// and the sums of their counts. Scheme native: what the plan says, for cuBLAS tells nothing.
 KIZAMI_API Result<Outcome> read_outcome(const Plan& plan, std::span<const std::byte> workspace, Stream stream);
+
+/// What each product of the last call with this workspace did. Waits for the stream.
+/// @shape  outcomes: as many as the plan has products
+KIZAMI_API Status read_outcomes(const Plan& plan, std::span<const std::byte> workspace, Stream stream,
+                                std::span<Outcome> outcomes);
 
 /// Multiplies in BLAS terms, with a cached plan and workspace from a memory pool of the library (stream-ordered; a graph
 /// that captures the call owns its workspace).
@@ -60,5 +93,28 @@ template <class T>
 KIZAMI_API Status gemm(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,
                        Factor<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, Factor<T> beta,
                        T* c, std::int64_t ldc, const Policy& policy = {}, Outcome* outcome = nullptr);
+
+/// gemm() for num_products pairs, the i-th at a + i * stride_a, b + i * stride_b and c + i * stride_c, by one plan.
+/// @units  strides in elements; 0 gives every product the same A or B
+/// @shape  outcomes, unless null: [num_products]
+/// @range  num_products >= 0, strides >= 0; no two matrices C have an element in common
+/// @alias, @status, @queue as run_batched() and gemm()
+template <class T>
+KIZAMI_API Status gemm_strided_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n,
+                                       std::int64_t k, Factor<T> alpha, const T* a, std::int64_t lda,
+                                       std::int64_t stride_a, const T* b, std::int64_t ldb, std::int64_t stride_b,
+                                       Factor<T> beta, T* c, std::int64_t ldc, std::int64_t stride_c,
+                                       std::int64_t num_products, const Policy& policy = {},
+                                       Outcome* outcomes = nullptr);
+
+/// The same with arrays of pointers: all three in host memory, or all three in device memory (PointerArray::at(), what
+/// cublas<t>gemmBatched takes). Those in device memory cost a copy of each matrix, and are read when the product runs.
+/// @shape  a, b, c: [num_products]; outcomes, unless null: likewise
+template <class T>
+KIZAMI_API Status gemm_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n,
+                               std::int64_t k, Factor<T> alpha, PointerArray<const T> a, std::int64_t lda,
+                               PointerArray<const T> b, std::int64_t ldb, Factor<T> beta, PointerArray<T> c,
+                               std::int64_t ldc, std::int64_t num_products, const Policy& policy = {},
+                               Outcome* outcomes = nullptr);
 
 }  // namespace kizami::cuda

@@ -41,7 +41,7 @@ KIZAMI_API Status gemm_dd(Layout layout, Op op_a, Op op_b, std::int64_t m, std::
 
 /// Multiplies num_products pairs, the i-th at a + i * stride_a, b + i * stride_b and c + i * stride_c, by one plan.
 /// @units  strides in elements; 0 gives every product the same A or B
-/// @range  num_products >= 0, strides >= 0; stride_c > 0 if num_products > 1
+/// @range  num_products >= 0, strides >= 0; no two matrices C have an element in common
 /// @alias  the matrices C overlap neither each other nor any A or B
 /// @status as gemm(), with the number of the first product that failed; its C is untouched, others may be written
 template <class T>

@@ -12,8 +12,9 @@ namespace kizami {
 /// What a call did and what it guarantees.
 struct Outcome {
   Scheme scheme = Scheme::kNative;  ///< never kAuto
-  std::string_view engine;  ///< "cpu_ref", "cpu_simd", "native_blas", "tc_model", or "none" after a quick return
-  double bound = 0;         ///< |C - AB| <= bound * gauge for alpha = 1, beta = 0; 0 after a quick return
+  /// "cpu_ref", "cpu_simd", "native_blas", "tc_model"; on a device "hopper", "cublaslt", "cublas"; "none" after a quick return
+  std::string_view engine;
+  double bound = 0;  ///< |C - AB| <= bound * gauge for alpha = 1, beta = 0; 0 after a quick return
   Gauge gauge = Gauge::kEntry;
   int moduli = 0;             ///< ozaki2: moduli used; 0 if all was answered in FP64 arithmetic
   int rung = -1;              ///< index into the plan's ladder; -1: FP64 arithmetic or scheme native

@@ -37,7 +37,8 @@ class KIZAMI_API Plan {
   [[nodiscard]] std::int64_t m() const;
   [[nodiscard]] std::int64_t n() const;
   [[nodiscard]] std::int64_t k() const;
-  [[nodiscard]] Scheme scheme() const;  ///< never kAuto
+  [[nodiscard]] std::int64_t num_products() const;  ///< of a batch on a device (kizami::cuda); else 1
+  [[nodiscard]] Scheme scheme() const;              ///< never kAuto
   [[nodiscard]] std::string_view engine() const;
   [[nodiscard]] double bound() const;  ///< guaranteed, relative to gauge()
   [[nodiscard]] Gauge gauge() const;
@@ -46,7 +47,7 @@ class KIZAMI_API Plan {
   [[nodiscard]] int max_moduli() const;     ///< moduli of the highest rung
   /// Scratch that run() needs; within the policy's limit. @units bytes
   [[nodiscard]] std::size_t workspace_bytes() const;
-  [[nodiscard]] double predicted_seconds() const;
+  [[nodiscard]] double predicted_seconds() const;  ///< of all products
   /// Equal for two plans exactly if they give equal bits on equal operands (scheme ozaki2).
   [[nodiscard]] std::uint64_t numerics_hash() const;
   /// The plan in words, one fact a line: scheme, ladder, bound and gauge, blocks of k, engine, refusals with reasons,

@@ -4,7 +4,9 @@
 
 #include "api/c_abi.hpp"
 #include "api/op_view.hpp"
+#include "exec/outcome.hpp"
 #include "kizami/gemm.hpp"
+#include "problem/batch.hpp"
 #include "problem/problem.hpp"
 
 namespace kizami::api {
@@ -104,20 +106,6 @@ bool reads_operands(const Call& call) {
          problem::QuickReturn::kNone;
 }
 
-/// What a batch did, from what its products did.
-void add_outcome(const Outcome& one, Outcome& all) {
-  all.scheme = one.scheme;
-  all.gauge = one.gauge;
-  if (all.engine.empty() || all.engine == "none") all.engine = one.engine;
-  all.bound = std::max(all.bound, one.bound);
-  all.moduli = std::max(all.moduli, one.moduli);
-  all.rung = std::max(all.rung, one.rung);
-  all.equilibrated = all.equilibrated || one.equilibrated;
-  all.repaired += one.repaired;
-  all.nonfinite_rows += one.nonfinite_rows;
-  all.nonfinite_cols += one.nonfinite_cols;
-}
-
 /// Products of one shape by one plan; `matrices_of(i)` gives those of product i. @status as kizami::run_batched()
 template <class T, class MatricesOf>
 Status run_batch(const Plan& plan, const Call& call, std::int64_t batch_count, const MatricesOf& matrices_of,
@@ -139,41 +127,13 @@ Status run_batch(const Plan& plan, const Call& call, std::int64_t batch_count, c
   outcome.engine = "none";
   outcome.scheme = plan.scheme();
   outcome.gauge = plan.gauge();
-  for (const Outcome& one : outcomes) add_outcome(one, outcome);
+  for (const Outcome& one : outcomes) exec::add_outcome(one, outcome);
   return {};
 }
 
 Status check_batch_count(std::int64_t batch_count) {
   if (batch_count >= 0) return {};
   return invalid("batch_count = " + std::to_string(batch_count) + ", must be >= 0");
-}
-
-/// Last element of a stored C, counted from its first. @range m, n >= 1; valid leading dimension
-std::int64_t last_element(const Call& call) {
-  const bool is_col = call.layout() == Layout::kColMajor;
-  return ((is_col ? call.n : call.m) - 1) * call.ldc + (is_col ? call.m : call.n) - 1;
-}
-
-/// The matrices of a batch must lie within the address space, and those of C must have no element in common: each
-/// begins behind the one before it, or all lie side by side within a leading dimension.
-Status check_strides(const Call& call, std::int64_t stride_a, std::int64_t stride_b, std::int64_t stride_c,
-                     std::int64_t batch_count) {
-  constexpr std::int64_t kMaxOffset = std::int64_t{1} << 58;  // elements of 16 bytes within 2^62 bytes
-  const auto check_stride = [&](const char* name, std::int64_t stride) -> Status {
-    if (stride < 0) return invalid(std::string(name) + " = " + std::to_string(stride) + ", must be >= 0");
-    if (batch_count <= 1 || stride <= kMaxOffset / (batch_count - 1)) return {};
-    return invalid(std::string(name) + " = " + std::to_string(stride) + " for " + std::to_string(batch_count) +
-                   " products leads beyond 2^58 elements");
-  };
-  KIZAMI_RETURN_IF_ERROR(check_stride("stride_a", stride_a));
-  KIZAMI_RETURN_IF_ERROR(check_stride("stride_b", stride_b));
-  KIZAMI_RETURN_IF_ERROR(check_stride("stride_c", stride_c));
-  if (batch_count <= 1 || call.m == 0 || call.n == 0) return {};
-  const std::int64_t line = call.layout() == Layout::kColMajor ? call.m : call.n;
-  const bool is_behind = call.ldc <= kMaxOffset / std::max(call.m, call.n) && stride_c > last_element(call);
-  const bool is_beside = stride_c >= line && (batch_count - 1) * stride_c + line <= call.ldc;
-  if (is_behind || is_beside) return {};
-  return invalid("stride_c = " + std::to_string(stride_c) + " lets two matrices C of the batch overlap");
 }
 
 /// Every pointer of a batch that will be followed. @status kInvalidArgument names array and index
@@ -256,7 +216,8 @@ kizami_status kizami_gemm_strided_batched(kizami_scalar scalar, kizami_layout la
     KIZAMI_RETURN_IF_ERROR(read_enum("scalar", scalar, type));
     KIZAMI_RETURN_IF_ERROR(check(call));
     KIZAMI_RETURN_IF_ERROR(check_batch_count(batch_count));
-    KIZAMI_RETURN_IF_ERROR(check_strides(call, stride_a, stride_b, stride_c, batch_count));
+    KIZAMI_RETURN_IF_ERROR(
+        problem::validate_batch_strides(call.layout(), m, n, ldc, {stride_a, stride_b, stride_c}, batch_count));
     KIZAMI_RETURN_IF_ERROR(check_outcome(outcome));
     const Result<Plan> plan = make_plan(type, m, n, k, policy == nullptr ? Policy{} : policy->value);
     if (!plan.ok()) return plan.status();

@@ -1,87 +1,90 @@
 // SPDX-License-Identifier: MIT
 #include "kizami/cuda.hpp"
 
-#include <cuda_runtime_api.h>
-
-#include <map>
-#include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "api/op_view.hpp"
-#include "base/cuda_status.hpp"
+#include "api/stream_memory.hpp"
 #include "base/relaxed_capture.hpp"
-#include "exec/device_call.hpp"
+#include "exec/device_batch.hpp"
 #include "exec/device_environment.hpp"
+#include "exec/outcome.hpp"
 #include "exec/plan_cache.hpp"
+#include "problem/batch.hpp"
 #include "problem/problem.hpp"
 
 namespace kizami::cuda {
 namespace {
 
-/// A pool for each device that keeps what it has once got: calls of the same size then allocate nothing new.
-class WorkspacePools {
- public:
-  Result<cudaMemPool_t> of(int device) {
-    const std::lock_guard lock(mutex_);
-    const auto found = pools_.find(device);
-    if (found != pools_.end()) return found->second;
-    cudaMemPoolProps properties = {};
-    properties.allocType = cudaMemAllocationTypePinned;
-    properties.location = {cudaMemLocationTypeDevice, device};
-    cudaMemPool_t pool = nullptr;
-    KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaMemPoolCreate(&pool, &properties), "cudaMemPoolCreate"));
-    std::uint64_t threshold = ~std::uint64_t{0};
-    KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold),
-                                             "cudaMemPoolSetAttribute"));
-    pools_.emplace(device, pool);
-    return pool;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<int, cudaMemPool_t> pools_;
-};
-
-WorkspacePools& workspace_pools() {
-  static WorkspacePools* const instance = new WorkspacePools;
-  return *instance;
+template <class T>
+Status validate_scalar(const Plan& plan) {
+  if (plan.scalar() == kScalarOf<T>) return {};
+  return {StatusCode::kInvalidArgument, "C is " + std::string(to_string(kScalarOf<T>)) + ", the plan is for " +
+                                            std::string(to_string(plan.scalar()))};
 }
 
-/// Memory of the pool in the order of a stream.
-class StreamMemory {
- public:
-  explicit StreamMemory(Stream stream) : stream_(stream) {}
-  StreamMemory(const StreamMemory&) = delete;
-  StreamMemory& operator=(const StreamMemory&) = delete;
-  ~StreamMemory() {
-    if (data_ != nullptr) static_cast<void>(cudaFreeAsync(data_, stream_));
-  }
-  Status allocate(int device, std::size_t bytes) {
-    const Result<cudaMemPool_t> pool = workspace_pools().of(device);
-    if (!pool.ok()) return pool.status();
-    const cudaError_t error = cudaMallocFromPoolAsync(&data_, bytes, pool.value(), stream_);
-    if (error == cudaSuccess) {
-      size_ = bytes;
-      return {};
-    }
-    data_ = nullptr;
-    return base::cuda_status(error, ("workspace of " + std::to_string(bytes) + " bytes").c_str());
-  }
-  [[nodiscard]] std::span<std::byte> span() const { return {static_cast<std::byte*>(data_), size_}; }
+/// The arguments of a call in BLAS terms that all of its products share.
+template <class T>
+struct BlasCall {
+  Stream stream;
+  Layout layout;
+  Op op_a, op_b;
+  std::int64_t m, n, k;
+  Factor<T> alpha;
+  std::int64_t lda, ldb;
+  Factor<T> beta;
+  std::int64_t ldc;
 
- private:
-  Stream stream_;
-  void* data_ = nullptr;
-  std::size_t size_ = 0;
+  [[nodiscard]] Status validate() const {
+    KIZAMI_RETURN_IF_ERROR(problem::validate_shape(m, n, k));
+    return problem::validate_leading_dimensions(layout, op_a, op_b, m, n, k, lda, ldb, ldc);
+  }
+  [[nodiscard]] MatrixView<const T> a(const T* data) const { return api::op_view(layout, op_a, data, m, k, lda); }
+  [[nodiscard]] MatrixView<const T> b(const T* data) const { return api::op_view(layout, op_b, data, k, n, ldb); }
+  [[nodiscard]] MatrixView<T> c(T* data) const { return blas_view(data, m, n, ldc, layout); }
 };
+
+/// Plans, takes a workspace, runs with `run_plan(plan, workspace)`, and reads the outcomes, one for each product, if they are
+/// wanted. @range a valid call
+template <class T, class RunPlan>
+Status multiply(const BlasCall<T>& call, const Policy& policy, const Batch& batch, const RunPlan& run_plan,
+                Outcome* outcomes) {
+  const base::RelaxedCapture relaxed;
+  const Result<Plan> plan = cuda::make_plan(kScalarOf<T>, call.m, call.n, call.k, policy, batch);
+  if (!plan.ok()) return plan.status();
+  api::StreamMemory workspace(call.stream);
+  KIZAMI_RETURN_IF_ERROR(workspace.allocate(plan.value().impl().schedule.facts.device, plan.value().workspace_bytes()));
+  KIZAMI_RETURN_IF_ERROR(run_plan(plan.value(), workspace.span()));
+  if (outcomes == nullptr) return {};
+  return exec::read_device_outcomes(plan.value().impl(), workspace.span(), call.stream,
+                                    {outcomes, static_cast<std::size_t>(batch.num_products)});
+}
+
+/// Products of matrices at addresses that the host knows. `a_at(i)`, `b_at(i)`, `c_at(i)` are the i-th.
+template <class T, class AAt, class BAt, class CAt>
+Status multiply_batch(const BlasCall<T>& call, const AAt& a_at, const BAt& b_at, const CAt& c_at,
+                      std::int64_t num_products, const Policy& policy, Outcome* outcomes) {
+  std::vector<exec::DeviceProblem<T>> problems;
+  problems.reserve(static_cast<std::size_t>(num_products));
+  for (std::int64_t i = 0; i < num_products; ++i)
+    problems.push_back({call.alpha, call.a(a_at(i)), call.b(b_at(i)), call.beta, call.c(c_at(i))});
+  const auto run_plan = [&](const Plan& plan, std::span<std::byte> workspace) {
+    return exec::run_device<T>(plan.impl(), problems, workspace, call.stream);
+  };
+  return multiply(call, policy, {num_products, false}, run_plan, outcomes);
+}
 
 }  // namespace
 
-Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k, const Policy& policy) {
+Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k, const Policy& policy,
+                       const Batch& batch) {
+  const base::RelaxedCapture relaxed;
   const Result<plan::Environment> environment = exec::device_environment();
   if (!environment.ok()) return environment.status();
-  auto plan = exec::cached_plan({scalar, m, n, k}, policy, environment.value());
+  auto plan = exec::cached_plan({scalar, m, n, k}, policy, environment.value(), batch);
   if (!plan.ok()) return plan.status();
   return Plan(std::move(plan).value());
 }
@@ -89,44 +92,123 @@ Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64
 template <class T>
 Status run(const Plan& plan, Factor<T> alpha, MatrixView<const T> a, MatrixView<const T> b, Factor<T> beta,
            MatrixView<T> c, std::span<std::byte> workspace, Stream stream) {
-  if (plan.scalar() != kScalarOf<T>) {
-    return {StatusCode::kInvalidArgument, "C is " + std::string(to_string(kScalarOf<T>)) + ", the plan is for " +
-                                              std::string(to_string(plan.scalar()))};
+  KIZAMI_RETURN_IF_ERROR(validate_scalar<T>(plan));
+  const exec::DeviceProblem<T> problem{alpha, a, b, beta, c};
+  return exec::run_device<T>(plan.impl(), {&problem, 1}, workspace, stream);
+}
+
+template <class T>
+Status run_batched(const Plan& plan, Factor<T> alpha, std::span<const MatrixView<const T>> a,
+                   std::span<const MatrixView<const T>> b, Factor<T> beta, std::span<const MatrixView<T>> c,
+                   std::span<std::byte> workspace, Stream stream) {
+  KIZAMI_RETURN_IF_ERROR(validate_scalar<T>(plan));
+  if (a.size() != c.size() || b.size() != c.size()) {
+    return {StatusCode::kInvalidArgument, "the batch has " + std::to_string(a.size()) + " matrices A, " +
+                                              std::to_string(b.size()) + " matrices B and " + std::to_string(c.size()) +
+                                              " matrices C, must be as many of each"};
   }
-  return exec::run_device<T>(plan.impl(), {alpha, a, b, beta, c}, workspace, stream);
+  std::vector<exec::DeviceProblem<T>> problems;
+  problems.reserve(c.size());
+  for (std::size_t i = 0; i < c.size(); ++i) problems.push_back({alpha, a[i], b[i], beta, c[i]});
+  return exec::run_device<T>(plan.impl(), problems, workspace, stream);
+}
+
+template <class T>
+Status run_batched(const Plan& plan, Factor<T> alpha, MatrixArray<const T> a, MatrixArray<const T> b, Factor<T> beta,
+                   MatrixArray<T> c, std::span<std::byte> workspace, Stream stream) {
+  KIZAMI_RETURN_IF_ERROR(validate_scalar<T>(plan));
+  return exec::run_device_arrays<T>(plan.impl(), {alpha, a, b, beta, c}, workspace, stream);
 }
 
 Result<Outcome> read_outcome(const Plan& plan, std::span<const std::byte> workspace, Stream stream) {
-  return exec::read_device_outcome(plan.impl(), workspace, stream);
+  std::vector<Outcome> outcomes(static_cast<std::size_t>(plan.num_products()));
+  KIZAMI_RETURN_IF_ERROR(read_outcomes(plan, workspace, stream, outcomes));
+  if (outcomes.size() == 1) return outcomes[0];
+  Outcome all;
+  all.engine = "none";
+  all.scheme = plan.scheme();
+  all.gauge = plan.gauge();
+  for (const Outcome& one : outcomes) exec::add_outcome(one, all);
+  return all;
+}
+
+Status read_outcomes(const Plan& plan, std::span<const std::byte> workspace, Stream stream,
+                     std::span<Outcome> outcomes) {
+  return exec::read_device_outcomes(plan.impl(), workspace, stream, outcomes);
 }
 
 template <class T>
 Status gemm(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,
             Factor<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, Factor<T> beta, T* c,
             std::int64_t ldc, const Policy& policy, Outcome* outcome) {
-  KIZAMI_RETURN_IF_ERROR(problem::validate_shape(m, n, k));
-  KIZAMI_RETURN_IF_ERROR(problem::validate_leading_dimensions(layout, op_a, op_b, m, n, k, lda, ldb, ldc));
-  const base::RelaxedCapture relaxed;
-  const Result<Plan> plan = cuda::make_plan(kScalarOf<T>, m, n, k, policy);
-  if (!plan.ok()) return plan.status();
-  if (plan.value().scheme() == Scheme::kNative)
-    return {StatusCode::kUnsupported, "the plan is of scheme native: call cuBLAS"};
-  StreamMemory workspace(stream);
-  KIZAMI_RETURN_IF_ERROR(workspace.allocate(plan.value().impl().schedule.facts.device, plan.value().workspace_bytes()));
-  KIZAMI_RETURN_IF_ERROR(run<T>(plan.value(), alpha, api::op_view(layout, op_a, a, m, k, lda),
-                                api::op_view(layout, op_b, b, k, n, ldb), beta, blas_view(c, m, n, ldc, layout),
-                                workspace.span(), stream));
-  if (outcome == nullptr) return {};
-  const Result<Outcome> seen = read_outcome(plan.value(), workspace.span(), stream);
-  if (seen.ok()) *outcome = seen.value();
-  return seen.status();
+  const BlasCall<T> call{stream, layout, op_a, op_b, m, n, k, alpha, lda, ldb, beta, ldc};
+  KIZAMI_RETURN_IF_ERROR(call.validate());
+  const auto always = [](auto* data) { return [=](std::int64_t) { return data; }; };
+  return multiply_batch(call, always(a), always(b), always(c), 1, policy, outcome);
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                        \
-  template Status run<T>(const Plan&, Factor<T>, MatrixView<const T>, MatrixView<const T>, Factor<T>, MatrixView<T>, \
-                         std::span<std::byte>, Stream);                                                              \
-  template Status gemm<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>, const T*,     \
-                          std::int64_t, const T*, std::int64_t, Factor<T>, T*, std::int64_t, const Policy&, Outcome*)
+template <class T>
+Status gemm_strided_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n,
+                            std::int64_t k, Factor<T> alpha, const T* a, std::int64_t lda, std::int64_t stride_a,
+                            const T* b, std::int64_t ldb, std::int64_t stride_b, Factor<T> beta, T* c, std::int64_t ldc,
+                            std::int64_t stride_c, std::int64_t num_products, const Policy& policy, Outcome* outcomes) {
+  const BlasCall<T> call{stream, layout, op_a, op_b, m, n, k, alpha, lda, ldb, beta, ldc};
+  KIZAMI_RETURN_IF_ERROR(call.validate());
+  KIZAMI_RETURN_IF_ERROR(problem::validate_num_products(num_products));
+  KIZAMI_RETURN_IF_ERROR(
+      problem::validate_batch_strides(layout, m, n, ldc, {stride_a, stride_b, stride_c}, num_products));
+  const auto at = [](auto* first, std::int64_t stride) {  // null stays null, and is refused as such
+    return [=](std::int64_t i) { return first == nullptr ? nullptr : first + i * stride; };
+  };
+  return multiply_batch(call, at(a, stride_a), at(b, stride_b), at(c, stride_c), num_products, policy, outcomes);
+}
+
+template <class T>
+Status gemm_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,
+                    Factor<T> alpha, PointerArray<const T> a, std::int64_t lda, PointerArray<const T> b,
+                    std::int64_t ldb, Factor<T> beta, PointerArray<T> c, std::int64_t ldc, std::int64_t num_products,
+                    const Policy& policy, Outcome* outcomes) {
+  const BlasCall<T> call{stream, layout, op_a, op_b, m, n, k, alpha, lda, ldb, beta, ldc};
+  KIZAMI_RETURN_IF_ERROR(call.validate());
+  KIZAMI_RETURN_IF_ERROR(problem::validate_num_products(num_products));
+  if (c.device != nullptr) {
+    if (a.host != nullptr || b.host != nullptr) {
+      return {StatusCode::kInvalidArgument,
+              "the array of pointers to the matrices C is in device memory, those to A and B must be there too"};
+    }
+    const auto run_plan = [&](const Plan& plan, std::span<std::byte> workspace) {
+      return exec::run_device_arrays<T>(
+          plan.impl(),
+          {alpha, {a.device, call.a(nullptr)}, {b.device, call.b(nullptr)}, beta, {c.device, call.c(nullptr)}},
+          workspace, stream);
+    };
+    return multiply(call, policy, {num_products, true}, run_plan, outcomes);
+  }
+  if (a.device != nullptr || b.device != nullptr) {
+    return {StatusCode::kInvalidArgument,
+            "the array of pointers to the matrices C is not in device memory, those to A and B must not be either"};
+  }
+  const auto at = [](auto* array) { return [=](std::int64_t i) { return array == nullptr ? nullptr : array[i]; }; };
+  return multiply_batch(call, at(a.host), at(b.host), at(c.host), num_products, policy, outcomes);
+}
+
+#define KIZAMI_INSTANTIATE(T)                                                                                          \
+  template Status run<T>(const Plan&, Factor<T>, MatrixView<const T>, MatrixView<const T>, Factor<T>, MatrixView<T>,   \
+                         std::span<std::byte>, Stream);                                                                \
+  template Status run_batched<T>(const Plan&, Factor<T>, std::span<const MatrixView<const T>>,                         \
+                                 std::span<const MatrixView<const T>>, Factor<T>, std::span<const MatrixView<T>>,      \
+                                 std::span<std::byte>, Stream);                                                        \
+  template Status run_batched<T>(const Plan&, Factor<T>, MatrixArray<const T>, MatrixArray<const T>, Factor<T>,        \
+                                 MatrixArray<T>, std::span<std::byte>, Stream);                                        \
+  template Status gemm<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>, const T*,       \
+                          std::int64_t, const T*, std::int64_t, Factor<T>, T*, std::int64_t, const Policy&, Outcome*); \
+  template Status gemm_strided_batched<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>, \
+                                          const T*, std::int64_t, std::int64_t, const T*, std::int64_t, std::int64_t,  \
+                                          Factor<T>, T*, std::int64_t, std::int64_t, std::int64_t, const Policy&,      \
+                                          Outcome*);                                                                   \
+  template Status gemm_batched<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>,         \
+                                  PointerArray<const T>, std::int64_t, PointerArray<const T>, std::int64_t, Factor<T>, \
+                                  PointerArray<T>, std::int64_t, std::int64_t, const Policy&, Outcome*)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

@@ -6,6 +6,7 @@
 #include "api/op_view.hpp"
 #include "exec/environment.hpp"
 #include "kizami/kizami.hpp"
+#include "problem/batch.hpp"
 #include "problem/problem.hpp"
 
 namespace kizami {
@@ -46,13 +47,11 @@ Status gemm_dd(Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, 
 
 namespace {
 
-/// The pointers of a batch as views, and their product. `a_at(i)`, `b_at(i)`, `c_at(i)` are the i-th pointers.
+/// The pointers of a valid batch as views, and their products. `a_at(i)`, `b_at(i)`, `c_at(i)` are the i-th pointers.
 template <class T, class AAt, class BAt, class CAt>
 Status multiply_batch(Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
                       const AAt& a_at, std::int64_t lda, const BAt& b_at, std::int64_t ldb, T beta, const CAt& c_at,
                       std::int64_t ldc, std::int64_t num_products, const Policy& policy, Outcome* outcomes) {
-  KIZAMI_RETURN_IF_ERROR(problem::validate_shape(m, n, k));
-  KIZAMI_RETURN_IF_ERROR(problem::validate_leading_dimensions(layout, op_a, op_b, m, n, k, lda, ldb, ldc));
   const Result<Plan> plan = make_plan(kScalarOf<T>, m, n, k, policy);
   if (!plan.ok()) return plan.status();
   const auto count = static_cast<std::size_t>(num_products);
@@ -68,12 +67,6 @@ Status multiply_batch(Layout layout, Op op_a, Op op_b, std::int64_t m, std::int6
                         outcomes == nullptr ? std::span<Outcome>{} : std::span<Outcome>(outcomes, count));
 }
 
-Status validate_count(const char* name, std::int64_t value, std::int64_t least) {
-  if (value >= least) return {};
-  return {StatusCode::kInvalidArgument,
-          std::string(name) + " = " + std::to_string(value) + ", must be >= " + std::to_string(least)};
-}
-
 }  // namespace
 
 template <class T>
@@ -81,10 +74,11 @@ Status gemm_strided_batched(Layout layout, Op op_a, Op op_b, std::int64_t m, std
                             const T* a, std::int64_t lda, std::int64_t stride_a, const T* b, std::int64_t ldb,
                             std::int64_t stride_b, T beta, T* c, std::int64_t ldc, std::int64_t stride_c,
                             std::int64_t num_products, const Policy& policy, Outcome* outcomes) {
-  KIZAMI_RETURN_IF_ERROR(validate_count("num_products", num_products, 0));
-  KIZAMI_RETURN_IF_ERROR(validate_count("stride_a", stride_a, 0));
-  KIZAMI_RETURN_IF_ERROR(validate_count("stride_b", stride_b, 0));
-  KIZAMI_RETURN_IF_ERROR(validate_count("stride_c", stride_c, num_products > 1 ? 1 : 0));
+  KIZAMI_RETURN_IF_ERROR(problem::validate_shape(m, n, k));
+  KIZAMI_RETURN_IF_ERROR(problem::validate_leading_dimensions(layout, op_a, op_b, m, n, k, lda, ldb, ldc));
+  KIZAMI_RETURN_IF_ERROR(problem::validate_num_products(num_products));
+  KIZAMI_RETURN_IF_ERROR(
+      problem::validate_batch_strides(layout, m, n, ldc, {stride_a, stride_b, stride_c}, num_products));
   const auto at = [](auto* first, std::int64_t stride) {
     return [=](std::size_t i) { return first + static_cast<std::int64_t>(i) * stride; };
   };
@@ -96,7 +90,9 @@ template <class T>
 Status gemm_batched(Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha,
                     const T* const* a, std::int64_t lda, const T* const* b, std::int64_t ldb, T beta, T* const* c,
                     std::int64_t ldc, std::int64_t num_products, const Policy& policy, Outcome* outcomes) {
-  KIZAMI_RETURN_IF_ERROR(validate_count("num_products", num_products, 0));
+  KIZAMI_RETURN_IF_ERROR(problem::validate_shape(m, n, k));
+  KIZAMI_RETURN_IF_ERROR(problem::validate_leading_dimensions(layout, op_a, op_b, m, n, k, lda, ldb, ldc));
+  KIZAMI_RETURN_IF_ERROR(problem::validate_num_products(num_products));
   if (num_products > 0 && (a == nullptr || b == nullptr || c == nullptr)) {
     return {StatusCode::kInvalidArgument,
             "an array of pointers is null, must hold num_products = " + std::to_string(num_products) + " pointers"};

@@ -17,6 +17,7 @@ Scalar Plan::scalar() const { return impl_->shape.scalar; }
 std::int64_t Plan::m() const { return impl_->shape.m; }
 std::int64_t Plan::n() const { return impl_->shape.n; }
 std::int64_t Plan::k() const { return impl_->shape.k; }
+std::int64_t Plan::num_products() const { return impl_->schedule.batch.num_products; }
 Scheme Plan::scheme() const { return impl_->numerics.scheme; }
 EcVariant Plan::variant() const {
   return scheme() == Scheme::kEc ? impl_->numerics.ec.stages[0].recipe.variant : EcVariant::kAuto;

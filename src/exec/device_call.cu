@@ -75,10 +75,12 @@ struct Operand {
 template <class T>
 class Call {
  public:
-  Call(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace, product::Queue queue)
+  Call(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace, plan::DeviceState* state,
+       product::Queue queue)
       : plan_(plan), problem_(problem), queue_(queue), num_sms_(plan.schedule.facts.num_sms) {
     base::Carver carver(workspace);
     buffers_ = plan::carve_device(carver, plan);
+    buffers_.state = state;
     a_ = {problem::lines_of(Side::kA, problem.a), buffers_.a};
     b_ = {problem::lines_of(Side::kB, problem.b), buffers_.b};
   }
@@ -328,7 +330,7 @@ class Call {
 };
 
 template <class T>
-Status validate(const plan::Plan& plan, const DeviceProblem<T>& problem) {
+Status validate_operands(const plan::Plan& plan, const DeviceProblem<T>& problem) {
   const problem::Shape& shape = plan.shape;
   KIZAMI_RETURN_IF_ERROR(problem::validate_operand("A", problem.a, shape.m, shape.k));
   KIZAMI_RETURN_IF_ERROR(problem::validate_operand("B", problem.b, shape.k, shape.n));
@@ -342,28 +344,8 @@ Status validate(const plan::Plan& plan, const DeviceProblem<T>& problem) {
                                             "-byte boundary, as complex elements in device memory must"};
 }
 
-Status validate_workspace(const plan::Plan& plan, std::span<const std::byte> workspace) {
-  const std::size_t needed = plan.schedule.workspace_bytes;
-  if (workspace.size() >= needed && reinterpret_cast<std::uintptr_t>(workspace.data()) % kDeviceAlignment == 0)
-    return {};
-  return {StatusCode::kInvalidArgument, "workspace = " + std::to_string(workspace.size()) + " bytes, must be >= " +
-                                            std::to_string(needed) + " and begin on a 256-byte boundary"};
-}
-
-Status validate_plan(const plan::Plan& plan) {
-  if (plan.schedule.facts.space != product::MemorySpace::kDevice)
-    return {StatusCode::kInvalidArgument, "the plan is for operands in host memory"};
-  if (plan.numerics.scheme == Scheme::kNative)
-    return {StatusCode::kUnsupported, "the plan is of scheme native: call cuBLAS"};
-  int device = 0;
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaGetDevice(&device), "cudaGetDevice"));
-  if (device == plan.schedule.facts.device) return {};
-  return {StatusCode::kInvalidArgument, "the plan is for device " + std::to_string(plan.schedule.facts.device) +
-                                            ", the current device is " + std::to_string(device)};
-}
-
 Status validate_waiting(const plan::Plan& plan, product::Queue queue) {
-  if (!plan.policy.may_sync) return {};
+  if (!plan.policy.may_sync || plan.numerics.scheme == Scheme::kNative) return {};
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaStreamIsCapturing(queue, &capture), "cudaStreamIsCapturing"));
   if (capture == cudaStreamCaptureStatusNone) return {};
@@ -372,46 +354,57 @@ Status validate_waiting(const plan::Plan& plan, product::Queue queue) {
 
 }  // namespace
 
+Status validate_device_plan(const plan::Plan& plan) {
+  if (plan.schedule.facts.space != product::MemorySpace::kDevice)
+    return {StatusCode::kInvalidArgument, "the plan is for operands in host memory"};
+  int device = 0;
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaGetDevice(&device), "cudaGetDevice"));
+  if (device == plan.schedule.facts.device) return {};
+  return {StatusCode::kInvalidArgument, "the plan is for device " + std::to_string(plan.schedule.facts.device) +
+                                            ", the current device is " + std::to_string(device)};
+}
+
+Status validate_device_workspace(const plan::Plan& plan, std::span<const std::byte> workspace) {
+  const std::size_t needed = plan.schedule.workspace_bytes;
+  if (workspace.size() >= needed && reinterpret_cast<std::uintptr_t>(workspace.data()) % kDeviceAlignment == 0)
+    return {};
+  return {StatusCode::kInvalidArgument, "workspace = " + std::to_string(workspace.size()) + " bytes, must be >= " +
+                                            std::to_string(needed) + " and begin on a 256-byte boundary"};
+}
+
+Status validate_device_call(const plan::Plan& plan, std::span<const std::byte> workspace, product::Queue queue) {
+  KIZAMI_RETURN_IF_ERROR(validate_device_workspace(plan, workspace));
+  return validate_waiting(plan, queue);
+}
+
 template <class T>
-Status run_device(const plan::Plan& plan, const DeviceProblem<T>& problem, std::span<std::byte> workspace,
-                  product::Queue queue) {
-  const base::RelaxedCapture relaxed;
-  KIZAMI_RETURN_IF_ERROR(validate_plan(plan));
-  const problem::Shape& shape = plan.shape;
-  KIZAMI_RETURN_IF_ERROR(problem::validate_output(problem.c, shape.m, shape.n));
-  if (shape.m == 0 || shape.n == 0) return {};
-  const bool has_no_terms = shape.k == 0 || (problem.alpha.device == nullptr && problem.alpha.value == T{0});
-  if (!has_no_terms) KIZAMI_RETURN_IF_ERROR(validate(plan, problem));
-  KIZAMI_RETURN_IF_ERROR(validate_workspace(plan, workspace));
-  KIZAMI_RETURN_IF_ERROR(validate_waiting(plan, queue));
-  if (has_no_terms) {
-    base::Carver carver(workspace.data());
-    plan::DeviceState* const state = plan::carve_device(carver, plan).state;
-    KIZAMI_RETURN_IF_ERROR(begin_state(state, Factor<T>(T{0}), 0, 0, 0, queue));
+Status validate_device_problem(const plan::Plan& plan, const DeviceProblem<T>& problem) {
+  KIZAMI_RETURN_IF_ERROR(problem::validate_output(problem.c, plan.shape.m, plan.shape.n));
+  if (plan.shape.m == 0 || plan.shape.n == 0 || has_no_terms(plan, problem.alpha)) return {};
+  return validate_operands(plan, problem);
+}
+
+template <class T>
+Status enqueue_device(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
+                      plan::DeviceState* state, product::Queue queue) {
+  if (has_no_terms(plan, problem.alpha)) {
+    if (state != nullptr) KIZAMI_RETURN_IF_ERROR(begin_state(state, Factor<T>(T{0}), 0, 0, 0, queue));
     return reconstruct::scale_device(problem.beta, problem.c, queue);
   }
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, std::complex<float>>) {
-    if (plan.numerics.scheme == Scheme::kEc) return run_device_ec(plan, problem, workspace.data(), queue);
+    if (plan.numerics.scheme == Scheme::kEc) return run_device_ec(plan, problem, workspace, state, queue);
   }
-  return Call<T>(plan, problem, workspace.data(), queue).run();
+  return Call<T>(plan, problem, workspace, state, queue).run();
 }
 
-Result<Outcome> read_device_outcome(const plan::Plan& plan, std::span<const std::byte> workspace,
-                                    product::Queue queue) {
-  KIZAMI_RETURN_IF_ERROR(validate_plan(plan));
+Outcome device_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
   Outcome outcome;
   outcome.engine = "none";
   outcome.scheme = plan.numerics.scheme;
   outcome.gauge = plan.numerics.gauge;
-  if (plan.shape.m == 0 || plan.shape.n == 0) return outcome;
-  KIZAMI_RETURN_IF_ERROR(validate_workspace(plan, workspace));
-  plan::DeviceState seen;
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(
-      cudaMemcpyAsync(&seen, workspace.data(), sizeof seen, cudaMemcpyDeviceToHost, queue), "reading the outcome"));
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaStreamSynchronize(queue), "waiting for the outcome"));
-  if (seen.is_scaling_only != 0) return outcome;
-  if (plan.numerics.scheme == Scheme::kEc) return device_ec_outcome(plan, seen);
-  const num::Selection& selection = seen.selection;
+  if (state.is_scaling_only != 0) return outcome;
+  if (plan.numerics.scheme == Scheme::kEc) return device_ec_outcome(plan, state);
+  const num::Selection& selection = state.selection;
   outcome.engine = plan.schedule.engine->name();
   outcome.bound = plan.numerics.bound;
   outcome.rung = selection.rung;
@@ -419,13 +412,15 @@ Result<Outcome> read_device_outcome(const plan::Plan& plan, std::span<const std:
       selection.rung < 0 ? 0 : plan.numerics.ladder.rungs[static_cast<std::size_t>(selection.rung)].num_moduli;
   outcome.equilibrated = selection.equilibrated;
   outcome.repaired = selection.rung < 0 ? plan.shape.m * plan.shape.n : selection.num_repaired;
-  outcome.nonfinite_rows = static_cast<std::int64_t>(seen.nonfinite_rows);
-  outcome.nonfinite_cols = static_cast<std::int64_t>(seen.nonfinite_cols);
+  outcome.nonfinite_rows = static_cast<std::int64_t>(state.nonfinite_rows);
+  outcome.nonfinite_cols = static_cast<std::int64_t>(state.nonfinite_cols);
   return outcome;
 }
 
-#define KIZAMI_INSTANTIATE(T) \
-  template Status run_device<T>(const plan::Plan&, const DeviceProblem<T>&, std::span<std::byte>, product::Queue)
+#define KIZAMI_INSTANTIATE(T)                                                                                   \
+  template Status validate_device_problem<T>(const plan::Plan&, const DeviceProblem<T>&);                       \
+  template Status enqueue_device<T>(const plan::Plan&, const DeviceProblem<T>&, std::byte*, plan::DeviceState*, \
+                                    product::Queue)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

@@ -8,6 +8,7 @@
 #include "kizami/outcome.hpp"
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
+#include "plan/device_state.hpp"
 #include "plan/plan.hpp"
 #include "product/product.hpp"
 
@@ -25,12 +26,31 @@ struct DeviceProblem {
   MatrixView<T> c;
 };
 
-/// @status see kizami::cuda::run()
+/// Whether the host knows that C <- beta C, and A and B are not read.
 template <class T>
-Status run_device(const plan::Plan& plan, const DeviceProblem<T>& problem, std::span<std::byte> workspace,
-                  product::Queue queue);
+[[nodiscard]] bool has_no_terms(const plan::Plan& plan, const Factor<T>& alpha) {
+  return plan.shape.k == 0 || (alpha.device == nullptr && alpha.value == T{0});
+}
 
-/// What the last call with this workspace did; waits for the queue.
-Result<Outcome> read_device_outcome(const plan::Plan& plan, std::span<const std::byte> workspace, product::Queue queue);
+/// @status kInvalidArgument: a plan for the host or another device than the current one
+Status validate_device_plan(const plan::Plan& plan);
+/// @status kInvalidArgument: less than plan.schedule.workspace_bytes, or misaligned
+Status validate_device_workspace(const plan::Plan& plan, std::span<const std::byte> workspace);
+/// @status the same, and kUnsupported: a captured queue, where the policy lets the call wait
+Status validate_device_call(const plan::Plan& plan, std::span<const std::byte> workspace, product::Queue queue);
+/// What is known of the matrices of one product without their elements.
+template <class T>
+Status validate_device_problem(const plan::Plan& plan, const DeviceProblem<T>& problem);
+
+/// Enqueues one validated product of a scheme other than native, or one that the host knows to have no terms.
+/// @param workspace plan.schedule.product_bytes  @param state what the product does is written there, in device
+///        memory; null: nowhere
+/// @status of Policy::may_sync: kNonFinite, kAccuracyUnreachable; kInternal with CUDA's words
+template <class T>
+Status enqueue_device(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
+                      plan::DeviceState* state, product::Queue queue);
+
+/// What a finished product did, given its state.
+[[nodiscard]] Outcome device_outcome(const plan::Plan& plan, const plan::DeviceState& state);
 
 }  // namespace kizami::exec

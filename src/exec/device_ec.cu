@@ -22,7 +22,8 @@ namespace {
 template <class T>
 class EcCall {
  public:
-  EcCall(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace, product::Queue queue)
+  EcCall(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace, plan::DeviceState* state,
+         product::Queue queue)
       : plan_(plan),
         problem_(problem),
         queue_(queue),
@@ -30,6 +31,7 @@ class EcCall {
         is_transposed_(problem.c.row_stride != 1 && problem.c.col_stride == 1) {
     base::Carver carver(workspace);
     buffers_ = plan::carve_device_ec(carver, plan, is_transposed_);
+    buffers_.state = state;
     rows_ = problem::lines_of(Side::kA, problem.a);
     columns_ = problem::lines_of(Side::kB, problem.b);
   }
@@ -161,8 +163,8 @@ class EcCall {
 
 template <class T>
 Status run_device_ec(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
-                     product::Queue queue) {
-  return EcCall<T>(plan, problem, workspace, queue).run();
+                     plan::DeviceState* state, product::Queue queue) {
+  return EcCall<T>(plan, problem, workspace, state, queue).run();
 }
 
 Outcome device_ec_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
@@ -182,8 +184,9 @@ Outcome device_ec_outcome(const plan::Plan& plan, const plan::DeviceState& state
   return outcome;
 }
 
-template Status run_device_ec<float>(const plan::Plan&, const DeviceProblem<float>&, std::byte*, product::Queue);
+template Status run_device_ec<float>(const plan::Plan&, const DeviceProblem<float>&, std::byte*, plan::DeviceState*,
+                                     product::Queue);
 template Status run_device_ec<std::complex<float>>(const plan::Plan&, const DeviceProblem<std::complex<float>>&,
-                                                   std::byte*, product::Queue);
+                                                   std::byte*, plan::DeviceState*, product::Queue);
 
 }  // namespace kizami::exec

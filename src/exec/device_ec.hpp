@@ -8,12 +8,12 @@
 
 namespace kizami::exec {
 
-/// @range  a plan of scheme ec and a problem that run_device() has validated, with alpha and k that are not zero on the host
+/// @range  a plan of scheme ec and a problem that validate_device_problem() lets pass, with alpha and k that are not zero on the host
 /// @status kNonFinite, kAccuracyUnreachable: of Policy::may_sync; kInternal with CUDA's words
 /// @queue  asynchronous, capturable
 template <class T>
 Status run_device_ec(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
-                     product::Queue queue);
+                     plan::DeviceState* state, product::Queue queue);
 
 /// What a finished call of scheme ec did, given its state.
 [[nodiscard]] Outcome device_ec_outcome(const plan::Plan& plan, const plan::DeviceState& state);

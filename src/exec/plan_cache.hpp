@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Plans by shape and policy: planning takes microseconds, but a BLAS is called millions of times with the same shape.
+// Plans by shape, policy and batch: planning takes microseconds, but a BLAS is called millions of times with the same shape.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@
 
 namespace kizami::exec {
 
-/// The plan for this shape and policy in an environment, from a bounded cache. Safe to call from any thread.
+/// The plan for this shape, policy and batch in an environment, from a bounded cache. Safe to call from any thread.
 /// @range environments that differ have different devices or numbers of threads
 Result<std::shared_ptr<const plan::Plan>> cached_plan(const problem::Shape& shape, const Policy& policy,
-                                                      const plan::Environment& environment);
+                                                      const plan::Environment& environment, const Batch& batch = {});
 
 /// Plans kept; the least recently used goes first.
 inline constexpr int kPlanCacheSize = 64;

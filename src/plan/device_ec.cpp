@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "num/bounds.hpp"
+#include "plan/device_batch.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/device_model.hpp"
 
@@ -201,14 +202,18 @@ Status plan_device_ec(Plan& plan, const Environment& environment) {
       pairwise <= numerics.bound ? num::Fp64Summation::kPairwise : num::Fp64Summation::kCompensated;
   numerics.has_fp64 = policy.allow_fp64_arithmetic && numerics.ec.checks_range;
 
-  std::size_t needed = 0;
+  std::size_t of_product = 0;
   for (const bool is_transposed : {false, true}) {
     base::Carver counter;
     static_cast<void>(carve_device_ec(counter, plan, is_transposed));
-    needed = std::max(needed, counter.bytes());
+    of_product = std::max(of_product, counter.bytes());
   }
+  plan.schedule.product_bytes = of_product;
+  const std::size_t needed = device_batch_bytes(plan, of_product);
   plan.schedule.workspace_bytes = needed;
-  plan.schedule.seconds = is_empty(plan.shape) ? 0.0 : plan.schedule.seconds + device_ec_phase_seconds(plan);
+  plan.schedule.seconds = is_empty(plan.shape) ? 0.0
+                                               : (plan.schedule.seconds + device_ec_phase_seconds(plan)) *
+                                                     static_cast<double>(plan.schedule.batch.num_products);
   if (policy.workspace_limit_bytes == 0 || needed <= policy.workspace_limit_bytes) return {};
   return {StatusCode::kWorkspaceTooSmall, "workspace limit = " + std::to_string(policy.workspace_limit_bytes) +
                                               " bytes, must be >= " + std::to_string(needed) + " for scheme ec here"};

@@ -12,16 +12,23 @@ namespace kizami::plan {
 
 using product::EcFormat;
 
-double device_native_seconds(const problem::Shape& shape) {
+double device_native_seconds(const problem::Shape& shape, std::int64_t num_products) {
   const bool is_double = real_of(shape.scalar) == Scalar::kF64;
   const double flops = (is_complex(shape.scalar) ? 8.0 : 2.0) * static_cast<double>(shape.m) *
-                       static_cast<double>(shape.n) * static_cast<double>(shape.k);
+                       static_cast<double>(shape.n) * static_cast<double>(shape.k) * static_cast<double>(num_products);
+  // A batch counts as one product of all its operations: one start, the same rates.
   // Long products meet the power limit in FP64.
   const double rate = !is_double ? 51.5e12 : flops < 3e11 ? 59e12 : flops < 3e12 ? 54e12 : 51e12;
   const auto least = static_cast<double>(std::min({shape.m, shape.n, shape.k}));
   constexpr double kThinExtent = 18;  // an extent of this loses half of the rate
   constexpr double kStartSeconds = 6e-6;
-  return flops == 0 ? kStartSeconds : flops / rate * (1.0 + kThinExtent / least) + kStartSeconds;
+  if (flops == 0) return kStartSeconds;
+  constexpr double kBytesPerSecond = 3.9e12;  // of 1000 products of n = 64: bench/results/h200/batch.jsonl
+  const double bytes = size_bytes(shape.scalar) * static_cast<double>(num_products) *
+                       (static_cast<double>(shape.m) * static_cast<double>(shape.k) +
+                        static_cast<double>(shape.k) * static_cast<double>(shape.n) +
+                        static_cast<double>(shape.m) * static_cast<double>(shape.n));
+  return std::max(flops / rate * (1.0 + kThinExtent / least), bytes / kBytesPerSecond) + kStartSeconds;
 }
 
 double device_phase_seconds(const Plan& plan) {

@@ -7,8 +7,8 @@
 
 namespace kizami::plan {
 
-/// cuBLAS's own product.
-[[nodiscard]] double device_native_seconds(const problem::Shape& shape);
+/// cuBLAS's own product, or a batch of them in one call.
+[[nodiscard]] double device_native_seconds(const problem::Shape& shape, std::int64_t num_products = 1);
 
 /// Everything but the INT8 products of the main pass, at the lowest rung: statistics, certificate, split, CRT, launches.
 [[nodiscard]] double device_phase_seconds(const Plan& plan);

@@ -126,6 +126,10 @@ std::string explain(const Plan& plan) {
   };
   line("problem", std::string(to_string(shape.scalar)) + "  m = " + std::to_string(shape.m) +
                       ", n = " + std::to_string(shape.n) + ", k = " + std::to_string(shape.k));
+  if (schedule.batch != Batch{}) {
+    line("batch", std::to_string(schedule.batch.num_products) + " products, one after another" +
+                      (schedule.batch.has_device_arrays ? ", found by arrays in device memory" : ""));
+  }
   line("accuracy", accuracy_text(plan.policy));
   line("scheme", std::string(to_string(numerics.scheme)));
   line("bound", number(numerics.bound) + " " + gauge_text(numerics.gauge, shape.scalar) + "  (2^" +

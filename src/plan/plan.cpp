@@ -11,10 +11,13 @@
 #include "base/int_math.hpp"
 #include "num/crt_table.hpp"
 #include "plan/buffers.hpp"
+#include "plan/device_batch.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/device_ec.hpp"
 #include "plan/device_model.hpp"
+#include "plan/device_native.hpp"
 #include "plan/ladder.hpp"
+#include "problem/batch.hpp"
 
 namespace kizami::plan {
 namespace {
@@ -135,6 +138,10 @@ Status plan_native(Plan& plan) {
   const double target = num::target_bound(plan.policy.accuracy, plan.shape.scalar, std::max<std::int64_t>(k, 1));
   double best = num::dot_bound(k, u);
   if (is_on_device(plan)) {
+    if (plan.policy.reject_nonfinite) {
+      return {StatusCode::kUnsupported,
+              "scheme native: cuBLAS does not look for NaN or Inf, reject_nonfinite needs ozaki2 or ec"};
+    }
     // One call of the vendor's product, in no known order. Accuracy native takes it for what it is.
     if (plan.policy.accuracy.kind != Accuracy::Kind::kNative && best > target) {
       return {StatusCode::kAccuracyUnreachable, "scheme native: guarantees " + bound_text(best) + " |A||B| at k = " +
@@ -144,8 +151,8 @@ Status plan_native(Plan& plan) {
     plan.numerics.gauge = plan.policy.gauge;
     plan.numerics.bound = best;
     plan.schedule.native_k_block = plan.shape.k;
-    plan.schedule.seconds = device_native_seconds(plan.shape);
-    return {};
+    plan.schedule.seconds = device_native_seconds(plan.shape, plan.schedule.batch.num_products);
+    return plan_device_native(plan);
   }
   for (const std::int64_t block :
        {std::max<std::int64_t>(k, 1), std::int64_t{512}, std::int64_t{256}, std::int64_t{128}}) {
@@ -230,7 +237,8 @@ Status plan_numerics(Plan& plan) {
   return {};
 }
 
-[[nodiscard]] std::size_t booked_bytes(const Plan& plan) {
+/// The workspace of one product.
+[[nodiscard]] std::size_t product_bytes(const Plan& plan) {
   base::Carver counter;
   if (is_on_device(plan)) {
     static_cast<void>(carve_device(counter, plan));
@@ -238,6 +246,11 @@ Status plan_numerics(Plan& plan) {
     static_cast<void>(carve(counter, plan));
   }
   return counter.bytes();
+}
+/// That of all of them.
+[[nodiscard]] std::size_t booked_bytes(const Plan& plan) {
+  const std::size_t bytes = product_bytes(plan);
+  return is_on_device(plan) ? device_batch_bytes(plan, bytes) : bytes;
 }
 
 /// Halves `extent`, keeping multiples of the padding, down to `least`. @return whether it shrank
@@ -289,6 +302,7 @@ std::size_t plan_chunks(Plan& plan) {
   certificate = {shape.m, shape.n, shape.k};
   while (booked_bytes(plan) > granted && shrink_certificate(certificate)) {
   }
+  plan.schedule.product_bytes = product_bytes(plan);
   plan.schedule.workspace_bytes = booked_bytes(plan);
   return 0;
 }
@@ -409,7 +423,7 @@ Status plan_engine(Plan& plan, const Environment& environment) {
       refusals.push_back(name + ": " + refusal->reason);
       continue;
     }
-    candidate.schedule.seconds = std::get<double>(predicted);
+    candidate.schedule.seconds = std::get<double>(predicted) * static_cast<double>(plan.schedule.batch.num_products);
     const auto slower = [](const Plan& x) {
       return std::string(x.schedule.engine->name()) + ": predicted " + bound_text(x.schedule.seconds) + " s";
     };
@@ -536,13 +550,16 @@ Status plan_ec_over_ozaki2(Plan& plan, const Environment& environment) {
 
 }  // namespace
 
-Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Environment& environment) {
+Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Environment& environment,
+                  const Batch& batch) {
   KIZAMI_RETURN_IF_ERROR(problem::validate_shape(shape.m, shape.n, shape.k));
   KIZAMI_RETURN_IF_ERROR(validate_policy(shape, policy));
+  KIZAMI_RETURN_IF_ERROR(problem::validate_num_products(batch.num_products));
   Plan plan;
   plan.shape = shape;
   plan.policy = policy;
   plan.schedule.facts = environment.facts;
+  plan.schedule.batch = batch;
   if (policy.threads > 0) plan.schedule.facts.num_threads = policy.threads;
   if (is_on_device(plan)) KIZAMI_RETURN_IF_ERROR(validate_device_policy(shape, policy));
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "kizami/batch.hpp"
 #include "kizami/policy.hpp"
 #include "kizami/status.hpp"
 #include "num/bounds.hpp"
@@ -54,8 +55,10 @@ struct Schedule {
   Chunk certificate;                                   ///< ozaki2: lines of one certificate pass; kc = k
   Chunk ec_chunk;                                      ///< ec: lines of one pass; kc = k
   std::int64_t native_k_block = 0;                     ///< native: k in blocks of this
+  Batch batch;                                         ///< on a device
+  std::size_t product_bytes = 0;  ///< on a device: workspace of one product of the batch; native: cuBLAS's scratch
   std::size_t workspace_bytes = 0;
-  double seconds = 0;  ///< predicted
+  double seconds = 0;  ///< predicted, of all products
 };
 
 struct Plan {
@@ -76,7 +79,8 @@ struct Environment {
 };
 
 /// @status see kizami::make_plan
-Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Environment& environment);
+Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Environment& environment,
+                  const Batch& batch = {});
 
 /// The plan in words, one fact a line.
 [[nodiscard]] std::string explain(const Plan& plan);

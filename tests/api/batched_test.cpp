@@ -136,7 +136,7 @@ TEST(BatchedRefusals, NameTheProductOrTheArgument) {
   };
   expect(call(4, 4, -1), StatusCode::kInvalidArgument, "num_products = -1, must be >= 0");
   expect(call(-1, 4, 2), StatusCode::kInvalidArgument, "stride_a = -1, must be >= 0");
-  expect(call(4, 0, 2), StatusCode::kInvalidArgument, "stride_c = 0, must be >= 1");
+  expect(call(4, 0, 2), StatusCode::kInvalidArgument, "stride_c = 0 lets two matrices C of the batch overlap");
   EXPECT_TRUE(call(4, 0, 0).ok());
   for (const double x : c) EXPECT_EQ(x, 7.0);
   EXPECT_TRUE(call(4, 0, 1).ok());

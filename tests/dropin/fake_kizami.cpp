@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "dropin/fake_kizami.hpp"
 
-namespace kizami::cuda {
+namespace kizami {
+
+Scheme dropin_test::planned_scheme = Scheme::kOzaki2;
+
+Scheme Plan::scheme() const { return dropin_test::planned_scheme; }
+
+namespace cuda {
+
+Result<Plan> make_plan(Scalar, std::int64_t, std::int64_t, std::int64_t, const Policy&, const Batch&) {
+  return Plan(nullptr);
+}
 
 template <class T>
 Status gemm(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -21,4 +31,5 @@ KIZAMI_FAKE_GEMM(std::complex<float>)
 KIZAMI_FAKE_GEMM(std::complex<double>)
 #undef KIZAMI_FAKE_GEMM
 
-}  // namespace kizami::cuda
+}  // namespace cuda
+}  // namespace kizami

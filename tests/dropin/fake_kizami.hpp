@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A double of kizami::cuda::gemm() for machines without a device: it hands the arguments of every call to on_call(), which
+// A double of kizami::cuda::make_plan() and gemm() for machines without a device: it hands the arguments of every call to on_call(), which
 // each program that links it defines.
 #pragma once
 
@@ -22,6 +22,9 @@ struct KizamiCall {
   void* c;
   Policy policy;
 };
+
+/// The scheme of all plans of the double.
+extern Scheme planned_scheme;
 
 /// What the double returns.
 Status on_call(const KizamiCall& call);

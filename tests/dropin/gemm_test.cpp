@@ -203,6 +203,12 @@ using Signatures =
                    Signature<cuComplex, std::int64_t>, Signature<cuDoubleComplex, std::int64_t>>;
 TYPED_TEST_SUITE(GemmOfType, Signatures);
 
+TYPED_TEST(GemmOfType, NativePlansAreLeftToTheCublasOfTheProgram) {
+  dropin_test::planned_scheme = Scheme::kNative;
+  expect_forwarded(good_call<typename TypeParam::Element, typename TypeParam::Integer>());
+  dropin_test::planned_scheme = Scheme::kOzaki2;
+}
+
 TYPED_TEST(GemmOfType, ArgumentsReachKizami) {
   using E = typename TypeParam::Element;
   sides.stream = address<CUstream_st>(0x5000);

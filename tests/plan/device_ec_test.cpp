@@ -54,7 +54,8 @@ class DeviceFake final : public FakeEngine {
 
 class DeviceEcPlan : public testing::Test {
  protected:
-  Result<Plan> planned(const Policy& policy, const problem::Shape& shape = {Scalar::kF32, 1000, 900, 1024}) {
+  Result<Plan> planned(const Policy& policy, const problem::Shape& shape = {Scalar::kF32, 1000, 900, 1024},
+                       const Batch& batch = {}) {
     ec_list_ = {&ec_};
     list_ = {&ozaki2_};
     Environment environment;
@@ -62,7 +63,7 @@ class DeviceEcPlan : public testing::Test {
     environment.engines = list_;
     environment.has_native_blas = true;
     environment.facts = h200_facts();
-    return make(shape, policy, environment);
+    return make(shape, policy, environment, batch);
   }
   static Policy ec_policy(EcVariant variant = EcVariant::kAuto) {
     Policy policy;
@@ -222,6 +223,22 @@ TEST_F(DeviceEcPlan, BooksEitherOrientation) {
       EXPECT_EQ(planned(limited, shape).status().code(), StatusCode::kWorkspaceTooSmall);
     }
   }
+}
+
+TEST_F(DeviceEcPlan, OfABatchIsThatOfOneProductManyTimes) {
+  const problem::Shape shape{Scalar::kC64, 100, 90, 80};
+  const Plan one = planned(ec_policy(), shape).value();
+  const Plan many = planned(ec_policy(), shape, {500, false}).value();
+  EXPECT_EQ(numerics_hash(many), numerics_hash(one));
+  EXPECT_EQ(many.schedule.product_bytes, one.schedule.workspace_bytes);
+  EXPECT_GE(many.schedule.workspace_bytes, one.schedule.workspace_bytes + 500 * sizeof(DeviceState));
+  EXPECT_LE(many.schedule.workspace_bytes,
+            one.schedule.workspace_bytes + 500 * sizeof(DeviceState) + 2 * base::Carver::kAlignment);
+  EXPECT_DOUBLE_EQ(many.schedule.seconds, 500 * one.schedule.seconds);
+  Policy limited = ec_policy();
+  limited.workspace_limit_bytes = many.schedule.workspace_bytes - 1;
+  EXPECT_EQ(planned(limited, shape, {500, false}).status().code(), StatusCode::kWorkspaceTooSmall);
+  EXPECT_TRUE(planned(limited, shape, {499, false}).ok());
 }
 
 TEST_F(DeviceEcPlan, OfAnEmptyShapeNeedsTheStateOnly) {

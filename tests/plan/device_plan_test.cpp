@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -12,7 +14,9 @@
 #include "base/int_math.hpp"
 #include "fake_engine.hpp"
 #include "h200_facts.hpp"
+#include "plan/device_batch.hpp"
 #include "plan/device_buffers.hpp"
+#include "plan/device_native.hpp"
 #include "plan/plan.hpp"
 
 namespace kizami::plan {
@@ -197,6 +201,133 @@ TEST(DevicePlan, TakesTheVendorsProductWhereThatIsPredictedFaster) {
   EXPECT_EQ(make(shape, policy, device_of({&fast})).value().numerics.scheme, Scheme::kOzaki2);
   policy.accuracy = Accuracy::at_bits(50);  // more than k u = 2^-40 promises
   EXPECT_EQ(make(shape, policy, device_of({&slow})).value().numerics.scheme, Scheme::kOzaki2);
+}
+
+TEST(DeviceBatch, HasTheNumericsOfOneProductAndItsWorkspaceOnce) {
+  const DeviceEngine reader("reader", true, 1e-3);
+  for (const Scalar scalar : {Scalar::kF32, Scalar::kF64, Scalar::kC64, Scalar::kC128}) {
+    const problem::Shape shape{scalar, 700, 600, 500};
+    const Result<Plan> one = make(shape, ozaki2(), device_of({&reader}));
+    ASSERT_TRUE(one.ok()) << one.status().reason();
+    EXPECT_EQ(one.value().schedule.workspace_bytes, one.value().schedule.product_bytes);
+    for (const std::int64_t count : {0, 1, 2, 1000}) {
+      for (const bool has_device_arrays : {false, true}) {
+        const Batch batch{count, has_device_arrays};
+        const Result<Plan> many = make(shape, ozaki2(), device_of({&reader}), batch);
+        ASSERT_TRUE(many.ok()) << many.status().reason();
+        const Schedule& schedule = many.value().schedule;
+        EXPECT_EQ(schedule.batch, batch);
+        EXPECT_EQ(numerics_hash(many.value()), numerics_hash(one.value()));
+        EXPECT_EQ(schedule.product_bytes, one.value().schedule.product_bytes);
+        const std::size_t states = count > 1 ? static_cast<std::size_t>(count) * sizeof(DeviceState) : 0;
+        const std::size_t copies = has_device_arrays ? static_cast<std::size_t>(700 * 500 + 500 * 600 + 700 * 600) *
+                                                           static_cast<std::size_t>(size_bytes(scalar))
+                                                     : 0;
+        EXPECT_GE(schedule.workspace_bytes, schedule.product_bytes + states + copies);
+        EXPECT_LE(schedule.workspace_bytes, schedule.product_bytes + states + copies + 4 * base::Carver::kAlignment);
+        EXPECT_DOUBLE_EQ(schedule.seconds, static_cast<double>(count) * one.value().schedule.seconds);
+        EXPECT_EQ(explain(many.value()).find("batch") != std::string::npos, batch != Batch{});
+      }
+    }
+  }
+}
+
+TEST(DeviceBatch, HasAWorkspaceOfPiecesThatDoNotMeet) {
+  const DeviceEngine reader("reader", true, 1e-3);
+  const Result<Plan> plan = make({Scalar::kC64, 33, 1, 7}, ozaki2(), device_of({&reader}), {9, true});
+  ASSERT_TRUE(plan.ok()) << plan.status().reason();
+  const Schedule& schedule = plan.value().schedule;
+  std::vector<std::byte> memory(schedule.workspace_bytes + base::Carver::kAlignment);
+  std::byte* const first = memory.data() + (base::Carver::kAlignment -
+                                            reinterpret_cast<std::uintptr_t>(memory.data()) % base::Carver::kAlignment);
+  base::Carver carver(first);
+  const DeviceBatchBuffers buffers = carve_device_batch(carver, plan.value(), schedule.product_bytes);
+  const auto* const states = reinterpret_cast<std::byte*>(buffers.states);
+  const auto* const a = static_cast<std::byte*>(buffers.a);
+  const auto* const b = static_cast<std::byte*>(buffers.b);
+  const auto* const c = static_cast<std::byte*>(buffers.c);
+  EXPECT_EQ(buffers.product, first);
+  EXPECT_GE(states, buffers.product + schedule.product_bytes);
+  EXPECT_GE(a, states + 9 * sizeof(DeviceState));
+  EXPECT_GE(b, a + 33 * 7 * 8);
+  EXPECT_GE(c, b + 7 * 1 * 8);
+  EXPECT_GE(first + schedule.workspace_bytes, c + 33 * staged_line(1) * 8);
+}
+
+TEST(DeviceBatch, KeepsToTheWorkspaceLimitWithAllItsStates) {
+  const DeviceEngine reader("reader", true, 1e-3);
+  const problem::Shape shape{Scalar::kF64, 3000, 3000, 3000};
+  Policy policy = ozaki2();
+  policy.workspace_limit_bytes = std::size_t{256} << 20;
+  const Result<Plan> one = make(shape, policy, device_of({&reader}));
+  const Result<Plan> many = make(shape, policy, device_of({&reader}), {300000, false});
+  ASSERT_TRUE(one.ok() && many.ok());
+  EXPECT_LE(many.value().schedule.workspace_bytes, policy.workspace_limit_bytes);
+  EXPECT_LT(many.value().schedule.product_bytes, one.value().schedule.product_bytes);  // its chunks are smaller
+  EXPECT_EQ(make(shape, policy, device_of({&reader}), {std::int64_t{1} << 40, false}).status().code(),
+            StatusCode::kWorkspaceTooSmall);
+}
+
+TEST(DeviceBatch, OfSmallProductsIsLeftToTheVendor) {
+  const DeviceEngine quick("quick", true, 0.0);
+  Policy policy;
+  policy.reproducibility = Reproducibility::kNotGuaranteed;
+  const auto plan_of = [&](std::int64_t n, std::int64_t count) {
+    return make({Scalar::kF64, n, n, n}, policy, device_of({&quick}), {count, false}).value();
+  };
+  EXPECT_EQ(plan_of(4096, 1).numerics.scheme, Scheme::kOzaki2);
+  EXPECT_EQ(plan_of(4096, 50).numerics.scheme, Scheme::kOzaki2);
+  EXPECT_EQ(plan_of(32, 1).numerics.scheme, Scheme::kNative);
+  const Plan many = plan_of(32, 10000);
+  EXPECT_EQ(many.numerics.scheme, Scheme::kNative);
+  EXPECT_LT(many.schedule.seconds, 1000 * plan_of(32, 1).schedule.seconds);
+  EXPECT_GT(many.schedule.seconds, plan_of(32, 1).schedule.seconds);
+  // Not less than its bytes take.
+  EXPECT_GT(many.schedule.seconds, 10000.0 * 3 * 32 * 32 * 8 / 4.8e12);
+}
+
+TEST(DeviceNative, BooksScratchWithinTheLimitAndRoomForPointers) {
+  Policy policy;
+  policy.scheme = Scheme::kNative;
+  const problem::Shape shape{Scalar::kC128, 30, 20, 10};
+  const auto planned = [&](const Batch& batch) { return make(shape, policy, device_of({}), batch); };
+  const auto bytes_of = [&](const Batch& batch) {
+    const Result<Plan> plan = planned(batch);
+    EXPECT_TRUE(plan.ok()) << plan.status().reason();
+    base::Carver counter;
+    static_cast<void>(carve_device_native(counter, plan.value()));
+    EXPECT_EQ(counter.bytes(), plan.value().schedule.workspace_bytes);
+    return counter.bytes();
+  };
+  const std::size_t one = bytes_of({});
+  EXPECT_GE(one, std::size_t{32} << 20);
+  EXPECT_EQ(bytes_of({1000, true}), one);
+  EXPECT_GE(bytes_of({1000, false}), one + 3 * 1000 * sizeof(void*));
+  policy.workspace_limit_bytes = 100000;
+  EXPECT_LE(bytes_of({1000, false}), policy.workspace_limit_bytes);
+  EXPECT_GT(planned({1000, false}).value().schedule.product_bytes, 0U);
+  policy.workspace_limit_bytes = 20000;
+  const Result<Plan> refused = planned({1000, false});
+  EXPECT_EQ(refused.status().code(), StatusCode::kWorkspaceTooSmall);
+  EXPECT_NE(refused.status().reason().find("for scheme native"), std::string::npos) << refused.status().reason();
+}
+
+TEST(DeviceNative, IsNotTakenWhereNonFiniteElementsAreRefused) {
+  const DeviceEngine slow("slow", true, 1.0);
+  Policy policy;
+  policy.reproducibility = Reproducibility::kNotGuaranteed;
+  policy.may_sync = true;
+  policy.reject_nonfinite = true;
+  EXPECT_EQ(make({Scalar::kF64, 99, 99, 99}, policy, device_of({&slow})).value().numerics.scheme, Scheme::kOzaki2);
+  policy.scheme = Scheme::kNative;
+  EXPECT_EQ(make({Scalar::kF64, 99, 99, 99}, policy, device_of({&slow})).status().code(), StatusCode::kUnsupported);
+}
+
+TEST(DeviceBatch, OfANegativeNumberIsRefused) {
+  const DeviceEngine reader("reader", true, 1e-3);
+  const Result<Plan> refused = make({Scalar::kF64, 3, 4, 5}, ozaki2(), device_of({&reader}), {-2, false});
+  EXPECT_EQ(refused.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(refused.status().reason(), "num_products = -2, must be >= 0");
 }
 
 }  // namespace

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#include "plan/device_native.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace kizami::plan {
+namespace {
+
+/// What cuBLAS takes by itself on compute capability 9.0.
+constexpr std::size_t kScratchBytes = std::size_t{32} << 20;
+
+[[nodiscard]] std::size_t booked_bytes(const Plan& plan) {
+  base::Carver counter;
+  static_cast<void>(carve_device_native(counter, plan));
+  return counter.bytes();
+}
+
+}  // namespace
+
+DeviceNativeBuffers carve_device_native(base::Carver& carver, const Plan& plan) {
+  const Batch& batch = plan.schedule.batch;
+  DeviceNativeBuffers buffers;
+  buffers.scratch = carver.take<std::byte>(plan.schedule.product_bytes);
+  buffers.factors = carver.take<std::byte>(2, size_bytes(plan.shape.scalar));
+  if (batch.num_products > 1 && !batch.has_device_arrays) buffers.pointers = carver.take<void*>(3, batch.num_products);
+  return buffers;
+}
+
+Status plan_device_native(Plan& plan) {
+  Schedule& schedule = plan.schedule;
+  const std::size_t limit = plan.policy.workspace_limit_bytes;
+  schedule.product_bytes = 0;
+  const std::size_t least = booked_bytes(plan);
+  if (limit != 0 && limit < least) {
+    return {StatusCode::kWorkspaceTooSmall, "workspace limit = " + std::to_string(limit) + " bytes, must be >= " +
+                                                std::to_string(least) + " for scheme native here"};
+  }
+  constexpr std::size_t kUnit = base::Carver::kAlignment;
+  schedule.product_bytes = limit == 0 ? kScratchBytes : std::min(kScratchBytes, (limit - least) / kUnit * kUnit);
+  schedule.workspace_bytes = booked_bytes(plan);
+  return {};
+}
+
+}  // namespace kizami::plan
