@@ -28,22 +28,26 @@ else()
   message(STATUS "CUDA Tile: off (${KIZAMI_TILE_REASON})")
 endif()
 
-# kizami_tile_kernels(TARGET <name> SOURCES <file.cu>...)
+# kizami_tile_kernels(TARGET <name> SOURCES <file.cu>... [CONTRACTED <file.cu>...])
 #
 # Compiles each file of tile kernels to a cubin for sm_90, and makes the object library TARGET that carries them as
 # `extern "C" const unsigned long long kizami_tile_<file>[]` (load: src/base/cuda_module.hpp). A cubin, and not code for a later
 # assembler: drivers older than the toolkit run the one and cannot translate the other. Floating-point contraction is off,
-# as in every unit of the project.
+# as in every unit of the project, but for the files CONTRACTED, of which it is the subject.
 function(kizami_tile_kernels)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET" "SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET" "SOURCES;CONTRACTED")
   set(bin ${KIZAMI_TILE_TOOLCHAIN}/bin)
   set(embedded)
-  foreach(source ${arg_SOURCES})
+  foreach(source ${arg_SOURCES} ${arg_CONTRACTED})
+    set(fmad false)
+    if(source IN_LIST arg_CONTRACTED)
+      set(fmad true)
+    endif()
     get_filename_component(name ${source} NAME_WE)
     set(out ${CMAKE_CURRENT_BINARY_DIR}/${name})
     add_custom_command(
       OUTPUT ${out}.cubin
-      COMMAND ${tile_nvcc} -std=c++20 --tile-only --tilecubin --fmad=false -gencode arch=compute_90,code=sm_90
+      COMMAND ${tile_nvcc} -std=c++20 --tile-only --tilecubin --fmad=${fmad} -gencode arch=compute_90,code=sm_90
               $<$<BOOL:${KIZAMI_WERROR}>:-Werror=all-warnings> -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include
               -MD -MF ${out}.d -o ${out}.cubin ${source}
       DEPENDS ${source} ${tile_nvcc}

@@ -8,6 +8,8 @@
 #include <cstdlib>
 
 #include "basics.hpp"
+#include "elementwise_facts.hpp"
+#include "mma_facts.hpp"
 
 namespace {
 
@@ -39,7 +41,15 @@ void print_device() {
 int main() {
   try {
     print_device();
-    const int failures = tile_bench::run_basics();
+    int failures = tile_bench::run_basics();
+    for (void (*record)() : {tile_bench::record_mma_facts, tile_bench::record_elementwise_facts}) {
+      try {
+        record();
+      } catch (const std::exception& error) {  // the other parts are still worth having
+        ++failures;
+        tile_bench::print({{"kind", "error"}, {"what", error.what()}});
+      }
+    }
     tile_bench::print({{"kind", "summary"}, {"failures", failures}});
     return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
   } catch (const std::exception& error) {
