@@ -9,7 +9,9 @@
 
 #include "basics.hpp"
 #include "elementwise_facts.hpp"
+#include "memory_facts.hpp"
 #include "mma_facts.hpp"
+#include "reduction_facts.hpp"
 
 namespace {
 
@@ -42,7 +44,8 @@ int main() {
   try {
     print_device();
     int failures = tile_bench::run_basics();
-    for (void (*record)() : {tile_bench::record_mma_facts, tile_bench::record_elementwise_facts}) {
+    for (void (*record)() : {tile_bench::record_mma_facts, tile_bench::record_elementwise_facts,
+                             tile_bench::record_reduction_facts, tile_bench::record_memory_facts}) {
       try {
         record();
       } catch (const std::exception& error) {  // the other parts are still worth having

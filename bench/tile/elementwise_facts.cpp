@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "elementwise_facts.hpp"
 
+#include <algorithm>
 #include <cfenv>
 #include <cmath>
 #include <cstring>

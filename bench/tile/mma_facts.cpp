@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "mma_facts.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
