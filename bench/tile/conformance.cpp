@@ -2,10 +2,12 @@
 // Records what CUDA Tile kernels do on a device, one line of JSON a fact: whether cubins of the toolkit load on this driver,
 // whether simple kernels are right, and what the language leaves to the hardware.
 //
-//   bench_tile_conformance > FILE
+//   bench_tile_conformance > FILE      everything; needs 14 GB of device memory
+//   bench_tile_conformance --basics    loads and simple kernels only: a test
 //
 // Exit code 1 if a cubin does not load or a result that the language defines is wrong; what it leaves open is only recorded.
 #include <cstdlib>
+#include <cstring>
 
 #include "basics.hpp"
 #include "elementwise_facts.hpp"
@@ -38,21 +40,43 @@ void print_device() {
                      {"kernel_driver", kernel_driver}});
 }
 
+/// 0, or how a run ends early: 77 (ctest counts a skip) without a device, 1 if KIZAMI_REQUIRE_GPU is set (./kz gpu-test does).
+int exit_code_without_device() {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaSuccess && count > 0) return 0;
+  std::fprintf(stderr, "bench_tile_conformance: no CUDA device: %s\n", cudaGetErrorString(error));
+  return std::getenv("KIZAMI_REQUIRE_GPU") != nullptr ? 1 : 77;
+}
+
+/// Each part is recorded even if another one fails. Returns the number of parts that failed.
+int record_facts() {
+  int failures = 0;
+  for (void (*record)() : {tile_bench::record_mma_facts, tile_bench::record_elementwise_facts,
+                           tile_bench::record_reduction_facts, tile_bench::record_memory_facts}) {
+    try {
+      record();
+    } catch (const std::exception& error) {
+      ++failures;
+      tile_bench::print({{"kind", "error"}, {"what", error.what()}});
+    }
+  }
+  return failures;
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  const bool is_basic = argc == 2 && std::strcmp(argv[1], "--basics") == 0;
+  if (argc > 1 && !is_basic) {
+    std::fprintf(stderr, "usage: bench_tile_conformance [--basics]\n");
+    return 2;
+  }
+  if (const int code = exit_code_without_device(); code != 0) return code;
   try {
     print_device();
     int failures = tile_bench::run_basics();
-    for (void (*record)() : {tile_bench::record_mma_facts, tile_bench::record_elementwise_facts,
-                             tile_bench::record_reduction_facts, tile_bench::record_memory_facts}) {
-      try {
-        record();
-      } catch (const std::exception& error) {  // the other parts are still worth having
-        ++failures;
-        tile_bench::print({{"kind", "error"}, {"what", error.what()}});
-      }
-    }
+    if (!is_basic) failures += record_facts();
     tile_bench::print({{"kind", "summary"}, {"failures", failures}});
     return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
   } catch (const std::exception& error) {

@@ -220,7 +220,7 @@ void record_narrow(const Cubin& cubin, const char* suffix) {
     for (std::size_t i = 0; i < actual.size(); ++i) {
       const double v = Format::from_bits(x[i]).to_double();
       const double w = Format::from_bits(y[i]).to_double();
-      // Rounded twice, to FP64 and to 16 bits: the same as once, since 53 >= 2 * 11 + 2 [Figueroa1995].
+      // Rounded twice, to FP64 and to 16 bits: the same as once, since 53 >= 2 * 11 + 2.
       const double exact = operation[0] == 'a' ? v + w : operation[0] == 'm' ? v * w : is_unary ? std::sqrt(v) : v / w;
       const Format expected = Format::from(exact);
       const double seen = Format::from_bits(actual[i]).to_double();

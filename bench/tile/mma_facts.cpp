@@ -263,15 +263,15 @@ void record_type(const Cubin& cubin, const char* name, std::initializer_list<int
 
 void record_mma_facts() {
   const Cubin cubin("mma", kizami_tile_mma);
-  record_type<Half, Fp32>(cubin, "f16", {64, 16}, {0, 3, 12});
-  record_type<Half, Half>(cubin, "f16_f16", {64, 16}, {0, 3});
-  record_type<Bfloat, Fp32>(cubin, "bf16", {64, 16}, {0, 3, 12, 30});
-  record_type<Tfloat, Fp32>(cubin, "tf32", {64, 16}, {0, 3, 12, 30});
-  record_type<E4m3, Fp32>(cubin, "e4m3", {64, 16}, {0, 3, 6});
-  record_type<E4m3, Half>(cubin, "e4m3_f16", {64, 16}, {0, 3});
-  record_type<E5m2, Fp32>(cubin, "e5m2", {64, 16}, {0, 3, 12});
+  record_type<Half, Fp32>(cubin, "f16", {64, 32, 16}, {0, 3, 12});
+  record_type<Half, Half>(cubin, "f16_f16", {64, 32, 16}, {0, 3});
+  record_type<Bfloat, Fp32>(cubin, "bf16", {64, 32, 16}, {0, 3, 12, 30});
+  record_type<Tfloat, Fp32>(cubin, "tf32", {64, 32, 16}, {0, 3, 12, 30});
+  record_type<E4m3, Fp32>(cubin, "e4m3", {64, 32, 16}, {0, 3, 6});
+  record_type<E4m3, Half>(cubin, "e4m3_f16", {64, 32, 16}, {0, 3});
+  record_type<E5m2, Fp32>(cubin, "e5m2", {64, 32, 16}, {0, 3, 12});
   record_type<Fp32, Fp32>(cubin, "f32", {16}, {0, 3, 12});
-  for (const int size : {64, 16}) {
+  for (const int size : {64, 32, 16}) {
     record_specials<Half, Fp32>(cubin, "f16", size, 65504.0, 0x1p-24);
     record_specials<Half, Half>(cubin, "f16_f16", size, 65504.0, 0x1p-24);
     record_specials<Bfloat, Fp32>(cubin, "bf16", size, 0x1.fep127, 0x1p-133);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // D = A B + C by mma, one kernel a type and a tile, so that what the matrix engine does to single sums can be read from D.
-// The 64 x 64 tile is large enough for the instructions of a whole warpgroup, the 16 x 16 tile is not.
+// On sm_90 the compiler takes the instructions of a warpgroup (HGMMA, QGMMA, IGMMA) for the 64 x 64 tile, those of a warp
+// (HMMA, IMMA) for 32 x 32, and no matrix instruction for 16 x 16.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
@@ -32,7 +33,10 @@ __tile__ void multiply(const In* __restrict__ A, const In* __restrict__ B, const
                                                       int k) {                                                        \
     multiply<size>(A, B, C, D, k);                                                                                    \
   }
-#define MMA_KERNELS(name, In, Accumulator) MMA_KERNEL(name, 64, In, Accumulator) MMA_KERNEL(name, 16, In, Accumulator)
+#define MMA_KERNELS(name, In, Accumulator) \
+  MMA_KERNEL(name, 64, In, Accumulator)    \
+  MMA_KERNEL(name, 32, In, Accumulator)    \
+  MMA_KERNEL(name, 16, In, Accumulator)
 
 MMA_KERNELS(f16, __half, float)
 MMA_KERNELS(f16_f16, __half, __half)
