@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A cubin in memory, loaded through the driver, and its kernels. Tile kernels come this way: their compiler is another nvcc
-// than the one that compiles the rest (docs/adr/0013-tile-kernels-are-cubins.md).
+// than the one that compiles the rest (docs/adr/0014-tile-kernels-are-cubins.md).
 #pragma once
 
 #include <cuda.h>
