@@ -35,11 +35,12 @@ constexpr int kMaxVectors = 4;
 constexpr int kMaxRows = 4;
 constexpr int kMaxVectors = 2;
 #endif
+constexpr std::size_t kMinRowsToPack = 16;  // unmeasured: below, a panel is used too seldom
 
-/// kRows x (kVectors * lanes) elements of out, at a row of a and a column of b, c and out.
+/// kRows x (kVectors * lanes) elements of out, at a row of a and a column of b, c and out; rows of b are b_step apart.
 template <int kRows, int kVectors, class D, class T = hn::TFromD<D>>
-HWY_INLINE void multiply_block(D d, const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, const T* c, T* out, std::size_t n,
-                               std::size_t k) {
+HWY_INLINE void multiply_block(D d, const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, std::size_t b_step, const T* c, T* out,
+                               std::size_t n, std::size_t k) {
   using V = hn::Vec<D>;
   const std::size_t lanes = hn::Lanes(d);
   V sums[kRows][kVectors];
@@ -52,7 +53,7 @@ HWY_INLINE void multiply_block(D d, const T* HWY_RESTRICT a, const T* HWY_RESTRI
   for (std::size_t l = 0; l < k; ++l) {
     V row[kVectors];
     HWY_UNROLL(kMaxVectors) for (int v = 0; v < kVectors; ++v) {
-      row[v] = hn::LoadU(d, b + l * n + static_cast<std::size_t>(v) * lanes);
+      row[v] = hn::LoadU(d, b + l * b_step + static_cast<std::size_t>(v) * lanes);
     }
     HWY_UNROLL(kMaxRows) for (int r = 0; r < kRows; ++r) {
       const V x = hn::Set(d, a[static_cast<std::size_t>(r) * k + l]);
@@ -68,40 +69,49 @@ HWY_INLINE void multiply_block(D d, const T* HWY_RESTRICT a, const T* HWY_RESTRI
 
 /// All rows of one panel of columns.
 template <int kVectors, class D, class T = hn::TFromD<D>>
-HWY_INLINE void multiply_panel(D d, const T* a, const T* b, const T* c, T* out, std::size_t m, std::size_t n,
-                               std::size_t k) {
+HWY_INLINE void multiply_panel(D d, const T* a, const T* b, std::size_t b_step, const T* c, T* out, std::size_t m,
+                               std::size_t n, std::size_t k) {
   std::size_t i = 0;
   const auto row = [&](const T* x, std::size_t at) { return x == nullptr ? nullptr : x + at * n; };
   for (; i + kMaxRows <= m; i += kMaxRows) {
-    multiply_block<kMaxRows, kVectors>(d, a + i * k, b, row(c, i), out + i * n, n, k);
+    multiply_block<kMaxRows, kVectors>(d, a + i * k, b, b_step, row(c, i), out + i * n, n, k);
   }
-  for (; i + 4 <= m; i += 4) multiply_block<4, kVectors>(d, a + i * k, b, row(c, i), out + i * n, n, k);
-  for (; i + 2 <= m; i += 2) multiply_block<2, kVectors>(d, a + i * k, b, row(c, i), out + i * n, n, k);
-  for (; i < m; ++i) multiply_block<1, kVectors>(d, a + i * k, b, row(c, i), out + i * n, n, k);
+  for (; i + 4 <= m; i += 4) multiply_block<4, kVectors>(d, a + i * k, b, b_step, row(c, i), out + i * n, n, k);
+  for (; i + 2 <= m; i += 2) multiply_block<2, kVectors>(d, a + i * k, b, b_step, row(c, i), out + i * n, n, k);
+  for (; i < m; ++i) multiply_block<1, kVectors>(d, a + i * k, b, b_step, row(c, i), out + i * n, n, k);
 }
 
 template <class T>
-HWY_INLINE void multiply_columns(const T* a, const T* b, const T* c, T* out, std::size_t m, std::size_t n,
+HWY_INLINE void multiply_columns(const T* a, const T* b, const T* c, T* out, T* packed, std::size_t m, std::size_t n,
                                  std::size_t k) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
+  const std::size_t width = kMaxVectors * lanes;
   std::size_t j = 0;
   const auto column = [&](const T* x) { return x == nullptr ? nullptr : x + j; };
-  for (; j + kMaxVectors * lanes <= n; j += kMaxVectors * lanes) {
-    multiply_panel<kMaxVectors>(d, a, b + j, column(c), out + j, m, n, k);
+  for (; j + width <= n; j += width) {
+    // Rows of b that are a power of two apart fall on few lines of L1: a panel that is not b itself is packed.
+    if (n == width || m < kMinRowsToPack) {
+      multiply_panel<kMaxVectors>(d, a, b + j, n, column(c), out + j, m, n, k);
+      continue;
+    }
+    for (std::size_t l = 0; l < k; ++l) {
+      for (std::size_t v = 0; v < width; v += lanes) hn::StoreU(hn::LoadU(d, b + l * n + j + v), d, packed + l * width + v);
+    }
+    multiply_panel<kMaxVectors>(d, a, packed, width, column(c), out + j, m, n, k);
   }
-  for (; j + lanes <= n; j += lanes) multiply_panel<1>(d, a, b + j, column(c), out + j, m, n, k);
+  for (; j + lanes <= n; j += lanes) multiply_panel<1>(d, a, b + j, n, column(c), out + j, m, n, k);
   const hn::CappedTag<T, 1> one;  // fewer columns than lanes
-  for (; j < n; ++j) multiply_panel<1>(one, a, b + j, column(c), out + j, m, n, k);
+  for (; j < n; ++j) multiply_panel<1>(one, a, b + j, n, column(c), out + j, m, n, k);
 }
 
-void multiply_f32(const float* a, const float* b, const float* c, float* out, std::size_t m, std::size_t n,
+void multiply_f32(const float* a, const float* b, const float* c, float* out, float* packed, std::size_t m, std::size_t n,
                   std::size_t k) {
-  multiply_columns(a, b, c, out, m, n, k);
+  multiply_columns(a, b, c, out, packed, m, n, k);
 }
-void multiply_f64(const double* a, const double* b, const double* c, double* out, std::size_t m, std::size_t n,
-                  std::size_t k) {
-  multiply_columns(a, b, c, out, m, n, k);
+void multiply_f64(const double* a, const double* b, const double* c, double* out, double* packed, std::size_t m,
+                  std::size_t n, std::size_t k) {
+  multiply_columns(a, b, c, out, packed, m, n, k);
 }
 
 /// FP16 to FP32; exact.
@@ -165,13 +175,16 @@ void widen(NarrowFormat format, const void* from, float* to, std::size_t count) 
   }
 }
 
-/// Memory of the calling thread for widened operands, kept from call to call. Two places, one an operand.
-float* scratch(int place, std::size_t count) {
-  static thread_local std::array<base::AlignedBuffer, 3> buffers;
-  base::AlignedBuffer& buffer = buffers[static_cast<std::size_t>(place)];
-  if (buffer.size() < count * sizeof(float)) buffer = base::AlignedBuffer(count * sizeof(float));
-  return reinterpret_cast<float*>(buffer.data());
+/// Memory of the calling thread, kept from call to call: for widened operands, sums, and a packed panel.
+enum class Scratch : std::size_t { kA, kB, kSums, kPanel, kCount };
+template <class T>
+T* scratch(Scratch purpose, std::size_t count) {
+  static thread_local std::array<base::AlignedBuffer, static_cast<std::size_t>(Scratch::kCount)> buffers;
+  base::AlignedBuffer& buffer = buffers[static_cast<std::size_t>(purpose)];
+  if (buffer.size() < count * sizeof(T)) buffer = base::AlignedBuffer(count * sizeof(T));
+  return reinterpret_cast<T*>(buffer.data());
 }
+constexpr std::size_t kMaxPanelBytes = 4 * 64;  // a row: kMaxVectors vectors of AVX-512
 
 void widen_int8(const void* from, bool is_signed, float* to, std::size_t count) {
   if (is_signed) {
@@ -184,21 +197,23 @@ void widen_int8(const void* from, bool is_signed, float* to, std::size_t count) 
 }  // namespace
 
 void multiply_add(const float* a, const float* b, const float* c, float* out, int m, int n, int k) noexcept {
+  float* const packed = scratch<float>(Scratch::kPanel, static_cast<std::size_t>(k) * kMaxPanelBytes / sizeof(float));
   HWY_DYNAMIC_DISPATCH(multiply_f32)
-  (a, b, c, out, static_cast<std::size_t>(m), static_cast<std::size_t>(n), static_cast<std::size_t>(k));
+  (a, b, c, out, packed, static_cast<std::size_t>(m), static_cast<std::size_t>(n), static_cast<std::size_t>(k));
 }
 
 void multiply_add(const double* a, const double* b, const double* c, double* out, int m, int n, int k) noexcept {
+  double* const packed = scratch<double>(Scratch::kPanel, static_cast<std::size_t>(k) * kMaxPanelBytes / sizeof(double));
   HWY_DYNAMIC_DISPATCH(multiply_f64)
-  (a, b, c, out, static_cast<std::size_t>(m), static_cast<std::size_t>(n), static_cast<std::size_t>(k));
+  (a, b, c, out, packed, static_cast<std::size_t>(m), static_cast<std::size_t>(n), static_cast<std::size_t>(k));
 }
 
 void multiply_add_narrow(NarrowFormat format, const void* a, const void* b, const float* c, float* out, int m, int n,
                          int k) noexcept {
   const std::size_t a_count = static_cast<std::size_t>(m) * static_cast<std::size_t>(k);
   const std::size_t b_count = static_cast<std::size_t>(k) * static_cast<std::size_t>(n);
-  float* const wide_a = scratch(0, a_count);
-  float* const wide_b = scratch(1, b_count);
+  float* const wide_a = scratch<float>(Scratch::kA, a_count);
+  float* const wide_b = scratch<float>(Scratch::kB, b_count);
   widen(format, a, wide_a, a_count);
   widen(format, b, wide_b, b_count);
   multiply_add(wide_a, wide_b, c, out, m, n, k);
@@ -212,9 +227,9 @@ void multiply_add_int8(const void* a, bool is_a_signed, const void* b, bool is_b
   const int depth = std::min(k, kExactDepth);  // a power of two, as k: it divides k
   const std::size_t a_count = static_cast<std::size_t>(m) * static_cast<std::size_t>(depth);
   const std::size_t b_count = static_cast<std::size_t>(depth) * static_cast<std::size_t>(n);
-  float* const wide_a = scratch(0, a_count);
-  float* const wide_b = scratch(1, b_count);
-  float* const sums = scratch(2, out_count);
+  float* const wide_a = scratch<float>(Scratch::kA, a_count);
+  float* const wide_b = scratch<float>(Scratch::kB, b_count);
+  float* const sums = scratch<float>(Scratch::kSums, out_count);
   for (int first = 0; first < k; first += depth) {
     for (int i = 0; i < m; ++i) {
       const std::size_t at =

@@ -196,7 +196,10 @@ template <bool kMasked, class Tile, class Span, std::size_t kGathered, class Rea
         at, g,
         [&](std::size_t i, std::int64_t offset, std::size_t count) {
           const auto* const from = memory + offset;
-          if (step == 1) {
+          constexpr std::size_t kInner = S::static_extent(S::rank() - 1);
+          if (step == 1 && count == kInner) {  // of constant length, so that no call is made
+            for (std::size_t j = 0; j < kInner; ++j) to[i + j] = read(from + j);
+          } else if (step == 1) {
             for (std::size_t j = 0; j < count; ++j) to[i + j] = read(from + j);
           } else {
             for (std::size_t j = 0; j < count; ++j) to[i + j] = read(from + static_cast<std::int64_t>(j) * step);
