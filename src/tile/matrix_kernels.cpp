@@ -39,8 +39,8 @@ constexpr std::size_t kMinRowsToPack = 16;  // unmeasured: below, a panel is use
 
 /// kRows x (kVectors * lanes) elements of out, at a row of a and a column of b, c and out; rows of b are b_step apart.
 template <int kRows, int kVectors, class D, class T = hn::TFromD<D>>
-HWY_INLINE void multiply_block(D d, const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, std::size_t b_step, const T* c, T* out,
-                               std::size_t n, std::size_t k) {
+HWY_INLINE void multiply_block(D d, const T* HWY_RESTRICT a, const T* HWY_RESTRICT b, std::size_t b_step, const T* c,
+                               T* out, std::size_t n, std::size_t k) {
   using V = hn::Vec<D>;
   const std::size_t lanes = hn::Lanes(d);
   V sums[kRows][kVectors];
@@ -96,7 +96,8 @@ HWY_INLINE void multiply_columns(const T* a, const T* b, const T* c, T* out, T* 
       continue;
     }
     for (std::size_t l = 0; l < k; ++l) {
-      for (std::size_t v = 0; v < width; v += lanes) hn::StoreU(hn::LoadU(d, b + l * n + j + v), d, packed + l * width + v);
+      for (std::size_t v = 0; v < width; v += lanes)
+        hn::StoreU(hn::LoadU(d, b + l * n + j + v), d, packed + l * width + v);
     }
     multiply_panel<kMaxVectors>(d, a, packed, width, column(c), out + j, m, n, k);
   }
@@ -105,8 +106,8 @@ HWY_INLINE void multiply_columns(const T* a, const T* b, const T* c, T* out, T* 
   for (; j < n; ++j) multiply_panel<1>(one, a, b + j, n, column(c), out + j, m, n, k);
 }
 
-void multiply_f32(const float* a, const float* b, const float* c, float* out, float* packed, std::size_t m, std::size_t n,
-                  std::size_t k) {
+void multiply_f32(const float* a, const float* b, const float* c, float* out, float* packed, std::size_t m,
+                  std::size_t n, std::size_t k) {
   multiply_columns(a, b, c, out, packed, m, n, k);
 }
 void multiply_f64(const double* a, const double* b, const double* c, double* out, double* packed, std::size_t m,
@@ -203,7 +204,8 @@ void multiply_add(const float* a, const float* b, const float* c, float* out, in
 }
 
 void multiply_add(const double* a, const double* b, const double* c, double* out, int m, int n, int k) noexcept {
-  double* const packed = scratch<double>(Scratch::kPanel, static_cast<std::size_t>(k) * kMaxPanelBytes / sizeof(double));
+  double* const packed =
+      scratch<double>(Scratch::kPanel, static_cast<std::size_t>(k) * kMaxPanelBytes / sizeof(double));
   HWY_DYNAMIC_DISPATCH(multiply_f64)
   (a, b, c, out, packed, static_cast<std::size_t>(m), static_cast<std::size_t>(n), static_cast<std::size_t>(k));
 }

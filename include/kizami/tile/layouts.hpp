@@ -189,11 +189,25 @@ struct layout_left_padded {
 template <class S>
 struct layout_strided;
 
+namespace detail {
+/// The type of the values of a list of strides, which may be given as extents.
+template <class S>
+struct StrideType {
+  using type = typename S::index_type;
+};
+template <strides_like S>
+struct StrideType<S> {
+  using type = typename S::stride_type;
+};
+}  // namespace detail
+
 /// Any strides, given as strides<...> or as an extents object.
 template <extents_like E, class S>
 struct layout_strided_mapping : detail::MappingBase<E, layout_strided<S>> {
   static_assert(strides_like<S> || extents_like<S>, "layout_strided_mapping: the strides must be strides or extents");
   static_assert(E::rank() == S::rank(), "layout_strided_mapping: there must be a stride for each extent");
+  static_assert(std::is_same_v<typename E::index_type, typename detail::StrideType<S>::type>,
+                "layout_strided_mapping: extents and strides must have one index type");
   using Base = detail::MappingBase<E, layout_strided<S>>;
   constexpr layout_strided_mapping(const E& extents, const S& strides) noexcept : Base(extents), strides_(strides) {}
   static constexpr std::size_t static_stride(typename E::rank_type i) noexcept {
@@ -204,8 +218,6 @@ struct layout_strided_mapping : detail::MappingBase<E, layout_strided<S>> {
     }
   }
   [[nodiscard]] constexpr typename E::index_type stride(typename E::rank_type i) const noexcept {
-    static_assert(std::is_same_v<typename E::index_type, decltype(value(S{}, 0))>,
-                  "layout_strided_mapping: extents and strides must have one index type");
     return value(strides_, i);
   }
 

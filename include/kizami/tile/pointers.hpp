@@ -23,10 +23,15 @@ using tile_load_t = tile_with_element_t<T, std::remove_cv_t<std::remove_pointer_
 namespace detail {
 
 template <class T, class U>
-concept PointerAndInteger = WithTile<T, U> && pointer_tile<T> && integral_tile<U>;
+concept PointerAndNumber = WithTile<T, U> && pointer_tile<T> && numeric_tile<U>;
 template <class T, class U>
 concept TwoPointers = WithTile<T, U> && pointer_tile<T> && pointer_tile<U>;
 
+template <class P, class I>
+consteval bool check_offset() {
+  static_assert(integral_tile<I>, "an offset of pointers must be of integers");
+  return integral_tile<I> && check_shapes<P, I>();
+}
 template <class P>
 consteval bool check_pointee() {
   static_assert(!std::is_void_v<std::remove_pointer_t<ElementT<P>>>, "a pointer to void has no arithmetic");
@@ -59,19 +64,21 @@ consteval bool check_comparable_pointers() {
 }  // namespace detail
 
 template <class T, class U>
-requires detail::PointerAndInteger<T, U>
+requires detail::PointerAndNumber<T, U>
 [[nodiscard]] auto operator+(const T& p, const U& n) noexcept {
-  if constexpr (detail::check_shapes<T, U>() && detail::check_pointee<T>())
+  if constexpr (detail::check_offset<T, U>() && detail::check_pointee<T>()) {
     return detail::advance("operator+", p, n, false);
+  }
 }
 template <class T, class U>
-requires detail::PointerAndInteger<U, T>
+requires detail::PointerAndNumber<U, T>
 [[nodiscard]] auto operator+(const T& n, const U& p) noexcept { return p + n; }
 template <class T, class U>
-requires detail::PointerAndInteger<T, U>
+requires detail::PointerAndNumber<T, U>
 [[nodiscard]] auto operator-(const T& p, const U& n) noexcept {
-  if constexpr (detail::check_shapes<T, U>() && detail::check_pointee<T>())
+  if constexpr (detail::check_offset<T, U>() && detail::check_pointee<T>()) {
     return detail::advance("operator-", p, n, true);
+  }
 }
 /// Differences in elements.
 template <class T, class U>

@@ -22,7 +22,10 @@ template <class T, class... Us>
 inline constexpr bool kIsOneOf = (std::is_same_v<T, Us> || ...);
 
 template <class T>
-inline constexpr bool kIsIntegral = std::is_integral_v<T> && sizeof(T) <= 8;
+inline constexpr bool kIsIntegral = false;
+template <class T>
+requires std::is_integral_v<T>
+inline constexpr bool kIsIntegral<T> = sizeof(T) <= 8;
 template <class T>
 inline constexpr bool kIsBasicFloat = kIsOneOf<T, double, float, __half, __nv_bfloat16>;
 template <class T>

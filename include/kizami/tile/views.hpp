@@ -220,8 +220,9 @@ class UpdatingViewAccess : public ViewAccess<View, Span, S> {
 }  // namespace detail
 
 /// The tiles of shape S side by side: tile (i, j, ...) starts at element (i S0, j S1, ...).
-template <tensor_span_like Span, tile_shape S>
+template <tensor_span_like Span, class S>
 struct partition_view : detail::UpdatingViewAccess<partition_view<Span, S>, Span, S> {
+  static_assert(tile_shape<S>, "partition_view: the shape must be static, with powers of two");
   static_assert(S::rank() == Span::extents_type::rank(), "partition_view: the shape must have the rank of the span");
   constexpr partition_view(Span span, S) noexcept : detail::UpdatingViewAccess<partition_view, Span, S>(span) {}
 
@@ -255,6 +256,7 @@ consteval bool strides_are_static_and_positive() {
 template <tensor_span_like Span, tile_shape S, strides_like Strides,
           offsets_like Offsets = detail::ZeroOffsets<S::rank()>>
 struct strided_view : detail::UpdatingViewAccess<strided_view<Span, S, Strides, Offsets>, Span, S> {
+  static_assert(tile_shape<S>, "strided_view: the shape must be static, with powers of two");
   static_assert(S::rank() == Span::extents_type::rank() && Strides::rank() == S::rank() && Offsets::rank() == S::rank(),
                 "strided_view: shape, strides and offsets must have the rank of the span");
   static_assert(std::is_same_v<typename Strides::stride_type, typename Span::index_type>,
@@ -280,7 +282,7 @@ strided_view(Span, S, Strides, Offsets = {}) -> strided_view<Span, S, Strides, O
 
 /// Tiles whose positions along dimension kDim come from a tile of indices; along the others the index is the element at
 /// which the tile starts.
-template <tensor_span_like Span, tile_shape S, std::size_t kDim>
+template <tensor_span_like Span, class S, std::size_t kDim>
 struct gather_scatter_view : detail::ViewAccess<gather_scatter_view<Span, S, kDim>, Span, S> {
   static_assert(S::rank() == Span::extents_type::rank(),
                 "gather_scatter_view: the shape must have the rank of the span");
