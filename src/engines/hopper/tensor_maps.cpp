@@ -3,12 +3,12 @@
 
 #include <cuda.h>
 #include <cudaTypedefs.h>
-#include <cuda_runtime_api.h>
 
 #include <array>
 #include <cstddef>
 #include <string>
 
+#include "base/cuda_driver.hpp"
 #include "base/int_math.hpp"
 #include "product/product.hpp"
 
@@ -19,23 +19,9 @@ static_assert(sizeof(TensorMapBits) == sizeof(CUtensorMap) && alignof(TensorMapB
 
 using EncodeTiled = PFN_cuTensorMapEncodeTiled_v12000;
 
-/// The driver's function; null where there is no driver. libcuda is not linked, so that programs start without one.
+/// Null where there is no driver.
 EncodeTiled encode_tiled() {
-  static const EncodeTiled function = [] {
-    void* entry = nullptr;
-    cudaDriverEntryPointQueryResult result{};
-#if CUDART_VERSION >= 12050
-    const cudaError_t error =
-        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000, cudaEnableDefault, &result);
-#else
-    const cudaError_t error = cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &entry, cudaEnableDefault, &result);
-#endif
-    if (error != cudaSuccess || result != cudaDriverEntryPointSuccess) {
-      static_cast<void>(cudaGetLastError());
-      entry = nullptr;
-    }
-    return reinterpret_cast<EncodeTiled>(entry);
-  }();
+  static const auto function = base::driver_function<EncodeTiled>("cuTensorMapEncodeTiled", 12000);
   return function;
 }
 

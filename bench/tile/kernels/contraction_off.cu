@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+// Compiled with --fmad=false, as every unit of the project.
+#include "contraction.cuh"
