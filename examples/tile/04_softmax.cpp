@@ -52,6 +52,7 @@ int main() {
     }
     checks.expect(std::fabs(sum - 1) <= 2 * (cols + 1) * u);
   }
-  std::printf("softmax of -11 beside 11 is %g, of 11 itself %g\n", static_cast<double>(y[0]), static_cast<double>(y[13]));
+  std::printf("softmax of -11 beside 11 is %g, of 11 itself %g\n", static_cast<double>(y[0]),
+              static_cast<double>(y[13]));
   return checks.result();
 }

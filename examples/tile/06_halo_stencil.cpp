@@ -48,8 +48,8 @@ int main() {
     for (int x = 0; x < pitch; ++x) {
       const bool is_border = y == 0 || y == rows + 1 || x == 0 || x == cols + 1;
       const int at = y * pitch + x;
-      checks.expect(next[at] == (is_border ? 0.0F
-                                           : 0.25F * (now[at - pitch] + now[at + pitch] + now[at - 1] + now[at + 1])));
+      checks.expect(next[at] ==
+                    (is_border ? 0.0F : 0.25F * (now[at - pitch] + now[at + pitch] + now[at - 1] + now[at + 1])));
     }
   }
   std::printf("diffused %d x %d cells, the first is %g\n", rows, cols, static_cast<double>(next[pitch + 1]));

@@ -86,8 +86,15 @@ int main() {
       return 1;
     double lost = 0;
     int pairs = 0;
-    for (int p = 0; p < kSlices; ++p)
-      for (int q = 0; q < kSlices; ++q) p + q < d ? static_cast<void>(++pairs) : static_cast<void>(lost += k * scales[p * kSlices + q]);
+    for (int p = 0; p < kSlices; ++p) {
+      for (int q = 0; q < kSlices; ++q) {
+        if (p + q < d) {
+          ++pairs;
+        } else {
+          lost += k * scales[p * kSlices + q];
+        }
+      }
+    }
     double worst = 0;
     for (int i = 0; i < m; ++i) {
       for (int j = 0; j < n; ++j) {

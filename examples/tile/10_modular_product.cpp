@@ -51,8 +51,7 @@ __tile_global__ void product(const std::int8_t* A, const std::int8_t* B, std::in
 __tile_global__ void crt(const std::int8_t* residues, const std::int64_t* weights, std::int64_t product_of_moduli,
                          std::int64_t* C, int m, int n) {
   const auto [i, j, unused] = ct::bid();
-  const ct::partition_view r_tiles{ct::tensor_span{residues, ct::extents{kModuli, m, n}},
-                                   ct::shape<1, kTile, kTile>{}};
+  const ct::partition_view r_tiles{ct::tensor_span{residues, ct::extents{kModuli, m, n}}, ct::shape<1, kTile, kTile>{}};
   const ct::partition_view c_tiles{ct::tensor_span{C, ct::extents{m, n}}, ct::shape<kTile, kTile>{}};
   auto x = ct::zeros<ct::tile<std::int64_t, ct::shape<1, kTile, kTile>>>();
   for (const int r : ct::irange(0, kModuli))
@@ -82,12 +81,14 @@ int main() {
   const auto grid = [](int rows, int cols, unsigned layers) {
     return dim3(example::tiles(rows, kTile), example::tiles(cols, kTile), layers);
   };
-  if (!example::ran(KIZAMI_TILE_LAUNCH(split, grid(m, k, kModuli), nullptr, a.data(), a_residues.data(), moduli.data(), m, k)) ||
-      !example::ran(KIZAMI_TILE_LAUNCH(split, grid(k, n, kModuli), nullptr, b.data(), b_residues.data(), moduli.data(), k, n)) ||
+  if (!example::ran(
+          KIZAMI_TILE_LAUNCH(split, grid(m, k, kModuli), nullptr, a.data(), a_residues.data(), moduli.data(), m, k)) ||
+      !example::ran(
+          KIZAMI_TILE_LAUNCH(split, grid(k, n, kModuli), nullptr, b.data(), b_residues.data(), moduli.data(), k, n)) ||
       !example::ran(KIZAMI_TILE_LAUNCH(product, grid(m, n, kModuli), nullptr, a_residues.data(), b_residues.data(),
                                        c_residues.data(), moduli.data(), m, n, k)) ||
-      !example::ran(KIZAMI_TILE_LAUNCH(crt, grid(m, n, 1), nullptr, c_residues.data(), weights.data(), product_of_moduli,
-                                       C.data(), m, n)))
+      !example::ran(KIZAMI_TILE_LAUNCH(crt, grid(m, n, 1), nullptr, c_residues.data(), weights.data(),
+                                       product_of_moduli, C.data(), m, n)))
     return 1;
 
   example::Checks checks;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // All of it in one kernel: FP64 operands in, FP64 product out, BF16 matrix products in between.
 //   pass 1   the largest |a| of each row of the tile and |b| of each column, and the powers of two above: alpha_i, beta_j
-//   pass 2   along k, 32 at a time: both tiles are split into BF16 slices (08_veltkamp_split) without leaving the chip, and
+//   pass 2   along k, 16 at a time: both tiles are split into BF16 slices (08_veltkamp_split) without leaving the chip, and
 //            the pairs p + q = d are multiplied and summed in FP32, for d = 0 ... 6; FP64 adds these sums
-// The FP32 sums are exact: their terms are integers of at most 2^16 (times one power of two), and at most 32 * 7 < 2^8 of them.
+// The FP32 sums are exact: their terms are integers of at most 2^16 (times one power of two), and at most 16 * 7 < 2^8 of them.
 // Slice p of row i is at most alpha_i 2^(-9 p), and what 7 slices leave at most alpha_i 2^-63. So pairs that are dropped, and
 // what is left, are below k alpha_i beta_j 2^-59; N additions in FP64, of magnitudes that sum to less than
 // 1.01 k alpha_i beta_j, round by at most N 2^-53 times that. Integers whose sums fit FP64 come out exact.
@@ -18,11 +18,11 @@ namespace ct = cuda::tiles;
 using namespace ct::literals;
 
 constexpr int kTile = 32;
-constexpr int kTileK = 32;
+constexpr int kTileK = 16;
 constexpr int kSlices = 7;
-constexpr double kAdvance = 0x1p-9;          // from one slice to the next
-constexpr double kSigma = 0.75 * 0x1p45;     // rho = 45
-constexpr double kSmallest = 0x1p-400;       // rows below this are as good as zero
+constexpr double kAdvance = 0x1p-9;       // from one slice to the next
+constexpr double kSigma = 0.75 * 0x1p45;  // rho = 45
+constexpr double kSmallest = 0x1p-400;    // rows below this are as good as zero
 constexpr std::uint64_t kExponent = 0x7ff0000000000000;
 
 template <int kRows, int kCols>

@@ -25,7 +25,7 @@ class Array {
     }
     if (error != cudaSuccess) throw std::bad_alloc();
 #else
-    data_ = static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{kAlignment}));
+    data_ = static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{kAlignment}));
 #endif
     for (std::size_t i = 0; i < n; ++i) data_[i] = T{};
   }
@@ -33,7 +33,7 @@ class Array {
 #if defined(__CUDACC_TILE__)
     cudaFreeHost(data_);
 #else
-    ::operator delete(data_, std::align_val_t{kAlignment});
+    ::operator delete (data_, std::align_val_t{kAlignment});
 #endif
   }
   Array(const Array&) = delete;
