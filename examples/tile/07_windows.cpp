@@ -20,7 +20,7 @@ __tile_global__ void window_peaks(const std::int32_t* samples, std::int32_t* pea
   const auto i = ct::bid().x;
   const ct::strided_view windows{ct::tensor_span{samples, ct::extents{n}}, ct::shape<64>{}, ct::strides{16_ic}};
   auto peak = ct::reduce_max(ct::abs(windows.load_masked(i)), 0_ic);  // (1); beyond the end there is silence
-  peaks[i] = static_cast<std::int32_t>(peak);                         // a tile of one element is cast to a number
+  peaks[i] = static_cast<std::int32_t>(peak);  // a tile of one element becomes a number; nvcc casts no const tile
 }
 
 int main() {

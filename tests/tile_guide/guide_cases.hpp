@@ -184,6 +184,18 @@ TEST(GUIDE_SUITE, RoundsDownAndUp) {
   }
 }
 
+TEST(GUIDE_SUITE, ModHasTheSignOfItsDivisor) {
+  const auto a = numbers<int>(100, small_integer);
+  std::vector<int> result(a.size());
+  for (const int b : {7, -7}) {
+    EXPECT_RUNS(KIZAMI_TILE_LAUNCH(python_mod, tiles(100, 64), nullptr, a.data(), b, result.data(), 100));
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_EQ((a[at(i)] - result[at(i)]) % b, 0);
+      ASSERT_TRUE(b > 0 ? result[at(i)] >= 0 && result[at(i)] < b : result[at(i)] <= 0 && result[at(i)] > b);
+    }
+  }
+}
+
 TEST(GUIDE_SUITE, PromisesChangeNothing) {
   struct alignas(16) Numbers {
     float values[320];

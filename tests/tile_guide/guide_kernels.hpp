@@ -149,6 +149,15 @@ __tile_global__ void enclose_product(const float* a, const float* b, float* low,
   high_tiles.store_masked(ct::mul(x, y, ct::round_toward_positive_t{}), i);
 }
 
+/// a mod b as Python has it: the sign of the result is that of b.
+__tile_global__ void python_mod(const int* a, int b, int* result, int n) {
+  const auto i = ct::bid().x;
+  const ct::partition_view from{ct::tensor_span{a, ct::extents{n}}, ct::shape<64>{}};
+  const ct::partition_view to{ct::tensor_span{result, ct::extents{n}}, ct::shape<64>{}};
+  const auto x = from.load_masked(i);
+  to.store_masked(x - b * ct::floordiv(x, b), i);
+}
+
 // ---- promises and hints ---------------------------------------------------------------------------------------------
 
 /// y = 3 x.  @range x and y aligned to 16 bytes, n divisible by 16
