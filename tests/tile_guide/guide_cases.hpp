@@ -169,6 +169,13 @@ TEST(GUIDE_SUITE, BlocksAddToOneTotal) {
   EXPECT_EQ(total, std::accumulate(x.begin(), x.end(), 0));
 }
 
+TEST(GUIDE_SUITE, HalvesAreInterleaved) {
+  const auto x = numbers<float>(384, [](int i) { return i; });
+  std::vector<float> y(x.size());
+  EXPECT_RUNS(KIZAMI_TILE_LAUNCH(interleave_halves, 3, nullptr, x.data(), y.data(), 384));
+  for (int i = 0; i < 384; ++i) ASSERT_EQ(y[at(i)], x[at(i / 128 * 128 + i % 128 / 2 + (i % 2) * 64)]) << i;
+}
+
 TEST(GUIDE_SUITE, RoundsDownAndUp) {
   const auto a = numbers<float>(100, [](int i) { return 1.0 + i * 0x1p-23; });
   const auto b = numbers<float>(100, [](int i) { return (i % 2 == 0 ? 1 : -1) * (2.0 - i * 0x1p-22); });

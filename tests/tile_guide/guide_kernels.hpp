@@ -135,6 +135,20 @@ __tile_global__ void add_up(const int* x, int* total, int n) {
   to.atomic_add(ct::sum(from.load_masked(i), 0_ic), ct::memory_order_relaxed_t{}, ct::thread_scope_device_t{}, 0);
 }
 
+// ---- shapes ---------------------------------------------------------------------------------------------------------
+
+/// y = the pairs (x[0], x[64]), (x[1], x[65]), ... of each 128 elements of x.  @shape x, y: [n], n divisible by 128
+__tile_global__ void interleave_halves(const float* x, float* y, int n) {
+  const auto i = ct::bid().x;
+  const auto both = ct::partition_view{ct::tensor_span{x, ct::extents{n}}, ct::shape<128>{}}.load(i);
+  const auto first = ct::extract(both, ct::shape<64>{}, 0);  // sub-tile 0 of two
+  const auto second = ct::extract(both, ct::shape<64>{}, 1);
+  const auto columns =
+      ct::cat(ct::reshape(first, ct::shape<64, 1>{}), ct::reshape(second, ct::shape<64, 1>{}), 1_ic);  // (64, 2)
+  ct::partition_view{ct::tensor_span{y, ct::extents{n}}, ct::shape<128>{}}.store(ct::reshape(columns, ct::shape<128>{}),
+                                                                                 i);
+}
+
 // ---- conversions and rounding ---------------------------------------------------------------------------------------
 
 /// low <= a b <= high, as close as FP32 allows.
