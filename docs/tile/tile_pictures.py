@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws the pictures of docs/tile/guide.md: docs/tile/*.svg.
+"""Draws the pictures of docs/tile/guide.md and examples/tile/README.md: docs/tile/*.svg.
 
 usage: tile_pictures.py            write them
        tile_pictures.py --check    compare them with what is there
@@ -138,9 +138,33 @@ def broadcast():
     return p
 
 
+def slices():
+    """A number cut into slices, and the pairs of slices that a product keeps."""
+    p = Picture(560, 190)
+    colours = [BLUE, ORANGE, GREEN, RED]
+    p.text(20, 20, "x: 36 of its bits, in slices of 9")
+    for bit in range(36):
+        p.rect(20 + bit * 9, 30, 9, CELL, colours[bit // 9], "#bbbbbb", 0.5)
+    for s in range(4):
+        y = 64 + s * 22
+        p.rect(20 + s * 81, y, 81, CELL, colours[s])
+        p.text(20 + s * 81 + 40, y + 11, f"slice {s}", "middle", 10)
+    p.text(20, 170, "rounded to nearest, each fits BF16; their sum is exact")
+    p.text(390, 20, "pairs (p, q), d = 4")
+    for i in range(4):
+        for j in range(4):
+            kept = i + j < 4
+            p.rect(410 + j * 26, 40 + i * 26, 26, 26, BLUE if kept else GREY)
+            p.text(423 + j * 26, 57 + i * 26, str(i + j), "middle", 11)
+        p.text(402, 57 + i * 26, f"{i}", "end", 10)
+        p.text(423 + i * 26, 35, f"{i}", "middle", 10)
+    p.text(390, 170, "grey: p + q >= d, dropped")
+    return p
+
+
 if __name__ == "__main__":
     stale = []
-    for draw in [partition, region, windows, halo, broadcast]:
+    for draw in [partition, region, windows, halo, broadcast, slices]:
         file = HERE / f"{draw.__name__}.svg"
         svg = draw().svg()
         if "--check" not in sys.argv:
