@@ -41,7 +41,7 @@ install(TARGETS kizami EXPORT kizami-shared
 install(TARGETS kizami_static EXPORT kizami-static
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/kizami DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
-        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.f90")
+        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "*.cuh" PATTERN "*.f90")
 install(TARGETS kizami_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
 
 # find_package(kizami 0.1 CONFIG): Kizami::kizami and Kizami::kizami_static.

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// One element of memory, as views and pointer tiles access it: plain stores that debug mode watches, and atomics.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kizami/tile/arithmetic.hpp"
+
+namespace kizami::tile::host::inline KIZAMI_TILE_ABI {
+namespace detail {
+
+/// In debug mode the addresses of one store call: two elements to one address, or an address that another block of the
+/// launch stored to, are faults.
+template <class T>
+class StoreWatch {
+ public:
+  explicit StoreWatch(std::string_view function) : function_(function) {}
+
+  /// Whether element i of the stored tile may go to p.
+  [[nodiscard]] bool allows(const T& x, std::size_t i, const void* p) {
+    if (!Access::is_defined(x, i)) {
+      report_element<T>(function_, i, "the stored element is undefined");
+      return false;
+    }
+    const std::int64_t other = note_store(p, sizeof(ElementT<T>));
+    if (other >= 0) {
+      std::string text("block ");
+      text += block_name(other);
+      text += " of this launch stores to the same address";
+      report_element<T>(function_, i, text);
+    }
+    stored_.push_back({p, i});
+    return true;
+  }
+  /// Looks for addresses that this call stored to twice.
+  void finish() {
+    std::sort(stored_.begin(), stored_.end());
+    for (std::size_t s = 1; s < stored_.size(); ++s) {
+      if (stored_[s].address == stored_[s - 1].address) {
+        std::string text("stored to the same address as element ");
+        text += element_index<ShapeT<T>>(stored_[s - 1].element);
+        report_element<T>(function_, stored_[s].element, text);
+      }
+    }
+  }
+
+ private:
+  struct Stored {
+    const void* address;
+    std::size_t element;
+    bool operator<(const Stored& other) const {
+      return address != other.address ? address < other.address : element < other.element;
+    }
+  };
+  std::string_view function_;
+  std::vector<Stored> stored_;
+};
+
+[[nodiscard]] constexpr std::memory_order standard_order(memory_order order) noexcept {
+  switch (order) {
+    case memory_order::relaxed:
+      return std::memory_order_relaxed;
+    case memory_order::acquire:
+      return std::memory_order_acquire;
+    case memory_order::release:
+      return std::memory_order_release;
+    case memory_order::acq_rel:
+      return std::memory_order_acq_rel;
+  }
+  return std::memory_order_seq_cst;
+}
+/// The order of the load that a read-modify-write starts with.
+[[nodiscard]] constexpr std::memory_order load_order(memory_order order) noexcept {
+  return order == memory_order::acquire || order == memory_order::acq_rel ? std::memory_order_acquire
+                                                                          : std::memory_order_relaxed;
+}
+
+/// The unsigned integer as which an element is accessed atomically.
+template <class E>
+using AtomicBits = std::conditional_t<
+    sizeof(E) == 8, std::uint64_t,
+    std::conditional_t<sizeof(E) == 4, std::uint32_t, std::conditional_t<sizeof(E) == 2, std::uint16_t, std::uint8_t>>>;
+
+template <class E>
+[[nodiscard]] E atomic_load_element(const E* p, memory_order order) noexcept {
+  using Bits = AtomicBits<E>;
+  auto& bits = *reinterpret_cast<Bits*>(const_cast<std::remove_cv_t<E>*>(p));
+  return __builtin_bit_cast(E, std::atomic_ref<Bits>(bits).load(standard_order(order)));
+}
+template <class E>
+void atomic_store_element(E* p, E value, memory_order order) noexcept {
+  using Bits = AtomicBits<E>;
+  std::atomic_ref<Bits>(*reinterpret_cast<Bits*>(p)).store(__builtin_bit_cast(Bits, value), standard_order(order));
+}
+/// *p = op(*p, value); returns the old value.
+template <class E, class Op>
+E atomic_update(E* p, E value, const Op& op, memory_order order) noexcept {
+  using Bits = AtomicBits<E>;
+  const std::atomic_ref<Bits> bits(*reinterpret_cast<Bits*>(p));
+  Bits old = bits.load(load_order(order));
+  while (!bits.compare_exchange_weak(old, __builtin_bit_cast(Bits, op(__builtin_bit_cast(E, old), value)),
+                                     standard_order(order), load_order(order))) {
+  }
+  return __builtin_bit_cast(E, old);
+}
+/// Stores value if *p has the bits of `expected`; returns the old value.
+template <class E>
+E atomic_compare_exchange_element(E* p, E expected, E value, memory_order order) noexcept {
+  using Bits = AtomicBits<E>;
+  auto old = __builtin_bit_cast(Bits, expected);
+  std::atomic_ref<Bits>(*reinterpret_cast<Bits*>(p))
+      .compare_exchange_strong(old, __builtin_bit_cast(Bits, value), standard_order(order), load_order(order));
+  return __builtin_bit_cast(E, old);
+}
+
+struct TakeSecond {
+  template <class T>
+  constexpr T operator()(T, T b) const {
+    return b;
+  }
+};
+template <bool kMax>
+using IntegerExtremum = Extremum<kMax, default_nan_propagation_mode(), default_subnormals_rounding_mode()>;
+
+template <class E>
+inline constexpr bool kIsWideInteger = kIsIntegral<E> && sizeof(E) >= 4;
+template <class E>
+consteval bool check_atomic_integer() {
+  static_assert(kIsWideInteger<E>, "this atomic operation needs integers of 32 or 64 bits");
+  return kIsWideInteger<E>;
+}
+template <class E>
+consteval bool check_atomic_add() {
+  constexpr bool kAdds = kIsWideInteger<E> || kIsBasicFloat<E>;
+  static_assert(kAdds,
+                "atomic_add and atomic_sub need integers of 32 or 64 bits, double, float, __half or __nv_bfloat16");
+  return kAdds;
+}
+template <class E>
+consteval bool check_atomic_exchange() {
+  constexpr bool kExchanges = kIsWideInteger<E> || kIsOneOf<E, float, double>;
+  static_assert(kExchanges, "this atomic operation needs integers of 32 or 64 bits, float or double");
+  return kExchanges;
+}
+
+}  // namespace detail
+}  // namespace kizami::tile::host::inline KIZAMI_TILE_ABI
