@@ -30,6 +30,14 @@
 #if defined(KIZAMI_TSAN)
 #include <sanitizer/tsan_interface.h>
 #endif
+// Entry and exit of a function that changes the stack belong to different stacks: they must not be counted.
+#if defined(KIZAMI_TSAN) && defined(__clang__)
+#define KIZAMI_UNCOUNTED __attribute__((disable_sanitizer_instrumentation))
+#elif defined(KIZAMI_TSAN)
+#define KIZAMI_UNCOUNTED __attribute__((no_sanitize_thread))
+#else
+#define KIZAMI_UNCOUNTED
+#endif
 
 namespace kizami::tile {
 namespace {
@@ -77,7 +85,7 @@ struct Call {
 thread_local bool t_is_on_kernel_stack = false;
 
 /// makecontext passes ints: the address of the call comes in two halves.
-void enter(unsigned high, unsigned low) {
+KIZAMI_UNCOUNTED void enter(unsigned high, unsigned low) {
   auto* const call = reinterpret_cast<Call*>((static_cast<std::uintptr_t>(high) << 32) | low);
 #if defined(KIZAMI_ASAN)
   __sanitizer_finish_switch_fiber(nullptr, &call->caller_stack, &call->caller_bytes);

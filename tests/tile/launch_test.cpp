@@ -46,6 +46,8 @@ __tile_global__ void count_blocks(std::uint32_t* counts, std::uint32_t* grid) {
   counts[(z * blocks.y + y) * blocks.x + x] += 1;
 }
 
+__tile_global__ void without_parameters() {}
+
 /// Six tiles of 2 MiB live at once: more than the stack of a thread has, on most systems.
 __tile_global__ void large_tiles(const float* in, float* out) {
   using Large = ct::tile<float, ct::shape<1024, 512>>;
@@ -145,6 +147,8 @@ TEST(Launch, RefusesGridsThatCudaRefuses) {
   }
   EXPECT_EQ(count, 0U);
 }
+
+TEST(Launch, KernelsNeedNoParameters) { EXPECT_TRUE(KIZAMI_TILE_LAUNCH(without_parameters, dim3(3, 2), nullptr).ok()); }
 
 TEST(Launch, OutsideALaunchThereIsOneBlock) {
   EXPECT_EQ(ct::bid().x + ct::bid().y + ct::bid().z, 0U);

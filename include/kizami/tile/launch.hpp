@@ -67,4 +67,4 @@ template <class... Parameters, class... Arguments>
 /// Launches a kernel, in parentheses if its name has commas, and gives a kizami::Status:
 ///   KIZAMI_TILE_LAUNCH((gemm<float, 128, 64>), grid, stream, a, b, c)
 #define KIZAMI_TILE_LAUNCH(kernel, grid, stream, ...) \
-  ::kizami::tile::launch(#kernel, kernel, (grid), (stream), __VA_ARGS__)
+  ::kizami::tile::launch(#kernel, kernel, (grid), (stream)__VA_OPT__(, ) __VA_ARGS__)

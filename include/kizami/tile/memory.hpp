@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -61,60 +60,80 @@ class StoreWatch {
   std::vector<Stored> stored_;
 };
 
-[[nodiscard]] constexpr std::memory_order standard_order(memory_order order) noexcept {
+/// The compiler's word for an order.
+[[nodiscard]] constexpr int builtin_order(memory_order order) noexcept {
   switch (order) {
     case memory_order::relaxed:
-      return std::memory_order_relaxed;
+      return __ATOMIC_RELAXED;
     case memory_order::acquire:
-      return std::memory_order_acquire;
+      return __ATOMIC_ACQUIRE;
     case memory_order::release:
-      return std::memory_order_release;
+      return __ATOMIC_RELEASE;
     case memory_order::acq_rel:
-      return std::memory_order_acq_rel;
+      return __ATOMIC_ACQ_REL;
   }
-  return std::memory_order_seq_cst;
+  return __ATOMIC_SEQ_CST;
 }
 /// The order of the load that a read-modify-write starts with.
-[[nodiscard]] constexpr std::memory_order load_order(memory_order order) noexcept {
-  return order == memory_order::acquire || order == memory_order::acq_rel ? std::memory_order_acquire
-                                                                          : std::memory_order_relaxed;
+[[nodiscard]] constexpr int load_order(memory_order order) noexcept {
+  return order == memory_order::acquire || order == memory_order::acq_rel ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED;
 }
 
-/// The unsigned integer as which an element is accessed atomically.
+/// The unsigned integer as which an element is accessed atomically; std::atomic_ref would be of a type that may not alias
+/// the element's.
+template <std::size_t kBytes>
+struct AtomicBits;
+template <>
+struct AtomicBits<1> {
+  using Plain = std::uint8_t;
+  typedef std::uint8_t __attribute__((__may_alias__)) Aliased;
+};
+template <>
+struct AtomicBits<2> {
+  using Plain = std::uint16_t;
+  typedef std::uint16_t __attribute__((__may_alias__)) Aliased;
+};
+template <>
+struct AtomicBits<4> {
+  using Plain = std::uint32_t;
+  typedef std::uint32_t __attribute__((__may_alias__)) Aliased;
+};
+template <>
+struct AtomicBits<8> {
+  using Plain = std::uint64_t;
+  typedef std::uint64_t __attribute__((__may_alias__)) Aliased;
+};
 template <class E>
-using AtomicBits = std::conditional_t<
-    sizeof(E) == 8, std::uint64_t,
-    std::conditional_t<sizeof(E) == 4, std::uint32_t, std::conditional_t<sizeof(E) == 2, std::uint16_t, std::uint8_t>>>;
+using PlainBits = typename AtomicBits<sizeof(E)>::Plain;
 
 template <class E>
 [[nodiscard]] E atomic_load_element(const E* p, memory_order order) noexcept {
-  using Bits = AtomicBits<E>;
-  auto& bits = *reinterpret_cast<Bits*>(const_cast<std::remove_cv_t<E>*>(p));
-  return __builtin_bit_cast(E, std::atomic_ref<Bits>(bits).load(standard_order(order)));
+  const PlainBits<E> bits =
+      __atomic_load_n(reinterpret_cast<const typename AtomicBits<sizeof(E)>::Aliased*>(p), builtin_order(order));
+  return __builtin_bit_cast(E, bits);
 }
 template <class E>
 void atomic_store_element(E* p, E value, memory_order order) noexcept {
-  using Bits = AtomicBits<E>;
-  std::atomic_ref<Bits>(*reinterpret_cast<Bits*>(p)).store(__builtin_bit_cast(Bits, value), standard_order(order));
+  __atomic_store_n(reinterpret_cast<typename AtomicBits<sizeof(E)>::Aliased*>(p),
+                   __builtin_bit_cast(PlainBits<E>, value), builtin_order(order));
 }
 /// *p = op(*p, value); returns the old value.
 template <class E, class Op>
 E atomic_update(E* p, E value, const Op& op, memory_order order) noexcept {
-  using Bits = AtomicBits<E>;
-  const std::atomic_ref<Bits> bits(*reinterpret_cast<Bits*>(p));
-  Bits old = bits.load(load_order(order));
-  while (!bits.compare_exchange_weak(old, __builtin_bit_cast(Bits, op(__builtin_bit_cast(E, old), value)),
-                                     standard_order(order), load_order(order))) {
+  auto* const bits = reinterpret_cast<typename AtomicBits<sizeof(E)>::Aliased*>(p);
+  PlainBits<E> old = __atomic_load_n(bits, load_order(order));
+  for (;;) {
+    const auto next = __builtin_bit_cast(PlainBits<E>, op(__builtin_bit_cast(E, old), value));
+    if (__atomic_compare_exchange_n(bits, &old, next, true, builtin_order(order), load_order(order))) break;
   }
   return __builtin_bit_cast(E, old);
 }
 /// Stores value if *p has the bits of `expected`; returns the old value.
 template <class E>
 E atomic_compare_exchange_element(E* p, E expected, E value, memory_order order) noexcept {
-  using Bits = AtomicBits<E>;
-  auto old = __builtin_bit_cast(Bits, expected);
-  std::atomic_ref<Bits>(*reinterpret_cast<Bits*>(p))
-      .compare_exchange_strong(old, __builtin_bit_cast(Bits, value), standard_order(order), load_order(order));
+  auto old = __builtin_bit_cast(PlainBits<E>, expected);
+  __atomic_compare_exchange_n(reinterpret_cast<typename AtomicBits<sizeof(E)>::Aliased*>(p), &old,
+                              __builtin_bit_cast(PlainBits<E>, value), false, builtin_order(order), load_order(order));
   return __builtin_bit_cast(E, old);
 }
 
