@@ -102,7 +102,9 @@ const char* why_native(const Call<T>& call, const Configuration& configuration, 
                        Scheme& scheme) {
   if (configuration.why_off != nullptr) return configuration.why_off;
   if (!is_valid(call)) return kNotUnderstood;
-  if (call.m == 0 || call.n == 0 || call.k == 0 || call.alpha == T{}) return kNothing;
+  const bool is_product = call.routine == Routine::kGemm || call.routine == Routine::kGemm3m;
+  const bool is_scaling = call.k == 0 || call.alpha == T{};  // C <- beta C
+  if (call.m == 0 || call.n == 0 || (is_scaling && !is_product)) return kNothing;
   if (settings.policy.scheme == Scheme::kNative) return kScheme;
   if (is_below(call.m, call.n, call.k, settings.min_size)) return kSmall;
   if (is_triangular(call.routine) && settings.policy.accuracy != Accuracy::native()) return kDiagonal;
@@ -184,7 +186,7 @@ void record_emulated(const Call<T>& call, const Emulation<T>& done, const Config
 }  // namespace
 
 template <class T>
-Rest answer(const Call<T>& call, bool is_native_there) noexcept {
+Rest answer(const Call<T>& call) noexcept {
   Rest rest;
   try {
     const Configuration& configuration = process_configuration();
@@ -202,7 +204,7 @@ Rest answer(const Call<T>& call, bool is_native_there) noexcept {
       if (rest.is_recorded) record_emulated(call, emulation, configuration, settings);
       return rest;
     }
-    if (rest.is_recorded && is_native_there) {
+    if (rest.is_recorded) {
       rest.why_native = reason != nullptr ? reason : "dry run of " + std::string(kizami::to_string(scheme));
       rest.native_seconds = predicted_native(call);
     }
@@ -225,8 +227,8 @@ void record_native(const Call<T>& call, const Rest& rest, double seconds) noexce
   }
 }
 
-#define KIZAMI_INSTANTIATE(T)                             \
-  template Rest answer<T>(const Call<T>&, bool) noexcept; \
+#define KIZAMI_INSTANTIATE(T)                       \
+  template Rest answer<T>(const Call<T>&) noexcept; \
   template void record_native<T>(const Call<T>&, const Rest&, double) noexcept
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

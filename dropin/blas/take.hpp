@@ -33,14 +33,14 @@ struct Rest {
 
 /// Answers the call, or leaves it untouched. @queue blocks; safe from any thread and after fork()
 template <class T>
-[[nodiscard]] Rest answer(const Call<T>& call, bool is_native_there) noexcept;
+[[nodiscard]] Rest answer(const Call<T>& call) noexcept;
 
 /// Records what the native library has done.
 template <class T>
 void record_native(const Call<T>& call, const Rest& rest, double seconds) noexcept;
 
-/// For a routine that the native library does not have, gemm3m or gemmt: by native products. Calls xerbla_ if an argument
-/// is not valid.
+/// For a function that the native library does not have: by native gemm, trmm and trsm of any name. An argument that is not
+/// valid is reported to xerbla_, with the number that it has in Fortran.
 template <class T>
 void answer_for_missing(const Call<T>& call) noexcept;
 
@@ -49,7 +49,7 @@ template <class T, class Forward>
 void take(const Call<T>& call, bool is_native_there, const Forward& forward) noexcept {
   if (depth > 0 && is_native_there) return forward();
   const Inside inside;
-  const Rest rest = answer(call, is_native_there);
+  const Rest rest = answer(call);
   if (rest.is_answered) return;
   const auto begin = rest.is_recorded ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
   if (is_native_there) {

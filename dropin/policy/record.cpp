@@ -42,6 +42,7 @@ double worse(double x, double y) { return std::isnan(x) || y <= x ? x : y; }
 std::string answer_of(const CallReport& r) {
   if (!r.why_native.empty()) return "native: " + r.why_native;
   const Outcome& o = r.outcome;
+  if (o.engine == "none") return "C is scaled, nothing is multiplied";
   std::string text = std::string(to_string(o.scheme)) + " on " + std::string(o.engine);
   if (o.moduli > 0) text += ", " + std::to_string(o.moduli) + " moduli";
   text += format(", bound %.2g ", o.bound) + std::string(to_string(o.gauge));
