@@ -85,7 +85,10 @@ struct Matrix {
   std::vector<T> data;
 
   Matrix(std::int64_t m, std::int64_t n, std::uint64_t& seed)
-      : rows(m), cols(n), ld(m + 3), data(static_cast<std::size_t>(ld * n), T(std::numeric_limits<Real<T>>::quiet_NaN())) {
+      : rows(m),
+        cols(n),
+        ld(m + 3),
+        data(static_cast<std::size_t>(ld * n), T(std::numeric_limits<Real<T>>::quiet_NaN())) {
     for (std::int64_t j = 0; j < n; ++j)
       for (std::int64_t i = 0; i < m; ++i) (*this)(i, j) = number<T>(seed);
   }
@@ -162,7 +165,9 @@ class Calls {
 
  private:
   static std::string fortran(const std::string& routine) { return prefix + letter<T> + routine + fortran_suffix; }
-  static std::string cblas(const std::string& routine) { return prefix + "cblas_" + letter<T> + routine + cblas_suffix; }
+  static std::string cblas(const std::string& routine) {
+    return prefix + "cblas_" + letter<T> + routine + cblas_suffix;
+  }
   template <class Factor>
   static auto argument(const Factor& x) {
     if constexpr (is_complex<Factor>) {
@@ -197,8 +202,8 @@ class Calls {
         Matrix<T> c(m_, n_, seed_);
         const Matrix<T> before = c;
         const Int sizes[]{as(m_), as(n_), as(k_), as(a.ld), as(b.ld), as(c.ld)};
-        using Fortran = void(const char*, const char*, const Int*, const Int*, const Int*, const T*, const T*, const Int*,
-                             const T*, const Int*, const T*, T*, const Int*, std::size_t, std::size_t);
+        using Fortran = void(const char*, const char*, const Int*, const Int*, const Int*, const T*, const T*,
+                             const Int*, const T*, const Int*, const T*, T*, const Int*, std::size_t, std::size_t);
         function<Fortran>(fortran(routine))(&op_a, &op_b, &sizes[0], &sizes[1], &sizes[2], &alpha, a.data.data(),
                                             &sizes[3], b.data.data(), &sizes[4], &beta, c.data.data(), &sizes[5], 1, 1);
         judge(fortran(routine), before, c, kEverywhere);
@@ -226,8 +231,9 @@ class Calls {
         c.make_triangular(uplo);
         const Matrix<T> before = c;
         const Int sizes[]{as(n_), as(k_), as(a.ld), as(b.ld), as(c.ld)};
-        using Fortran = void(const char*, const char*, const char*, const Int*, const Int*, const T*, const T*, const Int*,
-                             const T*, const Int*, const T*, T*, const Int*, std::size_t, std::size_t, std::size_t);
+        using Fortran =
+            void(const char*, const char*, const char*, const Int*, const Int*, const T*, const T*, const Int*,
+                 const T*, const Int*, const T*, T*, const Int*, std::size_t, std::size_t, std::size_t);
         function<Fortran>(fortran("gemmt"))(&uplo, &op_a, &op_b, &sizes[0], &sizes[1], &alpha, a.data.data(), &sizes[2],
                                             b.data.data(), &sizes[3], &beta, c.data.data(), &sizes[4], 1, 1, 1);
         judge(fortran("gemmt"), before, c, triangle(uplo));
@@ -308,8 +314,9 @@ class Calls {
           Matrix<T> c(m_, n_, seed_);
           const Matrix<T> before = c;
           const Int sizes[]{as(m_), as(n_), as(a.ld), as(c.ld)};
-          using Fortran = void(const char*, const char*, const char*, const char*, const Int*, const Int*, const T*,
-                               const T*, const Int*, T*, const Int*, std::size_t, std::size_t, std::size_t, std::size_t);
+          using Fortran =
+              void(const char*, const char*, const char*, const char*, const Int*, const Int*, const T*, const T*,
+                   const Int*, T*, const Int*, std::size_t, std::size_t, std::size_t, std::size_t);
           function<Fortran>(fortran(routine))(&side, &uplo, &op, &diag, &sizes[0], &sizes[1], &alpha, a.data.data(),
                                               &sizes[2], c.data.data(), &sizes[3], 1, 1, 1, 1);
           judge(fortran(routine), before, c, kEverywhere);
@@ -423,7 +430,8 @@ void bad() {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) void xerbla_(const char* name, const int* number, std::size_t length) {
+extern "C" __attribute__((visibility("default"))) void xerbla_(const char* name, const int* number,
+                                                               std::size_t length) {
   std::printf("xerbla %.*s %d\n", static_cast<int>(length), name, *number);
 }
 

@@ -60,9 +60,7 @@ TEST(Sample, WhatIsWrongIsBeyondTheBound) {
   EXPECT_TRUE(beyond(ratio_after([](std::vector<double>& c) { c[0] = std::numeric_limits<double>::infinity(); })));
 }
 
-TEST(Sample, NoneChosenIsNoRatio) {
-  EXPECT_LT(Sample<double>().worst_ratio(Call<double>(), Outcome()), 0);
-}
+TEST(Sample, NoneChosenIsNoRatio) { EXPECT_LT(Sample<double>().worst_ratio(Call<double>(), Outcome()), 0); }
 
 TEST(Call, RowMajorIsTheTransposedCall) {
   Call<std::complex<double>> x;

@@ -42,8 +42,8 @@ class File {
 };
 
 TEST(Configuration, UnsetAndEmptyVariablesAreDefaults) {
-  for (const auto& environment :
-       {std::map<std::string, std::string>{}, {{"KIZAMI_ACCURACY", ""}, {"KIZAMI_RULES", ""}, {"KIZAMI_SUMMARY", "0"}}}) {
+  for (const auto& environment : {std::map<std::string, std::string>{},
+                                  {{"KIZAMI_ACCURACY", ""}, {"KIZAMI_RULES", ""}, {"KIZAMI_SUMMARY", "0"}}}) {
     const Result<Configuration> out = read(environment);
     ASSERT_TRUE(out.ok()) << out.status().reason();
     EXPECT_EQ(out.value().settings, Settings());

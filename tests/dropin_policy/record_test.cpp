@@ -51,9 +51,10 @@ TEST(Record, CallsOfOneShapeAreOneLineWithTheWorstOfThem) {
   const std::string text = record.text();
   EXPECT_NE(text.find("3 calls emulated in 8.75 s (native, as predicted: 4.38 s), 1 calls native\n"), std::string::npos)
       << text;
-  EXPECT_NE(text.find("         2 x dgemm_ nt 10x20x30: ozaki2 on cpu_simd, 14 moduli, bound 2e-15 entry, sample error / "
-                      "bound 0.12, 0.75 s (native 0.375 s) [unknown]\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("         2 x dgemm_ nt 10x20x30: ozaki2 on cpu_simd, 14 moduli, bound 2e-15 entry, sample error / "
+                "bound 0.12, 0.75 s (native 0.375 s) [unknown]\n"),
+      std::string::npos)
       << text;
   EXPECT_LT(text.find("11x20x30"), text.find("10x20x30")) << "the longest time comes first";
 }

@@ -63,8 +63,8 @@ TEST(Rules, PlacesArePatternsOfTheFileThatCalls) {
 TEST(Rules, TheFirstThatHoldsDecidesOverTheEnvironment) {
   Settings base;
   base.policy.accuracy = Accuracy::at_bits(30);
-  const std::vector<Rule> rules = parsed(
-      "# a comment\n\n  m=..9 : scheme=native\r\n\ttype=d : min_size=0 accuracy=bits=40 # more\n: log=1", base);
+  const std::vector<Rule> rules =
+      parsed("# a comment\n\n  m=..9 : scheme=native\r\n\ttype=d : min_size=0 accuracy=bits=40 # more\n: log=1", base);
   ASSERT_EQ(rules.size(), 3U);
   const auto settings = [&](Scalar scalar, std::int64_t m) {
     return settings_for({"gemm", scalar, m, 10, 10, nullptr}, rules, base);
