@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
   constexpr int kRounds = 31;
   std::vector<double> direct;
   std::vector<double> forwarded;
-  nanoseconds_per_call(seen);  // finds the native library, plans
+  nanoseconds_per_call(seen);                      // finds the native library, plans
   for (int round = 0; round < kRounds; ++round) {  // in turns, so that both see the same clock
     direct.push_back(nanoseconds_per_call(native));
     forwarded.push_back(nanoseconds_per_call(seen));

@@ -420,12 +420,51 @@ void fork_and_call(std::int64_t size, bool ends_by_exit) {
   expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child failed");
 }
 
-/// A call that BLAS refuses; xerbla_ of the program is told.
+/// What xerbla_ was told last, and the arguments of a routine by kind: s side, u triangle, o operation, d diagonal, i size,
+/// l leading dimension, f factor or matrix.
+int told = 0;
+struct Arguments {
+  const char* routine;
+  const char* kinds;
+  bool is_complex_only;
+};
+constexpr Arguments kArguments[]{
+    {"gemm", "ooiiifflflffl", false}, {"symm", "suiifflflffl", false}, {"hemm", "suiifflflffl", true},
+    {"syrk", "uoiifflffl", false},    {"herk", "uoiifflffl", true},    {"syr2k", "uoiifflflffl", false},
+    {"her2k", "uoiifflflffl", true},  {"trmm", "suodiifflfl", false},  {"trsm", "suodiifflfl", false},
+};
+
+/// Calls that BLAS refuses, each for one argument, whose number xerbla_ of the program is told.
+template <class Int>
 void bad() {
-  const int n = 4, ld = 3;
-  const double one = 1;
-  std::vector<double> c(16, 7);
-  function<Dgemm>("dgemm_")("N", "N", &n, &n, &n, &one, c.data(), &ld, c.data(), &n, &one, c.data(), &n, 1, 1);
+  using Any = void(const void*, const void*, const void*, const void*, const void*, const void*, const void*,
+                   const void*, const void*, const void*, const void*, const void*, const void*);
+  const Int size = 4, bad_size = -1, bad_ld = 3;
+  std::vector<double> numbers(64, 1);
+  for (const Arguments& r : kArguments) {
+    for (const char type : {'s', 'd', 'c', 'z'}) {
+      if (r.is_complex_only && (type == 's' || type == 'd')) continue;
+      const std::string name = prefix + type + r.routine + fortran_suffix;
+      const std::string kinds = r.kinds;
+      for (std::size_t wrong = 0; wrong < kinds.size(); ++wrong) {
+        if (kinds[wrong] == 'f') continue;
+        const void* x[13]{};
+        for (std::size_t i = 0; i < kinds.size(); ++i) {
+          const char kind = kinds[i];
+          const bool is_bad = i == wrong;
+          if (kind == 'f') x[i] = numbers.data();
+          if (kind == 'i') x[i] = is_bad ? &bad_size : &size;
+          if (kind == 'l') x[i] = is_bad ? &bad_ld : &size;
+          if (kind == 's' || kind == 'u' || kind == 'o' || kind == 'd')
+            x[i] = is_bad ? "X" : kind == 's' ? "L" : kind == 'u' ? "U" : "N";
+        }
+        told = 0;
+        function<Any>(name)(x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8], x[9], x[10], x[11], x[12]);
+        expect(told == static_cast<int>(wrong) + 1,
+               name + " told xerbla_ " + std::to_string(told) + ", must be " + std::to_string(wrong + 1));
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -433,6 +472,7 @@ void bad() {
 extern "C" __attribute__((visibility("default"))) void xerbla_(const char* name, const int* number,
                                                                std::size_t length) {
   std::printf("xerbla %.*s %d\n", static_cast<int>(length), name, *number);
+  told = *number;
 }
 
 int main(int argc, char** argv) {
@@ -449,7 +489,7 @@ int main(int argc, char** argv) {
   if (mode == "contract") contract(size);
   if (mode == "threads") threads(size);
   if (mode == "fork" || mode == "child_exits") fork_and_call(size, mode == "child_exits");
-  if (mode == "bad") bad();
+  if (mode == "bad") is_wide ? bad<std::int64_t>() : bad<int>();
   std::printf("digest %016llx\n", static_cast<unsigned long long>(digest));
   return failures == 0 ? 0 : 1;
 }

@@ -69,11 +69,16 @@ class PreloadTest(unittest.TestCase):
         done = run("child_exits", size=20, **FORCED)  # the child writes a summary of its own calls
         self.assertEqual((done.status, done.calls("emulated")), (0, 3 * ALL_CALLS), done.out)
 
-    def test_errors_are_reported_by_the_native_library(self):
-        for variables in ({}, FORCED):
-            done = run("bad", **variables)
-            self.assertRegex(done.out, r"xerbla DGEMM +8\n")
-            self.assertIn("native: an argument is not valid", done.summary)
+    def test_errors_are_reported_with_the_number_of_the_argument(self):
+        for names in ("plain", "wide"):  # by the native library, and for it where it has no such name
+            for variables in ({}, FORCED):
+                done = run("bad", names=names, **variables)
+                self.assertEqual((done.status, done.errors), (0, ""), done.out)
+                self.assertRegex(done.out, r"xerbla DGEMM *8\n")
+                self.assertEqual(done.calls("emulated"), 0)
+                self.assertGreater(done.calls("native"), 200)
+                self.assertEqual(done.summary.count("native: an argument is not valid"),
+                                 len(done.summary.splitlines()) - 1)
 
     def test_a_bad_value_is_one_line_and_everything_is_native(self):
         native = run("common", preload=False).out
