@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// The products that a routine of level 3 is made of, each emulated under one policy, and the worst of their outcomes.
+#pragma once
+
+#include <cstdint>
+
+#include "dropin/blas/call.hpp"
+#include "dropin/blas/native.hpp"
+#include "kizami/gemm.hpp"
+
+namespace kizami::dropin::blas {
+
+template <class T>
+class Products {
+ public:
+  /// All products are native.
+  Products() = default;
+  explicit Products(const Policy& policy) : policy_(policy), is_emulated_(true) {}
+
+  /// C (m x n) <- alpha op(A) op(B) + beta C, column-major. What Kizami refuses, before it writes anything, the native
+  /// library answers, and it is counted.
+  void multiply(char op_a, char op_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
+                std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c, std::int64_t ldc) {
+    if (m == 0 || n == 0) return;
+    if (!is_emulated_) return NativeLevel3<T>::gemm(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    Outcome outcome;
+    const Status status = kizami::gemm<T>(Layout::kColMajor, op_of(op_a), op_of(op_b), m, n, k, alpha, a, lda, b, ldb,
+                                          beta, c, ldc, policy_, &outcome);
+    if (!status.ok()) {
+      ++num_native_;
+      return NativeLevel3<T>::gemm(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    }
+    ++num_emulated_;
+    note(outcome);
+  }
+
+  /// With the largest bound, and sums of counts.
+  [[nodiscard]] const Outcome& worst() const { return worst_; }
+  [[nodiscard]] std::int64_t num_native() const { return num_native_; }
+  [[nodiscard]] std::int64_t num_emulated() const { return num_emulated_; }
+
+ private:
+  void note(const Outcome& outcome) {
+    const std::int64_t repaired = worst_.repaired + outcome.repaired;
+    const std::int64_t rows = worst_.nonfinite_rows + outcome.nonfinite_rows;
+    const std::int64_t cols = worst_.nonfinite_cols + outcome.nonfinite_cols;
+    if (outcome.bound >= worst_.bound) worst_ = outcome;
+    worst_.repaired = repaired;
+    worst_.nonfinite_rows = rows;
+    worst_.nonfinite_cols = cols;
+  }
+
+  Policy policy_;
+  bool is_emulated_ = false;
+  Outcome worst_;
+  std::int64_t num_native_ = 0;
+  std::int64_t num_emulated_ = 0;
+};
+
+}  // namespace kizami::dropin::blas

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// Who answers a call: Kizami, if the configuration and the planner say so; else the native library, by `forward`, which
+// passes the arguments on as they came.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "dropin/blas/call.hpp"
+#include "dropin/policy/record.hpp"
+
+namespace kizami::dropin::blas {
+
+/// How many calls of this library the thread is in. What is called from within is native: a BLAS may call its own functions
+/// by their names, as the reference CBLAS does.
+extern thread_local int depth;
+
+class Inside {
+ public:
+  Inside() { ++depth; }
+  ~Inside() { --depth; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+};
+
+/// What is to be done with a call that Kizami has not answered.
+struct Rest {
+  bool is_answered = false;
+  bool is_recorded = false;
+  std::string why_native;  ///< of a recorded call
+  double native_seconds = 0;
+};
+
+/// Answers the call, or leaves it untouched. @queue blocks; safe from any thread and after fork()
+template <class T>
+[[nodiscard]] Rest answer(const Call<T>& call) noexcept;
+
+/// Records what the native library has done.
+template <class T>
+void record_native(const Call<T>& call, const Rest& rest, double seconds) noexcept;
+
+/// For a function that the native library does not have: by native gemm, trmm and trsm of any name. An argument that is not
+/// valid is reported to xerbla_, with the number that it has in Fortran.
+template <class T>
+void answer_for_missing(const Call<T>& call) noexcept;
+
+/// @param forward calls the native function, or is not called if there is none
+template <class T, class Forward>
+void take(const Call<T>& call, bool is_native_there, const Forward& forward) noexcept {
+  if (depth > 0 && is_native_there) return forward();
+  const Inside inside;
+  const Rest rest = answer(call);
+  if (rest.is_answered) return;
+  const auto begin = rest.is_recorded ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
+  if (is_native_there) {
+    forward();
+  } else {
+    answer_for_missing(call);
+  }
+  if (rest.is_recorded)
+    record_native(call, rest, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+}
+
+}  // namespace kizami::dropin::blas

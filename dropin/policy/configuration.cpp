@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "dropin/policy/configuration.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+namespace kizami::dropin {
+namespace {
+
+/// The variable's value; empty if it is unset.
+std::string_view value_of(ReadVariable read_variable, const char* variable) {
+  const char* value = read_variable(variable);
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+std::string variable_of(std::string_view setting) {
+  std::string name = "KIZAMI_";
+  for (const char c : setting) name += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return name;
+}
+
+/// 0, 1 or a path.
+void read_output(std::string_view value, bool& is_wanted, std::string& path) {
+  is_wanted = !value.empty() && value != "0";
+  if (is_wanted && value != "1") path = value;
+}
+
+Result<std::string> read_file(const std::string& path) {
+  constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
+  const auto refused = [&](const std::string& reason) {
+    return Status(StatusCode::kInvalidArgument, "KIZAMI_RULES = " + quoted(path) + ": " + reason);
+  };
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
+  if (file == nullptr) return refused(std::strerror(errno));
+  std::string text(kMaxBytes + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (std::ferror(file.get()) != 0) return refused("cannot be read");
+  if (text.size() > kMaxBytes) return refused("has more than 1 MiB");
+  return text;
+}
+
+Status read_integer(ReadVariable read_variable, const char* variable, std::int64_t hi, std::int64_t& out) {
+  const std::string_view value = value_of(read_variable, variable);
+  if (value.empty() || parse_integer(value, 0, hi, out)) return {};
+  return {StatusCode::kInvalidArgument,
+          std::string(variable) + " = " + quoted(value) + ", must be an integer of 0.." + std::to_string(hi)};
+}
+
+Configuration read_process_configuration() {
+  Result<Configuration> read = read_configuration([](const char* name) -> const char* { return std::getenv(name); });
+  if (read.ok()) return std::move(read).value();
+  Configuration off;
+  off.why_off = "the configuration is not understood";
+  off.complaint = read.status().reason();
+  return off;
+}
+
+}  // namespace
+
+Result<Configuration> read_configuration(ReadVariable read_variable) {
+  Configuration out;
+  for (const std::string_view setting : kSettingNames) {
+    if (setting == "log") continue;
+    const std::string variable = variable_of(setting);
+    const std::string_view value = value_of(read_variable, variable.c_str());
+    if (!value.empty()) KIZAMI_RETURN_IF_ERROR(assign(out.settings, setting, value, variable));
+  }
+  read_output(value_of(read_variable, "KIZAMI_LOG"), out.settings.is_logged, out.log_path);
+  read_output(value_of(read_variable, "KIZAMI_SUMMARY"), out.is_summary_wanted, out.summary_path);
+  std::int64_t is_dry_run = 0;
+  KIZAMI_RETURN_IF_ERROR(read_integer(read_variable, "KIZAMI_DRY_RUN", 1, is_dry_run));
+  KIZAMI_RETURN_IF_ERROR(read_integer(read_variable, "KIZAMI_MONITOR", INT32_MAX, out.monitor_period));
+  out.is_dry_run = is_dry_run == 1;
+  out.native_path = value_of(read_variable, "KIZAMI_NATIVE");
+  const std::string path(value_of(read_variable, "KIZAMI_RULES"));
+  if (!path.empty()) {
+    const Result<std::string> text = read_file(path);
+    if (!text.ok()) return text.status();
+    Result<std::vector<Rule>> rules = parse_rules(text.value(), path, out.settings);
+    if (!rules.ok()) return rules.status();
+    out.rules = std::move(rules).value();
+  }
+  return out;
+}
+
+const Configuration& process_configuration() {
+  static const Configuration* const configuration = new Configuration(read_process_configuration());
+  return *configuration;
+}
+
+void report_complaint(const Configuration& configuration) {
+  static std::atomic<bool> is_reported{false};
+  if (configuration.complaint.empty() || is_reported.exchange(true)) return;
+  std::fprintf(stderr, "kizami: %s; every call is left to the native library\n", configuration.complaint.c_str());
+}
+
+}  // namespace kizami::dropin

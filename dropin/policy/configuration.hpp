@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// What the environment of a process asks of a drop-in library. Besides one variable for each setting (settings.hpp),
+// KIZAMI_ACCURACY, _GAUGE, _SCHEME, _ENGINE, _MIN_SIZE, _WORKSPACE:
+//   KIZAMI_RULES     a rules file (rules.hpp)
+//   KIZAMI_LOG       0, 1 (one line for each call on stderr), or a file that lines are appended to
+//   KIZAMI_SUMMARY   0, 1 (at the end of the process, on stderr), or a file that it is appended to
+//   KIZAMI_MONITOR   N: of each N-th emulated call a sample is computed again and compared with its bound; 0: none
+//   KIZAMI_DRY_RUN   1: calls are planned, logged and counted, and left to the native library
+//   KIZAMI_NATIVE    the library that calls are left to, where the program itself brings none
+// A variable that is unset or empty is at its default.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dropin/policy/rules.hpp"
+#include "dropin/policy/settings.hpp"
+#include "kizami/status.hpp"
+
+namespace kizami::dropin {
+
+struct Configuration {
+  Settings settings;
+  std::vector<Rule> rules;
+  std::string log_path;  ///< empty: stderr
+  bool is_summary_wanted = false;
+  std::string summary_path;  ///< empty: stderr
+  std::int64_t monitor_period = 0;
+  bool is_dry_run = false;
+  std::string native_path;
+  const char* why_off = nullptr;  ///< why every call is left to the native library, or null
+  std::string complaint;          ///< of what was not understood, to be printed once; empty: all was
+};
+
+/// How getenv() is seen: the value of a variable, or null.
+using ReadVariable = const char* (*)(const char* name);
+
+/// @status kInvalidArgument: names the variable, or the file and line, the value and what is allowed
+[[nodiscard]] Result<Configuration> read_configuration(ReadVariable read_variable);
+
+/// The configuration of this process, read from its environment by the first call. What is not understood turns emulation
+/// off; the first report_complaint() prints it.
+[[nodiscard]] const Configuration& process_configuration();
+
+/// Prints the complaint on stderr, in one line, once in a process.
+void report_complaint(const Configuration& configuration);
+
+}  // namespace kizami::dropin

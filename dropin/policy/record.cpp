@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+#include "dropin/policy/record.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+namespace kizami::dropin {
+namespace {
+
+template <class... Args>
+std::string format(const char* pattern, Args... args) {
+  char text[512];
+  std::snprintf(text, sizeof text, pattern, args...);
+  return text;
+}
+
+std::string shape_text(const CallReport& r) {
+  return std::to_string(r.m) + "x" + std::to_string(r.n) + "x" + std::to_string(r.k);
+}
+
+std::string call_text(const CallReport& r) {
+  return r.name + (r.options.empty() ? "" : " " + r.options) + " " + shape_text(r);
+}
+
+std::string monitor_text(const CallReport& r) {
+  return r.worst_ratio < 0 ? "" : format(", sample error / bound %.2g", r.worst_ratio);
+}
+
+/// The larger, or NaN if one is.
+double worse(double x, double y) { return std::isnan(x) || y <= x ? x : y; }
+
+}  // namespace
+
+std::string answer_of(const CallReport& r) {
+  if (!r.why_native.empty()) return "native: " + r.why_native;
+  const Outcome& o = r.outcome;
+  if (o.engine == "none") return "C is scaled, nothing is multiplied";
+  std::string text = std::string(to_string(o.scheme)) + " on " + std::string(o.engine);
+  if (o.moduli > 0) text += ", " + std::to_string(o.moduli) + " moduli";
+  text += format(", bound %.2g ", o.bound) + std::string(to_string(o.gauge));
+  if (r.native_products > 0) text += ", " + std::to_string(r.native_products) + " blocks refused and native";
+  return text + monitor_text(r);
+}
+
+std::string log_line(const CallReport& r) {
+  return "kizami: " + call_text(r) + ": " + answer_of(r) + format(", %.3g s", r.seconds) + " [" + site_of(r.caller) +
+         "]";
+}
+
+void Record::add(const CallReport& report) {
+  const std::lock_guard lock(mutex_);
+  const std::string answer = report.why_native.empty() ? "" : report.why_native;
+  Key key{report.name, report.m, report.n, report.k, report.caller, answer};
+  if (sums_.size() >= kMaxKinds && sums_.find(key) == sums_.end()) {
+    key = Key{"(other shapes)", 0, 0, 0, nullptr, answer.empty() ? "" : "several reasons"};
+  }
+  Sum& sum = sums_[key];
+  const bool is_first = sum.calls++ == 0;
+  sum.repaired += report.outcome.repaired;
+  if (is_first) {
+    sum.worst = report;
+    std::tie(sum.worst.name, sum.worst.m, sum.worst.n, sum.worst.k, sum.worst.caller, sum.worst.why_native) = key;
+    return;
+  }
+  CallReport& worst = sum.worst;
+  if (worst.options != report.options) worst.options.clear();
+  if (report.outcome.bound > worst.outcome.bound) worst.outcome = report.outcome;
+  worst.native_products += report.native_products;
+  worst.seconds += report.seconds;
+  worst.native_seconds += report.native_seconds;
+  worst.worst_ratio = worse(worst.worst_ratio, report.worst_ratio);
+}
+
+std::string Record::text() const {
+  const std::lock_guard lock(mutex_);
+  if (sums_.empty()) return {};
+  std::vector<const Sum*> order;
+  std::int64_t emulated = 0;
+  std::int64_t native = 0;
+  double seconds = 0;
+  double native_seconds = 0;
+  for (const auto& [key, sum] : sums_) {
+    order.push_back(&sum);
+    (sum.worst.why_native.empty() ? emulated : native) += sum.calls;
+    if (!sum.worst.why_native.empty()) continue;
+    seconds += sum.worst.seconds;
+    native_seconds += sum.worst.native_seconds;
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Sum* x, const Sum* y) { return x->worst.seconds > y->worst.seconds; });
+  std::string text = format(
+      "kizami summary of process %ld: %lld calls emulated in %.3g s (native, as predicted: %.3g s), "
+      "%lld calls native\n",
+      static_cast<long>(getpid()), static_cast<long long>(emulated), seconds, native_seconds,
+      static_cast<long long>(native));
+  for (const Sum* sum : order) {
+    const CallReport& r = sum->worst;
+    text += format("%10lld x ", static_cast<long long>(sum->calls)) + call_text(r) + ": " + answer_of(r);
+    if (sum->repaired > 0) text += format(", %lld elements in FP64", static_cast<long long>(sum->repaired));
+    text += format(", %.3g s", r.seconds);
+    if (r.native_seconds > 0) text += format(" (native %.3g s)", r.native_seconds);
+    text += " [" + site_of(r.caller) + "]\n";
+  }
+  return text;
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  const int file = path.empty() ? STDERR_FILENO : open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0) return;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t written = write(file, rest.data(), rest.size());
+    if (written <= 0) break;
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (!path.empty()) close(file);
+}
+
+Record& process_record() {
+  static Record* const record = [] {
+    auto* made = new Record;
+    pthread_atfork([] { process_record().before_fork(); }, [] { process_record().after_fork(false); },
+                   [] { process_record().after_fork(true); });
+    std::atexit([] {
+      const Configuration& configuration = process_configuration();
+      if (configuration.is_summary_wanted) write_text(configuration.summary_path, process_record().text());
+    });
+    return made;
+  }();
+  return *record;
+}
+
+}  // namespace kizami::dropin

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// What happened to the calls of a process: a line for each call that asks for it, and a summary by routine, shape and place
+// of the call at the end of the process.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <tuple>
+
+#include "dropin/policy/configuration.hpp"
+#include "kizami/outcome.hpp"
+
+namespace kizami::dropin {
+
+struct CallReport {
+  std::string name;     ///< as called: "dgemm_"
+  std::string options;  ///< letters of side, triangle, operations and diagonal
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  const void* caller = nullptr;
+  std::string why_native;  ///< empty: emulated
+  Outcome outcome;         ///< of an emulated call: the worst of its products
+  std::int64_t native_products =
+      0;  ///< blocks of an emulated call that Kizami refused, and the native library answered
+  double seconds = 0;
+  double native_seconds = 0;  ///< of the native library, as the planner predicts it; 0: not known
+  double worst_ratio = -1;    ///< error / bound of the sample that was computed again; < 0: none was
+};
+
+/// "ozaki2 on cpu_simd, 14 moduli, bound 3.6e-15 entry", or "native: REASON".
+[[nodiscard]] std::string answer_of(const CallReport& report);
+/// One line without its end.
+[[nodiscard]] std::string log_line(const CallReport& report);
+
+/// Sums of reports by name, shape, place and answer. Safe to use from any thread, and after fork().
+class Record {
+ public:
+  void add(const CallReport& report);
+  /// Several lines, the longest times first; empty if there was no call.
+  [[nodiscard]] std::string text() const;
+  /// Around fork(): no thread may be adding then. The child starts with nothing, for the parent reports what was.
+  void before_fork() { mutex_.lock(); }
+  void after_fork(bool is_child) {
+    if (is_child) sums_.clear();
+    mutex_.unlock();
+  }
+
+ private:
+  struct Sum {
+    std::int64_t calls = 0;
+    CallReport worst;  ///< with the largest bound and ratio, and sums of times
+    std::int64_t repaired = 0;
+  };
+  using Key = std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, const void*, std::string>;
+
+  /// Kinds of calls that are told apart; more are counted together.
+  static constexpr std::size_t kMaxKinds = 4096;
+
+  mutable std::mutex mutex_;
+  std::map<Key, Sum> sums_;
+};
+
+/// Appends to the file, or writes to stderr if `path` is empty. In one write, so that processes do not mix.
+void write_text(const std::string& path, const std::string& text);
+
+/// The record of this process; the summary is written when the process ends, if the configuration wants it.
+[[nodiscard]] Record& process_record();
+
+}  // namespace kizami::dropin

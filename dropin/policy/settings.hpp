@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// What may be asked of one call, by variables of the environment and by rules:
+//   accuracy   native | bits=N (N of 1..52)                                       native
+//   gauge      entry | norm                                                       entry
+//   scheme     auto | native | ozaki2 | ec                                        auto
+//   engine     auto | cpu_ref | cpu_simd | native_blas | cublaslt | hopper | tc_model   auto
+//   min_size   auto | 0..1048576                                                  auto
+//   workspace  bytes, or with K, M or G: 2^10, 2^20, 2^30 bytes; 0: the default of the library   0
+//   log        0 | 1                                                              0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "kizami/policy.hpp"
+#include "kizami/status.hpp"
+
+namespace kizami::dropin {
+
+/// kMaxMinSize^3 does not leave int64.
+inline constexpr std::int64_t kMaxMinSize = std::int64_t{1} << 20;
+/// The planner alone decides which products are too small.
+inline constexpr std::int64_t kAutoMinSize = -1;
+
+struct Settings {
+  /// Reproducibility is not asked for, so that the planner may leave a product to the native BLAS.
+  Policy policy;
+  /// Products with m n k < min_size^3 are native. 0: every product is emulated, by ozaki2 if the scheme is auto.
+  std::int64_t min_size = kAutoMinSize;
+  bool is_logged = false;
+
+  Settings() { policy.reproducibility = Reproducibility::kNotGuaranteed; }
+  friend bool operator==(const Settings&, const Settings&) = default;
+};
+
+/// Sets one value by its name in the list above.
+/// @status kInvalidArgument: the reason names `key` (as `shown`, if it is not empty), the value and what is allowed
+[[nodiscard]] Status assign(Settings& settings, std::string_view key, std::string_view value,
+                            std::string_view shown = {});
+
+/// The names that assign() knows, for messages and for the environment.
+inline constexpr std::string_view kSettingNames[]{"accuracy", "gauge",     "scheme", "engine",
+                                                  "min_size", "workspace", "log"};
+
+/// What the planner is asked: min_size = 0 turns scheme auto into ozaki2.
+[[nodiscard]] Policy policy_of(const Settings& settings);
+
+/// m n k < size^3, without overflow. @range m, n, k >= 1; 0 <= size <= kMaxMinSize
+[[nodiscard]] bool is_below(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t size);
+
+/// Text of a stranger for a message: at most 60 characters, anything unprintable as a question mark.
+[[nodiscard]] std::string quoted(std::string_view value);
+
+/// Decimal digits only. @return false: not a number, or outside of lo..hi
+[[nodiscard]] bool parse_integer(std::string_view text, std::int64_t lo, std::int64_t hi, std::int64_t& out);
+
+}  // namespace kizami::dropin

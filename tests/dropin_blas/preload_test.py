@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""An ordinary program with libkizami_blas.so preloaded, or linked before its BLAS: results, settings, threads, fork.
+
+usage: preload_test.py LIBRARY CALLS LINKED_CALLS
+CALLS: calls.cpp, linked with a BLAS; LINKED_CALLS: the same with the library before that BLAS.
+"""
+import re
+import sys
+import tempfile
+import unittest
+
+import command
+
+LIBRARY = CALLS = LINKED = None
+FORCED = {"KIZAMI_MIN_SIZE": "0"}
+ALL_CALLS = 456  # of calls.cpp: 6 kinds of routines in all options, types and interfaces
+COMMON_CALLS = 396  # without gemm3m and gemmt
+
+
+def run(mode, names="plain", size=40, program=None, preload=True, **variables):
+    return command.run([program or CALLS, mode, names, str(size)], preload=LIBRARY if preload else "", **variables)
+
+
+class PreloadTest(unittest.TestCase):
+    def test_every_routine_is_emulated_within_its_bound(self):
+        for size in (40, 150):  # below and above the largest diagonal block of trmm and trsm
+            done = run("all", size=size, KIZAMI_MONITOR="1", **FORCED)
+            self.assertEqual((done.status, done.errors), (0, ""), done.out)
+            self.assertEqual((done.calls("emulated"), done.calls("native")), (ALL_CALLS, 0), done.summary)
+            ratios = done.ratios()
+            self.assertEqual(len(ratios), len(done.summary.splitlines()) - 1)
+            self.assertTrue(all(0 <= ratio <= 1 for ratio in ratios), max(ratios))
+            self.assertGreater(max(ratios), 0)
+
+    def test_by_default_everything_has_the_bits_of_the_native_library(self):
+        native = run("common", preload=False)
+        done = run("common")
+        self.assertEqual((done.status, done.errors, done.out), (0, "", native.out))
+        self.assertEqual((done.calls("emulated"), done.calls("native")), (0, COMMON_CALLS))
+        self.assertNotEqual(run("common", **FORCED).out, native.out)
+
+    def test_linked_before_the_blas(self):
+        done = run("all", program=LINKED, preload=False, **FORCED)
+        self.assertEqual((done.out, done.calls("emulated")), (run("all", **FORCED).out, ALL_CALLS))
+
+    def test_all_names_reach_the_library(self):
+        plain = run("all", **FORCED).out
+        for names in ("wide", "scipy", "scipy_wide"):
+            done = run("all", names=names, **FORCED)
+            self.assertEqual((done.out, done.calls("emulated")), (plain, ALL_CALLS), names)
+
+    def test_names_that_the_native_library_lacks_are_answered_natively(self):
+        done = run("all", names="scipy_wide", KIZAMI_SCHEME="native")
+        self.assertEqual((done.status, done.errors, done.calls("emulated")), (0, "", 0), done.out)
+
+    def test_rules_of_blas(self):
+        for variables in (FORCED, {"KIZAMI_ACCURACY": "bits=40", "KIZAMI_SCHEME": "ozaki2"}):
+            done = run("contract", **variables)
+            self.assertEqual((done.status, done.errors), (0, ""), done.out)
+            self.assertEqual((done.calls("emulated"), done.calls("native")), (8, 0), done.summary)
+
+    def test_threads(self):
+        self.assertEqual(run("threads", size=20, **FORCED).status, 0)
+
+    def test_fork(self):
+        done = run("fork", size=20, **FORCED)
+        self.assertEqual((done.status, done.calls("emulated")), (0, 2 * ALL_CALLS), done.out)
+        done = run("child_exits", size=20, **FORCED)  # the child writes a summary of its own calls
+        self.assertEqual((done.status, done.calls("emulated")), (0, 3 * ALL_CALLS), done.out)
+
+    def test_errors_are_reported_with_the_number_of_the_argument(self):
+        for names in ("plain", "wide"):  # by the native library, and for it where it has no such name
+            for variables in ({}, FORCED):
+                done = run("bad", names=names, **variables)
+                self.assertEqual((done.status, done.errors), (0, ""), done.out)
+                self.assertRegex(done.out, r"xerbla DGEMM *8\n")
+                self.assertEqual(done.calls("emulated"), 0)
+                self.assertGreater(done.calls("native"), 200)
+                self.assertEqual(done.summary.count("native: an argument is not valid"),
+                                 len(done.summary.splitlines()) - 1)
+
+    def test_a_bad_value_is_one_line_and_everything_is_native(self):
+        native = run("common", preload=False).out
+        done = run("common", KIZAMI_ACCURACY="bits=99", **FORCED)
+        self.assertEqual(done.out, native)
+        self.assertEqual(done.errors, "kizami: KIZAMI_ACCURACY = 'bits=99', must be native or bits=N with N of 1..52; "
+                                      "every call is left to the native library\n")
+
+    def test_a_program_without_calls_prints_nothing(self):
+        done = command.run(["true"], preload=LIBRARY, KIZAMI_ACCURACY="bits=99")
+        self.assertEqual((done.status, done.errors, done.summary), (0, "", ""))
+
+    def test_rules(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".rules") as rules:
+            rules.write("routine=trsm : scheme=native\ntype=s site=nowhere* : scheme=native\n"
+                        "type=z site=calls* : min_size=0\n")
+            rules.flush()
+            done = run("all", KIZAMI_RULES=rules.name)
+            self.assertEqual(done.errors, "")
+            emulated = [line for line in done.summary.splitlines() if "ozaki2" in line]
+            self.assertTrue(emulated and all(re.search(r" (scipy_)?(cblas_)?z", line) for line in emulated), done.summary)
+            self.assertFalse([line for line in emulated if "trsm" in line])
+            rules.write("type=q : scheme=native\n")
+            rules.flush()
+            done = run("all", KIZAMI_RULES=rules.name)
+            self.assertEqual(done.errors, f"kizami: {rules.name}:4: type = 'q', must be s, d, c, z or several with commas "
+                                          "between; every call is left to the native library\n")
+            self.assertEqual(done.calls("emulated"), 0)
+
+    def test_min_size(self):
+        done = run("contract", size=20, KIZAMI_SCHEME="ozaki2", KIZAMI_MIN_SIZE="21")
+        self.assertEqual(done.calls("emulated"), 0)
+        done = run("contract", size=20, KIZAMI_SCHEME="ozaki2", KIZAMI_MIN_SIZE="20")
+        self.assertEqual(done.calls("emulated"), 6)  # but the two with k = 0
+
+    def test_what_the_accuracy_of_native_blocks_cannot_reach_is_native_and_said(self):
+        done = run("all", KIZAMI_ACCURACY="bits=20", KIZAMI_SCHEME="ozaki2")
+        lines = [line for line in done.summary.splitlines() if "trmm" in line or "trsm" in line]
+        self.assertTrue(lines and all("native: diagonal blocks are native" in line for line in lines), done.summary)
+        self.assertEqual(done.calls("emulated") + sum(int(line.split()[0]) for line in lines), ALL_CALLS)
+
+    def test_a_dry_run_has_the_bits_of_the_native_library(self):
+        done = run("common", KIZAMI_DRY_RUN="1", **FORCED)
+        self.assertEqual(done.out, run("common", preload=False).out)
+        self.assertEqual(done.summary.count("native: dry run of ozaki2"), len(done.summary.splitlines()) - 1)
+
+    def test_log_is_one_line_a_call(self):
+        done = run("contract", KIZAMI_LOG="1", **FORCED)
+        lines = done.errors.splitlines()
+        self.assertEqual(len(lines), 8)
+        self.assertRegex(lines[0], r"kizami: dgemm_ nn 40x40x40: ozaki2 on cpu_\w+, \d+ moduli, bound \S+ entry, \S+ s \[calls")
+        done = run("contract", KIZAMI_LOG="lines.txt", **FORCED)
+        self.assertEqual((done.errors, done.files["lines.txt"].count("\n")), ("", 8))
+
+
+if __name__ == "__main__":
+    LIBRARY, CALLS, LINKED = sys.argv[1:4]
+    unittest.main(argv=sys.argv[:1])

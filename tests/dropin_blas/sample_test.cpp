@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// The monitor must see what is wrong: an element one part in a thousand off, a NaN, a wrong sign.
+#include "dropin/blas/sample.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace kizami::dropin::blas {
+namespace {
+
+constexpr std::int64_t kSize = 8;
+constexpr std::size_t kCount = kSize * kSize;
+
+/// C <- 2 A B + 3 C of small integers, which is exact; `spoil` changes C after it.
+template <class Spoil>
+double ratio_after(const Spoil& spoil) {
+  std::vector<double> a(kCount);
+  std::vector<double> b(kCount);
+  std::vector<double> c(kCount);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    a[i] = static_cast<double>(i % 7) - 3;
+    b[i] = static_cast<double>(i % 5) + 1;
+    c[i] = static_cast<double>(i % 3);
+  }
+  Call<double> call;
+  call.m = call.n = call.k = call.lda = call.ldb = call.ldc = kSize;
+  call.alpha = 2;
+  call.beta = 3;
+  call.a = a.data();
+  call.b = b.data();
+  call.c = c.data();
+  const Sample<double> sample(call);
+  for (std::size_t j = 0; j < kSize; ++j) {
+    for (std::size_t i = 0; i < kSize; ++i) {
+      double sum = 0;
+      for (std::size_t p = 0; p < kSize; ++p) sum += a[i + p * kSize] * b[p + j * kSize];
+      c[i + j * kSize] = 2 * sum + 3 * c[i + j * kSize];
+    }
+  }
+  spoil(c);
+  Outcome outcome;
+  outcome.bound = 0x1p-50;
+  return sample.worst_ratio(call, outcome);
+}
+
+TEST(Sample, ExactResultsHaveNoError) {
+  EXPECT_EQ(ratio_after([](std::vector<double>&) {}), 0);
+}
+
+TEST(Sample, WhatIsWrongIsBeyondTheBound) {
+  const auto beyond = [](double ratio) { return !(ratio <= 1); };
+  EXPECT_TRUE(beyond(ratio_after([](std::vector<double>& c) { c[0] += std::abs(c[0]) * 0.001 + 0.001; })));
+  EXPECT_TRUE(beyond(ratio_after([](std::vector<double>& c) {
+    for (double& x : c) x = -x;
+  })));
+  EXPECT_TRUE(beyond(ratio_after([](std::vector<double>& c) { c[0] = std::numeric_limits<double>::quiet_NaN(); })));
+  EXPECT_TRUE(beyond(ratio_after([](std::vector<double>& c) { c[0] = std::numeric_limits<double>::infinity(); })));
+}
+
+TEST(Sample, NoneChosenIsNoRatio) { EXPECT_LT(Sample<double>().worst_ratio(Call<double>(), Outcome()), 0); }
+
+TEST(Call, RowMajorIsTheTransposedCall) {
+  Call<std::complex<double>> x;
+  x.routine = Routine::kHer2k;
+  x.alpha = {1, 2};
+  x.uplo = 'U';
+  turn_row_major(x);
+  EXPECT_EQ(x.uplo, 'L');
+  EXPECT_EQ(x.op_a, 'C');
+  EXPECT_EQ(x.alpha, std::complex<double>(1, -2));
+  Call<double> y;
+  y.routine = Routine::kSyrk;
+  y.op_a = 'C';
+  turn_row_major(y);
+  EXPECT_EQ(y.op_a, 'N') << "for real types ^H is ^T";
+}
+
+TEST(Call, LeadingDimensionsAreThoseOfTheReference) {
+  Call<double> x;
+  x.routine = Routine::kTrsm;
+  x.side = 'R';
+  x.m = 5;
+  x.n = 7;
+  x.k = 7;
+  x.lda = 7;
+  x.ldc = 5;
+  EXPECT_TRUE(is_valid(x));
+  x.lda = 6;
+  EXPECT_FALSE(is_valid(x));
+  x.lda = 7;
+  x.op_a = 'X';
+  EXPECT_FALSE(is_valid(x));
+  Call<std::complex<float>> y;
+  y.routine = Routine::kSyrk;
+  y.lda = y.ldc = 1;
+  EXPECT_TRUE(is_valid(y));
+  y.op_a = 'C';
+  EXPECT_FALSE(is_valid(y)) << "csyrk does not conjugate";
+}
+
+}  // namespace
+}  // namespace kizami::dropin::blas

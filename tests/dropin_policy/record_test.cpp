@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "dropin/policy/record.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <thread>
+#include <vector>
+
+namespace kizami::dropin {
+namespace {
+
+CallReport emulated(std::int64_t m, double bound, double seconds) {
+  CallReport report;
+  report.name = "dgemm_";
+  report.options = "nt";
+  report.m = m;
+  report.n = 20;
+  report.k = 30;
+  report.outcome.scheme = Scheme::kOzaki2;
+  report.outcome.engine = "cpu_simd";
+  report.outcome.moduli = 14;
+  report.outcome.bound = bound;
+  report.seconds = seconds;
+  report.native_seconds = seconds / 2;
+  return report;
+}
+
+CallReport native(const char* reason) {
+  CallReport report = emulated(1, 0, 0.5);
+  report.why_native = reason;
+  return report;
+}
+
+TEST(Record, LogLinesSayWhatAnswered) {
+  EXPECT_EQ(log_line(emulated(10, 0x1p-50, 0.25)),
+            "kizami: dgemm_ nt 10x20x30: ozaki2 on cpu_simd, 14 moduli, bound 8.9e-16 entry, 0.25 s [unknown]");
+  EXPECT_EQ(log_line(native("nothing is multiplied")),
+            "kizami: dgemm_ nt 1x20x30: native: nothing is multiplied, 0.5 s [unknown]");
+}
+
+TEST(Record, CallsOfOneShapeAreOneLineWithTheWorstOfThem) {
+  Record record;
+  EXPECT_EQ(record.text(), "");
+  record.add(emulated(10, 1e-15, 0.25));
+  CallReport worst = emulated(10, 2e-15, 0.5);
+  worst.worst_ratio = 0.125;
+  record.add(worst);
+  record.add(emulated(11, 1e-15, 8));
+  record.add(native("the scheme is native"));
+  const std::string text = record.text();
+  EXPECT_NE(text.find("3 calls emulated in 8.75 s (native, as predicted: 4.38 s), 1 calls native\n"), std::string::npos)
+      << text;
+  EXPECT_NE(
+      text.find("         2 x dgemm_ nt 10x20x30: ozaki2 on cpu_simd, 14 moduli, bound 2e-15 entry, sample error / "
+                "bound 0.12, 0.75 s (native 0.375 s) [unknown]\n"),
+      std::string::npos)
+      << text;
+  EXPECT_LT(text.find("11x20x30"), text.find("10x20x30")) << "the longest time comes first";
+}
+
+TEST(Record, ASampleThatIsNaNStays) {
+  Record record;
+  for (const double ratio : {0.5, std::nan(""), 0.25}) {
+    CallReport report = emulated(10, 1e-15, 1);
+    report.worst_ratio = ratio;
+    record.add(report);
+  }
+  EXPECT_NE(record.text().find("error / bound nan"), std::string::npos) << record.text();
+}
+
+TEST(Record, NoNumberOfShapesIsTooMany) {
+  Record record;
+  for (std::int64_t m = 0; m < 5000; ++m) record.add(emulated(m, 1e-15, 0.001));
+  const std::string text = record.text();
+  EXPECT_NE(text.find("5000 calls emulated"), std::string::npos);
+  EXPECT_NE(text.find("904 x (other shapes)"), std::string::npos);  // 5000 - 4096
+}
+
+TEST(Record, ThreadsAddTogetherAndAChildBeginsAnew) {
+  Record record;
+  std::vector<std::thread> crew;
+  for (int t = 0; t < 4; ++t) {
+    crew.emplace_back([&] {
+      for (int i = 0; i < 1000; ++i) record.add(emulated(i % 3, 1e-15, 0.001));
+    });
+  }
+  for (std::thread& thread : crew) thread.join();
+  EXPECT_NE(record.text().find("4000 calls emulated"), std::string::npos);
+  record.before_fork();
+  record.after_fork(false);
+  EXPECT_NE(record.text().find("4000 calls emulated"), std::string::npos);
+  record.before_fork();
+  record.after_fork(true);
+  EXPECT_EQ(record.text(), "");
+}
+
+}  // namespace
+}  // namespace kizami::dropin

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "dropin/policy/settings.hpp"
+
+#include <gtest/gtest.h>
+
+namespace kizami::dropin {
+namespace {
+
+Settings with(const char* key, const char* value) {
+  Settings settings;
+  const Status status = assign(settings, key, value);
+  EXPECT_TRUE(status.ok()) << status.reason();
+  return settings;
+}
+
+std::string refusal(const char* key, const std::string& value) {
+  Settings settings;
+  const Status status = assign(settings, key, value);
+  EXPECT_EQ(settings, Settings()) << key << " = " << value << " changed the settings";
+  return status.ok() ? "accepted" : status.reason();
+}
+
+TEST(Settings, DefaultsLeaveTheChoiceToThePlanner) {
+  const Settings settings;
+  EXPECT_EQ(settings.policy.accuracy, Accuracy::native());
+  EXPECT_EQ(settings.policy.scheme, Scheme::kAuto);
+  EXPECT_EQ(settings.policy.reproducibility, Reproducibility::kNotGuaranteed);
+  EXPECT_EQ(settings.min_size, kAutoMinSize);
+}
+
+TEST(Settings, EachNameSetsItsValue) {
+  EXPECT_EQ(with("accuracy", "bits=52").policy.accuracy, Accuracy::at_bits(52));
+  EXPECT_EQ(with("accuracy", "native").policy.accuracy, Accuracy::native());
+  EXPECT_EQ(with("gauge", "norm").policy.gauge, Gauge::kNorm);
+  EXPECT_EQ(with("scheme", "ec").policy.scheme, Scheme::kEc);
+  EXPECT_EQ(with("engine", "cpu_ref").policy.engine, EngineName::kCpuRef);
+  EXPECT_EQ(with("min_size", "0").min_size, 0);
+  EXPECT_EQ(with("min_size", "1048576").min_size, kMaxMinSize);
+  EXPECT_EQ(with("min_size", "auto").min_size, kAutoMinSize);
+  EXPECT_TRUE(with("log", "1").is_logged);
+}
+
+TEST(Settings, BytesHaveSuffixes) {
+  EXPECT_EQ(with("workspace", "4096").policy.workspace_limit_bytes, 4096U);
+  EXPECT_EQ(with("workspace", "3K").policy.workspace_limit_bytes, 3U << 10);
+  EXPECT_EQ(with("workspace", "3M").policy.workspace_limit_bytes, 3U << 20);
+  EXPECT_EQ(with("workspace", "65536G").policy.workspace_limit_bytes, std::size_t{1} << 46);
+  for (const char* value : {"65537G", "70368744177665", "-1", "", "K", "1k", "1 K", "1.5G"})
+    EXPECT_NE(refusal("workspace", value).find("must be bytes of 0..70368744177664"), std::string::npos) << value;
+}
+
+TEST(Settings, RefusalsNameTheValueAndWhatIsAllowed) {
+  EXPECT_EQ(refusal("accuracy", "bits=53"), "accuracy = 'bits=53', must be native or bits=N with N of 1..52");
+  EXPECT_EQ(refusal("accuracy", "correct"), "accuracy = 'correct', must be native or bits=N with N of 1..52");
+  EXPECT_EQ(refusal("scheme", "ozaki1"), "scheme = 'ozaki1', must be auto or native or ozaki2 or ec");
+  EXPECT_EQ(refusal("min_size", "1048577"), "min_size = '1048577', must be auto or an integer of 0..1048576");
+  EXPECT_EQ(refusal("log", "yes"), "log = 'yes', must be 0 or 1");
+  EXPECT_EQ(refusal("colour", "1").find("the setting 'colour' is unknown, must be accuracy or gauge"), 0U);
+  EXPECT_EQ(refusal("log", "\x1b[31m" + std::string(100, 'x')).find('\x1b'), std::string::npos);
+}
+
+TEST(Settings, MinimumSizeZeroForcesEmulation) {
+  Settings settings = with("min_size", "0");
+  EXPECT_EQ(policy_of(settings).scheme, Scheme::kOzaki2);
+  settings.policy.scheme = Scheme::kEc;
+  EXPECT_EQ(policy_of(settings).scheme, Scheme::kEc);
+  EXPECT_EQ(policy_of(Settings()).scheme, Scheme::kAuto);
+}
+
+TEST(Settings, SizesAreComparedWithoutOverflow) {
+  EXPECT_TRUE(is_below(10, 20, 30, 19));   // 6000 < 6859
+  EXPECT_FALSE(is_below(10, 20, 30, 18));  // 6000 >= 5832
+  EXPECT_FALSE(is_below(20, 20, 20, 20));
+  EXPECT_TRUE(is_below(20, 20, 19, 20));
+  EXPECT_FALSE(is_below(1, 1, 1, 0));
+  const std::int64_t huge = std::int64_t{1} << 34;
+  EXPECT_FALSE(is_below(huge, huge, huge, kMaxMinSize));
+}
+
+}  // namespace
+}  // namespace kizami::dropin
