@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "kizami/tile.hpp"
@@ -13,31 +15,31 @@ namespace kizami::tile_test {
 
 namespace ct = cuda::tiles;
 
+/// An element as tests hold it: std::vector<bool> is no array.
+template <class E>
+using Held = std::conditional_t<std::is_same_v<E, bool>, unsigned char, E>;
+
 /// A tile of type T whose elements are make(0), make(1), ... in row-major order.
 template <class T, class Make>
 T tile_of(const Make& make) {
   using E = ct::tile_element_t<T>;
-  std::vector<E> memory;
-  for (std::size_t i = 0; i < ct::tile_size_v<T>; ++i) memory.push_back(static_cast<E>(make(i)));
-  using Flat = ct::tile<E, ct::shape<ct::tile_size_v<T>>>;
-  const ct::partition_view view{ct::tensor_span{memory.data(), ct::shape<ct::tile_size_v<T>>{}},
-                                ct::shape<ct::tile_size_v<T>>{}};
-  const Flat flat = view.load(0);
-  return ct::reshape(flat, ct::tile_shape_t<T>{});
+  constexpr std::size_t kSize = ct::tile_size_v<T>;
+  const auto memory = std::make_unique<E[]>(kSize);
+  for (std::size_t i = 0; i < kSize; ++i) memory[i] = static_cast<E>(make(i));
+  const ct::partition_view view{ct::tensor_span{memory.get(), ct::shape<kSize>{}}, ct::shape<kSize>{}};
+  return ct::reshape(view.load(0), ct::tile_shape_t<T>{});
 }
 
 /// The elements of a tile, or the scalar itself, in row-major order.
 template <class T>
-std::vector<ct::tile_element_t<T>> values_of(const T& x) {
+std::vector<Held<ct::tile_element_t<T>>> values_of(const T& x) {
   using E = ct::tile_element_t<T>;
   constexpr std::size_t kSize = ct::tile_size_v<T>;
-  std::vector<E> memory(kSize);
-  const ct::partition_view view{ct::tensor_span{memory.data(), ct::shape<kSize>{}}, ct::shape<kSize>{}};
+  const auto memory = std::make_unique<E[]>(kSize);
+  const ct::partition_view view{ct::tensor_span{memory.get(), ct::shape<kSize>{}}, ct::shape<kSize>{}};
   view.store(ct::reshape(x, ct::shape<kSize>{}), 0);
-  return memory;
+  return {memory.get(), memory.get() + kSize};
 }
-template <class T>
-requires(ct::scalar<T>) std::vector<T> values_of(const T& x) { return {x}; }
 
 using Dims = std::vector<std::size_t>;
 
