@@ -16,6 +16,7 @@ namespace tile_bench {
 namespace {
 
 constexpr int kMaxModelElements = 1024;  // of D, held against every model
+constexpr std::size_t kMaxNames = 6;     // of models in one line
 
 /// A number format as the host sees it: how to round to it and its bits.
 struct Fp32 {
@@ -145,8 +146,9 @@ void record_sums(const Cubin& cubin, const char* name, int size, int k, int spre
       ++tested;
     }
     Json names = Json::array();
-    for (const SumModel& model : models) names.push_back(model.name());
+    for (std::size_t i = 0; i < std::min(models.size(), kMaxNames); ++i) names.push_back(models[i].name());
     line["sums"] = tested;
+    line["num_models_equal_in_every_bit"] = models.size();
     line["models_equal_in_every_bit"] = names;
     line["largest_error_over_sum_of_magnitudes_log2"] =
         largest_error == 0.0 ? Json("exact") : Json(std::log2(largest_error));
