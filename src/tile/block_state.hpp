@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -28,7 +29,7 @@ class StoreMap {
 /// The faults and stores of a launch, shared by its threads.
 class LaunchRecord {
  public:
-  LaunchRecord(const char* kernel, const LaunchOptions& options) : kernel_(kernel), options_(options) {}
+  LaunchRecord(std::string_view kernel, const LaunchOptions& options) : kernel_(kernel), options_(options) {}
 
   /// Adds kernel and block to the sentence and keeps it.
   void add_fault(const BlockContext& context, const std::string& what);
@@ -37,7 +38,7 @@ class LaunchRecord {
   [[nodiscard]] const std::string& first_fault() const { return first_fault_; }
 
  private:
-  const char* kernel_;
+  std::string_view kernel_;
   const LaunchOptions& options_;
   std::mutex mutex_;
   std::int64_t num_faults_ = 0;

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/parallel.hpp"
@@ -67,10 +68,17 @@ void take_blocks(void* opaque) {
   state = outer;
 }
 
+/// The kernel's name as a macro spells it, without the parentheses around one with commas.
+std::string_view plain_name(std::string_view kernel) {
+  const bool is_wrapped = kernel.size() > 2 && kernel.front() == '(' && kernel.back() == ')';
+  return is_wrapped ? kernel.substr(1, kernel.size() - 2) : kernel;
+}
+
 }  // namespace
 
-Status run_blocks(const char* kernel, BlockIndex grid, const LaunchOptions& options,
+Status run_blocks(const char* kernel_text, BlockIndex grid, const LaunchOptions& options,
                   void (*body)(const void* arguments), const void* arguments) {
+  const std::string_view kernel = plain_name(kernel_text);
   for (const std::uint32_t extent : {grid.x, grid.y, grid.z}) {
     if (extent == 0 || extent > kMaxGrid) {
       return {StatusCode::kInvalidArgument, fmt::format("tile kernel {}: grid = {}, each dimension must be in [1, {}]",

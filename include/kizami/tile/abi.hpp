@@ -15,24 +15,25 @@
 #endif
 
 #if defined(KIZAMI_TILE_DEBUG)
-#define KIZAMI_TILE_BACKEND cpu_tile_debug
 #if defined(KIZAMI_TILE_HAS_CUDA_TF32)
-#define KIZAMI_TILE_ABI debug_cuda_tf32
+#define KIZAMI_TILE_ABI cpu_debug_cuda_tf32
 #elif defined(KIZAMI_TILE_HAS_CUDA_FORMATS)
-#define KIZAMI_TILE_ABI debug_cuda
+#define KIZAMI_TILE_ABI cpu_debug_cuda
 #else
-#define KIZAMI_TILE_ABI debug_own
+#define KIZAMI_TILE_ABI cpu_debug_own
 #endif
 #else
-#define KIZAMI_TILE_BACKEND cpu_tile
 #if defined(KIZAMI_TILE_HAS_CUDA_TF32)
-#define KIZAMI_TILE_ABI plain_cuda_tf32
+#define KIZAMI_TILE_ABI cpu_cuda_tf32
 #elif defined(KIZAMI_TILE_HAS_CUDA_FORMATS)
-#define KIZAMI_TILE_ABI plain_cuda
+#define KIZAMI_TILE_ABI cpu_cuda
 #else
-#define KIZAMI_TILE_ABI plain_own
+#define KIZAMI_TILE_ABI cpu_own
 #endif
 #endif
+
+/// The inline namespace in which users put their kernels, for the same reason.
+#define KIZAMI_TILE_BACKEND KIZAMI_TILE_ABI
 
 namespace kizami::tile::host::inline KIZAMI_TILE_ABI {
 

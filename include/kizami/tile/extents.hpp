@@ -13,6 +13,14 @@
 
 namespace kizami::tile::host::inline KIZAMI_TILE_ABI {
 
+using std::int32_t;
+using std::int64_t;
+using std::uint32_t;
+using std::uint64_t;
+
+template <class T, class U>
+concept same_as = std::same_as<T, U>;
+
 enum DynamicExtentType : std::size_t { dynamic_extent = static_cast<std::size_t>(-1) };
 enum DynamicStrideType : std::size_t { dynamic_stride = static_cast<std::size_t>(-1) };
 enum DynamicOffsetType : std::ptrdiff_t {

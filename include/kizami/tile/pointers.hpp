@@ -14,6 +14,11 @@ concept loadable_tile = pointer_tile<T> && !std::is_void_v<std::remove_pointer_t
                         !std::is_volatile_v<std::remove_pointer_t<detail::ElementT<T>>>;
 template <class T>
 concept storeable_tile = loadable_tile<T> && !std::is_const_v<std::remove_pointer_t<detail::ElementT<T>>>;
+/// Whether pointers of these types can be compared.
+template <class T, class U>
+concept pointer_comparable = pointer_scalar<T> && pointer_scalar<U> && requires(T p, U q) {
+  p == q;
+};
 /// What a load through T gives.
 template <tile_like T>
 using tile_load_t = tile_with_element_t<T, std::remove_cv_t<std::remove_pointer_t<detail::ElementT<T>>>>;
@@ -56,7 +61,7 @@ template <class T, class U>
 }
 template <class P, class Q>
 consteval bool check_comparable_pointers() {
-  constexpr bool kCompares = requires(P p, Q q) { p == q; };
+  constexpr bool kCompares = pointer_comparable<P, Q>;
   static_assert(kCompares, "pointers to unrelated types have neither comparison nor difference");
   return kCompares;
 }

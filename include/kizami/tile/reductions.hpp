@@ -182,6 +182,10 @@ struct LogicalOr {
 
 }  // namespace detail
 
+/// T with extent 1 at dimension kDim.
+template <tile_like T, std::size_t kDim>
+requires(kDim < tile_rank_v<T>) using reduction_result_t = detail::Reduced<T, kDim, detail::ElementT<T>>;
+
 // ---- sum, prod, partial_sum, partial_prod ---------------------------------------------------------------------------
 
 #define KIZAMI_TILE_REDUCTION(name, partial_name, Op)                                                                 \

@@ -60,6 +60,23 @@ using PermutedShape = decltype(permuted_shape<S, Map>(std::make_index_sequence<M
 template <std::size_t kDim, class S, std::size_t... kDims>
 auto doubled_shape(std::index_sequence<kDims...>) -> shape<(S::static_extent(kDims) << (kDims == kDim ? 1 : 0))...>;
 
+template <class T>
+struct Transposed {
+  using type = T;
+};
+template <class E, std::size_t kRows, std::size_t kCols, std::size_t... kRest>
+struct Transposed<tile<E, shape<kRows, kCols, kRest...>>> {
+  using type = tile<E, shape<kCols, kRows, kRest...>>;
+};
+template <class T, class Map>
+struct Permuted {  // a scalar
+  using type = T;
+};
+template <class E, class S, class Map>
+struct Permuted<tile<E, S>, Map> {
+  using type = tile<E, PermutedShape<S, Map>>;
+};
+
 template <class S, class T>
 consteval bool divides() {
   for (std::size_t d = 0; d < S::rank(); ++d) {
@@ -83,6 +100,24 @@ void report_extract(std::size_t dim, std::size_t index, std::size_t count) {
 }
 
 }  // namespace detail
+
+template <class S, class T>
+concept extractable_from = tile_shape<S> && tile_like<T> &&
+    (S::rank() == tile_rank_v<T>)&&detail::divides<S, detail::ShapeT<T>>();
+/// What transpose, permute and cat make of their arguments' types.
+template <tile_like T>
+using tile_transpose_t = typename detail::Transposed<T>::type;
+template <tile_like T, class Map>
+requires(detail::kIsDimensionMap<Map>&& Map::rank() ==
+         tile_rank_v<T>) using tile_permutation_t = typename detail::Permuted<T, Map>::type;
+template <tile_like T, tile_like U, std::size_t kDim>
+requires(std::is_same_v<T, U>&& kDim < tile_rank_v<T>) using concatenation_t =
+    tile<detail::ElementT<T>,
+         decltype(detail::doubled_shape<kDim, detail::ShapeT<T>>(std::make_index_sequence<tile_rank_v<T>>{}))>;
+template <class T, class U, std::size_t kDim>
+concept concatenation_compatible = tile_like<T> && tile_like<U> && requires {
+  typename concatenation_t<T, U, kDim>;
+};
 
 /// The same elements in row-major order under another shape.
 template <class S, tile_like T>
@@ -128,7 +163,7 @@ template <class Map, tile_like T>
       constexpr auto kFrom = detail::row_major_steps<S>();
       std::array<std::size_t, S::rank() + 1> steps{};
       for (std::size_t d = 0; d < S::rank(); ++d) steps[d] = kFrom[Map::mapping(d)];
-      return detail::strided_copy<tile<detail::ElementT<T>, detail::PermutedShape<S, Map>>>(x, steps, 0);
+      return detail::strided_copy<tile_permutation_t<T, Map>>(x, steps, 0);
     }
   }
 }
@@ -154,9 +189,7 @@ template <auto kDim, tile_like T, tile_like U>
   static_assert(kHasDim, "cat: the dimension must be below the rank of the tiles");
   if constexpr (std::is_same_v<T, U> && kHasDim) {
     using S = detail::ShapeT<T>;
-    using Doubled =
-        decltype(detail::doubled_shape<static_cast<std::size_t>(kDim), S>(std::make_index_sequence<S::rank()>{}));
-    tile<detail::ElementT<T>, Doubled> result;
+    concatenation_t<T, U, static_cast<std::size_t>(kDim)> result;
     // The elements below dimension kDim lie together in both operands.
     constexpr std::size_t kRun = S::static_extent(kDim) * detail::row_major_steps<S>()[kDim];
     for (std::size_t from = 0; from < shape_size_v<S>; ++from) {

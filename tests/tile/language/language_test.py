@@ -4,7 +4,7 @@
 of NVIDIA's compiler (nvcc 13.4.92), against the host implementation. Ill-formed probes must give the sentence that stands
 beside them.
 
-usage: language_test.py MODE COMPILER INCLUDE_DIR [FLAG...]     MODE: well_formed, ill_formed, result_types, self_test
+usage: language_test.py MODE COMPILER INCLUDE_DIR [FLAG...]     MODE: well_formed, ill_formed, result_types, names, self_test
 Exit status 77 if the compiler is not there.
 """
 import re
@@ -109,6 +109,36 @@ def judge_ill_formed(probes, found):
     return problems
 
 
+def names_of_page(include):
+    """The names in docs/tile/supported.md: (supported, not supported, kept in the global namespace)."""
+    page = (Path(include).parent / "docs" / "tile" / "supported.md").read_text()
+    supported, _, rest = page.partition("## Not supported")
+    rows = [line.split("|") for line in supported.splitlines() if line.startswith("| ") and "names" not in line]
+    names = {True: [], False: []}
+    for row in rows:
+        names["(global" in row[2]] += re.findall(r"`([A-Za-z_]\w*)`", row[2])
+    absent = [name for line in rest.splitlines() if line.startswith("| ") for name in re.findall(r"`(\w+)`", line.split("|")[2])]
+    return names[False], absent, names[True]
+
+
+def judge_names(command, include, is_clang):
+    """Each supported name must exist and each other one must not; macros of annotations are defined."""
+    supported, absent, in_global = names_of_page(include)
+    probes = supported + absent
+    lines = [PRELUDE]
+    lines += [f"#if !defined({n})\n#error {n}\n#endif" if n in ("__tile__", "__tile_global__", "__host__", "__device__")
+              else f"namespace in_global {{ using ::{n}; }}" for n in in_global]
+    # A name that a namespace has can be declared there again by `using`; namespace literals by an alias.
+    lines += [f'#line 1 "probe_{i}"\nnamespace user_{i} {{ ' + ("namespace x = ct::literals;" if n == "literals" else f"using ct::{n};") + " }"
+              for i, n in enumerate(probes)]
+    _, stderr = compile_text(command, "\n".join(lines))
+    found = errors_by_probe(stderr, is_clang)
+    problems = [f"{m[0]}" for i, m in found.items() if i is None]
+    problems += [f"not there: {n}" for i, n in enumerate(probes) if i < len(supported) and i in found]
+    problems += [f"there, but the page says not: {n}" for i, n in enumerate(probes) if i >= len(supported) and i not in found]
+    return probes, problems
+
+
 def self_test():
     """The reader of diagnostics against made-up ones, and the judge against wrong answers."""
     gnu = "probe_0: In function 'void probe_0()':\nprobe_0:1:2:   required from here\nx.hpp:3: error: static assertion failed: one\n" \
@@ -142,8 +172,10 @@ def main():
     elif mode == "ill_formed":
         probes = read_probes("ill_formed.txt")
         problems = judge_ill_formed(probes, errors_of_all(command, probes, is_clang))
+    elif mode == "names":
+        probes, problems = judge_names(command, include, is_clang)
     else:
-        probes = [p for p in read_probes("result_types.txt") if not (p[1] == "not before clang 19" and is_clang)]
+        probes = read_probes("result_types.txt")
         lines = [PRELUDE, "namespace expected { using namespace ct; using ::uint3; using ::dim3; }"]
         for i, (text, _) in enumerate(probes):
             expression, _, result = text.rpartition(" -> ")
