@@ -62,12 +62,5 @@ __tile__ void gemm_block(const typename Types::Element* A, int a_stride, const t
   c_tiles.store_masked(ct::element_cast<typename Types::Result>(acc), at.row, at.col);
 }
 
-/// gemm_block() as a kernel.
-template <class Types, int kTileM, int kTileN, int kTileK, Order kA, Order kB, bool kAligned>
-__tile_global__ void gemm(const typename Types::Element* A, int a_stride, const typename Types::Element* B,
-                          int b_stride, typename Types::Result* C, int c_stride, int m, int n, int k, int group) {
-  gemm_block<Types, kTileM, kTileN, kTileK, kA, kB, kAligned>(A, a_stride, B, b_stride, C, c_stride, m, n, k, group);
-}
-
 }  // namespace KIZAMI_TILE_BACKEND
 }  // namespace kizami::tile_kernels

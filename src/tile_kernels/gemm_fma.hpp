@@ -44,12 +44,5 @@ __tile__ void gemm_fma_block(const T* A, int a_stride, const T* B, int b_stride,
   c_tiles.store_masked(acc, at.row, at.col);
 }
 
-/// gemm_fma_block() as a kernel.
-template <class T, int kTileM, int kTileN, int kTileK, Order kA, Order kB, bool kAligned>
-__tile_global__ void gemm_fma(const T* A, int a_stride, const T* B, int b_stride, T* C, int c_stride, int m, int n,
-                              int k, int group) {
-  gemm_fma_block<T, kTileM, kTileN, kTileK, kA, kB, kAligned>(A, a_stride, B, b_stride, C, c_stride, m, n, k, group);
-}
-
 }  // namespace KIZAMI_TILE_BACKEND
 }  // namespace kizami::tile_kernels

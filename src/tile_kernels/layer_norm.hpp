@@ -11,8 +11,8 @@ inline namespace KIZAMI_TILE_BACKEND {
 /// @shape  x, y: rows x cols, row-major; weight, bias: [cols]; grid: (ceil(rows / kTileRows), 1, 1).   @alias x == y is allowed
 /// @range  rows, cols >= 1, epsilon >= 0
 template <int kTileRows, int kTileCols, bool kAligned>
-__tile_global__ void layer_norm_rows(const float* x, int x_stride, const float* weight, const float* bias, float* y,
-                                     int y_stride, int rows, int cols, float epsilon) {
+__tile__ void layer_norm_rows_block(const float* x, int x_stride, const float* weight, const float* bias, float* y,
+                                    int y_stride, int rows, int cols, float epsilon) {
   using namespace ct::literals;
   using Tile = ct::tile<float, ct::shape<kTileRows, kTileCols>>;
   using Column = ct::tile<float, ct::shape<kTileRows, 1>>;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Matrices in memory as tile kernels see them: which index is contiguous, views of whole tiles, and the order in which
 // blocks walk the tiles of a product.
+// A kernel of this folder is a function template NAME_block, the work of one block: on the host a launch takes it as it is
+// (KIZAMI_TILE_LAUNCH); device/ gives it entry points with names, hints and tile sizes.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ __tile__ inline int chunk_end(int block, int chunk, int n) {
 /// @shape  x: [n], totals: [ceil(n / chunk)]; grid: (ceil(n / chunk), 1, 1).   @range n >= 1; chunk a multiple of kTile
 /// @exact  integers, modulo 2^bits on wrap-around of unsigned ones.   @bound floating point: n u sum |x|
 template <class T, int kTile>
-__tile_global__ void sum_chunks(const T* x, T* totals, int n, int chunk) {
+__tile__ void sum_chunks_block(const T* x, T* totals, int n, int chunk) {
   using namespace ct::literals;
   const int block = static_cast<int>(ct::bid().x);
   const int end = chunk_end(block, chunk, n);
@@ -35,7 +35,7 @@ __tile_global__ void sum_chunks(const T* x, T* totals, int n, int chunk) {
 /// @shape  x, y: [n], before: [ceil(n / chunk)]; grid: (ceil(n / chunk), 1, 1).   @alias x == y is allowed
 /// @range  as sum_chunks; without totals: one chunk.   @exact, @bound as sum_chunks
 template <class T, int kTile, bool kHasTotals>
-__tile_global__ void prefix_sum_chunks(const T* x, const T* before, T* y, int n, int chunk) {
+__tile__ void prefix_sum_chunks_block(const T* x, const T* before, T* y, int n, int chunk) {
   using namespace ct::literals;
   const int block = static_cast<int>(ct::bid().x);
   const int end = chunk_end(block, chunk, n);

@@ -45,16 +45,5 @@ __tile__ void slice_product_block(const Slice* A, std::int64_t a_plane_stride, i
       .store_masked(sum, at.row, at.col);
 }
 
-/// slice_product_block() as a kernel.
-template <class Slice, int kTileM, int kTileN, int kTileK, bool kAligned>
-__tile_global__ void slice_product(const Slice* A, std::int64_t a_plane_stride, int a_stride, const Slice* B,
-                                   std::int64_t b_plane_stride, int b_stride, const double* scales, double* C,
-                                   int c_stride, int num_a, int num_b, int depth, int m, int n, int k,
-                                   int steps_per_block, int group) {
-  slice_product_block<Slice, kTileM, kTileN, kTileK, kAligned>(A, a_plane_stride, a_stride, B, b_plane_stride, b_stride,
-                                                               scales, C, c_stride, num_a, num_b, depth, m, n, k,
-                                                               steps_per_block, group);
-}
-
 }  // namespace KIZAMI_TILE_BACKEND
 }  // namespace kizami::tile_kernels

@@ -12,7 +12,7 @@ inline namespace KIZAMI_TILE_BACKEND {
 /// @range  rows, cols >= 1; a row with NaN or +Inf, or of -Inf alone, becomes NaN
 /// @bound  |y - exact| <= exact (|x_ij - max_i| + max_l |x_il - max_i| + 2 e + cols + 2) u to first order, e the error of exp in units of u
 template <int kTileRows, int kTileCols, bool kAligned>
-__tile_global__ void softmax_rows(const float* x, int x_stride, float* y, int y_stride, int rows, int cols) {
+__tile__ void softmax_rows_block(const float* x, int x_stride, float* y, int y_stride, int rows, int cols) {
   using namespace ct::literals;
   using Column = ct::tile<float, ct::shape<kTileRows, 1>>;
   const int i = static_cast<int>(ct::bid().x);
@@ -24,8 +24,7 @@ __tile_global__ void softmax_rows(const float* x, int x_stride, float* y, int y_
   auto highest = ct::full<Column>(-INFINITY);
   for (const int j : ct::irange(0, num_tiles)) {
     highest = ct::max(
-        highest,
-        ct::reduce_max(in.load_masked(ct::view_padding_negative_inf_t{}, i, j), 1_ic, ct::propagate_nan_t{}),
+        highest, ct::reduce_max(in.load_masked(ct::view_padding_negative_inf_t{}, i, j), 1_ic, ct::propagate_nan_t{}),
         ct::propagate_nan_t{});
   }
   auto total = ct::zeros<Column>();

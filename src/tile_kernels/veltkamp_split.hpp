@@ -24,9 +24,9 @@ inline namespace KIZAMI_TILE_BACKEND {
 /// @range  |x| <= 2^c, finite; sigmas finite and inverse_scales normal numbers
 /// @exact  sum_p slice_p 2^(c_p) + rest == x for the rest that is left, at most 2^(rho + c - 54 - (num_slices - 1)(54 - rho))
 template <class Slice, int kTileRows, int kTileCols, ScaleOf kScaleOf, bool kAligned>
-__tile_global__ void veltkamp_split(const double* x, int x_stride, Slice* slices, std::int64_t plane_stride,
-                                    int slice_stride, const double* sigmas, const double* inverse_scales,
-                                    int scale_stride, int num_slices, int rows, int cols) {
+__tile__ void veltkamp_split_block(const double* x, int x_stride, Slice* slices, std::int64_t plane_stride,
+                                   int slice_stride, const double* sigmas, const double* inverse_scales,
+                                   int scale_stride, int num_slices, int rows, int cols) {
   const int num_col_tiles = ct::ceildiv(cols, kTileCols);
   const int i = static_cast<int>(ct::bid().x) / num_col_tiles;
   const int j = static_cast<int>(ct::bid().x) % num_col_tiles;

@@ -12,9 +12,10 @@ TEST(GemmI8, LargestSums) {
   constexpr int kK = (1 << 17) - 1;
   const std::vector<std::int8_t> A(kK, -128);
   std::int32_t C = 0;
-  ASSERT_TRUE(KIZAMI_TILE_LAUNCH((tile_kernels::gemm<Types, 32, 64, 16, Order::kRowMajor, Order::kColMajor, false>), 1,
-                                 nullptr, A.data(), kK, A.data(), kK, &C, 1, 1, 1, kK, 1)
-                  .ok());
+  ASSERT_TRUE(
+      KIZAMI_TILE_LAUNCH((tile_kernels::gemm_block<Types, 32, 64, 16, Order::kRowMajor, Order::kColMajor, false>), 1,
+                         nullptr, A.data(), kK, A.data(), kK, &C, 1, 1, 1, kK, 1)
+          .ok());
   EXPECT_EQ(C, std::int64_t{kK} * 128 * 128);
 }
 

@@ -15,9 +15,10 @@ TEST(GemmWide, InfinityAtTheEndOfKMeetsNoPadding) {
   std::vector<float> B(kK * 3, 2.0F);
   A[kK - 1] = std::numeric_limits<float>::infinity();
   std::vector<float> C(6, 0.0F);
-  ASSERT_TRUE(KIZAMI_TILE_LAUNCH((tile_kernels::gemm<Types, 32, 64, 16, Order::kRowMajor, Order::kRowMajor, false>), 1,
-                                 nullptr, A.data(), kK, B.data(), 3, C.data(), 3, 2, 3, kK, 1)
-                  .ok());
+  ASSERT_TRUE(
+      KIZAMI_TILE_LAUNCH((tile_kernels::gemm_block<Types, 32, 64, 16, Order::kRowMajor, Order::kRowMajor, false>), 1,
+                         nullptr, A.data(), kK, B.data(), 3, C.data(), 3, 2, 3, kK, 1)
+          .ok());
   for (int j = 0; j < 3; ++j) {
     EXPECT_EQ(C[static_cast<std::size_t>(j)], std::numeric_limits<float>::infinity());
     EXPECT_EQ(C[static_cast<std::size_t>(3 + j)], 2.0F * kK);

@@ -55,7 +55,7 @@ struct Sliced {
     }
     slices.resize(at(num_slices * rows * cols));
     const auto grid = static_cast<unsigned>(((rows + 7) / 8) * ((cols + 15) / 16));
-    const Status status = KIZAMI_TILE_LAUNCH((tile_kernels::veltkamp_split<Slice, 8, 16, kScaleOf, false>), grid,
+    const Status status = KIZAMI_TILE_LAUNCH((tile_kernels::veltkamp_split_block<Slice, 8, 16, kScaleOf, false>), grid,
                                              nullptr, x.data(), cols, slices.data(), std::int64_t{rows} * cols, cols,
                                              sigmas.data(), inverse_scales.data(), num_lines(), num_slices, rows, cols);
     EXPECT_TRUE(status.ok()) << status.reason();
@@ -118,7 +118,7 @@ void expect_product(int m, int n, int k, int k_block, int significand_bits, int 
   std::vector<double> C(at(m * n), -1);
   const auto grid = static_cast<unsigned>(((m + 15) / 16) * ((n + 31) / 32));
   const Status status =
-      KIZAMI_TILE_LAUNCH((tile_kernels::slice_product<Slice, 16, 32, 32, false>), grid, nullptr, A.slices.data(),
+      KIZAMI_TILE_LAUNCH((tile_kernels::slice_product_block<Slice, 16, 32, 32, false>), grid, nullptr, A.slices.data(),
                          std::int64_t{m} * k, k, B.slices.data(), std::int64_t{k} * n, n, scales.data(), C.data(), n,
                          num_slices, num_slices, depth, m, n, k, k_block / 32, 2);
   ASSERT_TRUE(status.ok()) << status.reason();
