@@ -171,9 +171,9 @@ void expect_gemm(const Shape& s, int group, int threads) {
   options.max_threads = threads;
   options.block_order = tile::BlockOrder::kShuffled;
   const auto grid = static_cast<unsigned>(((s.m + 31) / 32) * ((s.n + 63) / 64));
-  const Status status =
-      KIZAMI_TILE_LAUNCH((tile_kernels::gemm_block<Types, 32, 64, 16, kA, kB, kAligned>), grid, &options, A.memory.data(),
-                         A.stride, B.memory.data(), B.stride, C.memory.data(), C.stride, s.m, s.n, s.k, group);
+  const Status status = KIZAMI_TILE_LAUNCH((tile_kernels::gemm_block<Types, 32, 64, 16, kA, kB, kAligned>), grid,
+                                           &options, A.memory.data(), A.stride, B.memory.data(), B.stride,
+                                           C.memory.data(), C.stride, s.m, s.n, s.k, group);
   const std::string what = std::to_string(s.m) + " x " + std::to_string(s.n) + " x " + std::to_string(s.k) +
                            (kA == Order::kRowMajor ? " row" : " col") + (kB == Order::kRowMajor ? " row" : " col") +
                            (kAligned ? " aligned" : "") + " group=" + std::to_string(group);

@@ -1,42 +1,28 @@
 // SPDX-License-Identifier: MIT
-// Row softmax, layer norm and prefix sums on the host, against sums in long double and by bounds of first order.
+// Row softmax, layer norm and prefix sums on the host, by their bounds.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <random>
 #include <vector>
 
 #include "num/bounds.hpp"
 #include "tile_kernels/layer_norm.hpp"
 #include "tile_kernels/prefix_sum.hpp"
+#include "tile_kernels/row_cases.hpp"
 #include "tile_kernels/softmax.hpp"
 
 namespace kizami::tile_kernels_test {
 namespace {
 
-constexpr double kU = num::unit_roundoff(Scalar::kF32);
 /// Of exp of the C library, in units of u: less than one unit in the last place.
 constexpr double kExpUnits = 2;
-/// What bounds of first order leave out: terms of u times those kept, which stay below 2^-10.
-constexpr double kHigherOrder = 1 + 0x1p-10;
 
-struct Shape {
-  int rows, cols;
-};
-constexpr Shape kShapes[] = {{1, 1}, {3, 31}, {8, 32}, {9, 33}, {2, 300}, {17, 5}};
-
-std::vector<float> random_rows(const Shape& s, int stride, double scale, double shift) {
-  std::mt19937 random(static_cast<unsigned>(s.rows * 1000 + s.cols));
-  std::normal_distribution<double> normal;
-  std::vector<float> x(static_cast<std::size_t>(s.rows * stride));
-  for (float& v : x) v = static_cast<float>(shift + scale * normal(random));
-  return x;
-}
+constexpr RowShape kShapes[] = {{1, 1}, {3, 31}, {8, 32}, {9, 33}, {2, 300}, {17, 5}};
 
 TEST(SoftmaxRows, WithinItsBound) {
-  for (const Shape& s : kShapes) {
+  for (const RowShape& s : kShapes) {
     const int stride = s.cols + 3;
     const std::vector<float> x = random_rows(s, stride, 5, 80);  // exp of the elements themselves would overflow
     std::vector<float> y(x.size(), -1.0F);
@@ -44,27 +30,7 @@ TEST(SoftmaxRows, WithinItsBound) {
                                    static_cast<unsigned>((s.rows + 3) / 4), nullptr, x.data(), stride, y.data(), stride,
                                    s.rows, s.cols)
                     .ok());
-    for (int i = 0; i < s.rows; ++i) {
-      const float* const row = x.data() + i * stride;
-      long double highest = row[0];
-      for (int j = 1; j < s.cols; ++j) highest = std::max<long double>(highest, row[j]);
-      long double total = 0;
-      double deepest = 0;
-      for (int j = 0; j < s.cols; ++j) {
-        total += std::exp(row[j] - highest);
-        deepest = std::max(deepest, static_cast<double>(highest - row[j]));
-      }
-      for (int j = 0; j < s.cols; ++j) {
-        const long double exact = std::exp(row[j] - highest) / total;
-        const double units = static_cast<double>(highest - row[j]) + deepest + 2 * kExpUnits + s.cols + 2;
-        const double bound =
-            units * kU * static_cast<double>(exact) * kHigherOrder + std::numeric_limits<float>::denorm_min();
-        const double error = std::fabs(static_cast<double>(y[static_cast<std::size_t>(i * stride + j)] - exact));
-        ASSERT_TRUE(error <= bound) << s.rows << " x " << s.cols << " at " << i << ", " << j << ": " << error << " > "
-                                    << bound;
-      }
-      for (int j = s.cols; j < stride; ++j) ASSERT_EQ(y[static_cast<std::size_t>(i * stride + j)], -1.0F) << "padding";
-    }
+    expect_softmax(x, y, stride, s, kExpUnits);
   }
 }
 
@@ -84,7 +50,7 @@ TEST(SoftmaxRows, SpecialValues) {
 }
 
 TEST(LayerNormRows, WithinItsBound) {
-  for (const Shape& s : kShapes) {
+  for (const RowShape& s : kShapes) {
     const int stride = s.cols + 1;
     const std::vector<float> x = random_rows(s, stride, 2, 1);
     const std::vector<float> weight = random_rows({1, s.cols}, s.cols, 1, 0);
@@ -95,39 +61,7 @@ TEST(LayerNormRows, WithinItsBound) {
                                    static_cast<unsigned>((s.rows + 3) / 4), nullptr, x.data(), stride, weight.data(),
                                    bias.data(), y.data(), stride, s.rows, s.cols, kEpsilon)
                     .ok());
-    for (int i = 0; i < s.rows; ++i) {
-      const float* const row = x.data() + i * stride;
-      long double mean = 0;
-      long double magnitude = 0;
-      for (int j = 0; j < s.cols; ++j) {
-        mean += row[j];
-        magnitude += std::fabs(row[j]);
-      }
-      mean /= s.cols;
-      magnitude /= s.cols;
-      long double variance = 0;
-      for (int j = 0; j < s.cols; ++j) variance += (row[j] - mean) * (row[j] - mean);
-      variance /= s.cols;
-      // The mean errs by d <= (n + 1) u mean|x|, an element's difference by d + u (|x - mean| + d), the variance by d^2 and
-      // (n + 4) u (variance + d^2) and 2 (d + u ...) never more than that of every difference; the root by half of it, relative.
-      const double d = (s.cols + 1) * kU * static_cast<double>(magnitude);
-      const double sum = static_cast<double>(variance) + kEpsilon;
-      const double of_variance = (d * d + (s.cols + 5) * kU * (static_cast<double>(variance) + d * d)) / sum;
-      const double root = std::sqrt(sum);
-      for (int j = 0; j < s.cols; ++j) {
-        const double w = weight[static_cast<std::size_t>(j)];
-        const double b = bias[static_cast<std::size_t>(j)];
-        const double difference = static_cast<double>(row[j] - mean);
-        const double exact = difference / root * w + b;
-        const double bound = ((std::fabs(difference) * (of_variance / 2 + 5 * kU) + d) / root * std::fabs(w) +
-                              kU * (std::fabs(exact) + std::fabs(b))) *
-                             kHigherOrder;
-        const double error = std::fabs(y[static_cast<std::size_t>(i * stride + j)] - exact);
-        ASSERT_TRUE(error <= bound) << s.rows << " x " << s.cols << " at " << i << ", " << j << ": " << error << " > "
-                                    << bound;
-      }
-      for (int j = s.cols; j < stride; ++j) ASSERT_EQ(y[static_cast<std::size_t>(i * stride + j)], -1.0F) << "padding";
-    }
+    expect_layer_norm(x, weight, bias, y, stride, s, kEpsilon);
   }
 }
 
