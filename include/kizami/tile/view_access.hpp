@@ -73,6 +73,14 @@ template <class E>
   return scalar_cast<E>(0);
 }
 
+/// Elements of a tile between two neighbours along dimension kDim.
+template <class S, std::size_t kDim>
+inline constexpr std::size_t kTileStep = [] {
+  std::size_t step = 1;
+  for (std::size_t d = kDim + 1; d < S::rank(); ++d) step *= S::static_extent(d);
+  return step;
+}();
+
 /// Calls inside(i, offset) for the elements of the tile that lie in the span and outside(i, coordinates) for the others.
 template <class S, std::size_t kGathered, class Inside, class Outside>
 void for_each_in_span(const Placement<S, kGathered>& at, const Geometry<S::rank()>& g, const Inside& inside,
@@ -133,33 +141,50 @@ void report_outside(std::string_view name, std::size_t i, const std::array<std::
   report_element<Tile>(name, i, text);
 }
 
-/// Copies the rows of a tile without gathered dimension: body(tile, memory, count) for the contiguous part inside the span
-/// of every row along the last dimension, `step` elements of memory apart, and rest(tile, count) for what lies outside.
+/// The lines of a tile without gathered dimension along dimension kLine: calls body(i, offset, count) with the first element
+/// i and its place in memory for the part of a line inside the span, and rest(i, count) for what lies outside.
 /// @range start[d] >= 0
-template <bool kMasked, class S, class Body, class Rest>
-void for_each_row(const Placement<S, S::rank()>& at, const Geometry<S::rank()>& g, const Body& body, const Rest& rest) {
-  constexpr std::size_t kRank = S::rank();
-  constexpr std::size_t kInner = S::static_extent(kRank - 1);
+template <bool kMasked, class S, std::size_t kLine, class Body, class Rest>
+void for_each_line(const Placement<S, S::rank()>& at, const Geometry<S::rank()>& g, const Body& body,
+                   const Rest& rest) {
+  constexpr std::size_t kLength = S::static_extent(kLine);
   const auto valid = [&](std::size_t d) {
     return kMasked
                ? std::clamp<std::int64_t>(g.extent[d] - at.start[d], 0, static_cast<std::int64_t>(S::static_extent(d)))
                : static_cast<std::int64_t>(S::static_extent(d));
   };
-  const auto inner = static_cast<std::size_t>(valid(kRank - 1));
-  for (std::size_t row = 0; row < shape_size_v<S>; row += kInner) {
-    std::int64_t offset = at.start[kRank - 1] * g.stride[kRank - 1];
+  const auto length = static_cast<std::size_t>(valid(kLine));
+  for (std::size_t line = 0; line < shape_size_v<S> / kLength; ++line) {
+    std::int64_t offset = at.start[kLine] * g.stride[kLine];
     bool is_inside = true;
-    std::size_t left = row / kInner;
-    for (std::size_t d = kRank - 1; d-- > 0;) {
-      const auto c = static_cast<std::int64_t>(left % S::static_extent(d));
+    std::size_t first = 0;
+    std::size_t left = line;
+    std::size_t step = 1;
+    for (std::size_t d = S::rank(); d-- > 0; step *= S::static_extent(d)) {
+      if (d == kLine) continue;
+      const std::size_t c = left % S::static_extent(d);
       left /= S::static_extent(d);
-      is_inside = is_inside && c < valid(d);
-      offset += (at.start[d] + c) * g.stride[d];
+      first += c * step;
+      is_inside = is_inside && static_cast<std::int64_t>(c) < valid(d);
+      offset += (at.start[d] + static_cast<std::int64_t>(c)) * g.stride[d];
     }
-    const std::size_t count = is_inside ? inner : 0;
-    if (count != 0) body(row, offset, count);
-    if (count != kInner) rest(row + count, kInner - count);
+    const std::size_t count = is_inside ? length : 0;
+    if (count != 0) body(first, offset, count);
+    if (count != kLength) rest(first + count * kTileStep<S, kLine>, kLength - count);
   }
+}
+
+/// Calls visit with the dimension along which memory is contiguous, if that is the last one or the one before, else the last.
+template <class S, class Visit>
+void along_memory(const Geometry<S::rank()>& g, const Visit& visit) {
+  constexpr std::size_t kLast = S::rank() - 1;
+  if constexpr (S::rank() >= 2) {
+    if (g.stride[kLast] != 1 && g.stride[kLast - 1] == 1) {
+      visit(std::integral_constant<std::size_t, kLast - 1>{});
+      return;
+    }
+  }
+  visit(std::integral_constant<std::size_t, kLast>{});
 }
 
 /// The tile at a placement. @range kMasked, or all of it inside the span
@@ -191,21 +216,25 @@ template <bool kMasked, class Tile, class Span, std::size_t kGathered, class Rea
         at, g, [&](std::size_t i, std::int64_t offset) { to[i] = read(memory + offset); },
         [&](std::size_t i, const auto&) { to[i] = pad; });
   } else {
-    const std::int64_t step = g.stride[S::rank() - 1];
-    for_each_row<kMasked, S>(
-        at, g,
-        [&](std::size_t i, std::int64_t offset, std::size_t count) {
-          const auto* const from = memory + offset;
-          constexpr std::size_t kInner = S::static_extent(S::rank() - 1);
-          if (step == 1 && count == kInner) {  // of constant length, so that no call is made
-            for (std::size_t j = 0; j < kInner; ++j) to[i + j] = read(from + j);
-          } else if (step == 1) {
-            for (std::size_t j = 0; j < count; ++j) to[i + j] = read(from + j);
-          } else {
-            for (std::size_t j = 0; j < count; ++j) to[i + j] = read(from + static_cast<std::int64_t>(j) * step);
-          }
-        },
-        [&](std::size_t i, std::size_t count) { std::fill_n(to + i, count, pad); });
+    along_memory<S>(g, [&]<std::size_t kLine>(std::integral_constant<std::size_t, kLine>) {
+      constexpr std::size_t kStep = kTileStep<S, kLine>;
+      constexpr std::size_t kLength = S::static_extent(kLine);
+      const std::int64_t step = g.stride[kLine];
+      for_each_line<kMasked, S, kLine>(
+          at, g,
+          [&](std::size_t i, std::int64_t offset, std::size_t count) {
+            const auto* const from = memory + offset;
+            if (step == 1 && count == kLength) {  // of constant length, so that no call is made
+              for (std::size_t j = 0; j < kLength; ++j) to[i + j * kStep] = read(from + j);
+            } else {
+              for (std::size_t j = 0; j < count; ++j)
+                to[i + j * kStep] = read(from + static_cast<std::int64_t>(j) * step);
+            }
+          },
+          [&](std::size_t i, std::size_t count) {
+            for (std::size_t j = 0; j < count; ++j) to[i + j * kStep] = pad;
+          });
+    });
   }
   return result;
 }
@@ -241,20 +270,24 @@ void store_placed(std::string_view name, const Span& span, const Value& value,
         at, g, [&](std::size_t i, std::int64_t offset) { write(memory + offset, scalar_cast<E>(from[i])); },
         [](std::size_t, const auto&) {});
   } else {
-    const std::int64_t step = g.stride[S::rank() - 1];
-    for_each_row<kMasked, S>(
-        at, g,
-        [&](std::size_t i, std::int64_t offset, std::size_t count) {
-          E* const to = memory + offset;
-          if (step == 1) {
-            for (std::size_t j = 0; j < count; ++j) write(to + j, scalar_cast<E>(from[i + j]));
-          } else {
-            for (std::size_t j = 0; j < count; ++j) {
-              write(to + static_cast<std::int64_t>(j) * step, scalar_cast<E>(from[i + j]));
+    along_memory<S>(g, [&]<std::size_t kLine>(std::integral_constant<std::size_t, kLine>) {
+      constexpr std::size_t kStep = kTileStep<S, kLine>;
+      constexpr std::size_t kLength = S::static_extent(kLine);
+      const std::int64_t step = g.stride[kLine];
+      for_each_line<kMasked, S, kLine>(
+          at, g,
+          [&](std::size_t i, std::int64_t offset, std::size_t count) {
+            E* const to = memory + offset;
+            if (step == 1 && count == kLength) {
+              for (std::size_t j = 0; j < kLength; ++j) write(to + j, scalar_cast<E>(from[i + j * kStep]));
+            } else {
+              for (std::size_t j = 0; j < count; ++j) {
+                write(to + static_cast<std::int64_t>(j) * step, scalar_cast<E>(from[i + j * kStep]));
+              }
             }
-          }
-        },
-        [](std::size_t, std::size_t) {});
+          },
+          [](std::size_t, std::size_t) {});
+    });
   }
 }
 

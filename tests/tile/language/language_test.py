@@ -4,7 +4,8 @@
 of NVIDIA's compiler (nvcc 13.4.92), against the host implementation. Ill-formed probes must give the sentence that stands
 beside them.
 
-usage: language_test.py MODE COMPILER INCLUDE_DIR [FLAG...]     MODE: well_formed, ill_formed, result_types, names, self_test
+usage: language_test.py MODE COMPILER INCLUDE_DIR [FLAG...]     MODE: well_formed, ill_formed, result_types, names,
+       refusal (nvcc), self_test
 Exit status 77 if the compiler is not there.
 """
 import re
@@ -159,6 +160,12 @@ def main():
     if not shutil.which(compiler):
         print(f"skipped: no {compiler}")
         return 77
+    if mode == "refusal":  # by nvcc without --enable-tile: kernels must not quietly become host functions
+        run = subprocess.run([compiler, "-std=c++20", "-E", "-x", "cu", "-I", include, "-"], input='#include "kizami/tile.hpp"\n',
+                             capture_output=True, text=True)
+        is_refused = run.returncode != 0 and "--enable-tile" in run.stderr
+        print("refused" if is_refused else f"not refused: {run.stderr}")
+        return 0 if is_refused else 1
     is_clang = "clang" in subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
     limit = "-ferror-limit=0" if is_clang else "-fmax-errors=0"
     command = [compiler, "-std=c++20", "-fsyntax-only", "-w", limit, "-I", include] + flags
