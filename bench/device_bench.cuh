@@ -10,6 +10,7 @@
 #include <complex>
 #include <cstdint>
 #include <ctime>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -232,5 +233,40 @@ __global__ void wait_cycles(long long cycles) {
   while (clock64() - start < cycles) {
   }
 }
+
+/// Times calls on the default stream by events; a kernel that waits goes ahead of them, so that no launch by the host is timed.
+class Timer {
+ public:
+  Timer() {
+    check(cudaEventCreate(&begin_), "event");
+    check(cudaEventCreate(&end_), "event");
+  }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+  ~Timer() {
+    static_cast<void>(cudaEventDestroy(begin_));
+    static_cast<void>(cudaEventDestroy(end_));
+  }
+  void start() const { check(cudaEventRecord(begin_), "event"); }
+  void stop() const { check(cudaEventRecord(end_), "event"); }
+  [[nodiscard]] float milliseconds() const {
+    check(cudaEventSynchronize(end_), "timed calls");
+    float ms = 0;
+    check(cudaEventElapsedTime(&ms, begin_, end_), "event");
+    return ms;
+  }
+  /// Of `calls` calls back to back, over their number.
+  [[nodiscard]] float time(const std::function<void()>& call, int calls) const {
+    wait_cycles<<<1, 1>>>(60000 + 15000LL * calls);
+    start();
+    for (int i = 0; i < calls; ++i) call();
+    stop();
+    return milliseconds() / static_cast<float>(calls);
+  }
+
+ private:
+  cudaEvent_t begin_ = nullptr;
+  cudaEvent_t end_ = nullptr;
+};
 
 }  // namespace bench

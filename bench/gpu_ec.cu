@@ -29,6 +29,7 @@ namespace {
 using bench::check;
 using bench::DeviceBuffer;
 using bench::Strides;
+using bench::Timer;
 using kizami::engines::EcForm;
 using kizami::engines::EcProduct;
 using kizami::product::EcFormat;
@@ -138,40 +139,6 @@ struct Runner {
   double frobenius_error = -1;  ///< ||C - AB|| / ||AB||
   double sustained_ms = 0;
   unsigned mhz = 0, watts = 0;
-};
-
-class Timer {
- public:
-  Timer() {
-    check(cudaEventCreate(&begin_), "event");
-    check(cudaEventCreate(&end_), "event");
-  }
-  Timer(const Timer&) = delete;
-  Timer& operator=(const Timer&) = delete;
-  ~Timer() {
-    static_cast<void>(cudaEventDestroy(begin_));
-    static_cast<void>(cudaEventDestroy(end_));
-  }
-  void start() const { check(cudaEventRecord(begin_), "event"); }
-  void stop() const { check(cudaEventRecord(end_), "event"); }
-  [[nodiscard]] float milliseconds() const {
-    check(cudaEventSynchronize(end_), "timed calls");
-    float ms = 0;
-    check(cudaEventElapsedTime(&ms, begin_, end_), "event");
-    return ms;
-  }
-  /// Of `calls` calls back to back, over their number.
-  [[nodiscard]] float time(const std::function<void()>& call, int calls) const {
-    bench::wait_cycles<<<1, 1>>>(60000 + 15000LL * calls);
-    start();
-    for (int i = 0; i < calls; ++i) call();
-    stop();
-    return milliseconds() / static_cast<float>(calls);
-  }
-
- private:
-  cudaEvent_t begin_ = nullptr;
-  cudaEvent_t end_ = nullptr;
 };
 
 int num_multiprocessors() {

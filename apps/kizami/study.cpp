@@ -22,6 +22,7 @@
 #include "output_file.hpp"
 #include "study_sgemm.hpp"
 #include "study_sgemm_device.hpp"
+#include "study_tile.hpp"
 
 namespace kizami::cli {
 namespace {
@@ -63,23 +64,42 @@ std::string summary_of(const SgemmStudy& study, const SgemmStudySize& size,
   return out;
 }
 
-ExitCode run_study(const StudyOptions& options) {
-  if (options.subject != "sgemm") refuse_name("SUBJECT", options.subject, "sgemm");
+std::string summary_of(const TileStudy& study) {
+  return fmt::format(
+             "# Study of CUDA Tile kernels\n\nkizami {}, `kizami study tile --gpu-results FILE`, measured by "
+             "`bench_gpu_tile`: {}.\n\n## "
+             "Claims\n\n",
+             version(), study.device) +
+         as_markdown(study.claims) +
+         fmt::format("\n## {}\n\n{}.\n\n{}", study.gemm.name, study.gemm.caption, as_markdown(study.gemm));
+}
+
+/// The folder of -o. @throws Failure kOutputFailed
+std::filesystem::path output_folder(const StudyOptions& options) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(options.output, error)) {
+    throw Failure(ExitCode::kOutputFailed,
+                  fmt::format("-o = {} is no folder, must be one that exists", check::quoted(options.output)));
+  }
+  return options.output;
+}
+
+std::ifstream open_records(const StudyOptions& options) {
+  std::ifstream records(options.gpu_results);
+  if (!records) throw Failure(ExitCode::kBadInput, fmt::format("{}: cannot be opened", options.gpu_results));
+  return records;
+}
+
+ExitCode run_sgemm(const StudyOptions& options) {
   SgemmStudySize size;
   size.max_k = integer_option("--max-k", options.max_k, 256, 1 << 20);
   if (!std::has_single_bit(static_cast<std::uint64_t>(size.max_k)))
     throw Failure(ExitCode::kUsage, fmt::format("--max-k = {}, must be a power of two", size.max_k));
   size.num_seeds = static_cast<int>(integer_option("--seeds", options.seeds, 1, 1000));
-  const std::filesystem::path folder(options.output);
-  std::error_code error;
-  if (!std::filesystem::is_directory(folder, error)) {
-    throw Failure(ExitCode::kOutputFailed,
-                  fmt::format("-o = {} is no folder, must be one that exists", check::quoted(options.output)));
-  }
+  const std::filesystem::path folder = output_folder(options);
   std::optional<SgemmDeviceStudy> device;
   if (!options.gpu_results.empty()) {
-    std::ifstream records(options.gpu_results);
-    if (!records) throw Failure(ExitCode::kBadInput, fmt::format("{}: cannot be opened", options.gpu_results));
+    std::ifstream records = open_records(options);
     device = study_sgemm_device(records, options.gpu_results);
   }
   SgemmStudy study = study_sgemm(size);
@@ -94,20 +114,40 @@ ExitCode run_study(const StudyOptions& options) {
   return ExitCode::kOk;
 }
 
+ExitCode run_tile(const StudyOptions& options) {
+  if (options.gpu_results.empty())
+    throw Failure(ExitCode::kUsage, "study tile needs --gpu-results FILE: the JSON lines of bench_gpu_tile");
+  const std::filesystem::path folder = output_folder(options);
+  std::ifstream records = open_records(options);
+  const TileStudy study = study_tile(records, options.gpu_results);
+  for (const StudyTable& table : {study.gemm, study.variants, as_table(study.speed)})
+    write_file(folder / (table.name + ".csv"), as_csv(table));
+  write_file(folder / "study.md", summary_of(study));
+  write_stdout(as_markdown(study.claims));
+  return ExitCode::kOk;
+}
+
+ExitCode run_study(const StudyOptions& options) {
+  if (options.subject == "sgemm") return run_sgemm(options);
+  if (options.subject == "tile") return run_tile(options);
+  refuse_name("SUBJECT", options.subject, "sgemm, tile");
+}
+
 }  // namespace
 
 Command add_study(CLI::App& program) {
   CLI::App* const app =
       program.add_subcommand("study", "repeat the experiments of a document and judge its claims: CSV and Markdown");
   const auto options = std::make_shared<StudyOptions>();
-  app->add_option("SUBJECT", options->subject, "sgemm: error-corrected FP32 products on tensor cores")
+  app->add_option("SUBJECT", options->subject,
+                  "sgemm: error-corrected FP32 products on tensor cores; tile: GEMM by CUDA Tile kernels")
       ->required()
       ->type_name("");
   app->add_option("-o,--output", options->output, "folder for the files [.]")->type_name("DIR");
   app->add_option("--max-k", options->max_k, "largest inner dimension, a power of two [65536]")->type_name("K");
   app->add_option("--seeds", options->seeds, "seeds that errors are averaged over [8]")->type_name("N");
   app->add_option("--gpu-results", options->gpu_results,
-                  "JSON lines of bench_gpu_ec, for figure 9 and errors on a device")
+                  "JSON lines of bench_gpu_ec (sgemm: for figure 9 and errors on a device) or bench_gpu_tile (tile)")
       ->type_name("FILE");
   return {app, [options] { return run_study(*options); }};
 }

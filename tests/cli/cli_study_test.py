@@ -27,6 +27,20 @@ def device_records():
     return lines
 
 
+def tile_record(who, type, n, tflops, plan="128x256x128_c1_o1_w8_l0_true group=8", check="equal"):
+    """A line of bench_gpu_tile."""
+    return {"date": "2026-01-02", "commit": "abc", "device": "Some GPU", "driver": "1.2", "type": type, "n": n, "who": who, "plan": plan,
+            "tflops": tflops, "check": "reference" if who != "tile" else check}
+
+
+def tile_records():
+    """At n = 4096 tiles at 90 %, but for FP8 E5M2 at 70 % and FP64 at 5 %; a slower plan of FP16, and at n = 1024 half as fast."""
+    lines = [tile_record("cublaslt", "f16", 1024, 200), tile_record("tile", "f16", 1024, 100)]
+    for type, vendor, tile in (("f16", 700, 630), ("e4m3", 1300, 1170), ("e5m2", 1300, 910), ("tf32", 400, 360), ("i8", 1400, 1260), ("f64", 60, 3)):
+        lines += [tile_record("cublaslt", type, 4096, vendor), tile_record("tile", type, 4096, tile)]
+    return lines + [tile_record("tile", "f16", 4096, 300, plan="64x64x64_c1_o1_w4_l0_true group=8")]
+
+
 class StudyTest(CliTest):
     def rows(self, name):
         with open(self.dir / name, newline="") as file:
@@ -110,9 +124,46 @@ class StudyTest(CliTest):
         self.expect_error(BAD_INPUT, "study", "sgemm", "--gpu-results", "gpu.jsonl", says="gpu.jsonl, line 1: ")
         self.expect_error(BAD_INPUT, "study", "sgemm", "--gpu-results", "absent.jsonl", says="absent.jsonl: cannot be opened")
 
+    def study_of_tiles(self, lines):
+        (self.dir / "gpu.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return "study", "tile", "--gpu-results", "gpu.jsonl"
+
+    def test_tile(self):
+        claims = self.succeed(*self.study_of_tiles([tile_record("cublaslt", "f16", 4096, 1), tile_record("tile", "f16", 4096, 999)] + tile_records()))
+        self.assertEqual(self.names(), ["gemm.csv", "gemm_speed.csv", "gpu.jsonl", "study.md", "variants.csv"])
+        gemm = {(row["type"], row["n"]): row for row in self.rows("gemm.csv")}
+        self.assertEqual(len(gemm), 7)
+        self.assertEqual(gemm["FP16", "4096"], {"type": "FP16", "n": "4096", "tile_tflops": "630.0", "cublaslt_tflops": "700.0", "share": "0.900",
+                                                "plan": "128x256x128_c1_o1_w8_l0_true group=8"})
+        self.assertEqual(len(self.rows("variants.csv")), 8)
+        speed = {(row["data"], row["series"], row["n"]): row["tflops"] for row in self.rows("gemm_speed.csv")}
+        self.assertEqual(speed["INT8", "cuBLASLt", "4096"], "1400")
+        summary = (self.dir / "study.md").read_text()
+        self.assertIn("Some GPU, driver 1.2, 2026-01-02, commit abc", summary)
+        self.assertIn(claims, summary)
+        verdicts = [tuple(field.strip() for field in line.split("|")[1:4:2]) for line in claims.splitlines()[2:]]
+        # FP16 at 90 % of 88; TF32 at 90 % of 94; E5M2 910 / 630 times FP16; FP64 20 times slower; then the aims of 80 %.
+        self.assertEqual(verdicts, [("GEMM, float16", "reproduced"), ("GEMM, float32 as TF32", "refuted"), ("GEMM, float8_e5m2", "refuted"),
+                                    ("GEMM, float64", "reproduced")] + 4 * [("aim", "surpassed")])
+
+    def test_refusals_of_tile_results(self):
+        def refuse(lines, says):
+            self.expect_error(BAD_INPUT, *self.study_of_tiles(lines), says=says)
+
+        self.expect_error(USAGE, "study", "tile", says="study tile needs --gpu-results FILE: the JSON lines of bench_gpu_tile")
+        refuse([], says="gpu.jsonl: no record of a tile kernel of type f16")
+        refuse(tile_records()[:2] + tile_records()[4:14], says="gpu.jsonl: no record of type f16 for n >= 4096")
+        refuse(tile_records()[1:], says="gpu.jsonl, line 1: no record of cuBLASLt of this type and n before it")
+        refuse([tile_record("cublaslt", "f16", 8, 1), tile_record("tile", "f16", 8, 1, check="failed: 3 of 64")],
+               says="gpu.jsonl, line 2: check = 'failed: 3 of 64', must be 'equal'")
+        refuse([tile_record("tile", "f17", 8, 1)], says="gpu.jsonl, line 1: type = 'f17' is not known")
+        refuse([tile_record("tile", "f16", 0, 1)], says="gpu.jsonl, line 1: n = 0, must be at least 1")
+        refuse([tile_record("tile", "f16", 8, 0)], says="gpu.jsonl, line 1: tflops = 0, must be positive")
+        refuse([{"type": "f16"}], says="gpu.jsonl, line 1: ")
+
     def test_refusals(self):
         self.expect_error(USAGE, "study", says="SUBJECT is required")
-        self.expect_error(USAGE, "study", "dgemm", says=("SUBJECT = 'dgemm'", "allowed: sgemm"))
+        self.expect_error(USAGE, "study", "dgemm", says=("SUBJECT = 'dgemm'", "allowed: sgemm, tile"))
         self.expect_error(USAGE, "study", "sgemm", "--max-k", 300, says="--max-k = 300, must be a power of two")
         self.expect_error(USAGE, "study", "sgemm", "--max-k", 128, says="--max-k")
         self.expect_error(USAGE, "study", "sgemm", "--seeds", 0, says="--seeds")

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: MIT
+// FP8 (E5M2) products, accumulated in FP32, stored in FP16. B lies along k.
+#include "entry.cuh"
+
+#define ENTRY(...) KIZAMI_TILE_ENTRY(__nv_fp8_e5m2, __nv_fp8_e5m2, float, __half, kColMajor, __VA_ARGS__)
+KIZAMI_TILE_GEMM_E5M2(ENTRY)

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// Matrices in memory as tile kernels see them: which index is contiguous, views of whole tiles, and the order in which
+// blocks walk the tiles of a product.
+// A kernel of this folder is a function template NAME_block, the work of one block: on the host a launch takes it as it is
+// (KIZAMI_TILE_LAUNCH); device/ gives it entry points with names, hints and tile sizes.
+#pragma once
+
+#include <cstdint>
+
+#include "kizami/tile.hpp"
+
+namespace kizami::tile_kernels {
+
+/// Which index of a matrix is contiguous. A transposed operand is the same memory in the other order.
+enum class Order : std::uint8_t {
+  kRowMajor,  ///< (i, j) at i * stride + j
+  kColMajor,  ///< (i, j) at i + j * stride
+};
+
+inline namespace KIZAMI_TILE_BACKEND {
+namespace ct = cuda::tiles;
+
+/// What a kernel assumes of a matrix: kAligned of its address and its stride, as TMA needs it (docs/tile/sm_90.md).
+template <bool kAligned, class T>
+__tile__ T* matrix_base(T* data) {
+  if constexpr (kAligned) return ct::assume_aligned<16>(data);
+  return data;
+}
+template <bool kAligned>
+__tile__ int matrix_stride(int stride) {
+  if constexpr (kAligned) return ct::assume_divisible<16>(stride);
+  return stride;
+}
+
+/// The tiles of kTileRows x kTileCols of a matrix; those at its edges reach beyond it and need masked access.
+/// @shape  rows x cols, `stride` elements from one row (kColMajor: column) to the next
+template <Order kOrder, int kTileRows, int kTileCols, class T>
+__tile__ auto matrix_tiles(T* data, int rows, int cols, int stride) {
+  using namespace ct::literals;
+  if constexpr (kOrder == Order::kRowMajor) {
+    return ct::partition_view{
+        ct::tensor_span{data, ct::layout_strided_mapping{ct::extents{rows, cols}, ct::strides{stride, 1_ic}}},
+        ct::shape<kTileRows, kTileCols>{}};
+  } else {
+    return ct::partition_view{
+        ct::tensor_span{data, ct::layout_strided_mapping{ct::extents{rows, cols}, ct::strides{1_ic, stride}}},
+        ct::shape<kTileRows, kTileCols>{}};
+  }
+}
+
+/// A tile of a matrix, by its row and column among the tiles.
+struct TilePosition {
+  int row;
+  int col;
+};
+
+/// Block number -> tile: groups of `group` rows of tiles, each walked column by column, so that the blocks that run at a
+/// time share few rows of A and few columns of B, which then stay in the L2 cache.
+/// @range  0 <= block < num_rows * num_cols, group >= 1.   @exact a bijection of blocks to tiles.
+__tile__ inline TilePosition swizzle_2d(int num_rows, int num_cols, int group, int block) {
+  const int blocks_of_group = group * num_cols;
+  const int first_row = block / blocks_of_group * group;
+  const int rows_left = num_rows - first_row;
+  const int height = rows_left < group ? rows_left : group;
+  const int in_group = block % blocks_of_group;
+  return {first_row + in_group % height, in_group / height};
+}
+
+}  // namespace KIZAMI_TILE_BACKEND
+}  // namespace kizami::tile_kernels

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Scheme ozaki2, second phase of the split: the residues of rint(x first second) modulo each of the moduli, with the arithmetic
+// of split/residue_row.cpp: the integer is cut into limbs of 44 bits, and Horner's rule runs modulo p in FP64.
+//   y <- (y mod p) (2^44 mod p) + X_i,  |y| <= 2^8 2^8 + 2^43;   y mod p = y - rint(y / p) p by a fused multiply-add, exactly
+#pragma once
+
+#include <cstdint>
+
+#include "tile_kernels/matrix_view.hpp"
+
+namespace kizami::tile_kernels {
+inline namespace KIZAMI_TILE_BACKEND {
+
+/// rint(x), ties to even. From 2^52 on every FP64 number is an integer; below, adding and subtracting 2^52 rounds.
+template <class Tile>
+__tile__ Tile round_to_integers(Tile x) {
+  const auto magic = ct::select(x < 0.0, ct::full<Tile>(-0x1p52), ct::full<Tile>(0x1p52));
+  const auto rounded = (x + magic) - magic;
+  return ct::select(ct::abs(x) < 0x1p52, rounded, x);
+}
+
+/// @shape  x: rows x cols, row-major; first, second: [rows], powers of two or 0. planes: num_moduli planes of rows x padded_cols,
+///         row-major, plane l at l * plane_stride, columns from cols on zero. grid: (ceil(rows / kTileRows) * ceil(padded_cols / kTileCols), 1, 1)
+/// @range  |x first second| < 2^(52 + 44 (kLimbs - 1)), no product of the three leaves the range of normal numbers unless it is 0;
+///         moduli in 19..256; padded_cols >= cols
+/// @exact  symmetric residues, one rounding of x first second to an integer, ties to even
+template <int kLimbs, int kTileRows, int kTileCols, bool kAligned>
+__tile__ void residue_split_block(const double* x, int x_stride, const double* first, const double* second,
+                                  const std::int16_t* moduli, int num_moduli, std::int8_t* planes,
+                                  std::int64_t plane_stride, int row_stride, int rows, int cols, int padded_cols) {
+  static_assert(kLimbs >= 1 && kLimbs <= 4);
+  using Tile = ct::tile<double, ct::shape<kTileRows, kTileCols>>;
+  constexpr double kUnit = 0x1p44;
+  const int num_col_tiles = ct::ceildiv(padded_cols, kTileCols);
+  const int i = static_cast<int>(ct::bid().x) / num_col_tiles;
+  const int j = static_cast<int>(ct::bid().x) % num_col_tiles;
+  const auto factor_of_rows = [&](const double* factors) {
+    return matrix_tiles<Order::kRowMajor, kTileRows, 1>(factors, rows, 1, 1).load_masked(i, 0);
+  };
+  auto rest = ct::zeros<Tile>();
+  if (j * kTileCols < cols) {  // a tile of padding alone lies outside x
+    rest = matrix_tiles<Order::kRowMajor, kTileRows, kTileCols>(matrix_base<kAligned>(x), rows, cols,
+                                                                matrix_stride<kAligned>(x_stride))
+               .load_masked(i, j);
+  }
+  rest = round_to_integers(Tile(rest * factor_of_rows(first) * factor_of_rows(second)));
+  Tile limbs[kLimbs];  // most significant first
+  double unit = 1;
+  for (int t = 1; t < kLimbs; ++t) unit *= kUnit;
+  for (int t = 0; t < kLimbs - 1; ++t, unit /= kUnit) {
+    limbs[t] = round_to_integers(Tile(rest * (1 / unit)));
+    rest = rest - limbs[t] * unit;  // both are multiples of one unit in 53 bits: exact
+  }
+  limbs[kLimbs - 1] = rest;
+  for (const int l : ct::irange(0, num_moduli)) {
+    const int p = moduli[l];
+    const double inverse = 1.0 / p;
+    const auto radix = static_cast<double>((std::int64_t{1} << 44) % p);
+    const auto negative_p = ct::full<Tile>(-static_cast<double>(p));
+    const auto coarse = [&](const Tile& y) { return ct::fma(round_to_integers(Tile(y * inverse)), negative_p, y); };
+    Tile y = limbs[0];
+    for (int t = 1; t < kLimbs; ++t) y = coarse(y) * radix + limbs[t];
+    y = coarse(y);  // within 3p/4 of zero
+    const auto lowest = static_cast<double>(-(p / 2));
+    const auto highest = static_cast<double>((p + 1) / 2 - 1);
+    const auto zero = ct::zeros<Tile>();
+    y = y - ct::select(y > highest, ct::full<Tile>(static_cast<double>(p)), zero) +
+        ct::select(y < lowest, ct::full<Tile>(static_cast<double>(p)), zero);
+    matrix_tiles<Order::kRowMajor, kTileRows, kTileCols>(matrix_base<kAligned>(planes + l * plane_stride), rows,
+                                                         padded_cols, matrix_stride<kAligned>(row_stride))
+        .store_masked(ct::element_cast<std::int8_t>(ct::element_cast<std::int32_t>(y)), i, j);
+  }
+}
+
+}  // namespace KIZAMI_TILE_BACKEND
+}  // namespace kizami::tile_kernels

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Scheme ozaki1 with floating slices: all products of pairs of slices in one kernel, C = sum over p + q < depth of
+// 2^(a_p + b_q) A_p B_q, each sum of k_block products exact in the tensor core's FP32 accumulator, then scaled and added in FP64.
+#pragma once
+
+#include <cstdint>
+
+#include "tile_kernels/gemm.hpp"
+
+namespace kizami::tile_kernels {
+inline namespace KIZAMI_TILE_BACKEND {
+
+/// @shape  A: num_a planes, m x k, row-major; B: num_b planes, k x n, row-major; plane p at p * plane_stride. scales: num_a x num_b,
+///         row-major, 2^(a_p + b_q). C: m x n, row-major. grid: (ceil(m / kTileM) * ceil(n / kTileN), 1, 1)
+/// @range  slices of at most bits_a and bits_b bits with bits_a + bits_b + ceil(log2 k_block) <= 24; steps_per_block = k_block / kTileK >= 1
+/// @exact  each sum of k_block products.   @bound FP64: (number of such sums) u sum |2^(a_p + b_q) A_p B_q|
+template <class Slice, int kTileM, int kTileN, int kTileK, bool kAligned>
+__tile__ void slice_product_block(const Slice* A, std::int64_t a_plane_stride, int a_stride, const Slice* B,
+                                  std::int64_t b_plane_stride, int b_stride, const double* scales, double* C,
+                                  int c_stride, int num_a, int num_b, int depth, int m, int n, int k,
+                                  int steps_per_block, int group) {
+  const TilePosition at =
+      swizzle_2d(ct::ceildiv(m, kTileM), ct::ceildiv(n, kTileN), group, static_cast<int>(ct::bid().x));
+  const int num_steps = ct::ceildiv(k, kTileK);
+  auto sum = ct::zeros<ct::tile<double, ct::shape<kTileM, kTileN>>>();
+  for (const int p : ct::irange(0, num_a)) {
+    const int num_partners = num_b < depth - p ? num_b : depth - p;  // the others contribute too little
+    for (const int q : ct::irange(0, num_partners)) {
+      const auto a_tiles = matrix_tiles<Order::kRowMajor, kTileM, kTileK>(matrix_base<kAligned>(A + p * a_plane_stride),
+                                                                          m, k, matrix_stride<kAligned>(a_stride));
+      const auto b_tiles = matrix_tiles<Order::kRowMajor, kTileK, kTileN>(matrix_base<kAligned>(B + q * b_plane_stride),
+                                                                          k, n, matrix_stride<kAligned>(b_stride));
+      const auto scale = ct::full<ct::tile<double, ct::shape<1, 1>>>(scales[p * num_b + q]);
+      for (int first = 0; first < num_steps; first += steps_per_block) {
+        const int last = num_steps - first < steps_per_block ? num_steps : first + steps_per_block;
+        auto exact = ct::zeros<ct::tile<float, ct::shape<kTileM, kTileN>>>();
+        for (const int l : ct::irange(first, last)) {
+          exact = ct::mma(a_tiles.load_masked(at.row, l), b_tiles.load_masked(l, at.col), exact);
+        }
+        sum = sum + ct::element_cast<double>(exact) * scale;
+      }
+    }
+  }
+  matrix_tiles<Order::kRowMajor, kTileM, kTileN>(matrix_base<kAligned>(C), m, n, matrix_stride<kAligned>(c_stride))
+      .store_masked(sum, at.row, at.col);
+}
+
+}  // namespace KIZAMI_TILE_BACKEND
+}  // namespace kizami::tile_kernels

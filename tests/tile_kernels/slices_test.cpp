@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// Floating slices: the split is exact, slices are as short as their sums need, and the fused product of pairs rounds in FP64 only.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "check/exact.hpp"
+#include "num/bounds.hpp"
+#include "num/float_slices.hpp"
+#include "tile_kernels/slice_product.hpp"
+#include "tile_kernels/veltkamp_split.hpp"
+
+namespace kizami::tile_kernels_test {
+namespace {
+
+using check::Exact;
+using tile_kernels::ScaleOf;
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+template <class Slice>
+double to_double(Slice x) {
+  return static_cast<double>(static_cast<float>(x));
+}
+
+/// A matrix of normal numbers times powers of two in [2^-spread, 2^spread], and its slices.
+template <class Slice, ScaleOf kScaleOf>
+struct Sliced {
+  Sliced(int rows_, int cols_, int rho_, int num_slices_, int spread, unsigned seed)
+      : rows(rows_), cols(cols_), rho(rho_), num_slices(num_slices_), x(at(rows * cols)), exponents(at(num_lines())) {
+    std::mt19937 random(seed);
+    std::normal_distribution<double> normal;
+    std::uniform_int_distribution<int> exponent(-spread, spread);
+    for (double& v : x) v = std::ldexp(normal(random), exponent(random));
+    for (int line = 0; line < num_lines(); ++line) {
+      double largest = 0;
+      for (int i = 0; i < rows; ++i) {
+        for (int j = 0; j < cols; ++j) {
+          if (kScaleOf == ScaleOf::kMatrix || i == line) largest = std::max(largest, std::fabs(x[at(i * cols + j)]));
+        }
+      }
+      exponents[at(line)] = num::slice_exponent(largest);
+    }
+    std::vector<double> sigmas;
+    std::vector<double> inverse_scales;
+    for (int p = 0; p < num_slices; ++p) {
+      for (const int c : exponents) {
+        sigmas.push_back(num::slice_sigma(c, rho, p));
+        inverse_scales.push_back(1 / num::slice_scale(c, rho, p));
+      }
+    }
+    slices.resize(at(num_slices * rows * cols));
+    const auto grid = static_cast<unsigned>(((rows + 7) / 8) * ((cols + 15) / 16));
+    const Status status = KIZAMI_TILE_LAUNCH((tile_kernels::veltkamp_split_block<Slice, 8, 16, kScaleOf, false>), grid,
+                                             nullptr, x.data(), cols, slices.data(), std::int64_t{rows} * cols, cols,
+                                             sigmas.data(), inverse_scales.data(), num_lines(), num_slices, rows, cols);
+    EXPECT_TRUE(status.ok()) << status.reason();
+  }
+
+  [[nodiscard]] int num_lines() const { return kScaleOf == ScaleOf::kRow ? rows : 1; }
+  [[nodiscard]] int exponent_of(int i) const { return exponents[at(kScaleOf == ScaleOf::kRow ? i : 0)]; }
+  [[nodiscard]] double slice(int p, int i, int j) const { return to_double(slices[at((p * rows + i) * cols + j)]); }
+
+  int rows, cols, rho, num_slices;
+  std::vector<double> x;
+  std::vector<int> exponents;
+  std::vector<Slice> slices;
+};
+
+template <class Slice, ScaleOf kScaleOf>
+void expect_exact_split(int rho, int num_slices) {
+  for (const int rows : {1, 8, 13}) {
+    for (const int cols : {1, 16, 37}) {
+      const Sliced<Slice, kScaleOf> s(rows, cols, rho, num_slices, 3, static_cast<unsigned>(rows * 100 + cols));
+      for (int i = 0; i < rows; ++i) {
+        for (int j = 0; j < cols; ++j) {
+          const int c = s.exponent_of(i);
+          Exact rest(s.x[at(i * cols + j)]);
+          for (int p = 0; p < num_slices; ++p) {
+            const double slice = s.slice(p, i, j);
+            const double units = std::ldexp(slice, 53 - rho);
+            ASSERT_TRUE(std::fabs(slice) <= 1 && units == std::rint(units)) << "slice " << p << " is " << slice;
+            rest.add_product(-slice, num::slice_scale(c, rho, p));
+          }
+          const Exact limit(std::ldexp(1.0, rho + c - 54 - (num_slices - 1) * num::slice_advance(rho)));
+          ASSERT_TRUE(rest.abs() <= limit) << rows << " x " << cols << " at " << i << ", " << j;
+        }
+      }
+    }
+  }
+}
+
+TEST(VeltkampSplit, Bf16) {
+  expect_exact_split<__nv_bfloat16, ScaleOf::kMatrix>(num::slice_rho(128, 8), 7);
+  expect_exact_split<__nv_bfloat16, ScaleOf::kRow>(num::slice_rho(128, 8), 7);
+}
+TEST(VeltkampSplit, Fp16) {
+  expect_exact_split<__half, ScaleOf::kMatrix>(num::slice_rho(1024, 11), 8);
+  expect_exact_split<__half, ScaleOf::kRow>(num::slice_rho(1024, 11), 8);
+}
+TEST(VeltkampSplit, Fp8) { expect_exact_split<__nv_fp8_e4m3, ScaleOf::kRow>(num::slice_rho(4096, 4), 14); }
+
+/// Both operands have one scale each.
+template <class Slice>
+void expect_product(int m, int n, int k, int k_block, int significand_bits, int num_slices, int depth) {
+  const int rho = num::slice_rho(k_block, significand_bits);
+  const Sliced<Slice, ScaleOf::kMatrix> A(m, k, rho, num_slices, 2, 1);
+  const Sliced<Slice, ScaleOf::kMatrix> B(k, n, rho, num_slices, 2, 2);
+  std::vector<double> scales;
+  for (int p = 0; p < num_slices; ++p) {
+    for (int q = 0; q < num_slices; ++q)
+      scales.push_back(num::slice_scale(A.exponents[0], rho, p) * num::slice_scale(B.exponents[0], rho, q));
+  }
+  std::vector<double> C(at(m * n), -1);
+  const auto grid = static_cast<unsigned>(((m + 15) / 16) * ((n + 31) / 32));
+  const Status status =
+      KIZAMI_TILE_LAUNCH((tile_kernels::slice_product_block<Slice, 16, 32, 32, false>), grid, nullptr, A.slices.data(),
+                         std::int64_t{m} * k, k, B.slices.data(), std::int64_t{k} * n, n, scales.data(), C.data(), n,
+                         num_slices, num_slices, depth, m, n, k, k_block / 32, 2);
+  ASSERT_TRUE(status.ok()) << status.reason();
+  const int num_sums = num::num_slice_pairs(num_slices, num_slices, depth) * ((k + k_block - 1) / k_block);
+  const double units = num::dot_bound(num_sums, num::unit_roundoff(Scalar::kF64)) * num::kSlackUp;
+  for (int i = 0; i < m; ++i) {
+    for (int j = 0; j < n; ++j) {
+      Exact error(-C[at(i * n + j)]);
+      Exact magnitude;
+      for (int p = 0; p < num_slices; ++p) {
+        for (int q = 0; q < num_slices && p + q < depth; ++q) {
+          const double scale = scales[at(p * num_slices + q)];
+          for (int l = 0; l < k; ++l) {
+            const double product = A.slice(p, i, l) * B.slice(q, l, j);  // of at most 22 bits: exact
+            error.add_product(product, scale);
+            magnitude.add_product(std::fabs(product), scale);
+          }
+        }
+      }
+      ASSERT_TRUE(error.abs() <= magnitude.times(units))
+          << m << " x " << n << " x " << k << " at " << i << ", " << j << " is off by " << error.rounded<double>();
+    }
+  }
+}
+
+TEST(SliceProduct, Bf16RoundsInFp64Only) {
+  expect_product<__nv_bfloat16>(17, 33, 300, 128, 8, 7, 9);
+  expect_product<__nv_bfloat16>(5, 3, 64, 128, 8, 4, 4);
+}
+TEST(SliceProduct, Fp16RoundsInFp64Only) { expect_product<__half>(16, 40, 100, 64, 11, 5, 5); }
+TEST(SliceProduct, Fp8RoundsInFp64Only) { expect_product<__nv_fp8_e4m3>(7, 9, 70, 4096, 4, 14, 16); }
+
+}  // namespace
+}  // namespace kizami::tile_kernels_test
