@@ -21,6 +21,8 @@ inline namespace KIZAMI_TILE_BACKEND {
 namespace ct = cuda::tiles;
 
 /// What a kernel assumes of a matrix: kAligned of its address and its stride, as TMA needs it (docs/tile/sm_90.md).
+/// @range  stored matrices: the contiguous extent must be a multiple of 16 bytes. On an H200 a masked store by TMA of rows of 257 FP32
+///         numbers wrote zeros into the padding behind them; what is loaded is masked rightly.
 template <bool kAligned, class T>
 __tile__ T* matrix_base(T* data) {
   if constexpr (kAligned) return ct::assume_aligned<16>(data);

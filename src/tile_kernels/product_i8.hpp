@@ -40,7 +40,7 @@ __tile__ Tile symmetric_residues(Tile x, int p) {
 /// @shape  as product::ProductDesc; moduli: [num_products] (kReduce, kReduceAdd). Result: int32_t for kStoreAcc, else int8_t.
 ///         grid: (ceil(n / kTileN) * ceil(m / kTileM), 1, num_products)
 /// @range  as product::ProductDesc, and every |sum| < 2^31: tensor cores may saturate, so with modulus 256 k < kBlockMaxI8; moduli 5..256.
-///         kAlignedC: c is aligned to 16 bytes, its strides are multiples of 16
+///         kAlignedC: c is aligned to 16 bytes, its strides and m are multiples of 16
 /// @exact  integers
 template <PlaneEpilogue kEpilogue, class Result, int kTileN, int kTileM, int kTileK, bool kAlignedC>
 __tile__ void product_i8_block(const std::int8_t* a, std::int64_t a_plane_stride, int a_row_stride,
