@@ -7,31 +7,32 @@
 // in bench/results/h200/tile.jsonl: pairs of CTAs, latency, no TMA, and tiles that spill (docs/tile/sm_90.md).
 #pragma once
 
-#define KIZAMI_TILE_GEMM_F16(V)                                                  \
-  V(f16, 128, 128, 64, 1, 2, 4, 0, true)                                         \
-  V(f16, 128, 256, 64, 1, 1, 8, 0, true) V(f16, 128, 256, 128, 1, 1, 8, 0, true) \
-      V(f16, 128, 64, 128, 1, 2, 4, 0, true) V(f16, 64, 64, 128, 1, 3, 4, 0, true)
+#define KIZAMI_TILE_GEMM_F16(V)          \
+  V(f16, 128, 128, 64, 1, 2, 4, 0, true) \
+  V(f16, 128, 256, 64, 1, 1, 8, 0, true) \
+  V(f16, 128, 256, 128, 1, 1, 8, 0, true) V(f16, 128, 64, 128, 1, 2, 4, 0, true) V(f16, 64, 64, 128, 1, 3, 4, 0, true)
 
 #define KIZAMI_TILE_GEMM_BF16(V)          \
   V(bf16, 128, 128, 64, 1, 2, 4, 0, true) \
   V(bf16, 128, 256, 128, 1, 1, 8, 0, true) V(bf16, 128, 64, 128, 1, 2, 4, 0, true)
 
-#define KIZAMI_TILE_GEMM_E4M3(V)                                                   \
-  V(e4m3, 128, 128, 128, 1, 1, 8, 0, true)                                         \
-  V(e4m3, 128, 128, 256, 1, 1, 8, 0, true) V(e4m3, 128, 64, 256, 1, 2, 4, 0, true) \
-      V(e4m3, 64, 128, 256, 1, 2, 4, 0, true) V(e4m3, 64, 64, 256, 1, 3, 4, 0, true)
+#define KIZAMI_TILE_GEMM_E4M3(V)                                                  \
+  V(e4m3, 128, 128, 128, 1, 1, 8, 0, true)                                        \
+  V(e4m3, 128, 128, 256, 1, 1, 8, 0, true)                                        \
+  V(e4m3, 128, 64, 256, 1, 2, 4, 0, true) V(e4m3, 64, 128, 256, 1, 2, 4, 0, true) \
+      V(e4m3, 64, 64, 256, 1, 3, 4, 0, true)
 
 #define KIZAMI_TILE_GEMM_E5M2(V) V(e5m2, 128, 128, 256, 1, 1, 8, 0, true) V(e5m2, 128, 64, 256, 1, 2, 4, 0, true)
 
-#define KIZAMI_TILE_GEMM_I8(V)                                                                                        \
-  V(i8, 128, 128, 128, 1, 2, 4, 0, true)                                                                              \
-  V(i8, 128, 256, 128, 1, 1, 8, 0, true) V(i8, 128, 256, 256, 1, 1, 8, 0, true) V(i8, 128, 64, 256, 1, 2, 4, 0, true) \
-      V(i8, 64, 64, 256, 1, 3, 4, 0, true)
+#define KIZAMI_TILE_GEMM_I8(V)           \
+  V(i8, 128, 128, 128, 1, 2, 4, 0, true) \
+  V(i8, 128, 256, 128, 1, 1, 8, 0, true) \
+  V(i8, 128, 256, 256, 1, 1, 8, 0, true) V(i8, 128, 64, 256, 1, 2, 4, 0, true) V(i8, 64, 64, 256, 1, 3, 4, 0, true)
 
-#define KIZAMI_TILE_GEMM_TF32(V)                                                  \
-  V(tf32, 128, 128, 32, 1, 2, 4, 0, true)                                         \
-  V(tf32, 128, 256, 32, 1, 1, 8, 0, true) V(tf32, 128, 256, 64, 1, 1, 8, 0, true) \
-      V(tf32, 128, 64, 64, 1, 2, 4, 0, true) V(tf32, 64, 64, 64, 1, 3, 4, 0, true)
+#define KIZAMI_TILE_GEMM_TF32(V)          \
+  V(tf32, 128, 128, 32, 1, 2, 4, 0, true) \
+  V(tf32, 128, 256, 32, 1, 1, 8, 0, true) \
+  V(tf32, 128, 256, 64, 1, 1, 8, 0, true) V(tf32, 128, 64, 64, 1, 2, 4, 0, true) V(tf32, 64, 64, 64, 1, 3, 4, 0, true)
 
 // FP32 in memory, cast to TF32 by the kernel, as seed 000 does.
 #define KIZAMI_TILE_GEMM_F32_TF32(V) \
