@@ -113,7 +113,9 @@ class Runner {
       return check::red(fmt::format("engine {} ran instead of {}", outcome_.engine, to_string(policy.engine)));
     }
     const bool is_variant_named = policy.scheme == Scheme::kEc && policy.ec.variant != EcVariant::kAuto;
-    if (policy.forced_moduli > 0 || policy.slices.num_slices != 0 || (is_variant_named && policy.accuracy == Accuracy::native())) return {};
+    if (policy.forced_moduli > 0 || policy.slices.num_slices != 0 ||
+        (is_variant_named && policy.accuracy == Accuracy::native()))
+      return {};
     const check::Allowance promise = check::promised_allowance(policy.accuracy, policy.gauge, spec_.scalar, spec_.k);
     // Correct rounding knows no gauge.
     const bool is_gauge_free = policy.accuracy.kind == Accuracy::Kind::kCorrect || outcome_.bound == 0;
@@ -150,9 +152,8 @@ class Runner {
 
   [[nodiscard]] std::string method() const {
     const std::string means = outcome_.scheme == Scheme::kEc ? fmt::format("variant {}", to_string(outcome_.variant))
-                              : outcome_.scheme == Scheme::kOzaki1
-                                  ? fmt::format("{} slices", outcome_.slices)
-                                  : fmt::format("{} moduli", outcome_.moduli);
+                              : outcome_.scheme == Scheme::kOzaki1 ? fmt::format("{} slices", outcome_.slices)
+                                                                   : fmt::format("{} moduli", outcome_.moduli);
     return fmt::format("bound {:.3g} {}, {} {}, {}", outcome_.bound, to_string(outcome_.gauge),
                        to_string(outcome_.scheme), outcome_.engine, means);
   }

@@ -137,13 +137,15 @@ void add_policy_options(CLI::App& app, PolicyOptions& options) {
   const auto add_count = [&](const char* option, std::string& value, const char* help) {
     app.add_option(option, value, help)->type_name("N")->group("Policy");
   };
-  add_count("--slices", options.slices,
-            "scheme ozaki1: exactly this many slices, whatever the accuracy; -1 until nothing is left [0: the accuracy's]");
+  add_count(
+      "--slices", options.slices,
+      "scheme ozaki1: exactly this many slices, whatever the accuracy; -1 until nothing is left [0: the accuracy's]");
   add_count("--diagonals", options.diagonals,
             "scheme ozaki1: products of slices i and j with i + j below this; -1 all [0: as many as slices]");
   add_count("--slice-bits", options.slice_bits, "scheme ozaki1: bits of a digit beside its sign [0: the most]");
   add_name(app, "--slice-format", options.slice_format, kSliceFormats, "scheme ozaki1: what holds a slice [int8]");
-  add_name(app, "--slice-split", options.slice_split, kSliceSplits, "scheme ozaki1: how a number becomes digits [auto]");
+  add_name(app, "--slice-split", options.slice_split, kSliceSplits,
+           "scheme ozaki1: how a number becomes digits [auto]");
   add_name(app, "--slice-sums", options.slice_sums, kSliceSums,
            "scheme ozaki1: how products share accumulators; never changes a bit [auto]");
   add_name(app, "--complex-form", options.complex_form, kComplexForms,

@@ -29,7 +29,7 @@ struct SlicedOperand {
   problem::Lines<T> lines;
   const Prepared* prepared = nullptr;
   plan::LineBuffers buffers;
-  bool is_reversed = false;  ///< B
+  bool is_reversed = false;           ///< B
   std::int64_t loaded[2] = {-1, -1};  ///< first line and element of the slices that the workspace holds
 
   [[nodiscard]] bool has_matrix() const { return lines.data != nullptr; }
@@ -177,7 +177,10 @@ class Call {
         const num::LineStats& line = side->buffers.stats[i];
         const bool is_zero = line.is_zero();
         if (!is_zero) spread_ = std::max(spread_, slices_.one_scale ? common - line.exponent : 0);
-        side->buffers.scales[i] = !line.is_finite ? num::kSkipLine : is_zero ? 0 : slices_.one_scale ? common : line.exponent;
+        side->buffers.scales[i] = !line.is_finite     ? num::kSkipLine
+                                  : is_zero           ? 0
+                                  : slices_.one_scale ? common
+                                                      : line.exponent;
       }
     }
   }
@@ -235,7 +238,8 @@ class Call {
     int at_once = 1;
     if (how == SliceSums::kConcatenated) {
       const std::int64_t limit = plan::slice_sum_limit(slices_.format, slices_.rule);
-      const std::int64_t most = limit / plan::slice_stride(plan_, std::min(plan_.schedule.slice_chunk.kc, plan_.shape.k));
+      const std::int64_t most =
+          limit / plan::slice_stride(plan_, std::min(plan_.schedule.slice_chunk.kc, plan_.shape.k));
       if (is_adjacent) at_once = static_cast<int>(std::clamp<std::int64_t>(most, 1, l));
     } else if (is_int8()) {
       at_once = l;
@@ -293,8 +297,8 @@ class Call {
       return {StatusCode::kInternal,
               "engine " + std::string(engine.name()) + " refused a planned product: " + refusal->reason};
     }
-    return engine.run(desc, std::get<product::Offer>(answer), {a_data, b_data, static_cast<float*>(buffers_.slices.acc)},
-                      nullptr);
+    return engine.run(desc, std::get<product::Offer>(answer),
+                      {a_data, b_data, static_cast<float*>(buffers_.slices.acc)}, nullptr);
   }
 
   void add_planes(const plan::SlicedProduct& product, int planes, int per_sum, int shift) {
@@ -337,7 +341,8 @@ class Call {
       const num::SliceTerms terms = side.is_reversed ? form_.b_terms[part] : form_.a_terms[part];
       const auto make = [&](auto* digits) {
         split::make_slices(side.lines.subset(first, count), terms, side.buffers.scales + first, h, length, slices_.rule,
-                           l, side.is_reversed, threads_, digits + part * source.part_stride, source.row_stride, stride);
+                           l, side.is_reversed, threads_, digits + part * source.part_stride, source.row_stride,
+                           stride);
       };
       if (is_int8()) {
         make(reinterpret_cast<std::int8_t*>(slices));

@@ -43,8 +43,9 @@ Status validate(const plan::Plan& plan) {
   if (plan.numerics.scheme == Scheme::kOzaki1) {
     const plan::SliceNumerics& slices = plan.numerics.slices;
     if (slices.format == SliceFormat::kInt8 && !slices.until_zero && !slices.one_scale) return {};
-    return {StatusCode::kUnsupported, "scheme ozaki1 prepares slices of int8, of a number that does not depend on the "
-                                      "data, with a scale for each line"};
+    return {StatusCode::kUnsupported,
+            "scheme ozaki1 prepares slices of int8, of a number that does not depend on the "
+            "data, with a scale for each line"};
   }
   if (plan.numerics.scheme != Scheme::kOzaki2 || plan.numerics.ladder.num_rungs == 0) {
     return {StatusCode::kUnsupported, "scheme " + std::string(to_string(plan.numerics.scheme)) +
@@ -64,7 +65,8 @@ Status make_slices(const plan::Plan& plan, const problem::Lines<T>& lines, const
   const plan::SlicedForm form = sliced_form(plan);
   base::AlignedBuffer memory(static_cast<std::size_t>(lines.num_lines) * sizeof(std::int32_t));
   if (!memory.ok())
-    return {StatusCode::kOutOfMemory, "line exponents: " + std::to_string(memory.size()) + " bytes refused by the system"};
+    return {StatusCode::kOutOfMemory,
+            "line exponents: " + std::to_string(memory.size()) + " bytes refused by the system"};
   auto* const exponents = reinterpret_cast<std::int32_t*>(memory.data());
   for (std::int64_t i = 0; i < lines.num_lines; ++i) {
     const num::LineStats& line = prepared.stats[i];
@@ -113,7 +115,7 @@ Status prepare(const plan::Plan& plan, Side side, const problem::Lines<T>& lines
     KIZAMI_RETURN_IF_ERROR(make_slices(plan, lines, prepared));
   } else {
     split::make_residue_planes(lines, prepared.stats, nullptr, 0, lines.length, plan.numerics.ladder.rungs[0], threads,
-                             prepared.planes, prepared.row_stride, lines.num_lines * prepared.row_stride);
+                               prepared.planes, prepared.row_stride, lines.num_lines * prepared.row_stride);
   }
   if (prepared.digits != nullptr) {
     split::make_sampled_digits(lines, prepared.stats, split::sample_stride(lines.num_terms()), threads, prepared.digits,

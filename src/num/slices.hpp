@@ -129,7 +129,9 @@ template <class Int>
 
 /// R_j. @range j >= 1
 [[nodiscard]] inline double digit_residual(const DigitRule& rule, int j) {
-  const double factor = rule.kind == DigitKind::kTruncated ? 1.0 : rule.kind == DigitKind::kNearest ? 0.5 : 128.0 / 255.0 * kSlackUp;
+  const double factor = rule.kind == DigitKind::kTruncated ? 1.0
+                        : rule.kind == DigitKind::kNearest ? 0.5
+                                                           : 128.0 / 255.0 * kSlackUp;
   return std::ldexp(factor, digit_unit(rule, j - 1));
 }
 

@@ -186,11 +186,12 @@ std::string explain(const Plan& plan) {
                             : "none needed: the bound holds for any data" +
                                   std::string(numerics.slices.one_scale ? " whose lines are equally large" : ""));
     line("sums", std::string(to_string(schedule.slice_sums)) + ", " +
-                     std::to_string(slices_per_sum(plan, schedule.slice_chunk.kc)) + " products in one accumulator at most");
+                     std::to_string(slices_per_sum(plan, schedule.slice_chunk.kc)) +
+                     " products in one accumulator at most");
     line("k blocks", std::to_string(schedule.slice_chunk.kc));
     line("chunks", std::to_string(schedule.slice_chunk.mc) + " x " + std::to_string(schedule.slice_chunk.nc) + " of C");
-    line("engine", std::string(schedule.float_engine != nullptr ? schedule.float_engine->name()
-                                                                : schedule.engine->name()));
+    line("engine",
+         std::string(schedule.float_engine != nullptr ? schedule.float_engine->name() : schedule.engine->name()));
   } else if (numerics.scheme == Scheme::kOzaki2) {
     line("ladder", ladder_text(numerics));
     line("certificate", numerics.has_certificate ? "chooses the rung from the data"

@@ -38,8 +38,8 @@ Status validate_digits(const Slicing& wishes) {
   const std::string format(to_string(wishes.format));
   if (!is_int8 && wishes.split != SliceSplit::kAuto && wishes.split != SliceSplit::kNearest)
     return unsupported("split " + std::string(to_string(wishes.split)) + " is of format int8, got " + format);
-  int most = std::min(slice_significand(wishes.format),
-                      (slice_accumulator_bits(wishes.format) - kLeastFloatBlockBits) / 2);
+  int most =
+      std::min(slice_significand(wishes.format), (slice_accumulator_bits(wishes.format) - kLeastFloatBlockBits) / 2);
   if (is_int8) most = wishes.split == SliceSplit::kNearest ? 6 : 7;
   if (wishes.slice_bits < 0 || wishes.slice_bits > most)
     return invalid("slice_bits", wishes.slice_bits, "in 0.." + std::to_string(most) + " for this format and split");
@@ -71,9 +71,8 @@ Status validate_counts(const Slicing& wishes) {
   } else if (wishes.num_diagonals > 0) {
     rung.num_diagonals = wishes.num_diagonals;
   } else {
-    rung.num_diagonals = wishes.format == SliceFormat::kInt8
-                             ? rung.num_slices
-                             : num::sufficient_diagonals(rule, rung.num_slices, k, u);
+    rung.num_diagonals =
+        wishes.format == SliceFormat::kInt8 ? rung.num_slices : num::sufficient_diagonals(rule, rung.num_slices, k, u);
   }
   rung.num_slices = std::min(rung.num_slices, rung.num_diagonals);  // the others meet no partner
   return rung;
@@ -117,9 +116,7 @@ Status validate_slices(const problem::Shape& shape, const Policy& policy) {
   return {};
 }
 
-bool wants_certificate(const Policy& policy) {
-  return policy.slices.num_slices == 0 && policy.gauge == Gauge::kEntry;
-}
+bool wants_certificate(const Policy& policy) { return policy.slices.num_slices == 0 && policy.gauge == Gauge::kEntry; }
 
 Status plan_slice_numerics(Plan& plan) {
   const Slicing& wishes = plan.policy.slices;
@@ -183,9 +180,9 @@ Status plan_slice_numerics(Plan& plan) {
     slices.ladder.num_rungs = slices.num_rungs;
   }
   if (slices.num_rungs > 0) return {};
-  return {StatusCode::kAccuracyUnreachable, "scheme ozaki1: " + std::to_string(most_slices(slices)) +
-                                                " slices guarantee " + number(best) + " ||a_i|| ||b_j|| at k = " +
-                                                std::to_string(plan.shape.k) + ", wanted " + number(target)};
+  return {StatusCode::kAccuracyUnreachable,
+          "scheme ozaki1: " + std::to_string(most_slices(slices)) + " slices guarantee " + number(best) +
+              " ||a_i|| ||b_j|| at k = " + std::to_string(plan.shape.k) + ", wanted " + number(target)};
 }
 
 std::int64_t slice_numbers(const Plan& plan, std::int64_t elements) {
@@ -198,14 +195,15 @@ std::int64_t slice_stride(const Plan& plan, std::int64_t elements) {
 
 int slice_sum_words(const Plan& plan) {
   const SliceNumerics& slices = plan.numerics.slices;
-  const int bits = num::slice_sum_bits(slices.rule, slices.last().num_diagonals, std::max<std::int64_t>(num_terms(plan.shape), 1));
+  const int bits =
+      num::slice_sum_bits(slices.rule, slices.last().num_diagonals, std::max<std::int64_t>(num_terms(plan.shape), 1));
   return std::max(2, (bits + 63) / 64);
 }
 
 int slices_per_sum(const Plan& plan, std::int64_t elements) {
   const SliceNumerics& slices = plan.numerics.slices;
-  const std::int64_t limit = slices.format == SliceFormat::kInt8 ? num::int32_block(slices.rule)
-                                                                 : slice_sum_limit(slices.format, slices.rule);
+  const std::int64_t limit =
+      slices.format == SliceFormat::kInt8 ? num::int32_block(slices.rule) : slice_sum_limit(slices.format, slices.rule);
   const std::int64_t numbers = std::max<std::int64_t>(1, slice_numbers(plan, elements));
   return static_cast<int>(std::clamp<std::int64_t>(limit / numbers, 1, slices.last().num_slices));
 }
@@ -369,7 +367,8 @@ SliceBuffers carve_slices(base::Carver& carver, const Plan& plan) {
   buffers.a = carver.take<std::byte>(form.num_parts, chunk.mc, row);
   buffers.b = carver.take<std::byte>(form.b_parts(), chunk.nc, row);
   buffers.acc = carver.take<std::int32_t>(counts.planes, form.num_stacked, chunk.nc, chunk.mc);
-  buffers.sums = carver.take<std::uint64_t>(is_complex(plan.shape.scalar) ? 2 : 1, chunk.nc, chunk.mc, slice_sum_words(plan));
+  buffers.sums =
+      carver.take<std::uint64_t>(is_complex(plan.shape.scalar) ? 2 : 1, chunk.nc, chunk.mc, slice_sum_words(plan));
   if (slices.format == SliceFormat::kInt8) buffers.engine_bytes = launch_bytes(plan, counts);
   buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
   return buffers;
@@ -429,7 +428,8 @@ Status plan_slice_schedule(Plan& plan, const Environment& environment) {
   }
   if (least > 0) {
     return {StatusCode::kWorkspaceTooSmall, "workspace limit = " + std::to_string(plan.policy.workspace_limit_bytes) +
-                                                " bytes, must be >= " + std::to_string(least) + " for scheme ozaki1 here"};
+                                                " bytes, must be >= " + std::to_string(least) +
+                                                " for scheme ozaki1 here"};
   }
   return {StatusCode::kUnsupported, reason};
 }

@@ -38,10 +38,10 @@ Status plan_slice_schedule(Plan& plan, const Environment& environment);
 [[nodiscard]] int slices_per_sum(const Plan& plan, std::int64_t elements);
 
 struct SliceBuffers {
-  std::byte* a = nullptr;          ///< [parts][mc][slices][slice_stride(kc)]
-  std::byte* b = nullptr;          ///< [parts][nc][slices][slice_stride(kc)]
-  void* acc = nullptr;             ///< [planes][nc][stacked mc], INT32 or FP32
-  std::uint64_t* sums = nullptr;   ///< [forms][nc][mc][words]
+  std::byte* a = nullptr;         ///< [parts][mc][slices][slice_stride(kc)]
+  std::byte* b = nullptr;         ///< [parts][nc][slices][slice_stride(kc)]
+  void* acc = nullptr;            ///< [planes][nc][stacked mc], INT32 or FP32
+  std::uint64_t* sums = nullptr;  ///< [forms][nc][mc][words]
   std::byte* engine = nullptr;
   std::size_t engine_bytes = 0;
 };

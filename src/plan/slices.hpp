@@ -29,7 +29,7 @@ struct SliceNumerics {
   SliceFormat format = SliceFormat::kInt8;
   num::DigitRule rule;
   ComplexForm complex_form = ComplexForm::kAuto;  ///< of complex types never kAuto
-  bool until_zero = false;      ///< the operands decide the number of slices, up to that of the one rung
+  bool until_zero = false;       ///< the operands decide the number of slices, up to that of the one rung
   bool takes_all_pairs = false;  ///< then num_diagonals is twice the slices less one
   bool one_scale = false;
   std::array<SliceRung, kMaxSliceRungs> rungs{};

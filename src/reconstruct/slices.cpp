@@ -96,14 +96,14 @@ void reconstruct_slices(const SliceSums& sums, int unit, const std::int32_t* row
   });
 }
 
-#define KIZAMI_INSTANTIATE_ADD(Acc)                                                                                \
+#define KIZAMI_INSTANTIATE_ADD(Acc)                                                                              \
   template void add_products<Acc>(const SliceProducts<Acc>&, int, int, int, int, const SliceSums&, std::int64_t, \
                                   std::int64_t, int)
 KIZAMI_INSTANTIATE_ADD(std::int32_t);
 KIZAMI_INSTANTIATE_ADD(float);
 #undef KIZAMI_INSTANTIATE_ADD
 
-#define KIZAMI_INSTANTIATE(T)                                                                                        \
+#define KIZAMI_INSTANTIATE(T)                                                                                     \
   template void reconstruct_slices<T>(const SliceSums&, int, const std::int32_t*, const std::int32_t*, T, T, int, \
                                       MatrixView<T>)
 KIZAMI_INSTANTIATE(float);

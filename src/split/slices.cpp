@@ -111,14 +111,14 @@ void make_slices(const problem::Lines<T>& lines, SliceTerms terms, const std::in
   });
 }
 
-#define KIZAMI_INSTANTIATE(Digit, T)                                                                                  \
-  template void make_slices<Digit, T>(const problem::Lines<T>&, SliceTerms, const std::int32_t*, std::int64_t,        \
-                                      std::int64_t, const num::DigitRule&, int, bool, int, Digit*, std::int64_t,      \
+#define KIZAMI_INSTANTIATE(Digit, T)                                                                             \
+  template void make_slices<Digit, T>(const problem::Lines<T>&, SliceTerms, const std::int32_t*, std::int64_t,   \
+                                      std::int64_t, const num::DigitRule&, int, bool, int, Digit*, std::int64_t, \
                                       std::int64_t)
-#define KIZAMI_INSTANTIATE_ALL(Digit)              \
-  KIZAMI_INSTANTIATE(Digit, float);                \
-  KIZAMI_INSTANTIATE(Digit, double);               \
-  KIZAMI_INSTANTIATE(Digit, std::complex<float>);  \
+#define KIZAMI_INSTANTIATE_ALL(Digit)             \
+  KIZAMI_INSTANTIATE(Digit, float);               \
+  KIZAMI_INSTANTIATE(Digit, double);              \
+  KIZAMI_INSTANTIATE(Digit, std::complex<float>); \
   KIZAMI_INSTANTIATE(Digit, std::complex<double>)
 
 KIZAMI_INSTANTIATE_ALL(std::int8_t);

@@ -43,12 +43,14 @@ Outcome expect_within_bound(const Case& c, Tally* tally) {
   if (!status.ok()) return outcome;
   const check::Verdict intact = x.inputs_intact();
   EXPECT_TRUE(intact) << line << ": " << intact.message;
-  if (outcome.engine != "none") EXPECT_EQ(outcome.bound, plan.value().bound()) << line;
+  if (outcome.engine != "none") {
+    EXPECT_EQ(outcome.bound, plan.value().bound()) << line;
+  }
   const check::RatioStats stats = guaranteed_ratios<T>(c, plan.value(), before.a.view(), before.b.view(),
                                                        before.c.view(), std::as_const(x).c.view());
   const check::Verdict verdict = check::ratio_at_most_one(stats);
-  EXPECT_TRUE(verdict) << line << ": " << verdict.message << " [" << to_string(outcome.scheme) << ", "
-                       << outcome.slices << " slices]";
+  EXPECT_TRUE(verdict) << line << ": " << verdict.message << " [" << to_string(outcome.scheme) << ", " << outcome.slices
+                       << " slices]";
   if (tally != nullptr) {
     ++tally->cases;
     ++tally->answers[outcome.scheme == Scheme::kOzaki1 ? fmt::format("{} slices", outcome.slices)
@@ -133,11 +135,17 @@ INSTANTIATE_TEST_SUITE_P(All, SlicedClasses, ::testing::ValuesIn(kSettings),
 
 TEST(Ozaki1, OpsLayoutsScalarsAndStrides) {
   Tally tally;
-  const std::string lines[] = {
-      "d nt 33x17x200 a=-1 b=0 ld+3",    "d tn 33x17x200 a=1.5 b=-0.5 ld+3", "d tt 8x9x130 a=0 b=2",
-      "d nn 8x9x130 a=1 b=1 layout=row", "z cn 9x12x160 a=1-2i b=0.5i ld+1", "z rt 9x12x160 a=-1 b=0",
-      "c nr 5x7x150 a=0.5 b=1+1i",       "z tc 5x7x150 a=2i b=-1 layout=row", "s nn 5x7x0 a=1 b=2", "d nn 0x7x5 a=1 b=0",
-      "d nn 7x6x5 a=1 b=0 C=randn,nan@all", "s tn 1x1x1 a=1 b=0"};
+  const std::string lines[] = {"d nt 33x17x200 a=-1 b=0 ld+3",
+                               "d tn 33x17x200 a=1.5 b=-0.5 ld+3",
+                               "d tt 8x9x130 a=0 b=2",
+                               "d nn 8x9x130 a=1 b=1 layout=row",
+                               "z cn 9x12x160 a=1-2i b=0.5i ld+1",
+                               "z rt 9x12x160 a=-1 b=0",
+                               "c nr 5x7x150 a=0.5 b=1+1i",
+                               "z tc 5x7x150 a=2i b=-1 layout=row",
+                               "s nn 5x7x0 a=1 b=2",
+                               "d nn 7x6x5 a=1 b=0 C=randn,nan@all",
+                               "s tn 1x1x1 a=1 b=0"};
   for (const std::string& line : lines) {
     Case c = case_of(line + " A=randn B=randn seed=11");
     c.policy = sliced();
@@ -164,7 +172,9 @@ TEST(Ozaki1, PlacesNaNAndInfAsOzaki2Does) {
         for (const check::Part part : check::kPartsOf<T>) {
           const auto w = check::part_of(want[x], part), g = check::part_of(got[x], part);
           EXPECT_EQ(std::isnan(w), std::isnan(g)) << line;
-          if (std::isinf(w) || std::isinf(g)) EXPECT_EQ(w, g) << line;
+          if (std::isinf(w) || std::isinf(g)) {
+            EXPECT_EQ(w, g) << line;
+          }
         }
       }
     });
@@ -181,7 +191,8 @@ TEST(Ozaki1, PlacesNaNAndInfAsOzaki2Does) {
 
 // Sums are exact: how products share accumulators, which engine makes them and in which blocks never changes a bit.
 TEST(Ozaki1, EnginesGroupingsThreadsAndWorkspaceChangeNoBit) {
-  const char* const lines[] = {"d nt 70x50x500 A=randn B=randn seed=3", "d nn 17x90x1000 A=exprand:phi=1 B=randn seed=4",
+  const char* const lines[] = {"d nt 70x50x500 A=randn B=randn seed=3",
+                               "d nn 17x90x1000 A=exprand:phi=1 B=randn seed=4",
                                "z cn 40x37x300 A=randn B=randn seed=4", "s tn 33x20x77 A=rands B=randn seed=5"};
   for (const char* line : lines) {
     for (const SliceSplit split : {SliceSplit::kBytes, SliceSplit::kTruncated, SliceSplit::kNearest}) {
@@ -201,7 +212,8 @@ TEST(Ozaki1, EnginesGroupingsThreadsAndWorkspaceChangeNoBit) {
           policy.engine = EngineName::kCpuRef;
           policy.threads = 1;
           expect_same(policy, "cpu_ref");
-          for (const SliceSums sums : {SliceSums::kPairs, SliceSums::kGrouped, SliceSums::kConcatenated, SliceSums::kBlocked}) {
+          for (const SliceSums sums :
+               {SliceSums::kPairs, SliceSums::kGrouped, SliceSums::kConcatenated, SliceSums::kBlocked}) {
             policy.slices.sums = sums;
             expect_same(policy, "cpu_ref, grouped otherwise");
             policy.engine = EngineName::kCpuSimd;
@@ -234,12 +246,15 @@ TEST(Ozaki1, UntilZeroWithAllPairsIsTheExactProductRoundedOnce) {
           c.policy.slices.one_scale = one_scale;
           Outcome outcome;
           const std::vector<T> got = product_of<T>(c, &outcome);
-          if (format == SliceFormat::kInt8) EXPECT_LT(outcome.slices, kMaxSlices) << line;
+          if (format == SliceFormat::kInt8) {
+            EXPECT_LT(outcome.slices, kMaxSlices) << line;
+          }
           for (std::int64_t j = 0; j < c.n; ++j) {
             for (std::int64_t i = 0; i < c.m; ++i) {
               for (const check::Part part : check::kPartsOf<T>) {
                 const double exact = reference.element(i, j, part).value.template rounded<double>();
-                ASSERT_EQ(check::part_of(got[static_cast<std::size_t>(j * c.m + i)], part), static_cast<RealOf<T>>(exact))
+                ASSERT_EQ(check::part_of(got[static_cast<std::size_t>(j * c.m + i)], part),
+                          static_cast<RealOf<T>>(exact))
                     << line << ' ' << to_string(format) << ' ' << i << ", " << j;
               }
             }

@@ -37,11 +37,13 @@ std::vector<double> line_of_numbers(int exponent, std::uint64_t seed) {
   std::vector<double> x;
   for (int i = 0; i < 400; ++i) {
     const double significand = std::ldexp(static_cast<double>(random() >> 11), -53);
-    x.push_back(std::ldexp(random() % 2 == 0 ? significand : -significand, exponent + 1 - static_cast<int>(random() % (i % 3 == 0 ? 90 : 9))));
+    x.push_back(std::ldexp(random() % 2 == 0 ? significand : -significand,
+                           exponent + 1 - static_cast<int>(random() % (i % 3 == 0 ? 90 : 9))));
   }
   for (int bits = 1; bits <= 53; ++bits) {
     const double ones = std::ldexp(1.0 - std::ldexp(1.0, -bits), exponent + 1);
-    for (const double y : {ones, -ones, std::ldexp(1.0, exponent + 1 - bits), -std::ldexp(1.0, exponent + 1 - bits)}) x.push_back(y);
+    for (const double y : {ones, -ones, std::ldexp(1.0, exponent + 1 - bits), -std::ldexp(1.0, exponent + 1 - bits)})
+      x.push_back(y);
   }
   // Ties of every digit, and fractions that repeat 0x80, where bytes carry.
   for (int s = 0; s < 6; ++s) {
@@ -56,10 +58,12 @@ std::vector<double> line_of_numbers(int exponent, std::uint64_t seed) {
 }
 
 /// What is left of x after `count` digits.
-check::Exact rest_of(double x, const DigitRule& rule, int exponent, const std::int8_t* digits, std::int64_t stride, int count) {
+check::Exact rest_of(double x, const DigitRule& rule, int exponent, const std::int8_t* digits, std::int64_t stride,
+                     int count) {
   check::Exact rest;
   rest.add(x);
-  for (int s = 0; s < count; ++s) rest.add(-std::ldexp(static_cast<double>(digits[s * stride]), exponent + num::digit_unit(rule, s)));
+  for (int s = 0; s < count; ++s)
+    rest.add(-std::ldexp(static_cast<double>(digits[s * stride]), exponent + num::digit_unit(rule, s)));
   return rest;
 }
 
@@ -103,7 +107,8 @@ TEST(Slices, AreNestedAndReversed) {
   for (const DigitRule& rule : int8_rules()) {
     const auto made = [&](int count, bool is_reversed) {
       std::vector<std::int8_t> slices(static_cast<std::size_t>(count * stride));
-      make_slices(one_line(x), SliceTerms::kPlain, &e, 0, length, rule, count, is_reversed, 2, slices.data(), count * stride, stride);
+      make_slices(one_line(x), SliceTerms::kPlain, &e, 0, length, rule, count, is_reversed, 2, slices.data(),
+                  count * stride, stride);
       return slices;
     };
     const std::vector<std::int8_t> most = made(12, false);
@@ -130,7 +135,8 @@ TEST(Slices, OnePassEqualsTheVeltkampSplitSliceAfterSlice) {
     const DigitRule rule = num::digit_rule(DigitKind::kNearest, bits);
     constexpr int kSlices = 8;
     std::vector<Fp16> fused(static_cast<std::size_t>(kSlices * stride));
-    make_slices(one_line(x), SliceTerms::kPlain, &e, 0, length, rule, kSlices, false, 1, fused.data(), kSlices * stride, stride);
+    make_slices(one_line(x), SliceTerms::kPlain, &e, 0, length, rule, kSlices, false, 1, fused.data(), kSlices * stride,
+                stride);
     const int rho = 53 - bits;
     std::vector<double> rest = x;
     for (int s = 0; s < kSlices; ++s) {
@@ -165,7 +171,8 @@ TEST(Slices, TermsOfComplexLines) {
   const auto expect_digits_of = [&](std::int64_t t, const check::Exact& value, int exponent) {
     check::Exact rest = value;
     for (int s = 0; s < kSlices; ++s) {
-      rest.add(-std::ldexp(static_cast<double>(slices[static_cast<std::size_t>(s * stride + t)]), exponent + num::digit_unit(rule, s)));
+      rest.add(-std::ldexp(static_cast<double>(slices[static_cast<std::size_t>(s * stride + t)]),
+                           exponent + num::digit_unit(rule, s)));
     }
     ASSERT_LE(rest.abs().rounded<double>(), std::ldexp(num::digit_residual(rule, kSlices), exponent)) << t;
   };
@@ -176,7 +183,9 @@ TEST(Slices, TermsOfComplexLines) {
     return sum;
   };
   for (const bool is_conjugated : {false, true}) {
-    const auto im = [&](std::int64_t h) { return is_conjugated ? -z[static_cast<std::size_t>(h)].imag() : z[static_cast<std::size_t>(h)].imag(); };
+    const auto im = [&](std::int64_t h) {
+      return is_conjugated ? -z[static_cast<std::size_t>(h)].imag() : z[static_cast<std::size_t>(h)].imag();
+    };
     const auto re = [&](std::int64_t h) { return z[static_cast<std::size_t>(h)].real(); };
     make(SliceTerms::kPlain, is_conjugated);
     for (std::int64_t h = 0; h < length; ++h) expect_digits_of(2 * h + 1, exact(im(h)), 0);
