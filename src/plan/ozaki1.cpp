@@ -335,8 +335,8 @@ bool plan_slice_chunk(Plan& plan) {
 
 /// Seconds of all launches and of everything else, from the offer of the largest launch.
 [[nodiscard]] double predicted_seconds(const Plan& plan, const product::Offer& offer, const LaunchCounts& counts) {
-  constexpr double kSliceSeconds = 3e-9;  // a digit of an operand; docs/accuracy/slices.md
-  constexpr double kSumSeconds = 3e-9;    // a product added to an exact sum
+  constexpr double kSliceSeconds = 3e-9;  // a digit of an operand; unmeasured
+  constexpr double kSumSeconds = 3e-9;    // a product added to an exact sum; unmeasured
   const SliceNumerics& slices = plan.numerics.slices;
   const Chunk& chunk = plan.schedule.slice_chunk;
   const SlicedForm form = sliced_form(is_complex(plan.shape.scalar), slices.complex_form);

@@ -10,7 +10,7 @@
 
 namespace kizami::plan {
 
-/// Lines of the larger operand in one pass of SliceSums::kBlocked.
+/// Lines of the larger operand in one pass of SliceSums::kBlocked; unmeasured.
 inline constexpr std::int64_t kSliceBlockLines = 4096;
 
 /// What scheme ozaki1 cannot do whatever the machine, and wishes that belong to it alone. @status kInvalidArgument: a number

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The split of scheme ozaki1: elements become digits (num/slices.hpp), slice s holds digit s of every element. Slices of a line
-// lie side by side, so that a product over several of them is one longer product and copies nothing [Nakajima2026, section
+// lie side by side, so that a product over several of them is one longer product and copies nothing [Nakajima, section
 // 3.1]; those of B in reverse order, because digit i of A meets digit g - i of B.
 #pragma once
 
