@@ -22,6 +22,7 @@ constexpr std::int64_t kMaxPad = 1 << 20;
 constexpr std::int64_t kMaxOffset = 63;
 constexpr std::int64_t kMaxThreads = 4096;
 constexpr std::int64_t kMaxModuli = 64;
+constexpr std::int64_t kMaxSliceBits = 11;
 constexpr std::int64_t kMaxPromotionK = 65536;
 
 /// The enumerators 0, 1, 2, ... of E, which end where to_string() knows no name or repeats one.
@@ -151,6 +152,32 @@ const Item kItems[] = {
     {"promote=", "0..65536, multiples of 16", "scheme ec: promotion interval along k; 0 leaves it to the variant",
      false, [](V v, Case& c) { return parse_int_into(v, 0, kMaxPromotionK, c.policy.ec.promotion_k); },
      [](const Case& c) { return fmt::format("{}", c.policy.ec.promotion_k); }},
+    {"slices=", "-1..20",
+     "scheme ozaki1: exactly this many slices; -1: until nothing is left; 0 leaves it to the planner", false,
+     [](V v, Case& c) { return parse_int_into(v, kUntilZero, kMaxSlices, c.policy.slices.num_slices); },
+     [](const Case& c) { return fmt::format("{}", c.policy.slices.num_slices); }},
+    {"diagonals=", "-1..39", "scheme ozaki1: products of slices i + j below this; -1: all; 0 leaves it to the planner",
+     false,
+     [](V v, Case& c) { return parse_int_into(v, kAllPairs, 2 * kMaxSlices - 1, c.policy.slices.num_diagonals); },
+     [](const Case& c) { return fmt::format("{}", c.policy.slices.num_diagonals); }},
+    {"bits=", "0..11", "scheme ozaki1: bits of a digit beside its sign; 0 leaves them to format and split", false,
+     [](V v, Case& c) { return parse_int_into(v, 0, kMaxSliceBits, c.policy.slices.slice_bits); },
+     [](const Case& c) { return fmt::format("{}", c.policy.slices.slice_bits); }},
+    {"format=", names_of<SliceFormat>(), "scheme ozaki1: format of slices", false,
+     [](V v, Case& c) { return parse_enum(v, c.policy.slices.format); },
+     [](const Case& c) { return std::string(to_string(c.policy.slices.format)); }},
+    {"split=", names_of<SliceSplit>(), "scheme ozaki1: how a number becomes digits", false,
+     [](V v, Case& c) { return parse_enum(v, c.policy.slices.split); },
+     [](const Case& c) { return std::string(to_string(c.policy.slices.split)); }},
+    {"sums=", names_of<SliceSums>(), "scheme ozaki1: how products share accumulators", false,
+     [](V v, Case& c) { return parse_enum(v, c.policy.slices.sums); },
+     [](const Case& c) { return std::string(to_string(c.policy.slices.sums)); }},
+    {"form=", names_of<ComplexForm>(), "scheme ozaki1: how a complex product becomes real ones", false,
+     [](V v, Case& c) { return parse_enum(v, c.policy.slices.complex_form); },
+     [](const Case& c) { return std::string(to_string(c.policy.slices.complex_form)); }},
+    {"scale=", "line | matrix", "scheme ozaki1: one power of two for each line or for a matrix", false,
+     [](V v, Case& c) { return parse_words(v, "matrix", "line", c.policy.slices.one_scale); },
+     [](const Case& c) { return std::string(c.policy.slices.one_scale ? "matrix" : "line"); }},
     {"moduli=", "0..64", "number of moduli whatever the accuracy; 0 leaves it to the planner", false,
      [](V v, Case& c) { return parse_int_into(v, 0, kMaxModuli, c.policy.forced_moduli); },
      [](const Case& c) { return fmt::format("{}", c.policy.forced_moduli); }},

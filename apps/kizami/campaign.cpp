@@ -82,6 +82,23 @@ MatrixSpec random_spec(Draw& draw, Scalar scalar, check::Shape shape, bool may_b
   }
 }
 
+/// Slices of scheme ozaki1, mostly those that a planner would choose.
+Slicing random_slices(Draw& draw, Scalar scalar, bool is_engine_free) {
+  Slicing slices;
+  if (is_engine_free && draw.one_in(4))
+    slices.format = draw.of({SliceFormat::kFp16, SliceFormat::kBf16, SliceFormat::kE4m3, SliceFormat::kE5m2});
+  const bool is_int8 = slices.format == SliceFormat::kInt8;
+  if (is_int8) slices.split = draw.of({SliceSplit::kAuto, SliceSplit::kTruncated, SliceSplit::kNearest});
+  if (draw.one_in(3)) {
+    slices.num_slices = static_cast<int>(draw.one_in(4) ? kUntilZero : draw.integer(1, is_int8 ? 12 : 8));
+    if (draw.one_in(3)) slices.num_diagonals = kAllPairs;
+  }
+  slices.sums = draw.of({SliceSums::kAuto, SliceSums::kPairs, SliceSums::kGrouped, SliceSums::kBlocked});
+  if (is_complex(scalar))
+    slices.complex_form = draw.of({ComplexForm::kAuto, ComplexForm::kKaratsuba, ComplexForm::kEnlarged});
+  return slices;
+}
+
 Policy random_policy(Draw& draw, Scalar scalar, bool is_plain) {
   Policy policy;
   const int max_bits = real_of(scalar) == Scalar::kF32 ? 23 : 52;
@@ -105,6 +122,12 @@ Policy random_policy(Draw& draw, Scalar scalar, bool is_plain) {
                    EcVariant::kMarkidis, EcVariant::kFeng, EcVariant::kBf16x3, EcVariant::kBf16x6, EcVariant::kBf16x9});
     }
     if (draw.one_in(4)) policy.ec.promotion_k = static_cast<int>(16 * draw.integer(1, 8));
+  }
+  const bool may_be_sliced = !is_correct && policy.scheme == Scheme::kAuto && policy.forced_moduli == 0;
+  if (may_be_sliced && draw.one_in(4)) {
+    policy.scheme = Scheme::kOzaki1;
+    policy.slices = random_slices(draw, scalar, policy.engine == EngineName::kAuto);
+    if (policy.slices.complex_form == ComplexForm::kKaratsuba) policy.gauge = Gauge::kNorm;
   }
   if (draw.one_in(20)) policy.allow_fp64_arithmetic = false;
   if (draw.one_in(20)) policy.reject_nonfinite = true;
@@ -203,6 +226,7 @@ Case shrink(const Case& spec, const std::function<bool(const Case&)>& fails) {
     has_changed |= reset_policy(&Policy::gauge);
     has_changed |= reset_policy(&Policy::forced_moduli);
     has_changed |= reset_policy(&Policy::ec);
+    has_changed |= reset_policy(&Policy::slices);
     has_changed |= reset_policy(&Policy::engine);
     has_changed |= reset_policy(&Policy::threads);
     has_changed |= reset_policy(&Policy::workspace_limit_bytes);

@@ -113,7 +113,9 @@ class Runner {
       return check::red(fmt::format("engine {} ran instead of {}", outcome_.engine, to_string(policy.engine)));
     }
     const bool is_variant_named = policy.scheme == Scheme::kEc && policy.ec.variant != EcVariant::kAuto;
-    if (policy.forced_moduli > 0 || (is_variant_named && policy.accuracy == Accuracy::native())) return {};
+    if (policy.forced_moduli > 0 || policy.slices.num_slices != 0 ||
+        (is_variant_named && policy.accuracy == Accuracy::native()))
+      return {};
     const check::Allowance promise = check::promised_allowance(policy.accuracy, policy.gauge, spec_.scalar, spec_.k);
     // Correct rounding knows no gauge.
     const bool is_gauge_free = policy.accuracy.kind == Accuracy::Kind::kCorrect || outcome_.bound == 0;
@@ -150,15 +152,34 @@ class Runner {
 
   [[nodiscard]] std::string method() const {
     const std::string means = outcome_.scheme == Scheme::kEc ? fmt::format("variant {}", to_string(outcome_.variant))
-                                                             : fmt::format("{} moduli", outcome_.moduli);
+                              : outcome_.scheme == Scheme::kOzaki1 ? fmt::format("{} slices", outcome_.slices)
+                                                                   : fmt::format("{} moduli", outcome_.moduli);
     return fmt::format("bound {:.3g} {}, {} {}, {}", outcome_.bound, to_string(outcome_.gauge),
                        to_string(outcome_.scheme), outcome_.engine, means);
+  }
+
+  /// The same slices, their products grouped otherwise and, in INT8, made by another engine.
+  [[nodiscard]] std::vector<Policy> other_slice_schedules() const {
+    std::vector<Policy> out;
+    for (const SliceSums sums : {SliceSums::kPairs, SliceSums::kGrouped, SliceSums::kConcatenated}) {
+      Policy policy = spec_.policy;
+      policy.slices.sums = sums;
+      policy.threads = out.empty() ? 1 : 3;
+      const bool may_be_reference =
+          policy.slices.format == SliceFormat::kInt8 && 16 * terms_of(spec_) <= kMaxReferenceTerms;
+      if (sums == SliceSums::kGrouped && may_be_reference) policy.engine = EngineName::kCpuRef;
+      out.push_back(policy);
+    }
+    return out;
   }
 
   /// The same numerics on other schedules.
   [[nodiscard]] std::vector<Policy> other_schedules() const {
     std::vector<Policy> out;
     Policy policy = spec_.policy;
+    if (outcome_.scheme == Scheme::kOzaki1) return other_slice_schedules();
+    policy.slices = {};
+    if (policy.scheme == Scheme::kEc || policy.scheme == Scheme::kOzaki1) policy.engine = EngineName::kAuto;
     if (policy.scheme == Scheme::kEc) policy.gauge = Gauge::kEntry;  // of the ozaki2 that stands behind it
     policy.scheme = Scheme::kOzaki2;
     for (const EngineName engine : {EngineName::kCpuRef, EngineName::kCpuSimd}) {
@@ -178,7 +199,8 @@ class Runner {
   }
 
   Verdict repeat() {
-    if (outcome_.scheme != Scheme::kOzaki2 || !is_multiplied()) return {};
+    const bool is_exact = outcome_.scheme == Scheme::kOzaki2 || outcome_.scheme == Scheme::kOzaki1;
+    if (!is_exact || !is_multiplied()) return {};
     for (const Policy& policy : other_schedules()) {
       check::Operand<T> c(spec_, check::Which::kC, processors());
       const Status status = call(policy, c, nullptr);

@@ -49,10 +49,13 @@ std::string method(const GemmReport& report) {
   if (outcome.scheme == Scheme::kNative) return fmt::format("scheme native, engine {}", outcome.engine);
   if (outcome.scheme == Scheme::kEc)
     return fmt::format("scheme ec, variant {}, engine {}", to_string(outcome.variant), outcome.engine);
+  if (outcome.scheme == Scheme::kOzaki1)
+    return fmt::format("scheme ozaki1, engine {}, {}", outcome.engine, plural(outcome.slices, "slice"));
   std::string out = fmt::format("scheme {}, engine {}, ", to_string(outcome.scheme), outcome.engine);
   out += outcome.moduli > 0 ? fmt::format("{} moduli", outcome.moduli) : std::string(last_rung);
   if (outcome.equilibrated) out += ", inner index rescaled";
   if (report.plan.scheme() == Scheme::kEc) out += ", beyond the range of scheme ec";
+  if (report.plan.scheme() == Scheme::kOzaki1) out += ", more than scheme ozaki1 had planned for";
   if (outcome.repaired > 0) out += fmt::format(", {} answered in {}", plural(outcome.repaired, "element"), last_rung);
   return out;
 }
@@ -66,6 +69,7 @@ void GemmReport::add(std::int64_t index, const Outcome& one) {
   }
   if (is_worse(one.bound, outcome.bound)) outcome.bound = one.bound;
   outcome.moduli = std::max(outcome.moduli, one.moduli);
+  outcome.slices = std::max(outcome.slices, one.slices);
   outcome.rung = outcome.rung < 0 || one.rung < 0 ? -1 : std::max(outcome.rung, one.rung);
   outcome.equilibrated = outcome.equilibrated || one.equilibrated;
   outcome.repaired += one.repaired;
@@ -107,6 +111,7 @@ std::string as_json(const GemmReport& report) {
   out["engine"] = outcome.engine;
   out["variant"] = outcome.scheme == Scheme::kEc ? Json(to_string(outcome.variant)) : Json(nullptr);
   out["moduli"] = outcome.moduli;
+  out["slices"] = outcome.slices;
   out["rung"] = outcome.rung;
   out["equilibrated"] = outcome.equilibrated;
   out["repaired"] = outcome.repaired;

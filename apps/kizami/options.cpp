@@ -19,9 +19,17 @@ namespace {
 constexpr std::int64_t kMaxThreads = 4096;
 constexpr std::int64_t kMaxModuli = 64;
 constexpr std::int64_t kMaxPromotionK = 65536;
+constexpr std::int64_t kMaxSliceBits = 11;
 
 constexpr std::array kGauges{Gauge::kEntry, Gauge::kNorm};
-constexpr std::array kSchemes{Scheme::kAuto, Scheme::kNative, Scheme::kOzaki2, Scheme::kEc};
+constexpr std::array kSchemes{Scheme::kAuto, Scheme::kNative, Scheme::kOzaki2, Scheme::kOzaki1, Scheme::kEc};
+constexpr std::array kSliceFormats{SliceFormat::kInt8, SliceFormat::kFp16, SliceFormat::kBf16, SliceFormat::kE4m3,
+                                   SliceFormat::kE5m2};
+constexpr std::array kSliceSplits{SliceSplit::kAuto, SliceSplit::kTruncated, SliceSplit::kNearest, SliceSplit::kBytes};
+constexpr std::array kSliceSums{SliceSums::kAuto, SliceSums::kPairs, SliceSums::kGrouped, SliceSums::kConcatenated,
+                                SliceSums::kBlocked};
+constexpr std::array kComplexForms{ComplexForm::kAuto, ComplexForm::kFourProducts, ComplexForm::kKaratsuba,
+                                   ComplexForm::kEnlarged};
 constexpr std::array kEngines{EngineName::kAuto, EngineName::kCpuRef, EngineName::kCpuSimd, EngineName::kNativeBlas,
                               EngineName::kTcModel};
 constexpr std::array kVariants{EcVariant::kAuto,     EcVariant::kScaled,   EcVariant::kScaledTf32, EcVariant::kHalfhalf,
@@ -126,6 +134,24 @@ void add_policy_options(CLI::App& app, PolicyOptions& options) {
   app.add_flag("--any-range", options.any_range,
                "scheme ec, for studies: the variant's arithmetic even for operands beyond its range")
       ->group("Policy");
+  const auto add_count = [&](const char* option, std::string& value, const char* help) {
+    app.add_option(option, value, help)->type_name("N")->group("Policy");
+  };
+  add_count(
+      "--slices", options.slices,
+      "scheme ozaki1: exactly this many slices, whatever the accuracy; -1 until nothing is left [0: the accuracy's]");
+  add_count("--diagonals", options.diagonals,
+            "scheme ozaki1: products of slices i and j with i + j below this; -1 all [0: as many as slices]");
+  add_count("--slice-bits", options.slice_bits, "scheme ozaki1: bits of a digit beside its sign [0: the most]");
+  add_name(app, "--slice-format", options.slice_format, kSliceFormats, "scheme ozaki1: what holds a slice [int8]");
+  add_name(app, "--slice-split", options.slice_split, kSliceSplits,
+           "scheme ozaki1: how a number becomes digits [auto]");
+  add_name(app, "--slice-sums", options.slice_sums, kSliceSums,
+           "scheme ozaki1: how products share accumulators; never changes a bit [auto]");
+  add_name(app, "--complex-form", options.complex_form, kComplexForms,
+           "scheme ozaki1: how a complex product becomes real ones [auto]");
+  app.add_flag("--one-scale", options.one_scale, "scheme ozaki1: one power of two for a whole matrix; needs --slices")
+      ->group("Policy");
   app.add_option("--moduli", options.moduli,
                  "exactly this many moduli, whatever the accuracy; for studies [0: the planner's choice]")
       ->type_name("N")
@@ -166,6 +192,17 @@ Policy policy_of(const PolicyOptions& options) {
   policy.ec.keep_small_term = options.keep_small_term;
   policy.ec.karatsuba = options.karatsuba;
   policy.ec.check_range = !options.any_range;
+  const auto count = [](std::string_view option, const std::string& text, std::int64_t lo, std::int64_t hi) {
+    return static_cast<int>(integer_option(option, text, lo, hi));
+  };
+  policy.slices.num_slices = count("--slices", options.slices, kUntilZero, kMaxSlices);
+  policy.slices.num_diagonals = count("--diagonals", options.diagonals, kAllPairs, 2 * kMaxSlices - 1);
+  policy.slices.slice_bits = count("--slice-bits", options.slice_bits, 0, kMaxSliceBits);
+  policy.slices.format = named("--slice-format", options.slice_format, kSliceFormats);
+  policy.slices.split = named("--slice-split", options.slice_split, kSliceSplits);
+  policy.slices.sums = named("--slice-sums", options.slice_sums, kSliceSums);
+  policy.slices.complex_form = named("--complex-form", options.complex_form, kComplexForms);
+  policy.slices.one_scale = options.one_scale;
   policy.allow_fp64_arithmetic = !options.refuse_fp64;
   policy.reject_nonfinite = options.reject_nonfinite;
   policy.forced_moduli = static_cast<int>(integer_option("--moduli", options.moduli, 0, kMaxModuli));

@@ -28,6 +28,13 @@ struct PolicyOptions {
   std::string promotion_k = "0";
   std::string tensor_core = "hopper";
   std::string moduli = "0";
+  std::string slices = "0";
+  std::string diagonals = "0";
+  std::string slice_bits = "0";
+  std::string slice_format = "int8";
+  std::string slice_split = "auto";
+  std::string slice_sums = "auto";
+  std::string complex_form = "auto";
   std::string threads = "0";
   std::string workspace = "0";
   bool refuse_fp64 = false;
@@ -35,6 +42,7 @@ struct PolicyOptions {
   bool keep_small_term = false;
   bool any_range = false;
   bool karatsuba = false;
+  bool one_scale = false;
 };
 
 /// Adds the options to a command. @range `options` outlives the parse

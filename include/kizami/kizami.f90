@@ -41,6 +41,7 @@ module kizami
   integer(c_int), parameter, public :: KIZAMI_SCHEME_NATIVE = 1
   integer(c_int), parameter, public :: KIZAMI_SCHEME_OZAKI2 = 2
   integer(c_int), parameter, public :: KIZAMI_SCHEME_EC = 3
+  integer(c_int), parameter, public :: KIZAMI_SCHEME_OZAKI1 = 4
   integer(c_int), parameter, public :: KIZAMI_ENGINE_AUTO = 0
   integer(c_int), parameter, public :: KIZAMI_ENGINE_CPU_REF = 1
   integer(c_int), parameter, public :: KIZAMI_ENGINE_CPU_SIMD = 2

@@ -93,7 +93,8 @@ enum {
   KIZAMI_SCHEME_AUTO = 0,   /* the planner's choice */
   KIZAMI_SCHEME_NATIVE = 1, /* the platform BLAS */
   KIZAMI_SCHEME_OZAKI2 = 2, /* residues modulo coprime numbers, Chinese remainder theorem */
-  KIZAMI_SCHEME_EC = 3      /* error-corrected tensor-core products; F32 and C64, KIZAMI_REPRODUCIBILITY_NONE only */
+  KIZAMI_SCHEME_EC = 3,     /* error-corrected tensor-core products; F32 and C64, KIZAMI_REPRODUCIBILITY_NONE only */
+  KIZAMI_SCHEME_OZAKI1 = 4  /* slices of signed bytes, exact sums; on the host */
 };
 
 typedef int kizami_engine;

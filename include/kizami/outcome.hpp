@@ -17,6 +17,7 @@ struct Outcome {
   double bound = 0;  ///< |C - AB| <= bound * gauge for alpha = 1, beta = 0; 0 after a quick return
   Gauge gauge = Gauge::kEntry;
   int moduli = 0;             ///< ozaki2: moduli used; 0 if all was answered in FP64 arithmetic
+  int slices = 0;             ///< ozaki1: slices used; 0 otherwise
   int rung = -1;              ///< index into the plan's ladder; -1: FP64 arithmetic or scheme native
   bool equilibrated = false;  ///< the inner index was rescaled by exact powers of two
   std::int64_t repaired =

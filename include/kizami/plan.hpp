@@ -48,7 +48,8 @@ class KIZAMI_API Plan {
   /// Scratch that run() needs; within the policy's limit. @units bytes
   [[nodiscard]] std::size_t workspace_bytes() const;
   [[nodiscard]] double predicted_seconds() const;  ///< of all products
-  /// Equal for two plans exactly if they give equal bits on equal operands (scheme ozaki2).
+  /// Equal for two plans exactly if they give equal bits on equal operands (schemes ozaki2 and
+  /// ozaki1).
   [[nodiscard]] std::uint64_t numerics_hash() const;
   /// The plan in words, one fact a line: scheme, ladder, bound and gauge, blocks of k, engine, refusals with reasons,
   /// workspace.

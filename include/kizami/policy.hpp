@@ -37,6 +37,7 @@ enum class Scheme : std::uint8_t {
   kNative,  ///< the platform BLAS
   kOzaki2,  ///< residues modulo pairwise coprime moduli, CRT reconstruction
   kEc,      ///< error-corrected products of FP16, BF16 or TF32 parts on tensor cores: FP32 and its complex type only
+  kOzaki1,  ///< slices of a few bits, products of pairs of slices, exact sums
 };
 enum class EngineName : std::uint8_t { kAuto, kCpuRef, kCpuSimd, kNativeBlas, kCublasLt, kHopper, kTcModel };
 
@@ -64,6 +65,40 @@ enum class TensorCoreModel : std::uint8_t {
   kMmaRz,   ///< likewise, the accumulator added toward zero
 };
 
+/// What slices of scheme ozaki1 are held in.
+enum class SliceFormat : std::uint8_t {
+  kInt8,  ///< signed bytes, summed in INT32
+  kFp16,  ///< the others: whole numbers that the format holds exactly, summed exactly in FP32
+  kBf16,
+  kE4m3,  ///< FP8 with 4 significand bits
+  kE5m2,  ///< FP8 with 3
+};
+
+/// How a number becomes digits.
+enum class SliceSplit : std::uint8_t {
+  kAuto,       ///< kBytes for INT8, kNearest for the others
+  kTruncated,  ///< ozIMMU: sign and magnitude, 7 bits a slice; INT8 only
+  kNearest,    ///< each slice rounds what is left to nearest: digits up to 2^(bits - 1)
+  kBytes,      ///< 8 bits a slice: balanced bytes in -128..127; INT8 only
+};
+
+/// How products of slices share an INT32 accumulator. Never changes a bit.
+enum class SliceSums : std::uint8_t {
+  kAuto,          ///< kConcatenated
+  kPairs,         ///< ozIMMU: every product by itself
+  kGrouped,       ///< ozIMMU_EF: as many products of one anti-diagonal as INT32 holds exactly
+  kConcatenated,  ///< ozIMMU_EF_S: those as one product, slices side by side along k
+  kBlocked,       ///< ozIMMU_EF_L: kGrouped with the larger operand in blocks of lines
+};
+
+/// How a complex product becomes real ones in scheme ozaki1.
+enum class ComplexForm : std::uint8_t {
+  kAuto,          ///< kFourProducts
+  kFourProducts,  ///< Re A Re B - Im A Im B, Re A Im B + Im A Re B
+  kKaratsuba,     ///< three; (Re A + Im A) is formed exactly
+  kEnlarged,      ///< one: [Re A, -Im A; Im A, Re A] [Re B; Im B]
+};
+
 /// What may differ between two calls on equal operands.
 enum class Reproducibility : std::uint8_t {
   kNotGuaranteed,   ///< the planner may choose the platform BLAS
@@ -81,6 +116,8 @@ enum class Reproducibility : std::uint8_t {
       return "ozaki2";
     case Scheme::kEc:
       return "ec";
+    case Scheme::kOzaki1:
+      return "ozaki1";
   }
   return "unknown";
 }
@@ -123,6 +160,62 @@ enum class Reproducibility : std::uint8_t {
       return "mma_rn";
     case TensorCoreModel::kMmaRz:
       return "mma_rz";
+  }
+  return "unknown";
+}
+[[nodiscard]] constexpr std::string_view to_string(SliceFormat x) noexcept {
+  switch (x) {
+    case SliceFormat::kInt8:
+      return "int8";
+    case SliceFormat::kFp16:
+      return "fp16";
+    case SliceFormat::kBf16:
+      return "bf16";
+    case SliceFormat::kE4m3:
+      return "e4m3";
+    case SliceFormat::kE5m2:
+      return "e5m2";
+  }
+  return "unknown";
+}
+[[nodiscard]] constexpr std::string_view to_string(SliceSplit x) noexcept {
+  switch (x) {
+    case SliceSplit::kAuto:
+      return "auto";
+    case SliceSplit::kTruncated:
+      return "truncated";
+    case SliceSplit::kNearest:
+      return "nearest";
+    case SliceSplit::kBytes:
+      return "bytes";
+  }
+  return "unknown";
+}
+[[nodiscard]] constexpr std::string_view to_string(SliceSums x) noexcept {
+  switch (x) {
+    case SliceSums::kAuto:
+      return "auto";
+    case SliceSums::kPairs:
+      return "pairs";
+    case SliceSums::kGrouped:
+      return "grouped";
+    case SliceSums::kConcatenated:
+      return "concatenated";
+    case SliceSums::kBlocked:
+      return "blocked";
+  }
+  return "unknown";
+}
+[[nodiscard]] constexpr std::string_view to_string(ComplexForm x) noexcept {
+  switch (x) {
+    case ComplexForm::kAuto:
+      return "auto";
+    case ComplexForm::kFourProducts:
+      return "four";
+    case ComplexForm::kKaratsuba:
+      return "karatsuba";
+    case ComplexForm::kEnlarged:
+      return "enlarged";
   }
   return "unknown";
 }
@@ -171,6 +264,35 @@ struct ErrorCorrection {
   friend constexpr bool operator==(const ErrorCorrection&, const ErrorCorrection&) = default;
 };
 
+/// Slicing::num_slices: until nothing is left of any element, or kMaxSlices.
+inline constexpr int kUntilZero = -1;
+/// Slicing::num_diagonals: the products of all pairs.
+inline constexpr int kAllPairs = -1;
+inline constexpr int kMaxSlices = 20;
+
+/// Wishes of scheme ozaki1 alone.
+struct Slicing {
+  SliceFormat format = SliceFormat::kInt8;
+  SliceSplit split = SliceSplit::kAuto;
+  /// Exactly so many slices, 1..kMaxSlices, or kUntilZero; 0 leaves it to the accuracy. A count by name has its own bound,
+  /// in gauge kNorm, whatever the accuracy.
+  int num_slices = 0;
+  /// Products of slices i and j, counted from 0, are taken where i + j < num_diagonals: 1..2 slices - 1, or kAllPairs. 0: as
+  /// many as slices; where num_slices is named and the format is not INT8, the fewest whose dropped products stay below
+  /// 2 sqrt(k) u in gauge kNorm, and all pairs with kUntilZero.
+  int num_diagonals = 0;
+  /// Bits of a digit beside its sign, 1..7 for INT8, else up to the significand of the format; 0: the most of the format and the
+  /// split, k in blocks that still sum exactly.
+  int slice_bits = 0;
+  SliceSums sums = SliceSums::kAuto;
+  ComplexForm complex_form = ComplexForm::kAuto;
+  /// One power of two for a whole matrix instead of one for each row or column. The bound then grows by the ratio of the
+  /// largest elements of the matrix and of a line, which the Outcome reports; needs a named num_slices.
+  bool one_scale = false;
+
+  friend constexpr bool operator==(const Slicing&, const Slicing&) = default;
+};
+
 /// What the caller wishes of one product.
 struct Policy {
   Accuracy accuracy;
@@ -193,6 +315,7 @@ struct Policy {
   /// the a-priori one in gauge kNorm.
   int forced_moduli = 0;
   ErrorCorrection ec;  ///< scheme ec only
+  Slicing slices;      ///< scheme ozaki1 only
   /// CPU threads; 0 means as many as the machine offers to this process. Never changes a bit.
   int threads = 0;
   /// Upper limit of the workspace in bytes; 0 means the library's default of 1 GiB. Never changes a bit.

@@ -68,7 +68,7 @@ constexpr int last_value(Layout) { return KIZAMI_ROW_MAJOR; }
 constexpr int last_value(Side) { return KIZAMI_SIDE_B; }
 constexpr int last_value(Gauge) { return KIZAMI_GAUGE_NORM; }
 constexpr int last_value(Accuracy::Kind) { return KIZAMI_ACCURACY_CORRECT; }
-constexpr int last_value(Scheme) { return KIZAMI_SCHEME_EC; }
+constexpr int last_value(Scheme) { return KIZAMI_SCHEME_OZAKI1; }
 constexpr int last_value(EngineName) { return KIZAMI_ENGINE_TC_MODEL; }
 constexpr int last_value(EcVariant) { return KIZAMI_VARIANT_SCALED_TF32; }
 constexpr int last_value(Reproducibility) { return KIZAMI_REPRODUCIBILITY_ENGINE_TO_ENGINE; }

@@ -29,7 +29,8 @@ static_assert(is_same(KIZAMI_ACCURACY_NATIVE, Accuracy::Kind::kNative) &&
               is_same(KIZAMI_ACCURACY_BITS, Accuracy::Kind::kBits) &&
               is_same(KIZAMI_ACCURACY_CORRECT, Accuracy::Kind::kCorrect));
 static_assert(is_same(KIZAMI_SCHEME_AUTO, Scheme::kAuto) && is_same(KIZAMI_SCHEME_NATIVE, Scheme::kNative) &&
-              is_same(KIZAMI_SCHEME_OZAKI2, Scheme::kOzaki2) && is_same(KIZAMI_SCHEME_EC, Scheme::kEc));
+              is_same(KIZAMI_SCHEME_OZAKI2, Scheme::kOzaki2) && is_same(KIZAMI_SCHEME_EC, Scheme::kEc) &&
+              is_same(KIZAMI_SCHEME_OZAKI1, Scheme::kOzaki1));
 static_assert(is_same(KIZAMI_ENGINE_AUTO, EngineName::kAuto) && is_same(KIZAMI_ENGINE_CPU_REF, EngineName::kCpuRef) &&
               is_same(KIZAMI_ENGINE_CPU_SIMD, EngineName::kCpuSimd) &&
               is_same(KIZAMI_ENGINE_NATIVE_BLAS, EngineName::kNativeBlas) &&

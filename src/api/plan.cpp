@@ -24,7 +24,7 @@ EcVariant Plan::variant() const {
 }
 std::string_view Plan::engine() const {
   if (impl_->schedule.ec_engine != nullptr) return impl_->schedule.ec_engine->name();
-  if (scheme() == Scheme::kEc) return impl_->schedule.float_engine->name();
+  if (impl_->schedule.float_engine != nullptr) return impl_->schedule.float_engine->name();
   if (impl_->schedule.engine != nullptr) return impl_->schedule.engine->name();
   return impl_->schedule.facts.space == product::MemorySpace::kDevice ? "cublas" : "native_blas";
 }

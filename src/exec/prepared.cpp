@@ -7,15 +7,30 @@
 #include "base/fp_environment.hpp"
 #include "base/int_math.hpp"
 #include "exec/nonfinite.hpp"
+#include "plan/ozaki1.hpp"
 #include "product/product.hpp"
 #include "split/digits.hpp"
 #include "split/residues.hpp"
+#include "split/slices.hpp"
 #include "split/statistics.hpp"
 
 namespace kizami::exec {
 namespace {
 
+[[nodiscard]] plan::SlicedForm sliced_form(const plan::Plan& plan) {
+  return plan::sliced_form(is_complex(plan.shape.scalar), plan.numerics.slices.complex_form);
+}
+
 void carve(base::Carver& carver, const plan::Plan& plan, Prepared& prepared) {
+  if (plan.numerics.scheme == Scheme::kOzaki1) {
+    const plan::SlicedForm form = sliced_form(plan);
+    prepared.stats = carver.take<num::LineStats>(prepared.num_lines);
+    const int parts = prepared.side == Side::kA ? form.num_parts : form.b_parts();
+    prepared.planes = carver.take<std::int8_t>(parts, prepared.num_lines, prepared.num_slices, prepared.row_stride);
+    if (plan.numerics.slices.ladder.num_rungs > 0)
+      prepared.digits = carver.take<std::int8_t>(prepared.num_lines, prepared.digit_stride);
+    return;
+  }
   const int planes = num::num_planes(plan::ring_of(plan.shape.scalar), plan.numerics.ladder.rungs[0].num_moduli);
   prepared.stats = carver.take<num::LineStats>(prepared.num_lines);
   prepared.planes = carver.take<std::int8_t>(planes, prepared.num_lines, prepared.row_stride);
@@ -23,11 +38,15 @@ void carve(base::Carver& carver, const plan::Plan& plan, Prepared& prepared) {
     prepared.digits = carver.take<std::int8_t>(prepared.num_lines, prepared.digit_stride);
 }
 
-}  // namespace
-
-template <class T>
-Status prepare(const plan::Plan& plan, Side side, const problem::Lines<T>& lines, Prepared& prepared) {
-  const base::FpEnvironmentGuard guard;
+/// What cannot be prepared.
+Status validate(const plan::Plan& plan) {
+  if (plan.numerics.scheme == Scheme::kOzaki1) {
+    const plan::SliceNumerics& slices = plan.numerics.slices;
+    if (slices.format == SliceFormat::kInt8 && !slices.until_zero && !slices.one_scale) return {};
+    return {StatusCode::kUnsupported,
+            "scheme ozaki1 prepares slices of int8, of a number that does not depend on the "
+            "data, with a scale for each line"};
+  }
   if (plan.numerics.scheme != Scheme::kOzaki2 || plan.numerics.ladder.num_rungs == 0) {
     return {StatusCode::kUnsupported, "scheme " + std::string(to_string(plan.numerics.scheme)) +
                                           " without moduli has nothing to prepare; ask for scheme ozaki2"};
@@ -36,12 +55,48 @@ Status prepare(const plan::Plan& plan, Side side, const problem::Lines<T>& lines
     return {StatusCode::kUnsupported,
             "accuracy correct chooses its moduli from both operands: nothing can be prepared"};
   }
+  return {};
+}
+
+/// The slices of the lowest rung.
+template <class T>
+Status make_slices(const plan::Plan& plan, const problem::Lines<T>& lines, const Prepared& prepared) {
+  const plan::SliceNumerics& slices = plan.numerics.slices;
+  const plan::SlicedForm form = sliced_form(plan);
+  base::AlignedBuffer memory(static_cast<std::size_t>(lines.num_lines) * sizeof(std::int32_t));
+  if (!memory.ok())
+    return {StatusCode::kOutOfMemory,
+            "line exponents: " + std::to_string(memory.size()) + " bytes refused by the system"};
+  auto* const exponents = reinterpret_cast<std::int32_t*>(memory.data());
+  for (std::int64_t i = 0; i < lines.num_lines; ++i) {
+    const num::LineStats& line = prepared.stats[i];
+    exponents[i] = !line.is_finite ? num::kSkipLine : line.is_zero() ? 0 : line.exponent;
+  }
+  const bool is_b = prepared.side == Side::kB;
+  const std::int64_t row = prepared.num_slices * prepared.row_stride;
+  for (int part = 0; part < (is_b ? form.b_parts() : form.num_parts); ++part) {
+    split::make_slices(lines, is_b ? form.b_terms[part] : form.a_terms[part], exponents, 0, lines.length, slices.rule,
+                       prepared.num_slices, is_b, plan.schedule.facts.num_threads,
+                       prepared.planes + part * lines.num_lines * row, row, prepared.row_stride);
+  }
+  return {};
+}
+
+}  // namespace
+
+template <class T>
+Status prepare(const plan::Plan& plan, Side side, const problem::Lines<T>& lines, Prepared& prepared) {
+  const base::FpEnvironmentGuard guard;
+  KIZAMI_RETURN_IF_ERROR(validate(plan));
+  const bool is_sliced = plan.numerics.scheme == Scheme::kOzaki1;
   prepared.scalar = plan.shape.scalar;
   prepared.side = side;
   prepared.num_lines = lines.num_lines;
   prepared.length = lines.length;
-  prepared.numerics_hash = plan::numerics_hash(plan);
-  prepared.row_stride = base::round_up(lines.length, product::kPadBytes);
+  prepared.numerics_hash = plan::prepared_hash(plan);
+  prepared.row_stride =
+      is_sliced ? plan::slice_stride(plan, lines.length) : base::round_up(lines.length, product::kPadBytes);
+  prepared.num_slices = is_sliced ? plan.numerics.slices.rungs[0].num_slices : 0;
   prepared.digit_stride = base::round_up(lines.num_terms(), product::kPadBytes);
   base::Carver counter;
   carve(counter, plan, prepared);
@@ -56,8 +111,12 @@ Status prepare(const plan::Plan& plan, Side side, const problem::Lines<T>& lines
   const int threads = plan.schedule.facts.num_threads;
   split::gather_statistics(lines, nullptr, threads, prepared.stats);
   if (plan.policy.reject_nonfinite) KIZAMI_RETURN_IF_ERROR(reject_nonfinite(side, prepared.stats, lines.num_lines));
-  split::make_residue_planes(lines, prepared.stats, nullptr, 0, lines.length, plan.numerics.ladder.rungs[0], threads,
-                             prepared.planes, prepared.row_stride, lines.num_lines * prepared.row_stride);
+  if (is_sliced) {
+    KIZAMI_RETURN_IF_ERROR(make_slices(plan, lines, prepared));
+  } else {
+    split::make_residue_planes(lines, prepared.stats, nullptr, 0, lines.length, plan.numerics.ladder.rungs[0], threads,
+                               prepared.planes, prepared.row_stride, lines.num_lines * prepared.row_stride);
+  }
   if (prepared.digits != nullptr) {
     split::make_sampled_digits(lines, prepared.stats, split::sample_stride(lines.num_terms()), threads, prepared.digits,
                                prepared.digit_stride);

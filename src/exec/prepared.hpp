@@ -19,16 +19,18 @@ struct Prepared {
   std::int64_t num_lines = 0;
   std::int64_t length = 0;
   std::uint64_t numerics_hash = 0;  ///< of the plans that may use it
-  std::int64_t row_stride = 0;      ///< round_up(length, 64)
+  std::int64_t row_stride = 0;      ///< round_up(length, 64); ozaki1: of one slice
+  int num_slices = 0;               ///< ozaki1; fewer are a part of them
   std::int64_t digit_stride = 0;    ///< round_up(real terms, 64)
   base::AlignedBuffer memory;
   num::LineStats* stats = nullptr;  ///< [num_lines]
-  std::int8_t* planes = nullptr;    ///< [planes of the lowest rung][num_lines][row_stride]
+  std::int8_t* planes = nullptr;    ///< [planes of the lowest rung][num_lines][row_stride]; ozaki1: [parts][num_lines]
+                                    ///< [num_slices][row_stride], slices of B in reverse order
   std::int8_t* digits = nullptr;    ///< [num_lines][digit_stride], sampled; null without certificate
 };
 
 /// Splits the lines of one operand at the lowest rung of the plan.
-/// @status kUnsupported: scheme native or no rung; kOutOfMemory; kNonFinite as the policy wants
+/// @status kUnsupported: schemes native and ec, no rung, or slices that are no bytes or as many as the data want; kOutOfMemory; kNonFinite as the policy wants
 template <class T>
 Status prepare(const plan::Plan& plan, Side side, const problem::Lines<T>& lines, Prepared& prepared);
 

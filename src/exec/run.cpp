@@ -13,6 +13,7 @@
 #include "engines/native/native_blas.hpp"
 #include "exec/ec.hpp"
 #include "exec/nonfinite.hpp"
+#include "exec/ozaki1.hpp"
 #include "exec/ozaki2.hpp"
 #include "split/statistics.hpp"
 
@@ -36,7 +37,7 @@ Status validate_side(const plan::Plan& plan, Side side, const char* name, Matrix
     return invalid("has " + std::to_string(prepared->num_lines) + " lines of " + std::to_string(prepared->length) +
                    ", must be " + std::to_string(num_lines) + " of " + std::to_string(length));
   }
-  if (prepared->numerics_hash != plan::numerics_hash(plan)) return invalid("was prepared by a plan of other numerics");
+  if (prepared->numerics_hash != plan::prepared_hash(plan)) return invalid("was prepared by a plan of other numerics");
   return {};
 }
 
@@ -169,6 +170,10 @@ Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const
   }
   if constexpr (std::is_same_v<RealOf<T>, float>) {
     if (plan.numerics.scheme == Scheme::kEc) return run_ec(plan, problem, workspace.data(), outcome);
+  }
+  if constexpr (std::is_same_v<T, In> && !kIsDoubleDouble<T>) {
+    if (plan.numerics.scheme == Scheme::kOzaki1)
+      return run_ozaki1(plan, problem, a_prepared, b_prepared, workspace.data(), outcome);
   }
   return run_ozaki2(plan, problem, a_prepared, b_prepared, workspace.data(), outcome);
 }

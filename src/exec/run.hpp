@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Walks a Plan: quick returns, the platform BLAS, scheme ozaki2 or scheme ec.
+// Walks a Plan: quick returns, the platform BLAS, scheme ozaki2, ozaki1 or ec.
 #pragma once
 
 #include <cstddef>

@@ -138,9 +138,13 @@ Buffers carve(base::Carver& carver, const Plan& plan) {
   }
   const std::size_t mark = carver.mark();
   if (plan.numerics.ladder.num_rungs > 0) buffers.main = carve_main(carver, plan);
-  if (plan.schedule.float_engine != nullptr) {
+  if (plan.numerics.ec.num_stages > 0 && plan.schedule.float_engine != nullptr) {
     carver.rewind(mark);
     buffers.ec = carve_ec(carver, plan);
+  }
+  if (plan.numerics.slices.num_rungs > 0) {
+    carver.rewind(mark);
+    buffers.slices = carve_slices(carver, plan);
   }
   return buffers;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The workspace of scheme ozaki2, booked by the planner and carved by exec with the same function.
+// The workspace of a call, booked by the planner and carved by exec with the same function.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include "base/carver.hpp"
 #include "num/line_stats.hpp"
 #include "num/rung.hpp"
+#include "plan/ozaki1.hpp"
 #include "plan/plan.hpp"
 
 namespace kizami::plan {
@@ -73,7 +74,8 @@ struct Buffers {
   Repair* repairs = nullptr;       ///< [m n / 4096]
   CertificateBuffers certificate;  ///< the same memory as main: never alive together
   MainBuffers main;
-  EcBuffers ec;  ///< likewise
+  EcBuffers ec;         ///< likewise
+  SliceBuffers slices;  ///< likewise
 };
 
 /// Books (counting carver) or carves the buffers of a plan whose chunks are set.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "num/crt_table.hpp"
+#include "plan/ozaki1.hpp"
 #include "plan/plan.hpp"
 
 namespace kizami::plan {
@@ -17,6 +18,10 @@ namespace {
 }
 
 [[nodiscard]] std::string accuracy_text(const Policy& policy) {
+  if (policy.slices.num_slices != 0) {
+    return policy.slices.num_slices == kUntilZero ? "slices until zero (forced)"
+                                                  : "slices=" + std::to_string(policy.slices.num_slices) + " (forced)";
+  }
   if (policy.forced_moduli != 0) return "moduli=" + std::to_string(policy.forced_moduli) + " (forced)";
   switch (policy.accuracy.kind) {
     case Accuracy::Kind::kNative:
@@ -101,6 +106,22 @@ namespace {
   return "certified from the data; beyond all variants: ozaki2, " + ladder_text(numerics);
 }
 
+/// For instance "7 slices of int8 (bytes, 8 bits each), 28 products".
+[[nodiscard]] std::string slices_text(const SliceNumerics& slices) {
+  constexpr std::string_view kKinds[] = {"truncated", "nearest", "bytes"};
+  std::string counts;
+  for (int r = 0; r < slices.num_rungs; ++r)
+    counts += (r == 0 ? "" : ", ") + std::to_string(slices.rungs[static_cast<std::size_t>(r)].num_slices);
+  const SliceRung& first = slices.rungs[0];
+  std::string text = (slices.until_zero ? "until zero, at most " : "") + counts + " slices of " +
+                     std::string(to_string(slices.format)) + " (" +
+                     std::string(kKinds[static_cast<std::size_t>(slices.rule.kind)]) + ", " +
+                     std::to_string(slices.rule.step) + " bits each" + (slices.one_scale ? ", one scale a matrix" : "");
+  return text + "); products i + j < " + (slices.takes_all_pairs ? "2 l - 1" : std::to_string(first.num_diagonals)) +
+         (slices.num_rungs > 1 ? ", ..." : "") + ": " +
+         std::to_string(num::num_slice_products(first.num_slices, first.num_diagonals));
+}
+
 class Hash {
  public:
   void add(std::uint64_t word) {
@@ -111,6 +132,16 @@ class Hash {
  private:
   std::uint64_t value_ = 0xCBF29CE484222325;
 };
+
+/// How an operand becomes slices.
+void add_digits(const Plan& plan, Hash& hash) {
+  const SliceNumerics& slices = plan.numerics.slices;
+  hash.add(static_cast<std::uint64_t>(slices.format));
+  hash.add(static_cast<std::uint64_t>(slices.rule.kind));
+  hash.add(static_cast<std::uint64_t>(slices.rule.step));
+  hash.add(static_cast<std::uint64_t>(slices.complex_form));
+  hash.add(slices.one_scale ? 1U : 0U);
+}
 
 }  // namespace
 
@@ -151,6 +182,20 @@ std::string explain(const Plan& plan) {
       line("engine", std::string(schedule.float_engine->name()) + ", certificate by " +
                          (schedule.engine == nullptr ? "none" : std::string(schedule.engine->name())));
     }
+  } else if (numerics.scheme == Scheme::kOzaki1) {
+    line("slices", slices_text(numerics.slices));
+    if (is_complex(shape.scalar)) line("complex form", std::string(to_string(numerics.slices.complex_form)));
+    line("certificate", numerics.slices.ladder.num_rungs > 0
+                            ? "chooses the slices from the data; beyond them: ozaki2, " + ladder_text(numerics)
+                            : "none needed: the bound holds for any data" +
+                                  std::string(numerics.slices.one_scale ? " whose lines are equally large" : ""));
+    line("sums", std::string(to_string(schedule.slice_sums)) + ", " +
+                     std::to_string(slices_per_sum(plan, schedule.slice_chunk.kc)) +
+                     " products in one accumulator at most");
+    line("k blocks", std::to_string(schedule.slice_chunk.kc));
+    line("chunks", std::to_string(schedule.slice_chunk.mc) + " x " + std::to_string(schedule.slice_chunk.nc) + " of C");
+    line("engine",
+         std::string(schedule.float_engine != nullptr ? schedule.float_engine->name() : schedule.engine->name()));
   } else if (numerics.scheme == Scheme::kOzaki2) {
     line("ladder", ladder_text(numerics));
     line("certificate", numerics.has_certificate ? "chooses the rung from the data"
@@ -211,6 +256,24 @@ std::uint64_t numerics_hash(const Plan& plan) {
     hash.add(std::bit_cast<std::uint32_t>(numerics.ec.limits.fine));
     hash.add(std::bit_cast<std::uint32_t>(numerics.ec.limits.dense));
   }
+  if (numerics.scheme == Scheme::kOzaki1) {
+    add_digits(plan, hash);
+    for (int r = 0; r < numerics.slices.num_rungs; ++r) {
+      const SliceRung& rung = numerics.slices.rungs[static_cast<std::size_t>(r)];
+      hash.add(static_cast<std::uint64_t>(rung.num_slices) << 32 | static_cast<std::uint64_t>(rung.num_diagonals));
+      hash.add(std::bit_cast<std::uint32_t>(numerics.slices.ladder.rungs[static_cast<std::size_t>(r)].allowance));
+    }
+    hash.add((numerics.slices.until_zero ? 1U : 0U) | (numerics.slices.takes_all_pairs ? 2U : 0U));
+  }
+  return hash.value();
+}
+
+std::uint64_t prepared_hash(const Plan& plan) {
+  if (plan.numerics.scheme != Scheme::kOzaki1) return numerics_hash(plan);
+  Hash hash;
+  hash.add(static_cast<std::uint64_t>(plan.shape.scalar));
+  hash.add(static_cast<std::uint64_t>(plan.shape.k));
+  add_digits(plan, hash);
   return hash.value();
 }
 

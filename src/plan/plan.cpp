@@ -17,6 +17,7 @@
 #include "plan/device_model.hpp"
 #include "plan/device_native.hpp"
 #include "plan/ladder.hpp"
+#include "plan/ozaki1.hpp"
 #include "problem/batch.hpp"
 
 namespace kizami::plan {
@@ -37,9 +38,9 @@ Status validate_ec(const problem::Shape& shape, const Policy& policy) {
                                                   " and its settings need scheme ec, got " +
                                                   std::string(to_string(policy.scheme)));
     }
-    if (policy.engine == EngineName::kTcModel) {
+    if (policy.engine == EngineName::kTcModel && policy.scheme != Scheme::kOzaki1) {
       return refuse(StatusCode::kUnsupported,
-                    "engine tc_model carries scheme ec only, not " + std::string(to_string(policy.scheme)));
+                    "engine tc_model carries schemes ec and ozaki1 only, not " + std::string(to_string(policy.scheme)));
     }
     return {};
   }
@@ -99,6 +100,7 @@ Status validate_policy(const problem::Shape& shape, const Policy& policy) {
     return {StatusCode::kUnsupported,
             "moduli = " + std::to_string(policy.forced_moduli) + " needs scheme ozaki2, got native"};
   }
+  KIZAMI_RETURN_IF_ERROR(validate_slices(shape, policy));
   return validate_ec(shape, policy);
 }
 
@@ -109,6 +111,7 @@ Status validate_device_policy(const problem::Shape& shape, const Policy& policy)
   const auto unsupported = [](const std::string& argument, const std::string& limit) {
     return Status(StatusCode::kUnsupported, argument + ", must be " + limit + ", for operands in device memory");
   };
+  if (policy.scheme == Scheme::kOzaki1) return unsupported("scheme = ozaki1", "auto, native, ozaki2 or ec");
   if (shape.scalar == Scalar::kDD) return unsupported("scalar = dd", "f32, f64, c64 or c128");
   if (policy.accuracy.kind == Accuracy::Kind::kCorrect) return unsupported("accuracy = correct", "native or bits=N");
   if (!policy.may_sync && policy.reject_nonfinite)
@@ -548,6 +551,19 @@ Status plan_ec_over_ozaki2(Plan& plan, const Environment& environment) {
   return plan_ec(plan, environment);
 }
 
+/// Scheme ozaki1: behind a certificate scheme ozaki2 of the same accuracy, and then its own slices.
+Status plan_ozaki1(Plan& plan, const Environment& environment) {
+  if (wants_certificate(plan.policy)) {
+    const EngineName engine = plan.policy.engine;
+    if (plan.policy.slices.format != SliceFormat::kInt8) plan.policy.engine = EngineName::kAuto;
+    KIZAMI_RETURN_IF_ERROR(plan_numerics(plan));
+    KIZAMI_RETURN_IF_ERROR(plan_engine(plan, environment));
+    plan.policy.engine = engine;
+  }
+  KIZAMI_RETURN_IF_ERROR(plan_slice_numerics(plan));
+  return plan_slice_schedule(plan, environment);
+}
+
 }  // namespace
 
 Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Environment& environment,
@@ -565,6 +581,10 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
 
   if (policy.scheme == Scheme::kEc) {
     KIZAMI_RETURN_IF_ERROR(plan_ec_over_ozaki2(plan, environment));
+    return plan;
+  }
+  if (policy.scheme == Scheme::kOzaki1) {
+    KIZAMI_RETURN_IF_ERROR(plan_ozaki1(plan, environment));
     return plan;
   }
   const bool is_native_forced = policy.scheme == Scheme::kNative || policy.engine == EngineName::kNativeBlas;

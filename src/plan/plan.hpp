@@ -18,6 +18,7 @@
 #include "num/moduli.hpp"
 #include "num/rung.hpp"
 #include "plan/ec.hpp"
+#include "plan/slices.hpp"
 #include "problem/problem.hpp"
 #include "product/ec_engine.hpp"
 #include "product/float_product.hpp"
@@ -37,6 +38,7 @@ struct Numerics {
   EcNumerics
       ec;  ///< ec; everything above is then that of scheme ozaki2, which stands behind its stages (on a device: of
            ///< FP64 arithmetic)
+  SliceNumerics slices;  ///< ozaki1; with a certificate everything above is that of scheme ozaki2, which stands behind
 };
 
 /// Extents of one pass: mc lines of A by nc lines of B over kc elements.
@@ -47,13 +49,15 @@ struct Chunk {
 };
 
 struct Schedule {
-  const product::Engine* engine = nullptr;             ///< ozaki2; ec: of the certificate and behind the stages
-  const product::FloatEngine* float_engine = nullptr;  ///< ec
+  const product::Engine* engine = nullptr;             ///< ozaki2, ozaki1; ec: of the certificate and behind the stages
+  const product::FloatEngine* float_engine = nullptr;  ///< ec; ozaki1 with slices in floating point
   const product::EcEngine* ec_engine = nullptr;        ///< ec on a device
   product::DeviceFacts facts;                          ///< with num_threads as decided
   Chunk chunk;                                         ///< ozaki2: main pass
   Chunk certificate;                                   ///< ozaki2: lines of one certificate pass; kc = k
   Chunk ec_chunk;                                      ///< ec: lines of one pass; kc = k
+  Chunk slice_chunk;                                   ///< ozaki1; kc as far as sums are exact
+  SliceSums slice_sums = SliceSums::kConcatenated;     ///< ozaki1
   std::int64_t native_k_block = 0;                     ///< native: k in blocks of this
   Batch batch;                                         ///< on a device
   std::size_t product_bytes = 0;  ///< on a device: workspace of one product of the batch; native: cuBLAS's scratch
@@ -87,6 +91,9 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
 
 /// Hash of everything that fixes the bits.
 [[nodiscard]] std::uint64_t numerics_hash(const Plan& plan);
+/// Hash of what an operand prepared by a plan depends on: equal for plans that may use it. Slices are nested, so that their
+/// number is no part of it.
+[[nodiscard]] std::uint64_t prepared_hash(const Plan& plan);
 
 /// The ring that the products of a type are computed in.
 [[nodiscard]] constexpr num::Ring ring_of(Scalar scalar) {

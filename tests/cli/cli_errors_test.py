@@ -31,7 +31,7 @@ class ErrorsTest(CliTest):
                 ((*GOOD, "extra"), "extra"),
                 ((*GOOD, "--frobnicate"), "--frobnicate"),
                 ((*GOOD, "--engine", "gpu"), ("--engine = 'gpu'", "allowed: auto, cpu_ref, cpu_simd, native_blas")),
-                ((*GOOD, "--scheme", "ozaki9"), ("--scheme = 'ozaki9'", "allowed: auto, native, ozaki2, ec")),
+                ((*GOOD, "--scheme", "ozaki9"), ("--scheme = 'ozaki9'", "allowed: auto, native, ozaki2, ozaki1, ec")),
                 ((*GOOD, "--gauge", "row"), ("--gauge = 'row'", "allowed: entry, norm")),
                 ((*GOOD, "--reproducibility", "yes"), ("--reproducibility = 'yes'", "allowed: engine, none")),
                 ((*GOOD, "--op", "nq"), ("--op = 'nq'", "allowed: two letters of n, t, c, r")),

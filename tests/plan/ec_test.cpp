@@ -234,7 +234,7 @@ TEST(EcPlan, Refusals) {
   EXPECT_EQ(reason(policy), "variant = halfhalf and its settings need scheme ec, got ozaki2");
   policy = {};
   policy.engine = EngineName::kTcModel;
-  EXPECT_EQ(reason(policy), "engine tc_model carries scheme ec only, not auto");
+  EXPECT_EQ(reason(policy), "engine tc_model carries schemes ec and ozaki1 only, not auto");
   policy = ec_policy();
   policy.workspace_limit_bytes = 64;
   EXPECT_EQ(planned(policy).status().code(), StatusCode::kWorkspaceTooSmall);

@@ -237,7 +237,7 @@ static void test_policies(void) {
   CHECK_ERROR(kizami_policy_set_accuracy(policy, KIZAMI_ACCURACY_BITS, 53), KIZAMI_INVALID_ARGUMENT, "bits = 53");
   CHECK_ERROR(kizami_policy_set_accuracy(policy, KIZAMI_ACCURACY_NATIVE, 1), KIZAMI_INVALID_ARGUMENT, "bits = 1");
   CHECK_ERROR(kizami_policy_set_gauge(policy, 2), KIZAMI_INVALID_ARGUMENT, "gauge = 2");
-  CHECK_ERROR(kizami_policy_set_scheme(policy, 4), KIZAMI_INVALID_ARGUMENT, "scheme = 4");
+  CHECK_ERROR(kizami_policy_set_scheme(policy, 5), KIZAMI_INVALID_ARGUMENT, "scheme = 5");
   CHECK_ERROR(kizami_policy_set_engine(policy, -1), KIZAMI_INVALID_ARGUMENT, "engine = -1");
   CHECK_ERROR(kizami_policy_set_engine(policy, 7), KIZAMI_INVALID_ARGUMENT, "engine = 7");
   CHECK_ERROR(kizami_policy_set_karatsuba(policy, 2), KIZAMI_INVALID_ARGUMENT, "is_wanted = 2");

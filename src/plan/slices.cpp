@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include "plan/slices.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "product/product.hpp"
+
+namespace kizami::plan {
+namespace {
+
+using num::SliceTerms;
+
+/// Digits are not made so long that an accumulator would hold sums of fewer elements of k.
+constexpr int kLeastBlockBits = 6;
+
+}  // namespace
+
+SlicedForm sliced_form(bool is_complex, ComplexForm form) {
+  SlicedForm out;
+  if (!is_complex) return out;
+  switch (form) {
+    case ComplexForm::kAuto:
+    case ComplexForm::kFourProducts:
+      out.num_parts = 2;
+      out.num_products = 4;
+      out.products[0] = {0, 0, {1, 0}};
+      out.products[1] = {1, 1, {-1, 0}};
+      out.products[2] = {0, 1, {0, 1}};
+      out.products[3] = {1, 0, {0, 1}};
+      break;
+    case ComplexForm::kKaratsuba:
+      out.num_parts = 3;
+      out.num_products = 3;
+      out.products[0] = {0, 0, {1, -1}};
+      out.products[1] = {1, 1, {-1, -1}};
+      out.products[2] = {2, 2, {0, 1}, 2};
+      break;
+    case ComplexForm::kEnlarged:
+      out.num_parts = 2;
+      out.num_stacked = 2;
+      out.a_terms[0] = SliceTerms::kRealForm;
+      out.a_terms[1] = SliceTerms::kImagForm;
+      return out;
+  }
+  constexpr SliceTerms kTerms[3] = {SliceTerms::kReal, SliceTerms::kImaginary, SliceTerms::kSum};
+  std::copy_n(kTerms, out.num_parts, out.a_terms);
+  std::copy_n(kTerms, out.num_parts, out.b_terms);
+  return out;
+}
+
+int slice_significand(SliceFormat format) {
+  switch (format) {
+    case SliceFormat::kInt8:
+      return 7;
+    case SliceFormat::kFp16:
+      return 11;
+    case SliceFormat::kBf16:
+      return 8;
+    case SliceFormat::kE4m3:
+      return 4;
+    case SliceFormat::kE5m2:
+      return 3;
+  }
+  return 0;
+}
+
+int slice_accumulator_bits(SliceFormat format) {
+  return format == SliceFormat::kE4m3 || format == SliceFormat::kE5m2 ? 14 : 24;
+}
+
+std::int64_t slice_sum_limit(SliceFormat format, const num::DigitRule& rule) {
+  if (format != SliceFormat::kInt8) return num::float_block(rule.head, slice_accumulator_bits(format));
+  return std::min(num::int32_block(rule), product::kBlockMaxI8) / product::kPadBytes * product::kPadBytes;
+}
+
+num::DigitRule slice_rule(const Slicing& wishes) {
+  if (wishes.format != SliceFormat::kInt8) {
+    const int most = (slice_accumulator_bits(wishes.format) - kLeastBlockBits) / 2;
+    const int bits = std::min(slice_significand(wishes.format), most);
+    return num::digit_rule(num::DigitKind::kNearest, wishes.slice_bits == 0 ? bits : wishes.slice_bits);
+  }
+  const int bits = wishes.slice_bits;
+  switch (wishes.split) {
+    case SliceSplit::kTruncated:
+      return num::digit_rule(num::DigitKind::kTruncated, bits == 0 ? 7 : bits);
+    case SliceSplit::kNearest:
+      return num::digit_rule(num::DigitKind::kNearest, bits == 0 ? 6 : bits);
+    case SliceSplit::kAuto:
+      if (bits != 0 && bits != 7) return num::digit_rule(num::DigitKind::kNearest, bits);
+      break;
+    case SliceSplit::kBytes:
+      break;
+  }
+  return num::digit_rule(num::DigitKind::kBytes, 7);
+}
+
+num::FloatType slice_float_type(SliceFormat format) {
+  return format == SliceFormat::kBf16 ? num::FloatType::kBf16 : num::FloatType::kFp16;
+}
+
+num::LineWeight slice_weight(const SliceNumerics& numerics, const num::LineStats& line) {
+  num::LineWeight weight;
+  if (line.is_zero()) return weight;
+  const int digits = num::num_exact_digits(numerics.rule, line, line.exponent);
+  // Two lines of at most (d + 1) / 2 digits have all their products taken. With one such line of more than one digit the
+  // other one's dropped products are still there: norm1 has them whole. Of two other lines each has half of them.
+  weight.exact_rung = numerics.num_rungs;
+  for (int r = numerics.num_rungs - 1; r >= 0; --r) {
+    const SliceRung& rung = numerics.rungs[static_cast<std::size_t>(r)];
+    if (digits <= std::min(rung.num_slices, (rung.num_diagonals + 1) / 2)) weight.exact_rung = r;
+  }
+  const double share = digits == 1 ? 0.0 : weight.exact_rung < numerics.num_rungs ? 1.0 : 0.5;
+  const double norm1 = std::ldexp(static_cast<double>(line.sum_abs), -num::kAbsBits) * (1.0 + 0x1p-50);
+  weight.norm2 = 1.0F;
+  weight.norm1 = num::round_up_to_float(std::max(1.0, norm1 + share * numerics.dropped_share));
+  return weight;
+}
+
+}  // namespace kizami::plan
