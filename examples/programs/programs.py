@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Programs of other people before and after: each runs as it is, and with libkizami_blas.so preloaded and every call of level 3
+"""Programs of other people before and after: each runs as it is, and with a library of Kizami preloaded and every product
 emulated. What a program says of its own results must hold in both runs, and its calls must have been taken.
 
 usage: programs.py LIBRARY PROGRAM... [--record FILE] [--quick]
-PROGRAM: all, or of numpy, scipy (their tests of linear algebra, on the reference BLAS and LAPACK), hpcc (HPL and its companions),
-pyscf (energies of a molecule; the Python of KIZAMI_PYSCF_PYTHON, else python3). --record appends a JSON line each; --quick takes
-the parts of scipy's tests that last seconds. Exit status 77 if a program is not installed.
+PROGRAM, with libkizami_blas.so: numpy, scipy (their tests of linear algebra, on the reference BLAS and LAPACK), hpcc (HPL and its
+companions), pyscf (energies of a molecule; the Python of KIZAMI_PYSCF_PYTHON, else python3); with libkizami_cublas.so, on a CUDA
+device: torch, cupy (linear_algebra.py). --record appends a JSON line each; --quick takes the parts of scipy's tests that last seconds.
+Exit status 77 if a program is not installed.
 """
 import argparse
 import glob
@@ -66,6 +67,7 @@ class Program:
     """A command, what it needs, and what it says of its results."""
 
     environment, files, outputs = {}, {}, ()
+    has_samples = True  # whether the library computes samples again (KIZAMI_MONITOR)
 
     def is_there(self):
         return shutil.which(self.command[0]) is not None
@@ -136,12 +138,38 @@ class Pyscf(Program):
         return [f"{n}: {before[n]} before, {after[n]} after" for n in after if not abs(before[n] - after[n]) <= ENERGY_TOLERANCE]
 
 
+class DeviceLibrary(Program):
+    """linear_algebra.py with PyTorch or CuPy."""
+
+    # The threshold of HPL for residuals on this scale.
+    THRESHOLD = 16
+    has_samples = False
+    routines = ("cublasDgemm_v2",)
+
+    def __init__(self, library):
+        self.library = library
+        self.command = ["python3", str(HERE.resolve() / "linear_algebra.py"), library]
+
+    def is_there(self):
+        count = {"torch": "torch.cuda.device_count()", "cupy": "cupy.cuda.runtime.getDeviceCount()"}[self.library]
+        found = subprocess.run(["python3", "-c", f"import {self.library}; assert {count} > 0"], capture_output=True)
+        return found.returncode == 0
+
+    def results(self, run):
+        lines = [json.loads(line) for line in run.text.splitlines() if line.startswith("{")]
+        return {f"{line['what']} {line['dtype']}": line["residual"] for line in lines}
+
+    def problems(self, before, after):
+        found = [f"{name}: residual {after[name]} of {self.THRESHOLD}" for name in after if not after[name] <= self.THRESHOLD]
+        return found + ([] if len(after) == 32 and before.keys() == after.keys() else [f"{len(after)} results, must be 32"])
+
+
 def programs(is_quick):
     # The quick part has a tenth of the tests.
     modules = [f"scipy.linalg.tests.test_{name}" for name in QUICK_SCIPY] if is_quick else ["scipy.linalg"]
     return {"numpy": PythonTests(["numpy.linalg"], 300, ("dgemm_", "zgemm_", "cblas_dgemm", "dtrsm_")),
             "scipy": PythonTests(modules, 200 if is_quick else 1000, ("dgemm_", "zgemm_", "dtrsm_", "dsyrk_")),
-            "hpcc": Hpcc(), "pyscf": Pyscf()}
+            "hpcc": Hpcc(), "pyscf": Pyscf(), "torch": DeviceLibrary("torch"), "cupy": DeviceLibrary("cupy")}
 
 
 def compare(name, program, library):
@@ -155,7 +183,7 @@ def compare(name, program, library):
     missing = [routine for routine in program.routines if routine not in after.emulated_routines()]
     found += [f"no call of {routine} was emulated" for routine in missing]
     ratio = after.worst_ratio()
-    found += [] if ratio is not None and ratio <= 1 else [f"error / bound of the samples is {ratio}"]
+    found += [] if ratio is None and not program.has_samples or ratio is not None and ratio <= 1 else [f"error / bound of the samples is {ratio}"]
     return found, {"program": name, "before": results[0], "after": results[1], "seconds_before": round(before.seconds, 2),
                    "seconds_after": round(after.seconds, 2), "calls_emulated": after.calls("emulated"),
                    "calls_native": after.calls("native"), "worst_sample_error_over_bound": ratio,
@@ -165,13 +193,13 @@ def compare(name, program, library):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library")
-    parser.add_argument("program", nargs="+", choices=["all", "numpy", "scipy", "hpcc", "pyscf"])
+    parser.add_argument("program", nargs="+", choices=["numpy", "scipy", "hpcc", "pyscf", "torch", "cupy"])
     parser.add_argument("--record", type=Path)
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     table = programs(options.quick)
     is_ok, is_any_absent = True, False
-    for name in table if "all" in options.program else options.program:
+    for name in options.program:
         if not table[name].is_there():
             print(f"{name}: skipped, it is not installed")
             is_any_absent = True
