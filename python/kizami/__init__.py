@@ -16,8 +16,17 @@ array([[0.07, 0.1 ],
 
 from kizami._core import machine_report
 from kizami._core import version as _version
-from kizami._errors import (AccuracyUnreachableError, DTypeError, InternalError, InvalidArgumentError, KizamiError, NonFiniteError,
-                            OutOfMemoryError, UnsupportedError, WorkspaceTooSmallError)
+from kizami._errors import (
+    AccuracyUnreachableError,
+    DTypeError,
+    InternalError,
+    InvalidArgumentError,
+    KizamiError,
+    NonFiniteError,
+    OutOfMemoryError,
+    UnsupportedError,
+    WorkspaceTooSmallError,
+)
 from kizami._outcome import Outcome
 from kizami._plans import Plan, plan, prepare
 from kizami._policy import Policy, current_policy, precision

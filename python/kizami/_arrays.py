@@ -151,7 +151,7 @@ class NumPy(ArrayLibrary):
     def is_writable_in_place(self, out: Any, operands: Sequence[Any]) -> bool:
         if not out.flags.writeable:
             raise InvalidArgumentError("out is read-only, must be writable")
-        return _has_plain_strides(out) and not any(np.may_share_memory(out, x) for x in operands)
+        return _has_plain_strides(out) and not any(isinstance(x, np.ndarray) and np.may_share_memory(out, x) for x in operands)
 
 
 class Torch(ArrayLibrary):

@@ -6,8 +6,6 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-import numpy as np
-
 from kizami import _arrays, _core, _display
 from kizami._arrays import Device
 from kizami._errors import DTypeError, InvalidArgumentError, UnsupportedError

@@ -57,7 +57,7 @@ class _Operand:
 
 
 @dataclasses.dataclass(frozen=True)
-class Geometry:
+class _Geometry:
     """Shapes of a product."""
 
     m: int
@@ -94,7 +94,7 @@ def _operand(x: Any, name: str, op: str) -> _Operand:
     return _Operand(name, array, library, device, dtype, shape, _TOGGLED[op] if is_conjugated else op)
 
 
-def _geometry(a: _Operand, b: _Operand) -> Geometry:
+def _geometry(a: _Operand, b: _Operand) -> _Geometry:
     m, k = (1, a.shape[0]) if len(a.shape) == 1 else a.shape[-2:]
     rows, n = (b.shape[0], 1) if len(b.shape) == 1 else b.shape[-2:]
     if rows != k:
@@ -104,18 +104,24 @@ def _geometry(a: _Operand, b: _Operand) -> Geometry:
     except ValueError:
         raise InvalidArgumentError(f"a has shape {a.shape} and b {b.shape}, whose axes before the last two cannot be broadcast") from None
     result = batch + ((m,) if len(a.shape) > 1 else ()) + ((n,) if len(b.shape) > 1 else ())
-    return Geometry(m, n, k, batch, result)
+    return _Geometry(m, n, k, batch, result)
 
 
-def _together(a: _Operand, b: _Operand) -> None:
-    """One library, one device, one type."""
-    if not a.library.is_same(b.library):
-        raise DTypeError(f"b is an array of {b.library.name}, must be of {a.library.name} like a")
-    if a.device != b.device:
-        raise InvalidArgumentError(f"b is on device {b.device}, must be on {a.device} like a")
+def _leader(a: _Operand, b: _Operand) -> _Operand:
+    """The operand whose library and device the result is of; both are now of one type. A prepared operand goes with any
+    library, in host memory."""
+    leader = a if a.prepared is None or b.prepared is not None else b
+    if a.prepared is None and b.prepared is None:
+        if not a.library.is_same(b.library):
+            raise DTypeError(f"b is an array of {b.library.name}, must be of {a.library.name} like a")
+        if a.device != b.device:
+            raise InvalidArgumentError(f"b is on device {b.device}, must be on {a.device} like a")
+    elif leader.device != "cpu":
+        raise UnsupportedError(f"prepared operands are multiplied in host memory, not on device {leader.device}")
     dtype = _arrays.promoted(a.dtype, b.dtype)
     a.as_dtype(dtype)
     b.as_dtype(dtype)
+    return leader
 
 
 def _check_third(x: Any, name: str, a: _Operand, shape: tuple[int, ...]) -> Any:
@@ -146,11 +152,10 @@ def _factor(x: Any, name: str, dtype: str) -> complex:
 class _Target:
     """The memory that the product is written to: `out` itself where that is possible, else memory of its own."""
 
-    def __init__(self, a: _Operand, b: _Operand, c: Any | None, out: Any | None, shape: tuple[int, ...]) -> None:
-        self.library, self.device, self.out = a.library, a.device, out
-        operands = [x.array for x in (a, b) if x.array is not None]
+    def __init__(self, leader: _Operand, operands: Sequence[Any], c: Any | None, out: Any | None, shape: tuple[int, ...]) -> None:
+        self.library, self.device, self.out = leader.library, leader.device, out
         self.is_direct = out is not None and self.library.is_writable_in_place(out, operands) and (c is None or c is out)
-        self.buffer = out if self.is_direct else self.library.allocate(shape, a.dtype, next(iter(operands), None), c)
+        self.buffer = out if self.is_direct else self.library.allocate(shape, leader.dtype, leader.array, c)
 
     def exported(self) -> Any:
         return self.buffer if isinstance(self.buffer, np.ndarray) else self.library.export(self.buffer, "out", self.device)
@@ -165,12 +170,11 @@ class _Target:
         return result[()] if isinstance(result, np.ndarray) and result.ndim == 0 else result
 
 
-def host_plan(dtype: str, geometry: Geometry, policy: Policy) -> _core.Plan:
-    return _core.make_plan(dtype, geometry.m, geometry.n, geometry.k, core_policy(policy))
-
-
-def device_plan(dtype: str, geometry: Geometry, policy: Policy, device: int) -> _core.Plan:
-    return _core.make_device_plan(device, dtype, geometry.m, geometry.n, geometry.k, geometry.num_products, core_policy(policy))
+def _plan(dtype: str, geometry: _Geometry, policy: Policy, device: Device) -> _core.Plan:
+    m, n, k = geometry.m, geometry.n, geometry.k
+    if device == "cpu":
+        return _core.make_plan(dtype, m, n, k, core_policy(policy))
+    return _core.make_device_plan(int(device), dtype, m, n, k, geometry.num_products, core_policy(policy))
 
 
 def multiply(alpha: Any, a: Any, b: Any, beta: Any, c: Any, trans_a: str, trans_b: str, out: Any, policy: Policy | str | None,
@@ -179,37 +183,32 @@ def multiply(alpha: Any, a: Any, b: Any, beta: Any, c: Any, trans_a: str, trans_
     """out <- alpha op(a) op(b) + beta c, and the outcome if wanted. With `plan`, which must fit."""
     callback = callback_of(progress)
     left, right = _operand(a, "a", trans_a), _operand(b, "b", trans_b)
-    # A prepared operand has no library of its own: the array beside it decides.
-    for prepared, other in ((left, right), (right, left)):
-        if prepared.array is None:
-            prepared.library, prepared.device = other.library, other.device
-    _together(left, right)
-    if left.device != "cpu" and (left.prepared or right.prepared):
-        raise UnsupportedError(f"prepared operands are multiplied in host memory, not on device {left.device}")
+    leader = _leader(left, right)
     geometry = _geometry(left, right)
     if plan is not None:
-        _check_plan(plan, plan_device, left, geometry)
-    alpha, beta = _factor(alpha, "alpha", left.dtype), _factor(beta, "beta", left.dtype)
+        _check_plan(plan, plan_device, leader, geometry)
+    alpha, beta = _factor(alpha, "alpha", leader.dtype), _factor(beta, "beta", leader.dtype)
     if c is not None:
-        c = _check_third(c, "c", left, geometry.result)
+        c = _check_third(c, "c", leader, geometry.result)
     elif beta != 0:
         raise InvalidArgumentError(f"c is None and beta = {beta!r}, must be an array, or beta = 0")
     if out is not None:
-        out = _check_third(out, "out", left, geometry.result)
+        out = _check_third(out, "out", leader, geometry.result)
     if plan is None:
         of_prepared = next((x.prepared.policy for x in (left, right) if x.prepared), None)
         wanted = of_prepared if policy is None and of_prepared is not None else policy_of(policy)
-        plan = host_plan(left.dtype, geometry, wanted) if left.device == "cpu" else device_plan(left.dtype, geometry, wanted, int(left.device))
-    target = _Target(left, right, None if beta == 0 else c, out, geometry.result)
+        plan = _plan(leader.dtype, geometry, wanted, leader.device)
+    operands = [x.array for x in (left, right) if x.array is not None]
+    target = _Target(leader, operands, None if beta == 0 else c, out, geometry.result)
     call = {"plan": plan, "alpha": alpha, "a": left.exported(), "op_a": left.op, "b": right.exported(), "op_b": right.op,
             "beta": beta, "c": target.exported()}
     products: list[_core.Outcome] = []
-    if left.device == "cpu":
+    if leader.device == "cpu":
         call |= {"a_prepared": left.prepared and left.prepared.core, "b_prepared": right.prepared and right.prepared.core}
         for first, count in groups(geometry.num_products, _GROUP, callback):
             products += _core.run(**call, first=first, count=count)
     else:
-        library, number = left.library, int(left.device)
+        library, number = leader.library, int(leader.device)
         for _ in groups(geometry.num_products, geometry.num_products, callback):
             products = _core.run_on_device(**call, device=number, stream=library.stream(number), wants_outcomes=want_outcome,
                                            waits=library.waits)
@@ -217,7 +216,7 @@ def multiply(alpha: Any, a: Any, b: Any, beta: Any, c: Any, trans_a: str, trans_
     return result, outcome_of(products, bool(geometry.batch)) if want_outcome else None
 
 
-def _check_plan(plan: _core.Plan, device: Device, a: _Operand, geometry: Geometry) -> None:
+def _check_plan(plan: _core.Plan, device: Device, a: _Operand, geometry: _Geometry) -> None:
     for name, value, planned in (("m", geometry.m, plan.m), ("n", geometry.n, plan.n), ("k", geometry.k, plan.k),
                                  ("dtype", a.dtype, plan.dtype), ("device", a.device, device)):
         if value != planned:

@@ -55,7 +55,7 @@ def matmul(a: torch.Tensor, b: torch.Tensor, *, policy: Policy | str | None = No
     return c.squeeze(-1 if b.ndim == 1 else -2) if a.ndim == 1 else c
 
 
-_FIELDS = {field.name: type(field.default) for field in dataclasses.fields(Policy)}
+_FIELDS: dict[str, Any] = {field.name: type(field.default) for field in dataclasses.fields(Policy)}
 
 
 @torch.compiler.disable
@@ -76,9 +76,9 @@ def _policy_from(text: str) -> Policy:
     >>> _policy_from(_text_of(policy)) == policy
     True
     """
-    values = dict(word.split("=", 1) for word in text.split())
-    return Policy(**{name: value == "True" if kind is bool else kind(value)
-                     for (name, value), kind in zip(values.items(), _FIELDS.values(), strict=True)})
+    words = (word.split("=", 1) for word in text.split())
+    fields: dict[str, Any] = {name: value == "True" if _FIELDS[name] is bool else _FIELDS[name](value) for name, value in words}
+    return Policy(**fields)
 
 
 @torch.library.custom_op("kizami::matmul", mutates_args=())

@@ -14,8 +14,16 @@ namespace {
 std::vector<Outcome> run_arrays(const Plan& plan, int device, std::uintptr_t stream, std::complex<double> alpha,
                                 const InputArray& a, std::string_view op_a, const InputArray& b, std::string_view op_b,
                                 std::complex<double> beta, const nb::object& c, bool wants_outcomes, bool waits) {
-  DeviceCall call{plan, device, stream, alpha, operand_stack(Side::kA, a, op_of(op_a)), operand_stack(Side::kB, b, op_of(op_b)),
-                  beta, {}, wants_outcomes, waits};
+  DeviceCall call{plan,
+                  device,
+                  stream,
+                  alpha,
+                  operand_stack(Side::kA, a, op_of(op_a)),
+                  operand_stack(Side::kB, b, op_of(op_b)),
+                  beta,
+                  {},
+                  wants_outcomes,
+                  waits};
   const OutputArray output = output_of(c);
   call.c = result_stack(output, call.a.is_vector, call.b.is_vector);
   check_types(plan, call.a, call.b, call.c);
@@ -43,7 +51,8 @@ void bind_device(nb::module_& m) {
       [](int device, std::uintptr_t stream, const std::vector<std::int64_t>& shape, std::string_view dtype) {
         return device_array(device, stream, shape, scalar_of(dtype));
       },
-      nb::arg("device"), nb::arg("stream"), nb::arg("shape"), nb::arg("dtype"), "Memory of a device, as an object with __dlpack__.");
+      nb::arg("device"), nb::arg("stream"), nb::arg("shape"), nb::arg("dtype"),
+      "Memory of a device, as an object with __dlpack__.");
   m.def(
       "copy_on_device",
       [](int device, std::uintptr_t stream, const nb::object& target, const InputArray& source) {

@@ -52,7 +52,8 @@ cudaStream_t stream_of(std::uintptr_t number) { return reinterpret_cast<cudaStre
 class DeviceMemory {
  public:
   DeviceMemory(std::size_t bytes, cudaStream_t stream) : bytes_(bytes), stream_(stream) {
-    if (bytes > 0) check_cuda(cudaMallocAsync(&data_, bytes, stream), ("allocating " + std::to_string(bytes) + " bytes").c_str());
+    if (bytes > 0)
+      check_cuda(cudaMallocAsync(&data_, bytes, stream), ("allocating " + std::to_string(bytes) + " bytes").c_str());
   }
   ~DeviceMemory() {
     if (data_ != nullptr) cudaFreeAsync(data_, stream_);
@@ -86,7 +87,8 @@ std::vector<Outcome> run_as(const DeviceCall& call) {
     b.push_back(call.b.view<T>(shape, i));
     c.push_back(call.c.output<T>(i));
   }
-  check(cuda::run_batched<T>(call.plan, factor<T>(call.alpha), a, b, factor<T>(call.beta), c, workspace.bytes(), stream));
+  check(
+      cuda::run_batched<T>(call.plan, factor<T>(call.alpha), a, b, factor<T>(call.beta), c, workspace.bytes(), stream));
   std::vector<Outcome> outcomes(call.wants_outcomes ? static_cast<std::size_t>(count) : 0);
   if (!outcomes.empty()) check(cuda::read_outcomes(call.plan, workspace.bytes(), stream, outcomes));
   if (call.waits) check_cuda(cudaStreamSynchronize(stream), "waiting for the product");
@@ -95,7 +97,8 @@ std::vector<Outcome> run_as(const DeviceCall& call) {
 
 /// What keeps device_array()'s memory; freed on the stream that it was allocated on.
 struct OwnedArray {
-  OwnedArray(int number, std::size_t bytes, cudaStream_t stream) : device(number), memory(std::make_unique<DeviceMemory>(bytes, stream)) {}
+  OwnedArray(int number, std::size_t bytes, cudaStream_t stream)
+      : device(number), memory(std::make_unique<DeviceMemory>(bytes, stream)) {}
   ~OwnedArray() {
     int before = 0;
     if (cudaGetDevice(&before) != cudaSuccess) return;  // the driver is gone: at the end of the process
@@ -115,14 +118,14 @@ nb::object array_of(int device, cudaStream_t stream, const std::vector<std::int6
   auto owned = std::make_unique<OwnedArray>(device, count * sizeof(T), stream);
   void* const data = owned->memory->data();
   const nb::capsule owner(owned.release(), [](void* p) noexcept { delete static_cast<OwnedArray*>(p); });
-  return nb::cast(nb::ndarray<T, nb::device::cuda>(data, extents.size(), extents.data(), owner, nullptr,
-                                                   nb::dtype<T>(), nb::device::cuda::value, device));
+  return nb::cast(nb::ndarray<T, nb::device::cuda, nb::array_api>(data, extents.size(), extents.data(), owner, nullptr,
+                                                                  nb::dtype<T>(), nb::device::cuda::value, device));
 }
 
 }  // namespace
 
-Plan plan_on_device(int device, Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t num_products,
-                    const Policy& policy) {
+Plan plan_on_device(int device, Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k,
+                    std::int64_t num_products, const Policy& policy) {
   const CurrentDevice current(device);
   return value_of(cuda::make_plan(scalar, m, n, k, policy, Batch{num_products}));
 }
@@ -146,8 +149,9 @@ void copy_on_device(int device, std::uintptr_t stream, const OutputArray& target
   }
   if (!is_same) refuse("c has another shape or type than out or is not C-contiguous, must be");
   const CurrentDevice current(device);
-  check_cuda(cudaMemcpyAsync(target.data(), source.data(), source.nbytes(), cudaMemcpyDeviceToDevice, stream_of(stream)),
-        "copying c");
+  check_cuda(
+      cudaMemcpyAsync(target.data(), source.data(), source.nbytes(), cudaMemcpyDeviceToDevice, stream_of(stream)),
+      "copying c");
 }
 
 int num_devices() {

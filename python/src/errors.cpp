@@ -10,8 +10,7 @@ void bind_errors(nb::module_&) {
       std::rethrow_exception(thrown);
     } catch (const StatusError& error) {
       const std::string_view code = to_string(error.code());
-      const nb::object type =
-          nb::module_::import_("kizami._errors").attr("BY_CODE")[nb::str(code.data(), code.size())];
+      const nb::object type = nb::module_::import_("kizami._errors").attr("BY_CODE")[nb::str(code.data(), code.size())];
       PyErr_SetString(type.ptr(), error.what());
     }
   });

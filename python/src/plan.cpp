@@ -97,8 +97,9 @@ void bind_plan(nb::module_& m) {
       },
       nb::arg("dtype"), nb::arg("m"), nb::arg("n"), nb::arg("k"), nb::arg("policy"),
       "Decides how to multiply op(A) (m x k) by op(B) (k x n) in host memory.");
-  m.def("dtype_of", [](const InputArray& array) { return numpy_name(operand_stack(Side::kA, array, Op::kNone).scalar); },
-        nb::arg("array"), "The type of the elements of an array.");
+  m.def(
+      "dtype_of", [](const InputArray& array) { return numpy_name(operand_stack(Side::kA, array, Op::kNone).scalar); },
+      nb::arg("array"), "The type of the elements of an array.");
   m.def("prepare", &prepare_array, nb::arg("plan"), nb::arg("side"), nb::arg("x"), nb::arg("op"),
         "Splits one matrix in host memory for plans of equal numerics.");
 }

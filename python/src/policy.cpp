@@ -16,11 +16,13 @@ namespace {
 
 constexpr std::array kGauges = {Gauge::kEntry, Gauge::kNorm};
 constexpr std::array kSchemes = {Scheme::kAuto, Scheme::kNative, Scheme::kOzaki2, Scheme::kEc, Scheme::kOzaki1};
-constexpr std::array kEngines = {EngineName::kAuto,       EngineName::kCpuRef,   EngineName::kCpuSimd, EngineName::kNativeBlas,
-                                 EngineName::kCublasLt,   EngineName::kHopper,   EngineName::kTcModel};
-constexpr std::array kVariants = {EcVariant::kAuto,     EcVariant::kScaled, EcVariant::kHalfhalf, EcVariant::kTf32tf32,
-                                  EcVariant::kMarkidis, EcVariant::kFeng,   EcVariant::kBf16x3,   EcVariant::kBf16x6,
-                                  EcVariant::kBf16x9,   EcVariant::kFp16,   EcVariant::kTf32,     EcVariant::kScaledTf32};
+constexpr std::array kEngines = {EngineName::kAuto,       EngineName::kCpuRef,   EngineName::kCpuSimd,
+                                 EngineName::kNativeBlas, EngineName::kCublasLt, EngineName::kHopper,
+                                 EngineName::kTcModel};
+constexpr std::array kVariants = {EcVariant::kAuto,     EcVariant::kScaled,   EcVariant::kHalfhalf,
+                                  EcVariant::kTf32tf32, EcVariant::kMarkidis, EcVariant::kFeng,
+                                  EcVariant::kBf16x3,   EcVariant::kBf16x6,   EcVariant::kBf16x9,
+                                  EcVariant::kFp16,     EcVariant::kTf32,     EcVariant::kScaledTf32};
 
 /// The enumerator of that name. @status kInvalidArgument: argument, value, and all names there are
 template <class Enum, std::size_t kCount>
@@ -43,8 +45,8 @@ Accuracy accuracy_of(std::string_view kind, int bits) {
 template <class Integer>
 Integer not_negative(const char* argument, std::int64_t value) {
   if (value < 0 || value > static_cast<std::int64_t>(std::numeric_limits<Integer>::max() / 2)) {
-    refuse(std::string(argument) + " = " + std::to_string(value) + ", must be >= 0 and <= " +
-           std::to_string(std::numeric_limits<Integer>::max() / 2));
+    refuse(std::string(argument) + " = " + std::to_string(value) +
+           ", must be >= 0 and <= " + std::to_string(std::numeric_limits<Integer>::max() / 2));
   }
   return static_cast<Integer>(value);
 }
@@ -64,8 +66,7 @@ void bind_policy(nb::module_& m) {
             policy.scheme = named("scheme", scheme, kSchemes);
             policy.engine = named("engine", engine, kEngines);
             policy.ec.variant = named("variant", variant, kVariants);
-            policy.reproducibility =
-                reproducible ? Reproducibility::kEngineToEngine : Reproducibility::kNotGuaranteed;
+            policy.reproducibility = reproducible ? Reproducibility::kEngineToEngine : Reproducibility::kNotGuaranteed;
             policy.allow_fp64_arithmetic = fp64_arithmetic;
             policy.reject_nonfinite = reject_nonfinite;
             policy.may_sync = may_sync;

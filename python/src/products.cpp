@@ -70,7 +70,8 @@ std::vector<Outcome> run_arrays(const Plan& plan, std::complex<double> alpha, co
   const auto stack = [](Side side, const std::optional<InputArray>& array, std::string_view op) {
     return array ? Stack(operand_stack(side, *array, op_of(op))) : Stack();
   };
-  Products call{plan, alpha, stack(Side::kA, a, op_a), a_prepared, stack(Side::kB, b, op_b), b_prepared, beta, {}, first, count};
+  Products call{plan,  alpha, stack(Side::kA, a, op_a), a_prepared, stack(Side::kB, b, op_b), b_prepared, beta, {},
+                first, count};
   const OutputArray output = output_of(c);
   call.c = result_stack(output, call.a && call.a->is_vector, call.b && call.b->is_vector);
   if ((!call.a && a_prepared == nullptr) || (!call.b && b_prepared == nullptr)) {

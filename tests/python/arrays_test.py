@@ -35,7 +35,8 @@ LIBRARIES = {
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_bits_and_types(rng, name, dtype):
     make = LIBRARIES[name]
-    for left, right in (((9, 30), (30, 8)), ((30,), (30, 8)), ((9, 30), (30,)), ((30,), (30,)), ((2, 1, 9, 30), (3, 30, 8)), ((0, 3), (3, 2))):
+    shapes = (((9, 30), (30, 8)), ((30,), (30, 8)), ((9, 30), (30,)), ((30,), (30,)), ((2, 1, 9, 30), (3, 30, 8)), ((0, 3), (3, 2)))
+    for left, right in shapes:
         x, y = random(rng, left, dtype, 9), random(rng, right, dtype, 9)
         a, b = make(x), make(y)
         got, outcome = kizami.matmul(a, b, policy="bits=20", return_outcome=True)
@@ -84,6 +85,7 @@ def test_prepared_operands(rng, name):
     assert same_bits(np.asarray(got), kizami.matmul(x, y)) and type(got) is type(LIBRARIES[name](y))
     bare = kizami.prepare(plan, "a", LIBRARIES[name](x), keep=False)
     assert type(plan.run(bare, LIBRARIES[name](y))) is type(got)
+    assert type(plan.run(kizami.prepare(plan, "a", x), LIBRARIES[name](y))) is type(got)
 
 
 def test_bare_producers(rng):

@@ -6,10 +6,11 @@ import importlib
 import inspect
 import os
 import pkgutil
+import subprocess
+import sys
 from pathlib import Path
 
 import kizami
-import numpy as np
 import pytest
 
 MODULES = [name for _, name, _ in pkgutil.iter_modules(kizami.__path__, "kizami.") if name not in ("kizami._core", "kizami.torch")]
@@ -42,9 +43,15 @@ def test_the_version_is_that_of_the_project():
 
 def test_the_guide(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with np.printoptions():
-        result = doctest.testfile(str(GUIDE), module_relative=False, optionflags=FLAGS)
+    result = doctest.testfile(str(GUIDE), module_relative=False, optionflags=FLAGS)
     assert result.failed == 0 and result.attempted > 20
+
+
+def test_the_example():
+    example = GUIDE.parents[1] / "examples" / "07_python.py"
+    environment = os.environ | {"PYTHONPATH": str(Path(kizami.__file__).parents[1])}
+    result = subprocess.run([sys.executable, str(example)], env=environment, capture_output=True, text=True)
+    assert result.returncode == 0 and result.stdout.count("largest relative error") == 3, result.stdout + result.stderr
 
 
 def test_it_is_this_package_that_is_tested():

@@ -11,6 +11,8 @@ import pytest
 pytest.importorskip("mypy", reason="needs mypy")
 PACKAGE = Path(kizami.__file__).parent
 CONFIG = Path(__file__).resolve().parents[2] / "python" / "pyproject.toml"
+# An installed package is found by its py.typed.
+ENVIRONMENT = {"PATH": ""} if "site-packages" in PACKAGE.parts else {"PATH": "", "MYPYPATH": str(PACKAGE.parent)}
 
 PROGRAM = """
 import numpy as np
@@ -29,7 +31,7 @@ d = plan.run(prepared, a, alpha=2.0, trans_b="t", progress=lambda done, total: p
 
 def mypy(*arguments, cwd):
     return subprocess.run([sys.executable, "-m", "mypy", "--config-file", str(CONFIG), "--cache-dir", str(cwd / "cache"),
-                           *arguments], cwd=cwd, env={"MYPYPATH": str(PACKAGE.parent), "PATH": ""}, capture_output=True, text=True)
+                           *arguments], cwd=cwd, env=ENVIRONMENT, capture_output=True, text=True)
 
 
 def test_mypy(tmp_path):
