@@ -21,6 +21,7 @@ from kizami._errors import DTypeError, InvalidArgumentError
 #: The element types, by the names that all libraries have for them.
 DTYPES = ("float32", "float64", "complex64", "complex128")
 
+_NUMPY_NAMES = {np.dtype(name): name for name in DTYPES}
 _CPU_DEVICES = (1, 3)  # DLPack: kDLCPU, kDLCUDAHost
 _CUDA_DEVICES = (2, 13)  # kDLCUDA, kDLCUDAManaged
 _LEGACY_STREAM = 1  # the default stream of CUDA, as DLPack and the driver number it
@@ -35,6 +36,8 @@ def promoted(x: str, y: str) -> str:
     >>> promoted("float64", "complex64"), promoted("float32", "float32")
     ('complex128', 'float32')
     """
+    if x == y:
+        return x
     is_double = any(t in ("float64", "complex128") for t in (x, y))
     if any(t.startswith("complex") for t in (x, y)):
         return "complex128" if is_double else "complex64"
@@ -129,6 +132,9 @@ class NumPy(ArrayLibrary):
 
     def __init__(self, example: Any = None) -> None:
         self.namespace = np
+
+    def dtype_name(self, x: Any, name: str) -> str:
+        return _NUMPY_NAMES.get(x.dtype) or str(x.dtype)
 
     def device(self, x: Any, name: str) -> Device:
         return "cpu"

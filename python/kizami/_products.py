@@ -8,6 +8,7 @@ multiply (`multiply`). Host and device differ in one call.
 from __future__ import annotations
 
 import dataclasses
+import math
 import numbers
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias, overload
@@ -68,7 +69,7 @@ class _Geometry:
 
     @property
     def num_products(self) -> int:
-        return int(np.prod(self.batch, dtype=np.int64))
+        return math.prod(self.batch)
 
 
 def _operand(x: Any, name: str, op: str) -> _Operand:
@@ -100,7 +101,7 @@ def _geometry(a: _Operand, b: _Operand) -> _Geometry:
     if rows != k:
         raise InvalidArgumentError(f"b has {rows} rows (shape {b.shape}), must be the columns of a = {k} (shape {a.shape})")
     try:
-        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        batch = () if len(a.shape) <= 2 >= len(b.shape) else np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
         raise InvalidArgumentError(f"a has shape {a.shape} and b {b.shape}, whose axes before the last two cannot be broadcast") from None
     result = batch + ((m,) if len(a.shape) > 1 else ()) + ((n,) if len(b.shape) > 1 else ())
