@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// An unmodified user of cuBLAS, as a library: calls of all eight functions. It prints the statuses it gets.
+// An unmodified user of cuBLAS, as a library. It prints the statuses it gets.
 #include <cublas_v2.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -8,12 +10,12 @@
 #include <thread>
 #include <vector>
 
-#include "dropin/preload/fake_handle.hpp"
+#include "dropin_cublas/fake_cublas.hpp"
 
 namespace {
 
 kizami::dropin_test::FakeHandle fake_handle;
-const auto handle = reinterpret_cast<cublasHandle_t>(&fake_handle);
+const cublasHandle_t handle = fake_handle.get();
 
 template <class E>
 E number(double re, double im) {
@@ -60,10 +62,19 @@ void device_pointers() {
 
 void one() { call<double>(cublasDgemm_v2, 10, 20, 30); }
 
+void strided() {
+  const double alpha = 2;
+  const double beta = -1;
+  print(cublasDgemmStridedBatched(handle, CUBLAS_OP_N, CUBLAS_OP_N, 10, 20, 30, &alpha, nullptr, 10, 300, nullptr, 30,
+                                  600, &beta, nullptr, 10, 200, 7));
+}
+
 void bad() {
   call<double>(cublasDgemm_v2, -1, 20, 30);
   const double x = 1;
   print(cublasDgemm_v2(nullptr, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &x, nullptr, 1, nullptr, 1, &x, nullptr, 1));
+  fake_handle.is_destroyed = true;
+  one();
 }
 
 /// The first calls of a process come from many threads at once.
@@ -73,13 +84,31 @@ void threads() {
   for (std::thread& thread : crew) thread.join();
 }
 
+/// One call here, and two in a child.
+void in_child() {
+  one();
+  static_cast<void>(std::fflush(stdout));
+  const pid_t child = fork();
+  one();
+  if (child == 0) {
+    one();
+    return;
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (status != 0) std::printf("the child ended with %d\n", status);
+}
+
 }  // namespace
 
 extern "C" int make_calls(const char* which) {
   struct {
     const char* name;
     void (*function)();
-  } const kinds[]{{"all", all}, {"device_pointers", device_pointers}, {"one", one}, {"bad", bad}, {"threads", threads}};
+  } const kinds[]{{"all", all},          {"device_pointers", device_pointers},
+                  {"one", one},          {"strided", strided},
+                  {"bad", bad},          {"threads", threads},
+                  {"in_child", in_child}};
   for (const auto& kind : kinds) {
     if (std::strcmp(kind.name, which) == 0) {
       kind.function();
