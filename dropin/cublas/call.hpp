@@ -33,7 +33,7 @@ struct Context {
   bool has_device_factors = false;  ///< alpha and beta are in device memory, and are read when the call runs
 };
 
-/// Letters are those of Fortran, upper case; 0 is an option that is not understood. What alpha, beta and the matrices are made
+/// Letters are those of Fortran, upper case, and R for conjugated without transposition; 0 is an option that is not understood. What alpha, beta and the matrices are made
 /// of is `scalar`.
 struct Call {
   Routine routine = Routine::kGemm;
@@ -68,8 +68,12 @@ struct Call {
   return op == CUBLAS_OP_N ? 'N' : op == CUBLAS_OP_T ? 'T' : op == CUBLAS_OP_C ? 'C' : '\0';
 }
 [[nodiscard]] constexpr Op op_of(char letter) {
-  return letter == 'N' ? Op::kNone : letter == 'T' ? Op::kTranspose : Op::kConjTranspose;
+  return letter == 'N'   ? Op::kNone
+         : letter == 'T' ? Op::kTranspose
+         : letter == 'R' ? Op::kConjugate
+                         : Op::kConjTranspose;
 }
+[[nodiscard]] constexpr bool is_transposed(char letter) { return letter == 'T' || letter == 'C'; }
 
 /// Whether cuBLAS takes the options, sizes, leading dimensions and addresses of host memory. What it refuses is left to it, and
 /// so has its status.
@@ -77,7 +81,8 @@ struct Call {
   if ((x.handle == nullptr && !x.context) || x.op_a == 0 || x.op_b == 0) return false;
   if (x.m < 0 || x.n < 0 || x.k < 0 || x.num_products < 0 || x.alpha == nullptr || x.beta == nullptr) return false;
   const auto fits = [](std::int64_t ld, std::int64_t rows) { return ld >= 1 && ld >= rows; };
-  return fits(x.lda, x.op_a == 'N' ? x.m : x.k) && fits(x.ldb, x.op_b == 'N' ? x.k : x.n) && fits(x.ldc, x.m);
+  return fits(x.lda, is_transposed(x.op_a) ? x.k : x.m) && fits(x.ldb, is_transposed(x.op_b) ? x.n : x.k) &&
+         fits(x.ldc, x.m);
 }
 
 }  // namespace kizami::dropin::cublas

@@ -8,6 +8,7 @@
 
 #include "dropin/cublas/native.hpp"
 #include "dropin/cublas/take.hpp"
+#include "dropin/cublas/types.hpp"
 
 namespace kizami::dropin::cublas {
 
@@ -24,29 +25,8 @@ inline constexpr Scalar kScalarOfElement = std::is_same_v<E, float>       ? Scal
                                            : std::is_same_v<E, cuComplex> ? Scalar::kC64
                                                                           : Scalar::kC128;
 
-inline constexpr const char* kOtherTypes = "its types are not those of a product of FP32, FP64 or complex matrices";
-inline constexpr const char* kCertainArithmetic = "the compute type asks for an arithmetic";
 inline constexpr const char* kCertainAlgorithm = "an algorithm is asked for";
 
-/// Types of matrices and arithmetic, as the functions with Ex in their names take them.
-struct Types {
-  cudaDataType a;
-  cudaDataType b;
-  cudaDataType c;
-  cublasComputeType_t compute;
-};
-
-/// Sets the scalar, or why the call is native.
-inline void set_types(Call& call, const Types& types) {
-  const bool is_f64 = types.c == CUDA_R_64F || types.c == CUDA_C_64F;
-  const bool is_complex = types.c == CUDA_C_32F || types.c == CUDA_C_64F;
-  if (types.a != types.c || types.b != types.c || (types.c != CUDA_R_32F && types.c != CUDA_C_32F && !is_f64)) {
-    call.why_native = kOtherTypes;
-  } else if (types.compute != (is_f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F)) {
-    call.why_native = kCertainArithmetic;
-  }
-  call.scalar = is_f64 ? (is_complex ? Scalar::kC128 : Scalar::kF64) : (is_complex ? Scalar::kC64 : Scalar::kF32);
-}
 inline void set_algorithm(Call& call, cublasGemmAlgo_t algorithm) {
   const bool is_open = algorithm == CUBLAS_GEMM_DEFAULT || algorithm == CUBLAS_GEMM_DEFAULT_TENSOR_OP;
   if (call.why_native == nullptr && !is_open) call.why_native = kCertainAlgorithm;

@@ -10,7 +10,7 @@ from pathlib import Path
 
 PROTOTYPE = re.compile(r"cublasStatus_t\s+(?:CUBLASWINAPI\s+)?(cublas\w+)\s*\(([^(){};]*)\)\s*;")
 PRODUCT = re.compile(r"cublas([SDCZ]|Gemm|Lt).*", re.ASCII)
-ROUTINE = re.compile(r"gemm|Gemm")
+ROUTINE = re.compile(r"gemm|Gemm|Matmul$")
 # Of half precision and integers.
 NOT_TAKEN = re.compile(r"Hgemm|Uint8")
 

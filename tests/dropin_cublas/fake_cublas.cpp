@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace kizami::dropin_test {
 namespace {
@@ -22,7 +23,7 @@ void call_another() {
 cublasStatus_t print(const NativeCall& call) {
   std::string line = "cublas " + call.name;
   for (const Argument& argument : call.arguments) {
-    if (!argument.is_address) line += " " + std::to_string(argument.value);
+    if (!argument.is_address) line.append(" ").append(std::to_string(argument.value));
   }
   std::puts(line.c_str());
   call_another();
@@ -41,6 +42,15 @@ cublasStatus_t answer(cublasHandle_t handle, Value FakeHandle::*member, Value* o
   const FakeHandle* fake = reinterpret_cast<const FakeHandle*>(handle);
   if (fake == nullptr || fake->is_destroyed) return CUBLAS_STATUS_NOT_INITIALIZED;
   *out = fake->*member;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t attribute_of(const void* descriptor, int attribute, void* out, std::size_t bytes, std::size_t* written) {
+  const auto& values = static_cast<const FakeDescriptor*>(descriptor)->values;
+  const auto found = values.find(attribute);
+  if (found == values.end() || bytes > sizeof found->second) return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(out, &found->second, bytes);
+  if (written != nullptr) *written = bytes;
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -71,4 +81,14 @@ extern "C" cublasStatus_t cublasGetPointerMode_v2(cublasHandle_t handle, cublasP
 }
 extern "C" cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t* mode) {
   return answer(handle, &FakeHandle::math_mode, mode);
+}
+extern "C" cublasStatus_t cublasLtMatmulDescGetAttribute(cublasLtMatmulDesc_t descriptor,
+                                                         cublasLtMatmulDescAttributes_t attribute, void* out,
+                                                         std::size_t bytes, std::size_t* written) {
+  return attribute_of(descriptor, attribute, out, bytes, written);
+}
+extern "C" cublasStatus_t cublasLtMatrixLayoutGetAttribute(cublasLtMatrixLayout_t descriptor,
+                                                           cublasLtMatrixLayoutAttribute_t attribute, void* out,
+                                                           std::size_t bytes, std::size_t* written) {
+  return attribute_of(descriptor, attribute, out, bytes, written);
 }

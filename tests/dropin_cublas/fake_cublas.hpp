@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -20,6 +21,16 @@ struct FakeHandle {
   bool is_destroyed = false;
 
   [[nodiscard]] cublasHandle_t get() { return reinterpret_cast<cublasHandle_t>(this); }
+};
+
+/// What descriptors of cuBLASLt point to: attributes by number. What is not there, this cuBLASLt does not know.
+struct FakeDescriptor {
+  std::map<int, std::int64_t> values;
+
+  template <class Descriptor>
+  [[nodiscard]] Descriptor as() {
+    return reinterpret_cast<Descriptor>(this);
+  }
 };
 
 /// Sizes and leading dimensions by their values, options by their numbers, addresses as such.

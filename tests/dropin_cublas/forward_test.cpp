@@ -26,7 +26,10 @@ class Memory {
 /// The i-th argument: another value for each, small enough for all options.
 template <class T>
 T sample(Memory& memory, std::size_t i) {
-  if constexpr (std::is_pointer_v<T>) {
+  static FakeDescriptor unknown;
+  if constexpr (std::is_same_v<T, cublasLtMatmulDesc_t> || std::is_same_v<T, cublasLtMatrixLayout_t>) {
+    return unknown.as<T>();
+  } else if constexpr (std::is_pointer_v<T>) {
     return reinterpret_cast<T>(const_cast<void*>(static_cast<const void*>(memory.at(i))));
   } else if constexpr (std::is_enum_v<T>) {
     return static_cast<T>(1);
@@ -55,7 +58,7 @@ class EveryEntryPoint : public Interposer {
 #define ENTRY_POINT(name, parameters, arguments) check(#name, static_cast<cublasStatus_t(*) parameters>(name));
 #include "entry_points.inc"
 #undef ENTRY_POINT
-    EXPECT_GE(num_checked, 50);
+    EXPECT_GE(num_checked, 51);
   }
   int num_checked = 0;
 

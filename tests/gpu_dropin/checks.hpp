@@ -10,6 +10,8 @@ namespace preload_check {
 void check_products(const Handle& handle);
 /// The other entry points: 3m, Ex, strided, arrays of pointers, groups.
 void check_entry_points(const Handle& handle);
+/// cublasLtMatmul, of matrices by columns and by rows.
+void check_lt(const Handle& handle);
 /// What is captured, replayed with other elements, and what goes wrong while it is captured.
 void check_graphs(const Handle& handle);
 /// Statuses of calls that are refused, math modes, and that a handle stays as it was.

@@ -16,6 +16,7 @@ void check_device() {
   check_graphs(handle);  // first, for the first call of a shape plans it
   check_products(handle);
   check_entry_points(handle);
+  check_lt(handle);
   check_handles(handle);
   check_streams();
 }
