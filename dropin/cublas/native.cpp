@@ -4,15 +4,20 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <atomic>
 #include <string>
 
 #include "dropin/policy/configuration.hpp"
+#include "kizami/export.h"
 
 namespace kizami::dropin::cublas {
 namespace {
 
 constexpr std::array<const char*, 2> kNames[]{{"libcublas.so.13", "libcublas.so.12"},
                                               {"libcublasLt.so.13", "libcublasLt.so.12"}};
+
+/// What a proxy names.
+std::atomic<void*> named[2]{};
 
 void* library_of(const void* address) {
   Dl_info info{};
@@ -37,6 +42,7 @@ void* configured_library() {
 }  // namespace
 
 void* find_native(Library library, const char* name) {
+  if (void* real = named[static_cast<int>(library)].load(std::memory_order_acquire)) return search(real, name);
   if (void* found = search(RTLD_NEXT, name)) return found;
   if (void* found = search(configured_library(), name)) return found;
   for (const int loaded_only : {RTLD_NOLOAD, 0}) {  // libraries that are opened here stay open
@@ -48,3 +54,8 @@ void* find_native(Library library, const char* name) {
 }
 
 }  // namespace kizami::dropin::cublas
+
+/// Called by a proxy when it is loaded: the library that it stands for. @range library: a Library; native: not null
+extern "C" KIZAMI_API void kizami_use_native(int library, void* native) {
+  if (native != nullptr) kizami::dropin::cublas::named[library].store(native, std::memory_order_release);
+}
