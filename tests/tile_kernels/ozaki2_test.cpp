@@ -111,7 +111,7 @@ void expect_planes(int m, int n, int k) {
   const Status status =
       KIZAMI_TILE_LAUNCH((tile_kernels::product_i8_block<kEpilogue, Result, 16, 32, 64, false>), grid, nullptr,
                          a.data(), std::int64_t{m} * stride, stride, b.data(), std::int64_t{n} * stride, stride,
-                         c.data(), c_plane, col_stride, moduli.data(), m, n, k, 2);
+                         c.data(), c_plane, col_stride, moduli.data(), num_products, m, n, k, 2);
   ASSERT_TRUE(status.ok()) << status.reason();
   for (int l = 0; l < num_products; ++l) {
     for (int j = 0; j < n; ++j) {
