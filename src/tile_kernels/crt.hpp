@@ -79,7 +79,7 @@ __tile__ auto rounded_integer(const DigitTiles<Integer, kDigits>& x,
 }
 
 /// crt_block for the digits 0 .. kDigits - 1.
-template <int kTileN, int kTileM, std::size_t... kDigit>
+template <int kTileN, int kTileM, bool kAligned, std::size_t... kDigit>
 __tile__ void crt_tile(const std::int8_t* residues, std::int64_t plane_stride, int col_stride, int num_planes,
                        const double* weights, const double* fractions, const double* product, const double* half,
                        const double* row_factors, const double* col_factors, double alpha, double beta, double* C,
@@ -91,13 +91,16 @@ __tile__ void crt_tile(const std::int8_t* residues, std::int64_t plane_stride, i
   const int j = static_cast<int>(ct::bid().x) / num_row_tiles;
   const int i = static_cast<int>(ct::bid().x) % num_row_tiles;
 
+  const int line = matrix_stride<kAligned>(col_stride);
+
   DigitTiles<Real, kDigits> sums;
   ((sums.digit[kDigit] = ct::zeros<Real>()), ...);
   auto share = ct::zeros<Real>();
   for (const int q : ct::irange(0, num_planes)) {
-    const auto r = ct::element_cast<double>(
-        matrix_tiles<Order::kRowMajor, kTileN, kTileM>(residues + q * plane_stride, n, m, col_stride)
-            .load_masked(j, i));
+    const auto r =
+        ct::element_cast<double>(matrix_tiles<Order::kRowMajor, kTileN, kTileM>(
+                                     matrix_base<kAligned>(residues + q * plane_stride), n, kAligned ? line : m, line)
+                                     .load_masked(j, i));
     const double* weight = weights + q * num::kMaxCrtDigits;
     ((sums.digit[kDigit] = sums.digit[kDigit] + r * weight[kDigit]), ...);
     share = share + r * fractions[q];
@@ -135,16 +138,17 @@ __tile__ void crt_tile(const std::int8_t* residues, std::int64_t plane_stride, i
 /// @shape  residues: plane q, element (i, j) at q * plane_stride + j * col_stride + i. weights: [num_planes][kMaxCrtDigits], fractions:
 ///         [num_planes], product: [kDigits], half: [kDigits], digits as in num::CrtTable. row_factors: [m] = 2^-s_i, col_factors: [n] = 2^-t_j.
 ///         C: m x n, column-major. grid: (ceil(n / kTileN) * ceil(m / kTileM), 1, 1)
-/// @range  kDigits = CrtTable::num_digits. X row_factor is a normal number; no line is left out
+/// @range  kDigits = CrtTable::num_digits. X row_factor is a normal number; no line is left out. kAligned: residues has an address of 16 bytes and
+///         strides that are multiples of 16, and what lies between its columns may be read
 /// @exact  as reconstruct::reconstruct_crt for moderate exponents (num::finish)
-template <int kDigits, int kTileN, int kTileM>
+template <int kDigits, int kTileN, int kTileM, bool kAligned>
 __tile__ void crt_block(const std::int8_t* residues, std::int64_t plane_stride, int col_stride, int num_planes,
                         const double* weights, const double* fractions, const double* product, const double* half,
                         const double* row_factors, const double* col_factors, double alpha, double beta, double* C,
                         int c_col_stride, int m, int n) {
-  crt_tile<kTileN, kTileM>(residues, plane_stride, col_stride, num_planes, weights, fractions, product, half,
-                           row_factors, col_factors, alpha, beta, C, c_col_stride, m, n,
-                           std::make_index_sequence<kDigits>{});
+  crt_tile<kTileN, kTileM, kAligned>(residues, plane_stride, col_stride, num_planes, weights, fractions, product, half,
+                                     row_factors, col_factors, alpha, beta, C, c_col_stride, m, n,
+                                     std::make_index_sequence<kDigits>{});
 }
 
 }  // namespace KIZAMI_TILE_BACKEND

@@ -34,6 +34,14 @@ __tile__ Integer matrix_stride(Integer stride) {
   return stride;
 }
 
+/// The contiguous extent of a matrix of kAligned rows of T that a kernel stores (columns of kColMajor): a multiple of 16 bytes. Said to the
+/// compiler, it makes masked accesses of 16 bytes in place of ones of single elements.
+template <bool kAligned, class T>
+__tile__ int matrix_extent(int extent) {
+  if constexpr (kAligned) return ct::assume_divisible<16 / sizeof(T)>(extent);
+  return extent;
+}
+
 /// The tiles of kTileRows x kTileCols of a matrix; those at its edges reach beyond it and need masked access.
 /// @shape  rows x cols, `stride` elements from one row (kColMajor: column) to the next
 template <Order kOrder, int kTileRows, int kTileCols, class T>

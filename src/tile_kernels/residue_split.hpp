@@ -51,9 +51,7 @@ __tile__ void residue_split_tile(const double* x, int x_stride, const double* fi
   };
   auto rest = ct::zeros<Tile>();
   if (j * kTileCols < cols) {  // a tile of padding alone lies outside x
-    rest = matrix_tiles<Order::kRowMajor, kTileRows, kTileCols>(matrix_base<kAligned>(x), rows, cols,
-                                                                matrix_stride<kAligned>(x_stride))
-               .load_masked(i, j);
+    rest = matrix_tiles<Order::kRowMajor, kTileRows, kTileCols>(x, rows, cols, x_stride).load_masked(i, j);
   }
   rest = round_to_integers(Tile(rest * factor_of_rows(first) * factor_of_rows(second)));
   Tile limbs[kLimbs];  // most significant first
@@ -75,7 +73,8 @@ __tile__ void residue_split_tile(const double* x, int x_stride, const double* fi
     y = y - ct::select(y > highest, ct::full<Tile>(modulus), zero) +
         ct::select(y < lowest, ct::full<Tile>(modulus), zero);
     matrix_tiles<Order::kRowMajor, kTileRows, kTileCols>(matrix_base<kAligned>(planes + l * plane_stride), rows,
-                                                         padded_cols, matrix_stride<kAligned>(row_stride))
+                                                         matrix_extent<kAligned, std::int8_t>(padded_cols),
+                                                         matrix_stride<kAligned>(row_stride))
         .store_masked(ct::element_cast<std::int8_t>(ct::element_cast<std::int32_t>(y)), i, j);
   }
 }
@@ -83,7 +82,7 @@ __tile__ void residue_split_tile(const double* x, int x_stride, const double* fi
 /// @shape  x: rows x cols, row-major; first, second: [rows], powers of two or 0. planes: num_moduli planes of rows x padded_cols,
 ///         row-major, plane l at l * plane_stride, columns from cols on zero. grid: (ceil(rows / kTileRows) * ceil(padded_cols / kTileCols), 1, 1)
 /// @range  |x first second| < 2^(52 + 44 (kLimbs - 1)), no product of the three leaves the range of normal numbers unless it is 0;
-///         moduli in 19..256; padded_cols >= cols
+///         moduli in 19..256; padded_cols >= cols. kAligned: planes has an address of 16 bytes, its strides and padded_cols are multiples of 16
 /// @exact  symmetric residues, one rounding of x first second to an integer, ties to even
 template <int kLimbs, int kTileRows, int kTileCols, bool kAligned>
 __tile__ void residue_split_block(const double* x, int x_stride, const double* first, const double* second,

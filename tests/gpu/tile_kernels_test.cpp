@@ -305,7 +305,8 @@ TEST_F(TileKernels, ProductsOfPlanesEqualTheHosts) {
 template <int kDigits>
 void expect_crt(const char* name, int num_moduli, int m, int n, double alpha, double beta) {
   const num::CrtTable& table = num::crt_table(num::Ring::kReal, num_moduli);
-  const std::int64_t plane = std::int64_t{m} * n;
+  const int col_stride = (m + 15) / 16 * 16;
+  const std::int64_t plane = std::int64_t{col_stride} * n;
   ASSERT_EQ(table.num_digits, kDigits);
   std::mt19937 random(9);
   std::vector<std::int8_t> residues(at(num_moduli * plane));
@@ -322,11 +323,11 @@ void expect_crt(const char* name, int num_moduli, int m, int n, double alpha, do
   std::vector<double> col_factors(at(n));
   for (int i = 0; i < m; ++i) row_factors[at(i)] = std::ldexp(1.0, i % 20 - 50);
   for (int j = 0; j < n; ++j) col_factors[at(j)] = std::ldexp(1.0, -40 - j % 30);
-  std::vector<double> expected(at(plane));
+  std::vector<double> expected(at(std::int64_t{m} * n));
   for (double& v : expected) v = std::ldexp(static_cast<double>(random()), -32);
   const DeviceArray<double> c(expected);
-  ASSERT_TRUE(KIZAMI_TILE_LAUNCH((tile_kernels::crt_block<kDigits, 4, 32>), blocks(n, 4, m, 32), nullptr,
-                                 residues.data(), plane, m, num_moduli, &table.weight[0][0], table.fraction,
+  ASSERT_TRUE(KIZAMI_TILE_LAUNCH((tile_kernels::crt_block<kDigits, 4, 32, false>), blocks(n, 4, m, 32), nullptr,
+                                 residues.data(), plane, col_stride, num_moduli, &table.weight[0][0], table.fraction,
                                  table.product, half.data(), row_factors.data(), col_factors.data(), alpha, beta,
                                  expected.data(), m, m, n)
                   .ok());
@@ -338,7 +339,7 @@ void expect_crt(const char* name, int num_moduli, int m, int n, double alpha, do
   const DeviceArray<double> device_half(half);
   const DeviceArray<double> rows(row_factors);
   const DeviceArray<double> cols(col_factors);
-  run(kizami_tile_ozaki2, name, dim3(blocks(n, 8, m, 64)), r.data(), plane, m, num_moduli, weights.data(),
+  run(kizami_tile_ozaki2, name, dim3(blocks(n, 8, m, 64)), r.data(), plane, col_stride, num_moduli, weights.data(),
       fractions.data(), product.data(), device_half.data(), rows.data(), cols.data(), alpha, beta, c.data(), m, m, n);
   EXPECT_EQ(c.download(), expected) << name << " " << m << " x " << n;
   EXPECT_TRUE(c.guards_are_intact());

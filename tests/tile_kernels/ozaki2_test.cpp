@@ -177,9 +177,9 @@ void expect_crt(int num_moduli, double alpha, double beta) {
                                        col_scale.data(), alpha, beta, 1, {expected.data(), kM, kN, 1, kM});
   std::vector<double> half;
   for (int d = 0; d < kDigits; ++d) half.push_back(num::detail::crt_digit(table.half_wide, d));
-  const Status status = KIZAMI_TILE_LAUNCH((tile_kernels::crt_block<kDigits, 4, 16>), blocks(kN, 4, kM, 16), nullptr,
-                                           residues.data(), std::int64_t{kN} * kColStride, kColStride, num_moduli,
-                                           &table.weight[0][0], table.fraction, table.product, half.data(),
+  const Status status = KIZAMI_TILE_LAUNCH((tile_kernels::crt_block<kDigits, 4, 16, false>), blocks(kN, 4, kM, 16),
+                                           nullptr, residues.data(), std::int64_t{kN} * kColStride, kColStride,
+                                           num_moduli, &table.weight[0][0], table.fraction, table.product, half.data(),
                                            row_factor.data(), col_factor.data(), alpha, beta, C.data(), kM, kM, kN);
   ASSERT_TRUE(status.ok()) << status.reason();
   for (int j = 0; j < kN; ++j) {

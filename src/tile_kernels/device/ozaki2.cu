@@ -8,13 +8,13 @@
 namespace kernels = kizami::tile_kernels;
 using kizami::tile_kernels::PlaneEpilogue;
 
-#define SPLIT(limbs)                                                                                           \
-  extern "C" __tile_global__ void residue_split_##limbs(                                                       \
-      const double* x, int x_stride, const double* first, const double* second, const std::int16_t* moduli,    \
-      int num_moduli, std::int8_t* planes, std::int64_t plane_stride, int row_stride, int rows, int cols,      \
-      int padded_cols) {                                                                                       \
-    kernels::residue_split_block<limbs, 16, 64, false>(x, x_stride, first, second, moduli, num_moduli, planes, \
-                                                       plane_stride, row_stride, rows, cols, padded_cols);     \
+#define SPLIT(limbs)                                                                                          \
+  extern "C" __tile_global__ void residue_split_##limbs(                                                      \
+      const double* x, int x_stride, const double* first, const double* second, const std::int16_t* moduli,   \
+      int num_moduli, std::int8_t* planes, std::int64_t plane_stride, int row_stride, int rows, int cols,     \
+      int padded_cols) {                                                                                      \
+    kernels::residue_split_block<limbs, 16, 64, true>(x, x_stride, first, second, moduli, num_moduli, planes, \
+                                                      plane_stride, row_stride, rows, cols, padded_cols);     \
   }
 SPLIT(1)
 SPLIT(2)
@@ -33,13 +33,14 @@ PRODUCT(product_i8_reduce, PlaneEpilogue::kReduce, std::int8_t, true)
 PRODUCT(product_i8_reduce_any, PlaneEpilogue::kReduce, std::int8_t, false)
 PRODUCT(product_i8_reduce_add, PlaneEpilogue::kReduceAdd, std::int8_t, true)
 
-#define CRT(digits)                                                                                                  \
-  extern "C" __tile_global__ void crt_##digits(                                                                      \
-      const std::int8_t* residues, std::int64_t plane_stride, int col_stride, int num_planes, const double* weights, \
-      const double* fractions, const double* product, const double* half, const double* row_factors,                 \
-      const double* col_factors, double alpha, double beta, double* C, int c_col_stride, int m, int n) {             \
-    kernels::crt_block<digits, 8, 64>(residues, plane_stride, col_stride, num_planes, weights, fractions, product,   \
-                                      half, row_factors, col_factors, alpha, beta, C, c_col_stride, m, n);           \
+#define CRT(digits)                                                                                                   \
+  extern "C" __tile_global__ void crt_##digits(                                                                       \
+      const std::int8_t* residues, std::int64_t plane_stride, int col_stride, int num_planes, const double* weights,  \
+      const double* fractions, const double* product, const double* half, const double* row_factors,                  \
+      const double* col_factors, double alpha, double beta, double* C, int c_col_stride, int m, int n) {              \
+    kernels::crt_block<digits, 8, 64, true>(residues, plane_stride, col_stride, num_planes, weights, fractions,       \
+                                            product, half, row_factors, col_factors, alpha, beta, C, c_col_stride, m, \
+                                            n);                                                                       \
   }
 CRT(3)
 CRT(4)
