@@ -81,7 +81,8 @@ TEST(Settings, RefusalsNameVariableValueAndLimits) {
               "KIZAMI_ACCURACY = '" + std::string(text) + "', must be native or bits=N with N of 1..52");
   }
   EXPECT_EQ(refusal("KIZAMI_GAUGE", "row"), "KIZAMI_GAUGE = 'row', must be entry or norm");
-  EXPECT_EQ(refusal("KIZAMI_SCHEME", "ozaki1"), "KIZAMI_SCHEME = 'ozaki1', must be auto or native or ozaki2 or ec");
+  EXPECT_EQ(refusal("KIZAMI_SCHEME", "ozaki3"),
+            "KIZAMI_SCHEME = 'ozaki3', must be auto or native or ozaki2 or ec or ozaki1");
   EXPECT_EQ(refusal("KIZAMI_ENGINE", "cpu_ref"), "KIZAMI_ENGINE = 'cpu_ref', must be auto or cublaslt or hopper");
   for (const char* text : {"-1", "1048577", "1e3", "256K", "0x10", "99999999999999999999"}) {
     EXPECT_EQ(refusal("KIZAMI_MIN_SIZE", text),
