@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <variant>
 
 #include "base/int_math.hpp"
 #include "plan/buffers.hpp"
+#include "plan/chunks.hpp"
 #include "plan/engine_bytes.hpp"
+#include "plan/text.hpp"
 
 namespace kizami::plan {
 namespace {
@@ -21,12 +22,6 @@ using product::kPadBytes;
 
 /// Least elements of k that a FP32 sum of named bits must hold: intervals of product::FloatProductDesc.
 constexpr int kLeastFloatBlockBits = 4;
-
-[[nodiscard]] std::string number(double x) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", x);
-  return text;
-}
 
 Status invalid(const std::string& name, std::int64_t value, const std::string& limit) {
   return {StatusCode::kInvalidArgument, name + " = " + std::to_string(value) + ", must be " + limit};
@@ -181,8 +176,8 @@ Status plan_slice_numerics(Plan& plan) {
   }
   if (slices.num_rungs > 0) return {};
   return {StatusCode::kAccuracyUnreachable,
-          "scheme ozaki1: " + std::to_string(most_slices(slices)) + " slices guarantee " + number(best) +
-              " ||a_i|| ||b_j|| at k = " + std::to_string(plan.shape.k) + ", wanted " + number(target)};
+          "scheme ozaki1: " + std::to_string(most_slices(slices)) + " slices guarantee " + bound_text(best) +
+              " ||a_i|| ||b_j|| at k = " + std::to_string(plan.shape.k) + ", wanted " + bound_text(target)};
 }
 
 std::int64_t slice_numbers(const Plan& plan, std::int64_t elements) {
@@ -299,13 +294,6 @@ std::variant<product::Offer, product::Refusal> query(const Plan& plan, const Lau
   return counter.bytes();
 }
 
-bool halve(std::int64_t& extent, std::int64_t least, std::int64_t pad) {
-  const std::int64_t half = round_up((extent + 1) / 2, pad);
-  if (half >= extent || half < least) return false;
-  extent = half;
-  return true;
-}
-
 bool shrink(Chunk& chunk) {
   std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
   return (chunk.kc > 4096 && halve(chunk.kc, 4096, kPadBytes)) || (longer > 256 && halve(longer, 256, 1)) ||
@@ -401,7 +389,7 @@ Status plan_slice_schedule(Plan& plan, const Environment& environment) {
     }
     candidate.schedule.seconds = predicted_seconds(candidate, std::get<product::Offer>(answer), counts);
     const auto slower = [](std::string_view which, double seconds) {
-      return std::string(which) + ": predicted " + number(seconds) + " s";
+      return std::string(which) + ": predicted " + bound_text(seconds) + " s";
     };
     if (has_best && best.schedule.seconds <= candidate.schedule.seconds) {
       plan.refusals.push_back(slower(name, candidate.schedule.seconds));

@@ -73,6 +73,10 @@ struct Plan {
   std::vector<std::string> refusals;  ///< what was considered and refused, with reasons
 };
 
+[[nodiscard]] inline bool is_on_device(const Plan& plan) {
+  return plan.schedule.facts.space == product::MemorySpace::kDevice;
+}
+
 /// What exists on this machine.
 struct Environment {
   product::DeviceFacts facts;

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+#include "plan/ozaki2.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/int_math.hpp"
+#include "num/crt_table.hpp"
+#include "plan/buffers.hpp"
+#include "plan/chunks.hpp"
+#include "plan/device_batch.hpp"
+#include "plan/device_buffers.hpp"
+#include "plan/device_model.hpp"
+#include "plan/ladder.hpp"
+#include "plan/text.hpp"
+
+namespace kizami::plan {
+
+Status plan_ozaki2_numerics(Plan& plan) {
+  const Policy& policy = plan.policy;
+  const Scalar scalar = plan.shape.scalar;
+  const num::Ring ring = ring_of(scalar);
+  const std::int64_t k = std::max<std::int64_t>(num_terms(plan.shape), 1);
+  const double target = num::target_bound(policy.accuracy, scalar, k);
+  const bool is_dd = scalar == Scalar::kDD;
+  const double budget = num::truncation_budget(target, scalar);
+  const std::int64_t terms = is_dd ? num::kDoubleDoubleTerms * k : k;  // of the splitting errors
+  Numerics& numerics = plan.numerics;
+  numerics.scheme = Scheme::kOzaki2;
+  numerics.gauge = policy.gauge;
+  numerics.bound = target;
+
+  const double rounding = num::result_rounding(scalar);
+  const double narrowing = real_of(scalar) == Scalar::kF32 ? rounding : 0.0;
+  const double pairwise = num::fp64_pairwise_bound(k) + narrowing;
+  const double compensated = num::fp64_compensated_bound(k) + narrowing;
+  numerics.fp64_summation = pairwise <= target ? num::Fp64Summation::kPairwise : num::Fp64Summation::kCompensated;
+  // For double-doubles the long accumulator takes the place of FP64 arithmetic, and has no error.
+  const bool can_use_fp64 = policy.allow_fp64_arithmetic && (is_dd || std::min(pairwise, compensated) <= target);
+
+  if (policy.forced_moduli != 0) {
+    if (!has_rung(ring, policy.forced_moduli, terms)) {
+      return {StatusCode::kUnsupported,
+              "moduli = " + std::to_string(policy.forced_moduli) + " cannot carry k = " + std::to_string(plan.shape.k)};
+    }
+    numerics.ladder = forced_ladder(ring, policy.forced_moduli, terms);
+    numerics.gauge = Gauge::kNorm;
+    const double truncation = num::truncation_norm_bound(numerics.ladder.rungs[0].norm_limit, terms) * num::kSlackUp;
+    numerics.bound = truncation + (1.0 + truncation) * rounding;
+    return {};
+  }
+  if (policy.accuracy.kind == Accuracy::Kind::kCorrect && is_dd) {
+    return {StatusCode::kUnsupported, "accuracy correct rounds to f32, f64, c64 or c128, not to dd; ask for bits=100"};
+  }
+  if (policy.accuracy.kind == Accuracy::Kind::kCorrect) {
+    numerics.is_correct = true;
+    numerics.gauge = Gauge::kEntry;
+    numerics.ladder = correct_ladder(ring, k, scalar);
+    return {};
+  }
+  if (policy.gauge == Gauge::kNorm) {
+    numerics.ladder = norm_ladder(ring, terms, budget);
+  } else {
+    numerics.ladder = certified_ladder(ring, terms, is_dd ? 0.5 * budget : budget);
+    numerics.has_certificate = numerics.ladder.num_rungs > 0;
+  }
+  // Without a certificate the one rung is enough for any data.
+  numerics.has_fp64 = can_use_fp64 && (numerics.has_certificate || numerics.ladder.num_rungs == 0);
+  if (numerics.ladder.num_rungs == 0) {
+    plan.refusals.push_back("ozaki2: no count of moduli up to " + std::to_string(num::max_moduli(ring)) + " reaches " +
+                            bound_text(target) + " at k = " + std::to_string(plan.shape.k));
+    if (!numerics.has_fp64) {
+      return {StatusCode::kAccuracyUnreachable, "scheme ozaki2: no count of moduli up to " +
+                                                    std::to_string(num::max_moduli(ring)) + " guarantees " +
+                                                    bound_text(target) + " at k = " + std::to_string(plan.shape.k)};
+    }
+  }
+  return {};
+}
+
+std::size_t product_bytes(const Plan& plan) {
+  base::Carver counter;
+  if (is_on_device(plan)) {
+    static_cast<void>(carve_device(counter, plan));
+  } else {
+    static_cast<void>(carve(counter, plan));
+  }
+  return counter.bytes();
+}
+namespace {
+
+using product::kPadBytes;
+
+/// That of all of them.
+[[nodiscard]] std::size_t booked_bytes(const Plan& plan) {
+  const std::size_t bytes = product_bytes(plan);
+  return is_on_device(plan) ? device_batch_bytes(plan, bytes) : bytes;
+}
+
+/// Shrinks one step: k first, since a further block of k costs nothing but adds residues; then lines.
+bool shrink(Chunk& chunk) {
+  std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
+  return (chunk.kc > 4096 && halve(chunk.kc, 4096, kPadBytes)) || (longer > 256 && halve(longer, 256, kPadBytes)) ||
+         halve(chunk.kc, 512, kPadBytes) || halve(longer, 16, 1) || halve(chunk.kc, kPadBytes, kPadBytes) ||
+         halve(longer, 1, 1);
+}
+/// On a device lines are padded to kDeviceLinePad whatever the chunk: lines down to that, then k.
+bool shrink_on_device(Chunk& chunk) {
+  std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
+  return (longer > 4096 && halve(longer, 4096, kDeviceLinePad)) ||
+         (chunk.kc > 4096 && halve(chunk.kc, 4096, kDeviceInnerPad)) || halve(longer, kDeviceLinePad, kDeviceLinePad) ||
+         halve(chunk.kc, kDeviceInnerPad, kDeviceInnerPad);
+}
+
+bool shrink_certificate(Chunk& chunk) {
+  std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
+  return halve(longer, 1, 1);
+}
+
+/// Chunks for one engine within the limit. @return 0, or the least workspace that this engine needs, above the limit
+std::size_t plan_chunks(Plan& plan) {
+  const problem::Shape& shape = plan.shape;
+  const bool is_default_limit = plan.policy.workspace_limit_bytes == 0;
+  const bool is_device = is_on_device(plan);
+  const std::size_t limit = !is_default_limit ? plan.policy.workspace_limit_bytes
+                            : is_device       ? plan.schedule.facts.memory_bytes / 4
+                                              : kDefaultWorkspaceLimit;
+  Chunk& main = plan.schedule.chunk;
+  Chunk& certificate = plan.schedule.certificate;
+  main = {shape.m, shape.n,
+          base::round_up(std::min(shape.k, product::kBlockMaxI8), is_device ? kDeviceInnerPad : kPadBytes)};
+  certificate = {1, 1, shape.k};
+  while (booked_bytes(plan) > limit) {
+    if (is_device ? shrink_on_device(main) : shrink(main)) continue;
+    if (is_default_limit) break;  // line statistics alone exceed it: extreme shapes get what they need
+    return booked_bytes(plan);
+  }
+  const std::size_t granted = std::max(limit, booked_bytes(plan));
+  certificate = {shape.m, shape.n, shape.k};
+  while (booked_bytes(plan) > granted && shrink_certificate(certificate)) {
+  }
+  plan.schedule.product_bytes = product_bytes(plan);
+  plan.schedule.workspace_bytes = booked_bytes(plan);
+  return 0;
+}
+
+/// Every kind of product that the plan may launch: the main pass at each rung, further blocks of k, the certificate.
+std::vector<product::ProductDesc> planned_products(const Plan& plan) {
+  std::vector<product::ProductDesc> products;
+  const Chunk& chunk = plan.schedule.chunk;
+  if (is_on_device(plan)) {
+    if (is_empty(plan.shape)) return products;
+    for (int r = 0; r < plan.numerics.ladder.num_rungs; ++r) {
+      const int count = plan.numerics.ladder.rungs[static_cast<std::size_t>(r)].num_moduli;
+      products.push_back(device_main_product(plan, chunk, count));
+    }
+    if (plan.numerics.has_certificate) {
+      base::Carver counter;
+      const SampledBuffers buffers = carve_device(counter, plan).sampled;
+      products.push_back(device_sampled_product(plan, buffers, plan.schedule.certificate.mc, buffers.cols_at_once));
+    }
+    return products;
+  }
+  for (int r = 0; r < plan.numerics.ladder.num_rungs; ++r) {
+    products.push_back(main_product(plan, chunk, plan.numerics.ladder.rungs[static_cast<std::size_t>(r)].num_moduli));
+    if (plan.shape.k <= chunk.kc) continue;
+    products.push_back(products.back());
+    products.back().epilogue = product::Epilogue::kReduceAdd;
+  }
+  if (plan.numerics.has_certificate && plan.shape.k > 0) {
+    const std::int64_t length = std::min(num_terms(plan.shape), product::kBlockMaxI8);
+    products.push_back(sampled_product(plan, kSampledTile, kSampledTile, length));
+    products.push_back(block_product(plan, kBlockTile, kBlockTile, kBlocksPerLaunch));
+  }
+  return products;
+}
+
+/// Seconds of everything but the INT8 products, at the lowest rung: split, certificate, CRT. docs/perf/cpu_int8.md.
+double phase_seconds(const Plan& plan) {
+  constexpr double kSplitSeconds = 1.0e-9;       // an element and plane
+  constexpr double kNarrowCrtSeconds = 65e-9;    // an element of C, up to 16 moduli
+  constexpr double kWideCrtSeconds = 120e-9;     // beyond
+  constexpr double kCertificateSeconds = 13e-9;  // an element of C
+  const auto m = static_cast<double>(plan.shape.m);
+  const auto n = static_cast<double>(plan.shape.n);
+  const int num_moduli = plan.numerics.ladder.rungs[0].num_moduli;
+  const int num_planes = num::num_planes(ring_of(plan.shape.scalar), num_moduli);
+  const double parts = is_complex(plan.shape.scalar) ? 2.0 : 1.0;
+  const double per_element = parts * ((num_moduli <= 16 ? kNarrowCrtSeconds : kWideCrtSeconds) +
+                                      (plan.numerics.has_certificate ? kCertificateSeconds : 0.0));
+  const double split = kSplitSeconds * num_planes * (m + n) * static_cast<double>(plan.shape.k);
+  return (split + per_element * m * n) / plan.schedule.facts.num_threads;
+}
+
+/// Leaves the lowest rungs.
+void truncate(num::Ladder& ladder, int most_rungs) {
+  for (int r = most_rungs; r < ladder.num_rungs; ++r) ladder.rungs[static_cast<std::size_t>(r)] = {};
+  ladder.num_rungs = std::min(ladder.num_rungs, most_rungs);
+}
+
+/// Seconds of the plan with its engine, or why the engine refuses.
+std::variant<double, product::Refusal> predict(const Plan& plan) {
+  if (plan.numerics.ladder.num_rungs == 0) return 0.0;
+  // The first refusal of anything planned counts; the base rung is asked about first, and its time is the prediction.
+  double seconds = -1.0;
+  for (const product::ProductDesc& desc : planned_products(plan)) {
+    const auto answer = plan.schedule.engine->query(desc, plan.schedule.facts);
+    if (const auto* refusal = std::get_if<product::Refusal>(&answer)) return *refusal;
+    if (seconds < 0) seconds = std::get<product::Offer>(answer).seconds;
+  }
+  if (is_on_device(plan) && is_empty(plan.shape)) return 0.0;
+  const Chunk& chunk = plan.schedule.chunk;
+  const auto passes = [](std::int64_t extent, std::int64_t part) {
+    return static_cast<double>(extent == 0 ? 0 : base::ceil_div(extent, part));
+  };
+  return seconds * passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc) +
+         (is_on_device(plan) ? device_phase_seconds(plan) : phase_seconds(plan));
+}
+
+}  // namespace
+
+Status plan_ozaki2_schedule(Plan& plan, const Environment& environment) {
+  if (plan.policy.engine == EngineName::kNativeBlas) {
+    return {StatusCode::kUnsupported, "engine native_blas carries scheme native only, not ozaki2"};
+  }
+  std::optional<Plan> best;
+  std::vector<std::string> refusals = plan.refusals;
+  std::size_t least = 0;  // over the engines that want more than the limit; one of less scratch may still do
+  for (const product::Engine* engine : environment.engines) {
+    if (plan.policy.engine != EngineName::kAuto && to_string(plan.policy.engine) != engine->name()) continue;
+    Plan candidate = plan;
+    candidate.schedule.engine = engine;
+    // An engine that makes what its host says has one rung, unless the host may wait for the certificate.
+    const bool has_one_rung = is_on_device(plan) && !engine->reads_num_products() && !plan.policy.may_sync;
+    const int most_rungs = has_one_rung ? 1 : plan.policy.max_rungs;
+    if (most_rungs > 0) truncate(candidate.numerics.ladder, most_rungs);
+    const std::string name(engine->name());
+    if (const std::size_t needed = plan_chunks(candidate); needed > 0) {
+      least = least == 0 ? needed : std::min(least, needed);
+      refusals.push_back(name + ": needs a workspace of " + std::to_string(needed) + " bytes");
+      continue;
+    }
+    const auto predicted = predict(candidate);
+    if (const auto* refusal = std::get_if<product::Refusal>(&predicted)) {
+      refusals.push_back(name + ": " + refusal->reason);
+      continue;
+    }
+    candidate.schedule.seconds = std::get<double>(predicted) * static_cast<double>(plan.schedule.batch.num_products);
+    const auto slower = [](const Plan& x) {
+      return std::string(x.schedule.engine->name()) + ": predicted " + bound_text(x.schedule.seconds) + " s";
+    };
+    if (best.has_value() && best->schedule.seconds <= candidate.schedule.seconds) {
+      refusals.push_back(slower(candidate));
+      continue;
+    }
+    if (best.has_value()) refusals.push_back(slower(*best));
+    best = std::move(candidate);
+  }
+  if (best.has_value()) {
+    plan = *std::move(best);
+    plan.refusals = std::move(refusals);
+    return {};
+  }
+  plan.refusals = std::move(refusals);
+  if (least > 0) {
+    return {StatusCode::kWorkspaceTooSmall, "workspace limit = " + std::to_string(plan.policy.workspace_limit_bytes) +
+                                                " bytes, must be >= " + std::to_string(least) + " for this shape"};
+  }
+  std::string reason = "no engine named " + std::string(to_string(plan.policy.engine)) + " here can multiply";
+  for (const std::string& refusal : plan.refusals) reason += "; " + refusal;
+  return {StatusCode::kUnsupported, reason};
+}
+
+}  // namespace kizami::plan

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Plans scheme ozaki2: ladder and bound, chunks within the workspace limit, the quickest engine.
+#pragma once
+
+#include <cstddef>
+
+#include "kizami/status.hpp"
+#include "plan/plan.hpp"
+
+namespace kizami::plan {
+
+/// Ladder, bound, order of the FP64 rung. @status kUnsupported; kAccuracyUnreachable: no count of moduli guarantees the accuracy
+[[nodiscard]] Status plan_ozaki2_numerics(Plan& plan);
+
+/// The quickest, by their predictions, of the engines that may be used and do not refuse; of equal ones the first.
+/// @status kUnsupported: no engine, with the reason of each; kWorkspaceTooSmall
+[[nodiscard]] Status plan_ozaki2_schedule(Plan& plan, const Environment& environment);
+
+/// The workspace of one product. @units bytes
+[[nodiscard]] std::size_t product_bytes(const Plan& plan);
+
+}  // namespace kizami::plan

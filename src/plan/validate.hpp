@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// What no plan can do, whatever the machine: settings out of range and wishes that exclude each other.
+#pragma once
+
+#include "kizami/status.hpp"
+#include "problem/shape.hpp"
+
+namespace kizami::plan {
+
+/// @status kInvalidArgument: a number out of range; kUnsupported, kAccuracyUnreachable: wishes that exclude each other
+[[nodiscard]] Status validate_policy(const problem::Shape& shape, const Policy& policy);
+
+/// What a device call cannot do: it returns before anything is known of the elements, unless it may wait.
+/// @status kUnsupported
+[[nodiscard]] Status validate_device_policy(const problem::Shape& shape, const Policy& policy);
+
+}  // namespace kizami::plan
