@@ -119,9 +119,8 @@ class ArrayLibrary:
         """The array that the caller gets."""
         return buffer
 
-    def is_writable_in_place(self, out: Any, operands: Sequence[Any]) -> bool:
-        """Whether a product may be written to `out` directly. Overlap with operands, which only NumPy can tell, the C++
-        library refuses."""
+    def is_writable_in_place(self, out: Any) -> bool:
+        """Whether the extension can write to `out` as it lies in memory."""
         return True
 
 
@@ -154,10 +153,10 @@ class NumPy(ArrayLibrary):
             np.copyto(buffer, initial)
         return buffer
 
-    def is_writable_in_place(self, out: Any, operands: Sequence[Any]) -> bool:
+    def is_writable_in_place(self, out: Any) -> bool:
         if not out.flags.writeable:
             raise InvalidArgumentError("out is read-only, must be writable")
-        return _has_plain_strides(out) and not any(isinstance(x, np.ndarray) and np.may_share_memory(out, x) for x in operands)
+        return _has_plain_strides(out)
 
 
 class Torch(ArrayLibrary):
@@ -213,7 +212,7 @@ class CuPy(ArrayLibrary):
         with like.device:
             return self.namespace.empty(shape, dtype) if initial is None else self.namespace.array(initial, dtype=dtype, order="C")
 
-    def is_writable_in_place(self, out: Any, operands: Sequence[Any]) -> bool:
+    def is_writable_in_place(self, out: Any) -> bool:
         return all(s >= 0 for s in out.strides)
 
 
@@ -237,7 +236,7 @@ class Jax(ArrayLibrary):
     def publish(self, buffer: Any, device: Device) -> Any:
         return self.namespace.asarray(buffer) if device == "cpu" else self.namespace.from_dlpack(buffer)
 
-    def is_writable_in_place(self, out: Any, operands: Sequence[Any]) -> bool:
+    def is_writable_in_place(self, out: Any) -> bool:
         raise InvalidArgumentError("out is an array of JAX, which cannot be written; must be None")
 
 
@@ -263,7 +262,7 @@ class DLPackOnly(ArrayLibrary):
         return _device_buffer(shape, dtype, device, None if initial is None else self.export(initial, "c", device))
 
     def copy(self, target: Any, source: Any) -> None:
-        raise DTypeError("out has __dlpack__ alone and cannot be copied to: must be contiguous, and the same as c")
+        raise InvalidArgumentError("out has __dlpack__ alone, must overlap no operand, and be c itself if that is given")
 
 
 _BY_MODULE: dict[str, type[ArrayLibrary]] = {"torch": Torch, "cupy": CuPy, "jax": Jax, "jaxlib": Jax}

@@ -153,13 +153,17 @@ def _factor(x: Any, name: str, dtype: str) -> complex:
 class _Target:
     """The memory that the product is written to: `out` itself where that is possible, else memory of its own."""
 
-    def __init__(self, leader: _Operand, operands: Sequence[Any], c: Any | None, out: Any | None, shape: tuple[int, ...]) -> None:
+    def __init__(self, leader: _Operand, operands: Sequence[_Operand], c: Any | None, out: Any | None, shape: tuple[int, ...]) -> None:
         self.library, self.device, self.out = leader.library, leader.device, out
-        self.is_direct = out is not None and self.library.is_writable_in_place(out, operands) and (c is None or c is out)
+        self.is_direct = out is not None and self.library.is_writable_in_place(out) and (c is None or c is out) and not any(
+            _core.may_overlap(self._exported(out), x.exported()) for x in operands if x.array is not None)
         self.buffer = out if self.is_direct else self.library.allocate(shape, leader.dtype, leader.array, c)
 
     def exported(self) -> Any:
-        return self.buffer if isinstance(self.buffer, np.ndarray) else self.library.export(self.buffer, "out", self.device)
+        return self._exported(self.buffer)
+
+    def _exported(self, x: Any) -> Any:
+        return x if isinstance(x, np.ndarray) else self.library.export(x, "out", self.device)
 
     def finished(self) -> Any:
         if self.is_direct:
@@ -199,8 +203,7 @@ def multiply(alpha: Any, a: Any, b: Any, beta: Any, c: Any, trans_a: str, trans_
         of_prepared = next((x.prepared.policy for x in (left, right) if x.prepared), None)
         wanted = of_prepared if policy is None and of_prepared is not None else policy_of(policy)
         plan = _plan(leader.dtype, geometry, wanted, leader.device)
-    operands = [x.array for x in (left, right) if x.array is not None]
-    target = _Target(leader, operands, None if beta == 0 else c, out, geometry.result)
+    target = _Target(leader, (left, right), None if beta == 0 else c, out, geometry.result)
     call = {"plan": plan, "alpha": alpha, "a": left.exported(), "op_a": left.op, "b": right.exported(), "op_b": right.op,
             "beta": beta, "c": target.exported()}
     products: list[_core.Outcome] = []
@@ -251,7 +254,7 @@ def matmul(a: Array, b: Array, /, out: Array | None = None, *, policy: Policy | 
         column on the right. Both of one library (NumPy, PyTorch, CuPy, JAX, array API) and on one device. Any strides;
         only negative and misaligned ones cost a copy.
     out : array, optional
-        Receives the product: of the same library, type, shape and device. It may overlap the operands (NumPy).
+        Receives the product: of the same library, type, shape and device. It may overlap the operands.
     policy : Policy or str, optional
         What is guaranteed; a text is an accuracy: ``"native"``, ``"correct"``, ``"bits=N"``. Default: the policy in force,
         see `precision`.

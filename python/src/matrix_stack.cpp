@@ -78,6 +78,23 @@ OutputArray output_of(const nb::object& array) {
   return output;
 }
 
+bool may_overlap(const InputArray& x, const InputArray& y) {
+  if (x.size() == 0 || y.size() == 0) return false;
+  const auto span = [](const InputArray& array) {
+    auto first = reinterpret_cast<std::intptr_t>(array.data());
+    auto last = first;
+    for (std::size_t axis = 0; axis < array.ndim(); ++axis) {
+      const std::int64_t offset = (static_cast<std::int64_t>(array.shape(axis)) - 1) * array.stride(axis) *
+                                  static_cast<std::int64_t>(array.itemsize());
+      (offset < 0 ? first : last) += offset;
+    }
+    return std::pair{first, last + static_cast<std::intptr_t>(array.itemsize())};
+  };
+  const auto [x_first, x_end] = span(x);
+  const auto [y_first, y_end] = span(y);
+  return x_first < y_end && y_first < x_end;
+}
+
 MatrixStack operand_stack(Side side, const InputArray& array, Op op) {
   const char* const name = name_of(side);
   const std::size_t ndim = array.ndim();

@@ -49,6 +49,9 @@ struct MatrixStack {
 /// An array that may be written. @status kInvalidArgument: it is read-only, or no array
 [[nodiscard]] OutputArray output_of(const nanobind::object& array);
 
+/// True unless the memory from the first to the last element of one lies before or behind that of the other.
+[[nodiscard]] bool may_overlap(const InputArray& x, const InputArray& y);
+
 /// op() of the operand on the given side. @status kInvalidArgument: no axis, a type that is none of the four, a negative
 /// stride, or memory that is not aligned to it
 [[nodiscard]] MatrixStack operand_stack(Side side, const InputArray& array, Op op);

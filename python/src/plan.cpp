@@ -100,6 +100,8 @@ void bind_plan(nb::module_& m) {
   m.def(
       "dtype_of", [](const InputArray& array) { return numpy_name(operand_stack(Side::kA, array, Op::kNone).scalar); },
       nb::arg("array"), "The type of the elements of an array.");
+  m.def("may_overlap", &may_overlap, nb::arg("x"), nb::arg("y"),
+        "Whether two arrays may share memory, by their first and last elements.");
   m.def("prepare", &prepare_array, nb::arg("plan"), nb::arg("side"), nb::arg("x"), nb::arg("op"),
         "Splits one matrix in host memory for plans of equal numerics.");
 }

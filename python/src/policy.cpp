@@ -18,7 +18,7 @@ constexpr std::array kGauges = {Gauge::kEntry, Gauge::kNorm};
 constexpr std::array kSchemes = {Scheme::kAuto, Scheme::kNative, Scheme::kOzaki2, Scheme::kEc, Scheme::kOzaki1};
 constexpr std::array kEngines = {EngineName::kAuto,       EngineName::kCpuRef,   EngineName::kCpuSimd,
                                  EngineName::kNativeBlas, EngineName::kCublasLt, EngineName::kHopper,
-                                 EngineName::kTcModel};
+                                 EngineName::kTcModel,    EngineName::kTile};
 constexpr std::array kVariants = {EcVariant::kAuto,     EcVariant::kScaled,   EcVariant::kHalfhalf,
                                   EcVariant::kTf32tf32, EcVariant::kMarkidis, EcVariant::kFeng,
                                   EcVariant::kBf16x3,   EcVariant::kBf16x6,   EcVariant::kBf16x9,

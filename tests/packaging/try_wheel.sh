@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 "$python" -m venv "$work/venv"
-grep -E '^(pytest|mypy|array-api-strict)=' "$root/tools/requirements.txt" >"$work/requirements.txt"
+grep -E '^(pytest|mypy|array-api-strict|rich)=' "$root/tools/requirements.txt" >"$work/requirements.txt"
 "$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check "$wheel" -r "$work/requirements.txt"
 module=$("$work/venv/bin/python" -c 'import kizami._core; print(kizami._core.__file__)')
 if [[ $module != "$work"/venv/* ]]; then echo "imported from $module, not from the wheel"; exit 1; fi

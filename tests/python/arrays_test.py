@@ -94,6 +94,13 @@ def test_bare_producers(rng):
     got = kizami.matmul(a, b)
     assert type(got) is np.ndarray and same_bits(got, kizami.matmul(x, y))
     assert kizami.matmul(a, b, out=c) is c and same_bits(c.keeps, got)
+    z = random(rng, (9, 8), "complex64")
+    d = of_numpy(z)
+    want = kizami.gemm(2, x, y, 1j, z)
+    assert same_bits(kizami.gemm(2, a, b, 1j, d), want)
+    assert kizami.gemm(2, a, b, 1j, d, out=d) is d and same_bits(z, want)
+    with pytest.raises(kizami.InvalidArgumentError, match="out has __dlpack__ alone"):
+        kizami.gemm(2, a, b, 1j, c, out=d)
     del got
     gc.collect()
     for producer in (a, b, c):  # nothing is kept, nothing is released twice
@@ -138,6 +145,16 @@ def test_strided_tensors_of_torch_are_not_copied(rng):
     assert before == (out.data_ptr(), (40, 40))
     huge = t.ones(8, dtype=t.float64).expand(2**31, 8)[:: 2**30]
     assert kizami.matmul(huge, huge[0]).tolist() == [8.0, 8.0]
+
+
+def test_outputs_of_torch_may_overlap_operands(rng):
+    t = torch()
+    stack = t.from_numpy(random(rng, (4, 20, 20), "float64"))
+    want = kizami.matmul(stack[:3].clone(), stack[3].clone()).numpy()
+    assert same_bits(kizami.matmul(stack[:3], stack[3], out=stack[1:]).numpy(), want)  # C_0 is A_1
+    x = t.from_numpy(random(rng, (20, 20), "float64"))
+    want = kizami.gemm(1, x.clone(), x.clone(), 2, x.clone()).numpy()
+    assert kizami.gemm(1, x, x, 2, x, out=x) is x and same_bits(x.numpy(), want)
 
 
 def test_marked_conjugates_of_torch(rng):
