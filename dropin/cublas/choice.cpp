@@ -88,7 +88,8 @@ double predicted_native(const Call& call) {
   policy.reproducibility = Reproducibility::kNotGuaranteed;
   const Result<Plan> plan =
       cuda::make_plan(call.scalar, call.m, call.n, call.k, policy, {call.num_products, call.form == Form::kPointers});
-  return plan.ok() ? plan.value().predicted_seconds() : 0;
+  const bool is_half = has_triangle(call.routine) ? !is_rank_2k(call.routine) : is_triangular(call.routine);
+  return plan.ok() ? plan.value().predicted_seconds() * (is_half ? 0.5 : 1) : 0;
 }
 
 const char* kept(std::string_view text, const char* instead) {

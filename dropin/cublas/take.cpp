@@ -8,6 +8,7 @@
 #include "dropin/cublas/choice.hpp"
 #include "dropin/cublas/emulate.hpp"
 #include "dropin/cublas/handle.hpp"
+#include "dropin/cublas/level3.hpp"
 #include "dropin/policy/record.hpp"
 
 namespace kizami::dropin::cublas {
@@ -20,7 +21,9 @@ constexpr const char* kNotUnderstood = "an argument is not valid";
 constexpr const char* kNothing = "nothing is multiplied";
 constexpr const char* kScheme = "the scheme is native";
 constexpr const char* kSmall = "m n k is below the minimum size";
+constexpr const char* kOneBlock = "there is no block beside the diagonal";
 constexpr const char* kRefused = "Kizami refuses";
+constexpr const char* kAllRefused = "no block is Kizami's";
 
 const Settings& settings_of(const Call& call, const Configuration& configuration) {
   if (configuration.rules.empty()) return configuration.settings;
@@ -43,14 +46,28 @@ const char* why_native(const Call& call, const Configuration& configuration, con
     return reason;
   }
   if (call.has_host_factors && context.has_device_factors) return kNotUnderstood;
-  return chosen(settings, call).why_native;
+  if (is_product(call.routine)) return chosen(settings, call).why_native;
+  if (const char* reason = why_no_blocks(call, context, settings)) return reason;
+  const Call product = largest_product(call);
+  if (product.m == 0 || product.n == 0 || product.k == 0) return kOneBlock;
+  return chosen(settings, product).why_native;
+}
+
+std::string options_of(const Call& x) {
+  std::string letters;
+  if (is_symmetric(x.routine) || is_triangular(x.routine)) letters += x.side;
+  if (!is_product(x.routine)) letters += x.uplo;
+  if (!is_symmetric(x.routine)) letters += x.op_a;
+  if (is_product(x.routine)) letters += x.op_b;
+  if (is_triangular(x.routine)) letters += x.diag;
+  for (char& c : letters) c = c == 0 ? '?' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return letters;
 }
 
 CallReport report_of(const Call& call) {
   CallReport report;
   report.name = call.name;
-  for (const char c : {call.op_a, call.op_b})
-    report.options += c == 0 ? '?' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  report.options = options_of(call);
   report.m = call.m;
   report.n = call.n;
   report.k = call.k;
@@ -80,6 +97,40 @@ void record_emulated(const Call& call, const Choice& choice, const Configuration
   report.seconds = choice.seconds;
   report.native_seconds = predicted_native(call);
   keep(report, configuration, settings);
+}
+
+void record_blocks(const Call& call, const Choice& choice, const Blocks& blocks, const Configuration& configuration,
+                   const Settings& settings) {
+  CallReport report = report_of(call);
+  report.outcome.scheme = choice.scheme;
+  report.outcome.engine = choice.engine;
+  report.outcome.moduli = choice.moduli;
+  report.outcome.bound = blocks.bound;
+  report.outcome.gauge = choice.gauge;
+  report.seconds = blocks.seconds;
+  report.native_seconds = predicted_native(call);
+  report.native_products = blocks.num_native;
+  if (blocks.num_emulated == 0) report.why_native = kAllRefused;
+  keep(report, configuration, settings);
+}
+
+/// One product, or several and diagonal blocks. @return whether the call is answered; if not, it is untouched
+bool answer_one(const Call& call, const Context& context, const Configuration& configuration, const Settings& settings,
+                Rest& rest) {
+  if (is_product(call.routine)) {
+    const Status status = emulate(call, context, policy_of(settings));
+    if (!status.ok()) {
+      rest.why_native = kept(status.reason(), kRefused);
+      return false;
+    }
+    if (is_recorded(configuration, settings)) record_emulated(call, chosen(settings, call), configuration, settings);
+    return true;
+  }
+  const Blocks blocks = emulate_blocks(call, context, settings);
+  rest.status = blocks.status;
+  if (is_recorded(configuration, settings))
+    record_blocks(call, chosen(settings, largest_product(call)), blocks, configuration, settings);
+  return true;
 }
 
 const char* dry_run_text(Scheme scheme) {
@@ -112,18 +163,13 @@ Rest answer(std::span<const Call> calls) noexcept {
     if (rest.why_native != nullptr) return rest;
     for (const Call& call : calls) {
       const Settings& settings = settings_of(call, configuration);
-      const Choice& choice = chosen(settings, call);
       if (configuration.is_dry_run) {
-        rest.why_native = dry_run_text(choice.scheme);
+        const Call product = is_product(call.routine) ? call : largest_product(call);
+        rest.why_native = dry_run_text(chosen(settings, product).scheme);
         return rest;
       }
-      const Status status = emulate(call, context, policy_of(settings));
-      if (!status.ok()) {
-        rest.why_native = kept(status.reason(), kRefused);
-        return rest;
-      }
+      if (!answer_one(call, context, configuration, settings, rest)) return rest;
       ++rest.first;
-      if (is_recorded(configuration, settings)) record_emulated(call, choice, configuration, settings);
     }
   } catch (...) {  // no memory; C may be written
     std::fprintf(stderr, "kizami: %s: an exception where none was expected\n", calls.front().name);

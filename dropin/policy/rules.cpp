@@ -10,8 +10,8 @@
 namespace kizami::dropin {
 namespace {
 
-constexpr std::string_view kRoutines[]{"gemm", "gemm3m", "gemmt", "symm", "hemm", "syrk",
-                                       "herk", "syr2k",  "her2k", "trmm", "trsm"};
+constexpr std::string_view kRoutines[]{"gemm",  "gemm3m", "gemmt", "symm",  "hemm", "syrk", "herk",
+                                       "syrkx", "herkx",  "syr2k", "her2k", "trmm", "trsm"};
 
 std::vector<std::string_view> split(std::string_view text, std::string_view separators) {
   std::vector<std::string_view> parts;
@@ -47,7 +47,7 @@ Status parse_routines(std::string_view value, std::vector<std::string>& out) {
     if (std::find(std::begin(kRoutines), std::end(kRoutines), name) == std::end(kRoutines)) {
       return invalid("routine " + quoted(name) +
                      " is unknown, must be one of gemm gemm3m gemmt symm hemm syrk herk "
-                     "syr2k her2k trmm trsm, without the letter of the type");
+                     "syrkx herkx syr2k her2k trmm trsm, without the letter of the type");
     }
     out.emplace_back(name);
   }

@@ -10,9 +10,9 @@ from pathlib import Path
 
 PROTOTYPE = re.compile(r"cublasStatus_t\s+(?:CUBLASWINAPI\s+)?(cublas\w+)\s*\(([^(){};]*)\)\s*;")
 PRODUCT = re.compile(r"cublas([SDCZ]|Gemm|Lt).*", re.ASCII)
-ROUTINE = re.compile(r"gemm|Gemm|Matmul$")
-# Of half precision and integers.
-NOT_TAKEN = re.compile(r"Hgemm|Uint8")
+ROUTINE = re.compile(r"gemm|Gemm|Matmul$|syrk|herk|syr2k|her2k|symm|hemm|trmm|trsm")
+# Of half precision and integers; batches of triangles.
+NOT_TAKEN = re.compile(r"Hgemm|Uint8|trsmBatched")
 
 
 def entry_points(text):

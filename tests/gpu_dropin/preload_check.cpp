@@ -17,6 +17,7 @@ void check_device() {
   check_products(handle);
   check_entry_points(handle);
   check_lt(handle);
+  check_level3(handle);
   check_handles(handle);
   check_streams();
 }

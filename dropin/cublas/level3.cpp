@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+#include "dropin/cublas/level3.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
+#include "dropin/cublas/choice.hpp"
+#include "dropin/cublas/emulate.hpp"
+#include "dropin/cublas/native_level3.hpp"
+
+namespace kizami::dropin::cublas {
+namespace {
+
+constexpr const char* kDeviceFactors = "alpha and beta are in device memory";
+constexpr const char* kDiagonal = "diagonal blocks are native, whose accuracy does not do";
+constexpr const char* kNothing = "nothing is multiplied";
+constexpr const char* kNoNative = "this cuBLAS has no such function with 64-bit integers";
+
+/// Order of the largest native block of a triangle of order n.
+std::int64_t block_of(std::int64_t n) {
+  constexpr std::int64_t kMaxBlock = 1024;  // unmeasured
+  return std::clamp<std::int64_t>(n / 4, 1, kMaxBlock);
+}
+
+template <class T>
+T conjugate(T x) {
+  if constexpr (kIsComplex<T>) {
+    return std::conj(x);
+  } else {
+    return x;
+  }
+}
+
+/// A factor of the call in host memory, which may be real where the matrices are complex.
+template <class T>
+T factor(const void* address, bool is_real) {
+  if (address == nullptr) return T{};
+  return is_real ? T(*static_cast<const RealOf<T>*>(address)) : *static_cast<const T*>(address);
+}
+
+/// An operand op(X) of a product, from which blocks are taken.
+template <class T>
+struct Operand {
+  char op;
+  const T* data;
+  std::int64_t ld;
+
+  /// The address of what begins at row i and column j of op(X).
+  [[nodiscard]] const T* at(std::int64_t i, std::int64_t j) const {
+    return is_transposed(op) ? data + j + i * ld : data + i + j * ld;
+  }
+};
+
+template <class T>
+class Level3 {
+ public:
+  Level3(const Call& call, const Context& context, const Settings& settings)
+      : x_(call),
+        context_(context),
+        settings_(settings),
+        alpha_(factor<T>(call.alpha, call.routine == Routine::kHerk)),
+        beta_(factor<T>(call.beta, has_triangle(call.routine) && is_hermitian(call.routine))),
+        a_(static_cast<const T*>(call.a)),
+        b_(static_cast<const T*>(is_rank_k(call.routine) ? call.a : call.b)),
+        ldb_(is_rank_k(call.routine) ? call.lda : call.ldb),
+        c_(static_cast<T*>(call.c)) {}
+
+  Blocks run() {
+    if (has_triangle(x_.routine)) {
+      update(0, x_.n);
+    } else if (is_symmetric(x_.routine)) {
+      multiply_symmetric(0, x_.k);
+    } else if (x_.routine == Routine::kTrmm) {
+      multiply_triangular(0, x_.k);
+    } else {
+      solve(0, x_.k, alpha_);
+    }
+    return done_;
+  }
+
+ private:
+  [[nodiscard]] bool is_ok() const { return done_.status == CUBLAS_STATUS_SUCCESS; }
+  [[nodiscard]] bool is_left() const { return x_.side == 'L'; }
+  [[nodiscard]] char transposed() const { return is_hermitian(x_.routine) ? 'C' : 'T'; }
+
+  /// C (m x n) <- alpha op(A) op(B) + beta C, by Kizami; natively where the planner prefers it or Kizami refuses.
+  void multiply(char op_a, char op_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
+                std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c, std::int64_t ldc) {
+    if (!is_ok()) return;
+    Call product;
+    product.scalar = x_.scalar;
+    product.op_a = op_a;
+    product.op_b = op_b;
+    product.m = m;
+    product.n = n;
+    product.k = k;
+    product.alpha = &alpha;
+    product.a = a;
+    product.lda = lda;
+    product.b = b;
+    product.ldb = ldb;
+    product.beta = &beta;
+    product.c = c;
+    product.ldc = ldc;
+    const Choice& choice = chosen(settings_, product);
+    if (choice.why_native == nullptr && emulate(product, context_, policy_of(settings_)).ok()) {
+      ++done_.num_emulated;
+      done_.bound = std::max(done_.bound, choice.bound);
+      done_.seconds += choice.seconds;
+      return;
+    }
+    ++done_.num_native;
+    done_.status = NativeLevel3<T>::gemm(x_.handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  }
+  void note(cublasStatus_t status) {
+    if (is_ok()) done_.status = status;
+  }
+
+  /// The triangle of C that begins at (first, first): two of half the size, and the rectangle beside them.
+  void update(std::int64_t first, std::int64_t size) {
+    if (!is_ok()) return;
+    const Operand<T> a{x_.op_a, a_, x_.lda};
+    const Operand<T> b{x_.op_a, b_, ldb_};
+    if (size <= block_of(x_.n)) {
+      return note(NativeLevel3<T>::triangle(x_, size, alpha_, a.at(first, 0), b.at(first, 0), beta_,
+                                            c_ + first + first * x_.ldc));
+    }
+    const std::int64_t half = size / 2;
+    const std::int64_t middle = first + half;
+    update(first, half);
+    const bool is_lower = x_.uplo == 'L';
+    const std::int64_t row = is_lower ? middle : first;
+    const std::int64_t col = is_lower ? first : middle;
+    const std::int64_t rows = is_lower ? size - half : half;
+    const std::int64_t cols = size - rows;
+    T* c = c_ + row + col * x_.ldc;
+    // op(X)(row..) op(Y)(col..)': X Y' or X' Y.
+    const bool is_plain = x_.op_a == 'N';
+    const char left = is_plain ? 'N' : transposed();
+    const char right = is_plain ? transposed() : 'N';
+    multiply(left, right, rows, cols, x_.k, alpha_, a.at(row, 0), x_.lda, b.at(col, 0), ldb_, beta_, c, x_.ldc);
+    if (is_rank_2k(x_.routine)) {
+      const T alpha = is_hermitian(x_.routine) ? conjugate(alpha_) : alpha_;
+      multiply(left, right, rows, cols, x_.k, alpha, b.at(row, 0), ldb_, a.at(col, 0), x_.lda, T{1}, c, x_.ldc);
+    }
+    update(middle, size - half);
+  }
+
+  /// Rows (left) or columns (right) of B and C.
+  [[nodiscard]] const T* part_of_b(std::int64_t i) const { return is_left() ? b_ + i : b_ + i * ldb_; }
+  [[nodiscard]] T* part_of_c(std::int64_t i) const { return is_left() ? c_ + i : c_ + i * x_.ldc; }
+
+  /// C(first..) <- alpha A(first.., first..) B(first..) + beta C(first..), or B A.
+  void multiply_symmetric(std::int64_t first, std::int64_t size) {
+    if (!is_ok()) return;
+    if (size <= block_of(x_.k)) {
+      return note(NativeLevel3<T>::symmetric(x_, is_left() ? size : x_.m, is_left() ? x_.n : size, alpha_,
+                                             a_ + first + first * x_.lda, part_of_b(first), beta_, part_of_c(first)));
+    }
+    const std::int64_t half = size / 2;
+    const std::int64_t rest = size - half;
+    const std::int64_t middle = first + half;
+    multiply_symmetric(first, half);
+    multiply_symmetric(middle, rest);
+    // The stored block S is A(middle.., first..) of a lower triangle, A(first.., middle..) of an upper one.
+    const bool is_lower = x_.uplo == 'L';
+    const T* stored = is_lower ? a_ + middle + first * x_.lda : a_ + first + middle * x_.lda;
+    const char below = is_lower ? 'N' : transposed();  // A(middle.., first..) as an operation on S
+    const char above = is_lower ? transposed() : 'N';
+    if (is_left()) {
+      multiply(above, 'N', half, x_.n, rest, alpha_, stored, x_.lda, part_of_b(middle), ldb_, T{1}, part_of_c(first),
+               x_.ldc);
+      multiply(below, 'N', rest, x_.n, half, alpha_, stored, x_.lda, part_of_b(first), ldb_, T{1}, part_of_c(middle),
+               x_.ldc);
+    } else {
+      multiply('N', below, x_.m, half, rest, alpha_, part_of_b(middle), ldb_, stored, x_.lda, T{1}, part_of_c(first),
+               x_.ldc);
+      multiply('N', above, x_.m, rest, half, alpha_, part_of_b(first), ldb_, stored, x_.lda, T{1}, part_of_c(middle),
+               x_.ldc);
+    }
+  }
+
+  /// op(A) lower on the left, or upper on the right: the second half of C takes from the first half of B.
+  [[nodiscard]] bool second_takes() const { return ((x_.uplo == 'L') == (x_.op_a == 'N')) == is_left(); }
+
+  /// C_to <- alpha (block of op(A)) F_from + beta C_to, or F_from (block), F of C's shape.
+  void take(std::int64_t to, std::int64_t to_size, const T* from_data, std::int64_t from_ld, std::int64_t from,
+            std::int64_t from_size, T alpha, T beta) {
+    const Operand<T> a{x_.op_a, a_, x_.lda};
+    if (is_left()) {
+      multiply(x_.op_a, 'N', to_size, x_.n, from_size, alpha, a.at(to, from), x_.lda, from_data, from_ld, beta,
+               part_of_c(to), x_.ldc);
+    } else {
+      multiply('N', x_.op_a, x_.m, to_size, from_size, alpha, from_data, from_ld, a.at(from, to), x_.lda, beta,
+               part_of_c(to), x_.ldc);
+    }
+  }
+
+  void native_triangular(std::int64_t first, std::int64_t size, T alpha) {
+    note(NativeLevel3<T>::triangular(x_, is_left() ? size : x_.m, is_left() ? x_.n : size, alpha,
+                                     a_ + first + first * x_.lda, b_ == nullptr ? nullptr : part_of_b(first),
+                                     part_of_c(first)));
+  }
+
+  /// The half that takes is multiplied first, then takes from the other one as it was (C may be B), which is multiplied last.
+  void multiply_triangular(std::int64_t first, std::int64_t size) {
+    if (!is_ok()) return;
+    if (size <= block_of(x_.k)) return native_triangular(first, size, alpha_);
+    const std::int64_t half = size / 2;
+    const std::int64_t rest = size - half;
+    const std::int64_t middle = first + half;
+    if (second_takes()) {
+      multiply_triangular(middle, rest);
+      take(middle, rest, part_of_b(first), ldb_, first, half, alpha_, T{1});
+      multiply_triangular(first, half);
+    } else {
+      multiply_triangular(first, half);
+      take(first, half, part_of_b(middle), ldb_, middle, rest, alpha_, T{1});
+      multiply_triangular(middle, rest);
+    }
+  }
+
+  /// The half that gives is solved first.
+  void solve(std::int64_t first, std::int64_t size, T alpha) {
+    if (!is_ok()) return;
+    if (size <= block_of(x_.k)) return native_triangular(first, size, alpha);
+    const std::int64_t half = size / 2;
+    const std::int64_t rest = size - half;
+    const std::int64_t middle = first + half;
+    if (second_takes()) {
+      solve(first, half, alpha);
+      take(middle, rest, part_of_c(first), x_.ldc, first, half, T{-1}, alpha);
+      solve(middle, rest, T{1});
+    } else {
+      solve(middle, rest, alpha);
+      take(first, half, part_of_c(middle), x_.ldc, middle, rest, T{-1}, alpha);
+      solve(first, half, T{1});
+    }
+  }
+
+  const Call& x_;
+  const Context& context_;
+  const Settings& settings_;
+  T alpha_;
+  T beta_;
+  const T* a_;
+  const T* b_;
+  std::int64_t ldb_;
+  T* c_;
+  Blocks done_;
+};
+
+/// What cuBLAS guarantees of a diagonal block: relative to |A||B| k u, of complex types 2 k u.
+double native_bound(const Call& call) {
+  const double k = static_cast<double>(has_triangle(call.routine) ? call.k : block_of(call.k));
+  return (is_complex(call.scalar) ? 2 : 1) * k * std::ldexp(1.0, -significand_bits(call.scalar));
+}
+
+template <class Function>
+auto for_scalar(Scalar scalar, const Function& function) {
+  switch (scalar) {
+    case Scalar::kF32:
+      return function(float{});
+    case Scalar::kF64:
+      return function(double{});
+    case Scalar::kC64:
+      return function(std::complex<float>{});
+    default:
+      return function(std::complex<double>{});
+  }
+}
+
+}  // namespace
+
+Call largest_product(const Call& call) {
+  Call product;
+  product.scalar = call.scalar;
+  product.m = call.m;
+  product.n = call.n;
+  product.k = call.k;
+  if (has_triangle(call.routine)) {
+    product.m = call.n / 2;
+    product.n = call.n - call.n / 2;
+  } else if (call.side == 'L') {
+    product.m = call.m - call.m / 2;
+    product.k = call.k / 2;
+  } else {
+    product.n = call.n - call.n / 2;
+    product.k = call.k / 2;
+  }
+  return product;
+}
+
+const char* why_no_blocks(const Call& call, const Context& context, const Settings& settings) {
+  if (context.has_device_factors) return kDeviceFactors;
+  const Accuracy& accuracy = settings.policy.accuracy;
+  if (accuracy.kind == Accuracy::Kind::kBits && native_bound(call) > std::ldexp(1.0, -accuracy.bits)) return kDiagonal;
+  return for_scalar(call.scalar, [&](auto zero) -> const char* {
+    using T = decltype(zero);
+    if (factor<T>(call.alpha, call.routine == Routine::kHerk) == zero) return kNothing;
+    return NativeLevel3<T>::is_there(call.routine) ? nullptr : kNoNative;
+  });
+}
+
+Blocks emulate_blocks(const Call& call, const Context& context, const Settings& settings) {
+  return for_scalar(call.scalar, [&](auto zero) { return Level3<decltype(zero)>(call, context, settings).run(); });
+}
+
+}  // namespace kizami::dropin::cublas

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Routines of level 3 but gemm, by halves: what lies beside the diagonal of a triangle is a product of Kizami, diagonal blocks are
+// cuBLAS', on the handle of the call.
+#pragma once
+
+#include "dropin/cublas/call.hpp"
+#include "dropin/policy/settings.hpp"
+
+namespace kizami::dropin::cublas {
+
+/// What became of a call.
+struct Blocks {
+  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;  ///< the first error of cuBLAS; C is then undefined
+  int num_emulated = 0;
+  int num_native = 0;  ///< products that the planner prefers native, or Kizami refused
+  double bound = 0;    ///< the largest one of the products
+  double seconds = 0;  ///< of the products, as predicted
+};
+
+/// The largest product that a call is made of, for the planner; with a size of 0 where there is none.
+[[nodiscard]] Call largest_product(const Call& call);
+
+/// Why such a call cannot be emulated, or null.
+[[nodiscard]] const char* why_no_blocks(const Call& call, const Context& context, const Settings& settings);
+
+/// @range  a valid call with m, n, k >= 1, for which why_no_blocks() is null
+/// @bound  b(k) of the products, with the native bound of the diagonal blocks: see docs/dropin.md
+/// @queue  asynchronous and capturable
+[[nodiscard]] Blocks emulate_blocks(const Call& call, const Context& context, const Settings& settings);
+
+}  // namespace kizami::dropin::cublas
