@@ -168,15 +168,14 @@ void run_size(std::int64_t n, const Options& options, const kizami::base::CudaMo
                        num_pairs(depth),
                        [&, depth] {
                          constexpr int kTileM = 128;
-                         constexpr int kTileN = 128;
-                         constexpr int kTileK = 64;
+                         constexpr int kTileN = 64;
                          constexpr int kGroup = 8;
                          const int size = static_cast<int>(n);
                          const auto blocks =
                              static_cast<unsigned>(((size + kTileM - 1) / kTileM) * ((size + kTileN - 1) / kTileN));
                          check(product.launch(dim3(blocks), nullptr, A.slices(), A.plane_stride(), size, B.slices(),
                                               B.plane_stride(), size, device_scales.data, c.data, size, kSlices,
-                                              kSlices, depth, size, size, size, kBlock / kTileK, kGroup),
+                                              kSlices, depth, size, size, size, kGroup),
                                "product");
                        },
                        {}});

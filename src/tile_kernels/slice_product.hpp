@@ -10,39 +10,57 @@
 namespace kizami::tile_kernels {
 inline namespace KIZAMI_TILE_BACKEND {
 
+/// The slices of B that slice p of A is multiplied by, 0 .. num_partners - 1; the others contribute too little.
+__tile__ inline int num_partners(int p, int num_b, int depth) {
+  const int all = num_b < depth - p ? num_b : depth - p;
+  return all > 0 ? all : 0;
+}
+
+/// Pair number -> (p, q): p ascending, and the partners of each p.
+struct SlicePair {
+  int p;
+  int q;
+};
+inline constexpr int kMaxSlices = 16;
+__tile__ inline SlicePair slice_pair(int pair, int num_b, int depth) {
+  int p = 0;
+  int first = 0;  // pair number of (p, 0)
+  int next = 0;
+  for (int i = 0; i < kMaxSlices; ++i) {
+    next += num_partners(i, num_b, depth);
+    const bool is_later = pair >= next;
+    p = is_later ? i + 1 : p;
+    first = is_later ? next : first;
+  }
+  return {p, pair - first};
+}
+
 /// @shape  A: num_a planes, m x k, row-major; B: num_b planes, k x n, row-major; plane p at p * plane_stride. scales: num_a x num_b,
 ///         row-major, 2^(a_p + b_q). C: m x n, row-major. grid: (ceil(m / kTileM) * ceil(n / kTileN), 1, 1)
-/// @range  slices of at most bits_a and bits_b bits with bits_a + bits_b + ceil(log2 k_block) <= 24; steps_per_block = k_block / kTileK >= 1
-/// @exact  each sum of k_block products.   @bound FP64: (number of such sums) u sum |2^(a_p + b_q) A_p B_q|
+/// @range  slices of at most bits_a and bits_b bits with bits_a + bits_b + ceil(log2 kTileK) <= 24; 1 <= num_a <= kMaxSlices, num_b, depth >= 1.
+///         kAligned: addresses of 16 bytes, strides of 16 elements, n even
+/// @exact  each sum of kTileK products.   @bound FP64: (number of such sums) u sum |2^(a_p + b_q) A_p B_q|
 template <class Slice, int kTileM, int kTileN, int kTileK, bool kAligned>
 __tile__ void slice_product_block(const Slice* A, std::uint32_t a_plane_stride, int a_stride, const Slice* B,
                                   std::uint32_t b_plane_stride, int b_stride, const double* scales, double* C,
-                                  int c_stride, int num_a, int num_b, int depth, int m, int n, int k,
-                                  int steps_per_block, int group) {
+                                  int c_stride, int num_a, int num_b, int depth, int m, int n, int k, int group) {
   const TilePosition at =
       swizzle_2d(ct::ceildiv(m, kTileM), ct::ceildiv(n, kTileN), group, static_cast<int>(ct::bid().x));
-  const int num_steps = ct::ceildiv(k, kTileK);
-  const int num_blocks = ct::ceildiv(num_steps, steps_per_block);
   const auto a_tiles =
       plane_tiles<Order::kRowMajor, kAligned, kTileM, kTileK>(A, num_a, m, k, a_plane_stride, a_stride);
   const auto b_tiles =
       plane_tiles<Order::kRowMajor, kAligned, kTileK, kTileN>(B, num_b, k, n, b_plane_stride, b_stride);
+  int num_pairs = 0;
+  for (int p = 0; p < num_a; ++p) num_pairs += num_partners(p, num_b, depth);
+  const int num_blocks = ct::ceildiv(k, kTileK);
   auto sum = ct::zeros<ct::tile<double, ct::shape<kTileM, kTileN>>>();
-  // Loops around loads and mma are loops over an irange: of other loops some never ended on a device (docs/tile/kernels.md).
-  for (const int p : ct::irange(0, num_a)) {
-    const int num_partners = num_b < depth - p ? num_b : depth - p;  // the others contribute too little
-    for (const int q : ct::irange(0, num_partners)) {
-      const double scale = scales[p * num_b + q];
-      for (const int block : ct::irange(0, num_blocks)) {
-        const int first = block * steps_per_block;
-        const int last = num_steps - first < steps_per_block ? num_steps : first + steps_per_block;
-        auto exact = ct::zeros<ct::tile<float, ct::shape<kTileM, kTileN>>>();
-        for (const int l : ct::irange(first, last)) {
-          exact = ct::mma(load_plane_tile(a_tiles, p, at.row, l), load_plane_tile(b_tiles, q, l, at.col), exact);
-        }
-        sum = sum + ct::element_cast<double>(exact) * scale;
-      }
-    }
+  // One loop over pairs and blocks of k: of nested loops around loads and mma some never ended on a device (docs/tile/kernels.md).
+  for (const int step : ct::irange(0, num_pairs * num_blocks)) {
+    const SlicePair pair = slice_pair(step / num_blocks, num_b, depth);
+    const int l = step % num_blocks;
+    const auto exact = ct::mma(load_plane_tile(a_tiles, pair.p, at.row, l), load_plane_tile(b_tiles, pair.q, l, at.col),
+                               ct::zeros<ct::tile<float, ct::shape<kTileM, kTileN>>>());
+    sum = sum + ct::element_cast<double>(exact) * scales[pair.p * num_b + pair.q];
   }
   matrix_tiles<Order::kRowMajor, kTileM, kTileN>(matrix_base<kAligned>(C), m, n, matrix_stride<kAligned>(c_stride))
       .store_masked(sum, at.row, at.col);

@@ -123,11 +123,11 @@ TEST_F(TileKernels, PrefixSumExactly) {
   }
 }
 
-/// Splits both operands and multiplies their slices. Each shape leaves partial tiles; more than one k block, fewer pairs than all.
+/// Splits both operands and multiplies their slices.
 template <class Slice>
 void expect_slices(const char* split_name, const char* product_name, int significand_bits, int m, int n, int k,
-                   int num_slices, int depth, int k_block) {
-  const int rho = num::slice_rho(k_block, significand_bits);
+                   int num_slices, int depth) {
+  const int rho = num::slice_rho(128, significand_bits);
   std::mt19937 random(3);
   std::normal_distribution<double> normal;
   struct Side {
@@ -170,28 +170,28 @@ void expect_slices(const char* split_name, const char* product_name, int signifi
   }
   std::vector<double> expected(at(std::int64_t{m} * n));
   const Status status =
-      KIZAMI_TILE_LAUNCH((tile_kernels::slice_product_block<Slice, 16, 64, 64, false>), blocks(m, 16, n, 64), nullptr,
+      KIZAMI_TILE_LAUNCH((tile_kernels::slice_product_block<Slice, 16, 64, 128, false>), blocks(m, 16, n, 64), nullptr,
                          A.slices.data(), elements(m, k), k, B.slices.data(), elements(k, n), n, scales.data(),
-                         expected.data(), n, num_slices, num_slices, depth, m, n, k, k_block / 64, 8);
+                         expected.data(), n, num_slices, num_slices, depth, m, n, k, 8);
   ASSERT_TRUE(status.ok()) << status.reason();
   const DeviceArray<Slice> a(A.slices);
   const DeviceArray<Slice> b(B.slices);
   const DeviceArray<double> device_scales(scales);
   const DeviceArray<double> c(expected.size());
   run(kizami_tile_slices, product_name, dim3(blocks(m, 128, n, 64)), a.data(), elements(m, k), k, b.data(),
-      elements(k, n), n, device_scales.data(), c.data(), n, num_slices, num_slices, depth, m, n, k, k_block / 64, 8);
+      elements(k, n), n, device_scales.data(), c.data(), n, num_slices, num_slices, depth, m, n, k, 8);
   EXPECT_EQ(c.download(), expected) << product_name << " " << m << " x " << n << " x " << k;
   EXPECT_TRUE(c.guards_are_intact());
 }
 TEST_F(TileKernels, SlicesAndTheirProductEqualTheHosts) {
-  const auto bf16 = [](int m, int n, int k, int num_slices, int depth, int k_block) {
-    expect_slices<__nv_bfloat16>("veltkamp_split_bf16_matrix", "slice_product_bf16", 8, m, n, k, num_slices, depth,
-                                 k_block);
+  const auto bf16 = [](int m, int n, int k, int num_slices, int depth) {
+    expect_slices<__nv_bfloat16>("veltkamp_split_bf16_matrix", "slice_product_bf16", 8, m, n, k, num_slices, depth);
   };
-  bf16(16, 16, 16, 1, 1, 64);
-  bf16(144, 80, 304, 7, 9, 128);
-  bf16(272, 144, 1040, 3, 3, 64);
-  expect_slices<__half>("veltkamp_split_f16_matrix", "slice_product_f16", 11, 144, 80, 304, 6, 6, 128);
+  for (int num_slices = 1; num_slices <= 7; ++num_slices) {
+    for (const int k : {16, 304, 528, 1040}) bf16(144, 80, k, num_slices, num_slices + 2);
+  }
+  bf16(272, 144, 1040, 7, 1);
+  expect_slices<__half>("veltkamp_split_f16_matrix", "slice_product_f16", 11, 144, 80, 304, 6, 6);
 }
 
 TEST_F(TileKernels, SlicesOfRowsEqualTheHosts) {

@@ -104,8 +104,8 @@ TEST(VeltkampSplit, Fp16) {
 }
 TEST(VeltkampSplit, Fp8) { expect_exact_split<__nv_fp8_e4m3, ScaleOf::kRow>(num::slice_rho(4096, 4), 14); }
 
-/// Both operands have one scale each.
-template <class Slice>
+/// Both operands have one scale each. The bits of the slices follow from k_block, kTileK at least.
+template <class Slice, int kTileK>
 void expect_product(int m, int n, int k, int k_block, int significand_bits, int num_slices, int depth) {
   const int rho = num::slice_rho(k_block, significand_bits);
   const Sliced<Slice, ScaleOf::kMatrix> A(m, k, rho, num_slices, 2, 1);
@@ -118,11 +118,11 @@ void expect_product(int m, int n, int k, int k_block, int significand_bits, int 
   std::vector<double> C(at(m * n), -1);
   const auto grid = static_cast<unsigned>(((m + 15) / 16) * ((n + 31) / 32));
   const Status status =
-      KIZAMI_TILE_LAUNCH((tile_kernels::slice_product_block<Slice, 16, 32, 32, false>), grid, nullptr, A.slices.data(),
-                         std::int64_t{m} * k, k, B.slices.data(), std::int64_t{k} * n, n, scales.data(), C.data(), n,
-                         num_slices, num_slices, depth, m, n, k, k_block / 32, 2);
+      KIZAMI_TILE_LAUNCH((tile_kernels::slice_product_block<Slice, 16, 32, kTileK, false>), grid, nullptr,
+                         A.slices.data(), std::int64_t{m} * k, k, B.slices.data(), std::int64_t{k} * n, n,
+                         scales.data(), C.data(), n, num_slices, num_slices, depth, m, n, k, 2);
   ASSERT_TRUE(status.ok()) << status.reason();
-  const int num_sums = num::num_slice_pairs(num_slices, num_slices, depth) * ((k + k_block - 1) / k_block);
+  const int num_sums = num::num_slice_pairs(num_slices, num_slices, depth) * ((k + kTileK - 1) / kTileK);
   const double units = num::dot_bound(num_sums, num::unit_roundoff(Scalar::kF64)) * num::kSlackUp;
   for (int i = 0; i < m; ++i) {
     for (int j = 0; j < n; ++j) {
@@ -145,11 +145,12 @@ void expect_product(int m, int n, int k, int k_block, int significand_bits, int 
 }
 
 TEST(SliceProduct, Bf16RoundsInFp64Only) {
-  expect_product<__nv_bfloat16>(17, 33, 300, 128, 8, 7, 9);
-  expect_product<__nv_bfloat16>(5, 3, 64, 128, 8, 4, 4);
+  expect_product<__nv_bfloat16, 128>(17, 33, 300, 128, 8, 7, 9);
+  expect_product<__nv_bfloat16, 128>(5, 3, 64, 128, 8, 4, 4);
+  expect_product<__nv_bfloat16, 32>(5, 3, 64, 128, 8, 3, 1);
 }
-TEST(SliceProduct, Fp16RoundsInFp64Only) { expect_product<__half>(16, 40, 100, 64, 11, 5, 5); }
-TEST(SliceProduct, Fp8RoundsInFp64Only) { expect_product<__nv_fp8_e4m3>(7, 9, 70, 4096, 4, 14, 16); }
+TEST(SliceProduct, Fp16RoundsInFp64Only) { expect_product<__half, 64>(16, 40, 100, 64, 11, 5, 5); }
+TEST(SliceProduct, Fp8RoundsInFp64Only) { expect_product<__nv_fp8_e4m3, 64>(7, 9, 70, 4096, 4, 14, 16); }
 
 }  // namespace
 }  // namespace kizami::tile_kernels_test
