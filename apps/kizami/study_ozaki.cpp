@@ -137,7 +137,7 @@ void judge_slices(const std::vector<Row>& rows, std::vector<Claim>& claims) {
     claims.push_back(
         {"report, accumulation", "sums of BF16 products over blocks of 128 are exact",
          reproduced_if(bf16->m.entry <= bf16->m.bound),
-         fmt::format("so they are up to 256 with 9 bits a digit: largest error over |A||B| {:.2g}, 7 slices, "
+         fmt::format("so they are up to 256 with 9 bits a digit: largest error over abs(A) abs(B) {:.2g}, 7 slices, "
                      "d = 9, n = {}",
                      bf16->m.entry, bf16->spec.n)});
   }

@@ -119,6 +119,24 @@ template <class Int>
   return static_cast<int>(digit);
 }
 
+/// ceil(2^54 127/255) / 2^54: a fraction of 53 bits from which on bytes round up.
+inline constexpr double kBytesRoundUp = 0x1FDFDFDFDFDFE0p-54;
+
+/// Digits that packed_bytes() holds at most.
+inline constexpr int kMostPackedBytes = 8;
+/// All digits of a number in bytes at once: digit s is byte count - 1 - s.
+/// @param y in units of the last digit  @range bytes; count in 1..8; |y| <= 2^(8 count - 2)
+/// @exact the digits of next_digit(): with the nearest integer N above y - 128/255, adding 128 to all bytes but the first and
+///        taking it away again leaves the carries
+[[nodiscard]] KIZAMI_HOST_DEVICE inline std::uint64_t packed_bytes(double y, int count) {
+  const double whole = std::rint(y);
+  const bool is_up = bit_cast<std::int64_t>(y - whole) >= bit_cast<std::int64_t>(kBytesRoundUp);
+  const auto n = static_cast<std::uint64_t>(static_cast<std::int64_t>(whole) + (is_up ? 1 : 0));
+  const std::uint64_t middle =
+      0x8080808080808080u >> (8 * (kMostPackedBytes - count)) & ~(0x80ull << (8 * (count - 1)));
+  return (n + middle) ^ middle;
+}
+
 /// What is left of a number: value + carry, in units of the digit that comes next.
 struct FloatRest {
   double value = 0;
@@ -131,8 +149,6 @@ struct FloatRest {
 [[nodiscard]] KIZAMI_HOST_DEVICE inline int leading_digit(const DigitRule& rule, FloatRest& rest) {
   constexpr double kInteger =
       0x1.8p52;  // a sum with it is rounded to an integer, ties to even, which its low word holds
-  // ceil(2^54 127/255) / 2^54: no fraction of 53 bits lies between.
-  constexpr double kUpFrom = 0x1FDFDFDFDFDFE0p-54;
   const double sum = rest.value + kInteger;
   double digit = sum - kInteger;
   auto result = static_cast<std::int32_t>(static_cast<std::uint32_t>(bit_cast<std::uint64_t>(sum)));
@@ -143,7 +159,7 @@ struct FloatRest {
   }
   const double fraction = rest.value - digit;
   const bool is_up =
-      rule.kind == DigitKind::kBytes && bit_cast<std::int64_t>(fraction) >= bit_cast<std::int64_t>(kUpFrom);
+      rule.kind == DigitKind::kBytes && bit_cast<std::int64_t>(fraction) >= bit_cast<std::int64_t>(kBytesRoundUp);
   result += (is_up ? 1 : 0) + rest.carry;
   rest.value = fraction * static_cast<double>(1 << rule.step);
   rest.carry = is_up ? -(1 << rule.step) : 0;

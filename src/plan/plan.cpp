@@ -27,6 +27,14 @@ namespace {
          policy.accuracy.kind != Accuracy::Kind::kCorrect;
 }
 
+/// Likewise scheme ozaki1: in gauge norm, where it needs no certificate.
+[[nodiscard]] bool may_be_sliced(const Plan& plan) {
+  const Policy& policy = plan.policy;
+  return is_on_device(plan) && policy.scheme == Scheme::kAuto && policy.gauge == Gauge::kNorm &&
+         policy.reproducibility == Reproducibility::kNotGuaranteed && policy.forced_moduli == 0 &&
+         policy.accuracy.kind != Accuracy::Kind::kCorrect;
+}
+
 /// Scheme ozaki1: behind a certificate scheme ozaki2 of the same accuracy, and then its own slices.
 Status plan_ozaki1(Plan& plan, const Environment& environment) {
   if (is_on_device(plan)) return plan_device_ozaki1(plan, environment);
@@ -88,11 +96,14 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
   }
   Plan ec = plan;
   const bool has_ec = may_be_ec(plan) && plan_device_ec(ec, environment).ok();
+  Plan sliced = plan;
+  const bool has_slices = may_be_sliced(plan) && plan_device_ozaki1(sliced, environment).ok();
   Status status = plan_ozaki2_numerics(plan);
   if (status.ok()) status = plan_ozaki2_schedule(plan, environment);
   std::vector<Plan*> candidates;  // of equally quick ones the first
   if (has_native) candidates.push_back(&native);
   if (has_ec) candidates.push_back(&ec);
+  if (has_slices) candidates.push_back(&sliced);
   if (status.ok()) candidates.push_back(&plan);
   if (candidates.empty()) return status;
   Plan& best = **std::min_element(candidates.begin(), candidates.end(), [](const Plan* x, const Plan* y) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kizami/status.hpp"
-#include "problem/shape.hpp"
+#include "problem/problem.hpp"
 
 namespace kizami::plan {
 

@@ -60,6 +60,19 @@ struct WideSum {
   }
 };
 
+/// A sum of two words to 53 bits, to nearest with ties to even: (s 2^32 + r), of which s has at most 52 bits and sign.
+/// @range |words| < 2^84
+[[nodiscard]] __device__ inline double rounded_short(const WideSum<2>& sum) {
+  const auto exact = [](std::uint32_t x) { return __hiloint2double(0x43300000, static_cast<int>(x)) - 0x1p52; };
+  const auto top = static_cast<std::uint32_t>(sum.words[1]);
+  const double high = __hiloint2double(0x43300000, static_cast<int>(top ^ 0x80000000u)) - (0x1p52 + 0x1p31);
+  const double s = fma(high, 0x1p32, exact(static_cast<std::uint32_t>(sum.words[0] >> 32)));
+  return fma(s, 0x1p32, exact(static_cast<std::uint32_t>(sum.words[0])));
+}
+[[nodiscard]] __device__ inline bool is_short(const WideSum<2>& sum) { return sum.words[1] + (1u << 20) < (1u << 21); }
+/// Exponents for which rounded_short() times a power of two is a normal number or zero.
+[[nodiscard]] __device__ inline bool is_moderate(int exponent) { return static_cast<unsigned>(exponent + 900) < 1800u; }
+
 /// Blocks of the kernel that a multiprocessor holds at once.
 inline constexpr int kSumBlocksPerSm = 3;
 
@@ -157,6 +170,19 @@ __global__ void __launch_bounds__(kThreads, kSumBlocksPerSm)
       if (row_exponent[e] == num::kSkipLine) continue;
       wanted |= 1u << e;
       const int exponent = task.unit + row_exponent[e] + col_exponent;
+      if constexpr (kWords == 2) {
+        if (is_product && is_moderate(exponent) && is_short(sums[0][e]) && is_short(sums[kForms - 1][e])) {
+          using R = RealOf<T>;
+          const double unit = num::power_of_two(exponent);
+          if constexpr (kForms == 2) {
+            value[e] =
+                T(static_cast<R>(rounded_short(sums[0][e]) * unit), static_cast<R>(rounded_short(sums[1][e]) * unit));
+          } else {
+            value[e] = static_cast<R>(rounded_short(sums[0][e]) * unit);
+          }
+          continue;
+        }
+      }
       const num::Scaled re = sums[0][e].rounded(exponent);
       const num::Scaled im = sums[kForms - 1][e].rounded(exponent);
       if (is_product && is_plain(re) && is_plain(im)) {

@@ -36,6 +36,53 @@ template <class Digit>
   return word;
 }
 
+/// Byte b of four words becomes word b. @shape words of four bytes
+__device__ inline void transpose_bytes(std::uint32_t (&w)[4]) {
+  const std::uint32_t low_01 = __byte_perm(w[0], w[1], 0x5140);
+  const std::uint32_t high_01 = __byte_perm(w[0], w[1], 0x7362);
+  const std::uint32_t low_23 = __byte_perm(w[2], w[3], 0x5140);
+  const std::uint32_t high_23 = __byte_perm(w[2], w[3], 0x7362);
+  w[0] = __byte_perm(low_01, low_23, 0x5410);
+  w[1] = __byte_perm(low_01, low_23, 0x7632);
+  w[2] = __byte_perm(high_01, high_23, 0x5410);
+  w[3] = __byte_perm(high_01, high_23, 0x7632);
+}
+
+/// write_numbers() of bytes, all digits of a number at once. @range num_slices <= num::kMostPackedBytes
+template <int kNumbers>
+__device__ void write_bytes(const double (&x)[kNumbers], int num_slices, std::int64_t step, std::int8_t* out) {
+  const double to_last = num::power_of_two(8 * (num_slices - 1));
+  std::uint32_t words[kNumbers / 4][num::kMostPackedBytes];
+#pragma unroll
+  for (int w = 0; w < kNumbers / 4; ++w) {
+    std::uint32_t low[4];
+    std::uint32_t high[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const std::uint64_t packed = num::packed_bytes(x[4 * w + i] * to_last, num_slices);
+      low[i] = static_cast<std::uint32_t>(packed);
+      high[i] = static_cast<std::uint32_t>(packed >> 32);
+    }
+    transpose_bytes(low);
+    transpose_bytes(high);
+#pragma unroll
+    for (int b = 0; b < 4; ++b) {
+      words[w][b] = low[b];
+      words[w][4 + b] = high[b];
+    }
+  }
+#pragma unroll
+  for (int b = 0; b < num::kMostPackedBytes; ++b) {
+    const int s = num_slices - 1 - b;
+    if (s < 0) break;
+    if constexpr (kNumbers == 8) {
+      *reinterpret_cast<uint2*>(out + s * step) = make_uint2(words[0][b], words[1][b]);
+    } else {
+      *reinterpret_cast<std::uint32_t*>(out + s * step) = words[0][b];
+    }
+  }
+}
+
 /// The digits of kNumbers neighbouring numbers, in units of the first one, `step` bytes from slice to slice.
 template <int kNumbers, num::DigitKind kKind>
 __device__ void write_numbers(const double (&x)[kNumbers], num::DigitRule rule, int num_slices, std::int64_t step,
@@ -66,6 +113,7 @@ __device__ void write_numbers(const double (&x)[kNumbers], const num::DigitRule&
     case num::DigitKind::kNearest:
       return write_numbers<kNumbers, num::DigitKind::kNearest>(x, rule, num_slices, step, out);
     case num::DigitKind::kBytes:
+      if (num_slices <= num::kMostPackedBytes) return write_bytes(x, num_slices, step, out);
       return write_numbers<kNumbers, num::DigitKind::kBytes>(x, rule, num_slices, step, out);
   }
 }

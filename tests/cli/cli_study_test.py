@@ -205,7 +205,7 @@ class StudyTest(CliTest):
             ("the enlarged matrix is faster for small, Karatsuba for large matrices", "reproduced",
              "Karatsuba from n = 8192 on; below, the enlarged matrix up to 2.00 times as fast"),
             ("ZGEMM is overtaken from n = 8192 on", "reproduced", "by Karatsuba from n = 8192 on"),
-            ("3 slices reach 185 TFLOPS at n = 8192", "reproduced", "190.0 TFLOPS, error 1e-15 of |A||B|")])
+            ("3 slices reach 185 TFLOPS at n = 8192", "reproduced", "190.0 TFLOPS, error 1e-15 of abs(A) abs(B)")])
         figure = {(row["data"], row["series"], row["n"]): row["tflops"] for row in self.rows("figure_1.csv")}
         self.assertEqual(figure["hopper", "ozIMMU_EF_S", "1024"], "25")
         self.assertEqual(figure["hopper", "native", "1024"], "20")

@@ -31,7 +31,11 @@ class WindowEngine final : public product::Engine {
                                                                      const product::DeviceFacts&) const override {
     if (auto reason = engines::why_refused(d, {.compares = false, .takes_windows = true}))
       return product::Refusal{*reason};
-    return product::Offer{.workspace_bytes = 64, .seconds = 1e-3, .threads = 1};
+    double terms = static_cast<double>(d.k) * d.num_products;
+    for (int l = 0; l < d.num_windows; ++l)
+      terms += static_cast<double>(d.windows[static_cast<std::size_t>(l)].k - d.k);
+    const double macs = static_cast<double>(d.m) * static_cast<double>(d.n) * terms;
+    return product::Offer{.workspace_bytes = 64, .seconds = 1e-6 + macs / 7e14, .threads = 1};
   }
   [[nodiscard]] Status run(const product::ProductDesc&, const product::Offer&, const product::Pointers&, std::byte*,
                            product::Queue) const override {
@@ -184,6 +188,30 @@ TEST(DeviceOzaki1, RefusesWhatNoKernelDoes) {
             "operands in device memory");
   EXPECT_EQ(reason(slicing(0)), "accepted");
   EXPECT_EQ(reason(slicing(4), Gauge::kEntry), "accepted");
+}
+
+TEST(DeviceOzaki1, IsChosenWhereItIsPredictedFasterAndNoBitsArePromised) {
+  static const WindowEngine engine;
+  static const product::Engine* const engines[] = {&engine};
+  Environment environment;
+  environment.facts = h200_facts();
+  environment.engines = engines;
+  const auto scheme = [&](const problem::Shape& shape, int bits, Gauge gauge, Reproducibility promise) {
+    Policy policy;
+    policy.accuracy = Accuracy::at_bits(bits);
+    policy.gauge = gauge;
+    policy.reproducibility = promise;
+    const Result<Plan> plan = make(shape, policy, environment);
+    EXPECT_TRUE(plan.ok()) << plan.status().reason();
+    return plan.ok() ? plan.value().numerics.scheme : Scheme::kAuto;
+  };
+  constexpr auto kNone = Reproducibility::kNotGuaranteed;
+  constexpr problem::Shape kSmall{Scalar::kF64, 256, 256, 64};
+  constexpr problem::Shape kLarge{Scalar::kF64, 8192, 8192, 8192};
+  EXPECT_EQ(scheme(kSmall, 4, Gauge::kNorm, kNone), Scheme::kOzaki1);
+  EXPECT_EQ(scheme(kLarge, 4, Gauge::kNorm, kNone), Scheme::kOzaki2);
+  EXPECT_EQ(scheme(kSmall, 4, Gauge::kEntry, kNone), Scheme::kOzaki2);
+  EXPECT_EQ(scheme(kSmall, 4, Gauge::kNorm, Reproducibility::kEngineToEngine), Scheme::kOzaki2);
 }
 
 TEST(DeviceOzaki1, HasTheNumericsOfTheHost) {

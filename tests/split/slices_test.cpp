@@ -125,6 +125,33 @@ TEST(Slices, AreTheDigitsOfFloatingPointOperations) {
   }
 }
 
+// And all of them at once, packed in one word.
+TEST(Slices, AreTheBytesOfOneInteger) {
+  const DigitRule rule = num::digit_rule(DigitKind::kBytes, 7);
+  std::mt19937_64 random(37);
+  for (const int exponent : {0, 1023, -1060}) {
+    std::vector<double> numbers = line_of_numbers(exponent, 41);
+    for (int i = 0; i < 4000; ++i) {
+      const double significand =
+          (i % 2 == 0 ? 0.498 : 0.75) + 0.004 * std::ldexp(static_cast<double>(random() >> 11), -53);
+      numbers.push_back(std::ldexp(i % 4 < 2 ? significand : -significand, exponent - 5 - i % 70));
+    }
+    for (const double x : numbers) {
+      for (int count = 1; count <= num::kMostPackedBytes; ++count) {
+        num::Decomposed d = num::decompose(x);
+        const num::ScaleFactors scale = num::scale_factors(-(exponent + num::digit_unit(rule, count - 1)));
+        const std::uint64_t packed = num::packed_bytes(x * scale.first * scale.second, count);
+        for (int s = 0; s < count; ++s) {
+          const int want =
+              d.mantissa == 0 ? 0 : num::next_digit(rule, d.mantissa, exponent + num::digit_unit(rule, s) - d.exponent);
+          ASSERT_EQ(static_cast<std::int8_t>(packed >> (8 * (count - 1 - s))), want)
+              << x << ", digit " << s << " of " << count;
+        }
+      }
+    }
+  }
+}
+
 // The first l of more digits are the l digits: what a prepared operand rests on. Those of B in reverse order.
 TEST(Slices, AreNestedAndReversed) {
   const std::vector<double> x = line_of_numbers(3, 11);
