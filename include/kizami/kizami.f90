@@ -49,6 +49,7 @@ module kizami
   integer(c_int), parameter, public :: KIZAMI_ENGINE_CUBLASLT = 4
   integer(c_int), parameter, public :: KIZAMI_ENGINE_HOPPER = 5
   integer(c_int), parameter, public :: KIZAMI_ENGINE_TC_MODEL = 6
+  integer(c_int), parameter, public :: KIZAMI_ENGINE_TILE = 7
   integer(c_int), parameter, public :: KIZAMI_VARIANT_AUTO = 0
   integer(c_int), parameter, public :: KIZAMI_VARIANT_SCALED = 1
   integer(c_int), parameter, public :: KIZAMI_VARIANT_HALFHALF = 2

@@ -105,7 +105,8 @@ enum {
   KIZAMI_ENGINE_NATIVE_BLAS = 3,
   KIZAMI_ENGINE_CUBLASLT = 4, /* operands in device memory, which only the C++ interface takes: refused by plans here */
   KIZAMI_ENGINE_HOPPER = 5,   /* likewise */
-  KIZAMI_ENGINE_TC_MODEL = 6  /* a software tensor core, of scheme ec */
+  KIZAMI_ENGINE_TC_MODEL = 6, /* a software tensor core, of scheme ec */
+  KIZAMI_ENGINE_TILE = 7      /* kernels in CUDA Tile C++ */
 };
 
 /* Variants of scheme ec: how operands are split into parts of a narrow format, and which products of parts are taken. */
@@ -199,7 +200,7 @@ typedef struct kizami_outcome {
   int64_t repaired;       /* elements recomputed in FP64 arithmetic, because no bound was certified for them */
   int64_t nonfinite_rows; /* rows of op(A) that hold NaN or Inf; not looked for by scheme native */
   int64_t nonfinite_cols; /* columns of op(B) likewise */
-  char engine[32];        /* "cpu_ref", "cpu_simd", "native_blas", "tc_model", or "none" after a quick return */
+  char engine[32];        /* "cpu_ref", "cpu_simd", "tile", "native_blas", "tc_model", or "none" after a quick return */
   kizami_variant variant; /* scheme ec: the variant that answered; otherwise KIZAMI_VARIANT_AUTO */
   int32_t reserved_2;     /* 0 */
 } kizami_outcome;

@@ -39,7 +39,7 @@ enum class Scheme : std::uint8_t {
   kEc,      ///< error-corrected products of FP16, BF16 or TF32 parts on tensor cores: FP32 and its complex type only
   kOzaki1,  ///< slices of a few bits, products of pairs of slices, exact sums
 };
-enum class EngineName : std::uint8_t { kAuto, kCpuRef, kCpuSimd, kNativeBlas, kCublasLt, kHopper, kTcModel };
+enum class EngineName : std::uint8_t { kAuto, kCpuRef, kCpuSimd, kNativeBlas, kCublasLt, kHopper, kTcModel, kTile };
 
 /// How scheme ec splits its operands and which products of the parts it takes. x = hi + lo + remainder.
 enum class EcVariant : std::uint8_t {
@@ -235,6 +235,8 @@ enum class Reproducibility : std::uint8_t {
       return "hopper";
     case EngineName::kTcModel:
       return "tc_model";
+    case EngineName::kTile:
+      return "tile";
   }
   return "unknown";
 }

@@ -36,7 +36,7 @@ static_assert(is_same(KIZAMI_ENGINE_AUTO, EngineName::kAuto) && is_same(KIZAMI_E
               is_same(KIZAMI_ENGINE_NATIVE_BLAS, EngineName::kNativeBlas) &&
               is_same(KIZAMI_ENGINE_CUBLASLT, EngineName::kCublasLt) &&
               is_same(KIZAMI_ENGINE_HOPPER, EngineName::kHopper) &&
-              is_same(KIZAMI_ENGINE_TC_MODEL, EngineName::kTcModel));
+              is_same(KIZAMI_ENGINE_TC_MODEL, EngineName::kTcModel) && is_same(KIZAMI_ENGINE_TILE, EngineName::kTile));
 static_assert(is_same(KIZAMI_VARIANT_AUTO, EcVariant::kAuto) && is_same(KIZAMI_VARIANT_SCALED, EcVariant::kScaled) &&
               is_same(KIZAMI_VARIANT_HALFHALF, EcVariant::kHalfhalf) &&
               is_same(KIZAMI_VARIANT_TF32TF32, EcVariant::kTf32tf32) &&

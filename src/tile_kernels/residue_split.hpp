@@ -19,12 +19,12 @@ __tile__ Tile round_to_integers(Tile x) {
   return ct::select(ct::abs(x) < 0x1p52, rounded, x);
 }
 
-/// @shape  x: rows x cols, row-major; first, second: [rows], powers of two or 0. planes: num_moduli planes of rows x padded_cols,
+/// @shape  x: rows x cols in kOrder, x_stride; first, second: [rows], powers of two or 0. planes: num_moduli planes of rows x padded_cols,
 ///         row-major, plane l at l * plane_stride, columns from cols on zero. grid: (ceil(rows / kTileRows) * ceil(padded_cols / kTileCols), 1, 1)
 /// @range  |x first second| < 2^(52 + 44 (kLimbs - 1)), no product of the three leaves the range of normal numbers unless it is 0;
 ///         moduli in 19..256; padded_cols >= cols
 /// @exact  symmetric residues, one rounding of x first second to an integer, ties to even
-template <int kLimbs, int kTileRows, int kTileCols, bool kAligned>
+template <int kLimbs, int kTileRows, int kTileCols, bool kAligned, Order kOrder = Order::kRowMajor>
 __tile__ void residue_split_block(const double* x, int x_stride, const double* first, const double* second,
                                   const std::int16_t* moduli, int num_moduli, std::int8_t* planes,
                                   std::int64_t plane_stride, int row_stride, int rows, int cols, int padded_cols) {
@@ -39,8 +39,8 @@ __tile__ void residue_split_block(const double* x, int x_stride, const double* f
   };
   auto rest = ct::zeros<Tile>();
   if (j * kTileCols < cols) {  // a tile of padding alone lies outside x
-    rest = matrix_tiles<Order::kRowMajor, kTileRows, kTileCols>(matrix_base<kAligned>(x), rows, cols,
-                                                                matrix_stride<kAligned>(x_stride))
+    rest = matrix_tiles<kOrder, kTileRows, kTileCols>(matrix_base<kAligned>(x), rows, cols,
+                                                      matrix_stride<kAligned>(x_stride))
                .load_masked(i, j);
   }
   rest = round_to_integers(Tile(rest * factor_of_rows(first) * factor_of_rows(second)));
