@@ -32,39 +32,39 @@ __tile__ Tile symmetric_residues(Tile x, int p) {
   return r - ((((p + 1) / 2 - 1 - r) >> 31) & p);
 }
 
-/// @shape  as product::ProductDesc; moduli: [num_products] (kReduce, kReduceAdd). Result: int32_t for kStoreAcc, else int8_t.
-///         grid: (ceil(n / kTileN) * ceil(m / kTileM), 1, num_products)
+/// @shape  as product::ProductDesc; moduli: [num_planes] (kReduce, kReduceAdd). Result: int32_t for kStoreAcc, else int8_t.
+///         grid: (ceil(n / kTileN) * ceil(m / kTileM), 1, num_planes)
 /// @range  as product::ProductDesc; on tensor cores every |sum| < 2^31, for they may saturate: with modulus 256 k < kBlockMaxI8.
 ///         kAlignedC: c is aligned to 16 bytes, its strides and m are multiples of 16
 /// @exact  integers
 template <PlaneEpilogue kEpilogue, class Result, int kTileN, int kTileM, int kTileK, bool kAlignedC>
-__tile__ void product_i8_block(const std::int8_t* a, std::int64_t a_plane_stride, int a_row_stride,
-                               const std::int8_t* b, std::int64_t b_plane_stride, int b_row_stride, Result* c,
-                               std::int64_t c_plane_stride, int c_col_stride, const std::int16_t* moduli, int m, int n,
-                               int k, int group) {
+__tile__ void product_i8_block(const std::int8_t* a, std::uint32_t a_plane_stride, int a_row_stride,
+                               const std::int8_t* b, std::uint32_t b_plane_stride, int b_row_stride, Result* c,
+                               std::uint32_t c_plane_stride, int c_col_stride, const std::int16_t* moduli,
+                               int num_planes, int m, int n, int k, int group) {
   const auto block = ct::bid();
-  const auto plane = static_cast<std::int64_t>(block.z);
+  const auto plane = static_cast<int>(block.z);
   const TilePosition at = swizzle_2d(ct::ceildiv(n, kTileN), ct::ceildiv(m, kTileM), group, static_cast<int>(block.x));
-  const auto b_tiles = matrix_tiles<Order::kRowMajor, kTileN, kTileK>(matrix_base<true>(b + plane * b_plane_stride), n,
-                                                                      k, matrix_stride<true>(b_row_stride));
-  const auto a_tiles = matrix_tiles<Order::kColMajor, kTileK, kTileM>(matrix_base<true>(a + plane * a_plane_stride), k,
-                                                                      m, matrix_stride<true>(a_row_stride));
-  const auto c_tiles = matrix_tiles<Order::kRowMajor, kTileN, kTileM>(
-      matrix_base<kAlignedC>(c + plane * c_plane_stride), n, m, matrix_stride<kAlignedC>(c_col_stride));
+  const auto b_tiles =
+      plane_tiles<Order::kRowMajor, true, kTileN, kTileK>(b, num_planes, n, k, b_plane_stride, b_row_stride);
+  const auto a_tiles =
+      plane_tiles<Order::kColMajor, true, kTileK, kTileM>(a, num_planes, k, m, a_plane_stride, a_row_stride);
+  const auto c_tiles =
+      plane_tiles<Order::kRowMajor, kAlignedC, kTileN, kTileM>(c, num_planes, n, m, c_plane_stride, c_col_stride);
   auto acc = ct::zeros<ct::tile<std::int32_t, ct::shape<kTileN, kTileM>>>();
   for (const int l : ct::irange(0, ct::ceildiv(k, kTileK))) {
-    acc = ct::mma(b_tiles.load_masked(at.row, l), a_tiles.load_masked(l, at.col), acc);
+    acc = ct::mma(load_plane_tile(b_tiles, plane, at.row, l), load_plane_tile(a_tiles, plane, l, at.col), acc);
   }
   if constexpr (kEpilogue == PlaneEpilogue::kStoreAcc) {
-    c_tiles.store_masked(acc, at.row, at.col);
+    store_plane_tile(c_tiles, acc, plane, at.row, at.col);
   } else {
     const int p = moduli[plane];
     acc = symmetric_residues(acc, p);
     if constexpr (kEpilogue == PlaneEpilogue::kReduceAdd) {
-      acc = symmetric_residues(decltype(acc)(acc + ct::element_cast<std::int32_t>(c_tiles.load_masked(at.row, at.col))),
-                               p);
+      const auto before = ct::element_cast<std::int32_t>(load_plane_tile(c_tiles, plane, at.row, at.col));
+      acc = symmetric_residues(decltype(acc)(acc + before), p);
     }
-    c_tiles.store_masked(ct::element_cast<std::int8_t>(acc), at.row, at.col);
+    store_plane_tile(c_tiles, ct::element_cast<std::int8_t>(acc), plane, at.row, at.col);
   }
 }
 

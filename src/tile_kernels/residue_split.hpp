@@ -4,7 +4,9 @@
 //   y <- (y mod p) (2^44 mod p) + X_i,  |y| <= 2^8 2^8 + 2^43;   y mod p = y - rint(y / p) p by a fused multiply-add, exactly
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "tile_kernels/matrix_view.hpp"
 
@@ -19,18 +21,28 @@ __tile__ Tile round_to_integers(Tile x) {
   return ct::select(ct::abs(x) < 0x1p52, rounded, x);
 }
 
-/// @shape  x: rows x cols in kOrder, x_stride; first, second: [rows], powers of two or 0. planes: num_moduli planes of rows x padded_cols,
-///         row-major, plane l at l * plane_stride, columns from cols on zero. grid: (ceil(rows / kTileRows) * ceil(padded_cols / kTileCols), 1, 1)
-/// @range  |x first second| < 2^(52 + 44 (kLimbs - 1)), no product of the three leaves the range of normal numbers unless it is 0;
-///         moduli in 19..256; padded_cols >= cols
-/// @exact  symmetric residues, one rounding of x first second to an integer, ties to even
-template <int kLimbs, int kTileRows, int kTileCols, bool kAligned, Order kOrder = Order::kRowMajor>
-__tile__ void residue_split_block(const double* x, int x_stride, const double* first, const double* second,
-                                  const std::int16_t* moduli, int num_moduli, std::int8_t* planes,
-                                  std::int64_t plane_stride, int row_stride, int rows, int cols, int padded_cols) {
-  static_assert(kLimbs >= 1 && kLimbs <= 4);
+/// y minus a multiple of p: within 3p/4 of zero for |y| < 2^44.
+template <class Tile>
+__tile__ Tile reduced_coarsely(Tile y, double p, double inverse) {
+  return ct::fma(round_to_integers(Tile(y * inverse)), ct::full<Tile>(-p), y);
+}
+
+/// What limb t of num_limbs counts, the most significant one being 0.
+__tile__ constexpr double limb_unit(std::size_t num_limbs, std::size_t t) {
+  double unit = 1;
+  for (std::size_t below = t + 1; below < num_limbs; ++below) unit *= 0x1p44;
+  return unit;
+}
+
+/// residue_split_block; kUpper: 0 .. kLimbs - 2, the limbs but for the last one. Their indices are constants, by packs: a tile that is
+/// chosen by a variable would lie in memory (docs/tile/kernels.md).
+template <int kTileRows, int kTileCols, bool kAligned, Order kOrder, std::size_t... kUpper>
+__tile__ void residue_split_tile(const double* x, int x_stride, const double* first, const double* second,
+                                 const std::int16_t* moduli, int num_moduli, std::int8_t* planes,
+                                 std::int64_t plane_stride, int row_stride, int rows, int cols, int padded_cols,
+                                 std::index_sequence<kUpper...> /*unused*/) {
   using Tile = ct::tile<double, ct::shape<kTileRows, kTileCols>>;
-  constexpr double kUnit = 0x1p44;
+  constexpr std::size_t kLimbs = sizeof...(kUpper) + 1;
   const int num_col_tiles = ct::ceildiv(padded_cols, kTileCols);
   const int i = static_cast<int>(ct::bid().x) / num_col_tiles;
   const int j = static_cast<int>(ct::bid().x) % num_col_tiles;
@@ -39,37 +51,47 @@ __tile__ void residue_split_block(const double* x, int x_stride, const double* f
   };
   auto rest = ct::zeros<Tile>();
   if (j * kTileCols < cols) {  // a tile of padding alone lies outside x
-    rest = matrix_tiles<kOrder, kTileRows, kTileCols>(matrix_base<kAligned>(x), rows, cols,
-                                                      matrix_stride<kAligned>(x_stride))
-               .load_masked(i, j);
+    rest = matrix_tiles<kOrder, kTileRows, kTileCols>(x, rows, cols, x_stride).load_masked(i, j);
   }
   rest = round_to_integers(Tile(rest * factor_of_rows(first) * factor_of_rows(second)));
   Tile limbs[kLimbs];  // most significant first
-  double unit = 1;
-  for (int t = 1; t < kLimbs; ++t) unit *= kUnit;
-  for (int t = 0; t < kLimbs - 1; ++t, unit /= kUnit) {
-    limbs[t] = round_to_integers(Tile(rest * (1 / unit)));
-    rest = rest - limbs[t] * unit;  // both are multiples of one unit in 53 bits: exact
-  }
+  ((limbs[kUpper] = round_to_integers(Tile(rest * (1 / limb_unit(kLimbs, kUpper)))),
+    rest = rest - limbs[kUpper] * limb_unit(kLimbs, kUpper)),  // both are multiples of one unit in 53 bits: exact
+   ...);
   limbs[kLimbs - 1] = rest;
   for (const int l : ct::irange(0, num_moduli)) {
     const int p = moduli[l];
+    const auto modulus = static_cast<double>(p);
     const double inverse = 1.0 / p;
-    const auto radix = static_cast<double>((std::int64_t{1} << 44) % p);
-    const auto negative_p = ct::full<Tile>(-static_cast<double>(p));
-    const auto coarse = [&](const Tile& y) { return ct::fma(round_to_integers(Tile(y * inverse)), negative_p, y); };
+    [[maybe_unused]] const auto radix = static_cast<double>((std::int64_t{1} << 44) % p);  // of one limb: none
     Tile y = limbs[0];
-    for (int t = 1; t < kLimbs; ++t) y = coarse(y) * radix + limbs[t];
-    y = coarse(y);  // within 3p/4 of zero
+    ((y = reduced_coarsely(y, modulus, inverse) * radix + limbs[kUpper + 1]), ...);
+    y = reduced_coarsely(y, modulus, inverse);
     const auto lowest = static_cast<double>(-(p / 2));
     const auto highest = static_cast<double>((p + 1) / 2 - 1);
     const auto zero = ct::zeros<Tile>();
-    y = y - ct::select(y > highest, ct::full<Tile>(static_cast<double>(p)), zero) +
-        ct::select(y < lowest, ct::full<Tile>(static_cast<double>(p)), zero);
+    y = y - ct::select(y > highest, ct::full<Tile>(modulus), zero) +
+        ct::select(y < lowest, ct::full<Tile>(modulus), zero);
     matrix_tiles<Order::kRowMajor, kTileRows, kTileCols>(matrix_base<kAligned>(planes + l * plane_stride), rows,
-                                                         padded_cols, matrix_stride<kAligned>(row_stride))
+                                                         matrix_extent<kAligned, std::int8_t>(padded_cols),
+                                                         matrix_stride<kAligned>(row_stride))
         .store_masked(ct::element_cast<std::int8_t>(ct::element_cast<std::int32_t>(y)), i, j);
   }
+}
+
+/// @shape  x: rows x cols in kOrder; first, second: [rows], powers of two or 0. planes: num_moduli planes of rows x padded_cols,
+///         row-major, plane l at l * plane_stride, columns from cols on zero. grid: (ceil(rows / kTileRows) * ceil(padded_cols / kTileCols), 1, 1)
+/// @range  |x first second| < 2^(52 + 44 (kLimbs - 1)), no product of the three leaves the range of normal numbers unless it is 0;
+///         moduli in 19..256; padded_cols >= cols. kAligned: planes has an address of 16 bytes, its strides and padded_cols are multiples of 16
+/// @exact  symmetric residues, one rounding of x first second to an integer, ties to even
+template <int kLimbs, int kTileRows, int kTileCols, bool kAligned, Order kOrder = Order::kRowMajor>
+__tile__ void residue_split_block(const double* x, int x_stride, const double* first, const double* second,
+                                  const std::int16_t* moduli, int num_moduli, std::int8_t* planes,
+                                  std::int64_t plane_stride, int row_stride, int rows, int cols, int padded_cols) {
+  static_assert(kLimbs >= 1 && kLimbs <= 4);
+  residue_split_tile<kTileRows, kTileCols, kAligned, kOrder>(x, x_stride, first, second, moduli, num_moduli, planes,
+                                                             plane_stride, row_stride, rows, cols, padded_cols,
+                                                             std::make_index_sequence<kLimbs - 1>{});
 }
 
 }  // namespace KIZAMI_TILE_BACKEND

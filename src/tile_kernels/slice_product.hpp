@@ -15,27 +15,30 @@ inline namespace KIZAMI_TILE_BACKEND {
 /// @range  slices of at most bits_a and bits_b bits with bits_a + bits_b + ceil(log2 k_block) <= 24; steps_per_block = k_block / kTileK >= 1
 /// @exact  each sum of k_block products.   @bound FP64: (number of such sums) u sum |2^(a_p + b_q) A_p B_q|
 template <class Slice, int kTileM, int kTileN, int kTileK, bool kAligned>
-__tile__ void slice_product_block(const Slice* A, std::int64_t a_plane_stride, int a_stride, const Slice* B,
-                                  std::int64_t b_plane_stride, int b_stride, const double* scales, double* C,
+__tile__ void slice_product_block(const Slice* A, std::uint32_t a_plane_stride, int a_stride, const Slice* B,
+                                  std::uint32_t b_plane_stride, int b_stride, const double* scales, double* C,
                                   int c_stride, int num_a, int num_b, int depth, int m, int n, int k,
                                   int steps_per_block, int group) {
   const TilePosition at =
       swizzle_2d(ct::ceildiv(m, kTileM), ct::ceildiv(n, kTileN), group, static_cast<int>(ct::bid().x));
   const int num_steps = ct::ceildiv(k, kTileK);
+  const int num_blocks = ct::ceildiv(num_steps, steps_per_block);
+  const auto a_tiles =
+      plane_tiles<Order::kRowMajor, kAligned, kTileM, kTileK>(A, num_a, m, k, a_plane_stride, a_stride);
+  const auto b_tiles =
+      plane_tiles<Order::kRowMajor, kAligned, kTileK, kTileN>(B, num_b, k, n, b_plane_stride, b_stride);
   auto sum = ct::zeros<ct::tile<double, ct::shape<kTileM, kTileN>>>();
+  // Loops around loads and mma are loops over an irange: of other loops some never ended on a device (docs/tile/kernels.md).
   for (const int p : ct::irange(0, num_a)) {
     const int num_partners = num_b < depth - p ? num_b : depth - p;  // the others contribute too little
     for (const int q : ct::irange(0, num_partners)) {
-      const auto a_tiles = matrix_tiles<Order::kRowMajor, kTileM, kTileK>(matrix_base<kAligned>(A + p * a_plane_stride),
-                                                                          m, k, matrix_stride<kAligned>(a_stride));
-      const auto b_tiles = matrix_tiles<Order::kRowMajor, kTileK, kTileN>(matrix_base<kAligned>(B + q * b_plane_stride),
-                                                                          k, n, matrix_stride<kAligned>(b_stride));
-      const auto scale = ct::full<ct::tile<double, ct::shape<1, 1>>>(scales[p * num_b + q]);
-      for (int first = 0; first < num_steps; first += steps_per_block) {
+      const double scale = scales[p * num_b + q];
+      for (const int block : ct::irange(0, num_blocks)) {
+        const int first = block * steps_per_block;
         const int last = num_steps - first < steps_per_block ? num_steps : first + steps_per_block;
         auto exact = ct::zeros<ct::tile<float, ct::shape<kTileM, kTileN>>>();
         for (const int l : ct::irange(first, last)) {
-          exact = ct::mma(a_tiles.load_masked(at.row, l), b_tiles.load_masked(l, at.col), exact);
+          exact = ct::mma(load_plane_tile(a_tiles, p, at.row, l), load_plane_tile(b_tiles, q, l, at.col), exact);
         }
         sum = sum + ct::element_cast<double>(exact) * scale;
       }

@@ -7,26 +7,44 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "base/cuda_module.hpp"
 #include "gpu/device_memory.hpp"
+#include "num/crt_table.hpp"
+#include "num/float_slices.hpp"
+#include "tile_kernels/crt.hpp"
+#include "tile_kernels/product_i8.hpp"
 #include "tile_kernels/residue_split.hpp"
 #include "tile_kernels/row_cases.hpp"
+#include "tile_kernels/slice_product.hpp"
+#include "tile_kernels/veltkamp_split.hpp"
 
 extern "C" const unsigned long long kizami_tile_rows[];
+extern "C" const unsigned long long kizami_tile_slices[];
 extern "C" const unsigned long long kizami_tile_ozaki2[];
 
 namespace kizami::gpu_test {
 namespace {
 
+using tile_kernels::PlaneEpilogue;
 using TileKernels = DeviceTest;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 unsigned blocks(int rows, int tile_rows, int cols, int tile_cols) {
   return static_cast<unsigned>(((rows + tile_rows - 1) / tile_rows) * ((cols + tile_cols - 1) / tile_cols));
+}
+
+/// A plane stride.
+std::uint32_t elements(int rows, int cols) {
+  return static_cast<std::uint32_t>(rows) * static_cast<std::uint32_t>(cols);
+}
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
 /// Runs a kernel of a cubin to its end.
@@ -38,6 +56,15 @@ void run(const unsigned long long* cubin, const char* name, dim3 grid, Arguments
   ASSERT_EQ(module.kernel(name, kernel).reason(), "");
   ASSERT_EQ(kernel.launch(grid, nullptr, arguments...).reason(), "");
   check(cudaDeviceSynchronize(), name);
+}
+
+std::vector<std::int8_t> random_bytes(std::int64_t rows, int k, int stride, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<std::int8_t> bytes(at(rows * stride), 0);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (int l = 0; l < k; ++l) bytes[at(row * stride + l)] = static_cast<std::int8_t>(random());
+  }
+  return bytes;
 }
 
 TEST_F(TileKernels, SoftmaxWithinItsBound) {
@@ -96,33 +123,232 @@ TEST_F(TileKernels, PrefixSumExactly) {
   }
 }
 
-TEST_F(TileKernels, ResiduesEqualTheHosts) {
-  constexpr int kRows = 37;
-  constexpr int kCols = 150;
-  constexpr int kPadded = 192;
+/// Splits both operands and multiplies their slices. Each shape leaves partial tiles; more than one k block, fewer pairs than all.
+template <class Slice>
+void expect_slices(const char* split_name, const char* product_name, int significand_bits, int m, int n, int k,
+                   int num_slices, int depth, int k_block) {
+  const int rho = num::slice_rho(k_block, significand_bits);
+  std::mt19937 random(3);
+  std::normal_distribution<double> normal;
+  struct Side {
+    std::vector<double> x, sigmas, inverse_scales;
+    std::vector<Slice> slices;
+    int exponent = 0;
+  };
+  const auto make = [&](int rows, int cols) {
+    Side side;
+    side.x.resize(at(std::int64_t{rows} * cols));
+    double largest = 0;
+    for (double& v : side.x) largest = std::max(largest, std::fabs(v = normal(random)));
+    side.exponent = num::slice_exponent(largest);
+    for (int p = 0; p < num_slices; ++p) {
+      side.sigmas.push_back(num::slice_sigma(side.exponent, rho, p));
+      side.inverse_scales.push_back(1 / num::slice_scale(side.exponent, rho, p));
+    }
+    side.slices.resize(at(std::int64_t{num_slices} * rows * cols));
+    const Status status = KIZAMI_TILE_LAUNCH(
+        (tile_kernels::veltkamp_split_block<Slice, 16, 64, tile_kernels::ScaleOf::kMatrix, false>),
+        blocks(rows, 16, cols, 64), nullptr, side.x.data(), cols, side.slices.data(), elements(rows, cols), cols,
+        side.sigmas.data(), side.inverse_scales.data(), 1, num_slices, rows, cols);
+    EXPECT_TRUE(status.ok()) << status.reason();
+    const DeviceArray<double> x(side.x);
+    const DeviceArray<double> sigmas(side.sigmas);
+    const DeviceArray<double> inverse_scales(side.inverse_scales);
+    const DeviceArray<Slice> slices(side.slices.size());
+    run(kizami_tile_slices, split_name, dim3(blocks(rows, 32, cols, 64)), x.data(), cols, slices.data(),
+        elements(rows, cols), cols, sigmas.data(), inverse_scales.data(), 1, num_slices, rows, cols);
+    EXPECT_TRUE(same_bits(slices.download(), side.slices)) << split_name << " " << rows << " x " << cols;
+    EXPECT_TRUE(slices.guards_are_intact());
+    return side;
+  };
+  const Side A = make(m, k);
+  const Side B = make(k, n);
+  std::vector<double> scales;
+  for (int p = 0; p < num_slices; ++p) {
+    for (int q = 0; q < num_slices; ++q)
+      scales.push_back(num::slice_scale(A.exponent, rho, p) * num::slice_scale(B.exponent, rho, q));
+  }
+  std::vector<double> expected(at(std::int64_t{m} * n));
+  const Status status =
+      KIZAMI_TILE_LAUNCH((tile_kernels::slice_product_block<Slice, 16, 64, 64, false>), blocks(m, 16, n, 64), nullptr,
+                         A.slices.data(), elements(m, k), k, B.slices.data(), elements(k, n), n, scales.data(),
+                         expected.data(), n, num_slices, num_slices, depth, m, n, k, k_block / 64, 8);
+  ASSERT_TRUE(status.ok()) << status.reason();
+  const DeviceArray<Slice> a(A.slices);
+  const DeviceArray<Slice> b(B.slices);
+  const DeviceArray<double> device_scales(scales);
+  const DeviceArray<double> c(expected.size());
+  run(kizami_tile_slices, product_name, dim3(blocks(m, 128, n, 64)), a.data(), elements(m, k), k, b.data(),
+      elements(k, n), n, device_scales.data(), c.data(), n, num_slices, num_slices, depth, m, n, k, k_block / 64, 8);
+  EXPECT_EQ(c.download(), expected) << product_name << " " << m << " x " << n << " x " << k;
+  EXPECT_TRUE(c.guards_are_intact());
+}
+TEST_F(TileKernels, SlicesAndTheirProductEqualTheHosts) {
+  const auto bf16 = [](int m, int n, int k, int num_slices, int depth, int k_block) {
+    expect_slices<__nv_bfloat16>("veltkamp_split_bf16_matrix", "slice_product_bf16", 8, m, n, k, num_slices, depth,
+                                 k_block);
+  };
+  bf16(16, 16, 16, 1, 1, 64);
+  bf16(144, 80, 304, 7, 9, 128);
+  bf16(272, 144, 1040, 3, 3, 64);
+  expect_slices<__half>("veltkamp_split_f16_matrix", "slice_product_f16", 11, 144, 80, 304, 6, 6, 128);
+}
+
+TEST_F(TileKernels, SlicesOfRowsEqualTheHosts) {
+  constexpr int kRows = 237;
+  constexpr int kCols = 1040;
+  constexpr int kSlices = 7;
+  const int rho = num::slice_rho(128, 8);
+  std::mt19937 random(4);
+  std::normal_distribution<double> normal;
+  std::vector<double> x(at(kRows * kCols));
+  std::vector<int> exponents(kRows);
+  for (int i = 0; i < kRows; ++i) {
+    double largest = 0;
+    for (int j = 0; j < kCols; ++j)
+      largest = std::max(largest, std::fabs(x[at(i * kCols + j)] = std::ldexp(normal(random), i % 40 - 20)));
+    exponents[at(i)] = num::slice_exponent(largest);
+  }
+  std::vector<double> sigmas;
+  std::vector<double> inverse_scales;
+  for (int p = 0; p < kSlices; ++p) {
+    for (const int c : exponents) {
+      sigmas.push_back(num::slice_sigma(c, rho, p));
+      inverse_scales.push_back(1 / num::slice_scale(c, rho, p));
+    }
+  }
+  std::vector<__nv_bfloat16> expected(at(kSlices * kRows * kCols));
+  const Status status = KIZAMI_TILE_LAUNCH(
+      (tile_kernels::veltkamp_split_block<__nv_bfloat16, 16, 64, tile_kernels::ScaleOf::kRow, false>),
+      blocks(kRows, 16, kCols, 64), nullptr, x.data(), kCols, expected.data(), elements(kRows, kCols), kCols,
+      sigmas.data(), inverse_scales.data(), kRows, kSlices, kRows, kCols);
+  ASSERT_TRUE(status.ok()) << status.reason();
+  const DeviceArray<double> device_x(x);
+  const DeviceArray<double> device_sigmas(sigmas);
+  const DeviceArray<double> device_inverse_scales(inverse_scales);
+  const DeviceArray<__nv_bfloat16> slices(expected.size());
+  run(kizami_tile_slices, "veltkamp_split_bf16_rows", dim3(blocks(kRows, 32, kCols, 64)), device_x.data(), kCols,
+      slices.data(), elements(kRows, kCols), kCols, device_sigmas.data(), device_inverse_scales.data(), kRows, kSlices,
+      kRows, kCols);
+  EXPECT_TRUE(same_bits(slices.download(), expected));
+  EXPECT_TRUE(slices.guards_are_intact());
+}
+
+template <int kLimbs>
+void expect_residues(const char* name, int rows, int cols, double second_factor) {
+  const int padded = (cols + 63) / 64 * 64;
   constexpr int kModuli = 14;
   std::mt19937_64 random(5);
   std::normal_distribution<double> normal;
-  std::vector<double> x(at(kRows * kCols));
-  for (double& v : x) v = std::ldexp(normal(random), static_cast<int>(random() % 40) - 20);
-  const std::vector<double> first(kRows, 0x1p30);
-  const std::vector<double> second(kRows, 0x1p4);
+  std::vector<double> x(at(std::int64_t{rows} * cols));
+  for (double& v : x) v = std::ldexp(normal(random), static_cast<int>(random() % 20) - 10);
+  const std::vector<double> first(at(rows), 0x1p20);
+  const std::vector<double> second(at(rows), second_factor);
   const std::vector<std::int16_t> moduli(num::kRealModuli.begin(), num::kRealModuli.begin() + kModuli);
-  constexpr std::int64_t kPlane = std::int64_t{kRows} * kPadded;
-  std::vector<std::int8_t> expected(at(kModuli * kPlane));
-  ASSERT_TRUE(KIZAMI_TILE_LAUNCH((tile_kernels::residue_split_block<2, 4, 64, false>), blocks(kRows, 4, kPadded, 64),
-                                 nullptr, x.data(), kCols, first.data(), second.data(), moduli.data(), kModuli,
-                                 expected.data(), kPlane, kPadded, kRows, kCols, kPadded)
+  const std::int64_t plane = std::int64_t{rows} * padded;
+  std::vector<std::int8_t> expected(at(kModuli * plane));
+  ASSERT_TRUE(KIZAMI_TILE_LAUNCH((tile_kernels::residue_split_block<kLimbs, 4, 64, false>), blocks(rows, 4, padded, 64),
+                                 nullptr, x.data(), cols, first.data(), second.data(), moduli.data(), kModuli,
+                                 expected.data(), plane, padded, rows, cols, padded)
                   .ok());
   const DeviceArray<double> in(x);
   const DeviceArray<double> f(first);
   const DeviceArray<double> g(second);
   const DeviceArray<std::int16_t> p(moduli);
   const DeviceArray<std::int8_t> planes(expected.size());
-  run(kizami_tile_ozaki2, "residue_split_2", dim3(blocks(kRows, 16, kPadded, 64)), in.data(), kCols, f.data(), g.data(),
-      p.data(), kModuli, planes.data(), kPlane, kPadded, kRows, kCols, kPadded);
-  EXPECT_EQ(planes.download(), expected);
+  run(kizami_tile_ozaki2, name, dim3(blocks(rows, 16, padded, 64)), in.data(), cols, f.data(), g.data(), p.data(),
+      kModuli, planes.data(), plane, padded, rows, cols, padded);
+  EXPECT_TRUE(same_bits(planes.download(), expected)) << name << " " << rows << " x " << cols;
   EXPECT_TRUE(planes.guards_are_intact());
+}
+TEST_F(TileKernels, ResiduesEqualTheHosts) {
+  expect_residues<1>("residue_split_1", 37, 150, 0x1p12);
+  expect_residues<2>("residue_split_2", 37, 150, 0x1p40);
+  expect_residues<2>("residue_split_2", 1031, 1100, 0x1p40);  // more blocks than run at a time
+}
+
+template <PlaneEpilogue kEpilogue, class Result>
+void expect_planes(const char* name, int m, int n, int k, int col_stride) {
+  const int stride = (k + 63) / 64 * 64;
+  const std::vector<std::int16_t> moduli = {256, 255, 251};
+  const auto num_products = static_cast<int>(moduli.size());
+  const std::vector<std::int8_t> a = random_bytes(std::int64_t{num_products} * m, k, stride, 1);
+  const std::vector<std::int8_t> b = random_bytes(std::int64_t{num_products} * n, k, stride, 2);
+  const std::uint32_t c_plane = elements(col_stride, n);
+  std::vector<Result> expected(num_products * c_plane, 3);
+  const DeviceArray<Result> c(expected);
+  const auto launch_host =
+      KIZAMI_TILE_LAUNCH((tile_kernels::product_i8_block<kEpilogue, Result, 32, 64, 64, false>),
+                         dim3(blocks(n, 32, m, 64), 1, static_cast<unsigned>(num_products)), nullptr, a.data(),
+                         elements(m, stride), stride, b.data(), elements(n, stride), stride, expected.data(), c_plane,
+                         col_stride, moduli.data(), num_products, m, n, k, 8);
+  ASSERT_TRUE(launch_host.ok()) << launch_host.reason();
+  const DeviceArray<std::int8_t> device_a(a);
+  const DeviceArray<std::int8_t> device_b(b);
+  const DeviceArray<std::int16_t> p(moduli);
+  run(kizami_tile_ozaki2, name, dim3(blocks(n, 128, m, 128), 1, static_cast<unsigned>(num_products)), device_a.data(),
+      elements(m, stride), stride, device_b.data(), elements(n, stride), stride, c.data(), c_plane, col_stride,
+      p.data(), num_products, m, n, k, 8);
+  EXPECT_EQ(c.download(), expected) << name << " " << m << " x " << n << " x " << k;
+  EXPECT_TRUE(c.guards_are_intact());
+}
+TEST_F(TileKernels, ProductsOfPlanesEqualTheHosts) {
+  for (const int k : {1, 100, 1000}) {
+    expect_planes<PlaneEpilogue::kStoreAcc, std::int32_t>("product_i8_store", 130, 129, k, 131);
+    expect_planes<PlaneEpilogue::kReduce, std::int8_t>("product_i8_reduce_any", 130, 129, k, 131);
+    expect_planes<PlaneEpilogue::kReduce, std::int8_t>("product_i8_reduce", 144, 129, k, 144);
+    expect_planes<PlaneEpilogue::kReduceAdd, std::int8_t>("product_i8_reduce_add", 144, 129, k, 144);
+  }
+  expect_planes<PlaneEpilogue::kReduceAdd, std::int8_t>("product_i8_reduce_add", 1040, 720, 304, 1056);
+}
+
+template <int kDigits>
+void expect_crt(const char* name, int num_moduli, int m, int n, double alpha, double beta) {
+  const num::CrtTable& table = num::crt_table(num::Ring::kReal, num_moduli);
+  const int col_stride = (m + 15) / 16 * 16;
+  const std::int64_t plane = std::int64_t{col_stride} * n;
+  ASSERT_EQ(table.num_digits, kDigits);
+  std::mt19937 random(9);
+  std::vector<std::int8_t> residues(at(num_moduli * plane));
+  for (int l = 0; l < num_moduli; ++l) {
+    const int p = num::kRealModuli[at(l)];
+    for (std::int64_t e = 0; e < plane; ++e) {
+      residues[at(l * plane + e)] =
+          static_cast<std::int8_t>(static_cast<int>(random() % static_cast<unsigned>(p)) - p / 2);
+    }
+  }
+  std::vector<double> half;
+  for (int d = 0; d < kDigits; ++d) half.push_back(num::detail::crt_digit(table.half_wide, d));
+  std::vector<double> row_factors(at(m));
+  std::vector<double> col_factors(at(n));
+  for (int i = 0; i < m; ++i) row_factors[at(i)] = std::ldexp(1.0, i % 20 - 50);
+  for (int j = 0; j < n; ++j) col_factors[at(j)] = std::ldexp(1.0, -40 - j % 30);
+  std::vector<double> expected(at(std::int64_t{m} * n));
+  for (double& v : expected) v = std::ldexp(static_cast<double>(random()), -32);
+  const DeviceArray<double> c(expected);
+  ASSERT_TRUE(KIZAMI_TILE_LAUNCH((tile_kernels::crt_block<kDigits, 4, 32, false>), blocks(n, 4, m, 32), nullptr,
+                                 residues.data(), plane, col_stride, num_moduli, &table.weight[0][0], table.fraction,
+                                 table.product, half.data(), row_factors.data(), col_factors.data(), alpha, beta,
+                                 expected.data(), m, m, n)
+                  .ok());
+  const DeviceArray<std::int8_t> r(residues);
+  const DeviceArray<double> weights(
+      std::vector<double>(&table.weight[0][0], &table.weight[num_moduli - 1][0] + num::kMaxCrtDigits));
+  const DeviceArray<double> fractions(std::vector<double>(table.fraction, table.fraction + num_moduli));
+  const DeviceArray<double> product(std::vector<double>(table.product, table.product + kDigits));
+  const DeviceArray<double> device_half(half);
+  const DeviceArray<double> rows(row_factors);
+  const DeviceArray<double> cols(col_factors);
+  run(kizami_tile_ozaki2, name, dim3(blocks(n, 8, m, 64)), r.data(), plane, col_stride, num_moduli, weights.data(),
+      fractions.data(), product.data(), device_half.data(), rows.data(), cols.data(), alpha, beta, c.data(), m, m, n);
+  EXPECT_EQ(c.download(), expected) << name << " " << m << " x " << n;
+  EXPECT_TRUE(c.guards_are_intact());
+}
+TEST_F(TileKernels, CrtEqualsTheHosts) {
+  expect_crt<3>("crt_3", 10, 130, 19, 0.3, -0.7);
+  expect_crt<4>("crt_4", 14, 130, 19, 1.0, 0.0);
+  expect_crt<5>("crt_5", 19, 130, 19, -2.5, 1.0);
+  expect_crt<4>("crt_4", 14, 1031, 517, 0.3, -0.7);  // more blocks than run at a time
 }
 
 }  // namespace

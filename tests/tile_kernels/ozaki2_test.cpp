@@ -111,7 +111,7 @@ void expect_planes(int m, int n, int k) {
   const Status status =
       KIZAMI_TILE_LAUNCH((tile_kernels::product_i8_block<kEpilogue, Result, 16, 32, 64, false>), grid, nullptr,
                          a.data(), std::int64_t{m} * stride, stride, b.data(), std::int64_t{n} * stride, stride,
-                         c.data(), c_plane, col_stride, moduli.data(), m, n, k, 2);
+                         c.data(), c_plane, col_stride, moduli.data(), num_products, m, n, k, 2);
   ASSERT_TRUE(status.ok()) << status.reason();
   for (int l = 0; l < num_products; ++l) {
     for (int j = 0; j < n; ++j) {
@@ -177,9 +177,9 @@ void expect_crt(int num_moduli, double alpha, double beta) {
                                        col_scale.data(), alpha, beta, 1, {expected.data(), kM, kN, 1, kM});
   std::vector<double> half;
   for (int d = 0; d < kDigits; ++d) half.push_back(num::detail::crt_digit(table.half_wide, d));
-  const Status status = KIZAMI_TILE_LAUNCH((tile_kernels::crt_block<kDigits, 4, 16>), blocks(kN, 4, kM, 16), nullptr,
-                                           residues.data(), std::int64_t{kN} * kColStride, kColStride, num_moduli,
-                                           &table.weight[0][0], table.fraction, table.product, half.data(),
+  const Status status = KIZAMI_TILE_LAUNCH((tile_kernels::crt_block<kDigits, 4, 16, false>), blocks(kN, 4, kM, 16),
+                                           nullptr, residues.data(), std::int64_t{kN} * kColStride, kColStride,
+                                           num_moduli, &table.weight[0][0], table.fraction, table.product, half.data(),
                                            row_factor.data(), col_factor.data(), alpha, beta, C.data(), kM, kM, kN);
   ASSERT_TRUE(status.ok()) << status.reason();
   for (int j = 0; j < kN; ++j) {

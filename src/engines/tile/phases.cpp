@@ -145,11 +145,12 @@ class TilePhases final : public product::PhaseBodies {
         const std::int64_t num_i = std::min(kMostLines, d.m - i);
         const std::int64_t num_j = std::min(kMostLines, d.n - j);
         const dim3 grid(static_cast<unsigned>(ceil_div(num_j, kTileN) * ceil_div(num_i, kTileM)));
-        KIZAMI_RETURN_IF_ERROR(KIZAMI_TILE_LAUNCH(
-            (tile_kernels::crt_block<kDigits, kTileN, kTileM>), grid, &options, d.residues + j * d.col_stride + i,
-            d.plane_stride, static_cast<int>(d.col_stride), d.num_moduli, &table.weight[0][0], table.fraction,
-            table.product, half.data(), row_factors + i, col_factors + j, d.alpha, 0.0, d.c + j * d.c_col_stride + i,
-            static_cast<int>(d.c_col_stride), static_cast<int>(num_i), static_cast<int>(num_j)));
+        KIZAMI_RETURN_IF_ERROR(
+            KIZAMI_TILE_LAUNCH((tile_kernels::crt_block<kDigits, kTileN, kTileM, false>), grid, &options,
+                               d.residues + j * d.col_stride + i, d.plane_stride, static_cast<int>(d.col_stride),
+                               d.num_moduli, &table.weight[0][0], table.fraction, table.product, half.data(),
+                               row_factors + i, col_factors + j, d.alpha, 0.0, d.c + j * d.c_col_stride + i,
+                               static_cast<int>(d.c_col_stride), static_cast<int>(num_i), static_cast<int>(num_j)));
       }
     }
     return {};

@@ -63,33 +63,47 @@ static_assert((kMostLines / kTileN) * (kMostLines / kTileM) < std::int64_t{1} <<
   return static_cast<int>(std::clamp(limit, 1.0, static_cast<double>(std::max(1, facts.num_threads))));
 }
 
-/// All planes of rows [i, i + num_i) and columns [j, j + num_j).
+/// Rows and columns of C, and planes, of one launch.
+struct Part {
+  std::int64_t row, rows;
+  std::int64_t col, cols;
+  int plane, planes;
+};
+
 template <PlaneEpilogue kEpilogue, class Result>
-[[nodiscard]] Status multiply(const ProductDesc& d, const Pointers& pointers, std::int64_t i, std::int64_t num_i,
-                              std::int64_t j, std::int64_t num_j, const tile::LaunchOptions& options) {
-  const dim3 grid(static_cast<unsigned>(ceil_div(num_j, kTileN) * ceil_div(num_i, kTileM)), 1,
-                  static_cast<unsigned>(d.num_products));
-  return KIZAMI_TILE_LAUNCH((tile_kernels::product_i8_block<kEpilogue, Result, kTileN, kTileM, kTileK, false>), grid,
-                            &options, pointers.a + i * d.a_row_stride, d.a_plane_stride,
-                            static_cast<int>(d.a_row_stride), pointers.b + j * d.b_row_stride, d.b_plane_stride,
-                            static_cast<int>(d.b_row_stride), static_cast<Result*>(pointers.c) + j * d.c_col_stride + i,
-                            d.c_plane_stride, static_cast<int>(d.c_col_stride), d.moduli.data(),
-                            static_cast<int>(num_i), static_cast<int>(num_j),
-                            static_cast<int>(round_up(d.k, product::kPadBytes)),
-                            kGroup);  // what pads a row is zero, and whole tiles are faster
+[[nodiscard]] Status multiply(const ProductDesc& d, const Pointers& pointers, const Part& part,
+                              const tile::LaunchOptions& options) {
+  const dim3 grid(static_cast<unsigned>(ceil_div(part.cols, kTileN) * ceil_div(part.rows, kTileM)), 1,
+                  static_cast<unsigned>(part.planes));
+  return KIZAMI_TILE_LAUNCH(
+      (tile_kernels::product_i8_block<kEpilogue, Result, kTileN, kTileM, kTileK, false>), grid, &options,
+      pointers.a + part.plane * d.a_plane_stride + part.row * d.a_row_stride,
+      static_cast<std::uint32_t>(d.a_plane_stride), static_cast<int>(d.a_row_stride),
+      pointers.b + part.plane * d.b_plane_stride + part.col * d.b_row_stride,
+      static_cast<std::uint32_t>(d.b_plane_stride), static_cast<int>(d.b_row_stride),
+      static_cast<Result*>(pointers.c) + part.plane * d.c_plane_stride + part.col * d.c_col_stride + part.row,
+      static_cast<std::uint32_t>(d.c_plane_stride), static_cast<int>(d.c_col_stride), d.moduli.data() + part.plane,
+      part.planes, static_cast<int>(part.rows), static_cast<int>(part.cols),
+      static_cast<int>(round_up(d.k, product::kPadBytes)),
+      kGroup);  // what pads a row is zero, and whole tiles are faster
 }
 
-[[nodiscard]] Status multiply(const ProductDesc& d, const Pointers& pointers, std::int64_t i, std::int64_t num_i,
-                              std::int64_t j, std::int64_t num_j, const tile::LaunchOptions& options,
-                              Epilogue epilogue) {
-  switch (epilogue) {
+[[nodiscard]] Status multiply(const ProductDesc& d, const Pointers& pointers, const Part& part,
+                              const tile::LaunchOptions& options) {
+  switch (d.epilogue) {
     case Epilogue::kStoreAcc:
-      return multiply<PlaneEpilogue::kStoreAcc, std::int32_t>(d, pointers, i, num_i, j, num_j, options);
+      return multiply<PlaneEpilogue::kStoreAcc, std::int32_t>(d, pointers, part, options);
     case Epilogue::kReduce:
-      return multiply<PlaneEpilogue::kReduce, std::int8_t>(d, pointers, i, num_i, j, num_j, options);
+      return multiply<PlaneEpilogue::kReduce, std::int8_t>(d, pointers, part, options);
     default:
-      return multiply<PlaneEpilogue::kReduceAdd, std::int8_t>(d, pointers, i, num_i, j, num_j, options);
+      return multiply<PlaneEpilogue::kReduceAdd, std::int8_t>(d, pointers, part, options);
   }
+}
+
+/// Planes of one launch: tile kernels reach them by strides of 32 bits.
+[[nodiscard]] int planes_together(const ProductDesc& d) {
+  const std::int64_t most = std::max({d.a_plane_stride, d.b_plane_stride, d.c_plane_stride});
+  return most <= std::numeric_limits<std::uint32_t>::max() ? d.num_products : 1;
 }
 
 class TileEngine final : public product::Engine, public product::PhaseBodies {
@@ -108,10 +122,15 @@ class TileEngine final : public product::Engine, public product::PhaseBodies {
     if (d.m == 0 || d.n == 0 || d.num_products == 0) return {};
     tile::LaunchOptions options;
     options.max_threads = std::max(1, offer.threads);
-    for (std::int64_t j = 0; j < d.n; j += kMostLines) {
-      for (std::int64_t i = 0; i < d.m; i += kMostLines) {
-        KIZAMI_RETURN_IF_ERROR(multiply(d, pointers, i, std::min(kMostLines, d.m - i), j, std::min(kMostLines, d.n - j),
-                                        options, d.epilogue));
+    Pointers used = pointers;
+    if (d.k == 0) used.a = used.b = static_cast<const std::int8_t*>(pointers.c);  // may be null, and are not looked at
+    const int together = planes_together(d);
+    for (int plane = 0; plane < d.num_products; plane += together) {
+      for (std::int64_t j = 0; j < d.n; j += kMostLines) {
+        for (std::int64_t i = 0; i < d.m; i += kMostLines) {
+          const Part part{i, std::min(kMostLines, d.m - i), j, std::min(kMostLines, d.n - j), plane, together};
+          KIZAMI_RETURN_IF_ERROR(multiply(d, used, part, options));
+        }
       }
     }
     return {};
