@@ -4,6 +4,8 @@
 //   bench_gpu_gemm --type d --n 1024 --n 4096 --engine hopper --phi 0.5
 //   bench_gpu_gemm --type s --engine ec --engine hopper          scheme ec beside scheme ozaki2
 //   bench_gpu_gemm --type d --n 256 --batch 100 --engine auto    what the planner takes where no bits are promised
+//   bench_gpu_gemm --type d --n 8192 --engine ozaki1/7 --engine ozaki1/7/truncated/grouped/cublaslt
+//     scheme ozaki1: slices, then in any order split, sums, complex form and engine (else hopper), and d5 for 5 diagonals
 // --batch N: N products, each behind the one before it in memory, beside cublas<t>gemmStridedBatched; times are of all N.
 // --op nt: A as it is, B transposed in memory. Times are of the device: a kernel that waits goes ahead of every timed call.
 // Inputs are (uniform(0,1) - 0.5) exp(phi normal),
@@ -61,7 +63,42 @@ struct Way {
   std::string name;
   EngineName engine;
   Scheme scheme = Scheme::kOzaki2;
+  kizami::Slicing slices = {};
 };
+
+/// The value whose name is `text`. @return whether there is one
+template <class E>
+bool find_named(const std::string& text, E last, E& value) {
+  for (int v = 1; v <= static_cast<int>(last); ++v) {
+    if (text != to_string(static_cast<E>(v))) continue;
+    value = static_cast<E>(v);
+    return true;
+  }
+  return false;
+}
+
+/// ozaki1/SLICES[/WORD]...
+[[nodiscard]] Way sliced_way(const std::string& text) {
+  Way way{text, EngineName::kHopper, Scheme::kOzaki1, {}};
+  std::size_t at = text.find('/');
+  while (at != std::string::npos) {
+    const std::size_t end = text.find('/', at + 1);
+    const std::string word = text.substr(at + 1, end == std::string::npos ? end : end - at - 1);
+    at = end;
+    if (!word.empty() && word.find_first_not_of("0123456789") == std::string::npos) {
+      way.slices.num_slices = std::stoi(word);
+    } else if (word.size() > 1 && word[0] == 'd' && word.find_first_not_of("0123456789", 1) == std::string::npos) {
+      way.slices.num_diagonals = std::stoi(word.substr(1));
+    } else if (!find_named(word, kizami::SliceSplit::kBytes, way.slices.split) &&
+               !find_named(word, kizami::SliceSums::kBlocked, way.slices.sums) &&
+               !find_named(word, kizami::ComplexForm::kEnlarged, way.slices.complex_form) &&
+               !find_named(word, EngineName::kTcModel, way.engine)) {
+      throw std::invalid_argument("--engine " + text + ": no word \"" + word + "\"");
+    }
+  }
+  if (way.slices.num_slices == 0) throw std::invalid_argument("--engine " + text + ", must name the slices: ozaki1/7");
+  return way;
+}
 
 struct Options {
   std::vector<char> types;
@@ -125,6 +162,8 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
     Policy policy = options.policy;
     policy.scheme = way.scheme;
     policy.engine = way.engine;
+    policy.slices = way.slices;
+    if (way.slices.complex_form == kizami::ComplexForm::kKaratsuba) policy.gauge = kizami::Gauge::kNorm;
     if (way.scheme != Scheme::kOzaki2) policy.reproducibility = kizami::Reproducibility::kNotGuaranteed;
     auto plan = kizami::cuda::make_plan(kizami::kScalarOf<T>, s.m, s.n, s.k, policy, {batch, false});
     if (!plan.ok()) {
@@ -164,9 +203,10 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
       const auto outcome = kizami::cuda::read_outcome(plans[r - (options.has_native ? 1 : 0)], workspace, nullptr);
       check(outcome.status(), "outcome");
       const Outcome& o = outcome.value();
-      runner.plan = o.scheme == Scheme::kNative ? "native"
-                    : o.scheme == Scheme::kEc   ? std::string(to_string(o.variant))
-                                                : std::to_string(o.moduli) + " moduli";
+      runner.plan = o.scheme == Scheme::kNative   ? "native"
+                    : o.scheme == Scheme::kEc     ? std::string(to_string(o.variant))
+                    : o.scheme == Scheme::kOzaki1 ? std::to_string(o.slices) + " slices"
+                                                  : std::to_string(o.moduli) + " moduli";
       runner.plan += std::string(o.equilibrated ? ", equilibrated" : "") +
                      (o.repaired > 0 ? ", repaired " + std::to_string(o.repaired) : "");
     }
@@ -221,7 +261,7 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
     const double median = runner.milliseconds[runner.milliseconds.size() / 2];
     const double tflops = flops / median * 1e-9;
     const double sustained = runner.sustained_ms > 0 ? flops / runner.sustained_ms * 1e-9 : 0;
-    std::fprintf(stderr, "%cgemm %6ld %6ld %6ld%s  %-9s %8.3f ms %7.1f TFLOPS  error %8.2g  %s", type,
+    std::fprintf(stderr, "%cgemm %6ld %6ld %6ld%s  %-24s %8.3f ms %7.1f TFLOPS  error %8.2g  %s", type,
                  static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k), batch_text.c_str(),
                  runner.name.c_str(), median, tflops, runner.error, runner.plan.c_str());
     if (runner.predicted > 0) std::fprintf(stderr, "  predicted %.3f ms", runner.predicted * 1e3);
@@ -276,9 +316,11 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
         options.ways.push_back({value, EngineName::kHopper, Scheme::kEc});
       } else if (value == "auto") {
         options.ways.push_back({value, EngineName::kAuto, Scheme::kAuto});
+      } else if (value.starts_with("ozaki1")) {
+        options.ways.push_back(sliced_way(value));
       } else {
         if (value != "hopper" && value != "cublaslt")
-          fail("--engine " + value + ", must be hopper, cublaslt, ec or auto");
+          fail("--engine " + value + ", must be hopper, cublaslt, ec, auto or ozaki1/SLICES");
         options.ways.push_back({value, value == "hopper" ? EngineName::kHopper : EngineName::kCublasLt});
       }
     } else if (name == "--op") {

@@ -20,6 +20,7 @@
 #include "kizami/kizami.hpp"
 #include "options.hpp"
 #include "output_file.hpp"
+#include "study_ozaki.hpp"
 #include "study_sgemm.hpp"
 #include "study_sgemm_device.hpp"
 #include "study_tile.hpp"
@@ -32,6 +33,7 @@ struct StudyOptions {
   std::string output = ".";
   std::string max_k = "65536";
   std::string seeds = "8";
+  std::string max_n = "64";
   std::string gpu_results;
 };
 
@@ -72,6 +74,24 @@ std::string summary_of(const TileStudy& study) {
              version(), study.device) +
          as_markdown(study.claims) +
          fmt::format("\n## {}\n\n{}.\n\n{}", study.gemm.name, study.gemm.caption, as_markdown(study.gemm));
+}
+
+std::string summary_of(const OzakiStudy& study, const std::string& max_n) {
+  std::string out = fmt::format(
+      "# Study of the Ozaki scheme in slices\n\nkizami {}, `kizami study ozaki --max-n {}`. Accuracy is measured on a "
+      "processor, floating slices with the software tensor core, against exact products; seconds are of the call "
+      "there. "
+      "{}\n\n## Claims\n\n",
+      version(), max_n,
+      study.device.empty() ? "Figures of speed are missing: `bench_gpu_gemm --engine ozaki1/7` measures them, and "
+                             "`--gpu-results` takes what it prints."
+                           : fmt::format("Speed was measured by `bench_gpu_gemm`: {}.", study.device));
+  out += as_markdown(study.claims);
+  for (const StudyTable& table : study.tables)
+    out += fmt::format("\n## {}\n\n{}.\n\n{}", table.name, table.caption, as_markdown(table));
+  for (const StudyFigure& figure : study.figures)
+    out += fmt::format("\n## {}\n\n{}.\n\n{}", figure.name, figure.caption, as_markdown(figure, kColumns));
+  return out;
 }
 
 /// The folder of -o. @throws Failure kOutputFailed
@@ -127,10 +147,25 @@ ExitCode run_tile(const StudyOptions& options) {
   return ExitCode::kOk;
 }
 
+ExitCode run_ozaki(const StudyOptions& options) {
+  const std::int64_t max_n = integer_option("--max-n", options.max_n, 16, 4096);
+  const std::filesystem::path folder = output_folder(options);
+  std::optional<std::ifstream> records;
+  if (!options.gpu_results.empty()) records = open_records(options);
+  OzakiStudy study = study_ozaki(measure_ozaki(max_n, (folder / "measured.jsonl").string()));
+  if (records) add_ozaki_device(*records, options.gpu_results, study);
+  for (const StudyTable& table : study.tables) write_file(folder / (table.name + ".csv"), as_csv(table));
+  for (const StudyFigure& figure : study.figures) write_file(folder / (figure.name + ".csv"), as_csv(as_table(figure)));
+  write_file(folder / "study.md", summary_of(study, options.max_n));
+  write_stdout(as_markdown(study.claims));
+  return ExitCode::kOk;
+}
+
 ExitCode run_study(const StudyOptions& options) {
   if (options.subject == "sgemm") return run_sgemm(options);
   if (options.subject == "tile") return run_tile(options);
-  refuse_name("SUBJECT", options.subject, "sgemm, tile");
+  if (options.subject == "ozaki") return run_ozaki(options);
+  refuse_name("SUBJECT", options.subject, "sgemm, tile, ozaki");
 }
 
 }  // namespace
@@ -140,14 +175,17 @@ Command add_study(CLI::App& program) {
       program.add_subcommand("study", "repeat the experiments of a document and judge its claims: CSV and Markdown");
   const auto options = std::make_shared<StudyOptions>();
   app->add_option("SUBJECT", options->subject,
-                  "sgemm: error-corrected FP32 products on tensor cores; tile: GEMM by CUDA Tile kernels")
+                  "sgemm: error-corrected FP32 products on tensor cores; tile: GEMM by CUDA Tile kernels; ozaki: the "
+                  "Ozaki scheme in slices, which goes on where an interruption has left it")
       ->required()
       ->type_name("");
   app->add_option("-o,--output", options->output, "folder for the files [.]")->type_name("DIR");
   app->add_option("--max-k", options->max_k, "largest inner dimension, a power of two [65536]")->type_name("K");
   app->add_option("--seeds", options->seeds, "seeds that errors are averaged over [8]")->type_name("N");
+  app->add_option("--max-n", options->max_n, "ozaki: largest n on the processor [64]")->type_name("N");
   app->add_option("--gpu-results", options->gpu_results,
-                  "JSON lines of bench_gpu_ec (sgemm: for figure 9 and errors on a device) or bench_gpu_tile (tile)")
+                  "JSON lines of bench_gpu_ec (sgemm: for figure 9 and errors on a device), bench_gpu_tile (tile) or "
+                  "bench_gpu_gemm (ozaki: for figures of speed)")
       ->type_name("FILE");
   return {app, [options] { return run_study(*options); }};
 }

@@ -28,7 +28,7 @@ def curves(path):
     return found, rows[0][2], rows[0][3]
 
 
-def draw(folders, name, columns, has_log_x=True, has_log_y=True, lowest=None):
+def draw(folders, name, columns, has_log_x=True, has_log_y=True, lowest=None, to=HERE / "sgemm"):
     path = next((folder / f"{name}.csv" for folder in folders if (folder / f"{name}.csv").exists()), None)
     if path is None:
         return
@@ -56,7 +56,7 @@ def draw(folders, name, columns, has_log_x=True, has_log_y=True, lowest=None):
     else:
         figure.legend(handles, labels, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure.tight_layout()
-    figure.savefig(HERE / f"sgemm_{name}.svg", bbox_inches="tight", metadata={"Date": None})
+    figure.savefig(f"{to}_{name}.svg", bbox_inches="tight", metadata={"Date": None})
 
 
 if __name__ == "__main__":

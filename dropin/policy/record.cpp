@@ -23,11 +23,17 @@ std::string format(const char* pattern, Args... args) {
 }
 
 std::string shape_text(const CallReport& r) {
-  return std::to_string(r.m) + "x" + std::to_string(r.n) + "x" + std::to_string(r.k);
+  std::string text = std::to_string(r.m) + "x" + std::to_string(r.n) + "x" + std::to_string(r.k);
+  return r.num_products == 1 ? text : text + ", " + std::to_string(r.num_products) + " products";
 }
 
 std::string call_text(const CallReport& r) {
   return r.name + (r.options.empty() ? "" : " " + r.options) + " " + shape_text(r);
+}
+
+std::string time_text(const CallReport& r) {
+  if (r.is_predicted && r.seconds == 0) return "";
+  return format(", %.3g s", r.seconds) + (r.is_predicted ? " predicted" : "");
 }
 
 std::string monitor_text(const CallReport& r) {
@@ -44,30 +50,30 @@ std::string answer_of(const CallReport& r) {
   const Outcome& o = r.outcome;
   if (o.engine == "none") return "C is scaled, nothing is multiplied";
   std::string text = std::string(to_string(o.scheme)) + " on " + std::string(o.engine);
-  if (o.moduli > 0) text += ", " + std::to_string(o.moduli) + " moduli";
+  if (o.moduli > 0) text += ", " + std::to_string(o.moduli) + (r.is_predicted ? " or more moduli" : " moduli");
   text += format(", bound %.2g ", o.bound) + std::string(to_string(o.gauge));
   if (r.native_products > 0) text += ", " + std::to_string(r.native_products) + " blocks refused and native";
   return text + monitor_text(r);
 }
 
 std::string log_line(const CallReport& r) {
-  return "kizami: " + call_text(r) + ": " + answer_of(r) + format(", %.3g s", r.seconds) + " [" + site_of(r.caller) +
-         "]";
+  return "kizami: " + call_text(r) + ": " + answer_of(r) + time_text(r) + " [" + site_of(r.caller) + "]";
 }
 
 void Record::add(const CallReport& report) {
   const std::lock_guard lock(mutex_);
   const std::string answer = report.why_native.empty() ? "" : report.why_native;
-  Key key{report.name, report.m, report.n, report.k, report.caller, answer};
+  Key key{report.name, report.m, report.n, report.k, report.num_products, report.caller, answer};
   if (sums_.size() >= kMaxKinds && sums_.find(key) == sums_.end()) {
-    key = Key{"(other shapes)", 0, 0, 0, nullptr, answer.empty() ? "" : "several reasons"};
+    key = Key{"(other shapes)", 0, 0, 0, 1, nullptr, answer.empty() ? "" : "several reasons"};
   }
   Sum& sum = sums_[key];
   const bool is_first = sum.calls++ == 0;
   sum.repaired += report.outcome.repaired;
   if (is_first) {
     sum.worst = report;
-    std::tie(sum.worst.name, sum.worst.m, sum.worst.n, sum.worst.k, sum.worst.caller, sum.worst.why_native) = key;
+    CallReport& r = sum.worst;
+    std::tie(r.name, r.m, r.n, r.k, r.num_products, r.caller, r.why_native) = key;
     return;
   }
   CallReport& worst = sum.worst;
@@ -87,25 +93,28 @@ std::string Record::text() const {
   std::int64_t native = 0;
   double seconds = 0;
   double native_seconds = 0;
+  bool is_predicted = false;
   for (const auto& [key, sum] : sums_) {
     order.push_back(&sum);
     (sum.worst.why_native.empty() ? emulated : native) += sum.calls;
+    is_predicted |= sum.worst.is_predicted;
     if (!sum.worst.why_native.empty()) continue;
     seconds += sum.worst.seconds;
     native_seconds += sum.worst.native_seconds;
   }
   std::stable_sort(order.begin(), order.end(),
                    [](const Sum* x, const Sum* y) { return x->worst.seconds > y->worst.seconds; });
-  std::string text = format(
-      "kizami summary of process %ld: %lld calls emulated in %.3g s (native, as predicted: %.3g s), "
-      "%lld calls native\n",
-      static_cast<long>(getpid()), static_cast<long long>(emulated), seconds, native_seconds,
-      static_cast<long long>(native));
+  const char* pattern = is_predicted ? "kizami summary of process %ld: %lld calls emulated, predicted to take %.3g s "
+                                       "(native: %.3g s), %lld calls native\n"
+                                     : "kizami summary of process %ld: %lld calls emulated in %.3g s (native, as "
+                                       "predicted: %.3g s), %lld calls native\n";
+  std::string text = format(pattern, static_cast<long>(getpid()), static_cast<long long>(emulated), seconds,
+                            native_seconds, static_cast<long long>(native));
   for (const Sum* sum : order) {
     const CallReport& r = sum->worst;
     text += format("%10lld x ", static_cast<long long>(sum->calls)) + call_text(r) + ": " + answer_of(r);
     if (sum->repaired > 0) text += format(", %lld elements in FP64", static_cast<long long>(sum->repaired));
-    text += format(", %.3g s", r.seconds);
+    text += time_text(r);
     if (r.native_seconds > 0) text += format(" (native %.3g s)", r.native_seconds);
     text += " [" + site_of(r.caller) + "]\n";
   }

@@ -20,11 +20,14 @@ struct CallReport {
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
+  std::int64_t num_products = 1;  ///< of this shape, of a batch
   const void* caller = nullptr;
   std::string why_native;  ///< empty: emulated
   Outcome outcome;         ///< of an emulated call: the worst of its products
   std::int64_t native_products =
       0;  ///< blocks of an emulated call that Kizami refused, and the native library answered
+  /// The call goes on when its report is made: its time is the planner's, and its moduli are the fewest that may be used.
+  bool is_predicted = false;
   double seconds = 0;
   double native_seconds = 0;  ///< of the native library, as the planner predicts it; 0: not known
   double worst_ratio = -1;    ///< error / bound of the sample that was computed again; < 0: none was
@@ -54,7 +57,7 @@ class Record {
     CallReport worst;  ///< with the largest bound and ratio, and sums of times
     std::int64_t repaired = 0;
   };
-  using Key = std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, const void*, std::string>;
+  using Key = std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t, const void*, std::string>;
 
   /// Kinds of calls that are told apart; more are counted together.
   static constexpr std::size_t kMaxKinds = 4096;

@@ -62,6 +62,24 @@ module kizami
   integer(c_int), parameter, public :: KIZAMI_VARIANT_FP16 = 9
   integer(c_int), parameter, public :: KIZAMI_VARIANT_TF32 = 10
   integer(c_int), parameter, public :: KIZAMI_VARIANT_SCALED_TF32 = 11
+  integer(c_int), parameter, public :: KIZAMI_SLICE_FORMAT_INT8 = 0
+  integer(c_int), parameter, public :: KIZAMI_SLICE_FORMAT_FP16 = 1
+  integer(c_int), parameter, public :: KIZAMI_SLICE_FORMAT_BF16 = 2
+  integer(c_int), parameter, public :: KIZAMI_SLICE_FORMAT_E4M3 = 3
+  integer(c_int), parameter, public :: KIZAMI_SLICE_FORMAT_E5M2 = 4
+  integer(c_int), parameter, public :: KIZAMI_SLICE_SPLIT_AUTO = 0
+  integer(c_int), parameter, public :: KIZAMI_SLICE_SPLIT_TRUNCATED = 1
+  integer(c_int), parameter, public :: KIZAMI_SLICE_SPLIT_NEAREST = 2
+  integer(c_int), parameter, public :: KIZAMI_SLICE_SPLIT_BYTES = 3
+  integer(c_int), parameter, public :: KIZAMI_SLICE_SUMS_AUTO = 0
+  integer(c_int), parameter, public :: KIZAMI_SLICE_SUMS_PAIRS = 1
+  integer(c_int), parameter, public :: KIZAMI_SLICE_SUMS_GROUPED = 2
+  integer(c_int), parameter, public :: KIZAMI_SLICE_SUMS_CONCATENATED = 3
+  integer(c_int), parameter, public :: KIZAMI_SLICE_SUMS_BLOCKED = 4
+  integer(c_int), parameter, public :: KIZAMI_COMPLEX_FORM_AUTO = 0
+  integer(c_int), parameter, public :: KIZAMI_COMPLEX_FORM_FOUR_PRODUCTS = 1
+  integer(c_int), parameter, public :: KIZAMI_COMPLEX_FORM_KARATSUBA = 2
+  integer(c_int), parameter, public :: KIZAMI_COMPLEX_FORM_ENLARGED = 3
   integer(c_int), parameter, public :: KIZAMI_REPRODUCIBILITY_NONE = 0
   integer(c_int), parameter, public :: KIZAMI_REPRODUCIBILITY_ENGINE_TO_ENGINE = 1
 
@@ -92,7 +110,8 @@ module kizami
   public :: kizami_error_text, kizami_version_number, kizami_version, kizami_status_name, kizami_last_error, &
       kizami_policy_create, kizami_policy_destroy, kizami_policy_set_accuracy, kizami_policy_set_gauge, &
       kizami_policy_set_scheme, kizami_policy_set_engine, kizami_policy_set_reproducibility, kizami_policy_set_variant, &
-      kizami_policy_set_karatsuba, &
+      kizami_policy_set_karatsuba, kizami_policy_set_slices, kizami_policy_set_digits, kizami_policy_set_slice_sums, &
+      kizami_policy_set_complex_form, &
       kizami_policy_set_fp64_arithmetic, kizami_policy_set_reject_nonfinite, kizami_policy_set_moduli, &
       kizami_policy_set_threads, kizami_policy_set_workspace_limit, kizami_gemm, kizami_sgemm, kizami_dgemm, &
       kizami_cgemm, kizami_zgemm, kizami_gemm_strided_batched, kizami_gemm_batched, kizami_plan_create, &
@@ -182,6 +201,38 @@ module kizami
       integer(c_int), value :: is_wanted
       integer(c_int) :: answer
     end function kizami_policy_set_karatsuba
+
+    function kizami_policy_set_slices(policy, num_slices, num_diagonals) bind(C, &
+        name="kizami_policy_set_slices") result(answer)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: policy
+      integer(c_int), value :: num_slices, num_diagonals
+      integer(c_int) :: answer
+    end function kizami_policy_set_slices
+
+    function kizami_policy_set_digits(policy, format, split, slice_bits, has_one_scale) bind(C, &
+        name="kizami_policy_set_digits") result(answer)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: policy
+      integer(c_int), value :: format, split, slice_bits, has_one_scale
+      integer(c_int) :: answer
+    end function kizami_policy_set_digits
+
+    function kizami_policy_set_slice_sums(policy, sums) bind(C, &
+        name="kizami_policy_set_slice_sums") result(answer)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: policy
+      integer(c_int), value :: sums
+      integer(c_int) :: answer
+    end function kizami_policy_set_slice_sums
+
+    function kizami_policy_set_complex_form(policy, form) bind(C, &
+        name="kizami_policy_set_complex_form") result(answer)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: policy
+      integer(c_int), value :: form
+      integer(c_int) :: answer
+    end function kizami_policy_set_complex_form
 
     function kizami_policy_set_fp64_arithmetic(policy, is_allowed) bind(C, &
         name="kizami_policy_set_fp64_arithmetic") result(answer)

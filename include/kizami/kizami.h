@@ -94,7 +94,7 @@ enum {
   KIZAMI_SCHEME_NATIVE = 1, /* the platform BLAS */
   KIZAMI_SCHEME_OZAKI2 = 2, /* residues modulo coprime numbers, Chinese remainder theorem */
   KIZAMI_SCHEME_EC = 3,     /* error-corrected tensor-core products; F32 and C64, KIZAMI_REPRODUCIBILITY_NONE only */
-  KIZAMI_SCHEME_OZAKI1 = 4  /* slices of signed bytes, exact sums; on the host */
+  KIZAMI_SCHEME_OZAKI1 = 4  /* slices of a few bits, products of pairs of slices, exact sums */
 };
 
 typedef int kizami_engine;
@@ -124,6 +124,39 @@ enum {
   KIZAMI_VARIANT_FP16 = 9,  /* one product, not corrected: for studies */
   KIZAMI_VARIANT_TF32 = 10, /* likewise */
   KIZAMI_VARIANT_SCALED_TF32 = 11
+};
+
+/* Scheme ozaki1: what slices are held in, how a number becomes digits, how products of slices share sums, and how a complex
+ * product becomes real ones. */
+typedef int kizami_slice_format;
+enum {
+  KIZAMI_SLICE_FORMAT_INT8 = 0,
+  KIZAMI_SLICE_FORMAT_FP16 = 1, /* this and the others by engine tc_model only */
+  KIZAMI_SLICE_FORMAT_BF16 = 2,
+  KIZAMI_SLICE_FORMAT_E4M3 = 3,
+  KIZAMI_SLICE_FORMAT_E5M2 = 4
+};
+typedef int kizami_slice_split;
+enum {
+  KIZAMI_SLICE_SPLIT_AUTO = 0,      /* bytes for INT8, nearest for the others */
+  KIZAMI_SLICE_SPLIT_TRUNCATED = 1, /* sign and magnitude, 7 bits a slice; INT8 only */
+  KIZAMI_SLICE_SPLIT_NEAREST = 2,   /* each slice rounds what is left to nearest */
+  KIZAMI_SLICE_SPLIT_BYTES = 3      /* balanced bytes, 8 bits a slice; INT8 only */
+};
+typedef int kizami_slice_sums;
+enum {
+  KIZAMI_SLICE_SUMS_AUTO = 0,         /* concatenated */
+  KIZAMI_SLICE_SUMS_PAIRS = 1,        /* every product by itself */
+  KIZAMI_SLICE_SUMS_GROUPED = 2,      /* as many of one anti-diagonal as INT32 holds exactly */
+  KIZAMI_SLICE_SUMS_CONCATENATED = 3, /* those as one product, slices side by side */
+  KIZAMI_SLICE_SUMS_BLOCKED = 4       /* grouped, with the larger operand in blocks of lines */
+};
+typedef int kizami_complex_form;
+enum {
+  KIZAMI_COMPLEX_FORM_AUTO = 0,          /* four products */
+  KIZAMI_COMPLEX_FORM_FOUR_PRODUCTS = 1, /* Re A Re B - Im A Im B, Re A Im B + Im A Re B */
+  KIZAMI_COMPLEX_FORM_KARATSUBA = 2,     /* three; KIZAMI_GAUGE_NORM or a named number of slices only */
+  KIZAMI_COMPLEX_FORM_ENLARGED = 3       /* one: [Re A, -Im A; Im A, Re A] [Re B; Im B] */
 };
 
 typedef int kizami_reproducibility;
@@ -170,6 +203,17 @@ KIZAMI_API kizami_status kizami_policy_set_variant(kizami_policy* policy, kizami
 /* Scheme ec, KIZAMI_C64 and KIZAMI_GAUGE_NORM only: 1 makes complex products of three real ones, whose imaginary part
  * cancels, instead of four (0, default). */
 KIZAMI_API kizami_status kizami_policy_set_karatsuba(kizami_policy* policy, int is_wanted);
+/* Scheme ozaki1 only. num_slices in 1..20; 0 (default) leaves it to the planner, -1 goes on until nothing is left.
+ * num_diagonals: products of slices i + j < num_diagonals, in 1..39; 0 (default) leaves it to the planner, -1 takes all. */
+KIZAMI_API kizami_status kizami_policy_set_slices(kizami_policy* policy, int num_slices, int num_diagonals);
+/* Scheme ozaki1 only. slice_bits: of a digit beside its sign, in 1..11; 0 (default) leaves it to format and split.
+ * has_one_scale: 1 takes one power of two for a matrix instead of one for each line (0, default). */
+KIZAMI_API kizami_status kizami_policy_set_digits(kizami_policy* policy, kizami_slice_format format,
+                                                  kizami_slice_split split, int slice_bits, int has_one_scale);
+/* Scheme ozaki1 only. Never changes a bit. */
+KIZAMI_API kizami_status kizami_policy_set_slice_sums(kizami_policy* policy, kizami_slice_sums sums);
+/* Scheme ozaki1 and complex types only. */
+KIZAMI_API kizami_status kizami_policy_set_complex_form(kizami_policy* policy, kizami_complex_form form);
 /* 1 (default): elements that no number of moduli certifies are computed in FP64 arithmetic of proven bound; 0: the call
  * is refused instead (accuracy_unreachable). */
 KIZAMI_API kizami_status kizami_policy_set_fp64_arithmetic(kizami_policy* policy, int is_allowed);

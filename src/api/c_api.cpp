@@ -46,6 +46,24 @@ static_assert(is_same(KIZAMI_VARIANT_AUTO, EcVariant::kAuto) && is_same(KIZAMI_V
               is_same(KIZAMI_VARIANT_BF16X9, EcVariant::kBf16x9) && is_same(KIZAMI_VARIANT_FP16, EcVariant::kFp16) &&
               is_same(KIZAMI_VARIANT_TF32, EcVariant::kTf32) &&
               is_same(KIZAMI_VARIANT_SCALED_TF32, EcVariant::kScaledTf32));
+static_assert(is_same(KIZAMI_SLICE_FORMAT_INT8, SliceFormat::kInt8) &&
+              is_same(KIZAMI_SLICE_FORMAT_FP16, SliceFormat::kFp16) &&
+              is_same(KIZAMI_SLICE_FORMAT_BF16, SliceFormat::kBf16) &&
+              is_same(KIZAMI_SLICE_FORMAT_E4M3, SliceFormat::kE4m3) &&
+              is_same(KIZAMI_SLICE_FORMAT_E5M2, SliceFormat::kE5m2));
+static_assert(is_same(KIZAMI_SLICE_SPLIT_AUTO, SliceSplit::kAuto) &&
+              is_same(KIZAMI_SLICE_SPLIT_TRUNCATED, SliceSplit::kTruncated) &&
+              is_same(KIZAMI_SLICE_SPLIT_NEAREST, SliceSplit::kNearest) &&
+              is_same(KIZAMI_SLICE_SPLIT_BYTES, SliceSplit::kBytes));
+static_assert(is_same(KIZAMI_SLICE_SUMS_AUTO, SliceSums::kAuto) &&
+              is_same(KIZAMI_SLICE_SUMS_PAIRS, SliceSums::kPairs) &&
+              is_same(KIZAMI_SLICE_SUMS_GROUPED, SliceSums::kGrouped) &&
+              is_same(KIZAMI_SLICE_SUMS_CONCATENATED, SliceSums::kConcatenated) &&
+              is_same(KIZAMI_SLICE_SUMS_BLOCKED, SliceSums::kBlocked));
+static_assert(is_same(KIZAMI_COMPLEX_FORM_AUTO, ComplexForm::kAuto) &&
+              is_same(KIZAMI_COMPLEX_FORM_FOUR_PRODUCTS, ComplexForm::kFourProducts) &&
+              is_same(KIZAMI_COMPLEX_FORM_KARATSUBA, ComplexForm::kKaratsuba) &&
+              is_same(KIZAMI_COMPLEX_FORM_ENLARGED, ComplexForm::kEnlarged));
 static_assert(is_same(KIZAMI_REPRODUCIBILITY_NONE, Reproducibility::kNotGuaranteed) &&
               is_same(KIZAMI_REPRODUCIBILITY_ENGINE_TO_ENGINE, Reproducibility::kEngineToEngine));
 
@@ -55,6 +73,9 @@ static_assert(sizeof(kizami_plan_info) >= kFirstPlanInfoBytes);
 
 /// Digits that C can promise at most: of the widest type (FP64).
 constexpr int kMaxBits = significand_bits(Scalar::kF64) - 1;
+
+/// Bits of a digit that a format of slices has at most.
+constexpr int kMaxSliceBits = 11;
 
 /// kizami_last_error() of this thread.
 thread_local char last_error[1024] = "";
@@ -159,6 +180,41 @@ kizami_status kizami_policy_set_karatsuba(kizami_policy* policy, int is_wanted) 
     p.ec.karatsuba = is_wanted == 1;
     return {};
   });
+}
+kizami_status kizami_policy_set_slices(kizami_policy* policy, int num_slices, int num_diagonals) {
+  return change(policy, [&](Policy& p) -> Status {
+    constexpr int kMostDiagonals = 2 * kMaxSlices - 1;
+    if (num_slices < kUntilZero || num_slices > kMaxSlices) {
+      return invalid("num_slices = " + std::to_string(num_slices) + ", must be in -1.." + std::to_string(kMaxSlices));
+    }
+    if (num_diagonals < kAllPairs || num_diagonals > kMostDiagonals) {
+      return invalid("num_diagonals = " + std::to_string(num_diagonals) + ", must be in -1.." +
+                     std::to_string(kMostDiagonals));
+    }
+    p.slices.num_slices = num_slices;
+    p.slices.num_diagonals = num_diagonals;
+    return {};
+  });
+}
+kizami_status kizami_policy_set_digits(kizami_policy* policy, kizami_slice_format format, kizami_slice_split split,
+                                       int slice_bits, int has_one_scale) {
+  return change(policy, [&](Policy& p) -> Status {
+    Slicing slices = p.slices;
+    KIZAMI_RETURN_IF_ERROR(read_enum("format", format, slices.format));
+    KIZAMI_RETURN_IF_ERROR(read_enum("split", split, slices.split));
+    KIZAMI_RETURN_IF_ERROR(in_range("slice_bits", slice_bits, kMaxSliceBits));
+    KIZAMI_RETURN_IF_ERROR(in_range("has_one_scale", has_one_scale, 1));
+    slices.slice_bits = slice_bits;
+    slices.one_scale = has_one_scale == 1;
+    p.slices = slices;
+    return {};
+  });
+}
+kizami_status kizami_policy_set_slice_sums(kizami_policy* policy, kizami_slice_sums sums) {
+  return change(policy, [&](Policy& p) { return read_enum("sums", sums, p.slices.sums); });
+}
+kizami_status kizami_policy_set_complex_form(kizami_policy* policy, kizami_complex_form form) {
+  return change(policy, [&](Policy& p) { return read_enum("form", form, p.slices.complex_form); });
 }
 kizami_status kizami_policy_set_fp64_arithmetic(kizami_policy* policy, int is_allowed) {
   return change(policy, [&](Policy& p) -> Status {

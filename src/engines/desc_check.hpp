@@ -3,6 +3,7 @@
 // Also the sizes that follow from it. An engine may demand more, never less.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,8 +38,8 @@ namespace detail {
 
 [[nodiscard]] inline std::optional<std::string> why_operand_refused(const std::string& letter,
                                                                     const product::ProductDesc& d, std::int64_t rows,
-                                                                    std::int64_t row_stride,
-                                                                    std::int64_t plane_stride) {
+                                                                    std::int64_t row_stride, std::int64_t plane_stride,
+                                                                    std::int64_t num_planes) {
   const std::int64_t padded_k = base::round_up(d.k, product::kPadBytes);
   if (row_stride < padded_k || row_stride % product::kPadBytes != 0) {
     return wrong(letter + "_row_stride", row_stride,
@@ -47,8 +48,29 @@ namespace detail {
   if (plane_stride < 0 || plane_stride % product::kPadBytes != 0) {
     return wrong(letter + "_plane_stride", plane_stride, "a multiple of 64 and not negative");
   }
-  if (!extent(d.num_products, plane_stride, rows, row_stride, padded_k)) {
+  if (!extent(num_planes, plane_stride, rows, row_stride, padded_k)) {
     return "the planes of " + letter + " do not fit in 64-bit offsets";
+  }
+  return std::nullopt;
+}
+
+[[nodiscard]] inline std::optional<std::string> why_windows_refused(const product::ProductDesc& d) {
+  if (d.num_windows != d.num_products || d.num_windows > product::kMaxWindows)
+    return wrong("num_windows", d.num_windows, "num_products and at most 32 (kMaxWindows)");
+  if (d.epilogue != product::Epilogue::kStoreAcc) return "windows need the epilogue kStoreAcc";
+  for (int l = 0; l < d.num_windows; ++l) {
+    const product::Window& w = d.windows[static_cast<std::size_t>(l)];
+    const std::string name = "windows[" + std::to_string(l) + "].";
+    if (w.k < 1 || w.k > d.k) return wrong(name + "k", w.k, "in 1..k = " + std::to_string(d.k));
+    if (w.a_plane < 0) return wrong(name + "a_plane", w.a_plane, "not negative");
+    if (w.b_plane < 0) return wrong(name + "b_plane", w.b_plane, "not negative");
+    const std::int64_t padded_k = base::round_up(w.k, product::kWindowPad);
+    const auto is_inside = [&](std::int64_t first, std::int64_t row_stride) {
+      return first >= 0 && first % product::kWindowPad == 0 && first <= row_stride - padded_k;
+    };
+    const std::string limit = "a multiple of 128, with the window inside its row";
+    if (!is_inside(w.a_first, d.a_row_stride)) return wrong(name + "a_first", w.a_first, limit);
+    if (!is_inside(w.b_first, d.b_row_stride)) return wrong(name + "b_first", w.b_first, limit);
   }
   return std::nullopt;
 }
@@ -74,9 +96,31 @@ namespace detail {
 
 }  // namespace detail
 
-/// The sentence that says why `d` breaks the @range of ProductDesc, or nothing.
-/// @param can_compare whether the engine has the epilogue kCompare
-[[nodiscard]] inline std::optional<std::string> why_refused(const product::ProductDesc& d, bool can_compare = false) {
+/// What not every engine does.
+struct Abilities {
+  bool compares = false;       ///< the epilogue kCompare
+  bool takes_windows = false;  ///< ProductDesc::windows
+};
+
+/// Planes of an operand that a product reads.
+struct NumPlanes {
+  std::int64_t a = 0;
+  std::int64_t b = 0;
+};
+[[nodiscard]] inline NumPlanes num_planes_read(const product::ProductDesc& d) {
+  if (d.num_windows == 0) return {d.num_products, d.num_products};
+  NumPlanes planes;
+  for (int l = 0; l < d.num_windows; ++l) {
+    const product::Window& w = d.windows[static_cast<std::size_t>(l)];
+    planes.a = std::max<std::int64_t>(planes.a, w.a_plane + std::int64_t{1});
+    planes.b = std::max<std::int64_t>(planes.b, w.b_plane + std::int64_t{1});
+  }
+  return planes;
+}
+
+/// The sentence that says why `d` breaks the @range of ProductDesc or wants what the engine has not, or nothing.
+[[nodiscard]] inline std::optional<std::string> why_refused(const product::ProductDesc& d,
+                                                            const Abilities& abilities = {}) {
   using detail::wrong;
   if (d.m < 0) return wrong("m", d.m, "not negative");
   if (d.n < 0) return wrong("n", d.n, "not negative");
@@ -97,15 +141,21 @@ namespace detail {
       }
       break;
     case product::Epilogue::kCompare:
-      if (!can_compare) return "epilogue = kCompare, which this engine does not have";
+      if (!abilities.compares) return "epilogue = kCompare, which this engine does not have";
       if (d.num_products > 1) return wrong("num_products", d.num_products, "1 for the epilogue kCompare");
       if (d.k < 1) return wrong("k", d.k, "at least 1 for the epilogue kCompare");
       break;
     default:
       return wrong("epilogue", static_cast<int>(d.epilogue), "kStoreAcc, kReduce, kReduceAdd or kCompare");
   }
-  if (auto reason = detail::why_operand_refused("a", d, d.m, d.a_row_stride, d.a_plane_stride)) return reason;
-  if (auto reason = detail::why_operand_refused("b", d, d.n, d.b_row_stride, d.b_plane_stride)) return reason;
+  if (d.num_windows != 0) {
+    if (!abilities.takes_windows)
+      return "num_windows = " + std::to_string(d.num_windows) + ", which this engine does not have";
+    if (auto reason = detail::why_windows_refused(d)) return reason;
+  }
+  const NumPlanes planes = num_planes_read(d);
+  if (auto reason = detail::why_operand_refused("a", d, d.m, d.a_row_stride, d.a_plane_stride, planes.a)) return reason;
+  if (auto reason = detail::why_operand_refused("b", d, d.n, d.b_row_stride, d.b_plane_stride, planes.b)) return reason;
   return d.epilogue == product::Epilogue::kCompare ? std::nullopt : detail::why_result_refused(d);
 }
 

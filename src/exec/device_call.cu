@@ -13,14 +13,15 @@
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "base/relaxed_capture.hpp"
+#include "exec/device_begin.hpp"
 #include "exec/device_certificate.hpp"
 #include "exec/device_ec.hpp"
 #include "exec/device_environment.hpp"
+#include "exec/device_ozaki1.hpp"
 #include "exec/device_second_look.hpp"
 #include "exec/launch.hpp"
 #include "fp64/device.hpp"
 #include "plan/device_buffers.hpp"
-#include "plan/device_state.cuh"
 #include "problem/problem.hpp"
 #include "reconstruct/device.hpp"
 #include "split/device.hpp"
@@ -31,27 +32,6 @@ namespace {
 using base::ceil_div;
 using base::round_up;
 using plan::kReadRows;
-
-template <class T>
-__global__ void begin_call(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
-                           int rung) {
-  base::follow_previous_kernel();
-  plan::DeviceState fresh;
-  fresh.selection.rung = rung;
-  if (rung < 0) fresh.selection.num_repaired = num_pairs;
-  fresh.num_products = num_products;
-  fresh.statistics.num_pairs = num_pairs;
-  fresh.is_scaling_only = alpha.load() == T{0} ? 1 : 0;
-  plan::write_state(state, fresh);
-}
-
-/// Resets *state for a call: `rung` (0, or -1 without a ladder) with so many planes, alpha = 0 or not.
-template <class T>
-Status begin_state(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
-                   int rung, product::Queue queue) {
-  begin_call<<<1, 1, 0, queue>>>(state, alpha, num_products, num_pairs, rung);
-  return base::launch_status("begin_call");
-}
 
 /// One operand during a call.
 template <class T>
@@ -394,6 +374,7 @@ Status enqueue_device(const plan::Plan& plan, const DeviceProblem<T>& problem, s
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, std::complex<float>>) {
     if (plan.numerics.scheme == Scheme::kEc) return run_device_ec(plan, problem, workspace, state, queue);
   }
+  if (plan.numerics.scheme == Scheme::kOzaki1) return run_device_ozaki1(plan, problem, workspace, state, queue);
   return Call<T>(plan, problem, workspace, state, queue).run();
 }
 
@@ -405,6 +386,7 @@ Outcome device_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
   if (state.is_scaling_only != 0) return outcome;
   if (plan.numerics.scheme == Scheme::kEc) return device_ec_outcome(plan, state);
   const num::Selection& selection = state.selection;
+  if (plan.numerics.scheme == Scheme::kOzaki1) return device_ozaki1_outcome(plan, state);
   outcome.engine = plan.schedule.engine->name();
   outcome.bound = plan.numerics.bound;
   outcome.rung = selection.rung;

@@ -88,7 +88,7 @@ struct DigitRule {
 ///        __int128 for |rest| < 2^126
 /// @exact
 template <class Int>
-[[nodiscard]] constexpr int next_digit(const DigitRule& rule, Int& rest, int shift) {
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr int next_digit(const DigitRule& rule, Int& rest, int shift) {
   constexpr int kBits = static_cast<int>(8 * sizeof(Int));
   if (shift <= 0) {  // nothing is left behind
     const int digit = -shift >= 16 ? 0 : static_cast<int>(rest * (Int{1} << -shift));
@@ -117,6 +117,37 @@ template <class Int>
   }
   rest -= digit * unit;
   return static_cast<int>(digit);
+}
+
+/// What is left of a number: value + carry, in units of the digit that comes next.
+struct FloatRest {
+  double value = 0;
+  int carry = 0;  ///< apart, for their sum may have more bits than a double
+};
+/// The next digit; `rest` becomes what is left then. What next_digit() finds, by FP64 operations of which only the rounding to a
+/// digit rounds.
+/// @range  |value| <= 2^head or what the digit before has left, a multiple of 2^-900 or so small that no digit that is asked for
+///         reaches it
+[[nodiscard]] KIZAMI_HOST_DEVICE inline int leading_digit(const DigitRule& rule, FloatRest& rest) {
+  constexpr double kInteger =
+      0x1.8p52;  // a sum with it is rounded to an integer, ties to even, which its low word holds
+  // ceil(2^54 127/255) / 2^54: no fraction of 53 bits lies between.
+  constexpr double kUpFrom = 0x1FDFDFDFDFDFE0p-54;
+  const double sum = rest.value + kInteger;
+  double digit = sum - kInteger;
+  auto result = static_cast<std::int32_t>(static_cast<std::uint32_t>(bit_cast<std::uint64_t>(sum)));
+  if (rule.kind == DigitKind::kTruncated && std::fabs(digit) > std::fabs(rest.value)) {
+    const int back = rest.value < 0 ? 1 : -1;
+    digit += back;
+    result += back;
+  }
+  const double fraction = rest.value - digit;
+  const bool is_up =
+      rule.kind == DigitKind::kBytes && bit_cast<std::int64_t>(fraction) >= bit_cast<std::int64_t>(kUpFrom);
+  result += (is_up ? 1 : 0) + rest.carry;
+  rest.value = fraction * static_cast<double>(1 << rule.step);
+  rest.carry = is_up ? -(1 << rule.step) : 0;
+  return result;
 }
 
 /// Digits that hold every element of a line exactly; 0 for a zero line. @range largest exponent of the digits: e >= that of the
@@ -183,6 +214,16 @@ inline constexpr int kKaratsubaBits = 108;
   return 2 * rule.head - 2 + rule.step * (d - 1) + log2_k + 8;
 }
 
+__extension__ using Int128 = __int128;
+
+/// x in units of 2^unit, cut toward zero. @range |x| < 2^(unit + 126)
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr Int128 fixed_point(double x, int unit) {
+  const Decomposed d = decompose(x);
+  const int shift = d.exponent - unit;
+  if (shift >= 0) return static_cast<Int128>(d.mantissa) << shift;
+  return shift <= -63 ? 0 : d.mantissa / (std::int64_t{1} << -shift);
+}
+
 /// Which real numbers of a line are sliced.
 enum class SliceTerms : std::uint8_t {
   kPlain,      ///< all real terms in order: x_0, x_1, ... or re_0, im_0, re_1, im_1, ...
@@ -193,7 +234,8 @@ enum class SliceTerms : std::uint8_t {
   kImagForm,   ///< im_0, re_0, ...: times kPlain of B, the imaginary part
 };
 /// Real numbers of `length` elements.
-[[nodiscard]] constexpr std::int64_t num_slice_terms(SliceTerms terms, bool is_complex, std::int64_t length) {
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int64_t num_slice_terms(SliceTerms terms, bool is_complex,
+                                                                        std::int64_t length) {
   const bool is_one_each =
       terms == SliceTerms::kReal || terms == SliceTerms::kImaginary || terms == SliceTerms::kSum || !is_complex;
   return is_one_each ? length : 2 * length;

@@ -7,6 +7,8 @@
 
 #include "plan/device_buffers.hpp"
 #include "plan/device_ec.hpp"
+#include "plan/device_ozaki1.hpp"
+#include "plan/ozaki1.hpp"
 
 namespace kizami::plan {
 
@@ -60,6 +62,25 @@ double device_phase_seconds(const Plan& plan) {
     if (!compares_in_product(plan)) seconds += 4.0 * parts * m * n / kCompareBytesPerSecond + kCompareSeconds;
   }
   return seconds;
+}
+
+double device_slice_phase_seconds(const Plan& plan) {
+  constexpr double kUntakenSeconds = 5e-6;  // begin, FP64 rung, and the gaps between launches
+  constexpr double kSplitBytesPerSecond = 2.7e12;
+  constexpr double kSplitSeconds = 3e-6;
+  constexpr double kSumBytesPerSecond = 2.9e12;
+  constexpr double kSumSeconds = 3e-6;
+  const SlicedForm form = device_sliced_form(plan);
+  const SliceRung& rung = plan.numerics.slices.last();
+  const auto m = static_cast<double>(plan.shape.m);
+  const auto n = static_cast<double>(plan.shape.n);
+  const double element = size_bytes(plan.shape.scalar);
+  const double passes = slices_in_one_pass(plan) ? 1.0 : 3.0;  // over the operands; two for the statistics
+  const double digits = form.num_parts * rung.num_slices * static_cast<double>(slice_numbers(plan, 1));
+  const double split = (m + n) * static_cast<double>(plan.shape.k) * (passes * element + digits);
+  const double planes = form.num_products * rung.num_diagonals;  // of a diagonal one, if it sums in INT32
+  const double sums = m * n * (4.0 * planes + element);
+  return kUntakenSeconds + split / kSplitBytesPerSecond + kSplitSeconds + sums / kSumBytesPerSecond + kSumSeconds;
 }
 
 double device_ec_phase_seconds(const Plan& plan) {

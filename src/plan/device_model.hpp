@@ -13,6 +13,9 @@ namespace kizami::plan {
 /// Everything but the INT8 products of the main pass, at the lowest rung: statistics, certificate, split, CRT, launches.
 [[nodiscard]] double device_phase_seconds(const Plan& plan);
 
+/// Scheme ozaki1: everything but the products: split, sums, launches.
+[[nodiscard]] double device_slice_phase_seconds(const Plan& plan);
+
 /// Scheme ec: everything but the product of the first stage, which is taken: split, decision, the kernels that are not needed.
 [[nodiscard]] double device_ec_phase_seconds(const Plan& plan);
 

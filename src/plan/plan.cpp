@@ -16,6 +16,7 @@
 #include "plan/device_ec.hpp"
 #include "plan/device_model.hpp"
 #include "plan/device_native.hpp"
+#include "plan/device_ozaki1.hpp"
 #include "plan/ladder.hpp"
 #include "plan/ozaki1.hpp"
 #include "problem/batch.hpp"
@@ -111,12 +112,13 @@ Status validate_device_policy(const problem::Shape& shape, const Policy& policy)
   const auto unsupported = [](const std::string& argument, const std::string& limit) {
     return Status(StatusCode::kUnsupported, argument + ", must be " + limit + ", for operands in device memory");
   };
-  if (policy.scheme == Scheme::kOzaki1) return unsupported("scheme = ozaki1", "auto, native, ozaki2 or ec");
   if (shape.scalar == Scalar::kDD) return unsupported("scalar = dd", "f32, f64, c64 or c128");
   if (policy.accuracy.kind == Accuracy::Kind::kCorrect) return unsupported("accuracy = correct", "native or bits=N");
   if (!policy.may_sync && policy.reject_nonfinite)
     return unsupported("reject_nonfinite = true", "false unless may_sync = true");
-  if (!policy.may_sync && !policy.allow_fp64_arithmetic && policy.gauge == Gauge::kEntry && policy.forced_moduli == 0)
+  const bool has_fixed_bound =
+      policy.gauge == Gauge::kNorm || policy.forced_moduli != 0 || policy.scheme == Scheme::kOzaki1;
+  if (!policy.may_sync && !policy.allow_fp64_arithmetic && !has_fixed_bound)
     return unsupported("allow_fp64_arithmetic = false", "true in gauge entry unless may_sync = true");
   return {};
 }
@@ -553,6 +555,7 @@ Status plan_ec_over_ozaki2(Plan& plan, const Environment& environment) {
 
 /// Scheme ozaki1: behind a certificate scheme ozaki2 of the same accuracy, and then its own slices.
 Status plan_ozaki1(Plan& plan, const Environment& environment) {
+  if (is_on_device(plan)) return plan_device_ozaki1(plan, environment);
   if (wants_certificate(plan.policy)) {
     const EngineName engine = plan.policy.engine;
     if (plan.policy.slices.format != SliceFormat::kInt8) plan.policy.engine = EngineName::kAuto;

@@ -39,6 +39,20 @@ enum class Epilogue : std::uint8_t {
   kCompare,    ///< *c (uint64) += pairs that num::is_certified() refuses, with acc_0 >= 0 as floor of their product
 };
 
+/// A product of parts of rows: elements [a_first, a_first + k) of the rows of plane a_plane of A by [b_first, b_first + k)
+/// of those of plane b_plane of B. Slices that lie side by side are one product so.
+struct Window {
+  std::int32_t a_plane = 0;
+  std::int32_t b_plane = 0;
+  std::int64_t a_first = 0;
+  std::int64_t b_first = 0;
+  std::int64_t k = 0;
+};
+/// Windows of one ProductDesc at most.
+inline constexpr int kMaxWindows = 32;
+/// Windows begin at multiples of this, and their elements up to such a multiple beyond k are zero.
+inline constexpr std::int64_t kWindowPad = 128;
+
 /// Symmetric residue: the representative in [-floor(p/2), ceil(p/2) - 1], so [-128, 127] for p = 256 and
 /// [-(p-1)/2, (p-1)/2] for odd p. Unique, hence comparable with ==.
 ///
@@ -46,6 +60,8 @@ enum class Epilogue : std::uint8_t {
 ///         (row j is column j of op(B)). C_l: element (i, j) at c + l * c_plane_stride + j * c_col_stride + i.
 /// @units  all strides in elements. @range k <= kBlockMaxI8; bytes [k, round_up(k, kPadBytes)) of every row are zero;
 ///         row strides are multiples of kPadBytes and every row starts on a kPadBytes boundary.
+/// With windows product l is that of windows[l] instead, k is the longest of them, and the epilogue is kStoreAcc. Engines
+/// balance best what comes in the order of falling k.
 struct ProductDesc {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -60,6 +76,8 @@ struct ProductDesc {
   std::int64_t c_col_stride = 0;
   std::int64_t c_plane_stride = 0;
   float allowance = 0;  ///< kCompare: of one unit of acc; one plane and k >= 1
+  int num_windows = 0;  ///< 0, or num_products
+  std::array<Window, kMaxWindows> windows{};
 };
 
 /// What the planner knows of the machine; filled once by exec, so that query() is pure.

@@ -15,62 +15,12 @@
 #include "reconstruct/device.hpp"
 #include "reconstruct/device_crt_limbs.cuh"
 #include "reconstruct/device_crt_pieces.cuh"
+#include "reconstruct/device_quads.cuh"
 
 namespace kizami::reconstruct::device {
 
-inline constexpr int kThreads = 256;
 /// Blocks of the usual kernels that a multiprocessor holds at once; a launch has no more.
 inline constexpr int kBlocksPerSm = 2;
-
-/// Stores four neighbouring elements; those not wanted keep what they are.
-template <class T>
-__device__ void store(const MatrixView<T>& c, std::int64_t i, std::int64_t j, const T (&value)[4], unsigned wanted) {
-  T* const out = c.data + i * c.row_stride + j * c.col_stride;
-  if constexpr (sizeof(T) == 8) {
-    if (wanted == 15u && c.row_stride == 1 && reinterpret_cast<std::uintptr_t>(out) % 16 == 0) {
-      double2 pair[2];
-      for (int e = 0; e < 2; ++e) {
-        pair[e].x = bit_cast<double>(value[2 * e]);
-        pair[e].y = bit_cast<double>(value[2 * e + 1]);
-        reinterpret_cast<double2*>(out)[e] = pair[e];
-      }
-      return;
-    }
-  }
-#pragma unroll
-  for (int e = 0; e < 4; ++e) {
-    if ((wanted >> e & 1) != 0) out[e * c.row_stride] = value[e];
-  }
-}
-
-/// The general epilogue, out of the way of the fast ones.
-template <class T, int kParts>
-__device__ __noinline__ T finish_any(num::Scaled re, num::Scaled im, T alpha, T beta, T old) {
-  if constexpr (kParts == 2) {
-    return num::finish(num::ScaledComplex{re, im}, alpha, beta, old);
-  } else {
-    return num::finish(re, alpha, beta, old);
-  }
-}
-
-/// Whether mantissa 2^exponent is a normal FP64 number, far from the ends of the range: then it is one product.
-[[nodiscard]] __device__ inline bool is_plain(const num::Scaled& p) {
-  return static_cast<unsigned>(p.exponent + 900) < 1700u;
-}
-[[nodiscard]] __device__ inline double plain_value(const num::Scaled& p) {
-  return p.mantissa * num::power_of_two(p.exponent);
-}
-
-/// num::finish() for alpha = 1, beta = 0 and plain numbers.
-template <class T, int kParts>
-[[nodiscard]] __device__ T plain_element(const num::Scaled& re, const num::Scaled& im) {
-  using R = RealOf<T>;
-  if constexpr (kParts == 2) {
-    return T(static_cast<R>(plain_value(re)), static_cast<R>(plain_value(im)));
-  } else {
-    return static_cast<R>(plain_value(re));
-  }
-}
 
 /// What all elements of a thread share.
 template <class T>
@@ -111,13 +61,6 @@ __device__ void finish_quad(const DeviceReconstruction<T>& task, const Epilogue<
   store(task.c, i, j, value, wanted);
 }
 
-[[nodiscard]] __device__ inline std::int64_t first_row_of_thread() {
-  return (blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x) * 4;
-}
-[[nodiscard]] __device__ inline std::int64_t first_column_of_thread() {
-  return blockIdx.y * static_cast<std::int64_t>(blockDim.y) + threadIdx.y;
-}
-[[nodiscard]] __device__ inline std::int64_t column_step() { return static_cast<std::int64_t>(gridDim.y) * blockDim.y; }
 /// Rows beyond the last have scale num::kSkipLine.
 template <class T>
 __device__ void load_row_scales(const DeviceReconstruction<T>& task, std::int64_t i, std::int32_t (&row_scale)[4]) {
@@ -288,19 +231,6 @@ __device__ __noinline__ void reconstruct_from_limbs(const DeviceReconstruction<T
 }
 
 template <class T>
-__device__ void scale_all(const MatrixView<T>& c, T beta) {
-  const std::int64_t total = c.rows * c.cols;
-  const std::int64_t block = blockIdx.x + static_cast<std::int64_t>(gridDim.x) * blockIdx.y;
-  const std::int64_t threads = static_cast<std::int64_t>(blockDim.x) * blockDim.y;
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * gridDim.y * threads;
-  for (std::int64_t at = block * threads + threadIdx.x + threadIdx.y * blockDim.x; at < total; at += step) {
-    const std::int64_t j = at / c.rows;
-    T& out = c(at - j * c.rows, j);
-    out = beta == T{0} ? T{0} : num::scale_by(beta, out);
-  }
-}
-
-template <class T>
 __global__ void scale_kernel(MatrixView<T> c, Factor<T> beta) {
   scale_all(c, beta.load());
 }
@@ -342,20 +272,11 @@ namespace kizami::reconstruct {
 template <class T>
 Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue) {
   if (task.c.rows == 0 || task.c.cols == 0) return {};
-  // Quads of a column side by side, as many columns as fill the block; each block takes several columns.
-  const std::int64_t quads = base::ceil_div(task.c.rows, 4);
-  const unsigned threads_x = quads >= 256 ? 256 : quads > 64 ? 128 : quads > 16 ? 64 : 16;
-  const dim3 block(threads_x, device::kThreads / threads_x);
-  const std::int64_t blocks_x = base::ceil_div(quads, threads_x);
-  const std::int64_t blocks_y = base::ceil_div(task.c.cols, block.y);
-  // All blocks run at once: one more would take as long again.
-  const std::int64_t enough = std::max(std::int64_t{1}, device::kBlocksPerSm * std::int64_t{num_sms} / blocks_x);
-  const dim3 grid(static_cast<unsigned>(blocks_x),
-                  static_cast<unsigned>(std::min({blocks_y, enough, std::int64_t{65535}})));
+  const device::QuadGrid shape = device::quad_grid(task.c.rows, task.c.cols, device::kBlocksPerSm * num_sms);
   const int most = task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli;
   const auto launch = [&](auto limbs) {
-    return base::launch_overlapped("reconstruct_kernel", device::reconstruct_kernel<T, limbs.value>, grid, block, 0,
-                                   queue, task);
+    return base::launch_overlapped("reconstruct_kernel", device::reconstruct_kernel<T, limbs.value>, shape.grid,
+                                   shape.block, 0, queue, task);
   };
   // Most moduli of so many limbs; device_tables_test.cpp checks them.
   if (most <= most_piece_moduli(kIsComplex<T>, kDevicePieces)) return launch(std::integral_constant<int, 0>{});

@@ -15,16 +15,6 @@ namespace {
 using problem::kTileLength;
 using problem::kTileLines;
 
-__extension__ using int128 = __int128;
-
-/// x in units of 2^unit, cut toward zero. @range |x| < 2^(unit + 126)
-[[nodiscard]] int128 fixed_point(double x, int unit) {
-  const num::Decomposed d = num::decompose(x);
-  const int shift = d.exponent - unit;
-  if (shift >= 0) return static_cast<int128>(d.mantissa) << shift;
-  return shift <= -63 ? 0 : d.mantissa / (std::int64_t{1} << -shift);
-}
-
 template <class Digit>
 [[nodiscard]] Digit digit_of(int value) {
   if constexpr (std::is_same_v<Digit, std::int8_t>) {
@@ -93,8 +83,8 @@ void make_slices(const problem::Lines<T>& lines, SliceTerms terms, const std::in
         for (std::int64_t t = 0; t < count; ++t) {
           if (terms == SliceTerms::kSum) {
             const int unit = exponent - num::kSumDepth;
-            write_digits(fixed_point(x[2 * t], unit) + fixed_point(x[2 * t + 1], unit), unit, exponent + 1, rule,
-                         num_slices, step, out + t);
+            write_digits(num::fixed_point(x[2 * t], unit) + num::fixed_point(x[2 * t + 1], unit), unit, exponent + 1,
+                         rule, num_slices, step, out + t);
           } else {
             const num::Decomposed d = num::decompose(x[t]);
             write_digits(d.mantissa, d.exponent, exponent, rule, num_slices, step, out + t);

@@ -161,9 +161,61 @@ class StudyTest(CliTest):
         refuse([tile_record("tile", "f16", 8, 0)], says="gpu.jsonl, line 1: tflops = 0, must be positive")
         refuse([{"type": "f16"}], says="gpu.jsonl, line 1: ")
 
+    def test_ozaki(self):
+        study = "study", "ozaki", "--max-n", 16
+        claims = self.succeed(*study, timeout=280)
+        self.assertEqual(self.names(), ["diagonals.csv", "fused.csv", "int8.csv", "measured.jsonl", "naive.csv", "study.md"])
+        self.assertIn(claims, (self.dir / "study.md").read_text())
+        verdicts = {line.split("|")[2].strip(): line.split("|")[3].strip() for line in claims.splitlines()[2:]}
+        self.assertEqual(verdicts["7 x 7 slices with d = 9, 8, 7, 6, 5 keep 39, 34, 28, 21, 15 products; 14 x 14 with 16 keep 130"], "reproduced")
+        self.assertEqual(verdicts["sums of fp16 slices round in FP32"], "refuted")
+        self.assertEqual(verdicts["d = 5: error 4.5e-09"], "surpassed")
+        for row in self.rows("naive.csv"):  # every product, exact sums: one rounding
+            self.assertLessEqual(float(row["largest_element"]), 2.0**-53)
+        self.assertEqual([row["products"] for row in self.rows("diagonals.csv")], ["39", "34", "28", "21", "15"])
+
+        # An interruption: half of the journal and a part of a line are there. What is measured again has the same errors.
+        def errors():
+            return {name: [[row[column] for column in ("n", "slices", "frobenius", "largest_over_AB")] for row in self.rows(name)]
+                    for name in ("naive.csv", "fused.csv", "diagonals.csv", "int8.csv")}
+
+        before = errors()
+        journal = (self.dir / "measured.jsonl").read_text().splitlines(keepends=True)
+        (self.dir / "measured.jsonl").write_text("".join(journal[:5]) + journal[5][:40])
+        self.assertEqual(self.succeed(*study, timeout=280), claims)
+        self.assertEqual(errors(), before)
+        again = [json.loads(line) for line in (self.dir / "measured.jsonl").read_text().splitlines() if line.startswith("{") and line.endswith("}")]
+        self.assertEqual([line["case"] for line in again], [json.loads(line)["case"] for line in journal])
+        self.assertEqual([line["seconds"] for line in again[:5]], [json.loads(line)["seconds"] for line in journal[:5]])
+
+    def test_ozaki_on_a_device(self):
+        def record(type, who, n, tflops):
+            return {"date": "2026-01-02", "commit": "abc", "driver": "1.2", "case": f"{type} nn {n}x{n}x{n} phi=0.5", "who": who, "tflops": tflops, "error": 1e-15}
+
+        lines = [record("d", f"ozaki1/7/truncated/{sums}", n, tflops) for sums, tflops in (("grouped", 10), ("concatenated", 25), ("blocked", 15)) for n in (1024, 8192)]
+        lines += [record("d", "native", 1024, 20), record("d", "ozaki1/3", 8192, 190)]
+        for n, forms in ((1024, (10, 20, 30)), (8192, (50, 40, 45))):
+            lines += [record("z", who, n, tflops) for who, tflops in zip(("ozaki1/7/truncated/karatsuba", "ozaki1/7/truncated/enlarged", "native"), forms)]
+        (self.dir / "gpu.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        claims = self.succeed("study", "ozaki", "--max-n", 16, "--gpu-results", "gpu.jsonl", timeout=280)
+        verdicts = [(line.split("|")[2].strip(), line.split("|")[3].strip(), line.split("|")[4].strip()) for line in claims.splitlines()[2:]][-5:]
+        self.assertEqual(verdicts, [
+            ("EF_S is up to 2.2 times as fast as EF for small matrices", "surpassed", "at most 2.50 times (n = 1024)"),
+            ("EF_L is up to 1.7 times as fast as EF for large matrices", "refuted", "at most 1.50 times (n = 8192)"),
+            ("the enlarged matrix is faster for small, Karatsuba for large matrices", "reproduced",
+             "Karatsuba from n = 8192 on; below, the enlarged matrix up to 2.00 times as fast"),
+            ("ZGEMM is overtaken from n = 8192 on", "reproduced", "by Karatsuba from n = 8192 on"),
+            ("3 slices reach 185 TFLOPS at n = 8192", "reproduced", "190.0 TFLOPS, error 1e-15 of |A||B|")])
+        figure = {(row["data"], row["series"], row["n"]): row["tflops"] for row in self.rows("figure_1.csv")}
+        self.assertEqual(figure["hopper", "ozIMMU_EF_S", "1024"], "25")
+        self.assertEqual(figure["hopper", "native", "1024"], "20")
+        (self.dir / "gpu.jsonl").write_text(json.dumps(record("d", "native", 8, 0)) + "\n")
+        self.expect_error(BAD_INPUT, "study", "ozaki", "--max-n", 16, "--gpu-results", "gpu.jsonl", says="gpu.jsonl, line 1: tflops = 0, must be positive")
+        self.expect_error(USAGE, "study", "ozaki", "--max-n", 8, says="--max-n")
+
     def test_refusals(self):
         self.expect_error(USAGE, "study", says="SUBJECT is required")
-        self.expect_error(USAGE, "study", "dgemm", says=("SUBJECT = 'dgemm'", "allowed: sgemm, tile"))
+        self.expect_error(USAGE, "study", "dgemm", says=("SUBJECT = 'dgemm'", "allowed: sgemm, tile, ozaki"))
         self.expect_error(USAGE, "study", "sgemm", "--max-k", 300, says="--max-k = 300, must be a power of two")
         self.expect_error(USAGE, "study", "sgemm", "--max-k", 128, says="--max-k")
         self.expect_error(USAGE, "study", "sgemm", "--seeds", 0, says="--seeds")

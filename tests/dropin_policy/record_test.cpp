@@ -39,6 +39,30 @@ TEST(Record, LogLinesSayWhatAnswered) {
             "kizami: dgemm_ nt 1x20x30: native: nothing is multiplied, 0.5 s [unknown]");
 }
 
+TEST(Record, ACallThatGoesOnHasPredictedTimesAndTheFewestModuli) {
+  CallReport report = emulated(10, 0x1p-50, 0.25);
+  report.is_predicted = true;
+  report.num_products = 7;
+  EXPECT_EQ(
+      log_line(report),
+      "kizami: dgemm_ nt 10x20x30, 7 products: ozaki2 on cpu_simd, 14 or more moduli, bound 8.9e-16 entry, 0.25 s "
+      "predicted [unknown]");
+  Record record;
+  record.add(report);
+  report.num_products = 8;
+  record.add(report);
+  const std::string text = record.text();
+  EXPECT_NE(text.find("2 calls emulated, predicted to take 0.5 s (native: 0.25 s), 0 calls native\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("10x20x30, 7 products"), std::string::npos) << text;
+  EXPECT_NE(text.find("10x20x30, 8 products"), std::string::npos) << text;
+  CallReport unknown = native("no device");
+  unknown.is_predicted = true;
+  unknown.seconds = 0;
+  EXPECT_EQ(log_line(unknown), "kizami: dgemm_ nt 1x20x30: native: no device [unknown]");
+}
+
 TEST(Record, CallsOfOneShapeAreOneLineWithTheWorstOfThem) {
   Record record;
   EXPECT_EQ(record.text(), "");

@@ -53,7 +53,7 @@ TEST(Settings, BytesHaveSuffixes) {
 TEST(Settings, RefusalsNameTheValueAndWhatIsAllowed) {
   EXPECT_EQ(refusal("accuracy", "bits=53"), "accuracy = 'bits=53', must be native or bits=N with N of 1..52");
   EXPECT_EQ(refusal("accuracy", "correct"), "accuracy = 'correct', must be native or bits=N with N of 1..52");
-  EXPECT_EQ(refusal("scheme", "ozaki1"), "scheme = 'ozaki1', must be auto or native or ozaki2 or ec");
+  EXPECT_EQ(refusal("scheme", "ozaki3"), "scheme = 'ozaki3', must be auto or native or ozaki2 or ec or ozaki1");
   EXPECT_EQ(refusal("min_size", "1048577"), "min_size = '1048577', must be auto or an integer of 0..1048576");
   EXPECT_EQ(refusal("log", "yes"), "log = 'yes', must be 0 or 1");
   EXPECT_EQ(refusal("colour", "1").find("the setting 'colour' is unknown, must be accuracy or gauge"), 0U);

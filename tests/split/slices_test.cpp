@@ -15,6 +15,7 @@
 #include "base/int_math.hpp"
 #include "check/exact.hpp"
 #include "kizami/formats.hpp"
+#include "num/scaling.hpp"
 #include "split/statistics.hpp"
 
 namespace kizami::split {
@@ -93,6 +94,32 @@ TEST(Slices, DigitsAreInRangeAndLeaveNoMoreThanTheBound) {
       for (int s = 0; s < kSlices; ++s) {
         for (std::int64_t t = static_cast<std::int64_t>(x.size()); t < stride; ++t)
           ASSERT_EQ(slices[static_cast<std::size_t>(s * stride + t)], 0) << "padding";
+      }
+    }
+  }
+}
+
+// What device code does: the same digits by FP64 operations.
+TEST(Slices, AreTheDigitsOfFloatingPointOperations) {
+  for (const int exponent : {0, 1023, -700, -1060}) {
+    std::vector<double> numbers = line_of_numbers(exponent, 29);
+    // Where bytes carry, of all bits: what is left has one more than a double holds.
+    std::mt19937_64 random(31);
+    for (int i = 0; i < 2000; ++i) {
+      const double significand = 0.498 + 0.004 * std::ldexp(static_cast<double>(random() >> 11), -53);
+      numbers.push_back(std::ldexp(i % 2 == 0 ? significand : -significand, exponent - 5 - 8 * (i % 5)));
+    }
+    for (const double x : numbers) {
+      for (const DigitRule& rule : int8_rules()) {
+        num::Decomposed d = num::decompose(x);
+        const num::ScaleFactors scale = num::scale_factors(-(exponent + num::digit_unit(rule, 0)));
+        num::FloatRest rest{x * scale.first * scale.second};
+        for (int s = 0; s < 20; ++s) {
+          const int want =
+              d.mantissa == 0 ? 0 : num::next_digit(rule, d.mantissa, exponent + num::digit_unit(rule, s) - d.exponent);
+          ASSERT_EQ(num::leading_digit(rule, rest), want)
+              << x << ", digit " << s << " of " << rule.step << " bits, kind " << static_cast<int>(rule.kind);
+        }
       }
     }
   }

@@ -37,6 +37,7 @@ constexpr std::int64_t kMostLines = 8192;
 constexpr std::int64_t kBatchedElems = std::int64_t{3072} * 3072;
 constexpr std::size_t kBatchBytes = std::size_t{512} << 20;
 constexpr std::int64_t kRowPad = 16;
+constexpr Abilities kAbilities{.compares = false, .takes_windows = true};
 
 /// Planes whose INT32 accumulators are held at a time.
 [[nodiscard]] int planes_together(const ProductDesc& d) {
@@ -177,7 +178,7 @@ class CublasLtEngine final : public product::Engine {
     if (facts.compute_capability < 75)
       return Refusal{"compute capability " + std::to_string(facts.compute_capability) + ", needs 75 for INT8"};
     if (const auto handle = cublaslt_handle(facts.device); !handle.ok()) return Refusal{handle.status().reason()};
-    if (auto reason = why_refused(d)) return Refusal{*reason};
+    if (auto reason = why_refused(d, kAbilities)) return Refusal{*reason};
     if (d.epilogue == Epilogue::kStoreAcc && (d.c_col_stride % 4 != 0 || d.c_col_stride < round_up(d.m, kRowPad))) {
       return Refusal{"c_col_stride = " + std::to_string(d.c_col_stride) +
                      ", must be a multiple of 4 and at least round_up(m, 16) for INT32 results"};
@@ -189,7 +190,7 @@ class CublasLtEngine final : public product::Engine {
 
   [[nodiscard]] Status run(const ProductDesc& d, const Offer& offer, const Pointers& pointers, std::byte* workspace,
                            product::Queue queue) const override {
-    if (auto reason = why_refused(d)) return {StatusCode::kInvalidArgument, *reason};
+    if (auto reason = why_refused(d, kAbilities)) return {StatusCode::kInvalidArgument, *reason};
     if (auto reason = why_refused(d, pointers)) return {StatusCode::kInvalidArgument, *reason};
     base::Carver counter;
     static_cast<void>(carve(counter, d));
@@ -200,6 +201,7 @@ class CublasLtEngine final : public product::Engine {
     base::Carver carver(workspace);
     const Scratch scratch = carve(carver, d);
     const bool stores_acc = d.epilogue == Epilogue::kStoreAcc;
+    if (d.num_windows > 0) return multiply_windows(d, pointers, scratch, queue);
     const std::int64_t acc_col_stride = stores_acc ? d.c_col_stride : round_up(d.m, kRowPad);
     const std::int64_t acc_plane_stride = stores_acc ? d.c_plane_stride : acc_col_stride * d.n;
     const int together = planes_together(d);
@@ -232,6 +234,34 @@ class CublasLtEngine final : public product::Engine {
   }
 
  private:
+  /// Window by window: each has its own k.
+  [[nodiscard]] static Status multiply_windows(const ProductDesc& d, const Pointers& pointers, const Scratch& scratch,
+                                               product::Queue queue) {
+    for (int l = 0; l < d.num_windows; ++l) {
+      const product::Window& w = d.windows[static_cast<std::size_t>(l)];
+      const std::int8_t* const a = pointers.a + w.a_plane * d.a_plane_stride + w.a_first;
+      const std::int8_t* const b = pointers.b + w.b_plane * d.b_plane_stride + w.b_first;
+      std::int32_t* const c = static_cast<std::int32_t*>(pointers.c) + l * d.c_plane_stride;
+      for (std::int64_t j = 0; j < d.n; j += kMostLines) {
+        for (std::int64_t i = 0; i < d.m; i += kMostLines) {
+          const Call call{round_up(std::min(kMostLines, d.m - i), kRowPad),
+                          std::min(kMostLines, d.n - j),
+                          round_up(w.k, product::kPadBytes),
+                          d.a_row_stride,
+                          d.b_row_stride,
+                          d.c_col_stride,
+                          1,
+                          0,
+                          0,
+                          0};
+          KIZAMI_RETURN_IF_ERROR(multiply(call, a + i * d.a_row_stride, b + j * d.b_row_stride,
+                                          c + j * d.c_col_stride + i, scratch.library, queue));
+        }
+      }
+    }
+    return {};
+  }
+
   /// Sums without terms.
   [[nodiscard]] static Status clear(const ProductDesc& d, const Pointers& pointers, product::Queue queue) {
     if (d.epilogue == Epilogue::kReduceAdd) return {};
@@ -250,13 +280,18 @@ class CublasLtEngine final : public product::Engine {
 
   /// Measured rates, docs/perf/h200_call.md: products a second by size, and the pass over the accumulators.
   [[nodiscard]] static double seconds(const ProductDesc& d) {
-    const double macs = static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) * d.num_products;
+    double macs = static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) * d.num_products;
+    if (d.num_windows > 0) {
+      double terms = 0;
+      for (int l = 0; l < d.num_windows; ++l) terms += static_cast<double>(d.windows[static_cast<std::size_t>(l)].k);
+      macs = static_cast<double>(d.m) * static_cast<double>(d.n) * terms;
+    }
     const double elems = static_cast<double>(d.m) * static_cast<double>(d.n) * d.num_products;
     constexpr double kOpsPerSecond = 1.40e15;
     constexpr double kBytesPerSecond = 3.3e12;
     constexpr double kLaunchSeconds = 12e-6;
     return 2.0 * macs / kOpsPerSecond + (d.epilogue == Epilogue::kStoreAcc ? 0.0 : 9.0 * elems / kBytesPerSecond) +
-           kLaunchSeconds * (planes_together(d) == 1 ? d.num_products : 1);
+           kLaunchSeconds * (planes_together(d) == 1 || d.num_windows > 0 ? d.num_products : 1);
   }
 };
 

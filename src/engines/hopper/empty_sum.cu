@@ -35,8 +35,11 @@ __global__ void empty_sum_smxx(const __grid_constant__ ProductParams params) {
 FormKernels empty_sum_kernels() {
   using product::Epilogue;
   return {reinterpret_cast<const void*>(&empty_sum_smxx<Epilogue::kStoreAcc>),
+          nullptr,
           reinterpret_cast<const void*>(&empty_sum_smxx<Epilogue::kReduce>),
-          reinterpret_cast<const void*>(&empty_sum_smxx<Epilogue::kReduceAdd>), nullptr, 0};
+          reinterpret_cast<const void*>(&empty_sum_smxx<Epilogue::kReduceAdd>),
+          nullptr,
+          0};
 }
 
 }  // namespace kizami::engines::hopper

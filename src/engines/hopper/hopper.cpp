@@ -42,7 +42,11 @@ using product::Refusal;
 constexpr std::int64_t kLineLimit = std::int64_t{1} << 30;       // coordinates of a tensor map are INT32
 constexpr std::int64_t kMapStrideLimit = std::int64_t{1} << 40;  // of a tensor map, in bytes
 constexpr std::int64_t kRowStrideLimit = kMapStrideLimit / 16;   // a permuted map strides by 16 lines
+constexpr std::int64_t kRowLimit = std::int64_t{1} << 31;        // of rows with windows
+constexpr std::int64_t kPlaneLimit = 32767;                      // likewise: INT16 in the parameters
 constexpr std::int64_t kTileLimit = std::int64_t{1} << 31;       // tiles are counted in 31 bits
+
+constexpr Abilities kAbilities{.compares = true, .takes_windows = true};
 
 std::optional<std::string> why_refused_here(const ProductDesc& d) {
   using detail::wrong;
@@ -55,6 +59,14 @@ std::optional<std::string> why_refused_here(const ProductDesc& d) {
     const std::string below = "below 2^40, as a tensor map's strides";
     if (d.a_plane_stride >= kMapStrideLimit) return wrong("a_plane_stride", d.a_plane_stride, below);
     if (d.b_plane_stride >= kMapStrideLimit) return wrong("b_plane_stride", d.b_plane_stride, below);
+  }
+  if (d.num_windows > 0) {
+    const std::string below = "below 2^31 with windows: coordinates of a tensor map are INT32";
+    if (d.a_row_stride >= kRowLimit) return wrong("a_row_stride", d.a_row_stride, below);
+    if (d.b_row_stride >= kRowLimit) return wrong("b_row_stride", d.b_row_stride, below);
+    const NumPlanes planes = num_planes_read(d);
+    if (std::max(planes.a, planes.b) > kPlaneLimit)
+      return wrong("planes", std::max(planes.a, planes.b), "at most 32767 with windows");
   }
   if (ceil_div(d.m, 128) * ceil_div(d.n, 128) >= kTileLimit / product::kMaxProducts) {
     return "m = " + std::to_string(d.m) + " and n = " + std::to_string(d.n) +
@@ -75,8 +87,9 @@ const FormKernels& kernels_of(HopperForm form) {
   return kernels[static_cast<std::size_t>(form)];
 }
 
-const void* kernel_for(const FormKernels& kernels, Epilogue epilogue) {
-  switch (epilogue) {
+const void* kernel_for(const FormKernels& kernels, const ProductDesc& d) {
+  if (d.num_windows > 0) return kernels.store_windows;
+  switch (d.epilogue) {
     case Epilogue::kStoreAcc:
       return kernels.store_acc;
     case Epilogue::kReduce:
@@ -90,9 +103,10 @@ const void* kernel_for(const FormKernels& kernels, Epilogue epilogue) {
 }
 
 /// Lets the kernel have its shared memory: once a device, again if two threads come at the same time.
-Status allow_shared_memory(const void* kernel, std::size_t bytes, HopperForm form, Epilogue epilogue, int device) {
-  static std::array<std::array<std::atomic<std::uint64_t>, 4>, kNumHopperForms> is_allowed{};
-  auto& devices = is_allowed[static_cast<std::size_t>(form)][static_cast<std::size_t>(epilogue)];
+Status allow_shared_memory(const void* kernel, std::size_t bytes, HopperForm form, const ProductDesc& d, int device) {
+  static std::array<std::array<std::atomic<std::uint64_t>, 5>, kNumHopperForms> is_allowed{};
+  auto& devices =
+      is_allowed[static_cast<std::size_t>(form)][d.num_windows > 0 ? 4 : static_cast<std::size_t>(d.epilogue)];
   const std::uint64_t bit = device < 64 ? std::uint64_t{1} << device : 0;
   if ((devices.load(std::memory_order_relaxed) & bit) != 0) return {};
   KIZAMI_RETURN_IF_ERROR(
@@ -118,6 +132,12 @@ ProductParams common_params(const ProductDesc& d, const Pointers& pointers) {
     params.b_weights = pointers.b_weights;
     params.allowance = d.allowance;
     return params;
+  }
+  for (std::size_t l = 0; l < static_cast<std::size_t>(d.num_windows); ++l) {
+    const product::Window& w = d.windows[l];
+    params.windows[l] = {static_cast<std::int16_t>(w.a_plane), static_cast<std::int16_t>(w.b_plane),
+                         static_cast<std::int32_t>(w.a_first), static_cast<std::int32_t>(w.b_first),
+                         static_cast<std::int32_t>(ceil_div(w.k, 128))};
   }
   const bool is_wide = d.epilogue == Epilogue::kStoreAcc;
   const std::int64_t elems = is_wide ? 2 : 16;  // that one store writes
@@ -145,7 +165,7 @@ Status launch_empty_sum(const ProductDesc& d, ProductParams& params, product::Qu
   config.attrs = &attribute;
   config.numAttrs = 1;
   void* arguments[] = {&params};
-  return cuda_status(cudaLaunchKernelExC(&config, kernel_for(hopper::empty_sum_kernels(), d.epilogue), arguments),
+  return cuda_status(cudaLaunchKernelExC(&config, kernel_for(hopper::empty_sum_kernels(), d), arguments),
                      "the launch of an empty product");
 }
 
@@ -157,15 +177,18 @@ Status launch_product(const ProductDesc& d, const Pointers& pointers, ProductPar
   KIZAMI_RETURN_IF_ERROR(cuda_status(cudaDeviceGetAttribute(&num_sms, cudaDevAttrMultiProcessorCount, device),
                                      "the number of multiprocessors"));
   const FormKernels& kernels = kernels_of(traits.form);
-  const void* const kernel = kernel_for(kernels, d.epilogue);
+  const void* const kernel = kernel_for(kernels, d);
   if (kernel == nullptr) return {StatusCode::kInternal, std::string(traits.name) + " is not compiled for the epilogue"};
-  KIZAMI_RETURN_IF_ERROR(allow_shared_memory(kernel, kernels.shared_bytes, traits.form, d.epilogue, device));
+  KIZAMI_RETURN_IF_ERROR(allow_shared_memory(kernel, kernels.shared_bytes, traits.form, d, device));
 
-  const auto distinct = [&](std::int64_t stride) {
-    return stride == 0 ? std::int64_t{1} : std::int64_t{d.num_products};
+  const NumPlanes planes = num_planes_read(d);
+  const auto lines = [&](const char* name, const std::int8_t* data, std::int64_t count, std::int64_t row_stride,
+                         std::int64_t plane_stride, std::int64_t num_planes) {
+    const std::int64_t length = d.num_windows > 0 ? row_stride : d.k;
+    return hopper::MapLines{name, data, count, length, row_stride, plane_stride, plane_stride == 0 ? 1 : num_planes};
   };
-  const hopper::MapLines a{"a", pointers.a, d.m, d.k, d.a_row_stride, d.a_plane_stride, distinct(d.a_plane_stride)};
-  const hopper::MapLines b{"b", pointers.b, d.n, d.k, d.b_row_stride, d.b_plane_stride, distinct(d.b_plane_stride)};
+  const hopper::MapLines a = lines("a", pointers.a, d.m, d.a_row_stride, d.a_plane_stride, planes.a);
+  const hopper::MapLines b = lines("b", pointers.b, d.n, d.b_row_stride, d.b_plane_stride, planes.b);
   if (traits.line_order == LineOrder::kPermuted) {
     KIZAMI_RETURN_IF_ERROR(hopper::encode_permuted(a, params.a_map));
   } else {
@@ -204,7 +227,7 @@ class Hopper final : public product::Engine {
       return Refusal{"compute_capability = " + std::to_string(facts.compute_capability) +
                      ", must be 90, for the instructions of sm_90a are of no other"};
     }
-    if (auto reason = why_refused(d, true)) return Refusal{*std::move(reason)};
+    if (auto reason = why_refused(d, kAbilities)) return Refusal{*std::move(reason)};
     if (auto reason = why_refused_here(d)) return Refusal{*std::move(reason)};
     return Offer{
         .workspace_bytes = 0, .seconds = predicted_seconds(d, traits_of(tile_for(d)), facts.num_sms), .threads = 1};
@@ -220,7 +243,7 @@ class Hopper final : public product::Engine {
 
 Status run_hopper_product(const ProductDesc& d, const Pointers& pointers, HopperForm form, product::Queue queue,
                           int raster_tiles) {
-  if (auto reason = why_refused(d, true)) return {StatusCode::kInvalidArgument, *std::move(reason)};
+  if (auto reason = why_refused(d, kAbilities)) return {StatusCode::kInvalidArgument, *std::move(reason)};
   if (auto reason = why_refused_here(d)) return {StatusCode::kInvalidArgument, *std::move(reason)};
   if (auto reason = why_refused(d, pointers)) return {StatusCode::kInvalidArgument, *std::move(reason)};
   const HopperFormTraits& traits = traits_of(form);

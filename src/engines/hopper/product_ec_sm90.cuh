@@ -200,7 +200,7 @@ __device__ __forceinline__ void produce_stages(const EcParams& params, const EcS
       const std::uint32_t full = at.full_at + ring.stage * 8;
       barrier_wait(at.empty_at + ring.stage * 8, ring.phase ^ 1);  // at once in the first round
       barrier_arrive_expect(full, F::kStageBytes);
-      copy_stage<F, LineOrder::kInOrder>(split.a_map, split.b_map, params, place, at.rank, k_block,
+      copy_stage<F, LineOrder::kInOrder>(split.a_map, split.b_map, place, at.rank, source_of<F>(params, place, k_block),
                                          at.ring_at + ring.stage * F::kStageBytes, full);
       ring.next();
     }

@@ -5,7 +5,8 @@
 //   kTileJ lines of B. In wgmma's words B gives the rows and A the columns (store_tile_sm90.cuh says why).
 //
 // Work: clusters take tiles in turn. Planes are outermost; inside a plane, raster_tiles tiles along i are walked before
-// the next j, so that what runs at one time shares lines that the L2 cache holds.
+// the next j, so that what runs at one time shares lines that the L2 cache holds. Windows (product.hpp) are planes of
+// different length: clusters take them in turn forwards and backwards, so that all end at about the same time.
 //
 // Roles: warpgroup 0 copies (one thread does all), warpgroups 1 and 2 multiply and store. tile_pipeline_sm90.cuh says how
 // stages go from one to the others.
@@ -39,8 +40,42 @@ struct Form : TileShape<tile_i, tile_j, schedule == HopperSchedule::kPingPong ? 
   static_assert(kRowBlocks * tile_i / 2 <= 192, "accumulators in registers of one thread");
 };
 
+/// The tiles of a cluster, one a round: every tile_step-th, or of windows the n-th of a round and the n-th from its end in
+/// turn.
+template <bool kHasWindows>
+struct Turns {
+  std::uint32_t first_tile;
+  std::uint32_t tile_step;
+
+  [[nodiscard]] __device__ __forceinline__ std::uint32_t tile(std::uint32_t round) const {
+    const std::uint32_t at = kHasWindows && (round & 1) != 0 ? tile_step - 1 - first_tile : first_tile;
+    return round * tile_step + at;
+  }
+};
+
+/// Blocks of k of a plane.
+template <bool kHasWindows>
+[[nodiscard]] __device__ __forceinline__ int num_blocks_of(const ProductParams& params, int plane) {
+  if constexpr (kHasWindows) {
+    return params.windows[plane].num_k_blocks;
+  } else {
+    return params.num_k_blocks;
+  }
+}
+template <class F, bool kHasWindows>
+[[nodiscard]] __device__ __forceinline__ StageSource stage_source(const ProductParams& params, const TilePlace& place,
+                                                                  int k_block) {
+  if constexpr (kHasWindows) {
+    const WindowPlace& window = params.windows[place.plane];
+    const int k = k_block * F::kBlockK;
+    return {window.a_plane, window.a_first + k, window.b_plane, window.b_first + k};
+  } else {
+    return source_of<F>(params, place, k_block);
+  }
+}
+
 /// @range blockDim = kNumThreads; grid a multiple of F::kCluster; F::kSharedBytes of dynamic shared memory
-template <class F, product::Epilogue kEpilogue>
+template <class F, product::Epilogue kEpilogue, bool kHasWindows = false>
 __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_constant__ ProductParams params) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) std::uint8_t shared_memory[];
@@ -62,23 +97,25 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
   int num_planes = params.num_products;
   if (params.num_products_at != nullptr) num_planes = max(0, min(num_planes, *params.num_products_at));
   const std::uint32_t num_tiles = params.tiles_per_plane * static_cast<std::uint32_t>(num_planes);
-  const std::uint32_t first_tile = blockIdx.x / F::kCluster;
-  const std::uint32_t tile_step = gridDim.x / F::kCluster;
-  const int num_k_blocks = params.num_k_blocks;
+  const Turns<kHasWindows> turns{blockIdx.x / F::kCluster, gridDim.x / F::kCluster};
   const std::uint32_t warpgroup = __shfl_sync(kWholeWarp, threadIdx.x / 128, 0);  // uniform, for the compiler
 
   if (warpgroup == 0) {
     give_registers_back<40>();
     if (threadIdx.x == 0) {
       RingPlace<F::kStages> ring;
-      for (std::uint32_t tile = first_tile; tile < num_tiles; tile += tile_step) {
+      std::uint32_t tile = turns.tile(0);
+      for (std::uint32_t round = 1; tile < num_tiles; tile = turns.tile(round++)) {
         const TilePlace place = place_of<F>(tile, params);
+        const int num_k_blocks = num_blocks_of<kHasWindows>(params, place.plane);
 #pragma unroll 1
         for (int k_block = 0; k_block < num_k_blocks; ++k_block) {
           const std::uint32_t full = full_at + ring.stage * 8;
           barrier_wait(empty_at + ring.stage * 8, ring.phase ^ 1);  // at once in the first round
           barrier_arrive_expect(full, F::kStageBytes);
-          copy_stage<F, F::kLineOrder>(params, place, rank, k_block, ring_at + ring.stage * F::kStageBytes, full);
+          copy_stage<F, F::kLineOrder>(params.a_map, params.b_map, place, rank,
+                                       stage_source<F, kHasWindows>(params, place, k_block),
+                                       ring_at + ring.stage * F::kStageBytes, full);
           ring.next();
         }
       }
@@ -91,16 +128,22 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
     const std::uint32_t lane = threadIdx.x % 32;
     std::int32_t acc[F::kRowBlocks][F::kTileI / 2];
     RingPlace<F::kStages> ring;
-    std::uint32_t tile = first_tile;
-    std::uint32_t step = tile_step;
+    std::uint32_t round = 0;
+    const auto skip_tile_of = [&](std::uint32_t other_round) {
+      if constexpr (kHasWindows) {
+        const std::uint32_t tile = turns.tile(other_round);
+        if (tile < num_tiles) ring.skip(num_blocks_of<true>(params, place_of<F>(tile, params).plane));
+      } else {
+        ring.skip(params.num_k_blocks);
+      }
+    };
     [[maybe_unused]] std::uint32_t num_refused = 0;  // by kCompare
     // Descriptors: within a stage, lines of A come first.
     std::uint32_t rows_at = ring_at + F::kBytesA;
     if constexpr (F::kIsPingPong) {
-      tile += consumer * tile_step;
-      step *= F::kConsumers;
+      round = consumer;
       if (consumer == 1) {
-        ring.skip(num_k_blocks);
+        skip_tile_of(0);
         named_barrier_arrive(1, 2 * 128);  // the first turn is consumer 0's
       }
     } else {
@@ -108,8 +151,10 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
     }
     const auto release = [&](std::uint32_t stage) { release_stage<F>(empty_at + stage * 8, lane); };
 
-    for (; tile < num_tiles; tile += step) {
+    constexpr std::uint32_t kRounds = F::kIsPingPong ? F::kConsumers : 1;
+    for (std::uint32_t tile = turns.tile(round); tile < num_tiles; tile = turns.tile(round)) {
       const TilePlace place = place_of<F>(tile, params);
+      const int num_k_blocks = num_blocks_of<kHasWindows>(params, place.plane);
       // Turns: one warpgroup at a time feeds the tensor cores, so that the other's stores fall under its work.
       if constexpr (F::kIsPingPong) named_barrier_sync(1 + static_cast<int>(consumer), 2 * 128);
       std::int32_t accumulate = 0;
@@ -142,8 +187,9 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
       }
       if constexpr (F::kIsPingPong) {
         named_barrier_arrive(2 - static_cast<int>(consumer), 2 * 128);
-        ring.skip(num_k_blocks);  // the other's tile
+        skip_tile_of(round + 1);  // the other's
       }
+      round += kRounds;
 #pragma unroll
       for (int b = 0; b < F::kRowBlocks; ++b) pin(acc[b]);
       wgmma_wait<0>();
@@ -171,7 +217,8 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
 #endif
 }
 
-/// The kernels of a form: every epilogue, or kReduce alone where the lines are permuted or registers are short.
+/// The kernels of a form: every epilogue, or kReduce alone where the lines are permuted; where registers are short kReduce and
+/// windows.
 template <class F>
 [[nodiscard]] FormKernels kernels_of() {
   using product::Epilogue;
@@ -182,6 +229,8 @@ template <class F>
     kernels.reduce_add = reinterpret_cast<const void*>(&product_i8_sm90<F, Epilogue::kReduceAdd>);
     kernels.compare = reinterpret_cast<const void*>(&product_i8_sm90<F, Epilogue::kCompare>);
   }
+  if constexpr (F::kLineOrder == LineOrder::kInOrder)
+    kernels.store_windows = reinterpret_cast<const void*>(&product_i8_sm90<F, Epilogue::kStoreAcc, true>);
   kernels.shared_bytes = F::kSharedBytes;
   return kernels;
 }

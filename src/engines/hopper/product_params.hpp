@@ -18,6 +18,15 @@ struct alignas(16) ModulusConstants {
   std::int32_t short_shift;       ///< 1 or more; 0 if the modulus has no short form
 };
 
+/// A window, see product::Window. @units k: elements; a box of a tensor map begins at any
+struct WindowPlace {
+  std::int16_t a_plane;
+  std::int16_t b_plane;
+  std::int32_t a_first;
+  std::int32_t b_first;
+  std::int32_t num_k_blocks;
+};
+
 struct ProductParams : TileWalk {  // num_k_blocks is at least 1
   void* c;
   const std::int32_t* num_products_at;  ///< null: num_products
@@ -30,12 +39,14 @@ struct ProductParams : TileWalk {  // num_k_blocks is at least 1
   const num::RungWeight* a_weights;  ///< kCompare
   const num::RungWeight* b_weights;
   float allowance;
+  WindowPlace windows[product::kMaxWindows];  ///< of the planes, where the kernel takes windows
 };
 static_assert(sizeof(ProductParams) <= 4096, "the limit of kernel parameters");
 
 /// A compiled kernel, as cudaLaunchKernelExC takes it; null where a form is not compiled for an epilogue.
 struct FormKernels {
   const void* store_acc;
+  const void* store_windows;  ///< kStoreAcc of windows
   const void* reduce;
   const void* reduce_add;
   const void* compare;

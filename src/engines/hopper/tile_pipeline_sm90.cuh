@@ -116,14 +116,24 @@ __device__ __forceinline__ void release_stage(std::uint32_t empty, std::uint32_t
   }
 }
 
+/// Where the lines of a stage begin: plane and element of each operand.
+struct StageSource {
+  int plane_a;
+  int k_a;
+  int plane_b;
+  int k_b;
+};
+template <class Shape>
+__device__ __forceinline__ StageSource source_of(const TileWalk& walk, const TilePlace& place, int k_block) {
+  const int k = k_block * Shape::kBlockK;
+  return {place.plane * walk.a_plane_step, k, place.plane * walk.b_plane_step, k};
+}
+
 /// Copies the lines of one stage.
 template <class Shape, LineOrder kOrder>
-__device__ __forceinline__ void copy_stage(const TensorMapBits& a_map, const TensorMapBits& b_map, const TileWalk& walk,
-                                           const TilePlace& place, std::uint32_t rank, int k_block,
+__device__ __forceinline__ void copy_stage(const TensorMapBits& a_map, const TensorMapBits& b_map,
+                                           const TilePlace& place, std::uint32_t rank, const StageSource& from,
                                            std::uint32_t stage_at, std::uint32_t full) {
-  const int k0 = k_block * Shape::kBlockK;
-  const int plane_a = place.plane * walk.a_plane_step;
-  const int plane_b = place.plane * walk.b_plane_step;
   constexpr auto kAll = static_cast<std::uint16_t>((1 << Shape::kCluster) - 1);
   const int part = static_cast<int>(rank) * Shape::kPartI;
   if constexpr (kOrder == LineOrder::kPermuted) {
@@ -134,25 +144,21 @@ __device__ __forceinline__ void copy_stage(const TensorMapBits& a_map, const Ten
       const std::uint32_t to = stage_at + line * Shape::kBlockK;
       const int sixteens = (place.i_first + line) / 16;
       if constexpr (Shape::kCluster == 1) {
-        copy_box(to, a_map, full, k0, 0, sixteens, 0, plane_a);
+        copy_box(to, a_map, full, from.k_a, 0, sixteens, 0, from.plane_a);
       } else {
-        copy_box_to_all(to, a_map, full, kAll, k0, 0, sixteens, 0, plane_a);
+        copy_box_to_all(to, a_map, full, kAll, from.k_a, 0, sixteens, 0, from.plane_a);
       }
     }
   } else {
     const std::uint32_t to = stage_at + part * Shape::kBlockK;
     if constexpr (Shape::kCluster == 1) {
-      copy_box(to, a_map, full, k0, place.i_first, plane_a);
+      copy_box(to, a_map, full, from.k_a, place.i_first, from.plane_a);
     } else {
-      copy_box_to_all(to, a_map, full, kAll, k0, place.i_first + part, plane_a);
+      copy_box_to_all(to, a_map, full, kAll, from.k_a, place.i_first + part, from.plane_a);
     }
   }
-  copy_box(stage_at + Shape::kBytesA, b_map, full, k0, place.j_first + static_cast<int>(rank) * Shape::kTileJ, plane_b);
-}
-template <class Shape, LineOrder kOrder>
-__device__ __forceinline__ void copy_stage(const TileWalk& walk, const TilePlace& place, std::uint32_t rank,
-                                           int k_block, std::uint32_t stage_at, std::uint32_t full) {
-  copy_stage<Shape, kOrder>(walk.a_map, walk.b_map, walk, place, rank, k_block, stage_at, full);
+  copy_box(stage_at + Shape::kBytesA, b_map, full, from.k_b, place.j_first + static_cast<int>(rank) * Shape::kTileJ,
+           from.plane_b);
 }
 
 }  // namespace kizami::engines::hopper

@@ -241,6 +241,14 @@ static void test_policies(void) {
   CHECK_ERROR(kizami_policy_set_engine(policy, -1), KIZAMI_INVALID_ARGUMENT, "engine = -1");
   CHECK_ERROR(kizami_policy_set_engine(policy, 8), KIZAMI_INVALID_ARGUMENT, "engine = 8");
   CHECK_ERROR(kizami_policy_set_karatsuba(policy, 2), KIZAMI_INVALID_ARGUMENT, "is_wanted = 2");
+  CHECK_ERROR(kizami_policy_set_slices(policy, 21, 0), KIZAMI_INVALID_ARGUMENT, "num_slices = 21");
+  CHECK_ERROR(kizami_policy_set_slices(policy, 3, -2), KIZAMI_INVALID_ARGUMENT, "num_diagonals = -2");
+  CHECK_ERROR(kizami_policy_set_digits(policy, 5, 0, 0, 0), KIZAMI_INVALID_ARGUMENT, "format = 5");
+  CHECK_ERROR(kizami_policy_set_digits(policy, 0, 4, 0, 0), KIZAMI_INVALID_ARGUMENT, "split = 4");
+  CHECK_ERROR(kizami_policy_set_digits(policy, 0, 0, 12, 0), KIZAMI_INVALID_ARGUMENT, "slice_bits = 12");
+  CHECK_ERROR(kizami_policy_set_digits(policy, 0, 0, 0, 2), KIZAMI_INVALID_ARGUMENT, "has_one_scale = 2");
+  CHECK_ERROR(kizami_policy_set_slice_sums(policy, 5), KIZAMI_INVALID_ARGUMENT, "sums = 5");
+  CHECK_ERROR(kizami_policy_set_complex_form(policy, 4), KIZAMI_INVALID_ARGUMENT, "form = 4");
   CHECK_ERROR(kizami_policy_set_variant(policy, 12, 0, 0), KIZAMI_INVALID_ARGUMENT, "variant = 12");
   CHECK_ERROR(kizami_policy_set_variant(policy, 1, 2, 0), KIZAMI_INVALID_ARGUMENT, "keep_small_term = 2");
   CHECK_ERROR(kizami_policy_set_variant(policy, 1, 0, 24), KIZAMI_INVALID_ARGUMENT, "promotion_k = 24");

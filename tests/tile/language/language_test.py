@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What compiles and what does not: the probes of well_formed.txt, ill_formed.txt and result_types.txt, whose answers are those
-of NVIDIA's compiler (nvcc 13.4.92), against the host implementation. Ill-formed probes must give the sentence that stands
-beside them.
+of NVIDIA's compiler (nvcc 13.4.92), against the host implementation and that compiler. Ill-formed probes must give the host's
+compilers the sentence that stands beside them.
 
 usage: language_test.py MODE COMPILER INCLUDE_DIR [FLAG...]     MODE: well_formed, ill_formed, result_types, names,
        refusal (nvcc), self_test
-Exit status 77 if the compiler is not there.
+An nvcc with tile support takes FLAGs that make it compile tile code alone. Exit status 77 if the compiler is not there.
 """
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 PRELUDE = """#include "kizami/tile.hpp"
@@ -21,8 +22,8 @@ namespace ct = cuda::tiles;
 using namespace ct::literals;
 using std::size_t;
 template <class E, size_t... N> using T = ct::tile<E, ct::shape<N...>>;
-template <class X> struct F { void operator()(X) const {} };
-template <class X> X d() noexcept;
+template <class X> struct F { __tile__ void operator()(X) const {} };
+template <class X> __tile__ X d() noexcept;
 template <class X, class Y> struct Same;
 template <class X> struct Same<X, X> {};
 using h = __half; using bf = __nv_bfloat16; using e4 = __nv_fp8_e4m3; using e5 = __nv_fp8_e5m2; using tf = __nv_tf32;
@@ -54,18 +55,32 @@ def functions_of(probes):
         parameters, _, expression = text.partition(" => ")
         parameters = ", ".join(p.strip() for p in parameters.split(";"))
         expression = "return static_cast<void>(%s);" % expression
-        lines.append(f'#line 1 "probe_{i}"\nvoid probe_{i}({parameters}) {{ {expression} }}')
+        lines.append(f'#line 1 "probe_{i}"\n__tile__ void probe_{i}({parameters}) {{ {expression} }}')
     return "\n".join(lines)
 
 
 def compile_text(command, text):
-    run = subprocess.run(command + ["-x", "c++", "-"], input=text, capture_output=True, text=True)
+    """The exit status and diagnostics. nvcc reads no source from standard input."""
+    if is_nvcc(command):
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "probes.cu"
+            source.write_text(text)
+            run = subprocess.run([*command, str(source)], capture_output=True, text=True)
+    else:
+        run = subprocess.run(command + ["-x", "c++", "-"], input=text, capture_output=True, text=True)
     return run.returncode, run.stderr
 
 
+def is_nvcc(command):
+    return Path(command[0]).name == "nvcc"
+
+
 def errors_by_probe(stderr, is_clang):
-    """The messages of the errors of each probe. g++ names the instantiation before an error, clang after it."""
+    """The messages of the errors of each probe. g++ names the instantiation before an error, clang after it; of nvcc's lines
+    (`probe_0(1): error: ...`, `... at line 1 of probe_0`) each that names a probe counts."""
     found, current, pending = {}, None, None
+    for number in re.findall(r"^probe_(\d+)\(1\): error|at line 1 of probe_(\d+)", stderr, flags=re.M):
+        found.setdefault(int("".join(number)), []).append("refused")
     for line in stderr.splitlines():
         probe = re.search(r"probe_(\d+)[:']", line)
         if ": error: " in line:
@@ -105,7 +120,7 @@ def judge_ill_formed(probes, found):
         messages = found.get(i, [])
         if not messages:
             problems.append(f"compiles, but must not: {text}")
-        elif sentence != "compiler" and not any(sentence in message for message in messages):
+        elif sentence != "compiler" and messages != ["refused"] * len(messages) and not any(sentence in message for message in messages):
             problems.append(f"{text}\n    expected: {sentence}\n    got: " + "\n         ".join(messages))
     return problems
 
@@ -144,9 +159,12 @@ def self_test():
     """The reader of diagnostics against made-up ones, and the judge against wrong answers."""
     gnu = "probe_0: In function 'void probe_0()':\nprobe_0:1:2:   required from here\nx.hpp:3: error: static assertion failed: one\n" \
           "probe_1:1:3: error: two\n"
+    nvcc = "probe_0(1): error: one\nx.h(3): error: two\n          detected during instantiation at line 1 of probe_1\n" \
+           "probe_2(1): note: three\n"
     clang = "x.hpp:3:1: error: static_assert failed one\nprobe_0:1:2: note: in instantiation\nprobe_1:1:3: error: two\n"
     wrong = [name for name, text, is_clang in (("g++", gnu, False), ("clang", clang, True))
              if {i: m[0].split()[-1] for i, m in errors_by_probe(text, is_clang).items()} != {0: "one", 1: "two"}]
+    wrong += [] if set(errors_by_probe(nvcc, False)) - {None} == {0, 1} else ["nvcc"]
     wrong += [] if len(judge_ill_formed([("a", "x"), ("b", "y"), ("c", "compiler")], {0: ["x"], 1: ["z"]})) == 2 else ["judge"]
     print(f"self-test: wrong: {wrong}")
     return 1 if wrong else 0
@@ -167,10 +185,13 @@ def main():
         print("refused" if is_refused else f"not refused: {run.stderr}")
         return 0 if is_refused else 1
     is_clang = "clang" in subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
-    limit = "-ferror-limit=0" if is_clang else "-fmax-errors=0"
-    command = [compiler, "-std=c++20", "-fsyntax-only", "-w", limit, "-I", include] + flags
-    if not is_clang:
-        command.append("-fno-diagnostics-show-caret")
+    command = [compiler, "-std=c++20", "-w", "-I", include] + flags
+    if is_nvcc(command):
+        command += ["-Xcudafe", "--error_limit=2000", "-o", "/dev/null"]
+    elif is_clang:
+        command += ["-fsyntax-only", "-ferror-limit=0"]
+    else:
+        command += ["-fsyntax-only", "-fmax-errors=0", "-fno-diagnostics-show-caret"]
     if mode == "well_formed":
         probes = read_probes("well_formed.txt")
         status, stderr = compile_text(command, functions_of(probes))

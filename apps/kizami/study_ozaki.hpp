@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// The experiments of two documents on the Ozaki scheme in slices: floating slices with dropped pairs (a report on tile kernels), and
+// slices of INT8 with products grouped, concatenated and blocked (ozIMMU_EF, EF_S, EF_L). Accuracy is measured on this machine,
+// with the software tensor core; speed on a GPU comes from JSON lines of bench_gpu_gemm.
+#pragma once
+
+#include <cstdint>
+#include <istream>
+#include <string>
+#include <vector>
+
+#include "study_report.hpp"
+
+namespace kizami::cli {
+
+/// What one case of the check kit's grammar gave.
+struct OzakiMeasurement {
+  std::string line;      ///< the case
+  double seconds = 0;    ///< of the call, on this machine
+  int slices = 0;        ///< that it used; 0 of native products
+  double bound = 0;      ///< that it guarantees
+  double frobenius = 0;  ///< ||C - X||_F / ||X||_F, X the exact product
+  double element = 0;    ///< largest |C - X| / |X|
+  double entry = 0;      ///< largest |C - X| / (|A||B|)
+  double from_native[3] =
+      {};  ///< the same with the native FP64 product instead of X, which the document may have taken
+};
+
+/// Measures the cases of the study up to an n, one after another, and writes each to a journal before the next: what a journal has
+/// already is not measured again. Progress goes to stderr, if that is a terminal.
+/// @range  max_n >= 16
+/// @throws Failure kOutputFailed: the journal; kInternal: a product that fails
+[[nodiscard]] std::vector<OzakiMeasurement> measure_ozaki(std::int64_t max_n, const std::string& journal);
+
+struct OzakiStudy {
+  std::vector<StudyTable> tables;
+  std::vector<StudyFigure> figures;
+  std::vector<Claim> claims;
+  std::string device;  ///< of the figures of speed; empty without
+};
+
+/// Tables and claims of accuracy.
+[[nodiscard]] OzakiStudy study_ozaki(const std::vector<OzakiMeasurement>& measured);
+
+/// Adds what JSON lines of bench_gpu_gemm say of ways named ozaki1/..., and of native products.
+/// @param name of the source, for errors  @throws Failure kBadInput names the line that is no such record
+void add_ozaki_device(std::istream& records, const std::string& name, OzakiStudy& study);
+
+}  // namespace kizami::cli

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "dropin/cublas/choice.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "kizami/cuda.hpp"
+
+namespace kizami::dropin::cublas {
+namespace {
+
+constexpr const char* kByPlan = "the planner prefers it";
+constexpr const char* kRefuses = "the planner refuses";
+
+/// -1: there is none.
+int current_device() {
+  int device = -1;
+  return cudaGetDevice(&device) == cudaSuccess ? device : -1;
+}
+
+/// Whether anything is emulated on the current device by that engine: if not, it is not for the shape that was refused.
+void report_if_unusable(int device, const Settings& settings) {
+  constexpr int kMaxDevices = 62;
+  constexpr std::int64_t kSize = 1024;
+  static std::atomic<std::uint64_t> asked{0};
+  const std::uint64_t bit = std::uint64_t{1} << (device < 0 ? 0 : device < kMaxDevices ? device + 1 : kMaxDevices + 1);
+  if ((asked.fetch_or(bit) & bit) != 0) return;
+  Policy policy;
+  policy.scheme = Scheme::kOzaki2;
+  policy.engine = settings.policy.engine;
+  const Result<Plan> plan = cuda::make_plan(Scalar::kF64, kSize, kSize, kSize, policy);
+  if (!plan.ok())
+    std::fprintf(stderr, "kizami: %s; every call is left to the native library\n", plan.status().reason().c_str());
+}
+
+Choice choose(const Settings& settings, int device, const Call& call) {
+  const bool has_device_arrays = call.form == Form::kPointers;
+  Choice choice{
+      &settings, device, call.scalar, has_device_arrays, call.m, call.n, call.k, call.num_products, nullptr, {}, {}, {},
+      {},        {},     {}};
+  const Result<Plan> made =
+      cuda::make_plan(call.scalar, call.m, call.n, call.k, policy_of(settings), {call.num_products, has_device_arrays});
+  if (!made.ok()) {
+    report_if_unusable(device, settings);
+    choice.why_native = kept(made.status().reason(), kRefuses);
+    return choice;
+  }
+  const Plan& plan = made.value();
+  choice.why_native = plan.scheme() == Scheme::kNative ? kByPlan : nullptr;
+  choice.scheme = plan.scheme();
+  choice.engine = kept(plan.engine(), "?");
+  choice.moduli = plan.base_moduli();
+  choice.bound = plan.bound();
+  choice.gauge = plan.gauge();
+  choice.seconds = plan.predicted_seconds();
+  return choice;
+}
+
+bool is_for(const Choice& choice, const Settings& settings, int device, const Call& call) {
+  return choice.settings == &settings && choice.device == device && choice.scalar == call.scalar &&
+         choice.m == call.m && choice.n == call.n && choice.k == call.k && choice.num_products == call.num_products &&
+         choice.has_device_arrays == (call.form == Form::kPointers);
+}
+
+}  // namespace
+
+const Choice& chosen(const Settings& settings, const Call& call) {
+  constexpr std::size_t kEntries = 64;
+  thread_local Choice entries[kEntries];
+  const std::uint64_t hash = (static_cast<std::uint64_t>(call.m) * 0x9E3779B97F4A7C15U) ^
+                             (static_cast<std::uint64_t>(call.n) * 0xC2B2AE3D27D4EB4FU) ^
+                             (static_cast<std::uint64_t>(call.k) * 0x165667B19E3779F9U);
+  Choice& entry = entries[(hash >> 32) % kEntries];
+  const int device = current_device();
+  if (!is_for(entry, settings, device, call)) entry = choose(settings, device, call);
+  return entry;
+}
+
+double predicted_native(const Call& call) {
+  if (call.m < 1 || call.n < 1 || call.k < 1 || call.num_products < 1) return 0;
+  Policy policy;
+  policy.scheme = Scheme::kNative;
+  policy.reproducibility = Reproducibility::kNotGuaranteed;
+  const Result<Plan> plan =
+      cuda::make_plan(call.scalar, call.m, call.n, call.k, policy, {call.num_products, call.form == Form::kPointers});
+  return plan.ok() ? plan.value().predicted_seconds() : 0;
+}
+
+const char* kept(std::string_view text, const char* instead) {
+  constexpr std::size_t kMaxTexts = 256;
+  static std::mutex* const mutex = new std::mutex;
+  static std::set<std::string, std::less<>>* const texts = new std::set<std::string, std::less<>>;
+  const std::lock_guard lock(*mutex);
+  const auto found = texts->find(text);
+  if (found != texts->end()) return found->c_str();
+  return texts->size() < kMaxTexts ? texts->emplace(text).first->c_str() : instead;
+}
+
+}  // namespace kizami::dropin::cublas

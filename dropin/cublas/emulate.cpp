@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "dropin/cublas/emulate.hpp"
+
+#include <complex>
+
+#include "kizami/cuda.hpp"
+
+namespace kizami::dropin::cublas {
+namespace {
+
+/// alpha or beta, where the pointer mode says that it is.
+template <class T>
+Factor<T> factor_at(const void* address, const Context& context) {
+  const T* typed = static_cast<const T*>(address);
+  return context.has_device_factors ? Factor<T>::at(typed) : Factor<T>(*typed);
+}
+
+template <class T>
+Status multiply(const Call& x, const Context& context, const Policy& policy) {
+  const Factor<T> alpha = factor_at<T>(x.alpha, context);
+  const Factor<T> beta = factor_at<T>(x.beta, context);
+  const Op op_a = op_of(x.op_a);
+  const Op op_b = op_of(x.op_b);
+  if (x.form == Form::kPointers) {
+    return cuda::gemm_batched<T>(context.stream, Layout::kColMajor, op_a, op_b, x.m, x.n, x.k, alpha,
+                                 PointerArray<const T>::at(static_cast<const T* const*>(x.a)), x.lda,
+                                 PointerArray<const T>::at(static_cast<const T* const*>(x.b)), x.ldb, beta,
+                                 PointerArray<T>::at(static_cast<T* const*>(x.c)), x.ldc, x.num_products, policy);
+  }
+  const T* a = static_cast<const T*>(x.a);
+  const T* b = static_cast<const T*>(x.b);
+  T* c = static_cast<T*>(x.c);
+  if (x.form == Form::kStrided) {
+    return cuda::gemm_strided_batched<T>(context.stream, Layout::kColMajor, op_a, op_b, x.m, x.n, x.k, alpha, a, x.lda,
+                                         x.stride_a, b, x.ldb, x.stride_b, beta, c, x.ldc, x.stride_c, x.num_products,
+                                         policy);
+  }
+  return cuda::gemm<T>(context.stream, Layout::kColMajor, op_a, op_b, x.m, x.n, x.k, alpha, a, x.lda, b, x.ldb, beta, c,
+                       x.ldc, policy);
+}
+
+}  // namespace
+
+Status emulate(const Call& call, const Context& context, const Policy& policy) {
+  switch (call.scalar) {
+    case Scalar::kF32:
+      return multiply<float>(call, context, policy);
+    case Scalar::kF64:
+      return multiply<double>(call, context, policy);
+    case Scalar::kC64:
+      return multiply<std::complex<float>>(call, context, policy);
+    default:
+      return multiply<std::complex<double>>(call, context, policy);
+  }
+}
+
+}  // namespace kizami::dropin::cublas

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// A call answered by products of Kizami, in the order of its stream.
+#pragma once
+
+#include "dropin/cublas/call.hpp"
+#include "kizami/policy.hpp"
+#include "kizami/status.hpp"
+
+namespace kizami::dropin::cublas {
+
+/// @range  a valid call with m, n, k, num_products >= 1, and its context
+/// @status as kizami::cuda::gemm() and its batched kin: on an error nothing was enqueued
+/// @queue  asynchronous and capturable
+[[nodiscard]] Status emulate(const Call& call, const Context& context, const Policy& policy);
+
+}  // namespace kizami::dropin::cublas

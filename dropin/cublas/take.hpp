@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Who answers a call: Kizami, if the configuration and the planner say so; else the native library, by `forward`, which
+// passes the arguments on as they came.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "dropin/cublas/call.hpp"
+
+namespace kizami::dropin::cublas {
+
+/// How many calls of this library the thread is in. What is called from within is native: Kizami may use cuBLAS, and cuBLAS
+/// calls cuBLASLt and its own functions by their names.
+extern thread_local int depth;
+
+class Inside {
+ public:
+  Inside() { ++depth; }
+  ~Inside() { --depth; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+};
+
+/// What is to be done with calls after answer().
+struct Rest {
+  std::size_t first = 0;                          ///< calls before this one are answered
+  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;  ///< if all are
+  bool is_recorded = false;
+  const char* why_native = nullptr;  ///< of a recorded call
+};
+
+/// Answers the calls, which one entry point was given together, or leaves them untouched: all of them, or, where Kizami refuses one
+/// that the planner had accepted, that one and those after it. @queue asynchronous and capturable; safe from any thread
+[[nodiscard]] Rest answer(std::span<const Call> calls) noexcept;
+
+/// Records what the native library was left with.
+void record_native(std::span<const Call> calls, const Rest& rest) noexcept;
+
+/// @param forward  calls the native function with the calls from this one on, and returns its status
+/// @param native   the native function, or null: without cuBLAS no handle is one
+template <class Forward>
+cublasStatus_t take(std::span<const Call> calls, bool is_native_there, const Forward& forward) noexcept {
+  if (!is_native_there) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (depth > 0) return forward(std::size_t{0});
+  const Inside inside;
+  const Rest rest = answer(calls);
+  if (rest.first == calls.size() && !calls.empty()) return rest.status;
+  const cublasStatus_t status = forward(rest.first);
+  if (rest.is_recorded) record_native(calls.subspan(rest.first), rest);
+  return status;
+}
+
+}  // namespace kizami::dropin::cublas

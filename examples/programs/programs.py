@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Programs of other people before and after: each runs as it is, and with a library of Kizami preloaded and every product
+emulated. What a program says of its own results must hold in both runs, and its calls must have been taken.
+
+usage: programs.py LIBRARY PROGRAM... [--record FILE] [--quick]
+PROGRAM, with libkizami_blas.so: numpy, scipy (their tests of linear algebra, on the reference BLAS and LAPACK), hpcc (HPL and its
+companions), pyscf (energies of a molecule; the Python of KIZAMI_PYSCF_PYTHON, else python3); with libkizami_cublas.so, on a CUDA
+device: torch, cupy (linear_algebra.py). --record appends a JSON line each; --quick takes the parts of scipy's tests that last seconds.
+Exit status 77 if a program is not installed.
+"""
+import argparse
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).parent
+SYSTEM_PYTHON = "/usr/bin/python3"
+QUICK_SCIPY = ("basic", "blas", "decomp_cholesky", "decomp_ldl", "decomp_polar")
+HPL_SIZE = 600
+# The numbers of a water molecule may differ by the thresholds that its iterations end at.
+ENERGY_TOLERANCE = 1e-8
+
+
+class Run:
+    """One run of a program: its exit status, what it printed, the summary of its calls."""
+
+    def __init__(self, program, library):
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {n: v for n, v in os.environ.items() if not n.startswith(("KIZAMI_", "LD_", "PYTEST"))}
+            environment |= program.environment | {"OMP_NUM_THREADS": "1"}
+            if library:
+                environment |= {"LD_PRELOAD": library, "KIZAMI_MIN_SIZE": "0", "KIZAMI_SUMMARY": f"{folder}/summary",
+                                "KIZAMI_MONITOR": "100"}
+            for name, text in program.files.items():
+                Path(folder, name).write_text(text)
+            begin = time.perf_counter()
+            done = subprocess.run(program.command, env=environment, cwd=folder, capture_output=True, text=True)
+            self.seconds = time.perf_counter() - begin
+            self.status, self.errors = done.returncode, done.stderr
+            outputs = [Path(folder, name) for name in program.outputs]
+            self.text = done.stdout + "".join(path.read_text() for path in outputs if path.exists())
+            summary = Path(folder, "summary")
+            self.summary = summary.read_text() if summary.exists() else ""
+
+    def calls(self, kind):
+        return sum(int(n) for n in re.findall(rf"(\d+) calls {kind}", self.summary))
+
+    def emulated_routines(self):
+        """Names of functions with emulated calls, as the program called them."""
+        lines = [line for line in self.summary.splitlines() if " x " in line and ": native: " not in line]
+        return sorted({line.split(" x ")[1].split()[0] for line in lines})
+
+    def worst_ratio(self):
+        """The largest error / bound of the samples that were computed again."""
+        return max((float(x) for x in re.findall(r"sample error / bound (\S+?),", self.summary)), default=None)
+
+
+class Program:
+    """A command, what it needs, and what it says of its results."""
+
+    environment, files, outputs = {}, {}, ()
+    has_samples = True  # whether the library computes samples again (KIZAMI_MONITOR)
+
+    def is_there(self):
+        return shutil.which(self.command[0]) is not None
+
+
+def reference_libraries():
+    """The folders of the reference BLAS and LAPACK: OpenBLAS's LAPACK never calls dgemm_ by its name."""
+    return sorted(glob.glob("/usr/lib/*/blas")) + sorted(glob.glob("/usr/lib/*/lapack"))
+
+
+class PythonTests(Program):
+    def __init__(self, modules, least, routines):
+        self.command = [SYSTEM_PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--pyargs", *modules]
+        self.environment = {"LD_LIBRARY_PATH": ":".join(reference_libraries())}
+        self.module, self.least, self.routines = modules[0].split(".")[0], least, routines
+
+    def is_there(self):
+        found = subprocess.run([SYSTEM_PYTHON, "-c", f"import {self.module}.linalg, pytest"], capture_output=True)
+        return found.returncode == 0 and len(reference_libraries()) == 2
+
+    def results(self, run):
+        counts = {kind: int(n) for n, kind in re.findall(r"(\d+) (passed|failed|error)", run.text.splitlines()[-1])}
+        return {"passed": counts.get("passed", 0), "failed": counts.get("failed", 0) + counts.get("error", 0)}
+
+    def problems(self, before, after):
+        found = [] if after["failed"] == 0 else [f"{after['failed']} tests failed"]
+        found += [] if before == after else [f"before {before}, after {after}"]
+        return found + ([] if after["passed"] >= self.least else [f"{after['passed']} tests, must be {self.least}"])
+
+
+class Hpcc(Program):
+    command, outputs, routines = ["hpcc"], ("hpccoutf.txt",), ("cblas_dgemm",)
+    environment = {"LD_LIBRARY_PATH": ":".join(reference_libraries()), "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                   "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+    def __init__(self):
+        lines = ["HPLinpack benchmark input file", "Kizami", "HPL.out", "8", "1", str(HPL_SIZE), "1", "80", "0", "1", "1", "1", "16.0",
+                 "1", "2", "1", "4", "1", "2", "1", "1", "1", "1", "1", "1", "2", "64", "0", "0", "1", "8",
+                 "# the rest is of the companions", "0", "1200", "0", "40"]
+        self.files = {"hpccinf.txt": "\n".join(lines) + "\n"}
+
+    def results(self, run):
+        residual = re.search(r"^\|\|Ax-b\|\|_oo.*=\s*(\S+) \.+ (PASSED|FAILED)$", run.text, re.M)
+        success = re.search(r"^Success=(\d)$", run.text, re.M)
+        return {"scaled_residual": float(residual[1]) if residual else None, "verdict": residual[2] if residual else None,
+                "success": bool(success and success[1] == "1"), "failed": run.text.count("FAILED")}
+
+    def problems(self, before, after):
+        good = after["verdict"] == "PASSED" and after["success"] and after["failed"] == 0
+        return [] if good else [f"before {before}, after {after}"]
+
+
+class Pyscf(Program):
+    routines = ("dgemm_",)
+
+    def __init__(self):
+        self.command = [os.environ.get("KIZAMI_PYSCF_PYTHON", "python3"), str(HERE.resolve() / "water.py")]
+
+    def is_there(self):
+        return super().is_there() and subprocess.run([self.command[0], "-c", "import pyscf"], capture_output=True).returncode == 0
+
+    def results(self, run):
+        return {name: float(energy) for name, energy in re.findall(r"^(RHF|MP2|CCSD) (\S+)$", run.text, re.M)}
+
+    def problems(self, before, after):
+        if len(after) != 3 or before.keys() != after.keys():
+            return [f"before {before}, after {after}"]
+        return [f"{n}: {before[n]} before, {after[n]} after" for n in after if not abs(before[n] - after[n]) <= ENERGY_TOLERANCE]
+
+
+class DeviceLibrary(Program):
+    """linear_algebra.py with PyTorch or CuPy."""
+
+    # The threshold of HPL for residuals on this scale.
+    THRESHOLD = 16
+    has_samples = False
+    routines = ()  # which of cuBLAS's names it is differs from one release to the next
+
+    def __init__(self, library):
+        self.library = library
+        self.command = ["python3", str(HERE.resolve() / "linear_algebra.py"), library]
+
+    def is_there(self):
+        count = {"torch": "torch.cuda.device_count()", "cupy": "cupy.cuda.runtime.getDeviceCount()"}[self.library]
+        found = subprocess.run(["python3", "-c", f"import {self.library}; assert {count} > 0"], capture_output=True)
+        return found.returncode == 0
+
+    def results(self, run):
+        lines = [json.loads(line) for line in run.text.splitlines() if line.startswith("{")]
+        return {f"{line['what']} {line['dtype']}": line["residual"] for line in lines}
+
+    def problems(self, before, after):
+        found = [f"{name}: residual {after[name]} of {self.THRESHOLD}" for name in after if not after[name] <= self.THRESHOLD]
+        return found + ([] if len(after) == 32 and before.keys() == after.keys() else [f"{len(after)} results, must be 32"])
+
+
+def programs(is_quick):
+    # The quick part has a tenth of the tests.
+    modules = [f"scipy.linalg.tests.test_{name}" for name in QUICK_SCIPY] if is_quick else ["scipy.linalg"]
+    return {"numpy": PythonTests(["numpy.linalg"], 300, ("dgemm_", "zgemm_", "cblas_dgemm", "dtrsm_")),
+            "scipy": PythonTests(modules, 200 if is_quick else 1000, ("dgemm_", "zgemm_", "dtrsm_", "dsyrk_")),
+            "hpcc": Hpcc(), "pyscf": Pyscf(), "torch": DeviceLibrary("torch"), "cupy": DeviceLibrary("cupy")}
+
+
+def compare(name, program, library):
+    """Runs the program before and after: (what is wrong, the record)."""
+    before, after = Run(program, ""), Run(program, library)
+    found = [f"ended with {run.status}: {(run.text + run.errors)[-2000:]}" for run in (before, after) if run.status != 0]
+    if found:
+        return found, None
+    results = [program.results(run) for run in (before, after)]
+    found = program.problems(*results)
+    routines = after.emulated_routines()
+    found += [f"no call of {routine} was emulated, only of {routines}" for routine in program.routines if routine not in routines]
+    found += [] if routines else ["no call was emulated"]
+    ratio = after.worst_ratio()
+    found += [] if ratio is None and not program.has_samples or ratio is not None and ratio <= 1 else [f"error / bound of the samples is {ratio}"]
+    return found, {"program": name, "before": results[0], "after": results[1], "seconds_before": round(before.seconds, 2),
+                   "seconds_after": round(after.seconds, 2), "calls_emulated": after.calls("emulated"),
+                   "calls_native": after.calls("native"), "worst_sample_error_over_bound": ratio,
+                   "routines": routines}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("library")
+    parser.add_argument("program", nargs="+", choices=["numpy", "scipy", "hpcc", "pyscf", "torch", "cupy"])
+    parser.add_argument("--record", type=Path)
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    table = programs(options.quick)
+    is_ok, is_any_absent = True, False
+    for name in options.program:
+        if not table[name].is_there():
+            print(f"{name}: skipped, it is not installed")
+            is_any_absent = True
+            continue
+        found, record = compare(name, table[name], str(Path(options.library).resolve()))
+        is_ok = is_ok and not found
+        print("\n".join(f"{name}: {problem}" for problem in found))
+        if record:
+            print(f"{name}: {record['calls_emulated']} calls emulated, {record['calls_native']} native; before {record['before']}"
+                  f" in {record['seconds_before']} s, after {record['after']} in {record['seconds_after']} s")
+        if record and options.record and not found:
+            commit = subprocess.run(["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+            record = {"date": time.strftime("%Y-%m-%d"), "commit": commit.stdout.strip() or "unknown"} | record
+            with options.record.open("a") as file:
+                file.write(json.dumps(record) + "\n")
+    return 1 if not is_ok else 77 if is_any_absent else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

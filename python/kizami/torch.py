@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""The matrix product as an operator of PyTorch: under autograd, torch.compile, torch.func.vmap and the dispatcher.
+
+The operator is ``torch.ops.kizami.matmul(a, b, policy)``; `matmul` calls it. The policy travels as text in the operator's
+arguments, so that a compiled graph, and the backward pass on whatever thread, use the one that was in force when the
+product was asked for. Gradients are products of the same policy: d/da of c = a b is (dc) b^H, d/db is a^H (dc).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import torch
+
+from kizami import _products
+from kizami._policy import Policy, policy_of
+
+
+def matmul(a: torch.Tensor, b: torch.Tensor, *, policy: Policy | str | None = None) -> torch.Tensor:
+    """The product of two tensors, as `torch.matmul`, at a stated accuracy. Differentiable, any number of times.
+
+    Parameters
+    ----------
+    a, b : torch.Tensor
+        As in `kizami.matmul`: ``(..., m, k)`` and ``(..., k, n)``, vectors allowed, on the processor or a CUDA device.
+    policy : Policy or str, optional
+        As in `kizami.matmul`. Inside ``torch.compile`` give a Policy, or the graph breaks to ask for the one in force.
+
+    Returns
+    -------
+    torch.Tensor
+
+    Raises
+    ------
+    kizami.KizamiError
+        As `kizami.matmul`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> a = torch.tensor([[1.0, 2.0]], dtype=torch.float64, requires_grad=True)
+    >>> c = matmul(a, a.mT)
+    >>> c.backward()
+    >>> c.item(), a.grad
+    (5.0, tensor([[2., 4.]], dtype=torch.float64))
+    """
+    key = _text_of(policy) if isinstance(policy, Policy) else _text_in_force(policy)
+    left = a.unsqueeze(0) if a.ndim == 1 else a
+    right = b.unsqueeze(1) if b.ndim == 1 else b
+    c: torch.Tensor = torch.ops.kizami.matmul(left, right, key)
+    if b.ndim == 1:
+        c = c.squeeze(-1)
+    return c.squeeze(-1 if b.ndim == 1 else -2) if a.ndim == 1 else c
+
+
+_FIELDS: dict[str, Any] = {field.name: type(field.default) for field in dataclasses.fields(Policy)}
+
+
+@torch.compiler.disable
+def _text_in_force(policy: str | None) -> str:
+    return _text_of(policy_of(policy))
+
+
+def _text_of(policy: Policy) -> str:
+    """Its fields, in a way that torch.compile can follow."""
+    return " ".join([f"{name}={getattr(policy, name)}" for name in _FIELDS])
+
+
+@functools.lru_cache(maxsize=256)
+def _policy_from(text: str) -> Policy:
+    """The reverse.
+
+    >>> policy = Policy("bits=40", reproducible=False, threads=3)
+    >>> _policy_from(_text_of(policy)) == policy
+    True
+    """
+    words = (word.split("=", 1) for word in text.split())
+    fields: dict[str, Any] = {name: value == "True" if _FIELDS[name] is bool else _FIELDS[name](value) for name, value in words}
+    return Policy(**fields)
+
+
+@torch.library.custom_op("kizami::matmul", mutates_args=())
+def _matmul(a: torch.Tensor, b: torch.Tensor, policy: str) -> torch.Tensor:
+    with torch.no_grad():
+        result: torch.Tensor = _products.multiply(1, a, b, 0, None, "n", "n", None, _policy_from(policy), None, False)[0]
+    return result
+
+
+@_matmul.register_fake
+def _matmul_shape(a: torch.Tensor, b: torch.Tensor, policy: str) -> torch.Tensor:
+    torch._check(a.shape[-1] == b.shape[-2], lambda: f"b has {b.shape[-2]} rows, must be the columns of a = {a.shape[-1]}")
+    batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return a.new_empty((*batch, a.shape[-2], b.shape[-1]), dtype=torch.promote_types(a.dtype, b.dtype))
+
+
+def _setup_context(ctx: Any, inputs: tuple[torch.Tensor, torch.Tensor, str], output: torch.Tensor) -> None:
+    a, b, ctx.policy = inputs
+    ctx.save_for_backward(a, b)
+
+
+def _backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, torch.Tensor | None, None]:
+    a, b = ctx.saved_tensors
+    grad_a = grad_b = None
+    if ctx.needs_input_grad[0]:
+        grad_a = _reduced(torch.ops.kizami.matmul(grad, b.mH, ctx.policy), a)
+    if ctx.needs_input_grad[1]:
+        grad_b = _reduced(torch.ops.kizami.matmul(a.mH, grad, ctx.policy), b)
+    return grad_a, grad_b, None
+
+
+def _reduced(grad: torch.Tensor, operand: torch.Tensor) -> torch.Tensor:
+    """The sum over what was broadcast, in the operand's type: of a complex gradient a real operand has the real part."""
+    grad = grad.sum_to_size(operand.shape)
+    if grad.is_complex() and not operand.is_complex():
+        grad = grad.real
+    return grad.to(operand.dtype)
+
+
+_matmul.register_autograd(_backward, setup_context=_setup_context)
+
+
+@_matmul.register_vmap
+def _matmul_vmap(info: Any, in_dims: tuple[int | None, ...], a: torch.Tensor, b: torch.Tensor,
+                 policy: str) -> tuple[torch.Tensor, int]:
+    def in_front(x: torch.Tensor, dim: int | None, other: torch.Tensor, other_dim: int | None) -> torch.Tensor:
+        """The mapped axis first, then as many axes as the operand with more of them has."""
+        if dim is None:
+            return x
+        x = x.movedim(dim, 0)
+        missing = (other.ndim - (other_dim is not None)) - (x.ndim - 1)
+        return x.reshape(x.shape[0], *(1,) * max(missing, 0), *x.shape[1:])
+
+    mapped_a, mapped_b = in_front(a, in_dims[0], b, in_dims[1]), in_front(b, in_dims[1], a, in_dims[0])
+    return torch.ops.kizami.matmul(mapped_a, mapped_b, policy), 0

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+#include "exec/device_ozaki1.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <array>
+#include <complex>
+#include <span>
+#include <string>
+
+#include "base/cuda_status.hpp"
+#include "base/int_math.hpp"
+#include "exec/device_begin.hpp"
+#include "exec/launch.hpp"
+#include "fp64/device.hpp"
+#include "plan/device_buffers.hpp"
+#include "plan/device_ozaki1.hpp"
+#include "problem/lines.hpp"
+#include "reconstruct/device_slices.hpp"
+#include "split/device.hpp"
+#include "split/device_slices.hpp"
+
+namespace kizami::exec {
+namespace {
+
+/// One operand during a call.
+template <class T>
+struct SlicedOperand {
+  problem::Lines<T> lines;
+  plan::DeviceSliceLineBuffers buffers;
+  std::int8_t* slices = nullptr;
+  std::uint64_t* nonfinite = nullptr;
+  std::int64_t row_stride = 0;
+  std::int64_t part_stride = 0;
+  bool is_reversed = false;           ///< B
+  std::int64_t loaded[2] = {-1, -1};  ///< first line and element of the slices that are there
+};
+
+/// One call: the phases in order, each a member that enqueues what it does.
+template <class T>
+class Ozaki1Call {
+ public:
+  Ozaki1Call(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace, plan::DeviceState* state,
+             product::Queue queue)
+      : plan_(plan),
+        slices_(plan.numerics.slices),
+        form_(plan::device_sliced_form(plan)),
+        problem_(problem),
+        queue_(queue),
+        num_sms_(plan.schedule.facts.num_sms) {
+    base::Carver carver(workspace);
+    buffers_ = plan::carve_device_slices(carver, plan);
+    buffers_.state = state;
+    const product::ProductDesc desc = plan::device_slice_product(plan, {}, 0, 0);
+    a_ = {problem::lines_of(Side::kA, problem.a),
+          buffers_.a,
+          buffers_.a_slices,
+          &state->nonfinite_rows,
+          desc.a_row_stride,
+          desc.a_plane_stride};
+    b_ = {problem::lines_of(Side::kB, problem.b),
+          buffers_.b,
+          buffers_.b_slices,
+          &state->nonfinite_cols,
+          desc.b_row_stride,
+          desc.b_plane_stride,
+          true};
+  }
+
+  Status run() {
+    KIZAMI_RETURN_IF_ERROR(begin_state(buffers_.state, problem_.alpha, 0, plan_.shape.m * plan_.shape.n, 0, queue_));
+    KIZAMI_RETURN_IF_ERROR(split());
+    if (plan_.policy.may_sync && plan_.policy.reject_nonfinite) KIZAMI_RETURN_IF_ERROR(wait_for_nonfinite());
+    KIZAMI_RETURN_IF_ERROR(multiply());
+    return fp64::answer_exceptions(exceptions(), num_sms_, queue_);
+  }
+
+ private:
+  [[nodiscard]] split::SliceDigits digits() const { return {slices_.rule, slices_.last().num_slices}; }
+
+  /// Lines [first, first + count) of an operand over a block of `length` elements of k.
+  [[nodiscard]] split::DeviceSliceOperand<T> operand(const SlicedOperand<T>& side, std::int64_t first,
+                                                     std::int64_t count, std::int64_t length) const {
+    split::DeviceSliceOperand<T> out{side.lines.subset(first, count),
+                                     side.buffers.stats + first,
+                                     side.buffers.exponents + first,
+                                     {},
+                                     side.nonfinite};
+    split::DeviceSlicePlanes& planes = out.planes;
+    planes.data = side.slices;
+    planes.row_stride = side.row_stride;
+    planes.slice_stride = plan::device_slice_stride(plan_, length);
+    planes.part_stride = side.part_stride;
+    planes.num_parts = side.is_reversed ? form_.b_parts() : form_.num_parts;
+    std::copy_n(side.is_reversed ? form_.b_terms : form_.a_terms, planes.num_parts, planes.parts);
+    planes.is_reversed = side.is_reversed;
+    return out;
+  }
+
+  /// Slices of both operands in one pass; or statistics, and slices later, block by block.
+  Status split() {
+    if (plan::slices_in_one_pass(plan_)) {
+      for (SlicedOperand<T>* side : {&a_, &b_}) side->loaded[0] = side->loaded[1] = 0;
+      return split::device_slices_in_one_pass<T>(operand(a_, 0, plan_.shape.m, plan_.shape.k),
+                                                 operand(b_, 0, plan_.shape.n, plan_.shape.k), digits(), buffers_.state,
+                                                 queue_);
+    }
+    for (SlicedOperand<T>* side : {&a_, &b_}) {
+      KIZAMI_RETURN_IF_ERROR(split::device_statistics(side->lines, side->buffers.stats, {}, side->nonfinite,
+                                                      buffers_.state, num_sms_, queue_));
+    }
+    return {};
+  }
+
+  /// The refusal that only the elements justify.
+  Status wait_for_nonfinite() {
+    plan::DeviceState seen;
+    KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+        cudaMemcpyAsync(&seen, buffers_.state, sizeof seen, cudaMemcpyDeviceToHost, queue_), "reading the state"));
+    KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaStreamSynchronize(queue_), "waiting for the split"));
+    if (seen.nonfinite_rows + seen.nonfinite_cols == 0) return {};
+    return {StatusCode::kNonFinite, "NaN or Inf in " + std::to_string(seen.nonfinite_rows) + " rows of op(A) and " +
+                                        std::to_string(seen.nonfinite_cols) +
+                                        " columns of op(B), must be finite (reject_nonfinite)"};
+  }
+
+  /// Slices of a block, unless they are there.
+  Status load(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j, std::int64_t h,
+              std::int64_t length) {
+    std::array<split::DeviceSliceOperand<T>, 2> wanted;
+    std::size_t count = 0;
+    const auto want = [&](SlicedOperand<T>& side, std::int64_t first, std::int64_t lines) {
+      if (side.loaded[0] == first && side.loaded[1] == h) return;
+      side.loaded[0] = first;
+      side.loaded[1] = h;
+      wanted[count++] = operand(side, first, lines, length);
+    };
+    want(a_, i, num_i);
+    want(b_, j, num_j);
+    return split::device_slices<T>(std::span<const split::DeviceSliceOperand<T>>(wanted).first(count), h, length,
+                                   digits(), buffers_.state, num_sms_, queue_);
+  }
+
+  Status multiply() {
+    const plan::Chunk& chunk = plan_.schedule.slice_chunk;
+    for (std::int64_t j = 0; j < plan_.shape.n; j += chunk.nc) {
+      for (std::int64_t i = 0; i < plan_.shape.m; i += chunk.mc) {
+        KIZAMI_RETURN_IF_ERROR(
+            multiply_block(i, std::min(chunk.mc, plan_.shape.m - i), j, std::min(chunk.nc, plan_.shape.n - j)));
+      }
+    }
+    return {};
+  }
+
+  /// One block of C, over all of k.
+  Status multiply_block(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
+    const std::int64_t kc = plan_.schedule.slice_chunk.kc;
+    reconstruct::DeviceSliceTask<T> task;
+    task.acc = buffers_.acc;
+    task.num_words = plan::device_sum_words(plan_);
+    task.unit = 2 * num::digit_unit(slices_.rule, 0) - slices_.rule.step * (slices_.last().num_diagonals - 1);
+    task.row_exponents = buffers_.a.exponents + i;
+    task.col_exponents = buffers_.b.exponents + j;
+    task.alpha = problem_.alpha;
+    task.beta = problem_.beta;
+    task.c = problem_.c.block(i, j, num_i, num_j);
+    task.state = buffers_.state;
+    for (std::int64_t h = 0; h < plan_.shape.k; h += kc) {
+      const std::int64_t length = std::min(kc, plan_.shape.k - h);
+      KIZAMI_RETURN_IF_ERROR(load(i, num_i, j, num_j, h, length));
+      plan::SliceWalk walk(plan_, length);
+      plan::SliceBatch batch;
+      plan::SliceBatch ahead;
+      for (bool is_there = walk.next(batch); is_there; batch = ahead) {
+        is_there = walk.next(ahead);
+        const product::ProductDesc desc = plan::device_slice_product(plan_, batch, num_i, num_j);
+        KIZAMI_RETURN_IF_ERROR(launch(plan_, desc, {a_.slices, b_.slices, buffers_.acc},
+                                      {buffers_.engine, buffers_.engine_bytes}, queue_));
+        const bool is_last = !is_there && h + length == plan_.shape.k;
+        task.col_stride = desc.c_col_stride;
+        task.plane_stride = desc.c_plane_stride;
+        task.list = batch.sums;
+        task.stored = is_last ? nullptr : buffers_.sums;
+        KIZAMI_RETURN_IF_ERROR(reconstruct::sum_slices_device(task, num_sms_, queue_));
+        task.loaded = buffers_.sums;
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] fp64::DeviceCall<T> exceptions() const {
+    fp64::DeviceCall<T> call;
+    call.a = a_.lines;
+    call.b = b_.lines;
+    call.a_stats = a_.buffers.stats;
+    call.b_stats = b_.buffers.stats;
+    call.alpha = problem_.alpha;
+    call.beta = problem_.beta;
+    call.c = problem_.c;
+    call.state = buffers_.state;
+    return call;
+  }
+
+  const plan::Plan& plan_;
+  const plan::SliceNumerics& slices_;
+  plan::SlicedForm form_;
+  const DeviceProblem<T>& problem_;
+  product::Queue queue_;
+  int num_sms_;
+  plan::DeviceSliceBuffers buffers_;
+  SlicedOperand<T> a_;
+  SlicedOperand<T> b_;
+};
+
+}  // namespace
+
+template <class T>
+Status run_device_ozaki1(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
+                         plan::DeviceState* state, product::Queue queue) {
+  return Ozaki1Call<T>(plan, problem, workspace, state, queue).run();
+}
+
+Outcome device_ozaki1_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
+  Outcome outcome;
+  outcome.scheme = Scheme::kOzaki1;
+  outcome.engine = plan.schedule.engine->name();
+  outcome.bound = plan.numerics.bound;
+  outcome.gauge = plan.numerics.gauge;
+  outcome.slices = plan.numerics.slices.last().num_slices;
+  outcome.rung = 0;
+  outcome.nonfinite_rows = static_cast<std::int64_t>(state.nonfinite_rows);
+  outcome.nonfinite_cols = static_cast<std::int64_t>(state.nonfinite_cols);
+  return outcome;
+}
+
+#define KIZAMI_INSTANTIATE(T)                                                                                      \
+  template Status run_device_ozaki1<T>(const plan::Plan&, const DeviceProblem<T>&, std::byte*, plan::DeviceState*, \
+                                       product::Queue)
+
+KIZAMI_INSTANTIATE(float);
+KIZAMI_INSTANTIATE(double);
+KIZAMI_INSTANTIATE(std::complex<float>);
+KIZAMI_INSTANTIATE(std::complex<double>);
+#undef KIZAMI_INSTANTIATE
+
+}  // namespace kizami::exec

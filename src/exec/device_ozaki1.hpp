@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Scheme ozaki1 on a device: split into slices -> products of windows of slices -> exact sums -> lines with NaN or Inf. Nothing
+// waits for the host, unless the policy lets the call refuse what only the elements justify.
+#pragma once
+
+#include "exec/device_call.hpp"
+#include "plan/device_state.hpp"
+
+namespace kizami::exec {
+
+/// @range  a plan of scheme ozaki1 and a problem that validate_device_problem() lets pass, with alpha and k that are not zero on
+///         the host
+/// @status kNonFinite: of Policy::may_sync; kInternal with CUDA's words
+/// @queue  asynchronous, capturable
+template <class T>
+Status run_device_ozaki1(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
+                         plan::DeviceState* state, product::Queue queue);
+
+/// What a finished call of scheme ozaki1 did, given its state.
+[[nodiscard]] Outcome device_ozaki1_outcome(const plan::Plan& plan, const plan::DeviceState& state);
+
+}  // namespace kizami::exec

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+#include "plan/device_ozaki1.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/int_math.hpp"
+#include "plan/device_batch.hpp"
+#include "plan/device_buffers.hpp"
+#include "plan/device_model.hpp"
+#include "plan/engine_bytes.hpp"
+#include "plan/ozaki1.hpp"
+
+namespace kizami::plan {
+namespace {
+
+using base::ceil_div;
+using base::round_up;
+using product::kWindowPad;
+
+/// Bits of the factors within a group, and its planes: |sum| <= 2^4 2^31 2^26 < 2^62.
+constexpr int kMostFactorBits = 26;
+constexpr int kMostGroupPlanes = 16;
+
+Status unsupported(const std::string& what) {
+  return {StatusCode::kUnsupported, "scheme ozaki1: " + what + ", for operands in device memory"};
+}
+
+[[nodiscard]] std::string number(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", x);
+  return text;
+}
+
+/// Elements of k whose products sum exactly in one accumulator, a multiple of the padding of windows.
+[[nodiscard]] std::int64_t most_numbers(const Plan& plan) {
+  const SliceNumerics& slices = plan.numerics.slices;
+  return slice_sum_limit(slices.format, slices.rule) / kWindowPad * kWindowPad;
+}
+
+/// Windows that one block of k has.
+[[nodiscard]] std::int64_t count_windows(const Plan& plan, std::int64_t elements) {
+  SliceWalk walk(plan, elements);
+  SliceBatch batch;
+  std::int64_t count = 0;
+  while (walk.next(batch)) count += batch.num_windows;
+  return count;
+}
+
+[[nodiscard]] bool has_one_batch(const Plan& plan) {
+  const std::int64_t kc = plan.schedule.slice_chunk.kc;
+  return kc >= plan.shape.k && count_windows(plan, kc) <= product::kMaxWindows;
+}
+
+/// The batch with most windows of all blocks of k, and so the most planes.
+[[nodiscard]] SliceBatch largest_batch(const Plan& plan) {
+  SliceBatch largest;
+  for (const std::int64_t elements : Extents(plan.shape.k, plan.schedule.slice_chunk.kc)) {
+    SliceWalk walk(plan, elements);
+    SliceBatch batch;
+    while (walk.next(batch)) {
+      if (batch.num_windows > largest.num_windows) largest = batch;
+    }
+  }
+  return largest;
+}
+
+[[nodiscard]] std::size_t product_bytes(const Plan& plan) {
+  base::Carver counter;
+  static_cast<void>(carve_device_slices(counter, plan));
+  return counter.bytes();
+}
+[[nodiscard]] std::size_t booked_bytes(const Plan& plan) { return device_batch_bytes(plan, product_bytes(plan)); }
+
+/// Lines down to the padding, then k.
+bool shrink(Chunk& chunk) {
+  const auto halve = [](std::int64_t& extent, std::int64_t pad) {
+    const std::int64_t half = round_up((extent + 1) / 2, pad);
+    if (half >= extent) return false;
+    extent = half;
+    return true;
+  };
+  std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
+  return halve(longer, kDeviceLinePad) || halve(chunk.kc, kWindowPad);
+}
+
+/// @return 0, or the least workspace, above the limit
+std::size_t plan_chunk(Plan& plan) {
+  const problem::Shape& shape = plan.shape;
+  const std::size_t limit =
+      plan.policy.workspace_limit_bytes != 0 ? plan.policy.workspace_limit_bytes : plan.schedule.facts.memory_bytes / 4;
+  Chunk& chunk = plan.schedule.slice_chunk;
+  const std::int64_t most = most_numbers(plan) / slice_numbers(plan, 1) / kWindowPad * kWindowPad;
+  chunk = {shape.m, shape.n, std::min(std::max<std::int64_t>(shape.k, 1), most)};
+  if (plan.policy.slices.sums == SliceSums::kBlocked) {
+    std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
+    longer = std::min(longer, kSliceBlockLines);
+  }
+  while (booked_bytes(plan) > limit && shrink(chunk)) {
+  }
+  plan.schedule.product_bytes = product_bytes(plan);
+  plan.schedule.workspace_bytes = booked_bytes(plan);
+  const bool is_too_small =
+      plan.policy.workspace_limit_bytes != 0 && plan.schedule.workspace_bytes > plan.policy.workspace_limit_bytes;
+  return is_too_small ? plan.schedule.workspace_bytes : 0;
+}
+
+/// Seconds of all products by the engine, or why it refuses.
+[[nodiscard]] std::variant<double, product::Refusal> ask(const Plan& plan) {
+  if (is_empty(plan.shape)) return 0.0;
+  const Chunk& chunk = plan.schedule.slice_chunk;
+  double seconds = 0;
+  SliceWalk walk(plan, std::min(chunk.kc, plan.shape.k));
+  SliceBatch batch;
+  while (walk.next(batch)) {
+    const product::ProductDesc desc =
+        device_slice_product(plan, batch, std::min(chunk.mc, plan.shape.m), std::min(chunk.nc, plan.shape.n));
+    const auto answer = plan.schedule.engine->query(desc, plan.schedule.facts);
+    if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) return *refusal;
+    seconds += std::get<product::Offer>(answer).seconds;
+  }
+  const auto passes = [](std::int64_t extent, std::int64_t part) {
+    return static_cast<double>(ceil_div(extent, part));
+  };
+  return seconds * passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc);
+}
+
+}  // namespace
+
+SlicedForm device_sliced_form(const Plan& plan) {
+  SlicedForm form = sliced_form(is_complex(plan.shape.scalar), plan.numerics.slices.complex_form);
+  if (form.num_stacked == 1) return form;
+  form.num_products = form.num_stacked;
+  for (int q = 0; q < form.num_stacked; ++q)
+    form.products[q] = {.a_part = q, .b_part = 0, .signs = {q == 0 ? 1 : 0, q == 1 ? 1 : 0}};
+  return form;
+}
+
+std::int64_t device_slice_stride(const Plan& plan, std::int64_t elements) {
+  return round_up(std::max<std::int64_t>(slice_numbers(plan, elements), 1), kWindowPad);
+}
+
+SliceWalk::SliceWalk(const Plan& plan, std::int64_t elements)
+    : plan_(plan),
+      form_(device_sliced_form(plan)),
+      numbers_(slice_numbers(plan, elements)),
+      stride_(device_slice_stride(plan, elements)) {
+  const SliceNumerics& slices = plan.numerics.slices;
+  const bool is_concatenated = plan.schedule.slice_sums == SliceSums::kConcatenated;
+  at_once_ = is_concatenated
+                 ? static_cast<int>(std::clamp<std::int64_t>(most_numbers(plan) / stride_, 1, slices.last().num_slices))
+                 : 1;
+  most_windows_ = product::kMaxWindows;
+  place_.diagonal = slices.last().num_diagonals - 1;
+  place_.first = first_slice(place_.diagonal);
+}
+
+int SliceWalk::first_slice(int diagonal) const {
+  return std::max(0, diagonal - plan_.numerics.slices.last().num_slices + 1);
+}
+
+bool SliceWalk::next(SliceBatch& batch) {
+  const SliceNumerics& slices = plan_.numerics.slices;
+  const int l = slices.last().num_slices;
+  const int d = slices.last().num_diagonals;
+  // In the order of rising shifts within a product, which groups want.
+  std::array<product::Window, product::kMaxWindows> windows;
+  SliceSumList& sums = batch.sums;
+  sums.num_groups = 0;
+  int count = 0;
+  int base_shift = 0;
+  int product_of_group = -1;
+  int first_of_group = 0;
+  while (count < most_windows_ && place_.product < form_.num_products) {
+    const SlicedProduct& product = form_.products[place_.product];
+    const int end = std::min(place_.diagonal, l - 1) + 1;
+    const int slices_here = std::min(at_once_, end - place_.first);
+    // Slice t of B lies at place l - 1 - t: those that slices first, first + 1, ... of A meet are one after another.
+    windows[static_cast<std::size_t>(count)] = {product.a_part, product.b_part, place_.first * stride_,
+                                                (l - 1 - (place_.diagonal - place_.first)) * stride_,
+                                                slices_here > 1 ? slices_here * stride_ : numbers_};
+    const int shift = slices.rule.step * (d - 1 - place_.diagonal) + product.shift;
+    const bool joins = product_of_group == place_.product && shift - base_shift <= kMostFactorBits &&
+                       count - first_of_group < kMostGroupPlanes;
+    if (!joins) {
+      base_shift = shift;
+      first_of_group = count;
+      product_of_group = place_.product;
+      SliceGroup& group = sums.groups[sums.num_groups++];
+      group.shift = shift;
+      std::copy_n(product.signs, 2, group.signs);
+    }
+    sums.factors[count] = std::int32_t{1} << (shift - base_shift);
+    ++count;
+    sums.groups[sums.num_groups - 1].end = count;
+    place_.first += slices_here;
+    if (place_.first < end) continue;
+    if (--place_.diagonal < 0) {
+      ++place_.product;
+      place_.diagonal = d - 1;
+    }
+    place_.first = first_slice(place_.diagonal);
+  }
+  // Planes in the order of falling k.
+  std::array<int, product::kMaxWindows> order;
+  for (int p = 0; p < count; ++p) order[static_cast<std::size_t>(p)] = p;
+  std::stable_sort(order.begin(), order.begin() + count, [&](int x, int y) {
+    return windows[static_cast<std::size_t>(x)].k > windows[static_cast<std::size_t>(y)].k;
+  });
+  for (int p = 0; p < count; ++p) {
+    const int from = order[static_cast<std::size_t>(p)];
+    batch.windows[p] = windows[static_cast<std::size_t>(from)];
+    sums.planes[from] = p;
+  }
+  batch.num_windows = count;
+  return count > 0;
+}
+
+DeviceSliceBuffers carve_device_slices(base::Carver& carver, const Plan& plan) {
+  DeviceSliceBuffers buffers;
+  buffers.state = carver.take<DeviceState>(1);
+  if (is_empty(plan.shape)) return buffers;
+  const Chunk& chunk = plan.schedule.slice_chunk;
+  const SlicedForm form = device_sliced_form(plan);
+  const std::int64_t row = plan.numerics.slices.last().num_slices * device_slice_stride(plan, chunk.kc);
+  const auto carve_lines = [&](std::int64_t lines) {
+    DeviceSliceLineBuffers of_lines;
+    of_lines.stats = carver.take<num::LineStats>(lines);
+    of_lines.exponents = carver.take<std::int32_t>(lines);
+    return of_lines;
+  };
+  buffers.a = carve_lines(plan.shape.m);
+  buffers.b = carve_lines(plan.shape.n);
+  buffers.a_slices = carver.take<std::int8_t>(form.num_parts, round_up(chunk.mc, kReadRows), row);
+  buffers.b_slices = carver.take<std::int8_t>(form.b_parts(), round_up(chunk.nc, kReadRows), row);
+  const SliceBatch largest = largest_batch(plan);
+  buffers.acc = carver.take<std::int32_t>(largest.num_windows, chunk.nc, round_up(chunk.mc, kDeviceLinePad));
+  if (!has_one_batch(plan)) {
+    buffers.sums =
+        carver.take<std::uint64_t>(is_complex(plan.shape.scalar) ? 2 : 1, chunk.nc, chunk.mc, device_sum_words(plan));
+  }
+  const product::ProductDesc desc = device_slice_product(plan, largest, chunk.mc, chunk.nc);
+  if (plan.schedule.engine != nullptr)
+    buffers.engine_bytes =
+        engine_bytes(plan, desc, {plan.shape.m, chunk.mc}, {plan.shape.n, chunk.nc}, {desc.k, desc.k});
+  buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
+  return buffers;
+}
+
+int device_sum_words(const Plan& plan) {
+  const int words = slice_sum_words(plan);
+  return words <= 2 ? 2 : words <= 4 ? 4 : 8;
+}
+
+bool slices_in_one_pass(const Plan& plan) {
+  const Chunk& chunk = plan.schedule.slice_chunk;
+  return chunk.mc >= plan.shape.m && chunk.nc >= plan.shape.n && chunk.kc >= plan.shape.k &&
+         plan.shape.k <= kMaxSinglePassLength;
+}
+
+product::ProductDesc device_slice_product(const Plan& plan, const SliceBatch& batch, std::int64_t m, std::int64_t n) {
+  const Chunk& chunk = plan.schedule.slice_chunk;
+  product::ProductDesc desc;
+  desc.m = m;
+  desc.n = n;
+  desc.k = batch.num_windows == 0 ? 0 : batch.windows[0].k;
+  desc.num_products = desc.num_windows = batch.num_windows;
+  std::copy_n(batch.windows, batch.num_windows, desc.windows.begin());
+  desc.epilogue = product::Epilogue::kStoreAcc;
+  desc.a_row_stride = desc.b_row_stride = plan.numerics.slices.last().num_slices * device_slice_stride(plan, chunk.kc);
+  desc.a_plane_stride = round_up(chunk.mc, kReadRows) * desc.a_row_stride;
+  desc.b_plane_stride = round_up(chunk.nc, kReadRows) * desc.b_row_stride;
+  desc.c_col_stride = round_up(chunk.mc, kDeviceLinePad);
+  desc.c_plane_stride = chunk.nc * desc.c_col_stride;
+  return desc;
+}
+
+Status validate_device_slices(const Policy& policy) {
+  const Slicing& wishes = policy.slices;
+  if (wishes.format != SliceFormat::kInt8)
+    return unsupported("format = " + std::string(to_string(wishes.format)) + ", must be int8");
+  if (wishes.num_slices == kUntilZero) return unsupported("num_slices = -1 (until nothing is left), must be a number");
+  if (wishes.one_scale) return unsupported("one_scale = true, must be false");
+  if (wants_certificate(policy)) {
+    return unsupported("gauge = entry without a named num_slices, must be norm: no kernel certifies slices");
+  }
+  return {};
+}
+
+Status plan_device_ozaki1(Plan& plan, const Environment& environment) {
+  KIZAMI_RETURN_IF_ERROR(validate_device_slices(plan.policy));
+  KIZAMI_RETURN_IF_ERROR(plan_slice_numerics(plan));
+  plan.schedule.slice_sums =
+      plan.policy.slices.sums == SliceSums::kAuto ? SliceSums::kConcatenated : plan.policy.slices.sums;
+  std::string reason = "no engine here can multiply for scheme ozaki1";
+  std::size_t least = 0;
+  bool has_best = false;
+  Plan best;
+  for (const product::Engine* engine : environment.engines) {
+    if (plan.policy.engine != EngineName::kAuto && to_string(plan.policy.engine) != engine->name()) continue;
+    const std::string name(engine->name());
+    Plan candidate = plan;
+    candidate.schedule.engine = engine;
+    if (const std::size_t needed = plan_chunk(candidate); needed > 0) {
+      least = least == 0 ? needed : std::min(least, needed);
+      continue;
+    }
+    const auto predicted = ask(candidate);
+    if (const auto* const refusal = std::get_if<product::Refusal>(&predicted)) {
+      plan.refusals.push_back(name + ": " + refusal->reason);
+      reason += "; " + plan.refusals.back();
+      continue;
+    }
+    candidate.schedule.seconds = (std::get<double>(predicted) + device_slice_phase_seconds(candidate)) *
+                                 static_cast<double>(plan.schedule.batch.num_products);
+    const auto slower = [](const Plan& x) {
+      return std::string(x.schedule.engine->name()) + ": predicted " + number(x.schedule.seconds) + " s";
+    };
+    if (has_best && best.schedule.seconds <= candidate.schedule.seconds) {
+      plan.refusals.push_back(slower(candidate));
+      continue;
+    }
+    if (has_best) plan.refusals.push_back(slower(best));
+    best = std::move(candidate);
+    has_best = true;
+  }
+  if (has_best) {
+    best.refusals = plan.refusals;
+    plan = std::move(best);
+    return {};
+  }
+  if (least > 0) {
+    return {StatusCode::kWorkspaceTooSmall, "workspace limit = " + std::to_string(plan.policy.workspace_limit_bytes) +
+                                                " bytes, must be >= " + std::to_string(least) +
+                                                " for scheme ozaki1 here"};
+  }
+  return {StatusCode::kUnsupported, reason};
+}
+
+}  // namespace kizami::plan

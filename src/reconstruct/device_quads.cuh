@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// What kernels that end in C share: a thread takes four neighbouring elements of a column, and of several columns.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/int_math.hpp"
+#include "kizami/types.hpp"
+#include "num/scaled.hpp"
+#include "num/scaling.hpp"
+
+namespace kizami::reconstruct::device {
+
+inline constexpr int kThreads = 256;
+
+/// Stores four neighbouring elements; those not wanted keep what they are.
+template <class T>
+__device__ void store(const MatrixView<T>& c, std::int64_t i, std::int64_t j, const T (&value)[4], unsigned wanted) {
+  T* const out = c.data + i * c.row_stride + j * c.col_stride;
+  if constexpr (sizeof(T) == 8) {
+    if (wanted == 15u && c.row_stride == 1 && reinterpret_cast<std::uintptr_t>(out) % 16 == 0) {
+      double2 pair[2];
+      for (int e = 0; e < 2; ++e) {
+        pair[e].x = bit_cast<double>(value[2 * e]);
+        pair[e].y = bit_cast<double>(value[2 * e + 1]);
+        reinterpret_cast<double2*>(out)[e] = pair[e];
+      }
+      return;
+    }
+  }
+#pragma unroll
+  for (int e = 0; e < 4; ++e) {
+    if ((wanted >> e & 1) != 0) out[e * c.row_stride] = value[e];
+  }
+}
+
+/// The general epilogue, out of the way of the fast ones.
+template <class T, int kParts>
+__device__ __noinline__ T finish_any(num::Scaled re, num::Scaled im, T alpha, T beta, T old) {
+  if constexpr (kParts == 2) {
+    return num::finish(num::ScaledComplex{re, im}, alpha, beta, old);
+  } else {
+    return num::finish(re, alpha, beta, old);
+  }
+}
+
+/// Whether mantissa 2^exponent is a normal FP64 number, far from the ends of the range: then it is one product.
+[[nodiscard]] __device__ inline bool is_plain(const num::Scaled& p) {
+  return static_cast<unsigned>(p.exponent + 900) < 1700u;
+}
+[[nodiscard]] __device__ inline double plain_value(const num::Scaled& p) {
+  return p.mantissa * num::power_of_two(p.exponent);
+}
+
+/// num::finish() for alpha = 1, beta = 0 and plain numbers.
+template <class T, int kParts>
+[[nodiscard]] __device__ T plain_element(const num::Scaled& re, const num::Scaled& im) {
+  using R = RealOf<T>;
+  if constexpr (kParts == 2) {
+    return T(static_cast<R>(plain_value(re)), static_cast<R>(plain_value(im)));
+  } else {
+    return static_cast<R>(plain_value(re));
+  }
+}
+
+[[nodiscard]] __device__ inline std::int64_t first_row_of_thread() {
+  return (blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x) * 4;
+}
+[[nodiscard]] __device__ inline std::int64_t first_column_of_thread() {
+  return blockIdx.y * static_cast<std::int64_t>(blockDim.y) + threadIdx.y;
+}
+[[nodiscard]] __device__ inline std::int64_t column_step() { return static_cast<std::int64_t>(gridDim.y) * blockDim.y; }
+
+/// C <- beta C, by all threads of a grid.
+template <class T>
+__device__ void scale_all(const MatrixView<T>& c, T beta) {
+  const std::int64_t total = c.rows * c.cols;
+  const std::int64_t block = blockIdx.x + static_cast<std::int64_t>(gridDim.x) * blockIdx.y;
+  const std::int64_t threads = static_cast<std::int64_t>(blockDim.x) * blockDim.y;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * gridDim.y * threads;
+  for (std::int64_t at = block * threads + threadIdx.x + threadIdx.y * blockDim.x; at < total; at += step) {
+    const std::int64_t j = at / c.rows;
+    T& out = c(at - j * c.rows, j);
+    out = beta == T{0} ? T{0} : num::scale_by(beta, out);
+  }
+}
+
+/// Quads of a column side by side, as many columns as fill the block; each block takes several columns.
+struct QuadGrid {
+  dim3 block;
+  dim3 grid;
+};
+[[nodiscard]] inline QuadGrid quad_grid(std::int64_t rows, std::int64_t cols, int blocks_at_once, int quad = 4) {
+  const std::int64_t quads = base::ceil_div(rows, std::int64_t{quad});
+  const unsigned threads_x = quads >= 256 ? 256 : quads > 64 ? 128 : quads > 16 ? 64 : 16;
+  const dim3 block(threads_x, kThreads / threads_x);
+  const std::int64_t blocks_x = base::ceil_div(quads, std::int64_t{threads_x});
+  const std::int64_t blocks_y = base::ceil_div(cols, std::int64_t{block.y});
+  // All blocks run at once: one more would take as long again.
+  const std::int64_t enough = std::max(std::int64_t{1}, blocks_at_once / blocks_x);
+  return {block, dim3(static_cast<unsigned>(blocks_x),
+                      static_cast<unsigned>(std::min({blocks_y, enough, std::int64_t{65535}})))};
+}
+
+}  // namespace kizami::reconstruct::device

@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes the entry points of matrix products in the headers of cuBLAS as lines ENTRY_POINT(name, (parameters), (arguments)).
+
+usage: entry_points.py HEADER...
+"""
+import re
+import sys
+from pathlib import Path
+
+PROTOTYPE = re.compile(r"cublasStatus_t\s+(?:CUBLASWINAPI\s+)?(cublas\w+)\s*\(([^(){};]*)\)\s*;")
+PRODUCT = re.compile(r"cublas([SDCZ]|Gemm|Lt).*", re.ASCII)
+ROUTINE = re.compile(r"gemm|Gemm|Matmul$")
+# Of half precision and integers.
+NOT_TAKEN = re.compile(r"Hgemm|Uint8")
+
+
+def entry_points(text):
+    """[(name, parameters, arguments)] of the products, by name."""
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)
+    found = {}
+    for name, parameters in PROTOTYPE.findall(text):
+        if PRODUCT.fullmatch(name) and ROUTINE.search(name) and not NOT_TAKEN.search(name):
+            parameters = " ".join(parameters.split())
+            arguments = [re.search(r"(\w+)(?:\[\])?$", part.strip()).group(1) for part in parameters.split(",")]
+            found[name] = (name, parameters, ", ".join(arguments))
+    return [found[name] for name in sorted(found)]
+
+
+def main():
+    text = "\n".join(Path(path).read_text() for path in sys.argv[1:])
+    for name, parameters, arguments in entry_points(text):
+        print(f"ENTRY_POINT({name}, ({parameters}), ({arguments}))")
+
+
+if __name__ == "__main__":
+    main()

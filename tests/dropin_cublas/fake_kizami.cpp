@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "dropin_cublas/fake_kizami.hpp"
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+
+#include <stdio.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "dropin_cublas/fake_cublas.hpp"
+
+namespace kizami {
+namespace dropin_test {
+namespace {
+
+const char* of(Kind kind) { return kind == Kind::kOne ? "" : kind == Kind::kStrided ? " strided" : " pointers"; }
+
+Status print(const KizamiCall& call) {
+  flockfile(stdout);  // one line a call, whatever other threads print
+  std::printf("kizami %s%s ops %s%s size %lldx%lldx%lld ld %lld %lld %lld stream %p", to_string(call.scalar).data(),
+              of(call.kind), to_string(call.op_a).data(), to_string(call.op_b).data(), static_cast<long long>(call.m),
+              static_cast<long long>(call.n), static_cast<long long>(call.k), static_cast<long long>(call.lda),
+              static_cast<long long>(call.ldb), static_cast<long long>(call.ldc), static_cast<void*>(call.stream));
+  if (call.device_alpha == nullptr) {
+    std::printf(" factors %g%+gi %g%+gi", call.alpha.real(), call.alpha.imag(), call.beta.real(), call.beta.imag());
+  } else {
+    std::printf(" factors at %p %p", call.device_alpha, call.device_beta);
+  }
+  std::printf(" bits %d scheme %s engine %s\n", call.policy.accuracy.bits, to_string(call.policy.scheme).data(),
+              to_string(call.policy.engine).data());
+  funlockfile(stdout);
+  if (std::getenv("FAKE_KIZAMI_NESTED") != nullptr) {
+    FakeHandle handle;
+    const float one = 1;
+    static_cast<void>(cublasSgemm_v2(handle.get(), CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, &one, nullptr, 1, nullptr, 1,
+                                     &one, nullptr, 1));
+  }
+  if (std::getenv("FAKE_KIZAMI_REFUSES") != nullptr) return {StatusCode::kUnsupported, "the test says so"};
+  return {};
+}
+
+template <class T>
+KizamiCall call_of(Kind kind, cuda::Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n,
+                   std::int64_t k, Factor<T> alpha, const void* a, std::int64_t lda, const void* b, std::int64_t ldb,
+                   Factor<T> beta, const void* c, std::int64_t ldc, const Policy& policy) {
+  KizamiCall call;
+  call.kind = kind;
+  call.scalar = kScalarOf<T>;
+  call.stream = stream;
+  call.layout = layout;
+  call.op_a = op_a;
+  call.op_b = op_b;
+  call.m = m;
+  call.n = n;
+  call.k = k;
+  call.alpha = alpha.value;
+  call.beta = beta.value;
+  call.device_alpha = alpha.device;
+  call.device_beta = beta.device;
+  call.a = a;
+  call.lda = lda;
+  call.b = b;
+  call.ldb = ldb;
+  call.c = c;
+  call.ldc = ldc;
+  call.policy = policy;
+  return call;
+}
+
+/// Asking for the outcome would wait for the stream.
+Status tell(const KizamiCall& call, const Outcome* outcome) {
+  return outcome == nullptr ? on_kizami_call()(call) : Status(StatusCode::kInternal, "the outcome is asked for");
+}
+
+}  // namespace
+
+OnKizamiCall& on_kizami_call() {
+  static auto* const function = new OnKizamiCall(print);
+  return *function;
+}
+
+Planner& planner() {
+  static auto* const instance = [] {
+    auto* made = new Planner;
+    if (std::getenv("FAKE_KIZAMI_UNUSABLE") != nullptr) made->status = {StatusCode::kUnsupported, "there is no engine"};
+    return made;
+  }();
+  return *instance;
+}
+
+int& current_device() {
+  static int device = 0;
+  return device;
+}
+
+}  // namespace dropin_test
+
+using namespace dropin_test;  // NOLINT(google-build-using-namespace)
+
+Scheme Plan::scheme() const { return planner().scheme; }
+std::string_view Plan::engine() const { return "hopper"; }
+int Plan::base_moduli() const { return 14; }
+double Plan::bound() const { return 0x1p-50; }
+Gauge Plan::gauge() const { return Gauge::kEntry; }
+double Plan::predicted_seconds() const { return 0.25; }
+
+namespace cuda {
+
+Result<Plan> make_plan(Scalar, std::int64_t, std::int64_t, std::int64_t, const Policy&, const Batch& batch) {
+  if (planner().on_plan) planner().on_plan(batch);
+  if (!planner().status.ok()) return planner().status;
+  return Plan(nullptr);
+}
+
+template <class T>
+Status gemm(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,
+            Factor<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, Factor<T> beta, T* c,
+            std::int64_t ldc, const Policy& policy, Outcome* outcome) {
+  return tell(call_of<T>(Kind::kOne, stream, layout, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, policy),
+              outcome);
+}
+
+template <class T>
+Status gemm_strided_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n,
+                            std::int64_t k, Factor<T> alpha, const T* a, std::int64_t lda, std::int64_t stride_a,
+                            const T* b, std::int64_t ldb, std::int64_t stride_b, Factor<T> beta, T* c, std::int64_t ldc,
+                            std::int64_t stride_c, std::int64_t num_products, const Policy& policy, Outcome* outcomes) {
+  KizamiCall call =
+      call_of<T>(Kind::kStrided, stream, layout, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, policy);
+  call.stride_a = stride_a;
+  call.stride_b = stride_b;
+  call.stride_c = stride_c;
+  call.num_products = num_products;
+  return tell(call, outcomes);
+}
+
+template <class T>
+Status gemm_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,
+                    Factor<T> alpha, PointerArray<const T> a, std::int64_t lda, PointerArray<const T> b,
+                    std::int64_t ldb, Factor<T> beta, PointerArray<T> c, std::int64_t ldc, std::int64_t num_products,
+                    const Policy& policy, Outcome* outcomes) {
+  if (a.host != nullptr || b.host != nullptr || c.host != nullptr)
+    return {StatusCode::kInternal, "the arrays of cuBLAS are in device memory"};
+  KizamiCall call = call_of<T>(Kind::kPointers, stream, layout, op_a, op_b, m, n, k, alpha, a.device, lda, b.device,
+                               ldb, beta, c.device, ldc, policy);
+  call.num_products = num_products;
+  return tell(call, outcomes);
+}
+
+#define KIZAMI_FAKE(T)                                                                                                 \
+  template Status gemm<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>, const T*,       \
+                          std::int64_t, const T*, std::int64_t, Factor<T>, T*, std::int64_t, const Policy&, Outcome*); \
+  template Status gemm_strided_batched<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>, \
+                                          const T*, std::int64_t, std::int64_t, const T*, std::int64_t, std::int64_t,  \
+                                          Factor<T>, T*, std::int64_t, std::int64_t, std::int64_t, const Policy&,      \
+                                          Outcome*);                                                                   \
+  template Status gemm_batched<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>,         \
+                                  PointerArray<const T>, std::int64_t, PointerArray<const T>, std::int64_t, Factor<T>, \
+                                  PointerArray<T>, std::int64_t, std::int64_t, const Policy&, Outcome*)
+KIZAMI_FAKE(float);
+KIZAMI_FAKE(double);
+KIZAMI_FAKE(std::complex<float>);
+KIZAMI_FAKE(std::complex<double>);
+#undef KIZAMI_FAKE
+
+}  // namespace cuda
+}  // namespace kizami
+
+extern "C" cudaError_t CUDARTAPI cudaGetDevice(int* device) {
+  *device = kizami::dropin_test::current_device();
+  return *device >= 0 ? cudaSuccess : cudaErrorNoDevice;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// A double of what libkizami_cublas.so needs of Kizami and of the CUDA runtime, for machines without a device.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <functional>
+
+#include "kizami/cuda.hpp"
+
+namespace kizami::dropin_test {
+
+enum class Kind : std::uint8_t { kOne, kStrided, kPointers };
+
+/// What kizami::cuda::gemm() or one of its batched kin was called with.
+struct KizamiCall {
+  Kind kind = Kind::kOne;
+  Scalar scalar{};
+  cuda::Stream stream = nullptr;
+  Layout layout{};
+  Op op_a{}, op_b{};
+  std::int64_t m = 0, n = 0, k = 0, lda = 0, ldb = 0, ldc = 0;
+  std::complex<double> alpha, beta;                            ///< where there is no device pointer
+  const void *device_alpha = nullptr, *device_beta = nullptr;  ///< or null
+  const void *a = nullptr, *b = nullptr, *c = nullptr;         ///< matrices, or arrays of pointers in device memory
+  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
+  std::int64_t num_products = 1;
+  Policy policy;
+};
+
+/// What the double does. By default it prints a line. FAKE_KIZAMI_REFUSES: it returns an error. FAKE_KIZAMI_NESTED: it calls
+/// cuBLAS by its name.
+using OnKizamiCall = std::function<Status(const KizamiCall&)>;
+OnKizamiCall& on_kizami_call();
+
+/// What every plan says, or why there is none. FAKE_KIZAMI_UNUSABLE: the latter from the start.
+struct Planner {
+  Scheme scheme = Scheme::kOzaki2;
+  Status status;
+  std::function<void(const Batch&)> on_plan;  ///< if not empty
+};
+Planner& planner();
+
+/// What cudaGetDevice() says; below 0: an error.
+int& current_device();
+
+}  // namespace kizami::dropin_test

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What libkizami_cublas.so shows to a program: functions of cuBLAS that its headers declare, as the table in docs/dropin.md
+has them, each with its twin for 64-bit integers, and no library that the program did not have.
+
+usage: library_test.py NM READELF LIBRARY DOCUMENT ENTRY_POINTS            compare
+       library_test.py NM READELF LIBRARY DOCUMENT ENTRY_POINTS --write    write the table into the document
+"""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+NAME = re.compile(r"cublas(Lt)?([SDCZ]?)(\w+?)(_v2)?(_64)?", re.ASCII)
+# Of the C library. A C++ library or a BLAS would stand before the one that the program brings.
+NEEDED = re.compile(r"(libc|libm|libdl|librt|libpthread|ld-linux-[\w-]+)\.so\.\d+")
+BEGIN, END = "<!-- cublas: written by library_test.py --write -->\n", "<!-- end of cublas -->\n"
+
+
+def output(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+FOR_PROXIES = {"kizami_use_native"}
+
+
+def problems_of(exported, declared, needed):
+    found = [f"exported, but no product of the headers: {name}" for name in sorted(exported - declared)]
+    found += [f"of the headers, but not exported: {name}" for name in sorted(declared - exported)]
+    return found + [f"needs {name}" for name in needed if not NEEDED.fullmatch(name)]
+
+
+def table(exported):
+    rows = {}
+    for name in exported:
+        library, letter, stem, version, wide = NAME.fullmatch(name).groups()
+        form = f"cublas{library or ''}{'<t>' if letter else ''}{stem}{version or ''}"
+        row = rows.setdefault(form, (set(), set()))
+        row[0].add(letter.lower())
+        row[1].add(wide or "")
+    lines = ["| function | types | `_64` |", "|---|---|---|"]
+    for form in sorted(rows):
+        letters, widths = rows[form]
+        types = " ".join(letter for letter in "sdcz" if letter in letters) or "by its arguments"
+        lines.append(f"| `{form}` | {types} | {'yes' if '_64' in widths else 'no'} |")
+    return "\n".join(lines) + "\n"
+
+
+def self_test():
+    good = {"cublasSgemm_v2", "cublasSgemm_v2_64"}
+    bad = [(good | {"cublasHgemm"}, []), (good - {"cublasSgemm_v2"}, []), (good, ["libcublas.so.13"]),
+           (good, ["libstdc++.so.6"]), (good, ["libcuda.so.1"]), (good, ["libopenblas.so.0"])]
+    return (not problems_of(good, good, ["libc.so.6", "ld-linux-x86-64.so.2"]) and
+            all(problems_of(names, good, needed) for names, needed in bad) and
+            table(good).endswith("| `cublas<t>gemm_v2` | s | yes |\n"))
+
+
+def main():
+    nm, readelf, library, document, entry_points = sys.argv[1:6]
+    exported = {line.split()[2].split("@")[0] for line in output(nm, "-D", "--defined-only", library).splitlines()}
+    exported -= FOR_PROXIES
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output(readelf, "-d", library))
+    declared = set(re.findall(r"^ENTRY_POINT\((\w+),", Path(entry_points).read_text(), flags=re.M))
+    problems = problems_of(exported, declared, needed)
+    text = Path(document).read_text()
+    before, after = text.split(BEGIN)[0], text.split(END)[-1]
+    wanted = before + BEGIN + table(exported) + END + after
+    if sys.argv[6:] == ["--write"]:
+        Path(document).write_text(wanted)
+    elif text != wanted:
+        problems.append(f"{document}: the table of cuBLAS is not that of the library; write it with --write")
+    if not self_test():
+        problems.append("self-test: a violation was not seen, or a clean library was refused")
+    print("\n".join(problems + [f"{len(exported)} functions, needs {' '.join(needed)}: {len(problems)} problems"]))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

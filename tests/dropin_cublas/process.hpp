@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// Tests of the interposer within one process: this program is the one that calls, and has the interposer linked in before a
+// fake libcublas.so.13.
+#pragma once
+
+#include <cublas_v2.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "dropin/policy/configuration.hpp"
+#include "dropin_cublas/fake_cublas.hpp"
+#include "dropin_cublas/fake_kizami.hpp"
+
+namespace kizami::dropin_test {
+
+/// The configuration that the interposer reads, to be changed between calls.
+inline dropin::Configuration& configuration() {
+  return const_cast<dropin::Configuration&>(dropin::process_configuration());  // made by new, without const
+}
+
+/// What both sides were asked, and what they answer. Every call is made by a new thread, for a thread remembers what the planner
+/// said.
+class Interposer : public testing::Test {
+ protected:
+  void SetUp() override {
+    configuration() = dropin::Configuration{};
+    planner() = Planner{};
+    current_device() = 0;
+    on_native_call() = [this](const NativeCall& call) {
+      const std::lock_guard lock(mutex_);
+      native.push_back(call);
+      return native_status;
+    };
+    on_kizami_call() = [this](const KizamiCall& call) {
+      const std::lock_guard lock(mutex_);
+      kizami.push_back(call);
+      return kizami_status;
+    };
+  }
+
+  /// What the call returns. Both sides forget what was before.
+  cublasStatus_t call(const std::function<cublasStatus_t()>& function) {
+    native.clear();
+    kizami.clear();
+    cublasStatus_t status{};
+    std::thread([&] { status = function(); }).join();
+    return status;
+  }
+
+  /// cuBLAS is called once, and its status comes back, whatever it is; Kizami is asked so many times before.
+  void expect_forwarded(const std::function<cublasStatus_t()>& function, std::size_t kizami_calls = 0) {
+    for (const cublasStatus_t status :
+         {CUBLAS_STATUS_SUCCESS, CUBLAS_STATUS_INVALID_VALUE, CUBLAS_STATUS_EXECUTION_FAILED}) {
+      native_status = status;
+      EXPECT_EQ(call(function), status);
+      EXPECT_EQ(native.size(), 1U);
+      EXPECT_EQ(kizami.size(), kizami_calls);
+    }
+    native_status = CUBLAS_STATUS_SUCCESS;
+  }
+  void expect_emulated(const std::function<cublasStatus_t()>& function) {
+    native_status = CUBLAS_STATUS_INTERNAL_ERROR;
+    EXPECT_EQ(call(function), CUBLAS_STATUS_SUCCESS);
+    EXPECT_TRUE(native.empty());
+    EXPECT_EQ(kizami.size(), 1U);
+    native_status = CUBLAS_STATUS_SUCCESS;
+  }
+
+  FakeHandle handle;
+  std::vector<NativeCall> native;
+  std::vector<KizamiCall> kizami;
+  cublasStatus_t native_status = CUBLAS_STATUS_SUCCESS;
+  Status kizami_status;
+
+ private:
+  std::mutex mutex_;
+};
+
+template <class T>
+T* address(std::uintptr_t value) {
+  return reinterpret_cast<T*>(value);
+}
+
+}  // namespace kizami::dropin_test

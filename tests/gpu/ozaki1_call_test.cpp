@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// Scheme ozaki1 in device memory: the bits of the host for every split, grouping, engine, operation, complex form and class, in
+// one pass and in chunks; and what does not change a bit.
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "check/matrix_classes.hpp"
+#include "gpu/device_case.hpp"
+
+namespace kizami::gpu_test {
+namespace {
+
+/// The case on the device, and by the host. Fails unless bits and outcomes agree.
+template <class T>
+Outcome expect_bits(const Case& c, EngineName engine) {
+  Policy policy = c.policy;
+  policy.engine = engine;
+  Case on_host = c;
+  on_host.policy.workspace_limit_bytes = 0;
+  on_host.policy.may_sync = false;
+  const std::string what = check::print(c) + " on " + std::string(to_string(engine));
+  const DeviceResult<T> got = multiply<T>(c, policy);
+  check::Operands<T> x(on_host, api_test::kThreads);
+  Outcome want;
+  const Status status = api_test::call(on_host, x, want);
+  EXPECT_TRUE(status.ok()) << what << ": " << status.reason();
+  EXPECT_EQ(got.outcome.scheme, want.scheme) << what;
+  EXPECT_EQ(got.outcome.slices, want.slices) << what;
+  EXPECT_EQ(got.outcome.bound, want.bound) << what;
+  EXPECT_EQ(got.outcome.nonfinite_rows, want.nonfinite_rows) << what;
+  EXPECT_EQ(got.outcome.nonfinite_cols, want.nonfinite_cols) << what;
+  if (got.outcome.engine != "none") {
+    EXPECT_EQ(got.outcome.engine, to_string(engine)) << what;
+  }
+  expect_same(got.c, stored(x.c), what);
+  return got.outcome;
+}
+
+[[nodiscard]] Case sliced_case(const std::string& line) {
+  Case c = case_of(line + " scheme=ozaki1");
+  if (c.policy.slices.num_slices == 0) c.policy.gauge = Gauge::kNorm;
+  return c;
+}
+Outcome expect_bits(const Case& c, EngineName engine) {
+  return with_scalar(c.scalar, [&]<class T>() { return expect_bits<T>(c, engine); });
+}
+Outcome expect_bits(const std::string& line, EngineName engine) { return expect_bits(sliced_case(line), engine); }
+void expect_bits_on_both(const std::string& line) {
+  for (const EngineName engine : kDeviceEngines) expect_bits(line, engine);
+}
+
+using Ozaki1Call = DeviceTest;
+
+TEST_F(Ozaki1Call, OfEverySplitAndCount) {
+  for (const char* split : {"bytes", "truncated", "nearest", "truncated bits=3", "nearest bits=2"}) {
+    for (const char* slices : {"slices=1", "slices=3", "slices=7", "slices=7 diagonals=9", "slices=5 diagonals=-1",
+                               "slices=20 diagonals=39", "slices=12"}) {
+      for (const char* shape : {"d nn 67x45x260", "s nn 130x30x129"})
+        expect_bits_on_both(std::string(shape) + " split=" + split + " " + slices);
+    }
+  }
+}
+
+TEST_F(Ozaki1Call, OfEveryClass) {
+  constexpr const char* kShapes[] = {"67x45x260", "130x30x129", "13x70x700", "129x40x65"};
+  constexpr const char* kSplits[] = {"bytes", "truncated", "nearest"};
+  constexpr const char* kForms[] = {"four", "karatsuba", "enlarged"};
+  std::size_t turn = 0;
+  for (const check::ClassInfo& info : check::class_inventory()) {
+    for (const char scalar : {'d', 's', 'z', 'c'}) {
+      ++turn;
+      const std::string cls(info.name);
+      std::string line = std::string(1, scalar) + " nn " + kShapes[turn % 4] + " A=" + (turn % 3 == 0 ? "randn" : cls) +
+                         " B=" + (turn % 3 == 1 ? "randn" : cls) + " seed=" + std::to_string(turn) +
+                         " split=" + kSplits[turn % 3] + " slices=" + std::to_string(2 + turn % 7);
+      if (scalar == 'z' || scalar == 'c') line += std::string(" gauge=norm form=") + kForms[turn / 4 % 3];
+      expect_bits(line, kDeviceEngines[turn % 2]);
+    }
+  }
+}
+
+TEST_F(Ozaki1Call, OfEveryOpAndLayout) {
+  for (const char scalar : {'d', 's', 'z', 'c'}) {
+    const bool is_complex = scalar == 'z' || scalar == 'c';
+    for (const char* ops : {"nn", "nt", "tn", "tt", "cn", "nc", "rc", "cr"}) {
+      for (const char* layout : {"col", "row"}) {
+        for (const char* form : {"four", "karatsuba", "enlarged"}) {
+          std::string line =
+              std::string(1, scalar) + " " + ops + " 133x40x129 a=0.5 b=-2 ld+3 slices=4 layout=" + layout;
+          if (is_complex) line += std::string(" gauge=norm form=") + form;
+          expect_bits(line, EngineName::kHopper);
+          if (!is_complex) break;
+        }
+        expect_bits(std::string(1, scalar) + " " + ops + " 128x128x64 a=-1 b=0 slices=3 layout=" + layout,
+                    EngineName::kCublasLt);
+      }
+    }
+  }
+}
+
+TEST_F(Ozaki1Call, OfOddShapes) {
+  for (const char* shape : {"1x1x128", "1x200x64", "200x1x65", "3x5x100", "17x130x2000", "127x129x63", "257x260x1025",
+                            "300x131x65", "20x35x9000", "5x7x20000", "40x30x140000", "6x5x1", "0x5x9", "5x9x0"}) {
+    for (const char* rest : {"d nn ", "z tt ", "s nt ", "c tn "})
+      expect_bits_on_both(rest + std::string(shape) + " slices=4");
+  }
+}
+
+TEST_F(Ozaki1Call, OfEveryGrouping) {
+  for (const char* sums : {"pairs", "grouped", "concatenated", "blocked"}) {
+    for (const char* line : {"d nn 150x140x700 slices=7", "z nn 70x140x300 slices=9", "d nn 40x50x66000 slices=7",
+                             "d nn 4200x20x300 slices=5"})
+      expect_bits_on_both(std::string(line) + " sums=" + sums);
+  }
+}
+
+TEST_F(Ozaki1Call, WithAnyFactors) {
+  for (const char* factors :
+       {"a=1 b=1", "a=-1 b=0.5", "a=1e-20 b=1", "a=3e38 b=0", "a=0 b=2", "a=1 b=0 C=randn,nan@middle"}) {
+    for (const char* shape : {"d nn 140x137x100 A=randn,x2^-600 B=randn,x2^-500", "s nn 140x137x100 A=randn,x2^-60"})
+      expect_bits_on_both(std::string(shape) + " slices=7 " + factors);
+  }
+  for (const char* factors : {"a=1.5-2i b=0.25+1i", "a=-1i b=0", "a=0.5+3e30i b=-1+1i", "a=0 b=1i"}) {
+    for (const char* form : {"four", "karatsuba", "enlarged"})
+      expect_bits_on_both(std::string("c nn 40x37x100 A=randn,x2^-110 slices=5 gauge=norm form=") + form + " " +
+                          factors);
+  }
+}
+
+TEST_F(Ozaki1Call, WithoutNamedSlices) {
+  for (const char* accuracy : {"acc=native", "acc=bits=20", "acc=bits=50"})
+    expect_bits_on_both(std::string("d nn 100x90x500 gauge=norm ") + accuracy);
+}
+
+TEST_F(Ozaki1Call, AnswersLinesWithNaNAndInf) {
+  for (const char* what : {"nan@corner", "inf@middle", "-inf@edge", "nan@edge"}) {
+    for (const char* rest :
+         {"d nn 70x60x300 slices=4 a=2 b=1 A=randn,", "z nn 70x60x300 slices=4 gauge=norm form=karatsuba A=randn,",
+          "s tt 70x60x20000 slices=3 B=randn,"})
+      expect_bits_on_both(std::string(rest) + what);
+  }
+}
+
+TEST_F(Ozaki1Call, InAWorkspaceThatIsSmall) {
+  for (const char* line : {"d nn 700x650x900 slices=7", "z tn 300x350x700 slices=5", "d nt 650x300x17000 slices=3"}) {
+    Case c = sliced_case(line);
+    for (const EngineName engine : kDeviceEngines) {
+      Policy policy = c.policy;
+      policy.engine = engine;
+      const std::size_t whole = cuda::make_plan(c.scalar, c.m, c.n, c.k, policy).value().workspace_bytes();
+      const std::size_t library = engine == EngineName::kCublasLt ? std::size_t{33} << 20 : 0;  // does not shrink
+      c.policy.workspace_limit_bytes = library + (whole - library) / 5;
+      expect_bits(c, engine);
+    }
+  }
+}
+
+TEST_F(Ozaki1Call, RefusesWhatItCannot) {
+  const auto reason = [](const char* line, auto change) {
+    Case c = sliced_case(line);
+    change(c.policy);
+    const Result<Plan> plan = cuda::make_plan(c.scalar, c.m, c.n, c.k, c.policy);
+    return plan.ok() ? std::string("accepted") : plan.status().reason();
+  };
+  EXPECT_NE(reason("d nn 10x10x10 slices=3", [](Policy& p) { p.slices.format = SliceFormat::kBf16; })
+                .find("format = bf16, must be int8, for operands in device memory"),
+            std::string::npos);
+  EXPECT_NE(reason("d nn 10x10x10", [](Policy& p) { p.gauge = Gauge::kEntry; }).find("must be norm"),
+            std::string::npos);
+  EXPECT_EQ(reason("d nn 10x10x10 slices=3 nonfinite=reject", [](Policy& p) { p.may_sync = true; }), "accepted");
+}
+
+TEST_F(Ozaki1Call, RejectsNaNWhereItMayWait) {
+  const Case c = sliced_case("d nn 60x50x200 A=randn,nan@middle slices=4 nonfinite=reject");
+  Policy policy = c.policy;
+  policy.may_sync = true;
+  const check::Operands<double> host(c, api_test::kThreads);
+  const DeviceOperands<double> x(host);
+  const Plan plan = cuda::make_plan(c.scalar, c.m, c.n, c.k, policy).value();
+  const DeviceArray<std::byte> workspace(plan.workspace_bytes());
+  EXPECT_EQ(enqueue<double>(c, plan, x, workspace, 1.0, 0.0, nullptr).code(), StatusCode::kNonFinite);
+}
+
+}  // namespace
+}  // namespace kizami::gpu_test

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// The checks of the program, each of all four types.
+#pragma once
+
+#include "gpu_dropin/on_device.hpp"
+
+namespace preload_check {
+
+/// cublas<t>gemm: operations, factors, shapes; products that follow each other; whose they are.
+void check_products(const Handle& handle);
+/// The other entry points: 3m, Ex, strided, arrays of pointers, groups.
+void check_entry_points(const Handle& handle);
+/// cublasLtMatmul, of matrices by columns and by rows.
+void check_lt(const Handle& handle);
+/// What is captured, replayed with other elements, and what goes wrong while it is captured.
+void check_graphs(const Handle& handle);
+/// Statuses of calls that are refused, math modes, and that a handle stays as it was.
+void check_handles(const Handle& handle);
+/// Several streams, threads and handles; nothing is waited for, nothing allocated again.
+void check_streams();
+/// A handle of the second device, where there is one.
+void check_second_device();
+
+/// The judge of this program, on results that the host computes: good ones pass, and one bad number does not.
+void check_judge();
+
+}  // namespace preload_check

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Installs a wheel in a fresh environment of PYTHON, with NumPy and what its tests need, and runs the tests of tests/python there.
+# The wheel must bring every library but those of the system, and must not lead back to a build tree.
+# usage: try_wheel.sh PYTHON WHEEL
+set -euo pipefail
+python=$1 wheel=$2
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+"$python" -m venv "$work/venv"
+grep -E '^(pytest|mypy|array-api-strict)=' "$root/tools/requirements.txt" >"$work/requirements.txt"
+"$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check "$wheel" -r "$work/requirements.txt"
+module=$("$work/venv/bin/python" -c 'import kizami._core; print(kizami._core.__file__)')
+if [[ $module != "$work"/venv/* ]]; then echo "imported from $module, not from the wheel"; exit 1; fi
+while read -r name _ path _; do
+  case $path in
+    "$work"/* | "" | /lib/*libc.so* | /lib/*libm.so* | /lib/*libdl.so* | /lib/*librt.so* | /lib/*libpthread.so*) ;;
+    /lib/*libstdc++.so* | /lib/*libgcc_s.so*) ;;
+    *) echo "$name comes from $path, must be in the wheel or promised by every system"; exit 1 ;;
+  esac
+done < <(ldd "$module" | grep -v -e linux-vdso -e /lib64/ld-linux)
+if grep -qF "$root/build" "$module"; then echo "the module names the build tree"; exit 1; fi
+cd "$work"
+PYTHONDONTWRITEBYTECODE=1 "$work/venv/bin/python" -m pytest -q -rs -p no:cacheprovider "$root/tests/python"

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// Plans of scheme ozaki1 for a device: every product of slices in one window, sums that stay exact, limits of the workspace, and
+// what is refused.
+#include "plan/device_ozaki1.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "engines/desc_check.hpp"
+#include "h200_facts.hpp"
+#include "plan/device_buffers.hpp"
+#include "plan/ozaki1.hpp"
+
+namespace kizami::plan {
+namespace {
+
+/// Takes what the engines of a device take.
+class WindowEngine final : public product::Engine {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "hopper"; }
+  [[nodiscard]] product::MemorySpace space() const noexcept override { return product::MemorySpace::kDevice; }
+  [[nodiscard]] std::variant<product::Offer, product::Refusal> query(const product::ProductDesc& d,
+                                                                     const product::DeviceFacts&) const override {
+    if (auto reason = engines::why_refused(d, {.compares = false, .takes_windows = true}))
+      return product::Refusal{*reason};
+    return product::Offer{.workspace_bytes = 64, .seconds = 1e-3, .threads = 1};
+  }
+  [[nodiscard]] Status run(const product::ProductDesc&, const product::Offer&, const product::Pointers&, std::byte*,
+                           product::Queue) const override {
+    return {};
+  }
+};
+
+Result<Plan> make_on_device(const problem::Shape& shape, const Slicing& slices, std::size_t limit = 0,
+                            Gauge gauge = Gauge::kNorm) {
+  static const WindowEngine engine;
+  static const product::Engine* const engines[] = {&engine};
+  Policy policy;
+  policy.scheme = Scheme::kOzaki1;
+  policy.slices = slices;
+  policy.gauge = gauge;
+  policy.workspace_limit_bytes = limit;
+  Environment environment;
+  environment.facts = h200_facts();
+  environment.engines = engines;
+  return make(shape, policy, environment);
+}
+
+Slicing slicing(int num_slices, int num_diagonals = 0, SliceSums sums = SliceSums::kAuto,
+                ComplexForm form = ComplexForm::kAuto, SliceSplit split = SliceSplit::kAuto) {
+  return {SliceFormat::kInt8, split, num_slices, num_diagonals, 0, sums, form, false};
+}
+
+/// Every product of slices that the scheme takes is in one window, with the shift and the signs that it has, and sums stay exact.
+void expect_all_products(const Plan& plan) {
+  const SliceNumerics& slices = plan.numerics.slices;
+  const SliceRung& rung = slices.last();
+  const SlicedForm form = device_sliced_form(plan);
+  const std::int64_t kc = plan.schedule.slice_chunk.kc;
+  const std::int64_t stride = device_slice_stride(plan, kc);
+  const std::int64_t numbers = slice_numbers(plan, kc);
+  // (part of A, part of B, signs, slice of A, slice of B) -> how often
+  std::map<std::tuple<int, int, int, int, int, int>, int> seen;
+  SliceWalk walk(plan, kc);
+  SliceBatch batch;
+  while (walk.next(batch)) {
+    ASSERT_TRUE(batch.num_windows >= 1 && batch.num_windows <= product::kMaxWindows);
+    std::vector<bool> is_used(static_cast<std::size_t>(batch.num_windows));
+    for (int w = 1; w < batch.num_windows; ++w) ASSERT_GE(batch.windows[w - 1].k, batch.windows[w].k);
+    int p = 0;
+    for (int g = 0; g < batch.sums.num_groups; ++g) {
+      const SliceGroup& group = batch.sums.groups[g];
+      double largest = 0;
+      for (; p < group.end; ++p) {
+        const int plane = batch.sums.planes[p];
+        ASSERT_TRUE(plane >= 0 && plane < batch.num_windows && !is_used[static_cast<std::size_t>(plane)]);
+        is_used[static_cast<std::size_t>(plane)] = true;
+        const product::Window& window = batch.windows[plane];
+        const auto count = static_cast<int>(std::max<std::int64_t>(1, window.k / stride));
+        ASSERT_TRUE(window.k == numbers || window.k == count * stride);
+        const double digit = num::max_digit(slices.rule);
+        ASSERT_LT(static_cast<double>(count * numbers) * digit * digit, 0x1p31) << "a sum leaves INT32";
+        largest += 0x1p31 * batch.sums.factors[p];
+        for (int s = 0; s < count; ++s) {
+          const auto i = static_cast<int>(window.a_first / stride) + s;
+          const int j = rung.num_slices - 1 - (static_cast<int>(window.b_first / stride) + s);
+          const int shift = group.shift + std::countr_zero(static_cast<std::uint32_t>(batch.sums.factors[p]));
+          bool is_found = false;
+          for (int q = 0; q < form.num_products; ++q) {
+            const SlicedProduct& product = form.products[q];
+            is_found |= product.a_part == window.a_plane && product.b_part == window.b_plane &&
+                        product.signs[0] == group.signs[0] && product.signs[1] == group.signs[1] &&
+                        shift == slices.rule.step * (rung.num_diagonals - 1 - i - j) + product.shift;
+          }
+          EXPECT_TRUE(is_found) << "slices " << i << " and " << j;
+          ++seen[{window.a_plane, window.b_plane, group.signs[0], group.signs[1], i, j}];
+        }
+      }
+      EXPECT_LT(largest, 0x1p63) << "a group leaves 64 bits";
+    }
+    EXPECT_EQ(p, batch.num_windows);
+  }
+  EXPECT_EQ(static_cast<int>(seen.size()),
+            form.num_products * num::num_slice_products(rung.num_slices, rung.num_diagonals));
+  for (const auto& [what, times] : seen) EXPECT_EQ(times, 1);
+}
+
+TEST(DeviceOzaki1, TakesEveryProductOnce) {
+  for (const auto& [l, d] : {std::pair(1, 1), {3, 3}, {7, 7}, {7, 9}, {4, 7}, {20, 39}, {20, 20}}) {
+    for (const std::int64_t k : {1, 100, 1024, 40000, 131000, 300000}) {
+      for (const SliceSums sums : {SliceSums::kPairs, SliceSums::kConcatenated, SliceSums::kBlocked}) {
+        for (const SliceSplit split : {SliceSplit::kBytes, SliceSplit::kTruncated, SliceSplit::kNearest}) {
+          SCOPED_TRACE(testing::Message() << l << " slices, " << d << " diagonals, k = " << k);
+          const Result<Plan> plan = make_on_device({Scalar::kF64, 300, 200, k}, slicing(l, d, sums, {}, split));
+          ASSERT_TRUE(plan.ok()) << plan.status().reason();
+          expect_all_products(plan.value());
+        }
+      }
+    }
+  }
+  for (const ComplexForm form : {ComplexForm::kFourProducts, ComplexForm::kKaratsuba, ComplexForm::kEnlarged}) {
+    for (const std::int64_t k : {1, 1000, 70000}) {
+      const Result<Plan> plan = make_on_device({Scalar::kC128, 30, 20, k}, slicing(7, 0, SliceSums::kAuto, form));
+      ASSERT_TRUE(plan.ok()) << plan.status().reason();
+      expect_all_products(plan.value());
+    }
+  }
+}
+
+TEST(DeviceOzaki1, MakesOneLaunchOfOneWindowADiagonalWhereSumsAllow) {
+  const Plan plan = make_on_device({Scalar::kF64, 8192, 8192, 8192}, slicing(7)).value();
+  SliceWalk walk(plan, 8192);
+  SliceBatch batch;
+  ASSERT_TRUE(walk.next(batch));
+  EXPECT_EQ(batch.num_windows, 7);
+  EXPECT_EQ(batch.windows[0].k, 7 * 8192);
+  EXPECT_EQ(batch.sums.num_groups, 2);
+  EXPECT_FALSE(walk.next(batch));
+  EXPECT_TRUE(slices_in_one_pass(plan));
+  EXPECT_GT(plan.schedule.seconds, 1e-3);
+  EXPECT_EQ(plan.schedule.engine->name(), "hopper");
+}
+
+TEST(DeviceOzaki1, KeepsTheLimitOfTheWorkspace) {
+  const problem::Shape shape{Scalar::kC128, 3000, 2500, 20000};
+  const std::size_t whole = make_on_device(shape, slicing(7)).value().schedule.workspace_bytes;
+  for (const std::size_t limit : {whole, whole / 3, whole / 40}) {
+    const Result<Plan> plan = make_on_device(shape, slicing(7), limit);
+    ASSERT_TRUE(plan.ok()) << plan.status().reason();
+    EXPECT_LE(plan.value().schedule.workspace_bytes, limit);
+    expect_all_products(plan.value());
+  }
+  const Result<Plan> refused = make_on_device(shape, slicing(7), 4096);
+  ASSERT_EQ(refused.status().code(), StatusCode::kWorkspaceTooSmall);
+  const std::string reason = refused.status().reason();
+  const std::size_t needed = std::stoull(reason.substr(reason.find(">= ") + 3));
+  EXPECT_TRUE(make_on_device(shape, slicing(7), needed).ok()) << reason;
+}
+
+TEST(DeviceOzaki1, RefusesWhatNoKernelDoes) {
+  const problem::Shape shape{Scalar::kF64, 30, 20, 10};
+  const auto reason = [&](const Slicing& slices, Gauge gauge = Gauge::kNorm) {
+    const Result<Plan> plan = make_on_device(shape, slices, 0, gauge);
+    return plan.ok() ? std::string("accepted") : plan.status().reason();
+  };
+  Slicing bf16 = slicing(3);
+  bf16.format = SliceFormat::kBf16;
+  EXPECT_EQ(reason(bf16), "scheme ozaki1: format = bf16, must be int8, for operands in device memory");
+  EXPECT_EQ(reason(slicing(kUntilZero)),
+            "scheme ozaki1: num_slices = -1 (until nothing is left), must be a number, for operands in device memory");
+  Slicing one_scale = slicing(3);
+  one_scale.one_scale = true;
+  EXPECT_EQ(reason(one_scale), "scheme ozaki1: one_scale = true, must be false, for operands in device memory");
+  EXPECT_EQ(reason(slicing(0), Gauge::kEntry),
+            "scheme ozaki1: gauge = entry without a named num_slices, must be norm: no kernel certifies slices, for "
+            "operands in device memory");
+  EXPECT_EQ(reason(slicing(0)), "accepted");
+  EXPECT_EQ(reason(slicing(4), Gauge::kEntry), "accepted");
+}
+
+TEST(DeviceOzaki1, HasTheNumericsOfTheHost) {
+  for (const int l : {0, 4}) {
+    const Plan on_device = make_on_device({Scalar::kF64, 300, 200, 5000}, slicing(l)).value();
+    Environment host;
+    static const WindowEngine engine;  // stands for one of the host
+    static const product::Engine* const engines[] = {&engine};
+    host.engines = engines;
+    Policy policy = on_device.policy;
+    const Result<Plan> on_host = make(on_device.shape, policy, host);
+    ASSERT_TRUE(on_host.ok()) << on_host.status().reason();
+    EXPECT_EQ(numerics_hash(on_device), numerics_hash(on_host.value()));
+    EXPECT_EQ(on_device.numerics.bound, on_host.value().numerics.bound);
+  }
+}
+
+}  // namespace
+}  // namespace kizami::plan
