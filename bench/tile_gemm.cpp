@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // GEMM in tile code on the CPU beside the platform's sgemm, in pairs within one run: medians of each, and the median of the
-// ratios of the pairs.
+// ratios of the pairs; then the INT8 products of engine tile beside those of engine cpu_simd, likewise.
 //   bench_tile_gemm [THREADS [N [REPETITIONS]]]
 #include <cblas.h>
 
@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "kizami/measure.hpp"
 #include "kizami/tile.hpp"
 
 extern "C" void openblas_set_num_threads(int threads)
@@ -54,6 +55,37 @@ struct Contender {
   std::function<void()> call;
   std::vector<double> times;
 };
+
+/// Four planes of n x n x n.
+int time_products(int threads, int n, int repetitions) {
+  constexpr kizami::EngineName kEngines[] = {kizami::EngineName::kCpuSimd, kizami::EngineName::kTile};
+  std::vector<kizami::ProductBenchmark> benchmarks;
+  for (const kizami::EngineName engine : kEngines) {
+    auto benchmark = kizami::ProductBenchmark::make(engine, n, n, n, 4, threads);
+    if (!benchmark.ok()) {
+      std::fprintf(stderr, "%s\n", benchmark.status().reason().c_str());
+      return 1;
+    }
+    benchmarks.push_back(std::move(benchmark).value());
+  }
+  std::vector<double> times[2];
+  double multiply_adds = 0;
+  for (int r = 0; r < repetitions; ++r) {
+    for (std::size_t e = 0; e < benchmarks.size(); ++e) {
+      const auto timing = benchmarks[e].run();
+      if (!timing.ok()) return 1;
+      times[e].push_back(timing.value().seconds);
+      multiply_adds = timing.value().multiply_adds;
+    }
+  }
+  for (std::size_t e = 0; e < benchmarks.size(); ++e) {
+    std::vector<double> ratios;
+    for (std::size_t r = 0; r < times[e].size(); ++r) ratios.push_back(times[0][r] / times[e][r]);
+    std::printf("%-16s %7.1f GMAC/s    %.2f of cpu_simd\n", std::string(to_string(kEngines[e])).c_str(),
+                1e-9 * multiply_adds / median(times[e]), median(ratios));
+  }
+  return 0;
+}
 
 }  // namespace
 
@@ -106,5 +138,6 @@ int main(int argc, char** argv) {
     const double gflops = 2e-9 * static_cast<double>(n) * n * n / median(contender.times);
     std::printf("%-16s %7.1f GFLOP/s  %.2f of sgemm\n", contender.name.c_str(), gflops, median(ratios));
   }
-  return 0;
+  std::printf("INT8, reduced to residues\n");
+  return time_products(threads, n, repetitions);
 }

@@ -110,7 +110,7 @@ Policy random_policy(Draw& draw, Scalar scalar, bool is_plain) {
     policy.forced_moduli = static_cast<int>(draw.integer(2, is_complex(scalar) ? 27 : 49));
   if (!is_correct && policy.forced_moduli == 0 && draw.one_in(10)) policy.scheme = Scheme::kNative;
   if (policy.scheme != Scheme::kNative && draw.one_in(3))
-    policy.engine = draw.of({EngineName::kCpuRef, EngineName::kCpuSimd});
+    policy.engine = draw.of({EngineName::kCpuRef, EngineName::kCpuSimd, EngineName::kTile});
   const bool may_be_ec = !is_correct && policy.scheme == Scheme::kAuto && policy.engine == EngineName::kAuto &&
                          policy.forced_moduli == 0 && real_of(scalar) == Scalar::kF32;
   if (may_be_ec && draw.one_in(3)) {

@@ -182,7 +182,7 @@ class Runner {
     if (policy.scheme == Scheme::kEc || policy.scheme == Scheme::kOzaki1) policy.engine = EngineName::kAuto;
     if (policy.scheme == Scheme::kEc) policy.gauge = Gauge::kEntry;  // of the ozaki2 that stands behind it
     policy.scheme = Scheme::kOzaki2;
-    for (const EngineName engine : {EngineName::kCpuRef, EngineName::kCpuSimd}) {
+    for (const EngineName engine : {EngineName::kCpuRef, EngineName::kCpuSimd, EngineName::kTile}) {
       const bool is_slow = engine == EngineName::kCpuRef && terms_of(spec_) > kMaxReferenceTerms;
       if (is_slow || to_string(engine) == outcome_.engine) continue;
       policy.engine = engine;

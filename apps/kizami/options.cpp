@@ -30,8 +30,8 @@ constexpr std::array kSliceSums{SliceSums::kAuto, SliceSums::kPairs, SliceSums::
                                 SliceSums::kBlocked};
 constexpr std::array kComplexForms{ComplexForm::kAuto, ComplexForm::kFourProducts, ComplexForm::kKaratsuba,
                                    ComplexForm::kEnlarged};
-constexpr std::array kEngines{EngineName::kAuto, EngineName::kCpuRef, EngineName::kCpuSimd, EngineName::kNativeBlas,
-                              EngineName::kTcModel};
+constexpr std::array kEngines{EngineName::kAuto,       EngineName::kCpuRef,  EngineName::kCpuSimd,
+                              EngineName::kNativeBlas, EngineName::kTcModel, EngineName::kTile};
 constexpr std::array kVariants{EcVariant::kAuto,     EcVariant::kScaled,   EcVariant::kScaledTf32, EcVariant::kHalfhalf,
                                EcVariant::kTf32tf32, EcVariant::kMarkidis, EcVariant::kFeng,       EcVariant::kBf16x3,
                                EcVariant::kBf16x6,   EcVariant::kBf16x9,   EcVariant::kFp16,       EcVariant::kTf32};

@@ -10,7 +10,7 @@ namespace {
 constexpr std::array kGauges{Gauge::kEntry, Gauge::kNorm};
 constexpr std::array kSchemes{Scheme::kAuto, Scheme::kNative, Scheme::kOzaki2, Scheme::kEc, Scheme::kOzaki1};
 constexpr std::array kEngines{EngineName::kAuto,     EngineName::kCpuRef, EngineName::kCpuSimd, EngineName::kNativeBlas,
-                              EngineName::kCublasLt, EngineName::kHopper, EngineName::kTcModel};
+                              EngineName::kCublasLt, EngineName::kHopper, EngineName::kTcModel, EngineName::kTile};
 constexpr std::int64_t kMaxBits = 52;              // of FP64; FP32 has 23, and products of FP32 with more stay native
 constexpr std::int64_t kMaxBytes = 1LL << 46;      // 64 TiB
 constexpr std::string_view kByteSuffixes = "KMG";  // 2^10, 2^20, 2^30

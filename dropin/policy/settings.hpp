@@ -3,7 +3,7 @@
 //   accuracy   native | bits=N (N of 1..52)                                       native
 //   gauge      entry | norm                                                       entry
 //   scheme     auto | native | ozaki2 | ec                                        auto
-//   engine     auto | cpu_ref | cpu_simd | native_blas | cublaslt | hopper | tc_model   auto
+//   engine     auto | cpu_ref | cpu_simd | native_blas | cublaslt | hopper | tc_model | tile   auto
 //   min_size   auto | 0..1048576                                                  auto
 //   workspace  bytes, or with K, M or G: 2^10, 2^20, 2^30 bytes; 0: the default of the library   0
 //   log        0 | 1                                                              0

@@ -7,6 +7,7 @@
 #include "engines/cpu_ref/cpu_ref.hpp"
 #include "engines/cpu_simd/cpu_simd.hpp"
 #include "engines/tc_model/tc_model.hpp"
+#include "engines/tile/tile.hpp"
 #include "split/residues.hpp"
 
 extern "C" {
@@ -34,7 +35,7 @@ namespace {
 }  // namespace
 
 plan::Environment environment() {
-  static const std::array<const product::Engine*, 2> engines = {&engines::cpu_simd_engine(),
+  static const std::array<const product::Engine*, 3> engines = {&engines::cpu_simd_engine(), &engines::tile_engine(),
                                                                 &engines::cpu_ref_engine()};
   static const std::array<const product::FloatEngine*, 1> float_engines = {&engines::tc_model_engine()};
   static const product::DeviceFacts facts = processor_facts();
@@ -53,6 +54,7 @@ std::string machine_report() {
   text += std::string("avx512_vnni    ") + yes_no(facts.has_avx512_vnni) + "\n";
   text += "engine         cpu_simd, kernel " + std::string(engines::cpu_simd_kernel_name()) + "\n";
   text += "engine         cpu_ref\n";
+  text += "engine         tile, kernels in CUDA Tile C++ run by the host library\n";
   text += "engine         tc_model, a software tensor core, for scheme ec\n";
   text += std::string("fp64 phases    Highway target ") + split::residue_row_target() + "\n";
   text += std::string("native         ") +

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 #include <string>
+#include <type_traits>
 
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
@@ -12,6 +13,7 @@
 #include "exec/nonfinite.hpp"
 #include "fp64/fp64.hpp"
 #include "plan/buffers.hpp"
+#include "product/phases.hpp"
 #include "reconstruct/correct.hpp"
 #include "reconstruct/crt.hpp"
 #include "reconstruct/double_double.hpp"
@@ -265,18 +267,40 @@ class Call {
   }
 
   /// A block of C from its residue planes.
-  void reconstruct_block(const reconstruct::ResiduePlanes& planes, std::int64_t i, std::int64_t j, MatrixView<T> c) {
+  Status reconstruct_block(const reconstruct::ResiduePlanes& planes, std::int64_t i, std::int64_t j, MatrixView<T> c) {
     if constexpr (!kIsDoubleDouble<T>) {
       if (plan_.numerics.is_correct) {
         const reconstruct::CorrectBlock<T> block{a_.lines.subset(i, c.rows), b_.lines.subset(j, c.cols),
                                                  a_.buffers.scales + i,      b_.buffers.scales + j,
                                                  a_.buffers.errors + i,      b_.buffers.errors + j};
         outcome_.repaired += reconstruct::reconstruct_correct(planes, block, problem_.alpha != T{1}, threads_, c);
-        return;
+        return {};
+      }
+    }
+    if constexpr (kMayHaveOwnPhases) {
+      if (buffers_.main.factors != nullptr) {
+        const product::PhaseBodies& bodies = *product::phases_of(plan_.schedule.engine);
+        const product::ReconstructionDesc desc{.residues = planes.data,
+                                               .num_moduli = planes.num_moduli,
+                                               .col_stride = planes.col_stride,
+                                               .plane_stride = planes.plane_stride,
+                                               .row_scale = a_.buffers.scales + i,
+                                               .col_scale = b_.buffers.scales + j,
+                                               .alpha = problem_.alpha,
+                                               .beta = problem_.beta,
+                                               .c = c.data,
+                                               .m = c.rows,
+                                               .n = c.cols,
+                                               .c_row_stride = c.row_stride,
+                                               .c_col_stride = c.col_stride,
+                                               .factors = buffers_.main.factors,
+                                               .threads = threads_};
+        if (!bodies.why_refused(desc)) return bodies.reconstruct(desc);
       }
     }
     reconstruct::reconstruct_crt(planes, a_.buffers.scales + i, b_.buffers.scales + j, problem_.alpha, problem_.beta,
                                  threads_, c);
+    return {};
   }
 
   void set_scales(const OperandState<In>& side, std::int64_t num_lines) {
@@ -289,25 +313,47 @@ class Call {
   /// Residue planes of lines [first, first + count) over elements [h, h + length): split into `planes`, unless they are
   /// there already from the last chunk, or prepared.
   struct PlaneSource {
-    const std::int8_t* data;
-    std::int64_t row_stride;
-    std::int64_t plane_stride;
+    const std::int8_t* data = nullptr;
+    std::int64_t row_stride = 0;
+    std::int64_t plane_stride = 0;
   };
-  PlaneSource planes_of(const OperandState<In>& side, std::int64_t first, std::int64_t count, std::int64_t h,
-                        std::int64_t length, std::int64_t chunk_lines, std::int8_t* planes, std::int64_t (&loaded)[2]) {
+  Status planes_of(const OperandState<In>& side, std::int64_t first, std::int64_t count, std::int64_t h,
+                   std::int64_t length, std::int64_t chunk_lines, std::int8_t* planes, std::int64_t (&loaded)[2],
+                   PlaneSource& source) {
     if (side.prepared != nullptr && selection_.rung == 0 && !selection_.equilibrated) {
       const Prepared& p = *side.prepared;
-      return {p.planes + first * p.row_stride + h, p.row_stride, p.num_lines * p.row_stride};
+      source = {p.planes + first * p.row_stride + h, p.row_stride, p.num_lines * p.row_stride};
+      return {};
     }
     const std::int64_t row_stride = plan_.schedule.chunk.kc;
     const std::int64_t plane_stride = chunk_lines * row_stride;
-    if (loaded[0] != first || loaded[1] != h) {
-      split::make_residue_planes(side.lines.subset(first, count), side.stats + first, side.inner_shift, h, length,
-                                 rung(), threads_, planes, row_stride, plane_stride);
-      loaded[0] = first;
-      loaded[1] = h;
+    source = {planes, row_stride, plane_stride};
+    if (loaded[0] == first && loaded[1] == h) return {};
+    loaded[0] = first;
+    loaded[1] = h;
+    const problem::Lines<In> lines = side.lines.subset(first, count);
+    if constexpr (kMayHaveOwnPhases) {
+      if (buffers_.main.factors != nullptr) {
+        const product::PhaseBodies& bodies = *product::phases_of(plan_.schedule.engine);
+        const product::SplitDesc desc{.data = lines.data + h * lines.inner_stride,
+                                      .num_lines = count,
+                                      .length = length,
+                                      .line_stride = lines.line_stride,
+                                      .inner_stride = lines.inner_stride,
+                                      .scales = side.buffers.scales + first,
+                                      .inner_shift = side.inner_shift,
+                                      .rung = rung(),
+                                      .planes = planes,
+                                      .row_stride = row_stride,
+                                      .plane_stride = plane_stride,
+                                      .factors = buffers_.main.factors,
+                                      .threads = threads_};
+        if (!bodies.why_refused(desc)) return bodies.split(desc);
+      }
     }
-    return {planes, row_stride, plane_stride};
+    split::make_residue_planes(lines, side.stats + first, side.inner_shift, h, length, rung(), threads_, planes,
+                               row_stride, plane_stride);
+    return {};
   }
 
   Status multiply() {
@@ -326,8 +372,10 @@ class Call {
         for (std::int64_t h = 0; h < plan_.shape.k; h += chunk.kc) {
           desc.k = std::min(chunk.kc, plan_.shape.k - h);
           desc.epilogue = h == 0 ? product::Epilogue::kReduce : product::Epilogue::kReduceAdd;
-          const PlaneSource a = planes_of(a_, i, extent.mc, h, desc.k, chunk.mc, buffers_.main.a_planes, a_loaded);
-          const PlaneSource b = planes_of(b_, j, extent.nc, h, desc.k, chunk.nc, buffers_.main.b_planes, b_loaded);
+          PlaneSource a;
+          PlaneSource b;
+          KIZAMI_RETURN_IF_ERROR(planes_of(a_, i, extent.mc, h, desc.k, chunk.mc, buffers_.main.a_planes, a_loaded, a));
+          KIZAMI_RETURN_IF_ERROR(planes_of(b_, j, extent.nc, h, desc.k, chunk.nc, buffers_.main.b_planes, b_loaded, b));
           desc.a_row_stride = a.row_stride;
           desc.a_plane_stride = a.plane_stride;
           desc.b_row_stride = b.row_stride;
@@ -336,12 +384,14 @@ class Call {
         }
         const reconstruct::ResiduePlanes planes{buffers_.main.residues, rung().num_moduli, desc.c_col_stride,
                                                 desc.c_plane_stride};
-        reconstruct_block(planes, i, j, problem_.c.block(i, j, extent.mc, extent.nc));
+        KIZAMI_RETURN_IF_ERROR(reconstruct_block(planes, i, j, problem_.c.block(i, j, extent.mc, extent.nc)));
       }
     }
     return {};
   }
 
+  /// Whether engines may have bodies of their own for the phases of this type.
+  static constexpr bool kMayHaveOwnPhases = std::is_same_v<T, double> && std::is_same_v<In, double>;
   static constexpr std::int64_t kWeightGroup = 1024;
   /// Pairs of inexact lines take a rounding test, which seldom fails: few of them are no reason for a higher rung.
   static constexpr std::int64_t kInexactPairs = 16;

@@ -100,6 +100,7 @@ MainBuffers carve_main(base::Carver& carver, const Plan& plan) {
   buffers.a_planes = carver.take<std::int8_t>(planes, chunk.mc, chunk.kc);
   buffers.b_planes = carver.take<std::int8_t>(planes, chunk.nc, chunk.kc);
   buffers.residues = carver.take<std::int8_t>(planes, chunk.nc, round_up(chunk.mc, kPadBytes));
+  if (has_own_phases(plan)) buffers.factors = carver.take<double>(2, chunk.mc + chunk.nc);
   buffers.engine_bytes = main_bytes(plan);
   buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
   return buffers;

@@ -10,6 +10,7 @@
 #include "num/rung.hpp"
 #include "plan/ozaki1.hpp"
 #include "plan/plan.hpp"
+#include "product/phases.hpp"
 
 namespace kizami::plan {
 
@@ -55,6 +56,7 @@ struct MainBuffers {
   std::int8_t* a_planes = nullptr;  ///< [max planes][mc][kc]
   std::int8_t* b_planes = nullptr;  ///< [max planes][nc][kc]
   std::int8_t* residues = nullptr;  ///< [max planes][nc][round_up(mc, 64)]
+  double* factors = nullptr;        ///< [2 (mc + nc)], only with has_own_phases()
   std::byte* engine = nullptr;
   std::size_t engine_bytes = 0;  ///< the most that the engine asks for
 };
@@ -80,6 +82,11 @@ struct Buffers {
 
 /// Books (counting carver) or carves the buffers of a plan whose chunks are set.
 [[nodiscard]] Buffers carve(base::Carver& carver, const Plan& plan);
+
+/// Whether the engine's own bodies are asked about split and reconstruction (product/phases.hpp).
+[[nodiscard]] inline bool has_own_phases(const Plan& plan) {
+  return plan.shape.scalar == Scalar::kF64 && product::phases_of(plan.schedule.engine) != nullptr;
+}
 
 /// The product of one main chunk at a rung, without data-dependent parts.
 [[nodiscard]] product::ProductDesc main_product(const Plan& plan, const Chunk& chunk, int num_moduli);

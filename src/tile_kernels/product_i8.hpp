@@ -16,30 +16,25 @@ enum class PlaneEpilogue : std::uint8_t { kStoreAcc, kReduce, kReduceAdd };
 
 inline namespace KIZAMI_TILE_BACKEND {
 
-/// The symmetric residues modulo p of INT32 elements, as num::symmetric_residue(), without a division an element: the steps of
-/// num::reduce_i32 with the scale 2^s = 2^(30 + b) for 2^(b-1) < p <= 2^b, so that M = round(2^s / p) < 2^31.
-/// @range  p in 5..256
-/// @exact  |x M / 2^s - x / p| <= |x| 2^-(s+1) <= 2^-b, so q = floor(x/p + 1/2 + d) with |d| <= 2^-b, and r = x - p q lies within
-///         p/2 + 1 of zero: one correction is enough
+/// The symmetric residues modulo p of INT32 elements, as num::symmetric_residue(), without a division an element.
+/// @range  p in 2..256
+/// @exact  M = floor((2^32 - 1) / p) < 2^31, q = floor(x M / 2^32): r = x - p q lies in [-p/2, 3p/2), so that one
+///         subtraction of p is enough (proof: engines/cpu_simd/symmetric_residue.hpp)
 template <class Tile>
 __tile__ Tile symmetric_residues(Tile x, int p) {
   using Unsigned = ct::tile_with_element_t<Tile, std::uint32_t>;
-  int bits = 3;
-  while ((1 << bits) < p) ++bits;
-  const auto multiplier = static_cast<std::int32_t>(((std::int64_t{1} << (30 + bits)) + p / 2) / p);
-  // mulhi is the unsigned one.
-  const auto high = ct::mulhi(x, multiplier) - ct::select(x < 0, ct::full<Tile>(multiplier), ct::full<Tile>(0));
-  const auto quotient = (high + (1 << (bits - 3))) >> (bits - 2);
+  const auto multiplier = static_cast<std::int32_t>(0xFFFFFFFFU / static_cast<std::uint32_t>(p));
+  // mulhi is the unsigned one. x >> 31 is -1 for negative numbers, else 0.
+  const auto quotient = ct::mulhi(x, multiplier) - ((x >> 31) & multiplier);
   // The difference is small, the product alone may leave INT32: modulo 2^32.
   const Unsigned product = ct::element_bitcast<std::uint32_t>(quotient) * static_cast<std::uint32_t>(p);
   const Tile r = ct::element_bitcast<std::int32_t>(Unsigned(ct::element_bitcast<std::uint32_t>(x) - product));
-  const Tile raised = ct::select(r < -(p / 2), r + p, r);
-  return ct::select(raised > (p + 1) / 2 - 1, raised - p, raised);
+  return r - ((((p + 1) / 2 - 1 - r) >> 31) & p);
 }
 
 /// @shape  as product::ProductDesc; moduli: [num_planes] (kReduce, kReduceAdd). Result: int32_t for kStoreAcc, else int8_t.
 ///         grid: (ceil(n / kTileN) * ceil(m / kTileM), 1, num_planes)
-/// @range  as product::ProductDesc, and every |sum| < 2^31: tensor cores may saturate, so with modulus 256 k < kBlockMaxI8; moduli 5..256.
+/// @range  as product::ProductDesc; on tensor cores every |sum| < 2^31, for they may saturate: with modulus 256 k < kBlockMaxI8.
 ///         kAlignedC: c is aligned to 16 bytes, its strides and m are multiples of 16
 /// @exact  integers
 template <PlaneEpilogue kEpilogue, class Result, int kTileN, int kTileM, int kTileK, bool kAlignedC>

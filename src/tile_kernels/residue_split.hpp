@@ -36,7 +36,7 @@ __tile__ constexpr double limb_unit(std::size_t num_limbs, std::size_t t) {
 
 /// residue_split_block; kUpper: 0 .. kLimbs - 2, the limbs but for the last one. Their indices are constants, by packs: a tile that is
 /// chosen by a variable would lie in memory (docs/tile/kernels.md).
-template <int kTileRows, int kTileCols, bool kAligned, std::size_t... kUpper>
+template <int kTileRows, int kTileCols, bool kAligned, Order kOrder, std::size_t... kUpper>
 __tile__ void residue_split_tile(const double* x, int x_stride, const double* first, const double* second,
                                  const std::int16_t* moduli, int num_moduli, std::int8_t* planes,
                                  std::int64_t plane_stride, int row_stride, int rows, int cols, int padded_cols,
@@ -51,7 +51,7 @@ __tile__ void residue_split_tile(const double* x, int x_stride, const double* fi
   };
   auto rest = ct::zeros<Tile>();
   if (j * kTileCols < cols) {  // a tile of padding alone lies outside x
-    rest = matrix_tiles<Order::kRowMajor, kTileRows, kTileCols>(x, rows, cols, x_stride).load_masked(i, j);
+    rest = matrix_tiles<kOrder, kTileRows, kTileCols>(x, rows, cols, x_stride).load_masked(i, j);
   }
   rest = round_to_integers(Tile(rest * factor_of_rows(first) * factor_of_rows(second)));
   Tile limbs[kLimbs];  // most significant first
@@ -79,19 +79,19 @@ __tile__ void residue_split_tile(const double* x, int x_stride, const double* fi
   }
 }
 
-/// @shape  x: rows x cols, row-major; first, second: [rows], powers of two or 0. planes: num_moduli planes of rows x padded_cols,
+/// @shape  x: rows x cols in kOrder; first, second: [rows], powers of two or 0. planes: num_moduli planes of rows x padded_cols,
 ///         row-major, plane l at l * plane_stride, columns from cols on zero. grid: (ceil(rows / kTileRows) * ceil(padded_cols / kTileCols), 1, 1)
 /// @range  |x first second| < 2^(52 + 44 (kLimbs - 1)), no product of the three leaves the range of normal numbers unless it is 0;
 ///         moduli in 19..256; padded_cols >= cols. kAligned: planes has an address of 16 bytes, its strides and padded_cols are multiples of 16
 /// @exact  symmetric residues, one rounding of x first second to an integer, ties to even
-template <int kLimbs, int kTileRows, int kTileCols, bool kAligned>
+template <int kLimbs, int kTileRows, int kTileCols, bool kAligned, Order kOrder = Order::kRowMajor>
 __tile__ void residue_split_block(const double* x, int x_stride, const double* first, const double* second,
                                   const std::int16_t* moduli, int num_moduli, std::int8_t* planes,
                                   std::int64_t plane_stride, int row_stride, int rows, int cols, int padded_cols) {
   static_assert(kLimbs >= 1 && kLimbs <= 4);
-  residue_split_tile<kTileRows, kTileCols, kAligned>(x, x_stride, first, second, moduli, num_moduli, planes,
-                                                     plane_stride, row_stride, rows, cols, padded_cols,
-                                                     std::make_index_sequence<kLimbs - 1>{});
+  residue_split_tile<kTileRows, kTileCols, kAligned, kOrder>(x, x_stride, first, second, moduli, num_moduli, planes,
+                                                             plane_stride, row_stride, rows, cols, padded_cols,
+                                                             std::make_index_sequence<kLimbs - 1>{});
 }
 
 }  // namespace KIZAMI_TILE_BACKEND

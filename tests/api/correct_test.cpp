@@ -247,7 +247,7 @@ TYPED_TEST(Correct, SameBitsOnEveryEngineThreadCountAndWorkspace) {
   const std::vector<T> a = dense_copy<T>(c, check::Which::kA);
   const std::vector<T> b = dense_copy<T>(c, check::Which::kB);
   std::vector<T> first;
-  for (const EngineName engine : {EngineName::kCpuRef, EngineName::kCpuSimd}) {
+  for (const EngineName engine : {EngineName::kCpuRef, EngineName::kCpuSimd, EngineName::kTile}) {
     for (const int threads : {1, 3}) {
       for (const std::size_t limit : {std::size_t{0}, std::size_t{24} << 20}) {
         Policy policy;

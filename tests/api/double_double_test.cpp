@@ -186,7 +186,7 @@ TYPED_TEST(DoubleDoubleProduct, SameBitsOnEveryEngineThreadCountAndWorkspace) {
   const std::vector<TypeParam> a = filled<TypeParam>(c, check::Which::kA);
   const std::vector<TypeParam> b = filled<TypeParam>(c, check::Which::kB);
   std::vector<DoubleDouble> first;
-  for (const EngineName engine : {EngineName::kCpuRef, EngineName::kCpuSimd}) {
+  for (const EngineName engine : {EngineName::kCpuRef, EngineName::kCpuSimd, EngineName::kTile}) {
     for (const std::size_t limit : {std::size_t{0}, std::size_t{24} << 20}) {
       Policy policy;
       policy.accuracy = Accuracy::at_bits(100);

@@ -58,7 +58,7 @@ void expect_no_bit_changed(const Change& change) {
 
 TEST(NoBitChanges, ByEngine) {
   expect_no_bit_changed([](Case c, const auto& compare) {
-    for (const EngineName engine : {EngineName::kCpuRef, EngineName::kCpuSimd}) {
+    for (const EngineName engine : {EngineName::kCpuRef, EngineName::kCpuSimd, EngineName::kTile}) {
       c.policy.engine = engine;
       const Plan plan = make_plan(c.scalar, c.m, c.n, c.k, c.policy).value();
       EXPECT_EQ(plan.engine(), to_string(engine));
@@ -323,6 +323,7 @@ TEST(MachineReport, NamesEnginesAndVersion) {
   EXPECT_STREQ(version(), "0.1.0");
   EXPECT_NE(machine_report().find("cpu_ref"), std::string::npos);
   EXPECT_NE(machine_report().find("cpu_simd"), std::string::npos);
+  EXPECT_NE(machine_report().find("tile"), std::string::npos);
 }
 
 }  // namespace

@@ -224,6 +224,8 @@ TEST(Ozaki1, EnginesGroupingsThreadsAndWorkspaceChangeNoBit) {
             expect_same(policy, "cpu_simd, grouped otherwise, a third of the workspace");
             policy.workspace_limit_bytes = 0;
           }
+          policy.engine = EngineName::kTile;
+          expect_same(policy, "tile");
         });
       }
     }

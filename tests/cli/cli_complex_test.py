@@ -118,7 +118,7 @@ class ComplexTest(CliTest):
     def test_accuracy_and_bits(self):
         a, b = self.operands(m=9, k=33, n=7)
         results = set()
-        for extra in ([], ["--threads", "1"], ["--engine", "cpu_ref"], ["--engine", "cpu_simd", "--threads", "3"]):
+        for extra in ([], ["--threads", "1"], ["--engine", "cpu_ref"], ["--engine", "cpu_simd", "--threads", "3"], ["--engine", "tile"]):
             report = self.gemm_json("A.npy", "B.npy", "-o", "C.npy", "--accuracy", "bits=40", *extra)
             self.assertLessEqual(report["bound"], 2.0**-40)
             results.add((self.dir / "C.npy").read_bytes())

@@ -131,7 +131,7 @@ class GemmTest(CliTest):
             self.matrix("A.npy", a, dtype=dtype)
             self.matrix("B.npy", b, dtype=dtype, order="F")
             results, hashes = set(), set()
-            for extra in ([], [], ["--threads", "1"], ["--threads", "3"], ["--engine", "cpu_ref"], ["--engine", "cpu_simd"],
+            for extra in ([], [], ["--threads", "1"], ["--threads", "3"], ["--engine", "cpu_ref"], ["--engine", "cpu_simd"], ["--engine", "tile"],
                           ["--engine", "cpu_ref", "--threads", "2"], ["--workspace", "64M"]):
                 report = self.gemm_json("A.npy", "B.npy", "-o", "C.npy", *extra)
                 if "--engine" in extra:

@@ -34,6 +34,7 @@ TEST(Settings, EachNameSetsItsValue) {
   EXPECT_EQ(with("gauge", "norm").policy.gauge, Gauge::kNorm);
   EXPECT_EQ(with("scheme", "ec").policy.scheme, Scheme::kEc);
   EXPECT_EQ(with("engine", "cpu_ref").policy.engine, EngineName::kCpuRef);
+  EXPECT_EQ(with("engine", "tile").policy.engine, EngineName::kTile);
   EXPECT_EQ(with("min_size", "0").min_size, 0);
   EXPECT_EQ(with("min_size", "1048576").min_size, kMaxMinSize);
   EXPECT_EQ(with("min_size", "auto").min_size, kAutoMinSize);

@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "engines/cpu_ref/cpu_ref.hpp"
 #include "engines/cpu_simd/cpu_simd.hpp"
 #include "engines/product_case.hpp"
+#include "engines/tile/tile.hpp"
 
 namespace kizami::engines {
 namespace {
@@ -32,12 +34,13 @@ using testing::ProductCase;
 
 constexpr std::array kEpilogues = {Epilogue::kStoreAcc, Epilogue::kReduce, Epilogue::kReduceAdd};
 
-/// The engines under test that this processor can run: the default, then every variant.
+/// The engines under test that this processor can run: the default, then every variant of it, then the others.
 std::vector<const Engine*> runnable_engines() {
   std::vector<const Engine*> engines = {&cpu_simd_engine()};
   for (const CpuSimdVariant& variant : cpu_simd_variants()) {
     if (variant.is_supported) engines.push_back(variant.engine);
   }
+  engines.push_back(&tile_engine());
   return engines;
 }
 
@@ -122,10 +125,10 @@ TEST(CpuRef, AgreesWithAnIndependentLoop) {
   }
 }
 
-TEST(CpuSimd, EveryTileEdge) {
-  // Tiles are 48 x 8, 16 x 6, 8 x 4, vectors 16, 8 and 4 rows, packing steps 64, 8, 4 and 2 in k.
-  std::vector<std::int64_t> ms = {1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 31, 32, 33, 47, 48, 49, 97};
-  std::vector<std::int64_t> ns = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 17};
+TEST(HostEngines, EveryTileEdge) {
+  // Tiles are 64 x 64 (tile), 48 x 8, 16 x 6, 8 x 4, vectors 16, 8 and 4 rows, packing steps 64, 8, 4 and 2 in k.
+  std::vector<std::int64_t> ms = {1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 31, 32, 33, 47, 48, 49, 64, 97};
+  std::vector<std::int64_t> ns = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 17, 65};
   std::vector<std::int64_t> ks = {0, 1, 2, 3, 4, 5, 7, 63, 64, 65, 131};
   if (kIsSanitized) {
     ms = {1, 7, 9, 16, 17, 49};
@@ -154,7 +157,7 @@ TEST(CpuSimd, EveryTileEdge) {
   }
 }
 
-TEST(CpuSimd, EmptyDimensions) {
+TEST(HostEngines, EmptyDimensions) {
   for (const Epilogue epilogue : kEpilogues) {
     for (const auto& [m, n, k] :
          {std::array<std::int64_t, 3>{0, 5, 7}, {5, 0, 7}, {5, 7, 0}, {0, 0, 7}, {0, 0, 0}, {64, 9, 0}}) {
@@ -164,7 +167,7 @@ TEST(CpuSimd, EmptyDimensions) {
   }
 }
 
-TEST(CpuSimd, EveryModulus) {
+TEST(HostEngines, EveryModulus) {
   for (const Epilogue epilogue : {Epilogue::kReduce, Epilogue::kReduceAdd}) {
     for (const Fill fill : {Fill::kResidues, Fill::kLowest, Fill::kBytes}) {
       for (int first = 2; first <= 256; first += 51) {
@@ -176,7 +179,7 @@ TEST(CpuSimd, EveryModulus) {
   }
 }
 
-TEST(CpuSimd, TallWideAndDeep) {
+TEST(HostEngines, TallWideAndDeep) {
   const std::int64_t scale = kIsSanitized ? 8 : 1;
   for (const Epilogue epilogue : kEpilogues) {
     expect_same_bytes({.m = 4999 / scale, .n = 3, .k = 67, .moduli = {256, 253}, .epilogue = epilogue, .extra_rows = 1},
@@ -188,7 +191,7 @@ TEST(CpuSimd, TallWideAndDeep) {
   }
 }
 
-TEST(CpuSimd, EdgesOfTheCacheBlocks) {
+TEST(HostEngines, EdgesOfTheCacheBlocks) {
   // Blocks end at multiples of 2304 rows or columns and 2048 (INT16: 1024) in k.
   for (const std::int64_t k : {1023, 1024, 1025, 2047, 2048, 2049, 2113, 4097, 6145}) {
     expect_same_bytes(
@@ -207,7 +210,16 @@ TEST(CpuSimd, EdgesOfTheCacheBlocks) {
   expect_same_bytes({.m = 9, .n = 2310, .k = 2050, .moduli = {239}, .epilogue = Epilogue::kReduce}, {2});
 }
 
-TEST(CpuSimd, ManyPlanesInSeveralChunks) {
+/// One launch of the tile engine takes 2^17 lines of each operand.
+TEST(HostEngines, MoreLinesThanOneLaunch) {
+  constexpr std::int64_t kLines = (std::int64_t{1} << 17) + 65;
+  CaseSpec spec{.m = kLines, .n = 1, .k = 3, .moduli = {239}, .epilogue = Epilogue::kReduceAdd, .extra_rows = 1};
+  expect_same_bytes(spec, {2});
+  std::swap(spec.m, spec.n);
+  expect_same_bytes(spec, {2});
+}
+
+TEST(HostEngines, ManyPlanesInSeveralChunks) {
   const std::vector<std::int16_t> moduli = {256, 255, 253, 251, 247, 241, 239, 233, 229, 227, 223, 217, 211, 199};
   for (const Epilogue epilogue : kEpilogues) {
     // 500 KiB (INT16: 1 MB) of packed operands per plane, chunks of 1 MiB.
@@ -228,7 +240,7 @@ TEST(CpuSimd, ManyPlanesInSeveralChunks) {
   expect_same_bytes({.m = 17, .n = 9, .k = 65, .moduli = most}, {1, 2, 3, 5});
 }
 
-TEST(CpuSimd, ThreadCountsChangeNoBit) {
+TEST(HostEngines, ThreadCountsChangeNoBit) {
   for (const int threads : {1, 2, 3, 5}) {
     expect_same_bytes({.m = 301, .n = 203, .k = kIsSanitized ? 65 : 513, .moduli = {256, 227}, .extra_rows = 3},
                       {threads});
@@ -237,7 +249,7 @@ TEST(CpuSimd, ThreadCountsChangeNoBit) {
   }
 }
 
-TEST(CpuSimd, WorstCasesAtTheLongestK) {
+TEST(HostEngines, WorstCasesAtTheLongestK) {
   // All -128: the sum 2^31 wraps, modulo 256 harmlessly; kStoreAcc stores the wrapped value. 127 * 127 and -127 * 127
   // stay inside.
   const std::int64_t first = kIsSanitized ? product::kBlockMaxI8 : product::kBlockMaxI8 - 1;

@@ -12,6 +12,7 @@
 #include "engines/cpu_ref/cpu_ref.hpp"
 #include "engines/cpu_simd/cpu_simd.hpp"
 #include "engines/product_case.hpp"
+#include "engines/tile/tile.hpp"
 
 namespace kizami::engines {
 namespace {
@@ -26,7 +27,7 @@ using testing::every_feature;
 using testing::ProductCase;
 
 std::vector<const Engine*> all_engines() {
-  std::vector<const Engine*> engines = {&cpu_ref_engine(), &cpu_simd_engine()};
+  std::vector<const Engine*> engines = {&cpu_ref_engine(), &cpu_simd_engine(), &tile_engine()};
   for (const CpuSimdVariant& variant : cpu_simd_variants()) engines.push_back(variant.engine);
   return engines;
 }
@@ -104,6 +105,28 @@ TEST(Refusals, Strides) {
   expect_refused([](auto& d) { d.c_plane_stride = -60; }, "c_plane_stride = -60");
   expect_refused([](auto& d) { d.a_row_stride = std::numeric_limits<std::int64_t>::max() / 64 * 64; }, "64-bit");
   expect_refused([](auto& d) { d.c_col_stride = std::numeric_limits<std::int64_t>::max() / 2; }, "64-bit");
+}
+
+/// Tile kernels index by int, the others by std::int64_t.
+TEST(Refusals, StridesThatNoIntHolds) {
+  constexpr std::int64_t kStride = std::int64_t{1} << 31;
+  const auto with_stride = [](std::int64_t ProductDesc::*member) {
+    ProductDesc d = good_desc();
+    d.*member = kStride;
+    d.c_plane_stride = 6 * kStride;
+    return d;
+  };
+  for (const auto& [member, name] : {std::pair{&ProductDesc::a_row_stride, "a_row_stride"},
+                                     {&ProductDesc::b_row_stride, "b_row_stride"},
+                                     {&ProductDesc::c_col_stride, "c_col_stride"}}) {
+    const ProductDesc d = with_stride(member);
+    EXPECT_TRUE(std::holds_alternative<Offer>(cpu_ref_engine().query(d, every_feature(2)))) << name;
+    const auto answer = tile_engine().query(d, every_feature(2));
+    ASSERT_TRUE(std::holds_alternative<Refusal>(answer)) << name;
+    EXPECT_EQ(std::get<Refusal>(answer).reason,
+              std::string(name) + " = 2147483648, must be below 2^31: tile kernels index by int");
+    EXPECT_EQ(tile_engine().run(d, Offer{}, Pointers{}, nullptr).code(), StatusCode::kInvalidArgument) << name;
+  }
 }
 
 TEST(Refusals, PointersAndWorkspace) {

@@ -128,6 +128,24 @@ TEST(Debug, ArithmeticThatTheLanguageLeavesUndefined) {
   expect_fault([] { static_cast<void>(ct::extract(ct::iota<Tile<int, 4>>(), ct::shape<2>{}, 2)); }, "extract: index 2");
 }
 
+// However many partial results overflow: one sentence for one result, in every order.
+TEST(Debug, OneOverflowingReductionIsOneFault) {
+  for (const tile::ReductionOrder order :
+       {tile::ReductionOrder::kSequential, tile::ReductionOrder::kPairwise, tile::ReductionOrder::kShuffled}) {
+    const auto num_faults = [order](const auto& body) {
+      tile::FaultCollector collector;
+      collector.set_reduction_order(order, 7);
+      body();
+      return collector.faults().size();
+    };
+    constexpr int kMax = std::numeric_limits<int>::max();
+    EXPECT_EQ(num_faults([] { static_cast<void>(ct::sum(ct::full<Tile<int, 256>>(kMax), 0_ic)); }), 1U);
+    EXPECT_EQ(num_faults([] { static_cast<void>(ct::prod(ct::full<Tile<int, 64>>(kMax), 0_ic)); }), 1U);
+    EXPECT_EQ(num_faults([] { static_cast<void>(ct::sum(ct::full<Tile<int, 2, 256>>(kMax), 1_ic)); }), 2U);
+    EXPECT_EQ(num_faults([] { static_cast<void>(ct::partial_sum(ct::full<Tile<int, 256>>(kMax), 0_ic)); }), 1U);
+  }
+}
+
 TEST(Debug, AssumptionsThatDoNotHold) {
   std::vector<float> memory(64);
   const float* const p = memory.data();

@@ -57,7 +57,7 @@ consteval bool check_assumed_integer() {
 
 /// Every pointer is a multiple of kAlignment bytes.
 template <auto kAlignment, tile_like T>
-[[nodiscard]] T assume_aligned(const T& p, integral_constant<kAlignment> = {}) noexcept {
+[[nodiscard]] T assume_aligned(T p, integral_constant<kAlignment> = {}) noexcept {
   static_assert(detail::kIsPowerOfTwo<kAlignment>, "assume_aligned: the alignment must be a power of two");
   if constexpr (detail::check_assumed_pointer<T>()) {
     detail::check_assumption("assume_aligned", p, "the pointer is not aligned as assumed", [](auto q, std::size_t) {
@@ -68,7 +68,7 @@ template <auto kAlignment, tile_like T>
 }
 /// Every kStride-th pointer along dimension kDim is a multiple of kAlignment bytes, from the first on.
 template <auto kAlignment, auto kStride, auto kDim, tile_like T>
-[[nodiscard]] T assume_aligned_strided(const T& p, integral_constant<kAlignment> = {}, integral_constant<kStride> = {},
+[[nodiscard]] T assume_aligned_strided(T p, integral_constant<kAlignment> = {}, integral_constant<kStride> = {},
                                        integral_constant<kDim> = {}) noexcept {
   static_assert(detail::kIsPowerOfTwo<kAlignment>, "assume_aligned_strided: the alignment must be a power of two");
   static_assert(kStride > 0 && kDim >= 0 && static_cast<std::size_t>(kDim) < tile_rank_v<T>,

@@ -44,7 +44,7 @@ struct AtomicUpdate {
 }  // namespace detail
 
 template <memory_order kOrder, thread_scope kScope = default_thread_scope(), tile_like T>
-[[nodiscard]] auto atomic_load(const T& pointers, memory_order_constant<kOrder> = {},
+[[nodiscard]] auto atomic_load(T pointers, memory_order_constant<kOrder> = {},
                                thread_scope_constant<kScope> = {}) noexcept {
   if constexpr (detail::check_loadable<T>() && detail::check_read_order<kOrder>()) {
     return detail::load_pointers("atomic_load", pointers, detail::NoMask{}, detail::NoMask{},
@@ -52,7 +52,7 @@ template <memory_order kOrder, thread_scope kScope = default_thread_scope(), til
   }
 }
 template <memory_order kOrder, thread_scope kScope = default_thread_scope(), tile_like T, tile_like Mask>
-[[nodiscard]] auto atomic_load_masked(const T& pointers, const Mask& mask, memory_order_constant<kOrder> = {},
+[[nodiscard]] auto atomic_load_masked(T pointers, const Mask& mask, memory_order_constant<kOrder> = {},
                                       thread_scope_constant<kScope> = {}) noexcept {
   if constexpr (detail::check_loadable<T>() && detail::check_read_order<kOrder>()) {
     if constexpr (detail::check_mask<Mask, T>()) {
@@ -63,7 +63,7 @@ template <memory_order kOrder, thread_scope kScope = default_thread_scope(), til
 }
 template <memory_order kOrder, thread_scope kScope = default_thread_scope(), tile_like T, tile_like Mask,
           tile_like Padding>
-[[nodiscard]] auto atomic_load_masked(const T& pointers, const Mask& mask, const Padding& padding,
+[[nodiscard]] auto atomic_load_masked(T pointers, const Mask& mask, const Padding& padding,
                                       memory_order_constant<kOrder> = {}, thread_scope_constant<kScope> = {}) noexcept {
   if constexpr (detail::check_loadable<T>() && detail::check_read_order<kOrder>()) {
     if constexpr (detail::check_mask<Mask, T>() && detail::check_padding<Padding, T>()) {
@@ -72,7 +72,7 @@ template <memory_order kOrder, thread_scope kScope = default_thread_scope(), til
   }
 }
 template <memory_order kOrder, thread_scope kScope = default_thread_scope(), tile_like T, tile_like Value>
-void atomic_store(const T& pointers, const Value& value, memory_order_constant<kOrder> = {},
+void atomic_store(T pointers, const Value& value, memory_order_constant<kOrder> = {},
                   thread_scope_constant<kScope> = {}) noexcept {
   if constexpr (detail::check_storeable<T>() && detail::check_write_order<kOrder>()) {
     if constexpr (detail::check_stored_value<Value, T>()) {
@@ -82,7 +82,7 @@ void atomic_store(const T& pointers, const Value& value, memory_order_constant<k
 }
 template <memory_order kOrder, thread_scope kScope = default_thread_scope(), tile_like T, tile_like Value,
           tile_like Mask>
-void atomic_store_masked(const T& pointers, const Value& value, const Mask& mask, memory_order_constant<kOrder> = {},
+void atomic_store_masked(T pointers, const Value& value, const Mask& mask, memory_order_constant<kOrder> = {},
                          thread_scope_constant<kScope> = {}) noexcept {
   if constexpr (detail::check_storeable<T>() && detail::check_write_order<kOrder>()) {
     if constexpr (detail::check_stored_value<Value, T>() && detail::check_mask<Mask, T>()) {
@@ -93,7 +93,7 @@ void atomic_store_masked(const T& pointers, const Value& value, const Mask& mask
 
 #define KIZAMI_TILE_ATOMIC(name, Op, check)                                                                           \
   template <memory_order kOrder, thread_scope kScope = default_thread_scope(), tile_like T, tile_like Value>          \
-  auto name(const T& pointers, const Value& value, memory_order_constant<kOrder> = {},                                \
+  auto name(T pointers, const Value& value, memory_order_constant<kOrder> = {},                                       \
             thread_scope_constant<kScope> = {}) noexcept {                                                            \
     if constexpr (detail::check_storeable<T>()) {                                                                     \
       if constexpr (detail::check<detail::ElementT<tile_load_t<T>>>() && detail::check_stored_value<Value, T>()) {    \
@@ -104,7 +104,7 @@ void atomic_store_masked(const T& pointers, const Value& value, const Mask& mask
   }                                                                                                                   \
   template <memory_order kOrder, thread_scope kScope = default_thread_scope(), tile_like T, tile_like Value,          \
             tile_like Mask>                                                                                           \
-  auto name##_masked(const T& pointers, const Value& value, const Mask& mask, memory_order_constant<kOrder> = {},     \
+  auto name##_masked(T pointers, const Value& value, const Mask& mask, memory_order_constant<kOrder> = {},            \
                      thread_scope_constant<kScope> = {}) noexcept {                                                   \
     if constexpr (detail::check_storeable<T>()) {                                                                     \
       if constexpr (detail::check<detail::ElementT<tile_load_t<T>>>() && detail::check_stored_value<Value, T>() &&    \
@@ -127,7 +127,7 @@ KIZAMI_TILE_ATOMIC(atomic_xchg, TakeSecond, check_atomic_exchange)
 /// Where the element has the bits of `expected`, stores value.
 template <memory_order kOrder, thread_scope kScope = default_thread_scope(), tile_like T, tile_like Expected,
           tile_like Value>
-auto atomic_compare_exchange(const T& pointers, const Expected& expected, const Value& value,
+auto atomic_compare_exchange(T pointers, const Expected& expected, const Value& value,
                              memory_order_constant<kOrder> = {}, thread_scope_constant<kScope> = {}) noexcept {
   if constexpr (detail::check_storeable<T>()) {
     using E = detail::ElementT<tile_load_t<T>>;
@@ -141,7 +141,7 @@ auto atomic_compare_exchange(const T& pointers, const Expected& expected, const 
 }
 template <memory_order kOrder, thread_scope kScope = default_thread_scope(), tile_like T, tile_like Expected,
           tile_like Value, tile_like Mask>
-auto atomic_compare_exchange_masked(const T& pointers, const Expected& expected, const Value& value, const Mask& mask,
+auto atomic_compare_exchange_masked(T pointers, const Expected& expected, const Value& value, const Mask& mask,
                                     memory_order_constant<kOrder> = {}, thread_scope_constant<kScope> = {}) noexcept {
   if constexpr (detail::check_storeable<T>()) {
     using E = detail::ElementT<tile_load_t<T>>;

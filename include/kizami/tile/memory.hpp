@@ -13,6 +13,20 @@
 namespace kizami::tile::host::inline KIZAMI_TILE_ABI {
 namespace detail {
 
+/// What is no atomic.
+struct PlainRead {
+  template <class E>
+  E operator()(const E* p) const {
+    return *p;
+  }
+};
+struct PlainWrite {
+  template <class E>
+  void operator()(E* p, E value) const {
+    *p = value;
+  }
+};
+
 /// In debug mode the addresses of one store call: two elements to one address, or an address that another block of the
 /// launch stored to, are faults.
 template <class T>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tiles of pointers: arithmetic and comparison, load and store with masks, and the atomic functions.
+// Tiles of pointers: arithmetic and comparison, load and store with masks, and the atomic functions. Pointers are taken by
+// value, so that an array is the pointer to its first element.
 #pragma once
 
 #include <cstddef>
@@ -70,17 +71,17 @@ consteval bool check_comparable_pointers() {
 
 template <class T, class U>
 requires detail::PointerAndNumber<T, U>
-[[nodiscard]] auto operator+(const T& p, const U& n) noexcept {
+[[nodiscard]] auto operator+(T p, const U& n) noexcept {
   if constexpr (detail::check_offset<T, U>() && detail::check_pointee<T>()) {
     return detail::advance("operator+", p, n, false);
   }
 }
 template <class T, class U>
 requires detail::PointerAndNumber<U, T>
-[[nodiscard]] auto operator+(const T& n, const U& p) noexcept { return p + n; }
+[[nodiscard]] auto operator+(const T& n, U p) noexcept { return p + n; }
 template <class T, class U>
 requires detail::PointerAndNumber<T, U>
-[[nodiscard]] auto operator-(const T& p, const U& n) noexcept {
+[[nodiscard]] auto operator-(T p, const U& n) noexcept {
   if constexpr (detail::check_offset<T, U>() && detail::check_pointee<T>()) {
     return detail::advance("operator-", p, n, true);
   }
@@ -88,7 +89,7 @@ requires detail::PointerAndNumber<T, U>
 /// Differences in elements.
 template <class T, class U>
 requires detail::TwoPointers<T, U>
-[[nodiscard]] auto operator-(const T& a, const U& b) noexcept {
+[[nodiscard]] auto operator-(T a, U b) noexcept {
   using P = detail::ElementT<T>;
   using Q = detail::ElementT<U>;
   if constexpr (detail::check_shapes<T, U>() && detail::check_pointee<T>() && detail::check_pointee<U>() &&
@@ -107,7 +108,7 @@ requires detail::TwoPointers<T, U>
 #define KIZAMI_TILE_COMPARISON(op)                                                                                    \
   template <class T, class U>                                                                                         \
   requires detail::TwoPointers<T, U>                                                                                  \
-  [[nodiscard]] auto operator op(const T& a, const U& b) noexcept {                                                   \
+  [[nodiscard]] auto operator op(T a, U b) noexcept {                                                                 \
     using P = detail::ElementT<T>;                                                                                    \
     using Q = detail::ElementT<U>;                                                                                    \
     if constexpr (detail::check_shapes<T, U>() && detail::check_comparable_pointers<P, Q>()) {                        \
@@ -296,32 +297,19 @@ tile_load_t<T> update_pointers(std::string_view name, const T& pointers, const M
   return old;
 }
 
-struct PlainRead {
-  template <class E>
-  E operator()(const E* p) const {
-    return *p;
-  }
-};
-struct PlainWrite {
-  template <class E>
-  void operator()(E* p, E value) const {
-    *p = value;
-  }
-};
-
 }  // namespace detail
 
 // ---- load, store ----------------------------------------------------------------------------------------------------
 
 template <tile_like T>
-[[nodiscard]] auto load(const T& pointers) noexcept {
+[[nodiscard]] auto load(T pointers) noexcept {
   if constexpr (detail::check_loadable<T>()) {
     return detail::load_pointers("load", pointers, detail::NoMask{}, detail::NoMask{}, detail::PlainRead{});
   }
 }
 /// Elements whose mask does not hold are undefined: prefer the form with padding.
 template <tile_like T, tile_like Mask>
-[[nodiscard]] auto load_masked(const T& pointers, const Mask& mask) noexcept {
+[[nodiscard]] auto load_masked(T pointers, const Mask& mask) noexcept {
   if constexpr (detail::check_loadable<T>()) {
     if constexpr (detail::check_mask<Mask, T>()) {
       return detail::load_pointers("load_masked", pointers, mask, detail::NoMask{}, detail::PlainRead{});
@@ -329,7 +317,7 @@ template <tile_like T, tile_like Mask>
   }
 }
 template <tile_like T, tile_like Mask, tile_like Padding>
-[[nodiscard]] auto load_masked(const T& pointers, const Mask& mask, const Padding& padding) noexcept {
+[[nodiscard]] auto load_masked(T pointers, const Mask& mask, const Padding& padding) noexcept {
   if constexpr (detail::check_loadable<T>()) {
     if constexpr (detail::check_mask<Mask, T>() && detail::check_padding<Padding, T>()) {
       return detail::load_pointers("load_masked", pointers, mask, padding, detail::PlainRead{});
@@ -337,7 +325,7 @@ template <tile_like T, tile_like Mask, tile_like Padding>
   }
 }
 template <tile_like T, tile_like Value>
-void store(const T& pointers, const Value& value) noexcept {
+void store(T pointers, const Value& value) noexcept {
   if constexpr (detail::check_storeable<T>()) {
     if constexpr (detail::check_stored_value<Value, T>()) {
       detail::store_pointers<false>("store", pointers, value, detail::NoMask{}, detail::PlainWrite{});
@@ -345,7 +333,7 @@ void store(const T& pointers, const Value& value) noexcept {
   }
 }
 template <tile_like T, tile_like Value, tile_like Mask>
-void store_masked(const T& pointers, const Value& value, const Mask& mask) noexcept {
+void store_masked(T pointers, const Value& value, const Mask& mask) noexcept {
   if constexpr (detail::check_storeable<T>()) {
     if constexpr (detail::check_stored_value<Value, T>() && detail::check_mask<Mask, T>()) {
       detail::store_pointers<false>("store_masked", pointers, value, mask, detail::PlainWrite{});

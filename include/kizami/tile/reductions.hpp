@@ -90,7 +90,7 @@ template <class Op, auto kDim, class T>
       Access::elements(result)[to] = debug_combine(order, get, [&](E a, E b) {
         if constexpr (requires { op.fault(a, b); }) {
           const std::string_view fault = op.fault(a, b);
-          if (!fault.empty()) report_element<Result>(name, to, fault);
+          if (is_defined && !fault.empty()) report_element<Result>(name, to, fault);  // what follows is of its making
           is_defined = is_defined && fault.empty();
         }
         return op(a, b);

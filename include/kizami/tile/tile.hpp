@@ -173,9 +173,9 @@ class tile final {
       tile(const Other& other) noexcept
       : tile(detail::convert_tile<tile>(other)) {}
 
-  /// The element of a tile that has exactly one.
+  /// The element of a tile that has exactly one. Of one that is not const: NVIDIA's compiler refuses the others.
   template <scalar Other>
-  requires(shape_size_v<S> == 1 && scalar_convertible_to<E, Other>) explicit operator Other() const noexcept {
+  requires(shape_size_v<S> == 1 && scalar_convertible_to<E, Other>) explicit operator Other() noexcept {
     return detail::only_element<std::remove_cv_t<Other>>(*this);
   }
 

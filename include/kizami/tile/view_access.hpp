@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -225,7 +226,11 @@ template <bool kMasked, class Tile, class Span, std::size_t kGathered, class Rea
           [&](std::size_t i, std::int64_t offset, std::size_t count) {
             const auto* const from = memory + offset;
             if (step == 1 && count == kLength) {  // of constant length, so that no call is made
-              for (std::size_t j = 0; j < kLength; ++j) to[i + j * kStep] = read(from + j);
+              if constexpr (sizeof(E) == 1 && kStep == 1 && std::is_same_v<Read, PlainRead>) {
+                std::memcpy(to + i, from, kLength);  // bytes may alias anything: a loop would take them one by one
+              } else {
+                for (std::size_t j = 0; j < kLength; ++j) to[i + j * kStep] = read(from + j);
+              }
             } else {
               for (std::size_t j = 0; j < count; ++j)
                 to[i + j * kStep] = read(from + static_cast<std::int64_t>(j) * step);
