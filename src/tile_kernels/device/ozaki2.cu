@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Entry points: split, product and reconstruction of scheme ozaki2 in FP64. The tile of the product is the fastest of
-// bench_gpu_tile on an H200.
+// bench_gpu_tile on an H200. Planes have addresses of 16 bytes and strides that are multiples of 16; only the results of
+// product_i8_store and product_i8_reduce_any lie anywhere.
 #include "tile_kernels/crt.hpp"
 #include "tile_kernels/product_i8.hpp"
 #include "tile_kernels/residue_split.hpp"
