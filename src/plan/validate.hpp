@@ -2,6 +2,7 @@
 // What no plan can do, whatever the machine: settings out of range and wishes that exclude each other.
 #pragma once
 
+#include "kizami/policy.hpp"
 #include "kizami/status.hpp"
 #include "problem/problem.hpp"
 
