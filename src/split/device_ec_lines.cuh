@@ -2,8 +2,8 @@
 // The split of FP32 operands on the device, line by line. A scale is a maximum over a line, so every element is looked at twice; as
 // many as fit are held in registers in between. Two ways, by what is contiguous in memory:
 //   along the lines   1, 2, 4 or 8 warps of a CTA take a line, four terms a lane at a time;
-//   across them       a cluster takes 32 lines. A lane has a line, a warp a unit of 32 lines x 32 terms, which it exchanges in
-//                     shared memory so that whole blocks of 128 bytes go out.
+//   across them       a cluster takes a few lines. A warp has a unit of 32 lines x 32 terms, or of 16 x 64, of which a
+//                     lane has 32 terms of a line, and exchanges it in shared memory so that whole blocks of 128 bytes go out.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -48,7 +48,7 @@ __device__ void store_four(std::int8_t* row, int k, const float4& x, const Scali
   constexpr int kBlock = static_cast<int>(product::ec_block_length(kFormat));
   constexpr int kBlockBytes = static_cast<int>(product::kEcBlockBytes);
   constexpr int kSize = kFormat == EcFormat::kF16 ? 2 : 4;
-  const float y[4] = {scaling.apply(x.x), scaling.apply(x.y), scaling.apply(x.z), scaling.apply(x.w)};
+  const float y[4] = {scaling.most(x.x), scaling.most(x.y), scaling.most(x.z), scaling.most(x.w)};
   const Quad<kFormat> quad = split_four<kFormat>(y, glance);
   std::int8_t* const to = row + static_cast<std::int64_t>(k / kBlock) * kBlockBytes + k % kBlock * kSize;
   using Bytes = typename Quad<kFormat>::Bytes;
@@ -97,7 +97,8 @@ __device__ void split_along(const Operand& o, unsigned block, bool is_a, const n
   Counts counts;
   Glance<kFormat> glance(limits);
   const auto store = [&](int k, float4 x) {
-    if (is_skipped) x = make_float4(0, 0, 0, 0);
+    if (scaling.needs_rest())
+      x = make_float4(scaling.rest(x.x), scaling.rest(x.y), scaling.rest(x.z), scaling.rest(x.w));
     store_four<kFormat>(row, k, x, scaling, glance);
   };
 #pragma unroll
@@ -113,21 +114,23 @@ __device__ void split_along(const Operand& o, unsigned block, bool is_a, const n
 
   if (!has_line) return;
   counts.dense = __reduce_add_sync(kWholeWarp, counts.dense);
-  std::uint32_t smallest = kNoneSmall;
-  if (__any_sync(kWholeWarp, !is_skipped && !glance.is_fine(limits))) {
-    smallest = kAllZero;
+  float smallest = glance.smallest(limits);
+  if (__any_sync(kWholeWarp, !is_skipped && smallest == kUnknown)) {
+    std::uint32_t code = kAllZero;
 #pragma unroll 1
     for (int k = first; k < static_cast<int>(o.length); k += step) {
       const float4 x = load_four<T, kIsAligned>(o, reader, k);
       const int left = static_cast<int>(o.length) - k;
-      look_again(x.x, true, scaling, limits, smallest, counts);
-      look_again(x.y, left > 1, scaling, limits, smallest, counts);
-      look_again(x.z, left > 2, scaling, limits, smallest, counts);
-      look_again(x.w, left > 3, scaling, limits, smallest, counts);
+      look_again(x.x, true, scaling, limits, code, counts);
+      look_again(x.y, left > 1, scaling, limits, code, counts);
+      look_again(x.z, left > 2, scaling, limits, code, counts);
+      look_again(x.w, left > 3, scaling, limits, code, counts);
     }
-    smallest = __reduce_min_sync(kWholeWarp, smallest);
+    smallest = smallest_of(code, scaling);
     counts.not_full = __reduce_add_sync(kWholeWarp, counts.not_full);
   }
+  // Numbers that are not negative are in the order of their bits.
+  smallest = __uint_as_float(__reduce_min_sync(kWholeWarp, __float_as_uint(smallest)));
   if (lane != 0) return;
   if (warp % width == 0) {
     o.scales[i] = scale;
@@ -140,25 +143,25 @@ __device__ void split_along(const Operand& o, unsigned block, bool is_a, const n
     const std::int64_t rounds = o.length > before ? (o.length - before - 1) / step + 1 : 0;
     const std::int64_t end_of_last = before + (rounds - 1) * step + 128;
     const std::int64_t length = rounds * 128 - (end_of_last > o.length ? end_of_last - o.length : 0);
-    judge(shared.report, is_a, limits, largest, scale, smallest, counts, static_cast<int>(length), width, o.length);
+    judge(shared.report, is_a, limits, largest, smallest, counts, static_cast<int>(length), width, o.length);
   }
 }
 
 // ---- across the lines ----
 
-/// This lane's 32 terms of a unit, zeros beyond the line's end.
+/// 32 terms of a line, zeros beyond its end.
 template <class T>
-__device__ void load_unit(const Operand& o, const Reader<T>& reader, bool has_line, int unit, float (&x)[kUnit]) {
-  const int left = has_line ? static_cast<int>(o.length) - unit * kUnit : 0;
+__device__ void load_part(const Operand& o, const Reader<T>& reader, bool has_line, int part, float (&x)[kUnit]) {
+  const int left = has_line ? static_cast<int>(o.length) - part * kUnit : 0;
   if constexpr (kIsComplex<T>) {
 #pragma unroll
     for (int e = 0; e < kUnit; e += 2) {
-      const float2 terms = e < left ? reader.element((unit * kUnit + e) / 2) : make_float2(0, 0);
+      const float2 terms = e < left ? reader.element((part * kUnit + e) / 2) : make_float2(0, 0);
       x[e] = terms.x;
       x[e + 1] = terms.y;
     }
   } else {
-    const float* from = reader.line + unit * kUnit * reader.inner_stride;
+    const float* from = reader.line + part * kUnit * reader.inner_stride;
     if (left >= kUnit) {
 #pragma unroll
       for (int e = 0; e < kUnit; ++e, from += reader.inner_stride) x[e] = *from;
@@ -169,16 +172,28 @@ __device__ void load_unit(const Operand& o, const Reader<T>& reader, bool has_li
   }
 }
 
-/// Splits a unit and stores its blocks, 128 bytes of four lines at a time.
+/// The place of a lane in a unit.
+struct UnitPlace {
+  int line;  ///< of the unit
+  int part;  ///< which 32 terms of the line
+};
+[[nodiscard]] __device__ UnitPlace place_in_unit(const Operand& o, int lane) {
+  return {lane & ((1 << o.unit_shift) - 1), lane >> o.unit_shift};
+}
+
+/// Splits a unit, whose first part of each line is first_part, and stores its blocks, 128 bytes of four lanes at a time.
 template <EcFormat kFormat>
-__device__ void store_unit(const Operand& o, int first_line, int unit, const float (&x)[kUnit], bool is_skipped,
-                           const Scaling& scaling, uint4 (&exchange)[kUnit * 8], Glance<kFormat>& glance) {
+__device__ void store_unit(const Operand& o, int first_line, int first_part, float (&x)[kUnit], const Scaling& scaling,
+                           uint4 (&exchange)[kUnit * 8], Glance<kFormat>& glance) {
   constexpr int kBlock = static_cast<int>(product::ec_block_length(kFormat));
   constexpr int kPiece = kFormat == EcFormat::kF16 ? 8 : 4;  // elements of 16 bytes
   const int lane = thread_index() % 32;
+  if (__any_sync(kWholeWarp, scaling.needs_rest())) {
+#pragma unroll
+    for (float& term : x) term = scaling.needs_rest() ? scaling.rest(term) : term;
+  }
 #pragma unroll
   for (int block = 0; block < kUnit / kBlock; ++block) {
-    if (unit * kUnit + block * kBlock >= static_cast<int>(o.length)) break;
     __syncwarp();  // what was there has been read
 #pragma unroll
     for (int piece = 0; piece < 4; ++piece) {
@@ -188,8 +203,7 @@ __device__ void store_unit(const Operand& o, int first_line, int unit, const flo
         float y[4];
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
-          const float element = x[block * kBlock + piece * kPiece + q * 4 + e];
-          y[e] = is_skipped ? 0.0F : scaling.apply(element);
+          y[e] = scaling.most(x[block * kBlock + piece * kPiece + q * 4 + e]);
         }
         quads[q] = split_four<kFormat>(y, glance);
       }
@@ -206,15 +220,27 @@ __device__ void store_unit(const Operand& o, int first_line, int unit, const flo
       exchange[8 * lane + ((piece + 4) ^ lane % 8)] = lo;
     }
     __syncwarp();
-    std::int8_t* to = o.planes + (first_line + lane / 8) * o.row_stride +
-                      (unit * (kUnit / kBlock) + block) * product::kEcBlockBytes + lane % 8 * 16;
-    const int left = static_cast<int>(o.num_lines) - first_line;
+    const std::int64_t lines_left = o.num_lines - first_line;
 #pragma unroll
-    for (int four = 0; four < 8; ++four, to += 4 * o.row_stride) {
-      const int l = four * 4 + lane / 8;
-      if (l < left) *reinterpret_cast<uint4*>(to) = exchange[8 * l + (lane % 8 ^ l % 8)];
+    for (int four = 0; four < 8; ++four) {
+      const int from = four * 4 + lane / 8;
+      const UnitPlace place = place_in_unit(o, from);
+      const int part = first_part + place.part;
+      if (place.line >= lines_left || part * kUnit + block * kBlock >= static_cast<int>(o.length)) continue;
+      std::int8_t* const to = o.planes + (first_line + place.line) * o.row_stride +
+                              (part * (kUnit / kBlock) + block) * product::kEcBlockBytes + lane % 8 * 16;
+      *reinterpret_cast<uint4*>(to) = exchange[8 * from + (lane % 8 ^ from % 8)];
     }
   }
+}
+
+/// The sum over the lanes of a unit that have parts of the same line.
+template <class Value, class Combine>
+[[nodiscard]] __device__ Value over_parts(const Operand& o, Value value, const Combine& combine) {
+  for (int step = 1 << o.unit_shift; step < kUnit; step *= 2) {
+    value = combine(value, __shfl_xor_sync(kWholeWarp, value, step));
+  }
+  return value;
 }
 
 template <class T, EcFormat kFormat, int kHeldUnits>
@@ -225,10 +251,13 @@ __device__ void split_across(const Operand& o, unsigned block, bool is_a, const 
   const unsigned rank = cluster.block_rank();
   const int warp = thread_index() / 32;
   const int lane = thread_index() % 32;
-  const int first_line = static_cast<int>(block / ranks) * kUnit;
-  const bool has_line = first_line + lane < o.num_lines;
-  const Reader<T> reader(o, first_line + lane);
-  const int num_units = static_cast<int>(ceil_div(o.length, kUnit));
+  const int parts = kUnit >> o.unit_shift;  // of a line in a unit
+  const UnitPlace place = place_in_unit(o, lane);
+  const int first_line = static_cast<int>(block / ranks) << o.unit_shift;
+  const int i = first_line + place.line;
+  const bool has_line = i < o.num_lines;
+  const Reader<T> reader(o, i);
+  const int num_units = static_cast<int>(ceil_div(o.length, std::int64_t{parts} * kUnit));
   const int first = static_cast<int>(rank) * kWarps + warp;
   const int step = static_cast<int>(ranks) * kWarps;
 
@@ -240,7 +269,8 @@ __device__ void split_across(const Operand& o, unsigned block, bool is_a, const 
   };
 #pragma unroll
   for (int u = 0; u < kHeldUnits; ++u) {
-    if (first + u * step < num_units) load_unit<T>(o, reader, has_line, first + u * step, held[u]);
+    const int unit = first + u * step;
+    if (unit < num_units) load_part<T>(o, reader, has_line, unit * parts + place.part, held[u]);
   }
 #pragma unroll
   for (int u = 0; u < kHeldUnits; ++u) {
@@ -249,30 +279,37 @@ __device__ void split_across(const Operand& o, unsigned block, bool is_a, const 
 #pragma unroll 1
   for (int unit = first + kHeldUnits * step; unit < num_units; unit += step) {
     float x[kUnit];
-    load_unit<T>(o, reader, has_line, unit, x);
+    load_part<T>(o, reader, has_line, unit * parts + place.part, x);
     observe(x);
   }
 
-  // The largest of each line over the warps, which warp r gives to CTA r of the cluster.
+  // The largest of each line: over the warps, and in a cluster over its CTAs, to which warp r of each gives its own.
+  largest = over_parts(o, largest, larger);
   shared.largest[warp][lane] = largest;
   __syncthreads();
-  if (warp < static_cast<int>(ranks)) {
+  if (warp < static_cast<int>(ranks) || ranks == 1) {
 #pragma unroll
     for (int w = 0; w < kWarps; ++w) largest = larger(largest, shared.largest[w][lane]);
-    *cluster.map_shared_rank(&shared.parts[rank][lane], static_cast<unsigned>(warp)) = largest;
   }
-  cluster.sync();
-  largest = 0;
-  for (unsigned r = 0; r < ranks; ++r) largest = larger(largest, shared.parts[r][lane]);
+  if (ranks > 1) {
+    if (warp < static_cast<int>(ranks))
+      *cluster.map_shared_rank(&shared.parts[rank][lane], static_cast<unsigned>(warp)) = largest;
+    cluster.sync();
+    largest = 0;
+    for (unsigned r = 0; r < ranks; ++r) largest = larger(largest, shared.parts[r][lane]);
+  }
   const std::int32_t scale = scale_of<kFormat>(largest);
   const bool is_skipped = scale == num::kSkipLine;
   const Scaling scaling(scale);
 
   Counts counts;
-  Glance<kFormat> glance(limits);
-  const auto store = [&](int unit, const float(&x)[kUnit]) {
-    store_unit<kFormat>(o, first_line, unit, x, is_skipped, scaling, shared.exchange[warp], glance);
+  float smallest = kNoneSmall;
+  const auto store = [&](int unit, float(&x)[kUnit]) {
+    Glance<kFormat> glance(limits);
+    store_unit<kFormat>(o, first_line, unit * parts, x, scaling, shared.exchange[warp], glance);
     counts.dense += glance.take_dense();
+    const bool has_terms = (unit * parts + place.part) * kUnit < static_cast<int>(o.length);
+    if (has_terms) smallest = fminf(smallest, glance.smallest(limits));
   };
 #pragma unroll
   for (int u = 0; u < kHeldUnits; ++u) {
@@ -281,46 +318,52 @@ __device__ void split_across(const Operand& o, unsigned block, bool is_a, const 
 #pragma unroll 1
   for (int unit = first + kHeldUnits * step; unit < num_units; unit += step) {
     float x[kUnit];
-    load_unit<T>(o, reader, has_line, unit, x);
+    load_part<T>(o, reader, has_line, unit * parts + place.part, x);
     store(unit, x);
   }
 
-  std::uint32_t smallest = kNoneSmall;
-  if (__any_sync(kWholeWarp, !is_skipped && has_line && !glance.is_fine(limits))) {
-    smallest = kAllZero;
+  if (__any_sync(kWholeWarp, !is_skipped && has_line && smallest == kUnknown)) {
+    std::uint32_t code = kAllZero;
 #pragma unroll 1
     for (int unit = first; unit < num_units; unit += step) {
+      const int part = unit * parts + place.part;
       float x[kUnit];
-      load_unit<T>(o, reader, has_line, unit, x);
+      load_part<T>(o, reader, has_line, part, x);
 #pragma unroll
       for (int e = 0; e < kUnit; ++e) {
-        look_again(x[e], unit * kUnit + e < static_cast<int>(o.length), scaling, limits, smallest, counts);
+        look_again(x[e], part * kUnit + e < static_cast<int>(o.length), scaling, limits, code, counts);
       }
     }
+    smallest = smallest_of(code, scaling);
   }
+  const auto add = [](std::uint32_t x, std::uint32_t y) { return x + y; };
+  counts.dense = over_parts(o, counts.dense, add);
+  counts.not_full = over_parts(o, counts.not_full, add);
   shared.counts[warp][lane] = counts;
-  shared.smallest[warp][lane] = smallest;
+  shared.smallest[warp][lane] = over_parts(o, smallest, fminf);
   __syncthreads();
-  if (warp != 0 || !has_line) return;
+  if (warp != 0 || lane >= 1 << o.unit_shift || !has_line) return;
   if (rank == 0) {
-    o.scales[first_line + lane] = scale;
-    store_stats(o, first_line + lane, scale, product::ec_top_exponent(kFormat), largest == 0);
-    if (is_skipped && lane % o.forms == 0) count_nonfinite(shared.report, is_a);
+    o.scales[i] = scale;
+    store_stats(o, i, scale, product::ec_top_exponent(kFormat), largest == 0);
+    if (is_skipped && i % o.forms == 0) count_nonfinite(shared.report, is_a);
   }
   if (is_skipped) return;
-  for (int w = 1; w < kWarps; ++w) {
+  counts = {};
+  smallest = kNoneSmall;
+  for (int w = 0; w < kWarps; ++w) {
     counts.dense += shared.counts[w][lane].dense;
     counts.not_full += shared.counts[w][lane].not_full;
-    smallest = min(smallest, shared.smallest[w][lane]);
+    smallest = fminf(smallest, shared.smallest[w][lane]);
   }
   // Rounds of kWarps units that fall to this CTA, the last of which may be cut.
-  const int round = kWarps * kUnit;
+  const int round = kWarps * parts * kUnit;
   const int before = static_cast<int>(rank) * round;
-  const int stride = step * kUnit;
+  const int stride = step * parts * kUnit;
   const int length = static_cast<int>(o.length);
   const int rounds = length > before ? (length - before - 1) / stride + 1 : 0;
   const int end_of_last = before + (rounds - 1) * stride + round;
-  judge(shared.report, is_a, limits, largest, scale, smallest, counts, rounds * round - max(end_of_last - length, 0),
+  judge(shared.report, is_a, limits, largest, smallest, counts, rounds * round - max(end_of_last - length, 0),
         static_cast<int>(ranks), o.length);
 }
 

@@ -134,6 +134,13 @@ __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) decide_ec_smxx(const
 
 // ---- the host's part ----
 
+/// Lines of a unit across memory: 16 where at most two CTAs then hold a line, for a larger cluster waits longer for the last of its
+/// CTAs (docs/perf/h200_ec.md).
+inline int unit_shift_of(const Operand& o) {
+  constexpr std::int64_t kOfWarps = std::int64_t{kWarps} * kUnit;
+  return o.length > kOfWarps && o.length <= 4 * kOfWarps ? 4 : 5;
+}
+
 template <class T>
 Operand operand_of(const DeviceEcSplit<T>& task, bool is_a) {
   constexpr int kTerms = static_cast<int>(problem::kTerms<T>);
@@ -153,6 +160,7 @@ Operand operand_of(const DeviceEcSplit<T>& task, bool is_a) {
   o.is_across = lines.inner_stride > lines.line_stride && lines.num_lines > 1;
   o.is_aligned = lines.inner_stride == 1 && o.line_stride % 4 == 0 && o.length % 4 == 0 &&
                  reinterpret_cast<std::uintptr_t>(lines.data) % 16 == 0;
+  o.unit_shift = unit_shift_of(o);
   // Enough warps to hold a line; more where lines are few and would leave multiprocessors idle.
   constexpr std::int64_t kManyBlocks = 256;
   const auto is_too_few = [&](std::int64_t warps) {
@@ -164,10 +172,11 @@ Operand operand_of(const DeviceEcSplit<T>& task, bool is_a) {
   return o;
 }
 
-/// CTAs that share 32 lines, so that a warp has one unit.
+/// CTAs that share the lines of a unit, so that a warp has one unit.
 inline int cluster_of(const Operand& o) {
+  const std::int64_t of_cta = std::int64_t{kWarps} * kUnit * (kUnit >> o.unit_shift);
   int cluster = 1;
-  while (o.is_across != 0 && cluster < kMostCluster && o.length > std::int64_t{cluster} * kWarps * kUnit) {
+  while (o.is_across != 0 && cluster < kMostCluster && o.length > cluster * of_cta) {
     cluster *= 2;
   }
   return cluster;
@@ -180,7 +189,7 @@ inline bool is_long_across(const Operand& o) {
 
 inline std::int64_t blocks_of(const Operand& o, int cluster) {
   if (o.num_lines == 0) return 0;
-  if (o.is_across != 0) return ceil_div(o.num_lines, kUnit) * cluster;
+  if (o.is_across != 0) return ceil_div(o.num_lines, std::int64_t{1} << o.unit_shift) * cluster;
   return base::round_up(ceil_div(o.num_lines, kWarps / o.warps_per_line), cluster);
 }
 

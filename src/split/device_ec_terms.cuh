@@ -22,7 +22,7 @@ using product::EcFormat;
 constexpr int kWarps = 8;
 constexpr int kThreads = 32 * kWarps;
 constexpr int kHeldQuads = 8;  ///< of four elements, a lane holds along the lines
-constexpr int kUnit = 32;      ///< lines, and terms, of a unit
+constexpr int kUnit = 32;      ///< most lines of a unit, and terms that a lane has of one
 constexpr int kMostCluster = 8;
 constexpr unsigned kWholeWarp = 0xFFFFFFFFU;
 constexpr std::uint32_t kSignBit = 0x80000000U;
@@ -43,6 +43,7 @@ struct Operand {
   std::int32_t is_across;
   std::int32_t is_aligned;      ///< along: all of a line's terms can be read four at a time
   std::int32_t warps_per_line;  ///< along
+  std::int32_t unit_shift;      ///< across: a unit has 2^unit_shift lines
 };
 
 template <class T>
@@ -65,10 +66,10 @@ struct Counts {
 
 struct Shared {
   float largest[kWarps][kUnit];  ///< of a warp's part of a line
-  std::uint32_t smallest[kWarps][kUnit];
+  float smallest[kWarps][kUnit];
   Counts counts[kWarps][kUnit];
   float parts[kMostCluster][kUnit];   ///< across: of a CTA's part of a line, from every CTA of the cluster
-  uint4 exchange[kWarps][kUnit * 8];  ///< across: 16 bytes p of line l of a block at 8 l + (p ^ l % 8)
+  uint4 exchange[kWarps][kUnit * 8];  ///< across: 16 bytes p of what lane l makes of a block at 8 l + (p ^ l % 8)
   std::uint32_t report;               ///< bits of the EcReport of this block
 };
 
@@ -101,7 +102,7 @@ template <EcFormat kFormat>
   return product::ec_top_exponent(kFormat) - exponent;
 }
 
-/// 2^scale in two factors, so that x times both is rounded at most once.
+/// 2^scale in two factors, so that x times both is rounded at most once. The second is 1 unless the line is below 2^-112.
 struct Scaling {
   float first;
   float second;
@@ -116,6 +117,10 @@ struct Scaling {
     second = __int_as_float((scale - most + 127) << 23);
   }
   [[nodiscard]] __device__ float apply(float x) const { return __fmul_rn(__fmul_rn(x, first), second); }
+  /// What comes before most(): nothing but for lines that are tiny, which it makes larger, or skipped, which it makes zero.
+  [[nodiscard]] __device__ bool needs_rest() const { return second != 1.0F; }
+  [[nodiscard]] __device__ float rest(float x) const { return second == 0 ? 0.0F : __fmul_rn(x, second); }
+  [[nodiscard]] __device__ float most(float x) const { return __fmul_rn(x, first); }
 };
 
 /// hi and lo of four elements, 8 or 16 bytes each.
@@ -137,8 +142,13 @@ struct Quad {
   return bits;
 }
 
-/// What a lane sees of elements while it splits them: how many are dense, and the least |hi|, which tells whether it is worth
-/// while to look at them again (see look_again()). FP16: two of each, for pairs of elements.
+/// |y| of the smallest element of a part that is nothing but zeros, or has none below any limit.
+constexpr float kNoneSmall = 3.0e38F;
+/// Of a part that has to be looked at again.
+constexpr float kUnknown = 0.0F;
+
+/// What a lane sees of elements while it splits them: how many are dense, and the least |hi|, which nearly always tells enough of
+/// the smallest element (else see look_again()). FP16: two of each, for pairs of elements.
 template <EcFormat kFormat>
 struct Glance {
   using Pair = std::conditional_t<kFormat == EcFormat::kF16, __half2, float>;
@@ -179,15 +189,19 @@ struct Glance {
     }
     return count;
   }
-  /// Whether no element is zero or below the limit of fine ones: |y| >= |hi| (1 - 2^-11).
-  [[nodiscard]] __device__ bool is_fine(const num::EcRangeLimits& limits) const {
+  /// A number with the flags of the smallest |y|, if |hi| tells them: |y| is within 2^-11 of it, and where hi is subnormal both are
+  /// below 2^-14, the least that EcRangeLimits::fine may be. Else, and of zeros, kUnknown.
+  [[nodiscard]] __device__ float smallest(const num::EcRangeLimits& limits) const {
     float low = 0;
     if constexpr (kFormat == EcFormat::kF16) {
       low = fminf(__low2float(least), __high2float(least));
     } else {
       low = least;
     }
-    return low * (1.0F - 0x1p-10F) >= limits.fine;
+    const float below = low * (1.0F - 0x1p-10F);
+    const bool is_fine = below >= limits.fine;
+    const bool is_small = low * (1.0F + 0x1p-10F) < limits.fine && below >= limits.narrow;
+    return is_fine ? kNoneSmall : is_small ? low : kUnknown;
   }
 };
 
@@ -225,32 +239,30 @@ template <EcFormat kFormat>
   return out;
 }
 
-/// Adds to what the block will report what one of num_parts parts of a line is: `length` terms of o.length. Parts are judged by
-/// themselves, so that nobody has to wait for the others: together they have at most a quarter of elements that are not dense
-/// if each has its share of them.
+/// Adds to what the block will report what one of num_parts parts of a line is: `length` terms of length_of_line. Parts are
+/// judged by themselves, so that nobody has to wait for the others: together they have at most a quarter of elements that are not
+/// dense if each has its share of them.
 __device__ void judge(std::uint32_t& report, bool is_a, const num::EcRangeLimits& limits, float largest_of_line,
-                      std::int32_t scale, std::uint32_t smallest, const Counts& counts, int length, int num_parts,
-                      std::int64_t length_of_line) {
+                      float smallest, const Counts& counts, int length, int num_parts, std::int64_t length_of_line) {
   if (largest_of_line == 0 || length <= 0) return;
   num::EcLineSight sight;
-  sight.smallest = __uint_as_float(0x7F7FFFFF);  // of a part of zeros
-  if (smallest != kAllZero) {
-    sight.smallest = fmaxf(Scaling(scale).apply(__uint_as_float((smallest + 1) >> 1)), 0x1p-149F);
-  }
+  sight.smallest = smallest;
   const std::int64_t missing = length - static_cast<std::int64_t>(counts.dense);
   sight.num_dense = missing * num_parts * 4 <= length_of_line ? length : 0;
   sight.num_full = length - static_cast<std::int64_t>(counts.not_full);
   const std::uint32_t flags = num::ec_line_flags(limits, sight, length);
   if (flags != 0) atomicOr(&report, product::EcReport::of(is_a ? flags : 0, is_a ? 0 : flags, 0, 0).bits());
 }
-/// Looks at an element again, of a part in which one is zero or small: a rare part, so nothing of it was counted before.
+/// Looks at an element again, of a part in which one is zero or tiny: a rare part, so nothing of it was counted before.
 __device__ void look_again(float x, bool is_there, const Scaling& scaling, const num::EcRangeLimits& limits,
-                           std::uint32_t& smallest, Counts& counts) {
-  smallest = min(smallest, small_code(x));
+                           std::uint32_t& code, Counts& counts) {
+  code = min(code, small_code(x));
   counts.not_full += is_there && fabsf(scaling.apply(x)) < limits.full ? 1 : 0;
 }
-/// small_code() of a part without zeros or small elements, of which more need not be known.
-constexpr std::uint32_t kNoneSmall = 0xFEFFFFFDU;  // of the largest FP32 number
+/// |y| of the smallest element, given the least code.
+[[nodiscard]] __device__ float smallest_of(std::uint32_t code, const Scaling& scaling) {
+  return code == kAllZero ? kNoneSmall : fmaxf(scaling.apply(__uint_as_float((code + 1) >> 1)), 0x1p-149F);
+}
 
 /// Counts a line with NaN or Inf.
 __device__ void count_nonfinite(std::uint32_t& report, bool is_a) {

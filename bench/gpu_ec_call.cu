@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+// What each launch of a small call of scheme ec costs: chains of its launches beside each other, interleaved, on normal operands in
+// order NN. A table on stderr, JSON lines on stdout: microseconds of single calls, and of one of eight calls back to back.
+//   bench_gpu_ec_call --n 512 --n 1024 --repeats 101
+// A kernel that waits goes ahead of every timed chain, so that no launch by the host is timed; events cost what "empty" says.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/overlapped_launch.hpp"
+#include "device_bench.cuh"
+#include "engines/hopper/ec_forms.hpp"
+#include "exec/device_batch.hpp"
+#include "exec/device_environment.hpp"
+#include "plan/device_ec.hpp"
+#include "plan/plan.hpp"
+#include "split/device_ec_split.hpp"
+
+namespace {
+
+using namespace kizami;
+using bench::check;
+using bench::DeviceBuffer;
+
+__global__ void fill_normal(float* x, std::int64_t count, std::uint64_t seed) {
+  for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < count;
+       i += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
+    const std::uint64_t at = seed * 0x100000000ull + 2 * static_cast<std::uint64_t>(i);
+    x[i] = static_cast<float>(sqrt(-2.0 * log(bench::unit(at))) * cospi(2.0 * bench::unit(at + 1)));
+  }
+}
+
+__global__ void empty() { base::follow_previous_kernel(); }
+
+struct Chain {
+  std::string name;
+  std::function<void()> launch;
+  std::vector<float> microseconds;
+};
+
+void measure(std::int64_t n, int repeats, const std::string& commit, const std::string& driver) {
+  DeviceBuffer<float> a(n * n), b(n * n), c(n * n);
+  fill_normal<<<2048, 256>>>(a.data, n * n, 1);
+  fill_normal<<<2048, 256>>>(b.data, n * n, 2);
+  Policy policy;
+  policy.scheme = Scheme::kEc;
+  policy.reproducibility = Reproducibility::kNotGuaranteed;
+  const plan::Plan planned = plan::make({Scalar::kF32, n, n, n}, policy, exec::device_environment().value()).value();
+  const int num_sms = planned.schedule.facts.num_sms;
+  DeviceBuffer<std::byte> workspace(static_cast<std::int64_t>(planned.schedule.workspace_bytes));
+  base::Carver carver(workspace.data);
+  const plan::DeviceEcBuffers buffers = plan::carve_device_ec(carver, planned, false);
+
+  const plan::EcStage& stage = planned.numerics.ec.stages[0];
+  const product::EcFormat format = plan::ec_format(stage);
+  const std::int64_t row_stride = product::ec_line_bytes(format, n);
+  const split::DeviceEcSplit<float> rows{
+      {a.data, n, n, 1, n}, buffers.a.planes, row_stride, buffers.a.scales, buffers.a.stats};
+  const split::DeviceEcSplit<float> columns{
+      {b.data, n, n, n, 1}, buffers.b.planes, row_stride, buffers.b.scales, buffers.b.stats};
+  engines::EcProduct product;
+  product.format = format;
+  product.a = {{buffers.a.planes, row_stride, buffers.a.scales}, {nullptr, n, n, 1, n}};
+  product.b = {{buffers.b.planes, row_stride, buffers.b.scales}, {nullptr, n, n, n, 1}};
+  product.c = c.data;
+  product.c_col_stride = n;
+  const engines::EcForm form = engines::ec_form_for(n, n, n, format, num_sms);
+
+  const auto split_operands = [&](product::EcReport* reports) {
+    int num_reports = 0;
+    check(split::device_ec_split<float>(rows, columns, format, {planned.numerics.ec.limits, reports}, 1.0F, num_sms,
+                                        num_reports, nullptr),
+          "split");
+  };
+  const auto multiply = [&] {
+    check(engines::run_ec_product(product, form, plan::ec_promotion(stage), nullptr), "product");
+  };
+  const auto nothing = [] { check(base::launch_overlapped("empty", empty, dim3(1), dim3(32), 0, nullptr), "empty"); };
+  const exec::DeviceProblem<float> problem{1.0F, blas_view(static_cast<const float*>(a.data), n, n, n),
+                                           blas_view(static_cast<const float*>(b.data), n, n, n), 0.0F,
+                                           blas_view(c.data, n, n, n)};
+  const auto call = [&] {
+    check(exec::run_device<float>(planned, {&problem, 1}, {workspace.data, planned.schedule.workspace_bytes}, nullptr),
+          "call");
+  };
+  std::vector<Chain> chains = {
+      {"empty", nothing, {}},
+      {"split", [&] { split_operands(buffers.reports); }, {}},
+      {"product", multiply, {}},
+      {"split without reports, product",
+       [&] {
+         split_operands(nullptr);
+         multiply();
+       },
+       {}},
+      {"split, product",
+       [&] {
+         split_operands(buffers.reports);
+         multiply();
+       },
+       {}},
+      {"split, product, empty",
+       [&] {
+         split_operands(buffers.reports);
+         multiply();
+         nothing();
+       },
+       {}},
+      {"call", call, {}},
+  };
+  const bench::Timer timer;
+  for (int repeat = 0; repeat < repeats + 5; ++repeat) {  // five to warm up
+    for (Chain& chain : chains) {
+      const float ms = timer.time(chain.launch, 1);
+      if (repeat >= 5) chain.microseconds.push_back(ms * 1e3F);
+    }
+  }
+  for (Chain& chain : chains) {
+    std::sort(chain.microseconds.begin(), chain.microseconds.end());
+    const double median = chain.microseconds[chain.microseconds.size() / 2];
+    const double burst = timer.time(chain.launch, 8) * 1e3;
+    const double tflops = 2e-6 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) / median;
+    std::fprintf(stderr, "%5ld %-32s %7.2f us, back to back %7.2f, %6.1f TFLOPS\n", static_cast<long>(n),
+                 chain.name.c_str(), median, burst, tflops);
+    std::printf(
+        "{\"date\": \"%s\", \"commit\": \"%s\", \"driver\": \"%s\", \"case\": \"s nn %ldx%ldx%ld randn\", \"chain\": "
+        "\"%s\", \"us_median\": %.2f, \"us_min\": %.2f, \"us_max\": %.2f, \"us_back_to_back\": %.2f}\n",
+        bench::today().c_str(), commit.c_str(), driver.c_str(), static_cast<long>(n), static_cast<long>(n),
+        static_cast<long>(n), chain.name.c_str(), median, static_cast<double>(chain.microseconds.front()),
+        static_cast<double>(chain.microseconds.back()), burst);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::int64_t> sizes = {512, 1024};
+  int repeats = 101;
+  std::string commit = "unknown";
+  CLI::App app("What each launch of a small call of scheme ec costs");
+  app.add_option("--n", sizes, "square sizes")->check(CLI::Range(std::int64_t{1}, std::int64_t{8192}));
+  app.add_option("--repeats", repeats, "timed calls of each chain")->check(CLI::Range(1, 10000));
+  app.add_option("--commit", commit, "what the records say was measured");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    const bench::Gauges gauges;
+    for (const std::int64_t n : sizes) measure(n, repeats, commit, gauges.driver);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_gpu_ec_call: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
