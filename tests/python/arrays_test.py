@@ -27,7 +27,7 @@ def jax():
 LIBRARIES = {
     "array_api_strict": lambda x: array_api_strict().asarray(x),
     "torch": lambda x: torch().from_numpy(x.copy()),
-    "jax": lambda x: jax().numpy.asarray(x),
+    "jax": lambda x: jax().device_put(x, jax().devices("cpu")[0]),  # on a machine with a GPU, too
 }
 
 
