@@ -2,7 +2,6 @@
 #include "plan/device_ec.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
 #include <variant>
 
@@ -10,6 +9,7 @@
 #include "plan/device_batch.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/device_model.hpp"
+#include "plan/text.hpp"
 
 namespace kizami::plan {
 namespace {
@@ -21,12 +21,6 @@ using product::EcPromotion;
 constexpr double kWaivedBudget = 8 * 0x1p-24;
 
 [[nodiscard]] std::int64_t forms(const Plan& plan) { return is_complex(plan.shape.scalar) ? 2 : 1; }
-
-[[nodiscard]] std::string number(double x) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", x);
-  return text;
-}
 
 /// The recipe of a variant with the order of sums of the kernels, where they carry it.
 EcRecipe device_recipe(const Plan& plan, EcVariant variant) {
@@ -95,8 +89,8 @@ Status add_stage(Plan& plan, EcVariant variant, double target) {
   if (is_empty(plan.shape)) budget = kWaivedBudget;  // such a product has no error
   if (budget <= 0) {
     return {StatusCode::kAccuracyUnreachable,
-            "scheme ec: variant " + std::string(to_string(variant)) + " guarantees " + number(stage.error) +
-                " |A||B| at k = " + std::to_string(plan.shape.k) + ", wanted " + number(target)};
+            "scheme ec: variant " + std::string(to_string(variant)) + " guarantees " + short_number(stage.error) +
+                " |A||B| at k = " + std::to_string(plan.shape.k) + ", wanted " + short_number(target)};
   }
   if (ec.num_stages == 0) {
     plan.schedule.seconds = std::get<product::Offer>(answer).seconds;

@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
 #include "base/int_math.hpp"
+#include "plan/cheapest.hpp"
 #include "plan/device_batch.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/device_model.hpp"
@@ -28,12 +29,6 @@ constexpr int kMostGroupPlanes = 16;
 
 Status unsupported(const std::string& what) {
   return {StatusCode::kUnsupported, "scheme ozaki1: " + what + ", for operands in device memory"};
-}
-
-[[nodiscard]] std::string number(double x) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", x);
-  return text;
 }
 
 /// Elements of k whose products sum exactly in one accumulator, a multiple of the padding of windows.
@@ -296,49 +291,26 @@ Status plan_device_ozaki1(Plan& plan, const Environment& environment) {
   KIZAMI_RETURN_IF_ERROR(plan_slice_numerics(plan));
   plan.schedule.slice_sums =
       plan.policy.slices.sums == SliceSums::kAuto ? SliceSums::kConcatenated : plan.policy.slices.sums;
-  std::string reason = "no engine here can multiply for scheme ozaki1";
-  std::size_t least = 0;
-  bool has_best = false;
-  Plan best;
+  Cheapest cheapest(plan);
   for (const product::Engine* engine : environment.engines) {
-    if (plan.policy.engine != EngineName::kAuto && to_string(plan.policy.engine) != engine->name()) continue;
-    const std::string name(engine->name());
+    const std::string_view name = engine->name();
+    if (!cheapest.may_be(name)) continue;
     Plan candidate = plan;
     candidate.schedule.engine = engine;
     if (const std::size_t needed = plan_chunk(candidate); needed > 0) {
-      least = least == 0 ? needed : std::min(least, needed);
+      cheapest.wants_workspace(name, needed);
       continue;
     }
     const auto predicted = ask(candidate);
     if (const auto* const refusal = std::get_if<product::Refusal>(&predicted)) {
-      plan.refusals.push_back(name + ": " + refusal->reason);
-      reason += "; " + plan.refusals.back();
+      cheapest.refuses(name, refusal->reason);
       continue;
     }
     candidate.schedule.seconds = (std::get<double>(predicted) + device_slice_phase_seconds(candidate)) *
                                  static_cast<double>(plan.schedule.batch.num_products);
-    const auto slower = [](const Plan& x) {
-      return std::string(x.schedule.engine->name()) + ": predicted " + number(x.schedule.seconds) + " s";
-    };
-    if (has_best && best.schedule.seconds <= candidate.schedule.seconds) {
-      plan.refusals.push_back(slower(candidate));
-      continue;
-    }
-    if (has_best) plan.refusals.push_back(slower(best));
-    best = std::move(candidate);
-    has_best = true;
+    cheapest.offers(name, std::move(candidate));
   }
-  if (has_best) {
-    best.refusals = plan.refusals;
-    plan = std::move(best);
-    return {};
-  }
-  if (least > 0) {
-    return {StatusCode::kWorkspaceTooSmall, "workspace limit = " + std::to_string(plan.policy.workspace_limit_bytes) +
-                                                " bytes, must be >= " + std::to_string(least) +
-                                                " for scheme ozaki1 here"};
-  }
-  return {StatusCode::kUnsupported, reason};
+  return std::move(cheapest).take(plan, Scheme::kOzaki1);
 }
 
 }  // namespace kizami::plan

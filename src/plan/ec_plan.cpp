@@ -64,8 +64,8 @@ Status plan_stages(Plan& plan, const Environment& environment) {
       bound = std::max(bound, stage.error + budget);
     }
     if (!is_waived && budget <= 0) {
-      plan.refusals.push_back("ec " + std::string(to_string(variant)) + ": guarantees " + bound_text(stage.error) +
-                              " |A||B| at k = " + std::to_string(plan.shape.k) + ", wanted " + bound_text(target));
+      plan.refusals.push_back("ec " + std::string(to_string(variant)) + ": guarantees " + short_number(stage.error) +
+                              " |A||B| at k = " + std::to_string(plan.shape.k) + ", wanted " + short_number(target));
       if (is_named && variant == wishes.variant) break;
       continue;
     }
@@ -74,8 +74,8 @@ Status plan_stages(Plan& plan, const Environment& environment) {
     ec.stages[static_cast<std::size_t>(ec.num_stages++)] = stage;
   }
   if (ec.num_stages == 0) {
-    return {StatusCode::kAccuracyUnreachable, "scheme ec: guarantees " + bound_text(best) + " |A||B| at k = " +
-                                                  std::to_string(plan.shape.k) + ", wanted " + bound_text(target)};
+    return {StatusCode::kAccuracyUnreachable, "scheme ec: guarantees " + short_number(best) + " |A||B| at k = " +
+                                                  std::to_string(plan.shape.k) + ", wanted " + short_number(target)};
   }
   plan.numerics.scheme = Scheme::kEc;
   plan.numerics.bound = bound;

@@ -31,8 +31,8 @@ Status plan_native(Plan& plan) {
     }
     // One call of the vendor's product, in no known order. Accuracy native takes it for what it is.
     if (plan.policy.accuracy.kind != Accuracy::Kind::kNative && best > target) {
-      return {StatusCode::kAccuracyUnreachable, "scheme native: guarantees " + bound_text(best) + " |A||B| at k = " +
-                                                    std::to_string(plan.shape.k) + ", wanted " + bound_text(target)};
+      return {StatusCode::kAccuracyUnreachable, "scheme native: guarantees " + short_number(best) + " |A||B| at k = " +
+                                                    std::to_string(plan.shape.k) + ", wanted " + short_number(target)};
     }
     plan.numerics.scheme = Scheme::kNative;
     plan.numerics.gauge = plan.policy.gauge;
@@ -57,8 +57,8 @@ Status plan_native(Plan& plan) {
                             (rate * plan.schedule.facts.num_threads);
     return {};
   }
-  return {StatusCode::kAccuracyUnreachable, "scheme native: guarantees " + bound_text(best) + " |A||B| at k = " +
-                                                std::to_string(plan.shape.k) + ", wanted " + bound_text(target)};
+  return {StatusCode::kAccuracyUnreachable, "scheme native: guarantees " + short_number(best) + " |A||B| at k = " +
+                                                std::to_string(plan.shape.k) + ", wanted " + short_number(target)};
 }
 
 }  // namespace kizami::plan

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 
 #include "base/int_math.hpp"
 #include "plan/buffers.hpp"
+#include "plan/cheapest.hpp"
 #include "plan/chunks.hpp"
 #include "plan/engine_bytes.hpp"
 #include "plan/text.hpp"
@@ -176,8 +179,8 @@ Status plan_slice_numerics(Plan& plan) {
   }
   if (slices.num_rungs > 0) return {};
   return {StatusCode::kAccuracyUnreachable,
-          "scheme ozaki1: " + std::to_string(most_slices(slices)) + " slices guarantee " + bound_text(best) +
-              " ||a_i|| ||b_j|| at k = " + std::to_string(plan.shape.k) + ", wanted " + bound_text(target)};
+          "scheme ozaki1: " + std::to_string(most_slices(slices)) + " slices guarantee " + short_number(best) +
+              " ||a_i|| ||b_j|| at k = " + std::to_string(plan.shape.k) + ", wanted " + short_number(target)};
 }
 
 std::int64_t slice_numbers(const Plan& plan, std::int64_t elements) {
@@ -366,38 +369,24 @@ Status plan_slice_schedule(Plan& plan, const Environment& environment) {
   const bool is_int8 = plan.numerics.slices.format == SliceFormat::kInt8;
   plan.schedule.slice_sums =
       plan.policy.slices.sums == SliceSums::kAuto ? SliceSums::kConcatenated : plan.policy.slices.sums;
-  std::string reason = "no engine here can multiply for scheme ozaki1";
-  std::size_t least = 0;
-  bool has_best = false;
-  Plan best;
+  Cheapest cheapest(plan);
   // `put` makes an engine that of a plan.
   const auto try_engine = [&](std::string_view name, const auto& put) {
-    if (plan.policy.engine != EngineName::kAuto && to_string(plan.policy.engine) != name) return;
+    if (!cheapest.may_be(name)) return;
     Plan candidate = plan;
     put(candidate);
     if (!plan_slice_chunk(candidate)) {
-      const std::size_t needed = candidate.schedule.workspace_bytes;
-      least = least == 0 ? needed : std::min(least, needed);
+      cheapest.wants_workspace(name, candidate.schedule.workspace_bytes);
       return;
     }
     const LaunchCounts counts = launch_counts(candidate);
     const auto answer = query(candidate, counts);
     if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) {
-      plan.refusals.push_back(std::string(name) + ": " + refusal->reason);
-      reason += "; " + plan.refusals.back();
+      cheapest.refuses(name, refusal->reason);
       return;
     }
     candidate.schedule.seconds = predicted_seconds(candidate, std::get<product::Offer>(answer), counts);
-    const auto slower = [](std::string_view which, double seconds) {
-      return std::string(which) + ": predicted " + bound_text(seconds) + " s";
-    };
-    if (has_best && best.schedule.seconds <= candidate.schedule.seconds) {
-      plan.refusals.push_back(slower(name, candidate.schedule.seconds));
-      return;
-    }
-    if (has_best) plan.refusals.push_back(slower(best.schedule.engine->name(), best.schedule.seconds));
-    best = std::move(candidate);
-    has_best = true;
+    cheapest.offers(name, std::move(candidate));
   };
   if (!is_int8) {
     for (const product::FloatEngine* engine : environment.float_engines)
@@ -409,17 +398,7 @@ Status plan_slice_schedule(Plan& plan, const Environment& environment) {
     for (const product::Engine* engine : environment.engines)
       try_engine(engine->name(), [&](Plan& p) { p.schedule.engine = engine; });
   }
-  if (has_best) {
-    best.refusals = plan.refusals;
-    plan = std::move(best);
-    return {};
-  }
-  if (least > 0) {
-    return {StatusCode::kWorkspaceTooSmall, "workspace limit = " + std::to_string(plan.policy.workspace_limit_bytes) +
-                                                " bytes, must be >= " + std::to_string(least) +
-                                                " for scheme ozaki1 here"};
-  }
-  return {StatusCode::kUnsupported, reason};
+  return std::move(cheapest).take(plan, Scheme::kOzaki1);
 }
 
 }  // namespace kizami::plan

@@ -2,14 +2,16 @@
 #include "plan/ozaki2.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/int_math.hpp"
 #include "num/crt_table.hpp"
 #include "plan/buffers.hpp"
+#include "plan/cheapest.hpp"
 #include "plan/chunks.hpp"
 #include "plan/device_batch.hpp"
 #include "plan/device_buffers.hpp"
@@ -71,11 +73,11 @@ Status plan_ozaki2_numerics(Plan& plan) {
   numerics.has_fp64 = can_use_fp64 && (numerics.has_certificate || numerics.ladder.num_rungs == 0);
   if (numerics.ladder.num_rungs == 0) {
     plan.refusals.push_back("ozaki2: no count of moduli up to " + std::to_string(num::max_moduli(ring)) + " reaches " +
-                            bound_text(target) + " at k = " + std::to_string(plan.shape.k));
+                            short_number(target) + " at k = " + std::to_string(plan.shape.k));
     if (!numerics.has_fp64) {
       return {StatusCode::kAccuracyUnreachable, "scheme ozaki2: no count of moduli up to " +
                                                     std::to_string(num::max_moduli(ring)) + " guarantees " +
-                                                    bound_text(target) + " at k = " + std::to_string(plan.shape.k)};
+                                                    short_number(target) + " at k = " + std::to_string(plan.shape.k)};
     }
   }
   return {};
@@ -226,52 +228,29 @@ Status plan_ozaki2_schedule(Plan& plan, const Environment& environment) {
   if (plan.policy.engine == EngineName::kNativeBlas) {
     return {StatusCode::kUnsupported, "engine native_blas carries scheme native only, not ozaki2"};
   }
-  std::optional<Plan> best;
-  std::vector<std::string> refusals = plan.refusals;
-  std::size_t least = 0;  // over the engines that want more than the limit; one of less scratch may still do
+  Cheapest cheapest(plan);
   for (const product::Engine* engine : environment.engines) {
-    if (plan.policy.engine != EngineName::kAuto && to_string(plan.policy.engine) != engine->name()) continue;
+    const std::string_view name = engine->name();
+    if (!cheapest.may_be(name)) continue;
     Plan candidate = plan;
     candidate.schedule.engine = engine;
     // An engine that makes what its host says has one rung, unless the host may wait for the certificate.
     const bool has_one_rung = is_on_device(plan) && !engine->reads_num_products() && !plan.policy.may_sync;
     const int most_rungs = has_one_rung ? 1 : plan.policy.max_rungs;
     if (most_rungs > 0) truncate(candidate.numerics.ladder, most_rungs);
-    const std::string name(engine->name());
     if (const std::size_t needed = plan_chunks(candidate); needed > 0) {
-      least = least == 0 ? needed : std::min(least, needed);
-      refusals.push_back(name + ": needs a workspace of " + std::to_string(needed) + " bytes");
+      cheapest.wants_workspace(name, needed);
       continue;
     }
     const auto predicted = predict(candidate);
     if (const auto* refusal = std::get_if<product::Refusal>(&predicted)) {
-      refusals.push_back(name + ": " + refusal->reason);
+      cheapest.refuses(name, refusal->reason);
       continue;
     }
     candidate.schedule.seconds = std::get<double>(predicted) * static_cast<double>(plan.schedule.batch.num_products);
-    const auto slower = [](const Plan& x) {
-      return std::string(x.schedule.engine->name()) + ": predicted " + bound_text(x.schedule.seconds) + " s";
-    };
-    if (best.has_value() && best->schedule.seconds <= candidate.schedule.seconds) {
-      refusals.push_back(slower(candidate));
-      continue;
-    }
-    if (best.has_value()) refusals.push_back(slower(*best));
-    best = std::move(candidate);
+    cheapest.offers(name, std::move(candidate));
   }
-  if (best.has_value()) {
-    plan = *std::move(best);
-    plan.refusals = std::move(refusals);
-    return {};
-  }
-  plan.refusals = std::move(refusals);
-  if (least > 0) {
-    return {StatusCode::kWorkspaceTooSmall, "workspace limit = " + std::to_string(plan.policy.workspace_limit_bytes) +
-                                                " bytes, must be >= " + std::to_string(least) + " for this shape"};
-  }
-  std::string reason = "no engine named " + std::string(to_string(plan.policy.engine)) + " here can multiply";
-  for (const std::string& refusal : plan.refusals) reason += "; " + refusal;
-  return {StatusCode::kUnsupported, reason};
+  return std::move(cheapest).take(plan, Scheme::kOzaki2);
 }
 
 }  // namespace kizami::plan

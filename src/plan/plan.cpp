@@ -113,8 +113,8 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
   for (const Plan* other : candidates) {
     if (other == &best) continue;
     best.refusals.push_back(
-        std::string(to_string(other->numerics.scheme)) + ": predicted " + bound_text(other->schedule.seconds) + " s, " +
-        std::string(to_string(best.numerics.scheme)) + " " + bound_text(best.schedule.seconds) + " s");
+        std::string(to_string(other->numerics.scheme)) + ": predicted " + short_number(other->schedule.seconds) +
+        " s, " + std::string(to_string(best.numerics.scheme)) + " " + short_number(best.schedule.seconds) + " s");
   }
   return std::move(best);
 }

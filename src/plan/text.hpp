@@ -8,9 +8,9 @@
 namespace kizami::plan {
 
 /// Three digits: "3.55e-15".
-[[nodiscard]] inline std::string bound_text(double bound) {
+[[nodiscard]] inline std::string short_number(double x) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.3g", bound);
+  std::snprintf(text, sizeof text, "%.3g", x);
   return text;
 }
 
