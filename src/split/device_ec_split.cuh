@@ -215,20 +215,12 @@ Status launch(Job<T> job, int num_sms, int& num_reports, product::Queue queue) {
     if (job.observation.reports != nullptr) job.observation.reports += num_reports;
     num_reports += static_cast<int>(blocks);
   }
-  cudaLaunchAttribute attributes[2] = {base::overlapped_start(), {}};
-  attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(ctas));
-  config.blockDim = dim3(kThreads);
-  config.stream = queue;
-  config.attrs = attributes;
-  config.numAttrs = 2;
   auto* kernel = &split_ec_smxx<T, kFormat, kHeldUnits>;
   if constexpr (kFormat == EcFormat::kTf32) {  // what decisions make again
     if (is_decision) kernel = &decide_ec_smxx<T, kFormat, kHeldUnits>;
   }
-  return base::cuda_status(cudaLaunchKernelEx(&config, kernel, job), "the split of FP32 operands");
+  return base::launch_overlapped_clusters("the split of FP32 operands", reinterpret_cast<const void*>(kernel),
+                                          static_cast<unsigned>(ctas), kThreads, cluster, 0, queue, &job);
 }
 
 /// Long lines across memory alone, the rest together. The first launch writes the state.

@@ -230,7 +230,7 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
     return static_cast<unsigned>(base::ceil_div(lines, std::int64_t{P::kLines}) * cluster);
   };
   const int num_planes = num::num_planes(plan::ring_of(kScalarOf<T>), rung.num_moduli);
-  const device::Pass<T> pass{{task_of(a), task_of(b)}, blocks_of(a), cluster, length, rung, num_planes, state};
+  device::Pass<T> pass{{task_of(a), task_of(b)}, blocks_of(a), cluster, length, rung, num_planes, state};
 
   const auto start = [&](auto kernel) -> Status {
     const int bytes = P::bytes(length);
@@ -239,17 +239,9 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
                           "shared memory of the split"));
     KIZAMI_RETURN_IF_ERROR(base::cuda_status(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "clusters of the split"));
-    cudaLaunchAttribute attributes[2] = {base::overlapped_start(), {}};
-    attributes[1].id = cudaLaunchAttributeClusterDimension;
-    attributes[1].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(pass.blocks_of_first + blocks_of(b));
-    config.blockDim = dim3(device::kPanelThreads);
-    config.dynamicSmemBytes = static_cast<std::size_t>(bytes);
-    config.stream = queue;
-    config.attrs = attributes;
-    config.numAttrs = 2;
-    return base::cuda_status(cudaLaunchKernelEx(&config, kernel, pass), "the split in one pass");
+    return base::launch_overlapped_clusters("the split in one pass", reinterpret_cast<const void*>(kernel),
+                                            pass.blocks_of_first + blocks_of(b), device::kPanelThreads, cluster,
+                                            static_cast<std::size_t>(bytes), queue, &pass);
   };
   return integer_bits(rung) <= 63 ? start(device::single_pass<T, 2>) : start(device::single_pass<T, 3>);
 }

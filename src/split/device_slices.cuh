@@ -177,30 +177,21 @@ Status device_slices_in_one_pass(const DeviceSliceOperand<T>& a, const DeviceSli
   const auto blocks_of = [&](const DeviceSliceOperand<T>& x) {
     return static_cast<unsigned>(base::ceil_div(x.lines.num_lines, std::int64_t{P::kLines}) * cluster);
   };
-  const device::SlicePass<T> pass{{{a, device::lies_across(a.lines)}, {b, device::lies_across(b.lines)}},
-                                  blocks_of(a),
-                                  cluster,
-                                  length,
-                                  digits,
-                                  state};
+  device::SlicePass<T> pass{{{a, device::lies_across(a.lines)}, {b, device::lies_across(b.lines)}},
+                            blocks_of(a),
+                            cluster,
+                            length,
+                            digits,
+                            state};
   const auto kernel = device::slice_pass<T>;
-  const int bytes = P::bytes(length);
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, P::bytes(device::kPanelLength)),
       "shared memory of the slices"));
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "clusters of the slices"));
-  cudaLaunchAttribute attributes[2] = {base::overlapped_start(), {}};
-  attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(pass.blocks_of_first + blocks_of(b));
-  config.blockDim = dim3(device::kPanelThreads);
-  config.dynamicSmemBytes = static_cast<std::size_t>(bytes);
-  config.stream = queue;
-  config.attrs = attributes;
-  config.numAttrs = 2;
-  return base::cuda_status(cudaLaunchKernelEx(&config, kernel, pass), "the slices in one pass");
+  return base::launch_overlapped_clusters("the slices in one pass", reinterpret_cast<const void*>(kernel),
+                                          pass.blocks_of_first + blocks_of(b), device::kPanelThreads, cluster,
+                                          static_cast<std::size_t>(P::bytes(length)), queue, &pass);
 }
 
 template <class T>

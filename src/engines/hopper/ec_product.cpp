@@ -260,19 +260,9 @@ Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, pr
 
   const auto clusters =
       std::min(params.tiles_per_plane, static_cast<std::uint32_t>(std::max(1, num_sms / traits.cluster)));
-  std::array<cudaLaunchAttribute, 2> attributes{base::overlapped_start(), {}};
-  attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim = {static_cast<unsigned>(traits.cluster), 1, 1};
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(clusters * static_cast<unsigned>(traits.cluster));
-  config.blockDim = dim3(hopper::kNumThreads);
-  config.dynamicSmemBytes = kernel.shared_bytes;
-  config.stream = queue;
-  config.attrs = attributes.data();
-  config.numAttrs = static_cast<unsigned>(attributes.size());
-  void* arguments[] = {&params};
-  return cuda_status(cudaLaunchKernelExC(&config, kernel.kernel, arguments),
-                     "the launch of the product of split operands");
+  return base::launch_overlapped_clusters("the launch of the product of split operands", kernel.kernel,
+                                          clusters * static_cast<unsigned>(traits.cluster), hopper::kNumThreads,
+                                          traits.cluster, kernel.shared_bytes, queue, &params);
 }
 
 }  // namespace kizami::engines

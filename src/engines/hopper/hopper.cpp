@@ -201,18 +201,9 @@ Status launch_product(const ProductDesc& d, const Pointers& pointers, ProductPar
 
   const std::int64_t tiles = std::int64_t{params.tiles_per_plane} * d.num_products;
   const auto clusters = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, num_sms / traits.cluster)));
-  cudaLaunchAttribute attributes[2] = {base::overlapped_start(), {}};
-  attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim = {static_cast<unsigned>(traits.cluster), 1, 1};
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(clusters * static_cast<unsigned>(traits.cluster));
-  config.blockDim = dim3(hopper::kNumThreads);
-  config.dynamicSmemBytes = kernels.shared_bytes;
-  config.stream = queue;
-  config.attrs = attributes;
-  config.numAttrs = 2;
-  void* arguments[] = {&params};
-  return cuda_status(cudaLaunchKernelExC(&config, kernel, arguments), "the launch of the product kernel");
+  return base::launch_overlapped_clusters("the launch of the product kernel", kernel,
+                                          clusters * static_cast<unsigned>(traits.cluster), hopper::kNumThreads,
+                                          traits.cluster, kernels.shared_bytes, queue, &params);
 }
 
 class Hopper final : public product::Engine {
