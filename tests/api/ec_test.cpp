@@ -39,32 +39,11 @@ Policy ec_policy(EcVariant variant = EcVariant::kAuto) {
 /// As expect_guaranteed(), but the outcome's scheme may be what stands behind ec.
 template <class T>
 Outcome expect_within_bound(const Case& c, Tally* tally = nullptr) {
-  const std::string line = check::print(c);
-  Outcome outcome;
-  const Result<Plan> plan = make_plan(c.scalar, c.m, c.n, c.k, c.policy);
-  EXPECT_TRUE(plan.ok()) << line << ": " << plan.status().reason();
-  if (!plan.ok()) return outcome;
-  check::Operands<T> x(c, kThreads);
-  const check::Operands<T> before(x);
-  const Status status = call(c, x, outcome);
-  EXPECT_TRUE(status.ok()) << line << ": " << status.reason();
-  if (!status.ok()) return outcome;
-  const check::Verdict intact = x.inputs_intact();
-  EXPECT_TRUE(intact) << line << ": " << intact.message;
-  const check::RatioStats stats = guaranteed_ratios<T>(c, plan.value(), before.a.view(), before.b.view(),
-                                                       before.c.view(), std::as_const(x).c.view());
-  const check::Verdict verdict = check::ratio_at_most_one(stats);
-  EXPECT_TRUE(verdict) << line << ": " << verdict.message << " [" << to_string(outcome.scheme) << " "
-                       << to_string(outcome.variant) << "]";
-  if (tally != nullptr) {
-    ++tally->cases;
-    ++tally->answers[outcome.scheme == Scheme::kEc ? std::string(to_string(outcome.variant)) : "ozaki2"];
-    if (!(stats.max <= tally->max_ratio)) {
-      tally->max_ratio = stats.max;
-      tally->worst = line;
-    }
-  }
-  return outcome;
+  const auto answer = [](const Outcome& outcome) {
+    return std::string(outcome.scheme == Scheme::kEc ? to_string(outcome.variant) : to_string(outcome.scheme));
+  };
+  const auto held = api_test::expect_within_bound<T>(c, tally, answer);
+  return held.has_value() ? held->outcome : Outcome{};
 }
 
 class EcVariants : public ::testing::TestWithParam<EcVariant> {};

@@ -28,42 +28,19 @@ Policy sliced(SliceFormat format = SliceFormat::kInt8, SliceSplit split = SliceS
   return policy;
 }
 
-/// As expect_guaranteed(), but scheme ozaki2 may have answered, and the bound may have grown with the data.
-template <class T>
-Outcome expect_within_bound(const Case& c, Tally* tally) {
-  const std::string line = check::print(c);
-  Outcome outcome;
-  const Result<Plan> plan = make_plan(c.scalar, c.m, c.n, c.k, c.policy);
-  EXPECT_TRUE(plan.ok()) << line << ": " << plan.status().reason();
-  if (!plan.ok()) return outcome;
-  check::Operands<T> x(c, kThreads);
-  const check::Operands<T> before(x);
-  const Status status = call(c, x, outcome);
-  EXPECT_TRUE(status.ok()) << line << ": " << status.reason();
-  if (!status.ok()) return outcome;
-  const check::Verdict intact = x.inputs_intact();
-  EXPECT_TRUE(intact) << line << ": " << intact.message;
-  if (outcome.engine != "none") {
-    EXPECT_EQ(outcome.bound, plan.value().bound()) << line;
-  }
-  const check::RatioStats stats = guaranteed_ratios<T>(c, plan.value(), before.a.view(), before.b.view(),
-                                                       before.c.view(), std::as_const(x).c.view());
-  const check::Verdict verdict = check::ratio_at_most_one(stats);
-  EXPECT_TRUE(verdict) << line << ": " << verdict.message << " [" << to_string(outcome.scheme) << ", " << outcome.slices
-                       << " slices]";
-  if (tally != nullptr) {
-    ++tally->cases;
-    ++tally->answers[outcome.scheme == Scheme::kOzaki1 ? fmt::format("{} slices", outcome.slices)
-                                                       : std::string(to_string(outcome.scheme))];
-    if (!(stats.max <= tally->max_ratio)) {
-      tally->max_ratio = stats.max;
-      tally->worst = line;
-    }
-  }
-  return outcome;
-}
+/// As expect_guaranteed(), but scheme ozaki2 may have answered.
 Outcome expect_within_bound(const Case& c, Tally* tally = nullptr) {
-  return with_scalar(c.scalar, [&]<class T>() { return expect_within_bound<T>(c, tally); });
+  const auto answer = [](const Outcome& outcome) {
+    return outcome.scheme == Scheme::kOzaki1 ? fmt::format("{} slices", outcome.slices)
+                                             : std::string(to_string(outcome.scheme));
+  };
+  const auto held =
+      with_scalar(c.scalar, [&]<class T>() { return api_test::expect_within_bound<T>(c, tally, answer); });
+  if (!held.has_value()) return {};
+  if (held->outcome.engine != "none") {
+    EXPECT_EQ(held->outcome.bound, held->plan.bound()) << check::print(c);
+  }
+  return held->outcome;
 }
 
 struct Setting {
