@@ -6,6 +6,7 @@
 //   bench_gpu_gemm --type d --n 256 --batch 100 --engine auto    what the planner takes where no bits are promised
 //   bench_gpu_gemm --type d --n 8192 --engine ozaki1/7 --engine ozaki1/7/truncated/grouped/cublaslt
 //     scheme ozaki1: slices, then in any order split, sums, complex form and engine (else hopper), and d5 for 5 diagonals
+//   bench_gpu_gemm --type d --n 4096 --engine ff32               FP64 by pairs of FP32, a baseline
 // --batch N: N products, each behind the one before it in memory, beside cublas<t>gemmStridedBatched; times are of all N.
 // --op nt: A as it is, B transposed in memory. Times are of the device: a kernel that waits goes ahead of every timed call.
 // Inputs are (uniform(0,1) - 0.5) exp(phi normal),
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "device_bench.cuh"
+#include "gpu_float_float.cuh"
 #include "kizami/cuda.hpp"
 
 namespace {
@@ -64,6 +66,7 @@ struct Way {
   EngineName engine;
   Scheme scheme = Scheme::kOzaki2;
   kizami::Slicing slices = {};
+  bool is_float_float = false;  ///< none: a baseline
 };
 
 /// The value whose name is `text`. @return whether there is one
@@ -119,13 +122,41 @@ struct Options {
 struct Runner {
   std::string name;
   std::function<void()> call;
+  const kizami::Plan* planned = nullptr;  ///< null of baselines
   std::vector<float> milliseconds;
   double error = -1;
   std::string plan;
-  double predicted = 0;
   unsigned mhz = 0, watts = 0;
   double sustained_ms = 0;
 };
+
+/// Refuses elements out of its range before anything is timed.
+[[nodiscard]] Runner float_float_runner(const Options& options, const Shape& s,
+                                        const std::vector<kizami::MatrixView<const double>>& a,
+                                        const std::vector<kizami::MatrixView<const double>>& b,
+                                        const std::vector<kizami::MatrixView<double>>& c) {
+  if (options.batch != 1)
+    throw std::invalid_argument("--engine ff32 --batch " + std::to_string(options.batch) + ", must be 1");
+  if (s.k > kizami::num::kMostFloatFloatTerms)
+    throw std::invalid_argument("--engine ff32: k = " + std::to_string(s.k) + ", must be <= 2^24");
+  DeviceBuffer<unsigned long long> unfit(1);
+  check(cudaMemset(unfit.data, 0, 8), "unfit");
+  bench::count_unfit<<<2048, 256>>>(a[0].data, s.m * s.k, unfit.data);
+  bench::count_unfit<<<2048, 256>>>(b[0].data, s.k * s.n, unfit.data);
+  unsigned long long count = 0;
+  check(cudaMemcpy(&count, unfit.data, 8, cudaMemcpyDeviceToHost), "unfit");
+  if (count > 0)
+    throw std::invalid_argument("--engine ff32: " + std::to_string(count) +
+                                " elements are not 0 or within 2^-50..2^50");
+  return {"ff32", [=] {
+            const dim3 grid(static_cast<unsigned>((s.m + bench::kPairTile - 1) / bench::kPairTile),
+                            static_cast<unsigned>((s.n + bench::kPairTile - 1) / bench::kPairTile));
+            bench::multiply_float_float<<<grid, 256>>>(a[0].data, Strides{a[0].row_stride, a[0].col_stride}, b[0].data,
+                                                       Strides{b[0].row_stride, b[0].col_stride}, c[0].data, s.m, s.n,
+                                                       s.k);
+            check(cudaGetLastError(), "multiply_float_float");
+          }};
+}
 
 template <class T>
 void run_case(const Options& options, const Shape& s, char type, const Cublas& cublas, const Gauges& gauges) {
@@ -152,13 +183,20 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
       cublas.multiply<T>(s.m, s.n, s.k, a.data, b.data, c.data, options.is_a_transposed, options.is_b_transposed,
                          batch);
     };
-    runners.push_back({"native", call, {}, -1, "", 0, 0, 0, 0});
+    runners.push_back({"native", call});
   }
   std::vector<kizami::Plan> plans;
   plans.reserve(options.ways.size());
   std::vector<std::string> names;
   std::size_t bytes = 256;
   for (const Way& way : options.ways) {
+    if (way.is_float_float) {
+      if constexpr (std::is_same_v<T, double>) {
+        runners.push_back(float_float_runner(options, s, op_a, op_b, op_c));
+        continue;
+      }
+      throw std::invalid_argument(std::string("--engine ff32 --type ") + type + ", must be d");
+    }
     Policy policy = options.policy;
     policy.scheme = way.scheme;
     policy.engine = way.engine;
@@ -177,30 +215,22 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
   }
   DeviceBuffer<std::byte> memory(static_cast<std::int64_t>(bytes));
   const std::span<std::byte> workspace(memory.data, bytes);
-  for (const kizami::Plan& plan : plans) {
-    Runner runner{
-        names[runners.size() - (options.has_native ? 1 : 0)],
-        [&] { check(kizami::cuda::run_batched<T>(plan, T{1}, op_a, op_b, T{0}, op_c, workspace, nullptr), "run"); },
-        {},
-        -1,
-        "",
-        plan.predicted_seconds(),
-        0,
-        0,
-        0};
-    runners.push_back(runner);
+  for (std::size_t p = 0; p < plans.size(); ++p) {
+    const kizami::Plan& plan = plans[p];
+    const auto call = [&] {
+      check(kizami::cuda::run_batched<T>(plan, T{1}, op_a, op_b, T{0}, op_c, workspace, nullptr), "run");
+    };
+    runners.push_back({names[p], call, &plan});
   }
   cudaEvent_t begin, end;
   check(cudaEventCreate(&begin), "event");
   check(cudaEventCreate(&end), "event");
-  for (std::size_t r = 0; r < runners.size(); ++r) {
-    Runner& runner = runners[r];
+  for (Runner& runner : runners) {
     check(cudaMemset(c.data, 0xFF, static_cast<std::size_t>(batch * s.m * s.n) * sizeof(T)), "poison");
     runner.call();
     check(cudaDeviceSynchronize(), runner.name.c_str());
-    const bool is_native = runner.name == "native";
-    if (!is_native) {
-      const auto outcome = kizami::cuda::read_outcome(plans[r - (options.has_native ? 1 : 0)], workspace, nullptr);
+    if (runner.planned != nullptr) {
+      const auto outcome = kizami::cuda::read_outcome(*runner.planned, workspace, nullptr);
       check(outcome.status(), "outcome");
       const Outcome& o = outcome.value();
       runner.plan = o.scheme == Scheme::kNative   ? "native"
@@ -264,7 +294,8 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
     std::fprintf(stderr, "%cgemm %6ld %6ld %6ld%s  %-24s %8.3f ms %7.1f TFLOPS  error %8.2g  %s", type,
                  static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k), batch_text.c_str(),
                  runner.name.c_str(), median, tflops, runner.error, runner.plan.c_str());
-    if (runner.predicted > 0) std::fprintf(stderr, "  predicted %.3f ms", runner.predicted * 1e3);
+    const double predicted = runner.planned == nullptr ? 0 : runner.planned->predicted_seconds() * 1e3;
+    if (predicted > 0) std::fprintf(stderr, "  predicted %.3f ms", predicted);
     if (sustained > 0) std::fprintf(stderr, "  sustained %.1f at %u MHz %u W", sustained, runner.mhz, runner.watts);
     std::fprintf(stderr, "\n");
     std::printf(
@@ -276,7 +307,7 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
         today().c_str(), options.commit.c_str(), gauges.driver.c_str(), type, options.is_a_transposed ? 't' : 'n',
         options.is_b_transposed ? 't' : 'n', static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k),
         options.phi, batch_text.c_str(), runner.name.c_str(), runner.plan.c_str(), median, runner.milliseconds.front(),
-        runner.milliseconds.back(), tflops, runner.error, runner.predicted * 1e3, sustained, runner.mhz, runner.watts);
+        runner.milliseconds.back(), tflops, runner.error, predicted, sustained, runner.mhz, runner.watts);
     std::fflush(stdout);
   }
   check(cudaEventDestroy(begin), "event");
@@ -316,11 +347,13 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
         options.ways.push_back({value, EngineName::kHopper, Scheme::kEc});
       } else if (value == "auto") {
         options.ways.push_back({value, EngineName::kAuto, Scheme::kAuto});
+      } else if (value == "ff32") {
+        options.ways.push_back({value, EngineName::kAuto, Scheme::kAuto, {}, true});
       } else if (value.starts_with("ozaki1")) {
         options.ways.push_back(sliced_way(value));
       } else {
         if (value != "hopper" && value != "cublaslt")
-          fail("--engine " + value + ", must be hopper, cublaslt, ec, auto or ozaki1/SLICES");
+          fail("--engine " + value + ", must be hopper, cublaslt, ec, auto, ff32 or ozaki1/SLICES");
         options.ways.push_back({value, value == "hopper" ? EngineName::kHopper : EngineName::kCublasLt});
       }
     } else if (name == "--op") {

@@ -19,6 +19,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "bench_baselines.hpp"
@@ -29,6 +30,7 @@
 #include "commands.hpp"
 #include "failure.hpp"
 #include "kizami/kizami.hpp"
+#include "num/float_float.hpp"
 #include "options.hpp"
 
 namespace kizami::cli {
@@ -116,6 +118,24 @@ Candidate int8_candidate(const check::Case& spec, int moduli, int threads) {
   return candidate;
 }
 
+/// Baselines take seconds from there on, and are left out beyond.
+constexpr std::int64_t kMaxBaselineSize = 512;
+
+/// Any other way to multiply.
+Candidate other_candidate(const std::string& name, const check::Case& spec, Description what,
+                          const std::function<void()>& multiply) {
+  Candidate candidate;
+  candidate.name = name;
+  candidate.operations = operations_of(spec);
+  candidate.time_once = [multiply] {
+    const auto start = std::chrono::steady_clock::now();
+    multiply();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  candidate.describe = [what = std::move(what)] { return what; };
+  return candidate;
+}
+
 template <class T>
 std::vector<Candidate> candidates_of(const check::Case& spec, int threads) {
   const auto operands = std::make_shared<check::Operands<T>>(spec, threads);
@@ -130,6 +150,15 @@ std::vector<Candidate> candidates_of(const check::Case& spec, int threads) {
   const bool is_f64 = real_of(spec.scalar) == Scalar::kF64;
   std::vector<Candidate> out;
   out.push_back(product_candidate<T>("native BLAS", operands, spec, with(Scheme::kNative, Accuracy::native(), 0)));
+  if constexpr (std::is_same_v<T, double>) {
+    if (spec.n <= kMaxBaselineSize) {
+      const Description what{"none", "loops", 0, num::float_float_bound(spec.k), "entry"};
+      out.push_back(other_candidate("ff32: pairs of FP32", spec, what, [operands, spec, threads] {
+        multiply_float_float(spec.m, spec.n, spec.k, operands->a.data(), operands->b.data(), operands->c.data(),
+                             threads);
+      }));
+    }
+  }
   out.push_back(product_candidate<T>("accuracy native", operands, spec, with(Scheme::kOzaki2, Accuracy::native(), 0)));
   for (const int bits : is_f64 ? std::vector<int>{24, 40, 52} : std::vector<int>{12, 23}) {
     out.push_back(product_candidate<T>(fmt::format("bits={}", bits), operands, spec,
@@ -143,23 +172,13 @@ std::vector<Candidate> candidates_of(const check::Case& spec, int threads) {
   return out;
 }
 
-/// Products of FP64 matrices into double-double. The baselines take seconds from n = 512 on and are left out beyond.
+/// Products of FP64 matrices into double-double.
 std::vector<Candidate> double_double_candidates(const check::Case& spec, int threads) {
-  constexpr std::int64_t kMaxBaselineSize = 512;
   const auto operands = std::make_shared<check::Operands<double>>(spec, threads);
   const auto result = std::make_shared<std::vector<DoubleDouble>>(static_cast<std::size_t>(spec.m * spec.n));
   std::vector<Candidate> out;
   const auto add = [&](const std::string& name, Description what, const std::function<void()>& multiply) {
-    Candidate candidate;
-    candidate.name = name;
-    candidate.operations = operations_of(spec);
-    candidate.time_once = [multiply] {
-      const auto start = std::chrono::steady_clock::now();
-      multiply();
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    };
-    candidate.describe = [what = std::move(what)] { return what; };
-    out.push_back(std::move(candidate));
+    out.push_back(other_candidate(name, spec, std::move(what), multiply));
   };
   if (spec.n <= kMaxBaselineSize) {
     for (const auto& [name, function] :

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a user would write for more than FP64 without this library: baselines of the benchmark, column-major C = A B.
+// What a user would write without this library, for more than FP64 or for FP64 on FP32 units: baselines of the benchmark,
+// column-major C = A B.
 #pragma once
 
 #include <cstdint>
@@ -16,5 +17,11 @@ void multiply_double_double(std::int64_t m, std::int64_t n, std::int64_t k, cons
 /// Sums in the compiler's __float128 (113 bits, in software).
 void multiply_float128(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b,
                        DoubleDouble* c, int threads);
+
+/// FP64 by pairs of FP32, "ff32": sums in the order of k (num/float_float.hpp).
+/// @shape as above  @bound num::float_float_bound(k) |A||B|
+/// @throws Failure kRefused names the element out of FP32's range, or k
+void multiply_float_float(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b, double* c,
+                          int threads);
 
 }  // namespace kizami::cli

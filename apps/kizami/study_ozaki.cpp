@@ -32,6 +32,8 @@ struct Row {
   return d > 0 ? products_of(l, d) : row.spec.policy.slices.num_slices == kUntilZero ? l * l : products_of(l, l);
 }
 
+[[nodiscard]] bool is_ozaki1(const Row& row) { return row.spec.policy.scheme == Scheme::kOzaki1; }
+
 std::string number(double x) { return fmt::format("{:.3g}", x); }
 
 std::vector<std::string> error_columns() {
@@ -73,6 +75,22 @@ StudyTable table_of(const std::vector<Row>& rows, const std::string& name, const
   return table;
 }
 
+/// What the errors of slices stand beside.
+StudyTable baselines_of(const std::vector<Row>& rows) {
+  StudyTable table{"baselines", "Native FP64, and FP64 by pairs of FP32 (ff32)", {"n", "k", "way", "seconds"}, {}};
+  for (const std::string& column : error_columns()) table.columns.push_back(column);
+  table.columns.emplace_back("bound");
+  for (const Row& row : rows) {
+    if (is_ozaki1(row)) continue;
+    std::vector<std::string> fields = {std::to_string(row.spec.n), std::to_string(row.spec.k),
+                                       is_float_float(row.m.line) ? "ff32" : "native", number(row.m.seconds)};
+    add_errors(row.m, fields);
+    fields.push_back(number(row.m.bound));
+    table.rows.push_back(fields);
+  }
+  return table;
+}
+
 /// The last row that is wanted: that of the largest n.
 const Row* last_row(const std::vector<Row>& rows, const auto& is_wanted) {
   const Row* found = nullptr;
@@ -82,7 +100,6 @@ const Row* last_row(const std::vector<Row>& rows, const auto& is_wanted) {
   return found;
 }
 
-[[nodiscard]] bool is_ozaki1(const Row& row) { return row.spec.policy.scheme == Scheme::kOzaki1; }
 [[nodiscard]] bool is_until_zero(const Row& row) {
   return is_ozaki1(row) && row.spec.policy.slices.num_slices == kUntilZero;
 }
@@ -176,13 +193,15 @@ void judge_sweep(const std::vector<Row>& rows, std::vector<Claim>& claims) {
 
 OzakiStudy study_ozaki(const std::vector<OzakiMeasurement>& measured) {
   std::vector<Row> rows;
-  for (const OzakiMeasurement& m : measured) rows.push_back({check::parse_case(m.line).value(), m});
+  for (const OzakiMeasurement& m : measured)
+    rows.push_back({check::parse_case(m.line.substr(0, case_length(m.line))).value(), m});
   OzakiStudy study;
   study.tables.push_back(table_of(rows, "naive", "Floating slices until nothing is left, all pairs", is_until_zero));
   study.tables.push_back(
       table_of(rows, "fused", "Seven BF16 slices with d = 9, fourteen e4m3 slices with d = 16", is_fused));
   study.tables.push_back(table_of(rows, "diagonals", "Seven BF16 slices, products of slices i + j < d", is_sweep));
   study.tables.push_back(table_of(rows, "int8", "Seven slices of INT8, products of slices i + j < 7", is_int8));
+  study.tables.push_back(baselines_of(rows));
   judge_counts(study.claims);
   judge_slices(rows, study.claims);
   judge_sweep(rows, study.claims);

@@ -4,18 +4,28 @@
 // with the software tensor core; speed on a GPU comes from JSON lines of bench_gpu_gemm.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <istream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "study_report.hpp"
 
 namespace kizami::cli {
 
+/// Ends the line of a case that no plan multiplies, but pairs of FP32.
+inline constexpr std::string_view kFloatFloatSuffix = " ff32";
+[[nodiscard]] inline bool is_float_float(std::string_view line) { return line.ends_with(kFloatFloatSuffix); }
+/// Characters of a line that are a case of the grammar.
+[[nodiscard]] inline std::size_t case_length(std::string_view line) {
+  return line.size() - (is_float_float(line) ? kFloatFloatSuffix.size() : 0);
+}
+
 /// What one case of the check kit's grammar gave.
 struct OzakiMeasurement {
-  std::string line;      ///< the case
+  std::string line;      ///< the case, perhaps with kFloatFloatSuffix
   double seconds = 0;    ///< of the call, on this machine
   int slices = 0;        ///< that it used; 0 of native products
   double bound = 0;      ///< that it guarantees

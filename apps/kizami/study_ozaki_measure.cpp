@@ -12,11 +12,13 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "bench_baselines.hpp"
 #include "check/case.hpp"
 #include "check/exact.hpp"
 #include "check/operands.hpp"
 #include "failure.hpp"
 #include "kizami/kizami.hpp"
+#include "num/float_float.hpp"
 #include "study_ozaki.hpp"
 
 namespace kizami::cli {
@@ -35,6 +37,7 @@ std::vector<std::string> lines_of(std::int64_t max_n) {
   };
   for (std::int64_t n = kLeastN; n <= max_n; n *= 2) {
     add(n, n, "scheme=native repro=any");
+    lines.push_back(lines.back() + std::string(kFloatFloatSuffix));
     for (const char* scale : {"matrix", "line"}) {
       for (const char* format : {"fp16", "bf16", "e4m3", "e5m2"})
         add(n, n, fmt::format("scheme=ozaki1 format={} slices=-1 scale={}", format, scale));
@@ -110,20 +113,25 @@ struct Errors {
 };
 
 OzakiMeasurement measure(const std::string& line, std::map<std::string, References>& references) {
-  const Result<check::Case> parsed = check::parse_case(line);
+  const Result<check::Case> parsed = check::parse_case(line.substr(0, case_length(line)));
   if (!parsed.ok()) throw Failure(ExitCode::kInternal, fmt::format("{}: {}", line, parsed.status().reason()));
   const check::Case& c = parsed.value();
   check::Operands<double> x(c);
   Outcome outcome;
   const auto begin = std::chrono::steady_clock::now();
-  const Status status = gemm<double>(c.layout, c.op_a, c.op_b, c.m, c.n, c.k, 1.0, x.a.data(), x.a.ld(), x.b.data(),
-                                     x.b.ld(), 0.0, x.c.data(), x.c.ld(), c.policy, &outcome);
+  if (is_float_float(line)) {
+    multiply_float_float(c.m, c.n, c.k, x.a.data(), x.b.data(), x.c.data(), 1);
+    outcome.bound = num::float_float_bound(c.k);
+  } else {
+    const Status status = gemm<double>(c.layout, c.op_a, c.op_b, c.m, c.n, c.k, 1.0, x.a.data(), x.a.ld(), x.b.data(),
+                                       x.b.ld(), 0.0, x.c.data(), x.c.ld(), c.policy, &outcome);
+    if (!status.ok()) throw Failure(ExitCode::kInternal, fmt::format("{}: {}", line, status.reason()));
+  }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-  if (!status.ok()) throw Failure(ExitCode::kInternal, fmt::format("{}: {}", line, status.reason()));
   const std::string shape = fmt::format("{}x{}x{}", c.m, c.n, c.k);
   if (references.find(shape) == references.end()) references.emplace(shape, references_of(x));
   References& reference = references.at(shape);
-  const bool is_native = outcome.scheme == Scheme::kNative;
+  const bool is_native = outcome.scheme == Scheme::kNative && !is_float_float(line);
   if (is_native) reference.native.assign(x.c.data(), x.c.data() + c.m * c.n);
   Errors from_exact;
   Errors from_native;
@@ -165,7 +173,7 @@ std::vector<OzakiMeasurement> measure_ozaki(std::int64_t max_n, const std::strin
     ++number;
     const auto found = known.find(line);
     // Native products are needed to compare others with: they are quick, and made again.
-    const bool is_native = line.find("scheme=native") != std::string::npos;
+    const bool is_native = line.find("scheme=native") != std::string::npos && !is_float_float(line);
     if (found != known.end() && !is_native) {
       measured.push_back(found->second);
       continue;
