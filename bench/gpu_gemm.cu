@@ -123,9 +123,9 @@ struct Runner {
   std::string name;
   std::function<void()> call;
   const kizami::Plan* planned = nullptr;  ///< null of baselines
-  std::vector<float> milliseconds;
+  std::vector<float> milliseconds = {};
   double error = -1;
-  std::string plan;
+  std::string plan = {};
   unsigned mhz = 0, watts = 0;
   double sustained_ms = 0;
 };

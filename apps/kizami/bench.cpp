@@ -30,7 +30,6 @@
 #include "commands.hpp"
 #include "failure.hpp"
 #include "kizami/kizami.hpp"
-#include "num/float_float.hpp"
 #include "options.hpp"
 
 namespace kizami::cli {
@@ -152,7 +151,7 @@ std::vector<Candidate> candidates_of(const check::Case& spec, int threads) {
   out.push_back(product_candidate<T>("native BLAS", operands, spec, with(Scheme::kNative, Accuracy::native(), 0)));
   if constexpr (std::is_same_v<T, double>) {
     if (spec.n <= kMaxBaselineSize) {
-      const Description what{"none", "loops", 0, num::float_float_bound(spec.k), "entry"};
+      const Description what{"none", "loops", 0, float_float_bound(spec.k), "entry"};
       out.push_back(other_candidate("ff32: pairs of FP32", spec, what, [operands, spec, threads] {
         multiply_float_float(spec.m, spec.n, spec.k, operands->a.data(), operands->b.data(), operands->c.data(),
                              threads);

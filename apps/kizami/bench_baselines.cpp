@@ -12,7 +12,7 @@
 
 // The compiler vectorises the loops below where the processor has fused multiply-adds.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define KIZAMI_FMA_CLONES __attribute__((target_clones("arch=haswell", "default")))
+#define KIZAMI_FMA_CLONES __attribute__((target_clones("fma", "default"), flatten))
 #else
 #define KIZAMI_FMA_CLONES
 #endif
@@ -38,9 +38,9 @@ KIZAMI_FMA_CLONES void add_column(std::int64_t m, const double* column, double y
 
 /// Adds column[i] * y to the float-float sums hi[i] + lo[i].
 KIZAMI_FMA_CLONES void add_column(std::int64_t m, const float* column_hi, const float* column_lo, num::FloatFloat y,
-                                  float* hi, float* lo) {
+                                  float* __restrict hi, float* __restrict lo) {
   for (std::int64_t i = 0; i < m; ++i) {
-    const num::FloatFloat sum = num::multiply_add({hi[i], lo[i]}, {column_hi[i], column_lo[i]}, y);
+    const num::FloatFloat sum = num::multiply_add({hi[i], lo[i]}, {column_hi[i], column_lo[i]}, {y.hi, y.lo});
     hi[i] = sum.hi;
     lo[i] = sum.lo;
   }
@@ -114,5 +114,7 @@ void multiply_float_float(std::int64_t m, std::int64_t n, std::int64_t k, const 
       c[j * m + i] = num::to_double({hi[static_cast<std::size_t>(i)], lo[static_cast<std::size_t>(i)]});
   });
 }
+
+double float_float_bound(std::int64_t k) { return num::float_float_bound(k); }
 
 }  // namespace kizami::cli
