@@ -164,7 +164,7 @@ class StudyTest(CliTest):
     def test_ozaki(self):
         study = "study", "ozaki", "--max-n", 16
         claims = self.succeed(*study, timeout=280)
-        self.assertEqual(self.names(), ["diagonals.csv", "fused.csv", "int8.csv", "measured.jsonl", "naive.csv", "study.md"])
+        self.assertEqual(self.names(), ["baselines.csv", "diagonals.csv", "fused.csv", "int8.csv", "measured.jsonl", "naive.csv", "study.md"])
         self.assertIn(claims, (self.dir / "study.md").read_text())
         verdicts = {line.split("|")[2].strip(): line.split("|")[3].strip() for line in claims.splitlines()[2:]}
         self.assertEqual(verdicts["7 x 7 slices with d = 9, 8, 7, 6, 5 keep 39, 34, 28, 21, 15 products; 14 x 14 with 16 keep 130"], "reproduced")
@@ -172,12 +172,18 @@ class StudyTest(CliTest):
         self.assertEqual(verdicts["d = 5: error 4.5e-09"], "surpassed")
         for row in self.rows("naive.csv"):  # every product, exact sums: one rounding
             self.assertLessEqual(float(row["largest_element"]), 2.0**-53)
+        baselines = {row["way"]: row for row in self.rows("baselines.csv") if row["k"] == "16"}
+        self.assertEqual(list(baselines), ["native", "ff32"])
+        self.assertGreater(float(baselines["ff32"]["frobenius"]), 2.0**-50)  # pairs of FP32 have about 48 bits
+        for row in baselines.values():
+            self.assertLessEqual(float(row["largest_over_AB"]), float(row["bound"]))
         self.assertEqual([row["products"] for row in self.rows("diagonals.csv")], ["39", "34", "28", "21", "15"])
 
         # An interruption: half of the journal and a part of a line are there. What is measured again has the same errors.
         def errors():
             return {name: [[row[column] for column in ("n", "slices", "frobenius", "largest_over_AB")] for row in self.rows(name)]
-                    for name in ("naive.csv", "fused.csv", "diagonals.csv", "int8.csv")}
+                    for name in ("naive.csv", "fused.csv", "diagonals.csv", "int8.csv")} | {
+                        "baselines.csv": [[row[column] for column in ("n", "way", "frobenius", "largest_over_AB")] for row in self.rows("baselines.csv")]}
 
         before = errors()
         journal = (self.dir / "measured.jsonl").read_text().splitlines(keepends=True)
