@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+// The program that precompiled headers of the tests belong to.
+int main() {}
