@@ -197,6 +197,26 @@ double phase_seconds(const Plan& plan) {
   return (split + per_element * m * n) / plan.schedule.facts.num_threads;
 }
 
+/// Seconds of the launches that the certificate makes beyond those of a whole C, where the workspace leaves it few lines at a time.
+double extra_certificate_seconds(const Plan& plan) {
+  if (!plan.numerics.has_certificate || is_empty(plan.shape)) return 0.0;
+  const Chunk& chunk = plan.schedule.certificate;
+  const auto tiles = [&](std::int64_t mc, std::int64_t nc) {
+    const auto along = [](std::int64_t extent, std::int64_t part) {
+      return static_cast<double>(base::ceil_div(extent, std::min(part, kSampledTile)));
+    };
+    return along(plan.shape.m, mc) * along(plan.shape.n, nc);
+  };
+  const double extra = tiles(chunk.mc, chunk.nc) - tiles(plan.shape.m, plan.shape.n);
+  if (extra <= 0) return 0.0;
+  const product::ProductDesc tile =
+      sampled_product(plan, std::min(chunk.mc, kSampledTile), std::min(chunk.nc, kSampledTile),
+                      std::min(num_terms(plan.shape), product::kBlockMaxI8));
+  const auto answer = plan.schedule.engine->query(tile, plan.schedule.facts);
+  const auto* const offer = std::get_if<product::Offer>(&answer);
+  return offer == nullptr ? 0.0 : extra * offer->seconds;
+}
+
 /// Leaves the lowest rungs.
 void truncate(num::Ladder& ladder, int most_rungs) {
   for (int r = most_rungs; r < ladder.num_rungs; ++r) ladder.rungs[static_cast<std::size_t>(r)] = {};
@@ -219,7 +239,7 @@ std::variant<double, product::Refusal> predict(const Plan& plan) {
     return static_cast<double>(extent == 0 ? 0 : base::ceil_div(extent, part));
   };
   return seconds * passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc) +
-         (is_on_device(plan) ? device_phase_seconds(plan) : phase_seconds(plan));
+         (is_on_device(plan) ? device_phase_seconds(plan) : phase_seconds(plan) + extra_certificate_seconds(plan));
 }
 
 }  // namespace
