@@ -137,7 +137,7 @@ struct Runner {
                                         const std::vector<kizami::MatrixView<double>>& c) {
   if (options.batch != 1)
     throw std::invalid_argument("--engine ff32 --batch " + std::to_string(options.batch) + ", must be 1");
-  if (s.k > kizami::num::kMostFloatFloatTerms)
+  if (s.k > kizami::cli::kMostFloatFloatTerms)
     throw std::invalid_argument("--engine ff32: k = " + std::to_string(s.k) + ", must be <= 2^24");
   DeviceBuffer<unsigned long long> unfit(1);
   check(cudaMemset(unfit.data, 0, 8), "unfit");

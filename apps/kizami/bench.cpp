@@ -29,6 +29,7 @@
 #include "check/text.hpp"
 #include "commands.hpp"
 #include "failure.hpp"
+#include "float_float.hpp"
 #include "kizami/kizami.hpp"
 #include "options.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "check/parallel.hpp"
 #include "failure.hpp"
-#include "num/float_float.hpp"
+#include "float_float.hpp"
 
 // The compiler vectorises the loops below where the processor has fused multiply-adds.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
@@ -37,10 +37,10 @@ KIZAMI_FMA_CLONES void add_column(std::int64_t m, const double* column, double y
 }
 
 /// Adds column[i] * y to the float-float sums hi[i] + lo[i].
-KIZAMI_FMA_CLONES void add_column(std::int64_t m, const float* column_hi, const float* column_lo, num::FloatFloat y,
+KIZAMI_FMA_CLONES void add_column(std::int64_t m, const float* column_hi, const float* column_lo, FloatFloat y,
                                   float* __restrict hi, float* __restrict lo) {
   for (std::int64_t i = 0; i < m; ++i) {
-    const num::FloatFloat sum = num::multiply_add({hi[i], lo[i]}, {column_hi[i], column_lo[i]}, {y.hi, y.lo});
+    const FloatFloat sum = multiply_add({hi[i], lo[i]}, {column_hi[i], column_lo[i]}, {y.hi, y.lo});
     hi[i] = sum.hi;
     lo[i] = sum.lo;
   }
@@ -55,13 +55,13 @@ FloatFloats to_float_floats(char name, const double* x, std::int64_t rows, std::
   const auto count = static_cast<std::size_t>(rows * cols);
   FloatFloats out{std::vector<float>(count), std::vector<float>(count)};
   for (std::size_t i = 0; i < count; ++i) {
-    if (!num::is_float_float(x[i])) {
+    if (!is_float_float(x[i])) {
       const auto at = static_cast<std::int64_t>(i);
       throw Failure(ExitCode::kRefused,
                     fmt::format("ff32: {}({}, {}) = {:g}, must be 0 or within 2^-{}..2^{}", name, at % rows, at / rows,
-                                x[i], num::kMostFloatFloatExponent, num::kMostFloatFloatExponent));
+                                x[i], kMostFloatFloatExponent, kMostFloatFloatExponent));
     }
-    const num::FloatFloat pair = num::to_float_float(x[i]);
+    const FloatFloat pair = to_float_float(x[i]);
     out.hi[i] = pair.hi;
     out.lo[i] = pair.lo;
   }
@@ -99,8 +99,8 @@ void multiply_float128(std::int64_t m, std::int64_t n, std::int64_t k, const dou
 
 void multiply_float_float(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b, double* c,
                           int threads) {
-  if (k > num::kMostFloatFloatTerms)
-    throw Failure(ExitCode::kRefused, fmt::format("ff32: k = {}, must be <= {}", k, num::kMostFloatFloatTerms));
+  if (k > kMostFloatFloatTerms)
+    throw Failure(ExitCode::kRefused, fmt::format("ff32: k = {}, must be <= {}", k, kMostFloatFloatTerms));
   const FloatFloats x = to_float_floats('A', a, m, k);
   const FloatFloats y = to_float_floats('B', b, k, n);
   check::parallel_for(n, m * n * k, threads, [&](std::int64_t j) {
@@ -111,10 +111,8 @@ void multiply_float_float(std::int64_t m, std::int64_t n, std::int64_t k, const 
       add_column(m, x.hi.data() + h * m, x.lo.data() + h * m, {y.hi[at], y.lo[at]}, hi.data(), lo.data());
     }
     for (std::int64_t i = 0; i < m; ++i)
-      c[j * m + i] = num::to_double({hi[static_cast<std::size_t>(i)], lo[static_cast<std::size_t>(i)]});
+      c[j * m + i] = to_double({hi[static_cast<std::size_t>(i)], lo[static_cast<std::size_t>(i)]});
   });
 }
-
-double float_float_bound(std::int64_t k) { return num::float_float_bound(k); }
 
 }  // namespace kizami::cli

@@ -18,11 +18,10 @@ void multiply_double_double(std::int64_t m, std::int64_t n, std::int64_t k, cons
 void multiply_float128(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b,
                        DoubleDouble* c, int threads);
 
-/// FP64 by pairs of FP32, "ff32": sums in the order of k (num/float_float.hpp).
+/// FP64 by pairs of FP32, "ff32": sums in the order of k (float_float.hpp).
 /// @shape as above  @bound float_float_bound(k) |A||B|
 /// @throws Failure kRefused names the element out of FP32's range, or k
 void multiply_float_float(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b, double* c,
                           int threads);
-[[nodiscard]] double float_float_bound(std::int64_t k);
 
 }  // namespace kizami::cli

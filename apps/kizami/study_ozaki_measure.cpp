@@ -17,6 +17,7 @@
 #include "check/exact.hpp"
 #include "check/operands.hpp"
 #include "failure.hpp"
+#include "float_float.hpp"
 #include "kizami/kizami.hpp"
 #include "study_ozaki.hpp"
 

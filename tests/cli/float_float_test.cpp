@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // FP64 by pairs of FP32: conversions, and sums held to the bound of the header by exact sums.
-#include "num/float_float.hpp"
+#include "float_float.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 
 #include "check/exact.hpp"
 
-namespace kizami::num {
+namespace kizami::cli {
 namespace {
 
 static_assert(to_float_float(0.0) == FloatFloat{0, 0});
@@ -97,4 +97,4 @@ TEST(FloatFloat, SumsOfTheLeastElementsKeepToTheirBound) {
 }
 
 }  // namespace
-}  // namespace kizami::num
+}  // namespace kizami::cli
