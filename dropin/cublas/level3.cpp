@@ -3,40 +3,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
 
 #include "dropin/cublas/choice.hpp"
 #include "dropin/cublas/emulate.hpp"
 #include "dropin/cublas/native_level3.hpp"
+#include "dropin/policy/answer.hpp"
 
 namespace kizami::dropin::cublas {
 namespace {
 
 constexpr const char* kDeviceFactors = "alpha and beta are in device memory";
 constexpr const char* kDiagonal = "diagonal blocks are native, whose accuracy does not do";
-constexpr const char* kNothing = "nothing is multiplied";
 constexpr const char* kNoNative = "this cuBLAS has no such function with 64-bit integers";
 
 /// Order of the largest native block of a triangle of order n.
 std::int64_t block_of(std::int64_t n) {
   constexpr std::int64_t kMaxBlock = 1024;  // unmeasured
   return std::clamp<std::int64_t>(n / 4, 1, kMaxBlock);
-}
-
-template <class T>
-T conjugate(T x) {
-  if constexpr (kIsComplex<T>) {
-    return std::conj(x);
-  } else {
-    return x;
-  }
-}
-
-/// A factor of the call in host memory, which may be real where the matrices are complex.
-template <class T>
-T factor(const void* address, bool is_real) {
-  if (address == nullptr) return T{};
-  return is_real ? T(*static_cast<const RealOf<T>*>(address)) : *static_cast<const T*>(address);
 }
 
 /// An operand op(X) of a product, from which blocks are taken.
@@ -59,8 +42,8 @@ class Level3 {
       : x_(call),
         context_(context),
         settings_(settings),
-        alpha_(factor<T>(call.alpha, call.routine == Routine::kHerk)),
-        beta_(factor<T>(call.beta, has_triangle(call.routine) && is_hermitian(call.routine))),
+        alpha_(factor_at<T>(call.alpha, has_real_alpha(call))),
+        beta_(factor_at<T>(call.beta, has_real_beta(call))),
         a_(static_cast<const T*>(call.a)),
         b_(static_cast<const T*>(is_rank_k(call.routine) ? call.a : call.b)),
         ldb_(is_rank_k(call.routine) ? call.lda : call.ldb),
@@ -251,24 +234,30 @@ class Level3 {
   Blocks done_;
 };
 
-/// What cuBLAS guarantees of a diagonal block: relative to |A||B| k u, of complex types 2 k u.
-double native_bound(const Call& call) {
-  const double k = static_cast<double>(has_triangle(call.routine) ? call.k : block_of(call.k));
-  return (is_complex(call.scalar) ? 2 : 1) * k * std::ldexp(1.0, -significand_bits(call.scalar));
+/// What cuBLAS guarantees of a sum of `terms`, in roundings of half a unit: one for each, of complex types two.
+double native_roundings(const Call& call, std::int64_t terms) {
+  return (is_complex(call.scalar) ? 2.0 : 1.0) * (is_rank_2k(call.routine) ? 2.0 : 1.0) * static_cast<double>(terms);
 }
 
-template <class Function>
-auto for_scalar(Scalar scalar, const Function& function) {
-  switch (scalar) {
-    case Scalar::kF32:
-      return function(float{});
-    case Scalar::kF64:
-      return function(double{});
-    case Scalar::kC64:
-      return function(std::complex<float>{});
-    default:
-      return function(std::complex<double>{});
+/// The terms of a sum within a diagonal block.
+std::int64_t terms_of_block(const Call& call) { return has_triangle(call.routine) ? call.k : block_of(call.k); }
+
+double native_bound(const Call& call) {
+  return native_roundings(call, terms_of_block(call)) * std::ldexp(1.0, -significand_bits(call.scalar));
+}
+
+/// Whether C(i, j) lies in a diagonal block of Level3::update().
+bool is_in_diagonal_block(const Call& call, std::int64_t i, std::int64_t j) {
+  std::int64_t first = 0;
+  std::int64_t size = call.n;
+  while (size > block_of(call.n)) {
+    const std::int64_t half = size / 2;
+    const bool is_second = i >= first + half;
+    if (is_second != (j >= first + half)) return false;
+    first += is_second ? half : 0;
+    size = is_second ? size - half : half;
   }
+  return true;
 }
 
 }  // namespace
@@ -298,13 +287,26 @@ const char* why_no_blocks(const Call& call, const Context& context, const Settin
   if (accuracy.kind == Accuracy::Kind::kBits && native_bound(call) > std::ldexp(1.0, -accuracy.bits)) return kDiagonal;
   return for_scalar(call.scalar, [&](auto zero) -> const char* {
     using T = decltype(zero);
-    if (factor<T>(call.alpha, call.routine == Routine::kHerk) == zero) return kNothing;
+    if (factor_at<T>(call.alpha, has_real_alpha(call)) == zero) return kNothing;
     return NativeLevel3<T>::is_there(call.routine) ? nullptr : kNoNative;
   });
 }
 
 Blocks emulate_blocks(const Call& call, const Context& context, const Settings& settings) {
   return for_scalar(call.scalar, [&](auto zero) { return Level3<decltype(zero)>(call, context, settings).run(); });
+}
+
+Allowance allowance_of(const Call& call, const Blocks& blocks, Gauge gauge, std::int64_t i, std::int64_t j) {
+  const bool has_native_products = blocks.num_native > 0;
+  if (has_triangle(call.routine)) {
+    const double native = native_roundings(call, call.k);
+    if (is_in_diagonal_block(call, i, j)) return {0, gauge, kEpilogueRoundings + native};
+    return {blocks.bound, gauge, kEpilogueRoundings + (has_native_products ? native : 0)};
+  }
+  // A block of cuBLAS', and the epilogues of what is added by halves, with twice the roundings for complex factors.
+  const double native = native_roundings(call, has_native_products ? call.k : terms_of_block(call));
+  const double halvings = 1 + std::log2(static_cast<double>(call.k) / static_cast<double>(block_of(call.k)));
+  return {blocks.bound, gauge, native + 2 * kEpilogueRoundings * (1 + halvings)};
 }
 
 }  // namespace kizami::dropin::cublas

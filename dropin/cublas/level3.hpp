@@ -4,6 +4,7 @@
 #pragma once
 
 #include "dropin/cublas/call.hpp"
+#include "dropin/policy/sample.hpp"
 #include "dropin/policy/settings.hpp"
 
 namespace kizami::dropin::cublas {
@@ -27,5 +28,9 @@ struct Blocks {
 /// @bound  b(k) of the products, with the native bound of the diagonal blocks: see docs/dropin.md
 /// @queue  asynchronous and capturable
 [[nodiscard]] Blocks emulate_blocks(const Call& call, const Context& context, const Settings& settings);
+
+/// How far C(i, j), of trsm its residual, may be from what it should be after `blocks`, whose products have that gauge.
+[[nodiscard]] Allowance allowance_of(const Call& call, const Blocks& blocks, Gauge gauge, std::int64_t i,
+                                     std::int64_t j);
 
 }  // namespace kizami::dropin::cublas

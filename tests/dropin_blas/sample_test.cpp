@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The monitor must see what is wrong: an element one part in a thousand off, a NaN, a wrong sign.
-#include "dropin/blas/sample.hpp"
+#include "dropin/policy/sample.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <vector>
+
+#include "dropin/blas/call.hpp"
 
 namespace kizami::dropin::blas {
 namespace {
@@ -32,7 +34,8 @@ double ratio_after(const Spoil& spoil) {
   call.a = a.data();
   call.b = b.data();
   call.c = c.data();
-  const Sample<double> sample(call);
+  Sample<double> sample;
+  for (int e = 0; e < Sample<double>::kElements; ++e) sample.add(call, e, read_host_line<double>);
   for (std::size_t j = 0; j < kSize; ++j) {
     for (std::size_t i = 0; i < kSize; ++i) {
       double sum = 0;
@@ -41,9 +44,9 @@ double ratio_after(const Spoil& spoil) {
     }
   }
   spoil(c);
-  Outcome outcome;
-  outcome.bound = 0x1p-50;
-  return sample.worst_ratio(call, outcome);
+  return sample.worst_ratio(read_host_line<double>, [](std::int64_t, std::int64_t) {
+    return Allowance{0x1p-50, Gauge::kEntry, kEpilogueRoundings};
+  });
 }
 
 TEST(Sample, ExactResultsHaveNoError) {
@@ -60,7 +63,10 @@ TEST(Sample, WhatIsWrongIsBeyondTheBound) {
   EXPECT_TRUE(beyond(ratio_after([](std::vector<double>& c) { c[0] = std::numeric_limits<double>::infinity(); })));
 }
 
-TEST(Sample, NoneChosenIsNoRatio) { EXPECT_LT(Sample<double>().worst_ratio(Call<double>(), Outcome()), 0); }
+TEST(Sample, NoneChosenIsNoRatio) {
+  EXPECT_LT(
+      Sample<double>().worst_ratio(read_host_line<double>, [](std::int64_t, std::int64_t) { return Allowance(); }), 0);
+}
 
 TEST(Call, RowMajorIsTheTransposedCall) {
   Call<std::complex<double>> x;
