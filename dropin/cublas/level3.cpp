@@ -22,6 +22,9 @@ std::int64_t block_of(std::int64_t n) {
   return std::clamp<std::int64_t>(n / 4, 1, kMaxBlock);
 }
 
+/// Of the triangle that is halved.
+std::int64_t order_of(const Call& call) { return has_triangle(call.routine) ? call.n : call.k; }
+
 /// An operand op(X) of a product, from which blocks are taken.
 template <class T>
 struct Operand {
@@ -38,7 +41,7 @@ struct Operand {
 template <class T>
 class Level3 {
  public:
-  Level3(const Call& call, const Context& context, const Settings& settings)
+  Level3(const Call& call, const Context& context, const Settings& settings, std::int64_t block)
       : x_(call),
         context_(context),
         settings_(settings),
@@ -47,7 +50,8 @@ class Level3 {
         a_(static_cast<const T*>(call.a)),
         b_(static_cast<const T*>(is_rank_k(call.routine) ? call.a : call.b)),
         ldb_(is_rank_k(call.routine) ? call.lda : call.ldb),
-        c_(static_cast<T*>(call.c)) {}
+        c_(static_cast<T*>(call.c)),
+        block_(block > 0 ? block : block_of(order_of(call))) {}
 
   Blocks run() {
     if (has_triangle(x_.routine)) {
@@ -105,7 +109,7 @@ class Level3 {
     if (!is_ok()) return;
     const Operand<T> a{x_.op_a, a_, x_.lda};
     const Operand<T> b{x_.op_a, b_, ldb_};
-    if (size <= block_of(x_.n)) {
+    if (size <= block_) {
       return note(NativeLevel3<T>::triangle(x_, size, alpha_, a.at(first, 0), b.at(first, 0), beta_,
                                             c_ + first + first * x_.ldc));
     }
@@ -137,7 +141,7 @@ class Level3 {
   /// C(first..) <- alpha A(first.., first..) B(first..) + beta C(first..), or B A.
   void multiply_symmetric(std::int64_t first, std::int64_t size) {
     if (!is_ok()) return;
-    if (size <= block_of(x_.k)) {
+    if (size <= block_) {
       return note(NativeLevel3<T>::symmetric(x_, is_left() ? size : x_.m, is_left() ? x_.n : size, alpha_,
                                              a_ + first + first * x_.lda, part_of_b(first), beta_, part_of_c(first)));
     }
@@ -189,7 +193,7 @@ class Level3 {
   /// The half that takes is multiplied first, then takes from the other one as it was (C may be B), which is multiplied last.
   void multiply_triangular(std::int64_t first, std::int64_t size) {
     if (!is_ok()) return;
-    if (size <= block_of(x_.k)) return native_triangular(first, size, alpha_);
+    if (size <= block_) return native_triangular(first, size, alpha_);
     const std::int64_t half = size / 2;
     const std::int64_t rest = size - half;
     const std::int64_t middle = first + half;
@@ -207,7 +211,7 @@ class Level3 {
   /// The half that gives is solved first.
   void solve(std::int64_t first, std::int64_t size, T alpha) {
     if (!is_ok()) return;
-    if (size <= block_of(x_.k)) return native_triangular(first, size, alpha);
+    if (size <= block_) return native_triangular(first, size, alpha);
     const std::int64_t half = size / 2;
     const std::int64_t rest = size - half;
     const std::int64_t middle = first + half;
@@ -231,6 +235,7 @@ class Level3 {
   const T* b_;
   std::int64_t ldb_;
   T* c_;
+  std::int64_t block_;
   Blocks done_;
 };
 
@@ -292,8 +297,9 @@ const char* why_no_blocks(const Call& call, const Context& context, const Settin
   });
 }
 
-Blocks emulate_blocks(const Call& call, const Context& context, const Settings& settings) {
-  return for_scalar(call.scalar, [&](auto zero) { return Level3<decltype(zero)>(call, context, settings).run(); });
+Blocks emulate_blocks(const Call& call, const Context& context, const Settings& settings, std::int64_t block) {
+  return for_scalar(call.scalar,
+                    [&](auto zero) { return Level3<decltype(zero)>(call, context, settings, block).run(); });
 }
 
 Allowance allowance_of(const Call& call, const Blocks& blocks, Gauge gauge, std::int64_t i, std::int64_t j) {
