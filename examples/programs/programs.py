@@ -59,7 +59,7 @@ class Run:
     def emulated_routines(self):
         """Names of functions with emulated calls, as the program called them."""
         lines = [line for line in self.summary.splitlines() if " x " in line and ": native: " not in line]
-        return sorted({line.split(" x ")[1].split()[0] for line in lines})
+        return sorted({line.split(" x ")[1].split()[0] for line in lines} - {"(other"})  # shapes beyond the summary
 
     def worst_ratio(self):
         """The largest error / bound of the samples that were computed again."""
