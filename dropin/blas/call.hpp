@@ -2,7 +2,6 @@
 // A call of BLAS, whatever interface it came by.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -29,21 +28,13 @@ template <class T>
 /// What it refuses is left to the native library, which calls xerbla with its own name and number.
 template <class T>
 [[nodiscard]] bool is_valid(const Call<T>& x) {
-  const bool is_left = x.side == 'L';
   if ((x.side != 'L' && x.side != 'R') || (x.uplo != 'U' && x.uplo != 'L') || (x.diag != 'N' && x.diag != 'U'))
     return false;
   if (!has_op(x, x.op_a) || !has_op(x, x.op_b) || x.m < 0 || x.n < 0 || x.k < 0) return false;
-  std::int64_t rows_a = x.op_a == 'N' ? x.m : x.k;
-  std::int64_t rows_b = x.op_b == 'N' ? x.k : x.n;
-  if (is_symmetric(x.routine) || is_triangular(x.routine)) {
-    rows_a = is_left ? x.m : x.n;
-    rows_b = x.m;
-  } else if (is_rank_2k(x.routine)) {
-    rows_b = rows_a;
-  }
-  const auto fits = [](std::int64_t ld, std::int64_t rows) { return ld >= std::max<std::int64_t>(1, rows); };
+  const StoredRows rows = stored_rows(x);
   const bool has_b = !is_rank_k(x.routine) && !is_triangular(x.routine);
-  return fits(x.lda, rows_a) && (!has_b || fits(x.ldb, rows_b)) && fits(x.ldc, x.m);
+  return is_leading_dimension(x.lda, rows.a) && (!has_b || is_leading_dimension(x.ldb, rows.b)) &&
+         is_leading_dimension(x.ldc, x.m);
 }
 
 /// The column-major call that a row-major one is, for memory read by columns is the transpose.

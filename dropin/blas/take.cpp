@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "dropin/blas/take.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "dropin/blas/emulate.hpp"

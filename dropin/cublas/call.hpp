@@ -105,17 +105,10 @@ auto for_scalar(Scalar scalar, const Function& function) {
   if ((x.handle == nullptr && !x.context) || !has_options(x)) return false;
   if (x.m < 0 || x.n < 0 || x.k < 0 || x.num_products < 0 || x.alpha == nullptr) return false;
   if (x.beta == nullptr && !is_triangular(x.routine)) return false;
-  std::int64_t rows_a = is_transposed(x.op_a) ? x.k : x.m;
-  std::int64_t rows_b = is_transposed(x.op_b) ? x.n : x.k;
-  if (is_symmetric(x.routine) || is_triangular(x.routine)) {
-    rows_a = x.k;
-    rows_b = x.m;
-  } else if (has_triangle(x.routine)) {
-    rows_b = rows_a;
-  }
-  const auto fits = [](std::int64_t ld, std::int64_t rows) { return ld >= 1 && ld >= rows; };
+  const StoredRows rows = stored_rows(x);
   const bool has_b = !is_rank_k(x.routine) && x.routine != Routine::kTrsm;
-  return fits(x.lda, rows_a) && (!has_b || fits(x.ldb, rows_b)) && fits(x.ldc, x.m);
+  return is_leading_dimension(x.lda, rows.a) && (!has_b || is_leading_dimension(x.ldb, rows.b)) &&
+         is_leading_dimension(x.ldc, x.m);
 }
 
 }  // namespace kizami::dropin::cublas

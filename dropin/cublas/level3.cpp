@@ -25,19 +25,6 @@ std::int64_t block_of(std::int64_t n) {
 /// Of the triangle that is halved.
 std::int64_t order_of(const Call& call) { return has_triangle(call.routine) ? call.n : call.k; }
 
-/// An operand op(X) of a product, from which blocks are taken.
-template <class T>
-struct Operand {
-  char op;
-  const T* data;
-  std::int64_t ld;
-
-  /// The address of what begins at row i and column j of op(X).
-  [[nodiscard]] const T* at(std::int64_t i, std::int64_t j) const {
-    return is_transposed(op) ? data + j + i * ld : data + i + j * ld;
-  }
-};
-
 template <class T>
 class Level3 {
  public:

@@ -58,6 +58,8 @@ inline constexpr int kNumRoutines = static_cast<int>(Routine::kTrsm) + 1;
   return is_product(r) || is_symmetric(r) || is_rank_2k(r) ? 1 : 0.5;
 }
 
+[[nodiscard]] constexpr bool is_transposed(char letter) { return letter == 'T' || letter == 'C'; }
+
 /// Letters are those of Fortran, upper case, and R for conjugated without transposition; 0 is an option that is not understood.
 struct Shape {
   Routine routine = Routine::kGemm;
@@ -70,6 +72,19 @@ struct Shape {
   std::int64_t n = 0;
   std::int64_t k = 0;  ///< the inner size, of A's for symm, hemm, trmm, trsm
 };
+
+struct StoredRows {
+  std::int64_t a;
+  std::int64_t b;
+};
+/// Of A and B in memory, which leading dimensions must not be below. B of a routine without one does not matter.
+[[nodiscard]] constexpr StoredRows stored_rows(const Shape& x) {
+  if (is_symmetric(x.routine) || is_triangular(x.routine)) return {x.k, x.m};
+  const std::int64_t rows_a = is_transposed(x.op_a) ? x.k : x.m;
+  if (is_product(x.routine) || x.routine == Routine::kGemmt) return {rows_a, is_transposed(x.op_b) ? x.n : x.k};
+  return {rows_a, rows_a};
+}
+[[nodiscard]] constexpr bool is_leading_dimension(std::int64_t ld, std::int64_t rows) { return ld >= 1 && ld >= rows; }
 
 /// Those letters that the routine has, lower case: of side, triangle, operations and diagonal.
 [[nodiscard]] std::string options_of(const Shape& x);
@@ -93,7 +108,6 @@ struct TypedCall : Shape {
          : letter == 'R' ? Op::kConjugate
                          : Op::kConjTranspose;
 }
-[[nodiscard]] constexpr bool is_transposed(char letter) { return letter == 'T' || letter == 'C'; }
 
 template <class T>
 [[nodiscard]] T conjugate(T x) {
@@ -103,5 +117,18 @@ template <class T>
     return x;
   }
 }
+
+/// An operand op(X) of a product, from which blocks are taken.
+template <class T>
+struct Operand {
+  char op = 'N';
+  const T* data = nullptr;
+  std::int64_t ld = 0;
+
+  /// The address of what begins at row i and column j of op(X).
+  [[nodiscard]] const T* at(std::int64_t i, std::int64_t j) const {
+    return is_transposed(op) ? data + j + i * ld : data + i + j * ld;
+  }
+};
 
 }  // namespace kizami::dropin
