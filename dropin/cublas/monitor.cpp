@@ -47,13 +47,14 @@ struct ReadThroughStream {
 
   std::vector<T> operator()(const T* first, std::int64_t count, std::int64_t stride) const {
     constexpr const char* kWhat = "a line is not copied";
+    constexpr std::size_t kBytes = sizeof(T);  // NOLINT(bugprone-sizeof-expression): T may be an address
     std::vector<T> line(static_cast<std::size_t>(count));
     const std::size_t length = line.size();
     if (stride == 1) {
-      check(cudaMemcpyAsync(line.data(), first, length * sizeof(T), cudaMemcpyDefault, stream), kWhat);
+      check(cudaMemcpyAsync(line.data(), first, length * kBytes, cudaMemcpyDefault, stream), kWhat);
     } else {
-      check(cudaMemcpy2DAsync(line.data(), sizeof(T), first, static_cast<std::size_t>(stride) * sizeof(T), sizeof(T),
-                              length, cudaMemcpyDefault, stream),
+      check(cudaMemcpy2DAsync(line.data(), kBytes, first, static_cast<std::size_t>(stride) * kBytes, kBytes, length,
+                              cudaMemcpyDefault, stream),
             kWhat);
     }
     check(cudaStreamSynchronize(stream), kWhat);

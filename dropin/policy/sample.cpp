@@ -177,8 +177,9 @@ void Sample<T>::add(const TypedCall<T>& x, int e, const ReadLine<T>& read) {
     if (!is_solve)
       beside =
           x.b != nullptr ? beside_triangle(read, x, x.b, x.ldb, i, j) : beside_triangle<T>(read, x, x.c, x.ldc, i, j);
-    chosen.left = is_left ? std::move(of_a) : std::move(beside);
-    chosen.right = is_left ? std::move(beside) : std::move(of_a);
+    chosen.left = std::move(of_a);
+    chosen.right = std::move(beside);
+    if (!is_left) std::swap(chosen.left, chosen.right);
   } else if (is_product(x.routine) || x.routine == Routine::kGemmt) {
     chosen.left = row_of(read, x.op_a, x.a, x.lda, i, x.k);
     chosen.right = column_of(read, x.op_b, x.b, x.ldb, j, x.k);

@@ -40,7 +40,7 @@ class Sample {
   static constexpr int kElements = 8;
 
   /// Before the call: takes element `e` of kElements, spread over C, and reads what it is made of. @range sizes >= 1; e >= 0
-  void add(const TypedCall<T>& call, int e, const ReadLine<T>& read);
+  void add(const TypedCall<T>& x, int e, const ReadLine<T>& read);
 
   /// After the call: the largest error / allowance of the elements, real and imaginary parts apart; NaN if a finite result is
   /// expected and C holds none; -1 if there is no element, or all expected ones are Inf or NaN.
