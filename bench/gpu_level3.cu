@@ -5,6 +5,7 @@
 // n x n matrices; of products the planner leaves to cuBLAS what it predicts to be faster there, as for programs, or with
 // --scheme ozaki2 nothing. n^3 operations (4 n^3 of complex types). Medians of the device's times.
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <cstdio>
@@ -25,15 +26,14 @@ using bench::check;
 using bench::DeviceBuffer;
 using kizami::dropin::Routine;
 
-/// Nearly the identity, so that solving with it again and again leaves numbers of the same size.
-/// @shape n x n, of `parts` reals each
+/// Uniform on (-0.5, 0.5), and `diagonal` added to real parts of the diagonal. @shape n x n, of `parts` reals each
 template <class R>
-__global__ void fill_near_identity(R* x, std::int64_t n, int parts) {
+__global__ void fill(R* x, std::int64_t n, int parts, double diagonal, std::uint64_t seed) {
   for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < n * n * parts;
        i += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
-    const double value = (bench::unit(static_cast<std::uint64_t>(i)) - 0.5) / static_cast<double>(n);
-    const bool is_one = i % parts == 0 && i / parts % n == i / parts / n;
-    x[i] = static_cast<R>(is_one ? 1 + value : value);
+    const double value = bench::unit(seed * 0x100000000ull + static_cast<std::uint64_t>(i)) - 0.5;
+    const bool is_diagonal = i % parts == 0 && i / parts % n == i / parts / n;
+    x[i] = static_cast<R>(is_diagonal ? value + diagonal : value);
   }
 }
 
@@ -59,10 +59,12 @@ void run_case(const Options& options, Routine routine, std::int64_t n, char type
   using R = kizami::RealOf<T>;
   constexpr int kParts = kizami::kIsComplex<T> ? 2 : 1;
   DeviceBuffer<T> a(n * n), b(n * n), c(n * n);
-  const auto fill = [n](T* x) { fill_near_identity<<<1024, 256>>>(reinterpret_cast<R*>(x), n, kParts); };
-  fill(a.data);
-  fill(b.data);
-  fill(c.data);
+  // A diagonal that is solved with is large enough for X of the size of C.
+  const auto fill_with = [n](T* x, double diagonal, std::uint64_t seed) {
+    fill<<<1024, 256>>>(reinterpret_cast<R*>(x), n, kParts, diagonal, seed);
+  };
+  fill_with(a.data, routine == Routine::kTrsm ? std::sqrt(static_cast<double>(n)) : 0, 1);
+  fill_with(b.data, 0, 2);
   const T one{1};
   const T zero{};
   kizami::dropin::Settings settings;
@@ -104,6 +106,7 @@ void run_case(const Options& options, Routine routine, std::int64_t n, char type
   const bench::Timer timer;
   for (int round = -1; round < options.rounds; ++round) {  // the first one plans, and is not counted
     for (Way& way : ways) {
+      fill_with(c.data, 0, 3);  // trsm overwrites it
       const float ms = timer.time([&] { way.blocks = way.call(); }, 1);
       if (way.blocks.status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(way.who + " failed");
       if (round >= 0) way.milliseconds.push_back(ms);
