@@ -139,6 +139,13 @@ class Level3 : public Interposer {
     EXPECT_EQ(logged.find(", sample error / bound 0,") != std::string::npos, kizami_status.ok()) << logged;
   }
 
+  void expect_emulated_beside_blocks(const std::function<cublasStatus_t()>& function, std::size_t products,
+                                     std::size_t blocks) {
+    EXPECT_EQ(call(function), CUBLAS_STATUS_SUCCESS);
+    EXPECT_EQ(kizami.size(), products);
+    EXPECT_EQ(native.size(), blocks);
+  }
+
   /// All options of a routine.
   template <class T>
   void check_all(const char* routine, const std::vector<int>& ops, bool has_side, bool has_diag) {
@@ -203,6 +210,22 @@ TEST_F(Level3, TheFirstErrorOfCublasIsReturned) {
   EXPECT_EQ(call([&] { return call_cublas(problem.arguments()); }), CUBLAS_STATUS_EXECUTION_FAILED);
   EXPECT_EQ(native.size(), 1U);
   EXPECT_TRUE(kizami.empty());
+}
+
+TEST_F(Level3, OfThePlannerOnlyLargeOnes) {
+  const auto rank_k = [&](std::int64_t n) {  // the doubles look at no element
+    return [=, this] {
+      const double one = 1;
+      return cublasDsyrk_v2_64(handle.get(), CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, n, 30, &one,
+                               address<const double>(0xA000), n, &one, address<double>(0xC000), n);
+    };
+  };
+  expect_forwarded(rank_k(4095));
+  expect_emulated_beside_blocks(rank_k(4096), 1, 2);
+  expect_emulated_beside_blocks(rank_k(8192), 3, 4);
+  configuration().settings.policy.scheme = Scheme::kOzaki2;
+  expect_emulated_beside_blocks(rank_k(4095), 1, 2);
+  expect_emulated_beside_blocks(rank_k(40), 3, 4);
 }
 
 TEST_F(Level3, LeftAsAWhole) {
