@@ -4,30 +4,23 @@
 //   LD_PRELOAD="libkizami_blas.so libblas.so.3" bench_blas_overhead libblas.so.3
 #include <dlfcn.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdio>
-#include <vector>
+
+#include "overhead.hpp"
 
 namespace {
 
 using Dgemm = void(const char*, const char*, const int*, const int*, const int*, const double*, const double*,
                    const int*, const double*, const int*, const double*, double*, const int*, std::size_t, std::size_t);
 
-double nanoseconds_per_call(Dgemm* dgemm) {
-  constexpr int kCalls = 20000;
-  const int n = 1;
-  const double a = 1.5, b = 2.5, alpha = 1, beta = 0;
-  double c = 0;
-  const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < kCalls; ++i) dgemm("N", "N", &n, &n, &n, &alpha, &a, &n, &b, &n, &beta, &c, &n, 1, 1);
-  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() / kCalls;
-}
-
-double median(std::vector<double> x) {
-  std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
-  return x[x.size() / 2];
+auto call_of(Dgemm* dgemm) {
+  return [dgemm] {
+    const int n = 1;
+    double c = 0;
+    const double a = 1.5, b = 2.5, alpha = 1, beta = 0;
+    dgemm("N", "N", &n, &n, &n, &alpha, &a, &n, &b, &n, &beta, &c, &n, 1, 1);
+  };
 }
 
 }  // namespace
@@ -41,15 +34,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "needs LD_PRELOAD=\"libkizami_blas.so LIBRARY\", and LIBRARY = '%s' with dgemm_\n", path);
     return 1;
   }
-  constexpr int kRounds = 31;
-  std::vector<double> direct;
-  std::vector<double> forwarded;
-  nanoseconds_per_call(seen);                      // finds the native library, plans
-  for (int round = 0; round < kRounds; ++round) {  // in turns, so that both see the same clock
-    direct.push_back(nanoseconds_per_call(native));
-    forwarded.push_back(nanoseconds_per_call(seen));
-  }
+  const bench::Overhead ns = bench::overhead_of(call_of(native), call_of(seen));
   std::printf("{\"native\": \"%s\", \"native_ns\": %.1f, \"forwarded_ns\": %.1f, \"overhead_ns\": %.1f}\n", path,
-              median(direct), median(forwarded), median(forwarded) - median(direct));
+              ns.direct, ns.forwarded, ns.forwarded - ns.direct);
   return 0;
 }

@@ -5,32 +5,23 @@
 #include <cublas_v2.h>
 #include <dlfcn.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <vector>
+
+#include "overhead.hpp"
 
 namespace {
 
 constexpr int kSize = 8;
 int handle_of_null;  // which looks at no handle
 
-double nanoseconds_per_call(decltype(&cublasDgemm_v2) gemm) {
-  constexpr int kCalls = 20000;
-  const double alpha = 1;
-  const double beta = 0;
-  auto* handle = reinterpret_cast<cublasHandle_t>(&handle_of_null);
-  const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < kCalls; ++i) {
+auto call_of(decltype(&cublasDgemm_v2) gemm) {
+  return [gemm] {
+    const double alpha = 1;
+    const double beta = 0;
+    auto* handle = reinterpret_cast<cublasHandle_t>(&handle_of_null);
     static_cast<void>(gemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, kSize, kSize, kSize, &alpha, nullptr, kSize, nullptr,
                            kSize, &beta, nullptr, kSize));
-  }
-  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() / kCalls;
-}
-
-double median(std::vector<double> x) {
-  std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
-  return x[x.size() / 2];
+  };
 }
 
 }  // namespace
@@ -48,15 +39,8 @@ int main(int argc, char** argv) {
                  path);
     return 1;
   }
-  constexpr int kRounds = 31;
-  std::vector<double> direct;
-  std::vector<double> forwarded;
-  nanoseconds_per_call(seen);                      // finds the native library, plans
-  for (int round = 0; round < kRounds; ++round) {  // in turns, so that both see the same clock
-    direct.push_back(nanoseconds_per_call(native));
-    forwarded.push_back(nanoseconds_per_call(seen));
-  }
-  std::printf("{\"size\": %d, \"native_ns\": %.1f, \"forwarded_ns\": %.1f, \"overhead_ns\": %.1f}\n", kSize,
-              median(direct), median(forwarded), median(forwarded) - median(direct));
+  const bench::Overhead ns = bench::overhead_of(call_of(native), call_of(seen));
+  std::printf("{\"size\": %d, \"native_ns\": %.1f, \"forwarded_ns\": %.1f, \"overhead_ns\": %.1f}\n", kSize, ns.direct,
+              ns.forwarded, ns.forwarded - ns.direct);
   return 0;
 }

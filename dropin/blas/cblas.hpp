@@ -66,8 +66,17 @@ void product(NativeFunction& native, Routine routine, const void* caller, int or
   using Function =
       void(int, int, int, Int, Int, Int, FactorArgument<T>, const T*, Int, const T*, Int, FactorArgument<T>, T*, Int);
   auto* function = native.as<Function>();
-  const Call<T> call{routine, native.name(),   caller, 'L', 'U', letter(op_a), letter(op_b),   'N', m,  n,
-                     k,       value_of(alpha), a,      lda, b,   ldb,          value_of(beta), c,   ldc};
+  const Call<T> call{{{routine, 'L', 'U', letter(op_a), letter(op_b), 'N', m, n, k},
+                      value_of(alpha),
+                      a,
+                      lda,
+                      b,
+                      ldb,
+                      value_of(beta),
+                      c,
+                      ldc},
+                     native.name(),
+                     caller};
   take(in_order(order, call), function != nullptr,
        [&] { function(order, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc); });
 }
@@ -80,25 +89,17 @@ void triangle_of_product(NativeFunction& native, Routine routine, const void* ca
   using Function =
       void(int, int, int, int, Int, Int, FactorArgument<T>, const T*, Int, const T*, Int, FactorArgument<T>, T*, Int);
   auto* function = native.as<Function>();
-  const Call<T> call{routine,
+  const Call<T> call{{{routine, 'L', letter(uplo), letter(op_a), letter(op_b), 'N', n, n, k},
+                      value_of(alpha),
+                      a,
+                      lda,
+                      b,
+                      ldb,
+                      value_of(beta),
+                      c,
+                      ldc},
                      native.name(),
-                     caller,
-                     'L',
-                     letter(uplo),
-                     letter(op_a),
-                     letter(op_b),
-                     'N',
-                     n,
-                     n,
-                     k,
-                     value_of(alpha),
-                     a,
-                     lda,
-                     b,
-                     ldb,
-                     value_of(beta),
-                     c,
-                     ldc};
+                     caller};
   take(in_order(order, call), function != nullptr,
        [&] { function(order, uplo, op_a, op_b, n, k, alpha, a, lda, b, ldb, beta, c, ldc); });
 }
@@ -112,9 +113,17 @@ void symmetric(NativeFunction& native, Routine routine, const void* caller, int 
       void(int, int, int, Int, Int, FactorArgument<T>, const T*, Int, const T*, Int, FactorArgument<T>, T*, Int);
   auto* function = native.as<Function>();
   const Int k = letter(side) == 'R' ? n : m;
-  const Call<T> call{
-      routine, native.name(), caller, letter(side), letter(uplo),   'N', 'N', 'N', m, n, k, value_of(alpha),
-      a,       lda,           b,      ldb,          value_of(beta), c,   ldc};
+  const Call<T> call{{{routine, letter(side), letter(uplo), 'N', 'N', 'N', m, n, k},
+                      value_of(alpha),
+                      a,
+                      lda,
+                      b,
+                      ldb,
+                      value_of(beta),
+                      c,
+                      ldc},
+                     native.name(),
+                     caller};
   take(in_order(order, call), function != nullptr,
        [&] { function(order, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc); });
 }
@@ -126,9 +135,17 @@ void rank_k(NativeFunction& native, Routine routine, const void* caller, int ord
   using Function =
       void(int, int, int, Int, Int, FactorArgument<Factor>, const T*, Int, FactorArgument<Factor>, T*, Int);
   auto* function = native.as<Function>();
-  const Call<T> call{
-      routine, native.name(), caller,  'L', letter(uplo),      letter(op), 'N', 'N', n, n, k, T(value_of(alpha)),
-      a,       lda,           nullptr, 0,   T(value_of(beta)), c,          ldc};
+  const Call<T> call{{{routine, 'L', letter(uplo), letter(op), 'N', 'N', n, n, k},
+                      T(value_of(alpha)),
+                      a,
+                      lda,
+                      nullptr,
+                      0,
+                      T(value_of(beta)),
+                      c,
+                      ldc},
+                     native.name(),
+                     caller};
   take(in_order(order, call), function != nullptr,
        [&] { function(order, uplo, op, n, k, alpha, a, lda, beta, c, ldc); });
 }
@@ -141,9 +158,17 @@ void rank_2k(NativeFunction& native, Routine routine, const void* caller, int or
   using Function =
       void(int, int, int, Int, Int, FactorArgument<T>, const T*, Int, const T*, Int, FactorArgument<Factor>, T*, Int);
   auto* function = native.as<Function>();
-  const Call<T> call{
-      routine, native.name(), caller, 'L', letter(uplo),      letter(op), 'N', 'N', n, n, k, value_of(alpha),
-      a,       lda,           b,      ldb, T(value_of(beta)), c,          ldc};
+  const Call<T> call{{{routine, 'L', letter(uplo), letter(op), 'N', 'N', n, n, k},
+                      value_of(alpha),
+                      a,
+                      lda,
+                      b,
+                      ldb,
+                      T(value_of(beta)),
+                      c,
+                      ldc},
+                     native.name(),
+                     caller};
   take(in_order(order, call), function != nullptr,
        [&] { function(order, uplo, op, n, k, alpha, a, lda, b, ldb, beta, c, ldc); });
 }
@@ -155,25 +180,17 @@ void triangular(NativeFunction& native, Routine routine, const void* caller, int
   using Function = void(int, int, int, int, int, Int, Int, FactorArgument<T>, const T*, Int, T*, Int);
   auto* function = native.as<Function>();
   const Int k = letter(side) == 'R' ? n : m;
-  const Call<T> call{routine,
+  const Call<T> call{{{routine, letter(side), letter(uplo), letter(op), 'N', letter(diag), m, n, k},
+                      value_of(alpha),
+                      a,
+                      lda,
+                      nullptr,
+                      0,
+                      T{},
+                      b,
+                      ldb},
                      native.name(),
-                     caller,
-                     letter(side),
-                     letter(uplo),
-                     letter(op),
-                     'N',
-                     letter(diag),
-                     m,
-                     n,
-                     k,
-                     value_of(alpha),
-                     a,
-                     lda,
-                     nullptr,
-                     0,
-                     T{},
-                     b,
-                     ldb};
+                     caller};
   take(in_order(order, call), function != nullptr,
        [&] { function(order, side, uplo, op, diag, m, n, alpha, a, lda, b, ldb); });
 }

@@ -1,23 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "dropin/blas/emulate.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace kizami::dropin::blas {
 namespace {
-
-/// An operand op(X) of a product, from which blocks are taken.
-template <class T>
-struct Operand {
-  char op = 'N';
-  const T* data = nullptr;
-  std::int64_t ld = 0;
-
-  /// The address of what begins at row i and column j of op(X).
-  [[nodiscard]] const T* at(std::int64_t i, std::int64_t j) const {
-    return op == 'N' ? data + i + j * ld : data + j + i * ld;
-  }
-};
 
 template <class T>
 T real_part(T x) {

@@ -119,6 +119,7 @@ __attribute__((constructor)) void read_environment() {
                                   KIZAMI_CBLAS_##kind(scipy_cblas_##stem##64_, routine, T, std::int64_t, Factor)
 
 using namespace kizami::dropin::blas;  // NOLINT(google-build-using-namespace): the exported functions are global
+using kizami::dropin::Routine;
 
 #define KIZAMI_FOUR_TYPES(kind, name, routine)                         \
   KIZAMI_ALL_NAMES(kind, s##name, routine, float, float)               \

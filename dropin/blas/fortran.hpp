@@ -22,8 +22,10 @@ void product(NativeFunction& native, Routine routine, const void* caller, const 
   using Function = void(const char*, const char*, const Int*, const Int*, const Int*, const T*, const T*, const Int*,
                         const T*, const Int*, const T*, T*, const Int*, std::size_t, std::size_t);
   auto* function = native.as<Function>();
-  const Call<T> call{routine, native.name(), caller, 'L',  'U', upper(op_a), upper(op_b), 'N', *m,  *n,
-                     *k,      *alpha,        a,      *lda, b,   *ldb,        *beta,       c,   *ldc};
+  const Call<T> call{
+      {{routine, 'L', 'U', upper(op_a), upper(op_b), 'N', *m, *n, *k}, *alpha, a, *lda, b, *ldb, *beta, c, *ldc},
+      native.name(),
+      caller};
   take(call, function != nullptr, [&] { function(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1); });
 }
 
@@ -35,8 +37,17 @@ void triangle_of_product(NativeFunction& native, Routine routine, const void* ca
   using Function = void(const char*, const char*, const char*, const Int*, const Int*, const T*, const T*, const Int*,
                         const T*, const Int*, const T*, T*, const Int*, std::size_t, std::size_t, std::size_t);
   auto* function = native.as<Function>();
-  const Call<T> call{routine, native.name(), caller, 'L',  upper(uplo), upper(op_a), upper(op_b), 'N', *n,  *n,
-                     *k,      *alpha,        a,      *lda, b,           *ldb,        *beta,       c,   *ldc};
+  const Call<T> call{{{routine, 'L', upper(uplo), upper(op_a), upper(op_b), 'N', *n, *n, *k},
+                      *alpha,
+                      a,
+                      *lda,
+                      b,
+                      *ldb,
+                      *beta,
+                      c,
+                      *ldc},
+                     native.name(),
+                     caller};
   take(call, function != nullptr,
        [&] { function(uplo, op_a, op_b, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1, 1); });
 }
@@ -50,8 +61,10 @@ void symmetric(NativeFunction& native, Routine routine, const void* caller, cons
                         const Int*, const T*, T*, const Int*, std::size_t, std::size_t);
   auto* function = native.as<Function>();
   const Int k = upper(side) == 'R' ? *n : *m;
-  const Call<T> call{routine, native.name(), caller, upper(side), upper(uplo), 'N',  'N',   'N', *m,  *n,
-                     k,       *alpha,        a,      *lda,        b,           *ldb, *beta, c,   *ldc};
+  const Call<T> call{
+      {{routine, upper(side), upper(uplo), 'N', 'N', 'N', *m, *n, k}, *alpha, a, *lda, b, *ldb, *beta, c, *ldc},
+      native.name(),
+      caller};
   take(call, function != nullptr, [&] { function(side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1); });
 }
 
@@ -62,8 +75,10 @@ void rank_k(NativeFunction& native, Routine routine, const void* caller, const c
   using Function = void(const char*, const char*, const Int*, const Int*, const Factor*, const T*, const Int*,
                         const Factor*, T*, const Int*, std::size_t, std::size_t);
   auto* function = native.as<Function>();
-  const Call<T> call{routine, native.name(), caller, 'L',  upper(uplo), upper(op), 'N',      'N', *n,  *n,
-                     *k,      T(*alpha),     a,      *lda, nullptr,     0,         T(*beta), c,   *ldc};
+  const Call<T> call{
+      {{routine, 'L', upper(uplo), upper(op), 'N', 'N', *n, *n, *k}, T(*alpha), a, *lda, nullptr, 0, T(*beta), c, *ldc},
+      native.name(),
+      caller};
   take(call, function != nullptr, [&] { function(uplo, op, n, k, alpha, a, lda, beta, c, ldc, 1, 1); });
 }
 
@@ -75,8 +90,10 @@ void rank_2k(NativeFunction& native, Routine routine, const void* caller, const 
   using Function = void(const char*, const char*, const Int*, const Int*, const T*, const T*, const Int*, const T*,
                         const Int*, const Factor*, T*, const Int*, std::size_t, std::size_t);
   auto* function = native.as<Function>();
-  const Call<T> call{routine, native.name(), caller, 'L',  upper(uplo), upper(op), 'N',      'N', *n,  *n,
-                     *k,      *alpha,        a,      *lda, b,           *ldb,      T(*beta), c,   *ldc};
+  const Call<T> call{
+      {{routine, 'L', upper(uplo), upper(op), 'N', 'N', *n, *n, *k}, *alpha, a, *lda, b, *ldb, T(*beta), c, *ldc},
+      native.name(),
+      caller};
   take(call, function != nullptr, [&] { function(uplo, op, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1); });
 }
 
@@ -89,8 +106,17 @@ void triangular(NativeFunction& native, Routine routine, const void* caller, con
                         const Int*, T*, const Int*, std::size_t, std::size_t, std::size_t, std::size_t);
   auto* function = native.as<Function>();
   const Int k = upper(side) == 'R' ? *n : *m;
-  const Call<T> call{routine, native.name(), caller, upper(side), upper(uplo), upper(op), 'N', upper(diag), *m,  *n,
-                     k,       *alpha,        a,      *lda,        nullptr,     0,         T{}, b,           *ldb};
+  const Call<T> call{{{routine, upper(side), upper(uplo), upper(op), 'N', upper(diag), *m, *n, k},
+                      *alpha,
+                      a,
+                      *lda,
+                      nullptr,
+                      0,
+                      T{},
+                      b,
+                      *ldb},
+                     native.name(),
+                     caller};
   take(call, function != nullptr, [&] { function(side, uplo, op, diag, m, n, alpha, a, lda, b, ldb, 1, 1, 1, 1); });
 }
 

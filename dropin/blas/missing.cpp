@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Functions of this library that the native one lacks: the reference BLAS has no gemm3m and, before 3.12, no gemmt; few
 // libraries have both widths of integers.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -16,7 +17,6 @@ namespace {
 /// The number of the first argument of the routine's Fortran form that is not valid. @range is_valid(x) is false
 template <class T>
 int first_invalid(const Call<T>& x) {
-  const auto fits = [](std::int64_t ld, std::int64_t rows) { return ld >= std::max<std::int64_t>(1, rows); };
   const bool has_side = is_symmetric(x.routine) || is_triangular(x.routine);
   const bool has_uplo = has_side || has_triangle(x.routine);
   const bool has_two_ops = !has_side && !is_rank_k(x.routine) && !is_rank_2k(x.routine);
@@ -29,12 +29,11 @@ int first_invalid(const Call<T>& x) {
   if (!has_triangle(x.routine) && (++number, x.m < 0)) return number;
   if (++number, x.n < 0) return number;
   if (!has_side && (++number, x.k < 0)) return number;
-  const std::int64_t rows_a = has_side ? x.k : x.op_a == 'N' ? x.m : x.k;
+  const StoredRows rows = stored_rows(x);
   number += 3;  // alpha, A, lda
-  if (!fits(x.lda, rows_a)) return number;
-  const std::int64_t rows_b = has_side ? x.m : is_rank_2k(x.routine) ? rows_a : x.op_b == 'N' ? x.k : x.n;
+  if (!is_leading_dimension(x.lda, rows.a)) return number;
   const bool has_b = !is_triangular(x.routine) && !is_rank_k(x.routine);
-  if (has_b && (number += 2, !fits(x.ldb, rows_b))) return number;
+  if (has_b && (number += 2, !is_leading_dimension(x.ldb, rows.b))) return number;
   return number + (is_triangular(x.routine) ? 2 : 3);  // beta, C, ldc
 }
 

@@ -1,44 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "dropin/blas/take.hpp"
 
-#include <atomic>
-#include <cctype>
+#include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <mutex>
-#include <set>
 
 #include "dropin/blas/emulate.hpp"
-#include "dropin/blas/sample.hpp"
+#include "dropin/policy/sample.hpp"
 #include "kizami/plan.hpp"
 
 namespace kizami::dropin::blas {
-
-thread_local int depth = 0;
-
 namespace {
 
-constexpr const char* kNotUnderstood = "an argument is not valid";
-constexpr const char* kNothing = "nothing is multiplied";
-constexpr const char* kScheme = "the scheme is native";
-constexpr const char* kSmall = "m n k is below the minimum size";
-constexpr const char* kByPlan = "the planner prefers it";
 constexpr const char* kDiagonal = "diagonal blocks are native, whose accuracy is native";
-constexpr const char* kOneBlock = "there is no block beside the diagonal";
 constexpr const char* kRefused = "Kizami refused every block";
 constexpr const char* kNoNative = "no native gemm, trmm and trsm with integers wide enough for its blocks";
-
-/// Reasons of the planner live as long as the process. Beyond so many, one stands for all.
-const char* kept(const std::string& reason) {
-  constexpr std::size_t kMaxReasons = 256;
-  static std::mutex* const mutex = new std::mutex;
-  static std::set<std::string>* const reasons = new std::set<std::string>;
-  const std::lock_guard lock(*mutex);
-  if (reasons->size() >= kMaxReasons && reasons->find(reason) == reasons->end()) return "the planner refuses";
-  return reasons->insert(reason).first->c_str();
-}
 
 /// What the planner says of one shape under one rule. Trivial, so that a thread's cache needs no destructor.
 struct Choice {
@@ -53,7 +28,7 @@ Choice choose(const Settings& settings, Scalar scalar, std::int64_t m, std::int6
   const Result<Plan> plan = make_plan(scalar, m, n, k, policy_of(settings));
   Choice choice{&settings, m, n, k, scalar, Scheme::kNative, nullptr};
   if (!plan.ok()) {
-    choice.why_native = kept(plan.status().reason());
+    choice.why_native = kept(plan.status().reason(), kRefuses);
   } else {
     choice.scheme = plan.value().scheme();
     choice.why_native = choice.scheme == Scheme::kNative ? kByPlan : nullptr;
@@ -61,24 +36,13 @@ Choice choose(const Settings& settings, Scalar scalar, std::int64_t m, std::int6
   return choice;
 }
 
-/// choose(), remembered by the thread: a program that multiplies many small matrices repeats few shapes.
 const Choice& chosen(const Settings& settings, Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k) {
-  constexpr std::size_t kEntries = 64;
-  thread_local Choice entries[kEntries];
-  const std::uint64_t hash = (static_cast<std::uint64_t>(m) * 0x9E3779B97F4A7C15U) ^
-                             (static_cast<std::uint64_t>(n) * 0xC2B2AE3D27D4EB4FU) ^
-                             (static_cast<std::uint64_t>(k) * 0x165667B19E3779F9U);
-  Choice& entry = entries[(hash >> 32) % kEntries];
-  const bool is_known =
-      entry.settings == &settings && entry.scalar == scalar && entry.m == m && entry.n == n && entry.k == k;
-  if (!is_known) entry = choose(settings, scalar, m, n, k);
-  return entry;
-}
-
-/// What the routine multiplies, of the 2 m n k operations that the planner counts.
-double fraction_of(Routine routine) {
-  return is_rank_2k(routine) || is_symmetric(routine) || routine == Routine::kGemm || routine == Routine::kGemm3m ? 1.0
-                                                                                                                  : 0.5;
+  return remembered<Choice>(
+      m, n, k,
+      [&](const Choice& c) {
+        return c.settings == &settings && c.scalar == scalar && c.m == m && c.n == n && c.k == k;
+      },
+      [&] { return choose(settings, scalar, m, n, k); });
 }
 
 template <class T>
@@ -102,9 +66,8 @@ const char* why_native(const Call<T>& call, const Configuration& configuration, 
                        Scheme& scheme) {
   if (configuration.why_off != nullptr) return configuration.why_off;
   if (!is_valid(call)) return kNotUnderstood;
-  const bool is_product = call.routine == Routine::kGemm || call.routine == Routine::kGemm3m;
   const bool is_scaling = call.k == 0 || call.alpha == T{};  // C <- beta C
-  if (call.m == 0 || call.n == 0 || (is_scaling && !is_product)) return kNothing;
+  if (call.m == 0 || call.n == 0 || (is_scaling && !is_product(call.routine))) return kNothing;
   if (settings.policy.scheme == Scheme::kNative) return kScheme;
   if (is_below(call.m, call.n, call.k, settings.min_size)) return kSmall;
   if (is_triangular(call.routine) && settings.policy.accuracy != Accuracy::native()) return kDiagonal;
@@ -115,47 +78,13 @@ const char* why_native(const Call<T>& call, const Configuration& configuration, 
   return nullptr;
 }
 
+/// Roundings of the triangular routines (emulate.hpp): those of native diagonal blocks, and an epilogue for each halving. A
+/// complex product has four roundings for two.
 template <class T>
-std::string options_of(const Call<T>& x) {
-  std::string letters;
-  if (is_symmetric(x.routine) || is_triangular(x.routine)) letters += x.side;
-  if (has_triangle(x.routine) || is_symmetric(x.routine) || is_triangular(x.routine)) letters += x.uplo;
-  if (!is_symmetric(x.routine)) letters += x.op_a;
-  if (x.routine == Routine::kGemm || x.routine == Routine::kGemm3m || x.routine == Routine::kGemmt) letters += x.op_b;
-  if (is_triangular(x.routine)) letters += x.diag;
-  for (char& c : letters) c = c == 0 ? '?' : static_cast<char>(std::tolower(c));
-  return letters;
-}
-
-template <class T>
-CallReport report_of(const Call<T>& call) {
-  CallReport report;
-  report.name = call.name;
-  report.options = options_of(call);
-  report.m = call.m;
-  report.n = call.n;
-  report.k = call.k;
-  report.caller = call.caller;
-  return report;
-}
-
-void keep(const CallReport& report, const Configuration& configuration, const Settings& settings) {
-  if (settings.is_logged) write_text(configuration.log_path, log_line(report) + "\n");
-  if (configuration.is_summary_wanted) process_record().add(report);
-}
-
-template <class T>
-const Settings& settings_of(const Call<T>& call, const Configuration& configuration) {
-  if (configuration.rules.empty()) return configuration.settings;
-  return settings_for({to_string(call.routine), kScalarOf<T>, call.m, call.n, call.k, call.caller}, configuration.rules,
-                      configuration.settings);
-}
-
-/// Whether this emulated call is one whose sample is computed again.
-bool is_monitored(const Configuration& configuration) {
-  static std::atomic<std::int64_t> calls{0};
-  return configuration.monitor_period > 0 &&
-         calls.fetch_add(1, std::memory_order_relaxed) % configuration.monitor_period == 0;
+Allowance allowance_of(const Call<T>& call, const Outcome& outcome) {
+  const double halvings = 2 + std::log2(static_cast<double>(call.k));
+  const double triangular = 2 * (2 * static_cast<double>(kMaxBlock) + kEpilogueRoundings + 2 * halvings);
+  return {outcome.bound, outcome.gauge, is_triangular(call.routine) ? triangular : kEpilogueRoundings};
 }
 
 /// What an emulated call is recorded as, as far as it is known before.
@@ -163,23 +92,30 @@ template <class T>
 struct Emulation {
   Products<T> products;
   Sample<T> sample;
-  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  bool has_sample = false;
+  std::chrono::steady_clock::time_point begin;
 
   Emulation(const Call<T>& call, const Policy& policy, const Configuration& configuration)
-      : products(policy), sample(is_monitored(configuration) ? Sample<T>(call) : Sample<T>()) {}
+      : products(policy), has_sample(is_monitored(configuration)) {
+    for (int e = 0; has_sample && e < Sample<T>::kElements; ++e) sample.add(call, e, read_host_line<T>);
+    begin = std::chrono::steady_clock::now();
+  }
 };
 
 template <class T>
 void record_emulated(const Call<T>& call, const Emulation<T>& done, const Configuration& configuration,
                      const Settings& settings) {
-  CallReport report = report_of(call);
+  CallReport report = report_of(call, call.name, call.caller);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - done.begin).count();
   report.native_seconds = predicted_native(call);
   report.outcome = done.products.worst();
   report.native_products = done.products.num_native();
   if (done.products.num_emulated() == 0) report.why_native = report.native_products == 0 ? kOneBlock : kRefused;
-  if (report.native_products == 0 && report.why_native.empty())
-    report.worst_ratio = done.sample.worst_ratio(call, report.outcome);
+  if (report.native_products == 0 && report.why_native.empty()) {
+    const Allowance allowance = allowance_of(call, report.outcome);
+    report.worst_ratio =
+        done.sample.worst_ratio(read_host_line<T>, [&](std::int64_t, std::int64_t) { return allowance; });
+  }
   keep(report, configuration, settings);
 }
 
@@ -191,8 +127,8 @@ Rest answer(const Call<T>& call) noexcept {
   try {
     const Configuration& configuration = process_configuration();
     if (!configuration.complaint.empty()) report_complaint(configuration);
-    const Settings& settings = settings_of(call, configuration);
-    rest.is_recorded = settings.is_logged || configuration.is_summary_wanted;
+    const Settings& settings = settings_of(call, kScalarOf<T>, call.caller, configuration);
+    rest.is_recorded = is_recorded(configuration, settings);
     Scheme scheme = Scheme::kNative;
     const char* reason = why_native(call, configuration, settings, scheme);
     if (reason == nullptr && !configuration.is_dry_run) {
@@ -201,7 +137,7 @@ Rest answer(const Call<T>& call) noexcept {
       Emulation<T> emulation(call, policy, configuration);
       emulate(call, emulation.products);
       rest.is_answered = true;
-      if (rest.is_recorded) record_emulated(call, emulation, configuration, settings);
+      if (rest.is_recorded || emulation.has_sample) record_emulated(call, emulation, configuration, settings);
       return rest;
     }
     if (rest.is_recorded) {
@@ -218,11 +154,11 @@ template <class T>
 void record_native(const Call<T>& call, const Rest& rest, double seconds) noexcept {
   try {
     const Configuration& configuration = process_configuration();
-    CallReport report = report_of(call);
+    CallReport report = report_of(call, call.name, call.caller);
     report.why_native = rest.why_native;
     report.seconds = seconds;
     report.native_seconds = rest.native_seconds;
-    keep(report, configuration, settings_of(call, configuration));
+    keep(report, configuration, settings_of(call, kScalarOf<T>, call.caller, configuration));
   } catch (...) {  // no memory for a line of the log
   }
 }

@@ -7,21 +7,9 @@
 #include <string>
 
 #include "dropin/blas/call.hpp"
-#include "dropin/policy/record.hpp"
+#include "dropin/policy/answer.hpp"
 
 namespace kizami::dropin::blas {
-
-/// How many calls of this library the thread is in. What is called from within is native: a BLAS may call its own functions
-/// by their names, as the reference CBLAS does.
-extern thread_local int depth;
-
-class Inside {
- public:
-  Inside() { ++depth; }
-  ~Inside() { --depth; }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-};
 
 /// What is to be done with a call that Kizami has not answered.
 struct Rest {

@@ -5,17 +5,12 @@
 
 #include <atomic>
 #include <cstdio>
-#include <mutex>
-#include <set>
-#include <string>
 
+#include "dropin/policy/answer.hpp"
 #include "kizami/cuda.hpp"
 
 namespace kizami::dropin::cublas {
 namespace {
-
-constexpr const char* kByPlan = "the planner prefers it";
-constexpr const char* kRefuses = "the planner refuses";
 
 /// -1: there is none.
 int current_device() {
@@ -70,15 +65,10 @@ bool is_for(const Choice& choice, const Settings& settings, int device, const Ca
 }  // namespace
 
 const Choice& chosen(const Settings& settings, const Call& call) {
-  constexpr std::size_t kEntries = 64;
-  thread_local Choice entries[kEntries];
-  const std::uint64_t hash = (static_cast<std::uint64_t>(call.m) * 0x9E3779B97F4A7C15U) ^
-                             (static_cast<std::uint64_t>(call.n) * 0xC2B2AE3D27D4EB4FU) ^
-                             (static_cast<std::uint64_t>(call.k) * 0x165667B19E3779F9U);
-  Choice& entry = entries[(hash >> 32) % kEntries];
   const int device = current_device();
-  if (!is_for(entry, settings, device, call)) entry = choose(settings, device, call);
-  return entry;
+  return remembered<Choice>(
+      call.m, call.n, call.k, [&](const Choice& choice) { return is_for(choice, settings, device, call); },
+      [&] { return choose(settings, device, call); });
 }
 
 double predicted_native(const Call& call) {
@@ -88,18 +78,7 @@ double predicted_native(const Call& call) {
   policy.reproducibility = Reproducibility::kNotGuaranteed;
   const Result<Plan> plan =
       cuda::make_plan(call.scalar, call.m, call.n, call.k, policy, {call.num_products, call.form == Form::kPointers});
-  const bool is_half = has_triangle(call.routine) ? !is_rank_2k(call.routine) : is_triangular(call.routine);
-  return plan.ok() ? plan.value().predicted_seconds() * (is_half ? 0.5 : 1) : 0;
-}
-
-const char* kept(std::string_view text, const char* instead) {
-  constexpr std::size_t kMaxTexts = 256;
-  static std::mutex* const mutex = new std::mutex;
-  static std::set<std::string, std::less<>>* const texts = new std::set<std::string, std::less<>>;
-  const std::lock_guard lock(*mutex);
-  const auto found = texts->find(text);
-  if (found != texts->end()) return found->c_str();
-  return texts->size() < kMaxTexts ? texts->emplace(text).first->c_str() : instead;
+  return plan.ok() ? plan.value().predicted_seconds() * fraction_of(call.routine) : 0;
 }
 
 }  // namespace kizami::dropin::cublas

@@ -36,7 +36,4 @@ struct Choice {
 /// What the native library will take, by the model. @units seconds; 0: not known
 [[nodiscard]] double predicted_native(const Call& call);
 
-/// A text that lives as long as the process. Beyond a number of them, `instead` stands for all others.
-[[nodiscard]] const char* kept(std::string_view text, const char* instead);
-
 }  // namespace kizami::dropin::cublas

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "dropin/cublas/emulate.hpp"
 
-#include <complex>
-
 #include "kizami/cuda.hpp"
 
 namespace kizami::dropin::cublas {
@@ -10,15 +8,15 @@ namespace {
 
 /// alpha or beta, where the pointer mode says that it is.
 template <class T>
-Factor<T> factor_at(const void* address, const Context& context) {
+Factor<T> factor_of(const void* address, const Context& context) {
   const T* typed = static_cast<const T*>(address);
   return context.has_device_factors ? Factor<T>::at(typed) : Factor<T>(*typed);
 }
 
 template <class T>
 Status multiply(const Call& x, const Context& context, const Policy& policy) {
-  const Factor<T> alpha = factor_at<T>(x.alpha, context);
-  const Factor<T> beta = factor_at<T>(x.beta, context);
+  const Factor<T> alpha = factor_of<T>(x.alpha, context);
+  const Factor<T> beta = factor_of<T>(x.beta, context);
   const Op op_a = op_of(x.op_a);
   const Op op_b = op_of(x.op_b);
   if (x.form == Form::kPointers) {
@@ -42,16 +40,7 @@ Status multiply(const Call& x, const Context& context, const Policy& policy) {
 }  // namespace
 
 Status emulate(const Call& call, const Context& context, const Policy& policy) {
-  switch (call.scalar) {
-    case Scalar::kF32:
-      return multiply<float>(call, context, policy);
-    case Scalar::kF64:
-      return multiply<double>(call, context, policy);
-    case Scalar::kC64:
-      return multiply<std::complex<float>>(call, context, policy);
-    default:
-      return multiply<std::complex<double>>(call, context, policy);
-  }
+  return for_scalar(call.scalar, [&](auto zero) { return multiply<decltype(zero)>(call, context, policy); });
 }
 
 }  // namespace kizami::dropin::cublas

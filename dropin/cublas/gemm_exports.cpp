@@ -80,6 +80,7 @@
   }
 
 using namespace kizami::dropin::cublas;  // NOLINT(google-build-using-namespace): the exported functions are global
+using kizami::dropin::Routine;
 
 #define KIZAMI_BOTH_WIDTHS(KIND, name, routine, E) \
   KIND(name, routine, E, int)                      \

@@ -3,68 +3,55 @@
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
 
 #include "dropin/cublas/choice.hpp"
 #include "dropin/cublas/emulate.hpp"
 #include "dropin/cublas/native_level3.hpp"
+#include "dropin/policy/answer.hpp"
 
 namespace kizami::dropin::cublas {
 namespace {
 
 constexpr const char* kDeviceFactors = "alpha and beta are in device memory";
 constexpr const char* kDiagonal = "diagonal blocks are native, whose accuracy does not do";
-constexpr const char* kNothing = "nothing is multiplied";
 constexpr const char* kNoNative = "this cuBLAS has no such function with 64-bit integers";
 
-/// Order of the largest native block of a triangle of order n.
-std::int64_t block_of(std::int64_t n) {
-  constexpr std::int64_t kMaxBlock = 1024;  // unmeasured
-  return std::clamp<std::int64_t>(n / 4, 1, kMaxBlock);
+/// Of the triangle that is halved.
+std::int64_t order_of(const Call& call) { return has_triangle(call.routine) ? call.n : call.k; }
+
+/// The order of the largest native block. On an H200 (bench/results/h200/level3.jsonl, orders of 2048 to 8192) the best of 256..4096, or
+/// near it, for all orders: 1024 in place of 2048 costs syrk of FP64 15 %, 2048 in place of 512 trmm of complex FP32 a third.
+std::int64_t max_block(const Call& call) {
+  if (call.scalar == Scalar::kC64) return has_triangle(call.routine) ? 1024 : 512;
+  if (has_triangle(call.routine) || call.scalar == Scalar::kC128) return 2048;
+  return call.scalar == Scalar::kF64 && call.routine != Routine::kTrsm ? 2048 : 1024;
+}
+std::int64_t block_of(const Call& call) {
+  constexpr std::int64_t kSmall = 512;  // what is emulated where that is asked for, and then most of it
+  const std::int64_t order = order_of(call);
+  return order < kSmall ? std::max<std::int64_t>(order / 4, 1) : std::min((order + 1) / 2, max_block(call));
 }
 
-template <class T>
-T conjugate(T x) {
-  if constexpr (kIsComplex<T>) {
-    return std::conj(x);
-  } else {
-    return x;
-  }
+/// The least order at which blocks were not slower than the native routine there, by more than a few percent.
+std::int64_t least_order(const Call& call) {
+  if (call.scalar == Scalar::kC64) return 2048;
+  return has_triangle(call.routine) ? 4096 : 3072;
 }
-
-/// A factor of the call in host memory, which may be real where the matrices are complex.
-template <class T>
-T factor(const void* address, bool is_real) {
-  if (address == nullptr) return T{};
-  return is_real ? T(*static_cast<const RealOf<T>*>(address)) : *static_cast<const T*>(address);
-}
-
-/// An operand op(X) of a product, from which blocks are taken.
-template <class T>
-struct Operand {
-  char op;
-  const T* data;
-  std::int64_t ld;
-
-  /// The address of what begins at row i and column j of op(X).
-  [[nodiscard]] const T* at(std::int64_t i, std::int64_t j) const {
-    return is_transposed(op) ? data + j + i * ld : data + i + j * ld;
-  }
-};
 
 template <class T>
 class Level3 {
  public:
-  Level3(const Call& call, const Context& context, const Settings& settings)
+  Level3(const Call& call, const Context& context, const Settings& settings, std::int64_t block)
       : x_(call),
         context_(context),
         settings_(settings),
-        alpha_(factor<T>(call.alpha, call.routine == Routine::kHerk)),
-        beta_(factor<T>(call.beta, has_triangle(call.routine) && is_hermitian(call.routine))),
+        alpha_(factor_at<T>(call.alpha, has_real_alpha(call))),
+        beta_(factor_at<T>(call.beta, has_real_beta(call))),
         a_(static_cast<const T*>(call.a)),
         b_(static_cast<const T*>(is_rank_k(call.routine) ? call.a : call.b)),
         ldb_(is_rank_k(call.routine) ? call.lda : call.ldb),
-        c_(static_cast<T*>(call.c)) {}
+        c_(static_cast<T*>(call.c)),
+        block_(block > 0 ? block : block_of(call)) {}
 
   Blocks run() {
     if (has_triangle(x_.routine)) {
@@ -122,7 +109,7 @@ class Level3 {
     if (!is_ok()) return;
     const Operand<T> a{x_.op_a, a_, x_.lda};
     const Operand<T> b{x_.op_a, b_, ldb_};
-    if (size <= block_of(x_.n)) {
+    if (size <= block_) {
       return note(NativeLevel3<T>::triangle(x_, size, alpha_, a.at(first, 0), b.at(first, 0), beta_,
                                             c_ + first + first * x_.ldc));
     }
@@ -154,7 +141,7 @@ class Level3 {
   /// C(first..) <- alpha A(first.., first..) B(first..) + beta C(first..), or B A.
   void multiply_symmetric(std::int64_t first, std::int64_t size) {
     if (!is_ok()) return;
-    if (size <= block_of(x_.k)) {
+    if (size <= block_) {
       return note(NativeLevel3<T>::symmetric(x_, is_left() ? size : x_.m, is_left() ? x_.n : size, alpha_,
                                              a_ + first + first * x_.lda, part_of_b(first), beta_, part_of_c(first)));
     }
@@ -206,7 +193,7 @@ class Level3 {
   /// The half that takes is multiplied first, then takes from the other one as it was (C may be B), which is multiplied last.
   void multiply_triangular(std::int64_t first, std::int64_t size) {
     if (!is_ok()) return;
-    if (size <= block_of(x_.k)) return native_triangular(first, size, alpha_);
+    if (size <= block_) return native_triangular(first, size, alpha_);
     const std::int64_t half = size / 2;
     const std::int64_t rest = size - half;
     const std::int64_t middle = first + half;
@@ -224,7 +211,7 @@ class Level3 {
   /// The half that gives is solved first.
   void solve(std::int64_t first, std::int64_t size, T alpha) {
     if (!is_ok()) return;
-    if (size <= block_of(x_.k)) return native_triangular(first, size, alpha);
+    if (size <= block_) return native_triangular(first, size, alpha);
     const std::int64_t half = size / 2;
     const std::int64_t rest = size - half;
     const std::int64_t middle = first + half;
@@ -248,27 +235,34 @@ class Level3 {
   const T* b_;
   std::int64_t ldb_;
   T* c_;
+  std::int64_t block_;
   Blocks done_;
 };
 
-/// What cuBLAS guarantees of a diagonal block: relative to |A||B| k u, of complex types 2 k u.
-double native_bound(const Call& call) {
-  const double k = static_cast<double>(has_triangle(call.routine) ? call.k : block_of(call.k));
-  return (is_complex(call.scalar) ? 2 : 1) * k * std::ldexp(1.0, -significand_bits(call.scalar));
+/// What cuBLAS guarantees of a sum of `terms`, in roundings of half a unit: one for each, of complex types two.
+double native_roundings(const Call& call, std::int64_t terms) {
+  return (is_complex(call.scalar) ? 2.0 : 1.0) * (is_rank_2k(call.routine) ? 2.0 : 1.0) * static_cast<double>(terms);
 }
 
-template <class Function>
-auto for_scalar(Scalar scalar, const Function& function) {
-  switch (scalar) {
-    case Scalar::kF32:
-      return function(float{});
-    case Scalar::kF64:
-      return function(double{});
-    case Scalar::kC64:
-      return function(std::complex<float>{});
-    default:
-      return function(std::complex<double>{});
+/// The terms of a sum within a diagonal block.
+std::int64_t terms_of_block(const Call& call) { return has_triangle(call.routine) ? call.k : block_of(call); }
+
+double native_bound(const Call& call) {
+  return native_roundings(call, terms_of_block(call)) * std::ldexp(1.0, -significand_bits(call.scalar));
+}
+
+/// Whether C(i, j) lies in a diagonal block of Level3::update().
+bool is_in_diagonal_block(const Call& call, std::int64_t i, std::int64_t j) {
+  std::int64_t first = 0;
+  std::int64_t size = call.n;
+  while (size > block_of(call)) {
+    const std::int64_t half = size / 2;
+    const bool is_second = i >= first + half;
+    if (is_second != (j >= first + half)) return false;
+    first += is_second ? half : 0;
+    size = is_second ? size - half : half;
   }
+  return true;
 }
 
 }  // namespace
@@ -294,17 +288,32 @@ Call largest_product(const Call& call) {
 
 const char* why_no_blocks(const Call& call, const Context& context, const Settings& settings) {
   if (context.has_device_factors) return kDeviceFactors;
+  if (policy_of(settings).scheme == Scheme::kAuto && order_of(call) < least_order(call)) return kByPlan;
   const Accuracy& accuracy = settings.policy.accuracy;
   if (accuracy.kind == Accuracy::Kind::kBits && native_bound(call) > std::ldexp(1.0, -accuracy.bits)) return kDiagonal;
   return for_scalar(call.scalar, [&](auto zero) -> const char* {
     using T = decltype(zero);
-    if (factor<T>(call.alpha, call.routine == Routine::kHerk) == zero) return kNothing;
+    if (factor_at<T>(call.alpha, has_real_alpha(call)) == zero) return kNothing;
     return NativeLevel3<T>::is_there(call.routine) ? nullptr : kNoNative;
   });
 }
 
-Blocks emulate_blocks(const Call& call, const Context& context, const Settings& settings) {
-  return for_scalar(call.scalar, [&](auto zero) { return Level3<decltype(zero)>(call, context, settings).run(); });
+Blocks emulate_blocks(const Call& call, const Context& context, const Settings& settings, std::int64_t block) {
+  return for_scalar(call.scalar,
+                    [&](auto zero) { return Level3<decltype(zero)>(call, context, settings, block).run(); });
+}
+
+Allowance allowance_of(const Call& call, const Blocks& blocks, Gauge gauge, std::int64_t i, std::int64_t j) {
+  const bool has_native_products = blocks.num_native > 0;
+  if (has_triangle(call.routine)) {
+    const double native = native_roundings(call, call.k);
+    if (is_in_diagonal_block(call, i, j)) return {0, gauge, kEpilogueRoundings + native};
+    return {blocks.bound, gauge, kEpilogueRoundings + (has_native_products ? native : 0)};
+  }
+  // A block of cuBLAS', and the epilogues of what is added by halves, with twice the roundings for complex factors.
+  const double native = native_roundings(call, has_native_products ? call.k : terms_of_block(call));
+  const double halvings = 1 + std::log2(static_cast<double>(call.k) / static_cast<double>(block_of(call)));
+  return {blocks.bound, gauge, native + 2 * kEpilogueRoundings * (1 + halvings)};
 }
 
 }  // namespace kizami::dropin::cublas

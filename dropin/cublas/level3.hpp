@@ -4,6 +4,7 @@
 #pragma once
 
 #include "dropin/cublas/call.hpp"
+#include "dropin/policy/sample.hpp"
 #include "dropin/policy/settings.hpp"
 
 namespace kizami::dropin::cublas {
@@ -23,9 +24,15 @@ struct Blocks {
 /// Why such a call cannot be emulated, or null.
 [[nodiscard]] const char* why_no_blocks(const Call& call, const Context& context, const Settings& settings);
 
-/// @range  a valid call with m, n, k >= 1, for which why_no_blocks() is null
+/// @range  a valid call with m, n, k >= 1, for which why_no_blocks() is null; block: the order of the largest native block, 0: the
+///         one of block_of()
 /// @bound  b(k) of the products, with the native bound of the diagonal blocks: see docs/dropin.md
 /// @queue  asynchronous and capturable
-[[nodiscard]] Blocks emulate_blocks(const Call& call, const Context& context, const Settings& settings);
+[[nodiscard]] Blocks emulate_blocks(const Call& call, const Context& context, const Settings& settings,
+                                    std::int64_t block = 0);
+
+/// How far C(i, j), of trsm its residual, may be from what it should be after `blocks`, whose products have that gauge.
+[[nodiscard]] Allowance allowance_of(const Call& call, const Blocks& blocks, Gauge gauge, std::int64_t i,
+                                     std::int64_t j);
 
 }  // namespace kizami::dropin::cublas

@@ -46,6 +46,7 @@
   }
 
 using namespace kizami::dropin::cublas;  // NOLINT(google-build-using-namespace): the exported functions are global
+using kizami::dropin::Routine;
 
 #define KIZAMI_BOTH_WIDTHS(KIND, name, routine, E, Factor) \
   KIND(name, routine, E, Factor, int)                      \

@@ -7,6 +7,7 @@
 #include "dropin/cublas/take.hpp"
 
 using namespace kizami::dropin::cublas;  // NOLINT(google-build-using-namespace): the exported function is global
+using kizami::dropin::depth;
 
 KIZAMI_FUNCTION_OF(kCublasLt, cublasLtMatmul, cublasLtHandle_t handle, cublasLtMatmulDesc_t description,
                    const void* alpha, const void* a, cublasLtMatrixLayout_t layout_a, const void* b,

@@ -10,20 +10,20 @@ namespace {
 
 using Int = std::int64_t;
 
-// In the order of Routine. Real types have no Hermitian routines, nor are these asked for.
+// In the order of Routine. Real types have no Hermitian routines, and cuBLAS has no gemmt; nor are these asked for.
 #define KIZAMI_NATIVES(letter)                                                                                \
   {                                                                                                           \
     {Library::kCublas, "cublas" letter "gemm_v2_64"}, {Library::kCublas, "cublas" letter "gemm3m_64"},        \
-        {Library::kCublas, "cublas" letter "syrk_v2_64"}, {Library::kCublas, "cublas" letter "herk_v2_64"},   \
-        {Library::kCublas, "cublas" letter "syrkx_64"}, {Library::kCublas, "cublas" letter "herkx_64"},       \
-        {Library::kCublas, "cublas" letter "syr2k_v2_64"}, {Library::kCublas, "cublas" letter "her2k_v2_64"}, \
-        {Library::kCublas, "cublas" letter "symm_v2_64"}, {Library::kCublas, "cublas" letter "hemm_v2_64"},   \
-        {Library::kCublas, "cublas" letter "trmm_v2_64"}, {                                                   \
+        {Library::kCublas, "cublas" letter "gemmt_64"}, {Library::kCublas, "cublas" letter "syrk_v2_64"},     \
+        {Library::kCublas, "cublas" letter "herk_v2_64"}, {Library::kCublas, "cublas" letter "syrkx_64"},     \
+        {Library::kCublas, "cublas" letter "herkx_64"}, {Library::kCublas, "cublas" letter "syr2k_v2_64"},    \
+        {Library::kCublas, "cublas" letter "her2k_v2_64"}, {Library::kCublas, "cublas" letter "symm_v2_64"},  \
+        {Library::kCublas, "cublas" letter "hemm_v2_64"}, {Library::kCublas, "cublas" letter "trmm_v2_64"}, { \
       Library::kCublas, "cublas" letter "trsm_v2_64"                                                          \
     }                                                                                                         \
   }
-constinit NativeFunction natives[4][12]{KIZAMI_NATIVES("S"), KIZAMI_NATIVES("D"), KIZAMI_NATIVES("C"),
-                                        KIZAMI_NATIVES("Z")};
+constinit NativeFunction natives[4][kNumRoutines]{KIZAMI_NATIVES("S"), KIZAMI_NATIVES("D"), KIZAMI_NATIVES("C"),
+                                                  KIZAMI_NATIVES("Z")};
 #undef KIZAMI_NATIVES
 
 template <class T>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "dropin/cublas/take.hpp"
 
-#include <cctype>
 #include <cstdio>
 #include <string>
 
@@ -9,27 +8,14 @@
 #include "dropin/cublas/emulate.hpp"
 #include "dropin/cublas/handle.hpp"
 #include "dropin/cublas/level3.hpp"
-#include "dropin/policy/record.hpp"
+#include "dropin/cublas/monitor.hpp"
 
 namespace kizami::dropin::cublas {
 
-thread_local int depth = 0;
-
 namespace {
 
-constexpr const char* kNotUnderstood = "an argument is not valid";
-constexpr const char* kNothing = "nothing is multiplied";
-constexpr const char* kScheme = "the scheme is native";
-constexpr const char* kSmall = "m n k is below the minimum size";
-constexpr const char* kOneBlock = "there is no block beside the diagonal";
 constexpr const char* kRefused = "Kizami refuses";
 constexpr const char* kAllRefused = "no block is Kizami's";
-
-const Settings& settings_of(const Call& call, const Configuration& configuration) {
-  if (configuration.rules.empty()) return configuration.settings;
-  return settings_for({to_string(call.routine), call.scalar, call.m, call.n, call.k, call.caller}, configuration.rules,
-                      configuration.settings);
-}
 
 /// Why the call is native, or null: then `context` is known.
 const char* why_native(const Call& call, const Configuration& configuration, const Settings& settings,
@@ -53,41 +39,15 @@ const char* why_native(const Call& call, const Configuration& configuration, con
   return chosen(settings, product).why_native;
 }
 
-std::string options_of(const Call& x) {
-  std::string letters;
-  if (is_symmetric(x.routine) || is_triangular(x.routine)) letters += x.side;
-  if (!is_product(x.routine)) letters += x.uplo;
-  if (!is_symmetric(x.routine)) letters += x.op_a;
-  if (is_product(x.routine)) letters += x.op_b;
-  if (is_triangular(x.routine)) letters += x.diag;
-  for (char& c : letters) c = c == 0 ? '?' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return letters;
-}
-
 CallReport report_of(const Call& call) {
-  CallReport report;
-  report.name = call.name;
-  report.options = options_of(call);
-  report.m = call.m;
-  report.n = call.n;
-  report.k = call.k;
+  CallReport report = dropin::report_of(call, call.name, call.caller);
   report.num_products = call.num_products;
-  report.caller = call.caller;
   report.is_predicted = true;
   return report;
 }
 
-void keep(const CallReport& report, const Configuration& configuration, const Settings& settings) {
-  if (settings.is_logged) write_text(configuration.log_path, log_line(report) + "\n");
-  if (configuration.is_summary_wanted) process_record().add(report);
-}
-
-bool is_recorded(const Configuration& configuration, const Settings& settings) {
-  return settings.is_logged || configuration.is_summary_wanted;
-}
-
-void record_emulated(const Call& call, const Choice& choice, const Configuration& configuration,
-                     const Settings& settings) {
+/// What the planner said of the call, or of its largest product.
+CallReport report_of_emulated(const Call& call, const Choice& choice) {
   CallReport report = report_of(call);
   report.outcome.scheme = choice.scheme;
   report.outcome.engine = choice.engine;
@@ -96,40 +56,40 @@ void record_emulated(const Call& call, const Choice& choice, const Configuration
   report.outcome.gauge = choice.gauge;
   report.seconds = choice.seconds;
   report.native_seconds = predicted_native(call);
-  keep(report, configuration, settings);
-}
-
-void record_blocks(const Call& call, const Choice& choice, const Blocks& blocks, const Configuration& configuration,
-                   const Settings& settings) {
-  CallReport report = report_of(call);
-  report.outcome.scheme = choice.scheme;
-  report.outcome.engine = choice.engine;
-  report.outcome.moduli = choice.moduli;
-  report.outcome.bound = blocks.bound;
-  report.outcome.gauge = choice.gauge;
-  report.seconds = blocks.seconds;
-  report.native_seconds = predicted_native(call);
-  report.native_products = blocks.num_native;
-  if (blocks.num_emulated == 0) report.why_native = kAllRefused;
-  keep(report, configuration, settings);
+  return report;
 }
 
 /// One product, or several and diagonal blocks. @return whether the call is answered; if not, it is untouched
 bool answer_one(const Call& call, const Context& context, const Configuration& configuration, const Settings& settings,
                 Rest& rest) {
+  Monitor monitor = is_monitored(configuration) ? Monitor(call, context) : Monitor();
+  const bool is_told = is_recorded(configuration, settings) || monitor.is_watching();
   if (is_product(call.routine)) {
     const Status status = emulate(call, context, policy_of(settings));
     if (!status.ok()) {
       rest.why_native = kept(status.reason(), kRefused);
       return false;
     }
-    if (is_recorded(configuration, settings)) record_emulated(call, chosen(settings, call), configuration, settings);
+    if (!is_told) return true;
+    CallReport report = report_of_emulated(call, chosen(settings, call));
+    const Allowance allowance{report.outcome.bound, report.outcome.gauge, kEpilogueRoundings};
+    monitor.judge([&](std::int64_t, std::int64_t) { return allowance; }, report);
+    keep(report, configuration, settings);
     return true;
   }
   const Blocks blocks = emulate_blocks(call, context, settings);
   rest.status = blocks.status;
-  if (is_recorded(configuration, settings))
-    record_blocks(call, chosen(settings, largest_product(call)), blocks, configuration, settings);
+  if (!is_told) return true;
+  CallReport report = report_of_emulated(call, chosen(settings, largest_product(call)));
+  report.outcome.bound = blocks.bound;
+  report.seconds = blocks.seconds;
+  report.native_products = blocks.num_native;
+  if (blocks.num_emulated == 0) report.why_native = kAllRefused;
+  if (blocks.status == CUBLAS_STATUS_SUCCESS && blocks.num_emulated > 0) {
+    const Gauge gauge = report.outcome.gauge;
+    monitor.judge([&](std::int64_t i, std::int64_t j) { return allowance_of(call, blocks, gauge, i, j); }, report);
+  }
+  keep(report, configuration, settings);
   return true;
 }
 
@@ -144,7 +104,7 @@ const char* why_all_native(std::span<const Call> calls, const Configuration& con
                            bool& is_any_recorded) {
   const char* reason = nullptr;
   for (const Call& call : calls) {
-    const Settings& settings = settings_of(call, configuration);
+    const Settings& settings = settings_of(call, call.scalar, call.caller, configuration);
     is_any_recorded |= is_recorded(configuration, settings);
     if (reason == nullptr) reason = why_native(call, configuration, settings, context);
   }
@@ -162,7 +122,7 @@ Rest answer(std::span<const Call> calls) noexcept {
     rest.why_native = why_all_native(calls, configuration, context, rest.is_recorded);
     if (rest.why_native != nullptr) return rest;
     for (const Call& call : calls) {
-      const Settings& settings = settings_of(call, configuration);
+      const Settings& settings = settings_of(call, call.scalar, call.caller, configuration);
       if (configuration.is_dry_run) {
         const Call product = is_product(call.routine) ? call : largest_product(call);
         rest.why_native = dry_run_text(chosen(settings, product).scheme);
@@ -186,7 +146,7 @@ void record_native(std::span<const Call> calls, const Rest& rest) noexcept {
       CallReport report = report_of(call);
       report.why_native = rest.why_native;
       report.seconds = is_valid(call) ? predicted_native(call) : 0;
-      keep(report, configuration, settings_of(call, configuration));
+      keep(report, configuration, settings_of(call, call.scalar, call.caller, configuration));
     }
   } catch (...) {  // no memory for a line of the log
   }

@@ -7,20 +7,9 @@
 #include <span>
 
 #include "dropin/cublas/call.hpp"
+#include "dropin/policy/answer.hpp"
 
 namespace kizami::dropin::cublas {
-
-/// How many calls of this library the thread is in. What is called from within is native: Kizami may use cuBLAS, and cuBLAS
-/// calls cuBLASLt and its own functions by their names.
-extern thread_local int depth;
-
-class Inside {
- public:
-  Inside() { ++depth; }
-  ~Inside() { --depth; }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-};
 
 /// What is to be done with calls after answer().
 struct Rest {

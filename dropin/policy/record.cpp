@@ -57,7 +57,8 @@ std::string answer_of(const CallReport& r) {
 }
 
 std::string log_line(const CallReport& r) {
-  return "kizami: " + call_text(r) + ": " + answer_of(r) + time_text(r) + " [" + site_of(r.caller) + "]";
+  const std::string skipped = r.why_no_sample.empty() ? "" : ", no sample: " + r.why_no_sample;
+  return "kizami: " + call_text(r) + ": " + answer_of(r) + skipped + time_text(r) + " [" + site_of(r.caller) + "]";
 }
 
 void Record::add(const CallReport& report) {
@@ -70,6 +71,7 @@ void Record::add(const CallReport& report) {
   Sum& sum = sums_[key];
   const bool is_first = sum.calls++ == 0;
   sum.repaired += report.outcome.repaired;
+  sum.skipped += report.why_no_sample.empty() ? 0 : 1;
   if (is_first) {
     sum.worst = report;
     CallReport& r = sum.worst;
@@ -83,6 +85,7 @@ void Record::add(const CallReport& report) {
   worst.seconds += report.seconds;
   worst.native_seconds += report.native_seconds;
   worst.worst_ratio = worse(worst.worst_ratio, report.worst_ratio);
+  if (worst.why_no_sample.empty()) worst.why_no_sample = report.why_no_sample;
 }
 
 std::string Record::text() const {
@@ -114,6 +117,8 @@ std::string Record::text() const {
     const CallReport& r = sum->worst;
     text += format("%10lld x ", static_cast<long long>(sum->calls)) + call_text(r) + ": " + answer_of(r);
     if (sum->repaired > 0) text += format(", %lld elements in FP64", static_cast<long long>(sum->repaired));
+    if (sum->skipped > 0)
+      text += format(", %lld samples skipped: ", static_cast<long long>(sum->skipped)) + r.why_no_sample;
     text += time_text(r);
     if (r.native_seconds > 0) text += format(" (native %.3g s)", r.native_seconds);
     text += " [" + site_of(r.caller) + "]\n";

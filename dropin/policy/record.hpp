@@ -31,7 +31,13 @@ struct CallReport {
   double seconds = 0;
   double native_seconds = 0;  ///< of the native library, as the planner predicts it; 0: not known
   double worst_ratio = -1;    ///< error / bound of the sample that was computed again; < 0: none was
+  std::string why_no_sample;  ///< where a sample was to be taken and was not
 };
+
+/// Whether the sample is not within its bound: NaN is not.
+[[nodiscard]] inline bool is_beyond_bound(const CallReport& report) {
+  return !(report.worst_ratio < 0) && !(report.worst_ratio <= 1);
+}
 
 /// "ozaki2 on cpu_simd, 14 moduli, bound 3.6e-15 entry", or "native: REASON".
 [[nodiscard]] std::string answer_of(const CallReport& report);
@@ -56,6 +62,7 @@ class Record {
     std::int64_t calls = 0;
     CallReport worst;  ///< with the largest bound and ratio, and sums of times
     std::int64_t repaired = 0;
+    std::int64_t skipped = 0;  ///< samples
   };
   using Key = std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t, const void*, std::string>;
 

@@ -7,21 +7,16 @@ usage: library_test.py NM READELF LIBRARY DOCUMENT            compare
        library_test.py NM READELF LIBRARY DOCUMENT --write    write the table into the document
 """
 import re
-import subprocess
 import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "dropin_policy"))
+from exports import exported_by, foreign, needed_by, table_problems
 
 FORMS = ("{}_", "{}_64_", "scipy_{}_", "scipy_{}_64_", "cblas_{}", "cblas_{}64_", "cblas_{}_64", "scipy_cblas_{}",
          "scipy_cblas_{}64_")
 STEM = re.compile(r"(?:scipy_)?(?:cblas_)?([sdcz])(gemm3m|gemmt|gemm|symm|hemm|syr2k|syrk|her2k|herk|trmm|trsm)"
                   r"(?:_|_64_|64_|_64)?")
-# Of the C library. A C++ library or a BLAS would stand before the one that the program brings.
-NEEDED = re.compile(r"(libc|libm|libdl|librt|libpthread|ld-linux-[\w-]+)\.so\.\d+")
-BEGIN, END = "<!-- routines: written by library_test.py --write -->\n", "<!-- end of routines -->\n"
-
-
-def output(*command):
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def routines(exported):
@@ -56,23 +51,15 @@ def self_test():
     all_names = {form.format("dgemm") for form in FORMS}
     found, clean = routines(all_names)
     return (found == {"gemm": {"d"}} and not clean and routines(all_names - {"cblas_dgemm_64"})[1] and
-            routines(all_names | {"ddot_"})[1] and not NEEDED.fullmatch("libstdc++.so.6") and
-            not NEEDED.fullmatch("libopenblas.so.0") and NEEDED.fullmatch("libc.so.6"))
+            routines(all_names | {"ddot_"})[1] and len(foreign(["libstdc++.so.6", "libopenblas.so.0", "libc.so.6"])) == 2)
 
 
 def main():
     nm, readelf, library, document = sys.argv[1:5]
-    exported = {line.split()[2].split("@")[0] for line in output(nm, "-D", "--defined-only", library).splitlines()}
-    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output(readelf, "-d", library))
+    exported, needed = exported_by(nm, library), needed_by(readelf, library)
     found, problems = routines(exported)
-    problems += [f"needs {name}" for name in needed if not NEEDED.fullmatch(name)]
-    text = Path(document).read_text()
-    before, after = text.split(BEGIN)[0], text.split(END)[-1]
-    wanted = before + BEGIN + table(found) + END + after
-    if sys.argv[5:] == ["--write"]:
-        Path(document).write_text(wanted)
-    elif text != wanted:
-        problems.append(f"{document}: the table of routines is not that of the library; write it with --write")
+    problems += foreign(needed)
+    problems += table_problems(document, "routines", table(found), sys.argv[5:] == ["--write"])
     if not self_test():
         problems.append("self-test: a violation was not seen, or a clean library was refused")
     print("\n".join(problems + [f"{len(exported)} functions, needs {' '.join(needed)}: {len(problems)} problems"]))

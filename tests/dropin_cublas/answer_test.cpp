@@ -239,7 +239,7 @@ TEST_F(Answer, PlansAreRememberedByThreadAndDevice) {
   EXPECT_EQ(plans, 1);
   EXPECT_EQ(call([&] {
               EXPECT_EQ(dgemm()(), CUBLAS_STATUS_SUCCESS);
-              current_device() = 1;
+              runtime().device = 1;
               return dgemm()();
             }),
             CUBLAS_STATUS_SUCCESS);
@@ -248,7 +248,7 @@ TEST_F(Answer, PlansAreRememberedByThreadAndDevice) {
 
 TEST_F(Answer, WithoutADeviceAllIsForwardedAndSaidOnce) {
   planner().status = {StatusCode::kUnsupported, "no CUDA device: a test"};
-  current_device() = -1;
+  runtime().device = -1;
   testing::internal::CaptureStderr();
   expect_forwarded(dgemm());
   expect_forwarded(sgemm());

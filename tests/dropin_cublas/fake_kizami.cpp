@@ -8,7 +8,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
+#include <utility>
 
 #include "dropin_cublas/fake_cublas.hpp"
 
@@ -91,9 +93,9 @@ Planner& planner() {
   return *instance;
 }
 
-int& current_device() {
-  static int device = 0;
-  return device;
+Runtime& runtime() {
+  static Runtime instance;
+  return instance;
 }
 
 }  // namespace dropin_test
@@ -169,7 +171,50 @@ KIZAMI_FAKE(std::complex<double>);
 }  // namespace cuda
 }  // namespace kizami
 
-extern "C" cudaError_t CUDARTAPI cudaGetDevice(int* device) {
-  *device = kizami::dropin_test::current_device();
+using kizami::dropin_test::runtime;
+
+namespace {
+
+cudaError_t failed() {
+  runtime().has_error = true;
+  return cudaErrorIllegalAddress;
+}
+
+}  // namespace
+
+extern "C" {
+cudaError_t CUDARTAPI cudaGetDevice(int* device) {
+  *device = runtime().device;
   return *device >= 0 ? cudaSuccess : cudaErrorNoDevice;
+}
+cudaError_t CUDARTAPI cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                                        std::size_t width, std::size_t height, cudaMemcpyKind, cudaStream_t) {
+  if (!runtime().can_copy) return failed();
+  ++runtime().copies;
+  for (std::size_t i = 0; i < height; ++i)
+    std::memcpy(static_cast<char*>(to) + i * to_pitch, static_cast<const char*>(from) + i * from_pitch, width);
+  return cudaSuccess;
+}
+cudaError_t CUDARTAPI cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                                      cudaStream_t stream) {
+  return cudaMemcpy2DAsync(to, bytes, from, bytes, bytes, 1, kind, stream);
+}
+cudaError_t CUDARTAPI cudaStreamSynchronize(cudaStream_t) {
+  ++runtime().waits;
+  return cudaSuccess;
+}
+cudaError_t CUDARTAPI cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
+  *status = runtime().is_capturing ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
+cudaError_t CUDARTAPI cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  thread_local cudaStreamCaptureMode current = cudaStreamCaptureModeGlobal;
+  std::swap(current, *mode);
+  runtime().relaxed += current == cudaStreamCaptureModeGlobal ? -1 : 1;
+  return cudaSuccess;
+}
+cudaError_t CUDARTAPI cudaGetLastError() {
+  return std::exchange(runtime().has_error, false) ? cudaErrorIllegalAddress : cudaSuccess;
+}
+const char* CUDARTAPI cudaGetErrorString(cudaError_t) { return "a test says so"; }
 }

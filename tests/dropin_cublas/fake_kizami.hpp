@@ -41,7 +41,16 @@ struct Planner {
 };
 Planner& planner();
 
-/// What cudaGetDevice() says; below 0: an error.
-int& current_device();
+/// The CUDA runtime: device memory is host memory.
+struct Runtime {
+  int device = 0;             ///< what cudaGetDevice() says; below 0: an error
+  bool is_capturing = false;  ///< every stream
+  bool can_copy = true;
+  int copies = 0;
+  int waits = 0;           ///< for a stream
+  int relaxed = 0;         ///< threads whose capture mode is not the usual one
+  bool has_error = false;  ///< that cudaGetLastError() has not taken
+};
+Runtime& runtime();
 
 }  // namespace kizami::dropin_test

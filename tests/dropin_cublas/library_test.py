@@ -7,18 +7,13 @@ usage: library_test.py NM READELF LIBRARY DOCUMENT ENTRY_POINTS            compa
        library_test.py NM READELF LIBRARY DOCUMENT ENTRY_POINTS --write    write the table into the document
 """
 import re
-import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "dropin_policy"))
+from exports import exported_by, foreign, needed_by, table_problems
+
 NAME = re.compile(r"cublas(Lt)?([SDCZ]?)(\w+?)(_v2)?(_64)?", re.ASCII)
-# Of the C library. A C++ library or a BLAS would stand before the one that the program brings.
-NEEDED = re.compile(r"(libc|libm|libdl|librt|libpthread|ld-linux-[\w-]+)\.so\.\d+")
-BEGIN, END = "<!-- cublas: written by library_test.py --write -->\n", "<!-- end of cublas -->\n"
-
-
-def output(*command):
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 FOR_PROXIES = {"kizami_use_native"}
@@ -27,7 +22,7 @@ FOR_PROXIES = {"kizami_use_native"}
 def problems_of(exported, declared, needed):
     found = [f"exported, but no product of the headers: {name}" for name in sorted(exported - declared)]
     found += [f"of the headers, but not exported: {name}" for name in sorted(declared - exported)]
-    return found + [f"needs {name}" for name in needed if not NEEDED.fullmatch(name)]
+    return found + foreign(needed)
 
 
 def table(exported):
@@ -57,18 +52,11 @@ def self_test():
 
 def main():
     nm, readelf, library, document, entry_points = sys.argv[1:6]
-    exported = {line.split()[2].split("@")[0] for line in output(nm, "-D", "--defined-only", library).splitlines()}
+    exported, needed = exported_by(nm, library), needed_by(readelf, library)
     exported -= FOR_PROXIES
-    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output(readelf, "-d", library))
     declared = set(re.findall(r"^ENTRY_POINT\((\w+),", Path(entry_points).read_text(), flags=re.M))
     problems = problems_of(exported, declared, needed)
-    text = Path(document).read_text()
-    before, after = text.split(BEGIN)[0], text.split(END)[-1]
-    wanted = before + BEGIN + table(exported) + END + after
-    if sys.argv[6:] == ["--write"]:
-        Path(document).write_text(wanted)
-    elif text != wanted:
-        problems.append(f"{document}: the table of cuBLAS is not that of the library; write it with --write")
+    problems += table_problems(document, "cublas", table(exported), sys.argv[6:] == ["--write"])
     if not self_test():
         problems.append("self-test: a violation was not seen, or a clean library was refused")
     print("\n".join(problems + [f"{len(exported)} functions, needs {' '.join(needed)}: {len(problems)} problems"]))

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -29,7 +30,7 @@ class Interposer : public testing::Test {
   void SetUp() override {
     configuration() = dropin::Configuration{};
     planner() = Planner{};
-    current_device() = 0;
+    runtime() = Runtime{};
     on_native_call() = [this](const NativeCall& call) {
       const std::lock_guard lock(mutex_);
       native.push_back(call);
@@ -47,7 +48,11 @@ class Interposer : public testing::Test {
     native.clear();
     kizami.clear();
     cublasStatus_t status{};
+    const bool is_logged = configuration().monitor_period > 0;
+    configuration().settings.is_logged = is_logged;
+    if (is_logged) testing::internal::CaptureStderr();
     std::thread([&] { status = function(); }).join();
+    if (is_logged) logged = testing::internal::GetCapturedStderr();
     return status;
   }
 
@@ -71,6 +76,7 @@ class Interposer : public testing::Test {
   }
 
   FakeHandle handle;
+  std::string logged;  ///< by the last call, where calls are monitored
   std::vector<NativeCall> native;
   std::vector<KizamiCall> kizami;
   cublasStatus_t native_status = CUBLAS_STATUS_SUCCESS;

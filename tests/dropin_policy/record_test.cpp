@@ -93,6 +93,33 @@ TEST(Record, ASampleThatIsNaNStays) {
   EXPECT_NE(record.text().find("error / bound nan"), std::string::npos) << record.text();
 }
 
+TEST(Record, SamplesThatWereNotTakenAreCountedAndSaid) {
+  CallReport report = emulated(10, 1e-15, 0.25);
+  report.why_no_sample = "the stream is captured";
+  EXPECT_EQ(log_line(report),
+            "kizami: dgemm_ nt 10x20x30: ozaki2 on cpu_simd, 14 moduli, bound 1e-15 entry, no sample: the stream is "
+            "captured, 0.25 s [unknown]");
+  Record record;
+  record.add(emulated(10, 1e-15, 0.25));
+  record.add(report);
+  record.add(report);
+  EXPECT_NE(record.text().find("bound 1e-15 entry, 2 samples skipped: the stream is captured, 0.75 s"),
+            std::string::npos)
+      << record.text();
+}
+
+TEST(Record, WhatIsNotWithinItsBoundIsBeyondIt) {
+  CallReport report = emulated(10, 1e-15, 1);
+  for (const double within : {-1.0, 0.0, 0.5, 1.0}) {
+    report.worst_ratio = within;
+    EXPECT_FALSE(is_beyond_bound(report)) << within;
+  }
+  for (const double beyond : {1.0000001, HUGE_VAL, std::nan("")}) {
+    report.worst_ratio = beyond;
+    EXPECT_TRUE(is_beyond_bound(report)) << beyond;
+  }
+}
+
 TEST(Record, NoNumberOfShapesIsTooMany) {
   Record record;
   for (std::int64_t m = 0; m < 5000; ++m) record.add(emulated(m, 1e-15, 0.001));

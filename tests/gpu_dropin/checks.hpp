@@ -18,8 +18,10 @@ void check_level3(const Handle& handle);
 void check_graphs(const Handle& handle);
 /// Statuses of calls that are refused, math modes, and that a handle stays as it was.
 void check_handles(const Handle& handle);
-/// Several streams, threads and handles; nothing is waited for, nothing allocated again.
-void check_streams();
+/// Several streams, threads and handles; nothing is waited for (unless calls are monitored), nothing allocated again.
+void check_streams(bool is_monitored);
+/// Of a process with KIZAMI_MONITOR=1: what the log at `path` says of the calls so far.
+void check_monitor(const char* path);
 /// A handle of the second device, where there is one.
 void check_second_device();
 

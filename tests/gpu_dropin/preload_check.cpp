@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// gpu_preload_check [--self-test] [--expect-kizami] [--bits N]: an ordinary program that multiplies with cuBLAS and judges the results.
+// gpu_preload_check [--self-test] [--expect-kizami] [--bits N] [--monitored LOG]: an ordinary program that multiplies with cuBLAS and judges the results.
 // It knows nothing of what may be preloaded before cuBLAS, except for --expect-kizami: then the four products must come
 // from another library, differ from those of cuBLAS, and have the same bits however they are called. --bits N: the
-// accuracy that is asked for. --self-test: judges the judge, without a device. One line for each check; exit code 1 if one failed, 77 without a
+// accuracy that is asked for. --monitored LOG: calls are monitored (KIZAMI_MONITOR=1, KIZAMI_LOG=LOG), and may wait. --self-test: judges the judge, without a device. One line for each check; exit code 1 if one failed, 77 without a
 // device.
 #include <cstdlib>
 
@@ -11,7 +11,7 @@
 namespace preload_check {
 namespace {
 
-void check_device() {
+void check_device(const char* log) {
   const Handle handle;
   check_graphs(handle);  // first, for the first call of a shape plans it
   check_products(handle);
@@ -19,10 +19,12 @@ void check_device() {
   check_lt(handle);
   check_level3(handle);
   check_handles(handle);
-  check_streams();
+  check_streams(log != nullptr);
+  if (log != nullptr) check_monitor(log);
 }
 
 int main(int argc, char** argv) {
+  const char* log = nullptr;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--expect-kizami") {
@@ -32,8 +34,10 @@ int main(int argc, char** argv) {
       return num_failed == 0 ? 0 : 1;
     } else if (argument == "--bits" && i + 1 < argc) {
       asked_bits() = std::atoi(argv[++i]);
+    } else if (argument == "--monitored" && i + 1 < argc) {
+      log = argv[++i];
     } else {
-      std::fprintf(stderr, "usage: gpu_preload_check [--self-test] [--expect-kizami] [--bits N]\n");
+      std::fprintf(stderr, "usage: gpu_preload_check [--self-test] [--expect-kizami] [--bits N] [--monitored LOG]\n");
       return 2;
     }
   }
@@ -42,7 +46,7 @@ int main(int argc, char** argv) {
     std::printf("no CUDA device\n");
     return std::getenv("KIZAMI_REQUIRE_GPU") == nullptr ? 77 : 1;
   }
-  guarded("device", check_device);
+  guarded("device", [&] { check_device(log); });
   guarded("device", check_second_device);
   std::printf("%s: %d checks failed\n", num_failed == 0 ? "OK" : "FAIL", num_failed);
   return num_failed == 0 ? 0 : 1;

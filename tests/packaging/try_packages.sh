@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages in a bare system and uses them: the command line on a .npy file, then programs in C and C++
-# against the development package. Nothing of this machine is visible in there but the packages and the two programs.
+# Installs the Debian packages in a bare system and uses them: the command line on a .npy file, NumPy with the alternative for
+# libblas.so.3, then programs in C and C++ against the development package. Nothing of this machine is visible in there but the packages and the two programs.
 # ROOT is made by debootstrap if it is empty or absent, and kept. Needs root and a Debian mirror.
 # usage: try_packages.sh ROOT DEB...
 set -euo pipefail
@@ -37,6 +37,7 @@ in_root apt-get -qq remove -y --purge kizami 'libkizami*' >/dev/null 2>&1 || tru
 
 say "command line"
 install '/try/kizami_*.deb' '/try/libkizami[0-9]*.deb'
+in_root kizami --version
 in_root sh -eu <<'INSIDE'
   cd /try
   { printf "\223NUMPY\001\000\166\000"
@@ -45,6 +46,31 @@ in_root sh -eu <<'INSIDE'
   kizami gemm A.npy A.npy -o C.npy --check
   got=$(tail -c 32 C.npy | od -An -w32 -tf8 | tr -s " ")
   [ "$got" = " 7 10 15 22" ] || { echo "C = $got, must be 7 10 15 22"; exit 1; }
+INSIDE
+
+say "alternative for libblas.so.3"
+install '/try/libkizami-blas_*.deb' python3-numpy
+in_root sh -eu <<'INSIDE'
+  cd /try
+  name=$(update-alternatives --get-selections | sed -n 's/^\(libblas.so.3-[^ ]*\).*/\1/p')
+  cat >products.py <<'PYTHON'
+import numpy
+a = numpy.arange(2500.0).reshape(50, 50) % 7
+want = (a.astype(int) @ a.T.astype(int)).astype(float)  # whole numbers never go to BLAS
+assert (a @ a.T == want).all() and abs(numpy.linalg.solve(a + 99 * numpy.eye(50), a) @ want).max() > 0
+PYTHON
+  export KIZAMI_MIN_SIZE=0 KIZAMI_SUMMARY=/try/summary
+  chosen=$(readlink -f "$(update-alternatives --query "$name" | sed -n 's/^Value: //p')")
+  [ "${chosen#*/kizami/}" = "$chosen" ] || { echo "$chosen is chosen without being asked for"; exit 1; }
+  python3 products.py
+  [ ! -e summary ] || { echo "there is a summary without the alternative"; exit 1; }
+  update-alternatives --set "$name" "$(update-alternatives --list "$name" | grep /kizami/)" >/dev/null
+  python3 products.py
+  grep "x cblas_d[a-z0-9]* .*: ozaki2 on" summary || { echo "no call was emulated:"; cat summary; exit 1; }
+  apt-get -qq purge -y libkizami-blas >/dev/null 2>&1
+  rm summary
+  python3 products.py
+  [ ! -e summary ] || { echo "the alternative is still there"; exit 1; }
 INSIDE
 
 say "development"

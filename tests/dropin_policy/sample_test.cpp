@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The monitor must see what is wrong: an element one part in a thousand off, a NaN, a wrong sign.
-#include "dropin/blas/sample.hpp"
+#include "dropin/policy/sample.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-namespace kizami::dropin::blas {
+namespace kizami::dropin {
 namespace {
 
 constexpr std::int64_t kSize = 8;
@@ -25,14 +25,15 @@ double ratio_after(const Spoil& spoil) {
     b[i] = static_cast<double>(i % 5) + 1;
     c[i] = static_cast<double>(i % 3);
   }
-  Call<double> call;
+  TypedCall<double> call;
   call.m = call.n = call.k = call.lda = call.ldb = call.ldc = kSize;
   call.alpha = 2;
   call.beta = 3;
   call.a = a.data();
   call.b = b.data();
   call.c = c.data();
-  const Sample<double> sample(call);
+  Sample<double> sample;
+  for (int e = 0; e < Sample<double>::kElements; ++e) sample.add(call, e, read_host_line<double>);
   for (std::size_t j = 0; j < kSize; ++j) {
     for (std::size_t i = 0; i < kSize; ++i) {
       double sum = 0;
@@ -41,9 +42,9 @@ double ratio_after(const Spoil& spoil) {
     }
   }
   spoil(c);
-  Outcome outcome;
-  outcome.bound = 0x1p-50;
-  return sample.worst_ratio(call, outcome);
+  return sample.worst_ratio(read_host_line<double>, [](std::int64_t, std::int64_t) {
+    return Allowance{0x1p-50, Gauge::kEntry, kEpilogueRoundings};
+  });
 }
 
 TEST(Sample, ExactResultsHaveNoError) {
@@ -60,46 +61,10 @@ TEST(Sample, WhatIsWrongIsBeyondTheBound) {
   EXPECT_TRUE(beyond(ratio_after([](std::vector<double>& c) { c[0] = std::numeric_limits<double>::infinity(); })));
 }
 
-TEST(Sample, NoneChosenIsNoRatio) { EXPECT_LT(Sample<double>().worst_ratio(Call<double>(), Outcome()), 0); }
-
-TEST(Call, RowMajorIsTheTransposedCall) {
-  Call<std::complex<double>> x;
-  x.routine = Routine::kHer2k;
-  x.alpha = {1, 2};
-  x.uplo = 'U';
-  turn_row_major(x);
-  EXPECT_EQ(x.uplo, 'L');
-  EXPECT_EQ(x.op_a, 'C');
-  EXPECT_EQ(x.alpha, std::complex<double>(1, -2));
-  Call<double> y;
-  y.routine = Routine::kSyrk;
-  y.op_a = 'C';
-  turn_row_major(y);
-  EXPECT_EQ(y.op_a, 'N') << "for real types ^H is ^T";
-}
-
-TEST(Call, LeadingDimensionsAreThoseOfTheReference) {
-  Call<double> x;
-  x.routine = Routine::kTrsm;
-  x.side = 'R';
-  x.m = 5;
-  x.n = 7;
-  x.k = 7;
-  x.lda = 7;
-  x.ldc = 5;
-  EXPECT_TRUE(is_valid(x));
-  x.lda = 6;
-  EXPECT_FALSE(is_valid(x));
-  x.lda = 7;
-  x.op_a = 'X';
-  EXPECT_FALSE(is_valid(x));
-  Call<std::complex<float>> y;
-  y.routine = Routine::kSyrk;
-  y.lda = y.ldc = 1;
-  EXPECT_TRUE(is_valid(y));
-  y.op_a = 'C';
-  EXPECT_FALSE(is_valid(y)) << "csyrk does not conjugate";
+TEST(Sample, NoneChosenIsNoRatio) {
+  EXPECT_LT(
+      Sample<double>().worst_ratio(read_host_line<double>, [](std::int64_t, std::int64_t) { return Allowance(); }), 0);
 }
 
 }  // namespace
-}  // namespace kizami::dropin::blas
+}  // namespace kizami::dropin

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// Routines of a triangle as libkizami_cublas.so makes them of products, for several orders of the native diagonal blocks, and
+// native cuBLAS, interleaved in one run. A table on stderr, JSON lines on stdout.
+//   bench_gpu_level3 --type d --n 4096 --block 512 --block 1024
+// n x n matrices; of products the planner leaves to cuBLAS what it predicts to be faster there, as for programs, or with
+// --scheme ozaki2 nothing. n^3 operations (4 n^3 of complex types). Medians of the device's times.
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "device_bench.cuh"
+#include "dropin/cublas/level3.hpp"
+#include "dropin/cublas/native_level3.hpp"
+
+namespace {
+
+namespace cublas = kizami::dropin::cublas;
+using bench::check;
+using bench::DeviceBuffer;
+using kizami::dropin::Routine;
+
+/// Uniform on (-0.5, 0.5), and `diagonal` added to real parts of the diagonal. @shape n x n, of `parts` reals each
+template <class R>
+__global__ void fill(R* x, std::int64_t n, int parts, double diagonal, std::uint64_t seed) {
+  for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < n * n * parts;
+       i += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
+    const double value = bench::unit(seed * 0x100000000ull + static_cast<std::uint64_t>(i)) - 0.5;
+    const bool is_diagonal = i % parts == 0 && i / parts % n == i / parts / n;
+    x[i] = static_cast<R>(is_diagonal ? value + diagonal : value);
+  }
+}
+
+struct Options {
+  std::vector<char> types{'s', 'd', 'c', 'z'};
+  std::vector<std::int64_t> sizes{2048, 4096, 8192};
+  std::vector<std::int64_t> blocks{256, 512, 1024, 2048};
+  std::string scheme = "auto";
+  int rounds = 7;
+  std::string commit = "unknown";
+};
+
+struct Way {
+  std::string who;
+  std::function<cublas::Blocks()> call;
+  std::vector<float> milliseconds;
+  cublas::Blocks blocks;
+};
+
+template <class T>
+void run_case(const Options& options, Routine routine, std::int64_t n, char type, const bench::Cublas& native,
+              const bench::Gauges& gauges) {
+  using R = kizami::RealOf<T>;
+  constexpr int kParts = kizami::kIsComplex<T> ? 2 : 1;
+  DeviceBuffer<T> a(n * n), b(n * n), c(n * n);
+  // A diagonal that is solved with is large enough for X of the size of C.
+  const auto fill_with = [n](T* x, double diagonal, std::uint64_t seed) {
+    fill<<<1024, 256>>>(reinterpret_cast<R*>(x), n, kParts, diagonal, seed);
+  };
+  fill_with(a.data, routine == Routine::kTrsm ? std::sqrt(static_cast<double>(n)) : 0, 1);
+  fill_with(b.data, 0, 2);
+  const T one{1};
+  const T zero{};
+  kizami::dropin::Settings settings;
+  if (options.scheme == "ozaki2") settings.min_size = 0;
+  cublas::Call call;
+  call.routine = routine;
+  call.handle = native.handle;
+  call.scalar = kizami::kScalarOf<T>;
+  call.uplo = 'L';
+  call.m = call.n = call.k = n;
+  call.lda = call.ldb = call.ldc = n;
+  call.alpha = &one;
+  call.beta = &zero;
+  call.a = a.data;
+  call.b = routine == Routine::kTrmm || routine == Routine::kSymm ? b.data : nullptr;
+  call.c = c.data;
+
+  std::vector<Way> ways;
+  ways.push_back({"native",
+                  [&] {
+                    using Native = cublas::NativeLevel3<T>;
+                    cublas::Blocks blocks;
+                    blocks.status = kizami::dropin::has_triangle(routine)
+                                        ? Native::triangle(call, n, one, a.data, a.data, zero, c.data)
+                                    : routine == Routine::kSymm
+                                        ? Native::symmetric(call, n, n, one, a.data, b.data, zero, c.data)
+                                        : Native::triangular(call, n, n, one, a.data, b.data, c.data);
+                    return blocks;
+                  },
+                  {},
+                  {}});
+  for (const std::int64_t block : options.blocks) {
+    if (block >= n) continue;
+    ways.push_back({"block " + std::to_string(block),
+                    [&call, &settings, block] { return cublas::emulate_blocks(call, {}, settings, block); },
+                    {},
+                    {}});
+  }
+  const bench::Timer timer;
+  for (int round = -1; round < options.rounds; ++round) {  // the first one plans, and is not counted
+    for (Way& way : ways) {
+      fill_with(c.data, 0, 3);  // trsm overwrites it
+      const float ms = timer.time([&] { way.blocks = way.call(); }, 1);
+      if (way.blocks.status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(way.who + " failed");
+      if (round >= 0) way.milliseconds.push_back(ms);
+    }
+  }
+  for (Way& way : ways) {
+    std::sort(way.milliseconds.begin(), way.milliseconds.end());
+    const double median = way.milliseconds[way.milliseconds.size() / 2];
+    const double operations = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) *
+                              (kParts == 2 ? 4 : 1) * (routine == Routine::kSymm ? 2 : 1);
+    const double tflops = operations / median * 1e-9;
+    std::fprintf(stderr, "%c %-5s n %5lld  %-10s  %9.3f ms  %6.1f TFLOPS  %d products Kizami's, %d native\n", type,
+                 to_string(routine), static_cast<long long>(n), way.who.c_str(), median, tflops,
+                 way.blocks.num_emulated, way.blocks.num_native);
+    std::printf(
+        "{\"date\": \"%s\", \"commit\": \"%s\", \"driver\": \"%s\", \"case\": \"%c %s %lld\", \"scheme\": "
+        "\"%s\", \"who\": \"%s\", \"ms_median\": %.5f, \"ms_min\": %.5f, \"ms_max\": %.5f, \"tflops\": %.2f, "
+        "\"emulated\": %d, \"native\": %d, \"sm_mhz\": %u, \"watts\": %u}\n",
+        bench::today().c_str(), options.commit.c_str(), gauges.driver.c_str(), type, to_string(routine),
+        static_cast<long long>(n), options.scheme.c_str(), way.who.c_str(), median,
+        static_cast<double>(way.milliseconds.front()), static_cast<double>(way.milliseconds.back()), tflops,
+        way.blocks.num_emulated, way.blocks.num_native, gauges.sm_mhz(), gauges.watts());
+  }
+}
+
+void run(const Options& options) {
+  const bench::Cublas native;
+  const bench::Gauges gauges;
+  for (const char type : options.types) {
+    for (const Routine routine : {Routine::kTrsm, Routine::kTrmm, Routine::kSyrk, Routine::kSymm}) {
+      for (const std::int64_t n : options.sizes) {
+        if (type == 's') run_case<float>(options, routine, n, type, native, gauges);
+        if (type == 'd') run_case<double>(options, routine, n, type, native, gauges);
+        if (type == 'c') run_case<std::complex<float>>(options, routine, n, type, native, gauges);
+        if (type == 'z') run_case<std::complex<double>>(options, routine, n, type, native, gauges);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Routines of a triangle by products of Kizami, beside native cuBLAS");
+  app.add_option("--type", options.types)->check(CLI::IsMember(std::vector<char>{'s', 'd', 'c', 'z'}));
+  app.add_option("--n", options.sizes)->check(CLI::Range(2, 32768));
+  app.add_option("--block", options.blocks, "orders of the native diagonal blocks")->check(CLI::Range(1, 32768));
+  app.add_option("--scheme", options.scheme)->check(CLI::IsMember(std::vector<std::string>{"auto", "ozaki2"}));
+  app.add_option("--rounds", options.rounds)->check(CLI::Range(1, 1000));
+  app.add_option("--commit", options.commit);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    run(options);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "bench_gpu_level3: %s\n", e.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "dropin/policy/answer.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <string>
+
+namespace kizami::dropin {
+
+constinit thread_local int depth = 0;
+
+const char* kept(std::string_view text, const char* instead) {
+  constexpr std::size_t kMaxTexts = 256;
+  static std::mutex* const mutex = new std::mutex;
+  static std::set<std::string, std::less<>>* const texts = new std::set<std::string, std::less<>>;
+  const std::lock_guard lock(*mutex);
+  const auto found = texts->find(text);
+  if (found != texts->end()) return found->c_str();
+  return texts->size() < kMaxTexts ? texts->emplace(text).first->c_str() : instead;
+}
+
+const Settings& settings_of(const Shape& shape, Scalar scalar, const void* caller, const Configuration& configuration) {
+  if (configuration.rules.empty()) return configuration.settings;
+  return settings_for({to_string(shape.routine), scalar, shape.m, shape.n, shape.k, caller}, configuration.rules,
+                      configuration.settings);
+}
+
+bool is_recorded(const Configuration& configuration, const Settings& settings) {
+  return settings.is_logged || configuration.is_summary_wanted;
+}
+
+bool is_monitored(const Configuration& configuration) {
+  static std::atomic<std::int64_t> calls{0};
+  return configuration.monitor_period > 0 &&
+         calls.fetch_add(1, std::memory_order_relaxed) % configuration.monitor_period == 0;
+}
+
+CallReport report_of(const Shape& shape, const char* name, const void* caller) {
+  CallReport report;
+  report.name = name;
+  report.options = options_of(shape);
+  report.m = shape.m;
+  report.n = shape.n;
+  report.k = shape.k;
+  report.caller = caller;
+  return report;
+}
+
+void keep(const CallReport& report, const Configuration& configuration, const Settings& settings) {
+  if (settings.is_logged) write_text(configuration.log_path, log_line(report) + "\n");
+  if (configuration.is_summary_wanted) process_record().add(report);
+  if (is_beyond_bound(report)) write_text("", "kizami: beyond its bound: " + log_line(report) + "\n");
+}
+
+}  // namespace kizami::dropin

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// What both libraries do alike to answer calls: whom a call is left to, what the planner said of a shape, and the record.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include "dropin/policy/call.hpp"
+#include "dropin/policy/configuration.hpp"
+#include "dropin/policy/record.hpp"
+
+namespace kizami::dropin {
+
+/// Why a call is native.
+inline constexpr const char* kNotUnderstood = "an argument is not valid";
+inline constexpr const char* kNothing = "nothing is multiplied";
+inline constexpr const char* kScheme = "the scheme is native";
+inline constexpr const char* kSmall = "m n k is below the minimum size";
+inline constexpr const char* kByPlan = "the planner prefers it";
+inline constexpr const char* kRefuses = "the planner refuses";
+inline constexpr const char* kOneBlock = "there is no block beside the diagonal";
+
+/// How many calls of this library the thread is in. What is called from within is native: Kizami may use the native library,
+/// and that one calls its own functions by their names, as cuBLAS and the reference CBLAS do.
+extern constinit thread_local int depth;
+
+class Inside {
+ public:
+  Inside() { ++depth; }
+  ~Inside() { --depth; }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+};
+
+/// A text that lives as long as the process. Beyond a number of them, `instead` stands for all others.
+[[nodiscard]] const char* kept(std::string_view text, const char* instead);
+
+/// What the thread made for a shape before, or what `make` makes now: a program repeats few shapes. Choices are trivial, so
+/// that a thread's memory of them needs no destructor.
+template <class Choice, class IsFor, class Make>
+[[nodiscard]] const Choice& remembered(std::int64_t m, std::int64_t n, std::int64_t k, const IsFor& is_for,
+                                       const Make& make) {
+  constexpr std::size_t kEntries = 64;
+  static_assert(std::is_trivially_destructible_v<Choice>);
+  thread_local Choice entries[kEntries];
+  const std::uint64_t hash = (static_cast<std::uint64_t>(m) * 0x9E3779B97F4A7C15U) ^
+                             (static_cast<std::uint64_t>(n) * 0xC2B2AE3D27D4EB4FU) ^
+                             (static_cast<std::uint64_t>(k) * 0x165667B19E3779F9U);
+  Choice& entry = entries[(hash >> 32) % kEntries];
+  if (!is_for(entry)) entry = make();
+  return entry;
+}
+
+/// By the rules, else of the environment. They live as long as the configuration.
+[[nodiscard]] const Settings& settings_of(const Shape& shape, Scalar scalar, const void* caller,
+                                          const Configuration& configuration);
+
+/// Whether the call is to be logged, or counted for the summary.
+[[nodiscard]] bool is_recorded(const Configuration& configuration, const Settings& settings);
+
+/// Whether this emulated call is one whose sample is computed again (sample.hpp). @queue safe from any thread
+[[nodiscard]] bool is_monitored(const Configuration& configuration);
+
+[[nodiscard]] CallReport report_of(const Shape& shape, const char* name, const void* caller);
+
+/// Logs and counts the call as it is asked for. A sample beyond its bound is said on stderr, whatever is asked for.
+void keep(const CallReport& report, const Configuration& configuration, const Settings& settings);
+
+}  // namespace kizami::dropin
