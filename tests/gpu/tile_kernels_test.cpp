@@ -281,22 +281,28 @@ void expect_planes(const char* name, int m, int n, int k, int col_stride) {
       KIZAMI_TILE_LAUNCH((tile_kernels::product_i8_block<kEpilogue, Result, 32, 64, 64, false>),
                          dim3(blocks(n, 32, m, 64), 1, static_cast<unsigned>(num_products)), nullptr, a.data(),
                          elements(m, stride), stride, b.data(), elements(n, stride), stride, expected.data(), c_plane,
-                         col_stride, moduli.data(), num_products, m, n, k, 8);
+                         col_stride, moduli.data(), 0, nullptr, num_products, m, n, k, 8);
   ASSERT_TRUE(launch_host.ok()) << launch_host.reason();
   const DeviceArray<std::int8_t> device_a(a);
   const DeviceArray<std::int8_t> device_b(b);
-  const DeviceArray<std::int16_t> p(moduli);
+  constexpr std::uint64_t kModuli = 255 | 254 << 8 | 250 << 16;  // tile_kernels::PackedModuli
+  constexpr std::uint64_t kNone = 0;
+  const std::int32_t* const all = nullptr;
   run(kizami_tile_ozaki2, name, dim3(blocks(n, 128, m, 128), 1, static_cast<unsigned>(num_products)), device_a.data(),
-      elements(m, stride), stride, device_b.data(), elements(n, stride), stride, c.data(), c_plane, col_stride,
-      p.data(), num_products, m, n, k, 8);
+      elements(m, stride), stride, device_b.data(), elements(n, stride), stride, c.data(), c_plane, col_stride, kModuli,
+      kNone, kNone, kNone, kNone, kNone, kNone, kNone, 0, all, num_products, m, n, k, 8);
   EXPECT_EQ(c.download(), expected) << name << " " << m << " x " << n << " x " << k;
   EXPECT_TRUE(c.guards_are_intact());
 }
 TEST_F(TileKernels, ProductsOfPlanesEqualTheHosts) {
   for (const int k : {1, 100, 1000}) {
-    expect_planes<PlaneEpilogue::kStoreAcc, std::int32_t>("product_i8_store", 130, 129, k, 131);
+    expect_planes<PlaneEpilogue::kStoreAcc, std::int32_t>("product_i8_store_any", 130, 129, k, 131);
+    expect_planes<PlaneEpilogue::kStoreAcc, std::int32_t>("product_i8_store", 132, 129, k, 144);
+    expect_planes<PlaneEpilogue::kStoreAdd, std::int32_t>("product_i8_store_add_any", 130, 129, k, 131);
+    expect_planes<PlaneEpilogue::kStoreAdd, std::int32_t>("product_i8_store_add", 132, 129, k, 144);
     expect_planes<PlaneEpilogue::kReduce, std::int8_t>("product_i8_reduce_any", 130, 129, k, 131);
     expect_planes<PlaneEpilogue::kReduce, std::int8_t>("product_i8_reduce", 144, 129, k, 144);
+    expect_planes<PlaneEpilogue::kReduceAdd, std::int8_t>("product_i8_reduce_add_any", 130, 129, k, 131);
     expect_planes<PlaneEpilogue::kReduceAdd, std::int8_t>("product_i8_reduce_add", 144, 129, k, 144);
   }
   expect_planes<PlaneEpilogue::kReduceAdd, std::int8_t>("product_i8_reduce_add", 1040, 720, 304, 1056);
