@@ -78,7 +78,7 @@ void expect_residues(int max_bits) {
     const Status status =
         KIZAMI_TILE_LAUNCH((tile_kernels::residue_split_block<kLimbs, 4, 32, false>), blocks(kRows, 4, padded, 32),
                            nullptr, x.data(), padded, first.data(), second.data(), num::kRealModuli.data(), num_moduli,
-                           planes.data(), plane, padded, kRows, cols, padded);
+                           planes.data(), plane, padded, kRows, cols, kRows, padded);
     ASSERT_TRUE(status.ok()) << status.reason();
     ASSERT_EQ(planes, expected) << cols << " columns, " << max_bits << " bits";
   }

@@ -1,30 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "engines/tile/device.hpp"
 
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 
-#include "base/cuda_module.hpp"
-#include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
-#include "base/relaxed_capture.hpp"
 #include "engines/clear_sums.hpp"
 #include "engines/desc_check.hpp"
+#include "engines/tile/device_kernels.hpp"
+#include "engines/tile/device_phases.hpp"
 #include "engines/tile/launches.hpp"
-
-#if defined(KIZAMI_HAS_TILE)
-extern "C" const unsigned long long kizami_tile_ozaki2[];
-#endif
 
 namespace kizami::engines {
 namespace {
@@ -37,7 +28,9 @@ using product::Offer;
 using product::Pointers;
 using product::ProductDesc;
 using product::Refusal;
+using tile_engines::DeviceKernels;
 using tile_engines::Part;
+using tile_engines::ProductKernels;
 
 /// Tiles of C of the kernels product_i8_* (tile_kernels/device/ozaki2.cu).
 constexpr std::int64_t kTile = 128;
@@ -49,69 +42,15 @@ static_assert((kMostLines / kTile) * (kMostLines / kTile) < std::int64_t{1} << 2
 constexpr std::int64_t kAligned = 16;
 constexpr Abilities kAbilities{.compares = false, .takes_windows = true};
 
-/// The kernels of a result: where TMA may store it, and anywhere.
-struct ProductKernels {
-  base::CudaModuleKernel aligned;
-  base::CudaModuleKernel any;
-};
-
-/// What one device has loaded.
-struct Loaded {
-  Status status;
-  base::CudaModule module;
-  ProductKernels store, store_add, reduce, reduce_add;
-};
-
-/// Never destroyed: a BLAS may be called by destructors of static objects.
-struct Devices {
-  std::mutex mutex;
-  std::map<int, Loaded> loaded;
-};
-Devices& devices() {
-  static Devices* const instance = new Devices;
-  return *instance;
-}
-
-#if defined(KIZAMI_HAS_TILE)
-Status load(int device, Loaded& loaded) {
-  int current = 0;
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaGetDevice(&current), "cudaGetDevice"));
-  if (current != device) return {StatusCode::kInternal, "device " + std::to_string(device) + " is not the current one"};
-  const base::RelaxedCapture relaxed;
-  KIZAMI_RETURN_IF_ERROR(loaded.module.load(kizami_tile_ozaki2, "the tile kernels of ozaki2"));
-  const auto find = [&](ProductKernels& kernels, const std::string& name) -> Status {
-    KIZAMI_RETURN_IF_ERROR(loaded.module.kernel((name + "_any").c_str(), kernels.any));
-    return loaded.module.kernel(name.c_str(), kernels.aligned);
-  };
-  KIZAMI_RETURN_IF_ERROR(find(loaded.store, "product_i8_store"));
-  KIZAMI_RETURN_IF_ERROR(find(loaded.store_add, "product_i8_store_add"));
-  KIZAMI_RETURN_IF_ERROR(find(loaded.reduce, "product_i8_reduce"));
-  return find(loaded.reduce_add, "product_i8_reduce_add");
-}
-constexpr const char* kAbsence = nullptr;
-#else
-Status load(int /*device*/, Loaded& /*loaded*/) { return {}; }
-constexpr const char* kAbsence =
-    "this build has no tile kernels for devices; ./kz tile-toolchain fetches their compiler, then build again";
-#endif
-
-/// What is known of a device. @return null: nobody prepared it
-[[nodiscard]] const Loaded* loaded_on(int device) {
-  Devices& all = devices();
-  const std::lock_guard lock(all.mutex);
-  const auto found = all.loaded.find(device);
-  return found == all.loaded.end() ? nullptr : &found->second;
-}
-
 [[nodiscard]] std::optional<std::string> why_machine_refuses(const DeviceFacts& facts) {
   if (facts.space != product::MemorySpace::kDevice) return "the operands are not in device memory";
-  if (kAbsence != nullptr) return kAbsence;
+  if (const char* const reason = tile_engines::why_no_kernels()) return reason;
   if (facts.compute_capability != 90) {
     return "compute_capability = " + std::to_string(facts.compute_capability) +
            ", must be 90, which the tile kernels are compiled for";
   }
-  const Loaded* const loaded = loaded_on(facts.device);
-  if (loaded != nullptr && !loaded->status.ok()) return loaded->status.reason();
+  const DeviceKernels* const kernels = tile_engines::kernels_on(facts.device);
+  if (kernels != nullptr && !kernels->status.ok()) return kernels->status.reason();
   return std::nullopt;
 }
 
@@ -154,8 +93,8 @@ struct Operands {
 /// A product, or one window of it: its planes in one launch, or one by one.
 class Launches {
  public:
-  Launches(const ProductDesc& d, const Loaded& loaded, const std::int32_t* num_made, product::Queue queue)
-      : d_(d), loaded_(loaded), num_made_(num_made), queue_(queue), moduli_(packed(d)) {}
+  Launches(const ProductDesc& d, const DeviceKernels& kernels, const std::int32_t* num_made, product::Queue queue)
+      : d_(d), kernels_(kernels), num_made_(num_made), queue_(queue), moduli_(packed(d)) {}
 
   Status run(const Operands& x, int first_plane, int num_planes) {
     // Tensor cores saturate INT32: the only sum that leaves it is one of 2^17 products of 2^14.
@@ -177,9 +116,9 @@ class Launches {
   Status launch(const Operands& x, bool adds, const Part& part) {
     if (d_.epilogue != Epilogue::kStoreAcc) {
       adds = adds || d_.epilogue == Epilogue::kReduceAdd;
-      return launch<std::int8_t>(adds ? loaded_.reduce_add : loaded_.reduce, x, part);
+      return launch<std::int8_t>(adds ? kernels_.reduce_add : kernels_.reduce, x, part);
     }
-    return launch<std::int32_t>(adds ? loaded_.store_add : loaded_.store, x, part);
+    return launch<std::int32_t>(adds ? kernels_.store_add : kernels_.store, x, part);
   }
 
   template <class Result>
@@ -206,13 +145,13 @@ class Launches {
   }
 
   const ProductDesc& d_;
-  const Loaded& loaded_;
+  const DeviceKernels& kernels_;
   const std::int32_t* num_made_;
   product::Queue queue_;
   PackedModuli moduli_;
 };
 
-class TileDeviceEngine final : public product::Engine {
+class TileDeviceEngine final : public product::Engine, public product::DevicePhaseBodies {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "tile"; }
   [[nodiscard]] product::MemorySpace space() const noexcept override { return product::MemorySpace::kDevice; }
@@ -226,19 +165,15 @@ class TileDeviceEngine final : public product::Engine {
 
   [[nodiscard]] Status run(const ProductDesc& d, const Offer& /*offer*/, const Pointers& pointers,
                            std::byte* /*workspace*/, product::Queue queue) const override {
-    if (kAbsence != nullptr) return {StatusCode::kUnsupported, kAbsence};
+    if (const char* const reason = tile_engines::why_no_kernels()) return {StatusCode::kUnsupported, reason};
     if (auto reason = tile_engines::why_tile_refuses(d, kAbilities))
       return {StatusCode::kInvalidArgument, *std::move(reason)};
-    if (auto reason = why_refused(d, pointers)) return {StatusCode::kInvalidArgument, *std::move(reason)};
+    if (auto reason = engines::why_refused(d, pointers)) return {StatusCode::kInvalidArgument, *std::move(reason)};
     if (d.m == 0 || d.n == 0 || d.num_products == 0) return {};
     if (d.k == 0) return clear_sums(d, pointers.c, queue);
-    int device = 0;
-    KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaGetDevice(&device), "the current device"));
-    const Loaded* const loaded = loaded_on(device);
-    if (loaded == nullptr)
-      return {StatusCode::kInternal, "engine tile: device " + std::to_string(device) + " is not prepared"};
-    KIZAMI_RETURN_IF_ERROR(loaded->status);
-    Launches launches(d, *loaded, pointers.num_products, queue);
+    const DeviceKernels* kernels = nullptr;
+    KIZAMI_RETURN_IF_ERROR(tile_engines::current_kernels(kernels));
+    Launches launches(d, *kernels, pointers.num_products, queue);
     if (d.num_windows > 0) return run_windows(d, pointers, launches);
     const std::size_t size = d.epilogue == Epilogue::kStoreAcc ? 4 : 1;
     const bool has_shared_planes = d.a_plane_stride == 0 || d.b_plane_stride == 0;
@@ -250,6 +185,25 @@ class TileDeviceEngine final : public product::Engine {
       KIZAMI_RETURN_IF_ERROR(launches.run(x, plane, together));
     }
     return {};
+  }
+
+  [[nodiscard]] int most_split_moduli(const num::Ladder& ladder) const override {
+    return tile_device_phases().most_split_moduli(ladder);
+  }
+  [[nodiscard]] int most_reconstructed_moduli(const num::Ladder& ladder) const override {
+    return tile_device_phases().most_reconstructed_moduli(ladder);
+  }
+  [[nodiscard]] std::optional<std::string> why_refused(const product::DeviceSplitDesc& d) const override {
+    return tile_device_phases().why_refused(d);
+  }
+  [[nodiscard]] std::optional<std::string> why_refused(const product::DeviceReconstructionDesc& d) const override {
+    return tile_device_phases().why_refused(d);
+  }
+  [[nodiscard]] Status split(const product::DeviceSplitDesc& d, product::Queue queue) const override {
+    return tile_device_phases().split(d, queue);
+  }
+  [[nodiscard]] Status reconstruct(const product::DeviceReconstructionDesc& d, product::Queue queue) const override {
+    return tile_device_phases().reconstruct(d, queue);
   }
 
  private:
@@ -271,15 +225,6 @@ class TileDeviceEngine final : public product::Engine {
 const product::Engine& tile_device_engine() {
   static const TileDeviceEngine engine;
   return engine;
-}
-
-Status prepare_tile_device(int device) {
-  if (kAbsence != nullptr) return {StatusCode::kUnsupported, kAbsence};
-  Devices& all = devices();
-  const std::lock_guard lock(all.mutex);
-  const auto [found, is_new] = all.loaded.try_emplace(device);
-  if (is_new) found->second.status = load(device, found->second);
-  return found->second.status;
 }
 
 }  // namespace kizami::engines

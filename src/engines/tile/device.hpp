@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Engine tile for operands in device memory: the INT8 product as the cubin of tile_kernels/device/ozaki2.cu.
+// Engine tile for operands in device memory: the kernels of tile_kernels/device/ozaki2.cu, as a cubin. It has bodies of its own for
+// the phases around the products, too (product::DevicePhaseBodies).
 #pragma once
 
 #include "kizami/status.hpp"
