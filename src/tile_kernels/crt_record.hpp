@@ -11,10 +11,9 @@ namespace kizami::tile_kernels {
 
 /// Offsets within a record.
 struct CrtRecord {
-  /// More moduli have more than kMostDigits digits.
-  static constexpr int kMostModuli = 24;
   static constexpr int kMostDigits = 6;
-  static constexpr int kWeights = 0;  ///< [kMostModuli][num::kMaxCrtDigits]
+  static constexpr int kMostModuli = 28;  ///< more have more digits
+  static constexpr int kWeights = 0;      ///< [kMostModuli][num::kMaxCrtDigits]
   static constexpr int kFractions = kWeights + kMostModuli * num::kMaxCrtDigits;
   static constexpr int kProduct = kFractions + kMostModuli;  ///< [kMostDigits]
   static constexpr int kHalf = kProduct + kMostDigits;       ///< [kMostDigits]

@@ -380,6 +380,7 @@ TEST_F(TileKernels, CrtEqualsTheHosts) {
   expect_crt<4>("crt_4", 14, 130, 19, 1.0, 0.0);
   expect_crt<5>("crt_5", 19, 130, 19, -2.5, 1.0);
   expect_crt<6>("crt_6", 24, 130, 19, 0.75, 0.0);
+  expect_crt<6>("crt_6", 28, 130, 19, 1.0, 0.0);
   expect_crt<4>("crt_4", 14, 1031, 517, 0.3, -0.7);  // more blocks than run at a time
 }
 

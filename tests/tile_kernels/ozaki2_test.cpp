@@ -14,6 +14,7 @@
 #include "reconstruct/crt.hpp"
 #include "split/residues.hpp"
 #include "tile_kernels/crt.hpp"
+#include "tile_kernels/crt_record.hpp"
 #include "tile_kernels/product_i8.hpp"
 #include "tile_kernels/residue_split.hpp"
 
@@ -145,6 +146,23 @@ TEST(ProductI8, MakesAsManyPlanesAsMemorySays) {
     expect_planes<Epilogue::kStoreAdd, std::int32_t>(33, 17, 70, &count);
     expect_planes<Epilogue::kReduce, std::int8_t>(33, 17, 70, &count);
     expect_planes<Epilogue::kReduceAdd, std::int8_t>(33, 17, 70, &count);
+  }
+}
+
+TEST(CrtRecord, HoldsEveryCountOfItsDigits) {
+  using R = tile_kernels::CrtRecord;
+  EXPECT_EQ(num::crt_table(num::Ring::kReal, R::kMostModuli).num_digits, R::kMostDigits);
+  EXPECT_GT(num::crt_table(num::Ring::kReal, R::kMostModuli + 1).num_digits, R::kMostDigits);
+  const std::vector<double> records = tile_kernels::make_crt_records();
+  for (int count = num::kMinModuli; count <= R::kMostModuli; ++count) {
+    const num::CrtTable& table = num::crt_table(num::Ring::kReal, count);
+    const double* const record = records.data() + count * R::kSize;
+    for (int d = 0; d < R::kMostDigits; ++d) {
+      EXPECT_EQ(record[R::kWeights + (count - 1) * num::kMaxCrtDigits + d], table.weight[count - 1][d]) << count;
+      EXPECT_EQ(record[R::kProduct + d], table.product[d]) << count;
+      EXPECT_EQ(record[R::kHalf + d], num::detail::crt_digit(table.half_wide, d)) << count;
+    }
+    EXPECT_EQ(record[R::kFractions + count - 1], table.fraction[count - 1]) << count;
   }
 }
 

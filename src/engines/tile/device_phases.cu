@@ -42,21 +42,22 @@ static_assert((kMostLines / kTileN) * (kMostLines / kTileM) < std::int64_t{1} <<
   const int bits = num::floor_log2(rung.norm_limit) + 2;
   return bits <= 52 ? 1 : 1 + ceil_div(bits - 52, 44);
 }
+/// Digits of 36 bits of the product of its moduli.
 [[nodiscard]] int digits_of(const num::Rung& rung) {
   return std::max(num::crt_table(num::Ring::kReal, rung.num_moduli).num_digits, tile_engines::kLeastDigits);
 }
 
-/// The counts of moduli of the rungs of which `of_rung` is `value`. Rungs rise, and so does what they need.
+/// The counts of moduli of the rungs that need from `least` to `most`. Rungs rise, and so does what they need.
 struct Counts {
   int least = std::numeric_limits<std::int32_t>::max();
   int most = 0;
 };
 template <class OfRung>
-[[nodiscard]] Counts counts_with(const num::Ladder& ladder, int value, const OfRung& of_rung) {
+[[nodiscard]] Counts counts_with(const num::Ladder& ladder, int least, int most, const OfRung& of_rung) {
   Counts counts;
   for (int r = 0; r < ladder.num_rungs; ++r) {
     const num::Rung& rung = ladder.rungs[static_cast<std::size_t>(r)];
-    if (of_rung(rung) != value) continue;
+    if (of_rung(rung) < least || of_rung(rung) > most) continue;
     counts.least = std::min(counts.least, rung.num_moduli);
     counts.most = std::max(counts.most, rung.num_moduli);
   }
@@ -96,7 +97,7 @@ class TileDevicePhases final : public product::DevicePhaseBodies {
     const DeviceKernels* kernels = nullptr;
     KIZAMI_RETURN_IF_ERROR(tile_engines::current_kernels(kernels));
     for (int limbs = 1; limbs <= tile_engines::kMostLimbs; ++limbs) {
-      const Counts counts = counts_with(d.ladder, limbs, limbs_of);
+      const Counts counts = counts_with(d.ladder, limbs, limbs, limbs_of);
       if (counts.most == 0) continue;
       const tile_engines::SplitKernels& both = kernels->split[static_cast<std::size_t>(limbs - 1)];
       const bool is_across = d.inner_stride != 1;
@@ -126,21 +127,34 @@ class TileDevicePhases final : public product::DevicePhaseBodies {
   [[nodiscard]] Status reconstruct(const DeviceReconstructionDesc& d, product::Queue queue) const override {
     const DeviceKernels* kernels = nullptr;
     KIZAMI_RETURN_IF_ERROR(tile_engines::current_kernels(kernels));
-    for (int digits = tile_engines::kLeastDigits; digits <= tile_engines::kMostDigits; ++digits) {
-      const Counts counts = counts_with(d.ladder, digits, digits_of);
-      if (counts.most == 0) continue;
-      const base::CudaModuleKernel& kernel =
-          kernels->reconstruct[static_cast<std::size_t>(digits - tile_engines::kLeastDigits)];
-      for (std::int64_t j = 0; j < d.n; j += kMostLines) {
-        for (std::int64_t i = 0; i < d.m; i += kMostLines) {
-          const std::int64_t num_i = std::min(kMostLines, d.m - i);
-          const std::int64_t num_j = std::min(kMostLines, d.n - j);
-          KIZAMI_RETURN_IF_ERROR(kernel.launch(
-              dim3(blocks(num_j, kTileN, num_i, kTileM)), queue, d.residues + j * d.col_stride + i, d.plane_stride,
-              static_cast<int>(d.col_stride), d.num_moduli, counts.least, counts.most, kernels->crt_records,
-              d.row_factors + i, d.col_factors + j, d.alpha, 0.0, d.c + j * d.c_col_stride + i,
-              static_cast<int>(d.c_col_stride), static_cast<int>(num_i), static_cast<int>(num_j)));
-        }
+    // Digits of the lowest rung, which nearly all calls take, and as many as any other needs: a launch that does nothing has its blocks.
+    const int of_lowest = digits_of(d.ladder.rungs[0]);
+    int of_others = of_lowest;
+    for (int r = 1; r < d.ladder.num_rungs; ++r) {
+      const int digits = digits_of(d.ladder.rungs[static_cast<std::size_t>(r)]);
+      if (digits <= tile_engines::kMostDigits) of_others = std::max(of_others, digits);
+    }
+    KIZAMI_RETURN_IF_ERROR(reconstruct(d, *kernels, 0, of_lowest, queue));
+    return of_others == of_lowest ? Status() : reconstruct(d, *kernels, of_lowest + 1, of_others, queue);
+  }
+
+ private:
+  /// The rungs that need from least to most digits, by the kernel for most.
+  [[nodiscard]] static Status reconstruct(const DeviceReconstructionDesc& d, const DeviceKernels& kernels, int least,
+                                          int most, product::Queue queue) {
+    const Counts counts = counts_with(d.ladder, least, most, digits_of);
+    if (counts.most == 0) return {};
+    const base::CudaModuleKernel& kernel =
+        kernels.reconstruct[static_cast<std::size_t>(most - tile_engines::kLeastDigits)];
+    for (std::int64_t j = 0; j < d.n; j += kMostLines) {
+      for (std::int64_t i = 0; i < d.m; i += kMostLines) {
+        const std::int64_t num_i = std::min(kMostLines, d.m - i);
+        const std::int64_t num_j = std::min(kMostLines, d.n - j);
+        KIZAMI_RETURN_IF_ERROR(kernel.launch(
+            dim3(blocks(num_j, kTileN, num_i, kTileM)), queue, d.residues + j * d.col_stride + i, d.plane_stride,
+            static_cast<int>(d.col_stride), d.num_moduli, counts.least, counts.most, kernels.crt_records,
+            d.row_factors + i, d.col_factors + j, d.alpha, 0.0, d.c + j * d.c_col_stride + i,
+            static_cast<int>(d.c_col_stride), static_cast<int>(num_i), static_cast<int>(num_j)));
       }
     }
     return {};
