@@ -57,12 +57,13 @@ constexpr Abilities kAbilities{.compares = false, .takes_windows = true};
 /// Seconds of a launch, fitted to bench/results/h200/tile_engine.jsonl: waves of tiles, two of which share a multiprocessor.
 [[nodiscard]] double launch_seconds(std::int64_t m, std::int64_t n, std::int64_t k, int planes, int num_sms) {
   constexpr double kStartSeconds = 6e-6;
-  constexpr double kStepSeconds = 0.82e-6;  // 128 of k, for both tiles of a multiprocessor
+  constexpr double kStepSeconds = 0.41e-6;  // 128 of k, of one tile of a multiprocessor
   constexpr double kStoreSeconds = 4e-6;
   const std::int64_t tiles = ceil_div(m, kTile) * ceil_div(n, kTile) * planes;
-  const std::int64_t at_once = 2 * (num_sms > 0 ? num_sms : 132);
-  return kStartSeconds + static_cast<double>(ceil_div(tiles, at_once)) *
-                             (static_cast<double>(ceil_div(k, kTile)) * kStepSeconds + kStoreSeconds);
+  const std::int64_t sms = num_sms > 0 ? num_sms : 132;
+  const double together = tiles > sms ? 2 : 1;
+  return kStartSeconds + static_cast<double>(ceil_div(tiles, 2 * sms)) *
+                             (static_cast<double>(ceil_div(k, kTile)) * together * kStepSeconds + kStoreSeconds);
 }
 [[nodiscard]] double predicted_seconds(const ProductDesc& d, int num_sms) {
   if (d.num_windows == 0) return launch_seconds(d.m, d.n, d.k, d.num_products, num_sms);
