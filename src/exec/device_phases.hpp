@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Split and reconstruction of a device call by bodies of the engine's own, where it has them (product::DevicePhaseBodies): what they need is
-// enqueued before them. What they leave, the common phases do, which follow.
+// Split and reconstruction of a device call by bodies of the engine's own, where it has them
+// (product::DevicePhaseBodies): what they need is enqueued before them. What they leave, the common phases do, which
+// follow.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +26,11 @@ class DeviceOwnPhases {
         queue_(queue),
         bodies_(*product::device_phases_of(plan.schedule.engine)) {}
 
-  /// The planes of elements [first, first + length) of the lines of one side, as split::device_residue_planes() makes them. `operand.done`
-  /// then tells whether it was so.
+  /// The planes of elements [first, first + length) of the lines of one side, as split::device_residue_planes() makes
+  /// them. `operand.done` then tells whether it was so.
   Status split(Side side, std::int64_t first, std::int64_t length, split::DeviceOperand<double>& operand) const;
-  /// A block of C, as reconstruct::reconstruct_device() makes it. `task.done` likewise. Elements that FP64 arithmetic answers may be written.
+  /// A block of C, as reconstruct::reconstruct_device() makes it. `task.done` likewise. Elements that FP64 arithmetic
+  /// answers may be written.
   Status reconstruct(reconstruct::DeviceReconstruction<double>& task) const;
 
  private:

@@ -72,7 +72,8 @@ struct DeviceBuffers {
   return shape.m == 0 || shape.n == 0 || shape.k == 0;
 }
 
-/// Whether the engine brings bodies of its own for split and reconstruction: statistics are then gathered apart from the split.
+/// Whether the engine brings bodies of its own for split and reconstruction: statistics are then gathered apart from
+/// the split.
 [[nodiscard]] bool has_device_phases(const Plan& plan);
 
 [[nodiscard]] DeviceBuffers carve_device(base::Carver& carver, const Plan& plan);

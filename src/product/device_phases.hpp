@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// product::PhaseBodies for operands in device memory: bodies of an engine's own for split and reconstruction of scheme ozaki2. What
-// only the device knows - the rung, scales, lines with NaN or Inf - they find in its memory: a count of moduli, which is 0 where the
-// common phases do the work. Those follow on the stream and end at once where it is not.
+// product::PhaseBodies for operands in device memory: bodies of an engine's own for split and reconstruction of scheme
+// ozaki2. What only the device knows - the rung, scales, lines with NaN or Inf - they find in its memory: a count of
+// moduli, which is 0 where the common phases do the work. Those follow on the stream and end at once where it is not.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,13 @@
 namespace kizami::product {
 
 /// Residue planes of elements of FP64 lines.
-/// @shape  element h of line i at data[i * line_stride + h * inner_stride], num_lines x length. Residue h of line i of plane l goes to
-///         planes[l * plane_stride + i * row_stride + h]; zeros up to round_up(length, kWindowPad) of each row, and in rows up to
-///         num_rows. factors: [2][num_lines]; x first second is rounded to an integer. *num_moduli: planes that are made
-/// @range  row_stride >= round_up(length, kWindowPad), a multiple of kPadBytes; num_rows >= num_lines; |x first second| of a count of
-///         moduli below 2 norm_limit of its rung. Of lines whose factors are 0 nobody looks at the residues
+/// @shape  element h of line i at data[i * line_stride + h * inner_stride], num_lines x length. Residue h of line i of
+///         plane l goes to planes[l * plane_stride + i * row_stride + h]; zeros up to round_up(length, kWindowPad) of
+///         each row, and in rows up to num_rows. factors: [2][num_lines]; x first second is rounded to an integer.
+///         *num_moduli: planes that are made
+/// @range  row_stride >= round_up(length, kWindowPad), a multiple of kPadBytes; num_rows >= num_lines; |x first second|
+///         of a count of moduli below 2 norm_limit of its rung. Of lines whose factors are 0 nobody looks at the
+///         residues
 struct DeviceSplitDesc {
   const double* data = nullptr;
   std::int64_t num_lines = 0;
@@ -36,10 +38,11 @@ struct DeviceSplitDesc {
 };
 
 /// C = alpha A B of a block of C in FP64, from its residue planes.
-/// @shape  residue (i, j) of plane q at residues[q * plane_stride + j * col_stride + i]; row_factors: [m], col_factors: [n], powers of two
-///         that the integer of an element is multiplied by; C_ij at c[i * c_row_stride + j * c_col_stride]. *num_moduli: planes
-///         there are; 0: C is left alone
-/// @range  products of the factors, of an integer below P and of alpha stay normal; elements of lines whose factors are 0 are nobody's
+/// @shape  residue (i, j) of plane q at residues[q * plane_stride + j * col_stride + i]; row_factors: [m], col_factors:
+///         [n], powers of two that the integer of an element is multiplied by; C_ij at c[i * c_row_stride + j *
+///         c_col_stride]. *num_moduli: planes there are; 0: C is left alone
+/// @range  products of the factors, of an integer below P and of alpha stay normal; elements of lines whose factors are
+///         0 are nobody's
 struct DeviceReconstructionDesc {
   const std::int8_t* residues = nullptr;
   std::int64_t col_stride = 0;

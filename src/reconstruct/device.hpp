@@ -94,9 +94,10 @@ struct DeviceReconstruction {
 template <class T>
 Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue);
 
-/// What another body than reconstruct_device() needs for alpha times a product of finite FP64 matrices: 2^-scale of m rows and n columns, 0 for
-/// lines of scale num::kSkipLine. *num_moduli: those of the rung of state->selection; 0 where the other body has nothing to do: no
-/// rung, C only scaled, more moduli than `most`, or magnitudes of integers times factors that may leave 2^-340 .. 2^446.
+/// What another body than reconstruct_device() needs for alpha times a product of finite FP64 matrices: 2^-scale of m
+/// rows and n columns, 0 for lines of scale num::kSkipLine. *num_moduli: those of the rung of state->selection; 0 where
+/// the other body has nothing to do: no rung, C only scaled, more moduli than `most`, or magnitudes of integers times
+/// factors that may leave 2^-340 .. 2^446.
 /// @queue  one kernel
 Status device_crt_factors(const std::int32_t* row_scale, std::int64_t m, const std::int32_t* col_scale, std::int64_t n,
                           const num::Ladder& ladder, int most, const plan::DeviceState* state, double* row_factors,

@@ -10,7 +10,8 @@ namespace {
 
 constexpr int kThreads = 1024;
 
-// Scales within which integers below 2^215 times both factors of an element are far from the ends of the range, in any order.
+// Scales within which integers below 2^215 times both factors of an element are far from the ends of the range, in any
+// order.
 constexpr int kMostScale = 600;
 constexpr int kLeastExponent = -340;
 constexpr int kMostExponent = 230;

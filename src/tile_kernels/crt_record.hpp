@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The constants of num::CrtTable as the kernels crt_* read them from device memory: one record of FP64 numbers for each count of
-// moduli, that of count N at N * kSize.
+// The constants of num::CrtTable as the kernels crt_* read them from device memory: one record of FP64 numbers for each
+// count of moduli, that of count N at N * kSize.
 #pragma once
 
 #include <vector>

@@ -11,8 +11,8 @@
 
 namespace kizami::tile_kernels {
 
-/// The epilogues of product::Epilogue that a tile kernel has. (That header is not for the compiler of tile kernels.) kStoreAdd: C_l (int32) = C_l
-/// + acc_l modulo 2^32, a further block of k of a sum that tensor cores would saturate.
+/// The epilogues of product::Epilogue that a tile kernel has. (That header is not for the compiler of tile kernels.)
+/// kStoreAdd: C_l (int32) = C_l + acc_l modulo 2^32, a further block of k of a sum that tensor cores would saturate.
 enum class PlaneEpilogue : std::uint8_t { kStoreAcc, kStoreAdd, kReduce, kReduceAdd };
 
 inline namespace KIZAMI_TILE_BACKEND {
@@ -33,8 +33,8 @@ __tile__ Tile symmetric_residues(Tile x, int p) {
   return r - ((((p + 1) / 2 - 1 - r) >> 31) & p);
 }
 
-/// The moduli of 64 planes by value, each less one, eight in a word: kernels take numbers and pointers, and an array would have to be in device
-/// memory before.
+/// The moduli of 64 planes by value, each less one, eight in a word: kernels take numbers and pointers, and an array
+/// would have to be in device memory before.
 struct PackedModuli {
   std::uint64_t word0, word1, word2, word3, word4, word5, word6, word7;
 
@@ -45,11 +45,12 @@ struct PackedModuli {
   }
 };
 
-/// @shape  as product::ProductDesc; moduli[plane] of each plane (kReduce, kReduceAdd): a pointer, or PackedModuli. Result: int32_t for kStoreAcc and
-///         kStoreAdd, else int8_t. grid: (ceil(n / kTileN) * ceil(m / kTileM), 1, num_planes). Of planes from *num_made on nothing is
-///         stored; null: all are made. Plane 0 here is plane first_plane of moduli and of *num_made
-/// @range  as product::ProductDesc; on tensor cores every sum < 2^31, for they saturate: |products| 2^14 at most, k < kBlockMaxI8.
-///         kAlignedC: c is aligned to 16 bytes, its strides are multiples of 16, and m is one of 16 bytes
+/// @shape  as product::ProductDesc; moduli[plane] of each plane (kReduce, kReduceAdd): a pointer, or PackedModuli.
+///         Result: int32_t for kStoreAcc and kStoreAdd, else int8_t. grid: (ceil(n / kTileN) * ceil(m / kTileM), 1,
+///         num_planes). Of planes from *num_made on nothing is stored; null: all are made. Plane 0 here is plane
+///         first_plane of moduli and of *num_made
+/// @range  as product::ProductDesc; on tensor cores every sum < 2^31, for they saturate: |products| 2^14 at most, k <
+///         kBlockMaxI8. kAlignedC: c is aligned to 16 bytes, its strides are multiples of 16, and m is one of 16 bytes
 /// @exact  integers
 template <PlaneEpilogue kEpilogue, class Result, int kTileN, int kTileM, int kTileK, bool kAlignedC,
           class Moduli = const std::int16_t*>

@@ -21,7 +21,8 @@ __tile__ Tile round_to_integers(Tile x) {
   return ct::select(ct::abs(x) < 0x1p52, rounded, x);
 }
 
-/// In [2^52, 2^53) FP64 numbers are the integers, and x + 1.5 2^52 is x rounded and, in the lowest bits, as two's complement.
+/// In [2^52, 2^53) FP64 numbers are the integers, and x + 1.5 2^52 is x rounded and, in the lowest bits, as two's
+/// complement.
 inline constexpr double kIntegersFrom = 0x1.8p52;
 
 /// rint(x). @range |x| < 2^51
@@ -36,8 +37,8 @@ __tile__ Tile reduced_coarsely(Tile y, double p, double inverse) {
   return ct::fma(round_small(Tile(y * inverse)), ct::full<Tile>(-p), y);
 }
 
-/// FP64 numbers that are integers as INT64 ones, kBitsOfIntegers more, and INT64 ones as numbers: by the bits of x + 1.5 2^52, which takes less
-/// than a conversion. @range |x| < 2^51
+/// FP64 numbers that are integers as INT64 ones, kBitsOfIntegers more, and INT64 ones as numbers: by the bits of x +
+/// 1.5 2^52, which takes less than a conversion. @range |x| < 2^51
 inline constexpr std::int64_t kBitsOfIntegers = 0x4338000000000000;  // of kIntegersFrom
 template <class Tile>
 __tile__ auto biased_integers(Tile x) {
@@ -99,12 +100,12 @@ __tile__ void residue_split_tile(const double* x, int x_stride, const double* fi
   }
 }
 
-/// @shape  x: rows x cols in kOrder; first, second: [rows], powers of two or 0. planes: num_moduli planes of padded_rows x padded_cols,
-///         row-major, plane l at l * plane_stride, zero beyond rows and cols. grid: (ceil(padded_rows / kTileRows) * ceil(padded_cols / kTileCols),
-///         1, 1)
-/// @range  |x first second| < 2^(52 + 44 (kLimbs - 1)), no product of the three leaves the range of normal numbers unless it is 0;
-///         moduli in 19..256; padded_cols >= cols, rows <= padded_rows <= rows of whole tiles. kAligned: planes has an address of 16 bytes, its strides
-///         and padded_cols are multiples of 16
+/// @shape  x: rows x cols in kOrder; first, second: [rows], powers of two or 0. planes: num_moduli planes of
+///         padded_rows x padded_cols, row-major, plane l at l * plane_stride, zero beyond rows and cols. grid:
+///         (ceil(padded_rows / kTileRows) * ceil(padded_cols / kTileCols), 1, 1)
+/// @range  |x first second| < 2^(52 + 44 (kLimbs - 1)), no product of the three leaves the range of normal numbers
+///         unless it is 0; moduli in 19..256; padded_cols >= cols, rows <= padded_rows <= rows of whole tiles.
+///         kAligned: planes has an address of 16 bytes, its strides and padded_cols are multiples of 16
 /// @exact  symmetric residues, one rounding of x first second to an integer, ties to even
 template <int kLimbs, int kTileRows, int kTileCols, bool kAligned, Order kOrder = Order::kRowMajor>
 __tile__ void residue_split_block(const double* x, int x_stride, const double* first, const double* second,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Calls of engine tile in device memory, whose split and reconstruction are its own where they take what is there and the common ones
-// where they do not: the bits of the host in every case, and in the workspace who did it.
+// Calls of engine tile in device memory, whose split and reconstruction are its own where they take what is there and
+// the common ones where they do not: the bits of the host in every case, and in the workspace who did it.
 #if defined(KIZAMI_TEST_HAS_TILE)
 #include <cstdint>
 #include <limits>
@@ -23,8 +23,8 @@ using OwnPhases = DeviceTest;
 /// What nobody wrote: the poison of DeviceArray.
 constexpr std::int32_t kNotAsked = static_cast<std::int32_t>(0xA5A5A5A5U);
 
-/// Counts of moduli that the engine's own bodies took in the last block of a call; 0: they left it to the common ones, kNotAsked: they were
-/// not enqueued.
+/// Counts of moduli that the engine's own bodies took in the last block of a call; 0: they left it to the common ones,
+/// kNotAsked: they were not enqueued.
 struct Taken {
   std::int32_t a = 0;
   std::int32_t b = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Products of engines in device memory, beside the same ones by the processor: all of C's storage is compared, so a store between
-// columns, beyond C or in a plane that was not asked for is a failure like any other. Where cpu_ref would take long,
-// cpu_simd stands in, which its own tests compare with cpu_ref.
+// Products of engines in device memory, beside the same ones by the processor: all of C's storage is compared, so a
+// store between columns, beyond C or in a plane that was not asked for is a failure like any other. Where cpu_ref would
+// take long, cpu_simd stands in, which its own tests compare with cpu_ref.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -54,7 +54,8 @@ constexpr Abilities kAbilities{.compares = false, .takes_windows = true};
   return std::nullopt;
 }
 
-/// Seconds of a launch, fitted to bench/results/h200/tile_engine.jsonl: waves of tiles, two of which share a multiprocessor.
+/// Seconds of a launch, fitted to bench/results/h200/tile_engine.jsonl: waves of tiles, two of which share a
+/// multiprocessor.
 [[nodiscard]] double launch_seconds(std::int64_t m, std::int64_t n, std::int64_t k, int planes, int num_sms) {
   constexpr double kStartSeconds = 6e-6;
   constexpr double kStepSeconds = 0.41e-6;  // 128 of k, of one tile of a multiprocessor

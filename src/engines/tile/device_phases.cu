@@ -127,7 +127,8 @@ class TileDevicePhases final : public product::DevicePhaseBodies {
   [[nodiscard]] Status reconstruct(const DeviceReconstructionDesc& d, product::Queue queue) const override {
     const DeviceKernels* kernels = nullptr;
     KIZAMI_RETURN_IF_ERROR(tile_engines::current_kernels(kernels));
-    // Digits of the lowest rung, which nearly all calls take, and as many as any other needs: a launch that does nothing has its blocks.
+    // Digits of the lowest rung, which nearly all calls take, and as many as any other needs: a launch that does
+    // nothing has its blocks.
     const int of_lowest = digits_of(d.ladder.rungs[0]);
     int of_others = of_lowest;
     for (int r = 1; r < d.ladder.num_rungs; ++r) {

@@ -6,8 +6,8 @@
 
 namespace kizami::engines {
 
-/// @range  split: lines that are contiguous along k or across lines, strides that an int holds, integers below 2^96. Reconstruction: C
-///         column-major, up to 28 moduli
+/// @range  split: lines that are contiguous along k or across lines, strides that an int holds, integers below 2^96.
+///         Reconstruction: C column-major, up to 28 moduli
 /// @exact  as the common phases
 [[nodiscard]] const product::DevicePhaseBodies& tile_device_phases();
 

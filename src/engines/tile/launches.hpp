@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What both engines tile, on processors and on devices, have of their kernels' parameters: tile kernels index by int, and reach
-// planes by strides of 32 bits.
+// What both engines tile, on processors and on devices, have of their kernels' parameters: tile kernels index by int,
+// and reach planes by strides of 32 bits.
 #pragma once
 
 #include <algorithm>

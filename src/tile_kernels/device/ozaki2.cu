@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Entry points: split, product and reconstruction of scheme ozaki2 in FP64. The tile of the product is the fastest of
-// bench_gpu_tile on an H200. Planes have addresses of 16 bytes and strides that are multiples of 16; only the results of the
-// products whose names end in _any lie anywhere. Every pointer is __restrict__: the compiler then has loads on their way while it
-// stores and multiplies (docs/tile/kernels.md).
+// bench_gpu_tile on an H200. Planes have addresses of 16 bytes and strides that are multiples of 16; only the results
+// of the products whose names end in _any lie anywhere. Every pointer is __restrict__: the compiler then has loads on
+// their way while it stores and multiplies (docs/tile/kernels.md).
 #include "tile_kernels/crt.hpp"
 #include "tile_kernels/crt_record.hpp"
 #include "tile_kernels/product_i8.hpp"
@@ -12,8 +12,8 @@ namespace kernels = kizami::tile_kernels;
 using kizami::tile_kernels::Order;
 using kizami::tile_kernels::PlaneEpilogue;
 
-// Of the split and of the reconstruction the device knows the count of moduli: a launch for counts from least to most does nothing
-// where *count is another.
+// Of the split and of the reconstruction the device knows the count of moduli: a launch for counts from least to most
+// does nothing where *count is another.
 #define SPLIT(name, limbs, order)                                                                                    \
   extern "C" __tile_global__ void name(const double* __restrict__ x, int x_stride, const double* __restrict__ first, \
                                        const double* __restrict__ second, const std::int16_t* __restrict__ moduli,   \
