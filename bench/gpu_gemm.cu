@@ -2,6 +2,7 @@
 // Whole products in device memory, Kizami's engines and native cuBLAS interleaved in one run: TFLOPS, spread, error against
 // a double-double reference of sampled rows, rung taken, clock and power. A table on stderr, JSON lines on stdout.
 //   bench_gpu_gemm --type d --n 1024 --n 4096 --engine hopper --phi 0.5
+//   bench_gpu_gemm --type d --n 4096 --engine tile               tile kernels
 //   bench_gpu_gemm --type s --engine ec --engine hopper          scheme ec beside scheme ozaki2
 //   bench_gpu_gemm --type d --n 256 --batch 100 --engine auto    what the planner takes where no bits are promised
 //   bench_gpu_gemm --type d --n 8192 --engine ozaki1/7 --engine ozaki1/7/truncated/grouped/cublaslt
@@ -95,7 +96,7 @@ bool find_named(const std::string& text, E last, E& value) {
     } else if (!find_named(word, kizami::SliceSplit::kBytes, way.slices.split) &&
                !find_named(word, kizami::SliceSums::kBlocked, way.slices.sums) &&
                !find_named(word, kizami::ComplexForm::kEnlarged, way.slices.complex_form) &&
-               !find_named(word, EngineName::kTcModel, way.engine)) {
+               !find_named(word, EngineName::kTile, way.engine)) {
       throw std::invalid_argument("--engine " + text + ": no word \"" + word + "\"");
     }
   }
@@ -352,9 +353,10 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
       } else if (value.starts_with("ozaki1")) {
         options.ways.push_back(sliced_way(value));
       } else {
-        if (value != "hopper" && value != "cublaslt")
-          fail("--engine " + value + ", must be hopper, cublaslt, ec, auto, ff32 or ozaki1/SLICES");
-        options.ways.push_back({value, value == "hopper" ? EngineName::kHopper : EngineName::kCublasLt});
+        EngineName engine = EngineName::kAuto;
+        if (!find_named(value, EngineName::kTile, engine))
+          fail("--engine " + value + ", must be hopper, cublaslt, tile, ec, auto, ff32 or ozaki1/SLICES");
+        options.ways.push_back({value, engine});
       }
     } else if (name == "--op") {
       if (value.size() != 2 || value.find_first_not_of("nt") != std::string::npos)

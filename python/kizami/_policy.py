@@ -41,7 +41,7 @@ class Policy:
         ``"auto"``, or a scheme by name: ``"native"`` (the platform's BLAS), ``"ozaki2"``, ``"ozaki1"``, ``"ec"``.
     engine : str
         ``"auto"``, or what computes the low-precision products: ``"cpu_simd"``, ``"cpu_ref"``, ``"native_blas"``,
-        ``"tc_model"``, ``"tile"``; on a CUDA device ``"hopper"``, ``"cublaslt"``.
+        ``"tc_model"``, ``"tile"``; on a CUDA device ``"hopper"``, ``"cublaslt"``, ``"tile"``.
     variant : str
         Of scheme ``"ec"``: ``"auto"``, ``"scaled"``, ``"bf16x9"`` and others.
     reproducible : bool

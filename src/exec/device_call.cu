@@ -18,6 +18,7 @@
 #include "exec/device_ec.hpp"
 #include "exec/device_environment.hpp"
 #include "exec/device_ozaki1.hpp"
+#include "exec/device_phases.hpp"
 #include "exec/device_second_look.hpp"
 #include "exec/launch.hpp"
 #include "fp64/device.hpp"
@@ -238,9 +239,19 @@ class Call {
     };
     want(a_, i, num_i, a_planes);
     want(b_, j, num_j, b_planes);
+    if constexpr (std::is_same_v<T, double>) {
+      if (plan::has_device_phases(plan_)) {
+        for (split::DeviceOperand<T>& operand : std::span(wanted).first(count)) {
+          const Side side = operand.planes.data == a_planes.data ? Side::kA : Side::kB;
+          KIZAMI_RETURN_IF_ERROR(own_phases().split(side, h, length, operand));
+        }
+      }
+    }
     return split::device_residue_planes<T>(std::span(wanted).first(count), h, length, ladder(), state(),
                                            plan::splits_in_one_pass(plan_), num_sms_, queue_);
   }
+
+  [[nodiscard]] DeviceOwnPhases own_phases() const { return {plan_, buffers_.phases, state(), queue_}; }
 
   /// @range rung: what the host knows; the kernels follow the state
   Status multiply(int rung) {
@@ -279,6 +290,9 @@ class Call {
         crt.first_row = i;
         crt.first_col = j;
         crt.c = problem_.c.block(i, j, num_i, desc.n);
+        if constexpr (std::is_same_v<T, double>) {
+          if (plan::has_device_phases(plan_)) KIZAMI_RETURN_IF_ERROR(own_phases().reconstruct(crt));
+        }
         KIZAMI_RETURN_IF_ERROR(reconstruct::reconstruct_device(crt, num_sms_, queue_));
       }
     }

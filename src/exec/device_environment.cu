@@ -13,6 +13,7 @@
 #include "engines/cublaslt/cublaslt.hpp"
 #include "engines/hopper/ec_forms.hpp"
 #include "engines/hopper/hopper.hpp"
+#include "engines/tile/device.hpp"
 
 namespace kizami::exec {
 namespace {
@@ -68,6 +69,8 @@ Status prepare(int device, PreparedDevice& prepared) {
   prepared.ec_engines = {&engines::hopper_ec_engine()};
   static_cast<void>(engines::prepare_cublaslt(device));  // the engine's query() says what is wrong
   prepared.engines.push_back(&engines::cublaslt_engine());
+  static_cast<void>(engines::prepare_tile_device(device));  // likewise
+  prepared.engines.push_back(&engines::tile_device_engine());
   KIZAMI_RETURN_IF_ERROR(upload_tables(num::Ring::kReal, prepared.crt_tables[0]));
   return upload_tables(num::Ring::kComplex, prepared.crt_tables[1]);
 }

@@ -8,6 +8,7 @@
 #include "num/moduli.hpp"
 #include "plan/buffers.hpp"
 #include "plan/engine_bytes.hpp"
+#include "product/device_phases.hpp"
 
 namespace kizami::plan {
 namespace {
@@ -122,6 +123,17 @@ void carve_residues(base::Carver& carver, const Plan& plan, DeviceMainBuffers& b
   buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
 }
 
+DevicePhaseBuffers carve_phases(base::Carver& carver, const Plan& plan) {
+  DevicePhaseBuffers buffers;
+  buffers.split_factors = carver.take<double>(2, std::max(plan.shape.m, plan.shape.n));
+  buffers.row_factors = carver.take<double>(plan.schedule.chunk.mc);
+  buffers.col_factors = carver.take<double>(plan.schedule.chunk.nc);
+  buffers.a_moduli = carver.take<std::int32_t>(1);
+  buffers.b_moduli = carver.take<std::int32_t>(1);
+  buffers.result_moduli = carver.take<std::int32_t>(1);
+  return buffers;
+}
+
 }  // namespace
 
 DeviceBuffers carve_device(base::Carver& carver, const Plan& plan) {
@@ -146,12 +158,18 @@ DeviceBuffers carve_device(base::Carver& carver, const Plan& plan) {
   }
   if (has_rungs && !is_single_pass) carve_planes(carver, plan, buffers.main);
   if (has_rungs) carve_residues(carver, plan, buffers.main);
+  if (has_rungs && has_device_phases(plan)) buffers.phases = carve_phases(carver, plan);
   return buffers;
+}
+
+bool has_device_phases(const Plan& plan) {
+  return plan.shape.scalar == Scalar::kF64 && product::device_phases_of(plan.schedule.engine) != nullptr;
 }
 
 bool splits_in_one_pass(const Plan& plan) {
   const num::Ladder& ladder = plan.numerics.ladder;
   if (ladder.num_rungs == 0 || is_empty(plan.shape) || plan.shape.k > kMaxSinglePassLength) return false;
+  if (has_device_phases(plan)) return false;
   const Chunk& chunk = plan.schedule.chunk;
   const Chunk& certificate = plan.schedule.certificate;
   const auto is_whole = [&](const Chunk& part) { return part.mc >= plan.shape.m && part.nc >= plan.shape.n; };

@@ -45,6 +45,16 @@ struct DeviceMainBuffers {
   std::size_t engine_bytes = 0;
 };
 
+/// What the bodies of phases of the engine's own read, see has_device_phases().
+struct DevicePhaseBuffers {
+  double* split_factors = nullptr;   ///< [2][max(m, n)]
+  double* row_factors = nullptr;     ///< [mc]
+  double* col_factors = nullptr;     ///< [nc]
+  std::int32_t* a_moduli = nullptr;  ///< that the engine splits A into; 0: the common body does
+  std::int32_t* b_moduli = nullptr;
+  std::int32_t* result_moduli = nullptr;  ///< that the engine reconstructs from
+};
+
 struct DeviceBuffers {
   DeviceState* state = nullptr;  ///< at the beginning of the workspace; the rest is absent from an empty call
   DeviceLineBuffers a;
@@ -54,12 +64,17 @@ struct DeviceBuffers {
   SampledBuffers sampled;                ///< sampled, second look and main share memory: never alive together, but for
   SecondLookBuffers second_look;         ///< the planes of a split in one pass
   DeviceMainBuffers main;
+  DevicePhaseBuffers phases;
 };
 
 /// No terms or no elements: such a call scales C at most.
 [[nodiscard]] constexpr bool is_empty(const problem::Shape& shape) {
   return shape.m == 0 || shape.n == 0 || shape.k == 0;
 }
+
+/// Whether the engine brings bodies of its own for split and reconstruction: statistics are then gathered apart from
+/// the split.
+[[nodiscard]] bool has_device_phases(const Plan& plan);
 
 [[nodiscard]] DeviceBuffers carve_device(base::Carver& carver, const Plan& plan);
 

@@ -47,6 +47,12 @@ double device_phase_seconds(const Plan& plan) {
   constexpr double kSplitSeconds = 3e-6;
   const double passes = splits_in_one_pass(plan) ? 1.0 : 3.0;  // over the operands; two for the statistics
   double seconds = kUntakenSeconds + (m + n) * k * (passes * element + planes) / kSplitBytesPerSecond + kSplitSeconds;
+  if (has_device_phases(
+          plan)) {  // bodies of tile kernels are bound by instructions, beside the bytes that are counted anyway
+    constexpr double kResiduesPerSecond = 6e11;
+    constexpr double kLaunchSeconds = 25e-6;
+    seconds += ((m + n) * k + m * n) * planes / kResiduesPerSecond + kLaunchSeconds;
+  }
 
   const double crt_bytes_per_second = is_in_parts ? 1.8e12 : 2.9e12;
   constexpr double kCrtSeconds = 5.5e-6;

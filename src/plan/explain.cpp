@@ -6,6 +6,7 @@
 
 #include "num/crt_table.hpp"
 #include "plan/buffers.hpp"
+#include "plan/device_buffers.hpp"
 #include "plan/ozaki1.hpp"
 #include "plan/plan.hpp"
 
@@ -210,7 +211,7 @@ std::string explain(const Plan& plan) {
                        " of C; certificate " + std::to_string(schedule.certificate.mc) + " x " +
                        std::to_string(schedule.certificate.nc));
     line("engine", schedule.engine == nullptr ? "none" : std::string(schedule.engine->name()));
-    if (has_own_phases(plan))
+    if (has_own_phases(plan) || has_device_phases(plan))
       line("phases", "split and CRT too are the engine's own, where it takes them: the same bits");
   } else {
     line("k blocks", std::to_string(schedule.native_k_block));

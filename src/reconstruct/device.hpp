@@ -84,6 +84,7 @@ struct DeviceReconstruction {
   Factor<T> alpha;
   Factor<T> beta;
   MatrixView<T> c;
+  const std::int32_t* done = nullptr;  ///< device memory; not 0 there: others reconstruct. Null: nobody does
 };
 
 /// Reconstructs a block of C at the rung of state->selection; leaves lines of scale num::kSkipLine and repaired elements
@@ -92,6 +93,15 @@ struct DeviceReconstruction {
 /// @queue  enqueues one kernel, which ends at once for rung -1
 template <class T>
 Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue);
+
+/// What another body than reconstruct_device() needs for alpha times a product of finite FP64 matrices: 2^-scale of m
+/// rows and n columns, 0 for lines of scale num::kSkipLine. *num_moduli: those of the rung of state->selection; 0 where
+/// the other body has nothing to do: no rung, C only scaled, more moduli than `most`, or magnitudes of integers times
+/// factors that may leave 2^-340 .. 2^446.
+/// @queue  one kernel
+Status device_crt_factors(const std::int32_t* row_scale, std::int64_t m, const std::int32_t* col_scale, std::int64_t n,
+                          const num::Ladder& ladder, int most, const plan::DeviceState* state, double* row_factors,
+                          double* col_factors, std::int32_t* num_moduli, product::Queue queue);
 
 /// C <- beta C; beta = 0 does not read C.
 template <class T>

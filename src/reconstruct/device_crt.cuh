@@ -253,6 +253,7 @@ __global__ void __launch_bounds__(kThreads, kMostLimbs > 7 ? 1 : kBlocksPerSm)
     return;
   }
   if (rung < 0) return;
+  if (task.done != nullptr && *task.done != 0) return;
   const DeviceCrtTable* const tables = task.tables + kParts * (task.ladder.rungs[rung].num_moduli - num::kMinModuli);
   if (tables->pieces.count == 2) {
     reconstruct_from_pieces<T, 2, false>(task, tables, reinterpret_cast<double*>(shared));

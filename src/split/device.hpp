@@ -49,6 +49,8 @@ struct DeviceOperand {
   problem::Lines<T> lines;
   plan::DeviceLineBuffers line_buffers;
   DevicePlanes planes;
+  const std::int32_t* done =
+      nullptr;  ///< device memory; not 0 there: others make the planes and the scales. Null: nobody does
 };
 
 /// make_residue_planes() at the rung of state->selection, of elements [first, first + length) of every line, with the
@@ -61,6 +63,15 @@ template <class T>
 Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::int64_t first, std::int64_t length,
                              const num::Ladder& ladder, const plan::DeviceState* state, bool has_lowest_rung,
                              int num_sms, product::Queue queue);
+
+/// What another body than device_residue_planes() needs of an operand: line_buffers.scales as there, and the factors of
+/// x 2^scale, [2][lines], which are 0 for lines that are zero or not finite. *num_moduli: those of the rung of
+/// state->selection; 0 where the other body has nothing to do: no rung, C only scaled, operands equilibrated, or more
+/// moduli than `most`.
+/// @queue  one kernel
+Status device_line_factors(const plan::DeviceLineBuffers& line_buffers, std::int64_t num_lines,
+                           const num::Ladder& ladder, int most, const plan::DeviceState* state, double* factors,
+                           std::int32_t* num_moduli, product::Queue queue);
 
 /// One operand of device_single_pass().
 template <class T>

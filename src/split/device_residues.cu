@@ -83,6 +83,11 @@ __device__ void split_panel(const Work<T>& work, const Task<T>& task, std::uint3
   __syncthreads();
 }
 
+template <class T>
+[[nodiscard]] __device__ bool is_done(const Task<T>& task) {
+  return task.operand.done != nullptr && *task.operand.done != 0;
+}
+
 /// A block takes every gridDim-th panel of both operands.
 template <class T, int kWords>
 __device__ void split_panels(const Work<T>& work, const num::Selection& selection) {
@@ -92,8 +97,11 @@ __device__ void split_panels(const Work<T>& work, const num::Selection& selectio
   device::load_plane_rows(rows,
                           num::num_planes(plan::ring_of(kScalarOf<T>), work.ladder.rungs[selection.rung].num_moduli));
   const std::uint32_t of_first = work.tasks[0].num_panels;
+  const bool is_first_done = is_done(work.tasks[0]);
+  const bool is_second_done = is_done(work.tasks[1]);
   for (std::uint32_t number = blockIdx.x; number < of_first + work.tasks[1].num_panels; number += gridDim.x) {
     const bool is_second = number >= of_first;
+    if (is_second ? is_second_done : is_first_done) continue;
     split_panel<T, kWords>(work, work.tasks[is_second ? 1 : 0], number - (is_second ? of_first : 0), selection, rows,
                            panel);
   }

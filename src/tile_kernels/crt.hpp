@@ -70,9 +70,9 @@ __tile__ auto rounded_integer(const DigitTiles<Integer, kDigits>& x,
   (look_at_digit<kOther>(x, leading), ...);
   const auto cut = leading.low & ct::full<Integer>(~std::int64_t{255});
   const auto follows = ((leading.low - cut) | leading.below) != 0;
-  const auto tail = ct::element_cast<double>(cut) + ct::select(follows, ct::full<Real>(128.0), ct::zeros<Real>());
-  const auto a = ct::element_cast<double>(leading.high) * 0x1p72;
-  const auto b = ct::element_cast<double>(leading.middle) * 0x1p36;
+  const auto tail = numbers_of_integers(cut) + ct::select(follows, ct::full<Real>(128.0), ct::zeros<Real>());
+  const auto a = numbers_of_integers(leading.high) * 0x1p72;
+  const auto b = numbers_of_integers(leading.middle) * 0x1p36;
   const auto hi = a + b;
   const auto lo = b - (hi - a);  // |a| > |b|, or a = 0
   return (hi + (lo + tail)) * leading.unit;
@@ -97,17 +97,19 @@ __tile__ void crt_tile(const std::int8_t* residues, std::int64_t plane_stride, i
   ((sums.digit[kDigit] = ct::zeros<Real>()), ...);
   auto share = ct::zeros<Real>();
   for (const int q : ct::irange(0, num_planes)) {
-    const auto r =
-        ct::element_cast<double>(matrix_tiles<Order::kRowMajor, kTileN, kTileM>(
-                                     matrix_base<kAligned>(residues + q * plane_stride), n, kAligned ? line : m, line)
-                                     .load_masked(j, i));
+    const Real r = numbers_of_integers(ct::element_cast<std::int64_t>(
+        matrix_tiles<Order::kRowMajor, kTileN, kTileM>(matrix_base<kAligned>(residues + q * plane_stride), n,
+                                                       kAligned ? line : m, line)
+            .load_masked(j, i)));
     const double* weight = weights + q * num::kMaxCrtDigits;
-    ((sums.digit[kDigit] = sums.digit[kDigit] + r * weight[kDigit]), ...);
+    ((sums.digit[kDigit] = ct::fma(r, ct::full<Real>(weight[kDigit]), sums.digit[kDigit])), ...);  // exact
     share = share + r * fractions[q];
   }
   const auto times = round_to_integers(share);
   DigitTiles<Integer, kDigits> x;
-  ((x.digit[kDigit] = ct::element_cast<std::int64_t>(sums.digit[kDigit] - times * product[kDigit])), ...);
+  ((x.digit[kDigit] =
+        biased_integers(Real(sums.digit[kDigit] - times * product[kDigit])) - ct::full<Integer>(kBitsOfIntegers)),
+   ...);
 
   auto is_negative = carry_digits(x, digits) < 0;
   ((x.digit[kDigit] = ct::select(is_negative, -x.digit[kDigit], x.digit[kDigit])), ...);

@@ -21,10 +21,32 @@ __tile__ Tile round_to_integers(Tile x) {
   return ct::select(ct::abs(x) < 0x1p52, rounded, x);
 }
 
+/// In [2^52, 2^53) FP64 numbers are the integers, and x + 1.5 2^52 is x rounded and, in the lowest bits, as two's
+/// complement.
+inline constexpr double kIntegersFrom = 0x1.8p52;
+
+/// rint(x). @range |x| < 2^51
+template <class Tile>
+__tile__ Tile round_small(Tile x) {
+  return (x + kIntegersFrom) - kIntegersFrom;
+}
+
 /// y minus a multiple of p: within 3p/4 of zero for |y| < 2^44.
 template <class Tile>
 __tile__ Tile reduced_coarsely(Tile y, double p, double inverse) {
-  return ct::fma(round_to_integers(Tile(y * inverse)), ct::full<Tile>(-p), y);
+  return ct::fma(round_small(Tile(y * inverse)), ct::full<Tile>(-p), y);
+}
+
+/// FP64 numbers that are integers as INT64 ones, kBitsOfIntegers more, and INT64 ones as numbers: by the bits of x +
+/// 1.5 2^52, which takes less than a conversion. @range |x| < 2^51
+inline constexpr std::int64_t kBitsOfIntegers = 0x4338000000000000;  // of kIntegersFrom
+template <class Tile>
+__tile__ auto biased_integers(Tile x) {
+  return ct::element_bitcast<std::int64_t>(Tile(x + kIntegersFrom));
+}
+template <class Tile>
+__tile__ auto numbers_of_integers(Tile x) {
+  return ct::element_bitcast<double>(Tile(x + ct::full<Tile>(kBitsOfIntegers))) - kIntegersFrom;
 }
 
 /// What limb t of num_limbs counts, the most significant one being 0.
@@ -39,8 +61,8 @@ __tile__ constexpr double limb_unit(std::size_t num_limbs, std::size_t t) {
 template <int kTileRows, int kTileCols, bool kAligned, Order kOrder, std::size_t... kUpper>
 __tile__ void residue_split_tile(const double* x, int x_stride, const double* first, const double* second,
                                  const std::int16_t* moduli, int num_moduli, std::int8_t* planes,
-                                 std::int64_t plane_stride, int row_stride, int rows, int cols, int padded_cols,
-                                 std::index_sequence<kUpper...> /*unused*/) {
+                                 std::int64_t plane_stride, int row_stride, int rows, int cols, int padded_rows,
+                                 int padded_cols, std::index_sequence<kUpper...> /*unused*/) {
   using Tile = ct::tile<double, ct::shape<kTileRows, kTileCols>>;
   constexpr std::size_t kLimbs = sizeof...(kUpper) + 1;
   const int num_col_tiles = ct::ceildiv(padded_cols, kTileCols);
@@ -67,31 +89,33 @@ __tile__ void residue_split_tile(const double* x, int x_stride, const double* fi
     Tile y = limbs[0];
     ((y = reduced_coarsely(y, modulus, inverse) * radix + limbs[kUpper + 1]), ...);
     y = reduced_coarsely(y, modulus, inverse);
-    const auto lowest = static_cast<double>(-(p / 2));
-    const auto highest = static_cast<double>((p + 1) / 2 - 1);
-    const auto zero = ct::zeros<Tile>();
-    y = y - ct::select(y > highest, ct::full<Tile>(modulus), zero) +
-        ct::select(y < lowest, ct::full<Tile>(modulus), zero);
-    matrix_tiles<Order::kRowMajor, kTileRows, kTileCols>(matrix_base<kAligned>(planes + l * plane_stride), rows,
+    auto r = ct::element_cast<std::int32_t>(biased_integers(y));  // the low 32 bits
+    const auto none = ct::zeros<decltype(r)>();
+    const auto one = ct::full<decltype(r)>(p);
+    r = r - ct::select(r > (p + 1) / 2 - 1, one, none) + ct::select(r < -(p / 2), one, none);
+    matrix_tiles<Order::kRowMajor, kTileRows, kTileCols>(matrix_base<kAligned>(planes + l * plane_stride), padded_rows,
                                                          matrix_extent<kAligned, std::int8_t>(padded_cols),
                                                          matrix_stride<kAligned>(row_stride))
-        .store_masked(ct::element_cast<std::int8_t>(ct::element_cast<std::int32_t>(y)), i, j);
+        .store_masked(ct::element_cast<std::int8_t>(r), i, j);
   }
 }
 
-/// @shape  x: rows x cols in kOrder; first, second: [rows], powers of two or 0. planes: num_moduli planes of rows x padded_cols,
-///         row-major, plane l at l * plane_stride, columns from cols on zero. grid: (ceil(rows / kTileRows) * ceil(padded_cols / kTileCols), 1, 1)
-/// @range  |x first second| < 2^(52 + 44 (kLimbs - 1)), no product of the three leaves the range of normal numbers unless it is 0;
-///         moduli in 19..256; padded_cols >= cols. kAligned: planes has an address of 16 bytes, its strides and padded_cols are multiples of 16
+/// @shape  x: rows x cols in kOrder; first, second: [rows], powers of two or 0. planes: num_moduli planes of
+///         padded_rows x padded_cols, row-major, plane l at l * plane_stride, zero beyond rows and cols. grid:
+///         (ceil(padded_rows / kTileRows) * ceil(padded_cols / kTileCols), 1, 1)
+/// @range  |x first second| < 2^(52 + 44 (kLimbs - 1)), no product of the three leaves the range of normal numbers
+///         unless it is 0; moduli in 19..256; padded_cols >= cols, rows <= padded_rows <= rows of whole tiles.
+///         kAligned: planes has an address of 16 bytes, its strides and padded_cols are multiples of 16
 /// @exact  symmetric residues, one rounding of x first second to an integer, ties to even
 template <int kLimbs, int kTileRows, int kTileCols, bool kAligned, Order kOrder = Order::kRowMajor>
 __tile__ void residue_split_block(const double* x, int x_stride, const double* first, const double* second,
                                   const std::int16_t* moduli, int num_moduli, std::int8_t* planes,
-                                  std::int64_t plane_stride, int row_stride, int rows, int cols, int padded_cols) {
+                                  std::int64_t plane_stride, int row_stride, int rows, int cols, int padded_rows,
+                                  int padded_cols) {
   static_assert(kLimbs >= 1 && kLimbs <= 4);
   residue_split_tile<kTileRows, kTileCols, kAligned, kOrder>(x, x_stride, first, second, moduli, num_moduli, planes,
-                                                             plane_stride, row_stride, rows, cols, padded_cols,
-                                                             std::make_index_sequence<kLimbs - 1>{});
+                                                             plane_stride, row_stride, rows, cols, padded_rows,
+                                                             padded_cols, std::make_index_sequence<kLimbs - 1>{});
 }
 
 }  // namespace KIZAMI_TILE_BACKEND

@@ -150,6 +150,12 @@ inline Outcome expect_bits_of_host(const std::string& line, EngineName engine, b
 }
 
 /// The engines of this machine, each with a name for messages.
-inline constexpr EngineName kDeviceEngines[] = {EngineName::kHopper, EngineName::kCublasLt};
+inline constexpr EngineName kDeviceEngines[] = {
+    EngineName::kHopper,
+    EngineName::kCublasLt,
+#if defined(KIZAMI_TEST_HAS_TILE)
+    EngineName::kTile,
+#endif
+};
 
 }  // namespace kizami::gpu_test

@@ -3,6 +3,7 @@
 // one pass and in chunks; and what does not change a bit.
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,7 @@ Outcome expect_bits(const Case& c, EngineName engine) {
   return with_scalar(c.scalar, [&]<class T>() { return expect_bits<T>(c, engine); });
 }
 Outcome expect_bits(const std::string& line, EngineName engine) { return expect_bits(sliced_case(line), engine); }
-void expect_bits_on_both(const std::string& line) {
+void expect_bits_on_all(const std::string& line) {
   for (const EngineName engine : kDeviceEngines) expect_bits(line, engine);
 }
 
@@ -58,7 +59,7 @@ TEST_F(Ozaki1Call, OfEverySplitAndCount) {
     for (const char* slices : {"slices=1", "slices=3", "slices=7", "slices=7 diagonals=9", "slices=5 diagonals=-1",
                                "slices=20 diagonals=39", "slices=12"}) {
       for (const char* shape : {"d nn 67x45x260", "s nn 130x30x129"})
-        expect_bits_on_both(std::string(shape) + " split=" + split + " " + slices);
+        expect_bits_on_all(std::string(shape) + " split=" + split + " " + slices);
     }
   }
 }
@@ -76,7 +77,7 @@ TEST_F(Ozaki1Call, OfEveryClass) {
                          " B=" + (turn % 3 == 1 ? "randn" : cls) + " seed=" + std::to_string(turn) +
                          " split=" + kSplits[turn % 3] + " slices=" + std::to_string(2 + turn % 7);
       if (scalar == 'z' || scalar == 'c') line += std::string(" gauge=norm form=") + kForms[turn / 4 % 3];
-      expect_bits(line, kDeviceEngines[turn % 2]);
+      expect_bits(line, kDeviceEngines[turn % std::size(kDeviceEngines)]);
     }
   }
 }
@@ -95,6 +96,10 @@ TEST_F(Ozaki1Call, OfEveryOpAndLayout) {
         }
         expect_bits(std::string(1, scalar) + " " + ops + " 128x128x64 a=-1 b=0 slices=3 layout=" + layout,
                     EngineName::kCublasLt);
+#if defined(KIZAMI_TEST_HAS_TILE)
+        expect_bits(std::string(1, scalar) + " " + ops + " 140x128x65 a=-1 b=1 slices=3 layout=" + layout,
+                    EngineName::kTile);
+#endif
       }
     }
   }
@@ -104,7 +109,7 @@ TEST_F(Ozaki1Call, OfOddShapes) {
   for (const char* shape : {"1x1x128", "1x200x64", "200x1x65", "3x5x100", "17x130x2000", "127x129x63", "257x260x1025",
                             "300x131x65", "20x35x9000", "5x7x20000", "40x30x140000", "6x5x1", "0x5x9", "5x9x0"}) {
     for (const char* rest : {"d nn ", "z tt ", "s nt ", "c tn "})
-      expect_bits_on_both(rest + std::string(shape) + " slices=4");
+      expect_bits_on_all(rest + std::string(shape) + " slices=4");
   }
 }
 
@@ -112,7 +117,7 @@ TEST_F(Ozaki1Call, OfEveryGrouping) {
   for (const char* sums : {"pairs", "grouped", "concatenated", "blocked"}) {
     for (const char* line : {"d nn 150x140x700 slices=7", "z nn 70x140x300 slices=9", "d nn 40x50x66000 slices=7",
                              "d nn 4200x20x300 slices=5"})
-      expect_bits_on_both(std::string(line) + " sums=" + sums);
+      expect_bits_on_all(std::string(line) + " sums=" + sums);
   }
 }
 
@@ -120,18 +125,18 @@ TEST_F(Ozaki1Call, WithAnyFactors) {
   for (const char* factors :
        {"a=1 b=1", "a=-1 b=0.5", "a=1e-20 b=1", "a=3e38 b=0", "a=0 b=2", "a=1 b=0 C=randn,nan@middle"}) {
     for (const char* shape : {"d nn 140x137x100 A=randn,x2^-600 B=randn,x2^-500", "s nn 140x137x100 A=randn,x2^-60"})
-      expect_bits_on_both(std::string(shape) + " slices=7 " + factors);
+      expect_bits_on_all(std::string(shape) + " slices=7 " + factors);
   }
   for (const char* factors : {"a=1.5-2i b=0.25+1i", "a=-1i b=0", "a=0.5+3e30i b=-1+1i", "a=0 b=1i"}) {
     for (const char* form : {"four", "karatsuba", "enlarged"})
-      expect_bits_on_both(std::string("c nn 40x37x100 A=randn,x2^-110 slices=5 gauge=norm form=") + form + " " +
-                          factors);
+      expect_bits_on_all(std::string("c nn 40x37x100 A=randn,x2^-110 slices=5 gauge=norm form=") + form + " " +
+                         factors);
   }
 }
 
 TEST_F(Ozaki1Call, WithoutNamedSlices) {
   for (const char* accuracy : {"acc=native", "acc=bits=20", "acc=bits=50"})
-    expect_bits_on_both(std::string("d nn 100x90x500 gauge=norm ") + accuracy);
+    expect_bits_on_all(std::string("d nn 100x90x500 gauge=norm ") + accuracy);
 }
 
 TEST_F(Ozaki1Call, AnswersLinesWithNaNAndInf) {
@@ -139,7 +144,7 @@ TEST_F(Ozaki1Call, AnswersLinesWithNaNAndInf) {
     for (const char* rest :
          {"d nn 70x60x300 slices=4 a=2 b=1 A=randn,", "z nn 70x60x300 slices=4 gauge=norm form=karatsuba A=randn,",
           "s tt 70x60x20000 slices=3 B=randn,"})
-      expect_bits_on_both(std::string(rest) + what);
+      expect_bits_on_all(std::string(rest) + what);
   }
 }
 

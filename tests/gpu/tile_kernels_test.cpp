@@ -10,6 +10,7 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/cuda_module.hpp"
@@ -17,6 +18,7 @@
 #include "num/crt_table.hpp"
 #include "num/float_slices.hpp"
 #include "tile_kernels/crt.hpp"
+#include "tile_kernels/crt_record.hpp"
 #include "tile_kernels/product_i8.hpp"
 #include "tile_kernels/residue_split.hpp"
 #include "tile_kernels/row_cases.hpp"
@@ -235,36 +237,56 @@ TEST_F(TileKernels, SlicesOfRowsEqualTheHosts) {
 }
 
 template <int kLimbs>
-void expect_residues(const char* name, int rows, int cols, double second_factor) {
+void expect_residues(const char* name, bool is_across, int rows, int cols, double second_factor) {
   const int padded = (cols + 63) / 64 * 64;
+  const int padded_rows = (rows + 15) / 16 * 16;
   constexpr int kModuli = 14;
   std::mt19937_64 random(5);
   std::normal_distribution<double> normal;
   std::vector<double> x(at(std::int64_t{rows} * cols));
   for (double& v : x) v = std::ldexp(normal(random), static_cast<int>(random() % 20) - 10);
-  const std::vector<double> first(at(rows), 0x1p20);
+  std::vector<double> first(at(rows), 0x1p20);
   const std::vector<double> second(at(rows), second_factor);
   const std::vector<std::int16_t> moduli(num::kRealModuli.begin(), num::kRealModuli.begin() + kModuli);
-  const std::int64_t plane = std::int64_t{rows} * padded;
+  const std::int64_t plane = std::int64_t{padded_rows} * padded;
   std::vector<std::int8_t> expected(at(kModuli * plane));
-  ASSERT_TRUE(KIZAMI_TILE_LAUNCH((tile_kernels::residue_split_block<kLimbs, 4, 64, false>), blocks(rows, 4, padded, 64),
-                                 nullptr, x.data(), cols, first.data(), second.data(), moduli.data(), kModuli,
-                                 expected.data(), plane, padded, rows, cols, padded)
-                  .ok());
+  const auto by_host = [&](auto order) {
+    return KIZAMI_TILE_LAUNCH((tile_kernels::residue_split_block<kLimbs, 16, 64, false, order.value>),
+                              blocks(padded_rows, 16, padded, 64), nullptr, x.data(), is_across ? rows : cols,
+                              first.data(), second.data(), moduli.data(), kModuli, expected.data(), plane, padded, rows,
+                              cols, padded_rows, padded);
+  };
+  using tile_kernels::Order;
+  const Status status = is_across ? by_host(std::integral_constant<Order, Order::kColMajor>{})
+                                  : by_host(std::integral_constant<Order, Order::kRowMajor>{});
+  ASSERT_TRUE(status.ok()) << status.reason();
+  // Lines without factors may hold anything, and have no residues.
+  for (int j = 0; j < cols; ++j)
+    x[at(is_across ? std::int64_t{j} * rows + 3 : std::int64_t{3} * cols + j)] = std::nan("");
+  first[3] = 0;
+  for (int l = 0; l < kModuli; ++l) std::fill_n(expected.begin() + l * plane + 3 * padded, padded, std::int8_t{0});
   const DeviceArray<double> in(x);
   const DeviceArray<double> f(first);
   const DeviceArray<double> g(second);
   const DeviceArray<std::int16_t> p(moduli);
+  const DeviceArray<std::int32_t> count(std::vector<std::int32_t>{kModuli});
   const DeviceArray<std::int8_t> planes(expected.size());
-  run(kizami_tile_ozaki2, name, dim3(blocks(rows, 16, padded, 64)), in.data(), cols, f.data(), g.data(), p.data(),
-      kModuli, planes.data(), plane, padded, rows, cols, padded);
-  EXPECT_TRUE(same_bits(planes.download(), expected)) << name << " " << rows << " x " << cols;
+  const std::vector<std::int8_t> before = planes.download();
+  for (const int most : {kModuli - 1, kModuli}) {
+    run(kizami_tile_ozaki2, name, dim3(blocks(padded_rows, 16, padded, 64)), in.data(), is_across ? rows : cols,
+        f.data(), g.data(), p.data(), count.data(), 1, most, planes.data(), plane, padded, rows, cols, padded_rows,
+        padded);
+    EXPECT_TRUE(same_bits(planes.download(), most < kModuli ? before : expected))
+        << name << " " << rows << " x " << cols << ", most " << most;
+  }
   EXPECT_TRUE(planes.guards_are_intact());
 }
 TEST_F(TileKernels, ResiduesEqualTheHosts) {
-  expect_residues<1>("residue_split_1", 37, 150, 0x1p12);
-  expect_residues<2>("residue_split_2", 37, 150, 0x1p40);
-  expect_residues<2>("residue_split_2", 1031, 1100, 0x1p40);  // more blocks than run at a time
+  expect_residues<1>("residue_split_1", false, 37, 150, 0x1p12);
+  expect_residues<1>("residue_split_1_across", true, 37, 150, 0x1p12);
+  expect_residues<2>("residue_split_2", false, 37, 150, 0x1p40);
+  expect_residues<2>("residue_split_2_across", true, 37, 150, 0x1p40);
+  expect_residues<2>("residue_split_2", false, 1031, 1100, 0x1p40);  // more blocks than run at a time
 }
 
 template <PlaneEpilogue kEpilogue, class Result>
@@ -281,22 +303,28 @@ void expect_planes(const char* name, int m, int n, int k, int col_stride) {
       KIZAMI_TILE_LAUNCH((tile_kernels::product_i8_block<kEpilogue, Result, 32, 64, 64, false>),
                          dim3(blocks(n, 32, m, 64), 1, static_cast<unsigned>(num_products)), nullptr, a.data(),
                          elements(m, stride), stride, b.data(), elements(n, stride), stride, expected.data(), c_plane,
-                         col_stride, moduli.data(), num_products, m, n, k, 8);
+                         col_stride, moduli.data(), 0, nullptr, num_products, m, n, k, 8);
   ASSERT_TRUE(launch_host.ok()) << launch_host.reason();
   const DeviceArray<std::int8_t> device_a(a);
   const DeviceArray<std::int8_t> device_b(b);
-  const DeviceArray<std::int16_t> p(moduli);
+  constexpr std::uint64_t kModuli = 255 | 254 << 8 | 250 << 16;  // tile_kernels::PackedModuli
+  constexpr std::uint64_t kNone = 0;
+  const std::int32_t* const all = nullptr;
   run(kizami_tile_ozaki2, name, dim3(blocks(n, 128, m, 128), 1, static_cast<unsigned>(num_products)), device_a.data(),
-      elements(m, stride), stride, device_b.data(), elements(n, stride), stride, c.data(), c_plane, col_stride,
-      p.data(), num_products, m, n, k, 8);
+      elements(m, stride), stride, device_b.data(), elements(n, stride), stride, c.data(), c_plane, col_stride, kModuli,
+      kNone, kNone, kNone, kNone, kNone, kNone, kNone, 0, all, num_products, m, n, k, 8);
   EXPECT_EQ(c.download(), expected) << name << " " << m << " x " << n << " x " << k;
   EXPECT_TRUE(c.guards_are_intact());
 }
 TEST_F(TileKernels, ProductsOfPlanesEqualTheHosts) {
   for (const int k : {1, 100, 1000}) {
-    expect_planes<PlaneEpilogue::kStoreAcc, std::int32_t>("product_i8_store", 130, 129, k, 131);
+    expect_planes<PlaneEpilogue::kStoreAcc, std::int32_t>("product_i8_store_any", 130, 129, k, 131);
+    expect_planes<PlaneEpilogue::kStoreAcc, std::int32_t>("product_i8_store", 132, 129, k, 144);
+    expect_planes<PlaneEpilogue::kStoreAdd, std::int32_t>("product_i8_store_add_any", 130, 129, k, 131);
+    expect_planes<PlaneEpilogue::kStoreAdd, std::int32_t>("product_i8_store_add", 132, 129, k, 144);
     expect_planes<PlaneEpilogue::kReduce, std::int8_t>("product_i8_reduce_any", 130, 129, k, 131);
     expect_planes<PlaneEpilogue::kReduce, std::int8_t>("product_i8_reduce", 144, 129, k, 144);
+    expect_planes<PlaneEpilogue::kReduceAdd, std::int8_t>("product_i8_reduce_add_any", 130, 129, k, 131);
     expect_planes<PlaneEpilogue::kReduceAdd, std::int8_t>("product_i8_reduce_add", 144, 129, k, 144);
   }
   expect_planes<PlaneEpilogue::kReduceAdd, std::int8_t>("product_i8_reduce_add", 1040, 720, 304, 1056);
@@ -325,22 +353,25 @@ void expect_crt(const char* name, int num_moduli, int m, int n, double alpha, do
   for (int j = 0; j < n; ++j) col_factors[at(j)] = std::ldexp(1.0, -40 - j % 30);
   std::vector<double> expected(at(std::int64_t{m} * n));
   for (double& v : expected) v = std::ldexp(static_cast<double>(random()), -32);
-  const DeviceArray<double> c(expected);
+  const std::vector<double> before = expected;
+  const DeviceArray<double> c(before);
   ASSERT_TRUE(KIZAMI_TILE_LAUNCH((tile_kernels::crt_block<kDigits, 4, 32, false>), blocks(n, 4, m, 32), nullptr,
                                  residues.data(), plane, col_stride, num_moduli, &table.weight[0][0], table.fraction,
                                  table.product, half.data(), row_factors.data(), col_factors.data(), alpha, beta,
                                  expected.data(), m, m, n)
                   .ok());
   const DeviceArray<std::int8_t> r(residues);
-  const DeviceArray<double> weights(
-      std::vector<double>(&table.weight[0][0], &table.weight[num_moduli - 1][0] + num::kMaxCrtDigits));
-  const DeviceArray<double> fractions(std::vector<double>(table.fraction, table.fraction + num_moduli));
-  const DeviceArray<double> product(std::vector<double>(table.product, table.product + kDigits));
-  const DeviceArray<double> device_half(half);
+  const DeviceArray<double> records(tile_kernels::make_crt_records());
   const DeviceArray<double> rows(row_factors);
   const DeviceArray<double> cols(col_factors);
-  run(kizami_tile_ozaki2, name, dim3(blocks(n, 8, m, 64)), r.data(), plane, col_stride, num_moduli, weights.data(),
-      fractions.data(), product.data(), device_half.data(), rows.data(), cols.data(), alpha, beta, c.data(), m, m, n);
+  const DeviceArray<std::int32_t> count(std::vector<std::int32_t>{num_moduli});
+  for (const int least : {num_moduli + 1, 2}) {  // not its count: C is left alone
+    run(kizami_tile_ozaki2, name, dim3(blocks(n, 8, m, 64)), r.data(), plane, col_stride, count.data(), least, 99,
+        records.data(), rows.data(), cols.data(), alpha, beta, c.data(), m, m, n);
+    if (least > num_moduli) {
+      EXPECT_EQ(c.download(), before) << name;
+    }
+  }
   EXPECT_EQ(c.download(), expected) << name << " " << m << " x " << n;
   EXPECT_TRUE(c.guards_are_intact());
 }
@@ -348,6 +379,8 @@ TEST_F(TileKernels, CrtEqualsTheHosts) {
   expect_crt<3>("crt_3", 10, 130, 19, 0.3, -0.7);
   expect_crt<4>("crt_4", 14, 130, 19, 1.0, 0.0);
   expect_crt<5>("crt_5", 19, 130, 19, -2.5, 1.0);
+  expect_crt<6>("crt_6", 24, 130, 19, 0.75, 0.0);
+  expect_crt<6>("crt_6", 28, 130, 19, 1.0, 0.0);
   expect_crt<4>("crt_4", 14, 1031, 517, 0.3, -0.7);  // more blocks than run at a time
 }
 

@@ -14,6 +14,7 @@
 #include "reconstruct/crt.hpp"
 #include "split/residues.hpp"
 #include "tile_kernels/crt.hpp"
+#include "tile_kernels/crt_record.hpp"
 #include "tile_kernels/product_i8.hpp"
 #include "tile_kernels/residue_split.hpp"
 
@@ -78,7 +79,7 @@ void expect_residues(int max_bits) {
     const Status status =
         KIZAMI_TILE_LAUNCH((tile_kernels::residue_split_block<kLimbs, 4, 32, false>), blocks(kRows, 4, padded, 32),
                            nullptr, x.data(), padded, first.data(), second.data(), num::kRealModuli.data(), num_moduli,
-                           planes.data(), plane, padded, kRows, cols, padded);
+                           planes.data(), plane, padded, kRows, cols, kRows, padded);
     ASSERT_TRUE(status.ok()) << status.reason();
     ASSERT_EQ(planes, expected) << cols << " columns, " << max_bits << " bits";
   }
@@ -88,8 +89,9 @@ TEST(ResidueSplit, EqualsTheCpuWithTwoLimbs) { expect_residues<2>(96); }
 TEST(ResidueSplit, EqualsTheCpuWithThreeLimbs) { expect_residues<3>(140); }
 TEST(ResidueSplit, EqualsTheCpuWithFourLimbs) { expect_residues<4>(184); }
 
+/// The first num_made of 4 planes.
 template <Epilogue kEpilogue, class Result>
-void expect_planes(int m, int n, int k) {
+void expect_planes(int m, int n, int k, const std::int32_t* num_made = nullptr) {
   const int stride = (k + 63) / 64 * 64;
   const int col_stride = m + 5;
   const std::vector<std::int16_t> moduli = {256, 255, 67, 2};
@@ -111,16 +113,18 @@ void expect_planes(int m, int n, int k) {
   const Status status =
       KIZAMI_TILE_LAUNCH((tile_kernels::product_i8_block<kEpilogue, Result, 16, 32, 64, false>), grid, nullptr,
                          a.data(), std::int64_t{m} * stride, stride, b.data(), std::int64_t{n} * stride, stride,
-                         c.data(), c_plane, col_stride, moduli.data(), num_products, m, n, k, 2);
+                         c.data(), c_plane, col_stride, moduli.data(), 0, num_made, num_products, m, n, k, 2);
   ASSERT_TRUE(status.ok()) << status.reason();
   for (int l = 0; l < num_products; ++l) {
     for (int j = 0; j < n; ++j) {
       for (int i = 0; i < m; ++i) {
-        std::int64_t sum = kEpilogue == Epilogue::kReduceAdd ? 3 : 0;
+        constexpr bool kAdds = kEpilogue == Epilogue::kReduceAdd || kEpilogue == Epilogue::kStoreAdd;
+        std::int64_t sum = kAdds ? 3 : 0;
         for (int h = 0; h < k; ++h) {
           sum += a[at((std::int64_t{l} * m + i) * stride + h)] * b[at((std::int64_t{l} * n + j) * stride + h)];
         }
-        if (kEpilogue != Epilogue::kStoreAcc) sum = num::symmetric_residue(sum, moduli[at(l)]);
+        if (sizeof(Result) == 1) sum = num::symmetric_residue(sum, moduli[at(l)]);
+        if (num_made != nullptr && l >= *num_made) sum = 3;
         ASSERT_EQ(c[at(l * c_plane + j * col_stride + i)], sum)
             << "plane " << l << " at " << i << ", " << j << ", k = " << k;
       }
@@ -133,6 +137,32 @@ TEST(ProductI8, EveryEpilogueExactly) {
     expect_planes<Epilogue::kStoreAcc, std::int32_t>(33, 17, k);
     expect_planes<Epilogue::kReduce, std::int8_t>(33, 17, k);
     expect_planes<Epilogue::kReduceAdd, std::int8_t>(5, 40, k);
+    expect_planes<Epilogue::kStoreAdd, std::int32_t>(33, 17, k);
+  }
+}
+TEST(ProductI8, MakesAsManyPlanesAsMemorySays) {
+  for (const std::int32_t count : {-3, 0, 1, 3, 4, 99}) {
+    expect_planes<Epilogue::kStoreAcc, std::int32_t>(33, 17, 70, &count);
+    expect_planes<Epilogue::kStoreAdd, std::int32_t>(33, 17, 70, &count);
+    expect_planes<Epilogue::kReduce, std::int8_t>(33, 17, 70, &count);
+    expect_planes<Epilogue::kReduceAdd, std::int8_t>(33, 17, 70, &count);
+  }
+}
+
+TEST(CrtRecord, HoldsEveryCountOfItsDigits) {
+  using R = tile_kernels::CrtRecord;
+  EXPECT_EQ(num::crt_table(num::Ring::kReal, R::kMostModuli).num_digits, R::kMostDigits);
+  EXPECT_GT(num::crt_table(num::Ring::kReal, R::kMostModuli + 1).num_digits, R::kMostDigits);
+  const std::vector<double> records = tile_kernels::make_crt_records();
+  for (int count = num::kMinModuli; count <= R::kMostModuli; ++count) {
+    const num::CrtTable& table = num::crt_table(num::Ring::kReal, count);
+    const double* const record = records.data() + count * R::kSize;
+    for (int d = 0; d < R::kMostDigits; ++d) {
+      EXPECT_EQ(record[R::kWeights + (count - 1) * num::kMaxCrtDigits + d], table.weight[count - 1][d]) << count;
+      EXPECT_EQ(record[R::kProduct + d], table.product[d]) << count;
+      EXPECT_EQ(record[R::kHalf + d], num::detail::crt_digit(table.half_wide, d)) << count;
+    }
+    EXPECT_EQ(record[R::kFractions + count - 1], table.fraction[count - 1]) << count;
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/carver.hpp"
 #include "base/int_math.hpp"
+#include "engines/clear_sums.hpp"
 #include "engines/cublaslt/library.hpp"
 #include "engines/cublaslt/residue_kernel.hpp"
 #include "engines/desc_check.hpp"
@@ -197,7 +198,7 @@ class CublasLtEngine final : public product::Engine {
     if (offer.workspace_bytes < counter.bytes() || workspace == nullptr)
       return {StatusCode::kInvalidArgument, "workspace is null or smaller than offered"};
     if (d.m == 0 || d.n == 0 || d.num_products == 0) return {};
-    if (d.k == 0) return clear(d, pointers, queue);
+    if (d.k == 0) return clear_sums(d, pointers.c, queue);
     base::Carver carver(workspace);
     const Scratch scratch = carve(carver, d);
     const bool stores_acc = d.epilogue == Epilogue::kStoreAcc;
@@ -258,22 +259,6 @@ class CublasLtEngine final : public product::Engine {
                                           c + j * d.c_col_stride + i, scratch.library, queue));
         }
       }
-    }
-    return {};
-  }
-
-  /// Sums without terms.
-  [[nodiscard]] static Status clear(const ProductDesc& d, const Pointers& pointers, product::Queue queue) {
-    if (d.epilogue == Epilogue::kReduceAdd) return {};
-    const std::size_t size = d.epilogue == Epilogue::kStoreAcc ? 4 : 1;
-    for (int l = 0; l < d.num_products; ++l) {
-      std::byte* const plane =
-          static_cast<std::byte*>(pointers.c) + static_cast<std::size_t>(l * d.c_plane_stride) * size;
-      const cudaError_t error =
-          cudaMemset2DAsync(plane, static_cast<std::size_t>(d.c_col_stride) * size, 0,
-                            static_cast<std::size_t>(d.m) * size, static_cast<std::size_t>(d.n), queue);
-      if (error != cudaSuccess)
-        return {StatusCode::kInternal, std::string("cudaMemset2DAsync: ") + cudaGetErrorString(error)};
     }
     return {};
   }

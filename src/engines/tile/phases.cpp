@@ -75,7 +75,8 @@ template <Order kOrder>
                             &options, d.data + i * d.line_stride + h * d.inner_stride, static_cast<int>(stride),
                             first + i, second + i, num::kRealModuli.data(), d.rung.num_moduli,
                             d.planes + i * d.row_stride + h, d.plane_stride, static_cast<int>(d.row_stride),
-                            static_cast<int>(num_lines), static_cast<int>(length), static_cast<int>(padded));
+                            static_cast<int>(num_lines), static_cast<int>(length), static_cast<int>(num_lines),
+                            static_cast<int>(padded));
 }
 
 class TilePhases final : public product::PhaseBodies {

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "base/int_math.hpp"
 #include "engines/desc_check.hpp"
+#include "engines/tile/launches.hpp"
 #include "engines/tile/phases.hpp"
 #include "tile_kernels/product_i8.hpp"
 
@@ -24,6 +24,9 @@ using product::Offer;
 using product::Pointers;
 using product::ProductDesc;
 using product::Refusal;
+using tile_engines::Part;
+using tile_engines::planes_together;
+using tile_engines::why_tile_refuses;
 using tile_kernels::PlaneEpilogue;
 
 constexpr int kTileN = 64;
@@ -33,17 +36,6 @@ constexpr int kGroup = 8;  ///< rows of tiles that blocks walk together
 /// Lines of A and of B in one launch: its (2^17 / 64)^2 blocks are within the 2^24 of a grid.
 constexpr std::int64_t kMostLines = std::int64_t{1} << 17;
 static_assert((kMostLines / kTileN) * (kMostLines / kTileM) < std::int64_t{1} << 24);
-
-[[nodiscard]] std::optional<std::string> why_tile_refuses(const ProductDesc& d) {
-  if (auto reason = why_refused(d)) return reason;
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  for (const auto& [name, stride] : {std::pair{"a_row_stride", d.a_row_stride},
-                                     {"b_row_stride", d.b_row_stride},
-                                     {"c_col_stride", d.c_col_stride}}) {
-    if (stride > kMost) return detail::wrong(name, stride, "below 2^31: tile kernels index by int");
-  }
-  return std::nullopt;
-}
 
 /// What a block and each of its steps along k takes, orders of magnitude: the planner prefers cpu_simd (docs/perf/tile_host.md).
 [[nodiscard]] double predicted_seconds(const ProductDesc& d, const DeviceFacts& facts, int threads) {
@@ -63,13 +55,6 @@ static_assert((kMostLines / kTileN) * (kMostLines / kTileM) < std::int64_t{1} <<
   return static_cast<int>(std::clamp(limit, 1.0, static_cast<double>(std::max(1, facts.num_threads))));
 }
 
-/// Rows and columns of C, and planes, of one launch.
-struct Part {
-  std::int64_t row, rows;
-  std::int64_t col, cols;
-  int plane, planes;
-};
-
 template <PlaneEpilogue kEpilogue, class Result>
 [[nodiscard]] Status multiply(const ProductDesc& d, const Pointers& pointers, const Part& part,
                               const tile::LaunchOptions& options) {
@@ -82,8 +67,8 @@ template <PlaneEpilogue kEpilogue, class Result>
       pointers.b + part.plane * d.b_plane_stride + part.col * d.b_row_stride,
       static_cast<std::uint32_t>(d.b_plane_stride), static_cast<int>(d.b_row_stride),
       static_cast<Result*>(pointers.c) + part.plane * d.c_plane_stride + part.col * d.c_col_stride + part.row,
-      static_cast<std::uint32_t>(d.c_plane_stride), static_cast<int>(d.c_col_stride), d.moduli.data() + part.plane,
-      part.planes, static_cast<int>(part.rows), static_cast<int>(part.cols),
+      static_cast<std::uint32_t>(d.c_plane_stride), static_cast<int>(d.c_col_stride), d.moduli.data(), part.plane,
+      nullptr, part.planes, static_cast<int>(part.rows), static_cast<int>(part.cols),
       static_cast<int>(round_up(d.k, product::kPadBytes)),
       kGroup);  // what pads a row is zero, and whole tiles are faster
 }
@@ -98,12 +83,6 @@ template <PlaneEpilogue kEpilogue, class Result>
     default:
       return multiply<PlaneEpilogue::kReduceAdd, std::int8_t>(d, pointers, part, options);
   }
-}
-
-/// Planes of one launch: tile kernels reach them by strides of 32 bits.
-[[nodiscard]] int planes_together(const ProductDesc& d) {
-  const std::int64_t most = std::max({d.a_plane_stride, d.b_plane_stride, d.c_plane_stride});
-  return most <= std::numeric_limits<std::uint32_t>::max() ? d.num_products : 1;
 }
 
 class TileEngine final : public product::Engine, public product::PhaseBodies {

@@ -6,13 +6,14 @@
 
 namespace kernels = kizami::tile_kernels;
 
-#define SPLIT(name, Slice, scale_of)                                                                             \
-  extern "C" __tile_global__ void name(const double* x, int x_stride, Slice* slices, std::uint32_t plane_stride, \
-                                       int slice_stride, const double* sigmas, const double* inverse_scales,     \
-                                       int scale_stride, int num_slices, int rows, int cols) {                   \
-    kernels::veltkamp_split_block<Slice, 32, 64, kernels::ScaleOf::scale_of, true>(                              \
-        x, x_stride, slices, plane_stride, slice_stride, sigmas, inverse_scales, scale_stride, num_slices, rows, \
-        cols);                                                                                                   \
+#define SPLIT(name, Slice, scale_of)                                                                                 \
+  extern "C" __tile_global__ void name(const double* __restrict__ x, int x_stride, Slice* __restrict__ slices,       \
+                                       std::uint32_t plane_stride, int slice_stride,                                 \
+                                       const double* __restrict__ sigmas, const double* __restrict__ inverse_scales, \
+                                       int scale_stride, int num_slices, int rows, int cols) {                       \
+    kernels::veltkamp_split_block<Slice, 32, 64, kernels::ScaleOf::scale_of, true>(                                  \
+        x, x_stride, slices, plane_stride, slice_stride, sigmas, inverse_scales, scale_stride, num_slices, rows,     \
+        cols);                                                                                                       \
   }
 SPLIT(veltkamp_split_bf16_matrix, __nv_bfloat16, kMatrix)
 SPLIT(veltkamp_split_bf16_rows, __nv_bfloat16, kRow)
@@ -20,9 +21,9 @@ SPLIT(veltkamp_split_f16_matrix, __half, kMatrix)
 
 #define PRODUCT(name, Slice)                                                                                           \
   extern "C" [[cutile::hint(900, occupancy = 1, num_worker_warps_per_cta = 8)]] __tile_global__ void name(             \
-      const Slice* A, std::uint32_t a_plane_stride, int a_stride, const Slice* B, std::uint32_t b_plane_stride,        \
-      int b_stride, const double* scales, double* C, int c_stride, int num_a, int num_b, int depth, int m, int n,      \
-      int k, int group) {                                                                                              \
+      const Slice* __restrict__ A, std::uint32_t a_plane_stride, int a_stride, const Slice* __restrict__ B,            \
+      std::uint32_t b_plane_stride, int b_stride, const double* __restrict__ scales, double* __restrict__ C,           \
+      int c_stride, int num_a, int num_b, int depth, int m, int n, int k, int group) {                                 \
     kernels::slice_product_block<Slice, 128, 64, 128, true>(A, a_plane_stride, a_stride, B, b_plane_stride, b_stride,  \
                                                             scales, C, c_stride, num_a, num_b, depth, m, n, k, group); \
   }

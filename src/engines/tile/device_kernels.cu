@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "engines/tile/device_kernels.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/cuda_status.hpp"
+#include "base/relaxed_capture.hpp"
+#include "engines/tile/device.hpp"
+#include "num/moduli.hpp"
+#include "tile_kernels/crt_record.hpp"
+
+#if defined(KIZAMI_HAS_TILE)
+extern "C" const unsigned long long kizami_tile_ozaki2[];
+#endif
+
+namespace kizami::engines {
+namespace tile_engines {
+namespace {
+
+/// Never destroyed, nor is the memory given back: a BLAS may be called by destructors of static objects.
+struct Devices {
+  std::mutex mutex;
+  std::map<int, DeviceKernels> loaded;
+};
+Devices& devices() {
+  static Devices* const instance = new Devices;
+  return *instance;
+}
+
+#if defined(KIZAMI_HAS_TILE)
+constexpr const char* kAbsence = nullptr;
+
+template <class T>
+Status upload(const T* values, std::size_t count, const T*& to) {
+  void* memory = nullptr;
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaMalloc(&memory, count * sizeof(T)), "constants of tile kernels"));
+  to = static_cast<const T*>(memory);
+  return base::cuda_status(cudaMemcpy(memory, values, count * sizeof(T), cudaMemcpyHostToDevice),
+                           "constants of tile kernels");
+}
+
+Status load(int device, DeviceKernels& kernels) {
+  int current = 0;
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaGetDevice(&current), "cudaGetDevice"));
+  if (current != device) return {StatusCode::kInternal, "device " + std::to_string(device) + " is not the current one"};
+  const base::RelaxedCapture relaxed;
+  KIZAMI_RETURN_IF_ERROR(kernels.module.load(kizami_tile_ozaki2, "the tile kernels of ozaki2"));
+  const auto find = [&](const std::string& name, base::CudaModuleKernel& kernel) {
+    return kernels.module.kernel(name.c_str(), kernel);
+  };
+  const auto find_both = [&](const std::string& name, ProductKernels& both) -> Status {
+    KIZAMI_RETURN_IF_ERROR(find(name + "_any", both.any));
+    return find(name, both.aligned);
+  };
+  KIZAMI_RETURN_IF_ERROR(find_both("product_i8_store", kernels.store));
+  KIZAMI_RETURN_IF_ERROR(find_both("product_i8_store_add", kernels.store_add));
+  KIZAMI_RETURN_IF_ERROR(find_both("product_i8_reduce", kernels.reduce));
+  KIZAMI_RETURN_IF_ERROR(find_both("product_i8_reduce_add", kernels.reduce_add));
+  for (int limbs = 1; limbs <= kMostLimbs; ++limbs) {
+    SplitKernels& split = kernels.split[static_cast<std::size_t>(limbs - 1)];
+    const std::string name = "residue_split_" + std::to_string(limbs);
+    KIZAMI_RETURN_IF_ERROR(find(name, split.along));
+    KIZAMI_RETURN_IF_ERROR(find(name + "_across", split.across));
+  }
+  for (int digits = kLeastDigits; digits <= kMostDigits; ++digits) {
+    KIZAMI_RETURN_IF_ERROR(
+        find("crt_" + std::to_string(digits), kernels.reconstruct[static_cast<std::size_t>(digits - kLeastDigits)]));
+  }
+  KIZAMI_RETURN_IF_ERROR(upload(num::kRealModuli.data(), num::kRealModuli.size(), kernels.moduli));
+  const std::vector<double> records = tile_kernels::make_crt_records();
+  return upload(records.data(), records.size(), kernels.crt_records);
+}
+#else
+constexpr const char* kAbsence =
+    "this build has no tile kernels for devices; ./kz tile-toolchain fetches their compiler, then build again";
+
+Status load(int /*device*/, DeviceKernels& /*kernels*/) { return {StatusCode::kUnsupported, kAbsence}; }
+#endif
+
+}  // namespace
+
+const char* why_no_kernels() { return kAbsence; }
+
+const DeviceKernels* kernels_on(int device) {
+  Devices& all = devices();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.loaded.find(device);
+  return found == all.loaded.end() ? nullptr : &found->second;
+}
+
+Status current_kernels(const DeviceKernels*& kernels) {
+  if (kAbsence != nullptr) return {StatusCode::kUnsupported, kAbsence};
+  int device = 0;
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaGetDevice(&device), "the current device"));
+  kernels = kernels_on(device);
+  if (kernels != nullptr) return kernels->status;
+  return {StatusCode::kInternal, "engine tile: device " + std::to_string(device) + " is not prepared"};
+}
+
+}  // namespace tile_engines
+
+Status prepare_tile_device(int device) {
+  tile_engines::Devices& all = tile_engines::devices();
+  const std::lock_guard lock(all.mutex);
+  const auto [found, is_new] = all.loaded.try_emplace(device);
+  if (is_new) static_cast<void>(found->second.status = tile_engines::load(device, found->second));
+  return found->second.status;
+}
+
+}  // namespace kizami::engines

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// The cubin of tile_kernels/device/ozaki2.cu, loaded into devices, and the constants that its kernels read there.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/cuda_module.hpp"
+#include "kizami/status.hpp"
+
+namespace kizami::engines::tile_engines {
+
+/// The kernels of a result: where TMA may store it, and anywhere.
+struct ProductKernels {
+  base::CudaModuleKernel aligned;
+  base::CudaModuleKernel any;
+};
+/// The kernels of one split: lines that are contiguous, and lines across memory.
+struct SplitKernels {
+  base::CudaModuleKernel along;
+  base::CudaModuleKernel across;
+};
+
+inline constexpr int kMostLimbs = 2;
+inline constexpr int kLeastDigits = 3;
+inline constexpr int kMostDigits = 6;
+
+/// What one device has loaded.
+struct DeviceKernels {
+  Status status;
+  base::CudaModule module;
+  ProductKernels store, store_add, reduce, reduce_add;
+  std::array<SplitKernels, kMostLimbs> split;                                      ///< by limbs, from 1 on
+  std::array<base::CudaModuleKernel, kMostDigits - kLeastDigits + 1> reconstruct;  ///< by digits, from kLeastDigits on
+  const std::int16_t* moduli = nullptr;                                            ///< num::kRealModuli
+  const double* crt_records = nullptr;                                             ///< tile_kernels::CrtRecord
+};
+
+/// Why this build has no kernels, or null.
+[[nodiscard]] const char* why_no_kernels();
+/// What is known of a device; null: nobody prepared it. Valid for ever.
+[[nodiscard]] const DeviceKernels* kernels_on(int device);
+/// The same of the current device, for a launch. @status kUnsupported, kInternal: there are none
+Status current_kernels(const DeviceKernels*& kernels);
+
+}  // namespace kizami::engines::tile_engines
