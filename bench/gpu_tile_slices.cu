@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// FP64 products from seven BF16 slices by two tile kernels (src/tile_kernels): all slices of a matrix in one pass, and all
-// products of pairs p + q < depth in one kernel; beside native cuBLAS, interleaved in one run. A table on stderr, JSON lines
-// on stdout.
-//   bench_gpu_tile_slices --n 4096 --n 8192 --depth 9 --depth 7
-// Operands are normal numbers with one scale a matrix. Sums of k_block = 128 products are exact in FP32. Total: two splits and the
-// product, not the search for the largest element. Errors are the largest |C - AB| / (|A||B|) of eight columns of C, against
-// double-double sums.
+// FP64 products from seven BF16 slices by tile kernels (src/tile_kernels): all slices of a matrix in one pass, and the
+// products of pairs p + q < depth by the kernels of gpu_tile_slices/variants.hpp; beside native cuBLAS, interleaved in one run. A
+// table on stderr, JSON lines on stdout, which `kizami study tile --slices-results FILE` makes tables of.
+//   bench_gpu_tile_slices --n 4096 --n 8192 --depth 9 --depth 7 --plan diagonal_128x128x256x1_c1_o1_w8
+// Operands are normal numbers with one scale a matrix. Sums of k_block = 256 products are exact in FP32. Total: two splits and the
+// product, not the search for the largest element. Errors: the largest |C - AB| / (|A||B|) and the Frobenius norm of C - AB over that
+// of AB, of eight columns of C, against double-double sums; and the Frobenius distance of all of C from that of cuBLAS. What is
+// launched by diagonals is exact but for FP64 additions of one order: their kernels must agree in every bit.
 #include <cuda_runtime.h>
 
 #include <CLI/CLI.hpp>
@@ -21,17 +22,35 @@
 
 #include "base/cuda_module.hpp"
 #include "device_bench.cuh"
+#include "gpu_tile_slices/variants.hpp"
 #include "num/float_slices.hpp"
 
 extern "C" const unsigned long long kizami_tile_slices[];
+extern "C" const unsigned long long kizami_tile_slice_products[];
 
 namespace {
 
 using bench::check;
 
 constexpr int kSlices = 7;
-constexpr int kBlock = 128;
+constexpr int kBlock = 256;
 constexpr int kSignificandBits = 8;  // of BF16
+
+struct Variant {
+  std::string kernel;
+  std::string plan;
+  bool by_diagonals;
+  int tile_m, tile_n;
+};
+
+const std::vector<Variant>& variants() {
+#define VARIANT(kind, tm, tn, tk, parts, cga, occ, warps)                             \
+  {"slice_" #kind "_" #tm "x" #tn "x" #tk "x" #parts "_c" #cga "_o" #occ "_w" #warps, \
+   #kind "_" #tm "x" #tn "x" #tk "x" #parts "_c" #cga "_o" #occ "_w" #warps, #kind[0] == 'd', tm, tn},
+  static const std::vector<Variant> all = {KIZAMI_TILE_SLICE_PRODUCTS(VARIANT)};
+#undef VARIANT
+  return all;
+}
 
 __global__ void fill_normal(double* data, std::int64_t count, std::uint64_t seed) {
   for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < count;
@@ -50,6 +69,24 @@ __global__ void find_largest(const double* data, std::int64_t count, double* lar
   // Not negative: their bits are in their order.
   atomicMax(reinterpret_cast<unsigned long long*>(largest),
             static_cast<unsigned long long>(__double_as_longlong(mine)));
+}
+
+/// Adds the squares of x - y and of y to squares[0] and squares[1], and the elements that differ to *differences.
+__global__ void compare(const double* x, const double* y, std::int64_t count, double* squares,
+                        unsigned long long* differences) {
+  double of_difference = 0;
+  double of_y = 0;
+  unsigned long long differ = 0;
+  for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < count;
+       i += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
+    const double d = x[i] - y[i];
+    of_difference += d * d;
+    of_y += y[i] * y[i];
+    differ += __double_as_longlong(x[i]) != __double_as_longlong(y[i]) ? 1 : 0;
+  }
+  atomicAdd(&squares[0], of_difference);
+  atomicAdd(&squares[1], of_y);
+  if (differ != 0) atomicAdd(differences, differ);
 }
 
 template <class T>
@@ -107,15 +144,19 @@ class Operand {
 
 struct Runner {
   std::string who;
+  std::string plan;
   int num_pairs;
   std::function<void()> call;
   std::vector<float> times;
   double error = -1;
+  double frobenius = -1;
+  double from_native = 0;
 };
 
 struct Options {
   std::vector<std::int64_t> sizes = {4096};
   std::vector<int> depths = {9, 8, 7, 6, 5};
+  std::vector<std::string> plans;
   int repeats = 7;
   std::string commit = "unknown";
 };
@@ -125,31 +166,102 @@ double median(std::vector<float> times) {
   return times[times.size() / 2];
 }
 
-int num_pairs(int depth) {
-  int pairs = 0;
-  for (int p = 0; p < kSlices; ++p) pairs += std::max(0, std::min(kSlices, depth - p));
-  return pairs;
-}
-
-/// The largest error of eight columns of the row-major C, seen as rows of its transpose.
-double largest_error(const Operand& A, const Operand& B, const double* c, std::int64_t n) {
-  const bench::DeviceBuffer<double> worst(1);
-  check(cudaMemset(worst.data, 0, sizeof(double)), "errors");
+/// Sets the errors of eight columns of the row-major C, seen as rows of its transpose.
+void judge(Runner& runner, const Operand& A, const Operand& B, const double* c, std::int64_t n) {
+  const bench::DeviceBuffer<double> sums(3);
+  check(cudaMemset(sums.data, 0, 3 * sizeof(double)), "errors");
   for (int sample = 0; sample < 8; ++sample) {
-    bench::row_error<double, 1>
-        <<<static_cast<unsigned>(n), 256>>>(B.x(), {1, n}, A.x(), {1, n}, c, n, n, sample * (n - 1) / 7, worst.data);
+    bench::row_error<double, 1><<<static_cast<unsigned>(n), 256>>>(B.x(), {1, n}, A.x(), {1, n}, c, n, n,
+                                                                   sample * (n - 1) / 7, sums.data, sums.data + 1);
   }
-  double found = 0;
-  check(cudaMemcpy(&found, worst.data, sizeof found, cudaMemcpyDeviceToHost), "errors");
-  return found;
+  double found[3];
+  check(cudaMemcpy(found, sums.data, sizeof found, cudaMemcpyDeviceToHost), "errors");
+  runner.error = found[0];
+  runner.frobenius = std::sqrt(found[1] / found[2]);
 }
 
-void run_size(std::int64_t n, const Options& options, const kizami::base::CudaModule& module,
-              const bench::Cublas& cublas, const bench::Gauges& gauges, const std::string& device) {
+struct Difference {
+  double frobenius;
+  unsigned long long elements;
+};
+Difference difference(const double* x, const double* y, std::int64_t count) {
+  const bench::DeviceBuffer<double> squares(2);
+  const bench::DeviceBuffer<unsigned long long> differences(1);
+  check(cudaMemset(squares.data, 0, 2 * sizeof(double)), "squares");
+  check(cudaMemset(differences.data, 0, sizeof(unsigned long long)), "differences");
+  compare<<<2048, 256>>>(x, y, count, squares.data, differences.data);
+  double found[2];
+  Difference result{};
+  check(cudaMemcpy(found, squares.data, sizeof found, cudaMemcpyDeviceToHost), "squares");
+  check(cudaMemcpy(&result.elements, differences.data, sizeof result.elements, cudaMemcpyDeviceToHost), "differences");
+  result.frobenius = std::sqrt(found[0] / found[1]);
+  return result;
+}
+
+/// Enqueues the products of the pairs p + q < depth.
+void multiply(const kizami::base::CudaModuleKernel& kernel, const Variant& variant, const Operand& A, const Operand& B,
+              const double* scales, double* c, int n, int depth) {
+  constexpr int kGroup = 8;
+  const dim3 grid(
+      static_cast<unsigned>(((n + variant.tile_m - 1) / variant.tile_m) * ((n + variant.tile_n - 1) / variant.tile_n)));
+  if (!variant.by_diagonals) {
+    check(kernel.launch(grid, nullptr, A.slices(), A.plane_stride(), n, B.slices(), B.plane_stride(), n, scales, c, n,
+                        kSlices, kSlices, depth, n, n, n, kGroup),
+          variant.plan.c_str());
+    return;
+  }
+  const int last = std::min(depth, 2 * kSlices - 1) - 1;
+  for (int d = last; d >= 0; --d) {  // the smallest first
+    const auto [first, num_pairs] = kizami::num::slice_diagonal(d, kSlices, kSlices);
+    const double scale = A.scales[static_cast<std::size_t>(first)] * B.scales[static_cast<std::size_t>(d - first)];
+    check(kernel.launch(grid, nullptr, A.slices(), A.plane_stride(), n, B.slices(), B.plane_stride(), n, scale, c, n,
+                        d < last ? 1 : 0, d, first, num_pairs, n, n, n, kGroup),
+          variant.plan.c_str());
+  }
+}
+
+void print(const Runner& runner, std::int64_t n, double split_ms, const Options& options, const bench::Gauges& gauges,
+           const std::string& device) {
+  const double ms = median(runner.times);
+  const auto [fastest, slowest] = std::minmax_element(runner.times.begin(), runner.times.end());
+  nlohmann::ordered_json line = {
+      {"date", bench::today()}, {"commit", options.commit}, {"device", device},   {"driver", gauges.driver}, {"n", n},
+      {"who", runner.who},      {"ms_median", ms},          {"ms_min", *fastest}, {"ms_max", *slowest}};
+  const double elements = static_cast<double>(n) * static_cast<double>(n);
+  if (runner.who == "split") {
+    const double gigabytes = elements * (8 + 2 * kSlices) * 1e-6 / ms;
+    line["gigabytes_per_second"] = gigabytes;
+    std::fprintf(stderr, "n=%-6ld %-8s %9.4f ms %7.0f GB/s\n", static_cast<long>(n), runner.who.c_str(), ms, gigabytes);
+  } else {
+    const double total_ms = runner.num_pairs == 0 ? ms : ms + 2 * split_ms;
+    const double flops = 2e-9 * elements * static_cast<double>(n);
+    if (runner.num_pairs != 0) {
+      line["plan"] = runner.plan;
+      line["product_tflops"] = runner.num_pairs * flops / ms;
+    }
+    line["pairs"] = runner.num_pairs;
+    line["total_ms"] = total_ms;
+    line["tflops"] = flops / total_ms;
+    line["error"] = runner.error;
+    line["frobenius"] = runner.frobenius;
+    line["from_native"] = runner.from_native;
+    std::fprintf(stderr,
+                 "n=%-6ld %-8s %-34s %9.4f ms (%5.1f TFLOPS of BF16), total %9.4f ms, %5.1f TFLOPS, errors %.2e %.2e\n",
+                 static_cast<long>(n), runner.who.c_str(), runner.plan.c_str(), ms, runner.num_pairs * flops / ms,
+                 total_ms, flops / total_ms, runner.error, runner.frobenius);
+  }
+  std::puts(line.dump().c_str());
+  std::fflush(stdout);
+}
+
+void run_size(std::int64_t n, const Options& options, const bench::Cublas& cublas, const bench::Gauges& gauges,
+              const std::string& device) {
+  kizami::base::CudaModule split_module;
+  kizami::base::CudaModule product_module;
+  check(split_module.load(kizami_tile_slices, "slices"), "cubin");
+  check(product_module.load(kizami_tile_slice_products, "slice_products"), "cubin");
   kizami::base::CudaModuleKernel split;
-  kizami::base::CudaModuleKernel product;
-  check(module.kernel("veltkamp_split_bf16_matrix", split), "kernel");
-  check(module.kernel("slice_product_bf16", product), "kernel");
+  check(split_module.kernel("veltkamp_split_bf16_matrix", split), "kernel");
   const Operand A(n, 1);
   const Operand B(n, 2);
   std::vector<double> scales;
@@ -159,35 +271,48 @@ void run_size(std::int64_t n, const Options& options, const kizami::base::CudaMo
   const bench::DeviceBuffer<double> device_scales(static_cast<std::int64_t>(scales.size()));
   upload(device_scales, scales);
   const bench::DeviceBuffer<double> c(n * n);
+  const bench::DeviceBuffer<double> native(n * n);
 
   std::vector<Runner> runners;
-  runners.push_back({"cublas", 0, [&] { cublas.multiply<double>(n, n, n, B.x(), A.x(), c.data); }, {}});
-  runners.push_back({"split", 0, [&] { A.split(split); }, {}});
-  for (const int depth : options.depths) {
-    runners.push_back({"depth " + std::to_string(depth),
-                       num_pairs(depth),
-                       [&, depth] {
-                         constexpr int kTileM = 128;
-                         constexpr int kTileN = 64;
-                         constexpr int kGroup = 8;
-                         const int size = static_cast<int>(n);
-                         const auto blocks =
-                             static_cast<unsigned>(((size + kTileM - 1) / kTileM) * ((size + kTileN - 1) / kTileN));
-                         check(product.launch(dim3(blocks), nullptr, A.slices(), A.plane_stride(), size, B.slices(),
-                                              B.plane_stride(), size, device_scales.data, c.data, size, kSlices,
-                                              kSlices, depth, size, size, size, kGroup),
-                               "product");
-                       },
-                       {}});
-  }
+  runners.push_back({"cublas", "", 0, [&] { cublas.multiply<double>(n, n, n, B.x(), A.x(), native.data); }, {}});
+  runners.push_back({"split", "", 0, [&] { A.split(split); }, {}});
   A.split(split);
   B.split(split);
-  for (Runner& runner : runners) {
-    if (runner.who == "split") continue;
-    check(cudaMemset(c.data, 0xFF, static_cast<std::size_t>(n * n) * sizeof(double)), "poison");  // NaN
-    runner.call();
-    check(cudaDeviceSynchronize(), runner.who.c_str());
-    runner.error = largest_error(A, B, c.data, n);
+  cublas.multiply<double>(n, n, n, B.x(), A.x(), native.data);
+  judge(runners[0], A, B, native.data, n);
+  for (const int depth : options.depths) {
+    const bench::DeviceBuffer<double> by_diagonals(n * n);  // of the first kernel that goes by them
+    bool has_any = false;
+    for (const Variant& variant : variants()) {
+      if (!options.plans.empty() &&
+          std::find(options.plans.begin(), options.plans.end(), variant.plan) == options.plans.end()) {
+        continue;
+      }
+      kizami::base::CudaModuleKernel kernel;
+      check(product_module.kernel(variant.kernel.c_str(), kernel), "kernel");
+      Runner runner{"depth " + std::to_string(depth),
+                    variant.plan,
+                    kizami::num::num_slice_pairs(kSlices, kSlices, depth),
+                    [&, kernel, depth] {
+                      multiply(kernel, variant, A, B, device_scales.data, c.data, static_cast<int>(n), depth);
+                    },
+                    {}};
+      check(cudaMemset(c.data, 0xFF, static_cast<std::size_t>(n * n) * sizeof(double)), "poison");  // NaN
+      runner.call();
+      check(cudaDeviceSynchronize(), runner.plan.c_str());
+      judge(runner, A, B, c.data, n);
+      runner.from_native = difference(c.data, native.data, n * n).frobenius;
+      if (variant.by_diagonals && has_any) {
+        const unsigned long long wrong = difference(c.data, by_diagonals.data, n * n).elements;
+        if (wrong != 0) throw std::runtime_error(variant.plan + ": " + std::to_string(wrong) + " elements differ");
+      } else if (variant.by_diagonals) {
+        check(cudaMemcpy(by_diagonals.data, c.data, static_cast<std::size_t>(n * n) * sizeof(double),
+                         cudaMemcpyDeviceToDevice),
+              "copy");
+        has_any = true;
+      }
+      runners.push_back(std::move(runner));
+    }
   }
   const bench::Timer timer;
   for (int repeat = 0; repeat < options.repeats + 1; ++repeat) {  // one to warm up
@@ -197,31 +322,7 @@ void run_size(std::int64_t n, const Options& options, const kizami::base::CudaMo
     }
   }
   const double split_ms = median(runners[1].times);
-  for (const Runner& runner : runners) {
-    const double ms = median(runner.times);
-    const auto [fastest, slowest] = std::minmax_element(runner.times.begin(), runner.times.end());
-    nlohmann::ordered_json line = {
-        {"date", bench::today()}, {"commit", options.commit}, {"device", device},   {"driver", gauges.driver}, {"n", n},
-        {"who", runner.who},      {"ms_median", ms},          {"ms_min", *fastest}, {"ms_max", *slowest}};
-    const double elements = static_cast<double>(n) * static_cast<double>(n);
-    if (runner.who == "split") {
-      const double gigabytes = elements * (8 + 2 * kSlices) * 1e-6 / ms;
-      line["gigabytes_per_second"] = gigabytes;
-      std::fprintf(stderr, "n=%-6ld %-8s %9.4f ms %7.0f GB/s\n", static_cast<long>(n), runner.who.c_str(), ms,
-                   gigabytes);
-    } else {
-      const double total_ms = runner.num_pairs == 0 ? ms : ms + 2 * split_ms;
-      const double tflops = 2e-9 * elements * static_cast<double>(n) / total_ms;
-      line["pairs"] = runner.num_pairs;
-      line["total_ms"] = total_ms;
-      line["tflops"] = tflops;
-      line["error"] = runner.error;
-      std::fprintf(stderr, "n=%-6ld %-8s %9.4f ms, total %9.4f ms, %6.1f TFLOPS, %2d pairs, error %.2e\n",
-                   static_cast<long>(n), runner.who.c_str(), ms, total_ms, tflops, runner.num_pairs, runner.error);
-    }
-    std::puts(line.dump().c_str());
-    std::fflush(stdout);
-  }
+  for (const Runner& runner : runners) print(runner, n, split_ms, options, gauges, device);
 }
 
 }  // namespace
@@ -232,6 +333,9 @@ int main(int argc, char** argv) {
   app.add_option("--n", options.sizes, "square sizes, multiples of 16")->check(CLI::Range(16, 65520));
   app.add_option("--depth", options.depths, "pairs p + q < depth are multiplied")
       ->check(CLI::Range(1, 2 * kSlices - 1));
+  std::vector<std::string> plans;
+  for (const Variant& variant : variants()) plans.push_back(variant.plan);
+  app.add_option("--plan", options.plans, "kernels, all by default")->check(CLI::IsMember(plans));
   app.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000));
   app.add_option("--commit", options.commit, "what the records say was measured");
   CLI11_PARSE(app, argc, argv);
@@ -243,9 +347,7 @@ int main(int argc, char** argv) {
     const bench::Cublas cublas;
     cudaDeviceProp properties{};
     check(cudaGetDeviceProperties(&properties, 0), "the properties of the device");
-    kizami::base::CudaModule module;
-    check(module.load(kizami_tile_slices, "slices"), "cubin");
-    for (const std::int64_t n : options.sizes) run_size(n, options, module, cublas, gauges, properties.name);
+    for (const std::int64_t n : options.sizes) run_size(n, options, cublas, gauges, properties.name);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_gpu_tile_slices: %s\n", error.what());
     return 1;

@@ -43,9 +43,23 @@ namespace kizami::num {
   }
   return count;
 }
+/// The pairs (p, diagonal - p) of slices: p = first .. first + num_pairs - 1. @range 0 <= diagonal <= num_a + num_b - 2
+struct SliceDiagonal {
+  int first;
+  int num_pairs;
+};
+[[nodiscard]] constexpr SliceDiagonal slice_diagonal(int diagonal, int num_a, int num_b) {
+  const int first = diagonal < num_b ? 0 : diagonal - num_b + 1;
+  const int last = diagonal < num_a ? diagonal : num_a - 1;
+  return {first, last - first + 1};
+}
+static_assert(slice_diagonal(3, 7, 7).first == 0 && slice_diagonal(3, 7, 7).num_pairs == 4);
+static_assert(slice_diagonal(8, 7, 7).first == 2 && slice_diagonal(8, 7, 7).num_pairs == 5);
+static_assert(slice_diagonal(4, 3, 7).first == 0 && slice_diagonal(4, 3, 7).num_pairs == 3);
+
 // The pairs that seed 000 keeps.
 static_assert(num_slice_pairs(7, 7, 9) == 39 && num_slice_pairs(7, 7, 8) == 34 && num_slice_pairs(7, 7, 7) == 28);
 static_assert(num_slice_pairs(7, 7, 6) == 21 && num_slice_pairs(7, 7, 5) == 15 && num_slice_pairs(14, 14, 16) == 130);
-static_assert(slice_rho(128, 8) == 45);  // BF16 slices of 8 bits: 128 products in 23 bits
+static_assert(slice_rho(256, 8) == 45);  // BF16 slices of 8 bits: 256 products in 24 bits
 
 }  // namespace kizami::num

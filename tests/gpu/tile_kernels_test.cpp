@@ -22,6 +22,7 @@
 #include "tile_kernels/product_i8.hpp"
 #include "tile_kernels/residue_split.hpp"
 #include "tile_kernels/row_cases.hpp"
+#include "tile_kernels/slice_diagonal.hpp"
 #include "tile_kernels/slice_product.hpp"
 #include "tile_kernels/veltkamp_split.hpp"
 
@@ -125,10 +126,15 @@ TEST_F(TileKernels, PrefixSumExactly) {
   }
 }
 
-/// Splits both operands and multiplies their slices.
+struct SliceKernels {
+  const char* split;
+  const char* product;
+  const char* diagonal;
+};
+
+/// Splits both operands and multiplies their slices: all pairs at once, and diagonal by diagonal.
 template <class Slice>
-void expect_slices(const char* split_name, const char* product_name, int significand_bits, int m, int n, int k,
-                   int num_slices, int depth) {
+void expect_slices(const SliceKernels& kernels, int significand_bits, int m, int n, int k, int num_slices, int depth) {
   const int rho = num::slice_rho(128, significand_bits);
   std::mt19937 random(3);
   std::normal_distribution<double> normal;
@@ -157,9 +163,9 @@ void expect_slices(const char* split_name, const char* product_name, int signifi
     const DeviceArray<double> sigmas(side.sigmas);
     const DeviceArray<double> inverse_scales(side.inverse_scales);
     const DeviceArray<Slice> slices(side.slices.size());
-    run(kizami_tile_slices, split_name, dim3(blocks(rows, 32, cols, 64)), x.data(), cols, slices.data(),
+    run(kizami_tile_slices, kernels.split, dim3(blocks(rows, 32, cols, 64)), x.data(), cols, slices.data(),
         elements(rows, cols), cols, sigmas.data(), inverse_scales.data(), 1, num_slices, rows, cols);
-    EXPECT_TRUE(same_bits(slices.download(), side.slices)) << split_name << " " << rows << " x " << cols;
+    EXPECT_TRUE(same_bits(slices.download(), side.slices)) << kernels.split << " " << rows << " x " << cols;
     EXPECT_TRUE(slices.guards_are_intact());
     return side;
   };
@@ -180,20 +186,37 @@ void expect_slices(const char* split_name, const char* product_name, int signifi
   const DeviceArray<Slice> b(B.slices);
   const DeviceArray<double> device_scales(scales);
   const DeviceArray<double> c(expected.size());
-  run(kizami_tile_slices, product_name, dim3(blocks(m, 128, n, 64)), a.data(), elements(m, k), k, b.data(),
+  run(kizami_tile_slices, kernels.product, dim3(blocks(m, 128, n, 64)), a.data(), elements(m, k), k, b.data(),
       elements(k, n), n, device_scales.data(), c.data(), n, num_slices, num_slices, depth, m, n, k, 8);
-  EXPECT_EQ(c.download(), expected) << product_name << " " << m << " x " << n << " x " << k;
+  EXPECT_EQ(c.download(), expected) << kernels.product << " " << m << " x " << n << " x " << k;
+  EXPECT_TRUE(c.guards_are_intact());
+
+  const int last = std::min(depth, 2 * num_slices - 1) - 1;
+  for (int d = last; d >= 0; --d) {
+    const auto [first, num_pairs] = num::slice_diagonal(d, num_slices, num_slices);
+    const double scale = num::slice_scale(A.exponent, rho, d) * num::slice_scale(B.exponent, rho, 0);
+    const Status diagonal =
+        KIZAMI_TILE_LAUNCH((tile_kernels::slice_diagonal_block<Slice, 8, 16, 64, 256, false>), blocks(m, 16, n, 64),
+                           nullptr, A.slices.data(), elements(m, k), k, B.slices.data(), elements(k, n), n, scale,
+                           expected.data(), n, d < last ? 1 : 0, d, first, num_pairs, m, n, k, 8);
+    ASSERT_TRUE(diagonal.ok()) << diagonal.reason();
+    run(kizami_tile_slices, kernels.diagonal, dim3(blocks(m, 128, n, 128)), a.data(), elements(m, k), k, b.data(),
+        elements(k, n), n, scale, c.data(), n, d < last ? 1 : 0, d, first, num_pairs, m, n, k, 8);
+  }
+  EXPECT_EQ(c.download(), expected) << kernels.diagonal << " " << m << " x " << n << " x " << k;
   EXPECT_TRUE(c.guards_are_intact());
 }
 TEST_F(TileKernels, SlicesAndTheirProductEqualTheHosts) {
   const auto bf16 = [](int m, int n, int k, int num_slices, int depth) {
-    expect_slices<__nv_bfloat16>("veltkamp_split_bf16_matrix", "slice_product_bf16", 8, m, n, k, num_slices, depth);
+    expect_slices<__nv_bfloat16>({"veltkamp_split_bf16_matrix", "slice_product_bf16", "slice_diagonal_bf16"}, 8, m, n,
+                                 k, num_slices, depth);
   };
   for (int num_slices = 1; num_slices <= 7; ++num_slices) {
     for (const int k : {16, 304, 528, 1040}) bf16(144, 80, k, num_slices, num_slices + 2);
   }
   bf16(272, 144, 1040, 7, 1);
-  expect_slices<__half>("veltkamp_split_f16_matrix", "slice_product_f16", 11, 144, 80, 304, 6, 6);
+  expect_slices<__half>({"veltkamp_split_f16_matrix", "slice_product_f16", "slice_diagonal_f16"}, 11, 144, 80, 304, 6,
+                        6);
 }
 
 TEST_F(TileKernels, SlicesOfRowsEqualTheHosts) {

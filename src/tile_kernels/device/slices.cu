@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Entry points: floating slices of FP64 in BF16 and FP16, and their fused product. Eight warps hold an FP32 and an FP64
-// accumulator of 128 x 64.
+// Entry points: floating slices of FP64 in BF16 and FP16, and their products: all pairs in one launch, or a launch a diagonal.
+// Eight warps hold an FP32 and an FP64 accumulator of 128 x 64, or three FP32 ones of 128 x 128.
+#include "tile_kernels/slice_diagonal.hpp"
 #include "tile_kernels/slice_product.hpp"
 #include "tile_kernels/veltkamp_split.hpp"
 
@@ -29,3 +30,15 @@ SPLIT(veltkamp_split_f16_matrix, __half, kMatrix)
   }
 PRODUCT(slice_product_bf16, __nv_bfloat16)
 PRODUCT(slice_product_f16, __half)
+
+#define DIAGONAL(name, Slice)                                                                                         \
+  extern "C" [[cutile::hint(900, occupancy = 1, num_worker_warps_per_cta = 8)]] __tile_global__ void name(            \
+      const Slice* A, std::uint32_t a_plane_stride, int a_stride, const Slice* B, std::uint32_t b_plane_stride,       \
+      int b_stride, double scale, double* C, int c_stride, int adds, int diagonal, int first, int num_pairs, int m,   \
+      int n, int k, int group) {                                                                                      \
+    kernels::slice_diagonal_block<Slice, 8, 128, 128, 256, true>(A, a_plane_stride, a_stride, B, b_plane_stride,      \
+                                                                 b_stride, scale, C, c_stride, adds, diagonal, first, \
+                                                                 num_pairs, m, n, k, group);                          \
+  }
+DIAGONAL(slice_diagonal_bf16, __nv_bfloat16)
+DIAGONAL(slice_diagonal_f16, __half)

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Scheme ozaki1 with floating slices: the products of one diagonal of pairs of slices, p + q = d, which all count the same unit,
+// as one exact sum: C = (C +) scale sum over p of A_p B_(d-p). One launch a diagonal (num::slice_diagonal); FP64 adds once a launch.
+// Each step along k is an exact sum in the tensor core's FP32 accumulator, and is added to a sum of two FP32 numbers:
+//   x = mma(a, b, 0);   t = high + x;   low = low + (x - (t - high));   high = t
+// high starts at 1.5 2^e, so that its additions round to multiples of 2^(e - 23) and nothing else rounds. Four FP32 additions an element
+// and step, while the other warps multiply; a sum in FP64 (slice_product.hpp) takes a conversion there, which is slower than the
+// matrix product itself (docs/tile/kernels.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "tile_kernels/gemm.hpp"
+
+namespace kizami::tile_kernels {
+inline namespace KIZAMI_TILE_BACKEND {
+
+/// high counts 2^kHighBits units of a product of slices.
+inline constexpr int kHighBits = 12;
+
+/// Where high starts: 1.5 2^e, for slices of kBits bits.
+template <int kBits>
+__tile__ constexpr float high_origin() {
+  float origin = 1.5F;
+  for (int i = 0; i < 23 + kHighBits; ++i) origin *= 2;
+  for (int i = 0; i < 2 * kBits; ++i) origin /= 2;
+  return origin;
+}
+
+/// The product of kParts tiles along k, from tile l on.
+template <class Sum, class ATiles, class BTiles, std::size_t... kPart>
+__tile__ Sum exact_product(const ATiles& a, int p, int row, const BTiles& b, int q, int col, int l,
+                           std::index_sequence<kPart...> /*unused*/) {
+  auto x = ct::zeros<Sum>();
+  ((x = ct::mma(load_plane_tile(a, p, row, l + static_cast<int>(kPart)),
+                load_plane_tile(b, q, l + static_cast<int>(kPart), col), x)),
+   ...);
+  return x;
+}
+
+/// @shape  A: planes, m x k, row-major; B: planes, k x n, row-major; plane p at p * plane_stride. Pairs (p, diagonal - p) with
+///         p = first .. first + num_pairs - 1. C: m x n, row-major, overwritten where adds = 0. grid: (ceil(m / kTileM) * ceil(n / kTileN), 1, 1)
+/// @range  slices: multiples of 2^-kBits of magnitude at most 1; kBits and kTileK as num::slice_rho(kTileK, ...) has them. num_pairs k <= 2^(34 - 2 kBits), so
+///         that high stays between 2^e and 2^(e + 1), and num_pairs ceil(k / kTileK) <= 2^13, so that low is exact. kAligned: addresses of 16 bytes,
+///         strides of 16 elements, n even
+/// @exact  the sum of the diagonal. FP64 rounds it once, to 53 bits, and once when it is added to C; scale is a power of two
+template <class Slice, int kBits, int kTileM, int kTileN, int kTileK, bool kAligned, int kParts = 1>
+__tile__ void slice_diagonal_block(const Slice* A, std::uint32_t a_plane_stride, int a_stride, const Slice* B,
+                                   std::uint32_t b_plane_stride, int b_stride, double scale, double* C, int c_stride,
+                                   int adds, int diagonal, int first, int num_pairs, int m, int n, int k, int group) {
+  static_assert((std::int64_t{kTileK} * kParts << 2 * kBits) <= 1 << 24);
+  using Sum = ct::tile<float, ct::shape<kTileM, kTileN>>;
+  constexpr float kOrigin = high_origin<kBits>();
+  const TilePosition at =
+      swizzle_2d(ct::ceildiv(m, kTileM), ct::ceildiv(n, kTileN), group, static_cast<int>(ct::bid().x));
+  const auto a_tiles =
+      plane_tiles<Order::kRowMajor, kAligned, kTileM, kTileK>(A, first + num_pairs, m, k, a_plane_stride, a_stride);
+  const auto b_tiles =
+      plane_tiles<Order::kRowMajor, kAligned, kTileK, kTileN>(B, diagonal - first + 1, k, n, b_plane_stride, b_stride);
+  const int num_blocks = ct::ceildiv(k, kTileK * kParts);
+  auto high = ct::full<Sum>(kOrigin);
+  auto low = ct::zeros<Sum>();
+  // One loop over pairs and blocks of k: of nested loops around loads and mma some never ended on a device (docs/tile/kernels.md).
+  for (const int step : ct::irange(0, num_pairs * num_blocks)) {
+    const int p = first + step / num_blocks;
+    const int l = step % num_blocks * kParts;
+    const auto x =
+        exact_product<Sum>(a_tiles, p, at.row, b_tiles, diagonal - p, at.col, l, std::make_index_sequence<kParts>{});
+    const auto sum = high + x;
+    low = low + (x - (sum - high));
+    high = sum;
+  }
+  const auto c_tiles =
+      matrix_tiles<Order::kRowMajor, kTileM, kTileN>(matrix_base<kAligned>(C), m, n, matrix_stride<kAligned>(c_stride));
+  auto value = (ct::element_cast<double>(high - kOrigin) + ct::element_cast<double>(low)) * scale;
+  if (adds != 0) value = value + c_tiles.load_masked(at.row, at.col);
+  c_tiles.store_masked(value, at.row, at.col);
+}
+
+}  // namespace KIZAMI_TILE_BACKEND
+}  // namespace kizami::tile_kernels
