@@ -391,7 +391,7 @@ class Call {
   }
 
   /// Whether engines may have bodies of their own for the phases of this type.
-  static constexpr bool kMayHaveOwnPhases = std::is_same_v<T, double> && std::is_same_v<In, double>;
+  static constexpr bool kMayHaveOwnPhases = std::is_same_v<T, In> && kIsReal<T>;
   static constexpr std::int64_t kWeightGroup = 1024;
   /// Pairs of inexact lines take a rounding test, which seldom fails: few of them are no reason for a higher rung.
   static constexpr std::int64_t kInexactPairs = 16;

@@ -85,7 +85,8 @@ struct Buffers {
 
 /// Whether the engine's own bodies are asked about split and reconstruction (product/phases.hpp).
 [[nodiscard]] inline bool has_own_phases(const Plan& plan) {
-  return plan.shape.scalar == Scalar::kF64 && product::phases_of(plan.schedule.engine) != nullptr;
+  const Scalar scalar = plan.shape.scalar;
+  return (scalar == Scalar::kF64 || scalar == Scalar::kF32) && product::phases_of(plan.schedule.engine) != nullptr;
 }
 
 /// The product of one main chunk at a rung, without data-dependent parts.

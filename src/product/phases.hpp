@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "kizami/status.hpp"
 #include "num/rung.hpp"
@@ -14,13 +15,13 @@
 
 namespace kizami::product {
 
-/// Residue planes of elements of FP64 lines, as split::make_residue_planes() makes them.
+/// Residue planes of elements of lines in FP64 or FP32, as split::make_residue_planes() makes them.
 /// @shape  element h of line i at data[i * line_stride + h * inner_stride], num_lines x length; scales: [num_lines]. Residue h of
 ///         line i of plane l goes to planes[l * plane_stride + i * row_stride + h]; up to the next multiple of kPadBytes
 ///         each row is zero-filled. factors: scratch of 2 num_lines.
 /// @range  row_stride >= round_up(length, kPadBytes)
 struct SplitDesc {
-  const double* data = nullptr;
+  std::variant<const double*, const float*> data;
   std::int64_t num_lines = 0;
   std::int64_t length = 0;
   std::int64_t line_stride = 0;
@@ -36,7 +37,7 @@ struct SplitDesc {
   int threads = 1;
 };
 
-/// A block of C in FP64 from its residue planes, as reconstruct::reconstruct_crt() makes it.
+/// A block of C in FP64 or FP32 from its residue planes, as reconstruct::reconstruct_crt() makes it.
 /// @shape  residue (i, j) of plane q at residues[q * plane_stride + j * col_stride + i]; row_scale: [m], col_scale: [n]; C_ij at
 ///         c[i * c_row_stride + j * c_col_stride]. factors: scratch of m + n.
 struct ReconstructionDesc {
@@ -46,9 +47,9 @@ struct ReconstructionDesc {
   std::int64_t plane_stride = 0;
   const std::int32_t* row_scale = nullptr;
   const std::int32_t* col_scale = nullptr;
-  double alpha = 1;
+  double alpha = 1;  ///< of C's type, as beta
   double beta = 0;
-  double* c = nullptr;
+  std::variant<double*, float*> c;
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t c_row_stride = 0;
@@ -60,7 +61,7 @@ struct ReconstructionDesc {
 class PhaseBodies {
  public:
   virtual ~PhaseBodies() = default;
-  /// Why a body does not take what is described, scales included; nothing if it does. Pure.
+  /// Why a body does not take what is described, scales and, where beta is not 0, C included; nothing if it does. Pure.
   [[nodiscard]] virtual std::optional<std::string> why_refused(const SplitDesc& desc) const = 0;
   [[nodiscard]] virtual std::optional<std::string> why_refused(const ReconstructionDesc& desc) const = 0;
   /// Runs what is not refused; blocks until done. Allocates nothing, reads no environment, prints nothing.

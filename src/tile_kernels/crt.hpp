@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Scheme ozaki2, reconstruction: residues -> the exact integer -> FP64, rounded once, with the constants of num::CrtTable.
+// Scheme ozaki2, reconstruction: residues -> the exact integer -> FP64, rounded once, and C in FP64 or FP32, with the constants of num::CrtTable.
 //   X = sum_q W_q r_q - rint(sum_q (W_q / P) r_q) P, digit by digit of 36 bits in FP64, exactly; |X| < 0.51 P
 //   carries and sign in INT64; the other representative where |X| > (P - 1) / 2
 //   the three highest digits and whether anything follows, rounded once to 53 bits; C = alpha X 2^-(s_i + t_j) + beta C
@@ -79,10 +79,10 @@ __tile__ auto rounded_integer(const DigitTiles<Integer, kDigits>& x,
 }
 
 /// crt_block for the digits 0 .. kDigits - 1.
-template <int kTileN, int kTileM, bool kAligned, std::size_t... kDigit>
+template <int kTileN, int kTileM, bool kAligned, class Result, std::size_t... kDigit>
 __tile__ void crt_tile(const std::int8_t* residues, std::int64_t plane_stride, int col_stride, int num_planes,
                        const double* weights, const double* fractions, const double* product, const double* half,
-                       const double* row_factors, const double* col_factors, double alpha, double beta, double* C,
+                       const double* row_factors, const double* col_factors, double alpha, double beta, Result* C,
                        int c_col_stride, int m, int n, std::index_sequence<kDigit...> digits) {
   using Real = ct::tile<double, ct::shape<kTileN, kTileM>>;
   using Integer = ct::tile<std::int64_t, ct::shape<kTileN, kTileM>>;
@@ -129,24 +129,24 @@ __tile__ void crt_tile(const std::int8_t* residues, std::int64_t plane_stride, i
   Real value = ct::select(is_negative, -magnitude, magnitude) * rows * cols;
   const auto c_tiles = matrix_tiles<Order::kRowMajor, kTileN, kTileM>(C, n, m, c_col_stride);
   if (beta != 0.0) {
-    const Real scaled = c_tiles.load_masked(j, i) * beta;
+    const Real scaled = ct::element_cast<double>(c_tiles.load_masked(j, i)) * beta;
     value = ct::fma(ct::full<Real>(alpha), value, scaled);
   } else if (alpha != 1.0) {
     value = value * alpha;
   }
-  c_tiles.store_masked(value, j, i);
+  c_tiles.store_masked(ct::element_cast<Result>(value), j, i);
 }
 
 /// @shape  residues: plane q, element (i, j) at q * plane_stride + j * col_stride + i. weights: [num_planes][kMaxCrtDigits], fractions:
 ///         [num_planes], product: [kDigits], half: [kDigits], digits as in num::CrtTable. row_factors: [m] = 2^-s_i, col_factors: [n] = 2^-t_j.
 ///         C: m x n, column-major. grid: (ceil(n / kTileN) * ceil(m / kTileM), 1, 1)
-/// @range  kDigits = CrtTable::num_digits. X row_factor is a normal number; no line is left out. kAligned: residues has an address of 16 bytes and
+/// @range  kDigits = CrtTable::num_digits. Result: double or float, of which alpha and beta are. X row_factor is a normal number; no line is left out. kAligned: residues has an address of 16 bytes and
 ///         strides that are multiples of 16, and what lies between its columns may be read
 /// @exact  as reconstruct::reconstruct_crt for moderate exponents (num::finish)
-template <int kDigits, int kTileN, int kTileM, bool kAligned>
+template <int kDigits, int kTileN, int kTileM, bool kAligned, class Result = double>
 __tile__ void crt_block(const std::int8_t* residues, std::int64_t plane_stride, int col_stride, int num_planes,
                         const double* weights, const double* fractions, const double* product, const double* half,
-                        const double* row_factors, const double* col_factors, double alpha, double beta, double* C,
+                        const double* row_factors, const double* col_factors, double alpha, double beta, Result* C,
                         int c_col_stride, int m, int n) {
   crt_tile<kTileN, kTileM, kAligned>(residues, plane_stride, col_stride, num_planes, weights, fractions, product, half,
                                      row_factors, col_factors, alpha, beta, C, c_col_stride, m, n,

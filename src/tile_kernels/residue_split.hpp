@@ -58,8 +58,8 @@ __tile__ constexpr double limb_unit(std::size_t num_limbs, std::size_t t) {
 
 /// residue_split_block; kUpper: 0 .. kLimbs - 2, the limbs but for the last one. Their indices are constants, by packs: a tile that is
 /// chosen by a variable would lie in memory (docs/tile/kernels.md).
-template <int kTileRows, int kTileCols, bool kAligned, Order kOrder, std::size_t... kUpper>
-__tile__ void residue_split_tile(const double* x, int x_stride, const double* first, const double* second,
+template <int kTileRows, int kTileCols, bool kAligned, Order kOrder, class Element, std::size_t... kUpper>
+__tile__ void residue_split_tile(const Element* x, int x_stride, const double* first, const double* second,
                                  const std::int16_t* moduli, int num_moduli, std::int8_t* planes,
                                  std::int64_t plane_stride, int row_stride, int rows, int cols, int padded_rows,
                                  int padded_cols, std::index_sequence<kUpper...> /*unused*/) {
@@ -73,7 +73,8 @@ __tile__ void residue_split_tile(const double* x, int x_stride, const double* fi
   };
   auto rest = ct::zeros<Tile>();
   if (j * kTileCols < cols) {  // a tile of padding alone lies outside x
-    rest = matrix_tiles<kOrder, kTileRows, kTileCols>(x, rows, cols, x_stride).load_masked(i, j);
+    rest =
+        ct::element_cast<double>(matrix_tiles<kOrder, kTileRows, kTileCols>(x, rows, cols, x_stride).load_masked(i, j));
   }
   rest = round_to_integers(Tile(rest * factor_of_rows(first) * factor_of_rows(second)));
   Tile limbs[kLimbs];  // most significant first
@@ -100,15 +101,16 @@ __tile__ void residue_split_tile(const double* x, int x_stride, const double* fi
   }
 }
 
-/// @shape  x: rows x cols in kOrder; first, second: [rows], powers of two or 0. planes: num_moduli planes of
+/// @shape  x: rows x cols in kOrder, FP64 or FP32; first, second: [rows], powers of two or 0. planes: num_moduli planes of
 ///         padded_rows x padded_cols, row-major, plane l at l * plane_stride, zero beyond rows and cols. grid:
 ///         (ceil(padded_rows / kTileRows) * ceil(padded_cols / kTileCols), 1, 1)
 /// @range  |x first second| < 2^(52 + 44 (kLimbs - 1)), no product of the three leaves the range of normal numbers
 ///         unless it is 0; moduli in 19..256; padded_cols >= cols, rows <= padded_rows <= rows of whole tiles.
 ///         kAligned: planes has an address of 16 bytes, its strides and padded_cols are multiples of 16
 /// @exact  symmetric residues, one rounding of x first second to an integer, ties to even
-template <int kLimbs, int kTileRows, int kTileCols, bool kAligned, Order kOrder = Order::kRowMajor>
-__tile__ void residue_split_block(const double* x, int x_stride, const double* first, const double* second,
+template <int kLimbs, int kTileRows, int kTileCols, bool kAligned, Order kOrder = Order::kRowMajor,
+          class Element = double>
+__tile__ void residue_split_block(const Element* x, int x_stride, const double* first, const double* second,
                                   const std::int16_t* moduli, int num_moduli, std::int8_t* planes,
                                   std::int64_t plane_stride, int row_stride, int rows, int cols, int padded_rows,
                                   int padded_cols) {

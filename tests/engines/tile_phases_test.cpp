@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Split and reconstruction by engine tile against the common phases, byte for byte: every layout that the bodies take, ends of
-// their ranges, canaries around what they write; and what they refuse.
+// Split and reconstruction by engine tile against the common phases, byte for byte, in FP64 and FP32: every layout that the
+// bodies take, ends of their ranges, canaries around what they write; and what they refuse.
 #include "engines/tile/phases.hpp"
 
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <random>
 #include <string>
@@ -38,13 +39,15 @@ num::Rung rung_of(int num_moduli, std::int64_t k) {
   return plan::forced_ladder(num::Ring::kReal, num_moduli, k).rungs[0];
 }
 
-/// FP64 lines in one of two layouts, with what the common split gathers of them.
+/// Lines in one of two layouts, with what the common split gathers of them.
+template <class T>
 struct Operand {
   Operand(std::int64_t num_lines, std::int64_t length, bool is_along, int spread)
       : values(at(num_lines * (length + 3) + num_lines + length)) {
     std::mt19937_64 random(at(num_lines * 1000 + length));
     std::normal_distribution<double> normal;
-    for (double& x : values) x = std::ldexp(normal(random), static_cast<int>(random() % at(2 * spread + 1)) - spread);
+    for (T& x : values)
+      x = static_cast<T>(std::ldexp(normal(random), static_cast<int>(random() % at(2 * spread + 1)) - spread));
     lines.data = values.data();
     lines.num_lines = num_lines;
     lines.length = length;
@@ -57,17 +60,18 @@ struct Operand {
     for (const num::LineStats& line : stats)
       scales.push_back(line.is_finite ? split::line_scale(rung, line) : num::kSkipLine);
   }
-  [[nodiscard]] double& value(std::int64_t i, std::int64_t h) {
+  [[nodiscard]] T& value(std::int64_t i, std::int64_t h) {
     return values[at(i * lines.line_stride + h * lines.inner_stride)];
   }
 
-  std::vector<double> values;
-  problem::Lines<double> lines;
+  std::vector<T> values;
+  problem::Lines<T> lines;
   std::vector<num::LineStats> stats;
   std::vector<std::int32_t> scales;
 };
 
-void expect_same_planes(Operand& x, int num_moduli, std::int64_t first, std::int64_t length) {
+template <class T>
+void expect_same_planes(Operand<T>& x, int num_moduli, std::int64_t first, std::int64_t length) {
   const num::Rung rung = rung_of(num_moduli, x.lines.length);
   x.gather(rung);
   const std::int64_t row_stride = base::round_up(length, std::int64_t{64}) + 64;
@@ -95,32 +99,43 @@ void expect_same_planes(Operand& x, int num_moduli, std::int64_t first, std::int
   EXPECT_EQ(planes, expected) << num_moduli << " moduli, " << x.lines.num_lines << " lines of " << x.lines.length;
 }
 
-TEST(TilePhases, SplitsAsTheCommonPhase) {
+template <class T>
+void expect_same_planes_of_layouts() {
   for (const bool is_along : {true, false}) {
     for (const auto& [num_lines, length] :
          {std::pair<std::int64_t, std::int64_t>{1, 1}, {7, 63}, {8, 64}, {9, 65}, {17, 200}}) {
-      Operand x(num_lines, length, is_along, 20);
-      for (std::int64_t h = 0; h < length; ++h) x.value(num_lines / 2, h) = h % 2 == 0 ? 0.0 : -0.0;  // a zero line
+      Operand<T> x(num_lines, length, is_along, 20);
+      for (std::int64_t h = 0; h < length; ++h) x.value(num_lines / 2, h) = h % 2 == 0 ? T{0} : -T{0};  // a zero line
       for (const int num_moduli : {2, 7, 14, 24}) {
-        Operand copy = x;
+        Operand<T> copy = x;
         copy.lines.data = copy.values.data();
         expect_same_planes(copy, num_moduli, 0, length);
       }
     }
-    Operand later(5, 300, is_along, 20);
+    Operand<T> later(5, 300, is_along, 20);
     expect_same_planes(later, 15, 64, 130);
   }
 }
+TEST(TilePhases, SplitsAsTheCommonPhase) {
+  expect_same_planes_of_layouts<double>();
+  expect_same_planes_of_layouts<float>();
+}
 
-TEST(TilePhases, SplitsElementsOfAnySize) {
-  for (const double unit : {0x1p1000, 0x1p-1000, 0x1p-1070}) {
-    Operand x(3, 70, true, 0);
-    for (double& value : x.values) value = std::clamp(value, -8.0, 8.0) * unit;
+template <class T>
+void expect_same_planes_of_units(std::initializer_list<double> units) {
+  for (const double unit : units) {
+    Operand<T> x(3, 70, true, 0);
+    for (T& value : x.values) value = static_cast<T>(std::clamp(static_cast<double>(value), -8.0, 8.0) * unit);
     expect_same_planes(x, 16, 0, 70);
   }
 }
+TEST(TilePhases, SplitsElementsOfAnySize) {
+  expect_same_planes_of_units<double>({0x1p1000, 0x1p-1000, 0x1p-1070});
+  expect_same_planes_of_units<float>({0x1p120, 0x1p-120, 0x1p-145});
+}
 
 /// Residues of numbers from small to as large as the moduli carry, and the scales of their lines.
+template <class T>
 struct Block {
   Block(int count, std::int64_t rows, std::int64_t cols)
       : num_moduli(count), m(rows), n(cols), col_stride(base::round_up(rows, std::int64_t{64})) {
@@ -139,9 +154,18 @@ struct Block {
     for (std::int64_t i = 0; i < m; ++i) row_scale.push_back(static_cast<std::int32_t>(40 + i % 50));
     for (std::int64_t j = 0; j < n; ++j) col_scale.push_back(static_cast<std::int32_t>(60 - 3 * (j % 40)));
     factors.resize(at(m + n));
-    c.assign(at(n * (m + 2)), kNaN);  // beta = 0: what is there is not looked at
+    c.assign(at(n * (m + 2)), static_cast<T>(kNaN));  // beta = 0: what is there is not looked at
   }
-  [[nodiscard]] ReconstructionDesc desc(double alpha) {
+  /// Elements of C of many sizes, for beta != 0.
+  void fill_c(int spread) {
+    std::mt19937_64 random(5);
+    std::normal_distribution<double> normal;
+    for (T& x : c)
+      x = static_cast<T>(std::ldexp(normal(random), static_cast<int>(random() % at(2 * spread + 1)) - spread));
+    c[0] = T{0};
+    c[1] = -T{0};
+  }
+  [[nodiscard]] ReconstructionDesc desc(T alpha, T beta = 0) {
     return {.residues = residues.data(),
             .num_moduli = num_moduli,
             .col_stride = col_stride,
@@ -149,7 +173,7 @@ struct Block {
             .row_scale = row_scale.data(),
             .col_scale = col_scale.data(),
             .alpha = alpha,
-            .beta = 0,
+            .beta = beta,
             .c = c.data(),
             .m = m,
             .n = n,
@@ -167,50 +191,80 @@ struct Block {
   std::vector<std::int32_t> row_scale;
   std::vector<std::int32_t> col_scale;
   std::vector<double> factors;
-  std::vector<double> c;
+  std::vector<T> c;
 };
 
 /// Bits, so that signs of zeros and the NaN of untouched memory count.
-std::vector<std::uint64_t> bits_of(const std::vector<double>& values) {
+template <class T>
+std::vector<std::uint64_t> bits_of(const std::vector<T>& values) {
   std::vector<std::uint64_t> bits;
-  for (const double x : values) bits.push_back(std::bit_cast<std::uint64_t>(x));
+  for (const T x : values) bits.push_back(std::bit_cast<std::uint64_t>(static_cast<double>(x)));
   return bits;
 }
 
-void expect_same_block(Block block, double alpha) {
-  std::vector<double> expected = block.c;
-  reconstruct::reconstruct_crt<double>(
+template <class T>
+void expect_same_block(Block<T> block, T alpha, T beta = 0) {
+  std::vector<T> expected = block.c;
+  reconstruct::reconstruct_crt<T>(
       {block.residues.data(), block.num_moduli, block.col_stride, block.n * block.col_stride}, block.row_scale.data(),
-      block.col_scale.data(), alpha, 0.0, 1, {expected.data(), block.m, block.n, 1, block.m + 2});
-  const ReconstructionDesc desc = block.desc(alpha);
+      block.col_scale.data(), alpha, beta, 1, {expected.data(), block.m, block.n, 1, block.m + 2});
+  const ReconstructionDesc desc = block.desc(alpha, beta);
   ASSERT_EQ(tile_phases().why_refused(desc).value_or("taken"), "taken");
   const Status status = tile_phases().reconstruct(desc);
   ASSERT_TRUE(status.ok()) << status.reason();
-  EXPECT_EQ(bits_of(block.c), bits_of(expected)) << block.num_moduli << " moduli, alpha = " << alpha;
+  EXPECT_EQ(bits_of(block.c), bits_of(expected))
+      << block.num_moduli << " moduli, alpha = " << alpha << ", beta = " << beta;
 }
 
-TEST(TilePhases, ReconstructsAsTheCommonPhase) {
+template <class T>
+void expect_same_blocks() {
   for (const int num_moduli : {2, 4, 5, 9, 13, 14, 17, 18, 20, 24}) {
-    expect_same_block(Block(num_moduli, 65, 5), 1);
-    expect_same_block(Block(num_moduli, 3, 9), -0.3);
+    expect_same_block(Block<T>(num_moduli, 65, 5), T{1});
+    expect_same_block(Block<T>(num_moduli, 3, 9), static_cast<T>(-0.3));
+    Block<T> added(num_moduli, 33, 8);
+    added.fill_c(60);
+    expect_same_block(added, T{1}, T{1});
+    expect_same_block(added, static_cast<T>(-0.3), static_cast<T>(0.7));
   }
 }
+TEST(TilePhases, ReconstructsAsTheCommonPhase) {
+  expect_same_blocks<double>();
+  expect_same_blocks<float>();
+}
 
-TEST(TilePhases, ReconstructsAtTheEndsOfItsRange) {
+template <class T>
+void expect_same_ends() {
   for (const std::int32_t sum : {340, -230}) {
-    Block block(24, 40, 6);
+    Block<T> block(24, 40, 6);
     std::fill(block.row_scale.begin(), block.row_scale.end(), sum < 0 ? -600 : 600);
     std::fill(block.col_scale.begin(), block.col_scale.end(), sum < 0 ? sum + 600 : sum - 600);
-    expect_same_block(block, -1);
+    expect_same_block(block, T{-1});
+    block.fill_c(120);
+    expect_same_block(block, T{2}, T{-1});
     block.col_scale[3] += sum < 0 ? -1 : 1;
     EXPECT_EQ(tile_phases().why_refused(block.desc(1)).value_or(""),
               "products leave the range of one fused multiply-add");
   }
 }
+TEST(TilePhases, ReconstructsAtTheEndsOfItsRange) {
+  expect_same_ends<double>();
+  expect_same_ends<float>();  // rounded to subnormal numbers, zero and Inf
+}
+
+TEST(TilePhases, AddsWhateverAnFp32MatrixHolds) {
+  Block<float> block(9, 40, 3);
+  block.fill_c(140);
+  block.c[2] = std::numeric_limits<float>::infinity();
+  block.c[3] = std::numeric_limits<float>::max();
+  block.c[4] = std::numeric_limits<float>::denorm_min();
+  expect_same_block(block, 1e30F, 1e30F);
+  expect_same_block(block, -1e-30F, 1e-30F);
+}
 
 TEST(TilePhases, RefusesWhatItsReconstructionDoesNotTake) {
   const auto reason = [](const auto& change) {
-    Block block(15, 4, 4);
+    Block<double> block(15, 4, 4);
+    std::fill(block.c.begin(), block.c.end(), 1.0);
     ReconstructionDesc desc = block.desc(1);
     change(desc, block);
     return tile_phases().why_refused(desc).value_or("");
@@ -218,17 +272,23 @@ TEST(TilePhases, RefusesWhatItsReconstructionDoesNotTake) {
   EXPECT_EQ(reason([](auto&, auto&) {}), "");
   EXPECT_EQ(reason([](auto& d, auto&) { d.c_row_stride = 2; }), "C is not column-major");
   EXPECT_EQ(reason([](auto& d, auto&) { d.num_moduli = 30; }), "30 moduli of 7 digits, must be at most 6");
-  EXPECT_NE(reason([](auto& d, auto&) { d.beta = 1; }).find("beta is not 0"), std::string::npos);
-  for (const double alpha : {kNaN, 1e300, 1e-200})
-    EXPECT_NE(reason([alpha](auto& d, auto&) { d.alpha = alpha; }).find("alpha leaves"), std::string::npos) << alpha;
+  for (const double x : {kNaN, 1e300, 1e-200}) {
+    EXPECT_NE(reason([x](auto& d, auto&) { d.alpha = x; }).find("alpha leaves"), std::string::npos) << x;
+    EXPECT_NE(reason([x](auto& d, auto&) { d.beta = x; }).find("beta leaves"), std::string::npos) << x;
+    const auto set_last = [x](Block<double>& b) { b.c[3 * (4 + 2) + 3] = x; };
+    EXPECT_EQ(reason([&](auto&, auto& b) { set_last(b); }), "") << x << " in C, which is not looked at";
+    EXPECT_EQ(reason([&](auto& d, auto& b) { set_last(b), d.beta = 1; }),
+              "an element of C leaves the range of one fused multiply-add");
+  }
+  EXPECT_EQ(reason([](auto& d, auto& b) { b.c[4] = kNaN, d.beta = 1; }), "") << "between the columns";
   EXPECT_EQ(reason([](auto& d, auto&) { d.c_col_stride = std::int64_t{1} << 31; }),
             "c_col_stride = 2147483648, must be below 2^31: tile kernels index by int");
-  EXPECT_EQ(reason([](auto&, Block& b) { b.col_scale[2] = num::kSkipLine; }), "a line holds NaN or Inf");
-  EXPECT_EQ(reason([](auto&, Block& b) { b.row_scale[1] = 601; }), "scales leave the range of -600..600");
+  EXPECT_EQ(reason([](auto&, auto& b) { b.col_scale[2] = num::kSkipLine; }), "a line holds NaN or Inf");
+  EXPECT_EQ(reason([](auto&, auto& b) { b.row_scale[1] = 601; }), "scales leave the range of -600..600");
 }
 
 TEST(TilePhases, RefusesWhatItsSplitDoesNotTake) {
-  Operand x(4, 100, true, 5);
+  Operand<double> x(4, 100, true, 5);
   const std::vector<std::int32_t> shift(100);
   const auto reason = [&](const auto& change) {
     x.scales.clear();

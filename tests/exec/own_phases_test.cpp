@@ -65,23 +65,28 @@ struct Call {
   Accuracy accuracy = {};
   int spread = 2;
   bool has_nan = false;
+  bool has_huge_c = false;
 };
 
-std::vector<double> random_values(std::int64_t count, int spread, unsigned seed) {
+template <class T>
+std::vector<T> random_values(std::int64_t count, int spread, unsigned seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
-  std::vector<double> values(static_cast<std::size_t>(count));
-  for (double& x : values)
-    x = std::ldexp(normal(random), static_cast<int>(random() % static_cast<unsigned>(2 * spread + 1)) - spread);
+  std::vector<T> values(static_cast<std::size_t>(count));
+  for (T& x : values)
+    x = static_cast<T>(
+        std::ldexp(normal(random), static_cast<int>(random() % static_cast<unsigned>(2 * spread + 1)) - spread));
   return values;
 }
 
 /// C of one call on an engine; NaN, the bits of which are nobody's promise, as one value.
-std::vector<double> result_of(const Call& call, const product::Engine& engine) {
-  std::vector<double> a = random_values(call.m * call.k, call.spread, 1);
-  const std::vector<double> b = random_values(call.k * call.n, call.spread, 2);
-  std::vector<double> c = random_values(call.m * call.n, 2, 3);
-  if (call.has_nan) a[11] = std::numeric_limits<double>::quiet_NaN();
+template <class T>
+std::vector<T> result_of(const Call& call, const product::Engine& engine) {
+  std::vector<T> a = random_values<T>(call.m * call.k, call.spread, 1);
+  const std::vector<T> b = random_values<T>(call.k * call.n, call.spread, 2);
+  std::vector<T> c = random_values<T>(call.m * call.n, 2, 3);
+  if (call.has_nan) a[11] = std::numeric_limits<T>::quiet_NaN();
+  if (call.has_huge_c) c[7] = std::numeric_limits<T>::max();
   const product::Engine* const engines[] = {&engine};
   plan::Environment environment;
   environment.engines = engines;
@@ -90,24 +95,25 @@ std::vector<double> result_of(const Call& call, const product::Engine& engine) {
   policy.scheme = Scheme::kOzaki2;
   policy.accuracy = call.accuracy;
   policy.workspace_limit_bytes = call.workspace_limit;
-  const Result<plan::Plan> plan = plan::make({Scalar::kF64, call.m, call.n, call.k}, policy, environment);
+  const Result<plan::Plan> plan = plan::make({kScalarOf<T>, call.m, call.n, call.k}, policy, environment);
   if (!plan.ok()) {
     ADD_FAILURE() << plan.status().reason();
     return {};
   }
   const auto view = [&](auto* data, std::int64_t rows, std::int64_t cols) {
-    using T = std::remove_pointer_t<decltype(data)>;
-    return call.is_row_major ? MatrixView<T>{data, rows, cols, cols, 1} : MatrixView<T>{data, rows, cols, 1, rows};
+    using Element = std::remove_pointer_t<decltype(data)>;
+    return call.is_row_major ? MatrixView<Element>{data, rows, cols, cols, 1}
+                             : MatrixView<Element>{data, rows, cols, 1, rows};
   };
-  const double* const a_data = a.data();
-  const problem::Problem<double> problem{1, view(a_data, call.m, call.k), view(b.data(), call.k, call.n), call.beta,
-                                         view(c.data(), call.m, call.n)};
+  const T* const a_data = a.data();
+  const problem::Problem<T> problem{T{1}, view(a_data, call.m, call.k), view(b.data(), call.k, call.n),
+                                    static_cast<T>(call.beta), view(c.data(), call.m, call.n)};
   const base::AlignedBuffer workspace(plan.value().schedule.workspace_bytes);
   Outcome outcome;
-  const Status status = run_ozaki2<double, double>(plan.value(), problem, nullptr, nullptr,
-                                                   const_cast<std::byte*>(workspace.data()), outcome);
+  const Status status =
+      run_ozaki2<T, T>(plan.value(), problem, nullptr, nullptr, const_cast<std::byte*>(workspace.data()), outcome);
   EXPECT_TRUE(status.ok()) << status.reason();
-  for (double& x : c) x = std::isnan(x) ? 12345.0 : x;
+  for (T& x : c) x = std::isnan(x) ? T{12345} : x;
   return c;
 }
 
@@ -116,9 +122,10 @@ struct Counts {
   int reconstructions;
 };
 /// Runs the call on engine tile and on cpu_ref, and compares.
+template <class T = double>
 Counts counts_of(const Call& call) {
   const CountedEngine engine;
-  EXPECT_EQ(result_of(call, engine), result_of(call, engines::cpu_ref_engine()));
+  EXPECT_EQ(result_of<T>(call, engine), result_of<T>(call, engines::cpu_ref_engine()));
   return {engine.splits, engine.reconstructions};
 }
 
@@ -127,6 +134,12 @@ TEST(OwnPhases, RunWhereTheyTakeWhatIsThere) {
     const Counts counts = counts_of({.is_row_major = is_row_major});
     EXPECT_EQ(counts.splits, 2);
     EXPECT_EQ(counts.reconstructions, is_row_major ? 0 : 1) << "C must be column-major";
+  }
+  for (const double beta : {0.0, -0.3}) {
+    for (const Counts& counts : {counts_of({.beta = beta}), counts_of<float>({.beta = beta})}) {
+      EXPECT_EQ(counts.splits, 2) << "beta = " << beta;
+      EXPECT_EQ(counts.reconstructions, 1) << "beta = " << beta;
+    }
   }
 }
 
@@ -137,7 +150,7 @@ TEST(OwnPhases, RunInEveryChunk) {
 }
 
 TEST(OwnPhases, LeaveTheRestToTheCommonOnes) {
-  const Counts added = counts_of({.beta = 0.5});
+  const Counts added = counts_of({.beta = 0.5, .has_huge_c = true});
   EXPECT_EQ(added.splits, 2);
   EXPECT_EQ(added.reconstructions, 0);
   const Counts with_nan = counts_of({.has_nan = true});

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <variant>
 
 #include "base/int_math.hpp"
 #include "num/crt_table.hpp"
@@ -63,20 +64,45 @@ struct ScaleRange {
   return range;
 }
 
-template <Order kOrder>
-[[nodiscard]] Status split_block(const SplitDesc& d, std::int64_t i, std::int64_t h, const double* first,
-                                 const double* second, const tile::LaunchOptions& options) {
+template <Order kOrder, class Element>
+[[nodiscard]] Status split_block(const SplitDesc& d, const Element* data, std::int64_t i, std::int64_t h,
+                                 const double* first, const double* second, const tile::LaunchOptions& options) {
   const std::int64_t num_lines = std::min(kMostLines, d.num_lines - i);
   const std::int64_t length = std::min(kMostElems, d.length - h);
   const std::int64_t padded = round_up(length, product::kPadBytes);
   const std::int64_t stride = kOrder == Order::kRowMajor ? d.line_stride : d.inner_stride;
   const dim3 grid(static_cast<unsigned>(ceil_div(num_lines, kSplitLines) * ceil_div(padded, kSplitElems)));
-  return KIZAMI_TILE_LAUNCH((tile_kernels::residue_split_block<kLimbs, kSplitLines, kSplitElems, false, kOrder>), grid,
-                            &options, d.data + i * d.line_stride + h * d.inner_stride, static_cast<int>(stride),
-                            first + i, second + i, num::kRealModuli.data(), d.rung.num_moduli,
-                            d.planes + i * d.row_stride + h, d.plane_stride, static_cast<int>(d.row_stride),
-                            static_cast<int>(num_lines), static_cast<int>(length), static_cast<int>(num_lines),
-                            static_cast<int>(padded));
+  return KIZAMI_TILE_LAUNCH(
+      (tile_kernels::residue_split_block<kLimbs, kSplitLines, kSplitElems, false, kOrder, Element>), grid, &options,
+      data + i * d.line_stride + h * d.inner_stride, static_cast<int>(stride), first + i, second + i,
+      num::kRealModuli.data(), d.rung.num_moduli, d.planes + i * d.row_stride + h, d.plane_stride,
+      static_cast<int>(d.row_stride), static_cast<int>(num_lines), static_cast<int>(length),
+      static_cast<int>(num_lines), static_cast<int>(padded));
+}
+
+/// Whether beta C can be added by one fused multiply-add. FP64 holds whatever FP32 holds, times any other.
+[[nodiscard]] bool has_moderate_c(const ReconstructionDesc& d) {
+  const double* const* const c = std::get_if<double*>(&d.c);
+  if (c == nullptr) return true;
+  for (std::int64_t j = 0; j < d.n; ++j) {
+    const double* const column = *c + j * d.c_col_stride;
+    if (!std::all_of(column, column + d.m, [](double x) { return num::detail::is_moderate(x); })) return false;
+  }
+  return true;
+}
+
+template <class Result>
+[[nodiscard]] Status reconstruct_part(const ReconstructionDesc& d, Result* c, const num::CrtTable& table,
+                                      const double* half, std::int64_t i, std::int64_t j,
+                                      const tile::LaunchOptions& options) {
+  const std::int64_t num_i = std::min(kMostLines, d.m - i);
+  const std::int64_t num_j = std::min(kMostLines, d.n - j);
+  const dim3 grid(static_cast<unsigned>(ceil_div(num_j, kTileN) * ceil_div(num_i, kTileM)));
+  return KIZAMI_TILE_LAUNCH((tile_kernels::crt_block<kDigits, kTileN, kTileM, false, Result>), grid, &options,
+                            d.residues + j * d.col_stride + i, d.plane_stride, static_cast<int>(d.col_stride),
+                            d.num_moduli, &table.weight[0][0], table.fraction, table.product, half, d.factors + i,
+                            d.factors + d.m + j, d.alpha, d.beta, c + j * d.c_col_stride + i,
+                            static_cast<int>(d.c_col_stride), static_cast<int>(num_i), static_cast<int>(num_j));
 }
 
 class TilePhases final : public product::PhaseBodies {
@@ -104,8 +130,12 @@ class TilePhases final : public product::PhaseBodies {
     options.max_threads = std::max(1, d.threads);
     for (std::int64_t i = 0; i < d.num_lines; i += kMostLines) {
       for (std::int64_t h = 0; h < d.length; h += kMostElems) {
-        KIZAMI_RETURN_IF_ERROR(d.inner_stride == 1 ? split_block<Order::kRowMajor>(d, i, h, first, second, options)
-                                                   : split_block<Order::kColMajor>(d, i, h, first, second, options));
+        KIZAMI_RETURN_IF_ERROR(std::visit(
+            [&](const auto* data) {
+              return d.inner_stride == 1 ? split_block<Order::kRowMajor>(d, data, i, h, first, second, options)
+                                         : split_block<Order::kColMajor>(d, data, i, h, first, second, options);
+            },
+            d.data));
       }
     }
     return {};
@@ -116,8 +146,9 @@ class TilePhases final : public product::PhaseBodies {
     if (auto reason = why_stride_refused("c_col_stride", std::max(d.c_col_stride, d.col_stride))) return reason;
     if (const int digits = num::crt_table(num::Ring::kReal, d.num_moduli).num_digits; digits > kDigits)
       return std::to_string(d.num_moduli) + " moduli of " + std::to_string(digits) + " digits, must be at most 6";
-    if (d.beta != 0.0) return "beta is not 0: beta C may leave the range of one fused multiply-add";
     if (!num::detail::is_moderate(d.alpha)) return "alpha leaves the range of one fused multiply-add";
+    if (!num::detail::is_moderate(d.beta)) return "beta leaves the range of one fused multiply-add";
+    if (d.beta != 0.0 && !has_moderate_c(d)) return "an element of C leaves the range of one fused multiply-add";
     const ScaleRange rows = range_of(d.row_scale, d.m);
     const ScaleRange cols = range_of(d.col_scale, d.n);
     if (rows.skips || cols.skips) return "a line holds NaN or Inf";
@@ -143,15 +174,8 @@ class TilePhases final : public product::PhaseBodies {
     options.max_threads = std::max(1, d.threads);
     for (std::int64_t j = 0; j < d.n; j += kMostLines) {
       for (std::int64_t i = 0; i < d.m; i += kMostLines) {
-        const std::int64_t num_i = std::min(kMostLines, d.m - i);
-        const std::int64_t num_j = std::min(kMostLines, d.n - j);
-        const dim3 grid(static_cast<unsigned>(ceil_div(num_j, kTileN) * ceil_div(num_i, kTileM)));
         KIZAMI_RETURN_IF_ERROR(
-            KIZAMI_TILE_LAUNCH((tile_kernels::crt_block<kDigits, kTileN, kTileM, false>), grid, &options,
-                               d.residues + j * d.col_stride + i, d.plane_stride, static_cast<int>(d.col_stride),
-                               d.num_moduli, &table.weight[0][0], table.fraction, table.product, half.data(),
-                               row_factors + i, col_factors + j, d.alpha, 0.0, d.c + j * d.c_col_stride + i,
-                               static_cast<int>(d.c_col_stride), static_cast<int>(num_i), static_cast<int>(num_j)));
+            std::visit([&](auto* c) { return reconstruct_part(d, c, table, half.data(), i, j, options); }, d.c));
       }
     }
     return {};
