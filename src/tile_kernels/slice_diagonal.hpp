@@ -45,7 +45,7 @@ __tile__ Sum exact_product(const ATiles& a, int p, int row, const BTiles& b, int
 /// @range  slices: multiples of 2^-kBits of magnitude at most 1; kBits and kTileK as num::slice_rho(kTileK, ...) has them. num_pairs k <= 2^(34 - 2 kBits), so
 ///         that high stays between 2^e and 2^(e + 1), and num_pairs ceil(k / kTileK) <= 2^13, so that low is exact. kAligned: addresses of 16 bytes,
 ///         strides of 16 elements, n even
-/// @exact  the sum of the diagonal. FP64 rounds it once, to 53 bits, and once when it is added to C; scale is a power of two
+/// @exact  the sum of the diagonal, of at most 35 bits; scale is a power of two. FP64 rounds the addition to C.
 template <class Slice, int kBits, int kTileM, int kTileN, int kTileK, bool kAligned, int kParts = 1>
 __tile__ void slice_diagonal_block(const Slice* A, std::uint32_t a_plane_stride, int a_stride, const Slice* B,
                                    std::uint32_t b_plane_stride, int b_stride, double scale, double* C, int c_stride,

@@ -12,6 +12,7 @@
 #include "check/exact.hpp"
 #include "num/bounds.hpp"
 #include "num/float_slices.hpp"
+#include "tile_kernels/slice_diagonal.hpp"
 #include "tile_kernels/slice_product.hpp"
 #include "tile_kernels/veltkamp_split.hpp"
 
@@ -151,6 +152,75 @@ TEST(SliceProduct, Bf16RoundsInFp64Only) {
 }
 TEST(SliceProduct, Fp16RoundsInFp64Only) { expect_product<__half, 64>(16, 40, 100, 64, 11, 5, 5); }
 TEST(SliceProduct, Fp8RoundsInFp64Only) { expect_product<__nv_fp8_e4m3, 64>(7, 9, 70, 4096, 4, 14, 16); }
+
+/// Adds a diagonal to C, or overwrites it.
+template <class Slice, int kBits, int kTileK, int kParts>
+void add_diagonal(const std::vector<Slice>& A, const std::vector<Slice>& B, double scale, int diagonal,
+                  num::SliceDiagonal pairs, int m, int n, int k, bool adds, std::vector<double>& C) {
+  const auto grid = static_cast<unsigned>(((m + 15) / 16) * ((n + 31) / 32));
+  const Status status =
+      KIZAMI_TILE_LAUNCH((tile_kernels::slice_diagonal_block<Slice, kBits, 16, 32, kTileK, false, kParts>), grid,
+                         nullptr, A.data(), std::int64_t{m} * k, k, B.data(), std::int64_t{k} * n, n, scale, C.data(),
+                         n, adds ? 1 : 0, diagonal, pairs.first, pairs.num_pairs, m, n, k, 2);
+  ASSERT_TRUE(status.ok()) << status.reason();
+}
+
+/// Each diagonal is exact by itself, and FP64 rounds once for each that is added.
+template <class Slice, int kBits, int kTileK, int kParts>
+void expect_diagonals(int m, int n, int k, int num_a, int num_b, int depth) {
+  const int rho = 53 - kBits;
+  ASSERT_EQ(rho, num::slice_rho(kTileK * kParts, kBits));
+  const Sliced<Slice, ScaleOf::kMatrix> A(m, k, rho, num_a, 2, 1);
+  const Sliced<Slice, ScaleOf::kMatrix> B(k, n, rho, num_b, 2, 2);
+  std::vector<double> C(at(m * n), -1);
+  std::vector<double> alone(C.size());
+  std::vector<double> expected(C.size());
+  const int last = std::min(depth, num_a + num_b - 1) - 1;
+  for (int d = last; d >= 0; --d) {
+    const num::SliceDiagonal pairs = num::slice_diagonal(d, num_a, num_b);
+    const double scale = num::slice_scale(A.exponents[0], rho, d) * num::slice_scale(B.exponents[0], rho, 0);
+    add_diagonal<Slice, kBits, kTileK, kParts>(A.slices, B.slices, scale, d, pairs, m, n, k, false, alone);
+    add_diagonal<Slice, kBits, kTileK, kParts>(A.slices, B.slices, scale, d, pairs, m, n, k, d < last, C);
+    for (int i = 0; i < m; ++i) {
+      for (int j = 0; j < n; ++j) {
+        Exact sum;
+        for (int p = pairs.first; p < pairs.first + pairs.num_pairs; ++p) {
+          for (int l = 0; l < k; ++l) sum.add_product(A.slice(p, i, l) * B.slice(d - p, l, j), scale);
+        }
+        const double value = alone[at(i * n + j)];
+        sum.add_product(-value, 1);
+        ASSERT_EQ(sum.rounded<double>(), 0) << "diagonal " << d << " at " << i << ", " << j;
+        double& total = expected[at(i * n + j)];
+        total = d < last ? value + total : value;
+      }
+    }
+  }
+  EXPECT_EQ(C, expected) << m << " x " << n << " x " << k;
+}
+
+TEST(SliceDiagonal, IsExactAndAddedInFp64) {
+  expect_diagonals<__nv_bfloat16, 8, 256, 1>(17, 33, 300, 7, 7, 9);
+  expect_diagonals<__nv_bfloat16, 8, 128, 1>(5, 3, 64, 4, 2, 9);
+  expect_diagonals<__half, 8, 64, 1>(16, 40, 100, 2, 5, 4);
+  expect_diagonals<__nv_fp8_e4m3, 4, 512, 1>(7, 9, 600, 6, 6, 1);
+}
+
+/// Slices of the largest magnitude and of one sign, and as many as the range names: the ends of every exact sum.
+TEST(SliceDiagonal, IsExactAtTheEndsOfItsRange) {
+  constexpr int kLength = 1 << (34 - 16);
+  for (const float sign : {1.0F, -1.0F}) {
+    std::vector<__nv_bfloat16> A(kLength, __nv_bfloat16(1.0F));
+    std::vector<__nv_bfloat16> B(kLength, __nv_bfloat16(sign));
+    std::vector<double> C(1);
+    add_diagonal<__nv_bfloat16, 8, 256, 1>(A, B, 1, 0, {0, 1}, 1, 1, kLength, false, C);
+    EXPECT_EQ(C[0], sign * kLength);
+    B[kLength - 1] = __nv_bfloat16(sign * 0x1p-8F);
+    B[0] = __nv_bfloat16(sign * 255 * 0x1p-8F);
+    A[kLength / 2] = __nv_bfloat16(255 * 0x1p-8F);
+    add_diagonal<__nv_bfloat16, 8, 256, 1>(A, B, 1, 0, {0, 1}, 1, 1, kLength, false, C);
+    EXPECT_EQ(C[0], sign * (kLength - 1 - 0x1p-8));
+  }
+}
 
 }  // namespace
 }  // namespace kizami::tile_kernels_test
