@@ -31,6 +31,7 @@
 #include "failure.hpp"
 #include "float_float.hpp"
 #include "kizami/kizami.hpp"
+#include "machine.hpp"
 #include "options.hpp"
 
 namespace kizami::cli {
@@ -248,15 +249,6 @@ std::string utc_now() {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
-}
-
-std::string processor_name() {
-  std::ifstream info("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(info, line)) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  }
-  return "unknown";
 }
 
 ExitCode run_bench(const BenchOptions& options) {

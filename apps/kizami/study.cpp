@@ -24,6 +24,8 @@
 #include "study_sgemm.hpp"
 #include "study_sgemm_device.hpp"
 #include "study_tile.hpp"
+#include "study_tile_host.hpp"
+#include "study_tile_slices.hpp"
 
 namespace kizami::cli {
 namespace {
@@ -33,8 +35,10 @@ struct StudyOptions {
   std::string output = ".";
   std::string max_k = "65536";
   std::string seeds = "8";
-  std::string max_n = "64";
+  std::string max_n;
+  std::string threads = "1";
   std::string gpu_results;
+  std::string slices_results;
 };
 
 constexpr std::size_t kColumns = 8;
@@ -66,14 +70,29 @@ std::string summary_of(const SgemmStudy& study, const SgemmStudySize& size,
   return out;
 }
 
-std::string summary_of(const TileStudy& study) {
-  return fmt::format(
-             "# Study of CUDA Tile kernels\n\nkizami {}, `kizami study tile --gpu-results FILE`, measured by "
-             "`bench_gpu_tile`: {}.\n\n## "
-             "Claims\n\n",
-             version(), study.device) +
-         as_markdown(study.claims) +
-         fmt::format("\n## {}\n\n{}.\n\n{}", study.gemm.name, study.gemm.caption, as_markdown(study.gemm));
+std::string section_of(const StudyTable& table) {
+  return fmt::format("\n## {}\n\n{}.\n\n{}", table.name, table.caption, as_markdown(table));
+}
+
+/// What a part that was not measured would have been measured by.
+std::string measured_by(const std::string& program, const std::string& device, const std::string& option) {
+  return device.empty() ? fmt::format("missing: `{}` measures it, and `{}` takes what it prints", program, option)
+                        : fmt::format("measured by `{}`: {}", program, device);
+}
+
+std::string summary_of(const TileHostStudy& host, const std::optional<TileStudy>& gemm,
+                       const std::optional<TileSlicesStudy>& slices, const std::vector<Claim>& claims) {
+  std::string out = fmt::format(
+      "# Study of CUDA Tile kernels\n\nkizami {}, `kizami study tile`.\n\n"
+      "- host: GEMM by the host implementation on a processor, measured here: {}.\n"
+      "- gemm: GEMM on a GPU, {}.\n"
+      "- slices: FP64 products from BF16 slices on a GPU, {}.\n\n## Claims\n\n",
+      version(), host.machine, measured_by("bench_gpu_tile", gemm ? gemm->device : "", "--gpu-results"),
+      measured_by("bench_gpu_tile_slices", slices ? slices->device : "", "--slices-results"));
+  out += as_markdown(claims);
+  if (gemm) out += section_of(gemm->gemm);
+  if (slices) out += section_of(slices->slices) + section_of(slices->variants);
+  return out + section_of(host.host);
 }
 
 std::string summary_of(const OzakiStudy& study, const std::string& max_n) {
@@ -104,9 +123,9 @@ std::filesystem::path output_folder(const StudyOptions& options) {
   return options.output;
 }
 
-std::ifstream open_records(const StudyOptions& options) {
-  std::ifstream records(options.gpu_results);
-  if (!records) throw Failure(ExitCode::kBadInput, fmt::format("{}: cannot be opened", options.gpu_results));
+std::ifstream open_records(const std::string& path) {
+  std::ifstream records(path);
+  if (!records) throw Failure(ExitCode::kBadInput, fmt::format("{}: cannot be opened", path));
   return records;
 }
 
@@ -119,7 +138,7 @@ ExitCode run_sgemm(const StudyOptions& options) {
   const std::filesystem::path folder = output_folder(options);
   std::optional<SgemmDeviceStudy> device;
   if (!options.gpu_results.empty()) {
-    std::ifstream records = open_records(options);
+    std::ifstream records = open_records(options.gpu_results);
     device = study_sgemm_device(records, options.gpu_results);
   }
   SgemmStudy study = study_sgemm(size);
@@ -134,29 +153,50 @@ ExitCode run_sgemm(const StudyOptions& options) {
   return ExitCode::kOk;
 }
 
+void append(std::vector<Claim>& claims, std::vector<Claim>&& more) {
+  std::move(more.begin(), more.end(), std::back_inserter(claims));
+}
+
 ExitCode run_tile(const StudyOptions& options) {
-  if (options.gpu_results.empty())
-    throw Failure(ExitCode::kUsage, "study tile needs --gpu-results FILE: the JSON lines of bench_gpu_tile");
+  const std::int64_t max_n = integer_option("--max-n", options.max_n.empty() ? "512" : options.max_n, 64, 2048);
+  const auto threads = static_cast<int>(integer_option("--threads", options.threads, 1, 1024));
   const std::filesystem::path folder = output_folder(options);
-  std::ifstream records = open_records(options);
-  const TileStudy study = study_tile(records, options.gpu_results);
-  for (const StudyTable& table : {study.gemm, study.variants, as_table(study.speed)})
-    write_file(folder / (table.name + ".csv"), as_csv(table));
-  write_file(folder / "study.md", summary_of(study));
-  write_stdout(as_markdown(study.claims));
+  std::vector<StudyTable> tables;
+  std::vector<Claim> claims;
+  std::optional<TileStudy> gemm;
+  std::optional<TileSlicesStudy> slices;
+  if (!options.gpu_results.empty()) {
+    std::ifstream records = open_records(options.gpu_results);
+    gemm = study_tile(records, options.gpu_results);
+    tables.insert(tables.end(), {gemm->gemm, gemm->variants, as_table(gemm->speed)});
+    append(claims, std::move(gemm->claims));
+  }
+  if (!options.slices_results.empty()) {
+    std::ifstream records = open_records(options.slices_results);
+    slices = study_tile_slices(records, options.slices_results, gemm ? &*gemm : nullptr);
+    tables.insert(tables.end(), {slices->slices, slices->variants, as_table(slices->speed)});
+    append(claims, std::move(slices->claims));
+  }
+  TileHostStudy host = study_tile_host(max_n, threads);
+  tables.insert(tables.end(), {host.host, as_table(host.speed)});
+  append(claims, std::move(host.claims));
+  for (const StudyTable& table : tables) write_file(folder / (table.name + ".csv"), as_csv(table));
+  write_file(folder / "study.md", summary_of(host, gemm, slices, claims));
+  write_stdout(as_markdown(claims));
   return ExitCode::kOk;
 }
 
 ExitCode run_ozaki(const StudyOptions& options) {
-  const std::int64_t max_n = integer_option("--max-n", options.max_n, 16, 4096);
+  const std::string max_n_text = options.max_n.empty() ? "64" : options.max_n;
+  const std::int64_t max_n = integer_option("--max-n", max_n_text, 16, 4096);
   const std::filesystem::path folder = output_folder(options);
   std::optional<std::ifstream> records;
-  if (!options.gpu_results.empty()) records = open_records(options);
+  if (!options.gpu_results.empty()) records = open_records(options.gpu_results);
   OzakiStudy study = study_ozaki(measure_ozaki(max_n, (folder / "measured.jsonl").string()));
   if (records) add_ozaki_device(*records, options.gpu_results, study);
   for (const StudyTable& table : study.tables) write_file(folder / (table.name + ".csv"), as_csv(table));
   for (const StudyFigure& figure : study.figures) write_file(folder / (figure.name + ".csv"), as_csv(as_table(figure)));
-  write_file(folder / "study.md", summary_of(study, options.max_n));
+  write_file(folder / "study.md", summary_of(study, max_n_text));
   write_stdout(as_markdown(study.claims));
   return ExitCode::kOk;
 }
@@ -174,18 +214,23 @@ Command add_study(CLI::App& program) {
   CLI::App* const app =
       program.add_subcommand("study", "repeat the experiments of a document and judge its claims: CSV and Markdown");
   const auto options = std::make_shared<StudyOptions>();
-  app->add_option("SUBJECT", options->subject,
-                  "sgemm: error-corrected FP32 products on tensor cores; tile: GEMM by CUDA Tile kernels; ozaki: the "
-                  "Ozaki scheme in slices, which goes on where an interruption has left it")
+  app->add_option(
+         "SUBJECT", options->subject,
+         "sgemm: error-corrected FP32 products on tensor cores; tile: CUDA Tile kernels, GEMM and slices; ozaki: the "
+         "Ozaki scheme in slices, which goes on where an interruption has left it")
       ->required()
       ->type_name("");
   app->add_option("-o,--output", options->output, "folder for the files [.]")->type_name("DIR");
   app->add_option("--max-k", options->max_k, "largest inner dimension, a power of two [65536]")->type_name("K");
   app->add_option("--seeds", options->seeds, "seeds that errors are averaged over [8]")->type_name("N");
-  app->add_option("--max-n", options->max_n, "ozaki: largest n on the processor [64]")->type_name("N");
+  app->add_option("--max-n", options->max_n, "largest n on the processor: ozaki [64], tile [512]")->type_name("N");
+  app->add_option("--threads", options->threads, "tile: threads of the processor [1]")->type_name("N");
   app->add_option("--gpu-results", options->gpu_results,
                   "JSON lines of bench_gpu_ec (sgemm: for figure 9 and errors on a device), bench_gpu_tile (tile) or "
                   "bench_gpu_gemm (ozaki: for figures of speed)")
+      ->type_name("FILE");
+  app->add_option("--slices-results", options->slices_results,
+                  "JSON lines of bench_gpu_tile_slices (tile: for FP64 products from BF16 slices)")
       ->type_name("FILE");
   return {app, [options] { return run_study(*options); }};
 }

@@ -231,6 +231,9 @@ TileStudy study_tile(std::istream& records, const std::string& name) {
       throw Failure(ExitCode::kBadInput, fmt::format("{}: no record of type {} for n >= {}", name, type, kLarge));
   }
 
+  for (const auto& [type, sizes] : measured) {
+    for (const auto& [n, plans] : sizes) study.fastest[{type, n}] = fastest(plans).second.tflops;
+  }
   study.gemm = gemm_table(measured);
   study.variants = variant_table(measured);
   study.speed = {"gemm_speed", "Square products, the fastest tile kernel beside cuBLASLt", "n", "tflops", false, {}};

@@ -3,8 +3,11 @@
 // bench_gpu_tile; its JSON lines are sorted into a table and a figure here, and the document's claims are judged.
 #pragma once
 
+#include <cstdint>
 #include <istream>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "study_report.hpp"
@@ -17,6 +20,8 @@ struct TileStudy {
   StudyTable variants;  ///< every measured plan, as a share of the vendor's TFLOPS
   StudyFigure speed;    ///< TFLOPS over n, a class of data for each type
   std::vector<Claim> claims;
+  std::map<std::pair<std::string, std::int64_t>, double>
+      fastest;  ///< TFLOPS of the fastest tile kernel of a type and n
 };
 
 /// Reads JSON lines of bench_gpu_tile. A tile kernel counts beside the record of cuBLASLt of its type and n that precedes it: that of

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws docs/tile/gemm_speed.svg from gemm_speed.csv of `kizami study tile`: TFLOPS over n, a panel for each type.
+"""Draws docs/tile/gemm_speed.svg, slices_speed.svg and host_speed.svg from the CSV files of `kizami study tile`, those that
+are in the folders: speed over n, a panel for each type.
 
-usage: build/venv/bin/python docs/tile/gemm_pictures.py FOLDER
+usage: build/venv/bin/python docs/tile/gemm_pictures.py FOLDER...
 """
 import csv
 import sys
@@ -18,13 +19,20 @@ from matplotlib import pyplot as plt
 COLUMNS = 4
 
 
-def main(folder):
+UNITS = {"tflops": "TFLOPS", "gflops": "GFLOP/s"}
+
+
+def draw(path):
     panels = defaultdict(lambda: defaultdict(list))
-    with open(folder / "gemm_speed.csv", newline="") as file:
-        for row in csv.DictReader(file):
-            panels[row["data"]][row["series"]].append((float(row["n"]), float(row["tflops"])))
-    rows = (len(panels) + COLUMNS - 1) // COLUMNS
-    figure, grid = plt.subplots(rows, COLUMNS, figsize=(3.4 * COLUMNS, 2.9 * rows), squeeze=False)
+    with open(path, newline="") as file:
+        reader = csv.DictReader(file)
+        unit = reader.fieldnames[3]
+        for row in reader:
+            panels[row["data"]][row["series"]].append((float(row["n"]), float(row[unit])))
+    columns = min(COLUMNS, len(panels))
+    rows = (len(panels) + columns - 1) // columns
+    size = (3.4, 2.9) if columns > 1 else (5.5, 4.0)
+    figure, grid = plt.subplots(rows, columns, figsize=(size[0] * columns, size[1] * rows), squeeze=False)
     for axes in grid.flat[len(panels):]:
         axes.set_axis_off()
     for axes, (name, series) in zip(grid.flat, panels.items()):
@@ -35,13 +43,17 @@ def main(folder):
         axes.set_ylim(bottom=0)
         axes.set_xlabel("n")
     for row in grid:
-        row[0].set_ylabel("TFLOPS")
+        row[0].set_ylabel(UNITS[unit])
     grid[0][0].legend(fontsize=8)
     figure.tight_layout()
-    figure.savefig(Path(__file__).parent / "gemm_speed.svg", bbox_inches="tight", metadata={"Date": None})
+    figure.savefig(Path(__file__).parent / f"{path.stem}.svg", bbox_inches="tight", metadata={"Date": None})
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) < 2:
         sys.exit(__doc__)
-    main(Path(sys.argv[1]))
+    for folder in sys.argv[1:]:
+        for name in ("gemm_speed", "slices_speed", "host_speed"):
+            path = Path(folder) / f"{name}.csv"
+            if path.exists():
+                draw(path)

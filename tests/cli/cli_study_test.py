@@ -41,6 +41,24 @@ def tile_records():
     return lines + [tile_record("tile", "f16", 4096, 300, plan="64x64x64_c1_o1_w4_l0_true group=8")]
 
 
+def slices_record(who, n, tflops, plan=None, error=1e-15, **fields):
+    """A line of bench_gpu_tile_slices."""
+    line = {"date": "2026-01-02", "commit": "abc", "device": "Some GPU", "driver": "1.2", "n": n, "who": who, "ms_median": 2e-9 * n**3 / tflops}
+    if who == "split":
+        return line | fields
+    line |= {"total_ms": line["ms_median"], "tflops": tflops, "error": error, "frobenius": error, "pairs": fields.pop("pairs", 0)}
+    return line | ({"plan": plan, "from_native": error} if plan else {}) | fields
+
+
+def slices_records():
+    """n = 8192: native 60 TFLOPS; two kernels of all pairs, and one of diagonals with d = 9 at 15 TFLOPS and d = 5 at 120."""
+    lines = [slices_record("cublas", 8192, 60), slices_record("split", 8192, 1, ms_median=0.5, gigabytes_per_second=3000)]
+    lines += [slices_record("depth 9", 8192, tflops, plan, pairs=39) for plan, tflops in (("pairs_128x64", 5), ("pairs_128x128", 6))]
+    for depth, pairs, tflops, error in ((9, 39, 15, 1e-16), (8, 34, 18, 1e-16), (7, 28, 62, 2e-15), (6, 21, 80, 9e-14), (5, 15, 120, 1e-9)):
+        lines.append(slices_record(f"depth {depth}", 8192, tflops, "diagonal_128x128", error=error, pairs=pairs))
+    return lines
+
+
 class StudyTest(CliTest):
     def rows(self, name):
         with open(self.dir / name, newline="") as file:
@@ -126,11 +144,86 @@ class StudyTest(CliTest):
 
     def study_of_tiles(self, lines):
         (self.dir / "gpu.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        return "study", "tile", "--gpu-results", "gpu.jsonl"
+        return "study", "tile", "--max-n", 64, "--gpu-results", "gpu.jsonl"
+
+    def study_of_slices(self, lines):
+        (self.dir / "slices.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return "study", "tile", "--max-n", 64, "--slices-results", "slices.jsonl"
+
+    def verdicts(self, claims):
+        return [tuple(field.strip() for field in line.split("|")[1:4:2]) for line in claims.splitlines()[2:]]
+
+    def test_tile_on_a_processor(self):
+        claims = self.succeed("study", "tile", "--max-n", 128, timeout=120)
+        self.assertEqual(self.names(), ["host.csv", "host_speed.csv", "study.md"])
+        rows = self.rows("host.csv")
+        self.assertEqual({row["type"] for row in rows}, {"FP32", "FP64", "FP32 cast to TF32", "FP16", "BF16", "FP8 E4M3", "FP8 E5M2", "INT8",
+                                                         "INT8 to residues (engine tile)"})
+        self.assertEqual({row["n"] for row in rows}, {"64", "128"})
+        for row in rows:
+            self.assertEqual(row["beside"], {"FP32": "BLAS", "FP64": "BLAS", "INT8 to residues (engine tile)": "engine cpu_simd"}.get(row["type"], ""))
+            self.assertTrue(float(row["gflops"]) > 0, row)
+            self.assertEqual(row["beside"] != "", row["ratio"] != "")
+        self.assertEqual(len([row for row in rows if row["type"] == "FP32" and row["n"] == "128"]), 5)
+        speed = [row for row in self.rows("host_speed.csv") if row["data"] == "FP32" and row["n"] == "128"]
+        self.assertEqual([row["series"] for row in speed], ["tile kernel", "BLAS"])
+        best = max(float(row["gflops"]) for row in rows if row["type"] == "FP32" and row["n"] == "128")
+        self.assertAlmostEqual(float(speed[0]["gflops"]), best, delta=0.06)
+        self.assertEqual([place for place, _ in self.verdicts(claims)], ["aim"])
+        summary = (self.dir / "study.md").read_text()
+        self.assertIn("1 thread", summary)
+        self.assertIn("missing: `bench_gpu_tile` measures it, and `--gpu-results`", summary)
+        self.assertIn("missing: `bench_gpu_tile_slices` measures it, and `--slices-results`", summary)
+        for n in (63, 2049):
+            self.expect_error(USAGE, "study", "tile", "--max-n", n, says="allowed: 64..2048")
+        self.expect_error(USAGE, "study", "tile", "--threads", 0, says="--threads")
+
+    def test_slices_by_tiles(self):
+        claims = self.succeed(*self.study_of_slices(slices_records()), timeout=120)
+        self.assertEqual(self.names(), ["host.csv", "host_speed.csv", "slices.csv", "slices.jsonl", "slices_speed.csv", "slices_variants.csv", "study.md"])
+        rows = {row["d"]: row for row in self.rows("slices.csv")}
+        self.assertEqual(rows["9"], {"n": "8192", "d": "9", "pairs": "39", "split_ms": "0.500", "product_ms": "73.301", "bf16_tflops": "585",
+                                     "total_ms": "73.301", "tflops": "15.0", "of_native": "0.25", "largest_over_AB": "1e-16", "frobenius": "1e-16",
+                                     "frobenius_from_native": "1e-16", "kernel": "diagonal_128x128"})
+        self.assertEqual(rows["cuBLAS"]["tflops"], "60.0")
+        self.assertEqual(len(self.rows("slices_variants.csv")), 7)
+        self.assertEqual({row["series"] for row in self.rows("slices_speed.csv")}, {"d = 9", "d = 8", "d = 7", "d = 6", "d = 5", "cuBLAS"})
+        self.assertIn("Some GPU, driver 1.2, 2026-01-02, commit abc", (self.dir / "study.md").read_text())
+        verdicts = self.verdicts(claims)[:-1]
+        # Two splits of 0.5 ms for 1.16; 3 TB/s of 4.8. Shares of native 0.25, 0.3, 1.03, 1.33, 2. Errors as printed or smaller.
+        self.assertEqual(verdicts, [("slices, split", "surpassed"), ("aim, split", "refuted")] +
+                         [("slices, speed", verdict) for verdict in ("refuted", "refuted", "reproduced", "reproduced", "surpassed")] +
+                         [("slices, error", "surpassed")] * 5 +
+                         [("aim, error", "reproduced"), ("aim, error", "reproduced"), ("aim, error", "refuted"), ("slices, tiles", "refuted")])
+
+        # Beside GEMM kernels of n = 8192: FP64 by mma at 3 TFLOPS, BF16 at 600, of which 39 products at 15 take 585.
+        tiles = tile_records()
+        for type, tflops in (("f64", 3), ("bf16", 600)):
+            tiles += [tile_record("cublaslt", type, 8192, 700), tile_record("tile", type, 8192, tflops)]
+        self.study_of_tiles(tiles)
+        claims = self.succeed(*self.study_of_slices(slices_records()), "--gpu-results", "gpu.jsonl", timeout=120)
+        self.assertIn("gemm.csv", self.names())
+        self.assertIn("| aim, speed | d = 9: at least 85 % of the rate of one BF16 product | surpassed | 98 %: 585 TFLOPS of 600, n = 8192, diagonal_128x128 |", claims)
+        self.assertIn("| refuted | 5.0 times: 15.0 and 3.0 TFLOPS, n = 8192 |", claims)
+
+    def test_refusals_of_slices_results(self):
+        def refuse(lines, says):
+            self.expect_error(BAD_INPUT, *self.study_of_slices(lines), says=says)
+
+        refuse([], says="slices.jsonl: no n has records of depths 9, 8, 7, 6 and 5")
+        refuse(slices_records()[:-1], says="slices.jsonl: no n has records of depths 9, 8, 7, 6 and 5")
+        refuse(slices_records()[1:], says="slices.jsonl, line 2: no record of cublas of this n before it")
+        refuse(slices_records()[:1] + slices_records()[2:], says="slices.jsonl, line 2: no record of the split of this n before it")
+        refuse([slices_record("depth 14", 8, 1, "p")], says="slices.jsonl, line 1: who = 'depth 14' is not known")
+        refuse([slices_record("native", 8, 1)], says="slices.jsonl, line 1: who = 'native' is not known")
+        refuse([slices_record("cublas", 0, 1, ms_median=1)], says="slices.jsonl, line 1: n = 0, must be at least 1")
+        refuse([slices_record("cublas", 8, 1, error=0)], says="slices.jsonl, line 1: error = 0, must be positive")
+        refuse([{"n": 8}], says="slices.jsonl, line 1: ")
+        self.expect_error(BAD_INPUT, "study", "tile", "--slices-results", "absent.jsonl", says="absent.jsonl: cannot be opened")
 
     def test_tile(self):
         claims = self.succeed(*self.study_of_tiles([tile_record("cublaslt", "f16", 4096, 1), tile_record("tile", "f16", 4096, 999)] + tile_records()))
-        self.assertEqual(self.names(), ["gemm.csv", "gemm_speed.csv", "gpu.jsonl", "study.md", "variants.csv"])
+        self.assertEqual(self.names(), ["gemm.csv", "gemm_speed.csv", "gpu.jsonl", "host.csv", "host_speed.csv", "study.md", "variants.csv"])
         gemm = {(row["type"], row["n"]): row for row in self.rows("gemm.csv")}
         self.assertEqual(len(gemm), 7)
         self.assertEqual(gemm["FP16", "4096"], {"type": "FP16", "n": "4096", "tile_tflops": "630.0", "cublaslt_tflops": "700.0", "share": "0.900",
@@ -141,7 +234,7 @@ class StudyTest(CliTest):
         summary = (self.dir / "study.md").read_text()
         self.assertIn("Some GPU, driver 1.2, 2026-01-02, commit abc", summary)
         self.assertIn(claims, summary)
-        verdicts = [tuple(field.strip() for field in line.split("|")[1:4:2]) for line in claims.splitlines()[2:]]
+        verdicts = self.verdicts(claims)[:-1]
         # FP16 at 90 % of 88; TF32 at 90 % of 94; E5M2 910 / 630 times FP16; FP64 20 times slower; then the aims of 80 %.
         self.assertEqual(verdicts, [("GEMM, float16", "reproduced"), ("GEMM, float32 as TF32", "refuted"), ("GEMM, float8_e5m2", "refuted"),
                                     ("GEMM, float64", "reproduced")] + 4 * [("aim", "surpassed")])
@@ -150,7 +243,6 @@ class StudyTest(CliTest):
         def refuse(lines, says):
             self.expect_error(BAD_INPUT, *self.study_of_tiles(lines), says=says)
 
-        self.expect_error(USAGE, "study", "tile", says="study tile needs --gpu-results FILE: the JSON lines of bench_gpu_tile")
         refuse([], says="gpu.jsonl: no record of a tile kernel of type f16")
         refuse(tile_records()[:2] + tile_records()[4:14], says="gpu.jsonl: no record of type f16 for n >= 4096")
         refuse(tile_records()[1:], says="gpu.jsonl, line 1: no record of cuBLASLt of this type and n before it")
