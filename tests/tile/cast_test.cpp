@@ -15,47 +15,25 @@ namespace {
 template <class E, std::size_t... kExtents>
 using Tile = ct::tile<E, ct::shape<kExtents...>>;
 
-template <class E>
-struct FormatFor {
-  using type = void;
-};
-template <>
-struct FormatFor<__half> {
-  using type = Fp16;
-};
-template <>
-struct FormatFor<__nv_bfloat16> {
-  using type = Bf16;
-};
-template <>
-struct FormatFor<__nv_tf32> {
-  using type = Tf32;
-};
-template <>
-struct FormatFor<__nv_fp8_e4m3> {
-  using type = Fp8E4m3;
-};
-template <>
-struct FormatFor<__nv_fp8_e5m2> {
-  using type = Fp8E5m2;
-};
+using tile::host::detail::FormatOfT;
+using tile::host::detail::kIsNarrow;
 
 /// The value of x, exactly. @range integers below 2^53 in magnitude
 template <class E>
 double value(E x) {
-  if constexpr (std::is_void_v<typename FormatFor<E>::type>) {
-    return static_cast<double>(x);
+  if constexpr (kIsNarrow<E>) {
+    return __builtin_bit_cast(FormatOfT<E>, x).to_double();
   } else {
-    return __builtin_bit_cast(typename FormatFor<E>::type, x).to_double();
+    return static_cast<double>(x);
   }
 }
 /// x converted to E once.
 template <class E>
 E converted(double x) {
-  using F = typename FormatFor<E>::type;
+  using F = FormatOfT<E>;
   if constexpr (std::is_same_v<E, bool>) {
     return x != 0;
-  } else if constexpr (!std::is_void_v<F>) {
+  } else if constexpr (kIsNarrow<E>) {
     return __builtin_bit_cast(
         E, F::from(x, RoundingMode::kNearestEven, sizeof(E) == 1 ? Saturation::kFinite : Saturation::kNone));
   } else {
