@@ -8,8 +8,10 @@
 // what is left, are below k alpha_i beta_j 2^-59; N additions in FP64, of magnitudes that sum to less than
 // 1.01 k alpha_i beta_j, round by at most N 2^-53 times that. Integers whose sums fit FP64 come out exact.
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <utility>
 
 #include "kizami/tile.hpp"
 #include "support.hpp"
@@ -27,6 +29,8 @@ constexpr std::uint64_t kExponent = 0x7ff0000000000000;
 
 template <int kRows, int kCols>
 using Doubles = ct::tile<double, ct::shape<kRows, kCols>>;
+/// Seven tiles by name and not by a loop's counter: on a device a tile that a variable chooses lies in memory, in the heap. So
+/// indices are constants, p... of std::index_sequence<0, 1, ...>.
 template <int kRows, int kCols>
 struct Slices {
   ct::tile<__nv_bfloat16, ct::shape<kRows, kCols>> slice[kSlices];
@@ -39,18 +43,42 @@ __tile__ T power_above(T x) {
   return 2.0 * ct::element_bitcast<double>(bits & kExponent);
 }
 
+/// Cuts one slice off: gives it, and leaves what is left and the next scale.
+template <class Tile, class Scale>
+__tile__ auto next_slice(Tile& rest, Scale& scale) {
+  const auto sigma = kSigma * scale;
+  const Tile v = (rest + sigma) - sigma;
+  const auto slice = ct::element_cast<__nv_bfloat16>(v / scale);
+  rest = rest - v;
+  scale = scale * kAdvance;
+  return slice;
+}
+
 /// The slices of x under scales that broadcast over it.
-template <int kRows, int kCols, class Scale>
-__tile__ Slices<kRows, kCols> split(Doubles<kRows, kCols> rest, Scale scale) {
+template <int kRows, int kCols, class Scale, std::size_t... p>
+__tile__ Slices<kRows, kCols> split(Doubles<kRows, kCols> rest, Scale scale, std::index_sequence<p...>) {
   Slices<kRows, kCols> result;
-  for (int s = 0; s < kSlices; ++s) {
-    const auto sigma = kSigma * scale;
-    const Doubles<kRows, kCols> v = (rest + sigma) - sigma;
-    result.slice[s] = ct::element_cast<__nv_bfloat16>(v / scale);
-    rest = rest - v;
-    scale = scale * kAdvance;
-  }
+  ((result.slice[p] = next_slice(rest, scale)), ...);
   return result;
+}
+
+/// The sum of the products of the pairs p + q = d, p = 0 ... d.
+template <std::size_t d, std::size_t... p>
+__tile__ auto diagonal(const Slices<kTile, kTileK>& a, const Slices<kTileK, kTile>& b, std::index_sequence<p...>) {
+  auto acc = ct::zeros<ct::tile<float, ct::shape<kTile, kTile>>>();
+  ((acc = ct::mma(a.slice[p], b.slice[d - p], acc)), ...);
+  return acc;
+}
+
+/// All diagonals, d = 0, 1, ...
+template <std::size_t... d>
+__tile__ auto product(const Slices<kTile, kTileK>& a, const Slices<kTileK, kTile>& b, Doubles<kTile, kTile> sum,
+                      std::index_sequence<d...>) {
+  double scale = 1;  // of the pairs p + q = d
+  ((sum = sum + scale * ct::element_cast<double>(diagonal<d>(a, b, std::make_index_sequence<d + 1>{})),
+    scale = scale * kAdvance),
+   ...);
+  return sum;
 }
 
 /// @shape A: m x k, B: k x n, C: m x n, row-major; grid: ceil(m / 32) x ceil(n / 32)
@@ -70,17 +98,12 @@ __tile_global__ void fused_ozaki(const double* A, const double* B, double* C, in
   const auto alpha = power_above(largest_a);  // (32, 1)
   const auto beta = power_above(largest_b);   // (1, 32)
 
+  constexpr auto kAll = std::make_index_sequence<kSlices>{};
   auto sum = ct::zeros<Doubles<kTile, kTile>>();
   for (const int l : ct::irange(0, ct::ceildiv(k, kTileK))) {
-    const auto a = split<kTile, kTileK>(a_tiles.load_masked(i, l), alpha);
-    const auto b = split<kTileK, kTile>(b_tiles.load_masked(l, j), beta);
-    double scale = 1;  // of the pairs p + q = d
-    for (int d = 0; d < kSlices; ++d) {
-      auto acc = ct::zeros<ct::tile<float, ct::shape<kTile, kTile>>>();
-      for (int p = 0; p <= d; ++p) acc = ct::mma(a.slice[p], b.slice[d - p], acc);
-      sum = sum + scale * ct::element_cast<double>(acc);
-      scale = scale * kAdvance;
-    }
+    const auto a = split<kTile, kTileK>(a_tiles.load_masked(i, l), alpha, kAll);
+    const auto b = split<kTileK, kTile>(b_tiles.load_masked(l, j), beta, kAll);
+    sum = product(a, b, sum, kAll);
   }
   c_tiles.store_masked(sum * alpha * beta, i, j);
 }
