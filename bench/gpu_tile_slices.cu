@@ -198,25 +198,42 @@ Difference difference(const double* x, const double* y, std::int64_t count) {
   return result;
 }
 
+/// What the products of one n share.
+struct Products {
+  const Operand& A;
+  const Operand& B;
+  const double* scales;  ///< of all pairs
+  double* c;
+  double* sum;  ///< of a diagonal, before it is added to C
+  int n;
+  kizami::base::CudaModuleKernel add;
+};
+
 /// Enqueues the products of the pairs p + q < depth.
-void multiply(const kizami::base::CudaModuleKernel& kernel, const Variant& variant, const Operand& A, const Operand& B,
-              const double* scales, double* c, int n, int depth) {
+void multiply(const kizami::base::CudaModuleKernel& kernel, const Variant& variant, const Products& x, int depth) {
   constexpr int kGroup = 8;
-  const dim3 grid(
-      static_cast<unsigned>(((n + variant.tile_m - 1) / variant.tile_m) * ((n + variant.tile_n - 1) / variant.tile_n)));
+  constexpr int kAddM = 16;
+  constexpr int kAddN = 64;
+  const auto blocks = [&x](int tile_m, int tile_n) {
+    return dim3(static_cast<unsigned>(((x.n + tile_m - 1) / tile_m) * ((x.n + tile_n - 1) / tile_n)));
+  };
+  const dim3 grid = blocks(variant.tile_m, variant.tile_n);
   if (!variant.by_diagonals) {
-    check(kernel.launch(grid, nullptr, A.slices(), A.plane_stride(), n, B.slices(), B.plane_stride(), n, scales, c, n,
-                        kSlices, kSlices, depth, n, n, n, kGroup),
+    check(kernel.launch(grid, nullptr, x.A.slices(), x.A.plane_stride(), x.n, x.B.slices(), x.B.plane_stride(), x.n,
+                        x.scales, x.c, x.n, kSlices, kSlices, depth, x.n, x.n, x.n, kGroup),
           variant.plan.c_str());
     return;
   }
   const int last = std::min(depth, 2 * kSlices - 1) - 1;
   for (int d = last; d >= 0; --d) {  // the smallest first
     const auto [first, num_pairs] = kizami::num::slice_diagonal(d, kSlices, kSlices);
-    const double scale = A.scales[static_cast<std::size_t>(first)] * B.scales[static_cast<std::size_t>(d - first)];
-    check(kernel.launch(grid, nullptr, A.slices(), A.plane_stride(), n, B.slices(), B.plane_stride(), n, scale, c, n,
-                        d < last ? 1 : 0, d, first, num_pairs, n, n, n, kGroup),
+    const double scale = x.A.scales[static_cast<std::size_t>(first)] * x.B.scales[static_cast<std::size_t>(d - first)];
+    check(kernel.launch(grid, nullptr, x.A.slices(), x.A.plane_stride(), x.n, x.B.slices(), x.B.plane_stride(), x.n,
+                        scale, d == last ? x.c : x.sum, x.n, d, first, num_pairs, x.n, x.n, x.n, kGroup),
           variant.plan.c_str());
+    if (d == last) continue;
+    check(x.add.launch(blocks(kAddM, kAddN), nullptr, static_cast<const double*>(x.sum), x.n, x.c, x.n, x.n, x.n),
+          "add");
   }
 }
 
@@ -271,7 +288,10 @@ void run_size(std::int64_t n, const Options& options, const bench::Cublas& cubla
   const bench::DeviceBuffer<double> device_scales(static_cast<std::int64_t>(scales.size()));
   upload(device_scales, scales);
   const bench::DeviceBuffer<double> c(n * n);
+  const bench::DeviceBuffer<double> sum(n * n);
   const bench::DeviceBuffer<double> native(n * n);
+  Products products{A, B, device_scales.data, c.data, sum.data, static_cast<int>(n), {}};
+  check(split_module.kernel("add_f64", products.add), "kernel");
 
   std::vector<Runner> runners;
   runners.push_back({"cublas", "", 0, [&] { cublas.multiply<double>(n, n, n, B.x(), A.x(), native.data); }, {}});
@@ -293,9 +313,7 @@ void run_size(std::int64_t n, const Options& options, const bench::Cublas& cubla
       Runner runner{"depth " + std::to_string(depth),
                     variant.plan,
                     kizami::num::num_slice_pairs(kSlices, kSlices, depth),
-                    [&, kernel, depth] {
-                      multiply(kernel, variant, A, B, device_scales.data, c.data, static_cast<int>(n), depth);
-                    },
+                    [&, kernel, depth] { multiply(kernel, variant, products, depth); },
                     {}};
       check(cudaMemset(c.data, 0xFF, static_cast<std::size_t>(n * n) * sizeof(double)), "poison");  // NaN
       runner.call();

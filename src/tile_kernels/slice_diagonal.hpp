@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Scheme ozaki1 with floating slices: the products of one diagonal of pairs of slices, p + q = d, which all count the same unit,
-// as one exact sum: C = (C +) scale sum over p of A_p B_(d-p). One launch a diagonal (num::slice_diagonal); FP64 adds once a launch.
+// as one exact sum: S = scale sum over p of A_p B_(d-p). One launch a diagonal (num::slice_diagonal); C is their sum in FP64.
 // Each step along k is an exact sum in the tensor core's FP32 accumulator, and is added to a sum of two FP32 numbers:
 //   x = mma(a, b, 0);   t = high + x;   low = low + (x - (t - high));   high = t
 // high starts at 1.5 2^e, so that its additions round to multiples of 2^(e - 23) and nothing else rounds. Four FP32 additions an element
@@ -8,11 +8,10 @@
 // matrix product itself (docs/tile/kernels.md).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <utility>
 
-#include "tile_kernels/gemm.hpp"
+#include "tile_kernels/slice_tiles.hpp"
 
 namespace kizami::tile_kernels {
 inline namespace KIZAMI_TILE_BACKEND {
@@ -29,27 +28,16 @@ __tile__ constexpr float high_origin() {
   return origin;
 }
 
-/// The product of kParts tiles along k, from tile l on.
-template <class Sum, class ATiles, class BTiles, std::size_t... kPart>
-__tile__ Sum exact_product(const ATiles& a, int p, int row, const BTiles& b, int q, int col, int l,
-                           std::index_sequence<kPart...> /*unused*/) {
-  auto x = ct::zeros<Sum>();
-  ((x = ct::mma(load_plane_tile(a, p, row, l + static_cast<int>(kPart)),
-                load_plane_tile(b, q, l + static_cast<int>(kPart), col), x)),
-   ...);
-  return x;
-}
-
 /// @shape  A: planes, m x k, row-major; B: planes, k x n, row-major; plane p at p * plane_stride. Pairs (p, diagonal - p) with
-///         p = first .. first + num_pairs - 1. C: m x n, row-major, overwritten where adds = 0. grid: (ceil(m / kTileM) * ceil(n / kTileN), 1, 1)
+///         p = first .. first + num_pairs - 1. S: m x n, row-major. grid: (ceil(m / kTileM) * ceil(n / kTileN), 1, 1)
 /// @range  slices: multiples of 2^-kBits of magnitude at most 1; kBits and kTileK as num::slice_rho(kTileK, ...) has them. num_pairs k <= 2^(34 - 2 kBits), so
 ///         that high stays between 2^e and 2^(e + 1), and num_pairs ceil(k / kTileK) <= 2^13, so that low is exact. kAligned: addresses of 16 bytes,
 ///         strides of 16 elements, n even
-/// @exact  the sum of the diagonal, of at most 35 bits; scale is a power of two. FP64 rounds the addition to C.
+/// @exact  the sum of the diagonal, of at most 35 bits; scale is a power of two
 template <class Slice, int kBits, int kTileM, int kTileN, int kTileK, bool kAligned, int kParts = 1>
 __tile__ void slice_diagonal_block(const Slice* A, std::uint32_t a_plane_stride, int a_stride, const Slice* B,
-                                   std::uint32_t b_plane_stride, int b_stride, double scale, double* C, int c_stride,
-                                   int adds, int diagonal, int first, int num_pairs, int m, int n, int k, int group) {
+                                   std::uint32_t b_plane_stride, int b_stride, double scale, double* S, int s_stride,
+                                   int diagonal, int first, int num_pairs, int m, int n, int k, int group) {
   static_assert((std::int64_t{kTileK} * kParts << 2 * kBits) <= 1 << 24);
   using Sum = ct::tile<float, ct::shape<kTileM, kTileN>>;
   constexpr float kOrigin = high_origin<kBits>();
@@ -72,11 +60,26 @@ __tile__ void slice_diagonal_block(const Slice* A, std::uint32_t a_plane_stride,
     low = low + (x - (sum - high));
     high = sum;
   }
-  const auto c_tiles =
-      matrix_tiles<Order::kRowMajor, kTileM, kTileN>(matrix_base<kAligned>(C), m, n, matrix_stride<kAligned>(c_stride));
-  auto value = (ct::element_cast<double>(high - kOrigin) + ct::element_cast<double>(low)) * scale;
-  if (adds != 0) value = value + c_tiles.load_masked(at.row, at.col);
-  c_tiles.store_masked(value, at.row, at.col);
+  const auto value = (ct::element_cast<double>(high - kOrigin) + ct::element_cast<double>(low)) * scale;
+  store_result(
+      matrix_tiles<Order::kRowMajor, kTileM, kTileN>(matrix_base<kAligned>(S), m, n, matrix_stride<kAligned>(s_stride)),
+      value, at.row, at.col);
+}
+
+/// C = C + S, a tile a block.
+/// @shape  S, C: m x n, row-major. grid: (ceil(m / kTileM) * ceil(n / kTileN), 1, 1)
+/// @range  kAligned: addresses of 16 bytes, strides of 16 elements, n even
+template <int kTileM, int kTileN, bool kAligned>
+__tile__ void add_block(const double* S, int s_stride, double* C, int c_stride, int m, int n) {
+  const int num_cols = ct::ceildiv(n, kTileN);
+  const int i = static_cast<int>(ct::bid().x) / num_cols;
+  const int j = static_cast<int>(ct::bid().x) % num_cols;
+  const int extent = matrix_extent<kAligned, double>(n);
+  const auto s_tiles = matrix_tiles<Order::kRowMajor, kTileM, kTileN>(matrix_base<kAligned>(S), m, extent,
+                                                                      matrix_stride<kAligned>(s_stride));
+  const auto c_tiles = matrix_tiles<Order::kRowMajor, kTileM, kTileN>(matrix_base<kAligned>(C), m, extent,
+                                                                      matrix_stride<kAligned>(c_stride));
+  c_tiles.store_masked(c_tiles.load_masked(i, j) + s_tiles.load_masked(i, j), i, j);
 }
 
 }  // namespace KIZAMI_TILE_BACKEND

@@ -4,8 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
-#include "tile_kernels/gemm.hpp"
+#include "tile_kernels/slice_tiles.hpp"
 
 namespace kizami::tile_kernels {
 inline namespace KIZAMI_TILE_BACKEND {
@@ -37,10 +38,10 @@ __tile__ inline SlicePair slice_pair(int pair, int num_b, int depth) {
 
 /// @shape  A: num_a planes, m x k, row-major; B: num_b planes, k x n, row-major; plane p at p * plane_stride. scales: num_a x num_b,
 ///         row-major, 2^(a_p + b_q). C: m x n, row-major. grid: (ceil(m / kTileM) * ceil(n / kTileN), 1, 1)
-/// @range  slices of at most bits_a and bits_b bits with bits_a + bits_b + ceil(log2 kTileK) <= 24; 1 <= num_a <= kMaxSlices, num_b, depth >= 1.
+/// @range  slices of at most bits_a and bits_b bits with bits_a + bits_b + ceil(log2(kTileK kParts)) <= 24; 1 <= num_a <= kMaxSlices, num_b, depth >= 1.
 ///         kAligned: addresses of 16 bytes, strides of 16 elements, n even
-/// @exact  each sum of kTileK products.   @bound FP64: (number of such sums) u sum |2^(a_p + b_q) A_p B_q|
-template <class Slice, int kTileM, int kTileN, int kTileK, bool kAligned>
+/// @exact  each sum of kTileK kParts products.   @bound FP64: (number of such sums) u sum |2^(a_p + b_q) A_p B_q|
+template <class Slice, int kTileM, int kTileN, int kTileK, bool kAligned, int kParts = 1>
 __tile__ void slice_product_block(const Slice* A, std::uint32_t a_plane_stride, int a_stride, const Slice* B,
                                   std::uint32_t b_plane_stride, int b_stride, const double* scales, double* C,
                                   int c_stride, int num_a, int num_b, int depth, int m, int n, int k, int group) {
@@ -52,18 +53,21 @@ __tile__ void slice_product_block(const Slice* A, std::uint32_t a_plane_stride, 
       plane_tiles<Order::kRowMajor, kAligned, kTileK, kTileN>(B, num_b, k, n, b_plane_stride, b_stride);
   int num_pairs = 0;
   for (int p = 0; p < num_a; ++p) num_pairs += num_partners(p, num_b, depth);
-  const int num_blocks = ct::ceildiv(k, kTileK);
-  auto sum = ct::zeros<ct::tile<double, ct::shape<kTileM, kTileN>>>();
+  const int num_blocks = ct::ceildiv(k, kTileK * kParts);
+  using Sum = ct::tile<double, ct::shape<kTileM, kTileN>>;
+  auto sum = ct::zeros<Sum>();
   // One loop over pairs and blocks of k: of nested loops around loads and mma some never ended on a device (docs/tile/kernels.md).
   for (const int step : ct::irange(0, num_pairs * num_blocks)) {
     const SlicePair pair = slice_pair(step / num_blocks, num_b, depth);
-    const int l = step % num_blocks;
-    const auto exact = ct::mma(load_plane_tile(a_tiles, pair.p, at.row, l), load_plane_tile(b_tiles, pair.q, l, at.col),
-                               ct::zeros<ct::tile<float, ct::shape<kTileM, kTileN>>>());
-    sum = sum + ct::element_cast<double>(exact) * scales[pair.p * num_b + pair.q];
+    const int l = step % num_blocks * kParts;
+    const auto exact = exact_product<ct::tile<float, ct::shape<kTileM, kTileN>>>(
+        a_tiles, pair.p, at.row, b_tiles, pair.q, at.col, l, std::make_index_sequence<kParts>{});
+    // The product by a power of two is exact, so that one rounding is as good as two instructions.
+    sum = ct::fma(ct::element_cast<double>(exact), ct::full<Sum>(scales[pair.p * num_b + pair.q]), sum);
   }
-  matrix_tiles<Order::kRowMajor, kTileM, kTileN>(matrix_base<kAligned>(C), m, n, matrix_stride<kAligned>(c_stride))
-      .store_masked(sum, at.row, at.col);
+  store_result(
+      matrix_tiles<Order::kRowMajor, kTileM, kTileN>(matrix_base<kAligned>(C), m, n, matrix_stride<kAligned>(c_stride)),
+      sum, at.row, at.col);
 }
 
 }  // namespace KIZAMI_TILE_BACKEND

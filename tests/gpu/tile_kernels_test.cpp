@@ -195,13 +195,19 @@ void expect_slices(const SliceKernels& kernels, int significand_bits, int m, int
   for (int d = last; d >= 0; --d) {
     const auto [first, num_pairs] = num::slice_diagonal(d, num_slices, num_slices);
     const double scale = num::slice_scale(A.exponent, rho, d) * num::slice_scale(B.exponent, rho, 0);
+    std::vector<double> sum(expected.size());
     const Status diagonal =
         KIZAMI_TILE_LAUNCH((tile_kernels::slice_diagonal_block<Slice, 8, 16, 64, 256, false>), blocks(m, 16, n, 64),
                            nullptr, A.slices.data(), elements(m, k), k, B.slices.data(), elements(k, n), n, scale,
-                           expected.data(), n, d < last ? 1 : 0, d, first, num_pairs, m, n, k, 8);
+                           sum.data(), n, d, first, num_pairs, m, n, k, 8);
     ASSERT_TRUE(diagonal.ok()) << diagonal.reason();
+    for (std::size_t i = 0; i < sum.size(); ++i) expected[i] = d == last ? sum[i] : expected[i] + sum[i];
+    const DeviceArray<double> device_sum(sum.size());
+    double* const target = d == last ? c.data() : device_sum.data();
     run(kizami_tile_slices, kernels.diagonal, dim3(blocks(m, 128, n, 128)), a.data(), elements(m, k), k, b.data(),
-        elements(k, n), n, scale, c.data(), n, d < last ? 1 : 0, d, first, num_pairs, m, n, k, 8);
+        elements(k, n), n, scale, target, n, d, first, num_pairs, m, n, k, 8);
+    EXPECT_TRUE(device_sum.guards_are_intact());
+    if (d < last) run(kizami_tile_slices, "add_f64", dim3(blocks(m, 16, n, 64)), target, n, c.data(), n, m, n);
   }
   EXPECT_EQ(c.download(), expected) << kernels.diagonal << " " << m << " x " << n << " x " << k;
   EXPECT_TRUE(c.guards_are_intact());

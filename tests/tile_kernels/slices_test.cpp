@@ -153,15 +153,15 @@ TEST(SliceProduct, Bf16RoundsInFp64Only) {
 TEST(SliceProduct, Fp16RoundsInFp64Only) { expect_product<__half, 64>(16, 40, 100, 64, 11, 5, 5); }
 TEST(SliceProduct, Fp8RoundsInFp64Only) { expect_product<__nv_fp8_e4m3, 64>(7, 9, 70, 4096, 4, 14, 16); }
 
-/// Adds a diagonal to C, or overwrites it.
+/// The sum of a diagonal.
 template <class Slice, int kBits, int kTileK, int kParts>
-void add_diagonal(const std::vector<Slice>& A, const std::vector<Slice>& B, double scale, int diagonal,
-                  num::SliceDiagonal pairs, int m, int n, int k, bool adds, std::vector<double>& C) {
+void sum_diagonal(const std::vector<Slice>& A, const std::vector<Slice>& B, double scale, int diagonal,
+                  num::SliceDiagonal pairs, int m, int n, int k, std::vector<double>& S) {
   const auto grid = static_cast<unsigned>(((m + 15) / 16) * ((n + 31) / 32));
   const Status status =
       KIZAMI_TILE_LAUNCH((tile_kernels::slice_diagonal_block<Slice, kBits, 16, 32, kTileK, false, kParts>), grid,
-                         nullptr, A.data(), std::int64_t{m} * k, k, B.data(), std::int64_t{k} * n, n, scale, C.data(),
-                         n, adds ? 1 : 0, diagonal, pairs.first, pairs.num_pairs, m, n, k, 2);
+                         nullptr, A.data(), std::int64_t{m} * k, k, B.data(), std::int64_t{k} * n, n, scale, S.data(),
+                         n, diagonal, pairs.first, pairs.num_pairs, m, n, k, 2);
   ASSERT_TRUE(status.ok()) << status.reason();
 }
 
@@ -179,8 +179,15 @@ void expect_diagonals(int m, int n, int k, int num_a, int num_b, int depth) {
   for (int d = last; d >= 0; --d) {
     const num::SliceDiagonal pairs = num::slice_diagonal(d, num_a, num_b);
     const double scale = num::slice_scale(A.exponents[0], rho, d) * num::slice_scale(B.exponents[0], rho, 0);
-    add_diagonal<Slice, kBits, kTileK, kParts>(A.slices, B.slices, scale, d, pairs, m, n, k, false, alone);
-    add_diagonal<Slice, kBits, kTileK, kParts>(A.slices, B.slices, scale, d, pairs, m, n, k, d < last, C);
+    sum_diagonal<Slice, kBits, kTileK, kParts>(A.slices, B.slices, scale, d, pairs, m, n, k, alone);
+    if (d == last) {
+      C = alone;
+    } else {
+      const auto blocks = static_cast<unsigned>(((m + 7) / 8) * ((n + 15) / 16));
+      const Status status = KIZAMI_TILE_LAUNCH((tile_kernels::add_block<8, 16, false>), blocks, nullptr, alone.data(),
+                                               n, C.data(), n, m, n);
+      ASSERT_TRUE(status.ok()) << status.reason();
+    }
     for (int i = 0; i < m; ++i) {
       for (int j = 0; j < n; ++j) {
         Exact sum;
@@ -191,7 +198,7 @@ void expect_diagonals(int m, int n, int k, int num_a, int num_b, int depth) {
         sum.add_product(-value, 1);
         ASSERT_EQ(sum.rounded<double>(), 0) << "diagonal " << d << " at " << i << ", " << j;
         double& total = expected[at(i * n + j)];
-        total = d < last ? value + total : value;
+        total = d < last ? total + value : value;
       }
     }
   }
@@ -212,12 +219,12 @@ TEST(SliceDiagonal, IsExactAtTheEndsOfItsRange) {
     std::vector<__nv_bfloat16> A(kLength, __nv_bfloat16(1.0F));
     std::vector<__nv_bfloat16> B(kLength, __nv_bfloat16(sign));
     std::vector<double> C(1);
-    add_diagonal<__nv_bfloat16, 8, 256, 1>(A, B, 1, 0, {0, 1}, 1, 1, kLength, false, C);
+    sum_diagonal<__nv_bfloat16, 8, 256, 1>(A, B, 1, 0, {0, 1}, 1, 1, kLength, C);
     EXPECT_EQ(C[0], sign * kLength);
     B[kLength - 1] = __nv_bfloat16(sign * 0x1p-8F);
     B[0] = __nv_bfloat16(sign * 255 * 0x1p-8F);
     A[kLength / 2] = __nv_bfloat16(255 * 0x1p-8F);
-    add_diagonal<__nv_bfloat16, 8, 256, 1>(A, B, 1, 0, {0, 1}, 1, 1, kLength, false, C);
+    sum_diagonal<__nv_bfloat16, 8, 256, 1>(A, B, 1, 0, {0, 1}, 1, 1, kLength, C);
     EXPECT_EQ(C[0], sign * (kLength - 1 - 0x1p-8));
   }
 }
