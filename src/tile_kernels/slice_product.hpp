@@ -65,9 +65,8 @@ __tile__ void slice_product_block(const Slice* A, std::uint32_t a_plane_stride, 
     // The product by a power of two is exact, so that one rounding is as good as two instructions.
     sum = ct::fma(ct::element_cast<double>(exact), ct::full<Sum>(scales[pair.p * num_b + pair.q]), sum);
   }
-  store_result(
-      matrix_tiles<Order::kRowMajor, kTileM, kTileN>(matrix_base<kAligned>(C), m, n, matrix_stride<kAligned>(c_stride)),
-      sum, at.row, at.col);
+  matrix_tiles<Order::kRowMajor, kTileM, kTileN>(matrix_base<kAligned>(C), m, n, matrix_stride<kAligned>(c_stride))
+      .store_masked(sum, at.row, at.col);
 }
 
 }  // namespace KIZAMI_TILE_BACKEND

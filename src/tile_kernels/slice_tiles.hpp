@@ -21,12 +21,5 @@ __tile__ Sum exact_product(const ATiles& a, int p, int row, const BTiles& b, int
   return x;
 }
 
-/// Stores a tile of C. By TMA, which takes shared memory for it, the loop before it would have one stage of tiles in place of three
-/// (docs/tile/kernels.md).
-template <class View, class Tile>
-__tile__ void store_result(const View& tiles, Tile tile, int row, int col) {
-  [[cutile::hint(900, allow_tma = false)]] tiles.store_masked(tile, row, col);
-}
-
 }  // namespace KIZAMI_TILE_BACKEND
 }  // namespace kizami::tile_kernels
