@@ -11,39 +11,40 @@ namespace kernels = kizami::tile_kernels;
 
 #define ENTRY_pairs(name, tm, tn, tk, parts, cga, occ, warps)                                                          \
   extern "C" [[HINTS(cga, occ, warps)]] __tile_global__ void name(                                                     \
-      const __nv_bfloat16* A, std::uint32_t a_plane_stride, int a_stride, const __nv_bfloat16* B,                      \
-      std::uint32_t b_plane_stride, int b_stride, const double* scales, double* C, int c_stride, int num_a, int num_b, \
-      int depth, int m, int n, int k, int group) {                                                                     \
+      const __nv_bfloat16* __restrict__ A, std::uint32_t a_plane_stride, int a_stride,                                 \
+      const __nv_bfloat16* __restrict__ B, std::uint32_t b_plane_stride, int b_stride,                                 \
+      const double* __restrict__ scales, double* __restrict__ C, int c_stride, int num_a, int num_b, int depth, int m, \
+      int n, int k, int group) {                                                                                       \
     kernels::slice_product_block<__nv_bfloat16, tm, tn, tk, true, parts>(                                              \
         A, a_plane_stride, a_stride, B, b_plane_stride, b_stride, scales, C, c_stride, num_a, num_b, depth, m, n, k,   \
         group);                                                                                                        \
   }
 
-#define ENTRY_diagonal(name, tm, tn, tk, parts, cga, occ, warps)                                                     \
-  extern "C" [[HINTS(cga, occ, warps)]] __tile_global__ void name(                                                   \
-      const __nv_bfloat16* A, std::uint32_t a_plane_stride, int a_stride, const __nv_bfloat16* B,                    \
-      std::uint32_t b_plane_stride, int b_stride, double scale, double* S, int s_stride, int diagonal, int first,    \
-      int num_pairs, int m, int n, int k, int group) {                                                               \
-    kernels::slice_diagonal_block<__nv_bfloat16, 8, tm, tn, tk, true, parts>(                                        \
-        A, a_plane_stride, a_stride, B, b_plane_stride, b_stride, scale, S, s_stride, diagonal, first, num_pairs, m, \
-        n, k, group);                                                                                                \
+#define ENTRY_diagonal(name, tm, tn, tk, parts, cga, occ, warps)                                                      \
+  extern "C" [[HINTS(cga, occ, warps)]] __tile_global__ void name(                                                    \
+      const __nv_bfloat16* __restrict__ A, std::uint32_t a_plane_stride, int a_stride,                                \
+      const __nv_bfloat16* __restrict__ B, std::uint32_t b_plane_stride, int b_stride, double scale,                  \
+      double* __restrict__ S, int s_stride, int diagonal, int first, int num_pairs, int m, int n, int k, int group) { \
+    kernels::slice_diagonal_block<__nv_bfloat16, 8, tm, tn, tk, true, parts>(                                         \
+        A, a_plane_stride, a_stride, B, b_plane_stride, b_stride, scale, S, s_stride, diagonal, first, num_pairs, m,  \
+        n, k, group);                                                                                                 \
   }
 
-#define ENTRY_carry(name, tm, tn, tk, parts, cga, occ, warps)                                                        \
-  extern "C" [[HINTS(cga, occ, warps)]] __tile_global__ void name(                                                   \
-      const __nv_bfloat16* A, std::uint32_t a_plane_stride, int a_stride, const __nv_bfloat16* B,                    \
-      std::uint32_t b_plane_stride, int b_stride, double scale, double* S, int s_stride, int diagonal, int first,    \
-      int num_pairs, int m, int n, int k, int group) {                                                               \
-    kernels::slice_carry_block<__nv_bfloat16, 8, tm, tn, tk, true, parts>(                                           \
-        A, a_plane_stride, a_stride, B, b_plane_stride, b_stride, scale, S, s_stride, diagonal, first, num_pairs, m, \
-        n, k, group);                                                                                                \
+#define ENTRY_carry(name, tm, tn, tk, parts, cga, occ, warps)                                                         \
+  extern "C" [[HINTS(cga, occ, warps)]] __tile_global__ void name(                                                    \
+      const __nv_bfloat16* __restrict__ A, std::uint32_t a_plane_stride, int a_stride,                                \
+      const __nv_bfloat16* __restrict__ B, std::uint32_t b_plane_stride, int b_stride, double scale,                  \
+      double* __restrict__ S, int s_stride, int diagonal, int first, int num_pairs, int m, int n, int k, int group) { \
+    kernels::slice_carry_block<__nv_bfloat16, 8, tm, tn, tk, true, parts>(                                            \
+        A, a_plane_stride, a_stride, B, b_plane_stride, b_stride, scale, S, s_stride, diagonal, first, num_pairs, m,  \
+        n, k, group);                                                                                                 \
   }
 
 #define ENTRY_cut(name, tm, tn, tk, parts, cga, occ, warps)                                                           \
   extern "C" [[HINTS(cga, occ, warps)]] __tile_global__ void name(                                                    \
-      const __nv_bfloat16* A, std::uint32_t a_plane_stride, int a_stride, const __nv_bfloat16* B,                     \
-      std::uint32_t b_plane_stride, int b_stride, double scale, double* S, int s_stride, int diagonal, int first,     \
-      int num_pairs, int m, int n, int k, int group) {                                                                \
+      const __nv_bfloat16* __restrict__ A, std::uint32_t a_plane_stride, int a_stride,                                \
+      const __nv_bfloat16* __restrict__ B, std::uint32_t b_plane_stride, int b_stride, double scale,                  \
+      double* __restrict__ S, int s_stride, int diagonal, int first, int num_pairs, int m, int n, int k, int group) { \
     kernels::slice_cut_block<__nv_bfloat16, 8, tm, tn, tk, true, parts>(A, a_plane_stride, a_stride, B,               \
                                                                         b_plane_stride, b_stride, scale, S, s_stride, \
                                                                         diagonal, first, num_pairs, m, n, k, group);  \

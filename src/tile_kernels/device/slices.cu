@@ -31,18 +31,19 @@ SPLIT(veltkamp_split_f16_matrix, __half, kMatrix)
 PRODUCT(slice_product_bf16, __nv_bfloat16)
 PRODUCT(slice_product_f16, __half)
 
-#define DIAGONAL(name, Slice)                                                                                    \
-  extern "C" [[cutile::hint(900, occupancy = 1, num_worker_warps_per_cta = 8)]] __tile_global__ void name(       \
-      const Slice* A, std::uint32_t a_plane_stride, int a_stride, const Slice* B, std::uint32_t b_plane_stride,  \
-      int b_stride, double scale, double* S, int s_stride, int diagonal, int first, int num_pairs, int m, int n, \
-      int k, int group) {                                                                                        \
-    kernels::slice_diagonal_block<Slice, 8, 128, 128, 256, true>(A, a_plane_stride, a_stride, B, b_plane_stride, \
-                                                                 b_stride, scale, S, s_stride, diagonal, first,  \
-                                                                 num_pairs, m, n, k, group);                     \
+#define DIAGONAL(name, Slice)                                                                                       \
+  extern "C" [[cutile::hint(900, occupancy = 1, num_worker_warps_per_cta = 8)]] __tile_global__ void name(          \
+      const Slice* __restrict__ A, std::uint32_t a_plane_stride, int a_stride, const Slice* __restrict__ B,         \
+      std::uint32_t b_plane_stride, int b_stride, double scale, double* __restrict__ S, int s_stride, int diagonal, \
+      int first, int num_pairs, int m, int n, int k, int group) {                                                   \
+    kernels::slice_diagonal_block<Slice, 8, 128, 128, 256, true>(A, a_plane_stride, a_stride, B, b_plane_stride,    \
+                                                                 b_stride, scale, S, s_stride, diagonal, first,     \
+                                                                 num_pairs, m, n, k, group);                        \
   }
 DIAGONAL(slice_diagonal_bf16, __nv_bfloat16)
 DIAGONAL(slice_diagonal_f16, __half)
 
-extern "C" __tile_global__ void add_f64(const double* S, int s_stride, double* C, int c_stride, int m, int n) {
+extern "C" __tile_global__ void add_f64(const double* __restrict__ S, int s_stride, double* __restrict__ C,
+                                        int c_stride, int m, int n) {
   kernels::add_block<16, 64, true>(S, s_stride, C, c_stride, m, n);
 }
