@@ -46,7 +46,7 @@ struct Variant {
 const std::vector<Variant>& variants() {
 #define VARIANT(kind, tm, tn, tk, parts, cga, occ, warps)                             \
   {"slice_" #kind "_" #tm "x" #tn "x" #tk "x" #parts "_c" #cga "_o" #occ "_w" #warps, \
-   #kind "_" #tm "x" #tn "x" #tk "x" #parts "_c" #cga "_o" #occ "_w" #warps, #kind[0] != 'p', tm, tn},
+   #kind "_" #tm "x" #tn "x" #tk "x" #parts "_c" #cga "_o" #occ "_w" #warps, #kind[0] == 'd', tm, tn},
   static const std::vector<Variant> all = {KIZAMI_TILE_SLICE_PRODUCTS(VARIANT)};
 #undef VARIANT
   return all;

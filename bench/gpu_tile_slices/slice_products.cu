@@ -30,26 +30,6 @@ namespace kernels = kizami::tile_kernels;
         n, k, group);                                                                                                 \
   }
 
-#define ENTRY_carry(name, tm, tn, tk, parts, cga, occ, warps)                                                         \
-  extern "C" [[HINTS(cga, occ, warps)]] __tile_global__ void name(                                                    \
-      const __nv_bfloat16* __restrict__ A, std::uint32_t a_plane_stride, int a_stride,                                \
-      const __nv_bfloat16* __restrict__ B, std::uint32_t b_plane_stride, int b_stride, double scale,                  \
-      double* __restrict__ S, int s_stride, int diagonal, int first, int num_pairs, int m, int n, int k, int group) { \
-    kernels::slice_carry_block<__nv_bfloat16, 8, tm, tn, tk, true, parts>(                                            \
-        A, a_plane_stride, a_stride, B, b_plane_stride, b_stride, scale, S, s_stride, diagonal, first, num_pairs, m,  \
-        n, k, group);                                                                                                 \
-  }
-
-#define ENTRY_cut(name, tm, tn, tk, parts, cga, occ, warps)                                                           \
-  extern "C" [[HINTS(cga, occ, warps)]] __tile_global__ void name(                                                    \
-      const __nv_bfloat16* __restrict__ A, std::uint32_t a_plane_stride, int a_stride,                                \
-      const __nv_bfloat16* __restrict__ B, std::uint32_t b_plane_stride, int b_stride, double scale,                  \
-      double* __restrict__ S, int s_stride, int diagonal, int first, int num_pairs, int m, int n, int k, int group) { \
-    kernels::slice_cut_block<__nv_bfloat16, 8, tm, tn, tk, true, parts>(A, a_plane_stride, a_stride, B,               \
-                                                                        b_plane_stride, b_stride, scale, S, s_stride, \
-                                                                        diagonal, first, num_pairs, m, n, k, group);  \
-  }
-
 #define ENTRY(kind, tm, tn, tk, parts, cga, occ, warps)                                                               \
   ENTRY_##kind(slice_##kind##_##tm##x##tn##x##tk##x##parts##_c##cga##_o##occ##_w##warps, tm, tn, tk, parts, cga, occ, \
                warps)

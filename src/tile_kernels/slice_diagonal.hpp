@@ -30,9 +30,9 @@ __tile__ constexpr float high_origin() {
 
 /// @shape  A: planes, m x k, row-major; B: planes, k x n, row-major; plane p at p * plane_stride. Pairs (p, diagonal - p) with
 ///         p = first .. first + num_pairs - 1. S: m x n, row-major. grid: (ceil(m / kTileM) * ceil(n / kTileN), 1, 1)
-/// @range  slices: multiples of 2^-kBits of magnitude at most 1; kBits and kTileK as num::slice_rho(kTileK, ...) has them. num_pairs k <= 2^(34 - 2 kBits), so
-///         that high stays between 2^e and 2^(e + 1), and num_pairs ceil(k / kTileK) <= 2^13, so that low is exact. kAligned: addresses of 16 bytes,
-///         strides of 16 elements, n even
+/// @range  slices: multiples of 2^-kBits of magnitude at most 1, kTileK kParts 2^(2 kBits) <= 2^24. num_pairs k <= 2^(34 - 2 kBits), so that
+///         high stays between 2^e and 2^(e + 1), and num_pairs ceil(k / (kTileK kParts)) <= 2^13, so that low is exact. ceil(k / kTileK) is a multiple
+///         of kParts: no tile lies wholly outside. kAligned: addresses of 16 bytes, strides of 16 elements, n even
 /// @exact  the sum of the diagonal, of at most 35 bits; scale is a power of two
 template <class Slice, int kBits, int kTileM, int kTileN, int kTileK, bool kAligned, int kParts = 1>
 __tile__ void slice_diagonal_block(const Slice* A, std::uint32_t a_plane_stride, int a_stride, const Slice* B,
@@ -61,70 +61,6 @@ __tile__ void slice_diagonal_block(const Slice* A, std::uint32_t a_plane_stride,
     high = sum;
   }
   const auto value = (ct::element_cast<double>(high - kOrigin) + ct::element_cast<double>(low)) * scale;
-  matrix_tiles<Order::kRowMajor, kTileM, kTileN>(matrix_base<kAligned>(S), m, n, matrix_stride<kAligned>(s_stride))
-      .store_masked(value, at.row, at.col);
-}
-
-template <class Slice, int kBits, int kTileM, int kTileN, int kTileK, bool kAligned, int kParts = 1>
-__tile__ void slice_carry_block(const Slice* A, std::uint32_t a_plane_stride, int a_stride, const Slice* B,
-                                std::uint32_t b_plane_stride, int b_stride, double scale, double* S, int s_stride,
-                                int diagonal, int first, int num_pairs, int m, int n, int k, int group) {
-  static_assert((std::int64_t{kTileK} * kParts << 2 * kBits) <= 1 << 24);
-  using Sum = ct::tile<float, ct::shape<kTileM, kTileN>>;
-  constexpr float kOrigin = high_origin<kBits>();
-  const TilePosition at =
-      swizzle_2d(ct::ceildiv(m, kTileM), ct::ceildiv(n, kTileN), group, static_cast<int>(ct::bid().x));
-  const auto a_tiles =
-      plane_tiles<Order::kRowMajor, kAligned, kTileM, kTileK>(A, first + num_pairs, m, k, a_plane_stride, a_stride);
-  const auto b_tiles =
-      plane_tiles<Order::kRowMajor, kAligned, kTileK, kTileN>(B, diagonal - first + 1, k, n, b_plane_stride, b_stride);
-  const int num_blocks = ct::ceildiv(k, kTileK * kParts);
-  auto high = ct::full<Sum>(kOrigin);
-  // Not a constant: of zeros that the compiler sees it makes a choice in the loop, and spills.
-  auto low = ct::full<Sum>(static_cast<float>(scale * 0.0));
-  // One loop over pairs and blocks of k: of nested loops around loads and mma some never ended on a device (docs/tile/kernels.md).
-  for (const int step : ct::irange(0, num_pairs * num_blocks)) {
-    const int p = first + step / num_blocks;
-    const int l = step % num_blocks * kParts;
-    const auto x =
-        ct::mma(load_plane_tile(a_tiles, p, at.row, l), load_plane_tile(b_tiles, diagonal - p, l, at.col), low);
-    const auto sum = high + x;
-    low = x - (sum - high);
-    high = sum;
-  }
-  const auto value = (ct::element_cast<double>(high - kOrigin) + ct::element_cast<double>(low)) * scale;
-  matrix_tiles<Order::kRowMajor, kTileM, kTileN>(matrix_base<kAligned>(S), m, n, matrix_stride<kAligned>(s_stride))
-      .store_masked(value, at.row, at.col);
-}
-
-template <class Slice, int kBits, int kTileM, int kTileN, int kTileK, bool kAligned, int kParts = 1>
-__tile__ void slice_cut_block(const Slice* A, std::uint32_t a_plane_stride, int a_stride, const Slice* B,
-                              std::uint32_t b_plane_stride, int b_stride, double scale, double* S, int s_stride,
-                              int diagonal, int first, int num_pairs, int m, int n, int k, int group) {
-  static_assert((std::int64_t{kTileK} * kParts << 2 * kBits) <= 1 << 24);
-  using Sum = ct::tile<float, ct::shape<kTileM, kTileN>>;
-  constexpr float kOrigin = high_origin<kBits>();
-  const TilePosition at =
-      swizzle_2d(ct::ceildiv(m, kTileM), ct::ceildiv(n, kTileN), group, static_cast<int>(ct::bid().x));
-  const auto a_tiles =
-      plane_tiles<Order::kRowMajor, kAligned, kTileM, kTileK>(A, first + num_pairs, m, k, a_plane_stride, a_stride);
-  const auto b_tiles =
-      plane_tiles<Order::kRowMajor, kAligned, kTileK, kTileN>(B, diagonal - first + 1, k, n, b_plane_stride, b_stride);
-  const int num_blocks = ct::ceildiv(k, kTileK * kParts);
-  auto high = ct::zeros<Sum>();
-  // Not a constant: of zeros that the compiler sees it makes a choice in the loop, and spills.
-  auto low = ct::full<Sum>(static_cast<float>(scale * 0.0));
-  // One loop over pairs and blocks of k: of nested loops around loads and mma some never ended on a device (docs/tile/kernels.md).
-  for (const int step : ct::irange(0, num_pairs * num_blocks)) {
-    const int p = first + step / num_blocks;
-    const int l = step % num_blocks * kParts;
-    const auto x =
-        ct::mma(load_plane_tile(a_tiles, p, at.row, l), load_plane_tile(b_tiles, diagonal - p, l, at.col), low);
-    const auto cut = (x + kOrigin) - kOrigin;
-    high = high + cut;
-    low = x - cut;
-  }
-  const auto value = (ct::element_cast<double>(high) + ct::element_cast<double>(low)) * scale;
   matrix_tiles<Order::kRowMajor, kTileM, kTileN>(matrix_base<kAligned>(S), m, n, matrix_stride<kAligned>(s_stride))
       .store_masked(value, at.row, at.col);
 }

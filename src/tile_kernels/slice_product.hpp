@@ -38,7 +38,8 @@ __tile__ inline SlicePair slice_pair(int pair, int num_b, int depth) {
 
 /// @shape  A: num_a planes, m x k, row-major; B: num_b planes, k x n, row-major; plane p at p * plane_stride. scales: num_a x num_b,
 ///         row-major, 2^(a_p + b_q). C: m x n, row-major. grid: (ceil(m / kTileM) * ceil(n / kTileN), 1, 1)
-/// @range  slices of at most bits_a and bits_b bits with bits_a + bits_b + ceil(log2(kTileK kParts)) <= 24; 1 <= num_a <= kMaxSlices, num_b, depth >= 1.
+/// @range  slices of at most bits_a and bits_b bits with bits_a + bits_b + ceil(log2(kTileK kParts)) <= 24; 1 <= num_a <= kMaxSlices, num_b,
+///         depth >= 1; ceil(k / kTileK) a multiple of kParts.
 ///         kAligned: addresses of 16 bytes, strides of 16 elements, n even
 /// @exact  each sum of kTileK kParts products.   @bound FP64: (number of such sums) u sum |2^(a_p + b_q) A_p B_q|
 template <class Slice, int kTileM, int kTileN, int kTileK, bool kAligned, int kParts = 1>

@@ -207,7 +207,7 @@ void expect_diagonals(int m, int n, int k, int num_a, int num_b, int depth) {
 
 TEST(SliceDiagonal, IsExactAndAddedInFp64) {
   expect_diagonals<__nv_bfloat16, 8, 256, 1>(17, 33, 300, 7, 7, 9);
-  expect_diagonals<__nv_bfloat16, 8, 128, 1>(5, 3, 64, 4, 2, 9);
+  expect_diagonals<__nv_bfloat16, 8, 64, 4>(5, 35, 460, 4, 2, 9);
   expect_diagonals<__half, 8, 64, 1>(16, 40, 100, 2, 5, 4);
   expect_diagonals<__nv_fp8_e4m3, 4, 512, 1>(7, 9, 600, 6, 6, 1);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Entry points: floating slices of FP64 in BF16 and FP16, and their products: all pairs in one launch, or a launch a diagonal.
-// Eight warps hold an FP32 and an FP64 accumulator of 128 x 64, or three FP32 ones of 128 x 128.
+// Tiles of 128 x 128; ceil(k / 64) must be a multiple of 4: planes are padded with zeros. What is told not to alias is loaded ahead.
 #include "tile_kernels/slice_diagonal.hpp"
 #include "tile_kernels/slice_product.hpp"
 #include "tile_kernels/veltkamp_split.hpp"
@@ -20,13 +20,14 @@ SPLIT(veltkamp_split_bf16_matrix, __nv_bfloat16, kMatrix)
 SPLIT(veltkamp_split_bf16_rows, __nv_bfloat16, kRow)
 SPLIT(veltkamp_split_f16_matrix, __half, kMatrix)
 
-#define PRODUCT(name, Slice)                                                                                           \
-  extern "C" [[cutile::hint(900, occupancy = 1, num_worker_warps_per_cta = 8)]] __tile_global__ void name(             \
-      const Slice* __restrict__ A, std::uint32_t a_plane_stride, int a_stride, const Slice* __restrict__ B,            \
-      std::uint32_t b_plane_stride, int b_stride, const double* __restrict__ scales, double* __restrict__ C,           \
-      int c_stride, int num_a, int num_b, int depth, int m, int n, int k, int group) {                                 \
-    kernels::slice_product_block<Slice, 128, 64, 128, true>(A, a_plane_stride, a_stride, B, b_plane_stride, b_stride,  \
-                                                            scales, C, c_stride, num_a, num_b, depth, m, n, k, group); \
+#define PRODUCT(name, Slice)                                                                                          \
+  extern "C" [[cutile::hint(900, occupancy = 1, num_worker_warps_per_cta = 8)]] __tile_global__ void name(            \
+      const Slice* __restrict__ A, std::uint32_t a_plane_stride, int a_stride, const Slice* __restrict__ B,           \
+      std::uint32_t b_plane_stride, int b_stride, const double* __restrict__ scales, double* __restrict__ C,          \
+      int c_stride, int num_a, int num_b, int depth, int m, int n, int k, int group) {                                \
+    kernels::slice_product_block<Slice, 128, 128, 64, true, 4>(A, a_plane_stride, a_stride, B, b_plane_stride,        \
+                                                               b_stride, scales, C, c_stride, num_a, num_b, depth, m, \
+                                                               n, k, group);                                          \
   }
 PRODUCT(slice_product_bf16, __nv_bfloat16)
 PRODUCT(slice_product_f16, __half)
@@ -36,9 +37,9 @@ PRODUCT(slice_product_f16, __half)
       const Slice* __restrict__ A, std::uint32_t a_plane_stride, int a_stride, const Slice* __restrict__ B,         \
       std::uint32_t b_plane_stride, int b_stride, double scale, double* __restrict__ S, int s_stride, int diagonal, \
       int first, int num_pairs, int m, int n, int k, int group) {                                                   \
-    kernels::slice_diagonal_block<Slice, 8, 128, 128, 256, true>(A, a_plane_stride, a_stride, B, b_plane_stride,    \
-                                                                 b_stride, scale, S, s_stride, diagonal, first,     \
-                                                                 num_pairs, m, n, k, group);                        \
+    kernels::slice_diagonal_block<Slice, 8, 128, 128, 64, true, 4>(A, a_plane_stride, a_stride, B, b_plane_stride,  \
+                                                                   b_stride, scale, S, s_stride, diagonal, first,   \
+                                                                   num_pairs, m, n, k, group);                      \
   }
 DIAGONAL(slice_diagonal_bf16, __nv_bfloat16)
 DIAGONAL(slice_diagonal_f16, __half)
