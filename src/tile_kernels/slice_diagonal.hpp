@@ -4,8 +4,7 @@
 // Each step along k is an exact sum in the tensor core's FP32 accumulator, and is added to a sum of two FP32 numbers:
 //   x = mma(a, b, 0);   t = high + x;   low = low + (x - (t - high));   high = t
 // high starts at 1.5 2^e, so that its additions round to multiples of 2^(e - 23) and nothing else rounds. Four FP32 additions an element
-// and step, while the other warps multiply; a sum in FP64 (slice_product.hpp) takes a conversion there, which is slower than the
-// matrix product itself (docs/tile/kernels.md).
+// and step; a sum in FP64 (slice_product.hpp) takes a conversion and a fused multiply-add, and rounds (docs/tile/kernels.md).
 #pragma once
 
 #include <cstdint>
