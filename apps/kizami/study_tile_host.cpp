@@ -70,8 +70,8 @@ struct Values {
     for (double& x : b) x = static_cast<double>(random() % 3) - 1;
     Policy policy;
     policy.engine = EngineName::kCpuSimd;
-    require(gemm<double>(Layout::kRowMajor, Op::kNone, Op::kNone, n, n, n, 1.0, a.data(), n, b.data(), n, 0.0, exact.data(),
-                         n, policy),
+    require(gemm<double>(Layout::kRowMajor, Op::kNone, Op::kNone, n, n, n, 1.0, a.data(), n, b.data(), n, 0.0,
+                         exact.data(), n, policy),
             "exact product");
   }
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
