@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Entry points: floating slices of FP64 in BF16 and FP16, and their products: all pairs in one launch, or a launch a diagonal.
-// Tiles of 128 x 128; ceil(k / 64) must be a multiple of 4: planes are padded with zeros. What is told not to alias is loaded ahead.
+// Tiles of 128 x 128, steps of 256 along k: ceil(k / 64) must be a multiple of 4 for slice_product, ceil(k / 128) of 2 for slice_diagonal;
+// planes are padded with zeros. What is told not to alias is loaded ahead.
 #include "tile_kernels/slice_diagonal.hpp"
 #include "tile_kernels/slice_product.hpp"
 #include "tile_kernels/veltkamp_split.hpp"
@@ -37,9 +38,9 @@ PRODUCT(slice_product_f16, __half)
       const Slice* __restrict__ A, std::uint32_t a_plane_stride, int a_stride, const Slice* __restrict__ B,         \
       std::uint32_t b_plane_stride, int b_stride, double scale, double* __restrict__ S, int s_stride, int diagonal, \
       int first, int num_pairs, int m, int n, int k, int group) {                                                   \
-    kernels::slice_diagonal_block<Slice, 8, 128, 128, 64, true, 4>(A, a_plane_stride, a_stride, B, b_plane_stride,  \
-                                                                   b_stride, scale, S, s_stride, diagonal, first,   \
-                                                                   num_pairs, m, n, k, group);                      \
+    kernels::slice_diagonal_block<Slice, 8, 128, 128, 128, true, 2>(A, a_plane_stride, a_stride, B, b_plane_stride, \
+                                                                    b_stride, scale, S, s_stride, diagonal, first,  \
+                                                                    num_pairs, m, n, k, group);                     \
   }
 DIAGONAL(slice_diagonal_bf16, __nv_bfloat16)
 DIAGONAL(slice_diagonal_f16, __half)
