@@ -91,8 +91,9 @@ std::string summary_of(const TileHostStudy& host, const std::optional<TileStudy>
       measured_by("bench_gpu_tile_slices", slices ? slices->device : "", "--slices-results"));
   out += as_markdown(claims);
   if (gemm) out += section_of(gemm->gemm);
-  if (slices) out += section_of(slices->slices) + section_of(slices->variants);
-  return out + section_of(host.host);
+  if (slices) out += section_of(slices->slices);
+  return out + fmt::format("\n## {}\n\n{}. The fastest tiles.\n\n{}", host.host.name, host.host.caption,
+                           as_markdown(host.speed, kColumns));
 }
 
 std::string summary_of(const OzakiStudy& study, const std::string& max_n) {
