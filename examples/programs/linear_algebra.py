@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Linear algebra on a CUDA device with PyTorch or CuPy: products, solutions, factorizations. Prints for each one its residual in
+"""Linear algebra on a CUDA device with PyTorch, CuPy or JAX: products, solutions, factorizations. Prints for each one its residual in
 units of the dimension times the machine epsilon (products: relative to |A||B|), the scale of HPL, whose threshold is 16.
 
-usage: linear_algebra.py torch|cupy [N]
+usage: linear_algebra.py torch|cupy|jax [N]
 """
 import json
 import sys
@@ -35,6 +35,20 @@ class Cupy:
 
     def to_host(self, x):
         return self.library.asnumpy(x)
+
+
+class Jax:
+    def __init__(self):
+        import jax
+        jax.config.update("jax_enable_x64", True)
+        jax.config.update("jax_default_matmul_precision", "highest")
+        self.library, self.linalg = jax.numpy, jax.numpy.linalg
+
+    def to_device(self, x):
+        return self.library.asarray(x)
+
+    def to_host(self, x):
+        return np.asarray(x)
 
 
 def random(generator, shape, dtype):
@@ -84,7 +98,7 @@ def residuals(lib, dtype, n):
 
 def main():
     name, n = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 384
-    lib = {"torch": Torch, "cupy": Cupy}[name]()
+    lib = {"torch": Torch, "cupy": Cupy, "jax": Jax}[name]()
     for dtype in TYPES:
         for what, value in residuals(lib, dtype, n):
             print(json.dumps({"library": name, "dtype": dtype, "what": what, "residual": value}))

@@ -6,7 +6,7 @@ emulated. What a program says of its own results must hold in both runs, and its
 usage: programs.py LIBRARY PROGRAM... [--record FILE] [--quick] [--threads N] [--hpl-size N]
 PROGRAM, with libkizami_blas.so: numpy, scipy (their tests of linear algebra, on the reference BLAS and LAPACK), hpcc (HPL and its
 companions), pyscf (energies of a molecule; the Python of KIZAMI_PYSCF_PYTHON, else python3); with libkizami_cublas.so, on a CUDA
-device: torch, cupy (linear_algebra.py). --record appends a JSON line each; --quick takes the parts of numpy's and
+device: torch, cupy, jax (linear_algebra.py). --record appends a JSON line each; --quick takes the parts of numpy's and
 scipy's tests that last seconds.
 Where the distribution has no hpcc, KIZAMI_HPCC names a folder with the program, its libraries in lib/ and Open MPI's below
 lib/x86_64-linux-gnu/openmpi. Exit status 77 if a program is not installed.
@@ -40,7 +40,7 @@ class Run:
             environment = {n: v for n, v in os.environ.items() if not n.startswith(("KIZAMI_", "LD_", "PYTEST"))}
             environment |= program.environment | {"OMP_NUM_THREADS": str(threads)}
             if library:
-                environment |= {"LD_PRELOAD": library, "KIZAMI_MIN_SIZE": "0", "KIZAMI_SUMMARY": f"{folder}/summary",
+                environment |= program.preload(library) | {"KIZAMI_MIN_SIZE": "0", "KIZAMI_SUMMARY": f"{folder}/summary",
                                 "KIZAMI_MONITOR": "100"}
             for name, text in program.files.items():
                 Path(folder, name).write_text(text)
@@ -73,6 +73,9 @@ class Program:
 
     def is_there(self):
         return shutil.which(self.command[0]) is not None
+
+    def preload(self, library):
+        return {"LD_PRELOAD": library}
 
 
 def reference_libraries():
@@ -150,7 +153,7 @@ class Pyscf(Program):
 
 
 class DeviceLibrary(Program):
-    """linear_algebra.py with PyTorch or CuPy."""
+    """linear_algebra.py with PyTorch, CuPy or JAX."""
 
     # The threshold of HPL for residuals on this scale.
     THRESHOLD = 16
@@ -161,7 +164,7 @@ class DeviceLibrary(Program):
         self.command = ["python3", str(HERE.resolve() / "linear_algebra.py"), library]
 
     def is_there(self):
-        count = {"torch": "torch.cuda.device_count()", "cupy": "cupy.cuda.runtime.getDeviceCount()"}[self.library]
+        count = {"torch": "torch.cuda.device_count()", "cupy": "cupy.cuda.runtime.getDeviceCount()", "jax": "len(jax.devices('gpu'))"}[self.library]
         found = subprocess.run(["python3", "-c", f"import {self.library}; assert {count} > 0"], capture_output=True)
         return found.returncode == 0
 
@@ -174,13 +177,28 @@ class DeviceLibrary(Program):
         return found + ([] if len(after) == 32 and before.keys() == after.keys() else [f"{len(after)} results, must be 32"])
 
 
+class Jax(DeviceLibrary):
+    """It opens cuBLAS by name, so the proxies go before it; the real one is that of its Python packages, or the system's."""
+
+    def __init__(self):
+        super().__init__("jax")
+
+    def preload(self, library):
+        folders = [Path(library).parent / name for name in ("proxy", "kizami")]
+        proxies = next((folder for folder in folders if folder.is_dir()), folders[0])
+        code = "import nvidia.cu13; print(list(nvidia.cu13.__path__)[0] + '/lib')"
+        found = subprocess.run(["python3", "-c", code], capture_output=True, text=True)
+        native = {"KIZAMI_NATIVE": found.stdout.strip()} if found.returncode == 0 else {}
+        return {"LD_PRELOAD": f"{proxies}/libcublas.so.13:{proxies}/libcublasLt.so.13"} | native
+
+
 def programs(is_quick, hpl_size):
     # The quick part has a tenth of the tests.
     modules = [f"scipy.linalg.tests.test_{name}" for name in QUICK_SCIPY] if is_quick else ["scipy.linalg"]
     return {"numpy": PythonTests(["numpy.linalg"], 350, ("dgemm_", "zgemm_", "cblas_dgemm", "dtrsm_"),
                                  QUICK_NUMPY if is_quick else ""),
             "scipy": PythonTests(modules, 200 if is_quick else 1000, ("dgemm_", "zgemm_", "dtrsm_", "dsyrk_")),
-            "hpcc": Hpcc(hpl_size), "pyscf": Pyscf(), "torch": DeviceLibrary("torch"), "cupy": DeviceLibrary("cupy")}
+            "hpcc": Hpcc(hpl_size), "pyscf": Pyscf(), "torch": DeviceLibrary("torch"), "cupy": DeviceLibrary("cupy"), "jax": Jax()}
 
 
 def compare(name, program, library, threads):
@@ -205,7 +223,7 @@ def compare(name, program, library, threads):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library")
-    parser.add_argument("program", nargs="+", choices=["numpy", "scipy", "hpcc", "pyscf", "torch", "cupy"])
+    parser.add_argument("program", nargs="+", choices=["numpy", "scipy", "hpcc", "pyscf", "torch", "cupy", "jax"])
     parser.add_argument("--record", type=Path)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--threads", type=int, default=1)
