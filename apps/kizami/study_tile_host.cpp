@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -25,8 +26,8 @@ namespace ct = cuda::tiles;
 
 constexpr std::int64_t kLeastN = 64;
 constexpr int kRounds = 7;
-/// Calls are repeated until so many multiply-adds are done: some milliseconds.
-constexpr std::int64_t kMultiplyAdds = std::int64_t{1} << 26;
+/// Calls of a timing: as many as the first one says take so long.
+constexpr double kTimingSeconds = 3e-3;
 
 inline namespace KIZAMI_TILE_BACKEND {
 
@@ -147,10 +148,9 @@ class TypeBench {
     const std::int64_t multiply_adds = values_.n * values_.n * values_.n;
     std::vector<Candidate> candidates;
     for (const std::function<void()>& call : calls_) {
+      const auto count = std::max<std::int64_t>(1, std::llround(kTimingSeconds / seconds_of(call, 1)));
       Candidate candidate;
-      candidate.time_once = [&call, multiply_adds] {
-        return seconds_of(call, std::max<std::int64_t>(1, kMultiplyAdds / multiply_adds));
-      };
+      candidate.time_once = [&call, count] { return seconds_of(call, count); };
       candidates.push_back(std::move(candidate));
     }
     const std::vector<Timing> timings = time_interleaved(candidates, kRounds);
