@@ -1,3 +1,0 @@
-// SPDX-License-Identifier: MIT
-// The program that precompiled headers of the tests belong to.
-int main() {}
