@@ -14,6 +14,7 @@
 
 #include "engines/hopper/forms.hpp"
 #include "engines/hopper/hopper.hpp"
+#include "gpu/product_cases.hpp"
 #include "gpu/product_on_device.hpp"
 
 namespace kizami::engines {
@@ -38,6 +39,8 @@ void expect_same_bytes(const CaseSpec& spec, int raster_tiles = 0) {
   expect_same_bytes(HostProduct(spec), raster_tiles);
 }
 
+constexpr auto kSameBytes = [](const HostProduct& p) { expect_same_bytes(p); };
+
 TEST_F(HopperEngine, OneTile) {
   // The simplest case first: if this fails, so does all.
   for (const Epilogue epilogue : kEpilogues) {
@@ -49,71 +52,14 @@ TEST_F(HopperEngine, OneTile) {
 }
 
 TEST_F(HopperEngine, EveryTileEdge) {
-  const std::vector<std::int64_t> lengths = {1, 7, 16, 63, 64, 65, 127, 128, 129, 130, 200, 257};
-  const std::vector<std::int64_t> ks = {1, 2, 16, 63, 64, 65, 127, 128, 129, 300};
-  int i_case = 0;
-  for (const auto m : lengths) {
-    for (const auto n : lengths) {
-      // The axes that a shape does not decide take turns; k takes every value with every m.
-      for (std::size_t turn = 0; turn < 3; ++turn) {
-        const int i = i_case++;
-        expect_same_bytes({.m = m,
-                           .n = n,
-                           .k = ks[static_cast<std::size_t>(i) % ks.size()],
-                           .moduli = i % 2 == 0 ? std::vector<std::int16_t>{256, 255}
-                                                : std::vector<std::int16_t>{static_cast<std::int16_t>(2 + i % 255)},
-                           .epilogue = kEpilogues[turn],
-                           .fill = i % 5 == 0 ? Fill::kBytes : Fill::kResidues,
-                           .extra_k = i % 7 == 0 ? 64 : 0,
-                           .extra_rows = i % 4 == 0 ? (16 - m % 16) % 16 : i % 4,
-                           .interleaves_planes = i % 11 == 0});
-        if (HasFailure()) return;
-      }
-    }
-  }
+  expect_tile_edges({1, 7, 16, 63, 64, 65, 127, 128, 129, 130, 200, 257}, kSameBytes);
 }
 
-TEST_F(HopperEngine, AlignmentOfColumns) {
-  for (const Epilogue epilogue : kEpilogues) {
-    for (const std::int64_t extra : {0, 1, 2, 4, 8, 12, 16, 17}) {
-      expect_same_bytes(
-          {.m = 144, .n = 70, .k = 100, .moduli = {256, 253, 251}, .epilogue = epilogue, .extra_rows = extra});
-      HostProduct shifted({.m = 144, .n = 70, .k = 100, .moduli = {256, 253}, .epilogue = epilogue});
-      if (epilogue == Epilogue::kStoreAcc) {
-        shifted.c_offset += 4;  // the storage ends with a guard of 64 bytes
-      } else {
-        shifted.c_offset += static_cast<std::size_t>(extra);
-      }
-      expect_same_bytes(shifted);
-    }
-  }
-}
+TEST_F(HopperEngine, AlignmentOfColumns) { expect_alignments_of_columns(kSameBytes); }
 
-TEST_F(HopperEngine, EveryModulus) {
-  for (const Epilogue epilogue : {Epilogue::kReduce, Epilogue::kReduceAdd}) {
-    for (const Fill fill : {Fill::kResidues, Fill::kLowest, Fill::kHighest, Fill::kBytes}) {
-      for (int first = 2; first <= 256; first += 51) {
-        std::vector<std::int16_t> moduli;
-        for (int p = first; p < first + 51; ++p) moduli.push_back(static_cast<std::int16_t>(p));
-        expect_same_bytes({.m = 80, .n = 33, .k = 201, .moduli = moduli, .epilogue = epilogue, .fill = fill});
-      }
-    }
-  }
-}
+TEST_F(HopperEngine, EveryModulus) { expect_every_modulus(kSameBytes); }
 
-TEST_F(HopperEngine, NumbersOfPlanes) {
-  for (const std::size_t planes : {1U, 2U, 3U, 14U, 17U, 49U, 64U}) {
-    for (const Epilogue epilogue : kEpilogues) {
-      expect_same_bytes({.m = 200, .n = 130, .k = 65, .moduli = first_moduli(planes), .epilogue = epilogue});
-      expect_same_bytes({.m = 272,
-                         .n = 257,
-                         .k = 300,
-                         .moduli = first_moduli(planes),
-                         .epilogue = epilogue,
-                         .interleaves_planes = true});
-    }
-  }
-}
+TEST_F(HopperEngine, NumbersOfPlanes) { expect_numbers_of_planes(kSameBytes); }
 
 TEST_F(HopperEngine, DeepSums) {
   // 65536 is the last k whose residues are taken the short way; 131072 the last k there is.
@@ -138,12 +84,7 @@ TEST_F(HopperEngine, DeepSums) {
 }
 
 TEST_F(HopperEngine, ManyTilesForEveryCta) {
-  for (const Epilogue epilogue : kEpilogues) {
-    expect_same_bytes({.m = 1000, .n = 900, .k = 500, .moduli = first_moduli(14), .epilogue = epilogue});
-    expect_same_bytes({.m = 1936, .n = 1600, .k = 384, .moduli = first_moduli(5), .epilogue = epilogue});
-  }
-  expect_same_bytes({.m = 4999, .n = 3, .k = 67, .moduli = first_moduli(14)});
-  expect_same_bytes({.m = 3, .n = 4999, .k = 67, .moduli = first_moduli(14)});
+  expect_many_tiles(kSameBytes);
   expect_same_bytes({.m = 1024, .n = 1024, .k = 1024, .moduli = first_moduli(14)});
 }
 
@@ -153,30 +94,9 @@ TEST_F(HopperEngine, RastersChangeNoBit) {
   }
 }
 
-TEST_F(HopperEngine, EmptyDimensions) {
-  for (const Epilogue epilogue : kEpilogues) {
-    for (const auto& [m, n, k] :
-         {std::array<std::int64_t, 3>{0, 5, 7}, {5, 0, 7}, {5, 7, 0}, {0, 0, 0}, {64, 9, 0}, {300, 200, 0}}) {
-      expect_same_bytes({.m = m, .n = n, .k = k, .moduli = {256, 13}, .epilogue = epilogue, .extra_rows = 2});
-    }
-    expect_same_bytes({.m = 3, .n = 4, .k = 5, .moduli = {}, .epilogue = epilogue});
-  }
-}
+TEST_F(HopperEngine, EmptyDimensions) { expect_empty_dimensions(kSameBytes); }
 
-TEST_F(HopperEngine, SharedAndInterleavedOperands) {
-  HostProduct shared({.m = 272, .n = 140, .k = 128, .moduli = {256, 255, 253}});
-  shared.desc.b_plane_stride = 0;  // every plane has the lines of plane 0
-  shared.name += " shared B";
-  expect_same_bytes(shared);
-  shared.desc.a_plane_stride = 0;
-  expect_same_bytes(shared);
-  // Planes side by side: every line of a case without extra_k is as good as any other.
-  HostProduct interleaved({.m = 272, .n = 140, .k = 128, .moduli = {256, 255, 253}});
-  interleaved.name += " operands interleaved";
-  for (auto* const strides : {&interleaved.desc.a_row_stride, &interleaved.desc.b_row_stride}) *strides = 3 * 128;
-  for (auto* const strides : {&interleaved.desc.a_plane_stride, &interleaved.desc.b_plane_stride}) *strides = 128;
-  expect_same_bytes(interleaved);
-}
+TEST_F(HopperEngine, SharedAndInterleavedOperands) { expect_shared_and_interleaved_operands(kSameBytes); }
 
 TEST_F(HopperEngine, ReadsTheNumberOfPlanesOnTheDevice) {
   for (const Epilogue epilogue : kEpilogues) {

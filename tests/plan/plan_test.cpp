@@ -418,6 +418,30 @@ TEST_F(PlanTest, AnotherEngineIsTriedWhereOneWantsTooMuchWorkspace) {
                  {"workspace limit = 67108864 bytes"});
 }
 
+TEST_F(PlanTest, LaunchesOfACertificateOfFewLinesHaveTheirPrice) {
+  // A millisecond whatever the product; and an engine that is slow but for the least products.
+  FakeEngine slow_to_start("cpu_simd", offering(1e-3));
+  FakeEngine slow_to_multiply("cpu_ref", [](const product::ProductDesc& d) {
+    return FakeEngine::Answer(product::Offer{0, d.m * d.n == 1 ? 1e-9 : 0.1, 1});
+  });
+  const FakeMachine machine({&slow_to_start, &slow_to_multiply});
+  Policy policy;
+  const Result<Plan> ample = make(square(20), policy, machine.environment());
+  ASSERT_TRUE(ample.ok()) << ample.status().reason();
+  EXPECT_EQ(ample.value().schedule.engine, &slow_to_start);
+
+  policy.workspace_limit_bytes = 1;
+  const std::string reason = make(square(20), policy, machine.environment()).status().reason();
+  const std::string key = "must be >= ";
+  ASSERT_NE(reason.find(key), std::string::npos) << reason;
+  policy.workspace_limit_bytes = std::stoull(reason.substr(reason.find(key) + key.size()));
+  const Result<Plan> least = make(square(20), policy, machine.environment());
+  ASSERT_TRUE(least.ok()) << least.status().reason();
+  EXPECT_EQ(least.value().schedule.certificate.mc * least.value().schedule.certificate.nc, 1);
+  EXPECT_EQ(least.value().schedule.engine, &slow_to_multiply);
+  expect_mentions(least.value().refusals, "cpu_simd: predicted 0.4");
+}
+
 TEST_F(PlanTest, DefaultLimitGivesWayForLineStatistics) {
   const Result<Plan> p = plan(shape(Scalar::kF64, 1 << 28, 1, 1));  // 2^28 lines need more than 1 GiB by themselves
   ASSERT_TRUE(p.ok()) << p.status().reason();
