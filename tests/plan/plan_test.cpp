@@ -424,18 +424,18 @@ TEST_F(PlanTest, LaunchesOfACertificateOfFewLinesHaveTheirPrice) {
   FakeEngine slow_to_multiply("cpu_ref", [](const product::ProductDesc& d) {
     return FakeEngine::Answer(product::Offer{0, d.m * d.n == 1 ? 1e-9 : 0.1, 1});
   });
-  const FakeMachine machine({&slow_to_start, &slow_to_multiply});
+  const FakeMachine both({&slow_to_start, &slow_to_multiply});
   Policy policy;
-  const Result<Plan> ample = make(square(20), policy, machine.environment());
+  const Result<Plan> ample = make(square(20), policy, both.environment());
   ASSERT_TRUE(ample.ok()) << ample.status().reason();
   EXPECT_EQ(ample.value().schedule.engine, &slow_to_start);
 
   policy.workspace_limit_bytes = 1;
-  const std::string reason = make(square(20), policy, machine.environment()).status().reason();
+  const std::string reason = make(square(20), policy, both.environment()).status().reason();
   const std::string key = "must be >= ";
   ASSERT_NE(reason.find(key), std::string::npos) << reason;
   policy.workspace_limit_bytes = std::stoull(reason.substr(reason.find(key) + key.size()));
-  const Result<Plan> least = make(square(20), policy, machine.environment());
+  const Result<Plan> least = make(square(20), policy, both.environment());
   ASSERT_TRUE(least.ok()) << least.status().reason();
   EXPECT_EQ(least.value().schedule.certificate.mc * least.value().schedule.certificate.nc, 1);
   EXPECT_EQ(least.value().schedule.engine, &slow_to_multiply);
