@@ -30,6 +30,14 @@ namespace kizami::engines {
   return sum;
 }
 
+/// What not every engine does.
+struct Abilities {
+  bool compares = false;       ///< the epilogue kCompare
+  bool takes_windows = false;  ///< ProductDesc::windows
+  bool takes_floats = false;   ///< floating-point formats; an engine may refuse some
+  bool promotes_sums = false;  ///< Engine::promotes_sums()
+};
+
 namespace detail {
 
 [[nodiscard]] inline std::string wrong(const std::string& argument, std::int64_t value, const std::string& limit) {
@@ -75,6 +83,21 @@ namespace detail {
   return std::nullopt;
 }
 
+[[nodiscard]] inline std::optional<std::string> why_floats_refused(const product::ProductDesc& d,
+                                                                   const Abilities& abilities) {
+  const std::string format(to_string(d.format));
+  if (!abilities.takes_floats) return "format = " + format + ", must be int8 for this engine";
+  if (d.num_windows == 0) return "format = " + format + " needs windows";
+  if (d.exact_k < product::kPadBytes || (d.exact_k & (d.exact_k - 1)) != 0)
+    return wrong("exact_k", d.exact_k, "a power of two and at least 64");
+  if (!abilities.promotes_sums && d.k > d.exact_k) {
+    return wrong("k", d.k,
+                 "at most exact_k = " + std::to_string(d.exact_k) + ": beyond it the FP32 sums of " + format +
+                     " products round");
+  }
+  return std::nullopt;
+}
+
 /// Elements of C must be distinct: planes one after another, or columns of all planes interleaved.
 [[nodiscard]] inline std::optional<std::string> why_result_refused(const product::ProductDesc& d) {
   if (d.c_col_stride < d.m) return wrong("c_col_stride", d.c_col_stride, "at least m = " + std::to_string(d.m));
@@ -95,12 +118,6 @@ namespace detail {
 }
 
 }  // namespace detail
-
-/// What not every engine does.
-struct Abilities {
-  bool compares = false;       ///< the epilogue kCompare
-  bool takes_windows = false;  ///< ProductDesc::windows
-};
 
 /// Planes of an operand that a product reads.
 struct NumPlanes {
@@ -152,6 +169,9 @@ struct NumPlanes {
     if (!abilities.takes_windows)
       return "num_windows = " + std::to_string(d.num_windows) + ", which this engine does not have";
     if (auto reason = detail::why_windows_refused(d)) return reason;
+  }
+  if (d.format != SliceFormat::kInt8) {
+    if (auto reason = detail::why_floats_refused(d, abilities)) return reason;
   }
   const NumPlanes planes = num_planes_read(d);
   if (auto reason = detail::why_operand_refused("a", d, d.m, d.a_row_stride, d.a_plane_stride, planes.a)) return reason;

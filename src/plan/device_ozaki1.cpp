@@ -31,10 +31,22 @@ Status unsupported(const std::string& what) {
   return {StatusCode::kUnsupported, "scheme ozaki1: " + what + ", for operands in device memory"};
 }
 
-/// Elements of k whose products sum exactly in one accumulator, a multiple of the padding of windows.
+/// Elements of k that one window may have, a multiple of its padding: as many as sum exactly, in INT32 where the engine promotes
+/// FP32 sums. 0: the engine carries no window of the format.
 [[nodiscard]] std::int64_t most_numbers(const Plan& plan) {
   const SliceNumerics& slices = plan.numerics.slices;
-  return slice_sum_limit(slices.format, slices.rule) / kWindowPad * kWindowPad;
+  const bool promotes = plan.schedule.engine != nullptr && plan.schedule.engine->promotes_sums();
+  const bool is_float = slices.format != SliceFormat::kInt8;
+  const std::int64_t exact =
+      is_float && promotes ? num::int32_block(slices.rule) : slice_sum_limit(slices.format, slices.rule);
+  return std::min(exact, product::kBlockMaxI8) / kWindowPad * kWindowPad;
+}
+
+[[nodiscard]] std::string why_no_window(const Plan& plan) {
+  const SliceNumerics& slices = plan.numerics.slices;
+  return "FP32 sums of " + std::string(to_string(slices.format)) + " products are exact for " +
+         std::to_string(slice_sum_limit(slices.format, slices.rule)) + " elements of k, windows have " +
+         std::to_string(slice_numbers(plan, 1) * kWindowPad) + " and more";
 }
 
 /// Windows that one block of k has.
@@ -145,11 +157,8 @@ SliceWalk::SliceWalk(const Plan& plan, std::int64_t elements)
       numbers_(slice_numbers(plan, elements)),
       stride_(device_slice_stride(plan, elements)) {
   const SliceNumerics& slices = plan.numerics.slices;
-  const bool is_concatenated = plan.schedule.slice_sums == SliceSums::kConcatenated;
-  at_once_ = is_concatenated
-                 ? static_cast<int>(std::clamp<std::int64_t>(most_numbers(plan) / stride_, 1, slices.last().num_slices))
-                 : 1;
-  most_windows_ = product::kMaxWindows;
+  is_concatenated_ = plan.schedule.slice_sums == SliceSums::kConcatenated;
+  most_numbers_ = most_numbers(plan);
   place_.diagonal = slices.last().num_diagonals - 1;
   place_.first = first_slice(place_.diagonal);
 }
@@ -170,14 +179,17 @@ bool SliceWalk::next(SliceBatch& batch) {
   int base_shift = 0;
   int product_of_group = -1;
   int first_of_group = 0;
-  while (count < most_windows_ && place_.product < form_.num_products) {
+  while (count < product::kMaxWindows && place_.product < form_.num_products) {
     const SlicedProduct& product = form_.products[place_.product];
     const int end = std::min(place_.diagonal, l - 1) + 1;
-    const int slices_here = std::min(at_once_, end - place_.first);
-    // Slice t of B lies at place l - 1 - t: those that slices first, first + 1, ... of A meet are one after another.
-    windows[static_cast<std::size_t>(count)] = {product.a_part, product.b_part, place_.first * stride_,
-                                                (l - 1 - (place_.diagonal - place_.first)) * stride_,
-                                                slices_here > 1 ? slices_here * stride_ : numbers_};
+    // Slice t of B lies at place l - 1 - t: those that slices first, first + 1, ... of A meet are one after another. Such a run
+    // is cut into windows of equal lengths that sum exactly.
+    const int slices_here = is_concatenated_ ? end - place_.first : 1;
+    const std::int64_t run = (slices_here - 1) * stride_ + numbers_;
+    const std::int64_t length = round_up(ceil_div(run, ceil_div(run, most_numbers_)), kWindowPad);
+    windows[static_cast<std::size_t>(count)] = {product.a_part, product.b_part, place_.first * stride_ + place_.taken,
+                                                (l - 1 - (place_.diagonal - place_.first)) * stride_ + place_.taken,
+                                                std::min(length, run - place_.taken)};
     const int shift = slices.rule.step * (d - 1 - place_.diagonal) + product.shift;
     const bool joins = product_of_group == place_.product && shift - base_shift <= kMostFactorBits &&
                        count - first_of_group < kMostGroupPlanes;
@@ -192,6 +204,9 @@ bool SliceWalk::next(SliceBatch& batch) {
     sums.factors[count] = std::int32_t{1} << (shift - base_shift);
     ++count;
     sums.groups[sums.num_groups - 1].end = count;
+    place_.taken += length;
+    if (place_.taken < run) continue;
+    place_.taken = 0;
     place_.first += slices_here;
     if (place_.first < end) continue;
     if (--place_.diagonal < 0) {
@@ -230,8 +245,9 @@ DeviceSliceBuffers carve_device_slices(base::Carver& carver, const Plan& plan) {
   };
   buffers.a = carve_lines(plan.shape.m);
   buffers.b = carve_lines(plan.shape.n);
-  buffers.a_slices = carver.take<std::int8_t>(form.num_parts, round_up(chunk.mc, kReadRows), row);
-  buffers.b_slices = carver.take<std::int8_t>(form.b_parts(), round_up(chunk.nc, kReadRows), row);
+  const std::int64_t row_bytes = row * product::element_bytes(plan.numerics.slices.format);
+  buffers.a_slices = carver.take<std::int8_t>(form.num_parts, round_up(chunk.mc, kReadRows), row_bytes);
+  buffers.b_slices = carver.take<std::int8_t>(form.b_parts(), round_up(chunk.nc, kReadRows), row_bytes);
   const SliceBatch largest = largest_batch(plan);
   buffers.acc = carver.take<std::int32_t>(largest.num_windows, chunk.nc, round_up(chunk.mc, kDeviceLinePad));
   if (!has_one_batch(plan)) {
@@ -266,6 +282,8 @@ product::ProductDesc device_slice_product(const Plan& plan, const SliceBatch& ba
   desc.num_products = desc.num_windows = batch.num_windows;
   std::copy_n(batch.windows, batch.num_windows, desc.windows.begin());
   desc.epilogue = product::Epilogue::kStoreAcc;
+  desc.format = plan.numerics.slices.format;
+  if (desc.format != SliceFormat::kInt8) desc.exact_k = slice_sum_limit(desc.format, plan.numerics.slices.rule);
   desc.a_row_stride = desc.b_row_stride = plan.numerics.slices.last().num_slices * device_slice_stride(plan, chunk.kc);
   desc.a_plane_stride = round_up(chunk.mc, kReadRows) * desc.a_row_stride;
   desc.b_plane_stride = round_up(chunk.nc, kReadRows) * desc.b_row_stride;
@@ -276,8 +294,6 @@ product::ProductDesc device_slice_product(const Plan& plan, const SliceBatch& ba
 
 Status validate_device_slices(const Policy& policy) {
   const Slicing& wishes = policy.slices;
-  if (wishes.format != SliceFormat::kInt8)
-    return unsupported("format = " + std::string(to_string(wishes.format)) + ", must be int8");
   if (wishes.num_slices == kUntilZero) return unsupported("num_slices = -1 (until nothing is left), must be a number");
   if (wishes.one_scale) return unsupported("one_scale = true, must be false");
   if (wants_certificate(policy)) {
@@ -297,6 +313,10 @@ Status plan_device_ozaki1(Plan& plan, const Environment& environment) {
     if (!cheapest.may_be(name)) continue;
     Plan candidate = plan;
     candidate.schedule.engine = engine;
+    if (most_numbers(candidate) < slice_numbers(plan, 1) * kWindowPad) {
+      cheapest.refuses(name, why_no_window(candidate));
+      continue;
+    }
     if (const std::size_t needed = plan_chunk(candidate); needed > 0) {
       cheapest.wants_workspace(name, needed);
       continue;

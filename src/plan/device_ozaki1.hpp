@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Scheme ozaki1 for operands in device memory: slices of INT8, as many as the caller names or gauge norm needs. Both operands of
+// Scheme ozaki1 for operands in device memory: as many slices as the caller names or gauge norm needs. Both operands of
 // a chunk of C are sliced whole, one launch makes the products of many windows of slices, one kernel adds them to exact sums.
 #pragma once
 
@@ -44,8 +44,9 @@ class SliceWalk {
  private:
   struct Place {
     int product = 0;
-    int diagonal = 0;  ///< falls
-    int first = 0;     ///< slice of A
+    int diagonal = 0;        ///< falls
+    int first = 0;           ///< slice of A
+    std::int64_t taken = 0;  ///< elements of the run of slices that begins there
   };
   [[nodiscard]] int first_slice(int diagonal) const;
 
@@ -53,8 +54,8 @@ class SliceWalk {
   SlicedForm form_;
   std::int64_t numbers_;
   std::int64_t stride_;
-  int at_once_;
-  int most_windows_;
+  bool is_concatenated_;
+  std::int64_t most_numbers_;
   Place place_;
 };
 
@@ -67,7 +68,7 @@ struct DeviceSliceBuffers {
   DeviceState* state = nullptr;  ///< at the beginning of the workspace; the rest is absent from an empty call
   DeviceSliceLineBuffers a;
   DeviceSliceLineBuffers b;
-  std::int8_t* a_slices = nullptr;  ///< [parts][round_up(mc, kReadRows)][slices][stride]
+  std::int8_t* a_slices = nullptr;  ///< [parts][round_up(mc, kReadRows)][slices][stride] elements of the format
   std::int8_t* b_slices = nullptr;  ///< [parts][round_up(nc, kReadRows)][slices][stride]
   std::int32_t* acc = nullptr;      ///< [planes][nc][round_up(mc, kDeviceLinePad)]
   std::uint64_t* sums = nullptr;    ///< [forms][nc][mc][words], where one launch does not make all products
@@ -78,7 +79,7 @@ struct DeviceSliceBuffers {
 
 /// How a complex product becomes real ones: as on the host, but that lines are never stacked.
 [[nodiscard]] SlicedForm device_sliced_form(const Plan& plan);
-/// Bytes of a slice of `elements` elements, padded.
+/// Numbers of a slice of `elements` elements, padded.
 [[nodiscard]] std::int64_t device_slice_stride(const Plan& plan, std::int64_t elements);
 /// Words of an exact sum: 2, 4 or 8.
 [[nodiscard]] int device_sum_words(const Plan& plan);

@@ -106,8 +106,9 @@ Status validate_slices(const problem::Shape& shape, const Policy& policy) {
   if (wishes.complex_form == ComplexForm::kKaratsuba && wants_certificate(policy))
     return unsupported("complex_form = karatsuba with gauge = entry, must be norm: its imaginary part cancels");
   const bool is_int8 = wishes.format == SliceFormat::kInt8;
-  const bool is_float_engine = policy.engine == EngineName::kTcModel;
-  if (policy.engine == EngineName::kNativeBlas || (policy.engine != EngineName::kAuto && is_int8 == is_float_engine)) {
+  const EngineName engine = policy.engine;
+  const bool is_of_bytes = engine == EngineName::kCpuRef || engine == EngineName::kCpuSimd;
+  if (engine == EngineName::kNativeBlas || (is_int8 ? engine == EngineName::kTcModel : is_of_bytes)) {
     return unsupported("engine " + std::string(to_string(policy.engine)) + " carries no products of format " +
                        std::string(to_string(wishes.format)));
   }

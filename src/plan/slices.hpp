@@ -65,7 +65,8 @@ struct SlicedForm {
 /// Bits of the sums that the accumulator of a format holds exactly: FP32's 24; of FP8 on Hopper 14, since it aligns addends
 /// to 13 bits below the largest.
 [[nodiscard]] int slice_accumulator_bits(SliceFormat format);
-/// Elements of k, times slices, whose products of digits sum exactly in one accumulator; also what an engine takes at once.
+/// Elements of k, times slices, whose products of digits sum exactly in one accumulator; what an engine takes at once that does
+/// not promote sums.
 [[nodiscard]] std::int64_t slice_sum_limit(SliceFormat format, const num::DigitRule& rule);
 /// The rule that a format, a split and a wish of bits make. @range as checked by validate_slices()
 [[nodiscard]] num::DigitRule slice_rule(const Slicing& wishes);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The low-precision product as data, and the narrow interface an engine implements.
 //   acc_l = A_l B_l^T in INT32, exactly, for planes l = 0 .. num_products - 1 that share one shape; then an epilogue.
+// Planes are of signed bytes, or of whole numbers in a floating-point format: their products are summed by an accumulator in
+// FP32 over as many elements of k as it holds exactly, and such sums in INT32.
 // Everything here is an integer: engines must agree bit for bit, for every tiling and thread count.
 #pragma once
 
@@ -11,6 +13,7 @@
 #include <string_view>
 #include <variant>
 
+#include "kizami/policy.hpp"
 #include "kizami/status.hpp"
 #include "num/rung.hpp"
 
@@ -58,8 +61,10 @@ inline constexpr std::int64_t kWindowPad = 128;
 ///
 /// @shape  A_l: m rows of k bytes, row i at a + l * a_plane_stride + i * a_row_stride. B_l: n rows of k bytes likewise
 ///         (row j is column j of op(B)). C_l: element (i, j) at c + l * c_plane_stride + j * c_col_stride + i.
-/// @units  all strides in elements. @range k <= kBlockMaxI8; bytes [k, round_up(k, kPadBytes)) of every row are zero;
-///         row strides are multiples of kPadBytes and every row starts on a kPadBytes boundary.
+/// @units  all strides in elements. @range k <= kBlockMaxI8; elements [k, round_up(k, kPadBytes)) of every row are zero;
+///         row strides are multiples of kPadBytes and every row starts on a boundary of kPadBytes bytes.
+/// Floating-point planes come with windows. @range their sums lie within INT32, those of any exact_k elements within 2^24
+///         (FP8: within what num::hopper_tensor_core() sums exactly)
 /// With windows product l is that of windows[l] instead, k is the longest of them, and the epilogue is kStoreAcc. Engines
 /// balance best what comes in the order of falling k.
 struct ProductDesc {
@@ -75,6 +80,9 @@ struct ProductDesc {
   std::int64_t b_plane_stride = 0;
   std::int64_t c_col_stride = 0;
   std::int64_t c_plane_stride = 0;
+  SliceFormat format = SliceFormat::kInt8;
+  std::int64_t exact_k =
+      0;                ///< floating-point formats: elements of k that one FP32 sum holds exactly, a power of two >= 64
   float allowance = 0;  ///< kCompare: of one unit of acc; one plane and k >= 1
   int num_windows = 0;  ///< 0, or num_products
   std::array<Window, kMaxWindows> windows{};
@@ -105,8 +113,13 @@ struct Refusal {
   std::string reason;
 };
 
+/// Bytes of an element of a plane.
+[[nodiscard]] constexpr std::int64_t element_bytes(SliceFormat format) {
+  return format == SliceFormat::kFp16 || format == SliceFormat::kBf16 ? 2 : 1;
+}
+
 struct Pointers {
-  const std::int8_t* a = nullptr;
+  const std::int8_t* a = nullptr;  ///< of floating-point formats the first byte
   const std::int8_t* b = nullptr;
   void* c = nullptr;  ///< int32_t* for kStoreAcc, uint64_t* for kCompare, else int8_t*
   /// Device engines that read the count there: planes [0, *num_products) are made. Null: all desc.num_products.
@@ -124,6 +137,8 @@ class Engine {
   [[nodiscard]] virtual MemorySpace space() const noexcept { return MemorySpace::kHost; }
   /// Whether run() makes as many planes as device memory says, so that a call can climb the ladder without its host.
   [[nodiscard]] virtual bool reads_num_products() const noexcept { return false; }
+  /// Whether run() takes floating-point planes with k > exact_k, and adds FP32 sums up in INT32.
+  [[nodiscard]] virtual bool promotes_sums() const noexcept { return false; }
   /// Accepts or refuses with a reason. Pure: no side effects, no environment.
   [[nodiscard]] virtual std::variant<Offer, Refusal> query(const ProductDesc& desc, const DeviceFacts& facts) const = 0;
   /// Runs an accepted product. Allocates nothing, reads no environment, prints nothing.
