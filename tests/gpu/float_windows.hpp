@@ -63,36 +63,38 @@ class FloatWindows {
  public:
   explicit FloatWindows(const FloatSpec& spec) : spec_(spec) {
     describe();
-    const std::vector<std::int32_t> a = numbers_of(true);
-    const std::vector<std::int32_t> b = numbers_of(false);
-    product_.a = encoded(a);
-    product_.b = encoded(b);
+    a_ = numbers_of(true);
+    b_ = numbers_of(false);
+    product_.a = encoded(a_);
+    product_.b = encoded(b_);
     product_.initial_c.resize(static_cast<std::size_t>(c_elements()) * 4 + 2 * kGuard);
     for (std::size_t i = 0; i < product_.initial_c.size(); ++i)
       product_.initial_c[i] = static_cast<std::uint8_t>(0xA5 ^ (i * 7));
     product_.c_offset = kGuard + static_cast<std::size_t>(spec_.c_offset) * 4;
-    expected_ = product_.initial_c;
+  }
+
+  [[nodiscard]] const HostProduct& product() const { return product_; }
+  /// All of C's storage.
+  [[nodiscard]] std::vector<std::uint8_t> expected() const {
+    std::vector<std::uint8_t> c = product_.initial_c;
     const ProductDesc& d = product_.desc;
     for (int l = 0; l < d.num_windows; ++l) {
       const product::Window& w = d.windows[static_cast<std::size_t>(l)];
       for (std::int64_t j = 0; j < d.n; ++j) {
-        const std::int32_t* const y = b.data() + w.b_plane * d.b_plane_stride + j * d.b_row_stride + w.b_first;
+        const std::int32_t* const y = b_.data() + w.b_plane * d.b_plane_stride + j * d.b_row_stride + w.b_first;
         for (std::int64_t i = 0; i < d.m; ++i) {
-          const std::int32_t* const x = a.data() + w.a_plane * d.a_plane_stride + i * d.a_row_stride + w.a_first;
+          const std::int32_t* const x = a_.data() + w.a_plane * d.a_plane_stride + i * d.a_row_stride + w.a_first;
           std::int64_t sum = 0;
           for (std::int64_t h = 0; h < w.k; ++h) sum += std::int64_t{x[h]} * y[h];
           const auto stored = static_cast<std::int32_t>(sum);
           if (stored != sum) ADD_FAILURE() << "the case leaves INT32: " << product_.name;
           const std::int64_t at = l * d.c_plane_stride + j * d.c_col_stride + i;
-          std::memcpy(expected_.data() + product_.c_offset + at * 4, &stored, 4);
+          std::memcpy(c.data() + product_.c_offset + at * 4, &stored, 4);
         }
       }
     }
+    return c;
   }
-
-  [[nodiscard]] const HostProduct& product() const { return product_; }
-  /// All of C's storage.
-  [[nodiscard]] const std::vector<std::uint8_t>& expected() const { return expected_; }
 
  private:
   static constexpr std::size_t kGuard = 256;
@@ -200,7 +202,7 @@ class FloatWindows {
     for (std::size_t i = 0; i < x.size(); ++i) {
       if (x[i] == kNothing) continue;
       floats[i] = Float::from(static_cast<double>(x[i]));
-      EXPECT_EQ(static_cast<double>(floats[i]), x[i]) << "is no number of the format";
+      if (static_cast<double>(floats[i]) != x[i]) ADD_FAILURE() << x[i] << " is no number of the format";
     }
     std::vector<std::int8_t> bytes(floats.size() * sizeof(Float));
     std::memcpy(bytes.data(), floats.data(), bytes.size());
@@ -210,7 +212,8 @@ class FloatWindows {
   FloatSpec spec_;
   std::int64_t stride_ = 0;
   HostProduct product_;
-  std::vector<std::uint8_t> expected_;
+  std::vector<std::int32_t> a_;
+  std::vector<std::int32_t> b_;
 };
 
 /// The most elements of k that a window may have: what INT32 holds of products of such digits, or what an FP32 sum does.
