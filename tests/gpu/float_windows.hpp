@@ -216,10 +216,12 @@ class FloatWindows {
   std::vector<std::int32_t> b_;
 };
 
-/// The most elements of k that a window may have: what INT32 holds of products of such digits, or what an FP32 sum does.
+/// The most elements of k that a window may have: what one accumulator sums, or where sums are promoted, what INT32 holds of products
+/// of such digits, of FP8 what FP32 does.
 [[nodiscard]] inline std::int64_t longest_window(SliceFormat format, int bits, bool promotes) {
   const num::DigitRule rule = num::digit_rule(num::DigitKind::kNearest, bits);
-  return std::min(promotes ? num::int32_block(rule) : plan::slice_sum_limit(format, rule), product::kBlockMaxI8);
+  const std::int64_t promoted = product::element_bytes(format) == 1 ? num::float_block(bits) : num::int32_block(rule);
+  return std::min(promotes ? promoted : plan::slice_sum_limit(format, rule), product::kBlockMaxI8);
 }
 
 /// Lengths of C around tiles, with lengths of windows, strides and planes that take turns.
