@@ -191,6 +191,43 @@ TEST(FloatWindowCases, AreWhatTheContractAllows) {
   }
 }
 
+ProductDesc good_desc(SliceFormat format) {
+  return FloatWindows({.format = format, .bits = usual_bits(format), .m = 32, .n = 6, .numbers = 60}).product().desc;
+}
+std::string refusal_of(const ProductDesc& d, const DeviceFacts& facts) {
+  const auto answer = cublaslt_engine().query(d, facts);
+  const auto* const refusal = std::get_if<Refusal>(&answer);
+  return refusal != nullptr ? refusal->reason : "";
+}
+
+/// Needs no device.
+TEST(CublasLtRefusals, SayWhy) {
+  for (const SliceFormat format : {SliceFormat::kE4m3, SliceFormat::kE5m2}) {
+    const ProductDesc d = good_desc(format);
+    const std::string reason = "format = " + std::string(to_string(format)) + ", must be int8, fp16 or bf16";
+    EXPECT_EQ(refusal_of(d, sm_90_facts()).find(reason), 0U) << refusal_of(d, sm_90_facts());
+    EXPECT_EQ(cublaslt_engine().run(d, Offer{}, {}, nullptr).code(), StatusCode::kInvalidArgument);
+  }
+  ProductDesc d = good_desc(SliceFormat::kFp16);
+  d.k = d.windows[0].k = 65;
+  d.a_row_stride = d.b_row_stride = 128;
+  EXPECT_EQ(refusal_of(d, sm_90_facts()).find("k = 65, must be at most exact_k = 64"), 0U);
+  d = good_desc(SliceFormat::kBf16);
+  d.c_col_stride = 34;
+  EXPECT_EQ(refusal_of(d, sm_90_facts()).find("c_col_stride = 34"), 0U);
+  d = good_desc(SliceFormat::kBf16);
+  d.num_products = d.num_windows = 2;
+  d.windows[1] = d.windows[0];
+  d.c_plane_stride = 6 * 32 + 1;
+  EXPECT_EQ(refusal_of(d, sm_90_facts()).find("c_plane_stride = 193"), 0U);
+  d = good_desc(SliceFormat::kBf16);
+  d.num_windows = 0;
+  EXPECT_EQ(refusal_of(d, sm_90_facts()), "format = bf16 needs windows");
+  DeviceFacts facts = sm_90_facts();
+  facts.compute_capability = 75;
+  EXPECT_EQ(refusal_of(good_desc(SliceFormat::kBf16), facts), "compute capability 75, needs 80 for bf16");
+}
+
 INSTANTIATE_TEST_SUITE_P(Engines, FloatWindowsOf, ::testing::ValuesIn(params()), name_of);
 
 }  // namespace

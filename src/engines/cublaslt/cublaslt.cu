@@ -223,11 +223,11 @@ class CublasLtEngine final : public product::Engine {
     if (facts.space != product::MemorySpace::kDevice) return Refusal{"works on a CUDA device"};
     if (facts.compute_capability < 75)
       return Refusal{"compute capability " + std::to_string(facts.compute_capability) + ", needs 75 for INT8"};
-    if (const auto handle = cublaslt_handle(facts.device); !handle.ok()) return Refusal{handle.status().reason()};
     if (auto reason = why_refused(d, kAbilities)) return Refusal{*reason};
     if (auto reason = why_library_refuses(d)) return Refusal{*reason};
     if (d.format == SliceFormat::kBf16 && facts.compute_capability < 80)
       return Refusal{"compute capability " + std::to_string(facts.compute_capability) + ", needs 80 for bf16"};
+    if (const auto handle = cublaslt_handle(facts.device); !handle.ok()) return Refusal{handle.status().reason()};
     base::Carver counter;
     static_cast<void>(carve(counter, d));
     return Offer{.workspace_bytes = counter.bytes(), .seconds = seconds(d), .threads = 1};
