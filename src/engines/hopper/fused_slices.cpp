@@ -23,34 +23,11 @@ using base::ceil_div;
 using base::cuda_status;
 using product::FusedSliceDesc;
 
-[[nodiscard]] const FusedSliceKernel& kernel_of(int num_slices, FusedTile tile) {
-  static const std::array<FusedSliceKernel, 6> kernels = {
-      fused_slice_kernel<2, FusedTile::kLarge>(), fused_slice_kernel<2, FusedTile::kSmall>(),
-      fused_slice_kernel<3, FusedTile::kLarge>(), fused_slice_kernel<3, FusedTile::kSmall>(),
-      fused_slice_kernel<4, FusedTile::kLarge>(), fused_slice_kernel<4, FusedTile::kSmall>()};
-  return kernels[static_cast<std::size_t>(2 * (num_slices - 2)) + static_cast<std::size_t>(tile)];
-}
-
-/// Clusters at a time, until all tiles are done.
-[[nodiscard]] double seconds_of(const FusedSliceDesc& d, FusedTile tile, int num_sms) {
-  constexpr double kMacsPerCycle = 4096;  // of one multiprocessor
-  constexpr double kCyclesPerSecond = 1.7e9;
-  constexpr double kStartSeconds = 4e-6;
-  constexpr double kStoreCycles = 2500;
-  const int tile_i = fused_tile_i(d.num_slices, tile);
-  const double share_reached = tile == FusedTile::kLarge ? 0.75 : 0.6;
-  const double products = d.num_slices * (d.num_slices + 1) / 2;
-  const auto blocks = static_cast<double>(ceil_div(d.k, std::int64_t{128}));
-  const double tile_cycles =
-      products * blocks * tile_i * kFusedTileJ * 128 / kMacsPerCycle / share_reached + kStoreCycles;
-  const std::int64_t clusters =
-      ceil_div(d.m, std::int64_t{tile_i}) * ceil_div(d.n, std::int64_t{kFusedTileJ} * kFusedCluster);
-  const std::int64_t at_once = std::max(1, (num_sms > 0 ? num_sms : 132) / kFusedCluster);
-  return kStartSeconds + static_cast<double>(ceil_div(clusters, at_once)) * tile_cycles / kCyclesPerSecond;
-}
-[[nodiscard]] FusedTile tile_for(const FusedSliceDesc& d, int num_sms) {
-  return seconds_of(d, FusedTile::kSmall, num_sms) < seconds_of(d, FusedTile::kLarge, num_sms) ? FusedTile::kSmall
-                                                                                              : FusedTile::kLarge;
+constexpr std::size_t kNumKernels = 3;
+[[nodiscard]] const FusedSliceKernel& kernel_of(int num_slices) {
+  static const std::array<FusedSliceKernel, kNumKernels> kernels = {fused_slice_kernel<2>(), fused_slice_kernel<3>(),
+                                                                    fused_slice_kernel<4>()};
+  return kernels[static_cast<std::size_t>(num_slices - 2)];
 }
 
 }  // namespace
@@ -76,7 +53,21 @@ std::optional<std::string> why_refused(const FusedSliceDesc& d) {
   return std::nullopt;
 }
 
-double fused_seconds(const FusedSliceDesc& d, int num_sms) { return seconds_of(d, tile_for(d, num_sms), num_sms); }
+double fused_seconds(const FusedSliceDesc& d, int num_sms) {
+  constexpr double kMacsPerCycle = 4096;  // of one multiprocessor
+  constexpr double kCyclesPerSecond = 1.7e9;
+  constexpr double kStartSeconds = 4e-6;
+  constexpr double kStoreCycles = 2500;
+  constexpr double kShareReached = 0.42;
+  const double products = d.num_slices * (d.num_slices + 1) / 2;
+  const auto blocks = static_cast<double>(ceil_div(d.k, std::int64_t{128}));
+  const double tile_cycles =
+      products * blocks * kFusedTileI * kFusedTileJ * 128 / kMacsPerCycle / kShareReached + kStoreCycles;
+  const std::int64_t clusters =
+      ceil_div(d.m, std::int64_t{kFusedTileI}) * ceil_div(d.n, std::int64_t{kFusedTileJ} * kFusedCluster);
+  const std::int64_t at_once = std::max(1, (num_sms > 0 ? num_sms : 132) / kFusedCluster);
+  return kStartSeconds + static_cast<double>(ceil_div(clusters, at_once)) * tile_cycles / kCyclesPerSecond;
+}
 
 template <class T>
 Status launch_fused_slices(const FusedSliceDesc& d, const product::FusedSlicePointers<T>& pointers,
@@ -93,13 +84,10 @@ Status launch_fused_slices(const FusedSliceDesc& d, const product::FusedSlicePoi
   KIZAMI_RETURN_IF_ERROR(cuda_status(cudaGetDevice(&device), "the current device"));
   KIZAMI_RETURN_IF_ERROR(cuda_status(cudaDeviceGetAttribute(&num_sms, cudaDevAttrMultiProcessorCount, device),
                                      "the number of multiprocessors"));
-  const FusedTile tile = tile_for(d, num_sms);
-  const int tile_i = fused_tile_i(d.num_slices, tile);
-  const FusedSliceKernel& kernel = kernel_of(d.num_slices, tile);
-  static std::array<SharedMemoryGrant, 6> grants;
+  const FusedSliceKernel& kernel = kernel_of(d.num_slices);
+  static std::array<SharedMemoryGrant, kNumKernels> grants;
   KIZAMI_RETURN_IF_ERROR(
-      grants[static_cast<std::size_t>(2 * (d.num_slices - 2)) + static_cast<std::size_t>(tile)].ask(
-          kernel.kernel, kernel.shared_bytes, device));
+      grants[static_cast<std::size_t>(d.num_slices - 2)].ask(kernel.kernel, kernel.shared_bytes, device));
 
   FusedSliceParams params{};
   params.m = static_cast<std::int32_t>(d.m);
@@ -125,9 +113,9 @@ Status launch_fused_slices(const FusedSliceDesc& d, const product::FusedSlicePoi
   }
   const MapLines a{"a", pointers.a, d.m, d.a_row_stride, d.a_row_stride, d.a_row_stride, 1};
   const MapLines b{"b", pointers.b, d.n, d.b_row_stride, d.b_row_stride, d.b_row_stride, 1};
-  KIZAMI_RETURN_IF_ERROR(encode_in_order(a, tile_i / kFusedCluster, params.a_map));
+  KIZAMI_RETURN_IF_ERROR(encode_in_order(a, kFusedTileI / kFusedCluster, params.a_map));
   KIZAMI_RETURN_IF_ERROR(encode_in_order(b, kFusedTileJ, params.b_map));
-  set_order(params, tile_i, kFusedTileJ * kFusedCluster, 0);
+  set_order(params, kFusedTileI, kFusedTileJ * kFusedCluster, 0);
 
   const auto clusters =
       std::min(params.tiles_per_plane, static_cast<std::uint32_t>(std::max(1, num_sms / kFusedCluster)));

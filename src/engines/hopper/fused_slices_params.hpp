@@ -29,11 +29,7 @@ struct FusedSliceParams : TileWalk {  // num_k_blocks is at least 1
 };
 static_assert(sizeof(FusedSliceParams) <= 4096, "the limit of kernel parameters");
 
-/// Lines of A in a tile: as many as registers hold sums for, or fewer, so that small products have tiles enough.
-enum class FusedTile : std::uint8_t { kLarge, kSmall };
-[[nodiscard]] constexpr int fused_tile_i(int num_slices, FusedTile tile) {
-  return tile == FusedTile::kSmall ? 64 : num_slices == 2 ? 192 : num_slices == 3 ? 128 : 96;
-}
+inline constexpr int kFusedTileI = 64;
 inline constexpr int kFusedTileJ = 128;
 inline constexpr int kFusedCluster = 2;
 
@@ -42,7 +38,7 @@ struct FusedSliceKernel {
   const void* kernel;
   std::size_t shared_bytes;
 };
-template <int kSlices, FusedTile kTile>
+template <int kSlices>
 [[nodiscard]] FusedSliceKernel fused_slice_kernel();
 
 }  // namespace kizami::engines::hopper

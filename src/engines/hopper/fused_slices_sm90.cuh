@@ -22,23 +22,22 @@
 namespace kizami::engines::hopper {
 
 /// Stages that fit.
-[[nodiscard]] constexpr int fused_stages(int num_slices, int tile_i) {
-  const int stage = num_slices * (tile_i + kFusedTileJ) * 128;
+[[nodiscard]] constexpr int fused_stages(int num_slices) {
+  const int stage = num_slices * (kFusedTileI + kFusedTileJ) * 128;
   return std::min(4, (kMostSharedBytes - 1024 - 2 * 4 * 8) / stage);
 }
 
 /// kStageBytes are those of one slice.
-template <int slices, int tile_i>
-struct FusedShape : TileShape<tile_i, kFusedTileJ, kFusedTileJ / 2, kFusedCluster, fused_stages(slices, tile_i)> {
-  using Shape = TileShape<tile_i, kFusedTileJ, kFusedTileJ / 2, kFusedCluster, fused_stages(slices, tile_i)>;
+template <int slices>
+struct FusedShape : TileShape<kFusedTileI, kFusedTileJ, kFusedTileJ / 2, kFusedCluster, fused_stages(slices)> {
+  using Shape = TileShape<kFusedTileI, kFusedTileJ, kFusedTileJ / 2, kFusedCluster, fused_stages(slices)>;
   static constexpr int kSlices = slices;
-  static constexpr int kSums = tile_i / 2;  ///< of one thread and anti-diagonal
+  static constexpr int kSums = kFusedTileI / 2;  ///< of one thread and anti-diagonal
   static constexpr int kAllBytes = slices * Shape::kStageBytes;
   static constexpr int kSharedBytes = Shape::kAlignment + Shape::kStages * kAllBytes + Shape::kBarrierBytes;
 
   static_assert(Shape::kGroupJ == 64, "one wgmma makes a warpgroup's lines of B");
   static_assert(Shape::kStages >= 2 && kSharedBytes <= kMostSharedBytes);
-  static_assert(slices * kSums <= 192, "accumulators in registers of one thread");
 };
 
 /// @range blockDim = kNumThreads; grid a multiple of F::kCluster; F::kSharedBytes of dynamic shared memory
@@ -93,10 +92,10 @@ __global__ void __launch_bounds__(kNumThreads, 1) fused_slices_sm90(const __grid
   } else if (is_scaling_only) {
     for (std::uint32_t tile = first_tile; tile < params.tiles_per_plane; tile += tile_step) {
       const TilePlace place = place_of<F>(tile, params);
-      scale_tile<F::kTileI>(params, place.i_first,
-                            place.j_first + static_cast<int>(rank) * F::kTileJ +
-                                static_cast<int>(warpgroup - 1) * F::kGroupJ,
-                            static_cast<int>(threadIdx.x % 128));
+      scale_tile<F::kTileI>(
+          params, place.i_first,
+          place.j_first + static_cast<int>(rank) * F::kTileJ + static_cast<int>(warpgroup - 1) * F::kGroupJ,
+          static_cast<int>(threadIdx.x % 128));
     }
   } else {
     take_registers<232>();
@@ -138,8 +137,7 @@ __global__ void __launch_bounds__(kNumThreads, 1) fused_slices_sm90(const __grid
         last_stage = ring.stage;
         ring.next();
       }
-      const int j_first =
-          place.j_first + static_cast<int>(rank) * F::kTileJ + static_cast<int>(consumer) * F::kGroupJ;
+      const int j_first = place.j_first + static_cast<int>(rank) * F::kTileJ + static_cast<int>(consumer) * F::kGroupJ;
 #pragma unroll
       for (int s = 0; s < F::kSlices; ++s) pin(acc[s]);
       wgmma_wait<0>();
@@ -155,9 +153,9 @@ __global__ void __launch_bounds__(kNumThreads, 1) fused_slices_sm90(const __grid
 #endif
 }
 
-template <int kSlices, FusedTile kTile>
+template <int kSlices>
 FusedSliceKernel fused_slice_kernel() {
-  using F = FusedShape<kSlices, fused_tile_i(kSlices, kTile)>;
+  using F = FusedShape<kSlices>;
   return {reinterpret_cast<const void*>(&fused_slices_sm90<F>), F::kSharedBytes};
 }
 

@@ -110,8 +110,7 @@ __device__ __forceinline__ void store_pair(const MatrixView<T>& c, int i, int j,
 /// @range all 128 threads of the warpgroup take part; thread = 0..127 within it
 template <int kSlices, int kTileI>
 __device__ __forceinline__ void store_fused_tile(const std::int32_t (&acc)[kSlices][kTileI / 2],
-                                                 const FusedSliceParams& params, int i_first, int j_first,
-                                                 int thread) {
+                                                 const FusedSliceParams& params, int i_first, int j_first, int thread) {
   const FusedPlace place(thread);
   const bool has_floats = params.has_floats != 0;
   const bool is_product = has_floats ? params.float_alpha.load() == 1.0F && params.float_beta.load() == 0.0F
@@ -134,7 +133,8 @@ __device__ __forceinline__ void store_fused_tile(const std::int32_t (&acc)[kSlic
           if (row_exponent == num::kSkipLine) continue;
           const int exponent = params.unit + row_exponent + col_exponent;
           if (is_plain_exponent(exponent)) {
-            value[b] = static_cast<double>(exact_sum(acc, 4 * g + 2 * h + b, params.step)) * num::power_of_two(exponent);
+            value[b] =
+                static_cast<double>(exact_sum(acc, 4 * g + 2 * h + b, params.step)) * num::power_of_two(exponent);
             wanted |= 1u << b;
           } else {
             are_all_stored = false;

@@ -3,6 +3,6 @@
 
 namespace kizami::engines::hopper {
 
-template FusedSliceKernel fused_slice_kernel<3, FusedTile::kLarge>();
+template FusedSliceKernel fused_slice_kernel<3>();
 
 }  // namespace kizami::engines::hopper

@@ -3,6 +3,6 @@
 
 namespace kizami::engines::hopper {
 
-template FusedSliceKernel fused_slice_kernel<3, FusedTile::kSmall>();
+template FusedSliceKernel fused_slice_kernel<4>();
 
 }  // namespace kizami::engines::hopper
