@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Times the products of slices of every format by engine `hopper`: windows of one launch, of k = n elements each, random
+// Times the products of slices of every format by the engines for devices: windows of one call of run(), of k elements each, random
 // digits over their full range.
 //
-//   bench_gpu_slice_product [--n N]... [--format FORMAT]... [--windows W] [--rounds R]
+//   bench_gpu_slice_product [--engine ENGINE]... [--n N]... [--k K] [--format FORMAT]... [--windows W] [--rounds R]
 //
-// TOPS = 2 n^3 windows / time: "call", the median of single launches between two events, each after a pause in which the
+// TOPS = 2 n^2 k windows / time: "call", the median of single launches between two events, each after a pause in which the
 // device cools; "burst", launches back to back between two events, over their number. Elements at random places are compared with
 // sums of integers. One JSON line a case on stdout.
 #include <cuda_bf16.h>
@@ -24,7 +24,9 @@
 #include <vector>
 
 #include "device_bench.cuh"
+#include "engines/cublaslt/cublaslt.hpp"
 #include "engines/hopper/hopper.hpp"
+#include "engines/tile/device.hpp"
 #include "product/product.hpp"
 
 namespace {
@@ -77,71 +79,99 @@ __global__ void fill_digits(void* to, std::int64_t size, SliceFormat format, int
 }
 
 /// Elements at random places, by integers.
-__global__ void check_elements(const std::int32_t* c, std::int64_t n, int windows, int bits, std::uint64_t a_seed,
-                               std::uint64_t b_seed, int* num_wrong) {
+__global__ void check_elements(const std::int32_t* c, std::int64_t n, std::int64_t k, int windows, int bits,
+                               std::uint64_t a_seed, std::uint64_t b_seed, int* num_wrong) {
   const std::uint64_t h = bench::mix(blockIdx.x * blockDim.x + threadIdx.x);
   const auto size = static_cast<std::uint64_t>(n);
   const std::uint64_t i = (h >> 40) % size;
   const std::uint64_t j = (h >> 16) % size;
   const std::uint64_t w = h % static_cast<std::uint64_t>(windows);
+  const auto terms = static_cast<std::uint64_t>(k);
   std::int64_t sum = 0;
-  for (std::uint64_t x = 0; x < size; ++x) {
-    const std::uint64_t at = w * size + x;
-    sum += random_digit(a_seed + i * size * static_cast<std::uint64_t>(windows) + at, bits) *
-           random_digit(b_seed + j * size * static_cast<std::uint64_t>(windows) + at, bits);
+  for (std::uint64_t x = 0; x < terms; ++x) {
+    const std::uint64_t at = w * terms + x;
+    sum += random_digit(a_seed + i * terms * static_cast<std::uint64_t>(windows) + at, bits) *
+           random_digit(b_seed + j * terms * static_cast<std::uint64_t>(windows) + at, bits);
   }
   if (sum != c[(w * size + j) * size + i]) atomicAdd(num_wrong, 1);
 }
 
 struct Options {
   std::vector<std::int64_t> ns{2048, 4096, 8192, 16384};
+  std::int64_t k = 0;  ///< 0: n
   std::vector<std::string> formats;
+  std::vector<std::string> engines{"hopper"};
   int windows = 4;
   int rounds = 7;
 };
 
 struct Times {
+  std::string refusal;
   double call_ms = 0;
   double burst_ms = 0;
   bool is_right = false;
 };
 
-Times measure(const Format& format, std::int64_t n, const Options& options) {
+const product::Engine& engine_of(const std::string& name) {
+  using namespace kizami::engines;
+  return name == "cublaslt" ? cublaslt_engine() : name == "tile" ? tile_device_engine() : hopper_engine();
+}
+
+product::DeviceFacts facts_of(const cudaDeviceProp& device) {
+  product::DeviceFacts facts;
+  facts.space = product::MemorySpace::kDevice;
+  facts.device = 0;
+  facts.compute_capability = 10 * device.major + device.minor;
+  facts.num_sms = device.multiProcessorCount;
+  return facts;
+}
+
+Times measure(const product::Engine& engine, const product::DeviceFacts& facts, const Format& format, std::int64_t n,
+              const Options& options) {
   constexpr std::uint64_t kASeed = 1;
   constexpr std::uint64_t kBSeed = std::uint64_t{1} << 60;
-  const product::Engine& engine = kizami::engines::hopper_engine();
+  const std::int64_t k = options.k != 0 ? options.k : n;
   product::ProductDesc desc;
-  desc.m = desc.n = desc.k = n;
+  desc.m = desc.n = n;
+  desc.k = k;
   desc.num_products = desc.num_windows = options.windows;
   desc.epilogue = product::Epilogue::kStoreAcc;
-  desc.a_row_stride = desc.b_row_stride = n * options.windows;
+  desc.a_row_stride = desc.b_row_stride = k * options.windows;
   desc.a_plane_stride = desc.b_plane_stride = n * desc.a_row_stride;
   desc.c_col_stride = n;
   desc.c_plane_stride = n * n;
   desc.format = format.format;
   desc.exact_k = format.exact_k;
-  for (int w = 0; w < options.windows; ++w) desc.windows[static_cast<std::size_t>(w)] = {0, 0, w * n, w * n, n};
+  for (int w = 0; w < options.windows; ++w) desc.windows[static_cast<std::size_t>(w)] = {0, 0, w * k, w * k, k};
+  const auto answer = engine.query(desc, facts);
+  Times times;
+  if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) {
+    times.refusal = refusal->reason;
+    return times;
+  }
+  const auto& offer = std::get<product::Offer>(answer);
   const auto size = desc.a_plane_stride;
   void* a = nullptr;
   void* b = nullptr;
   std::int32_t* c = nullptr;
+  void* workspace = nullptr;
   int* num_wrong = nullptr;
   const auto bytes = static_cast<std::size_t>(size * product::element_bytes(format.format));
   check(cudaMalloc(&a, bytes), "cudaMalloc");
   check(cudaMalloc(&b, bytes), "cudaMalloc");
   check(cudaMalloc(&c, static_cast<std::size_t>(desc.c_plane_stride * options.windows) * 4), "cudaMalloc");
+  check(cudaMalloc(&workspace, offer.workspace_bytes + 1), "cudaMalloc");
   check(cudaMallocManaged(&num_wrong, 4), "cudaMalloc");
   *num_wrong = 0;
   fill_digits<<<1024, 256>>>(a, size, format.format, format.bits, kASeed);
   fill_digits<<<1024, 256>>>(b, size, format.format, format.bits, kBSeed);
   const auto launch = [&] {
     const product::Pointers pointers{static_cast<const std::int8_t*>(a), static_cast<const std::int8_t*>(b), c};
-    check(engine.run(desc, {}, pointers, nullptr, nullptr), "the product");
+    check(engine.run(desc, offer, pointers, static_cast<std::byte*>(workspace), nullptr), "the product");
   };
   launch();
-  check_elements<<<4, 64>>>(c, n, options.windows, format.bits, kASeed, kBSeed, num_wrong);
+  check_elements<<<4, 64>>>(c, n, k, options.windows, format.bits, kASeed, kBSeed, num_wrong);
   check(cudaDeviceSynchronize(), "the product");
-  Times times;
   times.is_right = *num_wrong == 0;
   cudaEvent_t begin = nullptr;
   cudaEvent_t end = nullptr;
@@ -164,41 +194,61 @@ Times measure(const Format& format, std::int64_t n, const Options& options) {
   std::sort(calls.begin(), calls.end());
   times.call_ms = calls[calls.size() / 2];
   times.burst_ms = elapsed(options.rounds);
-  for (void* memory : {a, b, static_cast<void*>(c), static_cast<void*>(num_wrong)}) check(cudaFree(memory), "cudaFree");
+  for (void* memory : {a, b, workspace, static_cast<void*>(c), static_cast<void*>(num_wrong)})
+    check(cudaFree(memory), "cudaFree");
   check(cudaEventDestroy(begin), "event");
   check(cudaEventDestroy(end), "event");
   return times;
 }
 
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// @return whether the product was refused or right
+bool print_case(const std::string& engine, const product::DeviceFacts& facts, const char* device, const Format& format,
+                std::int64_t n, const Options& options) {
+  const std::string name(kizami::to_string(format.format));
+  const Times times = measure(engine_of(engine), facts, format, n, options);
+  if (!times.refusal.empty()) {
+    std::fprintf(stderr, "%6lld %-5s %-8s %s\n", static_cast<long long>(n), name.c_str(), engine.c_str(),
+                 times.refusal.c_str());
+    return true;
+  }
+  const auto size = static_cast<double>(n);
+  const std::int64_t k = options.k != 0 ? options.k : n;
+  const double tera_ops = 2e-12 * size * size * static_cast<double>(k) * options.windows;
+  const nlohmann::json line = {{"case", "slice_product"},
+                               {"engine", engine},
+                               {"n", n},
+                               {"k", k},
+                               {"format", name},
+                               {"bits", format.bits},
+                               {"windows", options.windows},
+                               {"call_ms", times.call_ms},
+                               {"tops", tera_ops / (1e-3 * times.call_ms)},
+                               {"burst_tops", tera_ops / (1e-3 * times.burst_ms)},
+                               {"correct", times.is_right},
+                               {"device", device}};
+  std::printf("%s\n", line.dump().c_str());
+  std::fprintf(stderr, "%6lld %-5s %-8s call %8.3f ms %6.0f TOPS, burst %6.0f TOPS%s\n", static_cast<long long>(n),
+               name.c_str(), engine.c_str(), times.call_ms, tera_ops / (1e-3 * times.call_ms),
+               tera_ops / (1e-3 * times.burst_ms), times.is_right ? "" : "  WRONG");
+  std::fflush(stdout);
+  return times.is_right;
+}
+
 int run(const Options& options) {
   cudaDeviceProp device{};
   check(cudaGetDeviceProperties(&device, 0), "no device");
+  if (contains(options.engines, "tile")) check(kizami::engines::prepare_tile_device(0), "engine tile");
   bool is_right = true;
   for (const std::int64_t n : options.ns) {
     for (const Format& format : kFormats) {
       const std::string name(kizami::to_string(format.format));
-      if (!options.formats.empty() &&
-          std::find(options.formats.begin(), options.formats.end(), name) == options.formats.end())
-        continue;
-      const Times times = measure(format, n, options);
-      is_right = is_right && times.is_right;
-      const auto size = static_cast<double>(n);
-      const double tera_ops = 2e-12 * size * size * size * options.windows;
-      const nlohmann::json line = {{"case", "slice_product"},
-                                   {"n", n},
-                                   {"format", name},
-                                   {"bits", format.bits},
-                                   {"windows", options.windows},
-                                   {"call_ms", times.call_ms},
-                                   {"tops", tera_ops / (1e-3 * times.call_ms)},
-                                   {"burst_tops", tera_ops / (1e-3 * times.burst_ms)},
-                                   {"correct", times.is_right},
-                                   {"device", device.name}};
-      std::printf("%s\n", line.dump().c_str());
-      std::fprintf(stderr, "%6lld %-5s call %8.3f ms %6.0f TOPS, burst %6.0f TOPS%s\n", static_cast<long long>(n),
-                   name.c_str(), times.call_ms, tera_ops / (1e-3 * times.call_ms), tera_ops / (1e-3 * times.burst_ms),
-                   times.is_right ? "" : "  WRONG");
-      std::fflush(stdout);
+      if (!options.formats.empty() && !contains(options.formats, name)) continue;
+      for (const std::string& engine : options.engines)
+        is_right = print_case(engine, facts_of(device), device.name, format, n, options) && is_right;
     }
   }
   return is_right ? 0 : 1;
@@ -209,7 +259,11 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Times the products of slices of every format on a CUDA device.");
+  app.add_option("--engine", options.engines, "hopper, cublaslt, tile")
+      ->check(CLI::IsMember({"hopper", "cublaslt", "tile"}));
   app.add_option("--n", options.ns, "sizes, multiples of 128")->check(CLI::Range(128, 32768));
+  app.add_option("--k", options.k, "elements of a window, a multiple of 128; without it n")
+      ->check(CLI::Range(128, 131072));
   app.add_option("--format", options.formats, "int8, fp16, bf16, e4m3, e5m2; without it all");
   app.add_option("--windows", options.windows, "products of a launch")->check(CLI::Range(1, product::kMaxWindows));
   app.add_option("--rounds", options.rounds, "launches timed")->check(CLI::Range(1, 1000));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "engines/hopper/hopper.hpp"
@@ -127,6 +128,30 @@ TEST(TileDevice, TakesWindows) {
   d.num_windows = 1;
   d.windows[0] = {0, 0, 0, 128, 128};
   EXPECT_EQ(refusal_of(d, facts_of(90)), "");
+}
+TEST(TileDevice, TakesFloatingPointWindows) {
+  EXPECT_TRUE(tile_device_engine().promotes_sums());
+  ProductDesc d = ProductCase({.m = 32, .n = 6, .k = 512, .moduli = {256}, .epilogue = Epilogue::kStoreAcc}).desc();
+  d.num_windows = 1;
+  d.windows[0] = {0, 0, 0, 128, 300};
+  for (const auto& [format, exact_k] : {std::pair<SliceFormat, std::int64_t>{SliceFormat::kFp16, 64},
+                                        {SliceFormat::kBf16, 256},
+                                        {SliceFormat::kE4m3, 64},
+                                        {SliceFormat::kE5m2, 256}}) {
+    d.format = format;
+    d.exact_k = exact_k;
+    EXPECT_EQ(refusal_of(d, facts_of(90)), "");
+    d.exact_k = 64;
+    EXPECT_EQ(refusal_of(d, facts_of(90)), exact_k == 64
+                                               ? ""
+                                               : "exact_k = 64, must be at least 256, which the tile kernel of " +
+                                                     std::string(to_string(format)) + " sums at a time");
+    d.exact_k = 63;
+    EXPECT_EQ(refusal_of(d, facts_of(90)), "exact_k = 63, must be a power of two and at least 64");
+  }
+  d.exact_k = 256;
+  d.num_windows = 0;
+  EXPECT_EQ(refusal_of(d, facts_of(90)), "format = e5m2 needs windows");
 }
 #else
 TEST(TileDevice, SaysHowToGetItsCompiler) {

@@ -68,6 +68,7 @@ inline constexpr std::array kEpilogues = {Epilogue::kStoreAcc, Epilogue::kReduce
 
 /// A product in host memory. The description may differ from the case's, as long as it stays inside the same bytes.
 struct HostProduct {
+  HostProduct() = default;
   explicit HostProduct(const CaseSpec& spec) : HostProduct(ProductCase(spec)) {}
   explicit HostProduct(const ProductCase& c)
       : name(c.name()),

@@ -7,8 +7,10 @@
 #include <array>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <variant>
 
 #include "base/carver.hpp"
@@ -16,6 +18,7 @@
 #include "engines/clear_sums.hpp"
 #include "engines/cublaslt/library.hpp"
 #include "engines/cublaslt/residue_kernel.hpp"
+#include "engines/cublaslt/sums_kernel.hpp"
 #include "engines/desc_check.hpp"
 
 namespace kizami::engines {
@@ -38,7 +41,9 @@ constexpr std::int64_t kMostLines = 8192;
 constexpr std::int64_t kBatchedElems = std::int64_t{3072} * 3072;
 constexpr std::size_t kBatchBytes = std::size_t{512} << 20;
 constexpr std::int64_t kRowPad = 16;
-constexpr Abilities kAbilities{.compares = false, .takes_windows = true};
+/// C begins on a multiple of so many bytes wherever the library writes it: strides of 4 elements keep it there.
+constexpr std::uint32_t kResultAlignment = 16;
+constexpr Abilities kAbilities{.compares = false, .takes_windows = true, .takes_floats = true};
 
 /// Planes whose INT32 accumulators are held at a time.
 [[nodiscard]] int planes_together(const ProductDesc& d) {
@@ -64,6 +69,7 @@ struct Scratch {
 
 /// One call of the library: D_l = A_l^T B_l for a batch of planes.
 struct Call {
+  SliceFormat format;
   std::int64_t m, n, k;
   std::int64_t lda, ldb, ldc;
   int batch;
@@ -71,7 +77,7 @@ struct Call {
 
   friend bool operator<(const Call& x, const Call& y) {
     const auto key = [](const Call& c) {
-      return std::tie(c.m, c.n, c.k, c.lda, c.ldb, c.ldc, c.batch, c.a_stride, c.b_stride, c.c_stride);
+      return std::tie(c.format, c.m, c.n, c.k, c.lda, c.ldb, c.ldc, c.batch, c.a_stride, c.b_stride, c.c_stride);
     };
     return key(x) < key(y);
   }
@@ -88,9 +94,20 @@ struct Descriptors {
   cublasLtMatrixLayoutOpaque_t a, b, c;
 };
 
+/// How the library takes and sums elements.
+struct Types {
+  cudaDataType_t element, sum;
+  cublasComputeType_t compute;
+};
+[[nodiscard]] Types types_of(SliceFormat format) {
+  if (format == SliceFormat::kInt8) return {CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I};
+  return {format == SliceFormat::kFp16 ? CUDA_R_16F : CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+}
+
 Status describe(const CublasLt& lt, const Call& call, Descriptors& d) {
+  const Types types = types_of(call.format);
   KIZAMI_RETURN_IF_ERROR(
-      lt_status(lt.init_desc(&d.operation, sizeof d.operation, CUBLAS_COMPUTE_32I, CUDA_R_32I), "describing"));
+      lt_status(lt.init_desc(&d.operation, sizeof d.operation, types.compute, types.sum), "describing"));
   const cublasOperation_t transposed = CUBLAS_OP_T;
   KIZAMI_RETURN_IF_ERROR(
       lt_status(lt.set_desc(&d.operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed), "describing"));
@@ -105,9 +122,9 @@ Status describe(const CublasLt& lt, const Call& call, Descriptors& d) {
     return lt_status(lt.set_layout(&l, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride),
                      "describing");
   };
-  KIZAMI_RETURN_IF_ERROR(layout(d.a, CUDA_R_8I, call.k, call.m, call.lda, call.a_stride));
-  KIZAMI_RETURN_IF_ERROR(layout(d.b, CUDA_R_8I, call.k, call.n, call.ldb, call.b_stride));
-  return layout(d.c, CUDA_R_32I, call.m, call.n, call.ldc, call.c_stride);
+  KIZAMI_RETURN_IF_ERROR(layout(d.a, types.element, call.k, call.m, call.lda, call.a_stride));
+  KIZAMI_RETURN_IF_ERROR(layout(d.b, types.element, call.k, call.n, call.ldb, call.b_stride));
+  return layout(d.c, types.sum, call.m, call.n, call.ldc, call.c_stride);
 }
 
 /// Algorithms by device and call: the heuristic costs tens of microseconds.
@@ -133,12 +150,21 @@ Status find_algorithm(const CublasLt& lt, cublasLtHandle_t handle, int device, c
       lt_status(lt.set_preference(&preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most, sizeof most),
                 "choosing an algorithm"));
   const std::uint32_t alignment = product::kPadBytes;
-  for (const auto attribute :
-       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+  for (const auto& [attribute, bytes] :
+       {std::pair(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment),
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment},
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, kResultAlignment},
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, kResultAlignment},
+        // Of sums along k in parts every one is an FP32 sum of FP32 sums, or an INT32 one.
+        {CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+         CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE}}) {
     KIZAMI_RETURN_IF_ERROR(
-        lt_status(lt.set_preference(&preference, attribute, &alignment, sizeof alignment), "choosing an algorithm"));
+        lt_status(lt.set_preference(&preference, attribute, &bytes, sizeof bytes), "choosing an algorithm"));
   }
+  const std::uint64_t allowed = ~static_cast<std::uint64_t>(CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_16F);
+  KIZAMI_RETURN_IF_ERROR(
+      lt_status(lt.set_preference(&preference, CUBLASLT_MATMUL_PREF_IMPL_MASK, &allowed, sizeof allowed),
+                "choosing an algorithm"));
   cublasLtMatmulHeuristicResult_t result;
   int count = 0;
   KIZAMI_RETURN_IF_ERROR(
@@ -150,6 +176,7 @@ Status find_algorithm(const CublasLt& lt, cublasLtHandle_t handle, int device, c
   return {};
 }
 
+/// @range c: FP32 sums where the elements are floating-point numbers
 Status multiply(const Call& call, const std::int8_t* a, const std::int8_t* b, std::int32_t* c, std::byte* workspace,
                 product::Queue queue) {
   int device = 0;
@@ -162,11 +189,29 @@ Status multiply(const Call& call, const std::int8_t* a, const std::int8_t* b, st
   KIZAMI_RETURN_IF_ERROR(describe(lt, call, d));
   cublasLtMatmulAlgo_t algorithm;
   KIZAMI_RETURN_IF_ERROR(find_algorithm(lt, handle.value(), device, call, d, algorithm));
-  const std::int32_t one = 1;
-  const std::int32_t zero = 0;
-  return lt_status(lt.matmul(handle.value(), &d.operation, &one, a, &d.a, b, &d.b, &zero, c, &d.c, c, &d.c, &algorithm,
+  const std::int32_t int_one = 1;
+  const float float_one = 1;
+  const std::int32_t zero = 0;  // of either type
+  const void* const one = call.format == SliceFormat::kInt8 ? static_cast<const void*>(&int_one) : &float_one;
+  return lt_status(lt.matmul(handle.value(), &d.operation, one, a, &d.a, b, &d.b, &zero, c, &d.c, c, &d.c, &algorithm,
                              workspace, kLibraryBytes, queue),
                    "cublasLtMatmul");
+}
+
+[[nodiscard]] std::optional<std::string> why_library_refuses(const ProductDesc& d) {
+  if (d.format == SliceFormat::kE4m3 || d.format == SliceFormat::kE5m2) {
+    return "format = " + std::string(to_string(d.format)) +
+           ", must be int8, fp16 or bf16 for this engine: the library multiplies no e5m2 by e5m2, and sums more "
+           "products of "
+           "e4m3 at a time than are exact";
+  }
+  if (d.epilogue != Epilogue::kStoreAcc) return std::nullopt;
+  if (d.c_col_stride % 4 != 0 || d.c_col_stride < round_up(d.m, kRowPad))
+    return detail::wrong("c_col_stride", d.c_col_stride,
+                         "a multiple of 4 and at least round_up(m, 16) for INT32 results");
+  if (d.num_products > 1 && d.c_plane_stride % 4 != 0)
+    return detail::wrong("c_plane_stride", d.c_plane_stride, "a multiple of 4 for INT32 results");
+  return std::nullopt;
 }
 
 class CublasLtEngine final : public product::Engine {
@@ -178,12 +223,11 @@ class CublasLtEngine final : public product::Engine {
     if (facts.space != product::MemorySpace::kDevice) return Refusal{"works on a CUDA device"};
     if (facts.compute_capability < 75)
       return Refusal{"compute capability " + std::to_string(facts.compute_capability) + ", needs 75 for INT8"};
-    if (const auto handle = cublaslt_handle(facts.device); !handle.ok()) return Refusal{handle.status().reason()};
     if (auto reason = why_refused(d, kAbilities)) return Refusal{*reason};
-    if (d.epilogue == Epilogue::kStoreAcc && (d.c_col_stride % 4 != 0 || d.c_col_stride < round_up(d.m, kRowPad))) {
-      return Refusal{"c_col_stride = " + std::to_string(d.c_col_stride) +
-                     ", must be a multiple of 4 and at least round_up(m, 16) for INT32 results"};
-    }
+    if (auto reason = why_library_refuses(d)) return Refusal{*reason};
+    if (d.format == SliceFormat::kBf16 && facts.compute_capability < 80)
+      return Refusal{"compute capability " + std::to_string(facts.compute_capability) + ", needs 80 for bf16"};
+    if (const auto handle = cublaslt_handle(facts.device); !handle.ok()) return Refusal{handle.status().reason()};
     base::Carver counter;
     static_cast<void>(carve(counter, d));
     return Offer{.workspace_bytes = counter.bytes(), .seconds = seconds(d), .threads = 1};
@@ -192,12 +236,15 @@ class CublasLtEngine final : public product::Engine {
   [[nodiscard]] Status run(const ProductDesc& d, const Offer& offer, const Pointers& pointers, std::byte* workspace,
                            product::Queue queue) const override {
     if (auto reason = why_refused(d, kAbilities)) return {StatusCode::kInvalidArgument, *reason};
+    if (auto reason = why_library_refuses(d)) return {StatusCode::kInvalidArgument, *reason};
     if (auto reason = why_refused(d, pointers)) return {StatusCode::kInvalidArgument, *reason};
     base::Carver counter;
     static_cast<void>(carve(counter, d));
     if (offer.workspace_bytes < counter.bytes() || workspace == nullptr)
       return {StatusCode::kInvalidArgument, "workspace is null or smaller than offered"};
     if (d.m == 0 || d.n == 0 || d.num_products == 0) return {};
+    if (d.epilogue == Epilogue::kStoreAcc && reinterpret_cast<std::uintptr_t>(pointers.c) % kResultAlignment != 0)
+      return {StatusCode::kInvalidArgument, "c is not aligned to 16 bytes, for INT32 results"};
     if (d.k == 0) return clear_sums(d, pointers.c, queue);
     base::Carver carver(workspace);
     const Scratch scratch = carve(carver, d);
@@ -212,7 +259,8 @@ class CublasLtEngine final : public product::Engine {
           stores_acc ? static_cast<std::int32_t*>(pointers.c) + first * d.c_plane_stride : scratch.acc;
       for (std::int64_t j = 0; j < d.n; j += kMostLines) {
         for (std::int64_t i = 0; i < d.m; i += kMostLines) {
-          const Call call{round_up(std::min(kMostLines, d.m - i), kRowPad),
+          const Call call{SliceFormat::kInt8,
+                          round_up(std::min(kMostLines, d.m - i), kRowPad),
                           std::min(kMostLines, d.n - j),
                           round_up(d.k, product::kPadBytes),
                           d.a_row_stride,
@@ -238,14 +286,16 @@ class CublasLtEngine final : public product::Engine {
   /// Window by window: each has its own k.
   [[nodiscard]] static Status multiply_windows(const ProductDesc& d, const Pointers& pointers, const Scratch& scratch,
                                                product::Queue queue) {
+    const std::int64_t size = product::element_bytes(d.format);
     for (int l = 0; l < d.num_windows; ++l) {
       const product::Window& w = d.windows[static_cast<std::size_t>(l)];
-      const std::int8_t* const a = pointers.a + w.a_plane * d.a_plane_stride + w.a_first;
-      const std::int8_t* const b = pointers.b + w.b_plane * d.b_plane_stride + w.b_first;
+      const std::int8_t* const a = pointers.a + (w.a_plane * d.a_plane_stride + w.a_first) * size;
+      const std::int8_t* const b = pointers.b + (w.b_plane * d.b_plane_stride + w.b_first) * size;
       std::int32_t* const c = static_cast<std::int32_t*>(pointers.c) + l * d.c_plane_stride;
       for (std::int64_t j = 0; j < d.n; j += kMostLines) {
         for (std::int64_t i = 0; i < d.m; i += kMostLines) {
-          const Call call{round_up(std::min(kMostLines, d.m - i), kRowPad),
+          const Call call{d.format,
+                          round_up(std::min(kMostLines, d.m - i), kRowPad),
                           std::min(kMostLines, d.n - j),
                           round_up(w.k, product::kPadBytes),
                           d.a_row_stride,
@@ -255,12 +305,12 @@ class CublasLtEngine final : public product::Engine {
                           0,
                           0,
                           0};
-          KIZAMI_RETURN_IF_ERROR(multiply(call, a + i * d.a_row_stride, b + j * d.b_row_stride,
+          KIZAMI_RETURN_IF_ERROR(multiply(call, a + i * d.a_row_stride * size, b + j * d.b_row_stride * size,
                                           c + j * d.c_col_stride + i, scratch.library, queue));
         }
       }
     }
-    return {};
+    return d.format == SliceFormat::kInt8 ? Status() : sums_to_int32(d, pointers.c, queue);
   }
 
   /// Measured rates, docs/perf/h200_call.md: products a second by size, and the pass over the accumulators.
@@ -272,10 +322,12 @@ class CublasLtEngine final : public product::Engine {
       macs = static_cast<double>(d.m) * static_cast<double>(d.n) * terms;
     }
     const double elems = static_cast<double>(d.m) * static_cast<double>(d.n) * d.num_products;
-    constexpr double kOpsPerSecond = 1.40e15;
     constexpr double kBytesPerSecond = 3.3e12;
     constexpr double kLaunchSeconds = 12e-6;
-    return 2.0 * macs / kOpsPerSecond + (d.epilogue == Epilogue::kStoreAcc ? 0.0 : 9.0 * elems / kBytesPerSecond) +
+    const bool is_float = d.format != SliceFormat::kInt8;
+    const double ops_per_second = is_float ? 6.0e14 : 1.40e15;
+    const double pass_bytes = is_float ? 8.0 : d.epilogue == Epilogue::kStoreAcc ? 0.0 : 9.0;
+    return 2.0 * macs / ops_per_second + pass_bytes * elems / kBytesPerSecond +
            kLaunchSeconds * (planes_together(d) == 1 || d.num_windows > 0 ? d.num_products : 1);
   }
 };

@@ -13,6 +13,7 @@
 #include "base/int_math.hpp"
 #include "engines/clear_sums.hpp"
 #include "engines/desc_check.hpp"
+#include "engines/tile/device_float_windows.hpp"
 #include "engines/tile/device_kernels.hpp"
 #include "engines/tile/device_phases.hpp"
 #include "engines/tile/launches.hpp"
@@ -40,7 +41,7 @@ constexpr std::int64_t kMostLines = std::int64_t{1} << 18;
 static_assert((kMostLines / kTile) * (kMostLines / kTile) < std::int64_t{1} << 24);
 /// Addresses, strides and columns that TMA stores are multiples of so many bytes; strides of so many elements.
 constexpr std::int64_t kAligned = 16;
-constexpr Abilities kAbilities{.compares = false, .takes_windows = true};
+constexpr Abilities kAbilities{.compares = false, .takes_windows = true, .takes_floats = true, .promotes_sums = true};
 
 [[nodiscard]] std::optional<std::string> why_machine_refuses(const DeviceFacts& facts) {
   if (facts.space != product::MemorySpace::kDevice) return "the operands are not in device memory";
@@ -52,6 +53,11 @@ constexpr Abilities kAbilities{.compares = false, .takes_windows = true};
   const DeviceKernels* const kernels = tile_engines::kernels_on(facts.device);
   if (kernels != nullptr && !kernels->status.ok()) return kernels->status.reason();
   return std::nullopt;
+}
+
+[[nodiscard]] std::optional<std::string> why_desc_refused(const ProductDesc& d) {
+  if (auto reason = tile_engines::why_tile_refuses(d, kAbilities)) return reason;
+  return d.format == SliceFormat::kInt8 ? std::nullopt : tile_engines::why_float_windows_refused(d);
 }
 
 /// Seconds of a launch, fitted to bench/results/h200/tile_engine.jsonl: waves of tiles, two of which share a
@@ -67,6 +73,7 @@ constexpr Abilities kAbilities{.compares = false, .takes_windows = true};
                              (static_cast<double>(ceil_div(k, kTile)) * together * kStepSeconds + kStoreSeconds);
 }
 [[nodiscard]] double predicted_seconds(const ProductDesc& d, int num_sms) {
+  if (d.format != SliceFormat::kInt8) return tile_engines::float_windows_seconds(d, num_sms);
   if (d.num_windows == 0) return launch_seconds(d.m, d.n, d.k, d.num_products, num_sms);
   double seconds = 0;
   for (std::size_t l = 0; l < static_cast<std::size_t>(d.num_windows); ++l)
@@ -158,23 +165,26 @@ class TileDeviceEngine final : public product::Engine, public product::DevicePha
   [[nodiscard]] std::string_view name() const noexcept override { return "tile"; }
   [[nodiscard]] product::MemorySpace space() const noexcept override { return product::MemorySpace::kDevice; }
   [[nodiscard]] bool reads_num_products() const noexcept override { return true; }
+  [[nodiscard]] bool promotes_sums() const noexcept override { return true; }
 
   [[nodiscard]] std::variant<Offer, Refusal> query(const ProductDesc& d, const DeviceFacts& facts) const override {
     if (auto reason = why_machine_refuses(facts)) return Refusal{*std::move(reason)};
-    if (auto reason = tile_engines::why_tile_refuses(d, kAbilities)) return Refusal{*std::move(reason)};
+    if (auto reason = why_desc_refused(d)) return Refusal{*std::move(reason)};
     return Offer{.workspace_bytes = 0, .seconds = predicted_seconds(d, facts.num_sms), .threads = 1};
   }
 
   [[nodiscard]] Status run(const ProductDesc& d, const Offer& /*offer*/, const Pointers& pointers,
                            std::byte* /*workspace*/, product::Queue queue) const override {
     if (const char* const reason = tile_engines::why_no_kernels()) return {StatusCode::kUnsupported, reason};
-    if (auto reason = tile_engines::why_tile_refuses(d, kAbilities))
-      return {StatusCode::kInvalidArgument, *std::move(reason)};
+    if (auto reason = why_desc_refused(d)) return {StatusCode::kInvalidArgument, *std::move(reason)};
     if (auto reason = engines::why_refused(d, pointers)) return {StatusCode::kInvalidArgument, *std::move(reason)};
+    if (d.format != SliceFormat::kInt8 && pointers.num_products != nullptr)
+      return {StatusCode::kInvalidArgument, "num_products in device memory, which floating-point windows do not have"};
     if (d.m == 0 || d.n == 0 || d.num_products == 0) return {};
     if (d.k == 0) return clear_sums(d, pointers.c, queue);
     const DeviceKernels* kernels = nullptr;
     KIZAMI_RETURN_IF_ERROR(tile_engines::current_kernels(kernels));
+    if (d.format != SliceFormat::kInt8) return tile_engines::run_float_windows(d, pointers, *kernels, queue);
     Launches launches(d, *kernels, pointers.num_products, queue);
     if (d.num_windows > 0) return run_windows(d, pointers, launches);
     const std::size_t size = d.epilogue == Epilogue::kStoreAcc ? 4 : 1;

@@ -12,11 +12,13 @@
 #include "base/cuda_status.hpp"
 #include "base/relaxed_capture.hpp"
 #include "engines/tile/device.hpp"
+#include "kizami/policy.hpp"
 #include "num/moduli.hpp"
 #include "tile_kernels/crt_record.hpp"
 
 #if defined(KIZAMI_HAS_TILE)
 extern "C" const unsigned long long kizami_tile_ozaki2[];
+extern "C" const unsigned long long kizami_tile_product_slices[];
 #endif
 
 namespace kizami::engines {
@@ -50,18 +52,25 @@ Status load(int device, DeviceKernels& kernels) {
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaGetDevice(&current), "cudaGetDevice"));
   if (current != device) return {StatusCode::kInternal, "device " + std::to_string(device) + " is not the current one"};
   const base::RelaxedCapture relaxed;
-  KIZAMI_RETURN_IF_ERROR(kernels.module.load(kizami_tile_ozaki2, "the tile kernels of ozaki2"));
+  KIZAMI_RETURN_IF_ERROR(kernels.ozaki2.load(kizami_tile_ozaki2, "the tile kernels of ozaki2"));
+  KIZAMI_RETURN_IF_ERROR(
+      kernels.product_slices.load(kizami_tile_product_slices, "the tile kernels of floating-point slices"));
   const auto find = [&](const std::string& name, base::CudaModuleKernel& kernel) {
-    return kernels.module.kernel(name.c_str(), kernel);
+    return kernels.ozaki2.kernel(name.c_str(), kernel);
   };
-  const auto find_both = [&](const std::string& name, ProductKernels& both) -> Status {
-    KIZAMI_RETURN_IF_ERROR(find(name + "_any", both.any));
-    return find(name, both.aligned);
+  const auto find_both = [](const base::CudaModule& module, const std::string& name, ProductKernels& both) -> Status {
+    KIZAMI_RETURN_IF_ERROR(module.kernel((name + "_any").c_str(), both.any));
+    return module.kernel(name.c_str(), both.aligned);
   };
-  KIZAMI_RETURN_IF_ERROR(find_both("product_i8_store", kernels.store));
-  KIZAMI_RETURN_IF_ERROR(find_both("product_i8_store_add", kernels.store_add));
-  KIZAMI_RETURN_IF_ERROR(find_both("product_i8_reduce", kernels.reduce));
-  KIZAMI_RETURN_IF_ERROR(find_both("product_i8_reduce_add", kernels.reduce_add));
+  KIZAMI_RETURN_IF_ERROR(find_both(kernels.ozaki2, "product_i8_store", kernels.store));
+  KIZAMI_RETURN_IF_ERROR(find_both(kernels.ozaki2, "product_i8_store_add", kernels.store_add));
+  KIZAMI_RETURN_IF_ERROR(find_both(kernels.ozaki2, "product_i8_reduce", kernels.reduce));
+  KIZAMI_RETURN_IF_ERROR(find_both(kernels.ozaki2, "product_i8_reduce_add", kernels.reduce_add));
+  for (int format = 1; format <= kFloatFormats; ++format) {
+    const std::string name = "product_" + std::string(to_string(static_cast<SliceFormat>(format)));
+    KIZAMI_RETURN_IF_ERROR(
+        find_both(kernels.product_slices, name, kernels.float_windows[static_cast<std::size_t>(format - 1)]));
+  }
   for (int limbs = 1; limbs <= kMostLimbs; ++limbs) {
     SplitKernels& split = kernels.split[static_cast<std::size_t>(limbs - 1)];
     const std::string name = "residue_split_" + std::to_string(limbs);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The cubin of tile_kernels/device/ozaki2.cu, loaded into devices, and the constants that its kernels read there.
+// The cubins of tile_kernels/device/{ozaki2,product_slices}.cu, loaded into devices, and the constants that their kernels read there.
 #pragma once
 
 #include <array>
@@ -21,6 +21,8 @@ struct SplitKernels {
   base::CudaModuleKernel across;
 };
 
+/// Formats of floating-point slices: all but the first of SliceFormat.
+inline constexpr int kFloatFormats = 4;
 inline constexpr int kMostLimbs = 2;
 inline constexpr int kLeastDigits = 3;
 inline constexpr int kMostDigits = 6;
@@ -28,8 +30,9 @@ inline constexpr int kMostDigits = 6;
 /// What one device has loaded.
 struct DeviceKernels {
   Status status;
-  base::CudaModule module;
+  base::CudaModule ozaki2, product_slices;
   ProductKernels store, store_add, reduce, reduce_add;
+  std::array<ProductKernels, kFloatFormats> float_windows;                         ///< by format, from kFp16 on
   std::array<SplitKernels, kMostLimbs> split;                                      ///< by limbs, from 1 on
   std::array<base::CudaModuleKernel, kMostDigits - kLeastDigits + 1> reconstruct;  ///< by digits, from kLeastDigits on
   const std::int16_t* moduli = nullptr;                                            ///< num::kRealModuli
