@@ -89,6 +89,7 @@ class Ozaki1Call {
                                      side.nonfinite};
     split::DeviceSlicePlanes& planes = out.planes;
     planes.data = side.slices;
+    planes.format = slices_.format;
     planes.row_stride = side.row_stride;
     planes.slice_stride = plan::device_slice_stride(plan_, length);
     planes.part_stride = side.part_stride;

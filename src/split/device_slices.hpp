@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "kizami/policy.hpp"
 #include "kizami/status.hpp"
 #include "num/line_stats.hpp"
 #include "num/slices.hpp"
@@ -15,11 +16,14 @@
 
 namespace kizami::split {
 
-/// Where slices go: digit s of number t of part p of line i at
-///   data[p * part_stride + i * row_stride + place * slice_stride + t],   place = s, or num_slices - 1 - s if is_reversed.
-/// @range slice_stride a multiple of 128, and the zeros after the numbers of a slice reach up to it
+/// Where slices go, and what their digits are: digit s of number t of part p of line i is number
+///   p * part_stride + i * row_stride + place * slice_stride + t,   place = s, or num_slices - 1 - s if is_reversed,
+/// of those that begin at `data`. @units strides in numbers
+/// @range slice_stride a multiple of 128, and the zeros after the numbers of a slice reach up to it. Formats other than kInt8: digits
+///        to nearest of at most as many bits as the format's significand
 struct DeviceSlicePlanes {
-  std::int8_t* data = nullptr;
+  std::int8_t* data = nullptr;  ///< the first byte
+  SliceFormat format = SliceFormat::kInt8;
   std::int64_t row_stride = 0;
   std::int64_t slice_stride = 0;
   std::int64_t part_stride = 0;
@@ -39,7 +43,7 @@ struct DeviceSliceOperand {
   std::uint64_t* nonfinite = nullptr;  ///< lines with NaN or Inf are added
 };
 
-/// Digits of signed bytes, and how many.
+/// How lines become digits, and how many.
 struct SliceDigits {
   num::DigitRule rule;
   int count = 1;
