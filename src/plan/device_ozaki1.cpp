@@ -267,9 +267,11 @@ int device_sum_words(const Plan& plan) {
   return words <= 2 ? 2 : words <= 4 ? 4 : 8;
 }
 
+bool has_slice_survey(const Plan& plan) { return plan.numerics.slices.until_zero || plan.numerics.slices.one_scale; }
+
 bool slices_in_one_pass(const Plan& plan) {
   const Chunk& chunk = plan.schedule.slice_chunk;
-  return chunk.mc >= plan.shape.m && chunk.nc >= plan.shape.n && chunk.kc >= plan.shape.k &&
+  return !has_slice_survey(plan) && chunk.mc >= plan.shape.m && chunk.nc >= plan.shape.n && chunk.kc >= plan.shape.k &&
          plan.shape.k <= kMaxSinglePassLength;
 }
 
@@ -294,8 +296,11 @@ product::ProductDesc device_slice_product(const Plan& plan, const SliceBatch& ba
 
 Status validate_device_slices(const Policy& policy) {
   const Slicing& wishes = policy.slices;
-  if (wishes.num_slices == kUntilZero) return unsupported("num_slices = -1 (until nothing is left), must be a number");
-  if (wishes.one_scale) return unsupported("one_scale = true, must be false");
+  if (wishes.num_slices == kUntilZero && !policy.may_sync) {
+    return unsupported(
+        "num_slices = -1 (until nothing is left) with may_sync = false, must be true: the host waits for "
+        "the count");
+  }
   if (wants_certificate(policy)) {
     return unsupported("gauge = entry without a named num_slices, must be norm: no kernel certifies slices");
   }

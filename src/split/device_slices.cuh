@@ -135,7 +135,8 @@ __device__ void slice_panel(const SlicePieces<T>& pieces, const SliceTask<T>& ta
   const std::int64_t line = first_line + warp / P::kWarpsPerLine;
   if (line < lines.num_lines) {
     const num::LineStats stats = task.operand.stats[line];
-    const int exponent = stats.is_finite ? stats.exponent : num::kNoExponent;
+    const std::int32_t* const one_exponent = task.operand.one_exponent;
+    const int exponent = stats.is_zero() ? num::kNoExponent : one_exponent != nullptr ? *one_exponent : stats.exponent;
     if (piece == 0 && threadIdx.x % (32 * P::kWarpsPerLine) == 0)
       task.operand.exponents[line] = !stats.is_finite ? num::kSkipLine : stats.is_zero() ? 0 : exponent;
     const auto end = static_cast<int>(min(static_cast<std::int64_t>(kPanelLength), slice_elements<T>(planes) - at));

@@ -41,6 +41,8 @@ struct DeviceSliceOperand {
       nullptr;  ///< of lines, as make_slices() takes them: 0 of a zero line, kSkipLine with NaN or Inf
   DeviceSlicePlanes planes;
   std::uint64_t* nonfinite = nullptr;  ///< lines with NaN or Inf are added
+  /// device_slices() only, in device memory: that of all lines, at least as large as theirs. Null: each has its own
+  const std::int32_t* one_exponent = nullptr;
 };
 
 /// How lines become digits, and how many.
@@ -55,6 +57,13 @@ struct SliceDigits {
 template <class T>
 Status device_slices_in_one_pass(const DeviceSliceOperand<T>& a, const DeviceSliceOperand<T>& b,
                                  const SliceDigits& digits, const plan::DeviceState* state, product::Queue queue);
+
+/// state->slices, of lines whose statistics are known.
+/// @param has_sums whether digits of kSum are made, of one more bit
+/// @queue  one kernel, which ends at once if state->is_scaling_only
+Status device_slice_survey(const num::LineStats* a, std::int64_t m, const num::LineStats* b, std::int64_t n,
+                           const num::DigitRule& rule, bool has_sums, bool has_one_scale, plan::DeviceState* state,
+                           product::Queue queue);
 
 /// Exponents, and slices of elements [first, first + length) of every line, whose statistics are known.
 /// @range  one or two operands, of equal slice strides
