@@ -3,12 +3,15 @@
 // every format, rule, type, complex form, layout and length, and zeros in the padding.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <complex>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/int_math.hpp"
@@ -87,15 +90,15 @@ template <class T>
   return strides;
 }
 
-/// @param first, length of the elements that are sliced
+/// @param first, length of the elements that are sliced  @param one_exponent of all lines; or each has its own
 template <class T>
 [[nodiscard]] Expected on_host(const problem::Lines<T>& lines, const Digits& d, const Parts& parts, bool is_reversed,
-                               std::int64_t first, std::int64_t length) {
+                               std::int64_t first, std::int64_t length, std::optional<int> one_exponent = {}) {
   Expected e;
   e.stats.resize(static_cast<std::size_t>(lines.num_lines));
   gather_statistics(lines, nullptr, 1, e.stats.data());
   for (const num::LineStats& s : e.stats) {
-    e.exponents.push_back(!s.is_finite ? num::kSkipLine : s.is_zero() ? 0 : s.exponent);
+    e.exponents.push_back(!s.is_finite ? num::kSkipLine : s.is_zero() ? 0 : one_exponent.value_or(s.exponent));
     e.nonfinite += s.is_finite ? 0 : 1;
   }
   const Strides strides = strides_of<T>(d, parts, lines.num_lines, length);
@@ -261,6 +264,58 @@ TYPED_TEST(DeviceSlices, OfBlocksAreThoseOfTheHost) {
                      std::to_string(static_cast<int>(memory)) + ", part 0 is " +
                      std::to_string(static_cast<int>(parts.terms[0])));
       }
+    }
+  }
+}
+
+// One exponent for all lines, as the survey finds it; and what else the survey finds.
+TYPED_TEST(DeviceSlices, OfSurveyedLinesAreThoseOfTheHost) {
+  using T = TypeParam;
+  std::uint64_t seed = 3000;
+  for (const Digits& d : kAllDigits) {
+    for (const Parts& parts : all_parts<T>()) {
+      constexpr std::int64_t kLength = 300;
+      ++seed;
+      const HostLines<T> a(1500, kLength, kMemories[seed % kMemories.size()], false, seed);
+      const HostLines<T> b(21, kLength, Memory::kAlong, true, seed + 1000);
+      const Side<T> x(a, d, parts, false, kLength);
+      Side<T> y(b, d, parts, true, kLength);
+      const auto state = this->state();
+      for (const Side<T>* side : {&x, &std::as_const(y)}) {
+        ASSERT_TRUE(device_statistics<T>(side->operand.lines, side->operand.stats, {}, side->operand.nonfinite,
+                                         state.data(), kNumSms, nullptr)
+                        .ok());
+      }
+      const bool has_sums = parts.terms.back() == SliceTerms::kSum;
+      const bool has_one_scale = seed % 3 != 0;
+      Status status = device_slice_survey(x.operand.stats, 1500, y.operand.stats, 21, d.rule, has_sums, has_one_scale,
+                                          state.data(), nullptr);
+      ASSERT_TRUE(status.ok()) << status.reason();
+      Expected want = on_host(b.lines, d, parts, true, 0, kLength);
+      plan::SliceSurvey survey;
+      const std::vector<num::LineStats> of_a = x.stats.download();
+      for (const auto& [lines, exponent] :
+           {std::pair(&of_a, &survey.exponents[0]), {&want.stats, &survey.exponents[1]}}) {
+        for (const num::LineStats& line : *lines) *exponent = std::max(*exponent, line.exponent);
+        for (const num::LineStats& line : *lines) {
+          if (line.is_zero()) continue;
+          const int e = has_one_scale ? *exponent : line.exponent;
+          survey.spread = std::max(survey.spread, e - line.exponent);
+          survey.num_digits = std::max(survey.num_digits, num::num_exact_digits(d.rule, line, e + (has_sums ? 1 : 0)));
+        }
+      }
+      const plan::SliceSurvey found = state.download()[0].slices;
+      EXPECT_EQ(found.exponents[0], survey.exponents[0]) << d.text();
+      EXPECT_EQ(found.exponents[1], survey.exponents[1]) << d.text();
+      EXPECT_EQ(found.spread, survey.spread) << d.text();
+      EXPECT_EQ(found.num_digits, survey.num_digits) << d.text();
+
+      y.operand.one_exponent = &state.data()->slices.exponents[1];
+      const std::array operands = {y.operand};
+      status = device_slices<T>(std::span<const DeviceSliceOperand<T>>(operands), 0, kLength, {d.rule, d.count},
+                                state.data(), kNumSms, nullptr);
+      ASSERT_TRUE(status.ok()) << status.reason();
+      y.expect(on_host(b.lines, d, parts, true, 0, kLength, survey.exponents[1]), d.text() + ", one scale");
     }
   }
 }
