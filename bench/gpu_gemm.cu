@@ -94,7 +94,7 @@ bool find_named(const std::string& text, E last, E& value) {
     } else if (word.size() > 1 && word[0] == 'd' && word.find_first_not_of("0123456789", 1) == std::string::npos) {
       way.slices.num_diagonals = std::stoi(word.substr(1));
     } else if (!find_named(word, kizami::SliceSplit::kBytes, way.slices.split) &&
-               !find_named(word, kizami::SliceSums::kBlocked, way.slices.sums) &&
+               !find_named(word, kizami::SliceSums::kFused, way.slices.sums) &&
                !find_named(word, kizami::ComplexForm::kEnlarged, way.slices.complex_form) &&
                !find_named(word, EngineName::kTile, way.engine)) {
       throw std::invalid_argument("--engine " + text + ": no word \"" + word + "\"");
