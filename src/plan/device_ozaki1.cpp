@@ -155,6 +155,7 @@ std::size_t plan_chunk(Plan& plan) {
   if (fused == nullptr) return "it has no kernel for sums = fused";
   if (slices.format != SliceFormat::kInt8 || is_complex(plan.shape.scalar))
     return "sums = fused takes slices of int8 of real types";
+  if (slices.until_zero) return "sums = fused takes a named number of slices";
   if (slices.last().num_diagonals != slices.last().num_slices) {
     return "sums = fused takes as many diagonals as slices, got " + std::to_string(slices.last().num_diagonals) +
            " of " + std::to_string(slices.last().num_slices);
@@ -317,9 +318,11 @@ int device_sum_words(const Plan& plan) {
   return words <= 2 ? 2 : words <= 4 ? 4 : 8;
 }
 
+bool has_slice_survey(const Plan& plan) { return plan.numerics.slices.until_zero || plan.numerics.slices.one_scale; }
+
 bool slices_in_one_pass(const Plan& plan) {
   const Chunk& chunk = plan.schedule.slice_chunk;
-  return chunk.mc >= plan.shape.m && chunk.nc >= plan.shape.n && chunk.kc >= plan.shape.k &&
+  return !has_slice_survey(plan) && chunk.mc >= plan.shape.m && chunk.nc >= plan.shape.n && chunk.kc >= plan.shape.k &&
          plan.shape.k <= kMaxSinglePassLength;
 }
 
@@ -358,8 +361,11 @@ product::FusedSliceDesc fused_slice_product(const Plan& plan, std::int64_t m, st
 
 Status validate_device_slices(const Policy& policy) {
   const Slicing& wishes = policy.slices;
-  if (wishes.num_slices == kUntilZero) return unsupported("num_slices = -1 (until nothing is left), must be a number");
-  if (wishes.one_scale) return unsupported("one_scale = true, must be false");
+  if (wishes.num_slices == kUntilZero && !policy.may_sync) {
+    return unsupported(
+        "num_slices = -1 (until nothing is left) with may_sync = false, must be true: the host waits for "
+        "the count");
+  }
   if (wants_certificate(policy)) {
     return unsupported("gauge = entry without a named num_slices, must be norm: no kernel certifies slices");
   }

@@ -84,6 +84,8 @@ struct DeviceSliceBuffers {
 [[nodiscard]] std::int64_t device_slice_stride(const Plan& plan, std::int64_t elements);
 /// Words of an exact sum: 2, 4 or 8.
 [[nodiscard]] int device_sum_words(const Plan& plan);
+/// Whether slices depend on what all lines of an operand have in common, see SliceSurvey.
+[[nodiscard]] bool has_slice_survey(const Plan& plan);
 /// Whether the operands are sliced whole in one pass, see split/device_slices.hpp.
 [[nodiscard]] bool slices_in_one_pass(const Plan& plan);
 /// The product of a batch for a block of C, as the engine is asked for it.
