@@ -36,9 +36,11 @@ Status unsupported(const std::string& what) {
 [[nodiscard]] std::int64_t most_numbers(const Plan& plan) {
   const SliceNumerics& slices = plan.numerics.slices;
   const bool promotes = plan.schedule.engine != nullptr && plan.schedule.engine->promotes_sums();
-  const bool is_float = slices.format != SliceFormat::kInt8;
-  const std::int64_t exact =
-      is_float && promotes ? num::int32_block(slices.rule) : slice_sum_limit(slices.format, slices.rule);
+  std::int64_t exact = slice_sum_limit(slices.format, slices.rule);
+  if (slices.format != SliceFormat::kInt8 && promotes) {
+    const bool is_fp8 = product::element_bytes(slices.format) == 1;
+    exact = is_fp8 ? num::float_block(slices.rule.head) : num::int32_block(slices.rule);  // product.hpp
+  }
   return std::min(exact, product::kBlockMaxI8) / kWindowPad * kWindowPad;
 }
 

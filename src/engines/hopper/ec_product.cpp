@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "engines/desc_check.hpp"
 #include "engines/hopper/ec_forms.hpp"
 #include "engines/hopper/ec_params.hpp"
+#include "engines/hopper/shared_memory.hpp"
 #include "engines/hopper/tensor_maps.hpp"
 
 namespace kizami::engines {
@@ -109,18 +109,6 @@ std::optional<std::string> why_refused(const EcProduct& p) {
 }
 
 // ---- the launch ----
-
-/// Lets the kernel have its shared memory: once a device, again if two threads come at the same time.
-Status allow_shared_memory(const void* kernel, std::size_t bytes, std::size_t index, int device) {
-  static std::array<std::atomic<std::uint64_t>, std::size_t{product::kNumEcPromotions} * kNumEcForms> is_allowed{};
-  const std::uint64_t bit = device < 64 ? std::uint64_t{1} << device : 0;
-  if ((is_allowed[index].load(std::memory_order_relaxed) & bit) != 0) return {};
-  KIZAMI_RETURN_IF_ERROR(
-      cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-                  "the shared memory of the product of split operands"));
-  is_allowed[index].fetch_or(bit, std::memory_order_relaxed);
-  return {};
-}
 
 hopper::MapLines lines_of(const char* name, const EcOperand& operand, EcFormat format, std::int64_t row_stride) {
   return {name,
@@ -220,7 +208,8 @@ Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, pr
   const EcKernel& kernel = kernel_of(form, promotion);
   const std::size_t index =
       static_cast<std::size_t>(form) * product::kNumEcPromotions + static_cast<std::size_t>(promotion);
-  KIZAMI_RETURN_IF_ERROR(allow_shared_memory(kernel.kernel, kernel.shared_bytes, index, device));
+  static std::array<hopper::SharedMemoryGrant, std::size_t{product::kNumEcPromotions} * kNumEcForms> grants;
+  KIZAMI_RETURN_IF_ERROR(grants[index].ask(kernel.kernel, kernel.shared_bytes, device));
 
   EcParams params{};
   params.m = static_cast<std::int32_t>(p.a.lines.num_lines);

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "base/int_math.hpp"
+#include "engines/hopper/window_seconds.hpp"
 
 namespace kizami::engines {
 namespace {
@@ -43,6 +44,7 @@ std::span<const HopperFormTraits, kNumHopperForms> hopper_forms() { return kForm
 const HopperFormTraits& traits_of(HopperForm form) { return kForms[static_cast<std::size_t>(form)]; }
 
 bool form_accepts(const HopperFormTraits& traits, const ProductDesc& d) {
+  if (d.format != SliceFormat::kInt8) return false;
   if (traits.line_order == LineOrder::kPermuted) return d.epilogue == Epilogue::kReduce && d.m % 16 == 0;
   if (traits.form == HopperForm::kCooperative192x256) return d.epilogue == Epilogue::kReduce || d.num_windows > 0;
   return true;
@@ -74,38 +76,13 @@ HopperForm tile_for(const ProductDesc& d) {
 
 namespace {
 
-/// Blocks of 128 elements of k, of all products and of the longest.
-struct KBlocks {
-  double all = 0;
-  double longest = 0;
-};
-[[nodiscard]] KBlocks k_blocks_of(const ProductDesc& d) {
-  const auto blocks = [](std::int64_t k) { return static_cast<double>(std::max<std::int64_t>(1, ceil_div(k, 128))); };
-  if (d.num_windows == 0) return {blocks(d.k) * d.num_products, blocks(d.k)};
-  KBlocks sum;
-  for (int l = 0; l < d.num_windows; ++l) {
-    const double of_window = blocks(d.windows[static_cast<std::size_t>(l)].k);
-    sum.all += of_window;
-    sum.longest = std::max(sum.longest, of_window);
-  }
-  return sum;
-}
-
-/// Seconds of windows: clusters end together, or when the longest tile does.
 [[nodiscard]] double predicted_windows_seconds(const ProductDesc& d, const HopperFormTraits& traits, int num_sms) {
   constexpr double kMacsPerCycle = 4096;  // of one multiprocessor
-  constexpr double kCyclesPerSecond = 1.7e9;
-  constexpr double kShareReached = 0.8;
-  constexpr double kStartSeconds = 4e-6;
-  constexpr double kStoredBytesPerSecond = 3e12;  // of sums, which no multiplication covers
-  const KBlocks blocks = k_blocks_of(d);
-  const double tiles = static_cast<double>(ceil_div(d.m, traits.tile_i)) *
-                       static_cast<double>(ceil_div(d.n, std::int64_t{traits.tile_j} * traits.cluster));
-  const int at_once = std::max(1, (num_sms > 0 ? num_sms : 132) / traits.cluster);
-  const double block_cycles = traits.tile_i * traits.tile_j * 128 / kMacsPerCycle / kShareReached;
-  const double stored = 4.0 * static_cast<double>(d.m) * static_cast<double>(d.n) * d.num_products;
-  return kStartSeconds + std::max(blocks.longest, tiles * blocks.all / at_once) * block_cycles / kCyclesPerSecond +
-         stored / kStoredBytesPerSecond;
+  const hopper::WindowRates rates{.tile_i = traits.tile_i,
+                                  .tile_j = traits.tile_j,
+                                  .cluster = traits.cluster,
+                                  .block_cycles = traits.tile_i * traits.tile_j * 128 / kMacsPerCycle};
+  return hopper::windows_seconds(d, rates, num_sms);
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -18,9 +17,11 @@
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "engines/desc_check.hpp"
+#include "engines/hopper/float_product.hpp"
 #include "engines/hopper/forms.hpp"
 #include "engines/hopper/modulus_constants.hpp"
 #include "engines/hopper/product_params.hpp"
+#include "engines/hopper/shared_memory.hpp"
 #include "engines/hopper/tensor_maps.hpp"
 
 namespace kizami::engines {
@@ -42,28 +43,29 @@ using product::Refusal;
 constexpr std::int64_t kLineLimit = std::int64_t{1} << 30;       // coordinates of a tensor map are INT32
 constexpr std::int64_t kMapStrideLimit = std::int64_t{1} << 40;  // of a tensor map, in bytes
 constexpr std::int64_t kRowStrideLimit = kMapStrideLimit / 16;   // a permuted map strides by 16 lines
-constexpr std::int64_t kRowLimit = std::int64_t{1} << 31;        // of rows with windows
+constexpr std::int64_t kRowLimit = std::int64_t{1} << 31;        // of rows with windows, in bytes
 constexpr std::int64_t kPlaneLimit = 32767;                      // likewise: INT16 in the parameters
 constexpr std::int64_t kTileLimit = std::int64_t{1} << 31;       // tiles are counted in 31 bits
 
-constexpr Abilities kAbilities{.compares = true, .takes_windows = true};
+constexpr Abilities kAbilities{.compares = true, .takes_windows = true, .takes_floats = true, .promotes_sums = true};
 
 std::optional<std::string> why_refused_here(const ProductDesc& d) {
   using detail::wrong;
   if (d.m > kLineLimit) return wrong("m", d.m, "at most 2^30");
   if (d.n > kLineLimit) return wrong("n", d.n, "at most 2^30");
+  const std::int64_t bytes = product::element_bytes(d.format);
   const std::string below_16th = "below 2^36: a tensor map's strides are below 2^40 bytes";
   if (d.a_row_stride >= kRowStrideLimit) return wrong("a_row_stride", d.a_row_stride, below_16th);
   if (d.b_row_stride >= kRowStrideLimit) return wrong("b_row_stride", d.b_row_stride, below_16th);
   if (d.num_products > 1) {
-    const std::string below = "below 2^40, as a tensor map's strides";
-    if (d.a_plane_stride >= kMapStrideLimit) return wrong("a_plane_stride", d.a_plane_stride, below);
-    if (d.b_plane_stride >= kMapStrideLimit) return wrong("b_plane_stride", d.b_plane_stride, below);
+    const std::string below = "below 2^40 bytes, as a tensor map's strides";
+    if (d.a_plane_stride >= kMapStrideLimit / bytes) return wrong("a_plane_stride", d.a_plane_stride, below);
+    if (d.b_plane_stride >= kMapStrideLimit / bytes) return wrong("b_plane_stride", d.b_plane_stride, below);
   }
   if (d.num_windows > 0) {
-    const std::string below = "below 2^31 with windows: coordinates of a tensor map are INT32";
-    if (d.a_row_stride >= kRowLimit) return wrong("a_row_stride", d.a_row_stride, below);
-    if (d.b_row_stride >= kRowLimit) return wrong("b_row_stride", d.b_row_stride, below);
+    const std::string below = "below 2^31 bytes with windows: coordinates of a tensor map are INT32";
+    if (d.a_row_stride >= kRowLimit / bytes) return wrong("a_row_stride", d.a_row_stride, below);
+    if (d.b_row_stride >= kRowLimit / bytes) return wrong("b_row_stride", d.b_row_stride, below);
     const NumPlanes planes = num_planes_read(d);
     if (std::max(planes.a, planes.b) > kPlaneLimit)
       return wrong("planes", std::max(planes.a, planes.b), "at most 32767 with windows");
@@ -102,18 +104,9 @@ const void* kernel_for(const FormKernels& kernels, const ProductDesc& d) {
   return nullptr;
 }
 
-/// Lets the kernel have its shared memory: once a device, again if two threads come at the same time.
-Status allow_shared_memory(const void* kernel, std::size_t bytes, HopperForm form, const ProductDesc& d, int device) {
-  static std::array<std::array<std::atomic<std::uint64_t>, 5>, kNumHopperForms> is_allowed{};
-  auto& devices =
-      is_allowed[static_cast<std::size_t>(form)][d.num_windows > 0 ? 4 : static_cast<std::size_t>(d.epilogue)];
-  const std::uint64_t bit = device < 64 ? std::uint64_t{1} << device : 0;
-  if ((devices.load(std::memory_order_relaxed) & bit) != 0) return {};
-  KIZAMI_RETURN_IF_ERROR(
-      cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-                  "the product kernel's shared memory"));
-  devices.fetch_or(bit, std::memory_order_relaxed);
-  return {};
+hopper::SharedMemoryGrant& grant_of(HopperForm form, const ProductDesc& d) {
+  static std::array<std::array<hopper::SharedMemoryGrant, 5>, kNumHopperForms> grants;
+  return grants[static_cast<std::size_t>(form)][d.num_windows > 0 ? 4 : static_cast<std::size_t>(d.epilogue)];
 }
 
 /// What does not depend on the form.
@@ -140,10 +133,11 @@ ProductParams common_params(const ProductDesc& d, const Pointers& pointers) {
                          static_cast<std::int32_t>(ceil_div(w.k, 128))};
   }
   const bool is_wide = d.epilogue == Epilogue::kStoreAcc;
-  const std::int64_t elems = is_wide ? 2 : 16;  // that one store writes
-  const std::uintptr_t bytes = is_wide ? 8 : 16;
-  params.has_aligned_c = reinterpret_cast<std::uintptr_t>(pointers.c) % bytes == 0 && d.c_col_stride % elems == 0 &&
-                         (d.num_products == 1 || d.c_plane_stride % elems == 0);
+  constexpr std::int64_t kStored = 16;  // residues that one store writes
+  params.has_aligned_c = is_wide ? hopper::has_aligned_sums(d, pointers.c)
+                                 : reinterpret_cast<std::uintptr_t>(pointers.c) % kStored == 0 &&
+                                       d.c_col_stride % kStored == 0 &&
+                                       (d.num_products == 1 || d.c_plane_stride % kStored == 0);
   constexpr std::int64_t kShortK = 1 << 16;  // 2^16 products of at most 2^14 each
   params.has_short_sums = d.k <= kShortK;
   if (!is_wide) {
@@ -179,7 +173,7 @@ Status launch_product(const ProductDesc& d, const Pointers& pointers, ProductPar
   const FormKernels& kernels = kernels_of(traits.form);
   const void* const kernel = kernel_for(kernels, d);
   if (kernel == nullptr) return {StatusCode::kInternal, std::string(traits.name) + " is not compiled for the epilogue"};
-  KIZAMI_RETURN_IF_ERROR(allow_shared_memory(kernel, kernels.shared_bytes, traits.form, d, device));
+  KIZAMI_RETURN_IF_ERROR(grant_of(traits.form, d).ask(kernel, kernels.shared_bytes, device));
 
   const NumPlanes planes = num_planes_read(d);
   const auto lines = [&](const char* name, const std::int8_t* data, std::int64_t count, std::int64_t row_stride,
@@ -206,11 +200,19 @@ Status launch_product(const ProductDesc& d, const Pointers& pointers, ProductPar
                                           traits.cluster, kernels.shared_bytes, queue, &params);
 }
 
+Status check_call(const ProductDesc& d, const Pointers& pointers) {
+  if (auto reason = why_refused(d, kAbilities)) return {StatusCode::kInvalidArgument, *std::move(reason)};
+  if (auto reason = why_refused_here(d)) return {StatusCode::kInvalidArgument, *std::move(reason)};
+  if (auto reason = why_refused(d, pointers)) return {StatusCode::kInvalidArgument, *std::move(reason)};
+  return {};
+}
+
 class Hopper final : public product::Engine {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "hopper"; }
   [[nodiscard]] product::MemorySpace space() const noexcept override { return product::MemorySpace::kDevice; }
   [[nodiscard]] bool reads_num_products() const noexcept override { return true; }
+  [[nodiscard]] bool promotes_sums() const noexcept override { return true; }
 
   [[nodiscard]] std::variant<Offer, Refusal> query(const ProductDesc& d, const DeviceFacts& facts) const override {
     if (facts.space != product::MemorySpace::kDevice) return Refusal{"the operands are not in device memory"};
@@ -220,13 +222,17 @@ class Hopper final : public product::Engine {
     }
     if (auto reason = why_refused(d, kAbilities)) return Refusal{*std::move(reason)};
     if (auto reason = why_refused_here(d)) return Refusal{*std::move(reason)};
-    return Offer{
-        .workspace_bytes = 0, .seconds = predicted_seconds(d, traits_of(tile_for(d)), facts.num_sms), .threads = 1};
+    const double seconds = d.format == SliceFormat::kInt8 ? predicted_seconds(d, traits_of(tile_for(d)), facts.num_sms)
+                                                          : hopper::float_windows_seconds(d, facts.num_sms);
+    return Offer{.workspace_bytes = 0, .seconds = seconds, .threads = 1};
   }
 
   [[nodiscard]] Status run(const ProductDesc& d, const Offer& /*offer*/, const Pointers& pointers,
                            std::byte* /*workspace*/, product::Queue queue) const override {
-    return run_hopper_product(d, pointers, tile_for(d), queue);
+    if (d.format == SliceFormat::kInt8) return run_hopper_product(d, pointers, tile_for(d), queue);
+    KIZAMI_RETURN_IF_ERROR(check_call(d, pointers));
+    if (d.m == 0 || d.n == 0 || d.num_products == 0) return {};
+    return hopper::launch_float_windows(d, pointers, queue);
   }
 };
 
@@ -234,9 +240,7 @@ class Hopper final : public product::Engine {
 
 Status run_hopper_product(const ProductDesc& d, const Pointers& pointers, HopperForm form, product::Queue queue,
                           int raster_tiles) {
-  if (auto reason = why_refused(d, kAbilities)) return {StatusCode::kInvalidArgument, *std::move(reason)};
-  if (auto reason = why_refused_here(d)) return {StatusCode::kInvalidArgument, *std::move(reason)};
-  if (auto reason = why_refused(d, pointers)) return {StatusCode::kInvalidArgument, *std::move(reason)};
+  KIZAMI_RETURN_IF_ERROR(check_call(d, pointers));
   const HopperFormTraits& traits = traits_of(form);
   if (!form_accepts(traits, d)) {
     return {StatusCode::kUnsupported, std::string(traits.name) + " is not compiled for this description"};

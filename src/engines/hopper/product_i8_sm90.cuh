@@ -5,8 +5,7 @@
 //   kTileJ lines of B. In wgmma's words B gives the rows and A the columns (store_tile_sm90.cuh says why).
 //
 // Work: clusters take tiles in turn. Planes are outermost; inside a plane, raster_tiles tiles along i are walked before
-// the next j, so that what runs at one time shares lines that the L2 cache holds. Windows (product.hpp) are planes of
-// different length: clusters take them in turn forwards and backwards, so that all end at about the same time.
+// the next j, so that what runs at one time shares lines that the L2 cache holds. window_tiles_sm90.cuh has the order of windows.
 //
 // Roles: warpgroup 0 copies (one thread does all), warpgroups 1 and 2 multiply and store. tile_pipeline_sm90.cuh says how
 // stages go from one to the others.
@@ -24,6 +23,7 @@
 #include "engines/hopper/store_tile_sm90.cuh"
 #include "engines/hopper/tile_pipeline_sm90.cuh"
 #include "engines/hopper/wgmma_sm90.cuh"
+#include "engines/hopper/window_tiles_sm90.cuh"
 
 namespace kizami::engines::hopper {
 
@@ -39,40 +39,6 @@ struct Form : TileShape<tile_i, tile_j, schedule == HopperSchedule::kPingPong ? 
   static_assert(kSharedBytes <= kMostSharedBytes);
   static_assert(kRowBlocks * tile_i / 2 <= 192, "accumulators in registers of one thread");
 };
-
-/// The tiles of a cluster, one a round: every tile_step-th, or of windows the n-th of a round and the n-th from its end in
-/// turn.
-template <bool kHasWindows>
-struct Turns {
-  std::uint32_t first_tile;
-  std::uint32_t tile_step;
-
-  [[nodiscard]] __device__ __forceinline__ std::uint32_t tile(std::uint32_t round) const {
-    const std::uint32_t at = kHasWindows && (round & 1) != 0 ? tile_step - 1 - first_tile : first_tile;
-    return round * tile_step + at;
-  }
-};
-
-/// Blocks of k of a plane.
-template <bool kHasWindows>
-[[nodiscard]] __device__ __forceinline__ int num_blocks_of(const ProductParams& params, int plane) {
-  if constexpr (kHasWindows) {
-    return params.windows[plane].num_k_blocks;
-  } else {
-    return params.num_k_blocks;
-  }
-}
-template <class F, bool kHasWindows>
-[[nodiscard]] __device__ __forceinline__ StageSource stage_source(const ProductParams& params, const TilePlace& place,
-                                                                  int k_block) {
-  if constexpr (kHasWindows) {
-    const WindowPlace& window = params.windows[place.plane];
-    const int k = k_block * F::kBlockK;
-    return {window.a_plane, window.a_first + k, window.b_plane, window.b_first + k};
-  } else {
-    return source_of<F>(params, place, k_block);
-  }
-}
 
 /// @range blockDim = kNumThreads; grid a multiple of F::kCluster; F::kSharedBytes of dynamic shared memory
 template <class F, product::Epilogue kEpilogue, bool kHasWindows = false>
@@ -102,24 +68,8 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
 
   if (warpgroup == 0) {
     give_registers_back<40>();
-    if (threadIdx.x == 0) {
-      RingPlace<F::kStages> ring;
-      std::uint32_t tile = turns.tile(0);
-      for (std::uint32_t round = 1; tile < num_tiles; tile = turns.tile(round++)) {
-        const TilePlace place = place_of<F>(tile, params);
-        const int num_k_blocks = num_blocks_of<kHasWindows>(params, place.plane);
-#pragma unroll 1
-        for (int k_block = 0; k_block < num_k_blocks; ++k_block) {
-          const std::uint32_t full = full_at + ring.stage * 8;
-          barrier_wait(empty_at + ring.stage * 8, ring.phase ^ 1);  // at once in the first round
-          barrier_arrive_expect(full, F::kStageBytes);
-          copy_stage<F, F::kLineOrder>(params.a_map, params.b_map, place, rank,
-                                       stage_source<F, kHasWindows>(params, place, k_block),
-                                       ring_at + ring.stage * F::kStageBytes, full);
-          ring.next();
-        }
-      }
-    }
+    if (threadIdx.x == 0)
+      produce_tiles<F, F::kLineOrder, kHasWindows>(params, turns, num_tiles, rank, ring_at, full_at, empty_at);
     __syncwarp();
   } else {
     take_registers<232>();

@@ -18,7 +18,7 @@ struct alignas(16) ModulusConstants {
   std::int32_t short_shift;       ///< 1 or more; 0 if the modulus has no short form
 };
 
-/// A window, see product::Window. @units k: elements; a box of a tensor map begins at any
+/// A window, see product::Window. @units k: bytes; a box of a tensor map begins at any
 struct WindowPlace {
   std::int16_t a_plane;
   std::int16_t b_plane;
@@ -40,6 +40,7 @@ struct ProductParams : TileWalk {  // num_k_blocks is at least 1
   const num::RungWeight* b_weights;
   float allowance;
   WindowPlace windows[product::kMaxWindows];  ///< of the planes, where the kernel takes windows
+  std::int32_t blocks_per_sum;                ///< floating-point planes: blocks of k that an accumulator sums exactly
 };
 static_assert(sizeof(ProductParams) <= 4096, "the limit of kernel parameters");
 
@@ -53,6 +54,12 @@ struct FormKernels {
   std::size_t shared_bytes;
 };
 
+/// Whether columns of INT32 sums begin where a thread stores two at once.
+[[nodiscard]] inline bool has_aligned_sums(const product::ProductDesc& d, const void* c) {
+  return reinterpret_cast<std::uintptr_t>(c) % 8 == 0 && d.c_col_stride % 2 == 0 &&
+         (d.num_products == 1 || d.c_plane_stride % 2 == 0);
+}
+
 // One per HopperForm, each in a unit of its own.
 [[nodiscard]] FormKernels ping_pong_128x128_kernels();
 [[nodiscard]] FormKernels ping_pong_128x128_permuted_kernels();
@@ -60,6 +67,17 @@ struct FormKernels {
 [[nodiscard]] FormKernels cooperative_256x128_kernels();
 [[nodiscard]] FormKernels cooperative_256x128_permuted_kernels();
 [[nodiscard]] FormKernels cooperative_192x256_kernels();
+
+/// A kernel for windows of floating-point planes.
+struct FloatKernel {
+  const void* kernel;
+  std::size_t shared_bytes;
+};
+// Each in a unit of its own.
+[[nodiscard]] FloatKernel product_fp16_kernel();
+[[nodiscard]] FloatKernel product_bf16_kernel();
+[[nodiscard]] FloatKernel product_e4m3_kernel();
+[[nodiscard]] FloatKernel product_e5m2_kernel();
 
 /// C of a product with k = 0: the epilogue of sums that are all zero. Any grid, any block.
 [[nodiscard]] FormKernels empty_sum_kernels();

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// Times the products of slices of every format by engine `hopper`: windows of one launch, of k = n elements each, random
+// digits over their full range.
+//
+//   bench_gpu_slice_product [--n N]... [--format FORMAT]... [--windows W] [--rounds R]
+//
+// TOPS = 2 n^3 windows / time: "call", the median of single launches between two events, each after a pause in which the
+// device cools; "burst", launches back to back between two events, over their number. Elements at random places are compared with
+// sums of integers. One JSON line a case on stdout.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+#include <cuda_runtime.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "device_bench.cuh"
+#include "engines/hopper/hopper.hpp"
+#include "product/product.hpp"
+
+namespace {
+
+using bench::check;
+using kizami::SliceFormat;
+namespace product = kizami::product;
+
+/// The formats, with the bits of their digits and what an accumulator sums exactly (plan::slice_sum_limit()).
+struct Format {
+  SliceFormat format;
+  int bits;
+  std::int64_t exact_k;
+};
+constexpr Format kFormats[] = {{SliceFormat::kInt8, 7, 0},
+                               {SliceFormat::kFp16, 9, 64},
+                               {SliceFormat::kBf16, 8, 256},
+                               {SliceFormat::kE4m3, 4, 64},
+                               {SliceFormat::kE5m2, 3, 256}};
+
+__device__ std::int64_t random_digit(std::uint64_t seed, int bits) {
+  const auto span = static_cast<std::uint64_t>((2 << bits) + 1);
+  const auto digit = static_cast<std::int64_t>(bench::mix(seed) % span) - (1 << bits);
+  return bits == 7 ? min(digit, std::int64_t{127}) : digit;
+}
+__device__ void store_digit(void* to, std::int64_t e, SliceFormat format, int digit) {
+  const auto x = static_cast<float>(digit);
+  switch (format) {
+    case SliceFormat::kInt8:
+      static_cast<std::int8_t*>(to)[e] = static_cast<std::int8_t>(digit);
+      return;
+    case SliceFormat::kFp16:
+      static_cast<__half*>(to)[e] = __float2half(x);
+      return;
+    case SliceFormat::kBf16:
+      static_cast<__nv_bfloat16*>(to)[e] = __float2bfloat16(x);
+      return;
+    case SliceFormat::kE4m3:
+      static_cast<__nv_fp8_e4m3*>(to)[e] = __nv_fp8_e4m3(x);
+      return;
+    case SliceFormat::kE5m2:
+      static_cast<__nv_fp8_e5m2*>(to)[e] = __nv_fp8_e5m2(x);
+      return;
+  }
+}
+__global__ void fill_digits(void* to, std::int64_t size, SliceFormat format, int bits, std::uint64_t seed) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t e = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; e < size; e += step)
+    store_digit(to, e, format, static_cast<int>(random_digit(seed + static_cast<std::uint64_t>(e), bits)));
+}
+
+/// Elements at random places, by integers.
+__global__ void check_elements(const std::int32_t* c, std::int64_t n, int windows, int bits, std::uint64_t a_seed,
+                               std::uint64_t b_seed, int* num_wrong) {
+  const std::uint64_t h = bench::mix(blockIdx.x * blockDim.x + threadIdx.x);
+  const auto size = static_cast<std::uint64_t>(n);
+  const std::uint64_t i = (h >> 40) % size;
+  const std::uint64_t j = (h >> 16) % size;
+  const std::uint64_t w = h % static_cast<std::uint64_t>(windows);
+  std::int64_t sum = 0;
+  for (std::uint64_t x = 0; x < size; ++x) {
+    const std::uint64_t at = w * size + x;
+    sum += random_digit(a_seed + i * size * static_cast<std::uint64_t>(windows) + at, bits) *
+           random_digit(b_seed + j * size * static_cast<std::uint64_t>(windows) + at, bits);
+  }
+  if (sum != c[(w * size + j) * size + i]) atomicAdd(num_wrong, 1);
+}
+
+struct Options {
+  std::vector<std::int64_t> ns{2048, 4096, 8192, 16384};
+  std::vector<std::string> formats;
+  int windows = 4;
+  int rounds = 7;
+};
+
+struct Times {
+  double call_ms = 0;
+  double burst_ms = 0;
+  bool is_right = false;
+};
+
+Times measure(const Format& format, std::int64_t n, const Options& options) {
+  constexpr std::uint64_t kASeed = 1;
+  constexpr std::uint64_t kBSeed = std::uint64_t{1} << 60;
+  const product::Engine& engine = kizami::engines::hopper_engine();
+  product::ProductDesc desc;
+  desc.m = desc.n = desc.k = n;
+  desc.num_products = desc.num_windows = options.windows;
+  desc.epilogue = product::Epilogue::kStoreAcc;
+  desc.a_row_stride = desc.b_row_stride = n * options.windows;
+  desc.a_plane_stride = desc.b_plane_stride = n * desc.a_row_stride;
+  desc.c_col_stride = n;
+  desc.c_plane_stride = n * n;
+  desc.format = format.format;
+  desc.exact_k = format.exact_k;
+  for (int w = 0; w < options.windows; ++w) desc.windows[static_cast<std::size_t>(w)] = {0, 0, w * n, w * n, n};
+  const auto size = desc.a_plane_stride;
+  void* a = nullptr;
+  void* b = nullptr;
+  std::int32_t* c = nullptr;
+  int* num_wrong = nullptr;
+  const auto bytes = static_cast<std::size_t>(size * product::element_bytes(format.format));
+  check(cudaMalloc(&a, bytes), "cudaMalloc");
+  check(cudaMalloc(&b, bytes), "cudaMalloc");
+  check(cudaMalloc(&c, static_cast<std::size_t>(desc.c_plane_stride * options.windows) * 4), "cudaMalloc");
+  check(cudaMallocManaged(&num_wrong, 4), "cudaMalloc");
+  *num_wrong = 0;
+  fill_digits<<<1024, 256>>>(a, size, format.format, format.bits, kASeed);
+  fill_digits<<<1024, 256>>>(b, size, format.format, format.bits, kBSeed);
+  const auto launch = [&] {
+    const product::Pointers pointers{static_cast<const std::int8_t*>(a), static_cast<const std::int8_t*>(b), c};
+    check(engine.run(desc, {}, pointers, nullptr, nullptr), "the product");
+  };
+  launch();
+  check_elements<<<4, 64>>>(c, n, options.windows, format.bits, kASeed, kBSeed, num_wrong);
+  check(cudaDeviceSynchronize(), "the product");
+  Times times;
+  times.is_right = *num_wrong == 0;
+  cudaEvent_t begin = nullptr;
+  cudaEvent_t end = nullptr;
+  check(cudaEventCreate(&begin), "event");
+  check(cudaEventCreate(&end), "event");
+  const auto elapsed = [&](int count) {
+    check(cudaEventRecord(begin), "event");
+    for (int x = 0; x < count; ++x) launch();
+    check(cudaEventRecord(end), "event");
+    check(cudaEventSynchronize(end), "the product");
+    float ms = 0;
+    check(cudaEventElapsedTime(&ms, begin, end), "elapsed time");
+    return static_cast<double>(ms) / count;
+  };
+  std::vector<double> calls;
+  for (int round = 0; round < options.rounds; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    calls.push_back(elapsed(1));
+  }
+  std::sort(calls.begin(), calls.end());
+  times.call_ms = calls[calls.size() / 2];
+  times.burst_ms = elapsed(options.rounds);
+  for (void* memory : {a, b, static_cast<void*>(c), static_cast<void*>(num_wrong)}) check(cudaFree(memory), "cudaFree");
+  check(cudaEventDestroy(begin), "event");
+  check(cudaEventDestroy(end), "event");
+  return times;
+}
+
+int run(const Options& options) {
+  cudaDeviceProp device{};
+  check(cudaGetDeviceProperties(&device, 0), "no device");
+  bool is_right = true;
+  for (const std::int64_t n : options.ns) {
+    for (const Format& format : kFormats) {
+      const std::string name(kizami::to_string(format.format));
+      if (!options.formats.empty() && std::find(options.formats.begin(), options.formats.end(), name) == options.formats.end())
+        continue;
+      const Times times = measure(format, n, options);
+      is_right = is_right && times.is_right;
+      const auto size = static_cast<double>(n);
+      const double tera_ops = 2e-12 * size * size * size * options.windows;
+      const nlohmann::json line = {{"case", "slice_product"},
+                                   {"n", n},
+                                   {"format", name},
+                                   {"bits", format.bits},
+                                   {"windows", options.windows},
+                                   {"call_ms", times.call_ms},
+                                   {"tops", tera_ops / (1e-3 * times.call_ms)},
+                                   {"burst_tops", tera_ops / (1e-3 * times.burst_ms)},
+                                   {"correct", times.is_right},
+                                   {"device", device.name}};
+      std::printf("%s\n", line.dump().c_str());
+      std::fprintf(stderr, "%6lld %-5s call %8.3f ms %6.0f TOPS, burst %6.0f TOPS%s\n", static_cast<long long>(n),
+                   name.c_str(), times.call_ms, tera_ops / (1e-3 * times.call_ms), tera_ops / (1e-3 * times.burst_ms),
+                   times.is_right ? "" : "  WRONG");
+      std::fflush(stdout);
+    }
+  }
+  return is_right ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Times the products of slices of every format on a CUDA device.");
+  app.add_option("--n", options.ns, "sizes, multiples of 128")->check(CLI::Range(128, 32768));
+  app.add_option("--format", options.formats, "int8, fp16, bf16, e4m3, e5m2; without it all");
+  app.add_option("--windows", options.windows, "products of a launch")->check(CLI::Range(1, product::kMaxWindows));
+  app.add_option("--rounds", options.rounds, "launches timed")->check(CLI::Range(1, 1000));
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return run(options);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "engines/hopper/float_product.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "base/cuda_status.hpp"
+#include "base/int_math.hpp"
+#include "base/overlapped_launch.hpp"
+#include "engines/desc_check.hpp"
+#include "engines/hopper/product_params.hpp"
+#include "engines/hopper/shared_memory.hpp"
+#include "engines/hopper/tensor_maps.hpp"
+#include "engines/hopper/window_seconds.hpp"
+
+namespace kizami::engines::hopper {
+namespace {
+
+using base::ceil_div;
+using base::cuda_status;
+using product::ProductDesc;
+
+constexpr std::int64_t kBlockBytes = 128;  // of k in a stage
+
+[[nodiscard]] std::size_t index_of(SliceFormat format) {
+  return static_cast<std::size_t>(format) - static_cast<std::size_t>(SliceFormat::kFp16);
+}
+[[nodiscard]] const FloatKernel& kernel_of(SliceFormat format) {
+  static const std::array<FloatKernel, 4> kernels = {product_fp16_kernel(), product_bf16_kernel(),
+                                                     product_e4m3_kernel(), product_e5m2_kernel()};
+  return kernels[index_of(format)];
+}
+
+}  // namespace
+
+double float_windows_seconds(const ProductDesc& d, int num_sms) {
+  WindowRates rates{.tile_i = kFloatTileI, .tile_j = kFloatTileJ, .cluster = kFloatCluster};
+  rates.block_elems = static_cast<int>(kBlockBytes / product::element_bytes(d.format));
+  rates.block_cycles = kFloatTileI * kFloatTileJ * kBlockBytes / 4096.0;  // a byte of k costs the same in every format
+  rates.share_reached = d.exact_k * product::element_bytes(d.format) > 2 * kBlockBytes ? 0.65 : 0.4;
+  return windows_seconds(d, rates, num_sms);
+}
+
+Status launch_float_windows(const ProductDesc& d, const product::Pointers& pointers, product::Queue queue) {
+  int device = 0;
+  int num_sms = 0;
+  KIZAMI_RETURN_IF_ERROR(cuda_status(cudaGetDevice(&device), "the current device"));
+  KIZAMI_RETURN_IF_ERROR(cuda_status(cudaDeviceGetAttribute(&num_sms, cudaDevAttrMultiProcessorCount, device),
+                                     "the number of multiprocessors"));
+  const FloatKernel& kernel = kernel_of(d.format);
+  static std::array<SharedMemoryGrant, 4> grants;
+  KIZAMI_RETURN_IF_ERROR(grants[index_of(d.format)].ask(kernel.kernel, kernel.shared_bytes, device));
+
+  const std::int64_t bytes = product::element_bytes(d.format);
+  ProductParams params{};
+  params.c = pointers.c;
+  params.num_products_at = pointers.num_products;
+  params.c_col_stride = d.c_col_stride;
+  params.c_plane_stride = d.c_plane_stride;
+  params.m = static_cast<std::int32_t>(d.m);
+  params.n = static_cast<std::int32_t>(d.n);
+  params.num_products = d.num_products;
+  params.has_aligned_c = has_aligned_sums(d, pointers.c) ? 1 : 0;
+  params.blocks_per_sum = static_cast<std::int32_t>(std::max<std::int64_t>(1, d.exact_k * bytes / kBlockBytes));
+  for (std::size_t l = 0; l < static_cast<std::size_t>(d.num_windows); ++l) {
+    const product::Window& w = d.windows[l];
+    params.windows[l] = {static_cast<std::int16_t>(w.a_plane), static_cast<std::int16_t>(w.b_plane),
+                         static_cast<std::int32_t>(w.a_first * bytes), static_cast<std::int32_t>(w.b_first * bytes),
+                         static_cast<std::int32_t>(ceil_div(w.k * bytes, kBlockBytes))};
+  }
+  const NumPlanes planes = num_planes_read(d);
+  const MapLines a{"a", pointers.a, d.m, d.a_row_stride * bytes, d.a_row_stride * bytes, d.a_plane_stride * bytes,
+                   d.a_plane_stride == 0 ? 1 : planes.a};
+  const MapLines b{"b", pointers.b, d.n, d.b_row_stride * bytes, d.b_row_stride * bytes, d.b_plane_stride * bytes,
+                   d.b_plane_stride == 0 ? 1 : planes.b};
+  KIZAMI_RETURN_IF_ERROR(encode_in_order(a, kFloatTileI / kFloatCluster, params.a_map));
+  KIZAMI_RETURN_IF_ERROR(encode_in_order(b, kFloatTileJ, params.b_map));
+  set_order(params, kFloatTileI, kFloatTileJ * kFloatCluster, 0);
+
+  const std::int64_t tiles = std::int64_t{params.tiles_per_plane} * d.num_products;
+  const auto clusters = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, num_sms / kFloatCluster)));
+  return base::launch_overlapped_clusters("the launch of the product of floating-point windows", kernel.kernel,
+                                          clusters * kFloatCluster, kNumThreads, kFloatCluster, kernel.shared_bytes,
+                                          queue, &params);
+}
+
+}  // namespace kizami::engines::hopper

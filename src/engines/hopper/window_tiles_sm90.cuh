@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Tiles of windows (product.hpp), which are planes of different length: clusters take them in turn forwards and backwards, so
+// that all end at about the same time.
+#pragma once
+
+#include <cstdint>
+
+#include "engines/hopper/product_params.hpp"
+#include "engines/hopper/tile_pipeline_sm90.cuh"
+
+namespace kizami::engines::hopper {
+
+/// The tiles of a cluster, one a round: every tile_step-th, or of windows the n-th of a round and the n-th from its end in
+/// turn.
+template <bool kHasWindows>
+struct Turns {
+  std::uint32_t first_tile;
+  std::uint32_t tile_step;
+
+  [[nodiscard]] __device__ __forceinline__ std::uint32_t tile(std::uint32_t round) const {
+    const std::uint32_t at = kHasWindows && (round & 1) != 0 ? tile_step - 1 - first_tile : first_tile;
+    return round * tile_step + at;
+  }
+};
+
+/// Blocks of k of a plane.
+template <bool kHasWindows>
+[[nodiscard]] __device__ __forceinline__ int num_blocks_of(const ProductParams& params, int plane) {
+  if constexpr (kHasWindows) {
+    return params.windows[plane].num_k_blocks;
+  } else {
+    return params.num_k_blocks;
+  }
+}
+template <class F, bool kHasWindows>
+[[nodiscard]] __device__ __forceinline__ StageSource stage_source(const ProductParams& params, const TilePlace& place,
+                                                                  int k_block) {
+  if constexpr (kHasWindows) {
+    const WindowPlace& window = params.windows[place.plane];
+    const int k = k_block * F::kBlockK;
+    return {window.a_plane, window.a_first + k, window.b_plane, window.b_first + k};
+  } else {
+    return source_of<F>(params, place, k_block);
+  }
+}
+
+/// The producer's part, by one thread: every stage of every tile of this cluster.
+template <class F, LineOrder kOrder, bool kHasWindows>
+__device__ __forceinline__ void produce_tiles(const ProductParams& params, const Turns<kHasWindows>& turns,
+                                              std::uint32_t num_tiles, std::uint32_t rank, std::uint32_t ring_at,
+                                              std::uint32_t full_at, std::uint32_t empty_at) {
+  RingPlace<F::kStages> ring;
+  std::uint32_t tile = turns.tile(0);
+  for (std::uint32_t round = 1; tile < num_tiles; tile = turns.tile(round++)) {
+    const TilePlace place = place_of<F>(tile, params);
+    const int num_k_blocks = num_blocks_of<kHasWindows>(params, place.plane);
+#pragma unroll 1
+    for (int k_block = 0; k_block < num_k_blocks; ++k_block) {
+      const std::uint32_t full = full_at + ring.stage * 8;
+      barrier_wait(empty_at + ring.stage * 8, ring.phase ^ 1);  // at once in the first round
+      barrier_arrive_expect(full, F::kStageBytes);
+      copy_stage<F, kOrder>(params.a_map, params.b_map, place, rank, stage_source<F, kHasWindows>(params, place, k_block),
+                            ring_at + ring.stage * F::kStageBytes, full);
+      ring.next();
+    }
+  }
+}
+
+}  // namespace kizami::engines::hopper
