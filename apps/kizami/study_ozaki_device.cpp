@@ -171,7 +171,7 @@ void add_ozaki_device(std::istream& lines, const std::string& name, OzakiStudy& 
                    {"type", "n", "way", "tflops", "of_native", "largest_over_AB"},
                    {}};
   for (const auto& [key, record] : records.all) {
-    const double share = records.of_native(record);
+    const double share = record.of_native();
     speed.rows.push_back({std::string(1, record.type), std::to_string(record.n), record.who,
                           fmt::format("{:.1f}", record.tflops), share == 0 ? "" : fmt::format("{:.2f}", share),
                           fmt::format("{:.2g}", record.from_exact.entry)});

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
 
 #include "failure.hpp"
 
@@ -33,32 +35,21 @@ void parse_slices(const nlohmann::json& json, OzakiRecord& record) {
   record.sums_ms = json.value("sums_ms", -1.0);
 }
 
-OzakiRecord parse_record(const std::string& text, const std::string& name, int line, std::string& device) {
-  const auto refuse = [&](const std::string& reason) {
-    throw Failure(ExitCode::kBadInput, fmt::format("{}, line {}: {}", name, line, reason));
-  };
+OzakiRecord parse_record(const nlohmann::json& json) {
   OzakiRecord record;
-  try {
-    const auto json = nlohmann::json::parse(text);
-    const std::string spec = json.at("case").get<std::string>();
-    long m = 0;
-    long n = 0;
-    long k = 0;
-    if (std::sscanf(spec.c_str(), "%c nn %ldx%ldx%ld", &record.type, &m, &n, &k) != 4 || m != n || n != k)
-      refuse(fmt::format("case = {}, must be of a square product nn", spec));
-    record.n = n;
-    record.who = json.at("who").get<std::string>();
-    record.ms = json.value("ms_median", 0.0);
-    record.tflops = json.at("tflops").get<double>();
-    record.from_exact.entry = json.at("error").get<double>();
-    if (json.contains("frobenius")) parse_slices(json, record);
-    const std::string from = fmt::format("driver {}, {}, commit {}", json.at("driver").get<std::string>(),
-                                         json.at("date").get<std::string>(), json.at("commit").get<std::string>());
-    if (device.find(from) == std::string::npos) device += (device.empty() ? "" : "; ") + from;
-  } catch (const nlohmann::json::exception& error) {
-    refuse(error.what());
-  }
-  if (!(record.tflops > 0)) refuse(fmt::format("tflops = {}, must be positive", record.tflops));
+  const std::string spec = json.at("case").get<std::string>();
+  long m = 0;
+  long n = 0;
+  long k = 0;
+  if (std::sscanf(spec.c_str(), "%c nn %ldx%ldx%ld", &record.type, &m, &n, &k) != 4 || m != n || n != k)
+    throw std::runtime_error(fmt::format("case = {}, must be of a square product nn", spec));
+  record.n = n;
+  record.who = json.at("who").get<std::string>();
+  record.ms = json.value("ms_median", 0.0);
+  record.tflops = json.at("tflops").get<double>();
+  record.from_exact.entry = json.at("error").get<double>();
+  if (json.contains("frobenius")) parse_slices(json, record);
+  if (!(record.tflops > 0)) throw std::runtime_error(fmt::format("tflops = {}, must be positive", record.tflops));
   return record;
 }
 
@@ -78,11 +69,28 @@ int OzakiRecord::diagonals() const {
 }
 
 OzakiRecords::OzakiRecords(std::istream& lines, const std::string& name) {
+  std::map<std::pair<char, std::int64_t>, double> native;
   std::string text;
   for (int line = 1; std::getline(lines, text); ++line) {
     if (text.empty()) continue;
-    const OzakiRecord record = parse_record(text, name, line, device);
-    all[{record.type, record.who, record.n}] = record;
+    try {
+      const auto json = nlohmann::json::parse(text);
+      const std::string from = fmt::format("driver {}, {}, commit {}", json.at("driver").get<std::string>(),
+                                           json.at("date").get<std::string>(), json.at("commit").get<std::string>());
+      if (device.find(from) == std::string::npos) device += (device.empty() ? "" : "; ") + from;
+      if (json.contains("type")) {  // of bench_gpu_tile
+        if (json.at("type") != "bf16" || json.at("who") != "tile") continue;
+        double& fastest = bf16_tflops[json.at("n").get<std::int64_t>()];
+        fastest = std::max(fastest, json.at("tflops").get<double>());
+        continue;
+      }
+      OzakiRecord record = parse_record(json);
+      if (record.who == "native") native[{record.type, record.n}] = record.tflops;
+      record.native_tflops = native[{record.type, record.n}];
+      all[{record.type, record.who, record.n}] = record;
+    } catch (const std::exception& error) {
+      throw Failure(ExitCode::kBadInput, fmt::format("{}, line {}: {}", name, line, error.what()));
+    }
   }
   if (lines.bad()) throw Failure(ExitCode::kBadInput, fmt::format("{}: cannot be read", name));
 }
@@ -100,11 +108,6 @@ std::vector<const OzakiRecord*> OzakiRecords::where(const std::function<bool(con
   std::stable_sort(wanted.begin(), wanted.end(),
                    [](const OzakiRecord* x, const OzakiRecord* y) { return x->n < y->n; });
   return wanted;
-}
-
-double OzakiRecords::of_native(const OzakiRecord& record) const {
-  const OzakiRecord* const native = find(record.type, "native", record.n);
-  return native == nullptr ? 0 : record.tflops / native->tflops;
 }
 
 }  // namespace kizami::cli

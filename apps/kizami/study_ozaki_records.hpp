@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// JSON lines of bench_gpu_gemm and bench_gpu_slices: what ways of multiplying gave on a device.
+// JSON lines of bench_gpu_gemm and bench_gpu_slices: what ways of multiplying gave on a device; and of bench_gpu_tile, of which
+// BF16 products by tile kernels count.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ struct OzakiRecord {
   std::string who;  ///< "native", or a way of bench/sliced_way.hpp
   double ms = 0;
   double tflops = 0;
-  OzakiErrors from_exact;  ///< of bench_gpu_gemm only entry
+  double native_tflops = 0;  ///< of the line of native before it; 0: there is none
+  OzakiErrors from_exact;    ///< of bench_gpu_gemm only entry
 
   // Of bench_gpu_slices, and of slices.
   OzakiErrors from_native;
@@ -46,6 +48,8 @@ struct OzakiRecord {
   /// N of the word "dN", 0 without one.
   [[nodiscard]] int diagonals() const;
   [[nodiscard]] bool is_until_zero() const { return has("until-zero"); }
+  /// Speed beside native in the same run; 0: not there.
+  [[nodiscard]] double of_native() const { return native_tflops > 0 ? tflops / native_tflops : 0; }
   /// Of floating-point formats; FP64 products, with all that bench_gpu_slices says.
   [[nodiscard]] bool is_floating() const { return type == 'd' && slices > 0 && format != "int8"; }
 };
@@ -53,7 +57,8 @@ struct OzakiRecord {
 /// By type, way and n; of two equal ones the later.
 struct OzakiRecords {
   std::map<std::tuple<char, std::string, std::int64_t>, OzakiRecord> all;
-  std::string device;  ///< of all lines: driver, date and commit
+  std::map<std::int64_t, double> bf16_tflops;  ///< the fastest product of BF16 matrices by a tile kernel, by n
+  std::string device;                          ///< of all lines: driver, date and commit
 
   /// @param name of the source, for errors  @throws Failure kBadInput names the line that is no such record
   OzakiRecords(std::istream& lines, const std::string& name);
@@ -62,8 +67,6 @@ struct OzakiRecords {
   [[nodiscard]] const OzakiRecord* find(char type, const std::string& who, std::int64_t n) const;
   /// Those that are wanted, by n and then by way.
   [[nodiscard]] std::vector<const OzakiRecord*> where(const std::function<bool(const OzakiRecord&)>& is_wanted) const;
-  /// Speed of native beside it in the same file; 0: not there.
-  [[nodiscard]] double of_native(const OzakiRecord& record) const;
 };
 
 }  // namespace kizami::cli

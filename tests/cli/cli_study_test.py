@@ -295,7 +295,7 @@ class StudyTest(CliTest):
             return {"date": "2026-01-02", "commit": "abc", "driver": "1.2", "case": f"{type} nn {n}x{n}x{n} phi=0.5", "who": who, "tflops": tflops, "error": 1e-15}
 
         lines = [record("d", f"ozaki1/7/truncated/{sums}", n, tflops) for sums, tflops in (("grouped", 10), ("concatenated", 25), ("blocked", 15)) for n in (1024, 8192)]
-        lines += [record("d", "native", 1024, 20), record("d", "ozaki1/3", 8192, 190), record("d", "ozaki1/7/truncated/grouped/streams2", 8192, 16),
+        lines += [record("d", "native", 1024, 80), record("d", "ozaki1/4", 1024, 40), record("d", "native", 1024, 20), record("d", "ozaki1/3", 8192, 190), record("d", "ozaki1/7/truncated/grouped/streams2", 8192, 16),
                   record("z", "ozaki1/7/truncated/full", 1024, 15)]
         for n, forms in ((1024, (10, 20, 30)), (8192, (50, 40, 45))):
             lines += [record("z", who, n, tflops) for who, tflops in zip(("ozaki1/7/truncated/karatsuba", "ozaki1/7/truncated/enlarged", "native"), forms)]
@@ -315,6 +315,8 @@ class StudyTest(CliTest):
         figure = {(row["data"], row["series"], row["n"]): row["tflops"] for row in self.rows("figure_1.csv")}
         self.assertEqual(figure["hopper", "ozIMMU_EF_S", "1024"], "25")
         self.assertEqual(figure["hopper", "native", "1024"], "20")
+        shares = {row["way"]: row["of_native"] for row in self.rows("speed.csv") if row["n"] == "1024"}
+        self.assertEqual(shares["ozaki1/4"], "0.50")  # of the line of native before it, not of another run's
         (self.dir / "gpu.jsonl").write_text(json.dumps(record("d", "native", 8, 0)) + "\n")
         self.expect_error(BAD_INPUT, "study", "ozaki", "--max-n", 16, "--gpu-results", "gpu.jsonl", says="gpu.jsonl, line 1: tflops = 0, must be positive")
         self.expect_error(USAGE, "study", "ozaki", "--max-n", 8, says="--max-n")
@@ -341,7 +343,7 @@ class StudyTest(CliTest):
             lines += [sliced("ozaki1/fp16/until-zero/matrix/b7", size, 5, whole, whole**2, split_ms=40.0), sliced("ozaki1/fp16/until-zero/matrix", size, 9, blocks, blocks**2),
                       sliced("ozaki1/e4m3/until-zero/matrix", size, 6, fp8, fp8**2)]
         lines += [sliced("ozaki1/bf16/7/d9/matrix", 8192, 20, 7, 39), sliced("ozaki1/e4m3/14/d16/matrix", 8192, 30, 14, 130), sliced("ozaki1/bf16/7", 1024, 20, 7, 34)]
-        # 39 products of 10 ms in a call of 500; the split moves 11.8 and 16.1 GB, of which 4.8 TB/s take 2.46 and 3.36 ms.
+        # 39 products of 10 ms (880 TFLOPS) in a call of 500, or of 8 ms by a tile kernel; the split moves 11.8 and 16.1 GB, of which 4.8 TB/s take 2.46 and 3.36 ms.
         lines += [sliced("ozaki1/bf16/1", n, 400, 1, 1, product_ms=10.0), sliced("ozaki1/bf16/7/d9", n, 17, 7, 39, split_ms=4.0)]
         for d, products, ms, frobenius in ((9, 39, 500, 1e-16), (8, 34, 200, 1e-16), (7, 28, 170, 4e-15), (6, 21, 100, 9e-14), (5, 15, 60, 2e-10)):
             lines.append(sliced(f"ozaki1/bf16/7/d{d}/matrix", n, 2e-9 * n**3 / ms, 7, products, frobenius, product_ms=ms - 2, split_ms=4.0))
@@ -363,7 +365,7 @@ class StudyTest(CliTest):
             ("report, device", "surpassed"), ("report, device", "surpassed"), ("aim, device", "refuted"),
             ("aim, speed", "refuted")])
         self.assertIn("10, 11, 12, 14, 14 with the report's digits; 8, 8, 9, 9, 9 with those of the format, k in blocks", claims)
-        self.assertIn("| 78 % of the whole call, 78 % of its products alone: 39 products in 500.0 ms, one in 10.00 ms (880 TFLOPS, hopper), n = 16384 |", claims)
+        self.assertIn("| 78 % of the whole call, 78 % of its products alone: 39 products at 689 TFLOPS, one at 880 (engine hopper), n = 16384 |", claims)
         rows = {(row["n"], row["digit_bits"]): row for row in self.rows("device_naive.csv") if row["format"] == "fp16"}
         self.assertEqual(len(rows), 10)
         row = rows["8192", "7"]
@@ -376,6 +378,11 @@ class StudyTest(CliTest):
         speed = {(row["series"], row["n"]): row["tflops"] for row in self.rows("figure_floating.csv")}
         self.assertEqual((speed["fp16 until nothing is left, digits by k", "1024"], speed["e4m3 14 slices, d = 16", "8192"]), ("5", "30"))
         self.assertIn("abc", (self.dir / "study.md").read_text())
+        with open(self.dir / "gpu.jsonl", "a") as file:
+            for type, who, tflops in (("bf16", "tile", 1100), ("bf16", "tile", 700), ("bf16", "cublaslt", 2000), ("f16", "tile", 2000)):
+                file.write(json.dumps(tile_record(who, type, n, tflops)) + "\n")
+        claims = self.succeed("study", "ozaki", "--max-n", 16, "--gpu-results", "gpu.jsonl", timeout=280)
+        self.assertIn("| 62 % of the whole call, 63 % of its products alone: 39 products at 689 TFLOPS, one at 1100 (a tile kernel), n = 16384 |", claims)
         (self.dir / "gpu.jsonl").write_text(json.dumps(lines[5] | {"products": "many"}) + "\n")
         self.expect_error(BAD_INPUT, "study", "ozaki", "--max-n", 16, "--gpu-results", "gpu.jsonl", says="gpu.jsonl, line 1: ")
 
