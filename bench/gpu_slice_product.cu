@@ -177,7 +177,8 @@ int run(const Options& options) {
   for (const std::int64_t n : options.ns) {
     for (const Format& format : kFormats) {
       const std::string name(kizami::to_string(format.format));
-      if (!options.formats.empty() && std::find(options.formats.begin(), options.formats.end(), name) == options.formats.end())
+      if (!options.formats.empty() &&
+          std::find(options.formats.begin(), options.formats.end(), name) == options.formats.end())
         continue;
       const Times times = measure(format, n, options);
       is_right = is_right && times.is_right;

@@ -7,7 +7,7 @@
 //   int8 fp16 bf16 e4m3 e5m2              format
 //   truncated nearest bytes               split
 //   matrix                                one scale a matrix instead of one a line
-//   pairs grouped concatenated blocked    sums
+//   pairs grouped concatenated blocked fused  sums
 //   four karatsuba enlarged               complex form
 //   hopper cublaslt tile                  engine, hopper if none is named
 //   streams2                              blocks of the columns of B as calls of their own in 2 streams
@@ -79,7 +79,7 @@ struct SlicedWay {
       way.is_full = true;
     } else if (!find_named(word, SliceFormat::kInt8, SliceFormat::kE5m2, slices.format) &&
                !find_named(word, SliceSplit::kTruncated, SliceSplit::kBytes, slices.split) &&
-               !find_named(word, SliceSums::kPairs, SliceSums::kBlocked, slices.sums) &&
+               !find_named(word, SliceSums::kPairs, SliceSums::kFused, slices.sums) &&
                !find_named(word, ComplexForm::kFourProducts, ComplexForm::kEnlarged, slices.complex_form) &&
                !find_named(word, EngineName::kCpuRef, EngineName::kTile, way.engine)) {
       throw std::invalid_argument(text + ": no word \"" + word + "\"");

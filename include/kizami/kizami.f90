@@ -76,6 +76,7 @@ module kizami
   integer(c_int), parameter, public :: KIZAMI_SLICE_SUMS_GROUPED = 2
   integer(c_int), parameter, public :: KIZAMI_SLICE_SUMS_CONCATENATED = 3
   integer(c_int), parameter, public :: KIZAMI_SLICE_SUMS_BLOCKED = 4
+  integer(c_int), parameter, public :: KIZAMI_SLICE_SUMS_FUSED = 5
   integer(c_int), parameter, public :: KIZAMI_COMPLEX_FORM_AUTO = 0
   integer(c_int), parameter, public :: KIZAMI_COMPLEX_FORM_FOUR_PRODUCTS = 1
   integer(c_int), parameter, public :: KIZAMI_COMPLEX_FORM_KARATSUBA = 2

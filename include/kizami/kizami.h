@@ -145,11 +145,12 @@ enum {
 };
 typedef int kizami_slice_sums;
 enum {
-  KIZAMI_SLICE_SUMS_AUTO = 0,         /* concatenated */
+  KIZAMI_SLICE_SUMS_AUTO = 0,         /* concatenated; on a device fused where that is quicker */
   KIZAMI_SLICE_SUMS_PAIRS = 1,        /* every product by itself */
   KIZAMI_SLICE_SUMS_GROUPED = 2,      /* as many of one anti-diagonal as INT32 holds exactly */
   KIZAMI_SLICE_SUMS_CONCATENATED = 3, /* those as one product, slices side by side */
-  KIZAMI_SLICE_SUMS_BLOCKED = 4       /* grouped, with the larger operand in blocks of lines */
+  KIZAMI_SLICE_SUMS_BLOCKED = 4,      /* grouped, with the larger operand in blocks of lines */
+  KIZAMI_SLICE_SUMS_FUSED = 5         /* one launch that keeps all sums on the chip; operands in device memory */
 };
 typedef int kizami_complex_form;
 enum {

@@ -84,11 +84,12 @@ enum class SliceSplit : std::uint8_t {
 
 /// How products of slices share an INT32 accumulator. Never changes a bit.
 enum class SliceSums : std::uint8_t {
-  kAuto,          ///< kConcatenated
+  kAuto,          ///< kConcatenated; on a device kFused where that is quicker
   kPairs,         ///< ozIMMU: every product by itself
   kGrouped,       ///< ozIMMU_EF: as many products of one anti-diagonal as INT32 holds exactly
   kConcatenated,  ///< ozIMMU_EF_S: those as one product, slices side by side along k
   kBlocked,       ///< ozIMMU_EF_L: kGrouped with the larger operand in blocks of lines
+  kFused,         ///< one launch that keeps the sums of all anti-diagonals on the chip; engine hopper, 2 to 4 slices
 };
 
 /// How a complex product becomes real ones in scheme ozaki1.
@@ -203,6 +204,8 @@ enum class Reproducibility : std::uint8_t {
       return "concatenated";
     case SliceSums::kBlocked:
       return "blocked";
+    case SliceSums::kFused:
+      return "fused";
   }
   return "unknown";
 }

@@ -153,13 +153,40 @@ class Ozaki1Call {
     return {};
   }
 
+  /// The exponent of a product of slices of the last anti-diagonal, beside those of its lines.
+  [[nodiscard]] int unit() const {
+    return 2 * num::digit_unit(slices_.rule, 0) - slices_.rule.step * (slices_.last().num_diagonals - 1);
+  }
+
+  /// One block of C, in one launch.
+  Status fuse_block(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
+    if constexpr (kIsComplex<T>) {
+      return {StatusCode::kInternal, "sums = fused of a complex type"};
+    } else {
+      KIZAMI_RETURN_IF_ERROR(load(i, num_i, j, num_j, 0, plan_.shape.k));
+      product::FusedSlicePointers<T> pointers;
+      pointers.a = a_.slices;
+      pointers.b = b_.slices;
+      pointers.unit = unit();
+      pointers.row_exponents = buffers_.a.exponents + i;
+      pointers.col_exponents = buffers_.b.exponents + j;
+      pointers.alpha = problem_.alpha;
+      pointers.beta = problem_.beta;
+      pointers.c = problem_.c.block(i, j, num_i, num_j);
+      pointers.is_scaling_only = &buffers_.state->is_scaling_only;
+      return product::fused_slices_of(plan_.schedule.engine)
+          ->run(plan::fused_slice_product(plan_, num_i, num_j), pointers, queue_);
+    }
+  }
+
   /// One block of C, over all of k.
   Status multiply_block(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
+    if (plan_.schedule.slice_sums == SliceSums::kFused) return fuse_block(i, num_i, j, num_j);
     const std::int64_t kc = plan_.schedule.slice_chunk.kc;
     reconstruct::DeviceSliceTask<T> task;
     task.acc = buffers_.acc;
     task.num_words = plan::device_sum_words(plan_);
-    task.unit = 2 * num::digit_unit(slices_.rule, 0) - slices_.rule.step * (slices_.last().num_diagonals - 1);
+    task.unit = unit();
     task.row_exponents = buffers_.a.exponents + i;
     task.col_exponents = buffers_.b.exponents + j;
     task.alpha = problem_.alpha;

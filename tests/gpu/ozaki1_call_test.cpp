@@ -21,6 +21,7 @@ Outcome expect_bits(const Case& c, EngineName engine) {
   Case on_host = c;
   on_host.policy.workspace_limit_bytes = 0;
   on_host.policy.may_sync = false;
+  if (c.policy.slices.sums == SliceSums::kFused) on_host.policy.slices.sums = SliceSums::kAuto;
   const std::string what = check::print(c) + " on " + std::string(to_string(engine));
   const DeviceResult<T> got = multiply<T>(c, policy);
   check::Operands<T> x(on_host, api_test::kThreads);
@@ -119,6 +120,48 @@ TEST_F(Ozaki1Call, OfEveryGrouping) {
                              "d nn 4200x20x300 slices=5"})
       expect_bits_on_all(std::string(line) + " sums=" + sums);
   }
+}
+
+TEST_F(Ozaki1Call, FusedInOneLaunch) {
+  // Tiles of both kernels of each count, whole and cut, in one stage of k and in many.
+  for (const char* slices : {"slices=2", "slices=3", "slices=4"}) {
+    for (const char* shape :
+         {"d nn 1x1x1", "d nn 70x130x127", "s tn 193x257x129", "d nt 1500x1400x200", "s tt 800x2100x130",
+          "d nn 64x256x30000", "d nn 130x70x500 a=-1 b=0.5", "s nn 130x70x500 a=2 b=1", "d nn 97x129x300 a=0 b=2",
+          "s nn 97x129x300 a=0 b=0", "d nn 97x129x300 A=randn,x2^-600 B=randn,x2^-500",
+          "d nn 97x129x300 A=randn,x2^500 B=randn,x2^480", "s nn 97x129x300 A=randn,x2^-80 B=randn,x2^-60",
+          "d nn 140x137x100 a=0 b=1 C=randn,nan@middle", "d nn 140x137x100 a=1 b=1 C=randn,inf@middle",
+          "d nn 70x60x300 A=randn,nan@corner B=randn,inf@edge", "d nn 70x60x300 A=exprand",
+          "d nn 133x40x129 ld+3 layout=row", "d nn 129x131x100 ld+1"}) {
+      for (const char* split : {"bytes", "truncated", "nearest"})
+        expect_bits(std::string(shape) + " " + slices + " sums=fused split=" + split, EngineName::kHopper);
+    }
+    Case chunked = sliced_case(std::string("d nn 900x850x900 sums=fused ") + slices);
+    Policy policy = chunked.policy;
+    policy.engine = EngineName::kHopper;
+    const Plan whole = cuda::make_plan(chunked.scalar, chunked.m, chunked.n, chunked.k, policy).value();
+    chunked.policy.workspace_limit_bytes = whole.workspace_bytes() / 3;
+    expect_bits(chunked, EngineName::kHopper);
+  }
+}
+
+TEST_F(Ozaki1Call, RefusesToFuseWhatNoKernelFuses) {
+  const auto reason = [](const std::string& line, EngineName engine = EngineName::kHopper) {
+    Case c = sliced_case(line + " sums=fused");
+    c.policy.engine = engine;
+    const Result<Plan> plan = cuda::make_plan(c.scalar, c.m, c.n, c.k, c.policy);
+    return plan.ok() ? std::string("accepted") : plan.status().reason();
+  };
+  const auto expect_reason = [](const std::string& got, const char* part) {
+    EXPECT_NE(got.find(part), std::string::npos) << got;
+  };
+  expect_reason(reason("d nn 10x10x10 slices=5"), "num_slices = 5, must be in 2..4");
+  expect_reason(reason("d nn 10x10x10 slices=1"), "num_slices = 1, must be in 2..4");
+  expect_reason(reason("d nn 10x10x10 slices=3 diagonals=5"), "as many diagonals as slices, got 5 of 3");
+  expect_reason(reason("d nn 10x10x70000 slices=2"), "k = 70000, must be in 1..65535");
+  expect_reason(reason("z nn 10x10x10 slices=3"), "of real types");
+  expect_reason(reason("d nn 10x10x10 slices=3", EngineName::kCublasLt), "no kernel for sums = fused");
+  EXPECT_EQ(reason("d nn 10x10x10 slices=3"), "accepted");
 }
 
 TEST_F(Ozaki1Call, WithAnyFactors) {

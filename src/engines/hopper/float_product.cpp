@@ -72,9 +72,19 @@ Status launch_float_windows(const ProductDesc& d, const product::Pointers& point
                          static_cast<std::int32_t>(ceil_div(w.k * bytes, kBlockBytes))};
   }
   const NumPlanes planes = num_planes_read(d);
-  const MapLines a{"a", pointers.a, d.m, d.a_row_stride * bytes, d.a_row_stride * bytes, d.a_plane_stride * bytes,
+  const MapLines a{"a",
+                   pointers.a,
+                   d.m,
+                   d.a_row_stride * bytes,
+                   d.a_row_stride * bytes,
+                   d.a_plane_stride * bytes,
                    d.a_plane_stride == 0 ? 1 : planes.a};
-  const MapLines b{"b", pointers.b, d.n, d.b_row_stride * bytes, d.b_row_stride * bytes, d.b_plane_stride * bytes,
+  const MapLines b{"b",
+                   pointers.b,
+                   d.n,
+                   d.b_row_stride * bytes,
+                   d.b_row_stride * bytes,
+                   d.b_plane_stride * bytes,
                    d.b_plane_stride == 0 ? 1 : planes.b};
   KIZAMI_RETURN_IF_ERROR(encode_in_order(a, kFloatTileI / kFloatCluster, params.a_map));
   KIZAMI_RETURN_IF_ERROR(encode_in_order(b, kFloatTileJ, params.b_map));

@@ -42,7 +42,7 @@ struct TileShape {
   static constexpr int kBarrierBytes = 2 * stages * 8;
   static constexpr int kAlignment = 1024;  ///< of a swizzled group of 8 lines
 
-  static_assert(kGroupJ % 64 == 0 && tile_i % 64 == 0 && tile_i <= 256 && tile_j <= 256);
+  static_assert(kGroupJ % 64 == 0 && tile_i % 32 == 0 && tile_i <= 256 && tile_j <= 256);
   static_assert(kReaders == 1 || kReaders == kConsumers);
   static_assert(kPartI % 8 == 0, "parts are whole groups of the swizzle");
   static_assert(kBytesA % kAlignment == 0 && kBytesB % kAlignment == 0);
