@@ -41,62 +41,84 @@ struct Strides {
   std::int64_t row, col;
 };
 
+/// A part of an element of AB as a double-double sum, whose error is 2^-90 of the gauge or less, and of |A||B|.
+struct ExactElement {
+  double high, low, gauge;
+
+  /// got - AB.
+  __device__ double error_of(double got) const { return (got - high) - low; }
+};
+
+/// Part `part` of the product of a row of A, from `a` on, and a column of B, by a block of at most 256 threads, all of which come
+/// here. @return of thread 0 alone
+template <class R, int kTerms>
+__device__ ExactElement exact_element(const R* a, std::int64_t a_stride, const R* b, std::int64_t b_stride,
+                                      std::int64_t k, int part) {
+  __shared__ double high[256], low[256], scale[256];
+  double s = 0, e = 0, g = 0;
+  const auto add = [&](double x, double y) {
+    const double p = x * y;
+    const double p_error = fma(x, y, -p);
+    const double t = s + p;
+    const double z = t - s;
+    e += ((s - (t - z)) + (p - z)) + p_error;
+    s = t;
+    g += fabs(p);
+  };
+  for (std::int64_t h = threadIdx.x; h < k; h += blockDim.x) {
+    const R* const x = a + h * a_stride * kTerms;
+    const R* const y = b + h * b_stride * kTerms;
+    if (kTerms == 1) {
+      add(x[0], y[0]);
+    } else if (part == 0) {
+      add(x[0], y[0]);
+      add(-static_cast<double>(x[kTerms - 1]), y[kTerms - 1]);
+    } else {
+      add(x[0], y[kTerms - 1]);
+      add(x[kTerms - 1], y[0]);
+    }
+  }
+  high[threadIdx.x] = s;
+  low[threadIdx.x] = e;
+  scale[threadIdx.x] = g;
+  __syncthreads();
+  ExactElement sum{};
+  if (threadIdx.x == 0) {
+    for (unsigned t = 0; t < blockDim.x; ++t) {
+      const double v = sum.high + high[t];
+      const double z = v - sum.high;
+      sum.low += ((sum.high - (v - z)) + (high[t] - z)) + low[t];
+      sum.high = v;
+      sum.gauge += scale[t];
+    }
+  }
+  __syncthreads();
+  return sum;
+}
+
+/// Raises *largest to x >= 0; NaN counts as 1e300.
+__device__ inline void raise_to(double* largest, double x) {
+  // Not negative: their bits are in their order.
+  atomicMax(reinterpret_cast<unsigned long long*>(largest),
+            static_cast<unsigned long long>(__double_as_longlong(x == x ? x : 1e300)));
+}
+
 /// Largest |C - AB| / (|A||B|) of the parts of one row of C, a column-major matrix of m rows; one block a column. NaN counts
 /// as 1e300. To squares, unless it is null, are added those of C - AB and of AB.
 template <class R, int kTerms>
 __global__ void row_error(const R* a, Strides a_strides, const R* b, Strides b_strides, const R* c, std::int64_t m,
                           std::int64_t k, std::int64_t i, double* worst, double* squares = nullptr) {
-  __shared__ double high[256], low[256], scale[256];
   const std::int64_t j = blockIdx.x;
   for (int part = 0; part < kTerms; ++part) {
-    double s = 0, e = 0, g = 0;
-    const auto add = [&](double x, double y) {
-      const double p = x * y;
-      const double p_error = fma(x, y, -p);
-      const double t = s + p;
-      const double z = t - s;
-      e += ((s - (t - z)) + (p - z)) + p_error;
-      s = t;
-      g += fabs(p);
-    };
-    for (std::int64_t h = threadIdx.x; h < k; h += blockDim.x) {
-      const R* const x = a + (i * a_strides.row + h * a_strides.col) * kTerms;
-      const R* const y = b + (h * b_strides.row + j * b_strides.col) * kTerms;
-      if (kTerms == 1) {
-        add(x[0], y[0]);
-      } else if (part == 0) {
-        add(x[0], y[0]);
-        add(-static_cast<double>(x[kTerms - 1]), y[kTerms - 1]);
-      } else {
-        add(x[0], y[kTerms - 1]);
-        add(x[kTerms - 1], y[0]);
-      }
+    const ExactElement exact = exact_element<R, kTerms>(a + i * a_strides.row * kTerms, a_strides.col,
+                                                        b + j * b_strides.col * kTerms, b_strides.row, k, part);
+    if (threadIdx.x != 0) continue;
+    const double difference = exact.error_of(c[(j * m + i) * kTerms + part]);
+    raise_to(worst, fabs(difference) / exact.gauge);
+    if (squares != nullptr) {
+      atomicAdd(&squares[0], difference * difference);
+      atomicAdd(&squares[1], exact.high * exact.high);
     }
-    high[threadIdx.x] = s;
-    low[threadIdx.x] = e;
-    scale[threadIdx.x] = g;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      double sum = 0, rest = 0, total = 0;
-      for (unsigned t = 0; t < blockDim.x; ++t) {
-        const double v = sum + high[t];
-        const double z = v - sum;
-        rest += ((sum - (v - z)) + (high[t] - z)) + low[t];
-        sum = v;
-        total += scale[t];
-      }
-      const double got = c[(j * m + i) * kTerms + part];
-      const double error = fabs((got - sum) - rest) / total;
-      // Errors are not negative: their bits are in their order.
-      atomicMax(reinterpret_cast<unsigned long long*>(worst),
-                static_cast<unsigned long long>(__double_as_longlong(error == error ? error : 1e300)));
-      if (squares != nullptr) {
-        const double difference = (got - sum) - rest;
-        atomicAdd(&squares[0], difference * difference);
-        atomicAdd(&squares[1], sum * sum);
-      }
-    }
-    __syncthreads();
   }
 }
 
@@ -228,7 +250,7 @@ struct DeviceBuffer {
 }
 
 /// Keeps the queue busy while the host fills it.
-__global__ void wait_cycles(long long cycles) {
+[[maybe_unused]] static __global__ void wait_cycles(long long cycles) {
   const long long start = clock64();
   while (clock64() - start < cycles) {
   }

@@ -6,7 +6,7 @@
 //   bench_gpu_gemm --type s --engine ec --engine hopper          scheme ec beside scheme ozaki2
 //   bench_gpu_gemm --type d --n 256 --batch 100 --engine auto    what the planner takes where no bits are promised
 //   bench_gpu_gemm --type d --n 8192 --engine ozaki1/7 --engine ozaki1/7/truncated/grouped/cublaslt
-//     scheme ozaki1: slices, then in any order split, sums, complex form and engine (else hopper), and d5 for 5 diagonals
+//     scheme ozaki1, as in sliced_way.hpp; bench_gpu_slices times its phases
 //   bench_gpu_gemm --type d --n 4096 --engine ff32               FP64 by pairs of FP32, a baseline
 // --batch N: N products, each behind the one before it in memory, beside cublas<t>gemmStridedBatched; times are of all N.
 // --op nt: A as it is, B transposed in memory. Times are of the device: a kernel that waits goes ahead of every timed call.
@@ -26,6 +26,7 @@
 #include "device_bench.cuh"
 #include "gpu_float_float.cuh"
 #include "kizami/cuda.hpp"
+#include "sliced_way.hpp"
 
 namespace {
 
@@ -70,38 +71,11 @@ struct Way {
   bool is_float_float = false;  ///< none: a baseline
 };
 
-/// The value whose name is `text`. @return whether there is one
-template <class E>
-bool find_named(const std::string& text, E last, E& value) {
-  for (int v = 1; v <= static_cast<int>(last); ++v) {
-    if (text != to_string(static_cast<E>(v))) continue;
-    value = static_cast<E>(v);
-    return true;
-  }
-  return false;
-}
-
-/// ozaki1/SLICES[/WORD]...
+/// A way of sliced_way.hpp. @throws std::invalid_argument
 [[nodiscard]] Way sliced_way(const std::string& text) {
-  Way way{text, EngineName::kHopper, Scheme::kOzaki1, {}};
-  std::size_t at = text.find('/');
-  while (at != std::string::npos) {
-    const std::size_t end = text.find('/', at + 1);
-    const std::string word = text.substr(at + 1, end == std::string::npos ? end : end - at - 1);
-    at = end;
-    if (!word.empty() && word.find_first_not_of("0123456789") == std::string::npos) {
-      way.slices.num_slices = std::stoi(word);
-    } else if (word.size() > 1 && word[0] == 'd' && word.find_first_not_of("0123456789", 1) == std::string::npos) {
-      way.slices.num_diagonals = std::stoi(word.substr(1));
-    } else if (!find_named(word, kizami::SliceSplit::kBytes, way.slices.split) &&
-               !find_named(word, kizami::SliceSums::kBlocked, way.slices.sums) &&
-               !find_named(word, kizami::ComplexForm::kEnlarged, way.slices.complex_form) &&
-               !find_named(word, EngineName::kTile, way.engine)) {
-      throw std::invalid_argument("--engine " + text + ": no word \"" + word + "\"");
-    }
-  }
-  if (way.slices.num_slices == 0) throw std::invalid_argument("--engine " + text + ", must name the slices: ozaki1/7");
-  return way;
+  const bench::SlicedWay way = bench::sliced_way(text);
+  if (way.num_streams > 0 || way.is_full) throw std::invalid_argument(text + " is for bench_gpu_slices");
+  return {text, way.engine, Scheme::kOzaki1, way.slices};
 }
 
 struct Options {
@@ -203,6 +177,7 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
     policy.engine = way.engine;
     policy.slices = way.slices;
     if (way.slices.complex_form == kizami::ComplexForm::kKaratsuba) policy.gauge = kizami::Gauge::kNorm;
+    if (way.slices.num_slices == kizami::kUntilZero) policy.may_sync = true;
     if (way.scheme != Scheme::kOzaki2) policy.reproducibility = kizami::Reproducibility::kNotGuaranteed;
     auto plan = kizami::cuda::make_plan(kizami::kScalarOf<T>, s.m, s.n, s.k, policy, {batch, false});
     if (!plan.ok()) {
@@ -354,7 +329,7 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
         options.ways.push_back(sliced_way(value));
       } else {
         EngineName engine = EngineName::kAuto;
-        if (!find_named(value, EngineName::kTile, engine))
+        if (!bench::find_named(value, EngineName::kCpuRef, EngineName::kTile, engine))
           fail("--engine " + value + ", must be hopper, cublaslt, tile, ec, auto, ff32 or ozaki1/SLICES");
         options.ways.push_back({value, engine});
       }

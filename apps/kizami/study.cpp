@@ -103,9 +103,13 @@ std::string summary_of(const OzakiStudy& study, const std::string& max_n) {
       "there. "
       "{}\n\n## Claims\n\n",
       version(), max_n,
-      study.device.empty() ? "Figures of speed are missing: `bench_gpu_gemm --engine ozaki1/7` measures them, and "
-                             "`--gpu-results` takes what it prints."
-                           : fmt::format("Speed was measured by `bench_gpu_gemm`: {}.", study.device));
+      study.device.empty()
+          ? "Figures of a device are missing: `bench_gpu_slices` measures them, and `--gpu-results` takes what it "
+            "prints."
+          : fmt::format(
+                "Figures of a device were measured by `bench_gpu_slices`, native cuBLAS beside them: {}. What the "
+                "report says of tile kernels is judged by `kizami study tile`.",
+                study.device));
   out += as_markdown(study.claims);
   for (const StudyTable& table : study.tables)
     out += fmt::format("\n## {}\n\n{}.\n\n{}", table.name, table.caption, as_markdown(table));
@@ -228,7 +232,7 @@ Command add_study(CLI::App& program) {
   app->add_option("--threads", options->threads, "tile: threads of the processor [1]")->type_name("N");
   app->add_option("--gpu-results", options->gpu_results,
                   "JSON lines of bench_gpu_ec (sgemm: for figure 9 and errors on a device), bench_gpu_tile (tile) or "
-                  "bench_gpu_gemm (ozaki: for figures of speed)")
+                  "bench_gpu_slices (ozaki: for figures of a device)")
       ->type_name("FILE");
   app->add_option("--slices-results", options->slices_results,
                   "JSON lines of bench_gpu_tile_slices (tile: for FP64 products from BF16 slices)")

@@ -149,7 +149,6 @@ void judge_slices(const std::vector<Row>& rows, std::vector<Claim>& claims) {
   }
   const Row* const bf16 = last_row(
       rows, [](const Row& row) { return is_fused(row) && row.spec.policy.slices.format == SliceFormat::kBf16; });
-  const Row* const fp16 = naive(SliceFormat::kFp16, true);
   if (bf16 != nullptr) {
     claims.push_back(
         {"report, accumulation", "sums of BF16 products over blocks of 128 are exact",
@@ -157,12 +156,6 @@ void judge_slices(const std::vector<Row>& rows, std::vector<Claim>& claims) {
          fmt::format("so they are up to 256 with 9 bits a digit: largest error over abs(A) abs(B) {:.2g}, 7 slices, "
                      "d = 9, n = {}",
                      bf16->m.entry, bf16->spec.n)});
-  }
-  if (bf16 != nullptr && fp16 != nullptr) {
-    claims.push_back({"report, speed-up", "31 times by the fused BF16 kernel", ClaimVerdict::kRefuted,
-                      fmt::format("{} products of FP16 against {} of BF16 are {:.1f} times by themselves, n = {}",
-                                  products_of(*fp16), products_of(*bf16),
-                                  static_cast<double>(products_of(*fp16)) / products_of(*bf16), fp16->spec.n)});
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The experiments of two documents on the Ozaki scheme in slices: floating slices with dropped pairs (a report on tile kernels), and
 // slices of INT8 with products grouped, concatenated and blocked (ozIMMU_EF, EF_S, EF_L). Accuracy is measured on this machine,
-// with the software tensor core; speed on a GPU comes from JSON lines of bench_gpu_gemm.
+// with the software tensor core; speed on a GPU comes from JSON lines of bench_gpu_slices.
 #pragma once
 
 #include <cstddef>
@@ -52,8 +52,12 @@ struct OzakiStudy {
 /// Tables and claims of accuracy.
 [[nodiscard]] OzakiStudy study_ozaki(const std::vector<OzakiMeasurement>& measured);
 
-/// Adds what JSON lines of bench_gpu_gemm say of ways named ozaki1/..., and of native products.
+/// Adds what JSON lines of bench_gpu_slices or bench_gpu_gemm say of ways named ozaki1/..., and of native products.
 /// @param name of the source, for errors  @throws Failure kBadInput names the line that is no such record
 void add_ozaki_device(std::istream& records, const std::string& name, OzakiStudy& study);
+
+struct OzakiRecords;
+/// The part of add_ozaki_device() that is about floating slices: tables, figures and the report's claims.
+void add_floating_device(const OzakiRecords& records, OzakiStudy& study);
 
 }  // namespace kizami::cli

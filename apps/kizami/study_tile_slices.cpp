@@ -15,9 +15,6 @@
 namespace kizami::cli {
 namespace {
 
-/// Bytes a second of an H200's memory, by its data sheet.
-constexpr double kGigabytesPerSecond = 4800;
-
 /// What the document prints of a d, at n = 16384 on a B200: TFLOPS, also as a multiple of native, and the error.
 struct Printed {
   int depth;
@@ -222,10 +219,10 @@ void judge_split(const Reader& reader, std::vector<Claim>& claims) {
          found + ", without the search for the largest element"});
   }
   const auto& [n, split] = *reader.splits.rbegin();
-  const double ratio = kGigabytesPerSecond / split.gigabytes_per_second;
+  const double ratio = kH200GigabytesPerSecond / split.gigabytes_per_second;
   claims.push_back(
       {"aim, split", "within 1.5 times of its memory floor", reproduced_if(ratio <= 1.5),
-       fmt::format("{:.2f} times the bytes over {:.1f} TB/s at n = {}", ratio, kGigabytesPerSecond * 1e-3, n)});
+       fmt::format("{:.2f} times the bytes over {:.1f} TB/s at n = {}", ratio, kH200GigabytesPerSecond * 1e-3, n)});
 }
 
 void judge_speed(const Reader& reader, std::int64_t n, std::vector<Claim>& claims) {

@@ -12,6 +12,9 @@
 
 namespace kizami::cli {
 
+/// Bytes a second of an H200's memory, by its data sheet.
+inline constexpr double kH200GigabytesPerSecond = 4800;
+
 struct TileSlicesStudy {
   std::string device;   ///< as TileStudy's
   StudyTable slices;    ///< for each n and d the fastest kernel beside native FP64

@@ -15,5 +15,5 @@ from sgemm_pictures import draw  # noqa: E402
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    for name in ("figure_1", "figure_2"):
-        draw([Path(folder) for folder in sys.argv[1:]], name, 2, has_log_y=False, to=HERE / "ozaki")
+    for name in ("figure_1", "figure_2", "figure_floating", "figure_diagonals"):
+        draw([Path(folder) for folder in sys.argv[1:]], name, 2, has_log_x=name != "figure_diagonals", has_log_y=False, to=HERE / "ozaki")

@@ -76,6 +76,7 @@ module kizami
   integer(c_int), parameter, public :: KIZAMI_SLICE_SUMS_GROUPED = 2
   integer(c_int), parameter, public :: KIZAMI_SLICE_SUMS_CONCATENATED = 3
   integer(c_int), parameter, public :: KIZAMI_SLICE_SUMS_BLOCKED = 4
+  integer(c_int), parameter, public :: KIZAMI_SLICE_SUMS_FUSED = 5
   integer(c_int), parameter, public :: KIZAMI_COMPLEX_FORM_AUTO = 0
   integer(c_int), parameter, public :: KIZAMI_COMPLEX_FORM_FOUR_PRODUCTS = 1
   integer(c_int), parameter, public :: KIZAMI_COMPLEX_FORM_KARATSUBA = 2
@@ -84,14 +85,14 @@ module kizami
   integer(c_int), parameter, public :: KIZAMI_REPRODUCIBILITY_ENGINE_TO_ENGINE = 1
 
   type, bind(C), public :: kizami_outcome
-    integer(c_size_t) :: struct_size = 104
+    integer(c_size_t) :: struct_size = 112
     integer(c_int) :: scheme = 0, gauge = 0
     real(c_double) :: bound = 0
     integer(c_int32_t) :: moduli = 0, rung = 0, equilibrated = 0, reserved = 0
     integer(c_int64_t) :: repaired = 0, nonfinite_rows = 0, nonfinite_cols = 0
     character(kind=c_char) :: engine(32) = char(0)
     integer(c_int) :: variant = 0
-    integer(c_int32_t) :: reserved_2 = 0
+    integer(c_int32_t) :: reserved_2 = 0, slices = 0, reserved_3 = 0
   end type kizami_outcome
 
   type, bind(C), public :: kizami_plan_info

@@ -145,11 +145,12 @@ enum {
 };
 typedef int kizami_slice_sums;
 enum {
-  KIZAMI_SLICE_SUMS_AUTO = 0,         /* concatenated */
+  KIZAMI_SLICE_SUMS_AUTO = 0,         /* concatenated; on a device fused where that is quicker */
   KIZAMI_SLICE_SUMS_PAIRS = 1,        /* every product by itself */
   KIZAMI_SLICE_SUMS_GROUPED = 2,      /* as many of one anti-diagonal as INT32 holds exactly */
   KIZAMI_SLICE_SUMS_CONCATENATED = 3, /* those as one product, slices side by side */
-  KIZAMI_SLICE_SUMS_BLOCKED = 4       /* grouped, with the larger operand in blocks of lines */
+  KIZAMI_SLICE_SUMS_BLOCKED = 4,      /* grouped, with the larger operand in blocks of lines */
+  KIZAMI_SLICE_SUMS_FUSED = 5         /* one launch that keeps all sums on the chip; operands in device memory */
 };
 typedef int kizami_complex_form;
 enum {
@@ -247,6 +248,8 @@ typedef struct kizami_outcome {
   char engine[32];        /* "cpu_ref", "cpu_simd", "tile", "native_blas", "tc_model", or "none" after a quick return */
   kizami_variant variant; /* scheme ec: the variant that answered; otherwise KIZAMI_VARIANT_AUTO */
   int32_t reserved_2;     /* 0 */
+  int32_t slices;         /* of ozaki1; 0 otherwise */
+  int32_t reserved_3;     /* 0 */
 } kizami_outcome;
 
 /* What a plan decided. */
@@ -311,7 +314,7 @@ KIZAMI_API kizami_status kizami_zgemm(kizami_layout layout, kizami_op op_a, kiza
  * A_i begins stride_a elements after A_(i-1), and so on. Strides >= 0; 0 gives every product the same A or B. With
  *   batch_count > 1 no element may belong to two C_i (checked). No C_i may overlap any A_j or B_j (checked for i = j).
  * Everything else: see kizami_gemm(). Each product has the bits that kizami_gemm() gives it.
- * outcome: the largest bound, moduli and rung of all products; counts are added up.
+ * outcome: the largest bound, moduli, slices and rung of all products; counts are added up.
  * Errors: as kizami_gemm(). A shape, a stride or a NULL is refused before any C is touched. Where the elements of a
  *   product are the reason, kizami_last_error() names the first such product; its C is untouched, others may be written.
  * Products run side by side where there are more of them than threads. */

@@ -84,11 +84,12 @@ enum class SliceSplit : std::uint8_t {
 
 /// How products of slices share an INT32 accumulator. Never changes a bit.
 enum class SliceSums : std::uint8_t {
-  kAuto,          ///< kConcatenated
+  kAuto,          ///< kConcatenated; on a device kFused where that is quicker
   kPairs,         ///< ozIMMU: every product by itself
   kGrouped,       ///< ozIMMU_EF: as many products of one anti-diagonal as INT32 holds exactly
   kConcatenated,  ///< ozIMMU_EF_S: those as one product, slices side by side along k
   kBlocked,       ///< ozIMMU_EF_L: kGrouped with the larger operand in blocks of lines
+  kFused,         ///< one launch that keeps the sums of all anti-diagonals on the chip; engine hopper, 2 to 4 slices
 };
 
 /// How a complex product becomes real ones in scheme ozaki1.
@@ -203,6 +204,8 @@ enum class Reproducibility : std::uint8_t {
       return "concatenated";
     case SliceSums::kBlocked:
       return "blocked";
+    case SliceSums::kFused:
+      return "fused";
   }
   return "unknown";
 }
@@ -306,8 +309,8 @@ struct Policy {
   Reproducibility reproducibility = Reproducibility::kEngineToEngine;
   /// Answer what the moduli cannot certify by FP64 arithmetic of proven bound; false: refuse instead.
   bool allow_fp64_arithmetic = true;
-  /// Lets a device call wait for what its certificate says, so that an engine that cannot read it on the device (cublaslt)
-  /// climbs the whole ladder. False: such an engine has its lowest rung and FP64 arithmetic, and nothing waits.
+  /// Lets a device call wait for what the elements say: engines that cannot read it on the device (cublaslt) climb the
+  /// whole ladder, slices are counted (kUntilZero). False: such an engine has its lowest rung and FP64 arithmetic.
   bool may_sync = false;
   /// Rungs of the ladder that may be used, from the lowest; 0 means all. Below them is FP64 arithmetic.
   int max_rungs = 0;

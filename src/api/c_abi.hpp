@@ -73,7 +73,7 @@ constexpr int last_value(EngineName) { return KIZAMI_ENGINE_TC_MODEL; }
 constexpr int last_value(EcVariant) { return KIZAMI_VARIANT_SCALED_TF32; }
 constexpr int last_value(SliceFormat) { return KIZAMI_SLICE_FORMAT_E5M2; }
 constexpr int last_value(SliceSplit) { return KIZAMI_SLICE_SPLIT_BYTES; }
-constexpr int last_value(SliceSums) { return KIZAMI_SLICE_SUMS_BLOCKED; }
+constexpr int last_value(SliceSums) { return KIZAMI_SLICE_SUMS_FUSED; }
 constexpr int last_value(ComplexForm) { return KIZAMI_COMPLEX_FORM_ENLARGED; }
 constexpr int last_value(Reproducibility) { return KIZAMI_REPRODUCIBILITY_ENGINE_TO_ENGINE; }
 

@@ -59,7 +59,8 @@ static_assert(is_same(KIZAMI_SLICE_SUMS_AUTO, SliceSums::kAuto) &&
               is_same(KIZAMI_SLICE_SUMS_PAIRS, SliceSums::kPairs) &&
               is_same(KIZAMI_SLICE_SUMS_GROUPED, SliceSums::kGrouped) &&
               is_same(KIZAMI_SLICE_SUMS_CONCATENATED, SliceSums::kConcatenated) &&
-              is_same(KIZAMI_SLICE_SUMS_BLOCKED, SliceSums::kBlocked));
+              is_same(KIZAMI_SLICE_SUMS_BLOCKED, SliceSums::kBlocked) &&
+              is_same(KIZAMI_SLICE_SUMS_FUSED, SliceSums::kFused));
 static_assert(is_same(KIZAMI_COMPLEX_FORM_AUTO, ComplexForm::kAuto) &&
               is_same(KIZAMI_COMPLEX_FORM_FOUR_PRODUCTS, ComplexForm::kFourProducts) &&
               is_same(KIZAMI_COMPLEX_FORM_KARATSUBA, ComplexForm::kKaratsuba) &&

@@ -32,6 +32,7 @@ void store_outcome(const Outcome& outcome, kizami_outcome* out) {
   full.nonfinite_cols = outcome.nonfinite_cols;
   store_text(outcome.engine, full.engine);
   full.variant = static_cast<kizami_variant>(outcome.variant);
+  full.slices = outcome.slices;
   store_struct(full, out);
 }
 

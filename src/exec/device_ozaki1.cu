@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <complex>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -31,6 +33,7 @@ struct SlicedOperand {
   plan::DeviceSliceLineBuffers buffers;
   std::int8_t* slices = nullptr;
   std::uint64_t* nonfinite = nullptr;
+  const std::int32_t* largest_exponent = nullptr;  ///< of SliceSurvey
   std::int64_t row_stride = 0;
   std::int64_t part_stride = 0;
   bool is_reversed = false;           ///< B
@@ -52,32 +55,36 @@ class Ozaki1Call {
     base::Carver carver(workspace);
     buffers_ = plan::carve_device_slices(carver, plan);
     buffers_.state = state;
-    const product::ProductDesc desc = plan::device_slice_product(plan, {}, 0, 0);
-    a_ = {problem::lines_of(Side::kA, problem.a),
-          buffers_.a,
-          buffers_.a_slices,
-          &state->nonfinite_rows,
-          desc.a_row_stride,
-          desc.a_plane_stride};
-    b_ = {problem::lines_of(Side::kB, problem.b),
-          buffers_.b,
-          buffers_.b_slices,
-          &state->nonfinite_cols,
-          desc.b_row_stride,
-          desc.b_plane_stride,
-          true};
+    a_ = {problem::lines_of(Side::kA, problem.a), buffers_.a, buffers_.a_slices, &state->nonfinite_rows,
+          &state->slices.exponents[0]};
+    b_ = {problem::lines_of(Side::kB, problem.b), buffers_.b, buffers_.b_slices, &state->nonfinite_cols,
+          &state->slices.exponents[1]};
+    b_.is_reversed = true;
+    set_strides();
   }
 
   Status run() {
     KIZAMI_RETURN_IF_ERROR(begin_state(buffers_.state, problem_.alpha, 0, plan_.shape.m * plan_.shape.n, 0, queue_));
     KIZAMI_RETURN_IF_ERROR(split());
-    if (plan_.policy.may_sync && plan_.policy.reject_nonfinite) KIZAMI_RETURN_IF_ERROR(wait_for_nonfinite());
+    if (slices_.until_zero || (plan_.policy.may_sync && plan_.policy.reject_nonfinite))
+      KIZAMI_RETURN_IF_ERROR(wait_for_lines());
     KIZAMI_RETURN_IF_ERROR(multiply());
     return fp64::answer_exceptions(exceptions(), num_sms_, queue_);
   }
 
  private:
-  [[nodiscard]] split::SliceDigits digits() const { return {slices_.rule, slices_.last().num_slices}; }
+  /// The plan with the slices that this call makes.
+  [[nodiscard]] const plan::Plan& sliced() const { return until_zero_ ? *until_zero_ : plan_; }
+  [[nodiscard]] const plan::SliceRung& rung() const { return sliced().numerics.slices.last(); }
+  [[nodiscard]] split::SliceDigits digits() const { return {slices_.rule, rung().num_slices}; }
+
+  void set_strides() {
+    const product::ProductDesc desc = plan::device_slice_product(sliced(), {}, 0, 0);
+    a_.row_stride = desc.a_row_stride;
+    a_.part_stride = desc.a_plane_stride;
+    b_.row_stride = desc.b_row_stride;
+    b_.part_stride = desc.b_plane_stride;
+  }
 
   /// Lines [first, first + count) of an operand over a block of `length` elements of k.
   [[nodiscard]] split::DeviceSliceOperand<T> operand(const SlicedOperand<T>& side, std::int64_t first,
@@ -86,9 +93,11 @@ class Ozaki1Call {
                                      side.buffers.stats + first,
                                      side.buffers.exponents + first,
                                      {},
-                                     side.nonfinite};
+                                     side.nonfinite,
+                                     slices_.one_scale ? side.largest_exponent : nullptr};
     split::DeviceSlicePlanes& planes = out.planes;
     planes.data = side.slices;
+    planes.format = slices_.format;
     planes.row_stride = side.row_stride;
     planes.slice_stride = plan::device_slice_stride(plan_, length);
     planes.part_stride = side.part_stride;
@@ -110,16 +119,24 @@ class Ozaki1Call {
       KIZAMI_RETURN_IF_ERROR(split::device_statistics(side->lines, side->buffers.stats, {}, side->nonfinite,
                                                       buffers_.state, num_sms_, queue_));
     }
-    return {};
+    if (!plan::has_slice_survey(plan_)) return {};
+    return split::device_slice_survey(buffers_.a.stats, plan_.shape.m, buffers_.b.stats, plan_.shape.n, slices_.rule,
+                                      slices_.complex_form == ComplexForm::kKaratsuba, slices_.one_scale,
+                                      buffers_.state, queue_);
   }
 
-  /// The refusal that only the elements justify.
-  Status wait_for_nonfinite() {
+  /// What only the elements tell: a refusal, and how many slices leave nothing.
+  Status wait_for_lines() {
     plan::DeviceState seen;
     KIZAMI_RETURN_IF_ERROR(base::cuda_status(
         cudaMemcpyAsync(&seen, buffers_.state, sizeof seen, cudaMemcpyDeviceToHost, queue_), "reading the state"));
     KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaStreamSynchronize(queue_), "waiting for the split"));
-    if (seen.nonfinite_rows + seen.nonfinite_cols == 0) return {};
+    if (slices_.until_zero) {
+      until_zero_ = plan_;
+      until_zero_->numerics.slices.rungs[0] = plan::rung_until_zero(slices_, seen.slices.num_digits);
+      set_strides();
+    }
+    if (!plan_.policy.reject_nonfinite || seen.nonfinite_rows + seen.nonfinite_cols == 0) return {};
     return {StatusCode::kNonFinite, "NaN or Inf in " + std::to_string(seen.nonfinite_rows) + " rows of op(A) and " +
                                         std::to_string(seen.nonfinite_cols) +
                                         " columns of op(B), must be finite (reject_nonfinite)"};
@@ -153,13 +170,40 @@ class Ozaki1Call {
     return {};
   }
 
+  /// The exponent of a product of slices of the last anti-diagonal, beside those of its lines.
+  [[nodiscard]] int unit() const {
+    return 2 * num::digit_unit(slices_.rule, 0) - slices_.rule.step * (rung().num_diagonals - 1);
+  }
+
+  /// One block of C, in one launch.
+  Status fuse_block(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
+    if constexpr (kIsComplex<T>) {
+      return {StatusCode::kInternal, "sums = fused of a complex type"};
+    } else {
+      KIZAMI_RETURN_IF_ERROR(load(i, num_i, j, num_j, 0, plan_.shape.k));
+      product::FusedSlicePointers<T> pointers;
+      pointers.a = a_.slices;
+      pointers.b = b_.slices;
+      pointers.unit = unit();
+      pointers.row_exponents = buffers_.a.exponents + i;
+      pointers.col_exponents = buffers_.b.exponents + j;
+      pointers.alpha = problem_.alpha;
+      pointers.beta = problem_.beta;
+      pointers.c = problem_.c.block(i, j, num_i, num_j);
+      pointers.is_scaling_only = &buffers_.state->is_scaling_only;
+      return product::fused_slices_of(plan_.schedule.engine)
+          ->run(plan::fused_slice_product(plan_, num_i, num_j), pointers, queue_);
+    }
+  }
+
   /// One block of C, over all of k.
   Status multiply_block(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
+    if (plan_.schedule.slice_sums == SliceSums::kFused) return fuse_block(i, num_i, j, num_j);
     const std::int64_t kc = plan_.schedule.slice_chunk.kc;
     reconstruct::DeviceSliceTask<T> task;
     task.acc = buffers_.acc;
-    task.num_words = plan::device_sum_words(plan_);
-    task.unit = 2 * num::digit_unit(slices_.rule, 0) - slices_.rule.step * (slices_.last().num_diagonals - 1);
+    task.num_words = plan::device_sum_words(sliced());
+    task.unit = unit();
     task.row_exponents = buffers_.a.exponents + i;
     task.col_exponents = buffers_.b.exponents + j;
     task.alpha = problem_.alpha;
@@ -169,12 +213,12 @@ class Ozaki1Call {
     for (std::int64_t h = 0; h < plan_.shape.k; h += kc) {
       const std::int64_t length = std::min(kc, plan_.shape.k - h);
       KIZAMI_RETURN_IF_ERROR(load(i, num_i, j, num_j, h, length));
-      plan::SliceWalk walk(plan_, length);
+      plan::SliceWalk walk(sliced(), length);
       plan::SliceBatch batch;
       plan::SliceBatch ahead;
       for (bool is_there = walk.next(batch); is_there; batch = ahead) {
         is_there = walk.next(ahead);
-        const product::ProductDesc desc = plan::device_slice_product(plan_, batch, num_i, num_j);
+        const product::ProductDesc desc = plan::device_slice_product(sliced(), batch, num_i, num_j);
         KIZAMI_RETURN_IF_ERROR(launch(plan_, desc, {a_.slices, b_.slices, buffers_.acc},
                                       {buffers_.engine, buffers_.engine_bytes}, queue_));
         const bool is_last = !is_there && h + length == plan_.shape.k;
@@ -208,7 +252,8 @@ class Ozaki1Call {
   const DeviceProblem<T>& problem_;
   product::Queue queue_;
   int num_sms_;
-  plan::DeviceSliceBuffers buffers_;
+  std::optional<plan::Plan> until_zero_;  ///< the plan with as many slices as are needed
+  plan::DeviceSliceBuffers buffers_;      ///< of the planned slices
   SlicedOperand<T> a_;
   SlicedOperand<T> b_;
 };
@@ -225,9 +270,12 @@ Outcome device_ozaki1_outcome(const plan::Plan& plan, const plan::DeviceState& s
   Outcome outcome;
   outcome.scheme = Scheme::kOzaki1;
   outcome.engine = plan.schedule.engine->name();
-  outcome.bound = plan.numerics.bound;
+  const plan::SliceNumerics& slices = plan.numerics.slices;
+  // One scale for lines of different size: what is left of each element is that much larger beside its line, of A and of B.
+  outcome.bound = std::ldexp(plan.numerics.bound, std::min(2 * state.slices.spread, 900));
   outcome.gauge = plan.numerics.gauge;
-  outcome.slices = plan.numerics.slices.last().num_slices;
+  outcome.slices =
+      (slices.until_zero ? plan::rung_until_zero(slices, state.slices.num_digits) : slices.last()).num_slices;
   outcome.rung = 0;
   outcome.nonfinite_rows = static_cast<std::int64_t>(state.nonfinite_rows);
   outcome.nonfinite_cols = static_cast<std::int64_t>(state.nonfinite_cols);

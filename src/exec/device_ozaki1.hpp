@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Scheme ozaki1 on a device: split into slices -> products of windows of slices -> exact sums -> lines with NaN or Inf. Nothing
-// waits for the host, unless the policy lets the call refuse what only the elements justify.
+// waits for the host, unless the policy lets the call refuse what only the elements justify, or count the slices that they need.
 #pragma once
 
 #include "exec/device_call.hpp"

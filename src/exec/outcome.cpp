@@ -16,6 +16,7 @@ void add_outcome(const Outcome& one, Outcome& all) {
   }
   all.bound = std::max(all.bound, one.bound);
   all.moduli = std::max(all.moduli, one.moduli);
+  all.slices = std::max(all.slices, one.slices);
   all.rung = std::max(all.rung, one.rung);
   all.equilibrated = all.equilibrated || one.equilibrated;
   all.repaired += one.repaired;

@@ -149,7 +149,7 @@ class Call {
   /// kUntilZero: as many slices as the line that needs most of them.
   void limit_to_what_is_there() {
     const int sum_bit = slices_.complex_form == ComplexForm::kKaratsuba ? 1 : 0;
-    int digits = 1;
+    int digits = 0;
     for (const auto& [side, num_lines] : {std::pair(&a_, plan_.shape.m), std::pair(&b_, plan_.shape.n)}) {
       const int common = matrix_exponent(*side, num_lines);
       for (std::int64_t i = 0; i < num_lines; ++i) {
@@ -158,9 +158,7 @@ class Call {
         digits = std::max(digits, num::num_exact_digits(slices_.rule, line, exponent + sum_bit));
       }
     }
-    rung_.num_slices = std::min(rung_.num_slices, digits);
-    const int all = 2 * rung_.num_slices - 1;
-    rung_.num_diagonals = slices_.takes_all_pairs ? all : std::min(rung_.num_diagonals, all);
+    rung_ = plan::rung_until_zero(slices_, digits);
   }
 
   /// The largest exponent of any line.

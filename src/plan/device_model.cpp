@@ -84,9 +84,11 @@ double device_slice_phase_seconds(const Plan& plan) {
   const double passes = slices_in_one_pass(plan) ? 1.0 : 3.0;  // over the operands; two for the statistics
   const double digits = form.num_parts * rung.num_slices * static_cast<double>(slice_numbers(plan, 1));
   const double split = (m + n) * static_cast<double>(plan.shape.k) * (passes * element + digits);
+  const double before_sums = kUntakenSeconds + split / kSplitBytesPerSecond + kSplitSeconds;
+  if (plan.schedule.slice_sums == SliceSums::kFused) return before_sums;
   const double planes = form.num_products * rung.num_diagonals;  // of a diagonal one, if it sums in INT32
   const double sums = m * n * (4.0 * planes + element);
-  return kUntakenSeconds + split / kSplitBytesPerSecond + kSplitSeconds + sums / kSumBytesPerSecond + kSumSeconds;
+  return before_sums + sums / kSumBytesPerSecond + kSumSeconds;
 }
 
 double device_ec_phase_seconds(const Plan& plan) {

@@ -85,8 +85,8 @@ Status unsupported(const std::string& what) {
 }
 [[nodiscard]] std::size_t booked_bytes(const Plan& plan) { return device_batch_bytes(plan, product_bytes(plan)); }
 
-/// Lines down to the padding, then k.
-bool shrink(Chunk& chunk) {
+/// Lines down to the padding, then k, unless all of k must stay together.
+bool shrink(Chunk& chunk, bool keeps_k) {
   const auto halve = [](std::int64_t& extent, std::int64_t pad) {
     const std::int64_t half = round_up((extent + 1) / 2, pad);
     if (half >= extent) return false;
@@ -94,7 +94,7 @@ bool shrink(Chunk& chunk) {
     return true;
   };
   std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
-  return halve(longer, kDeviceLinePad) || halve(chunk.kc, kWindowPad);
+  return halve(longer, kDeviceLinePad) || (!keeps_k && halve(chunk.kc, kWindowPad));
 }
 
 /// @return 0, or the least workspace, above the limit
@@ -103,13 +103,15 @@ std::size_t plan_chunk(Plan& plan) {
   const std::size_t limit =
       plan.policy.workspace_limit_bytes != 0 ? plan.policy.workspace_limit_bytes : plan.schedule.facts.memory_bytes / 4;
   Chunk& chunk = plan.schedule.slice_chunk;
+  const bool is_fused = plan.schedule.slice_sums == SliceSums::kFused;
   const std::int64_t most = most_numbers(plan) / slice_numbers(plan, 1) / kWindowPad * kWindowPad;
-  chunk = {shape.m, shape.n, std::min(std::max<std::int64_t>(shape.k, 1), most)};
+  chunk = {shape.m, shape.n, std::max<std::int64_t>(shape.k, 1)};
+  if (!is_fused) chunk.kc = std::min(chunk.kc, most);
   if (plan.policy.slices.sums == SliceSums::kBlocked) {
     std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
     longer = std::min(longer, kSliceBlockLines);
   }
-  while (booked_bytes(plan) > limit && shrink(chunk)) {
+  while (booked_bytes(plan) > limit && shrink(chunk, is_fused)) {
   }
   plan.schedule.product_bytes = product_bytes(plan);
   plan.schedule.workspace_bytes = booked_bytes(plan);
@@ -122,6 +124,17 @@ std::size_t plan_chunk(Plan& plan) {
 [[nodiscard]] std::variant<double, product::Refusal> ask(const Plan& plan) {
   if (is_empty(plan.shape)) return 0.0;
   const Chunk& chunk = plan.schedule.slice_chunk;
+  const auto passes = [](std::int64_t extent, std::int64_t part) {
+    return static_cast<double>(ceil_div(extent, part));
+  };
+  const double blocks = passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc);
+  if (plan.schedule.slice_sums == SliceSums::kFused) {
+    const product::FusedSliceDesc desc =
+        fused_slice_product(plan, std::min(chunk.mc, plan.shape.m), std::min(chunk.nc, plan.shape.n));
+    const auto answer = product::fused_slices_of(plan.schedule.engine)->query(desc, plan.schedule.facts);
+    if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) return *refusal;
+    return std::get<product::Offer>(answer).seconds * blocks;
+  }
   double seconds = 0;
   SliceWalk walk(plan, std::min(chunk.kc, plan.shape.k));
   SliceBatch batch;
@@ -132,10 +145,45 @@ std::size_t plan_chunk(Plan& plan) {
     if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) return *refusal;
     seconds += std::get<product::Offer>(answer).seconds;
   }
-  const auto passes = [](std::int64_t extent, std::int64_t part) {
-    return static_cast<double>(ceil_div(extent, part));
-  };
-  return seconds * passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc);
+  return seconds * blocks * passes(plan.shape.k, chunk.kc);
+}
+
+/// Why the sums of a plan cannot be fused on its engine; nothing if they can.
+[[nodiscard]] std::string why_not_fused(Plan plan) {
+  const SliceNumerics& slices = plan.numerics.slices;
+  const product::FusedSliceEngine* const fused = product::fused_slices_of(plan.schedule.engine);
+  if (fused == nullptr) return "it has no kernel for sums = fused";
+  if (slices.format != SliceFormat::kInt8 || is_complex(plan.shape.scalar))
+    return "sums = fused takes slices of int8 of real types";
+  if (slices.until_zero) return "sums = fused takes a named number of slices";
+  if (slices.last().num_diagonals != slices.last().num_slices) {
+    return "sums = fused takes as many diagonals as slices, got " + std::to_string(slices.last().num_diagonals) +
+           " of " + std::to_string(slices.last().num_slices);
+  }
+  plan.schedule.slice_chunk = {plan.shape.m, plan.shape.n, plan.shape.k};
+  const auto answer = fused->query(fused_slice_product(plan, plan.shape.m, plan.shape.n), plan.schedule.facts);
+  if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) return "sums = fused: " + refusal->reason;
+  return "";
+}
+
+/// What one engine offers, with sums as the schedule says.
+void try_engine(const Plan& plan, const product::Engine* engine, SliceSums sums, Cheapest& cheapest) {
+  const std::string_view name = engine->name();
+  Plan candidate = plan;
+  candidate.schedule.engine = engine;
+  candidate.schedule.slice_sums = sums;
+  if (sums == SliceSums::kFused) {
+    if (const std::string reason = why_not_fused(candidate); !reason.empty()) return cheapest.refuses(name, reason);
+  } else if (most_numbers(candidate) < slice_numbers(plan, 1) * kWindowPad) {
+    return cheapest.refuses(name, why_no_window(candidate));
+  }
+  if (const std::size_t needed = plan_chunk(candidate); needed > 0) return cheapest.wants_workspace(name, needed);
+  const auto predicted = ask(candidate);
+  if (const auto* const refusal = std::get_if<product::Refusal>(&predicted))
+    return cheapest.refuses(name, refusal->reason);
+  candidate.schedule.seconds = (std::get<double>(predicted) + device_slice_phase_seconds(candidate)) *
+                               static_cast<double>(plan.schedule.batch.num_products);
+  cheapest.offers(name, std::move(candidate));
 }
 
 }  // namespace
@@ -250,6 +298,7 @@ DeviceSliceBuffers carve_device_slices(base::Carver& carver, const Plan& plan) {
   const std::int64_t row_bytes = row * product::element_bytes(plan.numerics.slices.format);
   buffers.a_slices = carver.take<std::int8_t>(form.num_parts, round_up(chunk.mc, kReadRows), row_bytes);
   buffers.b_slices = carver.take<std::int8_t>(form.b_parts(), round_up(chunk.nc, kReadRows), row_bytes);
+  if (plan.schedule.slice_sums == SliceSums::kFused) return buffers;
   const SliceBatch largest = largest_batch(plan);
   buffers.acc = carver.take<std::int32_t>(largest.num_windows, chunk.nc, round_up(chunk.mc, kDeviceLinePad));
   if (!has_one_batch(plan)) {
@@ -269,9 +318,11 @@ int device_sum_words(const Plan& plan) {
   return words <= 2 ? 2 : words <= 4 ? 4 : 8;
 }
 
+bool has_slice_survey(const Plan& plan) { return plan.numerics.slices.until_zero || plan.numerics.slices.one_scale; }
+
 bool slices_in_one_pass(const Plan& plan) {
   const Chunk& chunk = plan.schedule.slice_chunk;
-  return chunk.mc >= plan.shape.m && chunk.nc >= plan.shape.n && chunk.kc >= plan.shape.k &&
+  return !has_slice_survey(plan) && chunk.mc >= plan.shape.m && chunk.nc >= plan.shape.n && chunk.kc >= plan.shape.k &&
          plan.shape.k <= kMaxSinglePassLength;
 }
 
@@ -294,10 +345,27 @@ product::ProductDesc device_slice_product(const Plan& plan, const SliceBatch& ba
   return desc;
 }
 
+product::FusedSliceDesc fused_slice_product(const Plan& plan, std::int64_t m, std::int64_t n) {
+  const Chunk& chunk = plan.schedule.slice_chunk;
+  const SliceNumerics& slices = plan.numerics.slices;
+  product::FusedSliceDesc desc;
+  desc.m = m;
+  desc.n = n;
+  desc.k = slice_numbers(plan, chunk.kc);
+  desc.num_slices = slices.last().num_slices;
+  desc.step = slices.rule.step;
+  desc.slice_stride = device_slice_stride(plan, chunk.kc);
+  desc.a_row_stride = desc.b_row_stride = desc.num_slices * desc.slice_stride;
+  return desc;
+}
+
 Status validate_device_slices(const Policy& policy) {
   const Slicing& wishes = policy.slices;
-  if (wishes.num_slices == kUntilZero) return unsupported("num_slices = -1 (until nothing is left), must be a number");
-  if (wishes.one_scale) return unsupported("one_scale = true, must be false");
+  if (wishes.num_slices == kUntilZero && !policy.may_sync) {
+    return unsupported(
+        "num_slices = -1 (until nothing is left) with may_sync = false, must be true: the host waits for "
+        "the count");
+  }
   if (wants_certificate(policy)) {
     return unsupported("gauge = entry without a named num_slices, must be norm: no kernel certifies slices");
   }
@@ -307,30 +375,15 @@ Status validate_device_slices(const Policy& policy) {
 Status plan_device_ozaki1(Plan& plan, const Environment& environment) {
   KIZAMI_RETURN_IF_ERROR(validate_device_slices(plan.policy));
   KIZAMI_RETURN_IF_ERROR(plan_slice_numerics(plan));
-  plan.schedule.slice_sums =
-      plan.policy.slices.sums == SliceSums::kAuto ? SliceSums::kConcatenated : plan.policy.slices.sums;
+  const SliceSums wanted = plan.policy.slices.sums;
   Cheapest cheapest(plan);
   for (const product::Engine* engine : environment.engines) {
-    const std::string_view name = engine->name();
-    if (!cheapest.may_be(name)) continue;
-    Plan candidate = plan;
-    candidate.schedule.engine = engine;
-    if (most_numbers(candidate) < slice_numbers(plan, 1) * kWindowPad) {
-      cheapest.refuses(name, why_no_window(candidate));
-      continue;
-    }
-    if (const std::size_t needed = plan_chunk(candidate); needed > 0) {
-      cheapest.wants_workspace(name, needed);
-      continue;
-    }
-    const auto predicted = ask(candidate);
-    if (const auto* const refusal = std::get_if<product::Refusal>(&predicted)) {
-      cheapest.refuses(name, refusal->reason);
-      continue;
-    }
-    candidate.schedule.seconds = (std::get<double>(predicted) + device_slice_phase_seconds(candidate)) *
-                                 static_cast<double>(plan.schedule.batch.num_products);
-    cheapest.offers(name, std::move(candidate));
+    if (!cheapest.may_be(engine->name())) continue;
+    try_engine(plan, engine, wanted == SliceSums::kAuto ? SliceSums::kConcatenated : wanted, cheapest);
+    Plan on_engine = plan;
+    on_engine.schedule.engine = engine;
+    if (wanted == SliceSums::kAuto && !is_empty(plan.shape) && why_not_fused(on_engine).empty())
+      try_engine(plan, engine, SliceSums::kFused, cheapest);
   }
   return std::move(cheapest).take(plan, Scheme::kOzaki1);
 }

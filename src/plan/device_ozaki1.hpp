@@ -9,6 +9,7 @@
 #include "kizami/status.hpp"
 #include "plan/device_state.hpp"
 #include "plan/plan.hpp"
+#include "product/fused_slices.hpp"
 #include "product/product.hpp"
 
 namespace kizami::plan {
@@ -70,7 +71,7 @@ struct DeviceSliceBuffers {
   DeviceSliceLineBuffers b;
   std::int8_t* a_slices = nullptr;  ///< [parts][round_up(mc, kReadRows)][slices][stride] elements of the format
   std::int8_t* b_slices = nullptr;  ///< [parts][round_up(nc, kReadRows)][slices][stride]
-  std::int32_t* acc = nullptr;      ///< [planes][nc][round_up(mc, kDeviceLinePad)]
+  std::int32_t* acc = nullptr;      ///< [planes][nc][round_up(mc, kDeviceLinePad)]; none where sums are fused
   std::uint64_t* sums = nullptr;    ///< [forms][nc][mc][words], where one launch does not make all products
   std::byte* engine = nullptr;
   std::size_t engine_bytes = 0;
@@ -83,11 +84,16 @@ struct DeviceSliceBuffers {
 [[nodiscard]] std::int64_t device_slice_stride(const Plan& plan, std::int64_t elements);
 /// Words of an exact sum: 2, 4 or 8.
 [[nodiscard]] int device_sum_words(const Plan& plan);
+/// Whether slices depend on what all lines of an operand have in common, see SliceSurvey.
+[[nodiscard]] bool has_slice_survey(const Plan& plan);
 /// Whether the operands are sliced whole in one pass, see split/device_slices.hpp.
 [[nodiscard]] bool slices_in_one_pass(const Plan& plan);
 /// The product of a batch for a block of C, as the engine is asked for it.
 [[nodiscard]] product::ProductDesc device_slice_product(const Plan& plan, const SliceBatch& batch, std::int64_t m,
                                                         std::int64_t n);
+
+/// The product of a block of C in one launch, where schedule.slice_sums is kFused.
+[[nodiscard]] product::FusedSliceDesc fused_slice_product(const Plan& plan, std::int64_t m, std::int64_t n);
 
 /// What the device does not do of scheme ozaki1. @status kUnsupported
 Status validate_device_slices(const Policy& policy);

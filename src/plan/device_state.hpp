@@ -20,6 +20,13 @@ struct Pair {
   std::int64_t col;
 };
 
+/// Scheme ozaki1, where slices depend on all lines: one scale a matrix, or as many slices as leave nothing.
+struct SliceSurvey {
+  std::int32_t exponents[2] = {num::kNoExponent, num::kNoExponent};  ///< the largest of op(A), of op(B)
+  std::int32_t spread = 0;      ///< the most that the exponent of a line's digits lies above its own
+  std::int32_t num_digits = 0;  ///< that hold every line exactly
+};
+
 struct alignas(16) DeviceState {
   /// Rung 0 of the operands as given, until the second look says otherwise. rung -1: all in FP64 arithmetic.
   num::Selection selection;
@@ -30,10 +37,11 @@ struct alignas(16) DeviceState {
   std::uint64_t num_repairs = 0;       ///< entries written to the list of repairs: selection.num_repaired at the end
   std::uint64_t nonfinite_rows = 0;    ///< lines of op(A) with NaN or Inf
   std::uint64_t nonfinite_cols = 0;    ///< lines of op(B)
-  num::Statistics statistics;          ///< of the second look
-  std::int32_t least_difference = 0;   ///< of exponents e_h - f_h, see split::equilibration_shifts(); second look
-  std::int32_t most_difference = 0;    ///< likewise
-  std::uint32_t barrier_count = 0;     ///< of the second look's blocks
+  SliceSurvey slices;
+  num::Statistics statistics;         ///< of the second look
+  std::int32_t least_difference = 0;  ///< of exponents e_h - f_h, see split::equilibration_shifts(); second look
+  std::int32_t most_difference = 0;   ///< likewise
+  std::uint32_t barrier_count = 0;    ///< of the second look's blocks
   std::uint32_t barrier_phase = 0;
 };
 

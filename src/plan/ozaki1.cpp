@@ -370,6 +370,8 @@ Status plan_slice_schedule(Plan& plan, const Environment& environment) {
   const bool is_int8 = plan.numerics.slices.format == SliceFormat::kInt8;
   plan.schedule.slice_sums =
       plan.policy.slices.sums == SliceSums::kAuto ? SliceSums::kConcatenated : plan.policy.slices.sums;
+  if (plan.policy.slices.sums == SliceSums::kFused)
+    return unsupported("sums = fused is of engine hopper, for operands in device memory");
   Cheapest cheapest(plan);
   // `put` makes an engine that of a plan.
   const auto try_engine = [&](std::string_view name, const auto& put) {

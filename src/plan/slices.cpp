@@ -49,6 +49,14 @@ SlicedForm sliced_form(bool is_complex, ComplexForm form) {
   return out;
 }
 
+SliceRung rung_until_zero(const SliceNumerics& numerics, int num_digits) {
+  SliceRung rung = numerics.last();
+  rung.num_slices = std::clamp(num_digits, 1, rung.num_slices);
+  const int all = 2 * rung.num_slices - 1;
+  rung.num_diagonals = numerics.takes_all_pairs ? all : std::min(rung.num_diagonals, all);
+  return rung;
+}
+
 int slice_significand(SliceFormat format) {
   switch (format) {
     case SliceFormat::kInt8:

@@ -60,6 +60,9 @@ struct SlicedForm {
 };
 [[nodiscard]] SlicedForm sliced_form(bool is_complex, ComplexForm form);
 
+/// The rung of a call that goes on until nothing is left, given the digits that hold every line.
+[[nodiscard]] SliceRung rung_until_zero(const SliceNumerics& numerics, int num_digits);
+
 /// Significand bits of a format; of INT8 the bits of a digit.
 [[nodiscard]] int slice_significand(SliceFormat format);
 /// Bits of the sums that the accumulator of a format holds exactly: FP32's 24; of FP8 on Hopper 14, since it aligns addends

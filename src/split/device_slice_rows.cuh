@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From elements of a line in shared memory to bytes of its slices: a lane takes four neighbouring elements, a warp writes
+// From elements of a line in shared memory to numbers of its slices: a lane takes four neighbouring elements, a warp writes
 // whole sectors of every slice.
 #pragma once
 
@@ -8,6 +8,7 @@
 #include "num/scaling.hpp"
 #include "num/slices.hpp"
 #include "split/device_panel.cuh"
+#include "split/device_slice_floats.cuh"
 #include "split/device_slices.hpp"
 
 namespace kizami::split::device {
@@ -83,7 +84,7 @@ __device__ void write_bytes(const double (&x)[kNumbers], int num_slices, std::in
   }
 }
 
-/// The digits of kNumbers neighbouring numbers, in units of the first one, `step` bytes from slice to slice.
+/// The digits of kNumbers neighbouring numbers as bytes, in units of the first one, `step` bytes from slice to slice.
 template <int kNumbers, num::DigitKind kKind>
 __device__ void write_numbers(const double (&x)[kNumbers], num::DigitRule rule, int num_slices, std::int64_t step,
                               std::int8_t* out) {
@@ -105,8 +106,12 @@ __device__ void write_numbers(const double (&x)[kNumbers], num::DigitRule rule, 
   }
 }
 template <int kNumbers>
-__device__ void write_numbers(const double (&x)[kNumbers], const num::DigitRule& rule, int num_slices,
-                              std::int64_t step, std::int8_t* out) {
+__device__ void write_numbers(const double (&x)[kNumbers], const num::DigitRule& rule, SliceFormat format,
+                              int num_slices, std::int64_t step, std::int8_t* out) {
+  if (format != SliceFormat::kInt8) {
+    if (product::element_bytes(format) == 2) return write_floats<2>(x, rule, format, num_slices, step, out);
+    return write_floats<1>(x, rule, format, num_slices, step, out);
+  }
   switch (rule.kind) {
     case num::DigitKind::kTruncated:
       return write_numbers<kNumbers, num::DigitKind::kTruncated>(x, rule, num_slices, step, out);
@@ -118,10 +123,31 @@ __device__ void write_numbers(const double (&x)[kNumbers], const num::DigitRule&
   }
 }
 
+/// Four digits as numbers of a format.
+template <class Digit>
+__device__ void store_digits(SliceFormat format, const Digit& digit, std::int8_t* out) {
+  if (format == SliceFormat::kInt8) {
+    *reinterpret_cast<std::uint32_t*>(out) = pack_digits(digit);
+    return;
+  }
+  int digits[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) digits[i] = digit(i);
+  if (product::element_bytes(format) == 2) {
+    std::uint32_t words[2];
+    pack_floats<2>(format, digits, words);
+    store_words(words, out);
+  } else {
+    std::uint32_t words[1];
+    pack_floats<1>(format, digits, words);
+    store_words(words, out);
+  }
+}
+
 /// The digits of re + im of four elements, for the exponent of the line plus one.
 template <class T>
 __device__ __noinline__ void write_sums(const T* elements, int exponent, bool is_conjugated, const num::DigitRule& rule,
-                                        int num_slices, std::int64_t step, std::int8_t* out) {
+                                        SliceFormat format, int num_slices, std::int64_t step, std::int8_t* out) {
   num::Int128 rest[kQuad];
   const int unit = exponent - num::kSumDepth;
   for (int i = 0; i < kQuad; ++i) {
@@ -130,8 +156,8 @@ __device__ __noinline__ void write_sums(const T* elements, int exponent, bool is
   }
   for (int s = 0; s < num_slices; ++s, out += step) {
     const int shift = exponent + 1 + num::digit_unit(rule, s) - unit;
-    *reinterpret_cast<std::uint32_t*>(out) =
-        pack_digits([&](int i) { return rest[i] == 0 ? 0 : num::next_digit(rule, rest[i], shift); });
+    store_digits(
+        format, [&](int i) { return rest[i] == 0 ? 0 : num::next_digit(rule, rest[i], shift); }, out);
   }
 }
 
@@ -142,6 +168,11 @@ struct SliceWork {
   bool is_conjugated;
 };
 
+/// The byte at a number.
+[[nodiscard]] __device__ inline std::int8_t* place_of(const DeviceSlicePlanes& planes, std::int64_t number) {
+  return planes.data + number * product::element_bytes(planes.format);
+}
+
 /// Writes elements [begin, end) of a line's piece, a warp every `step` of them: numbers at `row` on, the piece's first.
 /// @param exponent kNoExponent: zeros  @range begin, end, step multiples of kQuadsLength but for end, one of kQuad
 template <class T>
@@ -150,8 +181,11 @@ __device__ void write_slices(const unsigned char* piece, int begin, int end, int
   const DeviceSlicePlanes& planes = work.planes;
   const num::DigitRule& rule = work.digits.rule;
   const int num_slices = work.digits.count;
-  const std::int64_t slice_step = planes.is_reversed ? -planes.slice_stride : planes.slice_stride;
-  if (planes.is_reversed) row += (num_slices - 1) * planes.slice_stride;
+  const SliceFormat format = planes.format;
+  const int bytes = static_cast<int>(product::element_bytes(format));
+  const std::int64_t slice_bytes = planes.slice_stride * bytes;
+  const std::int64_t slice_step = planes.is_reversed ? -slice_bytes : slice_bytes;
+  if (planes.is_reversed) row += (num_slices - 1) * slice_bytes;
   const LineDigits line(rule, exponent);
   const auto scaled = [&](double x) { return line.is_live ? x * line.scale.first * line.scale.second : 0.0; };
 #pragma unroll 1
@@ -168,26 +202,28 @@ __device__ void write_slices(const unsigned char* piece, int begin, int end, int
       double x[kQuad];
 #pragma unroll
       for (int i = 0; i < kQuad; ++i) x[i] = scaled(elements[i].term[0]);
-      write_numbers(x, rule, num_slices, slice_step, row + h);
+      write_numbers(x, rule, format, num_slices, slice_step, row + h * bytes);
     } else {
 #pragma unroll 1
       for (int p = 0; p < planes.num_parts; ++p) {
         using num::SliceTerms;
         const SliceTerms terms = planes.parts[p];
-        std::int8_t* const out = row + p * planes.part_stride;
+        std::int8_t* const out = row + p * planes.part_stride * bytes;
         const double sign = work.is_conjugated ? -1.0 : 1.0;
         if (terms == SliceTerms::kReal || terms == SliceTerms::kImaginary) {
           const bool is_real = terms == SliceTerms::kReal;
           double x[kQuad];
 #pragma unroll
           for (int i = 0; i < kQuad; ++i) x[i] = scaled(is_real ? elements[i].term[0] : sign * elements[i].term[1]);
-          write_numbers(x, rule, num_slices, slice_step, out + h);
+          write_numbers(x, rule, format, num_slices, slice_step, out + h * bytes);
         } else if (terms == SliceTerms::kSum) {
           if (line.is_live) {
-            write_sums(reinterpret_cast<const T*>(piece) + h, exponent, work.is_conjugated, rule, num_slices,
-                       slice_step, out + h);
+            write_sums(reinterpret_cast<const T*>(piece) + h, exponent, work.is_conjugated, rule, format, num_slices,
+                       slice_step, out + h * bytes);
           } else {
-            for (int s = 0; s < num_slices; ++s) *reinterpret_cast<std::uint32_t*>(out + h + s * slice_step) = 0;
+            for (int s = 0; s < num_slices; ++s)
+              store_digits(
+                  format, [](int) { return 0; }, out + h * bytes + s * slice_step);
           }
         } else {
           double x[2 * kQuad];
@@ -198,7 +234,7 @@ __device__ void write_slices(const unsigned char* piece, int begin, int end, int
             x[2 * i] = terms == SliceTerms::kImagForm ? im : re;
             x[2 * i + 1] = terms == SliceTerms::kImagForm ? re : terms == SliceTerms::kRealForm ? -im : im;
           }
-          write_numbers(x, rule, num_slices, slice_step, out + 2 * h);
+          write_numbers(x, rule, format, num_slices, slice_step, out + 2 * h * bytes);
         }
       }
     }

@@ -93,7 +93,8 @@ __global__ void __launch_bounds__(kPanelThreads, 3) slice_pass(const __grid_cons
   const DeviceSlicePlanes& planes = task.operand.planes;
   const auto end = static_cast<int>(min(static_cast<std::int64_t>(length), slice_elements<T>(planes) - first));
   const SliceWork work{planes, pass.digits, lines.is_conjugated};
-  std::int8_t* const row = planes.data + line * planes.row_stride + first * numbers_per_element(planes, kIsComplex<T>);
+  std::int8_t* const row =
+      place_of(planes, line * planes.row_stride + first * numbers_per_element(planes, kIsComplex<T>));
   write_slices<T>(piece, kQuadsLength * part, end, kQuadsLength * P::kWarpsPerLine, exponent, work, row);
 }
 
@@ -134,12 +135,14 @@ __device__ void slice_panel(const SlicePieces<T>& pieces, const SliceTask<T>& ta
   const std::int64_t line = first_line + warp / P::kWarpsPerLine;
   if (line < lines.num_lines) {
     const num::LineStats stats = task.operand.stats[line];
-    const int exponent = stats.is_finite ? stats.exponent : num::kNoExponent;
+    const std::int32_t* const one_exponent = task.operand.one_exponent;
+    const int exponent = stats.is_zero() ? num::kNoExponent : one_exponent != nullptr ? *one_exponent : stats.exponent;
     if (piece == 0 && threadIdx.x % (32 * P::kWarpsPerLine) == 0)
       task.operand.exponents[line] = !stats.is_finite ? num::kSkipLine : stats.is_zero() ? 0 : exponent;
     const auto end = static_cast<int>(min(static_cast<std::int64_t>(kPanelLength), slice_elements<T>(planes) - at));
     const SliceWork work{planes, pieces.digits, lines.is_conjugated};
-    std::int8_t* const row = planes.data + line * planes.row_stride + at * numbers_per_element(planes, kIsComplex<T>);
+    std::int8_t* const row =
+        place_of(planes, line * planes.row_stride + at * numbers_per_element(planes, kIsComplex<T>));
     write_slices<T>(panel + warp / P::kWarpsPerLine * P::pitch(kPanelLength), kQuadsLength * part, end,
                     kQuadsLength * P::kWarpsPerLine, exponent, work, row);
   }

@@ -27,6 +27,7 @@ program fortran_test
   call expect(kizami_dgemm(KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_NONE, m, n, k, 1.0_c_double, a, m, b, k, &
       0.0_c_double, c, m, c_null_ptr, outcome) == KIZAMI_OK, 'kizami_dgemm')
   call expect(all(c == wanted) .and. outcome%scheme == KIZAMI_SCHEME_OZAKI2 .and. outcome%bound > 0, 'result')
+  call expect(outcome%slices == 0 .and. outcome%moduli > 0, 'counts')
   c4 = 1
   call expect(kizami_sgemm(KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_NONE, m, n, k, 2.0, a4, m, b4, k, 1.0, c4, m, &
       c_null_ptr) == KIZAMI_OK, 'kizami_sgemm')

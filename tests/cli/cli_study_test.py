@@ -295,7 +295,8 @@ class StudyTest(CliTest):
             return {"date": "2026-01-02", "commit": "abc", "driver": "1.2", "case": f"{type} nn {n}x{n}x{n} phi=0.5", "who": who, "tflops": tflops, "error": 1e-15}
 
         lines = [record("d", f"ozaki1/7/truncated/{sums}", n, tflops) for sums, tflops in (("grouped", 10), ("concatenated", 25), ("blocked", 15)) for n in (1024, 8192)]
-        lines += [record("d", "native", 1024, 20), record("d", "ozaki1/3", 8192, 190)]
+        lines += [record("d", "native", 1024, 80), record("d", "ozaki1/4", 1024, 40), record("d", "native", 1024, 20), record("d", "ozaki1/3", 8192, 190), record("d", "ozaki1/7/truncated/grouped/streams2", 8192, 16),
+                  record("z", "ozaki1/7/truncated/full", 1024, 15)]
         for n, forms in ((1024, (10, 20, 30)), (8192, (50, 40, 45))):
             lines += [record("z", who, n, tflops) for who, tflops in zip(("ozaki1/7/truncated/karatsuba", "ozaki1/7/truncated/enlarged", "native"), forms)]
         (self.dir / "measured.jsonl").write_text(self.journal)
@@ -304,17 +305,86 @@ class StudyTest(CliTest):
         verdicts = [(line.split("|")[2].strip(), line.split("|")[3].strip(), line.split("|")[4].strip()) for line in claims.splitlines()[2:]][-5:]
         self.assertEqual(verdicts, [
             ("EF_S is up to 2.2 times as fast as EF for small matrices", "surpassed", "at most 2.50 times (n = 1024)"),
-            ("EF_L is up to 1.7 times as fast as EF for large matrices", "refuted", "at most 1.50 times (n = 8192)"),
+            ("EF_L is up to 1.7 times as fast as EF for large matrices", "refuted",
+             "at most 1.60 times (n = 8192); one call 1.50 (n = 8192), 2 streams 1.60 (n = 8192)"),
             ("the enlarged matrix is faster for small, Karatsuba for large matrices", "reproduced",
-             "Karatsuba from n = 8192 on; below, the enlarged matrix up to 2.00 times as fast"),
+             "Karatsuba from n = 8192 on; below, the enlarged matrix up to 2.00 times as fast; "
+             "both columns of B enlarged and written to memory: at most 0.75 times as fast as one (n = 1024)"),
             ("ZGEMM is overtaken from n = 8192 on", "reproduced", "by Karatsuba from n = 8192 on"),
             ("3 slices reach 185 TFLOPS at n = 8192", "reproduced", "190.0 TFLOPS, error 1e-15 of abs(A) abs(B)")])
         figure = {(row["data"], row["series"], row["n"]): row["tflops"] for row in self.rows("figure_1.csv")}
         self.assertEqual(figure["hopper", "ozIMMU_EF_S", "1024"], "25")
         self.assertEqual(figure["hopper", "native", "1024"], "20")
+        shares = {row["way"]: row["of_native"] for row in self.rows("speed.csv") if row["n"] == "1024"}
+        self.assertEqual(shares["ozaki1/4"], "0.50")  # of the line of native before it, not of another run's
         (self.dir / "gpu.jsonl").write_text(json.dumps(record("d", "native", 8, 0)) + "\n")
         self.expect_error(BAD_INPUT, "study", "ozaki", "--max-n", 16, "--gpu-results", "gpu.jsonl", says="gpu.jsonl, line 1: tflops = 0, must be positive")
         self.expect_error(USAGE, "study", "ozaki", "--max-n", 8, says="--max-n")
+
+    def test_ozaki_on_a_device_floating(self):
+        """Made-up records of bench_gpu_slices: phases, counts and errors of which each verdict is known."""
+        n = 16384
+
+        def record(who, n, tflops, **fields):
+            base = {"date": "2026-01-02", "commit": "abc", "device": "Some GPU", "driver": "1.2", "case": f"d nn {n}x{n}x{n} randn", "who": who,
+                    "ms_median": 2e-9 * n**3 / tflops, "tflops": tflops, "error": 1e-16, "frobenius": 1e-15, "element": 1e-12}
+            return base | fields
+
+        def sliced(who, n, tflops, slices, products, frobenius=1e-16, **fields):
+            words = who.split("/")
+            bits = [int(word[1:]) for word in words if word[0] == "b" and word[1:].isdigit()]
+            return record(who, n, tflops, frobenius=frobenius, slices=slices, products=products, bound=1e-12, format=words[1],
+                          engine="tile" if "tile" in words else "hopper", scale="matrix" if "matrix" in words else "line",
+                          digit_bits=bits[0] if bits else {"fp16": 9, "bf16": 8, "e4m3": 4}[words[1]],
+                          from_native=[2e-15, 1e-12, 1e-16]) | {"split_ms": 1.0, "product_ms": 2.0, "sums_ms": 0.5} | fields
+
+        lines = [record("native", size, 50) for size in (1024, 2048, 4096, 8192, n)]
+        for size, whole, blocks, fp8 in ((1024, 10, 8, 15), (2048, 11, 8, 16), (4096, 12, 9, 18), (8192, 14, 9, 17), (n, 14, 9, 17)):
+            lines += [sliced("ozaki1/fp16/until-zero/matrix/b7", size, 5, whole, whole**2, split_ms=40.0), sliced("ozaki1/fp16/until-zero/matrix", size, 9, blocks, blocks**2),
+                      sliced("ozaki1/e4m3/until-zero/matrix", size, 6, fp8, fp8**2)]
+        lines += [sliced("ozaki1/bf16/7/d9/matrix", 8192, 20, 7, 39), sliced("ozaki1/e4m3/14/d16/matrix", 8192, 30, 14, 130), sliced("ozaki1/bf16/7", 1024, 20, 7, 34)]
+        # 39 products of 10 ms (880 TFLOPS) in a call of 500, or of 8 ms by a tile kernel; the split moves 11.8 and 16.1 GB, of which 4.8 TB/s take 2.46 and 3.36 ms.
+        lines += [sliced("ozaki1/bf16/1", n, 400, 1, 1, product_ms=10.0), sliced("ozaki1/bf16/7/d9", n, 17, 7, 39, split_ms=4.0)]
+        for d, products, ms, frobenius in ((9, 39, 500, 1e-16), (8, 34, 200, 1e-16), (7, 28, 170, 4e-15), (6, 21, 100, 9e-14), (5, 15, 60, 2e-10)):
+            lines.append(sliced(f"ozaki1/bf16/7/d{d}/matrix", n, 2e-9 * n**3 / ms, 7, products, frobenius, product_ms=ms - 2, split_ms=4.0))
+        lines.append(sliced("ozaki1/bf16/7/d5/matrix/tile", n, 10, 7, 15))
+        (self.dir / "measured.jsonl").write_text(self.journal)
+        (self.dir / "gpu.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        claims = self.succeed("study", "ozaki", "--max-n", 16, "--gpu-results", "gpu.jsonl", timeout=280)
+        found = [(fields[0], fields[2]) for fields in ([field.strip() for field in line.split("|")[1:-1]] for line in claims.splitlines()[2:])
+                 if fields[0].startswith("aim") or fields[0] == "report, device"]
+        self.assertEqual(found, [
+            ("report, device", "surpassed"), ("report, device", "refuted"),  # slices: one fewer of FP16, one more of FP8
+            ("report, device", "surpassed"), ("aim, split", "refuted"), ("aim, split", "reproduced"),  # 40 times; 1.63 and 1.19 of the floor
+            ("report, device", "refuted"),  # BF16 slower than FP8 at 8192
+            ("report, device", "surpassed"),  # 34 of 49 products
+            ("report, device", "refuted"), ("report, device", "surpassed"),  # d = 9: 0.35 of native
+            ("report, device", "surpassed"), ("report, device", "surpassed"),
+            ("report, device", "reproduced"), ("report, device", "surpassed"), ("aim, device", "refuted"),  # d = 7: four times the error of native
+            ("report, device", "surpassed"), ("report, device", "surpassed"), ("aim, device", "reproduced"),
+            ("report, device", "surpassed"), ("report, device", "surpassed"), ("aim, device", "refuted"),
+            ("aim, speed", "refuted")])
+        self.assertIn("10, 11, 12, 14, 14 with the report's digits; 8, 8, 9, 9, 9 with those of the format, k in blocks", claims)
+        self.assertIn("| 78 % of the whole call, 78 % of its products alone: 39 products at 689 TFLOPS, one at 880 (engine hopper), n = 16384 |", claims)
+        rows = {(row["n"], row["digit_bits"]): row for row in self.rows("device_naive.csv") if row["format"] == "fp16"}
+        self.assertEqual(len(rows), 10)
+        row = rows["8192", "7"]
+        self.assertEqual([row[name] for name in ("slices", "products", "split_ms", "of_native", "printed_slices", "printed_split_ms", "printed_error")],
+                         ["14", "196", "40", "0.10", "14 x 14", "36", "7.28e-15"])
+        self.assertEqual([row["d"] for row in self.rows("device_diagonals.csv")], ["5", "5", "6", "7", "8", "9"])
+        self.assertEqual(len(self.rows("device_fused.csv")), 4)
+        sweep = {(row["data"], row["series"], row["d"]): row["tflops"] for row in self.rows("figure_diagonals.csv")}
+        self.assertEqual((sweep["hopper", "printed (B200)", "5"], sweep["hopper", "native", "9"], sweep["tile", "n = 16384", "5"]), ("64.52", "50", "10"))
+        speed = {(row["series"], row["n"]): row["tflops"] for row in self.rows("figure_floating.csv")}
+        self.assertEqual((speed["fp16 until nothing is left, digits by k", "1024"], speed["e4m3 14 slices, d = 16", "8192"]), ("5", "30"))
+        self.assertIn("abc", (self.dir / "study.md").read_text())
+        with open(self.dir / "gpu.jsonl", "a") as file:
+            for type, who, tflops in (("bf16", "tile", 1100), ("bf16", "tile", 700), ("bf16", "cublaslt", 2000), ("f16", "tile", 2000)):
+                file.write(json.dumps(tile_record(who, type, n, tflops)) + "\n")
+        claims = self.succeed("study", "ozaki", "--max-n", 16, "--gpu-results", "gpu.jsonl", timeout=280)
+        self.assertIn("| 62 % of the whole call, 63 % of its products alone: 39 products at 689 TFLOPS, one at 1100 (a tile kernel), n = 16384 |", claims)
+        (self.dir / "gpu.jsonl").write_text(json.dumps(lines[5] | {"products": "many"}) + "\n")
+        self.expect_error(BAD_INPUT, "study", "ozaki", "--max-n", 16, "--gpu-results", "gpu.jsonl", says="gpu.jsonl, line 1: ")
 
     def test_refusals(self):
         self.expect_error(USAGE, "study", says="SUBJECT is required")

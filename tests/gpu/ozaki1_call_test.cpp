@@ -8,49 +8,10 @@
 #include <vector>
 
 #include "check/matrix_classes.hpp"
-#include "gpu/device_case.hpp"
+#include "gpu/ozaki1_case.hpp"
 
 namespace kizami::gpu_test {
 namespace {
-
-/// The case on the device, and by the host. Fails unless bits and outcomes agree.
-template <class T>
-Outcome expect_bits(const Case& c, EngineName engine) {
-  Policy policy = c.policy;
-  policy.engine = engine;
-  Case on_host = c;
-  on_host.policy.workspace_limit_bytes = 0;
-  on_host.policy.may_sync = false;
-  const std::string what = check::print(c) + " on " + std::string(to_string(engine));
-  const DeviceResult<T> got = multiply<T>(c, policy);
-  check::Operands<T> x(on_host, api_test::kThreads);
-  Outcome want;
-  const Status status = api_test::call(on_host, x, want);
-  EXPECT_TRUE(status.ok()) << what << ": " << status.reason();
-  EXPECT_EQ(got.outcome.scheme, want.scheme) << what;
-  EXPECT_EQ(got.outcome.slices, want.slices) << what;
-  EXPECT_EQ(got.outcome.bound, want.bound) << what;
-  EXPECT_EQ(got.outcome.nonfinite_rows, want.nonfinite_rows) << what;
-  EXPECT_EQ(got.outcome.nonfinite_cols, want.nonfinite_cols) << what;
-  if (got.outcome.engine != "none") {
-    EXPECT_EQ(got.outcome.engine, to_string(engine)) << what;
-  }
-  expect_same(got.c, stored(x.c), what);
-  return got.outcome;
-}
-
-[[nodiscard]] Case sliced_case(const std::string& line) {
-  Case c = case_of(line + " scheme=ozaki1");
-  if (c.policy.slices.num_slices == 0) c.policy.gauge = Gauge::kNorm;
-  return c;
-}
-Outcome expect_bits(const Case& c, EngineName engine) {
-  return with_scalar(c.scalar, [&]<class T>() { return expect_bits<T>(c, engine); });
-}
-Outcome expect_bits(const std::string& line, EngineName engine) { return expect_bits(sliced_case(line), engine); }
-void expect_bits_on_all(const std::string& line) {
-  for (const EngineName engine : kDeviceEngines) expect_bits(line, engine);
-}
 
 using Ozaki1Call = DeviceTest;
 
@@ -121,6 +82,49 @@ TEST_F(Ozaki1Call, OfEveryGrouping) {
   }
 }
 
+TEST_F(Ozaki1Call, FusedInOneLaunch) {
+  // Tiles of both kernels of each count, whole and cut, in one stage of k and in many.
+  for (const char* slices : {"slices=2", "slices=3", "slices=4"}) {
+    for (const char* shape :
+         {"d nn 1x1x1", "d nn 70x130x127", "s tn 193x257x129", "d nt 1500x1400x200", "s tt 800x2100x130",
+          "d nn 64x256x30000", "d nn 130x70x500 a=-1 b=0.5", "s nn 130x70x500 a=2 b=1", "d nn 97x129x300 a=0 b=2",
+          "s nn 97x129x300 a=0 b=0", "d nn 97x129x300 A=randn,x2^-600 B=randn,x2^-500",
+          "d nn 97x129x300 A=randn,x2^500 B=randn,x2^480", "s nn 97x129x300 A=randn,x2^-80 B=randn,x2^-60",
+          "d nn 140x137x100 a=0 b=1 C=randn,nan@middle", "d nn 140x137x100 a=1 b=1 C=randn,inf@middle",
+          "d nn 70x60x300 A=randn,nan@corner B=randn,inf@edge", "d nn 70x60x300 A=exprand",
+          "d nn 133x40x129 ld+3 layout=row", "d nn 129x131x100 ld+1"}) {
+      for (const char* split : {"bytes", "truncated", "nearest"})
+        expect_bits(std::string(shape) + " " + slices + " sums=fused split=" + split, EngineName::kHopper);
+    }
+    Case chunked = sliced_case(std::string("d nn 900x850x900 sums=fused ") + slices);
+    Policy policy = chunked.policy;
+    policy.engine = EngineName::kHopper;
+    const Plan whole = cuda::make_plan(chunked.scalar, chunked.m, chunked.n, chunked.k, policy).value();
+    chunked.policy.workspace_limit_bytes = whole.workspace_bytes() / 3;
+    expect_bits(chunked, EngineName::kHopper);
+  }
+}
+
+TEST_F(Ozaki1Call, RefusesToFuseWhatNoKernelFuses) {
+  const auto reason = [](const std::string& line, EngineName engine = EngineName::kHopper) {
+    Case c = sliced_case(line + " sums=fused");
+    c.policy.engine = engine;
+    const Result<Plan> plan = cuda::make_plan(c.scalar, c.m, c.n, c.k, c.policy);
+    return plan.ok() ? std::string("accepted") : plan.status().reason();
+  };
+  const auto expect_reason = [](const std::string& got, const char* part) {
+    EXPECT_NE(got.find(part), std::string::npos) << got;
+  };
+  expect_reason(reason("d nn 10x10x10 slices=5"), "num_slices = 5, must be in 2..4");
+  expect_reason(reason("d nn 10x10x10 slices=1"), "num_slices = 1, must be in 2..4");
+  expect_reason(reason("d nn 10x10x10 slices=3 diagonals=5"), "as many diagonals as slices, got 5 of 3");
+  expect_reason(reason("d nn 10x10x70000 slices=2"), "k = 70000, must be in 1..65535");
+  expect_reason(reason("z nn 10x10x10 slices=3"), "of real types");
+  expect_reason(reason("d nn 10x10x10 slices=-1 diagonals=3"), "sums = fused takes a named number of slices");
+  expect_reason(reason("d nn 10x10x10 slices=3", EngineName::kCublasLt), "no kernel for sums = fused");
+  EXPECT_EQ(reason("d nn 10x10x10 slices=3"), "accepted");
+}
+
 TEST_F(Ozaki1Call, WithAnyFactors) {
   for (const char* factors :
        {"a=1 b=1", "a=-1 b=0.5", "a=1e-20 b=1", "a=3e38 b=0", "a=0 b=2", "a=1 b=0 C=randn,nan@middle"}) {
@@ -137,6 +141,95 @@ TEST_F(Ozaki1Call, WithAnyFactors) {
 TEST_F(Ozaki1Call, WithoutNamedSlices) {
   for (const char* accuracy : {"acc=native", "acc=bits=20", "acc=bits=50"})
     expect_bits_on_all(std::string("d nn 100x90x500 gauge=norm ") + accuracy);
+}
+
+// Lines of one size, of many, of few digits, of none, and of more than there may be.
+constexpr const char* kLines[] = {"A=randn B=randn",          "A=grade:rows B=grade:cols",
+                                  "A=zerorows B=int:bits=20", "A=pow2 B=evil:span=90",
+                                  "A=subnormal B=randn",      "A=randn,nan@middle B=evil,inf@edge"};
+
+TEST_F(Ozaki1Call, WithOneScaleForAMatrix) {
+  for (const char* lines : kLines) {
+    for (const char* rest : {"d nn 67x45x260 split=bytes slices=7", "s tt 30x140x2100 split=truncated slices=4",
+                             "z cn 40x33x130 gauge=norm form=karatsuba slices=5 a=0.5-1i b=1i",
+                             "c nt 40x33x130 gauge=norm form=enlarged slices=3 split=nearest"})
+      expect_bits_on_all(std::string(rest) + " scale=matrix " + lines);
+    expect_bits(std::string("d nn 133x70x300 split=bytes slices=4 sums=fused scale=matrix ") + lines,
+                EngineName::kHopper);
+  }
+  const Outcome equal = expect_bits("d nn 50x40x100 slices=4 scale=matrix A=ones B=ones", EngineName::kHopper);
+  const Outcome graded = expect_bits("d nn 50x40x100 slices=4 scale=matrix A=grade:rows B=ones", EngineName::kHopper);
+  EXPECT_GT(graded.bound, equal.bound) << "lines of different size";
+}
+
+TEST_F(Ozaki1Call, UntilNothingIsLeft) {
+  for (const char* lines : kLines) {
+    for (const char* rest : {"d nn 67x45x260 split=bytes", "s tt 30x140x2100 split=truncated scale=matrix",
+                             "d nt 33x40x700 split=nearest diagonals=9", "z nn 40x33x130 form=karatsuba a=-1 b=1",
+                             "c nc 40x33x130 form=enlarged scale=matrix"})
+      expect_bits_on_all(std::string(rest) + " slices=-1 " + lines);
+  }
+  const auto slices = [](const std::string& line) {
+    return expect_bits("d nn 50x40x100 slices=-1 " + line, EngineName::kHopper).slices;
+  };
+  EXPECT_EQ(slices("A=zeros B=zeros"), 1);
+  EXPECT_EQ(slices("A=ones B=ones"), 1);
+  EXPECT_EQ(slices("A=ones B=evil:span=300"), kMaxSlices);
+  const int most = slices("A=randn B=randn");
+  EXPECT_TRUE(most > 1 && most < kMaxSlices) << most;
+}
+
+TEST_F(Ozaki1Call, UntilNothingIsLeftInAWorkspaceThatIsSmall) {
+  for (const char* line : {"d nn 500x450x900 slices=-1", "z tn 200x250x700 slices=-1 scale=matrix"}) {
+    Case c = sliced_case(line);
+    for (const EngineName engine : kDeviceEngines) {
+      Policy policy = c.policy;
+      policy.engine = engine;
+      const std::size_t whole = cuda::make_plan(c.scalar, c.m, c.n, c.k, policy).value().workspace_bytes();
+      const std::size_t library = engine == EngineName::kCublasLt ? std::size_t{33} << 20 : 0;  // does not shrink
+      c.policy.workspace_limit_bytes = library + (whole - library) / 5;
+      expect_bits(c, engine);
+    }
+  }
+}
+
+TEST_F(Ozaki1Call, UntilNothingIsLeftIsNotCaptured) {
+  const Case c = sliced_case("d nn 60x50x200 slices=-1");
+  const check::Operands<double> host(c, api_test::kThreads);
+  const DeviceOperands<double> x(host);
+  const Plan plan = cuda::make_plan(c.scalar, c.m, c.n, c.k, c.policy).value();
+  const DeviceArray<std::byte> workspace(plan.workspace_bytes());
+  cudaStream_t stream = nullptr;
+  gpu_test::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
+  gpu_test::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "capture");
+  const Status status = enqueue<double>(c, plan, x, workspace, 1.0, 0.0, stream);
+  cudaGraph_t graph = nullptr;
+  gpu_test::check(cudaStreamEndCapture(stream, &graph), "end of capture");
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_EQ(status.reason(), "may_sync: a captured stream cannot wait for what the elements decide");
+  gpu_test::check(cudaGraphDestroy(graph), "graph");
+  gpu_test::check(cudaStreamDestroy(stream), "stream");
+}
+
+/// alpha in device memory, and zero there: nothing is surveyed, and C <- beta C.
+TEST_F(Ozaki1Call, UntilNothingIsLeftOfNothing) {
+  const Case c = sliced_case("d nn 60x50x200 slices=-1 scale=matrix A=randn,nan@middle nonfinite=reject");
+  const check::Operands<double> host(c, api_test::kThreads);
+  const DeviceOperands<double> x(host);
+  const Plan plan = cuda::make_plan(c.scalar, c.m, c.n, c.k, c.policy).value();
+  const DeviceArray<std::byte> workspace(plan.workspace_bytes());
+  const DeviceArray<double> alpha(std::vector<double>{0.0});
+  const Status status =
+      enqueue<double>(c, plan, x, workspace, Factor<double>::at(alpha.data()), Factor<double>(-2.0), nullptr);
+  EXPECT_TRUE(status.ok()) << status.reason();
+  std::vector<double> want = stored(host.c);
+  for (std::int64_t j = 0; j < c.n; ++j) {
+    for (std::int64_t i = 0; i < c.m; ++i) want[static_cast<std::size_t>(j * host.c.ld() + i)] *= -2.0;
+  }
+  expect_same(x.c.download(), want, check::print(c));
+  const Outcome outcome = cuda::read_outcome(plan, {workspace.data(), workspace.size()}, nullptr).value();
+  EXPECT_EQ(outcome.engine, "none");
+  EXPECT_EQ(outcome.slices, 0);
 }
 
 TEST_F(Ozaki1Call, AnswersLinesWithNaNAndInf) {
@@ -169,9 +262,10 @@ TEST_F(Ozaki1Call, RefusesWhatItCannot) {
     const Result<Plan> plan = cuda::make_plan(c.scalar, c.m, c.n, c.k, c.policy);
     return plan.ok() ? std::string("accepted") : plan.status().reason();
   };
-  EXPECT_NE(reason("d nn 10x10x10 slices=3", [](Policy& p) { p.slices.format = SliceFormat::kBf16; })
-                .find("format = bf16, must be int8, for operands in device memory"),
-            std::string::npos);
+  EXPECT_NE(
+      reason("d nn 10x10x10 slices=-1", [](Policy& p) { p.may_sync = false; })
+          .find("with may_sync = false, must be true: the host waits for the count, for operands in device memory"),
+      std::string::npos);
   EXPECT_NE(reason("d nn 10x10x10", [](Policy& p) { p.gauge = Gauge::kEntry; }).find("must be norm"),
             std::string::npos);
   EXPECT_EQ(reason("d nn 10x10x10 slices=3 nonfinite=reject", [](Policy& p) { p.may_sync = true; }), "accepted");

@@ -49,7 +49,7 @@ class WindowEngine final : public product::Engine {
 };
 
 Result<Plan> make_on_device(const problem::Shape& shape, const Slicing& slices, std::size_t limit = 0,
-                            Gauge gauge = Gauge::kNorm, bool promotes_sums = true) {
+                            Gauge gauge = Gauge::kNorm, bool promotes_sums = true, bool may_sync = false) {
   static const WindowEngine promoting(true);
   static const WindowEngine plain(false);
   const product::Engine* const engines[] = {promotes_sums ? &promoting : &plain};
@@ -58,6 +58,7 @@ Result<Plan> make_on_device(const problem::Shape& shape, const Slicing& slices, 
   policy.slices = slices;
   policy.gauge = gauge;
   policy.workspace_limit_bytes = limit;
+  policy.may_sync = may_sync;
   Environment environment;
   environment.facts = h200_facts();
   environment.engines = engines;
@@ -214,16 +215,52 @@ TEST(DeviceOzaki1, RefusesWhatNoKernelDoes) {
     const Result<Plan> plan = make_on_device(shape, slices, 0, gauge);
     return plan.ok() ? std::string("accepted") : plan.status().reason();
   };
-  EXPECT_EQ(reason(slicing(kUntilZero)),
-            "scheme ozaki1: num_slices = -1 (until nothing is left), must be a number, for operands in device memory");
-  Slicing one_scale = slicing(3);
-  one_scale.one_scale = true;
-  EXPECT_EQ(reason(one_scale), "scheme ozaki1: one_scale = true, must be false, for operands in device memory");
+  EXPECT_EQ(
+      reason(slicing(kUntilZero)),
+      "scheme ozaki1: num_slices = -1 (until nothing is left) with may_sync = false, must be true: the host waits for "
+      "the count, for operands in device memory");
   EXPECT_EQ(reason(slicing(0), Gauge::kEntry),
             "scheme ozaki1: gauge = entry without a named num_slices, must be norm: no kernel certifies slices, for "
             "operands in device memory");
   EXPECT_EQ(reason(slicing(0)), "accepted");
   EXPECT_EQ(reason(slicing(4), Gauge::kEntry), "accepted");
+}
+
+// The operands are surveyed before they are sliced, in a workspace for the most slices that there may be.
+TEST(DeviceOzaki1, LooksAtAllLinesBeforeItSlices) {
+  const problem::Shape shape{Scalar::kF64, 300, 200, 1000};
+  Slicing one_scale = slicing(5);
+  one_scale.one_scale = true;
+  const Plan one = make_on_device(shape, one_scale).value();
+  EXPECT_TRUE(has_slice_survey(one));
+  EXPECT_FALSE(slices_in_one_pass(one));
+  EXPECT_FALSE(has_slice_survey(make_on_device(shape, slicing(5)).value()));
+  const auto until_zero = [&](int num_diagonals) {
+    return make_on_device(shape, slicing(kUntilZero, num_diagonals), 0, Gauge::kNorm, true, true).value();
+  };
+  const Plan all = until_zero(0);
+  EXPECT_TRUE(has_slice_survey(all));
+  EXPECT_FALSE(slices_in_one_pass(all));
+  EXPECT_EQ(rung_until_zero(all.numerics.slices, 0), (SliceRung{1, 1}));
+  EXPECT_EQ(rung_until_zero(all.numerics.slices, 7), (SliceRung{7, 13}));
+  EXPECT_EQ(rung_until_zero(all.numerics.slices, 50), (SliceRung{kMaxSlices, 2 * kMaxSlices - 1}));
+  EXPECT_EQ(rung_until_zero(until_zero(9).numerics.slices, 7), (SliceRung{7, 9}));
+  EXPECT_EQ(rung_until_zero(until_zero(9).numerics.slices, 3), (SliceRung{3, 5}));
+  // What the plan of fewer slices needs fits in the workspace.
+  for (const SliceSums sums : {SliceSums::kPairs, SliceSums::kConcatenated}) {
+    for (const std::int64_t k : {100, 1000, 140000}) {
+      Plan plan = make_on_device({Scalar::kF64, 300, 200, k}, slicing(kUntilZero, 0, sums), 0, Gauge::kNorm, true, true)
+                      .value();
+      const std::size_t booked = plan.schedule.product_bytes;
+      for (int digits = kMaxSlices; digits > 0; --digits) {
+        plan.numerics.slices.rungs[0] = rung_until_zero(plan.numerics.slices, digits);
+        expect_all_products(plan);
+        base::Carver counter;
+        static_cast<void>(carve_device_slices(counter, plan));
+        EXPECT_LE(counter.bytes(), booked) << digits << " slices";
+      }
+    }
+  }
 }
 
 TEST(DeviceOzaki1, IsChosenWhereItIsPredictedFasterAndNoBitsArePromised) {

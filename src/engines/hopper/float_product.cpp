@@ -40,7 +40,9 @@ double float_windows_seconds(const ProductDesc& d, int num_sms) {
   WindowRates rates{.tile_i = kFloatTileI, .tile_j = kFloatTileJ, .cluster = kFloatCluster};
   rates.block_elems = static_cast<int>(kBlockBytes / product::element_bytes(d.format));
   rates.block_cycles = kFloatTileI * kFloatTileJ * kBlockBytes / 4096.0;  // a byte of k costs the same in every format
-  rates.share_reached = d.exact_k * product::element_bytes(d.format) > 2 * kBlockBytes ? 0.65 : 0.4;
+  // Measured (docs/perf/h200_slices.md): what it takes to promote sums of few elements of k is not covered.
+  const double block = static_cast<double>(d.exact_k) / 64.0;
+  rates.share_reached = product::element_bytes(d.format) == 2 ? std::min(0.74, 0.36 * block) : block > 1 ? 0.71 : 0.58;
   return windows_seconds(d, rates, num_sms);
 }
 
@@ -72,9 +74,19 @@ Status launch_float_windows(const ProductDesc& d, const product::Pointers& point
                          static_cast<std::int32_t>(ceil_div(w.k * bytes, kBlockBytes))};
   }
   const NumPlanes planes = num_planes_read(d);
-  const MapLines a{"a", pointers.a, d.m, d.a_row_stride * bytes, d.a_row_stride * bytes, d.a_plane_stride * bytes,
+  const MapLines a{"a",
+                   pointers.a,
+                   d.m,
+                   d.a_row_stride * bytes,
+                   d.a_row_stride * bytes,
+                   d.a_plane_stride * bytes,
                    d.a_plane_stride == 0 ? 1 : planes.a};
-  const MapLines b{"b", pointers.b, d.n, d.b_row_stride * bytes, d.b_row_stride * bytes, d.b_plane_stride * bytes,
+  const MapLines b{"b",
+                   pointers.b,
+                   d.n,
+                   d.b_row_stride * bytes,
+                   d.b_row_stride * bytes,
+                   d.b_plane_stride * bytes,
                    d.b_plane_stride == 0 ? 1 : planes.b};
   KIZAMI_RETURN_IF_ERROR(encode_in_order(a, kFloatTileI / kFloatCluster, params.a_map));
   KIZAMI_RETURN_IF_ERROR(encode_in_order(b, kFloatTileJ, params.b_map));

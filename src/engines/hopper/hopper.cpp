@@ -19,6 +19,7 @@
 #include "engines/desc_check.hpp"
 #include "engines/hopper/float_product.hpp"
 #include "engines/hopper/forms.hpp"
+#include "engines/hopper/fused_slices.hpp"
 #include "engines/hopper/modulus_constants.hpp"
 #include "engines/hopper/product_params.hpp"
 #include "engines/hopper/shared_memory.hpp"
@@ -33,6 +34,7 @@ using hopper::FormKernels;
 using hopper::ProductParams;
 using product::DeviceFacts;
 using product::Epilogue;
+using product::FusedSliceDesc;
 using product::Offer;
 using product::Pointers;
 using product::ProductDesc;
@@ -207,7 +209,17 @@ Status check_call(const ProductDesc& d, const Pointers& pointers) {
   return {};
 }
 
-class Hopper final : public product::Engine {
+/// Why no kernel of this engine runs there.
+std::optional<std::string> why_not_there(const DeviceFacts& facts) {
+  if (facts.space != product::MemorySpace::kDevice) return "the operands are not in device memory";
+  if (facts.compute_capability != 90) {
+    return "compute_capability = " + std::to_string(facts.compute_capability) +
+           ", must be 90, for the instructions of sm_90a are of no other";
+  }
+  return std::nullopt;
+}
+
+class Hopper final : public product::Engine, public product::FusedSliceEngine {
  public:
   [[nodiscard]] std::string_view name() const noexcept override { return "hopper"; }
   [[nodiscard]] product::MemorySpace space() const noexcept override { return product::MemorySpace::kDevice; }
@@ -215,11 +227,7 @@ class Hopper final : public product::Engine {
   [[nodiscard]] bool promotes_sums() const noexcept override { return true; }
 
   [[nodiscard]] std::variant<Offer, Refusal> query(const ProductDesc& d, const DeviceFacts& facts) const override {
-    if (facts.space != product::MemorySpace::kDevice) return Refusal{"the operands are not in device memory"};
-    if (facts.compute_capability != 90) {
-      return Refusal{"compute_capability = " + std::to_string(facts.compute_capability) +
-                     ", must be 90, for the instructions of sm_90a are of no other"};
-    }
+    if (auto reason = why_not_there(facts)) return Refusal{*std::move(reason)};
     if (auto reason = why_refused(d, kAbilities)) return Refusal{*std::move(reason)};
     if (auto reason = why_refused_here(d)) return Refusal{*std::move(reason)};
     const double seconds = d.format == SliceFormat::kInt8 ? predicted_seconds(d, traits_of(tile_for(d)), facts.num_sms)
@@ -233,6 +241,28 @@ class Hopper final : public product::Engine {
     KIZAMI_RETURN_IF_ERROR(check_call(d, pointers));
     if (d.m == 0 || d.n == 0 || d.num_products == 0) return {};
     return hopper::launch_float_windows(d, pointers, queue);
+  }
+
+  [[nodiscard]] std::variant<Offer, Refusal> query(const FusedSliceDesc& d, const DeviceFacts& facts) const override {
+    if (auto reason = why_not_there(facts)) return Refusal{*std::move(reason)};
+    if (auto reason = hopper::why_refused(d)) return Refusal{*std::move(reason)};
+    return Offer{.workspace_bytes = 0, .seconds = hopper::fused_seconds(d, facts.num_sms), .threads = 1};
+  }
+  [[nodiscard]] Status run(const FusedSliceDesc& d, const product::FusedSlicePointers<float>& pointers,
+                           product::Queue queue) const override {
+    return run_fused(d, pointers, queue);
+  }
+  [[nodiscard]] Status run(const FusedSliceDesc& d, const product::FusedSlicePointers<double>& pointers,
+                           product::Queue queue) const override {
+    return run_fused(d, pointers, queue);
+  }
+
+ private:
+  template <class T>
+  [[nodiscard]] static Status run_fused(const FusedSliceDesc& d, const product::FusedSlicePointers<T>& pointers,
+                                        product::Queue queue) {
+    if (auto reason = hopper::why_refused(d)) return {StatusCode::kInvalidArgument, *std::move(reason)};
+    return hopper::launch_fused_slices(d, pointers, queue);
   }
 };
 

@@ -181,10 +181,9 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_float_sm90(const __gri
           whole[e] = sums.sums[e];
         }
       }
-      const int j_first =
-          place.j_first + static_cast<int>(rank) * F::kTileJ + static_cast<int>(consumer) * F::kGroupJ;
-      store_tile<F::kTileI, LineOrder::kInOrder, product::Epilogue::kStoreAcc>(whole, params, place.plane, place.i_first,
-                                                                               j_first, thread);
+      const int j_first = place.j_first + static_cast<int>(rank) * F::kTileJ + static_cast<int>(consumer) * F::kGroupJ;
+      store_tile<F::kTileI, LineOrder::kInOrder, product::Epilogue::kStoreAcc>(whole, params, place.plane,
+                                                                               place.i_first, j_first, thread);
     }
   }
   cluster_sync();

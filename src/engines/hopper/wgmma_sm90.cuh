@@ -34,6 +34,11 @@ __device__ __forceinline__ void pin(std::int32_t (&d)[kRegisters]) {
   for (int i = 0; i < kRegisters; ++i) asm volatile("" : "+r"(d[i])::"memory");
 }
 
+/// d (64 x 64) += rows (64 lines) times columns (64 lines), 32 bytes of k; d = without `accumulate`.
+__device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[32], std::uint32_t rows, std::uint32_t columns,
+                                         std::int32_t accumulate) {
+  KIZAMI_WGMMA(32, "+r", "m64n64k32.s32.s8.s8", "");
+}
 /// d (64 x 128) += rows (64 lines) times columns (128 lines), 32 bytes of k; d = without `accumulate`.
 __device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[64], std::uint32_t rows, std::uint32_t columns,
                                          std::int32_t accumulate) {

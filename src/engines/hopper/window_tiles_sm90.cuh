@@ -59,8 +59,9 @@ __device__ __forceinline__ void produce_tiles(const ProductParams& params, const
       const std::uint32_t full = full_at + ring.stage * 8;
       barrier_wait(empty_at + ring.stage * 8, ring.phase ^ 1);  // at once in the first round
       barrier_arrive_expect(full, F::kStageBytes);
-      copy_stage<F, kOrder>(params.a_map, params.b_map, place, rank, stage_source<F, kHasWindows>(params, place, k_block),
-                            ring_at + ring.stage * F::kStageBytes, full);
+      copy_stage<F, kOrder>(params.a_map, params.b_map, place, rank,
+                            stage_source<F, kHasWindows>(params, place, k_block), ring_at + ring.stage * F::kStageBytes,
+                            full);
       ring.next();
     }
   }

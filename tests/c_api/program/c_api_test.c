@@ -329,6 +329,47 @@ static void test_error_corrected_products(void) {
   kizami_policy_destroy(policy);
 }
 
+/* Scheme ozaki1: integers of 12 bits, which two slices of signed bytes hold and one does not. */
+static void test_slices(void) {
+  enum { kSize = 6, kTerms = 40, kCount = 2 };
+  static double a[kSize * kTerms], b[kCount * kTerms * kSize], c[kCount * kSize * kSize];
+  const double one = 1, zero = 0;
+  kizami_policy* policy = NULL;
+  kizami_outcome outcome;
+  int i;
+  outcome.struct_size = sizeof outcome;
+  for (i = 0; i < kSize * kTerms; ++i) {
+    a[i] = i % 2 == 0 ? 2049 : -3;
+    b[i] = 1;
+    b[kSize * kTerms + i] = i % 2 == 0 ? 1 : 2047;
+  }
+  CHECK(kizami_policy_create(&policy) == KIZAMI_OK);
+  CHECK(kizami_policy_set_scheme(policy, KIZAMI_SCHEME_OZAKI1) == KIZAMI_OK);
+#define GEMM()                                                                                                     \
+  kizami_dgemm(KIZAMI_ROW_MAJOR, KIZAMI_NONE, KIZAMI_NONE, kSize, kSize, kTerms, one, a, kTerms, b, kSize, zero, c, \
+               kSize, policy, &outcome)
+  CHECK(kizami_policy_set_slices(policy, 3, 0) == KIZAMI_OK);
+  CHECK(GEMM() == KIZAMI_OK && outcome.scheme == KIZAMI_SCHEME_OZAKI1 && outcome.slices == 3 && outcome.moduli == 0);
+  CHECK(kizami_policy_set_slices(policy, -1, 0) == KIZAMI_OK);
+  CHECK(GEMM() == KIZAMI_OK && outcome.slices == 2 && outcome.reserved_3 == 0);
+  CHECK(c[0] == kTerms / 2 * 2046.0);
+  outcome.struct_size = offsetof(kizami_outcome, slices); /* a caller of a version without them */
+  outcome.slices = 0x5a5a5a5a;
+  CHECK(GEMM() == KIZAMI_OK && outcome.scheme == KIZAMI_SCHEME_OZAKI1 && outcome.slices == 0x5a5a5a5a);
+  outcome.struct_size = sizeof outcome;
+  for (i = 0; i < kSize * kTerms; ++i) a[i] = 1;
+  CHECK(GEMM() == KIZAMI_OK && outcome.slices == 1);
+  CHECK(kizami_gemm_strided_batched(KIZAMI_F64, KIZAMI_ROW_MAJOR, KIZAMI_NONE, KIZAMI_NONE, kSize, kSize, kTerms, &one,
+                                    a, kTerms, 0, b, kSize, kTerms * kSize, &zero, c, kSize, kSize * kSize, kCount,
+                                    policy, &outcome) == KIZAMI_OK);
+  CHECK(outcome.slices == 2); /* of the second product; the first has one */
+  CHECK(kizami_policy_set_scheme(policy, KIZAMI_SCHEME_OZAKI2) == KIZAMI_OK);
+  CHECK(kizami_policy_set_slices(policy, 0, 0) == KIZAMI_OK);
+  CHECK(GEMM() == KIZAMI_OK && outcome.slices == 0 && outcome.moduli > 0);
+#undef GEMM
+  kizami_policy_destroy(policy);
+}
+
 /* The members of a policy that show only in what is decided. */
 static void test_what_policies_change(void) {
   enum { kSize = 256, kRows = 6, kTerms = 30 };
@@ -692,6 +733,7 @@ int main(void) {
   test_policies();
   test_what_policies_change();
   test_error_corrected_products();
+  test_slices();
   test_outcome_sizes();
   test_plans();
   test_run_and_prepared_operands();
