@@ -51,7 +51,20 @@ struct DeviceLineBuffers {
   num::LineStats* equilibrated = nullptr;  ///< [lines], after the rescaling of the inner index; if the ladder may
   std::int32_t* inner_shift = nullptr;     ///< [k]; likewise
   std::int32_t* scales = nullptr;          ///< [lines]; num::kSkipLine for lines with NaN or Inf
-  num::RungWeight* weights = nullptr;      ///< [lines] at the lowest rung; if the split in one pass makes them
+  num::RungWeight* weights =
+      nullptr;  ///< [lines] at the lowest rung; if the split in one pass makes them, or of slices
+  num::LineWeight* line_weights = nullptr;  ///< [lines]; of slices, else the ladder makes them of the statistics
+
+  /// Those of the lines from `first` on.
+  [[nodiscard]] DeviceLineBuffers from(std::int64_t first) const {
+    DeviceLineBuffers part = *this;
+    part.stats += first;
+    if (part.scales != nullptr) part.scales += first;
+    if (part.weights != nullptr) part.weights += first;
+    if (part.line_weights != nullptr) part.line_weights += first;
+    if (part.equilibrated != nullptr) part.equilibrated += first;
+    return part;
+  }
 };
 
 }  // namespace kizami::plan
