@@ -19,10 +19,12 @@
 #include "exec/device_environment.hpp"
 #include "exec/device_ozaki1.hpp"
 #include "exec/device_phases.hpp"
+#include "exec/device_slice_rungs.hpp"
 #include "exec/device_wait.hpp"
 #include "exec/launch.hpp"
 #include "fp64/device.hpp"
 #include "plan/device_buffers.hpp"
+#include "plan/device_slice_rungs.hpp"
 #include "problem/problem.hpp"
 #include "reconstruct/device.hpp"
 #include "split/device.hpp"
@@ -297,7 +299,12 @@ Status enqueue_device(const plan::Plan& plan, const DeviceProblem<T>& problem, s
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, std::complex<float>>) {
     if (plan.numerics.scheme == Scheme::kEc) return run_device_ec(plan, problem, workspace, state, queue);
   }
-  if (plan.numerics.scheme == Scheme::kOzaki1) return run_device_ozaki1(plan, problem, workspace, state, queue);
+  if (plan.numerics.scheme == Scheme::kOzaki1) {
+    if (!plan::has_slice_rungs(plan)) return run_device_ozaki1(plan, problem, workspace, state, queue);
+    bool is_answered = false;
+    KIZAMI_RETURN_IF_ERROR(run_device_slice_rungs(plan, problem, workspace, state, queue, is_answered));
+    if (is_answered) return {};
+  }
   return Call<T>(plan, problem, workspace, state, queue).run();
 }
 
@@ -309,7 +316,11 @@ Outcome device_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
   if (state.is_scaling_only != 0) return outcome;
   if (plan.numerics.scheme == Scheme::kEc) return device_ec_outcome(plan, state);
   const num::Selection& selection = state.selection;
-  if (plan.numerics.scheme == Scheme::kOzaki1) return device_ozaki1_outcome(plan, state);
+  if (plan.numerics.scheme == Scheme::kOzaki1) {
+    if (!plan::has_slice_rungs(plan)) return device_ozaki1_outcome(plan, state);
+    if (state.is_sliced != 0) return device_slice_rung_outcome(plan, state);
+    outcome.scheme = Scheme::kOzaki2;  // behind the last rung
+  }
   outcome.engine = plan.schedule.engine->name();
   outcome.bound = plan.numerics.bound;
   outcome.rung = selection.rung;
