@@ -39,11 +39,10 @@ struct WindowTiles {
   }
 };
 
-/// Tiles l, l + 1, ... along k in one FP32 sum from zero.
+/// x plus the products of tiles l, l + 1, ... along k, one call of mma after another.
 template <class Sum, class BTiles, class ATiles, std::size_t... kPart>
-__tile__ Sum exact_sum(const BTiles& b, int row, const ATiles& a, int col, int l,
-                       std::index_sequence<kPart...> /*unused*/) {
-  auto x = ct::zeros<Sum>();
+__tile__ Sum add_products(Sum x, const BTiles& b, int row, const ATiles& a, int col, int l,
+                          std::index_sequence<kPart...> /*unused*/) {
   ((x = ct::mma(b.load_masked(row, l + static_cast<int>(kPart)), a.load_masked(l + static_cast<int>(kPart), col), x)),
    ...);
   return x;
@@ -56,20 +55,31 @@ template <class Slice, int kTileN, int kTileM, int kTileK, int kParts, bool kAli
 __tile__ void promoted_product_block(const Slice* a, int a_row_stride, const Slice* b, int b_row_stride,
                                      std::int32_t* c, int c_col_stride, int m, int n, int k, int group) {
   using Tiles = WindowTiles<Slice, kTileN, kTileM, kTileK, kAlignedC>;
-  using Sum = typename Tiles::Sum;
   const TilePosition at = Tiles::position(m, n, group);
   const auto a_tiles = Tiles::of_a(a, a_row_stride, m, k);
   const auto b_tiles = Tiles::of_b(b, b_row_stride, n, k);
   const int num_tiles = ct::ceildiv(k, kTileK);
   const int num_sums = num_tiles / kParts;
+  const auto zero = ct::zeros<typename Tiles::Sum>();
   auto acc = ct::zeros<typename Tiles::Integer>();
-  for (const int i : ct::irange(0, num_sums)) {
-    const auto x = exact_sum<Sum>(b_tiles, at.row, a_tiles, at.col, i * kParts, std::make_index_sequence<kParts>{});
-    acc = acc + ct::element_cast<std::int32_t>(x);
-  }
-  if constexpr (kParts > 1) {  // a tile may not lie wholly outside, so what is left has sums of its own
+  if constexpr (kParts == 1) {
+    for (const int l : ct::irange(0, num_sums)) {
+      const auto x = add_products(zero, b_tiles, at.row, a_tiles, at.col, l, std::make_index_sequence<1>{});
+      acc = acc + ct::element_cast<std::int32_t>(x);
+    }
+  } else {
+    // A sum is turned into integers beside the products of the next one, which is faster on an H200.
+    auto before = zero;
+    for (const int i : ct::irange(0, num_sums)) {
+      const auto x =
+          add_products(zero, b_tiles, at.row, a_tiles, at.col, i * kParts, std::make_index_sequence<kParts>{});
+      acc = acc + ct::element_cast<std::int32_t>(before);
+      before = x;
+    }
+    acc = acc + ct::element_cast<std::int32_t>(before);
+    // A tile may not lie wholly outside, so what is left has sums of its own.
     for (const int l : ct::irange(num_sums * kParts, num_tiles)) {
-      const auto x = exact_sum<Sum>(b_tiles, at.row, a_tiles, at.col, l, std::make_index_sequence<1>{});
+      const auto x = add_products(zero, b_tiles, at.row, a_tiles, at.col, l, std::make_index_sequence<1>{});
       acc = acc + ct::element_cast<std::int32_t>(x);
     }
   }
@@ -77,9 +87,10 @@ __tile__ void promoted_product_block(const Slice* a, int a_row_stride, const Sli
 }
 
 /// Slice: FP8.
-/// @range  beyond that of WindowTiles: sums of kTileK products at most 2^14, those of all of k at most 2^24
+/// @range  beyond that of WindowTiles: sums of kTileK products at most 2^14, those of all of k at most 2^24; ceil(k / kTileK) a
+///         multiple of kParts
 /// @exact
-template <class Slice, int kTileN, int kTileM, int kTileK, bool kAlignedC>
+template <class Slice, int kTileN, int kTileM, int kTileK, int kParts, bool kAlignedC>
 __tile__ void fp8_product_block(const Slice* a, int a_row_stride, const Slice* b, int b_row_stride, std::int32_t* c,
                                 int c_col_stride, int m, int n, int k, int group) {
   using Tiles = WindowTiles<Slice, kTileN, kTileM, kTileK, kAlignedC>;
@@ -87,8 +98,8 @@ __tile__ void fp8_product_block(const Slice* a, int a_row_stride, const Slice* b
   const auto a_tiles = Tiles::of_a(a, a_row_stride, m, k);
   const auto b_tiles = Tiles::of_b(b, b_row_stride, n, k);
   auto sum = ct::zeros<typename Tiles::Sum>();
-  for (const int l : ct::irange(0, ct::ceildiv(k, kTileK)))
-    sum = ct::mma(b_tiles.load_masked(at.row, l), a_tiles.load_masked(l, at.col), sum);
+  for (const int i : ct::irange(0, ct::ceildiv(k, kTileK * kParts)))
+    sum = add_products(sum, b_tiles, at.row, a_tiles, at.col, i * kParts, std::make_index_sequence<kParts>{});
   Tiles::of_c(c, c_col_stride, m, n).store_masked(ct::element_cast<std::int32_t>(sum), at.row, at.col);
 }
 

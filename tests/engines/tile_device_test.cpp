@@ -93,6 +93,23 @@ TEST(TileDevice, IsPlannedWhereItIsNamedAlone) {
   }
 }
 
+TEST(TileDevice, IsPlannedForSlicesOfEveryFormat) {
+  for (const SliceFormat format : {SliceFormat::kFp16, SliceFormat::kBf16, SliceFormat::kE4m3, SliceFormat::kE5m2}) {
+    for (const std::int64_t n : {1, 33, 1000, 4096, 16384}) {
+      Policy policy = tile_policy(Scheme::kOzaki1);
+      policy.slices.format = format;
+      policy.slices.num_slices = 7;
+      const Result<plan::Plan> named = plan_for({Scalar::kF64, n, n, n}, policy);
+      ASSERT_TRUE(named.ok()) << to_string(format) << ": " << named.status().reason();
+      EXPECT_EQ(named.value().schedule.engine->name(), "tile");
+      policy.engine = EngineName::kAuto;
+      const Result<plan::Plan> chosen = plan_for({Scalar::kF64, n, n, n}, policy);
+      ASSERT_TRUE(chosen.ok()) << chosen.status().reason();
+      EXPECT_EQ(chosen.value().schedule.engine->name(), "hopper") << plan::explain(chosen.value());
+    }
+  }
+}
+
 TEST(TileDevice, BringsPhasesOfItsOwnForFp64) {
   const std::string line = "split and CRT too are the engine's own";
   const auto text = [](Scalar scalar) {

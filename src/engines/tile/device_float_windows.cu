@@ -17,38 +17,41 @@ using product::Pointers;
 using product::ProductDesc;
 using product::Window;
 
-/// Tiles of C of the kernels.
-constexpr std::int64_t kTile = 128;
 constexpr int kGroup = 8;  ///< rows of tiles that blocks walk together
-/// Lines of A and of B in one launch: its (2^18 / 128)^2 blocks are within the 2^24 of a grid.
-constexpr std::int64_t kMostLines = std::int64_t{1} << 18;
+/// Lines of A and of B in one launch: its (2^17 / 64)^2 blocks are within the 2^24 of a grid.
+constexpr std::int64_t kMostLines = std::int64_t{1} << 17;
 /// Addresses and strides of a C that TMA stores are multiples of so many bytes, and elements.
 constexpr std::int64_t kAligned = 16;
 
-/// Elements of k that a kernel sums in the tensor core, and seconds of 128 of k of one tile of a multiprocessor.
+/// What a kernel of product_slices.cu has.
 struct FloatKernel {
-  std::int64_t exact_k;
-  double step_seconds;
+  std::int64_t exact_k;  ///< elements of k that it sums in the tensor core
+  std::int64_t tile;     ///< of C
+  int blocks;            ///< on a multiprocessor at a time
+  double step_seconds;   ///< of so many blocks, for kStep elements of k
 };
-[[nodiscard]] FloatKernel kernel_of(SliceFormat format) {
+constexpr std::int64_t kStep = 128;
+/// Seconds fitted to what they take for n = 1024 to 8192 on an H200.
+[[nodiscard]] constexpr FloatKernel kernel_of(SliceFormat format) {
   switch (format) {
     case SliceFormat::kFp16:
-      return {64, 2.2e-6};
+      return {64, 64, 3, 1.3e-6};
     case SliceFormat::kBf16:
-      return {256, 1.1e-6};
+      return {256, 128, 1, 0.86e-6};
     case SliceFormat::kE4m3:
-      return {64, 0.8e-6};
+      return {64, 128, 1, 0.60e-6};
     default:
-      return {256, 0.55e-6};
+      return {256, 128, 1, 0.43e-6};
   }
 }
 
 Status launch(const ProductDesc& d, const base::CudaModuleKernel& kernel, const std::int8_t* a, const std::int8_t* b,
               std::int32_t* c, std::int64_t m, std::int64_t n, std::int64_t k, product::Queue queue) {
-  const dim3 grid(static_cast<unsigned>(ceil_div(n, kTile) * ceil_div(m, kTile)));
+  const std::int64_t tile = kernel_of(d.format).tile;
+  const dim3 grid(static_cast<unsigned>(ceil_div(n, tile) * ceil_div(m, tile)));
   return kernel.launch(grid, queue, a, static_cast<int>(d.a_row_stride), b, static_cast<int>(d.b_row_stride), c,
                        static_cast<int>(d.c_col_stride), static_cast<int>(m), static_cast<int>(n),
-                       static_cast<int>(round_up(k, product::kPadBytes)), kGroup);
+                       static_cast<int>(round_up(k, product::kWindowPad)), kGroup);
 }
 
 }  // namespace
@@ -62,13 +65,15 @@ std::optional<std::string> why_float_windows_refused(const ProductDesc& d) {
 }
 
 double float_windows_seconds(const ProductDesc& d, int num_sms) {
-  constexpr double kStartSeconds = 6e-6;
-  constexpr double kStoreSeconds = 4e-6;
-  const std::int64_t waves = ceil_div(ceil_div(d.m, kTile) * ceil_div(d.n, kTile), num_sms > 0 ? num_sms : 132);
+  constexpr double kStartSeconds = 4e-6;
+  constexpr double kStoreSeconds = 3e-6;
+  const FloatKernel kernel = kernel_of(d.format);
+  const std::int64_t tiles = ceil_div(d.m, kernel.tile) * ceil_div(d.n, kernel.tile);
+  const auto waves = static_cast<double>(ceil_div(tiles, kernel.blocks * (num_sms > 0 ? num_sms : 132)));
   double seconds = 0;
   for (std::size_t l = 0; l < static_cast<std::size_t>(d.num_windows); ++l) {
-    const auto steps = static_cast<double>(ceil_div(d.windows[l].k, kTile));
-    seconds += kStartSeconds + static_cast<double>(waves) * (steps * kernel_of(d.format).step_seconds + kStoreSeconds);
+    const auto steps = static_cast<double>(ceil_div(d.windows[l].k, kStep));
+    seconds += kStartSeconds + waves * (steps * kernel.step_seconds + kStoreSeconds);
   }
   return seconds;
 }
