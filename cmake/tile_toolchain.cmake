@@ -62,4 +62,5 @@ function(kizami_tile_kernels)
     list(APPEND embedded ${out}.cubin.c)
   endforeach()
   add_library(${arg_TARGET} OBJECT ${embedded})
+  target_compile_options(${arg_TARGET} PRIVATE -fvisibility=hidden)  # libkizami.so exports no kernels
 endfunction()

@@ -91,7 +91,8 @@ double device_slice_phase_seconds(const Plan& plan) {
   const auto n = static_cast<double>(plan.shape.n);
   const double element = size_bytes(plan.shape.scalar);
   const double passes = slices_in_one_pass(plan) ? 1.0 : 3.0;  // over the operands; two for the statistics
-  const double digits = form.num_parts * rung.num_slices * static_cast<double>(slice_numbers(plan, 1));
+  const double digits = static_cast<double>(form.num_parts * rung.num_slices * slice_numbers(plan, 1) *
+                                            product::element_bytes(plan.numerics.slices.format));  // bytes
   const double split = (m + n) * static_cast<double>(plan.shape.k) * (passes * element + digits);
   const double before_sums = kUntakenSeconds + split / kSplitBytesPerSecond + kSplitSeconds;
   if (plan.schedule.slice_sums == SliceSums::kFused) return before_sums;

@@ -169,6 +169,13 @@ TEST(DeviceOzaki1, SumsFloatingSlicesAsFarAsTheEngineDoes) {
       }
     }
   }
+  const auto seconds = [](SliceFormat format) {
+    Slicing wishes = slicing(7, 9);
+    wishes.format = format;
+    wishes.slice_bits = 3;
+    return make_on_device({Scalar::kF64, 300, 200, 70000}, wishes).value().schedule.seconds;
+  };
+  EXPECT_GT(seconds(SliceFormat::kFp16), seconds(SliceFormat::kE5m2)) << "digits of twice the bytes are written";
   Slicing bf16 = slicing(7, 9);
   bf16.format = SliceFormat::kBf16;
   const Plan large = make_on_device({Scalar::kF64, 16384, 16384, 16384}, bf16).value();
