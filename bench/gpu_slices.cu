@@ -115,28 +115,26 @@ class Case {
     }
     workspace_ = std::make_unique<DeviceBuffer<std::byte>>(static_cast<std::int64_t>(bytes));
     workspace_bytes_ = bytes;
-    for (Runner& runner : runners_) {
-      if (runner.form) runner.call = [this, &runner] { runner.form->call(workspace()); };
-    }
+    set_calls();
   }
   Case(const Case&) = delete;
   Case& operator=(const Case&) = delete;
 
-  /// Outcomes and errors; also the first calls.
-  void look() {
-    for (Runner& runner : runners_) {
-      if (!runner.way) continue;
-      check(cudaMemset(c_.data, 0xFF, static_cast<std::size_t>(n_ * n_) * sizeof(T)), "poison");  // NaN
-      runner.call();
-      check(cudaDeviceSynchronize(), runner.who.c_str());
-      const auto outcome = kizami::cuda::read_outcome(runner.form->plan, workspace(), nullptr);
-      check(outcome.status(), runner.who.c_str());
-      runner.outcome = outcome.value();
-      const auto found = reference_->errors(reals(c_));
-      runner.from_exact = found.from_exact;
-      runner.from_native = found.from_native;
-      if (options_.has_phases && runner.way->num_streams == 0 && !runner.way->is_full) capture(runner);
-    }
+  /// Outcomes and errors; also the first calls. @return whether all ways came so far; the others are not timed
+  bool look() {
+    const std::size_t planned = runners_.size();
+    std::erase_if(runners_, [this](Runner& runner) {
+      try {
+        if (runner.way) look(runner);
+        return false;
+      } catch (const std::runtime_error& error) {
+        std::fprintf(stderr, "%cgemm %6ld %-44s %s\n", options_.type, static_cast<long>(n_), runner.who.c_str(),
+                     error.what());
+        return true;
+      }
+    });
+    set_calls();
+    return runners_.size() == planned;
   }
 
   void time(const bench::Gauges& gauges) {
@@ -191,6 +189,26 @@ class Case {
     check(kizami::cuda::run<T>(plan, T{1}, view(a_.data), view(b_.data), T{0}, kizami::blas_view(c_.data, n_, n_, n_),
                                memory, stream),
           "run");
+  }
+
+  /// Runners that were moved have calls of their own again.
+  void set_calls() {
+    for (Runner& runner : runners_) {
+      if (runner.form) runner.call = [this, &runner] { runner.form->call(workspace()); };
+    }
+  }
+
+  void look(Runner& runner) {
+    check(cudaMemset(c_.data, 0xFF, static_cast<std::size_t>(n_ * n_) * sizeof(T)), "poison");  // NaN
+    runner.form->call(workspace());
+    check(cudaDeviceSynchronize(), runner.who.c_str());
+    const auto outcome = kizami::cuda::read_outcome(runner.form->plan, workspace(), nullptr);
+    check(outcome.status(), runner.who.c_str());
+    runner.outcome = outcome.value();
+    const auto found = reference_->errors(reals(c_));
+    runner.from_exact = found.from_exact;
+    runner.from_native = found.from_native;
+    if (options_.has_phases && runner.way->num_streams == 0 && !runner.way->is_full) capture(runner);
   }
 
   /// Makes the timer of the phases. C must come out as before.
@@ -292,12 +310,13 @@ class Case {
 };
 
 template <class T>
-void run_size(std::int64_t n, const Options& options, const bench::Cublas& cublas, const bench::Gauges& gauges,
+bool run_size(std::int64_t n, const Options& options, const bench::Cublas& cublas, const bench::Gauges& gauges,
               const std::string& device) {
   Case<T> products(n, options, cublas);
-  products.look();
+  const bool is_whole = products.look();
   products.time(gauges);
   products.print(gauges, device);
+  return is_whole;
 }
 
 }  // namespace
@@ -326,16 +345,15 @@ int main(int argc, char** argv) {
     const bench::Cublas cublas;
     cudaDeviceProp properties{};
     check(cudaGetDeviceProperties(&properties, 0), "the properties of the device");
+    bool is_whole = true;
     for (const std::int64_t n : options.sizes) {
-      if (options.type == 'd') {
-        run_size<double>(n, options, cublas, gauges, properties.name);
-      } else {
-        run_size<std::complex<double>>(n, options, cublas, gauges, properties.name);
-      }
+      is_whole = (options.type == 'd' ? run_size<double>(n, options, cublas, gauges, properties.name)
+                                      : run_size<std::complex<double>>(n, options, cublas, gauges, properties.name)) &&
+                 is_whole;
     }
+    return is_whole ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_gpu_slices: %s\n", error.what());
     return 1;
   }
-  return 0;
 }
