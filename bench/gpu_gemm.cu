@@ -177,7 +177,7 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
     policy.engine = way.engine;
     policy.slices = way.slices;
     if (way.slices.complex_form == kizami::ComplexForm::kKaratsuba) policy.gauge = kizami::Gauge::kNorm;
-    if (way.slices.num_slices == kizami::kUntilZero) policy.may_sync = true;
+    if (way.scheme == Scheme::kOzaki1 && way.slices.num_slices <= 0) policy.may_sync = true;
     if (way.scheme != Scheme::kOzaki2) policy.reproducibility = kizami::Reproducibility::kNotGuaranteed;
     auto plan = kizami::cuda::make_plan(kizami::kScalarOf<T>, s.m, s.n, s.k, policy, {batch, false});
     if (!plan.ok()) {

@@ -2,6 +2,7 @@
 // Plans of scheme ozaki1 by name, as programs that time them take them: "ozaki1" and words behind slashes, in any order.
 //   7                                     slices
 //   until-zero                            slices until nothing is left; the call waits for their number
+//   entry                                 slices that the certificate of gauge entry finds; the call waits for it
 //   d9, all                               products of slices i + j < 9; of all pairs
 //   b7                                    bits of a digit beside its sign
 //   int8 fp16 bf16 e4m3 e5m2              format
@@ -35,6 +36,7 @@ bool find_named(const std::string& text, E first, E last, E& value) {
 struct SlicedWay {
   kizami::EngineName engine = kizami::EngineName::kHopper;
   kizami::Slicing slices;
+  bool is_certified = false;
   int num_streams = 0;  ///< 0: one call
   bool is_full = false;
 };
@@ -71,6 +73,8 @@ struct SlicedWay {
       way.num_streams = number(word, 7);
     } else if (word == "until-zero") {
       slices.num_slices = kizami::kUntilZero;
+    } else if (word == "entry") {
+      way.is_certified = true;
     } else if (word == "all") {
       slices.num_diagonals = kizami::kAllPairs;
     } else if (word == "matrix") {
@@ -85,7 +89,8 @@ struct SlicedWay {
       throw std::invalid_argument(text + ": no word \"" + word + "\"");
     }
   }
-  if (slices.num_slices == 0) throw std::invalid_argument(text + ", must name the slices: ozaki1/7");
+  if ((slices.num_slices == 0) != way.is_certified)
+    throw std::invalid_argument(text + ", must name the slices or how to find them: ozaki1/7, ozaki1/entry");
   return way;
 }
 

@@ -31,8 +31,8 @@ using Stream = CUstream_st*;
 /// Where the policy promises no bits, f32 and c64 may be answered by scheme ec, on FP16 or TF32 tensor cores as the elements
 /// need; scheme ec itself has the variants scaled and scaled_tf32 here, beyond which FP64 arithmetic answers.
 /// @range  f32, f64, c64, c128; accuracy native or bits=N. Policy::threads is not looked at; reject_nonfinite,
-///         allow_fp64_arithmetic = false and num_slices = kUntilZero need may_sync. A workspace limit of 0 means as much
-///         as the plan would like, at most a quarter of the device's memory.
+///         allow_fp64_arithmetic = false and slices that the elements count (kUntilZero; gauge kEntry) need may_sync. A
+///         workspace limit of 0 means as much as the plan would like, at most a quarter of the device's memory.
 ///         A plan of scheme native (cuBLAS is predicted to be faster, or was asked for) does not look for NaN or Inf: with
 ///         reject_nonfinite it is refused. For a batch the choice is between all products here, one after another, and one
 ///         batched call of cuBLAS.

@@ -310,7 +310,7 @@ struct Policy {
   /// Answer what the moduli cannot certify by FP64 arithmetic of proven bound; false: refuse instead.
   bool allow_fp64_arithmetic = true;
   /// Lets a device call wait for what the elements say: engines that cannot read it on the device (cublaslt) climb the
-  /// whole ladder, slices are counted (kUntilZero). False: such an engine has its lowest rung and FP64 arithmetic.
+  /// whole ladder, slices are counted (kUntilZero; kEntry). False: such an engine has its lowest rung and FP64 arithmetic.
   bool may_sync = false;
   /// Rungs of the ladder that may be used, from the lowest; 0 means all. Below them is FP64 arithmetic.
   int max_rungs = 0;

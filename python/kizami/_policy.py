@@ -53,7 +53,7 @@ class Policy:
     reject_nonfinite : bool
         True: NaN and Inf are an error. False: they are multiplied as BLAS does.
     may_sync : bool
-        Lets a product on a device wait for what its certificate says.
+        Lets a product on a device wait for what its elements say: its certificate, or how many slices leave nothing.
     threads : int
         At most so many threads of the processor; 0: all that this process may use. Never changes a bit.
     workspace_limit : int

@@ -14,15 +14,17 @@
 #include "base/overlapped_launch.hpp"
 #include "base/relaxed_capture.hpp"
 #include "exec/device_begin.hpp"
-#include "exec/device_certificate.hpp"
+#include "exec/device_certifier.hpp"
 #include "exec/device_ec.hpp"
 #include "exec/device_environment.hpp"
 #include "exec/device_ozaki1.hpp"
 #include "exec/device_phases.hpp"
-#include "exec/device_second_look.hpp"
+#include "exec/device_slice_rungs.hpp"
+#include "exec/device_wait.hpp"
 #include "exec/launch.hpp"
 #include "fp64/device.hpp"
 #include "plan/device_buffers.hpp"
+#include "plan/device_slice_rungs.hpp"
 #include "problem/problem.hpp"
 #include "reconstruct/device.hpp"
 #include "split/device.hpp"
@@ -41,15 +43,6 @@ struct Operand {
   plan::DeviceLineBuffers buffers;
   std::int64_t loaded_line = -1;  ///< of the residue planes that are there
   std::int64_t loaded_inner = -1;
-
-  [[nodiscard]] plan::DeviceLineBuffers buffers_from(std::int64_t first) const {
-    plan::DeviceLineBuffers part = buffers;
-    part.stats += first;
-    part.scales += first;
-    if (part.weights != nullptr) part.weights += first;
-    if (part.equilibrated != nullptr) part.equilibrated += first;
-    return part;
-  }
 };
 
 /// One call: the phases in order, each a member that enqueues what it does.
@@ -71,7 +64,7 @@ class Call {
     KIZAMI_RETURN_IF_ERROR(begin_state(state(), problem_.alpha, num_planes(0), plan_.shape.m * plan_.shape.n,
                                        ladder.num_rungs == 0 ? -1 : 0, queue_));
     KIZAMI_RETURN_IF_ERROR(gather());
-    if (plan_.numerics.has_certificate) KIZAMI_RETURN_IF_ERROR(certify());
+    if (plan_.numerics.has_certificate) KIZAMI_RETURN_IF_ERROR(certifier().run(plan::splits_in_one_pass(plan_)));
     int rung = ladder.num_rungs == 0 ? -1 : 0;
     if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_rung(rung));
     if (rung >= 0) KIZAMI_RETURN_IF_ERROR(multiply(rung));
@@ -86,22 +79,21 @@ class Call {
     return num::num_planes(plan::ring_of(plan_.shape.scalar),
                            ladder().rungs[static_cast<std::size_t>(rung)].num_moduli);
   }
-  [[nodiscard]] bool has_one_digit_chunk() const {
-    return plan_.schedule.certificate.mc >= plan_.shape.m && plan_.schedule.certificate.nc >= plan_.shape.n;
-  }
-  [[nodiscard]] split::DeviceDigits digits_of(Side side) const {
-    const plan::SampledBuffers& s = buffers_.sampled;
-    return {side == Side::kA ? s.a_digits : s.b_digits, side == Side::kA ? nullptr : s.b_swapped,
-            num::sample_stride(plan::num_terms(plan_.shape)), s.row_stride};
-  }
-
-  /// Zeros in rows [first, round_up(first, kReadRows)).
-  Status clear_rows(std::int8_t* digits, std::int64_t first, std::int64_t row_stride) {
-    const std::int64_t rows = round_up(first, kReadRows) - first;
-    if (rows == 0 || digits == nullptr) return {};
-    return base::cuda_status(
-        cudaMemsetAsync(digits + first * row_stride, 0, static_cast<std::size_t>(rows * row_stride), queue_),
-        "clearing the padding");
+  [[nodiscard]] DeviceCertifier<T> certifier() const {
+    DeviceCertifier<T> certifier{.plan = plan_,
+                                 .ladder = ladder(),
+                                 .a = a_.lines,
+                                 .b = b_.lines,
+                                 .a_lines = a_.buffers,
+                                 .b_lines = b_.buffers,
+                                 .sampled = buffers_.sampled,
+                                 .second_look = buffers_.second_look,
+                                 .repairs = buffers_.repairs,
+                                 .repair_bits = buffers_.repair_bits,
+                                 .state = state(),
+                                 .queue = queue_};
+    for (int r = 0; r < ladder().num_rungs; ++r) certifier.planes_of_rung[r] = num_planes(r);
+    return certifier;
   }
 
   [[nodiscard]] split::DeviceOperand<T> whole_operand(const Operand<T>& operand, Side side) const {
@@ -115,107 +107,26 @@ class Call {
   /// Statistics of both operands, with the sampled digits if they all fit, and with the planes of the lowest rung if the
   /// plan says so.
   Status gather() {
-    const bool has_digits = plan_.numerics.has_certificate && has_one_digit_chunk();
-    const split::DeviceDigits none;
-    if (plan::splits_in_one_pass(plan_)) {
-      return split::device_single_pass<T>(
-          {whole_operand(a_, Side::kA), has_digits ? digits_of(Side::kA) : none, &state()->nonfinite_rows},
-          {whole_operand(b_, Side::kB), has_digits ? digits_of(Side::kB) : none, &state()->nonfinite_cols},
-          ladder().rungs[0], state(), queue_);
-    }
-    KIZAMI_RETURN_IF_ERROR(split::device_statistics(a_.lines, a_.buffers.stats, has_digits ? digits_of(Side::kA) : none,
-                                                    &state()->nonfinite_rows, state(), num_sms_, queue_));
-    return split::device_statistics(b_.lines, b_.buffers.stats, has_digits ? digits_of(Side::kB) : none,
-                                    &state()->nonfinite_cols, state(), num_sms_, queue_);
-  }
-
-  Status certify() {
-    const plan::Chunk& chunk = plan_.schedule.certificate;
-    const auto make = [&](Operand<T>& operand, Side side, std::int64_t first, std::int64_t count) -> Status {
-      const split::DeviceDigits digits = digits_of(side);
-      if (!has_one_digit_chunk()) {
-        KIZAMI_RETURN_IF_ERROR(split::device_sampled_digits(
-            operand.lines.subset(first, count), operand.buffers.stats + first, digits, state(), num_sms_, queue_));
-      }
-      if (plan::splits_in_one_pass(plan_)) return {};
-      KIZAMI_RETURN_IF_ERROR(clear_rows(digits.digits, count, digits.row_stride));
-      return clear_rows(digits.swapped, count, digits.row_stride);
+    const auto digits = [&](Side side) {
+      return plan_.numerics.has_certificate ? certifier().early_digits(side) : split::DeviceDigits{};
     };
-    const bool has_one_b_chunk = chunk.nc >= plan_.shape.n;
-    for (std::int64_t i = 0; i < plan_.shape.m; i += chunk.mc) {
-      const std::int64_t num_i = std::min(chunk.mc, plan_.shape.m - i);
-      KIZAMI_RETURN_IF_ERROR(make(a_, Side::kA, i, num_i));
-      for (std::int64_t j = 0; j < plan_.shape.n; j += chunk.nc) {
-        const std::int64_t num_j = std::min(chunk.nc, plan_.shape.n - j);
-        if (i == 0 || !has_one_b_chunk) KIZAMI_RETURN_IF_ERROR(make(b_, Side::kB, j, num_j));
-        const std::int64_t at_once = buffers_.sampled.cols_at_once;
-        for (std::int64_t y = 0; y < num_j; y += at_once)
-          KIZAMI_RETURN_IF_ERROR(certify_block(i, num_i, j, y, std::min(at_once, num_j - y)));
-      }
+    if (plan::splits_in_one_pass(plan_)) {
+      return split::device_single_pass<T>({whole_operand(a_, Side::kA), digits(Side::kA), &state()->nonfinite_rows},
+                                          {whole_operand(b_, Side::kB), digits(Side::kB), &state()->nonfinite_cols},
+                                          ladder().rungs[0], state(), queue_);
     }
-    SecondLook<T> look;
-    look.ladder = ladder();
-    look.a = a_.lines;
-    look.b = b_.lines;
-    look.a_lines = a_.buffers;
-    look.b_lines = b_.buffers;
-    look.chunk = {chunk.mc, chunk.nc};
-    look.buffers = buffers_.second_look;
-    look.state = state();
-    look.repairs = buffers_.repairs;
-    look.repair_bits = buffers_.repair_bits;
-    for (int r = 0; r < ladder().num_rungs; ++r) look.planes_of_rung[r] = num_planes(r);
-    return launch_second_look(look, num_sms_, queue_);
-  }
-
-  /// Pairs of num_i lines of A in the digit buffer, which begins at line i, and num_j lines of B from y on in theirs.
-  Status certify_block(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t y, std::int64_t num_j) {
-    const plan::SampledBuffers& s = buffers_.sampled;
-    if (s.is_compared) {
-      const product::ProductDesc compared = plan::device_sampled_product(plan_, s, num_i, num_j);
-      product::Pointers pointers{s.a_digits, s.b_digits, &state()->sampled_failures};
-      pointers.a_weights = a_.buffers.weights;
-      pointers.b_weights = b_.buffers.weights;
-      KIZAMI_RETURN_IF_ERROR(launch(plan_, compared, pointers, {s.engine, s.engine_bytes}, queue_));
-      if (s.b_swapped == nullptr) return {};
-      pointers.b = s.b_swapped;
-      return launch(plan_, compared, pointers, {s.engine, s.engine_bytes}, queue_);
-    }
-    product::ProductDesc desc = plan::device_sampled_product(plan_, s, round_up(num_i, kReadRows), num_j);
-    SampledProducts products;
-    products.acc = s.acc;
-    products.num_parts = kIsComplex<T> ? 2 : 1;
-    products.num_pieces = s.num_pieces;
-    products.col_stride = desc.c_col_stride;
-    products.piece_stride = desc.c_plane_stride;
-    products.part_stride = s.num_pieces * desc.c_plane_stride;
-    products.m = num_i;
-    products.n = num_j;
-    for (int part = 0; part < products.num_parts; ++part) {
-      const std::int8_t* const b = (part == 0 ? s.b_digits : s.b_swapped) + y * s.row_stride;
-      for (std::int64_t piece = 0; piece < s.num_pieces; piece += product::kMaxProducts) {
-        desc.num_products = static_cast<int>(std::min<std::int64_t>(product::kMaxProducts, s.num_pieces - piece));
-        const product::Pointers pointers{s.a_digits + piece * desc.a_plane_stride, b + piece * desc.b_plane_stride,
-                                         s.acc + part * products.part_stride + piece * products.piece_stride};
-        KIZAMI_RETURN_IF_ERROR(launch(plan_, desc, pointers, {s.engine, s.engine_bytes}, queue_));
-      }
-    }
-    return count_sampled_failures_device(ladder(), products, a_.buffers.stats + i, b_.buffers.stats + j + y, state(),
-                                         queue_);
+    KIZAMI_RETURN_IF_ERROR(split::device_statistics(a_.lines, a_.buffers.stats, digits(Side::kA),
+                                                    &state()->nonfinite_rows, state(), num_sms_, queue_));
+    return split::device_statistics(b_.lines, b_.buffers.stats, digits(Side::kB), &state()->nonfinite_cols, state(),
+                                    num_sms_, queue_);
   }
 
   /// The rung that the certificate has chosen, and the refusals that only the elements justify.
   Status wait_for_rung(int& rung) {
     plan::DeviceState seen;
-    KIZAMI_RETURN_IF_ERROR(base::cuda_status(
-        cudaMemcpyAsync(&seen, state(), sizeof seen, cudaMemcpyDeviceToHost, queue_), "reading the certificate"));
-    KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaStreamSynchronize(queue_), "waiting for the certificate"));
+    KIZAMI_RETURN_IF_ERROR(wait_for_state(state(), queue_, seen));
     rung = seen.selection.rung;
-    if (plan_.policy.reject_nonfinite && seen.nonfinite_rows + seen.nonfinite_cols > 0) {
-      return {StatusCode::kNonFinite, "NaN or Inf in " + std::to_string(seen.nonfinite_rows) + " rows of op(A) and " +
-                                          std::to_string(seen.nonfinite_cols) +
-                                          " columns of op(B), must be finite (reject_nonfinite)"};
-    }
+    if (plan_.policy.reject_nonfinite) KIZAMI_RETURN_IF_ERROR(reject_nonfinite(seen));
     if ((rung < 0 || seen.selection.num_repaired > 0) && !plan_.numerics.has_fp64) {
       return {StatusCode::kAccuracyUnreachable,
               std::to_string(seen.selection.num_repaired) + " of " + std::to_string(plan_.shape.m * plan_.shape.n) +
@@ -235,7 +146,7 @@ class Call {
       if (operand.loaded_line == first && operand.loaded_inner == h) return;
       operand.loaded_line = first;
       operand.loaded_inner = h;
-      wanted[count++] = {operand.lines.subset(first, lines), operand.buffers_from(first), planes};
+      wanted[count++] = {operand.lines.subset(first, lines), operand.buffers.from(first), planes};
     };
     want(a_, i, num_i, a_planes);
     want(b_, j, num_j, b_planes);
@@ -388,7 +299,12 @@ Status enqueue_device(const plan::Plan& plan, const DeviceProblem<T>& problem, s
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, std::complex<float>>) {
     if (plan.numerics.scheme == Scheme::kEc) return run_device_ec(plan, problem, workspace, state, queue);
   }
-  if (plan.numerics.scheme == Scheme::kOzaki1) return run_device_ozaki1(plan, problem, workspace, state, queue);
+  if (plan.numerics.scheme == Scheme::kOzaki1) {
+    if (!plan::has_slice_rungs(plan)) return run_device_ozaki1(plan, problem, workspace, state, queue);
+    bool is_answered = false;
+    KIZAMI_RETURN_IF_ERROR(run_device_slice_rungs(plan, problem, workspace, state, queue, is_answered));
+    if (is_answered) return {};
+  }
   return Call<T>(plan, problem, workspace, state, queue).run();
 }
 
@@ -400,7 +316,11 @@ Outcome device_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
   if (state.is_scaling_only != 0) return outcome;
   if (plan.numerics.scheme == Scheme::kEc) return device_ec_outcome(plan, state);
   const num::Selection& selection = state.selection;
-  if (plan.numerics.scheme == Scheme::kOzaki1) return device_ozaki1_outcome(plan, state);
+  if (plan.numerics.scheme == Scheme::kOzaki1) {
+    if (!plan::has_slice_rungs(plan)) return device_ozaki1_outcome(plan, state);
+    if (state.is_sliced != 0) return device_slice_rung_outcome(plan, state);
+    outcome.scheme = Scheme::kOzaki2;  // behind the last rung
+  }
   outcome.engine = plan.schedule.engine->name();
   outcome.bound = plan.numerics.bound;
   outcome.rung = selection.rung;

@@ -36,12 +36,17 @@ __device__ void load_floors(const SampledProducts& products, const std::int32_t*
   }
 }
 
+[[nodiscard]] __device__ num::LineWeight weight_of(const num::Ladder& ladder, const plan::DeviceLineBuffers& lines,
+                                                   std::int64_t line) {
+  return lines.line_weights != nullptr ? lines.line_weights[line] : num::line_weight(ladder, lines.stats[line]);
+}
+
 /// Four rows a thread, whose weights it keeps; the cols_of_block <= kCols columns of a block some at a time, the next ones on
 /// their way while these are compared, and the first while the weights are made.
 template <int kParts, bool kIsOnePiece>
 __global__ void __launch_bounds__(kThreads)
     count_failures(const __grid_constant__ num::Ladder ladder, const SampledProducts products,
-                   const num::LineStats* a_stats, const num::LineStats* b_stats, int cols_of_block,
+                   const plan::DeviceLineBuffers a, const plan::DeviceLineBuffers b, int cols_of_block,
                    plan::DeviceState* state) {
   constexpr int kAtOnce = 4 / kParts;
   __shared__ num::LineWeight b_weights[kCols];
@@ -66,12 +71,11 @@ __global__ void __launch_bounds__(kThreads)
     }
   };
   load(0);
-  if (static_cast<int>(threadIdx.x) < num_cols)
-    b_weights[threadIdx.x] = num::line_weight(ladder, b_stats[first_col + threadIdx.x]);
+  if (static_cast<int>(threadIdx.x) < num_cols) b_weights[threadIdx.x] = weight_of(ladder, b, first_col + threadIdx.x);
   num::LineWeight a_weights[4];
 #pragma unroll
   for (int e = 0; e < 4; ++e) {
-    if (i + e < products.m) a_weights[e] = num::line_weight(ladder, a_stats[i + e]);
+    if (i + e < products.m) a_weights[e] = weight_of(ladder, a, i + e);
   }
   __syncthreads();
   unsigned failures = 0;
@@ -106,7 +110,7 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 Status count_sampled_failures_device(const num::Ladder& ladder, const SampledProducts& products,
-                                     const num::LineStats* a_stats, const num::LineStats* b_stats,
+                                     const plan::DeviceLineBuffers& a, const plan::DeviceLineBuffers& b,
                                      plan::DeviceState* state, product::Queue queue) {
   if (products.m == 0 || products.n == 0) return {};
   const std::int64_t rows = base::ceil_div(products.m, kRows);
@@ -116,10 +120,10 @@ Status count_sampled_failures_device(const num::Ladder& ladder, const SampledPro
     SampledProducts part = products;
     const std::int64_t half = base::round_up(products.n / 2, kCols);
     part.n = half;
-    KIZAMI_RETURN_IF_ERROR(count_sampled_failures_device(ladder, part, a_stats, b_stats, state, queue));
+    KIZAMI_RETURN_IF_ERROR(count_sampled_failures_device(ladder, part, a, b, state, queue));
     part.acc += half * products.col_stride;
     part.n = products.n - half;
-    return count_sampled_failures_device(ladder, part, a_stats, b_stats + half, state, queue);
+    return count_sampled_failures_device(ladder, part, a, b.from(half), state, queue);
   }
   // Digits are at most 127: a piece of 2^17 of them sums to less than 2^31.
   const bool is_one_piece = products.num_pieces == 1;
@@ -129,7 +133,7 @@ Status count_sampled_failures_device(const num::Ladder& ladder, const SampledPro
   lowest.num_rungs = 1;
   return base::launch_overlapped("count_failures", kernel,
                                  dim3(static_cast<unsigned>(rows), static_cast<unsigned>(cols)), kThreads, 0, queue,
-                                 lowest, products, a_stats, b_stats, cols_of_block, state);
+                                 lowest, products, a, b, cols_of_block, state);
 }
 
 }  // namespace kizami::exec

@@ -24,10 +24,11 @@ struct SampledProducts {
   std::int64_t n = 0;
 };
 
-/// Adds the pairs that num::is_certified() refuses at rung 0, in any part, to state->sampled_failures.
-/// @shape a_stats: [m], b_stats: [n]
+/// Adds the pairs that num::is_certified() refuses at rung 0, in any part, to state->sampled_failures. Lines weigh what
+/// line_weights say, or without them what the ladder makes of their statistics.
+/// @shape a: [m], b: [n]
 Status count_sampled_failures_device(const num::Ladder& ladder, const SampledProducts& products,
-                                     const num::LineStats* a_stats, const num::LineStats* b_stats,
+                                     const plan::DeviceLineBuffers& a, const plan::DeviceLineBuffers& b,
                                      plan::DeviceState* state, product::Queue queue);
 
 }  // namespace kizami::exec

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "exec/device_ozaki1.hpp"
 
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,9 +9,9 @@
 #include <span>
 #include <string>
 
-#include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "exec/device_begin.hpp"
+#include "exec/device_wait.hpp"
 #include "exec/launch.hpp"
 #include "fp64/device.hpp"
 #include "plan/device_buffers.hpp"
@@ -63,8 +61,10 @@ class Ozaki1Call {
     set_strides();
   }
 
-  Status run() {
-    KIZAMI_RETURN_IF_ERROR(begin_state(buffers_.state, problem_.alpha, 0, plan_.shape.m * plan_.shape.n, 0, queue_));
+  /// @param told what the state tells as the rung
+  Status run(int told) {
+    const std::int64_t num_pairs = plan_.shape.m * plan_.shape.n;
+    KIZAMI_RETURN_IF_ERROR(begin_state(buffers_.state, problem_.alpha, 0, num_pairs, told, queue_, true));
     KIZAMI_RETURN_IF_ERROR(split());
     if (slices_.until_zero || (plan_.policy.may_sync && plan_.policy.reject_nonfinite))
       KIZAMI_RETURN_IF_ERROR(wait_for_lines());
@@ -128,18 +128,13 @@ class Ozaki1Call {
   /// What only the elements tell: a refusal, and how many slices leave nothing.
   Status wait_for_lines() {
     plan::DeviceState seen;
-    KIZAMI_RETURN_IF_ERROR(base::cuda_status(
-        cudaMemcpyAsync(&seen, buffers_.state, sizeof seen, cudaMemcpyDeviceToHost, queue_), "reading the state"));
-    KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaStreamSynchronize(queue_), "waiting for the split"));
+    KIZAMI_RETURN_IF_ERROR(wait_for_state(buffers_.state, queue_, seen));
     if (slices_.until_zero) {
       until_zero_ = plan_;
       until_zero_->numerics.slices.rungs[0] = plan::rung_until_zero(slices_, seen.slices.num_digits);
       set_strides();
     }
-    if (!plan_.policy.reject_nonfinite || seen.nonfinite_rows + seen.nonfinite_cols == 0) return {};
-    return {StatusCode::kNonFinite, "NaN or Inf in " + std::to_string(seen.nonfinite_rows) + " rows of op(A) and " +
-                                        std::to_string(seen.nonfinite_cols) +
-                                        " columns of op(B), must be finite (reject_nonfinite)"};
+    return plan_.policy.reject_nonfinite ? reject_nonfinite(seen) : Status{};
   }
 
   /// Slices of a block, unless they are there.
@@ -262,8 +257,8 @@ class Ozaki1Call {
 
 template <class T>
 Status run_device_ozaki1(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
-                         plan::DeviceState* state, product::Queue queue) {
-  return Ozaki1Call<T>(plan, problem, workspace, state, queue).run();
+                         plan::DeviceState* state, product::Queue queue, int rung) {
+  return Ozaki1Call<T>(plan, problem, workspace, state, queue).run(rung);
 }
 
 Outcome device_ozaki1_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
@@ -284,7 +279,7 @@ Outcome device_ozaki1_outcome(const plan::Plan& plan, const plan::DeviceState& s
 
 #define KIZAMI_INSTANTIATE(T)                                                                                      \
   template Status run_device_ozaki1<T>(const plan::Plan&, const DeviceProblem<T>&, std::byte*, plan::DeviceState*, \
-                                       product::Queue)
+                                       product::Queue, int)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

@@ -10,11 +10,12 @@ namespace kizami::exec {
 
 /// @range  a plan of scheme ozaki1 and a problem that validate_device_problem() lets pass, with alpha and k that are not zero on
 ///         the host
+/// @param rung that the state tells; the plan has one
 /// @status kNonFinite: of Policy::may_sync; kInternal with CUDA's words
 /// @queue  asynchronous, capturable
 template <class T>
 Status run_device_ozaki1(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
-                         plan::DeviceState* state, product::Queue queue);
+                         plan::DeviceState* state, product::Queue queue, int rung = 0);
 
 /// What a finished call of scheme ozaki1 did, given its state.
 [[nodiscard]] Outcome device_ozaki1_outcome(const plan::Plan& plan, const plan::DeviceState& state);

@@ -22,6 +22,7 @@
 #include "exec/device_second_look_terms.hpp"
 #include "num/line_stats.hpp"
 #include "num/rung.hpp"
+#include "num/slice_weight.hpp"
 #include "problem/lines.hpp"
 #include "split/terms.hpp"
 
@@ -77,7 +78,8 @@ class Call {
     const num::LineStats* const stats = is_equilibrated_ ? line_buffers.equilibrated : line_buffers.stats;
     make_digits(lines, stats, is_equilibrated_ ? line_buffers.inner_shift : nullptr, first, count, out);
     for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) {
-      weights[i] = num::line_weight(look_.ladder, stats[first + i]);
+      weights[i] = line_buffers.line_weights != nullptr ? line_buffers.line_weights[first + i]
+                                                        : num::line_weight(look_.ladder, stats[first + i]);
     }
   }
 
@@ -177,7 +179,8 @@ class Call {
       statistics.has_equilibrated = purpose == Purpose::kCountEquilibrated;
       statistics.plain = state_.statistics.plain;
       statistics.equilibrated = state_.statistics.equilibrated;
-      const num::Selection selection = num::select(look_.ladder, statistics);
+      const num::Selection selection = look_.wants_all_pairs ? num::lowest_for_all(look_.ladder, statistics.plain)
+                                                             : num::select(look_.ladder, statistics);
       shared_.selection = selection;
       shared_.wants_equilibration =
           purpose == Purpose::kCountAsGiven && num::wants_equilibration(look_.ladder, selection);

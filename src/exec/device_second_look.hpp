@@ -38,6 +38,7 @@ struct SecondLook {
   std::uint32_t* repair_bits =
       nullptr;  ///< [n][ceil(m / 32)]: bit i % 32 of word i / 32 of column j; zeroed here if used
   std::int32_t planes_of_rung[num::kMaxRungs] = {};  ///< residue planes of each rung, for state->num_products
+  bool wants_all_pairs = false;  ///< chooses by num::lowest_for_all(): no repairs, and no equilibration
 };
 
 /// @range  state->sampled_failures, state->is_scaling_only and the statistics of both operands are there, and the

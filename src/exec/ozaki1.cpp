@@ -111,8 +111,9 @@ class Call {
   }
 
   CertifiedLines<T> certified(const SlicedOperand<T>& side, std::int64_t num_lines) {
+    const num::SliceLadder ladder = plan::slice_ladder(slices_);
     for (std::int64_t i = 0; i < num_lines; ++i)
-      side.buffers.weights[i] = plan::slice_weight(slices_, side.buffers.stats[i]);
+      side.buffers.weights[i] = num::slice_weight(ladder, side.buffers.stats[i]);
     return {side.lines, side.buffers.stats, side.buffers.weights, nullptr,
             side.prepared == nullptr ? nullptr : side.prepared->digits};
   }
@@ -138,11 +139,9 @@ class Call {
     KIZAMI_RETURN_IF_ERROR(require_matrices(std::to_string(failures) + " elements need more than its lowest rung"));
     num::RungHistogram histogram;
     KIZAMI_RETURN_IF_ERROR(block_histogram(plan_, slices_.ladder, buffers_.certificate, a, b, histogram));
-    int r = slices_.num_rungs;
-    while (r > 0 && histogram.pairs[static_cast<std::size_t>(r)] == 0) --r;
-    is_found = r < slices_.num_rungs;
-    if (is_found) rung_ = slices_.rungs[static_cast<std::size_t>(r)];
-    rung_index_ = r;
+    rung_index_ = num::lowest_for_all(slices_.ladder, histogram).rung;
+    is_found = rung_index_ >= 0;
+    if (is_found) rung_ = slices_.rungs[static_cast<std::size_t>(rung_index_)];
     return {};
   }
 

@@ -62,8 +62,9 @@ DeviceLineBuffers carve_lines(base::Carver& carver, std::int64_t lines, const Pl
 }
 
 /// The rows of digits of a call.
-[[nodiscard]] SampledBuffers sampled_rows(const Plan& plan) {
+[[nodiscard]] SampledBuffers sampled_rows(const Plan& plan, const num::Ladder& ladder) {
   SampledBuffers buffers;
+  buffers.allowance = ladder.rungs[0].allowance * 0x1p-12F;  // exact
   const std::int64_t length = num::num_sampled_terms(plan.shape.k, is_complex(plan.shape.scalar) ? 2 : 1);
   buffers.num_pieces = ceil_div(length, product::kBlockMaxI8);
   buffers.row_stride =
@@ -71,28 +72,13 @@ DeviceLineBuffers carve_lines(base::Carver& carver, std::int64_t lines, const Pl
   return buffers;
 }
 
-SampledBuffers carve_sampled(base::Carver& carver, const Plan& plan) {
+/// Whether the engine compares the products of such rows.
+[[nodiscard]] bool may_compare(const Plan& plan, SampledBuffers buffers) {
+  buffers.is_compared = true;
+  if (buffers.num_pieces > 1) return false;
   const Chunk& chunk = plan.schedule.certificate;
-  const std::int64_t parts = is_complex(plan.shape.scalar) ? 2 : 1;
-  SampledBuffers buffers = sampled_rows(plan);
-  const std::int64_t rows = round_up(chunk.mc, kDeviceLinePad);
-  const std::int64_t cols = round_up(chunk.nc, kDeviceLinePad);
-  buffers.a_digits = carver.take<std::int8_t>(rows, buffers.row_stride);
-  buffers.b_digits = carver.take<std::int8_t>(cols, buffers.row_stride);
-  if (parts == 2) buffers.b_swapped = carver.take<std::int8_t>(cols, buffers.row_stride);
-  buffers.is_compared = compares_in_product(plan);
-  if (buffers.is_compared) {
-    buffers.cols_at_once = chunk.nc;
-    buffers.engine_bytes = sampled_bytes(plan, buffers);
-    buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
-    return buffers;
-  }
-  const std::int64_t col_bytes = 4 * parts * buffers.num_pieces * rows;
-  buffers.cols_at_once = std::clamp<std::int64_t>(kMostAccBytes / col_bytes, 1, chunk.nc);
-  buffers.acc = carver.take<std::int32_t>(parts, buffers.num_pieces, buffers.cols_at_once, rows);
-  buffers.engine_bytes = sampled_bytes(plan, buffers);
-  buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
-  return buffers;
+  const product::ProductDesc desc = device_sampled_product(plan, buffers, chunk.mc, chunk.nc);
+  return std::holds_alternative<product::Offer>(plan.schedule.engine->query(desc, plan.schedule.facts));
 }
 
 [[nodiscard]] int most_planes(const Plan& plan) {
@@ -136,6 +122,30 @@ DevicePhaseBuffers carve_phases(base::Carver& carver, const Plan& plan) {
 
 }  // namespace
 
+SampledBuffers carve_sampled(base::Carver& carver, const Plan& plan, const num::Ladder& ladder, bool has_weights) {
+  const Chunk& chunk = plan.schedule.certificate;
+  const std::int64_t parts = is_complex(plan.shape.scalar) ? 2 : 1;
+  SampledBuffers buffers = sampled_rows(plan, ladder);
+  const std::int64_t rows = round_up(chunk.mc, kDeviceLinePad);
+  const std::int64_t cols = round_up(chunk.nc, kDeviceLinePad);
+  buffers.a_digits = carver.take<std::int8_t>(rows, buffers.row_stride);
+  buffers.b_digits = carver.take<std::int8_t>(cols, buffers.row_stride);
+  if (parts == 2) buffers.b_swapped = carver.take<std::int8_t>(cols, buffers.row_stride);
+  buffers.is_compared = has_weights && may_compare(plan, buffers);
+  if (buffers.is_compared) {
+    buffers.cols_at_once = chunk.nc;
+    buffers.engine_bytes = sampled_bytes(plan, buffers);
+    buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
+    return buffers;
+  }
+  const std::int64_t col_bytes = 4 * parts * buffers.num_pieces * rows;
+  buffers.cols_at_once = std::clamp<std::int64_t>(kMostAccBytes / col_bytes, 1, chunk.nc);
+  buffers.acc = carver.take<std::int32_t>(parts, buffers.num_pieces, buffers.cols_at_once, rows);
+  buffers.engine_bytes = sampled_bytes(plan, buffers);
+  buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
+  return buffers;
+}
+
 DeviceBuffers carve_device(base::Carver& carver, const Plan& plan) {
   DeviceBuffers buffers;
   buffers.state = carver.take<DeviceState>(1);
@@ -150,7 +160,7 @@ DeviceBuffers carve_device(base::Carver& carver, const Plan& plan) {
     buffers.repairs = carver.take<Pair>((plan.shape.m * plan.shape.n) >> num::kRepairShift);
     buffers.repair_bits = carver.take<std::uint32_t>(plan.shape.n, ceil_div(plan.shape.m, 32));
     const std::size_t mark = carver.mark();
-    buffers.sampled = carve_sampled(carver, plan);
+    buffers.sampled = carve_sampled(carver, plan, plan.numerics.ladder, is_single_pass);
     carver.rewind(mark);
     const Chunk& chunk = plan.schedule.certificate;
     buffers.second_look = carve_second_look(carver, {chunk.mc, chunk.nc}, num_terms(plan.shape));
@@ -179,13 +189,8 @@ bool splits_in_one_pass(const Plan& plan) {
 }
 
 bool compares_in_product(const Plan& plan) {
-  if (!plan.numerics.has_certificate || !splits_in_one_pass(plan)) return false;
-  SampledBuffers buffers = sampled_rows(plan);
-  buffers.is_compared = true;
-  if (buffers.num_pieces > 1) return false;
-  const Chunk& chunk = plan.schedule.certificate;
-  const product::ProductDesc desc = device_sampled_product(plan, buffers, chunk.mc, chunk.nc);
-  return std::holds_alternative<product::Offer>(plan.schedule.engine->query(desc, plan.schedule.facts));
+  return plan.numerics.has_certificate && splits_in_one_pass(plan) &&
+         may_compare(plan, sampled_rows(plan, plan.numerics.ladder));
 }
 
 product::ProductDesc device_main_product(const Plan& plan, const Chunk& chunk, int num_moduli) {
@@ -209,7 +214,7 @@ product::ProductDesc device_sampled_product(const Plan& plan, const SampledBuffe
   desc.a_plane_stride = desc.b_plane_stride = buffers.num_pieces > 1 ? product::kBlockMaxI8 : 0;
   desc.c_col_stride = round_up(plan.schedule.certificate.mc, kDeviceLinePad);
   desc.c_plane_stride = buffers.cols_at_once * desc.c_col_stride;
-  if (buffers.is_compared) desc.allowance = plan.numerics.ladder.rungs[0].allowance * 0x1p-12F;  // exact
+  if (buffers.is_compared) desc.allowance = buffers.allowance;
   return desc;
 }
 

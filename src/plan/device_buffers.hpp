@@ -27,7 +27,8 @@ inline constexpr double kMaxSinglePassNorm = 0x1p94;
 struct SampledBuffers {
   std::int64_t row_stride = 0;  ///< bytes of a row of digits: pieces of at most product::kBlockMaxI8
   std::int64_t num_pieces = 1;
-  bool is_compared = false;          ///< compares_in_product()
+  bool is_compared = false;          ///< engine and weights of lines are there: see compares_in_product()
+  float allowance = 0;               ///< of the lowest rung, for one unit of a sum
   std::int64_t cols_at_once = 0;     ///< lines of B whose products are held at a time
   std::int8_t* a_digits = nullptr;   ///< [round_up(mc, pad)][row_stride]
   std::int8_t* b_digits = nullptr;   ///< [round_up(nc, pad)][row_stride]
@@ -77,6 +78,9 @@ struct DeviceBuffers {
 [[nodiscard]] bool has_device_phases(const Plan& plan);
 
 [[nodiscard]] DeviceBuffers carve_device(base::Carver& carver, const Plan& plan);
+/// The sampled certificate of a ladder. @param has_weights of all lines at its lowest rung: products may be compared
+[[nodiscard]] SampledBuffers carve_sampled(base::Carver& carver, const Plan& plan, const num::Ladder& ladder,
+                                           bool has_weights);
 
 /// Whether one pass over both operands makes statistics, sampled digits and the planes of the lowest rung, before the
 /// certificate decides: where both are one chunk, and lines fit on the chip.

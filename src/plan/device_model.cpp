@@ -33,13 +33,30 @@ double device_native_seconds(const problem::Shape& shape, std::int64_t num_produ
   return std::max(flops / rate * (1.0 + kThinExtent / least), bytes / kBytesPerSecond) + kStartSeconds;
 }
 
+namespace {
+
+/// Product of sampled digits and comparison.
+[[nodiscard]] double certificate_seconds(const Plan& plan, bool is_compared) {
+  constexpr double kShortInt8OpsPerSecond = 1.3e15;
+  constexpr double kShortProductSeconds = 9e-6;
+  constexpr double kCompareBytesPerSecond = 2.9e12;
+  constexpr double kCompareSeconds = 8e-6;
+  const double parts = is_complex(plan.shape.scalar) ? 2.0 : 1.0;
+  const double pairs = static_cast<double>(plan.shape.m) * static_cast<double>(plan.shape.n);
+  const double terms =
+      static_cast<double>(plan.shape.k) * parts / static_cast<double>(num::sample_stride(num_terms(plan.shape)));
+  const double product = parts * (2.0 * pairs * terms / kShortInt8OpsPerSecond + kShortProductSeconds);
+  return product + (is_compared ? 0.0 : 4.0 * parts * pairs / kCompareBytesPerSecond + kCompareSeconds);
+}
+
+}  // namespace
+
 double device_phase_seconds(const Plan& plan) {
   const auto m = static_cast<double>(plan.shape.m);
   const auto n = static_cast<double>(plan.shape.n);
   const auto k = static_cast<double>(plan.shape.k);
   const double element = size_bytes(plan.shape.scalar);
   const bool is_in_parts = is_complex(plan.shape.scalar);
-  const double parts = is_in_parts ? 2.0 : 1.0;
   const int planes = num::num_planes(ring_of(plan.shape.scalar), plan.numerics.ladder.rungs[0].num_moduli);
 
   constexpr double kUntakenSeconds = 7e-6;  // begin, second look, residues of another rung, FP64 rung
@@ -58,15 +75,7 @@ double device_phase_seconds(const Plan& plan) {
   constexpr double kCrtSeconds = 5.5e-6;
   seconds += m * n * (planes + element) / crt_bytes_per_second + kCrtSeconds;
 
-  if (plan.numerics.has_certificate) {
-    constexpr double kShortInt8OpsPerSecond = 1.3e15;
-    constexpr double kShortProductSeconds = 9e-6;
-    constexpr double kCompareBytesPerSecond = 2.9e12;
-    constexpr double kCompareSeconds = 8e-6;
-    const double terms = k * parts / static_cast<double>(num::sample_stride(num_terms(plan.shape)));
-    seconds += parts * (2.0 * m * n * terms / kShortInt8OpsPerSecond + kShortProductSeconds);
-    if (!compares_in_product(plan)) seconds += 4.0 * parts * m * n / kCompareBytesPerSecond + kCompareSeconds;
-  }
+  if (plan.numerics.has_certificate) seconds += certificate_seconds(plan, compares_in_product(plan));
   return seconds;
 }
 
@@ -89,6 +98,17 @@ double device_slice_phase_seconds(const Plan& plan) {
   const double planes = form.num_products * rung.num_diagonals;  // of a diagonal one, if it sums in INT32
   const double sums = m * n * (4.0 * planes + element);
   return before_sums + sums / kSumBytesPerSecond + kSumSeconds;
+}
+
+double device_slice_certificate_seconds(const Plan& plan) {
+  if (!plan.numerics.has_certificate) return 0.0;
+  constexpr double kUntakenSeconds = 10e-6;  // second look, weights, and the host that waits
+  constexpr double kStatisticsBytesPerSecond = 2.7e12;
+  const Chunk& chunk = plan.schedule.certificate;
+  const double elements = static_cast<double>(plan.shape.m + plan.shape.n) * static_cast<double>(plan.shape.k);
+  const bool is_compared = chunk.mc >= plan.shape.m && chunk.nc >= plan.shape.n;
+  return kUntakenSeconds + 2.0 * elements * size_bytes(plan.shape.scalar) / kStatisticsBytesPerSecond +
+         certificate_seconds(plan, is_compared);
 }
 
 double device_ec_phase_seconds(const Plan& plan) {

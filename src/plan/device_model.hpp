@@ -16,6 +16,9 @@ namespace kizami::plan {
 /// Scheme ozaki1: everything but the products: split, sums, launches.
 [[nodiscard]] double device_slice_phase_seconds(const Plan& plan);
 
+/// What the certificate of slices adds to that.
+[[nodiscard]] double device_slice_certificate_seconds(const Plan& plan);
+
 /// Scheme ec: everything but the product of the first stage, which is taken: split, decision, the kernels that are not needed.
 [[nodiscard]] double device_ec_phase_seconds(const Plan& plan);
 

@@ -13,8 +13,10 @@
 #include "plan/device_batch.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/device_model.hpp"
+#include "plan/device_slice_rungs.hpp"
 #include "plan/engine_bytes.hpp"
 #include "plan/ozaki1.hpp"
+#include "plan/ozaki2.hpp"
 
 namespace kizami::plan {
 namespace {
@@ -78,12 +80,20 @@ Status unsupported(const std::string& what) {
   return largest;
 }
 
-[[nodiscard]] std::size_t product_bytes(const Plan& plan) {
+[[nodiscard]] std::size_t slice_bytes(const Plan& plan) {
   base::Carver counter;
   static_cast<void>(carve_device_slices(counter, plan));
   return counter.bytes();
 }
-[[nodiscard]] std::size_t booked_bytes(const Plan& plan) { return device_batch_bytes(plan, product_bytes(plan)); }
+/// Of the certificate, of each rung and of scheme ozaki2 behind them, whichever comes.
+[[nodiscard]] std::size_t most_bytes(const Plan& plan) {
+  if (!has_slice_rungs(plan)) return slice_bytes(plan);
+  std::size_t most = certified_slices_bytes(plan);
+  for (int r = 0; r < plan.numerics.slices.num_rungs; ++r)
+    most = std::max(most, slice_bytes(plan_at_slice_rung(plan, r)));
+  return most;
+}
+[[nodiscard]] std::size_t booked_bytes(const Plan& plan) { return device_batch_bytes(plan, most_bytes(plan)); }
 
 /// Lines down to the padding, then k, unless all of k must stay together.
 bool shrink(Chunk& chunk, bool keeps_k) {
@@ -113,7 +123,7 @@ std::size_t plan_chunk(Plan& plan) {
   }
   while (booked_bytes(plan) > limit && shrink(chunk, is_fused)) {
   }
-  plan.schedule.product_bytes = product_bytes(plan);
+  plan.schedule.product_bytes = most_bytes(plan);
   plan.schedule.workspace_bytes = booked_bytes(plan);
   const bool is_too_small =
       plan.policy.workspace_limit_bytes != 0 && plan.schedule.workspace_bytes > plan.policy.workspace_limit_bytes;
@@ -148,11 +158,28 @@ std::size_t plan_chunk(Plan& plan) {
   return seconds * blocks * passes(plan.shape.k, chunk.kc);
 }
 
+/// Seconds of a call that the lowest rung answers, or the first refusal of any rung.
+[[nodiscard]] std::variant<double, product::Refusal> predict(const Plan& plan) {
+  if (!has_slice_rungs(plan)) {
+    auto answer = ask(plan);
+    if (auto* const seconds = std::get_if<double>(&answer)) *seconds += device_slice_phase_seconds(plan);
+    return answer;
+  }
+  double seconds = 0;
+  for (int r = plan.numerics.slices.num_rungs - 1; r >= 0; --r) {
+    auto answer = predict(plan_at_slice_rung(plan, r));
+    if (std::holds_alternative<product::Refusal>(answer)) return answer;
+    seconds = std::get<double>(answer);
+  }
+  return seconds + device_slice_certificate_seconds(plan);
+}
+
 /// Why the sums of a plan cannot be fused on its engine; nothing if they can.
 [[nodiscard]] std::string why_not_fused(Plan plan) {
   const SliceNumerics& slices = plan.numerics.slices;
   const product::FusedSliceEngine* const fused = product::fused_slices_of(plan.schedule.engine);
   if (fused == nullptr) return "it has no kernel for sums = fused";
+  if (has_slice_rungs(plan)) return "sums = fused takes no rungs of slices";
   if (slices.format != SliceFormat::kInt8 || is_complex(plan.shape.scalar))
     return "sums = fused takes slices of int8 of real types";
   if (slices.until_zero) return "sums = fused takes a named number of slices";
@@ -166,6 +193,24 @@ std::size_t plan_chunk(Plan& plan) {
   return "";
 }
 
+/// Chunks of a candidate, and of what stands behind its slices. @return as plan_ozaki2_on_engine()
+[[nodiscard]] EngineAnswer plan_on_engine(Plan& plan) {
+  std::size_t needed = 0;
+  if (has_slice_rungs(plan)) {
+    EngineAnswer behind = plan_behind_slices(plan);
+    if (std::holds_alternative<product::Refusal>(behind)) return behind;
+    if (const auto* const wanted = std::get_if<WantedWorkspace>(&behind)) {  // with that, slices may want more
+      plan.policy.workspace_limit_bytes = needed = wanted->bytes;
+      static_cast<void>(plan_behind_slices(plan));
+    }
+  }
+  needed = std::max(needed, plan_chunk(plan));
+  if (needed > 0) return WantedWorkspace{needed};
+  const auto predicted = predict(plan);
+  if (const auto* const refusal = std::get_if<product::Refusal>(&predicted)) return *refusal;
+  return std::get<double>(predicted);
+}
+
 /// What one engine offers, with sums as the schedule says.
 void try_engine(const Plan& plan, const product::Engine* engine, SliceSums sums, Cheapest& cheapest) {
   const std::string_view name = engine->name();
@@ -177,12 +222,12 @@ void try_engine(const Plan& plan, const product::Engine* engine, SliceSums sums,
   } else if (most_numbers(candidate) < slice_numbers(plan, 1) * kWindowPad) {
     return cheapest.refuses(name, why_no_window(candidate));
   }
-  if (const std::size_t needed = plan_chunk(candidate); needed > 0) return cheapest.wants_workspace(name, needed);
-  const auto predicted = ask(candidate);
-  if (const auto* const refusal = std::get_if<product::Refusal>(&predicted))
+  const EngineAnswer answer = plan_on_engine(candidate);
+  if (const auto* const wanted = std::get_if<WantedWorkspace>(&answer))
+    return cheapest.wants_workspace(name, wanted->bytes);
+  if (const auto* const refusal = std::get_if<product::Refusal>(&answer))
     return cheapest.refuses(name, refusal->reason);
-  candidate.schedule.seconds = (std::get<double>(predicted) + device_slice_phase_seconds(candidate)) *
-                               static_cast<double>(plan.schedule.batch.num_products);
+  candidate.schedule.seconds = std::get<double>(answer) * static_cast<double>(plan.schedule.batch.num_products);
   cheapest.offers(name, std::move(candidate));
 }
 
@@ -366,14 +411,16 @@ Status validate_device_slices(const Policy& policy) {
         "num_slices = -1 (until nothing is left) with may_sync = false, must be true: the host waits for "
         "the count");
   }
-  if (wants_certificate(policy)) {
-    return unsupported("gauge = entry without a named num_slices, must be norm: no kernel certifies slices");
+  if (wants_certificate(policy) && !policy.may_sync) {
+    return unsupported(
+        "gauge = entry without a named num_slices and may_sync = false, must be true: the host waits for the rung");
   }
   return {};
 }
 
 Status plan_device_ozaki1(Plan& plan, const Environment& environment) {
   KIZAMI_RETURN_IF_ERROR(validate_device_slices(plan.policy));
+  if (wants_certificate(plan.policy)) KIZAMI_RETURN_IF_ERROR(plan_ozaki2_numerics(plan));
   KIZAMI_RETURN_IF_ERROR(plan_slice_numerics(plan));
   const SliceSums wanted = plan.policy.slices.sums;
   Cheapest cheapest(plan);

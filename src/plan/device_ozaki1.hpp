@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Scheme ozaki1 for operands in device memory: as many slices as the caller names or gauge norm needs. Both operands of
-// a chunk of C are sliced whole, one launch makes the products of many windows of slices, one kernel adds them to exact sums.
+// Scheme ozaki1 for operands in device memory: as many slices as the caller names, gauge norm needs or a rung has. Both
+// operands of a chunk of C are sliced whole, one launch makes the products of many windows of slices, one kernel adds
+// them to exact sums.
 #pragma once
 
 #include <cstdint>

@@ -32,6 +32,7 @@ struct alignas(16) DeviceState {
   num::Selection selection;
   std::int32_t num_products = 0;       ///< residue planes of the chosen rung; 0 for rung -1
   std::int32_t is_scaling_only = 0;    ///< alpha = 0: C <- beta C, operands are not read
+  std::int32_t is_sliced = 0;          ///< scheme ozaki1 answers, with slices of selection.rung
   std::int32_t ec_stage = -1;          ///< scheme ec: the stage that answers; -1: none, all in FP64 arithmetic
   std::uint64_t sampled_failures = 0;  ///< products that the sampled certificate refuses; complex pairs have two
   std::uint64_t num_repairs = 0;       ///< entries written to the list of repairs: selection.num_repaired at the end
@@ -51,7 +52,20 @@ struct DeviceLineBuffers {
   num::LineStats* equilibrated = nullptr;  ///< [lines], after the rescaling of the inner index; if the ladder may
   std::int32_t* inner_shift = nullptr;     ///< [k]; likewise
   std::int32_t* scales = nullptr;          ///< [lines]; num::kSkipLine for lines with NaN or Inf
-  num::RungWeight* weights = nullptr;      ///< [lines] at the lowest rung; if the split in one pass makes them
+  num::RungWeight* weights =
+      nullptr;  ///< [lines] at the lowest rung; if the split in one pass makes them, or of slices
+  num::LineWeight* line_weights = nullptr;  ///< [lines]; of slices, else the ladder makes them of the statistics
+
+  /// Those of the lines from `first` on.
+  [[nodiscard]] DeviceLineBuffers from(std::int64_t first) const {
+    DeviceLineBuffers part = *this;
+    part.stats += first;
+    if (part.scales != nullptr) part.scales += first;
+    if (part.weights != nullptr) part.weights += first;
+    if (part.line_weights != nullptr) part.line_weights += first;
+    if (part.equilibrated != nullptr) part.equilibrated += first;
+    return part;
+  }
 };
 
 }  // namespace kizami::plan

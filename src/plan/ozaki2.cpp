@@ -244,6 +244,17 @@ std::variant<double, product::Refusal> predict(const Plan& plan) {
 
 }  // namespace
 
+EngineAnswer plan_ozaki2_on_engine(Plan& plan) {
+  // An engine that makes what its host says has one rung, unless the host may wait for the certificate.
+  const bool has_one_rung = is_on_device(plan) && !plan.schedule.engine->reads_num_products() && !plan.policy.may_sync;
+  const int most_rungs = has_one_rung ? 1 : plan.policy.max_rungs;
+  if (most_rungs > 0) truncate(plan.numerics.ladder, most_rungs);
+  if (const std::size_t needed = plan_chunks(plan); needed > 0) return WantedWorkspace{needed};
+  const auto predicted = predict(plan);
+  if (const auto* refusal = std::get_if<product::Refusal>(&predicted)) return *refusal;
+  return std::get<double>(predicted);
+}
+
 Status plan_ozaki2_schedule(Plan& plan, const Environment& environment) {
   if (plan.policy.engine == EngineName::kNativeBlas) {
     return {StatusCode::kUnsupported, "engine native_blas carries scheme native only, not ozaki2"};
@@ -254,20 +265,16 @@ Status plan_ozaki2_schedule(Plan& plan, const Environment& environment) {
     if (!cheapest.may_be(name)) continue;
     Plan candidate = plan;
     candidate.schedule.engine = engine;
-    // An engine that makes what its host says has one rung, unless the host may wait for the certificate.
-    const bool has_one_rung = is_on_device(plan) && !engine->reads_num_products() && !plan.policy.may_sync;
-    const int most_rungs = has_one_rung ? 1 : plan.policy.max_rungs;
-    if (most_rungs > 0) truncate(candidate.numerics.ladder, most_rungs);
-    if (const std::size_t needed = plan_chunks(candidate); needed > 0) {
-      cheapest.wants_workspace(name, needed);
+    const EngineAnswer answer = plan_ozaki2_on_engine(candidate);
+    if (const auto* const wanted = std::get_if<WantedWorkspace>(&answer)) {
+      cheapest.wants_workspace(name, wanted->bytes);
       continue;
     }
-    const auto predicted = predict(candidate);
-    if (const auto* refusal = std::get_if<product::Refusal>(&predicted)) {
+    if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) {
       cheapest.refuses(name, refusal->reason);
       continue;
     }
-    candidate.schedule.seconds = std::get<double>(predicted) * static_cast<double>(plan.schedule.batch.num_products);
+    candidate.schedule.seconds = std::get<double>(answer) * static_cast<double>(plan.schedule.batch.num_products);
     cheapest.offers(name, std::move(candidate));
   }
   return std::move(cheapest).take(plan, Scheme::kOzaki2);

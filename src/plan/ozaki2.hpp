@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <variant>
 
 #include "kizami/status.hpp"
 #include "plan/plan.hpp"
@@ -15,6 +16,15 @@ namespace kizami::plan {
 /// The quickest, by their predictions, of the engines that may be used and do not refuse; of equal ones the first.
 /// @status kUnsupported: no engine, with the reason of each; kWorkspaceTooSmall
 [[nodiscard]] Status plan_ozaki2_schedule(Plan& plan, const Environment& environment);
+
+/// What an engine makes of a plan: the seconds of one product, why it refuses, or the workspace that it needs above the
+/// limit.
+struct WantedWorkspace {
+  std::size_t bytes = 0;
+};
+using EngineAnswer = std::variant<double, product::Refusal, WantedWorkspace>;
+/// Plans the rungs and chunks of plan.schedule.engine.
+[[nodiscard]] EngineAnswer plan_ozaki2_on_engine(Plan& plan);
 
 /// The workspace of one product. @units bytes
 [[nodiscard]] std::size_t product_bytes(const Plan& plan);

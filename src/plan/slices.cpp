@@ -2,7 +2,6 @@
 #include "plan/slices.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "product/product.hpp"
 
@@ -107,22 +106,16 @@ num::FloatType slice_float_type(SliceFormat format) {
   return format == SliceFormat::kBf16 ? num::FloatType::kBf16 : num::FloatType::kFp16;
 }
 
-num::LineWeight slice_weight(const SliceNumerics& numerics, const num::LineStats& line) {
-  num::LineWeight weight;
-  if (line.is_zero()) return weight;
-  const int digits = num::num_exact_digits(numerics.rule, line, line.exponent);
-  // Two lines of at most (d + 1) / 2 digits have all their products taken. With one such line of more than one digit the
-  // other one's dropped products are still there: norm1 has them whole. Of two other lines each has half of them.
-  weight.exact_rung = numerics.num_rungs;
-  for (int r = numerics.num_rungs - 1; r >= 0; --r) {
-    const SliceRung& rung = numerics.rungs[static_cast<std::size_t>(r)];
-    if (digits <= std::min(rung.num_slices, (rung.num_diagonals + 1) / 2)) weight.exact_rung = r;
+num::SliceLadder slice_ladder(const SliceNumerics& numerics) {
+  num::SliceLadder ladder;
+  ladder.rule = numerics.rule;
+  ladder.num_rungs = numerics.num_rungs;
+  ladder.dropped_share = numerics.dropped_share;
+  for (std::size_t r = 0; r < static_cast<std::size_t>(numerics.num_rungs); ++r) {
+    const SliceRung& rung = numerics.rungs[r];
+    ladder.exact_digits[r] = std::min(rung.num_slices, (rung.num_diagonals + 1) / 2);
   }
-  const double share = digits == 1 ? 0.0 : weight.exact_rung < numerics.num_rungs ? 1.0 : 0.5;
-  const double norm1 = std::ldexp(static_cast<double>(line.sum_abs), -num::kAbsBits) * (1.0 + 0x1p-50);
-  weight.norm2 = 1.0F;
-  weight.norm1 = num::round_up_to_float(std::max(1.0, norm1 + share * numerics.dropped_share));
-  return weight;
+  return ladder;
 }
 
 }  // namespace kizami::plan

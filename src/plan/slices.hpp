@@ -3,15 +3,15 @@
 // Sums are exact, so this and nothing else fixes the bits; how products share accumulators is a matter of the schedule.
 //
 // An accuracy in gauge kEntry makes rungs of more and more slices. The certificate of scheme ozaki2 chooses the first one that
-// certifies all pairs of lines, with weights to match (slice_weight()); behind the last one stands scheme ozaki2.
+// certifies all pairs of lines, with weights to match (num::slice_weight()); behind the last one stands scheme ozaki2.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
 #include "kizami/policy.hpp"
-#include "num/line_stats.hpp"
 #include "num/rung.hpp"
+#include "num/slice_weight.hpp"
 #include "num/slices.hpp"
 #include "num/tensor_core.hpp"
 
@@ -76,8 +76,7 @@ struct SlicedForm {
 /// The format that carries slices on a tensor core: FP8 numbers are FP16 numbers, and so are their products' sums.
 [[nodiscard]] num::FloatType slice_float_type(SliceFormat format);
 
-/// A line as the certificate sees it: its error in units of R_l 2^exponent is 1, and 0 where it has so few digits that
-/// products with another such line are all taken; norm1 has the line's part in the dropped products.
-[[nodiscard]] num::LineWeight slice_weight(const SliceNumerics& numerics, const num::LineStats& line);
+/// What num::slice_weight() needs of the rungs.
+[[nodiscard]] num::SliceLadder slice_ladder(const SliceNumerics& numerics);
 
 }  // namespace kizami::plan

@@ -86,9 +86,9 @@ TEST_F(DeviceCertificate, CountsWhatTheHostCounts) {
           products.col_stride = col_stride;
           products.m = m;
           products.n = n;
-          ASSERT_TRUE(
-              count_sampled_failures_device(ladder, products, device_a.data(), device_b.data(), state.data(), nullptr)
-                  .ok());
+          ASSERT_TRUE(count_sampled_failures_device(ladder, products, {.stats = device_a.data()},
+                                                    {.stats = device_b.data()}, state.data(), nullptr)
+                          .ok());
           EXPECT_EQ(state.download()[0].sampled_failures, expected)
               << m << " x " << n << ", " << num_parts << " parts, " << num_pieces << " pieces";
         }

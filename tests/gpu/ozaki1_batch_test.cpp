@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Batches by scheme ozaki1 in device memory: formats, complex forms, one scale, and slices until nothing is left, of which each
-// product has its own count.
+// Batches by scheme ozaki1 in device memory: formats, complex forms, one scale, and slices until nothing is left or as
+// the certificate finds, of which each product has its own count.
 #include <complex>
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ namespace {
   way.policy.engine = engine;
   way.policy.slices.format = format;
   way.policy.slices.num_slices = num_slices;
-  way.policy.may_sync = num_slices == kUntilZero;
+  way.policy.may_sync = num_slices <= 0;
   return way;
 }
 [[nodiscard]] Layouts small_layouts() {
@@ -68,6 +68,19 @@ TYPED_TEST(Ozaki1Batch, UntilNothingIsLeftCountsForEachProduct) {
       EXPECT_GT(want.outcomes[1].slices, want.outcomes[0].slices) << "the second product has wide lines";
       EXPECT_LT(want.outcomes[0].slices, kMaxSlices);
     }
+  }
+}
+
+TYPED_TEST(Ozaki1Batch, GaugeEntryChoosesForEachProduct) {
+  using T = TypeParam;
+  for (const EngineName engine : kDeviceEngines) {
+    const Way way = sliced_way(engine, SliceFormat::kInt8, 0);
+    const BatchOperands<T> host(small_layouts(), 7);
+    const BatchResult<T> want = one_by_one<T>(host, T(1), T(0.5), way.policy);
+    expect_products<T>(host, T(1), T(0.5), way, want);
+    ASSERT_EQ(want.outcomes.size(), 4U);
+    EXPECT_EQ(want.outcomes[0].scheme, Scheme::kOzaki1);
+    EXPECT_EQ(want.outcomes[1].scheme, Scheme::kOzaki2) << "the second product has wide lines";
   }
 }
 

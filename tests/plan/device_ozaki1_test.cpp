@@ -219,9 +219,6 @@ TEST(DeviceOzaki1, RefusesWhatNoKernelDoes) {
       reason(slicing(kUntilZero)),
       "scheme ozaki1: num_slices = -1 (until nothing is left) with may_sync = false, must be true: the host waits for "
       "the count, for operands in device memory");
-  EXPECT_EQ(reason(slicing(0), Gauge::kEntry),
-            "scheme ozaki1: gauge = entry without a named num_slices, must be norm: no kernel certifies slices, for "
-            "operands in device memory");
   EXPECT_EQ(reason(slicing(0)), "accepted");
   EXPECT_EQ(reason(slicing(4), Gauge::kEntry), "accepted");
 }

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// The certificate of a device call: products of sampled digits and how many pairs they leave open, and the second look
+// at those. A ladder is that of scheme ozaki2, or of slices with weights to match.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "base/cuda_status.hpp"
+#include "base/int_math.hpp"
+#include "exec/device_certificate.hpp"
+#include "exec/device_second_look.hpp"
+#include "exec/launch.hpp"
+#include "num/rung.hpp"
+#include "plan/device_buffers.hpp"
+#include "plan/plan.hpp"
+#include "problem/lines.hpp"
+#include "split/device.hpp"
+
+namespace kizami::exec {
+
+template <class T>
+struct DeviceCertifier {
+  const plan::Plan& plan;
+  num::Ladder ladder;
+  problem::Lines<T> a;
+  problem::Lines<T> b;
+  plan::DeviceLineBuffers a_lines;  ///< with line_weights where the ladder is not of scheme ozaki2
+  plan::DeviceLineBuffers b_lines;
+  plan::SampledBuffers sampled;
+  plan::SecondLookBuffers second_look;
+  plan::Pair* repairs = nullptr;                     ///< as in SecondLook
+  std::uint32_t* repair_bits = nullptr;              ///< likewise
+  std::int32_t planes_of_rung[num::kMaxRungs] = {};  ///< likewise
+  bool wants_all_pairs = false;                      ///< likewise
+  plan::DeviceState* state = nullptr;
+  product::Queue queue = nullptr;
+
+  [[nodiscard]] bool has_one_digit_chunk() const {
+    return plan.schedule.certificate.mc >= plan.shape.m && plan.schedule.certificate.nc >= plan.shape.n;
+  }
+  /// Where the pass over the statistics puts the digits of a side, if they all fit: else it makes none.
+  [[nodiscard]] split::DeviceDigits early_digits(Side side) const {
+    return has_one_digit_chunk() ? digits_of(side) : split::DeviceDigits{};
+  }
+
+  /// @param has_padding whether the rows of digits are zero up to a multiple of plan::kReadRows
+  /// @queue kernels that end at once if state->is_scaling_only; what they find is in state->selection
+  Status run(bool has_padding) const {
+    const plan::Chunk& chunk = plan.schedule.certificate;
+    const auto make = [&](Side side, std::int64_t first, std::int64_t count) -> Status {
+      const split::DeviceDigits digits = digits_of(side);
+      if (!has_one_digit_chunk()) {
+        const bool is_a = side == Side::kA;
+        KIZAMI_RETURN_IF_ERROR(split::device_sampled_digits((is_a ? a : b).subset(first, count),
+                                                            (is_a ? a_lines : b_lines).stats + first, digits, state,
+                                                            num_sms(), queue));
+      }
+      if (has_padding) return {};
+      KIZAMI_RETURN_IF_ERROR(clear_rows(digits.digits, count, digits.row_stride));
+      return clear_rows(digits.swapped, count, digits.row_stride);
+    };
+    const bool has_one_b_chunk = chunk.nc >= plan.shape.n;
+    for (std::int64_t i = 0; i < plan.shape.m; i += chunk.mc) {
+      const std::int64_t num_i = std::min(chunk.mc, plan.shape.m - i);
+      KIZAMI_RETURN_IF_ERROR(make(Side::kA, i, num_i));
+      for (std::int64_t j = 0; j < plan.shape.n; j += chunk.nc) {
+        const std::int64_t num_j = std::min(chunk.nc, plan.shape.n - j);
+        if (i == 0 || !has_one_b_chunk) KIZAMI_RETURN_IF_ERROR(make(Side::kB, j, num_j));
+        for (std::int64_t y = 0; y < num_j; y += sampled.cols_at_once)
+          KIZAMI_RETURN_IF_ERROR(certify_block(i, num_i, j, y, std::min(sampled.cols_at_once, num_j - y)));
+      }
+    }
+    SecondLook<T> look;
+    look.ladder = ladder;
+    look.a = a;
+    look.b = b;
+    look.a_lines = a_lines;
+    look.b_lines = b_lines;
+    look.chunk = {chunk.mc, chunk.nc};
+    look.buffers = second_look;
+    look.state = state;
+    look.repairs = repairs;
+    look.repair_bits = repair_bits;
+    look.wants_all_pairs = wants_all_pairs;
+    std::copy_n(planes_of_rung, num::kMaxRungs, look.planes_of_rung);
+    return launch_second_look(look, num_sms(), queue);
+  }
+
+ private:
+  [[nodiscard]] int num_sms() const { return plan.schedule.facts.num_sms; }
+  [[nodiscard]] split::DeviceDigits digits_of(Side side) const {
+    return {side == Side::kA ? sampled.a_digits : sampled.b_digits, side == Side::kA ? nullptr : sampled.b_swapped,
+            num::sample_stride(plan::num_terms(plan.shape)), sampled.row_stride};
+  }
+
+  /// Zeros in rows [first, round_up(first, kReadRows)).
+  Status clear_rows(std::int8_t* digits, std::int64_t first, std::int64_t row_stride) const {
+    const std::int64_t rows = base::round_up(first, plan::kReadRows) - first;
+    if (rows == 0 || digits == nullptr) return {};
+    return base::cuda_status(
+        cudaMemsetAsync(digits + first * row_stride, 0, static_cast<std::size_t>(rows * row_stride), queue),
+        "clearing the padding");
+  }
+
+  /// Pairs of num_i lines of A in the digit buffer, which begins at line i, and num_j lines of B from y on in theirs.
+  Status certify_block(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t y, std::int64_t num_j) const {
+    const plan::SampledBuffers& s = sampled;
+    if (s.is_compared) {
+      const product::ProductDesc compared = plan::device_sampled_product(plan, s, num_i, num_j);
+      product::Pointers pointers{s.a_digits, s.b_digits, &state->sampled_failures};
+      pointers.a_weights = a_lines.weights;
+      pointers.b_weights = b_lines.weights;
+      KIZAMI_RETURN_IF_ERROR(launch(plan, compared, pointers, {s.engine, s.engine_bytes}, queue));
+      if (s.b_swapped == nullptr) return {};
+      pointers.b = s.b_swapped;
+      return launch(plan, compared, pointers, {s.engine, s.engine_bytes}, queue);
+    }
+    product::ProductDesc desc = plan::device_sampled_product(plan, s, base::round_up(num_i, plan::kReadRows), num_j);
+    SampledProducts products;
+    products.acc = s.acc;
+    products.num_parts = kIsComplex<T> ? 2 : 1;
+    products.num_pieces = s.num_pieces;
+    products.col_stride = desc.c_col_stride;
+    products.piece_stride = desc.c_plane_stride;
+    products.part_stride = s.num_pieces * desc.c_plane_stride;
+    products.m = num_i;
+    products.n = num_j;
+    for (int part = 0; part < products.num_parts; ++part) {
+      const std::int8_t* const b_digits = (part == 0 ? s.b_digits : s.b_swapped) + y * s.row_stride;
+      for (std::int64_t piece = 0; piece < s.num_pieces; piece += product::kMaxProducts) {
+        desc.num_products = static_cast<int>(std::min<std::int64_t>(product::kMaxProducts, s.num_pieces - piece));
+        const product::Pointers pointers{s.a_digits + piece * desc.a_plane_stride,
+                                         b_digits + piece * desc.b_plane_stride,
+                                         s.acc + part * products.part_stride + piece * products.piece_stride};
+        KIZAMI_RETURN_IF_ERROR(launch(plan, desc, pointers, {s.engine, s.engine_bytes}, queue));
+      }
+    }
+    return count_sampled_failures_device(ladder, products, a_lines.from(i), b_lines.from(j + y), state, queue);
+  }
+};
+
+}  // namespace kizami::exec

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Gauge entry of scheme ozaki1 on a device: the certificate of scheme ozaki2 with the weights of slices, once for all
+// lines; the host waits for the rung that it finds, and enqueues the slices of that rung.
+#pragma once
+
+#include <cstddef>
+
+#include "exec/device_call.hpp"
+#include "plan/device_state.hpp"
+
+namespace kizami::exec {
+
+/// @range  as run_device_ozaki1(), with plan::has_slice_rungs(plan)
+/// @param  is_answered false: no rung certifies all pairs, and scheme ozaki2 has to begin
+/// @status kNonFinite; kInternal with CUDA's words
+/// @queue  waits for the certificate, then asynchronous
+template <class T>
+Status run_device_slice_rungs(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
+                              plan::DeviceState* state, product::Queue queue, bool& is_answered);
+
+/// What a finished call did, given its state, where state.is_sliced.
+[[nodiscard]] Outcome device_slice_rung_outcome(const plan::Plan& plan, const plan::DeviceState& state);
+
+}  // namespace kizami::exec
