@@ -115,7 +115,6 @@ class Case {
     }
     workspace_ = std::make_unique<DeviceBuffer<std::byte>>(static_cast<std::int64_t>(bytes));
     workspace_bytes_ = bytes;
-    set_calls();
   }
   Case(const Case&) = delete;
   Case& operator=(const Case&) = delete;
@@ -133,7 +132,9 @@ class Case {
         return true;
       }
     });
-    set_calls();
+    for (Runner& runner : runners_) {
+      if (runner.form) runner.call = [this, &runner] { runner.form->call(workspace()); };
+    }
     return runners_.size() == planned;
   }
 
@@ -189,13 +190,6 @@ class Case {
     check(kizami::cuda::run<T>(plan, T{1}, view(a_.data), view(b_.data), T{0}, kizami::blas_view(c_.data, n_, n_, n_),
                                memory, stream),
           "run");
-  }
-
-  /// Runners that were moved have calls of their own again.
-  void set_calls() {
-    for (Runner& runner : runners_) {
-      if (runner.form) runner.call = [this, &runner] { runner.form->call(workspace()); };
-    }
   }
 
   void look(Runner& runner) {
