@@ -70,7 +70,7 @@ for part in $parts; do
       run 20 bench_gpu_slices --n 4096 --repeats 5 $(ways {bf16/7/d9,fp16/until-zero,e4m3/14/d16}/matrix/tile)
       run 20 bench_gpu_slices --n 16384 --rows 16 --repeats 1 --warm-ups 0 --no-phases $(ways bf16/7/d{9,8,7,6,5}/matrix/tile)
       # No FP8: windows are longer than its sums are exact.
-      run 20 bench_gpu_slices --n 4096 --repeats 3 $(ways {bf16/7/d9,fp16/until-zero}/matrix/cublaslt)
+      run 20 bench_gpu_slices --n 4096 --repeats 3 $(ways {bf16/7/d9,fp16/until-zero/b6}/matrix/cublaslt)
       ;;
     *)
       echo "study_ozaki.sh: PART = $part, must be of: floating naive blocks complex sizes engines" >&2
