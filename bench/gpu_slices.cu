@@ -64,7 +64,8 @@ struct Runner {
   std::vector<float> milliseconds;
   bench::Errors from_exact, from_native;
   kizami::Outcome outcome;
-  std::optional<bench::Phases> phases;
+  std::unique_ptr<bench::PhaseTimer> phase_timer;  ///< null: not timed
+  std::vector<bench::Phases> phases;
   unsigned mhz = 0, watts = 0;
 };
 
@@ -114,28 +115,27 @@ class Case {
     }
     workspace_ = std::make_unique<DeviceBuffer<std::byte>>(static_cast<std::int64_t>(bytes));
     workspace_bytes_ = bytes;
-    for (Runner& runner : runners_) {
-      if (runner.form) runner.call = [this, &runner] { runner.form->call(workspace()); };
-    }
   }
   Case(const Case&) = delete;
   Case& operator=(const Case&) = delete;
 
-  /// Outcomes, errors and phases; also the first calls.
-  void look() {
+  /// Outcomes and errors; also the first calls. @return whether all ways came so far; the others are not timed
+  bool look() {
+    const std::size_t planned = runners_.size();
+    std::erase_if(runners_, [this](Runner& runner) {
+      try {
+        if (runner.way) look(runner);
+        return false;
+      } catch (const std::runtime_error& error) {
+        std::fprintf(stderr, "%cgemm %6ld %-44s %s\n", options_.type, static_cast<long>(n_), runner.who.c_str(),
+                     error.what());
+        return true;
+      }
+    });
     for (Runner& runner : runners_) {
-      if (!runner.way) continue;
-      check(cudaMemset(c_.data, 0xFF, static_cast<std::size_t>(n_ * n_) * sizeof(T)), "poison");  // NaN
-      runner.call();
-      check(cudaDeviceSynchronize(), runner.who.c_str());
-      const auto outcome = kizami::cuda::read_outcome(runner.form->plan, workspace(), nullptr);
-      check(outcome.status(), runner.who.c_str());
-      runner.outcome = outcome.value();
-      const auto found = reference_->errors(reals(c_));
-      runner.from_exact = found.from_exact;
-      runner.from_native = found.from_native;
-      if (options_.has_phases && runner.way->num_streams == 0 && !runner.way->is_full) time_phases(runner);
+      if (runner.form) runner.call = [this, &runner] { runner.form->call(workspace()); };
     }
+    return runners_.size() == planned;
   }
 
   void time(const bench::Gauges& gauges) {
@@ -150,6 +150,9 @@ class Case {
         runner.watts = gauges.watts();
         const float ms = timer.milliseconds();
         if (repeat >= options_.warm_ups) runner.milliseconds.push_back(ms);
+        if (runner.phase_timer == nullptr) continue;
+        const bench::Phases phases = runner.phase_timer->time();
+        if (repeat >= options_.warm_ups) runner.phases.push_back(phases);
       }
     }
   }
@@ -189,8 +192,21 @@ class Case {
           "run");
   }
 
-  /// Medians of each phase. C must come out as before.
-  void time_phases(Runner& runner) {
+  void look(Runner& runner) {
+    check(cudaMemset(c_.data, 0xFF, static_cast<std::size_t>(n_ * n_) * sizeof(T)), "poison");  // NaN
+    runner.form->call(workspace());
+    check(cudaDeviceSynchronize(), runner.who.c_str());
+    const auto outcome = kizami::cuda::read_outcome(runner.form->plan, workspace(), nullptr);
+    check(outcome.status(), runner.who.c_str());
+    runner.outcome = outcome.value();
+    const auto found = reference_->errors(reals(c_));
+    runner.from_exact = found.from_exact;
+    runner.from_native = found.from_native;
+    if (options_.has_phases && runner.way->num_streams == 0 && !runner.way->is_full) capture(runner);
+  }
+
+  /// Makes the timer of the phases. C must come out as before.
+  void capture(Runner& runner) {
     kizami::Policy policy = policy_of(*runner.way);
     if (policy.may_sync) {
       policy.may_sync = false;
@@ -200,21 +216,22 @@ class Case {
     }
     const auto plan = kizami::cuda::make_plan(kizami::kScalarOf<T>, n_, n_, n_, policy);
     check(plan.status(), runner.who.c_str());
-    const bench::PhaseTimer timer([&](cudaStream_t stream) { enqueue(plan.value(), workspace(), stream); });
-    std::vector<bench::Phases> found;
-    for (int repeat = 0; repeat < options_.repeats + options_.warm_ups; ++repeat) {
-      const bench::Phases phases = timer.time();
-      if (repeat >= options_.warm_ups) found.push_back(phases);
-    }
-    const auto median = [&](double bench::Phases::*phase) {
-      std::sort(found.begin(), found.end(), [phase](const auto& x, const auto& y) { return x.*phase < y.*phase; });
-      return found[found.size() / 2].*phase;
-    };
-    runner.phases = {median(&bench::Phases::split), median(&bench::Phases::product), median(&bench::Phases::sums),
-                     median(&bench::Phases::rest), found.front().kernels};
+    runner.phase_timer =
+        std::make_unique<bench::PhaseTimer>([&](cudaStream_t stream) { enqueue(plan.value(), workspace(), stream); });
+    static_cast<void>(runner.phase_timer->time());
     const bench::Errors errors = reference_->errors(reals(c_)).from_exact;
     if (errors.element != runner.from_exact.element || errors.entry != runner.from_exact.entry)
       throw std::runtime_error(runner.who + ": the timed phases give another C");
+  }
+
+  /// Medians of each phase.
+  [[nodiscard]] static bench::Phases median(std::vector<bench::Phases> phases) {
+    const auto of = [&](double bench::Phases::*phase) {
+      std::sort(phases.begin(), phases.end(), [phase](const auto& x, const auto& y) { return x.*phase < y.*phase; });
+      return phases[phases.size() / 2].*phase;
+    };
+    return {of(&bench::Phases::split), of(&bench::Phases::product), of(&bench::Phases::sums), of(&bench::Phases::rest),
+            phases.front().kernels};
   }
 
   /// Products of pairs of slices that were taken; of a complex product those of one real one.
@@ -260,8 +277,8 @@ class Case {
       line["products"] = count_products(runner);
       std::fprintf(stderr, "  %d slices, %d products", runner.outcome.slices, count_products(runner));
     }
-    if (runner.phases) {
-      const bench::Phases& phases = *runner.phases;
+    if (!runner.phases.empty()) {
+      const bench::Phases phases = median(runner.phases);
       line["split_ms"] = phases.split;
       line["product_ms"] = phases.product;
       line["sums_ms"] = phases.sums;
@@ -287,12 +304,13 @@ class Case {
 };
 
 template <class T>
-void run_size(std::int64_t n, const Options& options, const bench::Cublas& cublas, const bench::Gauges& gauges,
+bool run_size(std::int64_t n, const Options& options, const bench::Cublas& cublas, const bench::Gauges& gauges,
               const std::string& device) {
   Case<T> products(n, options, cublas);
-  products.look();
+  const bool is_whole = products.look();
   products.time(gauges);
   products.print(gauges, device);
+  return is_whole;
 }
 
 }  // namespace
@@ -321,16 +339,15 @@ int main(int argc, char** argv) {
     const bench::Cublas cublas;
     cudaDeviceProp properties{};
     check(cudaGetDeviceProperties(&properties, 0), "the properties of the device");
+    bool is_whole = true;
     for (const std::int64_t n : options.sizes) {
-      if (options.type == 'd') {
-        run_size<double>(n, options, cublas, gauges, properties.name);
-      } else {
-        run_size<std::complex<double>>(n, options, cublas, gauges, properties.name);
-      }
+      is_whole = (options.type == 'd' ? run_size<double>(n, options, cublas, gauges, properties.name)
+                                      : run_size<std::complex<double>>(n, options, cublas, gauges, properties.name)) &&
+                 is_whole;
     }
+    return is_whole ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_gpu_slices: %s\n", error.what());
     return 1;
   }
-  return 0;
 }

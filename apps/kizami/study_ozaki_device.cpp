@@ -119,8 +119,8 @@ void judge_engine(const OzakiRecords& records, const std::string& engine, std::v
                                              "as fast",
                                              from, least.ratio)) +
                         (full.n == 0 ? ""
-                                     : fmt::format("; both columns of B enlarged and written to memory: at most "
-                                                   "{:.2f} times as fast as one (n = {})",
+                                     : fmt::format("; the full 2 x 2, written to memory, at most {:.2f} times as fast "
+                                                   "as one column of it (n = {})",
                                                    full.ratio, full.n))});
   const std::int64_t overtakes = crossover(records, 'z', karatsuba, "native");
   claims.push_back({"thesis, figure 2" + on, "ZGEMM is overtaken from n = 8192 on",

@@ -309,7 +309,7 @@ class StudyTest(CliTest):
              "at most 1.60 times (n = 8192); one call 1.50 (n = 8192), 2 streams 1.60 (n = 8192)"),
             ("the enlarged matrix is faster for small, Karatsuba for large matrices", "reproduced",
              "Karatsuba from n = 8192 on; below, the enlarged matrix up to 2.00 times as fast; "
-             "both columns of B enlarged and written to memory: at most 0.75 times as fast as one (n = 1024)"),
+             "the full 2 x 2, written to memory, at most 0.75 times as fast as one column of it (n = 1024)"),
             ("ZGEMM is overtaken from n = 8192 on", "reproduced", "by Karatsuba from n = 8192 on"),
             ("3 slices reach 185 TFLOPS at n = 8192", "reproduced", "190.0 TFLOPS, error 1e-15 of abs(A) abs(B)")])
         figure = {(row["data"], row["series"], row["n"]): row["tflops"] for row in self.rows("figure_1.csv")}
