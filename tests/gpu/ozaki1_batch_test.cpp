@@ -2,7 +2,10 @@
 // Batches by scheme ozaki1 in device memory: formats, complex forms, one scale, and slices until nothing is left or as
 // the certificate finds, of which each product has its own count.
 #include <complex>
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "gpu/batch_case.hpp"
@@ -71,16 +74,45 @@ TYPED_TEST(Ozaki1Batch, UntilNothingIsLeftCountsForEachProduct) {
   }
 }
 
-TYPED_TEST(Ozaki1Batch, GaugeEntryChoosesForEachProduct) {
+/// Makes one element of each row of A and of each column of B so large in a product that no rung of slices certifies it:
+/// the large ones do not meet.
+template <class T>
+void enlarge(BatchOperands<T>& operands, std::int64_t product) {
+  const Layouts& l = operands.l;  // of small_layouts()
+  const auto large = static_cast<RealOf<T>>(std::is_same_v<RealOf<T>, float> ? 0x1p40 : 0x1p90);
+  for (std::int64_t i = 0; i < l.m; ++i)
+    operands.a[static_cast<std::size_t>(product * l.stride_a + i * l.lda + i)] = T(large);
+  for (std::int64_t j = 0; j < l.n; ++j)
+    operands.b[static_cast<std::size_t>(product * l.stride_b + (l.k - 1 - j) * l.ldb + j)] = T(large);
+}
+
+TYPED_TEST(Ozaki1Batch, GaugeEntryChoosesForEachProductAsTheHostDoes) {
   using T = TypeParam;
+  BatchOperands<T> host(small_layouts(), 7);
+  const Layouts& l = host.l;
+  ASSERT_LT(l.m + l.n, l.k);
+  enlarge(host, 3);
+  Way way = sliced_way(EngineName::kAuto, SliceFormat::kInt8, 0);
+  const T half(RealOf<T>(0.5));
+  std::vector<T> c = host.c;
+  std::vector<Outcome> outcomes(4);
+  const Status status = gemm_strided_batched<T>(l.layout, l.op_a, l.op_b, l.m, l.n, l.k, T(1), host.a.data(), l.lda,
+                                                l.stride_a, host.b.data(), l.ldb, l.stride_b, half, c.data(), l.ldc,
+                                                l.stride_c, l.num_products, way.policy, outcomes.data());
+  ASSERT_TRUE(status.ok()) << status.reason();
+  EXPECT_EQ(outcomes[0].scheme, Scheme::kOzaki1);
+  EXPECT_EQ(outcomes[3].scheme, Scheme::kOzaki2) << "large elements that meet small ones";
   for (const EngineName engine : kDeviceEngines) {
-    const Way way = sliced_way(engine, SliceFormat::kInt8, 0);
-    const BatchOperands<T> host(small_layouts(), 7);
-    const BatchResult<T> want = one_by_one<T>(host, T(1), T(0.5), way.policy);
-    expect_products<T>(host, T(1), T(0.5), way, want);
-    ASSERT_EQ(want.outcomes.size(), 4U);
-    EXPECT_EQ(want.outcomes[0].scheme, Scheme::kOzaki1);
-    EXPECT_EQ(want.outcomes[1].scheme, Scheme::kOzaki2) << "the second product has wide lines";
+    way = sliced_way(engine, SliceFormat::kInt8, 0);
+    const BatchResult<T> want = one_by_one<T>(host, T(1), half, way.policy);
+    expect_same(want.c, c, way.name);
+    ASSERT_EQ(want.outcomes.size(), outcomes.size());
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      EXPECT_EQ(want.outcomes[i].scheme, outcomes[i].scheme) << way.name << ", product " << i;
+      EXPECT_EQ(want.outcomes[i].rung, outcomes[i].rung) << way.name << ", product " << i;
+      EXPECT_EQ(want.outcomes[i].slices, outcomes[i].slices) << way.name << ", product " << i;
+    }
+    expect_products<T>(host, T(1), half, way, want);
   }
 }
 
