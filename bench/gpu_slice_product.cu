@@ -3,6 +3,7 @@
 // digits over their full range.
 //
 //   bench_gpu_slice_product [--engine ENGINE]... [--n N]... [--k K] [--format FORMAT]... [--windows W] [--rounds R]
+//     [--commit COMMIT]
 //
 // TOPS = 2 n^2 k windows / time: "call", the median of single launches between two events, each after a pause in which the
 // device cools; "burst", launches back to back between two events, over their number. Elements at random places are compared with
@@ -103,6 +104,7 @@ struct Options {
   std::vector<std::string> engines{"hopper"};
   int windows = 4;
   int rounds = 7;
+  std::string commit = "unknown";
 };
 
 struct Times {
@@ -218,7 +220,9 @@ bool print_case(const std::string& engine, const product::DeviceFacts& facts, co
   const auto size = static_cast<double>(n);
   const std::int64_t k = options.k != 0 ? options.k : n;
   const double tera_ops = 2e-12 * size * size * static_cast<double>(k) * options.windows;
-  const nlohmann::json line = {{"case", "slice_product"},
+  const nlohmann::json line = {{"date", bench::today()},
+                               {"commit", options.commit},
+                               {"case", "slice_product"},
                                {"engine", engine},
                                {"n", n},
                                {"k", k},
@@ -267,6 +271,7 @@ int main(int argc, char** argv) {
   app.add_option("--format", options.formats, "int8, fp16, bf16, e4m3, e5m2; without it all");
   app.add_option("--windows", options.windows, "products of a launch")->check(CLI::Range(1, product::kMaxWindows));
   app.add_option("--rounds", options.rounds, "launches timed")->check(CLI::Range(1, 1000));
+  app.add_option("--commit", options.commit, "what the records say was measured");
   CLI11_PARSE(app, argc, argv);
   try {
     return run(options);

@@ -29,6 +29,13 @@ constexpr Series kComplex[] = {{"karatsuba", "", "C_K_S"},
                                {"full", "", "C_E_S, full 2 x 2"},
                                {"four", "", "four products"}};
 
+/// The speed of another way of the same type and n, of native that in the same run; 0: there is none.
+double beside(const OzakiRecords& records, const OzakiRecord& record, const std::string& way) {
+  if (way == "native") return record.native_tflops;
+  const OzakiRecord* const other = records.find(record.type, way, record.n);
+  return other == nullptr ? 0 : other->tflops;
+}
+
 /// The largest ratio of two ways over sizes, and where. n = 0: no size has both.
 struct BestRatio {
   double ratio = 0;
@@ -39,9 +46,9 @@ BestRatio best_ratio(const OzakiRecords& records, char type, const std::string& 
   BestRatio best;
   for (const OzakiRecord* record :
        records.where([&](const OzakiRecord& x) { return x.type == type && x.who == way; })) {
-    const OzakiRecord* const other = records.find(type, to, record->n);
-    if (record->n < from || record->n > last || other == nullptr) continue;
-    const double ratio = record->tflops / other->tflops;
+    const double other = beside(records, *record, to);
+    if (record->n < from || record->n > last || other == 0) continue;
+    const double ratio = record->tflops / other;
     if (ratio > best.ratio) best = {ratio, record->n};
   }
   return best;
@@ -58,9 +65,9 @@ std::int64_t crossover(const OzakiRecords& records, char type, const std::string
   std::int64_t first = 0;
   for (const OzakiRecord* record :
        records.where([&](const OzakiRecord& x) { return x.type == type && x.who == way; })) {
-    const OzakiRecord* const other = records.find(type, than, record->n);
-    if (other == nullptr) continue;
-    if (record->tflops <= other->tflops) {
+    const double other = beside(records, *record, than);
+    if (other == 0) continue;
+    if (record->tflops <= other) {
       first = 0;
     } else if (first == 0) {
       first = record->n;
@@ -137,10 +144,10 @@ void judge_aims(const OzakiRecords& records, std::vector<Claim>& claims) {
   for (const Aim& aim : {Aim{7, 8192, 45}, {3, 8192, 185}, {4, 8192, 118}, {7, 1024, 27}}) {
     const OzakiRecord* const found = records.find('d', fmt::format("ozaki1/{}", aim.slices), aim.n);
     if (found == nullptr) continue;
-    claims.push_back(
-        {"aim", fmt::format("{} slices reach {} TFLOPS at n = {}", aim.slices, aim.tflops, aim.n),
-         reproduced_if(found->tflops >= aim.tflops),
-         fmt::format("{:.1f} TFLOPS, error {:.2g} of abs(A) abs(B)", found->tflops, found->from_exact.entry)});
+    claims.push_back({"aim", fmt::format("{} slices reach {} TFLOPS at n = {}", aim.slices, aim.tflops, aim.n),
+                      reproduced_if(found->tflops >= aim.tflops),
+                      fmt::format("{:.1f} TFLOPS, native {:.1f} in the same run, error {:.2g} of abs(A) abs(B)",
+                                  found->tflops, found->native_tflops, found->from_exact.entry)});
   }
 }
 
@@ -154,13 +161,16 @@ void add_ozaki_device(std::istream& lines, const std::string& name, OzakiStudy& 
     StudyFigure figure{figure_name, caption, "n", "tflops", false, {}};
     for (const std::string engine : {"", "/cublaslt"}) {
       const std::string data = engine.empty() ? "hopper" : "cublaslt";
-      const auto add = [&](const std::string& who, const char* label) {
+      for (const Series& s : series) {
+        const std::string who = fmt::format("ozaki1/7/truncated/{}{}{}", s.words, engine, s.last);
         for (const OzakiRecord* record :
-             records.where([&](const OzakiRecord& x) { return x.type == type && x.who == who; }))
-          figure.points.push_back({data, label, static_cast<double>(record->n), record->tflops, 0});
-      };
-      for (const Series& s : series) add(fmt::format("ozaki1/7/truncated/{}{}{}", s.words, engine, s.last), s.name);
-      if (!figure.points.empty() && figure.points.back().data == data) add("native", "native");
+             records.where([&](const OzakiRecord& x) { return x.type == type && x.who == who; })) {
+          const auto n = static_cast<double>(record->n);
+          figure.points.push_back({data, s.name, n, record->tflops, 0});
+          if (record->native_tflops > 0 && !figure.at(data, "native", n))
+            figure.points.push_back({data, "native", n, record->native_tflops, 0});
+        }
+      }
     }
     if (!figure.points.empty()) study.figures.push_back(figure);
   };

@@ -165,14 +165,12 @@ void add_figures(const OzakiRecords& records, OzakiStudy& study) {
     } else {
       continue;
     }
-    if (const OzakiRecord* const native = records.find('d', "native", r->n))
-      add(speed, r->engine, "native", n, native->tflops);
+    if (r->native_tflops > 0) add(speed, r->engine, "native", n, r->native_tflops);
   }
   for (const OzakiRecord* r : floating) {
     if (!is_sweep(*r) || r->n != floating.back()->n) continue;
     add(sweep, r->engine, fmt::format("n = {}", r->n), r->diagonals(), r->tflops);
-    if (const OzakiRecord* const native = records.find('d', "native", r->n))
-      add(sweep, r->engine, "native", r->diagonals(), native->tflops);
+    if (r->native_tflops > 0) add(sweep, r->engine, "native", r->diagonals(), r->native_tflops);
     if (const Printed* const p = printed_of(*r)) add(sweep, r->engine, "printed (B200)", r->diagonals(), p->tflops);
   }
   for (const StudyFigure& figure : {speed, sweep}) {
@@ -285,7 +283,7 @@ class Judge {
           {"report, device",
            fmt::format("d = {}: {:g} times native FP64 ({:g} TFLOPS)", p->diagonals, p->of_native, p->tflops),
            at_least(share, p->of_native),
-           fmt::format("{:.2f} times: {:.1f} TFLOPS, native {:.1f}, n = {}", share, r->tflops, native->tflops, n)});
+           fmt::format("{:.2f} times: {:.1f} TFLOPS, native {:.1f}, n = {}", share, r->tflops, r->native_tflops, n)});
       claims_.push_back(
           {"report, device", fmt::format("d = {}: {:.3g} from native FP64", p->diagonals, p->error),
            as_accurate(r->from_native.frobenius, p->error),
