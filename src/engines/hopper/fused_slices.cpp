@@ -58,11 +58,11 @@ double fused_seconds(const FusedSliceDesc& d, int num_sms) {
   constexpr double kCyclesPerSecond = 1.7e9;
   constexpr double kStartSeconds = 4e-6;
   constexpr double kStoreCycles = 2500;
-  constexpr double kShareReached = 0.42;
+  const double share_reached = d.num_slices == product::kMaxFusedSlices ? 0.42 : 0.52;  // two stages, or more
   const double products = d.num_slices * (d.num_slices + 1) / 2;
   const auto blocks = static_cast<double>(ceil_div(d.k, std::int64_t{128}));
   const double tile_cycles =
-      products * blocks * kFusedTileI * kFusedTileJ * 128 / kMacsPerCycle / kShareReached + kStoreCycles;
+      products * blocks * kFusedTileI * kFusedTileJ * 128 / kMacsPerCycle / share_reached + kStoreCycles;
   const std::int64_t clusters =
       ceil_div(d.m, std::int64_t{kFusedTileI}) * ceil_div(d.n, std::int64_t{kFusedTileJ} * kFusedCluster);
   const std::int64_t at_once = std::max(1, (num_sms > 0 ? num_sms : 132) / kFusedCluster);

@@ -345,7 +345,7 @@ static void test_slices(void) {
   }
   CHECK(kizami_policy_create(&policy) == KIZAMI_OK);
   CHECK(kizami_policy_set_scheme(policy, KIZAMI_SCHEME_OZAKI1) == KIZAMI_OK);
-#define GEMM()                                                                                                     \
+#define GEMM()                                                                                                      \
   kizami_dgemm(KIZAMI_ROW_MAJOR, KIZAMI_NONE, KIZAMI_NONE, kSize, kSize, kTerms, one, a, kTerms, b, kSize, zero, c, \
                kSize, policy, &outcome)
   CHECK(kizami_policy_set_slices(policy, 3, 0) == KIZAMI_OK);
