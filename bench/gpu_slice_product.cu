@@ -2,8 +2,7 @@
 // Times the products of slices of every format by the engines for devices: windows of one call of run(), of k elements each, random
 // digits over their full range.
 //
-//   bench_gpu_slice_product [--engine ENGINE]... [--n N]... [--k K] [--format FORMAT]... [--windows W] [--rounds R]
-//     [--commit COMMIT]
+//   bench_gpu_slice_product [--engine ENGINE]... [--n N]... [--k K] [--format FORMAT]... [--windows W] [--rounds R] [--commit C]
 //
 // TOPS = 2 n^2 k windows / time: "call", the median of single launches between two events, each after a pause in which the
 // device cools; "burst", launches back to back between two events, over their number. Elements at random places are compared with
@@ -102,9 +101,9 @@ struct Options {
   std::int64_t k = 0;  ///< 0: n
   std::vector<std::string> formats;
   std::vector<std::string> engines{"hopper"};
+  std::string commit = "unknown";
   int windows = 4;
   int rounds = 7;
-  std::string commit = "unknown";
 };
 
 struct Times {
@@ -208,8 +207,8 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 }
 
 /// @return whether the product was refused or right
-bool print_case(const std::string& engine, const product::DeviceFacts& facts, const char* device, const Format& format,
-                std::int64_t n, const Options& options) {
+bool print_case(const std::string& engine, const product::DeviceFacts& facts, const bench::Gauges& gauges,
+                const char* device, const Format& format, std::int64_t n, const Options& options) {
   const std::string name(kizami::to_string(format.format));
   const Times times = measure(engine_of(engine), facts, format, n, options);
   if (!times.refusal.empty()) {
@@ -220,20 +219,21 @@ bool print_case(const std::string& engine, const product::DeviceFacts& facts, co
   const auto size = static_cast<double>(n);
   const std::int64_t k = options.k != 0 ? options.k : n;
   const double tera_ops = 2e-12 * size * size * static_cast<double>(k) * options.windows;
-  const nlohmann::json line = {{"date", bench::today()},
-                               {"commit", options.commit},
-                               {"case", "slice_product"},
-                               {"engine", engine},
-                               {"n", n},
-                               {"k", k},
-                               {"format", name},
-                               {"bits", format.bits},
-                               {"windows", options.windows},
-                               {"call_ms", times.call_ms},
-                               {"tops", tera_ops / (1e-3 * times.call_ms)},
-                               {"burst_tops", tera_ops / (1e-3 * times.burst_ms)},
-                               {"correct", times.is_right},
-                               {"device", device}};
+  const nlohmann::ordered_json line = {{"date", bench::today()},
+                                       {"commit", options.commit},
+                                       {"device", device},
+                                       {"driver", gauges.driver},
+                                       {"case", "slice_product"},
+                                       {"engine", engine},
+                                       {"n", n},
+                                       {"k", k},
+                                       {"format", name},
+                                       {"bits", format.bits},
+                                       {"windows", options.windows},
+                                       {"call_ms", times.call_ms},
+                                       {"tops", tera_ops / (1e-3 * times.call_ms)},
+                                       {"burst_tops", tera_ops / (1e-3 * times.burst_ms)},
+                                       {"correct", times.is_right}};
   std::printf("%s\n", line.dump().c_str());
   std::fprintf(stderr, "%6lld %-5s %-8s call %8.3f ms %6.0f TOPS, burst %6.0f TOPS%s\n", static_cast<long long>(n),
                name.c_str(), engine.c_str(), times.call_ms, tera_ops / (1e-3 * times.call_ms),
@@ -246,13 +246,14 @@ int run(const Options& options) {
   cudaDeviceProp device{};
   check(cudaGetDeviceProperties(&device, 0), "no device");
   if (contains(options.engines, "tile")) check(kizami::engines::prepare_tile_device(0), "engine tile");
+  const bench::Gauges gauges;
   bool is_right = true;
   for (const std::int64_t n : options.ns) {
     for (const Format& format : kFormats) {
       const std::string name(kizami::to_string(format.format));
       if (!options.formats.empty() && !contains(options.formats, name)) continue;
       for (const std::string& engine : options.engines)
-        is_right = print_case(engine, facts_of(device), device.name, format, n, options) && is_right;
+        is_right = print_case(engine, facts_of(device), gauges, device.name, format, n, options) && is_right;
     }
   }
   return is_right ? 0 : 1;
@@ -270,8 +271,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(128, 131072));
   app.add_option("--format", options.formats, "int8, fp16, bf16, e4m3, e5m2; without it all");
   app.add_option("--windows", options.windows, "products of a launch")->check(CLI::Range(1, product::kMaxWindows));
-  app.add_option("--rounds", options.rounds, "launches timed")->check(CLI::Range(1, 1000));
   app.add_option("--commit", options.commit, "what the records say was measured");
+  app.add_option("--rounds", options.rounds, "launches timed")->check(CLI::Range(1, 1000));
   CLI11_PARSE(app, argc, argv);
   try {
     return run(options);
