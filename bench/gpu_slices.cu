@@ -103,6 +103,7 @@ class Case {
       Runner runner;
       runner.who = who;
       runner.way = bench::sliced_way(who);
+      if (runner.way->slices.num_slices == 0) throw std::invalid_argument(who + " is for bench_gpu_gemm");
       const kizami::Result<bench::Form> form = form_of(*runner.way, policy_of(*runner.way));
       if (!form.ok()) {
         std::fprintf(stderr, "%cgemm %6ld %-44s %s\n", options.type, static_cast<long>(n), who.c_str(),
