@@ -43,6 +43,11 @@ double float_windows_seconds(const ProductDesc& d, int num_sms) {
   // Measured (docs/perf/h200_slices.md): what it takes to promote sums of few elements of k is not covered.
   const double block = static_cast<double>(d.exact_k) / 64.0;
   rates.share_reached = product::element_bytes(d.format) == 2 ? std::min(0.74, 0.36 * block) : block > 1 ? 0.71 : 0.58;
+  // Products that take longer than about 0.1 s meet the power limit.
+  constexpr double kLongMacs = 2.5e13;
+  double terms = 0;
+  for (int l = 0; l < d.num_windows; ++l) terms += static_cast<double>(d.windows[static_cast<std::size_t>(l)].k);
+  if (static_cast<double>(d.m) * static_cast<double>(d.n) * terms > kLongMacs) rates.share_reached *= 0.78;
   return windows_seconds(d, rates, num_sms);
 }
 
