@@ -191,9 +191,12 @@ std::string explain(const Plan& plan) {
                             ? "chooses the slices from the data; beyond them: ozaki2, " + ladder_text(numerics)
                             : "none needed: the bound holds for any data" +
                                   std::string(numerics.slices.one_scale ? " whose lines are equally large" : ""));
-    line("sums", std::string(to_string(schedule.slice_sums)) + ", " +
-                     std::to_string(slices_per_sum(plan, schedule.slice_chunk.kc)) +
-                     " products in one accumulator at most");
+    std::string sums(to_string(schedule.slice_sums));
+    if (schedule.facts.space == product::MemorySpace::kHost) {
+      sums += ", " + std::to_string(slices_per_sum(plan, schedule.slice_chunk.kc)) +
+              " products in one accumulator at most";
+    }
+    line("sums", sums);
     line("k blocks", std::to_string(schedule.slice_chunk.kc));
     line("chunks", std::to_string(schedule.slice_chunk.mc) + " x " + std::to_string(schedule.slice_chunk.nc) + " of C");
     line("engine",
