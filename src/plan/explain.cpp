@@ -193,8 +193,8 @@ std::string explain(const Plan& plan) {
                                   std::string(numerics.slices.one_scale ? " whose lines are equally large" : ""));
     std::string sums(to_string(schedule.slice_sums));
     if (schedule.facts.space == product::MemorySpace::kHost) {
-      sums += ", " + std::to_string(slices_per_sum(plan, schedule.slice_chunk.kc)) +
-              " products in one accumulator at most";
+      sums +=
+          ", " + std::to_string(slices_per_sum(plan, schedule.slice_chunk.kc)) + " products in one accumulator at most";
     }
     line("sums", sums);
     line("k blocks", std::to_string(schedule.slice_chunk.kc));
