@@ -45,20 +45,8 @@ template <class F>
 __global__ void __launch_bounds__(kNumThreads, 1) fused_slices_sm90(const __grid_constant__ FusedSliceParams params) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) std::uint8_t shared_memory[];
-  std::uint32_t ring_at = (shared_address(shared_memory) + F::kAlignment - 1) / F::kAlignment * F::kAlignment;
-  asm volatile("" : "+r"(ring_at));  // keep it, instead of asking for the CTA's window in every round
-  const std::uint32_t full_at = ring_at + F::kStages * F::kAllBytes;
-  const std::uint32_t empty_at = full_at + F::kStages * 8;
-  const std::uint32_t rank = cluster_rank();
-
-  if (threadIdx.x == 0) {
-    prefetch_map(params.a_map);
-    prefetch_map(params.b_map);
-    init_ring<F>(full_at, empty_at);
-  }
-  __syncthreads();
-  cluster_sync();  // nobody arrives at a barrier that is not initialised
-
+  const auto [ring_at, full_at, empty_at, rank] =
+      begin_cta<F>(shared_memory, F::kStages * F::kAllBytes, params.a_map, params.b_map);
   base::follow_previous_kernel();
   const bool is_scaling_only = *params.is_scaling_only != 0;
   const int num_k_blocks = is_scaling_only ? 0 : params.num_k_blocks;

@@ -178,12 +178,7 @@ __device__ __forceinline__ void store_halves(const float (&sums)[F::kSums], std:
 }
 
 /// Where this CTA's shared memory begins, and which tiles are its own.
-struct EcPlace {
-  std::uint32_t ring_at;
-  std::uint32_t exchange_at;
-  std::uint32_t full_at;
-  std::uint32_t empty_at;
-  std::uint32_t rank;
+struct EcPlace : CtaPlace {
   std::uint32_t first_tile;
   std::uint32_t tile_step;
 };
@@ -240,7 +235,8 @@ __device__ __forceinline__ void consume_stages(const EcParams& params, const EcP
     promoted.finish(num_promotions > (F::kSplitsInner ? 2 : 1) * block_promotions);
     const EcFactors factors(params);  // now, for the sums need the registers
     if constexpr (F::kSplitsInner) {
-      store_halves<F>(promoted.sums, at.exchange_at, params, factors, scales, i_first, j_first, consumer, thread);
+      store_halves<F>(promoted.sums, at.ring_at + F::kRingBytes, params, factors, scales, i_first, j_first, consumer,
+                      thread);
     } else {
       store_ec_tile<F::kStoredI>(promoted.sums, params, factors, scales, i_first, j_first, thread);
     }
@@ -253,24 +249,10 @@ template <class F, int kPromoted>
 __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_constant__ EcParams params) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   extern __shared__ __align__(1024) std::uint8_t shared_memory[];
-  EcPlace at{};
-  at.ring_at = (shared_address(shared_memory) + F::kAlignment - 1) / F::kAlignment * F::kAlignment;
-  asm volatile("" : "+r"(at.ring_at));  // keep it, instead of asking for the CTA's window in every round
-  at.exchange_at = at.ring_at + F::kRingBytes;
-  at.full_at = at.exchange_at + F::kExchangeBytes;
-  at.empty_at = at.full_at + F::kStages * 8;
-  at.rank = F::kCluster == 1 ? 0 : cluster_rank();
-  at.first_tile = blockIdx.x / F::kCluster;
-  at.tile_step = gridDim.x / F::kCluster;
-
-  if (threadIdx.x == 0) {
-    prefetch_map(params.splits[0].a_map);
-    prefetch_map(params.splits[0].b_map);
-    init_ring<F>(at.full_at, at.empty_at);
-  }
-  __syncthreads();
-  if constexpr (F::kCluster > 1) cluster_sync();  // nobody arrives at a barrier that is not initialised
-  base::follow_previous_kernel();                 // the split, of whose planes and scales nothing is read before
+  const CtaPlace cta =
+      begin_cta<F>(shared_memory, F::kRingBytes + F::kExchangeBytes, params.splits[0].a_map, params.splits[0].b_map);
+  const EcPlace at{cta, blockIdx.x / F::kCluster, gridDim.x / F::kCluster};
+  base::follow_previous_kernel();  // the split, of whose planes and scales nothing is read before
   const std::int32_t decision = params.decision == nullptr ? 0 : *params.decision;
   if (decision < 0 || decision >= params.num_splits) return;  // all CTAs
   asm volatile("fence.proxy.async;\n" ::: "memory");          // nothing is read by the copy engine before, either

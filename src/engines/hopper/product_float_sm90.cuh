@@ -126,20 +126,8 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_float_sm90(const __gri
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using F = FloatShape;
   extern __shared__ __align__(1024) std::uint8_t shared_memory[];
-  std::uint32_t ring_at = (shared_address(shared_memory) + F::kAlignment - 1) / F::kAlignment * F::kAlignment;
-  asm volatile("" : "+r"(ring_at));  // keep it, instead of asking for the CTA's window in every round
-  const std::uint32_t full_at = ring_at + F::kRingBytes;
-  const std::uint32_t empty_at = full_at + F::kStages * 8;
-  const std::uint32_t rank = cluster_rank();
-
-  if (threadIdx.x == 0) {
-    prefetch_map(params.a_map);
-    prefetch_map(params.b_map);
-    init_ring<F>(full_at, empty_at);
-  }
-  __syncthreads();
-  cluster_sync();  // nobody arrives at a barrier that is not initialised
-
+  const auto [ring_at, full_at, empty_at, rank] =
+      begin_cta<F>(shared_memory, F::kRingBytes, params.a_map, params.b_map);
   base::follow_previous_kernel();
   int num_planes = params.num_products;
   if (params.num_products_at != nullptr) num_planes = max(0, min(num_planes, *params.num_products_at));

@@ -106,6 +106,34 @@ __device__ __forceinline__ void init_ring(std::uint32_t full_at, std::uint32_t e
   barrier_init_fence();
 }
 
+/// Where the parts of a CTA's shared memory begin, and which of its cluster it is.
+struct CtaPlace {
+  std::uint32_t ring_at;
+  std::uint32_t full_at;
+  std::uint32_t empty_at;
+  std::uint32_t rank;
+};
+/// The begin of a kernel, by all threads: `bytes` of ring (and what lies behind it), then the barriers, ready for use by the whole
+/// cluster.
+template <class Shape>
+__device__ __forceinline__ CtaPlace begin_cta(const std::uint8_t* shared_memory, std::uint32_t bytes,
+                                              const TensorMapBits& a_map, const TensorMapBits& b_map) {
+  CtaPlace cta{};
+  cta.ring_at = (shared_address(shared_memory) + Shape::kAlignment - 1) / Shape::kAlignment * Shape::kAlignment;
+  asm volatile("" : "+r"(cta.ring_at));  // keep it, instead of asking for the CTA's window in every round
+  cta.full_at = cta.ring_at + bytes;
+  cta.empty_at = cta.full_at + Shape::kStages * 8;
+  cta.rank = Shape::kCluster == 1 ? 0 : cluster_rank();
+  if (threadIdx.x == 0) {
+    prefetch_map(a_map);
+    prefetch_map(b_map);
+    init_ring<Shape>(cta.full_at, cta.empty_at);
+  }
+  __syncthreads();
+  if constexpr (Shape::kCluster > 1) cluster_sync();  // nobody arrives at a barrier that is not initialised
+  return cta;
+}
+
 /// A warp has read a stage.
 template <class Shape>
 __device__ __forceinline__ void release_stage(std::uint32_t empty, std::uint32_t lane) {
