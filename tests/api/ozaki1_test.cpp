@@ -201,6 +201,7 @@ TEST(Ozaki1, EnginesGroupingsThreadsAndWorkspaceChangeNoBit) {
             expect_same(policy, "cpu_simd, grouped otherwise, a third of the workspace");
             policy.workspace_limit_bytes = 0;
           }
+          if (split != SliceSplit::kBytes || form != ComplexForm::kFourProducts) return;  // slow, and like the others
           policy.engine = EngineName::kTile;
           expect_same(policy, "tile");
         });

@@ -2,6 +2,7 @@
 """kizami study: the files that it leaves, what they hold, and the verdicts that do not depend on the size of a run."""
 import csv
 import json
+import unittest
 
 import cli_support
 from cli_support import BAD_INPUT, OUTPUT, USAGE, CliTest
@@ -67,7 +68,9 @@ class StudyTest(CliTest):
     def test_sgemm(self):
         claims = self.succeed("study", "sgemm", "--max-k", 256, "--seeds", 1, timeout=280)
         self.assertEqual(self.names(), FILES)
-        self.assertIn(claims, (self.dir / "study.md").read_text())
+        summary = (self.dir / "study.md").read_text()
+        self.assertIn(claims, summary)
+        self.assertIn("Figure 9 (speed) and errors on a device are missing: `bench_gpu_ec`", summary)
         verdicts = {}
         for line in claims.splitlines()[2:]:
             _, place, claim, verdict, found, _ = (field.strip() for field in line.split("|"))
@@ -89,11 +92,12 @@ class StudyTest(CliTest):
         for row in figure:
             self.assertTrue(0 < float(row["error"]) < 1e-3, row)
 
+    @unittest.skipIf(cli_support.IS_SANITIZED, "the same code runs in test_sgemm")
     def test_same_numbers_again(self):
         """Operands are addressed by seed, row and column: threads change no digit."""
         for folder in ("one", "two"):
             (self.dir / folder).mkdir()
-            self.succeed("study", "sgemm", "-o", folder, "--max-k", 256, "--seeds", 2, timeout=280)
+            self.succeed("study", "sgemm", "-o", folder, "--max-k", 256, "--seeds", 1, timeout=280)
         for name in FILES:
             self.assertEqual((self.dir / "one" / name).read_bytes(), (self.dir / "two" / name).read_bytes(), name)
 
@@ -123,10 +127,6 @@ class StudyTest(CliTest):
         self.assertEqual(verdicts, [("figure 9", "reproduced"), ("figure 9", "refuted"), ("figure 9", "surpassed"), ("figure 9", "refuted"),
                                     ("figure 1, device", "reproduced"), ("figure 1, device", "refuted"),
                                     ("figure 8, device", "reproduced"), ("figure 8, device", "refuted")])
-
-    def test_without_a_device_says_what_is_missing(self):
-        self.succeed("study", "sgemm", "--max-k", 256, "--seeds", 1, timeout=280)
-        self.assertIn("Figure 9 (speed) and errors on a device are missing: `bench_gpu_ec`", (self.dir / "study.md").read_text())
 
     def test_refusals_of_device_results(self):
         def refuse(lines, says):
