@@ -2,10 +2,13 @@
 #include "dropin/policy/configuration.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <map>
+#include <string>
 
 namespace kizami::dropin {
 namespace {
@@ -28,10 +31,13 @@ std::string refusal(const std::map<std::string, std::string>& environment) {
   return read_back.ok() ? "accepted" : read_back.status().reason();
 }
 
-/// A file that lives as long as the test.
+/// A file that lives as long as this, of a name that no other test has, in no other process.
 class File {
  public:
-  explicit File(const std::string& text) : path_(testing::TempDir() + "kizami_configuration_test.rules") {
+  explicit File(const std::string& text) : path_(testing::TempDir() + "kizami_configuration_test.XXXXXX") {
+    const int descriptor = mkstemp(path_.data());
+    EXPECT_GE(descriptor, 0) << path_;
+    close(descriptor);
     std::ofstream(path_) << text;
   }
   ~File() { std::remove(path_.c_str()); }
