@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // The host's part: checks, tensor maps, one launch. Nothing is allocated and nothing waits, so a call can be captured.
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -10,10 +8,10 @@
 #include <string>
 #include <variant>
 
-#include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "engines/desc_check.hpp"
+#include "engines/hopper/current_device.hpp"
 #include "engines/hopper/ec_forms.hpp"
 #include "engines/hopper/ec_params.hpp"
 #include "engines/hopper/shared_memory.hpp"
@@ -23,7 +21,6 @@ namespace kizami::engines {
 namespace {
 
 using base::ceil_div;
-using base::cuda_status;
 using hopper::EcKernel;
 using hopper::EcParams;
 using product::EcFormat;
@@ -199,17 +196,14 @@ const product::EcEngine& hopper_ec_engine() {
 
 Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, product::Queue queue) {
   if (auto reason = why_refused(p)) return {StatusCode::kInvalidArgument, *std::move(reason)};
-  int device = 0;
-  int num_sms = 0;
-  KIZAMI_RETURN_IF_ERROR(cuda_status(cudaGetDevice(&device), "the current device"));
-  KIZAMI_RETURN_IF_ERROR(cuda_status(cudaDeviceGetAttribute(&num_sms, cudaDevAttrMultiProcessorCount, device),
-                                     "the number of multiprocessors"));
+  hopper::CurrentDevice device;
+  KIZAMI_RETURN_IF_ERROR(hopper::find_current_device(device));
   const EcFormTraits& traits = kForms[static_cast<std::size_t>(form)];
   const EcKernel& kernel = kernel_of(form, promotion);
   const std::size_t index =
       static_cast<std::size_t>(form) * product::kNumEcPromotions + static_cast<std::size_t>(promotion);
   static std::array<hopper::SharedMemoryGrant, std::size_t{product::kNumEcPromotions} * kNumEcForms> grants;
-  KIZAMI_RETURN_IF_ERROR(grants[index].ask(kernel.kernel, kernel.shared_bytes, device));
+  KIZAMI_RETURN_IF_ERROR(grants[index].ask(kernel.kernel, kernel.shared_bytes, device.ordinal));
 
   EcParams params{};
   params.m = static_cast<std::int32_t>(p.a.lines.num_lines);
@@ -248,7 +242,7 @@ Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, pr
   hopper::set_order(params, traits.tile_i, traits.tile_j * traits.cluster, 0);
 
   const auto clusters =
-      std::min(params.tiles_per_plane, static_cast<std::uint32_t>(std::max(1, num_sms / traits.cluster)));
+      std::min(params.tiles_per_plane, static_cast<std::uint32_t>(std::max(1, device.num_sms / traits.cluster)));
   return base::launch_overlapped_clusters("the launch of the product of split operands", kernel.kernel,
                                           clusters * static_cast<unsigned>(traits.cluster), hopper::kNumThreads,
                                           traits.cluster, kernel.shared_bytes, queue, &params);

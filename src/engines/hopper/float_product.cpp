@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "engines/hopper/float_product.hpp"
 
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
-#include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "engines/desc_check.hpp"
+#include "engines/hopper/current_device.hpp"
 #include "engines/hopper/product_params.hpp"
 #include "engines/hopper/shared_memory.hpp"
 #include "engines/hopper/tensor_maps.hpp"
@@ -20,7 +18,6 @@ namespace kizami::engines::hopper {
 namespace {
 
 using base::ceil_div;
-using base::cuda_status;
 using product::ProductDesc;
 
 constexpr std::int64_t kBlockBytes = 128;  // of k in a stage
@@ -52,14 +49,11 @@ double float_windows_seconds(const ProductDesc& d, int num_sms) {
 }
 
 Status launch_float_windows(const ProductDesc& d, const product::Pointers& pointers, product::Queue queue) {
-  int device = 0;
-  int num_sms = 0;
-  KIZAMI_RETURN_IF_ERROR(cuda_status(cudaGetDevice(&device), "the current device"));
-  KIZAMI_RETURN_IF_ERROR(cuda_status(cudaDeviceGetAttribute(&num_sms, cudaDevAttrMultiProcessorCount, device),
-                                     "the number of multiprocessors"));
+  CurrentDevice device;
+  KIZAMI_RETURN_IF_ERROR(find_current_device(device));
   const FloatKernel& kernel = kernel_of(d.format);
   static std::array<SharedMemoryGrant, 4> grants;
-  KIZAMI_RETURN_IF_ERROR(grants[index_of(d.format)].ask(kernel.kernel, kernel.shared_bytes, device));
+  KIZAMI_RETURN_IF_ERROR(grants[index_of(d.format)].ask(kernel.kernel, kernel.shared_bytes, device.ordinal));
 
   const std::int64_t bytes = product::element_bytes(d.format);
   ProductParams params{};
@@ -98,7 +92,8 @@ Status launch_float_windows(const ProductDesc& d, const product::Pointers& point
   set_order(params, kFloatTileI, kFloatTileJ * kFloatCluster, 0);
 
   const std::int64_t tiles = std::int64_t{params.tiles_per_plane} * d.num_products;
-  const auto clusters = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, num_sms / kFloatCluster)));
+  const auto clusters =
+      static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, device.num_sms / kFloatCluster)));
   return base::launch_overlapped_clusters("the launch of the product of floating-point windows", kernel.kernel,
                                           clusters * kFloatCluster, kNumThreads, kFloatCluster, kernel.shared_bytes,
                                           queue, &params);

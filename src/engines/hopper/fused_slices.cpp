@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "engines/hopper/fused_slices.hpp"
 
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <type_traits>
 
-#include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "engines/desc_check.hpp"
+#include "engines/hopper/current_device.hpp"
 #include "engines/hopper/fused_slices_params.hpp"
 #include "engines/hopper/shared_memory.hpp"
 #include "engines/hopper/tensor_maps.hpp"
@@ -20,7 +18,6 @@ namespace kizami::engines::hopper {
 namespace {
 
 using base::ceil_div;
-using base::cuda_status;
 using product::FusedSliceDesc;
 
 constexpr std::size_t kNumKernels = 3;
@@ -58,6 +55,7 @@ double fused_seconds(const FusedSliceDesc& d, int num_sms) {
   constexpr double kCyclesPerSecond = 1.7e9;
   constexpr double kStartSeconds = 4e-6;
   constexpr double kStoreCycles = 2500;
+  // Measured: docs/perf/h200_slices.md.
   const double share_reached = d.num_slices == product::kMaxFusedSlices ? 0.42 : 0.52;  // two stages, or more
   const double products = d.num_slices * (d.num_slices + 1) / 2;
   const auto blocks = static_cast<double>(ceil_div(d.k, std::int64_t{128}));
@@ -79,15 +77,12 @@ Status launch_fused_slices(const FusedSliceDesc& d, const product::FusedSlicePoi
   if (!is_aligned(pointers.a)) return {StatusCode::kInvalidArgument, "a is null or not aligned to 64 bytes"};
   if (!is_aligned(pointers.b)) return {StatusCode::kInvalidArgument, "b is null or not aligned to 64 bytes"};
   if (pointers.c.data == nullptr) return {StatusCode::kInvalidArgument, "c is null"};
-  int device = 0;
-  int num_sms = 0;
-  KIZAMI_RETURN_IF_ERROR(cuda_status(cudaGetDevice(&device), "the current device"));
-  KIZAMI_RETURN_IF_ERROR(cuda_status(cudaDeviceGetAttribute(&num_sms, cudaDevAttrMultiProcessorCount, device),
-                                     "the number of multiprocessors"));
+  CurrentDevice device;
+  KIZAMI_RETURN_IF_ERROR(find_current_device(device));
   const FusedSliceKernel& kernel = kernel_of(d.num_slices);
   static std::array<SharedMemoryGrant, kNumKernels> grants;
   KIZAMI_RETURN_IF_ERROR(
-      grants[static_cast<std::size_t>(d.num_slices - 2)].ask(kernel.kernel, kernel.shared_bytes, device));
+      grants[static_cast<std::size_t>(d.num_slices - 2)].ask(kernel.kernel, kernel.shared_bytes, device.ordinal));
 
   FusedSliceParams params{};
   params.m = static_cast<std::int32_t>(d.m);
@@ -118,7 +113,7 @@ Status launch_fused_slices(const FusedSliceDesc& d, const product::FusedSlicePoi
   set_order(params, kFusedTileI, kFusedTileJ * kFusedCluster, 0);
 
   const auto clusters =
-      std::min(params.tiles_per_plane, static_cast<std::uint32_t>(std::max(1, num_sms / kFusedCluster)));
+      std::min(params.tiles_per_plane, static_cast<std::uint32_t>(std::max(1, device.num_sms / kFusedCluster)));
   return base::launch_overlapped_clusters("the launch of the fused product of slices", kernel.kernel,
                                           clusters * kFusedCluster, kNumThreads, kFusedCluster, kernel.shared_bytes,
                                           queue, &params);

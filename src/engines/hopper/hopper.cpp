@@ -17,6 +17,7 @@
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "engines/desc_check.hpp"
+#include "engines/hopper/current_device.hpp"
 #include "engines/hopper/float_product.hpp"
 #include "engines/hopper/forms.hpp"
 #include "engines/hopper/fused_slices.hpp"
@@ -72,6 +73,8 @@ std::optional<std::string> why_refused_here(const ProductDesc& d) {
     if (std::max(planes.a, planes.b) > kPlaneLimit)
       return wrong("planes", std::max(planes.a, planes.b), "at most 32767 with windows");
   }
+  if (d.format == SliceFormat::kE5m2 && d.exact_k < 128)
+    return wrong("exact_k", d.exact_k, "at least 128 for e5m2, which the kernel sums at a time");
   if (ceil_div(d.m, 128) * ceil_div(d.n, 128) >= kTileLimit / product::kMaxProducts) {
     return "m = " + std::to_string(d.m) + " and n = " + std::to_string(d.n) +
            " make too many tiles, must be below 2^25 of 128 x 128";
@@ -167,15 +170,12 @@ Status launch_empty_sum(const ProductDesc& d, ProductParams& params, product::Qu
 
 Status launch_product(const ProductDesc& d, const Pointers& pointers, ProductParams& params,
                       const HopperFormTraits& traits, product::Queue queue, int raster_tiles) {
-  int device = 0;
-  int num_sms = 0;
-  KIZAMI_RETURN_IF_ERROR(cuda_status(cudaGetDevice(&device), "the current device"));
-  KIZAMI_RETURN_IF_ERROR(cuda_status(cudaDeviceGetAttribute(&num_sms, cudaDevAttrMultiProcessorCount, device),
-                                     "the number of multiprocessors"));
+  hopper::CurrentDevice device;
+  KIZAMI_RETURN_IF_ERROR(hopper::find_current_device(device));
   const FormKernels& kernels = kernels_of(traits.form);
   const void* const kernel = kernel_for(kernels, d);
   if (kernel == nullptr) return {StatusCode::kInternal, std::string(traits.name) + " is not compiled for the epilogue"};
-  KIZAMI_RETURN_IF_ERROR(grant_of(traits.form, d).ask(kernel, kernels.shared_bytes, device));
+  KIZAMI_RETURN_IF_ERROR(grant_of(traits.form, d).ask(kernel, kernels.shared_bytes, device.ordinal));
 
   const NumPlanes planes = num_planes_read(d);
   const auto lines = [&](const char* name, const std::int8_t* data, std::int64_t count, std::int64_t row_stride,
@@ -196,7 +196,8 @@ Status launch_product(const ProductDesc& d, const Pointers& pointers, ProductPar
   hopper::set_order(params, traits.tile_i, traits.tile_j * traits.cluster, raster_tiles);
 
   const std::int64_t tiles = std::int64_t{params.tiles_per_plane} * d.num_products;
-  const auto clusters = static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, num_sms / traits.cluster)));
+  const auto clusters =
+      static_cast<unsigned>(std::min<std::int64_t>(tiles, std::max(1, device.num_sms / traits.cluster)));
   return base::launch_overlapped_clusters("the launch of the product kernel", kernel,
                                           clusters * static_cast<unsigned>(traits.cluster), hopper::kNumThreads,
                                           traits.cluster, kernels.shared_bytes, queue, &params);
