@@ -35,9 +35,8 @@ TEST(HopperQuery, TakesFloatingPointWindowsWhoseSumsItsKernelsMake) {
     d.format = format;
     for (const std::int64_t exact_k : {64, 128, 256, 65536}) {
       d.exact_k = exact_k;
-      EXPECT_EQ(refusal_of(d), exact_k >= least
-                                   ? ""
-                                   : "exact_k = 64, must be at least 128 for e5m2, which the kernel sums at a time");
+      EXPECT_EQ(refusal_of(d),
+                exact_k >= least ? "" : "exact_k = 64, must be at least 128 for e5m2, which the kernel sums at a time");
     }
     d.exact_k = 96;
     EXPECT_EQ(refusal_of(d), "exact_k = 96, must be a power of two and at least 64");

@@ -97,10 +97,7 @@ TEST_F(Ozaki1Call, FusedInOneLaunch) {
         expect_bits(std::string(shape) + " " + slices + " sums=fused split=" + split, EngineName::kHopper);
     }
     Case chunked = sliced_case(std::string("d nn 900x850x900 sums=fused ") + slices);
-    Policy policy = chunked.policy;
-    policy.engine = EngineName::kHopper;
-    const Plan whole = cuda::make_plan(chunked.scalar, chunked.m, chunked.n, chunked.k, policy).value();
-    chunked.policy.workspace_limit_bytes = whole.workspace_bytes() / 3;
+    limit_workspace(chunked, EngineName::kHopper, 3);
     expect_bits(chunked, EngineName::kHopper);
   }
 }
@@ -183,11 +180,7 @@ TEST_F(Ozaki1Call, UntilNothingIsLeftInAWorkspaceThatIsSmall) {
   for (const char* line : {"d nn 500x450x900 slices=-1", "z tn 200x250x700 slices=-1 scale=matrix"}) {
     Case c = sliced_case(line);
     for (const EngineName engine : kDeviceEngines) {
-      Policy policy = c.policy;
-      policy.engine = engine;
-      const std::size_t whole = cuda::make_plan(c.scalar, c.m, c.n, c.k, policy).value().workspace_bytes();
-      const std::size_t library = engine == EngineName::kCublasLt ? std::size_t{33} << 20 : 0;  // does not shrink
-      c.policy.workspace_limit_bytes = library + (whole - library) / 5;
+      limit_workspace(c, engine, 5);
       expect_bits(c, engine);
     }
   }
@@ -245,11 +238,7 @@ TEST_F(Ozaki1Call, InAWorkspaceThatIsSmall) {
   for (const char* line : {"d nn 700x650x900 slices=7", "z tn 300x350x700 slices=5", "d nt 650x300x17000 slices=3"}) {
     Case c = sliced_case(line);
     for (const EngineName engine : kDeviceEngines) {
-      Policy policy = c.policy;
-      policy.engine = engine;
-      const std::size_t whole = cuda::make_plan(c.scalar, c.m, c.n, c.k, policy).value().workspace_bytes();
-      const std::size_t library = engine == EngineName::kCublasLt ? std::size_t{33} << 20 : 0;  // does not shrink
-      c.policy.workspace_limit_bytes = library + (whole - library) / 5;
+      limit_workspace(c, engine, 5);
       expect_bits(c, engine);
     }
   }

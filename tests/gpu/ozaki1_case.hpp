@@ -41,6 +41,15 @@ Outcome expect_bits(const Case& c, const Case& like, EngineName engine) {
   c.policy.may_sync = c.policy.slices.num_slices == kUntilZero;
   return c;
 }
+/// Limits the workspace to one of so many parts of what the engine would like.
+inline void limit_workspace(Case& c, EngineName engine, std::size_t parts) {
+  Policy policy = c.policy;
+  policy.engine = engine;
+  policy.workspace_limit_bytes = 0;
+  const std::size_t whole = cuda::make_plan(c.scalar, c.m, c.n, c.k, policy).value().workspace_bytes();
+  const std::size_t library = engine == EngineName::kCublasLt ? std::size_t{33} << 20 : 0;  // does not shrink
+  c.policy.workspace_limit_bytes = library + (whole - library) / parts;
+}
 inline Outcome expect_bits(const Case& c, const Case& like, EngineName engine) {
   return with_scalar(c.scalar, [&]<class T>() { return expect_bits<T>(c, like, engine); });
 }

@@ -71,11 +71,7 @@ void expect_digits(const std::string& rest, EngineName engine, std::size_t parts
     const std::string line = rest + " gauge=norm " + digits.bits + ' ';
     Case c = sliced_case(line + digits.format);
     if (parts > 0 && refusal(c, engine).empty()) {
-      Policy policy = c.policy;
-      policy.engine = engine;
-      const std::size_t whole = cuda::make_plan(c.scalar, c.m, c.n, c.k, policy).value().workspace_bytes();
-      const std::size_t library = engine == EngineName::kCublasLt ? std::size_t{33} << 20 : 0;  // does not shrink
-      c.policy.workspace_limit_bytes = library + (whole - library) / parts;
+      limit_workspace(c, engine, parts);
     }
     expect_bits_or_reason(c, sliced_case(line + "format=int8 split=nearest"), engine);
   }

@@ -16,9 +16,8 @@ struct CurrentDevice {
 /// @status kInternal with CUDA's words
 inline Status find_current_device(CurrentDevice& device) {
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaGetDevice(&device.ordinal), "the current device"));
-  return base::cuda_status(
-      cudaDeviceGetAttribute(&device.num_sms, cudaDevAttrMultiProcessorCount, device.ordinal),
-      "the number of multiprocessors");
+  return base::cuda_status(cudaDeviceGetAttribute(&device.num_sms, cudaDevAttrMultiProcessorCount, device.ordinal),
+                           "the number of multiprocessors");
 }
 
 }  // namespace kizami::engines::hopper
