@@ -11,6 +11,9 @@ namespace gpu_soak {
 namespace {
 
 constexpr std::uint64_t kNumSeeds = 10000;
+constexpr const char* kCaseSeven =
+    "z gemm [tn 593x625x196, A ld 196 at 67, B ld 200 at 64, C ld 602 at 64, alpha 1, beta 2.5+0.25i], device factors, "
+    "A uniform, phi 3 by rows, B uniform, phi 0 by elements";
 
 TEST(Cases, AreThoseOfTheirSeed) {
   const Limits limits;

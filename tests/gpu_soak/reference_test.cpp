@@ -258,7 +258,10 @@ void expect_judged(const Case& x) {
   const std::int64_t element = s.c.start(s.num_products - 1, s.num_products) + i + i * s.c.ld;
   R& bad = host.c()[static_cast<std::size_t>(element * (kIsComplex ? 2 : 1))];
   const R before = bad;
-  bad += std::max(std::abs(bad), R{1}) * R(0.001);
+  // Operands are at most 1 in each part: no gauge is beyond twice the terms, and no C0 beyond 2.
+  const Allowed allowed = judged_of(x, {}, 0).back().allowed;
+  const double terms = static_cast<double>(2 * s.k + 1) * 2 * (1 + std::abs(s.alpha)) + 2 * std::abs(s.beta);
+  bad += static_cast<R>(4 * (allowed.relative + allowed.rounding) * terms);
   EXPECT_GE(host.judge().wrong, 1);
   bad = std::numeric_limits<R>::quiet_NaN();
   EXPECT_GE(host.judge().misplaced, 1);
@@ -359,10 +362,14 @@ TEST(Judge, HasTheBoundsOfTheLibrary) {
       EXPECT_EQ(judged_of(x, {}, bits).front().allowed.rounding, num::epilogue_bound(x.scalar, 1, 0));
       // 40 bits are more than FP32 has: cuBLAS answers, and sums in any order.
       x.scalar = kizami::Scalar::kF32;
-      if (bits == 40) EXPECT_GE(judged_of(x, {}, bits).front().allowed.relative, num::dot_bound(k, 0x1p-24));
+      if (bits == 40) {
+        EXPECT_GE(judged_of(x, {}, bits).front().allowed.relative, num::dot_bound(k, 0x1p-24));
+      }
       // A part of a complex product has twice the terms.
       x.scalar = kizami::Scalar::kC128;
-      if (bits == 0) EXPECT_GE(judged_of(x, {}, bits).front().allowed.relative, num::native_factor(2 * k) * 0x1p-53);
+      if (bits == 0) {
+        EXPECT_GE(judged_of(x, {}, bits).front().allowed.relative, num::native_factor(2 * k) * 0x1p-53);
+      }
     }
   }
 }
