@@ -149,7 +149,6 @@ cublasStatus_t Slot::capture() {
     check(end, "cudaStreamEndCapture");
     const cudaError_t error = cudaGraphInstantiate(&graph_, graph, 0);
     if (error == cudaErrorMemoryAllocation && had_pressure_) {
-      static_cast<void>(cudaGetLastError());
       static_cast<void>(cudaGraphDestroy(graph));
       return CUBLAS_STATUS_ALLOC_FAILED;
     }
@@ -202,9 +201,22 @@ void Slot::run_replay(int replay) {
     status_ = make_call(case_, stream_, c_);
   } else {
     if (replay == 0) status_ = capture();
-    if (graph_ != nullptr) check(cudaGraphLaunch(graph_, stream_), "cudaGraphLaunch");
+    if (graph_ != nullptr) {
+      const cudaError_t error = cudaGraphLaunch(graph_, stream_);
+      if (error == cudaErrorMemoryAllocation && had_pressure_) status_ = CUBLAS_STATUS_ALLOC_FAILED;
+      if (status_ == CUBLAS_STATUS_SUCCESS) check(error, "cudaGraphLaunch");
+    }
   }
-  if (is_again && status_ == CUBLAS_STATUS_SUCCESS) compare_again();
+  // What failed of itself shows up again; what the call has left behind is not for the launches here.
+  const auto note = [&] {
+    const cudaError_t error = cudaGetLastError();
+    if (error != cudaSuccess) left_behind_ = error;
+  };
+  note();
+  if (is_again && status_ == CUBLAS_STATUS_SUCCESS) {
+    compare_again();
+    note();
+  }
   look();
 }
 
@@ -213,6 +225,7 @@ void Slot::issue(const Case& x, cublasHandle_t handle, cublasLtHandle_t lt) {
   handle_ = handle;
   lt_ = lt;
   status_ = CUBLAS_STATUS_SUCCESS;
+  left_behind_ = cudaSuccess;
   had_pressure_ = surroundings_.has_pressure;
   const auto set = [](cublasStatus_t status, const char* what) {
     if (status != CUBLAS_STATUS_SUCCESS)
@@ -240,9 +253,11 @@ Outcome Slot::finish() {
   const Findings& f = outcome.findings = findings_[0];
   const auto add = [&](const std::string& text) { outcome.error += (outcome.error.empty() ? "" : "; ") + text; };
   outcome.is_supported = !(case_.routine == Routine::kLt && status_ == CUBLAS_STATUS_NOT_SUPPORTED);
-  outcome.is_refused = status_ == CUBLAS_STATUS_ALLOC_FAILED && had_pressure_;
+  outcome.is_refused = status_ != CUBLAS_STATUS_SUCCESS && outcome.is_supported && had_pressure_;
   if (status_ != CUBLAS_STATUS_SUCCESS && outcome.is_supported && !outcome.is_refused)
     add(std::string("status ") + cublasGetStatusName(status_));
+  if (left_behind_ != cudaSuccess && status_ == CUBLAS_STATUS_SUCCESS && !had_pressure_)
+    add(std::string("the call leaves the CUDA error ") + cudaGetErrorName(left_behind_) + " behind");
   if (f.num_wrong != 0)
     add(std::to_string(f.num_wrong) + " elements beyond the bound, the first " + place_of(f.first_wrong));
   if (f.num_misplaced != 0)

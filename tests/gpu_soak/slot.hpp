@@ -75,6 +75,7 @@ class Slot {
   cublasHandle_t handle_ = nullptr;
   cublasLtHandle_t lt_ = nullptr;
   cublasStatus_t status_ = CUBLAS_STATUS_SUCCESS;
+  cudaError_t left_behind_ = cudaSuccess;  ///< cudaGetLastError() after the call
   bool had_pressure_ = false;
 };
 
