@@ -96,8 +96,8 @@ class Drawing {
   std::int64_t moderate() { return dice_.in(std::min<std::int64_t>(50, limits_.max_size), capped(800)); }
   std::int64_t edge() {
     const auto tile = dice_.of(std::array<std::int64_t, 4>{64, 128, 192, 256});
-    return std::clamp<std::int64_t>(
-        tile * dice_.in(1, std::max<std::int64_t>(1, capped(1200) / tile)) + dice_.in(-1, 1), 1, limits_.max_size);
+    if (tile > limits_.max_size) return moderate();
+    return std::min(tile * dice_.in(1, capped(1200) / tile) + dice_.in(-1, 1), limits_.max_size);
   }
   std::int64_t tiny() { return dice_.in(1, capped(40)); }
 
