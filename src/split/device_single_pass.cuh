@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
   extern __shared__ __align__(16) unsigned char panel[];
   __shared__ __align__(16) Mailbox<T> mailbox;
   __shared__ PlaneRow<kTerms, kWords> rows[num::kMaxPlanes];
-  base::begin_in_cluster();
+  base::begin_in_cluster(&mailbox, sizeof mailbox);
   base::follow_previous_kernel();
   if (pass.state->is_scaling_only != 0) return;
   const bool is_second = blockIdx.x >= pass.blocks_of_first;

@@ -19,7 +19,7 @@ constexpr int kGiven = 7;
 template <bool kWaits>
 __global__ void __cluster_dims__(kCluster, 1, 1) give_to_all(int* got) {
   __shared__ int mine;
-  begin_in_cluster();
+  begin_in_cluster(&mine, sizeof mine);
   if constexpr (kWaits) cluster_arrive_relaxed();
   const auto cluster = cooperative_groups::this_cluster();
   if constexpr (kWaits) {

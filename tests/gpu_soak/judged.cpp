@@ -15,7 +15,8 @@ using kizami::Op;
 using kizami::Scalar;
 
 /// @param terms real terms of a sum
-Allowed allowed_of(const Case& x, const Section& s, std::int64_t terms, int bits) {
+Allowed allowed_of(const Case& x, const Section& s, std::int64_t terms, const Standard& standard) {
+  const int bits = standard.bits;
   namespace num = kizami::num;
   const double u = num::unit_roundoff(x.scalar);
   // What a type has not the bits for is cuBLAS', whose sums have the bound of any order.
@@ -39,6 +40,8 @@ Allowed allowed_of(const Case& x, const Section& s, std::int64_t terms, int bits
   const double n = static_cast<double>(k) + 8;
   const double of_sums = kizami::real_of(x.scalar) == Scalar::kF32 ? n * 0x1p-53 : n * n * 0x1p-105;
   allowed.relative = relative * (1 + n * 0x1p-51) + of_sums;
+  // cublasLtMatmul of cuBLAS 13 errs so, unlike its gemm.
+  allowed.mixes_parts = x.routine == Routine::kLt && kizami::is_complex(x.scalar) && !standard.is_emulated;
   return allowed;
 }
 
@@ -61,7 +64,7 @@ Operand beside(Operand x, bool is_hermitian) {
   return x;
 }
 
-Judged judged_section(const Case& x, const Section& s, const Buffers& buffers, int bits) {
+Judged judged_section(const Case& x, const Section& s, const Buffers& buffers, const Standard& standard) {
   Judged j;
   j.m = s.m;
   j.n = s.n;
@@ -97,15 +100,15 @@ Judged judged_section(const Case& x, const Section& s, const Buffers& buffers, i
     j.is_residual = x.routine == Routine::kTrsm;
   }
   const std::int64_t terms = s.k * j.num_terms * (kizami::is_complex(x.scalar) ? 2 : 1);
-  j.allowed = allowed_of(x, s, terms, bits);
+  j.allowed = allowed_of(x, s, terms, standard);
   return j;
 }
 
 }  // namespace
 
-std::vector<Judged> judged_of(const Case& x, const Buffers& buffers, int bits) {
+std::vector<Judged> judged_of(const Case& x, const Buffers& buffers, const Standard& standard) {
   std::vector<Judged> all;
-  for (const Section& s : x.sections) all.push_back(judged_section(x, s, buffers, bits));
+  for (const Section& s : x.sections) all.push_back(judged_section(x, s, buffers, standard));
   return all;
 }
 

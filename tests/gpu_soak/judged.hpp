@@ -34,7 +34,13 @@ struct Buffers {
   void* c = nullptr;
 };
 
-/// One for each section. @param bits the accuracy that was asked for, 2^-bits; 0: native
-[[nodiscard]] std::vector<Judged> judged_of(const Case& x, const Buffers& buffers, int bits);
+/// What a result is held to.
+struct Standard {
+  int bits = 0;              ///< the accuracy that was asked for, 2^-bits; 0: native
+  bool is_emulated = false;  ///< no product is left to cuBLAS, whose own ways are then not allowed for
+};
+
+/// One for each section.
+[[nodiscard]] std::vector<Judged> judged_of(const Case& x, const Buffers& buffers, const Standard& standard);
 
 }  // namespace gpu_soak

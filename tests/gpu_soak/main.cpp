@@ -71,9 +71,11 @@ int run(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--features", features, "all, or some of " + Features::all().text());
   app.add_option("--without", without, "features that are left out");
-  app.add_option("--accuracy-bits", options.wishes.accuracy_bits, "what KIZAMI_ACCURACY asks for; 0: native")
+  app.add_option("--accuracy-bits", options.wishes.standard.bits, "what KIZAMI_ACCURACY asks for; 0: native")
       ->check(CLI::Range(0, 52))
       ->capture_default_str();
+  app.add_flag("--emulated", options.wishes.standard.is_emulated,
+               "the library answers every product, and leaves none to cuBLAS");
   app.add_flag("--same-bits", options.wishes.wants_same_bits, "products have the same bits however they are asked for");
   app.add_option("--mode", options.mode, "a name for the record");
   app.add_option("--commit", options.commit, "for the record");

@@ -92,7 +92,8 @@ class OnHost {
   [[nodiscard]] Count judge(int bits = 0) {
     Count count;
     const std::vector<R> solution = c_;
-    for (const Judged& j : judged_of(x_, {a_.data(), b_.data(), c0_.data(), solution.data(), c_.data()}, bits)) {
+    for (const Judged& j :
+         judged_of(x_, {a_.data(), b_.data(), c0_.data(), solution.data(), c_.data()}, {bits, true})) {
       for (int p = 0; p < j.num_products; ++p) {
         for (std::int64_t col = 0; col < j.n; ++col) {
           for (std::int64_t row = 0; row < j.m; ++row) {

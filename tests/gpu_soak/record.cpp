@@ -95,7 +95,7 @@ void append_record(const Options& options, const Report& report) {
       {"max_size", limits.max_size},
       {"phi_max", limits.phi_max},
       {"features", limits.features.text()},
-      {"accuracy_bits", options.wishes.accuracy_bits},
+      {"accuracy_bits", options.wishes.standard.bits},
       {"seconds", report.seconds},
       {"num_calls", report.num_calls()},
       {"calls", calls},

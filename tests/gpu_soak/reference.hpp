@@ -105,6 +105,7 @@ struct Allowed {
   double relative = 0;  ///< e
   double rounding = 0;  ///< r
   double tiny = 0;
+  bool mixes_parts = false;  ///< three real products make a complex one: either part errs by the gauges of both
 };
 
 struct Factors {
@@ -146,11 +147,13 @@ KIZAMI_HOST_DEVICE inline Verdict judge_element(const Accumulator<R, kIsComplex>
   }
   if (!is_finite(value)) return {0, true};
   Verdict verdict;
-  verdict.ratio = ratio_of_part(value.re, f.alpha.re, sum.re, sum.gauge_re, -f.alpha.im, sum.im, sum.gauge_im,
-                                f.beta.re, c0.re, -f.beta.im, c0.im, allowed);
+  const double gauge_re = allowed.mixes_parts ? sum.gauge_re + sum.gauge_im : sum.gauge_re;
+  const double gauge_im = allowed.mixes_parts ? gauge_re : sum.gauge_im;
+  verdict.ratio = ratio_of_part(value.re, f.alpha.re, sum.re, gauge_re, -f.alpha.im, sum.im, gauge_im, f.beta.re, c0.re,
+                                -f.beta.im, c0.im, allowed);
   if constexpr (kIsComplex) {
-    const double of_im = ratio_of_part(value.im, f.alpha.re, sum.im, sum.gauge_im, f.alpha.im, sum.re, sum.gauge_re,
-                                       f.beta.re, c0.im, f.beta.im, c0.re, allowed);
+    const double of_im = ratio_of_part(value.im, f.alpha.re, sum.im, gauge_im, f.alpha.im, sum.re, gauge_re, f.beta.re,
+                                       c0.im, f.beta.im, c0.re, allowed);
     if (!(of_im <= verdict.ratio)) verdict.ratio = of_im;
   }
   return verdict;

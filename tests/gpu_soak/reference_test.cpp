@@ -32,7 +32,7 @@ void expect_judged(const Case& x) {
   R& bad = host.c()[static_cast<std::size_t>(element * (kIsComplex ? 2 : 1))];
   const R before = bad;
   // Operands are at most 1 in each part: no gauge is beyond twice the terms, and no C0 beyond 2.
-  const Allowed allowed = judged_of(x, {}, 0).back().allowed;
+  const Allowed allowed = judged_of(x, {}, {0, true}).back().allowed;
   const double terms = static_cast<double>(2 * s.k + 1) * 2 * (1 + std::abs(s.alpha)) + 2 * std::abs(s.beta);
   bad += static_cast<R>(4 * (allowed.relative + allowed.rounding) * terms);
   EXPECT_GE(host.judge().wrong, 1);
@@ -127,21 +127,21 @@ TEST(Judge, HasTheBoundsOfTheLibrary) {
     for (const int bits : {0, 20, 40}) {
       Case x = plain_product(kizami::Scalar::kF64, 1, 1, k);
       const double wanted = num::target_bound(bits == 0 ? Accuracy::native() : Accuracy::at_bits(bits), x.scalar, k);
-      const Allowed allowed = judged_of(x, {}, bits).front().allowed;
+      const Allowed allowed = judged_of(x, {}, {bits, true}).front().allowed;
       EXPECT_GE(allowed.relative, wanted);
       EXPECT_LE(allowed.relative, wanted * (1 + 0x1p-30));
       EXPECT_EQ(allowed.rounding, 0);
       x.sections.front().beta = 1;
-      EXPECT_EQ(judged_of(x, {}, bits).front().allowed.rounding, num::epilogue_bound(x.scalar, 1, 0));
+      EXPECT_EQ(judged_of(x, {}, {bits, true}).front().allowed.rounding, num::epilogue_bound(x.scalar, 1, 0));
       // 40 bits are more than FP32 has: cuBLAS answers, and sums in any order.
       x.scalar = kizami::Scalar::kF32;
       if (bits == 40) {
-        EXPECT_GE(judged_of(x, {}, bits).front().allowed.relative, num::dot_bound(k, 0x1p-24));
+        EXPECT_GE(judged_of(x, {}, {bits, true}).front().allowed.relative, num::dot_bound(k, 0x1p-24));
       }
       // A part of a complex product has twice the terms.
       x.scalar = kizami::Scalar::kC128;
       if (bits == 0) {
-        EXPECT_GE(judged_of(x, {}, bits).front().allowed.relative, num::native_factor(2 * k) * 0x1p-53);
+        EXPECT_GE(judged_of(x, {}, {bits, true}).front().allowed.relative, num::native_factor(2 * k) * 0x1p-53);
       }
     }
   }

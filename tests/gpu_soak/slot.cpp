@@ -182,7 +182,7 @@ void Slot::look() {
           "copy");
   }
   if (status_ == CUBLAS_STATUS_SUCCESS) {
-    for (const Judged& judged : judged_of(case_, {a_, b_, c0_, x_, c_}, wishes_.accuracy_bits))
+    for (const Judged& judged : judged_of(case_, {a_, b_, c0_, x_, c_}, wishes_.standard))
       judge(case_.scalar, judged, findings_on_device_, stream_);
   }
   expect_equal(c_, c0_, case_.used_c() * bytes, findings_on_device_, stream_);

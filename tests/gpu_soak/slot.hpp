@@ -21,7 +21,7 @@ struct Surroundings {
 
 struct Wishes {
   Limits limits;
-  int accuracy_bits = 0;  ///< what the library is asked for, 2^-bits; 0: native
+  Standard standard;
   bool wants_same_bits =
       false;  ///< a product has the same bits by another entry point, on another stream, stored in another way
 };

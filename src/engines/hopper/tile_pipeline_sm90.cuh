@@ -116,12 +116,12 @@ struct CtaPlace {
 /// The begin of a kernel, by all threads: `bytes` of ring (and what lies behind it), then the barriers, ready for use by the whole
 /// cluster.
 template <class Shape>
-__device__ __forceinline__ CtaPlace begin_cta(const std::uint8_t* shared_memory, std::uint32_t bytes,
+__device__ __forceinline__ CtaPlace begin_cta(std::uint8_t* shared_memory, std::uint32_t bytes,
                                               const TensorMapBits& a_map, const TensorMapBits& b_map) {
-  base::begin_in_cluster();
   CtaPlace cta{};
   cta.ring_at = (shared_address(shared_memory) + Shape::kAlignment - 1) / Shape::kAlignment * Shape::kAlignment;
   asm volatile("" : "+r"(cta.ring_at));  // keep it, instead of asking for the CTA's window in every round
+  base::begin_in_cluster(shared_memory + (cta.ring_at - shared_address(shared_memory)), bytes + Shape::kBarrierBytes);
   cta.full_at = cta.ring_at + bytes;
   cta.empty_at = cta.full_at + Shape::kStages * 8;
   cta.rank = Shape::kCluster == 1 ? 0 : cluster_rank();
