@@ -233,15 +233,15 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
   device::Pass<T> pass{{task_of(a), task_of(b)}, blocks_of(a), cluster, length, rung, num_planes, state};
 
   const auto start = [&](auto kernel) -> Status {
-    const int bytes = P::bytes(length);
-    KIZAMI_RETURN_IF_ERROR(
-        base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-                          "shared memory of the split"));
+    // Always the same number: calls of other threads that need more or less do not disturb.
+    KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, P::bytes(device::kPanelLength)),
+        "shared memory of the split"));
     KIZAMI_RETURN_IF_ERROR(base::cuda_status(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "clusters of the split"));
     return base::launch_overlapped_clusters("the split in one pass", reinterpret_cast<const void*>(kernel),
                                             pass.blocks_of_first + blocks_of(b), device::kPanelThreads, cluster,
-                                            static_cast<std::size_t>(bytes), queue, &pass);
+                                            static_cast<std::size_t>(P::bytes(length)), queue, &pass);
   };
   return integer_bits(rung) <= 63 ? start(device::single_pass<T, 2>) : start(device::single_pass<T, 3>);
 }
