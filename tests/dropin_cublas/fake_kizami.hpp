@@ -29,10 +29,9 @@ struct KizamiCall {
   Policy policy;
 };
 
-/// What the memory pool says, and was told.
+/// What the memory pool says. It prints the limit that it is told.
 struct Pool {
   cuda::WorkspacePool use;
-  std::size_t limit = 0;
 };
 Pool& pool();
 
