@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -220,7 +221,7 @@ cudaError_t CUDARTAPI cudaMemcpyAsync(void* to, const void* from, std::size_t by
   return cudaMemcpy2DAsync(to, bytes, from, bytes, bytes, 1, kind, stream);
 }
 cudaError_t CUDARTAPI cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  ++runtime().asked;
+  ++std::atomic_ref(runtime().asked);
   *free = *total = 0;
   return runtime().works ? cudaSuccess : failed();
 }
@@ -235,7 +236,7 @@ cudaError_t CUDARTAPI cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatu
 cudaError_t CUDARTAPI cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
   thread_local cudaStreamCaptureMode current = cudaStreamCaptureModeGlobal;
   std::swap(current, *mode);
-  runtime().relaxed += current == cudaStreamCaptureModeGlobal ? -1 : 1;
+  std::atomic_ref(runtime().relaxed) += current == cudaStreamCaptureModeGlobal ? -1 : 1;
   return cudaSuccess;
 }
 cudaError_t CUDARTAPI cudaGetLastError() {
