@@ -96,7 +96,8 @@ KIZAMI_API Result<WorkspacePool> workspace_pool();
 
 /// Limits what each device's pool holds at any time, for all threads and streams of this process together; 0: no limit. A call whose
 /// workspace is not left of it waits, in the order of its stream, for others to give theirs back, or is refused with kOutOfMemory.
-/// @range before the first call on a device, for which it then counts; a CUDA driver of 12.2 or newer
+/// @range before the first call on a device, for which it then counts; CUDA and its driver of 12.2 or newer, without which calls are
+///        refused with kUnsupported
 KIZAMI_API void limit_workspaces(std::size_t bytes);
 
 /// Multiplies in BLAS terms, with a cached plan and workspace from a memory pool of the library (stream-ordered; a graph

@@ -33,21 +33,34 @@ Status trim(cudaMemPool_t pool, std::size_t keep_bytes) {
   return base::cuda_status(cudaMemPoolTrimTo(pool, keep_bytes), "cudaMemPoolTrimTo");
 }
 
+/// The driver keeps to the limit from its version 12.2 on.
+Status set_limit(cudaMemPoolProps& properties, std::size_t limit) {
+  int version = 0;
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaDriverGetVersion(&version), "cudaDriverGetVersion"));
+#if CUDART_VERSION >= 12020
+  properties.maxSize = limit;
+  if (version >= 12020) return {};
+#else
+  static_cast<void>(properties);
+#endif
+  return {StatusCode::kUnsupported, "a limit of " + std::to_string(limit) +
+                                        " bytes for all workspaces needs CUDA 12.2 or newer, and a driver of that: "
+                                        "the driver's is " +
+                                        std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10)};
+}
+
 [[nodiscard]] Result<cudaMemPool_t> make_pool(int device) {
   cudaMemPoolProps properties = {};
   properties.allocType = cudaMemAllocationTypePinned;
   properties.location = {cudaMemLocationTypeDevice, device};
-  if (const std::size_t limit = pool_limit.load(); limit != 0) {
-#if CUDART_VERSION >= 12020
-    properties.maxSize = limit;
-#else
-    return Status(StatusCode::kUnsupported, "a limit of " + std::to_string(limit) +
-                                                " bytes for all workspaces needs a library built with CUDA 12.2");
-#endif
-  }
+  const std::size_t limit = pool_limit.load();
+  if (limit != 0) KIZAMI_RETURN_IF_ERROR(set_limit(properties, limit));
   cudaMemPool_t pool = nullptr;
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaMemPoolCreate(&pool, &properties), "cudaMemPoolCreate"));
-  return pool;
+  const Status status = base::cuda_status(cudaMemPoolCreate(&pool, &properties), "cudaMemPoolCreate");
+  if (status.ok()) return pool;
+  if (limit == 0) return status;
+  return Status(StatusCode::kUnsupported,
+                "a limit of " + std::to_string(limit) + " bytes for all workspaces: " + status.reason());
 }
 
 /// Pools by device, never destroyed: a BLAS may be called by destructors of static objects.
