@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdio>
 
+#include "dropin/cublas/device_failure.hpp"
 #include "dropin/policy/answer.hpp"
 #include "kizami/cuda.hpp"
 
@@ -33,15 +34,33 @@ void report_if_unusable(int device, const Settings& settings) {
     std::fprintf(stderr, "kizami: %s; every call is left to the native library\n", plan.status().reason().c_str());
 }
 
-Choice choose(const Settings& settings, int device, const Call& call) {
+Choice choose(const Settings& settings, int device, const Call& call, std::size_t workspace_limit) {
   const bool has_device_arrays = call.form == Form::kPointers;
-  Choice choice{
-      &settings, device, call.scalar, has_device_arrays, call.m, call.n, call.k, call.num_products, nullptr, {}, {}, {},
-      {},        {},     {}};
+  Choice choice{};
+  choice.settings = &settings;
+  choice.device = device;
+  choice.scalar = call.scalar;
+  choice.has_device_arrays = has_device_arrays;
+  choice.m = call.m;
+  choice.n = call.n;
+  choice.k = call.k;
+  choice.num_products = call.num_products;
+  choice.workspace_limit = workspace_limit;
   const Result<Plan> made =
-      cuda::make_plan(call.scalar, call.m, call.n, call.k, policy_of(settings), {call.num_products, has_device_arrays});
+      cuda::make_plan(call.scalar, call.m, call.n, call.k, policy_within(settings, workspace_limit),
+                      {call.num_products, has_device_arrays});
+  if (!made.ok() && made.status().code() == StatusCode::kOutOfMemory) {  // for what the library keeps on a device
+    choice.settings = nullptr;                                           // another call asks again
+    choice.why_native = kNoMemoryOnDevice;
+    return choice;
+  }
+  if (!made.ok() && made.status().code() == StatusCode::kInternal) {  // CUDA failed where a device is prepared
+    static_cast<void>(device_failed(call, made.status(), true));
+    choice.why_native = kDeviceFailed;
+    return choice;
+  }
   if (!made.ok()) {
-    report_if_unusable(device, settings);
+    if (workspace_limit == 0) report_if_unusable(device, settings);
     choice.why_native = kept(made.status().reason(), kRefuses);
     return choice;
   }
@@ -53,26 +72,36 @@ Choice choose(const Settings& settings, int device, const Call& call) {
   choice.bound = plan.bound();
   choice.gauge = plan.gauge();
   choice.seconds = plan.predicted_seconds();
+  choice.workspace_bytes = plan.workspace_bytes();
   return choice;
 }
 
-bool is_for(const Choice& choice, const Settings& settings, int device, const Call& call) {
-  return choice.settings == &settings && choice.device == device && choice.scalar == call.scalar &&
-         choice.m == call.m && choice.n == call.n && choice.k == call.k && choice.num_products == call.num_products &&
-         choice.has_device_arrays == (call.form == Form::kPointers);
+bool is_for(const Choice& choice, const Settings& settings, int device, const Call& call, std::size_t workspace_limit) {
+  return choice.workspace_limit == workspace_limit && choice.settings == &settings && choice.device == device &&
+         choice.scalar == call.scalar && choice.m == call.m && choice.n == call.n && choice.k == call.k &&
+         choice.num_products == call.num_products && choice.has_device_arrays == (call.form == Form::kPointers);
 }
 
 }  // namespace
 
-const Choice& chosen(const Settings& settings, const Call& call) {
+Policy policy_within(const Settings& settings, std::size_t workspace_limit) {
+  Policy policy = policy_of(settings);
+  if (workspace_limit != 0) policy.workspace_limit_bytes = workspace_limit;
+  return policy;
+}
+
+const Choice& chosen(const Settings& settings, const Call& call, std::size_t workspace_limit) {
   const int device = current_device();
+  const auto place =
+      call.k ^ static_cast<std::int64_t>(workspace_limit);  // choices of a shape do not drive each other out
   return remembered<Choice>(
-      call.m, call.n, call.k, [&](const Choice& choice) { return is_for(choice, settings, device, call); },
-      [&] { return choose(settings, device, call); });
+      call.m, call.n, place,
+      [&](const Choice& choice) { return is_for(choice, settings, device, call, workspace_limit); },
+      [&] { return choose(settings, device, call, workspace_limit); });
 }
 
 double predicted_native(const Call& call) {
-  if (call.m < 1 || call.n < 1 || call.k < 1 || call.num_products < 1) return 0;
+  if (has_device_failed() || call.m < 1 || call.n < 1 || call.k < 1 || call.num_products < 1) return 0;
   Policy policy;
   policy.scheme = Scheme::kNative;
   policy.reproducibility = Reproducibility::kNotGuaranteed;

@@ -2,6 +2,7 @@
 // What the planner says of a call on the thread's current device, remembered: a program repeats few shapes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -9,6 +10,9 @@
 #include "dropin/policy/settings.hpp"
 
 namespace kizami::dropin::cublas {
+
+/// Why a call is native where the device has no room for what Kizami keeps there.
+inline constexpr const char* kNoMemoryOnDevice = "there is no memory for the constants on the device";
 
 /// Trivial, so that a thread's memory of choices needs no destructor. All texts live as long as the process.
 struct Choice {
@@ -18,6 +22,7 @@ struct Choice {
   Scalar scalar;
   bool has_device_arrays;
   std::int64_t m, n, k, num_products;
+  std::size_t workspace_limit;  ///< bytes; 0: as the settings say
   // What the planner says.
   const char* why_native;  ///< null: emulated, as follows
   Scheme scheme;
@@ -26,14 +31,19 @@ struct Choice {
   double bound;
   Gauge gauge;
   double seconds;  ///< as predicted
+  std::size_t workspace_bytes;
 };
 
-/// The choice for a call with m, n, k, num_products >= 1 under settings that live as long as the process.
+/// The policy of the settings, with a smaller limit for the workspace unless it is 0.
+[[nodiscard]] Policy policy_within(const Settings& settings, std::size_t workspace_limit);
+
+/// The choice for a call with m, n, k, num_products >= 1 under settings that live as long as the process, in a workspace of at most so
+/// many bytes, or with a limit of 0 as the settings say. It stays until the thread asks for another one.
 /// Where nothing can be emulated on the current device (no driver, no device, no engine), that is said in one line on stderr,
 /// once for each device.
-[[nodiscard]] const Choice& chosen(const Settings& settings, const Call& call);
+[[nodiscard]] const Choice& chosen(const Settings& settings, const Call& call, std::size_t workspace_limit = 0);
 
-/// What the native library will take, by the model. @units seconds; 0: not known
+/// What the native library will take, by the model. @units seconds; 0: not known, or a device has failed
 [[nodiscard]] double predicted_native(const Call& call);
 
 }  // namespace kizami::dropin::cublas

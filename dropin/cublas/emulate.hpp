@@ -9,7 +9,7 @@
 namespace kizami::dropin::cublas {
 
 /// @range  a valid call with m, n, k, num_products >= 1, and its context
-/// @status as kizami::cuda::gemm() and its batched kin: on an error nothing was enqueued
+/// @status as kizami::cuda::gemm() and its batched kin: nothing was enqueued, unless it is kInternal
 /// @queue  asynchronous and capturable
 [[nodiscard]] Status emulate(const Call& call, const Context& context, const Policy& policy);
 

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dropin/cublas/attempt.hpp"
 #include "dropin/cublas/choice.hpp"
-#include "dropin/cublas/emulate.hpp"
+#include "dropin/cublas/device_failure.hpp"
 #include "dropin/cublas/native_level3.hpp"
 #include "dropin/policy/answer.hpp"
 
@@ -76,6 +77,7 @@ class Level3 {
                 std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c, std::int64_t ldc) {
     if (!is_ok()) return;
     Call product;
+    product.name = x_.name;
     product.scalar = x_.scalar;
     product.op_a = op_a;
     product.op_b = op_b;
@@ -90,13 +92,19 @@ class Level3 {
     product.beta = &beta;
     product.c = c;
     product.ldc = ldc;
-    const Choice& choice = chosen(settings_, product);
-    if (choice.why_native == nullptr && emulate(product, context_, policy_of(settings_)).ok()) {
+    const bool is_tried = !has_device_failed() && chosen(settings_, product).why_native == nullptr;
+    const Attempt done = is_tried ? attempt(product, context_, settings_) : Attempt{.why_native = kByPlan};
+    if (done.why_native == nullptr) {
       ++done_.num_emulated;
-      done_.bound = std::max(done_.bound, choice.bound);
-      done_.seconds += choice.seconds;
+      done_.status = done.status;
+      done_.bound = std::max(done_.bound, done.choice.bound);
+      done_.seconds += done.choice.seconds;
+      if (done.workspace_limit != 0)
+        done_.workspace_limit =
+            done_.workspace_limit == 0 ? done.workspace_limit : std::min(done_.workspace_limit, done.workspace_limit);
       return;
     }
+    done_.num_short_of_memory += done.is_short_of_memory ? 1 : 0;
     ++done_.num_native;
     done_.status = NativeLevel3<T>::gemm(x_.handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   }

@@ -3,6 +3,8 @@
 // cuBLAS', on the handle of the call.
 #pragma once
 
+#include <cstddef>
+
 #include "dropin/cublas/call.hpp"
 #include "dropin/policy/sample.hpp"
 #include "dropin/policy/settings.hpp"
@@ -11,11 +13,13 @@ namespace kizami::dropin::cublas {
 
 /// What became of a call.
 struct Blocks {
-  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;  ///< the first error of cuBLAS; C is then undefined
+  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;  ///< the first error of cuBLAS or of CUDA; C is then undefined
   int num_emulated = 0;
-  int num_native = 0;  ///< products that the planner prefers native, or Kizami refused
-  double bound = 0;    ///< the largest one of the products
-  double seconds = 0;  ///< of the products, as predicted
+  int num_native = 0;               ///< products that the planner prefers native, or Kizami refused
+  int num_short_of_memory = 0;      ///< of those
+  std::size_t workspace_limit = 0;  ///< the least that a product was left with for lack of memory; 0: none was
+  double bound = 0;                 ///< the largest one of the products
+  double seconds = 0;               ///< of the products, as predicted
 };
 
 /// The largest product that a call is made of, for the planner; with a size of 0 where there is none.

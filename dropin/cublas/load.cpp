@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The environment is read when the library is loaded: what the program sets later does not count.
 #include "dropin/policy/record.hpp"
+#include "kizami/cuda.hpp"
 
 namespace kizami::dropin::cublas {
 namespace {
 
 __attribute__((constructor)) void read_environment() {
+  cuda::limit_workspaces(process_configuration().workspace_total);
   if (process_configuration().is_summary_wanted) static_cast<void>(process_record());
 }
 

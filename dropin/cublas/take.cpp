@@ -4,17 +4,18 @@
 #include <cstdio>
 #include <string>
 
+#include "dropin/cublas/attempt.hpp"
 #include "dropin/cublas/choice.hpp"
-#include "dropin/cublas/emulate.hpp"
+#include "dropin/cublas/device_failure.hpp"
 #include "dropin/cublas/handle.hpp"
 #include "dropin/cublas/level3.hpp"
 #include "dropin/cublas/monitor.hpp"
+#include "kizami/cuda.hpp"
 
 namespace kizami::dropin::cublas {
 
 namespace {
 
-constexpr const char* kRefused = "Kizami refuses";
 constexpr const char* kAllRefused = "no block is Kizami's";
 
 /// Why the call is native, or null: then `context` is known.
@@ -25,6 +26,7 @@ const char* why_native(const Call& call, const Configuration& configuration, con
   if (!is_valid(call)) return kNotUnderstood;
   if (call.m == 0 || call.n == 0 || call.k == 0 || call.num_products == 0) return kNothing;
   if (settings.policy.scheme == Scheme::kNative) return kScheme;
+  if (has_device_failed()) return kDeviceFailed;
   if (is_below(call.m, call.n, call.k, settings.min_size)) return kSmall;
   if (call.context) {
     context = *call.context;
@@ -59,19 +61,28 @@ CallReport report_of_emulated(const Call& call, const Choice& choice) {
   return report;
 }
 
+/// For the summary: what the workspaces of this process hold.
+void note_workspaces(const Configuration& configuration) {
+  if (!configuration.is_summary_wanted) return;
+  const Result<cuda::WorkspacePool> pool = cuda::workspace_pool();
+  if (pool.ok()) process_record().note_workspaces(pool.value().most_held_bytes);
+}
+
 /// One product, or several and diagonal blocks. @return whether the call is answered; if not, it is untouched
 bool answer_one(const Call& call, const Context& context, const Configuration& configuration, const Settings& settings,
                 Rest& rest) {
   Monitor monitor = is_monitored(configuration) ? Monitor(call, context) : Monitor();
   const bool is_told = is_recorded(configuration, settings) || monitor.is_watching();
   if (is_product(call.routine)) {
-    const Status status = emulate(call, context, policy_of(settings));
-    if (!status.ok()) {
-      rest.why_native = kept(status.reason(), kRefused);
-      return false;
-    }
-    if (!is_told) return true;
-    CallReport report = report_of_emulated(call, chosen(settings, call));
+    const Attempt done = attempt(call, context, settings);
+    rest.why_native = done.why_native;
+    rest.is_short_of_memory = done.is_short_of_memory;
+    if (done.why_native != nullptr) return false;
+    rest.status = done.status;
+    if (!is_told || done.status != CUBLAS_STATUS_SUCCESS) return true;
+    CallReport report = report_of_emulated(call, done.choice);
+    report.workspace_limit = done.workspace_limit;
+    note_workspaces(configuration);
     const Allowance allowance{report.outcome.bound, report.outcome.gauge, kEpilogueRoundings};
     monitor.judge([&](std::int64_t, std::int64_t) { return allowance; }, report);
     keep(report, configuration, settings);
@@ -79,8 +90,11 @@ bool answer_one(const Call& call, const Context& context, const Configuration& c
   }
   const Blocks blocks = emulate_blocks(call, context, settings);
   rest.status = blocks.status;
-  if (!is_told) return true;
+  if (!is_told || has_device_failed()) return true;
   CallReport report = report_of_emulated(call, chosen(settings, largest_product(call)));
+  report.workspace_limit = blocks.workspace_limit;
+  report.is_short_of_memory = blocks.num_short_of_memory > 0 && blocks.num_emulated == 0;
+  note_workspaces(configuration);
   report.outcome.bound = blocks.bound;
   report.seconds = blocks.seconds;
   report.native_products = blocks.num_native;
@@ -120,6 +134,7 @@ Rest answer(std::span<const Call> calls) noexcept {
     if (!configuration.complaint.empty()) report_complaint(configuration);
     Context context;
     rest.why_native = why_all_native(calls, configuration, context, rest.is_recorded);
+    rest.is_short_of_memory = rest.why_native == kNoMemoryOnDevice;
     if (rest.why_native != nullptr) return rest;
     for (const Call& call : calls) {
       const Settings& settings = settings_of(call, call.scalar, call.caller, configuration);
@@ -130,7 +145,9 @@ Rest answer(std::span<const Call> calls) noexcept {
       }
       if (!answer_one(call, context, configuration, settings, rest)) return rest;
       ++rest.first;
+      if (rest.status != CUBLAS_STATUS_SUCCESS) break;
     }
+    if (rest.status != CUBLAS_STATUS_SUCCESS) rest.first = calls.size();
   } catch (...) {  // no memory; C may be written
     std::fprintf(stderr, "kizami: %s: an exception where none was expected\n", calls.front().name);
     rest.first = calls.size();
@@ -145,6 +162,7 @@ void record_native(std::span<const Call> calls, const Rest& rest) noexcept {
     for (const Call& call : calls) {
       CallReport report = report_of(call);
       report.why_native = rest.why_native;
+      report.is_short_of_memory = rest.is_short_of_memory;
       report.seconds = is_valid(call) ? predicted_native(call) : 0;
       keep(report, configuration, settings_of(call, call.scalar, call.caller, configuration));
     }

@@ -17,10 +17,12 @@ struct Rest {
   cublasStatus_t status = CUBLAS_STATUS_SUCCESS;  ///< if all are
   bool is_recorded = false;
   const char* why_native = nullptr;  ///< of a recorded call
+  bool is_short_of_memory = false;   ///< why it is native
 };
 
 /// Answers the calls, which one entry point was given together, or leaves them untouched: all of them, or, where Kizami refuses one
-/// that the planner had accepted, that one and those after it. @queue asynchronous and capturable; safe from any thread
+/// that the planner had accepted, that one and those after it. If a product fails in its midst, the rest of the calls is as its own
+/// C. @queue asynchronous and capturable; safe from any thread
 [[nodiscard]] Rest answer(std::span<const Call> calls) noexcept;
 
 /// Records what the native library was left with.

@@ -76,6 +76,9 @@ Result<Configuration> read_configuration(ReadVariable read_variable) {
   KIZAMI_RETURN_IF_ERROR(read_integer(read_variable, "KIZAMI_DRY_RUN", 1, is_dry_run));
   KIZAMI_RETURN_IF_ERROR(read_integer(read_variable, "KIZAMI_MONITOR", INT32_MAX, out.monitor_period));
   out.is_dry_run = is_dry_run == 1;
+  constexpr const char* kTotal = "KIZAMI_WORKSPACE_TOTAL";
+  const std::string_view total = value_of(read_variable, kTotal);
+  if (!total.empty()) KIZAMI_RETURN_IF_ERROR(parse_bytes(kTotal, total, out.workspace_total));
   out.native_path = value_of(read_variable, "KIZAMI_NATIVE");
   const std::string path(value_of(read_variable, "KIZAMI_RULES"));
   if (!path.empty()) {

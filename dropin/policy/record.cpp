@@ -52,6 +52,7 @@ std::string answer_of(const CallReport& r) {
   std::string text = std::string(to_string(o.scheme)) + " on " + std::string(o.engine);
   if (o.moduli > 0) text += ", " + std::to_string(o.moduli) + (r.is_predicted ? " or more moduli" : " moduli");
   text += format(", bound %.2g ", o.bound) + std::string(to_string(o.gauge));
+  if (r.workspace_limit > 0) text += ", within " + std::to_string(r.workspace_limit) + " bytes for lack of memory";
   if (r.native_products > 0) text += ", " + std::to_string(r.native_products) + " blocks refused and native";
   return text + monitor_text(r);
 }
@@ -72,6 +73,8 @@ void Record::add(const CallReport& report) {
   const bool is_first = sum.calls++ == 0;
   sum.repaired += report.outcome.repaired;
   sum.skipped += report.why_no_sample.empty() ? 0 : 1;
+  sum.in_less_memory += report.workspace_limit > 0 ? 1 : 0;
+  sum.short_of_memory += report.is_short_of_memory ? 1 : 0;
   if (is_first) {
     sum.worst = report;
     CallReport& r = sum.worst;
@@ -81,11 +84,18 @@ void Record::add(const CallReport& report) {
   CallReport& worst = sum.worst;
   if (worst.options != report.options) worst.options.clear();
   if (report.outcome.bound > worst.outcome.bound) worst.outcome = report.outcome;
+  const auto least = [](std::size_t x, std::size_t y) { return x == 0 || (y != 0 && y < x) ? y : x; };
+  worst.workspace_limit = least(worst.workspace_limit, report.workspace_limit);
   worst.native_products += report.native_products;
   worst.seconds += report.seconds;
   worst.native_seconds += report.native_seconds;
   worst.worst_ratio = worse(worst.worst_ratio, report.worst_ratio);
   if (worst.why_no_sample.empty()) worst.why_no_sample = report.why_no_sample;
+}
+
+void Record::note_workspaces(std::size_t most_held) {
+  const std::lock_guard lock(mutex_);
+  most_held_ = std::max(most_held_, most_held);
 }
 
 std::string Record::text() const {
@@ -96,11 +106,15 @@ std::string Record::text() const {
   std::int64_t native = 0;
   double seconds = 0;
   double native_seconds = 0;
+  std::int64_t in_less_memory = 0;
+  std::int64_t short_of_memory = 0;
   bool is_predicted = false;
   for (const auto& [key, sum] : sums_) {
     order.push_back(&sum);
     (sum.worst.why_native.empty() ? emulated : native) += sum.calls;
     is_predicted |= sum.worst.is_predicted;
+    in_less_memory += sum.in_less_memory;
+    short_of_memory += sum.short_of_memory;
     if (!sum.worst.why_native.empty()) continue;
     seconds += sum.worst.seconds;
     native_seconds += sum.worst.native_seconds;
@@ -113,9 +127,17 @@ std::string Record::text() const {
                                        "predicted: %.3g s), %lld calls native\n";
   std::string text = format(pattern, static_cast<long>(getpid()), static_cast<long long>(emulated), seconds,
                             native_seconds, static_cast<long long>(native));
+  if (most_held_ > 0) text += "        workspaces held at most " + std::to_string(most_held_) + " bytes of a device\n";
+  if (in_less_memory > 0 || short_of_memory > 0) {
+    text += format(
+        "        for lack of memory %lld calls ran in a smaller workspace, %lld were left to the native library\n",
+        static_cast<long long>(in_less_memory), static_cast<long long>(short_of_memory));
+  }
   for (const Sum* sum : order) {
     const CallReport& r = sum->worst;
     text += format("%10lld x ", static_cast<long long>(sum->calls)) + call_text(r) + ": " + answer_of(r);
+    if (sum->in_less_memory > 0)
+      text += format(", %lld calls in a smaller workspace", static_cast<long long>(sum->in_less_memory));
     if (sum->repaired > 0) text += format(", %lld elements in FP64", static_cast<long long>(sum->repaired));
     if (sum->skipped > 0)
       text += format(", %lld samples skipped: ", static_cast<long long>(sum->skipped)) + r.why_no_sample;

@@ -3,6 +3,7 @@
 // of the call at the end of the process.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -28,6 +29,9 @@ struct CallReport {
       0;  ///< blocks of an emulated call that Kizami refused, and the native library answered
   /// The call goes on when its report is made: its time is the planner's, and its moduli are the fewest that may be used.
   bool is_predicted = false;
+  /// Bytes that the planner was left with where memory for what it wished was not to be had; 0: it had what it wished.
+  std::size_t workspace_limit = 0;
+  bool is_short_of_memory = false;  ///< native for that reason, down to the least workspace
   double seconds = 0;
   double native_seconds = 0;  ///< of the native library, as the planner predicts it; 0: not known
   double worst_ratio = -1;    ///< error / bound of the sample that was computed again; < 0: none was
@@ -48,12 +52,17 @@ struct CallReport {
 class Record {
  public:
   void add(const CallReport& report);
+  /// What the workspaces of calls hold at most, so far. @units bytes
+  void note_workspaces(std::size_t most_held);
   /// Several lines, the longest times first; empty if there was no call.
   [[nodiscard]] std::string text() const;
   /// Around fork(): no thread may be adding then. The child starts with nothing, for the parent reports what was.
   void before_fork() { mutex_.lock(); }
   void after_fork(bool is_child) {
-    if (is_child) sums_.clear();
+    if (is_child) {
+      sums_.clear();
+      most_held_ = 0;
+    }
     mutex_.unlock();
   }
 
@@ -63,6 +72,8 @@ class Record {
     CallReport worst;  ///< with the largest bound and ratio, and sums of times
     std::int64_t repaired = 0;
     std::int64_t skipped = 0;  ///< samples
+    std::int64_t in_less_memory = 0;
+    std::int64_t short_of_memory = 0;
   };
   using Key = std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t, const void*, std::string>;
 
@@ -71,6 +82,7 @@ class Record {
 
   mutable std::mutex mutex_;
   std::map<Key, Sum> sums_;
+  std::size_t most_held_ = 0;
 };
 
 /// Appends to the file, or writes to stderr if `path` is empty. In one write, so that processes do not mix.

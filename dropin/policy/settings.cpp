@@ -54,24 +54,6 @@ Status parse_min_size(std::string_view shown, std::string_view value, std::int64
   return {};
 }
 
-Status parse_bytes(std::string_view shown, std::string_view value, std::size_t& out) {
-  int shift = 0;
-  std::string_view digits = value;
-  if (!value.empty()) {
-    const std::size_t suffix = kByteSuffixes.find(value.back());
-    if (suffix != std::string_view::npos) {
-      shift = 10 * (static_cast<int>(suffix) + 1);
-      digits.remove_suffix(1);
-    }
-  }
-  std::int64_t number = 0;
-  if (!parse_integer(digits, 0, kMaxBytes >> shift, number)) {
-    return refused(shown, value, "bytes of 0.." + std::to_string(kMaxBytes) + ", or a number with K, M or G");
-  }
-  out = static_cast<std::size_t>(number) << shift;
-  return {};
-}
-
 Status parse_bool(std::string_view shown, std::string_view value, bool& out) {
   if (value != "0" && value != "1") return refused(shown, value, "0 or 1");
   out = value == "1";
@@ -110,6 +92,24 @@ std::string quoted(std::string_view value) {
   std::string out = "'";
   for (const char c : value.substr(0, kMaxShown)) out += c >= ' ' && c <= '~' ? c : '?';
   return out + (value.size() > kMaxShown ? "...'" : "'");
+}
+
+Status parse_bytes(std::string_view shown, std::string_view value, std::size_t& out) {
+  int shift = 0;
+  std::string_view digits = value;
+  if (!value.empty()) {
+    const std::size_t suffix = kByteSuffixes.find(value.back());
+    if (suffix != std::string_view::npos) {
+      shift = 10 * (static_cast<int>(suffix) + 1);
+      digits.remove_suffix(1);
+    }
+  }
+  std::int64_t number = 0;
+  if (!parse_integer(digits, 0, kMaxBytes >> shift, number)) {
+    return refused(shown, value, "bytes of 0.." + std::to_string(kMaxBytes) + ", or a number with K, M or G");
+  }
+  out = static_cast<std::size_t>(number) << shift;
+  return {};
 }
 
 bool parse_integer(std::string_view text, std::int64_t lo, std::int64_t hi, std::int64_t& out) {

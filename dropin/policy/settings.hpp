@@ -9,6 +9,7 @@
 //   log        0 | 1                                                              0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -51,6 +52,10 @@ inline constexpr std::string_view kSettingNames[]{"accuracy", "gauge",     "sche
 
 /// Text of a stranger for a message: at most 60 characters, anything unprintable as a question mark.
 [[nodiscard]] std::string quoted(std::string_view value);
+
+/// Decimal digits, and at most one of the letters K, M, G: 2^10, 2^20, 2^30.
+/// @range up to 64 TiB @status kInvalidArgument: the reason names `shown`, the value and what is allowed
+[[nodiscard]] Status parse_bytes(std::string_view shown, std::string_view value, std::size_t& out);
 
 /// Decimal digits only. @return false: not a number, or outside of lo..hi
 [[nodiscard]] bool parse_integer(std::string_view text, std::int64_t lo, std::int64_t hi, std::int64_t& out);

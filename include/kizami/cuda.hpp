@@ -85,9 +85,26 @@ KIZAMI_API Result<Outcome> read_outcome(const Plan& plan, std::span<const std::b
 KIZAMI_API Status read_outcomes(const Plan& plan, std::span<const std::byte> workspace, Stream stream,
                                 std::span<Outcome> outcomes);
 
+/// What the memory pool of the current device holds for the workspaces of gemm() and its kin. Graphs own theirs, which are not here.
+struct WorkspacePool {
+  std::size_t held_bytes = 0;       ///< of the device
+  std::size_t most_held_bytes = 0;  ///< at any time
+  std::size_t used_bytes = 0;       ///< of held_bytes: by calls that are not done
+};
+/// @status kInternal with CUDA's words
+KIZAMI_API Result<WorkspacePool> workspace_pool();
+
+/// Limits what each device's pool holds at any time, for all threads and streams of this process together; 0: no limit. A call whose
+/// workspace is not left of it waits, in the order of its stream, for others to give theirs back, or is refused with kOutOfMemory.
+/// @range before the first call on a device, for which it then counts; CUDA and its driver of 12.2 or newer, without which calls are
+///        refused with kUnsupported
+KIZAMI_API void limit_workspaces(std::size_t bytes);
+
 /// Multiplies in BLAS terms, with a cached plan and workspace from a memory pool of the library (stream-ordered; a graph
-/// that captures the call owns its workspace).
-/// @status as kizami::gemm(), make_plan() and run(); kOutOfMemory
+/// that captures the call owns its workspace). The pool keeps twice the largest workspaces that the streams took in the last 256 to 512
+/// calls, and 64 MiB; what is beyond goes back to the device when the program waits for a stream, or after 256 calls.
+/// @status as kizami::gemm(), make_plan() and run(). kOutOfMemory: the workspace could not be had, and nothing was enqueued; a smaller
+///         Policy::workspace_limit_bytes may do. kInternal: CUDA refused a part of the call, C may be written in part
 /// @queue  asynchronous, but for `outcome`: asking for it waits for the stream
 template <class T>
 KIZAMI_API Status gemm(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,

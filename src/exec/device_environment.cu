@@ -45,6 +45,19 @@ Status upload_tables(num::Ring ring, DeviceCrtTable*& memory) {
   return base::upload(memory, tables.data(), bytes, "CRT constants");
 }
 
+/// All of them or, where a full card has no room for some, none: another call will come.
+Status upload_all_tables(PreparedDevice& prepared) {
+  const auto upload = [&]() -> Status {
+    KIZAMI_RETURN_IF_ERROR(upload_tables(num::Ring::kReal, prepared.crt_tables[0]));
+    return upload_tables(num::Ring::kComplex, prepared.crt_tables[1]);
+  };
+  const Status status = upload();
+  if (status.ok()) return {};
+  for (DeviceCrtTable* tables : prepared.crt_tables) static_cast<void>(cudaFree(tables));
+  static_cast<void>(cudaGetLastError());
+  return status;
+}
+
 Status prepare(int device, PreparedDevice& prepared) {
   const base::RelaxedCapture relaxed;
   product::DeviceFacts& facts = prepared.facts;
@@ -72,8 +85,7 @@ Status prepare(int device, PreparedDevice& prepared) {
   prepared.engines.push_back(&engines::cublaslt_engine());
   static_cast<void>(engines::prepare_tile_device(device));  // likewise
   prepared.engines.push_back(&engines::tile_device_engine());
-  KIZAMI_RETURN_IF_ERROR(upload_tables(num::Ring::kReal, prepared.crt_tables[0]));
-  return upload_tables(num::Ring::kComplex, prepared.crt_tables[1]);
+  return upload_all_tables(prepared);
 }
 
 }  // namespace

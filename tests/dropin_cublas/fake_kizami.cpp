@@ -6,9 +6,12 @@
 
 #include <stdio.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -93,6 +96,11 @@ Planner& planner() {
   return *instance;
 }
 
+Pool& pool() {
+  static Pool instance;
+  return instance;
+}
+
 Runtime& runtime() {
   static Runtime instance;
   return instance;
@@ -102,19 +110,32 @@ Runtime& runtime() {
 
 using namespace dropin_test;  // NOLINT(google-build-using-namespace)
 
-Scheme Plan::scheme() const { return planner().scheme; }
+Scheme Plan::scheme() const { return workspace_bytes() < planner().native_below ? Scheme::kNative : planner().scheme; }
 std::string_view Plan::engine() const { return "hopper"; }
 int Plan::base_moduli() const { return 14; }
 double Plan::bound() const { return 0x1p-50; }
 Gauge Plan::gauge() const { return Gauge::kEntry; }
 double Plan::predicted_seconds() const { return 0.25; }
+std::size_t Plan::workspace_bytes() const {
+  return std::min(planner().wished_bytes, reinterpret_cast<std::size_t>(impl_.get()) - 1);
+}
 
 namespace cuda {
 
-Result<Plan> make_plan(Scalar, std::int64_t, std::int64_t, std::int64_t, const Policy&, const Batch& batch) {
+void limit_workspaces(std::size_t bytes) {
+  if (bytes != 0) std::printf("kizami holds at most %zu bytes\n", bytes);
+}
+Result<WorkspacePool> workspace_pool() { return pool().use; }
+
+Result<Plan> make_plan(Scalar, std::int64_t, std::int64_t, std::int64_t, const Policy& policy, const Batch& batch) {
   if (planner().on_plan) planner().on_plan(batch);
   if (!planner().status.ok()) return planner().status;
-  return Plan(nullptr);
+  const std::size_t limit = policy.workspace_limit_bytes;
+  if (limit != 0 && limit < planner().least_bytes) return Status(StatusCode::kWorkspaceTooSmall, "the test wants more");
+  // The plan is its limit, and 1: nobody looks behind the address.
+  const std::size_t most = limit == 0 ? planner().wished_bytes : limit;
+  return Plan(
+      std::shared_ptr<const plan::Plan>(std::shared_ptr<void>(), reinterpret_cast<const plan::Plan*>(most + 1)));
 }
 
 template <class T>
@@ -199,6 +220,11 @@ cudaError_t CUDARTAPI cudaMemcpyAsync(void* to, const void* from, std::size_t by
                                       cudaStream_t stream) {
   return cudaMemcpy2DAsync(to, bytes, from, bytes, bytes, 1, kind, stream);
 }
+cudaError_t CUDARTAPI cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  ++std::atomic_ref(runtime().asked);
+  *free = *total = 0;
+  return runtime().works ? cudaSuccess : failed();
+}
 cudaError_t CUDARTAPI cudaStreamSynchronize(cudaStream_t) {
   ++runtime().waits;
   return cudaSuccess;
@@ -210,7 +236,7 @@ cudaError_t CUDARTAPI cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatu
 cudaError_t CUDARTAPI cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
   thread_local cudaStreamCaptureMode current = cudaStreamCaptureModeGlobal;
   std::swap(current, *mode);
-  runtime().relaxed += current == cudaStreamCaptureModeGlobal ? -1 : 1;
+  std::atomic_ref(runtime().relaxed) += current == cudaStreamCaptureModeGlobal ? -1 : 1;
   return cudaSuccess;
 }
 cudaError_t CUDARTAPI cudaGetLastError() {

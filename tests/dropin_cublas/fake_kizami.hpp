@@ -3,6 +3,7 @@
 #pragma once
 
 #include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 
@@ -28,6 +29,12 @@ struct KizamiCall {
   Policy policy;
 };
 
+/// What the memory pool says. It prints the limit that it is told.
+struct Pool {
+  cuda::WorkspacePool use;
+};
+Pool& pool();
+
 /// What the double does. By default it prints a line. FAKE_KIZAMI_REFUSES: it returns an error. FAKE_KIZAMI_NESTED: it calls
 /// cuBLAS by its name.
 using OnKizamiCall = std::function<Status(const KizamiCall&)>;
@@ -36,6 +43,9 @@ OnKizamiCall& on_kizami_call();
 /// What every plan says, or why there is none. FAKE_KIZAMI_UNUSABLE: the latter from the start.
 struct Planner {
   Scheme scheme = Scheme::kOzaki2;
+  std::size_t wished_bytes = 1000;  ///< workspace; a plan with a limit takes as much of them as it may
+  std::size_t native_below = 0;     ///< a plan that is left with less prefers the native library
+  std::size_t least_bytes = 0;      ///< that a plan can do with: with a lower limit there is none
   Status status;
   std::function<void(const Batch&)> on_plan;  ///< if not empty
 };
@@ -48,6 +58,8 @@ struct Runtime {
   bool can_copy = true;
   int copies = 0;
   int waits = 0;           ///< for a stream
+  bool works = true;       ///< false: what asks for a property of the device fails
+  int asked = 0;           ///< properties of a device
   int relaxed = 0;         ///< threads whose capture mode is not the usual one
   bool has_error = false;  ///< that cudaGetLastError() has not taken
 };

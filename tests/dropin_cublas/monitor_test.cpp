@@ -220,7 +220,7 @@ TEST_F(Monitor, WhatCannotBeCopiedIsSaid) {
 
 TEST_F(Monitor, WhatIsLeftToCublasIsNotSampled) {
   Matrices<double> x(1);
-  kizami_status = {StatusCode::kOutOfMemory, "no memory"};
+  kizami_status = {StatusCode::kUnsupported, "no memory"};
   expect_forwarded(dgemm(x), 1);
   EXPECT_EQ(logged.find("sample"), std::string::npos) << logged;
 }

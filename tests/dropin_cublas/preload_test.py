@@ -78,6 +78,14 @@ class PreloadTest(unittest.TestCase):
                                                                 "bits 40 scheme ozaki2 engine cublaslt")]))
         self.assertEqual(errors, "")
 
+    def test_a_limit_of_all_workspaces_reaches_kizami_when_the_library_is_loaded(self):
+        lines, errors = run([LINKED, "one"], KIZAMI_WORKSPACE_TOTAL="256M")
+        self.assertEqual((lines, errors), (["kizami holds at most 268435456 bytes"] + with_status([ONE_KIZAMI]), ""))
+        lines, errors = run([LINKED, "one"], KIZAMI_WORKSPACE_TOTAL="256MB")
+        self.assertEqual(lines, with_status([ONE_CUBLAS]))
+        self.assertEqual(errors, "kizami: KIZAMI_WORKSPACE_TOTAL = '256MB', must be bytes of 0..70368744177664, or a number "
+                                 "with K, M or G; every call is left to the native library\n")
+
     def test_a_bad_value_is_one_line_and_everything_is_forwarded(self):
         lines, errors = run([LINKED, "all"], KIZAMI_ACCURACY="bits=99")
         self.assertEqual(lines, with_status(FROM_CUBLAS))

@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "dropin/cublas/attempt.hpp"
+#include "dropin/cublas/device_failure.hpp"
 #include "dropin/policy/configuration.hpp"
 #include "dropin_cublas/fake_cublas.hpp"
 #include "dropin_cublas/fake_kizami.hpp"
@@ -31,6 +33,9 @@ class Interposer : public testing::Test {
     configuration() = dropin::Configuration{};
     planner() = Planner{};
     runtime() = Runtime{};
+    pool() = Pool{};
+    dropin::cublas::forget_device_failure();
+    dropin::cublas::forget_shortages();
     on_native_call() = [this](const NativeCall& call) {
       const std::lock_guard lock(mutex_);
       native.push_back(call);

@@ -56,6 +56,7 @@ TEST(Configuration, UnsetAndEmptyVariablesAreDefaults) {
     EXPECT_FALSE(out.value().is_summary_wanted);
     EXPECT_FALSE(out.value().is_dry_run);
     EXPECT_EQ(out.value().monitor_period, 0);
+    EXPECT_EQ(out.value().workspace_total, 0U);
     EXPECT_EQ(out.value().why_off, nullptr);
   }
 }
@@ -64,6 +65,7 @@ TEST(Configuration, EachVariableIsRead) {
   const Result<Configuration> out = read({{"KIZAMI_ACCURACY", "bits=40"},
                                           {"KIZAMI_MIN_SIZE", "100"},
                                           {"KIZAMI_WORKSPACE", "1M"},
+                                          {"KIZAMI_WORKSPACE_TOTAL", "256M"},
                                           {"KIZAMI_LOG", "/tmp/log"},
                                           {"KIZAMI_SUMMARY", "1"},
                                           {"KIZAMI_MONITOR", "10"},
@@ -73,6 +75,7 @@ TEST(Configuration, EachVariableIsRead) {
   EXPECT_EQ(out.value().settings.policy.accuracy, Accuracy::at_bits(40));
   EXPECT_EQ(out.value().settings.min_size, 100);
   EXPECT_EQ(out.value().settings.policy.workspace_limit_bytes, std::size_t{1} << 20);
+  EXPECT_EQ(out.value().workspace_total, std::size_t{256} << 20);
   EXPECT_TRUE(out.value().settings.is_logged);
   EXPECT_EQ(out.value().log_path, "/tmp/log");
   EXPECT_TRUE(out.value().is_summary_wanted);
@@ -86,6 +89,8 @@ TEST(Configuration, RefusalsNameTheVariable) {
   EXPECT_EQ(refusal({{"KIZAMI_ACCURACY", "bits=99"}}),
             "KIZAMI_ACCURACY = 'bits=99', must be native or bits=N with N of 1..52");
   EXPECT_EQ(refusal({{"KIZAMI_DRY_RUN", "2"}}), "KIZAMI_DRY_RUN = '2', must be an integer of 0..1");
+  EXPECT_EQ(refusal({{"KIZAMI_WORKSPACE_TOTAL", "256MB"}}),
+            "KIZAMI_WORKSPACE_TOTAL = '256MB', must be bytes of 0..70368744177664, or a number with K, M or G");
   EXPECT_EQ(refusal({{"KIZAMI_MONITOR", "-1"}}), "KIZAMI_MONITOR = '-1', must be an integer of 0..2147483647");
 }
 

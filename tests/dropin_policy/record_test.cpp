@@ -63,6 +63,38 @@ TEST(Record, ACallThatGoesOnHasPredictedTimesAndTheFewestModuli) {
   EXPECT_EQ(log_line(unknown), "kizami: dgemm_ nt 1x20x30: native: no device [unknown]");
 }
 
+TEST(Record, CallsThatLackedMemoryAreCounted) {
+  Record record;
+  record.add(emulated(10, 1e-15, 0.25));
+  EXPECT_EQ(record.text().find("memory"), std::string::npos) << record.text();
+  CallReport smaller = emulated(10, 1e-15, 0.25);
+  smaller.workspace_limit = std::size_t{1} << 31;
+  EXPECT_EQ(log_line(smaller),
+            "kizami: dgemm_ nt 10x20x30: ozaki2 on cpu_simd, 14 moduli, bound 1e-15 entry, within 2147483648 bytes for "
+            "lack of memory, 0.25 s [unknown]");
+  record.add(smaller);
+  smaller.workspace_limit = std::size_t{1} << 26;
+  record.add(smaller);
+  record.add(emulated(11, 1e-15, 0.25));
+  CallReport left = native("no memory");
+  left.is_short_of_memory = true;
+  for (int i = 0; i < 3; ++i) record.add(left);
+  record.add(native("the scheme is native"));
+  record.note_workspaces(5000);
+  record.note_workspaces(4000);
+  const std::string text = record.text();
+  EXPECT_NE(
+      text.find("        workspaces held at most 5000 bytes of a device\n"
+                "        for lack of memory 2 calls ran in a smaller workspace, 3 were left to the native library\n"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(
+      text.find("         3 x dgemm_ nt 10x20x30: ozaki2 on cpu_simd, 14 moduli, bound 1e-15 entry, within 67108864 "
+                "bytes for lack of memory, 2 calls in a smaller workspace, 0.75 s"),
+      std::string::npos)
+      << text;
+}
+
 TEST(Record, CallsOfOneShapeAreOneLineWithTheWorstOfThem) {
   Record record;
   EXPECT_EQ(record.text(), "");

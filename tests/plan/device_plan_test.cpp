@@ -101,6 +101,26 @@ TEST(DevicePlan, KeepsToTheWorkspaceLimit) {
   }
 }
 
+/// The limits that libkizami_cublas.so tries on a full device, dropin/cublas/workspace_search.hpp.
+TEST(DevicePlan, OfALargeProductFitsIntoHalvesDownTo64MiB) {
+  const DeviceEngine reader("reader", true, 1e-3);
+  for (const Scalar scalar : {Scalar::kF32, Scalar::kF64, Scalar::kC64, Scalar::kC128}) {
+    const problem::Shape shape{scalar, 8192, 8192, 8192};
+    const Result<Plan> wished = make(shape, ozaki2(), device_of({&reader}));
+    ASSERT_TRUE(wished.ok()) << wished.status().reason();
+    EXPECT_GT(wished.value().schedule.workspace_bytes, std::size_t{2} << 30);
+    for (std::size_t limit = std::size_t{2} << 30; limit >= std::size_t{64} << 20; limit /= 2) {
+      Policy policy = ozaki2();
+      policy.workspace_limit_bytes = limit;
+      const Result<Plan> plan = make(shape, policy, device_of({&reader}));
+      ASSERT_TRUE(plan.ok()) << limit << ": " << plan.status().reason();
+      EXPECT_LE(plan.value().schedule.workspace_bytes, limit);
+      EXPECT_GT(plan.value().schedule.workspace_bytes, limit / 8) << "the limit is used";
+      EXPECT_EQ(numerics_hash(plan.value()), numerics_hash(wished.value()));
+    }
+  }
+}
+
 TEST(DevicePlan, OfAnEmptyShapeNeedsTheStateOnly) {
   const DeviceEngine reader("reader", true, 1e-3);
   base::Carver state;

@@ -13,16 +13,17 @@
 
 namespace kizami::engines::hopper {
 
-/// The devices on which one kernel may have its shared memory. Asks again if two threads come at the same time.
+/// The devices on which one kernel may have its shared memory. Of two threads that come at the same time both ask, each before its
+/// own launch.
 class SharedMemoryGrant {
  public:
   Status ask(const void* kernel, std::size_t bytes, int device) {
     const std::uint64_t bit = device < 64 ? std::uint64_t{1} << device : 0;
-    if ((devices_.load(std::memory_order_relaxed) & bit) != 0) return {};
+    if ((devices_.load(std::memory_order_acquire) & bit) != 0) return {};
     KIZAMI_RETURN_IF_ERROR(base::cuda_status(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
         "the shared memory of a product kernel"));
-    devices_.fetch_or(bit, std::memory_order_relaxed);
+    devices_.fetch_or(bit, std::memory_order_release);
     return {};
   }
 

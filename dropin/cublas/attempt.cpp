@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "dropin/cublas/attempt.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "dropin/cublas/device_failure.hpp"
+#include "dropin/cublas/emulate.hpp"
+#include "dropin/cublas/workspace_search.hpp"
+#include "dropin/policy/answer.hpp"
+
+namespace kizami::dropin::cublas {
+namespace {
+
+constexpr const char* kRefused = "Kizami refuses";
+constexpr const char* kNoMemory = "there is no memory for a workspace, nor for a smaller one";
+
+/// What each device could not give; devices beyond the last share its.
+constinit std::array<Shortage, 64> shortages;
+
+Shortage& shortage_of(int device) {
+  return shortages[static_cast<std::size_t>(std::clamp(device, 0, static_cast<int>(shortages.size()) - 1))];
+}
+
+/// Whether beta is a 0 in host memory.
+bool overwrites_c(const Call& call, const Context& context) {
+  if (context.has_device_factors) return false;
+  return for_scalar(call.scalar, [&](auto zero) { return factor_at<decltype(zero)>(call.beta, false) == zero; });
+}
+
+Attempt left(const char* why) {
+  Attempt left;
+  left.why_native = why;
+  return left;
+}
+
+Attempt short_of_memory() {
+  Attempt attempt = left(kNoMemory);
+  attempt.is_short_of_memory = true;
+  return attempt;
+}
+
+Attempt failed(const Call& product, const Context& context, const Status& error) {
+  const cublasStatus_t status = device_failed(product, error, overwrites_c(product, context));
+  if (status == CUBLAS_STATUS_SUCCESS) return left(kept(error.reason(), kDeviceFailed));
+  Attempt attempt;
+  attempt.status = status;
+  return attempt;
+}
+
+}  // namespace
+
+void forget_shortages() {
+  for (Shortage& shortage : shortages) shortage.forget();
+}
+
+Attempt attempt(const Call& product, const Context& context, const Settings& settings) {
+  Attempt attempt;
+  attempt.choice = chosen(settings, product);
+  WorkspaceSearch search(shortage_of(attempt.choice.device), process_configuration().workspace_total);
+  for (;;) {
+    const std::size_t bytes = attempt.choice.workspace_bytes;
+    if (search.may_ask(bytes)) {
+      if (has_device_failed()) return left(kDeviceFailed);
+      const Status status = emulate(product, context, policy_within(settings, attempt.workspace_limit));
+      if (status.ok()) {
+        search.granted(bytes);
+        return attempt;
+      }
+      if (status.code() == StatusCode::kInternal) return failed(product, context, status);
+      if (status.code() != StatusCode::kOutOfMemory) return left(kept(status.reason(), kRefused));
+      search.refused(bytes);
+    }
+    attempt.workspace_limit = search.next_limit(bytes);
+    if (attempt.workspace_limit == 0) return short_of_memory();
+    attempt.choice = chosen(settings, product, attempt.workspace_limit);
+    if (attempt.choice.why_native != nullptr) return short_of_memory();  // no plan is so small, or none that is quicker
+  }
+}
+
+}  // namespace kizami::dropin::cublas

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// Calls of several threads at once: what a first call prepares, and what launches of other threads must not disturb.
+#include <barrier>
+#include <complex>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gpu/device_memory.hpp"
+#include "kizami/cuda.hpp"
+
+namespace kizami::gpu_test {
+namespace {
+
+template <class T>
+struct Product {
+  std::int64_t m, n, k;
+  DeviceArray<T> a, b, c;
+  cudaStream_t stream = nullptr;
+
+  Product(std::int64_t rows, std::int64_t cols, std::int64_t inner)
+      : m(rows), n(cols), k(inner), a(numbers(m * k, 3)), b(numbers(k * n, 5)), c(static_cast<std::size_t>(m * n)) {
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  }
+  Product(const Product&) = delete;
+  Product& operator=(const Product&) = delete;
+  ~Product() { static_cast<void>(cudaStreamDestroy(stream)); }
+
+  [[nodiscard]] static std::vector<T> numbers(std::int64_t count, std::int64_t step) {
+    std::vector<T> values(static_cast<std::size_t>(count));
+    std::int64_t x = 1;
+    for (T& value : values) value = T(static_cast<RealOf<T>>((x = (x * step + 1) % 65537) - 32768) / 3);
+    return values;
+  }
+  [[nodiscard]] Status multiply(Scheme scheme) const {
+    Policy policy;
+    policy.scheme = scheme;
+    if (scheme != Scheme::kOzaki2) policy.reproducibility = Reproducibility::kNotGuaranteed;
+    return cuda::gemm<T>(stream, Layout::kColMajor, Op::kNone, Op::kNone, m, n, k, T{1}, a.data(), m, b.data(), k, T{0},
+                         c.data(), m, policy);
+  }
+};
+
+using Threads = DeviceTest;
+
+/// Lines of the split in one pass take shared memory by their length; threads asked for what their own lines need, each for all.
+TEST_F(Threads, OfLinesOfDifferentLengthsDoNotDisturbEachOther) {
+  constexpr int kCalls = 3000;
+  const Product<double> of_short(128, 128, 128);
+  const Product<double> of_long(128, 128, 2048);
+  std::barrier start(2);
+  std::string refused[2];
+  int num_refused[2] = {};
+  std::vector<std::thread> crew;
+  for (const int t : {0, 1}) {
+    crew.emplace_back([&, t] {
+      start.arrive_and_wait();
+      for (int i = 0; i < kCalls; ++i) {
+        const Status status = (t == 0 ? of_short : of_long).multiply(Scheme::kOzaki2);
+        if (status.ok()) continue;
+        ++num_refused[t];
+        refused[t] = status.reason();
+      }
+    });
+  }
+  for (std::thread& thread : crew) thread.join();
+  check(cudaDeviceSynchronize(), "both threads");
+  for (const int t : {0, 1}) EXPECT_EQ(num_refused[t], 0) << refused[t];
+}
+
+template <class T>
+void multiply_all(const Product<T>& product, Scheme scheme, std::barrier<>& start, Status& status) {
+  start.arrive_and_wait();
+  status = product.multiply(scheme);
+}
+
+/// The first calls of a process, where ctest runs this case by itself.
+TEST_F(Threads, MakeTheirFirstCallsAtOnce) {
+  constexpr int kCopies = 2;
+  constexpr std::int64_t kSize = 300;
+  std::vector<std::unique_ptr<Product<float>>> f32;
+  std::vector<std::unique_ptr<Product<double>>> f64;
+  std::vector<std::unique_ptr<Product<std::complex<float>>>> c64;
+  std::vector<std::unique_ptr<Product<std::complex<double>>>> c128;
+  for (int i = 0; i < kCopies; ++i) {
+    f32.push_back(std::make_unique<Product<float>>(kSize, kSize, kSize));
+    f64.push_back(std::make_unique<Product<double>>(kSize, kSize, kSize));
+    c64.push_back(std::make_unique<Product<std::complex<float>>>(kSize, kSize, kSize));
+    c128.push_back(std::make_unique<Product<std::complex<double>>>(kSize, kSize, kSize));
+  }
+  std::barrier start(5 * kCopies);
+  std::vector<Status> status(5 * kCopies);
+  std::vector<std::thread> crew;
+  for (std::size_t i = 0; i < kCopies; ++i) {
+    crew.emplace_back([&, i] { multiply_all(*f32[i], Scheme::kOzaki2, start, status[5 * i]); });
+    crew.emplace_back([&, i] { multiply_all(*f64[i], Scheme::kOzaki2, start, status[5 * i + 1]); });
+    crew.emplace_back([&, i] { multiply_all(*c64[i], Scheme::kEc, start, status[5 * i + 2]); });
+    crew.emplace_back([&, i] { multiply_all(*c128[i], Scheme::kOzaki2, start, status[5 * i + 3]); });
+    crew.emplace_back([&, i] {  // a thread that only asks
+      start.arrive_and_wait();
+      status[5 * i + 4] = cuda::workspace_pool().status();
+    });
+  }
+  for (std::thread& thread : crew) thread.join();
+  for (const Status& s : status) EXPECT_TRUE(s.ok()) << s.reason();
+  check(cudaDeviceSynchronize(), "all threads");
+  const auto expect_again = [](const auto& products, Scheme scheme, const char* name) {
+    for (const auto& product : products) {
+      const auto first = product->c.download();
+      ASSERT_TRUE(product->multiply(scheme).ok()) << name;
+      const auto again = product->c.download();
+      EXPECT_EQ(std::memcmp(first.data(), again.data(), first.size() * sizeof(first[0])), 0) << name;
+    }
+  };
+  expect_again(f32, Scheme::kOzaki2, "f32");
+  expect_again(f64, Scheme::kOzaki2, "f64");
+  expect_again(c64, Scheme::kEc, "c64");
+  expect_again(c128, Scheme::kOzaki2, "c128");
+}
+
+}  // namespace
+}  // namespace kizami::gpu_test
