@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Campaigns of the cases of devices. The host's answers are written to a file beforehand and carried to the machine with the
+// device; without a file the host computes beside it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "case_solver.hpp"
+#include "check/case.hpp"
+#include "failure.hpp"
+
+namespace kizami::cli {
+
+enum class DeviceVerdict : std::uint8_t {
+  kEqual,        ///< the bits of C and the outcome are the host's
+  kWithinBound,  ///< no bits are promised; every element (or a sample) keeps to the reported bound
+  kRefused,
+  kFailed,
+};
+
+struct DeviceJudgement {
+  DeviceVerdict verdict = DeviceVerdict::kEqual;
+  std::string detail;  ///< why it failed or was refused
+};
+
+/// Compares what a solver made with the host's answer.
+[[nodiscard]] DeviceJudgement judge(const check::Case& spec, const SolvedCase& got, const CaseAnswer& want);
+
+struct DeviceCampaign {
+  std::uint64_t seed = 1;
+  std::int64_t first = 0;
+  std::int64_t count = 1000;
+  std::int64_t seconds = 0;  ///< 0: no limit
+  std::int64_t jobs = 0;     ///< threads, each with a solver of its own; 0: as many as the machine has processors
+  std::int64_t max_failures = 20;
+  bool is_on_device = false;  ///< else the host computes, which tells whether it has the bits of the file
+  bool is_quiet = false;
+  std::string hashes_path;  ///< empty: the host computes beside
+  std::string json_path;    ///< one line is appended; empty: none
+  std::string commit = "unknown";
+};
+
+/// Writes the host's answers to the cases of a campaign. Throws Failure kOutputFailed.
+void write_campaign_hashes(const DeviceCampaign& campaign, const std::string& path);
+
+/// Runs a campaign, prints failures, the first three shrunk, and a summary.
+/// Throws Failure kCheckFailed: a case failed, or most of at least 100 cases were not compared by bits; kUsage: the file is of
+/// another seed, or lacks cases; kBadInput: it was written by a program that draws other cases.
+ExitCode run_device_campaign(const DeviceCampaign& campaign);
+
+/// Runs cases on the device and compares them with the host. Throws Failure kCheckFailed.
+ExitCode check_on_device(const std::vector<check::Case>& cases, bool is_quiet);
+
+}  // namespace kizami::cli
