@@ -104,6 +104,7 @@ ExitCode run_campaign_for_devices(const CheckOptions& options) {
   campaign.jobs = integer_option("--jobs", options.jobs, 0, kMaxJobs);
   campaign.max_failures = integer_option("--max-failures", options.max_failures, 1, kMaxCount);
   campaign.is_on_device = options.is_on_device;
+  if (options.is_on_device) campaign.make_solver = device_solver;
   campaign.is_quiet = options.is_quiet;
   campaign.hashes_path = options.hashes_path;
   campaign.json_path = options.json_path;

@@ -66,10 +66,6 @@ std::string kind_of(const std::string& reason) {
   return out;
 }
 
-std::unique_ptr<CaseSolver> solver_of(const DeviceCampaign& campaign) {
-  return campaign.is_on_device ? device_solver() : host_solver();
-}
-
 /// Calls body(solver, offset) for offsets 0, 1, ... count - 1 until one says false, on campaign.jobs threads.
 /// The first exception of a thread stops all and is thrown.
 void for_each_case(const DeviceCampaign& campaign, const std::function<bool(CaseSolver&, std::int64_t)>& body) {
@@ -80,7 +76,7 @@ void for_each_case(const DeviceCampaign& campaign, const std::function<bool(Case
   std::exception_ptr error;
   const auto run = [&] {
     try {
-      const std::unique_ptr<CaseSolver> solver = solver_of(campaign);
+      const std::unique_ptr<CaseSolver> solver = campaign.make_solver();
       while (!is_stopped) {
         const bool is_late = campaign.seconds > 0 && Clock::now() - start >= std::chrono::seconds(campaign.seconds);
         const std::int64_t offset = is_late ? campaign.count : next++;
@@ -143,7 +139,7 @@ bool fails(CaseSolver& solver, const Case& spec) {
 void report_failures(const DeviceCampaign& campaign, Tally& tally) {
   std::sort(tally.failures.begin(), tally.failures.end(),
             [](const FailedCase& x, const FailedCase& y) { return x.index < y.index; });
-  const std::unique_ptr<CaseSolver> solver = solver_of(campaign);
+  const std::unique_ptr<CaseSolver> solver = campaign.make_solver();
   std::size_t num_shrunk = 0;
   for (const FailedCase& failed : tally.failures) {
     write_stdout(fmt::format("FAILED     case {} of seed {}: {}\n           {}\n", failed.index, campaign.seed,
@@ -157,8 +153,9 @@ void report_failures(const DeviceCampaign& campaign, Tally& tally) {
       continue;
     }
     const Case smallest = shrink(failed.spec, [&](const Case& c) { return fails(*solver, c); });
-    write_stdout(fmt::format("           {}\n           repro: kizami check --device '{}'\n",
-                             one_line(solver->difference(smallest)), print(smallest)));
+    write_stdout(fmt::format("           {}\n           repro: kizami check{} '{}'\n",
+                             one_line(solver->difference(smallest)), campaign.is_on_device ? " --device" : "",
+                             print(smallest)));
   }
 }
 
@@ -239,7 +236,7 @@ DeviceJudgement judge(const Case& spec, const SolvedCase& got, const CaseAnswer&
 void write_campaign_hashes(const DeviceCampaign& campaign, const std::string& path) {
   HashFile hashes{campaign.seed, campaign.first, std::vector<HashRecord>(static_cast<std::size_t>(campaign.count))};
   DeviceCampaign on_host = campaign;
-  on_host.is_on_device = false;
+  on_host.make_solver = host_solver;
   on_host.seconds = 0;
   std::atomic<std::int64_t> num_done{0};
   for_each_case(on_host, [&](CaseSolver&, std::int64_t offset) {

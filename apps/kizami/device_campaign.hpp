@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,7 +37,9 @@ struct DeviceCampaign {
   std::int64_t seconds = 0;  ///< 0: no limit
   std::int64_t jobs = 0;     ///< threads, each with a solver of its own; 0: as many as the machine has processors
   std::int64_t max_failures = 20;
-  bool is_on_device = false;  ///< else the host computes, which tells whether it has the bits of the file
+  bool is_on_device = false;  ///< what the record says, and whether the device is named in it
+  /// Of each thread. The host as a solver tells whether this machine has the bits of the file.
+  std::function<std::unique_ptr<CaseSolver>()> make_solver = host_solver;
   bool is_quiet = false;
   std::string hashes_path;  ///< empty: the host computes beside
   std::string json_path;    ///< one line is appended; empty: none

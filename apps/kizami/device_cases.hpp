@@ -11,8 +11,8 @@
 namespace kizami::cli {
 
 /// Case number `index` of a campaign on a device: as random_case(), and engines of devices, workspaces that make chunks, batches in
-/// all forms, factors in device memory, calls that may wait, ladders cut short; shapes mostly below 130, a few to 600, one in
-/// 150 longer in one direction or in all.
+/// all forms, factors in device memory, calls that may wait, ladders cut short; shapes mostly below 130, one in 50 to 600,
+/// one in 100 longer in one direction or in all.
 /// @exact print() of it parses to the same case on every machine
 [[nodiscard]] check::Case random_device_case(std::uint64_t seed, std::int64_t index);
 

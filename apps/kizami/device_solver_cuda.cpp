@@ -297,7 +297,8 @@ SolvedCase DeviceSolver::solve_as(const Case& spec, std::vector<check::Operands<
     if (!out.promises_bits && out.fault.empty()) out.fault = beyond_bound(spec, references[i], c, outcomes[i]);
   }
   out.answer.bits = hash.value();
-  out.how = std::string(to_string(outcomes[0].scheme)) + " " + std::string(outcomes[0].engine);
+  const bool is_quick = outcomes[0].engine == "none";
+  out.how = (is_quick ? "" : std::string(to_string(outcomes[0].scheme)) + " ") + std::string(outcomes[0].engine);
   return out;
 }
 

@@ -11,7 +11,8 @@ class HostSolver final : public CaseSolver {
     SolvedCase out;
     out.answer = answer_on_host(spec);
     out.promises_bits = may_promise_bits(spec.policy);
-    if (out.answer.status.ok()) out.how = out.answer.outcome.substr(0, out.answer.outcome.find('/')) + " host";
+    if (out.answer.status.ok())
+      out.how = out.answer.outcome.substr(0, out.answer.outcome.find_first_of("/;")) + " host";
     return out;
   }
   std::string difference(const check::Case& spec) override {
