@@ -108,7 +108,7 @@ class CommandsTest(CliTest):
         self.assertIn("hashes of cases 0 to 29 of seed 9", self.succeed(*campaign, "--write-hashes", "hashes"))
         text = self.succeed(*campaign, "--hashes", "hashes", "--json", "record.jsonl", "--commit", "abc")
         self.assertRegex(text, r"(?m)^\d+ equal, \d+ within bound, \d+ refused, 0 failed$")
-        record = json.loads(self.path("record.jsonl").read_text())
+        record = json.loads((self.dir / "record.jsonl").read_text())
         self.assertEqual((record["cases"], record["failed"], record["commit"]), (30, 0, "abc"))
         self.assertEqual(record["equal_bits"] + record["within_bound"] + record["refused"], 30)
         self.assertGreater(record["equal_bits"], 20)
