@@ -11,24 +11,10 @@
 
 #include "case_solver.hpp"
 #include "check/case.hpp"
+#include "device_judgement.hpp"
 #include "failure.hpp"
 
 namespace kizami::cli {
-
-enum class DeviceVerdict : std::uint8_t {
-  kEqual,        ///< the bits of C and the outcome are the host's
-  kWithinBound,  ///< no bits are promised; every element (or a sample) keeps to the reported bound
-  kRefused,
-  kFailed,
-};
-
-struct DeviceJudgement {
-  DeviceVerdict verdict = DeviceVerdict::kEqual;
-  std::string detail;  ///< why it failed or was refused
-};
-
-/// Compares what a solver made with the host's answer.
-[[nodiscard]] DeviceJudgement judge(const check::Case& spec, const SolvedCase& got, const CaseAnswer& want);
 
 struct DeviceCampaign {
   std::uint64_t seed = 1;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Cases in the memory of a CUDA device. All that a call reads or writes lies in one region, which is copied there and back in one
-// piece:
-//   [A, B, C of every product, each between canaries][alpha][beta][arrays of pointers]
-// A lone product is made by cuda::run() in a workspace between guards, which holds what earlier cases left; a batch takes its
+// Cases in the memory of a CUDA device. All that a call reads or writes lies in one region (device_region.hpp). A lone product is made by cuda::run() in a workspace between guards, which holds what earlier cases left; a batch takes its
 // workspace from the library.
 #include <cuda_runtime_api.h>
 
@@ -25,6 +22,7 @@
 #include "check/reference.hpp"
 #include "device_buffers.hpp"
 #include "device_cases.hpp"
+#include "device_region.hpp"
 #include "exact_sample.hpp"
 #include "kizami/cuda.hpp"
 #include "kizami/gemm.hpp"
@@ -36,13 +34,10 @@ using check::BatchForm;
 using check::Case;
 using check::Which;
 
-constexpr std::size_t kAlign = 256;
 constexpr std::size_t kGuardBytes = 256;
 constexpr unsigned char kGuard = 0xA5;
 /// Terms of exact dot products for one case whose bits are not promised: milliseconds.
 constexpr double kMaxTerms = 1 << 19;
-
-std::size_t aligned(std::size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
 /// Throws Failure kRefused where there is none.
 void require_device() {
@@ -53,51 +48,6 @@ void require_device() {
   throw Failure(ExitCode::kRefused, std::string("--device: no CUDA device is found") +
                                         (error == cudaSuccess ? "" : std::string(": ") + cudaGetErrorString(error)));
 }
-
-/// Where the parts of a region lie. @units bytes from its beginning
-template <class T>
-class Region {
- public:
-  explicit Region(const Case& spec, const check::Operands<T>& one) : num_products_(spec.num_products) {
-    const std::array<std::size_t, 3> elems{one.a.guarded().size(), one.b.guarded().size(), one.c.guarded().size()};
-    // The first element lies as far behind a boundary of 64 bytes as on the host.
-    shift_ = static_cast<std::size_t>(spec.offset) * sizeof(T);
-    for (std::size_t x = 0; x < 3; ++x) {
-      firsts_[x] = bytes_;
-      strides_[x] = aligned(elems[x] * sizeof(T) + shift_);
-      bytes_ += strides_[x] * static_cast<std::size_t>(num_products_);
-    }
-    factors_ = bytes_;
-    pointers_ = factors_ + kAlign;
-    bytes_ = aligned(pointers_ + 3 * sizeof(void*) * static_cast<std::size_t>(num_products_));
-  }
-  [[nodiscard]] std::size_t bytes() const { return bytes_; }
-  [[nodiscard]] std::size_t factors() const { return factors_; }
-  [[nodiscard]] std::size_t pointers(Which which) const {
-    return pointers_ + static_cast<std::size_t>(which) * sizeof(void*) * static_cast<std::size_t>(num_products_);
-  }
-  /// Of the canaries before the matrix.
-  [[nodiscard]] std::size_t guarded(Which which, std::int64_t product) const {
-    const auto x = static_cast<std::size_t>(which);
-    return firsts_[x] + strides_[x] * static_cast<std::size_t>(product) + shift_;
-  }
-  /// Of the first element.
-  [[nodiscard]] std::size_t matrix(Which which, std::int64_t product) const {
-    return guarded(which, product) + check::Operand<T>::kGuardElems * sizeof(T);
-  }
-  /// From a matrix to that of the next product. @units elements
-  [[nodiscard]] std::int64_t stride(Which which) const {
-    return static_cast<std::int64_t>(strides_[static_cast<std::size_t>(which)] / sizeof(T));
-  }
-
- private:
-  std::int64_t num_products_;
-  std::size_t shift_ = 0;
-  std::array<std::size_t, 3> firsts_{}, strides_{};
-  std::size_t bytes_ = 0;
-  std::size_t factors_ = 0;
-  std::size_t pointers_ = 0;
-};
 
 class DeviceSolver final : public CaseSolver {
  public:
@@ -130,7 +80,7 @@ class DeviceSolver final : public CaseSolver {
   void fill(const Case& spec, const std::vector<check::Operands<T>>& products, const Region<T>& region);
   template <class T>
   std::string copied_back(const Case& spec, std::vector<check::Operands<T>>& products, const Region<T>& region,
-                          bool is_refused);
+                          bool is_untouched);
 
   cudaStream_t stream_ = nullptr;
   GrowingBuffer<false> device_, workspace_;
@@ -208,10 +158,10 @@ Status DeviceSolver::enqueue(const Case& spec, const Plan& plan, const Region<T>
                                array(Which::kC, output), c.ld, spec.num_products, spec.policy, outcomes.data());
 }
 
-/// C comes back into the operands. @return what was written besides; empty: nothing
+/// C comes back into the operands. @param is_untouched  the call must not have written C @return what was written besides; empty: nothing
 template <class T>
 std::string DeviceSolver::copied_back(const Case& spec, std::vector<check::Operands<T>>& products,
-                                      const Region<T>& region, bool is_refused) {
+                                      const Region<T>& region, bool is_untouched) {
   const std::byte* const before = before_.reserve(region.bytes());
   std::byte* const after = after_.reserve(region.bytes());
   check_cuda(cudaMemcpyAsync(after, device_.reserve(region.bytes()), region.bytes(), cudaMemcpyDeviceToHost, stream_),
@@ -226,7 +176,7 @@ std::string DeviceSolver::copied_back(const Case& spec, std::vector<check::Opera
     };
     if (is_changed(Which::kA, x.a.guarded().size_bytes())) return "A or its padding was written";
     if (is_changed(Which::kB, x.b.guarded().size_bytes())) return "B or its padding was written";
-    if (is_refused && is_changed(Which::kC, x.c.guarded().size_bytes())) return "refused, but C was written";
+    if (is_untouched && is_changed(Which::kC, x.c.guarded().size_bytes())) return "refused, but C was written";
     std::memcpy(x.c.guarded().data(), after + c, x.c.guarded().size_bytes());
     if (const check::Verdict intact = x.c.canaries_intact(); !intact) return intact.message;
   }
@@ -255,7 +205,8 @@ std::string workspace_fault(const std::byte* workspace, std::size_t bytes, std::
       "copying guards");
   check_cuda(cudaStreamSynchronize(stream), "waiting for guards");
   for (std::size_t i = 0; i < 2 * kGuardBytes; ++i) {
-    if (host[i] != std::byte{kGuard}) return i < kGuardBytes ? "written before the workspace" : "written behind it";
+    if (host[i] != std::byte{kGuard})
+      return i < kGuardBytes ? "memory before the workspace was written" : "memory behind the workspace was written";
   }
   return {};
 }
@@ -282,7 +233,8 @@ SolvedCase DeviceSolver::solve_as(const Case& spec, std::vector<check::Operands<
   fill(spec, products, region);
   std::vector<Outcome> outcomes;
   const Status status = enqueue(spec, plan.value(), region, outcomes);
-  out.fault = copied_back(spec, products, region, !status.ok());
+  // Of a batch the products before the refused one are done.
+  out.fault = copied_back(spec, products, region, !status.ok() && !is_batch);
   if (!status.ok()) return out.answer = refusal(status), out;
   if (out.fault.empty() && !is_batch) {
     const std::size_t bytes = plan.value().workspace_bytes();
@@ -307,7 +259,8 @@ std::string DeviceSolver::difference_as(const Case& spec) {
   std::vector<check::Operands<T>> products;
   const SolvedCase solved = solve_as<T>(spec, products);
   if (!solved.answer.status.ok()) return "the device refuses it now: " + solved.answer.status.reason();
-  if (!solved.promises_bits) return "no bits are promised";
+  if (!solved.fault.empty()) return solved.fault;
+  if (!solved.promises_bits) return "no bits are promised, and every element compared is within its bound";
   for (std::int64_t i = 0; i < spec.num_products; ++i) {
     const Case one = check::product_of_batch(spec, i);
     check::Operands<T> x(one);
