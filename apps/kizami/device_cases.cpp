@@ -35,6 +35,14 @@ void draw_shape(Draw& draw, Case& c) {
   }
 }
 
+/// Slices in floating point are the software tensor core's on the host, which takes seconds for a billion terms.
+void limit_floating_slices(Case& c) {
+  constexpr std::int64_t kMaxTerms = 1 << 20, kExtents = 100;
+  const bool is_floating = c.policy.scheme == Scheme::kOzaki1 && c.policy.slices.format != SliceFormat::kInt8;
+  if (!is_floating || c.m * c.n * c.k <= kMaxTerms) return;
+  for (std::int64_t* const dim : {&c.m, &c.n, &c.k}) *dim = 1 + *dim % kExtents;
+}
+
 /// Wishes of scheme ozaki1.
 void draw_slices(Draw& draw, Scalar scalar, Policy& policy) {
   policy.scheme = Scheme::kOzaki1;
@@ -115,6 +123,7 @@ Case random_device_case(std::uint64_t seed, std::int64_t index) {
     if (draw.one_in(3)) c.ld_pad = draw.integer(1, 70);
     if (draw.one_in(3)) c.offset = draw.integer(1, 15);
     c.policy = draw_policy(draw, c.scalar);
+    limit_floating_slices(c);
     // cuBLAS bounds its error within its range only, and places NaN in complex numbers as it likes.
     const bool is_tame = !may_promise_bits(c.policy);
     if (!is_tame && draw.one_in(2)) {
