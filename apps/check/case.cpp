@@ -24,6 +24,8 @@ constexpr std::int64_t kMaxThreads = 4096;
 constexpr std::int64_t kMaxModuli = 64;
 constexpr std::int64_t kMaxSliceBits = 11;
 constexpr std::int64_t kMaxPromotionK = 65536;
+constexpr std::int64_t kMaxRungs = 64;
+constexpr std::int64_t kMaxProducts = 64;
 
 /// The enumerators 0, 1, 2, ... of E, which end where to_string() knows no name or repeats one.
 template <class E>
@@ -198,6 +200,21 @@ const Item kItems[] = {
     {"nonfinite=", "multiply | reject", "NaN and Inf in operands", false,
      [](V v, Case& c) { return parse_words(v, "reject", "multiply", c.policy.reject_nonfinite); },
      [](const Case& c) { return std::string(c.policy.reject_nonfinite ? "reject" : "multiply"); }},
+    {"rungs=", "0..64", "rungs of the ladder that may be used; 0: all", false,
+     [](V v, Case& c) { return parse_int_into(v, 0, kMaxRungs, c.policy.max_rungs); },
+     [](const Case& c) { return fmt::format("{}", c.policy.max_rungs); }},
+    {"sync=", "never | allowed", "on a device: whether the call may wait for what the elements say", false,
+     [](V v, Case& c) { return parse_words(v, "allowed", "never", c.policy.may_sync); },
+     [](const Case& c) { return std::string(c.policy.may_sync ? "allowed" : "never"); }},
+    {"factors=", "host | device", "on a device: the memory that alpha and beta are in", false,
+     [](V v, Case& c) { return parse_words(v, "device", "host", c.has_device_factors); },
+     [](const Case& c) { return std::string(c.has_device_factors ? "device" : "host"); }},
+    {"batch=", "1..64", "products, the i-th of the matrices of seed + i; one after another but on a device", false,
+     [](V v, Case& c) { return parse_int_into(v, 1, kMaxProducts, c.num_products); },
+     [](const Case& c) { return fmt::format("{}", c.num_products); }},
+    {"by=", names_of<BatchForm>(), "on a device: how a batch finds its matrices", false,
+     [](V v, Case& c) { return parse_enum(v, c.batch_form); },
+     [](const Case& c) { return std::string(to_string(c.batch_form)); }},
     {"threads=", "0..4096", "CPU threads; 0 means all", false,
      [](V v, Case& c) { return parse_int_into(v, 0, kMaxThreads, c.policy.threads); },
      [](const Case& c) { return fmt::format("{}", c.policy.threads); }},
@@ -333,7 +350,8 @@ bool operator==(const Case& x, const Case& y) {
   return x.scalar == y.scalar && x.op_a == y.op_a && x.op_b == y.op_b && x.m == y.m && x.n == y.n && x.k == y.k &&
          same_bits(x.alpha, y.alpha) && same_bits(x.beta, y.beta) && same_bits(x.alpha_imag, y.alpha_imag) &&
          same_bits(x.beta_imag, y.beta_imag) && x.ld_pad == y.ld_pad && x.offset == y.offset && x.layout == y.layout &&
-         x.a == y.a && x.b == y.b && x.c == y.c && x.policy == y.policy && x.seed == y.seed;
+         x.a == y.a && x.b == y.b && x.c == y.c && x.policy == y.policy && x.num_products == y.num_products &&
+         x.batch_form == y.batch_form && x.has_device_factors == y.has_device_factors && x.seed == y.seed;
 }
 
 Result<Accuracy> parse_accuracy(std::string_view text, int max_bits) {

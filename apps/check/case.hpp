@@ -21,7 +21,25 @@
 
 namespace kizami::check {
 
-/// One product C = alpha op(A) op(B) + beta C with everything that determines it and how it is to be computed.
+/// How a batch in device memory finds its matrices.
+enum class BatchForm : std::uint8_t {
+  kStrides,         ///< one array each of A, B and C
+  kPointers,        ///< arrays of pointers in host memory
+  kDevicePointers,  ///< arrays of pointers in device memory
+};
+[[nodiscard]] constexpr std::string_view to_string(BatchForm form) noexcept {
+  switch (form) {
+    case BatchForm::kStrides:
+      return "strides";
+    case BatchForm::kPointers:
+      return "pointers";
+    case BatchForm::kDevicePointers:
+      return "device_pointers";
+  }
+  return "unknown";
+}
+
+/// One product C = alpha op(A) op(B) + beta C, or a batch of them, with everything that determines it and how it is to be computed.
 struct Case {
   Scalar scalar = Scalar::kF64;
   Op op_a = Op::kNone;
@@ -40,6 +58,9 @@ struct Case {
   MatrixSpec b = default_spec(MatrixClass::kRandn);
   MatrixSpec c = default_spec(MatrixClass::kRands);
   Policy policy;
+  std::int64_t num_products = 1;               ///< product i has the matrices of seed + i
+  BatchForm batch_form = BatchForm::kStrides;  ///< on a device
+  bool has_device_factors = false;             ///< on a device: alpha and beta are read from its memory
   std::uint64_t seed = 1;
 
   /// Equal when the lines are equal; unlike ==, NaN equals NaN and -0 differs from 0.
@@ -53,6 +74,15 @@ struct Case {
 /// Prints the canonical line: the head, a, b, A, B and seed always, other items when they differ from their defaults.
 /// @exact parse_case(print(c)) == c for every case that parses
 [[nodiscard]] std::string print(const Case& c);
+
+/// Product i of a batch as a case of its own. @range 0 <= i < c.num_products
+[[nodiscard]] inline Case product_of_batch(const Case& c, std::int64_t i) {
+  Case one = c;
+  one.num_products = 1;
+  one.batch_form = BatchForm::kStrides;
+  one.seed = c.seed + static_cast<std::uint64_t>(i);
+  return one;
+}
 
 /// The grammar with all items, their values and defaults, and the table of matrix classes.
 [[nodiscard]] std::string case_help();

@@ -12,7 +12,6 @@
 namespace kizami::check {
 namespace {
 
-constexpr std::size_t kGuardBytes = 512;  // before and after each matrix
 constexpr std::size_t kAlignBytes = 64;
 
 template <class R>
@@ -45,7 +44,7 @@ requires kIsScalar<T> Operand<T>::Operand(const Case& c, Which which, int thread
       op_(op_of(c, which)),
       layout_(c.layout),
       stored_(stored_shape(c, which)) {
-  const std::size_t guard = kGuardBytes / sizeof(T), align = kAlignBytes / sizeof(T);
+  const std::size_t guard = kGuardElems, align = kAlignBytes / sizeof(T);
   buffer_.assign(static_cast<std::size_t>(stored_.num_elems) + 2 * guard + align + static_cast<std::size_t>(c.offset),
                  canary<T>());
   const std::size_t misaligned = reinterpret_cast<std::uintptr_t>(buffer_.data() + guard) % kAlignBytes / sizeof(T);
@@ -66,6 +65,14 @@ const noexcept {
   const MatrixView<const T> stored = blas_view(data(), stored_.rows, stored_.cols, stored_.ld, layout_);
   return read_by(op_, stored);
 }
+
+template <class T>
+requires kIsScalar<T> std::span<T> Operand<T>::guarded()
+noexcept { return {data() - kGuardElems, static_cast<std::size_t>(stored_.num_elems) + 2 * kGuardElems}; }
+
+template <class T>
+requires kIsScalar<T> std::span<const T> Operand<T>::guarded()
+const noexcept { return {data() - kGuardElems, static_cast<std::size_t>(stored_.num_elems) + 2 * kGuardElems}; }
 
 template <class T>
 requires kIsScalar<T>

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "check/case.hpp"
@@ -30,6 +31,12 @@ class Operand {
   /// op(A), op(B) or C. @shape see shape_of()
   [[nodiscard]] MatrixView<T> view() noexcept;
   [[nodiscard]] MatrixView<const T> view() const noexcept;
+
+  /// The stored matrix with its padding, and kGuardElems canaries before its first element and after its last: what a copy in
+  /// another memory needs so that canaries_intact() can judge it when it is copied back.
+  static constexpr std::size_t kGuardElems = 512 / sizeof(T);
+  [[nodiscard]] std::span<T> guarded() noexcept;
+  [[nodiscard]] std::span<const T> guarded() const noexcept;
 
   /// Green if every canary in the padding and around the matrix is as it was.
   [[nodiscard]] Verdict canaries_intact() const;

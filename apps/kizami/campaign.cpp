@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "campaign.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
 #include "check/matrix_spec.hpp"
-#include "check/random.hpp"
+#include "draw.hpp"
 
 namespace kizami::cli {
 namespace {
@@ -14,90 +10,6 @@ namespace {
 using check::Case;
 using check::MatrixSpec;
 using check::Which;
-
-/// The random stream of campaigns; operands use others.
-constexpr std::uint32_t kCampaignStream = 0xCA;
-
-class Draw {
- public:
-  Draw(std::uint64_t seed, std::int64_t index) : random_(seed, kCampaignStream, index & 0xFFFFFFFF, index >> 32) {}
-
-  /// Uniform in [lo, hi].
-  std::int64_t integer(std::int64_t lo, std::int64_t hi) {
-    return lo + static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(hi - lo + 1)));
-  }
-  bool one_in(std::int64_t n) { return integer(1, n) == 1; }
-  template <class T>
-  T of(std::initializer_list<T> choices) {
-    return choices.begin()[integer(0, static_cast<std::int64_t>(choices.size()) - 1)];
-  }
-  double uniform(double lo, double hi) { return lo + (hi - lo) * random_.uniform(20); }
-
- private:
-  check::AddressedRandom random_;
-};
-
-/// Mostly small and odd, around the blocks of 16 lines and 64 elements, sometimes empty.
-std::int64_t random_extent(Draw& draw) {
-  if (draw.one_in(40)) return 0;
-  if (draw.one_in(4)) return draw.of<std::int64_t>({15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 129});
-  return draw.integer(1, draw.one_in(3) ? 60 : 12);
-}
-
-double random_factor(Draw& draw, bool may_be_infinite) {
-  if (draw.one_in(3)) return draw.of({1.0, 1.0, -1.0, 0.0});
-  if (draw.one_in(25)) return may_be_infinite ? draw.of({HUGE_VAL, -HUGE_VAL, std::nan("")}) : std::nan("");
-  return draw.integer(-64, 64) * std::ldexp(0.125, static_cast<int>(draw.one_in(5) ? draw.integer(-60, 60) : 0));
-}
-
-/// Values of the type's range: exponents that FP32 operands can hold too.
-MatrixSpec random_spec(Draw& draw, Scalar scalar, check::Shape shape, bool may_be_nonfinite) {
-  const auto classes = check::class_inventory();
-  for (;;) {
-    const check::ClassInfo& info =
-        classes[static_cast<std::size_t>(draw.integer(0, static_cast<std::int64_t>(classes.size()) - 1))];
-    MatrixSpec spec = check::default_spec(info.id);
-    for (int p = 0; p < info.num_params; ++p) {
-      const check::ParamInfo& param = info.params[static_cast<std::size_t>(p)];
-      if (draw.one_in(2)) continue;
-      const double hi = std::min(param.hi, std::max(8.0, 4.0 * std::fabs(param.default_value)));
-      const double value = draw.uniform(param.lo, std::max(param.lo, hi));
-      spec.params[static_cast<std::size_t>(p)] = param.integral ? std::floor(value) : std::floor(value * 16) / 16;
-    }
-    if (draw.one_in(4)) spec.scale_exp = static_cast<int>(draw.integer(-40, 40));
-    if (draw.one_in(12)) spec.scale_exp = static_cast<int>(draw.integer(-1100, 1000));
-    if (is_complex(scalar) && draw.one_in(4))
-      spec.parts = draw.of({check::FilledParts::kReal, check::FilledParts::kImaginary});
-    if (is_complex(scalar) && draw.one_in(6)) spec.imag_exp = static_cast<int>(draw.integer(-300, 60));
-    if (may_be_nonfinite && draw.one_in(8)) {
-      using P = check::Placement;
-      P placement;
-      placement.kind = draw.of({P::Kind::kNaN, P::Kind::kPosInf, P::Kind::kNegInf});
-      placement.place =
-          draw.of({P::Place::kCorner, P::Place::kEdge, P::Place::kMiddle, P::Place::kLast, P::Place::kAll});
-      if (is_complex(scalar)) placement.part = draw.of({check::Part::kReal, check::Part::kImaginary});
-      spec.placements.push_back(placement);
-    }
-    if (check::validate(spec, scalar, shape.rows, shape.cols).ok()) return spec;
-  }
-}
-
-/// Slices of scheme ozaki1, mostly those that a planner would choose.
-Slicing random_slices(Draw& draw, Scalar scalar, bool is_engine_free) {
-  Slicing slices;
-  if (is_engine_free && draw.one_in(4))
-    slices.format = draw.of({SliceFormat::kFp16, SliceFormat::kBf16, SliceFormat::kE4m3, SliceFormat::kE5m2});
-  const bool is_int8 = slices.format == SliceFormat::kInt8;
-  if (is_int8) slices.split = draw.of({SliceSplit::kAuto, SliceSplit::kTruncated, SliceSplit::kNearest});
-  if (draw.one_in(3)) {
-    slices.num_slices = static_cast<int>(draw.one_in(4) ? kUntilZero : draw.integer(1, is_int8 ? 12 : 8));
-    if (draw.one_in(3)) slices.num_diagonals = kAllPairs;
-  }
-  slices.sums = draw.of({SliceSums::kAuto, SliceSums::kPairs, SliceSums::kGrouped, SliceSums::kBlocked});
-  if (is_complex(scalar))
-    slices.complex_form = draw.of({ComplexForm::kAuto, ComplexForm::kKaratsuba, ComplexForm::kEnlarged});
-  return slices;
-}
 
 Policy random_policy(Draw& draw, Scalar scalar, bool is_plain) {
   Policy policy;
@@ -218,6 +130,10 @@ Case shrink(const Case& spec, const std::function<bool(const Case&)>& fails) {
     for (const auto member : {&Case::alpha, &Case::beta, &Case::alpha_imag, &Case::beta_imag})
       has_changed |= reset(member);
     has_changed |= reset(&Case::layout);
+    has_changed |= try_change([](Case& c) { c = check::product_of_batch(c, 0); });
+    has_changed |= try_change([](Case& c) { c = check::product_of_batch(c, c.num_products - 1); });
+    has_changed |= reset(&Case::batch_form);
+    has_changed |= reset(&Case::has_device_factors);
     has_changed |= reset(&Case::policy);
     const auto reset_policy = [&](auto Policy::*member) {
       return try_change([&](Case& c) { c.policy.*member = plain.policy.*member; });
@@ -231,6 +147,8 @@ Case shrink(const Case& spec, const std::function<bool(const Case&)>& fails) {
     has_changed |= reset_policy(&Policy::threads);
     has_changed |= reset_policy(&Policy::workspace_limit_bytes);
     has_changed |= reset_policy(&Policy::allow_fp64_arithmetic);
+    has_changed |= reset_policy(&Policy::max_rungs);
+    has_changed |= reset_policy(&Policy::may_sync);
     for (const auto member : {&Case::a, &Case::b, &Case::c}) {
       // Two specs that both fail must not take turns.
       const MatrixSpec ones = check::default_spec(check::MatrixClass::kOnes);

@@ -225,23 +225,7 @@ class Runner {
   int num_repeats_ = 0;
 };
 
-}  // namespace
-
-std::string_view to_string(CaseVerdict verdict) noexcept {
-  switch (verdict) {
-    case CaseVerdict::kPassed:
-      return "PASSED";
-    case CaseVerdict::kFailed:
-      return "FAILED";
-    case CaseVerdict::kRefused:
-      return "REFUSED";
-    case CaseVerdict::kMistrusted:
-      return "MISTRUSTED";
-  }
-  return "unknown";
-}
-
-CaseResult run_case(const Case& spec) {
+CaseResult run_product(const Case& spec) {
   try {
     switch (spec.scalar) {
       case Scalar::kF32:
@@ -259,6 +243,31 @@ CaseResult run_case(const Case& spec) {
   } catch (const std::bad_alloc&) {
     return {CaseVerdict::kRefused, "no memory for the operands and their exact reference"};
   }
+}
+
+}  // namespace
+
+std::string_view to_string(CaseVerdict verdict) noexcept {
+  switch (verdict) {
+    case CaseVerdict::kPassed:
+      return "PASSED";
+    case CaseVerdict::kFailed:
+      return "FAILED";
+    case CaseVerdict::kRefused:
+      return "REFUSED";
+    case CaseVerdict::kMistrusted:
+      return "MISTRUSTED";
+  }
+  return "unknown";
+}
+
+CaseResult run_case(const Case& spec) {
+  CaseResult result = run_product(check::product_of_batch(spec, 0));
+  for (std::int64_t i = 1; i < spec.num_products && result.verdict == CaseVerdict::kPassed; ++i) {
+    result = run_product(check::product_of_batch(spec, i));
+    result.detail = fmt::format("product {}: {}", i, result.detail);
+  }
+  return result;
 }
 
 }  // namespace kizami::cli

@@ -18,6 +18,7 @@
 #include "check/case.hpp"
 #include "check/text.hpp"
 #include "commands.hpp"
+#include "device_campaign.hpp"
 #include "failure.hpp"
 #include "options.hpp"
 
@@ -35,9 +36,25 @@ struct CheckOptions {
   std::string seconds = "0";
   std::string first = "0";
   std::string seed = "1";
+  bool is_on_device = false;
+  std::string hashes_path;
+  std::string written_hashes_path;
+  std::string jobs = "0";
+  std::string max_failures = "20";
+  std::string json_path;
+  std::string commit = "unknown";
   bool is_grammar_wanted = false;
   bool is_quiet = false;
+
+  /// Whether the cases are those of devices.
+  [[nodiscard]] bool is_for_devices() const {
+    return is_on_device || !hashes_path.empty() || !written_hashes_path.empty();
+  }
 };
+
+constexpr std::int64_t kMaxCount = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxSeconds = 1 << 30;
+constexpr std::int64_t kMaxJobs = 1024;
 
 check::Case parsed(const std::string& line, const std::string& where) {
   Result<check::Case> out = check::parse_case(line);
@@ -71,12 +88,38 @@ std::vector<check::Case> cases_of(const CheckOptions& options) {
   return out;
 }
 
+std::uint64_t seed_of(const CheckOptions& options) {
+  return static_cast<std::uint64_t>(integer_option("--seed", options.seed, 0, std::int64_t{1} << 62));
+}
+
+/// Random cases of devices, on the device, or on the host to write or to verify a file of hashes.
+ExitCode run_campaign_for_devices(const CheckOptions& options) {
+  if (!options.written_hashes_path.empty() && (options.is_on_device || !options.hashes_path.empty()))
+    throw Failure(ExitCode::kUsage, "--write-hashes is of the host: it goes without --device and --hashes");
+  DeviceCampaign campaign;
+  campaign.seed = seed_of(options);
+  campaign.first = integer_option("--first", options.first, 0, kMaxCount);
+  campaign.count = integer_option("--count", options.count, 1, kMaxCount);
+  campaign.seconds = integer_option("--seconds", options.seconds, 0, kMaxSeconds);
+  campaign.jobs = integer_option("--jobs", options.jobs, 0, kMaxJobs);
+  campaign.max_failures = integer_option("--max-failures", options.max_failures, 1, kMaxCount);
+  campaign.is_on_device = options.is_on_device;
+  if (options.is_on_device) campaign.make_solver = device_solver;
+  campaign.is_quiet = options.is_quiet;
+  campaign.hashes_path = options.hashes_path;
+  campaign.json_path = options.json_path;
+  campaign.commit = options.commit;
+  if (options.written_hashes_path.empty()) return run_device_campaign(campaign);
+  write_campaign_hashes(campaign, options.written_hashes_path);
+  return ExitCode::kOk;
+}
+
 /// Random cases until the count or the time is reached. Stops at the first failure, shrunk.
 ExitCode run_campaign(const CheckOptions& options) {
-  const std::int64_t count = integer_option("--count", options.count, 1, std::int64_t{1} << 40);
-  const std::int64_t seconds = integer_option("--seconds", options.seconds, 0, 1 << 30);
-  const std::int64_t first = integer_option("--first", options.first, 0, std::int64_t{1} << 40);
-  const auto seed = static_cast<std::uint64_t>(integer_option("--seed", options.seed, 0, std::int64_t{1} << 62));
+  const std::int64_t count = integer_option("--count", options.count, 1, kMaxCount);
+  const std::int64_t seconds = integer_option("--seconds", options.seconds, 0, kMaxSeconds);
+  const std::int64_t first = integer_option("--first", options.first, 0, kMaxCount);
+  const std::uint64_t seed = seed_of(options);
   const auto start = std::chrono::steady_clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   std::array<std::int64_t, 4> verdicts{};
@@ -107,9 +150,12 @@ ExitCode run_campaign(const CheckOptions& options) {
 }
 
 ExitCode run_check(const CheckOptions& options) {
-  if (options.is_campaign) return run_campaign(options);
+  if (options.is_campaign) return options.is_for_devices() ? run_campaign_for_devices(options) : run_campaign(options);
+  if (!options.hashes_path.empty() || !options.written_hashes_path.empty())
+    throw Failure(ExitCode::kUsage, "--hashes and --write-hashes need --campaign");
   if (options.is_grammar_wanted) return write_stdout(check::case_help()), ExitCode::kOk;
   const std::vector<check::Case> cases = cases_of(options);
+  if (options.is_on_device) return check_on_device(cases, options.is_quiet);
   std::array<std::int64_t, 4> count{};
   for (const check::Case& spec : cases) {
     const CaseResult result = run_case(spec);
@@ -142,6 +188,21 @@ Command add_check(CLI::App& program) {
   app->add_option("--seconds", options->seconds, "campaign: stop after so long; 0: no limit [0]")->type_name("S");
   app->add_option("--seed", options->seed, "campaign: seed of all cases [1]")->type_name("N");
   app->add_option("--first", options->first, "campaign: number of the first case [0]")->type_name("N");
+  app->add_flag("--device", options->is_on_device, "run on the current CUDA device, and compare with the host's bits");
+  app->add_option("--write-hashes", options->written_hashes_path,
+                  "campaign: write the host's answers to the cases of devices, to be carried to one")
+      ->type_name("FILE");
+  app->add_option("--hashes", options->hashes_path,
+                  "campaign: compare with such a file, on the device or, without --device, on this host")
+      ->type_name("FILE");
+  app->add_option("--jobs", options->jobs, "campaign of devices: threads, each with a stream; 0: processors [0]")
+      ->type_name("N");
+  app->add_option("--max-failures", options->max_failures, "campaign of devices: stop after so many [20]")
+      ->type_name("N");
+  app->add_option("--json", options->json_path, "campaign of devices: append the summary as one line")
+      ->type_name("FILE");
+  app->add_option("--commit", options->commit, "campaign of devices: what the summary calls the program")
+      ->type_name("TEXT");
   app->add_flag("--grammar", options->is_grammar_wanted, "print the grammar of cases and the classes of matrices");
   app->add_flag("-q,--quiet", options->is_quiet, "print only cases that did not pass");
   app->footer(
@@ -151,6 +212,10 @@ Command add_check(CLI::App& program) {
       "library says why\n"
       "it cannot. MISTRUSTED: nothing wrong, but most of C is 0. Products of more than 2^27 terms are compared in a "
       "sample.\n"
+      "\nWith --device: EQUAL: the host's bits and outcome. WITHIN: the scheme promises no bits, and every element "
+      "compared "
+      "keeps to the\nreported bound. A campaign draws the cases of devices then, and fails too where most cases were "
+      "refused.\n"
       "\nExamples:\n  kizami check 'd nt 33x65x129 a=1 b=-0.5 A=exprand:phi=4 B=grade:cols acc=bits=40 seed=7'\n"
       "  kizami check 'z nc 33x20x65 a=1-2i b=0.5 A=randn,im2^-40 B=gram,nani@middle'\n");
   return {app, [options] { return run_check(*options); }};

@@ -70,6 +70,22 @@ TEST(Case, ReadsEveryItem) {
   expect_round_trip(c);
 }
 
+TEST(Case, ReadsWhatDevicesAreAskedFor) {
+  const Case c = must_parse("z nn 3x4x5 batch=6 by=device_pointers factors=device sync=allowed rungs=3 seed=9");
+  EXPECT_EQ(c.num_products, 6);
+  EXPECT_EQ(c.batch_form, BatchForm::kDevicePointers);
+  EXPECT_TRUE(c.has_device_factors);
+  EXPECT_TRUE(c.policy.may_sync);
+  EXPECT_EQ(c.policy.max_rungs, 3);
+  expect_round_trip(c);
+  const Case one = product_of_batch(c, 4);
+  EXPECT_EQ(one.seed, 13U);
+  EXPECT_EQ(one.num_products, 1);
+  EXPECT_FALSE(one == product_of_batch(c, 3));
+  EXPECT_FALSE(c == must_parse("z nn 3x4x5 batch=6 by=pointers factors=device sync=allowed rungs=3 seed=9"));
+  EXPECT_FALSE(parse_case("z nn 3x4x5 batch=0").ok());
+}
+
 TEST(Case, PrintsTheCanonicalLine) {
   EXPECT_EQ(print(Case{}), "d nn 1x1x1 a=1 b=0 A=randn B=randn seed=1");
   EXPECT_EQ(

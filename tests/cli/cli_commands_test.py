@@ -103,6 +103,34 @@ class CommandsTest(CliTest):
         self.assertEqual(self.run_cli("check", case, **spoiled).returncode, CHECK_FAILED)
         self.succeed("check", case)
 
+    def test_campaign_of_devices(self):
+        campaign = ("check", "--campaign", "--seed", 9, "--count", 30, "-q")
+        self.assertIn("hashes of cases 0 to 29 of seed 9", self.succeed(*campaign, "--write-hashes", "hashes"))
+        text = self.succeed(*campaign, "--hashes", "hashes", "--json", "record.jsonl", "--commit", "abc")
+        self.assertRegex(text, r"(?m)^\d+ equal, \d+ within bound, \d+ refused, 0 failed$")
+        record = json.loads((self.dir / "record.jsonl").read_text())
+        self.assertEqual((record["cases"], record["failed"], record["commit"]), (30, 0, "abc"))
+        self.assertEqual(record["equal_bits"] + record["within_bound"] + record["refused"], 30)
+        self.assertGreater(record["equal_bits"], 20)
+        # A library that is wrong by a little.
+        if SPOILER:
+            result = self.run_cli(*campaign, "--hashes", "hashes", env={**os.environ, "LD_PRELOAD": SPOILER})
+            self.assertEqual(result.returncode, CHECK_FAILED)
+            self.assertRegex(result.stdout, r"(?m)^FAILED     case \d+ of seed 9: d ")
+        self.expect_error(USAGE, "check", "--hashes", "hashes", says="--campaign")
+        self.expect_error(USAGE, *campaign, "--hashes", "hashes", "--write-hashes", "other", says="--write-hashes")
+        self.expect_error(BAD_INPUT, *campaign, "--hashes", "absent", says="absent")
+
+    def test_device(self):
+        """Where there is a device, it gives the host's bits; else the program says that there is none."""
+        for command in (("check", "--device", "d nn 5x7x9"), ("check", "--device", "--campaign", "--count", 5)):
+            result = self.run_cli(*command)
+            if result.returncode == 0:
+                self.assertRegex(result.stdout, r"(?m)^\d+ equal, .* 0 failed$")
+            else:
+                self.assertEqual((result.returncode, result.stdout), (REFUSED, ""))
+                self.assertRegex(result.stderr, r"^kizami: error: --device: (no CUDA device is found|this program was built without CUDA)")
+
     def test_wrong_results_are_seen(self):
         if not SPOILER:
             self.skipTest("KIZAMI_TEST_SPOILER is not set: sanitizers do not allow preloading")
