@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/cuda_status.hpp"
+#include "base/fork_safe.hpp"
 
 namespace kizami::api {
 namespace {
@@ -36,10 +37,7 @@ class WorkspacePools {
   std::map<int, cudaMemPool_t> pools_;
 };
 
-WorkspacePools& workspace_pools() {
-  static WorkspacePools* const instance = new WorkspacePools;
-  return *instance;
-}
+constinit base::PerProcess<WorkspacePools> workspace_pools;
 
 }  // namespace
 
@@ -48,7 +46,7 @@ StreamMemory::~StreamMemory() {
 }
 
 Status StreamMemory::allocate(int device, std::size_t bytes) {
-  const Result<cudaMemPool_t> pool = workspace_pools().of(device);
+  const Result<cudaMemPool_t> pool = workspace_pools.get().of(device);
   if (!pool.ok()) return pool.status();
   const cudaError_t error = cudaMallocFromPoolAsync(&data_, bytes, pool.value(), stream_);
   if (error == cudaSuccess) {

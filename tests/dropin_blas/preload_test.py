@@ -84,6 +84,12 @@ class PreloadTest(unittest.TestCase):
         done = run("child_exits", size=20, **FORCED)  # the child writes a summary of its own calls
         self.assertEqual((done.status, done.calls("emulated")), (0, 3 * ALL_CALLS), done.out)
 
+    def test_forks_beside_threads(self):
+        # By chance: tests/after_fork stops a thread wherever it may hold something.
+        done = run("forks", size=80, **FORCED)
+        self.assertEqual((done.status, done.errors), (0, ""), done.out)
+        self.assertGreater(done.calls("emulated"), 0)
+
     def test_errors_are_reported_with_the_number_of_the_argument(self):
         for names in ("plain", "wide"):  # by the native library, and for it where it has no such name
             for variables in ({}, FORCED):
