@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <atomic>
 #include <climits>
 #include <cstddef>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
