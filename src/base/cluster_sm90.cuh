@@ -74,6 +74,35 @@ __device__ __forceinline__ void named_barrier_arrive(int barrier, int threads) {
 }
 
 // ---- clusters ----
+//
+// The CTAs of a cluster are given multiprocessors together, but begin one by one: until a CTA runs, its shared memory belongs to
+// nobody or to the CTA before it there, and whoever writes to it ends the launch (or, worse, does not). So the first access of a
+// kernel to a peer's memory or barriers stands behind cluster_wait(), which tells that all have begun, and a CTA does not end before
+// the last access to its own (docs/adr/0020-peers-of-a-cluster.md).
+
+#ifdef KIZAMI_TEST_LATE_CTAS
+/// As below, for tests: CTAs of odd rank begin late, and what was in their shared memory by then is lost.
+__device__ __forceinline__ void begin_in_cluster() {
+  std::uint32_t rank = 0;
+  std::uint32_t first = 0;
+  std::uint32_t bytes = 0;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;\n" : "=r"(rank));
+  asm volatile("mov.u32 %0, %%reserved_smem_offset_end;\n" : "=r"(first));
+  asm volatile("mov.u32 %0, %%total_smem_size;\n" : "=r"(bytes));
+  if (rank % 2 == 0) return;
+  const long long start = clock64();
+  while (clock64() - start < 100'000) __nanosleep(1000);
+  __syncthreads();
+  const std::uint32_t poison = 0xFFFFFFFFU;  // as float NaN, as integer -1
+  for (std::uint32_t at = 4 * threadIdx.x; at + 4 <= bytes; at += 4 * blockDim.x) {
+    asm volatile("st.shared.u32 [%0], %1;\n" ::"r"(first + at), "r"(poison) : "memory");
+  }
+  __syncthreads();
+}
+#else
+/// The first statement of every kernel that is launched in clusters: nothing. Tests make some of its CTAs late here.
+__device__ __forceinline__ void begin_in_cluster() {}
+#endif
 
 __device__ __forceinline__ std::uint32_t cluster_rank() {
   std::uint32_t rank = 0;
@@ -87,7 +116,8 @@ __device__ __forceinline__ void cluster_sync() {
       "barrier.cluster.wait.acquire.aligned;\n" ::
           : "memory");
 }
-/// Both halves of cluster_sync() without its ordering of memory operations, which waits for those under way.
+/// Both halves of cluster_sync() without its ordering of memory operations, which waits for those under way: behind the wait all
+/// CTAs of the cluster have begun.
 __device__ __forceinline__ void cluster_arrive_relaxed() {
   asm volatile("barrier.cluster.arrive.relaxed.aligned;\n" ::: "memory");
 }

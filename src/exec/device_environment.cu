@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/cuda_status.hpp"
+#include "base/device_upload.hpp"
 #include "base/fork_safe.hpp"
 #include "base/relaxed_capture.hpp"
 #include "engines/cublaslt/cublaslt.hpp"
@@ -39,7 +40,7 @@ Status upload_tables(num::Ring ring, DeviceCrtTable*& memory) {
   const std::vector<DeviceCrtTable> tables = reconstruct::make_device_crt_tables(ring);
   const std::size_t bytes = tables.size() * sizeof(DeviceCrtTable);
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaMalloc(reinterpret_cast<void**>(&memory), bytes), "CRT constants"));
-  return base::cuda_status(cudaMemcpy(memory, tables.data(), bytes, cudaMemcpyHostToDevice), "CRT constants");
+  return base::upload(memory, tables.data(), bytes, "CRT constants");
 }
 
 Status prepare(int device, PreparedDevice& prepared) {

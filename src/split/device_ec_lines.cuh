@@ -8,6 +8,7 @@
 
 #include <cooperative_groups.h>
 
+#include "base/cluster_sm90.cuh"
 #include "base/int_math.hpp"
 #include "split/device_ec_terms.cuh"
 
@@ -249,6 +250,7 @@ __device__ void split_across(const Operand& o, unsigned block, bool is_a, const 
   const auto cluster = cooperative_groups::this_cluster();
   const unsigned ranks = cluster.num_blocks();
   const unsigned rank = cluster.block_rank();
+  if (ranks > 1) base::cluster_arrive_relaxed();  // this CTA has begun
   const int warp = thread_index() / 32;
   const int lane = thread_index() % 32;
   const int parts = kUnit >> o.unit_shift;  // of a line in a unit
@@ -292,6 +294,7 @@ __device__ void split_across(const Operand& o, unsigned block, bool is_a, const 
     for (int w = 0; w < kWarps; ++w) largest = larger(largest, shared.largest[w][lane]);
   }
   if (ranks > 1) {
+    base::cluster_wait();  // all have: their memory is there
     if (warp < static_cast<int>(ranks))
       *cluster.map_shared_rank(&shared.parts[rank][lane], static_cast<unsigned>(warp)) = largest;
     cluster.sync();

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/cluster_sm90.cuh"
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
@@ -101,6 +102,7 @@ __device__ void split_block(const Job<T>& job, unsigned at, Shared& shared) {
 template <class T, EcFormat kFormat, int kHeldUnits>
 __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) split_ec_smxx(const __grid_constant__ Job<T> job) {
   __shared__ Shared shared;
+  base::begin_in_cluster();
   base::follow_previous_kernel();
   if (job.alpha.load() == T{0}) return;
   if (threadIdx.x == 0) shared.report = 0;
@@ -116,6 +118,7 @@ template <class T, EcFormat kFormat, int kHeldUnits>
 __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) decide_ec_smxx(const __grid_constant__ Job<T> job) {
   __shared__ Shared shared;
   __shared__ std::uint32_t words[3 * kWarps];
+  base::begin_in_cluster();
   base::follow_previous_kernel();
   const bool is_scaling_only = job.alpha.load() == T{0};
   Decided decided{0, 0, 0};

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/cluster_sm90.cuh"
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
@@ -103,6 +104,7 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
   extern __shared__ __align__(16) unsigned char panel[];
   __shared__ __align__(16) Mailbox<T> mailbox;
   __shared__ PlaneRow<kTerms, kWords> rows[num::kMaxPlanes];
+  base::begin_in_cluster();
   base::follow_previous_kernel();
   if (pass.state->is_scaling_only != 0) return;
   const bool is_second = blockIdx.x >= pass.blocks_of_first;
@@ -233,15 +235,15 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
   device::Pass<T> pass{{task_of(a), task_of(b)}, blocks_of(a), cluster, length, rung, num_planes, state};
 
   const auto start = [&](auto kernel) -> Status {
-    const int bytes = P::bytes(length);
-    KIZAMI_RETURN_IF_ERROR(
-        base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-                          "shared memory of the split"));
+    // Always the same number: between this and the launch, a call of another thread may ask for shorter lines.
+    KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, P::bytes(device::kPanelLength)),
+        "shared memory of the split"));
     KIZAMI_RETURN_IF_ERROR(base::cuda_status(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "clusters of the split"));
     return base::launch_overlapped_clusters("the split in one pass", reinterpret_cast<const void*>(kernel),
                                             pass.blocks_of_first + blocks_of(b), device::kPanelThreads, cluster,
-                                            static_cast<std::size_t>(bytes), queue, &pass);
+                                            static_cast<std::size_t>(P::bytes(length)), queue, &pass);
   };
   return integer_bits(rung) <= 63 ? start(device::single_pass<T, 2>) : start(device::single_pass<T, 3>);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/cluster_sm90.cuh"
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
@@ -47,6 +48,7 @@ __global__ void __launch_bounds__(kPanelThreads, 3) slice_pass(const __grid_cons
   using P = Panel<T>;
   extern __shared__ __align__(16) unsigned char panel[];
   __shared__ __align__(16) Mailbox<T> mailbox;
+  base::begin_in_cluster();
   base::follow_previous_kernel();
   if (pass.state->is_scaling_only != 0) return;
   const bool is_second = blockIdx.x >= pass.blocks_of_first;

@@ -7,6 +7,7 @@
 #include <complex>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -235,6 +236,37 @@ TYPED_TEST(DeviceSplit, PlanesOfTheLowestRungAreMadeOnce) {
   const SinglePassOperand<T> operand{x.operand(), x.digit_rows(), x.nonfinite.data()};
   ASSERT_TRUE(device_single_pass<T>(operand, operand, ladder.rungs[0], state.data(), nullptr).ok());
   EXPECT_EQ(x.planes.download(), untouched);
+}
+
+/// What a launch asks of a kernel for its shared memory is not taken back by another thread's launch for shorter lines.
+TYPED_TEST(DeviceSplit, OnePassOfSeveralThreadsAndLengths) {
+  using T = TypeParam;
+  constexpr int kThreads = 8;
+  constexpr int kLaunches = 400;
+  std::vector<std::string> refused(kThreads);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      const std::int64_t k = t % 2 == 0 ? 100 : 1024;
+      const num::Rung rung = this->ladder(k, {}).rungs[0];
+      const HostLines<T> host(8, k, Memory::kAlong, false, static_cast<std::uint64_t>(t));
+      const DeviceSide<T> x(host, rung);
+      const DeviceSide<T> y(host, rung);
+      const auto state = this->state_at(0);
+      cudaStream_t stream = nullptr;
+      gpu_test::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
+      for (int l = 0; l < kLaunches && refused[static_cast<std::size_t>(t)].empty(); ++l) {
+        const Status status =
+            device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
+                                  {y.operand(), y.digit_rows(), y.nonfinite.data()}, rung, state.data(), stream);
+        if (!status.ok()) refused[static_cast<std::size_t>(t)] = status.reason();
+      }
+      gpu_test::check(cudaStreamSynchronize(stream), "synchronise");
+      gpu_test::check(cudaStreamDestroy(stream), "stream");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(refused, std::vector<std::string>(kThreads));
 }
 
 TYPED_TEST(DeviceSplit, LinesTooLongForOnePassAreRefused) {

@@ -118,6 +118,7 @@ struct CtaPlace {
 template <class Shape>
 __device__ __forceinline__ CtaPlace begin_cta(const std::uint8_t* shared_memory, std::uint32_t bytes,
                                               const TensorMapBits& a_map, const TensorMapBits& b_map) {
+  base::begin_in_cluster();
   CtaPlace cta{};
   cta.ring_at = (shared_address(shared_memory) + Shape::kAlignment - 1) / Shape::kAlignment * Shape::kAlignment;
   asm volatile("" : "+r"(cta.ring_at));  // keep it, instead of asking for the CTA's window in every round

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/cuda_status.hpp"
+#include "base/device_upload.hpp"
 #include "base/fork_safe.hpp"
 #include "base/relaxed_capture.hpp"
 #include "engines/tile/device.hpp"
@@ -38,11 +39,11 @@ constexpr const char* kAbsence = nullptr;
 
 template <class T>
 Status upload(const T* values, std::size_t count, const T*& to) {
+  constexpr const char* kWhat = "constants of tile kernels";
   void* memory = nullptr;
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaMalloc(&memory, count * sizeof(T)), "constants of tile kernels"));
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaMalloc(&memory, count * sizeof(T)), kWhat));
   to = static_cast<const T*>(memory);
-  return base::cuda_status(cudaMemcpy(memory, values, count * sizeof(T), cudaMemcpyHostToDevice),
-                           "constants of tile kernels");
+  return base::upload(memory, values, count * sizeof(T), kWhat);
 }
 
 Status load(int device, DeviceKernels& kernels) {

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// gpu_soak: an ordinary program of many threads and streams that calls cuBLAS with random cases for a time, and judges every element of
+// every result on the device. It knows nothing of what may be preloaded before cuBLAS.
+//   LD_PRELOAD=libkizami_cublas.so gpu_soak --seconds 300 --calls 100000 --threads 8 --mode defaults --json soak.jsonl
+//   gpu_soak --case SEED                                   # one case again, as a failure says it
+// Exit code 0: no failure; 1: results that are wrong, or memory that grows; 2: arguments; 3: CUDA failed; 77: no device.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+
+#include "gpu_soak/record.hpp"
+
+namespace gpu_soak {
+namespace {
+
+/// @returns what is wrong, or nothing
+std::string print(const Options& options, const Report& report) {
+  std::printf("%s (%s): %lld calls in %.1f s, %lld failures, %lld refused for lack of memory, %lld not supported\n",
+              options.mode.c_str(), answering_library().c_str(), static_cast<long long>(report.num_calls()),
+              report.seconds, static_cast<long long>(report.failures), static_cast<long long>(report.refused),
+              static_cast<long long>(report.unsupported));
+  std::printf("  worst error / allowed: s %.3g, d %.3g, c %.3g, z %.3g; calls:", report.worst[0], report.worst[1],
+              report.worst[2], report.worst[3]);
+  for (int i = 0; i < kNumRoutines; ++i) {
+    std::printf(" %s %lld", name_of(static_cast<Routine>(i)),
+                static_cast<long long>(report.calls[static_cast<std::size_t>(i)]));
+  }
+  constexpr double kMega = 1024.0 * 1024.0;
+  std::printf(
+      "\n  %lld replays, %lld new handles, memory taken %lld times; bits compared of %lld products and %lld repeated "
+      "calls\n",
+      static_cast<long long>(report.replays), static_cast<long long>(report.handles),
+      static_cast<long long>(report.times_of_pressure), static_cast<long long>(report.asked_again),
+      static_cast<long long>(report.compared_results));
+  std::printf("  device memory %.1f MiB at most (+%.2f %% since it settled), of the process %.1f MiB (+%.2f %%)\n",
+              static_cast<double>(report.device.peak) / kMega, report.device.growth_percent(),
+              static_cast<double>(report.host.peak) / kMega, report.host.growth_percent());
+  const double most = options.max_growth_percent;
+  if (most > 0 && !(report.device.growth_percent() <= most && report.host.growth_percent() <= most))
+    return "memory grows";
+  return report.failures != 0 ? "failures" : "";
+}
+
+void check_options(const Options& options) {
+  const Limits& limits = options.wishes.limits;
+  if (limits.types.empty() || limits.types.find_first_not_of("sdcz") != std::string::npos)
+    throw std::invalid_argument("--types is '" + limits.types + "', and must be letters of s, d, c and z");
+  for (std::uint64_t seed = 0; seed < 8; ++seed)
+    static_cast<void>(draw_case(seed, limits));  // whether every type has a routine
+}
+
+int run(int argc, char** argv) {
+  Options options;
+  Limits& limits = options.wishes.limits;
+  std::string features = "all", without;
+  std::uint64_t only_case = 0;
+  CLI::App app{"random calls of cuBLAS from many threads and streams, every element judged on the device"};
+  app.add_option("--seconds", options.seconds, "at least so long")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--calls", options.calls, "at least so many calls")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--threads", options.threads, "each with a handle")->check(CLI::Range(1, 256))->capture_default_str();
+  app.add_option("--streams", options.streams, "of each thread")->check(CLI::Range(1, 16))->capture_default_str();
+  app.add_option("--seed", options.seed)->capture_default_str();
+  app.add_option("--types", limits.types, "letters of s, d, c, z")->capture_default_str();
+  app.add_option("--max-size", limits.max_size, "of m, n, k")->check(CLI::Range(8, 16384))->capture_default_str();
+  app.add_option("--phi-max", limits.phi_max, "largest spread of exponents")
+      ->check(CLI::Range(0.0, 6.0))
+      ->capture_default_str();
+  app.add_option("--features", features, "all, or some of " + Features::all().text());
+  app.add_option("--without", without, "features that are left out");
+  app.add_option("--accuracy-bits", options.wishes.accuracy_bits, "what KIZAMI_ACCURACY asks for; 0: native")
+      ->check(CLI::Range(0, 52))
+      ->capture_default_str();
+  app.add_flag("--same-bits", options.wishes.wants_same_bits, "products have the same bits however they are asked for");
+  app.add_option("--mode", options.mode, "a name for the record");
+  app.add_option("--commit", options.commit, "for the record");
+  app.add_option("--json", options.json, "a file, to which a line is appended");
+  app.add_option("--settled-after", options.settled_after, "seconds from which on memory must not grow")
+      ->capture_default_str();
+  app.add_option("--max-growth", options.max_growth_percent, "percent that memory may grow; 0: any");
+  app.add_option("--expect-library", options.expected_library,
+                 "part of the name of the file that must answer cublasSgemm");
+  const auto* case_option = app.add_option("--case", only_case, "the seed of a case, which alone is run");
+  app.add_option("--repeats", options.repeats, "of --case")->check(CLI::PositiveNumber)->capture_default_str();
+  try {
+    app.parse(argc, argv);
+    limits.features = Features::parse(features);
+    for (int i = 0; i < kNumFeatures && !without.empty(); ++i) {
+      const auto feature = static_cast<Feature>(i);
+      if (Features::parse(without).has(feature)) limits.features.set(feature, false);
+    }
+    check_options(options);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  } catch (const std::invalid_argument& e) {
+    std::fprintf(stderr, "gpu_soak: %s\n", e.what());
+    return 2;
+  }
+  if (case_option->count() > 0) {
+    options.only_case = only_case;
+    options.threads = options.streams = 1;
+    std::printf("case %llu: %s\n", static_cast<unsigned long long>(only_case),
+                text_of(draw_case(only_case, limits)).c_str());
+    static_cast<void>(std::fflush(stdout));
+  }
+  if (answering_library().find(options.expected_library) == std::string::npos) {
+    std::fprintf(stderr, "gpu_soak: cublasSgemm is answered by %s, and must be by %s: set LD_PRELOAD\n",
+                 answering_library().c_str(), options.expected_library.c_str());
+    return 2;
+  }
+  int num_devices = 0;
+  if (cudaGetDeviceCount(&num_devices) != cudaSuccess || num_devices == 0) {
+    std::printf("no CUDA device\n");
+    return std::getenv("KIZAMI_REQUIRE_GPU") == nullptr ? 77 : 1;
+  }
+  const Report report = run_soak(options);
+  const std::string wrong = print(options, report);
+  append_record(options, report);
+  std::printf("%s%s%s\n", wrong.empty() ? "OK" : "FAIL", wrong.empty() ? "" : ": ", wrong.c_str());
+  return wrong.empty() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace gpu_soak
+
+int main(int argc, char** argv) {
+  try {
+    return gpu_soak::run(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "gpu_soak: %s\n", e.what());
+    return 3;
+  }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// The soak: threads with a handle each, which issue cases until the time is over and enough calls are made.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "gpu_soak/memory.hpp"
+#include "gpu_soak/slot.hpp"
+
+namespace gpu_soak {
+
+struct Options {
+  Wishes wishes;
+  double seconds = 10;
+  std::int64_t calls = 0;  ///< at least so many, however long it takes
+  int threads = 8;
+  int streams = 2;  ///< of each thread, with a case under way on each
+  std::uint64_t seed = 1;
+  std::optional<std::uint64_t> only_case;
+  int repeats = 1;            ///< of that case
+  double settled_after = 60;  ///< seconds; half of the time if that is less
+  std::string mode = "unnamed", commit = "unknown", json;
+  std::string expected_library;   ///< part of the name of the file that must answer cublasSgemm
+  double max_growth_percent = 0;  ///< 0: growth is reported, not judged
+};
+
+struct Report {
+  double seconds = 0;
+  std::array<std::int64_t, kNumRoutines> calls{};
+  std::array<std::int64_t, 4> calls_of_type{};
+  std::array<double, 4> worst{};  ///< error by what is allowed, of each type
+  std::int64_t failures = 0, unsupported = 0, refused = 0, replays = 0, handles = 0, asked_again = 0,
+               compared_results = 0;
+  std::int64_t times_of_pressure = 0;
+  std::int64_t own_bytes = 0;  ///< of device memory, for cases
+  Level device, host;          ///< device: without own_bytes
+
+  [[nodiscard]] std::int64_t num_calls() const;
+};
+
+/// The options by which a case is drawn, as on the command line.
+[[nodiscard]] std::string options_of_cases(const Options& options);
+
+/// Ends the process with exit code 3 where CUDA fails, having said which cases were under way.
+[[nodiscard]] Report run_soak(const Options& options);
+
+}  // namespace gpu_soak
