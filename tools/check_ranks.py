@@ -25,6 +25,7 @@ def is_below(path, prefix):
 class Rules:
     def __init__(self, text):
         self.ranks, self.deny, self.no_cuda, self.cuda_ok, self.public_only = {}, [], [], [], []
+        self.public_ok = []
         for number, line in enumerate(text.splitlines(), 1):
             words = line.split("#")[0].split()
             if not words:
@@ -32,8 +33,8 @@ class Rules:
             kind, args = words[0], words[1:]
             if kind == "rank" and len(args) == 2:
                 self.ranks[args[0]] = float(args[1]) if "." in args[1] else int(args[1])
-            elif kind == "deny" and len(args) == 2:
-                self.deny.append(tuple(args))
+            elif kind in ("deny", "public_ok") and len(args) == 2:
+                getattr(self, kind).append(tuple(args))
             elif kind in ("no_cuda", "cuda_ok", "public_only") and len(args) == 1:
                 getattr(self, kind).append(args[0])
             else:
@@ -75,7 +76,8 @@ def judge(rules, root, file, name):
         return f"{target} has no rank: add it to tools/ranks.txt"
     same_folder = Path(source).parent == Path(target).parent or own[0] == other[0]
     if any(is_below(source, p) for p in rules.public_only):
-        if not same_folder and not any(is_below(target, p) for p in ["include/kizami"] + rules.public_only):
+        allowed = ["include/kizami"] + rules.public_only + [file for path, file in rules.public_ok if is_below(source, path)]
+        if not same_folder and not any(is_below(target, p) for p in allowed):
             return "only installed headers (kizami/...) may be included here"
     for prefix, denied in rules.deny:
         if is_below(source, prefix) and is_below(target, denied):
@@ -110,7 +112,7 @@ def check(root):
 def self_test():
     """Small trees, each with one include; the verdict must be as written."""
     rules = (Path(__file__).resolve().parent / "ranks.txt").read_text()
-    files = ["include/kizami/status.hpp", "include/kizami/gemm.hpp", "include/kizami/plan.hpp", "src/base/check.hpp",
+    files = ["include/kizami/status.hpp", "include/kizami/gemm.hpp", "include/kizami/plan.hpp", "src/base/check.hpp", "src/base/fork_safe.hpp",
              "src/num/crt.hpp", "src/problem/problem.hpp", "src/product/product.hpp", "src/plan/plan.hpp",
              "src/engines/cpu_ref/engine.hpp", "src/engines/native/engine.hpp", "src/split/split.hpp", "src/exec/exec.hpp",
              "src/engines/shared.hpp", "apps/kizami/commands.hpp", "apps/check/case.hpp"]
@@ -132,7 +134,8 @@ def self_test():
         ("src/num/x.hpp", "../base/check.hpp", False), ("src/num/x.hpp", "base/../base/check.hpp", False),
         ("include/kizami/status.hpp", "kizami/gemm.hpp", False), ("src/exec/x.cpp", "kizami/gemm.hpp", False),
         ("src/num/x.hpp", "base/absent.hpp", False), ("src/num/x.hpp", "kizami/absent.hpp", False),
-        ("apps/kizami/x.cpp", "base/check.hpp", False), ("examples/x.cpp", "exec/exec.hpp", False),
+        ("dropin/x.cpp", "base/fork_safe.hpp", True), ("apps/kizami/x.cpp", "base/fork_safe.hpp", False),
+        ("dropin/x.cpp", "base/check.hpp", False), ("apps/kizami/x.cpp", "base/check.hpp", False), ("examples/x.cpp", "exec/exec.hpp", False),
         ("src/plan/x.hpp", "cuda_runtime.h", False), ("include/kizami/types.hpp", "cublas_v2.h", False),
         ("include/kizami/unranked.hpp", "vector", False), ("src/unranked/x.hpp", "vector", False),
     ]

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fork_safe.hpp"
 #include "dropin/blas/plain_int.hpp"
 #include "dropin/policy/configuration.hpp"
 
@@ -24,16 +25,17 @@ void* library_of(const void* address) {
 /// The function, unless it is one of this library, which then stands before the native one in this search, too.
 void* search(void* library, const char* name) {
   void* found = library == nullptr ? nullptr : dlsym(library, name);
-  static const void* const ourselves = library_of(reinterpret_cast<const void*>(&find_native));
-  return found != nullptr && library_of(found) != ourselves ? found : nullptr;
+  if (found == nullptr) return nullptr;
+  const void* const ourselves = library_of(reinterpret_cast<const void*>(&find_native));
+  return library_of(found) != ourselves ? found : nullptr;
 }
 
 void* configured_library() {
-  static void* const library = [] {
+  static constinit base::MadeOnce<void*> library;
+  return library.get([] {
     const std::string& path = process_configuration().native_path;
     return path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  }();
-  return library;
+  });
 }
 
 int add_path(dl_phdr_info* info, std::size_t, void* paths) {
@@ -109,8 +111,8 @@ struct Level3 {
   Names<T> trmm{"trmm"};
   Names<T> trsm{"trsm"};
   static const Level3& instance() {
-    static const Level3* const found = new Level3;
-    return *found;
+    static constinit base::MadeOnce<Level3> found;
+    return found.get();
   }
 };
 

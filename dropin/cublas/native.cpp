@@ -7,6 +7,7 @@
 #include <atomic>
 #include <string>
 
+#include "base/fork_safe.hpp"
 #include "dropin/policy/configuration.hpp"
 #include "kizami/export.h"
 
@@ -27,16 +28,17 @@ void* library_of(const void* address) {
 /// The function, unless it is one of this library, which then stands before the native one in this search, too.
 void* search(void* library, const char* name) {
   void* found = library == nullptr ? nullptr : dlsym(library, name);
-  static const void* const ourselves = library_of(reinterpret_cast<const void*>(&find_native));
-  return found != nullptr && library_of(found) != ourselves ? found : nullptr;
+  if (found == nullptr) return nullptr;
+  const void* const ourselves = library_of(reinterpret_cast<const void*>(&find_native));
+  return library_of(found) != ourselves ? found : nullptr;
 }
 
 void* configured_library() {
-  static void* const library = [] {
+  static constinit base::MadeOnce<void*> library;
+  return library.get([] {
     const std::string& path = process_configuration().native_path;
     return path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  }();
-  return library;
+  });
 }
 
 }  // namespace

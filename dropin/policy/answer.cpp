@@ -6,18 +6,24 @@
 #include <set>
 #include <string>
 
+#include "base/fork_safe.hpp"
+
 namespace kizami::dropin {
 
 constinit thread_local int depth = 0;
 
 const char* kept(std::string_view text, const char* instead) {
   constexpr std::size_t kMaxTexts = 256;
-  static std::mutex* const mutex = new std::mutex;
-  static std::set<std::string, std::less<>>* const texts = new std::set<std::string, std::less<>>;
-  const std::lock_guard lock(*mutex);
-  const auto found = texts->find(text);
-  if (found != texts->end()) return found->c_str();
-  return texts->size() < kMaxTexts ? texts->emplace(text).first->c_str() : instead;
+  struct Texts {
+    std::mutex mutex;
+    std::set<std::string, std::less<>> known;
+  };
+  static constinit base::PerProcess<Texts> process_texts;
+  Texts& texts = process_texts.get();
+  const std::lock_guard lock(texts.mutex);
+  const auto found = texts.known.find(text);
+  if (found != texts.known.end()) return found->c_str();
+  return texts.known.size() < kMaxTexts ? texts.known.emplace(text).first->c_str() : instead;
 }
 
 const Settings& settings_of(const Shape& shape, Scalar scalar, const void* caller, const Configuration& configuration) {

@@ -9,6 +9,8 @@
 #include <memory>
 #include <string_view>
 
+#include "base/fork_safe.hpp"
+
 namespace kizami::dropin {
 namespace {
 
@@ -92,8 +94,8 @@ Result<Configuration> read_configuration(ReadVariable read_variable) {
 }
 
 const Configuration& process_configuration() {
-  static const Configuration* const configuration = new Configuration(read_process_configuration());
-  return *configuration;
+  static constinit base::MadeOnce<Configuration> configuration;
+  return configuration.get(read_process_configuration);
 }
 
 void report_complaint(const Configuration& configuration) {

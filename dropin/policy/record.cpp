@@ -2,7 +2,6 @@
 #include "dropin/policy/record.hpp"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,8 @@
 #include <cstdlib>
 #include <string_view>
 #include <vector>
+
+#include "base/fork_safe.hpp"
 
 namespace kizami::dropin {
 namespace {
@@ -160,18 +161,22 @@ void write_text(const std::string& path, const std::string& text) {
   if (!path.empty()) close(file);
 }
 
-Record& process_record() {
-  static Record* const record = [] {
-    auto* made = new Record;
-    pthread_atfork([] { process_record().before_fork(); }, [] { process_record().after_fork(false); },
-                   [] { process_record().after_fork(true); });
-    std::atexit([] {
-      const Configuration& configuration = process_configuration();
-      if (configuration.is_summary_wanted) write_text(configuration.summary_path, process_record().text());
-    });
-    return made;
-  }();
-  return *record;
+namespace {
+
+constinit base::PerProcess<Record> record;
+
+/// When the library is loaded: atexit() takes a lock of the C library, which no fork waits for.
+[[gnu::constructor]] void prepare_summary() {
+  std::atexit([] {
+    Record* const known = record.known();
+    if (known == nullptr) return;
+    const Configuration& configuration = process_configuration();
+    if (configuration.is_summary_wanted) write_text(configuration.summary_path, known->text());
+  });
 }
+
+}  // namespace
+
+Record& process_record() { return record.get(); }
 
 }  // namespace kizami::dropin

@@ -48,7 +48,7 @@ struct CallReport {
 /// One line without its end.
 [[nodiscard]] std::string log_line(const CallReport& report);
 
-/// Sums of reports by name, shape, place and answer. Safe to use from any thread, and after fork().
+/// Sums of reports by name, shape, place and answer. Safe to use from any thread.
 class Record {
  public:
   void add(const CallReport& report);
@@ -56,15 +56,6 @@ class Record {
   void note_workspaces(std::size_t most_held);
   /// Several lines, the longest times first; empty if there was no call.
   [[nodiscard]] std::string text() const;
-  /// Around fork(): no thread may be adding then. The child starts with nothing, for the parent reports what was.
-  void before_fork() { mutex_.lock(); }
-  void after_fork(bool is_child) {
-    if (is_child) {
-      sums_.clear();
-      most_held_ = 0;
-    }
-    mutex_.unlock();
-  }
 
  private:
   struct Sum {
@@ -88,7 +79,7 @@ class Record {
 /// Appends to the file, or writes to stderr if `path` is empty. In one write, so that processes do not mix.
 void write_text(const std::string& path, const std::string& text);
 
-/// The record of this process; the summary is written when the process ends, if the configuration wants it.
+/// The record of this process, the child of a fork has its own; the summary is written when the process ends, if the configuration wants it.
 [[nodiscard]] Record& process_record();
 
 }  // namespace kizami::dropin

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/c_enums.hpp"
 #include "kizami/kizami.h"
 #include "kizami/plan.hpp"
 #include "kizami/policy.hpp"
@@ -60,22 +61,6 @@ kizami_status guarded(Body&& body) noexcept {
   if (value >= 0 && value <= last) return {};
   return invalid(std::string(name) + " = " + std::to_string(value) + ", must be in 0.." + std::to_string(last));
 }
-
-// The last value of each enum of kizami.h.
-constexpr int last_value(Scalar) { return KIZAMI_C128; }
-constexpr int last_value(Op) { return KIZAMI_CONJUGATE; }
-constexpr int last_value(Layout) { return KIZAMI_ROW_MAJOR; }
-constexpr int last_value(Side) { return KIZAMI_SIDE_B; }
-constexpr int last_value(Gauge) { return KIZAMI_GAUGE_NORM; }
-constexpr int last_value(Accuracy::Kind) { return KIZAMI_ACCURACY_CORRECT; }
-constexpr int last_value(Scheme) { return KIZAMI_SCHEME_OZAKI1; }
-constexpr int last_value(EngineName) { return KIZAMI_ENGINE_TC_MODEL; }
-constexpr int last_value(EcVariant) { return KIZAMI_VARIANT_SCALED_TF32; }
-constexpr int last_value(SliceFormat) { return KIZAMI_SLICE_FORMAT_E5M2; }
-constexpr int last_value(SliceSplit) { return KIZAMI_SLICE_SPLIT_BYTES; }
-constexpr int last_value(SliceSums) { return KIZAMI_SLICE_SUMS_FUSED; }
-constexpr int last_value(ComplexForm) { return KIZAMI_COMPLEX_FORM_ENLARGED; }
-constexpr int last_value(Reproducibility) { return KIZAMI_REPRODUCIBILITY_ENGINE_TO_ENGINE; }
 
 /// The C++ enum of a number of kizami.h. @status kInvalidArgument names the argument
 template <class Enum>

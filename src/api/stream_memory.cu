@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/cuda_status.hpp"
+#include "base/fork_safe.hpp"
 #include "base/pool_demand.hpp"
 #include "base/relaxed_capture.hpp"
 
@@ -110,10 +111,7 @@ class WorkspacePools {
   std::map<int, Pool> pools_;
 };
 
-WorkspacePools& workspace_pools() {
-  static WorkspacePools* const instance = new WorkspacePools;
-  return *instance;
-}
+constinit base::PerProcess<WorkspacePools> workspace_pools;
 
 [[nodiscard]] Status out_of_memory(std::size_t bytes, const std::string& why) {
   return {StatusCode::kOutOfMemory, "workspace of " + std::to_string(bytes) + " bytes: " + why};
@@ -161,7 +159,7 @@ StreamMemory::~StreamMemory() {
 
 Status StreamMemory::allocate(int device, std::size_t bytes) {
   const bool is_for_graph = is_captured(stream_);
-  WorkspacePools& pools = workspace_pools();
+  WorkspacePools& pools = workspace_pools.get();
   const Result<cudaMemPool_t> pool = is_for_graph ? pools.of(device) : pools.for_call(device, stream_, bytes);
   if (!pool.ok()) return pool.status();
   if (is_for_graph) KIZAMI_RETURN_IF_ERROR(check_graph_memory(device, pool.value(), bytes));
@@ -190,7 +188,7 @@ Result<WorkspacePool> workspace_pool() {
   const base::RelaxedCapture relaxed;
   int device = 0;
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaGetDevice(&device), "cudaGetDevice"));
-  const Result<cudaMemPool_t> pool = api::workspace_pools().of(device);
+  const Result<cudaMemPool_t> pool = api::workspace_pools.get().of(device);
   if (!pool.ok()) return pool.status();
   WorkspacePool out;
   for (const auto& [attribute, value] : {std::pair(cudaMemPoolAttrReservedMemCurrent, &out.held_bytes),

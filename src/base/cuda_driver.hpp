@@ -4,6 +4,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
+
 namespace kizami::base {
 
 /// @brief  Looks up a function of the driver, as it was in CUDA version `version` (12000 is 12.0).
@@ -22,5 +24,25 @@ template <class Function>
   static_cast<void>(cudaGetLastError());
   return nullptr;
 }
+
+/// That, asked for at first use, and again as long as there is none. @range constinit
+template <class Function>
+class DriverFunction {
+ public:
+  constexpr DriverFunction(const char* name, unsigned version) : name_(name), version_(version) {}
+  [[nodiscard]] Function get() {
+    Function found = found_.load(std::memory_order_acquire);
+    if (found == nullptr) {
+      found = driver_function<Function>(name_, version_);
+      found_.store(found, std::memory_order_release);
+    }
+    return found;
+  }
+
+ private:
+  const char* name_;
+  unsigned version_;
+  std::atomic<Function> found_{nullptr};
+};
 
 }  // namespace kizami::base

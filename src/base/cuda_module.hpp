@@ -15,6 +15,10 @@
 
 namespace kizami::base {
 
+namespace detail {
+inline constinit DriverFunction<PFN_cuLaunchKernel_v4000> launch_function("cuLaunchKernel", 4000);
+}
+
 /// A kernel of a CudaModule, valid as long as that is.
 class CudaModuleKernel {
  public:
@@ -26,7 +30,7 @@ class CudaModuleKernel {
   /// @status kInternal, with kernel, grid and the driver's words.   @queue asynchronous, capturable
   template <class... Arguments>
   [[nodiscard]] Status launch(dim3 grid, cudaStream_t stream, Arguments... arguments) const {
-    static const auto launch_kernel = driver_function<PFN_cuLaunchKernel_v4000>("cuLaunchKernel", 4000);
+    const auto launch_kernel = detail::launch_function.get();
     if (launch_kernel == nullptr) return {StatusCode::kUnsupported, "no CUDA driver"};
     void* pointers[] = {&arguments..., nullptr};
     const CUresult result = launch_kernel(function_, grid.x, grid.y, grid.z, 1, 1, 1, 0, stream, pointers, nullptr);
@@ -38,8 +42,8 @@ class CudaModuleKernel {
   /// @status {} for CUDA_SUCCESS, else kInternal: "WHAT: CUDA_ERROR_NAME (its description)"
   [[nodiscard]] static Status driver_status(CUresult result, const std::string& what) {
     if (result == CUDA_SUCCESS) return {};
-    static const auto name_of = driver_function<PFN_cuGetErrorName_v6000>("cuGetErrorName", 6000);
-    static const auto words_of = driver_function<PFN_cuGetErrorString_v6000>("cuGetErrorString", 6000);
+    const auto name_of = driver_function<PFN_cuGetErrorName_v6000>("cuGetErrorName", 6000);
+    const auto words_of = driver_function<PFN_cuGetErrorString_v6000>("cuGetErrorString", 6000);
     const char* name = nullptr;
     const char* words = nullptr;
     if (name_of != nullptr) name_of(result, &name);

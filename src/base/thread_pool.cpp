@@ -3,7 +3,8 @@
 //   gate = epoch << 32 | closed << 31 | seats << 16 | inside
 // A worker enters by one compare-and-swap (seats - 1, inside + 1) and leaves by inside - 1. The caller works too, then
 // closes the gate and waits only for those inside: a worker that wakes late finds the gate closed and touches nothing,
-// so a short loop never waits for a sleeping thread. The state is initialised at compile time and never destroyed; the
+// so a short loop never waits for a sleeping thread. What a body throws ends the handing out of tasks, and is thrown again by
+// the caller once all workers have left. The state is initialised at compile time and never destroyed; the
 // child of a fork constructs it anew over the old one, whose waiters and threads do not exist there. No fork happens
 // while this file creates a thread, for the C library's locks would stay locked in the child.
 #include "base/thread_pool.hpp"
@@ -14,9 +15,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <new>
 #include <thread>
 #include <type_traits>
+#include <utility>
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
@@ -48,15 +51,22 @@ struct alignas(64) Signal {
   std::atomic<std::uint32_t> value{0};  // 32 bits: std::atomic::wait is then a futex on this very word
 };
 
+/// One call of parallel_for(), on its stack.
+struct Loop {
+  const Body& body;
+  std::int64_t num_tasks;
+  std::atomic<bool> has_thrown{false};
+  std::exception_ptr thrown = nullptr;  // written by whoever sets has_thrown, read once all have left
+};
+
 struct State {
   Gate gate;
   Counter tasks;
   Signal epoch;     // changes with every loop: sleeping workers wait for it
   Signal finished;  // epoch of the last loop whose caller had to wait
   std::atomic<bool> busy{false};
-  int num_workers = 0;  // written by the holder of busy only, as the two below
-  std::int64_t num_tasks = 0;
-  const Body* body = nullptr;
+  int num_workers = 0;   // written by the holder of busy only, as the one below
+  Loop* loop = nullptr;  // read by workers inside only
 };
 
 static_assert(std::is_trivially_destructible_v<State>);
@@ -95,12 +105,16 @@ std::uint32_t await_change(const Signal& signal, std::uint32_t old) {
   return signal.value.load(std::memory_order_acquire);
 }
 
-void take_tasks(State& s, const Body& body, std::int64_t num_tasks, int worker) {
+void take_tasks(State& s, Loop& loop, int worker) noexcept {
   t_is_inside_loop = true;
-  for (;;) {
-    const std::int64_t i = s.tasks.next.fetch_add(1, std::memory_order_relaxed);
-    if (i >= num_tasks) break;
-    body(i, worker);
+  try {
+    while (!loop.has_thrown.load(std::memory_order_relaxed)) {
+      const std::int64_t i = s.tasks.next.fetch_add(1, std::memory_order_relaxed);
+      if (i >= loop.num_tasks) break;
+      loop.body(i, worker);
+    }
+  } catch (...) {
+    if (!loop.has_thrown.exchange(true, std::memory_order_relaxed)) loop.thrown = std::current_exception();
   }
   t_is_inside_loop = false;
 }
@@ -113,7 +127,7 @@ void join_loop(State& s) {
   } while (!s.gate.word.compare_exchange_weak(word, word - kOneSeat + 1, std::memory_order_acq_rel,
                                               std::memory_order_acquire));
   const int worker = static_cast<int>((word & kSeatMask) / kOneSeat);  // seats max_threads - 1 .. 1, the caller has 0
-  take_tasks(s, *s.body, s.num_tasks, worker);
+  take_tasks(s, *s.loop, worker);
 
   // Once the last one has left, the caller may start another loop: what follows uses only the word as it was.
   const std::uint64_t before = s.gate.word.fetch_sub(1, std::memory_order_acq_rel);
@@ -191,8 +205,8 @@ void ThreadPool::parallel_for(std::int64_t num_tasks, int max_threads, const Bod
   start_workers(s, threads - 1);
   const int helpers = std::min(s.num_workers, threads - 1);
 
-  s.body = &body;
-  s.num_tasks = num_tasks;
+  Loop loop{.body = body, .num_tasks = num_tasks};
+  s.loop = &loop;
   s.tasks.next.store(0, std::memory_order_relaxed);
   const std::uint32_t epoch = s.epoch.value.load(std::memory_order_relaxed) + 1;
   s.gate.word.store((std::uint64_t{epoch} << 32) | (static_cast<std::uint64_t>(helpers) * kOneSeat),
@@ -204,7 +218,7 @@ void ThreadPool::parallel_for(std::int64_t num_tasks, int max_threads, const Bod
     for (int i = 0; i < helpers; ++i) s.epoch.value.notify_one();
   }
 
-  take_tasks(s, body, num_tasks, 0);
+  take_tasks(s, loop, 0);
 
   const std::uint64_t before = s.gate.word.fetch_or(kClosed, std::memory_order_acq_rel);
   if ((before & kInsideMask) != 0) {
@@ -212,6 +226,7 @@ void ThreadPool::parallel_for(std::int64_t num_tasks, int max_threads, const Bod
     while (finished != epoch) finished = await_change(s.finished, finished);
   }
   s.busy.store(false, std::memory_order_release);
+  if (loop.thrown) std::rethrow_exception(std::move(loop.thrown));
 }
 
 }  // namespace kizami::base

@@ -10,6 +10,7 @@
 
 #include "base/cuda_status.hpp"
 #include "base/device_upload.hpp"
+#include "base/fork_safe.hpp"
 #include "base/relaxed_capture.hpp"
 #include "engines/cublaslt/cublaslt.hpp"
 #include "engines/hopper/ec_forms.hpp"
@@ -28,15 +29,12 @@ struct PreparedDevice {
   std::array<DeviceCrtTable*, 2> crt_tables{};  ///< by ring
 };
 
-/// Never destroyed, nor is the memory given back: a BLAS may be called by destructors of static objects.
+/// The memory is never given back: a BLAS may be called by destructors of static objects.
 struct Devices {
   std::mutex mutex;
   std::map<int, PreparedDevice> prepared;
 };
-Devices& devices() {
-  static Devices* const instance = new Devices;
-  return *instance;
-}
+constinit base::PerProcess<Devices> devices;
 
 Status upload_tables(num::Ring ring, DeviceCrtTable*& memory) {
   const std::vector<DeviceCrtTable> tables = reconstruct::make_device_crt_tables(ring);
@@ -96,7 +94,7 @@ Result<plan::Environment> device_environment() {
     static_cast<void>(cudaGetLastError());
     return Status(StatusCode::kUnsupported, std::string("no CUDA device: ") + cudaGetErrorString(error));
   }
-  Devices& all = devices();
+  Devices& all = devices.get();
   const std::lock_guard lock(all.mutex);
   auto found = all.prepared.find(device);
   if (found == all.prepared.end()) {
@@ -114,7 +112,7 @@ Result<plan::Environment> device_environment() {
 }
 
 const DeviceCrtTable* device_crt_tables(int device, num::Ring ring) {
-  Devices& all = devices();
+  Devices& all = devices.get();
   const std::lock_guard lock(all.mutex);
   const auto found = all.prepared.find(device);
   return found == all.prepared.end() ? nullptr : found->second.crt_tables[ring == num::Ring::kReal ? 0 : 1];

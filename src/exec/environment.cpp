@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "base/fork_safe.hpp"
 #include "base/thread_pool.hpp"
 #include "engines/cpu_ref/cpu_ref.hpp"
 #include "engines/cpu_simd/cpu_simd.hpp"
@@ -32,14 +33,20 @@ namespace {
   return facts;
 }
 
+/// What is the same in every call.
+struct Processor {
+  std::array<const product::Engine*, 3> engines = {&engines::cpu_simd_engine(), &engines::tile_engine(),
+                                                   &engines::cpu_ref_engine()};
+  std::array<const product::FloatEngine*, 1> float_engines = {&engines::tc_model_engine()};
+  product::DeviceFacts facts = processor_facts();
+};
+
 }  // namespace
 
 plan::Environment environment() {
-  static const std::array<const product::Engine*, 3> engines = {&engines::cpu_simd_engine(), &engines::tile_engine(),
-                                                                &engines::cpu_ref_engine()};
-  static const std::array<const product::FloatEngine*, 1> float_engines = {&engines::tc_model_engine()};
-  static const product::DeviceFacts facts = processor_facts();
-  plan::Environment environment{facts, engines, true, float_engines};
+  static constinit base::MadeOnce<Processor> processor;
+  const Processor& found = processor.get();
+  plan::Environment environment{found.facts, found.engines, true, found.float_engines};
   environment.facts.num_threads = base::ThreadPool::hardware_threads();
   return environment;
 }

@@ -5,6 +5,7 @@
 #include <list>
 #include <mutex>
 
+#include "base/fork_safe.hpp"
 #include "base/fp_environment.hpp"
 
 namespace kizami::exec {
@@ -24,11 +25,7 @@ struct Cache {
   std::list<Entry> entries;  // most recently used first
 };
 
-/// Never destroyed: a BLAS may be called by destructors of other static objects.
-Cache& cache() {
-  static Cache* const instance = new Cache;
-  return *instance;
-}
+constinit base::PerProcess<Cache> cache;
 
 }  // namespace
 
@@ -37,7 +34,7 @@ Result<std::shared_ptr<const plan::Plan>> cached_plan(const problem::Shape& shap
   const base::FpEnvironmentGuard guard;  // bounds and allowances are computed in FP64
   const int num_threads = machine.facts.num_threads;
   const int device = machine.facts.device;
-  Cache& c = cache();
+  Cache& c = cache.get();
   {
     const std::lock_guard lock(c.mutex);
     const auto found = std::find_if(c.entries.begin(), c.entries.end(), [&](const Entry& e) {

@@ -75,8 +75,9 @@ void make_slices(const problem::Lines<T>& lines, SliceTerms terms, const std::in
       problem::load_tile(lines, first_line, num_lines, (first + h) * problem::kTerms<T>, num_terms, tile);
       for (std::int64_t i = 0; i < num_lines; ++i) {
         double* const x = tile + i * kTileLength;
-        const std::int32_t exponent = exponents[first_line + i];
-        if (exponent == num::kSkipLine) std::fill(x, x + num_terms, 0.0);
+        const bool is_skipped = exponents[first_line + i] == num::kSkipLine;
+        if (is_skipped) std::fill(x, x + num_terms, 0.0);
+        const int exponent = is_skipped ? 0 : exponents[first_line + i];
         take_terms(terms, x, num_terms);
         Digit* const out = slices + (first_line + i) * row_stride + (is_reversed ? num_slices - 1 : 0) * slice_stride +
                            num_slice_terms(terms, kIsComplex<T>, h);

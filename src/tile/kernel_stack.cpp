@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The stack is mapped without reservation and entered by swapcontext; AddressSanitizer and ThreadSanitizer are told.
+// The stack is mapped without reservation and entered by swapcontext; AddressSanitizer and ThreadSanitizer are told. No
+// exception can pass from one stack to the other: it is carried.
 #include "tile/kernel_stack.hpp"
 
 #include <sys/mman.h>
@@ -8,6 +9,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <utility>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define KIZAMI_ASAN 1
@@ -73,6 +76,7 @@ struct Call {
   void* argument;
   ucontext_t caller;
   ucontext_t callee;
+  std::exception_ptr thrown;  // by body
 #if defined(KIZAMI_ASAN)
   const void* caller_stack = nullptr;
   std::size_t caller_bytes = 0;
@@ -90,7 +94,11 @@ KIZAMI_UNCOUNTED void enter(unsigned high, unsigned low) {
 #if defined(KIZAMI_ASAN)
   __sanitizer_finish_switch_fiber(nullptr, &call->caller_stack, &call->caller_bytes);
 #endif
-  call->body(call->argument);
+  try {
+    call->body(call->argument);
+  } catch (...) {
+    call->thrown = std::current_exception();
+  }
 #if defined(KIZAMI_ASAN)
   __sanitizer_start_switch_fiber(nullptr, call->caller_stack, call->caller_bytes);
 #endif
@@ -136,6 +144,7 @@ bool run_on_kernel_stack(void (*body)(void*), void* argument) {
   __tsan_destroy_fiber(fiber);
 #endif
   t_is_on_kernel_stack = false;
+  if (call.thrown) std::rethrow_exception(std::move(call.thrown));
   return true;
 }
 

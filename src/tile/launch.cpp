@@ -51,7 +51,11 @@ struct Work {
 void take_blocks(void* opaque) {
   Work& work = *static_cast<Work*>(opaque);
   ThreadState& state = thread_state();
-  const ThreadState outer = state;
+  const struct Restore {  // also when a block throws
+    ThreadState& state;
+    ThreadState outer;
+    ~Restore() { state = outer; }
+  } restore{state, state};
   state.launch = &work.record;
   state.context.grid = work.grid;
   state.context.reduction_order = work.options.reduction_order;
@@ -65,7 +69,6 @@ void take_blocks(void* opaque) {
                            static_cast<std::uint32_t>(number / work.grid.x / work.grid.y)};
     work.body(work.arguments);
   }
-  state = outer;
 }
 
 /// The kernel's name as a macro spells it, without the parentheses around one with commas.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -176,13 +177,28 @@ void widen(NarrowFormat format, const void* from, float* to, std::size_t count) 
   }
 }
 
-/// Memory of the calling thread, kept from call to call: for widened operands, sums, and a packed panel.
+[[nodiscard]] constexpr std::int64_t bytes_of(NarrowFormat format) {
+  switch (format) {
+    case NarrowFormat::kFp16:
+    case NarrowFormat::kBf16:
+      return 2;
+    case NarrowFormat::kTf32:
+      return 4;
+    case NarrowFormat::kE4m3:
+    case NarrowFormat::kE5m2:
+      break;
+  }
+  return 1;
+}
+
+/// Memory of the calling thread, kept from call to call: for widened operands, sums, and a packed panel. Null if the system
+/// refuses it: multiply_in_place() needs none.
 enum class Scratch : std::size_t { kA, kB, kSums, kPanel, kCount };
 template <class T>
 T* scratch(Scratch purpose, std::size_t count) {
   static thread_local std::array<base::AlignedBuffer, static_cast<std::size_t>(Scratch::kCount)> buffers;
   base::AlignedBuffer& buffer = buffers[static_cast<std::size_t>(purpose)];
-  if (buffer.size() < count * sizeof(T)) buffer = base::AlignedBuffer(count * sizeof(T));
+  if (buffer.data() == nullptr || buffer.size() < count * sizeof(T)) buffer = base::AlignedBuffer(count * sizeof(T));
   return reinterpret_cast<T*>(buffer.data());
 }
 constexpr std::size_t kMaxPanelBytes = 4 * 64;  // a row: kMaxVectors vectors of AVX-512
@@ -195,10 +211,28 @@ void widen_int8(const void* from, bool is_signed, float* to, std::size_t count) 
   }
 }
 
+/// Element by element, without memory. a_at(i), b_at(i): element i of a and b. add(sum, x, y): sum + x y.
+template <class Acc, class AAt, class BAt, class Add>
+void multiply_in_place(const AAt& a_at, const BAt& b_at, const Acc* c, Acc* out, int m, int n, int k, const Add& add) {
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      Acc sum = c == nullptr ? Acc{} : c[i * n + j];
+      for (std::int64_t h = 0; h < k; ++h) sum = add(sum, a_at(i * k + h), b_at(h * n + j));
+      out[i * n + j] = sum;
+    }
+  }
+}
+template <class T, class AAt, class BAt>
+void multiply_in_place(const AAt& a_at, const BAt& b_at, const T* c, T* out, int m, int n, int k) {
+  multiply_in_place(a_at, b_at, c, out, m, n, k, [](T sum, T x, T y) { return std::fma(x, y, sum); });
+}
+
 }  // namespace
 
 void multiply_add(const float* a, const float* b, const float* c, float* out, int m, int n, int k) noexcept {
   float* const packed = scratch<float>(Scratch::kPanel, static_cast<std::size_t>(k) * kMaxPanelBytes / sizeof(float));
+  const auto at = [](const float* x) { return [x](std::int64_t i) { return x[i]; }; };
+  if (packed == nullptr) return multiply_in_place(at(a), at(b), c, out, m, n, k);
   HWY_DYNAMIC_DISPATCH(multiply_f32)
   (a, b, c, out, packed, static_cast<std::size_t>(m), static_cast<std::size_t>(n), static_cast<std::size_t>(k));
 }
@@ -206,6 +240,8 @@ void multiply_add(const float* a, const float* b, const float* c, float* out, in
 void multiply_add(const double* a, const double* b, const double* c, double* out, int m, int n, int k) noexcept {
   double* const packed =
       scratch<double>(Scratch::kPanel, static_cast<std::size_t>(k) * kMaxPanelBytes / sizeof(double));
+  const auto at = [](const double* x) { return [x](std::int64_t i) { return x[i]; }; };
+  if (packed == nullptr) return multiply_in_place(at(a), at(b), c, out, m, n, k);
   HWY_DYNAMIC_DISPATCH(multiply_f64)
   (a, b, c, out, packed, static_cast<std::size_t>(m), static_cast<std::size_t>(n), static_cast<std::size_t>(k));
 }
@@ -216,6 +252,16 @@ void multiply_add_narrow(NarrowFormat format, const void* a, const void* b, cons
   const std::size_t b_count = static_cast<std::size_t>(k) * static_cast<std::size_t>(n);
   float* const wide_a = scratch<float>(Scratch::kA, a_count);
   float* const wide_b = scratch<float>(Scratch::kB, b_count);
+  if (wide_a == nullptr || wide_b == nullptr) {
+    const auto at = [format](const void* x) {
+      return [format, bytes = static_cast<const std::byte*>(x)](std::int64_t i) {
+        float value = 0;
+        widen(format, bytes + i * bytes_of(format), &value, 1);
+        return value;
+      };
+    };
+    return multiply_in_place(at(a), at(b), c, out, m, n, k);
+  }
   widen(format, a, wide_a, a_count);
   widen(format, b, wide_b, b_count);
   multiply_add(wide_a, wide_b, c, out, m, n, k);
@@ -232,6 +278,17 @@ void multiply_add_int8(const void* a, bool is_a_signed, const void* b, bool is_b
   float* const wide_a = scratch<float>(Scratch::kA, a_count);
   float* const wide_b = scratch<float>(Scratch::kB, b_count);
   float* const sums = scratch<float>(Scratch::kSums, out_count);
+  if (wide_a == nullptr || wide_b == nullptr || sums == nullptr) {
+    const auto at = [](const void* x, bool is_signed) {
+      return [bytes = static_cast<const std::uint8_t*>(x), is_signed](std::int64_t i) {
+        return is_signed ? std::int32_t{static_cast<std::int8_t>(bytes[i])} : std::int32_t{bytes[i]};
+      };
+    };
+    return multiply_in_place(
+        at(a, is_a_signed), at(b, is_b_signed), c, out, m, n, k, [](std::int32_t sum, std::int32_t x, std::int32_t y) {
+          return static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) + static_cast<std::uint32_t>(x * y));
+        });
+  }
   for (int first = 0; first < k; first += depth) {
     for (int i = 0; i < m; ++i) {
       const std::size_t at =

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -110,6 +111,53 @@ TEST(ThreadPool, NestedLoopsRunSerially) {
   });
   EXPECT_EQ(total.load(), 60);
   EXPECT_TRUE(is_serial);
+}
+
+/// What a loop throws whose task `thrower` of `num_tasks` throws its number on the calling thread or on another; -1: nothing.
+int thrown_by_loop(int num_tasks, int max_threads, int thrower, std::atomic<int>& running) {
+  try {
+    ThreadPool::global().parallel_for(num_tasks, max_threads, [&](std::int64_t i, int) {
+      running.fetch_add(1);
+      for (int spin = 0; spin < 100; ++spin) std::atomic_signal_fence(std::memory_order_seq_cst);
+      running.fetch_sub(1);
+      if (i == thrower) throw thrower;
+    });
+  } catch (int number) {
+    return number;
+  }
+  return -1;
+}
+
+TEST(ThreadPool, ExceptionsReachTheCaller) {
+  std::atomic<int> running{0};
+  for (int i = 0; i < 500; ++i) {
+    for (const int threads : {1, 2, 4}) {
+      ASSERT_EQ(thrown_by_loop(12, threads, i % 12, running), i % 12) << threads << " threads";
+      ASSERT_EQ(running, 0) << "thrown before all had left";
+    }
+  }
+  ASSERT_EQ(thrown_by_loop(12, 3, -1, running), -1) << "an exception outlived its loop";
+}
+
+TEST(ThreadPool, ExceptionsOfEveryTaskAreOne) {
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_THROW(ThreadPool::global().parallel_for(8, 3, [](std::int64_t, int) { throw std::bad_alloc(); }),
+                 std::bad_alloc);
+  }
+}
+
+TEST(ThreadPool, LoopsAfterAnExceptionUseSeveralThreads) {
+  // Both must be on their own threads, one of which throws.
+  for (const int thrower : {0, 1}) {
+    std::atomic<int> arrived{0};
+    EXPECT_THROW(ThreadPool::global().parallel_for(2, 2,
+                                                   [&](std::int64_t i, int) {
+                                                     arrived.fetch_add(1);
+                                                     while (arrived.load() < 2) std::this_thread::yield();
+                                                     if (i == thrower) throw 1;
+                                                   }),
+                 int);
+  }
 }
 
 TEST(ThreadPool, ConcurrentCallersAllFinish) {

@@ -3,6 +3,7 @@
 // What is computed is judged by KIZAMI_MONITOR; here: that nothing is read or written that must not be, and that BLAS rules
 // hold which no bound expresses. Prints a digest of all results, and ends with 1 if a rule is broken.
 //   calls all|common|contract|threads|fork|child_exits|bad plain|wide|scipy|scipy_wide SIZE
+//   calls forks plain COUNT
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -420,6 +421,42 @@ void fork_and_call(std::int64_t size, bool ends_by_exit) {
   expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child failed");
 }
 
+/// A sum of `terms` ones by dgemm: shapes change from call to call, so that each has its own plan.
+bool adds_up(int terms) {
+  auto* dgemm = function<Dgemm>(prefix + "dgemm" + fortran_suffix);
+  const int one = 1;
+  const double unit = 1, zero = 0;
+  const std::vector<double> ones(static_cast<std::size_t>(terms), 1.0);
+  double sum = -1;
+  dgemm("N", "N", &one, &one, &terms, &unit, ones.data(), &one, ones.data(), &terms, &zero, &sum, &one, 1, 1);
+  return sum == terms;
+}
+
+/// `count` forks while two threads multiply: no child may wait for a lock that one of them held.
+void forks(std::int64_t count) {
+  std::atomic<bool> is_over{false};
+  std::vector<std::thread> crew;
+  for (int t = 0; t < 2; ++t) {
+    crew.emplace_back([&is_over, t] {
+      for (int i = t; !is_over; ++i) expect(adds_up(1 + i % 500), "a sum of a thread");
+    });
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(10);
+      _exit(adds_up(1 + static_cast<int>(i % 500)) ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    expect(WIFEXITED(status), "child " + std::to_string(i) + " did not end");
+    expect(!WIFEXITED(status) || WEXITSTATUS(status) == 0, "the sum of child " + std::to_string(i));
+    if (failures != 0) break;
+  }
+  is_over = true;
+  for (std::thread& thread : crew) thread.join();
+}
+
 /// What xerbla_ was told last, and the arguments of a routine by kind: s side, u triangle, o operation, d diagonal, i size,
 /// l leading dimension, f factor or matrix.
 int told = 0;
@@ -489,6 +526,7 @@ int main(int argc, char** argv) {
   if (mode == "contract") contract(size);
   if (mode == "threads") threads(size);
   if (mode == "fork" || mode == "child_exits") fork_and_call(size, mode == "child_exits");
+  if (mode == "forks") forks(size);
   if (mode == "bad") is_wide ? bad<std::int64_t>() : bad<int>();
   std::printf("digest %016llx\n", static_cast<unsigned long long>(digest));
   return failures == 0 ? 0 : 1;

@@ -5,7 +5,10 @@
 usage: preload_test.py LIBRARY CALLS LINKED_CALLS
 CALLS: calls.cpp, linked with a BLAS; LINKED_CALLS: the same with the library before that BLAS.
 """
+import os
+import platform
 import re
+import shutil
 import sys
 import tempfile
 import unittest
@@ -13,6 +16,7 @@ import unittest
 import command
 
 LIBRARY = CALLS = LINKED = None
+QEMU = shutil.which("qemu-x86_64-static") or shutil.which("qemu-x86_64")
 FORCED = {"KIZAMI_MIN_SIZE": "0"}
 ALL_CALLS = 456  # of calls.cpp: 6 kinds of routines in all options, types and interfaces
 COMMON_CALLS = 396  # without gemm3m and gemmt
@@ -60,6 +64,17 @@ class PreloadTest(unittest.TestCase):
             self.assertEqual((done.status, done.errors), (0, ""), done.out)
             self.assertEqual((done.calls("emulated"), done.calls("native")), (8, 0), done.summary)
 
+    @unittest.skipIf(QEMU is None and os.environ.get("CI") != "true", "no qemu-x86_64-static (Debian: qemu-user-static)")
+    @unittest.skipIf(platform.machine() != "x86_64", "a processor of x86-64 is emulated")
+    def test_on_a_processor_without_avx(self):
+        # KIZAMI_MONITOR has every product judged; cli_processors_test.py compares bits.
+        emulator = [QEMU, "-cpu", "Nehalem", "-E", f"LD_PRELOAD={LIBRARY}"]
+        done = command.run([*emulator, CALLS, "contract", "plain", "12"], KIZAMI_MONITOR="1", OPENBLAS_NUM_THREADS="1",
+                           **FORCED)
+        self.assertEqual((done.status, done.errors), (0, ""), done.out)
+        self.assertEqual((done.calls("emulated"), done.calls("native")), (8, 0), done.summary)
+        self.assertTrue(all(0 <= ratio <= 1 for ratio in done.ratios()), done.summary)
+
     def test_threads(self):
         self.assertEqual(run("threads", size=20, **FORCED).status, 0)
 
@@ -68,6 +83,12 @@ class PreloadTest(unittest.TestCase):
         self.assertEqual((done.status, done.calls("emulated")), (0, 2 * ALL_CALLS), done.out)
         done = run("child_exits", size=20, **FORCED)  # the child writes a summary of its own calls
         self.assertEqual((done.status, done.calls("emulated")), (0, 3 * ALL_CALLS), done.out)
+
+    def test_forks_beside_threads(self):
+        # By chance: tests/after_fork stops a thread wherever it may hold something.
+        done = run("forks", size=80, **FORCED)
+        self.assertEqual((done.status, done.errors), (0, ""), done.out)
+        self.assertGreater(done.calls("emulated"), 0)
 
     def test_errors_are_reported_with_the_number_of_the_argument(self):
         for names in ("plain", "wide"):  # by the native library, and for it where it has no such name

@@ -2,6 +2,8 @@
 #include "dropin/policy/record.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <thread>
@@ -160,7 +162,7 @@ TEST(Record, NoNumberOfShapesIsTooMany) {
   EXPECT_NE(text.find("904 x (other shapes)"), std::string::npos);  // 5000 - 4096
 }
 
-TEST(Record, ThreadsAddTogetherAndAChildBeginsAnew) {
+TEST(Record, ThreadsAddTogether) {
   Record record;
   std::vector<std::thread> crew;
   for (int t = 0; t < 4; ++t) {
@@ -170,12 +172,17 @@ TEST(Record, ThreadsAddTogetherAndAChildBeginsAnew) {
   }
   for (std::thread& thread : crew) thread.join();
   EXPECT_NE(record.text().find("4000 calls emulated"), std::string::npos);
-  record.before_fork();
-  record.after_fork(false);
-  EXPECT_NE(record.text().find("4000 calls emulated"), std::string::npos);
-  record.before_fork();
-  record.after_fork(true);
-  EXPECT_EQ(record.text(), "");
+}
+
+// tests/base/fork_safe_test.cpp has what a lock of the parent does not do to the child.
+TEST(Record, TheChildOfAForkBeginsAnew) {
+  process_record().add(emulated(3, 1e-15, 0.001));
+  const pid_t child = fork();
+  if (child == 0) _exit(process_record().text().empty() ? 42 : 1);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+  EXPECT_NE(process_record().text().find("1 calls emulated"), std::string::npos);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -253,6 +254,24 @@ TEST(Slices, TermsOfComplexLines) {
     for (std::int64_t h = 0; h < length; ++h) expect_digits_of(2 * h + 1, exact(-im(h)), 0);
     make(SliceTerms::kImagForm, is_conjugated);
     for (std::int64_t h = 0; h < length; ++h) expect_digits_of(2 * h, exact(im(h)), 0);
+  }
+}
+
+// A line with NaN or Inf is zeros whatever is sliced of it, and of its exponent nothing is computed: UBSan sees an overflow.
+TEST(Slices, ASkippedLineIsZeros) {
+  using C = std::complex<double>;
+  const std::vector<C> z = {
+      {1.5, std::numeric_limits<double>::quiet_NaN()}, {-std::numeric_limits<double>::infinity(), 0.25}, {3.0, -7.0}};
+  constexpr int kSlices = 5;
+  constexpr std::int64_t kStride = 64;
+  const std::int32_t e = num::kSkipLine;
+  for (const DigitRule& rule : int8_rules()) {
+    for (const SliceTerms terms : {SliceTerms::kPlain, SliceTerms::kReal, SliceTerms::kImaginary, SliceTerms::kSum,
+                                   SliceTerms::kRealForm, SliceTerms::kImagForm}) {
+      std::vector<std::int8_t> slices(static_cast<std::size_t>(kSlices * kStride), 77);
+      make_slices(one_line(z), terms, &e, 0, 3, rule, kSlices, false, 1, slices.data(), kSlices * kStride, kStride);
+      EXPECT_EQ(slices, std::vector<std::int8_t>(slices.size(), 0)) << static_cast<int>(terms);
+    }
   }
 }
 

@@ -46,6 +46,10 @@ __tile_global__ void count_blocks(std::uint32_t* counts, std::uint32_t* grid) {
   counts[(z * blocks.y + y) * blocks.x + x] += 1;
 }
 
+__tile_global__ void throw_in_block(int block) {
+  if (static_cast<int>(ct::bid().x) == block) throw block;
+}
+
 __tile_global__ void without_parameters() {}
 
 /// Six tiles of 2 MiB live at once: more than the stack of a thread has, on most systems.
@@ -149,6 +153,26 @@ TEST(Launch, RefusesGridsThatCudaRefuses) {
 }
 
 TEST(Launch, KernelsNeedNoParameters) { EXPECT_TRUE(KIZAMI_TILE_LAUNCH(without_parameters, dim3(3, 2), nullptr).ok()); }
+
+#if !defined(__SANITIZE_ADDRESS__)  // which does not follow an exception on a stack as large as that of kernels
+TEST(Launch, ExceptionsReachTheCaller) {
+  for (const int threads : {1, 3}) {
+    tile::LaunchOptions options;
+    options.max_threads = threads;
+    for (int block = 0; block < 20; ++block) {
+      int thrown = -1;
+      try {
+        static_cast<void>(KIZAMI_TILE_LAUNCH(throw_in_block, dim3(20), &options, block));
+      } catch (const int number) {
+        thrown = number;
+      }
+      ASSERT_EQ(thrown, block);
+      ASSERT_EQ(ct::bid().x, 0U) << "the thread is still in its block";
+    }
+    EXPECT_TRUE(KIZAMI_TILE_LAUNCH(throw_in_block, dim3(20), &options, -1).ok());
+  }
+}
+#endif
 
 TEST(Launch, OutsideALaunchThereIsOneBlock) {
   EXPECT_EQ(ct::bid().x + ct::bid().y + ct::bid().z, 0U);

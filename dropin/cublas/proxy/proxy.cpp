@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include <array>
+#include <atomic>
 #include <climits>
 #include <cstddef>
 #include <cstdio>
@@ -178,8 +179,10 @@ void find_targets() {
 
 }  // namespace
 
-/// Once, whichever threads call first.
+/// Whichever threads call first: several do the same. No lock is held, for the child of a fork would wait for it.
 extern "C" __attribute__((visibility("hidden"))) void kizami_proxy_find_targets() {
-  static const bool is_done = (find_targets(), true);
-  static_cast<void>(is_done);
+  static constinit std::atomic<bool> is_done{false};
+  if (is_done.load(std::memory_order_acquire)) return;
+  find_targets();
+  is_done.store(true, std::memory_order_release);
 }

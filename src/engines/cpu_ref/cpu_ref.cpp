@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/fork_safe.hpp"
 #include "engines/desc_check.hpp"
 #include "num/modular.hpp"
 
@@ -65,8 +66,8 @@ class CpuRef final : public product::Engine {
 }  // namespace
 
 const product::Engine& cpu_ref_engine() {
-  static const CpuRef engine;
-  return engine;
+  static constinit base::MadeOnce<CpuRef> engine;
+  return engine.get();
 }
 
 }  // namespace kizami::engines

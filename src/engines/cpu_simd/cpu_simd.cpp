@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fork_safe.hpp"
 #include "engines/cpu_simd/blocked_product.hpp"
 #include "engines/cpu_simd/micro_kernel.hpp"
 #include "engines/desc_check.hpp"
@@ -14,7 +15,8 @@
 namespace kizami::engines {
 
 std::span<const MicroKernel> compiled_kernels() {
-  static const std::vector<MicroKernel> kernels = [] {
+  static constinit base::MadeOnce<std::vector<MicroKernel>> kernels;
+  return kernels.get([] {
     std::vector<MicroKernel> list;
 #if defined(__x86_64__)
     list.push_back(avx512_vnni_kernel());
@@ -22,8 +24,7 @@ std::span<const MicroKernel> compiled_kernels() {
     for (const MicroKernel& kernel : highway_kernels()) list.push_back(kernel);
     list.push_back(portable_kernel());
     return list;
-  }();
-  return kernels;
+  });
 }
 
 namespace {
@@ -156,23 +157,28 @@ class BestEngine final : public product::Engine {
 }  // namespace
 
 const product::Engine& cpu_simd_engine() {
-  static const BestEngine engine;
-  return engine;
+  static constinit base::MadeOnce<BestEngine> engine;
+  return engine.get();
 }
 
 std::string_view cpu_simd_kernel_name() { return BestEngine::best_kernel().name; }
 
 std::span<const CpuSimdVariant> cpu_simd_variants() {
-  static std::deque<BoundEngine> engines;  // stable addresses
-  static const std::vector<CpuSimdVariant> variants = [] {
+  struct Variants {
+    std::deque<BoundEngine> engines;  // stable addresses
     std::vector<CpuSimdVariant> list;
-    for (const MicroKernel& kernel : compiled_kernels()) {
-      list.push_back(
-          {.name = kernel.name, .is_supported = kernel.is_supported, .engine = &engines.emplace_back(kernel)});
-    }
-    return list;
-  }();
-  return variants;
+  };
+  static constinit base::MadeOnce<Variants> variants;
+  return variants
+      .get([] {
+        Variants made;
+        for (const MicroKernel& kernel : compiled_kernels()) {
+          made.list.push_back(
+              {.name = kernel.name, .is_supported = kernel.is_supported, .engine = &made.engines.emplace_back(kernel)});
+        }
+        return made;
+      })
+      .list;
 }
 
 }  // namespace kizami::engines

@@ -234,18 +234,17 @@ void reduce(const std::int32_t* acc, int num_rows, int num_cols, int p, bool add
   }
 }
 
-MicroKernel kernel() {
-  return {.name = kName,
-          .isa = kIsa,
-          .tile_rows = kTileRows,
-          .tile_cols = kTileCols,
-          .packed_bytes = 2,
-          .macs_per_second = kMacsPerSecond,
-          .pack_a = pack_a,
-          .pack_b = pack_b,
-          .multiply = multiply,
-          .reduce = reduce};
-}
+// A constant: a function here would be compiled for this target, and the list below is made on every processor.
+constexpr MicroKernel kKernel{.name = kName,
+                              .isa = kIsa,
+                              .tile_rows = kTileRows,
+                              .tile_cols = kTileCols,
+                              .packed_bytes = 2,
+                              .macs_per_second = kMacsPerSecond,
+                              .pack_a = pack_a,
+                              .pack_b = pack_b,
+                              .multiply = multiply,
+                              .reduce = reduce};
 
 }  // namespace kizami::engines::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -267,13 +266,13 @@ namespace {
 std::vector<MicroKernel> highway_kernels() {
   return {
 #if HWY_TARGETS & HWY_AVX3
-    with_support(N_AVX3::kernel(), HWY_AVX3),
+    with_support(N_AVX3::kKernel, HWY_AVX3),
 #endif
 #if HWY_TARGETS & HWY_AVX2
-        with_support(N_AVX2::kernel(), HWY_AVX2),
+        with_support(N_AVX2::kKernel, HWY_AVX2),
 #endif
 #if HWY_TARGETS & HWY_NEON
-        with_support(N_NEON::kernel(), HWY_NEON),
+        with_support(N_NEON::kKernel, HWY_NEON),
 #endif
   };
 }

@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "base/cuda_status.hpp"
+#include "base/fork_safe.hpp"
 
 namespace kizami::engines {
 namespace {
@@ -106,10 +107,8 @@ struct Handles {
   std::mutex mutex;
   std::map<int, cublasHandle_t> by_device;
 };
-Handles& handles() {
-  static Handles* const instance = new Handles;
-  return *instance;
-}
+constinit base::PerProcess<Handles> all_handles;
+constinit base::MadeOnce<Loaded> loaded_library;
 
 Status cublas_status(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return {};
@@ -119,9 +118,9 @@ Status cublas_status(cublasStatus_t status, const char* what) {
 }
 
 /// @range the device is the current one; the mutex is held
-Status find_handle(const Cublas& cublas, int device, product::Queue queue, cublasHandle_t& handle) {
-  const auto found = handles().by_device.find(device);
-  if (found != handles().by_device.end()) {
+Status find_handle(const Cublas& cublas, Handles& handles, int device, product::Queue queue, cublasHandle_t& handle) {
+  const auto found = handles.by_device.find(device);
+  if (found != handles.by_device.end()) {
     handle = found->second;
     return {};
   }
@@ -133,7 +132,7 @@ Status find_handle(const Cublas& cublas, int device, product::Queue queue, cubla
             "run one before"};
   }
   KIZAMI_RETURN_IF_ERROR(cublas_status(cublas.create(&handle), "cublasCreate"));
-  handles().by_device.emplace(device, handle);
+  handles.by_device.emplace(device, handle);
   return {};
 }
 
@@ -145,12 +144,13 @@ Status find_handle(const Cublas& cublas, int device, product::Queue queue, cubla
 
 template <class T>
 Status cublas_products(int device, const CublasProducts<T>& p, std::span<std::byte> scratch, product::Queue queue) {
-  static const Loaded* const loaded = new Loaded(load());
-  if (!loaded->why_not.empty()) return {StatusCode::kUnsupported, "scheme native: " + loaded->why_not};
-  const Cublas& cublas = loaded->library;
-  const std::lock_guard lock(handles().mutex);
+  const Loaded& loaded = loaded_library.get(load);
+  if (!loaded.why_not.empty()) return {StatusCode::kUnsupported, "scheme native: " + loaded.why_not};
+  const Cublas& cublas = loaded.library;
+  Handles& handles = all_handles.get();
+  const std::lock_guard lock(handles.mutex);
   cublasHandle_t handle = nullptr;
-  KIZAMI_RETURN_IF_ERROR(find_handle(cublas, device, queue, handle));
+  KIZAMI_RETURN_IF_ERROR(find_handle(cublas, handles, device, queue, handle));
   KIZAMI_RETURN_IF_ERROR(cublas_status(cublas.set_stream(handle, queue), "cublasSetStream"));
   if (!scratch.empty())  // after the stream, which takes the workspace away
     KIZAMI_RETURN_IF_ERROR(

@@ -14,6 +14,7 @@
 #include <variant>
 
 #include "base/carver.hpp"
+#include "base/fork_safe.hpp"
 #include "base/int_math.hpp"
 #include "engines/clear_sums.hpp"
 #include "engines/cublaslt/library.hpp"
@@ -135,11 +136,12 @@ struct Algorithms {
 
 Status find_algorithm(const CublasLt& lt, cublasLtHandle_t handle, int device, const Call& call, Descriptors& d,
                       cublasLtMatmulAlgo_t& algorithm) {
-  static Algorithms* const algorithms = new Algorithms;
+  static constinit base::PerProcess<Algorithms> all_algorithms;
+  Algorithms& algorithms = all_algorithms.get();
   const std::pair key(device, call);
-  const std::lock_guard lock(algorithms->mutex);
-  const auto found = algorithms->known.find(key);
-  if (found != algorithms->known.end()) {
+  const std::lock_guard lock(algorithms.mutex);
+  const auto found = algorithms.known.find(key);
+  if (found != algorithms.known.end()) {
     algorithm = found->second;
     return {};
   }
@@ -172,7 +174,7 @@ Status find_algorithm(const CublasLt& lt, cublasLtHandle_t handle, int device, c
                 "choosing an algorithm"));
   if (count == 0) return {StatusCode::kInternal, "engine cublaslt: no algorithm for this product"};
   algorithm = result.algo;
-  algorithms->known.emplace(key, algorithm);
+  algorithms.known.emplace(key, algorithm);
   return {};
 }
 
@@ -335,8 +337,8 @@ class CublasLtEngine final : public product::Engine {
 }  // namespace
 
 const product::Engine& cublaslt_engine() {
-  static const CublasLtEngine engine;
-  return engine;
+  static constinit base::MadeOnce<CublasLtEngine> engine;
+  return engine.get();
 }
 
 Status prepare_cublaslt(int device) {

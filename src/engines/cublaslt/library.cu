@@ -8,6 +8,8 @@
 #include <mutex>
 #include <string>
 
+#include "base/fork_safe.hpp"
+
 namespace kizami::engines {
 namespace {
 
@@ -65,9 +67,10 @@ struct Handles {
 }  // namespace
 
 const CublasLt* cublaslt_library(std::string* why) {
-  static const Loaded* const loaded = new Loaded(load());
-  if (loaded->is_complete) return &loaded->library;
-  if (why != nullptr) *why = loaded->reason;
+  static constinit base::MadeOnce<Loaded> library;
+  const Loaded& loaded = library.get(load);
+  if (loaded.is_complete) return &loaded.library;
+  if (why != nullptr) *why = loaded.reason;
   return nullptr;
 }
 
@@ -75,10 +78,11 @@ Result<cublasLtHandle_t> cublaslt_handle(int device) {
   std::string why;
   const CublasLt* const lt = cublaslt_library(&why);
   if (lt == nullptr) return Status(StatusCode::kUnsupported, why);
-  static Handles* const handles = new Handles;
-  const std::lock_guard lock(handles->mutex);
-  auto found = handles->by_device.find(device);
-  if (found == handles->by_device.end()) found = handles->by_device.emplace(device, make_handle(*lt, device)).first;
+  static constinit base::PerProcess<Handles> all_handles;
+  Handles& handles = all_handles.get();
+  const std::lock_guard lock(handles.mutex);
+  auto found = handles.by_device.find(device);
+  if (found == handles.by_device.end()) found = handles.by_device.emplace(device, make_handle(*lt, device)).first;
   return found->second;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <variant>
 
+#include "base/fork_safe.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "engines/desc_check.hpp"
@@ -38,10 +39,13 @@ template <EcForm form>
           hopper::ec_kernel<form, EcPromotion::kLong>()};
 }
 const EcKernel& kernel_of(EcForm form, EcPromotion promotion) {
-  static const std::array<std::array<EcKernel, product::kNumEcPromotions>, kNumEcForms> kernels = {
-      kernels_of<EcForm::kCooperative192x128>(), kernels_of<EcForm::kCooperative128x128>(),
-      kernels_of<EcForm::kSplitInner128x64>()};
-  return kernels[static_cast<std::size_t>(form)][static_cast<std::size_t>(promotion)];
+  using Kernels = std::array<std::array<EcKernel, product::kNumEcPromotions>, kNumEcForms>;
+  static constinit base::MadeOnce<Kernels> kernels;
+  const Kernels& made = kernels.get([] {
+    return Kernels{kernels_of<EcForm::kCooperative192x128>(), kernels_of<EcForm::kCooperative128x128>(),
+                   kernels_of<EcForm::kSplitInner128x64>()};
+  });
+  return made[static_cast<std::size_t>(form)][static_cast<std::size_t>(promotion)];
 }
 
 // ---- checks ----
@@ -190,8 +194,8 @@ class HopperEc final : public product::EcEngine {
 }  // namespace
 
 const product::EcEngine& hopper_ec_engine() {
-  static const HopperEc engine;
-  return engine;
+  static constinit base::MadeOnce<HopperEc> engine;
+  return engine.get();
 }
 
 Status run_ec_product(const EcProduct& p, EcForm form, EcPromotion promotion, product::Queue queue) {

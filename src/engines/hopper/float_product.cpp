@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "base/fork_safe.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "engines/desc_check.hpp"
@@ -26,9 +27,10 @@ constexpr std::int64_t kBlockBytes = 128;  // of k in a stage
   return static_cast<std::size_t>(format) - static_cast<std::size_t>(SliceFormat::kFp16);
 }
 [[nodiscard]] const FloatKernel& kernel_of(SliceFormat format) {
-  static const std::array<FloatKernel, 4> kernels = {product_fp16_kernel(), product_bf16_kernel(),
-                                                     product_e4m3_kernel(), product_e5m2_kernel()};
-  return kernels[index_of(format)];
+  static constinit base::MadeOnce<std::array<FloatKernel, 4>> kernels;
+  return kernels.get([] {
+    return std::array{product_fp16_kernel(), product_bf16_kernel(), product_e4m3_kernel(), product_e5m2_kernel()};
+  })[index_of(format)];
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/fork_safe.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "engines/desc_check.hpp"
@@ -22,9 +23,10 @@ using product::FusedSliceDesc;
 
 constexpr std::size_t kNumKernels = 3;
 [[nodiscard]] const FusedSliceKernel& kernel_of(int num_slices) {
-  static const std::array<FusedSliceKernel, kNumKernels> kernels = {fused_slice_kernel<2>(), fused_slice_kernel<3>(),
-                                                                    fused_slice_kernel<4>()};
-  return kernels[static_cast<std::size_t>(num_slices - 2)];
+  static constinit base::MadeOnce<std::array<FusedSliceKernel, kNumKernels>> kernels;
+  return kernels.get([] {
+    return std::array{fused_slice_kernel<2>(), fused_slice_kernel<3>(), fused_slice_kernel<4>()};
+  })[static_cast<std::size_t>(num_slices - 2)];
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/cuda_status.hpp"
+#include "base/fork_safe.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "engines/desc_check.hpp"
@@ -85,13 +86,17 @@ std::optional<std::string> why_refused_here(const ProductDesc& d) {
 // ---- the launch ----
 
 const FormKernels& kernels_of(HopperForm form) {
-  static const std::array<FormKernels, kNumHopperForms> kernels = {hopper::ping_pong_128x128_kernels(),
-                                                                   hopper::ping_pong_128x128_permuted_kernels(),
-                                                                   hopper::ping_pong_128x128_alone_kernels(),
-                                                                   hopper::cooperative_256x128_kernels(),
-                                                                   hopper::cooperative_256x128_permuted_kernels(),
-                                                                   hopper::cooperative_192x256_kernels()};
-  return kernels[static_cast<std::size_t>(form)];
+  using Kernels = std::array<FormKernels, kNumHopperForms>;
+  static constinit base::MadeOnce<Kernels> kernels;
+  const Kernels& made = kernels.get([] {
+    return Kernels{hopper::ping_pong_128x128_kernels(),
+                   hopper::ping_pong_128x128_permuted_kernels(),
+                   hopper::ping_pong_128x128_alone_kernels(),
+                   hopper::cooperative_256x128_kernels(),
+                   hopper::cooperative_256x128_permuted_kernels(),
+                   hopper::cooperative_192x256_kernels()};
+  });
+  return made[static_cast<std::size_t>(form)];
 }
 
 const void* kernel_for(const FormKernels& kernels, const ProductDesc& d) {
@@ -283,8 +288,8 @@ Status run_hopper_product(const ProductDesc& d, const Pointers& pointers, Hopper
 }
 
 const product::Engine& hopper_engine() {
-  static const Hopper engine;
-  return engine;
+  static constinit base::MadeOnce<Hopper> engine;
+  return engine.get();
 }
 
 }  // namespace kizami::engines

@@ -21,8 +21,8 @@ using EncodeTiled = PFN_cuTensorMapEncodeTiled_v12000;
 
 /// Null where there is no driver.
 EncodeTiled encode_tiled() {
-  static const auto function = base::driver_function<EncodeTiled>("cuTensorMapEncodeTiled", 12000);
-  return function;
+  static constinit base::DriverFunction<EncodeTiled> function("cuTensorMapEncodeTiled", 12000);
+  return function.get();
 }
 
 template <std::size_t kRank>

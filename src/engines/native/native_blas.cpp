@@ -25,11 +25,6 @@ namespace {
 /// force, rather than wait for a product that may take seconds.
 class ThreadCountLoan {
  public:
-  static ThreadCountLoan& instance() {
-    static ThreadCountLoan loan;
-    return loan;
-  }
-
   /// True if give_back() must follow.
   bool borrow(int threads) {
     const std::lock_guard lock(mutex_);
@@ -52,18 +47,16 @@ class ThreadCountLoan {
     if (--users_ == 0) openblas_set_num_threads(saved_);
   }
 
- private:
-  // In the child of a fork the users are gone, and the next loan restores what they would have restored.
-  ThreadCountLoan() {
-    pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
-                   [] {
-                     ThreadCountLoan& loan = instance();
-                     loan.is_overdue_ = loan.is_overdue_ || loan.users_ > 0;
-                     loan.users_ = 0;
-                     loan.mutex_.unlock();
-                   });
+  /// No fork happens while a loan begins or ends, for the child inherits the state of the BLAS. There the users are gone, and
+  /// the next loan restores what they would have restored.
+  void before_fork() { mutex_.lock(); }
+  void after_fork(bool is_child) {
+    is_overdue_ = is_overdue_ || (is_child && users_ > 0);
+    if (is_child) users_ = 0;
+    mutex_.unlock();
   }
 
+ private:
   std::mutex mutex_;
   int users_ = 0;
   int current_ = 0;
@@ -71,14 +64,22 @@ class ThreadCountLoan {
   bool is_overdue_ = false;
 };
 
+constinit ThreadCountLoan thread_count_loan;
+
+/// When the library is loaded. The BLAS was loaded before: its own preparations for a fork come after these.
+[[gnu::constructor]] void prepare_for_forks() {
+  pthread_atfork([] { thread_count_loan.before_fork(); }, [] { thread_count_loan.after_fork(false); },
+                 [] { thread_count_loan.after_fork(true); });
+}
+
 class ThreadCountGuard {
  public:
   explicit ThreadCountGuard(int threads) {
     const bool can_set = &openblas_set_num_threads != nullptr && &openblas_get_num_threads != nullptr;
-    has_loan_ = threads >= 1 && can_set && ThreadCountLoan::instance().borrow(threads);
+    has_loan_ = threads >= 1 && can_set && thread_count_loan.borrow(threads);
   }
   ~ThreadCountGuard() {
-    if (has_loan_) ThreadCountLoan::instance().give_back();
+    if (has_loan_) thread_count_loan.give_back();
   }
   ThreadCountGuard(const ThreadCountGuard&) = delete;
   ThreadCountGuard& operator=(const ThreadCountGuard&) = delete;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/fork_safe.hpp"
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
 #include "kizami/formats.hpp"
@@ -315,8 +316,8 @@ class TcModel final : public product::FloatEngine {
 }  // namespace
 
 const product::FloatEngine& tc_model_engine() {
-  static const TcModel engine;
-  return engine;
+  static constinit base::MadeOnce<TcModel> engine;
+  return engine.get();
 }
 
 }  // namespace kizami::engines

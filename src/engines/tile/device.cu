@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/fork_safe.hpp"
 #include "base/int_math.hpp"
 #include "engines/clear_sums.hpp"
 #include "engines/desc_check.hpp"
@@ -235,8 +236,8 @@ class TileDeviceEngine final : public product::Engine, public product::DevicePha
 }  // namespace
 
 const product::Engine& tile_device_engine() {
-  static const TileDeviceEngine engine;
-  return engine;
+  static constinit base::MadeOnce<TileDeviceEngine> engine;
+  return engine.get();
 }
 
 }  // namespace kizami::engines

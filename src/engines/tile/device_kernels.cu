@@ -11,6 +11,7 @@
 
 #include "base/cuda_status.hpp"
 #include "base/device_upload.hpp"
+#include "base/fork_safe.hpp"
 #include "base/relaxed_capture.hpp"
 #include "engines/tile/device.hpp"
 #include "kizami/policy.hpp"
@@ -26,15 +27,12 @@ namespace kizami::engines {
 namespace tile_engines {
 namespace {
 
-/// Never destroyed, nor is the memory given back: a BLAS may be called by destructors of static objects.
+/// The memory is never given back: a BLAS may be called by destructors of static objects.
 struct Devices {
   std::mutex mutex;
   std::map<int, DeviceKernels> loaded;
 };
-Devices& devices() {
-  static Devices* const instance = new Devices;
-  return *instance;
-}
+constinit base::PerProcess<Devices> devices;
 
 #if defined(KIZAMI_HAS_TILE)
 constexpr const char* kAbsence = nullptr;
@@ -98,7 +96,7 @@ Status load(int /*device*/, DeviceKernels& /*kernels*/) { return {StatusCode::kU
 const char* why_no_kernels() { return kAbsence; }
 
 const DeviceKernels* kernels_on(int device) {
-  Devices& all = devices();
+  Devices& all = devices.get();
   const std::lock_guard lock(all.mutex);
   const auto found = all.loaded.find(device);
   return found == all.loaded.end() ? nullptr : &found->second;
@@ -116,7 +114,7 @@ Status current_kernels(const DeviceKernels*& kernels) {
 }  // namespace tile_engines
 
 Status prepare_tile_device(int device) {
-  tile_engines::Devices& all = tile_engines::devices();
+  tile_engines::Devices& all = tile_engines::devices.get();
   const std::lock_guard lock(all.mutex);
   const auto [found, is_new] = all.loaded.try_emplace(device);
   if (is_new) static_cast<void>(found->second.status = tile_engines::load(device, found->second));

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/fork_safe.hpp"
 #include "base/int_math.hpp"
 #include "engines/tile/device_kernels.hpp"
 #include "num/crt_table.hpp"
@@ -165,8 +166,8 @@ class TileDevicePhases final : public product::DevicePhaseBodies {
 }  // namespace
 
 const product::DevicePhaseBodies& tile_device_phases() {
-  static const TileDevicePhases phases;
-  return phases;
+  static constinit base::MadeOnce<TileDevicePhases> phases;
+  return phases.get();
 }
 
 }  // namespace kizami::engines

@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/fork_safe.hpp"
 #include "base/int_math.hpp"
 #include "num/crt_table.hpp"
 #include "num/scaled.hpp"
@@ -185,8 +186,8 @@ class TilePhases final : public product::PhaseBodies {
 }  // namespace
 
 const product::PhaseBodies& tile_phases() {
-  static const TilePhases phases;
-  return phases;
+  static constinit base::MadeOnce<TilePhases> phases;
+  return phases.get();
 }
 
 }  // namespace kizami::engines

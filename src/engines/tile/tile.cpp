@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/fork_safe.hpp"
 #include "base/int_math.hpp"
 #include "engines/desc_check.hpp"
 #include "engines/tile/launches.hpp"
@@ -130,8 +131,8 @@ class TileEngine final : public product::Engine, public product::PhaseBodies {
 }  // namespace
 
 const product::Engine& tile_engine() {
-  static const TileEngine engine;
-  return engine;
+  static constinit base::MadeOnce<TileEngine> engine;
+  return engine.get();
 }
 
 }  // namespace kizami::engines
