@@ -60,7 +60,12 @@ class Matrix {
     std::minstd_rand random(seed);
     std::vector<double> values(count_);
     for (double& x : values) x = static_cast<double>(random() % 17) - 8;
+    upload(values);
+  }
+  void upload(const std::vector<double>& values) {
     check(cudaMemcpy(data_, values.data(), count_ * sizeof(double), cudaMemcpyHostToDevice), "cudaMemcpy");
+    // The copy from pageable memory may still be under way, and streams that do not block would not wait for it.
+    check(cudaDeviceSynchronize(), "cudaMemcpy");
   }
   [[nodiscard]] std::vector<double> values() const {
     std::vector<double> values(count_);
@@ -87,7 +92,7 @@ class Product {
   }
   /// @return the status of the product
   cublasStatus_t multiply(decltype(&cublasDgemm_v2) dgemm = &cublasDgemm_v2) {
-    check(cudaMemcpy(c_.data(), ones_.data(), ones_.size() * sizeof(double), cudaMemcpyHostToDevice), "cudaMemcpy");
+    c_.upload(ones_);
     return enqueue(dgemm);
   }
   cublasStatus_t enqueue(decltype(&cublasDgemm_v2) dgemm = &cublasDgemm_v2) {
