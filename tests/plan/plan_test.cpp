@@ -157,6 +157,34 @@ TEST_F(PlanTest, ForcedModuli) {
   expect_refused(plan(square(8), policy), StatusCode::kUnsupported, {"moduli = 14", "ozaki2", "native"});
 }
 
+// ---- longest lines --------------------------------------------------------------------------------------------------
+
+// 2^34 - 1 real terms are the most that sums of squares, pairwise sums and headroom have room for; complex elements count
+// twice, whatever the scheme.
+TEST_F(PlanTest, LinesOfMoreTermsThanCanBeCountedAreRefused) {
+  constexpr std::int64_t kMost = num::kMaxLineLength / 2;
+  for (const Scalar scalar : {Scalar::kC64, Scalar::kC128}) {
+    for (const Scheme scheme : {Scheme::kAuto, Scheme::kNative, Scheme::kOzaki2, Scheme::kOzaki1, Scheme::kEc}) {
+      for (const Gauge gauge : {Gauge::kEntry, Gauge::kNorm}) {
+        for (const std::int64_t k : {kMost + 1, std::int64_t{9663676416}, num::kMaxLineLength}) {
+          Policy policy;
+          policy.scheme = scheme;
+          policy.gauge = gauge;
+          policy.reproducibility = Reproducibility::kNotGuaranteed;
+          expect_refused(plan(shape(scalar, 1, 1, k), policy), StatusCode::kInvalidArgument,
+                         {"k = " + std::to_string(k), "<= " + std::to_string(kMost), std::string(to_string(scalar))});
+        }
+      }
+    }
+    const Result<Plan> longest = plan(shape(scalar, 1, 1, kMost));
+    EXPECT_TRUE(longest.ok()) << longest.status().reason();
+  }
+  for (const Scalar scalar : {Scalar::kF32, Scalar::kF64, Scalar::kDD}) {
+    const Result<Plan> longest = plan(shape(scalar, 1, 1, num::kMaxLineLength));
+    EXPECT_TRUE(longest.ok()) << longest.status().reason();
+  }
+}
+
 // ---- native ---------------------------------------------------------------------------------------------------------
 
 TEST_F(PlanTest, NativeIsRefusedWithItsBoundWhereItCannotServe) {
