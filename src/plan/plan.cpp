@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/buffers.hpp"
 #include "plan/device_ec.hpp"
 #include "plan/device_ozaki1.hpp"
 #include "plan/ec_plan.hpp"
@@ -49,10 +50,9 @@ Status plan_ozaki1(Plan& plan, const Environment& environment) {
   return plan_slice_schedule(plan, environment);
 }
 
-}  // namespace
-
-Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Environment& environment,
-                  const Batch& batch) {
+/// The plan, but for what its engines ask for.
+Result<Plan> decide(const problem::Shape& shape, const Policy& policy, const Environment& environment,
+                    const Batch& batch) {
   KIZAMI_RETURN_IF_ERROR(problem::validate_shape(shape.m, shape.n, shape.k));
   KIZAMI_RETURN_IF_ERROR(validate_policy(shape, policy));
   KIZAMI_RETURN_IF_ERROR(problem::validate_num_products(batch.num_products));
@@ -117,6 +117,17 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
         " s, " + std::string(to_string(best.numerics.scheme)) + " " + short_number(best.schedule.seconds) + " s");
   }
   return std::move(best);
+}
+
+}  // namespace
+
+Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Environment& environment,
+                  const Batch& batch) {
+  Result<Plan> decided = decide(shape, policy, environment, batch);
+  if (!decided.ok()) return decided.status();
+  Plan plan = std::move(decided).value();
+  book_engine_bytes(plan);
+  return plan;
 }
 
 }  // namespace kizami::plan

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 
 #include "engines/cpu_ref/cpu_ref.hpp"
 #include "num/crt_table.hpp"
+#include "plan/buffers.hpp"
 #include "plan/ladder.hpp"
 #include "tests/plan/fake_engine.hpp"
 
@@ -163,6 +165,8 @@ TEST_F(PlanTest, ForcedModuli) {
 // twice, whatever the scheme.
 TEST_F(PlanTest, LinesOfMoreTermsThanCanBeCountedAreRefused) {
   constexpr std::int64_t kMost = num::kMaxLineLength / 2;
+  Policy roomy;
+  roomy.workspace_limit_bytes = std::size_t{1} << 40;
   for (const Scalar scalar : {Scalar::kC64, Scalar::kC128}) {
     for (const Scheme scheme : {Scheme::kAuto, Scheme::kNative, Scheme::kOzaki2, Scheme::kOzaki1, Scheme::kEc}) {
       for (const Gauge gauge : {Gauge::kEntry, Gauge::kNorm}) {
@@ -176,11 +180,11 @@ TEST_F(PlanTest, LinesOfMoreTermsThanCanBeCountedAreRefused) {
         }
       }
     }
-    const Result<Plan> longest = plan(shape(scalar, 1, 1, kMost));
+    const Result<Plan> longest = plan(shape(scalar, 1, 1, kMost), roomy);
     EXPECT_TRUE(longest.ok()) << longest.status().reason();
   }
   for (const Scalar scalar : {Scalar::kF32, Scalar::kF64, Scalar::kDD}) {
-    const Result<Plan> longest = plan(shape(scalar, 1, 1, num::kMaxLineLength));
+    const Result<Plan> longest = plan(shape(scalar, 1, 1, num::kMaxLineLength), roomy);
     EXPECT_TRUE(longest.ok()) << longest.status().reason();
   }
 }
@@ -270,6 +274,61 @@ TEST_F(PlanTest, NativeWithoutABlas) {
   policy.scheme = Scheme::kNative;
   expect_refused(make(square(5), policy, FakeMachine({&cpu_ref}, false).environment()), StatusCode::kUnsupported,
                  {"native", "no BLAS"});
+}
+
+// ---- workspace ------------------------------------------------------------------------------------------------------
+
+// The default limit is a limit: plans of any shape stay within it, or are refused with what they would need.
+TEST_F(PlanTest, TheDefaultLimitIsKeptOrNamed) {
+  std::int64_t num_refused = 0;
+  for (const Scalar scalar : {Scalar::kF32, Scalar::kF64, Scalar::kC128, Scalar::kDD}) {
+    for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>>{{1, 1, 100},
+                                                                          {20000, 20000, 20000},
+                                                                          {1, 1, 50000000},
+                                                                          {1, 1, 200000000},
+                                                                          {1 << 28, 1, 1},
+                                                                          {1, 3000000000, 2},
+                                                                          {100000, 100000, 1000000},
+                                                                          {1, 1, num::kMaxLineLength / 2}}) {
+      for (const Scheme scheme : {Scheme::kAuto, Scheme::kOzaki2, Scheme::kOzaki1}) {
+        if (scheme == Scheme::kOzaki1 && scalar == Scalar::kDD) continue;
+        Policy policy;
+        policy.scheme = scheme;
+        const Result<Plan> p = plan(shape(scalar, m, n, k), policy);
+        if (p.ok()) {
+          EXPECT_LE(p.value().schedule.workspace_bytes, kDefaultWorkspaceLimit) << m << " x " << n << " x " << k;
+          continue;
+        }
+        ++num_refused;
+        expect_refused(p, StatusCode::kWorkspaceTooSmall,
+                       {"workspace limit = 1073741824 bytes (the default)", "must be >= "});
+        const std::string reason = p.status().reason();
+        policy.workspace_limit_bytes = std::stoull(reason.substr(reason.find(">= ") + 3));
+        EXPECT_GT(policy.workspace_limit_bytes, kDefaultWorkspaceLimit);
+        const Result<Plan> granted = plan(shape(scalar, m, n, k), policy);
+        ASSERT_TRUE(granted.ok()) << granted.status().reason();
+        EXPECT_LE(granted.value().schedule.workspace_bytes, policy.workspace_limit_bytes);
+      }
+    }
+  }
+  EXPECT_GT(num_refused, 0);
+}
+
+// A call carves its workspace again; what engines ask for is known by then.
+TEST_F(PlanTest, CarvingAPlanAsksNoEngineAgain) {
+  for (const Scheme scheme : {Scheme::kOzaki2, Scheme::kOzaki1}) {
+    Policy policy;
+    policy.scheme = scheme;
+    const FakeEngine engine("cpu_simd", offering(1e-3, 12345));
+    const Result<Plan> p = make(square(300), policy, FakeMachine({&engine}).environment());
+    ASSERT_TRUE(p.ok()) << p.status().reason();
+    EXPECT_GT(engine.asked.size(), 0U);
+    engine.asked.clear();
+    base::Carver counter;
+    static_cast<void>(carve(counter, p.value()));
+    EXPECT_EQ(engine.asked.size(), 0U) << to_string(scheme);
+    EXPECT_EQ(counter.bytes(), p.value().schedule.workspace_bytes);
+  }
 }
 
 // ---- engines --------------------------------------------------------------------------------------------------------
