@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -81,6 +82,9 @@ struct Plan {
   Numerics numerics;
   Schedule schedule;
   std::vector<std::string> refusals;  ///< what was considered and refused, with reasons
+  /// Scheme native on a CPU where the planner chose it: scheme ozaki2, which answers operands whose terms may overflow or
+  /// underflow. Null if there is no such plan: they are refused then. Its workspace is that of this plan.
+  std::shared_ptr<const Plan> behind;
 };
 
 [[nodiscard]] inline bool is_on_device(const Plan& plan) {

@@ -5,6 +5,7 @@
 
 #include "num/crt_table.hpp"
 #include "plan/ladder.hpp"
+#include "plan/native.hpp"
 #include "plan/ozaki1.hpp"
 
 namespace kizami::plan {
@@ -87,9 +88,7 @@ Status validate_policy(const problem::Shape& shape, const Policy& policy) {
                    "0 or in " + std::to_string(num::kMinModuli) + ".." + std::to_string(max_moduli) + " for " +
                        std::string(to_string(shape.scalar)));
   }
-  const bool is_native =
-      policy.scheme == Scheme::kNative || (policy.scheme == Scheme::kAuto && policy.engine == EngineName::kNativeBlas);
-  if (policy.forced_moduli != 0 && is_native) {
+  if (policy.forced_moduli != 0 && is_native_by_name(policy)) {
     return {StatusCode::kUnsupported,
             "moduli = " + std::to_string(policy.forced_moduli) + " needs scheme ozaki2, got native"};
   }

@@ -269,6 +269,24 @@ TEST_F(PlanTest, AutoFallsBackToNativeOnlyWithTheReason) {
                  {"cpu_simd: out of order"});
 }
 
+// Behind scheme native stands ozaki2, for operands whose terms may overflow or underflow; whoever names native has none.
+TEST_F(PlanTest, NativeByChoiceHasOzaki2Behind) {
+  Policy policy;
+  policy.reproducibility = Reproducibility::kNotGuaranteed;
+  const FakeEngine slow("cpu_simd", offering(1e9));
+  const Plan native = make(square(500), policy, FakeMachine({&slow}).environment()).value();
+  ASSERT_EQ(native.numerics.scheme, Scheme::kNative);
+  ASSERT_NE(native.behind, nullptr);
+  EXPECT_EQ(native.behind->numerics.scheme, Scheme::kOzaki2);
+  EXPECT_LE(native.behind->numerics.bound, num::target_bound(policy.accuracy, Scalar::kF64, 500));
+  EXPECT_EQ(native.schedule.workspace_bytes, native.behind->schedule.workspace_bytes);
+  policy.scheme = Scheme::kNative;
+  EXPECT_EQ(make(square(500), policy, FakeMachine({&slow}).environment()).value().behind, nullptr);
+  policy.scheme = Scheme::kAuto;
+  const FakeEngine none("cpu_simd", refusing("out of order"));
+  EXPECT_EQ(make(square(500), policy, FakeMachine({&none}).environment()).value().behind, nullptr);
+}
+
 TEST_F(PlanTest, NativeWithoutABlas) {
   Policy policy;
   policy.scheme = Scheme::kNative;

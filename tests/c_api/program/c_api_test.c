@@ -351,7 +351,7 @@ static void test_slices(void) {
   CHECK(kizami_policy_set_slices(policy, 3, 0) == KIZAMI_OK);
   CHECK(GEMM() == KIZAMI_OK && outcome.scheme == KIZAMI_SCHEME_OZAKI1 && outcome.slices == 3 && outcome.moduli == 0);
   CHECK(kizami_policy_set_slices(policy, -1, 0) == KIZAMI_OK);
-  CHECK(GEMM() == KIZAMI_OK && outcome.slices == 2 && outcome.reserved_3 == 0);
+  CHECK(GEMM() == KIZAMI_OK && outcome.slices == 2 && outcome.is_conditional == 0);
   CHECK(c[0] == kTerms / 2 * 2046.0);
   outcome.struct_size = offsetof(kizami_outcome, slices); /* a caller of a version without them */
   outcome.slices = 0x5a5a5a5a;
@@ -359,6 +359,14 @@ static void test_slices(void) {
   outcome.struct_size = sizeof outcome;
   for (i = 0; i < kSize * kTerms; ++i) a[i] = 1;
   CHECK(GEMM() == KIZAMI_OK && outcome.slices == 1);
+  CHECK(kizami_policy_set_slices(policy, 0, 0) == KIZAMI_OK);
+  CHECK(kizami_policy_set_scheme(policy, KIZAMI_SCHEME_NATIVE) == KIZAMI_OK);
+  CHECK(GEMM() == KIZAMI_OK && outcome.scheme == KIZAMI_SCHEME_NATIVE && outcome.is_conditional == 0);
+  a[0] = 1e308;
+  CHECK(GEMM() == KIZAMI_OK && outcome.is_conditional == 1);
+  a[0] = 1;
+  CHECK(kizami_policy_set_scheme(policy, KIZAMI_SCHEME_OZAKI1) == KIZAMI_OK);
+  CHECK(kizami_policy_set_slices(policy, -1, 0) == KIZAMI_OK);
   CHECK(kizami_gemm_strided_batched(KIZAMI_F64, KIZAMI_ROW_MAJOR, KIZAMI_NONE, KIZAMI_NONE, kSize, kSize, kTerms, &one,
                                     a, kTerms, 0, b, kSize, kTerms * kSize, &zero, c, kSize, kSize * kSize, kCount,
                                     policy, &outcome) == KIZAMI_OK);
