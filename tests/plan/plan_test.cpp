@@ -552,6 +552,8 @@ TEST_F(PlanTest, LaunchesOfACertificateOfFewLinesHaveTheirPrice) {
 
 TEST_F(PlanTest, DefaultLimitDoesNotGiveWayForLineStatistics) {  // 2^28 lines need more than 1 GiB by themselves
   expect_refused(plan(shape(Scalar::kF64, 1 << 28, 1, 1)), StatusCode::kWorkspaceTooSmall, {"(the default)"});
+  const Result<Plan> nothing = plan(shape(Scalar::kF64, 1 << 28, 1, 0));  // C <- beta C takes no workspace
+  EXPECT_TRUE(nothing.ok()) << nothing.status().reason();
 }
 
 TEST_F(PlanTest, EngineWorkspaceIsBooked) {
