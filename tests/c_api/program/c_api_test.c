@@ -395,7 +395,8 @@ static void test_what_policies_change(void) {
   CHECK(kizami_policy_set_threads(policy, 3) == KIZAMI_OK);
   CHECK(kizami_plan_create(&plan, KIZAMI_F64, kSize, kSize, kSize, policy) == KIZAMI_OK);
   CHECK(kizami_plan_query(plan, &info) == KIZAMI_OK && info.scheme == KIZAMI_SCHEME_NATIVE);
-  CHECK(info.base_moduli == 0 && info.workspace_bytes == 0 && strcmp(info.engine, "native_blas") == 0);
+  CHECK(info.base_moduli == 0 && info.workspace_bytes > 0 && /* for ozaki2, behind it */
+        strcmp(info.engine, "native_blas") == 0);
   CHECK(kizami_plan_explain(plan, text, sizeof text, NULL) == KIZAMI_OK);
   CHECK(strstr(text, "threads       3") != NULL);
   kizami_plan_destroy(plan);
