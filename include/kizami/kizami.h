@@ -249,7 +249,7 @@ typedef struct kizami_outcome {
   kizami_variant variant; /* scheme ec: the variant that answered; otherwise KIZAMI_VARIANT_AUTO */
   int32_t reserved_2;     /* 0 */
   int32_t slices;         /* of ozaki1; 0 otherwise */
-  int32_t is_conditional; /* 1: scheme native, and terms or sums may overflow or underflow, where the bound does not hold */
+  int32_t is_conditional; /* 1: of native; where terms overflow or underflow, the bound does not hold */
 } kizami_outcome;
 
 /* What a plan decided. */
