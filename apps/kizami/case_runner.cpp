@@ -132,6 +132,8 @@ class Runner {
     const check::RatioStats stats =
         check::error_ratios<T>(reference_, x_.c.view(), allowed, sampling_of(spec_), processors());
     if (const Verdict verdict = check::ratio_at_most_one(stats); !verdict) {
+      if (outcome_.is_conditional)
+        return {CaseVerdict::kMistrusted, fmt::format("{}; the bound is conditional; {}", verdict.message, method())};
       return failed(fmt::format("{}; {}", verdict.message, method()));
     }
     if (spec_.policy.accuracy.kind == Accuracy::Kind::kCorrect) {

@@ -71,6 +71,7 @@ void GemmReport::add(std::int64_t index, const Outcome& one) {
   outcome.moduli = std::max(outcome.moduli, one.moduli);
   outcome.slices = std::max(outcome.slices, one.slices);
   outcome.rung = outcome.rung < 0 || one.rung < 0 ? -1 : std::max(outcome.rung, one.rung);
+  outcome.is_conditional = outcome.is_conditional || one.is_conditional;
   outcome.equilibrated = outcome.equilibrated || one.equilibrated;
   outcome.repaired += one.repaired;
   outcome.nonfinite_rows += one.nonfinite_rows;
@@ -119,6 +120,7 @@ std::string as_json(const GemmReport& report) {
   out["nonfinite_cols"] = outcome.nonfinite_cols;
   out["bound"] = number(outcome.bound);
   out["gauge"] = to_string(outcome.gauge);
+  out["is_conditional"] = outcome.is_conditional;
   if (report.check) {
     out["error"] = number(report.check->error);
     out["error_over_bound"] = number(report.check->error_over_bound);
@@ -141,8 +143,11 @@ std::string as_text(const GemmReport& report) {
   if (report.policy.accuracy.kind == Accuracy::Kind::kCorrect) {
     out += "  guaranteed: the exact product, rounded once\n";
   } else {
-    out += fmt::format("  guaranteed: error <= {:.3g} {}{}\n", outcome.bound, gauge_text(outcome.gauge),
-                       report.alpha == 1.0 && report.beta == 0.0 ? "" : " before alpha and beta");
+    out += fmt::format(
+        "  {}: error <= {:.3g} {}{}\n",
+        outcome.is_conditional ? "guaranteed only where nothing overflows or underflows on the way" : "guaranteed",
+        outcome.bound, gauge_text(outcome.gauge),
+        report.alpha == 1.0 && report.beta == 0.0 ? "" : " before alpha and beta");
   }
   if (report.check) {
     out += fmt::format("  checked: error {:.3g} {}, {:.3g} of what is allowed; {} compared with the exact product\n",

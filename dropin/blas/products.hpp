@@ -44,7 +44,9 @@ class Products {
     const std::int64_t repaired = worst_.repaired + outcome.repaired;
     const std::int64_t rows = worst_.nonfinite_rows + outcome.nonfinite_rows;
     const std::int64_t cols = worst_.nonfinite_cols + outcome.nonfinite_cols;
+    const bool is_conditional = worst_.is_conditional || outcome.is_conditional;
     if (outcome.bound >= worst_.bound) worst_ = outcome;
+    worst_.is_conditional = is_conditional;
     worst_.repaired = repaired;
     worst_.nonfinite_rows = rows;
     worst_.nonfinite_cols = cols;

@@ -53,6 +53,7 @@ std::string answer_of(const CallReport& r) {
   std::string text = std::string(to_string(o.scheme)) + " on " + std::string(o.engine);
   if (o.moduli > 0) text += ", " + std::to_string(o.moduli) + (r.is_predicted ? " or more moduli" : " moduli");
   text += format(", bound %.2g ", o.bound) + std::string(to_string(o.gauge));
+  if (o.is_conditional) text += " unless terms overflow or underflow";
   if (r.workspace_limit > 0) text += ", within " + std::to_string(r.workspace_limit) + " bytes for lack of memory";
   if (r.native_products > 0) text += ", " + std::to_string(r.native_products) + " blocks refused and native";
   return text + monitor_text(r);

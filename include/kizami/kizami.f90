@@ -92,7 +92,7 @@ module kizami
     integer(c_int64_t) :: repaired = 0, nonfinite_rows = 0, nonfinite_cols = 0
     character(kind=c_char) :: engine(32) = char(0)
     integer(c_int) :: variant = 0
-    integer(c_int32_t) :: reserved_2 = 0, slices = 0, reserved_3 = 0
+    integer(c_int32_t) :: reserved_2 = 0, slices = 0, is_conditional = 0
   end type kizami_outcome
 
   type, bind(C), public :: kizami_plan_info

@@ -249,7 +249,7 @@ typedef struct kizami_outcome {
   kizami_variant variant; /* scheme ec: the variant that answered; otherwise KIZAMI_VARIANT_AUTO */
   int32_t reserved_2;     /* 0 */
   int32_t slices;         /* of ozaki1; 0 otherwise */
-  int32_t reserved_3;     /* 0 */
+  int32_t is_conditional; /* 1: of native; where terms overflow or underflow, the bound does not hold */
 } kizami_outcome;
 
 /* What a plan decided. */
@@ -277,7 +277,8 @@ typedef struct kizami_plan_info {
 
 /* C <- alpha op(A) op(B) + beta C for scalars of type `scalar`.
  * Shapes: op(A) is m x k, op(B) k x n, C m x n, as stored by xGEMM of BLAS: with KIZAMI_COL_MAJOR, lda >= max(1, rows
- *   of A as stored), and so on; with KIZAMI_ROW_MAJOR, columns. m, n, k in [0, 2^34), a matrix at most 2^62 elements.
+ *   of A as stored), and so on; with KIZAMI_ROW_MAJOR, columns. m, n, k in [0, 2^34), k in
+ *   [0, 2^33) for complex scalars, a matrix at most 2^62 elements.
  * alpha, beta: point to one scalar of that type; never NULL.
  * A, B, C: aligned as their type. beta = 0 never reads C; alpha = 0 or k = 0 never reads A and B, which may then be
  *   NULL. C must not overlap A or B; A and B may be the same memory.

@@ -63,7 +63,7 @@ class KIZAMI_API Plan {
 };
 
 /// Decides how to multiply. Plans are cached by their arguments.
-/// @range m, n, k in [0, 2^34)
+/// @range m, n, k in [0, 2^34), k in [0, 2^33) for complex types
 /// @status kInvalidArgument: dimension, bits, thread count or forced_moduli out of range. kAccuracyUnreachable: the
 ///         forced scheme cannot guarantee the accuracy (the reason gives the best bound). kUnsupported: engine and
 ///         scheme do not go together, or the engine refuses. kWorkspaceTooSmall: the limit is below the least possible

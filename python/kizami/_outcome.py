@@ -45,6 +45,9 @@ class Outcome:
         Rows of A and columns of B that hold NaN or Inf; not looked for by scheme native.
     variant : str
         Of scheme ec: the variant that answered.
+    is_conditional : bool
+        Of scheme native: whether terms or sums may overflow or underflow with these operands, where the bound does not hold.
+        On a device nobody looks, and it is always true. Never true on a processor where the planner chose the scheme.
     products : tuple of Outcome
         Of a batch: one for each product. Empty for a single product.
     """
@@ -61,6 +64,7 @@ class Outcome:
     nonfinite_rows: int = 0
     nonfinite_cols: int = 0
     variant: str = "auto"
+    is_conditional: bool = False
     products: tuple[Outcome, ...] = dataclasses.field(default=(), repr=False)
 
     def facts(self) -> dict[str, Any]:
@@ -101,4 +105,5 @@ def outcome_of(products: Sequence[_core.Outcome], is_batch: bool) -> Outcome:
     fields: dict[str, Any] = {name: common(name) for name in ("scheme", "engine", "gauge", "variant")}
     fields |= {name: max(getattr(x, name) for x in outcomes) for name in ("bound", "moduli", "slices", "rung")}
     fields |= {name: sum(getattr(x, name) for x in outcomes) for name in ("repaired", "nonfinite_rows", "nonfinite_cols")}
-    return Outcome(**fields, equilibrated=any(x.equilibrated for x in outcomes), products=outcomes)
+    fields |= {name: any(getattr(x, name) for x in outcomes) for name in ("equilibrated", "is_conditional")}
+    return Outcome(**fields, products=outcomes)

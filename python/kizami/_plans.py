@@ -188,7 +188,7 @@ def plan(m: int, n: int, k: int, dtype: Any = "float64", *, policy: Policy | str
     Parameters
     ----------
     m, n, k : int
-        In 0..2^34 - 1.
+        In 0..2^34 - 1, k of complex types in 0..2^33 - 1.
     dtype : str or type
         float32, float64, complex64 or complex128, by name or as NumPy's type.
     policy : Policy or str, optional

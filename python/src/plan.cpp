@@ -58,6 +58,7 @@ void bind_plan(nb::module_& m) {
       .def_ro("engine", &Outcome::engine)
       .def_ro("bound", &Outcome::bound)
       .def_prop_ro("gauge", [](const Outcome& x) { return to_string(x.gauge); })
+      .def_ro("is_conditional", &Outcome::is_conditional)
       .def_ro("moduli", &Outcome::moduli)
       .def_ro("slices", &Outcome::slices)
       .def_ro("rung", &Outcome::rung)

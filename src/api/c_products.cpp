@@ -33,6 +33,7 @@ void store_outcome(const Outcome& outcome, kizami_outcome* out) {
   store_text(outcome.engine, full.engine);
   full.variant = static_cast<kizami_variant>(outcome.variant);
   full.slices = outcome.slices;
+  full.is_conditional = outcome.is_conditional ? 1 : 0;
   store_struct(full, out);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kizami/plan.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -28,7 +29,10 @@ std::string_view Plan::engine() const {
   if (impl_->schedule.engine != nullptr) return impl_->schedule.engine->name();
   return impl_->schedule.facts.space == product::MemorySpace::kDevice ? "cublas" : "native_blas";
 }
-double Plan::bound() const { return impl_->numerics.bound; }
+double Plan::bound() const {
+  return impl_->behind == nullptr ? impl_->numerics.bound
+                                  : std::max(impl_->numerics.bound, impl_->behind->numerics.bound);
+}
 Gauge Plan::gauge() const { return impl_->numerics.gauge; }
 int Plan::base_moduli() const { return impl_->numerics.ladder.rungs[0].num_moduli; }
 int Plan::max_moduli() const {

@@ -30,8 +30,10 @@ template <class T>
 Status run_batched(const plan::Plan& plan, std::span<const problem::Problem<T>> problems, std::span<Outcome> outcomes) {
   const auto num_problems = static_cast<std::int64_t>(problems.size());
   const std::int64_t lanes = num_lanes(plan, num_problems);
+  // Scheme native needs a workspace for operands that it leaves to another scheme only, which then takes its own.
+  const std::size_t product_bytes = plan.numerics.scheme == Scheme::kNative ? 0 : plan.schedule.workspace_bytes;
   const auto lane_bytes = static_cast<std::size_t>(
-      base::round_up(static_cast<std::int64_t>(plan.schedule.workspace_bytes), base::AlignedBuffer::kAlignment));
+      base::round_up(static_cast<std::int64_t>(product_bytes), base::AlignedBuffer::kAlignment));
   const base::AlignedBuffer workspace(static_cast<std::size_t>(lanes) * lane_bytes);
   if (!workspace.ok())
     return {StatusCode::kOutOfMemory,
@@ -41,8 +43,7 @@ Status run_batched(const plan::Plan& plan, std::span<const problem::Problem<T>> 
     Outcome local;
     Outcome& outcome = outcomes.empty() ? local : outcomes[static_cast<std::size_t>(i)];
     return run(plan, problems[static_cast<std::size_t>(i)], nullptr, nullptr,
-               {workspace.data() + static_cast<std::size_t>(lane) * lane_bytes, plan.schedule.workspace_bytes},
-               outcome);
+               {workspace.data() + static_cast<std::size_t>(lane) * lane_bytes, product_bytes}, outcome);
   };
   const auto with_number = [](std::int64_t i, const Status& status) {
     return Status(status.code(), "product " + std::to_string(i) + " of the batch: " + status.reason());

@@ -252,6 +252,7 @@ Status read_device_outcomes(const plan::Plan& plan, std::span<const std::byte> w
     native.engine = "cublas";
     native.bound = plan.numerics.bound;
     native.gauge = plan.numerics.gauge;
+    native.is_conditional = true;  // nobody has looked at the elements
     std::fill(outcomes.begin(), outcomes.end(), native);
     return base::cuda_status(cudaStreamSynchronize(queue), "waiting for the outcomes");
   }

@@ -176,6 +176,7 @@ Outcome device_ec_outcome(const plan::Plan& plan, const plan::DeviceState& state
   outcome.nonfinite_cols = static_cast<std::int64_t>(state.nonfinite_cols);
   if (state.ec_stage >= 0) {
     outcome.scheme = Scheme::kEc;
+    outcome.is_conditional = !plan.numerics.ec.checks_range;
     outcome.variant = plan.numerics.ec.stages[static_cast<std::size_t>(state.ec_stage)].recipe.variant;
   } else {
     outcome.scheme = Scheme::kOzaki2;  // its last rung

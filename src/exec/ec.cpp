@@ -107,6 +107,7 @@ class Call {
     outcome_.engine = plan_.schedule.float_engine->name();
     outcome_.bound = plan_.numerics.bound;
     outcome_.gauge = plan_.numerics.gauge;
+    outcome_.is_conditional = !plan_.numerics.ec.checks_range;
   }
 
   void set_scales(const plan::EcStage& stage, const plan::LineBuffers& side, std::int64_t num_lines) {

@@ -15,6 +15,7 @@ void add_outcome(const Outcome& one, Outcome& all) {
     if (is_first) all.engine = one.engine;
   }
   all.bound = std::max(all.bound, one.bound);
+  all.is_conditional = all.is_conditional || one.is_conditional;
   all.moduli = std::max(all.moduli, one.moduli);
   all.slices = std::max(all.slices, one.slices);
   all.rung = std::max(all.rung, one.rung);

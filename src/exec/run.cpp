@@ -13,8 +13,12 @@
 #include "engines/native/native_blas.hpp"
 #include "exec/ec.hpp"
 #include "exec/nonfinite.hpp"
+#include "exec/nonfinite_alpha.hpp"
 #include "exec/ozaki1.hpp"
 #include "exec/ozaki2.hpp"
+#include "num/native_range.hpp"
+#include "plan/native.hpp"
+#include "split/exponent_range.hpp"
 #include "split/statistics.hpp"
 
 namespace kizami::exec {
@@ -76,6 +80,18 @@ Status validate_correct(const problem::Problem<T>& problem) {
   return {};
 }
 
+/// Whether the bound of scheme native holds for these operands, as far as their exponents tell.
+template <class T>
+[[nodiscard]] bool is_bound_certain(const plan::Plan& plan, const problem::Problem<T>& problem) {
+  if (!is_factor_finite(problem.alpha) || !is_factor_finite(problem.beta)) return false;
+  const int threads = plan.schedule.facts.num_threads;
+  num::ExponentRange c;
+  if (problem.beta != T{0}) c = split::exponent_range<T>(problem.c, threads);
+  return num::is_native_bound_certain<T>(
+      split::exponent_range<T>(problem.a, threads), split::exponent_range<T>(problem.b, threads),
+      plan::num_terms(plan.shape), num::exponent_range_of(problem.alpha), c, num::exponent_range_of(problem.beta));
+}
+
 /// The platform BLAS, k in the plan's blocks: C <- alpha A_1 B_1 + beta C, then C <- alpha A_b B_b + C.
 template <class T>
 Status run_native(const plan::Plan& plan, const problem::Problem<T>& problem, Outcome& outcome) {
@@ -107,6 +123,34 @@ Status run_native(const plan::Plan& plan, const problem::Problem<T>& problem, Ou
                                                 problem.c, threads));
     beta = T{1};
   }
+  return {};
+}
+
+/// alpha = NaN or Inf: the signs of exact sums, whatever the scheme.
+template <class T, class In>
+Status run_nonfinite_alpha(const plan::Plan& plan, const problem::Problem<T, In>& problem, Outcome& outcome) {
+  const int threads = plan.schedule.facts.num_threads;
+  const problem::Shape& shape = plan.shape;
+  const base::AlignedBuffer memory(static_cast<std::size_t>(shape.m + shape.n) * sizeof(num::LineStats));
+  if (!memory.ok())
+    return {StatusCode::kOutOfMemory,
+            "line statistics: " + std::to_string(memory.size()) + " bytes refused by the system"};
+  auto* const a_stats = reinterpret_cast<num::LineStats*>(memory.data());
+  num::LineStats* const b_stats = a_stats + shape.m;
+  split::gather_statistics(problem::lines_of(Side::kA, problem.a), nullptr, threads, a_stats);
+  split::gather_statistics(problem::lines_of(Side::kB, problem.b), nullptr, threads, b_stats);
+  if (plan.policy.reject_nonfinite) {
+    KIZAMI_RETURN_IF_ERROR(reject_nonfinite(Side::kA, a_stats, shape.m));
+    KIZAMI_RETURN_IF_ERROR(reject_nonfinite(Side::kB, b_stats, shape.n));
+  }
+  outcome.scheme = Scheme::kOzaki2;
+  outcome.engine = plan.schedule.engine != nullptr ? plan.schedule.engine->name() : plan.schedule.float_engine->name();
+  outcome.bound = plan.numerics.bound;
+  outcome.repaired = shape.m * shape.n;
+  outcome.nonfinite_rows = count_nonfinite(a_stats, shape.m);
+  outcome.nonfinite_cols = count_nonfinite(b_stats, shape.n);
+  answer_nonfinite_alpha(problem, a_stats, b_stats, threads);
+  if (outcome.nonfinite_rows + outcome.nonfinite_cols > 0) answer_nonfinite(problem, a_stats, b_stats, threads);
   return {};
 }
 
@@ -150,9 +194,21 @@ Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const
     if (plan.numerics.scheme == Scheme::kNative) {
       if (a_prepared != nullptr || b_prepared != nullptr)
         return {StatusCode::kUnsupported, "scheme native takes matrices, not prepared operands"};
-      return run_native(plan, problem, outcome);
+      const bool is_certain = is_bound_certain(plan, problem);
+      if (is_certain || plan::is_native_by_name(plan.policy)) {
+        outcome.is_conditional = !is_certain;
+        return run_native(plan, problem, outcome);
+      }
+      if (plan.behind != nullptr) return run(*plan.behind, problem, nullptr, nullptr, workspace, outcome);
+      return {
+          StatusCode::kAccuracyUnreachable,
+          "scheme native: terms may overflow or underflow on the way, where it guarantees nothing, and scheme ozaki2 "
+          "cannot answer instead: " +
+              (plan.refusals.empty() ? std::string("it was not planned") : plan.refusals.front())};
     }
   }
+  if (!is_factor_finite(problem.alpha) && problem.a.data != nullptr && problem.b.data != nullptr)
+    return run_nonfinite_alpha(plan, problem, outcome);
   if (plan.numerics.scheme == Scheme::kEc && (a_prepared != nullptr || b_prepared != nullptr))
     return {StatusCode::kUnsupported, "scheme ec takes matrices, not prepared operands"};
   const std::size_t needed = plan.schedule.workspace_bytes;

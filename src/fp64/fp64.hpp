@@ -56,4 +56,27 @@ void chain_tile(const double* a, const double* b, std::int64_t length, double* s
 /// Continues compensated sums (kCompensated): high and low parts, read and written.
 void compensated_tile(const double* a, const double* b, std::int64_t length, double* high, double* low);
 
+// ---- pairs whose terms may underflow when each line has one scale: src/fp64/wide_tile.cpp ---------------------------
+// Panels of numbers taken apart, x = mantissa 2^exponent with 1 <= |mantissa| < 2; a zero has mantissa 0 and kNoTerm. The terms
+// of a pair are those of
+//   (a 2^(a_exponent + b_exponent - largest)) b,  the first factor rounded once where it is subnormal,
+// with the largest exponent of all terms of the pair.
+
+/// Exponent of a zero: below all others, and a sum of two as well.
+inline constexpr double kNoTerm = -100000;
+
+struct TermPanel {
+  const double* mantissas = nullptr;  ///< [length][kTileA or kTileB]
+  const double* exponents = nullptr;
+};
+
+/// Mantissas and exponents of finite values.
+void take_apart(const double* values, std::int64_t count, double* mantissas, double* exponents);
+/// largest[j * kTileA + i] = max(itself, a_exponent + b_exponent) over the panels.
+void largest_tile(const TermPanel& a, const TermPanel& b, std::int64_t length, double* largest);
+/// chain_tile() and compensated_tile() of such terms.
+void wide_chain_tile(const TermPanel& a, const TermPanel& b, const double* largest, std::int64_t length, double* sums);
+void wide_compensated_tile(const TermPanel& a, const TermPanel& b, const double* largest, std::int64_t length,
+                           double* high, double* low);
+
 }  // namespace kizami::fp64

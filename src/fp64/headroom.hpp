@@ -12,6 +12,7 @@ namespace kizami::fp64 {
 inline constexpr int kHeadroomExponent = 480;
 /// Levels of the pairwise combination: chains of 128 in k < 2^34.
 inline constexpr int kMaxLevels = 34 - 7 + 1;
+static_assert((num::kMaxLineLength + 127) / 128 < std::int64_t{1} << kMaxLevels);
 
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr int line_shift(const num::LineStats& line) {
   return line.is_zero() ? 0 : kHeadroomExponent - line.exponent;

@@ -16,6 +16,7 @@ inline constexpr int kAbsBits = 20;
 inline constexpr int kSquareBits = 14;
 /// Largest line length: r^2 <= 2^(2 kSquareBits + 2), so sum_squares fits in 64 bits for k < 2^34.
 inline constexpr std::int64_t kMaxLineLength = (std::int64_t{1} << 34) - 1;
+static_assert(kMaxLineLength <= static_cast<std::int64_t>(UINT64_MAX >> (2 * kSquareBits + 2)));
 
 /// Smallest possible lsb and largest possible exponent of one FP64 value moved by any equilibration shift; beyond them
 /// means "no non-zero element".

@@ -46,6 +46,12 @@ class LongAccumulator {
     return round_to<T>(x.negative != negate, x.hi, x.lo, x.exponent, x.sticky);
   }
 
+  /// -1, 0 or 1.
+  [[nodiscard]] int sign() const {
+    const Leading x = leading();
+    return x.hi == 0 ? 0 : x.negative ? -1 : 1;
+  }
+
   /// The sum rounded to 53 bits, without limits on the exponent.
   [[nodiscard]] Scaled round_scaled() const {
     const Leading x = leading();

@@ -202,13 +202,22 @@ template <class R>
 template <class R>
 requires kIsReal<R>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr R scale_by(R beta, R x) { return beta * x; }
-/// Likewise for complex types. Where the formula overflows on the way, the sum may still be finite.
+/// Likewise for complex types. Where the formula overflows on the way, the sum may still be finite; where both terms of a
+/// part underflow, it is rounded once.
 template <class R>
 [[nodiscard]] KIZAMI_HOST_DEVICE inline std::complex<R> scale_by(std::complex<R> beta, std::complex<R> x) {
   const auto is_finite_pair = [](std::complex<R> z) { return is_finite(z.real()) && is_finite(z.imag()); };
   const std::complex<R> product = multiply(beta, x);
-  if (is_finite_pair(product) || !is_finite_pair(beta) || !is_finite_pair(x)) return product;
-  return finish(ScaledComplex{}, std::complex<R>{}, beta, x);
+  if (!is_finite_pair(beta) || !is_finite_pair(x)) return product;
+  if (!is_finite_pair(product)) return finish(ScaledComplex{}, std::complex<R>{}, beta, x);
+  if (beta.real() == R{0} || beta.imag() == R{0} || x.real() == R{0} || x.imag() == R{0}) return product;
+  // Two products that are both rounded to a multiple of the smallest number: their sum is rounded once instead.
+  const auto is_tiny = [](R y) { return std::fabs(y) < 2 * exp2i<R>(FloatTraits<R>::kMinExponent); };
+  const bool is_re_tiny = is_tiny(beta.real() * x.real()) && is_tiny(beta.imag() * x.imag());
+  const bool is_im_tiny = is_tiny(beta.real() * x.imag()) && is_tiny(beta.imag() * x.real());
+  if (!is_re_tiny && !is_im_tiny) return product;
+  const std::complex<R> once = finish(ScaledComplex{}, std::complex<R>{}, beta, x);
+  return {is_re_tiny ? once.real() : product.real(), is_im_tiny ? once.imag() : product.imag()};
 }
 
 namespace detail {

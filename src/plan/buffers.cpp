@@ -86,7 +86,7 @@ CertificateBuffers carve_certificate(base::Carver& carver, const Plan& plan) {
   buffers.sums = carver.take<std::uint64_t>(kSampledElems);
   buffers.part_rungs = carver.take<std::uint8_t>(kSampledElems);
   buffers.rungs = carver.take<std::uint8_t>(kSampledElems);
-  buffers.engine_bytes = certificate_bytes(plan);
+  buffers.engine_bytes = plan.schedule.engine_bytes ? plan.schedule.engine_bytes->certificate : certificate_bytes(plan);
   buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
   return buffers;
 }
@@ -101,7 +101,7 @@ MainBuffers carve_main(base::Carver& carver, const Plan& plan) {
   buffers.b_planes = carver.take<std::int8_t>(planes, chunk.nc, chunk.kc);
   buffers.residues = carver.take<std::int8_t>(planes, chunk.nc, round_up(chunk.mc, kPadBytes));
   if (has_own_phases(plan)) buffers.factors = carver.take<double>(2, chunk.mc + chunk.nc);
-  buffers.engine_bytes = main_bytes(plan);
+  buffers.engine_bytes = plan.schedule.engine_bytes ? plan.schedule.engine_bytes->main : main_bytes(plan);
   buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
   return buffers;
 }
@@ -114,10 +114,12 @@ EcBuffers carve_ec(base::Carver& carver, const Plan& plan) {
     const EcRecipe& recipe = plan.numerics.ec.stages[static_cast<std::size_t>(s)].recipe;
     row_bytes =
         std::max(row_bytes, recipe.split.num_parts * ec_row_elems(plan, recipe.type) * num::element_bytes(recipe.type));
+    if (plan.schedule.engine_bytes) continue;
     const auto answer = plan.schedule.float_engine->query(ec_product(plan, s), plan.schedule.facts);
     if (const auto* const offer = std::get_if<product::Offer>(&answer))
       buffers.engine_bytes = std::max(buffers.engine_bytes, offer->workspace_bytes);
   }
+  if (plan.schedule.engine_bytes) buffers.engine_bytes = plan.schedule.engine_bytes->ec;
   buffers.a_planes = carver.take<std::byte>(chunk.mc, row_bytes);
   buffers.b_planes = carver.take<std::byte>(chunk.nc, row_bytes);
   buffers.sums = carver.take<float>(ec_products(plan), chunk.nc, chunk.mc);
@@ -148,6 +150,15 @@ Buffers carve(base::Carver& carver, const Plan& plan) {
     buffers.slices = carve_slices(carver, plan);
   }
   return buffers;
+}
+
+void book_engine_bytes(Plan& plan) {
+  if (is_on_device(plan)) return;
+  plan.schedule.engine_bytes.reset();
+  base::Carver counter;
+  const Buffers buffers = carve(counter, plan);
+  plan.schedule.engine_bytes = EngineBytes{buffers.certificate.engine_bytes, buffers.main.engine_bytes,
+                                           buffers.ec.engine_bytes, buffers.slices.engine_bytes};
 }
 
 product::ProductDesc main_product(const Plan& plan, const Chunk& chunk, int num_moduli) {

@@ -83,6 +83,9 @@ struct Buffers {
 /// Books (counting carver) or carves the buffers of a plan whose chunks are set.
 [[nodiscard]] Buffers carve(base::Carver& carver, const Plan& plan);
 
+/// Fills Schedule::engine_bytes of a plan on the host. @range chunks and engines are final
+void book_engine_bytes(Plan& plan);
+
 /// Whether the engine's own bodies are asked about split and reconstruction (product/phases.hpp).
 [[nodiscard]] inline bool has_own_phases(const Plan& plan) {
   const Scalar scalar = plan.shape.scalar;

@@ -45,8 +45,10 @@ Status Cheapest::take(Plan& plan, Scheme scheme) && {
   plan.refusals = std::move(refusals_);
   if (has_best) return {};
   if (least_ > 0) {
-    return {StatusCode::kWorkspaceTooSmall, "workspace limit = " + std::to_string(policy_.workspace_limit_bytes) +
-                                                " bytes, must be >= " + std::to_string(least_) + " for this shape"};
+    const std::size_t limit = policy_.workspace_limit_bytes;
+    return {StatusCode::kWorkspaceTooSmall,
+            "workspace limit = " + std::to_string(limit == 0 ? kDefaultWorkspaceLimit : limit) + " bytes" +
+                (limit == 0 ? " (the default)" : "") + ", must be >= " + std::to_string(least_) + " for this shape"};
   }
   const std::string named =
       policy_.engine == EngineName::kAuto ? "" : "named " + std::string(to_string(policy_.engine)) + " ";

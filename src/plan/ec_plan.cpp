@@ -26,7 +26,7 @@ Status plan_ec_chunk(Plan& plan) {
     if (!halve(longer, 1, 1)) break;
   }
   plan.schedule.workspace_bytes = product_bytes(plan);
-  if (plan.policy.workspace_limit_bytes == 0 || plan.schedule.workspace_bytes <= granted) return {};
+  if (plan.schedule.workspace_bytes <= granted) return {};
   return {StatusCode::kWorkspaceTooSmall, "workspace limit = " + std::to_string(limit) + " bytes, must be >= " +
                                               std::to_string(plan.schedule.workspace_bytes) + " for scheme ec here"};
 }

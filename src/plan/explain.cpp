@@ -7,6 +7,7 @@
 #include "num/crt_table.hpp"
 #include "plan/buffers.hpp"
 #include "plan/device_buffers.hpp"
+#include "plan/native.hpp"
 #include "plan/ozaki1.hpp"
 #include "plan/plan.hpp"
 
@@ -45,6 +46,19 @@ namespace {
   if (!numerics.has_fp64) return "none";
   if (scalar == Scalar::kDD) return "long accumulator, exact";
   return numerics.fp64_summation == num::Fp64Summation::kPairwise ? "pairwise chains of 128" : "compensated (Dot2)";
+}
+
+/// What the prediction leaves out: operands that no rung is enough for.
+[[nodiscard]] std::string fp64_seconds_text(const Plan& plan) {
+  if (!plan.numerics.has_fp64 || plan.shape.scalar == Scalar::kDD || is_on_device(plan)) return "";
+  constexpr double kPairwiseSeconds = 1.9e-9;  // a term, where exponents span all of FP64; docs/perf/cpu_int8.md
+  constexpr double kCompensatedSeconds = 3.9e-9;
+  const bool is_pairwise = plan.numerics.fp64_summation == num::Fp64Summation::kPairwise;
+  const double terms = static_cast<double>(plan.shape.m) * static_cast<double>(plan.shape.n) *
+                       static_cast<double>(num_terms(plan.shape)) * (is_complex(plan.shape.scalar) ? 2.0 : 1.0);
+  return "; at most " +
+         number(terms * (is_pairwise ? kPairwiseSeconds : kCompensatedSeconds) / plan.schedule.facts.num_threads) +
+         " s, where it answers all";
 }
 
 [[nodiscard]] std::string ladder_text(const Numerics& numerics) {
@@ -122,6 +136,16 @@ namespace {
   return text + "); products i + j < " + (slices.takes_all_pairs ? "2 l - 1" : std::to_string(first.num_diagonals)) +
          (slices.num_rungs > 1 ? ", ..." : "") + ": " +
          std::to_string(num::num_slice_products(first.num_slices, first.num_diagonals));
+}
+
+/// What becomes of operands that the bound of scheme native is not certain for.
+[[nodiscard]] std::string beyond_native_text(const Plan& plan) {
+  if (is_on_device(plan)) return "nobody looks at the elements";
+  if (plan.behind != nullptr) {
+    const Numerics& numerics = plan.behind->numerics;
+    return "other operands: ozaki2, " + ladder_text(numerics) + ", bound " + number(numerics.bound);
+  }
+  return is_native_by_name(plan.policy) ? "the outcome says whether that is certain" : "other operands: refused";
 }
 
 class Hash {
@@ -206,9 +230,9 @@ std::string explain(const Plan& plan) {
     line("certificate", numerics.has_certificate ? "chooses the rung from the data"
                         : numerics.is_correct    ? "none: the lowest rung that splits nearly all lines exactly"
                                                  : "none needed: the bound holds for any data");
-    line(numerics.is_correct ? "last rung" : "fp64 rung", numerics.is_correct
-                                                              ? "long accumulator, where a result is too close to a tie"
-                                                              : fp64_text(numerics, shape.scalar));
+    line(numerics.is_correct ? "last rung" : "fp64 rung",
+         numerics.is_correct ? "long accumulator, where a result is too close to a tie"
+                             : fp64_text(numerics, shape.scalar) + fp64_seconds_text(plan));
     line("k blocks", std::to_string(schedule.chunk.kc) + " (exact up to " + std::to_string(product::kBlockMaxI8) + ")");
     line("chunks", std::to_string(schedule.chunk.mc) + " x " + std::to_string(schedule.chunk.nc) +
                        " of C; certificate " + std::to_string(schedule.certificate.mc) + " x " +
@@ -217,6 +241,7 @@ std::string explain(const Plan& plan) {
     if (has_own_phases(plan) || has_device_phases(plan))
       line("phases", "split and CRT too are the engine's own, where it takes them: the same bits");
   } else {
+    line("bound holds", "where nothing overflows or underflows on the way; " + beyond_native_text(plan));
     line("k blocks", std::to_string(schedule.native_k_block));
     line("engine", schedule.facts.space == product::MemorySpace::kDevice ? "cublas" : "native_blas");
   }
@@ -272,6 +297,7 @@ std::uint64_t numerics_hash(const Plan& plan) {
     }
     hash.add((numerics.slices.until_zero ? 1U : 0U) | (numerics.slices.takes_all_pairs ? 2U : 0U));
   }
+  if (plan.behind != nullptr) hash.add(numerics_hash(*plan.behind));
   return hash.value();
 }
 

@@ -12,6 +12,18 @@
 
 namespace kizami::plan {
 
+namespace {
+
+/// Seconds of the look at the exponents of A and B, once over each. docs/perf/cpu_int8.md.
+double look_seconds(const Plan& plan) {
+  constexpr double kBytesPerSecond = 8e9;  // a thread
+  const auto lines = static_cast<double>(plan.shape.m) + static_cast<double>(plan.shape.n);
+  return static_cast<double>(size_bytes(plan.shape.scalar)) * lines * static_cast<double>(plan.shape.k) /
+         (kBytesPerSecond * plan.schedule.facts.num_threads);
+}
+
+}  // namespace
+
 Status plan_native(Plan& plan) {
   if (plan.policy.accuracy.kind == Accuracy::Kind::kCorrect) {
     return {StatusCode::kAccuracyUnreachable, "scheme native: rounds more than once, accuracy correct needs ozaki2"};
@@ -53,8 +65,9 @@ Status plan_native(Plan& plan) {
     // Multiply-adds a second and thread; docs/perf/cpu_int8.md.
     const double rate = real_of(plan.shape.scalar) == Scalar::kF64 ? 2.4e10 : 5.6e10;
     plan.schedule.seconds = static_cast<double>(terms) * static_cast<double>(plan.shape.m) *
-                            static_cast<double>(plan.shape.n) * static_cast<double>(k) /
-                            (rate * plan.schedule.facts.num_threads);
+                                static_cast<double>(plan.shape.n) * static_cast<double>(k) /
+                                (rate * plan.schedule.facts.num_threads) +
+                            look_seconds(plan);
     return {};
   }
   return {StatusCode::kAccuracyUnreachable, "scheme native: guarantees " + short_number(best) + " |A||B| at k = " +

@@ -8,6 +8,12 @@
 
 namespace kizami::plan {
 
+/// Whether the caller named scheme native, or its engine: it is then taken whatever the elements.
+[[nodiscard]] constexpr bool is_native_by_name(const Policy& policy) {
+  return policy.scheme == Scheme::kNative ||
+         (policy.scheme == Scheme::kAuto && policy.engine == EngineName::kNativeBlas);
+}
+
 /// @status kUnsupported; kAccuracyUnreachable: no block of k guarantees the accuracy
 [[nodiscard]] Status plan_native(Plan& plan);
 

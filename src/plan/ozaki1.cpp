@@ -322,7 +322,7 @@ bool plan_slice_chunk(Plan& plan) {
   while (booked_bytes(plan) > granted && shrink(chunk)) {
   }
   plan.schedule.workspace_bytes = booked_bytes(plan);
-  return plan.policy.workspace_limit_bytes == 0 || plan.schedule.workspace_bytes <= granted;
+  return plan.schedule.workspace_bytes <= granted;
 }
 
 /// Seconds of all launches and of everything else, from the offer of the largest launch.
@@ -361,7 +361,9 @@ SliceBuffers carve_slices(base::Carver& carver, const Plan& plan) {
   buffers.acc = carver.take<std::int32_t>(counts.planes, form.num_stacked, chunk.nc, chunk.mc);
   buffers.sums =
       carver.take<std::uint64_t>(is_complex(plan.shape.scalar) ? 2 : 1, chunk.nc, chunk.mc, slice_sum_words(plan));
-  if (slices.format == SliceFormat::kInt8) buffers.engine_bytes = launch_bytes(plan, counts);
+  if (slices.format == SliceFormat::kInt8) {
+    buffers.engine_bytes = plan.schedule.engine_bytes ? plan.schedule.engine_bytes->slices : launch_bytes(plan, counts);
+  }
   buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
   return buffers;
 }

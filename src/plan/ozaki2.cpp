@@ -137,7 +137,8 @@ std::size_t plan_chunks(Plan& plan) {
   certificate = {1, 1, shape.k};
   while (booked_bytes(plan) > limit) {
     if (is_device ? shrink_on_device(main) : shrink(main)) continue;
-    if (is_default_limit) break;  // line statistics alone exceed it: extreme shapes get what they need
+    // On a device line statistics may exceed the default; on the host a product without terms, which takes none of it.
+    if (is_default_limit && (is_device || is_empty(shape))) break;
     return booked_bytes(plan);
   }
   const std::size_t granted = std::max(limit, booked_bytes(plan));
@@ -182,6 +183,7 @@ std::vector<product::ProductDesc> planned_products(const Plan& plan) {
 
 /// Seconds of everything but the INT8 products, at the lowest rung: split, certificate, CRT. docs/perf/cpu_int8.md.
 double phase_seconds(const Plan& plan) {
+  constexpr double kCallSeconds = 2e-6;          // whatever the shape
   constexpr double kSplitSeconds = 1.0e-9;       // an element and plane
   constexpr double kNarrowCrtSeconds = 65e-9;    // an element of C, up to 16 moduli
   constexpr double kWideCrtSeconds = 120e-9;     // beyond
@@ -194,7 +196,7 @@ double phase_seconds(const Plan& plan) {
   const double per_element = parts * ((num_moduli <= 16 ? kNarrowCrtSeconds : kWideCrtSeconds) +
                                       (plan.numerics.has_certificate ? kCertificateSeconds : 0.0));
   const double split = kSplitSeconds * num_planes * (m + n) * static_cast<double>(plan.shape.k);
-  return (split + per_element * m * n) / plan.schedule.facts.num_threads;
+  return kCallSeconds + (split + per_element * m * n) / plan.schedule.facts.num_threads;
 }
 
 /// Seconds of the launches that the certificate makes beyond those of a whole C, where the workspace leaves it few lines at a time.

@@ -2,9 +2,11 @@
 #include "plan/plan.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "plan/buffers.hpp"
 #include "plan/device_ec.hpp"
 #include "plan/device_ozaki1.hpp"
 #include "plan/ec_plan.hpp"
@@ -49,10 +51,9 @@ Status plan_ozaki1(Plan& plan, const Environment& environment) {
   return plan_slice_schedule(plan, environment);
 }
 
-}  // namespace
-
-Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Environment& environment,
-                  const Batch& batch) {
+/// The plan, but for what its engines ask for.
+Result<Plan> decide(const problem::Shape& shape, const Policy& policy, const Environment& environment,
+                    const Batch& batch) {
   KIZAMI_RETURN_IF_ERROR(problem::validate_shape(shape.m, shape.n, shape.k));
   KIZAMI_RETURN_IF_ERROR(validate_policy(shape, policy));
   KIZAMI_RETURN_IF_ERROR(problem::validate_num_products(batch.num_products));
@@ -72,7 +73,6 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
     KIZAMI_RETURN_IF_ERROR(plan_ozaki1(plan, environment));
     return plan;
   }
-  const bool is_native_forced = policy.scheme == Scheme::kNative || policy.engine == EngineName::kNativeBlas;
   const bool may_be_native = policy.scheme == Scheme::kAuto && policy.engine == EngineName::kAuto &&
                              policy.forced_moduli == 0 && policy.reproducibility == Reproducibility::kNotGuaranteed;
   if (policy.scheme == Scheme::kNative && policy.engine != EngineName::kAuto &&
@@ -80,7 +80,7 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
     return Status(StatusCode::kUnsupported,
                   "engine " + std::string(to_string(policy.engine)) + " carries scheme ozaki2 only, not native");
   }
-  if (is_native_forced && policy.scheme != Scheme::kOzaki2) {
+  if (is_native_by_name(policy)) {
     if (!environment.has_native_blas) return Status(StatusCode::kUnsupported, "scheme native: no BLAS in this build");
     KIZAMI_RETURN_IF_ERROR(plan_native(plan));
     return plan;
@@ -100,6 +100,12 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
   const bool has_slices = may_be_sliced(plan) && plan_device_ozaki1(sliced, environment).ok();
   Status status = plan_ozaki2_numerics(plan);
   if (status.ok()) status = plan_ozaki2_schedule(plan, environment);
+  if (has_native && status.ok() && !is_on_device(plan)) {
+    Plan behind = plan;
+    book_engine_bytes(behind);
+    native.schedule.workspace_bytes = behind.schedule.workspace_bytes;
+    native.behind = std::make_shared<const Plan>(std::move(behind));
+  }
   std::vector<Plan*> candidates;  // of equally quick ones the first
   if (has_native) candidates.push_back(&native);
   if (has_ec) candidates.push_back(&ec);
@@ -117,6 +123,17 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
         " s, " + std::string(to_string(best.numerics.scheme)) + " " + short_number(best.schedule.seconds) + " s");
   }
   return std::move(best);
+}
+
+}  // namespace
+
+Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Environment& environment,
+                  const Batch& batch) {
+  Result<Plan> decided = decide(shape, policy, environment, batch);
+  if (!decided.ok()) return decided.status();
+  Plan plan = std::move(decided).value();
+  book_engine_bytes(plan);
+  return plan;
 }
 
 }  // namespace kizami::plan

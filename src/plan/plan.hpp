@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,6 +50,14 @@ struct Chunk {
   std::int64_t kc = 0;
 };
 
+/// What an engine asks for on the host, over all products that a plan may launch.
+struct EngineBytes {
+  std::size_t certificate = 0;
+  std::size_t main = 0;
+  std::size_t ec = 0;
+  std::size_t slices = 0;
+};
+
 struct Schedule {
   const product::Engine* engine = nullptr;             ///< ozaki2, ozaki1; ec: of the certificate and behind the stages
   const product::FloatEngine* float_engine = nullptr;  ///< ec; ozaki1 with slices in floating point
@@ -62,7 +72,8 @@ struct Schedule {
   Batch batch;                                         ///< on a device
   std::size_t product_bytes = 0;  ///< on a device: workspace of one product of the batch; native: cuBLAS's scratch
   std::size_t workspace_bytes = 0;
-  double seconds = 0;  ///< predicted, of all products
+  std::optional<EngineBytes> engine_bytes;  ///< on the host, once chunks are final: a call then asks no engine again
+  double seconds = 0;                       ///< predicted, of all products
 };
 
 struct Plan {
@@ -71,6 +82,9 @@ struct Plan {
   Numerics numerics;
   Schedule schedule;
   std::vector<std::string> refusals;  ///< what was considered and refused, with reasons
+  /// Scheme native on a CPU where the planner chose it: scheme ozaki2, which answers operands whose terms may overflow or
+  /// underflow. Null if there is no such plan: they are refused then. Its workspace is that of this plan.
+  std::shared_ptr<const Plan> behind;
 };
 
 [[nodiscard]] inline bool is_on_device(const Plan& plan) {

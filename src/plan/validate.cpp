@@ -5,6 +5,7 @@
 
 #include "num/crt_table.hpp"
 #include "plan/ladder.hpp"
+#include "plan/native.hpp"
 #include "plan/ozaki1.hpp"
 
 namespace kizami::plan {
@@ -68,6 +69,12 @@ Status validate_policy(const problem::Shape& shape, const Policy& policy) {
   const auto invalid = [](const std::string& name, std::int64_t value, const std::string& limit) {
     return Status(StatusCode::kInvalidArgument, name + " = " + std::to_string(value) + ", must be " + limit);
   };
+  // Everything that counts the terms of a line has room for so many: sums of squares, levels of pairwise sums, headroom.
+  if (num_terms(shape) > num::kMaxLineLength) {
+    return invalid("k", shape.k,
+                   "<= " + std::to_string(num::kMaxLineLength / 2) + " for " + std::string(to_string(shape.scalar)) +
+                       ", whose sums have 2 k real terms");
+  }
   const int max_bits = num::significand_bits_guaranteed(shape.scalar);
   if (policy.accuracy.kind == Accuracy::Kind::kBits && (policy.accuracy.bits < 1 || policy.accuracy.bits > max_bits)) {
     return invalid("bits", policy.accuracy.bits,
@@ -81,9 +88,7 @@ Status validate_policy(const problem::Shape& shape, const Policy& policy) {
                    "0 or in " + std::to_string(num::kMinModuli) + ".." + std::to_string(max_moduli) + " for " +
                        std::string(to_string(shape.scalar)));
   }
-  const bool is_native =
-      policy.scheme == Scheme::kNative || (policy.scheme == Scheme::kAuto && policy.engine == EngineName::kNativeBlas);
-  if (policy.forced_moduli != 0 && is_native) {
+  if (policy.forced_moduli != 0 && is_native_by_name(policy)) {
     return {StatusCode::kUnsupported,
             "moduli = " + std::to_string(policy.forced_moduli) + " needs scheme ozaki2, got native"};
   }

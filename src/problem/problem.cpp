@@ -27,8 +27,8 @@ Status validate_ld(const char* name, std::int64_t ld, const char* extent_name, s
                  ") = " + std::to_string(std::max<std::int64_t>(1, extent)));
 }
 
-/// Beyond this a stride cannot lead to memory, and the arithmetic on it stays within 64 bits.
-constexpr std::int64_t kMaxOffset = std::int64_t{1} << 60;
+/// Beyond this a stride cannot lead to memory, and the arithmetic on it stays within 64 bits, in bytes too.
+constexpr std::int64_t kMaxOffset = std::int64_t{1} << 58;
 
 /// Whether (rows - 1) row_stride + (cols - 1) col_stride <= kMaxOffset. @range extents >= 1, strides >= 0
 bool is_addressable(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride) {
@@ -100,7 +100,7 @@ Status validate_operand(const char* name, MatrixView<const T> view, std::int64_t
   if (!is_addressable(rows, cols, view.row_stride, view.col_stride)) {
     return invalid(std::string(name) + " has strides " + std::to_string(view.row_stride) + " and " +
                    std::to_string(view.col_stride) + ", a " + shape_text(rows, cols) +
-                   " matrix must end within 2^60 elements");
+                   " matrix must end within 2^58 elements");
   }
   return {};
 }

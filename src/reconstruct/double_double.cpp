@@ -16,14 +16,23 @@ namespace {
   return num::round_to_scaled(x.negative, bits.hi, bits.lo, bits.sticky, exponent + bits.exponent);
 }
 
+/// x less a number that it was rounded to, whose unit is 2^shift of its own.
+[[nodiscard]] SignedWide less(const SignedWide& x, num::Scaled rounded, int shift) {
+  const auto magnitude = static_cast<std::uint64_t>(rounded.mantissa < 0 ? -rounded.mantissa : rounded.mantissa);
+  return add(x, !x.negative, num::shift_left(num::CrtInt(magnitude), shift));
+}
+
 [[nodiscard]] num::ScaledDoubleDouble round_twice(const SignedWide& x, int exponent) {
   num::ScaledDoubleDouble out;
   out.hi = round(x, exponent);
   const int shift = out.hi.exponent - exponent;
   if (shift <= 0) return out;  // X has 53 bits at most
-  const double magnitude = out.hi.mantissa < 0 ? -out.hi.mantissa : out.hi.mantissa;
-  const num::CrtInt kept = num::shift_left(num::CrtInt(static_cast<std::uint64_t>(magnitude)), shift);
-  out.lo = round(add(x, !x.negative, kept), exponent);
+  const SignedWide rest = less(x, out.hi, shift);
+  out.lo = round(rest, exponent);
+  const int lo_shift = out.lo.exponent - exponent;
+  if (lo_shift <= 0 || !num::needs_rest(out.lo)) return out;
+  const SignedWide last = less(rest, out.lo, lo_shift);
+  out.rest = last.magnitude == num::CrtInt{} ? 0 : last.negative ? -1 : 1;
   return out;
 }
 

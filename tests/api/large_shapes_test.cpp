@@ -152,8 +152,10 @@ TEST(Planning, ExtremeShapes) {
     std::int64_t m, n, k;
   } shapes[] = {{1, 1, kMost},     {kMost, 1, 1},         {1, kMost, 1}, {kRoot, kRoot, 1},
                 {kRoot, 1, kRoot}, {kRoot, kRoot, kRoot}, {0, kMost, 0}};
+  Policy policy;
+  policy.workspace_limit_bytes = std::size_t{1} << 60;
   for (const auto& s : shapes) {
-    const Result<Plan> plan = make_plan(Scalar::kF64, s.m, s.n, s.k);
+    const Result<Plan> plan = make_plan(Scalar::kF64, s.m, s.n, s.k, policy);
     ASSERT_TRUE(plan.ok()) << plan.status().reason();
     EXPECT_GT(plan.value().workspace_bytes(), 0U);
     EXPECT_FALSE(plan.value().explain().empty());

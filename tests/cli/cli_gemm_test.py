@@ -5,7 +5,7 @@ import math
 from fractions import Fraction
 
 import cli_support
-from cli_support import NONFINITE, OK, REFUSED, CliTest, npy_bytes, random_matrix, read_npy
+from cli_support import CHECK_FAILED, NONFINITE, OK, REFUSED, CliTest, npy_bytes, random_matrix, read_npy
 
 KEYS = ["output", "batch", "m", "n", "k", "dtype", "scheme", "engine", "variant", "moduli", "rung", "equilibrated", "repaired", "bound", "gauge", "seconds",
         "threads", "nonfinite_rows", "nonfinite_cols"]
@@ -184,6 +184,22 @@ class GemmTest(CliTest):
             report = self.gemm_json("A.npy", "B.npy", "-o", "C.npy", "--check", "--accuracy", accuracy)
             self.assertEqual(report["checked_elements"], 0)
         self.assertEqual(read_npy(self.dir / "C.npy")[0], [])
+
+    def test_native_out_of_range(self):
+        tiny = [[2.0**-664]]  # its square underflows, and alpha would make that a number again
+        self.matrix("A.npy", tiny)
+        self.matrix("B.npy", tiny)
+        call = ["gemm", "A.npy", "B.npy", "-o", "C.npy", "--alpha", str(2.0**996), "--check"]
+        result = self.run_cli(*call, "--json", "--scheme", "native")
+        self.assertEqual(result.returncode, CHECK_FAILED, result)
+        self.assertIs(json.loads(result.stdout)["is_conditional"], True)
+        self.assertFalse((self.dir / "C.npy").exists())
+        report = self.gemm_json(*call[1:], "--reproducibility", "none")
+        self.assertEqual((report["scheme"], report["is_conditional"]), ("ozaki2", False))
+        self.assertEqual(read_npy(self.dir / "C.npy")[0], [[2.0**-332]])
+        # Where only the bound is in doubt, the text says so.
+        text = self.succeed("gemm", "A.npy", "B.npy", "-o", "C.npy", "--scheme", "native")
+        self.assertIn("guaranteed only where nothing overflows or underflows", text)
 
     def test_nonfinite(self):
         a, b = random_matrix(4, 6, 14), random_matrix(6, 5, 15)

@@ -14,6 +14,7 @@
 
 #include "check/exact.hpp"
 #include "check/matrix_classes.hpp"
+#include "fp64/headroom.hpp"
 #include "num/error_free.hpp"
 #include "split/statistics.hpp"
 #include "tests/num/exact_numbers.hpp"
@@ -105,6 +106,50 @@ TEST(LineProduct, OrderOfSummation) {
       }
     }
   }
+}
+
+/// Numbers of any exponent, so that lines span more than FP64 does, with zeros and subnormal numbers.
+std::vector<double> wide_line(Rng& rng, std::int64_t length) {
+  std::vector<double> line(static_cast<std::size_t>(length));
+  for (double& x : line)
+    x = rng() % 7 == 0 ? 0.0 : std::ldexp(tests::random_value<double>(rng, 0), tests::random_int(rng, -1074, 1020));
+  return line;
+}
+
+/// Where terms may underflow: a 2^(exponent of b - largest) and b 2^-(its exponent), summed in the same order.
+TEST(LineProduct, TermsRelativeToTheLargest) {
+  const int targets = tests::for_each_simd_target([&](const std::string& name) {
+    Rng rng(11);
+    for (const std::int64_t k : {1, 2, 3, 127, 128, 129, 257, 1000}) {
+      for (int repeat = 0; repeat < tests::cases(20); ++repeat) {
+        const std::vector<double> a = wide_line(rng, k), b = wide_line(rng, k);
+        const StoredLines<double> x({a}, tests::Storage::kLineContiguous);
+        const StoredLines<double> y({b}, tests::Storage::kLineContiguous);
+        const auto sx = stats_of(x.lines());
+        const auto sy = stats_of(y.lines());
+        if (!may_underflow(sx[0], sy[0])) continue;
+        int largest = -10000;
+        for (std::size_t h = 0; h < a.size(); ++h) {
+          if (a[h] != 0 && b[h] != 0) largest = std::max(largest, std::ilogb(a[h]) + std::ilogb(b[h]));
+        }
+        std::vector<double> terms(a.size(), 0.0), factors(a.size(), 0.0);
+        for (std::size_t h = 0; h < a.size(); ++h) {
+          if (a[h] == 0 || b[h] == 0) continue;
+          terms[h] = std::ldexp(a[h], std::ilogb(b[h]) - largest);
+          factors[h] = std::ldexp(b[h], -std::ilogb(b[h]));
+        }
+        for (const Fp64Summation summation : kSummations) {
+          const double sum = summation == Fp64Summation::kPairwise ? pairwise_by_definition(terms, factors)
+                                                                   : compensated_by_definition(terms, factors);
+          const Scaled want = largest == -10000 ? Scaled{} : num::make_scaled(sum, largest);
+          const Scaled got = line_product(x.lines(), sx[0], 0, y.lines(), sy[0], 0, summation);
+          ASSERT_EQ(got.mantissa, want.mantissa) << name << ", k = " << k;
+          ASSERT_EQ(got.exponent, want.exponent) << name << ", k = " << k;
+        }
+      }
+    }
+  });
+  EXPECT_GT(targets, 1);
 }
 
 // ---- gemm_fp64 against line_product ---------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 
 #include "engines/cpu_ref/cpu_ref.hpp"
 #include "num/crt_table.hpp"
+#include "plan/buffers.hpp"
 #include "plan/ladder.hpp"
 #include "tests/plan/fake_engine.hpp"
 
@@ -114,6 +116,7 @@ TEST_F(PlanTest, Fp64RungOnlyWhereItsBoundServesAndThePolicyAllows) {
   EXPECT_FALSE(plan(square(100), policy).value().numerics.has_fp64);
   policy.allow_fp64_arithmetic = true;
   policy.accuracy = Accuracy::at_bits(52);
+  policy.workspace_limit_bytes = std::size_t{1} << 40;
   EXPECT_TRUE(plan(shape(Scalar::kF64, 2, 2, 1 << 26), policy).value().numerics.has_fp64);
   const Result<Plan> too_long = plan(shape(Scalar::kF64, 2, 2, std::int64_t{1} << 30), policy);  // gamma_k^2 > 2^-53
   ASSERT_TRUE(too_long.ok()) << too_long.status().reason();
@@ -155,6 +158,36 @@ TEST_F(PlanTest, ForcedModuli) {
   policy.scheme = Scheme::kAuto;
   policy.engine = EngineName::kNativeBlas;
   expect_refused(plan(square(8), policy), StatusCode::kUnsupported, {"moduli = 14", "ozaki2", "native"});
+}
+
+// ---- longest lines --------------------------------------------------------------------------------------------------
+
+// 2^34 - 1 real terms are the most that sums of squares, pairwise sums and headroom have room for; complex elements count
+// twice, whatever the scheme.
+TEST_F(PlanTest, LinesOfMoreTermsThanCanBeCountedAreRefused) {
+  constexpr std::int64_t kMost = num::kMaxLineLength / 2;
+  Policy roomy;
+  roomy.workspace_limit_bytes = std::size_t{1} << 40;
+  for (const Scalar scalar : {Scalar::kC64, Scalar::kC128}) {
+    for (const Scheme scheme : {Scheme::kAuto, Scheme::kNative, Scheme::kOzaki2, Scheme::kOzaki1, Scheme::kEc}) {
+      for (const Gauge gauge : {Gauge::kEntry, Gauge::kNorm}) {
+        for (const std::int64_t k : {kMost + 1, std::int64_t{9663676416}, num::kMaxLineLength}) {
+          Policy policy;
+          policy.scheme = scheme;
+          policy.gauge = gauge;
+          policy.reproducibility = Reproducibility::kNotGuaranteed;
+          expect_refused(plan(shape(scalar, 1, 1, k), policy), StatusCode::kInvalidArgument,
+                         {"k = " + std::to_string(k), "<= " + std::to_string(kMost), std::string(to_string(scalar))});
+        }
+      }
+    }
+    const Result<Plan> longest = plan(shape(scalar, 1, 1, kMost), roomy);
+    EXPECT_TRUE(longest.ok()) << longest.status().reason();
+  }
+  for (const Scalar scalar : {Scalar::kF32, Scalar::kF64, Scalar::kDD}) {
+    const Result<Plan> longest = plan(shape(scalar, 1, 1, num::kMaxLineLength), roomy);
+    EXPECT_TRUE(longest.ok()) << longest.status().reason();
+  }
 }
 
 // ---- native ---------------------------------------------------------------------------------------------------------
@@ -237,11 +270,84 @@ TEST_F(PlanTest, AutoFallsBackToNativeOnlyWithTheReason) {
                  {"cpu_simd: out of order"});
 }
 
+// Behind scheme native stands ozaki2, for operands whose terms may overflow or underflow; whoever names native has none.
+TEST_F(PlanTest, NativeByChoiceHasOzaki2Behind) {
+  Policy policy;
+  policy.reproducibility = Reproducibility::kNotGuaranteed;
+  const FakeEngine slow("cpu_simd", offering(1e9));
+  const Plan native = make(square(500), policy, FakeMachine({&slow}).environment()).value();
+  ASSERT_EQ(native.numerics.scheme, Scheme::kNative);
+  ASSERT_NE(native.behind, nullptr);
+  EXPECT_EQ(native.behind->numerics.scheme, Scheme::kOzaki2);
+  EXPECT_LE(native.behind->numerics.bound, num::target_bound(policy.accuracy, Scalar::kF64, 500));
+  EXPECT_EQ(native.schedule.workspace_bytes, native.behind->schedule.workspace_bytes);
+  policy.scheme = Scheme::kNative;
+  EXPECT_EQ(make(square(500), policy, FakeMachine({&slow}).environment()).value().behind, nullptr);
+  policy.scheme = Scheme::kAuto;
+  const FakeEngine none("cpu_simd", refusing("out of order"));
+  EXPECT_EQ(make(square(500), policy, FakeMachine({&none}).environment()).value().behind, nullptr);
+}
+
 TEST_F(PlanTest, NativeWithoutABlas) {
   Policy policy;
   policy.scheme = Scheme::kNative;
   expect_refused(make(square(5), policy, FakeMachine({&cpu_ref}, false).environment()), StatusCode::kUnsupported,
                  {"native", "no BLAS"});
+}
+
+// ---- workspace ------------------------------------------------------------------------------------------------------
+
+// The default limit is a limit: plans of any shape stay within it, or are refused with what they would need.
+TEST_F(PlanTest, TheDefaultLimitIsKeptOrNamed) {
+  std::int64_t num_refused = 0;
+  for (const Scalar scalar : {Scalar::kF32, Scalar::kF64, Scalar::kC128, Scalar::kDD}) {
+    for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>>{{1, 1, 100},
+                                                                          {20000, 20000, 20000},
+                                                                          {1, 1, 50000000},
+                                                                          {1, 1, 200000000},
+                                                                          {1 << 28, 1, 1},
+                                                                          {1, 3000000000, 2},
+                                                                          {100000, 100000, 1000000},
+                                                                          {1, 1, num::kMaxLineLength / 2}}) {
+      for (const Scheme scheme : {Scheme::kAuto, Scheme::kOzaki2, Scheme::kOzaki1}) {
+        if (scheme == Scheme::kOzaki1 && scalar == Scalar::kDD) continue;
+        Policy policy;
+        policy.scheme = scheme;
+        const Result<Plan> p = plan(shape(scalar, m, n, k), policy);
+        if (p.ok()) {
+          EXPECT_LE(p.value().schedule.workspace_bytes, kDefaultWorkspaceLimit) << m << " x " << n << " x " << k;
+          continue;
+        }
+        ++num_refused;
+        expect_refused(p, StatusCode::kWorkspaceTooSmall,
+                       {"workspace limit = 1073741824 bytes (the default)", "must be >= "});
+        const std::string reason = p.status().reason();
+        policy.workspace_limit_bytes = std::stoull(reason.substr(reason.find(">= ") + 3));
+        EXPECT_GT(policy.workspace_limit_bytes, kDefaultWorkspaceLimit);
+        const Result<Plan> granted = plan(shape(scalar, m, n, k), policy);
+        ASSERT_TRUE(granted.ok()) << granted.status().reason();
+        EXPECT_LE(granted.value().schedule.workspace_bytes, policy.workspace_limit_bytes);
+      }
+    }
+  }
+  EXPECT_GT(num_refused, 0);
+}
+
+// A call carves its workspace again; what engines ask for is known by then.
+TEST_F(PlanTest, CarvingAPlanAsksNoEngineAgain) {
+  for (const Scheme scheme : {Scheme::kOzaki2, Scheme::kOzaki1}) {
+    Policy policy;
+    policy.scheme = scheme;
+    const FakeEngine engine("cpu_simd", offering(1e-3, 12345));
+    const Result<Plan> p = make(square(300), policy, FakeMachine({&engine}).environment());
+    ASSERT_TRUE(p.ok()) << p.status().reason();
+    EXPECT_GT(engine.asked.size(), 0U);
+    engine.asked.clear();
+    base::Carver counter;
+    static_cast<void>(carve(counter, p.value()));
+    EXPECT_EQ(engine.asked.size(), 0U) << to_string(scheme);
+    EXPECT_EQ(counter.bytes(), p.value().schedule.workspace_bytes);
+  }
 }
 
 // ---- engines --------------------------------------------------------------------------------------------------------
@@ -398,10 +504,12 @@ TEST_F(PlanTest, HugeShapesAreBookedWithoutOverflow) {
   Policy policy;
   policy.workspace_limit_bytes = 64 * kMiB;
   for (const problem::Shape& s : {square(huge), shape(Scalar::kF64, huge, huge, 1), shape(Scalar::kF32, 1, 1, huge)}) {
-    const Result<Plan> p = plan(s);
+    Policy roomy;
+    roomy.workspace_limit_bytes = std::size_t{1} << 60;
+    const Result<Plan> p = plan(s, roomy);
     ASSERT_TRUE(p.ok()) << p.status().reason();
     EXPECT_GT(p.value().schedule.workspace_bytes, 0U);
-    EXPECT_LT(p.value().schedule.workspace_bytes, std::size_t{1} << 62);
+    EXPECT_LE(p.value().schedule.workspace_bytes, roomy.workspace_limit_bytes);
     if (s.m == huge) expect_refused(plan(s, policy), StatusCode::kWorkspaceTooSmall, {"limit = 67108864 bytes"});
   }
 }
@@ -442,10 +550,10 @@ TEST_F(PlanTest, LaunchesOfACertificateOfFewLinesHaveTheirPrice) {
   expect_mentions(least.value().refusals, "cpu_simd: predicted 0.4");
 }
 
-TEST_F(PlanTest, DefaultLimitGivesWayForLineStatistics) {
-  const Result<Plan> p = plan(shape(Scalar::kF64, 1 << 28, 1, 1));  // 2^28 lines need more than 1 GiB by themselves
-  ASSERT_TRUE(p.ok()) << p.status().reason();
-  EXPECT_GT(p.value().schedule.workspace_bytes, kDefaultWorkspaceLimit);
+TEST_F(PlanTest, DefaultLimitDoesNotGiveWayForLineStatistics) {  // 2^28 lines need more than 1 GiB by themselves
+  expect_refused(plan(shape(Scalar::kF64, 1 << 28, 1, 1)), StatusCode::kWorkspaceTooSmall, {"(the default)"});
+  const Result<Plan> nothing = plan(shape(Scalar::kF64, 1 << 28, 1, 0));  // C <- beta C takes no workspace
+  EXPECT_TRUE(nothing.ok()) << nothing.status().reason();
 }
 
 TEST_F(PlanTest, EngineWorkspaceIsBooked) {

@@ -79,6 +79,16 @@ def test_views_are_not_copied():
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_native_says_where_its_bound_is_conditional():
+    a = np.full((3, 4), 1e200)
+    native = kizami.Policy(scheme="native")
+    assert kizami.matmul(a, a.T, policy=native, return_outcome=True)[1].is_conditional
+    assert not kizami.matmul(a, a.T / 1e200, policy=native, return_outcome=True)[1].is_conditional
+    assert kizami.matmul(np.stack([a, a / 1e200]), a.T / 1e200, policy=native, return_outcome=True)[1].is_conditional is False
+    chosen = kizami.matmul(a, a.T, policy=kizami.Policy(reproducible=False), return_outcome=True)[1]
+    assert (chosen.scheme, chosen.is_conditional) == ("ozaki2", False)
+
+
 @pytest.mark.parametrize("accuracy", ["native", "bits=20", "correct"])
 def test_bits_are_those_of_the_command_line(rng, command_line, dtype, accuracy):
     for spread in (0, 30):

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// alpha = NaN or Inf: of a product, alpha p + beta C then takes nothing but its sign, which no bound tells where the product
+// cancels. So the sign is that of the exact sum.
+#pragma once
+
+#include "kizami/types.hpp"
+#include "num/line_stats.hpp"
+#include "problem/problem.hpp"
+
+namespace kizami::exec {
+
+/// Whether alpha or beta holds neither NaN nor Inf.
+template <class T>
+[[nodiscard]] bool is_factor_finite(const T& factor);
+
+/// C <- alpha AB + beta C for every element whose lines are finite, by the signs of exact sums in long accumulators; the others
+/// are left untouched. Slow: k products of integers an element.
+/// @range alpha holds NaN or Inf @queue blocks until done, on up to `threads` threads
+template <class T, class In>
+void answer_nonfinite_alpha(const problem::Problem<T, In>& problem, const num::LineStats* a_stats,
+                            const num::LineStats* b_stats, int threads);
+
+}  // namespace kizami::exec

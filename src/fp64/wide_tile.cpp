@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+// The inner loops of the FP64 rung for pairs of lines that together span more exponents than FP64 has, vectorised along
+// lines of A (Highway, chosen at run time). Operations and their order per element do not depend on the vector length.
+//
+// Operations on subnormal numbers take 100 clocks and more, and terms are often that small beside the largest of their pair. So
+// the first factor is held 2^900 times too large and the second 2^-900 times: a fused multiply-add of them has the same
+// exact product, hence the same bits. What ldexp() rounds to a multiple of 2^-1074 is then one of 2^-174, by adding and
+// subtracting a number whose last place that is.
+#include <algorithm>
+#include <cmath>
+
+#include "fp64/fp64.hpp"
+#include "num/exponent.hpp"
+
+#ifndef KIZAMI_FP64_WIDE_TILE_ONCE
+#define KIZAMI_FP64_WIDE_TILE_ONCE
+namespace kizami::fp64 {
+
+inline void take_apart(double value, double& mantissa, double& exponent) {
+  const int e = value == 0.0 ? 0 : num::floor_log2(value);
+  mantissa = value == 0.0 ? 0.0 : num::ldexp(value, -e);
+  exponent = value == 0.0 ? kNoTerm : e;
+}
+
+}  // namespace kizami::fp64
+#endif
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "fp64/wide_tile.cpp"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace kizami::fp64::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_NATIVE_FMA && HWY_HAVE_FLOAT64
+
+using D = hn::CappedTag<double, kTileA>;
+using V = hn::Vec<D>;
+
+constexpr double kUp = 900;  // 2^900 and 2^-900
+constexpr double kDownFactor = 0x1p-900;
+
+/// a 2^(exponent - largest + 900): what lies below 2^-1075 before that becomes zero.
+HWY_INLINE V Scaled(D d, V a, V a_exponent, V b_exponent, V largest) {
+  const hn::RebindToUnsigned<D> du;
+  const V shift = hn::Add(a_exponent, hn::Sub(b_exponent, largest));
+  // The integer shift + 900 + 1023 in the low bits, moved to where the exponent is.
+  const V biased = hn::Add(hn::Max(shift, hn::Set(d, -1080.0)), hn::Set(d, 0x1p52 + kUp + 1023));
+  const V x = hn::Mul(a, hn::BitCast(d, hn::ShiftLeft<52>(hn::BitCast(du, biased))));
+  const V unit = hn::CopySign(hn::Set(d, 0x1p-122), x);
+  const V rounded = hn::Sub(hn::Add(x, unit), unit);
+  return hn::IfThenElse(hn::Lt(shift, hn::Set(d, -1022.0)), rounded, x);
+}
+
+/// x and exponent of every value: x = mantissa 2^exponent.
+void TakeApart(const double* values, std::int64_t count, double* mantissas, double* exponents) {
+  const hn::ScalableTag<double> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto field_mask = hn::Set(du, std::uint64_t{0x7FF} << 52);
+  const auto one = hn::Set(du, std::uint64_t{1023} << 52);
+  const auto magic = hn::BitCast(du, hn::Set(d, 0x1p52));
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto value = hn::LoadU(d, values + i);
+    const auto is_normal = hn::Ge(hn::Abs(value), hn::Set(d, 0x1p-1022));
+    // Subnormal numbers times 2^64; zero gives mantissa 0.
+    const auto normal = hn::IfThenElse(is_normal, value, hn::Mul(value, hn::Set(d, 0x1p64)));
+    const auto bits = hn::BitCast(du, normal);
+    const auto field = hn::Sub(hn::BitCast(d, hn::Or(hn::ShiftRight<52>(hn::And(bits, field_mask)), magic)),
+                               hn::Set(d, 0x1p52 + 1023));
+    const auto mantissa = hn::BitCast(d, hn::Or(hn::AndNot(field_mask, bits), one));
+    const auto exponent = hn::IfThenElse(is_normal, field, hn::Sub(field, hn::Set(d, 64.0)));
+    const auto is_zero = hn::Eq(value, hn::Zero(d));
+    hn::StoreU(hn::IfThenElse(is_zero, hn::Zero(d), mantissa), d, mantissas + i);
+    hn::StoreU(hn::IfThenElse(is_zero, hn::Set(d, kNoTerm), exponent), d, exponents + i);
+  }
+  for (; i < count; ++i) take_apart(values[i], mantissas[i], exponents[i]);
+}
+
+void LargestTile(const double* a, const double* b, std::int64_t length, double* largest) {
+  const D d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t j = 0; j < kTileB; ++j) {
+    for (std::int64_t i = 0; i < kTileA; i += lanes) {
+      auto most = hn::LoadU(d, largest + j * kTileA + i);
+      for (std::int64_t h = 0; h < length; ++h)
+        most = hn::Max(most, hn::Add(hn::LoadU(d, a + h * kTileA + i), hn::Set(d, b[h * kTileB + j])));
+      hn::StoreU(most, d, largest + j * kTileA + i);
+    }
+  }
+}
+
+void WideChainTile(const double* a, const double* ae, const double* b, const double* be, const double* largest,
+                   std::int64_t length, double* sums) {
+  const D d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t i = 0; i < kTileA; i += lanes) {
+    const auto l0 = hn::LoadU(d, largest + i), l1 = hn::LoadU(d, largest + kTileA + i),
+               l2 = hn::LoadU(d, largest + 2 * kTileA + i), l3 = hn::LoadU(d, largest + 3 * kTileA + i);
+    const auto down = hn::Set(d, kDownFactor);
+    auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+    for (std::int64_t h = 0; h < length; ++h) {
+      const auto x = hn::LoadU(d, a + h * kTileA + i);
+      const auto e = hn::LoadU(d, ae + h * kTileA + i);
+      const double* const y = b + h * kTileB;
+      const double* const f = be + h * kTileB;
+      s0 = hn::MulAdd(Scaled(d, x, e, hn::Set(d, f[0]), l0), hn::Mul(hn::Set(d, y[0]), down), s0);
+      s1 = hn::MulAdd(Scaled(d, x, e, hn::Set(d, f[1]), l1), hn::Mul(hn::Set(d, y[1]), down), s1);
+      s2 = hn::MulAdd(Scaled(d, x, e, hn::Set(d, f[2]), l2), hn::Mul(hn::Set(d, y[2]), down), s2);
+      s3 = hn::MulAdd(Scaled(d, x, e, hn::Set(d, f[3]), l3), hn::Mul(hn::Set(d, y[3]), down), s3);
+    }
+    hn::StoreU(s0, d, sums + i);
+    hn::StoreU(s1, d, sums + kTileA + i);
+    hn::StoreU(s2, d, sums + 2 * kTileA + i);
+    hn::StoreU(s3, d, sums + 3 * kTileA + i);
+  }
+}
+
+void WideCompensatedTile(const double* a, const double* ae, const double* b, const double* be, const double* largest,
+                         std::int64_t length, double* high, double* low) {
+  const D d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t j = 0; j < kTileB; ++j) {
+    for (std::int64_t i = 0; i < kTileA; i += lanes) {
+      const auto l = hn::LoadU(d, largest + j * kTileA + i);
+      auto s = hn::LoadU(d, high + j * kTileA + i);
+      auto e = hn::LoadU(d, low + j * kTileA + i);
+      for (std::int64_t h = 0; h < length; ++h) {
+        const auto x = Scaled(d, hn::LoadU(d, a + h * kTileA + i), hn::LoadU(d, ae + h * kTileA + i),
+                              hn::Set(d, be[h * kTileB + j]), l);
+        const auto y = hn::Set(d, b[h * kTileB + j] * kDownFactor);
+        const auto p = hn::Mul(x, y);
+        const auto p_error = hn::MulSub(x, y, p);
+        const auto t = hn::Add(s, p);  // two_sum
+        const auto z = hn::Sub(t, s);
+        const auto s_error = hn::Add(hn::Sub(s, hn::Sub(t, z)), hn::Sub(p, z));
+        s = t;
+        e = hn::Add(e, hn::Add(s_error, p_error));
+      }
+      hn::StoreU(s, d, high + j * kTileA + i);
+      hn::StoreU(e, d, low + j * kTileA + i);
+    }
+  }
+}
+
+#else  // no fused multiply-add in hardware: std::fma, the same bits
+
+void TakeApart(const double* values, std::int64_t count, double* mantissas, double* exponents) {
+  for (std::int64_t i = 0; i < count; ++i) take_apart(values[i], mantissas[i], exponents[i]);
+}
+
+double Scaled(double a, double a_exponent, double b_exponent, double largest) {
+  return num::ldexp(a, static_cast<int>(std::max(a_exponent + b_exponent - largest, -1080.0)));
+}
+
+void LargestTile(const double* a, const double* b, std::int64_t length, double* largest) {
+  for (std::int64_t h = 0; h < length; ++h) {
+    for (std::int64_t j = 0; j < kTileB; ++j) {
+      for (std::int64_t i = 0; i < kTileA; ++i) {
+        double& most = largest[j * kTileA + i];
+        most = std::max(most, a[h * kTileA + i] + b[h * kTileB + j]);
+      }
+    }
+  }
+}
+
+void WideChainTile(const double* a, const double* ae, const double* b, const double* be, const double* largest,
+                   std::int64_t length, double* sums) {
+  for (std::int64_t j = 0; j < kTileB; ++j) {
+    for (std::int64_t i = 0; i < kTileA; ++i) {
+      double s = 0;
+      for (std::int64_t h = 0; h < length; ++h) {
+        const double x = Scaled(a[h * kTileA + i], ae[h * kTileA + i], be[h * kTileB + j], largest[j * kTileA + i]);
+        s = std::fma(x, b[h * kTileB + j], s);
+      }
+      sums[j * kTileA + i] = s;
+    }
+  }
+}
+
+void WideCompensatedTile(const double* a, const double* ae, const double* b, const double* be, const double* largest,
+                         std::int64_t length, double* high, double* low) {
+  for (std::int64_t j = 0; j < kTileB; ++j) {
+    for (std::int64_t i = 0; i < kTileA; ++i) {
+      double s = high[j * kTileA + i];
+      double e = low[j * kTileA + i];
+      for (std::int64_t h = 0; h < length; ++h) {
+        const double x = Scaled(a[h * kTileA + i], ae[h * kTileA + i], be[h * kTileB + j], largest[j * kTileA + i]);
+        const double y = b[h * kTileB + j];
+        const double p = x * y;
+        const double p_error = std::fma(x, y, -p);
+        const double t = s + p;
+        const double z = t - s;
+        e += ((s - (t - z)) + (p - z)) + p_error;
+        s = t;
+      }
+      high[j * kTileA + i] = s;
+      low[j * kTileA + i] = e;
+    }
+  }
+}
+
+#endif
+
+}  // namespace kizami::fp64::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace kizami::fp64 {
+
+HWY_EXPORT(TakeApart);
+HWY_EXPORT(LargestTile);
+HWY_EXPORT(WideChainTile);
+HWY_EXPORT(WideCompensatedTile);
+
+void take_apart(const double* values, std::int64_t count, double* mantissas, double* exponents) {
+  HWY_DYNAMIC_DISPATCH(TakeApart)(values, count, mantissas, exponents);
+}
+void largest_tile(const TermPanel& a, const TermPanel& b, std::int64_t length, double* largest) {
+  HWY_DYNAMIC_DISPATCH(LargestTile)(a.exponents, b.exponents, length, largest);
+}
+void wide_chain_tile(const TermPanel& a, const TermPanel& b, const double* largest, std::int64_t length, double* sums) {
+  HWY_DYNAMIC_DISPATCH(WideChainTile)
+  (a.mantissas, a.exponents, b.mantissas, b.exponents, largest, length, sums);
+}
+void wide_compensated_tile(const TermPanel& a, const TermPanel& b, const double* largest, std::int64_t length,
+                           double* high, double* low) {
+  HWY_DYNAMIC_DISPATCH(WideCompensatedTile)
+  (a.mantissas, a.exponents, b.mantissas, b.exponents, largest, length, high, low);
+}
+
+}  // namespace kizami::fp64
+#endif
