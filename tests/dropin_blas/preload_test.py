@@ -5,6 +5,7 @@
 usage: preload_test.py LIBRARY CALLS LINKED_CALLS
 CALLS: calls.cpp, linked with a BLAS; LINKED_CALLS: the same with the library before that BLAS.
 """
+import os
 import re
 import sys
 import tempfile
@@ -132,6 +133,28 @@ class PreloadTest(unittest.TestCase):
         self.assertRegex(lines[0], r"kizami: dgemm_ nn 40x40x40: ozaki2 on cpu_\w+, \d+ moduli, bound \S+ entry, \S+ s \[calls")
         done = run("contract", KIZAMI_LOG="lines.txt", **FORCED)
         self.assertEqual((done.errors, done.files["lines.txt"].count("\n")), ("", 8))
+
+    def test_what_cannot_be_written_is_said_once(self):
+        plain = run("contract", **FORCED)
+        for path, reason in (("/nowhere/log", "No such file or directory"), ("/dev/full", "No space left on device")):
+            done = run("contract", KIZAMI_LOG=path, **FORCED)
+            self.assertEqual((done.status, done.out, done.calls("emulated")), (0, plain.out, 8))
+            self.assertEqual(done.errors, f"kizami: KIZAMI_LOG = '{path}': {reason}; calls that it does not take are not logged\n")
+            done = run("contract", KIZAMI_SUMMARY=path, **FORCED)
+            self.assertEqual((done.status, done.out), (0, plain.out))
+            first, second = done.errors.splitlines()[:2]
+            self.assertEqual(first, f"kizami: KIZAMI_SUMMARY = '{path}': {reason}; the summary goes to stderr")
+            self.assertRegex(second, r"^kizami summary of process \d+: 8 calls emulated")
+
+    def test_a_fifo_is_not_waited_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            fifo = f"{folder}/fifo"
+            os.mkfifo(fifo)
+            done = run("contract", KIZAMI_RULES=fifo, **FORCED)
+            self.assertEqual(done.errors, f"kizami: KIZAMI_RULES = '{fifo}': is not a regular file; every call is left to the "
+                                          "native library\n")
+            done = run("contract", KIZAMI_LOG=fifo, **FORCED)  # that nobody reads
+            self.assertRegex(done.errors, "^kizami: KIZAMI_LOG = .*No such device or address")
 
 
 if __name__ == "__main__":
