@@ -19,6 +19,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "address_space.hpp"
 #include "commands.hpp"
 #include "exact_sample.hpp"
 #include "failure.hpp"
@@ -349,6 +350,7 @@ ExitCode run_gemm(const GemmOptions& options) {
   const std::uint64_t output_bytes = file_bytes(format, scalar, shape);
   const Result<Plan> plan = make_plan(scalar, shape.rows, shape.cols, call.k, policy);
   throw_if_error(plan.status());
+  require_room_for_native_blas(plan.value());
   const unsigned processors = std::thread::hardware_concurrency();
   const int threads = policy.threads > 0 ? policy.threads : static_cast<int>(processors > 0 ? processors : 1);
   GemmReport report{plan.value(), policy, call.op_a, call.op_b, call.alpha, call.beta, threads};

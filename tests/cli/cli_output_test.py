@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import cli_support
-from cli_support import IS_ROOT, IS_SANITIZED, OK, OUTPUT, REPORT, CliTest, npy_bytes, random_matrix, read_npy
+from cli_support import IS_ROOT, IS_SANITIZED, MEMORY, OK, OUTPUT, REPORT, CliTest, npy_bytes, random_matrix, read_npy
 
 SLOW = ("gemm", "L.npy", "L.npy", "-o", "C.npy", "--engine", "cpu_ref", "--threads", "1")
 LARGE = 512 if IS_SANITIZED else 1024
@@ -78,6 +78,20 @@ class OutputTest(CliTest):
                 self.assertEqual((self.dir / "C.npy").read_bytes(), good)
             self.without_report(stdout, "info", preexec_fn=first)
         self.assertIn("10  standard output is full or closed", self.succeed("--help"))
+
+    def test_limited_address_space(self):
+        """Threads of OpenBLAS that get no memory ask again forever; the command must end all the same."""
+        if IS_SANITIZED:
+            self.skipTest("sanitizers reserve terabytes of addresses")
+        limited = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (140 << 20, 140 << 20)), "timeout": 60,
+                   "env": dict(os.environ, OPENBLAS_NUM_THREADS="2")}
+        self.succeed("gemm", "A.npy", "B.npy", "-o", "good.npy", "-q")
+        self.assertIn("fp64 phases", self.succeed("info", **limited))
+        self.succeed("gemm", "A.npy", "B.npy", "-o", "C.npy", "-q", **limited)
+        self.assertEqual((self.dir / "C.npy").read_bytes(), (self.dir / "good.npy").read_bytes())
+        self.refuse("absent/C.npy", "absent/C.npy", **limited)
+        self.expect_error(MEMORY, "gemm", "A.npy", "B.npy", "-o", "C.npy", "--scheme", "native", **limited,
+                          says="the address space is limited to 140.0 MiB, which leaves no room for the buffer of 128.1 MiB")
 
     def test_permissions(self):
         self.succeed("gemm", "A.npy", "B.npy", "-o", "C.npy", "-q", umask=0o027)
