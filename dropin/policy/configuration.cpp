@@ -85,6 +85,7 @@ Result<Configuration> read_configuration(ReadVariable read_variable) {
     const std::string_view value = value_of(read_variable, variable.c_str());
     if (!value.empty()) KIZAMI_RETURN_IF_ERROR(assign(out.settings, setting, value, variable));
   }
+  KIZAMI_RETURN_IF_ERROR(require_consistent(out.settings));
   read_output(value_of(read_variable, "KIZAMI_LOG"), out.settings.is_logged, out.log_path);
   read_output(value_of(read_variable, "KIZAMI_SUMMARY"), out.is_summary_wanted, out.summary_path);
   std::int64_t is_dry_run = 0;

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """An ordinary program with libkizami_blas.so preloaded, or linked before its BLAS: results, settings, threads, fork.
 
-usage: preload_test.py LIBRARY CALLS LINKED_CALLS
-CALLS: calls.cpp, linked with a BLAS; LINKED_CALLS: the same with the library before that BLAS.
+usage: preload_test.py LIBRARY CALLS LINKED_CALLS OWN_LINES
+CALLS: calls.cpp, linked with a BLAS; LINKED_CALLS: the same with the library before that BLAS; OWN_LINES: own_lines.cpp.
 """
 import os
 import re
@@ -13,7 +13,7 @@ import unittest
 
 import command
 
-LIBRARY = CALLS = LINKED = None
+LIBRARY = CALLS = LINKED = OWN_LINES = None
 FORCED = {"KIZAMI_MIN_SIZE": "0"}
 ALL_CALLS = 456  # of calls.cpp: 6 kinds of routines in all options, types and interfaces
 COMMON_CALLS = 396  # without gemm3m and gemmt
@@ -63,6 +63,7 @@ class PreloadTest(unittest.TestCase):
 
     def test_threads(self):
         self.assertEqual(run("threads", size=20, **FORCED).status, 0)
+        self.assertEqual(run("all", size=20, KIZAMI_THREADS="1", **FORCED).out, run("all", size=20, **FORCED).out)
 
     def test_fork(self):
         done = run("fork", size=20, **FORCED)
@@ -108,6 +109,20 @@ class PreloadTest(unittest.TestCase):
             self.assertEqual(done.errors, f"kizami: {rules.name}:4: type = 'q', must be s, d, c, z or several with commas "
                                           "between; every call is left to the native library\n")
             self.assertEqual(done.calls("emulated"), 0)
+
+    def test_own_lines_give_each_element_the_bits_that_it_has_alone(self):
+        done = command.run([OWN_LINES], preload=LIBRARY, KIZAMI_OWN_LINES="1")
+        self.assertEqual((done.status, done.out), (0, "other bits: s 0, d 0, c 0, z 0, syrk and symm 0\n"))
+        self.assertEqual(done.calls("native"), 0, done.summary)
+        self.assertGreater(done.calls("emulated"), 4 * 40 * 40)
+        self.assertNotIn(" entry", done.summary)
+        done = command.run([OWN_LINES], preload=LIBRARY, **FORCED)  # the data tell the two apart
+        self.assertRegex(done.out, r"^other bits: s [1-9]\d*, d [1-9]\d*, c [1-9]\d*, z [1-9]")
+
+    def test_own_lines_need_a_scheme_that_has_them(self):
+        done = run("contract", KIZAMI_OWN_LINES="1", KIZAMI_SCHEME="ec")
+        self.assertEqual(done.errors, "kizami: own_lines = 1 with scheme = 'ec', whose bits depend on other lines: must be auto or "
+                                      "ozaki2 or native; every call is left to the native library\n")
 
     def test_min_size(self):
         done = run("contract", size=20, KIZAMI_SCHEME="ozaki2", KIZAMI_MIN_SIZE="21")
@@ -158,5 +173,5 @@ class PreloadTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    LIBRARY, CALLS, LINKED = sys.argv[1:4]
+    LIBRARY, CALLS, LINKED, OWN_LINES = sys.argv[1:5]
     unittest.main(argv=sys.argv[:1])
