@@ -22,6 +22,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "address_space.hpp"
 #include "bench_baselines.hpp"
 #include "bench_table.hpp"
 #include "check/case.hpp"
@@ -73,6 +74,7 @@ Candidate product_candidate(const std::string& name, const std::shared_ptr<check
                             const check::Case& spec, const Policy& policy) {
   const Result<Plan> plan = make_plan(spec.scalar, spec.m, spec.n, spec.k, policy);
   throw_if_error(plan.status());
+  require_room_for_native_blas(plan.value());
   const auto workspace = std::make_shared<Workspace>(plan.value().workspace_bytes());
   const auto outcome = std::make_shared<Outcome>();
   Candidate candidate;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // From argv to an exit code: the list of commands, the help, and the one place that reports errors.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <memory>
 #include <new>
@@ -34,7 +37,7 @@ std::string footer() {
       "\nExit codes:\n";
   for (const ExitCodeInfo& info : kExitCodes)
     out += fmt::format("  {}  {}\n", static_cast<int>(info.code), info.meaning);
-  return out + "  128 + S after signal S, for instance 130 after Ctrl-C; nothing was written\n";
+  return out + "  128 + S after signal S, for instance 130 after Ctrl-C; an existing file is unchanged or complete\n";
 }
 
 std::string names_of(const std::vector<Command>& commands) {
@@ -55,6 +58,14 @@ void refuse_unknown_command(int argc, char** argv, const std::vector<Command>& c
                 name.starts_with('-')
                     ? fmt::format("unknown option {}; allowed: --help, --version, or a command", check::quoted(name))
                     : fmt::format("unknown command {}; allowed: {}", check::quoted(name), names_of(commands)));
+}
+
+/// Where the program was started without standard streams, files would get their descriptors, and reports would go into
+/// matrices. Writing to the ones opened here fails.
+void occupy_standard_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)::open("/dev/null", O_RDONLY);  // the lowest that is free: fd
+  }
 }
 
 ExitCode parse_and_run(int argc, char** argv) {
@@ -111,6 +122,7 @@ Command add_help(CLI::App& program) {
 int run_program(int argc, char** argv) noexcept {
   ExitCode code = ExitCode::kInternal;
   try {
+    occupy_standard_streams();
     install_interrupt_handlers();
     code = parse_and_run(argc, argv);
   } catch (const Failure& failure) {

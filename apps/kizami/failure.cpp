@@ -65,7 +65,7 @@ void print_note(std::string_view message) noexcept { print_line("note", message)
 void write_stdout(std::string_view text) {
   const bool is_written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (!is_written || std::fflush(stdout) != 0) {
-    throw Failure(ExitCode::kOutputFailed, fmt::format("standard output: {}", std::generic_category().message(errno)));
+    throw Failure(ExitCode::kReportFailed, fmt::format("standard output: {}", std::generic_category().message(errno)));
   }
 }
 

@@ -25,6 +25,7 @@ enum class ExitCode : int {
   kOutOfMemory = 7,
   kNonFinite = 8,
   kCheckFailed = 9,
+  kReportFailed = 10,
 };
 
 struct ExitCodeInfo {
@@ -33,7 +34,7 @@ struct ExitCodeInfo {
 };
 
 /// The documented exit codes, in the words of --help. Interruption by signal S exits with 128 + S.
-inline constexpr std::array<ExitCodeInfo, 10> kExitCodes{{
+inline constexpr std::array<ExitCodeInfo, 11> kExitCodes{{
     {ExitCode::kOk, "done"},
     {ExitCode::kInternal, "internal error: please report it"},
     {ExitCode::kUsage, "the command line is wrong, or a name or value in it is not allowed"},
@@ -44,6 +45,7 @@ inline constexpr std::array<ExitCodeInfo, 10> kExitCodes{{
     {ExitCode::kOutOfMemory, "not enough memory, or --workspace is below the least possible"},
     {ExitCode::kNonFinite, "--reject-nonfinite, and an operand holds NaN or Inf"},
     {ExitCode::kCheckFailed, "a check failed: the error exceeds the guaranteed bound; nothing was written"},
+    {ExitCode::kReportFailed, "standard output is full or closed; files that the command writes are complete"},
 }};
 
 /// Ends the command with a code and one sentence that names argument, value and limit.
@@ -69,7 +71,8 @@ void throw_if_error(const Status& status);
 void print_error(std::string_view message) noexcept;
 void print_note(std::string_view message) noexcept;
 
-/// Writes to standard output. Throws Failure kOutputFailed when that fails, for instance on a full disk.
+/// Writes to standard output. Throws Failure kReportFailed when that fails, for instance on a full disk or a pipe that nobody
+/// reads: call it when files are in place.
 void write_stdout(std::string_view text);
 
 /// "4.0 GiB", "12 bytes"

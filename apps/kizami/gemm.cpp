@@ -19,6 +19,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "address_space.hpp"
 #include "commands.hpp"
 #include "exact_sample.hpp"
 #include "failure.hpp"
@@ -300,6 +301,25 @@ void tell(const GemmOptions& options, const GemmReport& report) {
   }
 }
 
+/// The same when C is in place, which is then said if it fails.
+void tell_done(const GemmOptions& options, const GemmReport& report) {
+  try {
+    tell(options, report);
+  } catch (const Failure& failure) {
+    throw Failure(failure.code(),
+                  fmt::format("{}; the report is lost, C is complete in {}", failure.what(), options.output));
+  }
+}
+
+/// The same when nothing is written, which the exit code says, whatever becomes of the report.
+void tell_refused(const GemmOptions& options, const GemmReport& report) {
+  try {
+    tell(options, report);
+  } catch (const Failure& failure) {
+    print_note(failure.what());
+  }
+}
+
 /// --dd: what can be said before any file is read, then the product.
 ExitCode run_double_double(const GemmOptions& options) {
   if (!options.beta.empty() || !options.c0.empty())
@@ -310,7 +330,7 @@ ExitCode run_double_double(const GemmOptions& options) {
   const double alpha = scalar_option("--alpha", options.alpha, Scalar::kF64).real();
   const GemmReport report = multiply_double_double(
       {options.a, options.b, options.output, ops.op_a, ops.op_b, alpha, policy_of(options.policy), options.is_quiet});
-  tell(options, report);
+  tell_done(options, report);
   return ExitCode::kOk;
 }
 
@@ -330,6 +350,7 @@ ExitCode run_gemm(const GemmOptions& options) {
   const std::uint64_t output_bytes = file_bytes(format, scalar, shape);
   const Result<Plan> plan = make_plan(scalar, shape.rows, shape.cols, call.k, policy);
   throw_if_error(plan.status());
+  require_room_for_native_blas(plan.value());
   const unsigned processors = std::thread::hardware_concurrency();
   const int threads = policy.threads > 0 ? policy.threads : static_cast<int>(processors > 0 ? processors : 1);
   GemmReport report{plan.value(), policy, call.op_a, call.op_b, call.alpha, call.beta, threads};
@@ -339,7 +360,7 @@ ExitCode run_gemm(const GemmOptions& options) {
   OutputFile output(options.output, output_bytes);
   with_type(scalar, [&]<class T>(std::type_identity<T>) { multiply<T>(options, call, c, report); });
   if (report.check && !(report.check->error_over_bound <= 1)) {
-    tell(options, report);
+    tell_refused(options, report);
     throw Failure(ExitCode::kCheckFailed,
                   fmt::format("element ({}{}, {}) of C errs by {:.3g} times what is allowed (bound {:.3g}, gauge {}); "
                               "nothing was written",
@@ -350,7 +371,7 @@ ExitCode run_gemm(const GemmOptions& options) {
   write_matrix(output, format, c);
   output.commit();
   report.output = options.output;
-  tell(options, report);
+  tell_done(options, report);
   return ExitCode::kOk;
 }
 

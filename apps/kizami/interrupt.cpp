@@ -39,7 +39,7 @@ extern "C" void on_signal(int signal) {
 }  // namespace
 
 void install_interrupt_handlers() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action {};
     if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) continue;
     action = {};
@@ -48,6 +48,7 @@ void install_interrupt_handlers() {
     ::sigaction(signal, &action, nullptr);
   }
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
 }
 
 InterruptHold::InterruptHold() noexcept {

@@ -54,9 +54,9 @@ CallReport report_of(const Shape& shape, const char* name, const void* caller) {
 }
 
 void keep(const CallReport& report, const Configuration& configuration, const Settings& settings) {
-  if (settings.is_logged) write_text(configuration.log_path, log_line(report) + "\n");
+  if (settings.is_logged) write_log(configuration.log_path, log_line(report) + "\n");
   if (configuration.is_summary_wanted) process_record().add(report);
-  if (is_beyond_bound(report)) write_text("", "kizami: beyond its bound: " + log_line(report) + "\n");
+  if (is_beyond_bound(report)) write_log("", "kizami: beyond its bound: " + log_line(report) + "\n");
 }
 
 }  // namespace kizami::dropin

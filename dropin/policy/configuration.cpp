@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "dropin/policy/configuration.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -37,8 +41,19 @@ Result<std::string> read_file(const std::string& path) {
   const auto refused = [&](const std::string& reason) {
     return Status(StatusCode::kInvalidArgument, "KIZAMI_RULES = " + quoted(path) + ": " + reason);
   };
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"), std::fclose);
-  if (file == nullptr) return refused(std::strerror(errno));
+  // Without O_NONBLOCK a FIFO that nobody writes to would be waited for, by a program that has not begun.
+  const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  if (descriptor < 0) return refused(std::strerror(errno));
+  struct stat info {};
+  if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
+    close(descriptor);
+    return refused("is not a regular file");
+  }
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(fdopen(descriptor, "r"), std::fclose);
+  if (file == nullptr) {
+    close(descriptor);
+    return refused("cannot be read");
+  }
   std::string text(kMaxBytes + 1, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), file.get()));
   if (std::ferror(file.get()) != 0) return refused("cannot be read");
@@ -72,6 +87,7 @@ Result<Configuration> read_configuration(ReadVariable read_variable) {
     const std::string_view value = value_of(read_variable, variable.c_str());
     if (!value.empty()) KIZAMI_RETURN_IF_ERROR(assign(out.settings, setting, value, variable));
   }
+  KIZAMI_RETURN_IF_ERROR(require_consistent(out.settings));
   read_output(value_of(read_variable, "KIZAMI_LOG"), out.settings.is_logged, out.log_path);
   read_output(value_of(read_variable, "KIZAMI_SUMMARY"), out.is_summary_wanted, out.summary_path);
   std::int64_t is_dry_run = 0;

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
+#include <cstring>
 #include <vector>
 
 #include "base/fork_safe.hpp"
@@ -150,16 +152,37 @@ std::string Record::text() const {
   return text;
 }
 
-void write_text(const std::string& path, const std::string& text) {
-  const int file = path.empty() ? STDERR_FILENO : open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0) return;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const ssize_t written = write(file, rest.data(), rest.size());
-    if (written <= 0) break;
-    rest.remove_prefix(static_cast<std::size_t>(written));
+int write_text(const std::string& path, std::string_view text) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY;
+  const int file = path.empty() ? STDERR_FILENO : open(path.c_str(), kFlags | O_NONBLOCK, 0666);
+  if (file < 0) return errno;
+  if (!path.empty()) fcntl(file, F_SETFL, O_APPEND);  // a FIFO that somebody reads is waited for
+  int error = 0;
+  while (!text.empty() && error == 0) {
+    const ssize_t written = write(file, text.data(), text.size());
+    if (written > 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (written == 0 || errno != EINTR) {
+      error = written == 0 ? EIO : errno;
+    }
   }
-  if (!path.empty()) close(file);
+  if (!path.empty() && close(file) != 0 && error == 0 && errno != EINTR) error = errno;
+  return error;
+}
+
+void write_log(const std::string& path, const std::string& line) {
+  static std::atomic<bool> is_said{false};
+  const int error = write_text(path, line);
+  if (error == 0 || path.empty() || is_said.exchange(true)) return;
+  (void)write_text("", "kizami: KIZAMI_LOG = " + quoted(path) + ": " + std::strerror(error) +
+                           "; calls that it does not take are not logged\n");
+}
+
+void write_summary(const std::string& path, const std::string& text) {
+  const int error = write_text(path, text);
+  if (error == 0 || path.empty()) return;
+  (void)write_text("", "kizami: KIZAMI_SUMMARY = " + quoted(path) + ": " + std::strerror(error) +
+                           "; the summary goes to stderr\n" + text);
 }
 
 namespace {
@@ -172,7 +195,7 @@ constinit base::PerProcess<Record> record;
     Record* const known = record.known();
     if (known == nullptr) return;
     const Configuration& configuration = process_configuration();
-    if (configuration.is_summary_wanted) write_text(configuration.summary_path, known->text());
+    if (configuration.is_summary_wanted) write_summary(configuration.summary_path, known->text());
   });
 }
 

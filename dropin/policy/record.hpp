@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "dropin/policy/configuration.hpp"
@@ -76,8 +77,15 @@ class Record {
   std::size_t most_held_ = 0;
 };
 
-/// Appends to the file, or writes to stderr if `path` is empty. In one write, so that processes do not mix.
-void write_text(const std::string& path, const std::string& text);
+/// Appends to the file, or writes to stderr if `path` is empty. In one write, so that processes do not mix. Does not wait for
+/// somebody to open a FIFO. @return 0, or the errno of what went wrong
+[[nodiscard]] int write_text(const std::string& path, std::string_view text);
+
+/// A line of the log. The first one that the file does not take is said on stderr, once in a process.
+void write_log(const std::string& path, const std::string& line);
+
+/// The summary; on stderr, with the reason, if the file does not take it.
+void write_summary(const std::string& path, const std::string& text);
 
 /// The record of this process, the child of a fork has its own; the summary is written when the process ends, if the configuration wants it.
 [[nodiscard]] Record& process_record();

@@ -99,7 +99,7 @@ Status parse_rule(std::string_view line, Rule& out) {
   }
   if (!is_after_colon) return invalid("no lone ':' between conditions and settings");
   if (seen.empty()) return invalid("no setting after ':'");
-  return {};
+  return require_consistent(out.settings);
 }
 
 bool holds(const Range& range, std::int64_t x) { return range.first <= x && x <= range.last; }

@@ -11,7 +11,8 @@ constexpr std::array kGauges{Gauge::kEntry, Gauge::kNorm};
 constexpr std::array kSchemes{Scheme::kAuto, Scheme::kNative, Scheme::kOzaki2, Scheme::kEc, Scheme::kOzaki1};
 constexpr std::array kEngines{EngineName::kAuto,     EngineName::kCpuRef, EngineName::kCpuSimd, EngineName::kNativeBlas,
                               EngineName::kCublasLt, EngineName::kHopper, EngineName::kTcModel, EngineName::kTile};
-constexpr std::int64_t kMaxBits = 52;              // of FP64; FP32 has 23, and products of FP32 with more stay native
+constexpr std::int64_t kMaxBits = 52;  // of FP64; FP32 has 23, and products of FP32 with more stay native
+constexpr std::int64_t kMaxThreads = 1024;
 constexpr std::int64_t kMaxBytes = 1LL << 46;      // 64 TiB
 constexpr std::string_view kByteSuffixes = "KMG";  // 2^10, 2^20, 2^30
 
@@ -54,6 +55,14 @@ Status parse_min_size(std::string_view shown, std::string_view value, std::int64
   return {};
 }
 
+Status parse_threads(std::string_view shown, std::string_view value, int& out) {
+  std::int64_t number = 0;
+  if (!parse_integer(value, 0, kMaxThreads, number))
+    return refused(shown, value, "an integer of 0.." + std::to_string(kMaxThreads));
+  out = static_cast<int>(number);
+  return {};
+}
+
 Status parse_bool(std::string_view shown, std::string_view value, bool& out) {
   if (value != "0" && value != "1") return refused(shown, value, "0 or 1");
   out = value == "1";
@@ -70,6 +79,8 @@ Status assign(Settings& settings, std::string_view key, std::string_view value, 
   if (key == "scheme") return parse_name(shown, value, kSchemes, policy.scheme);
   if (key == "engine") return parse_name(shown, value, kEngines, policy.engine);
   if (key == "min_size") return parse_min_size(shown, value, settings.min_size);
+  if (key == "own_lines") return parse_bool(shown, value, settings.is_own_lines);
+  if (key == "threads") return parse_threads(shown, value, policy.threads);
   if (key == "workspace") return parse_bytes(shown, value, policy.workspace_limit_bytes);
   if (key == "log") return parse_bool(shown, value, settings.is_logged);
   std::string names;
@@ -77,9 +88,18 @@ Status assign(Settings& settings, std::string_view key, std::string_view value, 
   return {StatusCode::kInvalidArgument, "the setting " + quoted(key) + " is unknown, must be " + names};
 }
 
+Status require_consistent(const Settings& settings) {
+  const Scheme scheme = settings.policy.scheme;
+  if (!settings.is_own_lines || (scheme != Scheme::kEc && scheme != Scheme::kOzaki1)) return {};
+  return {StatusCode::kInvalidArgument, "own_lines = 1 with scheme = " + quoted(to_string(scheme)) +
+                                            ", whose bits depend on other lines: must be auto or ozaki2 or native"};
+}
+
 Policy policy_of(const Settings& settings) {
   Policy policy = settings.policy;
-  if (settings.min_size == 0 && policy.scheme == Scheme::kAuto) policy.scheme = Scheme::kOzaki2;
+  if (settings.is_own_lines) policy.gauge = Gauge::kNorm;
+  if ((settings.min_size == 0 || settings.is_own_lines) && policy.scheme == Scheme::kAuto)
+    policy.scheme = Scheme::kOzaki2;
   return policy;
 }
 

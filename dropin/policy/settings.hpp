@@ -5,6 +5,8 @@
 //   scheme     auto | native | ozaki2 | ec                                        auto
 //   engine     auto | cpu_ref | cpu_simd | native_blas | cublaslt | hopper | tc_model | tile   auto
 //   min_size   auto | 0..1048576                                                  auto
+//   own_lines  0 | 1                                                              0
+//   threads    0..1024; 0: as many as the process may run on                      0
 //   workspace  bytes, or with K, M or G: 2^10, 2^20, 2^30 bytes; 0: the default of the library   0
 //   log        0 | 1                                                              0
 #pragma once
@@ -29,6 +31,9 @@ struct Settings {
   Policy policy;
   /// Products with m n k < min_size^3 are native. 0: every product is emulated, by ozaki2 if the scheme is auto.
   std::int64_t min_size = kAutoMinSize;
+  /// The bits of an element depend on its own row of op(A) and column of op(B) only, beside k, alpha, beta and its old value: not
+  /// on what else the call multiplies. Scheme ozaki2 with one rung for each k, which gauge norm has; scheme native stays native.
+  bool is_own_lines = false;
   bool is_logged = false;
 
   Settings() { policy.reproducibility = Reproducibility::kNotGuaranteed; }
@@ -41,10 +46,14 @@ struct Settings {
                             std::string_view shown = {});
 
 /// The names that assign() knows, for messages and for the environment.
-inline constexpr std::string_view kSettingNames[]{"accuracy", "gauge",     "scheme", "engine",
-                                                  "min_size", "workspace", "log"};
+inline constexpr std::string_view kSettingNames[]{"accuracy",  "gauge",   "scheme",    "engine", "min_size",
+                                                  "own_lines", "threads", "workspace", "log"};
 
-/// What the planner is asked: min_size = 0 turns scheme auto into ozaki2.
+/// @status kInvalidArgument: own_lines with a scheme whose bits depend on other lines
+[[nodiscard]] Status require_consistent(const Settings& settings);
+
+/// What the planner is asked: min_size = 0 and own_lines turn scheme auto into ozaki2, own_lines any gauge into norm.
+/// @range require_consistent()
 [[nodiscard]] Policy policy_of(const Settings& settings);
 
 /// m n k < size^3, without overflow. @range m, n, k >= 1; 0 <= size <= kMaxMinSize

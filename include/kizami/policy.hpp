@@ -13,7 +13,7 @@ namespace kizami {
 /// norms are those of the 2k real numbers of a line.
 enum class Gauge : std::uint8_t {
   kEntry,  ///< (|A||B|)_ij: componentwise, the gauge of native BLAS
-  kNorm,   ///< ||a_i||_2 ||b_j||_2: normwise per row and column; cheaper, since no certificate is needed
+  kNorm,   ///< ||a_i||_2 ||b_j||_2: normwise; cheaper: no certificate, and bits of an element depend on its lines only
 };
 
 /// The accuracy a caller asks for, relative to a Gauge G. For complex types c(k) is c(2k).

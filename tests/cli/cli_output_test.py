@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import cli_support
-from cli_support import IS_ROOT, IS_SANITIZED, OK, OUTPUT, CliTest, npy_bytes, random_matrix, read_npy
+from cli_support import IS_ROOT, IS_SANITIZED, MEMORY, OK, OUTPUT, REPORT, CliTest, npy_bytes, random_matrix, read_npy
 
 SLOW = ("gemm", "L.npy", "L.npy", "-o", "C.npy", "--engine", "cpu_ref", "--threads", "1")
 LARGE = 512 if IS_SANITIZED else 1024
@@ -49,12 +49,49 @@ class OutputTest(CliTest):
         self.refuse("C.npy", "too large", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200)))
         self.assertEqual((self.dir / "C.npy").read_bytes(), b"precious")
 
-    def test_full_standard_output(self):
+    def without_report(self, stdout, *args, **options):
+        """Runs before a standard output that takes nothing; returns what is said of it."""
+        result = subprocess.run([cli_support.PROGRAM, *args], cwd=self.dir, stdout=stdout, stderr=subprocess.PIPE, text=True,
+                                timeout=250, **options)
+        self.assertEqual(result.returncode, REPORT)
+        self.assertRegex(result.stderr, r"\Akizami: error: standard output: [^\n]+\n\Z")
+        return result.stderr
+
+    def outputs_that_take_nothing(self):
+        """(stdout, what the child does first, what must be said) of a full device, a pipe that nobody reads, no stdout at all."""
         with open("/dev/full", "w") as full:
-            args = [cli_support.PROGRAM, "gemm", "A.npy", "B.npy", "-o", "C.npy", "--json"]
-            result = subprocess.run(args, cwd=self.dir, stdout=full, stderr=subprocess.PIPE, text=True)
-        self.assertEqual(result.returncode, OUTPUT)
-        self.assertRegex(result.stderr, r"\Akizami: error: standard output[^\n]+\n\Z")
+            yield full, None, "No space left on device"
+        reader, writer = os.pipe()
+        os.close(reader)
+        yield writer, None, "Broken pipe"
+        os.close(writer)
+        yield None, lambda: os.close(1), "Bad file descriptor"
+
+    def test_standard_output_that_takes_nothing(self):
+        self.succeed("gemm", "A.npy", "B.npy", "-o", "good.npy", "-q")
+        good = (self.dir / "good.npy").read_bytes()
+        for stdout, first, reason in self.outputs_that_take_nothing():
+            for form in (["--json"], []):
+                self.file("C.npy", b"old")
+                said = self.without_report(stdout, "gemm", "A.npy", "B.npy", "-o", "C.npy", *form, preexec_fn=first)
+                self.assertIn(f"standard output: {reason}; the report is lost, C is complete in C.npy", said)
+                self.assertEqual((self.dir / "C.npy").read_bytes(), good)
+            self.without_report(stdout, "info", preexec_fn=first)
+        self.assertIn("10  standard output is full or closed", self.succeed("--help"))
+
+    def test_limited_address_space(self):
+        """Threads of OpenBLAS that get no memory ask again forever; the command must end all the same."""
+        if IS_SANITIZED:
+            self.skipTest("sanitizers reserve terabytes of addresses")
+        limited = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (140 << 20, 140 << 20)), "timeout": 60,
+                   "env": dict(os.environ, OPENBLAS_NUM_THREADS="2")}
+        self.succeed("gemm", "A.npy", "B.npy", "-o", "good.npy", "-q")
+        self.assertIn("fp64 phases", self.succeed("info", **limited))
+        self.succeed("gemm", "A.npy", "B.npy", "-o", "C.npy", "-q", **limited)
+        self.assertEqual((self.dir / "C.npy").read_bytes(), (self.dir / "good.npy").read_bytes())
+        self.refuse("absent/C.npy", "absent/C.npy", **limited)
+        self.expect_error(MEMORY, "gemm", "A.npy", "B.npy", "-o", "C.npy", "--scheme", "native", **limited,
+                          says="the address space is limited to 140.0 MiB, which leaves no room for the buffer of 128.1 MiB")
 
     def test_permissions(self):
         self.succeed("gemm", "A.npy", "B.npy", "-o", "C.npy", "-q", umask=0o027)

@@ -13,7 +13,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-OK, INTERNAL, USAGE, BAD_INPUT, SHAPES, REFUSED, OUTPUT, MEMORY, NONFINITE, CHECK_FAILED = range(10)
+OK, INTERNAL, USAGE, BAD_INPUT, SHAPES, REFUSED, OUTPUT, MEMORY, NONFINITE, CHECK_FAILED, REPORT = range(11)
 IS_SANITIZED = os.environ.get("KIZAMI_TEST_SANITIZED") == "1"
 SPOILER = os.environ.get("KIZAMI_TEST_SPOILER")  # a library to preload, which makes results wrong
 IS_ROOT = os.geteuid() == 0

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """An ordinary program with libkizami_blas.so preloaded, or linked before its BLAS: results, settings, threads, fork.
 
-usage: preload_test.py LIBRARY CALLS LINKED_CALLS
-CALLS: calls.cpp, linked with a BLAS; LINKED_CALLS: the same with the library before that BLAS.
+usage: preload_test.py LIBRARY CALLS LINKED_CALLS OWN_LINES
+CALLS: calls.cpp, linked with a BLAS; LINKED_CALLS: the same with the library before that BLAS; OWN_LINES: own_lines.cpp.
 """
 import os
 import platform
@@ -15,7 +15,7 @@ import unittest
 
 import command
 
-LIBRARY = CALLS = LINKED = None
+LIBRARY = CALLS = LINKED = OWN_LINES = None
 QEMU = shutil.which("qemu-x86_64-static") or shutil.which("qemu-x86_64")
 FORCED = {"KIZAMI_MIN_SIZE": "0"}
 ALL_CALLS = 456  # of calls.cpp: 6 kinds of routines in all options, types and interfaces
@@ -77,6 +77,7 @@ class PreloadTest(unittest.TestCase):
 
     def test_threads(self):
         self.assertEqual(run("threads", size=20, **FORCED).status, 0)
+        self.assertEqual(run("all", size=20, KIZAMI_THREADS="1", **FORCED).out, run("all", size=20, **FORCED).out)
 
     def test_fork(self):
         done = run("fork", size=20, **FORCED)
@@ -129,6 +130,20 @@ class PreloadTest(unittest.TestCase):
                                           "between; every call is left to the native library\n")
             self.assertEqual(done.calls("emulated"), 0)
 
+    def test_own_lines_give_each_element_the_bits_that_it_has_alone(self):
+        done = command.run([OWN_LINES], preload=LIBRARY, KIZAMI_OWN_LINES="1")
+        self.assertEqual((done.status, done.out), (0, "other bits: s 0, d 0, c 0, z 0, syrk and symm 0\n"))
+        self.assertEqual(done.calls("native"), 0, done.summary)
+        self.assertGreater(done.calls("emulated"), 4 * 40 * 40)
+        self.assertNotIn(" entry", done.summary)
+        done = command.run([OWN_LINES], preload=LIBRARY, **FORCED)  # the data tell the two apart
+        self.assertRegex(done.out, r"^other bits: s [1-9]\d*, d [1-9]\d*, c [1-9]\d*, z [1-9]")
+
+    def test_own_lines_need_a_scheme_that_has_them(self):
+        done = run("contract", KIZAMI_OWN_LINES="1", KIZAMI_SCHEME="ec")
+        self.assertEqual(done.errors, "kizami: own_lines = 1 with scheme = 'ec', whose bits depend on other lines: must be auto or "
+                                      "ozaki2 or native; every call is left to the native library\n")
+
     def test_min_size(self):
         done = run("contract", size=20, KIZAMI_SCHEME="ozaki2", KIZAMI_MIN_SIZE="21")
         self.assertEqual(done.calls("emulated"), 0)
@@ -154,7 +169,29 @@ class PreloadTest(unittest.TestCase):
         done = run("contract", KIZAMI_LOG="lines.txt", **FORCED)
         self.assertEqual((done.errors, done.files["lines.txt"].count("\n")), ("", 8))
 
+    def test_what_cannot_be_written_is_said_once(self):
+        plain = run("contract", **FORCED)
+        for path, reason in (("/nowhere/log", "No such file or directory"), ("/dev/full", "No space left on device")):
+            done = run("contract", KIZAMI_LOG=path, **FORCED)
+            self.assertEqual((done.status, done.out, done.calls("emulated")), (0, plain.out, 8))
+            self.assertEqual(done.errors, f"kizami: KIZAMI_LOG = '{path}': {reason}; calls that it does not take are not logged\n")
+            done = run("contract", KIZAMI_SUMMARY=path, **FORCED)
+            self.assertEqual((done.status, done.out), (0, plain.out))
+            first, second = done.errors.splitlines()[:2]
+            self.assertEqual(first, f"kizami: KIZAMI_SUMMARY = '{path}': {reason}; the summary goes to stderr")
+            self.assertRegex(second, r"^kizami summary of process \d+: 8 calls emulated")
+
+    def test_a_fifo_is_not_waited_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            fifo = f"{folder}/fifo"
+            os.mkfifo(fifo)
+            done = run("contract", KIZAMI_RULES=fifo, **FORCED)
+            self.assertEqual(done.errors, f"kizami: KIZAMI_RULES = '{fifo}': is not a regular file; every call is left to the "
+                                          "native library\n")
+            done = run("contract", KIZAMI_LOG=fifo, **FORCED)  # that nobody reads
+            self.assertRegex(done.errors, "^kizami: KIZAMI_LOG = .*No such device or address")
+
 
 if __name__ == "__main__":
-    LIBRARY, CALLS, LINKED = sys.argv[1:4]
+    LIBRARY, CALLS, LINKED, OWN_LINES = sys.argv[1:5]
     unittest.main(argv=sys.argv[:1])

@@ -136,6 +136,23 @@ class PreloadTest(unittest.TestCase):
         self.assertEqual(errors, "kizami: cublasDgemmStridedBatched nn 10x20x30, 7 products: native: the scheme is native, "
                                  f"0.25 s predicted {CALLER}\n")
 
+    def test_what_cannot_be_written_is_said_once(self):
+        for path, reason in (("/nowhere/log", "No such file or directory"), ("/dev/full", "No space left on device")):
+            lines, errors = run([LINKED, "all"], KIZAMI_LOG=path)
+            self.assertEqual(lines, with_status(FROM_KIZAMI))
+            self.assertEqual(errors, f"kizami: KIZAMI_LOG = '{path}': {reason}; calls that it does not take are not logged\n")
+            _, errors = run([LINKED, "all"], KIZAMI_SUMMARY=path)
+            self.assertTrue(errors.startswith(f"kizami: KIZAMI_SUMMARY = '{path}': {reason}; the summary goes to stderr\n"
+                                              "kizami summary of process"), errors)
+
+    def test_rules_in_a_fifo_are_not_waited_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            fifo = f"{folder}/fifo"
+            os.mkfifo(fifo)
+            lines, errors = run([LINKED, "all"], KIZAMI_RULES=fifo)
+            self.assertEqual((lines, errors), (with_status(FROM_CUBLAS), f"kizami: KIZAMI_RULES = '{fifo}': is not a regular "
+                                               "file; every call is left to the native library\n"))
+
     def test_the_summary_counts_by_shape_and_answer(self):
         _, errors = run([LINKED, "threads"], KIZAMI_SUMMARY="1")
         lines = errors.splitlines()

@@ -2,6 +2,7 @@
 #include "dropin/policy/configuration.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -59,6 +60,16 @@ TEST(Configuration, UnsetAndEmptyVariablesAreDefaults) {
     EXPECT_EQ(out.value().workspace_total, 0U);
     EXPECT_EQ(out.value().why_off, nullptr);
   }
+}
+
+TEST(Configuration, OnlyRegularFilesAreRules) {
+  const std::string fifo = testing::TempDir() + "kizami_configuration_fifo." + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  alarm(60);  // a FIFO that nobody writes to must not be waited for
+  for (const std::string& path : {fifo, testing::TempDir(), std::string("/dev/zero")})
+    EXPECT_EQ(refusal({{"KIZAMI_RULES", path}}), "KIZAMI_RULES = '" + path + "': is not a regular file");
+  alarm(0);
+  std::remove(fifo.c_str());
 }
 
 TEST(Configuration, EachVariableIsRead) {

@@ -38,6 +38,8 @@ TEST(Settings, EachNameSetsItsValue) {
   EXPECT_EQ(with("min_size", "0").min_size, 0);
   EXPECT_EQ(with("min_size", "1048576").min_size, kMaxMinSize);
   EXPECT_EQ(with("min_size", "auto").min_size, kAutoMinSize);
+  EXPECT_EQ(with("threads", "3").policy.threads, 3);
+  EXPECT_TRUE(with("own_lines", "1").is_own_lines);
   EXPECT_TRUE(with("log", "1").is_logged);
 }
 
@@ -55,6 +57,7 @@ TEST(Settings, RefusalsNameTheValueAndWhatIsAllowed) {
   EXPECT_EQ(refusal("accuracy", "correct"), "accuracy = 'correct', must be native or bits=N with N of 1..52");
   EXPECT_EQ(refusal("scheme", "ozaki3"), "scheme = 'ozaki3', must be auto or native or ozaki2 or ec or ozaki1");
   EXPECT_EQ(refusal("min_size", "1048577"), "min_size = '1048577', must be auto or an integer of 0..1048576");
+  EXPECT_EQ(refusal("threads", "1025"), "threads = '1025', must be an integer of 0..1024");
   EXPECT_EQ(refusal("log", "yes"), "log = 'yes', must be 0 or 1");
   EXPECT_EQ(refusal("colour", "1").find("the setting 'colour' is unknown, must be accuracy or gauge"), 0U);
   EXPECT_EQ(refusal("log", "\x1b[31m" + std::string(100, 'x')).find('\x1b'), std::string::npos);
@@ -66,6 +69,23 @@ TEST(Settings, MinimumSizeZeroForcesEmulation) {
   settings.policy.scheme = Scheme::kEc;
   EXPECT_EQ(policy_of(settings).scheme, Scheme::kEc);
   EXPECT_EQ(policy_of(Settings()).scheme, Scheme::kAuto);
+}
+
+TEST(Settings, OwnLinesAreSchemeOzaki2InGaugeNorm) {
+  Settings settings = with("own_lines", "1");
+  EXPECT_EQ(policy_of(settings).scheme, Scheme::kOzaki2);
+  EXPECT_EQ(policy_of(settings).gauge, Gauge::kNorm);
+  for (const Scheme scheme : {Scheme::kAuto, Scheme::kNative, Scheme::kOzaki2}) {
+    settings.policy.scheme = scheme;
+    EXPECT_TRUE(require_consistent(settings).ok()) << to_string(scheme);
+    EXPECT_NE(policy_of(settings).scheme, Scheme::kAuto);
+  }
+  for (const Scheme scheme : {Scheme::kEc, Scheme::kOzaki1}) {
+    settings.policy.scheme = scheme;
+    EXPECT_EQ(require_consistent(settings).code(), StatusCode::kInvalidArgument) << to_string(scheme);
+  }
+  settings.is_own_lines = false;
+  EXPECT_TRUE(require_consistent(settings).ok());
 }
 
 TEST(Settings, SizesAreComparedWithoutOverflow) {

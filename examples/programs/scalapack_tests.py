@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""ScaLAPACK's own testers, of Debian's scalapack-mpi-test for Open MPI, on four ranks; one line for each with what it says of itself.
+
+usage: scalapack_tests.py [--list] [--keep FOLDER] [TESTER...]
+Ranks share the processors of a small machine, so more of them than processors are allowed, and they yield when they wait. By default all
+testers of FP64 but the two of the MRRR eigensolver, whose inputs ask for distribution by single columns: every product has inner size 1
+then, hundreds of thousands of them. Exit status 77 if the testers are not installed.
+"""
+import argparse
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+TIMEOUT = 900
+TESTERS = ("xdlu", "xzlu", "xdllt", "xzllt", "xdinv", "xzinv", "xdqr", "xzqr", "xdbrd", "xzbrd", "xdhrd", "xzhrd", "xdtrd", "xztrd",
+           "xdsvd", "xdsep", "xzsep", "xdgsep", "xzgsep", "xdnep", "xznep", "xzevc", "xdls", "xzls", "xddblu", "xzdblu", "xdpbllt",
+           "xzpbllt", "xdhseqr")
+
+
+def folder():
+    """Where the testers and their inputs are, or None."""
+    found = sorted(glob.glob("/usr/lib/*/scalapack/openmpi-tests/xdlu"))
+    return Path(found[0]).parent if found else None
+
+
+def failures(text):
+    """Tests that failed, by the words of the testers, or 1 if none says how many passed."""
+    failed = sum(int(n) for n in re.findall(r"(\d+)\s+tests\s+(?:completed and\s+)?failed", text, re.I))
+    failed += len(re.findall(r"\bFAILED\b", text)) if failed == 0 else 0
+    return failed if re.search(r"passed", text, re.I) else max(failed, 1)
+
+
+def run(tester, keep):
+    environment = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OPENBLAS_NUM_THREADS": "1"}
+    preload = environment.pop("LD_PRELOAD", "")  # of the ranks only
+    command = ["mpiexec.openmpi", "-n", "4", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
+    command += ["env", f"LD_PRELOAD={preload}"] if preload else []
+    try:
+        done = subprocess.run(command + [f"./{tester}"], cwd=folder(), env=environment, capture_output=True, timeout=TIMEOUT)
+        status, text = done.returncode, done.stdout.decode(errors="replace")
+    except subprocess.TimeoutExpired as stopped:
+        status, text = 124, (stopped.stdout or b"").decode(errors="replace")
+    if keep:
+        Path(keep, f"{tester}.out").write_text(text)
+    return {"job": tester, "failed": failures(text) + (1 if status != 0 else 0), "status": status}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tester", nargs="*")
+    parser.add_argument("--keep")
+    parser.add_argument("--list", action="store_true", help="only say what there is")
+    options = parser.parse_args()
+    if folder() is None:
+        return 77
+    if options.list:
+        return print("\n".join(TESTERS)) or 0
+    for tester in options.tester or TESTERS:
+        print(json.dumps(run(tester, options.keep)), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
