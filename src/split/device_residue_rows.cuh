@@ -178,6 +178,20 @@ struct Integer {
     word[0] = static_cast<std::uint32_t>(whole);
     word[1] = static_cast<std::uint32_t>(whole >> 32) ^ 0x80000000u;
   }
+  /// Of x itself: |x| = high 2^32 + low, both exact, and low is rounded. @range |x| < 2^94
+  __device__ explicit Integer(double x) requires(kWords == 3) {
+    const double magnitude = fabs(x);
+    const double high_part = floor(__dmul_rn(magnitude, 0x1p-32));
+    const std::uint64_t low = __double2ull_rn(__fma_rn(-0x1p32, high_part, magnitude));  // up to 2^32
+    std::uint64_t high = __double2ull_rn(high_part) + (low >> 32);
+    word[0] = static_cast<std::uint32_t>(low);
+    if (x < 0.0) {
+      high = ~high + (word[0] == 0 ? 1 : 0);
+      word[0] = 0 - word[0];
+    }
+    word[1] = static_cast<std::uint32_t>(high);
+    word[2] = static_cast<std::uint32_t>(high >> 32) ^ 0x80000000u;
+  }
 };
 
 /// How the elements of a line become integers.
@@ -206,11 +220,12 @@ struct Fragment {
   /// @param inner_shift of the two elements, or null
   __device__ Fragment(const Element<T> (&elements)[2], bool is_conjugated, const LineScaling& scaling,
                       const std::int32_t* inner_shift) {
-    if constexpr (kWords == 2) {
+    if constexpr (kWords <= 3) {
       if (inner_shift == nullptr && scaling.unit != 0.0) {
         // One product a term; one that underflows is rounded to zero either way.
         for_terms([&](int e, int t) {
-          return Integer<2>(__dmul_rn(elements[e].term[t], t == 1 && is_conjugated ? -scaling.unit : scaling.unit));
+          return Integer<kWords>(
+              __dmul_rn(elements[e].term[t], t == 1 && is_conjugated ? -scaling.unit : scaling.unit));
         });
         return;
       }
@@ -280,81 +295,121 @@ inline constexpr int kBlockLength = 128;
   return 16 * (lane / 4) + 8 * i + 2 * (lane % 4);
 }
 
-/// A warp writes elements [first, end) of a line to every plane, kBlockLength at a time, `step` apart. In each of two rounds
-/// lane 4g + t gives elements of its pair as rows g and g + 8 of a. A row would mix the elements of four lanes, so b has the
-/// radix in the rows of one of them at a time; lane 4g + t then has the sums of all 8 elements of the four in columns 2t and
-/// 2t + 1, which are planes, and after two rounds 16 neighbouring bytes of both.
+// A warp makes bytes of kBlockLength elements and 8 planes in two rounds. In each, lane 4g + t gives elements of its pair as rows g and
+// g + 8 of a. A row would mix the elements of four lanes, so b has the radix in the rows of one of them at a time; lane 4g + t then has
+// the sums of all 8 elements of the four in columns 2t and 2t + 1, which are planes, and after two rounds 16 neighbouring bytes of both.
+
+/// What a lane needs of planes [plane, plane + 8).
+template <class T, int kWords>
+class LanePlanes {
+ public:
+  using F = Fragment<T, kWords>;
+  using Row = PlaneRow<Element<T>::kTerms, kWords>;
+
+  /// rows: in shared memory
+  __device__ LanePlanes(const Row* rows, int plane, int num_planes) {
+    const int t = static_cast<int>(threadIdx.x) % 4;
+    const Row& column = rows[min(plane + static_cast<int>(threadIdx.x) % 32 / 4, num_planes - 1)];
+    // The radix of plane g, in the rows of this lane; zeros stand in the other lanes' turns.
+#pragma unroll
+    for (int w = 0; w < 2 * F::kProducts; ++w) {
+      const std::uint32_t word = w < F::kCount ? column.radix[w] : 0;
+#pragma unroll
+      for (int turn = 0; turn < 4; ++turn) radix_[turn][w / 2][w % 2] = turn == t ? word : 0;
+    }
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      plane_[c] = plane + 2 * t + c;
+      is_plane_[c] = plane_[c] < num_planes;
+      const Row& row = rows[min(plane_[c], num_planes - 1)];
+      minus_p_[c] = row.minus_p;
+      inverse_[c] = row.inverse;
+      addend_[c] = row.addend;
+      // Twice, so that four registers side by side hold what the product takes.
+      base_[c] = const_cast<const volatile std::int32_t&>(row.base);
+      base_[2 + c] = const_cast<const volatile std::int32_t&>(row.base);
+    }
+  }
+  /// Where this lane's bytes of its plane c begin, in planes from `out` on.
+  [[nodiscard]] __device__ std::int8_t* place(int c, std::int8_t* out, std::int64_t plane_stride) const {
+    return out + plane_[c] * plane_stride + static_cast<int>(threadIdx.x) % 32 / 4 * 16;
+  }
+  /// Bytes of round i of this lane's two planes.
+  __device__ void make(const F& f, int i, std::uint32_t (&bytes)[2][4]) const {
+    std::int32_t sum[4][4];
+#pragma unroll
+    for (int turn = 0; turn < 4; ++turn) {
+      multiply_bytes(sum[turn], f.a[0], radix_[turn][0], base_);
+#pragma unroll
+      for (int k = 1; k < F::kProducts; ++k) multiply_bytes(sum[turn], f.a[k], radix_[turn][k], sum[turn]);
+    }
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      const auto residue = [&](int e) {
+        const std::int32_t based = sum[e / 2][e % 2 * 2 + c];
+        const float quotient = __fmaf_rn(__int_as_float(based), inverse_[c], addend_[c]);
+        return static_cast<std::uint32_t>(based) + static_cast<std::uint32_t>(minus_p_[c]) * __float_as_uint(quotient);
+      };
+      bytes[c][2 * i] = pack_bytes(residue(0), residue(1), residue(2), residue(3));
+      bytes[c][2 * i + 1] = pack_bytes(residue(4), residue(5), residue(6), residue(7));
+    }
+  }
+  __device__ void store(int c, std::int8_t* to, const std::uint32_t (&bytes)[2][4]) const {
+    store_if(is_plane_[c], to, make_uint4(bytes[c][0], bytes[c][1], bytes[c][2], bytes[c][3]));
+  }
+
+ private:
+  std::uint32_t radix_[4][F::kProducts][2];
+  std::int32_t plane_[2];  ///< 2t and 2t + 1 from the first on
+  bool is_plane_[2];
+  std::int32_t minus_p_[2];
+  float inverse_[2];
+  float addend_[2];
+  std::int32_t base_[4];
+};
+
+/// A warp writes elements [first, end) of a line to every plane, kBlockLength at a time, `step` apart: 8 planes of all elements, then
+/// the next 8. For fragments that are quick to make.
 /// @param fragment(h, i): of elements h + pair_of_lane(i) and the next. rows: in shared memory
 /// @range  out of element 0 is aligned to 16; first, end and step are multiples of kBlockLength
 template <class T, int kWords, class GetFragment>
 __device__ void write_line(const GetFragment& fragment, int first, int end, int step,
                            const PlaneRow<Element<T>::kTerms, kWords>* rows, int num_planes, std::int8_t* out,
                            std::int64_t plane_stride) {
-  using F = Fragment<T, kWords>;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int g = lane / 4;
-  const int t = lane % 4;
 #pragma unroll 1
   for (int plane = 0; plane < num_planes; plane += 8) {
-    // The radix of plane g, in the rows of this lane; zeros stand in the other lanes' turns.
-    std::uint32_t radix[4][F::kProducts][2];
-    const PlaneRow<Element<T>::kTerms, kWords>& column = rows[min(plane + g, num_planes - 1)];
-#pragma unroll
-    for (int w = 0; w < 2 * F::kProducts; ++w) {
-      const std::uint32_t word = w < F::kCount ? column.radix[w] : 0;
-#pragma unroll
-      for (int turn = 0; turn < 4; ++turn) radix[turn][w / 2][w % 2] = turn == t ? word : 0;
-    }
-    // Of planes 2t and 2t + 1 from `plane` on.
-    std::int32_t minus_p[2];
-    float inverse[2];
-    float addend[2];
-    std::int32_t base[4];
-    std::int8_t* to[2];
-    bool is_plane[2];
-#pragma unroll
-    for (int c = 0; c < 2; ++c) {
-      const int own = plane + 2 * t + c;
-      const auto& row = rows[min(own, num_planes - 1)];
-      minus_p[c] = row.minus_p;
-      inverse[c] = row.inverse;
-      addend[c] = row.addend;
-      // Twice, so that four registers side by side hold what the product takes.
-      base[c] = const_cast<const volatile std::int32_t&>(row.base);
-      base[2 + c] = const_cast<const volatile std::int32_t&>(row.base);
-      is_plane[c] = own < num_planes;
-      to[c] = out + own * plane_stride + first + 16 * g;
-    }
+    const LanePlanes<T, kWords> planes(rows, plane, num_planes);
+    std::int8_t* to[2] = {planes.place(0, out + first, plane_stride), planes.place(1, out + first, plane_stride)};
 #pragma unroll 1
     for (int h = first; h < end; h += step) {
       std::uint32_t bytes[2][4];
 #pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        const F f = fragment(h, i);
-        std::int32_t sum[4][4];
-#pragma unroll
-        for (int turn = 0; turn < 4; ++turn) {
-          multiply_bytes(sum[turn], f.a[0], radix[turn][0], base);
-#pragma unroll
-          for (int k = 1; k < F::kProducts; ++k) multiply_bytes(sum[turn], f.a[k], radix[turn][k], sum[turn]);
-        }
-#pragma unroll
-        for (int c = 0; c < 2; ++c) {
-          const auto residue = [&](int e) {
-            const std::int32_t based = sum[e / 2][e % 2 * 2 + c];
-            const float quotient = __fmaf_rn(__int_as_float(based), inverse[c], addend[c]);
-            return static_cast<std::uint32_t>(based) +
-                   static_cast<std::uint32_t>(minus_p[c]) * __float_as_uint(quotient);
-          };
-          bytes[c][2 * i] = pack_bytes(residue(0), residue(1), residue(2), residue(3));
-          bytes[c][2 * i + 1] = pack_bytes(residue(4), residue(5), residue(6), residue(7));
-        }
-      }
+      for (int i = 0; i < 2; ++i) planes.make(fragment(h, i), i, bytes);
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
-        store_if(is_plane[c], to[c], make_uint4(bytes[c][0], bytes[c][1], bytes[c][2], bytes[c][3]));
+        planes.store(c, to[c], bytes);
         to[c] += step;
       }
+    }
+  }
+}
+
+/// The same, all planes of kBlockLength elements and then the next elements: each fragment is made once.
+template <class T, int kWords, class GetFragment>
+__device__ void write_line_by_blocks(const GetFragment& fragment, int first, int end, int step,
+                                     const PlaneRow<Element<T>::kTerms, kWords>* rows, int num_planes, std::int8_t* out,
+                                     std::int64_t plane_stride) {
+#pragma unroll 1
+  for (int h = first; h < end; h += step) {
+    const Fragment<T, kWords> fragments[2] = {fragment(h, 0), fragment(h, 1)};
+#pragma unroll 1
+    for (int plane = 0; plane < num_planes; plane += 8) {
+      const LanePlanes<T, kWords> planes(rows, plane, num_planes);
+      std::uint32_t bytes[2][4];
+#pragma unroll
+      for (int i = 0; i < 2; ++i) planes.make(fragments[i], i, bytes);
+#pragma unroll
+      for (int c = 0; c < 2; ++c) planes.store(c, planes.place(c, out + h, plane_stride), bytes);
     }
   }
 }

@@ -21,6 +21,12 @@ using device::PlaneRow;
 
 constexpr int kBlocksPerSm = 2;
 
+/// Words of 32 bits that hold the integers of a rung: 2, 3 or device::kMaxWords.
+[[nodiscard]] KIZAMI_HOST_DEVICE inline int words_of(const num::Rung& rung) {
+  const int bits = integer_bits(rung);
+  return bits <= 63 ? 2 : bits <= 95 ? 3 : device::kMaxWords;
+}
+
 /// One operand and what its blocks do.
 template <class T>
 struct Task {
@@ -75,7 +81,7 @@ __device__ void split_panel(const Work<T>& work, const Task<T>& task, std::uint3
       return device::Fragment<T, kWords>(elements, lines.is_conjugated, scaling,
                                          inner_shift == nullptr ? nullptr : inner_shift + h);
     };
-    device::write_line<T, kWords>(
+    device::write_line_by_blocks<T, kWords>(
         fragment, device::kBlockLength * (warp % P::kWarpsPerLine), length, device::kBlockLength * P::kWarpsPerLine,
         rows, num::num_planes(plan::ring_of(kScalarOf<T>), work.ladder.rungs[selection.rung].num_moduli),
         planes.data + line * planes.row_stride + at, planes.plane_stride);
@@ -107,7 +113,8 @@ __device__ void split_panels(const Work<T>& work, const num::Selection& selectio
   }
 }
 
-template <class T>
+/// kMostWords: of the integers of the ladder's highest rung. Apart, so that the registers of the usual ones are not those of more.
+template <class T, int kMostWords>
 __global__ void __launch_bounds__(device::kPanelThreads, kBlocksPerSm)
     split_residues(const __grid_constant__ Work<T> work) {
   base::follow_previous_kernel();
@@ -115,13 +122,13 @@ __global__ void __launch_bounds__(device::kPanelThreads, kBlocksPerSm)
   const bool is_scaling_only = work.state->is_scaling_only != 0;
   const bool is_there = work.has_lowest_rung & (selection.rung == 0) & !selection.equilibrated;
   if ((selection.rung < 0) | is_scaling_only | is_there) return;
-  const int bits = integer_bits(work.ladder.rungs[selection.rung]);
-  if (bits <= 63) {
+  const int words = words_of(work.ladder.rungs[selection.rung]);
+  if (words == 2) {
     split_panels<T, 2>(work, selection);
-  } else if (bits <= 95) {
-    split_panels<T, 3>(work, selection);
+  } else if (words == 3) {
+    if constexpr (kMostWords >= 3) split_panels<T, 3>(work, selection);
   } else {
-    split_panels<T, device::kMaxWords>(work, selection);
+    if constexpr (kMostWords > 3) split_panels<T, device::kMaxWords>(work, selection);
   }
 }
 
@@ -146,13 +153,17 @@ Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::in
     panels += task.num_panels;
   }
   if (panels == 0) return {};
-  constexpr int kBytes = P::bytes(device::kPanelLength);
-  KIZAMI_RETURN_IF_ERROR(
-      base::cuda_status(cudaFuncSetAttribute(split_residues<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
-                        "shared memory of the residues"));
-  // No more blocks than run at once: if there is nothing to do, they are what it costs.
-  const unsigned grid = std::min(panels, static_cast<unsigned>(kBlocksPerSm * num_sms));
-  return base::launch_overlapped("split_residues", split_residues<T>, grid, device::kPanelThreads, kBytes, queue, work);
+  const auto start = [&](auto kernel) -> Status {
+    constexpr int kBytes = P::bytes(device::kPanelLength);
+    KIZAMI_RETURN_IF_ERROR(
+        base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
+                          "shared memory of the residues"));
+    // No more blocks than run at once: if there is nothing to do, they are what it costs.
+    const unsigned grid = std::min(panels, static_cast<unsigned>(kBlocksPerSm * num_sms));
+    return base::launch_overlapped("split_residues", kernel, grid, device::kPanelThreads, kBytes, queue, work);
+  };
+  const int words = words_of(ladder.rungs[ladder.num_rungs - 1]);
+  return words <= 3 ? start(split_residues<T, 3>) : start(split_residues<T, device::kMaxWords>);
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                             \

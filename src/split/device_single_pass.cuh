@@ -188,21 +188,23 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
   const auto fragment_of = [&](const Element<T>(&elements)[2]) {
     return Fragment<T, kWords>(elements, lines.is_conjugated, scaling, nullptr);
   };
-  const auto write = [&](const auto& fragment) {
-    write_line<T, kWords>(fragment, kBlockLength * part, end, kStep, rows, pass.num_planes,
-                          planes.data + line * planes.row_stride + first, planes.plane_stride);
-  };
+  std::int8_t* const out = planes.data + line * planes.row_stride + first;
+  const int begin = kBlockLength * part;
   if constexpr (Fragment<T, kWords>::kIsOfSameSize) {  // they take the place of the elements
     __syncwarp();
-    for (int h = kBlockLength * part; h < end; h += kStep)
+    for (int h = begin; h < end; h += kStep)
       convert_block<T, kWords>(piece + h * static_cast<int>(sizeof(T)), fragment_of);
-    write([&](int h, int i) { return converted_fragment<T, kWords>(piece + h * static_cast<int>(sizeof(T)), i); });
+    write_line<T, kWords>(
+        [&](int h, int i) { return converted_fragment<T, kWords>(piece + h * static_cast<int>(sizeof(T)), i); }, begin,
+        end, kStep, rows, pass.num_planes, out, planes.plane_stride);
   } else {
-    write([&](int h, int i) {
-      Element<T> elements[2];
-      read_pair(piece, h + pair_of_lane(i), elements);
-      return fragment_of(elements);
-    });
+    write_line_by_blocks<T, kWords>(
+        [&](int h, int i) {
+          Element<T> elements[2];
+          read_pair(piece, h + pair_of_lane(i), elements);
+          return fragment_of(elements);
+        },
+        begin, end, kStep, rows, pass.num_planes, out, planes.plane_stride);
   }
 }
 
