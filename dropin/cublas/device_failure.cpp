@@ -57,7 +57,7 @@ cublasStatus_t device_failed(const Call& call, const Status& error, bool overwri
         "; KIZAMI_SCHEME=native leaves all to it from the beginning, KIZAMI_WORKSPACE_TOTAL leaves a full device more "
         "room\n";
   }
-  write_text("", text);
+  (void)write_text("", text);
   return status;
 }
 
