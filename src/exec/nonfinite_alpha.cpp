@@ -54,7 +54,7 @@ bool is_factor_finite(const T& factor) {
 }
 
 template <class T, class In>
-void answer_nonfinite_alpha(const problem::Problem<T, In>& problem, const num::LineStats* a_stats,
+void answer_nonfinite_alpha(const problem::Problem<T, In>& problem, MatrixView<T> old, const num::LineStats* a_stats,
                             const num::LineStats* b_stats, int threads) {
   const Lines<In> a = problem::lines_of(Side::kA, problem.a);
   const Lines<In> b = problem::lines_of(Side::kB, problem.b);
@@ -62,22 +62,22 @@ void answer_nonfinite_alpha(const problem::Problem<T, In>& problem, const num::L
     for (std::int64_t j = 0; j < problem.c.cols; ++j) {
       if (!a_stats[i].is_finite || !b_stats[j].is_finite) continue;
       T& out = problem.c(i, j);
-      const T old = problem.beta == T{0} ? T{0} : out;
+      const T before = problem.beta == T{0} ? T{0} : old(i, j);
       if constexpr (kIsComplex<T>) {
         const num::ScaledComplex p{sign_of(a, i, b, RealForm::kRealPart, j), sign_of(a, i, b, RealForm::kImagPart, j)};
-        out = num::finish(p, problem.alpha, problem.beta, old);
+        out = num::finish(p, problem.alpha, problem.beta, before);
       } else if constexpr (kIsDoubleDouble<T>) {
         out = num::finish(num::ScaledDoubleDouble{sign_of(a, i, b, RealForm::kPlain, j), {}}, problem.alpha,
-                          problem.beta, old);
+                          problem.beta, before);
       } else {
-        out = num::finish(sign_of(a, i, b, RealForm::kPlain, j), problem.alpha, problem.beta, old);
+        out = num::finish(sign_of(a, i, b, RealForm::kPlain, j), problem.alpha, problem.beta, before);
       }
     }
   });
 }
 
-#define KIZAMI_INSTANTIATE(T, In)                                                                    \
-  template void answer_nonfinite_alpha<T, In>(const problem::Problem<T, In>&, const num::LineStats*, \
+#define KIZAMI_INSTANTIATE(T, In)                                                                                   \
+  template void answer_nonfinite_alpha<T, In>(const problem::Problem<T, In>&, MatrixView<T>, const num::LineStats*, \
                                               const num::LineStats*, int)
 
 template bool is_factor_finite<float>(const float&);

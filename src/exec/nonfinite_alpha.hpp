@@ -13,11 +13,11 @@ namespace kizami::exec {
 template <class T>
 [[nodiscard]] bool is_factor_finite(const T& factor);
 
-/// C <- alpha AB + beta C for every element whose lines are finite, by the signs of exact sums in long accumulators; the others
+/// C <- alpha AB + beta old for every element whose lines are finite, by the signs of exact sums in long accumulators; the others
 /// are left untouched. Slow: k products of integers an element.
-/// @range alpha holds NaN or Inf @queue blocks until done, on up to `threads` threads
+/// @range alpha holds NaN or Inf; old: C as it was, not read for beta = 0 @queue blocks until done, on up to `threads` threads
 template <class T, class In>
-void answer_nonfinite_alpha(const problem::Problem<T, In>& problem, const num::LineStats* a_stats,
+void answer_nonfinite_alpha(const problem::Problem<T, In>& problem, MatrixView<T> old, const num::LineStats* a_stats,
                             const num::LineStats* b_stats, int threads);
 
 }  // namespace kizami::exec

@@ -126,31 +126,59 @@ Status run_native(const plan::Plan& plan, const problem::Problem<T>& problem, Ou
   return {};
 }
 
-/// alpha = NaN or Inf: the signs of exact sums, whatever the scheme.
+/// Schemes that split, in a workspace of the caller's or their own.
 template <class T, class In>
-Status run_nonfinite_alpha(const plan::Plan& plan, const problem::Problem<T, In>& problem, Outcome& outcome) {
+Status run_scheme(const plan::Plan& plan, const problem::Problem<T, In>& problem, const Prepared* a_prepared,
+                  const Prepared* b_prepared, std::span<std::byte> workspace, Outcome& outcome) {
+  if (plan.numerics.scheme == Scheme::kEc && (a_prepared != nullptr || b_prepared != nullptr))
+    return {StatusCode::kUnsupported, "scheme ec takes matrices, not prepared operands"};
+  const std::size_t needed = plan.schedule.workspace_bytes;
+  base::AlignedBuffer owned;
+  if (workspace.empty()) {
+    owned = base::AlignedBuffer(needed);
+    if (!owned.ok())
+      return {StatusCode::kOutOfMemory, "workspace: " + std::to_string(needed) + " bytes refused by the system"};
+    workspace = {owned.data(), needed};
+  }
+  if (workspace.size() < needed ||
+      reinterpret_cast<std::uintptr_t>(workspace.data()) % base::AlignedBuffer::kAlignment != 0) {
+    return {StatusCode::kInvalidArgument, "workspace = " + std::to_string(workspace.size()) + " bytes, must be >= " +
+                                              std::to_string(needed) + " and begin on a 64-byte boundary"};
+  }
+  if constexpr (std::is_same_v<RealOf<T>, float>) {
+    if (plan.numerics.scheme == Scheme::kEc) return run_ec(plan, problem, workspace.data(), outcome);
+  }
+  if constexpr (std::is_same_v<T, In> && !kIsDoubleDouble<T>) {
+    if (plan.numerics.scheme == Scheme::kOzaki1)
+      return run_ozaki1(plan, problem, a_prepared, b_prepared, workspace.data(), outcome);
+  }
+  return run_ozaki2(plan, problem, a_prepared, b_prepared, workspace.data(), outcome);
+}
+
+/// alpha = NaN or Inf: as the scheme has it, but with the signs of exact sums, whatever the scheme.
+template <class T, class In>
+Status run_nonfinite_alpha(const plan::Plan& plan, const problem::Problem<T, In>& problem,
+                           std::span<std::byte> workspace, Outcome& outcome) {
   const int threads = plan.schedule.facts.num_threads;
   const problem::Shape& shape = plan.shape;
+  const auto elements = static_cast<std::size_t>(problem.beta == T{0} ? 0 : shape.m * shape.n);
+  const base::AlignedBuffer before(elements * sizeof(T));
   const base::AlignedBuffer memory(static_cast<std::size_t>(shape.m + shape.n) * sizeof(num::LineStats));
-  if (!memory.ok())
-    return {StatusCode::kOutOfMemory,
-            "line statistics: " + std::to_string(memory.size()) + " bytes refused by the system"};
+  for (const base::AlignedBuffer* buffer : {&before, &memory}) {
+    if (!buffer->ok())
+      return {StatusCode::kOutOfMemory,
+              "C and line statistics: " + std::to_string(buffer->size()) + " bytes refused by the system"};
+  }
+  const MatrixView<T> old{reinterpret_cast<T*>(before.data()), shape.m, shape.n, 1, shape.m};
+  for (std::int64_t j = 0; elements != 0 && j < shape.n; ++j) {
+    for (std::int64_t i = 0; i < shape.m; ++i) old(i, j) = problem.c(i, j);
+  }
+  KIZAMI_RETURN_IF_ERROR(run_scheme(plan, problem, nullptr, nullptr, workspace, outcome));
   auto* const a_stats = reinterpret_cast<num::LineStats*>(memory.data());
   num::LineStats* const b_stats = a_stats + shape.m;
   split::gather_statistics(problem::lines_of(Side::kA, problem.a), nullptr, threads, a_stats);
   split::gather_statistics(problem::lines_of(Side::kB, problem.b), nullptr, threads, b_stats);
-  if (plan.policy.reject_nonfinite) {
-    KIZAMI_RETURN_IF_ERROR(reject_nonfinite(Side::kA, a_stats, shape.m));
-    KIZAMI_RETURN_IF_ERROR(reject_nonfinite(Side::kB, b_stats, shape.n));
-  }
-  outcome.scheme = Scheme::kOzaki2;
-  outcome.engine = plan.schedule.engine != nullptr ? plan.schedule.engine->name() : plan.schedule.float_engine->name();
-  outcome.bound = plan.numerics.bound;
-  outcome.repaired = shape.m * shape.n;
-  outcome.nonfinite_rows = count_nonfinite(a_stats, shape.m);
-  outcome.nonfinite_cols = count_nonfinite(b_stats, shape.n);
-  answer_nonfinite_alpha(problem, a_stats, b_stats, threads);
-  if (outcome.nonfinite_rows + outcome.nonfinite_cols > 0) answer_nonfinite(problem, a_stats, b_stats, threads);
+  answer_nonfinite_alpha(problem, old, a_stats, b_stats, threads);
   return {};
 }
 
@@ -207,31 +235,9 @@ Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const
               (plan.refusals.empty() ? std::string("it was not planned") : plan.refusals.front())};
     }
   }
-  if (!is_factor_finite(problem.alpha) && problem.a.data != nullptr && problem.b.data != nullptr)
-    return run_nonfinite_alpha(plan, problem, outcome);
-  if (plan.numerics.scheme == Scheme::kEc && (a_prepared != nullptr || b_prepared != nullptr))
-    return {StatusCode::kUnsupported, "scheme ec takes matrices, not prepared operands"};
-  const std::size_t needed = plan.schedule.workspace_bytes;
-  base::AlignedBuffer owned;
-  if (workspace.empty()) {
-    owned = base::AlignedBuffer(needed);
-    if (!owned.ok())
-      return {StatusCode::kOutOfMemory, "workspace: " + std::to_string(needed) + " bytes refused by the system"};
-    workspace = {owned.data(), needed};
-  }
-  if (workspace.size() < needed ||
-      reinterpret_cast<std::uintptr_t>(workspace.data()) % base::AlignedBuffer::kAlignment != 0) {
-    return {StatusCode::kInvalidArgument, "workspace = " + std::to_string(workspace.size()) + " bytes, must be >= " +
-                                              std::to_string(needed) + " and begin on a 64-byte boundary"};
-  }
-  if constexpr (std::is_same_v<RealOf<T>, float>) {
-    if (plan.numerics.scheme == Scheme::kEc) return run_ec(plan, problem, workspace.data(), outcome);
-  }
-  if constexpr (std::is_same_v<T, In> && !kIsDoubleDouble<T>) {
-    if (plan.numerics.scheme == Scheme::kOzaki1)
-      return run_ozaki1(plan, problem, a_prepared, b_prepared, workspace.data(), outcome);
-  }
-  return run_ozaki2(plan, problem, a_prepared, b_prepared, workspace.data(), outcome);
+  if (!is_factor_finite(problem.alpha) && a_prepared == nullptr && b_prepared == nullptr)
+    return run_nonfinite_alpha(plan, problem, workspace, outcome);
+  return run_scheme(plan, problem, a_prepared, b_prepared, workspace, outcome);
 }
 
 #define KIZAMI_INSTANTIATE(T, In)                                                                                 \
