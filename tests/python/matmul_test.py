@@ -78,7 +78,6 @@ def test_views_are_not_copied():
     assert kizami.matmul(a, row).tolist() == [8.0, 8.0]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
 def test_native_says_where_its_bound_is_conditional():
     a = np.full((3, 4), 1e200)
     native = kizami.Policy(scheme="native")
@@ -89,6 +88,7 @@ def test_native_says_where_its_bound_is_conditional():
     assert (chosen.scheme, chosen.is_conditional) == ("ozaki2", False)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("accuracy", ["native", "bits=20", "correct"])
 def test_bits_are_those_of_the_command_line(rng, command_line, dtype, accuracy):
     for spread in (0, 30):

@@ -163,9 +163,12 @@ void* real_library() {
 void find_targets() {
   void* real = real_library();
   void* kizami = dlopen((folder_of(own_path()) + "/../" KIZAMI_PROXY_FOR).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (real == nullptr)
+  static constinit std::atomic<bool> is_said{false};
+  const bool is_first = !is_said.exchange(true, std::memory_order_relaxed);  // threads that come together say it once
+  if (real == nullptr && is_first)
     std::fprintf(stderr, "kizami: there is no " KIZAMI_PROXY_OF " but the proxy; KIZAMI_NATIVE may name its folder\n");
-  if (kizami == nullptr) std::fprintf(stderr, "kizami: %s; every call is left to " KIZAMI_PROXY_OF "\n", dlerror());
+  if (kizami == nullptr && is_first)
+    std::fprintf(stderr, "kizami: %s; every call is left to " KIZAMI_PROXY_OF "\n", dlerror());
   using Use = void(int, void*);
   auto* use = kizami == nullptr ? nullptr : reinterpret_cast<Use*>(dlsym(kizami, "kizami_use_native"));
   if (use != nullptr) use(KIZAMI_PROXY_LIBRARY, real);
