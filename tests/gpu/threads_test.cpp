@@ -44,31 +44,6 @@ struct Product {
 
 using Threads = DeviceTest;
 
-/// Lines of the split in one pass take shared memory by their length; threads asked for what their own lines need, each for all.
-TEST_F(Threads, OfLinesOfDifferentLengthsDoNotDisturbEachOther) {
-  constexpr int kCalls = 3000;
-  const Product<double> of_short(128, 128, 128);
-  const Product<double> of_long(128, 128, 2048);
-  std::barrier start(2);
-  std::string refused[2];
-  int num_refused[2] = {};
-  std::vector<std::thread> crew;
-  for (const int t : {0, 1}) {
-    crew.emplace_back([&, t] {
-      start.arrive_and_wait();
-      for (int i = 0; i < kCalls; ++i) {
-        const Status status = (t == 0 ? of_short : of_long).multiply(Scheme::kOzaki2);
-        if (status.ok()) continue;
-        ++num_refused[t];
-        refused[t] = status.reason();
-      }
-    });
-  }
-  for (std::thread& thread : crew) thread.join();
-  check(cudaDeviceSynchronize(), "both threads");
-  for (const int t : {0, 1}) EXPECT_EQ(num_refused[t], 0) << refused[t];
-}
-
 template <class T>
 void multiply_all(const Product<T>& product, Scheme scheme, std::barrier<>& start, Status& status) {
   start.arrive_and_wait();
