@@ -9,6 +9,7 @@
 #include <new>
 #include <thread>
 
+#include "case_answer.hpp"
 #include "check/compare.hpp"
 #include "check/element.hpp"
 #include "check/operands.hpp"
@@ -229,19 +230,7 @@ class Runner {
 
 CaseResult run_product(const Case& spec) {
   try {
-    switch (spec.scalar) {
-      case Scalar::kF32:
-        return Runner<float>(spec).run();
-      case Scalar::kF64:
-        return Runner<double>(spec).run();
-      case Scalar::kC64:
-        return Runner<std::complex<float>>(spec).run();
-      case Scalar::kC128:
-        return Runner<std::complex<double>>(spec).run();
-      case Scalar::kDD:
-        break;  // not in the grammar
-    }
-    return failed("no such scalar type");
+    return with_scalar(spec.scalar, [&]<class T>() { return Runner<T>(spec).run(); });
   } catch (const std::bad_alloc&) {
     return {CaseVerdict::kRefused, "no memory for the operands and their exact reference"};
   }
