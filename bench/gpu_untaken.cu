@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/overlapped_launch.hpp"
-#include "exec/device_second_look.hpp"
+#include "certify/device_second_look.hpp"
 #include "exec/environment.hpp"
 #include "fp64/device.hpp"
 #include "plan/device_buffers.hpp"
@@ -46,14 +46,14 @@ void launch_spin(cudaStream_t stream) {
 }
 
 struct Untaken {
-  exec::SecondLook<double> look;
+  certify::SecondLook<double> look;
   std::array<split::DeviceOperand<double>, 2> operands;
   fp64::DeviceCall<double> rung;
   num::Ladder ladder;
   int num_sms;
 
   void launch(cudaStream_t stream) const {
-    check(exec::launch_second_look(look, num_sms, stream), "second look");
+    check(certify::launch_second_look(look, num_sms, stream), "second look");
     check(split::device_residue_planes<double>(operands, 0, look.a.length, ladder, look.state, true, num_sms, stream),
           "residues");
     launch_spin(stream);

@@ -14,14 +14,14 @@
 #include "base/overlapped_launch.hpp"
 #include "base/relaxed_capture.hpp"
 #include "exec/device_begin.hpp"
-#include "exec/device_certifier.hpp"
+#include "certify/device_certifier.hpp"
 #include "exec/device_ec.hpp"
 #include "exec/device_environment.hpp"
 #include "exec/device_ozaki1.hpp"
 #include "exec/device_phases.hpp"
 #include "exec/device_slice_rungs.hpp"
 #include "exec/device_wait.hpp"
-#include "exec/launch.hpp"
+#include "plan/launch.hpp"
 #include "fp64/device.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/device_slice_rungs.hpp"
@@ -79,8 +79,8 @@ class Call {
     return num::num_planes(plan::ring_of(plan_.shape.scalar),
                            ladder().rungs[static_cast<std::size_t>(rung)].num_moduli);
   }
-  [[nodiscard]] DeviceCertifier<T> certifier() const {
-    DeviceCertifier<T> certifier{.plan = plan_,
+  [[nodiscard]] certify::DeviceCertifier<T> certifier() const {
+    certify::DeviceCertifier<T> certifier{.plan = plan_,
                                  .ladder = ladder(),
                                  .a = a_.lines,
                                  .b = b_.lines,
@@ -194,7 +194,7 @@ class Call {
           KIZAMI_RETURN_IF_ERROR(load_planes(i, num_i, j, desc.n, h, desc.k, a_planes, b_planes));
           const product::Pointers pointers{main.a_planes, main.b_planes, main.residues,
                                            reads_count ? &state()->num_products : nullptr};
-          KIZAMI_RETURN_IF_ERROR(launch(plan_, desc, pointers, {main.engine, main.engine_bytes}, queue_));
+          KIZAMI_RETURN_IF_ERROR(plan::launch(plan_, desc, pointers, {main.engine, main.engine_bytes}, queue_));
         }
         crt.row_scale = a_.buffers.scales + i;
         crt.col_scale = b_.buffers.scales + j;

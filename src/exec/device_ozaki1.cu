@@ -12,7 +12,7 @@
 #include "base/int_math.hpp"
 #include "exec/device_begin.hpp"
 #include "exec/device_wait.hpp"
-#include "exec/launch.hpp"
+#include "plan/launch.hpp"
 #include "fp64/device.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/device_ozaki1.hpp"
@@ -214,8 +214,9 @@ class Ozaki1Call {
       for (bool is_there = walk.next(batch); is_there; batch = ahead) {
         is_there = walk.next(ahead);
         const product::ProductDesc desc = plan::device_slice_product(sliced(), batch, num_i, num_j);
-        KIZAMI_RETURN_IF_ERROR(launch(plan_, desc, {a_.slices, b_.slices, buffers_.acc},
-                                      {buffers_.engine, buffers_.engine_bytes}, queue_));
+        const product::Pointers pointers{a_.slices, b_.slices, buffers_.acc};
+        const std::span<std::byte> scratch{buffers_.engine, buffers_.engine_bytes};
+        KIZAMI_RETURN_IF_ERROR(plan::launch(plan_, desc, pointers, scratch, queue_));
         const bool is_last = !is_there && h + length == plan_.shape.k;
         task.col_stride = desc.c_col_stride;
         task.plane_stride = desc.c_plane_stride;

@@ -8,7 +8,7 @@
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "exec/device_begin.hpp"
-#include "exec/device_certifier.hpp"
+#include "certify/device_certifier.hpp"
 #include "exec/device_ozaki1.hpp"
 #include "exec/device_wait.hpp"
 #include "num/slice_weight.hpp"
@@ -45,7 +45,7 @@ Status certify(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byt
   const std::int64_t n = plan.shape.n;
   const plan::SliceNumerics& slices = plan.numerics.slices;
   const int num_sms = plan.schedule.facts.num_sms;
-  const DeviceCertifier<T> certifier{.plan = plan,
+  const certify::DeviceCertifier<T> certifier{.plan = plan,
                                      .ladder = slices.ladder,
                                      .a = problem::lines_of(Side::kA, problem.a),
                                      .b = problem::lines_of(Side::kB, problem.b),

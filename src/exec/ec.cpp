@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "base/parallel.hpp"
-#include "exec/certificate.hpp"
+#include "certify/certificate.hpp"
 #include "exec/nonfinite.hpp"
 #include "exec/ozaki2.hpp"
 #include "plan/buffers.hpp"
@@ -81,13 +81,13 @@ class Call {
     num::Ladder ladder;
     ladder.num_rungs = 1;
     ladder.rungs[0].allowance = stage.allowance;
-    const CertifiedLines<T> a{a_, buffers_.a.stats, buffers_.a.weights, nullptr, nullptr};
-    const CertifiedLines<T> b{b_, buffers_.b.stats, buffers_.b.weights, nullptr, nullptr};
+    const certify::CertifiedLines<T> a{a_, buffers_.a.stats, buffers_.a.weights, nullptr, nullptr};
+    const certify::CertifiedLines<T> b{b_, buffers_.b.stats, buffers_.b.weights, nullptr, nullptr};
     std::int64_t failures = 0;
-    KIZAMI_RETURN_IF_ERROR(count_sampled_failures(plan_, ladder, buffers_.certificate, a, b, failures));
+    KIZAMI_RETURN_IF_ERROR(certify::count_sampled_failures(plan_, ladder, buffers_.certificate, a, b, failures));
     if (failures == 0) return {};
     num::RungHistogram histogram;
-    KIZAMI_RETURN_IF_ERROR(block_histogram(plan_, ladder, buffers_.certificate, a, b, histogram));
+    KIZAMI_RETURN_IF_ERROR(certify::block_histogram(plan_, ladder, buffers_.certificate, a, b, histogram));
     is_certified = histogram.pairs[1] == 0;
     return {};
   }

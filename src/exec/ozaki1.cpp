@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <variant>
 
-#include "exec/certificate.hpp"
-#include "exec/launch.hpp"
+#include "certify/certificate.hpp"
+#include "plan/launch.hpp"
 #include "exec/nonfinite.hpp"
 #include "exec/ozaki2.hpp"
 #include "kizami/formats.hpp"
@@ -110,7 +110,7 @@ class Call {
     return reject_nonfinite(Side::kB, buffers_.b.stats, plan_.shape.n);
   }
 
-  CertifiedLines<T> certified(const SlicedOperand<T>& side, std::int64_t num_lines) {
+  certify::CertifiedLines<T> certified(const SlicedOperand<T>& side, std::int64_t num_lines) {
     const num::SliceLadder ladder = plan::slice_ladder(slices_);
     for (std::int64_t i = 0; i < num_lines; ++i)
       side.buffers.weights[i] = num::slice_weight(ladder, side.buffers.stats[i]);
@@ -130,15 +130,15 @@ class Call {
       if (side->prepared != nullptr && side->prepared->digits == nullptr)
         KIZAMI_RETURN_IF_ERROR(require_matrices("it was prepared without a certificate"));
     }
-    const CertifiedLines<T> a = certified(a_, plan_.shape.m);
-    const CertifiedLines<T> b = certified(b_, plan_.shape.n);
+    const certify::CertifiedLines<T> a = certified(a_, plan_.shape.m);
+    const certify::CertifiedLines<T> b = certified(b_, plan_.shape.n);
     std::int64_t failures = 0;
-    KIZAMI_RETURN_IF_ERROR(count_sampled_failures(plan_, slices_.ladder, buffers_.certificate, a, b, failures));
+    KIZAMI_RETURN_IF_ERROR(certify::count_sampled_failures(plan_, slices_.ladder, buffers_.certificate, a, b, failures));
     is_found = failures == 0;
     if (is_found) return {};
     KIZAMI_RETURN_IF_ERROR(require_matrices(std::to_string(failures) + " elements need more than its lowest rung"));
     num::RungHistogram histogram;
-    KIZAMI_RETURN_IF_ERROR(block_histogram(plan_, slices_.ladder, buffers_.certificate, a, b, histogram));
+    KIZAMI_RETURN_IF_ERROR(certify::block_histogram(plan_, slices_.ladder, buffers_.certificate, a, b, histogram));
     rung_index_ = num::lowest_for_all(slices_.ladder, histogram).rung;
     is_found = rung_index_ >= 0;
     if (is_found) rung_ = slices_.rungs[static_cast<std::size_t>(rung_index_)];
@@ -275,7 +275,7 @@ class Call {
     desc.c_plane_stride = rows * block_.nc;
     const product::Pointers pointers{reinterpret_cast<const std::int8_t*>(a_data),
                                      reinterpret_cast<const std::int8_t*>(b_data), buffers_.slices.acc};
-    return launch(plan_, desc, pointers, {buffers_.slices.engine, buffers_.slices.engine_bytes});
+    return plan::launch(plan_, desc, pointers, {buffers_.slices.engine, buffers_.slices.engine_bytes});
   }
 
   Status launch_float(const SliceSource& a, const SliceSource& b, const std::byte* a_data, const std::byte* b_data,

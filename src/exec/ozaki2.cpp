@@ -8,8 +8,9 @@
 
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
-#include "exec/certificate.hpp"
-#include "exec/launch.hpp"
+#include "certify/certificate.hpp"
+#include "certify/equilibration_gain.hpp"
+#include "plan/launch.hpp"
 #include "exec/nonfinite.hpp"
 #include "fp64/fp64.hpp"
 #include "plan/buffers.hpp"
@@ -100,7 +101,7 @@ class Call {
   }
 
   /// The lines as the certificate sees them, with the weights of the statistics in use.
-  CertifiedLines<In> certified(const OperandState<In>& side, std::int64_t num_lines) {
+  certify::CertifiedLines<In> certified(const OperandState<In>& side, std::int64_t num_lines) {
     base::parallel_for(base::ceil_div(num_lines, kWeightGroup), threads_, [&](std::int64_t group, int) {
       const std::int64_t end = std::min(num_lines, (group + 1) * kWeightGroup);
       for (std::int64_t i = group * kWeightGroup; i < end; ++i)
@@ -120,10 +121,10 @@ class Call {
       return {};
     }
     if (!plan_.numerics.has_certificate) return {};  // rung 0
-    CertifiedLines<In> a = certified(a_, plan_.shape.m);
-    CertifiedLines<In> b = certified(b_, plan_.shape.n);
+    certify::CertifiedLines<In> a = certified(a_, plan_.shape.m);
+    certify::CertifiedLines<In> b = certified(b_, plan_.shape.n);
     std::int64_t failures = 0;
-    KIZAMI_RETURN_IF_ERROR(count_sampled_failures(plan_, ladder(), buffers_.certificate, a, b, failures));
+    KIZAMI_RETURN_IF_ERROR(certify::count_sampled_failures(plan_, ladder(), buffers_.certificate, a, b, failures));
     if (failures == 0) return {};
     if (!has_matrices()) {
       return {StatusCode::kAccuracyUnreachable,
@@ -132,11 +133,11 @@ class Call {
     }
     num::Statistics statistics;
     statistics.num_pairs = plan_.shape.m * plan_.shape.n;
-    KIZAMI_RETURN_IF_ERROR(block_histogram(plan_, ladder(), buffers_.certificate, a, b, statistics.plain));
-    if (num::wants_equilibration(ladder(), num::select(ladder(), statistics))) {
+    KIZAMI_RETURN_IF_ERROR(certify::block_histogram(plan_, ladder(), buffers_.certificate, a, b, statistics.plain));
+    if (wants_equilibration(num::select(ladder(), statistics))) {
       equilibrate();
       statistics.has_equilibrated = true;
-      KIZAMI_RETURN_IF_ERROR(block_histogram(plan_, ladder(), buffers_.certificate, certified(a_, plan_.shape.m),
+      KIZAMI_RETURN_IF_ERROR(certify::block_histogram(plan_, ladder(), buffers_.certificate, certified(a_, plan_.shape.m),
                                              certified(b_, plan_.shape.n), statistics.equilibrated));
     }
     selection_ = num::select(ladder(), statistics);
@@ -160,6 +161,15 @@ class Call {
       if (num_pairs - a_exact[r] * b_exact[r] <= num_pairs / kInexactPairs) return r;
     }
     return ladder().num_rungs - 1;
+  }
+
+  [[nodiscard]] bool wants_equilibration(const num::Selection& plain) {
+    if (!num::may_equilibrate(ladder(), plain)) return false;
+    const std::int32_t gain =
+        plain.rung < 0 ? 0
+                       : certify::equilibration_gain(a_.lines, a_.stats, b_.lines, b_.stats, threads_,
+                                                     a_.buffers.inner_shift, b_.buffers.inner_shift);
+    return num::wants_equilibration(ladder(), plain, gain);
   }
 
   void equilibrate() {
@@ -213,7 +223,7 @@ class Call {
   /// values.
   Status compute_repairs() {
     if (selection_.num_repaired == 0) return {};
-    KIZAMI_RETURN_IF_ERROR(visit_block_rungs<In>(plan_, ladder(), buffers_.certificate, certified(a_, plan_.shape.m),
+    KIZAMI_RETURN_IF_ERROR(certify::visit_block_rungs<In>(plan_, ladder(), buffers_.certificate, certified(a_, plan_.shape.m),
                                                  certified(b_, plan_.shape.n),
                                                  [&](std::int64_t i, std::int64_t num_i, std::int64_t j,
                                                      std::int64_t num_j, const std::uint8_t* rungs, std::int64_t ld) {
@@ -380,7 +390,7 @@ class Call {
           desc.a_plane_stride = a.plane_stride;
           desc.b_row_stride = b.row_stride;
           desc.b_plane_stride = b.plane_stride;
-          KIZAMI_RETURN_IF_ERROR(launch(plan_, desc, {a.data, b.data, buffers_.main.residues}, scratch));
+          KIZAMI_RETURN_IF_ERROR(plan::launch(plan_, desc, {a.data, b.data, buffers_.main.residues}, scratch));
         }
         const reconstruct::ResiduePlanes planes{buffers_.main.residues, rung().num_moduli, desc.c_col_stride,
                                                 desc.c_plane_stride};

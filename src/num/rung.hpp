@@ -27,7 +27,7 @@ struct Rung {
   std::uint64_t limit_mantissa = 0;  ///< T = U^2 = limit_mantissa 2^limit_exponent, rounded down; see scale_bits()
   int limit_exponent = 0;
   double norm_limit = 0;  ///< U, a lower bound
-  float allowance = 0;    ///< see is_certified(); lowered by 2^-20 for the FP32 operations there
+  float allowance = 0;    ///< see is_certified() and certified_allowance()
 
   friend constexpr bool operator==(const Rung&, const Rung&) = default;
 };
@@ -91,6 +91,40 @@ struct LineError {
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(nearest) + 1);
 }
 
+// ---- ordered sums of blocks -----------------------------------------------------------------------------------------
+
+/// Elements of a line that share one scale in the block digits: their products are one term of a sum.
+inline constexpr std::int64_t kDigitBlock = 64;
+/// Sums of so many blocks are added to those before them, so that no sum is longer.
+inline constexpr std::int64_t kSegmentBlocks = std::int64_t{1} << 20;
+
+/// gamma: the relative error of the FP32 sum of the non-negative terms of all blocks, one after another, each addition
+/// rounded to nearest. A term goes through at most B' additions, B' = blocks of a segment and further segments, and
+/// (1 + 2^-24)^B' - 1 <= 2 B' 2^-24.
+/// @range num_terms <= kMaxLineLength; the result is at most 0.126
+[[nodiscard]] constexpr double block_sum_error(std::int64_t num_terms) {
+  const std::int64_t blocks = (num_terms + kDigitBlock - 1) / kDigitBlock;
+  const std::int64_t roundings = blocks < kSegmentBlocks ? blocks : kSegmentBlocks + blocks / kSegmentBlocks;
+  return static_cast<double>(roundings) * 0x1p-23;
+}
+
+/// What of an allowance D / (|a|.|b|) is left where is_certified() compares D with an ordered sum of blocks: lowered by
+/// gamma, by 2^-20 for the FP32 operations there, and rounded down.
+/// @range 0 <= allowance
+[[nodiscard]] constexpr float certified_allowance(double allowance, std::int64_t num_terms) {
+  const double lowered = allowance * (1.0 - 0x1p-20) * (1.0 - block_sum_error(num_terms)) * (1.0 - 0x1p-22);
+  return lowered < 0x1p100 ? static_cast<float>(lowered) : 0x1p100F;
+}
+
+/// The allowance of a sampled sum, given that of the block sums: so much lower that block sums certify every pair that a
+/// sampled sum does, whatever their roundings (docs/accuracy/certificate.md, theorem 2).
+[[nodiscard]] constexpr float sampled_allowance(float allowance, std::int64_t num_terms) {
+  return static_cast<float>(static_cast<double>(allowance) * (1.0 - 2.0 * block_sum_error(num_terms) - 0x1p-20) *
+                            (1.0 - 0x1p-22));
+}
+
+// ---- pairs of lines -------------------------------------------------------------------------------------------------
+
 /// A line as the certificate sees it: norms relative to 2^exponent, rounded up.
 struct LineWeight {
   float norm2 = 0;     ///< >= ||x||_2 2^-exponent
@@ -135,8 +169,8 @@ struct RungWeight {
 }
 
 /// True if a rung of this allowance certifies the pair: ||a||_2 ||b||_1 [a inexact] + ||b||_2 ||a||_1 [b inexact] <=
-/// allowance l, where l = product_floor * unit is a proven lower bound of (|a|.|b|) 2^-(exponent_a + exponent_b). The
-/// second-order term of num::pair_allowance(), k ||a||_2 ||b||_2 / U^2, is covered because norm2 <= norm1 on both sides.
+/// allowance l, where l = product_floor is (|a|.|b|) 2^-(exponent_a + exponent_b) from below, but for what the allowance is
+/// lowered by. The second-order term of num::pair_allowance(), k ||a||_2 ||b||_2 / U^2, is covered because norm2 <= norm1 on both sides.
 /// @exact the FP32 operations err by at most 2^-22 relative in all; Rung::allowance is lowered by 2^-20.
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool is_certified(float allowance, const RungWeight& a, const RungWeight& b,
                                                              float product_floor) {
@@ -181,8 +215,10 @@ struct Statistics {
   RungHistogram equilibrated;     ///< after the power-of-two rescaling of the inner index
 };
 
-/// A pair above the chosen rung is recomputed in FP64 arithmetic; a rung may leave at most 1/4096 of the pairs to that.
+/// A pair above the chosen rung is recomputed in FP64 arithmetic; a rung leaves at most 1/4096 of the pairs to that, or
+/// 1/512 where no rung does better.
 inline constexpr int kRepairShift = 12;
+inline constexpr int kMostRepairShift = 9;
 /// Moduli that equilibration must save to be worth its second pass over the operands.
 inline constexpr int kEquilibrationCost = 1;
 
@@ -194,28 +230,39 @@ struct Selection {
   friend constexpr bool operator==(const Selection&, const Selection&) = default;
 };
 
-/// The lowest rung that leaves at most num_pairs / 4096 pairs above it; -1 if none does.
+/// The lowest rung that leaves at most num_pairs >> kRepairShift pairs above it; if none does, >> kMostRepairShift; else -1.
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr Selection lowest_sufficient(const Ladder& ladder,
                                                                        const RungHistogram& histogram,
                                                                        std::int64_t num_pairs) {
-  std::int64_t above = num_pairs;
-  for (int r = 0; r < ladder.num_rungs; ++r) {
-    above -= histogram.pairs[r];
-    if (above <= (num_pairs >> kRepairShift)) return {r, false, above};
+  for (const int shift : {kRepairShift, kMostRepairShift}) {
+    std::int64_t above = num_pairs;
+    for (int r = 0; r < ladder.num_rungs; ++r) {
+      above -= histogram.pairs[r];
+      if (above <= (num_pairs >> shift)) return {r, false, above};
+    }
   }
   return {-1, false, num_pairs};
 }
 
-/// True if the operands as given need so high a rung that equilibrated ones must be looked at too.
-[[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool wants_equilibration(const Ladder& ladder, const Selection& plain) {
+/// Half bits that equilibration must take from the norms of a pair of sampled lines (certify/equilibration_gain.hpp) before
+/// it is tried where the operands as given have a rung.
+inline constexpr int kLeastEquilibrationGain = 14;
+
+/// True if the operands as given need so high a rung that equilibration could save some.
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool may_equilibrate(const Ladder& ladder, const Selection& plain) {
   return ladder.may_equilibrate && (plain.rung < 0 || plain.rung > kEquilibrationCost);
+}
+/// True if equilibrated operands must be looked at too. @param gain in half bits, looked at only where there is a rung
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool wants_equilibration(const Ladder& ladder, const Selection& plain,
+                                                                    int gain) {
+  return may_equilibrate(ladder, plain) && (plain.rung < 0 || gain >= kLeastEquilibrationGain);
 }
 
 /// Chooses the rung: the operands as given, unless equilibration saves more than kEquilibrationCost rungs or avoids
 /// FP64 arithmetic; all in FP64 arithmetic if neither certifies enough pairs.
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr Selection select(const Ladder& ladder, const Statistics& statistics) {
   const Selection plain = lowest_sufficient(ladder, statistics.plain, statistics.num_pairs);
-  if (!wants_equilibration(ladder, plain) || !statistics.has_equilibrated) return plain;
+  if (!may_equilibrate(ladder, plain) || !statistics.has_equilibrated) return plain;
   Selection equilibrated = lowest_sufficient(ladder, statistics.equilibrated, statistics.num_pairs);
   equilibrated.equilibrated = true;
   if (equilibrated.rung < 0) return plain;

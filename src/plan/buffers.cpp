@@ -15,6 +15,11 @@ using base::ceil_div;
 using base::round_up;
 using product::kPadBytes;
 
+/// Real terms of a block of digits.
+[[nodiscard]] std::int64_t block_terms(const Plan& plan) {
+  return num::kDigitBlock * (is_complex(plan.shape.scalar) ? 2 : 1);
+}
+
 /// engine_bytes() of the products of the certificate: chunks of lines, in tiles of `side` of them.
 [[nodiscard]] std::size_t tile_bytes(const Plan& plan, const product::ProductDesc& desc, std::int64_t side,
                                      const Extents& ks) {
@@ -30,7 +35,6 @@ using product::kPadBytes;
 
 /// Digits of every element or of a sample of them, and blocks of 64 elements, some at a time.
 [[nodiscard]] std::size_t certificate_bytes(const Plan& plan) {
-  const std::int64_t k = num_terms(plan.shape);
   const std::int64_t parts = is_complex(plan.shape.scalar) ? 2 : 1;
   std::size_t most = 0;
   for (const std::int64_t stride : {1, 2, 4}) {
@@ -39,8 +43,9 @@ using product::kPadBytes;
     const Extents ks(length, product::kBlockMaxI8);
     most = std::max({most, tile_bytes(plan, desc, kSampledTile, ks), tile_bytes(plan, desc, kBlockTile, ks)});
   }
-  for (const std::int64_t count : Extents(ceil_div(k, kPadBytes), kBlocksPerLaunch)) {
-    most = std::max(most, tile_bytes(plan, block_product(plan, 0, 0, count), kBlockTile, {kPadBytes, kPadBytes}));
+  const std::int64_t length = block_terms(plan);
+  for (const std::int64_t count : Extents(digit_row(plan) / length, kBlocksPerLaunch)) {
+    most = std::max(most, tile_bytes(plan, block_product(plan, 0, 0, count), kBlockTile, {length, length}));
   }
   return most;
 }
@@ -74,16 +79,17 @@ LineBuffers carve_lines(base::Carver& carver, std::int64_t lines, const Plan& pl
 CertificateBuffers carve_certificate(base::Carver& carver, const Plan& plan) {
   CertificateBuffers buffers;
   const Chunk& chunk = plan.schedule.certificate;
-  const std::int64_t row = round_up(num_terms(plan.shape), kPadBytes);
-  const std::int64_t blocks = ceil_div(num_terms(plan.shape), kPadBytes);
+  const std::int64_t row = digit_row(plan);
+  const std::int64_t blocks = row / block_terms(plan);
   buffers.a_digits = carver.take<std::int8_t>(chunk.mc, row);
   buffers.b_digits = carver.take<std::int8_t>(chunk.nc, row);
   if (is_complex(plan.shape.scalar)) buffers.b_swapped = carver.take<std::int8_t>(chunk.nc, row);
-  buffers.a_deficits = carver.take<std::uint8_t>(chunk.mc, blocks);
-  buffers.b_deficits = carver.take<std::uint8_t>(chunk.nc, blocks);
+  buffers.a_scales = carver.take<float>(blocks, chunk.mc);
+  buffers.b_scales = carver.take<float>(blocks, chunk.nc);
   constexpr std::int64_t kSampledElems = kSampledTile * kSampledTile;
   buffers.acc = carver.take<std::int32_t>(std::max(kSampledElems, kBlockTile * kBlockTile * kBlocksPerLaunch));
   buffers.sums = carver.take<std::uint64_t>(kSampledElems);
+  buffers.block_sums = carver.take<float>(2, kBlockTile, kBlockTile);
   buffers.part_rungs = carver.take<std::uint8_t>(kSampledElems);
   buffers.rungs = carver.take<std::uint8_t>(kSampledElems);
   buffers.engine_bytes = plan.schedule.engine_bytes ? plan.schedule.engine_bytes->certificate : certificate_bytes(plan);
@@ -134,7 +140,7 @@ Buffers carve(base::Carver& carver, const Plan& plan) {
   buffers.a = carve_lines(carver, plan.shape.m, plan);
   buffers.b = carve_lines(carver, plan.shape.n, plan);
   if (plan.numerics.has_certificate) {
-    buffers.repairs = carver.take<Repair>((plan.shape.m * plan.shape.n) >> num::kRepairShift);
+    buffers.repairs = carver.take<Repair>((plan.shape.m * plan.shape.n) >> num::kMostRepairShift);
     const std::size_t mark = carver.mark();
     buffers.certificate = carve_certificate(carver, plan);
     carver.rewind(mark);
@@ -198,6 +204,8 @@ product::FloatProductDesc ec_product(const Plan& plan, int stage) {
   return desc;
 }
 
+std::int64_t digit_row(const Plan& plan) { return round_up(num_terms(plan.shape), block_terms(plan)); }
+
 product::ProductDesc sampled_product(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t length) {
   product::ProductDesc desc;
   desc.m = m;
@@ -205,16 +213,16 @@ product::ProductDesc sampled_product(const Plan& plan, std::int64_t m, std::int6
   desc.k = length;
   desc.num_products = 1;
   desc.epilogue = product::Epilogue::kStoreAcc;
-  desc.a_row_stride = desc.b_row_stride = round_up(num_terms(plan.shape), kPadBytes);
+  desc.a_row_stride = desc.b_row_stride = digit_row(plan);
   desc.c_col_stride = kSampledTile;
   desc.c_plane_stride = kSampledTile * kSampledTile;
   return desc;
 }
 
 product::ProductDesc block_product(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t num_blocks) {
-  product::ProductDesc desc = sampled_product(plan, m, n, kPadBytes);
+  product::ProductDesc desc = sampled_product(plan, m, n, block_terms(plan));
   desc.num_products = static_cast<int>(num_blocks);
-  desc.a_plane_stride = desc.b_plane_stride = kPadBytes;  // a block of k is a plane
+  desc.a_plane_stride = desc.b_plane_stride = block_terms(plan);  // a block of k is a plane
   desc.c_col_stride = kBlockTile;
   desc.c_plane_stride = kBlockTile * kBlockTile;
   return desc;

@@ -38,14 +38,14 @@ struct LineBuffers {
 };
 
 struct CertificateBuffers {
-  // K = num_terms(shape)
-  std::int8_t* a_digits = nullptr;     ///< [mc][round_up(K, 64)]
-  std::int8_t* b_digits = nullptr;     ///< [nc][round_up(K, 64)]
-  std::int8_t* b_swapped = nullptr;    ///< [nc][round_up(K, 64)], parts exchanged; complex types only
-  std::uint8_t* a_deficits = nullptr;  ///< [mc][ceil(K / 64)]
-  std::uint8_t* b_deficits = nullptr;  ///< [nc][ceil(K / 64)]
-  std::int32_t* acc = nullptr;         ///< one tile of products, kBlocksPerLaunch planes of kBlockTile^2
-  std::uint64_t* sums = nullptr;       ///< [kSampledTile^2]
+  std::int8_t* a_digits = nullptr;    ///< [mc][digit_row()]
+  std::int8_t* b_digits = nullptr;    ///< [nc][digit_row()]
+  std::int8_t* b_swapped = nullptr;   ///< [nc][digit_row()], parts exchanged; complex types only
+  float* a_scales = nullptr;          ///< [ceil(k / 64)][mc], of the blocks of digits
+  float* b_scales = nullptr;          ///< [ceil(k / 64)][nc]
+  std::int32_t* acc = nullptr;        ///< one tile of products, kBlocksPerLaunch planes of kBlockTile^2
+  std::uint64_t* sums = nullptr;      ///< [kSampledTile^2], of sampled digits
+  float* block_sums = nullptr;        ///< [2][kBlockTile^2], of all segments so far and of the present one
   std::uint8_t* part_rungs = nullptr;  ///< [kSampledTile^2], of one part
   std::uint8_t* rungs = nullptr;       ///< [kSampledTile^2], the larger one of both parts
   std::byte* engine = nullptr;
@@ -73,7 +73,7 @@ struct EcBuffers {
 struct Buffers {
   LineBuffers a;
   LineBuffers b;
-  Repair* repairs = nullptr;       ///< [m n / 4096]
+  Repair* repairs = nullptr;       ///< [m n >> num::kMostRepairShift]
   CertificateBuffers certificate;  ///< the same memory as main: never alive together
   MainBuffers main;
   EcBuffers ec;         ///< likewise
@@ -98,6 +98,8 @@ void book_engine_bytes(Plan& plan);
 [[nodiscard]] product::FloatProductDesc ec_product(const Plan& plan, int stage);
 /// Elements of a row of planes: the terms of a line, padded. @units elements of the stage's format
 [[nodiscard]] std::int64_t ec_row_elems(const Plan& plan, num::FloatType type);
+/// Digits of a line: its real terms, up to whole blocks of 64 elements.
+[[nodiscard]] std::int64_t digit_row(const Plan& plan);
 /// Products of the certificate: one tile of sampled digits, or kBlocksPerLaunch blocks of block digits as planes.
 [[nodiscard]] product::ProductDesc sampled_product(const Plan& plan, std::int64_t m, std::int64_t n,
                                                    std::int64_t length);

@@ -64,7 +64,7 @@ DeviceLineBuffers carve_lines(base::Carver& carver, std::int64_t lines, const Pl
 /// The rows of digits of a call.
 [[nodiscard]] SampledBuffers sampled_rows(const Plan& plan, const num::Ladder& ladder) {
   SampledBuffers buffers;
-  buffers.allowance = ladder.rungs[0].allowance * 0x1p-12F;  // exact
+  buffers.allowance = num::sampled_allowance(ladder.rungs[0].allowance, num_terms(plan.shape)) * 0x1p-12F;  // exact
   const std::int64_t length = num::num_sampled_terms(plan.shape.k, is_complex(plan.shape.scalar) ? 2 : 1);
   buffers.num_pieces = ceil_div(length, product::kBlockMaxI8);
   buffers.row_stride =
@@ -157,13 +157,14 @@ DeviceBuffers carve_device(base::Carver& carver, const Plan& plan) {
   const bool is_single_pass = splits_in_one_pass(plan);
   if (is_single_pass) carve_planes(carver, plan, buffers.main);
   if (plan.numerics.has_certificate) {
-    buffers.repairs = carver.take<Pair>((plan.shape.m * plan.shape.n) >> num::kRepairShift);
+    buffers.repairs = carver.take<Pair>((plan.shape.m * plan.shape.n) >> num::kMostRepairShift);
     buffers.repair_bits = carver.take<std::uint32_t>(plan.shape.n, ceil_div(plan.shape.m, 32));
     const std::size_t mark = carver.mark();
     buffers.sampled = carve_sampled(carver, plan, plan.numerics.ladder, is_single_pass);
     carver.rewind(mark);
     const Chunk& chunk = plan.schedule.certificate;
-    buffers.second_look = carve_second_look(carver, {chunk.mc, chunk.nc}, num_terms(plan.shape));
+    buffers.second_look = carve_second_look(carver, {chunk.mc, chunk.nc}, plan.shape.k,
+                                              is_complex(plan.shape.scalar) ? 2 : 1);
     carver.rewind(mark);
   }
   if (has_rungs && !is_single_pass) carve_planes(carver, plan, buffers.main);

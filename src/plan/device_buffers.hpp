@@ -60,7 +60,7 @@ struct DeviceBuffers {
   DeviceState* state = nullptr;  ///< at the beginning of the workspace; the rest is absent from an empty call
   DeviceLineBuffers a;
   DeviceLineBuffers b;
-  Pair* repairs = nullptr;               ///< [m n / 4096]
+  Pair* repairs = nullptr;               ///< [m n >> num::kMostRepairShift]
   std::uint32_t* repair_bits = nullptr;  ///< [n][ceil(m / 32)]
   SampledBuffers sampled;                ///< sampled, second look and main share memory: never alive together, but for
   SecondLookBuffers second_look;         ///< the planes of a split in one pass

@@ -186,11 +186,10 @@ double ec_karatsuba_bound(const EcRecipe& recipe, double error, std::int64_t k) 
   return (3.0 * error + range + 0x1p-24) * (1.0 + 0x1p-7);
 }
 
-float ec_allowance(const EcRecipe& recipe, double budget) {
+float ec_allowance(const EcRecipe& recipe, double budget, std::int64_t k) {
   // 2^-6 for the smaller one of the two terms of the floor and for what the lost parts would have added to rounding
-  // errors, 2^-20 for the FP32 operations of is_certified().
-  const double allowance = std::ldexp(budget, weight_unit(recipe)) * (1.0 - 0x1p-6) * (1.0 - 0x1p-20);
-  return static_cast<float>(std::min(allowance, 0x1p100));
+  // errors.
+  return num::certified_allowance(std::ldexp(budget, weight_unit(recipe)) * (1.0 - 0x1p-6), k);
 }
 
 num::LineWeight ec_weight(const EcRecipe& recipe, const num::LineStats& line, std::int64_t k) {

@@ -8,7 +8,7 @@
 //   misaligned  a subnormal part is aligned by the exponent of the smallest normal number, 2^e with e = min_exponent, so a
 //               step whose largest exponent is its product with b cuts its g + 1 addends at 2^(e - f) |b|, though |a b| may
 //               be far below 2^e |b|. The largest |b| of each step add up to ||b||_1 at most: (g + 1) 2^(e - f) a pair.
-// Over all of k that is floor_a ||b||_1 + floor_b ||a||_1, which the certificate of scheme ozaki2 (exec/certificate.hpp) compares
+// Over all of k that is floor_a ||b||_1 + floor_b ||a||_1, which the certificate of scheme ozaki2 (certify/certificate.hpp) compares
 // with a proven lower bound of (|A||B|)_ij; lines that consist of multiples of the unit have no such error. Stages are tried in
 // order: the first one that certifies all pairs answers; behind the last one stands scheme ozaki2. (On a device
 // num/ec_range.hpp says what takes the place of the certificate, and FP64 arithmetic stands behind.)
@@ -82,8 +82,8 @@ struct EcNumerics {
 /// 2^(top - 100): that also covers what sums of tiny products lose to the subnormal numbers of FP32, 2^-149 a step.
 [[nodiscard]] int ec_floor_exponent(const EcRecipe& recipe);
 
-/// The allowance of num::is_certified() with ec_weight(), if range errors may take `budget`.
-[[nodiscard]] float ec_allowance(const EcRecipe& recipe, double budget);
+/// The allowance of num::is_certified() with ec_weight(), if range errors may take `budget`, of lines of k real terms.
+[[nodiscard]] float ec_allowance(const EcRecipe& recipe, double budget, std::int64_t k);
 /// A line as the certificate sees it: norm2 is its range error relative to 2^exponent, in units of 2^-unit with unit = top
 /// - floor of a recipe that scales and -floor of one that does not; norm1 includes what the line's own error adds to it.
 /// @shape k: real terms of the line

@@ -70,7 +70,7 @@ Status plan_stages(Plan& plan, const Environment& environment) {
       continue;
     }
     if (!ec.checks_range) bound = stage.error;
-    stage.allowance = ec_allowance(stage.recipe, budget);
+    stage.allowance = ec_allowance(stage.recipe, budget, num_terms(plan.shape));
     ec.stages[static_cast<std::size_t>(ec.num_stages++)] = stage;
   }
   if (ec.num_stages == 0) {

@@ -26,8 +26,7 @@ num::Rung make_rung(num::Ring ring, int num_moduli, std::int64_t k, double budge
   const num::Decomposed limit = num::decompose(rung.norm_limit * rung.norm_limit * num::kSlackDown);
   rung.limit_mantissa = static_cast<std::uint64_t>(limit.mantissa);
   rung.limit_exponent = limit.exponent;
-  const double allowance = num::pair_allowance(budget, rung.norm_limit, k) * (1.0 - 0x1p-20);
-  rung.allowance = std::min(static_cast<float>(allowance * (1.0 - 0x1p-24)), 0x1p100F);
+  rung.allowance = num::certified_allowance(num::pair_allowance(budget, rung.norm_limit, k), k);
   return rung;
 }
 

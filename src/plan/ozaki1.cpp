@@ -169,12 +169,12 @@ Status plan_slice_numerics(Plan& plan) {
     }
     const double residual = forms * num::digit_residual(slices.rule, l);
     const double dropped = num::dropped_pairs(slices.rule, l, l) / num::digit_residual(slices.rule, l);
-    // 2^-20 for the FP32 operations of is_certified(). Lines of many digits and |a|, |b| < 2 have k Q <= budget 4 k at least.
-    const double allowance = budget / residual * (1.0 - 0x1p-20) * num::kSlackDown;
+    // Lines of many digits and |a|, |b| < 2 have k Q <= budget 4 k at least.
+    const double allowance = budget / residual * num::kSlackDown;
     if (slices.num_rungs == 0 && allowance < std::max(1.0, 0.25 * dropped)) continue;
     slices.dropped_share = std::max(slices.dropped_share, static_cast<double>(k) * dropped);
     slices.ladder.rungs[static_cast<std::size_t>(slices.num_rungs)].allowance =
-        static_cast<float>(std::min(allowance * (1.0 - 0x1p-24), 0x1p100));
+        num::certified_allowance(allowance, k);
     slices.rungs[static_cast<std::size_t>(slices.num_rungs++)] = rung;
     slices.ladder.num_rungs = slices.num_rungs;
   }

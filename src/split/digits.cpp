@@ -17,10 +17,10 @@ using problem::kTileLength;
 using problem::kTileLines;
 
 /// Calls visit(i, h, x, length) for every finite non-zero line i in parts of kTileLength terms, and clears the rows
-/// of the others; row padding is cleared in any case.
+/// of the others; row padding to a multiple of `padding` is cleared in any case.
 template <class T, class Visit>
 void for_each_part(const problem::Lines<T>& lines, const num::LineStats* stats, int threads, std::int8_t* digits,
-                   std::int64_t row_stride, const Visit& visit) {
+                   std::int64_t row_stride, std::int64_t padding, const Visit& visit) {
   const std::int64_t row_length = lines.num_terms();
   base::parallel_for(base::ceil_div(lines.num_lines, kTileLines), threads, [&](std::int64_t group, int) {
     double tile[kTileLines * kTileLength];
@@ -28,7 +28,7 @@ void for_each_part(const problem::Lines<T>& lines, const num::LineStats* stats, 
     const std::int64_t count = std::min(kTileLines, lines.num_lines - first);
     for (std::int64_t i = first; i < first + count; ++i) {
       const std::int64_t begin = stats[i].is_zero() ? 0 : row_length;
-      const std::int64_t end = base::round_up(row_length, kDigitBlock);
+      const std::int64_t end = base::round_up(row_length, padding);
       std::memset(digits + i * row_stride + begin, 0, static_cast<std::size_t>(end - begin));
     }
     for (std::int64_t h = 0; h < lines.num_terms(); h += kTileLength) {
@@ -51,7 +51,7 @@ void make_sampled_digits(const problem::Lines<T>& lines, const num::LineStats* s
   problem::Lines<T> sampled = lines;
   sampled.length = base::ceil_div(lines.length, stride);
   sampled.inner_stride *= stride;
-  for_each_part(sampled, stats, threads, digits, row_stride,
+  for_each_part(sampled, stats, threads, digits, row_stride, kDigitBlock,
                 [&](std::int64_t i, std::int64_t h, const double* x, std::int64_t length) {
                   const num::ScaleFactors f = num::scale_factors(kDigitBits - stats[i].exponent);
                   for (std::int64_t b = 0; b < length; ++b)
@@ -61,27 +61,32 @@ void make_sampled_digits(const problem::Lines<T>& lines, const num::LineStats* s
 
 template <class T>
 void make_block_digits(const problem::Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift,
-                       int threads, std::int8_t* digits, std::int64_t row_stride, std::uint8_t* deficits) {
-  static_assert(kTileLength % kDigitBlock == 0);
-  const std::int64_t num_blocks = base::ceil_div(lines.num_terms(), kDigitBlock);
+                       int threads, std::int8_t* digits, std::int64_t row_stride, float* scales,
+                       std::int64_t scale_stride) {
+  constexpr std::int64_t kTermsOfBlock = kBlockTerms<T>;
+  static_assert(kTileLength % kTermsOfBlock == 0);
+  const std::int64_t num_blocks = base::ceil_div(lines.num_terms(), kTermsOfBlock);
   for (std::int64_t i = 0; i < lines.num_lines; ++i) {
-    if (stats[i].is_zero()) std::fill_n(deficits + i * num_blocks, num_blocks, static_cast<std::uint8_t>(kMaxDeficit));
+    if (!stats[i].is_zero()) continue;
+    for (std::int64_t block = 0; block < num_blocks; ++block)
+      scales[block * scale_stride + i] = block_scale(kMaxDeficit);
   }
   const auto shift_at = [&](std::int64_t t) {
     return inner_shift == nullptr ? 0 : inner_shift[t / problem::kTerms<T>];
   };
-  for_each_part(lines, stats, threads, digits, row_stride,
+  for_each_part(lines, stats, threads, digits, row_stride, kTermsOfBlock,
                 [&](std::int64_t i, std::int64_t h, const double* x, std::int64_t length) {
-                  for (std::int64_t begin = 0; begin < length; begin += kDigitBlock) {
-                    const std::int64_t end = std::min(begin + kDigitBlock, length);
+                  for (std::int64_t begin = 0; begin < length; begin += kTermsOfBlock) {
+                    const std::int64_t end = std::min(begin + kTermsOfBlock, length);
                     std::int32_t exponent = num::kNoExponent;
                     for (std::int64_t b = begin; b < end; ++b)
                       exponent = std::max(exponent, shifted_exponent(x[b], shift_at(h + b)));
+                    const std::int32_t deficit = block_deficit(stats[i].exponent, exponent);
                     for (std::int64_t b = begin; b < end; ++b) {
-                      digits[i * row_stride + h + b] =
-                          static_cast<std::int8_t>(block_digit(x[b], shift_at(h + b), exponent));
+                      digits[i * row_stride + h + b] = static_cast<std::int8_t>(
+                          deficit > kMaxDeficit ? 0 : block_digit(x[b], shift_at(h + b), exponent));
                     }
-                    deficits[i * num_blocks + (h + begin) / kDigitBlock] = block_deficit(stats[i].exponent, exponent);
+                    scales[(h + begin) / kTermsOfBlock * scale_stride + i] = block_scale(std::min(deficit, kMaxDeficit));
                   }
                 });
 }
@@ -89,7 +94,7 @@ void make_block_digits(const problem::Lines<T>& lines, const num::LineStats* sta
 template <class T>
 void make_indicators(const problem::Lines<T>& lines, const num::LineStats* stats, int threads, std::int8_t* digits,
                      std::int64_t row_stride) {
-  for_each_part(lines, stats, threads, digits, row_stride,
+  for_each_part(lines, stats, threads, digits, row_stride, kBlockTerms<T>,
                 [&](std::int64_t i, std::int64_t h, const double* x, std::int64_t length) {
                   for (std::int64_t b = 0; b < length; ++b) {
                     digits[i * row_stride + h + b] = static_cast<std::int8_t>(x[b] != 0.0 ? 1 : 0);
@@ -113,7 +118,7 @@ void swap_parts(const std::int8_t* digits, std::int64_t num_lines, std::int64_t 
   template void make_sampled_digits<T>(const problem::Lines<T>&, const num::LineStats*, std::int64_t, int,      \
                                        std::int8_t*, std::int64_t);                                             \
   template void make_block_digits<T>(const problem::Lines<T>&, const num::LineStats*, const std::int32_t*, int, \
-                                     std::int8_t*, std::int64_t, std::uint8_t*);                                \
+                                     std::int8_t*, std::int64_t, float*, std::int64_t);                         \
   template void make_indicators<T>(const problem::Lines<T>&, const num::LineStats*, int, std::int8_t*, std::int64_t)
 
 KIZAMI_INSTANTIATE(float);

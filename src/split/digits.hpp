@@ -3,12 +3,12 @@
 //
 // Sampled digits, one scale per line, every stride-th element:  d_h = floor(|x_h| 2^(6 - exponent)) in [0, 127],
 //   sum_h d_h d'_h 2^-12 <= (|a|.|b|) 2^-(e + f).  Tight for data of narrow spread; costs 1/stride of a product.
-// Block digits, one scale for each block of 64 elements:
-//   d_h = floor(|x_h| 2^(6 - e_block)),  deficit = exponent - e_block,
+// Block digits, one scale for each block of 64 elements, of a complex line for both parts of them:
+//   d_h = floor(|x_h| 2^(6 - e_block)),  deficit = exponent - e_block, no digits where it is above 52;
 //   sum_blocks (sum_h d_h d'_h) 2^-(12 + deficit + deficit') <= (|a|.|b|) 2^-(e + f).
 //   In a block both lines have elements near their own maximum, so the sum stays tight for spreads of hundreds of bits
 //   (docs/accuracy/certificate.md): a second, finer certificate when the first one fails.
-// All integers, all rounded down: order, tiling and machine do not matter.
+// Products of digits are exact; the sums of a block digit's products are added in FP32, in the order of the blocks.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,9 @@
 
 namespace kizami::split {
 
-/// Elements that share one scale in the block digits.
-inline constexpr std::int64_t kDigitBlock = 64;
-/// Deficits are stored in a byte; this one and above contribute nothing.
-inline constexpr int kMaxDeficit = 255;
+using num::kDigitBlock;
+/// Blocks further below their line have no digits: products of scales stay normal FP32 numbers.
+inline constexpr int kMaxDeficit = 52;
 /// Fraction bits of a digit.
 inline constexpr int kDigitBits = 6;
 
@@ -35,14 +34,19 @@ template <class T>
 void make_sampled_digits(const problem::Lines<T>& lines, const num::LineStats* stats, std::int64_t stride, int threads,
                          std::int8_t* digits, std::int64_t row_stride);
 
-/// @shape inner_shift: [length] or null. digits[i * row_stride + t], zero up to the next multiple of 64;
-///        deficits[i * ceil(num_terms / 64) + block]
+/// Real terms of a block of digits.
+template <class T>
+inline constexpr std::int64_t kBlockTerms = kDigitBlock * problem::kTerms<T>;
+
+/// @shape inner_shift: [length] or null. digits[i * row_stride + t], zero up to the next multiple of kBlockTerms<T>;
+///        scales[block * scale_stride + i] = 2^-(kDigitBits + deficit)
 template <class T>
 void make_block_digits(const problem::Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift,
-                       int threads, std::int8_t* digits, std::int64_t row_stride, std::uint8_t* deficits);
+                       int threads, std::int8_t* digits, std::int64_t row_stride, float* scales,
+                       std::int64_t scale_stride);
 
 /// 1 where the term of a finite line is not zero, else 0: products count the non-zero terms of a pair.
-/// @shape as make_block_digits
+/// @shape digits as of make_block_digits
 template <class T>
 void make_indicators(const problem::Lines<T>& lines, const num::LineStats* stats, int threads, std::int8_t* digits,
                      std::int64_t row_stride);
@@ -54,8 +58,8 @@ inline void make_sampled_digits(const problem::Lines<DoubleDouble>& lines, const
 }
 inline void make_block_digits(const problem::Lines<DoubleDouble>& lines, const num::LineStats* stats,
                               const std::int32_t* inner_shift, int threads, std::int8_t* digits,
-                              std::int64_t row_stride, std::uint8_t* deficits) {
-  make_block_digits(lines.high(), stats, inner_shift, threads, digits, row_stride, deficits);
+                              std::int64_t row_stride, float* scales, std::int64_t scale_stride) {
+  make_block_digits(lines.high(), stats, inner_shift, threads, digits, row_stride, scales, scale_stride);
 }
 inline void make_indicators(const problem::Lines<DoubleDouble>& lines, const num::LineStats* stats, int threads,
                             std::int8_t* digits, std::int64_t row_stride) {

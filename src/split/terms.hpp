@@ -28,12 +28,15 @@ namespace kizami::split {
   return x == 0.0 ? 0 : digit(x, num::scale_factors(kDigitBits - exponent + shift));
 }
 
-/// How far a block lies below its line; kMaxDeficit for a block without a non-zero term.
-[[nodiscard]] KIZAMI_HOST_DEVICE inline std::uint8_t block_deficit(std::int32_t line_exponent,
+/// How far a block lies below its line; beyond kMaxDeficit for a block without a non-zero term.
+[[nodiscard]] KIZAMI_HOST_DEVICE inline std::int32_t block_deficit(std::int32_t line_exponent,
                                                                    std::int32_t block_exponent) {
-  if (block_exponent == num::kNoExponent) return static_cast<std::uint8_t>(kMaxDeficit);
-  const std::int32_t deficit = line_exponent - block_exponent;
-  return static_cast<std::uint8_t>(deficit < kMaxDeficit ? deficit : kMaxDeficit);
+  return block_exponent == num::kNoExponent ? kMaxDeficit + 1 : line_exponent - block_exponent;
+}
+/// 2^-(kDigitBits + deficit): a block's digits times this are what they stand for, relative to 2^exponent of the line.
+/// @range 0 <= deficit <= kMaxDeficit
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr float block_scale(std::int32_t deficit) {
+  return bit_cast<float>(static_cast<std::uint32_t>(127 - kDigitBits - deficit) << 23);
 }
 
 /// Factors that take the terms x 2^shift of a line to the units of its magnitudes.

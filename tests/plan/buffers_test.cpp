@@ -50,14 +50,15 @@ std::vector<Piece> pieces_of(const Buffers& b, const Plan& plan, std::size_t eng
     const std::int64_t row = base::round_up(s.k, 64);
     const std::int64_t blocks = base::ceil_div(s.k, 64);
     const auto life = Piece::kCertificate;
-    pieces.push_back(piece("repairs", b.repairs, s.m * s.n / 4096));
+    pieces.push_back(piece("repairs", b.repairs, s.m * s.n / 512));
     pieces.push_back(piece("a_digits", b.certificate.a_digits, digits.mc * row, life));
     pieces.push_back(piece("b_digits", b.certificate.b_digits, digits.nc * row, life));
-    pieces.push_back(piece("a_deficits", b.certificate.a_deficits, digits.mc * blocks, life));
-    pieces.push_back(piece("b_deficits", b.certificate.b_deficits, digits.nc * blocks, life));
+    pieces.push_back(piece("a_scales", b.certificate.a_scales, digits.mc * blocks, life));
+    pieces.push_back(piece("b_scales", b.certificate.b_scales, digits.nc * blocks, life));
     pieces.push_back(piece("acc", b.certificate.acc,
                            std::max(kSampledTile * kSampledTile, kBlocksPerLaunch * kBlockTile * kBlockTile), life));
     pieces.push_back(piece("sums", b.certificate.sums, kSampledTile * kSampledTile, life));
+    pieces.push_back(piece("block_sums", b.certificate.block_sums, 2 * kBlockTile * kBlockTile, life));
     pieces.push_back(piece("rungs", b.certificate.rungs, kSampledTile * kSampledTile, life));
     pieces.push_back(
         piece("engine (certificate)", b.certificate.engine, static_cast<std::int64_t>(engine_bytes), life));

@@ -141,7 +141,7 @@ TEST(EcRange, HopelessLinesAreNeverCertified) {
   const EcRecipe halfhalf = ec_recipe(EcVariant::kHalfhalf, {});
   num::Ladder ladder;
   ladder.num_rungs = 1;
-  ladder.rungs[0].allowance = ec_allowance(halfhalf, 0x1p-12);
+  ladder.rungs[0].allowance = ec_allowance(halfhalf, 0x1p-12, 1024);
   const num::LineWeight tiny = ec_weight(halfhalf, line(-149, -149 - 0), 1 << 20);
   num::LineWeight inexact = tiny;
   inexact.exact_rung = 1;

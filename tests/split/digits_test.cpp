@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <vector>
 
@@ -97,56 +98,79 @@ void expect_sampled(std::uint64_t seed) {
 TEST(SampledDigits, AreFloors64) { expect_sampled<double>(1); }
 TEST(SampledDigits, AreFloors32) { expect_sampled<float>(2); }
 
+/// kTerms: 2 for complex lines, whose parts share the scale of a block.
 template <class T>
 void expect_block(std::uint64_t seed) {
+  using R = RealOf<T>;
+  constexpr std::int64_t kTerms = problem::kTerms<T>;
+  constexpr std::int64_t kBlock = kBlockTerms<T>;
   Rng rng(seed);
+  int zeroed = 0;
   for (const std::int64_t num_lines : {1, 5, 16, 17}) {
     for (const std::int64_t length : {1, 63, 64, 65, 127, 128, 129, 511, 513, 1030}) {
       for (const bool is_shifted : {false, true}) {
-        const auto values = lines_with_nonfinite<T>(rng, num_lines, length);
+        const auto values = lines_with_nonfinite<R>(rng, num_lines, length * kTerms);
         const auto shift = is_shifted ? random_shift(rng, length) : std::vector<std::int32_t>{};
-        const auto stats = stats_of(values, shift);
+        std::vector<std::int32_t> shift_of_terms;
+        for (const std::int32_t s : shift) shift_of_terms.insert(shift_of_terms.end(), kTerms, s);
+        const auto stats = stats_of(values, shift_of_terms);
         const std::int64_t blocks = base::ceil_div(length, kDigitBlock);
-        const std::int64_t row = blocks * kDigitBlock + 64;
+        const std::int64_t row = blocks * kBlock + 64;
+        const std::int64_t stride = num_lines + 2;
         std::vector<std::int8_t> want(static_cast<std::size_t>(num_lines * row), kCanary);
-        std::vector<std::uint8_t> want_deficits(static_cast<std::size_t>(num_lines * blocks + 1), 200);
+        std::vector<float> want_scales(static_cast<std::size_t>(stride * blocks), 200.0F);
         for (std::int64_t i = 0; i < num_lines; ++i) {
           const LineStats& s = stats[static_cast<std::size_t>(i)];
           const auto& line = values[static_cast<std::size_t>(i)];
           for (std::int64_t block = 0; block < blocks; ++block) {
-            const std::int64_t begin = block * kDigitBlock;
-            const std::int64_t end = std::min(begin + kDigitBlock, length);
+            const std::int64_t begin = block * kBlock;
+            const std::int64_t end = std::min(begin + kBlock, length * kTerms);
             int exponent = num::kNoExponent;
             for (std::int64_t h = begin; h < end && !s.is_zero(); ++h) {
               const auto at = static_cast<std::size_t>(h);
-              if (line[at] != 0) exponent = std::max(exponent, std::ilogb(line[at]) + tests::shift_at(shift, at));
+              if (line[at] != 0)
+                exponent = std::max(exponent, std::ilogb(line[at]) + tests::shift_at(shift_of_terms, at));
             }
-            const bool is_empty = exponent == num::kNoExponent;
-            want_deficits[static_cast<std::size_t>(i * blocks + block)] =
-                static_cast<std::uint8_t>(is_empty ? kMaxDeficit : std::min(s.exponent - exponent, kMaxDeficit));
-            for (std::int64_t h = begin; h < begin + kDigitBlock; ++h) {
+            const bool is_empty = exponent == num::kNoExponent || s.exponent - exponent > 52;
+            zeroed += is_empty && exponent != num::kNoExponent ? 1 : 0;
+            want_scales[static_cast<std::size_t>(block * stride + i)] =
+                std::ldexp(1.0F, -6 - (is_empty ? 52 : s.exponent - exponent));
+            for (std::int64_t h = begin; h < begin + kBlock; ++h) {
               const auto at = static_cast<std::size_t>(h);
               want[static_cast<std::size_t>(i * row + h)] =
-                  h < end && !is_empty ? static_cast<std::int8_t>(tests::floor_scaled(
-                                             static_cast<double>(line[at]), 6 - exponent + tests::shift_at(shift, at)))
-                                       : std::int8_t{0};
+                  h < end && !is_empty
+                      ? static_cast<std::int8_t>(tests::floor_scaled(
+                            static_cast<double>(line[at]), 6 - exponent + tests::shift_at(shift_of_terms, at)))
+                      : std::int8_t{0};
             }
           }
         }
         for (const tests::Storage storage : tests::kStorages) {
+          if (kTerms == 2 && storage != tests::Storage::kLineContiguous) continue;  // terms of a part are neighbours
           std::vector<std::int8_t> got(want.size(), kCanary);
-          std::vector<std::uint8_t> deficits(want_deficits.size(), 200);
-          make_block_digits(StoredLines<T>(values, storage).lines(), stats.data(), is_shifted ? shift.data() : nullptr,
-                            1 + static_cast<int>(rng() % 3), got.data(), row, deficits.data());
+          std::vector<float> scales(want_scales.size(), 200.0F);
+          const StoredLines<R> stored(values, storage);
+          problem::Lines<T> lines;
+          if constexpr (kTerms == 2) {
+            const problem::Lines<R> of_terms = stored.lines();
+            lines = {reinterpret_cast<const T*>(of_terms.data), num_lines, length, of_terms.line_stride / 2, 1, false};
+            if (of_terms.line_stride % 2 != 0) continue;
+          } else {
+            lines = stored.lines();
+          }
+          make_block_digits(lines, stats.data(), is_shifted ? shift.data() : nullptr, 1 + static_cast<int>(rng() % 3),
+                            got.data(), row, scales.data(), stride);
           ASSERT_EQ(got, want) << num_lines << " x " << length;
-          ASSERT_EQ(deficits, want_deficits) << num_lines << " x " << length;
+          ASSERT_EQ(scales, want_scales) << num_lines << " x " << length;
         }
       }
     }
   }
+  EXPECT_TRUE(zeroed > 0 || sizeof(R) < 8) << "no block far below its line";
 }
 TEST(BlockDigits, AreFloors64) { expect_block<double>(3); }
 TEST(BlockDigits, AreFloors32) { expect_block<float>(4); }
+TEST(BlockDigits, PartsShareAScale) { expect_block<std::complex<double>>(5); }
 
 TEST(Indicators, CountNonzeroElementsOfFiniteLines) {
   Rng rng(5);
@@ -175,10 +199,10 @@ TEST(Indicators, CountNonzeroElementsOfFiniteLines) {
 struct PairSums {
   Rational exact_sum;  ///< (|a|.|b|) 2^-(e + f)
   Rational sampled;
-  Rational block;
+  Rational block;      ///< of block digits, without rounding
+  float floating = 0;  ///< the same as added
 };
-/// Sums as exec adds them: products of digits, block sums shifted down by the deficits (floor), 63 and more contribute
-/// nothing.
+/// Sums as certify adds them: products of digits; those of blocks in FP32, one after another.
 PairSums sums_of(const std::vector<double>& a, const std::vector<double>& b, const std::vector<std::int32_t>& shift_a,
                  const std::vector<std::int32_t>& shift_b, std::int64_t stride) {
   const auto length = static_cast<std::int64_t>(a.size());
@@ -187,7 +211,7 @@ PairSums sums_of(const std::vector<double>& a, const std::vector<double>& b, con
   struct Side {
     LineStats stats;
     std::vector<std::int8_t> sampled, block;
-    std::vector<std::uint8_t> deficits;
+    std::vector<float> scales;
   };
   const auto prepare = [&](const std::vector<double>& x, const std::vector<std::int32_t>& shift) {
     const StoredLines<double> stored({x}, tests::Storage::kLineContiguous);
@@ -195,10 +219,10 @@ PairSums sums_of(const std::vector<double>& a, const std::vector<double>& b, con
     gather_statistics(stored.lines(), shift.empty() ? nullptr : shift.data(), 1, &side.stats);
     side.sampled.resize(static_cast<std::size_t>(row));
     side.block.resize(static_cast<std::size_t>(row));
-    side.deficits.resize(static_cast<std::size_t>(blocks));
+    side.scales.resize(static_cast<std::size_t>(blocks));
     if (shift.empty()) make_sampled_digits(stored.lines(), &side.stats, stride, 1, side.sampled.data(), row);
     make_block_digits(stored.lines(), &side.stats, shift.empty() ? nullptr : shift.data(), 1, side.block.data(), row,
-                      side.deficits.data());
+                      side.scales.data(), 1);
     return side;
   };
   const Side x = prepare(a, shift_a);
@@ -208,17 +232,15 @@ PairSums sums_of(const std::vector<double>& a, const std::vector<double>& b, con
   std::uint64_t sampled = 0;
   for (std::size_t h = 0; h < x.sampled.size(); ++h) sampled += static_cast<std::uint64_t>(x.sampled[h] * y.sampled[h]);
   sums.sampled = scaled(Rational(integer(sampled)), -12);
-  Integer block_sum = 0;  // units of 2^-(12 + 40)
   for (std::int64_t block = 0; block < blocks; ++block) {
-    std::uint64_t sum = 0;
-    for (std::int64_t h = block * kDigitBlock; h < (block + 1) * kDigitBlock; ++h) {
-      sum += static_cast<std::uint64_t>(x.block[static_cast<std::size_t>(h)] * y.block[static_cast<std::size_t>(h)]);
-    }
-    EXPECT_LT(sum, std::uint64_t{1} << 20);
-    const int deficit = x.deficits[static_cast<std::size_t>(block)] + y.deficits[static_cast<std::size_t>(block)];
-    if (deficit < 64) block_sum += integer((sum << 40) >> deficit);
+    std::int32_t sum = 0;
+    for (std::int64_t h = block * kDigitBlock; h < (block + 1) * kDigitBlock; ++h)
+      sum += x.block[static_cast<std::size_t>(h)] * y.block[static_cast<std::size_t>(h)];
+    EXPECT_LT(sum, 1 << 20);
+    const float scale = x.scales[static_cast<std::size_t>(block)] * y.scales[static_cast<std::size_t>(block)];
+    sums.floating += static_cast<float>(sum) * scale;
+    sums.block += Rational(integer(static_cast<std::uint64_t>(sum))) * Rational(exact(static_cast<double>(scale)));
   }
-  sums.block = scaled(Rational(block_sum), -52);
   for (std::size_t h = 0; h < a.size(); ++h) {
     const int e = tests::shift_at(shift_a, h) + tests::shift_at(shift_b, h) - x.stats.exponent - y.stats.exponent;
     sums.exact_sum += scaled(abs(Rational(exact(a[h]) * exact(b[h]))), e);
@@ -240,6 +262,12 @@ TEST(DigitSums, NeverExceedTheExactValue) {
     const PairSums sums = sums_of(a, b, shift_a, shift_b, sample_stride(length));
     ASSERT_LE(sums.sampled, sums.exact_sum);
     ASSERT_LE(sums.block, sums.exact_sum);
+    // Theorems 1 and 2 of docs/accuracy/certificate.md: what the roundings of the sum change, and that blocks see all that
+    // a sample sees.
+    const Rational gamma(exact(num::block_sum_error(length)));
+    const Rational floating(exact(static_cast<double>(sums.floating)));
+    ASSERT_LE(abs(Rational(floating - sums.block)), Rational(gamma * sums.block));
+    ASSERT_LE(sums.sampled, sums.block);
     positive += sums.block > 0 ? 1 : 0;
   }
   EXPECT_GT(positive, tests::cases(1500) / 4) << "a bound that is always zero proves nothing";

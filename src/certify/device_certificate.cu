@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "exec/device_certificate.hpp"
+#include "certify/device_certificate.hpp"
 
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 
-namespace kizami::exec {
+namespace kizami::certify {
 namespace {
 
 constexpr int kThreads = 128;
@@ -136,4 +136,4 @@ Status count_sampled_failures_device(const num::Ladder& ladder, const SampledPro
                                  lowest, products, a, b, cols_of_block, state);
 }
 
-}  // namespace kizami::exec
+}  // namespace kizami::certify

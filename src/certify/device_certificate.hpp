@@ -9,7 +9,7 @@
 #include "plan/device_state.hpp"
 #include "product/product.hpp"
 
-namespace kizami::exec {
+namespace kizami::certify {
 
 /// Products of sampled digits of a block of pairs, as engines store them: part p, piece q of pair (i, j) at
 /// acc[p * part_stride + q * piece_stride + j * col_stride + i].
@@ -25,10 +25,11 @@ struct SampledProducts {
 };
 
 /// Adds the pairs that num::is_certified() refuses at rung 0, in any part, to state->sampled_failures. Lines weigh what
-/// line_weights say, or without them what the ladder makes of their statistics.
+/// line_weights say, or without them what the ladder makes of their statistics; its lowest rung has the allowance of a
+/// sampled sum.
 /// @shape a: [m], b: [n]
 Status count_sampled_failures_device(const num::Ladder& ladder, const SampledProducts& products,
                                      const plan::DeviceLineBuffers& a, const plan::DeviceLineBuffers& b,
                                      plan::DeviceState* state, product::Queue queue);
 
-}  // namespace kizami::exec
+}  // namespace kizami::certify

@@ -2,7 +2,10 @@
 // The certificate: which rung is enough for each pair of lines, from proven lower bounds of (|A||B|)_ij made of INT8
 // products.
 //   sampled: one product of 7-bit digits over every 1st, 2nd or 4th element; asks only "is the lowest rung enough?"
-//   block:   digits scaled per block of 64 elements; finds the first sufficient rung of every pair.
+//   block:   digits scaled per block of 64 elements; finds the first sufficient rung of every pair. The exact products of
+//            blocks are added in FP32 one after another, so that IEEE 754 fixes the bits of the sum on every engine.
+// A pair that the sampled certificate holds enough for has rung 0 by the block certificate as well: whether the sample was
+// looked at changes no rung (docs/accuracy/certificate.md, theorem 2).
 // A complex pair is certified where both of its parts are: the real part meets the digits of B as they are, the
 // imaginary part those with real and imaginary parts exchanged. K below is the number of real terms of a line.
 // A pair without a single non-zero term is certified at the lowest rung: its sum is exactly zero in every rung.
@@ -18,7 +21,7 @@
 #include "plan/plan.hpp"
 #include "problem/lines.hpp"
 
-namespace kizami::exec {
+namespace kizami::certify {
 
 /// One operand as the certificate sees it.
 template <class T>
@@ -52,12 +55,4 @@ template <class T>
 Status block_histogram(const plan::Plan& plan, const num::Ladder& ladder, const plan::CertificateBuffers& buffers,
                        const CertifiedLines<T>& a, const CertifiedLines<T>& b, num::RungHistogram& histogram);
 
-/// Bits by which block sums are shifted up before the deficits shift them down: as many as 64 bits leave for
-/// ceil(K / 64) sums of 64 products of two digits, each sum below 2^20.
-[[nodiscard]] constexpr int block_sum_shift(std::int64_t num_blocks) {
-  int bits = 0;
-  while ((std::int64_t{1} << bits) < num_blocks) ++bits;
-  return bits > 42 ? 0 : 42 - bits;
-}
-
-}  // namespace kizami::exec
+}  // namespace kizami::certify

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The count of pairs that the sampled certificate leaves open, against the host's predicate: whatever accumulators hold
 // beyond the last row.
-#include "exec/device_certificate.hpp"
+#include "certify/device_certificate.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 #include "num/rung.hpp"
 #include "plan/ladder.hpp"
 
-namespace kizami::exec {
+namespace kizami::certify {
 namespace {
 
 using gpu_test::DeviceArray;
@@ -185,4 +185,4 @@ TEST_F(DeviceCertificate, ProductsCountWhatTheHostCounts) {
 }
 
 }  // namespace
-}  // namespace kizami::exec
+}  // namespace kizami::certify

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "exec/certificate.hpp"
+#include "certify/certificate.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,10 +8,10 @@
 
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
-#include "exec/launch.hpp"
+#include "plan/launch.hpp"
 #include "split/digits.hpp"
 
-namespace kizami::exec {
+namespace kizami::certify {
 namespace {
 
 using base::ceil_div;
@@ -20,8 +20,7 @@ using plan::kBlocksPerLaunch;
 using plan::kBlockTile;
 using plan::kSampledTile;
 using problem::kTerms;
-using split::kDigitBits;
-using split::kDigitBlock;
+using split::kBlockTerms;
 
 constexpr std::int64_t kStripes = 16;
 
@@ -32,7 +31,7 @@ Status sum_digit_products(const plan::Plan& plan, const plan::CertificateBuffers
   for (std::int64_t h = 0; h < length; h += product::kBlockMaxI8) {
     const product::ProductDesc desc =
         plan::sampled_product(plan, num_i, num_j, std::min(product::kBlockMaxI8, length - h));
-    KIZAMI_RETURN_IF_ERROR(launch(plan, desc, {a + h, b + h, buffers.acc}, {buffers.engine, buffers.engine_bytes}));
+    KIZAMI_RETURN_IF_ERROR(plan::launch(plan, desc, {a + h, b + h, buffers.acc}, {buffers.engine, buffers.engine_bytes}));
     base::parallel_for(num_j, threads, [&](std::int64_t y, int) {
       std::uint64_t* const sums = buffers.sums + y * kSampledTile;
       const std::int32_t* const acc = buffers.acc + y * kSampledTile;
@@ -45,31 +44,37 @@ Status sum_digit_products(const plan::Plan& plan, const plan::CertificateBuffers
   return {};
 }
 
-/// Sums the block products of one tile into buffers.sums[y * kSampledTile + x], units of 2^-(2 kDigitBits + shift).
+/// Sums the block products of one tile into buffers.block_sums[y * kBlockTile + x], in units of 2^(exponents of the lines).
+/// A segment at a time: each begins at zero, and is added to those before it.
+template <class T>
 Status sum_block_products(const plan::Plan& plan, const plan::CertificateBuffers& buffers, const std::int8_t* b_digits,
                           std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
-  const std::int64_t row = round_up(plan::num_terms(plan.shape), kDigitBlock);
-  const std::int64_t num_blocks = ceil_div(plan::num_terms(plan.shape), kDigitBlock);
-  const int shift = block_sum_shift(num_blocks);
+  const std::int64_t row = plan::digit_row(plan);
+  const std::int64_t num_blocks = row / kBlockTerms<T>;
+  const plan::Chunk& chunk = plan.schedule.certificate;
+  static_assert(num::kSegmentBlocks % kBlocksPerLaunch == 0);
+  constexpr std::int64_t kTile = kBlockTile * kBlockTile;
   for (std::int64_t first = 0; first < num_blocks; first += kBlocksPerLaunch) {
     const std::int64_t count = std::min(kBlocksPerLaunch, num_blocks - first);
+    const bool begins = first % num::kSegmentBlocks == 0;
     const product::ProductDesc desc = plan::block_product(plan, num_i, num_j, count);
-    const product::Pointers pointers{buffers.a_digits + i * row + first * kDigitBlock,
-                                     b_digits + j * row + first * kDigitBlock, buffers.acc};
-    KIZAMI_RETURN_IF_ERROR(launch(plan, desc, pointers, {buffers.engine, buffers.engine_bytes}));
+    const product::Pointers pointers{buffers.a_digits + i * row + first * kBlockTerms<T>,
+                                     b_digits + j * row + first * kBlockTerms<T>, buffers.acc};
+    KIZAMI_RETURN_IF_ERROR(plan::launch(plan, desc, pointers, {buffers.engine, buffers.engine_bytes}));
     base::parallel_for(num_j, plan.schedule.facts.num_threads, [&](std::int64_t y, int) {
-      std::uint64_t* const sums = buffers.sums + y * kSampledTile;
-      if (first == 0) std::fill_n(sums, num_i, std::uint64_t{0});
+      float* const total = buffers.block_sums + y * kBlockTile;
+      float* const sums = first < num::kSegmentBlocks ? total : total + kTile;
+      if (begins) std::fill_n(sums, num_i, 0.0F);
       for (std::int64_t block = 0; block < count; ++block) {
-        const std::int32_t* const acc = buffers.acc + block * kBlockTile * kBlockTile + y * kBlockTile;
-        const int b_deficit = buffers.b_deficits[(j + y) * num_blocks + first + block];
-        const std::uint8_t* const a_deficits = buffers.a_deficits + i * num_blocks + first + block;
-        for (std::int64_t x = 0; x < num_i; ++x) {
-          const int deficit = a_deficits[x * num_blocks] + b_deficit;
-          const std::uint64_t term = static_cast<std::uint64_t>(static_cast<std::uint32_t>(acc[x])) << shift;
-          sums[x] += deficit < 64 ? term >> deficit : 0;
-        }
+        const std::int32_t* const acc = buffers.acc + block * kTile + y * kBlockTile;
+        const float* const a_scales = buffers.a_scales + (first + block) * chunk.mc + i;
+        const float b_scale = buffers.b_scales[(first + block) * chunk.nc + j + y];
+        // Products below 2^22 times powers of two not below 2^-116: exact, so that each term is rounded once, in the sum.
+        for (std::int64_t x = 0; x < num_i; ++x) sums[x] += static_cast<float>(acc[x]) * (a_scales[x] * b_scale);
       }
+      const std::int64_t end = first + count;
+      if (sums == total || (end % num::kSegmentBlocks != 0 && end < num_blocks)) return;
+      for (std::int64_t x = 0; x < num_i; ++x) total[x] += sums[x];
     });
   }
   return {};
@@ -104,12 +109,17 @@ Status count_sampled_failures(const plan::Plan& plan, const num::Ladder& ladder,
                               const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a,
                               const CertifiedLines<T>& b, std::int64_t& failures) {
   const int threads = plan.schedule.facts.num_threads;
-  const std::int64_t row = round_up(plan::num_terms(plan.shape), kDigitBlock);
+  const std::int64_t row = plan::digit_row(plan);
+  const std::int64_t prepared_row = round_up(plan::num_terms(plan.shape), split::kDigitBlock);
+  const float allowance = num::sampled_allowance(ladder.rungs[0].allowance, plan::num_terms(plan.shape));
   const std::int64_t stride = split::sample_stride(plan::num_terms(plan.shape));
   const std::int64_t length = split::num_sampled_terms(plan.shape.k, kTerms<T>);
   const auto make = [&](const CertifiedLines<T>& side, std::int64_t first, std::int64_t count, std::int8_t* digits) {
     if (side.sampled_digits != nullptr) {
-      std::memcpy(digits, side.sampled_digits + first * row, static_cast<std::size_t>(count * row));
+      for (std::int64_t i = 0; i < count; ++i) {
+        std::memcpy(digits + i * row, side.sampled_digits + (first + i) * prepared_row,
+                    static_cast<std::size_t>(prepared_row));
+      }
     } else {
       split::make_sampled_digits(side.lines.subset(first, count), side.stats + first, stride, threads, digits, row);
     }
@@ -131,11 +141,12 @@ Status count_sampled_failures(const plan::Plan& plan, const num::Ladder& ladder,
           base::parallel_for(kStripes, threads, [&](std::int64_t stripe, int) {
             std::int64_t count = 0;
             for (std::int64_t y = stripe; y < num_y; y += kStripes) {
-              const num::LineWeight& weight_b = b.weights[j + y0 + y];
+              const num::RungWeight weight_b = num::weight_at(b.weights[j + y0 + y], 0);
               for (std::int64_t x = 0; x < num_x; ++x) {
                 const float product_floor = static_cast<float>(buffers.sums[y * kSampledTile + x]) * 0x1p-12F;
                 std::uint8_t& rung = buffers.rungs[y * kSampledTile + x];
-                const bool has_failed = !num::is_certified(ladder, 0, a.weights[i + x0 + x], weight_b, product_floor);
+                const bool has_failed =
+                    !num::is_certified(allowance, num::weight_at(a.weights[i + x0 + x], 0), weight_b, product_floor);
                 count += has_failed && (part == 0 || rung == 0) ? 1 : 0;
                 rung = has_failed ? 1 : 0;
               }
@@ -151,16 +162,14 @@ Status count_sampled_failures(const plan::Plan& plan, const num::Ladder& ladder,
 template <class T>
 Status visit_block_rungs(const plan::Plan& plan, const num::Ladder& ladder, const plan::CertificateBuffers& buffers,
                          const CertifiedLines<T>& a, const CertifiedLines<T>& b, const VisitRungs& visit) {
-  static_assert(kDigitBits == 6, "the units 2^-12 below");
   const int threads = plan.schedule.facts.num_threads;
   const std::int64_t num_terms = plan::num_terms(plan.shape);
-  const std::int64_t row = round_up(num_terms, kDigitBlock);
-  const std::int64_t num_blocks = ceil_div(num_terms, kDigitBlock);
-  const float unit = std::ldexp(1.0F, -2 * kDigitBits - block_sum_shift(num_blocks));
+  const std::int64_t row = plan::digit_row(plan);
+  const plan::Chunk& chunk = plan.schedule.certificate;
   // Lines [first, first + count) to rows [at, at + count) of the digit buffers.
   const auto make_a = [&](std::int64_t first, std::int64_t at, std::int64_t count) {
     split::make_block_digits(a.lines.subset(first, count), a.stats + first, a.inner_shift, threads,
-                             buffers.a_digits + at * row, row, buffers.a_deficits + at * num_blocks);
+                             buffers.a_digits + at * row, row, buffers.a_scales + at, chunk.mc);
   };
   const auto swap_b = [&](std::int64_t at, std::int64_t count) {
     if (kTerms<T> == 2) {
@@ -169,7 +178,7 @@ Status visit_block_rungs(const plan::Plan& plan, const num::Ladder& ladder, cons
   };
   const auto make_b = [&](std::int64_t first, std::int64_t at, std::int64_t count) {
     split::make_block_digits(b.lines.subset(first, count), b.stats + first, b.inner_shift, threads,
-                             buffers.b_digits + at * row, row, buffers.b_deficits + at * num_blocks);
+                             buffers.b_digits + at * row, row, buffers.b_scales + at, chunk.nc);
     swap_b(at, count);
   };
   // A pair whose digits are all zero may have no non-zero term at all. Indicators settle that, but they need the digit
@@ -195,16 +204,15 @@ Status visit_block_rungs(const plan::Plan& plan, const num::Ladder& ladder, cons
   const auto find_part_rungs = [&](int part, std::int64_t i, std::int64_t x0, std::int64_t num_x, std::int64_t j,
                                    std::int64_t y0, std::int64_t num_y) -> Status {
     const std::int8_t* const b_digits = part == 0 ? buffers.b_digits : buffers.b_swapped;
-    KIZAMI_RETURN_IF_ERROR(sum_block_products(plan, buffers, b_digits, x0, num_x, y0, num_y));
+    KIZAMI_RETURN_IF_ERROR(sum_block_products<T>(plan, buffers, b_digits, x0, num_x, y0, num_y));
     std::array<bool, kStripes> has_unsettled_zero{};
     base::parallel_for(kStripes, threads, [&](std::int64_t stripe, int) {
       for (std::int64_t y = stripe; y < num_y; y += kStripes) {
         for (std::int64_t x = 0; x < num_x; ++x) {
-          const std::uint64_t sum = buffers.sums[y * kSampledTile + x];
-          const int rung = num::first_certified_rung(ladder, a.weights[i + x0 + x], b.weights[j + y0 + y],
-                                                     static_cast<float>(sum) * unit);
+          const float sum = buffers.block_sums[y * kBlockTile + x];
+          const int rung = num::first_certified_rung(ladder, a.weights[i + x0 + x], b.weights[j + y0 + y], sum);
           buffers.part_rungs[y * kSampledTile + x] = static_cast<std::uint8_t>(rung);
-          if (sum == 0 && rung > 0) has_unsettled_zero[static_cast<std::size_t>(stripe)] = true;
+          if (sum == 0.0F && rung > 0) has_unsettled_zero[static_cast<std::size_t>(stripe)] = true;
         }
       }
     });
@@ -257,4 +265,4 @@ KIZAMI_INSTANTIATE(std::complex<double>);
 KIZAMI_INSTANTIATE(DoubleDouble);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::exec
+}  // namespace kizami::certify

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-#include "exec/device_second_look.cuh"
+#include "certify/device_second_look.cuh"
 
-namespace kizami::exec {
+namespace kizami::certify {
 
 template Status launch_second_look<float>(const SecondLook<float>&, int, product::Queue);
 
-}  // namespace kizami::exec
+}  // namespace kizami::certify

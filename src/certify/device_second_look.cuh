@@ -16,26 +16,35 @@
 
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
-#include "exec/device_second_look.hpp"
-#include "exec/device_second_look_block.cuh"
-#include "exec/device_second_look_grid.cuh"
-#include "exec/device_second_look_terms.hpp"
+#include "certify/block_sum.hpp"
+#include "certify/device_block_digits.cuh"
+#include "certify/device_block_sums.cuh"
+#include "certify/device_equilibration_gain.cuh"
+#include "certify/device_second_look.hpp"
+#include "certify/device_second_look_grid.cuh"
 #include "num/line_stats.hpp"
 #include "num/rung.hpp"
 #include "num/slice_weight.hpp"
 #include "problem/lines.hpp"
 #include "split/terms.hpp"
 
-namespace kizami::exec::second_look {
+namespace kizami::certify::second_look {
 
 using base::ceil_div;
 using base::round_up;
 using problem::Lines;
 
 template <class T>
+using SharedOf = Shared<static_cast<int>(kTerms<T>)>;
+
+template <class T>
 class Call {
+  static constexpr int kParts = static_cast<int>(kTerms<T>);
+  using Tile = second_look::Tile<kParts>;
+
  public:
-  __device__ Call(const SecondLook<T>& look, Shared& shared) : look_(look), state_(*look.state), shared_(shared) {}
+  __device__ Call(const SecondLook<T>& look, Shared<kParts>& shared)
+      : look_(look), state_(*look.state), shared_(shared) {}
 
   __device__ void run() {
     if (threadIdx.x <= num::kMaxRungs) shared_.histogram[threadIdx.x] = 0;
@@ -45,15 +54,17 @@ class Call {
       visit_pairs(purpose);
       if (purpose == Purpose::kList) return;
       choose(purpose);
-      if (shared_.wants_equilibration) {
+      if (purpose == Purpose::kCountAsGiven && wants_equilibration()) {
         equilibrate();
         use(true);
         purpose = Purpose::kCountEquilibrated;
         continue;
       }
+      tell(purpose);
       if (shared_.selection.rung < 0 || shared_.selection.num_repaired == 0) return;
       use(shared_.selection.equilibrated);
       clear_bits();
+      grid_barrier(state_);
       purpose = Purpose::kList;
     }
   }
@@ -64,13 +75,16 @@ class Call {
   [[nodiscard]] __device__ std::int64_t m() const { return look_.a.num_lines; }
   [[nodiscard]] __device__ std::int64_t n() const { return look_.b.num_lines; }
   [[nodiscard]] __device__ bool is_first_thread() const { return blockIdx.x == 0 && threadIdx.x == 0; }
+  [[nodiscard]] __device__ std::int64_t a_stride() const { return round_up(look_.chunk.mc, plan::kSecondLookPad); }
+  [[nodiscard]] __device__ std::int64_t b_stride() const { return round_up(look_.chunk.nc, plan::kSecondLookPad); }
 
-  /// From now on: the operands as given, or equilibrated. Digits that are there stay if they are of these.
+  /// From now on: the operands as given, or equilibrated. Digits and rungs that are there stay if they are of these.
   __device__ void use(bool equilibrated) {
     if (equilibrated == is_equilibrated_) return;
     is_equilibrated_ = equilibrated;
     a_made_ = -1;
     b_made_ = -1;
+    has_rungs_ = false;
   }
 
   __device__ void make(const Lines<T>& lines, const plan::DeviceLineBuffers& line_buffers, std::int64_t first,
@@ -85,53 +99,72 @@ class Call {
 
   /// Finds the rung of every pair, chunk by chunk: counts them, or lists those above the selected rung.
   __device__ void visit_pairs(Purpose purpose) {
-    const SecondLookBuffers& buffers = look_.buffers;
-    const std::int64_t a_stride = round_up(look_.chunk.mc, 16);
-    const std::int64_t b_stride = round_up(look_.chunk.nc, 16);
     for (std::int64_t i = 0; i < m(); i += look_.chunk.mc) {
       const std::int64_t num_i = std::min(look_.chunk.mc, m() - i);
       for (std::int64_t j = 0; j < n(); j += look_.chunk.nc) {
         const std::int64_t num_j = std::min(look_.chunk.nc, n() - j);
-        if (a_made_ != i) {
-          make(look_.a, look_.a_lines, i, num_i, {buffers.a_digits, buffers.a_deficits, buffers.a_nonzero, a_stride},
-               buffers.a_weights);
-          a_made_ = i;
-        }
-        if (b_made_ != j) {
-          make(look_.b, look_.b_lines, j, num_j, {buffers.b_digits, buffers.b_deficits, buffers.b_nonzero, b_stride},
-               buffers.b_weights);
-          b_made_ = j;
-        }
-        grid_barrier(state_);
-        const DigitLines a{buffers.a_digits, buffers.a_deficits, buffers.a_nonzero, buffers.a_weights, num_i, a_stride};
-        const DigitLines b{buffers.b_digits, buffers.b_deficits, buffers.b_nonzero, buffers.b_weights, num_j, b_stride};
-        const std::int64_t tile_rows = ceil_div(num_i, kRows);
-        const std::int64_t tile_cols = ceil_div(num_j, kCols);
-        for (std::int64_t index = blockIdx.x; index < tile_rows * tile_cols; index += gridDim.x) {
-          const TilePlace tile = tile_place(index, tile_rows, tile_cols);
-          std::uint32_t rungs[kPairs / 8];
-          find_rungs<T>(look_.a.num_terms(), a, tile.row * kRows, b, tile.col * kCols, shared_, rungs);
-          if (purpose == Purpose::kList) {
-            list(rungs, i + tile.row * kRows, j + tile.col * kCols);
-          } else {
-            count(rungs);
-          }
-        }
+        if (!has_rungs_) find_rungs_of_chunk(i, num_i, j, num_j, purpose != Purpose::kList);
+        if (purpose == Purpose::kList) list(i, num_i, j, num_j);
         if (purpose != Purpose::kList) add_counts(purpose);
         grid_barrier(state_);
       }
     }
+    has_rungs_ = look_.chunk.mc >= m() && look_.chunk.nc >= n();
   }
 
-  __device__ void count(const std::uint32_t (&rungs)[kPairs / 8]) {
-    for (int rung = 0; rung <= look_.ladder.num_rungs; ++rung) {
+  /// The rungs of all pairs of a chunk, in buffers.rungs. @param counts into shared_.histogram
+  __device__ void find_rungs_of_chunk(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j,
+                                      bool counts) {
+    const SecondLookBuffers& buffers = look_.buffers;
+    if (a_made_ != i) {
+      make(look_.a, look_.a_lines, i, num_i,
+           {buffers.a_digits, buffers.a_scales, buffers.a_nonzero, a_stride(), kScaleShiftA}, buffers.a_weights);
+      a_made_ = i;
+    }
+    if (b_made_ != j) {
+      make(look_.b, look_.b_lines, j, num_j,
+           {buffers.b_digits, buffers.b_scales, buffers.b_nonzero, b_stride(), kScaleShiftB<kParts>},
+           buffers.b_weights);
+      b_made_ = j;
+    }
+    grid_barrier(state_);
+    const DigitLines a{buffers.a_digits, buffers.a_scales, buffers.a_nonzero, buffers.a_weights, num_i, a_stride()};
+    const DigitLines b{buffers.b_digits, buffers.b_scales, buffers.b_nonzero, buffers.b_weights, num_j, b_stride()};
+    const std::int64_t tile_rows = ceil_div(num_i, std::int64_t{Tile::kRows});
+    const std::int64_t tile_cols = ceil_div(num_j, std::int64_t{Tile::kCols});
+    for (std::int64_t index = blockIdx.x; index < tile_rows * tile_cols; index += gridDim.x) {
+      const TilePlace tile = tile_place(index, tile_rows, tile_cols);
+      std::uint32_t rungs[Tile::kPairs / 8];
+      find_rungs<kParts>(look_.a.length, a, tile.row * Tile::kRows, b, tile.col * Tile::kCols, shared_, rungs);
+      store(rungs, tile.row * Tile::kRows, tile.col * Tile::kCols);
+      if (counts) count(rungs);
+    }
+    if (!counts) grid_barrier(state_);
+  }
+
+  __device__ void store(const std::uint32_t (&rungs)[Tile::kPairs / 8], std::int64_t first_row,
+                        std::int64_t first_col) const {
+    const Place<kParts> place;
+    std::uint8_t* const to = look_.buffers.rungs + first_col * a_stride() + first_row;
+#pragma unroll
+    for (int pair = 0; pair < Tile::kPairs; ++pair) {
+      const std::uint32_t rung = rungs[pair / 8] >> 4 * (pair % 8) & 15;
+      if (rung != kNoPair) to[place.col_of(pair) * a_stride() + place.row_of(pair)] = static_cast<std::uint8_t>(rung);
+    }
+  }
+
+  __device__ void count(const std::uint32_t (&rungs)[Tile::kPairs / 8]) {
+    std::uint32_t seen = 0;  // a bit a rung
+#pragma unroll
+    for (int pair = 0; pair < Tile::kPairs; ++pair) seen |= 1u << (rungs[pair / 8] >> 4 * (pair % 8) & 15);
+    seen = __reduce_or_sync(kFullWarp, seen) & ~(1u << kNoPair);
+    for (; seen != 0; seen &= seen - 1) {
+      const int rung = __ffs(static_cast<int>(seen)) - 1;
       int found = 0;
 #pragma unroll
       for (const std::uint32_t eight : rungs) found += __popc(pairs_of_rung(eight, static_cast<std::uint32_t>(rung)));
       found = __reduce_add_sync(kFullWarp, found);
-      if (lane() == 0 && found > 0) {
-        atomicAdd(&shared_.histogram[rung], static_cast<unsigned long long>(found));
-      }
+      if (lane() == 0) atomicAdd(&shared_.histogram[rung], static_cast<unsigned long long>(found));
     }
   }
 
@@ -147,22 +180,24 @@ class Call {
     __syncthreads();
   }
 
-  __device__ void list(const std::uint32_t (&rungs)[kPairs / 8], std::int64_t first_row, std::int64_t first_col) {
-    const auto selected = static_cast<std::uint32_t>(shared_.selection.rung);
-    const std::uint64_t capacity = static_cast<std::uint64_t>(m() * n()) >> num::kRepairShift;
-    const std::int64_t words = ceil_div(m(), 32);
-    const Place place;
-#pragma unroll
-    for (int w = 0; w < kPairs / 8; ++w) {
-#pragma unroll 1
-      for (int e = 0; e < 8; ++e) {
-        const std::uint32_t rung = rungs[w] >> 4 * e & 15;
-        if (rung == kNoPair || rung <= selected) continue;
-        const std::int64_t row = first_row + place.row_of(8 * w + e);
-        const std::int64_t col = first_col + place.col_of(8 * w + e);
+  /// Lists the pairs of a chunk above the selected rung.
+  __device__ void list(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
+    const int selected = shared_.selection.rung;
+    const std::uint64_t capacity = static_cast<std::uint64_t>(m() * n()) >> num::kMostRepairShift;
+    const std::int64_t words = ceil_div(m(), std::int64_t{32});
+    const std::int64_t quads = a_stride() / 16;
+    for (std::int64_t item = grid_thread(); item < quads * num_j; item += grid_threads()) {
+      const std::int64_t col = item / quads;
+      const std::int64_t first = item % quads * 16;
+      const uint4 sixteen = *reinterpret_cast<const uint4*>(look_.buffers.rungs + col * a_stride() + first);
+      const std::uint32_t four[4] = {sixteen.x, sixteen.y, sixteen.z, sixteen.w};
+      for (int e = 0; e < 16; ++e) {
+        const auto rung = static_cast<int>(four[e / 4] >> 8 * (e % 4) & 255u);
+        if (rung <= selected || first + e >= num_i) continue;
+        const std::int64_t row = i + first + e;
         const std::uint64_t at = atomicAdd(as_counter(&state_.num_repairs), 1ull);
-        if (at < capacity) look_.repairs[at] = {row, col};
-        atomicOr(look_.repair_bits + col * words + row / 32, std::uint32_t{1} << row % 32);
+        if (at < capacity) look_.repairs[at] = {row, j + col};
+        atomicOr(look_.repair_bits + (j + col) * words + row / 32, std::uint32_t{1} << row % 32);
       }
     }
   }
@@ -171,7 +206,7 @@ class Call {
     for (std::int64_t w = grid_thread(); w < n() * ceil_div(m(), 32); w += grid_threads()) look_.repair_bits[w] = 0;
   }
 
-  /// The same in every block; the first one tells the state.
+  /// The same in every block.
   __device__ void choose(Purpose purpose) {
     if (threadIdx.x == 0) {
       num::Statistics& statistics = shared_.statistics;
@@ -179,39 +214,63 @@ class Call {
       statistics.has_equilibrated = purpose == Purpose::kCountEquilibrated;
       statistics.plain = state_.statistics.plain;
       statistics.equilibrated = state_.statistics.equilibrated;
-      const num::Selection selection = look_.wants_all_pairs ? num::lowest_for_all(look_.ladder, statistics.plain)
-                                                             : num::select(look_.ladder, statistics);
-      shared_.selection = selection;
-      shared_.wants_equilibration =
-          purpose == Purpose::kCountAsGiven && num::wants_equilibration(look_.ladder, selection);
-      if (blockIdx.x == 0 && !shared_.wants_equilibration) {
-        state_.statistics.num_pairs = statistics.num_pairs;
-        state_.statistics.has_equilibrated = statistics.has_equilibrated;
-        state_.selection = selection;
-        state_.num_products = selection.rung < 0 ? 0 : look_.planes_of_rung[selection.rung];
-      }
+      shared_.selection = look_.wants_all_pairs ? num::lowest_for_all(look_.ladder, statistics.plain)
+                                                : num::select(look_.ladder, statistics);
     }
     __syncthreads();
   }
 
-  /// Shifts of the inner index, and the statistics of the shifted operands; the same steps as on the host.
-  __device__ void equilibrate() {
+  /// Whether equilibrated operands must be looked at. The same in every block.
+  __device__ bool wants_equilibration() {
+    const num::Selection plain = shared_.selection;
+    if (!num::may_equilibrate(look_.ladder, plain)) return false;
+    return num::wants_equilibration(look_.ladder, plain, plain.rung < 0 ? 0 : equilibration_gain());
+  }
+
+  /// The first block tells the state what is chosen.
+  __device__ void tell(Purpose purpose) {
+    if (!is_first_thread()) return;
+    state_.statistics.num_pairs = m() * n();
+    state_.statistics.has_equilibrated = purpose == Purpose::kCountEquilibrated;
+    const num::Selection selection = shared_.selection;
+    state_.selection = selection;
+    state_.num_products = selection.rung < 0 ? 0 : look_.planes_of_rung[selection.rung];
+  }
+
+  /// certify::equilibration_gain()
+  __device__ std::int32_t equilibration_gain() {
+    std::int32_t* const a_shift = look_.a_lines.inner_shift;
+    std::int32_t* const b_shift = look_.b_lines.inner_shift;
+    gather_relative_exponents(look_.a, look_.a_lines.stats, a_shift);
+    gather_relative_exponents(look_.b, look_.b_lines.stats, b_shift);
+    make_shifts();
+    for (int s = static_cast<int>(blockIdx.x); s < kGainLines; s += static_cast<int>(gridDim.x)) {
+      if (s < kOddLines) {
+        measure_gain(look_.a, look_.a_lines.stats, a_shift, s, shared_.line, look_.buffers.gains);
+      } else {
+        measure_gain(look_.b, look_.b_lines.stats, b_shift, s - kOddLines, shared_.line,
+                     look_.buffers.gains + kOddLines);
+      }
+    }
+    grid_barrier(state_);
+    if (threadIdx.x < 32) {
+      const std::int32_t of_a = median_of_warp(__ldcg(look_.buffers.gains + lane()));
+      const std::int32_t of_b = median_of_warp(__ldcg(look_.buffers.gains + kOddLines + lane()));
+      if (lane() == 0) shared_.gain = of_a + of_b;
+    }
+    __syncthreads();
+    return shared_.gain;
+  }
+
+  /// split::equilibration_shifts() of the exponents that are in the shifts of both operands.
+  __device__ void make_shifts() {
     std::int32_t* const a_shift = look_.a_lines.inner_shift;
     std::int32_t* const b_shift = look_.b_lines.inner_shift;
     const std::int64_t length = look_.a.length;
-    for (std::int64_t h = grid_thread(); h < length; h += grid_threads()) {
-      a_shift[h] = num::kNoExponent;
-      b_shift[h] = num::kNoExponent;
-    }
-    clear_statistics(look_.a_lines, m());
-    clear_statistics(look_.b_lines, n());
     if (is_first_thread()) {
       state_.least_difference = std::numeric_limits<std::int32_t>::max();
       state_.most_difference = std::numeric_limits<std::int32_t>::min();
     }
-    grid_barrier(state_);
-    gather_inner_exponents(look_.a, a_shift);
-    gather_inner_exponents(look_.b, b_shift);
     grid_barrier(state_);
     std::int32_t least = std::numeric_limits<std::int32_t>::max();
     std::int32_t most = std::numeric_limits<std::int32_t>::min();
@@ -234,6 +293,23 @@ class Call {
       b_shift[h] = d;
     }
     grid_barrier(state_);
+  }
+
+  /// Shifts of the inner index, and the statistics of the shifted operands; the same steps as on the host.
+  __device__ void equilibrate() {
+    std::int32_t* const a_shift = look_.a_lines.inner_shift;
+    std::int32_t* const b_shift = look_.b_lines.inner_shift;
+    grid_barrier(state_);  // whoever measured a gain has read the shifts
+    for (std::int64_t h = grid_thread(); h < look_.a.length; h += grid_threads()) {
+      a_shift[h] = num::kNoExponent;
+      b_shift[h] = num::kNoExponent;
+    }
+    clear_statistics(look_.a_lines, m());
+    clear_statistics(look_.b_lines, n());
+    grid_barrier(state_);
+    gather_inner_exponents(look_.a, a_shift);
+    gather_inner_exponents(look_.b, b_shift);
+    make_shifts();
     observe_exponents(look_.a, look_.a_lines.stats, a_shift, look_.a_lines.equilibrated);
     observe_exponents(look_.b, look_.b_lines.stats, b_shift, look_.b_lines.equilibrated);
     grid_barrier(state_);
@@ -252,8 +328,9 @@ class Call {
 
   const SecondLook<T>& look_;
   plan::DeviceState& state_;
-  Shared& shared_;
+  Shared<kParts>& shared_;
   bool is_equilibrated_ = false;
+  bool has_rungs_ = false;    ///< of all pairs, in the buffers
   std::int64_t a_made_ = -1;  ///< first line of the chunk whose digits are there
   std::int64_t b_made_ = -1;
 };
@@ -265,7 +342,7 @@ __global__ void __launch_bounds__(kThreads, 1) second_look_sm80(const __grid_con
   const bool is_scaling_only = look.state->is_scaling_only != 0;
   if (!is_wanted | is_scaling_only) return;
   extern __shared__ __align__(128) std::byte shared_memory[];
-  Call<T>(look, *reinterpret_cast<Shared*>(shared_memory)).run();
+  Call<T>(look, *reinterpret_cast<SharedOf<T>*>(shared_memory)).run();
 }
 
 /// Blocks of second_look_sm80 that a multiprocessor of the current device holds at once; asked once a device.
@@ -279,18 +356,18 @@ cudaError_t blocks_per_sm(int& blocks) {
   blocks = is_remembered ? known[static_cast<std::size_t>(device)].load() : 0;
   if (blocks > 0) return cudaSuccess;
   error = cudaFuncSetAttribute(second_look_sm80<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(sizeof(Shared)));
+                               static_cast<int>(sizeof(SharedOf<T>)));
   if (error != cudaSuccess) return error;
-  error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, second_look_sm80<T>, kThreads, sizeof(Shared));
+  error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, second_look_sm80<T>, kThreads, sizeof(SharedOf<T>));
   if (error != cudaSuccess) return error;
   if (blocks == 0) return cudaErrorCooperativeLaunchTooLarge;
   if (is_remembered) known[static_cast<std::size_t>(device)] = blocks;
   return cudaSuccess;
 }
 
-}  // namespace kizami::exec::second_look
+}  // namespace kizami::certify::second_look
 
-namespace kizami::exec {
+namespace kizami::certify {
 
 template <class T>
 Status launch_second_look(const SecondLook<T>& look, int num_sms, product::Queue queue) {
@@ -303,7 +380,7 @@ Status launch_second_look(const SecondLook<T>& look, int num_sms, product::Queue
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(static_cast<unsigned>(blocks * num_sms));
     config.blockDim = dim3(second_look::kThreads);
-    config.dynamicSmemBytes = sizeof(second_look::Shared);
+    config.dynamicSmemBytes = sizeof(second_look::SharedOf<T>);
     config.stream = queue;
     config.attrs = &cooperative;
     config.numAttrs = 1;
@@ -313,4 +390,4 @@ Status launch_second_look(const SecondLook<T>& look, int num_sms, product::Queue
   return {StatusCode::kInternal, std::string("second look: ") + cudaGetErrorString(error)};
 }
 
-}  // namespace kizami::exec
+}  // namespace kizami::certify

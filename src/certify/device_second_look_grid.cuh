@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What all threads of the second look do together: the barrier of the grid, and the phases that read whole operands,
-// for exponents, sums and digits.
+// What all threads of the second look do together: the barrier of the grid, and the phases of equilibration that read
+// whole operands, for exponents and sums.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,16 +13,13 @@
 #include "num/line_stats.hpp"
 #include "plan/device_state.hpp"
 #include "problem/lines.hpp"
-#include "split/digits.hpp"
 #include "split/terms.hpp"
 
-namespace kizami::exec::second_look {
+namespace kizami::certify::second_look {
 
 using base::ceil_div;
-using base::round_up;
 using problem::kTerms;
 using problem::Lines;
-using split::kDigitBlock;
 
 inline constexpr int kThreads = 384;
 inline constexpr std::uint32_t kFullWarp = 0xFFFFFFFFu;
@@ -181,114 +178,4 @@ __device__ __noinline__ void add_magnitudes(const Lines<T>& lines, const std::in
   });
 }
 
-/// Where the digits of some lines go.
-struct DigitRows {
-  std::int8_t* digits;
-  std::uint8_t* deficits;
-  std::uint64_t* nonzero;
-  std::int64_t deficit_stride;
-};
-
-/// split::make_block_digits(), and the bits of the terms that are not zero, of lines [first, first + count).
-template <class T>
-__device__ __noinline__ void make_digits(const Lines<T>& lines, const num::LineStats* stats,
-                                         const std::int32_t* inner_shift, std::int64_t first, std::int64_t count,
-                                         const DigitRows& out) {
-  constexpr int kBlock = static_cast<int>(kDigitBlock);
-  const std::int64_t num_terms = lines.num_terms();
-  const std::int64_t num_blocks = ceil_div(num_terms, kDigitBlock);
-  const std::int64_t words = round_up(num_blocks, 2);
-  const auto shift_at = [&](std::int64_t t) { return inner_shift == nullptr ? 0 : inner_shift[t / kTerms<T>]; };
-  // What pads: words to an even number, lines to a multiple of 16.
-  if (words > num_blocks) {
-    for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) out.nonzero[i * words + num_blocks] = 0;
-  }
-  const std::int64_t padding = round_up(count, 16) - count;
-  for (std::int64_t item = grid_thread(); item < padding * num_blocks; item += grid_threads()) {
-    out.deficits[item / padding * out.deficit_stride + count + item % padding] = 0;
-  }
-
-  if (has_contiguous_lines(lines)) {  // a warp takes some blocks of a line; a lane terms `lane` and 32 + lane of each
-    constexpr int kAtOnce = 4;
-    const std::int64_t pieces = ceil_div(num_blocks, kAtOnce);
-    for (std::int64_t item = grid_warp(); item < count * pieces; item += grid_warps()) {
-      const std::int64_t i = item / pieces;
-      const std::int64_t first_block = item % pieces * kAtOnce;
-      const std::int32_t line_exponent = stats[first + i].exponent;
-      const bool is_live = line_exponent != num::kNoExponent;
-      double x[kAtOnce][2];
-#pragma unroll
-      for (int b = 0; b < kAtOnce; ++b) {
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          const std::int64_t t = (first_block + b) * kDigitBlock + 32 * half + lane();
-          x[b][half] = is_live && t < num_terms ? lines.term(first + i, t) : 0.0;
-        }
-      }
-#pragma unroll
-      for (int b = 0; b < kAtOnce; ++b) {
-        const std::int64_t block = first_block + b;
-        if (block >= num_blocks) break;
-        std::int32_t shift[2];
-        std::int32_t exponent = num::kNoExponent;
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          shift[half] = x[b][half] == 0.0 ? 0 : shift_at(block * kDigitBlock + 32 * half + lane());
-          exponent = std::max(exponent, split::shifted_exponent(x[b][half], shift[half]));
-        }
-        exponent = __reduce_max_sync(kFullWarp, exponent);
-        std::uint64_t bits = 0;
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          out.digits[(i * num_blocks + block) * kDigitBlock + 32 * half + lane()] =
-              static_cast<std::int8_t>(split::block_digit(x[b][half], shift[half], exponent));
-          bits |= std::uint64_t{__ballot_sync(kFullWarp, x[b][half] != 0.0)} << 32 * half;
-        }
-        if (lane() == 0) {
-          out.deficits[block * out.deficit_stride + i] = split::block_deficit(line_exponent, exponent);
-          out.nonzero[i * words + block] = bits;
-        }
-      }
-    }
-    return;
-  }
-
-  // A lane takes a block of its line, and reads it twice.
-  const std::int64_t groups = ceil_div(count, 32);
-  for (std::int64_t item = grid_warp(); item < groups * num_blocks; item += grid_warps()) {
-    const std::int64_t i = item % groups * 32 + lane();
-    const std::int64_t block = item / groups;
-    if (i >= count) continue;
-    const std::int32_t line_exponent = stats[first + i].exponent;
-    const std::int64_t begin = block * kDigitBlock;
-    const int length = line_exponent == num::kNoExponent
-                           ? 0
-                           : static_cast<int>(std::min(num_terms - begin, std::int64_t{kDigitBlock}));
-    std::int32_t exponent = num::kNoExponent;
-    std::uint64_t bits = 0;
-#pragma unroll 16
-    for (int t = 0; t < kBlock; ++t) {
-      const double x = t < length ? lines.term(first + i, begin + t) : 0.0;
-      if (x == 0.0) continue;
-      exponent = std::max(exponent, split::shifted_exponent(x, shift_at(begin + t)));
-      bits |= std::uint64_t{1} << t;
-    }
-    auto* const row = reinterpret_cast<uint4*>(out.digits + (i * num_blocks + block) * kDigitBlock);
-#pragma unroll 1
-    for (int quarter = 0; quarter < 4; ++quarter) {
-      std::uint32_t packed[4] = {0, 0, 0, 0};
-#pragma unroll
-      for (int b = 0; b < 16; ++b) {
-        const int t = 16 * quarter + b;
-        const double x = t < length ? lines.term(first + i, begin + t) : 0.0;
-        const std::int32_t shift = x == 0.0 ? 0 : shift_at(begin + t);
-        packed[b / 4] |= static_cast<std::uint32_t>(split::block_digit(x, shift, exponent)) << 8 * (b % 4);
-      }
-      row[quarter] = make_uint4(packed[0], packed[1], packed[2], packed[3]);
-    }
-    out.deficits[block * out.deficit_stride + i] = split::block_deficit(line_exponent, exponent);
-    out.nonzero[i * words + block] = bits;
-  }
-}
-
-}  // namespace kizami::exec::second_look
+}  // namespace kizami::certify::second_look

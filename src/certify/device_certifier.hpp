@@ -11,16 +11,16 @@
 
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
-#include "exec/device_certificate.hpp"
-#include "exec/device_second_look.hpp"
-#include "exec/launch.hpp"
+#include "certify/device_certificate.hpp"
+#include "certify/device_second_look.hpp"
+#include "plan/launch.hpp"
 #include "num/rung.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/plan.hpp"
 #include "problem/lines.hpp"
 #include "split/device.hpp"
 
-namespace kizami::exec {
+namespace kizami::certify {
 
 template <class T>
 struct DeviceCertifier {
@@ -114,10 +114,10 @@ struct DeviceCertifier {
       product::Pointers pointers{s.a_digits, s.b_digits, &state->sampled_failures};
       pointers.a_weights = a_lines.weights;
       pointers.b_weights = b_lines.weights;
-      KIZAMI_RETURN_IF_ERROR(launch(plan, compared, pointers, {s.engine, s.engine_bytes}, queue));
+      KIZAMI_RETURN_IF_ERROR(plan::launch(plan, compared, pointers, {s.engine, s.engine_bytes}, queue));
       if (s.b_swapped == nullptr) return {};
       pointers.b = s.b_swapped;
-      return launch(plan, compared, pointers, {s.engine, s.engine_bytes}, queue);
+      return plan::launch(plan, compared, pointers, {s.engine, s.engine_bytes}, queue);
     }
     product::ProductDesc desc = plan::device_sampled_product(plan, s, base::round_up(num_i, plan::kReadRows), num_j);
     SampledProducts products;
@@ -136,11 +136,14 @@ struct DeviceCertifier {
         const product::Pointers pointers{s.a_digits + piece * desc.a_plane_stride,
                                          b_digits + piece * desc.b_plane_stride,
                                          s.acc + part * products.part_stride + piece * products.piece_stride};
-        KIZAMI_RETURN_IF_ERROR(launch(plan, desc, pointers, {s.engine, s.engine_bytes}, queue));
+        KIZAMI_RETURN_IF_ERROR(plan::launch(plan, desc, pointers, {s.engine, s.engine_bytes}, queue));
       }
     }
-    return count_sampled_failures_device(ladder, products, a_lines.from(i), b_lines.from(j + y), state, queue);
+    num::Ladder lowest = ladder;
+    lowest.num_rungs = 1;
+    lowest.rungs[0].allowance = num::sampled_allowance(ladder.rungs[0].allowance, plan::num_terms(plan.shape));
+    return count_sampled_failures_device(lowest, products, a_lines.from(i), b_lines.from(j + y), state, queue);
   }
 };
 
-}  // namespace kizami::exec
+}  // namespace kizami::certify

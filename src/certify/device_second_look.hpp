@@ -18,7 +18,7 @@
 #include "problem/lines.hpp"
 #include "product/product.hpp"
 
-namespace kizami::exec {
+namespace kizami::certify {
 
 using plan::carve_second_look;
 using plan::SecondLookBuffers;
@@ -48,4 +48,4 @@ struct SecondLook {
 template <class T>
 Status launch_second_look(const SecondLook<T>& look, int num_sms, product::Queue queue);
 
-}  // namespace kizami::exec
+}  // namespace kizami::certify

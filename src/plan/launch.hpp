@@ -10,11 +10,11 @@
 #include "plan/plan.hpp"
 #include "product/product.hpp"
 
-namespace kizami::exec {
+namespace kizami::plan {
 
 /// Runs a product of the kind that the planner asked the engine about.
 /// @status kInternal: the engine refuses what it had offered, or asks for more scratch than was booked
-[[nodiscard]] inline Status launch(const plan::Plan& plan, const product::ProductDesc& desc,
+[[nodiscard]] inline Status launch(const Plan& plan, const product::ProductDesc& desc,
                                    const product::Pointers& pointers, std::span<std::byte> workspace,
                                    product::Queue queue = nullptr) {
   const product::Engine& engine = *plan.schedule.engine;
@@ -32,4 +32,4 @@ namespace kizami::exec {
   return engine.run(desc, offer, pointers, workspace.data(), queue);
 }
 
-}  // namespace kizami::exec
+}  // namespace kizami::plan

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <complex>
 
-#include "exec/device_second_look.cuh"
+#include "certify/device_second_look.cuh"
 
-namespace kizami::exec {
+namespace kizami::certify {
 
 template Status launch_second_look<std::complex<double>>(const SecondLook<std::complex<double>>&, int, product::Queue);
 
-}  // namespace kizami::exec
+}  // namespace kizami::certify

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+// Block digits on the device: split::make_block_digits() in the layout of plan::SecondLookBuffers, each element read once. A
+// term is kept as exponent and seven bits (packed_term()), so that the digits of a block follow from registers once its
+// exponent is known.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/int_math.hpp"
+#include "certify/block_sum.hpp"
+#include "certify/device_second_look_grid.cuh"
+#include "num/line_stats.hpp"
+#include "plan/second_look_buffers.hpp"
+#include "problem/lines.hpp"
+#include "split/digits.hpp"
+#include "split/terms.hpp"
+
+namespace kizami::certify::second_look {
+
+using split::kDigitBlock;
+
+/// Where the digits of some lines go.
+struct DigitRows {
+  std::int8_t* digits;
+  float* scales;
+  std::uint64_t* nonzero;
+  std::int64_t scale_stride;
+  int scale_shift;  ///< kScaleShiftA or kScaleShiftB
+};
+
+/// Packed terms of element h of a line, shifted; [1] is the imaginary part.
+template <class T>
+__device__ inline void load_terms(const Lines<T>& lines, std::int64_t line, std::int64_t h,
+                                  const std::int32_t* inner_shift, std::uint32_t (&packed)[kTerms<T>]) {
+  const T x = lines.data[line * lines.line_stride + h * lines.inner_stride];
+  const std::int32_t shift = inner_shift == nullptr ? 0 : inner_shift[h];
+  if constexpr (kTerms<T> == 2) {
+    packed[0] = packed_term(static_cast<double>(x.real()), shift);
+    packed[1] = packed_term(static_cast<double>(x.imag()), shift);
+  } else {
+    packed[0] = packed_term(static_cast<double>(x), shift);
+  }
+}
+
+/// The digits of a block that is so far below its line: none beyond split::kMaxDeficit.
+[[nodiscard]] __device__ inline std::int32_t digit_exponent(std::int32_t block_exponent, std::int32_t deficit) {
+  return deficit > split::kMaxDeficit ? block_exponent + 7 : block_exponent;
+}
+
+/// The bytes of one element: its digit, or of a complex one the sum and the difference of the digits of its parts.
+template <int kParts>
+__device__ inline void bytes_of_element(const std::uint32_t (&packed)[kParts], std::int32_t exponent,
+                                        std::uint32_t (&bytes)[kParts]) {
+  const std::uint32_t r = digit_of_term(packed[0], exponent);
+  if constexpr (kParts == 2) {
+    const std::uint32_t s = digit_of_term(packed[1], exponent);
+    bytes[0] = r + s;
+    bytes[1] = (r - s) & 255u;
+  } else {
+    bytes[0] = r;
+  }
+}
+
+/// What pads: words to an even number, scales to whole lines of kSecondLookPad.
+__device__ inline void clear_padding(std::int64_t count, std::int64_t num_blocks, std::int64_t num_words,
+                                     const DigitRows& out) {
+  const std::int64_t words = base::round_up(num_words, 2);
+  if (words > num_words) {
+    for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) out.nonzero[i * words + num_words] = 0;
+  }
+  const std::int64_t padding = base::round_up(count, plan::kSecondLookPad) - count;
+  for (std::int64_t item = grid_thread(); item < padding * num_blocks; item += grid_threads()) {
+    out.scales[item / padding * out.scale_stride + count + item % padding] =
+        shifted_block_scale(split::kMaxDeficit, out.scale_shift);
+  }
+}
+
+/// Lines whose elements are neighbours: a warp takes some blocks of a line, a lane elements `lane` and 32 + lane of each.
+template <class T>
+__device__ void make_digits_along(const Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift,
+                                  std::int64_t first, std::int64_t count, const DigitRows& out) {
+  constexpr int kParts = static_cast<int>(kTerms<T>);
+  constexpr int kAtOnce = 4 / kParts;
+  const std::int64_t num_blocks = ceil_div(lines.length, kDigitBlock);
+  const std::int64_t words = base::round_up(num_blocks * kParts, 2);
+  const std::int64_t pieces = ceil_div(num_blocks, std::int64_t{kAtOnce});
+  for (std::int64_t item = grid_warp(); item < count * pieces; item += grid_warps()) {
+    const std::int64_t i = item / pieces;
+    const std::int64_t first_block = item % pieces * kAtOnce;
+    const std::int32_t line_exponent = stats[first + i].exponent;
+    std::uint32_t x[kAtOnce][2][kParts] = {};
+#pragma unroll
+    for (int b = 0; b < kAtOnce; ++b) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const std::int64_t h = (first_block + b) * kDigitBlock + 32 * half + lane();
+        if (line_exponent != num::kNoExponent && h < lines.length)
+          load_terms(lines, first + i, h, inner_shift, x[b][half]);
+      }
+    }
+#pragma unroll
+    for (int b = 0; b < kAtOnce; ++b) {
+      const std::int64_t block = first_block + b;
+      if (block >= num_blocks) break;
+      std::uint32_t most = 0;
+#pragma unroll
+      for (int part = 0; part < kParts; ++part) most = max(most, max(x[b][0][part], x[b][1][part]));
+      most = __reduce_max_sync(kFullWarp, most);
+      const std::int32_t exponent = most == 0 ? num::kNoExponent : exponent_of_term(most);
+      const std::int32_t deficit = split::block_deficit(line_exponent, exponent);
+      std::int8_t* const row = out.digits + (i * num_blocks + block) * kParts * kDigitBlock;
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        std::uint32_t bytes[kParts];
+        bytes_of_element<kParts>(x[b][half], digit_exponent(exponent, deficit), bytes);
+#pragma unroll
+        for (int part = 0; part < kParts; ++part)
+          row[part * kDigitBlock + 32 * half + lane()] = static_cast<std::int8_t>(bytes[part]);
+      }
+#pragma unroll
+      for (int part = 0; part < kParts; ++part) {
+        std::uint64_t bits = __ballot_sync(kFullWarp, x[b][0][part] != 0);
+        bits |= std::uint64_t{__ballot_sync(kFullWarp, x[b][1][part] != 0)} << 32;
+        if (lane() == part) out.nonzero[i * words + block * kParts + part] = bits;
+      }
+      if (lane() == 0) {
+        out.scales[block * out.scale_stride + i] =
+            shifted_block_scale(min(deficit, split::kMaxDeficit), out.scale_shift);
+      }
+    }
+  }
+}
+
+/// Neighbouring lines: a lane takes a block of its line, or half of it where elements have two parts.
+template <class T>
+__device__ void make_digits_across(const Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift,
+                                   std::int64_t first, std::int64_t count, const DigitRows& out) {
+  constexpr int kParts = static_cast<int>(kTerms<T>);
+  constexpr int kElements = static_cast<int>(kDigitBlock) / kParts;
+  constexpr int kLines = 32 / kParts;  ///< of a warp
+  const std::int64_t num_blocks = ceil_div(lines.length, kDigitBlock);
+  const std::int64_t words = base::round_up(num_blocks * kParts, 2);
+  const std::int64_t groups = ceil_div(count, std::int64_t{kLines});
+  const int half = lane() / kLines;
+  for (std::int64_t item = grid_warp(); item < groups * num_blocks; item += grid_warps()) {
+    const std::int64_t i = item % groups * kLines + lane() % kLines;
+    const std::int64_t block = item / groups;
+    const std::int32_t line_exponent = i < count ? stats[first + i].exponent : num::kNoExponent;
+    const std::int64_t begin = block * kDigitBlock + half * kElements;
+    const std::int64_t end = line_exponent == num::kNoExponent ? 0 : lines.length;
+    std::uint32_t x[kElements][kParts];
+    std::uint32_t most = 0;
+#pragma unroll
+    for (int t = 0; t < kElements; ++t) {
+#pragma unroll
+      for (int part = 0; part < kParts; ++part) x[t][part] = 0;
+      if (begin + t < end) load_terms(lines, first + i, begin + t, inner_shift, x[t]);
+#pragma unroll
+      for (int part = 0; part < kParts; ++part) most = max(most, x[t][part]);
+    }
+    if (kParts == 2) most = max(most, __shfl_xor_sync(kFullWarp, most, kLines));
+    if (i >= count) continue;
+    const std::int32_t exponent = most == 0 ? num::kNoExponent : exponent_of_term(most);
+    const std::int32_t deficit = split::block_deficit(line_exponent, exponent);
+    std::uint32_t packed[kParts][kElements / 4] = {};
+    std::uint32_t bits[kParts][kElements / 32] = {};
+#pragma unroll
+    for (int t = 0; t < kElements; ++t) {
+      std::uint32_t bytes[kParts];
+      bytes_of_element<kParts>(x[t], digit_exponent(exponent, deficit), bytes);
+#pragma unroll
+      for (int part = 0; part < kParts; ++part) {
+        packed[part][t / 4] |= bytes[part] << 8 * (t % 4);
+        bits[part][t / 32] |= (x[t][part] != 0 ? 1u : 0u) << t % 32;
+      }
+    }
+    std::int8_t* const row = out.digits + (i * num_blocks + block) * kParts * kDigitBlock + half * kElements;
+    auto* const word = reinterpret_cast<std::uint32_t*>(out.nonzero + i * words + block * kParts);
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) {
+      auto* const to = reinterpret_cast<uint4*>(row + part * kDigitBlock);
+#pragma unroll
+      for (int q = 0; q < kElements / 16; ++q) {
+        to[q] = make_uint4(packed[part][4 * q], packed[part][4 * q + 1], packed[part][4 * q + 2],
+                           packed[part][4 * q + 3]);
+      }
+#pragma unroll
+      for (int w = 0; w < kElements / 32; ++w) word[2 * part + half + w] = bits[part][w];
+    }
+    if (half == 0) {
+      out.scales[block * out.scale_stride + i] =
+          shifted_block_scale(min(deficit, split::kMaxDeficit), out.scale_shift);
+    }
+  }
+}
+
+/// Digits, scales and non-zero bits of lines [first, first + count), by all threads of the grid.
+template <class T>
+__device__ __noinline__ void make_digits(const Lines<T>& lines, const num::LineStats* stats,
+                                         const std::int32_t* inner_shift, std::int64_t first, std::int64_t count,
+                                         const DigitRows& out) {
+  const std::int64_t num_blocks = ceil_div(lines.length, kDigitBlock);
+  clear_padding(count, num_blocks, num_blocks * kTerms<T>, out);
+  if (has_contiguous_lines(lines)) {
+    make_digits_along(lines, stats, inner_shift, first, count, out);
+  } else {
+    make_digits_across(lines, stats, inner_shift, first, count, out);
+  }
+}
+
+}  // namespace kizami::certify::second_look
