@@ -87,7 +87,6 @@ __device__ __noinline__ void reconstruct_from_many_pieces(const DeviceReconstruc
   share_constants<Layout, kParts>(tables, shared);
   const std::int64_t i = first_row_of_thread();
   if (i >= task.c.rows) return;
-  const NumberEpilogue<T> epilogue(task, i);
   const int num_planes = tables->num_planes;
   const std::int64_t plane_stride = task.planes.plane_stride;
   const std::int64_t cols = task.c.cols;
@@ -121,7 +120,7 @@ __device__ __noinline__ void reconstruct_from_many_pieces(const DeviceReconstruc
       }
       finish_sums<kPieces, kPlanes>(sum, constants, tables[part].pieces, x[part]);
     }
-    epilogue.write(task, j, task.col_scale[j], x);
+    NumberEpilogue<T>(task, i).write(task, j, task.col_scale[j], x);
     column = next_column;
   }
 }
