@@ -17,11 +17,14 @@
 #include "num/scaling.hpp"
 #include "reconstruct/device.hpp"
 
-#if defined(__CUDACC__)
+#if defined(__CUDA_ARCH__)
 #define KIZAMI_UNROLL _Pragma("unroll")
-#define KIZAMI_SELDOM KIZAMI_HOST_DEVICE __noinline__  // its registers are not its callers'
 #else
 #define KIZAMI_UNROLL
+#endif
+#if defined(__CUDACC__)
+#define KIZAMI_SELDOM KIZAMI_HOST_DEVICE __noinline__  // its registers are not its callers'
+#else
 #define KIZAMI_SELDOM
 #endif
 
@@ -81,7 +84,7 @@ struct PieceSum {
   double x = 0;
   double lost = 0;
 
-  /// Pieces are multiples of their grids below 2^53 of them; together less than 2^39 of the first.
+  /// Pieces are multiples of their grids below 2^53 of them and 2^50 of the next above; together below 2^39 of the first.
   KIZAMI_HOST_DEVICE PieceSum(const double (&t)[kPieces], const double* magic) {
     if constexpr (kPieces == 2) {
       high = t[0];
