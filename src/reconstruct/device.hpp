@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The CRT on a CUDA device: the bits of reconstruct_crt(). In FP64 pieces for the usual counts of moduli, in 32-bit limbs
-// beyond; both exact. See device_crt_pieces.cuh and device_crt.cuh.
+// beyond; both exact. See crt_pieces.hpp and device_crt.cuh.
 #pragma once
 
 #include <cstddef>
