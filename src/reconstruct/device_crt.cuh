@@ -93,7 +93,7 @@ __global__ void scale_kernel(MatrixView<T> c, Factor<T> beta) {
 
 /// kMostLimbs: of the rungs that do not fit in pieces; 0: all do.
 template <class T, int kMostLimbs>
-__global__ void __launch_bounds__(kThreads, kMostLimbs > 7 ? 1 : kBlocksPerSm)
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     reconstruct_kernel(const __grid_constant__ DeviceReconstruction<T> task) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
   constexpr int kPieceBytes =
@@ -143,7 +143,7 @@ Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, prod
   };
   // Most moduli of so many limbs; device_tables_test.cpp checks them.
   if (most <= most_piece_moduli(kIsComplex<T>, kDevicePieces)) return launch(std::integral_constant<int, 0>{});
-  if (kIsComplex<T> || most <= 26) return launch(std::integral_constant<int, 7>{});
+  if (kIsComplex<T> || most <= 27) return launch(std::integral_constant<int, 7>{});
   return launch(std::integral_constant < int, kIsComplex<T> ? 7 : kDeviceLimbs > {});
 }
 

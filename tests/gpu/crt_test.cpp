@@ -61,8 +61,8 @@ TYPED_TEST(DeviceCrt, HasTheBitsOfTheCpu) {
         const std::vector<T> before = expected;
         reconstruct_crt<T>({planes.data(), count, kColStride, kPlaneStride}, row_scale.data(), col_scale.data(), alpha,
                            beta, 1, {expected.data(), kRows, kCols, 1, kRows});
-        // The kernels for ladders that end here, at 26 moduli, and at all of them.
-        for (const int most : {count, 26, num::max_moduli(ring)}) {
+        // The kernels for ladders that end here, at 27 moduli, and at all of them.
+        for (const int most : {count, 27, num::max_moduli(ring)}) {
           if (most < count || most > num::max_moduli(ring)) continue;
           DeviceArray<T> fresh(before);
           DeviceReconstruction<T> task;

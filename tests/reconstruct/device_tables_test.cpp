@@ -37,7 +37,7 @@ TEST(DeviceCrtTables, FitTheKernels) {
         EXPECT_LE(table.num_planes, most_piece_planes(is_complex, pieces)) << count;
       } else {
         EXPECT_GE(table.num_limbs, 7) << count;
-        EXPECT_LE(table.num_limbs, is_complex || count <= 26 ? 7 : kDeviceLimbs) << count;
+        EXPECT_LE(table.num_limbs, is_complex || count <= 27 ? 7 : kDeviceLimbs) << count;
       }
     }
     EXPECT_LE(most_piece_planes(is_complex, kDevicePieces), kPiecePlanes);
