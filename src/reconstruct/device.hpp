@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The CRT on a CUDA device: the bits of reconstruct_crt(). In FP64 pieces for the usual counts of moduli, in 32-bit limbs
-// beyond; both exact. See device_crt_pieces.cuh and device_crt.cuh.
+// beyond; both exact. See crt_pieces.hpp and device_crt.cuh.
 #pragma once
 
 #include <cstddef>
@@ -26,28 +26,31 @@ inline constexpr int kDeviceWords = 16;  ///< of 4 residues: 64 planes
   return limbs > 7 ? 13 : limbs;
 }
 
-/// Pieces of FP64 numbers: counts of up to 14 real or 15 complex moduli are rebuilt in two or three of them.
-inline constexpr int kDevicePieces = 3;
-inline constexpr int kPiecePlanes = 32;  ///< at most
+/// Pieces of FP64 numbers: counts of up to 24 moduli are rebuilt in two to five of them.
+inline constexpr int kDevicePieces = 5;
+inline constexpr int kPiecePlanes = 56;  ///< at most
 inline constexpr int kPieceGroup = 16;   ///< planes that are summed before their offset is subtracted
 
-/// The most moduli whose constants fit in so many pieces, and their planes.
+/// The most moduli whose constants fit in so many pieces, and their planes, rounded up to an even number.
 [[nodiscard]] constexpr int most_piece_moduli(bool is_complex, int pieces) {
-  return pieces == 2 ? 9 : is_complex ? 15 : 14;
+  constexpr int kMost[2][kDevicePieces - 1] = {{9, 14, 19, 24}, {9, 15, 20, 24}};
+  return kMost[is_complex ? 1 : 0][pieces - 2];
 }
 [[nodiscard]] constexpr int most_piece_planes(bool is_complex, int pieces) {
-  return is_complex ? 2 * most_piece_moduli(true, pieces) : (most_piece_moduli(false, pieces) + 1) / 2 * 2;
+  const num::Ring ring = is_complex ? num::Ring::kComplex : num::Ring::kReal;
+  return (num::num_planes(ring, most_piece_moduli(is_complex, pieces)) + 1) / 2 * 2;
 }
 
-/// The constants of a count in FP64 pieces, piece i a multiple of 2^grid[i] and below 2^38 of it: see device_crt_pieces.cuh.
+/// The constants of a count in FP64 pieces, piece i a multiple of 2^grid[i] and below 2^38 of it: see crt_pieces.hpp.
 struct DeviceCrtPieces {
-  std::int32_t count = 0;  ///< 2 or 3; 0: the count needs more
+  std::int32_t count = 0;  ///< 2 to 5; 0: the count needs more
   std::int32_t grid[kDevicePieces] = {};
-  double inverse = 0;                                             ///< 1 / P
-  double weight[kPiecePlanes][kDevicePieces] = {};                ///< 2^12 W_q, with |W_q| <= P / 2
-  double offset[kPiecePlanes / kPieceGroup][kDevicePieces] = {};  ///< -(2^12 + 2^7) times the sum of a group's W_q
-  double product[kDevicePieces] = {};                             ///< P
-  double half[kDevicePieces] = {};                                ///< floor((P - 1) / 2)
+  double inverse = 0;                               ///< 1 / P
+  double weight[kPiecePlanes][kDevicePieces] = {};  ///< 2^12 W_q, with |W_q| <= P / 2
+  double offset[(kPiecePlanes + kPieceGroup - 1) / kPieceGroup][kDevicePieces] =
+      {};                              ///< -(2^12 + 2^7) times the sum of a group's W_q
+  double product[kDevicePieces] = {};  ///< P
+  double half[kDevicePieces] = {};     ///< floor((P - 1) / 2)
 };
 
 /// One count of moduli, one part: what the CRT kernel reads.

@@ -11,8 +11,8 @@
 #include "base/overlapped_launch.hpp"
 #include "num/line_stats.hpp"
 #include "num/scaled.hpp"
-#include "num/scaling.hpp"
 #include "reconstruct/device.hpp"
+#include "reconstruct/device_crt_epilogue.cuh"
 #include "reconstruct/device_crt_limbs.cuh"
 #include "reconstruct/device_crt_pieces.cuh"
 #include "reconstruct/device_quads.cuh"
@@ -22,142 +22,6 @@ namespace kizami::reconstruct::device {
 /// Blocks of the usual kernels that a multiprocessor holds at once; a launch has no more.
 inline constexpr int kBlocksPerSm = 2;
 
-/// What all elements of a thread share.
-template <class T>
-struct Epilogue {
-  T alpha;
-  T beta;
-  bool is_product;  ///< alpha = 1, beta = 0
-  bool has_repairs;
-
-  __device__ explicit Epilogue(const DeviceReconstruction<T>& task)
-      : alpha(task.alpha.load()),
-        beta(task.beta.load()),
-        is_product(alpha == T{1} && beta == T{0}),
-        has_repairs(task.state->num_repairs != 0) {}
-};
-
-/// Writes what is wanted of four elements from row i of column j, whatever alpha, beta and the scales.
-template <class T, int kParts>
-__device__ void finish_quad(const DeviceReconstruction<T>& task, const Epilogue<T>& epilogue, std::int64_t i,
-                            std::int64_t j, const std::int32_t (&row_scale)[4], int col_scale,
-                            num::Scaled (&p)[kParts][4]) {
-  T value[4];
-  unsigned wanted = 0;
-#pragma unroll
-  for (int e = 0; e < 4; ++e) {
-    bool is_wanted = row_scale[e] != num::kSkipLine;
-    if (epilogue.has_repairs && is_wanted) {
-      const std::int64_t bit = task.first_row + i + e;
-      is_wanted = (task.repair_bits[(task.first_col + j) * task.bits_stride + bit / 32] >> (bit % 32) & 1) == 0;
-    }
-    value[e] = T{0};
-    if (!is_wanted) continue;
-    wanted |= 1u << e;
-    for (int part = 0; part < kParts; ++part) p[part][e].exponent -= row_scale[e] + col_scale;
-    const T old = epilogue.beta == T{0} ? T{0} : task.c(i + e, j);
-    value[e] = finish_any<T, kParts>(p[0][e], p[kParts - 1][e], epilogue.alpha, epilogue.beta, old);
-  }
-  store(task.c, i, j, value, wanted);
-}
-
-/// Rows beyond the last have scale num::kSkipLine.
-template <class T>
-__device__ void load_row_scales(const DeviceReconstruction<T>& task, std::int64_t i, std::int32_t (&row_scale)[4]) {
-#pragma unroll
-  for (int e = 0; e < 4; ++e) row_scale[e] = i + e < task.c.rows ? task.row_scale[i + e] : num::kSkipLine;
-}
-template <class T, class Visit>
-__device__ void for_columns(const DeviceReconstruction<T>& task, const Visit& visit) {
-  for (std::int64_t j = first_column_of_thread(); j < task.c.cols; j += column_step()) {
-    const int col_scale = task.col_scale[j];
-    if (col_scale != num::kSkipLine) visit(j, col_scale);
-  }
-}
-
-/// Four residues. Their neighbours in 256 bytes, which other warps want, come to the L2 cache as well.
-[[nodiscard]] __device__ inline std::uint32_t load_word(const std::int8_t* at) {
-  std::uint32_t word;
-  asm volatile("ld.global.L2::256B.u32 %0, [%1];" : "=r"(word) : "l"(at));
-  return word;
-}
-
-/// In FP64 pieces. kIsWhole: the count is the largest of so many pieces, a constant then.
-template <class T, int kPieces, bool kIsWhole>
-__device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables,
-                                        double* shared) {
-  constexpr int kParts = kIsComplex<T> ? 2 : 1;
-  constexpr int kPlanes = most_piece_planes(kIsComplex<T>, kPieces);
-  using Layout = PieceLayout<kPieces, kPlanes>;
-  const int thread = static_cast<int>(threadIdx.x + threadIdx.y * blockDim.x);
-  for (int at = thread; at < kParts * Layout::kSize; at += kThreads)
-    shared[at] = Layout::value(tables[at / Layout::kSize].pieces, at % Layout::kSize);
-  __syncthreads();
-  const std::int64_t i = first_row_of_thread();
-  if (i >= task.c.rows) return;
-  const Epilogue<T> epilogue(task);
-  const int num_planes = kIsWhole ? kPlanes : tables->num_planes;
-  // Scales so far from the ends of the range that an element is one product.
-  constexpr int kModerate = 450;
-  const auto is_moderate = [](int scale) {
-    return static_cast<unsigned>(scale + kModerate) <= static_cast<unsigned>(2 * kModerate);
-  };
-  std::int32_t row_scale[4];
-  load_row_scales(task, i, row_scale);
-  const bool is_fast = epilogue.is_product && !epilogue.has_repairs && is_moderate(row_scale[0]) &&
-                       is_moderate(row_scale[1]) && is_moderate(row_scale[2]) && is_moderate(row_scale[3]);
-  // Of few planes the words of the next column are on their way while this one is rebuilt.
-  constexpr bool kIsAhead = kPlanes <= 16;
-  const std::int64_t first = first_column_of_thread();
-  const std::int64_t step = column_step();
-  std::uint32_t words[kPlanes];
-  const auto load = [&](std::int64_t j, std::uint32_t(&to)[kPlanes]) {
-    const std::int8_t* at = task.planes.data + j * task.planes.col_stride + i;
-#pragma unroll
-    for (int q = 0; q < kPlanes; ++q, at += task.planes.plane_stride) to[q] = q < num_planes ? load_word(at) : 0;
-  };
-  if (kIsAhead && first < task.c.cols) load(first, words);
-  for (std::int64_t j = first; j < task.c.cols; j += step) {
-    const int col_scale = task.col_scale[j];
-    std::uint32_t ahead[kPlanes];
-    if constexpr (kIsAhead) {
-      if (j + step < task.c.cols) load(j + step, ahead);
-    } else {
-      load(j, words);
-    }
-    double x[kParts][4];
-#pragma unroll
-    for (int part = 0; part < kParts; ++part) {
-      rebuild_from_pieces<kPieces, kPlanes>(words, num_planes, shared + part * Layout::kSize, tables[part].pieces,
-                                            x[part]);
-    }
-    if (is_fast && is_moderate(col_scale)) {
-      T value[4];
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        using R = RealOf<T>;
-        const double unit = num::power_of_two(-(row_scale[e] + col_scale));
-        if constexpr (kParts == 2) {
-          value[e] = T(static_cast<R>(x[0][e] * unit), static_cast<R>(x[1][e] * unit));
-        } else {
-          value[e] = static_cast<R>(x[0][e] * unit);
-        }
-      }
-      store(task.c, i, j, value, 15u);
-    } else if (col_scale != num::kSkipLine) {
-      num::Scaled p[kParts][4];
-      for (int part = 0; part < kParts; ++part) {
-        for (int e = 0; e < 4; ++e) p[part][e] = num::make_scaled(x[part][e], 0);
-      }
-      finish_quad<T, kParts>(task, epilogue, i, j, row_scale, col_scale, p);
-    }
-    if constexpr (kIsAhead) {
-#pragma unroll
-      for (int q = 0; q < kPlanes; ++q) words[q] = ahead[q];
-    }
-  }
-}
-
 /// In limbs. kMostLimbs: what the rungs of the ladder need at most. Apart, so that its registers are not those of the other.
 template <class T, int kMostLimbs>
 __device__ __noinline__ void reconstruct_from_limbs(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables,
@@ -166,18 +30,10 @@ __device__ __noinline__ void reconstruct_from_limbs(const DeviceReconstruction<T
   const int limbs = tables->num_limbs;
   const int thread = static_cast<int>(threadIdx.x + threadIdx.y * blockDim.x);
   const auto for_limbs = [&](const auto& visit) {
-    const auto visit_if = [&](auto num_limbs) {
-      if constexpr (num_limbs.value <= kMostLimbs) visit(num_limbs);
-    };
-    switch (limbs) {
-      case 5:
-        return visit_if(std::integral_constant<int, 5>{});
-      case 6:
-        return visit_if(std::integral_constant<int, 6>{});
-      case 7:
-        return visit_if(std::integral_constant<int, 7>{});
-      default:
-        return visit_if(std::integral_constant<int, kDeviceLimbs>{});
+    if (kMostLimbs == 7 || limbs == 7) {
+      visit(std::integral_constant<int, 7>{});
+    } else {
+      visit(std::integral_constant<int, kMostLimbs>{});
     }
   };
   for_limbs([&](auto num_limbs) {
@@ -237,7 +93,7 @@ __global__ void scale_kernel(MatrixView<T> c, Factor<T> beta) {
 
 /// kMostLimbs: of the rungs that do not fit in pieces; 0: all do.
 template <class T, int kMostLimbs>
-__global__ void __launch_bounds__(kThreads, kMostLimbs > 7 ? 1 : kBlocksPerSm)
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     reconstruct_kernel(const __grid_constant__ DeviceReconstruction<T> task) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
   constexpr int kPieceBytes =
@@ -255,12 +111,18 @@ __global__ void __launch_bounds__(kThreads, kMostLimbs > 7 ? 1 : kBlocksPerSm)
   if (rung < 0) return;
   if (task.done != nullptr && *task.done != 0) return;
   const DeviceCrtTable* const tables = task.tables + kParts * (task.ladder.rungs[rung].num_moduli - num::kMinModuli);
-  if (tables->pieces.count == 2) {
-    reconstruct_from_pieces<T, 2, false>(task, tables, reinterpret_cast<double*>(shared));
-  } else if (tables->num_planes == most_piece_planes(kIsComplex<T>, 3)) {
-    reconstruct_from_pieces<T, 3, true>(task, tables, reinterpret_cast<double*>(shared));
-  } else if (kMostLimbs == 0 || tables->pieces.count == 3) {
-    reconstruct_from_pieces<T, 3, false>(task, tables, reinterpret_cast<double*>(shared));
+  double* const numbers = reinterpret_cast<double*>(shared);
+  const int pieces = tables->pieces.count;
+  if (pieces == 2) {
+    reconstruct_from_pieces<T, 2, false>(task, tables, numbers);
+  } else if (pieces == 3 && tables->num_planes == most_piece_planes(kIsComplex<T>, 3)) {
+    reconstruct_from_pieces<T, 3, true>(task, tables, numbers);
+  } else if (pieces == 3) {
+    reconstruct_from_pieces<T, 3, false>(task, tables, numbers);
+  } else if (pieces == 4) {
+    reconstruct_from_many_pieces<T, 4>(task, tables, numbers);
+  } else if (kMostLimbs == 0 || pieces == 5) {
+    reconstruct_from_many_pieces<T, 5>(task, tables, numbers);
   } else if constexpr (kMostLimbs != 0) {
     reconstruct_from_limbs<T, kMostLimbs>(task, tables, reinterpret_cast<std::uint32_t*>(shared));
   }
@@ -281,7 +143,7 @@ Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, prod
   };
   // Most moduli of so many limbs; device_tables_test.cpp checks them.
   if (most <= most_piece_moduli(kIsComplex<T>, kDevicePieces)) return launch(std::integral_constant<int, 0>{});
-  if (kIsComplex<T> || most <= 26) return launch(std::integral_constant<int, 7>{});
+  if (kIsComplex<T> || most <= 27) return launch(std::integral_constant<int, 7>{});
   return launch(std::integral_constant < int, kIsComplex<T> ? 7 : kDeviceLimbs > {});
 }
 

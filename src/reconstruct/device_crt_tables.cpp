@@ -42,8 +42,9 @@ void cut(num::CrtInt x, bool is_negative, const std::int32_t (&grid)[kDevicePiec
   const int bits = num::bit_width(crt.product_wide) - 1;
   if (bits > kDevicePieces * kPieceBits || crt.num_planes > kPiecePlanes) return pieces;
   pieces.grid[0] = std::max(0, bits - kPieceBits);
-  pieces.grid[1] = std::max(0, pieces.grid[0] - kPieceBits);
-  pieces.count = pieces.grid[1] == 0 ? 2 : 3;
+  for (int i = 1; i < kDevicePieces; ++i) pieces.grid[i] = std::max(0, pieces.grid[i - 1] - kPieceBits);
+  pieces.count = 2;
+  while (pieces.grid[pieces.count - 1] != 0) ++pieces.count;
   pieces.inverse = 1.0 / num::to_double_down(crt.product_wide);
   cut(crt.product_wide, false, pieces.grid, pieces.product);
   cut(crt.half_wide, false, pieces.grid, pieces.half);

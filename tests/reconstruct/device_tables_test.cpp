@@ -30,17 +30,17 @@ TEST(DeviceCrtTables, FitTheKernels) {
       // All but the top limb hold whole bytes of P; the kernel relies on it where it is compiled for so many limbs.
       EXPECT_LE(table.num_bytes, 4 * (table.top_limb + 1)) << count;
       // The choice in reconstruct_device(), and in its kernels.
-      const int pieces = count <= most_piece_moduli(is_complex, 2)   ? 2
-                         : count <= most_piece_moduli(is_complex, 3) ? 3
-                                                                     : 0;
-      EXPECT_EQ(table.pieces.count, pieces) << count;
-      if (pieces != 0) {
+      int pieces = 2;
+      while (pieces <= kDevicePieces && count > most_piece_moduli(is_complex, pieces)) ++pieces;
+      EXPECT_EQ(table.pieces.count, pieces <= kDevicePieces ? pieces : 0) << count;
+      if (pieces <= kDevicePieces) {
         EXPECT_LE(table.num_planes, most_piece_planes(is_complex, pieces)) << count;
       } else {
-        EXPECT_GE(table.num_limbs, 5) << count;
-        EXPECT_LE(table.num_limbs, is_complex || count <= 26 ? 7 : kDeviceLimbs) << count;
+        EXPECT_GE(table.num_limbs, 7) << count;
+        EXPECT_LE(table.num_limbs, is_complex || count <= 27 ? 7 : kDeviceLimbs) << count;
       }
     }
+    EXPECT_LE(most_piece_planes(is_complex, kDevicePieces), kPiecePlanes);
   }
 }
 
@@ -136,10 +136,20 @@ TEST(DeviceCrtTables, PiecesAreExact) {
         }
         // Q P, and what is left of a piece and of a comparison with half.
         const double quotient = most[0] * pieces.inverse * 1.01 + 2;
-        EXPECT_LT(quotient * std::abs(pieces.product[i]) + most[i] + 2 * std::abs(pieces.product[i]), limit) << count;
+        const double left = quotient * std::abs(pieces.product[i]) + most[i] + 2 * std::abs(pieces.product[i]);
+        EXPECT_LT(left, limit) << count;
+        if (i > 0 && i < pieces.count) {
+          EXPECT_LT(left, std::ldexp(1.0, 50 + pieces.grid[i - 1])) << count;
+        }
       }
       // The ratio is known to 2^-12.
-      EXPECT_LT((most[1] + most[2]) * pieces.inverse, 0x1p-12) << count;
+      double neglected = 0;
+      for (int i = 1; i < kDevicePieces; ++i) neglected += most[i];
+      EXPECT_LT(neglected * pieces.inverse, 0x1p-12) << count;
+      // What PieceSum relies on.
+      for (int i = 1; i < pieces.count; ++i) EXPECT_LE(pieces.grid[i - 1] - pieces.grid[i], 37) << count;
+      EXPECT_EQ(pieces.grid[pieces.count - 1], 0) << count;
+      EXPECT_LT(2 / pieces.inverse, std::ldexp(1.0, 39 + pieces.grid[0])) << count;
     }
   }
 }
