@@ -63,18 +63,19 @@ struct TilePlace {
 /// One term of a line in 32 bits: its exponent, and the digit that it has in a block of that exponent; 0 for zero.
 /// @range shift: |shift| <= 3000
 inline constexpr int kTermBias = 8192;
-[[nodiscard]] KIZAMI_HOST_DEVICE inline std::uint32_t packed_term(double x, std::int32_t shift) {
-  if (x == 0.0) return 0;
-  const auto bits = bit_cast<std::uint64_t>(x);
-  const auto high = static_cast<std::uint32_t>(bits >> 32) & 0x7FFFFFFFu;
-  constexpr std::uint32_t kSmallestNormal = 0x00100000u;
-  if (high >= kSmallestNormal)  // 11 bits of exponent above 6 bits of the significand
-    return (high >> 14) + (static_cast<std::uint32_t>(kTermBias - 1023 + shift) << 6);
-  const std::uint64_t magnitude = bits & 0x000FFFFFFFFFFFFFu;
-  const int leading = 63 - num::count_leading_zeros(magnitude);  // subnormal: magnitude 2^-1074
+[[nodiscard]] KIZAMI_HOST_DEVICE inline std::uint32_t packed_subnormal(std::uint64_t magnitude, std::int32_t shift) {
+  const int leading = 63 - num::count_leading_zeros(magnitude);  // magnitude 2^-1074
   const auto significand =
       static_cast<std::uint32_t>(leading >= 6 ? magnitude >> (leading - 6) : magnitude << (6 - leading)) & 63u;
   return (static_cast<std::uint32_t>(kTermBias - 1074 + leading + shift) << 6) + significand;
+}
+[[nodiscard]] KIZAMI_HOST_DEVICE inline std::uint32_t packed_term(double x, std::int32_t shift) {
+  const auto magnitude = bit_cast<std::uint64_t>(x) & 0x7FFFFFFFFFFFFFFFu;
+  const auto high = static_cast<std::uint32_t>(magnitude >> 32);
+  constexpr std::uint32_t kSmallestNormal = 0x00100000u;
+  if (high < kSmallestNormal) return magnitude == 0 ? 0 : packed_subnormal(magnitude, shift);
+  // 11 bits of exponent above 6 bits of the significand.
+  return (high >> 14) + (static_cast<std::uint32_t>(kTermBias - 1023 + shift) << 6);
 }
 /// Its exponent, shifted. @range packed != 0
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int32_t exponent_of_term(std::uint32_t packed) {

@@ -31,12 +31,9 @@ struct DigitRows {
   int scale_shift;  ///< kScaleShiftA or kScaleShiftB
 };
 
-/// Packed terms of element h of a line, shifted; [1] is the imaginary part.
+/// Packed terms of an element, shifted; [1] is the imaginary part.
 template <class T>
-__device__ inline void load_terms(const Lines<T>& lines, std::int64_t line, std::int64_t h,
-                                  const std::int32_t* inner_shift, std::uint32_t (&packed)[kTerms<T>]) {
-  const T x = lines.data[line * lines.line_stride + h * lines.inner_stride];
-  const std::int32_t shift = inner_shift == nullptr ? 0 : inner_shift[h];
+__device__ inline void pack_element(const T& x, std::int32_t shift, std::uint32_t (&packed)[kTerms<T>]) {
   if constexpr (kTerms<T> == 2) {
     packed[0] = packed_term(static_cast<double>(x.real()), shift);
     packed[1] = packed_term(static_cast<double>(x.imag()), shift);
@@ -83,7 +80,7 @@ template <class T>
 __device__ void make_digits_along(const Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift,
                                   std::int64_t first, std::int64_t count, const DigitRows& out) {
   constexpr int kParts = static_cast<int>(kTerms<T>);
-  constexpr int kAtOnce = 4 / kParts;
+  constexpr int kAtOnce = 8 / kParts;
   const std::int64_t num_blocks = ceil_div(lines.length, kDigitBlock);
   const std::int64_t words = base::round_up(num_blocks * kParts, 2);
   const std::int64_t pieces = ceil_div(num_blocks, std::int64_t{kAtOnce});
@@ -91,14 +88,27 @@ __device__ void make_digits_along(const Lines<T>& lines, const num::LineStats* s
     const std::int64_t i = item / pieces;
     const std::int64_t first_block = item % pieces * kAtOnce;
     const std::int32_t line_exponent = stats[first + i].exponent;
-    std::uint32_t x[kAtOnce][2][kParts] = {};
+    // All loads before the first use; an element that is not there is another one, whose bits do not count.
+    const T* const line = lines.data + (first + i) * lines.line_stride;
+    const std::int64_t end = line_exponent == num::kNoExponent ? 0 : lines.length;
+    T raw[kAtOnce][2];
+    std::int32_t shift[kAtOnce][2] = {};
 #pragma unroll
     for (int b = 0; b < kAtOnce; ++b) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const std::int64_t h = (first_block + b) * kDigitBlock + 32 * half + lane();
-        if (line_exponent != num::kNoExponent && h < lines.length)
-          load_terms(lines, first + i, h, inner_shift, x[b][half]);
+        raw[b][half] = line[min(h, lines.length - 1) * lines.inner_stride];
+        if (inner_shift != nullptr) shift[b][half] = inner_shift[min(h, lines.length - 1)];
+      }
+    }
+    std::uint32_t x[kAtOnce][2][kParts];
+#pragma unroll
+    for (int b = 0; b < kAtOnce; ++b) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const std::int64_t h = (first_block + b) * kDigitBlock + 32 * half + lane();
+        pack_element(h < end ? raw[b][half] : T{0}, shift[b][half], x[b][half]);
       }
     }
 #pragma unroll
@@ -151,15 +161,26 @@ __device__ void make_digits_across(const Lines<T>& lines, const num::LineStats* 
     const std::int32_t line_exponent = i < count ? stats[first + i].exponent : num::kNoExponent;
     const std::int64_t begin = block * kDigitBlock + half * kElements;
     const std::int64_t end = line_exponent == num::kNoExponent ? 0 : lines.length;
+    const T* const line = lines.data + (first + (i < count ? i : 0)) * lines.line_stride;
     std::uint32_t x[kElements][kParts];
     std::uint32_t most = 0;
+    constexpr int kAtOnce = 16;  // loads before the first use
 #pragma unroll
-    for (int t = 0; t < kElements; ++t) {
+    for (int t = 0; t < kElements; t += kAtOnce) {
+      T raw[kAtOnce];
+      std::int32_t shift[kAtOnce] = {};
 #pragma unroll
-      for (int part = 0; part < kParts; ++part) x[t][part] = 0;
-      if (begin + t < end) load_terms(lines, first + i, begin + t, inner_shift, x[t]);
+      for (int u = 0; u < kAtOnce; ++u) {
+        const std::int64_t h = min(begin + t + u, lines.length - 1);
+        raw[u] = line[h * lines.inner_stride];
+        if (inner_shift != nullptr) shift[u] = inner_shift[h];
+      }
 #pragma unroll
-      for (int part = 0; part < kParts; ++part) most = max(most, x[t][part]);
+      for (int u = 0; u < kAtOnce; ++u) {
+        pack_element(begin + t + u < end ? raw[u] : T{0}, shift[u], x[t + u]);
+#pragma unroll
+        for (int part = 0; part < kParts; ++part) most = max(most, x[t + u][part]);
+      }
     }
     if (kParts == 2) most = max(most, __shfl_xor_sync(kFullWarp, most, kLines));
     if (i >= count) continue;

@@ -19,21 +19,37 @@ inline constexpr int kOddLines = kGainLines / 2;
 /// In place of the gain of a line that is zero.
 inline constexpr std::int32_t kNoGain = INT32_MAX;
 
+/// The largest exponent of the parts of an element, shifted; kNoExponent of zero.
+template <class T>
+[[nodiscard]] __device__ inline std::int32_t exponent_of(const T& x, std::int32_t shift) {
+  if constexpr (kTerms<T> == 2) {
+    return max(split::shifted_exponent(static_cast<double>(x.real()), shift),
+               split::shifted_exponent(static_cast<double>(x.imag()), shift));
+  } else {
+    return split::shifted_exponent(static_cast<double>(x), shift);
+  }
+}
+
 /// exponents[h] = the largest of elements h of the even samples, relative to their lines.
 template <class T>
 __device__ __noinline__ void gather_relative_exponents(const Lines<T>& lines, const num::LineStats* stats,
                                                        std::int32_t* exponents) {
   for (std::int64_t h = grid_thread(); h < lines.length; h += grid_threads()) {
     std::int32_t most = num::kNoExponent;
-#pragma unroll 8
-    for (int s = 0; s < kGainLines; s += 2) {
-      const std::int64_t line = gain_line(lines.num_lines, s);
-      const std::int32_t line_exponent = stats[line].exponent;
+    constexpr int kAtOnce = 8;  // loads before the first use
+#pragma unroll 1
+    for (int s = 0; s < kGainLines; s += 2 * kAtOnce) {
+      T x[kAtOnce];
+      std::int32_t line_exponent[kAtOnce];
 #pragma unroll
-      for (int part = 0; part < kTerms<T>; ++part) {
-        const double x = lines.term(line, h * kTerms<T> + part);
-        if (line_exponent != num::kNoExponent && x != 0.0)
-          most = std::max(most, split::shifted_exponent(x, 0) - line_exponent);
+      for (int e = 0; e < kAtOnce; ++e) {
+        const std::int64_t line = gain_line(lines.num_lines, s + 2 * e);
+        x[e] = lines.data[line * lines.line_stride + h * lines.inner_stride];
+        line_exponent[e] = stats[line].exponent;
+      }
+#pragma unroll
+      for (int e = 0; e < kAtOnce; ++e) {
+        if (line_exponent[e] != num::kNoExponent) most = max(most, exponent_of(x[e], 0) - line_exponent[e]);
       }
     }
     exponents[h] = most;
@@ -61,24 +77,39 @@ __device__ __noinline__ void measure_gain(const Lines<T>& lines, const num::Line
     shared.sum_squares = 0;
   }
   __syncthreads();
-  const auto for_terms = [&](const auto& visit) {
-#pragma unroll 4
-    for (std::int64_t h = threadIdx.x; h < lines.length; h += kThreads) {
+  const T* const elements = lines.data + line * lines.line_stride;
+  const auto for_elements = [&](const auto& visit) {
+    constexpr int kAtOnce = 8;  // loads before the first use
+    for (std::int64_t begin = threadIdx.x; begin < lines.length; begin += kAtOnce * kThreads) {
+      T x[kAtOnce];
+      std::int32_t shift[kAtOnce];
 #pragma unroll
-      for (int part = 0; part < kTerms<T>; ++part) visit(lines.term(line, h * kTerms<T> + part), inner_shift[h]);
+      for (int e = 0; e < kAtOnce; ++e) {
+        const std::int64_t h = min(begin + e * kThreads, lines.length - 1);
+        x[e] = elements[h * lines.inner_stride];
+        shift[e] = inner_shift[h];
+      }
+#pragma unroll
+      for (int e = 0; e < kAtOnce; ++e) {
+        if (begin + e * kThreads < lines.length) visit(x[e], shift[e]);
+      }
     }
   };
   std::int32_t exponent = num::kNoExponent;
-  for_terms([&](double x, std::int32_t shift) {
-    if (x != 0.0) exponent = std::max(exponent, split::shifted_exponent(x, shift));
-  });
+  for_elements([&](const T& x, std::int32_t shift) { exponent = max(exponent, exponent_of(x, shift)); });
   exponent = __reduce_max_sync(kFullWarp, exponent);
   if (lane() == 0) atomicMax(&shared.exponent, exponent);
   __syncthreads();
   exponent = shared.exponent;
   std::uint64_t sum_squares = 0;
-  for_terms([&](double x, std::int32_t shift) {
-    sum_squares += split::magnitude_of(x, split::magnitude_factors(exponent, shift)).square;
+  for_elements([&](const T& x, std::int32_t shift) {
+    const num::ScaleFactors factors = split::magnitude_factors(exponent, shift);
+    if constexpr (kTerms<T> == 2) {
+      sum_squares += split::magnitude_of(static_cast<double>(x.real()), factors).square;
+      sum_squares += split::magnitude_of(static_cast<double>(x.imag()), factors).square;
+    } else {
+      sum_squares += split::magnitude_of(static_cast<double>(x), factors).square;
+    }
   });
   sum_squares = sum_of_warp(sum_squares);
   if (lane() == 0) atomicAdd(&shared.sum_squares, static_cast<unsigned long long>(sum_squares));

@@ -96,12 +96,12 @@ struct LineError {
 /// Elements of a line that share one scale in the block digits: their products are one term of a sum.
 inline constexpr std::int64_t kDigitBlock = 64;
 /// Sums of so many blocks are added to those before them, so that no sum is longer.
-inline constexpr std::int64_t kSegmentBlocks = std::int64_t{1} << 20;
+inline constexpr std::int64_t kSegmentBlocks = std::int64_t{1} << 14;
 
 /// gamma: the relative error of the FP32 sum of the non-negative terms of all blocks, one after another, each addition
 /// rounded to nearest. A term goes through at most B' additions, B' = blocks of a segment and further segments, and
 /// (1 + 2^-24)^B' - 1 <= 2 B' 2^-24.
-/// @range num_terms <= kMaxLineLength; the result is at most 0.126
+/// @range num_terms <= kMaxLineLength; the result is at most 2^-8
 [[nodiscard]] constexpr double block_sum_error(std::int64_t num_terms) {
   const std::int64_t blocks = (num_terms + kDigitBlock - 1) / kDigitBlock;
   const std::int64_t roundings = blocks < kSegmentBlocks ? blocks : kSegmentBlocks + blocks / kSegmentBlocks;

@@ -602,7 +602,8 @@ TEST_F(SecondLookTest, PairsWithoutACommonTerm) {
 TEST_F(SecondLookTest, LinesOfSeveralSegments) {
   const std::int64_t k = num::kSegmentBlocks * num::kDigitBlock + 1000;
   expect_equal<float>(shape_of(1, 2, k), "exprand:phi=1", "rand");
-  expect_equal<std::complex<float>>(shape_of(1, 1, k), "exprand:phi=1", "rand");
+  expect_equal<double>(shape_of(2, 2, 2 * k), "exprand:phi=3", "exprand:phi=3");
+  expect_equal<std::complex<float>>(shape_of(3, 1, k), "exprand:phi=1", "rand");
 }
 
 TEST_F(SecondLookTest, Storages) {
