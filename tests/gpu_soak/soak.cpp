@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "gpu_soak/memory.hpp"
+
 namespace gpu_soak {
 namespace {
 
@@ -81,12 +83,13 @@ class Soak {
 
   Report run() {
     std::vector<std::vector<std::unique_ptr<Slot>>> slots(journals_.size());
-    const std::int64_t before = pressure_.used_by_others();
+    report_.device_measure = memory_.measure();
+    const std::int64_t before = pressure_.used_by_others(memory_);
     for (auto& of_thread : slots) {
       for (int i = 0; i < options_.streams; ++i)
         of_thread.push_back(std::make_unique<Slot>(options_.wishes, surroundings_));
     }
-    report_.own_bytes = pressure_.used_by_others() - before;
+    report_.own_bytes = pressure_.used_by_others(memory_) - before;
     start_ = Clock::now();
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < journals_.size(); ++i)
@@ -102,7 +105,8 @@ class Soak {
     report_.seconds = seconds_since(start_);
     report_.handles = num_handles_;
     report_.times_of_pressure = pressure_.num_times();
-    sample(true);
+    sample();
+    report_.most_workspaces = memory_.most_workspaces();
     return report_;
   }
 
@@ -142,7 +146,9 @@ class Soak {
 
   [[nodiscard]] bool is_done() const {
     if (options_.only_case) return num_issued_ >= options_.repeats;
-    return seconds_since(start_) >= options_.seconds && num_calls_ >= options_.calls;
+    const double seconds = seconds_since(start_);
+    if (options_.at_most > 0 && seconds >= options_.at_most) return true;
+    return seconds >= options_.seconds && num_calls_ >= options_.calls;
   }
 
   static constexpr std::uint64_t kNumShared = 64;
@@ -225,14 +231,19 @@ class Soak {
     static_cast<void>(std::fflush(stdout));
   }
 
-  void sample(bool has_settled) {
-    report_.device.add(pressure_.used_by_others() - report_.own_bytes, has_settled);
-    report_.host.add(resident_bytes(), has_settled);
+  void sample() {
+    const double seconds = seconds_since(start_);
+    report_.device.add(seconds, pressure_.used_by_others(memory_) - report_.own_bytes);
+    report_.workspaces.add(seconds, memory_.workspaces());
+    report_.graphs.add(seconds, DeviceMemory::graphs());
+    const HostMemory host = host_memory();
+    report_.resident.add(seconds, host.resident);
+    report_.anonymous.add(seconds, host.anonymous);
+    report_.heap.add(seconds, host.heap);
   }
   void watch() {
-    const double settled_after = std::min(options_.settled_after, options_.seconds / 2);
     while (!is_over_) {
-      sample(seconds_since(start_) > settled_after);
+      sample();
       pause(0.25);
     }
   }
@@ -256,6 +267,7 @@ class Soak {
   const Options& options_;
   Surroundings surroundings_;
   std::vector<Journal> journals_;
+  DeviceMemory memory_;
   Pressure pressure_;
   Clock::time_point start_ = Clock::now();
   std::atomic<bool> is_over_ = false;
@@ -284,6 +296,10 @@ std::string options_of_cases(const Options& options) {
   if (w.standard.is_emulated) text += " --emulated";
   if (w.wants_same_bits) text += " --same-bits";
   return text;
+}
+
+double settled_after(const Options& options, const Report& report) {
+  return std::min(options.settled_after, report.seconds / 2);
 }
 
 Report run_soak(const Options& options) { return Soak(options).run(); }

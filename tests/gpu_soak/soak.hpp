@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "gpu_soak/memory.hpp"
+#include "gpu_soak/level.hpp"
 #include "gpu_soak/slot.hpp"
 
 namespace gpu_soak {
@@ -16,6 +16,7 @@ struct Options {
   Wishes wishes;
   double seconds = 10;
   std::int64_t calls = 0;  ///< at least so many, however long it takes
+  double at_most = 0;      ///< seconds after which it ends with fewer calls; 0: it does not
   int threads = 8;
   int streams = 2;  ///< of each thread, with a case under way on each
   std::uint64_t seed = 1;
@@ -36,13 +37,20 @@ struct Report {
                compared_results = 0;
   std::int64_t times_of_pressure = 0;
   std::int64_t own_bytes = 0;  ///< of device memory, for cases
-  Level device, host;          ///< device: without own_bytes
+  std::string device_measure;  ///< what `device` is
+  Level device;                ///< bytes of the device that this process holds, without own_bytes
+  Level workspaces, graphs;    ///< of them: a preloaded library's, and those of graphs
+  std::int64_t most_workspaces = 0;
+  Level resident, anonymous, heap;  ///< of the host's memory, as HostMemory has them
 
   [[nodiscard]] std::int64_t num_calls() const;
 };
 
 /// The options by which a case is drawn, as on the command line.
 [[nodiscard]] std::string options_of_cases(const Options& options);
+
+/// Seconds from which on memory must not grow: half of a run that is shorter than twice as long.
+[[nodiscard]] double settled_after(const Options& options, const Report& report);
 
 /// Ends the process with exit code 3 where CUDA fails, having said which cases were under way.
 [[nodiscard]] Report run_soak(const Options& options);
