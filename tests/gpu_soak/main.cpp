@@ -49,6 +49,10 @@ std::string print(const Options& options, const Report& report) {
   show("anonymous", report.anonymous);
   show("heap", report.heap);
   std::printf("\n");
+  if (report.workspaces_left.used != 0) {
+    std::printf("  %lld bytes of workspaces are still in use\n", static_cast<long long>(report.workspaces_left.used));
+    return "a workspace is not given back";
+  }
   if (options.max_growth_percent > 0 && has_grown) return "memory grows";
   return report.failures != 0 ? "failures" : "";
 }
@@ -79,6 +83,9 @@ int run(int argc, char** argv) {
   app.add_option("--threads", options.threads, "each with a handle")->check(CLI::Range(1, 256))->capture_default_str();
   app.add_option("--streams", options.streams, "of each thread")->check(CLI::Range(1, 16))->capture_default_str();
   app.add_option("--seed", options.seed)->capture_default_str();
+  app.add_option("--cases", options.cases, "so many come again and again; 0: always others")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_option("--types", limits.types, "letters of s, d, c, z")->capture_default_str();
   app.add_option("--max-size", limits.max_size, "of m, n, k")->check(CLI::Range(8, 16384))->capture_default_str();
   app.add_option("--phi-max", limits.phi_max, "largest spread of exponents")

@@ -27,7 +27,7 @@ std::int64_t graph_attribute(cudaGraphMemAttributeType attribute) {
 }  // namespace
 
 DeviceMemory::DeviceMemory() : processes_(64) {
-  find_workspaces_ = found<int(std::size_t*, std::size_t*)>(RTLD_DEFAULT, "kizami_workspaces");
+  find_workspaces_ = found<int(std::size_t*, std::size_t*, std::size_t*)>(RTLD_DEFAULT, "kizami_workspaces");
   check(cudaFree(nullptr), "cudaFree");  // the process shows up with its context
   char bus[32] = "";
   check(cudaDeviceGetPCIBusId(bus, sizeof bus, 0), "cudaDeviceGetPCIBusId");
@@ -54,25 +54,22 @@ std::int64_t DeviceMemory::counted_by_driver() const {
 }
 
 std::int64_t DeviceMemory::bytes() const {
-  if (!is_counted_by_driver()) return workspaces() + graphs() + default_pool();
+  if (!is_counted_by_driver()) return workspaces().held + graphs() + default_pool();
   const std::int64_t bytes = counted_by_driver();
   if (bytes < 0) throw std::runtime_error("the driver does not count the process's memory any more");
   return bytes;
 }
 
-std::int64_t DeviceMemory::workspaces() const {
-  std::size_t held = 0, most = 0;
-  if (find_workspaces_ != nullptr && find_workspaces_(&held, &most) != 0) throw std::runtime_error("kizami_workspaces");
-  return static_cast<std::int64_t>(held);
-}
-
-std::int64_t DeviceMemory::most_workspaces() const {
-  std::size_t held = 0, most = 0;
-  if (find_workspaces_ != nullptr && find_workspaces_(&held, &most) != 0) throw std::runtime_error("kizami_workspaces");
-  return static_cast<std::int64_t>(most);
+DeviceMemory::Workspaces DeviceMemory::workspaces() const {
+  std::size_t held = 0, most = 0, used = 0;
+  if (find_workspaces_ != nullptr && find_workspaces_(&held, &most, &used) != 0)
+    throw std::runtime_error("kizami_workspaces");
+  return {static_cast<std::int64_t>(held), static_cast<std::int64_t>(most), static_cast<std::int64_t>(used)};
 }
 
 std::int64_t DeviceMemory::graphs() { return graph_attribute(cudaGraphMemAttrReservedMemCurrent); }
+
+std::int64_t DeviceMemory::used_by_graphs() { return graph_attribute(cudaGraphMemAttrUsedMemCurrent); }
 
 std::int64_t DeviceMemory::default_pool() {
   cudaMemPool_t pool = nullptr;

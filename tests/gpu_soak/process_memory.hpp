@@ -23,10 +23,14 @@ class DeviceMemory {
                                   : "workspaces, graphs and default pool of this process";
   }
 
-  /// What a preloaded Kizami holds for workspaces (kizami_workspaces()); 0 without one.
-  [[nodiscard]] std::int64_t workspaces() const;
-  [[nodiscard]] std::int64_t most_workspaces() const;  ///< at any time, not only when somebody looked
-  [[nodiscard]] static std::int64_t graphs();          ///< that are instantiated or captured, as reserved
+  /// What a preloaded Kizami has for workspaces (kizami_workspaces()); nothing without one.
+  struct Workspaces {
+    std::int64_t held = 0, most_held = 0;  ///< now; at any time, not only when somebody looked
+    std::int64_t used = 0;                 ///< by calls that are not done
+  };
+  [[nodiscard]] Workspaces workspaces() const;
+  [[nodiscard]] static std::int64_t graphs();  ///< as reserved, whether or not one is there
+  [[nodiscard]] static std::int64_t used_by_graphs();
   [[nodiscard]] static std::int64_t default_pool();
 
  private:
@@ -41,7 +45,7 @@ class DeviceMemory {
 
   void* device_ = nullptr;
   FindProcesses* find_processes_ = nullptr;  ///< null: the driver does not tell
-  int (*find_workspaces_)(std::size_t*, std::size_t*) = nullptr;
+  int (*find_workspaces_)(std::size_t*, std::size_t*, std::size_t*) = nullptr;
   mutable std::vector<Process> processes_;
 };
 

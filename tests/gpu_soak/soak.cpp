@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <barrier>
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -12,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "gpu_soak/handles.hpp"
 #include "gpu_soak/memory.hpp"
 
 namespace gpu_soak {
@@ -28,48 +31,6 @@ std::uint64_t mixed(std::uint64_t x) {
   x *= 0xc4ceb9fe1a85ec53ULL;
   return x ^ (x >> 33);
 }
-
-/// A handle of cuBLAS and one of cuBLASLt.
-class Handles {
- public:
-  explicit Handles(Surroundings& surroundings) : surroundings_(surroundings) { create(); }
-  Handles(const Handles&) = delete;
-  Handles& operator=(const Handles&) = delete;
-  ~Handles() { destroy(); }
-  void renew() {
-    destroy();
-    create();
-  }
-  [[nodiscard]] cublasHandle_t get() const { return handle_; }
-  [[nodiscard]] cublasLtHandle_t lt() const { return lt_; }
-
- private:
-  void create() {
-    for (;;) {
-      {
-        const std::unique_lock lock(surroundings_.captures);
-        cublasStatus_t status = handle_ == nullptr ? cublasCreate(&handle_) : CUBLAS_STATUS_SUCCESS;
-        if (status == CUBLAS_STATUS_SUCCESS) status = cublasLtCreate(&lt_);
-        if (status == CUBLAS_STATUS_SUCCESS) return;
-        if (!surroundings_.has_pressure)
-          throw std::runtime_error(std::string("cublasCreate: ") + cublasGetStatusName(status));
-      }
-      static_cast<void>(cudaGetLastError());
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // until there is memory again
-    }
-  }
-  void destroy() {
-    const std::unique_lock lock(surroundings_.captures);
-    if (lt_ != nullptr) static_cast<void>(cublasLtDestroy(lt_));
-    if (handle_ != nullptr) static_cast<void>(cublasDestroy(handle_));
-    handle_ = nullptr;
-    lt_ = nullptr;
-  }
-
-  Surroundings& surroundings_;
-  cublasHandle_t handle_ = nullptr;
-  cublasLtHandle_t lt_ = nullptr;
-};
 
 class Soak {
  public:
@@ -106,7 +67,9 @@ class Soak {
     report_.handles = num_handles_;
     report_.times_of_pressure = pressure_.num_times();
     sample();
-    report_.most_workspaces = memory_.most_workspaces();
+    check(cudaDeviceSynchronize(), "the end");
+    report_.workspaces_left = memory_.workspaces();
+    report_.used_by_graphs_left = DeviceMemory::used_by_graphs();
     return report_;
   }
 
@@ -154,9 +117,14 @@ class Soak {
   static constexpr std::uint64_t kNumShared = 64;
   [[nodiscard]] std::uint64_t shared_seed(std::uint64_t i) const { return mixed(mixed(options_.seed) + 1 + i); }
 
+  [[nodiscard]] std::uint64_t cases_of_thread() const {
+    return static_cast<std::uint64_t>((options_.cases + options_.threads - 1) / options_.threads);
+  }
+
   /// Seeds of the thread, and where bits are compared now and then one that all threads come back to.
   std::uint64_t next_seed(std::size_t thread, std::uint64_t count) {
     if (options_.only_case) return *options_.only_case;
+    if (options_.cases > 0) count %= cases_of_thread();
     const std::uint64_t base = mixed(options_.seed * 0x9e3779b97f4a7c15ULL + 1);
     const std::uint64_t own = mixed(base ^ mixed((thread + 1) << 40 | count));
     if (options_.wishes.wants_same_bits && own % 8 == 0) return shared_seed(own / 8 % kNumShared);
@@ -166,25 +134,45 @@ class Soak {
   void work(std::size_t thread, std::vector<std::unique_ptr<Slot>>& slots) {
     Handles handles(surroundings_);
     const bool renews = options_.wishes.limits.features.has(Feature::kHandles);
+    if (!options_.only_case) begin_with_largest(thread, slots, handles);
     for (std::uint64_t count = 0; !is_done(); ++count) {
       Slot& slot = *slots[count % slots.size()];
       if (slot.is_busy()) account(slot);
+      if (count == cases_of_thread() && ++num_threads_that_met_all_ == options_.threads)
+        report_.all_met = seconds_since(start_);
       if (renews && mixed(count ^ thread << 32) % 64 == 0) {
         handles.renew();
         ++num_handles_;
       }
-      const std::uint64_t seed = next_seed(thread, count);
-      const Case x = draw_case(seed, options_.wishes.limits);
-      {
-        Journal& journal = journals_[thread];
-        const std::lock_guard lock(journal.mutex);
-        journal.seeds[static_cast<std::size_t>(journal.count++ % 4)] = seed;
-      }
-      ++num_issued_;
-      slot.issue(x, handles.get(), handles.lt());
+      issue(thread, slot, next_seed(thread, count), handles);
     }
     for (auto& slot : slots) {
       if (slot->is_busy()) account(*slot);
+    }
+  }
+
+  void issue(std::size_t thread, Slot& slot, std::uint64_t seed, const Handles& handles) {
+    {
+      Journal& journal = journals_[thread];
+      const std::lock_guard lock(journal.mutex);
+      journal.seeds[static_cast<std::size_t>(journal.count++ % 4)] = seed;
+    }
+    ++num_issued_;
+    slot.issue(draw_case(seed, options_.wishes.limits), handles.get(), handles.lt());
+  }
+
+  /// For a second, all slots at once have the largest product, called or captured: pools then have what they need where large cases
+  /// meet, for which one might have to wait for hours.
+  void begin_with_largest(std::size_t thread, std::vector<std::unique_ptr<Slot>>& slots, const Handles& handles) {
+    begin_.arrive_and_wait();
+    const auto begin = Clock::now();
+    while (seconds_since(begin) < 1) {
+      for (const std::uint64_t seed : largest_) {
+        for (auto& slot : slots) {
+          if (slot->is_busy()) account(*slot);
+          issue(thread, *slot, seed, handles);
+        }
+      }
     }
   }
 
@@ -234,7 +222,7 @@ class Soak {
   void sample() {
     const double seconds = seconds_since(start_);
     report_.device.add(seconds, pressure_.used_by_others(memory_) - report_.own_bytes);
-    report_.workspaces.add(seconds, memory_.workspaces());
+    report_.workspaces.add(seconds, memory_.workspaces().held);
     report_.graphs.add(seconds, DeviceMemory::graphs());
     const HostMemory host = host_memory();
     report_.resident.add(seconds, host.resident);
@@ -267,6 +255,9 @@ class Soak {
   const Options& options_;
   Surroundings surroundings_;
   std::vector<Journal> journals_;
+  const std::vector<std::uint64_t> largest_ = largest_seeds(mixed(options_.seed), options_.wishes.limits);
+  std::barrier<> begin_{options_.threads};
+  std::atomic<int> num_threads_that_met_all_ = 0;
   DeviceMemory memory_;
   Pressure pressure_;
   Clock::time_point start_ = Clock::now();
@@ -299,7 +290,7 @@ std::string options_of_cases(const Options& options) {
 }
 
 double settled_after(const Options& options, const Report& report) {
-  return std::min(options.settled_after, report.seconds / 2);
+  return std::min(std::max(options.settled_after, report.all_met), report.seconds / 2);
 }
 
 Report run_soak(const Options& options) { return Soak(options).run(); }
