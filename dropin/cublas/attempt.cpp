@@ -8,6 +8,7 @@
 #include "dropin/cublas/emulate.hpp"
 #include "dropin/cublas/workspace_search.hpp"
 #include "dropin/policy/answer.hpp"
+#include "kizami/cuda.hpp"
 
 namespace kizami::dropin::cublas {
 namespace {
@@ -41,7 +42,8 @@ Attempt short_of_memory() {
 }
 
 Attempt failed(const Call& product, const Context& context, const Status& error) {
-  const cublasStatus_t status = device_failed(product, error, overwrites_c(product, context));
+  const bool is_c_whole = !cuda::last_call_writes_c() || overwrites_c(product, context);
+  const cublasStatus_t status = device_failed(product, error, is_c_whole);
   if (status == CUBLAS_STATUS_SUCCESS) return left(kept(error.reason(), kDeviceFailed));
   Attempt attempt;
   attempt.status = status;

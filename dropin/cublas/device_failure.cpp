@@ -36,10 +36,10 @@ bool has_device_failed() { return has_failed.load(std::memory_order_acquire); }
 
 void forget_device_failure() { has_failed = false; }
 
-cublasStatus_t device_failed(const Call& call, const Status& error, bool overwrites_c) {
+cublasStatus_t device_failed(const Call& call, const Status& error, bool is_c_whole) {
   const bool is_told = has_failed.exchange(true, std::memory_order_acq_rel);
   const bool works = does_cuda_work();
-  const cublasStatus_t status = works && overwrites_c ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
+  const cublasStatus_t status = works && is_c_whole ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
   if (is_told) return status;
   std::string text = std::string("kizami: ") + call.name + " " + size_of(call) + ": " + error.reason() + "; ";
   if (!works) {

@@ -14,11 +14,11 @@ inline constexpr const char* kDeviceFailed = "CUDA failed before";
 [[nodiscard]] bool has_device_failed();
 
 /// Turns Kizami off, and says so on stderr, with what to do: once in a process.
-/// @param error            what a product of the call came to; C may be written in part
-/// @param overwrites_c     C is not read by the call: beta is a 0 in host memory
+/// @param error            what a product of the call came to
+/// @param is_c_whole       C is as it was, or is not read by the call (beta is a 0 in host memory)
 /// @return CUBLAS_STATUS_SUCCESS: the native library can answer the call; CUBLAS_STATUS_EXECUTION_FAILED: CUDA does not work any more
 ///         in this process, or C may be lost
-[[nodiscard]] cublasStatus_t device_failed(const Call& call, const Status& error, bool overwrites_c);
+[[nodiscard]] cublasStatus_t device_failed(const Call& call, const Status& error, bool is_c_whole);
 
 /// As if no device had failed: for tests.
 void forget_device_failure();

@@ -9,7 +9,7 @@
 namespace kizami::dropin::cublas {
 
 /// @range  a valid call with m, n, k, num_products >= 1, and its context
-/// @status as kizami::cuda::gemm() and its batched kin: nothing was enqueued, unless it is kInternal
+/// @status as kizami::cuda::gemm() and its batched kin: C is as it was, unless cuda::last_call_writes_c()
 /// @queue  asynchronous and capturable
 [[nodiscard]] Status emulate(const Call& call, const Context& context, const Policy& policy);
 

@@ -76,6 +76,10 @@ template <class T>
 KIZAMI_API Status run_batched(const Plan& plan, Factor<T> alpha, MatrixArray<const T> a, MatrixArray<const T> b,
                               Factor<T> beta, MatrixArray<T> c, std::span<std::byte> workspace, Stream stream);
 
+/// Whether the last call of run(), gemm() or their kin by this thread has enqueued anything that writes C. Without it C is as it was, also
+/// where the call failed.
+[[nodiscard]] KIZAMI_API bool last_call_writes_c() noexcept;
+
 /// What the last call with this workspace did. Waits for the stream. Of a batch: the largest bound, moduli and rung of its products,
 /// and the sums of their counts. Scheme native: what the plan says, for cuBLAS tells nothing.
 KIZAMI_API Result<Outcome> read_outcome(const Plan& plan, std::span<const std::byte> workspace, Stream stream);
@@ -103,8 +107,9 @@ KIZAMI_API void limit_workspaces(std::size_t bytes);
 /// Multiplies in BLAS terms, with a cached plan and workspace from a memory pool of the library (stream-ordered; a graph
 /// that captures the call owns its workspace). The pool keeps twice the largest workspaces that the streams took in the last 256 to 512
 /// calls, and 64 MiB; what is beyond goes back to the device when the program waits for a stream, or after 256 calls.
-/// @status as kizami::gemm(), make_plan() and run(). kOutOfMemory: the workspace could not be had, and nothing was enqueued; a smaller
-///         Policy::workspace_limit_bytes may do. kInternal: CUDA refused a part of the call, C may be written in part
+/// @status as kizami::gemm(), make_plan() and run(). kOutOfMemory: the workspace, or memory for a kernel, could not be had, and nothing
+///         that writes C was enqueued; a smaller Policy::workspace_limit_bytes may do. kInternal: CUDA refused a part of the call; C may be
+///         written in part if last_call_writes_c()
 /// @queue  asynchronous, but for `outcome`: asking for it waits for the stream
 template <class T>
 KIZAMI_API Status gemm(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,

@@ -13,6 +13,7 @@
 #include "exec/device_environment.hpp"
 #include "exec/outcome.hpp"
 #include "exec/plan_cache.hpp"
+#include "exec/writes_c.hpp"
 #include "problem/batch.hpp"
 #include "problem/problem.hpp"
 
@@ -47,9 +48,9 @@ struct BlasCall {
   [[nodiscard]] MatrixView<T> c(T* data) const { return blas_view(data, m, n, ldc, layout); }
 };
 
-/// kOutOfMemory is for calls of which nothing was enqueued: a kernel for which there was no memory is an error of CUDA like others.
+/// kOutOfMemory is for calls that leave C as it was: behind that, a kernel for which there was no memory is an error of CUDA like others.
 Status of_enqueued(const Status& status) {
-  if (status.code() != StatusCode::kOutOfMemory) return status;
+  if (status.code() != StatusCode::kOutOfMemory || !exec::t_writes_c) return status;
   return {StatusCode::kInternal, status.reason() + ", and the call is enqueued in part"};
 }
 
@@ -98,6 +99,7 @@ Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64
 template <class T>
 Status run(const Plan& plan, Factor<T> alpha, MatrixView<const T> a, MatrixView<const T> b, Factor<T> beta,
            MatrixView<T> c, std::span<std::byte> workspace, Stream stream) {
+  exec::t_writes_c = false;
   KIZAMI_RETURN_IF_ERROR(validate_scalar<T>(plan));
   const exec::DeviceProblem<T> problem{alpha, a, b, beta, c};
   return exec::run_device<T>(plan.impl(), {&problem, 1}, workspace, stream);
@@ -107,6 +109,7 @@ template <class T>
 Status run_batched(const Plan& plan, Factor<T> alpha, std::span<const MatrixView<const T>> a,
                    std::span<const MatrixView<const T>> b, Factor<T> beta, std::span<const MatrixView<T>> c,
                    std::span<std::byte> workspace, Stream stream) {
+  exec::t_writes_c = false;
   KIZAMI_RETURN_IF_ERROR(validate_scalar<T>(plan));
   if (a.size() != c.size() || b.size() != c.size()) {
     return {StatusCode::kInvalidArgument, "the batch has " + std::to_string(a.size()) + " matrices A, " +
@@ -122,9 +125,12 @@ Status run_batched(const Plan& plan, Factor<T> alpha, std::span<const MatrixView
 template <class T>
 Status run_batched(const Plan& plan, Factor<T> alpha, MatrixArray<const T> a, MatrixArray<const T> b, Factor<T> beta,
                    MatrixArray<T> c, std::span<std::byte> workspace, Stream stream) {
+  exec::t_writes_c = false;
   KIZAMI_RETURN_IF_ERROR(validate_scalar<T>(plan));
   return exec::run_device_arrays<T>(plan.impl(), {alpha, a, b, beta, c}, workspace, stream);
 }
+
+bool last_call_writes_c() noexcept { return exec::t_writes_c; }
 
 Result<Outcome> read_outcome(const Plan& plan, std::span<const std::byte> workspace, Stream stream) {
   std::vector<Outcome> outcomes(static_cast<std::size_t>(plan.num_products()));
@@ -148,6 +154,7 @@ Status gemm(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std:
             Factor<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, Factor<T> beta, T* c,
             std::int64_t ldc, const Policy& policy, Outcome* outcome) {
   const BlasCall<T> call{stream, layout, op_a, op_b, m, n, k, alpha, lda, ldb, beta, ldc};
+  exec::t_writes_c = false;
   KIZAMI_RETURN_IF_ERROR(call.validate());
   const auto always = [](auto* data) { return [=](std::int64_t) { return data; }; };
   return multiply_batch(call, always(a), always(b), always(c), 1, policy, outcome);
@@ -159,6 +166,7 @@ Status gemm_strided_batched(Stream stream, Layout layout, Op op_a, Op op_b, std:
                             const T* b, std::int64_t ldb, std::int64_t stride_b, Factor<T> beta, T* c, std::int64_t ldc,
                             std::int64_t stride_c, std::int64_t num_products, const Policy& policy, Outcome* outcomes) {
   const BlasCall<T> call{stream, layout, op_a, op_b, m, n, k, alpha, lda, ldb, beta, ldc};
+  exec::t_writes_c = false;
   KIZAMI_RETURN_IF_ERROR(call.validate());
   KIZAMI_RETURN_IF_ERROR(problem::validate_num_products(num_products));
   KIZAMI_RETURN_IF_ERROR(
@@ -175,6 +183,7 @@ Status gemm_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t
                     std::int64_t ldb, Factor<T> beta, PointerArray<T> c, std::int64_t ldc, std::int64_t num_products,
                     const Policy& policy, Outcome* outcomes) {
   const BlasCall<T> call{stream, layout, op_a, op_b, m, n, k, alpha, lda, ldb, beta, ldc};
+  exec::t_writes_c = false;
   KIZAMI_RETURN_IF_ERROR(call.validate());
   KIZAMI_RETURN_IF_ERROR(problem::validate_num_products(num_products));
   if (c.device != nullptr) {

@@ -14,6 +14,7 @@
 #include "base/overlapped_launch.hpp"
 #include "base/relaxed_capture.hpp"
 #include "exec/device_native.hpp"
+#include "exec/writes_c.hpp"
 #include "num/scaled.hpp"
 #include "plan/device_batch.hpp"
 #include "problem/problem.hpp"
@@ -207,9 +208,9 @@ Status run_device_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem,
     if (!is_native) KIZAMI_RETURN_IF_ERROR(mark_as_scalings(buffers.states, num_products, queue));
     constexpr std::int64_t kMostDeep = 4096;
     const auto deep = static_cast<unsigned>(std::min(num_products, kMostDeep));
-    return base::launch_overlapped("scale_matrices", scale_matrices<T>, copy_grid(std::max(shape.m, shape.n), deep),
-                                   dim3(kCopyThreads), 0, queue, problem.c.pointers, problem.c.layout, num_products,
-                                   problem.beta);
+    return writes_c(base::launch_overlapped("scale_matrices", scale_matrices<T>,
+                                            copy_grid(std::max(shape.m, shape.n), deep), dim3(kCopyThreads), 0, queue,
+                                            problem.c.pointers, problem.c.layout, num_products, problem.beta));
   }
   if (is_native) {
     const DeviceProblem<T> layouts{problem.alpha, problem.a.layout, problem.b.layout, problem.beta, problem.c.layout};
@@ -226,8 +227,9 @@ Status run_device_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem,
         base::launch_overlapped("stage_operands", stage_operands<T>, all, dim3(kCopyThreads), 0, queue, operands));
     if (const Status status = enqueue_device(plan, staged, buffers.product, buffers.states + i, queue); !status.ok())
       return with_number(plan, i, status);
-    KIZAMI_RETURN_IF_ERROR(base::launch_overlapped("store_result", store_result<T>, one, dim3(kCopyThreads), 0, queue,
-                                                   problem.c.pointers + i, problem.c.layout, MatrixView<const T>(c)));
+    KIZAMI_RETURN_IF_ERROR(
+        writes_c(base::launch_overlapped("store_result", store_result<T>, one, dim3(kCopyThreads), 0, queue,
+                                         problem.c.pointers + i, problem.c.layout, MatrixView<const T>(c))));
   }
   return {};
 }

@@ -21,10 +21,11 @@
 #include "exec/device_phases.hpp"
 #include "exec/device_slice_rungs.hpp"
 #include "exec/device_wait.hpp"
-#include "plan/launch.hpp"
+#include "exec/writes_c.hpp"
 #include "fp64/device.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/device_slice_rungs.hpp"
+#include "plan/launch.hpp"
 #include "problem/problem.hpp"
 #include "reconstruct/device.hpp"
 #include "split/device.hpp"
@@ -68,7 +69,7 @@ class Call {
     int rung = ladder.num_rungs == 0 ? -1 : 0;
     if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_rung(rung));
     if (rung >= 0) KIZAMI_RETURN_IF_ERROR(multiply(rung));
-    return fp64::answer_exceptions(exceptions(), num_sms_, queue_);
+    return writes_c(fp64::answer_exceptions(exceptions(), num_sms_, queue_));
   }
 
  private:
@@ -202,9 +203,12 @@ class Call {
         crt.first_col = j;
         crt.c = problem_.c.block(i, j, num_i, desc.n);
         if constexpr (std::is_same_v<T, double>) {
-          if (plan::has_device_phases(plan_)) KIZAMI_RETURN_IF_ERROR(own_phases().reconstruct(crt));
+          if (plan::has_device_phases(plan_)) {
+            t_writes_c = true;  // several launches
+            KIZAMI_RETURN_IF_ERROR(own_phases().reconstruct(crt));
+          }
         }
-        KIZAMI_RETURN_IF_ERROR(reconstruct::reconstruct_device(crt, num_sms_, queue_));
+        KIZAMI_RETURN_IF_ERROR(writes_c(reconstruct::reconstruct_device(crt, num_sms_, queue_)));
       }
     }
     return {};
@@ -294,7 +298,7 @@ Status enqueue_device(const plan::Plan& plan, const DeviceProblem<T>& problem, s
                       plan::DeviceState* state, product::Queue queue) {
   if (has_no_terms(plan, problem.alpha)) {
     if (state != nullptr) KIZAMI_RETURN_IF_ERROR(begin_state(state, Factor<T>(T{0}), 0, 0, 0, queue));
-    return reconstruct::scale_device(problem.beta, problem.c, queue);
+    return writes_c(reconstruct::scale_device(problem.beta, problem.c, queue));
   }
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, std::complex<float>>) {
     if (plan.numerics.scheme == Scheme::kEc) return run_device_ec(plan, problem, workspace, state, queue);

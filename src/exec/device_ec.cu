@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "exec/device_ec.hpp"
+#include "exec/writes_c.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -45,7 +46,7 @@ class EcCall {
     KIZAMI_RETURN_IF_ERROR(decide(num_reports));
     if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_decision());
     KIZAMI_RETURN_IF_ERROR(multiply());
-    return fp64::answer_exceptions(exceptions(), num_sms_, queue_);
+    return writes_c(fp64::answer_exceptions(exceptions(), num_sms_, queue_));
   }
 
  private:
@@ -132,7 +133,7 @@ class EcCall {
     }
     p.decision = &buffers_.state->ec_stage;
     const engines::EcForm form = engines::ec_form_for(desc.m, desc.n, desc.k, p.format, num_sms_);
-    return engines::run_ec_product(p, form, plan::ec_promotion(first), queue_);
+    return writes_c(engines::run_ec_product(p, form, plan::ec_promotion(first), queue_));
   }
 
   [[nodiscard]] fp64::DeviceCall<T> exceptions() const {

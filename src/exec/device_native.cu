@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "exec/device_native.hpp"
+#include "exec/writes_c.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -144,6 +145,7 @@ Status run_device_native(const plan::Plan& plan, std::span<const DeviceProblem<T
     products.c_array = reinterpret_cast<T* const*>(buffers.pointers + 2 * problems.size());
   }
   KIZAMI_RETURN_IF_ERROR(place_factors(first, buffers.factors, queue, products));
+  t_writes_c = true;  // cuBLAS does not tell
   return engines::cublas_products(plan.schedule.facts.device, products, {buffers.scratch, plan.schedule.product_bytes},
                                   queue);
 }
@@ -162,6 +164,7 @@ Status run_device_native(const plan::Plan& plan, const DeviceProblem<T>& layouts
   products.right_array = products.form.is_exchanged ? a : b;
   products.c_array = c;
   KIZAMI_RETURN_IF_ERROR(place_factors(layouts, buffers.factors, queue, products));
+  t_writes_c = true;  // cuBLAS does not tell
   return engines::cublas_products(plan.schedule.facts.device, products, {buffers.scratch, plan.schedule.product_bytes},
                                   queue);
 }

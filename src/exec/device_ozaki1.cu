@@ -12,10 +12,11 @@
 #include "base/int_math.hpp"
 #include "exec/device_begin.hpp"
 #include "exec/device_wait.hpp"
-#include "plan/launch.hpp"
+#include "exec/writes_c.hpp"
 #include "fp64/device.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/device_ozaki1.hpp"
+#include "plan/launch.hpp"
 #include "problem/lines.hpp"
 #include "reconstruct/device_slices.hpp"
 #include "split/device.hpp"
@@ -69,7 +70,7 @@ class Ozaki1Call {
     if (slices_.until_zero || (plan_.policy.may_sync && plan_.policy.reject_nonfinite))
       KIZAMI_RETURN_IF_ERROR(wait_for_lines());
     KIZAMI_RETURN_IF_ERROR(multiply());
-    return fp64::answer_exceptions(exceptions(), num_sms_, queue_);
+    return writes_c(fp64::answer_exceptions(exceptions(), num_sms_, queue_));
   }
 
  private:
@@ -186,8 +187,8 @@ class Ozaki1Call {
       pointers.beta = problem_.beta;
       pointers.c = problem_.c.block(i, j, num_i, num_j);
       pointers.is_scaling_only = &buffers_.state->is_scaling_only;
-      return product::fused_slices_of(plan_.schedule.engine)
-          ->run(plan::fused_slice_product(plan_, num_i, num_j), pointers, queue_);
+      return writes_c(product::fused_slices_of(plan_.schedule.engine)
+                          ->run(plan::fused_slice_product(plan_, num_i, num_j), pointers, queue_));
     }
   }
 
@@ -222,7 +223,8 @@ class Ozaki1Call {
         task.plane_stride = desc.c_plane_stride;
         task.list = batch.sums;
         task.stored = is_last ? nullptr : buffers_.sums;
-        KIZAMI_RETURN_IF_ERROR(reconstruct::sum_slices_device(task, num_sms_, queue_));
+        const Status status = reconstruct::sum_slices_device(task, num_sms_, queue_);
+        KIZAMI_RETURN_IF_ERROR(is_last ? writes_c(status) : status);
         task.loaded = buffers_.sums;
       }
     }

@@ -17,7 +17,10 @@ class DeviceFailure : public Interposer {
     kizami_status = {StatusCode::kInternal, kFault};
     planner().on_plan = [this](const Batch&) { ++plans; };
   }
-  void TearDown() override { configuration() = dropin::Configuration{}; }
+  void TearDown() override {
+    configuration() = dropin::Configuration{};
+    writes_c() = true;
+  }
 
   [[nodiscard]] std::function<cublasStatus_t()> dgemm(double beta, int calls = 1) {
     return [this, beta, calls] {
@@ -68,6 +71,36 @@ TEST_F(DeviceFailure, ACallThatReadsCReturnsTheErrorOfCublas) {
   EXPECT_TRUE(native.empty()) << "C may be written in part, and beta would count twice";
   EXPECT_NE(text.find("this call returns CUBLAS_STATUS_EXECUTION_FAILED"), std::string::npos) << text;
   expect_off();
+}
+
+TEST_F(DeviceFailure, ACallThatReadsCIsLeftToCublasWhereNothingThatWritesCWasEnqueued) {
+  writes_c() = false;
+  const std::string text = said(dgemm(1), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(native.size(), 1U) << "C is as it was";
+  EXPECT_EQ(kizami.size(), 1U);
+  EXPECT_NE(text.find("this call and every later one are left to the native library"), std::string::npos) << text;
+  expect_off();
+}
+
+TEST_F(DeviceFailure, ACallIsNotLeftToCublasWhereCudaWorksNoMoreThoughCIsAsItWas) {
+  writes_c() = false;
+  runtime().works = false;
+  static_cast<void>(said(dgemm(1), CUBLAS_STATUS_EXECUTION_FAILED));
+  EXPECT_TRUE(native.empty());
+  expect_off();
+}
+
+TEST_F(DeviceFailure, BlocksOfLevel3GoOnNativelyWhereCIsAsItWas) {
+  configuration().settings.min_size = 0;
+  writes_c() = false;
+  const double one = 1;
+  const auto dsyrk = [&] {
+    return cublasDsyrk_v2(handle.get(), CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, 64, 20, &one, nullptr, 64, &one, nullptr,
+                          64);
+  };
+  static_cast<void>(said(dsyrk, CUBLAS_STATUS_SUCCESS));
+  EXPECT_EQ(kizami.size(), 1U) << "nothing is tried behind the first block";
+  EXPECT_GT(native.size(), 1U) << "and the others are cuBLAS'";
 }
 
 TEST_F(DeviceFailure, FactorsInDeviceMemoryAreNotLookedAt) {

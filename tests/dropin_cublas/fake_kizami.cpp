@@ -96,6 +96,11 @@ Planner& planner() {
   return *instance;
 }
 
+bool& writes_c() {
+  static bool instance = true;
+  return instance;
+}
+
 Pool& pool() {
   static Pool instance;
   return instance;
@@ -126,6 +131,7 @@ void limit_workspaces(std::size_t bytes) {
   if (bytes != 0) std::printf("kizami holds at most %zu bytes\n", bytes);
 }
 Result<WorkspacePool> workspace_pool() { return pool().use; }
+bool last_call_writes_c() noexcept { return writes_c(); }
 
 Result<Plan> make_plan(Scalar, std::int64_t, std::int64_t, std::int64_t, const Policy& policy, const Batch& batch) {
   if (planner().on_plan) planner().on_plan(batch);

@@ -40,6 +40,9 @@ Pool& pool();
 using OnKizamiCall = std::function<Status(const KizamiCall&)>;
 OnKizamiCall& on_kizami_call();
 
+/// What cuda::last_call_writes_c() says.
+bool& writes_c();
+
 /// What every plan says, or why there is none. FAKE_KIZAMI_UNUSABLE: the latter from the start.
 struct Planner {
   Scheme scheme = Scheme::kOzaki2;

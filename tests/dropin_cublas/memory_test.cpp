@@ -7,6 +7,9 @@
 #include "dropin/policy/record.hpp"
 #include "dropin_cublas/process.hpp"
 
+extern "C" int kizami_workspaces(std::size_t* held, std::size_t* most_held,
+                                 std::size_t* used) noexcept;  // workspaces.cpp
+
 namespace kizami::dropin_test {
 namespace {
 
@@ -114,6 +117,17 @@ TEST_F(Memory, ALimitOfAProductIsWhereTheSearchBegins) {
   configuration().settings.policy.workspace_limit_bytes = kGiB;
   EXPECT_EQ(call(dgemm()), CUBLAS_STATUS_SUCCESS);
   EXPECT_EQ(limits(), (Limits{kGiB, 512 * kMiB, 256 * kMiB}));
+}
+
+TEST_F(Memory, AProgramCanAskWhatIsHeld) {
+  pool().use = {.held_bytes = 1234, .most_held_bytes = 5678, .used_bytes = 99};
+  std::size_t held = 0;
+  std::size_t most_held = 0;
+  std::size_t used = 0;
+  EXPECT_EQ(kizami_workspaces(&held, &most_held, &used), 0);
+  EXPECT_EQ(held, 1234U);
+  EXPECT_EQ(most_held, 5678U);
+  EXPECT_EQ(used, 99U);
 }
 
 TEST_F(Memory, LackOfItIsInLogAndSummary) {

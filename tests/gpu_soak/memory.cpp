@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "gpu_soak/memory.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <fstream>
 #include <shared_mutex>
 
 namespace gpu_soak {
@@ -45,18 +42,9 @@ void Pressure::give_back() {
   surroundings_.has_pressure = false;
 }
 
-std::int64_t Pressure::used_by_others() {
+std::int64_t Pressure::used_by_others(const DeviceMemory& memory) {
   const std::lock_guard lock(mutex_);
-  std::size_t free = 0, total = 0;
-  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-  return static_cast<std::int64_t>(total - free) - bytes_;
-}
-
-std::int64_t resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  std::int64_t pages = 0, resident = 0;
-  file >> pages >> resident;
-  return file ? resident * sysconf(_SC_PAGESIZE) : 0;
+  return memory.bytes() - (memory.is_counted_by_driver() ? bytes_ : 0);
 }
 
 }  // namespace gpu_soak

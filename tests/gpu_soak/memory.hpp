@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory of the device and of the process: taken away at times, and watched.
+// The device's memory, most of which is taken away at times.
 #pragma once
 
 #include <atomic>
@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "gpu_soak/process_memory.hpp"
 #include "gpu_soak/slot.hpp"
 
 namespace gpu_soak {
@@ -25,8 +26,8 @@ class Pressure {
   void give_back();
   [[nodiscard]] std::int64_t num_times() const { return num_times_; }
 
-  /// Bytes in use on the device, without those that are taken here.
-  [[nodiscard]] std::int64_t used_by_others();
+  /// What this process holds of the device, without what is taken here.
+  [[nodiscard]] std::int64_t used_by_others(const DeviceMemory& memory);
 
  private:
   Surroundings& surroundings_;
@@ -35,24 +36,6 @@ class Pressure {
   std::vector<void*> blocks_;
   std::int64_t bytes_ = 0;
   std::int64_t num_times_ = 0;
-};
-
-/// Resident memory of the process in bytes; 0: not known.
-[[nodiscard]] std::int64_t resident_bytes();
-
-/// A quantity over time: its peak until the run has settled, its overall peak, its last value.
-struct Level {
-  std::int64_t settled_peak = 0, peak = 0, last = 0;
-
-  void add(std::int64_t value, bool has_settled) {
-    last = value;
-    peak = peak < value ? value : peak;
-    if (!has_settled) settled_peak = peak;
-  }
-  /// By how much the peak has grown since then.
-  [[nodiscard]] double growth_percent() const {
-    return settled_peak > 0 ? 100.0 * static_cast<double>(peak - settled_peak) / static_cast<double>(settled_peak) : 0;
-  }
 };
 
 }  // namespace gpu_soak

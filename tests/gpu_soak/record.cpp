@@ -41,11 +41,15 @@ nlohmann::json settings() {
   return result;
 }
 
-nlohmann::json of(const Level& level) {
-  return {{"settled_peak", level.settled_peak},
-          {"peak", level.peak},
-          {"last", level.last},
-          {"growth_percent", level.growth_percent()}};
+nlohmann::json of(const Level& level, double settled_after) {
+  const Growth growth = level.after(settled_after);
+  return {{"settled_peak", growth.settled_peak},
+          {"peak", growth.peak},
+          {"last", growth.last},
+          {"growth_percent", growth.peak_percent},
+          {"early_median", growth.early_median},
+          {"late_median", growth.late_median},
+          {"median_growth_percent", growth.median_percent}};
 }
 
 /// Of the device's default pool, which programs share.
@@ -80,6 +84,7 @@ void append_record(const Options& options, const Report& report) {
                                         {"worst_error_by_allowed", report.worst[i]}};
   }
   const Limits& limits = options.wishes.limits;
+  const auto of_level = [&](const Level& level) { return of(level, settled_after(options, report)); };
   const nlohmann::json record{
       {"bench", "gpu_soak"},
       {"date", today()},
@@ -109,8 +114,18 @@ void append_record(const Options& options, const Report& report) {
       {"compared_results", report.compared_results},
       {"times_of_pressure", report.times_of_pressure},
       {"own_bytes", report.own_bytes},
-      {"device_bytes", of(report.device)},
-      {"host_bytes", of(report.host)},
+      {"device_measure", report.device_measure},
+      {"device_bytes", of_level(report.device)},
+      {"workspace_bytes", of_level(report.workspaces)},
+      {"workspace_peak", report.workspaces_left.most_held},
+      {"workspaces_used_at_end", report.workspaces_left.used},
+      {"graphs_used_at_end", report.used_by_graphs_left},
+      {"cases", options.cases},
+      {"all_met", report.all_met},
+      {"graph_bytes", of_level(report.graphs)},
+      {"host_bytes", of_level(report.resident)},
+      {"host_anonymous_bytes", of_level(report.anonymous)},
+      {"heap_bytes", of_level(report.heap)},
       {"default_pool_bytes", default_pool()},
   };
   std::ofstream file(options.json, std::ios::app);

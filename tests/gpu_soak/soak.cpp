@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <barrier>
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -11,6 +13,9 @@
 #include <numeric>
 #include <thread>
 #include <vector>
+
+#include "gpu_soak/handles.hpp"
+#include "gpu_soak/memory.hpp"
 
 namespace gpu_soak {
 namespace {
@@ -27,48 +32,6 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ (x >> 33);
 }
 
-/// A handle of cuBLAS and one of cuBLASLt.
-class Handles {
- public:
-  explicit Handles(Surroundings& surroundings) : surroundings_(surroundings) { create(); }
-  Handles(const Handles&) = delete;
-  Handles& operator=(const Handles&) = delete;
-  ~Handles() { destroy(); }
-  void renew() {
-    destroy();
-    create();
-  }
-  [[nodiscard]] cublasHandle_t get() const { return handle_; }
-  [[nodiscard]] cublasLtHandle_t lt() const { return lt_; }
-
- private:
-  void create() {
-    for (;;) {
-      {
-        const std::unique_lock lock(surroundings_.captures);
-        cublasStatus_t status = handle_ == nullptr ? cublasCreate(&handle_) : CUBLAS_STATUS_SUCCESS;
-        if (status == CUBLAS_STATUS_SUCCESS) status = cublasLtCreate(&lt_);
-        if (status == CUBLAS_STATUS_SUCCESS) return;
-        if (!surroundings_.has_pressure)
-          throw std::runtime_error(std::string("cublasCreate: ") + cublasGetStatusName(status));
-      }
-      static_cast<void>(cudaGetLastError());
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // until there is memory again
-    }
-  }
-  void destroy() {
-    const std::unique_lock lock(surroundings_.captures);
-    if (lt_ != nullptr) static_cast<void>(cublasLtDestroy(lt_));
-    if (handle_ != nullptr) static_cast<void>(cublasDestroy(handle_));
-    handle_ = nullptr;
-    lt_ = nullptr;
-  }
-
-  Surroundings& surroundings_;
-  cublasHandle_t handle_ = nullptr;
-  cublasLtHandle_t lt_ = nullptr;
-};
-
 class Soak {
  public:
   explicit Soak(const Options& options)
@@ -81,12 +44,13 @@ class Soak {
 
   Report run() {
     std::vector<std::vector<std::unique_ptr<Slot>>> slots(journals_.size());
-    const std::int64_t before = pressure_.used_by_others();
+    report_.device_measure = memory_.measure();
+    const std::int64_t before = pressure_.used_by_others(memory_);
     for (auto& of_thread : slots) {
       for (int i = 0; i < options_.streams; ++i)
         of_thread.push_back(std::make_unique<Slot>(options_.wishes, surroundings_));
     }
-    report_.own_bytes = pressure_.used_by_others() - before;
+    report_.own_bytes = pressure_.used_by_others(memory_) - before;
     start_ = Clock::now();
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < journals_.size(); ++i)
@@ -102,7 +66,10 @@ class Soak {
     report_.seconds = seconds_since(start_);
     report_.handles = num_handles_;
     report_.times_of_pressure = pressure_.num_times();
-    sample(true);
+    sample();
+    check(cudaDeviceSynchronize(), "the end");
+    report_.workspaces_left = memory_.workspaces();
+    report_.used_by_graphs_left = DeviceMemory::used_by_graphs();
     return report_;
   }
 
@@ -142,15 +109,22 @@ class Soak {
 
   [[nodiscard]] bool is_done() const {
     if (options_.only_case) return num_issued_ >= options_.repeats;
-    return seconds_since(start_) >= options_.seconds && num_calls_ >= options_.calls;
+    const double seconds = seconds_since(start_);
+    if (options_.at_most > 0 && seconds >= options_.at_most) return true;
+    return seconds >= options_.seconds && num_calls_ >= options_.calls;
   }
 
   static constexpr std::uint64_t kNumShared = 64;
   [[nodiscard]] std::uint64_t shared_seed(std::uint64_t i) const { return mixed(mixed(options_.seed) + 1 + i); }
 
+  [[nodiscard]] std::uint64_t cases_of_thread() const {
+    return static_cast<std::uint64_t>((options_.cases + options_.threads - 1) / options_.threads);
+  }
+
   /// Seeds of the thread, and where bits are compared now and then one that all threads come back to.
   std::uint64_t next_seed(std::size_t thread, std::uint64_t count) {
     if (options_.only_case) return *options_.only_case;
+    if (options_.cases > 0) count %= cases_of_thread();
     const std::uint64_t base = mixed(options_.seed * 0x9e3779b97f4a7c15ULL + 1);
     const std::uint64_t own = mixed(base ^ mixed((thread + 1) << 40 | count));
     if (options_.wishes.wants_same_bits && own % 8 == 0) return shared_seed(own / 8 % kNumShared);
@@ -160,25 +134,45 @@ class Soak {
   void work(std::size_t thread, std::vector<std::unique_ptr<Slot>>& slots) {
     Handles handles(surroundings_);
     const bool renews = options_.wishes.limits.features.has(Feature::kHandles);
+    if (!options_.only_case) begin_with_largest(thread, slots, handles);
     for (std::uint64_t count = 0; !is_done(); ++count) {
       Slot& slot = *slots[count % slots.size()];
       if (slot.is_busy()) account(slot);
+      if (count == cases_of_thread() && ++num_threads_that_met_all_ == options_.threads)
+        report_.all_met = seconds_since(start_);
       if (renews && mixed(count ^ thread << 32) % 64 == 0) {
         handles.renew();
         ++num_handles_;
       }
-      const std::uint64_t seed = next_seed(thread, count);
-      const Case x = draw_case(seed, options_.wishes.limits);
-      {
-        Journal& journal = journals_[thread];
-        const std::lock_guard lock(journal.mutex);
-        journal.seeds[static_cast<std::size_t>(journal.count++ % 4)] = seed;
-      }
-      ++num_issued_;
-      slot.issue(x, handles.get(), handles.lt());
+      issue(thread, slot, next_seed(thread, count), handles);
     }
     for (auto& slot : slots) {
       if (slot->is_busy()) account(*slot);
+    }
+  }
+
+  void issue(std::size_t thread, Slot& slot, std::uint64_t seed, const Handles& handles) {
+    {
+      Journal& journal = journals_[thread];
+      const std::lock_guard lock(journal.mutex);
+      journal.seeds[static_cast<std::size_t>(journal.count++ % 4)] = seed;
+    }
+    ++num_issued_;
+    slot.issue(draw_case(seed, options_.wishes.limits), handles.get(), handles.lt());
+  }
+
+  /// For a second, all slots at once have the largest product, called or captured: pools then have what they need where large cases
+  /// meet, for which one might have to wait for hours.
+  void begin_with_largest(std::size_t thread, std::vector<std::unique_ptr<Slot>>& slots, const Handles& handles) {
+    begin_.arrive_and_wait();
+    const auto begin = Clock::now();
+    while (seconds_since(begin) < 1) {
+      for (const std::uint64_t seed : largest_) {
+        for (auto& slot : slots) {
+          if (slot->is_busy()) account(*slot);
+          issue(thread, *slot, seed, handles);
+        }
+      }
     }
   }
 
@@ -225,14 +219,19 @@ class Soak {
     static_cast<void>(std::fflush(stdout));
   }
 
-  void sample(bool has_settled) {
-    report_.device.add(pressure_.used_by_others() - report_.own_bytes, has_settled);
-    report_.host.add(resident_bytes(), has_settled);
+  void sample() {
+    const double seconds = seconds_since(start_);
+    report_.device.add(seconds, pressure_.used_by_others(memory_) - report_.own_bytes);
+    report_.workspaces.add(seconds, memory_.workspaces().held);
+    report_.graphs.add(seconds, DeviceMemory::graphs());
+    const HostMemory host = host_memory();
+    report_.resident.add(seconds, host.resident);
+    report_.anonymous.add(seconds, host.anonymous);
+    report_.heap.add(seconds, host.heap);
   }
   void watch() {
-    const double settled_after = std::min(options_.settled_after, options_.seconds / 2);
     while (!is_over_) {
-      sample(seconds_since(start_) > settled_after);
+      sample();
       pause(0.25);
     }
   }
@@ -256,6 +255,10 @@ class Soak {
   const Options& options_;
   Surroundings surroundings_;
   std::vector<Journal> journals_;
+  const std::vector<std::uint64_t> largest_ = largest_seeds(mixed(options_.seed), options_.wishes.limits);
+  std::barrier<> begin_{options_.threads};
+  std::atomic<int> num_threads_that_met_all_ = 0;
+  DeviceMemory memory_;
   Pressure pressure_;
   Clock::time_point start_ = Clock::now();
   std::atomic<bool> is_over_ = false;
@@ -284,6 +287,10 @@ std::string options_of_cases(const Options& options) {
   if (w.standard.is_emulated) text += " --emulated";
   if (w.wants_same_bits) text += " --same-bits";
   return text;
+}
+
+double settled_after(const Options& options, const Report& report) {
+  return std::min(std::max(options.settled_after, report.all_met), report.seconds / 2);
 }
 
 Report run_soak(const Options& options) { return Soak(options).run(); }

@@ -7,7 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "gpu_soak/memory.hpp"
+#include "gpu_soak/level.hpp"
+#include "gpu_soak/process_memory.hpp"
 #include "gpu_soak/slot.hpp"
 
 namespace gpu_soak {
@@ -16,9 +17,11 @@ struct Options {
   Wishes wishes;
   double seconds = 10;
   std::int64_t calls = 0;  ///< at least so many, however long it takes
+  double at_most = 0;      ///< seconds after which it ends with fewer calls; 0: it does not
   int threads = 8;
   int streams = 2;  ///< of each thread, with a case under way on each
   std::uint64_t seed = 1;
+  std::int64_t cases = 0;  ///< so many come again and again; 0: always others
   std::optional<std::uint64_t> only_case;
   int repeats = 1;            ///< of that case
   double settled_after = 60;  ///< seconds; half of the time if that is less
@@ -35,14 +38,24 @@ struct Report {
   std::int64_t failures = 0, unsupported = 0, refused = 0, replays = 0, handles = 0, asked_again = 0,
                compared_results = 0;
   std::int64_t times_of_pressure = 0;
-  std::int64_t own_bytes = 0;  ///< of device memory, for cases
-  Level device, host;          ///< device: without own_bytes
+  std::int64_t own_bytes = 0;                ///< of device memory, for cases
+  std::string device_measure;                ///< what `device` is
+  Level device;                              ///< bytes of the device that this process holds, without own_bytes
+  Level workspaces, graphs;                  ///< of them: a preloaded library's, and those of graphs
+  DeviceMemory::Workspaces workspaces_left;  ///< when all is done
+  std::int64_t used_by_graphs_left = 0;
+  double all_met = 0;               ///< seconds until every case had come once
+  Level resident, anonymous, heap;  ///< of the host's memory, as HostMemory has them
 
   [[nodiscard]] std::int64_t num_calls() const;
 };
 
 /// The options by which a case is drawn, as on the command line.
 [[nodiscard]] std::string options_of_cases(const Options& options);
+
+/// Seconds from which on memory must not grow: as the options say, or until all cases have come once; half of a run that is shorter than
+/// twice as long.
+[[nodiscard]] double settled_after(const Options& options, const Report& report);
 
 /// Ends the process with exit code 3 where CUDA fails, having said which cases were under way.
 [[nodiscard]] Report run_soak(const Options& options);

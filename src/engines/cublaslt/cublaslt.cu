@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -16,6 +15,7 @@
 #include "base/carver.hpp"
 #include "base/fork_safe.hpp"
 #include "base/int_math.hpp"
+#include "base/recently_used.hpp"
 #include "engines/clear_sums.hpp"
 #include "engines/cublaslt/library.hpp"
 #include "engines/cublaslt/residue_kernel.hpp"
@@ -131,18 +131,17 @@ Status describe(const CublasLt& lt, const Call& call, Descriptors& d) {
 /// Algorithms by device and call: the heuristic costs tens of microseconds.
 struct Algorithms {
   std::mutex mutex;
-  std::map<std::pair<int, Call>, cublasLtMatmulAlgo_t> known;
+  base::RecentlyUsed<std::pair<int, Call>, cublasLtMatmulAlgo_t, kMostAlgorithms> known;
 };
+constinit base::PerProcess<Algorithms> all_algorithms;
 
 Status find_algorithm(const CublasLt& lt, cublasLtHandle_t handle, int device, const Call& call, Descriptors& d,
                       cublasLtMatmulAlgo_t& algorithm) {
-  static constinit base::PerProcess<Algorithms> all_algorithms;
   Algorithms& algorithms = all_algorithms.get();
   const std::pair key(device, call);
   const std::lock_guard lock(algorithms.mutex);
-  const auto found = algorithms.known.find(key);
-  if (found != algorithms.known.end()) {
-    algorithm = found->second;
+  if (const cublasLtMatmulAlgo_t* const found = algorithms.known.find(key); found != nullptr) {
+    algorithm = *found;
     return {};
   }
   cublasLtMatmulPreferenceOpaque_t preference;
@@ -174,7 +173,7 @@ Status find_algorithm(const CublasLt& lt, cublasLtHandle_t handle, int device, c
                 "choosing an algorithm"));
   if (count == 0) return {StatusCode::kInternal, "engine cublaslt: no algorithm for this product"};
   algorithm = result.algo;
-  algorithms.known.emplace(key, algorithm);
+  algorithms.known.insert(key, algorithm);
   return {};
 }
 
@@ -339,6 +338,12 @@ class CublasLtEngine final : public product::Engine {
 const product::Engine& cublaslt_engine() {
   static constinit base::MadeOnce<CublasLtEngine> engine;
   return engine.get();
+}
+
+std::size_t num_known_algorithms() {
+  Algorithms& algorithms = all_algorithms.get();
+  const std::lock_guard lock(algorithms.mutex);
+  return algorithms.known.size();
 }
 
 Status prepare_cublaslt(int device) {

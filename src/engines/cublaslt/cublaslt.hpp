@@ -4,6 +4,8 @@
 // numbers, and a kernel that makes them INT32. libcublasLt is opened at run time: without it the engine refuses.
 #pragma once
 
+#include <cstddef>
+
 #include "kizami/status.hpp"
 #include "product/product.hpp"
 
@@ -18,5 +20,10 @@ namespace kizami::engines {
 /// Opens the library and makes its handle for a device, so that run() need not (a captured stream forbids it).
 /// @status kUnsupported: no libcublasLt of a known version, or it refuses
 [[nodiscard]] Status prepare_cublaslt(int device);
+
+/// Algorithms that are kept for products to come; the least recently used goes first.
+inline constexpr std::size_t kMostAlgorithms = 1024;
+/// As many are kept now, of all devices.
+[[nodiscard]] std::size_t num_known_algorithms();
 
 }  // namespace kizami::engines

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// Whether a call on a device has enqueued anything that writes C. Where it fails before that, C is as it was, and somebody else may
+// answer the call.
+#pragma once
+
+#include "kizami/status.hpp"
+
+namespace kizami::exec {
+
+/// Of the call that this thread enqueues or has enqueued last.
+inline constinit thread_local bool t_writes_c = false;
+
+/// A step that writes C, in one launch: refused, it is not enqueued. @return status
+[[nodiscard]] inline Status writes_c(Status status) {
+  t_writes_c = t_writes_c || status.ok();
+  return status;
+}
+
+}  // namespace kizami::exec
