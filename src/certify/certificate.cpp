@@ -31,7 +31,8 @@ Status sum_digit_products(const plan::Plan& plan, const plan::CertificateBuffers
   for (std::int64_t h = 0; h < length; h += product::kBlockMaxI8) {
     const product::ProductDesc desc =
         plan::sampled_product(plan, num_i, num_j, std::min(product::kBlockMaxI8, length - h));
-    KIZAMI_RETURN_IF_ERROR(plan::launch(plan, desc, {a + h, b + h, buffers.acc}, {buffers.engine, buffers.engine_bytes}));
+    KIZAMI_RETURN_IF_ERROR(
+        plan::launch(plan, desc, {a + h, b + h, buffers.acc}, {buffers.engine, buffers.engine_bytes}));
     base::parallel_for(num_j, threads, [&](std::int64_t y, int) {
       std::uint64_t* const sums = buffers.sums + y * kSampledTile;
       const std::int32_t* const acc = buffers.acc + y * kSampledTile;

@@ -88,28 +88,26 @@ __device__ void make_digits_along(const Lines<T>& lines, const num::LineStats* s
     const std::int64_t i = item / pieces;
     const std::int64_t first_block = item % pieces * kAtOnce;
     const std::int32_t line_exponent = stats[first + i].exponent;
-    // All loads before the first use; an element that is not there is another one, whose bits do not count.
-    const T* const line = lines.data + (first + i) * lines.line_stride;
-    const std::int64_t end = line_exponent == num::kNoExponent ? 0 : lines.length;
+    // All loads before the first use.
+    const std::int64_t begin = first_block * kDigitBlock + lane();
+    const T* const from = lines.data + (first + i) * lines.line_stride + begin * lines.inner_stride;
+    const bool is_live = line_exponent != num::kNoExponent;
+    const bool is_whole = is_live && (first_block + kAtOnce) * kDigitBlock <= lines.length;  // the same in a warp
     T raw[kAtOnce][2];
-    std::int32_t shift[kAtOnce][2] = {};
+    if (is_whole) {
 #pragma unroll
-    for (int b = 0; b < kAtOnce; ++b) {
+      for (int u = 0; u < 2 * kAtOnce; ++u) raw[u / 2][u % 2] = from[32 * u * lines.inner_stride];
+    } else {
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const std::int64_t h = (first_block + b) * kDigitBlock + 32 * half + lane();
-        raw[b][half] = line[min(h, lines.length - 1) * lines.inner_stride];
-        if (inner_shift != nullptr) shift[b][half] = inner_shift[min(h, lines.length - 1)];
-      }
+      for (int u = 0; u < 2 * kAtOnce; ++u)
+        raw[u / 2][u % 2] = is_live && begin + 32 * u < lines.length ? from[32 * u * lines.inner_stride] : T{0};
     }
     std::uint32_t x[kAtOnce][2][kParts];
 #pragma unroll
-    for (int b = 0; b < kAtOnce; ++b) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const std::int64_t h = (first_block + b) * kDigitBlock + 32 * half + lane();
-        pack_element(h < end ? raw[b][half] : T{0}, shift[b][half], x[b][half]);
-      }
+    for (int u = 0; u < 2 * kAtOnce; ++u) {
+      const std::int32_t shift =
+          inner_shift != nullptr && begin + 32 * u < lines.length ? inner_shift[begin + 32 * u] : 0;
+      pack_element(raw[u / 2][u % 2], shift, x[u / 2][u % 2]);
     }
 #pragma unroll
     for (int b = 0; b < kAtOnce; ++b) {
@@ -161,23 +159,24 @@ __device__ void make_digits_across(const Lines<T>& lines, const num::LineStats* 
     const std::int32_t line_exponent = i < count ? stats[first + i].exponent : num::kNoExponent;
     const std::int64_t begin = block * kDigitBlock + half * kElements;
     const std::int64_t end = line_exponent == num::kNoExponent ? 0 : lines.length;
-    const T* const line = lines.data + (first + (i < count ? i : 0)) * lines.line_stride;
+    const T* const from = lines.data + (first + (i < count ? i : 0)) * lines.line_stride + begin * lines.inner_stride;
     std::uint32_t x[kElements][kParts];
     std::uint32_t most = 0;
     constexpr int kAtOnce = 16;  // loads before the first use
 #pragma unroll
     for (int t = 0; t < kElements; t += kAtOnce) {
       T raw[kAtOnce];
-      std::int32_t shift[kAtOnce] = {};
+      if (begin + t + kAtOnce <= end) {
 #pragma unroll
-      for (int u = 0; u < kAtOnce; ++u) {
-        const std::int64_t h = min(begin + t + u, lines.length - 1);
-        raw[u] = line[h * lines.inner_stride];
-        if (inner_shift != nullptr) shift[u] = inner_shift[h];
+        for (int u = 0; u < kAtOnce; ++u) raw[u] = from[(t + u) * lines.inner_stride];
+      } else {
+#pragma unroll
+        for (int u = 0; u < kAtOnce; ++u) raw[u] = begin + t + u < end ? from[(t + u) * lines.inner_stride] : T{0};
       }
 #pragma unroll
       for (int u = 0; u < kAtOnce; ++u) {
-        pack_element(begin + t + u < end ? raw[u] : T{0}, shift[u], x[t + u]);
+        const std::int32_t shift = inner_shift != nullptr && begin + t + u < end ? inner_shift[begin + t + u] : 0;
+        pack_element(raw[u], shift, x[t + u]);
 #pragma unroll
         for (int part = 0; part < kParts; ++part) most = max(most, x[t + u][part]);
       }
@@ -205,24 +204,23 @@ __device__ void make_digits_across(const Lines<T>& lines, const num::LineStats* 
       auto* const to = reinterpret_cast<uint4*>(row + part * kDigitBlock);
 #pragma unroll
       for (int q = 0; q < kElements / 16; ++q) {
-        to[q] = make_uint4(packed[part][4 * q], packed[part][4 * q + 1], packed[part][4 * q + 2],
-                           packed[part][4 * q + 3]);
+        to[q] =
+            make_uint4(packed[part][4 * q], packed[part][4 * q + 1], packed[part][4 * q + 2], packed[part][4 * q + 3]);
       }
 #pragma unroll
       for (int w = 0; w < kElements / 32; ++w) word[2 * part + half + w] = bits[part][w];
     }
     if (half == 0) {
-      out.scales[block * out.scale_stride + i] =
-          shifted_block_scale(min(deficit, split::kMaxDeficit), out.scale_shift);
+      out.scales[block * out.scale_stride + i] = shifted_block_scale(min(deficit, split::kMaxDeficit), out.scale_shift);
     }
   }
 }
 
 /// Digits, scales and non-zero bits of lines [first, first + count), by all threads of the grid.
 template <class T>
-__device__ __noinline__ void make_digits(const Lines<T>& lines, const num::LineStats* stats,
-                                         const std::int32_t* inner_shift, std::int64_t first, std::int64_t count,
-                                         const DigitRows& out) {
+__device__ __forceinline__ void make_digits(const Lines<T>& lines, const num::LineStats* stats,
+                                            const std::int32_t* inner_shift, std::int64_t first, std::int64_t count,
+                                            const DigitRows& out) {
   const std::int64_t num_blocks = ceil_div(lines.length, kDigitBlock);
   clear_padding(count, num_blocks, num_blocks * kTerms<T>, out);
   if (has_contiguous_lines(lines)) {

@@ -13,9 +13,9 @@
 #include "base/int_math.hpp"
 #include "certify/device_certificate.hpp"
 #include "certify/device_second_look.hpp"
-#include "plan/launch.hpp"
 #include "num/rung.hpp"
 #include "plan/device_buffers.hpp"
+#include "plan/launch.hpp"
 #include "plan/plan.hpp"
 #include "problem/lines.hpp"
 #include "split/device.hpp"
@@ -87,6 +87,7 @@ struct DeviceCertifier {
     look.repair_bits = repair_bits;
     look.wants_all_pairs = wants_all_pairs;
     std::copy_n(planes_of_rung, num::kMaxRungs, look.planes_of_rung);
+    KIZAMI_RETURN_IF_ERROR(launch_block_rungs(look, num_sms(), queue));
     return launch_second_look(look, num_sms(), queue);
   }
 

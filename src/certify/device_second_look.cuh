@@ -19,6 +19,7 @@
 #include "certify/block_sum.hpp"
 #include "certify/device_block_digits.cuh"
 #include "certify/device_block_sums.cuh"
+#include "certify/device_block_sums_sm80.cuh"
 #include "certify/device_equilibration_gain.cuh"
 #include "certify/device_second_look.hpp"
 #include "certify/device_second_look_grid.cuh"
@@ -34,16 +35,13 @@ using base::ceil_div;
 using base::round_up;
 using problem::Lines;
 
-template <class T>
-using SharedOf = Shared<static_cast<int>(kTerms<T>)>;
-
-template <class T>
+template <class T, class Core>
 class Call {
-  static constexpr int kParts = static_cast<int>(kTerms<T>);
-  using Tile = second_look::Tile<kParts>;
+  static constexpr int kParts = Core::kParts;
+  static_assert(kParts == kTerms<T>);
 
  public:
-  __device__ Call(const SecondLook<T>& look, Shared<kParts>& shared)
+  __device__ Call(const SecondLook<T>& look, Shared<Core>& shared)
       : look_(look), state_(*look.state), shared_(shared) {}
 
   __device__ void run() {
@@ -51,7 +49,7 @@ class Call {
     if (threadIdx.x == 0) shared_.ladder = look_.ladder;  // read at places that differ from lane to lane
     // One place in the code visits the pairs, for the histograms and for the list: it is large.
     for (Purpose purpose = Purpose::kCountAsGiven;;) {
-      visit_pairs(purpose);
+      if (purpose != Purpose::kCountAsGiven || !takes_counts()) visit_pairs(purpose);
       if (purpose == Purpose::kList) return;
       choose(purpose);
       if (purpose == Purpose::kCountAsGiven && wants_equilibration()) {
@@ -87,14 +85,31 @@ class Call {
     has_rungs_ = false;
   }
 
-  __device__ void make(const Lines<T>& lines, const plan::DeviceLineBuffers& line_buffers, std::int64_t first,
-                       std::int64_t count, const DigitRows& out, num::LineWeight* weights) {
+  __device__ __noinline__ void make(const Lines<T>& lines, const plan::DeviceLineBuffers& line_buffers,
+                                    std::int64_t first, std::int64_t count, const DigitRows& out,
+                                    num::LineWeight* weights) {
     const num::LineStats* const stats = is_equilibrated_ ? line_buffers.equilibrated : line_buffers.stats;
     make_digits(lines, stats, is_equilibrated_ ? line_buffers.inner_shift : nullptr, first, count, out);
     for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) {
       weights[i] = line_buffers.line_weights != nullptr ? line_buffers.line_weights[first + i]
                                                         : num::line_weight(look_.ladder, stats[first + i]);
     }
+  }
+
+  /// Whether launch_block_rungs() has counted all pairs as given, with none left open: then digits and rungs are there.
+  __device__ bool takes_counts() {
+    if (state_.has_rungs != 0 && state_.has_open_sums == 0) {
+      a_made_ = b_made_ = 0;
+      has_rungs_ = true;
+      return true;
+    }
+    if (state_.has_rungs != 0) {  // counted with gaps
+      grid_barrier(state_);
+      if (blockIdx.x == 0 && threadIdx.x <= num::kMaxRungs) state_.statistics.plain.pairs[threadIdx.x] = 0;
+      grid_barrier(state_);
+      a_made_ = b_made_ = 0;
+    }
+    return false;
   }
 
   /// Finds the rung of every pair, chunk by chunk: counts them, or lists those above the selected rung.
@@ -105,7 +120,10 @@ class Call {
         const std::int64_t num_j = std::min(look_.chunk.nc, n() - j);
         if (!has_rungs_) find_rungs_of_chunk(i, num_i, j, num_j, purpose != Purpose::kList);
         if (purpose == Purpose::kList) list(i, num_i, j, num_j);
-        if (purpose != Purpose::kList) add_counts(purpose);
+        if (purpose != Purpose::kList) {
+          add_counts(shared_,
+                     purpose == Purpose::kCountAsGiven ? state_.statistics.plain : state_.statistics.equilibrated);
+        }
         grid_barrier(state_);
       }
     }
@@ -130,76 +148,61 @@ class Call {
     grid_barrier(state_);
     const DigitLines a{buffers.a_digits, buffers.a_scales, buffers.a_nonzero, buffers.a_weights, num_i, a_stride()};
     const DigitLines b{buffers.b_digits, buffers.b_scales, buffers.b_nonzero, buffers.b_weights, num_j, b_stride()};
-    const std::int64_t tile_rows = ceil_div(num_i, std::int64_t{Tile::kRows});
-    const std::int64_t tile_cols = ceil_div(num_j, std::int64_t{Tile::kCols});
+    const std::int64_t tile_rows = ceil_div(num_i, std::int64_t{Core::kRows});
+    const std::int64_t tile_cols = ceil_div(num_j, std::int64_t{Core::kCols});
     for (std::int64_t index = blockIdx.x; index < tile_rows * tile_cols; index += gridDim.x) {
       const TilePlace tile = tile_place(index, tile_rows, tile_cols);
-      std::uint32_t rungs[Tile::kPairs / 8];
-      find_rungs<kParts>(look_.a.length, a, tile.row * Tile::kRows, b, tile.col * Tile::kCols, shared_, rungs);
-      store(rungs, tile.row * Tile::kRows, tile.col * Tile::kCols);
-      if (counts) count(rungs);
+      const std::int64_t row = tile.row * Core::kRows;
+      const std::int64_t col = tile.col * Core::kCols;
+      find_rungs<Core, true>(look_.a.length, a, row, b, col, shared_);
+      std::uint8_t* const to = buffers.rungs + col * a_stride() + row;
+      if (counts) {
+        store_rungs<Core, true>(shared_, num_i - row, num_j - col, to, a_stride());
+      } else {
+        store_rungs<Core, false>(shared_, num_i - row, num_j - col, to, a_stride());
+      }
+      __syncthreads();
     }
     if (!counts) grid_barrier(state_);
-  }
-
-  __device__ void store(const std::uint32_t (&rungs)[Tile::kPairs / 8], std::int64_t first_row,
-                        std::int64_t first_col) const {
-    const Place<kParts> place;
-    std::uint8_t* const to = look_.buffers.rungs + first_col * a_stride() + first_row;
-#pragma unroll
-    for (int pair = 0; pair < Tile::kPairs; ++pair) {
-      const std::uint32_t rung = rungs[pair / 8] >> 4 * (pair % 8) & 15;
-      if (rung != kNoPair) to[place.col_of(pair) * a_stride() + place.row_of(pair)] = static_cast<std::uint8_t>(rung);
-    }
-  }
-
-  __device__ void count(const std::uint32_t (&rungs)[Tile::kPairs / 8]) {
-    std::uint32_t seen = 0;  // a bit a rung
-#pragma unroll
-    for (int pair = 0; pair < Tile::kPairs; ++pair) seen |= 1u << (rungs[pair / 8] >> 4 * (pair % 8) & 15);
-    seen = __reduce_or_sync(kFullWarp, seen) & ~(1u << kNoPair);
-    for (; seen != 0; seen &= seen - 1) {
-      const int rung = __ffs(static_cast<int>(seen)) - 1;
-      int found = 0;
-#pragma unroll
-      for (const std::uint32_t eight : rungs) found += __popc(pairs_of_rung(eight, static_cast<std::uint32_t>(rung)));
-      found = __reduce_add_sync(kFullWarp, found);
-      if (lane() == 0) atomicAdd(&shared_.histogram[rung], static_cast<unsigned long long>(found));
-    }
-  }
-
-  /// Moves the counts of this block to those of the grid.
-  __device__ void add_counts(Purpose purpose) {
-    __syncthreads();
-    num::RungHistogram& histogram =
-        purpose == Purpose::kCountAsGiven ? state_.statistics.plain : state_.statistics.equilibrated;
-    if (threadIdx.x <= num::kMaxRungs && shared_.histogram[threadIdx.x] != 0) {
-      atomicAdd(as_counter(&histogram.pairs[threadIdx.x]), shared_.histogram[threadIdx.x]);
-      shared_.histogram[threadIdx.x] = 0;
-    }
-    __syncthreads();
   }
 
   /// Lists the pairs of a chunk above the selected rung.
   __device__ void list(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
     const int selected = shared_.selection.rung;
-    const std::uint64_t capacity = static_cast<std::uint64_t>(m() * n()) >> num::kMostRepairShift;
-    const std::int64_t words = ceil_div(m(), std::int64_t{32});
     const std::int64_t quads = a_stride() / 16;
-    for (std::int64_t item = grid_thread(); item < quads * num_j; item += grid_threads()) {
-      const std::int64_t col = item / quads;
-      const std::int64_t first = item % quads * 16;
-      const uint4 sixteen = *reinterpret_cast<const uint4*>(look_.buffers.rungs + col * a_stride() + first);
-      const std::uint32_t four[4] = {sixteen.x, sixteen.y, sixteen.z, sixteen.w};
-      for (int e = 0; e < 16; ++e) {
-        const auto rung = static_cast<int>(four[e / 4] >> 8 * (e % 4) & 255u);
-        if (rung <= selected || first + e >= num_i) continue;
-        const std::int64_t row = i + first + e;
-        const std::uint64_t at = atomicAdd(as_counter(&state_.num_repairs), 1ull);
-        if (at < capacity) look_.repairs[at] = {row, j + col};
-        atomicOr(look_.repair_bits + (j + col) * words + row / 32, std::uint32_t{1} << row % 32);
+    constexpr int kAtOnce = 4;  // loads before the first use
+    for (std::int64_t first_item = grid_thread(); first_item < quads * num_j; first_item += kAtOnce * grid_threads()) {
+      uint4 sixteen[kAtOnce];
+#pragma unroll
+      for (int u = 0; u < kAtOnce; ++u) {
+        const std::int64_t item = std::min(first_item + u * grid_threads(), quads * num_j - 1);
+        sixteen[u] =
+            __ldcg(reinterpret_cast<const uint4*>(look_.buffers.rungs + item / quads * a_stride() + item % quads * 16));
+      }
+#pragma unroll 1
+      for (int u = 0; u < kAtOnce; ++u) {
+        const std::int64_t item = first_item + u * grid_threads();
+        if (item >= quads * num_j) break;
+        const std::uint32_t four[4] = {sixteen[u].x, sixteen[u].y, sixteen[u].z, sixteen[u].w};
+        const auto limit = static_cast<std::uint32_t>(selected) * 0x01010101u;
+        if ((__vcmpgtu4(four[0], limit) | __vcmpgtu4(four[1], limit) | __vcmpgtu4(four[2], limit) |
+             __vcmpgtu4(four[3], limit)) == 0) {
+          continue;
+        }
+        for (int e = 0; e < 16; ++e) {
+          const auto rung = static_cast<int>(four[e / 4] >> 8 * (e % 4) & 255u);
+          const std::int64_t row = item % quads * 16 + e;
+          if (rung > selected && row < num_i) add_repair(i + row, j + item / quads);
+        }
       }
     }
+  }
+
+  __device__ void add_repair(std::int64_t row, std::int64_t col) {
+    const std::uint64_t capacity = static_cast<std::uint64_t>(m() * n()) >> num::kMostRepairShift;
+    const std::uint64_t at = atomicAdd(as_counter(&state_.num_repairs), 1ull);
+    if (at < capacity) look_.repairs[at] = {row, col};
+    atomicOr(look_.repair_bits + col * ceil_div(m(), std::int64_t{32}) + row / 32, std::uint32_t{1} << row % 32);
   }
 
   __device__ void clear_bits() {
@@ -328,41 +331,57 @@ class Call {
 
   const SecondLook<T>& look_;
   plan::DeviceState& state_;
-  Shared<kParts>& shared_;
+  Shared<Core>& shared_;
   bool is_equilibrated_ = false;
   bool has_rungs_ = false;    ///< of all pairs, in the buffers
   std::int64_t a_made_ = -1;  ///< first line of the chunk whose digits are there
   std::int64_t b_made_ = -1;
 };
 
-template <class T>
-__global__ void __launch_bounds__(kThreads, 1) second_look_sm80(const __grid_constant__ SecondLook<T> look) {
+template <class T, class Core>
+__global__ void __launch_bounds__(kThreads, 1) second_look_kernel(const __grid_constant__ SecondLook<T> look) {
   base::follow_previous_kernel();
   const bool is_wanted = look.state->sampled_failures != 0;
   const bool is_scaling_only = look.state->is_scaling_only != 0;
   if (!is_wanted | is_scaling_only) return;
-  extern __shared__ __align__(128) std::byte shared_memory[];
-  Call<T>(look, *reinterpret_cast<SharedOf<T>*>(shared_memory)).run();
+  extern __shared__ __align__(1024) std::byte shared_memory[];
+  Call<T, Core>(look, *aligned<Shared<Core>>(shared_memory)).run();
 }
 
-/// Blocks of second_look_sm80 that a multiprocessor of the current device holds at once; asked once a device.
-template <class T>
-cudaError_t blocks_per_sm(int& blocks) {
+template <class T, class Core>
+cudaError_t prepare(int& blocks) {
+  const auto kernel = second_look_kernel<T, Core>;
+  cudaError_t error =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kSharedBytes<Core>));
+  if (error != cudaSuccess) return error;
+  error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kThreads, kSharedBytes<Core>);
+  return error == cudaSuccess && blocks == 0 ? cudaErrorCooperativeLaunchTooLarge : error;
+}
+
+template <class T, class Core>
+cudaError_t launch(const SecondLook<T>& look, int num_sms, product::Queue queue) {
   static std::array<std::atomic<int>, 64> known{};
   int device = 0;
   cudaError_t error = cudaGetDevice(&device);
   if (error != cudaSuccess) return error;
   const bool is_remembered = device >= 0 && device < static_cast<int>(known.size());
-  blocks = is_remembered ? known[static_cast<std::size_t>(device)].load() : 0;
-  if (blocks > 0) return cudaSuccess;
-  error = cudaFuncSetAttribute(second_look_sm80<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(sizeof(SharedOf<T>)));
-  if (error != cudaSuccess) return error;
-  error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, second_look_sm80<T>, kThreads, sizeof(SharedOf<T>));
-  if (error != cudaSuccess) return error;
-  if (blocks == 0) return cudaErrorCooperativeLaunchTooLarge;
-  if (is_remembered) known[static_cast<std::size_t>(device)] = blocks;
-  return cudaSuccess;
+  int blocks = is_remembered ? known[static_cast<std::size_t>(device)].load() : 0;
+  if (blocks == 0) {
+    error = prepare<T, Core>(blocks);
+    if (error != cudaSuccess) return error;
+    if (is_remembered) known[static_cast<std::size_t>(device)] = blocks;
+  }
+  cudaLaunchAttribute cooperative{};
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(blocks * num_sms));
+  config.blockDim = dim3(kThreads);
+  config.dynamicSmemBytes = kSharedBytes<Core>;
+  config.stream = queue;
+  config.attrs = &cooperative;
+  config.numAttrs = 1;
+  return cudaLaunchKernelEx(&config, second_look_kernel<T, Core>, look);
 }
 
 }  // namespace kizami::certify::second_look
@@ -371,21 +390,8 @@ namespace kizami::certify {
 
 template <class T>
 Status launch_second_look(const SecondLook<T>& look, int num_sms, product::Queue queue) {
-  int blocks = 0;
-  cudaError_t error = second_look::blocks_per_sm<T>(blocks);
-  if (error == cudaSuccess) {
-    cudaLaunchAttribute cooperative{};
-    cooperative.id = cudaLaunchAttributeCooperative;
-    cooperative.val.cooperative = 1;
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(static_cast<unsigned>(blocks * num_sms));
-    config.blockDim = dim3(second_look::kThreads);
-    config.dynamicSmemBytes = sizeof(second_look::SharedOf<T>);
-    config.stream = queue;
-    config.attrs = &cooperative;
-    config.numAttrs = 1;
-    error = cudaLaunchKernelEx(&config, second_look::second_look_sm80<T>, look);
-  }
+  using Core = second_look::MmaSyncCore<static_cast<int>(problem::kTerms<T>)>;
+  const cudaError_t error = second_look::launch<T, Core>(look, num_sms, queue);
   if (error == cudaSuccess) return {};
   return {StatusCode::kInternal, std::string("second look: ") + cudaGetErrorString(error)};
 }

@@ -41,8 +41,20 @@ struct SecondLook {
   bool wants_all_pairs = false;  ///< chooses by num::lowest_for_all(): no repairs, and no equilibration
 };
 
+/// What multiplies digits: the bits are the same.
+enum class DigitCore { kOfDevice, kMmaSync };
+
+/// The rungs of all pairs of the operands as given, and their histogram, for the second look to go on from: where
+/// state->sampled_failures is not 0. Nothing is enqueued where the digits do not fit at once, or lines have several segments
+/// of blocks: the second look then does all itself. Two kernels, so that a kernel with wgmma calls no function.
+/// @range  as launch_second_look()
+/// @queue  enqueues two kernels; no allocation
+template <class T>
+Status launch_block_rungs(const SecondLook<T>& look, int num_sms, product::Queue queue,
+                          DigitCore core = DigitCore::kOfDevice);
+
 /// @range  state->sampled_failures, state->is_scaling_only and the statistics of both operands are there, and the
-///         histograms of *state are zero; 1 <= chunk.mc, chunk.nc
+///         histograms of *state are zero but for those of launch_block_rungs(); 1 <= chunk.mc, chunk.nc
 /// @exact  state->selection, the histograms and the set of repairs equal those of the host's phases
 /// @queue  enqueues one cooperative kernel of as many blocks as fit; no allocation
 template <class T>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-
 #include "certify/device_second_look.cuh"
 
 namespace kizami::certify {

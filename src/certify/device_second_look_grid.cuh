@@ -53,8 +53,8 @@ __device__ inline void grid_barrier(plan::DeviceState& state) {
 
 // Work of a phase is a function that is not inlined: it has all registers, and is compiled once for both operands.
 
-__device__ inline std::int64_t grid_thread() { return std::int64_t{blockIdx.x} * kThreads + threadIdx.x; }
-__device__ inline std::int64_t grid_threads() { return std::int64_t{gridDim.x} * kThreads; }
+__device__ inline std::int64_t grid_thread() { return std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
+__device__ inline std::int64_t grid_threads() { return std::int64_t{gridDim.x} * blockDim.x; }
 __device__ inline std::int64_t grid_warp() { return grid_thread() / 32; }
 __device__ inline std::int64_t grid_warps() { return grid_threads() / 32; }
 __device__ inline int lane() { return static_cast<int>(threadIdx.x) % 32; }

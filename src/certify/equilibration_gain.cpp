@@ -78,8 +78,8 @@ std::int32_t equilibration_gain(const problem::Lines<DoubleDouble>& a, const num
   return equilibration_gain(a.high(), a_stats, b.high(), b_stats, threads, a_shift, b_shift);
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                    \
-  template std::int32_t equilibration_gain<T>(const problem::Lines<T>&, const num::LineStats*,                   \
+#define KIZAMI_INSTANTIATE(T)                                                                                      \
+  template std::int32_t equilibration_gain<T>(const problem::Lines<T>&, const num::LineStats*,                     \
                                               const problem::Lines<T>&, const num::LineStats*, int, std::int32_t*, \
                                               std::int32_t*)
 

@@ -13,8 +13,8 @@
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "base/relaxed_capture.hpp"
-#include "exec/device_begin.hpp"
 #include "certify/device_certifier.hpp"
+#include "exec/device_begin.hpp"
 #include "exec/device_ec.hpp"
 #include "exec/device_environment.hpp"
 #include "exec/device_ozaki1.hpp"
@@ -82,17 +82,17 @@ class Call {
   }
   [[nodiscard]] certify::DeviceCertifier<T> certifier() const {
     certify::DeviceCertifier<T> certifier{.plan = plan_,
-                                 .ladder = ladder(),
-                                 .a = a_.lines,
-                                 .b = b_.lines,
-                                 .a_lines = a_.buffers,
-                                 .b_lines = b_.buffers,
-                                 .sampled = buffers_.sampled,
-                                 .second_look = buffers_.second_look,
-                                 .repairs = buffers_.repairs,
-                                 .repair_bits = buffers_.repair_bits,
-                                 .state = state(),
-                                 .queue = queue_};
+                                          .ladder = ladder(),
+                                          .a = a_.lines,
+                                          .b = b_.lines,
+                                          .a_lines = a_.buffers,
+                                          .b_lines = b_.buffers,
+                                          .sampled = buffers_.sampled,
+                                          .second_look = buffers_.second_look,
+                                          .repairs = buffers_.repairs,
+                                          .repair_bits = buffers_.repair_bits,
+                                          .state = state(),
+                                          .queue = queue_};
     for (int r = 0; r < ladder().num_rungs; ++r) certifier.planes_of_rung[r] = num_planes(r);
     return certifier;
   }

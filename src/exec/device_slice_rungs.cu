@@ -7,8 +7,8 @@
 
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
-#include "exec/device_begin.hpp"
 #include "certify/device_certifier.hpp"
+#include "exec/device_begin.hpp"
 #include "exec/device_ozaki1.hpp"
 #include "exec/device_wait.hpp"
 #include "num/slice_weight.hpp"
@@ -46,16 +46,16 @@ Status certify(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byt
   const plan::SliceNumerics& slices = plan.numerics.slices;
   const int num_sms = plan.schedule.facts.num_sms;
   const certify::DeviceCertifier<T> certifier{.plan = plan,
-                                     .ladder = slices.ladder,
-                                     .a = problem::lines_of(Side::kA, problem.a),
-                                     .b = problem::lines_of(Side::kB, problem.b),
-                                     .a_lines = buffers.a,
-                                     .b_lines = buffers.b,
-                                     .sampled = buffers.sampled,
-                                     .second_look = buffers.second_look,
-                                     .wants_all_pairs = true,
-                                     .state = state,
-                                     .queue = queue};
+                                              .ladder = slices.ladder,
+                                              .a = problem::lines_of(Side::kA, problem.a),
+                                              .b = problem::lines_of(Side::kB, problem.b),
+                                              .a_lines = buffers.a,
+                                              .b_lines = buffers.b,
+                                              .sampled = buffers.sampled,
+                                              .second_look = buffers.second_look,
+                                              .wants_all_pairs = true,
+                                              .state = state,
+                                              .queue = queue};
   KIZAMI_RETURN_IF_ERROR(begin_state(state, problem.alpha, 0, m * n, 0, queue));
   KIZAMI_RETURN_IF_ERROR(split::device_statistics(certifier.a, buffers.a.stats, certifier.early_digits(Side::kA),
                                                   &state->nonfinite_rows, state, num_sms, queue));

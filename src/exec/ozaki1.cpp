@@ -10,11 +10,11 @@
 #include <variant>
 
 #include "certify/certificate.hpp"
-#include "plan/launch.hpp"
 #include "exec/nonfinite.hpp"
 #include "exec/ozaki2.hpp"
 #include "kizami/formats.hpp"
 #include "plan/buffers.hpp"
+#include "plan/launch.hpp"
 #include "plan/ozaki1.hpp"
 #include "reconstruct/slices.hpp"
 #include "split/slices.hpp"
@@ -133,7 +133,8 @@ class Call {
     const certify::CertifiedLines<T> a = certified(a_, plan_.shape.m);
     const certify::CertifiedLines<T> b = certified(b_, plan_.shape.n);
     std::int64_t failures = 0;
-    KIZAMI_RETURN_IF_ERROR(certify::count_sampled_failures(plan_, slices_.ladder, buffers_.certificate, a, b, failures));
+    KIZAMI_RETURN_IF_ERROR(
+        certify::count_sampled_failures(plan_, slices_.ladder, buffers_.certificate, a, b, failures));
     is_found = failures == 0;
     if (is_found) return {};
     KIZAMI_RETURN_IF_ERROR(require_matrices(std::to_string(failures) + " elements need more than its lowest rung"));

@@ -10,10 +10,10 @@
 #include "base/parallel.hpp"
 #include "certify/certificate.hpp"
 #include "certify/equilibration_gain.hpp"
-#include "plan/launch.hpp"
 #include "exec/nonfinite.hpp"
 #include "fp64/fp64.hpp"
 #include "plan/buffers.hpp"
+#include "plan/launch.hpp"
 #include "product/phases.hpp"
 #include "reconstruct/correct.hpp"
 #include "reconstruct/crt.hpp"
@@ -137,8 +137,9 @@ class Call {
     if (wants_equilibration(num::select(ladder(), statistics))) {
       equilibrate();
       statistics.has_equilibrated = true;
-      KIZAMI_RETURN_IF_ERROR(certify::block_histogram(plan_, ladder(), buffers_.certificate, certified(a_, plan_.shape.m),
-                                             certified(b_, plan_.shape.n), statistics.equilibrated));
+      KIZAMI_RETURN_IF_ERROR(certify::block_histogram(plan_, ladder(), buffers_.certificate,
+                                                      certified(a_, plan_.shape.m), certified(b_, plan_.shape.n),
+                                                      statistics.equilibrated));
     }
     selection_ = num::select(ladder(), statistics);
     if (!selection_.equilibrated) use_as_given();
@@ -165,10 +166,10 @@ class Call {
 
   [[nodiscard]] bool wants_equilibration(const num::Selection& plain) {
     if (!num::may_equilibrate(ladder(), plain)) return false;
-    const std::int32_t gain =
-        plain.rung < 0 ? 0
-                       : certify::equilibration_gain(a_.lines, a_.stats, b_.lines, b_.stats, threads_,
-                                                     a_.buffers.inner_shift, b_.buffers.inner_shift);
+    const std::int32_t gain = plain.rung < 0
+                                  ? 0
+                                  : certify::equilibration_gain(a_.lines, a_.stats, b_.lines, b_.stats, threads_,
+                                                                a_.buffers.inner_shift, b_.buffers.inner_shift);
     return num::wants_equilibration(ladder(), plain, gain);
   }
 
@@ -223,17 +224,16 @@ class Call {
   /// values.
   Status compute_repairs() {
     if (selection_.num_repaired == 0) return {};
-    KIZAMI_RETURN_IF_ERROR(certify::visit_block_rungs<In>(plan_, ladder(), buffers_.certificate, certified(a_, plan_.shape.m),
-                                                 certified(b_, plan_.shape.n),
-                                                 [&](std::int64_t i, std::int64_t num_i, std::int64_t j,
-                                                     std::int64_t num_j, const std::uint8_t* rungs, std::int64_t ld) {
-                                                   for (std::int64_t y = 0; y < num_j; ++y) {
-                                                     for (std::int64_t x = 0; x < num_i; ++x) {
-                                                       if (rungs[y * ld + x] > selection_.rung)
-                                                         buffers_.repairs[num_repairs_++] = {i + x, j + y, {}};
-                                                     }
-                                                   }
-                                                 }));
+    KIZAMI_RETURN_IF_ERROR(certify::visit_block_rungs<In>(
+        plan_, ladder(), buffers_.certificate, certified(a_, plan_.shape.m), certified(b_, plan_.shape.n),
+        [&](std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j, const std::uint8_t* rungs,
+            std::int64_t ld) {
+          for (std::int64_t y = 0; y < num_j; ++y) {
+            for (std::int64_t x = 0; x < num_i; ++x) {
+              if (rungs[y * ld + x] > selection_.rung) buffers_.repairs[num_repairs_++] = {i + x, j + y, {}};
+            }
+          }
+        }));
     base::parallel_for(num_repairs_, threads_, [&](std::int64_t r, int) {
       plan::Repair& repair = buffers_.repairs[r];
       const T old = problem_.beta == T{0} ? T{0} : problem_.c(repair.row, repair.col);

@@ -57,8 +57,16 @@ template <class Terms>
     const std::int64_t begin = (first + lane) * kChain;
     const std::int64_t end = std::min(begin + kChain, num_terms);
     double chain = 0;
-#pragma unroll 4
-    for (std::int64_t t = begin; t < end; ++t) {
+    constexpr int kAtOnce = 16;  // loads before the first use: lines may be strided, and a lane has a chain of its own
+    std::int64_t t = begin;
+    for (; t + kAtOnce <= end; t += kAtOnce) {
+      Factors f[kAtOnce];
+#pragma unroll
+      for (int e = 0; e < kAtOnce; ++e) f[e] = terms(t + e);
+#pragma unroll
+      for (int e = 0; e < kAtOnce; ++e) chain = fma(f[e].a, f[e].b, chain);
+    }
+    for (; t < end; ++t) {
       const Factors f = terms(t);
       chain = fma(f.a, f.b, chain);
     }

@@ -163,8 +163,8 @@ DeviceBuffers carve_device(base::Carver& carver, const Plan& plan) {
     buffers.sampled = carve_sampled(carver, plan, plan.numerics.ladder, is_single_pass);
     carver.rewind(mark);
     const Chunk& chunk = plan.schedule.certificate;
-    buffers.second_look = carve_second_look(carver, {chunk.mc, chunk.nc}, plan.shape.k,
-                                              is_complex(plan.shape.scalar) ? 2 : 1);
+    buffers.second_look =
+        carve_second_look(carver, {chunk.mc, chunk.nc}, plan.shape.k, is_complex(plan.shape.scalar) ? 2 : 1);
     carver.rewind(mark);
   }
   if (has_rungs && !is_single_pass) carve_planes(carver, plan, buffers.main);

@@ -51,8 +51,8 @@ DeviceSliceCertificateBuffers carve_device_slice_certificate(base::Carver& carve
   const std::size_t mark = carver.mark();
   buffers.sampled = carve_sampled(carver, plan, plan.numerics.slices.ladder, is_whole);
   carver.rewind(mark);
-  buffers.second_look = carve_second_look(carver, {chunk.mc, chunk.nc}, plan.shape.k,
-                                              is_complex(plan.shape.scalar) ? 2 : 1);
+  buffers.second_look =
+      carve_second_look(carver, {chunk.mc, chunk.nc}, plan.shape.k, is_complex(plan.shape.scalar) ? 2 : 1);
   return buffers;
 }
 

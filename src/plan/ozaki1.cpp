@@ -173,8 +173,7 @@ Status plan_slice_numerics(Plan& plan) {
     const double allowance = budget / residual * num::kSlackDown;
     if (slices.num_rungs == 0 && allowance < std::max(1.0, 0.25 * dropped)) continue;
     slices.dropped_share = std::max(slices.dropped_share, static_cast<double>(k) * dropped);
-    slices.ladder.rungs[static_cast<std::size_t>(slices.num_rungs)].allowance =
-        num::certified_allowance(allowance, k);
+    slices.ladder.rungs[static_cast<std::size_t>(slices.num_rungs)].allowance = num::certified_allowance(allowance, k);
     slices.rungs[static_cast<std::size_t>(slices.num_rungs++)] = rung;
     slices.ladder.num_rungs = slices.num_rungs;
   }

@@ -12,8 +12,8 @@ SecondLookBuffers carve_second_look(base::Carver& carver, const SecondLookChunk&
   const std::int64_t num_blocks = base::ceil_div(length, num::kDigitBlock);
   const std::int64_t words = round_up(num_blocks * parts, 2);
   SecondLookBuffers buffers;
-  buffers.a_digits = carver.take<std::int8_t>(chunk.mc, num_blocks * parts, num::kDigitBlock);
-  buffers.b_digits = carver.take<std::int8_t>(chunk.nc, num_blocks * parts, num::kDigitBlock);
+  buffers.a_digits = carver.take<std::int8_t>(chunk.mc + kSecondLookLines, num_blocks * parts, num::kDigitBlock);
+  buffers.b_digits = carver.take<std::int8_t>(chunk.nc + kSecondLookLines, num_blocks * parts, num::kDigitBlock);
   buffers.a_scales = carver.take<float>(num_blocks, round_up(chunk.mc, kSecondLookPad));
   buffers.b_scales = carver.take<float>(num_blocks, round_up(chunk.nc, kSecondLookPad));
   buffers.a_nonzero = carver.take<std::uint64_t>(chunk.mc, words);

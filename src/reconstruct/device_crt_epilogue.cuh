@@ -27,6 +27,18 @@ struct Epilogue {
         has_repairs(task.state->num_repairs != 0) {}
 };
 
+/// One bit for each of four elements from row i of column j that someone else answers. @range they are rows of C
+template <class T>
+[[nodiscard]] __device__ unsigned repaired_of_quad(const DeviceReconstruction<T>& task, std::int64_t i,
+                                                   std::int64_t j) {
+  const std::int64_t first = task.first_row + i;
+  const std::uint32_t* const word = task.repair_bits + (task.first_col + j) * task.bits_stride + first / 32;
+  const int shift = static_cast<int>(first % 32);
+  unsigned bits = *word >> shift;
+  if (shift > 28) bits |= word[1] << (32 - shift);
+  return bits & 15u;
+}
+
 /// Writes what is wanted of four elements from row i of column j, whatever alpha, beta and the scales.
 template <class T, int kParts>
 __device__ void finish_quad(const DeviceReconstruction<T>& task, const Epilogue<T>& epilogue, std::int64_t i,
@@ -83,7 +95,7 @@ struct NumberEpilogue {
   __device__ NumberEpilogue(const DeviceReconstruction<T>& task, std::int64_t first_row)
       : i(first_row), epilogue(task) {
     load_row_scales(task, i, row_scale);
-    is_fast = epilogue.is_product && !epilogue.has_repairs && is_moderate(row_scale[0]) && is_moderate(row_scale[1]) &&
+    is_fast = epilogue.is_product && is_moderate(row_scale[0]) && is_moderate(row_scale[1]) &&
               is_moderate(row_scale[2]) && is_moderate(row_scale[3]);
   }
 
@@ -101,7 +113,7 @@ struct NumberEpilogue {
           value[e] = static_cast<R>(x[0][e] * unit);
         }
       }
-      store(task.c, i, j, value, 15u);
+      store(task.c, i, j, value, epilogue.has_repairs ? 15u & ~repaired_of_quad(task, i, j) : 15u);
     } else if (col_scale != num::kSkipLine) {
       num::Scaled p[kParts][4];
       for (int part = 0; part < kParts; ++part) {

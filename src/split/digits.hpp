@@ -36,7 +36,7 @@ void make_sampled_digits(const problem::Lines<T>& lines, const num::LineStats* s
 
 /// Real terms of a block of digits.
 template <class T>
-inline constexpr std::int64_t kBlockTerms = kDigitBlock * problem::kTerms<T>;
+inline constexpr std::int64_t kBlockTerms = kDigitBlock* problem::kTerms<T>;
 
 /// @shape inner_shift: [length] or null. digits[i * row_stride + t], zero up to the next multiple of kBlockTerms<T>;
 ///        scales[block * scale_stride + i] = 2^-(kDigitBits + deficit)

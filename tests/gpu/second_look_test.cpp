@@ -14,11 +14,11 @@
 
 #include "base/aligned_buffer.hpp"
 #include "base/int_math.hpp"
-#include "check/matrix_classes.hpp"
+#include "certify/block_sum.hpp"
 #include "certify/certificate.hpp"
 #include "certify/device_second_look.hpp"
-#include "certify/block_sum.hpp"
 #include "certify/equilibration_gain.hpp"
+#include "check/matrix_classes.hpp"
 #include "exec/environment.hpp"
 #include "gpu/device_memory.hpp"
 #include "plan/buffers.hpp"
@@ -70,7 +70,8 @@ TEST(SecondLookTerms, DigitsFromPackedTerms) {
     ASSERT_EQ(exponent_of_term(packed), split::shifted_exponent(x, shift)) << x;
     for (const int above : {0, 1, 5, 6, 7, 60}) {
       const std::int32_t exponent = split::shifted_exponent(x, shift) + above;
-      ASSERT_EQ(static_cast<std::int32_t>(digit_of_term(packed, exponent)), split::block_digit(x, shift, exponent)) << x;
+      ASSERT_EQ(static_cast<std::int32_t>(digit_of_term(packed, exponent)), split::block_digit(x, shift, exponent))
+          << x;
     }
   }
 }
@@ -81,8 +82,10 @@ TEST(SecondLookTerms, AnyGuessFindsTheFirstRung) {
   ladder.num_rungs = 8;
   for (int r = 0; r < 8; ++r) ladder.rungs[static_cast<std::size_t>(r)].allowance = std::ldexp(1.0F, r);
   for (int round = 0; round < 20000; ++round) {
-    const num::LineWeight a{static_cast<float>(rng() % 64), static_cast<float>(rng() % 64), static_cast<int>(rng() % 9)};
-    const num::LineWeight b{static_cast<float>(rng() % 64), static_cast<float>(rng() % 64), static_cast<int>(rng() % 9)};
+    const num::LineWeight a{static_cast<float>(rng() % 64), static_cast<float>(rng() % 64),
+                            static_cast<int>(rng() % 9)};
+    const num::LineWeight b{static_cast<float>(rng() % 64), static_cast<float>(rng() % 64),
+                            static_cast<int>(rng() % 9)};
     const auto floor = static_cast<float>(rng() % 64);
     for (int guess = 0; guess <= 8; ++guess) {
       ASSERT_EQ(first_certified_rung_near(ladder, a, b, floor, guess), num::first_certified_rung(ladder, a, b, floor));
@@ -114,8 +117,8 @@ TEST(SecondLookTerms, CarvesWhatTheHeaderSays) {
     const auto distance = [](const void* from, const void* to) {
       return static_cast<const std::byte*>(to) - static_cast<const std::byte*>(from);
     };
-    EXPECT_GE(distance(b.a_digits, b.b_digits), 100 * 192 * parts);
-    EXPECT_GE(distance(b.b_digits, b.a_scales), 30 * 192 * parts);
+    EXPECT_GE(distance(b.a_digits, b.b_digits), (100 + plan::kSecondLookLines) * 192 * parts);
+    EXPECT_GE(distance(b.b_digits, b.a_scales), (30 + plan::kSecondLookLines) * 192 * parts);
     EXPECT_GE(distance(b.a_scales, b.b_scales), 3 * 112 * 4);
     EXPECT_GE(distance(b.b_scales, b.a_nonzero), 3 * 32 * 4);
     EXPECT_GE(distance(b.a_nonzero, b.b_nonzero), 100 * round_up(3 * parts, 2) * 8);
@@ -215,10 +218,9 @@ HostLook look_on_host(const plan::Plan& plan, const Lines<T>& a_lines, HostOpera
   a.inner_shift.resize(length);
   b.inner_shift.resize(length);
   const num::Selection plain = num::select(ladder, look.statistics);
-  const std::int32_t gain =
-      plain.rung < 0 ? 0
-                     : equilibration_gain(a_lines, a.stats.data(), b_lines, b.stats.data(), 1, a.inner_shift.data(),
-                                          b.inner_shift.data());
+  const std::int32_t gain = plain.rung < 0 ? 0
+                                           : equilibration_gain(a_lines, a.stats.data(), b_lines, b.stats.data(), 1,
+                                                                a.inner_shift.data(), b.inner_shift.data());
   if (num::wants_equilibration(ladder, plain, gain)) {
     split::gather_inner_exponents(a_lines, 1, a.inner_shift.data());
     split::gather_inner_exponents(b_lines, 1, b.inner_shift.data());
@@ -265,7 +267,8 @@ struct DeviceOperand {
         stats(host.stats),
         equilibrated(host.stats.size()),
         inner_shift(static_cast<std::size_t>(lines.length)),
-        digits(static_cast<std::size_t>(num_chunk_lines * num_blocks() * split::kBlockTerms<T>)),
+        digits(static_cast<std::size_t>((num_chunk_lines + plan::kSecondLookLines) * num_blocks() *
+                                        split::kBlockTerms<T>)),
         scales(static_cast<std::size_t>(num_blocks() * round_up(num_chunk_lines, plan::kSecondLookPad))),
         nonzero(static_cast<std::size_t>(num_chunk_lines * round_up(num_blocks() * kTerms<T>, 2))),
         weights(static_cast<std::size_t>(num_chunk_lines)) {}
@@ -333,6 +336,17 @@ struct DeviceLook {
   SecondLook<T> look;
 };
 
+enum class Way { kAlone, kOfDevice, kMmaSync };
+
+template <class T>
+Status launch(const SecondLook<T>& look, int num_sms, product::Queue queue, Way way) {
+  if (way != Way::kAlone) {
+    KIZAMI_RETURN_IF_ERROR(
+        launch_block_rungs(look, num_sms, queue, way == Way::kMmaSync ? DigitCore::kMmaSync : DigitCore::kOfDevice));
+  }
+  return launch_second_look(look, num_sms, queue);
+}
+
 plan::DeviceState state_of_a_failed_sample() {
   plan::DeviceState state{};
   state.sampled_failures = 1;
@@ -386,14 +400,17 @@ class SecondLookTest : public gpu_test::DeviceTest {
     split::gather_statistics(b.lines, nullptr, 1, b_host.stats.data());
     const HostLook host = look_on_host(plan, a.lines, a_host, b.lines, b_host);
 
-    DeviceLook<T> device(plan, a, a_host, b, b_host, setting);
-    for (int launch = 0; launch < setting.num_launches; ++launch) {
-      device.state.upload({state_of_a_failed_sample()});
-      const Status status =
-          launch_second_look(device.look, setting.num_sms > 0 ? setting.num_sms : num_sms_of_device(), nullptr);
-      ASSERT_TRUE(status.ok()) << status.reason();
+    // All in one kernel, or the pairs as given by others before it.
+    for (const Way way : {Way::kAlone, Way::kOfDevice, Way::kMmaSync}) {
+      DeviceLook<T> device(plan, a, a_host, b, b_host, setting);
+      for (int round = 0; round < setting.num_launches; ++round) {
+        device.state.upload({state_of_a_failed_sample()});
+        const int num_sms = setting.num_sms > 0 ? setting.num_sms : num_sms_of_device();
+        const Status status = launch(device.look, num_sms, nullptr, way);
+        ASSERT_TRUE(status.ok()) << status.reason();
+      }
+      compare(plan, host, a_host, b_host, device);
     }
-    compare(plan, host, a_host, b_host, device);
     met.equilibration |= host.statistics.has_equilibrated;
     met.equilibrated |= host.selection.equilibrated;
     met.fp64 |= host.selection.rung < 0;
@@ -745,7 +762,7 @@ TEST_F(SecondLookTest, IsCapturedInAGraph) {
 
 /// Seconds of a launch, the least of some; not a test: --gtest_also_run_disabled_tests --gtest_filter='*DISABLED_Time*'
 template <class T>
-void time_look(std::int64_t size, double phi, const char* name) {
+void time_look(std::int64_t size, double phi, const char* name, Way way) {
   StoredLines<T> a(size, size, Storage::kInner, false);
   StoredLines<T> b(size, size, Storage::kLines, false);
   std::mt19937_64 rng(9);
@@ -753,7 +770,13 @@ void time_look(std::int64_t size, double phi, const char* name) {
   for (StoredLines<T>* x : {&a, &b}) {
     for (T& v : x->values) {
       const double u = static_cast<double>(rng() >> 11) * 0x1p-53;
-      v = static_cast<T>((u - 0.5) * std::exp(phi * normal(rng)));
+      const auto next = [&] { return (u - 0.5) * std::exp(phi * normal(rng)); };
+      if constexpr (kTerms<T> == 2) {
+        const auto re = static_cast<RealOf<T>>(next());
+        v = T(re, static_cast<RealOf<T>>(next()));
+      } else {
+        v = static_cast<T>(next());
+      }
     }
   }
   HostOperand a_host;
@@ -778,7 +801,7 @@ void time_look(std::int64_t size, double phi, const char* name) {
       state.sampled_failures = failures;
       device.state.upload({state});
       gpu_test::check(cudaEventRecord(begin), "event");
-      ASSERT_TRUE(launch_second_look(device.look, num_sms_of_device(), nullptr).ok());
+      ASSERT_TRUE(launch(device.look, num_sms_of_device(), nullptr, way).ok());
       gpu_test::check(cudaEventRecord(end), "event");
       gpu_test::check(cudaEventSynchronize(end), "event");
       float milliseconds = 0;
@@ -786,9 +809,13 @@ void time_look(std::int64_t size, double phi, const char* name) {
       least = std::min(least, milliseconds);
     }
     state = device.state.download()[0];
-    std::printf("[ time     ] %s %lld phi %g %s: %.4f ms, rung %d%s, repaired %lld\n", name,
-                static_cast<long long>(size), phi, failures == 0 ? "not taken" : "taken", static_cast<double>(least),
-                state.selection.rung, state.statistics.has_equilibrated ? ", looked at equilibrated" : "",
+    std::printf("[ time     ] %s %s %lld phi %g %s: %.4f ms, rung %d%s, repaired %lld\n",
+                way == Way::kAlone     ? "alone"
+                : way == Way::kMmaSync ? "mma.sync"
+                                       : "of device",
+                name, static_cast<long long>(size), phi, failures == 0 ? "not taken" : "taken",
+                static_cast<double>(least), state.selection.rung,
+                state.statistics.has_equilibrated ? ", looked at equilibrated" : "",
                 static_cast<long long>(state.selection.num_repaired));
   }
   gpu_test::check(cudaEventDestroy(begin), "event");
@@ -796,11 +823,13 @@ void time_look(std::int64_t size, double phi, const char* name) {
 }
 
 TEST_F(SecondLookTest, DISABLED_Time) {
-  time_look<double>(2048, 1.0, "f64");
-  for (const double phi : {1.0, 2.0, 4.0}) time_look<double>(4096, phi, "f64");
-  time_look<double>(8192, 1.0, "f64");
-  time_look<float>(4096, 1.0, "f32");
-  time_look<std::complex<double>>(4096, 2.0, "c128");
+  for (const Way way : {Way::kAlone, Way::kOfDevice, Way::kMmaSync}) {
+    time_look<double>(2048, 1.0, "f64", way);
+    for (const double phi : {1.0, 2.0, 4.0}) time_look<double>(4096, phi, "f64", way);
+    time_look<float>(4096, 1.0, "f32", way);
+    time_look<std::complex<double>>(4096, 2.0, "c128", way);
+  }
+  time_look<double>(8192, 1.0, "f64", Way::kOfDevice);
 }
 
 }  // namespace

@@ -549,8 +549,9 @@ TEST(Allowances, LeaveRoomForTheRoundingsOfASum) {
                                    std::int64_t{1} << 27, kMaxLineLength}) {
     const double gamma = block_sum_error(terms);
     // A term's additions: the blocks of its segment, and the segments after it.
-    ASSERT_GE(gamma, 2.0 * (std::min(static_cast<double>(terms) / 64, 0x1p14) + static_cast<double>(terms) * 0x1p-20 - 1) *
-                         0x1p-24);
+    ASSERT_GE(
+        gamma,
+        2.0 * (std::min(static_cast<double>(terms) / 64, 0x1p14) + static_cast<double>(terms) * 0x1p-20 - 1) * 0x1p-24);
     ASSERT_LE(gamma, 0x1.01p-8);
     for (const double allowance : {1.0, 100.0, 0x1.fffffep40, 1e30}) {
       const float block = certified_allowance(allowance, terms);

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// The rungs of all pairs as given: a kernel makes the digits of both operands, another one their products and rungs.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/cuda_status.hpp"
+#include "base/int_math.hpp"
+#include "base/overlapped_launch.hpp"
+#include "certify/device_block_digits.cuh"
+#include "certify/device_block_sums.cuh"
+#include "certify/device_block_sums_sm80.cuh"
+#include "certify/device_block_sums_sm90.cuh"
+#include "certify/device_second_look.hpp"
+#include "num/rung.hpp"
+#include "problem/lines.hpp"
+
+namespace kizami::certify::second_look {
+
+inline constexpr int kDigitThreads = 256;
+inline constexpr int kDigitBlocksPerSm = 2;
+
+[[nodiscard]] __device__ inline bool is_wanted(const plan::DeviceState& state) {
+  const bool has_failures = state.sampled_failures != 0;
+  const bool is_scaling_only = state.is_scaling_only != 0;
+  return has_failures & !is_scaling_only;
+}
+
+/// blockIdx.y: the operand.
+template <class T>
+__global__ void __launch_bounds__(kDigitThreads, kDigitBlocksPerSm)
+    block_digits(const __grid_constant__ SecondLook<T> look) {
+  base::follow_previous_kernel();
+  if (!is_wanted(*look.state)) return;
+  const bool is_a = blockIdx.y == 0;
+  const Lines<T>& lines = is_a ? look.a : look.b;
+  const plan::DeviceLineBuffers& of_lines = is_a ? look.a_lines : look.b_lines;
+  const SecondLookBuffers& to = look.buffers;
+  make_digits(lines, of_lines.stats, nullptr, 0, lines.num_lines,
+              DigitRows{is_a ? to.a_digits : to.b_digits, is_a ? to.a_scales : to.b_scales,
+                        is_a ? to.a_nonzero : to.b_nonzero, base::round_up(lines.num_lines, plan::kSecondLookPad),
+                        is_a ? kScaleShiftA : kScaleShiftB<static_cast<int>(kTerms<T>)>});
+  num::LineWeight* const weights = is_a ? to.a_weights : to.b_weights;
+  for (std::int64_t i = grid_thread(); i < lines.num_lines; i += grid_threads()) {
+    weights[i] =
+        of_lines.line_weights != nullptr ? of_lines.line_weights[i] : num::line_weight(look.ladder, of_lines.stats[i]);
+  }
+}
+
+template <class T, class Core>
+__global__ void __launch_bounds__(kThreads, 1) block_rungs(const __grid_constant__ SecondLook<T> look) {
+  base::follow_previous_kernel();
+  plan::DeviceState& state = *look.state;
+  if (!is_wanted(state)) return;
+  extern __shared__ __align__(1024) std::byte shared_memory[];
+  Shared<Core>& shared = *aligned<Shared<Core>>(shared_memory);
+  if (threadIdx.x <= num::kMaxRungs) shared.histogram[threadIdx.x] = 0;
+  if (threadIdx.x == 0) shared.ladder = look.ladder;
+  __syncthreads();
+  const SecondLookBuffers& buffers = look.buffers;
+  const std::int64_t m = look.a.num_lines;
+  const std::int64_t n = look.b.num_lines;
+  const std::int64_t a_stride = base::round_up(m, plan::kSecondLookPad);
+  const std::int64_t b_stride = base::round_up(n, plan::kSecondLookPad);
+  const DigitLines a{buffers.a_digits, buffers.a_scales, buffers.a_nonzero, buffers.a_weights, m, a_stride};
+  const DigitLines b{buffers.b_digits, buffers.b_scales, buffers.b_nonzero, buffers.b_weights, n, b_stride};
+  const std::int64_t tile_rows = ceil_div(m, std::int64_t{Core::kRows});
+  const std::int64_t tile_cols = ceil_div(n, std::int64_t{Core::kCols});
+  bool has_open = false;
+  for (std::int64_t index = blockIdx.x; index < tile_rows * tile_cols; index += gridDim.x) {
+    const TilePlace tile = tile_place(index, tile_rows, tile_cols);
+    const std::int64_t row = tile.row * Core::kRows;
+    const std::int64_t col = tile.col * Core::kCols;
+    has_open |= find_rungs<Core, false>(look.a.length, a, row, b, col, shared);
+    store_rungs<Core, true>(shared, m - row, n - col, buffers.rungs + col * a_stride + row, a_stride);
+    __syncthreads();
+  }
+  add_counts(shared, state.statistics.plain);
+  if (threadIdx.x == 0 && has_open) atomicOr(&state.has_open_sums, 1u);
+  if (blockIdx.x == 0 && threadIdx.x == 0) state.has_rungs = 1;
+}
+
+/// Gives a kernel its shared memory, once a device.
+template <class T, class Core>
+cudaError_t prepare_block_rungs(int device) {
+  static std::array<std::atomic<bool>, 64> is_prepared{};
+  const bool is_remembered = device >= 0 && device < static_cast<int>(is_prepared.size());
+  if (is_remembered && is_prepared[static_cast<std::size_t>(device)].load()) return cudaSuccess;
+  const cudaError_t error = cudaFuncSetAttribute(block_rungs<T, Core>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                 static_cast<int>(kSharedBytes<Core>));
+  if (error == cudaSuccess && is_remembered) is_prepared[static_cast<std::size_t>(device)] = true;
+  return error;
+}
+
+template <class T, class Core>
+Status launch_rungs(const SecondLook<T>& look, int device, int num_sms, product::Queue queue) {
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(prepare_block_rungs<T, Core>(device), "block_rungs"));
+  const std::int64_t tiles =
+      ceil_div(look.a.num_lines, std::int64_t{Core::kRows}) * ceil_div(look.b.num_lines, std::int64_t{Core::kCols});
+  const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, num_sms));
+  return base::launch_overlapped("block_rungs", block_rungs<T, Core>, dim3(blocks), dim3(kThreads), kSharedBytes<Core>,
+                                 queue, look);
+}
+
+/// The major version of what a device can; asked once.
+inline cudaError_t capability(int device, int& major) {
+  static std::array<std::atomic<int>, 64> known{};
+  const bool is_remembered = device >= 0 && device < static_cast<int>(known.size());
+  major = is_remembered ? known[static_cast<std::size_t>(device)].load() : 0;
+  if (major != 0) return cudaSuccess;
+  const cudaError_t error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  if (error == cudaSuccess && is_remembered) known[static_cast<std::size_t>(device)] = major;
+  return error;
+}
+
+}  // namespace kizami::certify::second_look
+
+namespace kizami::certify {
+
+template <class T>
+Status launch_block_rungs(const SecondLook<T>& look, int num_sms, product::Queue queue, DigitCore core) {
+  using namespace second_look;
+  constexpr int kParts = static_cast<int>(problem::kTerms<T>);
+  const bool is_whole = look.chunk.mc >= look.a.num_lines && look.chunk.nc >= look.b.num_lines;
+  if (!is_whole || look.a.length > num::kSegmentBlocks * num::kDigitBlock) return {};
+  int device = 0;
+  int major = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess) error = capability(device, major);
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(error, "block_rungs"));
+  KIZAMI_RETURN_IF_ERROR(base::launch_overlapped("block_digits", block_digits<T>,
+                                                 dim3(static_cast<unsigned>(kDigitBlocksPerSm * num_sms), 2),
+                                                 dim3(kDigitThreads), 0, queue, look));
+  return major == 9 && core != DigitCore::kMmaSync ? launch_rungs<T, WgmmaCore<kParts>>(look, device, num_sms, queue)
+                                                   : launch_rungs<T, MmaSyncCore<kParts>>(look, device, num_sms, queue);
+}
+
+}  // namespace kizami::certify
