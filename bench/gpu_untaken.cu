@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a device call pays for the kernels that it does not need: second look, residues of another rung, FP64 rung, after a
-// certificate that held. Microseconds a call that the three add to a chain of launches, as a JSON line.
+// What a device call pays for the kernels that it does not need: block digits and rungs, second look, residues of another rung, FP64 rung, after a
+// certificate that held. Microseconds a call that they add to a chain of launches, as a JSON line.
 //   bench_gpu_untaken --n 1024 --n 8192
 #include <cuda_runtime.h>
 
@@ -53,6 +53,7 @@ struct Untaken {
   int num_sms;
 
   void launch(cudaStream_t stream) const {
+    check(certify::launch_block_rungs(look, num_sms, stream), "block rungs");
     check(certify::launch_second_look(look, num_sms, stream), "second look");
     check(split::device_residue_planes<double>(operands, 0, look.a.length, ladder, look.state, true, num_sms, stream),
           "residues");
@@ -98,6 +99,7 @@ void measure(std::int64_t n) {
   untaken.look.ladder = untaken.ladder;
   untaken.look.a = a;
   untaken.look.b = b;
+  untaken.look.chunk = {n, n};
   untaken.look.state = state;
   untaken.operands = {split::DeviceOperand<double>{a, {}, {nullptr, n, n * n}},
                       split::DeviceOperand<double>{b, {}, {nullptr, n, n * n}}};

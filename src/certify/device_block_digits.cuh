@@ -61,12 +61,15 @@ __device__ inline void bytes_of_element(const std::uint32_t (&packed)[kParts], s
   }
 }
 
-/// What pads: words to an even number, scales to whole lines of kSecondLookPad.
-__device__ inline void clear_padding(std::int64_t count, std::int64_t num_blocks, std::int64_t num_words,
-                                     const DigitRows& out) {
-  const std::int64_t words = base::round_up(num_words, 2);
-  if (words > num_words) {
-    for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) out.nonzero[i * words + num_words] = 0;
+/// What pads: words to an even number, scales to whole lines of kSecondLookPad, and what the last line reads beyond an odd
+/// number of blocks. Its products count for nothing, but must not be the bits of a NaN.
+template <int kParts>
+__device__ inline void clear_padding(std::int64_t count, std::int64_t num_blocks, const DigitRows& out) {
+  const std::int64_t words = base::round_up(num_blocks * kParts, 2);
+  if (words > num_blocks * kParts) {
+    for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) out.nonzero[i * words + words - 1] = 0;
+    const std::int64_t end = count * num_blocks * kDigitBlock;
+    if (grid_thread() < kDigitBlock / 16) reinterpret_cast<uint4*>(out.digits + end)[grid_thread()] = uint4{};
   }
   const std::int64_t padding = base::round_up(count, plan::kSecondLookPad) - count;
   for (std::int64_t item = grid_thread(); item < padding * num_blocks; item += grid_threads()) {
@@ -222,7 +225,7 @@ __device__ __forceinline__ void make_digits(const Lines<T>& lines, const num::Li
                                             const std::int32_t* inner_shift, std::int64_t first, std::int64_t count,
                                             const DigitRows& out) {
   const std::int64_t num_blocks = ceil_div(lines.length, kDigitBlock);
-  clear_padding(count, num_blocks, num_blocks * kTerms<T>, out);
+  clear_padding<static_cast<int>(kTerms<T>)>(count, num_blocks, out);
   if (has_contiguous_lines(lines)) {
     make_digits_along(lines, stats, inner_shift, first, count, out);
   } else {

@@ -2,7 +2,7 @@
 // What a device call knows of itself while it runs, in device memory: kernels hand decisions to kernels, and no host
 // waits for them. Plain data without CUDA.
 //
-// The order of a call: begin (state = {}) -> statistics -> sampled certificate -> second look -> split -> product ->
+// The order of a call: begin (state = {}) -> statistics -> sampled certificate -> block rungs -> second look -> split -> product ->
 // CRT -> FP64 rung. A kernel that is not needed reads the state and ends. Scheme ec: split -> decision (writes the state)
 // -> one product a stage -> FP64 rung.
 #pragma once
