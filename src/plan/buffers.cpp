@@ -88,8 +88,11 @@ CertificateBuffers carve_certificate(base::Carver& carver, const Plan& plan) {
   buffers.b_scales = carver.take<float>(blocks, chunk.nc);
   constexpr std::int64_t kSampledElems = kSampledTile * kSampledTile;
   buffers.acc = carver.take<std::int32_t>(std::max(kSampledElems, kBlockTile * kBlockTile * kBlocksPerLaunch));
-  buffers.sums = carver.take<std::uint64_t>(kSampledElems);
+  const std::size_t mark = carver.mark();
   buffers.block_sums = carver.take<float>(2, kBlockTile, kBlockTile);
+  carver.rewind(mark);
+  static_assert(sizeof(float) * 2 * kBlockTile * kBlockTile <= sizeof(std::uint64_t) * kSampledElems);
+  buffers.sums = carver.take<std::uint64_t>(kSampledElems);
   buffers.part_rungs = carver.take<std::uint8_t>(kSampledElems);
   buffers.rungs = carver.take<std::uint8_t>(kSampledElems);
   buffers.engine_bytes = plan.schedule.engine_bytes ? plan.schedule.engine_bytes->certificate : certificate_bytes(plan);

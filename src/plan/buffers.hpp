@@ -38,14 +38,15 @@ struct LineBuffers {
 };
 
 struct CertificateBuffers {
-  std::int8_t* a_digits = nullptr;    ///< [mc][digit_row()]
-  std::int8_t* b_digits = nullptr;    ///< [nc][digit_row()]
-  std::int8_t* b_swapped = nullptr;   ///< [nc][digit_row()], parts exchanged; complex types only
-  float* a_scales = nullptr;          ///< [ceil(k / 64)][mc], of the blocks of digits
-  float* b_scales = nullptr;          ///< [ceil(k / 64)][nc]
-  std::int32_t* acc = nullptr;        ///< one tile of products, kBlocksPerLaunch planes of kBlockTile^2
-  std::uint64_t* sums = nullptr;      ///< [kSampledTile^2], of sampled digits
-  float* block_sums = nullptr;        ///< [2][kBlockTile^2], of all segments so far and of the present one
+  std::int8_t* a_digits = nullptr;   ///< [mc][digit_row()]
+  std::int8_t* b_digits = nullptr;   ///< [nc][digit_row()]
+  std::int8_t* b_swapped = nullptr;  ///< [nc][digit_row()], parts exchanged; complex types only
+  float* a_scales = nullptr;         ///< [ceil(k / 64)][mc], of the blocks of digits
+  float* b_scales = nullptr;         ///< [ceil(k / 64)][nc]
+  std::int32_t* acc = nullptr;       ///< one tile of products, kBlocksPerLaunch planes of kBlockTile^2
+  std::uint64_t* sums = nullptr;     ///< [kSampledTile^2], of sampled digits
+  float* block_sums =
+      nullptr;  ///< [2][kBlockTile^2], of all segments so far and of the present one; in the memory of sums
   std::uint8_t* part_rungs = nullptr;  ///< [kSampledTile^2], of one part
   std::uint8_t* rungs = nullptr;       ///< [kSampledTile^2], the larger one of both parts
   std::byte* engine = nullptr;
