@@ -121,7 +121,7 @@ class GemmTest(CliTest):
         self.assertEqual(report["accuracy"], "correct")
         self.assertIn("guaranteed: the exact product, rounded once", self.succeed("gemm", "A.npy", "B.npy", "-o", "C.npy", "--accuracy", "correct"))
         self.assertEqual(read_npy(self.dir / "C.npy")[0], [[float(x) for x in row] for row in want])
-        self.gemm_json("A.npy", "B.npy", "-o", "D.npy", "--accuracy", "bits=45")
+        self.gemm_json("A.npy", "B.npy", "-o", "D.npy", "--accuracy", "bits=45", "--gauge", "norm")
         self.assertNotEqual(read_npy(self.dir / "D.npy")[0], read_npy(self.dir / "C.npy")[0])
         self.expect_error(REFUSED, "gemm", "A.npy", "B.npy", "-o", "D.npy", "--accuracy", "correct", "--alpha", "2", says="alpha")
 
