@@ -27,9 +27,27 @@ struct DigitRows {
   std::int8_t* digits;
   float* scales;
   std::uint64_t* nonzero;
-  std::int64_t scale_stride;
-  int scale_shift;  ///< kScaleShiftA or kScaleShiftB
+  std::int64_t num_lines;  ///< of a plane: plan::second_look_lines()
+  int scale_shift;         ///< kScaleShiftA or kScaleShiftB
+
+  /// 16 bytes of line i: those from 16 piece on of a part of a block.
+  template <int kParts>
+  [[nodiscard]] __device__ std::int8_t* piece(std::int64_t i, std::int64_t block, int part, int piece) const {
+    const std::int64_t step = kParts == 2 ? block : block / 2;
+    const int at = (kParts == 2 ? part : static_cast<int>(block % 2)) * 4 + piece;
+    return digits + (step * num_lines + i) * 128 + 16 * (at ^ static_cast<int>(i % 8));
+  }
+  [[nodiscard]] __device__ float& scale(std::int64_t i, std::int64_t block) const {
+    return scales[block * num_lines + i];
+  }
 };
+
+/// Blocks of a line with those that fill its last step.
+template <class T>
+[[nodiscard]] __device__ inline std::int64_t whole_blocks(const Lines<T>& lines) {
+  const std::int64_t steps = plan::second_look_steps(lines.length, static_cast<int>(kTerms<T>));
+  return kTerms<T> == 2 ? steps : 2 * steps;
+}
 
 /// Packed terms of an element, shifted; [1] is the imaginary part.
 template <class T>
@@ -61,31 +79,14 @@ __device__ inline void bytes_of_element(const std::uint32_t (&packed)[kParts], s
   }
 }
 
-/// What pads: words to an even number, scales to whole lines of kSecondLookPad, and what the last line reads beyond an odd
-/// number of blocks. Its products count for nothing, but must not be the bits of a NaN.
-template <int kParts>
-__device__ inline void clear_padding(std::int64_t count, std::int64_t num_blocks, const DigitRows& out) {
-  const std::int64_t words = base::round_up(num_blocks * kParts, 2);
-  if (words > num_blocks * kParts) {
-    for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) out.nonzero[i * words + words - 1] = 0;
-    const std::int64_t end = count * num_blocks * kDigitBlock;
-    if (grid_thread() < kDigitBlock / 16) reinterpret_cast<uint4*>(out.digits + end)[grid_thread()] = uint4{};
-  }
-  const std::int64_t padding = base::round_up(count, plan::kSecondLookPad) - count;
-  for (std::int64_t item = grid_thread(); item < padding * num_blocks; item += grid_threads()) {
-    out.scales[item / padding * out.scale_stride + count + item % padding] =
-        shifted_block_scale(split::kMaxDeficit, out.scale_shift);
-  }
-}
-
 /// Lines whose elements are neighbours: a warp takes some blocks of a line, a lane elements `lane` and 32 + lane of each.
 template <class T>
 __device__ void make_digits_along(const Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift,
                                   std::int64_t first, std::int64_t count, const DigitRows& out) {
   constexpr int kParts = static_cast<int>(kTerms<T>);
   constexpr int kAtOnce = 8 / kParts;
-  const std::int64_t num_blocks = ceil_div(lines.length, kDigitBlock);
-  const std::int64_t words = base::round_up(num_blocks * kParts, 2);
+  const std::int64_t num_blocks = whole_blocks(lines);
+  const std::int64_t words = base::round_up(num_blocks * kParts, 2);  // those of a filled step are zero
   const std::int64_t pieces = ceil_div(num_blocks, std::int64_t{kAtOnce});
   for (std::int64_t item = grid_warp(); item < count * pieces; item += grid_warps()) {
     const std::int64_t i = item / pieces;
@@ -122,14 +123,14 @@ __device__ void make_digits_along(const Lines<T>& lines, const num::LineStats* s
       most = __reduce_max_sync(kFullWarp, most);
       const std::int32_t exponent = most == 0 ? num::kNoExponent : exponent_of_term(most);
       const std::int32_t deficit = split::block_deficit(line_exponent, exponent);
-      std::int8_t* const row = out.digits + (i * num_blocks + block) * kParts * kDigitBlock;
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         std::uint32_t bytes[kParts];
         bytes_of_element<kParts>(x[b][half], digit_exponent(exponent, deficit), bytes);
 #pragma unroll
         for (int part = 0; part < kParts; ++part)
-          row[part * kDigitBlock + 32 * half + lane()] = static_cast<std::int8_t>(bytes[part]);
+          out.piece<kParts>(i, block, part, 2 * half + lane() / 16)[lane() % 16] =
+              static_cast<std::int8_t>(bytes[part]);
       }
 #pragma unroll
       for (int part = 0; part < kParts; ++part) {
@@ -138,8 +139,7 @@ __device__ void make_digits_along(const Lines<T>& lines, const num::LineStats* s
         if (lane() == part) out.nonzero[i * words + block * kParts + part] = bits;
       }
       if (lane() == 0) {
-        out.scales[block * out.scale_stride + i] =
-            shifted_block_scale(min(deficit, split::kMaxDeficit), out.scale_shift);
+        out.scale(i, block) = shifted_block_scale(min(deficit, split::kMaxDeficit), out.scale_shift);
       }
     }
   }
@@ -152,8 +152,8 @@ __device__ void make_digits_across(const Lines<T>& lines, const num::LineStats* 
   constexpr int kParts = static_cast<int>(kTerms<T>);
   constexpr int kElements = static_cast<int>(kDigitBlock) / kParts;
   constexpr int kLines = 32 / kParts;  ///< of a warp
-  const std::int64_t num_blocks = ceil_div(lines.length, kDigitBlock);
-  const std::int64_t words = base::round_up(num_blocks * kParts, 2);
+  const std::int64_t num_blocks = whole_blocks(lines);
+  const std::int64_t words = base::round_up(num_blocks * kParts, 2);  // those of a filled step are zero
   const std::int64_t groups = ceil_div(count, std::int64_t{kLines});
   const int half = lane() / kLines;
   for (std::int64_t item = grid_warp(); item < groups * num_blocks; item += grid_warps()) {
@@ -200,21 +200,19 @@ __device__ void make_digits_across(const Lines<T>& lines, const num::LineStats* 
         bits[part][t / 32] |= (x[t][part] != 0 ? 1u : 0u) << t % 32;
       }
     }
-    std::int8_t* const row = out.digits + (i * num_blocks + block) * kParts * kDigitBlock + half * kElements;
     auto* const word = reinterpret_cast<std::uint32_t*>(out.nonzero + i * words + block * kParts);
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
-      auto* const to = reinterpret_cast<uint4*>(row + part * kDigitBlock);
 #pragma unroll
       for (int q = 0; q < kElements / 16; ++q) {
-        to[q] =
+        *reinterpret_cast<uint4*>(out.piece<kParts>(i, block, part, half * (kElements / 16) + q)) =
             make_uint4(packed[part][4 * q], packed[part][4 * q + 1], packed[part][4 * q + 2], packed[part][4 * q + 3]);
       }
 #pragma unroll
       for (int w = 0; w < kElements / 32; ++w) word[2 * part + half + w] = bits[part][w];
     }
     if (half == 0) {
-      out.scales[block * out.scale_stride + i] = shifted_block_scale(min(deficit, split::kMaxDeficit), out.scale_shift);
+      out.scale(i, block) = shifted_block_scale(min(deficit, split::kMaxDeficit), out.scale_shift);
     }
   }
 }
@@ -224,8 +222,6 @@ template <class T>
 __device__ __forceinline__ void make_digits(const Lines<T>& lines, const num::LineStats* stats,
                                             const std::int32_t* inner_shift, std::int64_t first, std::int64_t count,
                                             const DigitRows& out) {
-  const std::int64_t num_blocks = ceil_div(lines.length, kDigitBlock);
-  clear_padding<static_cast<int>(kTerms<T>)>(count, num_blocks, out);
   if (has_contiguous_lines(lines)) {
     make_digits_along(lines, stats, inner_shift, first, count, out);
   } else {

@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(kDigitThreads, kDigitBlocksPerSm)
   const SecondLookBuffers& to = look.buffers;
   make_digits(lines, of_lines.stats, nullptr, 0, lines.num_lines,
               DigitRows{is_a ? to.a_digits : to.b_digits, is_a ? to.a_scales : to.b_scales,
-                        is_a ? to.a_nonzero : to.b_nonzero, base::round_up(lines.num_lines, plan::kSecondLookPad),
+                        is_a ? to.a_nonzero : to.b_nonzero, plan::second_look_lines(lines.num_lines),
                         is_a ? kScaleShiftA : kScaleShiftB<static_cast<int>(kTerms<T>)>});
   num::LineWeight* const weights = is_a ? to.a_weights : to.b_weights;
   for (std::int64_t i = grid_thread(); i < lines.num_lines; i += grid_threads()) {
@@ -66,20 +66,40 @@ __global__ void __launch_bounds__(kThreads, 1) block_rungs(const __grid_constant
   const SecondLookBuffers& buffers = look.buffers;
   const std::int64_t m = look.a.num_lines;
   const std::int64_t n = look.b.num_lines;
-  const std::int64_t a_stride = base::round_up(m, plan::kSecondLookPad);
-  const std::int64_t b_stride = base::round_up(n, plan::kSecondLookPad);
-  const DigitLines a{buffers.a_digits, buffers.a_scales, buffers.a_nonzero, buffers.a_weights, m, a_stride};
-  const DigitLines b{buffers.b_digits, buffers.b_scales, buffers.b_nonzero, buffers.b_weights, n, b_stride};
+  const std::int64_t rung_stride = base::round_up(m, plan::kSecondLookPad);
+  const DigitLines a{buffers.a_digits,          buffers.a_scales, buffers.a_nonzero, buffers.a_weights, m,
+                     plan::second_look_lines(m)};
+  const DigitLines b{buffers.b_digits,          buffers.b_scales, buffers.b_nonzero, buffers.b_weights, n,
+                     plan::second_look_lines(n)};
   const std::int64_t tile_rows = ceil_div(m, std::int64_t{Core::kRows});
   const std::int64_t tile_cols = ceil_div(n, std::int64_t{Core::kCols});
+  const auto place_of = [&](int index, std::int64_t& row, std::int64_t& col) {
+    const TilePlace tile = tile_place(std::int64_t{index} * gridDim.x + blockIdx.x, tile_rows, tile_cols);
+    row = tile.row * Core::kRows;
+    col = tile.col * Core::kCols;
+  };
+  const auto num_tiles = static_cast<int>(ceil_div(tile_rows * tile_cols - blockIdx.x, std::int64_t{gridDim.x}));
   bool has_open = false;
-  for (std::int64_t index = blockIdx.x; index < tile_rows * tile_cols; index += gridDim.x) {
-    const TilePlace tile = tile_place(index, tile_rows, tile_cols);
-    const std::int64_t row = tile.row * Core::kRows;
-    const std::int64_t col = tile.col * Core::kCols;
-    has_open |= find_rungs<Core, false>(look.a.length, a, row, b, col, shared);
-    store_rungs<Core, true>(shared, m - row, n - col, buffers.rungs + col * a_stride + row, a_stride);
-    __syncthreads();
+  const auto for_tiles = [&](const auto& sum_tile) {
+    for (int tile = 0; tile < num_tiles; ++tile) {
+      std::int64_t row = 0;
+      std::int64_t col = 0;
+      place_of(tile, row, col);
+      has_open |=
+          find_rungs<Core, false>(look.a.length, a, row, b, col, shared, [&](auto& sums) { sum_tile(row, col, sums); });
+      store_rungs<Core, true>(shared, m - row, n - col, buffers.rungs + col * rung_stride + row, rung_stride);
+      __syncthreads();
+    }
+  };
+  if constexpr (Core::kIsWgmma) {
+    const auto steps = static_cast<int>(plan::second_look_steps(look.a.length, Core::kParts));
+    Pipeline<Core> pipeline(a, b, steps, num_tiles, shared, place_of);
+    for_tiles([&](std::int64_t, std::int64_t, auto& sums) { pipeline.sum_tile(place_of, sums); });
+  } else {
+    const std::int64_t num_blocks = ceil_div(look.a.length, kDigitBlock);
+    for_tiles([&](std::int64_t row, std::int64_t col, auto& sums) {
+      sum_blocks<Core>(a, row, b, col, 0, num_blocks, shared, sums);
+    });
   }
   add_counts(shared, state.statistics.plain);
   if (threadIdx.x == 0 && has_open) atomicOr(&state.has_open_sums, 1u);

@@ -30,8 +30,7 @@ using split::kDigitBlock;
 inline constexpr int kStepBytes = 128;  ///< of a line, in one step
 inline constexpr int kPieces = kStepBytes / 16;
 inline constexpr int kStepWords = 16;  ///< of non-zero bits
-inline constexpr int kStages = 3;
-inline constexpr int kNoPair = 15;  ///< the rung of a pair beyond the edge of C
+inline constexpr int kNoPair = 15;     ///< the rung of a pair beyond the edge of C
 /// Blocks of 64 elements in a step.
 template <int kParts>
 inline constexpr int kStepBlocks = kStepBytes / (64 * kParts);
@@ -60,15 +59,33 @@ struct DigitLines {
   const std::uint64_t* nonzero;
   const num::LineWeight* weights;
   std::int64_t num_lines;
-  std::int64_t scale_stride;
+  std::int64_t num_padded;  ///< lines of a plane: plan::second_look_lines()
+
+  /// The lines from `line` on in step `step`: 128 bytes each, one behind the other.
+  [[nodiscard]] __device__ const std::int8_t* digits_of(std::int64_t step, std::int64_t line) const {
+    return digits + (step * num_padded + line) * kStepBytes;
+  }
+  [[nodiscard]] __device__ const float* scales_of(std::int64_t block, std::int64_t line) const {
+    return scales + block * num_padded + line;
+  }
+};
+
+/// How far the copies of a pipeline are ahead; of the thread that begins them, in memory to spare registers.
+struct Ahead {
+  int next;  ///< the step whose copies begin next, of all tiles
+  int step;  ///< likewise, of its tile
+  int tile;
+  std::int64_t a_line;
+  std::int64_t b_line;
 };
 
 template <class Core>
 struct Shared {
-  union {
-    Stage<Core> stages[kStages];
-    RungTile<Core> tile;  ///< when all steps are done
-  };
+  Stage<Core> stages[Core::kStages];
+  std::uint64_t full[Core::kStages];   ///< mbarriers: what a stage waits for is there
+  std::uint64_t empty[Core::kStages];  ///< all warps are done with it
+  Ahead ahead;
+  RungTile<Core> tile;
   num::Ladder ladder;
   num::LineWeight a_weights[Core::kRows];
   num::LineWeight b_weights[Core::kCols];
@@ -117,45 +134,59 @@ template <class S>
 
 // ---- steps of a product ---------------------------------------------------------------------------------------------
 
-/// Brings the digits of a tile, a step at a time: 32 lines a round by two thirds of the threads, and no question asked. Lines
-/// beyond the last are there, and nobody's; so is what follows an odd number of blocks, whose scales are zero.
-/// @tparam Offset of a line of a tile from its first: 32 bits are enough for lines of one segment
-template <class Core, class Offset>
-class DigitCopies {
+/// Brings the digits and scales of a tile, a step at a time: each is one piece of memory.
+template <class Core>
+class StepCopies {
+  static constexpr int kBlocks = kStepBlocks<Core::kParts>;
+
  public:
-  __device__ DigitCopies(const std::int8_t* a, const std::int8_t* b, std::int64_t row_bytes)
-      : a_(a), b_(b), row_bytes_(static_cast<Offset>(row_bytes)) {
-    const std::uint32_t row = threadIdx.x / kPieces;
-    const std::uint32_t piece = threadIdx.x % kPieces;
-    offset_ = row * row_bytes_ + 16 * piece;
-    to_ = row * kStepBytes + 16 * (piece ^ row % 8);
+  __device__ StepCopies(const DigitLines& a, std::int64_t a_first, const DigitLines& b, std::int64_t b_first,
+                        std::int64_t first_step)
+      : a_(a.digits_of(first_step, a_first) + 16 * threadIdx.x),
+        b_(b.digits_of(first_step, b_first) + 16 * threadIdx.x),
+        a_step_(a.num_padded * kStepBytes),
+        b_step_(b.num_padded * kStepBytes) {
+    constexpr int kOfA = kBlocks * Core::kRows / 4;
+    const int thread = static_cast<int>(threadIdx.x);
+    const bool is_a = thread < kOfA;
+    const int index = is_a ? thread : thread - kOfA;
+    const int per_block = (is_a ? Core::kRows : Core::kCols) / 4;
+    const DigitLines& lines = is_a ? a : b;
+    scales_ =
+        lines.scales_of(first_step * kBlocks + index / per_block, (is_a ? a_first : b_first) + index % per_block * 4);
+    scale_step_ = kBlocks * lines.num_padded;
   }
 
   /// Begins the copies of the next step.
   __device__ __forceinline__ void load(Stage<Core>& stage) {
-    if (threadIdx.x >= kRound * kPieces) return;
-    const std::uint32_t to = shared_address(stage.a) + to_;
-    Offset from = offset_;
-#pragma unroll
-    for (int round = 0; round < Core::kRows / kRound; ++round, from += kRound * row_bytes_)
-      copy_async(to + round * kRound * kStepBytes, a_ + from);
-    from = offset_;
-#pragma unroll
-    for (int round = 0; round < Core::kCols / kRound; ++round, from += kRound * row_bytes_)
-      copy_async(to + (Core::kRows + round * kRound) * kStepBytes, b_ + from);
-    offset_ += kStepBytes;
+    copy<Core::kRows * kPieces>(stage.a, a_);
+    copy<Core::kCols * kPieces>(stage.b, b_);
+    if (threadIdx.x < kBlocks * (Core::kRows + Core::kCols) / 4)
+      copy_async(shared_address(&stage.a_scales[0][0]) + 16 * threadIdx.x, scales_);
+    a_ += a_step_;
+    b_ += b_step_;
+    scales_ += scale_step_;
   }
 
  private:
-  static constexpr int kRound = 32;
-  static_assert(Core::kRows % kRound == 0 && Core::kCols % kRound == 0 && kRound * kPieces <= kThreads);
+  static_assert(kBlocks * (Core::kRows + Core::kCols) / 4 <= kThreads);
   static_assert(Core::kRows <= plan::kSecondLookLines && Core::kCols <= plan::kSecondLookLines);
+
+  template <int kCount>
+  __device__ static __forceinline__ void copy(std::int8_t* to, const std::int8_t* from) {
+    const std::uint32_t at = shared_address(to) + 16 * threadIdx.x;
+#pragma unroll
+    for (int first = 0; first < kCount; first += kThreads) {
+      if (first + kThreads <= kCount || threadIdx.x < kCount - first) copy_async(at + 16 * first, from + 16 * first);
+    }
+  }
 
   const std::int8_t* a_;
   const std::int8_t* b_;
-  Offset row_bytes_;
-  Offset offset_;
-  std::uint32_t to_;
+  const float* scales_;
+  std::int64_t a_step_;
+  std::int64_t b_step_;
+  std::int64_t scale_step_;
 };
 
 /// The same for lines that end anywhere: some rows of A and some of B, kRound apart, 16 bytes of each a step.
@@ -216,89 +247,42 @@ class Rows {
   int is_there_ = 0;  ///< one bit a copy
 };
 
-/// The same for the scales: some threads bring four of them a step.
-template <class Core>
-class Scales {
-  static constexpr int kBlocks = kStepBlocks<Core::kParts>;
-
- public:
-  __device__ Scales(const DigitLines& a, std::int64_t a_first, const DigitLines& b, std::int64_t b_first,
-                    std::int64_t first_block, std::int64_t num_blocks) {
-    constexpr int kOfA = kBlocks * Core::kRows / 4;
-    const bool is_a = thread() < kOfA;
-    const int index = is_a ? thread() : thread() - kOfA;
-    const int per_block = (is_a ? Core::kRows : Core::kCols) / 4;
-    const int block = index / per_block;
-    const std::int64_t line = (is_a ? a_first : b_first) + index % per_block * 4;
-    const std::int64_t stride = is_a ? a.scale_stride : b.scale_stride;
-    from_ = (is_a ? a.scales : b.scales) + (first_block + block) * stride + line;
-    step_ = kBlocks * stride;
-    left_ = line < (is_a ? a.num_lines : b.num_lines) && block < kBlocks
-                ? static_cast<int>(ceil_div(num_blocks - block, std::int64_t{kBlocks}))
-                : 0;
-  }
-
-  __device__ void load(Stage<Core>& stage) {
-    if (thread() >= kBlocks * (Core::kRows + Core::kCols) / 4) return;
-    copy_async(&stage.a_scales[0][0] + 4 * thread(), from_, left_ > 0);
-    from_ += step_;
-    --left_;
-  }
-
- private:
-  static_assert(kBlocks * (Core::kRows + Core::kCols) / 4 <= kThreads);
-  [[nodiscard]] __device__ static int thread() { return static_cast<int>(threadIdx.x); }
-
-  const float* from_;
-  std::int64_t step_;
-  int left_;  ///< steps from here on that have such a block
-};
-
 /// Streams num_steps steps through the stages: load(stage) begins the copies of the next one, use(stage) works on the
 /// oldest. proceed() is a barrier of the block, and ends the stream by false.
 template <class Core, class Load, class Use, class Proceed>
 __device__ __forceinline__ void stream(Shared<Core>& shared, int num_steps, const Load& load, const Use& use,
                                        const Proceed& proceed) {
 #pragma unroll
-  for (int step = 0; step < kStages - 1; ++step) {
+  for (int step = 0; step < Core::kStages - 1; ++step) {
     if (step < num_steps) load(shared.stages[step]);
     commit_copies();
   }
   int stage = 0;
 #pragma unroll 1
   for (int left = num_steps; left > 0; --left) {
-    wait_for_all_copies_but<kStages - 2>();
-    Core::see_copies();
+    wait_for_all_copies_but<Core::kStages - 2>();
     if (!proceed()) break;  // and whoever used the stage before this one is done with it
-    const int free = stage == 0 ? kStages - 1 : stage - 1;
-    if (left >= kStages) load(shared.stages[free]);
+    const int free = stage == 0 ? Core::kStages - 1 : stage - 1;
+    if (left >= Core::kStages) load(shared.stages[free]);
     commit_copies();
     use(shared.stages[stage]);
-    stage = stage == kStages - 1 ? 0 : stage + 1;
+    stage = stage == Core::kStages - 1 ? 0 : stage + 1;
   }
   wait_for_all_copies_but<0>();
   __syncthreads();
 }
 
 /// The ordered sums of the blocks [first, first + count) of the pairs of a tile.
-template <class Core, class Offset>
+template <class Core>
 __device__ __forceinline__ void sum_blocks(const DigitLines& a, std::int64_t a_first, const DigitLines& b,
-                                           std::int64_t b_first, std::int64_t num_blocks, std::int64_t first,
-                                           std::int64_t count, Shared<Core>& shared,
-                                           float (&sums)[Core::kParts][Core::kPairs]) {
-  constexpr std::int64_t kBlockBytes = Core::kParts * kDigitBlock;
+                                           std::int64_t b_first, std::int64_t first, std::int64_t count,
+                                           Shared<Core>& shared, float (&sums)[Core::kParts][Core::kPairs]) {
   constexpr int kBlocks = kStepBlocks<Core::kParts>;
-  const std::int64_t row_bytes = num_blocks * kBlockBytes;
-  DigitCopies<Core, Offset> digits(a.digits + a_first * row_bytes + first * kBlockBytes,
-                                   b.digits + b_first * row_bytes + first * kBlockBytes, row_bytes);
-  Scales<Core> scales(a, a_first, b, b_first, first, count);
+  static_assert(num::kSegmentBlocks % kBlocks == 0);
+  StepCopies<Core> copies(a, a_first, b, b_first, first / kBlocks);
   const Core core;
   stream(
-      shared, static_cast<int>(ceil_div(count, std::int64_t{kBlocks})),
-      [&](Stage<Core>& stage) {
-        digits.load(stage);
-        scales.load(stage);
-      },
+      shared, static_cast<int>(ceil_div(count, std::int64_t{kBlocks})), [&](Stage<Core>& stage) { copies.load(stage); },
       [&](const Stage<Core>& stage) { core.add_step(stage, sums); },
       [] {
         __syncthreads();
@@ -314,8 +298,8 @@ __device__ __noinline__ void add_segments(const DigitLines& a, std::int64_t a_fi
                                           float (&totals)[Core::kParts][Core::kPairs]) {
   for (std::int64_t first = num::kSegmentBlocks; first < num_blocks; first += num::kSegmentBlocks) {
     float sums[Core::kParts][Core::kPairs] = {};
-    sum_blocks<Core, std::uint64_t>(a, a_first, b, b_first, num_blocks, first,
-                                    std::min(std::int64_t{num::kSegmentBlocks}, num_blocks - first), shared, sums);
+    sum_blocks<Core>(a, a_first, b, b_first, first, std::min(std::int64_t{num::kSegmentBlocks}, num_blocks - first),
+                     shared, sums);
 #pragma unroll
     for (int s = 0; s < Core::kParts * Core::kPairs; ++s) {
       float& total = totals[s / Core::kPairs][s % Core::kPairs];
@@ -353,7 +337,7 @@ __device__ __forceinline__ void look_for_terms(const Stage<Core>& stage, int par
   }
 }
 
-/// Settles the sums of a tile whose digits are all zero, a bit of `open` each. The steps of bits take the memory of the tile.
+/// Settles the sums of a tile whose digits are all zero, a bit of `open` each. The steps of bits go through the stages.
 template <class Core>
 __device__ __noinline__ void settle_zeros(std::int64_t num_blocks, const DigitLines& a, std::int64_t a_first,
                                           int num_rows, const DigitLines& b, std::int64_t b_first, int num_cols,
@@ -441,12 +425,12 @@ __device__ __forceinline__ void rungs_of_sums(const Shared<Core>& shared, const 
 }
 
 /// Finds the rungs of the tile of pairs at lines a_first, b_first of a chunk, of complex pairs the larger one of both parts: in
-/// shared.tile, and kNoPair beyond the edge.
-/// @range unless kSettles, lines of one segment
+/// shared.tile, and kNoPair beyond the edge. sum_tile(sums) adds all blocks.
 /// @return whether a sum is zero, and its rung not: if kSettles it is settled, else for someone else to settle
-template <class Core, bool kSettles>
+template <class Core, bool kSettles, class SumTile>
 __device__ __forceinline__ bool find_rungs(std::int64_t length, const DigitLines& a, std::int64_t a_first,
-                                           const DigitLines& b, std::int64_t b_first, Shared<Core>& shared) {
+                                           const DigitLines& b, std::int64_t b_first, Shared<Core>& shared,
+                                           const SumTile& sum_tile) {
   constexpr int kParts = Core::kParts;
   constexpr int kPairs = Core::kPairs;
   const std::int64_t num_blocks = ceil_div(length, kDigitBlock);
@@ -469,20 +453,8 @@ __device__ __forceinline__ bool find_rungs(std::int64_t length, const DigitLines
   if (lane() == 0 && least_exact < num::kMaxRungs) atomicMin(&shared.least_exact_rung, least_exact);
 
   float sums[kParts][kPairs] = {};
-  using Offset = std::conditional_t<kSettles, std::uint64_t, std::uint32_t>;
-  static_assert(num::kSegmentBlocks * kDigitBlock * kParts * plan::kSecondLookLines < std::int64_t{1} << 32);
-  sum_blocks<Core, Offset>(a, a_first, b, b_first, num_blocks, 0,
-                           std::min(std::int64_t{num::kSegmentBlocks}, num_blocks), shared, sums);
-  if constexpr (kSettles) {
-    if (num_blocks > num::kSegmentBlocks) {
-      float totals[kParts][kPairs];
-#pragma unroll
-      for (int s = 0; s < kParts * kPairs; ++s) totals[s / kPairs][s % kPairs] = sums[s / kPairs][s % kPairs];
-      add_segments<Core>(a, a_first, b, b_first, num_blocks, shared, totals);
-#pragma unroll
-      for (int s = 0; s < kParts * kPairs; ++s) sums[s / kPairs][s % kPairs] = totals[s / kPairs][s % kPairs];
-    }
-  }
+  sum_tile(sums);
+  __syncthreads();  // the weights are there
 
   std::uint32_t rungs[kParts][kPairs / 8] = {};
 #pragma unroll

@@ -44,6 +44,8 @@ __device__ inline void multiply(std::int32_t (&acc)[4], const std::uint32_t (&a)
 template <int parts>
 struct MmaSyncCore {
   static constexpr int kParts = parts;
+  static constexpr int kStages = 3;
+  static constexpr bool kIsWgmma = false;
   static constexpr int kWarpRows = 64 / kParts;
   static constexpr int kWarpCols = 32;
   static constexpr int kWarpsDown = 3;
@@ -68,9 +70,6 @@ struct MmaSyncCore {
     [[nodiscard]] __device__ int row_of(int pair) const { return first_row() + pair / 16 * 16 + pair / 2 % 2 * 8; }
     [[nodiscard]] __device__ int col_of(int pair) const { return first_col() + pair / 4 % 4 * 8 + pair % 2; }
   };
-
-  /// Copies of this thread are seen by others after a barrier.
-  __device__ static void see_copies() {}
 
   /// Adds the products of the blocks of a step to the sums of this thread's pairs.
   __device__ __forceinline__ void add_step(const Stage<MmaSyncCore>& stage, float (&sums)[kParts][kPairs]) const {

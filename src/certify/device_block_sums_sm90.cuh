@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "base/cluster_sm90.cuh"
 #include "certify/device_block_sums.cuh"
 
 namespace kizami::certify::second_look {
@@ -91,12 +92,14 @@ __device__ __forceinline__ void wgmma_wait(std::int32_t (&d)[kRegisters]) {
 template <int parts>
 struct WgmmaCore {
   static constexpr int kParts = parts;
+  static constexpr int kStages = 4;
+  static constexpr bool kIsWgmma = true;
   static constexpr int kRows = kParts == 1 ? 128 : 192;  ///< lines of A
   static constexpr int kCols = kParts == 1 ? 192 : 96;   ///< lines of B
   /// A warpgroup's part of a tile is made of pieces: two of 64 x 64, or of complex types three of 64 x 32.
-  static constexpr int kPieces = kParts == 1 ? 2 : 3;
+  static constexpr int kNumPieces = kParts == 1 ? 2 : 3;
   static constexpr int kPiecePairs = kParts == 1 ? 32 : 16;  ///< of a thread
-  static constexpr int kPairs = kPieces * kPiecePairs;
+  static constexpr int kPairs = kNumPieces * kPiecePairs;
 
   /// Place of a thread's pairs in a tile: pieces are 64 rows apart, of complex types 32 columns.
   struct Place {
@@ -116,9 +119,6 @@ struct WgmmaCore {
       return first_col + pair % kPiecePairs / 4 * 8 + pair % 2 + (kParts == 1 ? 0 : pair / kPiecePairs * 32);
     }
   };
-
-  /// Copies of this thread are seen by wgmma after a barrier.
-  __device__ static void see_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
   __device__ WgmmaCore() : warpgroup_(__shfl_sync(kFullWarp, static_cast<int>(threadIdx.x) / 128, 0)) {}
 
@@ -158,7 +158,7 @@ struct WgmmaCore {
       const std::uint32_t rows = swizzled_lines(stage.a + warpgroup_ * 64 * kStepBytes);
       const std::uint32_t columns = swizzled_lines(stage.b);
 #pragma unroll
-      for (int piece = 0; piece < kPieces; ++piece) {
+      for (int piece = 0; piece < kNumPieces; ++piece) {
         const std::uint32_t of_piece = columns + static_cast<std::uint32_t>(piece) * kColumnPiece;
         std::int32_t p[kPiecePairs];
         std::int32_t m[kPiecePairs];
@@ -227,6 +227,101 @@ struct WgmmaCore {
 
   int warpgroup_;  ///< the same in all threads of a warp, and known to be
   Place place_;
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+__device__ __forceinline__ void copy_bulk(void* to, const void* from, std::uint32_t bytes, std::uint32_t barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                   shared_address(to)),
+               "l"(from), "r"(bytes), "r"(barrier)
+               : "memory");
+}
+#endif
+
+/// The steps of all tiles of a block of threads, one stream through the stages: copies run ahead over the ends of tiles. One
+/// thread begins them, a few bulk copies a step; warps wait for what they need and for nobody else.
+template <class Core>
+class Pipeline {
+  static constexpr int kBlocks = kStepBlocks<Core::kParts>;
+
+ public:
+  /// @param place_of gives the first lines of A and B of the n-th tile of this block
+  template <class PlaceOf>
+  __device__ Pipeline(const DigitLines& a, const DigitLines& b, int steps_of_tile, int num_tiles, Shared<Core>& shared,
+                      const PlaceOf& place_of)
+      : a_(a), b_(b), steps_of_tile_(steps_of_tile), num_steps_(steps_of_tile * num_tiles), shared_(shared) {
+    if (threadIdx.x == 0) {
+      for (int stage = 0; stage < Core::kStages; ++stage) {
+        base::barrier_init(shared_address(&shared.full[stage]), 1);
+        base::barrier_init(shared_address(&shared.empty[stage]), kThreads / 32);
+      }
+      base::barrier_init_fence();
+      shared.ahead = {};
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      for (int step = 0; step < Core::kStages - 1; ++step) begin_copies(place_of);
+    }
+    __syncwarp();
+  }
+
+  /// Adds all blocks of the next tile.
+  template <class PlaceOf>
+  __device__ __forceinline__ void sum_tile(const PlaceOf& place_of, float (&sums)[Core::kParts][Core::kPairs]) {
+    const Core core;
+#pragma unroll 1
+    for (int step = 0; step < steps_of_tile_; ++step) {
+      base::barrier_wait(shared_address(&shared_.full[stage_]), parity_);
+      core.add_step(shared_.stages[stage_], sums);
+      __syncwarp();
+      if (lane() == 0) base::barrier_arrive(shared_address(&shared_.empty[stage_]));
+      if (threadIdx.x == 0) begin_copies(place_of);  // into the stage of the step before this one
+      __syncwarp();
+      if (++stage_ == Core::kStages) {
+        stage_ = 0;
+        parity_ ^= 1;
+      }
+    }
+  }
+
+ private:
+  /// Thread 0: begins the copies of the next step that has none yet.
+  template <class PlaceOf>
+  __device__ __forceinline__ void begin_copies(const PlaceOf& place_of) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    Ahead& ahead = shared_.ahead;
+    const int next = ahead.next;
+    if (next >= num_steps_) return;
+    const int step = ahead.step;
+    if (step == 0) place_of(ahead.tile, ahead.a_line, ahead.b_line);
+    const int stage = next % Core::kStages;
+    if (next >= Core::kStages)
+      base::barrier_wait(shared_address(&shared_.empty[stage]), (next / Core::kStages - 1) & 1);
+    Stage<Core>& to = shared_.stages[stage];
+    const std::uint32_t barrier = shared_address(&shared_.full[stage]);
+    constexpr std::uint32_t kBytesA = Core::kRows * kStepBytes;
+    constexpr std::uint32_t kBytesB = Core::kCols * kStepBytes;
+    base::barrier_arrive_expect(barrier, kBytesA + kBytesB + kBlocks * 4 * (Core::kRows + Core::kCols));
+    copy_bulk(to.a, a_.digits_of(step, ahead.a_line), kBytesA, barrier);
+    copy_bulk(to.b, b_.digits_of(step, ahead.b_line), kBytesB, barrier);
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+      copy_bulk(to.a_scales[block], a_.scales_of(step * kBlocks + block, ahead.a_line), 4 * Core::kRows, barrier);
+      copy_bulk(to.b_scales[block], b_.scales_of(step * kBlocks + block, ahead.b_line), 4 * Core::kCols, barrier);
+    }
+    ahead.next = next + 1;
+    ahead.step = step + 1 == steps_of_tile_ ? 0 : step + 1;
+    ahead.tile += step + 1 == steps_of_tile_ ? 1 : 0;
+#endif
+  }
+
+  const DigitLines& a_;
+  const DigitLines& b_;
+  const int steps_of_tile_;
+  const int num_steps_;
+  Shared<Core>& shared_;
+  int stage_ = 0;
+  std::uint32_t parity_ = 0;
 };
 
 }  // namespace kizami::certify::second_look

@@ -74,7 +74,8 @@ class Call {
   [[nodiscard]] __device__ std::int64_t n() const { return look_.b.num_lines; }
   [[nodiscard]] __device__ bool is_first_thread() const { return blockIdx.x == 0 && threadIdx.x == 0; }
   [[nodiscard]] __device__ std::int64_t a_stride() const { return round_up(look_.chunk.mc, plan::kSecondLookPad); }
-  [[nodiscard]] __device__ std::int64_t b_stride() const { return round_up(look_.chunk.nc, plan::kSecondLookPad); }
+  [[nodiscard]] __device__ std::int64_t a_padded() const { return plan::second_look_lines(look_.chunk.mc); }
+  [[nodiscard]] __device__ std::int64_t b_padded() const { return plan::second_look_lines(look_.chunk.nc); }
 
   /// From now on: the operands as given, or equilibrated. Digits and rungs that are there stay if they are of these.
   __device__ void use(bool equilibrated) {
@@ -136,25 +137,37 @@ class Call {
     const SecondLookBuffers& buffers = look_.buffers;
     if (a_made_ != i) {
       make(look_.a, look_.a_lines, i, num_i,
-           {buffers.a_digits, buffers.a_scales, buffers.a_nonzero, a_stride(), kScaleShiftA}, buffers.a_weights);
+           {buffers.a_digits, buffers.a_scales, buffers.a_nonzero, a_padded(), kScaleShiftA}, buffers.a_weights);
       a_made_ = i;
     }
     if (b_made_ != j) {
       make(look_.b, look_.b_lines, j, num_j,
-           {buffers.b_digits, buffers.b_scales, buffers.b_nonzero, b_stride(), kScaleShiftB<kParts>},
+           {buffers.b_digits, buffers.b_scales, buffers.b_nonzero, b_padded(), kScaleShiftB<kParts>},
            buffers.b_weights);
       b_made_ = j;
     }
     grid_barrier(state_);
-    const DigitLines a{buffers.a_digits, buffers.a_scales, buffers.a_nonzero, buffers.a_weights, num_i, a_stride()};
-    const DigitLines b{buffers.b_digits, buffers.b_scales, buffers.b_nonzero, buffers.b_weights, num_j, b_stride()};
+    const DigitLines a{buffers.a_digits, buffers.a_scales, buffers.a_nonzero, buffers.a_weights, num_i, a_padded()};
+    const DigitLines b{buffers.b_digits, buffers.b_scales, buffers.b_nonzero, buffers.b_weights, num_j, b_padded()};
     const std::int64_t tile_rows = ceil_div(num_i, std::int64_t{Core::kRows});
     const std::int64_t tile_cols = ceil_div(num_j, std::int64_t{Core::kCols});
     for (std::int64_t index = blockIdx.x; index < tile_rows * tile_cols; index += gridDim.x) {
       const TilePlace tile = tile_place(index, tile_rows, tile_cols);
       const std::int64_t row = tile.row * Core::kRows;
       const std::int64_t col = tile.col * Core::kCols;
-      find_rungs<Core, true>(look_.a.length, a, row, b, col, shared_);
+      const std::int64_t num_blocks = ceil_div(look_.a.length, split::kDigitBlock);
+      find_rungs<Core, true>(look_.a.length, a, row, b, col, shared_, [&](auto& sums) {
+        sum_blocks<Core>(a, row, b, col, 0, std::min(std::int64_t{num::kSegmentBlocks}, num_blocks), shared_, sums);
+        if (num_blocks <= num::kSegmentBlocks) return;
+        float totals[Core::kParts][Core::kPairs];
+#pragma unroll
+        for (int s = 0; s < kParts * Core::kPairs; ++s)
+          totals[s / Core::kPairs][s % Core::kPairs] = sums[s / Core::kPairs][s % Core::kPairs];
+        add_segments<Core>(a, row, b, col, num_blocks, shared_, totals);
+#pragma unroll
+        for (int s = 0; s < kParts * Core::kPairs; ++s)
+          sums[s / Core::kPairs][s % Core::kPairs] = totals[s / Core::kPairs][s % Core::kPairs];
+      });
       std::uint8_t* const to = buffers.rungs + col * a_stride() + row;
       if (counts) {
         store_rungs<Core, true>(shared_, num_i - row, num_j - col, to, a_stride());

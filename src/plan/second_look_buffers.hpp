@@ -15,19 +15,32 @@ struct SecondLookChunk {
   std::int64_t nc = 0;
 };
 
-/// Lines are padded to this in scales and rungs.
+/// Lines are padded to this in rungs.
 inline constexpr std::int64_t kSecondLookPad = 16;
-/// So many lines of digits beyond the last may be read; what they hold is nobody's.
+/// Lines of digits and scales beyond the last that tiles may read; what they hold is nobody's.
 inline constexpr std::int64_t kSecondLookLines = 192;
+/// Lines of a plane of digits, one step of 128 bytes of each.
+[[nodiscard]] constexpr std::int64_t second_look_lines(std::int64_t lines) {
+  return (lines + kSecondLookLines + kSecondLookPad - 1) / kSecondLookPad * kSecondLookPad;
+}
+/// Steps of 128 bytes: two blocks of real elements, or one of complex elements.
+[[nodiscard]] constexpr std::int64_t second_look_steps(std::int64_t length, int parts) {
+  const std::int64_t blocks = (length + num::kDigitBlock - 1) / num::kDigitBlock;
+  return parts == 2 ? blocks : (blocks + 1) / 2;
+}
+
 /// Lines of each operand that equilibration_gain.hpp looks at twice over: the gains of both.
 inline constexpr int kNumGains = 64;
 
-/// Digits of one chunk in blocks of 64 elements, B of them a line; `parts` is 2 for complex types, else 1.
+/// Digits of one chunk in blocks of 64 elements, step by step of all lines, so that a tile's part of a step is one piece of memory.
+/// `parts` is 2 for complex types, else 1; B is the number of blocks, rounded up to whole steps.
 struct SecondLookBuffers {
-  std::int8_t* a_digits = nullptr;  ///< [mc + lines][B][parts][64]; complex: u8 |re| + |im|, then s8 |re| - |im|
-  std::int8_t* b_digits = nullptr;  ///< [nc + lines][B][parts][64]
-  float* a_scales = nullptr;        ///< [B][round_up(mc, pad)]
-  float* b_scales = nullptr;        ///< [B][round_up(nc, pad)]
+  std::int8_t* a_digits =
+      nullptr;  ///< [steps][second_look_lines(mc)][128], the 16 bytes at 16 c of line i at 16 (c ^ (i % 8)):
+                ///< real: [2][64]; complex: u8 |re| + |im|, then s8 |re| - |im|, [2][64]
+  std::int8_t* b_digits = nullptr;  ///< [steps][second_look_lines(nc)][128]
+  float* a_scales = nullptr;        ///< [B][second_look_lines(mc)]
+  float* b_scales = nullptr;        ///< [B][second_look_lines(nc)]
   std::uint64_t* a_nonzero =
       nullptr;  ///< [mc][words]: bit t of word b parts + part: that part of element 64 b + t of a
                 ///< finite line is not zero; words = B parts, rounded up to even

@@ -117,10 +117,12 @@ TEST(SecondLookTerms, CarvesWhatTheHeaderSays) {
     const auto distance = [](const void* from, const void* to) {
       return static_cast<const std::byte*>(to) - static_cast<const std::byte*>(from);
     };
-    EXPECT_GE(distance(b.a_digits, b.b_digits), (100 + plan::kSecondLookLines) * 192 * parts);
-    EXPECT_GE(distance(b.b_digits, b.a_scales), (30 + plan::kSecondLookLines) * 192 * parts);
-    EXPECT_GE(distance(b.a_scales, b.b_scales), 3 * 112 * 4);
-    EXPECT_GE(distance(b.b_scales, b.a_nonzero), 3 * 32 * 4);
+    const std::int64_t steps = parts == 2 ? 3 : 2;  // of three blocks
+    const std::int64_t blocks = parts == 2 ? 3 : 4;
+    EXPECT_GE(distance(b.a_digits, b.b_digits), steps * (100 + plan::kSecondLookLines) * 128);
+    EXPECT_GE(distance(b.b_digits, b.a_scales), steps * (30 + plan::kSecondLookLines) * 128);
+    EXPECT_GE(distance(b.a_scales, b.b_scales), blocks * (100 + plan::kSecondLookLines) * 4);
+    EXPECT_GE(distance(b.b_scales, b.a_nonzero), blocks * (30 + plan::kSecondLookLines) * 4);
     EXPECT_GE(distance(b.a_nonzero, b.b_nonzero), 100 * round_up(3 * parts, 2) * 8);
     EXPECT_GE(distance(b.b_nonzero, b.a_weights), 30 * round_up(3 * parts, 2) * 8);
     EXPECT_GE(distance(b.rungs, b.gains), 30 * 112);
@@ -267,13 +269,16 @@ struct DeviceOperand {
         stats(host.stats),
         equilibrated(host.stats.size()),
         inner_shift(static_cast<std::size_t>(lines.length)),
-        digits(static_cast<std::size_t>((num_chunk_lines + plan::kSecondLookLines) * num_blocks() *
-                                        split::kBlockTerms<T>)),
-        scales(static_cast<std::size_t>(num_blocks() * round_up(num_chunk_lines, plan::kSecondLookPad))),
+        digits(static_cast<std::size_t>(num_steps() * plan::second_look_lines(num_chunk_lines) * 128)),
+        scales(static_cast<std::size_t>(num_steps() * (kTerms<T> == 2 ? 1 : 2) *
+                                        plan::second_look_lines(num_chunk_lines))),
         nonzero(static_cast<std::size_t>(num_chunk_lines * round_up(num_blocks() * kTerms<T>, 2))),
         weights(static_cast<std::size_t>(num_chunk_lines)) {}
 
   [[nodiscard]] std::int64_t num_blocks() const { return ceil_div(lines.length, split::kDigitBlock); }
+  [[nodiscard]] std::int64_t num_steps() const {
+    return plan::second_look_steps(lines.length, static_cast<int>(kTerms<T>));
+  }
   [[nodiscard]] plan::DeviceLineBuffers line_buffers() const {
     return {stats.data(), equilibrated.data(), inner_shift.data(), nullptr};
   }
