@@ -7,7 +7,7 @@
 // and beyond num::kSegmentBlocks blocks a sum of such sums, likewise in order.
 // On a device the bits of the INT32 accumulator are a float as they are, the subnormal I_b 2^-149. With T = 2^(127 - d_b - d'_b),
 // a normal number since 0 <= d <= 52, one fused multiply-add is a step of the sum in units of 2^10 S: its addend is
-// at least 2^-126, so that nothing underflows, and S < 2^30 keeps it from overflowing.
+// at least 2^-126, so that nothing underflows, and S < 2^36 keeps it from overflowing.
 #pragma once
 
 #include <cstdint>
@@ -31,19 +31,6 @@ static_assert(kScaleShiftA - split::kDigitBits + kScaleShiftB<1> - split::kDigit
 /// split::block_scale(deficit) 2^shift.
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr float shifted_block_scale(std::int32_t deficit, int shift) {
   return bit_cast<float>(static_cast<std::uint32_t>(127 - split::kDigitBits - deficit + shift) << 23);
-}
-
-/// num::first_certified_rung(), beginning at a guess: certification is monotone in the rung.
-/// @range 0 <= guess <= ladder.num_rungs
-[[nodiscard]] KIZAMI_HOST_DEVICE inline int first_certified_rung_near(const num::Ladder& ladder,
-                                                                      const num::LineWeight& a,
-                                                                      const num::LineWeight& b, float product_floor,
-                                                                      int guess) {
-  int r = guess;
-  while (r < ladder.num_rungs && !num::is_certified(ladder, r, a, b, product_floor)) ++r;
-  if (r > guess) return r;
-  while (r > 0 && num::is_certified(ladder, r - 1, a, b, product_floor)) --r;
-  return r;
 }
 
 /// Tiles are walked in bands of this many tile rows, so that blocks that work at the same time share lines.

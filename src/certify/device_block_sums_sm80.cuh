@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products of digits by mma.sync m16n8k32, for any device from sm_80 on. A block of threads owns a tile of 192 x 128 pairs, and a
+// Products of digits by mma.sync m16n8k32, for devices from sm_80 on that give a block 138 KB of shared memory. A block of threads owns a tile of 192 x 128 pairs, and a
 // warp 64 x 32 of it; half as many rows for complex types, whose pairs have two sums.
 //
 // Complex: with the digits r, s of |re| and |im|, the products

@@ -13,6 +13,10 @@
 #include "base/cluster_sm90.cuh"
 #include "certify/device_block_sums.cuh"
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900 && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#error "wgmma is of sm_90a: CMAKE_CUDA_ARCHITECTURES must be 90a, not 90"
+#endif
+
 namespace kizami::certify::second_look {
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)

@@ -49,7 +49,9 @@ __device__ __noinline__ void gather_relative_exponents(const Lines<T>& lines, co
       }
 #pragma unroll
       for (int e = 0; e < kAtOnce; ++e) {
-        if (line_exponent[e] != num::kNoExponent) most = max(most, exponent_of(x[e], 0) - line_exponent[e]);
+        const std::int32_t exponent = exponent_of(x[e], 0);
+        if (line_exponent[e] != num::kNoExponent && exponent != num::kNoExponent)
+          most = max(most, exponent - line_exponent[e]);
       }
     }
     exponents[h] = most;

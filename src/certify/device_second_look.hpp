@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The second look at operands that the sampled certificate has not certified, without the host: the block certificate of
-// certificate.hpp, equilibration and select(), all in one cooperative launch that ends at once where
-// state->sampled_failures is 0.
-//   digits of 64-blocks -> products -> histogram -> select -> [exponents of the inner index -> shifts -> statistics ->
-//   digits -> products -> histogram -> select] -> list and bits of the pairs above the rung
-// The same integers as on the host, so the same rung and the same pairs.
+// certificate.hpp, equilibration and select(), in kernels that end at once where state->sampled_failures is 0.
+//   launch_block_rungs():  digits of blocks -> products, rungs of all pairs as given, histogram
+//   launch_second_look():  select -> [gain of equilibration -> exponents of the inner index -> shifts -> statistics -> digits ->
+//   products -> histogram -> select] -> list and bits of the pairs above the rung; without the first launch all of it
+// The same FP32 sums as on the host, so the same rung and the same pairs.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ struct SecondLook {
   SecondLookChunk chunk;
   SecondLookBuffers buffers;
   plan::DeviceState* state = nullptr;
-  plan::Pair* repairs = nullptr;  ///< [(m n) >> num::kRepairShift], in any order
+  plan::Pair* repairs = nullptr;  ///< [(m n) >> num::kMostRepairShift], in any order
   std::uint32_t* repair_bits =
       nullptr;  ///< [n][ceil(m / 32)]: bit i % 32 of word i / 32 of column j; zeroed here if used
   std::int32_t planes_of_rung[num::kMaxRungs] = {};  ///< residue planes of each rung, for state->num_products

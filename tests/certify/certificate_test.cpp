@@ -36,7 +36,10 @@ struct Operand {
   std::vector<num::LineWeight> weights;
 
   [[nodiscard]] Lines<T> lines() const { return {values.data(), num_lines, length, length, 1, false}; }
-  [[nodiscard]] double term(std::int64_t i, std::int64_t t) const { return lines().term(i, t); }
+  /// A line with NaN or Inf is one of zeros.
+  [[nodiscard]] double term(std::int64_t i, std::int64_t t) const {
+    return stats[static_cast<std::size_t>(i)].is_finite ? lines().term(i, t) : 0.0;
+  }
 };
 
 /// Terms (uniform - 0.5) exp(phi normal), some of them zero, some lines zero.

@@ -189,7 +189,7 @@ void expect_rounded_once() {
       if (exact != 0 && abs(exact) < tests::power_of_two(static_cast<unsigned>(grid[i]))) ++num_cancelled[i];
     }
   }
-  if (kPieces > 2) {
+  if (kPieces > 2 && !tests::kIsSanitized) {  // too few rounds for so rare a case
     EXPECT_GT(num_open, 0);
     EXPECT_GT(num_wrong_if_nearest, 0);
   }
