@@ -11,11 +11,11 @@
 #include "certify/equilibration_gain.hpp"
 #include "num/exponent.hpp"
 #include "num/line_stats.hpp"
+#include "plan/second_look_buffers.hpp"
 #include "split/terms.hpp"
 
 namespace kizami::certify::second_look {
 
-inline constexpr int kOddLines = kGainLines / 2;
 /// In place of the gain of a line that is zero.
 inline constexpr std::int32_t kNoGain = INT32_MAX;
 
@@ -136,6 +136,6 @@ __device__ __noinline__ void measure_gain(const Lines<T>& lines, const num::Line
   const unsigned found = __ballot_sync(kFullWarp, count > 0 && rank == (count - 1) / 2);
   return found == 0 ? 0 : __shfl_sync(kFullWarp, gain, __ffs(static_cast<int>(found)) - 1);
 }
-static_assert(kOddLines == 32);
+static_assert(kOddLines == 32 && plan::kNumGains == 2 * kOddLines);
 
 }  // namespace kizami::certify::second_look

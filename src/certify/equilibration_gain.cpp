@@ -14,8 +14,6 @@ namespace {
 
 using problem::kTerms;
 
-constexpr int kOddLines = kGainLines / 2;
-
 /// exponents[h] = the largest of elements h of the even samples, relative to their lines; kNoExponent of none.
 template <class T>
 void gather_relative_exponents(const problem::Lines<T>& lines, const num::LineStats* stats, int threads,

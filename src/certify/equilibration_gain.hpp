@@ -18,6 +18,7 @@
 namespace kizami::certify {
 
 inline constexpr int kGainLines = 64;
+inline constexpr int kOddLines = kGainLines / 2;
 
 /// The line that is sample `s` of 64. @range 0 <= s < kGainLines
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int64_t gain_line(std::int64_t num_lines, int s) {

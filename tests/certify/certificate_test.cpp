@@ -251,5 +251,34 @@ TEST(EquilibrationGain, TellsGradedDataFromWideOnes) {
   EXPECT_GE(gain(0.5, 40, 100), num::kLeastEquilibrationGain);
 }
 
+/// An operand times a power of two gains the same, also where the samples miss columns.
+TEST(EquilibrationGain, IsThatOfAnyUnit) {
+  constexpr std::int64_t kLines = 150;
+  constexpr std::int64_t kLength = 700;
+  std::mt19937_64 rng(7);
+  std::vector<std::int32_t> a_shift(kLength);
+  std::vector<std::int32_t> b_shift(kLength);
+  Operand<double> a = random_operand<double>(rng, kLines, kLength, 0.5, 0.9);
+  Operand<double> b = random_operand<double>(rng, kLines, kLength, 0.5, 0.9);
+  for (std::int64_t i = 0; i < kLines; ++i) {
+    for (std::int64_t h = 0; h < kLength; ++h) {
+      const auto at = static_cast<std::size_t>(i * kLength + h);
+      a.values[at] = std::ldexp(a.values[at], static_cast<int>(h % 41) - 20);
+      b.values[at] = std::ldexp(b.values[at], 20 - static_cast<int>(h % 41));
+    }
+  }
+  std::vector<std::int32_t> gains;
+  for (const int unit : {0, -60, 120}) {
+    for (double& x : a.values) x = std::ldexp(x, unit);
+    split::gather_statistics(a.lines(), nullptr, 1, a.stats.data());
+    split::gather_statistics(b.lines(), nullptr, 1, b.stats.data());
+    gains.push_back(
+        equilibration_gain(a.lines(), a.stats.data(), b.lines(), b.stats.data(), 2, a_shift.data(), b_shift.data()));
+  }
+  EXPECT_GE(gains[0], num::kLeastEquilibrationGain);
+  EXPECT_EQ(gains[1], gains[0]);
+  EXPECT_EQ(gains[2], gains[0]);
+}
+
 }  // namespace
 }  // namespace kizami::certify

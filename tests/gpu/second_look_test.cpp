@@ -170,6 +170,7 @@ struct HostOperand {
 };
 
 struct HostLook {
+  bool gains = false;  ///< equilibration was looked at for its gain, although there was a rung
   num::Statistics statistics;
   num::Selection selection;
   std::vector<std::pair<std::int64_t, std::int64_t>> repairs;
@@ -216,6 +217,7 @@ HostLook look_on_host(const plan::Plan& plan, const Lines<T>& a_lines, HostOpera
     split::gather_statistics(a_lines, a.inner_shift.data(), 1, a.equilibrated.data());
     split::gather_statistics(b_lines, b.inner_shift.data(), 1, b.equilibrated.data());
     look.statistics.has_equilibrated = true;
+    look.gains = plain.rung >= 0;
     find(true, look.statistics.equilibrated);
   }
   look.selection = num::select(ladder, look.statistics);
@@ -345,6 +347,7 @@ plan::DeviceState state_of_a_failed_sample() {
 /// What a run went through, so that a test can say that it met what it is about.
 struct Met {
   bool equilibration = false;
+  bool gain = false;
   bool equilibrated = false;
   bool fp64 = false;
   std::int64_t repairs = 0;
@@ -405,6 +408,7 @@ class SecondLookTest : public gpu_test::DeviceTest {
       compare(plan, host, a_host, b_host, device);
     }
     met.equilibration |= host.statistics.has_equilibrated;
+    met.gain |= host.gains;
     met.equilibrated |= host.selection.equilibrated;
     met.fp64 |= host.selection.rung < 0;
     met.repairs += host.selection.rung < 0 ? 0 : host.selection.num_repaired;
@@ -587,17 +591,18 @@ TEST_F(SecondLookTest, Equilibration) {
   EXPECT_TRUE(met.equilibrated);
 }
 
-/// Columns that are zero in all lines that a gain is sampled from, of lines far below 1.
+/// Columns that are zero in all lines that a gain is sampled from, of lines far below 1: one in 30 where nine elements of ten
+/// are zero.
 TEST_F(SecondLookTest, GainOfColumnsThatTheSamplesMiss) {
-  for (const double share : {0.8, 0.95, 0.99}) {
-    for (const char* const cls : {"grade:inner", "evil", "exprand:phi=3"}) {
+  for (const double share : {0.8, 0.9, 0.95}) {
+    for (const char* const cls : {"grade:inner", "grade:inner,span=20", "exprand:phi=3"}) {
       Setting setting;
       setting.share_of_zeros = share;
       expect_equal<double>(shape_of(150, 140, 700), cls, cls, setting);
       expect_equal<std::complex<double>>(shape_of(150, 140, 300), cls, cls, setting);
     }
   }
-  EXPECT_TRUE(met.equilibration);
+  EXPECT_TRUE(met.gain) << "no case whose gain decides";
 }
 
 TEST_F(SecondLookTest, OddPairsAreListed) {
