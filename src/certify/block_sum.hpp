@@ -33,6 +33,12 @@ static_assert(kScaleShiftA - split::kDigitBits + kScaleShiftB<1> - split::kDigit
   return bit_cast<float>(static_cast<std::uint32_t>(127 - split::kDigitBits - deficit + shift) << 23);
 }
 
+/// Where the scale of a line stands among those of its block: sixteen lines as {0, 1, 8, 9}, {2, 3, 10, 11}, ..., four scales
+/// that a thread with the pairs of mma.sync or wgmma loads at once.
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int64_t scale_place(std::int64_t line) {
+  return line / 16 * 16 + line % 8 / 2 * 4 + line / 8 % 2 * 2 + line % 2;
+}
+
 /// Tiles are walked in bands of this many tile rows, so that blocks that work at the same time share lines.
 inline constexpr std::int64_t kBandRows = 16;
 struct TilePlace {

@@ -38,7 +38,7 @@ struct DigitRows {
     return digits + (step * num_lines + i) * 128 + 16 * (at ^ static_cast<int>(i % 8));
   }
   [[nodiscard]] __device__ float& scale(std::int64_t i, std::int64_t block) const {
-    return scales[block * num_lines + i];
+    return scales[block * num_lines + scale_place(i)];
   }
 };
 

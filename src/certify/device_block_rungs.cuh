@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(kDigitThreads, kDigitBlocksPerSm)
 }
 
 template <class T, class Core>
-__global__ void __launch_bounds__(kThreads, 1) block_rungs(const __grid_constant__ SecondLook<T> look) {
+__global__ void __launch_bounds__(Core::kThreads, 1) block_rungs(const __grid_constant__ SecondLook<T> look) {
   base::follow_previous_kernel();
   plan::DeviceState& state = *look.state;
   if (!is_wanted(state)) return;
@@ -93,8 +93,8 @@ __global__ void __launch_bounds__(kThreads, 1) block_rungs(const __grid_constant
   };
   if constexpr (Core::kIsWgmma) {
     const auto steps = static_cast<int>(plan::second_look_steps(look.a.length, Core::kParts));
-    Pipeline<Core> pipeline(a, b, steps, num_tiles, shared, place_of);
-    for_tiles([&](std::int64_t, std::int64_t, auto& sums) { pipeline.sum_tile(place_of, sums); });
+    StepSums step_sums(a, b, steps, num_tiles, shared, place_of);
+    for_tiles([&](std::int64_t, std::int64_t, auto& sums) { step_sums.sum_tile(sums); });
   } else {
     const std::int64_t num_blocks = ceil_div(look.a.length, kDigitBlock);
     for_tiles([&](std::int64_t row, std::int64_t col, auto& sums) {
@@ -124,8 +124,8 @@ Status launch_rungs(const SecondLook<T>& look, int device, int num_sms, product:
   const std::int64_t tiles =
       ceil_div(look.a.num_lines, std::int64_t{Core::kRows}) * ceil_div(look.b.num_lines, std::int64_t{Core::kCols});
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, num_sms));
-  return base::launch_overlapped("block_rungs", block_rungs<T, Core>, dim3(blocks), dim3(kThreads), kSharedBytes<Core>,
-                                 queue, look);
+  return base::launch_overlapped("block_rungs", block_rungs<T, Core>, dim3(blocks), dim3(Core::kThreads),
+                                 kSharedBytes<Core>, queue, look);
 }
 
 /// The major version of what a device can; asked once.

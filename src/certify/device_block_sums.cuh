@@ -70,7 +70,7 @@ struct DigitLines {
   }
 };
 
-/// How far the copies of a pipeline are ahead; of the thread that begins them, in memory to spare registers.
+/// How far the copies of a stream of steps are ahead; of the thread that begins them, in memory to spare registers.
 struct Ahead {
   int next;  ///< the step whose copies begin next, of all tiles
   int step;  ///< likewise, of its tile
@@ -93,6 +93,7 @@ struct Shared {
   num::Statistics statistics;
   num::Selection selection;
   int least_exact_rung;  ///< of the lines of a tile
+  int has_open;          ///< whether a tile has sums to be settled
   std::int32_t gain;
   LineShared line;
 };
@@ -169,15 +170,16 @@ class StepCopies {
   }
 
  private:
-  static_assert(kBlocks * (Core::kRows + Core::kCols) / 4 <= kThreads);
+  static_assert(kBlocks * (Core::kRows + Core::kCols) / 4 <= Core::kThreads);
   static_assert(Core::kRows <= plan::kSecondLookLines && Core::kCols <= plan::kSecondLookLines);
 
   template <int kCount>
   __device__ static __forceinline__ void copy(std::int8_t* to, const std::int8_t* from) {
     const std::uint32_t at = shared_address(to) + 16 * threadIdx.x;
 #pragma unroll
-    for (int first = 0; first < kCount; first += kThreads) {
-      if (first + kThreads <= kCount || threadIdx.x < kCount - first) copy_async(at + 16 * first, from + 16 * first);
+    for (int first = 0; first < kCount; first += Core::kThreads) {
+      if (first + Core::kThreads <= kCount || threadIdx.x < kCount - first)
+        copy_async(at + 16 * first, from + 16 * first);
     }
   }
 
@@ -232,7 +234,7 @@ class Rows {
   }
 
  private:
-  static constexpr int kRound = kThreads / kPieces;
+  static constexpr int kRound = Core::kThreads / kPieces;
   static constexpr int kRoundsOfA = (Core::kRows + kRound - 1) / kRound;
   static constexpr int kRoundsOfB = (Core::kCols + kRound - 1) / kRound;
   static_assert(kRound % 8 == 0);
@@ -385,14 +387,14 @@ template <class Core>
 __device__ __forceinline__ void rungs_of_sums(const Shared<Core>& shared, const float (&sums)[Core::kPairs],
                                               std::uint32_t (&rungs)[Core::kPairs / 8]) {
   const typename Core::Place place;
-  constexpr float kUnit = 1 << kSumShift;
+  constexpr float kUnit = 1 << kSumShift;  // exact in allowances as it would be in sums
 #pragma unroll 1
   for (int first = 0; first < shared.ladder.num_rungs; first += 4) {
     float allowances[4];
 #pragma unroll
     for (int e = 0; e < 4; ++e) {  // beyond the ladder infinite, and nothing above it
-      allowances[e] =
-          first + e < shared.ladder.num_rungs ? shared.ladder.rungs[first + e].allowance : __int_as_float(0x7F800000);
+      allowances[e] = first + e < shared.ladder.num_rungs ? kUnit * shared.ladder.rungs[first + e].allowance
+                                                          : __int_as_float(0x7F800000);
     }
     bool has_more = false;
     const auto count = [&](auto has_exact) {
@@ -402,14 +404,13 @@ __device__ __forceinline__ void rungs_of_sums(const Shared<Core>& shared, const 
         const num::LineWeight& b = shared.b_weights[place.col_of(pair)];
         const float of_a = __fmul_rn(a.norm2, b.norm1);
         const float of_b = __fmul_rn(b.norm2, a.norm1);
-        const float floor = __fmul_rn(sums[pair], kUnit);  // exact
         std::uint32_t refused = 0;
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
           const float weight =
               has_exact ? __fadd_rn(first + e < a.exact_rung ? of_a : 0.0F, first + e < b.exact_rung ? of_b : 0.0F)
                         : __fadd_rn(of_a, of_b);
-          refused += weight > __fmul_rn(allowances[e], floor) ? 1u : 0u;
+          refused += weight > __fmul_rn(allowances[e], sums[pair]) ? 1u : 0u;
         }
         rungs[pair / 8] += refused << 4 * (pair % 8);
         has_more |= refused == 4;
@@ -438,14 +439,17 @@ __device__ __forceinline__ bool find_rungs(std::int64_t length, const DigitLines
   const auto num_cols = static_cast<int>(std::min(std::int64_t{Core::kCols}, b.num_lines - b_first));
   const int thread = static_cast<int>(threadIdx.x);
   const num::LineWeight none{1.0F, 1.0F, num::kMaxRungs};
-  if (thread == 0) shared.least_exact_rung = num::kMaxRungs;
+  if (thread == 0) {
+    shared.least_exact_rung = num::kMaxRungs;
+    shared.has_open = 0;
+  }
   __syncthreads();
   int least_exact = num::kMaxRungs;
-  for (int i = thread; i < Core::kRows; i += kThreads) {
+  for (int i = thread; i < Core::kRows; i += Core::kThreads) {
     shared.a_weights[i] = i < num_rows ? a.weights[a_first + i] : none;
     least_exact = min(least_exact, shared.a_weights[i].exact_rung);
   }
-  for (int j = thread; j < Core::kCols; j += kThreads) {
+  for (int j = thread; j < Core::kCols; j += Core::kThreads) {
     shared.b_weights[j] = j < num_cols ? b.weights[b_first + j] : none;
     least_exact = min(least_exact, shared.b_weights[j].exact_rung);
   }
@@ -477,7 +481,9 @@ __device__ __forceinline__ bool find_rungs(std::int64_t length, const DigitLines
     }
     shared.tile.rungs[col * RungTile<Core>::kStride + row] = static_cast<std::uint8_t>(is_there ? rung : kNoPair);
   }
-  const bool has_open = __syncthreads_or((open[0] | open[1] | open[2]) != 0 ? 1 : 0) != 0;
+  if ((open[0] | open[1] | open[2]) != 0) shared.has_open = 1;
+  __syncthreads();
+  const bool has_open = shared.has_open != 0;
   if constexpr (kSettles) {
     if (has_open) settle_zeros<Core>(num_blocks, a, a_first, num_rows, b, b_first, num_cols, open, shared);
   }
@@ -491,7 +497,7 @@ __device__ __forceinline__ void store_rungs(Shared<Core>& shared, std::int64_t n
   constexpr int kColumnPieces = Core::kRows / 16;
   const int cols = static_cast<int>(std::min(num_cols, std::int64_t{Core::kCols}));
   int found[num::kMaxRungs + 1] = {};
-  for (int item = static_cast<int>(threadIdx.x); item < cols * kColumnPieces; item += kThreads) {
+  for (int item = static_cast<int>(threadIdx.x); item < cols * kColumnPieces; item += Core::kThreads) {
     const int col = item / kColumnPieces;
     const int row = item % kColumnPieces * 16;
     if (row >= num_rows) continue;

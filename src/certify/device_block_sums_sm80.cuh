@@ -46,6 +46,7 @@ struct MmaSyncCore {
   static constexpr int kParts = parts;
   static constexpr int kStages = 3;
   static constexpr bool kIsWgmma = false;
+  static constexpr int kThreads = second_look::kThreads;
   static constexpr int kWarpRows = 64 / kParts;
   static constexpr int kWarpCols = 32;
   static constexpr int kWarpsDown = 3;
@@ -93,8 +94,10 @@ struct MmaSyncCore {
       for (int strip = 0; strip < kStrips; ++strip) load_matrices(a[strip][half], at + strip * 16 * kStepBytes);
     }
     float a_scales[2 * kStrips];
+    const float* const of_rows = &stage.a_scales[block][scale_place(place.first_row())];
+    const float* const of_cols = &stage.b_scales[block][scale_place(place.first_col())];
 #pragma unroll
-    for (int r = 0; r < 2 * kStrips; ++r) a_scales[r] = stage.a_scales[block][place.first_row() + r * 8];
+    for (int r = 0; r < 2 * kStrips; ++r) a_scales[r] = of_rows[r / 2 * 16 + r % 2 * 2];
 #pragma unroll
     for (int column = 0; column < kColumns; ++column) {
       std::uint32_t b[kParts][4];
@@ -102,7 +105,7 @@ struct MmaSyncCore {
       for (int part = 0; part < kParts; ++part) {
         load_matrices(b[part], b_rows + 16 * (((block + part) * 4 + lane() / 8) ^ swizzle) + column * 8 * kStepBytes);
       }
-      const float2 b_scales = *reinterpret_cast<const float2*>(&stage.b_scales[block][place.first_col() + column * 8]);
+      const float2 b_scales = *reinterpret_cast<const float2*>(of_cols + column / 2 * 16 + column % 2 * 2);
 #pragma unroll
       for (int strip = 0; strip < kStrips; ++strip) {
         std::int32_t acc[4];

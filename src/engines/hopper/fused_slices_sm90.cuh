@@ -17,7 +17,6 @@
 #include "engines/hopper/fused_store_sm90.cuh"
 #include "engines/hopper/ptx_sm90.cuh"
 #include "engines/hopper/tile_pipeline_sm90.cuh"
-#include "engines/hopper/wgmma_sm90.cuh"
 
 namespace kizami::engines::hopper {
 

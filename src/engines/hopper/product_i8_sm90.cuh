@@ -22,7 +22,6 @@
 #include "engines/hopper/ptx_sm90.cuh"
 #include "engines/hopper/store_tile_sm90.cuh"
 #include "engines/hopper/tile_pipeline_sm90.cuh"
-#include "engines/hopper/wgmma_sm90.cuh"
 #include "engines/hopper/window_tiles_sm90.cuh"
 
 namespace kizami::engines::hopper {

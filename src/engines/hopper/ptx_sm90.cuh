@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The instructions of sm_90 that CUDA C++ has no words for and that products need: bulk tensor copies and register counts. One
+// The instructions of sm_90 that CUDA C++ has no words for and that products need: bulk tensor copies. One
 // function per instruction; no policy. Those of barriers and clusters are in base/cluster_sm90.cuh.
 #pragma once
 
 #include <cstdint>
 
 #include "base/cluster_sm90.cuh"
+#include "base/wgmma_sm90.cuh"
 #include "engines/hopper/tile_walk.hpp"
 
 namespace kizami::engines::hopper {
@@ -20,18 +21,16 @@ using base::cluster_rank;
 using base::cluster_sync;
 using base::named_barrier_arrive;
 using base::named_barrier_sync;
+using base::descriptor_step;
+using base::give_registers_back;
+using base::pin;
 using base::shared_address;
-
-// ---- registers ----
-
-template <int kRegisters>
-__device__ __forceinline__ void give_registers_back() {
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
-}
-template <int kRegisters>
-__device__ __forceinline__ void take_registers() {
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
-}
+using base::swizzled_lines;
+using base::take_registers;
+using base::wgmma_commit;
+using base::wgmma_fence;
+using base::wgmma_s8;
+using base::wgmma_wait;
 
 // ---- bulk tensor copies into shared memory; the bytes count at `barrier` of each CTA that gets them ----
 

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "engines/hopper/wgmma_sm90.cuh"
+#include "base/wgmma_sm90.cuh"
 #include "product/ec_planes.hpp"
 
 namespace kizami::engines::hopper {

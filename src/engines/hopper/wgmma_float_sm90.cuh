@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "engines/hopper/wgmma_sm90.cuh"
+#include "base/wgmma_sm90.cuh"
 #include "kizami/policy.hpp"
 
 namespace kizami::engines::hopper {

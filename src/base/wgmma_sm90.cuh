@@ -1,13 +1,27 @@
 // SPDX-License-Identifier: MIT
-// wgmma of signed bytes: a warpgroup multiplies 64 lines by N lines, 32 bytes of k a time, both operands from shared memory.
-// Sums wrap modulo 2^32 (no .satfinite): product.hpp says why that is wanted.
+// wgmma of bytes: a warpgroup multiplies 64 lines by N lines, 32 bytes of k a time, both operands from shared memory. Sums
+// wrap modulo 2^32 (no .satfinite): product.hpp says why that is wanted. A kernel with these calls no function that is not
+// inlined: ptxas would wait after each of them.
 #pragma once
 
 #include <cstdint>
 
-#include "engines/hopper/wgmma_text_sm90.cuh"
+#include "base/wgmma_text_sm90.cuh"
 
-namespace kizami::engines::hopper {
+namespace kizami::base {
+
+// ---- registers of the warps of a warpgroup ----
+
+template <int kRegisters>
+__device__ __forceinline__ void give_registers_back() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
+}
+template <int kRegisters>
+__device__ __forceinline__ void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
+}
+
+// ---- products ----
 
 /// Low word of the descriptor of K-major lines of 128 bytes in the 128-byte swizzle, whose groups of 8 lines (1024 bytes)
 /// follow one another. Bits 0-13 address / 16; 16-29 leading offset / 16, which this layout does not use.
@@ -39,6 +53,16 @@ __device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[32], std::uint32_t ro
                                          std::int32_t accumulate) {
   KIZAMI_WGMMA(32, "+r", "m64n64k32.s32.s8.s8", "");
 }
+/// d (64 x 96) += rows (64 lines) times columns (96 lines), 32 bytes of k; d = without `accumulate`.
+__device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[48], std::uint32_t rows, std::uint32_t columns,
+                                         std::int32_t accumulate) {
+  KIZAMI_WGMMA(48, "+r", "m64n96k32.s32.s8.s8", "");
+}
+/// The same of bytes without sign.
+__device__ __forceinline__ void wgmma_u8(std::int32_t (&d)[48], std::uint32_t rows, std::uint32_t columns,
+                                         std::int32_t accumulate) {
+  KIZAMI_WGMMA(48, "+r", "m64n96k32.s32.u8.u8", "");
+}
 /// d (64 x 128) += rows (64 lines) times columns (128 lines), 32 bytes of k; d = without `accumulate`.
 __device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[64], std::uint32_t rows, std::uint32_t columns,
                                          std::int32_t accumulate) {
@@ -55,4 +79,4 @@ __device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[128], std::uint32_t r
   KIZAMI_WGMMA(128, "+r", "m64n256k32.s32.s8.s8", "");
 }
 
-}  // namespace kizami::engines::hopper
+}  // namespace kizami::base
