@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(kDigitThreads, kDigitBlocksPerSm)
 }
 
 template <class T, class Core>
-__global__ void __launch_bounds__(Core::kThreads, 1) block_rungs(const __grid_constant__ SecondLook<T> look) {
+__global__ void __maxnreg__(Core::kRegisters) block_rungs(const __grid_constant__ SecondLook<T> look) {
   base::follow_previous_kernel();
   plan::DeviceState& state = *look.state;
   if (!is_wanted(state)) return;
@@ -62,6 +62,9 @@ __global__ void __launch_bounds__(Core::kThreads, 1) block_rungs(const __grid_co
   Shared<Core>& shared = *aligned<Shared<Core>>(shared_memory);
   if (threadIdx.x <= num::kMaxRungs) shared.histogram[threadIdx.x] = 0;
   if (threadIdx.x == 0) shared.ladder = look.ladder;
+  if constexpr (Core::kIsWgmma) {
+    if (threadIdx.x == 0) begin_stream(shared);
+  }
   __syncthreads();
   const SecondLookBuffers& buffers = look.buffers;
   const std::int64_t m = look.a.num_lines;
@@ -88,12 +91,16 @@ __global__ void __launch_bounds__(Core::kThreads, 1) block_rungs(const __grid_co
       has_open |=
           find_rungs<Core, false>(look.a.length, a, row, b, col, shared, [&](auto& sums) { sum_tile(row, col, sums); });
       store_rungs<Core, true>(shared, m - row, n - col, buffers.rungs + col * rung_stride + row, rung_stride);
-      __syncthreads();
+      Core::sync();
     }
   };
   if constexpr (Core::kIsWgmma) {
     const auto steps = static_cast<int>(plan::second_look_steps(look.a.length, Core::kParts));
-    StepSums step_sums(a, b, steps, num_tiles, shared, place_of);
+    if (threadIdx.x >= Core::kThreads) {
+      if (threadIdx.x == Core::kThreads) copy_steps(a, b, steps, num_tiles, shared, place_of);
+      return;
+    }
+    StepSums<Core> step_sums(steps, shared);
     for_tiles([&](std::int64_t, std::int64_t, auto& sums) { step_sums.sum_tile(sums); });
   } else {
     const std::int64_t num_blocks = ceil_div(look.a.length, kDigitBlock);
@@ -124,7 +131,7 @@ Status launch_rungs(const SecondLook<T>& look, int device, int num_sms, product:
   const std::int64_t tiles =
       ceil_div(look.a.num_lines, std::int64_t{Core::kRows}) * ceil_div(look.b.num_lines, std::int64_t{Core::kCols});
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, num_sms));
-  return base::launch_overlapped("block_rungs", block_rungs<T, Core>, dim3(blocks), dim3(Core::kThreads),
+  return base::launch_overlapped("block_rungs", block_rungs<T, Core>, dim3(blocks), dim3(Core::kBlockThreads),
                                  kSharedBytes<Core>, queue, look);
 }
 

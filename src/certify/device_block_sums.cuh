@@ -70,21 +70,11 @@ struct DigitLines {
   }
 };
 
-/// How far the copies of a stream of steps are ahead; of the thread that begins them, in memory to spare registers.
-struct Ahead {
-  int next;  ///< the step whose copies begin next, of all tiles
-  int step;  ///< likewise, of its tile
-  int tile;
-  std::int64_t a_line;
-  std::int64_t b_line;
-};
-
 template <class Core>
 struct Shared {
   Stage<Core> stages[Core::kStages];
   std::uint64_t full[Core::kStages];   ///< mbarriers: what a stage waits for is there
   std::uint64_t empty[Core::kStages];  ///< all warps are done with it
-  Ahead ahead;
   RungTile<Core> tile;
   num::Ladder ladder;
   num::LineWeight a_weights[Core::kRows];
@@ -443,7 +433,7 @@ __device__ __forceinline__ bool find_rungs(std::int64_t length, const DigitLines
     shared.least_exact_rung = num::kMaxRungs;
     shared.has_open = 0;
   }
-  __syncthreads();
+  Core::sync();
   int least_exact = num::kMaxRungs;
   for (int i = thread; i < Core::kRows; i += Core::kThreads) {
     shared.a_weights[i] = i < num_rows ? a.weights[a_first + i] : none;
@@ -458,7 +448,7 @@ __device__ __forceinline__ bool find_rungs(std::int64_t length, const DigitLines
 
   float sums[kParts][kPairs] = {};
   sum_tile(sums);
-  __syncthreads();  // the weights are there
+  Core::sync();  // the weights are there
 
   std::uint32_t rungs[kParts][kPairs / 8] = {};
 #pragma unroll
@@ -482,7 +472,7 @@ __device__ __forceinline__ bool find_rungs(std::int64_t length, const DigitLines
     shared.tile.rungs[col * RungTile<Core>::kStride + row] = static_cast<std::uint8_t>(is_there ? rung : kNoPair);
   }
   if ((open[0] | open[1] | open[2]) != 0) shared.has_open = 1;
-  __syncthreads();
+  Core::sync();
   const bool has_open = shared.has_open != 0;
   if constexpr (kSettles) {
     if (has_open) settle_zeros<Core>(num_blocks, a, a_first, num_rows, b, b_first, num_cols, open, shared);
@@ -530,12 +520,12 @@ __device__ __forceinline__ void store_rungs(Shared<Core>& shared, std::int64_t n
 /// Moves the counts of this block to those of the call.
 template <class Core>
 __device__ __forceinline__ void add_counts(Shared<Core>& shared, num::RungHistogram& histogram) {
-  __syncthreads();
+  Core::sync();
   if (threadIdx.x <= num::kMaxRungs && shared.histogram[threadIdx.x] != 0) {
     atomicAdd(as_counter(&histogram.pairs[threadIdx.x]), shared.histogram[threadIdx.x]);
     shared.histogram[threadIdx.x] = 0;
   }
-  __syncthreads();
+  Core::sync();
 }
 
 }  // namespace kizami::certify::second_look

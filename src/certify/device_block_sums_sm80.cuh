@@ -47,6 +47,8 @@ struct MmaSyncCore {
   static constexpr int kStages = 3;
   static constexpr bool kIsWgmma = false;
   static constexpr int kThreads = second_look::kThreads;
+  static constexpr int kBlockThreads = kThreads;
+  static constexpr int kRegisters = 65536 / kThreads / 8 * 8;
   static constexpr int kWarpRows = 64 / kParts;
   static constexpr int kWarpCols = 32;
   static constexpr int kWarpsDown = 3;
@@ -71,6 +73,8 @@ struct MmaSyncCore {
     [[nodiscard]] __device__ int row_of(int pair) const { return first_row() + pair / 16 * 16 + pair / 2 % 2 * 8; }
     [[nodiscard]] __device__ int col_of(int pair) const { return first_col() + pair / 4 % 4 * 8 + pair % 2; }
   };
+
+  __device__ static __forceinline__ void sync() { __syncthreads(); }
 
   /// Adds the products of the blocks of a step to the sums of this thread's pairs.
   __device__ __forceinline__ void add_step(const Stage<MmaSyncCore>& stage, float (&sums)[kParts][kPairs]) const {

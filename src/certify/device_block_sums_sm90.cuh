@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Products of digits by wgmma, for sm_90a. A block of threads owns a tile of 128 x 128 pairs, of complex types 128 x 96: two
-// warpgroups with 64 rows each. What holds the time is the two instructions that every pair takes to add a block; meanwhile the
-// tensor cores make the products of the next block, or of the other warpgroup. A thread begins the copies of steps to come
-// while it waits for products: a warpgroup that copied would take registers from the others.
+// warpgroups with 64 rows each, and a warp that copies the digits of steps to come: a thread with other work would keep all waiting.
+// What holds the time is the two instructions that every pair takes to add a block; meanwhile the tensor cores make the products
+// of the next block, or of the other warpgroup.
 // Bytes of complex types: device_block_sums_sm80.cuh.
 #pragma once
 
@@ -25,7 +25,9 @@ template <int parts>
 struct WgmmaCore {
   static constexpr int kParts = parts;
   static constexpr bool kIsWgmma = true;
-  static constexpr int kThreads = 256;
+  static constexpr int kThreads = 256;       ///< that have pairs
+  static constexpr int kBlockThreads = 288;  ///< with the warp that copies
+  static constexpr int kRegisters = 224;
   static constexpr int kStages = 5;
   static constexpr int kRows = 128;                     ///< lines of A
   static constexpr int kCols = kParts == 1 ? 128 : 96;  ///< lines of B
@@ -43,6 +45,9 @@ struct WgmmaCore {
     [[nodiscard]] __device__ int row_of(int pair) const { return first_row + pair / 2 % 2 * 8; }
     [[nodiscard]] __device__ int col_of(int pair) const { return first_col + pair / 4 * 8 + pair % 2; }
   };
+
+  /// A barrier of the threads that have pairs.
+  __device__ static __forceinline__ void sync() { base::named_barrier_sync(1, kThreads); }
 };
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -68,38 +73,70 @@ struct StreamPlace {
   }
 };
 
-/// The ordered sums of all tiles of a block of threads, in one stream of steps: copies run ahead over the ends of tiles.
-/// @tparam PlaceOf gives the first lines of A and B of the n-th tile of this block
+/// By one thread, before a barrier of the block of threads.
+template <class Core>
+__device__ void begin_stream(Shared<Core>& shared) {
+  for (int stage = 0; stage < Core::kStages; ++stage) {
+    base::barrier_init(shared_address(&shared.full[stage]), 1);
+    base::barrier_init(shared_address(&shared.empty[stage]), Core::kThreads / 32);
+  }
+  base::barrier_init_fence();
+}
+
+/// One thread copies the digits and scales of all steps of all tiles, ahead over the ends of tiles.
+/// @param place_of gives the first lines of A and B of the n-th tile of this block
 template <class Core, class PlaceOf>
+__device__ __forceinline__ void copy_steps(const DigitLines& a, const DigitLines& b, int steps_of_tile, int num_tiles,
+                                           Shared<Core>& shared, const PlaceOf& place_of) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  constexpr int kBlocks = kStepBlocks<Core::kParts>;
+  constexpr std::uint32_t kBytesA = Core::kRows * kStepBytes;
+  constexpr std::uint32_t kBytesB = Core::kCols * kStepBytes;
+  StreamPlace<Core> at;
+  at.parity = 1;  // all stages are empty
+#pragma unroll 1
+  for (int tile = 0; tile < num_tiles; ++tile) {
+    std::int64_t row = 0;
+    std::int64_t col = 0;
+    place_of(tile, row, col);
+    const std::int8_t* a_digits = a.digits_of(0, row);
+    const std::int8_t* b_digits = b.digits_of(0, col);
+    const float* a_scales = a.scales_of(0, row);
+    const float* b_scales = b.scales_of(0, col);
+#pragma unroll 1
+    for (int step = 0; step < steps_of_tile; ++step) {
+      base::barrier_wait(shared_address(&shared.empty[at.stage]), at.parity);
+      Stage<Core>& to = shared.stages[at.stage];
+      const std::uint32_t barrier = shared_address(&shared.full[at.stage]);
+      base::barrier_arrive_expect(barrier, kBytesA + kBytesB + kBlocks * 4 * (Core::kRows + Core::kCols));
+      copy_bulk(to.a, a_digits, kBytesA, barrier);
+      copy_bulk(to.b, b_digits, kBytesB, barrier);
+      a_digits += a.num_padded * kStepBytes;
+      b_digits += b.num_padded * kStepBytes;
+#pragma unroll
+      for (int block = 0; block < kBlocks; ++block) {
+        copy_bulk(to.a_scales[block], a_scales, 4 * Core::kRows, barrier);
+        copy_bulk(to.b_scales[block], b_scales, 4 * Core::kCols, barrier);
+        a_scales += a.num_padded;
+        b_scales += b.num_padded;
+      }
+      at.advance();
+    }
+  }
+#endif
+}
+
+/// The ordered sums of a warpgroup's pairs, tile by tile.
+template <class Core>
 class StepSums {
   static constexpr int kPairs = Core::kPairs;
-  static constexpr int kBlocks = kStepBlocks<Core::kParts>;
   static constexpr int kGroups = Core::kCols / 16;  ///< of 16 columns, eight pairs of a thread
-  /// Steps whose copies are under way; the stage before the one in use is of the other warpgroup, which may be a step behind.
-  static constexpr int kAhead = Core::kStages - 2;
 
  public:
-  /// All threads call it.
-  __device__ StepSums(const DigitLines& a, const DigitLines& b, int steps_of_tile, int num_tiles, Shared<Core>& shared,
-                      const PlaceOf& place_of)
-      : a_(a),
-        b_(b),
+  __device__ StepSums(int steps_of_tile, Shared<Core>& shared)
+      : shared_(shared),
         steps_of_tile_(steps_of_tile),
-        num_steps_(steps_of_tile * num_tiles),
-        place_of_(place_of),
-        shared_(shared),
-        warpgroup_(__shfl_sync(kFullWarp, static_cast<int>(threadIdx.x) / 128, 0)) {
-    if (threadIdx.x == 0) {
-      for (int stage = 0; stage < Core::kStages; ++stage) {
-        base::barrier_init(shared_address(&shared.full[stage]), 1);
-        base::barrier_init(shared_address(&shared.empty[stage]), Core::kThreads / 32);
-      }
-      base::barrier_init_fence();
-      shared.ahead = {};
-    }
-    __syncthreads();
-    for (int step = 0; step < kAhead; ++step) copy_ahead();
-  }
+        warpgroup_(__shfl_sync(kFullWarp, static_cast<int>(threadIdx.x) / 128, 0)) {}
 
   /// Adds all blocks of the next tile.
   __device__ __forceinline__ void sum_tile(float (&sums)[Core::kParts][kPairs]) {
@@ -114,7 +151,6 @@ class StepSums {
         multiply(even, stage, 0);
         multiply(odd, stage, 1);
         const Scales of_even(stage, 0, place_);
-        copy_ahead();
         wait_for_products<1>(even);
         add(
             of_even, [&](int i) { return even[i]; }, sums[0]);
@@ -141,7 +177,6 @@ class StepSums {
         base::wgmma_s8(m, rows + 3 * kStep, columns + 3 * kStep, 1);
         base::wgmma_commit();
         const Scales scales(stage, 0, place_);
-        copy_ahead();
         wait_for_products<0>(p);
         base::pin(m);
         add(
@@ -182,35 +217,6 @@ class StepSums {
   [[nodiscard]] __device__ __forceinline__ std::uint32_t rows_of(const Stage<Core>& stage) const {
     return base::swizzled_lines(shared_address(stage.a)) +
            static_cast<std::uint32_t>(warpgroup_) * base::descriptor_step(64 * kStepBytes);
-  }
-  /// Thread 0 begins the copies of the next step that has none yet.
-  __device__ __forceinline__ void copy_ahead() {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-    Ahead& ahead = shared_.ahead;
-    if (threadIdx.x != 0) return;
-    const int next = ahead.next;
-    if (next >= num_steps_) return;
-    const int step = ahead.step;
-    if (step == 0) place_of_(ahead.tile, ahead.a_line, ahead.b_line);
-    const int stage = next % Core::kStages;
-    if (next >= Core::kStages)
-      base::barrier_wait(shared_address(&shared_.empty[stage]), (next / Core::kStages - 1) & 1);
-    Stage<Core>& to = shared_.stages[stage];
-    const std::uint32_t barrier = shared_address(&shared_.full[stage]);
-    constexpr std::uint32_t kBytesA = Core::kRows * kStepBytes;
-    constexpr std::uint32_t kBytesB = Core::kCols * kStepBytes;
-    base::barrier_arrive_expect(barrier, kBytesA + kBytesB + kBlocks * 4 * (Core::kRows + Core::kCols));
-    copy_bulk(to.a, a_.digits_of(step, ahead.a_line), kBytesA, barrier);
-    copy_bulk(to.b, b_.digits_of(step, ahead.b_line), kBytesB, barrier);
-#pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
-      copy_bulk(to.a_scales[block], a_.scales_of(step * kBlocks + block, ahead.a_line), 4 * Core::kRows, barrier);
-      copy_bulk(to.b_scales[block], b_.scales_of(step * kBlocks + block, ahead.b_line), 4 * Core::kCols, barrier);
-    }
-    ahead.next = next + 1;
-    ahead.step = step + 1 == steps_of_tile_ ? 0 : step + 1;
-    ahead.tile += step + 1 == steps_of_tile_ ? 1 : 0;
-#endif
   }
   __device__ __forceinline__ void wait_for(const StreamPlace<Core>& at) {
     base::barrier_wait(shared_address(&shared_.full[at.stage]), at.parity);
@@ -254,12 +260,8 @@ class StepSums {
     }
   }
 
-  const DigitLines& a_;
-  const DigitLines& b_;
-  int steps_of_tile_;
-  int num_steps_;
-  const PlaceOf& place_of_;
   Shared<Core>& shared_;
+  int steps_of_tile_;
   int warpgroup_;  ///< the same in all threads of a warp, and known to be
   typename Core::Place place_;
   StreamPlace<Core> at_;
