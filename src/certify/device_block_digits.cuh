@@ -15,6 +15,7 @@
 #include "num/line_stats.hpp"
 #include "plan/second_look_buffers.hpp"
 #include "problem/lines.hpp"
+#include "split/device_block_digits.cuh"
 #include "split/digits.hpp"
 #include "split/terms.hpp"
 
@@ -22,32 +23,10 @@ namespace kizami::certify::second_look {
 
 using split::kDigitBlock;
 
-/// Where the digits of some lines go.
-struct DigitRows {
-  std::int8_t* digits;
-  float* scales;
-  std::uint64_t* nonzero;
-  std::int64_t num_lines;  ///< of a plane: plan::second_look_lines()
-  int scale_shift;         ///< kScaleShiftA or kScaleShiftB
-
-  /// 16 bytes of line i: those from 16 piece on of a part of a block.
-  template <int kParts>
-  [[nodiscard]] __device__ std::int8_t* piece(std::int64_t i, std::int64_t block, int part, int piece) const {
-    const std::int64_t step = kParts == 2 ? block : block / 2;
-    const int at = (kParts == 2 ? part : static_cast<int>(block % 2)) * 4 + piece;
-    return digits + (step * num_lines + i) * 128 + 16 * (at ^ static_cast<int>(i % 8));
-  }
-  [[nodiscard]] __device__ float& scale(std::int64_t i, std::int64_t block) const {
-    return scales[block * num_lines + scale_place(i)];
-  }
-};
-
-/// Blocks of a line with those that fill its last step.
-template <class T>
-[[nodiscard]] __device__ inline std::int64_t whole_blocks(const Lines<T>& lines) {
-  const std::int64_t steps = plan::second_look_steps(lines.length, static_cast<int>(kTerms<T>));
-  return kTerms<T> == 2 ? steps : 2 * steps;
-}
+using split::device::bytes_of_element;
+using split::device::digit_exponent;
+using split::device::DigitRows;
+using split::device::whole_blocks;
 
 /// Packed terms of an element, shifted; [1] is the imaginary part.
 template <class T>
@@ -57,25 +36,6 @@ __device__ inline void pack_element(const T& x, std::int32_t shift, std::uint32_
     packed[1] = packed_term(static_cast<double>(x.imag()), shift);
   } else {
     packed[0] = packed_term(static_cast<double>(x), shift);
-  }
-}
-
-/// The digits of a block that is so far below its line: none beyond split::kMaxDeficit.
-[[nodiscard]] __device__ inline std::int32_t digit_exponent(std::int32_t block_exponent, std::int32_t deficit) {
-  return deficit > split::kMaxDeficit ? block_exponent + 7 : block_exponent;
-}
-
-/// The bytes of one element: its digit, or of a complex one the sum and the difference of the digits of its parts.
-template <int kParts>
-__device__ inline void bytes_of_element(const std::uint32_t (&packed)[kParts], std::int32_t exponent,
-                                        std::uint32_t (&bytes)[kParts]) {
-  const std::uint32_t r = digit_of_term(packed[0], exponent);
-  if constexpr (kParts == 2) {
-    const std::uint32_t s = digit_of_term(packed[1], exponent);
-    bytes[0] = r + s;
-    bytes[1] = (r - s) & 255u;
-  } else {
-    bytes[0] = r;
   }
 }
 

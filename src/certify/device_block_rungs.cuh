@@ -26,18 +26,12 @@ namespace kizami::certify::second_look {
 inline constexpr int kDigitThreads = 256;
 inline constexpr int kDigitBlocksPerSm = 2;
 
-[[nodiscard]] __device__ inline bool is_wanted(const plan::DeviceState& state) {
-  const bool has_failures = state.sampled_failures != 0;
-  const bool is_scaling_only = state.is_scaling_only != 0;
-  return has_failures & !is_scaling_only;
-}
-
 /// blockIdx.y: the operand.
 template <class T>
 __global__ void __launch_bounds__(kDigitThreads, kDigitBlocksPerSm)
     block_digits(const __grid_constant__ SecondLook<T> look) {
   base::follow_previous_kernel();
-  if (!is_wanted(*look.state)) return;
+  if (!is_wanted(*look.state) || look.state->look != plan::Look::kSample) return;  // the split has made them
   const bool is_a = blockIdx.y == 0;
   const Lines<T>& lines = is_a ? look.a : look.b;
   const plan::DeviceLineBuffers& of_lines = is_a ? look.a_lines : look.b_lines;

@@ -113,6 +113,7 @@ struct DeviceCertifier {
     if (s.is_compared) {
       const product::ProductDesc compared = plan::device_sampled_product(plan, s, num_i, num_j);
       product::Pointers pointers{s.a_digits, s.b_digits, &state->sampled_failures};
+      pointers.num_products = &state->num_sampled_products;
       pointers.a_weights = a_lines.weights;
       pointers.b_weights = b_lines.weights;
       KIZAMI_RETURN_IF_ERROR(plan::launch(plan, compared, pointers, {s.engine, s.engine_bytes}, queue));

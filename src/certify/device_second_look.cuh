@@ -354,9 +354,7 @@ class Call {
 template <class T, class Core>
 __global__ void __launch_bounds__(kThreads, 1) second_look_kernel(const __grid_constant__ SecondLook<T> look) {
   base::follow_previous_kernel();
-  const bool is_wanted = look.state->sampled_failures != 0;
-  const bool is_scaling_only = look.state->is_scaling_only != 0;
-  if (!is_wanted | is_scaling_only) return;
+  if (!is_wanted(*look.state)) return;
   extern __shared__ __align__(1024) std::byte shared_memory[];
   Call<T, Core>(look, *aligned<Shared<Core>>(shared_memory)).run();
 }

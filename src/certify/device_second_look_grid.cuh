@@ -32,6 +32,14 @@ __device__ inline std::uint64_t sum_of_warp(std::uint64_t x) {
   return x;
 }
 
+/// Whether blocks must be looked at.
+[[nodiscard]] __device__ inline bool is_wanted(const plan::DeviceState& state) {
+  const bool has_failures = state.sampled_failures != 0;
+  const bool is_first = state.look != plan::Look::kSample;
+  const bool is_scaling_only = state.is_scaling_only != 0;
+  return (has_failures | is_first) & !is_scaling_only;
+}
+
 /// Waits for every block of the grid; what they wrote before is seen after. The launch is cooperative: all of them run.
 __device__ inline void grid_barrier(plan::DeviceState& state) {
   __syncthreads();

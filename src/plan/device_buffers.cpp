@@ -194,6 +194,12 @@ bool compares_in_product(const Plan& plan) {
          may_compare(plan, sampled_rows(plan, plan.numerics.ladder));
 }
 
+bool has_scout(const Plan& plan) {
+  constexpr std::int64_t kLeast = 1024;
+  return plan.shape.m >= kLeast && plan.shape.n >= kLeast && plan.shape.k >= kLeast && compares_in_product(plan) &&
+         plan.schedule.engine->reads_num_products();
+}
+
 product::ProductDesc device_main_product(const Plan& plan, const Chunk& chunk, int num_moduli) {
   product::ProductDesc desc = main_product(plan, chunk, num_moduli);
   desc.a_plane_stride = plane_stride(round_up(chunk.mc, kDeviceLinePad), chunk.kc);

@@ -90,6 +90,10 @@ struct DeviceBuffers {
 /// engine has the epilogue.
 [[nodiscard]] bool compares_in_product(const Plan& plan);
 
+/// Whether a scout (certify/device_scout.cuh) decides what the split makes: where a sampled product that is not wanted costs
+/// nothing, and products are large enough for the 2 microseconds that it takes.
+[[nodiscard]] bool has_scout(const Plan& plan);
+
 /// The product of one main chunk with that many moduli.
 [[nodiscard]] product::ProductDesc device_main_product(const Plan& plan, const Chunk& chunk, int num_moduli);
 /// Products of sampled digits of `n` lines of B with `m` lines of A, a piece of k in each plane.

@@ -2,7 +2,7 @@
 // What a device call knows of itself while it runs, in device memory: kernels hand decisions to kernels, and no host
 // waits for them. Plain data without CUDA.
 //
-// The order of a call: begin (state = {}) -> statistics -> sampled certificate -> block rungs -> second look -> split -> product ->
+// The order of a call: begin (state = {}, what to look at first) -> statistics -> sampled certificate -> block rungs -> second look -> split -> product ->
 // CRT -> FP64 rung. A kernel that is not needed reads the state and ends. Scheme ec: split -> decision (writes the state)
 // -> one product a stage -> FP64 rung.
 #pragma once
@@ -27,6 +27,14 @@ struct SliceSurvey {
   std::int32_t num_digits = 0;  ///< that hold every line exactly
 };
 
+/// What the split in one pass makes besides statistics, and so which certificate speaks first. The same rung comes out
+/// whatever it is (docs/accuracy/certificate.md, theorem 2).
+enum class Look : std::int32_t {
+  kSample,       ///< sampled digits, and planes of the lowest rung; blocks only where the sample refuses pairs
+  kBlocks,       ///< block digits, and planes of the lowest rung, which is probably enough
+  kBlocksFirst,  ///< block digits; the planes later, of a rung above
+};
+
 struct alignas(16) DeviceState {
   /// Rung 0 of the operands as given, until the second look says otherwise. rung -1: all in FP64 arithmetic.
   num::Selection selection;
@@ -38,6 +46,8 @@ struct alignas(16) DeviceState {
   std::uint64_t num_repairs = 0;       ///< entries written to the list of repairs: selection.num_repaired at the end
   std::uint64_t nonfinite_rows = 0;    ///< lines of op(A) with NaN or Inf
   std::uint64_t nonfinite_cols = 0;    ///< lines of op(B)
+  Look look = Look::kSample;
+  std::int32_t num_sampled_products = 1;  ///< 0 where blocks speak first
   std::int32_t has_rungs = 0;          ///< of all pairs as given, in the buffers of the second look
   std::uint32_t has_open_sums = 0;     ///< some of them are of sums that are zero, to be looked at again
   SliceSurvey slices;

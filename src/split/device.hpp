@@ -11,6 +11,7 @@
 #include "num/line_stats.hpp"
 #include "num/rung.hpp"
 #include "plan/device_state.hpp"
+#include "plan/second_look_buffers.hpp"
 #include "problem/lines.hpp"
 #include "product/product.hpp"
 
@@ -57,8 +58,8 @@ struct DeviceOperand {
 /// statistics and shifts that the selection calls for. Also writes line_buffers.scales: line_scale(), or kSkipLine for
 /// lines with NaN or Inf; and zeros to rows of the planes up to the next multiple of plan::kReadRows.
 /// @range  one or two operands of equal row strides of planes; first a multiple of 64; rungs of at most 184-bit integers
-/// @queue  one kernel, which ends at once if the rung is -1 or state->is_scaling_only, and if has_lowest_rung says that the
-///         planes are those of the lowest rung already and that is the rung
+/// @queue  one kernel, which ends at once if the rung is -1 or state->is_scaling_only, and if has_lowest_rung and state->look say
+///         that the planes are those of the lowest rung already and that is the rung
 template <class T>
 Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::int64_t first, std::int64_t length,
                              const num::Ladder& ladder, const plan::DeviceState* state, bool has_lowest_rung,
@@ -82,12 +83,14 @@ struct SinglePassOperand {
 };
 
 /// device_statistics() of both operands, num::rung_weight() of their lines if there is room for it, and
-/// device_residue_planes() at `rung`, without inner shifts, before anybody knows whether that rung is enough. Reads every
+/// device_residue_planes() at the lowest rung, without inner shifts, before anybody knows whether that rung is enough. Reads every
 /// element from memory once. Rows of digits up to the next multiple of plan::kReadRows are zero too.
-/// @range  lines of at most plan::kMaxSinglePassLength elements; rung.norm_limit < 2^94; planes of equal row strides
+/// state->look says what is made: without kSample block digits and num::line_weight() of the lines, in `blocks`, instead of sampled
+/// digits, and with kBlocksFirst no planes and no scales.
+/// @range  lines of at most plan::kMaxSinglePassLength elements; norm_limit of the lowest rung < 2^94; planes of equal row strides
 /// @queue  one kernel, which ends at once if state->is_scaling_only
 template <class T>
-Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Rung& rung,
-                          const plan::DeviceState* state, product::Queue queue);
+Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Ladder& ladder,
+                          const plan::SecondLookBuffers& blocks, const plan::DeviceState* state, product::Queue queue);
 
 }  // namespace kizami::split

@@ -120,7 +120,8 @@ __global__ void __launch_bounds__(device::kPanelThreads, kBlocksPerSm)
   base::follow_previous_kernel();
   const num::Selection selection = work.state->selection;
   const bool is_scaling_only = work.state->is_scaling_only != 0;
-  const bool is_there = work.has_lowest_rung & (selection.rung == 0) & !selection.equilibrated;
+  const bool has_lowest_rung = work.has_lowest_rung & (work.state->look != plan::Look::kBlocksFirst);
+  const bool is_there = has_lowest_rung & (selection.rung == 0) & !selection.equilibrated;
   if ((selection.rung < 0) | is_scaling_only | is_there) return;
   const int words = words_of(work.ladder.rungs[selection.rung]);
   if (words == 2) {

@@ -13,6 +13,7 @@
 #include "base/overlapped_launch.hpp"
 #include "plan/device_buffers.hpp"
 #include "split/device.hpp"
+#include "split/device_block_digits.cuh"
 #include "split/device_line_stats.cuh"
 #include "split/device_line_warps.cuh"
 #include "split/device_panel.cuh"
@@ -28,6 +29,8 @@ struct PassOperand {
   DeviceDigits digits;
   std::uint64_t* nonfinite;
   bool is_across;  ///< neighbouring lines are neighbours in memory
+  DigitRows blocks;
+  num::LineWeight* line_weights;
 };
 
 template <class T>
@@ -36,8 +39,8 @@ struct Pass {
   std::uint32_t blocks_of_first;
   std::int32_t cluster;
   std::int32_t length;  ///< elements of a line that a block takes, a multiple of 128
-  num::Rung rung;
-  std::int32_t num_planes;
+  num::Ladder ladder;
+  std::int32_t num_planes;  ///< of the lowest rung
   const plan::DeviceState* state;
 };
 
@@ -106,6 +109,7 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
   __shared__ PlaneRow<kTerms, kWords> rows[num::kMaxPlanes];
   base::begin_in_cluster(&mailbox, sizeof mailbox);
   base::follow_previous_kernel();
+  const plan::Look look = pass.state->look;
   if (pass.state->is_scaling_only != 0) return;
   const bool is_second = blockIdx.x >= pass.blocks_of_first;
   const PassOperand<T>& task = pass.operands[is_second ? 1 : 0];
@@ -168,19 +172,25 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
         add_term(elements[i / kTerms].term[i % kTerms], units, sums.abs, sums.squares);
     });
   }
-  if (task.digits.digits != nullptr && is_there)
+  if (look != plan::Look::kSample) {
+    if (line < lines.num_lines) write_block_digits<T>(piece, length, line, first, part, exponent, lines, task.blocks);
+  } else if (task.digits.digits != nullptr && is_there) {
     write_digits<T>(piece, length, line, first, part, is_live, units, task.digits);
+  }
   sums = line_warps.merge(sums, 1);
 
   const num::LineStats stats = line_stats(range, exponent, sums);
-  const LineScaling scaling{line_scale(pass.rung, stats), !stats.is_zero()};
+  const num::Rung& rung = pass.ladder.rungs[0];
+  const LineScaling scaling{line_scale(rung, stats), !stats.is_zero()};
   if (rank == 0 && part == 0 && lane == 0 && line < lines.num_lines) {
     task.operand.line_buffers.stats[line] = stats;
     if (task.operand.line_buffers.weights != nullptr)
-      task.operand.line_buffers.weights[line] = num::rung_weight(pass.rung, stats);
+      task.operand.line_buffers.weights[line] = num::rung_weight(rung, stats);
     task.operand.line_buffers.scales[line] = stats.is_finite ? scaling.scale : num::kSkipLine;
     if (!stats.is_finite) atomicAdd(reinterpret_cast<unsigned long long*>(task.nonfinite), 1ull);
+    if (look != plan::Look::kSample) task.line_weights[line] = num::line_weight(pass.ladder, stats);
   }
+  if (look == plan::Look::kBlocksFirst) return;
   const DevicePlanes& planes = task.operand.planes;
   const auto end = static_cast<int>(min(static_cast<std::int64_t>(length), planes.row_stride - first));
   if (!is_there) return;
@@ -213,13 +223,19 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
 namespace kizami::split {
 
 template <class T>
-Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Rung& rung,
-                          const plan::DeviceState* state, product::Queue queue) {
+Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Ladder& ladder,
+                          const plan::SecondLookBuffers& blocks, const plan::DeviceState* state, product::Queue queue) {
   using P = device::Panel<T>;
-  const auto task_of = [](const SinglePassOperand<T>& x) {
-    const problem::Lines<T>& lines = x.operand.lines;
-    return device::PassOperand<T>{x.operand, x.digits, x.nonfinite, device::lies_across(lines)};
+  const num::Rung& rung = ladder.rungs[0];
+  const auto task_of = [](const SinglePassOperand<T>& x, const device::DigitRows& digits, num::LineWeight* weights) {
+    return device::PassOperand<T>{x.operand, x.digits, x.nonfinite, device::lies_across(x.operand.lines), digits,
+                                  weights};
   };
+  constexpr int kParts = device::Element<T>::kTerms;
+  const device::DigitRows a_blocks{blocks.a_digits, blocks.a_scales, blocks.a_nonzero,
+                                   plan::second_look_lines(a.operand.lines.num_lines), kScaleShiftA};
+  const device::DigitRows b_blocks{blocks.b_digits, blocks.b_scales, blocks.b_nonzero,
+                                   plan::second_look_lines(b.operand.lines.num_lines), kScaleShiftB<kParts>};
   // Elements of a line that are read, written as bytes or sampled.
   const std::int64_t sampled =
       a.digits.digits == nullptr ? 0 : a.digits.row_stride / problem::kTerms<T> * a.digits.stride;
@@ -234,7 +250,13 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
     return static_cast<unsigned>(base::ceil_div(lines, std::int64_t{P::kLines}) * cluster);
   };
   const int num_planes = num::num_planes(plan::ring_of(kScalarOf<T>), rung.num_moduli);
-  device::Pass<T> pass{{task_of(a), task_of(b)}, blocks_of(a), cluster, length, rung, num_planes, state};
+  device::Pass<T> pass{{task_of(a, a_blocks, blocks.a_weights), task_of(b, b_blocks, blocks.b_weights)},
+                       blocks_of(a),
+                       cluster,
+                       length,
+                       ladder,
+                       num_planes,
+                       state};
 
   const auto start = [&](auto kernel) -> Status {
     // Always the same number: between this and the launch, a call of another thread may ask for shorter lines.
@@ -255,5 +277,5 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
 /// In one file for each type, for the time that they take to compile.
 #define KIZAMI_INSTANTIATE_SINGLE_PASS(T)                                                   \
   template ::kizami::Status kizami::split::device_single_pass<T>(                           \
-      const SinglePassOperand<T>&, const SinglePassOperand<T>&, const ::kizami::num::Rung&, \
-      const ::kizami::plan::DeviceState*, ::kizami::product::Queue)
+      const SinglePassOperand<T>&, const SinglePassOperand<T>&, const ::kizami::num::Ladder&, \
+      const ::kizami::plan::SecondLookBuffers&, const ::kizami::plan::DeviceState*, ::kizami::product::Queue)
