@@ -74,8 +74,9 @@ Status begin_state_and_scout(plan::DeviceState* state, Factor<T> alpha, std::int
                            "begin_and_scout");
 }
 
-#define KIZAMI_INSTANTIATE(T) \
-  template Status begin_state<T>(plan::DeviceState*, Factor<T>, std::int32_t, std::int64_t, int, product::Queue, bool); \
+#define KIZAMI_INSTANTIATE(T)                                                                                     \
+  template Status begin_state<T>(plan::DeviceState*, Factor<T>, std::int32_t, std::int64_t, int, product::Queue,  \
+                                 bool);                                                                           \
   template Status begin_state_and_scout<T>(plan::DeviceState*, Factor<T>, std::int32_t, const problem::Lines<T>&, \
                                            const problem::Lines<T>&, float, product::Queue)
 

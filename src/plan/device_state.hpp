@@ -48,8 +48,8 @@ struct alignas(16) DeviceState {
   std::uint64_t nonfinite_cols = 0;    ///< lines of op(B)
   Look look = Look::kSample;
   std::int32_t num_sampled_products = 1;  ///< 0 where blocks speak first
-  std::int32_t has_rungs = 0;          ///< of all pairs as given, in the buffers of the second look
-  std::uint32_t has_open_sums = 0;     ///< some of them are of sums that are zero, to be looked at again
+  std::int32_t has_rungs = 0;             ///< of all pairs as given, in the buffers of the second look
+  std::uint32_t has_open_sums = 0;        ///< some of them are of sums that are zero, to be looked at again
   SliceSurvey slices;
   num::Statistics statistics;         ///< of the second look
   std::int32_t least_difference = 0;  ///< of exponents e_h - f_h, see split::equilibration_shifts(); second look

@@ -13,6 +13,7 @@
 #include "split/device_line.cuh"
 #include "split/device_panel.cuh"
 #include "split/digits.hpp"
+#include "split/terms.hpp"
 
 namespace kizami::split::device {
 

@@ -186,7 +186,8 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
     task.operand.line_buffers.stats[line] = stats;
     if (task.operand.line_buffers.weights != nullptr)
       task.operand.line_buffers.weights[line] = num::rung_weight(rung, stats);
-    task.operand.line_buffers.scales[line] = stats.is_finite ? scaling.scale : num::kSkipLine;
+    if (look != plan::Look::kBlocksFirst)
+      task.operand.line_buffers.scales[line] = stats.is_finite ? scaling.scale : num::kSkipLine;
     if (!stats.is_finite) atomicAdd(reinterpret_cast<unsigned long long*>(task.nonfinite), 1ull);
     if (look != plan::Look::kSample) task.line_weights[line] = num::line_weight(pass.ladder, stats);
   }
@@ -228,8 +229,8 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
   using P = device::Panel<T>;
   const num::Rung& rung = ladder.rungs[0];
   const auto task_of = [](const SinglePassOperand<T>& x, const device::DigitRows& digits, num::LineWeight* weights) {
-    return device::PassOperand<T>{x.operand, x.digits, x.nonfinite, device::lies_across(x.operand.lines), digits,
-                                  weights};
+    return device::PassOperand<T>{x.operand, x.digits, x.nonfinite, device::lies_across(x.operand.lines),
+                                  digits,    weights};
   };
   constexpr int kParts = device::Element<T>::kTerms;
   const device::DigitRows a_blocks{blocks.a_digits, blocks.a_scales, blocks.a_nonzero,
@@ -275,7 +276,7 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
 }  // namespace kizami::split
 
 /// In one file for each type, for the time that they take to compile.
-#define KIZAMI_INSTANTIATE_SINGLE_PASS(T)                                                   \
-  template ::kizami::Status kizami::split::device_single_pass<T>(                           \
+#define KIZAMI_INSTANTIATE_SINGLE_PASS(T)                                                     \
+  template ::kizami::Status kizami::split::device_single_pass<T>(                             \
       const SinglePassOperand<T>&, const SinglePassOperand<T>&, const ::kizami::num::Ladder&, \
       const ::kizami::plan::SecondLookBuffers&, const ::kizami::plan::DeviceState*, ::kizami::product::Queue)

@@ -23,6 +23,7 @@
 #include "gpu/device_memory.hpp"
 #include "plan/buffers.hpp"
 #include "plan/plan.hpp"
+#include "split/device.hpp"
 #include "split/digits.hpp"
 #include "split/statistics.hpp"
 #include "split/terms.hpp"
@@ -327,7 +328,28 @@ struct DeviceLook {
   SecondLook<T> look;
 };
 
-enum class Way { kAlone, kOfDevice, kMmaSync };
+enum class Way { kAlone, kOfDevice, kMmaSync, kAfterSplit };
+
+plan::DeviceState state_of_a_failed_sample() {
+  plan::DeviceState state{};
+  state.sampled_failures = 1;
+  return state;
+}
+/// Nobody has looked at a sample: the split makes the digits of blocks.
+plan::DeviceState state_of_blocks_first() {
+  plan::DeviceState state{};
+  state.look = plan::Look::kBlocksFirst;
+  return state;
+}
+
+/// split::device_single_pass() with nothing but statistics and blocks.
+template <class T>
+Status make_blocks(const SecondLook<T>& look) {
+  const split::DevicePlanes planes{nullptr, base::round_up(look.a.length, std::int64_t{128}), 0};
+  return split::device_single_pass<T>({{look.a, look.a_lines, planes}, {}, &look.state->nonfinite_rows},
+                                      {{look.b, look.b_lines, planes}, {}, &look.state->nonfinite_cols}, look.ladder,
+                                      look.buffers, look.state, nullptr);
+}
 
 template <class T>
 Status launch(const SecondLook<T>& look, int num_sms, product::Queue queue, Way way) {
@@ -336,12 +358,6 @@ Status launch(const SecondLook<T>& look, int num_sms, product::Queue queue, Way 
         launch_block_rungs(look, num_sms, queue, way == Way::kMmaSync ? DigitCore::kMmaSync : DigitCore::kOfDevice));
   }
   return launch_second_look(look, num_sms, queue);
-}
-
-plan::DeviceState state_of_a_failed_sample() {
-  plan::DeviceState state{};
-  state.sampled_failures = 1;
-  return state;
 }
 
 /// What a run went through, so that a test can say that it met what it is about.
@@ -397,10 +413,16 @@ class SecondLookTest : public gpu_test::DeviceTest {
     const HostLook host = look_on_host(plan, a.lines, a_host, b.lines, b_host);
 
     // All in one kernel, or the pairs as given by others before it.
-    for (const Way way : {Way::kAlone, Way::kOfDevice, Way::kMmaSync}) {
+    for (const Way way : {Way::kAlone, Way::kOfDevice, Way::kMmaSync, Way::kAfterSplit}) {
       DeviceLook<T> device(plan, a, a_host, b, b_host, setting);
+      const bool is_whole = device.chunk.mc == shape.m && device.chunk.nc == shape.n;
+      if (way == Way::kAfterSplit && (!is_whole || shape.k > plan::kMaxSinglePassLength)) continue;
       for (int round = 0; round < setting.num_launches; ++round) {
-        device.state.upload({state_of_a_failed_sample()});
+        device.state.upload({way == Way::kAfterSplit ? state_of_blocks_first() : state_of_a_failed_sample()});
+        if (way == Way::kAfterSplit) {
+          const Status made = make_blocks(device.look);
+          ASSERT_TRUE(made.ok()) << made.reason();
+        }
         const int num_sms = setting.num_sms > 0 ? setting.num_sms : num_sms_of_device();
         const Status status = launch(device.look, num_sms, nullptr, way);
         ASSERT_TRUE(status.ok()) << status.reason();

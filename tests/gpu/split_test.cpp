@@ -3,7 +3,9 @@
 // scales for every type, layout and length, zero padding, and lines that are zero, not finite or near the ends of the range.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <string>
@@ -17,6 +19,8 @@
 #include "gpu/host_lines.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/plan.hpp"
+#include "plan/second_look_buffers.hpp"
+#include "split/block_digit.hpp"
 #include "split/device.hpp"
 #include "split/digits.hpp"
 #include "split/residues.hpp"
@@ -154,8 +158,10 @@ class DeviceSplit : public gpu_test::DeviceTest {
   static num::Ladder ladder(std::int64_t k, const Policy& policy) {
     return plan::make({kScalarOf<T>, 64, 64, k}, policy, exec::environment()).value().numerics.ladder;
   }
-  static DeviceArray<plan::DeviceState> state_at(int rung, bool is_scaling_only = false) {
+  static DeviceArray<plan::DeviceState> state_at(int rung, bool is_scaling_only = false,
+                                                 plan::Look look = plan::Look::kSample) {
     plan::DeviceState state;
+    state.look = look;
     state.selection.rung = rung;
     state.is_scaling_only = is_scaling_only ? 1 : 0;
     return DeviceArray<plan::DeviceState>(std::vector<plan::DeviceState>{state});
@@ -174,7 +180,8 @@ TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
       for (const int bits : {0, k <= 1030 ? significand_bits(kScalarOf<T>) - 1 : 0}) {
         Policy policy;
         if (bits > 0) policy.accuracy = Accuracy::at_bits(bits);
-        const num::Rung rung = this->ladder(k, policy).rungs[0];
+        const num::Ladder ladder = this->ladder(k, policy);
+        const num::Rung& rung = ladder.rungs[0];
         ASSERT_LT(rung.norm_limit, plan::kMaxSinglePassNorm);
         const HostLines<T> a(19, k, memory, memory == Memory::kAcross, ++seed);
         const HostLines<T> b(k < 2000 ? 33 : 5, k, memory == Memory::kAlong ? Memory::kAcross : Memory::kAlong, false,
@@ -184,7 +191,7 @@ TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
         const auto state = this->state_at(0);
         const Status status =
             device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
-                                  {y.operand(), y.digit_rows(), y.nonfinite.data()}, rung, state.data(), nullptr);
+                                  {y.operand(), y.digit_rows(), y.nonfinite.data()}, ladder, {}, state.data(), nullptr);
         ASSERT_TRUE(status.ok()) << status.reason();
         const std::string where = "k = " + std::to_string(k) + ", layout " + std::to_string(static_cast<int>(memory)) +
                                   ", " + std::to_string(bits) + " bits";
@@ -193,6 +200,150 @@ TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
       }
     }
   }
+}
+
+/// Block digits of a line on a device: [part][64] bytes of each block, its scale and the words of its non-zero terms.
+template <class T>
+struct BlockSide {
+  explicit BlockSide(const HostLines<T>& host)
+      : num_blocks((kTerms == 2 ? 1 : 2) * plan::second_look_steps(host.lines.length, kTerms)),
+        padded(plan::second_look_lines(host.lines.num_lines)),
+        words(base::round_up(num_blocks * kTerms, 2)),
+        digits(static_cast<std::size_t>(num_blocks * kTerms * 64 * padded)),
+        scales(static_cast<std::size_t>(num_blocks * padded)),
+        nonzero(static_cast<std::size_t>(host.lines.num_lines * words)),
+        weights(static_cast<std::size_t>(host.lines.num_lines)) {}
+
+  /// split::make_block_digits() and make_indicators() in that layout.
+  void expect(const HostLines<T>& host, const std::vector<LineStats>& stats, const num::Ladder& ladder, int shift,
+              const std::string& where) const {
+    const std::int64_t lines = host.lines.num_lines;
+    const std::int64_t of_host = base::ceil_div(host.lines.length, kDigitBlock);
+    const std::int64_t row = of_host * kBlockTerms<T>;
+    std::vector<std::int8_t> bytes(static_cast<std::size_t>(lines * row));
+    std::vector<std::int8_t> indicators(bytes.size());
+    std::vector<float> of_blocks(static_cast<std::size_t>(lines * of_host));
+    make_block_digits(host.lines, stats.data(), nullptr, 1, bytes.data(), row, of_blocks.data(), lines);
+    make_indicators(host.lines, stats.data(), 1, indicators.data(), row);
+    const std::vector<std::int8_t> found = digits.download();
+    const std::vector<float> found_scales = scales.download();
+    const std::vector<std::uint64_t> found_bits = nonzero.download();
+    const std::vector<num::LineWeight> found_weights = weights.download();
+    for (std::int64_t i = 0; i < lines; ++i) {
+      const num::LineWeight weight = num::line_weight(ladder, stats[static_cast<std::size_t>(i)]);
+      const num::LineWeight& there = found_weights[static_cast<std::size_t>(i)];
+      EXPECT_EQ(there.norm1, weight.norm1) << where << ", line " << i;
+      EXPECT_EQ(there.norm2, weight.norm2) << where << ", line " << i;
+      EXPECT_EQ(there.exact_rung, weight.exact_rung) << where << ", line " << i;
+      for (std::int64_t block = 0; block < num_blocks; ++block) {
+        const std::string at = where + ", line " + std::to_string(i) + ", block " + std::to_string(block);
+        if (block < of_host) {
+          ASSERT_EQ(found_scales[static_cast<std::size_t>(block * padded + scale_place(i))],
+                    std::ldexp(of_blocks[static_cast<std::size_t>(block * lines + i)], shift))
+              << at;
+        }
+        for (std::int64_t h = 0; h < 64; ++h) {
+          std::array<int, 2> term{};
+          std::array<std::uint64_t, 2> is_nonzero{};
+          for (int part = 0; part < kTerms && block < of_host; ++part) {
+            const auto t = static_cast<std::size_t>(i * row + (block * 64 + h) * kTerms + part);
+            term[static_cast<std::size_t>(part)] = bytes[t];
+            is_nonzero[static_cast<std::size_t>(part)] = indicators[t] != 0 ? 1 : 0;
+          }
+          for (int part = 0; part < kTerms; ++part) {
+            const int byte = kTerms == 1 ? term[0] : part == 0 ? term[0] + term[1] : term[0] - term[1];
+            const std::int64_t step = kTerms == 2 ? block : block / 2;
+            const std::int64_t piece = (kTerms == 2 ? part : block % 2) * 4 + h / 16;
+            const std::int64_t place = (step * padded + i) * 128 + 16 * (piece ^ i % 8) + h % 16;
+            ASSERT_EQ(found[static_cast<std::size_t>(place)], static_cast<std::int8_t>(byte))
+                << at << ", element " << h;
+            const std::uint64_t word = found_bits[static_cast<std::size_t>(i * words + block * kTerms + part)];
+            ASSERT_EQ(word >> (h % 2 * 32 + h / 2) & 1, is_nonzero[static_cast<std::size_t>(part)])
+                << at << ", element " << h;
+          }
+        }
+      }
+    }
+    for (const bool is_intact : {digits.guards_are_intact(), scales.guards_are_intact(), nonzero.guards_are_intact(),
+                                 weights.guards_are_intact()})
+      EXPECT_TRUE(is_intact) << where;
+  }
+
+  static constexpr int kTerms = static_cast<int>(problem::kTerms<T>);
+  std::int64_t num_blocks;
+  std::int64_t padded;
+  std::int64_t words;
+  DeviceArray<std::int8_t> digits;
+  DeviceArray<float> scales;
+  DeviceArray<std::uint64_t> nonzero;
+  DeviceArray<num::LineWeight> weights;
+};
+
+TYPED_TEST(DeviceSplit, OnePassMakesBlockDigits) {
+  using T = TypeParam;
+  std::uint64_t seed = 2000;
+  for (const std::int64_t k : {1, 30, 64, 65, 127, 130, 511, 1030, 2500, 8200}) {
+    for (const Memory memory : kMemories) {
+      for (const plan::Look look : {plan::Look::kBlocks, plan::Look::kBlocksFirst}) {
+        const num::Ladder ladder = this->ladder(k, {});
+        const num::Rung& rung = ladder.rungs[0];
+        const HostLines<T> a(19, k, memory, memory == Memory::kAcross, ++seed);
+        const HostLines<T> b(k < 2000 ? 33 : 5, k, memory == Memory::kAlong ? Memory::kAcross : Memory::kAlong, false,
+                             ++seed);
+        const DeviceSide<T> x(a, rung);
+        const DeviceSide<T> y(b, rung);
+        const BlockSide<T> p(a);
+        const BlockSide<T> q(b);
+        const plan::SecondLookBuffers blocks{p.digits.data(),  q.digits.data(),  p.scales.data(),  q.scales.data(),
+                                             p.nonzero.data(), q.nonzero.data(), p.weights.data(), q.weights.data(),
+                                             nullptr,          nullptr};
+        const std::vector<std::int8_t> no_planes = x.planes.download();
+        const std::vector<std::int8_t> no_digits = x.digits.download();
+        const std::vector<std::int32_t> no_scales = x.scales.download();
+        const auto state = this->state_at(0, false, look);
+        const Status status = device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
+                                                    {y.operand(), y.digit_rows(), y.nonfinite.data()}, ladder, blocks,
+                                                    state.data(), nullptr);
+        ASSERT_TRUE(status.ok()) << status.reason();
+        const std::string where = "k = " + std::to_string(k) + ", layout " + std::to_string(static_cast<int>(memory)) +
+                                  ", look " + std::to_string(static_cast<int>(look));
+        const Result of_a = split_on_host(a.lines, rung);
+        const Result of_b = split_on_host(b.lines, rung);
+        p.expect(a, of_a.stats, ladder, kScaleShiftA, where + ", A");
+        q.expect(b, of_b.stats, ladder, kScaleShiftB<BlockSide<T>::kTerms>, where + ", B");
+        EXPECT_EQ(x.digits.download(), no_digits) << where;
+        const bool has_planes = look == plan::Look::kBlocks;
+        if (has_planes) {
+          const std::vector<std::int8_t> planes = x.planes.download();
+          EXPECT_TRUE(std::equal(planes.begin(), planes.begin() + static_cast<std::ptrdiff_t>(x.layout.plane_bytes()),
+                                 of_a.planes.begin()))
+              << where;
+          EXPECT_EQ(x.scales.download(), of_a.scales) << where;
+        } else {
+          EXPECT_EQ(x.planes.download(), no_planes) << where;
+          EXPECT_EQ(x.scales.download(), no_scales) << where;
+        }
+      }
+    }
+  }
+}
+
+/// The lowest rung's planes are made by device_residue_planes() where the pass has left them out.
+TYPED_TEST(DeviceSplit, PlanesThatThePassLeftOutAreMade) {
+  using T = TypeParam;
+  const std::int64_t k = 200;
+  const num::Ladder ladder = this->ladder(k, {});
+  const HostLines<T> host(20, k, Memory::kAlong, false, 7);
+  DeviceSide<T> x(host, ladder.rungs[0]);
+  const Result expected = split_on_host(host.lines, ladder.rungs[0]);
+  x.stats.upload(expected.stats);
+  const std::array operands = {x.operand()};
+  const auto state = this->state_at(0, false, plan::Look::kBlocksFirst);
+  const Status status = device_residue_planes<T>(operands, 0, k, ladder, state.data(), true, kNumSms, nullptr);
+  ASSERT_TRUE(status.ok()) << status.reason();
+  const std::vector<std::int8_t> planes = x.planes.download();
+  EXPECT_TRUE(std::equal(planes.begin(), planes.begin() + static_cast<std::ptrdiff_t>(x.layout.plane_bytes()),
+                         expected.planes.begin()));
 }
 
 TYPED_TEST(DeviceSplit, TwoPassesEqualTheHost) {
@@ -234,7 +385,7 @@ TYPED_TEST(DeviceSplit, PlanesOfTheLowestRungAreMadeOnce) {
   }
   const auto state = this->state_at(0, true);
   const SinglePassOperand<T> operand{x.operand(), x.digit_rows(), x.nonfinite.data()};
-  ASSERT_TRUE(device_single_pass<T>(operand, operand, ladder.rungs[0], state.data(), nullptr).ok());
+  ASSERT_TRUE(device_single_pass<T>(operand, operand, ladder, {}, state.data(), nullptr).ok());
   EXPECT_EQ(x.planes.download(), untouched);
 }
 
@@ -248,7 +399,8 @@ TYPED_TEST(DeviceSplit, OnePassOfSeveralThreadsAndLengths) {
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       const std::int64_t k = t % 2 == 0 ? 100 : 1024;
-      const num::Rung rung = this->ladder(k, {}).rungs[0];
+      const num::Ladder ladder = this->ladder(k, {});
+      const num::Rung& rung = ladder.rungs[0];
       const HostLines<T> host(8, k, Memory::kAlong, false, static_cast<std::uint64_t>(t));
       const DeviceSide<T> x(host, rung);
       const DeviceSide<T> y(host, rung);
@@ -258,7 +410,7 @@ TYPED_TEST(DeviceSplit, OnePassOfSeveralThreadsAndLengths) {
       for (int l = 0; l < kLaunches && refused[static_cast<std::size_t>(t)].empty(); ++l) {
         const Status status =
             device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
-                                  {y.operand(), y.digit_rows(), y.nonfinite.data()}, rung, state.data(), stream);
+                                  {y.operand(), y.digit_rows(), y.nonfinite.data()}, ladder, {}, state.data(), stream);
         if (!status.ok()) refused[static_cast<std::size_t>(t)] = status.reason();
       }
       gpu_test::check(cudaStreamSynchronize(stream), "synchronise");
@@ -275,7 +427,7 @@ TYPED_TEST(DeviceSplit, LinesTooLongForOnePassAreRefused) {
       {{nullptr, 1, plan::kMaxSinglePassLength + 1, 1, 1, false}, {}, {nullptr, plan::kMaxSinglePassLength + 128, 0}},
       {},
       nullptr};
-  const Status status = device_single_pass<T>(operand, operand, this->ladder(64, {}).rungs[0], nullptr, nullptr);
+  const Status status = device_single_pass<T>(operand, operand, this->ladder(64, {}), {}, nullptr, nullptr);
   EXPECT_EQ(status.code(), StatusCode::kInternal);
 }
 
