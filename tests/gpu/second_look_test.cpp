@@ -22,6 +22,7 @@
 #include "exec/environment.hpp"
 #include "gpu/device_memory.hpp"
 #include "plan/buffers.hpp"
+#include "plan/device_buffers.hpp"
 #include "plan/plan.hpp"
 #include "split/device.hpp"
 #include "split/digits.hpp"
