@@ -53,15 +53,10 @@ __device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[32], std::uint32_t ro
                                          std::int32_t accumulate) {
   KIZAMI_WGMMA(32, "+r", "m64n64k32.s32.s8.s8", "");
 }
-/// d (64 x 96) += rows (64 lines) times columns (96 lines), 32 bytes of k; d = without `accumulate`.
-__device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[48], std::uint32_t rows, std::uint32_t columns,
-                                         std::int32_t accumulate) {
-  KIZAMI_WGMMA(48, "+r", "m64n96k32.s32.s8.s8", "");
-}
 /// The same of bytes without sign.
-__device__ __forceinline__ void wgmma_u8(std::int32_t (&d)[48], std::uint32_t rows, std::uint32_t columns,
+__device__ __forceinline__ void wgmma_u8(std::int32_t (&d)[32], std::uint32_t rows, std::uint32_t columns,
                                          std::int32_t accumulate) {
-  KIZAMI_WGMMA(48, "+r", "m64n96k32.s32.u8.u8", "");
+  KIZAMI_WGMMA(32, "+r", "m64n64k32.s32.u8.u8", "");
 }
 /// d (64 x 128) += rows (64 lines) times columns (128 lines), 32 bytes of k; d = without `accumulate`.
 __device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[64], std::uint32_t rows, std::uint32_t columns,

@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kDigitThreads, kDigitBlocksPerSm)
 }
 
 template <class T, class Core>
-__global__ void __maxnreg__(Core::kRegisters) block_rungs(const __grid_constant__ SecondLook<T> look) {
+__global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __grid_constant__ SecondLook<T> look) {
   base::follow_previous_kernel();
   plan::DeviceState& state = *look.state;
   if (!is_wanted(state)) return;

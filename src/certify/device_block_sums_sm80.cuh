@@ -48,7 +48,6 @@ struct MmaSyncCore {
   static constexpr bool kIsWgmma = false;
   static constexpr int kThreads = second_look::kThreads;
   static constexpr int kBlockThreads = kThreads;
-  static constexpr int kRegisters = 65536 / kThreads / 8 * 8;
   static constexpr int kWarpRows = 64 / kParts;
   static constexpr int kWarpCols = 32;
   static constexpr int kWarpsDown = 3;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Products of digits by wgmma, for sm_90a. A block of threads owns a tile of 128 x 128 pairs, of complex types 128 x 96: two
+// Products of digits by wgmma, for sm_90a. A block of threads owns a tile of 128 x 128 pairs, of complex types 128 x 64: two
 // warpgroups with 64 rows each, and a warp that copies the digits of steps to come: a thread with other work would keep all waiting.
 // What holds the time is the two instructions that every pair takes to add a block; meanwhile the tensor cores make the products
-// of the next block, or of the other warpgroup.
+// of the other warpgroup. Nine warps have 168 registers each: no room for products of two blocks.
 // Bytes of complex types: device_block_sums_sm80.cuh.
 #pragma once
 
@@ -27,10 +27,9 @@ struct WgmmaCore {
   static constexpr bool kIsWgmma = true;
   static constexpr int kThreads = 256;       ///< that have pairs
   static constexpr int kBlockThreads = 288;  ///< with the warp that copies
-  static constexpr int kRegisters = 224;
   static constexpr int kStages = 5;
   static constexpr int kRows = 128;                     ///< lines of A
-  static constexpr int kCols = kParts == 1 ? 128 : 96;  ///< lines of B
+  static constexpr int kCols = kParts == 1 ? 128 : 64;  ///< lines of B
   static constexpr int kPairs = 64 * kCols / 128;       ///< of a thread
 
   /// Place of a thread's pairs in a tile, as wgmma_text_sm90.cuh says.
@@ -146,18 +145,16 @@ class StepSums {
       for (int left = steps_of_tile_; left > 0; --left) {
         wait_for(at_);
         const Stage<Core>& stage = shared_.stages[at_.stage];
-        std::int32_t even[kPairs];
-        std::int32_t odd[kPairs];
-        multiply(even, stage, 0);
-        multiply(odd, stage, 1);
-        const Scales of_even(stage, 0, place_);
-        wait_for_products<1>(even);
-        add(
-            of_even, [&](int i) { return even[i]; }, sums[0]);
-        const Scales of_odd(stage, 1, place_);
-        wait_for_products<0>(odd);
-        add(
-            of_odd, [&](int i) { return odd[i]; }, sums[0]);
+#pragma unroll
+        for (int block = 0; block < kStepBlocks<Core::kParts>; ++block) {
+          std::int32_t products[kPairs];
+          multiply(products, stage, block);
+          const Scales scales(stage, block, place_);
+          base::wgmma_wait<0>();
+          base::pin(products);
+          add(
+              scales, [&](int i) { return products[i]; }, sums[0]);
+        }
         release(at_);
         at_.advance();
       }
@@ -177,7 +174,8 @@ class StepSums {
         base::wgmma_s8(m, rows + 3 * kStep, columns + 3 * kStep, 1);
         base::wgmma_commit();
         const Scales scales(stage, 0, place_);
-        wait_for_products<0>(p);
+        base::wgmma_wait<0>();
+        base::pin(p);
         base::pin(m);
         add(
             scales, [&](int i) { return p[i] + m[i]; }, sums[0]);
@@ -237,11 +235,6 @@ class StepSums {
     base::wgmma_s8(d, rows, columns, 0);
     base::wgmma_s8(d, rows + kStep, columns + kStep, 1);
     base::wgmma_commit();
-  }
-  template <int kPending>
-  __device__ static __forceinline__ void wait_for_products(std::int32_t (&d)[kPairs]) {
-    base::wgmma_wait<kPending>();
-    base::pin(d);
   }
 #endif
 
