@@ -378,6 +378,16 @@ __device__ __forceinline__ void rungs_of_sums(const Shared<Core>& shared, const 
                                               std::uint32_t (&rungs)[Core::kPairs / 8]) {
   const typename Core::Place place;
   constexpr float kUnit = 1 << kSumShift;  // exact in allowances as it would be in sums
+  const float lowest = kUnit * shared.ladder.rungs[0].allowance;
+  bool is_lowest = true;  // for all pairs, as if no line were exact: then exact ones are certified all the more
+#pragma unroll
+  for (int pair = 0; pair < Core::kPairs; ++pair) {
+    const num::LineWeight& a = shared.a_weights[place.row_of(pair)];
+    const num::LineWeight& b = shared.b_weights[place.col_of(pair)];
+    const float weight = __fadd_rn(__fmul_rn(a.norm2, b.norm1), __fmul_rn(b.norm2, a.norm1));
+    is_lowest &= weight <= __fmul_rn(lowest, sums[pair]);
+  }
+  if (__all_sync(kFullWarp, is_lowest)) return;
 #pragma unroll 1
   for (int first = 0; first < shared.ladder.num_rungs; first += 4) {
     float allowances[4];

@@ -2,7 +2,8 @@
 // Products of digits by wgmma, for sm_90a. A block of threads owns a tile of 128 x 128 pairs, of complex types 128 x 64: two
 // warpgroups with 64 rows each, and a warp that copies the digits of steps to come: a thread with other work would keep all waiting.
 // What holds the time is the two instructions that every pair takes to add a block; meanwhile the tensor cores make the products
-// of the other warpgroup. Nine warps have 168 registers each: no room for products of two blocks.
+// of the other warpgroup. The two take turns: products of both at a time would be done at the same time, and added at the same time,
+// while the tensor cores wait. Nine warps have 168 registers each: no room for products of two blocks.
 // Bytes of complex types: device_block_sums_sm80.cuh.
 #pragma once
 
@@ -135,7 +136,9 @@ class StepSums {
   __device__ StepSums(int steps_of_tile, Shared<Core>& shared)
       : shared_(shared),
         steps_of_tile_(steps_of_tile),
-        warpgroup_(__shfl_sync(kFullWarp, static_cast<int>(threadIdx.x) / 128, 0)) {}
+        warpgroup_(__shfl_sync(kFullWarp, static_cast<int>(threadIdx.x) / 128, 0)) {
+    if (warpgroup_ == 1) give_turn();  // to the first one
+  }
 
   /// Adds all blocks of the next tile.
   __device__ __forceinline__ void sum_tile(float (&sums)[Core::kParts][kPairs]) {
@@ -148,10 +151,12 @@ class StepSums {
 #pragma unroll
         for (int block = 0; block < kStepBlocks<Core::kParts>; ++block) {
           std::int32_t products[kPairs];
+          wait_for_turn();
           multiply(products, stage, block);
           const Scales scales(stage, block, place_);
           base::wgmma_wait<0>();
           base::pin(products);
+          give_turn();
           add(
               scales, [&](int i) { return products[i]; }, sums[0]);
         }
@@ -167,6 +172,7 @@ class StepSums {
         std::int32_t m[kPairs];
         const std::uint32_t rows = rows_of(stage);
         const std::uint32_t columns = base::swizzled_lines(shared_address(stage.b));
+        wait_for_turn();
         base::wgmma_fence();
         base::wgmma_u8(p, rows, columns, 0);
         base::wgmma_u8(p, rows + kStep, columns + kStep, 1);
@@ -177,6 +183,7 @@ class StepSums {
         base::wgmma_wait<0>();
         base::pin(p);
         base::pin(m);
+        give_turn();
         add(
             scales, [&](int i) { return p[i] + m[i]; }, sums[0]);
         add(
@@ -219,6 +226,9 @@ class StepSums {
   __device__ __forceinline__ void wait_for(const StreamPlace<Core>& at) {
     base::barrier_wait(shared_address(&shared_.full[at.stage]), at.parity);
   }
+  /// The tensor cores are this warpgroup's from here on, and after give_turn() the other one's.
+  __device__ __forceinline__ void wait_for_turn() const { base::named_barrier_sync(2 + warpgroup_, Core::kThreads); }
+  __device__ __forceinline__ void give_turn() const { base::named_barrier_arrive(3 - warpgroup_, Core::kThreads); }
   /// This warp is done with a stage.
   __device__ __forceinline__ void release(const StreamPlace<Core>& at) {
     __syncwarp();

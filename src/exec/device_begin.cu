@@ -27,7 +27,8 @@ __device__ plan::DeviceState fresh_state(Factor<T> alpha, std::int32_t num_produ
 template <class T>
 __global__ void begin_call(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
                            int rung, bool is_sliced) {
-  base::follow_previous_kernel();
+  base::wait_for_previous_kernel();
+  base::let_next_kernel_begin();  // what is enqueued before the call is done
   plan::write_state(state, fresh_state(alpha, num_products, num_pairs, rung, is_sliced));
 }
 
@@ -37,7 +38,8 @@ __global__ void __launch_bounds__(certify::kScoutThreads)
                     const __grid_constant__ certify::Scout<T> task) {
   __shared__ certify::ScoutShared shared;
   base::begin_in_cluster(&shared, sizeof shared);
-  base::follow_previous_kernel();
+  base::wait_for_previous_kernel();
+  base::let_next_kernel_begin();  // what is enqueued before the call is done
   plan::DeviceState fresh =
       fresh_state(alpha, num_products, task.a.num_lines * task.b.num_lines, /*rung=*/0, /*is_sliced=*/false);
   if (fresh.is_scaling_only == 0) {  // the same in all blocks

@@ -14,7 +14,8 @@ namespace kizami::exec {
 
 /// Resets *state for a call of `num_pairs` elements of C: `rung` (0, or -1 without a ladder; of slices the one that
 /// answers) with so many planes, alpha = 0 or not.
-/// @queue enqueues one kernel
+/// @queue enqueues one kernel. When the next one begins, all is done that was enqueued before this one: it may read operands before it
+///        waits for the state.
 template <class T>
 Status begin_state(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
                    int rung, product::Queue queue, bool is_sliced = false);

@@ -119,7 +119,8 @@ class Call {
     if (plan::splits_in_one_pass(plan_)) {
       return split::device_single_pass<T>({whole_operand(a_, Side::kA), digits(Side::kA), &state()->nonfinite_rows},
                                           {whole_operand(b_, Side::kB), digits(Side::kB), &state()->nonfinite_cols},
-                                          ladder(), buffers_.second_look, state(), queue_);
+                                          ladder(), buffers_.second_look, state(), problem_.alpha.device == nullptr,
+                                          queue_);
     }
     KIZAMI_RETURN_IF_ERROR(split::device_statistics(a_.lines, a_.buffers.stats, digits(Side::kA),
                                                     &state()->nonfinite_rows, state(), num_sms_, queue_));

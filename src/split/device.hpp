@@ -88,9 +88,12 @@ struct SinglePassOperand {
 /// state->look says what is made: without kSample block digits and num::line_weight() of the lines, in `blocks`, instead of sampled
 /// digits, and with kBlocksFirst no planes and no scales.
 /// @range  lines of at most plan::kMaxSinglePassLength elements; norm_limit of the lowest rung < 2^94; planes of equal row strides
+/// @param reads_early operands are there, and read, before the kernel that writes the state has ended: exec::begin_state() is the
+///        one before in the queue, and state->is_scaling_only is 0
 /// @queue  one kernel, which ends at once if state->is_scaling_only
 template <class T>
 Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Ladder& ladder,
-                          const plan::SecondLookBuffers& blocks, const plan::DeviceState* state, product::Queue queue);
+                          const plan::SecondLookBuffers& blocks, const plan::DeviceState* state, bool reads_early,
+                          product::Queue queue);
 
 }  // namespace kizami::split

@@ -42,6 +42,7 @@ struct Pass {
   num::Ladder ladder;
   std::int32_t num_planes;  ///< of the lowest rung
   const plan::DeviceState* state;
+  bool reads_early;
 };
 
 /// A block of a line's piece in shared memory becomes its fragments, each lane's next to those of its neighbours.
@@ -108,9 +109,11 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
   __shared__ __align__(16) Mailbox<T> mailbox;
   __shared__ PlaneRow<kTerms, kWords> rows[num::kMaxPlanes];
   base::begin_in_cluster(&mailbox, sizeof mailbox);
-  base::follow_previous_kernel();
-  const plan::Look look = pass.state->look;
-  if (pass.state->is_scaling_only != 0) return;
+  base::let_next_kernel_begin();
+  if (!pass.reads_early) {
+    base::wait_for_previous_kernel();
+    if (pass.state->is_scaling_only != 0) return;
+  }
   const bool is_second = blockIdx.x >= pass.blocks_of_first;
   const PassOperand<T>& task = pass.operands[is_second ? 1 : 0];
   const problem::Lines<T>& lines = task.operand.lines;
@@ -128,6 +131,8 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
     load_panel(lines, task.is_across, first_line, first, length, panel);
   }
   load_plane_rows(rows, pass.num_planes);
+  base::wait_for_previous_kernel();
+  const plan::Look look = pass.state->look;
   wait_for_copies();
   if constexpr (sizeof(T) < 16) {
     if (is_in_chunks) order_chunks<T>(length, panel);
@@ -225,7 +230,8 @@ namespace kizami::split {
 
 template <class T>
 Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Ladder& ladder,
-                          const plan::SecondLookBuffers& blocks, const plan::DeviceState* state, product::Queue queue) {
+                          const plan::SecondLookBuffers& blocks, const plan::DeviceState* state, bool reads_early,
+                          product::Queue queue) {
   using P = device::Panel<T>;
   const num::Rung& rung = ladder.rungs[0];
   const auto task_of = [](const SinglePassOperand<T>& x, const device::DigitRows& digits, num::LineWeight* weights) {
@@ -257,7 +263,8 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
                        length,
                        ladder,
                        num_planes,
-                       state};
+                       state,
+                       reads_early};
 
   const auto start = [&](auto kernel) -> Status {
     // Always the same number: between this and the launch, a call of another thread may ask for shorter lines.
@@ -279,4 +286,4 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
 #define KIZAMI_INSTANTIATE_SINGLE_PASS(T)                                                     \
   template ::kizami::Status kizami::split::device_single_pass<T>(                             \
       const SinglePassOperand<T>&, const SinglePassOperand<T>&, const ::kizami::num::Ladder&, \
-      const ::kizami::plan::SecondLookBuffers&, const ::kizami::plan::DeviceState*, ::kizami::product::Queue)
+      const ::kizami::plan::SecondLookBuffers&, const ::kizami::plan::DeviceState*, bool, ::kizami::product::Queue)
