@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Launches whose start hides behind the end of the kernel before them in the queue (programmatic dependent launch). Every
 // kernel of such a chain begins with follow_previous_kernel(): it may then be on its multiprocessors early, but touches
-// nothing before all that was enqueued earlier is done. The first kernel of a device call waits before it lets the next one begin,
-// so that this one may read what the caller wrote while the first still works (exec/device_begin.hpp).
+// nothing before all that was enqueued earlier is done.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,15 +14,11 @@
 namespace kizami::base {
 
 #ifdef __CUDACC__
-/// The next kernel of the queue may begin once all blocks of this one have said so or ended.
-__device__ inline void let_next_kernel_begin() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
-/// Waits for the end of the kernel before, unless the launch has done so.
-__device__ inline void wait_for_previous_kernel() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 /// Lets the next kernel of the queue be set up once all blocks of this one have begun, and waits for the end of the kernel
 /// before, unless the launch has done so. All threads of a kernel call it before they read or write global memory.
 __device__ inline void follow_previous_kernel() {
-  let_next_kernel_begin();
-  wait_for_previous_kernel();
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 #endif
 

@@ -7,25 +7,15 @@
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
 #include "plan/device_state.hpp"
-#include "problem/lines.hpp"
 #include "product/product.hpp"
 
 namespace kizami::exec {
 
 /// Resets *state for a call of `num_pairs` elements of C: `rung` (0, or -1 without a ladder; of slices the one that
 /// answers) with so many planes, alpha = 0 or not.
-/// @queue enqueues one kernel. When the next one begins, all is done that was enqueued before this one: it may read operands before it
-///        waits for the state.
+/// @queue enqueues one kernel
 template <class T>
 Status begin_state(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
                    int rung, product::Queue queue, bool is_sliced = false);
-
-/// The same, with state->look after some lines of both operands. The lowest rung has that allowance.
-/// @range lines of elements, of both operands equally long
-/// @queue enqueues one kernel
-template <class T>
-Status begin_state_and_scout(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products,
-                             const problem::Lines<T>& a, const problem::Lines<T>& b, float allowance,
-                             product::Queue queue);
 
 }  // namespace kizami::exec
