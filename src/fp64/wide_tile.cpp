@@ -85,13 +85,21 @@ void TakeApart(const double* values, std::int64_t count, double* mantissas, doub
 void LargestTile(const double* a, const double* b, std::int64_t length, double* largest) {
   const D d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  for (std::int64_t j = 0; j < kTileB; ++j) {
-    for (std::int64_t i = 0; i < kTileA; i += lanes) {
-      auto most = hn::LoadU(d, largest + j * kTileA + i);
-      for (std::int64_t h = 0; h < length; ++h)
-        most = hn::Max(most, hn::Add(hn::LoadU(d, a + h * kTileA + i), hn::Set(d, b[h * kTileB + j])));
-      hn::StoreU(most, d, largest + j * kTileA + i);
+  for (std::int64_t i = 0; i < kTileA; i += lanes) {
+    auto m0 = hn::LoadU(d, largest + i), m1 = hn::LoadU(d, largest + kTileA + i),
+         m2 = hn::LoadU(d, largest + 2 * kTileA + i), m3 = hn::LoadU(d, largest + 3 * kTileA + i);
+    for (std::int64_t h = 0; h < length; ++h) {
+      const auto x = hn::LoadU(d, a + h * kTileA + i);
+      const double* const y = b + h * kTileB;
+      m0 = hn::Max(m0, hn::Add(x, hn::Set(d, y[0])));
+      m1 = hn::Max(m1, hn::Add(x, hn::Set(d, y[1])));
+      m2 = hn::Max(m2, hn::Add(x, hn::Set(d, y[2])));
+      m3 = hn::Max(m3, hn::Add(x, hn::Set(d, y[3])));
     }
+    hn::StoreU(m0, d, largest + i);
+    hn::StoreU(m1, d, largest + kTileA + i);
+    hn::StoreU(m2, d, largest + 2 * kTileA + i);
+    hn::StoreU(m3, d, largest + 3 * kTileA + i);
   }
 }
 
