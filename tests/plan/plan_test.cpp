@@ -17,6 +17,7 @@
 #include "num/crt_table.hpp"
 #include "plan/buffers.hpp"
 #include "plan/ladder.hpp"
+#include "plan/ozaki2.hpp"
 #include "tests/plan/fake_engine.hpp"
 
 namespace kizami::plan {
@@ -331,6 +332,30 @@ TEST_F(PlanTest, TheDefaultLimitIsKeptOrNamed) {
     }
   }
   EXPECT_GT(num_refused, 0);
+}
+
+// Threads that take longer to wake than a small product takes are neither used nor predicted with.
+TEST_F(PlanTest, SmallProductsAreForOneThread) {
+  for (const Scalar scalar : {Scalar::kF32, Scalar::kF64, Scalar::kC64, Scalar::kC128, Scalar::kDD}) {
+    Policy policy;
+    if (scalar == Scalar::kDD) policy.accuracy = Accuracy::at_bits(80);
+    for (const std::int64_t n : {1, 4, 8, 1000}) {
+      const auto planned = [&](int threads) {
+        policy.threads = threads;
+        return plan(square(n, scalar), policy);
+      };
+      const Result<Plan> one = planned(1);
+      const Result<Plan> eight = planned(8);
+      ASSERT_TRUE(one.ok() && eight.ok()) << one.status().reason() << eight.status().reason();
+      EXPECT_EQ(useful_threads(one.value()), 1);
+      EXPECT_EQ(useful_threads(eight.value()), n == 1000 ? 8 : 1) << "n = " << n;
+      if (n == 1000) {
+        EXPECT_LT(eight.value().schedule.seconds, one.value().schedule.seconds);
+      } else {
+        EXPECT_EQ(eight.value().schedule.seconds, one.value().schedule.seconds) << "n = " << n;
+      }
+    }
+  }
 }
 
 // A call carves its workspace again; what engines ask for is known by then.
