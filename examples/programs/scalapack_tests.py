@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 TIMEOUT = 900
@@ -37,6 +38,7 @@ def failures(text):
 
 def run(tester, keep):
     environment = os.environ | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OPENBLAS_NUM_THREADS": "1"}
+    begin = time.perf_counter()
     preload = environment.pop("LD_PRELOAD", "")  # of the ranks only
     command = ["mpiexec.openmpi", "-n", "4", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
     command += ["env", f"LD_PRELOAD={preload}"] if preload else []
@@ -47,7 +49,8 @@ def run(tester, keep):
         status, text = 124, (stopped.stdout or b"").decode(errors="replace")
     if keep:
         Path(keep, f"{tester}.out").write_text(text)
-    return {"job": tester, "failed": failures(text) + (1 if status != 0 else 0), "status": status}
+    return {"job": tester, "failed": failures(text) + (1 if status != 0 else 0), "status": status,
+            "seconds": round(time.perf_counter() - begin, 1)}
 
 
 def main():
@@ -58,8 +61,11 @@ def main():
     options = parser.parse_args()
     if folder() is None:
         return 77
+    unknown = [tester for tester in options.tester if not Path(folder(), tester).exists()]
+    if unknown:
+        parser.error(f"no tester {', '.join(unknown)} in {folder()}")
     if options.list:
-        return print("\n".join(TESTERS)) or 0
+        return print("\n".join(options.tester or TESTERS)) or 0
     for tester in options.tester or TESTERS:
         print(json.dumps(run(tester, options.keep)), flush=True)
     return 0
