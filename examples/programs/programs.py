@@ -172,7 +172,9 @@ class OwnTests(Program):
 
     def results(self, run):
         lines = [json.loads(line) for line in run.text.splitlines() if line.startswith("{")]
-        return {"jobs": len(lines), "failed": {line["job"]: line["failed"] for line in lines if line["failed"] > 0}}
+        again = {line["job"]: line["attempts"] for line in lines if line.get("attempts", 1) > 1}
+        return {"jobs": len(lines), "failed": {line["job"]: line["failed"] for line in lines if line["failed"] > 0}} | (
+            {"attempts": again} if again else {})
 
     def problems(self, before, after):
         found = [] if before["jobs"] == after["jobs"] >= self.least else [f"{before['jobs']} and {after['jobs']} jobs, must be {self.least}"]
