@@ -61,7 +61,7 @@ Choice choose(const Settings& settings, int device, const Call& call, std::size_
   }
   if (!made.ok()) {
     if (workspace_limit == 0) report_if_unusable(device, settings);
-    choice.why_native = kept(made.status().reason(), kRefuses);
+    choice.why_native = kept_refusal(made.status());
     return choice;
   }
   const Plan& plan = made.value();
