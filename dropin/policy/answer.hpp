@@ -21,6 +21,7 @@ inline constexpr const char* kScheme = "the scheme is native";
 inline constexpr const char* kSmall = "m n k is below the minimum size";
 inline constexpr const char* kByPlan = "the planner prefers it";
 inline constexpr const char* kRefuses = "the planner refuses";
+inline constexpr const char* kByLearning = "elements of earlier calls made it the quicker one";
 inline constexpr const char* kOneBlock = "there is no block beside the diagonal";
 
 /// How many calls of this library the thread is in. What is called from within is native: Kizami may use the native library,
