@@ -68,6 +68,7 @@ void run_case(const Options& options, Routine routine, std::int64_t n, char type
   const T one{1};
   const T zero{};
   kizami::dropin::Settings settings;
+  settings.is_learned = false;  // every round is the same choice
   if (options.scheme == "ozaki2") settings.min_size = 0;
   cublas::Call call;
   call.routine = routine;

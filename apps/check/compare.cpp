@@ -71,6 +71,17 @@ template Verdict bits_equal(MatrixView<const std::complex<float>>, MatrixView<co
 template Verdict bits_equal(MatrixView<const std::complex<double>>, MatrixView<const std::complex<double>>);
 
 template <class T>
+requires kIsScalar<T> Verdict promised_bits_equal(MatrixView<const T> got, MatrixView<const T> want) {
+  return compare<T>(got, want, "bits", []<class R>(R x, R y) {
+    return (std::isnan(x) && std::isnan(y)) || std::bit_cast<BitsOf<R>>(x) == std::bit_cast<BitsOf<R>>(y);
+  });
+}
+template Verdict promised_bits_equal(MatrixView<const float>, MatrixView<const float>);
+template Verdict promised_bits_equal(MatrixView<const double>, MatrixView<const double>);
+template Verdict promised_bits_equal(MatrixView<const std::complex<float>>, MatrixView<const std::complex<float>>);
+template Verdict promised_bits_equal(MatrixView<const std::complex<double>>, MatrixView<const std::complex<double>>);
+
+template <class T>
 requires kIsScalar<T> Verdict same_placement(MatrixView<const T> got, MatrixView<const T> want) {
   return compare<T>(got, want, "placements of NaN and Inf",
                     []<class R>(R x, R y) { return class_of(x) == class_of(y); });

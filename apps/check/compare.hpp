@@ -27,6 +27,10 @@ struct [[nodiscard]] Verdict {
 template <class T>
 requires kIsScalar<T> Verdict bits_equal(MatrixView<const T> got, MatrixView<const T> want);
 
+/// The same, but for the sign and payload of NaN, which nobody promises (docs/reproducibility.md): all NaN are equal.
+template <class T>
+requires kIsScalar<T> Verdict promised_bits_equal(MatrixView<const T> got, MatrixView<const T> want);
+
 /// Equality of kind, part by part: NaN where NaN is wanted (whatever its sign and payload), an infinity of the
 /// wanted sign, and finite where finite is wanted.
 template <class T>

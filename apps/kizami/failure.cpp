@@ -43,7 +43,9 @@ ExitCode exit_code_of(StatusCode code) noexcept {
 }
 
 void throw_if_error(const Status& status) {
-  if (!status.ok()) throw Failure(exit_code_of(status.code()), status.reason());
+  if (status.ok()) return;
+  const char* const advice = status.code() == StatusCode::kWorkspaceTooSmall ? "; --workspace sets the limit" : "";
+  throw Failure(exit_code_of(status.code()), status.reason() + advice);
 }
 
 std::string one_line(std::string_view text) {

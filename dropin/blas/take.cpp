@@ -28,7 +28,7 @@ Choice choose(const Settings& settings, Scalar scalar, std::int64_t m, std::int6
   const Result<Plan> plan = make_plan(scalar, m, n, k, policy_of(settings));
   Choice choice{&settings, m, n, k, scalar, Scheme::kNative, nullptr};
   if (!plan.ok()) {
-    choice.why_native = kept(plan.status().reason(), kRefuses);
+    choice.why_native = kept_refusal(plan.status());
   } else {
     choice.scheme = plan.value().scheme();
     choice.why_native = choice.scheme == Scheme::kNative ? kByPlan : nullptr;

@@ -6,6 +6,7 @@
 
 #include "dropin/cublas/device_failure.hpp"
 #include "dropin/cublas/emulate.hpp"
+#include "dropin/cublas/learned.hpp"
 #include "dropin/cublas/workspace_search.hpp"
 #include "dropin/policy/answer.hpp"
 #include "kizami/cuda.hpp"
@@ -59,12 +60,14 @@ void forget_shortages() {
 Attempt attempt(const Call& product, const Context& context, const Settings& settings) {
   Attempt attempt;
   attempt.choice = chosen(settings, product);
+  const Lesson lesson = lesson_of(product, settings, attempt.choice);
+  if (lesson.is_native) return left(kByLearning);
   WorkspaceSearch search(shortage_of(attempt.choice.device), process_configuration().workspace_total);
   for (;;) {
     const std::size_t bytes = attempt.choice.workspace_bytes;
     if (search.may_ask(bytes)) {
       if (has_device_failed()) return left(kDeviceFailed);
-      const Status status = emulate(product, context, policy_within(settings, attempt.workspace_limit));
+      const Status status = emulate(product, context, policy_within(settings, attempt.workspace_limit), lesson.note);
       if (status.ok()) {
         search.granted(bytes);
         return attempt;

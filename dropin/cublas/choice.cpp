@@ -34,6 +34,15 @@ void report_if_unusable(int device, const Settings& settings) {
     std::fprintf(stderr, "kizami: %s; every call is left to the native library\n", plan.status().reason().c_str());
 }
 
+/// What the native library takes at the accuracy asked for. 0: it does not guarantee that
+double native_alternative(const Settings& settings, const Call& call) {
+  Policy policy = policy_of(settings);
+  policy.scheme = Scheme::kNative;
+  const Result<Plan> plan =
+      cuda::make_plan(call.scalar, call.m, call.n, call.k, policy, {call.num_products, call.form == Form::kPointers});
+  return plan.ok() ? plan.value().predicted_seconds() : 0;
+}
+
 Choice choose(const Settings& settings, int device, const Call& call, std::size_t workspace_limit) {
   const bool has_device_arrays = call.form == Form::kPointers;
   Choice choice{};
@@ -61,7 +70,7 @@ Choice choose(const Settings& settings, int device, const Call& call, std::size_
   }
   if (!made.ok()) {
     if (workspace_limit == 0) report_if_unusable(device, settings);
-    choice.why_native = kept(made.status().reason(), kRefuses);
+    choice.why_native = kept_refusal(made.status());
     return choice;
   }
   const Plan& plan = made.value();
@@ -72,6 +81,7 @@ Choice choose(const Settings& settings, int device, const Call& call, std::size_
   choice.bound = plan.bound();
   choice.gauge = plan.gauge();
   choice.seconds = plan.predicted_seconds();
+  if (choice.why_native == nullptr && may_learn(settings)) choice.native_seconds = native_alternative(settings, call);
   choice.workspace_bytes = plan.workspace_bytes();
   return choice;
 }

@@ -30,7 +30,8 @@ struct Choice {
   int moduli;  ///< of the lowest rung
   double bound;
   Gauge gauge;
-  double seconds;  ///< as predicted
+  double seconds;         ///< as predicted
+  double native_seconds;  ///< likewise, of the native library; 0: it must not answer, or nothing is to be learned
   std::size_t workspace_bytes;
 };
 

@@ -14,7 +14,7 @@ Factor<T> factor_of(const void* address, const Context& context) {
 }
 
 template <class T>
-Status multiply(const Call& x, const Context& context, const Policy& policy) {
+Status multiply(const Call& x, const Context& context, const Policy& policy, const EffortNote& note) {
   const Factor<T> alpha = factor_of<T>(x.alpha, context);
   const Factor<T> beta = factor_of<T>(x.beta, context);
   const Op op_a = op_of(x.op_a);
@@ -23,7 +23,8 @@ Status multiply(const Call& x, const Context& context, const Policy& policy) {
     return cuda::gemm_batched<T>(context.stream, Layout::kColMajor, op_a, op_b, x.m, x.n, x.k, alpha,
                                  PointerArray<const T>::at(static_cast<const T* const*>(x.a)), x.lda,
                                  PointerArray<const T>::at(static_cast<const T* const*>(x.b)), x.ldb, beta,
-                                 PointerArray<T>::at(static_cast<T* const*>(x.c)), x.ldc, x.num_products, policy);
+                                 PointerArray<T>::at(static_cast<T* const*>(x.c)), x.ldc, x.num_products, policy,
+                                 nullptr, note);
   }
   const T* a = static_cast<const T*>(x.a);
   const T* b = static_cast<const T*>(x.b);
@@ -31,16 +32,16 @@ Status multiply(const Call& x, const Context& context, const Policy& policy) {
   if (x.form == Form::kStrided) {
     return cuda::gemm_strided_batched<T>(context.stream, Layout::kColMajor, op_a, op_b, x.m, x.n, x.k, alpha, a, x.lda,
                                          x.stride_a, b, x.ldb, x.stride_b, beta, c, x.ldc, x.stride_c, x.num_products,
-                                         policy);
+                                         policy, nullptr, note);
   }
   return cuda::gemm<T>(context.stream, Layout::kColMajor, op_a, op_b, x.m, x.n, x.k, alpha, a, x.lda, b, x.ldb, beta, c,
-                       x.ldc, policy);
+                       x.ldc, policy, nullptr, note);
 }
 
 }  // namespace
 
-Status emulate(const Call& call, const Context& context, const Policy& policy) {
-  return for_scalar(call.scalar, [&](auto zero) { return multiply<decltype(zero)>(call, context, policy); });
+Status emulate(const Call& call, const Context& context, const Policy& policy, const EffortNote& note) {
+  return for_scalar(call.scalar, [&](auto zero) { return multiply<decltype(zero)>(call, context, policy, note); });
 }
 
 }  // namespace kizami::dropin::cublas

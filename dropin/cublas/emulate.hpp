@@ -3,14 +3,16 @@
 #pragma once
 
 #include "dropin/cublas/call.hpp"
+#include "kizami/effort.hpp"
 #include "kizami/policy.hpp"
 #include "kizami/status.hpp"
 
 namespace kizami::dropin::cublas {
 
 /// @range  a valid call with m, n, k, num_products >= 1, and its context
+/// @param  note where it tells its effort
 /// @status as kizami::cuda::gemm() and its batched kin: C is as it was, unless cuda::last_call_writes_c()
 /// @queue  asynchronous and capturable
-[[nodiscard]] Status emulate(const Call& call, const Context& context, const Policy& policy);
+[[nodiscard]] Status emulate(const Call& call, const Context& context, const Policy& policy, const EffortNote& note);
 
 }  // namespace kizami::dropin::cublas

@@ -78,6 +78,7 @@ class Level3 {
     if (!is_ok()) return;
     Call product;
     product.name = x_.name;
+    product.caller = x_.caller;
     product.scalar = x_.scalar;
     product.op_a = op_a;
     product.op_b = op_b;

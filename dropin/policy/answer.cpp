@@ -26,6 +26,11 @@ const char* kept(std::string_view text, const char* instead) {
   return texts.known.size() < kMaxTexts ? texts.known.emplace(text).first->c_str() : instead;
 }
 
+const char* kept_refusal(const Status& status) {
+  const char* const advice = status.code() == StatusCode::kWorkspaceTooSmall ? "; KIZAMI_WORKSPACE sets the limit" : "";
+  return kept(status.reason() + advice, kRefuses);
+}
+
 const Settings& settings_of(const Shape& shape, Scalar scalar, const void* caller, const Configuration& configuration) {
   if (configuration.rules.empty()) return configuration.settings;
   return settings_for({to_string(shape.routine), scalar, shape.m, shape.n, shape.k, caller}, configuration.rules,

@@ -10,6 +10,7 @@
 #include "dropin/policy/call.hpp"
 #include "dropin/policy/configuration.hpp"
 #include "dropin/policy/record.hpp"
+#include "kizami/status.hpp"
 
 namespace kizami::dropin {
 
@@ -20,6 +21,7 @@ inline constexpr const char* kScheme = "the scheme is native";
 inline constexpr const char* kSmall = "m n k is below the minimum size";
 inline constexpr const char* kByPlan = "the planner prefers it";
 inline constexpr const char* kRefuses = "the planner refuses";
+inline constexpr const char* kByLearning = "elements of earlier calls made it the quicker one";
 inline constexpr const char* kOneBlock = "there is no block beside the diagonal";
 
 /// How many calls of this library the thread is in. What is called from within is native: Kizami may use the native library,
@@ -36,6 +38,9 @@ class Inside {
 
 /// A text that lives as long as the process. Beyond a number of them, `instead` stands for all others.
 [[nodiscard]] const char* kept(std::string_view text, const char* instead);
+
+/// Why the planner refuses a call, for the summary, with the variable that would let it.
+[[nodiscard]] const char* kept_refusal(const Status& status);
 
 /// What the thread made for a shape before, or what `make` makes now: a program repeats few shapes. Choices are trivial, so
 /// that a thread's memory of them needs no destructor.

@@ -17,6 +17,14 @@ __extension__ using Wide = __float128;
 
 Wide magnitude(Wide x) { return x < 0 ? -x : x; }
 
+/// The square root to FP64's digits, of numbers whose exponents FP64 does not have. @range x >= 0, or NaN
+Wide root(Wide x) {
+  Wide scale = 1;
+  for (; x > 0 && x < 0x1p-500L; x *= 0x1p1000L) scale *= 0x1p-500L;
+  for (; x > 0x1p500L && x <= static_cast<Wide>(DBL_MAX) * DBL_MAX * DBL_MAX; x *= 0x1p-1000L) scale *= 0x1p500L;
+  return scale * std::sqrt(static_cast<double>(x));
+}
+
 template <class T>
 auto parts(T x) {
   struct Parts {
@@ -52,9 +60,7 @@ struct Sum {
     norm_x += x.re * x.re + x.im * x.im;
     norm_y += y.re * y.re + y.im * y.im;
   }
-  [[nodiscard]] double norms() const {
-    return std::sqrt(static_cast<double>(norm_x)) * std::sqrt(static_cast<double>(norm_y));
-  }
+  [[nodiscard]] Wide norms() const { return root(norm_x) * root(norm_y); }
 };
 
 /// Row i of op(X), `count` elements long.
@@ -109,17 +115,16 @@ std::vector<T> triangular_line(const ReadLine<T>& read, const TypedCall<T>& x, s
 template <class T>
 struct Expected {
   Wide re = 0, im = 0;
-  double allowed_re = 0, allowed_im = 0;
+  Wide allowed_re = 0, allowed_im = 0;
 
   /// factor * sum.
   void add(T factor, const Sum<T>& sum, const Allowance& allowance) {
     const double u = std::is_same_v<RealOf<T>, float> ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
     const auto f = parts(factor);
-    const auto term = [&](Wide scale, const PartSum& part, Wide& value, double& allowed, Wide sign) {
-      const double entries = static_cast<double>(part.entries);
-      const double gauge = allowance.gauge == Gauge::kEntry ? entries : sum.norms();
+    const auto term = [&](Wide scale, const PartSum& part, Wide& value, Wide& allowed, Wide sign) {
+      const Wide gauge = allowance.gauge == Gauge::kEntry ? part.entries : sum.norms();
       value += sign * scale * part.value;
-      allowed += static_cast<double>(magnitude(scale)) * (allowance.bound * gauge + allowance.roundings * u * entries);
+      allowed += magnitude(scale) * (allowance.bound * gauge + allowance.roundings * u * part.entries);
     };
     term(f.re, sum.re, re, allowed_re, 1);
     term(f.im, sum.im, re, allowed_re, -1);
@@ -136,12 +141,11 @@ Sum<T> sum_of(const std::vector<T>& left, const std::vector<T>& right) {
 }
 
 template <class T>
-double part_ratio(Wide expected, double allowed, T got) {
-  const double finite = static_cast<double>(expected);
-  if (!std::isfinite(finite) || !std::isfinite(allowed)) return -1;
-  const double error = static_cast<double>(magnitude(static_cast<Wide>(got) - expected));
+double part_ratio(Wide expected, Wide allowed, T got) {
+  if (!std::isfinite(static_cast<double>(expected)) || !std::isfinite(static_cast<double>(allowed))) return -1;
+  const Wide error = magnitude(static_cast<Wide>(got) - expected);
   if (error == 0) return 0;
-  return error / (allowed + static_cast<double>(std::numeric_limits<T>::denorm_min()));
+  return static_cast<double>(error / (allowed + static_cast<Wide>(std::numeric_limits<T>::denorm_min())));
 }
 
 /// The larger, or NaN if one is.

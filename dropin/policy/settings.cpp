@@ -80,6 +80,7 @@ Status assign(Settings& settings, std::string_view key, std::string_view value, 
   if (key == "engine") return parse_name(shown, value, kEngines, policy.engine);
   if (key == "min_size") return parse_min_size(shown, value, settings.min_size);
   if (key == "own_lines") return parse_bool(shown, value, settings.is_own_lines);
+  if (key == "learned") return parse_bool(shown, value, settings.is_learned);
   if (key == "threads") return parse_threads(shown, value, policy.threads);
   if (key == "workspace") return parse_bytes(shown, value, policy.workspace_limit_bytes);
   if (key == "log") return parse_bool(shown, value, settings.is_logged);
@@ -93,6 +94,12 @@ Status require_consistent(const Settings& settings) {
   if (!settings.is_own_lines || (scheme != Scheme::kEc && scheme != Scheme::kOzaki1)) return {};
   return {StatusCode::kInvalidArgument, "own_lines = 1 with scheme = " + quoted(to_string(scheme)) +
                                             ", whose bits depend on other lines: must be auto or ozaki2 or native"};
+}
+
+bool may_learn(const Settings& settings) {
+  const Policy policy = policy_of(settings);
+  return settings.is_learned && policy.scheme == Scheme::kAuto && policy.engine == EngineName::kAuto &&
+         policy.reproducibility == Reproducibility::kNotGuaranteed;
 }
 
 Policy policy_of(const Settings& settings) {

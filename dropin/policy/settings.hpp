@@ -6,6 +6,7 @@
 //   engine     auto | cpu_ref | cpu_simd | native_blas | cublaslt | hopper | tc_model | tile   auto
 //   min_size   auto | 0..1048576                                                  auto
 //   own_lines  0 | 1                                                              0
+//   learned    0 | 1                                                              1
 //   threads    0..1024; 0: as many as the process may run on                      0
 //   workspace  bytes, or with K, M or G: 2^10, 2^20, 2^30 bytes; 0: the default of the library   0
 //   log        0 | 1                                                              0
@@ -34,6 +35,9 @@ struct Settings {
   /// The bits of an element depend on its own row of op(A) and column of op(B) only, beside k, alpha, beta and its old value: not
   /// on what else the call multiplies. Scheme ozaki2 with one rung for each k, which gauge norm has; scheme native stays native.
   bool is_own_lines = false;
+  /// Where the planner may leave a call to the native library, it is left there too if calls of the same place were slower than
+  /// that, by what their elements asked for (learned_choice.hpp); libkizami_cublas.so only.
+  bool is_learned = true;
   bool is_logged = false;
 
   Settings() { policy.reproducibility = Reproducibility::kNotGuaranteed; }
@@ -46,8 +50,8 @@ struct Settings {
                             std::string_view shown = {});
 
 /// The names that assign() knows, for messages and for the environment.
-inline constexpr std::string_view kSettingNames[]{"accuracy",  "gauge",   "scheme",    "engine", "min_size",
-                                                  "own_lines", "threads", "workspace", "log"};
+inline constexpr std::string_view kSettingNames[]{"accuracy",  "gauge",   "scheme",  "engine",    "min_size",
+                                                  "own_lines", "learned", "threads", "workspace", "log"};
 
 /// @status kInvalidArgument: own_lines with a scheme whose bits depend on other lines
 [[nodiscard]] Status require_consistent(const Settings& settings);
@@ -55,6 +59,10 @@ inline constexpr std::string_view kSettingNames[]{"accuracy",  "gauge",   "schem
 /// What the planner is asked: min_size = 0 and own_lines turn scheme auto into ozaki2, own_lines any gauge into norm.
 /// @range require_consistent()
 [[nodiscard]] Policy policy_of(const Settings& settings);
+
+/// Whether what was learned of calls may leave the next one to the native library: the planner chooses the scheme, so that no bits
+/// are promised. @range require_consistent()
+[[nodiscard]] bool may_learn(const Settings& settings);
 
 /// m n k < size^3, without overflow. @range m, n, k >= 1; 0 <= size <= kMaxMinSize
 [[nodiscard]] bool is_below(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t size);

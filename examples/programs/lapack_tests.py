@@ -3,7 +3,7 @@
 """LAPACK's own tests: the programs and inputs of Debian's liblapack-test, one line for each job with what it says of itself.
 
 usage: lapack_tests.py [--list] [--jobs N] [--keep FOLDER] [JOB...]
-A job is a program and an input, xeigtstd/ded. A test that misses its threshold, an illegal argument, a routine's error and a program
+A job is a program and an input, xeigtstd/ded; a program alone stands for all of its inputs. A test that misses its threshold, an illegal argument, a routine's error and a program
 that does not end well are failures. --keep FOLDER keeps what the programs print. Exit status 77 if the tests are not installed.
 """
 import argparse
@@ -13,6 +13,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 TIMEOUT = 1800
@@ -47,6 +48,7 @@ def failures(text):
 
 def run(job, keep):
     name, program, given = job
+    begin = time.perf_counter()
     with given.open() as stdin:
         try:
             done = subprocess.run([program], stdin=stdin, capture_output=True, timeout=TIMEOUT)
@@ -56,7 +58,8 @@ def run(job, keep):
     if keep:
         Path(keep, name.replace("/", "_") + ".out").write_text(text)
     tests = sum(int(n) for n in re.findall(r"(\d+)\s+tests? run\)", text))
-    return {"job": name, "tests": tests, "failed": failures(text) + (1 if status != 0 else 0), "status": status}
+    return {"job": name, "tests": tests, "failed": failures(text) + (1 if status != 0 else 0), "status": status,
+            "seconds": round(time.perf_counter() - begin, 1)}
 
 
 def main():
@@ -66,9 +69,13 @@ def main():
     parser.add_argument("--keep")
     parser.add_argument("--list", action="store_true", help="only say what there is")
     options = parser.parse_args()
-    chosen = [job for job in jobs() if not options.job or job[0] in options.job]
-    if not chosen:
+    there = jobs()
+    if not there:
         return 77
+    unknown = set(options.job) - {name for job in there for name in (job[0], job[0].split("/")[0])}
+    if unknown:
+        parser.error(f"no job {', '.join(sorted(unknown))}; --list names them")
+    chosen = [job for job in there if not options.job or job[0] in options.job or job[0].split("/")[0] in options.job]
     if options.list:
         return print("\n".join(name for name, _, _ in chosen)) or 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

@@ -3,12 +3,12 @@
 """Programs of other people before and after: each runs as it is, and with a library of Kizami preloaded and every product
 emulated. What a program says of its own results must hold in both runs, and its calls must have been taken.
 
-usage: programs.py LIBRARY PROGRAM... [--record FILE] [--quick] [--threads N] [--hpl-size N]
+usage: programs.py LIBRARY PROGRAM... [--record FILE] [--quick] [--threads N] [--hpl-size N] [--only JOB,...]
 PROGRAM, with libkizami_blas.so: numpy, scipy (their tests of linear algebra, on the reference BLAS and LAPACK), hpcc (HPL and its
 companions), pyscf (energies of a molecule; the Python of KIZAMI_PYSCF_PYTHON, else python3), lapack and scalapack (their own tests by
 lapack_tests.py and scalapack_tests.py, with lapack.rules); with libkizami_cublas.so, on a CUDA
 device: torch, cupy, jax (linear_algebra.py). --record appends a JSON line each; --quick takes the parts of numpy's and
-scipy's tests that last seconds.
+scipy's tests that last seconds; --only takes these jobs of lapack or scalapack, of lapack also a program's: xeigtstd.
 Where the distribution has no hpcc, KIZAMI_HPCC names a folder with the program, its libraries in lib/ and Open MPI's below
 lib/x86_64-linux-gnu/openmpi. Exit status 77 if a program is not installed.
 """
@@ -159,20 +159,22 @@ class OwnTests(Program):
     # Two solutions of an ill-conditioned triangular system, by stfsm and by strsm: they differ by it whenever a product rounds otherwise.
     KNOWN = {"xlintstrfs/stest_rfp": 1, "xlintstrfc/ctest_rfp": 1}
 
-    def __init__(self, script, least, routines):
-        self.command = [SYSTEM_PYTHON, str(HERE.resolve() / script)]
+    def __init__(self, script, least, routines, only):
+        self.command = [SYSTEM_PYTHON, str(HERE.resolve() / script), *only]
         self.environment = {"LD_LIBRARY_PATH": ":".join(reference_libraries())}
-        self.least, self.routines = least, routines
+        self.least, self.routines = (1, ()) if only else (least, routines)
 
     def is_there(self):
-        return len(reference_libraries()) == 2 and subprocess.run(self.command + ["--list"], capture_output=True).returncode == 0
+        return len(reference_libraries()) == 2 and subprocess.run(self.command + ["--list"], capture_output=True).returncode != 77
 
     def preload(self, library):
         return super().preload(library) | {"KIZAMI_RULES": str(HERE.resolve() / "lapack.rules"), "KIZAMI_THREADS": "1"}
 
     def results(self, run):
         lines = [json.loads(line) for line in run.text.splitlines() if line.startswith("{")]
-        return {"jobs": len(lines), "failed": {line["job"]: line["failed"] for line in lines if line["failed"] > 0}}
+        again = {line["job"]: line["attempts"] for line in lines if line.get("attempts", 1) > 1}
+        return {"jobs": len(lines), "failed": {line["job"]: line["failed"] for line in lines if line["failed"] > 0}} | (
+            {"attempts": again} if again else {})
 
     def problems(self, before, after):
         found = [] if before["jobs"] == after["jobs"] >= self.least else [f"{before['jobs']} and {after['jobs']} jobs, must be {self.least}"]
@@ -220,15 +222,15 @@ class Jax(DeviceLibrary):
         return {"LD_PRELOAD": f"{proxies}/libcublas.so.13:{proxies}/libcublasLt.so.13"} | native
 
 
-def programs(is_quick, hpl_size):
+def programs(is_quick, hpl_size, only):
     # The quick part has a tenth of the tests.
     modules = [f"scipy.linalg.tests.test_{name}" for name in QUICK_SCIPY] if is_quick else ["scipy.linalg"]
     return {"numpy": PythonTests(["numpy.linalg"], 350, ("dgemm_", "zgemm_", "cblas_dgemm", "dtrsm_"),
                                  QUICK_NUMPY if is_quick else ""),
             "scipy": PythonTests(modules, 200 if is_quick else 1000, ("dgemm_", "zgemm_", "dtrsm_", "dsyrk_")),
             "hpcc": Hpcc(hpl_size), "pyscf": Pyscf(),
-            "lapack": OwnTests("lapack_tests.py", 80, ("dgemm_", "zgemm_", "dsyrk_")),
-            "scalapack": OwnTests("scalapack_tests.py", 29, ("dgemm_", "zgemm_")), "torch": DeviceLibrary("torch"), "cupy": DeviceLibrary("cupy"), "jax": Jax()}
+            "lapack": OwnTests("lapack_tests.py", 80, ("dgemm_", "zgemm_", "dsyrk_"), only),
+            "scalapack": OwnTests("scalapack_tests.py", 29, ("dgemm_", "zgemm_"), only), "torch": DeviceLibrary("torch"), "cupy": DeviceLibrary("cupy"), "jax": Jax()}
 
 
 def compare(name, program, library, threads):
@@ -258,8 +260,11 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--hpl-size", type=int, default=600)
+    parser.add_argument("--only", default=[], type=lambda text: text.split(","))
     options = parser.parse_args()
-    table = programs(options.quick, options.hpl_size)
+    if options.only and not set(options.program) <= {"lapack", "scalapack"}:
+        parser.error(f"--only is for lapack and scalapack, got {' '.join(options.program)}")
+    table = programs(options.quick, options.hpl_size, options.only)
     is_ok, is_any_absent = True, False
     for name in options.program:
         if not table[name].is_there():

@@ -10,9 +10,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "kizami/batch.hpp"
+#include "kizami/effort.hpp"
 #include "kizami/export.h"
 #include "kizami/outcome.hpp"
 #include "kizami/plan.hpp"
@@ -104,17 +106,31 @@ KIZAMI_API Result<WorkspacePool> workspace_pool();
 ///        refused with kUnsupported
 KIZAMI_API void limit_workspaces(std::size_t bytes);
 
+/// Words for EffortNote: host memory that every device writes, zero, for as long as the process lives.
+/// @range count >= 1 @status kOutOfMemory; kInternal with CUDA's words
+[[nodiscard]] KIZAMI_API Result<std::span<std::uint64_t>> make_effort_words(std::size_t count);
+
+/// What a call has told last, once its last kernel has begun; nothing before the first. Waits for nothing: whose effort it is, is
+/// known by its number. Schemes native and ozaki1 tell nothing, nor does a call with alpha = 0; a graph tells at each replay.
+/// @param word of make_effort_words()
+[[nodiscard]] KIZAMI_API std::optional<ToldEffort> read_effort(std::uint64_t* word) noexcept;
+
+/// What a call with that effort takes, of all products: plan.predicted_seconds() where the elements asked for nothing more.
+/// @range a plan of make_plan() above, and an effort that a call with it has told
+[[nodiscard]] KIZAMI_API double predicted_seconds(const Plan& plan, const Effort& effort);
+
 /// Multiplies in BLAS terms, with a cached plan and workspace from a memory pool of the library (stream-ordered; a graph
 /// that captures the call owns its workspace). The pool keeps twice the largest workspaces that the streams took in the last 256 to 512
 /// calls, and 64 MiB; what is beyond goes back to the device when the program waits for a stream, or after 256 calls.
 /// @status as kizami::gemm(), make_plan() and run(). kOutOfMemory: the workspace, or memory for a kernel, could not be had, and nothing
 ///         that writes C was enqueued; a smaller Policy::workspace_limit_bytes may do. kInternal: CUDA refused a part of the call; C may be
 ///         written in part if last_call_writes_c()
-/// @queue  asynchronous, but for `outcome`: asking for it waits for the stream
+/// @queue  asynchronous, but for `outcome`: asking for it waits for the stream; for `note` nothing waits
 template <class T>
 KIZAMI_API Status gemm(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,
                        Factor<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, Factor<T> beta,
-                       T* c, std::int64_t ldc, const Policy& policy = {}, Outcome* outcome = nullptr);
+                       T* c, std::int64_t ldc, const Policy& policy = {}, Outcome* outcome = nullptr,
+                       const EffortNote& note = {});
 
 /// gemm() for num_products pairs, the i-th at a + i * stride_a, b + i * stride_b and c + i * stride_c, by one plan.
 /// @units  strides in elements; 0 gives every product the same A or B
@@ -127,7 +143,7 @@ KIZAMI_API Status gemm_strided_batched(Stream stream, Layout layout, Op op_a, Op
                                        std::int64_t stride_a, const T* b, std::int64_t ldb, std::int64_t stride_b,
                                        Factor<T> beta, T* c, std::int64_t ldc, std::int64_t stride_c,
                                        std::int64_t num_products, const Policy& policy = {},
-                                       Outcome* outcomes = nullptr);
+                                       Outcome* outcomes = nullptr, const EffortNote& note = {});
 
 /// The same with arrays of pointers: all three in host memory, or all three in device memory (PointerArray::at(), what
 /// cublas<t>gemmBatched takes). Those in device memory cost a copy of each matrix, and are read when the product runs.
@@ -137,6 +153,6 @@ KIZAMI_API Status gemm_batched(Stream stream, Layout layout, Op op_a, Op op_b, s
                                std::int64_t k, Factor<T> alpha, PointerArray<const T> a, std::int64_t lda,
                                PointerArray<const T> b, std::int64_t ldb, Factor<T> beta, PointerArray<T> c,
                                std::int64_t ldc, std::int64_t num_products, const Policy& policy = {},
-                               Outcome* outcomes = nullptr);
+                               Outcome* outcomes = nullptr, const EffortNote& note = {});
 
 }  // namespace kizami::cuda

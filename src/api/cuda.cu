@@ -73,13 +73,13 @@ Status multiply(const BlasCall<T>& call, const Policy& policy, const Batch& batc
 /// Products of matrices at addresses that the host knows. `a_at(i)`, `b_at(i)`, `c_at(i)` are the i-th.
 template <class T, class AAt, class BAt, class CAt>
 Status multiply_batch(const BlasCall<T>& call, const AAt& a_at, const BAt& b_at, const CAt& c_at,
-                      std::int64_t num_products, const Policy& policy, Outcome* outcomes) {
+                      std::int64_t num_products, const Policy& policy, Outcome* outcomes, const EffortNote& note) {
   std::vector<exec::DeviceProblem<T>> problems;
   problems.reserve(static_cast<std::size_t>(num_products));
   for (std::int64_t i = 0; i < num_products; ++i)
     problems.push_back({call.alpha, call.a(a_at(i)), call.b(b_at(i)), call.beta, call.c(c_at(i))});
   const auto run_plan = [&](const Plan& plan, std::span<std::byte> workspace) {
-    return exec::run_device<T>(plan.impl(), problems, workspace, call.stream);
+    return exec::run_device<T>(plan.impl(), problems, workspace, call.stream, note);
   };
   return multiply(call, policy, {num_products, false}, run_plan, outcomes);
 }
@@ -152,19 +152,20 @@ Status read_outcomes(const Plan& plan, std::span<const std::byte> workspace, Str
 template <class T>
 Status gemm(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,
             Factor<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, Factor<T> beta, T* c,
-            std::int64_t ldc, const Policy& policy, Outcome* outcome) {
+            std::int64_t ldc, const Policy& policy, Outcome* outcome, const EffortNote& note) {
   const BlasCall<T> call{stream, layout, op_a, op_b, m, n, k, alpha, lda, ldb, beta, ldc};
   exec::t_writes_c = false;
   KIZAMI_RETURN_IF_ERROR(call.validate());
   const auto always = [](auto* data) { return [=](std::int64_t) { return data; }; };
-  return multiply_batch(call, always(a), always(b), always(c), 1, policy, outcome);
+  return multiply_batch(call, always(a), always(b), always(c), 1, policy, outcome, note);
 }
 
 template <class T>
 Status gemm_strided_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n,
                             std::int64_t k, Factor<T> alpha, const T* a, std::int64_t lda, std::int64_t stride_a,
                             const T* b, std::int64_t ldb, std::int64_t stride_b, Factor<T> beta, T* c, std::int64_t ldc,
-                            std::int64_t stride_c, std::int64_t num_products, const Policy& policy, Outcome* outcomes) {
+                            std::int64_t stride_c, std::int64_t num_products, const Policy& policy, Outcome* outcomes,
+                            const EffortNote& note) {
   const BlasCall<T> call{stream, layout, op_a, op_b, m, n, k, alpha, lda, ldb, beta, ldc};
   exec::t_writes_c = false;
   KIZAMI_RETURN_IF_ERROR(call.validate());
@@ -174,14 +175,14 @@ Status gemm_strided_batched(Stream stream, Layout layout, Op op_a, Op op_b, std:
   const auto at = [](auto* first, std::int64_t stride) {  // null stays null, and is refused as such
     return [=](std::int64_t i) { return first == nullptr ? nullptr : first + i * stride; };
   };
-  return multiply_batch(call, at(a, stride_a), at(b, stride_b), at(c, stride_c), num_products, policy, outcomes);
+  return multiply_batch(call, at(a, stride_a), at(b, stride_b), at(c, stride_c), num_products, policy, outcomes, note);
 }
 
 template <class T>
 Status gemm_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,
                     Factor<T> alpha, PointerArray<const T> a, std::int64_t lda, PointerArray<const T> b,
                     std::int64_t ldb, Factor<T> beta, PointerArray<T> c, std::int64_t ldc, std::int64_t num_products,
-                    const Policy& policy, Outcome* outcomes) {
+                    const Policy& policy, Outcome* outcomes, const EffortNote& note) {
   const BlasCall<T> call{stream, layout, op_a, op_b, m, n, k, alpha, lda, ldb, beta, ldc};
   exec::t_writes_c = false;
   KIZAMI_RETURN_IF_ERROR(call.validate());
@@ -195,7 +196,7 @@ Status gemm_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t
       return exec::run_device_arrays<T>(
           plan.impl(),
           {alpha, {a.device, call.a(nullptr)}, {b.device, call.b(nullptr)}, beta, {c.device, call.c(nullptr)}},
-          workspace, stream);
+          workspace, stream, note);
     };
     return multiply(call, policy, {num_products, true}, run_plan, outcomes);
   }
@@ -204,7 +205,7 @@ Status gemm_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t
             "the array of pointers to the matrices C is not in device memory, those to A and B must not be either"};
   }
   const auto at = [](auto* array) { return [=](std::int64_t i) { return array == nullptr ? nullptr : array[i]; }; };
-  return multiply_batch(call, at(a.host), at(b.host), at(c.host), num_products, policy, outcomes);
+  return multiply_batch(call, at(a.host), at(b.host), at(c.host), num_products, policy, outcomes, note);
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                                          \
@@ -216,14 +217,16 @@ Status gemm_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t
   template Status run_batched<T>(const Plan&, Factor<T>, MatrixArray<const T>, MatrixArray<const T>, Factor<T>,        \
                                  MatrixArray<T>, std::span<std::byte>, Stream);                                        \
   template Status gemm<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>, const T*,       \
-                          std::int64_t, const T*, std::int64_t, Factor<T>, T*, std::int64_t, const Policy&, Outcome*); \
+                          std::int64_t, const T*, std::int64_t, Factor<T>, T*, std::int64_t, const Policy&, Outcome*,  \
+                          const EffortNote&);                                                                          \
   template Status gemm_strided_batched<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>, \
                                           const T*, std::int64_t, std::int64_t, const T*, std::int64_t, std::int64_t,  \
                                           Factor<T>, T*, std::int64_t, std::int64_t, std::int64_t, const Policy&,      \
-                                          Outcome*);                                                                   \
+                                          Outcome*, const EffortNote&);                                                \
   template Status gemm_batched<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>,         \
                                   PointerArray<const T>, std::int64_t, PointerArray<const T>, std::int64_t, Factor<T>, \
-                                  PointerArray<T>, std::int64_t, std::int64_t, const Policy&, Outcome*)
+                                  PointerArray<T>, std::int64_t, std::int64_t, const Policy&, Outcome*,                \
+                                  const EffortNote&)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

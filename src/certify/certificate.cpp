@@ -9,6 +9,7 @@
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
 #include "plan/launch.hpp"
+#include "plan/ozaki2.hpp"
 #include "split/digits.hpp"
 
 namespace kizami::certify {
@@ -27,7 +28,7 @@ constexpr std::int64_t kStripes = 16;
 /// Sums products of digit rows of one tile into buffers.sums[y * kSampledTile + x], pieces of k at a time.
 Status sum_digit_products(const plan::Plan& plan, const plan::CertificateBuffers& buffers, const std::int8_t* a,
                           const std::int8_t* b, std::int64_t num_i, std::int64_t num_j, std::int64_t length) {
-  const int threads = plan.schedule.facts.num_threads;
+  const int threads = plan::useful_threads(plan);
   for (std::int64_t h = 0; h < length; h += product::kBlockMaxI8) {
     const product::ProductDesc desc =
         plan::sampled_product(plan, num_i, num_j, std::min(product::kBlockMaxI8, length - h));
@@ -62,7 +63,7 @@ Status sum_block_products(const plan::Plan& plan, const plan::CertificateBuffers
     const product::Pointers pointers{buffers.a_digits + i * row + first * kBlockTerms<T>,
                                      b_digits + j * row + first * kBlockTerms<T>, buffers.acc};
     KIZAMI_RETURN_IF_ERROR(plan::launch(plan, desc, pointers, {buffers.engine, buffers.engine_bytes}));
-    base::parallel_for(num_j, plan.schedule.facts.num_threads, [&](std::int64_t y, int) {
+    base::parallel_for(num_j, plan::useful_threads(plan), [&](std::int64_t y, int) {
       float* const total = buffers.block_sums + y * kBlockTile;
       float* const sums = first < num::kSegmentBlocks ? total : total + kTile;
       if (begins) std::fill_n(sums, num_i, 0.0F);
@@ -109,7 +110,7 @@ template <class T>
 Status count_sampled_failures(const plan::Plan& plan, const num::Ladder& ladder,
                               const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a,
                               const CertifiedLines<T>& b, std::int64_t& failures) {
-  const int threads = plan.schedule.facts.num_threads;
+  const int threads = plan::useful_threads(plan);
   const std::int64_t row = plan::digit_row(plan);
   const std::int64_t prepared_row = round_up(plan::num_terms(plan.shape), split::kDigitBlock);
   const float allowance = num::sampled_allowance(ladder.rungs[0].allowance, plan::num_terms(plan.shape));
@@ -163,7 +164,7 @@ Status count_sampled_failures(const plan::Plan& plan, const num::Ladder& ladder,
 template <class T>
 Status visit_block_rungs(const plan::Plan& plan, const num::Ladder& ladder, const plan::CertificateBuffers& buffers,
                          const CertifiedLines<T>& a, const CertifiedLines<T>& b, const VisitRungs& visit) {
-  const int threads = plan.schedule.facts.num_threads;
+  const int threads = plan::useful_threads(plan);
   const std::int64_t num_terms = plan::num_terms(plan.shape);
   const std::int64_t row = plan::digit_row(plan);
   const plan::Chunk& chunk = plan.schedule.certificate;

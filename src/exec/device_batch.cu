@@ -37,6 +37,14 @@ namespace {
   return plan::carve_device_batch(carver, plan, plan.schedule.product_bytes);
 }
 
+/// What the i-th product tells: the last one, behind which all states are there, that of all.
+[[nodiscard]] plan::EffortReport report_of(const plan::Plan& plan, std::int64_t i, const plan::DeviceState* states,
+                                           const EffortNote& note) {
+  const std::int64_t num_products = plan.schedule.batch.num_products;
+  if (i + 1 != num_products) return {};
+  return {note, states, num_products};
+}
+
 /// States of products that have no terms. Every bit is set, so is_scaling_only is not 0: nothing else is read of such a state.
 Status mark_as_scalings(plan::DeviceState* states, std::int64_t num_products, product::Queue queue) {
   const std::size_t bytes = static_cast<std::size_t>(num_products) * sizeof(plan::DeviceState);
@@ -155,7 +163,7 @@ Status validate_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem) {
 
 template <class T>
 Status run_device(const plan::Plan& plan, std::span<const DeviceProblem<T>> problems, std::span<std::byte> workspace,
-                  product::Queue queue) {
+                  product::Queue queue, const EffortNote& note) {
   const base::RelaxedCapture relaxed;
   KIZAMI_RETURN_IF_ERROR(validate_device_plan(plan));
   const std::int64_t num_products = plan.schedule.batch.num_products;
@@ -176,7 +184,8 @@ Status run_device(const plan::Plan& plan, std::span<const DeviceProblem<T>> prob
   const plan::DeviceBatchBuffers buffers = is_native ? plan::DeviceBatchBuffers{} : carve(plan, workspace.data());
   for (std::int64_t i = 0; i < num_products; ++i) {
     plan::DeviceState* const state = is_native ? nullptr : buffers.states + i;
-    const Status status = enqueue_device(plan, problems[static_cast<std::size_t>(i)], buffers.product, state, queue);
+    const Status status = enqueue_device(plan, problems[static_cast<std::size_t>(i)], buffers.product, state, queue,
+                                         report_of(plan, i, buffers.states, note));
     if (!status.ok()) return with_number(plan, i, status);
   }
   return {};
@@ -184,7 +193,7 @@ Status run_device(const plan::Plan& plan, std::span<const DeviceProblem<T>> prob
 
 template <class T>
 Status run_device_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem, std::span<std::byte> workspace,
-                         product::Queue queue) {
+                         product::Queue queue, const EffortNote& note) {
   const base::RelaxedCapture relaxed;
   KIZAMI_RETURN_IF_ERROR(validate_device_plan(plan));
   const problem::Shape& shape = plan.shape;
@@ -225,7 +234,9 @@ Status run_device_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem,
                                       {problem.c.pointers + i, problem.c.layout, c, problem.beta}}};
     KIZAMI_RETURN_IF_ERROR(
         base::launch_overlapped("stage_operands", stage_operands<T>, all, dim3(kCopyThreads), 0, queue, operands));
-    if (const Status status = enqueue_device(plan, staged, buffers.product, buffers.states + i, queue); !status.ok())
+    if (const Status status = enqueue_device(plan, staged, buffers.product, buffers.states + i, queue,
+                                             report_of(plan, i, buffers.states, note));
+        !status.ok())
       return with_number(plan, i, status);
     KIZAMI_RETURN_IF_ERROR(
         writes_c(base::launch_overlapped("store_result", store_result<T>, one, dim3(kCopyThreads), 0, queue,
@@ -273,8 +284,9 @@ Status read_device_outcomes(const plan::Plan& plan, std::span<const std::byte> w
 
 #define KIZAMI_INSTANTIATE(T)                                                                               \
   template Status run_device<T>(const plan::Plan&, std::span<const DeviceProblem<T>>, std::span<std::byte>, \
-                                product::Queue);                                                            \
-  template Status run_device_arrays<T>(const plan::Plan&, const DeviceArrays<T>&, std::span<std::byte>, product::Queue)
+                                product::Queue, const EffortNote&);                                         \
+  template Status run_device_arrays<T>(const plan::Plan&, const DeviceArrays<T>&, std::span<std::byte>,     \
+                                       product::Queue, const EffortNote&)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

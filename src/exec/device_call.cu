@@ -51,8 +51,8 @@ template <class T>
 class Call {
  public:
   Call(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace, plan::DeviceState* state,
-       product::Queue queue)
-      : plan_(plan), problem_(problem), queue_(queue), num_sms_(plan.schedule.facts.num_sms) {
+       product::Queue queue, const plan::EffortReport& effort)
+      : plan_(plan), problem_(problem), queue_(queue), num_sms_(plan.schedule.facts.num_sms), effort_(effort) {
     base::Carver carver(workspace);
     buffers_ = plan::carve_device(carver, plan);
     buffers_.state = state;
@@ -226,6 +226,7 @@ class Call {
     call.c = problem_.c;
     call.state = state();
     call.repairs = buffers_.repairs;
+    call.effort = effort_;
     return call;
   }
 
@@ -233,6 +234,7 @@ class Call {
   const DeviceProblem<T>& problem_;
   product::Queue queue_;
   int num_sms_;
+  plan::EffortReport effort_;
   plan::DeviceBuffers buffers_;
   Operand<T> a_;
   Operand<T> b_;
@@ -295,13 +297,13 @@ Status validate_device_problem(const plan::Plan& plan, const DeviceProblem<T>& p
 
 template <class T>
 Status enqueue_device(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
-                      plan::DeviceState* state, product::Queue queue) {
+                      plan::DeviceState* state, product::Queue queue, const plan::EffortReport& effort) {
   if (has_no_terms(plan, problem.alpha)) {
     if (state != nullptr) KIZAMI_RETURN_IF_ERROR(begin_state(state, Factor<T>(T{0}), 0, 0, 0, queue));
     return writes_c(reconstruct::scale_device(problem.beta, problem.c, queue));
   }
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, std::complex<float>>) {
-    if (plan.numerics.scheme == Scheme::kEc) return run_device_ec(plan, problem, workspace, state, queue);
+    if (plan.numerics.scheme == Scheme::kEc) return run_device_ec(plan, problem, workspace, state, queue, effort);
   }
   if (plan.numerics.scheme == Scheme::kOzaki1) {
     if (!plan::has_slice_rungs(plan)) return run_device_ozaki1(plan, problem, workspace, state, queue);
@@ -309,7 +311,7 @@ Status enqueue_device(const plan::Plan& plan, const DeviceProblem<T>& problem, s
     KIZAMI_RETURN_IF_ERROR(run_device_slice_rungs(plan, problem, workspace, state, queue, is_answered));
     if (is_answered) return {};
   }
-  return Call<T>(plan, problem, workspace, state, queue).run();
+  return Call<T>(plan, problem, workspace, state, queue, effort).run();
 }
 
 Outcome device_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
@@ -340,7 +342,7 @@ Outcome device_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
 #define KIZAMI_INSTANTIATE(T)                                                                                   \
   template Status validate_device_problem<T>(const plan::Plan&, const DeviceProblem<T>&);                       \
   template Status enqueue_device<T>(const plan::Plan&, const DeviceProblem<T>&, std::byte*, plan::DeviceState*, \
-                                    product::Queue)
+                                    product::Queue, const plan::EffortReport&)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

@@ -9,6 +9,7 @@
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
 #include "plan/device_state.hpp"
+#include "plan/effort_word.hpp"
 #include "plan/plan.hpp"
 #include "product/product.hpp"
 
@@ -44,11 +45,11 @@ Status validate_device_problem(const plan::Plan& plan, const DeviceProblem<T>& p
 
 /// Enqueues one validated product of a scheme other than native, or one that the host knows to have no terms.
 /// @param workspace plan.schedule.product_bytes  @param state what the product does is written there, in device
-///        memory; null: nowhere
+///        memory; null: nowhere  @param effort what the last kernel tells the host, of schemes ozaki2 and ec
 /// @status of Policy::may_sync: kNonFinite, kAccuracyUnreachable; kInternal with CUDA's words
 template <class T>
 Status enqueue_device(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
-                      plan::DeviceState* state, product::Queue queue);
+                      plan::DeviceState* state, product::Queue queue, const plan::EffortReport& effort = {});
 
 /// What a finished product did, given its state.
 [[nodiscard]] Outcome device_outcome(const plan::Plan& plan, const plan::DeviceState& state);

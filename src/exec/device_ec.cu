@@ -24,11 +24,12 @@ template <class T>
 class EcCall {
  public:
   EcCall(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace, plan::DeviceState* state,
-         product::Queue queue)
+         product::Queue queue, const plan::EffortReport& effort)
       : plan_(plan),
         problem_(problem),
         queue_(queue),
         num_sms_(plan.schedule.facts.num_sms),
+        effort_(effort),
         is_transposed_(problem.c.row_stride != 1 && problem.c.col_stride == 1) {
     base::Carver carver(workspace);
     buffers_ = plan::carve_device_ec(carver, plan, is_transposed_);
@@ -147,6 +148,7 @@ class EcCall {
     call.beta = problem_.beta;
     call.c = problem_.c;
     call.state = buffers_.state;
+    call.effort = effort_;
     return call;
   }
 
@@ -154,6 +156,7 @@ class EcCall {
   const DeviceProblem<T>& problem_;
   product::Queue queue_;
   int num_sms_;
+  plan::EffortReport effort_;
   bool is_transposed_;
   plan::DeviceEcBuffers buffers_;
   problem::Lines<T> rows_;
@@ -164,8 +167,8 @@ class EcCall {
 
 template <class T>
 Status run_device_ec(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
-                     plan::DeviceState* state, product::Queue queue) {
-  return EcCall<T>(plan, problem, workspace, state, queue).run();
+                     plan::DeviceState* state, product::Queue queue, const plan::EffortReport& effort) {
+  return EcCall<T>(plan, problem, workspace, state, queue, effort).run();
 }
 
 Outcome device_ec_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
@@ -187,8 +190,9 @@ Outcome device_ec_outcome(const plan::Plan& plan, const plan::DeviceState& state
 }
 
 template Status run_device_ec<float>(const plan::Plan&, const DeviceProblem<float>&, std::byte*, plan::DeviceState*,
-                                     product::Queue);
+                                     product::Queue, const plan::EffortReport&);
 template Status run_device_ec<std::complex<float>>(const plan::Plan&, const DeviceProblem<std::complex<float>>&,
-                                                   std::byte*, plan::DeviceState*, product::Queue);
+                                                   std::byte*, plan::DeviceState*, product::Queue,
+                                                   const plan::EffortReport&);
 
 }  // namespace kizami::exec

@@ -5,6 +5,7 @@
 
 #include "exec/device_call.hpp"
 #include "plan/device_state.hpp"
+#include "plan/effort_word.hpp"
 
 namespace kizami::exec {
 
@@ -13,7 +14,7 @@ namespace kizami::exec {
 /// @queue  asynchronous, capturable
 template <class T>
 Status run_device_ec(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
-                     plan::DeviceState* state, product::Queue queue);
+                     plan::DeviceState* state, product::Queue queue, const plan::EffortReport& effort);
 
 /// What a finished call of scheme ec did, given its state.
 [[nodiscard]] Outcome device_ec_outcome(const plan::Plan& plan, const plan::DeviceState& state);

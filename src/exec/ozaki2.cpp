@@ -14,6 +14,7 @@
 #include "fp64/fp64.hpp"
 #include "plan/buffers.hpp"
 #include "plan/launch.hpp"
+#include "plan/ozaki2.hpp"
 #include "product/phases.hpp"
 #include "reconstruct/correct.hpp"
 #include "reconstruct/crt.hpp"
@@ -42,7 +43,7 @@ class Call {
  public:
   Call(const plan::Plan& plan, const problem::Problem<T, In>& problem, const Prepared* a_prepared,
        const Prepared* b_prepared, std::byte* workspace, Outcome& outcome)
-      : plan_(plan), problem_(problem), outcome_(outcome), threads_(plan.schedule.facts.num_threads) {
+      : plan_(plan), problem_(problem), outcome_(outcome), threads_(plan::useful_threads(plan)) {
     base::Carver carver(workspace);
     buffers_ = plan::carve(carver, plan);
     a_ = {problem::lines_of(Side::kA, problem.a), a_prepared, buffers_.a, nullptr, nullptr};

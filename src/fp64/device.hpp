@@ -8,6 +8,7 @@
 #include "num/bounds.hpp"
 #include "num/line_stats.hpp"
 #include "plan/device_state.hpp"
+#include "plan/effort_word.hpp"
 #include "problem/lines.hpp"
 #include "product/product.hpp"
 
@@ -26,6 +27,7 @@ struct DeviceCall {
   MatrixView<T> c;
   const plan::DeviceState* state = nullptr;
   const plan::Pair* repairs = nullptr;  ///< [state->num_repairs]
+  plan::EffortReport effort;            ///< what the kernel tells the host as it begins
 };
 
 /// Answers what the CRT has left: everything if state->selection.rung < 0, else the pairs of the list; and the lines with

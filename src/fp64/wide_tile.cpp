@@ -85,13 +85,21 @@ void TakeApart(const double* values, std::int64_t count, double* mantissas, doub
 void LargestTile(const double* a, const double* b, std::int64_t length, double* largest) {
   const D d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  for (std::int64_t j = 0; j < kTileB; ++j) {
-    for (std::int64_t i = 0; i < kTileA; i += lanes) {
-      auto most = hn::LoadU(d, largest + j * kTileA + i);
-      for (std::int64_t h = 0; h < length; ++h)
-        most = hn::Max(most, hn::Add(hn::LoadU(d, a + h * kTileA + i), hn::Set(d, b[h * kTileB + j])));
-      hn::StoreU(most, d, largest + j * kTileA + i);
+  for (std::int64_t i = 0; i < kTileA; i += lanes) {
+    auto m0 = hn::LoadU(d, largest + i), m1 = hn::LoadU(d, largest + kTileA + i),
+         m2 = hn::LoadU(d, largest + 2 * kTileA + i), m3 = hn::LoadU(d, largest + 3 * kTileA + i);
+    for (std::int64_t h = 0; h < length; ++h) {
+      const auto x = hn::LoadU(d, a + h * kTileA + i);
+      const double* const y = b + h * kTileB;
+      m0 = hn::Max(m0, hn::Add(x, hn::Set(d, y[0])));
+      m1 = hn::Max(m1, hn::Add(x, hn::Set(d, y[1])));
+      m2 = hn::Max(m2, hn::Add(x, hn::Set(d, y[2])));
+      m3 = hn::Max(m3, hn::Add(x, hn::Set(d, y[3])));
     }
+    hn::StoreU(m0, d, largest + i);
+    hn::StoreU(m1, d, largest + kTileA + i);
+    hn::StoreU(m2, d, largest + 2 * kTileA + i);
+    hn::StoreU(m3, d, largest + 3 * kTileA + i);
   }
 }
 
@@ -121,29 +129,42 @@ void WideChainTile(const double* a, const double* ae, const double* b, const dou
   }
 }
 
+/// x rounded to a multiple of 2^-174, if it is below 2^-122: as FP64 rounds what is subnormal, 2^900 above it.
+HWY_INLINE V OnGrid(D d, V x) {
+  const V unit = hn::CopySign(hn::Set(d, 0x1p-122), x);
+  return hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Abs(unit)), hn::Sub(hn::Add(x, unit), unit), x);
+}
+
+/// Everything 2^900 times larger: products and their errors are often subnormal.
 void WideCompensatedTile(const double* a, const double* ae, const double* b, const double* be, const double* largest,
                          std::int64_t length, double* high, double* low) {
   const D d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const V up = hn::Set(d, 0x1p900);
+  const V down = hn::Set(d, kDownFactor);
+  const V least = hn::Set(d, 0x1p-122);
   for (std::int64_t j = 0; j < kTileB; ++j) {
     for (std::int64_t i = 0; i < kTileA; i += lanes) {
       const auto l = hn::LoadU(d, largest + j * kTileA + i);
-      auto s = hn::LoadU(d, high + j * kTileA + i);
-      auto e = hn::LoadU(d, low + j * kTileA + i);
+      auto s = hn::Mul(hn::LoadU(d, high + j * kTileA + i), up);
+      auto e = hn::Mul(hn::LoadU(d, low + j * kTileA + i), up);
       for (std::int64_t h = 0; h < length; ++h) {
         const auto x = Scaled(d, hn::LoadU(d, a + h * kTileA + i), hn::LoadU(d, ae + h * kTileA + i),
                               hn::Set(d, be[h * kTileB + j]), l);
-        const auto y = hn::Set(d, b[h * kTileB + j] * kDownFactor);
-        const auto p = hn::Mul(x, y);
-        const auto p_error = hn::MulSub(x, y, p);
+        const auto y = hn::Set(d, b[h * kTileB + j]);
+        const auto product = hn::Mul(x, y);
+        const auto unit = hn::CopySign(least, product);
+        const auto p =  // rounded once
+            hn::IfThenElse(hn::Lt(hn::Abs(product), least), hn::Sub(hn::MulAdd(x, y, unit), unit), product);
+        const auto p_error = OnGrid(d, hn::MulSub(x, y, p));
         const auto t = hn::Add(s, p);  // two_sum
         const auto z = hn::Sub(t, s);
         const auto s_error = hn::Add(hn::Sub(s, hn::Sub(t, z)), hn::Sub(p, z));
         s = t;
         e = hn::Add(e, hn::Add(s_error, p_error));
       }
-      hn::StoreU(s, d, high + j * kTileA + i);
-      hn::StoreU(e, d, low + j * kTileA + i);
+      hn::StoreU(hn::Mul(s, down), d, high + j * kTileA + i);
+      hn::StoreU(hn::Mul(e, down), d, low + j * kTileA + i);
     }
   }
 }

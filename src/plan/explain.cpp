@@ -51,8 +51,8 @@ namespace {
 /// What the prediction leaves out: operands that no rung is enough for.
 [[nodiscard]] std::string fp64_seconds_text(const Plan& plan) {
   if (!plan.numerics.has_fp64 || plan.shape.scalar == Scalar::kDD || is_on_device(plan)) return "";
-  constexpr double kPairwiseSeconds = 1.9e-9;  // a term, where exponents span all of FP64; docs/perf/cpu_int8.md
-  constexpr double kCompensatedSeconds = 3.9e-9;
+  constexpr double kPairwiseSeconds = 1.1e-9;  // a term, where exponents span all of FP64; docs/perf/cpu_int8.md
+  constexpr double kCompensatedSeconds = 1.7e-9;
   const bool is_pairwise = plan.numerics.fp64_summation == num::Fp64Summation::kPairwise;
   const double terms = static_cast<double>(plan.shape.m) * static_cast<double>(plan.shape.n) *
                        static_cast<double>(num_terms(plan.shape)) * (is_complex(plan.shape.scalar) ? 2.0 : 1.0);

@@ -181,22 +181,25 @@ std::vector<product::ProductDesc> planned_products(const Plan& plan) {
   return products;
 }
 
-/// Seconds of everything but the INT8 products, at the lowest rung: split, certificate, CRT. docs/perf/cpu_int8.md.
-double phase_seconds(const Plan& plan) {
-  constexpr double kCallSeconds = 2e-6;          // whatever the shape
+/// Thread-seconds of everything but the INT8 products, at the lowest rung: split, certificate, CRT. docs/perf/cpu_int8.md.
+double phase_work(const Plan& plan) {
   constexpr double kSplitSeconds = 1.0e-9;       // an element and plane
   constexpr double kNarrowCrtSeconds = 65e-9;    // an element of C, up to 16 moduli
   constexpr double kWideCrtSeconds = 120e-9;     // beyond
   constexpr double kCertificateSeconds = 13e-9;  // an element of C
+  const bool has_parts = is_complex(plan.shape.scalar);
   const auto m = static_cast<double>(plan.shape.m);
   const auto n = static_cast<double>(plan.shape.n);
+  const auto k = static_cast<double>(base::round_up(plan.shape.k, has_parts ? 32 : 16));  // split::kComputedElems
   const int num_moduli = plan.numerics.ladder.rungs[0].num_moduli;
   const int num_planes = num::num_planes(ring_of(plan.shape.scalar), num_moduli);
-  const double parts = is_complex(plan.shape.scalar) ? 2.0 : 1.0;
-  const double per_element = parts * ((num_moduli <= 16 ? kNarrowCrtSeconds : kWideCrtSeconds) +
-                                      (plan.numerics.has_certificate ? kCertificateSeconds : 0.0));
-  const double split = kSplitSeconds * num_planes * (m + n) * static_cast<double>(plan.shape.k);
-  return kCallSeconds + (split + per_element * m * n) / plan.schedule.facts.num_threads;
+  const double per_element = (has_parts ? 2.0 : 1.0) * ((num_moduli <= 16 ? kNarrowCrtSeconds : kWideCrtSeconds) +
+                                                        (plan.numerics.has_certificate ? kCertificateSeconds : 0.0));
+  return kSplitSeconds * num_planes * (m + n) * k + per_element * m * n;
+}
+double phase_seconds(const Plan& plan) {
+  const double call_seconds = is_complex(plan.shape.scalar) ? 4e-6 : 2e-6;  // whatever the shape
+  return call_seconds + phase_work(plan) / useful_threads(plan);
 }
 
 /// Seconds of the launches that the certificate makes beyond those of a whole C, where the workspace leaves it few lines at a time.
@@ -245,6 +248,12 @@ std::variant<double, product::Refusal> predict(const Plan& plan) {
 }
 
 }  // namespace
+
+int useful_threads(const Plan& plan) {
+  constexpr double kLeastWork = 1e-4;  // below, threads take longer to wake than they save
+  const bool is_small = plan.numerics.ladder.num_rungs > 0 && phase_work(plan) < kLeastWork;
+  return is_small ? 1 : plan.schedule.facts.num_threads;
+}
 
 EngineAnswer plan_ozaki2_on_engine(Plan& plan) {
   // An engine that makes what its host says has one rung, unless the host may wait for the certificate.

@@ -26,6 +26,9 @@ using EngineAnswer = std::variant<double, product::Refusal, WantedWorkspace>;
 /// Plans the rungs and chunks of plan.schedule.engine.
 [[nodiscard]] EngineAnswer plan_ozaki2_on_engine(Plan& plan);
 
+/// Threads for the phases of one product: one where the work is too little for more.
+[[nodiscard]] int useful_threads(const Plan& plan);
+
 /// The workspace of one product. @units bytes
 [[nodiscard]] std::size_t product_bytes(const Plan& plan);
 

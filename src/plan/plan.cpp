@@ -111,7 +111,10 @@ Result<Plan> decide(const problem::Shape& shape, const Policy& policy, const Env
   if (has_ec) candidates.push_back(&ec);
   if (has_slices) candidates.push_back(&sliced);
   if (status.ok()) candidates.push_back(&plan);
-  if (candidates.empty()) return status;
+  if (candidates.empty()) {
+    if (status.code() != StatusCode::kWorkspaceTooSmall || !may_be_native || native_status.ok()) return status;
+    return Status(status.code(), status.reason() + "; " + native_status.reason());
+  }
   Plan& best = **std::min_element(candidates.begin(), candidates.end(), [](const Plan* x, const Plan* y) {
     return x->schedule.seconds < y->schedule.seconds;
   });

@@ -18,11 +18,8 @@ using problem::kTileLength;
 using problem::kTileLines;
 
 constexpr std::int64_t kPad = 64;
-/// Elements that a row of planes is computed for: multiples of this, the rest of the padding is set to zero.
-constexpr std::int64_t kComputed = 16;
 
-/// The planes of one row: x[0, num_terms) times the factors, num_terms a multiple of kPad elements (complex) or of
-/// kComputed, with zeros up to the next multiple of kPad.
+/// The planes of one row: x[0, num_terms) times the factors. @range num_terms / kTerms a multiple of kComputedElems
 template <class T>
 void make_row(const double* x, std::int64_t num_terms, const num::ScaleFactors& f, int max_bits, int num_moduli,
               std::int8_t* out, std::int64_t plane_stride) {
@@ -75,7 +72,7 @@ void make_residue_planes(const problem::Lines<T>& lines, const num::LineStats* s
           }
           factors = num::ScaleFactors{};
         }
-        const std::int64_t computed = kIsComplex<T> ? padded : base::round_up(part, kComputed);
+        const std::int64_t computed = base::round_up(part, kComputedElems<T>);
         make_row<T>(x, computed * kTerms, factors, bits + 1, rung.num_moduli, out, plane_stride);
         if (computed == padded) continue;
         for (int q = 0; q < num_planes; ++q)

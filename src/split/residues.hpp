@@ -45,13 +45,17 @@ void make_residue_planes(const problem::Lines<DoubleDouble>& lines, const num::L
                          const num::Rung& rung, int threads, std::int8_t* planes, std::int64_t row_stride,
                          std::int64_t plane_stride);
 
+/// Elements that a row of planes is computed for: a multiple of this; the rest of its padding is set to zero.
+template <class T>
+inline constexpr std::int64_t kComputedElems = kIsComplex<T> ? 32 : 16;
+
 /// One row: the residues of rint(x[h] * first * second) for h in [0, length) modulo each of the moduli.
-/// @range length a multiple of 64 and <= problem::kTileLength; |x first second| < 2^max_bits, max_bits <= kMaxIntegerBits
+/// @range length a multiple of 16 and <= problem::kTileLength; |x first second| < 2^max_bits, max_bits <= kMaxIntegerBits
 void residue_row(const double* x, std::int64_t length, double first, double second, int max_bits,
                  const std::int16_t* moduli, int num_moduli, std::int8_t* out, std::int64_t plane_stride);
 
 /// The planes of `count` complex elements modulo complex modulus number l, from the symmetric residues of their parts.
-/// @shape interleaved: [2 count], re, im, re, im, ...; out[plane * plane_stride + h] @range count a multiple of 64
+/// @shape interleaved: [2 count], re, im, re, im, ...; out[plane * plane_stride + h] @range count a multiple of 32
 void combine_parts(const std::int8_t* interleaved, std::int64_t count, int l, std::int8_t* out,
                    std::int64_t plane_stride);
 

@@ -53,6 +53,25 @@ TEST(BitsEqual, TellsZerosAndNansApart) {
   EXPECT_FALSE(x.bits());
 }
 
+TEST(PromisedBitsEqual, TellsZerosApartAndNoNans) {
+  Pair<float> x;
+  const auto promised = [&] { return promised_bits_equal<float>(x.got(), x.want()); };
+  EXPECT_TRUE(promised()) << promised().message;
+  x.got()(1, 2) = std::nextafter(8.0F, 9.0F);
+  EXPECT_FALSE(promised());
+  x.got()(1, 2) = x.want()(1, 2) = -0.0F;
+  x.want()(0, 0) = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_FALSE(promised()) << "a number for NaN";
+  x.got()(0, 0) = std::copysign(x.want()(0, 0), -1.0F);
+  EXPECT_TRUE(promised()) << promised().message;
+  EXPECT_FALSE(x.bits());
+  x.want()(0, 0) = 1;
+  EXPECT_FALSE(promised()) << "NaN for a number";
+  x.got()(0, 0) = 1;
+  x.got()(1, 2) = 0.0F;
+  EXPECT_FALSE(promised()) << "the other zero";
+}
+
 TEST(BitsEqual, ReportsTheFirstInRowOrderAndCountsAll) {
   Pair<double> x;
   x.got()(2, 0) = 0;

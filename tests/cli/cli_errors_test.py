@@ -154,7 +154,9 @@ class ErrorsTest(CliTest):
         self.file("tall.npy", npy_bytes([], shape=(2**33, 0)))
         self.file("wide.npy", npy_bytes([], shape=(0, 2**33)))
         self.expect_error(MEMORY, "gemm", "tall.npy", "wide.npy", "-o", "C.npy", says="more than memory has addresses")
-        self.expect_error(MEMORY, *GOOD, "--workspace", "1", says="workspace")
+        self.expect_error(MEMORY, *GOOD, "--workspace", "1", says=("workspace limit = 1 bytes, must be >= ", "; --workspace sets the limit"))
+        self.expect_error(MEMORY, "plan", 1, 1, 200000000, says=("workspace limit = 1073741824 bytes (the default)", "; --workspace sets the limit"))
+        self.expect_error(MEMORY, "plan", 1, 1, 200000000, "--reproducibility", "none", says=("(the default)", "; scheme native: guarantees"))
 
     def test_memory_limit(self):
         if IS_SANITIZED:

@@ -53,6 +53,8 @@ TEST(DeviceCases, CoverWhatDevicesDo) {
       if (is_so) ++seen[what];
     };
     num_promised += may_promise_bits(p) ? 1 : 0;
+    EXPECT_FALSE(std::isinf(c.alpha) || std::isinf(c.alpha_imag)) << "no bits are promised: " << check::print(c);
+    see_if(may_promise_bits(p) && std::isnan(c.alpha), "alpha NaN");
     see("scalar ", to_string(c.scalar));
     see("op_a ", to_string(c.op_a));
     see("op_b ", to_string(c.op_b));

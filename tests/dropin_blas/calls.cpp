@@ -4,7 +4,9 @@
 // hold which no bound expresses. Prints a digest of all results, and ends with 1 if a rule is broken.
 //   calls all|common|contract|threads|fork|child_exits|bad plain|wide|scipy|scipy_wide SIZE
 //   calls forks plain COUNT
+//   calls long plain K
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -504,6 +506,23 @@ void bad() {
   }
 }
 
+/// One element of k terms, of which two are not zero: pages that only zeros were read from take no memory.
+void long_product(std::int64_t k) {
+  auto* dgemm = function<Dgemm>(prefix + "dgemm" + fortran_suffix);
+  const std::size_t bytes = static_cast<std::size_t>(k) * sizeof(double);
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return expect(false, "no addresses for " + std::to_string(bytes) + " bytes");
+  auto* const x = static_cast<double*>(memory);
+  x[0] = 3;
+  x[k - 1] = 2;
+  const int one = 1, length = static_cast<int>(k);
+  const double unit = 1, zero = 0;
+  double sum = -1;
+  dgemm("T", "N", &one, &one, &length, &unit, x, &length, x, &length, &zero, &sum, &one, 1, 1);
+  expect(sum == 13, "3 * 3 + 2 * 2 = " + std::to_string(sum));
+  munmap(memory, bytes);
+}
+
 }  // namespace
 
 extern "C" __attribute__((visibility("default"))) void xerbla_(const char* name, const int* number,
@@ -527,6 +546,7 @@ int main(int argc, char** argv) {
   if (mode == "threads") threads(size);
   if (mode == "fork" || mode == "child_exits") fork_and_call(size, mode == "child_exits");
   if (mode == "forks") forks(size);
+  if (mode == "long") long_product(size);
   if (mode == "bad") is_wide ? bad<std::int64_t>() : bad<int>();
   std::printf("digest %016llx\n", static_cast<unsigned long long>(digest));
   return failures == 0 ? 0 : 1;

@@ -109,6 +109,14 @@ class PreloadTest(unittest.TestCase):
         self.assertEqual(done.errors, "kizami: KIZAMI_ACCURACY = 'bits=99', must be native or bits=N with N of 1..52; "
                                       "every call is left to the native library\n")
 
+    def test_a_product_beyond_the_workspace_is_native_and_says_why(self):
+        # 10 bytes for each of k: 1.1 GB.
+        for variables in ({}, {"KIZAMI_SCHEME": "ozaki2"}, FORCED):
+            done = run("long", size=110000000, **variables)
+            self.assertEqual((done.status, done.errors, done.calls("emulated"), done.calls("native")), (0, "", 0, 1), done.out)
+            self.assertRegex(done.summary, r"native: workspace limit = 1073741824 bytes \(the default\), must be >= [0-9]+ for "
+                                           r"this shape.*; KIZAMI_WORKSPACE sets the limit")
+
     def test_a_program_without_calls_prints_nothing(self):
         done = command.run(["true"], preload=LIBRARY, KIZAMI_ACCURACY="bits=99")
         self.assertEqual((done.status, done.errors, done.summary), (0, "", ""))

@@ -50,7 +50,7 @@ Status print(const KizamiCall& call) {
 template <class T>
 KizamiCall call_of(Kind kind, cuda::Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n,
                    std::int64_t k, Factor<T> alpha, const void* a, std::int64_t lda, const void* b, std::int64_t ldb,
-                   Factor<T> beta, const void* c, std::int64_t ldc, const Policy& policy) {
+                   Factor<T> beta, const void* c, std::int64_t ldc, const Policy& policy, const EffortNote& note) {
   KizamiCall call;
   call.kind = kind;
   call.scalar = kScalarOf<T>;
@@ -72,6 +72,7 @@ KizamiCall call_of(Kind kind, cuda::Stream stream, Layout layout, Op op_a, Op op
   call.c = c;
   call.ldc = ldc;
   call.policy = policy;
+  call.note = note;
   return call;
 }
 
@@ -106,6 +107,25 @@ Pool& pool() {
   return instance;
 }
 
+Efforts& efforts() {
+  static Efforts instance;
+  return instance;
+}
+void Efforts::forget() {
+  const std::lock_guard lock(mutex_);
+  told_.clear();
+  has_memory = true;
+}
+void Efforts::tell(const EffortNote& note, const Effort& effort) {
+  const std::lock_guard lock(mutex_);
+  if (note.word != nullptr) told_[note.word] = {note.number, effort};
+}
+std::optional<ToldEffort> Efforts::read(const std::uint64_t* word) {
+  const std::lock_guard lock(mutex_);
+  const auto found = told_.find(word);
+  return found == told_.end() ? std::nullopt : std::optional(found->second);
+}
+
 Runtime& runtime() {
   static Runtime instance;
   return instance;
@@ -131,11 +151,21 @@ void limit_workspaces(std::size_t bytes) {
   if (bytes != 0) std::printf("kizami holds at most %zu bytes\n", bytes);
 }
 Result<WorkspacePool> workspace_pool() { return pool().use; }
+Result<std::span<std::uint64_t>> make_effort_words(std::size_t count) {
+  if (!efforts().has_memory) return Status(StatusCode::kOutOfMemory, "the test says so");
+  return std::span(new std::uint64_t[count](), count);  // for as long as the process lives
+}
+std::optional<ToldEffort> read_effort(std::uint64_t* word) noexcept { return efforts().read(word); }
+double predicted_seconds(const Plan& plan, const Effort& effort) {
+  return plan.predicted_seconds() * static_cast<double>(1 + effort.num_exceptions);
+}
 bool last_call_writes_c() noexcept { return writes_c(); }
 
 Result<Plan> make_plan(Scalar, std::int64_t, std::int64_t, std::int64_t, const Policy& policy, const Batch& batch) {
   if (planner().on_plan) planner().on_plan(batch);
   if (!planner().status.ok()) return planner().status;
+  if (policy.scheme == Scheme::kNative && !planner().can_be_native)
+    return Status(StatusCode::kAccuracyUnreachable, "the test wants more");
   const std::size_t limit = policy.workspace_limit_bytes;
   if (limit != 0 && limit < planner().least_bytes) return Status(StatusCode::kWorkspaceTooSmall, "the test wants more");
   // The plan is its limit, and 1: nobody looks behind the address.
@@ -147,18 +177,20 @@ Result<Plan> make_plan(Scalar, std::int64_t, std::int64_t, std::int64_t, const P
 template <class T>
 Status gemm(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,
             Factor<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, Factor<T> beta, T* c,
-            std::int64_t ldc, const Policy& policy, Outcome* outcome) {
-  return tell(call_of<T>(Kind::kOne, stream, layout, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, policy),
-              outcome);
+            std::int64_t ldc, const Policy& policy, Outcome* outcome, const EffortNote& note) {
+  return tell(
+      call_of<T>(Kind::kOne, stream, layout, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, policy, note),
+      outcome);
 }
 
 template <class T>
 Status gemm_strided_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n,
                             std::int64_t k, Factor<T> alpha, const T* a, std::int64_t lda, std::int64_t stride_a,
                             const T* b, std::int64_t ldb, std::int64_t stride_b, Factor<T> beta, T* c, std::int64_t ldc,
-                            std::int64_t stride_c, std::int64_t num_products, const Policy& policy, Outcome* outcomes) {
-  KizamiCall call =
-      call_of<T>(Kind::kStrided, stream, layout, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, policy);
+                            std::int64_t stride_c, std::int64_t num_products, const Policy& policy, Outcome* outcomes,
+                            const EffortNote& note) {
+  KizamiCall call = call_of<T>(Kind::kStrided, stream, layout, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc,
+                               policy, note);
   call.stride_a = stride_a;
   call.stride_b = stride_b;
   call.stride_c = stride_c;
@@ -170,25 +202,27 @@ template <class T>
 Status gemm_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,
                     Factor<T> alpha, PointerArray<const T> a, std::int64_t lda, PointerArray<const T> b,
                     std::int64_t ldb, Factor<T> beta, PointerArray<T> c, std::int64_t ldc, std::int64_t num_products,
-                    const Policy& policy, Outcome* outcomes) {
+                    const Policy& policy, Outcome* outcomes, const EffortNote& note) {
   if (a.host != nullptr || b.host != nullptr || c.host != nullptr)
     return {StatusCode::kInternal, "the arrays of cuBLAS are in device memory"};
   KizamiCall call = call_of<T>(Kind::kPointers, stream, layout, op_a, op_b, m, n, k, alpha, a.device, lda, b.device,
-                               ldb, beta, c.device, ldc, policy);
+                               ldb, beta, c.device, ldc, policy, note);
   call.num_products = num_products;
   return tell(call, outcomes);
 }
 
 #define KIZAMI_FAKE(T)                                                                                                 \
   template Status gemm<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>, const T*,       \
-                          std::int64_t, const T*, std::int64_t, Factor<T>, T*, std::int64_t, const Policy&, Outcome*); \
+                          std::int64_t, const T*, std::int64_t, Factor<T>, T*, std::int64_t, const Policy&, Outcome*,  \
+                          const EffortNote&);                                                                          \
   template Status gemm_strided_batched<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>, \
                                           const T*, std::int64_t, std::int64_t, const T*, std::int64_t, std::int64_t,  \
                                           Factor<T>, T*, std::int64_t, std::int64_t, std::int64_t, const Policy&,      \
-                                          Outcome*);                                                                   \
+                                          Outcome*, const EffortNote&);                                                \
   template Status gemm_batched<T>(Stream, Layout, Op, Op, std::int64_t, std::int64_t, std::int64_t, Factor<T>,         \
                                   PointerArray<const T>, std::int64_t, PointerArray<const T>, std::int64_t, Factor<T>, \
-                                  PointerArray<T>, std::int64_t, std::int64_t, const Policy&, Outcome*)
+                                  PointerArray<T>, std::int64_t, std::int64_t, const Policy&, Outcome*,                \
+                                  const EffortNote&)
 KIZAMI_FAKE(float);
 KIZAMI_FAKE(double);
 KIZAMI_FAKE(std::complex<float>);

@@ -6,6 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
 
 #include "kizami/cuda.hpp"
 
@@ -27,6 +30,7 @@ struct KizamiCall {
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
   std::int64_t num_products = 1;
   Policy policy;
+  EffortNote note;
 };
 
 /// What the memory pool says. It prints the limit that it is told.
@@ -49,10 +53,27 @@ struct Planner {
   std::size_t wished_bytes = 1000;  ///< workspace; a plan with a limit takes as much of them as it may
   std::size_t native_below = 0;     ///< a plan that is left with less prefers the native library
   std::size_t least_bytes = 0;      ///< that a plan can do with: with a lower limit there is none
+  bool can_be_native = true;        ///< a plan of scheme native by name is there
   Status status;
   std::function<void(const Batch&)> on_plan;  ///< if not empty
 };
 Planner& planner();
+
+/// What calls tell by the words that they are given: tell() is how one ends. A call with num_exceptions elements one by one takes
+/// 1 + num_exceptions times what a plan says, which is what the native library takes.
+class Efforts {
+ public:
+  /// Nothing is told any more.
+  void forget();
+  void tell(const EffortNote& note, const Effort& effort);
+  [[nodiscard]] std::optional<ToldEffort> read(const std::uint64_t* word);
+  bool has_memory = true;  ///< for the words
+
+ private:
+  std::mutex mutex_;
+  std::map<const std::uint64_t*, ToldEffort> told_;
+};
+Efforts& efforts();
 
 /// The CUDA runtime: device memory is host memory.
 struct Runtime {

@@ -14,6 +14,7 @@
 
 #include "dropin/cublas/attempt.hpp"
 #include "dropin/cublas/device_failure.hpp"
+#include "dropin/cublas/learned.hpp"
 #include "dropin/policy/configuration.hpp"
 #include "dropin_cublas/fake_cublas.hpp"
 #include "dropin_cublas/fake_kizami.hpp"
@@ -36,6 +37,8 @@ class Interposer : public testing::Test {
     pool() = Pool{};
     dropin::cublas::forget_device_failure();
     dropin::cublas::forget_shortages();
+    dropin::cublas::forget_lessons();
+    efforts().forget();
     on_native_call() = [this](const NativeCall& call) {
       const std::lock_guard lock(mutex_);
       native.push_back(call);

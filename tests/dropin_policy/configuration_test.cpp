@@ -75,6 +75,7 @@ TEST(Configuration, OnlyRegularFilesAreRules) {
 TEST(Configuration, EachVariableIsRead) {
   const Result<Configuration> out = read({{"KIZAMI_ACCURACY", "bits=40"},
                                           {"KIZAMI_MIN_SIZE", "100"},
+                                          {"KIZAMI_LEARNED", "0"},
                                           {"KIZAMI_WORKSPACE", "1M"},
                                           {"KIZAMI_WORKSPACE_TOTAL", "256M"},
                                           {"KIZAMI_LOG", "/tmp/log"},
@@ -85,6 +86,7 @@ TEST(Configuration, EachVariableIsRead) {
   ASSERT_TRUE(out.ok()) << out.status().reason();
   EXPECT_EQ(out.value().settings.policy.accuracy, Accuracy::at_bits(40));
   EXPECT_EQ(out.value().settings.min_size, 100);
+  EXPECT_FALSE(out.value().settings.is_learned);
   EXPECT_EQ(out.value().settings.policy.workspace_limit_bytes, std::size_t{1} << 20);
   EXPECT_EQ(out.value().workspace_total, std::size_t{256} << 20);
   EXPECT_TRUE(out.value().settings.is_logged);
@@ -99,6 +101,7 @@ TEST(Configuration, EachVariableIsRead) {
 TEST(Configuration, RefusalsNameTheVariable) {
   EXPECT_EQ(refusal({{"KIZAMI_ACCURACY", "bits=99"}}),
             "KIZAMI_ACCURACY = 'bits=99', must be native or bits=N with N of 1..52");
+  EXPECT_EQ(refusal({{"KIZAMI_LEARNED", "yes"}}), "KIZAMI_LEARNED = 'yes', must be 0 or 1");
   EXPECT_EQ(refusal({{"KIZAMI_DRY_RUN", "2"}}), "KIZAMI_DRY_RUN = '2', must be an integer of 0..1");
   EXPECT_EQ(refusal({{"KIZAMI_WORKSPACE_TOTAL", "256MB"}}),
             "KIZAMI_WORKSPACE_TOTAL = '256MB', must be bytes of 0..70368744177664, or a number with K, M or G");

@@ -40,6 +40,7 @@ TEST(Settings, EachNameSetsItsValue) {
   EXPECT_EQ(with("min_size", "auto").min_size, kAutoMinSize);
   EXPECT_EQ(with("threads", "3").policy.threads, 3);
   EXPECT_TRUE(with("own_lines", "1").is_own_lines);
+  EXPECT_FALSE(with("learned", "0").is_learned);
   EXPECT_TRUE(with("log", "1").is_logged);
 }
 
@@ -86,6 +87,21 @@ TEST(Settings, OwnLinesAreSchemeOzaki2InGaugeNorm) {
   }
   settings.is_own_lines = false;
   EXPECT_TRUE(require_consistent(settings).ok());
+}
+
+// Nothing is learned where that could change bits that are promised: whoever names a scheme or an engine has its bits.
+TEST(Settings, NothingIsLearnedWhereBitsArePromised) {
+  EXPECT_TRUE(may_learn(Settings()));
+  EXPECT_TRUE(may_learn(with("accuracy", "bits=40")));
+  EXPECT_TRUE(may_learn(with("gauge", "norm")));
+  EXPECT_FALSE(may_learn(with("learned", "0")));
+  for (const char* scheme : {"native", "ozaki2", "ec", "ozaki1"}) EXPECT_FALSE(may_learn(with("scheme", scheme)));
+  EXPECT_FALSE(may_learn(with("engine", "hopper")));
+  EXPECT_FALSE(may_learn(with("min_size", "0")));
+  EXPECT_FALSE(may_learn(with("own_lines", "1")));
+  Settings reproducible;
+  reproducible.policy.reproducibility = Reproducibility::kEngineToEngine;
+  EXPECT_FALSE(may_learn(reproducible));
 }
 
 TEST(Settings, SizesAreComparedWithoutOverflow) {

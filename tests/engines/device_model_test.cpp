@@ -8,6 +8,7 @@
 
 #include "engines/hopper/ec_forms.hpp"
 #include "engines/hopper/hopper.hpp"
+#include "plan/device_effort.hpp"
 #include "plan/device_model.hpp"
 #include "plan/h200_facts.hpp"
 #include "plan/plan.hpp"
@@ -69,6 +70,105 @@ TEST(DeviceModel, PredictsWhatWasMeasured) {
     EXPECT_NEAR(hopper / x.hopper, 1.0, 0.15) << explain(plan.value());
     EXPECT_NEAR(native / x.native, 1.0, 0.15) << explain(plan.value());
   }
+}
+
+/// Milliseconds of bench/results/h200/gemm.jsonl at commit 5e59bd3, native beside them: exponents of exp(phi normal).
+struct MeasuredWide {
+  Scalar scalar;
+  std::int64_t n;
+  double phi;
+  int moduli;
+  std::int64_t repaired;
+  double native;
+  double hopper;
+};
+constexpr MeasuredWide kMeasuredWide[] = {
+    {Scalar::kF64, 2048, 1, 14, 0, 0.300, 0.418},      {Scalar::kF64, 4096, 1, 14, 0, 2.286, 2.067},
+    {Scalar::kF64, 8192, 1, 14, 0, 19.633, 15.062},    {Scalar::kC128, 4096, 1, 15, 0, 10.391, 5.400},
+    {Scalar::kF32, 4096, 1, 7, 0, 2.710, 1.364},       {Scalar::kC64, 4096, 1, 7, 0, 10.242, 2.816},
+    {Scalar::kF64, 2048, 2, 15, 1, 0.301, 0.560},      {Scalar::kF64, 4096, 2, 15, 0, 2.300, 2.508},
+    {Scalar::kF64, 8192, 2, 15, 0, 19.808, 17.354},    {Scalar::kC128, 4096, 2, 16, 0, 10.231, 6.469},
+    {Scalar::kF32, 4096, 2, 8, 0, 2.708, 1.606},       {Scalar::kC64, 4096, 2, 8, 0, 10.245, 3.285},
+    {Scalar::kF64, 2048, 4, 19, 36, 0.302, 0.692},     {Scalar::kF64, 4096, 4, 18, 3328, 2.314, 3.338},
+    {Scalar::kF64, 8192, 4, 18, 7065, 19.357, 22.084}, {Scalar::kC128, 4096, 4, 20, 77, 10.300, 8.500},
+    {Scalar::kF32, 4096, 4, 11, 326, 2.724, 2.112},    {Scalar::kC64, 4096, 4, 11, 2371, 10.241, 5.446},
+};
+
+TEST(DeviceModel, PredictsWhatWideExponentsTake) {
+  Policy policy;
+  policy.scheme = Scheme::kOzaki2;
+  for (const MeasuredWide& x : kMeasuredWide) {
+    const Result<Plan> plan = plan_for({x.scalar, x.n, x.n, x.n}, policy);
+    ASSERT_TRUE(plan.ok()) << plan.status().reason();
+    const num::Ladder& ladder = plan.value().numerics.ladder;
+    Effort effort;
+    effort.has_second_look = true;
+    effort.num_exceptions = x.repaired;
+    while (ladder.rungs[static_cast<std::size_t>(effort.rung)].num_moduli < x.moduli) ++effort.rung;
+    const double hopper = device_seconds(plan.value(), effort) * 1e3;
+    EXPECT_NEAR(hopper / x.hopper, 1.0, 0.15) << explain(plan.value()) << x.phi << " " << hopper;
+  }
+}
+
+TEST(DeviceModel, WhatWasPlannedTakesWhatThePlanSaysAndMoreTakesMore) {
+  Policy policy;
+  policy.reproducibility = Reproducibility::kNotGuaranteed;
+  for (const Scheme scheme : {Scheme::kOzaki2, Scheme::kEc}) {
+    policy.scheme = scheme;
+    for (const Scalar scalar : {Scalar::kF32, Scalar::kF64, Scalar::kC64, Scalar::kC128}) {
+      if (scheme == Scheme::kEc && real_of(scalar) == Scalar::kF64) continue;
+      for (const std::int64_t n : {256, 1024, 4096, 16384}) {
+        const Result<Plan> made = plan_for({scalar, n, n, n}, policy);
+        ASSERT_TRUE(made.ok()) << made.status().reason();
+        const Plan& plan = made.value();
+        SCOPED_TRACE(explain(plan));
+        Effort effort;
+        effort.stage = scheme == Scheme::kEc ? 0 : -1;
+        double seconds = device_seconds(plan, effort);
+        EXPECT_EQ(seconds, plan.schedule.seconds);
+        const auto expect_more = [&] {
+          const double more = device_seconds(plan, effort);
+          EXPECT_GT(more, seconds);
+          seconds = more;
+        };
+        effort.num_exceptions = 1;
+        expect_more();
+        if (scheme == Scheme::kEc) {
+          for (const int stage : {1, -1}) {
+            effort.stage = stage;
+            EXPECT_GT(device_seconds(plan, effort), plan.schedule.seconds) << stage;
+          }
+          continue;
+        }
+        effort.has_second_look = true;
+        expect_more();
+        for (effort.rung = 1; effort.rung < plan.numerics.ladder.num_rungs; ++effort.rung) expect_more();
+        effort.rung = plan.numerics.ladder.num_rungs - 1;
+        effort.is_equilibrated = true;
+        expect_more();
+      }
+    }
+  }
+}
+
+// A batch takes as much of it as it has products; exceptions are those of all.
+TEST(DeviceModel, ABatchTakesMoreForEachProduct) {
+  Policy policy;
+  policy.scheme = Scheme::kOzaki2;
+  const std::array<const product::Engine*, 1> engines = {&engines::hopper_engine()};
+  Environment environment;
+  environment.engines = engines;
+  environment.facts = h200_facts();
+  const problem::Shape shape{Scalar::kF64, 2048, 2048, 2048};
+  const Plan one = make(shape, policy, environment).value();
+  const Plan five = make(shape, policy, environment, {5, false}).value();
+  const auto beyond = [](const Plan& plan, const Effort& effort) {
+    return device_seconds(plan, effort) - plan.schedule.seconds;
+  };
+  const Effort look{0, -1, true, false, 0};
+  const Effort exceptions{0, -1, false, false, 100};
+  EXPECT_DOUBLE_EQ(device_seconds(five, look), five.schedule.seconds + 5 * beyond(one, look));
+  EXPECT_DOUBLE_EQ(device_seconds(five, exceptions), five.schedule.seconds + beyond(one, exceptions));
 }
 
 TEST(DeviceModel, PredictsSchemeEc) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -154,18 +155,35 @@ TEST(LineProduct, TermsRelativeToTheLargest) {
 
 // ---- gemm_fp64 against line_product ---------------------------------------------------------------------------------
 
+/// Of all exponents that lines have if `wide`; complex elements of two such lines.
+template <class T>
+std::vector<std::vector<T>> some_lines(Rng& rng, std::int64_t num_lines, std::int64_t length, bool wide) {
+  if constexpr (kIsComplex<T>) {
+    const auto re = some_lines<RealOf<T>>(rng, num_lines, length, wide);
+    const auto im = some_lines<RealOf<T>>(rng, num_lines, length, wide);
+    std::vector<std::vector<T>> lines(re.size());
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      for (std::size_t h = 0; h < re[i].size(); ++h) lines[i].emplace_back(re[i][h], im[i][h]);
+    }
+    return lines;
+  } else {
+    return wide ? tests::random_lines<T>(rng, num_lines, length) : ordinary_lines<T>(rng, num_lines, length, 30);
+  }
+}
+
 template <class T>
 void expect_gemm_is_line_product(Rng& rng, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, T beta, bool wide) {
-  auto a = wide ? tests::random_lines<T>(rng, m, k) : ordinary_lines<T>(rng, m, k, 30);
-  auto b = wide ? tests::random_lines<T>(rng, n, k) : ordinary_lines<T>(rng, n, k, 30);
-  if (k > 0 && m > 2 && rng() % 2 == 0) a[1][static_cast<std::size_t>(k / 2)] = std::numeric_limits<T>::quiet_NaN();
-  if (k > 0 && n > 2 && rng() % 2 == 0) b[2][static_cast<std::size_t>(k - 1)] = std::numeric_limits<T>::infinity();
+  using R = RealOf<T>;
+  auto a = some_lines<T>(rng, m, k, wide);
+  auto b = some_lines<T>(rng, n, k, wide);
+  if (k > 0 && m > 2 && rng() % 2 == 0) a[1][static_cast<std::size_t>(k / 2)] = std::numeric_limits<R>::quiet_NaN();
+  if (k > 0 && n > 2 && rng() % 2 == 0) b[2][static_cast<std::size_t>(k - 1)] = std::numeric_limits<R>::infinity();
   const StoredLines<T> x(a, rng() % 2 == 0 ? tests::Storage::kLinePadded : tests::Storage::kInnerPadded);
   const StoredLines<T> y(b, rng() % 2 == 0 ? tests::Storage::kLineContiguous : tests::Storage::kBothStrided);
   const auto sx = stats_of(x.lines());
   const auto sy = stats_of(y.lines());
   for (const Fp64Summation summation : kSummations) {
-    const T old = beta == T{0} ? std::numeric_limits<T>::quiet_NaN() : T(1.5);
+    const T old = beta == T{0} ? T(std::numeric_limits<R>::quiet_NaN()) : T(1.5);
     const std::int64_t ld = m + 3;
     std::vector<T> want(static_cast<std::size_t>(ld * n + 1), T(-99));
     for (std::int64_t j = 0; j < n; ++j) {
@@ -212,6 +230,19 @@ TEST(GemmFp64, IsLineProductForAnyScalarsAndRanges) {
          std::vector<std::pair<double, double>>{{1, 0}, {-1, 0}, {0.7, 0}, {1, 1}, {-2.5, 0.3}}) {
       expect_gemm_is_line_product<double>(rng, 5, 6, k, alpha, beta, i % 2 == 0);
       expect_gemm_is_line_product<float>(rng, 5, 6, k, static_cast<float>(alpha), static_cast<float>(beta), i % 2 == 0);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+/// Several tiles of B share a panel of A where there are many: 5 x 5 tiles and more for one thread, not for three.
+TEST(GemmFp64, IsLineProductWhereTilesShareAPanel) {
+  Rng rng(12);
+  for (const std::int64_t k : {1, 130, 260}) {
+    for (const bool wide : {false, true}) {
+      expect_gemm_is_line_product<double>(rng, 70, 18, k, 1.0, 0.0, wide);
+      expect_gemm_is_line_product<std::complex<double>>(rng, 33, 33, k, {1.0, -0.5}, {0.25, 1.0}, wide);
+      expect_gemm_is_line_product<std::complex<float>>(rng, 65, 21, k, {1.0F, 0.0F}, {0.0F, 0.0F}, wide);
       if (HasFatalFailure()) return;
     }
   }

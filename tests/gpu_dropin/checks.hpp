@@ -22,6 +22,8 @@ void check_handles(const Handle& handle);
 void check_streams(bool is_monitored);
 /// Of a process with KIZAMI_MONITOR=1: what the log at `path` says of the calls so far.
 void check_monitor(const char* path);
+/// With the defaults of the library: wide elements, which cuBLAS multiplies faster, and tame ones, in FP64.
+void check_learned(const Handle& handle);
 /// A handle of the second device, where there is one.
 void check_second_device();
 

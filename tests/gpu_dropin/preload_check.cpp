@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// gpu_preload_check [--self-test] [--expect-kizami] [--bits N] [--monitored LOG]: an ordinary program that multiplies with cuBLAS and judges the results.
+// gpu_preload_check [--self-test] [--expect-kizami] [--bits N] [--monitored LOG] [--learned]: an ordinary program that multiplies with cuBLAS and judges the results.
 // It knows nothing of what may be preloaded before cuBLAS, except for --expect-kizami: then the four products must come
 // from another library, differ from those of cuBLAS, and have the same bits however they are called. --bits N: the
-// accuracy that is asked for. --monitored LOG: calls are monitored (KIZAMI_MONITOR=1, KIZAMI_LOG=LOG), and may wait. --self-test: judges the judge, without a device. One line for each check; exit code 1 if one failed, 77 without a
+// accuracy that is asked for. --monitored LOG: calls are monitored (KIZAMI_MONITOR=1, KIZAMI_LOG=LOG), and may wait. --learned: only what is
+// learned of elements is looked at: calls that cuBLAS answers faster are its own from the third on, unless --expect-kizami. --self-test: judges the judge, without a device. One line for each check; exit code 1 if one failed, 77 without a
 // device.
 #include <cstdlib>
 
@@ -25,6 +26,7 @@ void check_device(const char* log) {
 
 int main(int argc, char** argv) {
   const char* log = nullptr;
+  bool is_learned = false;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--expect-kizami") {
@@ -36,8 +38,12 @@ int main(int argc, char** argv) {
       asked_bits() = std::atoi(argv[++i]);
     } else if (argument == "--monitored" && i + 1 < argc) {
       log = argv[++i];
+    } else if (argument == "--learned") {
+      is_learned = true;
     } else {
-      std::fprintf(stderr, "usage: gpu_preload_check [--self-test] [--expect-kizami] [--bits N] [--monitored LOG]\n");
+      std::fprintf(
+          stderr,
+          "usage: gpu_preload_check [--self-test] [--expect-kizami] [--bits N] [--monitored LOG] [--learned]\n");
       return 2;
     }
   }
@@ -46,8 +52,12 @@ int main(int argc, char** argv) {
     std::printf("no CUDA device\n");
     return std::getenv("KIZAMI_REQUIRE_GPU") == nullptr ? 77 : 1;
   }
-  guarded("device", [&] { check_device(log); });
-  guarded("device", check_second_device);
+  if (is_learned) {
+    guarded("device", [] { check_learned(Handle()); });
+  } else {
+    guarded("device", [&] { check_device(log); });
+    guarded("device", check_second_device);
+  }
   std::printf("%s: %d checks failed\n", num_failed == 0 ? "OK" : "FAIL", num_failed);
   return num_failed == 0 ? 0 : 1;
 }

@@ -17,6 +17,7 @@
 #include "num/crt_table.hpp"
 #include "plan/buffers.hpp"
 #include "plan/ladder.hpp"
+#include "plan/ozaki2.hpp"
 #include "tests/plan/fake_engine.hpp"
 
 namespace kizami::plan {
@@ -331,6 +332,51 @@ TEST_F(PlanTest, TheDefaultLimitIsKeptOrNamed) {
     }
   }
   EXPECT_GT(num_refused, 0);
+}
+
+// What the prediction leaves out is named: the last rung answers all where exponents span all of FP64.
+TEST_F(PlanTest, NamesTheTimeOfTheLastRung) {
+  const auto seconds = [&](Scalar scalar, Accuracy accuracy) {
+    Policy policy;
+    policy.accuracy = accuracy;
+    policy.threads = 1;
+    const Result<Plan> p = plan(square(1000, scalar), policy);
+    EXPECT_TRUE(p.ok()) << p.status().reason();
+    const std::string text = explain(p.value());
+    const std::size_t at = text.find("; at most ");
+    EXPECT_NE(at, std::string::npos) << text;
+    EXPECT_NE(text.find(" s, where it answers all", at), std::string::npos) << text;
+    return at == std::string::npos ? 0.0 : std::stod(text.substr(at + 10));
+  };
+  const double pairwise = seconds(Scalar::kF64, Accuracy::native());
+  const double compensated = seconds(Scalar::kF64, Accuracy::at_bits(52));
+  EXPECT_GT(pairwise, 0);
+  EXPECT_GT(compensated, pairwise);
+  EXPECT_DOUBLE_EQ(seconds(Scalar::kC128, Accuracy::native()), 4 * pairwise) << "four real products";
+}
+
+// Threads that take longer to wake than a small product takes are neither used nor predicted with.
+TEST_F(PlanTest, SmallProductsAreForOneThread) {
+  for (const Scalar scalar : {Scalar::kF32, Scalar::kF64, Scalar::kC64, Scalar::kC128, Scalar::kDD}) {
+    Policy policy;
+    if (scalar == Scalar::kDD) policy.accuracy = Accuracy::at_bits(80);
+    for (const std::int64_t n : {1, 4, 8, 1000}) {
+      const auto planned = [&](int threads) {
+        policy.threads = threads;
+        return plan(square(n, scalar), policy);
+      };
+      const Result<Plan> one = planned(1);
+      const Result<Plan> eight = planned(8);
+      ASSERT_TRUE(one.ok() && eight.ok()) << one.status().reason() << eight.status().reason();
+      EXPECT_EQ(useful_threads(one.value()), 1);
+      EXPECT_EQ(useful_threads(eight.value()), n == 1000 ? 8 : 1) << "n = " << n;
+      if (n == 1000) {
+        EXPECT_LT(eight.value().schedule.seconds, one.value().schedule.seconds);
+      } else {
+        EXPECT_EQ(eight.value().schedule.seconds, one.value().schedule.seconds) << "n = " << n;
+      }
+    }
+  }
 }
 
 // A call carves its workspace again; what engines ask for is known by then.

@@ -42,7 +42,7 @@ TEST(CombineParts, EveryPairOfResiduesOnEveryTarget) {
         }
       }
       const auto num_pairs = static_cast<std::int64_t>(interleaved.size() / 2);
-      const std::int64_t count = base::round_up(num_pairs, 64);
+      const std::int64_t count = base::round_up(num_pairs, kComputedElems<std::complex<double>>);
       interleaved.resize(static_cast<std::size_t>(2 * count));
       const int num_planes = num::planes_of_modulus(Ring::kComplex, l);
       const std::int64_t stride = count + 7;
