@@ -151,9 +151,9 @@ class StepSums {
 #pragma unroll
         for (int block = 0; block < kStepBlocks<Core::kParts>; ++block) {
           std::int32_t products[kPairs];
+          const Scales scales(stage, block, place_);
           wait_for_turn();
           multiply(products, stage, block);
-          const Scales scales(stage, block, place_);
           base::wgmma_wait<0>();
           base::pin(products);
           give_turn();
@@ -172,6 +172,7 @@ class StepSums {
         std::int32_t m[kPairs];
         const std::uint32_t rows = rows_of(stage);
         const std::uint32_t columns = base::swizzled_lines(shared_address(stage.b));
+        const Scales scales(stage, 0, place_);
         wait_for_turn();
         base::wgmma_fence();
         base::wgmma_u8(p, rows, columns, 0);
@@ -179,7 +180,6 @@ class StepSums {
         base::wgmma_s8(m, rows + 2 * kStep, columns + 2 * kStep, 0);
         base::wgmma_s8(m, rows + 3 * kStep, columns + 3 * kStep, 1);
         base::wgmma_commit();
-        const Scales scales(stage, 0, place_);
         base::wgmma_wait<0>();
         base::pin(p);
         base::pin(m);

@@ -124,15 +124,19 @@ __device__ void scout(const problem::Lines<T>& a, const problem::Lines<T>& b, fl
   if (threadIdx.x == 0) {
     state.look = look;
     state.num_sampled_products = look == plan::Look::kSample ? 1 : 0;
-    __threadfence();
-    atomicExch(&state.is_look_known, 1u);
+    atomicExch(&state.published_look, 1u + static_cast<std::uint32_t>(look));
   }
 }
 
-/// Waits for what the scouts decide. By one thread, before a barrier of its block.
-__device__ inline void wait_for_look(const plan::DeviceState& state) {
-  while (*static_cast<const volatile std::uint32_t*>(&state.is_look_known) == 0) __nanosleep(100);
-  __threadfence();
+/// Waits for what the scouts decide. By one thread: the word is all that it needs, and no fence.
+[[nodiscard]] __device__ inline plan::Look wait_for_look(const plan::DeviceState& state) {
+  const volatile std::uint32_t& published = state.published_look;
+  std::uint32_t word = published;
+  while (word == 0) {
+    __nanosleep(100);
+    word = published;
+  }
+  return static_cast<plan::Look>(word - 1);
 }
 
 }  // namespace kizami::split::device

@@ -109,8 +109,10 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
   extern __shared__ __align__(16) unsigned char panel[];
   __shared__ __align__(16) Mailbox<T> mailbox;
   __shared__ PlaneRow<kTerms, kWords> rows[num::kMaxPlanes];
+  __shared__ plan::Look shared_look;
   base::begin_in_cluster(&mailbox, sizeof mailbox);
   base::follow_previous_kernel();
+  const plan::Look as_told = pass.state->look;
   if (pass.state->is_scaling_only != 0) return;
   const bool is_second = blockIdx.x >= pass.blocks_of_first;
   const PassOperand<T>& task = pass.operands[is_second ? 1 : 0];
@@ -134,14 +136,14 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
       scout(pass.operands[0].operand.lines, pass.operands[1].operand.lines, pass.ladder.rungs[0].allowance,
             pass.scouted, *pass.state);
     }
-    if (threadIdx.x == 0) wait_for_look(*pass.state);
   }
+  if (threadIdx.x == 0) shared_look = pass.scouted != nullptr ? wait_for_look(*pass.state) : as_told;
   wait_for_copies();
   if constexpr (sizeof(T) < 16) {
     if (is_in_chunks) order_chunks<T>(length, panel);
   }
   __syncthreads();
-  const plan::Look look = *static_cast<const volatile plan::Look*>(&pass.state->look);
+  const plan::Look look = shared_look;
 
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
