@@ -5,15 +5,15 @@
 
 #include "base/cuda_status.hpp"
 #include "base/overlapped_launch.hpp"
+#include "certify/device_scout.cuh"
 #include "plan/device_state.cuh"
 
 namespace kizami::exec {
 namespace {
 
 template <class T>
-__global__ void begin_call(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
-                           int rung, bool is_sliced) {
-  base::follow_previous_kernel();
+__device__ plan::DeviceState fresh_state(Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs, int rung,
+                                         bool is_sliced) {
   plan::DeviceState fresh;
   fresh.selection.rung = rung;
   if (rung < 0) fresh.selection.num_repaired = num_pairs;
@@ -21,7 +21,30 @@ __global__ void begin_call(plan::DeviceState* state, Factor<T> alpha, std::int32
   fresh.is_sliced = is_sliced ? 1 : 0;
   fresh.statistics.num_pairs = num_pairs;
   fresh.is_scaling_only = alpha.load() == T{0} ? 1 : 0;
-  plan::write_state(state, fresh);
+  return fresh;
+}
+
+template <class T>
+__global__ void begin_call(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
+                           int rung, bool is_sliced) {
+  base::follow_previous_kernel();
+  plan::write_state(state, fresh_state(alpha, num_products, num_pairs, rung, is_sliced));
+}
+
+template <class T>
+__global__ void __launch_bounds__(certify::kScoutThreads)
+    begin_and_scout(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products,
+                    const __grid_constant__ certify::Scout<T> task) {
+  __shared__ certify::ScoutShared shared;
+  base::begin_in_cluster(&shared, sizeof shared);
+  base::follow_previous_kernel();
+  plan::DeviceState fresh =
+      fresh_state(alpha, num_products, task.a.num_lines * task.b.num_lines, /*rung=*/0, /*is_sliced=*/false);
+  if (fresh.is_scaling_only == 0) {  // the same in all blocks
+    fresh.look = certify::scout(task, shared);
+    fresh.num_sampled_products = fresh.look == plan::Look::kSample ? 1 : 0;
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) plan::write_state(state, fresh);
 }
 
 }  // namespace
@@ -33,8 +56,29 @@ Status begin_state(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_p
   return base::launch_status("begin_call");
 }
 
-#define KIZAMI_INSTANTIATE(T) \
-  template Status begin_state<T>(plan::DeviceState*, Factor<T>, std::int32_t, std::int64_t, int, product::Queue, bool)
+template <class T>
+Status begin_state_and_scout(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products,
+                             const problem::Lines<T>& a, const problem::Lines<T>& b, float allowance,
+                             product::Queue queue) {
+  cudaLaunchAttribute attributes[2] = {base::overlapped_start(), {}};
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim = {certify::kScoutCluster, 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(certify::kScoutCluster);
+  config.blockDim = dim3(certify::kScoutThreads);
+  config.stream = queue;
+  config.attrs = attributes;
+  config.numAttrs = 2;
+  const certify::Scout<T> task{a, b, allowance};
+  return base::cuda_status(cudaLaunchKernelEx(&config, begin_and_scout<T>, state, alpha, num_products, task),
+                           "begin_and_scout");
+}
+
+#define KIZAMI_INSTANTIATE(T)                                                                                     \
+  template Status begin_state<T>(plan::DeviceState*, Factor<T>, std::int32_t, std::int64_t, int, product::Queue,  \
+                                 bool);                                                                           \
+  template Status begin_state_and_scout<T>(plan::DeviceState*, Factor<T>, std::int32_t, const problem::Lines<T>&, \
+                                           const problem::Lines<T>&, float, product::Queue)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

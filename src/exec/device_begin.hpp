@@ -7,6 +7,7 @@
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
 #include "plan/device_state.hpp"
+#include "problem/lines.hpp"
 #include "product/product.hpp"
 
 namespace kizami::exec {
@@ -17,5 +18,13 @@ namespace kizami::exec {
 template <class T>
 Status begin_state(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
                    int rung, product::Queue queue, bool is_sliced = false);
+
+/// The same, with state->look after some lines of both operands. The lowest rung has that allowance.
+/// @range lines of elements, of both operands equally long
+/// @queue enqueues one kernel
+template <class T>
+Status begin_state_and_scout(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products,
+                             const problem::Lines<T>& a, const problem::Lines<T>& b, float allowance,
+                             product::Queue queue);
 
 }  // namespace kizami::exec

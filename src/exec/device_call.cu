@@ -62,8 +62,13 @@ class Call {
 
   Status run() {
     const num::Ladder& ladder = plan_.numerics.ladder;
-    KIZAMI_RETURN_IF_ERROR(begin_state(state(), problem_.alpha, num_planes(0), plan_.shape.m * plan_.shape.n,
-                                       ladder.num_rungs == 0 ? -1 : 0, queue_));
+    if (plan::has_scout(plan_)) {
+      KIZAMI_RETURN_IF_ERROR(begin_state_and_scout(state(), problem_.alpha, num_planes(0), a_.lines, b_.lines,
+                                                   ladder.rungs[0].allowance, queue_));
+    } else {
+      KIZAMI_RETURN_IF_ERROR(begin_state(state(), problem_.alpha, num_planes(0), plan_.shape.m * plan_.shape.n,
+                                         ladder.num_rungs == 0 ? -1 : 0, queue_));
+    }
     KIZAMI_RETURN_IF_ERROR(gather());
     if (plan_.numerics.has_certificate) KIZAMI_RETURN_IF_ERROR(certifier().run(plan::splits_in_one_pass(plan_)));
     int rung = ladder.num_rungs == 0 ? -1 : 0;
@@ -114,7 +119,7 @@ class Call {
     if (plan::splits_in_one_pass(plan_)) {
       return split::device_single_pass<T>({whole_operand(a_, Side::kA), digits(Side::kA), &state()->nonfinite_rows},
                                           {whole_operand(b_, Side::kB), digits(Side::kB), &state()->nonfinite_cols},
-                                          ladder(), buffers_.second_look, plan::has_scout(plan_), state(), queue_);
+                                          ladder(), buffers_.second_look, state(), queue_);
     }
     KIZAMI_RETURN_IF_ERROR(split::device_statistics(a_.lines, a_.buffers.stats, digits(Side::kA),
                                                     &state()->nonfinite_rows, state(), num_sms_, queue_));

@@ -195,7 +195,7 @@ bool compares_in_product(const Plan& plan) {
 }
 
 bool has_scout(const Plan& plan) {
-  constexpr std::int64_t kLeast = 1024;
+  constexpr std::int64_t kLeast = 3072;
   return plan.shape.m >= kLeast && plan.shape.n >= kLeast && plan.shape.k >= kLeast && compares_in_product(plan) &&
          plan.schedule.engine->reads_num_products();
 }

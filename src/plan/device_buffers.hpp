@@ -90,8 +90,8 @@ struct DeviceBuffers {
 /// engine has the epilogue.
 [[nodiscard]] bool compares_in_product(const Plan& plan);
 
-/// Whether a scout (split/device_scout.cuh) decides what the split makes: where a sampled product that is not wanted costs
-/// nothing, and products are large enough for the microseconds that it takes.
+/// Whether a scout (certify/device_scout.cuh) decides what the split makes: where a sampled product that is not wanted costs
+/// nothing, and products are so large that the 5 microseconds that it takes are less than a hundredth.
 [[nodiscard]] bool has_scout(const Plan& plan);
 
 /// The product of one main chunk with that many moduli.

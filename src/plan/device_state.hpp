@@ -2,7 +2,7 @@
 // What a device call knows of itself while it runs, in device memory: kernels hand decisions to kernels, and no host
 // waits for them. Plain data without CUDA.
 //
-// The order of a call: begin (state = {}) -> statistics -> sampled certificate -> block rungs -> second look -> split -> product ->
+// The order of a call: begin (state = {}, what to look at first) -> statistics -> sampled certificate -> block rungs -> second look -> split -> product ->
 // CRT -> FP64 rung. A kernel that is not needed reads the state and ends. Scheme ec: split -> decision (writes the state)
 // -> one product a stage -> FP64 rung.
 #pragma once
@@ -47,8 +47,6 @@ struct alignas(16) DeviceState {
   std::uint64_t nonfinite_rows = 0;    ///< lines of op(A) with NaN or Inf
   std::uint64_t nonfinite_cols = 0;    ///< lines of op(B)
   Look look = Look::kSample;
-  std::uint32_t num_scouts = 0;           ///< blocks of threads that have told what they have seen
-  std::uint32_t published_look = 0;       ///< 1 + look, for those who run beside the scouts
   std::int32_t num_sampled_products = 1;  ///< 0 where blocks speak first
   std::int32_t has_rungs = 0;             ///< of all pairs as given, in the buffers of the second look
   std::uint32_t has_open_sums = 0;        ///< some of them are of sums that are zero, to be looked at again

@@ -23,7 +23,6 @@ SecondLookBuffers carve_second_look(base::Carver& carver, const SecondLookChunk&
   buffers.b_weights = carver.take<num::LineWeight>(chunk.nc);
   buffers.rungs = carver.take<std::uint8_t>(chunk.nc, round_up(chunk.mc, kSecondLookPad));
   buffers.gains = carver.take<std::int32_t>(kNumGains);
-  buffers.scouted = carver.take<ScoutedLine>(kScoutLines);
   return buffers;
 }
 

@@ -32,15 +32,6 @@ inline constexpr std::int64_t kSecondLookLines = 192;
 /// Lines of each operand that equilibration_gain.hpp looks at twice over: the gains of both.
 inline constexpr int kNumGains = 64;
 
-/// Lines of both operands that the scout reads (split/device_scout.cuh), and what it sees of each.
-inline constexpr int kScoutLines = 64;
-struct alignas(16) ScoutedLine {
-  float norm2;  ///< relative to the largest term
-  float norm1;
-  float digits;  ///< sum of the digits that the line has in the sampled certificate
-  float count;   ///< of terms
-};
-
 /// Digits of one chunk in blocks of 64 elements, step by step of all lines, so that a tile's part of a step is one piece of memory.
 /// `parts` is 2 for complex types, else 1; B is the number of blocks, rounded up to whole steps.
 struct SecondLookBuffers {
@@ -58,7 +49,6 @@ struct SecondLookBuffers {
   num::LineWeight* b_weights = nullptr;  ///< [nc]
   std::uint8_t* rungs = nullptr;         ///< [nc][round_up(mc, pad)]: the first sufficient rung of each pair
   std::int32_t* gains = nullptr;         ///< [kNumGains], of A's lines, then of B's
-  ScoutedLine* scouted = nullptr;        ///< [kScoutLines], half of them of A
 };
 [[nodiscard]] SecondLookBuffers carve_second_look(base::Carver& carver, const SecondLookChunk& chunk,
                                                   std::int64_t length, int parts);

@@ -86,13 +86,11 @@ struct SinglePassOperand {
 /// device_residue_planes() at the lowest rung, without inner shifts, before anybody knows whether that rung is enough. Reads every
 /// element from memory once. Rows of digits up to the next multiple of plan::kReadRows are zero too.
 /// state->look says what is made: without kSample block digits and num::line_weight() of the lines, in `blocks`, instead of sampled
-/// digits, and with kBlocksFirst no planes and no scales. With has_scout the first blocks of threads decide it (device_scout.cuh) while
-/// all load their first lines.
+/// digits, and with kBlocksFirst no planes and no scales.
 /// @range  lines of at most plan::kMaxSinglePassLength elements; norm_limit of the lowest rung < 2^94; planes of equal row strides
 /// @queue  one kernel, which ends at once if state->is_scaling_only
 template <class T>
 Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Ladder& ladder,
-                          const plan::SecondLookBuffers& blocks, bool has_scout, plan::DeviceState* state,
-                          product::Queue queue);
+                          const plan::SecondLookBuffers& blocks, const plan::DeviceState* state, product::Queue queue);
 
 }  // namespace kizami::split

@@ -18,7 +18,6 @@
 #include "split/device_line_warps.cuh"
 #include "split/device_panel.cuh"
 #include "split/device_residue_rows.cuh"
-#include "split/device_scout.cuh"
 #include "split/residues.hpp"
 
 namespace kizami::split::device {
@@ -42,8 +41,7 @@ struct Pass {
   std::int32_t length;  ///< elements of a line that a block takes, a multiple of 128
   num::Ladder ladder;
   std::int32_t num_planes;  ///< of the lowest rung
-  plan::DeviceState* state;
-  plan::ScoutedLine* scouted;  ///< null: nobody decides anew
+  const plan::DeviceState* state;
 };
 
 /// A block of a line's piece in shared memory becomes its fragments, each lane's next to those of its neighbours.
@@ -109,10 +107,9 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
   extern __shared__ __align__(16) unsigned char panel[];
   __shared__ __align__(16) Mailbox<T> mailbox;
   __shared__ PlaneRow<kTerms, kWords> rows[num::kMaxPlanes];
-  __shared__ plan::Look shared_look;
   base::begin_in_cluster(&mailbox, sizeof mailbox);
   base::follow_previous_kernel();
-  const plan::Look as_told = pass.state->look;
+  const plan::Look look = pass.state->look;
   if (pass.state->is_scaling_only != 0) return;
   const bool is_second = blockIdx.x >= pass.blocks_of_first;
   const PassOperand<T>& task = pass.operands[is_second ? 1 : 0];
@@ -131,19 +128,11 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
     load_panel(lines, task.is_across, first_line, first, length, panel);
   }
   load_plane_rows(rows, pass.num_planes);
-  if (pass.scouted != nullptr) {
-    if (blockIdx.x < kScouts) {
-      scout(pass.operands[0].operand.lines, pass.operands[1].operand.lines, pass.ladder.rungs[0].allowance,
-            pass.scouted, *pass.state);
-    }
-  }
-  if (threadIdx.x == 0) shared_look = pass.scouted != nullptr ? wait_for_look(*pass.state) : as_told;
   wait_for_copies();
   if constexpr (sizeof(T) < 16) {
     if (is_in_chunks) order_chunks<T>(length, panel);
   }
   __syncthreads();
-  const plan::Look look = shared_look;
 
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -234,12 +223,9 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
 
 namespace kizami::split {
 
-static_assert(device::kPanelThreads == device::kScoutThreads);
-
 template <class T>
 Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Ladder& ladder,
-                          const plan::SecondLookBuffers& blocks, bool has_scout, plan::DeviceState* state,
-                          product::Queue queue) {
+                          const plan::SecondLookBuffers& blocks, const plan::DeviceState* state, product::Queue queue) {
   using P = device::Panel<T>;
   const num::Rung& rung = ladder.rungs[0];
   const auto task_of = [](const SinglePassOperand<T>& x, const device::DigitRows& digits, num::LineWeight* weights) {
@@ -271,8 +257,7 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
                        length,
                        ladder,
                        num_planes,
-                       state,
-                       has_scout ? blocks.scouted : nullptr};
+                       state};
 
   const auto start = [&](auto kernel) -> Status {
     // Always the same number: between this and the launch, a call of another thread may ask for shorter lines.
@@ -294,4 +279,4 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
 #define KIZAMI_INSTANTIATE_SINGLE_PASS(T)                                                     \
   template ::kizami::Status kizami::split::device_single_pass<T>(                             \
       const SinglePassOperand<T>&, const SinglePassOperand<T>&, const ::kizami::num::Ladder&, \
-      const ::kizami::plan::SecondLookBuffers&, bool, ::kizami::plan::DeviceState*, ::kizami::product::Queue)
+      const ::kizami::plan::SecondLookBuffers&, const ::kizami::plan::DeviceState*, ::kizami::product::Queue)

@@ -305,9 +305,8 @@ struct DeviceLook {
     look.a_lines = a.line_buffers();
     look.b_lines = b.line_buffers();
     look.chunk = chunk;
-    look.buffers = {a.digits.data(),  b.digits.data(),  a.scales.data(),  b.scales.data(),
-                    a.nonzero.data(), b.nonzero.data(), a.weights.data(), b.weights.data(),
-                    rungs.data(),     gains.data(),     nullptr};
+    look.buffers = {a.digits.data(),  b.digits.data(),  a.scales.data(),  b.scales.data(), a.nonzero.data(),
+                    b.nonzero.data(), a.weights.data(), b.weights.data(), rungs.data(),    gains.data()};
     look.state = state.data();
     look.repairs = repairs.data();
     look.repair_bits = bits.data();
@@ -350,7 +349,7 @@ Status make_blocks(const SecondLook<T>& look) {
   const split::DevicePlanes planes{nullptr, base::round_up(look.a.length, std::int64_t{128}), 0};
   return split::device_single_pass<T>({{look.a, look.a_lines, planes}, {}, &look.state->nonfinite_rows},
                                       {{look.b, look.b_lines, planes}, {}, &look.state->nonfinite_cols}, look.ladder,
-                                      look.buffers, false, look.state, nullptr);
+                                      look.buffers, look.state, nullptr);
 }
 
 template <class T>

@@ -189,9 +189,9 @@ TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
         const DeviceSide<T> x(a, rung);
         const DeviceSide<T> y(b, rung);
         const auto state = this->state_at(0);
-        const Status status = device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
-                                                    {y.operand(), y.digit_rows(), y.nonfinite.data()}, ladder, {},
-                                                    false, state.data(), nullptr);
+        const Status status =
+            device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
+                                  {y.operand(), y.digit_rows(), y.nonfinite.data()}, ladder, {}, state.data(), nullptr);
         ASSERT_TRUE(status.ok()) << status.reason();
         const std::string where = "k = " + std::to_string(k) + ", layout " + std::to_string(static_cast<int>(memory)) +
                                   ", " + std::to_string(bits) + " bits";
@@ -296,14 +296,14 @@ TYPED_TEST(DeviceSplit, OnePassMakesBlockDigits) {
         const BlockSide<T> q(b);
         const plan::SecondLookBuffers blocks{p.digits.data(),  q.digits.data(),  p.scales.data(),  q.scales.data(),
                                              p.nonzero.data(), q.nonzero.data(), p.weights.data(), q.weights.data(),
-                                             nullptr,          nullptr,          nullptr};
+                                             nullptr,          nullptr};
         const std::vector<std::int8_t> no_planes = x.planes.download();
         const std::vector<std::int8_t> no_digits = x.digits.download();
         const std::vector<std::int32_t> no_scales = x.scales.download();
         const auto state = this->state_at(0, false, look);
         const Status status = device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
                                                     {y.operand(), y.digit_rows(), y.nonfinite.data()}, ladder, blocks,
-                                                    false, state.data(), nullptr);
+                                                    state.data(), nullptr);
         ASSERT_TRUE(status.ok()) << status.reason();
         const std::string where = "k = " + std::to_string(k) + ", layout " + std::to_string(static_cast<int>(memory)) +
                                   ", look " + std::to_string(static_cast<int>(look));
@@ -385,7 +385,7 @@ TYPED_TEST(DeviceSplit, PlanesOfTheLowestRungAreMadeOnce) {
   }
   const auto state = this->state_at(0, true);
   const SinglePassOperand<T> operand{x.operand(), x.digit_rows(), x.nonfinite.data()};
-  ASSERT_TRUE(device_single_pass<T>(operand, operand, ladder, {}, false, state.data(), nullptr).ok());
+  ASSERT_TRUE(device_single_pass<T>(operand, operand, ladder, {}, state.data(), nullptr).ok());
   EXPECT_EQ(x.planes.download(), untouched);
 }
 
@@ -408,9 +408,9 @@ TYPED_TEST(DeviceSplit, OnePassOfSeveralThreadsAndLengths) {
       cudaStream_t stream = nullptr;
       gpu_test::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
       for (int l = 0; l < kLaunches && refused[static_cast<std::size_t>(t)].empty(); ++l) {
-        const Status status = device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
-                                                    {y.operand(), y.digit_rows(), y.nonfinite.data()}, ladder, {},
-                                                    false, state.data(), stream);
+        const Status status =
+            device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
+                                  {y.operand(), y.digit_rows(), y.nonfinite.data()}, ladder, {}, state.data(), stream);
         if (!status.ok()) refused[static_cast<std::size_t>(t)] = status.reason();
       }
       gpu_test::check(cudaStreamSynchronize(stream), "synchronise");
@@ -427,7 +427,7 @@ TYPED_TEST(DeviceSplit, LinesTooLongForOnePassAreRefused) {
       {{nullptr, 1, plan::kMaxSinglePassLength + 1, 1, 1, false}, {}, {nullptr, plan::kMaxSinglePassLength + 128, 0}},
       {},
       nullptr};
-  const Status status = device_single_pass<T>(operand, operand, this->ladder(64, {}), {}, false, nullptr, nullptr);
+  const Status status = device_single_pass<T>(operand, operand, this->ladder(64, {}), {}, nullptr, nullptr);
   EXPECT_EQ(status.code(), StatusCode::kInternal);
 }
 
