@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <string>
 
+#include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "certify/block_sum.hpp"
@@ -402,9 +402,7 @@ namespace kizami::certify {
 template <class T>
 Status launch_second_look(const SecondLook<T>& look, int num_sms, product::Queue queue) {
   using Core = second_look::MmaSyncCore<static_cast<int>(problem::kTerms<T>)>;
-  const cudaError_t error = second_look::launch<T, Core>(look, num_sms, queue);
-  if (error == cudaSuccess) return {};
-  return {StatusCode::kInternal, std::string("second look: ") + cudaGetErrorString(error)};
+  return base::cuda_status(second_look::launch<T, Core>(look, num_sms, queue), "second look");
 }
 
 }  // namespace kizami::certify

@@ -21,14 +21,14 @@ namespace {
   return (static_cast<double>(plan.shape.m) + static_cast<double>(plan.shape.n)) * static_cast<double>(plan.shape.k);
 }
 
-/// Digits of all blocks, their products, the rungs of all pairs.
+/// Digits of all blocks, their products, the rungs of all pairs. With a scout the split makes the digits, and no sampled product comes first.
 [[nodiscard]] double second_look_seconds(const Plan& plan) {
   constexpr double kStartSeconds = 40e-6;
-  constexpr double kDigitBytesPerSecond = 2.4e12;  // of operands
-  constexpr double kBlockOpsPerSecond = 4.0e14;
+  const double digit_bytes_per_second = has_scout(plan) ? 7e12 : 2.4e12;  // of operands
+  constexpr double kBlockOpsPerSecond = 4.6e14;
   constexpr double kComplexShare = 1.15;  // a part of a complex product is slower by it
   const double ops = 2.0 * parts_of(plan) * pairs_of(plan) * static_cast<double>(plan.shape.k);
-  return kStartSeconds + elements_of(plan) * size_bytes(plan.shape.scalar) / kDigitBytesPerSecond +
+  return kStartSeconds + elements_of(plan) * size_bytes(plan.shape.scalar) / digit_bytes_per_second +
          ops * (is_complex(plan.shape.scalar) ? kComplexShare : 1.0) / kBlockOpsPerSecond;
 }
 
@@ -53,15 +53,19 @@ namespace {
   return pairs_of(plan) * num::num_planes(ring, num_moduli) / planes_per_second;
 }
 
-/// Planes made again, and what products and CRT take above those of the lowest rung.
+/// Planes of that rung, beside those of the lowest unless a scout spares them, and what products and CRT take above that one's.
 [[nodiscard]] double climb_seconds(const Plan& plan, int rung) {
   constexpr double kSplitBytesPerSecond = 2.7e12;
   const num::Ladder& ladder = plan.numerics.ladder;
   const int lowest = ladder.rungs[0].num_moduli;
   const int moduli = ladder.rungs[static_cast<std::size_t>(rung)].num_moduli;
-  const int planes = num::num_planes(ring_of(plan.shape.scalar), moduli);
+  const num::Ring ring = ring_of(plan.shape.scalar);
+  const int planes = num::num_planes(ring, moduli);
   const double split = elements_of(plan) * (static_cast<double>(size_bytes(plan.shape.scalar)) + planes);
-  return split / kSplitBytesPerSecond + product_seconds(plan, moduli) - product_seconds(plan, lowest) +
+  constexpr double kPlaneBytesPerSecond = 3e12;
+  const double spared =
+      has_scout(plan) ? elements_of(plan) * num::num_planes(ring, lowest) / kPlaneBytesPerSecond : 0.0;
+  return split / kSplitBytesPerSecond - spared + product_seconds(plan, moduli) - product_seconds(plan, lowest) +
          crt_seconds(plan, moduli) - crt_seconds(plan, lowest);
 }
 

