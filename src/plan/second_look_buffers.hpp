@@ -41,9 +41,9 @@ struct SecondLookBuffers {
   std::int8_t* b_digits = nullptr;  ///< [steps][second_look_lines(nc)][128]
   float* a_scales = nullptr;        ///< [B][second_look_lines(mc)]
   float* b_scales = nullptr;        ///< [B][second_look_lines(nc)]
-  std::uint64_t* a_nonzero =
-      nullptr;  ///< [mc][words]: bit t of word b parts + part: that part of element 64 b + t of a
-                ///< finite line is not zero; words = B parts, rounded up to even
+  /// [mc][words], words = B parts, rounded up to even: the bits of word b parts + part tell which elements of block b of a finite line have
+  /// that part not zero, in an order that both operands have from the kernel that makes them.
+  std::uint64_t* a_nonzero = nullptr;
   std::uint64_t* b_nonzero = nullptr;    ///< [nc][words]
   num::LineWeight* a_weights = nullptr;  ///< [mc], of the statistics in use
   num::LineWeight* b_weights = nullptr;  ///< [nc]
