@@ -21,6 +21,10 @@ inline constexpr int kScoutThreads = 256;
 /// Of each operand, spread over all; a warp takes one.
 inline constexpr int kScoutLines = kScoutCluster * kScoutThreads / 32 / 2;
 inline constexpr int kScoutTerms = 512;  ///< of a line, at most
+/// A certificate has a chance where weights are below these shares of what it allows: the largest terms of a line are seldom among those
+/// that are looked at, and weigh most.
+inline constexpr float kChanceOfSample = 0.35F;
+inline constexpr float kChanceOfLowestRung = 0.125F;
 static_assert(kScoutLines == 32);
 
 template <class T>
@@ -48,7 +52,7 @@ struct ScoutShared {
   return x;
 }
 
-/// By one warp. All counts 0 for a line that is zero, subnormal or not finite, as far as it looks.
+/// By one warp. All 0 for a line that is zero, subnormal or not finite, as far as it looks.
 template <class T>
 [[nodiscard]] __device__ ScoutedLine scout_line(const problem::Lines<T>& lines, int index) {
   constexpr int kTerms = split::device::Element<T>::kTerms;
@@ -111,8 +115,9 @@ template <class T>
   base::barrier_wait(base::shared_address(&shared.barrier), 0);
 
   // As if the terms of two lines knew nothing of one another: (|a|.|b|) = ||a||_1 ||b||_1 / K.
-  const auto terms = static_cast<float>(task.a.length * split::device::Element<T>::kTerms);
-  const auto sampled = terms / static_cast<float>(num::sample_stride(static_cast<std::int64_t>(terms)));
+  const std::int64_t num_terms = task.a.length * split::device::Element<T>::kTerms;
+  const auto terms = static_cast<float>(num_terms);
+  const float sampled = terms / static_cast<float>(num::sample_stride(num_terms));
   int refused_by_sample = 0;
   int refused = 0;
 #pragma unroll
@@ -122,8 +127,9 @@ template <class T>
     const ScoutedLine b = shared.lines[kScoutLines + pair / kScoutLines];
     const float weight = (a.norm2 * b.norm1 + b.norm2 * a.norm1) / task.allowance;
     const float share = sqrtf(terms * a.count);
-    refused_by_sample += __syncthreads_count(weight * share * terms > 0.35F * sampled * a.digits * b.digits ? 1 : 0);
-    refused += __syncthreads_count(weight * share > 0.125F * a.norm1 * b.norm1 ? 1 : 0);
+    refused_by_sample +=
+        __syncthreads_count(weight * share * terms > kChanceOfSample * sampled * a.digits * b.digits ? 1 : 0);
+    refused += __syncthreads_count(weight * share > kChanceOfLowestRung * a.norm1 * b.norm1 ? 1 : 0);
   }
   constexpr int kFew = kScoutLines * kScoutLines / 10;
   if (refused_by_sample <= kFew) return plan::Look::kSample;

@@ -91,7 +91,7 @@ struct DeviceBuffers {
 [[nodiscard]] bool compares_in_product(const Plan& plan);
 
 /// Whether a scout (certify/device_scout.cuh) decides what the split makes: where a sampled product that is not wanted costs
-/// nothing, and products are so large that the 5 microseconds that it takes are less than a hundredth.
+/// nothing, and products are so large that what it takes is little beside them.
 [[nodiscard]] bool has_scout(const Plan& plan);
 
 /// The product of one main chunk with that many moduli.

@@ -8,6 +8,7 @@
 
 #include "engines/hopper/ec_forms.hpp"
 #include "engines/hopper/hopper.hpp"
+#include "plan/device_buffers.hpp"
 #include "plan/device_effort.hpp"
 #include "plan/device_model.hpp"
 #include "plan/h200_facts.hpp"
@@ -93,6 +94,22 @@ constexpr MeasuredWide kMeasuredWide[] = {
     {Scalar::kF64, 8192, 4, 18, 7065, 19.267, 20.458}, {Scalar::kC128, 4096, 4, 20, 77, 10.117, 7.558},
     {Scalar::kF32, 4096, 4, 11, 326, 2.683, 1.877},    {Scalar::kC64, 4096, 4, 11, 2371, 10.166, 4.898},
 };
+
+TEST(DeviceModel, AScoutIsAskedAboutLargeProducts) {
+  Policy policy;
+  policy.scheme = Scheme::kOzaki2;
+  const auto asks = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    const Result<Plan> plan = plan_for({Scalar::kF64, m, n, k}, policy);
+    EXPECT_TRUE(plan.ok()) << plan.status().reason();
+    return plan.ok() && has_scout(plan.value());
+  };
+  EXPECT_TRUE(asks(3072, 3072, 3072));
+  EXPECT_TRUE(asks(8192, 4096, 16384));
+  EXPECT_FALSE(asks(3071, 4096, 4096));
+  EXPECT_FALSE(asks(4096, 3071, 4096));
+  EXPECT_FALSE(asks(4096, 4096, 3071));
+  EXPECT_FALSE(asks(4096, 4096, 17000)) << "lines do not fit in one pass";
+}
 
 TEST(DeviceModel, PredictsWhatWideExponentsTake) {
   Policy policy;

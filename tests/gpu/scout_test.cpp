@@ -90,8 +90,8 @@ TEST_F(ScoutTest, SeesThatTheLowestRungIsProbablyEnough) {
   EXPECT_EQ(state.selection.rung, 0);
 }
 
-/// The scout is wrong where the lines that it reads are not like the others: it costs time, and changes nothing.
-TEST_F(ScoutTest, MayBeWrong) {
+/// Lines that are not like one another, of which the scout reads a few: it may be right or wrong.
+TEST_F(ScoutTest, ChangesNoBit) {
   for (const char* line :
        {"d nn 3072x3100x3073 A=grade:rows,span=60 B=exprand:phi=3", "d nn 3072x3100x3073 A=randn,nan@middle",
         "d nn 3072x3100x3073 A=zeros", "d nn 3072x3100x3073 A=randn,x2^-990",
