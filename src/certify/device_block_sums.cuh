@@ -371,21 +371,42 @@ __device__ __noinline__ void settle_zeros(std::int64_t num_blocks, const DigitLi
   __syncthreads();
 }
 
-/// The first rungs of this thread's pairs, four bits each: the number of rungs that do not certify, since certification is
+/// Pairs of a thread whose rungs are found at a time. The code of all of them, one behind the other, would be read from memory
+/// again by every warp: it is larger than the caches of instructions.
+inline constexpr int kGroupPairs = 16;
+
+/// Calls visit(first) for every group of pairs of this thread, whose sums are then sums[part][0] to [kGroupPairs - 1]: registers
+/// have no index, so they move down.
+template <class Core, class Visit>
+__device__ __forceinline__ void for_each_group(float (&sums)[Core::kParts][Core::kPairs], const Visit& visit) {
+  static_assert(Core::kPairs % kGroupPairs == 0);
+#pragma unroll 1
+  for (int first = 0; first < Core::kPairs; first += kGroupPairs) {
+    visit(first);
+#pragma unroll
+    for (int part = 0; part < Core::kParts; ++part) {
+#pragma unroll
+      for (int i = kGroupPairs; i < Core::kPairs; ++i) sums[part][i - kGroupPairs] = sums[part][i];
+    }
+  }
+}
+
+/// The first rungs of a group of pairs, four bits each: the number of rungs that do not certify, since certification is
 /// monotone in the rung. Four rungs at a time for all pairs, and no branch for one of them.
 template <class Core>
-__device__ __forceinline__ void rungs_of_sums(const Shared<Core>& shared, const float (&sums)[Core::kPairs],
-                                              std::uint32_t (&rungs)[Core::kPairs / 8]) {
-  const typename Core::Place place;
+__device__ __forceinline__ void rungs_of_group(const Shared<Core>& shared, const typename Core::Place& place, int group,
+                                               const float (&sums)[Core::kParts][Core::kPairs],
+                                               std::uint32_t (&rungs)[Core::kParts][kGroupPairs / 8]) {
   constexpr float kUnit = 1 << kSumShift;  // exact in allowances as it would be in sums
   const float lowest = kUnit * shared.ladder.rungs[0].allowance;
   bool is_lowest = true;  // for all pairs, as if no line were exact: then exact ones are certified all the more
 #pragma unroll
-  for (int pair = 0; pair < Core::kPairs; ++pair) {
-    const num::LineWeight& a = shared.a_weights[place.row_of(pair)];
-    const num::LineWeight& b = shared.b_weights[place.col_of(pair)];
+  for (int pair = 0; pair < kGroupPairs; ++pair) {
+    const num::LineWeight& a = shared.a_weights[place.row_of(group + pair)];
+    const num::LineWeight& b = shared.b_weights[place.col_of(group + pair)];
     const float weight = __fadd_rn(__fmul_rn(a.norm2, b.norm1), __fmul_rn(b.norm2, a.norm1));
-    is_lowest &= weight <= __fmul_rn(lowest, sums[pair]);
+#pragma unroll
+    for (int part = 0; part < Core::kParts; ++part) is_lowest &= weight <= __fmul_rn(lowest, sums[part][pair]);
   }
   if (__all_sync(kFullWarp, is_lowest)) return;
 #pragma unroll 1
@@ -399,21 +420,24 @@ __device__ __forceinline__ void rungs_of_sums(const Shared<Core>& shared, const 
     bool has_more = false;
     const auto count = [&](auto has_exact) {
 #pragma unroll
-      for (int pair = 0; pair < Core::kPairs; ++pair) {
-        const num::LineWeight& a = shared.a_weights[place.row_of(pair)];
-        const num::LineWeight& b = shared.b_weights[place.col_of(pair)];
+      for (int pair = 0; pair < kGroupPairs; ++pair) {
+        const num::LineWeight& a = shared.a_weights[place.row_of(group + pair)];
+        const num::LineWeight& b = shared.b_weights[place.col_of(group + pair)];
         const float of_a = __fmul_rn(a.norm2, b.norm1);
         const float of_b = __fmul_rn(b.norm2, a.norm1);
-        std::uint32_t refused = 0;
 #pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          const float weight =
-              has_exact ? __fadd_rn(first + e < a.exact_rung ? of_a : 0.0F, first + e < b.exact_rung ? of_b : 0.0F)
-                        : __fadd_rn(of_a, of_b);
-          refused += weight > __fmul_rn(allowances[e], sums[pair]) ? 1u : 0u;
+        for (int part = 0; part < Core::kParts; ++part) {
+          std::uint32_t refused = 0;
+#pragma unroll
+          for (int e = 0; e < 4; ++e) {
+            const float weight =
+                has_exact ? __fadd_rn(first + e < a.exact_rung ? of_a : 0.0F, first + e < b.exact_rung ? of_b : 0.0F)
+                          : __fadd_rn(of_a, of_b);
+            refused += weight > __fmul_rn(allowances[e], sums[part][pair]) ? 1u : 0u;
+          }
+          rungs[part][pair / 8] += refused << 4 * (pair % 8);
+          has_more |= refused == 4;
         }
-        rungs[pair / 8] += refused << 4 * (pair % 8);
-        has_more |= refused == 4;
       }
     };
     if (first + 4 <= shared.least_exact_rung) {
@@ -460,27 +484,34 @@ __device__ __forceinline__ bool find_rungs(std::int64_t length, const DigitLines
   sum_tile(sums);
   Core::sync();  // the weights are there
 
-  std::uint32_t rungs[kParts][kPairs / 8] = {};
-#pragma unroll
-  for (int part = 0; part < kParts; ++part) rungs_of_sums<Core>(shared, sums[part], rungs[part]);
   const typename Core::Place place;
   std::uint32_t open[3] = {};  // sums whose digits are all zero: have they a non-zero term at all? A bit a sum
+  for_each_group<Core>(sums, [&](int group) {
+    std::uint32_t rungs[kParts][kGroupPairs / 8] = {};
+    rungs_of_group<Core>(shared, place, group, sums, rungs);
+    std::uint32_t open_of_group[kParts] = {};
 #pragma unroll
-  for (int pair = 0; pair < kPairs; ++pair) {
-    const int row = place.row_of(pair);
-    const int col = place.col_of(pair);
-    const bool is_there = row < num_rows && col < num_cols;
-    std::uint32_t rung = 0;
+    for (int pair = 0; pair < kGroupPairs; ++pair) {
+      const int row = place.row_of(group + pair);
+      const int col = place.col_of(group + pair);
+      const bool is_there = row < num_rows && col < num_cols;
+      std::uint32_t rung = 0;
+#pragma unroll
+      for (int part = 0; part < kParts; ++part) {
+        const std::uint32_t of_part = rungs[part][pair / 8] >> 4 * (pair % 8) & 15;
+        const bool is_open = is_there && sums[part][pair] == 0.0F && of_part > 0;
+        open_of_group[part] |= is_open ? 1u << pair : 0u;
+        rung = max(rung, is_open ? 0u : of_part);
+      }
+      shared.tile.rungs[col * RungTile<Core>::kStride + row] = static_cast<std::uint8_t>(is_there ? rung : kNoPair);
+    }
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
-      const std::uint32_t of_part = rungs[part][pair / 8] >> 4 * (pair % 8) & 15;
-      const bool is_open = is_there && sums[part][pair] == 0.0F && of_part > 0;
-      const int bit = part * kPairs + pair;
-      open[bit / 32] |= is_open ? 1u << bit % 32 : 0u;
-      rung = max(rung, is_open ? 0u : of_part);
+      const int bit = part * kPairs + group;
+#pragma unroll
+      for (int word = 0; word < 3; ++word) open[word] |= bit / 32 == word ? open_of_group[part] << bit % 32 : 0u;
     }
-    shared.tile.rungs[col * RungTile<Core>::kStride + row] = static_cast<std::uint8_t>(is_there ? rung : kNoPair);
-  }
+  });
   if ((open[0] | open[1] | open[2]) != 0) shared.has_open = 1;
   Core::sync();
   const bool has_open = shared.has_open != 0;

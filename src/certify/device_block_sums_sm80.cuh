@@ -69,8 +69,8 @@ struct MmaSyncCore {
     }
     [[nodiscard]] __device__ int first_row() const { return warp_row + lane() / 4; }
     [[nodiscard]] __device__ int first_col() const { return warp_col + lane() % 4 * 2; }
-    [[nodiscard]] __device__ int row_of(int pair) const { return first_row() + pair / 16 * 16 + pair / 2 % 2 * 8; }
-    [[nodiscard]] __device__ int col_of(int pair) const { return first_col() + pair / 4 % 4 * 8 + pair % 2; }
+    [[nodiscard]] __device__ int row_of(int pair) const { return first_row() + (pair >> 4) * 16 + (pair >> 1 & 1) * 8; }
+    [[nodiscard]] __device__ int col_of(int pair) const { return first_col() + (pair >> 2 & 3) * 8 + (pair & 1); }
   };
 
   __device__ static __forceinline__ void sync() { __syncthreads(); }

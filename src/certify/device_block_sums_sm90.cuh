@@ -2,8 +2,7 @@
 // Products of digits by wgmma, for sm_90a. A block of threads owns a tile of 128 x 128 pairs, of complex types 128 x 64: two
 // warpgroups with 64 rows each, and a warp that copies the digits of steps to come: a thread with other work would keep all waiting.
 // What holds the time is the two instructions that every pair takes to add a block; meanwhile the tensor cores make the products
-// of the other warpgroup. The two take turns: products of both at a time would be done at the same time, and added at the same time,
-// while the tensor cores wait. Nine warps have 168 registers each: no room for products of two blocks.
+// of the other half of the tile's columns. Nine warps have 168 registers each: sums and products take 128.
 // Bytes of complex types: device_block_sums_sm80.cuh.
 #pragma once
 
@@ -42,8 +41,8 @@ struct WgmmaCore {
       first_row = static_cast<int>(threadIdx.x) / 32 * 16 + lane() / 4;
       first_col = lane() % 4 * 2;
     }
-    [[nodiscard]] __device__ int row_of(int pair) const { return first_row + pair / 2 % 2 * 8; }
-    [[nodiscard]] __device__ int col_of(int pair) const { return first_col + pair / 4 * 8 + pair % 2; }
+    [[nodiscard]] __device__ int row_of(int pair) const { return first_row + (pair >> 1 & 1) * 8; }
+    [[nodiscard]] __device__ int col_of(int pair) const { return first_col + (pair >> 2) * 8 + (pair & 1); }
   };
 
   /// A barrier of the threads that have pairs.
@@ -130,80 +129,45 @@ __device__ __forceinline__ void copy_steps(const DigitLines& a, const DigitLines
 template <class Core>
 class StepSums {
   static constexpr int kPairs = Core::kPairs;
-  static constexpr int kGroups = Core::kCols / 16;  ///< of 16 columns, eight pairs of a thread
+  static constexpr int kHalfPairs = kPairs / 2;         ///< of a thread, in half of the columns
+  static constexpr int kHalfGroups = Core::kCols / 32;  ///< of 16 columns, eight pairs of a thread
 
  public:
   __device__ StepSums(int steps_of_tile, Shared<Core>& shared)
       : shared_(shared),
         steps_of_tile_(steps_of_tile),
-        warpgroup_(__shfl_sync(kFullWarp, static_cast<int>(threadIdx.x) / 128, 0)) {
-    if (warpgroup_ == 1) give_turn();  // to the first one
-  }
+        warpgroup_(__shfl_sync(kFullWarp, static_cast<int>(threadIdx.x) / 128, 0)) {}
 
-  /// Adds all blocks of the next tile.
+  /// Adds all blocks of the next tile. While the products of one half of the columns are added, those of the other half are
+  /// under way.
   __device__ __forceinline__ void sum_tile(float (&sums)[Core::kParts][kPairs]) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-    if constexpr (Core::kParts == 1) {
+    Products left;
+    Products right;
+    wait_for(at_);
+    begin<0>(left, shared_.stages[at_.stage], 0);
 #pragma unroll 1
-      for (int left = steps_of_tile_; left > 0; --left) {
-        wait_for(at_);
-        const Stage<Core>& stage = shared_.stages[at_.stage];
-#pragma unroll
-        for (int block = 0; block < kStepBlocks<Core::kParts>; ++block) {
-          std::int32_t products[kPairs];
-          const Scales scales(stage, block, place_);
-          wait_for_turn();
-          multiply(products, stage, block);
-          base::wgmma_wait<0>();
-          base::pin(products);
-          give_turn();
-          add(
-              scales, [&](int i) { return products[i]; }, sums[0]);
-        }
-        release(at_);
-        at_.advance();
-      }
-    } else {
-#pragma unroll 1
-      for (int left = steps_of_tile_; left > 0; --left) {
-        wait_for(at_);
-        const Stage<Core>& stage = shared_.stages[at_.stage];
-        std::int32_t p[kPairs];
-        std::int32_t m[kPairs];
-        const std::uint32_t rows = rows_of(stage);
-        const std::uint32_t columns = base::swizzled_lines(shared_address(stage.b));
-        const Scales scales(stage, 0, place_);
-        wait_for_turn();
-        base::wgmma_fence();
-        base::wgmma_u8(p, rows, columns, 0);
-        base::wgmma_u8(p, rows + kStep, columns + kStep, 1);
-        base::wgmma_s8(m, rows + 2 * kStep, columns + 2 * kStep, 0);
-        base::wgmma_s8(m, rows + 3 * kStep, columns + 3 * kStep, 1);
-        base::wgmma_commit();
-        base::wgmma_wait<0>();
-        base::pin(p);
-        base::pin(m);
-        give_turn();
-        add(
-            scales, [&](int i) { return p[i] + m[i]; }, sums[0]);
-        add(
-            scales, [&](int i) { return p[i] - m[i]; }, sums[Core::kParts - 1]);
-        release(at_);
-        at_.advance();
-      }
-    }
+    for (int step = 1; step < steps_of_tile_; ++step) add_step<false>(left, right, sums);
+    add_step<true>(left, right, sums);
 #endif
   }
 
  private:
   static constexpr std::uint32_t kStep = base::descriptor_step(32);
 
-  /// Scales of a block, half of those of the columns before its products are there.
-  struct Scales {
-    static constexpr int kEarly = kGroups / 2;
+  /// Of a block and half of the columns: of complex digits those of r + s and those of r - s.
+  struct Products {
+    std::int32_t of_part[Core::kParts][kHalfPairs];
+  };
 
-    __device__ Scales(const Stage<Core>& stage, int block, const typename Core::Place& place)
-        : columns(&stage.b_scales[block][scale_place(place.first_col)]) {
+  /// Scales of a block for half of the columns, as many as there are registers for loaded before its products are there.
+  template <int half>
+  struct Scales {
+    static constexpr int kHalf = half;
+    static constexpr int kEarly = kHalfGroups / 2;
+
+    __device__ __forceinline__ Scales(const Stage<Core>& stage, int block, const typename Core::Place& place)
+        : columns(&stage.b_scales[block][kHalf * (Core::kCols / 2) + scale_place(place.first_col)]) {
       const float* const of_rows = &stage.a_scales[block][scale_place(place.first_row)];
       rows[0] = of_rows[0];
       rows[1] = of_rows[2];
@@ -211,57 +175,108 @@ class StepSums {
       for (int q = 0; q < kEarly; ++q) early[q] = load(q);
     }
     /// Of columns 16 q + first_col + {0, 1, 8, 9}.
-    [[nodiscard]] __device__ float4 of_group(int q) const { return q < kEarly ? early[q] : load(q); }
-    [[nodiscard]] __device__ float4 load(int q) const { return *reinterpret_cast<const float4*>(columns + 16 * q); }
+    [[nodiscard]] __device__ __forceinline__ float4 of_group(int q) const { return q < kEarly ? early[q] : load(q); }
+    [[nodiscard]] __device__ __forceinline__ float4 load(int q) const {
+      return *reinterpret_cast<const float4*>(columns + 16 * q);
+    }
 
     const float* columns;
     float rows[2];
     float4 early[kEarly];
   };
 
-  [[nodiscard]] __device__ __forceinline__ std::uint32_t rows_of(const Stage<Core>& stage) const {
-    return base::swizzled_lines(shared_address(stage.a)) +
-           static_cast<std::uint32_t>(warpgroup_) * base::descriptor_step(64 * kStepBytes);
-  }
   __device__ __forceinline__ void wait_for(const StreamPlace<Core>& at) {
     base::barrier_wait(shared_address(&shared_.full[at.stage]), at.parity);
   }
-  /// The tensor cores are this warpgroup's from here on, and after give_turn() the other one's.
-  __device__ __forceinline__ void wait_for_turn() const { base::named_barrier_sync(2 + warpgroup_, Core::kThreads); }
-  __device__ __forceinline__ void give_turn() const { base::named_barrier_arrive(3 - warpgroup_, Core::kThreads); }
   /// This warp is done with a stage.
-  __device__ __forceinline__ void release(const StreamPlace<Core>& at) {
+  __device__ __forceinline__ void release(int stage) {
     __syncwarp();
-    if (lane() == 0) base::barrier_arrive(shared_address(&shared_.empty[at.stage]));
+    if (lane() == 0) base::barrier_arrive(shared_address(&shared_.empty[stage]));
   }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  /// Begins the products of a block of 64 elements.
-  __device__ __forceinline__ void multiply(std::int32_t (&d)[kPairs], const Stage<Core>& stage, int block) const {
+  /// Adds the blocks of a step, whose first products are under way in `left`; begins those of the next step.
+  template <bool kIsLast>
+  __device__ __forceinline__ void add_step(Products& left, Products& right, float (&sums)[Core::kParts][kPairs]) {
+    constexpr int kBlocks = kStepBlocks<Core::kParts>;
+    const int here = at_.stage;
+    const Stage<Core>& stage = shared_.stages[here];
+    at_.advance();
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+      {
+        const Scales<0> scales(stage, block, place_);
+        begin<1>(right, stage, block);
+        base::wgmma_wait<1>();
+        add(scales, left, sums);
+      }
+      const Scales<1> scales(stage, block, place_);
+      if (kIsLast && block + 1 == kBlocks) {
+        base::wgmma_wait<0>();
+      } else {
+        if (block + 1 < kBlocks) {
+          begin<0>(left, stage, block + 1);
+        } else {
+          wait_for(at_);
+          begin<0>(left, shared_.stages[at_.stage], 0);
+        }
+        base::wgmma_wait<1>();
+      }
+      add(scales, right, sums);
+    }
+    release(here);
+  }
+
+  /// Begins the products of a block of 64 elements and half of the columns.
+  template <int kHalf>
+  __device__ __forceinline__ void begin(Products& products, const Stage<Core>& stage, int block) const {
     const std::uint32_t at = static_cast<std::uint32_t>(block) * base::descriptor_step(64);
-    const std::uint32_t rows = rows_of(stage) + at;
-    const std::uint32_t columns = base::swizzled_lines(shared_address(stage.b)) + at;
+    const std::uint32_t rows = base::swizzled_lines(shared_address(stage.a)) + at +
+                               static_cast<std::uint32_t>(warpgroup_) * base::descriptor_step(64 * kStepBytes);
+    const std::uint32_t columns = base::swizzled_lines(shared_address(stage.b)) + at +
+                                  kHalf * base::descriptor_step(Core::kCols / 2 * kStepBytes);
     base::wgmma_fence();
-    base::wgmma_s8(d, rows, columns, 0);
-    base::wgmma_s8(d, rows + kStep, columns + kStep, 1);
+    if constexpr (Core::kParts == 1) {
+      base::wgmma_s8(products.of_part[0], rows, columns, 0);
+      base::wgmma_s8(products.of_part[0], rows + kStep, columns + kStep, 1);
+    } else {
+      base::wgmma_u8(products.of_part[0], rows, columns, 0);
+      base::wgmma_u8(products.of_part[0], rows + kStep, columns + kStep, 1);
+      base::wgmma_s8(products.of_part[1], rows + 2 * kStep, columns + 2 * kStep, 0);
+      base::wgmma_s8(products.of_part[1], rows + 3 * kStep, columns + 3 * kStep, 1);
+    }
     base::wgmma_commit();
   }
-#endif
 
-  /// Adds the products of a block: products(i) is that of pair i.
-  template <class Products>
-  __device__ static __forceinline__ void add(const Scales& scales, const Products& products, float (&sums)[kPairs]) {
+  /// Adds the products of a block and half of the columns.
+  template <int kHalf>
+  __device__ static __forceinline__ void add(const Scales<kHalf>& scales, Products& products,
+                                             float (&sums)[Core::kParts][kPairs]) {
 #pragma unroll
-    for (int q = 0; q < kGroups; ++q) {
+    for (int part = 0; part < Core::kParts; ++part) base::pin(products.of_part[part]);
+#pragma unroll
+    for (int q = 0; q < kHalfGroups; ++q) {
       const float4 columns = scales.of_group(q);
       const float of_column[4] = {columns.x, columns.y, columns.z, columns.w};
 #pragma unroll
       for (int e = 0; e < 8; ++e) {
         const int i = 8 * q + e;
-        sums[i] = add_term(sums[i], products(i), scales.rows[e / 2 % 2], of_column[e / 4 * 2 + e % 2]);
+        const float of_row = scales.rows[e / 2 % 2];
+        const float of_col = of_column[e / 4 * 2 + e % 2];
+        float& sum = sums[0][kHalf * kHalfPairs + i];
+        if constexpr (Core::kParts == 1) {
+          sum = add_term(sum, products.of_part[0][i], of_row, of_col);
+        } else {
+          const std::int32_t p = products.of_part[0][i];
+          const std::int32_t m = products.of_part[1][i];
+          sum = add_term(sum, p + m, of_row, of_col);
+          float& other = sums[1][kHalf * kHalfPairs + i];
+          other = add_term(other, p - m, of_row, of_col);
+        }
       }
     }
   }
+#endif
 
   Shared<Core>& shared_;
   int steps_of_tile_;
