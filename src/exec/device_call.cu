@@ -74,7 +74,12 @@ class Call {
     int rung = ladder.num_rungs == 0 ? -1 : 0;
     if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_rung(rung));
     if (rung >= 0) KIZAMI_RETURN_IF_ERROR(multiply(rung));
-    return writes_c(fp64::answer_exceptions(exceptions(), num_sms_, queue_));
+    fp64::DeviceCall<T> left = exceptions();
+    if (rung >= 0 && plan_.shape.m * plan_.shape.n >= fp64::kOwnRepairElements) {
+      KIZAMI_RETURN_IF_ERROR(writes_c(fp64::answer_repairs(left, num_sms_, queue_)));
+      left.has_answered_repairs = true;
+    }
+    return writes_c(fp64::answer_exceptions(left, num_sms_, queue_));
   }
 
  private:

@@ -3,6 +3,8 @@
 // same binary counter; the same compensated sums; the same scaling of lines.
 #pragma once
 
+#include <cstdint>
+
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
 #include "num/bounds.hpp"
@@ -27,8 +29,19 @@ struct DeviceCall {
   MatrixView<T> c;
   const plan::DeviceState* state = nullptr;
   const plan::Pair* repairs = nullptr;  ///< [state->num_repairs]
+  bool has_answered_repairs = false;    ///< by answer_repairs()
   plan::EffortReport effort;            ///< what the kernel tells the host as it begins
 };
+
+/// Elements of C from which on the pairs of the list are worth a launch of their own. It costs a microsecond or two where there
+/// is nothing to do.
+inline constexpr std::int64_t kOwnRepairElements = std::int64_t{1} << 22;
+
+/// Answers the pairs of the list, those of neighbouring lines together: apart from answer_exceptions(), whose blocks are few,
+/// each with all shared memory.
+/// @exact, @range, @queue  as answer_exceptions()
+template <class T>
+Status answer_repairs(const DeviceCall<T>& call, int num_sms, product::Queue queue);
 
 /// Answers what the CRT has left: everything if state->selection.rung < 0, else the pairs of the list; and the lines with
 /// NaN or Inf. One launch, which ends at once where there is nothing to do (or state->is_scaling_only).

@@ -43,18 +43,47 @@ struct Factors {
   double b;
 };
 
-/// Chains of 128 fused multiply-adds, one a lane, pushed in order through the binary counter, whose level l is held by
-/// lane l. The last sum is added to all levels that hold one: so the counter ends.
+/// Sums of chains, pushed in order through the binary counter, whose level l is held by lane l of a warp. The last sum is added
+/// to all levels that hold one: so the counter ends.
+class PairwiseCounter {
+ public:
+  /// The sums of the chains first, first + 1, ... of num_chains, one a lane.
+  __device__ __forceinline__ void push(double chain, std::int64_t first, std::int64_t num_chains) {
+    static_assert(kMaxLevels <= kWarpSize);
+    const auto num_pushed = static_cast<int>(std::min<std::int64_t>(kWarpSize, num_chains - first));
+    for (int source = 0; source < num_pushed; ++source) {
+      const std::int64_t count = first + source;
+      const bool is_last = count + 1 == num_chains;
+      double carry = __shfl_sync(kAllLanes, chain, source);
+      int level = 0;
+      for (; (count >> level) != 0; ++level) {
+        const bool is_held = ((count >> level) & 1) != 0;
+        if (!is_held && !is_last) break;
+        if (is_held) carry = __shfl_sync(kAllLanes, level_sum_, level) + carry;
+      }
+      if (is_last) {
+        sum_ = carry;
+      } else if (lane_index() == level) {
+        level_sum_ = carry;
+      }
+    }
+  }
+  /// Of all chains.
+  [[nodiscard]] __device__ double sum() const { return sum_; }
+
+ private:
+  double level_sum_ = 0;
+  double sum_ = 0;
+};
+
+/// Chains of 128 fused multiply-adds, one a lane.
 template <class Terms>
 [[nodiscard]] __device__ double pairwise_sum(std::int64_t num_terms, const Terms& terms) {
   constexpr std::int64_t kChain = num::kFp64ChainLength;
-  static_assert(kMaxLevels <= kWarpSize);
-  const int lane = lane_index();
   const std::int64_t num_chains = base::ceil_div(num_terms, kChain);
-  double level_sum = 0;
-  double sum = 0;
+  PairwiseCounter counter;
   for (std::int64_t first = 0; first < num_chains; first += kWarpSize) {
-    const std::int64_t begin = (first + lane) * kChain;
+    const std::int64_t begin = (first + lane_index()) * kChain;
     const std::int64_t end = std::min(begin + kChain, num_terms);
     double chain = 0;
     constexpr int kAtOnce = 16;  // loads before the first use: lines may be strided, and a lane has a chain of its own
@@ -70,25 +99,9 @@ template <class Terms>
       const Factors f = terms(t);
       chain = fma(f.a, f.b, chain);
     }
-    const auto num_pushed = static_cast<int>(std::min<std::int64_t>(kWarpSize, num_chains - first));
-    for (int source = 0; source < num_pushed; ++source) {
-      const std::int64_t count = first + source;
-      const bool is_last = count + 1 == num_chains;
-      double carry = __shfl_sync(kAllLanes, chain, source);
-      int level = 0;
-      for (; (count >> level) != 0; ++level) {
-        const bool is_held = ((count >> level) & 1) != 0;
-        if (!is_held && !is_last) break;
-        if (is_held) carry = __shfl_sync(kAllLanes, level_sum, level) + carry;
-      }
-      if (is_last) {
-        sum = carry;
-      } else if (lane == level) {
-        level_sum = carry;
-      }
-    }
+    counter.push(chain, first, num_chains);
   }
-  return sum;
+  return counter.sum();
 }
 
 /// Dot2: the products and their errors are made by the lanes, the sums run over the terms in order.

@@ -10,6 +10,7 @@
 
 #include "base/overlapped_launch.hpp"
 #include "fp64/device_pair.cuh"
+#include "fp64/device_repairs.cuh"
 #include "fp64/device_tile.cuh"
 #include "plan/effort_word.cuh"
 
@@ -43,7 +44,7 @@ __global__ void __launch_bounds__(kThreads, kMaxBlocksPerMultiprocessor)
   const plan::DeviceState& state = *call.state;
   const bool is_scaling_only = state.is_scaling_only != 0;
   const bool wants_all = state.selection.rung < 0;
-  const bool has_repairs = state.num_repairs != 0;
+  const bool has_repairs = state.num_repairs != 0 && !call.has_answered_repairs;
   const bool has_nonfinite = (state.nonfinite_rows | state.nonfinite_cols) != 0;
   if (call.effort.note.word != nullptr && blockIdx.x == 0 && threadIdx.x < kWarpSize && !is_scaling_only)
     plan::tell_effort(call.effort, call.c.rows, call.c.cols);
@@ -93,9 +94,22 @@ Status answer_exceptions(const DeviceCall<T>& call, int num_sms, product::Queue 
   return launch<T, Fp64Summation::kPairwise, DeepTile>(call, num_levels, num_sms, queue);
 }
 
+template <class T>
+Status answer_repairs(const DeviceCall<T>& call, int num_sms, product::Queue queue) {
+  if (call.c.rows == 0 || call.c.cols == 0) return {};
+  const auto kernel = answer_repairs_sm90<T>;
+  constexpr auto kBytes = static_cast<int>(sizeof(RepairMemory<T>));
+  static_assert(kRepairBlocksPerSm * (kBytes + kReservedBytes) <= kMultiprocessorBytes);
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes), "shared memory of repairs"));
+  return base::launch_overlapped("repairs", kernel, kRepairBlocksPerSm * num_sms, kRepairThreads, kBytes, queue, call);
+}
+
 }  // namespace kizami::fp64
 
 /// In one file for each type: together they take a minute to compile.
 #define KIZAMI_INSTANTIATE_DEVICE_RUNG(T)                                                                 \
+  template ::kizami::Status kizami::fp64::answer_repairs<T>(const ::kizami::fp64::DeviceCall<T>&, int,    \
+                                                            ::kizami::product::Queue);                    \
   template ::kizami::Status kizami::fp64::answer_exceptions<T>(const ::kizami::fp64::DeviceCall<T>&, int, \
                                                                ::kizami::product::Queue)

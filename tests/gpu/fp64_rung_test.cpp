@@ -286,7 +286,7 @@ void expect_host_bits(Rng& rng, const Operand<T>& a, const Operand<T>& b, const 
     }
   }
 
-  // The device's.
+  // The device's, the pairs of the list in answer_exceptions() and before it.
   plan::DeviceState state;
   state.selection.rung = setting.rung;
   state.is_scaling_only = setting.is_scaling_only ? 1 : 0;
@@ -296,7 +296,6 @@ void expect_host_bits(Rng& rng, const Operand<T>& a, const Operand<T>& b, const 
   const DeviceArray<plan::DeviceState> device_state(std::vector<plan::DeviceState>{state});
   const DeviceArray<plan::Pair> repairs(setting.repairs);
   const DeviceArray<T> factors(std::vector<T>{setting.alpha, setting.beta});
-  const DeviceArray<T> c(before);
   fp64::DeviceCall<T> call;
   call.a = a.on_device();
   call.b = b.on_device();
@@ -305,20 +304,30 @@ void expect_host_bits(Rng& rng, const Operand<T>& a, const Operand<T>& b, const 
   call.summation = setting.summation;
   call.alpha = setting.factors_on_device ? Factor<T>::at(factors.data()) : Factor<T>(setting.alpha);
   call.beta = setting.factors_on_device ? Factor<T>::at(factors.data() + 1) : Factor<T>(setting.beta);
-  call.c = view;
-  call.c.data = c.data();
   call.state = device_state.data();
   call.repairs = repairs.data();
-  const Status status = fp64::answer_exceptions(call, setting.num_sms, nullptr);
-  ASSERT_TRUE(status.ok()) << status.reason();
+  for (const bool has_own_kernel : {false, true}) {
+    if (has_own_kernel && setting.repairs.empty()) continue;
+    SCOPED_TRACE(has_own_kernel ? "repairs in a kernel of their own" : "one kernel");
+    const DeviceArray<T> c(before);
+    call.c = view;
+    call.c.data = c.data();
+    call.has_answered_repairs = has_own_kernel;
+    if (has_own_kernel) {
+      const Status status = fp64::answer_repairs(call, setting.num_sms, nullptr);
+      ASSERT_TRUE(status.ok()) << status.reason();
+    }
+    const Status status = fp64::answer_exceptions(call, setting.num_sms, nullptr);
+    ASSERT_TRUE(status.ok()) << status.reason();
 
-  const std::vector<T> got = c.download();
-  for (std::size_t x = 0; x < c_size; ++x) {
-    const bool is_equal = is_answered[x] ? is_same(got[x], want[x]) : std::memcmp(&got[x], &want[x], sizeof(T)) == 0;
-    ASSERT_TRUE(is_equal) << "word " << x << (is_answered[x] ? "" : " (not to be written)") << ": " << bits_of(got[x])
-                          << ", host " << bits_of(want[x]) << ", before " << bits_of(before[x]);
+    const std::vector<T> got = c.download();
+    for (std::size_t x = 0; x < c_size; ++x) {
+      const bool is_equal = is_answered[x] ? is_same(got[x], want[x]) : std::memcmp(&got[x], &want[x], sizeof(T)) == 0;
+      ASSERT_TRUE(is_equal) << "word " << x << (is_answered[x] ? "" : " (not to be written)") << ": " << bits_of(got[x])
+                            << ", host " << bits_of(want[x]) << ", before " << bits_of(before[x]);
+    }
+    EXPECT_TRUE(c.guards_are_intact());
   }
-  EXPECT_TRUE(c.guards_are_intact());
   EXPECT_TRUE(factors.guards_are_intact());
   EXPECT_TRUE(device_state.guards_are_intact());
   EXPECT_TRUE(repairs.guards_are_intact());
@@ -436,6 +445,36 @@ TEST_F(Fp64Rung, LongSums32) { expect_long_sums<float>(9); }
 TEST_F(Fp64Rung, LongSums64) { expect_long_sums<double>(10); }
 TEST_F(Fp64Rung, LongSumsComplex32) { expect_long_sums<std::complex<float>>(11); }
 TEST_F(Fp64Rung, LongSumsComplex64) { expect_long_sums<std::complex<double>>(12); }
+
+/// Lists that the deal to blocks makes uneven: all pairs in one line of either operand, more than a block holds with one hash, and
+/// more bands of lines than there are counters for.
+TEST_F(Fp64Rung, UnevenRepairs) {
+  Rng rng(30);
+  Setting<double> setting;
+  setting.rung = 0;
+  setting.num_sms = 3;
+  const auto a = random_operand<double>(rng, Kind::kOrdinary, 40, 150, true);
+  const auto b = random_operand<double>(rng, Kind::kOrdinary, 9000, 150, true);
+  for (std::int64_t j = 0; j < 9000; ++j) setting.repairs.push_back({17, j});
+  expect_host_bits(rng, a, b, setting);
+  expect_host_bits(rng, b, a, [&] {
+    Setting<double> transposed = setting;
+    for (plan::Pair& pair : transposed.repairs) std::swap(pair.row, pair.col);
+    return transposed;
+  }());
+  setting.repairs.clear();
+  constexpr std::uint32_t kParts = 10;  // of 320 pairs in one band
+  for (std::int64_t j = 0; j < 9000 && setting.repairs.size() < 320; ++j) {
+    if ((static_cast<std::uint32_t>(j) * 0x9E3779B1u >> 16) % kParts == 3) setting.repairs.push_back({20, j});
+  }
+  ASSERT_EQ(setting.repairs.size(), 320u);
+  expect_host_bits(rng, a, b, setting);
+
+  const auto tall = random_operand<double>(rng, Kind::kOrdinary, 33000, 9, false);
+  const auto thin = random_operand<double>(rng, Kind::kOrdinary, 3, 9, false);
+  setting.repairs = random_pairs<double>(rng, 33000, 3, 2);
+  expect_host_bits(rng, tall, thin, setting);
+}
 
 /// Sums that cancel: what is left shows the order in which rounding errors are added.
 template <class T>
