@@ -9,17 +9,20 @@
 namespace gpu_soak {
 namespace {
 
-enum class Measure : std::uint8_t { kAllOperands, kOperands, kResult, kLength };
+enum class Measure : std::uint8_t { kVolume, kOperands, kResult, kLength };
 
-std::int64_t measured(const Case& x, Measure measure) {
-  std::int64_t most = 0, all = 0;
-  for (const Section& s : x.sections) {
-    if (s.alpha == 0.0 || s.m == 0 || s.n == 0 || s.k == 0) continue;
-    const std::int64_t operands = (s.m + s.n) * s.k;
-    all += operands * s.num_products;
-    most = std::max(most, measure == Measure::kOperands ? operands : measure == Measure::kResult ? s.m * s.n : s.k);
+std::int64_t measured(const Section& s, Measure measure) {
+  if (s.alpha == 0.0 || s.m == 0 || s.n == 0) return 0;  // nothing is multiplied
+  switch (measure) {
+    case Measure::kVolume:
+      return s.m * s.n * s.k;
+    case Measure::kOperands:
+      return (s.m + s.n) * s.k;
+    case Measure::kResult:
+      return s.k == 0 ? 0 : s.m * s.n;
+    default:
+      return s.k;
   }
-  return measure == Measure::kAllOperands ? all : most;
 }
 
 }  // namespace
@@ -33,14 +36,15 @@ std::vector<std::uint64_t> crowd_seeds(const std::vector<std::uint64_t>& populat
   std::map<Family, Largest> largest;
   for (const std::uint64_t seed : population) {
     const Case x = draw_case(seed, limits);
-    if (x.workspace_bytes > 0) continue;
+    if (x.workspace_bytes > 0 || x.num_products() > kMostProductsOfCrowds) continue;
     const auto enter = [&](Measure measure, int routine) {
-      const std::int64_t size = measured(x, measure);
+      std::int64_t size = 0;
+      for (const Section& s : x.sections) size = std::max(size, measured(s, measure));
       if (size == 0) return;
       Largest& known = largest[{measure, x.num_replays > 0, x.scalar, routine}];
       if (size > known.size) known = {size, seed};
     };
-    enter(Measure::kAllOperands, static_cast<int>(x.routine));
+    enter(Measure::kVolume, static_cast<int>(x.routine));
     if (is_level3(x.routine)) continue;
     for (const Measure measure : {Measure::kOperands, Measure::kResult, Measure::kLength}) enter(measure, -1);
   }

@@ -15,9 +15,13 @@
 
 namespace gpu_soak {
 
-/// Those of the population that take most memory: of each routine, type, and of both ways (called or captured), the case of the largest
-/// operands; of products of each type and way, also those with the largest operands, the largest result and the longest k of one
-/// product. Cases that bring a workspace of the program's, or multiply nothing, take less and are left out. @return seeds, each once
+/// Of the cases of crowds. Products of a batch take memory in turn, so that many take no more than one; but a stream holds about 1000
+/// launches, beyond which who issues waits for the device.
+inline constexpr int kMostProductsOfCrowds = 8;
+
+/// Those of the population that take most memory: of each routine, type, and of both ways (called or captured), the case of the
+/// largest m n k; of each type and way also the products of the largest operands, of the largest result and of the longest k. Cases that bring a workspace of
+/// the program's, or multiply nothing, take less and are left out. @return seeds, each once
 [[nodiscard]] std::vector<std::uint64_t> crowd_seeds(const std::vector<std::uint64_t>& population,
                                                      const Limits& limits);
 
@@ -48,7 +52,7 @@ class Crowd {
  public:
   static constexpr double kEvery = 15;       ///< seconds from begin to begin
   static constexpr int kMostTries = 3;       ///< at a round in which somebody waited for the device
-  static constexpr int kMostVainRounds = 4;  ///< one after another, after which the device is not held back any more
+  static constexpr int kMostVainRounds = 8;  ///< one after another, after which the device is not held back any more
 
   struct Actions {                    ///< one at a time, while all threads wait; they do not throw
     std::function<void()> hold_back;  ///< what is issued from now on does not begin
