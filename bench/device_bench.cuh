@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the programs that time products on a CUDA device share: random numbers, the error against a double-double reference,
-// native cuBLAS (opened at run time), clock and power.
+// native cuBLAS (opened at run time), buffers and times.
 #pragma once
 
 #include <cublas_v2.h>
@@ -9,13 +9,13 @@
 
 #include <complex>
 #include <cstdint>
-#include <ctime>
 #include <functional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 
 #include "kizami/status.hpp"
+#include "recording.hpp"
 
 namespace bench {
 
@@ -201,37 +201,6 @@ struct Cublas {
   }
 };
 
-// ---- clock and power ---------------------------------------------------------------------------------------------------
-
-struct Gauges {
-  void* device = nullptr;
-  int (*clock)(void*, int, unsigned*) = nullptr;
-  int (*power)(void*, unsigned*) = nullptr;
-  std::string driver = "unknown";
-
-  Gauges() {
-    void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
-    if (library == nullptr) return;
-    const auto init = reinterpret_cast<int (*)()>(dlsym(library, "nvmlInit_v2"));
-    const auto get = reinterpret_cast<int (*)(unsigned, void**)>(dlsym(library, "nvmlDeviceGetHandleByIndex_v2"));
-    const auto version = reinterpret_cast<int (*)(char*, unsigned)>(dlsym(library, "nvmlSystemGetDriverVersion"));
-    if (init == nullptr || get == nullptr || init() != 0 || get(0, &device) != 0) return;
-    clock = reinterpret_cast<int (*)(void*, int, unsigned*)>(dlsym(library, "nvmlDeviceGetClockInfo"));
-    power = reinterpret_cast<int (*)(void*, unsigned*)>(dlsym(library, "nvmlDeviceGetPowerUsage"));
-    char text[96] = "unknown";
-    if (version != nullptr && version(text, sizeof text) == 0) driver = text;
-  }
-  [[nodiscard]] unsigned sm_mhz() const {
-    unsigned value = 0;
-    constexpr int kSmClock = 1;
-    return clock != nullptr && clock(device, kSmClock, &value) == 0 ? value : 0;
-  }
-  [[nodiscard]] unsigned watts() const {
-    unsigned value = 0;
-    return power != nullptr && power(device, &value) == 0 ? value / 1000 : 0;
-  }
-};
-
 template <class T>
 struct DeviceBuffer {
   T* data = nullptr;
@@ -241,13 +210,6 @@ struct DeviceBuffer {
   DeviceBuffer(const DeviceBuffer&) = delete;
   ~DeviceBuffer() { cudaFree(data); }
 };
-
-[[nodiscard]] inline std::string today() {
-  const std::time_t now = std::time(nullptr);
-  char text[16];
-  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
-  return text;
-}
 
 /// Keeps the queue busy while the host fills it.
 [[maybe_unused]] static __global__ void wait_cycles(long long cycles) {

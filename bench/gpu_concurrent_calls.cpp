@@ -16,7 +16,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -26,6 +25,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "recording.hpp"
 
 namespace {
 
@@ -180,13 +181,6 @@ Count measure(char type, int num_threads, double seconds) {
   return count;
 }
 
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  char text[16];
-  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
-  return text;
-}
-
 /// The file that answers cublasSgemm.
 std::string answering_library() {
   Dl_info info{};
@@ -227,7 +221,7 @@ int main(int argc, char** argv) try {
     for (const int count : threads) {
       const Count found = measure(type.front(), count, seconds);
       const nlohmann::ordered_json record = {{"bench", "gpu_concurrent_calls"},
-                                             {"date", today()},
+                                             {"date", bench::today()},
                                              {"commit", commit},
                                              {"build", build},
                                              {"device", device.name},

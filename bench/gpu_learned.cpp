@@ -15,13 +15,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "recording.hpp"
 
 namespace {
 
@@ -122,13 +123,6 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  char text[16];
-  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
-  return text;
-}
-
 struct Options {
   std::string type = "d";
   int n = 4096;
@@ -147,12 +141,17 @@ void measure(const Options& options, const std::string& device) {
   static_cast<void>(program.call(native));  // cuBLAS loads its kernels
   const std::vector<std::byte> c_of_native = program.c();
   std::vector<double> rest, native_rest;
-  const Json about = {{"bench", "gpu_learned"}, {"date", today()},        {"commit", options.commit},
-                      {"device", device},       {"type", options.type},   {"n", options.n},
-                      {"phi", options.phi},     {"calls", options.calls}, {"is_preloaded", linked != native}};
+  const bench::Gauges gauges;
+  const Json about = {{"bench", "gpu_learned"},   {"date", bench::today()},
+                      {"commit", options.commit}, {"device", device},
+                      {"driver", gauges.driver},  {"type", options.type},
+                      {"n", options.n},           {"phi", options.phi},
+                      {"calls", options.calls},   {"is_preloaded", linked != native}};
   const auto print = [&](const Json& found) {
     Json record = about;
     record.update(found);
+    record["sm_mhz"] = gauges.sm_mhz();
+    record["watts"] = gauges.watts();
     std::puts(record.dump().c_str());
     static_cast<void>(std::fflush(stdout));
   };

@@ -11,8 +11,8 @@ namespace {
 constexpr std::array<const char*, kNumRoutines> kRoutineNames{
     "gemm", "gemm_ex", "strided", "batched", "grouped", "lt", "syrk", "herk", "syr2k", "symm", "hemm", "trmm", "trsm"};
 constexpr std::array<const char*, kNumFeatures> kFeatureNames{
-    "gemm",   "gemm_ex", "strided",   "batched",    "grouped", "lt",      "level3",
-    "graphs", "empty",   "nonfinite", "workspaces", "handles", "pressure"};
+    "gemm",   "gemm_ex", "strided",   "batched",    "grouped", "lt",       "level3",
+    "graphs", "empty",   "nonfinite", "workspaces", "handles", "pressure", "crowds"};
 
 char letter_of(kizami::Op op) { return op == kizami::Op::kNone ? 'n' : op == kizami::Op::kTranspose ? 't' : 'c'; }
 
@@ -99,27 +99,6 @@ std::int64_t Case::used_c() const { return used(*this, &Section::c); }
 
 std::int64_t element_bytes(kizami::Scalar s) {
   return (kizami::real_of(s) == kizami::Scalar::kF32 ? 4 : 8) * (kizami::is_complex(s) ? 2 : 1);
-}
-
-std::vector<std::uint64_t> largest_seeds(std::uint64_t seed, const Limits& limits) {
-  constexpr std::uint64_t kNumDrawn = 4096;
-  struct Largest {
-    std::int64_t bytes = 0;
-    std::uint64_t seed = 0;
-  };
-  std::array<Largest, 2> largest;  // called, captured
-  for (std::uint64_t i = 0; i < kNumDrawn; ++i) {
-    const Case x = draw_case(seed + i, limits);
-    const Section& s = x.first();
-    const std::int64_t bytes = (s.m * s.k + s.k * s.n + s.m * s.n) * element_bytes(x.scalar);
-    Largest& known = largest[x.num_replays > 0 ? 1 : 0];
-    if (!is_level3(x.routine) && bytes > known.bytes) known = {bytes, seed + i};
-  }
-  std::vector<std::uint64_t> seeds;
-  for (const Largest& found : largest) {
-    if (found.bytes > 0) seeds.push_back(found.seed);
-  }
-  return seeds;
 }
 
 std::string text_of(const Case& x) {

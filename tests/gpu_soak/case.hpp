@@ -51,8 +51,9 @@ enum class Feature : std::uint8_t {
   kWorkspaces,  ///< cublasSetWorkspace
   kHandles,     ///< handles are destroyed and created
   kPressure,    ///< most of the device's free memory is taken at times
+  kCrowds,      ///< all threads issue the same large case at once, now and then
 };
-inline constexpr int kNumFeatures = 13;
+inline constexpr int kNumFeatures = 14;
 [[nodiscard]] const char* name_of(Feature feature);
 
 class Features {
@@ -155,10 +156,6 @@ struct Case {
 
 /// @range limits: at least one type and one routine, max_size >= 8
 [[nodiscard]] Case draw_case(std::uint64_t seed, const Limits& limits);
-
-/// Of 4096 cases drawn from `seed`, the products of the largest operands: one that is not captured, and one that is, as far as the
-/// features have them. @return their seeds
-[[nodiscard]] std::vector<std::uint64_t> largest_seeds(std::uint64_t seed, const Limits& limits);
 
 /// On one line, for people.
 [[nodiscard]] std::string text_of(const Case& x);

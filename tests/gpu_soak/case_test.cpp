@@ -28,27 +28,6 @@ TEST(Cases, AreThoseOfTheirSeed) {
   EXPECT_EQ(text_of(draw_case(7, limits)), kCaseSeven);
 }
 
-TEST(Cases, LargestAreCalledAndCaptured) {
-  Limits limits;
-  const auto bytes_of = [&](std::uint64_t seed) {
-    const Case x = draw_case(seed, limits);
-    const Section& s = x.first();
-    return (s.m * s.k + s.k * s.n + s.m * s.n) * element_bytes(x.scalar);
-  };
-  constexpr std::uint64_t kSeed = 12345;
-  const std::vector<std::uint64_t> both = largest_seeds(kSeed, limits);
-  ASSERT_EQ(both.size(), 2U);
-  EXPECT_EQ(draw_case(both[0], limits).num_replays, 0);
-  EXPECT_GT(draw_case(both[1], limits).num_replays, 0);
-  for (std::uint64_t seed = kSeed; seed < kSeed + 1000; ++seed) {
-    const Case x = draw_case(seed, limits);
-    if (is_level3(x.routine)) continue;
-    EXPECT_LE(bytes_of(seed), bytes_of(both[x.num_replays > 0 ? 1 : 0]));
-  }
-  limits.features.set(Feature::kGraphs, false);
-  EXPECT_EQ(largest_seeds(kSeed, limits).size(), 1U);
-}
-
 /// A matrix lies within its buffer and before the next one; C's products do not overlap.
 void expect_placed(const Matrix& x, std::int64_t rows, std::int64_t cols, int num_products, std::int64_t used,
                    std::int64_t buffer_elements, bool may_share) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace gpu_soak {
@@ -55,8 +56,10 @@ class Level {
     std::nth_element(values.begin(), middle, values.end());
     return *middle;
   }
+  /// What grows from nothing grows without end.
   static double percent(std::int64_t before, std::int64_t after) {
-    return before > 0 ? 100.0 * static_cast<double>(after - before) / static_cast<double>(before) : 0;
+    if (before > 0) return 100.0 * static_cast<double>(after - before) / static_cast<double>(before);
+    return after > before ? std::numeric_limits<double>::infinity() : 0;
   }
 
   std::vector<Sample> samples_;

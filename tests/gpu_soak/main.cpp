@@ -33,21 +33,28 @@ std::string print(const Options& options, const Report& report) {
       static_cast<long long>(report.times_of_pressure), static_cast<long long>(report.asked_again),
       static_cast<long long>(report.compared_results));
   const double settled = settled_after(options, report);
-  std::printf("  memory in MiB (peak, growth of peak and of median since it settled); device: %s\n",
+  if (report.crowds.crowds > 0) {
+    std::printf("  %d crowds, the first of %d rounds in %.1f s, the others of %d; %d rounds not at once\n",
+                report.crowds.crowds, report.crowds.rounds, report.first_crowd, report.crowds.later_rounds,
+                report.crowds.not_at_once);
+  }
+  std::printf("  memory in MiB (peak, growth of peak and of median after %.0f s); device: %s\n ", settled,
               report.device_measure.c_str());
   bool has_grown = false;
   const auto show = [&](const char* name, const Level& level) {
     const Growth growth = level.after(settled);
-    std::printf("  %s %.1f, %.2f %%, %.2f %%;", name, static_cast<double>(growth.peak) / kMega, growth.peak_percent,
+    std::printf(" %s %.1f, %.2f %%, %.2f %%;", name, static_cast<double>(growth.peak) / kMega, growth.peak_percent,
                 growth.median_percent);
     has_grown = has_grown || !(growth.peak_percent <= options.max_growth_percent);
   };
-  show("device", report.device);
-  show("workspaces", report.workspaces);
-  show("graphs", report.graphs);
+  for (std::size_t i = 0; i < kNumParts; ++i) {
+    const auto part = static_cast<Part>(i);
+    show(name_of(part), report.device.of(part));
+  }
   show("resident", report.resident);
   show("anonymous", report.anonymous);
   show("heap", report.heap);
+  std::printf("\n  of the device grew: %s", report.device.grown_after(settled).c_str());
   std::printf("\n");
   if (report.workspaces_left.used != 0) {
     std::printf("  %lld bytes of workspaces are still in use\n", static_cast<long long>(report.workspaces_left.used));

@@ -42,9 +42,11 @@ void Pressure::give_back() {
   surroundings_.has_pressure = false;
 }
 
-std::int64_t Pressure::used_by_others(const DeviceMemory& memory) {
+Parts Pressure::parts_of_others(const DeviceMemory& memory) {
   const std::lock_guard lock(mutex_);
-  return memory.bytes() - (memory.is_counted_by_driver() ? bytes_ : 0);
+  Parts parts = memory.parts();
+  if (memory.is_counted_by_driver()) parts.whole -= bytes_;
+  return parts;
 }
 
 }  // namespace gpu_soak

@@ -27,7 +27,7 @@ class Pressure {
   [[nodiscard]] std::int64_t num_times() const { return num_times_; }
 
   /// What this process holds of the device, without what is taken here.
-  [[nodiscard]] std::int64_t used_by_others(const DeviceMemory& memory);
+  [[nodiscard]] Parts parts_of_others(const DeviceMemory& memory);
 
  private:
   Surroundings& surroundings_;

@@ -24,6 +24,14 @@ std::int64_t graph_attribute(cudaGraphMemAttributeType attribute) {
   return static_cast<std::int64_t>(value);
 }
 
+std::int64_t default_pool_attribute(cudaMemPoolAttr attribute) {
+  cudaMemPool_t pool = nullptr;
+  std::uint64_t value = 0;
+  check(cudaDeviceGetDefaultMemPool(&pool, 0), "cudaDeviceGetDefaultMemPool");
+  check(cudaMemPoolGetAttribute(pool, attribute, &value), "cudaMemPoolGetAttribute");
+  return static_cast<std::int64_t>(value);
+}
+
 }  // namespace
 
 DeviceMemory::DeviceMemory() : processes_(64) {
@@ -53,11 +61,37 @@ std::int64_t DeviceMemory::counted_by_driver() const {
   return -1;
 }
 
-std::int64_t DeviceMemory::bytes() const {
-  if (!is_counted_by_driver()) return workspaces().held + graphs() + default_pool();
-  const std::int64_t bytes = counted_by_driver();
-  if (bytes < 0) throw std::runtime_error("the driver does not count the process's memory any more");
-  return bytes;
+Parts DeviceMemory::pools() const {
+  Parts parts;
+  const Workspaces own = workspaces();
+  parts.workspaces = own.held;
+  parts.used_workspaces = own.used;
+  parts.graphs = graph_attribute(cudaGraphMemAttrReservedMemCurrent);
+  parts.default_pool = default_pool_attribute(cudaMemPoolAttrReservedMemCurrent);
+  return parts;
+}
+
+Parts DeviceMemory::parts() const {
+  Parts parts = pools();
+  if (!is_counted_by_driver()) {
+    parts.whole = parts.workspaces + parts.graphs + parts.default_pool;
+    return parts;
+  }
+  const auto is_same = [](const Parts& x, const Parts& y) {
+    return x.workspaces == y.workspaces && x.graphs == y.graphs && x.default_pool == y.default_pool;
+  };
+  constexpr int kMostTries = 8;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    const std::int64_t bytes = counted_by_driver();
+    if (bytes < 0) throw std::runtime_error("the driver does not count the process's memory any more");
+    Parts later = pools();
+    parts.is_at_once = is_same(parts, later);
+    later.is_at_once = parts.is_at_once;
+    later.whole = bytes;
+    parts = later;
+    if (parts.is_at_once) break;
+  }
+  return parts;
 }
 
 DeviceMemory::Workspaces DeviceMemory::workspaces() const {
@@ -67,16 +101,19 @@ DeviceMemory::Workspaces DeviceMemory::workspaces() const {
   return {static_cast<std::int64_t>(held), static_cast<std::int64_t>(most), static_cast<std::int64_t>(used)};
 }
 
-std::int64_t DeviceMemory::graphs() { return graph_attribute(cudaGraphMemAttrReservedMemCurrent); }
-
 std::int64_t DeviceMemory::used_by_graphs() { return graph_attribute(cudaGraphMemAttrUsedMemCurrent); }
 
-std::int64_t DeviceMemory::default_pool() {
-  cudaMemPool_t pool = nullptr;
-  std::uint64_t reserved = 0;
-  check(cudaDeviceGetDefaultMemPool(&pool, 0), "cudaDeviceGetDefaultMemPool");
-  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved), "cudaMemPoolGetAttribute");
-  return static_cast<std::int64_t>(reserved);
+DeviceMemory::Peaks DeviceMemory::peaks() {
+  return {graph_attribute(cudaGraphMemAttrReservedMemHigh), graph_attribute(cudaGraphMemAttrUsedMemHigh),
+          default_pool_attribute(cudaMemPoolAttrReservedMemHigh), default_pool_attribute(cudaMemPoolAttrUsedMemHigh)};
+}
+
+std::string DeviceMemory::module_loading() {
+  void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  auto* const find_mode = driver == nullptr ? nullptr : found<int(int*)>(driver, "cuModuleGetLoadingMode");
+  int mode = 0;
+  if (find_mode == nullptr || find_mode(&mode) != 0) return "unknown";
+  return mode == 1 ? "eager" : mode == 2 ? "lazy" : "unknown";
 }
 
 HostMemory host_memory() {

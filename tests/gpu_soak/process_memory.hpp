@@ -4,7 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
+
+#include "gpu_soak/parts.hpp"
 
 namespace gpu_soak {
 
@@ -13,10 +16,10 @@ class DeviceMemory {
  public:
   DeviceMemory();
 
-  /// Of the driver's count for this process where it tells: contexts, modules, everything. Elsewhere (the process is in a container of
-  /// its own, and has another number outside) what CUDA counts for it: its default pool, its graphs, and workspaces().
-  [[nodiscard]] std::int64_t bytes() const;
-  /// Whether bytes() is the driver's count.
+  /// The whole is the driver's count for this process where it tells: contexts, modules, everything. Elsewhere (the process is in a
+  /// container of its own, and has another number outside) what CUDA counts for it: its default pool, its graphs, and workspaces().
+  [[nodiscard]] Parts parts() const;
+  /// Whether the whole is the driver's count.
   [[nodiscard]] bool is_counted_by_driver() const { return find_processes_ != nullptr; }
   [[nodiscard]] const char* measure() const {
     return is_counted_by_driver() ? "the driver's count for this process"
@@ -29,9 +32,17 @@ class DeviceMemory {
     std::int64_t used = 0;                 ///< by calls that are not done
   };
   [[nodiscard]] Workspaces workspaces() const;
-  [[nodiscard]] static std::int64_t graphs();  ///< as reserved, whether or not one is there
   [[nodiscard]] static std::int64_t used_by_graphs();
-  [[nodiscard]] static std::int64_t default_pool();
+
+  /// At their most, at any time.
+  struct Peaks {
+    std::int64_t graphs_held = 0, graphs_used = 0;  ///< held: whether or not a graph is there
+    std::int64_t default_pool_held = 0, default_pool_used = 0;
+  };
+  [[nodiscard]] static Peaks peaks();
+
+  /// When kernels come to the device: "lazy", at their first use, "eager", or "unknown".
+  [[nodiscard]] static std::string module_loading();
 
  private:
   struct Process {  ///< nvmlProcessInfo_t
@@ -42,6 +53,8 @@ class DeviceMemory {
   using FindProcesses = int(void* device, unsigned* count, Process* processes);
   /// -1: the driver does not tell.
   [[nodiscard]] std::int64_t counted_by_driver() const;
+  /// All but the whole.
+  [[nodiscard]] Parts pools() const;
 
   void* device_ = nullptr;
   FindProcesses* find_processes_ = nullptr;  ///< null: the driver does not tell

@@ -4,30 +4,14 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "bench/recording.hpp"
+
 namespace gpu_soak {
 namespace {
-
-std::string today() {
-  const std::time_t now = std::time(nullptr);
-  char text[16];
-  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
-  return text;
-}
-
-std::string driver() {
-  void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
-  char text[96] = "unknown";
-  if (library == nullptr) return text;
-  const auto init = reinterpret_cast<int (*)()>(dlsym(library, "nvmlInit_v2"));
-  const auto version = reinterpret_cast<int (*)(char*, unsigned)>(dlsym(library, "nvmlSystemGetDriverVersion"));
-  if (init == nullptr || version == nullptr || init() != 0 || version(text, sizeof text) != 0) return "unknown";
-  return text;
-}
 
 /// KIZAMI_* of the environment.
 nlohmann::json settings() {
@@ -52,16 +36,6 @@ nlohmann::json of(const Level& level, double settled_after) {
           {"median_growth_percent", growth.median_percent}};
 }
 
-/// Of the device's default pool, which programs share.
-nlohmann::json default_pool() {
-  cudaMemPool_t pool = nullptr;
-  std::uint64_t reserved = 0, used = 0;
-  check(cudaDeviceGetDefaultMemPool(&pool, 0), "cudaDeviceGetDefaultMemPool");
-  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemHigh, &reserved), "cudaMemPoolGetAttribute");
-  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &used), "cudaMemPoolGetAttribute");
-  return {{"reserved_peak", reserved}, {"used_peak", used}};
-}
-
 }  // namespace
 
 std::string answering_library() {
@@ -84,13 +58,14 @@ void append_record(const Options& options, const Report& report) {
                                         {"worst_error_by_allowed", report.worst[i]}};
   }
   const Limits& limits = options.wishes.limits;
+  const DeviceMemory::Peaks peaks = DeviceMemory::peaks();
   const auto of_level = [&](const Level& level) { return of(level, settled_after(options, report)); };
   const nlohmann::json record{
       {"bench", "gpu_soak"},
-      {"date", today()},
+      {"date", bench::today()},
       {"commit", options.commit},
       {"device", device.name},
-      {"driver", driver()},
+      {"driver", bench::Gauges().driver},
       {"mode", options.mode},
       {"library", answering_library()},
       {"settings", settings()},
@@ -115,18 +90,33 @@ void append_record(const Options& options, const Report& report) {
       {"times_of_pressure", report.times_of_pressure},
       {"own_bytes", report.own_bytes},
       {"device_measure", report.device_measure},
-      {"device_bytes", of_level(report.device)},
-      {"workspace_bytes", of_level(report.workspaces)},
+      {"device_bytes", of_level(report.device.of(Part::kWhole))},
+      {"workspace_bytes", of_level(report.device.of(Part::kWorkspaces))},
       {"workspace_peak", report.workspaces_left.most_held},
       {"workspaces_used_at_end", report.workspaces_left.used},
       {"graphs_used_at_end", report.used_by_graphs_left},
       {"cases", options.cases},
       {"all_met", report.all_met},
-      {"graph_bytes", of_level(report.graphs)},
+      {"settled_after", settled_after(options, report)},
+      {"graph_bytes", of_level(report.device.of(Part::kGraphs))},
+      {"graphs_held_peak", peaks.graphs_held},
+      {"graphs_used_peak", peaks.graphs_used},
       {"host_bytes", of_level(report.resident)},
       {"host_anonymous_bytes", of_level(report.anonymous)},
       {"heap_bytes", of_level(report.heap)},
-      {"default_pool_bytes", default_pool()},
+      {"default_pool_bytes", of_level(report.device.of(Part::kDefaultPool))},
+      {"default_pool_held_peak", peaks.default_pool_held},
+      {"default_pool_used_peak", peaks.default_pool_used},
+      {"rest_bytes", of_level(report.device.of(Part::kRest))},
+      {"device_parts_grown", report.device.grown_after(settled_after(options, report))},
+      {"module_loading", DeviceMemory::module_loading()},
+      {"crowds",
+       {{"crowds", report.crowds.crowds},
+        {"rounds", report.crowds.rounds},
+        {"later_rounds", report.crowds.later_rounds},
+        {"rounds_not_at_once", report.crowds.not_at_once},
+        {"first_seconds", report.first_crowd},
+        {"used_workspaces_peak", report.crowds.used_workspaces}}},
   };
   std::ofstream file(options.json, std::ios::app);
   file << record.dump() << '\n';

@@ -220,7 +220,7 @@ void Slot::run_replay(int replay) {
   look();
 }
 
-void Slot::issue(const Case& x, cublasHandle_t handle, cublasLtHandle_t lt) {
+void Slot::issue(const Case& x, cublasHandle_t handle, cublasLtHandle_t lt, cudaEvent_t gate) {
   case_ = x;
   handle_ = handle;
   lt_ = lt;
@@ -236,6 +236,7 @@ void Slot::issue(const Case& x, cublasHandle_t handle, cublasLtHandle_t lt) {
     set(cublasSetWorkspace(handle, workspace_, static_cast<std::size_t>(x.workspace_bytes)), "cublasSetWorkspace");
   set(cublasSetPointerMode(handle, x.has_device_factors ? CUBLAS_POINTER_MODE_DEVICE : CUBLAS_POINTER_MODE_HOST),
       "cublasSetPointerMode");
+  if (gate != nullptr) check(cudaStreamWaitEvent(stream_, gate, 0), "cudaStreamWaitEvent");
   stage();
   for (int replay = 0; replay < std::max(x.num_replays, 1) && status_ == CUBLAS_STATUS_SUCCESS; ++replay)
     run_replay(replay);

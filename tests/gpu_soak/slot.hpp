@@ -42,8 +42,8 @@ class Slot {
 
   [[nodiscard]] bool is_busy() const { return is_busy_; }
   [[nodiscard]] const Case& current() const { return case_; }
-  /// @range not busy @throws CudaError
-  void issue(const Case& x, cublasHandle_t handle, cublasLtHandle_t lt);
+  /// Nothing of it begins before `gate`, an event, where one is given. @range not busy @throws CudaError
+  void issue(const Case& x, cublasHandle_t handle, cublasLtHandle_t lt, cudaEvent_t gate = nullptr);
   /// Waits. @range busy @throws CudaError
   [[nodiscard]] Outcome finish();
 

@@ -4,18 +4,20 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <barrier>
 #include <chrono>
 #include <cstdio>
+#include <latch>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <numeric>
+#include <semaphore>
 #include <thread>
 #include <vector>
 
+#include "gpu_soak/gate.hpp"
 #include "gpu_soak/handles.hpp"
 #include "gpu_soak/memory.hpp"
+#include "gpu_soak/seeds.hpp"
 
 namespace gpu_soak {
 namespace {
@@ -24,33 +26,29 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-std::uint64_t mixed(std::uint64_t x) {
-  x ^= x >> 33;
-  x *= 0xff51afd7ed558ccdULL;
-  x ^= x >> 33;
-  x *= 0xc4ceb9fe1a85ec53ULL;
-  return x ^ (x >> 33);
-}
-
 class Soak {
  public:
   explicit Soak(const Options& options)
       : options_(options),
         journals_(static_cast<std::size_t>(options.threads)),
-        pressure_(surroundings_, least_left()) {
-    for (std::uint64_t i = 0; i < kNumShared; ++i) results_[shared_seed(i)];
+        pressure_(surroundings_, least_left()),
+        crowd_(options.threads, seeds_of_crowds(), actions_of_crowds()) {
+    for (std::uint64_t i = 0; i < Seeds::kNumShared; ++i) results_[seeds_.shared(i)];
+    if (options.wishes.wants_same_bits) {
+      for (const std::uint64_t seed : seeds_of_crowds()) results_[seed];
+    }
     if (options.only_case) results_[*options.only_case];
   }
 
   Report run() {
     std::vector<std::vector<std::unique_ptr<Slot>>> slots(journals_.size());
     report_.device_measure = memory_.measure();
-    const std::int64_t before = pressure_.used_by_others(memory_);
+    const std::int64_t before = pressure_.parts_of_others(memory_).whole;
     for (auto& of_thread : slots) {
       for (int i = 0; i < options_.streams; ++i)
         of_thread.push_back(std::make_unique<Slot>(options_.wishes, surroundings_));
     }
-    report_.own_bytes = pressure_.used_by_others(memory_) - before;
+    report_.own_bytes = pressure_.parts_of_others(memory_).whole - before;
     start_ = Clock::now();
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < journals_.size(); ++i)
@@ -66,7 +64,8 @@ class Soak {
     report_.seconds = seconds_since(start_);
     report_.handles = num_handles_;
     report_.times_of_pressure = pressure_.num_times();
-    sample();
+    report_.crowds = crowd_.counts();
+    static_cast<void>(sample());
     check(cudaDeviceSynchronize(), "the end");
     report_.workspaces_left = memory_.workspaces();
     report_.used_by_graphs_left = DeviceMemory::used_by_graphs();
@@ -114,66 +113,84 @@ class Soak {
     return seconds >= options_.seconds && num_calls_ >= options_.calls;
   }
 
-  static constexpr std::uint64_t kNumShared = 64;
-  [[nodiscard]] std::uint64_t shared_seed(std::uint64_t i) const { return mixed(mixed(options_.seed) + 1 + i); }
-
-  [[nodiscard]] std::uint64_t cases_of_thread() const {
-    return static_cast<std::uint64_t>((options_.cases + options_.threads - 1) / options_.threads);
-  }
-
-  /// Seeds of the thread, and where bits are compared now and then one that all threads come back to.
-  std::uint64_t next_seed(std::size_t thread, std::uint64_t count) {
-    if (options_.only_case) return *options_.only_case;
-    if (options_.cases > 0) count %= cases_of_thread();
-    const std::uint64_t base = mixed(options_.seed * 0x9e3779b97f4a7c15ULL + 1);
-    const std::uint64_t own = mixed(base ^ mixed((thread + 1) << 40 | count));
-    if (options_.wishes.wants_same_bits && own % 8 == 0) return shared_seed(own / 8 % kNumShared);
-    return own;
-  }
-
   void work(std::size_t thread, std::vector<std::unique_ptr<Slot>>& slots) {
     Handles handles(surroundings_);
     const bool renews = options_.wishes.limits.features.has(Feature::kHandles);
-    if (!options_.only_case) begin_with_largest(thread, slots, handles);
+    int num_crowds = 0;
     for (std::uint64_t count = 0; !is_done(); ++count) {
+      for (; !crowd_.is_empty() && seconds_since(start_) >= Crowd::kEvery * num_crowds; ++num_crowds)
+        come_to_crowd(thread, slots, handles);
       Slot& slot = *slots[count % slots.size()];
       if (slot.is_busy()) account(slot);
-      if (count == cases_of_thread() && ++num_threads_that_met_all_ == options_.threads)
+      if (count == seeds_.cases_of_thread() && ++num_threads_that_met_all_ == options_.threads)
         report_.all_met = seconds_since(start_);
       if (renews && mixed(count ^ thread << 32) % 64 == 0) {
         handles.renew();
         ++num_handles_;
       }
-      issue(thread, slot, next_seed(thread, count), handles);
+      issue(thread, slot, seeds_.of_thread(thread, count), handles);
     }
+    drain(slots);
+    crowd_.leave();
+    all_have_left_.arrive_and_wait();  // a handle that is destroyed waits for the device, which a crowd may hold back
+  }
+
+  void drain(std::vector<std::unique_ptr<Slot>>& slots) {
     for (auto& slot : slots) {
       if (slot->is_busy()) account(*slot);
     }
   }
 
-  void issue(std::size_t thread, Slot& slot, std::uint64_t seed, const Handles& handles) {
+  void issue(std::size_t thread, Slot& slot, std::uint64_t seed, const Handles& handles, cudaEvent_t gate = nullptr) {
     {
       Journal& journal = journals_[thread];
       const std::lock_guard lock(journal.mutex);
       journal.seeds[static_cast<std::size_t>(journal.count++ % 4)] = seed;
     }
     ++num_issued_;
-    slot.issue(draw_case(seed, options_.wishes.limits), handles.get(), handles.lt());
+    slot.issue(draw_case(seed, options_.wishes.limits), handles.get(), handles.lt(), gate);
   }
 
-  /// For a second, all slots at once have the largest product, called or captured: pools then have what they need where large cases
-  /// meet, for which one might have to wait for hours.
-  void begin_with_largest(std::size_t thread, std::vector<std::unique_ptr<Slot>>& slots, const Handles& handles) {
-    begin_.arrive_and_wait();
-    const auto begin = Clock::now();
-    while (seconds_since(begin) < 1) {
-      for (const std::uint64_t seed : largest_) {
-        for (auto& slot : slots) {
-          if (slot->is_busy()) account(*slot);
-          issue(thread, *slot, seed, handles);
-        }
+  void come_to_crowd(std::size_t thread, std::vector<std::unique_ptr<Slot>>& slots, const Handles& handles) {
+    const auto issue_case = [&](std::uint64_t seed, bool is_on_all) {
+      if (!is_on_all && thread == 0) issue(thread, *slots.front(), seed, handles);
+      for (auto& slot : slots) {
+        if (is_on_all) issue(thread, *slot, seed, handles, gate_.event());
       }
-    }
+    };
+    crowd_.run([&] { drain(slots); }, issue_case);
+    if (thread == 0 && report_.first_crowd == 0) report_.first_crowd = seconds_since(start_);
+  }
+
+  /// Of the cases that come, or, where always others do, of some that may.
+  [[nodiscard]] std::vector<std::uint64_t> seeds_of_crowds() const {
+    constexpr std::uint64_t kNumDrawn = 4096;
+    if (options_.only_case || !options_.wishes.limits.features.has(Feature::kCrowds)) return {};
+    return crowd_seeds(seeds_.population(kNumDrawn), options_.wishes.limits);
+  }
+
+  [[nodiscard]] Crowd::Actions actions_of_crowds() {
+    Crowd::Actions actions;
+    actions.hold_back = [this] {
+      guarded([&] {
+        device_is_free_.acquire();
+        gate_.close();
+      });
+    };
+    actions.let_go = [this] {
+      bool was_closed = false;
+      guarded([&] {
+        was_closed = gate_.open();
+        device_is_free_.release();
+      });
+      return was_closed;
+    };
+    actions.look = [this] {
+      Parts parts;
+      guarded([&] { parts = sample(); });
+      return parts;
+    };
+    return actions;
   }
 
   void account(Slot& slot) {
@@ -219,32 +236,42 @@ class Soak {
     static_cast<void>(std::fflush(stdout));
   }
 
-  void sample() {
+  Parts sample() {
+    const std::lock_guard lock(sample_mutex_);
     const double seconds = seconds_since(start_);
-    report_.device.add(seconds, pressure_.used_by_others(memory_) - report_.own_bytes);
-    report_.workspaces.add(seconds, memory_.workspaces().held);
-    report_.graphs.add(seconds, DeviceMemory::graphs());
+    Parts parts = pressure_.parts_of_others(memory_);
+    parts.whole -= report_.own_bytes;
+    report_.device.add(seconds, parts);
     const HostMemory host = host_memory();
     report_.resident.add(seconds, host.resident);
     report_.anonymous.add(seconds, host.anonymous);
     report_.heap.add(seconds, host.heap);
+    return parts;
   }
   void watch() {
     while (!is_over_) {
-      sample();
+      static_cast<void>(sample());
       pause(0.25);
     }
   }
 
   void take_memory() {
     constexpr std::array<std::int64_t, 4> kLeft{1, 2, 4, 16};  // GiB
+    while (!is_over_ && !crowd_.is_empty() && crowd_.num_crowds() == 0) pause(0.1);
     for (std::uint64_t i = 0; !is_over_; ++i) {
       pause(1 + 0.5 * static_cast<double>(i % 5));
       if (is_over_) return;
-      pressure_.take(kLeft[i % kLeft.size()] << 30);
+      while_device_is_free([&] { pressure_.take(kLeft[i % kLeft.size()] << 30); });
       pause(0.5);
-      pressure_.give_back();
+      while_device_is_free([&] { pressure_.give_back(); });
     }
+  }
+
+  template <class Action>
+  void while_device_is_free(const Action& action) {
+    device_is_free_.acquire();
+    action();
+    device_is_free_.release();
   }
 
   void pause(double seconds) const {
@@ -253,45 +280,27 @@ class Soak {
   }
 
   const Options& options_;
+  const Seeds seeds_{options_.seed, options_.threads, options_.cases, options_.wishes.wants_same_bits,
+                     options_.only_case};
   Surroundings surroundings_;
   std::vector<Journal> journals_;
-  const std::vector<std::uint64_t> largest_ = largest_seeds(mixed(options_.seed), options_.wishes.limits);
-  std::barrier<> begin_{options_.threads};
   std::atomic<int> num_threads_that_met_all_ = 0;
   DeviceMemory memory_;
   Pressure pressure_;
+  Gate gate_;
+  std::binary_semaphore device_is_free_{1};  ///< or held back: memory is not taken meanwhile, which may wait for it
+  Crowd crowd_;
+  std::latch all_have_left_{options_.threads};
   Clock::time_point start_ = Clock::now();
   std::atomic<bool> is_over_ = false;
   std::atomic<std::int64_t> num_calls_ = 0, num_issued_ = 0, num_handles_ = 0;
-  std::mutex print_mutex_, report_mutex_;
+  std::mutex print_mutex_, report_mutex_, sample_mutex_;
   std::map<std::uint64_t, std::optional<unsigned long long>>
       results_;  ///< of cases that are made again and again, by seed
   Report report_;
 };
 
 }  // namespace
-
-std::int64_t Report::num_calls() const { return std::accumulate(calls.begin(), calls.end(), std::int64_t{0}); }
-
-std::string options_of_cases(const Options& options) {
-  const Wishes& w = options.wishes;
-  const Limits standard;
-  std::string text;
-  char number[32];
-  std::snprintf(number, sizeof number, "%g", w.limits.phi_max);
-  if (w.limits.types != standard.types) text += " --types " + w.limits.types;
-  if (w.limits.max_size != standard.max_size) text += " --max-size " + std::to_string(w.limits.max_size);
-  if (w.limits.phi_max != standard.phi_max) text += std::string(" --phi-max ") + number;
-  if (!(w.limits.features == standard.features)) text += " --features " + w.limits.features.text();
-  if (w.standard.bits != 0) text += " --accuracy-bits " + std::to_string(w.standard.bits);
-  if (w.standard.is_emulated) text += " --emulated";
-  if (w.wants_same_bits) text += " --same-bits";
-  return text;
-}
-
-double settled_after(const Options& options, const Report& report) {
-  return std::min(std::max(options.settled_after, report.all_met), report.seconds / 2);
-}
 
 Report run_soak(const Options& options) { return Soak(options).run(); }
 

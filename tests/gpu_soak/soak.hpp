@@ -7,7 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "gpu_soak/crowd.hpp"
 #include "gpu_soak/level.hpp"
+#include "gpu_soak/parts.hpp"
 #include "gpu_soak/process_memory.hpp"
 #include "gpu_soak/slot.hpp"
 
@@ -38,10 +40,11 @@ struct Report {
   std::int64_t failures = 0, unsupported = 0, refused = 0, replays = 0, handles = 0, asked_again = 0,
                compared_results = 0;
   std::int64_t times_of_pressure = 0;
-  std::int64_t own_bytes = 0;                ///< of device memory, for cases
-  std::string device_measure;                ///< what `device` is
-  Level device;                              ///< bytes of the device that this process holds, without own_bytes
-  Level workspaces, graphs;                  ///< of them: a preloaded library's, and those of graphs
+  std::int64_t own_bytes = 0;  ///< of device memory, for cases
+  std::string device_measure;  ///< what the whole of `device` is
+  PartLevels device;           ///< bytes of the device that this process holds, without own_bytes
+  Crowd::Counts crowds;
+  double first_crowd = 0;                    ///< seconds that it took
   DeviceMemory::Workspaces workspaces_left;  ///< when all is done
   std::int64_t used_by_graphs_left = 0;
   double all_met = 0;               ///< seconds until every case had come once
