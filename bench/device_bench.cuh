@@ -36,6 +36,17 @@ __device__ inline std::uint64_t mix(std::uint64_t x) {
 }
 __device__ inline double unit(std::uint64_t x) { return (static_cast<double>(mix(x) >> 11) + 0.5) * 0x1p-53; }
 
+/// (uniform(0,1) - 0.5) exp(phi normal): the exponents of elements are the wider, the larger phi is.
+template <class R>
+__global__ void fill(R* x, std::int64_t count, double phi, std::uint64_t seed) {
+  for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < count;
+       i += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
+    const std::uint64_t at = seed * 0x100000000ull + 3 * static_cast<std::uint64_t>(i);
+    const double normal = sqrt(-2.0 * log(unit(at))) * cospi(2.0 * unit(at + 1));
+    x[i] = static_cast<R>((unit(at + 2) - 0.5) * exp(phi * normal));
+  }
+}
+
 /// Strides of a matrix in elements: (i, j) lies at i * row + j * col.
 struct Strides {
   std::int64_t row, col;

@@ -33,28 +33,16 @@ namespace {
 using bench::check;
 using bench::Cublas;
 using bench::DeviceBuffer;
+using bench::fill;
 using bench::Gauges;
 using bench::row_error;
 using bench::Strides;
 using bench::today;
-using bench::unit;
 using kizami::EngineName;
 using kizami::Outcome;
 using kizami::Policy;
 using kizami::Scalar;
 using kizami::Scheme;
-
-// ---- inputs, on the device ---------------------------------------------------------------------------------------------
-
-template <class R>
-__global__ void fill(R* x, std::int64_t count, double phi, std::uint64_t seed) {
-  for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < count;
-       i += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
-    const std::uint64_t at = seed * 0x100000000ull + 3 * static_cast<std::uint64_t>(i);
-    const double normal = sqrt(-2.0 * log(unit(at))) * cospi(2.0 * unit(at + 1));
-    x[i] = static_cast<R>((unit(at + 2) - 0.5) * exp(phi * normal));
-  }
-}
 
 // ---- one case ----------------------------------------------------------------------------------------------------------
 

@@ -152,7 +152,7 @@ class Case {
         const float ms = timer.milliseconds();
         if (repeat >= options_.warm_ups) runner.milliseconds.push_back(ms);
         if (runner.phase_timer == nullptr) continue;
-        const bench::Phases phases = runner.phase_timer->time();
+        const bench::Phases phases = bench::time_slice_phases(*runner.phase_timer);
         if (repeat >= options_.warm_ups) runner.phases.push_back(phases);
       }
     }
@@ -218,7 +218,7 @@ class Case {
     const auto plan = kizami::cuda::make_plan(kizami::kScalarOf<T>, n_, n_, n_, policy);
     check(plan.status(), runner.who.c_str());
     runner.phase_timer =
-        std::make_unique<bench::PhaseTimer>([&](cudaStream_t stream) { enqueue(plan.value(), workspace(), stream); });
+        bench::slice_phase_timer([&](cudaStream_t stream) { enqueue(plan.value(), workspace(), stream); });
     static_cast<void>(runner.phase_timer->time());
     const bench::Errors errors = reference_->errors(reals(c_)).from_exact;
     if (errors.element != runner.from_exact.element || errors.entry != runner.from_exact.entry)

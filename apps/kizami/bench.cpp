@@ -2,7 +2,8 @@
 // kizami bench: how long products take here, native BLAS beside them in the same run.
 //   Candidates of one size are timed in turn, round by round, so that drift of the machine hits all alike; medians and
 //   extremes are over rounds. The floor of an emulated product is the time of its INT8 products alone, measured in the
-//   same rounds.
+//   same rounds. On elements other than randn, calls are timed too that name as many moduli as others came to need: they
+//   have no certificate, so the difference is what it takes, with the repairs that it asks for.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -26,6 +27,7 @@
 #include "bench_baselines.hpp"
 #include "bench_table.hpp"
 #include "check/case.hpp"
+#include "check/matrix_spec.hpp"
 #include "check/operands.hpp"
 #include "check/text.hpp"
 #include "commands.hpp"
@@ -38,11 +40,15 @@
 namespace kizami::cli {
 namespace {
 
+/// Of the figures in the documents.
+constexpr std::string_view kPlainElements = "randn";
+
 struct BenchOptions {
   std::string sizes = "256,512,1024,2048";
   std::string dtype = "all";
   std::string rounds = "7";
   std::string threads = "0";
+  std::string elements{kPlainElements};
   std::string json_path;
 };
 
@@ -139,6 +145,11 @@ Candidate other_candidate(const std::string& name, const check::Case& spec, Desc
   return candidate;
 }
 
+[[nodiscard]] bool is_plain(const check::Case& spec) {
+  const check::MatrixSpec plain = check::default_spec(check::MatrixClass::kRandn);
+  return spec.a == plain && spec.b == plain;
+}
+
 template <class T>
 std::vector<Candidate> candidates_of(const check::Case& spec, int threads) {
   const auto operands = std::make_shared<check::Operands<T>>(spec, threads);
@@ -154,7 +165,7 @@ std::vector<Candidate> candidates_of(const check::Case& spec, int threads) {
   std::vector<Candidate> out;
   out.push_back(product_candidate<T>("native BLAS", operands, spec, with(Scheme::kNative, Accuracy::native(), 0)));
   if constexpr (std::is_same_v<T, double>) {
-    if (spec.n <= kMaxBaselineSize) {
+    if (spec.n <= kMaxBaselineSize && is_plain(spec)) {  // others may be out of its range
       const Description what{"none", "loops", 0, float_float_bound(spec.k), "entry"};
       out.push_back(other_candidate("ff32: pairs of FP32", spec, what, [operands, spec, threads] {
         multiply_float_float(spec.m, spec.n, spec.k, operands->a.data(), operands->b.data(), operands->c.data(),
@@ -168,7 +179,15 @@ std::vector<Candidate> candidates_of(const check::Case& spec, int threads) {
                                        with(Scheme::kOzaki2, Accuracy::at_bits(bits), 0)));
   }
   out.push_back(product_candidate<T>("correct", operands, spec, with(Scheme::kOzaki2, Accuracy::correct(), 0)));
-  for (const int moduli : is_f64 ? std::vector<int>{14, 17, 20} : std::vector<int>{7, 10}) {
+  std::vector<int> counts = is_f64 ? std::vector<int>{14, 17, 20} : std::vector<int>{7, 10};
+  if (!is_plain(spec)) {
+    for (const Candidate& candidate : out) {
+      static_cast<void>(candidate.time_once());
+      const int moduli = candidate.describe().moduli;
+      if (moduli > 0 && std::find(counts.begin(), counts.end(), moduli) == counts.end()) counts.push_back(moduli);
+    }
+  }
+  for (const int moduli : counts) {
     out.push_back(product_candidate<T>(fmt::format("{} moduli (forced)", moduli), operands, spec,
                                        with(Scheme::kOzaki2, Accuracy::native(), moduli)));
   }
@@ -244,6 +263,16 @@ std::vector<std::int64_t> sizes_of(const std::string& text) {
   return sizes;
 }
 
+/// The product of one size and type.
+check::Case case_of(Scalar scalar, std::int64_t n, const std::string& elements) {
+  Result<check::Case> parsed =
+      check::parse_case(fmt::format("{} nn {}x{}x{} A={} B={}", check::letter_of(scalar), n, n, n, elements, elements));
+  if (!parsed.ok())
+    throw Failure(ExitCode::kUsage,
+                  fmt::format("--elements = {}: {}", check::quoted(elements), parsed.status().reason()));
+  return std::move(parsed).value();
+}
+
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
@@ -267,6 +296,7 @@ ExitCode run_bench(const BenchOptions& options) {
       std::none_of(types.begin(), types.end(), [&](const auto& type) { return type.first == options.dtype; })) {
     refuse_name("--dtype", options.dtype, "f64, f32, c128, c64, dd, all");
   }
+  static_cast<void>(case_of(Scalar::kF64, 1, options.elements));
   std::ofstream json;
   if (!options.json_path.empty()) {
     json.open(options.json_path, std::ios::app);
@@ -275,14 +305,12 @@ ExitCode run_bench(const BenchOptions& options) {
                     fmt::format("--json = {} cannot be opened for appending", check::quoted(options.json_path)));
   }
   const std::string processor = processor_name();
-  write_stdout(
-      fmt::format("kizami {}, {}, {} threads, {} rounds, inputs randn\n", version(), processor, threads, rounds));
+  write_stdout(fmt::format("kizami {}, {}, {} threads, {} rounds, inputs {}\n", version(), processor, threads, rounds,
+                           options.elements));
   for (const auto& [dtype, scalar] : types) {
     if (options.dtype != "all" && options.dtype != dtype) continue;
     for (const std::int64_t n : sizes) {
-      check::Case spec;
-      spec.scalar = scalar;
-      spec.m = spec.n = spec.k = n;
+      const check::Case spec = case_of(scalar, n, options.elements);
       std::vector<Candidate> candidates = candidates_of_type(dtype, spec, threads);
       add_floors(candidates, spec, threads);
       const std::vector<Timing> timings = time_interleaved(candidates, rounds);
@@ -317,6 +345,8 @@ Command add_bench(CLI::App& program) {
   app->add_option("--dtype", options->dtype, "type of the elements of C [all]")->type_name("f64|f32|c128|c64|dd|all");
   app->add_option("--rounds", options->rounds, "rounds that medians are taken over [7]")->type_name("N");
   app->add_option("--threads", options->threads, "CPU threads; 0: all [0]")->type_name("N");
+  app->add_option("--elements", options->elements, "class of both matrices, as in kizami check --grammar [randn]")
+      ->type_name("CLASS");
   app->add_option("--json", options->json_path, "append one JSON object a row to this file")->type_name("FILE");
   return {app, [options] { return run_bench(*options); }};
 }

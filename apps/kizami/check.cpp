@@ -104,7 +104,11 @@ ExitCode run_campaign_for_devices(const CheckOptions& options) {
   campaign.jobs = integer_option("--jobs", options.jobs, 0, kMaxJobs);
   campaign.max_failures = integer_option("--max-failures", options.max_failures, 1, kMaxCount);
   campaign.is_on_device = options.is_on_device;
-  if (options.is_on_device) campaign.make_solver = device_solver;
+  if (options.is_on_device) {
+    campaign.make_solver = device_solver;
+    campaign.campaign_command += " --device";
+    campaign.case_command += " --device";
+  }
   campaign.is_quiet = options.is_quiet;
   campaign.hashes_path = options.hashes_path;
   campaign.json_path = options.json_path;
@@ -155,7 +159,7 @@ ExitCode run_check(const CheckOptions& options) {
     throw Failure(ExitCode::kUsage, "--hashes and --write-hashes need --campaign");
   if (options.is_grammar_wanted) return write_stdout(check::case_help()), ExitCode::kOk;
   const std::vector<check::Case> cases = cases_of(options);
-  if (options.is_on_device) return check_on_device(cases, options.is_quiet);
+  if (options.is_on_device) return check_cases(cases, *device_solver(), options.is_quiet);
   std::array<std::int64_t, 4> count{};
   for (const check::Case& spec : cases) {
     const CaseResult result = run_case(spec);

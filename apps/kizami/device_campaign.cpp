@@ -116,9 +116,8 @@ void report_failures(const DeviceCampaign& campaign, Tally& tally) {
       continue;
     }
     const Case smallest = shrink(failed.spec, [&](const Case& c) { return fails(*solver, c); });
-    write_stdout(fmt::format("           {}\n           repro: kizami check{} '{}'\n",
-                             one_line(solver->difference(smallest)), campaign.is_on_device ? " --device" : "",
-                             print(smallest)));
+    write_stdout(fmt::format("           {}\n           repro: {} '{}'\n", one_line(solver->difference(smallest)),
+                             campaign.case_command, print(smallest)));
   }
 }
 
@@ -131,7 +130,7 @@ void write_campaign_hashes(const DeviceCampaign& campaign, const std::string& pa
   on_host.seconds = 0;
   std::atomic<std::int64_t> num_done{0};
   for_each_case(on_host, [&](CaseSolver&, std::int64_t offset) {
-    const Case spec = random_device_case(campaign.seed, campaign.first + offset);
+    const Case spec = campaign.draw(campaign.seed, campaign.first + offset);
     HashRecord& record = hashes.records[static_cast<std::size_t>(offset)];
     record.line = line_hash(spec);
     record.outcome = "unpromised";
@@ -158,7 +157,7 @@ ExitCode run_device_campaign(const DeviceCampaign& campaign) {
   std::mutex mutex;
   const auto run_one = [&](CaseSolver& solver, std::int64_t offset) {
     const std::int64_t index = campaign.first + offset;
-    const Case spec = random_device_case(campaign.seed, index);
+    const Case spec = campaign.draw(campaign.seed, index);
     const CaseAnswer want = wanted(campaign, hashes, index, spec);
     SolvedCase got;
     try {
@@ -203,18 +202,17 @@ ExitCode run_device_campaign(const DeviceCampaign& campaign) {
   return ExitCode::kOk;
 }
 
-ExitCode check_on_device(const std::vector<Case>& cases, bool is_quiet) {
-  const std::unique_ptr<CaseSolver> solver = device_solver();
+ExitCode check_cases(const std::vector<Case>& cases, CaseSolver& solver, bool is_quiet) {
   Tally tally;
   for (const Case& spec : cases) {
-    const SolvedCase got = solver->solve(spec);
+    const SolvedCase got = solver.solve(spec);
     const DeviceJudgement judgement =
         judge(spec, got, may_promise_bits(spec.policy) ? answer_on_host(spec) : CaseAnswer{});
     tally.add(got, judgement);
     const bool has_failed = judgement.verdict == DeviceVerdict::kFailed;
     if (is_quiet && !has_failed) continue;
     write_stdout(fmt::format("{:<10} {}\n           {}\n", to_string(judgement.verdict), print(spec),
-                             one_line(has_failed                 ? judgement.detail + "; " + solver->difference(spec)
+                             one_line(has_failed                 ? judgement.detail + "; " + solver.difference(spec)
                                       : judgement.detail.empty() ? got.how + " " + got.answer.outcome
                                                                  : judgement.detail)));
   }

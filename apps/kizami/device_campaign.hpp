@@ -11,6 +11,7 @@
 
 #include "case_solver.hpp"
 #include "check/case.hpp"
+#include "device_cases.hpp"
 #include "device_judgement.hpp"
 #include "failure.hpp"
 
@@ -23,7 +24,11 @@ struct DeviceCampaign {
   std::int64_t seconds = 0;  ///< 0: no limit
   std::int64_t jobs = 0;     ///< threads, each with a solver of its own; 0: as many as the machine has processors
   std::int64_t max_failures = 20;
-  bool is_on_device = false;  ///< what the record says, and whether the device is named in it
+  bool is_on_device = false;  ///< whether the record names the device
+  /// The cases: by seed and number. print() of one parses to the same.
+  std::function<check::Case(std::uint64_t, std::int64_t)> draw = random_device_case;
+  std::string campaign_command = "kizami check --campaign";  ///< in the record, before --seed
+  std::string case_command = "kizami check";                 ///< of one case
   /// Of each thread. The host as a solver tells whether this machine has the bits of the file.
   std::function<std::unique_ptr<CaseSolver>()> make_solver = host_solver;
   bool is_quiet = false;
@@ -40,7 +45,7 @@ void write_campaign_hashes(const DeviceCampaign& campaign, const std::string& pa
 /// another seed, or lacks cases; kBadInput: it was written by a program that draws other cases.
 ExitCode run_device_campaign(const DeviceCampaign& campaign);
 
-/// Runs cases on the device and compares them with the host. Throws Failure kCheckFailed.
-ExitCode check_on_device(const std::vector<check::Case>& cases, bool is_quiet);
+/// Computes cases by a solver and compares them with the host. Throws Failure kCheckFailed.
+ExitCode check_cases(const std::vector<check::Case>& cases, CaseSolver& solver, bool is_quiet);
 
 }  // namespace kizami::cli

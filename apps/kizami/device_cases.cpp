@@ -99,16 +99,15 @@ Policy draw_policy(Draw& draw, Scalar scalar) {
   return policy;
 }
 
-/// From what barely holds one chunk to nearly all that a product of 16 moduli would like.
-std::size_t draw_workspace(Draw& draw, const Case& c) {
+}  // namespace
+
+std::size_t random_workspace(Draw& draw, const Case& c) {
   const std::int64_t m = c.m + 128, n = c.n + 128, k = c.k + 128;
   const std::int64_t bytes = (is_complex(c.scalar) ? 3 : 1) * 16 * (m * k + n * k + m * n);
   // cuBLASLt's own workspace does not shrink.
   const std::int64_t least = c.policy.engine == EngineName::kHopper || c.policy.engine == EngineName::kTile ? 1 : 33;
   return static_cast<std::size_t>((least << 20) + bytes / draw.integer(1, 8));
 }
-
-}  // namespace
 
 Case random_device_case(std::uint64_t seed, std::int64_t index) {
   Draw draw(seed, index, kDeviceCampaignStream);
@@ -144,7 +143,7 @@ Case random_device_case(std::uint64_t seed, std::int64_t index) {
       c.num_products = draw.integer(2, 6);
       c.batch_form = draw.of({BatchForm::kStrides, BatchForm::kPointers, BatchForm::kDevicePointers});
     }
-    if (draw.one_in(8)) c.policy.workspace_limit_bytes = draw_workspace(draw, c);
+    if (draw.one_in(8)) c.policy.workspace_limit_bytes = random_workspace(draw, c);
     c.seed = static_cast<std::uint64_t>(draw.integer(1, 1000000));
     // The grammar has the last word: rounding of alpha and beta, and what it does not print.
     const Result<Case> parsed = check::parse_case(check::print(c));

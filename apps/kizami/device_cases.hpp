@@ -2,9 +2,11 @@
 // Random cases for operands in the memory of a CUDA device, and the same cases for the host, whose bits the device must have.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "check/case.hpp"
+#include "draw.hpp"
 #include "kizami/plan.hpp"
 #include "kizami/policy.hpp"
 
@@ -15,6 +17,9 @@ namespace kizami::cli {
 /// one in 100 longer in one direction or in all.
 /// @exact print() of it parses to the same case on every machine
 [[nodiscard]] check::Case random_device_case(std::uint64_t seed, std::int64_t index);
+
+/// A workspace limit from what barely holds one chunk to nearly all that the product would like. @units bytes
+[[nodiscard]] std::size_t random_workspace(Draw& draw, const check::Case& c);
 
 /// How the host computes the bits of a case of a device: by the same scheme and ladder, on any engine, in any workspace, on one
 /// thread.

@@ -38,9 +38,8 @@ void append_record(const DeviceCampaign& campaign, const Tally& tally, double se
   } else {
     record["cpu"] = processor_name();
   }
-  record["command"] = fmt::format("kizami check --campaign{} --seed {} --first {} --count {}{}",
-                                  campaign.is_on_device ? " --device" : "", campaign.seed, campaign.first,
-                                  campaign.count, campaign.hashes_path.empty() ? "" : " --hashes FILE");
+  record["command"] = fmt::format("{} --seed {} --first {} --count {}{}", campaign.campaign_command, campaign.seed,
+                                  campaign.first, campaign.count, campaign.hashes_path.empty() ? "" : " --hashes FILE");
   record["seconds"] = std::round(seconds);
   record["cases"] = tally.cases;
   record["equal_bits"] = tally.count(DeviceVerdict::kEqual);

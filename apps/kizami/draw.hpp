@@ -14,6 +14,7 @@ namespace kizami::cli {
 /// The random streams of campaigns; operands use others.
 inline constexpr std::uint32_t kCampaignStream = 0xCA;
 inline constexpr std::uint32_t kDeviceCampaignStream = 0xCB;
+inline constexpr std::uint32_t kSelectionCampaignStream = 0xCC;  ///< of tests/gpu_selection
 
 /// The numbers that case `index` of a campaign is drawn from.
 class Draw {

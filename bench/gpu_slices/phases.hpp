@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The phases of a call of scheme ozaki1, timed in the call's own launches: the call is captured into a graph, and where one phase
-// ends and the next begins an event is put between the two kernels. A kernel's phase is the library's part that it is of.
+// The phases of a call of scheme ozaki1. A kernel's phase is the library's part that it is of.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <functional>
-#include <string>
-#include <vector>
+#include <memory>
+
+#include "phase_timer.hpp"
 
 namespace bench {
 
@@ -20,33 +20,9 @@ struct Phases {
   int kernels = 0;
 };
 
-class PhaseTimer {
- public:
-  /// @param call enqueues on a stream, and neither waits nor uses another
-  /// @throws std::runtime_error what it enqueues cannot be captured, or is no chain
-  explicit PhaseTimer(const std::function<void(cudaStream_t)>& call);
-  PhaseTimer(const PhaseTimer&) = delete;
-  PhaseTimer& operator=(const PhaseTimer&) = delete;
-  ~PhaseTimer();
+[[nodiscard]] std::unique_ptr<PhaseTimer> slice_phase_timer(const std::function<void(cudaStream_t)>& call);
 
-  /// Runs the call once more, and waits for it.
-  [[nodiscard]] Phases time() const;
-
- private:
-  enum class Phase { kSplit, kProduct, kSums, kRest };
-  /// What lies between two events.
-  struct Stretch {
-    Phase phase;
-    cudaEvent_t end = nullptr;
-  };
-  [[nodiscard]] static Phase phase_of(const std::string& kernel);
-  void insert_events(cudaGraph_t graph);
-
-  cudaStream_t stream_ = nullptr;
-  cudaGraphExec_t replay_ = nullptr;
-  cudaEvent_t begin_ = nullptr;
-  std::vector<Stretch> stretches_;
-  int kernels_ = 0;
-};
+/// Runs the call of such a timer once more.
+[[nodiscard]] Phases time_slice_phases(const PhaseTimer& timer);
 
 }  // namespace bench

@@ -24,11 +24,18 @@ __device__ plan::DeviceState fresh_state(Factor<T> alpha, std::int32_t num_produ
   return fresh;
 }
 
+__device__ void set_look(plan::DeviceState& state, plan::Look look) {
+  state.look = look;
+  state.num_sampled_products = look == plan::Look::kSample ? 1 : 0;
+}
+
 template <class T>
 __global__ void begin_call(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
-                           int rung, bool is_sliced) {
+                           int rung, bool is_sliced, plan::Look look) {
   base::follow_previous_kernel();
-  plan::write_state(state, fresh_state(alpha, num_products, num_pairs, rung, is_sliced));
+  plan::DeviceState fresh = fresh_state(alpha, num_products, num_pairs, rung, is_sliced);
+  set_look(fresh, look);
+  plan::write_state(state, fresh);
 }
 
 template <class T>
@@ -40,10 +47,7 @@ __global__ void __launch_bounds__(certify::kScoutThreads)
   base::follow_previous_kernel();
   plan::DeviceState fresh =
       fresh_state(alpha, num_products, task.a.num_lines * task.b.num_lines, /*rung=*/0, /*is_sliced=*/false);
-  if (fresh.is_scaling_only == 0) {  // the same in all blocks
-    fresh.look = certify::scout(task, shared);
-    fresh.num_sampled_products = fresh.look == plan::Look::kSample ? 1 : 0;
-  }
+  if (fresh.is_scaling_only == 0) set_look(fresh, certify::scout(task, shared));  // the same in all blocks
   if (blockIdx.x == 0 && threadIdx.x == 0) plan::write_state(state, fresh);
 }
 
@@ -51,8 +55,8 @@ __global__ void __launch_bounds__(certify::kScoutThreads)
 
 template <class T>
 Status begin_state(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
-                   int rung, product::Queue queue, bool is_sliced) {
-  begin_call<<<1, 1, 0, queue>>>(state, alpha, num_products, num_pairs, rung, is_sliced);
+                   int rung, product::Queue queue, bool is_sliced, plan::Look look) {
+  begin_call<<<1, 1, 0, queue>>>(state, alpha, num_products, num_pairs, rung, is_sliced, look);
   return base::launch_status("begin_call");
 }
 
@@ -74,10 +78,10 @@ Status begin_state_and_scout(plan::DeviceState* state, Factor<T> alpha, std::int
                            "begin_and_scout");
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                     \
-  template Status begin_state<T>(plan::DeviceState*, Factor<T>, std::int32_t, std::int64_t, int, product::Queue,  \
-                                 bool);                                                                           \
-  template Status begin_state_and_scout<T>(plan::DeviceState*, Factor<T>, std::int32_t, const problem::Lines<T>&, \
+#define KIZAMI_INSTANTIATE(T)                                                                                          \
+  template Status begin_state<T>(plan::DeviceState*, Factor<T>, std::int32_t, std::int64_t, int, product::Queue, bool, \
+                                 plan::Look);                                                                          \
+  template Status begin_state_and_scout<T>(plan::DeviceState*, Factor<T>, std::int32_t, const problem::Lines<T>&,      \
                                            const problem::Lines<T>&, float, product::Queue)
 
 KIZAMI_INSTANTIATE(float);

@@ -62,12 +62,13 @@ class Call {
 
   Status run() {
     const num::Ladder& ladder = plan_.numerics.ladder;
-    if (plan::has_scout(plan_)) {
+    if (plan::has_scout(plan_) && !problem_.look) {
       KIZAMI_RETURN_IF_ERROR(begin_state_and_scout(state(), problem_.alpha, num_planes(0), a_.lines, b_.lines,
                                                    ladder.rungs[0].allowance, queue_));
     } else {
       KIZAMI_RETURN_IF_ERROR(begin_state(state(), problem_.alpha, num_planes(0), plan_.shape.m * plan_.shape.n,
-                                         ladder.num_rungs == 0 ? -1 : 0, queue_));
+                                         ladder.num_rungs == 0 ? -1 : 0, queue_, /*is_sliced=*/false,
+                                         problem_.look.value_or(plan::Look::kSample)));
     }
     KIZAMI_RETURN_IF_ERROR(gather());
     if (plan_.numerics.has_certificate) KIZAMI_RETURN_IF_ERROR(certifier().run(plan::splits_in_one_pass(plan_)));
@@ -298,8 +299,14 @@ Status validate_device_call(const plan::Plan& plan, std::span<const std::byte> w
   return validate_waiting(plan, queue);
 }
 
+bool takes_any_look(const plan::Plan& plan) {
+  return plan::compares_in_product(plan) && plan.schedule.engine->reads_num_products();
+}
+
 template <class T>
 Status validate_device_problem(const plan::Plan& plan, const DeviceProblem<T>& problem) {
+  if (problem.look && !takes_any_look(plan))
+    return {StatusCode::kInvalidArgument, "a look is given, must be absent where the plan's split makes no blocks"};
   KIZAMI_RETURN_IF_ERROR(problem::validate_output(problem.c, plan.shape.m, plan.shape.n));
   if (plan.shape.m == 0 || plan.shape.n == 0 || has_no_terms(plan, problem.alpha)) return {};
   return validate_operands(plan, problem);

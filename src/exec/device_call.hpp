@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "kizami/outcome.hpp"
@@ -25,7 +26,13 @@ struct DeviceProblem {
   MatrixView<const T> b;
   Factor<T> beta;
   MatrixView<T> c;
+  /// What the split makes first, of scheme ozaki2; nothing: what a scout says, or a sample where there is none. Only time hangs on it.
+  /// @range see takes_any_look()
+  std::optional<plan::Look> look = std::nullopt;
 };
+
+/// Whether the split of the plan can make what any look wants, and a sampled product that is not wanted costs nothing.
+[[nodiscard]] bool takes_any_look(const plan::Plan& plan);
 
 /// Whether the host knows that C <- beta C, and A and B are not read.
 template <class T>
@@ -39,7 +46,7 @@ Status validate_device_plan(const plan::Plan& plan);
 Status validate_device_workspace(const plan::Plan& plan, std::span<const std::byte> workspace);
 /// @status the same, and kUnsupported: a captured queue, where the policy lets the call wait
 Status validate_device_call(const plan::Plan& plan, std::span<const std::byte> workspace, product::Queue queue);
-/// What is known of the matrices of one product without their elements.
+/// What is known of the matrices of one product without their elements, and its look.
 template <class T>
 Status validate_device_problem(const plan::Plan& plan, const DeviceProblem<T>& problem);
 

@@ -45,6 +45,16 @@ class CommandsTest(CliTest):
         self.expect_error(USAGE, "plan", 1, 2, 3, "--dtype", "f16", says="allowed: f32, f64, c64, c128, dd")
         self.expect_error(REFUSED, "plan", 10, 10, 10, "--scheme", "native", "--accuracy", "bits=52")
 
+    def test_bench(self):
+        self.succeed("bench", "--sizes", 96, "--dtype", "f64", "--rounds", 1, "--elements", "exprand:phi=4", "--json", "wide.jsonl")
+        with open(os.path.join(self.dir, "wide.jsonl"), encoding="utf-8") as lines:
+            records = {record["candidate"]: record for record in map(json.loads, lines)}
+        native = records["accuracy native"]
+        self.assertIn("A=exprand:phi=4 B=exprand:phi=4", native["case"])
+        self.assertGreater(native["moduli"], 14)
+        self.assertEqual(records[f"{native['moduli']} moduli (forced)"]["moduli"], native["moduli"])
+        self.expect_error(USAGE, "bench", "--elements", "wild", says=("--elements", "wild"))
+
     def test_check_passes(self):
         text = self.succeed("check", *CASES)
         self.assertEqual(text.count("PASSED"), len(CASES), text)

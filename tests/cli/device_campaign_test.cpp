@@ -320,6 +320,22 @@ TEST(DeviceCampaignOnTheHost, FindsAndShrinksAWrongBit) {
       << text;
 }
 
+TEST(DeviceCampaignOnTheHost, DrawsAndNamesItselfAsItIsTold) {
+  DeviceCampaign campaign = small_campaign();
+  campaign.draw = [](std::uint64_t, std::int64_t index) {
+    Case c;
+    c.k = 5 + index;
+    return c;
+  };
+  campaign.case_command = "somebody_else";
+  campaign.make_solver = [] { return std::make_unique<WrongSolver>(); };
+  testing::internal::CaptureStdout();
+  EXPECT_THROW(run_device_campaign(campaign), Failure);
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_NE(text.find("repro: somebody_else 'd nn 1x1x5 a=1 b=0 A=ones B=ones C=ones seed=1'"), std::string::npos)
+      << text;
+}
+
 TEST(DeviceCampaignOnTheHost, ReadsItsFile) {
   const std::string path = temporary("campaign.hashes");
   DeviceCampaign campaign = small_campaign();

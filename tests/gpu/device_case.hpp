@@ -10,6 +10,7 @@
 
 #include "api/api_case.hpp"
 #include "gpu/device_memory.hpp"
+#include "gpu/device_problem.hpp"
 #include "kizami/cuda.hpp"
 
 namespace kizami::gpu_test {
@@ -45,17 +46,8 @@ struct DeviceOperands {
 template <class T>
 Status enqueue(const Case& c, const Plan& plan, const DeviceOperands<T>& x, const DeviceArray<std::byte>& workspace,
                Factor<T> alpha, Factor<T> beta, cuda::Stream stream) {
-  const auto view = [&](const T* data, Op op, check::Which which) {
-    const check::StoredShape s = check::stored_shape(c, which);
-    MatrixView<const T> v = blas_view(data, s.rows, s.cols, s.ld, c.layout);
-    if (is_transposed(op)) v = v.transposed();
-    v.is_conjugated = kIsComplex<T> && is_conjugated(op);
-    return v;
-  };
-  const check::StoredShape s = check::stored_shape(c, check::Which::kC);
-  return cuda::run<T>(
-      plan, alpha, view(x.a.data(), c.op_a, check::Which::kA), view(x.b.data(), c.op_b, check::Which::kB), beta,
-      blas_view(x.c.data(), s.rows, s.cols, s.ld, c.layout), {workspace.data(), workspace.size()}, stream);
+  const exec::DeviceProblem<T> p = device_problem<T>(c, alpha, x.a.data(), x.b.data(), beta, x.c.data());
+  return cuda::run<T>(plan, p.alpha, p.a, p.b, p.beta, p.c, {workspace.data(), workspace.size()}, stream);
 }
 
 template <class T>

@@ -2,17 +2,11 @@
 // Calls of engine tile in device memory, whose split and reconstruction are its own where they take what is there and
 // the common ones where they do not: the bits of the host in every case, and in the workspace who did it.
 #if defined(KIZAMI_TEST_HAS_TILE)
+#include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <span>
 #include <string>
-#include <vector>
 
-#include "exec/device_batch.hpp"
-#include "exec/device_environment.hpp"
-#include "gpu/device_case.hpp"
-#include "plan/device_buffers.hpp"
-#include "plan/plan.hpp"
+#include "gpu/planned_call.hpp"
 #include "tile_kernels/crt_record.hpp"
 
 namespace kizami::gpu_test {
@@ -35,45 +29,11 @@ struct Taken {
 /// Runs the case on engine tile and compares with the host.
 Taken run_case(const std::string& line) {
   const Case c = case_of(line);
-  Policy policy = device_policy(c, EngineName::kTile);
-  Taken taken;
-  const Result<plan::Environment> environment = exec::device_environment();
-  if (!environment.ok()) {
-    ADD_FAILURE() << environment.status().reason();
-    return taken;
-  }
-  const Result<plan::Plan> plan = plan::make({c.scalar, c.m, c.n, c.k}, policy, environment.value());
-  if (!plan.ok()) {
-    ADD_FAILURE() << line << ": " << plan.status().reason();
-    return taken;
-  }
-  const check::Operands<double> host(c, api_test::kThreads);
-  const DeviceOperands<double> x(host);
-  const DeviceArray<std::byte> workspace(plan.value().schedule.workspace_bytes);
-  const auto view = [&](const double* data, Op op, check::Which which) {
-    const check::StoredShape s = check::stored_shape(c, which);
-    const MatrixView<const double> v = blas_view(data, s.rows, s.cols, s.ld, c.layout);
-    return is_transposed(op) ? v.transposed() : v;
-  };
-  const check::StoredShape s = check::stored_shape(c, check::Which::kC);
-  const exec::DeviceProblem<double> problem{check::alpha_of<double>(c), view(x.a.data(), c.op_a, check::Which::kA),
-                                            view(x.b.data(), c.op_b, check::Which::kB), check::beta_of<double>(c),
-                                            blas_view(x.c.data(), s.rows, s.cols, s.ld, c.layout)};
-  const std::span<std::byte> memory(workspace.data(), workspace.size());
-  const Status status = exec::run_device<double>(plan.value(), std::span(&problem, 1), memory, nullptr);
-  EXPECT_TRUE(status.ok()) << line << ": " << status.reason();
-  EXPECT_TRUE(exec::read_device_outcomes(plan.value(), memory, nullptr, std::span(&taken.outcome, 1)).ok()) << line;
-  expect_same(x.c.download(), host_result<double>(c, c.policy.max_rungs).c, line);
-  EXPECT_TRUE(x.c.guards_are_intact() && workspace.guards_are_intact()) << line;
-  base::Carver carver(workspace.data());
-  const plan::DevicePhaseBuffers phases = plan::carve_device(carver, plan.value()).phases;
-  const auto read = [](const std::int32_t* from, std::int32_t& to) {
-    check(cudaMemcpy(&to, from, sizeof to, cudaMemcpyDeviceToHost), "count of moduli");
-  };
-  read(phases.a_moduli, taken.a);
-  read(phases.b_moduli, taken.b);
-  read(phases.result_moduli, taken.result);
-  return taken;
+  PlannedCall<double> call(c, device_policy(c, EngineName::kTile));
+  call.run();
+  expect_same(call.c(), host_result<double>(c, c.policy.max_rungs).c, line);
+  const plan::DevicePhaseBuffers phases = call.buffers().phases;
+  return {call.read(phases.a_moduli), call.read(phases.b_moduli), call.read(phases.result_moduli), call.outcome()};
 }
 
 TEST_F(OwnPhases, TakeWholeCalls) {

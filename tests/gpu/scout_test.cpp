@@ -3,15 +3,10 @@
 // certificate of blocks follows a sample.
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <span>
+#include <complex>
 #include <string>
 
-#include "exec/device_batch.hpp"
-#include "exec/device_environment.hpp"
-#include "gpu/device_case.hpp"
-#include "plan/device_buffers.hpp"
-#include "plan/plan.hpp"
+#include "gpu/planned_call.hpp"
 
 namespace kizami::gpu_test {
 namespace {
@@ -22,41 +17,13 @@ class ScoutTest : public DeviceTest {};
 template <class T>
 plan::DeviceState run_case(const std::string& line, bool has_scout = true) {
   const Case c = case_of(line);
-  const Result<plan::Environment> environment = exec::device_environment();
-  EXPECT_TRUE(environment.ok());
-  const Result<plan::Plan> plan =
-      plan::make({c.scalar, c.m, c.n, c.k}, device_policy(c, EngineName::kHopper), environment.value());
-  if (!plan.ok()) {
-    ADD_FAILURE() << line << ": " << plan.status().reason();
-    return {};
-  }
-  EXPECT_EQ(plan::has_scout(plan.value()), has_scout) << line;
-  const check::Operands<T> host(c, api_test::kThreads);
-  const DeviceOperands<T> x(host);
-  const DeviceArray<std::byte> workspace(plan.value().schedule.workspace_bytes);
-  const auto view = [&](const T* data, Op op, check::Which which) {
-    const check::StoredShape s = check::stored_shape(c, which);
-    MatrixView<const T> v = blas_view(data, s.rows, s.cols, s.ld, c.layout);
-    if (is_transposed(op)) v = v.transposed();
-    v.is_conjugated = kIsComplex<T> && is_conjugated(op);
-    return v;
-  };
-  const check::StoredShape s = check::stored_shape(c, check::Which::kC);
-  const exec::DeviceProblem<T> problem{check::alpha_of<T>(c), view(x.a.data(), c.op_a, check::Which::kA),
-                                       view(x.b.data(), c.op_b, check::Which::kB), check::beta_of<T>(c),
-                                       blas_view(x.c.data(), s.rows, s.cols, s.ld, c.layout)};
-  const std::span<std::byte> memory(workspace.data(), workspace.size());
-  const Status status = exec::run_device<T>(plan.value(), std::span(&problem, 1), memory, nullptr);
-  EXPECT_TRUE(status.ok()) << line << ": " << status.reason();
+  PlannedCall<T> call(c, device_policy(c, EngineName::kHopper));
+  EXPECT_EQ(plan::has_scout(call.plan()), has_scout) << line;
+  call.run();
   Policy reference = device_policy(c, EngineName::kCublasLt);
   reference.may_sync = true;  // else an engine that does not follow the state has one rung
-  expect_same(x.c.download(), multiply<T>(c, reference).c, line);
-  EXPECT_TRUE(x.c.guards_are_intact() && workspace.guards_are_intact()) << line;
-  base::Carver carver(workspace.data());
-  plan::DeviceState state;
-  check(cudaMemcpy(&state, plan::carve_device(carver, plan.value()).state, sizeof state, cudaMemcpyDeviceToHost),
-        "state");
-  return state;
+  expect_same(call.c(), multiply<T>(c, reference).c, line);
+  return call.state();
 }
 
 [[nodiscard]] std::string both(const std::string& head, const std::string& spec) {
@@ -105,6 +72,48 @@ TEST_F(ScoutTest, IsNotAskedAboutSmallProducts) {
   const plan::DeviceState state = run_case<double>(both("d nn 3100x3000x3100", "exprand:phi=4"), false);
   EXPECT_EQ(state.look, plan::Look::kSample);
   EXPECT_GT(state.sampled_failures, 0U);
+}
+
+/// Products on which no scout is asked may be begun with any look: the selection and the bits of the host.
+template <class T>
+void expect_every_look(const std::string& line) {
+  const Case c = case_of(line);
+  const DeviceResult<T> want = host_result<T>(c, c.policy.max_rungs);
+  for (const plan::Look look : {plan::Look::kSample, plan::Look::kBlocks, plan::Look::kBlocksFirst}) {
+    const std::string what = line + ", look " + std::to_string(static_cast<int>(look));
+    PlannedCall<T> call(c, device_policy(c, EngineName::kHopper));
+    ASSERT_FALSE(plan::has_scout(call.plan())) << what;
+    call.run(look);
+    const plan::DeviceState state = call.state();
+    EXPECT_EQ(state.look, look) << what;
+    if (look != plan::Look::kSample) {
+      EXPECT_EQ(state.has_rungs, 1) << what;
+      EXPECT_EQ(state.sampled_failures, 0U) << what;
+    }
+    const Outcome got = call.outcome();
+    EXPECT_EQ(got.rung, want.outcome.rung) << what;
+    EXPECT_EQ(got.equilibrated, want.outcome.equilibrated) << what;
+    EXPECT_EQ(got.repaired, want.outcome.repaired) << what;
+    expect_same(call.c(), want.c, what);
+  }
+}
+
+TEST_F(ScoutTest, EveryLookHasTheBitsOfTheHost) {
+  expect_every_look<double>("d nn 33x70x129");
+  expect_every_look<double>(both("d nt 270x260x520", "exprand:phi=2"));
+  expect_every_look<double>("d tn 200x200x400 A=grade:inner,span=400 B=grade:inner,span=400");
+  expect_every_look<float>(both("s tt 65x130x1000", "exprand:phi=3"));
+  expect_every_look<std::complex<float>>(both("c cn 40x50x300", "exprand:phi=4"));
+  expect_every_look<std::complex<double>>("z nc 130x65x257 A=exprand:phi=4,nan@middle B=randn acc=bits=52");
+}
+
+TEST_F(ScoutTest, RefusesALookThatTheSplitCannotMake) {
+  const Case c = case_of("d nn 33x70x20000");  // longer lines than the split in one pass takes
+  PlannedCall<double> call(c, device_policy(c, EngineName::kHopper));
+  EXPECT_FALSE(exec::takes_any_look(call.plan()));
+  const Status status = call.enqueue(plan::Look::kBlocks);
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(status.reason().find("look"), std::string::npos) << status.reason();
 }
 
 }  // namespace

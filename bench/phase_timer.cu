@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gpu_slices/phases.hpp"
+#include "phase_timer.hpp"
 
 #include <cuda.h>
 #include <cudaTypedefs.h>
@@ -24,11 +24,6 @@ template <class Function>
   if (function == nullptr) throw std::runtime_error(std::string("the driver has no ") + name);
   return function;
 }
-
-struct Edge {
-  CUgraphNode to = nullptr;
-  CUgraphEdgeData data{};
-};
 
 /// The nodes of a graph one after another, and the edges between them.
 struct Chain {
@@ -84,21 +79,14 @@ struct Chain {
 
 }  // namespace
 
-PhaseTimer::Phase PhaseTimer::phase_of(const std::string& kernel) {
-  const auto is_of = [&kernel](const char* part) { return kernel.find(part) != std::string::npos; };
-  if (is_of("6kizami5split") || is_of("6kizami4exec")) return Phase::kSplit;
-  if (is_of("6kizami11reconstruct")) return Phase::kSums;
-  if (is_of("6kizami4fp64")) return Phase::kRest;
-  return Phase::kProduct;
-}
-
-PhaseTimer::PhaseTimer(const std::function<void(cudaStream_t)>& call) {
+PhaseTimer::PhaseTimer(const std::function<void(cudaStream_t)>& call, int num_phases, const PhasesOf& phases_of)
+    : num_phases_(num_phases) {
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream");
   check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed), "capture");
   call(stream_);
   cudaGraph_t graph = nullptr;
   check(cudaStreamEndCapture(stream_, &graph), "capture");
-  insert_events(graph);
+  insert_events(graph, phases_of);
   check(cudaGraphInstantiate(&replay_, graph, 0), "graph");
   check(cudaGraphDestroy(graph), "graph");
 }
@@ -110,16 +98,20 @@ PhaseTimer::~PhaseTimer() {
   static_cast<void>(cudaStreamDestroy(stream_));
 }
 
-void PhaseTimer::insert_events(cudaGraph_t graph) {
+void PhaseTimer::insert_events(cudaGraph_t graph, const PhasesOf& phases_of) {
   const Chain chain = chain_of(graph);
   const std::size_t count = chain.nodes.size();
-  // What is no kernel (clearing of memory) is of the phase of the kernel behind it.
-  std::vector<Phase> phases(count, Phase::kRest);
-  for (std::size_t i = count; i-- > 0;) {
-    const std::optional<std::string> name = kernel_name(chain.nodes[i]);
-    if (name) ++kernels_;
-    phases[i] = name ? phase_of(*name) : i + 1 < count ? phases[i + 1] : Phase::kRest;
+  std::vector<std::string> kernels;
+  std::vector<std::size_t> kernel_of(count);  // or the next one
+  for (std::size_t i = 0; i < count; ++i) {
+    kernel_of[i] = kernels.size();
+    if (const std::optional<std::string> name = kernel_name(chain.nodes[i])) kernels.push_back(*name);
   }
+  num_kernels_ = static_cast<int>(kernels.size());
+  const std::vector<int> phase_of_kernel = phases_of(kernels);
+  if (kernels.empty() || phase_of_kernel.size() != kernels.size()) throw std::logic_error("a phase for each kernel");
+  std::vector<int> phases(count);
+  for (std::size_t i = 0; i < count; ++i) phases[i] = phase_of_kernel[std::min(kernel_of[i], kernels.size() - 1)];
   const auto remove = driver<PFN_cuGraphRemoveDependencies_v12030>("cuGraphRemoveDependencies", 12030);
   const auto add = driver<PFN_cuGraphAddDependencies_v12030>("cuGraphAddDependencies", 12030);
   const auto add_event = [graph](cudaEvent_t& event, const CUgraphNode* after) {
@@ -135,28 +127,23 @@ void PhaseTimer::insert_events(cudaGraph_t graph) {
   for (std::size_t i = 0; i < count; ++i) {
     const bool is_last = i + 1 == count;
     if (!is_last && phases[i] == phases[i + 1]) continue;
-    Stretch& stretch = stretches_.emplace_back(Stretch{phases[i]});
+    Stretch& stretch = stretches_.emplace_back(Stretch{phases[i], nullptr});
     if (!is_last) check_driver(remove(graph, &chain.nodes[i], &chain.nodes[i + 1], &chain.edges[i], 1), "dependency");
     cudaGraphNode_t event = add_event(stretch.end, &chain.nodes[i]);
     if (!is_last) go_on(event, i + 1);
   }
 }
 
-Phases PhaseTimer::time() const {
+std::vector<double> PhaseTimer::time() const {
   check(cudaGraphLaunch(replay_, stream_), "graph");
   check(cudaStreamSynchronize(stream_), "graph");
-  Phases phases;
-  phases.kernels = kernels_;
+  std::vector<double> phases(static_cast<std::size_t>(num_phases_));
   cudaEvent_t before = begin_;
   for (const Stretch& stretch : stretches_) {
     float ms = 0;
     check(cudaEventElapsedTime(&ms, before, stretch.end), "event");
     before = stretch.end;
-    double& sum = stretch.phase == Phase::kSplit     ? phases.split
-                  : stretch.phase == Phase::kProduct ? phases.product
-                  : stretch.phase == Phase::kSums    ? phases.sums
-                                                     : phases.rest;
-    sum += ms;
+    phases[static_cast<std::size_t>(stretch.phase)] += ms;
   }
   return phases;
 }

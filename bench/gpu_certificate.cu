@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: MIT
+// What the certificate costs on the device, and what follows from it: whole calls of scheme ozaki2 by engine hopper on elements of
+// growing width, interleaved, and their phases by events between the call's own launches (phase_timer.hpp). A table on stdout, a line
+// of JSON for each case by --json.
+//   bench_gpu_certificate --json certificate.jsonl
+//   bench_gpu_certificate --type dz --n 4096 --phi 0.5 --phi 4 --accuracy native
+//   bench_gpu_certificate --n 2048 --look blocks_first      what the split makes, instead of what a scout or its absence says
+// Elements are (uniform(0,1) - 0.5) exp(phi normal), order NN, alpha = 1, beta = 0. Phases:
+//   begin        the call's state; the scout, where there is one
+//   split        statistics, and what the look wants: sampled digits or those of blocks, planes of the lowest rung
+//   sample       products of sampled digits, which are compared
+//   digits       those of blocks, where a sample refused pairs
+//   rungs        products of digits of blocks: the first sufficient rung of every pair
+//   second_look  selection, gain of equilibration, list of repairs
+//   planes       of the chosen rung, where the split did not make them
+//   product, crt, repairs
+#include <cuda_runtime.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/carver.hpp"
+#include "device_bench.cuh"
+#include "exec/device_batch.hpp"
+#include "exec/device_environment.hpp"
+#include "phase_timer.hpp"
+#include "plan/device_buffers.hpp"
+#include "plan/plan.hpp"
+
+namespace {
+
+using bench::check;
+using bench::DeviceBuffer;
+using kizami::plan::Look;
+
+enum Phase { kBegin, kSplit, kSample, kDigits, kRungs, kSecondLook, kPlanes, kProduct, kCrt, kRepairs, kNumPhases };
+constexpr std::array<const char*, kNumPhases> kPhaseNames = {"begin",       "split",  "sample",  "digits", "rungs",
+                                                             "second_look", "planes", "product", "crt",    "repairs"};
+
+/// In the order of Look.
+const std::vector<std::string> kLookNames = {"sample", "blocks", "blocks_first"};
+
+/// Products before the last kernel of the certificate are those of sampled digits.
+[[nodiscard]] std::vector<int> phases_of(const std::vector<std::string>& kernels) {
+  std::vector<int> phases;
+  std::size_t certified = 0;
+  for (const std::string& kernel : kernels) {
+    const auto is_of = [&kernel](const char* part) { return kernel.find(part) != std::string::npos; };
+    const Phase phase = is_of("6kizami4exec")           ? kBegin
+                        : is_of("14split_residues")     ? kPlanes
+                        : is_of("6kizami5split")        ? kSplit
+                        : is_of("14count_failures")     ? kSample
+                        : is_of("12block_digits")       ? kDigits
+                        : is_of("11block_rungs")        ? kRungs
+                        : is_of("18second_look_kernel") ? kSecondLook
+                        : is_of("6kizami11reconstruct") ? kCrt
+                        : is_of("6kizami4fp64")         ? kRepairs
+                                                        : kProduct;
+    phases.push_back(phase);
+    if (phase == kSecondLook) certified = phases.size();
+  }
+  if (certified == 0) throw std::runtime_error("the call has no certificate");
+  std::replace(phases.begin(), phases.begin() + static_cast<std::ptrdiff_t>(certified), int{kProduct}, int{kSample});
+  return phases;
+}
+
+struct Options {
+  std::string types = "dzsc";
+  std::vector<std::int64_t> sizes = {2048, 4096, 8192};
+  std::vector<double> phis = {0.5, 1, 2, 4, 6};
+  std::vector<std::string> accuracies;  ///< empty: native, and as many bits as the type has
+  std::optional<Look> look;
+  int repeats = 7;
+  int warm_ups = 2;
+  std::string commit = "unknown";
+  std::string json_path;
+};
+
+/// @throws std::invalid_argument
+[[nodiscard]] kizami::Accuracy accuracy_of(const std::string& text, int max_bits) {
+  if (text == "native") return kizami::Accuracy::native();
+  int bits = 0;
+  char behind = 0;
+  if (std::sscanf(text.c_str(), "bits=%d%c", &bits, &behind) != 1 || bits < 1 || bits > max_bits) {
+    throw std::invalid_argument("--accuracy " + text + ", must be native or bits=N with N of 1 to " +
+                                std::to_string(max_bits));
+  }
+  return kizami::Accuracy::at_bits(bits);
+}
+
+[[nodiscard]] double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// The products of one type, size and accuracy, of growing phi.
+template <class T>
+class Series {
+ public:
+  using R = kizami::RealOf<T>;
+  static constexpr int kTerms = kizami::kIsComplex<T> ? 2 : 1;
+  static constexpr int kMaxBits = sizeof(R) == 4 ? 23 : 52;
+
+  Series(const Options& options, char type, std::int64_t n, const std::string& accuracy)
+      : options_(options), type_(type), n_(n), accuracy_(accuracy), c_(n * n) {
+    kizami::Policy policy;
+    policy.scheme = kizami::Scheme::kOzaki2;
+    policy.engine = kizami::EngineName::kHopper;
+    policy.accuracy = accuracy_of(accuracy, kMaxBits);
+    const auto environment = kizami::exec::device_environment();
+    check(environment.status(), "the device");
+    const auto plan = kizami::plan::make({kizami::kScalarOf<T>, n, n, n}, policy, environment.value());
+    check(plan.status(), "plan");
+    plan_ = std::make_unique<kizami::plan::Plan>(plan.value());
+    workspace_ = std::make_unique<DeviceBuffer<std::byte>>(static_cast<std::int64_t>(plan_->schedule.workspace_bytes));
+    for (const double phi : options.phis) {
+      Width& width = *widths_.emplace_back(std::make_unique<Width>(phi, n * n));
+      bench::fill<<<2048, 256>>>(reinterpret_cast<R*>(width.a.data), n * n * kTerms, phi, 1);
+      bench::fill<<<2048, 256>>>(reinterpret_cast<R*>(width.b.data), n * n * kTerms, phi, 2);
+    }
+    check(cudaDeviceSynchronize(), "filling");
+  }
+
+  /// Outcomes, and the first calls.
+  void look() {
+    for (const auto& width : widths_) {
+      run(*width, nullptr);
+      check(cudaMemcpy(&width->state, state_of_call(), sizeof width->state, cudaMemcpyDeviceToHost), "state");
+      check(kizami::exec::read_device_outcomes(*plan_, workspace(), nullptr, std::span(&width->outcome, 1)), "outcome");
+      width->timer =
+          std::make_unique<bench::PhaseTimer>([&](cudaStream_t stream) { run(*width, stream); }, kNumPhases, phases_of);
+    }
+  }
+
+  void time(const bench::Gauges& gauges) {
+    const bench::Timer timer;
+    for (int repeat = 0; repeat < options_.repeats + options_.warm_ups; ++repeat) {
+      for (const auto& width : widths_) {
+        bench::wait_cycles<<<1, 1>>>(300000);  // the host enqueues the call meanwhile
+        timer.start();
+        run(*width, nullptr);
+        timer.stop();
+        width->mhz = gauges.sm_mhz();
+        width->watts = gauges.watts();
+        const double ms = timer.milliseconds();
+        const std::vector<double> phases = width->timer->time();
+        if (repeat < options_.warm_ups) continue;
+        width->call_us.push_back(1e3 * ms);
+        for (std::size_t p = 0; p < kNumPhases; ++p) width->phase_us[p].push_back(1e3 * phases[p]);
+      }
+    }
+  }
+
+  void print(const bench::Gauges& gauges, const std::string& device, std::ofstream& records) const {
+    std::printf("%cgemm %ld, %s%s, microseconds\n   phi     call ratio", type_, static_cast<long>(n_),
+                accuracy_.c_str(), options_.look ? (", look " + name_of(*options_.look)).c_str() : "");
+    for (const char* const name : kPhaseNames) std::printf(" %*s", width_of(name), name);
+    std::printf("      sum moduli repaired  look\n");
+    for (const auto& width : widths_) print(*width, gauges, device, records);
+    std::fflush(stdout);
+  }
+
+ private:
+  struct Width {
+    Width(double phi_of_elements, std::int64_t count) : phi(phi_of_elements), a(count), b(count) {}
+    double phi;
+    DeviceBuffer<T> a, b;
+    kizami::Outcome outcome;
+    kizami::plan::DeviceState state;
+    std::unique_ptr<bench::PhaseTimer> timer;
+    std::vector<double> call_us;
+    std::array<std::vector<double>, kNumPhases> phase_us;
+    unsigned mhz = 0, watts = 0;
+  };
+
+  [[nodiscard]] static std::string name_of(Look look) { return kLookNames[static_cast<std::size_t>(look)]; }
+  [[nodiscard]] static int width_of(const std::string& name) { return std::max(8, static_cast<int>(name.size())); }
+  [[nodiscard]] std::span<std::byte> workspace() const { return {workspace_->data, plan_->schedule.workspace_bytes}; }
+  [[nodiscard]] const kizami::plan::DeviceState* state_of_call() const {
+    kizami::base::Carver carver(workspace_->data);
+    return kizami::plan::carve_device(carver, *plan_).state;
+  }
+
+  void run(const Width& width, cudaStream_t stream) const {
+    const auto view = [this](const T* x) { return kizami::blas_view(x, n_, n_, n_); };
+    const kizami::exec::DeviceProblem<T> problem{
+        T{1}, view(width.a.data), view(width.b.data), T{0}, kizami::blas_view(c_.data, n_, n_, n_), options_.look};
+    check(kizami::exec::run_device<T>(*plan_, std::span(&problem, 1), workspace(), stream), "run");
+  }
+
+  void print(const Width& width, const bench::Gauges& gauges, const std::string& device, std::ofstream& records) const {
+    const double call = median(width.call_us);
+    const double ratio = call / median(widths_[0]->call_us);
+    std::array<double, kNumPhases> phases{};
+    for (std::size_t p = 0; p < kNumPhases; ++p) phases[p] = median(width.phase_us[p]);
+    const double sum = std::accumulate(phases.begin(), phases.end(), 0.0);
+    const std::string look = name_of(width.state.look);
+    std::printf("%6g %8.1f %5.2f", width.phi, call, ratio);
+    for (std::size_t p = 0; p < kNumPhases; ++p) std::printf(" %*.1f", width_of(kPhaseNames[p]), phases[p]);
+    std::printf(" %8.1f %6d %8ld  %s%s\n", sum, width.outcome.moduli, static_cast<long>(width.outcome.repaired),
+                look.c_str(), width.outcome.equilibrated ? ", equilibrated" : "");
+    if (!records.is_open()) return;
+    const double n = static_cast<double>(n_);
+    char place[96];
+    std::snprintf(place, sizeof place, "%c nn %ldx%ldx%ld phi=%g", type_, static_cast<long>(n_), static_cast<long>(n_),
+                  static_cast<long>(n_), width.phi);
+    nlohmann::ordered_json phases_us;
+    for (std::size_t p = 0; p < kNumPhases; ++p) phases_us[kPhaseNames[p]] = rounded(phases[p]);
+    const nlohmann::ordered_json record = {
+        {"date", bench::today()},
+        {"commit", options_.commit},
+        {"device", device},
+        {"driver", gauges.driver},
+        {"case", place},
+        {"accuracy", accuracy_},
+        {"look", look},
+        {"look_by", options_.look                     ? "option"
+                    : kizami::plan::has_scout(*plan_) ? "scout"
+                                                      : "size"},
+        {"sampled_failures", width.state.sampled_failures},
+        {"moduli", width.outcome.moduli},
+        {"rung", width.outcome.rung},
+        {"repaired", width.outcome.repaired},
+        {"equilibrated", width.outcome.equilibrated},
+        {"phases_us", phases_us},
+        {"phases_sum_us", rounded(sum)},
+        {"call_us_median", rounded(call)},
+        {"call_us_min", rounded(*std::min_element(width.call_us.begin(), width.call_us.end()))},
+        {"call_us_max", rounded(*std::max_element(width.call_us.begin(), width.call_us.end()))},
+        {"ratio_to_first_phi", std::round(1e4 * ratio) / 1e4},
+        {"tflops", rounded((kTerms == 2 ? 8e-6 : 2e-6) * n * n * n / call)},
+        {"sm_mhz", width.mhz},
+        {"watts", width.watts}};
+    records << record.dump() << '\n' << std::flush;
+    if (!records) throw std::runtime_error("--json " + options_.json_path + " cannot be written");
+  }
+  [[nodiscard]] static double rounded(double x) { return std::round(100 * x) / 100; }
+
+  const Options& options_;
+  char type_;
+  std::int64_t n_;
+  std::string accuracy_;
+  DeviceBuffer<T> c_;
+  std::unique_ptr<kizami::plan::Plan> plan_;
+  std::unique_ptr<DeviceBuffer<std::byte>> workspace_;
+  std::vector<std::unique_ptr<Width>> widths_;
+};
+
+template <class T>
+void run_type(const Options& options, char type, const bench::Gauges& gauges, const std::string& device,
+              std::ofstream& records) {
+  std::vector<std::string> accuracies = options.accuracies;
+  if (accuracies.empty()) accuracies = {"native", "bits=" + std::to_string(Series<T>::kMaxBits)};
+  for (const std::int64_t n : options.sizes) {
+    for (const std::string& accuracy : accuracies) {
+      Series<T> series(options, type, n, accuracy);
+      series.look();
+      series.time(gauges);
+      series.print(gauges, device, records);
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  std::string look;
+  CLI::App app(
+      "What the certificate of scheme ozaki2 costs on the device: phases of whole calls on elements of growing width");
+  app.add_option("--type", options.types, "letters of sdcz [dzsc]");
+  app.add_option("--n", options.sizes, "square sizes [2048 4096 8192]")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{32768}));
+  app.add_option("--phi", options.phis, "widths of exponents; ratios are to the first [0.5 1 2 4 6]")
+      ->check(CLI::Range(0.0, 32.0));
+  app.add_option("--accuracy", options.accuracies, "native or bits=N [both, N the most that the type has]");
+  app.add_option("--look", look, "what the split makes first [what the scout says]")->check(CLI::IsMember(kLookNames));
+  app.add_option("--repeats", options.repeats, "timed calls of each [7]")->check(CLI::Range(1, 1000));
+  app.add_option("--warm-ups", options.warm_ups, "calls before them, beside the first [2]")->check(CLI::Range(0, 1000));
+  app.add_option("--json", options.json_path, "appends one line for each case");
+  app.add_option("--commit", options.commit, "what the records say was measured");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    if (!look.empty()) {
+      const auto at = std::find(kLookNames.begin(), kLookNames.end(), look);
+      options.look = static_cast<Look>(at - kLookNames.begin());
+    }
+    std::ofstream records;
+    if (!options.json_path.empty()) {
+      records.open(options.json_path, std::ios::app);
+      if (!records) throw std::runtime_error("--json " + options.json_path + " cannot be opened");
+    }
+    const bench::Gauges gauges;
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, 0), "the properties of the device");
+    const std::string device = properties.name;
+    for (const char type : options.types) {
+      switch (type) {
+        case 's':
+          run_type<float>(options, type, gauges, device, records);
+          break;
+        case 'd':
+          run_type<double>(options, type, gauges, device, records);
+          break;
+        case 'c':
+          run_type<std::complex<float>>(options, type, gauges, device, records);
+          break;
+        case 'z':
+          run_type<std::complex<double>>(options, type, gauges, device, records);
+          break;
+        default:
+          throw std::invalid_argument("--type " + options.types + ", must be letters of sdcz");
+      }
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_gpu_certificate: %s\n", error.what());
+    return 1;
+  }
+}
