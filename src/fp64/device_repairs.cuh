@@ -183,33 +183,42 @@ class Repairs {
     __syncthreads();
   }
 
-  /// Begins the copies of the next elements of 32 chains.
+  /// Begins the copies of the elements first_element, ... of 32 chains. Each thread copies one element of every few chains of a line of
+  /// the band, and of a chain of every few pairs.
   __device__ __forceinline__ void load(RepairStage<T>& stage, std::int64_t first_line, const BandPair* pairs,
                                        int num_pairs, std::int64_t first_element) const {
     constexpr int kElements = Shape::kElements;
-    const auto copy = [&](const problem::Lines<T>& lines, std::int64_t line, int chain, int element, T* to) {
-      const std::int64_t h = first_element + chain * Shape::kChainElements + element;
-      const bool is_there = line < lines.num_lines && h < lines.length;
-      copy_element(to, is_there ? lines.data + line * lines.line_stride + h * lines.inner_stride : lines.data,
-                   is_there);
-    };
-    const bool lines_are_neighbours = is_strided(band_lines_);
-#pragma unroll 4
-    for (int item = static_cast<int>(threadIdx.x); item < kBandLines * kWarpSize * kElements; item += kRepairThreads) {
-      const int line = lines_are_neighbours ? item % kBandLines : item / (kElements * kWarpSize);
-      const int rest = lines_are_neighbours ? item / kBandLines : item % (kElements * kWarpSize);
-      const int element = rest % kElements;
-      const int chain = rest / kElements;
-      copy(band_lines_, first_line + line, chain, element,
-           stage.band + (element * kWarpSize + chain) * Shape::kBandStride + line);
+    const int thread = static_cast<int>(threadIdx.x);
+    const problem::Lines<T> band = band_lines_;  // in registers
+    const problem::Lines<T> other = other_lines_;
+    {
+      constexpr int kChainStep = kRepairThreads / (kBandLines * kElements);
+      const bool lines_are_neighbours = is_strided(band);
+      const int line = lines_are_neighbours ? thread % kBandLines : thread / kElements % kBandLines;
+      const int element = lines_are_neighbours ? thread / kBandLines % kElements : thread % kElements;
+      const int first_chain = thread / (kBandLines * kElements);
+      const bool is_there = first_line + line < band.num_lines;
+      std::int64_t h = first_element + first_chain * Shape::kChainElements + element;
+      const T* from = band.data + (first_line + line) * band.line_stride + h * band.inner_stride;
+      T* to = stage.band + (element * kWarpSize + first_chain) * Shape::kBandStride + line;
+#pragma unroll
+      for (int chain = 0; chain < kWarpSize; chain += kChainStep) {
+        copy_element(to + chain * Shape::kBandStride, is_there && h < band.length ? from : band.data,
+                     is_there && h < band.length);
+        h += kChainStep * Shape::kChainElements;
+        from += kChainStep * Shape::kChainElements * band.inner_stride;
+      }
     }
-#pragma unroll 4
-    for (int item = static_cast<int>(threadIdx.x); item < num_pairs * kWarpSize * kElements; item += kRepairThreads) {
-      const int pair = item / (kElements * kWarpSize);
-      const int element = item % kElements;
-      const int chain = item / kElements % kWarpSize;
-      copy(other_lines_, pairs[pair].other, chain, element,
-           stage.other + (pair * kElements + element) * kWarpSize + chain);
+    constexpr int kPairStep = kRepairThreads / (kWarpSize * kElements);
+    const int element = thread % kElements;
+    const int chain = thread / kElements % kWarpSize;
+    const std::int64_t h = first_element + chain * Shape::kChainElements + element;
+    const bool is_there = h < other.length;
+    const T* const from = other.data + h * other.inner_stride;
+    T* const to = stage.other + element * kWarpSize + chain;
+    for (int pair = thread / (kWarpSize * kElements); pair < num_pairs; pair += kPairStep) {
+      copy_element(to + pair * kElements * kWarpSize,
+                   is_there ? from + pairs[pair].other * other.line_stride : other.data, is_there);
     }
   }
 
@@ -318,8 +327,8 @@ class Repairs {
   RepairMemory<T>& memory_;
   std::int64_t num_repairs_;
   bool is_band_of_a_;
-  const problem::Lines<T>& band_lines_;
-  const problem::Lines<T>& other_lines_;
+  problem::Lines<T> band_lines_;
+  problem::Lines<T> other_lines_;
   std::int64_t num_bands_;
 };
 
