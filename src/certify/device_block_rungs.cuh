@@ -99,6 +99,7 @@ __global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __gr
   if constexpr (Core::kIsWgmma) base::begin_in_cluster(&shared, sizeof shared);
   if (threadIdx.x <= num::kMaxRungs) shared.histogram[threadIdx.x] = 0;
   if (threadIdx.x == 0) shared.ladder = look.ladder;
+  make_ratio_classes(shared, look.ladder);
   const SecondLookBuffers& buffers = look.buffers;
   const std::int64_t m = look.a.num_lines;
   const std::int64_t n = look.b.num_lines;

@@ -70,6 +70,15 @@ struct DigitLines {
   }
 };
 
+/// What the ratio weight / sum says of a pair, by its exponent as a float: the rungs that are refused for sure, and the allowance of
+/// the one that has to be compared with, else infinity.
+struct RatioClass {
+  static constexpr int kUnknown = 255;  ///< there are several to be compared with
+  float allowance;
+  int refused;
+};
+inline constexpr int kRatioClasses = 256;
+
 template <class Core>
 struct Shared {
   Stage<Core> stages[Core::kStages];
@@ -77,6 +86,7 @@ struct Shared {
   std::uint64_t empty[Core::kStages];  ///< all warps are done with it
   RungTile<Core> tile;
   num::Ladder ladder;
+  RatioClass ratio_classes[kRatioClasses];
   num::LineWeight a_weights[Core::kRows];
   num::LineWeight b_weights[Core::kCols];
   unsigned long long histogram[num::kMaxRungs + 1];
@@ -391,62 +401,107 @@ __device__ __forceinline__ void for_each_group(float (&sums)[Core::kParts][Core:
   }
 }
 
+/// Units of allowances: exact in them as it would be in sums.
+inline constexpr float kSumUnit = 1 << kSumShift;
+
+/// The classes of ratios of a ladder. By all threads of a block, before a barrier.
+/// Ratios are found with an error below 2^-20, and an allowance within 2^-18 of a class is one to be compared with.
+template <class Core>
+__device__ void make_ratio_classes(Shared<Core>& shared, const num::Ladder& ladder) {
+  constexpr float kNear = 0x1p-18F;
+  for (int exponent = static_cast<int>(threadIdx.x); exponent < kRatioClasses;
+       exponent += static_cast<int>(blockDim.x)) {
+    const float least =
+        exponent == 0 ? 0.0F : __int_as_float(exponent << 23) * (1 - kNear);  // infinity - infinity: NaN
+    const float most = __int_as_float(min(exponent + 1, 255) << 23) * (1 + kNear);
+    RatioClass found{__int_as_float(0x7F800000), 0};
+    int near = 0;
+    for (int rung = 0; rung < ladder.num_rungs; ++rung) {
+      const float allowance = kSumUnit * ladder.rungs[rung].allowance;
+      if (exponent == 255 || allowance < least) {
+        ++found.refused;
+      } else if (allowance < most && near++ == 0) {
+        found.allowance = allowance;
+      }
+    }
+    if (near > 1) found.refused = RatioClass::kUnknown;
+    shared.ratio_classes[exponent] = found;
+  }
+}
+
+/// The first rung of a pair whose lines are not exact at it: the number of rungs with weight > allowance sum, or kUnknown.
+[[nodiscard]] __device__ __forceinline__ int rung_of_ratio(const RatioClass* classes, float weight, float sum) {
+  const float ratio = __fdividef(weight, sum);  // 0 / 0 only where there is no weight
+  const RatioClass found = classes[__float_as_uint(ratio) >> 23 & 255];
+  const int rung = found.refused + (weight > __fmul_rn(found.allowance, sum) ? 1 : 0);
+  return weight > 0.0F ? rung : 0;
+}
+
+/// The first rungs of a group of pairs, four bits each, by comparison with all rungs: for lines that are exact at some. Four rungs at
+/// a time for all pairs, and no branch for one of them.
+template <class Core>
+__device__ __forceinline__ void count_rungs(const Shared<Core>& shared, const typename Core::Place& place, int group,
+                                            const float (&sums)[Core::kParts][Core::kPairs],
+                                            std::uint32_t (&rungs)[Core::kParts][kGroupPairs / 8]) {
+#pragma unroll 1
+  for (int first = 0; first < shared.ladder.num_rungs; first += 4) {
+    float allowances[4];
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {  // beyond the ladder infinite, and nothing above it
+      allowances[e] = first + e < shared.ladder.num_rungs ? kSumUnit * shared.ladder.rungs[first + e].allowance
+                                                          : __int_as_float(0x7F800000);
+    }
+    bool has_more = false;
+#pragma unroll
+    for (int pair = 0; pair < kGroupPairs; ++pair) {
+      const num::LineWeight& a = shared.a_weights[place.row_of(group + pair)];
+      const num::LineWeight& b = shared.b_weights[place.col_of(group + pair)];
+      const float of_a = __fmul_rn(a.norm2, b.norm1);
+      const float of_b = __fmul_rn(b.norm2, a.norm1);
+#pragma unroll
+      for (int part = 0; part < Core::kParts; ++part) {
+        std::uint32_t refused = 0;
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const float weight =
+              __fadd_rn(first + e < a.exact_rung ? of_a : 0.0F, first + e < b.exact_rung ? of_b : 0.0F);
+          refused += weight > __fmul_rn(allowances[e], sums[part][pair]) ? 1u : 0u;
+        }
+        rungs[part][pair / 8] += refused << 4 * (pair % 8);
+        has_more |= refused == 4;
+      }
+    }
+    if (!__any_sync(kFullWarp, has_more)) break;
+  }
+}
+
 /// The first rungs of a group of pairs, four bits each: the number of rungs that do not certify, since certification is
-/// monotone in the rung. Four rungs at a time for all pairs, and no branch for one of them.
+/// monotone in the rung.
 template <class Core>
 __device__ __forceinline__ void rungs_of_group(const Shared<Core>& shared, const typename Core::Place& place, int group,
                                                const float (&sums)[Core::kParts][Core::kPairs],
                                                std::uint32_t (&rungs)[Core::kParts][kGroupPairs / 8]) {
-  constexpr float kUnit = 1 << kSumShift;  // exact in allowances as it would be in sums
-  const float lowest = kUnit * shared.ladder.rungs[0].allowance;
-  bool is_lowest = true;  // for all pairs, as if no line were exact: then exact ones are certified all the more
+  const int least_exact = shared.least_exact_rung;
+  bool is_beyond = false;  // some line may be exact below the rung that was found, or the rung was not found
 #pragma unroll
   for (int pair = 0; pair < kGroupPairs; ++pair) {
     const num::LineWeight& a = shared.a_weights[place.row_of(group + pair)];
     const num::LineWeight& b = shared.b_weights[place.col_of(group + pair)];
     const float weight = __fadd_rn(__fmul_rn(a.norm2, b.norm1), __fmul_rn(b.norm2, a.norm1));
 #pragma unroll
-    for (int part = 0; part < Core::kParts; ++part) is_lowest &= weight <= __fmul_rn(lowest, sums[part][pair]);
-  }
-  if (__all_sync(kFullWarp, is_lowest)) return;
-#pragma unroll 1
-  for (int first = 0; first < shared.ladder.num_rungs; first += 4) {
-    float allowances[4];
-#pragma unroll
-    for (int e = 0; e < 4; ++e) {  // beyond the ladder infinite, and nothing above it
-      allowances[e] = first + e < shared.ladder.num_rungs ? kUnit * shared.ladder.rungs[first + e].allowance
-                                                          : __int_as_float(0x7F800000);
+    for (int part = 0; part < Core::kParts; ++part) {
+      const int rung = rung_of_ratio(shared.ratio_classes, weight, sums[part][pair]);
+      is_beyond |= rung > least_exact;
+      rungs[part][pair / 8] |= static_cast<std::uint32_t>(rung) << 4 * (pair % 8);
     }
-    bool has_more = false;
-    const auto count = [&](auto has_exact) {
-#pragma unroll
-      for (int pair = 0; pair < kGroupPairs; ++pair) {
-        const num::LineWeight& a = shared.a_weights[place.row_of(group + pair)];
-        const num::LineWeight& b = shared.b_weights[place.col_of(group + pair)];
-        const float of_a = __fmul_rn(a.norm2, b.norm1);
-        const float of_b = __fmul_rn(b.norm2, a.norm1);
-#pragma unroll
-        for (int part = 0; part < Core::kParts; ++part) {
-          std::uint32_t refused = 0;
-#pragma unroll
-          for (int e = 0; e < 4; ++e) {
-            const float weight =
-                has_exact ? __fadd_rn(first + e < a.exact_rung ? of_a : 0.0F, first + e < b.exact_rung ? of_b : 0.0F)
-                          : __fadd_rn(of_a, of_b);
-            refused += weight > __fmul_rn(allowances[e], sums[part][pair]) ? 1u : 0u;
-          }
-          rungs[part][pair / 8] += refused << 4 * (pair % 8);
-          has_more |= refused == 4;
-        }
-      }
-    };
-    if (first + 4 <= shared.least_exact_rung) {
-      count(std::false_type{});
-    } else {
-      count(std::true_type{});
-    }
-    if (!__any_sync(kFullWarp, has_more)) break;
   }
+  if (!__any_sync(kFullWarp, is_beyond)) return;
+#pragma unroll
+  for (int part = 0; part < Core::kParts; ++part) {
+#pragma unroll
+    for (int word = 0; word < kGroupPairs / 8; ++word) rungs[part][word] = 0;
+  }
+  count_rungs<Core>(shared, place, group, sums, rungs);
 }
 
 /// Finds the rungs of the tile of pairs at lines a_first, b_first of a chunk, of complex pairs the larger one of both parts: in
