@@ -32,16 +32,16 @@ inline constexpr int kSumShift = 10;
 static_assert(kScaleShiftA - split::kDigitBits + kScaleShiftB<1> - split::kDigitBits - 149 + kSumShift ==
               -2 * split::kDigitBits);
 
-/// Tiles are walked in bands of some tile rows, so that blocks that work at the same time share lines.
+/// Tiles are walked in bands of this many tile rows, so that blocks that work at the same time share lines.
+inline constexpr std::int64_t kBandRows = 16;
 struct TilePlace {
   std::int64_t row;
   std::int64_t col;
 };
-[[nodiscard]] KIZAMI_HOST_DEVICE inline TilePlace tile_place(std::int64_t index, std::int64_t rows, std::int64_t cols,
-                                                             std::int64_t band_rows) {
-  const std::int64_t band = index / (band_rows * cols);
-  const std::int64_t first = band * band_rows;
-  const std::int64_t height = rows - first < band_rows ? rows - first : band_rows;
+[[nodiscard]] KIZAMI_HOST_DEVICE inline TilePlace tile_place(std::int64_t index, std::int64_t rows, std::int64_t cols) {
+  const std::int64_t band = index / (kBandRows * cols);
+  const std::int64_t first = band * kBandRows;
+  const std::int64_t height = rows - first < kBandRows ? rows - first : kBandRows;
   const std::int64_t inside = index - first * cols;
   return {first + inside % height, inside / height};
 }

@@ -47,48 +47,6 @@ __global__ void __launch_bounds__(kDigitThreads, kDigitBlocksPerSm)
   }
 }
 
-/// A block of threads walks tiles of pairs; of wgmma, a cluster of them walks tiles side by side.
-template <class T, class Core>
-class TileWalk {
- public:
-  __device__ explicit TileWalk(const SecondLook<T>& look)
-      : tile_rows_(ceil_div(look.a.num_lines, std::int64_t{Core::kRows})),
-        tile_cols_(ceil_div(look.b.num_lines, std::int64_t{Core::kCols})),
-        rows_(ceil_div(tile_rows_, std::int64_t{kDown})),
-        cols_(ceil_div(tile_cols_, std::int64_t{kAcross})) {}
-
-  [[nodiscard]] __device__ int num_tiles() const {
-    return static_cast<int>(ceil_div(rows_ * cols_ - blockIdx.x / kCluster, std::int64_t{gridDim.x / kCluster}));
-  }
-  /// The first lines of the n-th tile; those of a tile beyond the edge are beyond it too.
-  __device__ void place(int n, std::int64_t& row, std::int64_t& col) const {
-    const TilePlace tile =
-        tile_place(std::int64_t{n} * (gridDim.x / kCluster) + blockIdx.x / kCluster, rows_, cols_, Core::kBandRows);
-    row = (tile.row * kDown + rank() % kDown) * Core::kRows;
-    col = (tile.col * kAcross + rank() / kDown) * Core::kCols;
-  }
-  /// Instead of a tile beyond the edge, the last one.
-  __device__ void place_inside(int n, std::int64_t& row, std::int64_t& col) const {
-    place(n, row, col);
-    row = std::min(row, (tile_rows_ - 1) * Core::kRows);
-    col = std::min(col, (tile_cols_ - 1) * Core::kCols);
-  }
-
- private:
-  static constexpr int kDown = Core::kClusterRows;
-  static constexpr int kAcross = Core::kClusterCols;
-  static constexpr int kCluster = kDown * kAcross;
-  [[nodiscard]] __device__ static std::int64_t rank() {
-    if constexpr (kCluster == 1) return 0;
-    return base::cluster_rank();
-  }
-
-  std::int64_t tile_rows_;
-  std::int64_t tile_cols_;
-  std::int64_t rows_;  ///< of clusters
-  std::int64_t cols_;
-};
-
 template <class T, class Core>
 __global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __grid_constant__ SecondLook<T> look) {
   base::follow_previous_kernel();
@@ -96,10 +54,13 @@ __global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __gr
   if (!is_wanted(state)) return;
   extern __shared__ __align__(1024) std::byte shared_memory[];
   Shared<Core>& shared = *aligned<Shared<Core>>(shared_memory);
-  if constexpr (Core::kIsWgmma) base::begin_in_cluster(&shared, sizeof shared);
   if (threadIdx.x <= num::kMaxRungs) shared.histogram[threadIdx.x] = 0;
   if (threadIdx.x == 0) shared.ladder = look.ladder;
   make_ratio_classes(shared, look.ladder);
+  if constexpr (Core::kIsWgmma) {
+    if (threadIdx.x == 0) begin_stream(shared);
+  }
+  __syncthreads();
   const SecondLookBuffers& buffers = look.buffers;
   const std::int64_t m = look.a.num_lines;
   const std::int64_t n = look.b.num_lines;
@@ -108,94 +69,65 @@ __global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __gr
                      plan::second_look_lines(m)};
   const DigitLines b{buffers.b_digits,          buffers.b_scales, buffers.b_nonzero, buffers.b_weights, n,
                      plan::second_look_lines(n)};
-  const TileWalk<T, Core> walk(look);
+  const std::int64_t tile_rows = ceil_div(m, std::int64_t{Core::kRows});
+  const std::int64_t tile_cols = ceil_div(n, std::int64_t{Core::kCols});
+  const auto place_of = [&](int index, std::int64_t& row, std::int64_t& col) {
+    const TilePlace tile = tile_place(std::int64_t{index} * gridDim.x + blockIdx.x, tile_rows, tile_cols);
+    row = tile.row * Core::kRows;
+    col = tile.col * Core::kCols;
+  };
+  const auto num_tiles = static_cast<int>(ceil_div(tile_rows * tile_cols - blockIdx.x, std::int64_t{gridDim.x}));
   bool has_open = false;
   const auto for_tiles = [&](const auto& sum_tile) {
-    for (int tile = 0; tile < walk.num_tiles(); ++tile) {
+    for (int tile = 0; tile < num_tiles; ++tile) {
       std::int64_t row = 0;
       std::int64_t col = 0;
-      walk.place(tile, row, col);
+      place_of(tile, row, col);
       has_open |=
           find_rungs<Core, false>(look.a.length, a, row, b, col, shared, [&](auto& sums) { sum_tile(row, col, sums); });
       store_rungs<Core, true>(shared, m - row, n - col, buffers.rungs + col * rung_stride + row, rung_stride);
       Core::sync();
     }
-    add_counts(shared, state.statistics.plain);
-    if (threadIdx.x == 0 && has_open) atomicOr(&state.has_open_sums, 1u);
-    if (blockIdx.x == 0 && threadIdx.x == 0) state.has_rungs = 1;
   };
   if constexpr (Core::kIsWgmma) {
-    if (threadIdx.x == 0) begin_stream(shared);
-    base::cluster_sync();  // nobody writes to a stage or arrives at a barrier that is not there
     const auto steps = static_cast<int>(plan::second_look_steps(look.a.length, Core::kParts));
-    if (threadIdx.x < Core::kThreads) {
-      StepSums<Core> step_sums(steps, shared);
-      for_tiles([&](std::int64_t, std::int64_t, auto& sums) { step_sums.sum_tile(sums); });
-    } else {
-      if (threadIdx.x == Core::kThreads) {
-        copy_steps(a, b, steps, walk.num_tiles(), shared,
-                   [&](int tile, std::int64_t& row, std::int64_t& col) { walk.place_inside(tile, row, col); });
-      }
-      __syncwarp();
+    if (threadIdx.x >= Core::kThreads) {
+      if (threadIdx.x == Core::kThreads) copy_steps(a, b, steps, num_tiles, shared, place_of);
+      return;
     }
-    base::cluster_sync();  // a block of threads ends when nobody arrives at its barriers any more
+    StepSums<Core> step_sums(steps, shared);
+    for_tiles([&](std::int64_t, std::int64_t, auto& sums) { step_sums.sum_tile(sums); });
   } else {
-    __syncthreads();
     const std::int64_t num_blocks = ceil_div(look.a.length, kDigitBlock);
     for_tiles([&](std::int64_t row, std::int64_t col, auto& sums) {
       sum_blocks<Core>(a, row, b, col, 0, num_blocks, shared, sums);
     });
   }
+  add_counts(shared, state.statistics.plain);
+  if (threadIdx.x == 0 && has_open) atomicOr(&state.has_open_sums, 1u);
+  if (blockIdx.x == 0 && threadIdx.x == 0) state.has_rungs = 1;
 }
 
 /// Gives a kernel its shared memory, once a device.
-/// @param at_once how many clusters of its blocks of threads the device holds, if it has clusters
 template <class T, class Core>
-cudaError_t prepare_block_rungs(int device, int& at_once) {
-  static std::array<std::atomic<int>, 64> known{};  // at_once of each device
-  const bool is_remembered = device >= 0 && device < static_cast<int>(known.size());
-  at_once = is_remembered ? known[static_cast<std::size_t>(device)].load() : 0;
-  if (at_once > 0) return cudaSuccess;
-  const auto kernel = block_rungs<T, Core>;
-  cudaError_t error =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kSharedBytes<Core>));
-  if (error != cudaSuccess) return error;
-  at_once = 1;
-  if constexpr (Core::kIsWgmma) {
-    cudaLaunchAttribute cluster{};
-    cluster.id = cudaLaunchAttributeClusterDimension;
-    cluster.val.clusterDim = {Core::kCluster, 1, 1};
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(Core::kCluster);
-    config.blockDim = dim3(Core::kBlockThreads);
-    config.dynamicSmemBytes = kSharedBytes<Core>;
-    config.attrs = &cluster;
-    config.numAttrs = 1;
-    error = cudaOccupancyMaxActiveClusters(&at_once, kernel, &config);
-    if (error != cudaSuccess) return error;
-    at_once = std::max(at_once, 1);
-  }
-  if (is_remembered) known[static_cast<std::size_t>(device)] = at_once;
-  return cudaSuccess;
+cudaError_t prepare_block_rungs(int device) {
+  static std::array<std::atomic<bool>, 64> is_prepared{};
+  const bool is_remembered = device >= 0 && device < static_cast<int>(is_prepared.size());
+  if (is_remembered && is_prepared[static_cast<std::size_t>(device)].load()) return cudaSuccess;
+  const cudaError_t error = cudaFuncSetAttribute(block_rungs<T, Core>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                 static_cast<int>(kSharedBytes<Core>));
+  if (error == cudaSuccess && is_remembered) is_prepared[static_cast<std::size_t>(device)] = true;
+  return error;
 }
 
 template <class T, class Core>
 Status launch_rungs(const SecondLook<T>& look, int device, int num_sms, product::Queue queue) {
-  int at_once = 0;
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(prepare_block_rungs<T, Core>(device, at_once), "block_rungs"));
-  const std::int64_t rows = ceil_div(look.a.num_lines, std::int64_t{Core::kRows * Core::kClusterRows});
-  const std::int64_t cols = ceil_div(look.b.num_lines, std::int64_t{Core::kCols * Core::kClusterCols});
-  if constexpr (Core::kIsWgmma) {
-    const auto clusters = static_cast<unsigned>(std::min<std::int64_t>(rows * cols, at_once));
-    SecondLook<T> parameter = look;
-    return base::launch_overlapped_clusters("block_rungs", reinterpret_cast<const void*>(block_rungs<T, Core>),
-                                            clusters * Core::kCluster, Core::kBlockThreads, Core::kCluster,
-                                            kSharedBytes<Core>, queue, &parameter);
-  } else {
-    const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(rows * cols, num_sms));
-    return base::launch_overlapped("block_rungs", block_rungs<T, Core>, dim3(blocks), dim3(Core::kBlockThreads),
-                                   kSharedBytes<Core>, queue, look);
-  }
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(prepare_block_rungs<T, Core>(device), "block_rungs"));
+  const std::int64_t tiles =
+      ceil_div(look.a.num_lines, std::int64_t{Core::kRows}) * ceil_div(look.b.num_lines, std::int64_t{Core::kCols});
+  const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, num_sms));
+  return base::launch_overlapped("block_rungs", block_rungs<T, Core>, dim3(blocks), dim3(Core::kBlockThreads),
+                                 kSharedBytes<Core>, queue, look);
 }
 
 /// The major version of what a device can; asked once.

@@ -46,9 +46,6 @@ struct MmaSyncCore {
   static constexpr int kParts = parts;
   static constexpr int kStages = 3;
   static constexpr bool kIsWgmma = false;
-  static constexpr int kClusterRows = 1;
-  static constexpr int kClusterCols = 1;
-  static constexpr int kBandRows = 16;  ///< of tiles
   static constexpr int kThreads = second_look::kThreads;
   static constexpr int kBlockThreads = kThreads;
   static constexpr int kWarpRows = 64 / kParts;

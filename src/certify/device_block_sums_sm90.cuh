@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Products of digits by wgmma, for sm_90a. A block of threads owns a tile of 128 x 128 pairs, of complex types 128 x 64: two
 // warpgroups with 64 rows each, and a warp that copies the digits of steps to come: a thread with other work would keep all waiting.
-// Four of them, 2 x 2 tiles, are a cluster: each copies half of its lines of A and of B and sends them to its neighbours too, or the
-// bytes that the level-2 cache can give would hold the time.
-// What then holds the time is the two instructions that every pair takes to add a block; meanwhile the tensor cores make the products
+// What holds the time is the two instructions that every pair takes to add a block; meanwhile the tensor cores make the products
 // of the other half of the tile's columns. Nine warps have 168 registers each: sums and products take 128.
 // Bytes of complex types: device_block_sums_sm80.cuh.
 #pragma once
@@ -30,10 +28,6 @@ struct WgmmaCore {
   static constexpr int kThreads = 256;       ///< that have pairs
   static constexpr int kBlockThreads = 288;  ///< with the warp that copies
   static constexpr int kStages = 5;
-  static constexpr int kClusterRows = 2;  ///< tiles of a cluster
-  static constexpr int kClusterCols = 2;
-  static constexpr int kCluster = kClusterRows * kClusterCols;
-  static constexpr int kBandRows = 8;                   ///< of clusters
   static constexpr int kRows = 128;                     ///< lines of A
   static constexpr int kCols = kParts == 1 ? 128 : 64;  ///< lines of B
   static constexpr int kPairs = 64 * kCols / 128;       ///< of a thread
@@ -55,31 +49,12 @@ struct WgmmaCore {
   __device__ static __forceinline__ void sync() { base::named_barrier_sync(1, kThreads); }
 };
 
-/// The place of a block of threads in its cluster.
-template <class Core>
-struct ClusterPlace {
-  static_assert(Core::kClusterRows == 2 && Core::kClusterCols == 2);
-  std::uint32_t rank = base::cluster_rank();
-
-  [[nodiscard]] __device__ std::uint32_t row() const { return rank % 2; }
-  [[nodiscard]] __device__ std::uint32_t col() const { return rank / 2; }
-  /// The blocks of threads with the same lines of A, of B: a bit each.
-  [[nodiscard]] __device__ std::uint16_t same_row() const { return static_cast<std::uint16_t>(5u << row()); }
-  [[nodiscard]] __device__ std::uint16_t same_col() const { return static_cast<std::uint16_t>(3u << 2 * col()); }
-  /// This one (0), that with the same lines of B (1), that with the same lines of A (2).
-  static constexpr int kNeighbours = 3;
-  [[nodiscard]] __device__ std::uint32_t neighbour(int n) const { return rank ^ static_cast<std::uint32_t>(n); }
-};
-
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-/// Copies to the same place in all blocks of threads of the cluster that `to_ranks` has a bit for.
-__device__ __forceinline__ void copy_bulk(void* to, const void* from, std::uint32_t bytes, std::uint32_t barrier,
-                                          std::uint16_t to_ranks) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], "
-      "%4;" ::"r"(shared_address(to)),
-      "l"(from), "r"(bytes), "r"(barrier), "h"(to_ranks)
-      : "memory");
+__device__ __forceinline__ void copy_bulk(void* to, const void* from, std::uint32_t bytes, std::uint32_t barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                   shared_address(to)),
+               "l"(from), "r"(bytes), "r"(barrier)
+               : "memory");
 }
 #endif
 
@@ -97,29 +72,25 @@ struct StreamPlace {
   }
 };
 
-/// By one thread, before a barrier of the cluster.
+/// By one thread, before a barrier of the block of threads.
 template <class Core>
 __device__ void begin_stream(Shared<Core>& shared) {
   for (int stage = 0; stage < Core::kStages; ++stage) {
     base::barrier_init(shared_address(&shared.full[stage]), 1);
-    base::barrier_init(shared_address(&shared.empty[stage]), ClusterPlace<Core>::kNeighbours * Core::kThreads / 32);
+    base::barrier_init(shared_address(&shared.empty[stage]), Core::kThreads / 32);
   }
   base::barrier_init_fence();
 }
 
-/// One thread copies its part of the digits and scales of all steps of all tiles, ahead over the ends of tiles.
-/// @param place_of gives the first lines of A and B of the n-th tile of this block, which are there
+/// One thread copies the digits and scales of all steps of all tiles, ahead over the ends of tiles.
+/// @param place_of gives the first lines of A and B of the n-th tile of this block
 template <class Core, class PlaceOf>
 __device__ __forceinline__ void copy_steps(const DigitLines& a, const DigitLines& b, int steps_of_tile, int num_tiles,
                                            Shared<Core>& shared, const PlaceOf& place_of) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   constexpr int kBlocks = kStepBlocks<Core::kParts>;
-  constexpr int kPartA = Core::kRows / Core::kClusterCols;
-  constexpr int kPartB = Core::kCols / Core::kClusterRows;
-  constexpr std::uint32_t kBytes = (Core::kRows + Core::kCols) * (kStepBytes + kBlocks * 4);
-  const ClusterPlace<Core> place;
-  const auto first_a = static_cast<int>(place.col()) * kPartA;
-  const auto first_b = static_cast<int>(place.row()) * kPartB;
+  constexpr std::uint32_t kBytesA = Core::kRows * kStepBytes;
+  constexpr std::uint32_t kBytesB = Core::kCols * kStepBytes;
   StreamPlace<Core> at;
   at.parity = 1;  // all stages are empty
 #pragma unroll 1
@@ -127,24 +98,24 @@ __device__ __forceinline__ void copy_steps(const DigitLines& a, const DigitLines
     std::int64_t row = 0;
     std::int64_t col = 0;
     place_of(tile, row, col);
-    const std::int8_t* a_digits = a.digits_of(0, row + first_a);
-    const std::int8_t* b_digits = b.digits_of(0, col + first_b);
-    const float* a_scales = a.scales_of(0, row + first_a);
-    const float* b_scales = b.scales_of(0, col + first_b);
+    const std::int8_t* a_digits = a.digits_of(0, row);
+    const std::int8_t* b_digits = b.digits_of(0, col);
+    const float* a_scales = a.scales_of(0, row);
+    const float* b_scales = b.scales_of(0, col);
 #pragma unroll 1
     for (int step = 0; step < steps_of_tile; ++step) {
       base::barrier_wait(shared_address(&shared.empty[at.stage]), at.parity);
       Stage<Core>& to = shared.stages[at.stage];
       const std::uint32_t barrier = shared_address(&shared.full[at.stage]);
-      base::barrier_arrive_expect(barrier, kBytes);
-      copy_bulk(to.a + first_a * kStepBytes, a_digits, kPartA * kStepBytes, barrier, place.same_row());
-      copy_bulk(to.b + first_b * kStepBytes, b_digits, kPartB * kStepBytes, barrier, place.same_col());
+      base::barrier_arrive_expect(barrier, kBytesA + kBytesB + kBlocks * 4 * (Core::kRows + Core::kCols));
+      copy_bulk(to.a, a_digits, kBytesA, barrier);
+      copy_bulk(to.b, b_digits, kBytesB, barrier);
       a_digits += a.num_padded * kStepBytes;
       b_digits += b.num_padded * kStepBytes;
 #pragma unroll
       for (int block = 0; block < kBlocks; ++block) {
-        copy_bulk(to.a_scales[block] + first_a, a_scales, 4 * kPartA, barrier, place.same_row());
-        copy_bulk(to.b_scales[block] + first_b, b_scales, 4 * kPartB, barrier, place.same_col());
+        copy_bulk(to.a_scales[block], a_scales, 4 * Core::kRows, barrier);
+        copy_bulk(to.b_scales[block], b_scales, 4 * Core::kCols, barrier);
         a_scales += a.num_padded;
         b_scales += b.num_padded;
       }
@@ -175,9 +146,10 @@ class StepSums {
     Products right;
     wait_for(at_);
     begin<0>(left, shared_.stages[at_.stage], 0);
+    Scales of_left(shared_.stages[at_.stage], 0, 0, place_);
 #pragma unroll 1
-    for (int step = 1; step < steps_of_tile_; ++step) add_step<false>(left, right, sums);
-    add_step<true>(left, right, sums);
+    for (int step = 1; step < steps_of_tile_; ++step) add_step<false>(left, of_left, right, sums);
+    add_step<true>(left, of_left, right, sums);
 #endif
   }
 
@@ -189,14 +161,12 @@ class StepSums {
     std::int32_t of_part[Core::kParts][kHalfPairs];
   };
 
-  /// Scales of a block for half of the columns, as many as there are registers for loaded before its products are there.
-  template <int half>
+  /// Scales of a block for half of the columns: as many as there are registers for are loaded while the products before are added.
   struct Scales {
-    static constexpr int kHalf = half;
     static constexpr int kEarly = kHalfGroups / 2;
 
-    __device__ __forceinline__ Scales(const Stage<Core>& stage, int block, const typename Core::Place& place)
-        : columns(&stage.b_scales[block][kHalf * (Core::kCols / 2) + scale_place(place.first_col)]) {
+    __device__ __forceinline__ Scales(const Stage<Core>& stage, int block, int half, const typename Core::Place& place)
+        : columns(&stage.b_scales[block][half * (Core::kCols / 2) + scale_place(place.first_col)]) {
       const float* const of_rows = &stage.a_scales[block][scale_place(place.first_row)];
       rows[0] = of_rows[0];
       rows[1] = of_rows[2];
@@ -217,42 +187,38 @@ class StepSums {
   __device__ __forceinline__ void wait_for(const StreamPlace<Core>& at) {
     base::barrier_wait(shared_address(&shared_.full[at.stage]), at.parity);
   }
-  /// This warp is done with a stage: for all that write to it.
+  /// This warp is done with a stage.
   __device__ __forceinline__ void release(int stage) {
     __syncwarp();
-    if (lane() < ClusterPlace<Core>::kNeighbours)
-      base::barrier_arrive_at(shared_address(&shared_.empty[stage]), cluster_.neighbour(lane()));
+    if (lane() == 0) base::barrier_arrive(shared_address(&shared_.empty[stage]));
   }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   /// Adds the blocks of a step, whose first products are under way in `left`; begins those of the next step.
   template <bool kIsLast>
-  __device__ __forceinline__ void add_step(Products& left, Products& right, float (&sums)[Core::kParts][kPairs]) {
+  __device__ __forceinline__ void add_step(Products& left, Scales& of_left, Products& right,
+                                           float (&sums)[Core::kParts][kPairs]) {
     constexpr int kBlocks = kStepBlocks<Core::kParts>;
     const int here = at_.stage;
     const Stage<Core>& stage = shared_.stages[here];
     at_.advance();
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
-      {
-        const Scales<0> scales(stage, block, place_);
-        begin<1>(right, stage, block);
-        base::wgmma_wait<1>();
-        add(scales, left, sums);
-      }
-      const Scales<1> scales(stage, block, place_);
+      begin<1>(right, stage, block);
+      const Scales of_right(stage, block, 1, place_);
+      base::wgmma_wait<1>();
+      add<0>(of_left, left, sums);
       if (kIsLast && block + 1 == kBlocks) {
         base::wgmma_wait<0>();
       } else {
-        if (block + 1 < kBlocks) {
-          begin<0>(left, stage, block + 1);
-        } else {
-          wait_for(at_);
-          begin<0>(left, shared_.stages[at_.stage], 0);
-        }
+        if (block + 1 == kBlocks) wait_for(at_);
+        const Stage<Core>& next = block + 1 < kBlocks ? stage : shared_.stages[at_.stage];
+        const int next_block = block + 1 < kBlocks ? block + 1 : 0;
+        begin<0>(left, next, next_block);
+        of_left = Scales(next, next_block, 0, place_);
         base::wgmma_wait<1>();
       }
-      add(scales, right, sums);
+      add<1>(of_right, right, sums);
     }
     release(here);
   }
@@ -280,7 +246,7 @@ class StepSums {
 
   /// Adds the products of a block and half of the columns.
   template <int kHalf>
-  __device__ static __forceinline__ void add(const Scales<kHalf>& scales, Products& products,
+  __device__ static __forceinline__ void add(const Scales& scales, Products& products,
                                              float (&sums)[Core::kParts][kPairs]) {
 #pragma unroll
     for (int part = 0; part < Core::kParts; ++part) base::pin(products.of_part[part]);
@@ -311,7 +277,6 @@ class StepSums {
   Shared<Core>& shared_;
   int steps_of_tile_;
   int warpgroup_;  ///< the same in all threads of a warp, and known to be
-  ClusterPlace<Core> cluster_;
   typename Core::Place place_;
   StreamPlace<Core> at_;
 };

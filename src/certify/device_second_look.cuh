@@ -153,7 +153,7 @@ class Call {
     const std::int64_t tile_rows = ceil_div(num_i, std::int64_t{Core::kRows});
     const std::int64_t tile_cols = ceil_div(num_j, std::int64_t{Core::kCols});
     for (std::int64_t index = blockIdx.x; index < tile_rows * tile_cols; index += gridDim.x) {
-      const TilePlace tile = tile_place(index, tile_rows, tile_cols, Core::kBandRows);
+      const TilePlace tile = tile_place(index, tile_rows, tile_cols);
       const std::int64_t row = tile.row * Core::kRows;
       const std::int64_t col = tile.col * Core::kCols;
       const std::int64_t num_blocks = ceil_div(look_.a.length, split::kDigitBlock);

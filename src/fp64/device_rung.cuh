@@ -97,12 +97,8 @@ Status answer_exceptions(const DeviceCall<T>& call, int num_sms, product::Queue 
 template <class T>
 Status answer_repairs(const DeviceCall<T>& call, int num_sms, product::Queue queue) {
   if (call.c.rows == 0 || call.c.cols == 0) return {};
-  const auto kernel = answer_repairs_sm90<T>;
-  constexpr auto kBytes = static_cast<int>(sizeof(RepairMemory<T>));
-  static_assert(kRepairBlocksPerSm * (kBytes + kReservedBytes) <= kMultiprocessorBytes);
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes), "shared memory of repairs"));
-  return base::launch_overlapped("repairs", kernel, kRepairBlocksPerSm * num_sms, kRepairThreads, kBytes, queue, call);
+  return base::launch_overlapped("repairs", answer_repairs_sm90<T>, kRepairBlocksPerSm * num_sms, kRepairThreads, 0,
+                                 queue, call);
 }
 
 }  // namespace kizami::fp64

@@ -463,16 +463,16 @@ TEST_F(Fp64Rung, UnevenRepairs) {
     return transposed;
   }());
   setting.repairs.clear();
-  constexpr std::uint32_t kParts = 10;  // of 320 pairs in one band
+  constexpr std::uint32_t kParts = 20;  // of 320 pairs in one band
   for (std::int64_t j = 0; j < 9000 && setting.repairs.size() < 320; ++j) {
     if ((static_cast<std::uint32_t>(j) * 0x9E3779B1u >> 16) % kParts == 3) setting.repairs.push_back({20, j});
   }
   ASSERT_EQ(setting.repairs.size(), 320u);
   expect_host_bits(rng, a, b, setting);
 
-  const auto tall = random_operand<double>(rng, Kind::kOrdinary, 33000, 9, false);
+  const auto tall = random_operand<double>(rng, Kind::kOrdinary, 66000, 9, false);
   const auto thin = random_operand<double>(rng, Kind::kOrdinary, 3, 9, false);
-  setting.repairs = random_pairs<double>(rng, 33000, 3, 2);
+  setting.repairs = random_pairs<double>(rng, 66000, 3, 2);
   expect_host_bits(rng, tall, thin, setting);
 }
 
