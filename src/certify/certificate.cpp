@@ -54,7 +54,8 @@ Status sum_block_products(const plan::Plan& plan, const plan::CertificateBuffers
   const std::int64_t row = plan::digit_row(plan);
   const std::int64_t num_blocks = row / kBlockTerms<T>;
   const plan::Chunk& chunk = plan.schedule.certificate;
-  static_assert(num::kSegmentBlocks % kBlocksPerLaunch == 0);
+  const int blocks_of_term = split::blocks_of_scale(plan.shape.k, kTerms<T>);
+  static_assert(num::kSegmentBlocks % kBlocksPerLaunch == 0 && kBlocksPerLaunch % 2 == 0);
   constexpr std::int64_t kTile = kBlockTile * kBlockTile;
   for (std::int64_t first = 0; first < num_blocks; first += kBlocksPerLaunch) {
     const std::int64_t count = std::min(kBlocksPerLaunch, num_blocks - first);
@@ -67,8 +68,11 @@ Status sum_block_products(const plan::Plan& plan, const plan::CertificateBuffers
       float* const total = buffers.block_sums + y * kBlockTile;
       float* const sums = first < num::kSegmentBlocks ? total : total + kTile;
       if (begins) std::fill_n(sums, num_i, 0.0F);
-      for (std::int64_t block = 0; block < count; ++block) {
-        const std::int32_t* const acc = buffers.acc + block * kTile + y * kBlockTile;
+      for (std::int64_t block = 0; block < count; block += blocks_of_term) {
+        std::int32_t* const acc = buffers.acc + block * kTile + y * kBlockTile;
+        if (blocks_of_term == 2 && block + 1 < count) {
+          for (std::int64_t x = 0; x < num_i; ++x) acc[x] += acc[kTile + x];
+        }
         const float* const a_scales = buffers.a_scales + (first + block) * chunk.mc + i;
         const float b_scale = buffers.b_scales[(first + block) * chunk.nc + j + y];
         // Products below 2^22 times powers of two not below 2^-116: exact, so that each term is rounded once, in the sum.

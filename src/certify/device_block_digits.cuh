@@ -48,6 +48,7 @@ __device__ void make_digits_along(const Lines<T>& lines, const num::LineStats* s
   const std::int64_t num_blocks = whole_blocks(lines);
   const std::int64_t words = base::round_up(num_blocks * kParts, 2);  // those of a filled step are zero
   const std::int64_t pieces = ceil_div(num_blocks, std::int64_t{kAtOnce});
+  const bool shares_scales = split::blocks_of_scale(lines.length, kParts) == 2;
   for (std::int64_t item = grid_warp(); item < count * pieces; item += grid_warps()) {
     const std::int64_t i = item / pieces;
     const std::int64_t first_block = item % pieces * kAtOnce;
@@ -73,14 +74,19 @@ __device__ void make_digits_along(const Lines<T>& lines, const num::LineStats* s
           inner_shift != nullptr && begin + 32 * u < lines.length ? inner_shift[begin + 32 * u] : 0;
       pack_element(raw[u / 2][u % 2], shift, x[u / 2][u % 2]);
     }
+    std::uint32_t most_of[kAtOnce];
+#pragma unroll
+    for (int b = 0; b < kAtOnce; ++b) {
+      most_of[b] = 0;
+#pragma unroll
+      for (int part = 0; part < kParts; ++part) most_of[b] = max(most_of[b], max(x[b][0][part], x[b][1][part]));
+      most_of[b] = __reduce_max_sync(kFullWarp, most_of[b]);
+    }
 #pragma unroll
     for (int b = 0; b < kAtOnce; ++b) {
       const std::int64_t block = first_block + b;
       if (block >= num_blocks) break;
-      std::uint32_t most = 0;
-#pragma unroll
-      for (int part = 0; part < kParts; ++part) most = max(most, max(x[b][0][part], x[b][1][part]));
-      most = __reduce_max_sync(kFullWarp, most);
+      const std::uint32_t most = shares_scales ? max(most_of[b], most_of[b ^ 1]) : most_of[b];
       const std::int32_t exponent = most == 0 ? num::kNoExponent : exponent_of_term(most);
       const std::int32_t deficit = split::block_deficit(line_exponent, exponent);
 #pragma unroll
@@ -105,20 +111,21 @@ __device__ void make_digits_along(const Lines<T>& lines, const num::LineStats* s
   }
 }
 
-/// Neighbouring lines: a lane takes a block of its line, or half of it where elements have two parts.
-template <class T>
+/// Neighbouring lines: a lane takes a block of its line, or half of it where elements have two parts; two lanes have a scale.
+template <class T, int kBlocksOfScale>
 __device__ void make_digits_across(const Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift,
                                    std::int64_t first, std::int64_t count, const DigitRows& out) {
   constexpr int kParts = static_cast<int>(kTerms<T>);
   constexpr int kElements = static_cast<int>(kDigitBlock) / kParts;
-  constexpr int kLines = 32 / kParts;  ///< of a warp
+  constexpr int kLanes = kParts * kBlocksOfScale;  ///< of a line
+  constexpr int kLines = 32 / kLanes;              ///< of a warp
   const std::int64_t num_blocks = whole_blocks(lines);
   const std::int64_t words = base::round_up(num_blocks * kParts, 2);  // those of a filled step are zero
   const std::int64_t groups = ceil_div(count, std::int64_t{kLines});
-  const int half = lane() / kLines;
-  for (std::int64_t item = grid_warp(); item < groups * num_blocks; item += grid_warps()) {
+  const int half = kParts == 2 ? lane() / kLines : 0;
+  for (std::int64_t item = grid_warp(); item < groups * (num_blocks / kBlocksOfScale); item += grid_warps()) {
     const std::int64_t i = item % groups * kLines + lane() % kLines;
-    const std::int64_t block = item / groups;
+    const std::int64_t block = item / groups * kBlocksOfScale + (kBlocksOfScale == 2 ? lane() / kLines : 0);
     const std::int32_t line_exponent = i < count ? stats[first + i].exponent : num::kNoExponent;
     const std::int64_t begin = block * kDigitBlock + half * kElements;
     const std::int64_t end = line_exponent == num::kNoExponent ? 0 : lines.length;
@@ -144,7 +151,7 @@ __device__ void make_digits_across(const Lines<T>& lines, const num::LineStats* 
         for (int part = 0; part < kParts; ++part) most = max(most, x[t + u][part]);
       }
     }
-    if (kParts == 2) most = max(most, __shfl_xor_sync(kFullWarp, most, kLines));
+    if (kLanes == 2) most = max(most, __shfl_xor_sync(kFullWarp, most, kLines));
     if (i >= count) continue;
     const std::int32_t exponent = most == 0 ? num::kNoExponent : exponent_of_term(most);
     const std::int32_t deficit = split::block_deficit(line_exponent, exponent);
@@ -184,9 +191,13 @@ __device__ __forceinline__ void make_digits(const Lines<T>& lines, const num::Li
                                             const DigitRows& out) {
   if (has_contiguous_lines(lines)) {
     make_digits_along(lines, stats, inner_shift, first, count, out);
-  } else {
-    make_digits_across(lines, stats, inner_shift, first, count, out);
+    return;
   }
+  if constexpr (kTerms<T> == 1) {
+    if (split::blocks_of_scale(lines.length, 1) == 2)
+      return make_digits_across<T, 2>(lines, stats, inner_shift, first, count, out);
+  }
+  make_digits_across<T, 1>(lines, stats, inner_shift, first, count, out);
 }
 
 }  // namespace kizami::certify::second_look

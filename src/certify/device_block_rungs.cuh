@@ -99,8 +99,9 @@ __global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __gr
     for_tiles([&](std::int64_t, std::int64_t, auto& sums) { step_sums.sum_tile(sums); });
   } else {
     const std::int64_t num_blocks = ceil_div(look.a.length, kDigitBlock);
+    const int blocks_of_term = split::blocks_of_scale(look.a.length, Core::kParts);
     for_tiles([&](std::int64_t row, std::int64_t col, auto& sums) {
-      sum_blocks<Core>(a, row, b, col, 0, num_blocks, shared, sums);
+      sum_blocks<Core>(a, row, b, col, 0, num_blocks, blocks_of_term, shared, sums);
     });
   }
   add_counts(shared, state.statistics.plain);
@@ -159,8 +160,13 @@ Status launch_block_rungs(const SecondLook<T>& look, int num_sms, product::Queue
   KIZAMI_RETURN_IF_ERROR(base::launch_overlapped("block_digits", block_digits<T>,
                                                  dim3(static_cast<unsigned>(kDigitBlocksPerSm * num_sms), 2),
                                                  dim3(kDigitThreads), 0, queue, look));
-  return major == 9 && core != DigitCore::kMmaSync ? launch_rungs<T, WgmmaCore<kParts>>(look, device, num_sms, queue)
-                                                   : launch_rungs<T, MmaSyncCore<kParts>>(look, device, num_sms, queue);
+  if (major != 9 || core == DigitCore::kMmaSync)
+    return launch_rungs<T, MmaSyncCore<kParts>>(look, device, num_sms, queue);
+  if constexpr (kParts == 1) {
+    if (split::blocks_of_scale(look.a.length, kParts) == 2)
+      return launch_rungs<T, WgmmaCore<kParts, 2>>(look, device, num_sms, queue);
+  }
+  return launch_rungs<T, WgmmaCore<kParts, 1>>(look, device, num_sms, queue);
 }
 
 }  // namespace kizami::certify

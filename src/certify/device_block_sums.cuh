@@ -274,18 +274,19 @@ __device__ __forceinline__ void stream(Shared<Core>& shared, int num_steps, cons
   __syncthreads();
 }
 
-/// The ordered sums of the blocks [first, first + count) of the pairs of a tile.
+/// The ordered sums of the blocks [first, first + count) of the pairs of a tile, `blocks_of_term` a term.
 template <class Core>
 __device__ __forceinline__ void sum_blocks(const DigitLines& a, std::int64_t a_first, const DigitLines& b,
                                            std::int64_t b_first, std::int64_t first, std::int64_t count,
-                                           Shared<Core>& shared, float (&sums)[Core::kParts][Core::kPairs]) {
+                                           int blocks_of_term, Shared<Core>& shared,
+                                           float (&sums)[Core::kParts][Core::kPairs]) {
   constexpr int kBlocks = kStepBlocks<Core::kParts>;
   static_assert(num::kSegmentBlocks % kBlocks == 0);
   StepCopies<Core> copies(a, a_first, b, b_first, first / kBlocks);
   const Core core;
   stream(
       shared, static_cast<int>(ceil_div(count, std::int64_t{kBlocks})), [&](Stage<Core>& stage) { copies.load(stage); },
-      [&](const Stage<Core>& stage) { core.add_step(stage, sums); },
+      [&](const Stage<Core>& stage) { core.add_step(stage, blocks_of_term, sums); },
       [] {
         __syncthreads();
         return true;
@@ -296,12 +297,12 @@ __device__ __forceinline__ void sum_blocks(const DigitLines& a, std::int64_t a_f
 /// those of the others.
 template <class Core>
 __device__ __noinline__ void add_segments(const DigitLines& a, std::int64_t a_first, const DigitLines& b,
-                                          std::int64_t b_first, std::int64_t num_blocks, Shared<Core>& shared,
-                                          float (&totals)[Core::kParts][Core::kPairs]) {
+                                          std::int64_t b_first, std::int64_t num_blocks, int blocks_of_term,
+                                          Shared<Core>& shared, float (&totals)[Core::kParts][Core::kPairs]) {
   for (std::int64_t first = num::kSegmentBlocks; first < num_blocks; first += num::kSegmentBlocks) {
     float sums[Core::kParts][Core::kPairs] = {};
     sum_blocks<Core>(a, a_first, b, b_first, first, std::min(std::int64_t{num::kSegmentBlocks}, num_blocks - first),
-                     shared, sums);
+                     blocks_of_term, shared, sums);
 #pragma unroll
     for (int s = 0; s < Core::kParts * Core::kPairs; ++s) {
       float& total = totals[s / Core::kPairs][s % Core::kPairs];

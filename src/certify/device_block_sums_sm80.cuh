@@ -75,23 +75,29 @@ struct MmaSyncCore {
 
   __device__ static __forceinline__ void sync() { __syncthreads(); }
 
-  /// Adds the products of the blocks of a step to the sums of this thread's pairs.
-  __device__ __forceinline__ void add_step(const Stage<MmaSyncCore>& stage, float (&sums)[kParts][kPairs]) const {
+  /// Adds the products of the blocks of a step to the sums of this thread's pairs, `blocks_of_term` at a time.
+  __device__ __forceinline__ void add_step(const Stage<MmaSyncCore>& stage, int blocks_of_term,
+                                           float (&sums)[kParts][kPairs]) const {
+    if constexpr (kParts == 1) {
+      if (blocks_of_term == 2) return add_term_of_blocks<2>(stage, 0, sums);
+    }
 #pragma unroll 1
-    for (int block = 0; block < kStepBlocks<kParts>; ++block) add_block(stage, block, sums);
+    for (int block = 0; block < kStepBlocks<kParts>; ++block) add_term_of_blocks<1>(stage, block, sums);
   }
 
  private:
-  __device__ static __forceinline__ void add_block(const Stage<MmaSyncCore>& stage, int block,
-                                                   float (&sums)[kParts][kPairs]) {
+  template <int kBlocks>
+  __device__ static __forceinline__ void add_term_of_blocks(const Stage<MmaSyncCore>& stage, int block,
+                                                            float (&sums)[kParts][kPairs]) {
     const Place place;
     // The rows of a lane are those of one remainder by 8, so that a strip or a column more is a constant distance.
     const int swizzle = lane() % 8;
     const std::uint32_t a_rows = shared_address(stage.a) + (place.warp_row + lane() % 16) * kStepBytes;
     const std::uint32_t b_rows = shared_address(stage.b) + (place.warp_col + lane() % 8) * kStepBytes;
-    std::uint32_t a[kStrips][2 * kParts][4];  // strips of 16 rows, 32 bytes at a time
+    constexpr int kHalves = 2 * kParts * kBlocks;
+    std::uint32_t a[kStrips][kHalves][4];  // strips of 16 rows, 32 bytes at a time
 #pragma unroll
-    for (int half = 0; half < 2 * kParts; ++half) {
+    for (int half = 0; half < kHalves; ++half) {
       const std::uint32_t at = a_rows + 16 * ((block * 4 + half * 2 + lane() / 16) ^ swizzle);
 #pragma unroll
       for (int strip = 0; strip < kStrips; ++strip) load_matrices(a[strip][half], at + strip * 16 * kStepBytes);
@@ -103,9 +109,9 @@ struct MmaSyncCore {
     for (int r = 0; r < 2 * kStrips; ++r) a_scales[r] = of_rows[r / 2 * 16 + r % 2 * 2];
 #pragma unroll
     for (int column = 0; column < kColumns; ++column) {
-      std::uint32_t b[kParts][4];
+      std::uint32_t b[kParts * kBlocks][4];
 #pragma unroll
-      for (int part = 0; part < kParts; ++part) {
+      for (int part = 0; part < kParts * kBlocks; ++part) {
         load_matrices(b[part], b_rows + 16 * (((block + part) * 4 + lane() / 8) ^ swizzle) + column * 8 * kStepBytes);
       }
       const float2 b_scales = *reinterpret_cast<const float2*>(of_cols + column / 2 * 16 + column % 2 * 2);
@@ -114,6 +120,10 @@ struct MmaSyncCore {
         std::int32_t acc[4];
         multiply<kParts == 1, false>(acc, a[strip][0], b[0][0], b[0][1]);
         multiply<kParts == 1, true>(acc, a[strip][1], b[0][2], b[0][3]);
+        if constexpr (kBlocks == 2) {
+          multiply<true, true>(acc, a[strip][2], b[1][0], b[1][1]);
+          multiply<true, true>(acc, a[strip][3], b[1][2], b[1][3]);
+        }
         std::int32_t other[4] = {};
         if constexpr (kParts == 2) {
           multiply<true, false>(other, a[strip][2], b[1][0], b[1][1]);

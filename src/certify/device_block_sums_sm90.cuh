@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Products of digits by wgmma, for sm_90a. A block of threads owns a tile of 128 x 128 pairs, of complex types 128 x 64: two
 // warpgroups with 64 rows each, and a warp that copies the digits of steps to come: a thread with other work would keep all waiting.
-// What holds the time is the two instructions that every pair takes to add a block; meanwhile the tensor cores make the products
-// of the other half of the tile's columns. Nine warps have 168 registers each: sums and products take 128.
+// What holds the time is the two instructions that every pair takes to add a term; meanwhile the tensor cores make the products
+// of the other half of the tile's columns or, where two blocks are one term, of the other warpgroup. Nine warps have 168
+// registers each: sums and products take 128.
 // Bytes of complex types: device_block_sums_sm80.cuh.
 #pragma once
 
@@ -21,9 +22,11 @@
 
 namespace kizami::certify::second_look {
 
-template <int parts>
+/// @param blocks_of_term split::blocks_of_scale() of the lines
+template <int parts, int blocks_of_term>
 struct WgmmaCore {
   static constexpr int kParts = parts;
+  static constexpr int kBlocksOfTerm = blocks_of_term;
   static constexpr bool kIsWgmma = true;
   static constexpr int kThreads = 256;       ///< that have pairs
   static constexpr int kBlockThreads = 288;  ///< with the warp that copies
@@ -104,7 +107,11 @@ __device__ __forceinline__ void copy_steps(const DigitLines& a, const DigitLines
     const float* b_scales = b.scales_of(0, col);
 #pragma unroll 1
     for (int step = 0; step < steps_of_tile; ++step) {
-      base::barrier_wait(shared_address(&shared.empty[at.stage]), at.parity);
+      const std::uint32_t empty = shared_address(&shared.empty[at.stage]);
+      if (!base::barrier_try_wait(empty, at.parity)) {  // there are stages ahead: no need to ask all the time
+        __nanosleep(200);
+        base::barrier_wait(empty, at.parity);
+      }
       Stage<Core>& to = shared.stages[at.stage];
       const std::uint32_t barrier = shared_address(&shared.full[at.stage]);
       base::barrier_arrive_expect(barrier, kBytesA + kBytesB + kBlocks * 4 * (Core::kRows + Core::kCols));
@@ -136,37 +143,46 @@ class StepSums {
   __device__ StepSums(int steps_of_tile, Shared<Core>& shared)
       : shared_(shared),
         steps_of_tile_(steps_of_tile),
-        warpgroup_(__shfl_sync(kFullWarp, static_cast<int>(threadIdx.x) / 128, 0)) {}
+        warpgroup_(__shfl_sync(kFullWarp, static_cast<int>(threadIdx.x) / 128, 0)) {
+    if (Core::kBlocksOfTerm == 2 && warpgroup_ == 1) base::named_barrier_arrive(2, Core::kThreads);
+  }
 
-  /// Adds all blocks of the next tile. While the products of one half of the columns are added, those of the other half are
-  /// under way.
+  /// Adds all blocks of the next tile.
   __device__ __forceinline__ void sum_tile(float (&sums)[Core::kParts][kPairs]) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-    Products left;
-    Products right;
-    wait_for(at_);
-    begin<0>(left, shared_.stages[at_.stage], 0);
-    Scales of_left(shared_.stages[at_.stage], 0, 0, place_);
+    if constexpr (Core::kBlocksOfTerm == 1) {
+      Half left;
+      Half right;
+      wait_for(at_);
+      begin<0>(left, shared_.stages[at_.stage], 0);
 #pragma unroll 1
-    for (int step = 1; step < steps_of_tile_; ++step) add_step<false>(left, of_left, right, sums);
-    add_step<true>(left, of_left, right, sums);
+      for (int step = 1; step < steps_of_tile_; ++step) add_step<false>(left, right, sums);
+      add_step<true>(left, right, sums);
+    } else {
+#pragma unroll 1
+      for (int step = 0; step < steps_of_tile_; ++step) add_whole_step(sums[0]);
+    }
 #endif
   }
 
  private:
   static constexpr std::uint32_t kStep = base::descriptor_step(32);
 
-  /// Of a block and half of the columns: of complex digits those of r + s and those of r - s.
-  struct Products {
+  /// Products of a block and half of the columns: of complex digits those of r + s and those of r - s.
+  struct Half {
     std::int32_t of_part[Core::kParts][kHalfPairs];
   };
 
-  /// Scales of a block for half of the columns: as many as there are registers for are loaded while the products before are added.
+  /// Scales of a block for some groups of 16 columns from the first on, half of them loaded before the products are there: there
+  /// are no more registers.
+  template <int groups>
   struct Scales {
+    static constexpr int kGroups = groups;
     static constexpr int kEarly = kHalfGroups / 2;
 
-    __device__ __forceinline__ Scales(const Stage<Core>& stage, int block, int half, const typename Core::Place& place)
-        : columns(&stage.b_scales[block][half * (Core::kCols / 2) + scale_place(place.first_col)]) {
+    __device__ __forceinline__ Scales(const Stage<Core>& stage, int block, int first_group,
+                                      const typename Core::Place& place)
+        : columns(&stage.b_scales[block][16 * first_group + scale_place(place.first_col)]) {
       const float* const of_rows = &stage.a_scales[block][scale_place(place.first_row)];
       rows[0] = of_rows[0];
       rows[1] = of_rows[2];
@@ -196,39 +212,79 @@ class StepSums {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   /// Adds the blocks of a step, whose first products are under way in `left`; begins those of the next step.
   template <bool kIsLast>
-  __device__ __forceinline__ void add_step(Products& left, Scales& of_left, Products& right,
-                                           float (&sums)[Core::kParts][kPairs]) {
+  __device__ __forceinline__ void add_step(Half& left, Half& right, float (&sums)[Core::kParts][kPairs]) {
     constexpr int kBlocks = kStepBlocks<Core::kParts>;
     const int here = at_.stage;
     const Stage<Core>& stage = shared_.stages[here];
     at_.advance();
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
-      begin<1>(right, stage, block);
-      const Scales of_right(stage, block, 1, place_);
-      base::wgmma_wait<1>();
-      add<0>(of_left, left, sums);
+      {
+        const Scales<kHalfGroups> scales(stage, block, 0, place_);
+        begin<1>(right, stage, block);
+        base::wgmma_wait<1>();
+        add_half<0>(scales, left, sums);
+      }
+      const Scales<kHalfGroups> scales(stage, block, kHalfGroups, place_);
       if (kIsLast && block + 1 == kBlocks) {
         base::wgmma_wait<0>();
       } else {
-        if (block + 1 == kBlocks) wait_for(at_);
-        const Stage<Core>& next = block + 1 < kBlocks ? stage : shared_.stages[at_.stage];
-        const int next_block = block + 1 < kBlocks ? block + 1 : 0;
-        begin<0>(left, next, next_block);
-        of_left = Scales(next, next_block, 0, place_);
+        if (block + 1 < kBlocks) {
+          begin<0>(left, stage, block + 1);
+        } else {
+          wait_for(at_);
+          begin<0>(left, shared_.stages[at_.stage], 0);
+        }
         base::wgmma_wait<1>();
       }
-      add<1>(of_right, right, sums);
+      add_half<1>(scales, right, sums);
     }
     release(here);
   }
 
+  /// Adds a step whose blocks are one term, all columns at a time. The two warpgroups take turns: products of both at a time would be
+  /// done at the same time, and added at the same time, while the tensor cores wait. The other's turn begins with the last
+  /// products of this one, which hide its start.
+  __device__ __forceinline__ void add_whole_step(float (&sums)[kPairs]) {
+    wait_for(at_);
+    const Stage<Core>& stage = shared_.stages[at_.stage];
+    const Scales<2 * kHalfGroups> scales(stage, 0, 0, place_);
+    const std::uint32_t rows = rows_of(stage);
+    const std::uint32_t columns = base::swizzled_lines(shared_address(stage.b));
+    std::int32_t products[kPairs];
+    base::named_barrier_sync(2 + warpgroup_, Core::kThreads);
+    base::wgmma_fence();
+    base::wgmma_s8(products, rows, columns, 0);
+    base::wgmma_s8(products, rows + kStep, columns + kStep, 1);
+    base::wgmma_s8(products, rows + 2 * kStep, columns + 2 * kStep, 1);
+    base::wgmma_commit();
+    base::wgmma_s8(products, rows + 3 * kStep, columns + 3 * kStep, 1);
+    base::wgmma_commit();
+    base::wgmma_wait<1>();
+    give_turn();
+    base::wgmma_wait<0>();
+    base::pin(products);
+#pragma unroll
+    for (int q = 0; q < 2 * kHalfGroups; ++q) {
+      add_group(
+          scales, q, [&](int i) { return products[8 * q + i]; }, [&](int i) -> float& { return sums[8 * q + i]; });
+    }
+    release(at_.stage);
+    at_.advance();
+  }
+  /// The other warpgroup's.
+  __device__ __forceinline__ void give_turn() const { base::named_barrier_arrive(3 - warpgroup_, Core::kThreads); }
+
+  [[nodiscard]] __device__ __forceinline__ std::uint32_t rows_of(const Stage<Core>& stage) const {
+    return base::swizzled_lines(shared_address(stage.a)) +
+           static_cast<std::uint32_t>(warpgroup_) * base::descriptor_step(64 * kStepBytes);
+  }
+
   /// Begins the products of a block of 64 elements and half of the columns.
   template <int kHalf>
-  __device__ __forceinline__ void begin(Products& products, const Stage<Core>& stage, int block) const {
+  __device__ __forceinline__ void begin(Half& products, const Stage<Core>& stage, int block) const {
     const std::uint32_t at = static_cast<std::uint32_t>(block) * base::descriptor_step(64);
-    const std::uint32_t rows = base::swizzled_lines(shared_address(stage.a)) + at +
-                               static_cast<std::uint32_t>(warpgroup_) * base::descriptor_step(64 * kStepBytes);
+    const std::uint32_t rows = rows_of(stage) + at;
     const std::uint32_t columns = base::swizzled_lines(shared_address(stage.b)) + at +
                                   kHalf * base::descriptor_step(Core::kCols / 2 * kStepBytes);
     base::wgmma_fence();
@@ -246,31 +302,37 @@ class StepSums {
 
   /// Adds the products of a block and half of the columns.
   template <int kHalf>
-  __device__ static __forceinline__ void add(const Scales& scales, Products& products,
-                                             float (&sums)[Core::kParts][kPairs]) {
+  __device__ static __forceinline__ void add_half(const Scales<kHalfGroups>& scales, Half& products,
+                                                  float (&sums)[Core::kParts][kPairs]) {
 #pragma unroll
     for (int part = 0; part < Core::kParts; ++part) base::pin(products.of_part[part]);
 #pragma unroll
     for (int q = 0; q < kHalfGroups; ++q) {
-      const float4 columns = scales.of_group(q);
-      const float of_column[4] = {columns.x, columns.y, columns.z, columns.w};
-#pragma unroll
-      for (int e = 0; e < 8; ++e) {
-        const int i = 8 * q + e;
-        const float of_row = scales.rows[e / 2 % 2];
-        const float of_col = of_column[e / 4 * 2 + e % 2];
-        float& sum = sums[0][kHalf * kHalfPairs + i];
-        if constexpr (Core::kParts == 1) {
-          sum = add_term(sum, products.of_part[0][i], of_row, of_col);
-        } else {
-          const std::int32_t p = products.of_part[0][i];
-          const std::int32_t m = products.of_part[1][i];
-          sum = add_term(sum, p + m, of_row, of_col);
-          float& other = sums[1][kHalf * kHalfPairs + i];
-          other = add_term(other, p - m, of_row, of_col);
-        }
+      const auto sum_of = [&](int part, int i) -> float& { return sums[part][kHalf * kHalfPairs + 8 * q + i]; };
+      const auto product_of = [&](int part, int i) { return products.of_part[part][8 * q + i]; };
+      if constexpr (Core::kParts == 1) {
+        add_group(
+            scales, q, [&](int i) { return product_of(0, i); }, [&](int i) -> float& { return sum_of(0, i); });
+      } else {
+        add_group(
+            scales, q, [&](int i) { return product_of(0, i) + product_of(1, i); },
+            [&](int i) -> float& { return sum_of(0, i); });
+        add_group(
+            scales, q, [&](int i) { return product_of(0, i) - product_of(1, i); },
+            [&](int i) -> float& { return sum_of(1, i); });
       }
     }
+  }
+
+  /// Adds the products of this thread's eight pairs in a group of 16 columns.
+  template <class Scales, class ProductOf, class SumOf>
+  __device__ static __forceinline__ void add_group(const Scales& scales, int q, const ProductOf& product_of,
+                                                   const SumOf& sum_of) {
+    const float4 columns = scales.of_group(q);
+    const float of_column[4] = {columns.x, columns.y, columns.z, columns.w};
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+      sum_of(i) = add_term(sum_of(i), product_of(i), scales.rows[i / 2 % 2], of_column[i / 4 * 2 + i % 2]);
   }
 #endif
 

@@ -21,10 +21,16 @@ inline constexpr int kScoutThreads = 256;
 /// Of each operand, spread over all; a warp takes one.
 inline constexpr int kScoutLines = kScoutCluster * kScoutThreads / 32 / 2;
 inline constexpr int kScoutTerms = 512;  ///< of a line, at most
-/// A certificate has a chance where weights are below these shares of what it allows: the largest terms of a line are seldom among those
-/// that are looked at, and weigh most.
-inline constexpr float kChanceOfSample = 0.35F;
-inline constexpr float kChanceOfLowestRung = 0.125F;
+/// A certificate has a chance where weights are below a share of what it allows: the pairs that are looked at are not those that need
+/// most, and those need the more, the wider the terms of their lines are spread. The measure of that is K ||x||_2^2 / ||x||_1^2, of
+/// both lines: 3 where terms are normal or uniform, 13 for exprand:phi=1, hundreds for phi=2.
+struct ScoutChance {
+  float narrow;  ///< where the spread is at most `limit`
+  float wide;
+  float limit;
+};
+inline constexpr ScoutChance kChanceOfSample{0.35F, 0.05F, 8.0F};
+inline constexpr ScoutChance kChanceOfLowestRung{0.2F, 0.08F, 200.0F};
 static_assert(kScoutLines == 32);
 
 template <class T>
@@ -127,9 +133,12 @@ template <class T>
     const ScoutedLine b = shared.lines[kScoutLines + pair / kScoutLines];
     const float weight = (a.norm2 * b.norm1 + b.norm2 * a.norm1) / task.allowance;
     const float share = sqrtf(terms * a.count);
+    const float ratio = a.norm2 * b.norm2 / (a.norm1 * b.norm1);
+    const float spread = a.count * b.count * ratio * ratio;  // of zero lines NaN
+    const auto allowed = [&](const ScoutChance& chance) { return spread > chance.limit ? chance.wide : chance.narrow; };
     refused_by_sample +=
-        __syncthreads_count(weight * share * terms > kChanceOfSample * sampled * a.digits * b.digits ? 1 : 0);
-    refused += __syncthreads_count(weight * share > kChanceOfLowestRung * a.norm1 * b.norm1 ? 1 : 0);
+        __syncthreads_count(weight * share * terms > allowed(kChanceOfSample) * sampled * a.digits * b.digits ? 1 : 0);
+    refused += __syncthreads_count(weight * share > allowed(kChanceOfLowestRung) * a.norm1 * b.norm1 ? 1 : 0);
   }
   constexpr int kFew = kScoutLines * kScoutLines / 10;
   if (refused_by_sample <= kFew) return plan::Look::kSample;

@@ -157,14 +157,16 @@ class Call {
       const std::int64_t row = tile.row * Core::kRows;
       const std::int64_t col = tile.col * Core::kCols;
       const std::int64_t num_blocks = ceil_div(look_.a.length, split::kDigitBlock);
+      const int blocks_of_term = split::blocks_of_scale(look_.a.length, kParts);
       find_rungs<Core, true>(look_.a.length, a, row, b, col, shared_, [&](auto& sums) {
-        sum_blocks<Core>(a, row, b, col, 0, std::min(std::int64_t{num::kSegmentBlocks}, num_blocks), shared_, sums);
+        sum_blocks<Core>(a, row, b, col, 0, std::min(std::int64_t{num::kSegmentBlocks}, num_blocks), blocks_of_term,
+                         shared_, sums);
         if (num_blocks <= num::kSegmentBlocks) return;
         float totals[Core::kParts][Core::kPairs];
 #pragma unroll
         for (int s = 0; s < kParts * Core::kPairs; ++s)
           totals[s / Core::kPairs][s % Core::kPairs] = sums[s / Core::kPairs][s % Core::kPairs];
-        add_segments<Core>(a, row, b, col, num_blocks, shared_, totals);
+        add_segments<Core>(a, row, b, col, num_blocks, blocks_of_term, shared_, totals);
 #pragma unroll
         for (int s = 0; s < kParts * Core::kPairs; ++s)
           sums[s / Core::kPairs][s % Core::kPairs] = totals[s / Core::kPairs][s % Core::kPairs];

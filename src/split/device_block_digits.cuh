@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "base/int_math.hpp"
 #include "plan/second_look_buffers.hpp"
@@ -63,8 +64,8 @@ __device__ inline void bytes_of_element(const std::uint32_t (&packed)[kParts], s
   }
 }
 
-/// The block digits of a warp's part of a line's piece in shared memory, which begins at element `first` of line `line`: blocks
-/// `part`, part + kParts, ... of the piece. The bits of non-zero terms are in the order of elements 0, 2, ..., 62, 1, 3, ..., 63 of
+/// The block digits of a warp's part of a line's piece in shared memory, which begins at element `first` of line `line`: the scales
+/// `part`, part + kWarpsPerLine, ... of the piece, whose length is whole ones. The bits of non-zero terms are in the order of elements 0, 2, ..., 62, 1, 3, ..., 63 of
 /// a block, which is as good as any if both operands have it.
 /// @param exponent of the line; num::kNoExponent: all is zero
 template <class T>
@@ -76,36 +77,50 @@ __device__ void write_block_digits(const unsigned char* piece, int length, std::
   const std::int64_t num_blocks = whole_blocks(lines);
   const std::int64_t words = base::round_up(num_blocks * kParts, 2);
   const bool is_live = exponent != num::kNoExponent;
-#pragma unroll 2
-  for (int h = kBlock * part; h < length; h += kBlock * Panel<T>::kWarpsPerLine) {
-    const std::int64_t block = (first + h) / kBlock;
-    if (block >= num_blocks) break;
-    Element<T> elements[2];
-    read_pair(piece, h + 2 * lane, elements);
-    std::uint32_t packed[2][kParts];
-    std::uint32_t most = 0;
+  const auto write = [&](auto blocks_of_scale) {
+    constexpr int kBlocks = decltype(blocks_of_scale)::value;
+#pragma unroll(2 / kBlocks)
+    for (int h = kBlocks * kBlock * part; h < length; h += kBlocks * kBlock * Panel<T>::kWarpsPerLine) {
+      const std::int64_t first_block = (first + h) / kBlock;
+      if (first_block >= num_blocks) break;
+      std::uint32_t packed[kBlocks][2][kParts];
+      std::uint32_t most = 0;
 #pragma unroll
-    for (int e = 0; e < 2 * kParts; ++e) {
-      std::uint32_t& term = packed[e / kParts][e % kParts];
-      term = is_live ? packed_term(elements[e / kParts].term[e % kParts], 0) : 0;
-      most = max(most, term);
+      for (int b = 0; b < kBlocks; ++b) {
+        Element<T> elements[2];
+        read_pair(piece, h + kBlock * b + 2 * lane, elements);
+#pragma unroll
+        for (int e = 0; e < 2 * kParts; ++e) {
+          std::uint32_t& term = packed[b][e / kParts][e % kParts];
+          term = is_live ? packed_term(elements[e / kParts].term[e % kParts], 0) : 0;
+          most = max(most, term);
+        }
+      }
+      most = __reduce_max_sync(~0u, most);
+      const std::int32_t of_scale = most == 0 ? num::kNoExponent : exponent_of_term(most);
+      const std::int32_t deficit = block_deficit(exponent, of_scale);
+#pragma unroll
+      for (int b = 0; b < kBlocks; ++b) {
+        const std::int64_t block = first_block + b;
+        std::uint32_t bytes[2][kParts];
+#pragma unroll
+        for (int e = 0; e < 2; ++e) bytes_of_element<kParts>(packed[b][e], digit_exponent(of_scale, deficit), bytes[e]);
+#pragma unroll
+        for (int p = 0; p < kParts; ++p) {
+          *reinterpret_cast<std::uint16_t*>(out.piece<kParts>(line, block, p, lane / 8) + 2 * lane % 16) =
+              static_cast<std::uint16_t>((bytes[0][p] & 255u) | bytes[1][p] << 8);
+          std::uint64_t bits = __ballot_sync(~0u, packed[b][0][p] != 0);
+          bits |= std::uint64_t{__ballot_sync(~0u, packed[b][1][p] != 0)} << 32;
+          if (lane == p) out.nonzero[line * words + block * kParts + p] = bits;
+        }
+        if (lane == 0) out.scale(line, block) = shifted_block_scale(min(deficit, kMaxDeficit), out.scale_shift);
+      }
     }
-    most = __reduce_max_sync(~0u, most);
-    const std::int32_t of_block = most == 0 ? num::kNoExponent : exponent_of_term(most);
-    const std::int32_t deficit = block_deficit(exponent, of_block);
-    std::uint32_t bytes[2][kParts];
-#pragma unroll
-    for (int e = 0; e < 2; ++e) bytes_of_element<kParts>(packed[e], digit_exponent(of_block, deficit), bytes[e]);
-#pragma unroll
-    for (int p = 0; p < kParts; ++p) {
-      *reinterpret_cast<std::uint16_t*>(out.piece<kParts>(line, block, p, lane / 8) + 2 * lane % 16) =
-          static_cast<std::uint16_t>((bytes[0][p] & 255u) | bytes[1][p] << 8);
-      std::uint64_t bits = __ballot_sync(~0u, packed[0][p] != 0);
-      bits |= std::uint64_t{__ballot_sync(~0u, packed[1][p] != 0)} << 32;
-      if (lane == p) out.nonzero[line * words + block * kParts + p] = bits;
-    }
-    if (lane == 0) out.scale(line, block) = shifted_block_scale(min(deficit, kMaxDeficit), out.scale_shift);
+  };
+  if constexpr (kParts == 1) {
+    if (blocks_of_scale(lines.length, kParts) == 2) return write(std::integral_constant<int, 2>{});
   }
+  write(std::integral_constant<int, 1>{});
 }
 
 }  // namespace kizami::split::device

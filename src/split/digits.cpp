@@ -64,7 +64,8 @@ void make_block_digits(const problem::Lines<T>& lines, const num::LineStats* sta
                        int threads, std::int8_t* digits, std::int64_t row_stride, float* scales,
                        std::int64_t scale_stride) {
   constexpr std::int64_t kTermsOfBlock = kBlockTerms<T>;
-  static_assert(kTileLength % kTermsOfBlock == 0);
+  static_assert(kTileLength % (2 * kTermsOfBlock) == 0);
+  const int blocks = blocks_of_scale(lines.length, problem::kTerms<T>);
   const std::int64_t num_blocks = base::ceil_div(lines.num_terms(), kTermsOfBlock);
   for (std::int64_t i = 0; i < lines.num_lines; ++i) {
     if (!stats[i].is_zero()) continue;
@@ -74,22 +75,22 @@ void make_block_digits(const problem::Lines<T>& lines, const num::LineStats* sta
   const auto shift_at = [&](std::int64_t t) {
     return inner_shift == nullptr ? 0 : inner_shift[t / problem::kTerms<T>];
   };
-  for_each_part(
-      lines, stats, threads, digits, row_stride, kTermsOfBlock,
-      [&](std::int64_t i, std::int64_t h, const double* x, std::int64_t length) {
-        for (std::int64_t begin = 0; begin < length; begin += kTermsOfBlock) {
-          const std::int64_t end = std::min(begin + kTermsOfBlock, length);
-          std::int32_t exponent = num::kNoExponent;
-          for (std::int64_t b = begin; b < end; ++b)
-            exponent = std::max(exponent, shifted_exponent(x[b], shift_at(h + b)));
-          const std::int32_t deficit = block_deficit(stats[i].exponent, exponent);
-          for (std::int64_t b = begin; b < end; ++b) {
-            digits[i * row_stride + h + b] =
-                static_cast<std::int8_t>(deficit > kMaxDeficit ? 0 : block_digit(x[b], shift_at(h + b), exponent));
-          }
-          scales[(h + begin) / kTermsOfBlock * scale_stride + i] = block_scale(std::min(deficit, kMaxDeficit));
-        }
-      });
+  for_each_part(lines, stats, threads, digits, row_stride, kTermsOfBlock,
+                [&](std::int64_t i, std::int64_t h, const double* x, std::int64_t length) {
+                  for (std::int64_t begin = 0; begin < length; begin += blocks * kTermsOfBlock) {
+                    const std::int64_t end = std::min(begin + blocks * kTermsOfBlock, length);
+                    std::int32_t exponent = num::kNoExponent;
+                    for (std::int64_t b = begin; b < end; ++b)
+                      exponent = std::max(exponent, shifted_exponent(x[b], shift_at(h + b)));
+                    const std::int32_t deficit = block_deficit(stats[i].exponent, exponent);
+                    for (std::int64_t b = begin; b < end; ++b) {
+                      digits[i * row_stride + h + b] = static_cast<std::int8_t>(
+                          deficit > kMaxDeficit ? 0 : block_digit(x[b], shift_at(h + b), exponent));
+                    }
+                    for (std::int64_t b = begin; b < end; b += kTermsOfBlock)
+                      scales[(h + b) / kTermsOfBlock * scale_stride + i] = block_scale(std::min(deficit, kMaxDeficit));
+                  }
+                });
 }
 
 template <class T>

@@ -3,7 +3,7 @@
 //
 // Sampled digits, one scale per line, every stride-th element:  d_h = floor(|x_h| 2^(6 - exponent)) in [0, 127],
 //   sum_h d_h d'_h 2^-12 <= (|a|.|b|) 2^-(e + f).  Tight for data of narrow spread; costs 1/stride of a product.
-// Block digits, one scale for each block of 64 elements, of a complex line for both parts of them:
+// Block digits, one scale for each block of 64 elements, or two blocks of a long real line; of a complex line for both parts:
 //   d_h = floor(|x_h| 2^(6 - e_block)),  deficit = exponent - e_block, no digits where it is above 52;
 //   sum_blocks (sum_h d_h d'_h) 2^-(12 + deficit + deficit') <= (|a|.|b|) 2^-(e + f).
 //   In a block both lines have elements near their own maximum, so the sum stays tight for spreads of hundreds of bits
@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "kizami/host_device.hpp"
 #include "num/line_stats.hpp"
 #include "num/rung.hpp"
 #include "problem/lines.hpp"
@@ -24,6 +25,13 @@ using num::kDigitBlock;
 inline constexpr int kMaxDeficit = 52;
 /// Fraction bits of a digit.
 inline constexpr int kDigitBits = 6;
+/// Real lines from here on have one scale for two blocks, whose products are one term of the sum: half as many terms, at the price of
+/// elements of spread exponents further below the scale. Shorter ones need the finer scales (docs/accuracy/certificate.md).
+inline constexpr std::int64_t kLongLine = 4096;
+/// Blocks that share a scale.
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr int blocks_of_scale(std::int64_t length, std::int64_t terms_of_element) {
+  return terms_of_element == 1 && length >= kLongLine ? 2 : 1;
+}
 
 using num::num_sampled_terms;
 using num::sample_stride;
@@ -39,7 +47,7 @@ template <class T>
 inline constexpr std::int64_t kBlockTerms = kDigitBlock* problem::kTerms<T>;
 
 /// @shape inner_shift: [length] or null. digits[i * row_stride + t], zero up to the next multiple of kBlockTerms<T>;
-///        scales[block * scale_stride + i] = 2^-(kDigitBits + deficit)
+///        scales[block * scale_stride + i] = 2^-(kDigitBits + deficit), equal for blocks_of_scale() blocks
 template <class T>
 void make_block_digits(const problem::Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift,
                        int threads, std::int8_t* digits, std::int64_t row_stride, float* scales,

@@ -75,21 +75,22 @@ CertifiedLines<T> certified(const plan::Plan& plan, Operand<T>& x) {
   return {x.lines(), x.stats.data(), x.weights.data(), nullptr, nullptr};
 }
 
-/// The digit of a term in its block, and how far the block lies below its line.
+/// The digit of a term in its block (64 elements, 128 of a long real line), and how far the block lies below its line.
 template <class T>
 struct BlockOfLine {
   int exponent = num::kNoExponent;
   int deficit = 0;
 
   BlockOfLine(const Operand<T>& x, std::int64_t i, std::int64_t block) {
-    for (std::int64_t t = begin(block); t < end(x, block); ++t) {
+    for (std::int64_t t = begin(x, block); t < end(x, block); ++t) {
       if (x.term(i, t) != 0.0) exponent = std::max(exponent, std::ilogb(x.term(i, t)));
     }
     deficit = x.stats[static_cast<std::size_t>(i)].exponent - exponent;
   }
-  static std::int64_t begin(std::int64_t block) { return block * 64 * kTerms<T>; }
+  static std::int64_t elements(std::int64_t length) { return kTerms<T> == 1 && length >= 4096 ? 128 : 64; }
+  static std::int64_t begin(const Operand<T>& x, std::int64_t block) { return block * elements(x.length) * kTerms<T>; }
   static std::int64_t end(const Operand<T>& x, std::int64_t block) {
-    return std::min(begin(block + 1), x.length * kTerms<T>);
+    return std::min(begin(x, block + 1), x.length * kTerms<T>);
   }
   [[nodiscard]] bool has_digits() const { return exponent != num::kNoExponent && deficit <= 52; }
   [[nodiscard]] int digit(const Operand<T>& x, std::int64_t i, std::int64_t t) const {
@@ -97,23 +98,25 @@ struct BlockOfLine {
   }
 };
 
-/// S of a part of a pair, by definition: segments of 2^14 blocks.
+/// S of a part of a pair, by definition: segments of 2^20 elements.
 template <class T>
 float sum_by_definition(const Operand<T>& a, std::int64_t i, const Operand<T>& b, std::int64_t j, int part) {
   float total = 0;
   float segment = 0;
-  const std::int64_t num_blocks = (a.length + 63) / 64;
+  const std::int64_t of_block = BlockOfLine<T>::elements(a.length);
+  const std::int64_t num_blocks = (a.length + of_block - 1) / of_block;
+  const std::int64_t of_segment = (std::int64_t{1} << 20) / of_block;
   for (std::int64_t block = 0; block < num_blocks; ++block) {
     const BlockOfLine<T> x(a, i, block);
     const BlockOfLine<T> y(b, j, block);
     if (x.has_digits() && y.has_digits()) {
       std::int64_t products = 0;
-      for (std::int64_t t = x.begin(block); t < x.end(a, block); ++t)
+      for (std::int64_t t = x.begin(a, block); t < x.end(a, block); ++t)
         products += static_cast<std::int64_t>(x.digit(a, i, t)) * y.digit(b, j, t ^ part);
       segment += std::ldexp(static_cast<float>(products), -12 - x.deficit - y.deficit);
     }
-    if ((block + 1) % 16384 == 0 || block + 1 == num_blocks) {
-      total = block < 16384 ? segment : total + segment;
+    if ((block + 1) % of_segment == 0 || block + 1 == num_blocks) {
+      total = block < of_segment ? segment : total + segment;
       segment = 0;
     }
   }
@@ -193,6 +196,9 @@ void expect_definitions(std::uint64_t seed) {
     for (const double phi : {0.0, 0.5, 1.0, 2.0, 6.0, 30.0}) expect_definition<T>(rng, 7, 5, k, phi, 0.0, seen);
     expect_definition<T>(rng, 9, 8, k, 0.5, 0.7, seen);
     expect_definition<T>(rng, 9, 8, k, 4.0, 0.98, seen);
+  }
+  for (const std::int64_t k : {4095, 4096, 4097, 4200}) {
+    for (const double phi : {0.5, 2.0, 4.0, 8.0}) expect_definition<T>(rng, 3, 3, k, phi, 0.0, seen);
   }
   EXPECT_GT(seen.above, 100);
   EXPECT_GT(seen.passed, 3);

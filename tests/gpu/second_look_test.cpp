@@ -541,6 +541,23 @@ TEST_F(SecondLookTest, Shapes) {
   expect_equal<float>(shape_of(2300, 500, 70), "exprand:phi=1", "randn");  // two bands of tiles
 }
 
+/// Two blocks of real lines from 4096 elements on share a scale: in every storage, with a last block that is alone.
+TEST_F(SecondLookTest, LongLinesHaveCoarserScales) {
+  for (const std::int64_t k : {4095, 4096, 4100, 4170, 6001}) {
+    for (const Storage storage : {Storage::kLines, Storage::kInner, Storage::kPaddedLines, Storage::kBothStrided}) {
+      Setting setting;
+      setting.a_storage = storage;
+      setting.b_storage = k % 2 == 0 ? Storage::kInner : Storage::kLines;
+      expect_equal<double>(shape_of(150, 140, k), "exprand:phi=3", "exprand:phi=2", setting);
+      expect_equal<float>(shape_of(60, 70, k), "exprand:phi=2", "exprand:phi=3", setting);
+    }
+    Setting setting;
+    setting.chunk = {77, 130};
+    expect_equal<double>(shape_of(150, 140, k), "exprand:phi=4", "exprand:phi=4", setting);
+    expect_equal<double>(shape_of(70, 80, k), "grade:inner", "grade:inner");
+  }
+}
+
 TEST_F(SecondLookTest, Classes) {
   const char* const kClasses[] = {"randn",
                                   "rand",
