@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/cluster_sm90.cuh"
+#include "kizami/host_device.hpp"
 #include "num/exponent.hpp"
 #include "num/rung.hpp"
 #include "plan/device_state.hpp"
@@ -28,6 +29,10 @@ struct ScoutChance {
   float narrow;  ///< where the spread is at most `limit`
   float wide;
   float limit;
+
+  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr float of_spread(float spread) const {
+    return spread > limit ? wide : narrow;
+  }
 };
 inline constexpr ScoutChance kChanceOfSample{0.35F, 0.05F, 8.0F};
 inline constexpr ScoutChance kChanceOfLowestRung{0.2F, 0.08F, 200.0F};
@@ -135,10 +140,11 @@ template <class T>
     const float share = sqrtf(terms * a.count);
     const float ratio = a.norm2 * b.norm2 / (a.norm1 * b.norm1);
     const float spread = a.count * b.count * ratio * ratio;  // of zero lines NaN
-    const auto allowed = [&](const ScoutChance& chance) { return spread > chance.limit ? chance.wide : chance.narrow; };
-    refused_by_sample +=
-        __syncthreads_count(weight * share * terms > allowed(kChanceOfSample) * sampled * a.digits * b.digits ? 1 : 0);
-    refused += __syncthreads_count(weight * share > allowed(kChanceOfLowestRung) * a.norm1 * b.norm1 ? 1 : 0);
+    constexpr ScoutChance kOfSample = kChanceOfSample;       // a copy: device code has no addresses of such constants
+    constexpr ScoutChance kOfLowestRung = kChanceOfLowestRung;
+    refused_by_sample += __syncthreads_count(
+        weight * share * terms > kOfSample.of_spread(spread) * sampled * a.digits * b.digits ? 1 : 0);
+    refused += __syncthreads_count(weight * share > kOfLowestRung.of_spread(spread) * a.norm1 * b.norm1 ? 1 : 0);
   }
   constexpr int kFew = kScoutLines * kScoutLines / 10;
   if (refused_by_sample <= kFew) return plan::Look::kSample;
