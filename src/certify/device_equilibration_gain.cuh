@@ -30,31 +30,36 @@ template <class T>
   }
 }
 
-/// exponents[h] = the largest of elements h of the even samples, relative to their lines.
+/// exponents[h] = the largest of elements h of the even samples, relative to their lines. Eight elements a warp, the samples dealt to
+/// its four groups of lanes, so that all loads are under way at once.
+/// @param warp which one of num_warps
 template <class T>
 __device__ __noinline__ void gather_relative_exponents(const Lines<T>& lines, const num::LineStats* stats,
+                                                       std::int64_t warp, std::int64_t num_warps,
                                                        std::int32_t* exponents) {
-  for (std::int64_t h = grid_thread(); h < lines.length; h += grid_threads()) {
-    std::int32_t most = num::kNoExponent;
-    constexpr int kAtOnce = 8;  // loads before the first use
-#pragma unroll 1
-    for (int s = 0; s < kGainLines; s += 2 * kAtOnce) {
-      T x[kAtOnce];
-      std::int32_t line_exponent[kAtOnce];
+  constexpr int kElements = 8;
+  constexpr int kAtOnce = kGainLines / 2 / (32 / kElements);  // samples of a lane
+  const int group = lane() / kElements;
+  for (std::int64_t first = warp * kElements; first < lines.length; first += num_warps * kElements) {
+    const std::int64_t h = min(first + lane() % kElements, lines.length - 1);
+    T x[kAtOnce];
+    std::int32_t line_exponent[kAtOnce];
 #pragma unroll
-      for (int e = 0; e < kAtOnce; ++e) {
-        const std::int64_t line = gain_line(lines.num_lines, s + 2 * e);
-        x[e] = lines.data[line * lines.line_stride + h * lines.inner_stride];
-        line_exponent[e] = stats[line].exponent;
-      }
-#pragma unroll
-      for (int e = 0; e < kAtOnce; ++e) {
-        const std::int32_t exponent = exponent_of(x[e], 0);
-        if (line_exponent[e] != num::kNoExponent && exponent != num::kNoExponent)
-          most = max(most, exponent - line_exponent[e]);
-      }
+    for (int e = 0; e < kAtOnce; ++e) {
+      const std::int64_t line = gain_line(lines.num_lines, 2 * (group * kAtOnce + e));
+      x[e] = lines.data[line * lines.line_stride + h * lines.inner_stride];
+      line_exponent[e] = stats[line].exponent;
     }
-    exponents[h] = most;
+    std::int32_t most = num::kNoExponent;
+#pragma unroll
+    for (int e = 0; e < kAtOnce; ++e) {
+      const std::int32_t exponent = exponent_of(x[e], 0);
+      if (line_exponent[e] != num::kNoExponent && exponent != num::kNoExponent)
+        most = max(most, exponent - line_exponent[e]);
+    }
+    for (int distance = kElements; distance < 32; distance *= 2)
+      most = max(most, __shfl_xor_sync(kFullWarp, most, distance));
+    if (group == 0 && first + lane() < lines.length) exponents[h] = most;
   }
 }
 

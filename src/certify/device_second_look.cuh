@@ -186,7 +186,7 @@ class Call {
   __device__ void list(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
     const int selected = shared_.selection.rung;
     const std::int64_t quads = a_stride() / 16;
-    constexpr int kAtOnce = 4;  // loads before the first use
+    constexpr int kAtOnce = 8;  // loads before the first use
     for (std::int64_t first_item = grid_thread(); first_item < quads * num_j; first_item += kAtOnce * grid_threads()) {
       uint4 sixteen[kAtOnce];
 #pragma unroll
@@ -260,8 +260,12 @@ class Call {
   __device__ std::int32_t equilibration_gain() {
     std::int32_t* const a_shift = look_.a_lines.inner_shift;
     std::int32_t* const b_shift = look_.b_lines.inner_shift;
-    gather_relative_exponents(look_.a, look_.a_lines.stats, a_shift);
-    gather_relative_exponents(look_.b, look_.b_lines.stats, b_shift);
+    const std::int64_t half = grid_warps() / 2;
+    if (grid_warp() < half) {
+      gather_relative_exponents(look_.a, look_.a_lines.stats, grid_warp(), half, a_shift);
+    } else {
+      gather_relative_exponents(look_.b, look_.b_lines.stats, grid_warp() - half, grid_warps() - half, b_shift);
+    }
     make_shifts();
     for (int s = static_cast<int>(blockIdx.x); s < kGainLines; s += static_cast<int>(gridDim.x)) {
       if (s < kOddLines) {
