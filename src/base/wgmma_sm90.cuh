@@ -48,16 +48,6 @@ __device__ __forceinline__ void pin(std::int32_t (&d)[kRegisters]) {
   for (int i = 0; i < kRegisters; ++i) asm volatile("" : "+r"(d[i])::"memory");
 }
 
-/// d (64 x 32) += rows (64 lines) times columns (32 lines), 32 bytes of k; d = without `accumulate`.
-__device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[16], std::uint32_t rows, std::uint32_t columns,
-                                         std::int32_t accumulate) {
-  KIZAMI_WGMMA(16, "+r", "m64n32k32.s32.s8.s8", "");
-}
-/// The same of bytes without sign.
-__device__ __forceinline__ void wgmma_u8(std::int32_t (&d)[16], std::uint32_t rows, std::uint32_t columns,
-                                         std::int32_t accumulate) {
-  KIZAMI_WGMMA(16, "+r", "m64n32k32.s32.u8.u8", "");
-}
 /// d (64 x 64) += rows (64 lines) times columns (64 lines), 32 bytes of k; d = without `accumulate`.
 __device__ __forceinline__ void wgmma_s8(std::int32_t (&d)[32], std::uint32_t rows, std::uint32_t columns,
                                          std::int32_t accumulate) {

@@ -8,8 +8,8 @@
 #pragma once
 
 // clang-format off
-#define KIZAMI_WGMMA_NAMES_16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
-#define KIZAMI_WGMMA_NAMES_32 KIZAMI_WGMMA_NAMES_16 ", " \
+#define KIZAMI_WGMMA_NAMES_32 \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 #define KIZAMI_WGMMA_NAMES_64 KIZAMI_WGMMA_NAMES_32 ", " \
   "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
@@ -27,7 +27,6 @@
 #define KIZAMI_WGMMA_THIRTY_TWO(constraint, i)                                                                \
   KIZAMI_WGMMA_EIGHT(constraint, i), KIZAMI_WGMMA_EIGHT(constraint, (i) + 8),                                 \
   KIZAMI_WGMMA_EIGHT(constraint, (i) + 16), KIZAMI_WGMMA_EIGHT(constraint, (i) + 24)
-#define KIZAMI_WGMMA_REGISTERS_16(constraint) KIZAMI_WGMMA_EIGHT(constraint, 0), KIZAMI_WGMMA_EIGHT(constraint, 8)
 #define KIZAMI_WGMMA_REGISTERS_32(constraint) KIZAMI_WGMMA_THIRTY_TWO(constraint, 0)
 #define KIZAMI_WGMMA_REGISTERS_64(constraint) \
   KIZAMI_WGMMA_REGISTERS_32(constraint), KIZAMI_WGMMA_THIRTY_TWO(constraint, 32)
@@ -37,24 +36,21 @@
   KIZAMI_WGMMA_REGISTERS_96(constraint), KIZAMI_WGMMA_THIRTY_TWO(constraint, 96)
 
 // The operands after the registers.
-#define KIZAMI_WGMMA_ROWS_16 "%16"
 #define KIZAMI_WGMMA_ROWS_32 "%32"
 #define KIZAMI_WGMMA_ROWS_64 "%64"
 #define KIZAMI_WGMMA_ROWS_96 "%96"
 #define KIZAMI_WGMMA_ROWS_128 "%128"
-#define KIZAMI_WGMMA_COLUMNS_16 "%17"
 #define KIZAMI_WGMMA_COLUMNS_32 "%33"
 #define KIZAMI_WGMMA_COLUMNS_64 "%65"
 #define KIZAMI_WGMMA_COLUMNS_96 "%97"
 #define KIZAMI_WGMMA_COLUMNS_128 "%129"
-#define KIZAMI_WGMMA_ACCUMULATE_16 "%18"
 #define KIZAMI_WGMMA_ACCUMULATE_32 "%34"
 #define KIZAMI_WGMMA_ACCUMULATE_64 "%66"
 #define KIZAMI_WGMMA_ACCUMULATE_96 "%98"
 #define KIZAMI_WGMMA_ACCUMULATE_128 "%130"
 
 /// One instruction in a function with the parameters d, rows, columns and accumulate.
-/// @param count       registers: 16, 32, 64, 96 or 128
+/// @param count       registers: 32, 64, 96 or 128
 /// @param constraint  "+r" of INT32, "+f" of FP32
 /// @param shape       the shape and the types, as in "m64n128k32.s32.s8.s8"
 /// @param rest        what follows the predicate

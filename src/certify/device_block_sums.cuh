@@ -432,7 +432,9 @@ __device__ void make_ratio_classes(Shared<Core>& shared, const num::Ladder& ladd
 
 /// The first rung of a pair whose lines are not exact at it: the number of rungs with weight > allowance sum, or kUnknown.
 [[nodiscard]] __device__ __forceinline__ int rung_of_ratio(const RatioClass* classes, float weight, float sum) {
-  const float ratio = __fdividef(weight, sum);  // 0 / 0 only where there is no weight
+  float inverse;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(sum));  // infinity of zero
+  const float ratio = __fmul_rn(weight, inverse);
   const RatioClass found = classes[__float_as_uint(ratio) >> 23 & 255];
   const int rung = found.refused + (weight > __fmul_rn(found.allowance, sum) ? 1 : 0);
   return weight > 0.0F ? rung : 0;

@@ -2,7 +2,7 @@
 // Products of digits by wgmma, for sm_90a. A block of threads owns a tile of 128 x 128 pairs, of complex types 128 x 64: two
 // warpgroups with 64 rows each, and a warp that copies the digits of steps to come: a thread with other work would keep all waiting.
 // What holds the time is the two instructions that every pair takes to add a term; meanwhile the tensor cores make the products
-// of the other half of the tile's columns or, where two blocks are one term, of the other warpgroup. Nine warps have 168
+// of the other half of the tile's columns or, where a step is one term, of the other warpgroup. Nine warps have 168
 // registers each: sums and products take 128.
 // Bytes of complex types: device_block_sums_sm80.cuh.
 #pragma once
@@ -27,6 +27,7 @@ template <int parts, int blocks_of_term>
 struct WgmmaCore {
   static constexpr int kParts = parts;
   static constexpr int kBlocksOfTerm = blocks_of_term;
+  static constexpr bool kStepIsTerm = parts == 2 || blocks_of_term == 2;  ///< else it is two
   static constexpr bool kIsWgmma = true;
   static constexpr int kThreads = 256;       ///< that have pairs
   static constexpr int kBlockThreads = 288;  ///< with the warp that copies
@@ -144,23 +145,24 @@ class StepSums {
       : shared_(shared),
         steps_of_tile_(steps_of_tile),
         warpgroup_(__shfl_sync(kFullWarp, static_cast<int>(threadIdx.x) / 128, 0)) {
-    if (Core::kBlocksOfTerm == 2 && warpgroup_ == 1) base::named_barrier_arrive(2, Core::kThreads);
+    asm volatile("" : "+r"(is_first_lane_));  // a register: asked again, it would come between products
+    if (Core::kStepIsTerm && warpgroup_ == 1) base::named_barrier_arrive(2, Core::kThreads);
   }
 
   /// Adds all blocks of the next tile.
   __device__ __forceinline__ void sum_tile(float (&sums)[Core::kParts][kPairs]) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-    if constexpr (Core::kBlocksOfTerm == 1) {
+    if constexpr (Core::kStepIsTerm) {
+#pragma unroll 1
+      for (int step = 0; step < steps_of_tile_; ++step) add_whole_step(sums);
+    } else {
       Half left;
       Half right;
       wait_for(at_);
       begin<0>(left, shared_.stages[at_.stage], 0);
 #pragma unroll 1
-      for (int step = 1; step < steps_of_tile_; ++step) add_step<false>(left, right, sums);
-      add_step<true>(left, right, sums);
-    } else {
-#pragma unroll 1
-      for (int step = 0; step < steps_of_tile_; ++step) add_whole_step(sums[0]);
+      for (int step = 1; step < steps_of_tile_; ++step) add_step<false>(left, right, sums[0]);
+      add_step<true>(left, right, sums[0]);
     }
 #endif
   }
@@ -168,10 +170,8 @@ class StepSums {
  private:
   static constexpr std::uint32_t kStep = base::descriptor_step(32);
 
-  /// Products of a block and half of the columns: of complex digits those of r + s and those of r - s.
-  struct Half {
-    std::int32_t of_part[Core::kParts][kHalfPairs];
-  };
+  /// Products of a block and half of the columns.
+  using Half = std::int32_t[kHalfPairs];
 
   /// Scales of a block for some groups of 16 columns from the first on, half of them loaded before the products are there: there
   /// are no more registers.
@@ -182,7 +182,7 @@ class StepSums {
 
     __device__ __forceinline__ Scales(const Stage<Core>& stage, int block, int first_group,
                                       const typename Core::Place& place)
-        : columns(&stage.b_scales[block][16 * first_group + scale_place(place.first_col)]) {
+        : columns(shared_address(&stage.b_scales[block][16 * first_group + scale_place(place.first_col)])) {
       const float* const of_rows = &stage.a_scales[block][scale_place(place.first_row)];
       rows[0] = of_rows[0];
       rows[1] = of_rows[2];
@@ -191,11 +191,16 @@ class StepSums {
     }
     /// Of columns 16 q + first_col + {0, 1, 8, 9}.
     [[nodiscard]] __device__ __forceinline__ float4 of_group(int q) const { return q < kEarly ? early[q] : load(q); }
+    /// Where it stands among the products and waits.
     [[nodiscard]] __device__ __forceinline__ float4 load(int q) const {
-      return *reinterpret_cast<const float4*>(columns + 16 * q);
+      float4 x;
+      asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                   : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w)
+                   : "r"(columns + 64u * static_cast<std::uint32_t>(q)));
+      return x;
     }
 
-    const float* columns;
+    std::uint32_t columns;  ///< in shared memory
     float rows[2];
     float4 early[kEarly];
   };
@@ -206,13 +211,13 @@ class StepSums {
   /// This warp is done with a stage.
   __device__ __forceinline__ void release(int stage) {
     __syncwarp();
-    if (lane() == 0) base::barrier_arrive(shared_address(&shared_.empty[stage]));
+    if (is_first_lane_ != 0) base::barrier_arrive(shared_address(&shared_.empty[stage]));
   }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   /// Adds the blocks of a step, whose first products are under way in `left`; begins those of the next step.
   template <bool kIsLast>
-  __device__ __forceinline__ void add_step(Half& left, Half& right, float (&sums)[Core::kParts][kPairs]) {
+  __device__ __forceinline__ void add_step(Half& left, Half& right, float (&sums)[kPairs]) {
     constexpr int kBlocks = kStepBlocks<Core::kParts>;
     const int here = at_.stage;
     const Stage<Core>& stage = shared_.stages[here];
@@ -242,32 +247,52 @@ class StepSums {
     release(here);
   }
 
-  /// Adds a step whose blocks are one term, all columns at a time. The two warpgroups take turns: products of both at a time would be
-  /// done at the same time, and added at the same time, while the tensor cores wait. The other's turn begins with the last
-  /// products of this one, which hide its start.
-  __device__ __forceinline__ void add_whole_step(float (&sums)[kPairs]) {
+  /// Adds a step that is one term, all columns at a time. The two warpgroups take turns: products of both at a time would be done at
+  /// the same time, and added at the same time, while the tensor cores wait. The other's turn begins with the second half of
+  /// the products of this one, which hides its start.
+  __device__ __forceinline__ void add_whole_step(float (&sums)[Core::kParts][kPairs]) {
     wait_for(at_);
     const Stage<Core>& stage = shared_.stages[at_.stage];
-    const Scales<2 * kHalfGroups> scales(stage, 0, 0, place_);
-    const std::uint32_t rows = rows_of(stage);
-    const std::uint32_t columns = base::swizzled_lines(shared_address(stage.b));
-    std::int32_t products[kPairs];
+    Scales<2 * kHalfGroups> scales(stage, 0, 0, place_);
+    std::uint32_t rows = rows_of(stage);
+    std::uint32_t columns = base::swizzled_lines(shared_address(stage.b));
+    asm volatile("" : "+r"(scales.columns), "+r"(rows), "+r"(columns));  // all is there when the turn comes
+    std::int32_t products[Core::kParts][kPairs];
     base::named_barrier_sync(2 + warpgroup_, Core::kThreads);
     base::wgmma_fence();
-    base::wgmma_s8(products, rows, columns, 0);
-    base::wgmma_s8(products, rows + kStep, columns + kStep, 1);
-    base::wgmma_s8(products, rows + 2 * kStep, columns + 2 * kStep, 1);
-    base::wgmma_commit();
-    base::wgmma_s8(products, rows + 3 * kStep, columns + 3 * kStep, 1);
+    if constexpr (Core::kParts == 1) {
+      base::wgmma_s8(products[0], rows, columns, 0);
+      base::wgmma_s8(products[0], rows + kStep, columns + kStep, 1);
+      base::wgmma_commit();
+      base::wgmma_s8(products[0], rows + 2 * kStep, columns + 2 * kStep, 1);
+      base::wgmma_s8(products[0], rows + 3 * kStep, columns + 3 * kStep, 1);
+    } else {  // of r + s, and of r - s
+      base::wgmma_u8(products[0], rows, columns, 0);
+      base::wgmma_u8(products[0], rows + kStep, columns + kStep, 1);
+      base::wgmma_commit();
+      base::wgmma_s8(products[1], rows + 2 * kStep, columns + 2 * kStep, 0);
+      base::wgmma_s8(products[1], rows + 3 * kStep, columns + 3 * kStep, 1);
+    }
     base::wgmma_commit();
     base::wgmma_wait<1>();
     give_turn();
     base::wgmma_wait<0>();
-    base::pin(products);
+#pragma unroll
+    for (int part = 0; part < Core::kParts; ++part) base::pin(products[part]);
 #pragma unroll
     for (int q = 0; q < 2 * kHalfGroups; ++q) {
-      add_group(
-          scales, q, [&](int i) { return products[8 * q + i]; }, [&](int i) -> float& { return sums[8 * q + i]; });
+      if constexpr (Core::kParts == 1) {
+        add_group(
+            scales, q, [&](int i) { return products[0][8 * q + i]; },
+            [&](int i) -> float& { return sums[0][8 * q + i]; });
+      } else {
+        add_group(
+            scales, q, [&](int i) { return products[0][8 * q + i] + products[1][8 * q + i]; },
+            [&](int i) -> float& { return sums[0][8 * q + i]; });
+        add_group(
+            scales, q, [&](int i) { return products[0][8 * q + i] - products[1][8 * q + i]; },
+            [&](int i) -> float& { return sums[1][8 * q + i]; });
+      }
     }
     release(at_.stage);
     at_.advance();
@@ -288,39 +313,21 @@ class StepSums {
     const std::uint32_t columns = base::swizzled_lines(shared_address(stage.b)) + at +
                                   kHalf * base::descriptor_step(Core::kCols / 2 * kStepBytes);
     base::wgmma_fence();
-    if constexpr (Core::kParts == 1) {
-      base::wgmma_s8(products.of_part[0], rows, columns, 0);
-      base::wgmma_s8(products.of_part[0], rows + kStep, columns + kStep, 1);
-    } else {
-      base::wgmma_u8(products.of_part[0], rows, columns, 0);
-      base::wgmma_u8(products.of_part[0], rows + kStep, columns + kStep, 1);
-      base::wgmma_s8(products.of_part[1], rows + 2 * kStep, columns + 2 * kStep, 0);
-      base::wgmma_s8(products.of_part[1], rows + 3 * kStep, columns + 3 * kStep, 1);
-    }
+    base::wgmma_s8(products, rows, columns, 0);
+    base::wgmma_s8(products, rows + kStep, columns + kStep, 1);
     base::wgmma_commit();
   }
 
   /// Adds the products of a block and half of the columns.
   template <int kHalf>
   __device__ static __forceinline__ void add_half(const Scales<kHalfGroups>& scales, Half& products,
-                                                  float (&sums)[Core::kParts][kPairs]) {
-#pragma unroll
-    for (int part = 0; part < Core::kParts; ++part) base::pin(products.of_part[part]);
+                                                  float (&sums)[kPairs]) {
+    base::pin(products);
 #pragma unroll
     for (int q = 0; q < kHalfGroups; ++q) {
-      const auto sum_of = [&](int part, int i) -> float& { return sums[part][kHalf * kHalfPairs + 8 * q + i]; };
-      const auto product_of = [&](int part, int i) { return products.of_part[part][8 * q + i]; };
-      if constexpr (Core::kParts == 1) {
-        add_group(
-            scales, q, [&](int i) { return product_of(0, i); }, [&](int i) -> float& { return sum_of(0, i); });
-      } else {
-        add_group(
-            scales, q, [&](int i) { return product_of(0, i) + product_of(1, i); },
-            [&](int i) -> float& { return sum_of(0, i); });
-        add_group(
-            scales, q, [&](int i) { return product_of(0, i) - product_of(1, i); },
-            [&](int i) -> float& { return sum_of(1, i); });
-      }
+      add_group(
+          scales, q, [&](int i) { return products[8 * q + i]; },
+          [&](int i) -> float& { return sums[kHalf * kHalfPairs + 8 * q + i]; });
     }
   }
 
@@ -339,6 +346,7 @@ class StepSums {
   Shared<Core>& shared_;
   int steps_of_tile_;
   int warpgroup_;  ///< the same in all threads of a warp, and known to be
+  int is_first_lane_ = lane() == 0 ? 1 : 0;
   typename Core::Place place_;
   StreamPlace<Core> at_;
 };
