@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/int_math.hpp"
+#include "num/digit_blocks.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/device_ec.hpp"
 
@@ -25,11 +26,11 @@ namespace {
 [[nodiscard]] double second_look_seconds(const Plan& plan) {
   constexpr double kStartSeconds = 40e-6;
   const double digit_bytes_per_second = has_scout(plan) ? 7e12 : 2.4e12;  // of operands
-  constexpr double kBlockOpsPerSecond = 4.6e14;
-  constexpr double kComplexShare = 1.15;  // a part of a complex product is slower by it
+  const int blocks_of_term = num::blocks_of_scale(plan.shape.k, is_complex(plan.shape.scalar) ? 2 : 1);
+  const double block_ops_per_second = blocks_of_term == 2 ? 7.4e14 : 4.6e14;
   const double ops = 2.0 * parts_of(plan) * pairs_of(plan) * static_cast<double>(plan.shape.k);
   return kStartSeconds + elements_of(plan) * size_bytes(plan.shape.scalar) / digit_bytes_per_second +
-         ops * (is_complex(plan.shape.scalar) ? kComplexShare : 1.0) / kBlockOpsPerSecond;
+         ops / block_ops_per_second;
 }
 
 /// One INT8 pass over C at a rung, in all its chunks. 0: the engine does not say
@@ -88,12 +89,14 @@ namespace {
   return 2.0 * products * pairs_of(plan) * static_cast<double>(plan.shape.k) / kFlopsPerSecond;
 }
 
-/// Elements one by one: of one of the two lines a sector is read for each element, for either part in each part.
+/// Elements one by one: of one of the two lines a sector is read for each element, for either part in each part. Where C is large those
+/// of neighbouring lines share them (fp64::answer_repairs()).
 [[nodiscard]] double exception_seconds(const Plan& plan, std::int64_t num_exceptions) {
-  constexpr double kBytesPerSecond = 1.8e12;
+  constexpr double kManyPairs = 1 << 22;
+  const double bytes_per_second = pairs_of(plan) < kManyPairs ? 1.8e12 : 3e12;
   constexpr double kSectorBytes = 32;
   const double bytes = kSectorBytes * parts_of(plan) * parts_of(plan) * static_cast<double>(plan.shape.k);
-  return static_cast<double>(num_exceptions) * bytes / kBytesPerSecond;
+  return static_cast<double>(num_exceptions) * bytes / bytes_per_second;
 }
 
 /// Beyond the plan, of one product; without exceptions.

@@ -13,25 +13,19 @@
 
 #include <cstdint>
 
-#include "kizami/host_device.hpp"
+#include "num/digit_blocks.hpp"
 #include "num/line_stats.hpp"
 #include "num/rung.hpp"
 #include "problem/lines.hpp"
 
 namespace kizami::split {
 
+using num::blocks_of_scale;
 using num::kDigitBlock;
 /// Blocks further below their line have no digits: products of scales stay normal FP32 numbers.
 inline constexpr int kMaxDeficit = 52;
 /// Fraction bits of a digit.
 inline constexpr int kDigitBits = 6;
-/// Real lines from here on have one scale for two blocks, whose products are one term of the sum: half as many terms, at the price of
-/// elements of spread exponents further below the scale. Shorter ones need the finer scales (docs/accuracy/certificate.md).
-inline constexpr std::int64_t kLongLine = 4096;
-/// Blocks that share a scale.
-[[nodiscard]] KIZAMI_HOST_DEVICE constexpr int blocks_of_scale(std::int64_t length, std::int64_t terms_of_element) {
-  return terms_of_element == 1 && length >= kLongLine ? 2 : 1;
-}
 
 using num::num_sampled_terms;
 using num::sample_stride;
