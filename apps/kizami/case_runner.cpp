@@ -207,7 +207,10 @@ class Runner {
     for (const Policy& policy : other_schedules()) {
       check::Operand<T> c(spec_, check::Which::kC, processors());
       const Status status = call(policy, c, nullptr);
-      if (status.code() == StatusCode::kUnsupported || status.code() == StatusCode::kWorkspaceTooSmall) continue;
+      // A schedule that is refused, or has no memory, is not repeated.
+      if (status.code() == StatusCode::kUnsupported || status.code() == StatusCode::kWorkspaceTooSmall ||
+          status.code() == StatusCode::kOutOfMemory)
+        continue;
       const std::string schedule = fmt::format("engine {}, {} threads, workspace {}", to_string(policy.engine),
                                                policy.threads, policy.workspace_limit_bytes);
       if (!status.ok()) return check::red(fmt::format("repeated with {}: {}", schedule, status.reason()));
