@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a block of threads of the second look does with a tile of pairs: ordered sums of products of digits (block_sum.hpp),
 // and the rungs of the pairs. A core (device_block_sums_sm80.cuh, device_block_sums_sm90.cuh) has the sizes of a tile, the place of a
-// thread's pairs in it, and the products of a block of 64 elements; the bits are the same.
+// thread's pairs in it, and the products of a block; the bits are the same.
 //
 // Both operands' digits come to shared memory in steps of 128 bytes of a line, some steps in flight.
 #pragma once
@@ -47,7 +47,7 @@ struct alignas(1024) Stage {
 
 /// The rungs of a tile, column by column, so far apart that neighbouring columns meet different banks.
 template <class Core>
-struct RungTile {
+struct alignas(16) RungTile {
   static constexpr int kStride = Core::kRows + 16;
   std::uint8_t rungs[Core::kCols * kStride];
 };
@@ -402,7 +402,7 @@ __device__ __forceinline__ void for_each_group(float (&sums)[Core::kParts][Core:
   }
 }
 
-/// Units of allowances: exact in them as it would be in sums.
+/// Allowances are compared with sums in units of 2^-kSumShift, exactly.
 inline constexpr float kSumUnit = 1 << kSumShift;
 
 /// The classes of ratios of a ladder. By all threads of a block, before a barrier.
@@ -412,8 +412,7 @@ __device__ void make_ratio_classes(Shared<Core>& shared, const num::Ladder& ladd
   constexpr float kNear = 0x1p-18F;
   for (int exponent = static_cast<int>(threadIdx.x); exponent < kRatioClasses;
        exponent += static_cast<int>(blockDim.x)) {
-    const float least =
-        exponent == 0 ? 0.0F : __int_as_float(exponent << 23) * (1 - kNear);  // infinity - infinity: NaN
+    const float least = exponent == 0 ? 0.0F : __int_as_float(exponent << 23) * (1 - kNear);
     const float most = __int_as_float(min(exponent + 1, 255) << 23) * (1 + kNear);
     RatioClass found{__int_as_float(0x7F800000), 0};
     int near = 0;

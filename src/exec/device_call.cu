@@ -76,7 +76,8 @@ class Call {
     if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_rung(rung));
     if (rung >= 0) KIZAMI_RETURN_IF_ERROR(multiply(rung));
     fp64::DeviceCall<T> left = exceptions();
-    if (rung >= 0 && plan_.shape.m * plan_.shape.n >= fp64::kOwnRepairElements) {
+    const bool may_repair = rung >= 0 && plan_.numerics.has_certificate;
+    if (may_repair && plan_.shape.m * plan_.shape.n >= fp64::kOwnRepairElements) {
       KIZAMI_RETURN_IF_ERROR(writes_c(fp64::answer_repairs(left, num_sms_, queue_)));
       left.has_answered_repairs = true;
     }

@@ -43,8 +43,8 @@ inline constexpr std::int64_t kOwnRepairElements = std::int64_t{1} << 22;
 template <class T>
 Status answer_repairs(const DeviceCall<T>& call, int num_sms, product::Queue queue);
 
-/// Answers what the CRT has left: everything if state->selection.rung < 0, else the pairs of the list; and the lines with
-/// NaN or Inf. One launch, which ends at once where there is nothing to do (or state->is_scaling_only).
+/// Answers what the CRT has left: everything if state->selection.rung < 0, else the pairs of the list unless
+/// call.has_answered_repairs; and the lines with NaN or Inf. One launch, which ends at once where there is nothing to do (or state->is_scaling_only).
 /// @exact  elements of finite lines: the bits of gemm_fp64() and line_product(); others: of finish_nonfinite(), any NaN
 /// @range  the elements of C that it answers hold their old values (read only if beta is not 0)
 /// @queue  enqueues one kernel; no allocation

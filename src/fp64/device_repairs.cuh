@@ -24,6 +24,8 @@ inline constexpr int kMaxBands = 4096;   ///< more lines: pairs in the order of 
 inline constexpr int kPairsOfPart = 16;  ///< about as many pairs of a band are dealt to a block at a time
 inline constexpr int kPairsAtOnce = 16;
 inline constexpr int kPairsOfWarp = kPairsAtOnce / (kRepairThreads / kWarpSize);
+/// Each part is a walk through the whole list: pays while the list is at most so many times as long as a line.
+inline constexpr std::int64_t kMaxListByLength = 4;
 inline constexpr int kMaxPairsOfPart = 256;  ///< should the deal be uneven: further ones by the warp that finds them
 
 struct RepairShared {
@@ -45,7 +47,9 @@ class Repairs {
 
   /// By all threads of all blocks.
   __device__ void answer() {
-    if (num_bands_ > kMaxBands || call_.summation != num::Fp64Summation::kPairwise) return answer_repairs(call_);
+    const bool is_long = num_repairs_ > kMaxListByLength * call_.a.length;
+    if (is_long || num_bands_ > kMaxBands || call_.summation != num::Fp64Summation::kPairwise)
+      return answer_repairs(call_);
     deal();
     for (std::uint32_t part = blockIdx.x; part < shared_.parts[num_bands_]; part += gridDim.x) {
       const int band = band_of(part);

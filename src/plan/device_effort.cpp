@@ -89,11 +89,13 @@ namespace {
   return 2.0 * products * pairs_of(plan) * static_cast<double>(plan.shape.k) / kFlopsPerSecond;
 }
 
-/// Elements one by one: of one of the two lines a sector is read for each element, for either part in each part. Where C is large those
-/// of neighbouring lines share them (fp64::answer_repairs()).
+/// Elements one by one: of one of the two lines a sector is read for each element, for either part in each part. Repairs of large C
+/// share them with those of neighbouring lines (fp64::answer_repairs()).
 [[nodiscard]] double exception_seconds(const Plan& plan, std::int64_t num_exceptions) {
   constexpr double kManyPairs = 1 << 22;
-  const double bytes_per_second = pairs_of(plan) < kManyPairs ? 1.8e12 : 3e12;
+  const bool are_shared = plan.numerics.scheme == Scheme::kOzaki2 && pairs_of(plan) >= kManyPairs &&
+                          plan.numerics.fp64_summation == num::Fp64Summation::kPairwise;
+  const double bytes_per_second = are_shared ? 3e12 : 1.8e12;
   constexpr double kSectorBytes = 32;
   const double bytes = kSectorBytes * parts_of(plan) * parts_of(plan) * static_cast<double>(plan.shape.k);
   return static_cast<double>(num_exceptions) * bytes / bytes_per_second;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One term of a line as a digit of a block of 64 elements, and the scale of a block, for host and device.
+// One term of a line as a digit of a block, and the scale of a block, for host and device.
 #pragma once
 
 #include <cstdint>

@@ -77,8 +77,8 @@ __device__ void write_block_digits(const unsigned char* piece, int length, std::
   const std::int64_t num_blocks = whole_blocks(lines);
   const std::int64_t words = base::round_up(num_blocks * kParts, 2);
   const bool is_live = exponent != num::kNoExponent;
-  const auto write = [&](auto blocks_of_scale) {
-    constexpr int kBlocks = decltype(blocks_of_scale)::value;
+  const auto write = [&](auto blocks) {
+    constexpr int kBlocks = decltype(blocks)::value;
 #pragma unroll(2 / kBlocks)
     for (int h = kBlocks * kBlock * part; h < length; h += kBlocks * kBlock * Panel<T>::kWarpsPerLine) {
       const std::int64_t first_block = (first + h) / kBlock;

@@ -446,22 +446,34 @@ TEST_F(Fp64Rung, LongSums64) { expect_long_sums<double>(10); }
 TEST_F(Fp64Rung, LongSumsComplex32) { expect_long_sums<std::complex<float>>(11); }
 TEST_F(Fp64Rung, LongSumsComplex64) { expect_long_sums<std::complex<double>>(12); }
 
-/// Lists that the deal to blocks makes uneven: all pairs in one line of either operand, more than a block holds with one hash, and
-/// more bands of lines than there are counters for.
+/// Lists that the deal to blocks makes uneven: all pairs in one line of either operand, more than a block holds with one hash, more
+/// than lines are long, and more bands of lines than there are counters for.
 TEST_F(Fp64Rung, UnevenRepairs) {
   Rng rng(30);
+  const auto operand = [&](std::int64_t num_lines, std::int64_t length, tests::Storage storage, bool has_nonfinite) {
+    auto lines = make_lines<double>(rng, Kind::kOrdinary, num_lines, length);
+    if (has_nonfinite) plant_nonfinite(rng, lines);
+    return Operand<double>(lines, length, storage, false);
+  };
   Setting<double> setting;
   setting.rung = 0;
   setting.num_sms = 3;
-  const auto a = random_operand<double>(rng, Kind::kOrdinary, 40, 150, true);
-  const auto b = random_operand<double>(rng, Kind::kOrdinary, 9000, 150, true);
-  for (std::int64_t j = 0; j < 9000; ++j) setting.repairs.push_back({17, j});
-  expect_host_bits(rng, a, b, setting);
-  expect_host_bits(rng, b, a, [&] {
-    Setting<double> transposed = setting;
-    for (plan::Pair& pair : transposed.repairs) std::swap(pair.row, pair.col);
-    return transposed;
-  }());
+  const auto transposed = [](Setting<double> x) {
+    for (plan::Pair& pair : x.repairs) std::swap(pair.row, pair.col);
+    return x;
+  };
+  for (const bool has_strided_lines : {true, false}) {  // the banded operand is the first one, or has 2000 lines
+    const auto storage = has_strided_lines ? tests::Storage::kInnerPadded : tests::Storage::kLineContiguous;
+    const auto other = has_strided_lines ? tests::Storage::kLineContiguous : tests::Storage::kInnerPadded;
+    const auto a = operand(40, 600, storage, false);
+    const auto b = operand(2000, 600, other, true);
+    setting.repairs.clear();
+    for (std::int64_t j = 0; j < 2000; ++j) setting.repairs.push_back({17, j});
+    expect_host_bits(rng, a, b, setting);
+    expect_host_bits(rng, b, a, transposed(setting));
+  }
+  const auto a = operand(40, 100, tests::Storage::kInnerPadded, false);
+  const auto b = operand(9000, 100, tests::Storage::kLineContiguous, false);
   setting.repairs.clear();
   constexpr std::uint32_t kParts = 20;  // of 320 pairs in one band
   for (std::int64_t j = 0; j < 9000 && setting.repairs.size() < 320; ++j) {
@@ -469,9 +481,13 @@ TEST_F(Fp64Rung, UnevenRepairs) {
   }
   ASSERT_EQ(setting.repairs.size(), 320u);
   expect_host_bits(rng, a, b, setting);
+  for (std::int64_t j = 0; j < 9000; j += 9) setting.repairs.push_back({21, j});
+  expect_host_bits(rng, a, b, setting);
 
   const auto tall = random_operand<double>(rng, Kind::kOrdinary, 66000, 9, false);
   const auto thin = random_operand<double>(rng, Kind::kOrdinary, 3, 9, false);
+  setting.repairs = {{0, 0}, {65999, 2}, {40000, 1}, {40001, 1}};
+  expect_host_bits(rng, tall, thin, setting);
   setting.repairs = random_pairs<double>(rng, 66000, 3, 2);
   expect_host_bits(rng, tall, thin, setting);
 }
