@@ -81,13 +81,13 @@ __device__ __forceinline__ void named_barrier_arrive(int barrier, int threads) {
 // the last access to its own (docs/adr/0020-peers-of-a-cluster.md).
 
 /// The begin of every kernel that is launched in clusters, before its CTA uses `memory`, shared memory that peers write to: nothing. In
-/// tests CTAs of odd rank begin 50 microseconds late, and what was in that memory by then is lost.
+/// tests CTAs of odd rank (KIZAMI_TEST_LATE_CTAS=0: even) begin 50 microseconds late, and what was in that memory by then is lost.
 /// @range memory aligned to 4, bytes a multiple of 4; all threads of the CTA
 __device__ __forceinline__ void begin_in_cluster([[maybe_unused]] void* memory, [[maybe_unused]] std::uint32_t bytes) {
 #ifdef KIZAMI_TEST_LATE_CTAS
   std::uint32_t rank = 0;
   asm volatile("mov.u32 %0, %%cluster_ctarank;\n" : "=r"(rank));
-  if (rank % 2 == 0) return;
+  if (rank % 2 != KIZAMI_TEST_LATE_CTAS) return;
   const long long start = clock64();
   while (clock64() - start < 100'000) __nanosleep(1000);
   __syncthreads();

@@ -10,19 +10,6 @@
 
 namespace kizami::base {
 
-// ---- registers of the warps of a warpgroup ----
-
-template <int kRegisters>
-__device__ __forceinline__ void give_registers_back() {
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
-}
-template <int kRegisters>
-__device__ __forceinline__ void take_registers() {
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
-}
-
-// ---- products ----
-
 /// Low word of the descriptor of K-major lines of 128 bytes in the 128-byte swizzle, whose groups of 8 lines (1024 bytes)
 /// follow one another. Bits 0-13 address / 16; 16-29 leading offset / 16, which this layout does not use.
 /// @range address: of shared memory (below 2^18), 1024-byte aligned, plus 32 x for the x-th 32 bytes of k

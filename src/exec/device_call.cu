@@ -21,6 +21,7 @@
 #include "exec/device_phases.hpp"
 #include "exec/device_slice_rungs.hpp"
 #include "exec/device_wait.hpp"
+#include "exec/nonfinite_alpha.hpp"
 #include "exec/writes_c.hpp"
 #include "fp64/device.hpp"
 #include "plan/device_buffers.hpp"
@@ -74,10 +75,10 @@ class Call {
     if (plan_.numerics.has_certificate) KIZAMI_RETURN_IF_ERROR(certifier().run(plan::splits_in_one_pass(plan_)));
     int rung = ladder.num_rungs == 0 ? -1 : 0;
     if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_rung(rung));
+    if (is_known_nonfinite(problem_.alpha)) return writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
     if (rung >= 0) KIZAMI_RETURN_IF_ERROR(multiply(rung));
     fp64::DeviceCall<T> left = exceptions();
-    const bool may_repair = rung >= 0 && plan_.numerics.has_certificate;
-    if (may_repair && plan_.shape.m * plan_.shape.n >= fp64::kOwnRepairElements) {
+    if (rung >= 0 && plan::repairs_have_own_kernel(plan_)) {
       KIZAMI_RETURN_IF_ERROR(writes_c(fp64::answer_repairs(left, num_sms_, queue_)));
       left.has_answered_repairs = true;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "exec/device_ec.hpp"
+#include "exec/nonfinite_alpha.hpp"
 #include "exec/writes_c.hpp"
 
 #include <cuda_runtime_api.h>
@@ -46,6 +47,7 @@ class EcCall {
                                                      num_reports, queue_));
     KIZAMI_RETURN_IF_ERROR(decide(num_reports));
     if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_decision());
+    if (is_known_nonfinite(problem_.alpha)) return writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
     KIZAMI_RETURN_IF_ERROR(multiply());
     return writes_c(fp64::answer_exceptions(exceptions(), num_sms_, queue_));
   }

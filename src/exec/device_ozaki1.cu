@@ -12,6 +12,7 @@
 #include "base/int_math.hpp"
 #include "exec/device_begin.hpp"
 #include "exec/device_wait.hpp"
+#include "exec/nonfinite_alpha.hpp"
 #include "exec/writes_c.hpp"
 #include "fp64/device.hpp"
 #include "plan/device_buffers.hpp"
@@ -69,6 +70,7 @@ class Ozaki1Call {
     KIZAMI_RETURN_IF_ERROR(split());
     if (slices_.until_zero || (plan_.policy.may_sync && plan_.policy.reject_nonfinite))
       KIZAMI_RETURN_IF_ERROR(wait_for_lines());
+    if (is_known_nonfinite(problem_.alpha)) return writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
     KIZAMI_RETURN_IF_ERROR(multiply());
     return writes_c(fp64::answer_exceptions(exceptions(), num_sms_, queue_));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // alpha = NaN or Inf: of a product, alpha p + beta C then takes nothing but its sign, which no bound tells where the product
-// cancels. So the sign is that of the exact sum.
+// cancels. So the sign is that of the exact sum. On a device: fp64::answer_signs().
 #pragma once
 
 #include "kizami/types.hpp"
@@ -12,6 +12,12 @@ namespace kizami::exec {
 /// Whether alpha or beta holds neither NaN nor Inf.
 template <class T>
 [[nodiscard]] bool is_factor_finite(const T& factor);
+
+/// The same of a factor on a device, of one that lies in host memory: nobody waits for the value of another.
+template <class T>
+[[nodiscard]] bool is_known_nonfinite(const Factor<T>& factor) {
+  return factor.device == nullptr && !is_factor_finite(factor.value);
+}
 
 /// C <- alpha AB + beta old for every element whose lines are finite, by the signs of exact sums in long accumulators; the others
 /// are left untouched. Slow: k products of integers an element.

@@ -33,10 +33,6 @@ struct DeviceCall {
   plan::EffortReport effort;            ///< what the kernel tells the host as it begins
 };
 
-/// Elements of C from which on the pairs of the list are worth a launch of their own. It costs a microsecond or two where there
-/// is nothing to do.
-inline constexpr std::int64_t kOwnRepairElements = std::int64_t{1} << 22;
-
 /// Answers the pairs of the list, those of neighbouring lines together: apart from answer_exceptions(), whose blocks are few,
 /// each with all shared memory.
 /// @exact, @range, @queue  as answer_exceptions()
@@ -50,5 +46,13 @@ Status answer_repairs(const DeviceCall<T>& call, int num_sms, product::Queue que
 /// @queue  enqueues one kernel; no allocation
 template <class T>
 Status answer_exceptions(const DeviceCall<T>& call, int num_sms, product::Queue queue);
+
+/// alpha = NaN or Inf: C <- alpha AB + beta C for all elements, with the signs of exact sums in long accumulators, in place of what would
+/// else write C. Slow: k products of integers an element, a warp for each.
+/// @exact  elements of finite lines: the bits of exec::answer_nonfinite_alpha(); others: of finish_nonfinite(), any NaN
+/// @range  state and the statistics are there; C holds its old values (read only if beta is not 0)
+/// @queue  enqueues one kernel; no allocation
+template <class T>
+Status answer_signs(const DeviceCall<T>& call, int num_sms, product::Queue queue);
 
 }  // namespace kizami::fp64

@@ -43,29 +43,31 @@ struct Factors {
   double b;
 };
 
-/// Sums of chains, pushed in order through the binary counter, whose level l is held by lane l of a warp. The last sum is added
-/// to all levels that hold one: so the counter ends.
+/// Sums of chains, pushed in order through the binary counter, 32 at a time: the counter adds these as a tree, whose root is all that
+/// is pushed on. Level 5 + l is held by lane l of a warp. The last sum is added to all levels that hold one: so the counter ends.
 class PairwiseCounter {
  public:
-  /// The sums of the chains first, first + 1, ... of num_chains, one a lane.
+  /// The sums of the chains first, first + 1, ... of num_chains, one a lane. @range first a multiple of 32
   __device__ __forceinline__ void push(double chain, std::int64_t first, std::int64_t num_chains) {
     static_assert(kMaxLevels <= kWarpSize);
-    const auto num_pushed = static_cast<int>(std::min<std::int64_t>(kWarpSize, num_chains - first));
-    for (int source = 0; source < num_pushed; ++source) {
-      const std::int64_t count = first + source;
-      const bool is_last = count + 1 == num_chains;
-      double carry = __shfl_sync(kAllLanes, chain, source);
-      int level = 0;
-      for (; (count >> level) != 0; ++level) {
-        const bool is_held = ((count >> level) & 1) != 0;
-        if (!is_held && !is_last) break;
-        if (is_held) carry = __shfl_sync(kAllLanes, level_sum_, level) + carry;
-      }
-      if (is_last) {
-        sum_ = carry;
-      } else if (lane_index() == level) {
-        level_sum_ = carry;
-      }
+    const std::int64_t left = num_chains - first;
+    for (int distance = 1; distance < kWarpSize; distance *= 2) {
+      const double other = __shfl_down_sync(kAllLanes, chain, distance);
+      if (lane_index() + distance < left) chain = chain + other;  // else the end of the sums passes as it is
+    }
+    double carry = __shfl_sync(kAllLanes, chain, 0);
+    const bool is_last = left <= kWarpSize;
+    const std::int64_t count = first / kWarpSize;
+    int level = 0;
+    for (; (count >> level) != 0; ++level) {
+      const bool is_held = ((count >> level) & 1) != 0;
+      if (!is_held && !is_last) break;
+      if (is_held) carry = __shfl_sync(kAllLanes, level_sum_, level) + carry;
+    }
+    if (is_last) {
+      sum_ = carry;
+    } else if (lane_index() == level) {
+      level_sum_ = carry;
     }
   }
   /// Of all chains.

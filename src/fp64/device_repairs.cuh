@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The pairs of the list, where C is large: the bits of device_pair.cuh, with lanes that take pairs instead of chains of one.
+// The pairs of the list, where C is large: the bits of device_pair.cuh, with lanes of a warp that take chains of several pairs.
 //
-// A pair alone reads two whole lines, and those of one operand are often strided: of each 128 bytes that come from memory it
-// uses one element. So a block takes 16 pairs of a band of 16 lines of that operand, which are whole cache lines: half a warp
-// has 16 pairs and a chain of each, and loads the elements of the band at once. Who takes what follows from the list alone; a
-// band with many pairs is dealt out to several blocks.
+// A pair reads two whole lines. Where those of an operand lie across memory, each element is alone in its 32 bytes: so a block takes
+// pairs of one band of 16 such lines together, whose elements share them. The list is dealt in the order of bands: of N pairs
+// block b of G takes places N b / G to N (b + 1) / G, whole bands where they are small beside that, so that balance holds whether
+// pairs are everywhere, or all in one row or column. Where a pair lies follows from the list as a set.
+//
+// Every block walks through the list twice: pairs of each band are counted, then those of its places gathered in shared memory, once
+// for every kPairsOfWalk of them. Then its warps have elements on their way in rings of their own (device_line_ring.cuh), a lane
+// for a chain of a pair, or for all of a compensated sum. Where few warps are needed, they have longer rings.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,26 +17,61 @@
 #include <cstdint>
 
 #include "base/int_math.hpp"
+#include "fp64/device_line_ring.cuh"
 #include "fp64/device_pair.cuh"
+#include "fp64/repair_place.hpp"
 
 namespace kizami::fp64 {
 
 inline constexpr int kRepairThreads = 256;
-inline constexpr int kRepairBlocksPerSm = 2;
+inline constexpr int kRepairWarps = kRepairThreads / kWarpSize;
+inline constexpr int kRingStages = 24;  ///< of all warps together
 inline constexpr int kBandLines = 16;
-inline constexpr int kMaxBands = 4096;   ///< more lines: pairs in the order of the list
-inline constexpr int kPairsOfPart = 16;  ///< about as many pairs of a band are dealt to a block at a time
-inline constexpr int kPairsAtOnce = 16;
-inline constexpr int kPairsOfWarp = kPairsAtOnce / (kRepairThreads / kWarpSize);
-/// Each part is a walk through the whole list: pays while the list is at most so many times as long as a line.
-inline constexpr std::int64_t kMaxListByLength = 4;
-inline constexpr int kMaxPairsOfPart = 256;  ///< should the deal be uneven: further ones by the warp that finds them
+inline constexpr int kMaxBands = 2048;   ///< more lines: wider bands
+inline constexpr int kPairsAtOnce = 32;  ///< whose chains are summed before the next pairs'
+inline constexpr int kPairsOfWarp = kPairsAtOnce / kRepairWarps;
+inline constexpr int kPairsOfWalk = 192;  ///< that a walk through the list is meant to gather
+inline constexpr int kMaxPairsOfWalk =
+    kRepairThreads;  ///< should hashes be uneven: further ones by the warp that finds them
+/// A further walk must have so many elements of a line to pay: else a warp a pair, without any walk.
+inline constexpr std::int64_t kLengthOfWalk = 32;
+
+/// A pair of the block, and the powers of two that its lines are multiplied by.
+struct Repair {
+  plan::Pair pair;
+  std::int32_t a_shift;
+  std::int32_t b_shift;
+};
 
 struct RepairShared {
-  double chains[2][2][kPairsAtOnce][kWarpSize + 1];  ///< [buffer][form][pair][chain]
-  std::uint32_t parts[kMaxBands + 1];                ///< pairs of each band, then parts of the bands before
-  plan::Pair pairs[kMaxPairsOfPart];
+  alignas(16) unsigned char ring[kRingStages * kStageBytes];
+  double chains[2][kPairsAtOnce][kWarpSize + 1];  ///< [form or, with one form, 32 chains][pair][chain of 32]
+  Repair repairs[kMaxPairsOfWalk];
+  std::uint64_t keys[kMaxPairsOfWalk];
+  std::uint32_t before[kMaxBands + 1];  ///< pairs of each band, then of all bands before
+  std::uint32_t of_warps[kRepairWarps];
   std::uint32_t num_pairs;
+};
+
+/// One chain of fused multiply-adds.
+struct Chain {
+  double sum = 0;
+  __device__ __forceinline__ void add(double a, double b) { sum = fma(a, b, sum); }
+};
+
+/// Dot2: the sum of products, and that of the errors of both.
+struct CompensatedSum {
+  double high = 0;
+  double low = 0;
+  __device__ __forceinline__ void add(double a, double b) {
+    const double p = a * b;
+    const double p_error = fma(a, b, -p);
+    const double t = high + p;
+    const double z = t - high;
+    const double s_error = (high - (t - z)) + (p - z);
+    low = low + (s_error + p_error);
+    high = t;
+  }
 };
 
 template <class T>
@@ -42,236 +81,348 @@ class Repairs {
       : call_(call),
         shared_(shared),
         num_repairs_(static_cast<std::int64_t>(call.state->num_repairs)),
-        has_bands_of_a_(is_strided(call.a) || !is_strided(call.b)),
-        num_bands_(base::ceil_div((has_bands_of_a_ ? call.a : call.b).num_lines, std::int64_t{kBandLines})) {}
+        has_bands_of_a_(is_strided(call.a) || !is_strided(call.b)) {
+    const std::int64_t num_lines = (has_bands_of_a_ ? call.a : call.b).num_lines;
+    while (num_lines > std::int64_t{kMaxBands} << line_bits_) ++line_bits_;
+    most_whole_ = static_cast<std::uint32_t>(min(std::int64_t{kPairsAtOnce}, 2 * pairs_of_block()));
+  }
 
   /// By all threads of all blocks.
   __device__ void answer() {
-    const bool is_long = num_repairs_ > kMaxListByLength * call_.a.length;
-    if (is_long || num_bands_ > kMaxBands || call_.summation != num::Fp64Summation::kPairwise)
-      return answer_repairs(call_);
-    deal();
-    for (std::uint32_t part = blockIdx.x; part < shared_.parts[num_bands_]; part += gridDim.x) {
-      const int band = band_of(part);
-      const std::uint32_t first = shared_.parts[band];
-      gather(band, part - first, shared_.parts[band + 1] - first);
-      const int num_pairs = min(static_cast<int>(shared_.num_pairs), kMaxPairsOfPart);
-      for (int done = 0; done < num_pairs; done += kPairsAtOnce)
-        answer_pairs(done, min(kPairsAtOnce, num_pairs - done));
+    const std::int64_t num_walks = base::ceil_div(pairs_of_block(), std::int64_t{kPairsOfWalk});
+    const bool are_few = num_repairs_ <= std::int64_t{gridDim.x} * kRepairWarps;
+    const bool is_pairwise = call_.summation == num::Fp64Summation::kPairwise;
+    // A compensated sum is one chain: where there are warps enough, one of them is quicker at it than a lane.
+    if ((are_few && !is_pairwise) || (num_walks - 1) * kLengthOfWalk > call_.a.length) return answer_repairs(call_);
+    if (first_place(1, 0) == first_place(1, 1)) return;
+    count_bands();
+    for (std::int64_t walk = 0; walk < num_walks; ++walk) {
+      gather(first_place(num_walks, walk), first_place(num_walks, walk + 1));
+      sort();
+      if (is_pairwise) {
+        for (int done = 0; done < num_ordinary_;) {
+          const int num_pairs = pairs_at_once(done);
+          sum_pairwise(done, num_pairs);
+          done += num_pairs;
+        }
+      } else {
+        sum_compensated();
+      }
+      for (int p = num_ordinary_ + warp(); p < num_ordinary_ + num_single_; p += kRepairWarps)
+        answer_pair(call_, shared_.repairs[p].pair.row, shared_.repairs[p].pair.col);
     }
   }
 
  private:
+  static constexpr int kForms = static_cast<int>(problem::kTerms<T>);
+
   [[nodiscard]] __device__ static bool is_strided(const problem::Lines<T>& lines) {
     return lines.inner_stride > lines.line_stride;
   }
-  [[nodiscard]] __device__ std::int64_t band_of_pair(const plan::Pair& pair) const {
-    return (has_bands_of_a_ ? pair.row : pair.col) / kBandLines;
+  [[nodiscard]] __device__ static int thread() { return static_cast<int>(threadIdx.x); }
+  [[nodiscard]] __device__ static int warp() { return thread() / kWarpSize; }
+
+  // ---- who answers which pair ---------------------------------------------------------------------------------------
+
+  [[nodiscard]] __device__ std::int64_t line_of(const plan::Pair& pair) const {
+    return has_bands_of_a_ ? pair.row : pair.col;
+  }
+  /// On average.
+  [[nodiscard]] __device__ std::int64_t pairs_of_block() const {
+    return base::ceil_div(num_repairs_, std::int64_t{gridDim.x});
+  }
+  /// The first place of a walk of this block.
+  [[nodiscard]] __device__ std::uint32_t first_place(std::int64_t num_walks, std::int64_t walk) const {
+    return static_cast<std::uint32_t>(num_repairs_ * (blockIdx.x * num_walks + walk) / (gridDim.x * num_walks));
+  }
+  [[nodiscard]] __device__ std::uint32_t place_of(const plan::Pair& pair) const {
+    const std::int64_t band = line_of(pair) >> line_bits_;
+    const std::uint32_t first = shared_.before[band];
+    const std::uint32_t count = shared_.before[band + 1] - first;
+    return first + (count <= most_whole_ ? count / 2 : place_of_hash(pair_hash(pair.row, pair.col), count));
   }
 
-  /// Parts of every band, in the order of bands.
-  __device__ void deal() {
-    const int thread = static_cast<int>(threadIdx.x);
-    for (int band = thread; band <= num_bands_; band += kRepairThreads) shared_.parts[band] = 0;
-    __syncthreads();
-    for (std::int64_t p = thread; p < num_repairs_; p += kRepairThreads)
-      atomicAdd(&shared_.parts[band_of_pair(call_.repairs[p])], 1u);
-    __syncthreads();
-    if (thread < kWarpSize) {
-      std::uint32_t before = 0;
-      for (int first = 0; first <= num_bands_; first += kWarpSize) {
-        const int band = first + thread;
-        const std::uint32_t pairs = band < num_bands_ ? shared_.parts[band] : 0;
-        const std::uint32_t parts = base::ceil_div(pairs, std::uint32_t{kPairsOfPart});
-        std::uint32_t up_to = parts;
-        for (int distance = 1; distance < kWarpSize; distance *= 2) {
-          const std::uint32_t x = __shfl_up_sync(kAllLanes, up_to, distance);
-          if (thread >= distance) up_to += x;
-        }
-        if (band <= num_bands_) shared_.parts[band] = before + up_to - parts;
-        before += __shfl_sync(kAllLanes, up_to, kWarpSize - 1);
-      }
+  /// Calls visit(pair, is_there) for the whole list, by all lanes of each warp together.
+  template <class Visit>
+  __device__ __forceinline__ void walk_list(const Visit& visit) const {
+    constexpr int kAtOnce = 4;  // loads before the first use
+#pragma unroll 1
+    for (std::int64_t first = thread(); first - thread() < num_repairs_; first += kAtOnce * kRepairThreads) {
+      plan::Pair pairs[kAtOnce];
+#pragma unroll
+      for (int u = 0; u < kAtOnce; ++u) pairs[u] = call_.repairs[min(first + u * kRepairThreads, num_repairs_ - 1)];
+#pragma unroll
+      for (int u = 0; u < kAtOnce; ++u) visit(pairs[u], first + u * kRepairThreads < num_repairs_);
     }
-    __syncthreads();
   }
 
-  /// The last band whose parts begin at or before this one.
-  [[nodiscard]] __device__ int band_of(std::uint32_t part) const {
-    int low = 0;
-    int high = static_cast<int>(num_bands_);
-    while (high - low > 1) {
-      const int middle = (low + high) / 2;
-      (shared_.parts[middle] <= part ? low : high) = middle;
+  /// Pairs of all bands before each.
+  __device__ void count_bands() {
+    for (int band = thread(); band <= kMaxBands; band += kRepairThreads) shared_.before[band] = 0;
+    __syncthreads();
+    walk_list([&](const plan::Pair& pair, bool is_there) {
+      if (is_there) atomicAdd(&shared_.before[line_of(pair) >> line_bits_], 1u);
+    });
+    __syncthreads();
+    constexpr int kOfThread = kMaxBands / kRepairThreads;
+    std::uint32_t* const of_thread = shared_.before + thread() * kOfThread;
+    std::uint32_t counts[kOfThread];
+    std::uint32_t sum = 0;
+#pragma unroll
+    for (int i = 0; i < kOfThread; ++i) sum += counts[i] = of_thread[i];
+    std::uint32_t up_to = sum;
+    for (int distance = 1; distance < kWarpSize; distance *= 2) {
+      const std::uint32_t x = __shfl_up_sync(kAllLanes, up_to, distance);
+      if (lane_index() >= distance) up_to += x;
     }
-    return low;
+    if (lane_index() == kWarpSize - 1) shared_.of_warps[warp()] = up_to;
+    __syncthreads();
+    std::uint32_t before = up_to - sum;
+    for (int w = 0; w < warp(); ++w) before += shared_.of_warps[w];
+#pragma unroll
+    for (int i = 0; i < kOfThread; ++i) {
+      of_thread[i] = before;
+      before += counts[i];
+    }
+    if (thread() == kRepairThreads - 1) shared_.before[kMaxBands] = before;
+    __syncthreads();
   }
 
-  /// The pairs of a part in shared_.pairs. Those beyond its capacity, those whose terms may underflow and zeros are answered at once.
-  __device__ void gather(int band, std::uint32_t part, std::uint32_t num_parts) {
-    if (threadIdx.x == 0) shared_.num_pairs = 0;
+  /// The pairs of these places in shared_.repairs. Those beyond its capacity are answered at once.
+  __device__ void gather(std::uint32_t first, std::uint32_t end) {
+    __syncthreads();  // all have left those of the walk before
+    if (thread() == 0) shared_.num_pairs = 0;
     __syncthreads();
-    for (std::int64_t first = 0; first < num_repairs_; first += kRepairThreads) {
-      const std::int64_t p = first + static_cast<std::int64_t>(threadIdx.x);
-      const plan::Pair pair = p < num_repairs_ ? call_.repairs[p] : plan::Pair{};
-      bool is_single = false;
-      if (p < num_repairs_ && band_of_pair(pair) == band) {
-        const auto other = static_cast<std::uint32_t>(has_bands_of_a_ ? pair.col : pair.row);
-        const num::LineStats& row = call_.a_stats[pair.row];
-        const num::LineStats& col = call_.b_stats[pair.col];
-        if ((other * 0x9E3779B1u >> 16) % num_parts == part && row.is_finite && col.is_finite) {
-          is_single = may_underflow(row, col) || row.is_zero() || col.is_zero();
-          if (!is_single) {
-            const std::uint32_t at = atomicAdd(&shared_.num_pairs, 1u);
-            is_single = at >= kMaxPairsOfPart;
-            if (!is_single) shared_.pairs[at] = pair;
-          }
+    walk_list([&](const plan::Pair& pair, bool is_there) {
+      bool is_beyond = false;
+      if (is_there) {
+        const std::uint32_t place = place_of(pair);
+        if (place >= first && place < end) {
+          const std::uint32_t at = atomicAdd(&shared_.num_pairs, 1u);
+          is_beyond = at >= kMaxPairsOfWalk;
+          if (!is_beyond) shared_.repairs[at].pair = pair;
         }
       }
-      for (unsigned left = __ballot_sync(kAllLanes, is_single); left != 0; left &= left - 1) {
+      for (unsigned left = __ballot_sync(kAllLanes, is_beyond); left != 0; left &= left - 1) {
         const int source = __ffs(static_cast<int>(left)) - 1;
-        answer_pair(call_, __shfl_sync(kAllLanes, pair.row, source), __shfl_sync(kAllLanes, pair.col, source));
+        const std::int64_t row = __shfl_sync(kAllLanes, pair.row, source);
+        const std::int64_t col = __shfl_sync(kAllLanes, pair.col, source);
+        if (call_.a_stats[row].is_finite && call_.b_stats[col].is_finite) answer_pair(call_, row, col);
       }
-    }
+    });
     __syncthreads();
   }
 
-  static constexpr int kForms = static_cast<int>(problem::kTerms<T>);
-  static constexpr int kAtOnce = 8;  ///< elements loaded before the first use
-  static constexpr int kOfVector = 16 / static_cast<int>(sizeof(T));
-
-  /// Whether elements of a line can be loaded 16 bytes at a time from multiples of kAtOnce on.
-  [[nodiscard]] __device__ static bool has_vectors(const problem::Lines<T>& lines) {
-    return lines.inner_stride == 1 && reinterpret_cast<std::uintptr_t>(lines.data) % 16 == 0 &&
-           lines.line_stride % kOfVector == 0;
-  }
-  __device__ static __forceinline__ void load(const T* from, std::int64_t inner_stride, bool has_vectors,
-                                              T (&elements)[kAtOnce]) {
-    if (has_vectors) {
-#pragma unroll
-      for (int e = 0; e < kAtOnce; e += kOfVector) {
-        const uint4 vector = *reinterpret_cast<const uint4*>(from + e);
-        memcpy(&elements[e], &vector, sizeof vector);
+  /// First the ordinary pairs in the order of lines, then single ones: those whose terms may underflow, and zeros.
+  __device__ void sort() {
+    enum class Class : std::uint8_t { kOrdinary, kSingle, kNonfinite };
+    const int num_pairs = min(static_cast<int>(shared_.num_pairs), kMaxPairsOfWalk);
+    const bool is_there = thread() < num_pairs;
+    Repair repair{};
+    Class its_class = Class::kNonfinite;
+    if (is_there) {
+      repair.pair = shared_.repairs[thread()].pair;
+      const num::LineStats& row = call_.a_stats[repair.pair.row];
+      const num::LineStats& col = call_.b_stats[repair.pair.col];
+      if (row.is_finite && col.is_finite) {
+        const bool is_single = may_underflow(row, col) || row.is_zero() || col.is_zero();
+        its_class = is_single ? Class::kSingle : Class::kOrdinary;
       }
-    } else {
-#pragma unroll
-      for (int e = 0; e < kAtOnce; ++e) elements[e] = from[e * inner_stride];
+      repair.a_shift = line_shift(row);
+      repair.b_shift = line_shift(col);
     }
-  }
-
-  struct Scaling {
-    num::ScaleFactors a;
-    num::ScaleFactors b;
-  };
-  /// Adds the terms of one element of both lines.
-  __device__ __forceinline__ void add(const T& x, const T& y, const Scaling& scaling, double (&chains)[kForms]) const {
-    constexpr problem::RealForm kOfForm[2] = {kForms == 1 ? problem::RealForm::kPlain : problem::RealForm::kRealPart,
-                                              problem::RealForm::kImagPart};
-    const problem::Lines<T> a{&x, 1, 1, 0, 0, call_.a.is_conjugated};
-    const problem::Lines<T> b{&y, 1, 1, 0, 0, call_.b.is_conjugated};
-#pragma unroll
-    for (int t = 0; t < kForms; ++t) {
-      const double of_a = a.term(0, t) * scaling.a.first * scaling.a.second;
-#pragma unroll
-      for (int form = 0; form < kForms; ++form) {
-        const double of_b = problem::term(b, kOfForm[form], 0, t) * scaling.b.first * scaling.b.second;
-        chains[form] = fma(of_a, of_b, chains[form]);
-      }
+    const std::uint64_t key =
+        static_cast<std::uint64_t>(its_class) << 48 | static_cast<std::uint64_t>(line_of(repair.pair));
+    shared_.keys[thread()] = key;
+    num_ordinary_ = __syncthreads_count(is_there && its_class == Class::kOrdinary);
+    num_single_ = __syncthreads_count(is_there && its_class == Class::kSingle);
+    int rank = 0;
+#pragma unroll 4
+    for (int p = 0; p < num_pairs; ++p) {
+      const std::uint64_t other = shared_.keys[p];
+      rank += other < key || (other == key && p < thread()) ? 1 : 0;
     }
+    if (is_there) shared_.repairs[rank] = repair;
+    __syncthreads();
   }
 
-  /// Answers up to kPairsAtOnce of shared_.pairs.
-  __device__ __forceinline__ void answer_pairs(int first_pair, int num_pairs) {
-    constexpr int kWarps = kRepairThreads / kWarpSize;
-    constexpr int kSlots = kRepairThreads / kPairsAtOnce;  // chains of each pair at a time
-    constexpr int kRounds = kWarpSize / kSlots;            // until a warp has chains to add up
-    constexpr auto kChainElements = static_cast<int>(num::kFp64ChainLength / kForms);
-    const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
-    const int of_thread = static_cast<int>(threadIdx.x) % kPairsAtOnce;
-    const int slot = static_cast<int>(threadIdx.x) / kPairsAtOnce;
-    const bool is_there = of_thread < num_pairs;
-    const plan::Pair pair = shared_.pairs[first_pair + (is_there ? of_thread : 0)];
-    const Scaling scaling{headroom_factors(line_shift(call_.a_stats[pair.row])),
-                          headroom_factors(line_shift(call_.b_stats[pair.col]))};
-    const T* const a = call_.a.data + pair.row * call_.a.line_stride;
-    const T* const b = call_.b.data + pair.col * call_.b.line_stride;
-    const std::int64_t a_stride = call_.a.inner_stride;
-    const std::int64_t b_stride = call_.b.inner_stride;
-    const bool a_has_vectors = has_vectors(call_.a);
-    const bool b_has_vectors = has_vectors(call_.b);
-    const std::int64_t length = call_.a.length;
-    const std::int64_t num_chains = base::ceil_div(call_.a.num_terms(), num::kFp64ChainLength);
-    PairwiseCounter counters[kPairsOfWarp][kForms];
-    int buffer = 0;
-#pragma unroll 1
-    for (std::int64_t first = 0; first < num_chains; first += kWarpSize) {
-#pragma unroll 1
-      for (int round = 0; round < kRounds; ++round) {
-        const int chain = round * kSlots + slot;
-        const std::int64_t begin = (first + chain) * kChainElements;
-        const std::int64_t end = is_there ? min(begin + kChainElements, length) : 0;
-        double sums[kForms] = {};
-        std::int64_t h = begin;
-#pragma unroll 1
-        for (; h + kAtOnce <= end; h += kAtOnce) {
-          T x[kAtOnce];
-          T y[kAtOnce];
-          load(a + h * a_stride, a_stride, a_has_vectors, x);
-          load(b + h * b_stride, b_stride, b_has_vectors, y);
+  // ---- what a pair is -----------------------------------------------------------------------------------------------
+
+  /// Adds the terms of a pair of lines, element by element, to the sums of each form.
+  template <class Sum>
+  class Terms {
+   public:
+    __device__ __forceinline__ Terms(const DeviceCall<T>& call, const Repair& repair)
+        : a_(headroom_factors(repair.a_shift)),
+          b_(headroom_factors(repair.b_shift)),
+          a_is_conjugated_(call.a.is_conjugated),
+          b_is_conjugated_(call.b.is_conjugated) {}
+
+    __device__ __forceinline__ void add(const T& x, const T& y) {
+      constexpr problem::RealForm kOfForm[2] = {kForms == 1 ? problem::RealForm::kPlain : problem::RealForm::kRealPart,
+                                                problem::RealForm::kImagPart};
+      const problem::Lines<T> a{&x, 1, 1, 0, 0, a_is_conjugated_};
+      const problem::Lines<T> b{&y, 1, 1, 0, 0, b_is_conjugated_};
 #pragma unroll
-          for (int e = 0; e < kAtOnce; ++e) add(x[e], y[e], scaling, sums);
-        }
-#pragma unroll 1
-        for (; h < end; ++h) add(a[h * a_stride], b[h * b_stride], scaling, sums);
-#pragma unroll
-        for (int form = 0; form < kForms; ++form) shared_.chains[buffer][form][of_thread][chain] = sums[form];
-      }
-      __syncthreads();  // the other buffer is free: all have left it before they came here
-#pragma unroll
-      for (int p = 0; p < kPairsOfWarp; ++p) {
-        if (p * kWarps + warp >= num_pairs) continue;
+      for (int t = 0; t < kForms; ++t) {
+        const double of_a = a.term(0, t) * a_.first * a_.second;
 #pragma unroll
         for (int form = 0; form < kForms; ++form)
-          counters[p][form].push(shared_.chains[buffer][form][p * kWarps + warp][lane_index()], first, num_chains);
+          sums[form].add(of_a, problem::term(b, kOfForm[form], 0, t) * b_.first * b_.second);
       }
-      buffer ^= 1;
+    }
+
+    Sum sums[kForms];
+
+   private:
+    num::ScaleFactors a_;
+    num::ScaleFactors b_;
+    bool a_is_conjugated_;
+    bool b_is_conjugated_;
+  };
+
+  /// The sums of elements [first, first + count) of a repair a lane, by one of `num_warps` warps.
+  template <class Sum>
+  __device__ __forceinline__ Terms<Sum> sum_terms(const Repair& repair, std::int64_t first, std::int64_t count,
+                                                  int num_warps) const {
+    const int num_stages = kRingStages / num_warps;
+    Terms<Sum> terms(call_, repair);
+    walk_lines(call_.a, call_.b, repair.pair, first, count, shared_.ring + warp() * num_stages * kStageBytes,
+               num_stages, [&](const T& x, const T& y) { terms.add(x, y); });
+    return terms;
+  }
+  /// Of 2, 4 or 8: as few as have enough lanes, with rings as long as that leaves.
+  [[nodiscard]] __device__ static int warps_for(std::int64_t num_lanes) {
+    return num_lanes <= 2 * kWarpSize ? 2 : num_lanes <= 4 * kWarpSize ? 4 : kRepairWarps;
+  }
+
+  __device__ void write(const Repair& repair, const double (&sums)[kForms]) const {
+    const int shift = -(repair.a_shift + repair.b_shift);
+    ScaledOf<T> product;
+    if constexpr (kIsComplex<T>) {
+      product.re = num::make_scaled(sums[0], shift);
+      product.im = num::make_scaled(sums[1], shift);
+    } else {
+      product = num::make_scaled(sums[0], shift);
+    }
+    write_element(call_, repair.pair.row, repair.pair.col,
+                  [&](T alpha, T beta, T old) { return num::finish(product, alpha, beta, old); });
+  }
+
+  // ---- chains, combined pairwise ------------------------------------------------------------------------------------
+
+  static constexpr int kChainsAtOnce = 2 * kWarpSize / kForms;
+  [[nodiscard]] __device__ double& chain_at(int form, int p, int chain) const {
+    return shared_.chains[kForms == 1 ? chain / kWarpSize : form][p][chain % kWarpSize];
+  }
+
+  /// How many pairs from `done` on are answered at once: whole bands, unless these would be few.
+  [[nodiscard]] __device__ int pairs_at_once(int done) const {
+    const int left = num_ordinary_ - done;
+    if (left <= kPairsAtOnce) return left;
+    const int at = done + 1 + lane_index();
+    const std::int64_t band = line_of(shared_.repairs[at].pair) / kBandLines;
+    const bool begins_band = band != line_of(shared_.repairs[at - 1].pair) / kBandLines;
+    const int whole_bands = kWarpSize - __clz(static_cast<int>(__ballot_sync(kAllLanes, begins_band)));
+    return whole_bands >= kPairsAtOnce / 2 ? whole_bands : kPairsAtOnce;
+  }
+
+  __device__ __forceinline__ void sum_pairwise(int first_pair, int num_pairs) {
+    const std::int64_t num_chains = base::ceil_div(call_.a.num_terms(), num::kFp64ChainLength);
+    PairwiseCounter counters[kPairsOfWarp][kForms];
+#pragma unroll 1
+    for (std::int64_t first = 0; first < num_chains; first += kChainsAtOnce) {
+      sum_chains(first_pair, num_pairs, first, static_cast<int>(min(std::int64_t{kChainsAtOnce}, num_chains - first)));
+      __syncthreads();
+#pragma unroll 1
+      for (int c = 0; c < kChainsAtOnce && first + c < num_chains; c += kWarpSize) {
+#pragma unroll
+        for (int p = 0; p < kPairsOfWarp; ++p) {
+          if (p * kRepairWarps + warp() >= num_pairs) continue;
+#pragma unroll
+          for (int form = 0; form < kForms; ++form)
+            counters[p][form].push(chain_at(form, p * kRepairWarps + warp(), c + lane_index()), first + c, num_chains);
+        }
+      }
+      __syncthreads();
     }
     if (lane_index() == 0) {
 #pragma unroll
       for (int p = 0; p < kPairsOfWarp; ++p) {
-        if (p * kWarps + warp < num_pairs) write(shared_.pairs[first_pair + p * kWarps + warp], counters[p]);
+#pragma unroll
+        for (int form = 0; form < kForms; ++form)
+          chain_at(form, p * kRepairWarps + warp(), 0) = counters[p][form].sum();
       }
+    }
+    __syncthreads();
+    if (thread() < num_pairs) {
+      double sums[kForms];
+#pragma unroll
+      for (int form = 0; form < kForms; ++form) sums[form] = chain_at(form, thread(), 0);
+      write(shared_.repairs[first_pair + thread()], sums);
     }
     __syncthreads();
   }
 
-  __device__ void write(const plan::Pair& pair, const PairwiseCounter (&counters)[kForms]) const {
-    const int shift = -(line_shift(call_.a_stats[pair.row]) + line_shift(call_.b_stats[pair.col]));
-    ScaledOf<T> product;
-    if constexpr (kIsComplex<T>) {
-      product.re = num::make_scaled(counters[0].sum(), shift);
-      product.im = num::make_scaled(counters[1].sum(), shift);
-    } else {
-      product = num::make_scaled(counters[0].sum(), shift);
+  /// These chains of these pairs, in shared_.chains: the pairs of a chain in neighbouring lanes.
+  __device__ __forceinline__ void sum_chains(int first_pair, int num_pairs, std::int64_t first_chain, int num_chains) {
+    constexpr std::int64_t kChainElements = num::kFp64ChainLength / kForms;
+    static_assert(kChainElements % kStageElements == 0);
+    const int num_lanes = num_pairs * num_chains;
+    const int num_warps = warps_for(num_lanes);
+    if (warp() >= num_warps) return;
+#pragma unroll 1
+    for (int first = warp() * kWarpSize; first < num_lanes; first += num_warps * kWarpSize) {
+      const int item = min(first + lane_index(), num_lanes - 1);  // lanes beyond do as the last one, to no end
+      const int chain = item / num_pairs;
+      const int p = item % num_pairs;
+      const std::int64_t begin = (first_chain + chain) * kChainElements;
+      const Terms<Chain> terms = sum_terms<Chain>(shared_.repairs[first_pair + p], begin,
+                                                  min(kChainElements, call_.a.length - begin), num_warps);
+      if (first + lane_index() < num_lanes) {
+#pragma unroll
+        for (int form = 0; form < kForms; ++form) chain_at(form, p, chain) = terms.sums[form].sum;
+      }
     }
-    write_element(call_, pair.row, pair.col,
-                  [&](T alpha, T beta, T old) { return num::finish(product, alpha, beta, old); });
+  }
+
+  // ---- compensated sums ---------------------------------------------------------------------------------------------
+
+  /// All ordinary pairs, neighbours in neighbouring lanes: a sum runs over the terms in order.
+  __device__ __forceinline__ void sum_compensated() {
+    const int num_warps = warps_for(num_ordinary_);
+    const int of_warp = static_cast<int>(base::ceil_div(num_ordinary_, num_warps));
+    const int first = warp() * of_warp;
+    const int end = min(first + of_warp, num_ordinary_);
+    if (first >= end) return;
+    const Repair repair = shared_.repairs[min(first + lane_index(), end - 1)];
+    const Terms<CompensatedSum> terms = sum_terms<CompensatedSum>(repair, 0, call_.a.length, num_warps);
+    if (first + lane_index() < end) {
+      double sums[kForms];
+#pragma unroll
+      for (int form = 0; form < kForms; ++form) sums[form] = terms.sums[form].high + terms.sums[form].low;
+      write(repair, sums);
+    }
   }
 
   const DeviceCall<T>& call_;
   RepairShared& shared_;
   std::int64_t num_repairs_;
   bool has_bands_of_a_;
-  std::int64_t num_bands_;
+  int line_bits_ = 4;         ///< lines of a band, where pairs are counted
+  std::uint32_t most_whole_;  ///< pairs of a band that is not dealt to several blocks
+  int num_ordinary_ = 0;
+  int num_single_ = 0;
+  static_assert(kBandLines == 1 << 4);
 };
 
 template <class T>
-__global__ void __launch_bounds__(kRepairThreads, kRepairBlocksPerSm)
-    answer_repairs_sm90(const __grid_constant__ DeviceCall<T> call) {
-  __shared__ RepairShared shared;
+__global__ void __launch_bounds__(kRepairThreads, 1) answer_repairs_sm90(const __grid_constant__ DeviceCall<T> call) {
+  extern __shared__ double2 shared_memory[];
   base::follow_previous_kernel();
   const plan::DeviceState& state = *call.state;
   if (state.is_scaling_only != 0 || state.selection.rung < 0 || state.num_repairs == 0) return;
-  Repairs<T>(call, shared).answer();
+  Repairs<T>(call, *reinterpret_cast<RepairShared*>(shared_memory)).answer();
 }
 
 }  // namespace kizami::fp64

@@ -97,8 +97,12 @@ Status answer_exceptions(const DeviceCall<T>& call, int num_sms, product::Queue 
 template <class T>
 Status answer_repairs(const DeviceCall<T>& call, int num_sms, product::Queue queue) {
   if (call.c.rows == 0 || call.c.cols == 0) return {};
-  return base::launch_overlapped("repairs", answer_repairs_sm90<T>, kRepairBlocksPerSm * num_sms, kRepairThreads, 0,
-                                 queue, call);
+  const auto kernel = answer_repairs_sm90<T>;
+  constexpr int kBytes = static_cast<int>(sizeof(RepairShared));
+  static_assert(kBytes <= kBlockBytes);
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes), "shared memory of repairs"));
+  return base::launch_overlapped("repairs", kernel, num_sms, kRepairThreads, kBytes, queue, call);
 }
 
 }  // namespace kizami::fp64

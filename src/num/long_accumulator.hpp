@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 
+#include "kizami/host_device.hpp"
 #include "num/exponent.hpp"
 #include "num/scaled.hpp"
 #include "num/wide_int.hpp"
@@ -15,25 +16,63 @@ namespace kizami::num {
 
 class LongAccumulator {
  public:
-  /// Adds x y 2^exponent. @range both finite; -2600 <= exponent <= 2100 @exact
-  void add_product(double x, double y, int exponent = 0) {
+  /// Products are multiples of 2^-2148 and below 2^2048, 2^35 of them below 2^2083. With an exponent, the other factor
+  /// is a 53-bit integer: multiples of 2^(-1074 - 2600), below 2^(1024 + 53 + 2100).
+  static constexpr int kDigitBits = 32;
+  static constexpr int kOffset = 3840;
+  static constexpr int kNumDigits = (kOffset + 3233) / kDigitBits + 4;
+  /// Products that digits take before carry_digits().
+  static constexpr int kMaxPending = 1 << 29;
+
+  /// What a product adds to the digits from `first` on.
+  struct Addend {
+    static constexpr int kCount = 5;
+    int first = 0;
+    std::int64_t parts[kCount] = {};
+  };
+  /// x y 2^exponent. @range both finite; -2600 <= exponent <= 2100 @exact
+  [[nodiscard]] static KIZAMI_HOST_DEVICE constexpr Addend addend_of(double x, double y, int exponent = 0) {
     const Decomposed a = decompose(x);
     const Decomposed b = decompose(y);
-    if (a.mantissa == 0 || b.mantissa == 0) return;
+    if (a.mantissa == 0 || b.mantissa == 0) return {};
     const bool negative = (a.mantissa < 0) != (b.mantissa < 0);
     const auto magnitude = [](std::int64_t m) { return static_cast<std::uint64_t>(m < 0 ? -m : m); };
     const uint128 product = static_cast<uint128>(magnitude(a.mantissa)) * magnitude(b.mantissa);  // < 2^106
     const int position = a.exponent + b.exponent + exponent + kOffset;
     const int shift = position % kDigitBits;
-    std::int64_t* const digit = &digits_[static_cast<std::size_t>(position / kDigitBits)];
     const auto low = static_cast<uint128>(static_cast<std::uint64_t>(product)) << shift;  // < 2^96
     const auto high = static_cast<uint128>(static_cast<std::uint64_t>(product >> 64)) << shift;
     const auto part = [](uint128 value, int i) {
       return static_cast<std::int64_t>(static_cast<std::uint64_t>(value >> (kDigitBits * i)) & kDigitMask);
     };
-    const std::int64_t parts[5] = {part(low, 0), part(low, 1), part(low, 2) + part(high, 0), part(high, 1),
-                                   part(high, 2)};
-    for (int i = 0; i < 5; ++i) digit[i] += negative ? -parts[i] : parts[i];
+    Addend out{position / kDigitBits,
+               {part(low, 0), part(low, 1), part(low, 2) + part(high, 0), part(high, 1), part(high, 2)}};
+    for (std::int64_t& digit : out.parts) digit = negative ? -digit : digit;
+    return out;
+  }
+  /// Leaves every digit but the last in [0, 2^32); the last carries the sign. @range digits: [kNumDigits]
+  static KIZAMI_HOST_DEVICE constexpr void carry_digits(std::int64_t* digits) {
+    std::int64_t carried = 0;
+    for (int d = 0; d + 1 < kNumDigits; ++d) {
+      const std::int64_t sum = digits[d] + carried;
+      digits[d] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) & kDigitMask);
+      carried = sum >> kDigitBits;
+    }
+    digits[kNumDigits - 1] += carried;
+  }
+  /// -1, 0 or 1. @range digits: as carry_digits() leaves them
+  [[nodiscard]] static KIZAMI_HOST_DEVICE constexpr int sign_of_digits(const std::int64_t* digits) {
+    if (digits[kNumDigits - 1] < 0) return -1;
+    int d = kNumDigits - 1;
+    while (d >= 0 && digits[d] == 0) --d;
+    return d < 0 ? 0 : 1;
+  }
+
+  /// Adds x y 2^exponent. @range, @exact as addend_of()
+  void add_product(double x, double y, int exponent = 0) {
+    const Addend addend = addend_of(x, y, exponent);
+    std::int64_t* const digit = &digits_[static_cast<std::size_t>(addend.first)];
+    for (int i = 0; i < Addend::kCount; ++i) digit[i] += addend.parts[i];
     if (++num_pending_ == kMaxPending) carry();
   }
 
@@ -48,8 +87,9 @@ class LongAccumulator {
 
   /// -1, 0 or 1.
   [[nodiscard]] int sign() const {
-    const Leading x = leading();
-    return x.hi == 0 ? 0 : x.negative ? -1 : 1;
+    LongAccumulator x = *this;
+    x.carry();
+    return sign_of_digits(x.digits_.data());
   }
 
   /// The sum rounded to 53 bits, without limits on the exponent.
@@ -59,13 +99,7 @@ class LongAccumulator {
   }
 
  private:
-  static constexpr int kDigitBits = 32;
   static constexpr std::uint64_t kDigitMask = 0xFFFFFFFF;
-  /// Products are multiples of 2^-2148 and below 2^2048, 2^35 of them below 2^2083. With an exponent, the other factor
-  /// is a 53-bit integer: multiples of 2^(-1074 - 2600), below 2^(1024 + 53 + 2100).
-  static constexpr int kOffset = 3840;
-  static constexpr int kNumDigits = (kOffset + 3233) / kDigitBits + 4;
-  static constexpr int kMaxPending = 1 << 29;
 
   /// The leading 97 to 128 bits of the magnitude, (hi 2^64 + lo) 2^exponent; hi = 0 if the sum is zero.
   struct Leading {
@@ -97,16 +131,9 @@ class LongAccumulator {
     return out;
   }
 
-  /// Leaves every digit but the last in [0, 2^32); the last carries the sign.
   void carry() {
     num_pending_ = 0;
-    std::int64_t carried = 0;
-    for (std::size_t d = 0; d + 1 < digits_.size(); ++d) {
-      const std::int64_t sum = digits_[d] + carried;
-      digits_[d] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) & kDigitMask);
-      carried = sum >> kDigitBits;
-    }
-    digits_.back() += carried;
+    carry_digits(digits_.data());
   }
 
   std::array<std::int64_t, kNumDigits> digits_{};

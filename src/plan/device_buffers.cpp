@@ -200,6 +200,12 @@ bool has_scout(const Plan& plan) {
          plan.schedule.engine->reads_num_products();
 }
 
+bool repairs_have_own_kernel(const Plan& plan) {
+  const Numerics& numerics = plan.numerics;
+  return numerics.scheme == Scheme::kOzaki2 && numerics.has_certificate &&
+         plan.shape.m * plan.shape.n >= kOwnRepairElements;
+}
+
 product::ProductDesc device_main_product(const Plan& plan, const Chunk& chunk, int num_moduli) {
   product::ProductDesc desc = main_product(plan, chunk, num_moduli);
   desc.a_plane_stride = plane_stride(round_up(chunk.mc, kDeviceLinePad), chunk.kc);

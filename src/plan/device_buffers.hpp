@@ -94,6 +94,12 @@ struct DeviceBuffers {
 /// nothing, and products are so large that what it takes is little beside them.
 [[nodiscard]] bool has_scout(const Plan& plan);
 
+/// Elements of C from which on repairs have a kernel of their own.
+inline constexpr std::int64_t kOwnRepairElements = std::int64_t{1} << 22;
+/// Whether pairs of the list are answered by a kernel of their own (fp64::answer_repairs()), not by that of the FP64 rung: from so many
+/// elements of C on they are worth a launch, which costs a microsecond or two where there is nothing to do.
+[[nodiscard]] bool repairs_have_own_kernel(const Plan& plan);
+
 /// The product of one main chunk with that many moduli.
 [[nodiscard]] product::ProductDesc device_main_product(const Plan& plan, const Chunk& chunk, int num_moduli);
 /// Products of sampled digits of `n` lines of B with `m` lines of A, a piece of k in each plane.

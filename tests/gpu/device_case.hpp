@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,17 @@ Status enqueue(const Case& c, const Plan& plan, const DeviceOperands<T>& x, cons
   return cuda::run<T>(plan, p.alpha, p.a, p.b, p.beta, p.c, {workspace.data(), workspace.size()}, stream);
 }
 
+/// What a test makes of the operands of a case before the call.
+template <class T>
+using Change = std::function<void(check::Operands<T>&)>;
+
+template <class T>
+[[nodiscard]] check::Operands<T> changed_operands(const Case& c, const Change<T>& change) {
+  check::Operands<T> operands(c, api_test::kThreads);
+  if (change) change(operands);
+  return operands;
+}
+
 template <class T>
 struct DeviceResult {
   std::vector<T> c;  ///< as stored
@@ -58,8 +70,8 @@ struct DeviceResult {
 
 /// The case by an engine. Fails the test if anything but C's elements changes.
 template <class T>
-[[nodiscard]] DeviceResult<T> multiply(const Case& c, const Policy& policy) {
-  const check::Operands<T> host(c, api_test::kThreads);
+[[nodiscard]] DeviceResult<T> multiply(const Case& c, const Policy& policy, const Change<T>& change = {}) {
+  const check::Operands<T> host = changed_operands<T>(c, change);
   const DeviceOperands<T> x(host);
   DeviceResult<T> result;
   const Result<Plan> plan = cuda::make_plan(c.scalar, c.m, c.n, c.k, policy);
@@ -84,13 +96,13 @@ template <class T>
 
 /// The case by the host with the numerics that the device has: as many rungs.
 template <class T>
-[[nodiscard]] DeviceResult<T> host_result(const Case& c, int max_rungs) {
+[[nodiscard]] DeviceResult<T> host_result(const Case& c, int max_rungs, const Change<T>& change = {}) {
   Case on_host = c;
   on_host.policy.scheme = Scheme::kOzaki2;
   on_host.policy.max_rungs = max_rungs;
   on_host.policy.workspace_limit_bytes = 0;
   on_host.policy.may_sync = false;
-  check::Operands<T> x(on_host, api_test::kThreads);
+  check::Operands<T> x = changed_operands<T>(on_host, change);
   DeviceResult<T> result;
   const Status status = api_test::call(on_host, x, result.outcome);
   EXPECT_TRUE(status.ok()) << check::print(on_host) << ": " << status.reason();
@@ -118,13 +130,13 @@ void expect_same(const std::vector<T>& got, const std::vector<T>& want, const st
 
 /// Runs the case on the device and on the host, compares bits and outcomes, and returns the outcome.
 template <class T>
-Outcome expect_bits_of_host(const Case& c, EngineName engine, bool may_sync) {
+Outcome expect_bits_of_host(const Case& c, EngineName engine, bool may_sync, const Change<T>& change = {}) {
   Policy policy = device_policy(c, engine);
   policy.may_sync = may_sync;
   const int max_rungs = engine == EngineName::kCublasLt && !may_sync ? 1 : c.policy.max_rungs;
   const std::string what = check::print(c) + " on " + std::string(to_string(engine)) + (may_sync ? ", may_sync" : "");
-  const DeviceResult<T> got = multiply<T>(c, policy);
-  const DeviceResult<T> want = host_result<T>(c, max_rungs);
+  const DeviceResult<T> got = multiply<T>(c, policy, change);
+  const DeviceResult<T> want = host_result<T>(c, max_rungs, change);
   EXPECT_EQ(got.outcome.rung, want.outcome.rung) << what;
   EXPECT_EQ(got.outcome.moduli, want.outcome.moduli) << what;
   EXPECT_EQ(got.outcome.equilibrated, want.outcome.equilibrated) << what;

@@ -15,6 +15,7 @@
 #include "check/matrix_classes.hpp"
 #include "fp64/device.hpp"
 #include "fp64/fp64.hpp"
+#include "fp64/repair_place.hpp"
 #include "gpu/device_memory.hpp"
 #include "num/scaled.hpp"
 #include "split/statistics.hpp"
@@ -446,50 +447,88 @@ TEST_F(Fp64Rung, LongSums64) { expect_long_sums<double>(10); }
 TEST_F(Fp64Rung, LongSumsComplex32) { expect_long_sums<std::complex<float>>(11); }
 TEST_F(Fp64Rung, LongSumsComplex64) { expect_long_sums<std::complex<double>>(12); }
 
-/// Lists that the deal to blocks makes uneven: all pairs in one line of either operand, more than a block holds with one hash, more
-/// than lines are long, and more bands of lines than there are counters for.
-TEST_F(Fp64Rung, UnevenRepairs) {
-  Rng rng(30);
-  const auto operand = [&](std::int64_t num_lines, std::int64_t length, tests::Storage storage, bool has_nonfinite) {
-    auto lines = make_lines<double>(rng, Kind::kOrdinary, num_lines, length);
-    if (has_nonfinite) plant_nonfinite(rng, lines);
-    return Operand<double>(lines, length, storage, false);
-  };
-  Setting<double> setting;
-  setting.rung = 0;
-  setting.num_sms = 3;
-  const auto transposed = [](Setting<double> x) {
-    for (plan::Pair& pair : x.repairs) std::swap(pair.row, pair.col);
-    return x;
-  };
-  for (const bool has_strided_lines : {true, false}) {  // the banded operand is the first one, or has 2000 lines
-    const auto storage = has_strided_lines ? tests::Storage::kInnerPadded : tests::Storage::kLineContiguous;
-    const auto other = has_strided_lines ? tests::Storage::kLineContiguous : tests::Storage::kInnerPadded;
-    const auto a = operand(40, 600, storage, false);
-    const auto b = operand(2000, 600, other, true);
-    setting.repairs.clear();
-    for (std::int64_t j = 0; j < 2000; ++j) setting.repairs.push_back({17, j});
-    expect_host_bits(rng, a, b, setting);
-    expect_host_bits(rng, b, a, transposed(setting));
+/// Lines of all kinds: those that may underflow, subnormal ones and zeros among ordinary ones; some are not finite.
+template <class T>
+Operand<T> mixed_operand(Rng& rng, std::int64_t num_lines, std::int64_t length, tests::Storage storage) {
+  auto lines = make_lines<T>(rng, Kind::kOrdinary, num_lines, length);
+  for (auto& line : lines) {
+    const auto of_all = rng() % 30;
+    if (of_all < 3) line = make_lines<T>(rng, static_cast<Kind>(of_all), 1, length).front();
+    if (of_all == 4) line.back() = nan_of<T>();
   }
-  const auto a = operand(40, 100, tests::Storage::kInnerPadded, false);
-  const auto b = operand(9000, 100, tests::Storage::kLineContiguous, false);
-  setting.repairs.clear();
-  constexpr std::uint32_t kParts = 20;  // of 320 pairs in one band
-  for (std::int64_t j = 0; j < 9000 && setting.repairs.size() < 320; ++j) {
-    if ((static_cast<std::uint32_t>(j) * 0x9E3779B1u >> 16) % kParts == 3) setting.repairs.push_back({20, j});
-  }
-  ASSERT_EQ(setting.repairs.size(), 320u);
-  expect_host_bits(rng, a, b, setting);
-  for (std::int64_t j = 0; j < 9000; j += 9) setting.repairs.push_back({21, j});
-  expect_host_bits(rng, a, b, setting);
+  return Operand<T>(lines, length, storage, rng() % 2 == 0);
+}
 
+/// Lists that reach every way of dealing pairs to blocks, and of a block's pairs to warps.
+template <class T>
+void expect_dealt_repairs(std::uint64_t seed) {
+  Rng rng(seed);
+  for (const tests::Storage storage : {tests::Storage::kLineContiguous, tests::Storage::kInnerContiguous,
+                                       tests::Storage::kInnerPadded, tests::Storage::kBothStrided}) {
+    const std::int64_t m = 40;
+    const std::int64_t n = 2000;
+    const std::int64_t k = rng() % 2 == 0 ? 600 : 4500;  // the counter has one level in a warp, or more
+    const auto a = mixed_operand<T>(rng, m, k, storage);
+    const auto b = mixed_operand<T>(rng, n, k, tests::kStorages[rng() % std::size(tests::kStorages)]);
+    const auto expect = [&](int num_sms, std::vector<plan::Pair> repairs) {
+      for (const Fp64Summation summation : kSummations) {
+        Setting<T> setting;
+        setting.rung = 0;
+        setting.num_sms = num_sms;
+        setting.summation = summation;
+        setting.beta = rng() % 2 == 0 ? T{0} : make<T>(0.5, 0.25);
+        setting.repairs = repairs;
+        std::shuffle(setting.repairs.begin(), setting.repairs.end(), rng);
+        expect_host_bits(rng, a, b, setting);
+        for (plan::Pair& pair : setting.repairs) std::swap(pair.row, pair.col);
+        expect_host_bits(rng, b, a, setting);
+      }
+    };
+    std::vector<plan::Pair> row, col, band, one_block;
+    for (std::int64_t j = 0; j < n; ++j) row.push_back({17, j});
+    for (std::int64_t i = 0; i < m; ++i) col.push_back({i, 1999});
+    for (std::int64_t i = 16; i < 32; ++i) {
+      for (std::int64_t j = 0; j < n; j += 89) band.push_back({i, j});
+    }
+    for (std::int64_t j = 0; one_block.size() < 320;
+         ++j) {  // the second third of the places of one band, to three blocks
+      ASSERT_LT(j, n);
+      for (std::int64_t i = 16; i < 32 && one_block.size() < 320; ++i) {
+        if (fp64::place_of_hash(fp64::pair_hash(i, j), 3) == 1) one_block.push_back({i, j});
+      }
+    }
+    expect(132, {{39, 0}});
+    expect(132, {{39, 0}, {0, 1999}, {20, 1000}});
+    expect(1, {{39, 0}, {0, 1999}, {20, 1000}});
+    expect(3, row);  // several walks
+    expect(132, row);
+    expect(2, col);
+    expect(132, col);
+    expect(2, band);       // more than are summed at once
+    expect(3, one_block);  // more than a block holds
+    expect(7, random_pairs<T>(rng, m, n, 1));
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+TEST_F(Fp64Rung, DealtRepairs32) { expect_dealt_repairs<float>(30); }
+TEST_F(Fp64Rung, DealtRepairs64) { expect_dealt_repairs<double>(31); }
+TEST_F(Fp64Rung, DealtRepairsComplex32) { expect_dealt_repairs<std::complex<float>>(32); }
+TEST_F(Fp64Rung, DealtRepairsComplex64) { expect_dealt_repairs<std::complex<double>>(33); }
+
+/// More lines than there are bands of 16: a few pairs, so many that a walk through the list does not pay, and some between.
+TEST_F(Fp64Rung, RepairsOfManyLines) {
+  Rng rng(34);
   const auto tall = random_operand<double>(rng, Kind::kOrdinary, 66000, 9, false);
   const auto thin = random_operand<double>(rng, Kind::kOrdinary, 3, 9, false);
-  setting.repairs = {{0, 0}, {65999, 2}, {40000, 1}, {40001, 1}};
-  expect_host_bits(rng, tall, thin, setting);
-  setting.repairs = random_pairs<double>(rng, 66000, 3, 2);
-  expect_host_bits(rng, tall, thin, setting);
+  Setting<double> setting;
+  setting.rung = 0;
+  for (const int num_sms : {3, 132}) {
+    setting.num_sms = num_sms;
+    setting.repairs = {{0, 0}, {65999, 2}, {40000, 1}, {40001, 1}};
+    expect_host_bits(rng, tall, thin, setting);
+    setting.repairs = random_pairs<double>(rng, 66000, 3, 2);
+    expect_host_bits(rng, tall, thin, setting);
+  }
 }
 
 /// Sums that cancel: what is left shows the order in which rounding errors are added.

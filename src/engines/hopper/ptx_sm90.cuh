@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The instructions of sm_90 that CUDA C++ has no words for and that products need: bulk tensor copies. One
-// function per instruction; no policy. Those of barriers and clusters are in base/cluster_sm90.cuh.
+// The instructions of sm_90 that CUDA C++ has no words for and that only products need: registers that warpgroups hand over,
+// bulk tensor copies. One function per instruction; no policy. Those that others need as well are in base/.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,26 @@ using base::barrier_wait;
 using base::cluster_rank;
 using base::cluster_sync;
 using base::descriptor_step;
-using base::give_registers_back;
 using base::named_barrier_arrive;
 using base::named_barrier_sync;
 using base::pin;
 using base::shared_address;
 using base::swizzled_lines;
-using base::take_registers;
 using base::wgmma_commit;
 using base::wgmma_fence;
 using base::wgmma_s8;
 using base::wgmma_wait;
+
+// ---- registers of the warps of a warpgroup ----
+
+template <int kRegisters>
+__device__ __forceinline__ void give_registers_back() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
+}
+template <int kRegisters>
+__device__ __forceinline__ void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
+}
 
 // ---- bulk tensor copies into shared memory; the bytes count at `barrier` of each CTA that gets them ----
 

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+// Elements of two lines a lane, on their way through shared memory that a warp has for itself: no registers hold what is under
+// way, and no barrier of the block is in the way. A ring has as many stages as it is given; all but one are being filled while
+// one is read.
+//
+// A stage has eight elements of either line of every lane, in rows of 16-byte chunks, a chunk a lane. What a chunk holds follows
+// from where the line's elements lie (Chunks): cp.async moves 16 bytes past the L1 cache, of which shared memory leaves little.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "base/int_math.hpp"
+#include "fp64/device_pair.cuh"
+#include "problem/lines.hpp"
+
+namespace kizami::fp64 {
+
+inline constexpr int kStageElements = 8;
+inline constexpr int kChunkBytes = 16;
+inline constexpr int kChunkRowBytes = kWarpSize * kChunkBytes;
+inline constexpr int kStageLineBytes = kStageElements * kChunkRowBytes;  ///< of one line of every lane
+inline constexpr int kStageBytes = 2 * kStageLineBytes;
+
+/// Copies kBytes to shared memory: num_bytes from memory, then zeros. @param kIsAhead  what follows in memory comes to the L2 cache too
+template <int kBytes, bool kIsAhead = false>
+__device__ __forceinline__ void copy_to_shared(std::uint32_t to, const void* from, int num_bytes) {
+  if constexpr (kIsAhead) {
+    static_assert(kBytes == 16);
+    asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(num_bytes)
+                 : "memory");
+  } else if constexpr (kBytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(num_bytes) : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(num_bytes), "n"(kBytes)
+                 : "memory");
+  }
+}
+__device__ __forceinline__ void close_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+/// Waits for all copies of this thread but those of the last kGroups groups.
+template <int kGroups>
+__device__ __forceinline__ void wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kGroups) : "memory");
+}
+__device__ __forceinline__ std::uint32_t shared_address(const void* p) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
+}
+
+/// One line of every lane of a warp, all of one operand.
+template <class T>
+class LaneLines {
+ public:
+  /// Elements [first, first + count) of a line: each lane's own. By all lanes. @range first a multiple of kStageElements
+  __device__ __forceinline__ LaneLines(const problem::Lines<T>& lines, std::int64_t line, std::int64_t first,
+                                       std::int64_t count)
+      : chunks_(chunks_of(lines)), count_(count), stride_(lines.inner_stride) {
+    const T* const element = lines.data + line * lines.line_stride + first * stride_;
+    from_ = element;
+    if (chunks_ == Chunks::kAcrossLines) {
+      const int of_chunk = static_cast<int>(line % kOfChunk);
+      const std::int64_t line_of_chunk = line - of_chunk;
+      from_ = element - of_chunk;
+      offset_ = of_chunk * static_cast<int>(sizeof(T));
+      chunk_bytes_ =
+          static_cast<int>(sizeof(T)) * static_cast<int>(min(std::int64_t{kOfChunk}, lines.num_lines - line_of_chunk));
+    }
+    if (chunks_ == Chunks::kAlongLine) {
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) {
+        const auto of_lane = reinterpret_cast<std::uintptr_t>(element);
+        cell_from_[i] =
+            reinterpret_cast<const T*>(__shfl_sync(kAllLanes, of_lane, copied_cell(i))) + copied_row() * kOfChunk;
+      }
+    }
+  }
+
+  /// Begins the copies of elements [first, first + kStageElements) of each lane's. @param is_whole  all lanes have so many
+  __device__ __forceinline__ void copy(std::int64_t first, bool is_whole, std::uint32_t stage) const {
+    if (chunks_ == Chunks::kAlongLine) {
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) {
+        int bytes = kChunkBytes;
+        if (!is_whole) {
+          const std::int64_t left = __shfl_sync(kAllLanes, count_, copied_cell(i)) - first - copied_row() * kOfChunk;
+          bytes =
+              static_cast<int>(max(min(left, std::int64_t{kOfChunk}), std::int64_t{0})) * static_cast<int>(sizeof(T));
+        }
+        const T* const from = bytes == 0 ? cell_from_[i] - copied_row() * kOfChunk : cell_from_[i] + first;
+        copy_to_shared<kChunkBytes, true>(stage + chunk_place(copied_row(), copied_cell(i)), from, bytes);
+      }
+      return;
+    }
+#pragma unroll
+    for (int e = 0; e < kStageElements; ++e) {
+      if (!is_whole && first + e >= count_) break;
+      const T* const from = from_ + (first + e) * stride_;
+      const std::uint32_t to = stage + static_cast<std::uint32_t>(e * kChunkRowBytes + lane_index() * kChunkBytes);
+      if (chunks_ == Chunks::kAcrossLines) {
+        copy_to_shared<kChunkBytes>(to, from, chunk_bytes_);
+      } else {
+        constexpr int kPartBytes = static_cast<int>(sizeof(RealOf<T>));
+#pragma unroll
+        for (int part = 0; part < static_cast<int>(problem::kTerms<T>); ++part)
+          copy_to_shared<kPartBytes>(to + part * kPartBytes, reinterpret_cast<const RealOf<T>*>(from) + part,
+                                     kPartBytes);
+      }
+    }
+  }
+
+  /// This lane's elements of a stage that has come: those beyond its count are anything.
+  __device__ __forceinline__ void read(const unsigned char* stage, T (&elements)[kStageElements]) const {
+    if (chunks_ == Chunks::kAlongLine) {
+#pragma unroll
+      for (int row = 0; row < kRows; ++row) {
+        const uint4 chunk = *reinterpret_cast<const uint4*>(stage + chunk_place(row, lane_index()));
+        memcpy(&elements[row * kOfChunk], &chunk, sizeof chunk);
+      }
+      return;
+    }
+    const unsigned char* const of_lane = stage + lane_index() * kChunkBytes + offset_;
+#pragma unroll
+    for (int e = 0; e < kStageElements; ++e) elements[e] = *reinterpret_cast<const T*>(of_lane + e * kChunkRowBytes);
+  }
+
+ private:
+  /// What a chunk of 16 bytes holds.
+  enum class Chunks : std::uint8_t {
+    kAlongLine,    ///< neighbouring elements of the line
+    kAcrossLines,  ///< one element, and those of neighbouring lines
+    kOneElement,   ///< one element, copied part by part: whatever the alignment
+  };
+  static constexpr int kOfChunk = kChunkBytes / static_cast<int>(sizeof(T));
+  static constexpr int kRows = kStageElements / kOfChunk;  ///< of chunks along the line
+
+  [[nodiscard]] __device__ static Chunks chunks_of(const problem::Lines<T>& lines) {
+    const bool is_aligned = reinterpret_cast<std::uintptr_t>(lines.data) % kChunkBytes == 0;
+    if (is_aligned && lines.inner_stride == 1 && lines.line_stride % kOfChunk == 0) return Chunks::kAlongLine;
+    if (is_aligned && (lines.line_stride == 1 || kOfChunk == 1) && lines.inner_stride % kOfChunk == 0)
+      return Chunks::kAcrossLines;
+    return Chunks::kOneElement;
+  }
+
+  /// Along lines kRows lanes copy neighbouring chunks: the i-th copy of a lane is of this row and this lane's line.
+  [[nodiscard]] __device__ static int copied_row() { return lane_index() % kRows; }
+  [[nodiscard]] __device__ static int copied_cell(int i) { return i * (kWarpSize / kRows) + lane_index() / kRows; }
+  /// So that neither those copies nor reads of a row meet in a bank.
+  [[nodiscard]] __device__ static std::uint32_t chunk_place(int row, int cell) {
+    return static_cast<std::uint32_t>(row * kChunkRowBytes + (cell ^ row * kOfChunk) * kChunkBytes);
+  }
+
+  Chunks chunks_;
+  std::int64_t count_;
+  std::int64_t stride_;
+  const T* from_;   ///< the chunk of the first element
+  int offset_ = 0;  ///< of an element in its chunk
+  int chunk_bytes_ = 0;
+  const T* cell_from_[kRows];
+};
+
+/// Calls visit(x, y) for the elements [first, first + count) of a pair of lines a lane, in order. By all lanes of a warp.
+/// @param ring  num_stages stages of shared memory, the warp's own  @range num_stages 3, 6 or 12
+template <class T, class Visit>
+__device__ __forceinline__ void walk_lines(const problem::Lines<T>& a, const problem::Lines<T>& b,
+                                           const plan::Pair& pair, std::int64_t first, std::int64_t count,
+                                           unsigned char* ring, int num_stages, const Visit& visit) {
+  const LaneLines<T> of_a(a, pair.row, first, count);
+  const LaneLines<T> of_b(b, pair.col, first, count);
+  const std::uint32_t ring_address = shared_address(ring);
+  const auto num_steps = static_cast<std::int64_t>(
+      __reduce_max_sync(kAllLanes, static_cast<unsigned>(base::ceil_div(count, std::int64_t{kStageElements}))));
+  const auto copy = [&](std::int64_t step, int stage) {
+    const std::int64_t at = step * kStageElements;
+    const std::uint32_t to = ring_address + static_cast<std::uint32_t>(stage * kStageBytes);
+    const bool is_whole = __all_sync(kAllLanes, at + kStageElements <= count) != 0;
+    if (step < num_steps) {
+      of_a.copy(at, is_whole, to);
+      of_b.copy(at, is_whole, to + kStageLineBytes);
+    }
+    close_copies();  // an empty group too: so many are always behind the oldest
+  };
+#pragma unroll 1
+  for (int stage = 0; stage < num_stages; ++stage) copy(stage, stage);
+  int stage = 0;
+#pragma unroll 1
+  for (std::int64_t step = 0; step < num_steps; ++step) {
+    if (num_stages == 3) {
+      wait_for_copies<2>();
+    } else if (num_stages == 6) {
+      wait_for_copies<5>();
+    } else {
+      wait_for_copies<11>();
+    }
+    __syncwarp();
+    T x[kStageElements];
+    T y[kStageElements];
+    of_a.read(ring + stage * kStageBytes, x);
+    of_b.read(ring + stage * kStageBytes + kStageLineBytes, y);
+    __syncwarp();  // all have read it
+    copy(step + num_stages, stage);
+    const std::int64_t left = count - step * kStageElements;
+    if (__all_sync(kAllLanes, left >= kStageElements) != 0) {
+#pragma unroll
+      for (int e = 0; e < kStageElements; ++e) visit(x[e], y[e]);
+    } else {
+#pragma unroll
+      for (int e = 0; e < kStageElements; ++e) {
+        if (e < left) visit(x[e], y[e]);
+      }
+    }
+    stage = stage + 1 == num_stages ? 0 : stage + 1;
+  }
+}
+
+}  // namespace kizami::fp64
