@@ -46,11 +46,11 @@ namespace {
                                 passes(plan.shape.k, chunk.kc);
 }
 
-/// Counts of moduli that need a further piece are bound by instructions.
+/// Counts of moduli that need a further piece are bound by what rounds their sums.
 [[nodiscard]] double crt_seconds(const Plan& plan, int num_moduli) {
   const num::Ring ring = ring_of(plan.shape.scalar);
   const int few_moduli = ring == num::Ring::kReal ? 14 : 15;
-  const double planes_per_second = num_moduli <= few_moduli ? 2.2e12 : 1.1e12;
+  const double planes_per_second = num_moduli <= few_moduli ? 2.2e12 : 1.5e12;
   return pairs_of(plan) * num::num_planes(ring, num_moduli) / planes_per_second;
 }
 
@@ -92,9 +92,8 @@ namespace {
 /// Elements one by one: of one of the two lines a sector is read for each element, for either part in each part. Repairs of large C
 /// share them with those of neighbouring lines (fp64::answer_repairs()).
 [[nodiscard]] double exception_seconds(const Plan& plan, std::int64_t num_exceptions) {
-  constexpr double kManyPairs = 1 << 22;
-  const bool are_shared = plan.numerics.scheme == Scheme::kOzaki2 && pairs_of(plan) >= kManyPairs &&
-                          plan.numerics.fp64_summation == num::Fp64Summation::kPairwise;
+  const bool are_shared =
+      repairs_have_own_kernel(plan) && plan.numerics.fp64_summation == num::Fp64Summation::kPairwise;
   const double bytes_per_second = are_shared ? 3e12 : 1.8e12;
   constexpr double kSectorBytes = 32;
   const double bytes = kSectorBytes * parts_of(plan) * parts_of(plan) * static_cast<double>(plan.shape.k);

@@ -30,6 +30,7 @@ inline constexpr int kDeviceWords = 16;  ///< of 4 residues: 64 planes
 inline constexpr int kDevicePieces = 5;
 inline constexpr int kPiecePlanes = 56;  ///< at most
 inline constexpr int kPieceGroup = 16;   ///< planes that are summed before their offset is subtracted
+inline constexpr int kPieceDigits = 6;   ///< bytes of a weight's piece: five, and one that is zero
 
 /// The most moduli whose constants fit in so many pieces, and their planes, rounded up to an even number.
 [[nodiscard]] constexpr int most_piece_moduli(bool is_complex, int pieces) {
@@ -51,6 +52,9 @@ struct DeviceCrtPieces {
       {};                              ///< -(2^12 + 2^7) times the sum of a group's W_q
   double product[kDevicePieces] = {};  ///< P
   double half[kDevicePieces] = {};     ///< floor((P - 1) / 2)
+  /// Digit d in [-128, 128) of W_q / 2^grid[i] = sum_d digit_d 256^d, as device_crt_bytes.cuh wants it: byte c of word 4 u + t is of
+  /// plane q = 16 u + 4 c + t.
+  std::uint32_t digits[kDevicePieces][kPieceDigits][(kPiecePlanes + 15) / 16 * 4] = {};
 };
 
 /// One count of moduli, one part: what the CRT kernel reads.
@@ -88,12 +92,14 @@ struct DeviceReconstruction {
   Factor<T> beta;
   MatrixView<T> c;
   const std::int32_t* done = nullptr;  ///< device memory; not 0 there: others reconstruct. Null: nobody does
+  /// Elements of c from which on tensor cores make the sums of many pieces, in a kernel of their own: worth a launch from here on.
+  std::int64_t least_for_bytes = std::int64_t{1} << 22;
 };
 
 /// Reconstructs a block of C at the rung of state->selection; leaves lines of scale num::kSkipLine and repaired elements
 /// alone. If state->is_scaling_only: C <- beta C.
-/// @range  planes.col_stride a multiple of 4; readable up to round_up(m, 4)
-/// @queue  enqueues one kernel, which ends at once for rung -1
+/// @range  planes and their strides multiples of 16 bytes, columns readable up to round_up(m, 16); first_row a multiple of 4
+/// @queue  enqueues one kernel or two, which end at once for rung -1
 template <class T>
 Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The CRT kernel: the integers of four neighbouring elements of a column at a time, in FP64 pieces (device_crt_pieces.cuh) or
-// in limbs (device_crt_limbs.cuh), then the epilogue.
+// The CRT kernels: the integers of four neighbouring elements of a column at a time, in FP64 pieces (device_crt_pieces.cuh) or
+// in limbs (device_crt_limbs.cuh), then the epilogue. Of large C a second kernel takes the counts that are many pieces of FP64
+// numbers, whose sums it has from tensor cores (device_crt_bytes.cuh).
 #pragma once
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "num/line_stats.hpp"
 #include "num/scaled.hpp"
 #include "reconstruct/device.hpp"
+#include "reconstruct/device_crt_bytes.cuh"
 #include "reconstruct/device_crt_epilogue.cuh"
 #include "reconstruct/device_crt_limbs.cuh"
 #include "reconstruct/device_crt_pieces.cuh"
@@ -91,10 +93,10 @@ __global__ void scale_kernel(MatrixView<T> c, Factor<T> beta) {
   scale_all(c, beta.load());
 }
 
-/// kMostLimbs: of the rungs that do not fit in pieces; 0: all do.
+/// kMostLimbs: of the rungs that do not fit in pieces; 0: all do. @param leaves_bytes  rungs of reconstruct_from_bytes() are left to it
 template <class T, int kMostLimbs>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
-    reconstruct_kernel(const __grid_constant__ DeviceReconstruction<T> task) {
+    reconstruct_kernel(const __grid_constant__ DeviceReconstruction<T> task, bool leaves_bytes) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
   constexpr int kPieceBytes =
       8 * kParts * PieceLayout<kDevicePieces, most_piece_planes(kIsComplex<T>, kDevicePieces)>::kSize;
@@ -113,6 +115,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
   const DeviceCrtTable* const tables = task.tables + kParts * (task.ladder.rungs[rung].num_moduli - num::kMinModuli);
   double* const numbers = reinterpret_cast<double*>(shared);
   const int pieces = tables->pieces.count;
+  if (leaves_bytes && pieces >= kLeastBytePieces<T>) return;
   if (pieces == 2) {
     reconstruct_from_pieces<T, 2, false>(task, tables, numbers);
   } else if (pieces == 3 && tables->num_planes == most_piece_planes(kIsComplex<T>, 3)) {
@@ -135,16 +138,29 @@ namespace kizami::reconstruct {
 template <class T>
 Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue) {
   if (task.c.rows == 0 || task.c.cols == 0) return {};
-  const device::QuadGrid shape = device::quad_grid(task.c.rows, task.c.cols, device::kBlocksPerSm * num_sms);
-  const int most = task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli;
-  const auto launch = [&](auto limbs) {
-    return base::launch_overlapped("reconstruct_kernel", device::reconstruct_kernel<T, limbs.value>, shape.grid,
-                                   shape.block, 0, queue, task);
-  };
-  // Most moduli of so many limbs; device_tables_test.cpp checks them.
-  if (most <= most_piece_moduli(kIsComplex<T>, kDevicePieces)) return launch(std::integral_constant<int, 0>{});
-  if (kIsComplex<T> || most <= 27) return launch(std::integral_constant<int, 7>{});
-  return launch(std::integral_constant < int, kIsComplex<T> ? 7 : kDeviceLimbs > {});
+  const auto moduli = [&](int rung) { return task.ladder.rungs[rung].num_moduli; };
+  const int most = moduli(task.ladder.num_rungs - 1);
+  const int most_of_numbers = most_piece_moduli(kIsComplex<T>, device::kLeastBytePieces<T> - 1);
+  const int most_of_pieces = most_piece_moduli(kIsComplex<T>, kDevicePieces);
+  const int blocks = device::kBlocksPerSm * num_sms;
+  const bool has_bytes = task.c.rows * task.c.cols >= task.least_for_bytes && most > most_of_numbers;
+  const bool has_others = !has_bytes || moduli(0) <= most_of_numbers || most > most_of_pieces;
+  if (has_others) {
+    const device::QuadGrid shape = device::quad_grid(task.c.rows, task.c.cols, blocks);
+    const auto launch = [&](auto limbs) {
+      return base::launch_overlapped("reconstruct_kernel", device::reconstruct_kernel<T, limbs.value>, shape.grid,
+                                     shape.block, 0, queue, task, has_bytes);
+    };
+    // Most moduli of so many limbs; device_tables_test.cpp checks them.
+    KIZAMI_RETURN_IF_ERROR(most <= most_of_pieces ? launch(std::integral_constant<int, 0>{})
+                           : kIsComplex<T> || most <= 27
+                               ? launch(std::integral_constant<int, 7>{})
+                               : launch(std::integral_constant < int, kIsComplex<T> ? 7 : kDeviceLimbs > {}));
+  }
+  if (!has_bytes) return {};
+  const device::QuadGrid shape = device::quad_grid(task.c.rows, task.c.cols, blocks, 4, 32);
+  return base::launch_overlapped("reconstruct_from_bytes", device::reconstruct_from_bytes<T>, shape.grid, shape.block,
+                                 0, queue, task, !has_others);
 }
 
 template <class T>

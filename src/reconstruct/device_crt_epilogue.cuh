@@ -27,6 +27,13 @@ struct Epilogue {
         has_repairs(task.state->num_repairs != 0) {}
 };
 
+/// The word of the repaired elements' bits in which that of row i of column j stands.
+template <class T>
+[[nodiscard]] __device__ const std::uint32_t* repair_word(const DeviceReconstruction<T>& task, std::int64_t i,
+                                                          std::int64_t j) {
+  return task.repair_bits + (task.first_col + j) * task.bits_stride + (task.first_row + i) / 32;
+}
+
 /// One bit for each of four elements from row i of column j that someone else answers. @range they are rows of C
 template <class T>
 [[nodiscard]] __device__ unsigned repaired_of_quad(const DeviceReconstruction<T>& task, std::int64_t i,
@@ -99,8 +106,14 @@ struct NumberEpilogue {
               is_moderate(row_scale[2]) && is_moderate(row_scale[3]);
   }
 
-  __device__ void write(const DeviceReconstruction<T>& task, std::int64_t j, int col_scale,
-                        const double (&x)[kParts][4]) const {
+  __device__ __forceinline__ void write(const DeviceReconstruction<T>& task, std::int64_t j, int col_scale,
+                                        const double (&x)[kParts][4]) const {
+    write(task, j, col_scale, x, [&] { return repaired_of_quad(task, i, j); });
+  }
+  /// @param repaired()  repaired_of_quad(), asked where there are repairs and scales are moderate
+  template <class Repaired>
+  __device__ __forceinline__ void write(const DeviceReconstruction<T>& task, std::int64_t j, int col_scale,
+                                        const double (&x)[kParts][4], const Repaired& repaired) const {
     if (is_fast && is_moderate(col_scale)) {
       T value[4];
 #pragma unroll
@@ -113,7 +126,7 @@ struct NumberEpilogue {
           value[e] = static_cast<R>(x[0][e] * unit);
         }
       }
-      store(task.c, i, j, value, epilogue.has_repairs ? 15u & ~repaired_of_quad(task, i, j) : 15u);
+      store(task.c, i, j, value, epilogue.has_repairs ? 15u & ~repaired() : 15u);
     } else if (col_scale != num::kSkipLine) {
       num::Scaled p[kParts][4];
       for (int part = 0; part < kParts; ++part) {

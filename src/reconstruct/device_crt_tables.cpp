@@ -35,6 +35,16 @@ void cut(num::CrtInt x, bool is_negative, const std::int32_t (&grid)[kDevicePiec
   }
 }
 
+/// Bytes of a piece of the weight of plane q. @range |piece| < 2^39 units
+void set_digits(double units, int q, std::uint32_t (&digits)[kPieceDigits][(kPiecePlanes + 15) / 16 * 4]) {
+  auto left = static_cast<std::int64_t>(units);
+  for (auto& words : digits) {
+    const auto digit = static_cast<std::int8_t>(left & 255);
+    words[q / 16 * 4 + q % 4] |= std::uint32_t{static_cast<std::uint8_t>(digit)} << (8 * (q % 16 / 4));
+    left = (left - digit) / 256;
+  }
+}
+
 [[nodiscard]] DeviceCrtPieces make_pieces(const num::CrtTable& crt) {
   // So many bits are exact: sums of 16 weights times 2^12 + 2^8 stay below 2^53 of the grid, device_tables_test.cpp.
   constexpr int kPieceBits = 37;
@@ -53,6 +63,7 @@ void cut(num::CrtInt x, bool is_negative, const std::int32_t (&grid)[kDevicePiec
     const bool is_above_half = num::less(crt.half_wide, weight);
     cut(is_above_half ? num::sub(crt.product_wide, weight) : weight, is_above_half, pieces.grid, pieces.weight[q]);
     for (int i = 0; i < kDevicePieces; ++i) {
+      set_digits(std::ldexp(pieces.weight[q][i], -pieces.grid[i]), q, pieces.digits[i]);
       pieces.offset[q / kPieceGroup][i] -= 4224.0 * pieces.weight[q][i];
       pieces.weight[q][i] *= 4096.0;
     }

@@ -91,9 +91,11 @@ struct QuadGrid {
   dim3 block;
   dim3 grid;
 };
-[[nodiscard]] inline QuadGrid quad_grid(std::int64_t rows, std::int64_t cols, int blocks_at_once, int quad = 4) {
+/// @param least  threads side by side at least: 16, or 32 where a warp keeps to one column
+[[nodiscard]] inline QuadGrid quad_grid(std::int64_t rows, std::int64_t cols, int blocks_at_once, int quad = 4,
+                                        unsigned least = 16) {
   const std::int64_t quads = base::ceil_div(rows, std::int64_t{quad});
-  const unsigned threads_x = quads >= 256 ? 256 : quads > 64 ? 128 : quads > 16 ? 64 : 16;
+  const unsigned threads_x = quads >= 256 ? 256 : quads > 64 ? 128 : quads > 16 ? 64 : least;
   const dim3 block(threads_x, kThreads / threads_x);
   const std::int64_t blocks_x = base::ceil_div(quads, std::int64_t{threads_x});
   const std::int64_t blocks_y = base::ceil_div(cols, std::int64_t{block.y});

@@ -61,8 +61,9 @@ TYPED_TEST(DeviceCrt, HasTheBitsOfTheCpu) {
         const std::vector<T> before = expected;
         reconstruct_crt<T>({planes.data(), count, kColStride, kPlaneStride}, row_scale.data(), col_scale.data(), alpha,
                            beta, 1, {expected.data(), kRows, kCols, 1, kRows});
-        // The kernels for ladders that end here, at 27 moduli, and at all of them.
-        for (const int most : {count, 27, num::max_moduli(ring)}) {
+        // The kernels for ladders that end here, at 27 moduli, and at all of them; those of small and of large C.
+        for (const int which : {0, 1, 2, 3, 4, 5}) {
+          const int most = which % 3 == 0 ? count : which % 3 == 1 ? 27 : num::max_moduli(ring);
           if (most < count || most > num::max_moduli(ring)) continue;
           DeviceArray<T> fresh(before);
           DeviceReconstruction<T> task;
@@ -77,6 +78,7 @@ TYPED_TEST(DeviceCrt, HasTheBitsOfTheCpu) {
           state.selection.rung = 0;
           const DeviceArray<plan::DeviceState> device_state(std::vector<plan::DeviceState>{state});
           task.state = device_state.data();
+          if (which >= 3) task.least_for_bytes = 0;  // as of a large C
           task.alpha = Factor<T>(alpha);
           task.beta = Factor<T>(beta);
           task.c = {fresh.data(), kRows, kCols, 1, kRows};
@@ -84,8 +86,8 @@ TYPED_TEST(DeviceCrt, HasTheBitsOfTheCpu) {
           const std::vector<T> found = fresh.download();
           for (std::size_t at = 0; at < found.size(); ++at) {
             ASSERT_EQ(std::memcmp(&found[at], &expected[at], sizeof(T)), 0)
-                << count << " moduli, most " << most << ", scales of +-" << range << ", element " << at << ": "
-                << found[at] << ", must be " << expected[at];
+                << count << " moduli, most " << most << ", " << (which >= 3 ? "bytes" : "numbers") << ", scales of +-"
+                << range << ", element " << at << ": " << found[at] << ", must be " << expected[at];
           }
           ASSERT_TRUE(fresh.guards_are_intact());
         }

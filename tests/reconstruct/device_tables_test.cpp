@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "num/crt_table.hpp"
@@ -90,6 +92,31 @@ std::uint64_t residue_of(const double (&pieces)[kDevicePieces], const std::int32
   return static_cast<std::uint64_t>((sum % kPrime + kPrime) % kPrime);
 }
 std::uint64_t residue_of(const num::CrtInt& x) { return num::div_small(x, (std::uint64_t{1} << 61) - 1).remainder; }
+
+TEST(DeviceCrtTables, DigitsAreThePieces) {
+  for (const num::Ring ring : {num::Ring::kReal, num::Ring::kComplex}) {
+    for (const DeviceCrtTable& table : make_device_crt_tables(ring)) {
+      const DeviceCrtPieces& pieces = table.pieces;
+      if (pieces.count == 0) continue;
+      for (int q = 0; q < static_cast<int>(16 * std::size(pieces.digits[0][0]) / 4); ++q) {
+        for (int i = 0; i < kDevicePieces; ++i) {
+          long long units_of_digits = 0;
+          long long factor = 1;
+          for (int d = 0; d < kPieceDigits; ++d, factor *= 256) {
+            const std::uint32_t word = pieces.digits[i][d][q / 16 * 4 + q % 4];
+            const auto digit = static_cast<std::int8_t>(word >> (8 * (q % 16 / 4)) & 255u);
+            units_of_digits += digit * factor;
+            if (d == kPieceDigits - 1) {  // the kernels leave its sums alone
+              EXPECT_EQ(digit, 0);
+            }
+          }
+          const double weight = q < kPiecePlanes ? pieces.weight[q][i] * 0x1p-12 : 0.0;
+          EXPECT_EQ(units_of_digits, units(weight, pieces.grid[i])) << table.num_planes << ' ' << q << ' ' << i;
+        }
+      }
+    }
+  }
+}
 
 TEST(DeviceCrtTables, PiecesAreExact) {
   constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
