@@ -186,27 +186,30 @@ class Call {
   __device__ void list(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
     const int selected = shared_.selection.rung;
     const std::int64_t quads = a_stride() / 16;
+    const auto sixteen_of = [&](std::int64_t item) {
+      return __ldcg(
+          reinterpret_cast<const uint4*>(look_.buffers.rungs + item / quads * a_stride() + item % quads * 16));
+    };
     constexpr int kAtOnce = 8;  // loads before the first use
     for (std::int64_t first_item = grid_thread(); first_item < quads * num_j; first_item += kAtOnce * grid_threads()) {
       uint4 sixteen[kAtOnce];
 #pragma unroll
+      for (int u = 0; u < kAtOnce; ++u)
+        sixteen[u] = sixteen_of(std::min(first_item + u * grid_threads(), quads * num_j - 1));
+      const auto limit = static_cast<std::uint32_t>(selected) * 0x01010101u;
+      unsigned above = 0;  // one bit for each of those loads
+#pragma unroll
       for (int u = 0; u < kAtOnce; ++u) {
-        const std::int64_t item = std::min(first_item + u * grid_threads(), quads * num_j - 1);
-        sixteen[u] =
-            __ldcg(reinterpret_cast<const uint4*>(look_.buffers.rungs + item / quads * a_stride() + item % quads * 16));
+        const std::uint32_t any = __vcmpgtu4(sixteen[u].x, limit) | __vcmpgtu4(sixteen[u].y, limit) |
+                                  __vcmpgtu4(sixteen[u].z, limit) | __vcmpgtu4(sixteen[u].w, limit);
+        above |= any != 0 && first_item + u * grid_threads() < quads * num_j ? 1u << u : 0u;
       }
-#pragma unroll 1
-      for (int u = 0; u < kAtOnce; ++u) {
-        const std::int64_t item = first_item + u * grid_threads();
-        if (item >= quads * num_j) break;
-        const std::uint32_t four[4] = {sixteen[u].x, sixteen[u].y, sixteen[u].z, sixteen[u].w};
-        const auto limit = static_cast<std::uint32_t>(selected) * 0x01010101u;
-        if ((__vcmpgtu4(four[0], limit) | __vcmpgtu4(four[1], limit) | __vcmpgtu4(four[2], limit) |
-             __vcmpgtu4(four[3], limit)) == 0) {
-          continue;
-        }
+      for (; above != 0; above &= above - 1) {  // seldom: loaded again, for registers have no index
+        const std::int64_t item = first_item + (__ffs(static_cast<int>(above)) - 1) * grid_threads();
+        const uint4 found = sixteen_of(item);
         for (int e = 0; e < 16; ++e) {
-          const auto rung = static_cast<int>(four[e / 4] >> 8 * (e % 4) & 255u);
+          const std::uint32_t four = e < 8 ? (e < 4 ? found.x : found.y) : (e < 12 ? found.z : found.w);
+          const auto rung = static_cast<int>(four >> 8 * (e % 4) & 255u);
           const std::int64_t row = item % quads * 16 + e;
           if (rung > selected && row < num_i) add_repair(i + row, j + item / quads);
         }

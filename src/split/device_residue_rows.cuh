@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <type_traits>
 
 #include "num/modular.hpp"
 #include "num/moduli.hpp"
@@ -276,7 +277,17 @@ __device__ inline void multiply_bytes(std::int32_t (&sum)[4], const uint4& a, co
   return __byte_perm(__byte_perm(r0, r1, 0x0040), __byte_perm(r2, r3, 0x0040), 0x5410);
 }
 
-/// Stores if `is_wanted`, without a branch around what makes the value.
+/// Store if `is_wanted`, without a branch around what makes the value.
+__device__ inline void store_if(bool is_wanted, std::int8_t* to, const uint2& value) {
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "setp.ne.s32 p, %3, 0;\n"
+      "@p st.global.v2.u32 [%0], {%1, %2};\n"
+      "}\n" ::"l"(to),
+      "r"(value.x), "r"(value.y), "r"(static_cast<int>(is_wanted))
+      : "memory");
+}
 __device__ inline void store_if(bool is_wanted, std::int8_t* to, const uint4& value) {
   asm volatile(
       "{\n"
@@ -298,28 +309,38 @@ inline constexpr int kBlockLength = 128;
 // A warp makes bytes of kBlockLength elements and 8 planes in two rounds. In each, lane 4g + t gives elements of its pair as rows g and
 // g + 8 of a. A row would mix the elements of four lanes, so b has the radix in the rows of one of them at a time; lane 4g + t then has
 // the sums of all 8 elements of the four in columns 2t and 2t + 1, which are planes, and after two rounds 16 neighbouring bytes of both.
+//
+// Of 4 planes, the last ones, columns 4 to 7 are those planes again with the radix in the rows of another lane: half the turns, and a
+// lane has 4 bytes of each round. Lanes 4g + t and 4g + t + 2 exchange some, so that each has 8 neighbours.
 
-/// What a lane needs of planes [plane, plane + 8).
-template <class T, int kWords>
+/// What a lane needs of planes [plane, plane + kAtOnce).
+template <class T, int kWords, int kAtOnce>
 class LanePlanes {
+  static_assert(kAtOnce == 8 || kAtOnce == 4);
+  static constexpr int kTurns = kAtOnce / 2;
+  static constexpr int kBytes = 2 * kAtOnce;  ///< of a plane
+
  public:
   using F = Fragment<T, kWords>;
   using Row = PlaneRow<Element<T>::kTerms, kWords>;
+  using Bytes = std::uint32_t[2][kBytes / 4];  ///< of this lane's two planes
 
   /// rows: in shared memory
   __device__ LanePlanes(const Row* rows, int plane, int num_planes) {
-    const int t = static_cast<int>(threadIdx.x) % 4;
-    const Row& column = rows[min(plane + static_cast<int>(threadIdx.x) % 32 / 4, num_planes - 1)];
-    // The radix of plane g, in the rows of this lane; zeros stand in the other lanes' turns.
+    const int g = lane() / 4;
+    const int t = lane() % 4;
+    const Row& column = rows[min(plane + g % kAtOnce, num_planes - 1)];
+    // The radix of the column's plane, in the rows of this lane; zeros stand in the other lanes' turns.
 #pragma unroll
     for (int w = 0; w < 2 * F::kProducts; ++w) {
       const std::uint32_t word = w < F::kCount ? column.radix[w] : 0;
 #pragma unroll
-      for (int turn = 0; turn < 4; ++turn) radix_[turn][w / 2][w % 2] = turn == t ? word : 0;
+      for (int turn = 0; turn < kTurns; ++turn)
+        radix_[turn][w / 2][w % 2] = turn + g / kAtOnce * kTurns == t ? word : 0;
     }
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
-      plane_[c] = plane + 2 * t + c;
+      plane_[c] = plane + (2 * t + c) % kAtOnce;
       is_plane_[c] = plane_[c] < num_planes;
       const Row& row = rows[min(plane_[c], num_planes - 1)];
       minus_p_[c] = row.minus_p;
@@ -332,13 +353,13 @@ class LanePlanes {
   }
   /// Where this lane's bytes of its plane c begin, in planes from `out` on.
   [[nodiscard]] __device__ std::int8_t* place(int c, std::int8_t* out, std::int64_t plane_stride) const {
-    return out + plane_[c] * plane_stride + static_cast<int>(threadIdx.x) % 32 / 4 * 16;
+    return out + plane_[c] * plane_stride + lane() / 4 * 16 + (kAtOnce == 4 ? lane() % 4 / 2 * 8 : 0);
   }
   /// Bytes of round i of this lane's two planes.
-  __device__ void make(const F& f, int i, std::uint32_t (&bytes)[2][4]) const {
-    std::int32_t sum[4][4];
+  __device__ void make(const F& f, int i, Bytes& bytes) const {
+    std::int32_t sum[kTurns][4];
 #pragma unroll
-    for (int turn = 0; turn < 4; ++turn) {
+    for (int turn = 0; turn < kTurns; ++turn) {
       multiply_bytes(sum[turn], f.a[0], radix_[turn][0], base_);
 #pragma unroll
       for (int k = 1; k < F::kProducts; ++k) multiply_bytes(sum[turn], f.a[k], radix_[turn][k], sum[turn]);
@@ -350,23 +371,45 @@ class LanePlanes {
         const float quotient = __fmaf_rn(__int_as_float(based), inverse_[c], addend_[c]);
         return static_cast<std::uint32_t>(based) + static_cast<std::uint32_t>(minus_p_[c]) * __float_as_uint(quotient);
       };
-      bytes[c][2 * i] = pack_bytes(residue(0), residue(1), residue(2), residue(3));
-      bytes[c][2 * i + 1] = pack_bytes(residue(4), residue(5), residue(6), residue(7));
+#pragma unroll
+      for (int e = 0; e < kAtOnce; e += 4)
+        bytes[c][(kAtOnce * i + e) / 4] = pack_bytes(residue(e), residue(e + 1), residue(e + 2), residue(e + 3));
     }
   }
-  __device__ void store(int c, std::int8_t* to, const std::uint32_t (&bytes)[2][4]) const {
-    store_if(is_plane_[c], to, make_uint4(bytes[c][0], bytes[c][1], bytes[c][2], bytes[c][3]));
+  /// By all lanes.
+  __device__ void store(int c, std::int8_t* to, const Bytes& bytes) const {
+    if constexpr (kAtOnce == 8) {
+      store_if(is_plane_[c], to, make_uint4(bytes[c][0], bytes[c][1], bytes[c][2], bytes[c][3]));
+    } else {
+      const bool is_first = lane() % 4 < 2;  // of the two: it takes the first round's
+      const std::uint32_t others = __shfl_xor_sync(~0u, is_first ? bytes[c][1] : bytes[c][0], 2);
+      store_if(is_plane_[c], to, is_first ? make_uint2(bytes[c][0], others) : make_uint2(others, bytes[c][1]));
+    }
   }
 
  private:
-  std::uint32_t radix_[4][F::kProducts][2];
-  std::int32_t plane_[2];  ///< 2t and 2t + 1 from the first on
+  [[nodiscard]] __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
+
+  std::uint32_t radix_[kTurns][F::kProducts][2];
+  std::int32_t plane_[2];  ///< 2t and 2t + 1 from the first on, modulo kAtOnce
   bool is_plane_[2];
   std::int32_t minus_p_[2];
   float inverse_[2];
   float addend_[2];
   std::int32_t base_[4];
 };
+
+/// visit(plane, n), n = 8 or 4 as a constant: planes [plane, plane + n), the last of which may not be there.
+/// @param kHasFours  false: n = 8 always, for kernels whose registers both do not fit in
+template <bool kHasFours, class Visit>
+__device__ __forceinline__ void for_planes(int num_planes, const Visit& visit) {
+  int plane = 0;
+#pragma unroll 1
+  for (; num_planes - plane > (kHasFours ? 4 : 0); plane += 8) visit(plane, std::integral_constant<int, 8>{});
+  if constexpr (kHasFours) {
+    if (plane < num_planes) visit(plane, std::integral_constant<int, 4>{});
+  }
+}
 
 /// A warp writes elements [first, end) of a line to every plane, kBlockLength at a time, `step` apart: 8 planes of all elements, then
 /// the next 8. For fragments that are quick to make.
@@ -376,13 +419,13 @@ template <class T, int kWords, class GetFragment>
 __device__ void write_line(const GetFragment& fragment, int first, int end, int step,
                            const PlaneRow<Element<T>::kTerms, kWords>* rows, int num_planes, std::int8_t* out,
                            std::int64_t plane_stride) {
-#pragma unroll 1
-  for (int plane = 0; plane < num_planes; plane += 8) {
-    const LanePlanes<T, kWords> planes(rows, plane, num_planes);
+  for_planes</*kHasFours=*/false>(num_planes, [&](int plane, auto at_once) {
+    using Planes = LanePlanes<T, kWords, at_once.value>;
+    const Planes planes(rows, plane, num_planes);
     std::int8_t* to[2] = {planes.place(0, out + first, plane_stride), planes.place(1, out + first, plane_stride)};
 #pragma unroll 1
     for (int h = first; h < end; h += step) {
-      std::uint32_t bytes[2][4];
+      typename Planes::Bytes bytes;
 #pragma unroll
       for (int i = 0; i < 2; ++i) planes.make(fragment(h, i), i, bytes);
 #pragma unroll
@@ -391,26 +434,26 @@ __device__ void write_line(const GetFragment& fragment, int first, int end, int 
         to[c] += step;
       }
     }
-  }
+  });
 }
 
 /// The same, all planes of kBlockLength elements and then the next elements: each fragment is made once.
-template <class T, int kWords, class GetFragment>
+template <class T, int kWords, bool kHasFours, class GetFragment>
 __device__ void write_line_by_blocks(const GetFragment& fragment, int first, int end, int step,
                                      const PlaneRow<Element<T>::kTerms, kWords>* rows, int num_planes, std::int8_t* out,
                                      std::int64_t plane_stride) {
 #pragma unroll 1
   for (int h = first; h < end; h += step) {
     const Fragment<T, kWords> fragments[2] = {fragment(h, 0), fragment(h, 1)};
-#pragma unroll 1
-    for (int plane = 0; plane < num_planes; plane += 8) {
-      const LanePlanes<T, kWords> planes(rows, plane, num_planes);
-      std::uint32_t bytes[2][4];
+    for_planes<kHasFours>(num_planes, [&](int plane, auto at_once) {
+      using Planes = LanePlanes<T, kWords, at_once.value>;
+      const Planes planes(rows, plane, num_planes);
+      typename Planes::Bytes bytes;
 #pragma unroll
       for (int i = 0; i < 2; ++i) planes.make(fragments[i], i, bytes);
 #pragma unroll
       for (int c = 0; c < 2; ++c) planes.store(c, planes.place(c, out + h, plane_stride), bytes);
-    }
+    });
   }
 }
 

@@ -81,7 +81,7 @@ __device__ void split_panel(const Work<T>& work, const Task<T>& task, std::uint3
       return device::Fragment<T, kWords>(elements, lines.is_conjugated, scaling,
                                          inner_shift == nullptr ? nullptr : inner_shift + h);
     };
-    device::write_line_by_blocks<T, kWords>(
+    device::write_line_by_blocks<T, kWords, /*kHasFours=*/true>(
         fragment, device::kBlockLength * (warp % P::kWarpsPerLine), length, device::kBlockLength * P::kWarpsPerLine,
         rows, num::num_planes(plan::ring_of(kScalarOf<T>), work.ladder.rungs[selection.rung].num_moduli),
         planes.data + line * planes.row_stride + at, planes.plane_stride);

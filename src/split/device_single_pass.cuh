@@ -209,7 +209,7 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
         [&](int h, int i) { return converted_fragment<T, kWords>(piece + h * static_cast<int>(sizeof(T)), i); }, begin,
         end, kStep, rows, pass.num_planes, out, planes.plane_stride);
   } else {
-    write_line_by_blocks<T, kWords>(
+    write_line_by_blocks<T, kWords, /*kHasFours=*/false>(
         [&](int h, int i) {
           Element<T> elements[2];
           read_pair(piece, h + pair_of_lane(i), elements);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Whole products in device memory against the same products on the host: equal bits, equal outcomes.
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <thread>
@@ -8,6 +10,7 @@
 
 #include "check/matrix_classes.hpp"
 #include "gpu/device_case.hpp"
+#include "plan/device_buffers.hpp"
 
 namespace kizami::gpu_test {
 namespace {
@@ -165,6 +168,38 @@ TEST_F(Call, GradedOperandsStayOutOfFp64) {
         expect_bits_of_host("d nn 200x200x400 A=grade:inner,span=400 B=grade:inner,span=400", engine);
     EXPECT_GE(outcome.rung, 0);
     EXPECT_TRUE(outcome.equilibrated);
+  }
+}
+
+/// Some lines of op(A) and op(B) become zeros, others get a NaN.
+template <class T>
+void change_lines(check::Operands<T>& x) {
+  constexpr auto kNaN = std::numeric_limits<RealOf<T>>::quiet_NaN();
+  const MatrixView<T> a = x.a.view();
+  const MatrixView<T> b = x.b.view();
+  for (std::int64_t h = 0; h < a.cols; ++h) {
+    for (std::int64_t i = 0; i < a.rows; i += 97) a(i, h) = T{0};
+    for (std::int64_t j = 30; j < b.cols; j += 89) b(h, j) = T{0};
+  }
+  for (std::int64_t i = 50; i < a.rows; i += 401) a(i, i % a.cols) = T(kNaN);
+  for (std::int64_t j = 7; j < b.cols; j += 503) b(j % b.rows, j) = T(kNaN);
+}
+
+/// Of large products repairs have a kernel of their own: lists that go by bands of lines of either operand, and one that is longer than
+/// four times its lines.
+TEST_F(Call, RepairsOfLargeProducts) {
+  for (const char* line : {"z cr 2113x2001x301 a=1.5-2i b=0.25+1i ld+2 A=exprand:phi=3 B=exprand:phi=3",
+                           "z cr 2113x2001x101 a=1.5-2i b=0.25+1i ld+2 A=exprand:phi=2 B=exprand:phi=2",
+                           "c cc 2201x1931x401 a=0.5+3i b=-1+1i ld+2 A=exprand:phi=2 B=exprand:phi=2",
+                           "d nn 2213x1931x301 a=0.5 b=-1 ld+2 A=exprand:phi=3 B=exprand:phi=3"}) {
+    const Case c = case_of(line);
+    ASSERT_GE(c.m * c.n, plan::kOwnRepairElements);
+    const Outcome outcome = with_scalar(
+        c.scalar, [&]<class T>() { return expect_bits_of_host<T>(c, EngineName::kHopper, false, change_lines<T>); });
+    EXPECT_GE(outcome.rung, 0) << line;
+    EXPECT_GT(outcome.repaired, 100) << line;
+    EXPECT_GT(outcome.nonfinite_rows, 0) << line;
+    EXPECT_GT(outcome.nonfinite_cols, 0) << line;
   }
 }
 

@@ -558,6 +558,21 @@ TEST_F(SecondLookTest, LongLinesHaveCoarserScales) {
   }
 }
 
+/// Blocks of threads go on from tile to tile, and the warpgroups of long lines with their turns.
+TEST_F(SecondLookTest, LongLinesInManyTiles) {
+  for (const int num_sms : {1, 2, 5}) {
+    Setting setting;
+    setting.num_sms = num_sms;
+    setting.num_launches = 2;
+    expect_equal<double>(shape_of(300, 290, 4100), "exprand:phi=4", "exprand:phi=3", setting);
+    expect_equal<float>(shape_of(290, 300, 4225), "exprand:phi=3", "exprand:phi=4", setting);
+  }
+  // 196 tiles, more than an H200 has multiprocessors: some of them have two.
+  expect_equal<double>(shape_of(1700, 1700, 4100), "exprand:phi=3", "exprand:phi=2");
+  expect_equal<float>(shape_of(1700, 1690, 4225), "exprand:phi=4", "exprand:phi=4");
+  EXPECT_GT(met.repairs, 0);
+}
+
 TEST_F(SecondLookTest, Classes) {
   const char* const kClasses[] = {"randn",
                                   "rand",
