@@ -2,6 +2,8 @@
 #include "plan/plan.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,6 +62,8 @@ Result<Plan> decide(const problem::Shape& shape, const Policy& policy, const Env
   Plan plan;
   plan.shape = shape;
   plan.policy = policy;
+  // No memory is larger, and sums of sizes that stop at the largest number are then within no limit.
+  plan.policy.workspace_limit_bytes = std::min<std::size_t>(policy.workspace_limit_bytes, PTRDIFF_MAX);
   plan.schedule.facts = environment.facts;
   plan.schedule.batch = batch;
   if (policy.threads > 0) plan.schedule.facts.num_threads = policy.threads;

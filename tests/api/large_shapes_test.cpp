@@ -2,8 +2,11 @@
 // T4 and T6 beyond one tile of the certificate (512 and 256 lines), one block of exact INT32 sums (131072 elements of
 // k) and one repair (4096 pairs): elements are judged by sample, the others by the bits of another schedule.
 #include <gtest/gtest.h>
-#include <algorithm>
 
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -147,6 +150,34 @@ TEST(InnerIndex, LargestSumsAreExact) {
       EXPECT_EQ(c[1], c[0]);
     }
   }
+}
+
+// Beyond the default limit: named with what it needs, before anything of the operands is read or memory is taken.
+TEST(InnerIndex, BeyondTheLimitIsRefusedBeforeItIsRead) {
+  constexpr std::int64_t kLength = 200'000'000;
+  constexpr std::size_t kBytes = kLength * sizeof(double);
+  void* const nobody = mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(nobody, MAP_FAILED);
+  const auto* const operand = static_cast<const double*>(nobody);  // reading it ends the process
+  const auto peak_bytes = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return 1024 * usage.ru_maxrss;
+  };
+  const long before = peak_bytes();
+  double c = 7;
+  for (const Scheme scheme : {Scheme::kAuto, Scheme::kOzaki2, Scheme::kOzaki1}) {
+    Policy policy;
+    policy.scheme = scheme;
+    const Status status = gemm<double>(Layout::kColMajor, Op::kTranspose, Op::kNone, 1, 1, kLength, 1.0, operand,
+                                       kLength, operand, kLength, 0.0, &c, 1, policy);
+    EXPECT_EQ(status.code(), StatusCode::kWorkspaceTooSmall);
+    EXPECT_EQ(status.reason().find("workspace limit = 1073741824 bytes (the default), must be >= 20"), 0U)
+        << status.reason();
+  }
+  EXPECT_LT(peak_bytes() - before, 100 << 20);
+  EXPECT_EQ(c, 7);
+  munmap(nobody, kBytes);
 }
 
 // Shapes at the end of the range can be planned: nothing overflows on the way.

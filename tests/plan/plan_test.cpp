@@ -602,6 +602,27 @@ TEST_F(PlanTest, DefaultLimitDoesNotGiveWayForLineStatistics) {  // 2^28 lines n
   EXPECT_TRUE(nothing.ok()) << nothing.status().reason();
 }
 
+// Sizes of these shapes are beyond what any memory has, or stop at the largest number.
+TEST_F(PlanTest, NoLimitLetsAPlanTakeMoreThanMemoryHas) {
+  constexpr std::int64_t kLong = num::kMaxLineLength;
+  for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>>{{1 << 28, 1 << 28, kLong / 2},
+                                                                        {kLong, 1 << 28, 1 << 28},
+                                                                        {1 << 30, 1 << 30, 1},
+                                                                        {1 << 28, 1 << 28, kLong}}) {
+    for (const Scalar scalar : {Scalar::kF64, Scalar::kC128}) {
+      if (is_complex(scalar) && k > kLong / 2) continue;
+      for (const Scheme scheme : {Scheme::kOzaki2, Scheme::kOzaki1}) {
+        Policy policy;
+        policy.scheme = scheme;
+        policy.workspace_limit_bytes = SIZE_MAX;
+        const Result<Plan> p = plan(shape(scalar, m, n, k), policy);
+        if (!p.ok()) continue;
+        EXPECT_LE(p.value().schedule.workspace_bytes, std::size_t{PTRDIFF_MAX}) << m << " " << n << " " << k;
+      }
+    }
+  }
+}
+
 TEST_F(PlanTest, EngineWorkspaceIsBooked) {
   FakeEngine hungry("cpu_simd", offering(1.0, 3 * kMiB));
   const std::size_t plain = plan(square(200)).value().schedule.workspace_bytes;
