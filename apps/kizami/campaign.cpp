@@ -13,8 +13,7 @@ using check::Which;
 
 Policy random_policy(Draw& draw, Scalar scalar, bool is_plain) {
   Policy policy;
-  const int max_bits = real_of(scalar) == Scalar::kF32 ? 23 : 52;
-  if (draw.one_in(3)) policy.accuracy = Accuracy::at_bits(static_cast<int>(draw.integer(1, max_bits)));
+  if (draw.one_in(3)) policy.accuracy = random_bits(draw, scalar);
   if (is_plain && draw.one_in(4)) policy.accuracy = Accuracy::correct();
   const bool is_correct = policy.accuracy.kind == Accuracy::Kind::kCorrect;
   if (!is_correct && draw.one_in(4)) policy.gauge = Gauge::kNorm;
@@ -52,18 +51,13 @@ Policy random_policy(Draw& draw, Scalar scalar, bool is_plain) {
 
 Case random_case(std::uint64_t seed, std::int64_t index) {
   Draw draw(seed, index);
-  for (;;) {
+  return first_printable(draw, [&] {
     Case c;
-    c.scalar = draw.of({Scalar::kF32, Scalar::kF64, Scalar::kC64, Scalar::kC128});
-    const auto op = [&] { return draw.of({Op::kNone, Op::kTranspose, Op::kConjTranspose, Op::kConjugate}); };
-    c.op_a = op();
-    c.op_b = op();
+    draw_type_and_ops(draw, c);
     c.m = random_extent(draw);
     c.n = random_extent(draw);
     c.k = draw.one_in(30) ? draw.integer(200, 1500) : random_extent(draw);
-    if (draw.one_in(2)) c.layout = Layout::kRowMajor;
-    if (draw.one_in(3)) c.ld_pad = draw.integer(1, 70);
-    if (draw.one_in(3)) c.offset = draw.integer(1, 15);
+    draw_layout(draw, c);
     const bool is_plain = draw.one_in(2);  // alpha = +-1, beta = 0
     // An infinite alpha shows the sign of a product, which no error bound fixes.
     c.alpha = is_plain ? draw.of({1.0, 1.0, -1.0}) : random_factor(draw, false);
@@ -84,11 +78,8 @@ Case random_case(std::uint64_t seed, std::int64_t index) {
       spec = random_spec(draw, c.scalar, check::shape_of(c, which), !is_native);
       if (is_native) spec = check::default_spec(draw.of({check::MatrixClass::kRandn, check::MatrixClass::kRands}));
     }
-    c.seed = static_cast<std::uint64_t>(draw.integer(1, 1000000));
-    // The grammar has the last word: rounding of alpha and beta, and what it does not print.
-    const Result<Case> parsed = check::parse_case(check::print(c));
-    if (parsed.ok()) return parsed.value();
-  }
+    return c;
+  });
 }
 
 Case shrink(const Case& spec, const std::function<bool(const Case&)>& fails) {

@@ -72,8 +72,7 @@ void draw_rounding_scheme(Draw& draw, Scalar scalar, Policy& policy) {
 
 Policy draw_policy(Draw& draw, Scalar scalar) {
   Policy policy;
-  const int max_bits = real_of(scalar) == Scalar::kF32 ? 23 : 52;
-  if (draw.one_in(3)) policy.accuracy = Accuracy::at_bits(static_cast<int>(draw.integer(1, max_bits)));
+  if (draw.one_in(3)) policy.accuracy = random_bits(draw, scalar);
   if (draw.one_in(4)) policy.gauge = Gauge::kNorm;
   if (draw.one_in(12)) {
     draw_rounding_scheme(draw, scalar, policy);
@@ -111,16 +110,11 @@ std::size_t random_workspace(Draw& draw, const Case& c) {
 
 Case random_device_case(std::uint64_t seed, std::int64_t index) {
   Draw draw(seed, index, kDeviceCampaignStream);
-  for (;;) {
+  return first_printable(draw, [&] {
     Case c;
-    c.scalar = draw.of({Scalar::kF32, Scalar::kF64, Scalar::kC64, Scalar::kC128});
-    const auto op = [&] { return draw.of({Op::kNone, Op::kTranspose, Op::kConjTranspose, Op::kConjugate}); };
-    c.op_a = op();
-    c.op_b = op();
+    draw_type_and_ops(draw, c);
     draw_shape(draw, c);
-    if (draw.one_in(2)) c.layout = Layout::kRowMajor;
-    if (draw.one_in(3)) c.ld_pad = draw.integer(1, 70);
-    if (draw.one_in(3)) c.offset = draw.integer(1, 15);
+    draw_layout(draw, c);
     c.policy = draw_policy(draw, c.scalar);
     limit_floating_slices(c);
     // cuBLAS bounds its error within its range only, and places NaN in complex numbers as it likes.
@@ -144,11 +138,8 @@ Case random_device_case(std::uint64_t seed, std::int64_t index) {
       c.batch_form = draw.of({BatchForm::kStrides, BatchForm::kPointers, BatchForm::kDevicePointers});
     }
     if (draw.one_in(8)) c.policy.workspace_limit_bytes = random_workspace(draw, c);
-    c.seed = static_cast<std::uint64_t>(draw.integer(1, 1000000));
-    // The grammar has the last word: rounding of alpha and beta, and what it does not print.
-    const Result<Case> parsed = check::parse_case(check::print(c));
-    if (parsed.ok()) return parsed.value();
-  }
+    return c;
+  });
 }
 
 Policy host_policy(const Case& spec) {

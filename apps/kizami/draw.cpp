@@ -8,7 +8,34 @@
 
 namespace kizami::cli {
 
+using check::Case;
 using check::MatrixSpec;
+
+void draw_type_and_ops(Draw& draw, Case& c) {
+  c.scalar = draw.of({Scalar::kF32, Scalar::kF64, Scalar::kC64, Scalar::kC128});
+  for (Op* const op : {&c.op_a, &c.op_b})
+    *op = draw.of({Op::kNone, Op::kTranspose, Op::kConjTranspose, Op::kConjugate});
+}
+
+void draw_layout(Draw& draw, Case& c) {
+  if (draw.one_in(2)) c.layout = Layout::kRowMajor;
+  if (draw.one_in(3)) c.ld_pad = draw.integer(1, 70);
+  if (draw.one_in(3)) c.offset = draw.integer(1, 15);
+}
+
+Accuracy random_bits(Draw& draw, Scalar scalar) {
+  const int max_bits = real_of(scalar) == Scalar::kF32 ? 23 : 52;
+  return Accuracy::at_bits(static_cast<int>(draw.integer(1, max_bits)));
+}
+
+Case first_printable(Draw& draw, const std::function<Case()>& draw_case) {
+  for (;;) {
+    Case c = draw_case();
+    c.seed = static_cast<std::uint64_t>(draw.integer(1, 1000000));
+    const Result<Case> parsed = check::parse_case(check::print(c));
+    if (parsed.ok()) return parsed.value();
+  }
+}
 
 std::int64_t random_extent(Draw& draw) {
   if (draw.one_in(40)) return 0;

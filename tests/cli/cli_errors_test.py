@@ -2,9 +2,10 @@
 """Every documented exit code of kizami gemm is reached, by one line on stderr that names what is wrong; C.npy never changes."""
 import os
 import resource
+import subprocess
 
 import cli_support
-from cli_support import BAD_INPUT, IS_ROOT, IS_SANITIZED, MEMORY, NONFINITE, REFUSED, SHAPES, USAGE, CliTest, npy_bytes, random_matrix
+from cli_support import BAD_INPUT, IS_ROOT, IS_SANITIZED, MEMORY, NONFINITE, OK, REFUSED, SHAPES, USAGE, CliTest, npy_bytes, random_matrix
 
 GOOD = ("gemm", "A.npy", "B.npy", "-o", "C.npy")
 
@@ -157,6 +158,18 @@ class ErrorsTest(CliTest):
         self.expect_error(MEMORY, *GOOD, "--workspace", "1", says=("workspace limit = 1 bytes, must be >= ", "; --workspace sets the limit"))
         self.expect_error(MEMORY, "plan", 1, 1, 200000000, says=("workspace limit = 1073741824 bytes (the default)", "; --workspace sets the limit"))
         self.expect_error(MEMORY, "plan", 1, 1, 200000000, "--reproducibility", "none", says=("(the default)", "; scheme native: guarantees"))
+
+    def test_memory_of_a_plan(self):
+        """A plan takes no memory for what it plans, refused or not: 2 GB here."""
+        if IS_SANITIZED:
+            self.skipTest("sanitizers take memory of their own")
+        for options, code in ((), MEMORY), (("--workspace", "3000000000"), OK):
+            with open(os.devnull, "w") as nothing:
+                child = subprocess.Popen([cli_support.PROGRAM, "plan", "1", "1", "200000000", *options], stdout=nothing, stderr=nothing)
+            status, usage = os.wait4(child.pid, 0)[1:]
+            child.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(child.returncode, code)
+            self.assertLess(usage.ru_maxrss, 200 << 10)  # KiB
 
     def test_memory_limit(self):
         if IS_SANITIZED:

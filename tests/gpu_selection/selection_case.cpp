@@ -82,8 +82,7 @@ void draw_operands(Draw& draw, Case& c) {
   } else if (draw.one_in(10)) {
     policy.may_sync = true;
   }
-  const int max_bits = real_of(scalar) == Scalar::kF32 ? 23 : 52;
-  if (draw.one_in(2)) policy.accuracy = Accuracy::at_bits(static_cast<int>(draw.integer(1, max_bits)));
+  if (draw.one_in(2)) policy.accuracy = cli::random_bits(draw, scalar);
   if (draw.one_in(10)) policy.gauge = Gauge::kNorm;
   if (draw.one_in(8)) policy.max_rungs = static_cast<int>(draw.integer(1, 4));
   return policy;
@@ -93,16 +92,11 @@ void draw_operands(Draw& draw, Case& c) {
 
 Case random_selection_case(std::uint64_t seed, std::int64_t index) {
   Draw draw(seed, index, cli::kSelectionCampaignStream);
-  for (;;) {
+  return cli::first_printable(draw, [&] {
     Case c;
-    c.scalar = draw.of({Scalar::kF32, Scalar::kF64, Scalar::kC64, Scalar::kC128});
-    const auto op = [&] { return draw.of({Op::kNone, Op::kTranspose, Op::kConjTranspose, Op::kConjugate}); };
-    c.op_a = op();
-    c.op_b = op();
+    cli::draw_type_and_ops(draw, c);
     draw_shape(draw, c);
-    if (draw.one_in(2)) c.layout = Layout::kRowMajor;
-    if (draw.one_in(3)) c.ld_pad = draw.integer(1, 70);
-    if (draw.one_in(3)) c.offset = draw.integer(1, 15);
+    cli::draw_layout(draw, c);
     c.policy = draw_policy(draw, c.scalar);
     if (draw.one_in(4)) {
       c.alpha = cli::random_factor(draw, false);
@@ -112,11 +106,8 @@ Case random_selection_case(std::uint64_t seed, std::int64_t index) {
     c.has_device_factors = draw.one_in(6);
     draw_operands(draw, c);
     if (draw.one_in(8)) c.policy.workspace_limit_bytes = cli::random_workspace(draw, c);
-    c.seed = static_cast<std::uint64_t>(draw.integer(1, 1000000));
-    // The grammar has the last word: rounding of alpha and beta, and what it does not print.
-    const Result<Case> parsed = check::parse_case(check::print(c));
-    if (parsed.ok()) return parsed.value();
-  }
+    return c;
+  });
 }
 
 }  // namespace kizami::gpu_test
