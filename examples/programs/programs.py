@@ -241,6 +241,7 @@ def compare(name, program, library, threads):
         return found, None
     results = [program.results(run) for run in (before, after)]
     found = program.problems(*results)
+    found += [f"stderr: {after.errors[-4000:]}"] if found and after.errors else []
     routines = after.emulated_routines()
     found += [f"no call of {routine} was emulated, only of {routines}" for routine in program.routines if routine not in routines]
     found += [] if routines else ["no call was emulated"]
