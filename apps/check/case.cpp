@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Each item of the grammar is one row of kItems: key, values for the help, default, parser, printer.
+// Each item of the grammar is a row of kItems (key, values for the help, parser, printer) or a wish of the library's table.
 #include "check/case.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <initializer_list>
+#include <iterator>
 #include <limits>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "check/text.hpp"
+#include "kizami/wishes.hpp"
 
 namespace kizami::check {
 namespace {
@@ -20,39 +24,20 @@ namespace {
 constexpr std::size_t kMaxLine = 4096;
 constexpr std::int64_t kMaxPad = 1 << 20;
 constexpr std::int64_t kMaxOffset = 63;
-constexpr std::int64_t kMaxThreads = 4096;
-constexpr std::int64_t kMaxModuli = 64;
-constexpr std::int64_t kMaxSliceBits = 11;
-constexpr std::int64_t kMaxPromotionK = 65536;
-constexpr std::int64_t kMaxRungs = 64;
 constexpr std::int64_t kMaxProducts = 64;
 
-/// The enumerators 0, 1, 2, ... of E, which end where to_string() knows no name or repeats one.
-template <class E>
-std::vector<E> enumerators() {
-  std::vector<E> out;
-  for (int value = 0; value < 64; ++value) {
-    const auto candidate = static_cast<E>(value);
-    const std::string_view name = to_string(candidate);
-    if (name == "unknown" || (!out.empty() && name == to_string(out.back()))) break;
-    out.push_back(candidate);
-  }
-  return out;
-}
-
-template <class E>
+template <NamedEnum E>
 std::string names_of() {
   std::string out;
-  for (const E e : enumerators<E>()) out += fmt::format("{}{}", out.empty() ? "" : " | ", to_string(e));
+  for (const std::string_view name : Names<E>::kAll) out += fmt::format("{}{}", out.empty() ? "" : ", ", name);
   return out;
 }
 
-template <class E>
+template <NamedEnum E>
 Status parse_enum(std::string_view text, E& out) {
-  for (const E e : enumerators<E>()) {
-    if (to_string(e) == text) return out = e, Status{};
-  }
-  return invalid(fmt::format("{} is not one of {}", quoted(text), names_of<E>()));
+  const std::optional<E> value = named<E>(text);
+  if (value) return out = *value, Status{};
+  return invalid(fmt::format("must be one of {}", names_of<E>()));
 }
 
 Status parse_int_into(std::string_view text, std::int64_t lo, std::int64_t hi, std::int64_t& out) {
@@ -61,18 +46,12 @@ Status parse_int_into(std::string_view text, std::int64_t lo, std::int64_t hi, s
   return value.status();
 }
 
-Status parse_int_into(std::string_view text, std::int64_t lo, std::int64_t hi, int& out) {
-  const Result<std::int64_t> value = parse_integer(text, lo, hi);
-  if (value.ok()) out = static_cast<int>(value.value());
-  return value.status();
-}
-
 /// alpha or beta: a real, or for complex types REAL+REALi, REAL-REALi or REALi.
 Status parse_factor(std::string_view text, Scalar scalar, double& re, double& im) {
   const Result<ComplexText> value = parse_complex(text);
   KIZAMI_RETURN_IF_ERROR(value.status());
   if (value.value().has_imag && !is_complex(scalar))
-    return invalid(fmt::format("{} is complex; allowed for {}: real numbers", quoted(text), to_string(scalar)));
+    return invalid(fmt::format("{} is complex; allowed for {}: real numbers", in_quotes(text), to_string(scalar)));
   re = value.value().re;
   im = value.value().im;
   return {};
@@ -85,8 +64,7 @@ Status parse_spec_into(std::string_view text, MatrixSpec& out) {
 }
 
 Status parse_words(std::string_view text, std::string_view if_true, std::string_view if_false, bool& out) {
-  if (text != if_true && text != if_false)
-    return invalid(fmt::format("{} is not one of {}, {}", quoted(text), if_false, if_true));
+  if (text != if_true && text != if_false) return invalid(fmt::format("must be one of {}, {}", if_false, if_true));
   out = text == if_true;
   return {};
 }
@@ -134,78 +112,6 @@ const Item kItems[] = {
      [](const Case& c) { return print(c.b); }},
     {"C=", "SPEC", "matrix class of C before the call", false, [](V v, Case& c) { return parse_spec_into(v, c.c); },
      [](const Case& c) { return print(c.c); }},
-    {"acc=", "native | bits=1..52 (s, c: 1..23) | correct", "accuracy asked for", false,
-     [](V v, Case& c) {
-       const Result<Accuracy> accuracy = parse_accuracy(v);
-       if (accuracy.ok()) c.policy.accuracy = accuracy.value();
-       return accuracy.status();
-     },
-     [](const Case& c) { return print(c.policy.accuracy); }},
-    {"gauge=", names_of<Gauge>(), "what errors are measured against", false,
-     [](V v, Case& c) { return parse_enum(v, c.policy.gauge); },
-     [](const Case& c) { return std::string(to_string(c.policy.gauge)); }},
-    {"scheme=", names_of<Scheme>(), "scheme", false, [](V v, Case& c) { return parse_enum(v, c.policy.scheme); },
-     [](const Case& c) { return std::string(to_string(c.policy.scheme)); }},
-    {"engine=", names_of<EngineName>(), "engine", false, [](V v, Case& c) { return parse_enum(v, c.policy.engine); },
-     [](const Case& c) { return std::string(to_string(c.policy.engine)); }},
-    {"variant=", names_of<EcVariant>(), "variant of scheme ec", false,
-     [](V v, Case& c) { return parse_enum(v, c.policy.ec.variant); },
-     [](const Case& c) { return std::string(to_string(c.policy.ec.variant)); }},
-    {"promote=", "0..65536, multiples of 16", "scheme ec: promotion interval along k; 0 leaves it to the variant",
-     false, [](V v, Case& c) { return parse_int_into(v, 0, kMaxPromotionK, c.policy.ec.promotion_k); },
-     [](const Case& c) { return fmt::format("{}", c.policy.ec.promotion_k); }},
-    {"slices=", "-1..20",
-     "scheme ozaki1: exactly this many slices; -1: until nothing is left; 0 leaves it to the planner", false,
-     [](V v, Case& c) { return parse_int_into(v, kUntilZero, kMaxSlices, c.policy.slices.num_slices); },
-     [](const Case& c) { return fmt::format("{}", c.policy.slices.num_slices); }},
-    {"diagonals=", "-1..39", "scheme ozaki1: products of slices i + j below this; -1: all; 0 leaves it to the planner",
-     false,
-     [](V v, Case& c) { return parse_int_into(v, kAllPairs, 2 * kMaxSlices - 1, c.policy.slices.num_diagonals); },
-     [](const Case& c) { return fmt::format("{}", c.policy.slices.num_diagonals); }},
-    {"bits=", "0..11", "scheme ozaki1: bits of a digit beside its sign; 0 leaves them to format and split", false,
-     [](V v, Case& c) { return parse_int_into(v, 0, kMaxSliceBits, c.policy.slices.slice_bits); },
-     [](const Case& c) { return fmt::format("{}", c.policy.slices.slice_bits); }},
-    {"format=", names_of<SliceFormat>(), "scheme ozaki1: format of slices", false,
-     [](V v, Case& c) { return parse_enum(v, c.policy.slices.format); },
-     [](const Case& c) { return std::string(to_string(c.policy.slices.format)); }},
-    {"split=", names_of<SliceSplit>(), "scheme ozaki1: how a number becomes digits", false,
-     [](V v, Case& c) { return parse_enum(v, c.policy.slices.split); },
-     [](const Case& c) { return std::string(to_string(c.policy.slices.split)); }},
-    {"sums=", names_of<SliceSums>(), "scheme ozaki1: how products share accumulators", false,
-     [](V v, Case& c) { return parse_enum(v, c.policy.slices.sums); },
-     [](const Case& c) { return std::string(to_string(c.policy.slices.sums)); }},
-    {"form=", names_of<ComplexForm>(), "scheme ozaki1: how a complex product becomes real ones", false,
-     [](V v, Case& c) { return parse_enum(v, c.policy.slices.complex_form); },
-     [](const Case& c) { return std::string(to_string(c.policy.slices.complex_form)); }},
-    {"scale=", "line | matrix", "scheme ozaki1: one power of two for each line or for a matrix", false,
-     [](V v, Case& c) { return parse_words(v, "matrix", "line", c.policy.slices.one_scale); },
-     [](const Case& c) { return std::string(c.policy.slices.one_scale ? "matrix" : "line"); }},
-    {"moduli=", "0..64", "number of moduli whatever the accuracy; 0 leaves it to the planner", false,
-     [](V v, Case& c) { return parse_int_into(v, 0, kMaxModuli, c.policy.forced_moduli); },
-     [](const Case& c) { return fmt::format("{}", c.policy.forced_moduli); }},
-    {"repro=", "any | engine", "bits: may depend on the platform BLAS, or are equal on every engine", false,
-     [](V v, Case& c) {
-       bool is_engine = false;
-       Status status = parse_words(v, "engine", "any", is_engine);
-       if (status.ok())
-         c.policy.reproducibility = is_engine ? Reproducibility::kEngineToEngine : Reproducibility::kNotGuaranteed;
-       return status;
-     },
-     [](const Case& c) {
-       return std::string(c.policy.reproducibility == Reproducibility::kEngineToEngine ? "engine" : "any");
-     }},
-    {"fp64=", "allow | refuse", "FP64 arithmetic where moduli cannot certify the accuracy", false,
-     [](V v, Case& c) { return parse_words(v, "allow", "refuse", c.policy.allow_fp64_arithmetic); },
-     [](const Case& c) { return std::string(c.policy.allow_fp64_arithmetic ? "allow" : "refuse"); }},
-    {"nonfinite=", "multiply | reject", "NaN and Inf in operands", false,
-     [](V v, Case& c) { return parse_words(v, "reject", "multiply", c.policy.reject_nonfinite); },
-     [](const Case& c) { return std::string(c.policy.reject_nonfinite ? "reject" : "multiply"); }},
-    {"rungs=", "0..64", "rungs of the ladder that may be used; 0: all", false,
-     [](V v, Case& c) { return parse_int_into(v, 0, kMaxRungs, c.policy.max_rungs); },
-     [](const Case& c) { return fmt::format("{}", c.policy.max_rungs); }},
-    {"sync=", "never | allowed", "on a device: whether the call may wait for what the elements say", false,
-     [](V v, Case& c) { return parse_words(v, "allowed", "never", c.policy.may_sync); },
-     [](const Case& c) { return std::string(c.policy.may_sync ? "allowed" : "never"); }},
     {"factors=", "host | device", "on a device: the memory that alpha and beta are in", false,
      [](V v, Case& c) { return parse_words(v, "device", "host", c.has_device_factors); },
      [](const Case& c) { return std::string(c.has_device_factors ? "device" : "host"); }},
@@ -215,16 +121,6 @@ const Item kItems[] = {
     {"by=", names_of<BatchForm>(), "on a device: how a batch finds its matrices", false,
      [](V v, Case& c) { return parse_enum(v, c.batch_form); },
      [](const Case& c) { return std::string(to_string(c.batch_form)); }},
-    {"threads=", "0..4096", "CPU threads; 0 means all", false,
-     [](V v, Case& c) { return parse_int_into(v, 0, kMaxThreads, c.policy.threads); },
-     [](const Case& c) { return fmt::format("{}", c.policy.threads); }},
-    {"ws=", "BYTES[K|M|G]", "limit of the workspace; 0 means the library's default", false,
-     [](V v, Case& c) {
-       const Result<std::uint64_t> bytes = parse_bytes(v);
-       if (bytes.ok()) c.policy.workspace_limit_bytes = bytes.value();
-       return bytes.status();
-     },
-     [](const Case& c) { return print_bytes(c.policy.workspace_limit_bytes); }},
     {"seed=", "0..18446744073709551615", "of all matrices", true,
      [](V v, Case& c) {
        const Result<std::uint64_t> seed = parse_unsigned(v);
@@ -234,6 +130,23 @@ const Item kItems[] = {
      [](const Case& c) { return fmt::format("{}", c.seed); }},
 };
 constexpr std::size_t kNumItems = std::size(kItems);
+constexpr std::size_t kFirstLateItem = 8;  ///< what is printed after the wishes
+
+/// What lines were written with before wishes had one word everywhere.
+struct OldWord {
+  std::string_view old;
+  std::string_view key;
+};
+constexpr OldWord kOldWords[] = {
+    {"acc", "accuracy"},      {"repro", "reproducibility"}, {"ws", "workspace"},      {"promote", "promotion_k"},
+    {"bits", "slice_bits"},   {"format", "slice_format"},   {"split", "slice_split"}, {"sums", "slice_sums"},
+    {"scale", "slice_scale"}, {"form", "complex_form"},
+};
+
+std::string_view current_word(std::string_view key) {
+  const auto* const found = std::ranges::find(kOldWords, key, &OldWord::old);
+  return found == std::end(kOldWords) ? key : found->key;
+}
 
 std::vector<std::string_view> split_at_blanks(std::string_view line) {
   std::vector<std::string_view> tokens;
@@ -249,7 +162,7 @@ std::vector<std::string_view> split_at_blanks(std::string_view line) {
 }
 
 Status at_token(std::string_view token, const Status& status) {
-  return invalid(fmt::format("token {}: {}", quoted(token), status.reason()));
+  return invalid(fmt::format("token {}: {}", in_quotes(token), status.reason()));
 }
 
 Status parse_shape(std::string_view token, Case& c) {
@@ -294,17 +207,32 @@ Status parse_head(const std::vector<std::string_view>& tokens, Case& c) {
   return shape.ok() ? shape : at_token(tokens[2], shape);
 }
 
-Status parse_item(std::string_view token, std::array<bool, kNumItems>& seen, Case& c) {
-  for (std::size_t i = 0; i < kNumItems; ++i) {
-    if (!token.starts_with(kItems[i].key)) continue;
-    if (seen[i]) return at_token(token, invalid(fmt::format("{} is given twice", kItems[i].key)));
-    seen[i] = true;
-    const Status status = kItems[i].parse(token.substr(kItems[i].key.size()), c);
-    return status.ok() ? status : at_token(token, status);
+/// Which items and wishes a line has had, by their words.
+using Seen = std::set<std::string_view>;
+
+Status parse_wish(const Wish& wish, std::string_view token, std::string_view value, Case& c) {
+  if (wish.key == "reproducibility" && value == "any") value = "none";  // an old word, too
+  if (wish.set(c.policy, value)) return {};
+  return at_token(token, invalid("must be " + allowed_values(wish)));
+}
+
+Status parse_item(std::string_view token, Seen& seen, Case& c) {
+  const auto* const item = std::ranges::find_if(kItems, [&](const Item& x) { return token.starts_with(x.key); });
+  const std::size_t equals = std::min(token.find('='), token.size());
+  const Wish* const wish =
+      equals < token.size() && item == std::end(kItems) ? find_wish(current_word(token.substr(0, equals))) : nullptr;
+  if (item == std::end(kItems) && wish == nullptr) {
+    std::string keys;
+    for (const Item& known : kItems) keys += fmt::format("{}{}", keys.empty() ? "" : ", ", known.key);
+    for (const Wish& known : wishes()) keys += fmt::format(", {}=", known.key);
+    return at_token(token, invalid("is not known; allowed: " + keys));
   }
-  std::string keys;
-  for (const Item& item : kItems) keys += fmt::format("{}{}", keys.empty() ? "" : ", ", item.key);
-  return at_token(token, invalid("is not known; allowed: " + keys));
+  const std::string_view key = wish != nullptr ? wish->key : item->key;
+  if (!seen.insert(key).second)
+    return at_token(token, invalid(fmt::format("{}{} is given twice", key, wish != nullptr ? "=" : "")));
+  if (wish != nullptr) return parse_wish(*wish, token, token.substr(equals + 1), c);
+  const Status status = item->parse(token.substr(item->key.size()), c);
+  return status.ok() ? status : at_token(token, status);
 }
 
 /// Rounds alpha and beta to the type of the parts.
@@ -329,7 +257,7 @@ Status validate_case(Case& c) {
   const Accuracy& accuracy = c.policy.accuracy;
   const int max_bits = significand_bits(c.scalar) - 1;
   if (accuracy.kind == Accuracy::Kind::kBits && accuracy.bits > max_bits) {
-    return invalid(fmt::format("token 'acc={}': too many bits for {}; allowed: 1..{}", print(accuracy),
+    return invalid(fmt::format("token 'accuracy={}': too many bits for {}; allowed: 1..{}", to_string(accuracy),
                                to_string(c.scalar), max_bits));
   }
   for (const Which which : {Which::kA, Which::kB, Which::kC}) {
@@ -354,36 +282,13 @@ bool operator==(const Case& x, const Case& y) {
          x.batch_form == y.batch_form && x.has_device_factors == y.has_device_factors && x.seed == y.seed;
 }
 
-Result<Accuracy> parse_accuracy(std::string_view text, int max_bits) {
-  if (text == "native") return Accuracy::native();
-  if (text == "correct") return Accuracy::correct();
-  constexpr std::string_view kBits = "bits=";
-  if (!text.starts_with(kBits))
-    return invalid(fmt::format("{} is not an accuracy; allowed: native, bits=N, correct", quoted(text)));
-  const Result<std::int64_t> bits = parse_integer(text.substr(kBits.size()), 1, max_bits);
-  if (!bits.ok()) return invalid("bits " + bits.status().reason());
-  return Accuracy::at_bits(static_cast<int>(bits.value()));
-}
-
-std::string print(const Accuracy& accuracy) {
-  switch (accuracy.kind) {
-    case Accuracy::Kind::kNative:
-      return "native";
-    case Accuracy::Kind::kBits:
-      return fmt::format("bits={}", accuracy.bits);
-    case Accuracy::Kind::kCorrect:
-      return "correct";
-  }
-  return "unknown";
-}
-
 Result<Case> parse_case(std::string_view line) {
   if (line.size() > kMaxLine)
     return invalid(fmt::format("a case of {} bytes; allowed: up to {}", line.size(), kMaxLine));
   const std::vector<std::string_view> tokens = split_at_blanks(line);
   Case c;
   KIZAMI_RETURN_IF_ERROR(parse_head(tokens, c));
-  std::array<bool, kNumItems> seen{};
+  Seen seen;
   for (std::size_t t = 3; t < tokens.size(); ++t) KIZAMI_RETURN_IF_ERROR(parse_item(tokens[t], seen, c));
   KIZAMI_RETURN_IF_ERROR(validate_case(c));
   return c;
@@ -393,7 +298,12 @@ std::string print(const Case& c) {
   const Case defaults;
   std::string out =
       fmt::format("{} {}{} {}x{}x{}", letter_of(c.scalar), to_string(c.op_a), to_string(c.op_b), c.m, c.n, c.k);
-  for (const Item& item : kItems) {
+  for (std::size_t i = 0; i < kNumItems; ++i) {
+    if (i == kFirstLateItem) {
+      const std::string asked = print_wishes(c.policy);
+      out += (asked.empty() ? "" : " ") + asked;
+    }
+    const Item& item = kItems[i];
     const std::string value = item.print(c);
     if (item.always_printed || value != item.print(defaults)) out += fmt::format(" {}{}", item.key, value);
   }
@@ -410,10 +320,15 @@ std::string case_help() {
       "  shape        MxNxK, each 0..{}\n"
       "items, in any order, each at most once:\n",
       kMaxDim);
-  for (const Item& item : kItems) {
-    out += fmt::format("  {:<12} {} [{}{}]\n  {:<12}   {}\n", item.key, item.values, item.key, item.print(defaults), "",
-                       item.help);
-  }
+  const auto add = [&](std::string_view key, std::string_view values, std::string_view value, std::string_view help) {
+    out += fmt::format("  {:<12} {} [{}{}]\n  {:<12}   {}\n", key, values, key, value, "", help);
+  };
+  for (const Item& item : kItems) add(item.key, item.values, item.print(defaults), item.help);
+  for (const Wish& wish : wishes())
+    add(std::string(wish.key) + "=", wish.values(), wish.get(defaults.policy), wish.meaning);
+  out += "older words are understood, too:";
+  for (const OldWord& word : kOldWords) out += fmt::format(" {}= for {}=;", word.old, word.key);
+  out += " reproducibility=any for none\n";
   out +=
       "SPEC := class[:param,...][,x2^S][,kind@place]...   S = -1000..1000; kind: nan, inf, -inf;\n"
       "        place: corner, edge, middle, last, all, row:column\n"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The one grammar of cases. A test, the command line, a benchmark, a log and a bug report name a product by the same
 // line:
-//   d nt 33x65x129 a=1 b=-0.5 ld+3 A=exprand:phi=4 B=grade:cols acc=native scheme=ozaki2 engine=cpu_simd seed=7
+//   d nt 33x65x129 a=1 b=-0.5 ld+3 A=exprand:phi=4 B=grade:cols accuracy=native scheme=ozaki2 engine=cpu_simd seed=7
 // and parse_case() of that line, filled by matrix_classes.hpp, is the same product with the same bits on every machine.
 //   case := scalar ops shape {item}     scalar: s | d | c | z     ops: a letter n, t, c or r each for A and B
 //                                       shape: MxNxK
 // Tokens are separated by blanks; items come in any order, each at most once; case_help() lists them with their
-// defaults. Complex factors read a=1.5-2i, the imaginary part last; a factor without an i is real.
+// defaults. The wishes of a policy are items under the words that they have everywhere (kizami/wishes.hpp). Complex factors read a=1.5-2i, the imaginary part last; a factor without an i is real.
 #pragma once
 
 #include <cstddef>
@@ -27,17 +27,17 @@ enum class BatchForm : std::uint8_t {
   kPointers,        ///< arrays of pointers in host memory
   kDevicePointers,  ///< arrays of pointers in device memory
 };
-[[nodiscard]] constexpr std::string_view to_string(BatchForm form) noexcept {
-  switch (form) {
-    case BatchForm::kStrides:
-      return "strides";
-    case BatchForm::kPointers:
-      return "pointers";
-    case BatchForm::kDevicePointers:
-      return "device_pointers";
-  }
-  return "unknown";
-}
+
+}  // namespace kizami::check
+
+template <>
+struct kizami::Names<kizami::check::BatchForm> {
+  static constexpr std::string_view kAll[] = {"strides", "pointers", "device_pointers"};
+};
+
+namespace kizami::check {
+
+using kizami::to_string;
 
 /// One product C = alpha op(A) op(B) + beta C, or a batch of them, with everything that determines it and how it is to be computed.
 struct Case {
@@ -86,10 +86,6 @@ struct Case {
 
 /// The grammar with all items, their values and defaults, and the table of matrix classes.
 [[nodiscard]] std::string case_help();
-
-/// native, bits=N or correct. @range max_bits: 52, or 100 where double-double may be meant @status kInvalidArgument
-[[nodiscard]] Result<Accuracy> parse_accuracy(std::string_view text, int max_bits = 52);
-[[nodiscard]] std::string print(const Accuracy& accuracy);
 
 /// The letter of BLAS: s, d, c or z.
 [[nodiscard]] constexpr char letter_of(Scalar scalar) noexcept {

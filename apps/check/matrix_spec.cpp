@@ -89,8 +89,8 @@ Result<Placement> parse_placement(std::string_view part) {
     if (k.name == kind) out.kind = k.kind, known = true;
   }
   if (!known) {
-    return invalid(fmt::format("{} places {}; allowed: nan, inf, -inf, nani, infi, -infi", quoted(part),
-                               quoted(part.substr(0, at))));
+    return invalid(fmt::format("{} places {}; allowed: nan, inf, -inf, nani, infi, -infi", in_quotes(part),
+                               in_quotes(part.substr(0, at))));
   }
   for (const PlaceName& p : kPlaces) {
     if (p.name == place) return out.place = p.place, out;
@@ -98,12 +98,12 @@ Result<Placement> parse_placement(std::string_view part) {
   const std::size_t colon = place.find(':');
   if (colon == std::string_view::npos) {
     return invalid(fmt::format("{} names the place {}; allowed: corner, edge, middle, last, all, row:column",
-                               quoted(part), quoted(place)));
+                               in_quotes(part), in_quotes(place)));
   }
   const Result<std::int64_t> row = parse_integer(place.substr(0, colon), 0, kMaxDim - 1);
   const Result<std::int64_t> col = parse_integer(place.substr(colon + 1), 0, kMaxDim - 1);
   for (const Result<std::int64_t>* index : {&row, &col}) {
-    if (!index->ok()) return invalid(fmt::format("{}: {}", quoted(part), index->status().reason()));
+    if (!index->ok()) return invalid(fmt::format("{}: {}", in_quotes(part), index->status().reason()));
   }
   out.place = Placement::Place::kAt;
   out.row = row.value();
@@ -119,10 +119,10 @@ struct SuffixesSeen {
 };
 
 Status parse_exponent(std::string_view part, std::string_view prefix, bool& is_seen, int& out) {
-  if (is_seen) return invalid(fmt::format("{} is a second scaling; allowed: one", quoted(part)));
+  if (is_seen) return invalid(fmt::format("{} is a second scaling; allowed: one", in_quotes(part)));
   is_seen = true;
   const Result<std::int64_t> exponent = parse_integer(part.substr(prefix.size()), -kMaxScaleExp, kMaxScaleExp);
-  if (!exponent.ok()) return invalid(fmt::format("{}: {}", quoted(part), exponent.status().reason()));
+  if (!exponent.ok()) return invalid(fmt::format("{}: {}", in_quotes(part), exponent.status().reason()));
   out = static_cast<int>(exponent.value());
   return {};
 }
@@ -131,7 +131,7 @@ Status parse_suffix(std::string_view part, SuffixesSeen& seen, MatrixSpec& spec)
   if (part.starts_with(kScalePrefix)) return parse_exponent(part, kScalePrefix, seen.scale, spec.scale_exp);
   if (part.starts_with(kImagScalePrefix)) return parse_exponent(part, kImagScalePrefix, seen.imag_scale, spec.imag_exp);
   if (part == "re" || part == "im") {
-    if (seen.parts) return invalid(fmt::format("{} is a second choice of parts; allowed: one", quoted(part)));
+    if (seen.parts) return invalid(fmt::format("{} is a second choice of parts; allowed: one", in_quotes(part)));
     seen.parts = true;
     spec.parts = part == "re" ? FilledParts::kReal : FilledParts::kImaginary;
     return {};
@@ -157,7 +157,7 @@ Status parse_param(std::string_view part, const ClassInfo& info, int bare_index,
     }
   }
   if (index < 0)
-    return invalid(fmt::format("class {} cannot take {}; allowed: {}", info.name, quoted(part), describe_params(info)));
+    return invalid(fmt::format("class {} cannot take {}; allowed: {}", info.name, in_quotes(part), describe_params(info)));
   const auto slot = static_cast<std::size_t>(index);
   const ParamInfo& p = info.params[slot];
   if (seen[slot]) return invalid(fmt::format("class {} is given {} twice", info.name, p.name));
@@ -175,7 +175,7 @@ Status parse_param(std::string_view part, const ClassInfo& info, int bare_index,
     return invalid(fmt::format("{} of class {}: {}", p.name, info.name, real_value.status().reason()));
   if (!(real_value.value() >= p.lo && real_value.value() <= p.hi)) {
     return invalid(
-        fmt::format("{} of class {}: {} is out of range; allowed: {}", p.name, info.name, quoted(value), describe(p)));
+        fmt::format("{} of class {}: {} is out of range; allowed: {}", p.name, info.name, in_quotes(value), describe(p)));
   }
   spec.params[slot] = real_value.value();
   return {};
@@ -215,7 +215,7 @@ Result<MatrixSpec> parse_matrix_spec(std::string_view text) {
   }
   if (!cls)
     return invalid(
-        fmt::format("{} is not a matrix class; allowed: {}", quoted(split_at_commas(text)[0]), names_of_classes()));
+        fmt::format("{} is not a matrix class; allowed: {}", in_quotes(split_at_commas(text)[0]), names_of_classes()));
   const ClassInfo& info = class_info(*cls);
   MatrixSpec spec = default_spec(*cls);
   std::array<bool, 2> seen{};
@@ -229,10 +229,10 @@ Result<MatrixSpec> parse_matrix_spec(std::string_view text) {
       KIZAMI_RETURN_IF_ERROR(parse_suffix(parts[next], suffixes, spec));
     } else if (in_suffixes) {
       return invalid(
-          fmt::format("{} follows a suffix; allowed there: x2^S, re, im, im2^S, kind@place", quoted(parts[next])));
+          fmt::format("{} follows a suffix; allowed there: x2^S, re, im, im2^S, kind@place", in_quotes(parts[next])));
     } else if (!params_allowed) {
       return invalid(
-          fmt::format("{} follows {} without a colon; allowed: {}:...", quoted(parts[next]), info.name, info.name));
+          fmt::format("{} follows {} without a colon; allowed: {}:...", in_quotes(parts[next]), info.name, info.name));
     } else {
       KIZAMI_RETURN_IF_ERROR(parse_param(parts[next], info, num_bare++, seen, spec));
     }

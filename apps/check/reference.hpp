@@ -145,7 +145,7 @@ requires kIsScalar<T>
                          sampling, threads);
 }
 
-/// Green if every part is the exact one rounded to nearest, which the grammar calls acc=correct: an equal number (zeros
+/// Green if every part is the exact one rounded to nearest, which the grammar calls accuracy=correct: an equal number (zeros
 /// of either sign are), or NaN where NaN belongs. @shape c: m x n
 template <class T>
 requires kIsScalar<T> Verdict correctly_rounded(const Reference<T>& reference, MatrixView<const T> c,

@@ -8,11 +8,9 @@
 #include <string_view>
 
 #include "kizami/status.hpp"
+#include "kizami/text.hpp"
 
 namespace kizami::check {
-
-/// Puts `text` in quotes for a message: at most 60 characters, anything unprintable as \xNN. Safe for hostile input.
-[[nodiscard]] std::string quoted(std::string_view text);
 
 /// Parses a decimal integer: digits with an optional minus sign, nothing before or after.
 /// @status kInvalidArgument: not an integer, or outside [lo, hi].
@@ -41,12 +39,6 @@ struct ComplexText {
 [[nodiscard]] std::string print_real(double x);
 /// The shortest decimal that parse_real() and rounding to float map to the same bits.
 [[nodiscard]] std::string print_real(float x);
-
-/// Parses bytes: an integer with an optional binary suffix K, M or G. @status kInvalidArgument: malformed, or above
-/// 2^50.
-[[nodiscard]] Result<std::uint64_t> parse_bytes(std::string_view text);
-/// Prints bytes with the largest suffix that divides them.
-[[nodiscard]] std::string print_bytes(std::uint64_t bytes);
 
 /// Shorthand for a refusal.
 [[nodiscard]] inline Status invalid(std::string reason) { return {StatusCode::kInvalidArgument, std::move(reason)}; }

@@ -268,8 +268,7 @@ check::Case case_of(Scalar scalar, std::int64_t n, const std::string& elements) 
   Result<check::Case> parsed =
       check::parse_case(fmt::format("{} nn {}x{}x{} A={} B={}", check::letter_of(scalar), n, n, n, elements, elements));
   if (!parsed.ok())
-    throw Failure(ExitCode::kUsage,
-                  fmt::format("--elements = {}: {}", check::quoted(elements), parsed.status().reason()));
+    throw Failure(ExitCode::kUsage, fmt::format("--elements = {}: {}", in_quotes(elements), parsed.status().reason()));
   return std::move(parsed).value();
 }
 
@@ -302,7 +301,7 @@ ExitCode run_bench(const BenchOptions& options) {
     json.open(options.json_path, std::ios::app);
     if (!json)
       throw Failure(ExitCode::kOutputFailed,
-                    fmt::format("--json = {} cannot be opened for appending", check::quoted(options.json_path)));
+                    fmt::format("--json = {} cannot be opened for appending", in_quotes(options.json_path)));
   }
   const std::string processor = processor_name();
   write_stdout(fmt::format("kizami {}, {}, {} threads, {} rounds, inputs {}\n", version(), processor, threads, rounds,
@@ -330,8 +329,7 @@ ExitCode run_bench(const BenchOptions& options) {
     }
   }
   if (json.is_open() && !json.flush())
-    throw Failure(ExitCode::kOutputFailed,
-                  fmt::format("--json = {} could not be written", check::quoted(options.json_path)));
+    throw Failure(ExitCode::kOutputFailed, fmt::format("--json = {} could not be written", in_quotes(options.json_path)));
   return ExitCode::kOk;
 }
 

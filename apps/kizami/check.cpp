@@ -75,7 +75,7 @@ void read_cases(std::istream& in, const std::string& name, std::vector<check::Ca
 
 std::vector<check::Case> cases_of(const CheckOptions& options) {
   std::vector<check::Case> out;
-  for (const std::string& line : options.lines) out.push_back(parsed(line, "case " + check::quoted(line)));
+  for (const std::string& line : options.lines) out.push_back(parsed(line, "case " + in_quotes(line)));
   if (options.file == "-") {
     read_cases(std::cin, "standard input", out);
   } else if (!options.file.empty()) {
@@ -220,7 +220,7 @@ Command add_check(CLI::App& program) {
       "compared "
       "keeps to the\nreported bound. A campaign draws the cases of devices then, and fails too where most cases were "
       "refused.\n"
-      "\nExamples:\n  kizami check 'd nt 33x65x129 a=1 b=-0.5 A=exprand:phi=4 B=grade:cols acc=bits=40 seed=7'\n"
+      "\nExamples:\n  kizami check 'd nt 33x65x129 a=1 b=-0.5 A=exprand:phi=4 B=grade:cols accuracy=bits=40 seed=7'\n"
       "  kizami check 'z nc 33x20x65 a=1-2i b=0.5 A=randn,im2^-40 B=gram,nani@middle'\n");
   return {app, [options] { return run_check(*options); }};
 }

@@ -56,8 +56,8 @@ void refuse_unknown_command(int argc, char** argv, const std::vector<Command>& c
   if (is_known || name == "-h" || name == "--help" || name == "-V" || name == "--version") return;
   throw Failure(ExitCode::kUsage,
                 name.starts_with('-')
-                    ? fmt::format("unknown option {}; allowed: --help, --version, or a command", check::quoted(name))
-                    : fmt::format("unknown command {}; allowed: {}", check::quoted(name), names_of(commands)));
+                    ? fmt::format("unknown option {}; allowed: --help, --version, or a command", in_quotes(name))
+                    : fmt::format("unknown command {}; allowed: {}", in_quotes(name), names_of(commands)));
 }
 
 /// Where the program was started without standard streams, files would get their descriptors, and reports would go into
@@ -102,19 +102,20 @@ ExitCode parse_and_run(int argc, char** argv) {
 }  // namespace
 
 Command add_help(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand("help", "print the help of the program or of a command");
+  CLI::App* const app = program.add_subcommand("help", "print the help of the program, of a command, or of the policy");
   const auto topic = std::make_shared<std::string>();
-  app->add_option("COMMAND", *topic, "command to explain")->type_name("");
+  app->add_option("COMMAND", *topic, "command to explain, or policy: all wishes of one product")->type_name("");
   return {app, [&program, topic] {
             if (topic->empty()) {  // program.help() would explain this command
               return write_stdout(
                          program.get_formatter()->make_help(&program, program.get_name(), CLI::AppFormatMode::Normal)),
                      ExitCode::kOk;
             }
+            if (*topic == "policy") return write_stdout(policy_help()), ExitCode::kOk;
             try {
               return write_stdout(program.get_subcommand(*topic)->help("kizami")), ExitCode::kOk;
             } catch (const CLI::OptionNotFound&) {
-              throw Failure(ExitCode::kUsage, "no command " + check::quoted(*topic) + " (see kizami --help)");
+              throw Failure(ExitCode::kUsage, "no command " + in_quotes(*topic) + " (see kizami --help)");
             }
           }};
 }

@@ -65,7 +65,7 @@ void for_each_case(const DeviceCampaign& campaign, const std::function<bool(Case
 HashFile hashes_of(const DeviceCampaign& campaign) {
   if (campaign.hashes_path.empty()) return {};
   HashFile hashes = read_hashes(campaign.hashes_path);
-  const std::string name = check::quoted(campaign.hashes_path);
+  const std::string name = in_quotes(campaign.hashes_path);
   if (hashes.seed != campaign.seed)
     throw Failure(ExitCode::kUsage,
                   fmt::format("--hashes = {} is of seed {}, --seed = {}", name, hashes.seed, campaign.seed));
@@ -85,7 +85,7 @@ CaseAnswer wanted(const DeviceCampaign& campaign, const HashFile& hashes, std::i
   if (record.line != line_hash(spec)) {
     throw Failure(ExitCode::kBadInput,
                   fmt::format("--hashes = {}: case {} was another one, this program draws '{}'; write the file again",
-                              check::quoted(campaign.hashes_path), index, print(spec)));
+                              in_quotes(campaign.hashes_path), index, print(spec)));
   }
   CaseAnswer answer;
   answer.bits = record.bits;

@@ -53,8 +53,7 @@ void append_record(const DeviceCampaign& campaign, const Tally& tally, double se
   out << record.dump() << '\n';
   out.close();
   if (!out)
-    throw Failure(ExitCode::kOutputFailed,
-                  fmt::format("--json = {} cannot be written", check::quoted(campaign.json_path)));
+    throw Failure(ExitCode::kOutputFailed, fmt::format("--json = {} cannot be written", in_quotes(campaign.json_path)));
 }
 
 }  // namespace kizami::cli

@@ -106,7 +106,7 @@ std::string as_json(const GemmReport& report) {
   out["op"] = fmt::format("{}{}", to_string(report.op_a), to_string(report.op_b));
   out["alpha"] = scalar_value(report.alpha, report.plan.scalar());
   out["beta"] = scalar_value(report.beta, report.plan.scalar());
-  out["accuracy"] = check::print(report.policy.accuracy);
+  out["accuracy"] = to_string(report.policy.accuracy);
   out["reproducibility"] = to_string(report.policy.reproducibility);
   out["scheme"] = to_string(outcome.scheme);
   out["engine"] = outcome.engine;

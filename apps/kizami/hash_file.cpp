@@ -54,10 +54,9 @@ void write_hashes(const std::string& path, const HashFile& hashes) {
 
 HashFile read_hashes(const std::string& path) {
   std::ifstream in(path);
-  if (!in) throw Failure(ExitCode::kBadInput, fmt::format("--hashes = {} cannot be opened", check::quoted(path)));
+  if (!in) throw Failure(ExitCode::kBadInput, fmt::format("--hashes = {} cannot be opened", in_quotes(path)));
   const auto refuse = [&](std::int64_t line, const char* what) {
-    throw Failure(ExitCode::kBadInput,
-                  fmt::format("--hashes = {}, line {}: is not {}", check::quoted(path), line, what));
+    throw Failure(ExitCode::kBadInput, fmt::format("--hashes = {}, line {}: is not {}", in_quotes(path), line, what));
   };
   HashFile hashes;
   std::string text;

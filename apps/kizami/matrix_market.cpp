@@ -14,8 +14,8 @@
 namespace kizami::cli {
 namespace {
 
+using quoted;
 using check::invalid;
-using check::quoted;
 
 constexpr std::int64_t kMaxIndex = std::numeric_limits<std::int64_t>::max();
 /// "row col real imag"; a line with more is refused, however long it is.
@@ -87,7 +87,7 @@ Status named(std::string_view what, std::string_view word, const std::array<std:
   for (std::size_t i = 0; i < N; ++i) {
     if (is_same_word(word, names[i])) return out = static_cast<E>(i), Status{};
   }
-  return invalid(fmt::format("line 1: {} = {}, must be {}", what, quoted(word), fmt::join(names, ", ")));
+  return invalid(fmt::format("line 1: {} = {}, must be {}", what, in_quotes(word), fmt::join(names, ", ")));
 }
 
 Status parse_banner(const Tokens& tokens, MarketHeader& out) {
@@ -95,10 +95,10 @@ Status parse_banner(const Tokens& tokens, MarketHeader& out) {
     return invalid("line 1: the banner must be %%MatrixMarket matrix, then format, field and symmetry");
   }
   if (!is_same_word(tokens.word[0], kMarketMagic)) {
-    return invalid(fmt::format("line 1: the banner begins with {}, must be {}", quoted(tokens.word[0]), kMarketMagic));
+    return invalid(fmt::format("line 1: the banner begins with {}, must be {}", in_quotes(tokens.word[0]), kMarketMagic));
   }
   if (!is_same_word(tokens.word[1], "matrix")) {
-    return invalid(fmt::format("line 1: object = {}, must be matrix", quoted(tokens.word[1])));
+    return invalid(fmt::format("line 1: object = {}, must be matrix", in_quotes(tokens.word[1])));
   }
   KIZAMI_RETURN_IF_ERROR(named("format", tokens.word[2], kFormats, out.format));
   if (is_same_word(tokens.word[3], "pattern")) {
@@ -173,9 +173,9 @@ Status read_real(std::string_view text, double& out) {
   const char* const end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data(), end, out);
   if (error == std::errc::invalid_argument || stop != end)
-    return invalid(fmt::format("{} is not a number", quoted(text)));
+    return invalid(fmt::format("{} is not a number", in_quotes(text)));
   if (error == std::errc::result_out_of_range)
-    return invalid(fmt::format("{} is outside the range of FP64", quoted(text)));
+    return invalid(fmt::format("{} is outside the range of FP64", in_quotes(text)));
   return {};
 }
 
@@ -186,11 +186,11 @@ Status read_integer(std::string_view text, double& out) {
   const char* const end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data(), end, value);
   if (error == std::errc::invalid_argument || stop != end)
-    return invalid(fmt::format("{} is not an integer, as the field says", quoted(text)));
+    return invalid(fmt::format("{} is not an integer, as the field says", in_quotes(text)));
   out = static_cast<double>(value);
   // 2^63 itself has no std::int64_t to compare with.
   if (error == std::errc::result_out_of_range || out >= 0x1p63 || static_cast<std::int64_t>(out) != value) {
-    return invalid(fmt::format("{} is not exact in FP64; integers to 2^53 are", quoted(text)));
+    return invalid(fmt::format("{} is not exact in FP64; integers to 2^53 are", in_quotes(text)));
   }
   return {};
 }

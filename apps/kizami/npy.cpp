@@ -14,8 +14,8 @@
 namespace kizami::cli {
 namespace {
 
+using quoted;
 using check::invalid;
-using check::quoted;
 using Kind = PythonLiteral::Kind;
 
 constexpr std::size_t kAlignment = 64;
@@ -77,7 +77,7 @@ Status read_descr(const PythonLiteral& value, NpyHeader& out) {
   for (const TypeName& type : kTypes) {
     if (type.descr == name) return out.scalar = type.scalar, Status{};
   }
-  return invalid(fmt::format("dtype = {}, {}", quoted(value.string), kAllowed));
+  return invalid(fmt::format("dtype = {}, {}", in_quotes(value.string), kAllowed));
 }
 
 Status read_shape(const PythonLiteral& value, NpyHeader& out) {
@@ -117,7 +117,7 @@ Status read_entries(const PythonLiteral& dict, NpyHeader& out) {
       out.is_fortran_order = value.boolean;
     } else {
       return invalid(fmt::format("header key {} is unknown or given twice; must be descr, fortran_order and shape",
-                                 quoted(key.string)));
+                                 in_quotes(key.string)));
     }
   }
   if (!has_descr || !has_order || !has_shape) {

@@ -4,55 +4,16 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <span>
 
-#include "check/case.hpp"
 #include "check/text.hpp"
 #include "failure.hpp"
+#include "kizami/wishes.hpp"
 
 namespace kizami::cli {
 namespace {
-
-constexpr std::int64_t kMaxThreads = 4096;
-constexpr std::int64_t kMaxModuli = 64;
-constexpr std::int64_t kMaxPromotionK = 65536;
-constexpr std::int64_t kMaxSliceBits = 11;
-
-constexpr std::array kGauges{Gauge::kEntry, Gauge::kNorm};
-constexpr std::array kSchemes{Scheme::kAuto, Scheme::kNative, Scheme::kOzaki2, Scheme::kOzaki1, Scheme::kEc};
-constexpr std::array kSliceFormats{SliceFormat::kInt8, SliceFormat::kFp16, SliceFormat::kBf16, SliceFormat::kE4m3,
-                                   SliceFormat::kE5m2};
-constexpr std::array kSliceSplits{SliceSplit::kAuto, SliceSplit::kTruncated, SliceSplit::kNearest, SliceSplit::kBytes};
-constexpr std::array kSliceSums{SliceSums::kAuto, SliceSums::kPairs, SliceSums::kGrouped, SliceSums::kConcatenated,
-                                SliceSums::kBlocked};
-constexpr std::array kComplexForms{ComplexForm::kAuto, ComplexForm::kFourProducts, ComplexForm::kKaratsuba,
-                                   ComplexForm::kEnlarged};
-constexpr std::array kEngines{EngineName::kAuto,       EngineName::kCpuRef,  EngineName::kCpuSimd,
-                              EngineName::kNativeBlas, EngineName::kTcModel, EngineName::kTile};
-constexpr std::array kVariants{EcVariant::kAuto,     EcVariant::kScaled,   EcVariant::kScaledTf32, EcVariant::kHalfhalf,
-                               EcVariant::kTf32tf32, EcVariant::kMarkidis, EcVariant::kFeng,       EcVariant::kBf16x3,
-                               EcVariant::kBf16x6,   EcVariant::kBf16x9,   EcVariant::kFp16,       EcVariant::kTf32};
-constexpr std::array kTensorCores{TensorCoreModel::kHopper, TensorCoreModel::kAmpere, TensorCoreModel::kMmaRn,
-                                  TensorCoreModel::kMmaRz};
-constexpr std::array kReproducibilities{Reproducibility::kEngineToEngine, Reproducibility::kNotGuaranteed};
-
-template <class E>
-std::string names_of(std::span<const E> values, std::string_view separator) {
-  std::string out;
-  for (const E value : values) out += fmt::format("{}{}", out.empty() ? "" : separator, to_string(value));
-  return out;
-}
-
-template <class E, std::size_t N>
-E named(std::string_view option, std::string_view text, const std::array<E, N>& values) {
-  for (const E value : values) {
-    if (to_string(value) == text) return value;
-  }
-  refuse_name(option, text, names_of<E>(values, ", "));
-}
 
 /// The value of `result`, or a Failure that names the option.
 template <class T>
@@ -61,11 +22,56 @@ T checked(std::string_view option, const Result<T>& result) {
   return result.value();
 }
 
-/// Adds one option whose value is a name from a list.
-template <class E, std::size_t N>
-void add_name(CLI::App& app, const char* option, std::string& value, const std::array<E, N>& names,
-              const std::string& help) {
-  app.add_option(option, value, help)->type_name(names_of<E>(names, "|"))->group("Policy");
+/// "--slice-format" of "slice_format".
+std::string option_of(std::string_view key) {
+  std::string out = "--" + std::string(key);
+  std::ranges::replace(out, '_', '-');
+  return out;
+}
+
+/// What may be given to an option, for the help: "entry|norm", "N", "BYTES[K|M|G]".
+std::string type_name_of(const Wish& wish) {
+  if (wish.kind == Wish::Kind::kNumber) return "N";
+  if (wish.kind == Wish::Kind::kBytes) return "BYTES[K|M|G]";
+  if (wish.key == "accuracy") return "native|bits=N|correct";
+  std::string out = wish.values();
+  for (std::size_t at = out.find(", "); at != std::string::npos; at = out.find(", ", at)) out.replace(at, 2, "|");
+  return out;
+}
+
+void add_wish(CLI::App& app, const Wish& wish, PolicyOptions& options) {
+  const std::string option = option_of(wish.key);
+  const std::string help = fmt::format("{} [{}]", wish.meaning, wish.get(Policy{}));
+  if (wish.kind == Wish::Kind::kFlag) {
+    app.add_flag(option + "{1}", options.values[wish.key], help)->group("Policy");  // --karatsuba, or --check-range=0
+    return;
+  }
+  const auto take = [&options, key = wish.key](const std::string& value) { options.values[key] = value; };
+  app.add_option_function<std::string>(option, take, help)->type_name(type_name_of(wish))->group("Policy");
+}
+
+/// Flags that wishes had before they had one word everywhere.
+struct OldFlag {
+  const char* flag;
+  std::string_view key;
+  const char* value;
+};
+constexpr OldFlag kOldFlags[] = {
+    {"--refuse-fp64", "fp64", "refuse"},
+    {"--reject-nonfinite", "nonfinite", "reject"},
+    {"--one-scale", "slice_scale", "matrix"},
+    {"--any-range", "check_range", "0"},
+};
+
+void add_old_flag(CLI::App& app, const OldFlag& old, PolicyOptions& options) {
+  app.add_flag_callback(old.flag,
+                        [&old, &options] {
+                          options.values[old.key] = old.value;
+                          const bool is_flag = find_wish(old.key)->kind == Wish::Kind::kFlag;
+                          options.notes.push_back(fmt::format("{} is now {}{}{}", old.flag, option_of(old.key),
+                                                              is_flag ? "=" : " ", old.value));
+                        })
+      ->group("");  // not in the help
 }
 
 bool has_unit(std::string_view text) { return text.ends_with('i') || text.ends_with('j'); }
@@ -99,116 +105,42 @@ double rounded_part(std::string_view option, std::string_view text, double value
 
 }  // namespace
 
-std::string_view to_string(Reproducibility reproducibility) noexcept {
-  return reproducibility == Reproducibility::kEngineToEngine ? "engine" : "none";
-}
-
 void add_policy_options(CLI::App& app, PolicyOptions& options) {
-  app.add_option("--accuracy", options.accuracy,
-                 "what the result must keep to: native is what a native product guarantees or better, bits=N is 2^-N, "
-                 "correct is "
-                 "the exact product rounded once [native]")
-      ->type_name("native|bits=N|correct")
-      ->group("Policy");
-  add_name(app, "--gauge", options.gauge, kGauges,
-           "what errors are relative to: entry is |A||B|, norm is ||row of A|| ||column of B|| (cheaper) [entry]");
-  add_name(app, "--scheme", options.scheme, kSchemes, "how the product is computed [auto]");
-  add_name(app, "--engine", options.engine, kEngines, "what multiplies [auto]");
-  add_name(app, "--reproducibility", options.reproducibility, kReproducibilities,
-           "engine: the same bits on every engine, thread count and machine; none: the platform BLAS may be chosen "
-           "[engine; none if --scheme or --engine names the platform BLAS or scheme ec]");
-  add_name(app, "--variant", options.variant, kVariants,
-           "scheme ec: how operands are split into FP16, BF16 or TF32 and which products are taken [auto]");
-  app.add_option("--promotion-k", options.promotion_k,
-                 "scheme ec: elements of k after which a tensor core's sum goes to FP32, a multiple of 16 [0: the "
-                 "variant's own]")
-      ->type_name("K")
-      ->group("Policy");
-  add_name(app, "--tensor-core", options.tensor_core, kTensorCores,
-           "scheme ec: the tensor core that engine tc_model computes as [hopper]");
-  app.add_flag("--keep-small-term", options.keep_small_term, "scheme ec: take the product of the two small parts, too")
-      ->group("Policy");
-  app.add_flag("--karatsuba", options.karatsuba,
-               "scheme ec: complex products by three real ones; the imaginary part cancels, so with --gauge norm only")
-      ->group("Policy");
-  app.add_flag("--any-range", options.any_range,
-               "scheme ec, for studies: the variant's arithmetic even for operands beyond its range")
-      ->group("Policy");
-  const auto add_count = [&](const char* option, std::string& value, const char* help) {
-    app.add_option(option, value, help)->type_name("N")->group("Policy");
-  };
-  add_count(
-      "--slices", options.slices,
-      "scheme ozaki1: exactly this many slices, whatever the accuracy; -1 until nothing is left [0: the accuracy's]");
-  add_count("--diagonals", options.diagonals,
-            "scheme ozaki1: products of slices i and j with i + j below this; -1 all [0: as many as slices]");
-  add_count("--slice-bits", options.slice_bits, "scheme ozaki1: bits of a digit beside its sign [0: the most]");
-  add_name(app, "--slice-format", options.slice_format, kSliceFormats, "scheme ozaki1: what holds a slice [int8]");
-  add_name(app, "--slice-split", options.slice_split, kSliceSplits,
-           "scheme ozaki1: how a number becomes digits [auto]");
-  add_name(app, "--slice-sums", options.slice_sums, kSliceSums,
-           "scheme ozaki1: how products share accumulators; never changes a bit [auto]");
-  add_name(app, "--complex-form", options.complex_form, kComplexForms,
-           "scheme ozaki1: how a complex product becomes real ones [auto]");
-  app.add_flag("--one-scale", options.one_scale, "scheme ozaki1: one power of two for a whole matrix; needs --slices")
-      ->group("Policy");
-  app.add_option("--moduli", options.moduli,
-                 "exactly this many moduli, whatever the accuracy; for studies [0: the planner's choice]")
-      ->type_name("N")
-      ->group("Policy");
-  app.add_option("--threads", options.threads, "CPU threads; never changes a bit [0: all]")
-      ->type_name("N")
-      ->group("Policy");
-  app.add_option("--workspace", options.workspace,
-                 "limit of the scratch memory, for instance 256M; never changes a bit [0: 1G]")
-      ->type_name("BYTES[K|M|G]")
-      ->group("Policy");
-  app.add_flag("--refuse-fp64", options.refuse_fp64,
-               "refuse rather than answer by FP64 arithmetic what moduli cannot certify")
-      ->group("Policy");
-  app.add_flag("--reject-nonfinite", options.reject_nonfinite, "refuse operands that hold NaN or Inf")->group("Policy");
+  for (const Wish& wish : wishes()) add_wish(app, wish, options);
+  for (const OldFlag& old : kOldFlags) add_old_flag(app, old, options);
 }
 
 Policy policy_of(const PolicyOptions& options) {
+  for (const std::string& note : options.notes) print_note(note);
   Policy policy;
-  policy.accuracy = checked("--accuracy", check::parse_accuracy(options.accuracy, 100));
-  policy.gauge = named("--gauge", options.gauge, kGauges);
-  policy.scheme = named("--scheme", options.scheme, kSchemes);
-  policy.engine = named("--engine", options.engine, kEngines);
+  for (const auto& [key, value] : options.values) {
+    if (value.empty() && find_wish(key)->kind == Wish::Kind::kFlag) continue;  // not given
+    const Status status = set_wish(policy, key, value, option_of(key));
+    if (!status.ok()) throw Failure(ExitCode::kUsage, status.reason());
+  }
   const bool is_native_named = policy.scheme == Scheme::kNative || policy.engine == EngineName::kNativeBlas;
   const bool is_ec = policy.scheme == Scheme::kEc;
-  const std::string_view reproducibility = !options.reproducibility.empty() ? std::string_view(options.reproducibility)
-                                           : is_native_named || is_ec       ? "none"
-                                                                            : "engine";
-  policy.reproducibility = named("--reproducibility", reproducibility, kReproducibilities);
+  if (!options.values.contains("reproducibility") && (is_native_named || is_ec))
+    policy.reproducibility = Reproducibility::kNotGuaranteed;  // who names it does not ask for more than it has
   if (is_native_named && policy.reproducibility == Reproducibility::kEngineToEngine) {
     throw Failure(ExitCode::kRefused,
                   fmt::format("--reproducibility = engine excludes the platform BLAS, which {} names",
                               policy.scheme == Scheme::kNative ? "--scheme" : "--engine"));
   }
-  policy.ec.variant = named("--variant", options.variant, kVariants);
-  policy.ec.promotion_k = static_cast<int>(integer_option("--promotion-k", options.promotion_k, 0, kMaxPromotionK));
-  policy.ec.tensor_core = named("--tensor-core", options.tensor_core, kTensorCores);
-  policy.ec.keep_small_term = options.keep_small_term;
-  policy.ec.karatsuba = options.karatsuba;
-  policy.ec.check_range = !options.any_range;
-  const auto count = [](std::string_view option, const std::string& text, std::int64_t lo, std::int64_t hi) {
-    return static_cast<int>(integer_option(option, text, lo, hi));
-  };
-  policy.slices.num_slices = count("--slices", options.slices, kUntilZero, kMaxSlices);
-  policy.slices.num_diagonals = count("--diagonals", options.diagonals, kAllPairs, 2 * kMaxSlices - 1);
-  policy.slices.slice_bits = count("--slice-bits", options.slice_bits, 0, kMaxSliceBits);
-  policy.slices.format = named("--slice-format", options.slice_format, kSliceFormats);
-  policy.slices.split = named("--slice-split", options.slice_split, kSliceSplits);
-  policy.slices.sums = named("--slice-sums", options.slice_sums, kSliceSums);
-  policy.slices.complex_form = named("--complex-form", options.complex_form, kComplexForms);
-  policy.slices.one_scale = options.one_scale;
-  policy.allow_fp64_arithmetic = !options.refuse_fp64;
-  policy.reject_nonfinite = options.reject_nonfinite;
-  policy.forced_moduli = static_cast<int>(integer_option("--moduli", options.moduli, 0, kMaxModuli));
-  policy.threads = static_cast<int>(integer_option("--threads", options.threads, 0, kMaxThreads));
-  policy.workspace_limit_bytes = checked("--workspace", check::parse_bytes(options.workspace));
   return policy;
+}
+
+std::string policy_help() {
+  std::string out =
+      "Wishes have one word everywhere. slice_format, for instance, is --slice-format here, slice_format= in cases and "
+      "rules,\n"
+      "KIZAMI_SLICE_FORMAT for programs under the drop-in libraries, kizami_policy_set(policy, \"slice_format\", ...) "
+      "in C\n"
+      "and Fortran, set_wish() in C++, and Policy(slice_format=...) in Python. In brackets the default.\n\n";
+  for (const Wish& wish : wishes()) {
+    out += fmt::format("  {} = {} [{}]\n      {}\n", wish.key, wish.values(), wish.get(Policy{}), wish.meaning);
+  }
+  return out;
 }
 
 std::int64_t integer_option(std::string_view option, std::string_view text, std::int64_t lo, std::int64_t hi) {
@@ -221,7 +153,7 @@ std::complex<double> scalar_option(std::string_view option, std::string_view tex
   }
   const Result<check::ComplexText> value = check::parse_complex(with_plain_unit(text));
   if (!value.ok()) {
-    const std::string whole = has_unit(text) ? check::quoted(text) + ": " : "";
+    const std::string whole = has_unit(text) ? in_quotes(text) + ": " : "";
     throw Failure(ExitCode::kUsage, fmt::format("{} = {}{}{}", option, whole, value.status().reason(),
                                                 is_complex(scalar) ? ", or x+yi of such parts" : ""));
   }
@@ -229,8 +161,7 @@ std::complex<double> scalar_option(std::string_view option, std::string_view tex
 }
 
 void refuse_name(std::string_view option, std::string_view value, std::string_view allowed) {
-  throw Failure(ExitCode::kUsage,
-                fmt::format("{} = {} is unknown; allowed: {}", option, check::quoted(value), allowed));
+  throw Failure(ExitCode::kUsage, fmt::format("{} = {} is unknown; allowed: {}", option, in_quotes(value), allowed));
 }
 
 }  // namespace kizami::cli

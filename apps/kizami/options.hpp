@@ -5,8 +5,10 @@
 
 #include <complex>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kizami/policy.hpp"
 #include "kizami/types.hpp"
@@ -17,41 +19,20 @@ class App;
 
 namespace kizami::cli {
 
-/// The wishes of a user, as typed.
+/// The wishes of a user, as typed: those that were, by their words (kizami/wishes.hpp).
 struct PolicyOptions {
-  std::string accuracy = "native";
-  std::string gauge = "entry";
-  std::string scheme = "auto";
-  std::string engine = "auto";
-  std::string reproducibility;  ///< empty: "engine", but "none" where the user names the platform BLAS or scheme ec
-  std::string variant = "auto";
-  std::string promotion_k = "0";
-  std::string tensor_core = "hopper";
-  std::string moduli = "0";
-  std::string slices = "0";
-  std::string diagonals = "0";
-  std::string slice_bits = "0";
-  std::string slice_format = "int8";
-  std::string slice_split = "auto";
-  std::string slice_sums = "auto";
-  std::string complex_form = "auto";
-  std::string threads = "0";
-  std::string workspace = "0";
-  bool refuse_fp64 = false;
-  bool reject_nonfinite = false;
-  bool keep_small_term = false;
-  bool any_range = false;
-  bool karatsuba = false;
-  bool one_scale = false;
+  std::map<std::string_view, std::string> values;
+  std::vector<std::string> notes;  ///< what is said of old options
 };
 
 /// Adds the options to a command. @range `options` outlives the parse
 void add_policy_options(CLI::App& app, PolicyOptions& options);
 
-/// Throws Failure kUsage: unknown name, or a number out of range.
+/// Prints the notes to stderr. Throws Failure kUsage: unknown name, or a number out of range.
 [[nodiscard]] Policy policy_of(const PolicyOptions& options);
 
-[[nodiscard]] std::string_view to_string(Reproducibility reproducibility) noexcept;
+/// All wishes: their words, values, defaults and meanings, and what other faces call them.
+[[nodiscard]] std::string policy_help();
 
 /// Throws Failure kUsage that names the option. @range as check::parse_integer
 [[nodiscard]] std::int64_t integer_option(std::string_view option, std::string_view text, std::int64_t lo,

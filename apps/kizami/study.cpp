@@ -123,7 +123,7 @@ std::filesystem::path output_folder(const StudyOptions& options) {
   std::error_code error;
   if (!std::filesystem::is_directory(options.output, error)) {
     throw Failure(ExitCode::kOutputFailed,
-                  fmt::format("-o = {} is no folder, must be one that exists", check::quoted(options.output)));
+                  fmt::format("-o = {} is no folder, must be one that exists", in_quotes(options.output)));
   }
   return options.output;
 }

@@ -36,21 +36,21 @@ std::vector<std::string> lines_of(std::int64_t max_n) {
     lines.push_back(fmt::format("d nn {}x{}x{} A=randn B=randn {}", n, n, k, how));
   };
   for (std::int64_t n = kLeastN; n <= max_n; n *= 2) {
-    add(n, n, "scheme=native repro=any");
+    add(n, n, "scheme=native reproducibility=none");
     lines.push_back(lines.back() + std::string(kFloatFloatSuffix));
     for (const char* scale : {"matrix", "line"}) {
       for (const char* format : {"fp16", "bf16", "e4m3", "e5m2"})
-        add(n, n, fmt::format("scheme=ozaki1 format={} slices=-1 scale={}", format, scale));
-      add(n, n, fmt::format("scheme=ozaki1 format=bf16 slices=7 diagonals=9 scale={}", scale));
-      add(n, n, fmt::format("scheme=ozaki1 format=e4m3 slices=14 diagonals=16 scale={}", scale));
+        add(n, n, fmt::format("scheme=ozaki1 slice_format={} slices=-1 slice_scale={}", format, scale));
+      add(n, n, fmt::format("scheme=ozaki1 slice_format=bf16 slices=7 diagonals=9 slice_scale={}", scale));
+      add(n, n, fmt::format("scheme=ozaki1 slice_format=e4m3 slices=14 diagonals=16 slice_scale={}", scale));
     }
     for (const char* split : {"truncated", "nearest", "bytes"})
-      add(n, n, fmt::format("scheme=ozaki1 slices=7 split={}", split));
+      add(n, n, fmt::format("scheme=ozaki1 slices=7 slice_split={}", split));
   }
   const std::int64_t n = std::min<std::int64_t>(max_n, 32);
-  add(n, kLongK * max_n, "scheme=native repro=any");
+  add(n, kLongK * max_n, "scheme=native reproducibility=none");
   for (int d = 9; d >= 5; --d)
-    add(n, kLongK * max_n, fmt::format("scheme=ozaki1 format=bf16 slices=7 diagonals={}", d));
+    add(n, kLongK * max_n, fmt::format("scheme=ozaki1 slice_format=bf16 slices=7 diagonals={}", d));
   return lines;
 }
 

@@ -60,12 +60,12 @@ Record parse_record(const std::string& text, const std::string& name, int line) 
     char ops[3] = "";
     char data[64] = "";
     if (std::sscanf(spec.c_str(), "s %2s %ldx%ldx%ld %63s", ops, &m, &n, &k, data) != 5 || m < 1 || n < 1 || k < 1) {
-      refuse_line(name, line, fmt::format("case = {}, must be as 's nn 16x16x64 normal'", check::quoted(spec)));
+      refuse_line(name, line, fmt::format("case = {}, must be as 's nn 16x16x64 normal'", in_quotes(spec)));
     }
     const auto who = json.at("who").get<std::string>();
     const auto* const method =
         std::find_if(std::begin(kMethods), std::end(kMethods), [&](const Method& x) { return who == x.who; });
-    if (method == std::end(kMethods)) refuse_line(name, line, fmt::format("who = {} is not known", check::quoted(who)));
+    if (method == std::end(kMethods)) refuse_line(name, line, fmt::format("who = {} is not known", in_quotes(who)));
     record = {m,
               n,
               k,

@@ -76,7 +76,7 @@ Record parse_record(const std::string& text, const std::string& name, int line) 
   }
   const auto is_known = [&](const TypeName& x) { return record.type == x.type; };
   if (std::none_of(std::begin(kTypes), std::end(kTypes), is_known))
-    refuse_line(name, line, fmt::format("type = {} is not known", check::quoted(record.type)));
+    refuse_line(name, line, fmt::format("type = {} is not known", in_quotes(record.type)));
   if (record.n < 1) refuse_line(name, line, fmt::format("n = {}, must be at least 1", record.n));
   if (!(record.tflops > 0)) refuse_line(name, line, fmt::format("tflops = {}, must be positive", record.tflops));
   return record;
@@ -218,7 +218,7 @@ TileStudy study_tile(std::istream& records, const std::string& name) {
       vendor[{r.type, r.n}] = r.tflops;
       continue;
     }
-    if (r.check != "equal") refuse_line(name, line, fmt::format("check = {}, must be 'equal'", check::quoted(r.check)));
+    if (r.check != "equal") refuse_line(name, line, fmt::format("check = {}, must be 'equal'", in_quotes(r.check)));
     const auto reference = vendor.find({r.type, r.n});
     if (reference == vendor.end()) refuse_line(name, line, "no record of cuBLASLt of this type and n before it");
     measured[r.type][r.n][r.plan] = {r.tflops, reference->second};

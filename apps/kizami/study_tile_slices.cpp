@@ -109,7 +109,7 @@ struct Reader {
     const Result<std::int64_t> depth = who.starts_with(kDepth)
                                            ? check::parse_integer(std::string_view(who).substr(kDepth.size()), 1, 13)
                                            : check::invalid("not a depth");
-    if (!depth.ok()) refuse_line(name, line, fmt::format("who = {} is not known", check::quoted(who)));
+    if (!depth.ok()) refuse_line(name, line, fmt::format("who = {} is not known", in_quotes(who)));
     if (native.find(n) == native.end()) refuse_line(name, line, "no record of cublas of this n before it");
     if (splits.find(n) == splits.end()) refuse_line(name, line, "no record of the split of this n before it");
     products[n][static_cast<int>(depth.value())][text_at("plan")] = {json.at("pairs").get<int>(),

@@ -37,7 +37,7 @@ def classes_of(program):
 def draw_classes(program):
     rows = []
     for name in classes_of(program):
-        values = [measure(program, f"d nn 24x24x256 A={name} B={name} acc={accuracy}") for accuracy in ("native", "bits=30", "bits=52")]
+        values = [measure(program, f"d nn 24x24x256 A={name} B={name} accuracy={accuracy}") for accuracy in ("native", "bits=30", "bits=52")]
         if any(values):
             rows.append((name, values))
     figure, axes = plt.subplots(figsize=(9, 7))
@@ -57,7 +57,7 @@ def draw_inner_dimension(program):
     figure, panels = plt.subplots(1, 2, figsize=(10, 4), sharey=True)
     for axes, name in zip(panels, ("randn", "exprand:phi=2")):
         for accuracy, colour in [("native", "tab:blue"), ("bits=40", "tab:orange"), ("bits=52", "tab:green"), ("correct", "tab:red")]:
-            values = [(k, measure(program, f"d nn 12x12x{k} A={name} B={name} acc={accuracy}")) for k in sizes]
+            values = [(k, measure(program, f"d nn 12x12x{k} A={name} B={name} accuracy={accuracy}")) for k in sizes]
             values = [(k, value) for k, value in values if value]
             axes.plot([k for k, _ in values], [value[0] for _, value in values], "-", color=colour, label=f"bound, {accuracy}")
             axes.plot([k for k, _ in values], [max(value[1], 1e-22) for _, value in values], ".", color=colour, label=f"error, {accuracy}")

@@ -39,7 +39,7 @@ void read_output(std::string_view value, bool& is_wanted, std::string& path) {
 Result<std::string> read_file(const std::string& path) {
   constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
   const auto refused = [&](const std::string& reason) {
-    return Status(StatusCode::kInvalidArgument, "KIZAMI_RULES = " + quoted(path) + ": " + reason);
+    return Status(StatusCode::kInvalidArgument, "KIZAMI_RULES = " + in_quotes(path) + ": " + reason);
   };
   // Without O_NONBLOCK a FIFO that nobody writes to would be waited for, by a program that has not begun.
   const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
@@ -63,9 +63,9 @@ Result<std::string> read_file(const std::string& path) {
 
 Status read_integer(ReadVariable read_variable, const char* variable, std::int64_t hi, std::int64_t& out) {
   const std::string_view value = value_of(read_variable, variable);
-  if (value.empty() || parse_integer(value, 0, hi, out)) return {};
+  if (value.empty() || parse_integer<std::int64_t>(value, 0, hi, out) == IntegerFault::kNone) return {};
   return {StatusCode::kInvalidArgument,
-          std::string(variable) + " = " + quoted(value) + ", must be an integer of 0.." + std::to_string(hi)};
+          std::string(variable) + " = " + in_quotes(value) + ", must be an integer of 0.." + std::to_string(hi)};
 }
 
 Configuration read_process_configuration() {
@@ -81,7 +81,7 @@ Configuration read_process_configuration() {
 
 Result<Configuration> read_configuration(ReadVariable read_variable) {
   Configuration out;
-  for (const std::string_view setting : kSettingNames) {
+  for (const std::string_view setting : setting_names()) {
     if (setting == "log") continue;
     const std::string variable = variable_of(setting);
     const std::string_view value = value_of(read_variable, variable.c_str());

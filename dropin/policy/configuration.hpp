@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the environment of a process asks of a drop-in library. Besides one variable for each setting (settings.hpp),
-// KIZAMI_ACCURACY, _GAUGE, _SCHEME, _ENGINE, _MIN_SIZE, _OWN_LINES, _LEARNED, _THREADS, _WORKSPACE:
+// What the environment of a process asks of a drop-in library. Besides one variable for each setting (settings.hpp), its name in
+// upper case behind KIZAMI_:
 //   KIZAMI_RULES     a rules file (rules.hpp)
 //   KIZAMI_LOG       0, 1 (one line for each call on stderr), or a file that lines are appended to
 //   KIZAMI_SUMMARY   0, 1 (at the end of the process, on stderr), or a file that it is appended to

@@ -174,14 +174,14 @@ void write_log(const std::string& path, const std::string& line) {
   static std::atomic<bool> is_said{false};
   const int error = write_text(path, line);
   if (error == 0 || path.empty() || is_said.exchange(true)) return;
-  (void)write_text("", "kizami: KIZAMI_LOG = " + quoted(path) + ": " + std::strerror(error) +
+  (void)write_text("", "kizami: KIZAMI_LOG = " + in_quotes(path) + ": " + std::strerror(error) +
                            "; calls that it does not take are not logged\n");
 }
 
 void write_summary(const std::string& path, const std::string& text) {
   const int error = write_text(path, text);
   if (error == 0 || path.empty()) return;
-  (void)write_text("", "kizami: KIZAMI_SUMMARY = " + quoted(path) + ": " + std::strerror(error) +
+  (void)write_text("", "kizami: KIZAMI_SUMMARY = " + in_quotes(path) + ": " + std::strerror(error) +
                            "; the summary goes to stderr\n" + text);
 }
 

@@ -32,10 +32,12 @@ Status parse_range(std::string_view key, std::string_view value, std::int64_t hi
   const std::string_view last = dots == std::string_view::npos ? first : value.substr(dots + 2);
   Range range{0, hi};
   const bool is_empty = first.empty() && last.empty();
-  const bool is_ok = !is_empty && (first.empty() || parse_integer(first, 0, hi, range.first)) &&
-                     (last.empty() || parse_integer(last, 0, hi, range.last)) && range.first <= range.last;
+  const auto parse = [&](std::string_view end, std::int64_t& to) {
+    return end.empty() || parse_integer<std::int64_t>(end, 0, hi, to) == IntegerFault::kNone;
+  };
+  const bool is_ok = !is_empty && parse(first, range.first) && parse(last, range.last) && range.first <= range.last;
   if (!is_ok) {
-    return invalid(std::string(key) + " = " + quoted(value) +
+    return invalid(std::string(key) + " = " + in_quotes(value) +
                    ", must be N, N.., ..N or N..M with 0 <= N <= M <= " + std::to_string(hi));
   }
   out = range;
@@ -45,7 +47,7 @@ Status parse_range(std::string_view key, std::string_view value, std::int64_t hi
 Status parse_routines(std::string_view value, std::vector<std::string>& out) {
   for (const std::string_view name : split(value, ",")) {
     if (std::find(std::begin(kRoutines), std::end(kRoutines), name) == std::end(kRoutines)) {
-      return invalid("routine " + quoted(name) +
+      return invalid("routine " + in_quotes(name) +
                      " is unknown, must be one of gemm gemm3m gemmt symm hemm syrk herk "
                      "syrkx herkx syr2k her2k trmm trsm, without the letter of the type");
     }
@@ -57,7 +59,7 @@ Status parse_routines(std::string_view value, std::vector<std::string>& out) {
 Status parse_types(std::string_view value, std::string& out) {
   for (const std::string_view name : split(value, ",")) {
     if (name.size() != 1 || std::string_view("sdcz").find(name[0]) == std::string_view::npos)
-      return invalid("type = " + quoted(value) + ", must be s, d, c, z or several with commas between");
+      return invalid("type = " + in_quotes(value) + ", must be s, d, c, z or several with commas between");
     out += name[0];
   }
   return out.empty() ? invalid("type = '', must be s, d, c or z") : Status();
@@ -75,7 +77,7 @@ Status add_condition(Rule& rule, std::string_view key, std::string_view value) {
     rule.site = value;
     return rule.site.empty() ? invalid("site = '', must be a pattern") : Status();
   }
-  return invalid("the condition " + quoted(key) + " is unknown, must be routine, type, m, n, k, size or site");
+  return invalid("the condition " + in_quotes(key) + " is unknown, must be routine, type, m, n, k, size or site");
 }
 
 Status parse_rule(std::string_view line, Rule& out) {
@@ -90,9 +92,9 @@ Status parse_rule(std::string_view line, Rule& out) {
     }
     const std::size_t equals = word.find('=');
     if (equals == std::string_view::npos)
-      return invalid(quoted(word) + " is not understood, must be name=value or a lone ':'");
+      return invalid(in_quotes(word) + " is not understood, must be name=value or a lone ':'");
     const std::string_view key = word.substr(0, equals);
-    if (std::find(seen.begin(), seen.end(), key) != seen.end()) return invalid(quoted(key) + " is given twice");
+    if (std::find(seen.begin(), seen.end(), key) != seen.end()) return invalid(in_quotes(key) + " is given twice");
     seen.push_back(key);
     const std::string_view value = word.substr(equals + 1);
     KIZAMI_RETURN_IF_ERROR(is_after_colon ? assign(out.settings, key, value) : add_condition(out, key, value));

@@ -1,65 +1,37 @@
 // SPDX-License-Identifier: MIT
 #include "dropin/policy/settings.hpp"
 
-#include <array>
-#include <charconv>
+#include <algorithm>
+#include <iterator>
+
+#include "kizami/wishes.hpp"
 
 namespace kizami::dropin {
 namespace {
 
-constexpr std::array kGauges{Gauge::kEntry, Gauge::kNorm};
-constexpr std::array kSchemes{Scheme::kAuto, Scheme::kNative, Scheme::kOzaki2, Scheme::kEc, Scheme::kOzaki1};
-constexpr std::array kEngines{EngineName::kAuto,     EngineName::kCpuRef, EngineName::kCpuSimd, EngineName::kNativeBlas,
-                              EngineName::kCublasLt, EngineName::kHopper, EngineName::kTcModel, EngineName::kTile};
-constexpr std::int64_t kMaxBits = 52;  // of FP64; FP32 has 23, and products of FP32 with more stay native
-constexpr std::int64_t kMaxThreads = 1024;
-constexpr std::int64_t kMaxBytes = 1LL << 46;      // 64 TiB
-constexpr std::string_view kByteSuffixes = "KMG";  // 2^10, 2^20, 2^30
+constexpr int kMaxBits = 52;  // of FP64; FP32 has 23, and products of FP32 with more stay native
+/// What programs that know nothing of Kizami cannot be asked: whether they may be made to wait.
+constexpr std::string_view kSync = "sync";
 
 Status refused(std::string_view shown, std::string_view value, const std::string& allowed) {
-  return {StatusCode::kInvalidArgument, std::string(shown) + " = " + quoted(value) + ", must be " + allowed};
+  return {StatusCode::kInvalidArgument, std::string(shown) + " = " + in_quotes(value) + ", must be " + allowed};
 }
 
-template <class E, std::size_t N>
-Status parse_name(std::string_view shown, std::string_view value, const std::array<E, N>& names, E& out) {
-  std::string allowed;
-  for (const E name : names) {
-    if (to_string(name) == value) {
-      out = name;
-      return {};
-    }
-    allowed += (allowed.empty() ? "" : " or ") + std::string(to_string(name));
-  }
-  return refused(shown, value, allowed);
-}
-
+/// C is seldom alpha AB with alpha = +-1 in programs, so that correct would answer few calls.
 Status parse_accuracy(std::string_view shown, std::string_view value, Accuracy& out) {
-  constexpr std::string_view kBits = "bits=";
-  std::int64_t bits = 0;
-  if (value == "native") {
-    out = Accuracy::native();
-  } else if (value.starts_with(kBits) && parse_integer(value.substr(kBits.size()), 1, kMaxBits, bits)) {
-    out = Accuracy::at_bits(static_cast<int>(bits));
-  } else {
+  Accuracy accuracy;
+  if (!kizami::parse_accuracy(value, accuracy) || accuracy.kind == Accuracy::Kind::kCorrect || accuracy.bits > kMaxBits)
     return refused(shown, value, "native or bits=N with N of 1.." + std::to_string(kMaxBits));
-  }
+  out = accuracy;
   return {};
 }
 
 Status parse_min_size(std::string_view shown, std::string_view value, std::int64_t& out) {
   if (value == "auto") {
     out = kAutoMinSize;
-  } else if (!parse_integer(value, 0, kMaxMinSize, out)) {
+  } else if (parse_integer<std::int64_t>(value, 0, kMaxMinSize, out) != IntegerFault::kNone) {
     return refused(shown, value, "auto or an integer of 0.." + std::to_string(kMaxMinSize));
   }
-  return {};
-}
-
-Status parse_threads(std::string_view shown, std::string_view value, int& out) {
-  std::int64_t number = 0;
-  if (!parse_integer(value, 0, kMaxThreads, number))
-    return refused(shown, value, "an integer of 0.." + std::to_string(kMaxThreads));
-  out = static_cast<int>(number);
   return {};
 }
 
@@ -69,30 +41,45 @@ Status parse_bool(std::string_view shown, std::string_view value, bool& out) {
   return {};
 }
 
+/// A setting that is no wish of a policy.
+struct OwnSetting {
+  std::string_view key;
+  Status (*parse)(Settings&, std::string_view shown, std::string_view value);
+};
+using V = std::string_view;
+constexpr OwnSetting kOwnSettings[] = {
+    {"min_size", [](Settings& s, V shown, V value) { return parse_min_size(shown, value, s.min_size); }},
+    {"own_lines", [](Settings& s, V shown, V value) { return parse_bool(shown, value, s.is_own_lines); }},
+    {"learned", [](Settings& s, V shown, V value) { return parse_bool(shown, value, s.is_learned); }},
+    {"log", [](Settings& s, V shown, V value) { return parse_bool(shown, value, s.is_logged); }},
+};
+
 }  // namespace
+
+std::vector<std::string_view> setting_names() {
+  std::vector<std::string_view> names;
+  for (const Wish& wish : wishes()) {
+    if (wish.key != kSync) names.push_back(wish.key);
+  }
+  for (const OwnSetting& own : kOwnSettings) names.push_back(own.key);
+  return names;
+}
 
 Status assign(Settings& settings, std::string_view key, std::string_view value, std::string_view shown) {
   if (shown.empty()) shown = key;
-  Policy& policy = settings.policy;
-  if (key == "accuracy") return parse_accuracy(shown, value, policy.accuracy);
-  if (key == "gauge") return parse_name(shown, value, kGauges, policy.gauge);
-  if (key == "scheme") return parse_name(shown, value, kSchemes, policy.scheme);
-  if (key == "engine") return parse_name(shown, value, kEngines, policy.engine);
-  if (key == "min_size") return parse_min_size(shown, value, settings.min_size);
-  if (key == "own_lines") return parse_bool(shown, value, settings.is_own_lines);
-  if (key == "learned") return parse_bool(shown, value, settings.is_learned);
-  if (key == "threads") return parse_threads(shown, value, policy.threads);
-  if (key == "workspace") return parse_bytes(shown, value, policy.workspace_limit_bytes);
-  if (key == "log") return parse_bool(shown, value, settings.is_logged);
+  const auto* const own = std::ranges::find(kOwnSettings, key, &OwnSetting::key);
+  if (own != std::end(kOwnSettings)) return own->parse(settings, shown, value);
+  if (key == "accuracy") return parse_accuracy(shown, value, settings.policy.accuracy);
+  if (find_wish(key) != nullptr && key != kSync) return set_wish(settings.policy, key, value, shown);
   std::string names;
-  for (const std::string_view name : kSettingNames) names += (names.empty() ? "" : " or ") + std::string(name);
-  return {StatusCode::kInvalidArgument, "the setting " + quoted(key) + " is unknown, must be " + names};
+  for (const std::string_view name : setting_names()) names += (names.empty() ? "" : ", ") + std::string(name);
+  return {StatusCode::kInvalidArgument, "the setting " + in_quotes(key) + " is unknown, must be one of " + names};
 }
 
 Status require_consistent(const Settings& settings) {
   const Scheme scheme = settings.policy.scheme;
   if (!settings.is_own_lines || (scheme != Scheme::kEc && scheme != Scheme::kOzaki1)) return {};
-  return {StatusCode::kInvalidArgument, "own_lines = 1 with scheme = " + quoted(to_string(scheme)) +
+  return {StatusCode::kInvalidArgument, "own_lines = 1 with scheme = " + in_quotes(to_string(scheme)) +
                                             ", whose bits depend on other lines: must be auto or ozaki2 or native"};
 }
 
@@ -114,39 +101,12 @@ bool is_below(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t size)
   return size > 0 && k <= (size * size * size - 1) / m / n;
 }
 
-std::string quoted(std::string_view value) {
-  constexpr std::size_t kMaxShown = 60;
-  std::string out = "'";
-  for (const char c : value.substr(0, kMaxShown)) out += c >= ' ' && c <= '~' ? c : '?';
-  return out + (value.size() > kMaxShown ? "...'" : "'");
-}
-
 Status parse_bytes(std::string_view shown, std::string_view value, std::size_t& out) {
-  int shift = 0;
-  std::string_view digits = value;
-  if (!value.empty()) {
-    const std::size_t suffix = kByteSuffixes.find(value.back());
-    if (suffix != std::string_view::npos) {
-      shift = 10 * (static_cast<int>(suffix) + 1);
-      digits.remove_suffix(1);
-    }
-  }
-  std::int64_t number = 0;
-  if (!parse_integer(digits, 0, kMaxBytes >> shift, number)) {
+  std::uint64_t bytes = 0;
+  if (kizami::parse_bytes(value, bytes) != IntegerFault::kNone)
     return refused(shown, value, "bytes of 0.." + std::to_string(kMaxBytes) + ", or a number with K, M or G");
-  }
-  out = static_cast<std::size_t>(number) << shift;
+  out = bytes;
   return {};
-}
-
-bool parse_integer(std::string_view text, std::int64_t lo, std::int64_t hi, std::int64_t& out) {
-  if (text.starts_with('-')) return false;
-  std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end || value < lo || value > hi) return false;
-  out = value;
-  return true;
 }
 
 }  // namespace kizami::dropin

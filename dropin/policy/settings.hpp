@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: MIT
-// What may be asked of one call, by variables of the environment and by rules:
-//   accuracy   native | bits=N (N of 1..52)                                       native
-//   gauge      entry | norm                                                       entry
-//   scheme     auto | native | ozaki2 | ec                                        auto
-//   engine     auto | cpu_ref | cpu_simd | native_blas | cublaslt | hopper | tc_model | tile   auto
-//   min_size   auto | 0..1048576                                                  auto
-//   own_lines  0 | 1                                                              0
-//   learned    0 | 1                                                              1
-//   threads    0..1024; 0: as many as the process may run on                      0
-//   workspace  bytes, or with K, M or G: 2^10, 2^20, 2^30 bytes; 0: the default of the library   0
-//   log        0 | 1                                                              0
+// What may be asked of one call, by variables of the environment and by rules: the wishes of a policy by the words that they have
+// everywhere (kizami/wishes.hpp, `kizami help policy`), but sync and accuracy correct; reproducibility is none if nobody asks. And
+//   min_size   auto | 0..1048576   auto
+//   own_lines  0 | 1               0
+//   learned    0 | 1               1
+//   log        0 | 1               0
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kizami/policy.hpp"
 #include "kizami/status.hpp"
+#include "kizami/text.hpp"
 
 namespace kizami::dropin {
 
@@ -44,14 +41,13 @@ struct Settings {
   friend bool operator==(const Settings&, const Settings&) = default;
 };
 
-/// Sets one value by its name in the list above.
+/// Sets one value by its name.
 /// @status kInvalidArgument: the reason names `key` (as `shown`, if it is not empty), the value and what is allowed
 [[nodiscard]] Status assign(Settings& settings, std::string_view key, std::string_view value,
                             std::string_view shown = {});
 
 /// The names that assign() knows, for messages and for the environment.
-inline constexpr std::string_view kSettingNames[]{"accuracy",  "gauge",   "scheme",  "engine",    "min_size",
-                                                  "own_lines", "learned", "threads", "workspace", "log"};
+[[nodiscard]] std::vector<std::string_view> setting_names();
 
 /// @status kInvalidArgument: own_lines with a scheme whose bits depend on other lines
 [[nodiscard]] Status require_consistent(const Settings& settings);
@@ -67,14 +63,7 @@ inline constexpr std::string_view kSettingNames[]{"accuracy",  "gauge",   "schem
 /// m n k < size^3, without overflow. @range m, n, k >= 1; 0 <= size <= kMaxMinSize
 [[nodiscard]] bool is_below(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t size);
 
-/// Text of a stranger for a message: at most 60 characters, anything unprintable as a question mark.
-[[nodiscard]] std::string quoted(std::string_view value);
-
-/// Decimal digits, and at most one of the letters K, M, G: 2^10, 2^20, 2^30.
-/// @range up to 64 TiB @status kInvalidArgument: the reason names `shown`, the value and what is allowed
+/// Bytes, or a number with K, M or G. @status kInvalidArgument: the reason names `shown`, the value and what is allowed
 [[nodiscard]] Status parse_bytes(std::string_view shown, std::string_view value, std::size_t& out);
-
-/// Decimal digits only. @return false: not a number, or outside of lo..hi
-[[nodiscard]] bool parse_integer(std::string_view text, std::int64_t lo, std::int64_t hi, std::int64_t& out);
 
 }  // namespace kizami::dropin

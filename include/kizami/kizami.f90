@@ -12,6 +12,7 @@ module kizami
   implicit none
   private
 
+  ! begin constants: written by tools/write_faces.py from the C++ enums
   integer(c_int), parameter, public :: KIZAMI_OK = 0
   integer(c_int), parameter, public :: KIZAMI_INVALID_ARGUMENT = 1
   integer(c_int), parameter, public :: KIZAMI_UNSUPPORTED = 2
@@ -78,11 +79,12 @@ module kizami
   integer(c_int), parameter, public :: KIZAMI_SLICE_SUMS_BLOCKED = 4
   integer(c_int), parameter, public :: KIZAMI_SLICE_SUMS_FUSED = 5
   integer(c_int), parameter, public :: KIZAMI_COMPLEX_FORM_AUTO = 0
-  integer(c_int), parameter, public :: KIZAMI_COMPLEX_FORM_FOUR_PRODUCTS = 1
+  integer(c_int), parameter, public :: KIZAMI_COMPLEX_FORM_FOUR = 1
   integer(c_int), parameter, public :: KIZAMI_COMPLEX_FORM_KARATSUBA = 2
   integer(c_int), parameter, public :: KIZAMI_COMPLEX_FORM_ENLARGED = 3
   integer(c_int), parameter, public :: KIZAMI_REPRODUCIBILITY_NONE = 0
-  integer(c_int), parameter, public :: KIZAMI_REPRODUCIBILITY_ENGINE_TO_ENGINE = 1
+  integer(c_int), parameter, public :: KIZAMI_REPRODUCIBILITY_ENGINE = 1
+  ! end constants
 
   type, bind(C), public :: kizami_outcome
     integer(c_size_t) :: struct_size = 112
@@ -109,7 +111,8 @@ module kizami
   end type kizami_plan_info
 
   public :: kizami_error_text, kizami_version_number, kizami_version, kizami_status_name, kizami_last_error, &
-      kizami_policy_create, kizami_policy_destroy, kizami_policy_set_accuracy, kizami_policy_set_gauge, &
+      kizami_policy_create, kizami_policy_destroy, kizami_policy_set, kizami_policy_get, kizami_policy_help, &
+      kizami_policy_set_accuracy, kizami_policy_set_gauge, &
       kizami_policy_set_scheme, kizami_policy_set_engine, kizami_policy_set_reproducibility, kizami_policy_set_variant, &
       kizami_policy_set_karatsuba, kizami_policy_set_slices, kizami_policy_set_digits, kizami_policy_set_slice_sums, &
       kizami_policy_set_complex_form, &
@@ -151,6 +154,31 @@ module kizami
       import :: c_ptr
       type(c_ptr), value :: policy
     end subroutine kizami_policy_destroy
+
+    function kizami_policy_set(policy, key, value) bind(C, name="kizami_policy_set") result(answer)
+      import :: c_char, c_int, c_ptr
+      type(c_ptr), value :: policy
+      character(kind=c_char), intent(in) :: key(*), value(*)
+      integer(c_int) :: answer
+    end function kizami_policy_set
+
+    function kizami_policy_get(policy, key, buffer, capacity, length) bind(C, name="kizami_policy_get") result(answer)
+      import :: c_char, c_int, c_ptr, c_size_t
+      type(c_ptr), value :: policy
+      character(kind=c_char), intent(in) :: key(*)
+      character(kind=c_char), intent(inout) :: buffer(*)
+      integer(c_size_t), value :: capacity
+      integer(c_size_t), intent(out) :: length
+      integer(c_int) :: answer
+    end function kizami_policy_get
+
+    function kizami_policy_help(buffer, capacity, length) bind(C, name="kizami_policy_help") result(answer)
+      import :: c_char, c_int, c_size_t
+      character(kind=c_char), intent(inout) :: buffer(*)
+      integer(c_size_t), value :: capacity
+      integer(c_size_t), intent(out) :: length
+      integer(c_int) :: answer
+    end function kizami_policy_help
 
     function kizami_policy_set_accuracy(policy, kind, bits) bind(C, name="kizami_policy_set_accuracy") result(answer)
       import :: c_int, c_ptr

@@ -40,131 +40,152 @@ KIZAMI_API const char* kizami_version(void);
 
 /* ---- Constants. The types are int, so that an unknown value can be refused. Values never change. ----------------- */
 
+/* clang-format off */
+/* begin constants: written by tools/write_faces.py from the C++ enums */
 typedef int kizami_status;
 enum {
   KIZAMI_OK = 0,
   KIZAMI_INVALID_ARGUMENT = 1,     /* an argument breaks its documented limit */
-  KIZAMI_UNSUPPORTED = 2,          /* well-formed, but no scheme or engine here can carry it */
-  KIZAMI_ACCURACY_UNREACHABLE = 3, /* the accuracy cannot be guaranteed under this policy */
-  KIZAMI_WORKSPACE_TOO_SMALL = 4,  /* the workspace limit is below the smallest possible workspace */
+  KIZAMI_UNSUPPORTED = 2,          /* the request is well-formed, but no scheme or engine here can carry it */
+  KIZAMI_ACCURACY_UNREACHABLE = 3, /* the forced scheme cannot guarantee the wanted accuracy */
+  KIZAMI_WORKSPACE_TOO_SMALL = 4,  /* the caller's workspace limit is below the smallest possible workspace */
   KIZAMI_OUT_OF_MEMORY = 5,        /* the system refused an allocation */
   KIZAMI_NON_FINITE = 6,           /* the policy rejects NaN and Inf, and an operand holds one */
   KIZAMI_INTERNAL = 7              /* a broken invariant of the library itself: please report it */
 };
 
+/* Types of elements. Complex types hold real and imaginary part side by side, as std::complex and NumPy do. */
 typedef int kizami_scalar;
 enum {
   KIZAMI_F32 = 0,
   KIZAMI_F64 = 1,
-  KIZAMI_C64 = 2, /* two floats: real and imaginary part side by side, as float _Complex has them */
-  KIZAMI_C128 = 3 /* two doubles */
+  KIZAMI_C64 = 2, /* two FP32 numbers: std::complex<float>, float _Complex */
+  KIZAMI_C128 = 3 /* two FP64 numbers: std::complex<double>, double _Complex */
 };
 
+/* For real types KIZAMI_CONJ_TRANSPOSE is KIZAMI_TRANSPOSE, and KIZAMI_CONJUGATE is KIZAMI_NONE. */
 typedef int kizami_op;
 enum {
   KIZAMI_NONE = 0,
   KIZAMI_TRANSPOSE = 1,
-  KIZAMI_CONJ_TRANSPOSE = 2, /* of real types: KIZAMI_TRANSPOSE */
-  KIZAMI_CONJUGATE = 3       /* of real types: KIZAMI_NONE */
+  KIZAMI_CONJ_TRANSPOSE = 2,
+  KIZAMI_CONJUGATE = 3
 };
 
 typedef int kizami_layout;
-enum { KIZAMI_COL_MAJOR = 0, KIZAMI_ROW_MAJOR = 1 };
+enum {
+  KIZAMI_COL_MAJOR = 0,
+  KIZAMI_ROW_MAJOR = 1
+};
 
+/* Which operand of C = A B a view, a statistic or a prepared operand belongs to. */
 typedef int kizami_side;
-enum { KIZAMI_SIDE_A = 0, KIZAMI_SIDE_B = 1 };
+enum {
+  KIZAMI_SIDE_A = 0,
+  KIZAMI_SIDE_B = 1
+};
 
-/* The matrix G that an error bound is measured against. Of complex types real and imaginary part count separately. */
+/* The matrix that an error bound is measured against. Complex types: each part of C has its own, made of the 2k real
+ * terms of that part: |Re A||Re B| + |Im A||Im B| for the real part, |Re A||Im B| + |Im A||Re B| for the imaginary
+ * one; norms are those of the 2k real numbers of a line. */
 typedef int kizami_gauge;
 enum {
   KIZAMI_GAUGE_ENTRY = 0, /* (|A||B|)_ij: componentwise, the gauge of native BLAS */
-  KIZAMI_GAUGE_NORM = 1   /* ||a_i||_2 ||b_j||_2: normwise per row and column; cheaper */
+  KIZAMI_GAUGE_NORM = 1   /* ||a_i||_2 ||b_j||_2: normwise; cheaper: no certificate, and bits of an element depend on its lines only */
 };
 
 typedef int kizami_accuracy;
 enum {
-  KIZAMI_ACCURACY_NATIVE = 0, /* |C - AB| <= c(k) u G, c(k) = min(max(k, 8), 16 sqrt(k)), u = 2^-24 or 2^-53 */
+  KIZAMI_ACCURACY_NATIVE = 0, /* |C - AB| <= c(k) u G with c(k) = min(max(k, 8), 16 sqrt(k)) and u = 2^-24, 2^-53, or 2^-104 (dd) */
   KIZAMI_ACCURACY_BITS = 1,   /* |C - AB| <= 2^-bits G */
-  KIZAMI_ACCURACY_CORRECT = 2 /* C = AB correctly rounded; alpha = +-1 and beta = 0 only */
+  KIZAMI_ACCURACY_CORRECT = 2 /* C = AB correctly rounded (to nearest, ties to even); alpha = +-1 and beta = 0 only */
 };
 
 typedef int kizami_scheme;
 enum {
-  KIZAMI_SCHEME_AUTO = 0,   /* the planner's choice */
+  KIZAMI_SCHEME_AUTO = 0,   /* the planner's choice: native where it meets the bound and reproducibility is not asked for */
   KIZAMI_SCHEME_NATIVE = 1, /* the platform BLAS */
-  KIZAMI_SCHEME_OZAKI2 = 2, /* residues modulo coprime numbers, Chinese remainder theorem */
-  KIZAMI_SCHEME_EC = 3,     /* error-corrected tensor-core products; F32 and C64, KIZAMI_REPRODUCIBILITY_NONE only */
+  KIZAMI_SCHEME_OZAKI2 = 2, /* residues modulo pairwise coprime moduli, CRT reconstruction */
+  KIZAMI_SCHEME_EC = 3,     /* error-corrected products of FP16, BF16 or TF32 parts on tensor cores: FP32 and its complex type only */
   KIZAMI_SCHEME_OZAKI1 = 4  /* slices of a few bits, products of pairs of slices, exact sums */
 };
 
 typedef int kizami_engine;
 enum {
-  KIZAMI_ENGINE_AUTO = 0,
-  KIZAMI_ENGINE_CPU_REF = 1,
-  KIZAMI_ENGINE_CPU_SIMD = 2,
-  KIZAMI_ENGINE_NATIVE_BLAS = 3,
-  KIZAMI_ENGINE_CUBLASLT = 4, /* operands in device memory, which only the C++ interface takes: refused by plans here */
-  KIZAMI_ENGINE_HOPPER = 5,   /* likewise */
-  KIZAMI_ENGINE_TC_MODEL = 6, /* a software tensor core, of scheme ec */
-  KIZAMI_ENGINE_TILE = 7      /* kernels in CUDA Tile C++ */
+  KIZAMI_ENGINE_AUTO = 0,        /* the planner's choice */
+  KIZAMI_ENGINE_CPU_REF = 1,     /* plain C++, to be compared with */
+  KIZAMI_ENGINE_CPU_SIMD = 2,    /* the widest integer arithmetic of the processor */
+  KIZAMI_ENGINE_NATIVE_BLAS = 3, /* the platform BLAS, of scheme native */
+  KIZAMI_ENGINE_CUBLASLT = 4,    /* cuBLASLt; operands in device memory */
+  KIZAMI_ENGINE_HOPPER = 5,      /* kernels for devices of compute capability 9.0; operands in device memory */
+  KIZAMI_ENGINE_TC_MODEL = 6,    /* a software tensor core, of schemes ec and ozaki1 */
+  KIZAMI_ENGINE_TILE = 7         /* kernels in CUDA Tile C++, on processors and devices */
 };
 
-/* Variants of scheme ec: how operands are split into parts of a narrow format, and which products of parts are taken. */
+/* How scheme ec splits its operands and which products of the parts it takes. x = hi + lo + remainder. */
 typedef int kizami_variant;
 enum {
-  KIZAMI_VARIANT_AUTO = 0,     /* scaled; scaled_tf32 beyond its range; scheme ozaki2 beyond that */
-  KIZAMI_VARIANT_SCALED = 1,   /* FP16, rows and columns scaled, one promoted accumulator */
-  KIZAMI_VARIANT_HALFHALF = 2, /* FP16 as given, remainders times 2^11 */
-  KIZAMI_VARIANT_TF32TF32 = 3,
-  KIZAMI_VARIANT_MARKIDIS = 4,
-  KIZAMI_VARIANT_FENG = 5,
-  KIZAMI_VARIANT_BF16X3 = 6,
-  KIZAMI_VARIANT_BF16X6 = 7,
-  KIZAMI_VARIANT_BF16X9 = 8,
-  KIZAMI_VARIANT_FP16 = 9,  /* one product, not corrected: for studies */
-  KIZAMI_VARIANT_TF32 = 10, /* likewise */
-  KIZAMI_VARIANT_SCALED_TF32 = 11
+  KIZAMI_VARIANT_AUTO = 0,        /* scaled; scaled_tf32 where its range does not do; scheme ozaki2 where neither does */
+  KIZAMI_VARIANT_SCALED = 1,      /* FP16, rows and columns scaled by powers of two, lo hi + hi lo + hi hi in one promoted accumulator */
+  KIZAMI_VARIANT_HALFHALF = 2,    /* FP16 as given, lo scaled by 2^11 and summed apart; only the sum of hi hi is promoted */
+  KIZAMI_VARIANT_TF32TF32 = 3,    /* TF32, likewise; rows and columns scaled */
+  KIZAMI_VARIANT_MARKIDIS = 4,    /* FP16 as given, four products, nothing scaled, nothing promoted */
+  KIZAMI_VARIANT_FENG = 5,        /* the round-split of EGEMM-TC: where both parts round to nearest, markidis */
+  KIZAMI_VARIANT_BF16X3 = 6,      /* BF16, two parts, three products, promoted; rows and columns scaled */
+  KIZAMI_VARIANT_BF16X6 = 7,      /* BF16, three parts, the six products i + j <= 2 */
+  KIZAMI_VARIANT_BF16X9 = 8,      /* BF16, three parts, all products */
+  KIZAMI_VARIANT_FP16 = 9,        /* one FP16 product as given, not corrected, not promoted: for studies */
+  KIZAMI_VARIANT_TF32 = 10,       /* one TF32 product, likewise */
+  KIZAMI_VARIANT_SCALED_TF32 = 11 /* scaled with TF32 for FP16: half the speed, nearly all of FP32's range */
 };
 
-/* Scheme ozaki1: what slices are held in, how a number becomes digits, how products of slices share sums, and how a complex
- * product becomes real ones. */
+/* What slices of scheme ozaki1 are held in. */
 typedef int kizami_slice_format;
 enum {
-  KIZAMI_SLICE_FORMAT_INT8 = 0,
-  KIZAMI_SLICE_FORMAT_FP16 = 1, /* this and the others by engine tc_model only */
+  KIZAMI_SLICE_FORMAT_INT8 = 0, /* signed bytes, summed in INT32 */
+  KIZAMI_SLICE_FORMAT_FP16 = 1, /* the others: whole numbers that the format holds exactly, summed exactly in FP32 */
   KIZAMI_SLICE_FORMAT_BF16 = 2,
-  KIZAMI_SLICE_FORMAT_E4M3 = 3,
-  KIZAMI_SLICE_FORMAT_E5M2 = 4
+  KIZAMI_SLICE_FORMAT_E4M3 = 3, /* FP8 with 4 significand bits */
+  KIZAMI_SLICE_FORMAT_E5M2 = 4  /* FP8 with 3 */
 };
+
+/* How a number becomes digits. */
 typedef int kizami_slice_split;
 enum {
   KIZAMI_SLICE_SPLIT_AUTO = 0,      /* bytes for INT8, nearest for the others */
-  KIZAMI_SLICE_SPLIT_TRUNCATED = 1, /* sign and magnitude, 7 bits a slice; INT8 only */
-  KIZAMI_SLICE_SPLIT_NEAREST = 2,   /* each slice rounds what is left to nearest */
-  KIZAMI_SLICE_SPLIT_BYTES = 3      /* balanced bytes, 8 bits a slice; INT8 only */
+  KIZAMI_SLICE_SPLIT_TRUNCATED = 1, /* ozIMMU: sign and magnitude, 7 bits a slice; INT8 only */
+  KIZAMI_SLICE_SPLIT_NEAREST = 2,   /* each slice rounds what is left to nearest: digits up to 2^(bits - 1) */
+  KIZAMI_SLICE_SPLIT_BYTES = 3      /* 8 bits a slice: balanced bytes in -128..127; INT8 only */
 };
+
+/* How products of slices share an INT32 accumulator. Never changes a bit. */
 typedef int kizami_slice_sums;
 enum {
   KIZAMI_SLICE_SUMS_AUTO = 0,         /* concatenated; on a device fused where that is quicker */
-  KIZAMI_SLICE_SUMS_PAIRS = 1,        /* every product by itself */
-  KIZAMI_SLICE_SUMS_GROUPED = 2,      /* as many of one anti-diagonal as INT32 holds exactly */
-  KIZAMI_SLICE_SUMS_CONCATENATED = 3, /* those as one product, slices side by side */
-  KIZAMI_SLICE_SUMS_BLOCKED = 4,      /* grouped, with the larger operand in blocks of lines */
-  KIZAMI_SLICE_SUMS_FUSED = 5         /* one launch that keeps all sums on the chip; operands in device memory */
-};
-typedef int kizami_complex_form;
-enum {
-  KIZAMI_COMPLEX_FORM_AUTO = 0,          /* four products */
-  KIZAMI_COMPLEX_FORM_FOUR_PRODUCTS = 1, /* Re A Re B - Im A Im B, Re A Im B + Im A Re B */
-  KIZAMI_COMPLEX_FORM_KARATSUBA = 2,     /* three; KIZAMI_GAUGE_NORM or a named number of slices only */
-  KIZAMI_COMPLEX_FORM_ENLARGED = 3       /* one: [Re A, -Im A; Im A, Re A] [Re B; Im B] */
+  KIZAMI_SLICE_SUMS_PAIRS = 1,        /* ozIMMU: every product by itself */
+  KIZAMI_SLICE_SUMS_GROUPED = 2,      /* ozIMMU_EF: as many products of one anti-diagonal as INT32 holds exactly */
+  KIZAMI_SLICE_SUMS_CONCATENATED = 3, /* ozIMMU_EF_S: those as one product, slices side by side along k */
+  KIZAMI_SLICE_SUMS_BLOCKED = 4,      /* ozIMMU_EF_L: grouped with the larger operand in blocks of lines */
+  KIZAMI_SLICE_SUMS_FUSED = 5         /* one launch that keeps the sums of all anti-diagonals on the chip; engine hopper, 2 to 4 slices */
 };
 
+/* How a complex product becomes real ones in scheme ozaki1. */
+typedef int kizami_complex_form;
+enum {
+  KIZAMI_COMPLEX_FORM_AUTO = 0,      /* four */
+  KIZAMI_COMPLEX_FORM_FOUR = 1,      /* Re A Re B - Im A Im B, Re A Im B + Im A Re B */
+  KIZAMI_COMPLEX_FORM_KARATSUBA = 2, /* three; (Re A + Im A) is formed exactly */
+  KIZAMI_COMPLEX_FORM_ENLARGED = 3   /* one: [Re A, -Im A; Im A, Re A] [Re B; Im B] */
+};
+
+/* What may differ between two calls on equal operands. */
 typedef int kizami_reproducibility;
 enum {
-  KIZAMI_REPRODUCIBILITY_NONE = 0,            /* the planner may choose the platform BLAS */
-  KIZAMI_REPRODUCIBILITY_ENGINE_TO_ENGINE = 1 /* the same bits on every engine, thread count and machine */
+  KIZAMI_REPRODUCIBILITY_NONE = 0,  /* the planner may choose the platform BLAS */
+  KIZAMI_REPRODUCIBILITY_ENGINE = 1 /* equal Numerics, equal bits: every engine, thread count, chunking and machine */
 };
+/* end constants */
+/* clang-format on */
 
 /* ---- Errors ------------------------------------------------------------------------------------------------------ */
 
@@ -190,7 +211,19 @@ KIZAMI_API void kizami_policy_destroy(kizami_policy* policy);
 /* The setters check one value by itself, and leave the policy as it was on invalid_argument. What depends on the type
  * or on other values is checked when a product is planned. */
 
-/* bits: of KIZAMI_ACCURACY_BITS, in 1..52 (FP32 allows 23); 0 for the other kinds. */
+/* Sets one wish by its word, to a value in text: kizami_policy_set(policy, "accuracy", "bits=40"). The words and their values are
+ * those of the command line (kizami help policy), of the settings of the drop-in libraries and of Python; kizami_policy_help()
+ * lists them. Errors: invalid_argument (NULL, an unknown word, a value that is not allowed), out_of_memory. */
+KIZAMI_API kizami_status kizami_policy_set(kizami_policy* policy, const char* key, const char* value);
+/* The value of one wish, as kizami_policy_set() takes it; buffer, capacity and length as kizami_plan_explain(). policy: NULL for
+ * the default. Errors: invalid_argument (NULL, an unknown word), out_of_memory. */
+KIZAMI_API kizami_status kizami_policy_get(const kizami_policy* policy, const char* key, char* buffer, size_t capacity,
+                                           size_t* length);
+/* All wishes in words, one a line: word=default (values): meaning. buffer, capacity and length as kizami_plan_explain(). */
+KIZAMI_API kizami_status kizami_policy_help(char* buffer, size_t capacity, size_t* length);
+
+/* The same with a function each, for what has constants above.
+ * bits: of KIZAMI_ACCURACY_BITS, in 1..52 (FP32 allows 23); 0 for the other kinds. */
 KIZAMI_API kizami_status kizami_policy_set_accuracy(kizami_policy* policy, kizami_accuracy kind, int bits);
 KIZAMI_API kizami_status kizami_policy_set_gauge(kizami_policy* policy, kizami_gauge gauge);
 KIZAMI_API kizami_status kizami_policy_set_scheme(kizami_policy* policy, kizami_scheme scheme);
@@ -220,9 +253,9 @@ KIZAMI_API kizami_status kizami_policy_set_complex_form(kizami_policy* policy, k
 KIZAMI_API kizami_status kizami_policy_set_fp64_arithmetic(kizami_policy* policy, int is_allowed);
 /* 0 (default): NaN and Inf are multiplied as BLAS does; 1: they are an error (non_finite). */
 KIZAMI_API kizami_status kizami_policy_set_reject_nonfinite(kizami_policy* policy, int is_rejected);
-/* For studies: exactly so many moduli, whatever the accuracy; 0 (default) leaves it to the planner. >= 0 */
+/* For studies: exactly so many moduli, whatever the accuracy; 0 (default) leaves it to the planner. In 0..64 */
 KIZAMI_API kizami_status kizami_policy_set_moduli(kizami_policy* policy, int num_moduli);
-/* 0 (default): as many as the machine offers to this process. >= 0. Never changes a bit. */
+/* 0 (default): as many as the machine offers to this process. In 0..32767. Never changes a bit. */
 KIZAMI_API kizami_status kizami_policy_set_threads(kizami_policy* policy, int num_threads);
 /* Upper limit of the workspace; 0 (default): 1 GiB. Never changes a bit. */
 KIZAMI_API kizami_status kizami_policy_set_workspace_limit(kizami_policy* policy, size_t bytes);

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "kizami/names.hpp"
+
 namespace kizami {
 
 /// The matrix that an error bound is measured against. Complex types: each part of C has its own, made of the 2k real
@@ -14,6 +16,10 @@ namespace kizami {
 enum class Gauge : std::uint8_t {
   kEntry,  ///< (|A||B|)_ij: componentwise, the gauge of native BLAS
   kNorm,   ///< ||a_i||_2 ||b_j||_2: normwise; cheaper: no certificate, and bits of an element depend on its lines only
+};
+template <>
+struct Names<Gauge> {
+  static constexpr std::string_view kAll[] = {"entry", "norm"};
 };
 
 /// The accuracy a caller asks for, relative to a Gauge G. For complex types c(k) is c(2k).
@@ -31,6 +37,10 @@ struct Accuracy {
   [[nodiscard]] static constexpr Accuracy correct() noexcept { return {Kind::kCorrect, 0}; }
   friend constexpr bool operator==(const Accuracy&, const Accuracy&) = default;
 };
+template <>
+struct Names<Accuracy::Kind> {
+  static constexpr std::string_view kAll[] = {"native", "bits", "correct"};
+};
 
 enum class Scheme : std::uint8_t {
   kAuto,    ///< the planner's choice: native where it meets the bound and reproducibility is not asked for
@@ -39,7 +49,25 @@ enum class Scheme : std::uint8_t {
   kEc,      ///< error-corrected products of FP16, BF16 or TF32 parts on tensor cores: FP32 and its complex type only
   kOzaki1,  ///< slices of a few bits, products of pairs of slices, exact sums
 };
-enum class EngineName : std::uint8_t { kAuto, kCpuRef, kCpuSimd, kNativeBlas, kCublasLt, kHopper, kTcModel, kTile };
+template <>
+struct Names<Scheme> {
+  static constexpr std::string_view kAll[] = {"auto", "native", "ozaki2", "ec", "ozaki1"};
+};
+enum class EngineName : std::uint8_t {
+  kAuto,        ///< the planner's choice
+  kCpuRef,      ///< plain C++, to be compared with
+  kCpuSimd,     ///< the widest integer arithmetic of the processor
+  kNativeBlas,  ///< the platform BLAS, of scheme native
+  kCublasLt,    ///< cuBLASLt; operands in device memory
+  kHopper,      ///< kernels for devices of compute capability 9.0; operands in device memory
+  kTcModel,     ///< a software tensor core, of schemes ec and ozaki1
+  kTile,        ///< kernels in CUDA Tile C++, on processors and devices
+};
+template <>
+struct Names<EngineName> {
+  static constexpr std::string_view kAll[] = {"auto",     "cpu_ref", "cpu_simd", "native_blas",
+                                              "cublaslt", "hopper",  "tc_model", "tile"};
+};
 
 /// How scheme ec splits its operands and which products of the parts it takes. x = hi + lo + remainder.
 enum class EcVariant : std::uint8_t {
@@ -56,6 +84,11 @@ enum class EcVariant : std::uint8_t {
   kTf32,        ///< one TF32 product, likewise
   kScaledTf32,  ///< kScaled with TF32 for FP16: half the speed, nearly all of FP32's range
 };
+template <>
+struct Names<EcVariant> {
+  static constexpr std::string_view kAll[] = {"auto",   "scaled", "halfhalf", "tf32tf32", "markidis", "feng",
+                                              "bf16x3", "bf16x6", "bf16x9",   "fp16",     "tf32",     "scaled_tf32"};
+};
 
 /// The tensor core that the engine tc_model computes as, and that its bound is derived from.
 enum class TensorCoreModel : std::uint8_t {
@@ -63,6 +96,10 @@ enum class TensorCoreModel : std::uint8_t {
   kAmpere,  ///< 8 products (TF32: 4), 24 fraction bits
   kMmaRn,   ///< 16 products summed by truncation, the accumulator added in FP32 to nearest
   kMmaRz,   ///< likewise, the accumulator added toward zero
+};
+template <>
+struct Names<TensorCoreModel> {
+  static constexpr std::string_view kAll[] = {"hopper", "ampere", "mma_rn", "mma_rz"};
 };
 
 /// What slices of scheme ozaki1 are held in.
@@ -73,6 +110,10 @@ enum class SliceFormat : std::uint8_t {
   kE4m3,  ///< FP8 with 4 significand bits
   kE5m2,  ///< FP8 with 3
 };
+template <>
+struct Names<SliceFormat> {
+  static constexpr std::string_view kAll[] = {"int8", "fp16", "bf16", "e4m3", "e5m2"};
+};
 
 /// How a number becomes digits.
 enum class SliceSplit : std::uint8_t {
@@ -80,6 +121,10 @@ enum class SliceSplit : std::uint8_t {
   kTruncated,  ///< ozIMMU: sign and magnitude, 7 bits a slice; INT8 only
   kNearest,    ///< each slice rounds what is left to nearest: digits up to 2^(bits - 1)
   kBytes,      ///< 8 bits a slice: balanced bytes in -128..127; INT8 only
+};
+template <>
+struct Names<SliceSplit> {
+  static constexpr std::string_view kAll[] = {"auto", "truncated", "nearest", "bytes"};
 };
 
 /// How products of slices share an INT32 accumulator. Never changes a bit.
@@ -91,6 +136,10 @@ enum class SliceSums : std::uint8_t {
   kBlocked,       ///< ozIMMU_EF_L: kGrouped with the larger operand in blocks of lines
   kFused,         ///< one launch that keeps the sums of all anti-diagonals on the chip; engine hopper, 2 to 4 slices
 };
+template <>
+struct Names<SliceSums> {
+  static constexpr std::string_view kAll[] = {"auto", "pairs", "grouped", "concatenated", "blocked", "fused"};
+};
 
 /// How a complex product becomes real ones in scheme ozaki1.
 enum class ComplexForm : std::uint8_t {
@@ -99,150 +148,25 @@ enum class ComplexForm : std::uint8_t {
   kKaratsuba,     ///< three; (Re A + Im A) is formed exactly
   kEnlarged,      ///< one: [Re A, -Im A; Im A, Re A] [Re B; Im B]
 };
+template <>
+struct Names<ComplexForm> {
+  static constexpr std::string_view kAll[] = {"auto", "four", "karatsuba", "enlarged"};
+};
 
 /// What may differ between two calls on equal operands.
 enum class Reproducibility : std::uint8_t {
   kNotGuaranteed,   ///< the planner may choose the platform BLAS
   kEngineToEngine,  ///< equal Numerics, equal bits: every engine, thread count, chunking and machine
 };
+template <>
+struct Names<Reproducibility> {
+  static constexpr std::string_view kAll[] = {"none", "engine"};
+};
 
-[[nodiscard]] constexpr std::string_view to_string(Gauge g) noexcept { return g == Gauge::kEntry ? "entry" : "norm"; }
-[[nodiscard]] constexpr std::string_view to_string(Scheme s) noexcept {
-  switch (s) {
-    case Scheme::kAuto:
-      return "auto";
-    case Scheme::kNative:
-      return "native";
-    case Scheme::kOzaki2:
-      return "ozaki2";
-    case Scheme::kEc:
-      return "ec";
-    case Scheme::kOzaki1:
-      return "ozaki1";
-  }
-  return "unknown";
-}
-[[nodiscard]] constexpr std::string_view to_string(EcVariant v) noexcept {
-  switch (v) {
-    case EcVariant::kAuto:
-      return "auto";
-    case EcVariant::kScaled:
-      return "scaled";
-    case EcVariant::kHalfhalf:
-      return "halfhalf";
-    case EcVariant::kTf32tf32:
-      return "tf32tf32";
-    case EcVariant::kMarkidis:
-      return "markidis";
-    case EcVariant::kFeng:
-      return "feng";
-    case EcVariant::kBf16x3:
-      return "bf16x3";
-    case EcVariant::kBf16x6:
-      return "bf16x6";
-    case EcVariant::kBf16x9:
-      return "bf16x9";
-    case EcVariant::kFp16:
-      return "fp16";
-    case EcVariant::kTf32:
-      return "tf32";
-    case EcVariant::kScaledTf32:
-      return "scaled_tf32";
-  }
-  return "unknown";
-}
-[[nodiscard]] constexpr std::string_view to_string(TensorCoreModel m) noexcept {
-  switch (m) {
-    case TensorCoreModel::kHopper:
-      return "hopper";
-    case TensorCoreModel::kAmpere:
-      return "ampere";
-    case TensorCoreModel::kMmaRn:
-      return "mma_rn";
-    case TensorCoreModel::kMmaRz:
-      return "mma_rz";
-  }
-  return "unknown";
-}
-[[nodiscard]] constexpr std::string_view to_string(SliceFormat x) noexcept {
-  switch (x) {
-    case SliceFormat::kInt8:
-      return "int8";
-    case SliceFormat::kFp16:
-      return "fp16";
-    case SliceFormat::kBf16:
-      return "bf16";
-    case SliceFormat::kE4m3:
-      return "e4m3";
-    case SliceFormat::kE5m2:
-      return "e5m2";
-  }
-  return "unknown";
-}
-[[nodiscard]] constexpr std::string_view to_string(SliceSplit x) noexcept {
-  switch (x) {
-    case SliceSplit::kAuto:
-      return "auto";
-    case SliceSplit::kTruncated:
-      return "truncated";
-    case SliceSplit::kNearest:
-      return "nearest";
-    case SliceSplit::kBytes:
-      return "bytes";
-  }
-  return "unknown";
-}
-[[nodiscard]] constexpr std::string_view to_string(SliceSums x) noexcept {
-  switch (x) {
-    case SliceSums::kAuto:
-      return "auto";
-    case SliceSums::kPairs:
-      return "pairs";
-    case SliceSums::kGrouped:
-      return "grouped";
-    case SliceSums::kConcatenated:
-      return "concatenated";
-    case SliceSums::kBlocked:
-      return "blocked";
-    case SliceSums::kFused:
-      return "fused";
-  }
-  return "unknown";
-}
-[[nodiscard]] constexpr std::string_view to_string(ComplexForm x) noexcept {
-  switch (x) {
-    case ComplexForm::kAuto:
-      return "auto";
-    case ComplexForm::kFourProducts:
-      return "four";
-    case ComplexForm::kKaratsuba:
-      return "karatsuba";
-    case ComplexForm::kEnlarged:
-      return "enlarged";
-  }
-  return "unknown";
-}
-[[nodiscard]] constexpr std::string_view to_string(EngineName e) noexcept {
-  switch (e) {
-    case EngineName::kAuto:
-      return "auto";
-    case EngineName::kCpuRef:
-      return "cpu_ref";
-    case EngineName::kCpuSimd:
-      return "cpu_simd";
-    case EngineName::kNativeBlas:
-      return "native_blas";
-    case EngineName::kCublasLt:
-      return "cublaslt";
-    case EngineName::kHopper:
-      return "hopper";
-    case EngineName::kTcModel:
-      return "tc_model";
-    case EngineName::kTile:
-      return "tile";
-  }
-  return "unknown";
-}
+/// The limits of ErrorCorrection::promotion_k and remainder_shift: remainders stay below the numbers they are of.
+inline constexpr int kPromotionUnit = 16;
+inline constexpr int kMaxPromotionK = 65536;
+inline constexpr int kMaxRemainderShift = 12;
 
 /// Wishes of scheme ec alone.
 struct ErrorCorrection {
@@ -253,9 +177,10 @@ struct ErrorCorrection {
   /// Also the corrections of halfhalf and tf32tf32 are promoted.
   bool promote_corrections = false;
   /// Elements of k after which the tensor core's accumulator is added to an FP32 sum outside it, to nearest: a multiple
-  /// of 16 up to 65536; 0 leaves it to the variant (64). On a device 32, 64 or 128, of TF32 behind FP16 half as many.
+  /// of kPromotionUnit up to kMaxPromotionK; 0 leaves it to the variant (64). On a device 32, 64 or 128, of TF32 behind FP16
+  /// half as many.
   int promotion_k = 0;
-  /// lo is multiplied by 2^this before it is rounded: 0..24; -1 leaves it to the variant.
+  /// lo is multiplied by 2^this before it is rounded: 0..kMaxRemainderShift; -1 leaves it to the variant.
   int remainder_shift = -1;
   TensorCoreModel tensor_core = TensorCoreModel::kHopper;
   /// Complex products by three real ones instead of four: P1 = Re A Re B, P2 = Im A Im B, P3 = (Re A + Im A)(Re B + Im B),
@@ -274,6 +199,9 @@ inline constexpr int kUntilZero = -1;
 /// Slicing::num_diagonals: the products of all pairs.
 inline constexpr int kAllPairs = -1;
 inline constexpr int kMaxSlices = 20;
+inline constexpr int kMaxDiagonals = 2 * kMaxSlices - 1;
+/// Of any format: the significand of FP16.
+inline constexpr int kMaxSliceBits = 11;
 
 /// Wishes of scheme ozaki1 alone.
 struct Slicing {
@@ -282,7 +210,7 @@ struct Slicing {
   /// Exactly so many slices, 1..kMaxSlices, or kUntilZero; 0 leaves it to the accuracy. A count by name has its own bound,
   /// in gauge kNorm, whatever the accuracy.
   int num_slices = 0;
-  /// Products of slices i and j, counted from 0, are taken where i + j < num_diagonals: 1..2 slices - 1, or kAllPairs. 0: as
+  /// Products of slices i and j, counted from 0, are taken where i + j < num_diagonals: 1..kMaxDiagonals, or kAllPairs. 0: as
   /// many as slices; where num_slices is named and the format is not INT8, the fewest whose dropped products stay below
   /// 2 sqrt(k) u in gauge kNorm, and all pairs with kUntilZero.
   int num_diagonals = 0;
@@ -298,7 +226,10 @@ struct Slicing {
   friend constexpr bool operator==(const Slicing&, const Slicing&) = default;
 };
 
-/// What the caller wishes of one product.
+/// The limit of Policy::threads.
+inline constexpr int kMaxThreads = 32767;
+
+/// What the caller wishes of one product. Every field has a word and values in text, which all faces share (wishes.hpp).
 struct Policy {
   Accuracy accuracy;
   Gauge gauge = Gauge::kEntry;

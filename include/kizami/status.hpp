@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "kizami/names.hpp"
+
 namespace kizami {
 
 enum class StatusCode {
@@ -21,29 +23,12 @@ enum class StatusCode {
   kNonFinite,            ///< the policy rejects NaN and Inf, and an operand holds one
   kInternal,             ///< a broken invariant of the library itself: please report it
 };
-
-/// Returns the stable lower-case name of a code, e.g. "invalid_argument".
-[[nodiscard]] constexpr std::string_view to_string(StatusCode code) noexcept {
-  switch (code) {
-    case StatusCode::kOk:
-      return "ok";
-    case StatusCode::kInvalidArgument:
-      return "invalid_argument";
-    case StatusCode::kUnsupported:
-      return "unsupported";
-    case StatusCode::kAccuracyUnreachable:
-      return "accuracy_unreachable";
-    case StatusCode::kWorkspaceTooSmall:
-      return "workspace_too_small";
-    case StatusCode::kOutOfMemory:
-      return "out_of_memory";
-    case StatusCode::kNonFinite:
-      return "non_finite";
-    case StatusCode::kInternal:
-      return "internal";
-  }
-  return "unknown";
-}
+template <>
+struct Names<StatusCode> {
+  static constexpr std::string_view kAll[] = {
+      "ok",         "invalid_argument", "unsupported", "accuracy_unreachable", "workspace_too_small", "out_of_memory",
+      "non_finite", "internal"};
+};
 
 /// A code and, unless it is kOk, the reason in one sentence.
 class [[nodiscard]] Status {

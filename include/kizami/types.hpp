@@ -9,6 +9,7 @@
 
 #include "kizami/export.h"
 #include "kizami/host_device.hpp"
+#include "kizami/names.hpp"
 
 namespace kizami {
 
@@ -30,48 +31,35 @@ struct KIZAMI_API DoubleDouble {
 enum class Scalar : std::uint8_t {
   kF32,
   kF64,
-  kC64,   ///< std::complex<float>
-  kC128,  ///< std::complex<double>
+  kC64,   ///< two FP32 numbers: std::complex<float>, float _Complex
+  kC128,  ///< two FP64 numbers: std::complex<double>, double _Complex
   kDD,    ///< DoubleDouble
+};
+template <>
+struct Names<Scalar> {
+  static constexpr std::string_view kAll[] = {"f32", "f64", "c64", "c128", "dd"};
 };
 /// For real types kConjTranspose is kTranspose, and kConjugate is kNone.
 enum class Op : std::uint8_t { kNone, kTranspose, kConjTranspose, kConjugate };
+/// The letters of BLAS; "r" (conjugated, not transposed) is the one of OpenBLAS.
+template <>
+struct Names<Op> {
+  static constexpr std::string_view kAll[] = {"n", "t", "c", "r"};
+};
 enum class Layout : std::uint8_t { kColMajor, kRowMajor };
+template <>
+struct Names<Layout> {
+  static constexpr std::string_view kAll[] = {"col", "row"};
+};
 /// Which operand of C = A B a view, a statistic or a prepared operand belongs to.
 enum class Side : std::uint8_t { kA, kB };
+template <>
+struct Names<Side> {
+  static constexpr std::string_view kAll[] = {"a", "b"};
+};
 
-[[nodiscard]] constexpr std::string_view to_string(Scalar s) noexcept {
-  switch (s) {
-    case Scalar::kF32:
-      return "f32";
-    case Scalar::kF64:
-      return "f64";
-    case Scalar::kC64:
-      return "c64";
-    case Scalar::kC128:
-      return "c128";
-    case Scalar::kDD:
-      return "dd";
-  }
-  return "unknown";
-}
-/// The letters of BLAS; "r" (conjugated, not transposed) is the one of OpenBLAS.
-[[nodiscard]] constexpr std::string_view to_string(Op op) noexcept {
-  switch (op) {
-    case Op::kNone:
-      return "n";
-    case Op::kTranspose:
-      return "t";
-    case Op::kConjTranspose:
-      return "c";
-    case Op::kConjugate:
-      return "r";
-  }
-  return "unknown";
-}
 [[nodiscard]] constexpr bool is_transposed(Op op) noexcept { return op == Op::kTranspose || op == Op::kConjTranspose; }
 [[nodiscard]] constexpr bool is_conjugated(Op op) noexcept { return op == Op::kConjTranspose || op == Op::kConjugate; }
-[[nodiscard]] constexpr std::string_view to_string(Layout l) noexcept { return l == Layout::kColMajor ? "col" : "row"; }
 
 template <class T>
 inline constexpr bool kIsReal = std::is_same_v<T, float> || std::is_same_v<T, double>;

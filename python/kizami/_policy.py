@@ -10,59 +10,43 @@ import contextlib
 import contextvars
 import dataclasses
 import functools
-import re
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
 from kizami import _core
 from kizami._errors import DTypeError, InvalidArgumentError
 
-_BITS = re.compile(r"bits=(\d{1,9})")
+
+def _value(kind: str, text: str) -> str | bool | int:
+    return text if kind == "str" else text == "1" if kind == "bool" else int(text)
 
 
-@dataclasses.dataclass(frozen=True)
-class Policy:
+# The fields are the library's table of wishes: accuracy, which may stand first, and the others by their names.
+_Wishes: Any = dataclasses.make_dataclass(
+    "_Wishes", [(key, {"str": str, "bool": bool, "int": int}[kind],
+                 dataclasses.field(default=_value(kind, default), kw_only=key != "accuracy"))
+                for key, kind, default, _, _ in _core.wishes()], frozen=True, repr=False)
+
+
+class Policy(_Wishes):  # type: ignore[misc]
     """What the caller wishes of a product. Immutable; every field has a safe default.
 
-    Parameters
-    ----------
-    accuracy : str
-        What is guaranteed for every element of C = AB, with G as `gauge` says and u = 2^-53 (2^-24 in single precision):
+    Every element of C = AB keeps to ``|C - AB| <= x G``, with G as `gauge` says: ``|A| |B|`` for each element, or
+    ``||row of A|| ||column of B||``. `accuracy` says x:
 
-        ``"native"``
-            ``|C - AB| <= c(k) u G``, ``c(k) = min(max(k, 8), 16 sqrt(k))``; complex types c(2k) and each part by itself.
-        ``"bits=N"``
-            ``|C - AB| <= 2^-N G``, N in 1..52 (1..23 in single precision).
-        ``"correct"``
-            C is AB rounded once, to nearest, ties to even; alpha = 1 or -1 and beta = 0 only.
-    gauge : str
-        ``"entry"``: ``G = |A| |B|`` for each element. ``"norm"``: ``G = ||row of A|| ||column of B||``, which is cheaper.
-    scheme : str
-        ``"auto"``, or a scheme by name: ``"native"`` (the platform's BLAS), ``"ozaki2"``, ``"ozaki1"``, ``"ec"``.
-    engine : str
-        ``"auto"``, or what computes the low-precision products: ``"cpu_simd"``, ``"cpu_ref"``, ``"native_blas"``,
-        ``"tc_model"``, ``"tile"``; on a CUDA device ``"hopper"``, ``"cublaslt"``, ``"tile"``.
-    variant : str
-        Of scheme ``"ec"``: ``"auto"``, ``"scaled"``, ``"bf16x9"`` and others.
-    reproducible : bool
-        True: the same bits on every engine, thread count and machine. False lets the planner take the platform's BLAS, or
-        scheme ``"ec"`` on a device, where that meets the accuracy and is faster.
-    fp64_arithmetic : bool
-        True: elements that no number of integer products certifies are computed in FP64 arithmetic of proven bound. False:
-        such a product is refused.
-    reject_nonfinite : bool
-        True: NaN and Inf are an error. False: they are multiplied as BLAS does.
-    may_sync : bool
-        Lets a product on a device wait for what its elements say: its certificate, or how many slices leave nothing.
-    threads : int
-        At most so many threads of the processor; 0: all that this process may use. Never changes a bit.
-    workspace_limit : int
-        At most so many bytes of scratch memory; 0: the default of 1 GiB. Never changes a bit.
+    ``"native"``
+        ``c(k) u``, ``c(k) = min(max(k, 8), 16 sqrt(k))``, u = 2^-53 (2^-24 in single precision); complex types c(2k) and
+        each part by itself.
+    ``"bits=N"``
+        ``2^-N``, N in 1..52 (1..23 in single precision).
+    ``"correct"``
+        C is AB rounded once, to nearest, ties to even; alpha = 1 or -1 and beta = 0 only.
 
     Raises
     ------
     InvalidArgumentError
-        A name that does not exist, or a number out of its range. What depends on the type of the elements is checked when
+        A name that does not exist, or a value that is not allowed. What depends on the type of the elements is checked when
         a product is planned.
 
     Examples
@@ -72,20 +56,8 @@ class Policy:
     >>> Policy("fast")
     Traceback (most recent call last):
         ...
-    kizami.InvalidArgumentError: accuracy = 'fast', must be native, correct or bits=N
+    kizami.InvalidArgumentError: accuracy = 'fast', must be one of native, correct, bits=N with N in 1..100
     """
-
-    accuracy: str = "native"
-    gauge: str = dataclasses.field(default="entry", kw_only=True)
-    scheme: str = dataclasses.field(default="auto", kw_only=True)
-    engine: str = dataclasses.field(default="auto", kw_only=True)
-    variant: str = dataclasses.field(default="auto", kw_only=True)
-    reproducible: bool = dataclasses.field(default=True, kw_only=True)
-    fp64_arithmetic: bool = dataclasses.field(default=True, kw_only=True)
-    reject_nonfinite: bool = dataclasses.field(default=False, kw_only=True)
-    may_sync: bool = dataclasses.field(default=False, kw_only=True)
-    threads: int = dataclasses.field(default=0, kw_only=True)
-    workspace_limit: int = dataclasses.field(default=0, kw_only=True)
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -101,6 +73,18 @@ class Policy:
         return f"Policy({', '.join([repr(self.accuracy), *changed])})"
 
 
+def _fields_in_words() -> str:
+    lines = ["Parameters", "----------"]
+    for key, kind, default, values, meaning in _core.wishes():
+        lines += [f"{key} : {kind}, default {_value(kind, default)!r}",
+                  *textwrap.wrap(f"{meaning}. {values}", 110, initial_indent="    ", subsequent_indent="    ")]
+    return textwrap.indent("\n".join(lines), "    ").lstrip()
+
+
+if Policy.__doc__:  # none with python -OO
+    Policy.__doc__ = Policy.__doc__.replace("Raises\n", _fields_in_words() + "\n\n    Raises\n", 1)
+
+
 @functools.lru_cache(maxsize=256)
 def core_policy(policy: Policy) -> _core.Policy:
     """The policy as the C++ library takes it.
@@ -108,15 +92,8 @@ def core_policy(policy: Policy) -> _core.Policy:
     >>> core_policy(Policy("bits=40")) is core_policy(Policy("bits=40"))
     True
     """
-    fields = {field.name: getattr(policy, field.name) for field in dataclasses.fields(policy)}
-    bits = _BITS.fullmatch(policy.accuracy)
-    if bits:
-        fields["accuracy"] = "bits"
-        if not 1 <= int(bits[1]) <= 52:
-            raise InvalidArgumentError(f"accuracy = {policy.accuracy!r}, must be bits=1 to bits=52")
-    elif policy.accuracy == "bits":
-        raise InvalidArgumentError("accuracy = 'bits', must be native, correct or bits=N")
-    return _core.Policy(bits=int(bits[1]) if bits else 0, **fields)
+    values = {field.name: getattr(policy, field.name) for field in dataclasses.fields(policy)}
+    return _core.Policy({key: str(int(value) if isinstance(value, bool) else value) for key, value in values.items()})
 
 
 _in_force: contextvars.ContextVar[Policy] = contextvars.ContextVar("kizami.policy", default=Policy())

@@ -72,7 +72,7 @@ def _text_of(policy: Policy) -> str:
 def _policy_from(text: str) -> Policy:
     """The reverse.
 
-    >>> policy = Policy("bits=40", reproducible=False, threads=3)
+    >>> policy = Policy("bits=40", reproducibility="none", karatsuba=True, threads=3)
     >>> _policy_from(_text_of(policy)) == policy
     True
     """

@@ -3,11 +3,10 @@
 #include "api/c_abi.hpp"
 #include "api/op_view.hpp"
 #include "kizami/kizami.hpp"
+#include "kizami/wishes.hpp"
 
 namespace kizami::api {
 namespace {
-
-static_assert(last_value(StatusCode{}) == KIZAMI_INTERNAL);  // statuses go out only: finish()
 
 /// sizeof(kizami_plan_info) of version 0.1.
 constexpr std::size_t kFirstPlanInfoBytes = 120;
@@ -15,9 +14,6 @@ static_assert(sizeof(kizami_plan_info) >= kFirstPlanInfoBytes);
 
 /// Digits that C can promise at most: of the widest type (FP64).
 constexpr int kMaxBits = significand_bits(Scalar::kF64) - 1;
-
-/// Bits of a digit that a format of slices has at most.
-constexpr int kMaxSliceBits = 11;
 
 /// kizami_last_error() of this thread.
 thread_local char last_error[1024] = "";
@@ -29,6 +25,29 @@ kizami_status change(kizami_policy* policy, Set&& set) {
     KIZAMI_RETURN_IF_ERROR(not_null("policy", policy));
     return set(policy->value);
   });
+}
+
+/// Sets the wish `key`, which the C function calls `name`, to a number.
+Status set_number(Policy& policy, const char* name, std::string_view key, int value) {
+  const Wish& wish = *find_wish(key);
+  if (wish.set(policy, std::to_string(value))) return {};
+  return invalid(std::string(name) + " = " + std::to_string(value) + ", must be " + allowed_values(wish));
+}
+/// The argument `name`, which is 0 or 1.
+Status set_either(const char* name, int value, bool& out) {
+  KIZAMI_RETURN_IF_ERROR(in_range(name, value, 1));
+  out = value == 1;
+  return {};
+}
+
+/// "threads=0 (0..32767): threads of ..." for each wish.
+std::string help_of_wishes() {
+  std::string out;
+  for (const Wish& wish : wishes()) {
+    out.append(wish.key).append("=").append(wish.get(Policy{})).append(" (").append(wish.values()).append("): ");
+    out.append(wish.meaning).append("\n");
+  }
+  return out;
 }
 
 /// Writes a text as kizami_plan_explain() says.
@@ -76,6 +95,26 @@ kizami_status kizami_policy_create(kizami_policy** policy) {
 }
 void kizami_policy_destroy(kizami_policy* policy) { delete policy; }
 
+kizami_status kizami_policy_set(kizami_policy* policy, const char* key, const char* value) {
+  return change(policy, [&](Policy& p) -> Status {
+    KIZAMI_RETURN_IF_ERROR(not_null("key", key));
+    KIZAMI_RETURN_IF_ERROR(not_null("value", value));
+    return set_wish(p, key, value);
+  });
+}
+kizami_status kizami_policy_get(const kizami_policy* policy, const char* key, char* buffer, size_t capacity,
+                                size_t* length) {
+  return guarded([&]() -> Status {
+    KIZAMI_RETURN_IF_ERROR(not_null("key", key));
+    const Result<std::string> value = get_wish(policy == nullptr ? Policy{} : policy->value, key);
+    if (!value.ok()) return value.status();
+    return copy_text(value.value(), buffer, capacity, length);
+  });
+}
+kizami_status kizami_policy_help(char* buffer, size_t capacity, size_t* length) {
+  return guarded([&] { return copy_text(help_of_wishes(), buffer, capacity, length); });
+}
+
 kizami_status kizami_policy_set_accuracy(kizami_policy* policy, kizami_accuracy kind, int bits) {
   return change(policy, [&](Policy& p) -> Status {
     Accuracy accuracy;
@@ -105,50 +144,35 @@ kizami_status kizami_policy_set_reproducibility(kizami_policy* policy, kizami_re
 kizami_status kizami_policy_set_variant(kizami_policy* policy, kizami_variant variant, int keep_small_term,
                                         int promotion_k) {
   return change(policy, [&](Policy& p) -> Status {
-    ErrorCorrection ec = p.ec;
-    KIZAMI_RETURN_IF_ERROR(read_enum("variant", variant, ec.variant));
-    KIZAMI_RETURN_IF_ERROR(in_range("keep_small_term", keep_small_term, 1));
-    if (promotion_k < 0 || promotion_k > 65536 || promotion_k % 16 != 0)
-      return invalid("promotion_k = " + std::to_string(promotion_k) + ", must be a multiple of 16 in 0..65536");
-    ec.keep_small_term = keep_small_term == 1;
-    ec.promotion_k = promotion_k;
-    p.ec = ec;
+    Policy changed = p;
+    KIZAMI_RETURN_IF_ERROR(read_enum("variant", variant, changed.ec.variant));
+    KIZAMI_RETURN_IF_ERROR(set_either("keep_small_term", keep_small_term, changed.ec.keep_small_term));
+    KIZAMI_RETURN_IF_ERROR(set_number(changed, "promotion_k", "promotion_k", promotion_k));
+    p = changed;
     return {};
   });
 }
 kizami_status kizami_policy_set_karatsuba(kizami_policy* policy, int is_wanted) {
-  return change(policy, [&](Policy& p) -> Status {
-    KIZAMI_RETURN_IF_ERROR(in_range("is_wanted", is_wanted, 1));
-    p.ec.karatsuba = is_wanted == 1;
-    return {};
-  });
+  return change(policy, [&](Policy& p) { return set_either("is_wanted", is_wanted, p.ec.karatsuba); });
 }
 kizami_status kizami_policy_set_slices(kizami_policy* policy, int num_slices, int num_diagonals) {
   return change(policy, [&](Policy& p) -> Status {
-    constexpr int kMostDiagonals = 2 * kMaxSlices - 1;
-    if (num_slices < kUntilZero || num_slices > kMaxSlices) {
-      return invalid("num_slices = " + std::to_string(num_slices) + ", must be in -1.." + std::to_string(kMaxSlices));
-    }
-    if (num_diagonals < kAllPairs || num_diagonals > kMostDiagonals) {
-      return invalid("num_diagonals = " + std::to_string(num_diagonals) + ", must be in -1.." +
-                     std::to_string(kMostDiagonals));
-    }
-    p.slices.num_slices = num_slices;
-    p.slices.num_diagonals = num_diagonals;
+    Policy changed = p;
+    KIZAMI_RETURN_IF_ERROR(set_number(changed, "num_slices", "slices", num_slices));
+    KIZAMI_RETURN_IF_ERROR(set_number(changed, "num_diagonals", "diagonals", num_diagonals));
+    p = changed;
     return {};
   });
 }
 kizami_status kizami_policy_set_digits(kizami_policy* policy, kizami_slice_format format, kizami_slice_split split,
                                        int slice_bits, int has_one_scale) {
   return change(policy, [&](Policy& p) -> Status {
-    Slicing slices = p.slices;
-    KIZAMI_RETURN_IF_ERROR(read_enum("format", format, slices.format));
-    KIZAMI_RETURN_IF_ERROR(read_enum("split", split, slices.split));
-    KIZAMI_RETURN_IF_ERROR(in_range("slice_bits", slice_bits, kMaxSliceBits));
-    KIZAMI_RETURN_IF_ERROR(in_range("has_one_scale", has_one_scale, 1));
-    slices.slice_bits = slice_bits;
-    slices.one_scale = has_one_scale == 1;
-    p.slices = slices;
+    Policy changed = p;
+    KIZAMI_RETURN_IF_ERROR(read_enum("format", format, changed.slices.format));
+    KIZAMI_RETURN_IF_ERROR(read_enum("split", split, changed.slices.split));
+    KIZAMI_RETURN_IF_ERROR(set_number(changed, "slice_bits", "slice_bits", slice_bits));
+    KIZAMI_RETURN_IF_ERROR(set_either("has_one_scale", has_one_scale, changed.slices.one_scale));
+    p = changed;
     return {};
   });
 }
@@ -159,32 +183,16 @@ kizami_status kizami_policy_set_complex_form(kizami_policy* policy, kizami_compl
   return change(policy, [&](Policy& p) { return read_enum("form", form, p.slices.complex_form); });
 }
 kizami_status kizami_policy_set_fp64_arithmetic(kizami_policy* policy, int is_allowed) {
-  return change(policy, [&](Policy& p) -> Status {
-    KIZAMI_RETURN_IF_ERROR(in_range("is_allowed", is_allowed, 1));
-    p.allow_fp64_arithmetic = is_allowed == 1;
-    return {};
-  });
+  return change(policy, [&](Policy& p) { return set_either("is_allowed", is_allowed, p.allow_fp64_arithmetic); });
 }
 kizami_status kizami_policy_set_reject_nonfinite(kizami_policy* policy, int is_rejected) {
-  return change(policy, [&](Policy& p) -> Status {
-    KIZAMI_RETURN_IF_ERROR(in_range("is_rejected", is_rejected, 1));
-    p.reject_nonfinite = is_rejected == 1;
-    return {};
-  });
+  return change(policy, [&](Policy& p) { return set_either("is_rejected", is_rejected, p.reject_nonfinite); });
 }
 kizami_status kizami_policy_set_moduli(kizami_policy* policy, int num_moduli) {
-  return change(policy, [&](Policy& p) -> Status {
-    if (num_moduli < 0) return invalid("num_moduli = " + std::to_string(num_moduli) + ", must be >= 0");
-    p.forced_moduli = num_moduli;
-    return {};
-  });
+  return change(policy, [&](Policy& p) { return set_number(p, "num_moduli", "moduli", num_moduli); });
 }
 kizami_status kizami_policy_set_threads(kizami_policy* policy, int num_threads) {
-  return change(policy, [&](Policy& p) -> Status {
-    if (num_threads < 0) return invalid("num_threads = " + std::to_string(num_threads) + ", must be >= 0");
-    p.threads = num_threads;
-    return {};
-  });
+  return change(policy, [&](Policy& p) { return set_number(p, "num_threads", "threads", num_threads); });
 }
 kizami_status kizami_policy_set_workspace_limit(kizami_policy* policy, size_t bytes) {
   return change(policy, [&](Policy& p) -> Status {

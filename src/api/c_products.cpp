@@ -55,9 +55,9 @@ struct Call {
 
 /// What can be said of a call before its matrices are looked at.
 Status check(const Call& call) {
-  KIZAMI_RETURN_IF_ERROR(in_range("layout", call.layout_number, last_value(Layout{})));
-  KIZAMI_RETURN_IF_ERROR(in_range("op_a", call.op_a_number, last_value(Op{})));
-  KIZAMI_RETURN_IF_ERROR(in_range("op_b", call.op_b_number, last_value(Op{})));
+  KIZAMI_RETURN_IF_ERROR(in_range("layout", call.layout_number, kLastInC<Layout>));
+  KIZAMI_RETURN_IF_ERROR(in_range("op_a", call.op_a_number, kLastInC<Op>));
+  KIZAMI_RETURN_IF_ERROR(in_range("op_b", call.op_b_number, kLastInC<Op>));
   KIZAMI_RETURN_IF_ERROR(not_null("alpha", call.alpha));
   KIZAMI_RETURN_IF_ERROR(not_null("beta", call.beta));
   KIZAMI_RETURN_IF_ERROR(problem::validate_shape(call.m, call.n, call.k));

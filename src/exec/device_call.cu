@@ -273,7 +273,7 @@ Status validate_waiting(const plan::Plan& plan, product::Queue queue) {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaStreamIsCapturing(queue, &capture), "cudaStreamIsCapturing"));
   if (capture == cudaStreamCaptureStatusNone) return {};
-  return {StatusCode::kUnsupported, "may_sync: a captured stream cannot wait for what the elements decide"};
+  return {StatusCode::kUnsupported, "sync: a captured stream cannot wait for what the elements decide"};
 }
 
 }  // namespace

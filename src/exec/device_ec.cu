@@ -93,7 +93,7 @@ class EcCall {
     if (plan_.policy.reject_nonfinite && seen.nonfinite_rows + seen.nonfinite_cols > 0) {
       return {StatusCode::kNonFinite, "NaN or Inf in " + std::to_string(seen.nonfinite_rows) + " rows of op(A) and " +
                                           std::to_string(seen.nonfinite_cols) +
-                                          " columns of op(B), must be finite (reject_nonfinite)"};
+                                          " columns of op(B), must be finite (nonfinite = reject)"};
     }
     if (seen.ec_stage < 0 && !plan_.numerics.has_fp64) {
       return {

@@ -25,7 +25,7 @@ inline Status reject_nonfinite(const plan::DeviceState& seen) {
   if (seen.nonfinite_rows + seen.nonfinite_cols == 0) return {};
   return {StatusCode::kNonFinite, "NaN or Inf in " + std::to_string(seen.nonfinite_rows) + " rows of op(A) and " +
                                       std::to_string(seen.nonfinite_cols) +
-                                      " columns of op(B), must be finite (reject_nonfinite)"};
+                                      " columns of op(B), must be finite (nonfinite = reject)"};
 }
 
 }  // namespace kizami::exec

@@ -21,7 +21,7 @@ Status reject_nonfinite(Side side, const num::LineStats* stats, std::int64_t num
       std::find_if(stats, stats + num_lines, [](const num::LineStats& line) { return !line.is_finite; });
   const std::string where = side == Side::kA ? "rows of op(A)" : "columns of op(B)";
   return {StatusCode::kNonFinite, "NaN or Inf in " + std::to_string(count) + " " + where + ", the first is " +
-                                      std::to_string(first - stats) + "; must be finite (reject_nonfinite)"};
+                                      std::to_string(first - stats) + "; must be finite (nonfinite = reject)"};
 }
 
 namespace {

@@ -111,7 +111,7 @@ Status validate(const Plan& plan) {
   }
   if (policy.ec.check_range && !policy.allow_fp64_arithmetic && !policy.may_sync) {
     return {StatusCode::kUnsupported,
-            "allow_fp64_arithmetic = false, must be true in scheme ec unless may_sync = true, for operands in device "
+            "fp64 = refuse, must be allow in scheme ec unless sync = allowed, for operands in device "
             "memory"};
   }
   return {};

@@ -408,12 +408,12 @@ Status validate_device_slices(const Policy& policy) {
   const Slicing& wishes = policy.slices;
   if (wishes.num_slices == kUntilZero && !policy.may_sync) {
     return unsupported(
-        "num_slices = -1 (until nothing is left) with may_sync = false, must be true: the host waits for "
+        "slices = -1 (until nothing is left) with sync = never, must be allowed: the host waits for "
         "the count");
   }
   if (wants_certificate(policy) && !policy.may_sync) {
     return unsupported(
-        "gauge = entry without a named num_slices and may_sync = false, must be true: the host waits for the rung");
+        "gauge = entry without slices by name and sync = never, must be allowed: the host waits for the rung");
   }
   return {};
 }

@@ -39,7 +39,7 @@ Status plan_native(Plan& plan) {
   if (is_on_device(plan)) {
     if (plan.policy.reject_nonfinite) {
       return {StatusCode::kUnsupported,
-              "scheme native: cuBLAS does not look for NaN or Inf, reject_nonfinite needs ozaki2 or ec"};
+              "scheme native: cuBLAS does not look for NaN or Inf, nonfinite = reject needs ozaki2 or ec"};
     }
     // One call of the vendor's product, in no known order. Accuracy native takes it for what it is.
     if (plan.policy.accuracy.kind != Accuracy::Kind::kNative && best > target) {

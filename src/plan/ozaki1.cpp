@@ -48,13 +48,13 @@ Status validate_digits(const Slicing& wishes) {
 
 Status validate_counts(const Slicing& wishes) {
   if (wishes.num_slices < kUntilZero || wishes.num_slices > kMaxSlices)
-    return invalid("num_slices", wishes.num_slices, "in -1.." + std::to_string(kMaxSlices));
+    return invalid("slices", wishes.num_slices, "in -1.." + std::to_string(kMaxSlices));
   if (wishes.num_diagonals != 0 && wishes.num_slices == 0)
-    return unsupported("num_diagonals = " + std::to_string(wishes.num_diagonals) + " needs a named num_slices");
+    return unsupported("diagonals = " + std::to_string(wishes.num_diagonals) + " needs slices by name");
   const int most = wishes.num_slices == kUntilZero ? 2 * kMaxSlices - 1 : 2 * wishes.num_slices - 1;
   if (wishes.num_diagonals < kAllPairs || wishes.num_diagonals > std::max(most, 0))
-    return invalid("num_diagonals", wishes.num_diagonals, "-1, 0 or in 1.." + std::to_string(most));
-  if (wishes.one_scale && wishes.num_slices == 0) return unsupported("one_scale needs a named num_slices");
+    return invalid("diagonals", wishes.num_diagonals, "-1, 0 or in 1.." + std::to_string(most));
+  if (wishes.one_scale && wishes.num_slices == 0) return unsupported("slice_scale = matrix needs slices by name");
   return {};
 }
 

@@ -11,10 +11,6 @@
 namespace kizami::plan {
 namespace {
 
-/// Policy::ec: the longest promotion interval, and the largest shift: remainders stay below the numbers they are of.
-constexpr int kMaxPromotionK = 65536;
-constexpr int kMaxRemainderShift = 12;
-
 /// What scheme ec cannot do whatever the shape, and wishes that belong to it alone.
 Status validate_ec(const problem::Shape& shape, const Policy& policy) {
   const auto refuse = [](StatusCode code, const std::string& reason) { return Status(code, reason); };
@@ -31,10 +27,10 @@ Status validate_ec(const problem::Shape& shape, const Policy& policy) {
     return {};
   }
   const int promotion_k = policy.ec.promotion_k;
-  if (promotion_k < 0 || promotion_k > kMaxPromotionK || promotion_k % product::kIntervalUnit != 0) {
+  if (promotion_k < 0 || promotion_k > kMaxPromotionK || promotion_k % kPromotionUnit != 0) {
     return refuse(StatusCode::kInvalidArgument, "promotion_k = " + std::to_string(promotion_k) +
-                                                    ", must be 0 or a multiple of 16 up to " +
-                                                    std::to_string(kMaxPromotionK));
+                                                    ", must be 0 or a multiple of " + std::to_string(kPromotionUnit) +
+                                                    " up to " + std::to_string(kMaxPromotionK));
   }
   if (policy.ec.remainder_shift < -1 || policy.ec.remainder_shift > kMaxRemainderShift) {
     return refuse(StatusCode::kInvalidArgument, "remainder_shift = " + std::to_string(policy.ec.remainder_shift) +
@@ -80,8 +76,9 @@ Status validate_policy(const problem::Shape& shape, const Policy& policy) {
     return invalid("bits", policy.accuracy.bits,
                    "in 1.." + std::to_string(max_bits) + " for " + std::string(to_string(shape.scalar)));
   }
-  if (policy.threads < 0) return invalid("threads", policy.threads, ">= 0");
-  if (policy.max_rungs < 0) return invalid("max_rungs", policy.max_rungs, ">= 0");
+  if (policy.threads < 0 || policy.threads > kMaxThreads)
+    return invalid("threads", policy.threads, "in 0.." + std::to_string(kMaxThreads));
+  if (policy.max_rungs < 0) return invalid("rungs", policy.max_rungs, ">= 0");
   const int max_moduli = num::max_moduli(ring_of(shape.scalar));
   if (policy.forced_moduli != 0 && (policy.forced_moduli < num::kMinModuli || policy.forced_moduli > max_moduli)) {
     return invalid("moduli", policy.forced_moduli,
@@ -103,11 +100,11 @@ Status validate_device_policy(const problem::Shape& shape, const Policy& policy)
   if (shape.scalar == Scalar::kDD) return unsupported("scalar = dd", "f32, f64, c64 or c128");
   if (policy.accuracy.kind == Accuracy::Kind::kCorrect) return unsupported("accuracy = correct", "native or bits=N");
   if (!policy.may_sync && policy.reject_nonfinite)
-    return unsupported("reject_nonfinite = true", "false unless may_sync = true");
+    return unsupported("nonfinite = reject", "multiply unless sync = allowed");
   const bool has_fixed_bound =
       policy.gauge == Gauge::kNorm || policy.forced_moduli != 0 || policy.scheme == Scheme::kOzaki1;
   if (!policy.may_sync && !policy.allow_fp64_arithmetic && !has_fixed_bound)
-    return unsupported("allow_fp64_arithmetic = false", "true in gauge entry unless may_sync = true");
+    return unsupported("fp64 = refuse", "allow in gauge entry unless sync = allowed");
   return {};
 }
 

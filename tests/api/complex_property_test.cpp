@@ -29,7 +29,7 @@ constexpr const char* kKinds[] = {"A=randn B=randn",
                                   "A=cancel B=cancel",
                                   "A=randn,nan@2:3 B=randn,infi@4:1",
                                   "A=randn B=randn,im2^-300 gauge=norm",
-                                  "A=randn B=rands acc=bits=20",
+                                  "A=randn B=rands accuracy=bits=20",
                                   "A=halfulp B=halfulp moduli=5",
                                   "A=randn B=randn moduli=19"};
 

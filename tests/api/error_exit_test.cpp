@@ -235,10 +235,10 @@ TEST(ErrorExit, RejectedNonFinite) {
     Call a = call, b = call, c = call;
     a.a[4 * 1 + 2] = std::numeric_limits<double>::infinity();
     expect_error(a(), StatusCode::kNonFinite,
-                 "NaN or Inf in 1 rows of op(A), the first is 2; must be finite (reject_nonfinite)");
+                 "NaN or Inf in 1 rows of op(A), the first is 2; must be finite (nonfinite = reject)");
     b.b[3 * 1 + 2] = b.b[3 * 4] = -std::numeric_limits<double>::infinity();
     expect_error(b(), StatusCode::kNonFinite,
-                 "NaN or Inf in 2 columns of op(B), the first is 1; must be finite (reject_nonfinite)");
+                 "NaN or Inf in 2 columns of op(B), the first is 1; must be finite (nonfinite = reject)");
     // What is not read is not rejected.
     c.a[0] = std::numeric_limits<double>::infinity();
     EXPECT_TRUE(c(0, 0.5).ok());

@@ -22,7 +22,7 @@ constexpr const char* kLines[] = {
     "d nn 13x11x97 a=1 b=0 A=exprand:phi=4 B=exprand:phi=4",
     "d nn 12x14x150 a=-2.5 b=0.3 A=grade:inner,span=300 B=grade:inner,span=300 C=randn ld+3",
     "d nn 11x13x70 a=1 b=1 A=evil:span=300 B=evil:span=300 C=randn",
-    "d nn 10x12x257 a=1 b=0 A=grade:rows B=grade:cols acc=bits=40",
+    "d nn 10x12x257 a=1 b=0 A=grade:rows B=grade:cols accuracy=bits=40",
     "d nn 9x10x64 a=1 b=0 A=randn,nan@3:4 B=randn,inf@7:8",
     "s nn 13x12x130 a=1 b=0 A=exprand:phi=4 B=exprand:phi=4",
     "s nn 12x13x600 a=3 b=0.1 A=grade:inner,span=60 B=grade:inner,span=60 C=randn",

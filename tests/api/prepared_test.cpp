@@ -39,7 +39,7 @@ TEST(PreparedOperand, GivesTheBitsOfTheMatrix) {
   for (const char* line :
        {"d nt 33x29x300 a=1 b=0 A=randn B=randn", "d tn 17x40x65 a=-2 b=0 A=int:bits=9 B=rand ld+2",
         "d nn 20x20x130 a=1 b=0 A=evil:span=300 B=grade:inner gauge=norm", "s nn 31x20x257 a=1 b=0 A=randn B=randn",
-        "d nn 9x9x70 a=1 b=0 A=exprand:phi=3 B=randn moduli=9", "s tt 12x70x64 a=1 b=0 A=rand B=rands acc=bits=12",
+        "d nn 9x9x70 a=1 b=0 A=exprand:phi=3 B=randn moduli=9", "s tt 12x70x64 a=1 b=0 A=rand B=rands accuracy=bits=12",
         "z nc 23x19x150 a=1 b=0 A=randn B=randn", "z rt 17x20x65 a=-2+1i b=0 A=int:bits=9 B=rand,im2^-40 ld+2",
         "c cn 21x20x130 a=1i b=0 A=randn,re B=gram", "z tr 9x9x70 a=1 b=0 A=exprand:phi=3 B=randn moduli=21",
         "c rr 12x30x64 a=1 b=0 A=rand B=evil gauge=norm"}) {
@@ -167,7 +167,7 @@ TEST(PreparedOperand, IsBoundToSideShapeAndNumerics) {
   p.x.a.view()(4, 5) = std::numeric_limits<double>::quiet_NaN();
   const Status rejected = prepare<double>(finite_plan, Side::kA, p.matrix_a()).status();
   EXPECT_EQ(rejected.code(), StatusCode::kNonFinite);
-  EXPECT_EQ(rejected.reason(), "NaN or Inf in 1 rows of op(A), the first is 4; must be finite (reject_nonfinite)");
+  EXPECT_EQ(rejected.reason(), "NaN or Inf in 1 rows of op(A), the first is 4; must be finite (nonfinite = reject)");
 }
 
 // One A against many B, as it is meant to be used.

@@ -33,7 +33,7 @@ constexpr const char* kKinds[] = {"A=randn B=randn",
                                   "A=int:bits=12 B=int:bits=12",
                                   "A=randn,nan@2:3 B=randn,inf@4:1",
                                   "A=randn B=randn gauge=norm",
-                                  "A=randn B=rands acc=bits=20",
+                                  "A=randn B=rands accuracy=bits=20",
                                   "A=halfulp B=halfulp moduli=5"};
 
 class Property : public ::testing::TestWithParam<const char*> {

@@ -58,7 +58,7 @@ TEST_P(StructuredOperand, StaysInIntegers) {
       for (const char* shape : {"61x61x61", "17x19x300"}) {
         if (kIsSanitized && shape[0] == '6') continue;
         const std::string line =
-            scalar + " nn " + shape + " " + operands + " acc=" + accuracy + " fp64=refuse threads=2";
+            scalar + " nn " + shape + " " + operands + " accuracy=" + accuracy + " fp64=refuse threads=2";
         const Outcome outcome = expect_guaranteed(case_of(line), accuracy == "native" ? &native : nullptr);
         EXPECT_GE(outcome.rung, 0) << line;
         EXPECT_EQ(outcome.repaired, 0) << line;

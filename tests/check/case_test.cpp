@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "check/random.hpp"
+#include "kizami/wishes.hpp"
 
 namespace kizami::check {
 namespace {
@@ -34,8 +35,9 @@ TEST(Case, ReadsEveryItem) {
   const Case c = must_parse(
       "s tn 33x65x129 a=-1.5 b=nan ld+3 off+1 layout=row A=exprand:phi=4,x2^-40 "
       "B=grade:inner,span=20,nan@corner,-inf@2:64 "
-      "C=zeros,inf@all acc=bits=20 gauge=norm scheme=ozaki2 engine=cpu_simd moduli=9 repro=engine fp64=refuse "
-      "nonfinite=reject threads=2 ws=64M seed=18446744073709551615");
+      "C=zeros,inf@all accuracy=bits=20 gauge=norm scheme=ozaki2 engine=cpu_simd moduli=9 reproducibility=engine "
+      "fp64=refuse "
+      "nonfinite=reject threads=2 workspace=64M seed=18446744073709551615");
   EXPECT_EQ(c.scalar, Scalar::kF32);
   EXPECT_EQ(c.op_a, Op::kTranspose);
   EXPECT_EQ(c.op_b, Op::kNone);
@@ -86,13 +88,32 @@ TEST(Case, ReadsWhatDevicesAreAskedFor) {
   EXPECT_FALSE(parse_case("z nn 3x4x5 batch=0").ok());
 }
 
+// By its word, with the values that it has everywhere.
+TEST(Case, EveryWishIsAnItem) {
+  for (const Wish& wish : wishes()) {
+    const Case c = must_parse("d nn 3x4x5 " + std::string(wish.key) + "=" + wish.get(Policy{}));
+    EXPECT_EQ(c.policy, Policy{}) << wish.key;
+    EXPECT_NE(case_help().find("\n  " + std::string(wish.key) + "= "), std::string::npos) << wish.key;
+  }
+}
+
+TEST(Case, OlderWordsAreUnderstood) {
+  EXPECT_EQ(
+      must_parse("c nn 3x4x5 acc=bits=20 repro=any ws=64M promote=32 bits=3 format=fp16 split=nearest sums=pairs "
+                 "scale=matrix form=karatsuba"),
+      must_parse("c nn 3x4x5 accuracy=bits=20 reproducibility=none workspace=64M promotion_k=32 slice_bits=3 "
+                 "slice_format=fp16 slice_split=nearest slice_sums=pairs slice_scale=matrix complex_form=karatsuba"));
+  EXPECT_EQ(print(must_parse("d nn 1x1x1 acc=correct repro=engine")),
+            "d nn 1x1x1 a=1 b=0 A=randn B=randn accuracy=correct seed=1");
+}
+
 TEST(Case, PrintsTheCanonicalLine) {
   EXPECT_EQ(print(Case{}), "d nn 1x1x1 a=1 b=0 A=randn B=randn seed=1");
-  EXPECT_EQ(
-      print(must_parse("  d\tnt 33x65x129  seed=7 B=grade:cols ld+3 b=-0.50 A=exprand:phi=4,x2^0 a=1e0 acc=native\n")),
-      "d nt 33x65x129 a=1 b=-0.5 ld+3 A=exprand:phi=4 B=grade:cols,span=40 seed=7");
-  EXPECT_EQ(print(must_parse("d nn 1x2x3 ws=65536 A=uniform B=uniform:-1,0.25")),
-            "d nn 1x2x3 a=1 b=0 A=uniform:-8,8 B=uniform:-1,0.25 ws=64K seed=1");
+  EXPECT_EQ(print(must_parse(
+                "  d\tnt 33x65x129  seed=7 B=grade:cols ld+3 b=-0.50 A=exprand:phi=4,x2^0 a=1e0 accuracy=native\n")),
+            "d nt 33x65x129 a=1 b=-0.5 ld+3 A=exprand:phi=4 B=grade:cols,span=40 seed=7");
+  EXPECT_EQ(print(must_parse("d nn 1x2x3 workspace=65536 A=uniform B=uniform:-1,0.25")),
+            "d nn 1x2x3 a=1 b=0 A=uniform:-8,8 B=uniform:-1,0.25 workspace=64K seed=1");
 }
 
 TEST(Case, RoundTripsOnEveryClassAndSuffix) {
@@ -127,8 +148,9 @@ TEST(Case, RoundTripsScalarsBitForBit) {
 
 TEST(Case, HelpNamesEveryItemAndClass) {
   const std::string help = case_help();
-  for (const char* key : {"a=", "b=", "ld+", "off+", "layout=", "A=", "B=", "C=", "acc=", "gauge=", "scheme=",
-                          "engine=", "moduli=", "repro=", "fp64=", "nonfinite=", "threads=", "ws=", "seed="}) {
+  for (const char* key :
+       {"a=", "b=", "ld+", "off+", "layout=", "A=", "B=", "C=", "accuracy=", "gauge=", "scheme=", "engine=", "moduli=",
+        "reproducibility=", "fp64=", "nonfinite=", "threads=", "workspace=", "seed="}) {
     EXPECT_NE(help.find(std::string("\n  ") + key), std::string::npos) << key;
   }
   for (const ClassInfo& info : class_inventory()) EXPECT_NE(help.find(info.name), std::string::npos) << info.name;
@@ -174,23 +196,25 @@ TEST(Case, RefusesMalformedLinesAndSaysWhy) {
       {head + "ld+-1", {"'-1'", "0..1048576"}},
       {head + "ld+1048577", {"out of range"}},
       {head + "off+64", {"0..63"}},
-      {head + "layout=diag", {"'diag'", "col | row"}},
-      {head + "acc=54", {"native, bits=N, correct"}},
-      {head + "acc=bits=53", {"1..52"}},
-      {head + "acc=bits=0", {"1..52"}},
-      {"s nn 1x1x1 acc=bits=24", {"acc=bits=24", "1..23"}},
-      {head + "gauge=max", {"entry | norm"}},
-      {head + "scheme=ozaki3", {"'ozaki3'", "auto | native | ozaki2"}},
-      {head + "engine=unknown", {"'unknown'", "cpu_ref"}},
+      {head + "layout=diag", {"'layout=diag'", "one of col, row"}},
+      {head + "accuracy=54", {"native, correct, bits=N"}},
+      {head + "accuracy=bits=53", {"1..52"}},
+      {head + "accuracy=bits=0", {"1..100"}},
+      {"s nn 1x1x1 accuracy=bits=24", {"accuracy=bits=24", "1..23"}},
+      {head + "gauge=max", {"'gauge=max'", "one of entry, norm"}},
+      {head + "scheme=ozaki3", {"'scheme=ozaki3'", "auto, native, ozaki2"}},
+      {head + "engine=unknown", {"'engine=unknown'", "cpu_ref"}},
       {head + "moduli=65", {"0..64"}},
-      {head + "repro=bits", {"any, engine"}},
+      {head + "reproducibility=bits", {"none, engine"}},
       {head + "fp64=yes", {"refuse, allow"}},
       {head + "nonfinite=", {"multiply, reject"}},
-      {head + "threads=4097", {"0..4096"}},
-      {head + "ws=1T", {"K, M or G"}},
-      {head + "ws=M", {"K, M or G"}},
-      {head + "ws=99999999999G", {"out of range"}},
-      {head + "ws=18446744073709551616", {"K, M or G"}},
+      {head + "threads=32768", {"0..32767"}},
+      {head + "acc=native accuracy=native", {"accuracy= is given twice"}},
+      {head + "gauge", {"not known", "gauge="}},
+      {head + "workspace=1T", {"K, M or G"}},
+      {head + "workspace=M", {"K, M or G"}},
+      {head + "workspace=99999999999G", {"0..1125899906842624"}},
+      {head + "workspace=18446744073709551616", {"K, M or G"}},
       {head + "seed=-1", {"'-1'", "0..18446744073709551615"}},
       {head + "seed=18446744073709551616", {"0..18446744073709551615"}},
       {head + "A=", {"not a matrix class", "exprand"}},
@@ -246,7 +270,7 @@ TEST(Case, RefusesMalformedLinesAndSaysWhy) {
 // reason.
 TEST(Case, SurvivesMutilatedLines) {
   const std::string line =
-      "d nt 33x65x129 a=1 b=-0.5 ld+3 A=exprand:phi=4,x2^5 B=grade:cols,nan@1:2 acc=bits=40 ws=64M seed=7";
+      "d nt 33x65x129 a=1 b=-0.5 ld+3 A=exprand:phi=4,x2^5 B=grade:cols,nan@1:2 accuracy=bits=40 workspace=64M seed=7";
   AddressedRandom random(2, 0, 0, 0);
   for (std::size_t t = 0; t < 20000; ++t) {
     std::string bad = t < line.size() ? line.substr(0, t) : line;

@@ -34,8 +34,8 @@ void expect_round_trip(const Case& c) {
 TEST(ComplexCase, PrintsTheCanonicalLine) {
   const auto canonical = [](std::string_view line) { return print(must_parse(line)); };
   EXPECT_EQ(canonical("z cr 3x4x5 a=1.50-2e0i b=-0.5i"), "z cr 3x4x5 a=1.5-2i b=0-0.5i A=randn B=randn seed=1");
-  EXPECT_EQ(canonical("c rt 1x1x1 a=2i b=1+0i acc=correct"),
-            "c rt 1x1x1 a=0+2i b=1 A=randn B=randn acc=correct seed=1");
+  EXPECT_EQ(canonical("c rt 1x1x1 a=2i b=1+0i accuracy=correct"),
+            "c rt 1x1x1 a=0+2i b=1 A=randn B=randn accuracy=correct seed=1");
   EXPECT_EQ(canonical("z nn 1x1x1 a=1e-5-2E+30i b=nan-infi"),
             "z nn 1x1x1 a=1e-05-2e+30i b=nan-infi A=randn B=randn seed=1");
   EXPECT_EQ(canonical("z nn 1x1x1 a=-inf+nani b=1-0i"), "z nn 1x1x1 a=-inf+nani b=1-0i A=randn B=randn seed=1");
@@ -111,7 +111,7 @@ TEST(ComplexCase, RoundTripsPartsOnEveryClass) {
 }
 
 TEST(ComplexCase, AccuracyCorrectIsRead) {
-  EXPECT_EQ(must_parse("d nn 1x1x1 acc=correct").policy.accuracy, Accuracy::correct());
+  EXPECT_EQ(must_parse("d nn 1x1x1 accuracy=correct").policy.accuracy, Accuracy::correct());
   EXPECT_EQ(print(Accuracy::correct()), "correct");
 }
 
@@ -138,7 +138,7 @@ TEST(ComplexCase, RefusesMalformedLinesAndSaysWhy) {
       {head + "a=1+1e999i", {"imaginary part", "range of double"}},
       {head + "a=nanni", {"imaginary part 'nann'"}},
       {"c nn 1x1x1 a=1-1e39i", {"'a=-1e+39'", "f32"}},
-      {"c nn 1x1x1 acc=bits=24", {"acc=bits=24", "c64", "1..23"}},
+      {"c nn 1x1x1 accuracy=bits=24", {"accuracy=bits=24", "c64", "1..23"}},
       {"c nn 1x1x1 A=int:bits=25", {"'A=int:bits=25'", "<= 24"}},
       {"d nn 1x1x1 A=randn,re", {"'A=randn,re'", "no imaginary part"}},
       {"d nn 1x1x1 C=randn,im2^4", {"'C=randn,im2^4'", "no imaginary part"}},
@@ -160,7 +160,8 @@ TEST(ComplexCase, RefusesMalformedLinesAndSaysWhy) {
 }
 
 TEST(ComplexCase, SurvivesMutilatedLines) {
-  const std::string line = "z cr 33x65x129 a=1e-5-2.5i b=nan-infi A=exprand:phi=4,re,im2^5 B=gram,nani@1:2 acc=correct";
+  const std::string line =
+      "z cr 33x65x129 a=1e-5-2.5i b=nan-infi A=exprand:phi=4,re,im2^5 B=gram,nani@1:2 accuracy=correct";
   AddressedRandom random(4, 0, 0, 0);
   for (std::size_t t = 0; t < 10000; ++t) {
     std::string bad = t < line.size() ? line.substr(0, t) : line;

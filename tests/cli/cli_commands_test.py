@@ -8,7 +8,7 @@ import cli_support
 from cli_support import BAD_INPUT, CHECK_FAILED, REFUSED, SPOILER, USAGE, CliTest, random_matrix
 
 CASES = ["d nn 5x7x9 a=1 b=0", "s tt 33x17x65 a=-1 b=0.5 A=exprand:phi=2 B=randn ld+3", "d nt 16x16x300 a=1 b=0 gauge=norm",
-         "d nn 4x4x4 a=1 b=0 A=randn,nan@middle B=randn,inf@corner", "s nn 8x8x8 a=1 b=0 acc=bits=20 layout=row",
+         "d nn 4x4x4 a=1 b=0 A=randn,nan@middle B=randn,inf@corner", "s nn 8x8x8 a=1 b=0 accuracy=bits=20 layout=row",
          "d tn 0x3x4 a=1 b=0", "d nn 3x3x0 a=2 b=-1"]
 
 
@@ -70,7 +70,7 @@ class CommandsTest(CliTest):
         self.expect_error(BAD_INPUT, "check", "--file", ".", says=".")
 
     def test_check_skips(self):
-        text = self.succeed("check", "d nn 9x9x9 scheme=native acc=bits=52", "d nn 9x9x9 A=zeros")
+        text = self.succeed("check", "d nn 9x9x9 scheme=native accuracy=bits=52", "d nn 9x9x9 A=zeros")
         self.assertRegex(text, r"(?m)^REFUSED .*\n +accuracy_unreachable: ")
         self.assertRegex(text, r"(?m)^MISTRUSTED ")
         self.assertTrue(text.endswith("\n0 passed, 0 failed, 2 skipped (1 refused, 1 mistrusted)\n"), text)
@@ -85,7 +85,7 @@ class CommandsTest(CliTest):
 
     def test_check_takes_complex_cases(self):
         lines = ("z nc 33x20x65 a=1-2i b=0.5 A=randn,im2^-40 B=gram,nani@middle", "c rt 9x8x7 a=1i",
-                 "z cr 9x8x70 A=exprand:phi=4 acc=correct")
+                 "z cr 9x8x70 A=exprand:phi=4 accuracy=correct")
         self.assertTrue(self.succeed("check", *lines).endswith("3 passed, 0 failed, 0 skipped\n"))
         self.expect_error(USAGE, "check", "d nn 5x7x9 a=1-2i", says="real numbers")
 

@@ -184,13 +184,13 @@ TEST(DeviceCases, CoverWhatDevicesDo) {
 Case case_of(const char* line) { return check::parse_case(line).value(); }
 
 TEST(DeviceCases, HostComputesByTheSameNumerics) {
-  const Policy cublaslt = host_policy(case_of("d nn 9x9x9 engine=cublaslt ws=1M"));
+  const Policy cublaslt = host_policy(case_of("d nn 9x9x9 engine=cublaslt workspace=1M"));
   EXPECT_EQ(cublaslt.max_rungs, 1);
   EXPECT_EQ(cublaslt.engine, EngineName::kAuto);
   EXPECT_EQ(cublaslt.workspace_limit_bytes, 0U);
   EXPECT_EQ(host_policy(case_of("d nn 9x9x9 engine=cublaslt sync=allowed")).max_rungs, 0);
   EXPECT_EQ(host_policy(case_of("d nn 9x9x9 engine=hopper rungs=3")).max_rungs, 3);
-  const Policy fused = host_policy(case_of("d nn 9x9x9 scheme=ozaki1 slices=3 sums=fused"));
+  const Policy fused = host_policy(case_of("d nn 9x9x9 scheme=ozaki1 slices=3 slice_sums=fused"));
   EXPECT_EQ(fused.slices.sums, SliceSums::kAuto);
   EXPECT_EQ(fused.slices.num_slices, 3);
   const auto plan = [](const char* line) {
@@ -200,7 +200,7 @@ TEST(DeviceCases, HostComputesByTheSameNumerics) {
   EXPECT_TRUE(promise_same_bits(plan("d nn 9x9x9"), plan("d nn 5x6x9 engine=cublaslt sync=allowed")));
   EXPECT_FALSE(promise_same_bits(plan("d nn 9x9x9"), plan("d nn 9x9x9 rungs=1")));
   EXPECT_FALSE(
-      promise_same_bits(plan("d nn 9x9x9 scheme=native repro=any"), plan("d nn 9x9x9 scheme=native repro=any")));
+      promise_same_bits(plan("d nn 9x9x9 scheme=native reproducibility=none"), plan("d nn 9x9x9 scheme=native reproducibility=none")));
 }
 
 TEST(BitsHash, SeesEveryBitButTheKindOfNaN) {

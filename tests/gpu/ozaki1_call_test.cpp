@@ -16,7 +16,7 @@ namespace {
 using Ozaki1Call = DeviceTest;
 
 TEST_F(Ozaki1Call, OfEverySplitAndCount) {
-  for (const char* split : {"bytes", "truncated", "nearest", "truncated bits=3", "nearest bits=2"}) {
+  for (const char* split : {"bytes", "truncated", "nearest", "truncated slice_bits=3", "nearest slice_bits=2"}) {
     for (const char* slices : {"slices=1", "slices=3", "slices=7", "slices=7 diagonals=9", "slices=5 diagonals=-1",
                                "slices=20 diagonals=39", "slices=12"}) {
       for (const char* shape : {"d nn 67x45x260", "s nn 130x30x129"})
@@ -94,9 +94,9 @@ TEST_F(Ozaki1Call, FusedInOneLaunch) {
           "d nn 70x60x300 A=randn,nan@corner B=randn,inf@edge", "d nn 70x60x300 A=exprand",
           "d nn 133x40x129 ld+3 layout=row", "d nn 129x131x100 ld+1"}) {
       for (const char* split : {"bytes", "truncated", "nearest"})
-        expect_bits(std::string(shape) + " " + slices + " sums=fused split=" + split, EngineName::kHopper);
+        expect_bits(std::string(shape) + " " + slices + " slice_sums=fused split=" + split, EngineName::kHopper);
     }
-    Case chunked = sliced_case(std::string("d nn 900x850x900 sums=fused ") + slices);
+    Case chunked = sliced_case(std::string("d nn 900x850x900 slice_sums=fused ") + slices);
     limit_workspace(chunked, EngineName::kHopper, 3);
     expect_bits(chunked, EngineName::kHopper);
   }
@@ -104,7 +104,7 @@ TEST_F(Ozaki1Call, FusedInOneLaunch) {
 
 TEST_F(Ozaki1Call, RefusesToFuseWhatNoKernelFuses) {
   const auto reason = [](const std::string& line, EngineName engine = EngineName::kHopper) {
-    Case c = sliced_case(line + " sums=fused");
+    Case c = sliced_case(line + " slice_sums=fused");
     c.policy.engine = engine;
     const Result<Plan> plan = cuda::make_plan(c.scalar, c.m, c.n, c.k, c.policy);
     return plan.ok() ? std::string("accepted") : plan.status().reason();
@@ -136,7 +136,7 @@ TEST_F(Ozaki1Call, WithAnyFactors) {
 }
 
 TEST_F(Ozaki1Call, WithoutNamedSlices) {
-  for (const char* accuracy : {"acc=native", "acc=bits=20", "acc=bits=50"})
+  for (const char* accuracy : {"accuracy=native", "accuracy=bits=20", "accuracy=bits=50"})
     expect_bits_on_all(std::string("d nn 100x90x500 gauge=norm ") + accuracy);
 }
 
@@ -147,23 +147,26 @@ constexpr const char* kLines[] = {"A=randn B=randn",          "A=grade:rows B=gr
 
 TEST_F(Ozaki1Call, WithOneScaleForAMatrix) {
   for (const char* lines : kLines) {
-    for (const char* rest : {"d nn 67x45x260 split=bytes slices=7", "s tt 30x140x2100 split=truncated slices=4",
-                             "z cn 40x33x130 gauge=norm form=karatsuba slices=5 a=0.5-1i b=1i",
-                             "c nt 40x33x130 gauge=norm form=enlarged slices=3 split=nearest"})
-      expect_bits_on_all(std::string(rest) + " scale=matrix " + lines);
-    expect_bits(std::string("d nn 133x70x300 split=bytes slices=4 sums=fused scale=matrix ") + lines,
+    for (const char* rest :
+         {"d nn 67x45x260 slice_split=bytes slices=7", "s tt 30x140x2100 slice_split=truncated slices=4",
+          "z cn 40x33x130 gauge=norm complex_form=karatsuba slices=5 a=0.5-1i b=1i",
+          "c nt 40x33x130 gauge=norm complex_form=enlarged slices=3 slice_split=nearest"})
+      expect_bits_on_all(std::string(rest) + " slice_scale=matrix " + lines);
+    expect_bits(std::string("d nn 133x70x300 slice_split=bytes slices=4 slice_sums=fused slice_scale=matrix ") + lines,
                 EngineName::kHopper);
   }
-  const Outcome equal = expect_bits("d nn 50x40x100 slices=4 scale=matrix A=ones B=ones", EngineName::kHopper);
-  const Outcome graded = expect_bits("d nn 50x40x100 slices=4 scale=matrix A=grade:rows B=ones", EngineName::kHopper);
+  const Outcome equal = expect_bits("d nn 50x40x100 slices=4 slice_scale=matrix A=ones B=ones", EngineName::kHopper);
+  const Outcome graded =
+      expect_bits("d nn 50x40x100 slices=4 slice_scale=matrix A=grade:rows B=ones", EngineName::kHopper);
   EXPECT_GT(graded.bound, equal.bound) << "lines of different size";
 }
 
 TEST_F(Ozaki1Call, UntilNothingIsLeft) {
   for (const char* lines : kLines) {
-    for (const char* rest : {"d nn 67x45x260 split=bytes", "s tt 30x140x2100 split=truncated scale=matrix",
-                             "d nt 33x40x700 split=nearest diagonals=9", "z nn 40x33x130 form=karatsuba a=-1 b=1",
-                             "c nc 40x33x130 form=enlarged scale=matrix"})
+    for (const char* rest :
+         {"d nn 67x45x260 slice_split=bytes", "s tt 30x140x2100 slice_split=truncated slice_scale=matrix",
+          "d nt 33x40x700 slice_split=nearest diagonals=9", "z nn 40x33x130 complex_form=karatsuba a=-1 b=1",
+          "c nc 40x33x130 complex_form=enlarged slice_scale=matrix"})
       expect_bits_on_all(std::string(rest) + " slices=-1 " + lines);
   }
   const auto slices = [](const std::string& line) {
@@ -177,7 +180,7 @@ TEST_F(Ozaki1Call, UntilNothingIsLeft) {
 }
 
 TEST_F(Ozaki1Call, UntilNothingIsLeftInAWorkspaceThatIsSmall) {
-  for (const char* line : {"d nn 500x450x900 slices=-1", "z tn 200x250x700 slices=-1 scale=matrix"}) {
+  for (const char* line : {"d nn 500x450x900 slices=-1", "z tn 200x250x700 slices=-1 slice_scale=matrix"}) {
     Case c = sliced_case(line);
     for (const EngineName engine : kDeviceEngines) {
       limit_workspace(c, engine, 5);
@@ -199,14 +202,14 @@ TEST_F(Ozaki1Call, UntilNothingIsLeftIsNotCaptured) {
   cudaGraph_t graph = nullptr;
   gpu_test::check(cudaStreamEndCapture(stream, &graph), "end of capture");
   EXPECT_EQ(status.code(), StatusCode::kUnsupported);
-  EXPECT_EQ(status.reason(), "may_sync: a captured stream cannot wait for what the elements decide");
+  EXPECT_EQ(status.reason(), "sync: a captured stream cannot wait for what the elements decide");
   gpu_test::check(cudaGraphDestroy(graph), "graph");
   gpu_test::check(cudaStreamDestroy(stream), "stream");
 }
 
 /// alpha in device memory, and zero there: nothing is surveyed, and C <- beta C.
 TEST_F(Ozaki1Call, UntilNothingIsLeftOfNothing) {
-  const Case c = sliced_case("d nn 60x50x200 slices=-1 scale=matrix A=randn,nan@middle nonfinite=reject");
+  const Case c = sliced_case("d nn 60x50x200 slices=-1 slice_scale=matrix A=randn,nan@middle nonfinite=reject");
   const check::Operands<double> host(c, api_test::kThreads);
   const DeviceOperands<double> x(host);
   const Plan plan = cuda::make_plan(c.scalar, c.m, c.n, c.k, c.policy).value();
@@ -228,8 +231,8 @@ TEST_F(Ozaki1Call, UntilNothingIsLeftOfNothing) {
 TEST_F(Ozaki1Call, AnswersLinesWithNaNAndInf) {
   for (const char* what : {"nan@corner", "inf@middle", "-inf@edge", "nan@edge"}) {
     for (const char* rest :
-         {"d nn 70x60x300 slices=4 a=2 b=1 A=randn,", "z nn 70x60x300 slices=4 gauge=norm form=karatsuba A=randn,",
-          "s tt 70x60x20000 slices=3 B=randn,"})
+         {"d nn 70x60x300 slices=4 a=2 b=1 A=randn,",
+          "z nn 70x60x300 slices=4 gauge=norm complex_form=karatsuba A=randn,", "s tt 70x60x20000 slices=3 B=randn,"})
       expect_bits_on_all(std::string(rest) + what);
   }
 }
@@ -253,7 +256,7 @@ TEST_F(Ozaki1Call, RefusesWhatItCannot) {
   };
   EXPECT_NE(
       reason("d nn 10x10x10 slices=-1", [](Policy& p) { p.may_sync = false; })
-          .find("with may_sync = false, must be true: the host waits for the count, for operands in device memory"),
+          .find("with sync = never, must be allowed: the host waits for the count, for operands in device memory"),
       std::string::npos);
   EXPECT_EQ(reason("d nn 10x10x10 slices=3 nonfinite=reject", [](Policy& p) { p.may_sync = true; }), "accepted");
 }

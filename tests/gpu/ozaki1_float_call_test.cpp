@@ -47,10 +47,11 @@ void expect_bits_or_reason(const Case& c, const Case& like, EngineName engine) {
 
 /// All digits that a format has, against the same on the host.
 void expect_formats(EngineName engine) {
-  for (const char* format : {"fp16", "fp16 bits=8", "fp16 bits=10", "bf16", "e4m3", "e5m2"}) {
-    for (const char* rest : {"d nn 37x29x260 slices=3", "s tt 20x30x129 slices=5 diagonals=7 a=2 b=-0.5",
-                             "z cn 12x9x70 slices=3 form=four a=0.5-1i b=1i", "c nt 12x9x70 slices=2 form=karatsuba",
-                             "z nn 12x9x70 slices=3 form=enlarged"}) {
+  for (const char* format : {"fp16", "fp16 slice_bits=8", "fp16 slice_bits=10", "bf16", "e4m3", "e5m2"}) {
+    for (const char* rest :
+         {"d nn 37x29x260 slices=3", "s tt 20x30x129 slices=5 diagonals=7 a=2 b=-0.5",
+          "z cn 12x9x70 slices=3 complex_form=four a=0.5-1i b=1i", "c nt 12x9x70 slices=2 complex_form=karatsuba",
+          "z nn 12x9x70 slices=3 complex_form=enlarged"}) {
       const Case c = sliced_case(std::string(rest) + " gauge=norm format=" + format);
       expect_bits_or_reason(c, c, engine);
     }
@@ -62,8 +63,10 @@ struct Digits {
   const char* format;
   const char* bits;
 };
-constexpr Digits kDigits[] = {
-    {"format=fp16", "bits=6"}, {"format=bf16", "bits=5"}, {"format=e4m3", "bits=4"}, {"format=e5m2", "bits=3"}};
+constexpr Digits kDigits[] = {{"slice_format=fp16", "slice_bits=6"},
+                              {"slice_format=bf16", "slice_bits=5"},
+                              {"slice_format=e4m3", "slice_bits=4"},
+                              {"slice_format=e5m2", "slice_bits=3"}};
 
 /// @param rest with slices and diagonals by name  @param parts 0, or the workspace has this part of what the plan would like
 void expect_digits(const std::string& rest, EngineName engine, std::size_t parts = 0) {
@@ -73,35 +76,36 @@ void expect_digits(const std::string& rest, EngineName engine, std::size_t parts
     if (parts > 0 && refusal(c, engine).empty()) {
       limit_workspace(c, engine, parts);
     }
-    expect_bits_or_reason(c, sliced_case(line + "format=int8 split=nearest"), engine);
+    expect_bits_or_reason(c, sliced_case(line + "slice_format=int8 slice_split=nearest"), engine);
   }
 }
 
 void expect_shapes_and_factors(EngineName engine) {
   for (const char* rest :
        {"d nn 300x270x1500 slices=4 diagonals=5", "d tn 133x270x700 slices=7 diagonals=7 ld+3 a=-1 b=2 layout=row",
-        "d nt 65x260x5000 slices=3 diagonals=5 sums=grouped", "s tt 260x133x9000 slices=3 diagonals=3 a=0.5 b=1",
-        "d nn 1x200x300 slices=5 diagonals=5 sums=pairs", "d nn 200x1x65 slices=20 diagonals=39",
-        "z cn 130x140x300 slices=4 diagonals=4 form=four a=1-1i b=0.25i",
-        "c nr 70x140x300 slices=3 diagonals=3 form=karatsuba b=1", "z tc 140x70x300 slices=3 diagonals=5 form=enlarged",
-        "d nn 4200x20x300 slices=3 diagonals=3 sums=blocked", "d nn 5x9x0 slices=3 diagonals=3 b=2"})
+        "d nt 65x260x5000 slices=3 diagonals=5 slice_sums=grouped", "s tt 260x133x9000 slices=3 diagonals=3 a=0.5 b=1",
+        "d nn 1x200x300 slices=5 diagonals=5 slice_sums=pairs", "d nn 200x1x65 slices=20 diagonals=39",
+        "z cn 130x140x300 slices=4 diagonals=4 complex_form=four a=1-1i b=0.25i",
+        "c nr 70x140x300 slices=3 diagonals=3 complex_form=karatsuba b=1",
+        "z tc 140x70x300 slices=3 diagonals=5 complex_form=enlarged",
+        "d nn 4200x20x300 slices=3 diagonals=3 slice_sums=blocked", "d nn 5x9x0 slices=3 diagonals=3 b=2"})
     expect_digits(rest, engine);
 }
 
 void expect_lines_of_all_kinds(EngineName engine) {
   for (const char* lines : {"A=grade:rows B=grade:cols", "A=zerorows B=evil:span=90", "A=subnormal B=huge:exp=100",
                             "A=randn,nan@middle B=randn,inf@edge"}) {
-    for (const char* rest :
-         {"d nn 67x45x260 slices=5 diagonals=5", "d nn 40x30x20000 slices=3 diagonals=3",
-          "z nn 40x33x130 slices=4 diagonals=4 form=karatsuba", "d nn 67x45x260 slices=5 diagonals=5 scale=matrix",
-          "s tt 40x33x130 slices=-1 diagonals=9 scale=matrix", "d nn 40x33x130 slices=-1"})
+    for (const char* rest : {"d nn 67x45x260 slices=5 diagonals=5", "d nn 40x30x20000 slices=3 diagonals=3",
+                             "z nn 40x33x130 slices=4 diagonals=4 complex_form=karatsuba",
+                             "d nn 67x45x260 slices=5 diagonals=5 slice_scale=matrix",
+                             "s tt 40x33x130 slices=-1 diagonals=9 slice_scale=matrix", "d nn 40x33x130 slices=-1"})
       expect_digits(std::string(rest) + ' ' + lines, engine);
   }
 }
 
 void expect_chunks(EngineName engine) {
   expect_digits("d nn 500x450x900 slices=5 diagonals=5", engine, 5);
-  expect_digits("z tn 200x250x1500 slices=3 diagonals=5 form=four", engine, 3);
+  expect_digits("z tn 200x250x1500 slices=3 diagonals=5 complex_form=four", engine, 3);
   expect_digits("d nt 450x300x9000 slices=3 diagonals=3", engine, 5);
 }
 

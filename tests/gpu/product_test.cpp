@@ -83,8 +83,8 @@ TEST_P(Product, WithNonFiniteElements) {
 }
 
 TEST_P(Product, AtStatedAccuracies) {
-  for (const char* accuracy :
-       {"acc=bits=20", "acc=bits=40", "acc=bits=52", "acc=bits=30 gauge=norm", "acc=native gauge=norm"}) {
+  for (const char* accuracy : {"accuracy=bits=20", "accuracy=bits=40", "accuracy=bits=52",
+                               "accuracy=bits=30 gauge=norm", "accuracy=native gauge=norm"}) {
     for (const char* cls : {"randn", "exprand:phi=2", "grade:inner"}) {
       expect_bits_of_host(std::string("d nn 70x60x300 ") + accuracy + " A=" + cls + " B=" + cls, GetParam());
       expect_bits_of_host(std::string("z nt 40x30x300 ") + accuracy + " A=" + cls + " B=" + cls, GetParam());

@@ -104,7 +104,7 @@ TEST_F(ScoutTest, EveryLookHasTheBitsOfTheHost) {
   expect_every_look<double>("d tn 200x200x400 A=grade:inner,span=400 B=grade:inner,span=400");
   expect_every_look<float>(both("s tt 65x130x1000", "exprand:phi=3"));
   expect_every_look<std::complex<float>>(both("c cn 40x50x300", "exprand:phi=4"));
-  expect_every_look<std::complex<double>>("z nc 130x65x257 A=exprand:phi=4,nan@middle B=randn acc=bits=52");
+  expect_every_look<std::complex<double>>("z nc 130x65x257 A=exprand:phi=4,nan@middle B=randn accuracy=bits=52");
 }
 
 TEST_F(ScoutTest, RefusesALookThatTheSplitCannotMake) {

@@ -95,14 +95,14 @@ TEST_F(SliceRungs, EveryRungAndScheme2BehindTheLast) {
       {"s nn 60x50x500 A=huge:exp=20 seed=3", 6},
       {"s nn 60x50x500 A=huge:exp=40 B=huge:exp=40 seed=3", 0},
       {"z nn 40x30x200 seed=3", 8},
-      {"z cn 40x30x200 form=enlarged seed=3", 8},
+      {"z cn 40x30x200 complex_form=enlarged seed=3", 8},
       {"c tn 40x30x200 seed=3", 4},
-      {"c nc 40x30x200 form=enlarged seed=3 A=huge:exp=40 B=huge:exp=40", 0},
+      {"c nc 40x30x200 complex_form=enlarged seed=3 A=huge:exp=40 B=huge:exp=40", 0},
       {"z nn 40x30x200 A=huge:exp=90 B=huge:exp=90 seed=3", 0},
-      {"d nn 60x50x500 acc=bits=20 seed=3", 4},
-      {"d nn 60x50x500 acc=bits=30 A=huge:exp=20 seed=3", 8},
-      {"d nn 60x50x500 split=truncated seed=3", 8},
-      {"d nn 60x50x500 split=nearest seed=3", 8},
+      {"d nn 60x50x500 accuracy=bits=20 seed=3", 4},
+      {"d nn 60x50x500 accuracy=bits=30 A=huge:exp=20 seed=3", 8},
+      {"d nn 60x50x500 slice_split=truncated seed=3", 8},
+      {"d nn 60x50x500 slice_split=nearest seed=3", 8},
   };
   for (const Wanted& wanted : kCases) {
     const Outcome outcome = expect_bits_on_all(wanted.line);
@@ -113,9 +113,10 @@ TEST_F(SliceRungs, EveryRungAndScheme2BehindTheLast) {
 
 TEST_F(SliceRungs, OfFloatingSlices) {
   for (const char* line :
-       {"d nn 60x50x500 format=bf16 seed=3", "d nn 60x50x500 format=fp16 A=huge:exp=20 seed=3",
-        "s nt 60x50x300 format=e4m3 acc=bits=12 seed=3", "z nn 30x20x200 format=bf16 form=enlarged seed=3",
-        "d nn 60x50x500 format=bf16 A=huge:exp=90 B=huge:exp=90 seed=3"})
+       {"d nn 60x50x500 slice_format=bf16 seed=3", "d nn 60x50x500 slice_format=fp16 A=huge:exp=20 seed=3",
+        "s nt 60x50x300 slice_format=e4m3 accuracy=bits=12 seed=3",
+        "z nn 30x20x200 slice_format=bf16 complex_form=enlarged seed=3",
+        "d nn 60x50x500 slice_format=bf16 A=huge:exp=90 B=huge:exp=90 seed=3"})
     expect_bits(line, EngineName::kHopper);
 }
 
@@ -157,7 +158,7 @@ TEST_F(SliceRungs, OfOddShapesAndFactors) {
 
 TEST_F(SliceRungs, AnswersLinesWithNaNAndInf) {
   for (const char* what : {"nan@corner", "inf@middle", "-inf@edge"}) {
-    for (const char* rest : {"d nn 70x60x300 a=2 b=1 A=randn,", "z nn 70x60x300 form=enlarged A=randn,",
+    for (const char* rest : {"d nn 70x60x300 a=2 b=1 A=randn,", "z nn 70x60x300 complex_form=enlarged A=randn,",
                              "s tt 70x60x20000 B=randn,", "d nn 70x60x300 B=huge:exp=90 A=huge:exp=90,"}) {
       expect_bits_on_all(rest + std::string(what));
     }
@@ -165,8 +166,8 @@ TEST_F(SliceRungs, AnswersLinesWithNaNAndInf) {
 }
 
 TEST_F(SliceRungs, InAWorkspaceThatIsSmall) {
-  for (const char* line : {"d nn 700x650x900", "z tn 300x350x700 form=enlarged", "d nt 650x300x17000 A=huge:exp=20",
-                           "d nn 700x650x900 A=huge:exp=90 B=huge:exp=90"}) {
+  for (const char* line : {"d nn 700x650x900", "z tn 300x350x700 complex_form=enlarged",
+                           "d nt 650x300x17000 A=huge:exp=20", "d nn 700x650x900 A=huge:exp=90 B=huge:exp=90"}) {
     Case c = certified_case(line);
     with_scalar(c.scalar, [&]<class T>() {
       const DeviceResult<T> host = by_host<T>(c);
@@ -189,7 +190,7 @@ TEST_F(SliceRungs, RefusesWhereTheHostMayNotWait) {
   policy.may_sync = false;
   const Result<Plan> refused = cuda::make_plan(c.scalar, c.m, c.n, c.k, policy);
   EXPECT_EQ(refused.status().code(), StatusCode::kUnsupported);
-  EXPECT_NE(refused.status().reason().find("may_sync = false, must be true"), std::string::npos)
+  EXPECT_NE(refused.status().reason().find("sync = never, must be allowed"), std::string::npos)
       << refused.status().reason();
 
   c = certified_case("d nn 60x50x200 A=randn,nan@middle nonfinite=reject");

@@ -189,7 +189,7 @@ TEST_F(DeviceEcPlan, RefusesWhatOnlyTheElementsTellUnlessItMayWait) {
   Policy policy = ec_policy();
   policy.gauge = Gauge::kNorm;
   policy.allow_fp64_arithmetic = false;
-  EXPECT_NE(refusal(policy).find("may_sync"), std::string::npos);
+  EXPECT_NE(refusal(policy).find("sync = allowed"), std::string::npos);
   policy.may_sync = true;
   ASSERT_TRUE(planned(policy).ok());
   EXPECT_FALSE(planned(policy).value().numerics.has_fp64);

@@ -224,7 +224,7 @@ TEST(DeviceOzaki1, RefusesWhatNoKernelDoes) {
   };
   EXPECT_EQ(
       reason(slicing(kUntilZero)),
-      "scheme ozaki1: num_slices = -1 (until nothing is left) with may_sync = false, must be true: the host waits for "
+      "scheme ozaki1: slices = -1 (until nothing is left) with sync = never, must be allowed: the host waits for "
       "the count, for operands in device memory");
   EXPECT_EQ(reason(slicing(0)), "accepted");
   EXPECT_EQ(reason(slicing(4), Gauge::kEntry), "accepted");

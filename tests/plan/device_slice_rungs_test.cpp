@@ -138,7 +138,7 @@ TEST(DeviceSliceRungs, NeedAHostThatMayWait) {
   EXPECT_EQ(refused.status().code(), StatusCode::kUnsupported);
   EXPECT_EQ(
       refused.status().reason(),
-      "scheme ozaki1: gauge = entry without a named num_slices and may_sync = false, must be true: the host waits "
+      "scheme ozaki1: gauge = entry without slices by name and sync = never, must be allowed: the host waits "
       "for the rung, for operands in device memory");
 }
 

@@ -172,14 +172,14 @@ TEST(Ozaki1Plan, Refusals) {
               p.slices.num_slices = 3;
             })),
             "the settings of slices need scheme ozaki1, got ozaki2");
-  EXPECT_EQ(reason(with([](Policy& p) { p.slices.num_slices = 21; })), "num_slices = 21, must be in -1..20");
+  EXPECT_EQ(reason(with([](Policy& p) { p.slices.num_slices = 21; })), "slices = 21, must be in -1..20");
   EXPECT_EQ(reason(with([](Policy& p) { p.slices.num_diagonals = 3; })),
-            "scheme ozaki1: num_diagonals = 3 needs a named num_slices");
+            "scheme ozaki1: diagonals = 3 needs slices by name");
   EXPECT_EQ(reason(with([](Policy& p) {
               p.slices.num_slices = 3;
               p.slices.num_diagonals = 6;
             })),
-            "num_diagonals = 6, must be -1, 0 or in 1..5");
+            "diagonals = 6, must be -1, 0 or in 1..5");
   EXPECT_EQ(reason(with([](Policy& p) {
               p.slices.split = SliceSplit::kNearest;
               p.slices.slice_bits = 7;
@@ -191,7 +191,7 @@ TEST(Ozaki1Plan, Refusals) {
             })),
             "scheme ozaki1: split bytes is of format int8, got bf16");
   EXPECT_EQ(reason(with([](Policy& p) { p.slices.one_scale = true; })),
-            "scheme ozaki1: one_scale needs a named num_slices");
+            "scheme ozaki1: slice_scale = matrix needs slices by name");
   EXPECT_EQ(reason(with([](Policy& p) { p.engine = EngineName::kTcModel; })),
             "scheme ozaki1: engine tc_model carries no products of format int8");
   EXPECT_EQ(reason(with([](Policy& p) {

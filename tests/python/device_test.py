@@ -80,7 +80,7 @@ def test_bare_producers_get_the_bits_of_the_host(rng, dtype):
     for accuracy, spread in (("native", 0), ("bits=20", 0), ("native", 40)):
         x, y = random(rng, (130, 700), dtype, spread), random(rng, (700, 90), dtype, spread)
         a, b, out = runtime.upload(x), runtime.upload(y), runtime.upload(np.zeros((130, 90), dtype))
-        policy = kizami.Policy(accuracy, may_sync=True)
+        policy = kizami.Policy(accuracy, sync="allowed")
         got, outcome = kizami.matmul(a, b, policy=policy, return_outcome=True)
         want, expected = kizami.matmul(x, y, policy=accuracy, return_outcome=True)
         assert outcome.engine in ("hopper", "cublaslt") and outcome.scheme == "ozaki2"

@@ -84,7 +84,7 @@ def test_native_says_where_its_bound_is_conditional():
     assert kizami.matmul(a, a.T, policy=native, return_outcome=True)[1].is_conditional
     assert not kizami.matmul(a, a.T / 1e200, policy=native, return_outcome=True)[1].is_conditional
     assert kizami.matmul(np.stack([a, a / 1e200]), a.T / 1e200, policy=native, return_outcome=True)[1].is_conditional is False
-    chosen = kizami.matmul(a, a.T, policy=kizami.Policy(reproducible=False), return_outcome=True)[1]
+    chosen = kizami.matmul(a, a.T, policy=kizami.Policy(reproducibility="none"), return_outcome=True)[1]
     assert (chosen.scheme, chosen.is_conditional) == ("ozaki2", False)
 
 
@@ -143,7 +143,7 @@ def test_nan_and_inf():
         np.testing.assert_array_equal(kizami.matmul(a, b), np.matmul(a, b))
     outcome = kizami.matmul(a, b, return_outcome=True)[1]
     assert (outcome.nonfinite_rows, outcome.nonfinite_cols) == (1, 1)
-    with kizami.precision(reject_nonfinite=True), pytest.raises(kizami.NonFiniteError):
+    with kizami.precision(nonfinite="reject"), pytest.raises(kizami.NonFiniteError):
         kizami.matmul(a, b)
 
 

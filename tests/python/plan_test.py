@@ -49,7 +49,7 @@ def test_operands_that_do_not_fit_are_refused(rng):
     ((2, 2, 2, "int8"), {}, kizami.InvalidArgumentError, "dtype = 'int8', must be one of float32"),
     ((2, 2, 2), {"device": "tpu"}, kizami.InvalidArgumentError, "device = 'tpu', must be 'cpu', 'cuda' or 'cuda:N'"),
     ((2, 2, 2), {"device": "cuda:7777"}, kizami.KizamiError, "(?i)cuda"),
-    ((500, 500, 500), {"policy": kizami.Policy(workspace_limit=100)}, kizami.WorkspaceTooSmallError, "workspace"),
+    ((500, 500, 500), {"policy": kizami.Policy(workspace=100)}, kizami.WorkspaceTooSmallError, "workspace"),
     ((5, 5, 5), {"policy": kizami.Policy("bits=52", scheme="native")}, kizami.AccuracyUnreachableError, "native"),
     ((5, 5, 5), {"policy": kizami.Policy(scheme="native", engine="cpu_ref")}, kizami.UnsupportedError, "cpu_ref"),
 ])

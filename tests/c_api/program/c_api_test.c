@@ -259,6 +259,9 @@ static void test_policies(void) {
   CHECK_ERROR(kizami_policy_set_threads(policy, -1), KIZAMI_INVALID_ARGUMENT, "num_threads = -1");
   CHECK_ERROR(kizami_policy_set_workspace_limit(NULL, 1), KIZAMI_INVALID_ARGUMENT, "policy is NULL");
 
+  CHECK_ERROR(kizami_policy_set_moduli(policy, 65), KIZAMI_INVALID_ARGUMENT, "num_moduli = 65, must be in 0..64");
+  CHECK_ERROR(kizami_policy_set_threads(policy, 32768), KIZAMI_INVALID_ARGUMENT, "num_threads = 32768");
+
   CHECK(kizami_policy_set_accuracy(policy, KIZAMI_ACCURACY_BITS, 30) == KIZAMI_OK);
   CHECK(kizami_policy_set_gauge(policy, KIZAMI_GAUGE_NORM) == KIZAMI_OK);
   CHECK(kizami_policy_set_scheme(policy, KIZAMI_SCHEME_OZAKI2) == KIZAMI_OK);
@@ -296,6 +299,42 @@ static void test_policies(void) {
 }
 
 /* Scheme ec: ones times halves, whose sums are exact in every variant. */
+/* Wishes by their words: what functions set is read, and what is set changes products. */
+static void test_wishes_in_words(void) {
+  kizami_policy* policy = NULL;
+  char text[16384];
+  size_t length = 0;
+  double one = 1, zero = 0, c = 0;
+  kizami_outcome outcome;
+  outcome.struct_size = sizeof outcome;
+  CHECK(kizami_policy_create(&policy) == KIZAMI_OK);
+  CHECK_ERROR(kizami_policy_set(NULL, "threads", "1"), KIZAMI_INVALID_ARGUMENT, "policy is NULL");
+  CHECK_ERROR(kizami_policy_set(policy, NULL, "1"), KIZAMI_INVALID_ARGUMENT, "key is NULL");
+  CHECK_ERROR(kizami_policy_set(policy, "threads", NULL), KIZAMI_INVALID_ARGUMENT, "value is NULL");
+  CHECK_ERROR(kizami_policy_set(policy, "thread", "1"), KIZAMI_INVALID_ARGUMENT, "the wish 'thread' is unknown");
+  CHECK_ERROR(kizami_policy_set(policy, "engine", "gpu"), KIZAMI_INVALID_ARGUMENT, "engine = 'gpu', must be one of auto");
+  CHECK_ERROR(kizami_policy_get(policy, "thread", text, sizeof text, NULL), KIZAMI_INVALID_ARGUMENT, "'thread'");
+  CHECK_ERROR(kizami_policy_get(policy, NULL, text, sizeof text, NULL), KIZAMI_INVALID_ARGUMENT, "key is NULL");
+  CHECK_ERROR(kizami_policy_get(policy, "gauge", NULL, 1, NULL), KIZAMI_INVALID_ARGUMENT, "buffer is NULL");
+
+  CHECK(kizami_policy_set_gauge(policy, KIZAMI_GAUGE_NORM) == KIZAMI_OK);
+  CHECK(kizami_policy_get(policy, "gauge", text, sizeof text, &length) == KIZAMI_OK);
+  CHECK(strcmp(text, "norm") == 0 && length == 4);
+  CHECK(kizami_policy_get(NULL, "gauge", text, sizeof text, NULL) == KIZAMI_OK && strcmp(text, "entry") == 0);
+  CHECK(kizami_policy_get(policy, "engine", text, 3, &length) == KIZAMI_OK && strcmp(text, "au") == 0 && length == 4);
+
+  CHECK(kizami_policy_set(policy, "accuracy", "bits=30") == KIZAMI_OK);
+  CHECK(kizami_policy_set(policy, "engine", "tile") == KIZAMI_OK);
+  CHECK(kizami_dgemm(KIZAMI_COL_MAJOR, KIZAMI_NONE, KIZAMI_NONE, 1, 1, 1, one, &one, 1, &one, 1, zero, &c, 1, policy,
+                     &outcome) == KIZAMI_OK);
+  CHECK(c == 1 && outcome.bound <= ldexp(1, -30) && outcome.bound > 0);
+  CHECK(outcome.gauge == KIZAMI_GAUGE_NORM && strcmp(outcome.engine, "tile") == 0);
+
+  CHECK(kizami_policy_help(text, sizeof text, &length) == KIZAMI_OK && length < sizeof text);
+  CHECK(strstr(text, "\ngauge=entry (entry, norm): ") != NULL && strstr(text, "\nslices=0 (-1..20): ") != NULL);
+  kizami_policy_destroy(policy);
+}
+
 static void test_error_corrected_products(void) {
   enum { kSize = 12, kTerms = 200 };
   static float a[kSize * kTerms], b[kTerms * kSize], c[kSize * kSize];
@@ -400,7 +439,7 @@ static void test_what_policies_change(void) {
   CHECK(kizami_plan_explain(plan, text, sizeof text, NULL) == KIZAMI_OK);
   CHECK(strstr(text, "threads       3") != NULL);
   kizami_plan_destroy(plan);
-  CHECK(kizami_policy_set_reproducibility(policy, KIZAMI_REPRODUCIBILITY_ENGINE_TO_ENGINE) == KIZAMI_OK);
+  CHECK(kizami_policy_set_reproducibility(policy, KIZAMI_REPRODUCIBILITY_ENGINE) == KIZAMI_OK);
   CHECK(kizami_policy_set_moduli(policy, 16) == KIZAMI_OK);
   CHECK(kizami_plan_create(&plan, KIZAMI_F64, kSize, kSize, kSize, policy) == KIZAMI_OK);
   CHECK(kizami_plan_query(plan, &info) == KIZAMI_OK && info.base_moduli == 16 && info.max_moduli == 16);
@@ -740,6 +779,7 @@ int main(void) {
   test_gemm_refusals();
   test_last_error_belongs_to_its_thread();
   test_policies();
+  test_wishes_in_words();
   test_what_policies_change();
   test_error_corrected_products();
   test_slices();
