@@ -3,255 +3,24 @@
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
-#include <array>
 #include <complex>
+#include <cstdint>
 #include <string>
 #include <type_traits>
 
 #include "base/cuda_status.hpp"
-#include "base/int_math.hpp"
-#include "base/overlapped_launch.hpp"
-#include "base/relaxed_capture.hpp"
-#include "certify/device_certifier.hpp"
 #include "exec/device_begin.hpp"
 #include "exec/device_ec.hpp"
-#include "exec/device_environment.hpp"
 #include "exec/device_ozaki1.hpp"
-#include "exec/device_phases.hpp"
+#include "exec/device_ozaki2.hpp"
 #include "exec/device_slice_rungs.hpp"
-#include "exec/device_wait.hpp"
-#include "exec/nonfinite_alpha.hpp"
 #include "exec/writes_c.hpp"
-#include "fp64/device.hpp"
-#include "plan/device_buffers.hpp"
 #include "plan/device_slice_rungs.hpp"
-#include "plan/launch.hpp"
 #include "problem/problem.hpp"
 #include "reconstruct/device.hpp"
-#include "split/device.hpp"
 
 namespace kizami::exec {
 namespace {
-
-using base::ceil_div;
-using base::round_up;
-using plan::kReadRows;
-
-/// One operand during a call.
-template <class T>
-struct Operand {
-  problem::Lines<T> lines;
-  plan::DeviceLineBuffers buffers;
-  std::int64_t loaded_line = -1;  ///< of the residue planes that are there
-  std::int64_t loaded_inner = -1;
-};
-
-/// One call: the phases in order, each a member that enqueues what it does.
-template <class T>
-class Call {
- public:
-  Call(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace, plan::DeviceState* state,
-       product::Queue queue, const plan::EffortReport& effort)
-      : plan_(plan), problem_(problem), queue_(queue), num_sms_(plan.schedule.facts.num_sms), effort_(effort) {
-    base::Carver carver(workspace);
-    buffers_ = plan::carve_device(carver, plan);
-    buffers_.state = state;
-    a_ = {problem::lines_of(Side::kA, problem.a), buffers_.a};
-    b_ = {problem::lines_of(Side::kB, problem.b), buffers_.b};
-  }
-
-  Status run() {
-    const num::Ladder& ladder = plan_.numerics.ladder;
-    if (plan::has_scout(plan_) && !problem_.look) {
-      KIZAMI_RETURN_IF_ERROR(begin_state_and_scout(state(), problem_.alpha, num_planes(0), a_.lines, b_.lines,
-                                                   ladder.rungs[0].allowance, queue_));
-    } else {
-      KIZAMI_RETURN_IF_ERROR(begin_state(state(), problem_.alpha, num_planes(0), plan_.shape.m * plan_.shape.n,
-                                         ladder.num_rungs == 0 ? -1 : 0, queue_, /*is_sliced=*/false,
-                                         problem_.look.value_or(plan::Look::kSample)));
-    }
-    KIZAMI_RETURN_IF_ERROR(gather());
-    if (plan_.numerics.has_certificate) KIZAMI_RETURN_IF_ERROR(certifier().run(plan::splits_in_one_pass(plan_)));
-    int rung = ladder.num_rungs == 0 ? -1 : 0;
-    if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_rung(rung));
-    if (is_known_nonfinite(problem_.alpha)) return writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
-    if (rung >= 0) KIZAMI_RETURN_IF_ERROR(multiply(rung));
-    fp64::DeviceCall<T> left = exceptions();
-    if (rung >= 0 && plan::repairs_have_own_kernel(plan_)) {
-      KIZAMI_RETURN_IF_ERROR(writes_c(fp64::answer_repairs(left, num_sms_, queue_)));
-      left.has_answered_repairs = true;
-    }
-    return writes_c(fp64::answer_exceptions(left, num_sms_, queue_));
-  }
-
- private:
-  [[nodiscard]] const num::Ladder& ladder() const { return plan_.numerics.ladder; }
-  [[nodiscard]] plan::DeviceState* state() const { return buffers_.state; }
-  [[nodiscard]] std::int32_t num_planes(int rung) const {
-    if (rung >= ladder().num_rungs) return 0;
-    return num::num_planes(plan::ring_of(plan_.shape.scalar),
-                           ladder().rungs[static_cast<std::size_t>(rung)].num_moduli);
-  }
-  [[nodiscard]] certify::DeviceCertifier<T> certifier() const {
-    certify::DeviceCertifier<T> certifier{.plan = plan_,
-                                          .ladder = ladder(),
-                                          .a = a_.lines,
-                                          .b = b_.lines,
-                                          .a_lines = a_.buffers,
-                                          .b_lines = b_.buffers,
-                                          .sampled = buffers_.sampled,
-                                          .second_look = buffers_.second_look,
-                                          .repairs = buffers_.repairs,
-                                          .repair_bits = buffers_.repair_bits,
-                                          .state = state(),
-                                          .queue = queue_};
-    for (int r = 0; r < ladder().num_rungs; ++r) certifier.planes_of_rung[r] = num_planes(r);
-    return certifier;
-  }
-
-  [[nodiscard]] split::DeviceOperand<T> whole_operand(const Operand<T>& operand, Side side) const {
-    const product::ProductDesc desc = plan::device_main_product(plan_, plan_.schedule.chunk, 0);
-    const plan::DeviceMainBuffers& main = buffers_.main;
-    if (side == Side::kA)
-      return {operand.lines, operand.buffers, {main.a_planes, desc.a_row_stride, desc.a_plane_stride}};
-    return {operand.lines, operand.buffers, {main.b_planes, desc.b_row_stride, desc.b_plane_stride}};
-  }
-
-  /// Statistics of both operands, with the sampled digits if they all fit, and with the planes of the lowest rung if the
-  /// plan says so.
-  Status gather() {
-    const auto digits = [&](Side side) {
-      return plan_.numerics.has_certificate ? certifier().early_digits(side) : split::DeviceDigits{};
-    };
-    if (plan::splits_in_one_pass(plan_)) {
-      return split::device_single_pass<T>({whole_operand(a_, Side::kA), digits(Side::kA), &state()->nonfinite_rows},
-                                          {whole_operand(b_, Side::kB), digits(Side::kB), &state()->nonfinite_cols},
-                                          ladder(), buffers_.second_look, state(), queue_);
-    }
-    KIZAMI_RETURN_IF_ERROR(split::device_statistics(a_.lines, a_.buffers.stats, digits(Side::kA),
-                                                    &state()->nonfinite_rows, state(), num_sms_, queue_));
-    return split::device_statistics(b_.lines, b_.buffers.stats, digits(Side::kB), &state()->nonfinite_cols, state(),
-                                    num_sms_, queue_);
-  }
-
-  /// The rung that the certificate has chosen, and the refusals that only the elements justify.
-  Status wait_for_rung(int& rung) {
-    plan::DeviceState seen;
-    KIZAMI_RETURN_IF_ERROR(wait_for_state(state(), queue_, seen));
-    rung = seen.selection.rung;
-    if (plan_.policy.reject_nonfinite) KIZAMI_RETURN_IF_ERROR(reject_nonfinite(seen));
-    if ((rung < 0 || seen.selection.num_repaired > 0) && !plan_.numerics.has_fp64) {
-      return {StatusCode::kAccuracyUnreachable,
-              std::to_string(seen.selection.num_repaired) + " of " + std::to_string(plan_.shape.m * plan_.shape.n) +
-                  " elements need FP64 arithmetic, which the policy forbids or which cannot guarantee the accuracy"};
-    }
-    return {};
-  }
-
-  /// Residue planes of lines [i, i + num_i) of A and [j, j + num_j) of B over elements [h, h + length), unless they are
-  /// there.
-  Status load_planes(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j, std::int64_t h,
-                     std::int64_t length, const split::DevicePlanes& a_planes, const split::DevicePlanes& b_planes) {
-    std::array<split::DeviceOperand<T>, 2> wanted;
-    std::size_t count = 0;
-    const auto want = [&](Operand<T>& operand, std::int64_t first, std::int64_t lines,
-                          const split::DevicePlanes& planes) {
-      if (operand.loaded_line == first && operand.loaded_inner == h) return;
-      operand.loaded_line = first;
-      operand.loaded_inner = h;
-      wanted[count++] = {operand.lines.subset(first, lines), operand.buffers.from(first), planes};
-    };
-    want(a_, i, num_i, a_planes);
-    want(b_, j, num_j, b_planes);
-    if constexpr (std::is_same_v<T, double>) {
-      if (plan::has_device_phases(plan_)) {
-        for (split::DeviceOperand<T>& operand : std::span(wanted).first(count)) {
-          const Side side = operand.planes.data == a_planes.data ? Side::kA : Side::kB;
-          KIZAMI_RETURN_IF_ERROR(own_phases().split(side, h, length, operand));
-        }
-      }
-    }
-    return split::device_residue_planes<T>(std::span(wanted).first(count), h, length, ladder(), state(),
-                                           plan::splits_in_one_pass(plan_), num_sms_, queue_);
-  }
-
-  [[nodiscard]] DeviceOwnPhases own_phases() const { return {plan_, buffers_.phases, state(), queue_}; }
-
-  /// @range rung: what the host knows; the kernels follow the state
-  Status multiply(int rung) {
-    const plan::Chunk& chunk = plan_.schedule.chunk;
-    const plan::DeviceMainBuffers& main = buffers_.main;
-    const bool reads_count = plan_.schedule.engine->reads_num_products();
-    const int top = reads_count && !plan_.policy.may_sync ? ladder().num_rungs - 1 : rung;
-    const int num_moduli = ladder().rungs[static_cast<std::size_t>(top)].num_moduli;
-    product::ProductDesc desc = plan::device_main_product(plan_, chunk, num_moduli);
-    const split::DevicePlanes a_planes{main.a_planes, desc.a_row_stride, desc.a_plane_stride};
-    const split::DevicePlanes b_planes{main.b_planes, desc.b_row_stride, desc.b_plane_stride};
-    reconstruct::DeviceReconstruction<T> crt;
-    crt.planes = {main.residues, num_moduli, desc.c_col_stride, desc.c_plane_stride};
-    crt.tables = device_crt_tables(plan_.schedule.facts.device, plan::ring_of(plan_.shape.scalar));
-    crt.ladder = ladder();
-    crt.state = state();
-    crt.repair_bits = buffers_.repair_bits;
-    crt.bits_stride = ceil_div(plan_.shape.m, 32);
-    crt.alpha = problem_.alpha;
-    crt.beta = problem_.beta;
-    for (std::int64_t j = 0; j < plan_.shape.n; j += chunk.nc) {
-      for (std::int64_t i = 0; i < plan_.shape.m; i += chunk.mc) {
-        const std::int64_t num_i = std::min(chunk.mc, plan_.shape.m - i);
-        desc.m = round_up(num_i, kReadRows);  // the padding is there, and whole tiles are faster
-        desc.n = std::min(chunk.nc, plan_.shape.n - j);
-        for (std::int64_t h = 0; h < plan_.shape.k; h += chunk.kc) {
-          desc.k = std::min(chunk.kc, plan_.shape.k - h);
-          desc.epilogue = h == 0 ? product::Epilogue::kReduce : product::Epilogue::kReduceAdd;
-          KIZAMI_RETURN_IF_ERROR(load_planes(i, num_i, j, desc.n, h, desc.k, a_planes, b_planes));
-          const product::Pointers pointers{main.a_planes, main.b_planes, main.residues,
-                                           reads_count ? &state()->num_products : nullptr};
-          KIZAMI_RETURN_IF_ERROR(plan::launch(plan_, desc, pointers, {main.engine, main.engine_bytes}, queue_));
-        }
-        crt.row_scale = a_.buffers.scales + i;
-        crt.col_scale = b_.buffers.scales + j;
-        crt.first_row = i;
-        crt.first_col = j;
-        crt.c = problem_.c.block(i, j, num_i, desc.n);
-        if constexpr (std::is_same_v<T, double>) {
-          if (plan::has_device_phases(plan_)) {
-            t_writes_c = true;  // several launches
-            KIZAMI_RETURN_IF_ERROR(own_phases().reconstruct(crt));
-          }
-        }
-        KIZAMI_RETURN_IF_ERROR(writes_c(reconstruct::reconstruct_device(crt, num_sms_, queue_)));
-      }
-    }
-    return {};
-  }
-
-  [[nodiscard]] fp64::DeviceCall<T> exceptions() const {
-    fp64::DeviceCall<T> call;
-    call.a = a_.lines;
-    call.b = b_.lines;
-    call.a_stats = a_.buffers.stats;
-    call.b_stats = b_.buffers.stats;
-    call.summation = plan_.numerics.fp64_summation;
-    call.alpha = problem_.alpha;
-    call.beta = problem_.beta;
-    call.c = problem_.c;
-    call.state = state();
-    call.repairs = buffers_.repairs;
-    call.effort = effort_;
-    return call;
-  }
-
-  const plan::Plan& plan_;
-  const DeviceProblem<T>& problem_;
-  product::Queue queue_;
-  int num_sms_;
-  plan::EffortReport effort_;
-  plan::DeviceBuffers buffers_;
-  Operand<T> a_;
-  Operand<T> b_;
-};
 
 template <class T>
 Status validate_operands(const plan::Plan& plan, const DeviceProblem<T>& problem) {
@@ -330,32 +99,23 @@ Status enqueue_device(const plan::Plan& plan, const DeviceProblem<T>& problem, s
     KIZAMI_RETURN_IF_ERROR(run_device_slice_rungs(plan, problem, workspace, state, queue, is_answered));
     if (is_answered) return {};
   }
-  return Call<T>(plan, problem, workspace, state, queue, effort).run();
+  return run_device_ozaki2(plan, problem, workspace, state, queue, effort);
 }
 
 Outcome device_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
-  Outcome outcome;
-  outcome.engine = "none";
-  outcome.scheme = plan.numerics.scheme;
-  outcome.gauge = plan.numerics.gauge;
-  if (state.is_scaling_only != 0) return outcome;
+  if (state.is_scaling_only != 0) {
+    Outcome outcome;
+    outcome.engine = "none";
+    outcome.scheme = plan.numerics.scheme;
+    outcome.gauge = plan.numerics.gauge;
+    return outcome;
+  }
   if (plan.numerics.scheme == Scheme::kEc) return device_ec_outcome(plan, state);
-  const num::Selection& selection = state.selection;
   if (plan.numerics.scheme == Scheme::kOzaki1) {
     if (!plan::has_slice_rungs(plan)) return device_ozaki1_outcome(plan, state);
     if (state.is_sliced != 0) return device_slice_rung_outcome(plan, state);
-    outcome.scheme = Scheme::kOzaki2;  // behind the last rung
   }
-  outcome.engine = plan.schedule.engine->name();
-  outcome.bound = plan.numerics.bound;
-  outcome.rung = selection.rung;
-  outcome.moduli =
-      selection.rung < 0 ? 0 : plan.numerics.ladder.rungs[static_cast<std::size_t>(selection.rung)].num_moduli;
-  outcome.equilibrated = selection.equilibrated;
-  outcome.repaired = selection.rung < 0 ? plan.shape.m * plan.shape.n : selection.num_repaired;
-  outcome.nonfinite_rows = static_cast<std::int64_t>(state.nonfinite_rows);
-  outcome.nonfinite_cols = static_cast<std::int64_t>(state.nonfinite_cols);
-  return outcome;
+  return device_ozaki2_outcome(plan, state);  // also what stands behind the last rung of slices
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                                   \

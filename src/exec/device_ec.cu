@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "exec/device_ec.hpp"
+#include "exec/device_wait.hpp"
 #include "exec/nonfinite_alpha.hpp"
 #include "exec/writes_c.hpp"
 
@@ -87,14 +88,8 @@ class EcCall {
   /// The refusals that only the elements justify.
   Status wait_for_decision() {
     plan::DeviceState seen;
-    KIZAMI_RETURN_IF_ERROR(base::cuda_status(
-        cudaMemcpyAsync(&seen, buffers_.state, sizeof seen, cudaMemcpyDeviceToHost, queue_), "reading the decision"));
-    KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaStreamSynchronize(queue_), "waiting for the decision"));
-    if (plan_.policy.reject_nonfinite && seen.nonfinite_rows + seen.nonfinite_cols > 0) {
-      return {StatusCode::kNonFinite, "NaN or Inf in " + std::to_string(seen.nonfinite_rows) + " rows of op(A) and " +
-                                          std::to_string(seen.nonfinite_cols) +
-                                          " columns of op(B), must be finite (nonfinite = reject)"};
-    }
+    KIZAMI_RETURN_IF_ERROR(wait_for_state(buffers_.state, queue_, seen));
+    if (plan_.policy.reject_nonfinite) KIZAMI_RETURN_IF_ERROR(reject_nonfinite(seen));
     if (seen.ec_stage < 0 && !plan_.numerics.has_fp64) {
       return {
           StatusCode::kAccuracyUnreachable,

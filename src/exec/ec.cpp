@@ -24,9 +24,9 @@ using problem::RealForm;
 
 /// One call of run_ec: the phases in order.
 template <class T>
-class Call {
+class EcCall {
  public:
-  Call(const plan::Plan& plan, const problem::Problem<T>& problem, std::byte* workspace, Outcome& outcome)
+  EcCall(const plan::Plan& plan, const problem::Problem<T>& problem, std::byte* workspace, Outcome& outcome)
       : plan_(plan), problem_(problem), outcome_(outcome), threads_(plan.schedule.facts.num_threads) {
     base::Carver carver(workspace);
     buffers_ = plan::carve(carver, plan);
@@ -207,7 +207,7 @@ class Call {
 template <class T>
 Status run_ec(const plan::Plan& plan, const problem::Problem<T>& problem, std::byte* workspace, Outcome& outcome) {
   bool is_answered = false;
-  KIZAMI_RETURN_IF_ERROR(Call<T>(plan, problem, workspace, outcome).run(is_answered));
+  KIZAMI_RETURN_IF_ERROR(EcCall<T>(plan, problem, workspace, outcome).run(is_answered));
   if (is_answered) return {};
   return run_ozaki2<T, T>(plan, problem, nullptr, nullptr, workspace, outcome);
 }

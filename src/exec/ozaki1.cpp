@@ -45,10 +45,10 @@ struct SliceSource {
 
 /// One call of run_ozaki1: the phases in order.
 template <class T>
-class Call {
+class Ozaki1Call {
  public:
-  Call(const plan::Plan& plan, const problem::Problem<T>& problem, const Prepared* a_prepared,
-       const Prepared* b_prepared, std::byte* workspace, Outcome& outcome)
+  Ozaki1Call(const plan::Plan& plan, const problem::Problem<T>& problem, const Prepared* a_prepared,
+             const Prepared* b_prepared, std::byte* workspace, Outcome& outcome)
       : plan_(plan),
         slices_(plan.numerics.slices),
         form_(plan::sliced_form(kIsComplex<T>, slices_.complex_form)),
@@ -375,7 +375,7 @@ template <class T>
 Status run_ozaki1(const plan::Plan& plan, const problem::Problem<T>& problem, const Prepared* a_prepared,
                   const Prepared* b_prepared, std::byte* workspace, Outcome& outcome) {
   bool is_answered = false;
-  KIZAMI_RETURN_IF_ERROR(Call<T>(plan, problem, a_prepared, b_prepared, workspace, outcome).run(is_answered));
+  KIZAMI_RETURN_IF_ERROR(Ozaki1Call<T>(plan, problem, a_prepared, b_prepared, workspace, outcome).run(is_answered));
   if (is_answered) return {};
   return run_ozaki2<T, T>(plan, problem, nullptr, nullptr, workspace, outcome);
 }

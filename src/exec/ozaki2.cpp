@@ -39,10 +39,10 @@ struct OperandState {
 
 /// One call of run_ozaki2: the phases in order, each a member that reads what the ones before have left.
 template <class T, class In>
-class Call {
+class Ozaki2Call {
  public:
-  Call(const plan::Plan& plan, const problem::Problem<T, In>& problem, const Prepared* a_prepared,
-       const Prepared* b_prepared, std::byte* workspace, Outcome& outcome)
+  Ozaki2Call(const plan::Plan& plan, const problem::Problem<T, In>& problem, const Prepared* a_prepared,
+             const Prepared* b_prepared, std::byte* workspace, Outcome& outcome)
       : plan_(plan), problem_(problem), outcome_(outcome), threads_(plan::useful_threads(plan)) {
     base::Carver carver(workspace);
     buffers_ = plan::carve(carver, plan);
@@ -423,7 +423,7 @@ class Call {
 template <class T, class In>
 Status run_ozaki2(const plan::Plan& plan, const problem::Problem<T, In>& problem, const Prepared* a_prepared,
                   const Prepared* b_prepared, std::byte* workspace, Outcome& outcome) {
-  return Call<T, In>(plan, problem, a_prepared, b_prepared, workspace, outcome).run();
+  return Ozaki2Call<T, In>(plan, problem, a_prepared, b_prepared, workspace, outcome).run();
 }
 
 #define KIZAMI_INSTANTIATE(T, In)                                                                       \

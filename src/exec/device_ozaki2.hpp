@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Scheme ozaki2 on a device: split, certificate, products of residues, CRT, repairs. One chain of launches; the host waits only
+// where the policy lets it.
+#pragma once
+
+#include <cstddef>
+
+#include "exec/device_call.hpp"
+
+namespace kizami::exec {
+
+/// As enqueue_device(). @range the plan is of scheme ozaki2, or its slices end in one
+template <class T>
+Status run_device_ozaki2(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
+                         plan::DeviceState* state, product::Queue queue, const plan::EffortReport& effort);
+
+/// What the state of such a call says.
+[[nodiscard]] Outcome device_ozaki2_outcome(const plan::Plan& plan, const plan::DeviceState& state);
+
+}  // namespace kizami::exec
