@@ -170,3 +170,7 @@ Status launch_block_rungs(const SecondLook<T>& look, int num_sms, product::Queue
 }
 
 }  // namespace kizami::certify
+
+#define KIZAMI_INSTANTIATE_BLOCK_RUNGS(T)                           \
+  template ::kizami::Status kizami::certify::launch_block_rungs<T>( \
+      const ::kizami::certify::SecondLook<T>&, int, ::kizami::product::Queue, ::kizami::certify::DigitCore)

@@ -416,3 +416,7 @@ Status launch_second_look(const SecondLook<T>& look, int num_sms, product::Queue
 }
 
 }  // namespace kizami::certify
+
+#define KIZAMI_INSTANTIATE_SECOND_LOOK(T)                                                                        \
+  template ::kizami::Status kizami::certify::launch_second_look<T>(const ::kizami::certify::SecondLook<T>&, int, \
+                                                                   ::kizami::product::Queue)

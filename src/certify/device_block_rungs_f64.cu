@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: MIT
-#include "certify/device_block_rungs.cuh"
-
-namespace kizami::certify {
-
-template Status launch_block_rungs<double>(const SecondLook<double>&, int, product::Queue, DigitCore);
-
-}  // namespace kizami::certify

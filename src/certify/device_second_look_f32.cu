@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: MIT
-#include "certify/device_second_look.cuh"
-
-namespace kizami::certify {
-
-template Status launch_second_look<float>(const SecondLook<float>&, int, product::Queue);
-
-}  // namespace kizami::certify

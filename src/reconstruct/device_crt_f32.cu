@@ -1,4 +1,0 @@
-// SPDX-License-Identifier: MIT
-#include "reconstruct/device_crt.cuh"
-
-KIZAMI_INSTANTIATE_DEVICE_CRT(float);
