@@ -12,7 +12,6 @@
 #include <type_traits>
 
 #include "base/cuda_status.hpp"
-#include "engines/hopper/ec_forms.hpp"
 #include "fp64/device.hpp"
 #include "plan/device_ec.hpp"
 #include "problem/lines.hpp"
@@ -105,13 +104,13 @@ class EcCall {
     const plan::EcStage& first = ec.stages[0];
     const product::FloatProductDesc desc = plan::device_ec_product(plan_, first, is_transposed_);
     const auto operand = [&](const split::DeviceEcSplit<T>& made, std::int64_t num_lines) {
-      engines::EcOperand operand;
+      product::EcOperand operand;
       operand.planes = {made.planes, made.row_stride, made.scales};
       operand.lines.num_lines = num_lines;  // no elements: the FP64 rung answers lines with NaN or Inf
       operand.lines.length = desc.k;
       return operand;
     };
-    engines::EcProduct p;
+    product::EcProduct p;
     p.format = plan::ec_format(first);
     p.a = operand(a(0), desc.m);
     p.b = operand(b(0), desc.n);
@@ -130,8 +129,8 @@ class EcCall {
       p.beta = problem_.beta;
     }
     p.decision = &buffers_.state->ec_stage;
-    const engines::EcForm form = engines::ec_form_for(desc.m, desc.n, desc.k, p.format, num_sms_);
-    return writes_c(engines::run_ec_product(p, form, plan::ec_promotion(first), queue_));
+    const plan::Schedule& schedule = plan_.schedule;
+    return writes_c(schedule.ec_engine->run(p, plan::ec_promotion(first), schedule.facts, queue_));
   }
 
   [[nodiscard]] fp64::DeviceCall<T> exceptions() const {

@@ -1,16 +1,59 @@
 // SPDX-License-Identifier: MIT
-// The planner's view of engines that take FP32 operands as ec_planes.hpp lays them out, and whose epilogue writes C. What they
-// compute is a FloatProductDesc of that layout; operands and C, which are those of the call, they get from exec, as the engine
-// itself says (engines/hopper/ec_forms.hpp).
+// Engines that take FP32 operands as ec_planes.hpp lays them out, and whose epilogue writes C:
+//   C <- alpha 2^-(a_i + b_j) sum_k (lo_A hi_B + hi_A lo_B + hi_A hi_B) + beta C
+// Planners describe what they compute by a FloatProductDesc of that layout; operands and C are those of the call.
 #pragma once
 
+#include <complex>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <variant>
 
+#include "kizami/status.hpp"
+#include "kizami/types.hpp"
+#include "problem/lines.hpp"
+#include "product/ec_planes.hpp"
 #include "product/float_product.hpp"
 #include "product/product.hpp"
 
 namespace kizami::product {
+
+/// One operand: its planes, and its FP32 elements, which are read for lines with NaN or Inf alone. Without them (null data) the
+/// elements of C in such lines are left as they are.
+struct EcOperand {
+  EcPlanes planes;
+  problem::Lines<float> lines;
+};
+
+/// Another split that the same planes may hold.
+struct EcSecondSplit {
+  EcFormat format = EcFormat::kTf32;
+  std::int64_t a_row_stride = 0;  ///< bytes
+  std::int64_t b_row_stride = 0;
+};
+
+/// @shape  a.lines: m x k (rows of op(A)); b.lines: n x k (columns of op(B)); c: element (i, j) at
+///         c + i * c_row_stride + j * c_col_stride. Complex C: lines 2i and 2i + 1 of A make the real and imaginary parts of
+///         row i, at c + i * c_row_stride + j * c_col_stride and after it
+/// @range  1 <= m, n, k < 2^30; k the same for both; complex C: m even, no elements of A or B
+struct EcProduct {
+  EcFormat format = EcFormat::kF16;
+  EcOperand a;
+  EcOperand b;
+  Factor<float> alpha = 1.0F;
+  Factor<float> beta;
+  float* c = nullptr;
+  std::int64_t c_col_stride = 0;
+  std::int64_t c_row_stride = 1;
+  bool is_complex = false;
+  Factor<std::complex<float>> complex_alpha = std::complex<float>(1.0F);  ///< complex C: in place of alpha
+  Factor<std::complex<float>> complex_beta;
+  std::optional<EcSecondSplit> second;
+  /// Device memory, written by earlier kernels of the queue. 0: the planes are of `format`; 1: of `second`; another number:
+  /// nothing is done. Null: 0.
+  const std::int32_t* decision = nullptr;
+};
 
 class EcEngine {
  public:
@@ -19,6 +62,13 @@ class EcEngine {
   /// Accepts or refuses extents and arithmetic with a reason; strides are not looked at. Pure.
   [[nodiscard]] virtual std::variant<Offer, Refusal> query(const FloatProductDesc& desc,
                                                            const DeviceFacts& facts) const = 0;
+  /// Enqueues the product. beta = 0 does not read C; alpha = 0 gives beta C, and reads nothing of A and B. Elements in lines with
+  /// NaN or Inf are FP32 sums of a(i, k) b(k, j) in the order of k.
+  /// @bound  |C - alpha A B| <= |alpha| (ec_relative_bound() |A||B| + ec_floor() (max|a_i| sum|b_j| + max|b_j| sum|a_i|)) without
+  ///         beta, barring overflow and underflow of FP32
+  /// @status kOk; kInvalidArgument names what breaks its range; kUnsupported without a driver; kInternal with CUDA's words
+  /// @queue  asynchronous, one kernel whose start overlaps the end of the one before, capturable
+  virtual Status run(const EcProduct& product, EcPromotion promotion, const DeviceFacts& facts, Queue queue) const = 0;
 };
 
 /// Whether two descriptions have the same arithmetic, whatever their extents.

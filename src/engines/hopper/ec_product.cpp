@@ -189,6 +189,13 @@ class HopperEc final : public product::EcEngine {
         "or 128 "
         "(TF32: 16, 32 or 64) of k on a tensor core of Hopper"};
   }
+
+  Status run(const EcProduct& p, EcPromotion promotion, const product::DeviceFacts& facts,
+             product::Queue queue) const override {
+    const problem::Lines<float>& a = p.a.lines;
+    return run_ec_product(p, ec_form_for(a.num_lines, p.b.lines.num_lines, a.length, p.format, facts.num_sms),
+                          promotion, queue);
+  }
 };
 
 }  // namespace
