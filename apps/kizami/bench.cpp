@@ -284,7 +284,7 @@ std::string utc_now() {
 ExitCode run_bench(const BenchOptions& options) {
   const std::vector<std::int64_t> sizes = sizes_of(options.sizes);
   const auto rounds = static_cast<int>(integer_option("--rounds", options.rounds, 1, 1000));
-  auto threads = static_cast<int>(integer_option("--threads", options.threads, 0, 65536));
+  auto threads = static_cast<int>(integer_option("--threads", options.threads, 0, kMaxThreads));
   if (threads == 0) threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const std::vector<std::pair<std::string, Scalar>> types = {{"f64", Scalar::kF64},
                                                              {"f32", Scalar::kF32},

@@ -39,6 +39,10 @@ class FakeEcEngine final : public product::EcEngine {
     }
     return product::Refusal{"no such kernel"};
   }
+  Status run(const product::EcProduct& /*product*/, EcPromotion /*promotion*/, const product::DeviceFacts& /*facts*/,
+             product::Queue /*queue*/) const override {
+    return {StatusCode::kUnsupported, "plans only"};
+  }
 
  private:
   double seconds_;
