@@ -18,6 +18,7 @@
 #include "failure.hpp"
 #include "interrupt.hpp"
 #include "kizami/kizami.hpp"
+#include "options.hpp"
 
 namespace kizami::cli {
 namespace {

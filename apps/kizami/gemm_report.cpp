@@ -11,6 +11,7 @@
 #include "check/case.hpp"
 #include "check/text.hpp"
 #include "failure.hpp"
+#include "kizami/wishes.hpp"
 #include "npy.hpp"
 #include "options.hpp"
 

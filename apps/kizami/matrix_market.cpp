@@ -14,7 +14,6 @@
 namespace kizami::cli {
 namespace {
 
-using quoted;
 using check::invalid;
 
 constexpr std::int64_t kMaxIndex = std::numeric_limits<std::int64_t>::max();
@@ -95,7 +94,8 @@ Status parse_banner(const Tokens& tokens, MarketHeader& out) {
     return invalid("line 1: the banner must be %%MatrixMarket matrix, then format, field and symmetry");
   }
   if (!is_same_word(tokens.word[0], kMarketMagic)) {
-    return invalid(fmt::format("line 1: the banner begins with {}, must be {}", in_quotes(tokens.word[0]), kMarketMagic));
+    return invalid(
+        fmt::format("line 1: the banner begins with {}, must be {}", in_quotes(tokens.word[0]), kMarketMagic));
   }
   if (!is_same_word(tokens.word[1], "matrix")) {
     return invalid(fmt::format("line 1: object = {}, must be matrix", in_quotes(tokens.word[1])));

@@ -14,7 +14,6 @@
 namespace kizami::cli {
 namespace {
 
-using quoted;
 using check::invalid;
 using Kind = PythonLiteral::Kind;
 
