@@ -118,6 +118,15 @@ template <class T>
   }
 }
 
+template <class T>
+[[nodiscard]] RealOf<T> real_part(T x) {
+  if constexpr (kIsComplex<T>) {
+    return x.real();
+  } else {
+    return x;
+  }
+}
+
 /// An operand op(X) of a product, from which blocks are taken.
 template <class T>
 struct Operand {
@@ -129,6 +138,8 @@ struct Operand {
   [[nodiscard]] const T* at(std::int64_t i, std::int64_t j) const {
     return is_transposed(op) ? data + j + i * ld : data + i + j * ld;
   }
+  /// What begins there, as an operand.
+  [[nodiscard]] Operand from(std::int64_t i, std::int64_t j) const { return {op, at(i, j), ld}; }
 };
 
 }  // namespace kizami::dropin
