@@ -86,6 +86,14 @@ struct StoredRows {
 }
 [[nodiscard]] constexpr bool is_leading_dimension(std::int64_t ld, std::int64_t rows) { return ld >= 1 && ld >= rows; }
 
+/// Whether the routine has that operation, N, T or C: complex syrk and its kin do not conjugate, herk and its kin always do.
+[[nodiscard]] constexpr bool has_op(const Shape& x, bool is_complex, char op) {
+  const bool is_strict = is_complex && has_triangle(x.routine) && x.routine != Routine::kGemmt;
+  if (op == 'T') return !is_strict || !is_hermitian(x.routine);
+  if (op == 'C') return !is_strict || is_hermitian(x.routine);
+  return op == 'N';
+}
+
 /// Those letters that the routine has, lower case: of side, triangle, operations and diagonal.
 [[nodiscard]] std::string options_of(const Shape& x);
 
