@@ -15,22 +15,14 @@ struct Call : TypedCall<T> {
   const void* caller = nullptr;  ///< an address in the calling code
 };
 
-/// Whether the routine has this operation: complex syrk and syr2k do not conjugate, herk and her2k always do.
-template <class T>
-[[nodiscard]] bool has_op(const Call<T>& call, char op) {
-  const bool is_rank = is_rank_k(call.routine) || is_rank_2k(call.routine);
-  if (op == 'T') return !(is_rank && is_hermitian(call.routine));
-  if (op == 'C') return !(is_rank && kIsComplex<T> && !is_hermitian(call.routine));
-  return op == 'N';
-}
-
 /// Whether the reference BLAS takes the options, sizes and leading dimensions.
 /// What it refuses is left to the native library, which calls xerbla with its own name and number.
 template <class T>
 [[nodiscard]] bool is_valid(const Call<T>& x) {
   if ((x.side != 'L' && x.side != 'R') || (x.uplo != 'U' && x.uplo != 'L') || (x.diag != 'N' && x.diag != 'U'))
     return false;
-  if (!has_op(x, x.op_a) || !has_op(x, x.op_b) || x.m < 0 || x.n < 0 || x.k < 0) return false;
+  if (!has_op(x, kIsComplex<T>, x.op_a) || !has_op(x, kIsComplex<T>, x.op_b) || x.m < 0 || x.n < 0 || x.k < 0)
+    return false;
   const StoredRows rows = stored_rows(x);
   const bool has_b = !is_rank_k(x.routine) && !is_triangular(x.routine);
   return is_leading_dimension(x.lda, rows.a) && (!has_b || is_leading_dimension(x.ldb, rows.b)) &&

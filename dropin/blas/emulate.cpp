@@ -4,17 +4,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "dropin/level3/halves.hpp"
+
 namespace kizami::dropin::blas {
 namespace {
-
-template <class T>
-T real_part(T x) {
-  if constexpr (kIsComplex<T>) {
-    return T(x.real());
-  } else {
-    return x;
-  }
-}
 
 /// Rows of column j that lie in the triangle of an n x n matrix: [first, last).
 struct Rows {
@@ -41,11 +34,11 @@ class TriangleUpdate {
       const std::int64_t width = std::min(block_, n - j);
       const std::int64_t first = call_.uplo == 'U' ? 0 : j + width;
       const std::int64_t last = call_.uplo == 'U' ? j : n;
-      products_.multiply(x.op, y.op, last - first, width, call_.k, alpha, x.at(first, 0), x.ld, y.at(0, j), y.ld, beta,
-                         call_.c + first + j * call_.ldc, call_.ldc);
+      products_.multiply(level3::product_of(last - first, width, call_.k, alpha, x.from(first, 0), y.from(0, j), beta,
+                                            call_.c + first + j * call_.ldc, call_.ldc));
       if (beta != T{}) load(j, width);
-      products_.multiply(x.op, y.op, width, width, call_.k, alpha, x.at(j, 0), x.ld, y.at(0, j), y.ld, beta,
-                         square_.data(), width);
+      products_.multiply(
+          level3::product_of(width, width, call_.k, alpha, x.from(j, 0), y.from(0, j), beta, square_.data(), width));
       store(j, width);
     }
   }
@@ -54,7 +47,7 @@ class TriangleUpdate {
   static constexpr std::int64_t kMaxColumns = 1024;  // unmeasured
 
   /// The diagonal of a Hermitian matrix is real, whatever is stored.
-  T diagonal(T x) const { return is_hermitian(call_.routine) ? real_part(x) : x; }
+  T diagonal(T x) const { return is_hermitian(call_.routine) ? T(real_part(x)) : x; }
 
   void load(std::int64_t j, std::int64_t width) {
     for (std::int64_t col = 0; col < width; ++col) {
@@ -83,22 +76,16 @@ class TriangleUpdate {
 
 /// gemmt, syrk, herk, syr2k, her2k.
 template <class T>
-void update_triangle(const Call<T>& x, Products<T>& products) {
-  TriangleUpdate<T> triangle(x, products);
-  if (x.routine == Routine::kGemmt) return triangle.add(x.alpha, {x.op_a, x.a, x.lda}, {x.op_b, x.b, x.ldb}, x.beta);
-  const char transposed = is_hermitian(x.routine) ? 'C' : 'T';
-  const bool is_plain = x.op_a == 'N';  // op(A) op(B)' = A B', else A' B
-  const char left = is_plain ? 'N' : transposed;
-  const char right = is_plain ? transposed : 'N';
-  if (is_rank_k(x.routine)) return triangle.add(x.alpha, {left, x.a, x.lda}, {right, x.a, x.lda}, x.beta);
-  triangle.add(x.alpha, {left, x.a, x.lda}, {right, x.b, x.ldb}, x.beta);
-  triangle.add(is_hermitian(x.routine) ? conjugate(x.alpha) : x.alpha, {left, x.b, x.ldb}, {right, x.a, x.lda}, T{1});
+void update_triangle(const Call<T>& call, Products<T>& products) {
+  TriangleUpdate<T> triangle(call, products);
+  level3::for_each_update(
+      call, [&](T alpha, const Operand<T>& x, const Operand<T>& y, T beta) { triangle.add(alpha, x, y, beta); });
 }
 
 /// symm and hemm: A written out in full, exactly.
 template <class T>
 void multiply_symmetric(const Call<T>& x, Products<T>& products) {
-  const std::int64_t n = x.side == 'L' ? x.m : x.n;
+  const std::int64_t n = level3::order_of(x);
   std::vector<T> full(static_cast<std::size_t>(n * n));
   const auto at = [&](std::int64_t i, std::int64_t j) -> T& { return full[static_cast<std::size_t>(i + j * n)]; };
   for (std::int64_t j = 0; j < n; ++j) {
@@ -107,96 +94,28 @@ void multiply_symmetric(const Call<T>& x, Products<T>& products) {
       const T value = x.a[i + j * x.lda];
       at(i, j) = value;
       at(j, i) = x.routine == Routine::kHemm ? conjugate(value) : value;
-      if (i == j && x.routine == Routine::kHemm) at(i, i) = real_part(value);
+      if (i == j && x.routine == Routine::kHemm) at(i, i) = T(real_part(value));
     }
   }
-  if (x.side == 'L') {
-    products.multiply('N', 'N', x.m, x.n, n, x.alpha, full.data(), n, x.b, x.ldb, x.beta, x.c, x.ldc);
-  } else {
-    products.multiply('N', 'N', x.m, x.n, n, x.alpha, x.b, x.ldb, full.data(), n, x.beta, x.c, x.ldc);
-  }
+  const Operand<T> a{'N', full.data(), n};
+  const Operand<T> b{'N', x.b, x.ldb};
+  const bool is_left = x.side == 'L';
+  products.multiply(level3::product_of(x.m, x.n, n, x.alpha, is_left ? a : b, is_left ? b : a, x.beta, x.c, x.ldc));
 }
 
-/// trmm and trsm, by halves: of C = [C1; C2] (left) or [C1 C2] (right) and the triangle's halves, one half of C takes from the
-/// other one a product with the block beside the diagonal.
+/// trmm and trsm, by halves, with native diagonal blocks.
 template <class T>
-class Triangular {
- public:
-  Triangular(const Call<T>& call, Products<T>& products)
-      : call_(call),
-        products_(products),
-        is_left_(call.side == 'L'),
-        is_lower_((call.uplo == 'L') == (call.op_a == 'N')),
-        triangle_{call.op_a, call.a, call.lda},
-        block_(std::clamp<std::int64_t>(size() / 4, 1, kMaxBlock)) {}
-
-  [[nodiscard]] std::int64_t size() const { return is_left_ ? call_.m : call_.n; }
-
-  void run() { call_.routine == Routine::kTrmm ? multiply(0, size()) : solve(0, size(), call_.alpha); }
-
- private:
-  /// A lower triangle on the left, or an upper one on the right: the second half takes from the first.
-  [[nodiscard]] bool second_takes() const { return is_lower_ == is_left_; }
-
-  /// Rows (left) or columns (right) of C.
-  [[nodiscard]] T* part(std::int64_t i) const { return is_left_ ? call_.c + i : call_.c + i * call_.ldc; }
-
-  /// C_to <- alpha (block of op(A)) C_from + beta C_to, or C_from (block): the parts have `to_size` and `from_size`.
-  void take(std::int64_t to, std::int64_t to_size, std::int64_t from, std::int64_t from_size, T alpha, T beta) {
-    if (is_left_) {
-      products_.multiply(call_.op_a, 'N', to_size, call_.n, from_size, alpha, triangle_.at(to, from), call_.lda,
-                         part(from), call_.ldc, beta, part(to), call_.ldc);
-    } else {
-      products_.multiply('N', call_.op_a, call_.m, to_size, from_size, alpha, part(from), call_.ldc,
-                         triangle_.at(from, to), call_.lda, beta, part(to), call_.ldc);
-    }
-  }
-
-  /// The half that takes is multiplied first, then takes the other one as it was, which is multiplied last.
-  void multiply(std::int64_t first, std::int64_t size) {
-    if (size <= block_) return native(first, size, call_.alpha);
-    const std::int64_t half = size / 2;
-    const std::int64_t middle = first + half;
-    if (second_takes()) {
-      multiply(middle, size - half);
-      take(middle, size - half, first, half, call_.alpha, T{1});
-      multiply(first, half);
-    } else {
-      multiply(first, half);
-      take(first, half, middle, size - half, call_.alpha, T{1});
-      multiply(middle, size - half);
-    }
-  }
-
-  /// The half that gives is solved first.
-  void solve(std::int64_t first, std::int64_t size, T alpha) {
-    if (size <= block_) return native(first, size, alpha);
-    const std::int64_t half = size / 2;
-    const std::int64_t middle = first + half;
-    if (second_takes()) {
-      solve(first, half, alpha);
-      take(middle, size - half, first, half, T{-1}, alpha);
-      solve(middle, size - half, T{1});
-    } else {
-      solve(middle, size - half, alpha);
-      take(first, half, middle, size - half, T{-1}, alpha);
-      solve(first, half, T{1});
-    }
-  }
-
-  void native(std::int64_t first, std::int64_t size, T alpha) {
-    const auto function = call_.routine == Routine::kTrmm ? NativeLevel3<T>::trmm : NativeLevel3<T>::trsm;
-    function(call_.side, call_.uplo, call_.op_a, call_.diag, is_left_ ? size : call_.m, is_left_ ? call_.n : size,
-             alpha, triangle_.at(first, first), call_.lda, part(first), call_.ldc);
-  }
-
-  const Call<T>& call_;
-  Products<T>& products_;
-  bool is_left_;
-  bool is_lower_;
-  Operand<T> triangle_;
-  std::int64_t block_;
-};
+void emulate_triangular(const Call<T>& call, Products<T>& products) {
+  TypedCall<T> x = call;
+  x.b = x.c;  // BLAS multiplies in place
+  x.ldb = x.ldc;
+  const std::int64_t block = std::clamp<std::int64_t>(level3::order_of(x) / 4, 1, kMaxBlock);
+  const auto native = x.routine == Routine::kTrmm ? NativeLevel3<T>::trmm : NativeLevel3<T>::trsm;
+  level3::by_halves(x, block, [&](const TypedCall<T>& part) {
+    if (part.routine == Routine::kGemm) return products.multiply(part);
+    native(part.side, part.uplo, part.op_a, part.diag, part.m, part.n, part.alpha, part.a, part.lda, part.c, part.ldc);
+  });
+}
 
 }  // namespace
 
@@ -204,8 +123,8 @@ template <class T>
 void emulate(const Call<T>& x, Products<T>& products) {
   if (has_triangle(x.routine)) return update_triangle(x, products);
   if (is_symmetric(x.routine)) return multiply_symmetric(x, products);
-  if (is_triangular(x.routine)) return Triangular<T>(x, products).run();
-  products.multiply(x.op_a, x.op_b, x.m, x.n, x.k, x.alpha, x.a, x.lda, x.b, x.ldb, x.beta, x.c, x.ldc);
+  if (is_triangular(x.routine)) return emulate_triangular(x, products);
+  products.multiply(x);
 }
 
 template void emulate<float>(const Call<float>&, Products<float>&);

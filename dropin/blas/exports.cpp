@@ -30,11 +30,11 @@ __attribute__((constructor)) void read_environment() {
 }  // namespace kizami::dropin::blas
 
 // NOLINTBEGIN(bugprone-macro-parentheses): types and names
-#define KIZAMI_FUNCTION(name, ...)                      \
-  extern "C" KIZAMI_API void name(__VA_ARGS__);         \
-  namespace kizami::dropin::blas {                      \
-  static constinit NativeFunction native_##name(#name); \
-  }                                                     \
+#define KIZAMI_FUNCTION(name, ...)                                   \
+  extern "C" KIZAMI_API void name(__VA_ARGS__);                      \
+  namespace kizami::dropin::blas {                                   \
+  static constinit NativeFunction native_##name(find_native, #name); \
+  }                                                                  \
   extern "C" void name(__VA_ARGS__)
 #define KIZAMI_CALLER(name, routine) native_##name, Routine::routine, __builtin_return_address(0)
 

@@ -23,8 +23,8 @@ int first_invalid(const Call<T>& x) {
   int number = 0;  // of the argument looked at last
   if (has_side && (++number, x.side != 'L' && x.side != 'R')) return number;
   if (has_uplo && (++number, x.uplo != 'U' && x.uplo != 'L')) return number;
-  if (!is_symmetric(x.routine) && (++number, !has_op(x, x.op_a))) return number;
-  if (has_two_ops && (++number, !has_op(x, x.op_b))) return number;
+  if (!is_symmetric(x.routine) && (++number, !has_op(x, kIsComplex<T>, x.op_a))) return number;
+  if (has_two_ops && (++number, !has_op(x, kIsComplex<T>, x.op_b))) return number;
   if (is_triangular(x.routine) && (++number, x.diag != 'N' && x.diag != 'U')) return number;
   if (!has_triangle(x.routine) && (++number, x.m < 0)) return number;
   if (++number, x.n < 0) return number;

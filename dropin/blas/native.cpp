@@ -12,31 +12,9 @@
 
 #include "base/fork_safe.hpp"
 #include "dropin/blas/plain_int.hpp"
-#include "dropin/policy/configuration.hpp"
 
 namespace kizami::dropin::blas {
 namespace {
-
-void* library_of(const void* address) {
-  Dl_info info{};
-  return dladdr(address, &info) == 0 ? nullptr : info.dli_fbase;
-}
-
-/// The function, unless it is one of this library, which then stands before the native one in this search, too.
-void* search(void* library, const char* name) {
-  void* found = library == nullptr ? nullptr : dlsym(library, name);
-  if (found == nullptr) return nullptr;
-  const void* const ourselves = library_of(reinterpret_cast<const void*>(&find_native));
-  return library_of(found) != ourselves ? found : nullptr;
-}
-
-void* configured_library() {
-  static constinit base::MadeOnce<void*> library;
-  return library.get([] {
-    const std::string& path = process_configuration().native_path;
-    return path.empty() ? nullptr : dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  });
-}
 
 int add_path(dl_phdr_info* info, std::size_t, void* paths) {
   if (info->dlpi_name != nullptr && *info->dlpi_name != '\0')
@@ -50,7 +28,7 @@ void* search_loaded(const char* name) {
   for (const std::string& path : paths) {
     void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
     if (library == nullptr) continue;
-    void* found = search(library, name);
+    void* found = level3::search(library, name);
     dlclose(library);
     if (found != nullptr) return found;
   }
@@ -59,9 +37,8 @@ void* search_loaded(const char* name) {
 
 /// All but the last step of find_native(): nothing is loaded that the program does not have, or name.
 void* find_present(const char* name) {
-  if (void* found = search(RTLD_NEXT, name)) return found;
-  if (void* found = search(configured_library(), name)) return found;
-  return search_loaded(name);
+  void* found = level3::find_next(name);
+  return found != nullptr ? found : search_loaded(name);
 }
 
 /// Libraries that are opened here stay open.
@@ -72,7 +49,7 @@ void* search_system(const char* name) {
   constexpr const char* kNames[]{"libopenblas.so.0", "libblas.so.3", "libblis.so.4"};
 #endif
   for (const char* library : kNames) {
-    void* found = search(dlopen(library, RTLD_LAZY | RTLD_LOCAL), name);
+    void* found = level3::search(dlopen(library, RTLD_LAZY | RTLD_LOCAL), name);
     if (found != nullptr) return found;
   }
   return nullptr;

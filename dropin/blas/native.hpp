@@ -2,8 +2,9 @@
 // The BLAS that the program would call without this library, found at run time: this library is linked to none.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+
+#include "dropin/level3/native_function.hpp"
 
 namespace kizami::dropin::blas {
 
@@ -15,25 +16,7 @@ namespace kizami::dropin::blas {
 /// The function as the program itself sees it: xerbla_, which programs replace. Null: there is none.
 [[nodiscard]] void* find_program_function(const char* name);
 
-/// A native function, looked up once.
-class NativeFunction {
- public:
-  explicit constexpr NativeFunction(const char* name) : name_(name) {}
-  [[nodiscard]] const char* name() const { return name_; }
-  template <class Function>
-  [[nodiscard]] Function* as() {
-    void* found = found_.load(std::memory_order_acquire);
-    if (found == nullptr) {
-      found = find_native(name_);
-      found_.store(found, std::memory_order_release);
-    }
-    return reinterpret_cast<Function*>(found);
-  }
-
- private:
-  const char* name_;
-  std::atomic<void*> found_{nullptr};
-};
+using level3::NativeFunction;
 
 /// The native gemm, trmm and trsm for what emulation leaves over, by whichever name and width of integers there is.
 /// @shape as the routines of Fortran; letters in upper case

@@ -17,18 +17,17 @@ class Products {
   Products() = default;
   explicit Products(const Policy& policy) : policy_(policy), is_emulated_(true) {}
 
-  /// C (m x n) <- alpha op(A) op(B) + beta C, column-major. What Kizami refuses, before it writes anything, the native
-  /// library answers, and it is counted.
-  void multiply(char op_a, char op_b, std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
-                std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c, std::int64_t ldc) {
-    if (m == 0 || n == 0) return;
-    if (!is_emulated_) return NativeLevel3<T>::gemm(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  /// A product, of any sizes. What Kizami refuses, before it writes anything, the native library answers, and it is
+  /// counted.
+  void multiply(const TypedCall<T>& x) {
+    if (x.m == 0 || x.n == 0) return;
+    if (!is_emulated_) return multiply_natively(x);
     Outcome outcome;
-    const Status status = kizami::gemm<T>(Layout::kColMajor, op_of(op_a), op_of(op_b), m, n, k, alpha, a, lda, b, ldb,
-                                          beta, c, ldc, policy_, &outcome);
+    const Status status = kizami::gemm<T>(Layout::kColMajor, op_of(x.op_a), op_of(x.op_b), x.m, x.n, x.k, x.alpha, x.a,
+                                          x.lda, x.b, x.ldb, x.beta, x.c, x.ldc, policy_, &outcome);
     if (!status.ok()) {
       ++num_native_;
-      return NativeLevel3<T>::gemm(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+      return multiply_natively(x);
     }
     ++num_emulated_;
     note(outcome);
@@ -40,6 +39,9 @@ class Products {
   [[nodiscard]] std::int64_t num_emulated() const { return num_emulated_; }
 
  private:
+  static void multiply_natively(const TypedCall<T>& x) {
+    NativeLevel3<T>::gemm(x.op_a, x.op_b, x.m, x.n, x.k, x.alpha, x.a, x.lda, x.b, x.ldb, x.beta, x.c, x.ldc);
+  }
   void note(const Outcome& outcome) {
     const std::int64_t repaired = worst_.repaired + outcome.repaired;
     const std::int64_t rows = worst_.nonfinite_rows + outcome.nonfinite_rows;

@@ -47,12 +47,8 @@ const Choice& chosen(const Settings& settings, Scalar scalar, std::int64_t m, st
 
 template <class T>
 double predicted_native(const Call<T>& call) {
-  if (call.m < 1 || call.n < 1 || call.k < 1) return 0;
-  Policy policy;
-  policy.scheme = Scheme::kNative;
-  policy.reproducibility = Reproducibility::kNotGuaranteed;
-  const Result<Plan> plan = make_plan(kScalarOf<T>, call.m, call.n, call.k, policy);
-  return plan.ok() ? plan.value().predicted_seconds() * fraction_of(call.routine) : 0;
+  return dropin::predicted_native(
+      call, [&](const Policy& policy) { return make_plan(kScalarOf<T>, call.m, call.n, call.k, policy); });
 }
 
 template <class T>

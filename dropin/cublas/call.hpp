@@ -87,16 +87,10 @@ auto for_scalar(Scalar scalar, const Function& function) {
   }
 }
 
-/// Whether the options are understood, and the routine has this operation: complex syrk and its kin do not conjugate, herk and its kin
-/// always do.
+/// Whether the options are understood, and the routine has them; cuBLASLt's products have R, too.
 [[nodiscard]] inline bool has_options(const Call& x) {
-  const bool is_strict = has_triangle(x.routine) && is_complex(x.scalar);
-  const auto has_op = [&](char op) {
-    if (is_strict && op == 'T') return !is_hermitian(x.routine);
-    if (is_strict && op == 'C') return is_hermitian(x.routine);
-    return op != 0;
-  };
-  return x.side != 0 && x.uplo != 0 && x.diag != 0 && has_op(x.op_a) && has_op(x.op_b);
+  const auto has = [&](char op) { return op == 'R' || has_op(x, is_complex(x.scalar), op); };
+  return x.side != 0 && x.uplo != 0 && x.diag != 0 && has(x.op_a) && has(x.op_b);
 }
 
 /// Whether cuBLAS takes the options, sizes, leading dimensions and addresses of host memory. What it refuses is left to it, and

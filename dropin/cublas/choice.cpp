@@ -34,30 +34,31 @@ void report_if_unusable(int device, const Settings& settings) {
     std::fprintf(stderr, "kizami: %s; every call is left to the native library\n", plan.status().reason().c_str());
 }
 
+Result<Plan> plan_of(const Call& call, const Policy& policy) {
+  return cuda::make_plan(call.scalar, call.m, call.n, call.k, policy,
+                         {call.num_products, call.form == Form::kPointers});
+}
+
 /// What the native library takes at the accuracy asked for. 0: it does not guarantee that
 double native_alternative(const Settings& settings, const Call& call) {
   Policy policy = policy_of(settings);
   policy.scheme = Scheme::kNative;
-  const Result<Plan> plan =
-      cuda::make_plan(call.scalar, call.m, call.n, call.k, policy, {call.num_products, call.form == Form::kPointers});
+  const Result<Plan> plan = plan_of(call, policy);
   return plan.ok() ? plan.value().predicted_seconds() : 0;
 }
 
 Choice choose(const Settings& settings, int device, const Call& call, std::size_t workspace_limit) {
-  const bool has_device_arrays = call.form == Form::kPointers;
   Choice choice{};
   choice.settings = &settings;
   choice.device = device;
   choice.scalar = call.scalar;
-  choice.has_device_arrays = has_device_arrays;
+  choice.has_device_arrays = call.form == Form::kPointers;
   choice.m = call.m;
   choice.n = call.n;
   choice.k = call.k;
   choice.num_products = call.num_products;
   choice.workspace_limit = workspace_limit;
-  const Result<Plan> made =
-      cuda::make_plan(call.scalar, call.m, call.n, call.k, policy_within(settings, workspace_limit),
-                      {call.num_products, has_device_arrays});
+  const Result<Plan> made = plan_of(call, policy_within(settings, workspace_limit));
   if (!made.ok() && made.status().code() == StatusCode::kOutOfMemory) {  // for what the library keeps on a device
     choice.settings = nullptr;                                           // another call asks again
     choice.why_native = kNoMemoryOnDevice;
@@ -111,13 +112,8 @@ const Choice& chosen(const Settings& settings, const Call& call, std::size_t wor
 }
 
 double predicted_native(const Call& call) {
-  if (has_device_failed() || call.m < 1 || call.n < 1 || call.k < 1 || call.num_products < 1) return 0;
-  Policy policy;
-  policy.scheme = Scheme::kNative;
-  policy.reproducibility = Reproducibility::kNotGuaranteed;
-  const Result<Plan> plan =
-      cuda::make_plan(call.scalar, call.m, call.n, call.k, policy, {call.num_products, call.form == Form::kPointers});
-  return plan.ok() ? plan.value().predicted_seconds() * fraction_of(call.routine) : 0;
+  if (has_device_failed() || call.num_products < 1) return 0;
+  return dropin::predicted_native(call, [&](const Policy& policy) { return plan_of(call, policy); });
 }
 
 }  // namespace kizami::dropin::cublas

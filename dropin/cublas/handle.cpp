@@ -6,9 +6,9 @@
 namespace kizami::dropin::cublas {
 namespace {
 
-constinit NativeFunction get_stream(Library::kCublas, "cublasGetStream_v2");
-constinit NativeFunction get_pointer_mode(Library::kCublas, "cublasGetPointerMode_v2");
-constinit NativeFunction get_math_mode(Library::kCublas, "cublasGetMathMode");
+constinit NativeFunction get_stream(find_in<Library::kCublas>, "cublasGetStream_v2");
+constinit NativeFunction get_pointer_mode(find_in<Library::kCublas>, "cublasGetPointerMode_v2");
+constinit NativeFunction get_math_mode(find_in<Library::kCublas>, "cublasGetMathMode");
 
 /// False: there is no such function, or it refuses the handle.
 template <class Value>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Routines of level 3 but gemm, by halves: what lies beside the diagonal of a triangle is a product of Kizami, diagonal blocks are
-// cuBLAS', on the handle of the call.
+// Routines of level 3 but gemm, by halves (dropin/level3/halves.hpp): what lies beside the diagonal of a triangle is a product
+// of Kizami, diagonal blocks are cuBLAS', on the handle of the call.
 #pragma once
 
 #include <cstddef>

@@ -17,8 +17,8 @@ constexpr const char* kOrder = "the order of a matrix is neither by columns nor 
 constexpr const char* kBatch = "the batches are not of equal counts with strides";
 constexpr const char* kOtherC = "C is not D";
 
-constinit NativeFunction get_of_description(Library::kCublasLt, "cublasLtMatmulDescGetAttribute");
-constinit NativeFunction get_of_layout(Library::kCublasLt, "cublasLtMatrixLayoutGetAttribute");
+constinit NativeFunction get_of_description(find_in<Library::kCublasLt>, "cublasLtMatmulDescGetAttribute");
+constinit NativeFunction get_of_layout(find_in<Library::kCublasLt>, "cublasLtMatrixLayoutGetAttribute");
 
 /// What is not known to this cuBLASLt stays as it is.
 template <class Descriptor, class Value>

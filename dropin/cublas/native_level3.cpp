@@ -11,20 +11,20 @@ namespace {
 using Int = std::int64_t;
 
 // In the order of Routine. Real types have no Hermitian routines, and cuBLAS has no gemmt; nor are these asked for.
-#define KIZAMI_NATIVES(letter)                                                                                \
-  {                                                                                                           \
-    {Library::kCublas, "cublas" letter "gemm_v2_64"}, {Library::kCublas, "cublas" letter "gemm3m_64"},        \
-        {Library::kCublas, "cublas" letter "gemmt_64"}, {Library::kCublas, "cublas" letter "syrk_v2_64"},     \
-        {Library::kCublas, "cublas" letter "herk_v2_64"}, {Library::kCublas, "cublas" letter "syrkx_64"},     \
-        {Library::kCublas, "cublas" letter "herkx_64"}, {Library::kCublas, "cublas" letter "syr2k_v2_64"},    \
-        {Library::kCublas, "cublas" letter "her2k_v2_64"}, {Library::kCublas, "cublas" letter "symm_v2_64"},  \
-        {Library::kCublas, "cublas" letter "hemm_v2_64"}, {Library::kCublas, "cublas" letter "trmm_v2_64"}, { \
-      Library::kCublas, "cublas" letter "trsm_v2_64"                                                          \
-    }                                                                                                         \
+#define KIZAMI_NATIVE(name) \
+  { find_in<Library::kCublas>, "cublas" name "_64" }
+#define KIZAMI_NATIVES(letter)                                                                             \
+  {                                                                                                        \
+    KIZAMI_NATIVE(letter "gemm_v2"), KIZAMI_NATIVE(letter "gemm3m"), KIZAMI_NATIVE(letter "gemmt"),        \
+        KIZAMI_NATIVE(letter "syrk_v2"), KIZAMI_NATIVE(letter "herk_v2"), KIZAMI_NATIVE(letter "syrkx"),   \
+        KIZAMI_NATIVE(letter "herkx"), KIZAMI_NATIVE(letter "syr2k_v2"), KIZAMI_NATIVE(letter "her2k_v2"), \
+        KIZAMI_NATIVE(letter "symm_v2"), KIZAMI_NATIVE(letter "hemm_v2"), KIZAMI_NATIVE(letter "trmm_v2"), \
+        KIZAMI_NATIVE(letter "trsm_v2")                                                                    \
   }
 constinit NativeFunction natives[4][kNumRoutines]{KIZAMI_NATIVES("S"), KIZAMI_NATIVES("D"), KIZAMI_NATIVES("C"),
                                                   KIZAMI_NATIVES("Z")};
 #undef KIZAMI_NATIVES
+#undef KIZAMI_NATIVE
 
 template <class T>
 NativeFunction& native(Routine routine) {
@@ -37,15 +37,6 @@ cublasOperation_t operation(char letter) {
 }
 cublasFillMode_t fill_mode(char uplo) { return uplo == 'L' ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER; }
 cublasSideMode_t side_mode(char side) { return side == 'L' ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT; }
-
-template <class T>
-RealOf<T> real_part(T x) {
-  if constexpr (kIsComplex<T>) {
-    return x.real();
-  } else {
-    return x;
-  }
-}
 
 }  // namespace
 

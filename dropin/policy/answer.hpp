@@ -10,6 +10,7 @@
 #include "dropin/policy/call.hpp"
 #include "dropin/policy/configuration.hpp"
 #include "dropin/policy/record.hpp"
+#include "kizami/policy.hpp"
 #include "kizami/status.hpp"
 
 namespace kizami::dropin {
@@ -56,6 +57,18 @@ template <class Choice, class IsFor, class Make>
   Choice& entry = entries[(hash >> 32) % kEntries];
   if (!is_for(entry)) entry = make();
   return entry;
+}
+
+/// What the native library will take for a call, by the model: plan_by(policy) plans its shape for the planner's own processor or
+/// device. @units seconds; 0: not known
+template <class PlanBy>
+[[nodiscard]] double predicted_native(const Shape& x, const PlanBy& plan_by) {
+  if (x.m < 1 || x.n < 1 || x.k < 1) return 0;
+  Policy policy;
+  policy.scheme = Scheme::kNative;
+  policy.reproducibility = Reproducibility::kNotGuaranteed;
+  const auto plan = plan_by(policy);
+  return plan.ok() ? plan.value().predicted_seconds() * fraction_of(x.routine) : 0;
 }
 
 /// By the rules, else of the environment. They live as long as the configuration.

@@ -86,6 +86,14 @@ struct StoredRows {
 }
 [[nodiscard]] constexpr bool is_leading_dimension(std::int64_t ld, std::int64_t rows) { return ld >= 1 && ld >= rows; }
 
+/// Whether the routine has that operation, N, T or C: complex syrk and its kin do not conjugate, herk and its kin always do.
+[[nodiscard]] constexpr bool has_op(const Shape& x, bool is_complex, char op) {
+  const bool is_strict = is_complex && has_triangle(x.routine) && x.routine != Routine::kGemmt;
+  if (op == 'T') return !is_strict || !is_hermitian(x.routine);
+  if (op == 'C') return !is_strict || is_hermitian(x.routine);
+  return op == 'N';
+}
+
 /// Those letters that the routine has, lower case: of side, triangle, operations and diagonal.
 [[nodiscard]] std::string options_of(const Shape& x);
 
@@ -118,6 +126,15 @@ template <class T>
   }
 }
 
+template <class T>
+[[nodiscard]] RealOf<T> real_part(T x) {
+  if constexpr (kIsComplex<T>) {
+    return x.real();
+  } else {
+    return x;
+  }
+}
+
 /// An operand op(X) of a product, from which blocks are taken.
 template <class T>
 struct Operand {
@@ -129,6 +146,8 @@ struct Operand {
   [[nodiscard]] const T* at(std::int64_t i, std::int64_t j) const {
     return is_transposed(op) ? data + j + i * ld : data + i + j * ld;
   }
+  /// What begins there, as an operand.
+  [[nodiscard]] Operand from(std::int64_t i, std::int64_t j) const { return {op, at(i, j), ld}; }
 };
 
 }  // namespace kizami::dropin
