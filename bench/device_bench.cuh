@@ -14,17 +14,10 @@
 #include <string>
 #include <type_traits>
 
-#include "kizami/status.hpp"
-#include "recording.hpp"
+#include "harness/device.hpp"
+#include "harness/facts.hpp"
 
 namespace bench {
-
-inline void check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
-}
-inline void check(const kizami::Status& status, const char* what) {
-  if (!status.ok()) throw std::runtime_error(std::string(what) + ": " + status.reason());
-}
 
 // ---- random numbers and reference, on the device ----------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@
 #include <random>
 #include <vector>
 
+#include "harness/options.hpp"
 #include "kizami/formats.hpp"
 #include "num/tensor_core.hpp"
 
@@ -370,9 +371,7 @@ bool record_type(FloatType type) {
   return true;
 }
 
-}  // namespace
-
-int main() {
+int record_all() {
   cudaDeviceProp device{};
   int runtime = 0;
   int driver = 0;
@@ -392,4 +391,11 @@ int main() {
     if (!record_type(type)) return 1;
   }
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Program program("bench_tensor_core_vectors", "What the tensor cores of sm_90 return, bit by bit, on stdout");
+  return program.run(argc, argv, record_all);
 }

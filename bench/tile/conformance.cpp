@@ -7,10 +7,10 @@
 //
 // Exit code 1 if a cubin does not load or a result that the language defines is wrong; what it leaves open is only recorded.
 #include <cstdlib>
-#include <cstring>
 
 #include "basics.hpp"
 #include "elementwise_facts.hpp"
+#include "harness/options.hpp"
 #include "memory_facts.hpp"
 #include "mma_facts.hpp"
 #include "reduction_facts.hpp"
@@ -19,10 +19,9 @@ namespace {
 
 void print_device() {
   using tile_bench::check;
-  cudaDeviceProp device{};
+  const cudaDeviceProp device = bench::device_properties();
   int runtime = 0;
   int driver = 0;
-  check(cudaGetDeviceProperties(&device, 0), "cudaGetDeviceProperties");
   check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
   check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
   std::string kernel_driver = "unknown";
@@ -64,23 +63,20 @@ int record_facts() {
   return failures;
 }
 
+int run(bool is_basic) {
+  if (const int code = exit_code_without_device(); code != 0) return code;
+  print_device();
+  int failures = tile_bench::run_basics();
+  if (!is_basic) failures += record_facts();
+  tile_bench::print({{"kind", "summary"}, {"failures", failures}});
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool is_basic = argc == 2 && std::strcmp(argv[1], "--basics") == 0;
-  if (argc > 1 && !is_basic) {
-    std::fprintf(stderr, "usage: bench_tile_conformance [--basics]\n");
-    return 2;
-  }
-  if (const int code = exit_code_without_device(); code != 0) return code;
-  try {
-    print_device();
-    int failures = tile_bench::run_basics();
-    if (!is_basic) failures += record_facts();
-    tile_bench::print({{"kind", "summary"}, {"failures", failures}});
-    return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_tile_conformance: %s\n", error.what());
-    return EXIT_FAILURE;
-  }
+  bool is_basic = false;
+  bench::Program program("bench_tile_conformance", "What CUDA Tile kernels do on a device");
+  program.add_flag("--basics", is_basic, "loads and simple kernels only: a test");
+  return program.run(argc, argv, [&] { return run(is_basic); });
 }
