@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Whole products in device memory, Kizami's engines and native cuBLAS interleaved in one run: TFLOPS, spread, error against
 // a double-double reference of sampled rows, rung taken, clock and power. A table on stderr, JSON lines on stdout.
-//   bench_gpu_gemm --type d --n 1024 --n 4096 --engine hopper --phi 0.5
+//   bench_gpu_gemm --type d --n 1024 --n 4096 --engine hopper --phi 0.5 --phi 4      every type, shape and phi is a case
 //   bench_gpu_gemm --type d --n 4096 --engine tile               tile kernels
 //   bench_gpu_gemm --type s --engine ec --engine hopper          scheme ec beside scheme ozaki2
 //   bench_gpu_gemm --type d --n 256 --batch 100 --engine auto    what the planner takes where no bits are promised
@@ -86,6 +86,39 @@ struct Runner {
                                                        s.k);
             check(cudaGetLastError(), "multiply_float_float");
           }};
+}
+
+/// A line of the table, and the record.
+void print(const GemmOptions& options, const Case& one, const Runner& runner, double flops, const Gauges& gauges,
+           const bench::Records& records) {
+  const Shape& s = one.shape;
+  const bench::Spread ms = bench::spread(runner.milliseconds);
+  const double tflops = flops / ms.median * 1e-9;
+  const double sustained = runner.sustained_ms > 0 ? flops / runner.sustained_ms * 1e-9 : 0;
+  const double predicted = runner.planned == nullptr ? 0 : runner.planned->predicted_seconds() * 1e3;
+  const std::string batch = options.batch == 1 ? "" : " batch=" + std::to_string(options.batch);
+  std::fprintf(stderr, "%cgemm %6ld %6ld %6ld%s  %-24s %8.3f ms %7.1f TFLOPS  error %8.2g  %s", one.type,
+               static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k), batch.c_str(),
+               runner.name.c_str(), ms.median, tflops, runner.error, runner.plan.c_str());
+  if (predicted > 0) std::fprintf(stderr, "  predicted %.3f ms", predicted);
+  if (sustained > 0) std::fprintf(stderr, "  sustained %.1f at %u MHz %u W", sustained, runner.mhz, runner.watts);
+  std::fprintf(stderr, "\n");
+  records.append(bench::Json{{"date", bench::today()},
+                             {"commit", options.commit},
+                             {"driver", gauges.driver},
+                             {"case", std::string(1, one.type) + " " + options.op + " " + to_string(s) +
+                                          " phi=" + bench::to_text(one.phi) + batch},
+                             {"who", runner.name},
+                             {"plan", runner.plan},
+                             {"ms_median", ms.median},
+                             {"ms_min", ms.min},
+                             {"ms_max", ms.max},
+                             {"tflops", tflops},
+                             {"error", runner.error},
+                             {"predicted_ms", predicted},
+                             {"sustained_tflops", sustained},
+                             {"sm_mhz", runner.mhz},
+                             {"watts", runner.watts}});
 }
 
 template <class T>
@@ -217,37 +250,7 @@ void run_case(const GemmOptions& options, const Case& one, const Cublas& cublas,
   }
   const double flops = (kTerms == 2 ? 8.0 : 2.0) * static_cast<double>(s.m) * static_cast<double>(s.n) *
                        static_cast<double>(s.k) * static_cast<double>(batch);
-  const std::string batch_text = batch == 1 ? "" : " batch=" + std::to_string(batch);
-  const std::string name =
-      std::string(1, one.type) + " " + options.op + " " + to_string(s) + " phi=" + bench::to_text(one.phi) + batch_text;
-  for (const Runner& runner : runners) {
-    const bench::Spread found = bench::spread(runner.milliseconds);
-    const double median = found.median;
-    const double tflops = flops / median * 1e-9;
-    const double sustained = runner.sustained_ms > 0 ? flops / runner.sustained_ms * 1e-9 : 0;
-    std::fprintf(stderr, "%cgemm %6ld %6ld %6ld%s  %-24s %8.3f ms %7.1f TFLOPS  error %8.2g  %s", one.type,
-                 static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k), batch_text.c_str(),
-                 runner.name.c_str(), median, tflops, runner.error, runner.plan.c_str());
-    const double predicted = runner.planned == nullptr ? 0 : runner.planned->predicted_seconds() * 1e3;
-    if (predicted > 0) std::fprintf(stderr, "  predicted %.3f ms", predicted);
-    if (sustained > 0) std::fprintf(stderr, "  sustained %.1f at %u MHz %u W", sustained, runner.mhz, runner.watts);
-    std::fprintf(stderr, "\n");
-    records.append(bench::Json{{"date", bench::today()},
-                               {"commit", options.commit},
-                               {"driver", gauges.driver},
-                               {"case", name},
-                               {"who", runner.name},
-                               {"plan", runner.plan},
-                               {"ms_median", median},
-                               {"ms_min", found.min},
-                               {"ms_max", found.max},
-                               {"tflops", tflops},
-                               {"error", runner.error},
-                               {"predicted_ms", predicted},
-                               {"sustained_tflops", sustained},
-                               {"sm_mhz", runner.mhz},
-                               {"watts", runner.watts}});
-  }
+  for (const Runner& runner : runners) print(options, one, runner, flops, gauges, records);
   check(cudaEventDestroy(begin), "event");
   check(cudaEventDestroy(end), "event");
 }
