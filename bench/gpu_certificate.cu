@@ -290,7 +290,7 @@ void add_options(bench::Program& program, Options& options) {
   bench::add_types(program, options.types);
   program.add_option("--n", options.sizes, "square sizes")->check(CLI::Range(std::int64_t{1}, std::int64_t{32768}));
   program.add_option("--phi", options.phis, "widths of exponents; ratios are to the first")
-      ->check(CLI::Range(0.0, 32.0));
+      ->check(bench::between(0, 32));
   program
       .add_option("--accuracy", options.accuracies, "native or bits=N; both without it, N the most that the type has")
       ->check(bench::parses_as([](const std::string& text) { return accuracy_of(text, Series<double>::kMaxBits); }));

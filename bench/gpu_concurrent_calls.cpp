@@ -215,7 +215,7 @@ int main(int argc, char** argv) {
                          "Products a second of several threads, each with a handle and a stream");
   bench::add_types(program, options.types);
   program.add_option("--threads", options.threads, "numbers of threads")->check(CLI::Range(1, 256));
-  program.add_option("--seconds", options.seconds, "for each case")->check(CLI::PositiveNumber);
+  program.add_option("--seconds", options.seconds, "for each case")->check(bench::between(1e-3, 86400));
   program.add_option("--build", options.build, "for the record: what is special of the library");
   bench::add_json(program, options.json);
   bench::add_commit(program, options.commit);

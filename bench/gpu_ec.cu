@@ -425,7 +425,7 @@ void add_options(bench::Program& program, Options& options) {
       ->check(CLI::IsMember({"auto", "shortest", "short", "long"}));
   program.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000));
   program.add_option("--sustained", options.sustained, "seconds of calls back to back, with clock and power")
-      ->check(CLI::NonNegativeNumber);
+      ->check(bench::between(0, 3600));
   program.add_flag("--no-check{false}", options.checks, "leaves errors out");
   program.add_flag("--uncorrected", options.uncorrected,
                    "also cuBLAS on FP16 and TF32 tensor cores, from FP32 operands and from FP16 ones");

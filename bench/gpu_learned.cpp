@@ -173,7 +173,7 @@ int main(int argc, char** argv) {
   bench::Program program("bench_gpu_learned", "The same product again and again, beside cuBLAS' own");
   program.add_option("--type", options.type, "s, d, c or z")->check(CLI::IsMember({"s", "d", "c", "z"}));
   program.add_option("--n", options.n, "order of the matrices")->check(CLI::Range(1, 32768));
-  program.add_option("--phi", options.phi, "spread of exponents")->check(CLI::Range(0.0, 50.0));
+  program.add_option("--phi", options.phi, "spread of exponents")->check(bench::between(0, 50));
   program.add_option("--calls", options.calls, "products")->check(CLI::Range(4, 1000000));
   program.add_option("--first", options.first, "calls with a line of their own")->check(CLI::Range(0, 1000));
   bench::add_json(program, options.json);

@@ -290,7 +290,7 @@ void add_options(bench::Program& program, Options& options) {
   program.add_option("--raster", options.rasters, "tiles along i before the next j; 0: the engine's choice");
   program.add_option("--rounds", options.rounds, "timed launches")->check(CLI::Range(1, 100000));
   program.add_option("--sustained", options.sustained_seconds, "seconds of launches back to back")
-      ->check(CLI::NonNegativeNumber);
+      ->check(bench::between(0, 3600));
   bench::add_json(program, options.json);
 }
 

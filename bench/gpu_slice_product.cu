@@ -265,7 +265,8 @@ void add_options(bench::Program& program, Options& options) {
   program.add_option("--engine", options.engines, "of the products")
       ->check(CLI::IsMember({"hopper", "cublaslt", "tile"}));
   program.add_option("--n", options.ns, "sizes, multiples of 128")->check(CLI::Range(128, 32768));
-  program.add_option("--k", options.k, "elements of a window, a multiple of 128; 0: n")->check(CLI::Range(128, 131072));
+  program.add_option("--k", options.k, "elements of a window, a multiple of 128; without it n")
+      ->check(CLI::Range(128, 131072));
   program.add_option("--format", options.formats, "of slices; without it all")->check(CLI::IsMember(formats));
   program.add_option("--windows", options.windows, "products of a launch")->check(CLI::Range(1, product::kMaxWindows));
   program.add_option("--rounds", options.rounds, "launches timed")->check(CLI::Range(1, 1000));

@@ -2,7 +2,6 @@
 #include "gpu_gemm/options.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <stdexcept>
 
 #include "sliced_way.hpp"
@@ -52,12 +51,12 @@ void add_options(Program& program, GemmOptions& options) {
       ->default_str("[hopper,cublaslt]");
   program.add_option("--op", options.op, "A and B as they are (n) or transposed in memory (t)")
       ->check(CLI::IsMember({"nn", "nt", "tn", "tt"}));
-  program.add_option("--phi", options.phis, "widths of exponents")->check(CLI::Number);
+  program.add_option("--phi", options.phis, "widths of exponents")->check(between(0, 100));
   program.add_option("--batch", options.batch, "products of a call, each behind the one before it in memory")
-      ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
+      ->check(CLI::PositiveNumber);
   program.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000000));
   program.add_option("--sustained", options.sustained, "seconds of calls back to back, with clock and power")
-      ->check(CLI::NonNegativeNumber);
+      ->check(between(0, 3600));
   program.add_option_function<int>(
       "--bits", [&options](int bits) { options.policy.accuracy = kizami::Accuracy::at_bits(bits); },
       "accuracy; without it native");

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 
 namespace bench {
@@ -68,6 +69,15 @@ std::string to_text(double x) {
   char text[32];
   std::snprintf(text, sizeof text, "%g", x);
   return text;
+}
+
+std::function<std::string(const std::string&)> between(double least, double most) {
+  return [least, most](const std::string& text) -> std::string {
+    char* stopped = nullptr;
+    const double number = std::strtod(text.c_str(), &stopped);
+    if (!text.empty() && *stopped == '\0' && number >= least && number <= most) return {};
+    return text + ", must be a number from " + to_text(least) + " to " + to_text(most);
+  };
 }
 
 std::function<std::string(const std::string&)> multiple_of(std::int64_t factor) {

@@ -48,6 +48,8 @@ template <class Parse>
   };
 }
 
+/// Accepts numbers of `least` to `most`. (CLI::Range lets NaN pass.)
+[[nodiscard]] std::function<std::string(const std::string&)> between(double least, double most);
 /// Accepts whole numbers that `factor` divides.
 [[nodiscard]] std::function<std::string(const std::string&)> multiple_of(std::int64_t factor);
 

@@ -32,9 +32,11 @@ TEST(GpuGemmOptions, EveryPhiIsACase) {
 
 TEST(GpuGemmOptions, AreWhatTheyWere) {
   GemmOptions options;
-  EXPECT_EQ(parse(options, {"--type", "sdcz", "--n", "512", "--shape", "64x32x16", "--engine", "ec", "--engine",
-                            "ozaki1/7/truncated/grouped/cublaslt", "--engine", "auto", "--op", "nt", "--batch", "3",
-                            "--repeats", "5", "--sustained", "0.5", "--commit", "abc", "--bits", "30", "--no-check",
+  EXPECT_EQ(parse(options, {"--type",      "sdcz",      "--n",    "512",         "--shape",
+                            "64x32x16",    "--engine",  "ec",     "--engine",    "ozaki1/7/truncated/grouped/cublaslt",
+                            "--engine",    "auto",      "--op",   "nt",          "--batch",
+                            "3",           "--repeats", "5",      "--sustained", "0.5",
+                            "--commit",    "abc",       "--bits", "30",          "--no-check",
                             "--no-native", "--may-sync"}),
             0);
   EXPECT_EQ(std::string(options.types.begin(), options.types.end()), "sdcz");
@@ -68,11 +70,19 @@ TEST(GpuGemmOptions, WithoutAny) {
 }
 
 TEST(GpuGemmOptions, BadOnesAreRefusedBeforeTheDevice) {
-  const std::vector<std::vector<const char*>> bad = {
-      {"--engine", "fast"},   {"--engine", "ozaki1"},     {"--engine", "ozaki1/7/streams2"}, {"--op", "xy"},
-      {"--batch", "0"},       {"--phi", "wide"},          {"--bits", "many"},                {"--type", "q"},
-      {"--engine", "ff32", "--batch", "2"},               {"--engine", "ff32", "--type", "ds"},
-      {"--unknown"},          {"--repeats", "0"},         {"--sustained", "-1"}};
+  const std::vector<std::vector<const char*>> bad = {{"--engine", "fast"},
+                                                     {"--engine", "ozaki1"},
+                                                     {"--engine", "ozaki1/7/streams2"},
+                                                     {"--op", "xy"},
+                                                     {"--batch", "0"},
+                                                     {"--phi", "wide"},
+                                                     {"--bits", "many"},
+                                                     {"--type", "q"},
+                                                     {"--engine", "ff32", "--batch", "2"},
+                                                     {"--engine", "ff32", "--type", "ds"},
+                                                     {"--unknown"},
+                                                     {"--repeats", "0"},
+                                                     {"--sustained", "-1"}};
   for (const auto& words : bad) {
     GemmOptions options;
     EXPECT_GT(parse(options, words), 100) << words[0] << " " << words.back();  // CLI11's exit codes

@@ -52,7 +52,7 @@ struct Wishes {
   Wishes() {
     bench::add_shapes(program, shapes);
     bench::add_types(program, types);
-    program.add_option("--phi", phis, "widths of exponents")->check(CLI::Range(0.0, 32.0));
+    program.add_option("--phi", phis, "widths of exponents")->check(bench::between(0, 32));
     program.add_option("--repeats", repeats, "timed calls of each")->check(CLI::Range(1, 1000));
     program.add_flag("--no-check{false}", checks, "leaves errors out");
     bench::add_commit(program, commit);
@@ -103,7 +103,9 @@ TEST(Options, AreRefusedWithAReason) {
   expect_refused({"--n"}, ExitCodes::ArgumentMismatch, "--n");
   expect_refused({"--repeats", "0"}, ExitCodes::ValidationError, "--repeats: Value 0 not in range 1 to 1000");
   expect_refused({"--repeats", "many"}, ExitCodes::ValidationError, "many");
-  expect_refused({"--phi", "nan"}, ExitCodes::ValidationError, "nan");
+  for (const char* phi : {"nan", "-1", "33", "0.5x", "wide"}) {
+    expect_refused({"--phi", phi}, ExitCodes::ValidationError, std::string(phi) + ", must be a number from 0 to 32");
+  }
   expect_refused({"--type", "dx"}, ExitCodes::ValidationError, "--type: dx, must be letters of sdcz");
   for (const char* shape : {"0", "-4", "4x4", "4x4x", "4x4x4x4", "4x4x4 ", "1e3", "x", "99999999999999999999"}) {
     expect_refused({"--shape", shape}, ExitCodes::ValidationError, std::string(shape) + ", must be N or MxNxK");
