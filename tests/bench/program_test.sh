@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# program_test.sh PROGRAM: --help says how it is used; an option that there is not is named. Both before a device is looked for.
+# program_test.sh PROGRAM: --help says what every option is; an option that there is not is named. Both before a device is
+# looked for.
 set -u
 program=$1
 fail() { echo "$program: $*" >&2; exit 1; }
@@ -13,6 +14,11 @@ if [[ $code -eq 127 ]]; then  # the loader: a program that links cuBLAS, which i
 fi
 [[ $code -eq 0 ]] || fail "--help ends with $code: $help"
 [[ $help == *"Usage: $(basename "$program") "* ]] || fail "--help does not say how it is used: $help"
+# The description stands behind the option, or on the line below.
+silent=$(awk '/^  -/ { if (option != "") print option; option = substr($0, 3); if (option ~ /   *[^ ]/) option = ""; next }
+              /^          / { option = "" }
+              END { if (option != "") print option }' <<<"$help")
+[[ -z $silent ]] || fail "--help does not say what this is: $silent"
 
 said=$("$program" --no-such-option 2>&1)
 code=$?
