@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a call costs that libkizami_blas.so leaves to the native BLAS: dgemm_ of 1 x 1 matrices as the program sees it, beside
-// the same function of the native library called by its address. One JSON line, in nanoseconds a call.
+// What a call costs that libkizami_blas.so leaves to the native BLAS: dgemm_ of 1 x 1 matrices as the program sees it,
+// beside the same function of the native library called by its address. One JSON line, in nanoseconds a call.
 //   LD_PRELOAD="libkizami_blas.so libblas.so.3" bench_blas_overhead libblas.so.3
 #include <dlfcn.h>
 

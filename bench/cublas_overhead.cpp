@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a call costs on the CPU that libkizami_cublas.so leaves to cuBLAS: products as the program sees them, beside the same
-// functions of a cuBLAS that does nothing (null_cublas.cpp), called by their addresses. One JSON line, in nanoseconds a call.
+// What a call costs on the CPU that libkizami_cublas.so leaves to cuBLAS: products as the program sees them, beside the
+// same functions of a cuBLAS that does nothing (null_cublas.cpp), called by their addresses. One JSON line, in
+// nanoseconds a call.
 //   LD_PRELOAD="libkizami_cublas.so libnull_cublas.so" bench_cublas_overhead libnull_cublas.so
 #include <cublas_v2.h>
 #include <dlfcn.h>

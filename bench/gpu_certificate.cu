@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What the certificate costs on the device, and what follows from it: whole calls of scheme ozaki2 by engine hopper on elements of
-// growing width, interleaved, and their phases by events between the call's own launches (phase_timer.hpp). A table on stdout, a line
-// of JSON for each case by --json.
+// What the certificate costs on the device, and what follows from it: whole calls of scheme ozaki2 by engine hopper on
+// elements of growing width, interleaved, and their phases by events between the call's own launches (phase_timer.hpp).
+// A table on stdout, a line of JSON for each case by --json.
 //   bench_gpu_certificate --json certificate.jsonl
 //   bench_gpu_certificate --type dz --n 4096 --phi 0.5 --phi 4 --accuracy native
-//   bench_gpu_certificate --n 2048 --look blocks_first      what the split makes, instead of what a scout or its absence says
+//   bench_gpu_certificate --n 2048 --look blocks_first   what the split makes, not what a scout or its absence says
 // Elements are (uniform(0,1) - 0.5) exp(phi normal), order NN, alpha = 1, beta = 0. Phases:
 //   begin        the call's state; the scout, where there is one
 //   split        statistics, and what the look wants: sampled digits or those of blocks, planes of the lowest rung

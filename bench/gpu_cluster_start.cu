@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// How far apart the CTAs of one cluster begin, alone on the card and beside other streams: why a kernel may not touch the shared
-// memory of a peer before all of its cluster have begun (docs/adr/0020-peers-of-a-cluster.md). Streams of their own threads launch in
-// turn a kernel that holds whole multiprocessors (as products do, with all of their shared memory) and one in clusters (as the split
-// of FP32 operands), whose CTAs note when they begin. One JSON line for each number of streams.
+// How far apart the CTAs of one cluster begin, alone on the card and beside other streams: why a kernel may not touch
+// the shared memory of a peer before all of its cluster have begun (docs/adr/0020-peers-of-a-cluster.md). Streams of
+// their own threads launch in turn a kernel that holds whole multiprocessors (as products do, with all of their shared
+// memory) and one in clusters (as the split of FP32 operands), whose CTAs note when they begin. One JSON line for each
+// number of streams.
 //   bench_gpu_cluster_start --streams 1 --streams 8 --cluster 8
 #include <cuda_runtime.h>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// How many products a second a program of several threads gets from cuBLAS, or from what is preloaded before it: each thread has a
-// handle and a stream, and multiplies matrices of a few shapes in turn, waiting for each product. One JSON line for each type and
-// number of threads, with the calls that had ended when a CUDA error, if any, ended them all; the process ends with it.
+// How many products a second a program of several threads gets from cuBLAS, or from what is preloaded before it: each
+// thread has a handle and a stream, and multiplies matrices of a few shapes in turn, waiting for each product. One JSON
+// line for each type and number of threads, with the calls that had ended when a CUDA error, if any, ended them all;
+// the process ends with it.
 //   LD_PRELOAD=libkizami_cublas.so bench_gpu_concurrent_calls --type s --threads 1 --threads 8 --seconds 3 --build now
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // FP32 products on FP16 and TF32 tensor cores (split and product of engine hopper) beside native cuBLAS SGEMM, and with
-// --uncorrected beside cuBLAS on FP16 and TF32 tensor cores without correction, interleaved in one run: TFLOPS of whole calls,
-// spread, time of the two phases, error of sampled rows against a double-double reference, clock and power. A table on stderr, JSON lines on stdout.
+// --uncorrected beside cuBLAS on FP16 and TF32 tensor cores without correction, interleaved in one run: TFLOPS of whole
+// calls, spread, time of the two phases, error of sampled rows against a double-double reference, clock and power. A
+// table on stderr, JSON lines on stdout.
 //   bench_gpu_ec --n 1024 --n 4096 --ops nn --data normal --data exp_rand:-15:15 --format f16 --form auto
-// alpha = 1, beta = 0, 2 m n k operations. Times are of the device: a kernel that waits goes ahead of every timed call, so that
-// no launch by the host is timed. Operands stay in the L2 cache where they fit. Calls are of the kernels alone: nobody decides
-// between split and product (bench_gpu_gemm times whole calls of scheme ec). `kizami study sgemm --gpu-results FILE` draws
-// figure 9 and tables of errors from the JSON lines.
+// alpha = 1, beta = 0, 2 m n k operations. Times are of the device: a kernel that waits goes ahead of every timed call,
+// so that no launch by the host is timed. Operands stay in the L2 cache where they fit. Calls are of the kernels alone:
+// nobody decides between split and product (bench_gpu_gemm times whole calls of scheme ec). `kizami study sgemm
+// --gpu-results FILE` draws figure 9 and tables of errors from the JSON lines.
 #include <cuda_fp16.h>
 
 #include <algorithm>
@@ -39,12 +40,12 @@ using kizami::product::EcFormat;
 using kizami::product::EcPromotion;
 using DeviceEcSplit = kizami::split::DeviceEcSplit<float>;
 
-// ---- inputs ----------------------------------------------------------------------------------------------------------------
+// ---- inputs ---------------------------------------------------------------------------------------------------------
 
 enum class Data : std::uint8_t { kNormal, kUniform, kPhi, kExpRand };
 
-/// A class of matrices: "normal"; "uniform" in (0, 1); "uniform:a:b" in (a, b); "phi:x", (uniform - 0.5) exp(x normal); "exp_rand:a:b", an exponent
-/// of a..b-1, 23 random bits and a random sign.
+/// A class of matrices: "normal"; "uniform" in (0, 1); "uniform:a:b" in (a, b); "phi:x", (uniform - 0.5) exp(x normal);
+/// "exp_rand:a:b", an exponent of a..b-1, 23 random bits and a random sign.
 struct DataClass {
   std::string name;
   Data kind = Data::kNormal;
@@ -103,7 +104,7 @@ __global__ void round_to_f16(const float* x, std::int64_t count, __half* y) {
   }
 }
 
-// ---- one case ----------------------------------------------------------------------------------------------------------------
+// ---- one case -------------------------------------------------------------------------------------------------------
 
 constexpr const char* kPromotionNames[kizami::product::kNumEcPromotions] = {"shortest", "short", "long"};
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What each launch of a small call of scheme ec costs: chains of its launches beside each other, interleaved, on normal operands in
-// order NN. A table on stderr, JSON lines on stdout: microseconds of single calls, and of one of eight calls back to back.
+// What each launch of a small call of scheme ec costs: chains of its launches beside each other, interleaved, on normal
+// operands in order NN. A table on stderr, JSON lines on stdout: microseconds of single calls, and of one of eight
+// calls back to back.
 //   bench_gpu_ec_call --n 512 --n 1024 --repeats 101
-// A kernel that waits goes ahead of every timed chain, so that no launch by the host is timed; events cost what "empty" says.
+// A kernel that waits goes ahead of every timed chain, so that no launch by the host is timed; events cost what "empty"
+// says.
 #include <cstdint>
 #include <cstdio>
 #include <functional>

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Whole products in device memory, Kizami's engines and native cuBLAS interleaved in one run: TFLOPS, spread, error against
-// a double-double reference of sampled rows, rung taken, clock and power. A table on stderr, JSON lines on stdout.
-//   bench_gpu_gemm --type d --n 1024 --n 4096 --engine hopper --phi 0.5 --phi 4      every type, shape and phi is a case
+// Whole products in device memory, Kizami's engines and native cuBLAS interleaved in one run: TFLOPS, spread, error
+// against a double-double reference of sampled rows, rung taken, clock and power. A table on stderr, JSON lines on
+// stdout.
+//   bench_gpu_gemm --type d --n 1024 --n 4096 --engine hopper --phi 0.5 --phi 4
+//     every type, shape and phi is a case
 //   bench_gpu_gemm --type d --n 4096 --engine tile               tile kernels
 //   bench_gpu_gemm --type s --engine ec --engine hopper          scheme ec beside scheme ozaki2
 //   bench_gpu_gemm --type d --n 256 --batch 100 --engine auto    what the planner takes where no bits are promised
 //   bench_gpu_gemm --type d --n 8192 --engine ozaki1/7 --engine ozaki1/7/truncated/grouped/cublaslt
 //     scheme ozaki1, as in sliced_way.hpp; bench_gpu_slices times its phases
 //   bench_gpu_gemm --type d --n 4096 --engine ff32               FP64 by pairs of FP32, a baseline
-// --batch N: N products, each behind the one before it in memory, beside cublas<t>gemmStridedBatched; times are of all N.
-// --op nt: A as it is, B transposed in memory. Times are of the device: a kernel that waits goes ahead of every timed call.
-// Inputs are (uniform(0,1) - 0.5) exp(phi normal),
-// alpha = 1, beta = 0. 2 m n k operations (8 m n k for complex types).
+// --batch N: N products, each behind the one before it in memory, beside cublas<t>gemmStridedBatched; times are of them
+// all. --op nt: A as it is, B transposed in memory. Times are of the device: a kernel that waits goes ahead of every
+// timed call. Inputs are (uniform(0,1) - 0.5) exp(phi normal), alpha = 1, beta = 0. 2 m n k operations (8 m n k for
+// complex types).
 #include <algorithm>
 #include <cmath>
 #include <complex>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A program that multiplies the same matrices again and again by cuBLAS, or what is preloaded before it, and waits for each product:
-// elements (uniform - 1/2) exp(phi normal), which may make a product by Kizami slower than cuBLAS' own, which is timed beside each of
-// them. One JSON line for each of the first calls, and one for the rest: medians, and all of them together. A call's time is that
-// from its begin to its end, as the program sees it.
+// A program that multiplies the same matrices again and again by cuBLAS, or what is preloaded before it, and waits for
+// each product: elements (uniform - 1/2) exp(phi normal), which may make a product by Kizami slower than cuBLAS' own,
+// which is timed beside each of them. One JSON line for each of the first calls, and one for the rest: medians, and all
+// of them together. A call's time is that from its begin to its end, as the program sees it.
 //   LD_PRELOAD=libkizami_cublas.so bench_gpu_learned --type d --n 4096 --phi 6 --calls 100
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Routines of a triangle as libkizami_cublas.so makes them of products, for several orders of the native diagonal blocks, and
-// native cuBLAS, interleaved in one run. A table on stderr, JSON lines on stdout.
+// Routines of a triangle as libkizami_cublas.so makes them of products, for several orders of the native diagonal
+// blocks, and native cuBLAS, interleaved in one run. A table on stderr, JSON lines on stdout.
 //   bench_gpu_level3 --type d --n 4096 --block 512 --block 1024
-// n x n matrices; of products the planner leaves to cuBLAS what it predicts to be faster there, as for programs, or with
-// --scheme ozaki2 nothing. n^3 operations (4 n^3 of complex types). Medians of the device's times.
+// n x n matrices; of products the planner leaves to cuBLAS what it predicts to be faster there, as for programs, or
+// with --scheme ozaki2 nothing. n^3 operations (4 n^3 of complex types). Medians of the device's times.
 #include <cmath>
 #include <complex>
 #include <cstdint>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Times the sm_90a product kernel in each of its forms: all planes of square products, residues over their full range, the
-// residue epilogue.
+// Times the sm_90a product kernel in each of its forms: all planes of square products, residues over their full range,
+// the residue epilogue.
 //
 //   bench_gpu_product --n 4096 --n 8192 --planes 14 --form ping_pong_128x128 --rounds 15 --sustained 2
 //
-// Columns, in TOPS = 2 n^3 planes / time: "call", the median of single launches between two events; "burst", launches back
-// to back between two events, over their number. Operands rotate among copies that together exceed three times the L2
-// cache. Every form must make the same C: their checksums are compared. One JSON line per case and form on stdout.
+// Columns, in TOPS = 2 n^3 planes / time: "call", the median of single launches between two events; "burst", launches
+// back to back between two events, over their number. Operands rotate among copies that together exceed three times the
+// L2 cache. Every form must make the same C: their checksums are compared. One JSON line per case and form on stdout.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Times the products of slices of every format by the engines for devices: windows of one call of run(), of k elements each, random
-// digits over their full range.
+// Times the products of slices of every format by the engines for devices: windows of one call of run(), of k elements
+// each, random digits over their full range.
 //
 //   bench_gpu_slice_product --engine hopper --engine cublaslt --n 4096 --format bf16 --windows 4
 //
-// TOPS = 2 n^2 k windows / time: "call", the median of single launches between two events, each after a pause in which the
-// device cools; "burst", launches back to back between two events, over their number. Elements at random places are compared with
-// sums of integers. One JSON line a case on stdout.
+// TOPS = 2 n^2 k windows / time: "call", the median of single launches between two events, each after a pause in which
+// the device cools; "burst", launches back to back between two events, over their number. Elements at random places are
+// compared with sums of integers. One JSON line a case on stdout.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>

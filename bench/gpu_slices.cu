@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Products by scheme ozaki1 in device memory, in all formats of slices, and native cuBLAS, interleaved in one run on normal
-// operands: whole calls, their phases (gpu_slices/phases.hpp), slices taken, and errors from the exact and from the native product by
-// three measures. A table on stderr, JSON lines on stdout, which `kizami study ozaki --gpu-results FILE` makes tables of.
+// Products by scheme ozaki1 in device memory, in all formats of slices, and native cuBLAS, interleaved in one run on
+// normal operands: whole calls, their phases (gpu_slices/phases.hpp), slices taken, and errors from the exact and from
+// the native product by three measures. A table on stderr, JSON lines on stdout, which `kizami study ozaki
+// --gpu-results FILE` makes tables of.
 //   bench_gpu_slices --n 4096 --way ozaki1/bf16/7/d9 --way ozaki1/fp16/until-zero/matrix
 //   bench_gpu_slices --n 8192 --way ozaki1/7/truncated/grouped --way ozaki1/7/truncated/grouped/streams4
 //   bench_gpu_slices --type z --n 1024 --way ozaki1/7/truncated/enlarged --way ozaki1/7/truncated/full
-// Ways are those of sliced_way.hpp. Errors are those of --rows rows, against sums in double-double (ExactElement). A call that
-// finds its number of slices itself waits for it, and cannot be captured: its phases are those of the call that names this number.
+// Ways are those of sliced_way.hpp. Errors are those of --rows rows, against sums in double-double (ExactElement). A
+// call that finds its number of slices itself waits for it, and cannot be captured: its phases are those of the call
+// that names this number.
 #include <cuda_runtime.h>
 
 #include <algorithm>

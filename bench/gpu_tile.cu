@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// GEMM by tile kernels (src/tile_kernels) beside cuBLASLt, interleaved in one run: TFLOPS, spread, clock and power. A table on
-// stderr, JSON lines on stdout, which `kizami study tile --gpu-results FILE` makes tables and pictures of.
+// GEMM by tile kernels (src/tile_kernels) beside cuBLASLt, interleaved in one run: TFLOPS, spread, clock and power. A
+// table on stderr, JSON lines on stdout, which `kizami study tile --gpu-results FILE` makes tables and pictures of.
 //   bench_gpu_tile --type f16 --n 4096 --n 8192 --group 8                every variant of bench/gpu_tile/variants.hpp
 //   bench_gpu_tile --type f16 --n 4096 --plan 128x256x64_c1_o1_w8_l0_true --group 8 --repeats 15
-// 2 n^3 operations, alpha = 1, beta = 0. Timed operands are normal numbers (INT8: all values), since power, and with it the
-// clock, depends on them. Every variant is judged first, on small integers whose sums are exact in every accumulator, so
-// that C must be that of cuBLASLt in every element: on a shape that fills no tile, and on the timed one.
-// cuBLASLt multiplies no E5M2 by E5M2; beside E5M2 stands its E4M3 product.
+// 2 n^3 operations, alpha = 1, beta = 0. Timed operands are normal numbers (INT8: all values), since power, and with it
+// the clock, depends on them. Every variant is judged first, on small integers whose sums are exact in every
+// accumulator, so that C must be that of cuBLASLt in every element: on a shape that fills no tile, and on the timed
+// one. cuBLASLt multiplies no E5M2 by E5M2; beside E5M2 stands its E4M3 product.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
@@ -52,7 +52,7 @@ namespace {
 using bench::check;
 using bench::Shape;
 
-// ---- types and variants ----------------------------------------------------------------------------------------------------
+// ---- types and variants ---------------------------------------------------------------------------------------------
 
 struct Variant {
   std::string kernel;
@@ -186,7 +186,7 @@ int bytes_of(cudaDataType_t type) {
   }
 }
 
-// ---- operands --------------------------------------------------------------------------------------------------------------
+// ---- operands -------------------------------------------------------------------------------------------------------
 
 enum class Fill : std::uint8_t {
   kSmallIntegers,  ///< -1, 0, 1: |sum| <= k, and 128 products of FP8 stay below the 2^13 that its accumulator holds
@@ -312,7 +312,7 @@ class Operands {
   bench::DeviceBuffer<unsigned long long> differences_;
 };
 
-// ---- what is timed ---------------------------------------------------------------------------------------------------------
+// ---- what is timed --------------------------------------------------------------------------------------------------
 
 /// cuBLASLt with the first algorithm of its heuristic. C row-major is the column-major C^T = B^T A^T.
 class Vendor {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // FP64 products from seven BF16 slices by tile kernels (src/tile_kernels): all slices of a matrix in one pass, and the
-// products of pairs p + q < depth by the kernels of gpu_tile_slices/variants.hpp; beside native cuBLAS, interleaved in one run. A
-// table on stderr, JSON lines on stdout, which `kizami study tile --slices-results FILE` makes tables of.
+// products of pairs p + q < depth by the kernels of gpu_tile_slices/variants.hpp; beside native cuBLAS, interleaved in
+// one run. A table on stderr, JSON lines on stdout, which `kizami study tile --slices-results FILE` makes tables of.
 //   bench_gpu_tile_slices --n 4096 --n 8192 --depth 9 --depth 7 --plan diagonal_128x128x256x1_c1_o1_w8
-// Operands are normal numbers with one scale a matrix. Sums of k_block = 256 products are exact in FP32. Total: two splits and the
-// product, not the search for the largest element. Errors: the largest |C - AB| / (|A||B|) and the Frobenius norm of C - AB over that
-// of AB, of eight columns of C, against double-double sums; and the Frobenius distance of all of C from that of cuBLAS. What is
-// launched by diagonals is exact but for FP64 additions of one order: their kernels must agree in every bit.
+// Operands are normal numbers with one scale a matrix. Sums of k_block = 256 products are exact in FP32. Total: two
+// splits and the product, not the search for the largest element. Errors: the largest |C - AB| / (|A||B|) and the
+// Frobenius norm of C - AB over that of AB, of eight columns of C, against double-double sums; and the Frobenius
+// distance of all of C from that of cuBLAS. What is launched by diagonals is exact but for FP64 additions of one order:
+// their kernels must agree in every bit.
 #include <cuda_runtime.h>
 
 #include <algorithm>

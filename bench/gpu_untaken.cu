@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a device call pays for the kernels that it does not need: block digits and rungs, second look, residues of another rung, FP64 rung, after a
-// certificate that held. Microseconds a call that they add to a chain of launches, as a JSON line.
+// What a device call pays for the kernels that it does not need: block digits and rungs, second look, residues of
+// another rung, FP64 rung, after a certificate that held. Microseconds a call that they add to a chain of launches, as
+// a JSON line.
 //   bench_gpu_untaken --n 1024 --n 8192
 #include <cuda_runtime.h>
 
@@ -27,7 +28,8 @@ namespace {
 using namespace kizami;
 using bench::check;
 
-/// The kernel around which the others stand: about as long as a short phase of a call, so that no launch waits for its host.
+/// The kernel around which the others stand: about as long as a short phase of a call, so that no launch waits for its
+/// host.
 __global__ void spin(long long cycles) {
   base::follow_previous_kernel();
   const long long start = clock64();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What programs share that link cuBLAS as any user does, so that another library may be preloaded before it: errors as exceptions
-// that say the names of CUDA and cuBLAS, which records keep.
+// What programs share that link cuBLAS as any user does, so that another library may be preloaded before it: errors as
+// exceptions that say the names of CUDA and cuBLAS, which records keep.
 #pragma once
 
 #include <cublas_v2.h>

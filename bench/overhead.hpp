@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What programs that time forwarded calls share: medians of interleaved rounds of a call that goes to a function directly and of
-// one that goes through a preloaded library.
+// What programs that time forwarded calls share: medians of interleaved rounds of a call that goes to a function
+// directly and of one that goes through a preloaded library.
 #pragma once
 
 #include <chrono>

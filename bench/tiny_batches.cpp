@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Batches of tiny products on one thread: microseconds of processor time a product, beside the planner's. One JSON line for each
-// type and n, appended to the file that is named.
+// Batches of tiny products on one thread: microseconds of processor time a product, beside the planner's. One JSON line
+// for each type and n, appended to the file that is named.
 //   bench_tiny_batches [FILE]
 #include <time.h>
 

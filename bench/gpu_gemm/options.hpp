@@ -20,7 +20,8 @@ struct GemmWay {
   bool is_float_float = false;  ///< none: a baseline
 };
 
-/// hopper, cublaslt, tile (scheme ozaki2), ec, auto, ff32, or ozaki1/... of sliced_way.hpp. @throws std::invalid_argument
+/// hopper, cublaslt, tile (scheme ozaki2), ec, auto, ff32, or ozaki1/... of sliced_way.hpp.
+/// @throws std::invalid_argument
 [[nodiscard]] GemmWay parse_gemm_way(const std::string& text);
 
 /// Every type, shape and phi is a case, in which all ways are timed beside each other.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What records say of the machine beside their figures: driver, clock and power of a device, processor, the library that answers
-// and what it was told. Needs no CUDA.
+// What records say of the machine beside their figures: driver, clock and power of a device, processor, the library
+// that answers and what it was told. Needs no CUDA.
 #pragma once
 
 #include <nlohmann/json.hpp>

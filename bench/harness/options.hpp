@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the command lines of all programs here have in common: how they are parsed, what is said to bad ones, and the options that
-// several programs have, so that an option means the same wherever it stands.
+// What the command lines of all programs here have in common: how they are parsed, what is said to bad ones, and the
+// options that several programs have, so that an option means the same wherever it stands.
 #pragma once
 
 #include <CLI/CLI.hpp>

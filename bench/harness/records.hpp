@@ -23,8 +23,8 @@ class Records {
   Records& operator=(const Records&) = delete;
   ~Records();
 
-  /// At once: what ends the process leaves the lines before it. Numbers have as many digits as tell them apart from others; what
-  /// is not finite is null.
+  /// At once: what ends the process leaves the lines before it. Numbers have as many digits as tell them apart from
+  /// others; what is not finite is null.
   /// @throws std::runtime_error the line cannot be written
   template <class AnyJson>
   void append(const AnyJson& record) const {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Records what CUDA Tile kernels do on a device, one line of JSON a fact: whether cubins of the toolkit load on this driver,
-// whether simple kernels are right, and what the language leaves to the hardware.
+// Records what CUDA Tile kernels do on a device, one line of JSON a fact: whether cubins of the toolkit load on this
+// driver, whether simple kernels are right, and what the language leaves to the hardware.
 //
 //   bench_tile_conformance > FILE      everything; needs 14 GB of device memory
 //   bench_tile_conformance --basics    loads and simple kernels only: a test
 //
-// Exit code 1 if a cubin does not load or a result that the language defines is wrong; what it leaves open is only recorded.
+// Exit code 1 if a cubin does not load or a result that the language defines is wrong; what it leaves open is only
+// recorded.
 #include <cstdlib>
 
 #include "basics.hpp"
@@ -39,7 +40,8 @@ void print_device() {
                      {"kernel_driver", kernel_driver}});
 }
 
-/// 0, or how a run ends early: 77 (ctest counts a skip) without a device, 1 if KIZAMI_REQUIRE_GPU is set (./kz gpu-test does).
+/// 0, or how a run ends early: 77 (ctest counts a skip) without a device, 1 if KIZAMI_REQUIRE_GPU is set (./kz gpu-test
+/// does).
 int exit_code_without_device() {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);

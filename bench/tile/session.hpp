@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the parts of bench_tile_conformance share: arrays in device memory, the kernels of one cubin, and the lines they print.
+// What the parts of bench_tile_conformance share: arrays in device memory, the kernels of one cubin, and the lines they
+// print.
 #pragma once
 
 #include <cuda_runtime_api.h>

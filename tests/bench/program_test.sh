@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# program_test.sh PROGRAM: --help says what every option is; an option that there is not is named. Both before a device is
-# looked for.
+# program_test.sh PROGRAM: --help says what every option is, and an option that there is not is named, before a device
+# is looked for.
 set -u
 program=$1
 fail() { echo "$program: $*" >&2; exit 1; }
@@ -15,7 +15,10 @@ fi
 [[ $code -eq 0 ]] || fail "--help ends with $code: $help"
 [[ $help == *"Usage: $(basename "$program") "* ]] || fail "--help does not say how it is used: $help"
 # The description stands behind the option, or on the line below.
-silent=$(awk '/^  -/ { if (option != "") print option; option = substr($0, 3); if (option ~ /   *[^ ]/) option = ""; next }
+silent=$(awk '/^  -/ { if (option != "") print option
+                       option = substr($0, 3)
+                       if (option ~ /   *[^ ]/) option = ""
+                       next }
               /^          / { option = "" }
               END { if (option != "") print option }' <<<"$help")
 [[ -z $silent ]] || fail "--help does not say what this is: $silent"
