@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// What a call costs that libkizami_blas.so leaves to the native BLAS: dgemm_ of 1 x 1 matrices as the program sees it, beside
-// the same function of the native library called by its address. One JSON line, in nanoseconds a call.
+// What a call costs that libkizami_blas.so leaves to the native BLAS: dgemm_ of 1 x 1 matrices as the program sees it,
+// beside the same function of the native library called by its address. One JSON line, in nanoseconds a call.
 //   LD_PRELOAD="libkizami_blas.so libblas.so.3" bench_blas_overhead libblas.so.3
 #include <dlfcn.h>
 
 #include <cstddef>
-#include <cstdio>
+#include <stdexcept>
+#include <string>
 
+#include "harness/options.hpp"
+#include "harness/records.hpp"
 #include "overhead.hpp"
 
 namespace {
@@ -23,19 +26,30 @@ auto call_of(Dgemm* dgemm) {
   };
 }
 
+void measure(const std::string& path, const bench::Records& records) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  auto* native = library == nullptr ? nullptr : reinterpret_cast<Dgemm*>(dlsym(library, "dgemm_"));
+  auto* seen = reinterpret_cast<Dgemm*>(dlsym(RTLD_DEFAULT, "dgemm_"));
+  if (native == nullptr || seen == nullptr || seen == native)
+    throw std::runtime_error("needs LD_PRELOAD=\"libkizami_blas.so LIBRARY\", and LIBRARY = '" + path +
+                             "' with dgemm_");
+  const bench::Overhead ns = bench::overhead_of(call_of(native), call_of(seen));
+  records.append(bench::Json{{"native", path},
+                             {"native_ns", ns.direct},
+                             {"forwarded_ns", ns.forwarded},
+                             {"overhead_ns", ns.forwarded - ns.direct}});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const char* path = argc > 1 ? argv[1] : "";
-  void* library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
-  auto* native = library == nullptr ? nullptr : reinterpret_cast<Dgemm*>(dlsym(library, "dgemm_"));
-  auto* seen = reinterpret_cast<Dgemm*>(dlsym(RTLD_DEFAULT, "dgemm_"));
-  if (native == nullptr || seen == nullptr || seen == native) {
-    std::fprintf(stderr, "needs LD_PRELOAD=\"libkizami_blas.so LIBRARY\", and LIBRARY = '%s' with dgemm_\n", path);
-    return 1;
-  }
-  const bench::Overhead ns = bench::overhead_of(call_of(native), call_of(seen));
-  std::printf("{\"native\": \"%s\", \"native_ns\": %.1f, \"forwarded_ns\": %.1f, \"overhead_ns\": %.1f}\n", path,
-              ns.direct, ns.forwarded, ns.forwarded - ns.direct);
-  return 0;
+  std::string library;
+  std::string json;
+  bench::Program program("bench_blas_overhead", "What a call costs that libkizami_blas.so leaves to the native BLAS");
+  program.add_option("LIBRARY", library, "the native BLAS, loaded before: LD_PRELOAD=\"libkizami_blas.so LIBRARY\"");
+  bench::add_json(program, json);
+  return program.run(argc, argv, [&] {
+    measure(library, bench::Records(json));
+    return 0;
+  });
 }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What a call costs on the CPU that libkizami_cublas.so leaves to cuBLAS: products as the program sees them, beside the same
-// functions of a cuBLAS that does nothing (null_cublas.cpp), called by their addresses. One JSON line, in nanoseconds a call.
+// What a call costs on the CPU that libkizami_cublas.so leaves to cuBLAS: products as the program sees them, beside the
+// same functions of a cuBLAS that does nothing (null_cublas.cpp), called by their addresses. One JSON line, in
+// nanoseconds a call.
 //   LD_PRELOAD="libkizami_cublas.so libnull_cublas.so" bench_cublas_overhead libnull_cublas.so
 #include <cublas_v2.h>
 #include <dlfcn.h>
 
-#include <cstdio>
+#include <stdexcept>
+#include <string>
 
+#include "harness/options.hpp"
+#include "harness/records.hpp"
 #include "overhead.hpp"
 
 namespace {
@@ -24,23 +28,34 @@ auto call_of(decltype(&cublasDgemm_v2) gemm) {
   };
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const char* path = argc > 1 ? argv[1] : "";
+void measure(const std::string& path, const bench::Records& records) {
   const auto find = [](void* library) {
     return reinterpret_cast<decltype(&cublasDgemm_v2)>(dlsym(library, "cublasDgemm_v2"));
   };
-  void* library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
   auto* native = library == nullptr ? nullptr : find(library);
   auto* seen = find(RTLD_DEFAULT);
-  if (native == nullptr || seen == nullptr || seen == native) {
-    std::fprintf(stderr, "needs LD_PRELOAD=\"libkizami_cublas.so LIBRARY\", and LIBRARY = '%s' with cublasDgemm_v2\n",
-                 path);
-    return 1;
-  }
+  if (native == nullptr || seen == nullptr || seen == native)
+    throw std::runtime_error("needs LD_PRELOAD=\"libkizami_cublas.so LIBRARY\", and LIBRARY = '" + path +
+                             "' with cublasDgemm_v2");
   const bench::Overhead ns = bench::overhead_of(call_of(native), call_of(seen));
-  std::printf("{\"size\": %d, \"native_ns\": %.1f, \"forwarded_ns\": %.1f, \"overhead_ns\": %.1f}\n", kSize, ns.direct,
-              ns.forwarded, ns.forwarded - ns.direct);
-  return 0;
+  records.append(bench::Json{{"size", kSize},
+                             {"native_ns", ns.direct},
+                             {"forwarded_ns", ns.forwarded},
+                             {"overhead_ns", ns.forwarded - ns.direct}});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string library;
+  std::string json;
+  bench::Program program("bench_cublas_overhead", "What a call costs that libkizami_cublas.so leaves to cuBLAS");
+  program.add_option("LIBRARY", library,
+                     "a cuBLAS that does nothing, loaded before: LD_PRELOAD=\"libkizami_cublas.so LIBRARY\"");
+  bench::add_json(program, json);
+  return program.run(argc, argv, [&] {
+    measure(library, bench::Records(json));
+    return 0;
+  });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the programs that time products on a CUDA device share: random numbers, the error against a double-double reference,
-// native cuBLAS (opened at run time), buffers and times.
+// What the programs that time products on a CUDA device share: random numbers, the error against a double-double
+// reference, native cuBLAS (opened at run time), buffers and times.
 #pragma once
 
 #include <cublas_v2.h>
@@ -14,19 +14,12 @@
 #include <string>
 #include <type_traits>
 
-#include "kizami/status.hpp"
-#include "recording.hpp"
+#include "harness/device.hpp"
+#include "harness/facts.hpp"
 
 namespace bench {
 
-inline void check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
-}
-inline void check(const kizami::Status& status, const char* what) {
-  if (!status.ok()) throw std::runtime_error(std::string(what) + ": " + status.reason());
-}
-
-// ---- random numbers and reference, on the device ----------------------------------------------------------------------------
+// ---- random numbers and reference, on the device --------------------------------------------------------------------
 
 __device__ inline std::uint64_t mix(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15ull;
@@ -60,8 +53,8 @@ struct ExactElement {
   __device__ double error_of(double got) const { return (got - high) - low; }
 };
 
-/// Part `part` of the product of a row of A, from `a` on, and a column of B, by a block of at most 256 threads, all of which come
-/// here. @return of thread 0 alone
+/// Part `part` of the product of a row of A, from `a` on, and a column of B, by a block of at most 256 threads, all of
+/// which come here. @return of thread 0 alone
 template <class R, int kTerms>
 __device__ ExactElement exact_element(const R* a, std::int64_t a_stride, const R* b, std::int64_t b_stride,
                                       std::int64_t k, int part) {
@@ -114,8 +107,8 @@ __device__ inline void raise_to(double* largest, double x) {
             static_cast<unsigned long long>(__double_as_longlong(x == x ? x : 1e300)));
 }
 
-/// Largest |C - AB| / (|A||B|) of the parts of one row of C, a column-major matrix of m rows; one block a column. NaN counts
-/// as 1e300. To squares, unless it is null, are added those of C - AB and of AB.
+/// Largest |C - AB| / (|A||B|) of the parts of one row of C, a column-major matrix of m rows; one block a column. NaN
+/// counts as 1e300. To squares, unless it is null, are added those of C - AB and of AB.
 template <class R, int kTerms>
 __global__ void row_error(const R* a, Strides a_strides, const R* b, Strides b_strides, const R* c, std::int64_t m,
                           std::int64_t k, std::int64_t i, double* worst, double* squares = nullptr) {
@@ -133,7 +126,7 @@ __global__ void row_error(const R* a, Strides a_strides, const R* b, Strides b_s
   }
 }
 
-// ---- native ----------------------------------------------------------------------------------------------------------
+// ---- native ---------------------------------------------------------------------------------------------------------
 
 struct Cublas {
   cublasHandle_t handle = nullptr;
@@ -229,7 +222,8 @@ struct DeviceBuffer {
   }
 }
 
-/// Times calls on the default stream by events; a kernel that waits goes ahead of them, so that no launch by the host is timed.
+/// Times calls on the default stream by events; a kernel that waits goes ahead of them, so that no launch by the host
+/// is timed.
 class Timer {
  public:
   Timer() {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What the certificate costs on the device, and what follows from it: whole calls of scheme ozaki2 by engine hopper on elements of
-// growing width, interleaved, and their phases by events between the call's own launches (phase_timer.hpp). A table on stdout, a line
-// of JSON for each case by --json.
+// What the certificate costs on the device, and what follows from it: whole calls of scheme ozaki2 by engine hopper on
+// elements of growing width, interleaved, and their phases by events between the call's own launches (phase_timer.hpp).
+// A table on stdout, a line of JSON for each case by --json.
 //   bench_gpu_certificate --json certificate.jsonl
 //   bench_gpu_certificate --type dz --n 4096 --phi 0.5 --phi 4 --accuracy native
-//   bench_gpu_certificate --n 2048 --look blocks_first      what the split makes, instead of what a scout or its absence says
+//   bench_gpu_certificate --n 2048 --look blocks_first   what the split makes, not what a scout or its absence says
 // Elements are (uniform(0,1) - 0.5) exp(phi normal), order NN, alpha = 1, beta = 0. Phases:
 //   begin        the call's state; the scout, where there is one
 //   split        statistics, and what the look wants: sampled digits or those of blocks, planes of the lowest rung
@@ -16,15 +16,12 @@
 //   product, crt, repairs
 #include <cuda_runtime.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <complex>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -36,6 +33,9 @@
 #include "device_bench.cuh"
 #include "exec/device_batch.hpp"
 #include "exec/device_environment.hpp"
+#include "harness/options.hpp"
+#include "harness/records.hpp"
+#include "harness/spread.hpp"
 #include "phase_timer.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/plan.hpp"
@@ -78,7 +78,7 @@ const std::vector<std::string> kLookNames = {"sample", "blocks", "blocks_first"}
 }
 
 struct Options {
-  std::string types = "dzsc";
+  std::vector<char> types = {'d', 'z', 's', 'c'};
   std::vector<std::int64_t> sizes = {2048, 4096, 8192};
   std::vector<double> phis = {0.5, 1, 2, 4, 6};
   std::vector<std::string> accuracies;  ///< empty: native, and as many bits as the type has
@@ -86,7 +86,7 @@ struct Options {
   int repeats = 7;
   int warm_ups = 2;
   std::string commit = "unknown";
-  std::string json_path;
+  std::string json;
 };
 
 /// @throws std::invalid_argument
@@ -95,15 +95,9 @@ struct Options {
   int bits = 0;
   char behind = 0;
   if (std::sscanf(text.c_str(), "bits=%d%c", &bits, &behind) != 1 || bits < 1 || bits > max_bits) {
-    throw std::invalid_argument("--accuracy " + text + ", must be native or bits=N with N of 1 to " +
-                                std::to_string(max_bits));
+    throw std::invalid_argument(text + ", must be native or bits=N with N of 1 to " + std::to_string(max_bits));
   }
   return kizami::Accuracy::at_bits(bits);
-}
-
-[[nodiscard]] double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 /// The products of one type, size and accuracy, of growing phi.
@@ -164,7 +158,7 @@ class Series {
     }
   }
 
-  void print(const bench::Gauges& gauges, const std::string& device, std::ofstream& records) const {
+  void print(const bench::Gauges& gauges, const std::string& device, const bench::Records& records) const {
     std::printf("%cgemm %ld, %s%s, microseconds\n   phi     call ratio", type_, static_cast<long>(n_),
                 accuracy_.c_str(), options_.look ? (", look " + name_of(*options_.look)).c_str() : "");
     for (const char* const name : kPhaseNames) std::printf(" %*s", width_of(name), name);
@@ -201,51 +195,47 @@ class Series {
     check(kizami::exec::run_device<T>(*plan_, std::span(&problem, 1), workspace(), stream), "run");
   }
 
-  void print(const Width& width, const bench::Gauges& gauges, const std::string& device, std::ofstream& records) const {
-    const double call = median(width.call_us);
-    const double ratio = call / median(widths_[0]->call_us);
+  void print(const Width& width, const bench::Gauges& gauges, const std::string& device,
+             const bench::Records& records) const {
+    const bench::Spread calls = bench::spread(width.call_us);
+    const double call = calls.median;
+    const double ratio = call / bench::median(widths_[0]->call_us);
     std::array<double, kNumPhases> phases{};
-    for (std::size_t p = 0; p < kNumPhases; ++p) phases[p] = median(width.phase_us[p]);
+    for (std::size_t p = 0; p < kNumPhases; ++p) phases[p] = bench::median(width.phase_us[p]);
     const double sum = std::accumulate(phases.begin(), phases.end(), 0.0);
     const std::string look = name_of(width.state.look);
     std::printf("%6g %8.1f %5.2f", width.phi, call, ratio);
     for (std::size_t p = 0; p < kNumPhases; ++p) std::printf(" %*.1f", width_of(kPhaseNames[p]), phases[p]);
     std::printf(" %8.1f %6d %8ld  %s%s\n", sum, width.outcome.moduli, static_cast<long>(width.outcome.repaired),
                 look.c_str(), width.outcome.equilibrated ? ", equilibrated" : "");
-    if (!records.is_open()) return;
     const double n = static_cast<double>(n_);
-    char place[96];
-    std::snprintf(place, sizeof place, "%c nn %ldx%ldx%ld phi=%g", type_, static_cast<long>(n_), static_cast<long>(n_),
-                  static_cast<long>(n_), width.phi);
-    nlohmann::ordered_json phases_us;
+    bench::Json phases_us;
     for (std::size_t p = 0; p < kNumPhases; ++p) phases_us[kPhaseNames[p]] = rounded(phases[p]);
-    const nlohmann::ordered_json record = {
-        {"date", bench::today()},
-        {"commit", options_.commit},
-        {"device", device},
-        {"driver", gauges.driver},
-        {"case", place},
-        {"accuracy", accuracy_},
-        {"look", look},
-        {"look_by", options_.look                     ? "option"
-                    : kizami::plan::has_scout(*plan_) ? "scout"
-                                                      : "size"},
-        {"sampled_failures", width.state.sampled_failures},
-        {"moduli", width.outcome.moduli},
-        {"rung", width.outcome.rung},
-        {"repaired", width.outcome.repaired},
-        {"equilibrated", width.outcome.equilibrated},
-        {"phases_us", phases_us},
-        {"phases_sum_us", rounded(sum)},
-        {"call_us_median", rounded(call)},
-        {"call_us_min", rounded(*std::min_element(width.call_us.begin(), width.call_us.end()))},
-        {"call_us_max", rounded(*std::max_element(width.call_us.begin(), width.call_us.end()))},
-        {"ratio_to_first_phi", std::round(1e4 * ratio) / 1e4},
-        {"tflops", rounded((kTerms == 2 ? 8e-6 : 2e-6) * n * n * n / call)},
-        {"sm_mhz", width.mhz},
-        {"watts", width.watts}};
-    records << record.dump() << '\n' << std::flush;
-    if (!records) throw std::runtime_error("--json " + options_.json_path + " cannot be written");
+    records.append(bench::Json{{"date", bench::today()},
+                               {"commit", options_.commit},
+                               {"device", device},
+                               {"driver", gauges.driver},
+                               {"case", std::string(1, type_) + " nn " + to_string(bench::Shape{n_, n_, n_}) +
+                                            " phi=" + bench::to_text(width.phi)},
+                               {"accuracy", accuracy_},
+                               {"look", look},
+                               {"look_by", options_.look                     ? "option"
+                                           : kizami::plan::has_scout(*plan_) ? "scout"
+                                                                             : "size"},
+                               {"sampled_failures", width.state.sampled_failures},
+                               {"moduli", width.outcome.moduli},
+                               {"rung", width.outcome.rung},
+                               {"repaired", width.outcome.repaired},
+                               {"equilibrated", width.outcome.equilibrated},
+                               {"phases_us", phases_us},
+                               {"phases_sum_us", rounded(sum)},
+                               {"call_us_median", rounded(call)},
+                               {"call_us_min", rounded(calls.min)},
+                               {"call_us_max", rounded(calls.max)},
+                               {"ratio_to_first_phi", std::round(1e4 * ratio) / 1e4},
+                               {"tflops", rounded((kTerms == 2 ? 8e-6 : 2e-6) * n * n * n / call)},
+                               {"sm_mhz", width.mhz},
+                               {"watts", width.watts}});
   }
   [[nodiscard]] static double rounded(double x) { return std::round(100 * x) / 100; }
 
@@ -261,7 +251,7 @@ class Series {
 
 template <class T>
 void run_type(const Options& options, char type, const bench::Gauges& gauges, const std::string& device,
-              std::ofstream& records) {
+              const bench::Records& records) {
   std::vector<std::string> accuracies = options.accuracies;
   if (accuracies.empty()) accuracies = {"native", "bits=" + std::to_string(Series<T>::kMaxBits)};
   for (const std::int64_t n : options.sizes) {
@@ -274,60 +264,58 @@ void run_type(const Options& options, char type, const bench::Gauges& gauges, co
   }
 }
 
+int run(const Options& options) {
+  const bench::Records records(options.json, nullptr);
+  const bench::Gauges gauges;
+  const std::string device = bench::device_name();
+  for (const char type : options.types) {
+    switch (type) {
+      case 's':
+        run_type<float>(options, type, gauges, device, records);
+        break;
+      case 'd':
+        run_type<double>(options, type, gauges, device, records);
+        break;
+      case 'c':
+        run_type<std::complex<float>>(options, type, gauges, device, records);
+        break;
+      default:
+        run_type<std::complex<double>>(options, type, gauges, device, records);
+    }
+  }
+  return 0;
+}
+
+void add_options(bench::Program& program, Options& options) {
+  bench::add_types(program, options.types);
+  program.add_option("--n", options.sizes, "square sizes")->check(CLI::Range(std::int64_t{1}, std::int64_t{32768}));
+  program.add_option("--phi", options.phis, "widths of exponents; ratios are to the first")
+      ->check(bench::between(0, 32));
+  program
+      .add_option("--accuracy", options.accuracies, "native or bits=N; both without it, N the most that the type has")
+      ->check(bench::parses_as([](const std::string& text) { return accuracy_of(text, Series<double>::kMaxBits); }));
+  program
+      .add_option_function<std::string>(
+          "--look",
+          [&options](const std::string& name) {
+            const auto at = std::find(kLookNames.begin(), kLookNames.end(), name);
+            options.look = static_cast<Look>(at - kLookNames.begin());
+          },
+          "what the split makes first; without it what the scout says")
+      ->check(CLI::IsMember(kLookNames));
+  program.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000));
+  program.add_option("--warm-ups", options.warm_ups, "calls before them, beside the first")->check(CLI::Range(0, 1000));
+  bench::add_json(program, options.json)->description("appends one line for each case");
+  bench::add_commit(program, options.commit);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
-  std::string look;
-  CLI::App app(
+  bench::Program program(
+      "bench_gpu_certificate",
       "What the certificate of scheme ozaki2 costs on the device: phases of whole calls on elements of growing width");
-  app.add_option("--type", options.types, "letters of sdcz [dzsc]");
-  app.add_option("--n", options.sizes, "square sizes [2048 4096 8192]")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{32768}));
-  app.add_option("--phi", options.phis, "widths of exponents; ratios are to the first [0.5 1 2 4 6]")
-      ->check(CLI::Range(0.0, 32.0));
-  app.add_option("--accuracy", options.accuracies, "native or bits=N [both, N the most that the type has]");
-  app.add_option("--look", look, "what the split makes first [what the scout says]")->check(CLI::IsMember(kLookNames));
-  app.add_option("--repeats", options.repeats, "timed calls of each [7]")->check(CLI::Range(1, 1000));
-  app.add_option("--warm-ups", options.warm_ups, "calls before them, beside the first [2]")->check(CLI::Range(0, 1000));
-  app.add_option("--json", options.json_path, "appends one line for each case");
-  app.add_option("--commit", options.commit, "what the records say was measured");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    if (!look.empty()) {
-      const auto at = std::find(kLookNames.begin(), kLookNames.end(), look);
-      options.look = static_cast<Look>(at - kLookNames.begin());
-    }
-    std::ofstream records;
-    if (!options.json_path.empty()) {
-      records.open(options.json_path, std::ios::app);
-      if (!records) throw std::runtime_error("--json " + options.json_path + " cannot be opened");
-    }
-    const bench::Gauges gauges;
-    cudaDeviceProp properties{};
-    check(cudaGetDeviceProperties(&properties, 0), "the properties of the device");
-    const std::string device = properties.name;
-    for (const char type : options.types) {
-      switch (type) {
-        case 's':
-          run_type<float>(options, type, gauges, device, records);
-          break;
-        case 'd':
-          run_type<double>(options, type, gauges, device, records);
-          break;
-        case 'c':
-          run_type<std::complex<float>>(options, type, gauges, device, records);
-          break;
-        case 'z':
-          run_type<std::complex<double>>(options, type, gauges, device, records);
-          break;
-        default:
-          throw std::invalid_argument("--type " + options.types + ", must be letters of sdcz");
-      }
-    }
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_gpu_certificate: %s\n", error.what());
-    return 1;
-  }
+  add_options(program, options);
+  return program.run(argc, argv, [&] { return run(options); });
 }

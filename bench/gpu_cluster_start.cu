@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
-// How far apart the CTAs of one cluster begin, alone on the card and beside other streams: why a kernel may not touch the shared
-// memory of a peer before all of its cluster have begun (docs/adr/0020-peers-of-a-cluster.md). Streams of their own threads launch in
-// turn a kernel that holds whole multiprocessors (as products do, with all of their shared memory) and one in clusters (as the split
-// of FP32 operands), whose CTAs note when they begin. One JSON line for each number of streams.
+// How far apart the CTAs of one cluster begin, alone on the card and beside other streams: why a kernel may not touch
+// the shared memory of a peer before all of its cluster have begun (docs/adr/0020-peers-of-a-cluster.md). Streams of
+// their own threads launch in turn a kernel that holds whole multiprocessors (as products do, with all of their shared
+// memory) and one in clusters (as the split of FP32 operands), whose CTAs note when they begin. One JSON line for each
+// number of streams.
 //   bench_gpu_cluster_start --streams 1 --streams 8 --cluster 8
 #include <cuda_runtime.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "device_bench.cuh"
+#include "harness/device.hpp"
+#include "harness/facts.hpp"
+#include "harness/options.hpp"
+#include "harness/records.hpp"
 
 namespace {
 
@@ -89,37 +90,49 @@ std::vector<std::uint64_t> measure(int streams, int launches, unsigned cluster) 
   return apart;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) try {
-  CLI::App app{"How far apart the CTAs of a cluster begin"};
+struct Options {
   std::vector<int> streams{1, 8};
   std::vector<unsigned> clusters{2, 8};
   int launches = 2000;
   std::string commit = "unknown";
-  app.add_option("--streams", streams, "numbers of streams")->check(CLI::Range(1, 64));
-  app.add_option("--cluster", clusters, "CTAs of a cluster")->check(CLI::IsMember({2, 4, 8}));
-  app.add_option("--launches", launches, "of each stream")->check(CLI::Range(1, 100000));
-  app.add_option("--commit", commit, "for the record");
-  CLI11_PARSE(app, argc, argv);
+  std::string json;
+};
+
+int run(const Options& options) {
+  const bench::Records records(options.json);
   check(cudaFuncSetAttribute(occupy, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostShared), "occupy");
   check(cudaFuncSetAttribute(note_start, cudaFuncAttributeMaxDynamicSharedMemorySize, kSplitShared), "note_start");
-  for (const unsigned cluster : clusters) {
-    for (const int count : streams) {
-      const std::vector<std::uint64_t> apart = measure(count, launches, cluster);
+  for (const unsigned cluster : options.clusters) {
+    for (const int count : options.streams) {
+      const std::vector<std::uint64_t> apart = measure(count, options.launches, cluster);
       const auto at = [&](double share) {
         return apart[static_cast<std::size_t>(share * (static_cast<double>(apart.size()) - 1))];
       };
-      const nlohmann::ordered_json record = {
-          {"date", bench::today()},   {"commit", commit},      {"driver", bench::Gauges().driver},
-          {"case", "cluster start"},  {"cluster", cluster},    {"streams", count},
-          {"clusters", apart.size()}, {"ns_median", at(0.5)},  {"ns_p99", at(0.99)},
-          {"ns_p9999", at(0.9999)},   {"ns_max", apart.back()}};
-      std::puts(record.dump().c_str());
+      records.append(bench::Json{{"date", bench::today()},
+                                 {"commit", options.commit},
+                                 {"driver", bench::Gauges().driver},
+                                 {"case", "cluster start"},
+                                 {"cluster", cluster},
+                                 {"streams", count},
+                                 {"clusters", apart.size()},
+                                 {"ns_median", at(0.5)},
+                                 {"ns_p99", at(0.99)},
+                                 {"ns_p9999", at(0.9999)},
+                                 {"ns_max", apart.back()}});
     }
   }
   return 0;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "bench_gpu_cluster_start: %s\n", error.what());
-  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  bench::Program program("bench_gpu_cluster_start", "How far apart the CTAs of a cluster begin");
+  program.add_option("--streams", options.streams, "numbers of streams")->check(CLI::Range(1, 64));
+  program.add_option("--cluster", options.clusters, "CTAs of a cluster")->check(CLI::IsMember({2, 4, 8}));
+  program.add_option("--launches", options.launches, "of each stream")->check(CLI::Range(1, 100000));
+  bench::add_json(program, options.json);
+  bench::add_commit(program, options.commit);
+  return program.run(argc, argv, [&] { return run(options); });
 }

@@ -1,43 +1,35 @@
 // SPDX-License-Identifier: MIT
-// How many products a second a program of several threads gets from cuBLAS, or from what is preloaded before it: each thread has a
-// handle and a stream, and multiplies matrices of a few shapes in turn, waiting for each product. One JSON line for each type and
-// number of threads, with the calls that had ended when a CUDA error, if any, ended them all; the process ends with it.
+// How many products a second a program of several threads gets from cuBLAS, or from what is preloaded before it: each
+// thread has a handle and a stream, and multiplies matrices of a few shapes in turn, waiting for each product. One JSON
+// line for each type and number of threads, with the calls that had ended when a CUDA error, if any, ended them all;
+// the process ends with it.
 //   LD_PRELOAD=libkizami_cublas.so bench_gpu_concurrent_calls --type s --threads 1 --threads 8 --seconds 3 --build now
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <barrier>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
-#include "recording.hpp"
+#include "harness/device.hpp"
+#include "harness/facts.hpp"
+#include "harness/options.hpp"
+#include "harness/records.hpp"
+#include "linked_cublas.hpp"
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-void check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorName(error));
-}
-void check(cublasStatus_t status, const char* what) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(std::string(what) + ": " + cublasGetStatusName(status));
-}
+using linked::check;
 
 struct Shape {
   int m, n, k;
@@ -181,66 +173,52 @@ Count measure(char type, int num_threads, double seconds) {
   return count;
 }
 
-/// The file that answers cublasSgemm.
-std::string answering_library() {
-  Dl_info info{};
-  void* const function = dlsym(RTLD_DEFAULT, "cublasSgemm_v2");
-  if (function == nullptr || dladdr(function, &info) == 0 || info.dli_fname == nullptr) return "unknown";
-  const std::string path = info.dli_fname;
-  return path.substr(path.rfind('/') + 1);
-}
-
-/// KIZAMI_* of the environment.
-nlohmann::json settings() {
-  nlohmann::json result = nlohmann::json::object();
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    const std::size_t end = text.find('=');
-    if (text.rfind("KIZAMI_", 0) == 0 && end != std::string::npos) result[text.substr(0, end)] = text.substr(end + 1);
-  }
-  return result;
-}
-
-}  // namespace
-
-int main(int argc, char** argv) try {
-  CLI::App app{"Products a second of several threads, each with a handle and a stream"};
-  std::vector<std::string> types{"s", "d", "c", "z"};
+struct Options {
+  std::vector<char> types{'s', 'd', 'c', 'z'};
   std::vector<int> threads{1, 2, 4, 8};
   double seconds = 3;
-  std::string commit = "unknown", build;
-  app.add_option("--type", types, "types")->check(CLI::IsMember({"s", "d", "c", "z"}))->capture_default_str();
-  app.add_option("--threads", threads, "numbers of threads")->check(CLI::Range(1, 256))->capture_default_str();
-  app.add_option("--seconds", seconds, "for each case")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--commit", commit, "for the record");
-  app.add_option("--build", build, "for the record: what is special of the library");
-  CLI11_PARSE(app, argc, argv);
-  cudaDeviceProp device{};
-  check(cudaGetDeviceProperties(&device, 0), "cudaGetDeviceProperties");
-  for (const std::string& type : types) {
-    for (const int count : threads) {
-      const Count found = measure(type.front(), count, seconds);
-      const nlohmann::ordered_json record = {{"bench", "gpu_concurrent_calls"},
-                                             {"date", bench::today()},
-                                             {"commit", commit},
-                                             {"build", build},
-                                             {"device", device.name},
-                                             {"library", answering_library()},
-                                             {"settings", settings()},
-                                             {"type", type},
-                                             {"threads", count},
-                                             {"shapes", drawn_shapes().size()},
-                                             {"calls", found.calls},
-                                             {"seconds", found.seconds},
-                                             {"calls_per_second", static_cast<double>(found.calls) / found.seconds},
-                                             {"error", found.error}};
-      std::puts(record.dump().c_str());
-      static_cast<void>(std::fflush(stdout));
+  std::string commit = "unknown";
+  std::string build;
+  std::string json;
+};
+
+int run(const Options& options) {
+  const bench::Records records(options.json);
+  const std::string device = bench::device_name();
+  for (const char type : options.types) {
+    for (const int count : options.threads) {
+      const Count found = measure(type, count, options.seconds);
+      records.append(bench::Json{{"bench", "gpu_concurrent_calls"},
+                                 {"date", bench::today()},
+                                 {"commit", options.commit},
+                                 {"build", options.build},
+                                 {"device", device},
+                                 {"library", bench::answering_library()},
+                                 {"settings", bench::settings()},
+                                 {"type", std::string(1, type)},
+                                 {"threads", count},
+                                 {"shapes", drawn_shapes().size()},
+                                 {"calls", found.calls},
+                                 {"seconds", found.seconds},
+                                 {"calls_per_second", static_cast<double>(found.calls) / found.seconds},
+                                 {"error", found.error}});
       if (!found.error.empty()) _exit(3);  // CUDA does not work any more in this process
     }
   }
   return 0;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "bench_gpu_concurrent_calls: %s\n", error.what());
-  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  bench::Program program("bench_gpu_concurrent_calls",
+                         "Products a second of several threads, each with a handle and a stream");
+  bench::add_types(program, options.types);
+  program.add_option("--threads", options.threads, "numbers of threads")->check(CLI::Range(1, 256));
+  program.add_option("--seconds", options.seconds, "for each case")->check(bench::between(1e-3, 86400));
+  program.add_option("--build", options.build, "for the record: what is special of the library");
+  bench::add_json(program, options.json);
+  bench::add_commit(program, options.commit);
+  return program.run(argc, argv, [&] { return run(options); });
 }

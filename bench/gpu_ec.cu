@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // FP32 products on FP16 and TF32 tensor cores (split and product of engine hopper) beside native cuBLAS SGEMM, and with
-// --uncorrected beside cuBLAS on FP16 and TF32 tensor cores without correction, interleaved in one run: TFLOPS of whole calls,
-// spread, time of the two phases, error of sampled rows against a double-double reference, clock and power. A table on stderr, JSON lines on stdout.
+// --uncorrected beside cuBLAS on FP16 and TF32 tensor cores without correction, interleaved in one run: TFLOPS of whole
+// calls, spread, time of the two phases, error of sampled rows against a double-double reference, clock and power. A
+// table on stderr, JSON lines on stdout.
 //   bench_gpu_ec --n 1024 --n 4096 --ops nn --data normal --data exp_rand:-15:15 --format f16 --form auto
-// alpha = 1, beta = 0, 2 m n k operations. Times are of the device: a kernel that waits goes ahead of every timed call, so that
-// no launch by the host is timed. Operands stay in the L2 cache where they fit. Calls are of the kernels alone: nobody decides
-// between split and product (bench_gpu_gemm times whole calls of scheme ec). `kizami study sgemm --gpu-results FILE` draws
-// figure 9 and tables of errors from the JSON lines.
+// alpha = 1, beta = 0, 2 m n k operations. Times are of the device: a kernel that waits goes ahead of every timed call,
+// so that no launch by the host is timed. Operands stay in the L2 cache where they fit. Calls are of the kernels alone:
+// nobody decides between split and product (bench_gpu_gemm times whole calls of scheme ec). `kizami study sgemm
+// --gpu-results FILE` draws figure 9 and tables of errors from the JSON lines.
 #include <cuda_fp16.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -22,12 +22,16 @@
 
 #include "device_bench.cuh"
 #include "engines/hopper/ec_forms.hpp"
+#include "harness/options.hpp"
+#include "harness/records.hpp"
+#include "harness/spread.hpp"
 #include "split/device_ec_split.hpp"
 
 namespace {
 
 using bench::check;
 using bench::DeviceBuffer;
+using bench::Shape;
 using bench::Strides;
 using bench::Timer;
 using kizami::engines::EcForm;
@@ -36,12 +40,12 @@ using kizami::product::EcFormat;
 using kizami::product::EcPromotion;
 using DeviceEcSplit = kizami::split::DeviceEcSplit<float>;
 
-// ---- inputs ----------------------------------------------------------------------------------------------------------------
+// ---- inputs ---------------------------------------------------------------------------------------------------------
 
 enum class Data : std::uint8_t { kNormal, kUniform, kPhi, kExpRand };
 
-/// A class of matrices: "normal"; "uniform" in (0, 1); "uniform:a:b" in (a, b); "phi:x", (uniform - 0.5) exp(x normal); "exp_rand:a:b", an exponent
-/// of a..b-1, 23 random bits and a random sign.
+/// A class of matrices: "normal"; "uniform" in (0, 1); "uniform:a:b" in (a, b); "phi:x", (uniform - 0.5) exp(x normal);
+/// "exp_rand:a:b", an exponent of a..b-1, 23 random bits and a random sign.
 struct DataClass {
   std::string name;
   Data kind = Data::kNormal;
@@ -62,8 +66,7 @@ DataClass parse_data(const std::string& name) {
   } else if (std::sscanf(name.c_str(), "exp_rand:%lf:%lf", &data.first, &data.last) == 2 && data.first < data.last) {
     data.kind = Data::kExpRand;
   } else {
-    throw std::invalid_argument("--data " + name +
-                                ", must be normal, uniform, uniform:a:b, phi:x or exp_rand:a:b with a < b");
+    throw std::invalid_argument(name + ", must be normal, uniform, uniform:a:b, phi:x or exp_rand:a:b with a < b");
   }
   return data;
 }
@@ -101,19 +104,14 @@ __global__ void round_to_f16(const float* x, std::int64_t count, __half* y) {
   }
 }
 
-// ---- one case ----------------------------------------------------------------------------------------------------------------
-
-struct Shape {
-  std::int64_t m = 0, n = 0, k = 0;
-};
+// ---- one case -------------------------------------------------------------------------------------------------------
 
 constexpr const char* kPromotionNames[kizami::product::kNumEcPromotions] = {"shortest", "short", "long"};
 
 struct Options {
-  std::vector<std::int64_t> sizes;
-  std::vector<std::string> shapes;
+  std::vector<Shape> shapes = {{1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 4096, 4096}};
   std::vector<std::string> ops = {"nn"};
-  std::vector<std::string> data = {"normal"};
+  std::vector<DataClass> data = {{"normal"}};
   std::vector<std::string> formats = {"f16"};
   std::vector<std::string> forms = {"auto"};
   std::vector<std::string> promotions = {"auto"};
@@ -122,6 +120,7 @@ struct Options {
   bool checks = true;
   bool uncorrected = false;
   std::string commit = "unknown";
+  std::string json;
 };
 
 /// What is timed: cuBLAS, or a format, form and promotion.
@@ -283,20 +282,19 @@ struct Device {
       fp32_peak_tflops;  ///< of its FP32 cores at its highest clock: 128 fused multiply-adds a cycle and multiprocessor
 };
 Device this_device() {
-  cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, 0), "the properties of the device");
+  const cudaDeviceProp properties = bench::device_properties();
   int kilohertz = 0;
   check(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, 0), "the clock of the device");
   return {properties.name, 2e-9 * 128 * properties.multiProcessorCount * kilohertz};
 }
 
-void print(const Runner& runner, const Shape& s, const std::string& ops, const DataClass& data, const Options& options,
-           const Device& device, const std::string& driver) {
-  std::vector<float> times = runner.times;
-  std::sort(times.begin(), times.end());
-  const double median = times[times.size() / 2];
+[[nodiscard]] double tflops_of(const Shape& s, double ms) {
   const double flops = 2e-9 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-  const auto tflops = [&](double ms) { return ms > 0 ? flops / ms : 0.0; };
+  return ms > 0 ? flops / ms : 0.0;
+}
+
+void print_row(const Runner& runner, const Shape& s, const std::string& ops, const DataClass& data, double median) {
+  const auto tflops = [&](double ms) { return tflops_of(s, ms); };
   std::fprintf(
       stderr,
       "%s %6ld %6ld %6ld %-16s %-8s %-34s %9.4f ms %6.1f (burst %6.1f) split %.4f product %.4f = %6.1f  error %8.2g",
@@ -307,25 +305,37 @@ void print(const Runner& runner, const Shape& s, const std::string& ops, const D
     std::fprintf(stderr, "  sustained %.1f at %u MHz %u W", tflops(runner.sustained_ms), runner.mhz, runner.watts);
   }
   std::fprintf(stderr, "\n");
-  std::printf(
-      "{\"date\": \"%s\", \"commit\": \"%s\", \"device\": \"%s\", \"fp32_peak_tflops\": %.1f, \"driver\": \"%s\", "
-      "\"case\": \"s %s %ldx%ldx%ld %s\", \"who\": \"%s\", "
-      "\"plan\": \"%s\", \"ms_median\": %.5f, \"ms_min\": %.5f, \"ms_max\": %.5f, \"tflops\": %.2f, \"burst_ms\": "
-      "%.5f, "
-      "\"split_ms\": %.5f, \"product_ms\": %.5f, \"error\": %.3g, \"frobenius_error\": %.3g, "
-      "\"sustained_tflops\": %.2f, "
-      "\"sm_mhz\": %u, \"watts\": %u}\n",
-      bench::today().c_str(), options.commit.c_str(), device.name.c_str(), device.fp32_peak_tflops, driver.c_str(),
-      ops.c_str(), static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k), data.name.c_str(),
-      runner.name.c_str(), runner.plan.c_str(), median, static_cast<double>(times.front()),
-      static_cast<double>(times.back()), tflops(median), static_cast<double>(runner.burst_ms),
-      static_cast<double>(runner.split_ms), static_cast<double>(runner.product_ms), runner.error,
-      runner.frobenius_error, tflops(runner.sustained_ms), runner.mhz, runner.watts);
-  std::fflush(stdout);
+}
+
+void print(const Runner& runner, const Shape& s, const std::string& ops, const DataClass& data, const Options& options,
+           const Device& device, const std::string& driver, const bench::Records& records) {
+  const bench::Spread found = bench::spread(runner.times);
+  print_row(runner, s, ops, data, found.median);
+  records.append(bench::Json{{"date", bench::today()},
+                             {"commit", options.commit},
+                             {"device", device.name},
+                             {"fp32_peak_tflops", device.fp32_peak_tflops},
+                             {"driver", driver},
+                             {"case", "s " + ops + " " + to_string(s) + " " + data.name},
+                             {"who", runner.name},
+                             {"plan", runner.plan},
+                             {"ms_median", found.median},
+                             {"ms_min", found.min},
+                             {"ms_max", found.max},
+                             {"tflops", tflops_of(s, found.median)},
+                             {"burst_ms", runner.burst_ms},
+                             {"split_ms", runner.split_ms},
+                             {"product_ms", runner.product_ms},
+                             {"error", runner.error},
+                             {"frobenius_error", runner.frobenius_error},
+                             {"sustained_tflops", tflops_of(s, runner.sustained_ms)},
+                             {"sm_mhz", runner.mhz},
+                             {"watts", runner.watts}});
 }
 
 void run_case(const Options& options, const Shape& shape, const std::string& ops, const DataClass& data,
-              const bench::Cublas& cublas, const bench::Gauges& gauges, const Device& device) {
+              const bench::Cublas& cublas, const bench::Gauges& gauges, const Device& device,
+              const bench::Records& records) {
   const Case operands(shape, ops, data);
   std::vector<Runner> runners = {operands.native(cublas)};
   if (options.uncorrected) {
@@ -372,57 +382,63 @@ void run_case(const Options& options, const Shape& shape, const std::string& ops
       runner.sustained_ms = last / static_cast<float>(calls);
     }
   }
-  for (const Runner& runner : runners) print(runner, shape, ops, data, options, device, gauges.driver);
+  for (const Runner& runner : runners) print(runner, shape, ops, data, options, device, gauges.driver, records);
+}
+
+int run(const Options& options) {
+  const bench::Records records(options.json);
+  const bench::Cublas cublas;
+  const bench::Gauges gauges;
+  const Device device = this_device();
+  for (const Shape& shape : options.shapes) {
+    for (const std::string& ops : options.ops) {
+      for (const DataClass& data : options.data) {
+        run_case(options, shape, ops, data, cublas, gauges, device, records);
+      }
+    }
+  }
+  return 0;
+}
+
+/// "all" stands for the names of all forms.
+void add_forms(bench::Program& program, std::vector<std::string>& forms) {
+  std::vector<std::string> names;
+  for (const auto& traits : kizami::engines::ec_forms()) names.emplace_back(traits.name);
+  std::vector<std::string> words = names;
+  words.insert(words.end(), {"auto", "all"});
+  const auto assign = [&forms, names](const std::vector<std::string>& given) {
+    forms = std::find(given.begin(), given.end(), "all") != given.end() ? names : given;
+  };
+  program.add_option_function<std::vector<std::string>>("--form", assign, "auto, all, or names of forms")
+      ->check(CLI::IsMember(words))
+      ->default_str("[auto]");
+}
+
+void add_options(bench::Program& program, Options& options) {
+  bench::add_shapes(program, options.shapes);
+  program.add_option("--ops", options.ops, "A and B as they are (n) or transposed in memory (t)")
+      ->check(CLI::IsMember({"nn", "nt", "tn", "tt"}));
+  bench::add_parsed(program, "--data", options.data, parse_data, "normal, uniform, uniform:a:b, phi:x, exp_rand:a:b")
+      ->default_str("[normal]");
+  program.add_option("--format", options.formats, "of the split")->check(CLI::IsMember({"f16", "tf32"}));
+  add_forms(program, options.forms);
+  program.add_option("--promotion", options.promotions, "how long sums stay inside the tensor core")
+      ->check(CLI::IsMember({"auto", "shortest", "short", "long"}));
+  program.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000));
+  program.add_option("--sustained", options.sustained, "seconds of calls back to back, with clock and power")
+      ->check(bench::between(0, 3600));
+  program.add_flag("--no-check{false}", options.checks, "leaves errors out");
+  program.add_flag("--uncorrected", options.uncorrected,
+                   "also cuBLAS on FP16 and TF32 tensor cores, from FP32 operands and from FP16 ones");
+  bench::add_json(program, options.json);
+  bench::add_commit(program, options.commit);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("FP32 products on FP16 and TF32 tensor cores beside native cuBLAS SGEMM");
-  app.add_option("--n", options.sizes, "square sizes");
-  app.add_option("--shape", options.shapes, "MxNxK");
-  app.add_option("--ops", options.ops, "nn, nt, tn, tt")->check(CLI::IsMember({"nn", "nt", "tn", "tt"}));
-  app.add_option("--data", options.data, "normal, uniform, uniform:a:b, phi:x, exp_rand:a:b");
-  app.add_option("--format", options.formats, "f16, tf32")->check(CLI::IsMember({"f16", "tf32"}));
-  app.add_option("--form", options.forms, "auto, or names of forms");
-  app.add_option("--promotion", options.promotions, "auto, shortest, short, long")
-      ->check(CLI::IsMember({"auto", "shortest", "short", "long"}));
-  app.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000));
-  app.add_option("--sustained", options.sustained, "seconds of calls back to back, with clock and power");
-  app.add_flag("--no-check{false}", options.checks, "leave errors out");
-  app.add_flag("--uncorrected", options.uncorrected,
-               "also cuBLAS on FP16 and TF32 tensor cores, from FP32 operands and from FP16 ones");
-  app.add_option("--commit", options.commit, "what the records say was measured");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    std::vector<Shape> shapes;
-    for (const std::int64_t n : options.sizes) shapes.push_back({n, n, n});
-    for (const std::string& text : options.shapes) {
-      long m = 0, n = 0, k = 0;
-      if (std::sscanf(text.c_str(), "%ldx%ldx%ld", &m, &n, &k) != 3) {
-        throw std::invalid_argument("--shape " + text + ", must be MxNxK");
-      }
-      shapes.push_back({m, n, k});
-    }
-    if (shapes.empty()) shapes = {{1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 4096, 4096}};
-    if (std::find(options.forms.begin(), options.forms.end(), "all") != options.forms.end()) {
-      options.forms.clear();
-      for (const auto& traits : kizami::engines::ec_forms()) options.forms.emplace_back(traits.name);
-    }
-    const bench::Cublas cublas;
-    const bench::Gauges gauges;
-    const Device device = this_device();
-    for (const Shape& shape : shapes) {
-      for (const std::string& ops : options.ops) {
-        for (const std::string& data : options.data) {
-          run_case(options, shape, ops, parse_data(data), cublas, gauges, device);
-        }
-      }
-    }
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_gpu_ec: %s\n", error.what());
-    return 1;
-  }
-  return 0;
+  bench::Program program("bench_gpu_ec", "FP32 products on FP16 and TF32 tensor cores beside native cuBLAS SGEMM");
+  add_options(program, options);
+  return program.run(argc, argv, [&] { return run(options); });
 }

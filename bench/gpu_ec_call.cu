@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What each launch of a small call of scheme ec costs: chains of its launches beside each other, interleaved, on normal operands in
-// order NN. A table on stderr, JSON lines on stdout: microseconds of single calls, and of one of eight calls back to back.
+// What each launch of a small call of scheme ec costs: chains of its launches beside each other, interleaved, on normal
+// operands in order NN. A table on stderr, JSON lines on stdout: microseconds of single calls, and of one of eight
+// calls back to back.
 //   bench_gpu_ec_call --n 512 --n 1024 --repeats 101
-// A kernel that waits goes ahead of every timed chain, so that no launch by the host is timed; events cost what "empty" says.
-#include <CLI/CLI.hpp>
-#include <algorithm>
+// A kernel that waits goes ahead of every timed chain, so that no launch by the host is timed; events cost what "empty"
+// says.
 #include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -18,6 +17,9 @@
 #include "engines/hopper/ec_forms.hpp"
 #include "exec/device_batch.hpp"
 #include "exec/device_environment.hpp"
+#include "harness/options.hpp"
+#include "harness/records.hpp"
+#include "harness/spread.hpp"
 #include "plan/device_ec.hpp"
 #include "plan/plan.hpp"
 #include "split/device_ec_split.hpp"
@@ -38,13 +40,20 @@ __global__ void fill_normal(float* x, std::int64_t count, std::uint64_t seed) {
 
 __global__ void empty() { base::follow_previous_kernel(); }
 
+struct Options {
+  std::vector<std::int64_t> sizes = {512, 1024};
+  int repeats = 101;
+  std::string commit = "unknown";
+  std::string json;
+};
+
 struct Chain {
   std::string name;
   std::function<void()> launch;
   std::vector<float> microseconds;
 };
 
-void measure(std::int64_t n, int repeats, const std::string& commit, const std::string& driver) {
+void measure(std::int64_t n, const Options& options, const std::string& driver, const bench::Records& records) {
   DeviceBuffer<float> a(n * n), b(n * n), c(n * n);
   fill_normal<<<2048, 256>>>(a.data, n * n, 1);
   fill_normal<<<2048, 256>>>(b.data, n * n, 2);
@@ -115,45 +124,44 @@ void measure(std::int64_t n, int repeats, const std::string& commit, const std::
       {"call", call, {}},
   };
   const bench::Timer timer;
-  for (int repeat = 0; repeat < repeats + 5; ++repeat) {  // five to warm up
+  for (int repeat = 0; repeat < options.repeats + 5; ++repeat) {  // five to warm up
     for (Chain& chain : chains) {
       const float ms = timer.time(chain.launch, 1);
       if (repeat >= 5) chain.microseconds.push_back(ms * 1e3F);
     }
   }
-  for (Chain& chain : chains) {
-    std::sort(chain.microseconds.begin(), chain.microseconds.end());
-    const double median = chain.microseconds[chain.microseconds.size() / 2];
+  for (const Chain& chain : chains) {
+    const bench::Spread found = bench::spread(chain.microseconds);
     const double burst = timer.time(chain.launch, 8) * 1e3;
-    const double tflops = 2e-6 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) / median;
+    const double tflops =
+        2e-6 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) / found.median;
     std::fprintf(stderr, "%5ld %-32s %7.2f us, back to back %7.2f, %6.1f TFLOPS\n", static_cast<long>(n),
-                 chain.name.c_str(), median, burst, tflops);
-    std::printf(
-        "{\"date\": \"%s\", \"commit\": \"%s\", \"driver\": \"%s\", \"case\": \"s nn %ldx%ldx%ld randn\", \"chain\": "
-        "\"%s\", \"us_median\": %.2f, \"us_min\": %.2f, \"us_max\": %.2f, \"us_back_to_back\": %.2f}\n",
-        bench::today().c_str(), commit.c_str(), driver.c_str(), static_cast<long>(n), static_cast<long>(n),
-        static_cast<long>(n), chain.name.c_str(), median, static_cast<double>(chain.microseconds.front()),
-        static_cast<double>(chain.microseconds.back()), burst);
+                 chain.name.c_str(), found.median, burst, tflops);
+    records.append(bench::Json{{"date", bench::today()},
+                               {"commit", options.commit},
+                               {"driver", driver},
+                               {"case", "s nn " + to_string(bench::Shape{n, n, n}) + " randn"},
+                               {"chain", chain.name},
+                               {"us_median", found.median},
+                               {"us_min", found.min},
+                               {"us_max", found.max},
+                               {"us_back_to_back", burst}});
   }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<std::int64_t> sizes = {512, 1024};
-  int repeats = 101;
-  std::string commit = "unknown";
-  CLI::App app("What each launch of a small call of scheme ec costs");
-  app.add_option("--n", sizes, "square sizes")->check(CLI::Range(std::int64_t{1}, std::int64_t{8192}));
-  app.add_option("--repeats", repeats, "timed calls of each chain")->check(CLI::Range(1, 10000));
-  app.add_option("--commit", commit, "what the records say was measured");
-  CLI11_PARSE(app, argc, argv);
-  try {
+  Options options;
+  bench::Program program("bench_gpu_ec_call", "What each launch of a small call of scheme ec costs");
+  program.add_option("--n", options.sizes, "square sizes")->check(CLI::Range(std::int64_t{1}, std::int64_t{8192}));
+  program.add_option("--repeats", options.repeats, "timed calls of each chain")->check(CLI::Range(1, 10000));
+  bench::add_json(program, options.json);
+  bench::add_commit(program, options.commit);
+  return program.run(argc, argv, [&] {
+    const bench::Records records(options.json);
     const bench::Gauges gauges;
-    for (const std::int64_t n : sizes) measure(n, repeats, commit, gauges.driver);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_gpu_ec_call: %s\n", error.what());
-    return 1;
-  }
-  return 0;
+    for (const std::int64_t n : options.sizes) measure(n, options, gauges.driver, records);
+    return 0;
+  });
 }

@@ -1,32 +1,36 @@
 // SPDX-License-Identifier: MIT
-// Whole products in device memory, Kizami's engines and native cuBLAS interleaved in one run: TFLOPS, spread, error against
-// a double-double reference of sampled rows, rung taken, clock and power. A table on stderr, JSON lines on stdout.
-//   bench_gpu_gemm --type d --n 1024 --n 4096 --engine hopper --phi 0.5
+// Whole products in device memory, Kizami's engines and native cuBLAS interleaved in one run: TFLOPS, spread, error
+// against a double-double reference of sampled rows, rung taken, clock and power. A table on stderr, JSON lines on
+// stdout.
+//   bench_gpu_gemm --type d --n 1024 --n 4096 --engine hopper --phi 0.5 --phi 4
+//     every type, shape and phi is a case
 //   bench_gpu_gemm --type d --n 4096 --engine tile               tile kernels
 //   bench_gpu_gemm --type s --engine ec --engine hopper          scheme ec beside scheme ozaki2
 //   bench_gpu_gemm --type d --n 256 --batch 100 --engine auto    what the planner takes where no bits are promised
 //   bench_gpu_gemm --type d --n 8192 --engine ozaki1/7 --engine ozaki1/7/truncated/grouped/cublaslt
 //     scheme ozaki1, as in sliced_way.hpp; bench_gpu_slices times its phases
 //   bench_gpu_gemm --type d --n 4096 --engine ff32               FP64 by pairs of FP32, a baseline
-// --batch N: N products, each behind the one before it in memory, beside cublas<t>gemmStridedBatched; times are of all N.
-// --op nt: A as it is, B transposed in memory. Times are of the device: a kernel that waits goes ahead of every timed call.
-// Inputs are (uniform(0,1) - 0.5) exp(phi normal),
-// alpha = 1, beta = 0. 2 m n k operations (8 m n k for complex types).
+// --batch N: N products, each behind the one before it in memory, beside cublas<t>gemmStridedBatched; times are of them
+// all. --op nt: A as it is, B transposed in memory. Times are of the device: a kernel that waits goes ahead of every
+// timed call. Inputs are (uniform(0,1) - 0.5) exp(phi normal), alpha = 1, beta = 0. 2 m n k operations (8 m n k for
+// complex types).
 #include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "device_bench.cuh"
 #include "gpu_float_float.cuh"
+#include "gpu_gemm/options.hpp"
+#include "harness/records.hpp"
+#include "harness/spread.hpp"
 #include "kizami/cuda.hpp"
-#include "sliced_way.hpp"
 
 namespace {
 
@@ -35,51 +39,19 @@ using bench::Cublas;
 using bench::DeviceBuffer;
 using bench::fill;
 using bench::Gauges;
+using bench::GemmOptions;
+using bench::GemmWay;
 using bench::row_error;
+using bench::Shape;
 using bench::Strides;
-using bench::today;
-using kizami::EngineName;
 using kizami::Outcome;
 using kizami::Policy;
-using kizami::Scalar;
 using kizami::Scheme;
 
-// ---- one case ----------------------------------------------------------------------------------------------------------
-
-struct Shape {
-  std::int64_t m, n, k;
-};
-
-/// What multiplies: an engine in a scheme.
-struct Way {
-  std::string name;
-  EngineName engine;
-  Scheme scheme = Scheme::kOzaki2;
-  kizami::Slicing slices = {};
-  bool is_float_float = false;  ///< none: a baseline
-};
-
-/// A way of sliced_way.hpp. @throws std::invalid_argument
-[[nodiscard]] Way sliced_way(const std::string& text) {
-  const bench::SlicedWay way = bench::sliced_way(text);
-  if (way.num_streams > 0 || way.is_full) throw std::invalid_argument(text + " is for bench_gpu_slices");
-  return {text, way.engine, Scheme::kOzaki1, way.slices};
-}
-
-struct Options {
-  std::vector<char> types;
-  std::vector<Shape> shapes;
-  std::vector<Way> ways;
-  bool is_a_transposed = false;
-  bool is_b_transposed = false;
-  double phi = 0.5;
-  std::int64_t batch = 1;
-  int repeats = 7;
-  double sustained = 0;
-  bool checks = true;
-  bool has_native = true;
-  std::string commit = "unknown";
-  Policy policy;
+struct Case {
+  char type;
+  Shape shape;
+  double phi;
 };
 
 struct Runner {
@@ -94,12 +66,9 @@ struct Runner {
 };
 
 /// Refuses elements out of its range before anything is timed.
-[[nodiscard]] Runner float_float_runner(const Options& options, const Shape& s,
-                                        const std::vector<kizami::MatrixView<const double>>& a,
+[[nodiscard]] Runner float_float_runner(const Shape& s, const std::vector<kizami::MatrixView<const double>>& a,
                                         const std::vector<kizami::MatrixView<const double>>& b,
                                         const std::vector<kizami::MatrixView<double>>& c) {
-  if (options.batch != 1)
-    throw std::invalid_argument("--engine ff32 --batch " + std::to_string(options.batch) + ", must be 1");
   if (s.k > kizami::cli::kMostFloatFloatTerms)
     throw std::invalid_argument("--engine ff32: k = " + std::to_string(s.k) + ", must be <= 2^24");
   DeviceBuffer<unsigned long long> unfit(1);
@@ -121,29 +90,64 @@ struct Runner {
           }};
 }
 
+/// A line of the table, and the record.
+void print(const GemmOptions& options, const Case& one, const Runner& runner, double flops, const Gauges& gauges,
+           const bench::Records& records) {
+  const Shape& s = one.shape;
+  const bench::Spread ms = bench::spread(runner.milliseconds);
+  const double tflops = flops / ms.median * 1e-9;
+  const double sustained = runner.sustained_ms > 0 ? flops / runner.sustained_ms * 1e-9 : 0;
+  const double predicted = runner.planned == nullptr ? 0 : runner.planned->predicted_seconds() * 1e3;
+  const std::string batch = options.batch == 1 ? "" : " batch=" + std::to_string(options.batch);
+  std::fprintf(stderr, "%cgemm %6ld %6ld %6ld%s  %-24s %8.3f ms %7.1f TFLOPS  error %8.2g  %s", one.type,
+               static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k), batch.c_str(),
+               runner.name.c_str(), ms.median, tflops, runner.error, runner.plan.c_str());
+  if (predicted > 0) std::fprintf(stderr, "  predicted %.3f ms", predicted);
+  if (sustained > 0) std::fprintf(stderr, "  sustained %.1f at %u MHz %u W", sustained, runner.mhz, runner.watts);
+  std::fprintf(stderr, "\n");
+  records.append(bench::Json{{"date", bench::today()},
+                             {"commit", options.commit},
+                             {"driver", gauges.driver},
+                             {"case", std::string(1, one.type) + " " + options.op + " " + to_string(s) +
+                                          " phi=" + bench::to_text(one.phi) + batch},
+                             {"who", runner.name},
+                             {"plan", runner.plan},
+                             {"ms_median", ms.median},
+                             {"ms_min", ms.min},
+                             {"ms_max", ms.max},
+                             {"tflops", tflops},
+                             {"error", runner.error},
+                             {"predicted_ms", predicted},
+                             {"sustained_tflops", sustained},
+                             {"sm_mhz", runner.mhz},
+                             {"watts", runner.watts}});
+}
+
 template <class T>
-void run_case(const Options& options, const Shape& s, char type, const Cublas& cublas, const Gauges& gauges) {
+void run_case(const GemmOptions& options, const Case& one, const Cublas& cublas, const Gauges& gauges,
+              const bench::Records& records) {
   using R = kizami::RealOf<T>;
   constexpr int kTerms = kizami::kIsComplex<T> ? 2 : 1;
+  const Shape& s = one.shape;
   const std::int64_t batch = options.batch;
   DeviceBuffer<T> a(batch * s.m * s.k), b(batch * s.k * s.n), c(batch * s.m * s.n);
-  fill<<<2048, 256>>>(reinterpret_cast<R*>(a.data), batch * s.m * s.k * kTerms, options.phi, 1);
-  fill<<<2048, 256>>>(reinterpret_cast<R*>(b.data), batch * s.k * s.n * kTerms, options.phi, 2);
+  fill<<<2048, 256>>>(reinterpret_cast<R*>(a.data), batch * s.m * s.k * kTerms, one.phi, 1);
+  fill<<<2048, 256>>>(reinterpret_cast<R*>(b.data), batch * s.k * s.n * kTerms, one.phi, 2);
   const auto view = [](const T* x, std::int64_t rows, std::int64_t cols, bool is_transposed) {
     return is_transposed ? kizami::blas_view(x, cols, rows, cols).transposed() : kizami::blas_view(x, rows, cols, rows);
   };
   std::vector<kizami::MatrixView<const T>> op_a, op_b;
   std::vector<kizami::MatrixView<T>> op_c;
   for (std::int64_t p = 0; p < batch; ++p) {
-    op_a.push_back(view(a.data + p * s.m * s.k, s.m, s.k, options.is_a_transposed));
-    op_b.push_back(view(b.data + p * s.k * s.n, s.k, s.n, options.is_b_transposed));
+    op_a.push_back(view(a.data + p * s.m * s.k, s.m, s.k, options.is_a_transposed()));
+    op_b.push_back(view(b.data + p * s.k * s.n, s.k, s.n, options.is_b_transposed()));
     op_c.push_back(kizami::blas_view(c.data + p * s.m * s.n, s.m, s.n, s.m));
   }
   DeviceBuffer<double> worst(1);
   std::vector<Runner> runners;
   if (options.has_native) {
     const auto call = [&] {
-      cublas.multiply<T>(s.m, s.n, s.k, a.data, b.data, c.data, options.is_a_transposed, options.is_b_transposed,
+      cublas.multiply<T>(s.m, s.n, s.k, a.data, b.data, c.data, options.is_a_transposed(), options.is_b_transposed(),
                          batch);
     };
     runners.push_back({"native", call});
@@ -152,13 +156,12 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
   plans.reserve(options.ways.size());
   std::vector<std::string> names;
   std::size_t bytes = 256;
-  for (const Way& way : options.ways) {
+  for (const GemmWay& way : options.ways) {
     if (way.is_float_float) {
       if constexpr (std::is_same_v<T, double>) {
-        runners.push_back(float_float_runner(options, s, op_a, op_b, op_c));
-        continue;
+        runners.push_back(float_float_runner(s, op_a, op_b, op_c));
       }
-      throw std::invalid_argument(std::string("--engine ff32 --type ") + type + ", must be d");
+      continue;
     }
     Policy policy = options.policy;
     policy.scheme = way.scheme;
@@ -169,7 +172,7 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
     if (way.scheme != Scheme::kOzaki2) policy.reproducibility = kizami::Reproducibility::kNotGuaranteed;
     auto plan = kizami::cuda::make_plan(kizami::kScalarOf<T>, s.m, s.n, s.k, policy, {batch, false});
     if (!plan.ok()) {
-      std::fprintf(stderr, "%c %ldx%ldx%ld %s: %s\n", type, static_cast<long>(s.m), static_cast<long>(s.n),
+      std::fprintf(stderr, "%c %ldx%ldx%ld %s: %s\n", one.type, static_cast<long>(s.m), static_cast<long>(s.n),
                    static_cast<long>(s.k), way.name.c_str(), plan.status().reason().c_str());
       continue;
     }
@@ -249,136 +252,35 @@ void run_case(const Options& options, const Shape& s, char type, const Cublas& c
   }
   const double flops = (kTerms == 2 ? 8.0 : 2.0) * static_cast<double>(s.m) * static_cast<double>(s.n) *
                        static_cast<double>(s.k) * static_cast<double>(batch);
-  const std::string batch_text = batch == 1 ? "" : " batch=" + std::to_string(batch);
-  for (Runner& runner : runners) {
-    std::sort(runner.milliseconds.begin(), runner.milliseconds.end());
-    const double median = runner.milliseconds[runner.milliseconds.size() / 2];
-    const double tflops = flops / median * 1e-9;
-    const double sustained = runner.sustained_ms > 0 ? flops / runner.sustained_ms * 1e-9 : 0;
-    std::fprintf(stderr, "%cgemm %6ld %6ld %6ld%s  %-24s %8.3f ms %7.1f TFLOPS  error %8.2g  %s", type,
-                 static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k), batch_text.c_str(),
-                 runner.name.c_str(), median, tflops, runner.error, runner.plan.c_str());
-    const double predicted = runner.planned == nullptr ? 0 : runner.planned->predicted_seconds() * 1e3;
-    if (predicted > 0) std::fprintf(stderr, "  predicted %.3f ms", predicted);
-    if (sustained > 0) std::fprintf(stderr, "  sustained %.1f at %u MHz %u W", sustained, runner.mhz, runner.watts);
-    std::fprintf(stderr, "\n");
-    std::printf(
-        "{\"date\": \"%s\", \"commit\": \"%s\", \"driver\": \"%s\", \"case\": \"%c %c%c %ldx%ldx%ld phi=%g%s\", "
-        "\"who\": "
-        "\"%s\", "
-        "\"plan\": \"%s\", \"ms_median\": %.5f, \"ms_min\": %.5f, \"ms_max\": %.5f, \"tflops\": %.2f, \"error\": %.3g, "
-        "\"predicted_ms\": %.5f, \"sustained_tflops\": %.2f, \"sm_mhz\": %u, \"watts\": %u}\n",
-        today().c_str(), options.commit.c_str(), gauges.driver.c_str(), type, options.is_a_transposed ? 't' : 'n',
-        options.is_b_transposed ? 't' : 'n', static_cast<long>(s.m), static_cast<long>(s.n), static_cast<long>(s.k),
-        options.phi, batch_text.c_str(), runner.name.c_str(), runner.plan.c_str(), median, runner.milliseconds.front(),
-        runner.milliseconds.back(), tflops, runner.error, predicted, sustained, runner.mhz, runner.watts);
-    std::fflush(stdout);
-  }
+  for (const Runner& runner : runners) print(options, one, runner, flops, gauges, records);
   check(cudaEventDestroy(begin), "event");
   check(cudaEventDestroy(end), "event");
 }
 
-[[nodiscard]] Options parse(int argc, char** argv) {
-  Options options;
-  const auto fail = [](const std::string& what) { throw std::invalid_argument(what); };
-  for (int i = 1; i < argc; ++i) {
-    const std::string name = argv[i];
-    if (name == "--no-check") {
-      options.checks = false;
-      continue;
-    }
-    if (name == "--no-native") {
-      options.has_native = false;
-      continue;
-    }
-    if (name == "--may-sync") {
-      options.policy.may_sync = true;
-      continue;
-    }
-    if (i + 1 >= argc) fail(name + " needs a value");
-    const std::string value = argv[++i];
-    long m = 0, n = 0, k = 0;
-    if (name == "--type") {
-      for (const char t : value) options.types.push_back(t);
-    } else if (name == "--n") {
-      m = std::stol(value);
-      options.shapes.push_back({m, m, m});
-    } else if (name == "--shape") {
-      if (std::sscanf(value.c_str(), "%ldx%ldx%ld", &m, &n, &k) != 3) fail("--shape " + value + ", must be MxNxK");
-      options.shapes.push_back({m, n, k});
-    } else if (name == "--engine") {
-      if (value == "ec") {
-        options.ways.push_back({value, EngineName::kHopper, Scheme::kEc});
-      } else if (value == "auto") {
-        options.ways.push_back({value, EngineName::kAuto, Scheme::kAuto});
-      } else if (value == "ff32") {
-        options.ways.push_back({value, EngineName::kAuto, Scheme::kAuto, {}, true});
-      } else if (value.starts_with("ozaki1")) {
-        options.ways.push_back(sliced_way(value));
-      } else {
-        EngineName engine = EngineName::kAuto;
-        if (!bench::find_named(value, EngineName::kCpuRef, EngineName::kTile, engine))
-          fail("--engine " + value + ", must be hopper, cublaslt, tile, ec, auto, ff32 or ozaki1/SLICES");
-        options.ways.push_back({value, engine});
+int run(const GemmOptions& options) {
+  const bench::Records records(options.json);
+  const Cublas cublas;
+  const Gauges gauges;
+  for (const char type : options.types) {
+    for (const Shape& shape : options.shapes) {
+      for (const double phi : options.phis) {
+        const Case one{type, shape, phi};
+        if (type == 's') run_case<float>(options, one, cublas, gauges, records);
+        if (type == 'd') run_case<double>(options, one, cublas, gauges, records);
+        if (type == 'c') run_case<std::complex<float>>(options, one, cublas, gauges, records);
+        if (type == 'z') run_case<std::complex<double>>(options, one, cublas, gauges, records);
       }
-    } else if (name == "--op") {
-      if (value.size() != 2 || value.find_first_not_of("nt") != std::string::npos)
-        fail("--op " + value + ", must be nn, nt, tn or tt");
-      options.is_a_transposed = value[0] == 't';
-      options.is_b_transposed = value[1] == 't';
-    } else if (name == "--phi") {
-      options.phi = std::stod(value);
-    } else if (name == "--batch") {
-      options.batch = std::stol(value);
-      if (options.batch < 1) fail("--batch " + value + ", must be >= 1");
-    } else if (name == "--repeats") {
-      options.repeats = std::stoi(value);
-    } else if (name == "--sustained") {
-      options.sustained = std::stod(value);
-    } else if (name == "--commit") {
-      options.commit = value;
-    } else if (name == "--bits") {
-      options.policy.accuracy = kizami::Accuracy::at_bits(std::stoi(value));
-    } else {
-      fail("unknown option " + name);
     }
   }
-  if (options.types.empty()) options.types = {'d'};
-  if (options.shapes.empty()) options.shapes = {{1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 4096, 4096}};
-  if (options.ways.empty()) options.ways = {{"hopper", EngineName::kHopper}, {"cublaslt", EngineName::kCublasLt}};
-  return options;
+  return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    const Options options = parse(argc, argv);
-    const Cublas cublas;
-    const Gauges gauges;
-    for (const char type : options.types) {
-      for (const Shape& shape : options.shapes) {
-        switch (type) {
-          case 's':
-            run_case<float>(options, shape, type, cublas, gauges);
-            break;
-          case 'd':
-            run_case<double>(options, shape, type, cublas, gauges);
-            break;
-          case 'c':
-            run_case<std::complex<float>>(options, shape, type, cublas, gauges);
-            break;
-          case 'z':
-            run_case<std::complex<double>>(options, shape, type, cublas, gauges);
-            break;
-          default:
-            throw std::invalid_argument(std::string("--type ") + type + ", must be letters of sdcz");
-        }
-      }
-    }
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_gpu_gemm: %s\n", error.what());
-    return 1;
-  }
-  return 0;
+  GemmOptions options;
+  bench::Program program("bench_gpu_gemm",
+                         "Whole products in device memory, Kizami's engines and native cuBLAS interleaved in one run");
+  bench::add_options(program, options);
+  return program.run(argc, argv, [&] { return run(options); });
 }

@@ -1,40 +1,36 @@
 // SPDX-License-Identifier: MIT
-// A program that multiplies the same matrices again and again by cuBLAS, or what is preloaded before it, and waits for each product:
-// elements (uniform - 1/2) exp(phi normal), which may make a product by Kizami slower than cuBLAS' own, which is timed beside each of
-// them. One JSON line for each of the first calls, and one for the rest: medians, and all of them together. A call's time is that
-// from its begin to its end, as the program sees it.
+// A program that multiplies the same matrices again and again by cuBLAS, or what is preloaded before it, and waits for
+// each product: elements (uniform - 1/2) exp(phi normal), which may make a product by Kizami slower than cuBLAS' own,
+// which is timed beside each of them. One JSON line for each of the first calls, and one for the rest: medians, and all
+// of them together. A call's time is that from its begin to its end, as the program sees it.
 //   LD_PRELOAD=libkizami_cublas.so bench_gpu_learned --type d --n 4096 --phi 6 --calls 100
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "recording.hpp"
+#include "harness/device.hpp"
+#include "harness/facts.hpp"
+#include "harness/options.hpp"
+#include "harness/records.hpp"
+#include "harness/spread.hpp"
+#include "linked_cublas.hpp"
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Json = nlohmann::ordered_json;
-
-void check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorName(error));
-}
-void check(cublasStatus_t status, const char* what) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(std::string(what) + ": " + cublasGetStatusName(status));
-}
+using bench::Json;
+using bench::median;
+using linked::check;
 
 bool is_single(char type) { return type == 's' || type == 'c'; }
 bool is_complex(char type) { return type == 'c' || type == 'z'; }
@@ -118,11 +114,6 @@ class Program {
   cublasHandle_t handle_ = nullptr;
 };
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 struct Options {
   std::string type = "d";
   int n = 4096;
@@ -130,9 +121,10 @@ struct Options {
   int calls = 100;
   int first = 5;
   std::string commit = "unknown";
+  std::string json;
 };
 
-void measure(const Options& options, const std::string& device) {
+void measure(const Options& options, const std::string& device, const bench::Records& records) {
   const char type = options.type.front();
   const Gemm linked = linked_gemm(type);
   const Gemm native = native_gemm(type);
@@ -152,8 +144,7 @@ void measure(const Options& options, const std::string& device) {
     record.update(found);
     record["sm_mhz"] = gauges.sm_mhz();
     record["watts"] = gauges.watts();
-    std::puts(record.dump().c_str());
-    static_cast<void>(std::fflush(stdout));
+    records.append(record);
   };
   for (int i = 1; i <= options.calls; ++i) {
     const double milliseconds = program.call(linked);
@@ -177,25 +168,19 @@ void measure(const Options& options, const std::string& device) {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  CLI::App app{"The same product again and again, beside cuBLAS' own"};
+int main(int argc, char** argv) {
   Options options;
-  app.add_option("--type", options.type, "s, d, c or z")
-      ->check(CLI::IsMember({"s", "d", "c", "z"}))
-      ->capture_default_str();
-  app.add_option("--n", options.n, "order of the matrices")->check(CLI::Range(1, 32768))->capture_default_str();
-  app.add_option("--phi", options.phi, "spread of exponents")->check(CLI::Range(0.0, 50.0))->capture_default_str();
-  app.add_option("--calls", options.calls, "products")->check(CLI::Range(4, 1000000))->capture_default_str();
-  app.add_option("--first", options.first, "calls with a line of their own")
-      ->check(CLI::Range(0, 1000))
-      ->capture_default_str();
-  app.add_option("--commit", options.commit, "for the record");
-  CLI11_PARSE(app, argc, argv);
-  cudaDeviceProp device{};
-  check(cudaGetDeviceProperties(&device, 0), "cudaGetDeviceProperties");
-  measure(options, device.name);
-  return 0;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "bench_gpu_learned: %s\n", error.what());
-  return 1;
+  bench::Program program("bench_gpu_learned", "The same product again and again, beside cuBLAS' own");
+  program.add_option("--type", options.type, "s, d, c or z")->check(CLI::IsMember({"s", "d", "c", "z"}));
+  program.add_option("--n", options.n, "order of the matrices")->check(CLI::Range(1, 32768));
+  program.add_option("--phi", options.phi, "spread of exponents")->check(bench::between(0, 50));
+  program.add_option("--calls", options.calls, "products")->check(CLI::Range(4, 1000000));
+  program.add_option("--first", options.first, "calls with a line of their own")->check(CLI::Range(0, 1000));
+  bench::add_json(program, options.json);
+  bench::add_commit(program, options.commit);
+  return program.run(argc, argv, [&] {
+    const bench::Records records(options.json);
+    measure(options, bench::device_name(), records);
+    return 0;
+  });
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Routines of a triangle as libkizami_cublas.so makes them of products, for several orders of the native diagonal blocks, and
-// native cuBLAS, interleaved in one run. A table on stderr, JSON lines on stdout.
+// Routines of a triangle as libkizami_cublas.so makes them of products, for several orders of the native diagonal
+// blocks, and native cuBLAS, interleaved in one run. A table on stderr, JSON lines on stdout.
 //   bench_gpu_level3 --type d --n 4096 --block 512 --block 1024
-// n x n matrices; of products the planner leaves to cuBLAS what it predicts to be faster there, as for programs, or with
-// --scheme ozaki2 nothing. n^3 operations (4 n^3 of complex types). Medians of the device's times.
-#include <algorithm>
+// n x n matrices; of products the planner leaves to cuBLAS what it predicts to be faster there, as for programs, or
+// with --scheme ozaki2 nothing. n^3 operations (4 n^3 of complex types). Medians of the device's times.
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -13,11 +12,12 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "device_bench.cuh"
 #include "dropin/cublas/level3.hpp"
 #include "dropin/cublas/native_level3.hpp"
+#include "harness/options.hpp"
+#include "harness/records.hpp"
+#include "harness/spread.hpp"
 
 namespace {
 
@@ -44,6 +44,7 @@ struct Options {
   std::string scheme = "auto";
   int rounds = 7;
   std::string commit = "unknown";
+  std::string json;
 };
 
 struct Way {
@@ -55,7 +56,7 @@ struct Way {
 
 template <class T>
 void run_case(const Options& options, Routine routine, std::int64_t n, char type, const bench::Cublas& native,
-              const bench::Gauges& gauges) {
+              const bench::Gauges& gauges, const bench::Records& records) {
   using R = kizami::RealOf<T>;
   constexpr int kParts = kizami::kIsComplex<T> ? 2 : 1;
   DeviceBuffer<T> a(n * n), b(n * n), c(n * n);
@@ -113,58 +114,60 @@ void run_case(const Options& options, Routine routine, std::int64_t n, char type
       if (round >= 0) way.milliseconds.push_back(ms);
     }
   }
-  for (Way& way : ways) {
-    std::sort(way.milliseconds.begin(), way.milliseconds.end());
-    const double median = way.milliseconds[way.milliseconds.size() / 2];
+  for (const Way& way : ways) {
+    const bench::Spread found = bench::spread(way.milliseconds);
     const double operations = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) *
                               (kParts == 2 ? 4 : 1) * (routine == Routine::kSymm ? 2 : 1);
-    const double tflops = operations / median * 1e-9;
+    const double tflops = operations / found.median * 1e-9;
     std::fprintf(stderr, "%c %-5s n %5lld  %-10s  %9.3f ms  %6.1f TFLOPS  %d products Kizami's, %d native\n", type,
-                 to_string(routine), static_cast<long long>(n), way.who.c_str(), median, tflops,
+                 to_string(routine), static_cast<long long>(n), way.who.c_str(), found.median, tflops,
                  way.blocks.num_emulated, way.blocks.num_native);
-    std::printf(
-        "{\"date\": \"%s\", \"commit\": \"%s\", \"driver\": \"%s\", \"case\": \"%c %s %lld\", \"scheme\": "
-        "\"%s\", \"who\": \"%s\", \"ms_median\": %.5f, \"ms_min\": %.5f, \"ms_max\": %.5f, \"tflops\": %.2f, "
-        "\"emulated\": %d, \"native\": %d, \"sm_mhz\": %u, \"watts\": %u}\n",
-        bench::today().c_str(), options.commit.c_str(), gauges.driver.c_str(), type, to_string(routine),
-        static_cast<long long>(n), options.scheme.c_str(), way.who.c_str(), median,
-        static_cast<double>(way.milliseconds.front()), static_cast<double>(way.milliseconds.back()), tflops,
-        way.blocks.num_emulated, way.blocks.num_native, gauges.sm_mhz(), gauges.watts());
+    records.append(bench::Json{{"date", bench::today()},
+                               {"commit", options.commit},
+                               {"driver", gauges.driver},
+                               {"case", std::string(1, type) + " " + to_string(routine) + " " + std::to_string(n)},
+                               {"scheme", options.scheme},
+                               {"who", way.who},
+                               {"ms_median", found.median},
+                               {"ms_min", found.min},
+                               {"ms_max", found.max},
+                               {"tflops", tflops},
+                               {"emulated", way.blocks.num_emulated},
+                               {"native", way.blocks.num_native},
+                               {"sm_mhz", gauges.sm_mhz()},
+                               {"watts", gauges.watts()}});
   }
 }
 
-void run(const Options& options) {
+int run(const Options& options) {
+  const bench::Records records(options.json);
   const bench::Cublas native;
   const bench::Gauges gauges;
   for (const char type : options.types) {
     for (const Routine routine : {Routine::kTrsm, Routine::kTrmm, Routine::kSyrk, Routine::kSymm}) {
       for (const std::int64_t n : options.sizes) {
-        if (type == 's') run_case<float>(options, routine, n, type, native, gauges);
-        if (type == 'd') run_case<double>(options, routine, n, type, native, gauges);
-        if (type == 'c') run_case<std::complex<float>>(options, routine, n, type, native, gauges);
-        if (type == 'z') run_case<std::complex<double>>(options, routine, n, type, native, gauges);
+        if (type == 's') run_case<float>(options, routine, n, type, native, gauges, records);
+        if (type == 'd') run_case<double>(options, routine, n, type, native, gauges, records);
+        if (type == 'c') run_case<std::complex<float>>(options, routine, n, type, native, gauges, records);
+        if (type == 'z') run_case<std::complex<double>>(options, routine, n, type, native, gauges, records);
       }
     }
   }
+  return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Routines of a triangle by products of Kizami, beside native cuBLAS");
-  app.add_option("--type", options.types)->check(CLI::IsMember(std::vector<char>{'s', 'd', 'c', 'z'}));
-  app.add_option("--n", options.sizes)->check(CLI::Range(2, 32768));
-  app.add_option("--block", options.blocks, "orders of the native diagonal blocks")->check(CLI::Range(1, 32768));
-  app.add_option("--scheme", options.scheme)->check(CLI::IsMember(std::vector<std::string>{"auto", "ozaki2"}));
-  app.add_option("--rounds", options.rounds)->check(CLI::Range(1, 1000));
-  app.add_option("--commit", options.commit);
-  CLI11_PARSE(app, argc, argv);
-  try {
-    run(options);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "bench_gpu_level3: %s\n", e.what());
-    return 1;
-  }
-  return 0;
+  bench::Program program("bench_gpu_level3", "Routines of a triangle by products of Kizami, beside native cuBLAS");
+  bench::add_types(program, options.types);
+  program.add_option("--n", options.sizes, "orders of the matrices")->check(CLI::Range(2, 32768));
+  program.add_option("--block", options.blocks, "orders of the native diagonal blocks")->check(CLI::Range(1, 32768));
+  program.add_option("--scheme", options.scheme, "of products: what the planner takes, or ozaki2 for all")
+      ->check(CLI::IsMember({"auto", "ozaki2"}));
+  program.add_option("--rounds", options.rounds, "timed calls of each")->check(CLI::Range(1, 1000));
+  bench::add_json(program, options.json);
+  bench::add_commit(program, options.commit);
+  return program.run(argc, argv, [&] { return run(options); });
 }

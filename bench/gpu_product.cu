@@ -1,29 +1,32 @@
 // SPDX-License-Identifier: MIT
-// Times the sm_90a product kernel in each of its forms: all planes of square products, residues over their full range, the
-// residue epilogue.
+// Times the sm_90a product kernel in each of its forms: all planes of square products, residues over their full range,
+// the residue epilogue.
 //
-//   bench_gpu_product [--n N]... [--planes P] [--form NAME]... [--raster R]... [--rounds R] [--sustained SECONDS]
+//   bench_gpu_product --n 4096 --n 8192 --planes 14 --form ping_pong_128x128 --rounds 15 --sustained 2
 //
-// Columns, in TOPS = 2 n^3 planes / time: "call", the median of single launches between two events; "burst", launches back
-// to back between two events, over their number. Operands rotate among copies that together exceed three times the L2
-// cache. Every form must make the same C: their checksums are compared. One JSON line per case and form on stdout.
+// Columns, in TOPS = 2 n^3 planes / time: "call", the median of single launches between two events; "burst", launches
+// back to back between two events, over their number. Operands rotate among copies that together exceed three times the
+// L2 cache. Every form must make the same C: their checksums are compared. One JSON line per case and form on stdout.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "engines/hopper/forms.hpp"
+#include "harness/device.hpp"
+#include "harness/options.hpp"
+#include "harness/records.hpp"
+#include "harness/spread.hpp"
 #include "num/moduli.hpp"
 
 namespace {
 
+using bench::check;
 using kizami::engines::form_accepts;
 using kizami::engines::hopper_forms;
 using kizami::engines::HopperFormTraits;
@@ -32,12 +35,6 @@ using kizami::engines::run_hopper_product;
 using kizami::engines::tile_for;
 using kizami::product::Pointers;
 using kizami::product::ProductDesc;
-
-void check(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return;
-  std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
-  std::exit(1);
-}
 
 /// splitmix64, as a hash of a counter.
 __device__ std::uint64_t hash(std::uint64_t x) {
@@ -78,46 +75,14 @@ __global__ void check_elements_smxx(const std::int8_t* a, const std::int8_t* b, 
 }
 
 struct Options {
-  std::vector<std::int64_t> ns;
+  std::vector<std::int64_t> ns{1024, 2048, 4096, 8192};
   std::vector<std::string> forms;
-  std::vector<int> rasters;
+  std::vector<int> rasters{0};
   int planes = 14;
   int rounds = 15;
   double sustained_seconds = 0;
+  std::string json;
 };
-
-Options parse(int argc, char** argv) {
-  Options options;
-  for (int x = 1; x < argc; ++x) {
-    const std::string word = argv[x];
-    const char* const value = x + 1 < argc ? argv[x + 1] : nullptr;
-    if (value == nullptr) {
-      std::fprintf(stderr, "%s needs a value\n", word.c_str());
-      std::exit(2);
-    }
-    ++x;
-    if (word == "--n") {
-      options.ns.push_back(std::atoll(value));
-    } else if (word == "--planes") {
-      options.planes = std::clamp(std::atoi(value), 1, static_cast<int>(kizami::num::kRealModuli.size()));
-    } else if (word == "--form") {
-      options.forms.emplace_back(value);
-    } else if (word == "--raster") {
-      options.rasters.push_back(std::atoi(value));
-    } else if (word == "--rounds") {
-      options.rounds = std::max(1, std::atoi(value));
-    } else if (word == "--sustained") {
-      options.sustained_seconds = std::atof(value);
-    } else {
-      std::fprintf(stderr, "unknown option %s\n", word.c_str());
-      std::exit(2);
-    }
-  }
-  if (options.ns.empty()) options.ns = {1024, 2048, 4096, 8192};
-  for (std::int64_t& n : options.ns) n = std::max<std::int64_t>(64, n / 64 * 64);
-  if (options.rasters.empty()) options.rasters = {0};
-  return options;
-}
 
 /// Square planes, and as many copies as keep the L2 cache cold.
 class Buffers {
@@ -157,10 +122,7 @@ class Buffers {
 };
 
 void launch(const ProductDesc& desc, const Pointers& pointers, const HopperFormTraits& form, int raster) {
-  const kizami::Status status = run_hopper_product(desc, pointers, form.form, nullptr, raster);
-  if (status.ok()) return;
-  std::fprintf(stderr, "%s: %s\n", std::string(form.name).c_str(), status.reason().c_str());
-  std::exit(1);
+  check(run_hopper_product(desc, pointers, form.form, nullptr, raster), form.name.data());
 }
 
 double elapsed_ms(cudaEvent_t begin, cudaEvent_t end) {
@@ -213,8 +175,7 @@ Result measure(const ProductDesc& desc, const Buffers& buffers, const HopperForm
     check(cudaEventSynchronize(end), std::string(form.name).c_str());
     times.push_back(elapsed_ms(begin, end));
   }
-  std::sort(times.begin(), times.end());
-  result.call_ms = times[times.size() / 2];
+  result.call_ms = bench::median(times);
 
   // Back to back.
   check(cudaEventRecord(begin), "event");
@@ -243,59 +204,101 @@ Result measure(const ProductDesc& desc, const Buffers& buffers, const HopperForm
   return result;
 }
 
-}  // namespace
+/// What is printed of a form, and the record.
+void print(const ProductDesc& desc, const HopperFormTraits& form, int raster, const Result& r, bool is_right,
+           const cudaDeviceProp& device, const bench::Records& records) {
+  const std::string name(form.name);
+  const auto n = static_cast<double>(desc.n);
+  const double tera_ops = 2e-12 * n * n * n * desc.num_products;
+  const auto tops = [&](double ms) { return ms > 0 ? tera_ops / (1e-3 * ms) : 0.0; };
+  const double predicted = tera_ops / predicted_seconds(desc, form, device.multiProcessorCount);
+  std::fprintf(stderr, "%6lld %-30s %6d %9.4f %9.0f %9.0f %9.0f %9.0f  %s%s\n", static_cast<long long>(desc.n),
+               name.c_str(), raster, r.call_ms, tops(r.call_ms), tops(r.burst_ms), tops(r.sustained_ms), predicted,
+               is_right ? "" : "WRONG", tile_for(desc) == form.form ? "chosen" : "");
+  records.append(bench::Json{{"case", "product " + to_string(bench::Shape{desc.n, desc.n, desc.n}) +
+                                          " planes=" + std::to_string(desc.num_products) + " reduce"},
+                             {"form", name},
+                             {"raster", raster},
+                             {"tops", tops(r.call_ms)},
+                             {"ms", r.call_ms},
+                             {"burst_tops", tops(r.burst_ms)},
+                             {"burst_ms", r.burst_ms},
+                             {"sustained_tops", tops(r.sustained_ms)},
+                             {"correct", is_right},
+                             {"device", device.name}});
+}
 
-int main(int argc, char** argv) {
-  const Options options = parse(argc, argv);
-  cudaDeviceProp device{};
-  check(cudaGetDeviceProperties(&device, 0), "no device");
+[[nodiscard]] ProductDesc square_planes(std::int64_t n, int planes) {
+  ProductDesc desc;
+  desc.m = desc.n = desc.k = n;
+  desc.num_products = planes;
+  for (int l = 0; l < planes; ++l) {
+    desc.moduli[static_cast<std::size_t>(l)] = kizami::num::kRealModuli[static_cast<std::size_t>(l)];
+  }
+  desc.a_row_stride = desc.b_row_stride = desc.c_col_stride = n;
+  desc.a_plane_stride = desc.b_plane_stride = desc.c_plane_stride = n * n;
+  return desc;
+}
+
+/// @return whether every form made the same, right C
+bool run_size(std::int64_t n, const Options& options, const cudaDeviceProp& device, const bench::Records& records) {
+  const ProductDesc desc = square_planes(n, options.planes);
+  const Buffers buffers(desc, static_cast<std::size_t>(device.l2CacheSize));
+  bool is_ok = true;
+  bool is_first = true;
+  unsigned long long checksum = 0;
+  for (const HopperFormTraits& form : hopper_forms()) {
+    if (!form_accepts(form, desc)) continue;
+    if (!options.forms.empty() &&
+        std::find(options.forms.begin(), options.forms.end(), form.name) == options.forms.end()) {
+      continue;
+    }
+    for (const int raster : options.rasters) {
+      const Result r = measure(desc, buffers, form, raster, options);
+      if (is_first) checksum = r.checksum;
+      is_first = false;
+      const bool is_right = r.checksum == checksum && r.num_wrong == 0;
+      is_ok = is_ok && is_right;
+      print(desc, form, raster, r, is_right, device, records);
+    }
+  }
+  return is_ok;
+}
+
+int run(const Options& options) {
+  const bench::Records records(options.json);
+  const cudaDeviceProp device = bench::device_properties();
   std::fprintf(stderr, "%s, %d multiprocessors, L2 %.0f MB\n", device.name, device.multiProcessorCount,
                static_cast<double>(device.l2CacheSize) / 1e6);
   std::fprintf(stderr, "%6s %-30s %6s %9s %9s %9s %9s %9s  %s\n", "n", "form", "raster", "call ms", "call", "burst",
                "sustained", "predicted", "TOPS");
   bool is_ok = true;
   for (const std::int64_t n : options.ns) {
-    ProductDesc desc;
-    desc.m = desc.n = desc.k = n;
-    desc.num_products = options.planes;
-    for (int l = 0; l < options.planes; ++l) {
-      desc.moduli[static_cast<std::size_t>(l)] = kizami::num::kRealModuli[static_cast<std::size_t>(l)];
-    }
-    desc.a_row_stride = desc.b_row_stride = desc.c_col_stride = n;
-    desc.a_plane_stride = desc.b_plane_stride = desc.c_plane_stride = n * n;
-    const Buffers buffers(desc, static_cast<std::size_t>(device.l2CacheSize));
-    const double tera_ops =
-        2e-12 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) * options.planes;
-    bool is_first = true;
-    unsigned long long checksum = 0;
-    for (const HopperFormTraits& form : hopper_forms()) {
-      const std::string name(form.name);
-      if (!form_accepts(form, desc)) continue;
-      if (!options.forms.empty() &&
-          std::find(options.forms.begin(), options.forms.end(), name) == options.forms.end()) {
-        continue;
-      }
-      for (const int raster : options.rasters) {
-        const Result r = measure(desc, buffers, form, raster, options);
-        if (is_first) checksum = r.checksum;
-        is_first = false;
-        const bool is_right = r.checksum == checksum && r.num_wrong == 0;
-        is_ok = is_ok && is_right;
-        const auto tops = [&](double ms) { return ms > 0 ? tera_ops / (1e-3 * ms) : 0.0; };
-        const double predicted = tera_ops / predicted_seconds(desc, form, device.multiProcessorCount);
-        std::fprintf(stderr, "%6lld %-30s %6d %9.4f %9.0f %9.0f %9.0f %9.0f  %s%s\n", static_cast<long long>(n),
-                     name.c_str(), raster, r.call_ms, tops(r.call_ms), tops(r.burst_ms), tops(r.sustained_ms),
-                     predicted, is_right ? "" : "WRONG", tile_for(desc) == form.form ? "chosen" : "");
-        std::printf(
-            "{\"case\": \"product %lldx%lldx%lld planes=%d reduce\", \"form\": \"%s\", \"raster\": %d, \"tops\": %.1f, "
-            "\"ms\": %.5f, \"burst_tops\": %.1f, \"burst_ms\": %.5f, \"sustained_tops\": %.1f, \"correct\": %s, "
-            "\"device\": \"%s\"}\n",
-            static_cast<long long>(n), static_cast<long long>(n), static_cast<long long>(n), options.planes,
-            name.c_str(), raster, tops(r.call_ms), r.call_ms, tops(r.burst_ms), r.burst_ms, tops(r.sustained_ms),
-            is_right ? "true" : "false", device.name);
-        std::fflush(stdout);
-      }
-    }
+    is_ok = run_size(std::max<std::int64_t>(64, n / 64 * 64), options, device, records) && is_ok;
   }
   return is_ok ? 0 : 1;
+}
+
+void add_options(bench::Program& program, Options& options) {
+  std::vector<std::string> names;
+  for (const HopperFormTraits& form : hopper_forms()) names.emplace_back(form.name);
+  program.add_option("--n", options.ns, "square sizes, rounded down to multiples of 64, of which 64 is the least")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
+  program.add_option("--planes", options.planes, "residues that are multiplied")
+      ->check(CLI::Range(1, static_cast<int>(kizami::num::kRealModuli.size())));
+  program.add_option("--form", options.forms, "names of forms; without it all")->check(CLI::IsMember(names));
+  program.add_option("--raster", options.rasters, "tiles along i before the next j; 0: the engine's choice");
+  program.add_option("--rounds", options.rounds, "timed launches")->check(CLI::Range(1, 100000));
+  program.add_option("--sustained", options.sustained_seconds, "seconds of launches back to back")
+      ->check(bench::between(0, 3600));
+  bench::add_json(program, options.json);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  bench::Program program("bench_gpu_product", "The sm_90a product kernel in each of its forms");
+  add_options(program, options);
+  return program.run(argc, argv, [&] { return run(options); });
 }

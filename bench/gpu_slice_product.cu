@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Times the products of slices of every format by the engines for devices: windows of one call of run(), of k elements each, random
-// digits over their full range.
+// Times the products of slices of every format by the engines for devices: windows of one call of run(), of k elements
+// each, random digits over their full range.
 //
-//   bench_gpu_slice_product [--engine ENGINE]... [--n N]... [--k K] [--format FORMAT]... [--windows W] [--rounds R] [--commit C]
+//   bench_gpu_slice_product --engine hopper --engine cublaslt --n 4096 --format bf16 --windows 4
 //
-// TOPS = 2 n^2 k windows / time: "call", the median of single launches between two events, each after a pause in which the
-// device cools; "burst", launches back to back between two events, over their number. Elements at random places are compared with
-// sums of integers. One JSON line a case on stdout.
+// TOPS = 2 n^2 k windows / time: "call", the median of single launches between two events, each after a pause in which
+// the device cools; "burst", launches back to back between two events, over their number. Elements at random places are
+// compared with sums of integers. One JSON line a case on stdout.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 #include <cuda_runtime.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <variant>
@@ -27,6 +25,9 @@
 #include "engines/cublaslt/cublaslt.hpp"
 #include "engines/hopper/hopper.hpp"
 #include "engines/tile/device.hpp"
+#include "harness/options.hpp"
+#include "harness/records.hpp"
+#include "harness/spread.hpp"
 #include "product/product.hpp"
 
 namespace {
@@ -102,6 +103,7 @@ struct Options {
   std::vector<std::string> formats;
   std::vector<std::string> engines{"hopper"};
   std::string commit = "unknown";
+  std::string json;
   int windows = 4;
   int rounds = 7;
 };
@@ -192,8 +194,7 @@ Times measure(const product::Engine& engine, const product::DeviceFacts& facts, 
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     calls.push_back(elapsed(1));
   }
-  std::sort(calls.begin(), calls.end());
-  times.call_ms = calls[calls.size() / 2];
+  times.call_ms = bench::median(calls);
   times.burst_ms = elapsed(options.rounds);
   for (void* memory : {a, b, workspace, static_cast<void*>(c), static_cast<void*>(num_wrong)})
     check(cudaFree(memory), "cudaFree");
@@ -208,7 +209,8 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 
 /// @return whether the product was refused or right
 bool print_case(const std::string& engine, const product::DeviceFacts& facts, const bench::Gauges& gauges,
-                const char* device, const Format& format, std::int64_t n, const Options& options) {
+                const char* device, const Format& format, std::int64_t n, const Options& options,
+                const bench::Records& records) {
   const std::string name(kizami::to_string(format.format));
   const Times times = measure(engine_of(engine), facts, format, n, options);
   if (!times.refusal.empty()) {
@@ -219,32 +221,30 @@ bool print_case(const std::string& engine, const product::DeviceFacts& facts, co
   const auto size = static_cast<double>(n);
   const std::int64_t k = options.k != 0 ? options.k : n;
   const double tera_ops = 2e-12 * size * size * static_cast<double>(k) * options.windows;
-  const nlohmann::ordered_json line = {{"date", bench::today()},
-                                       {"commit", options.commit},
-                                       {"device", device},
-                                       {"driver", gauges.driver},
-                                       {"case", "slice_product"},
-                                       {"engine", engine},
-                                       {"n", n},
-                                       {"k", k},
-                                       {"format", name},
-                                       {"bits", format.bits},
-                                       {"windows", options.windows},
-                                       {"call_ms", times.call_ms},
-                                       {"tops", tera_ops / (1e-3 * times.call_ms)},
-                                       {"burst_tops", tera_ops / (1e-3 * times.burst_ms)},
-                                       {"correct", times.is_right}};
-  std::printf("%s\n", line.dump().c_str());
+  records.append(bench::Json{{"date", bench::today()},
+                             {"commit", options.commit},
+                             {"device", device},
+                             {"driver", gauges.driver},
+                             {"case", "slice_product"},
+                             {"engine", engine},
+                             {"n", n},
+                             {"k", k},
+                             {"format", name},
+                             {"bits", format.bits},
+                             {"windows", options.windows},
+                             {"call_ms", times.call_ms},
+                             {"tops", tera_ops / (1e-3 * times.call_ms)},
+                             {"burst_tops", tera_ops / (1e-3 * times.burst_ms)},
+                             {"correct", times.is_right}});
   std::fprintf(stderr, "%6lld %-5s %-8s call %8.3f ms %6.0f TOPS, burst %6.0f TOPS%s\n", static_cast<long long>(n),
                name.c_str(), engine.c_str(), times.call_ms, tera_ops / (1e-3 * times.call_ms),
                tera_ops / (1e-3 * times.burst_ms), times.is_right ? "" : "  WRONG");
-  std::fflush(stdout);
   return times.is_right;
 }
 
 int run(const Options& options) {
-  cudaDeviceProp device{};
-  check(cudaGetDeviceProperties(&device, 0), "no device");
+  const bench::Records records(options.json);
+  const cudaDeviceProp device = bench::device_properties();
   if (contains(options.engines, "tile")) check(kizami::engines::prepare_tile_device(0), "engine tile");
   const bench::Gauges gauges;
   bool is_right = true;
@@ -253,31 +253,32 @@ int run(const Options& options) {
       const std::string name(kizami::to_string(format.format));
       if (!options.formats.empty() && !contains(options.formats, name)) continue;
       for (const std::string& engine : options.engines)
-        is_right = print_case(engine, facts_of(device), gauges, device.name, format, n, options) && is_right;
+        is_right = print_case(engine, facts_of(device), gauges, device.name, format, n, options, records) && is_right;
     }
   }
   return is_right ? 0 : 1;
+}
+
+void add_options(bench::Program& program, Options& options) {
+  std::vector<std::string> formats;
+  for (const Format& format : kFormats) formats.emplace_back(to_string(format.format));
+  program.add_option("--engine", options.engines, "of the products")
+      ->check(CLI::IsMember({"hopper", "cublaslt", "tile"}));
+  program.add_option("--n", options.ns, "sizes, multiples of 128")->check(CLI::Range(128, 32768));
+  program.add_option("--k", options.k, "elements of a window, a multiple of 128; without it n")
+      ->check(CLI::Range(128, 131072));
+  program.add_option("--format", options.formats, "of slices; without it all")->check(CLI::IsMember(formats));
+  program.add_option("--windows", options.windows, "products of a launch")->check(CLI::Range(1, product::kMaxWindows));
+  program.add_option("--rounds", options.rounds, "launches timed")->check(CLI::Range(1, 1000));
+  bench::add_json(program, options.json);
+  bench::add_commit(program, options.commit);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Times the products of slices of every format on a CUDA device.");
-  app.add_option("--engine", options.engines, "hopper, cublaslt, tile")
-      ->check(CLI::IsMember({"hopper", "cublaslt", "tile"}));
-  app.add_option("--n", options.ns, "sizes, multiples of 128")->check(CLI::Range(128, 32768));
-  app.add_option("--k", options.k, "elements of a window, a multiple of 128; without it n")
-      ->check(CLI::Range(128, 131072));
-  app.add_option("--format", options.formats, "int8, fp16, bf16, e4m3, e5m2; without it all");
-  app.add_option("--windows", options.windows, "products of a launch")->check(CLI::Range(1, product::kMaxWindows));
-  app.add_option("--commit", options.commit, "what the records say was measured");
-  app.add_option("--rounds", options.rounds, "launches timed")->check(CLI::Range(1, 1000));
-  CLI11_PARSE(app, argc, argv);
-  try {
-    return run(options);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
+  bench::Program program("bench_gpu_slice_product", "The products of slices of every format on a CUDA device");
+  add_options(program, options);
+  return program.run(argc, argv, [&] { return run(options); });
 }

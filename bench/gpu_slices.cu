@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Products by scheme ozaki1 in device memory, in all formats of slices, and native cuBLAS, interleaved in one run on normal
-// operands: whole calls, their phases (gpu_slices/phases.hpp), slices taken, and errors from the exact and from the native product by
-// three measures. A table on stderr, JSON lines on stdout, which `kizami study ozaki --gpu-results FILE` makes tables of.
+// Products by scheme ozaki1 in device memory, in all formats of slices, and native cuBLAS, interleaved in one run on
+// normal operands: whole calls, their phases (gpu_slices/phases.hpp), slices taken, and errors from the exact and from
+// the native product by three measures. A table on stderr, JSON lines on stdout, which `kizami study ozaki
+// --gpu-results FILE` makes tables of.
 //   bench_gpu_slices --n 4096 --way ozaki1/bf16/7/d9 --way ozaki1/fp16/until-zero/matrix
 //   bench_gpu_slices --n 8192 --way ozaki1/7/truncated/grouped --way ozaki1/7/truncated/grouped/streams4
 //   bench_gpu_slices --type z --n 1024 --way ozaki1/7/truncated/enlarged --way ozaki1/7/truncated/full
-// Ways are those of sliced_way.hpp. Errors are those of --rows rows, against sums in double-double (ExactElement). A call that
-// finds its number of slices itself waits for it, and cannot be captured: its phases are those of the call that names this number.
+// Ways are those of sliced_way.hpp. Errors are those of --rows rows, against sums in double-double (ExactElement). A
+// call that finds its number of slices itself waits for it, and cannot be captured: its phases are those of the call
+// that names this number.
 #include <cuda_runtime.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <complex>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -27,6 +27,9 @@
 #include "gpu_slices/forms.hpp"
 #include "gpu_slices/phases.hpp"
 #include "gpu_slices/reference.cuh"
+#include "harness/options.hpp"
+#include "harness/records.hpp"
+#include "harness/spread.hpp"
 #include "kizami/cuda.hpp"
 #include "plan/plan.hpp"
 #include "sliced_way.hpp"
@@ -45,6 +48,7 @@ struct Options {
   int rows = 64;
   bool has_phases = true;
   std::string commit = "unknown";
+  std::string json;
 };
 
 template <class R>
@@ -103,7 +107,6 @@ class Case {
       Runner runner;
       runner.who = who;
       runner.way = bench::sliced_way(who);
-      if (runner.way->slices.num_slices == 0) throw std::invalid_argument(who + " is for bench_gpu_gemm");
       const kizami::Result<bench::Form> form = form_of(*runner.way, policy_of(*runner.way));
       if (!form.ok()) {
         std::fprintf(stderr, "%cgemm %6ld %-44s %s\n", options.type, static_cast<long>(n), who.c_str(),
@@ -158,11 +161,8 @@ class Case {
     }
   }
 
-  void print(const bench::Gauges& gauges, const std::string& device) {
-    for (Runner& runner : runners_) {
-      std::sort(runner.milliseconds.begin(), runner.milliseconds.end());
-      print(runner, gauges, device);
-    }
+  void print(const bench::Gauges& gauges, const std::string& device, const bench::Records& records) const {
+    for (const Runner& runner : runners_) print(runner, gauges, device, records);
   }
 
  private:
@@ -226,10 +226,11 @@ class Case {
   }
 
   /// Medians of each phase.
-  [[nodiscard]] static bench::Phases median(std::vector<bench::Phases> phases) {
+  [[nodiscard]] static bench::Phases median(const std::vector<bench::Phases>& phases) {
     const auto of = [&](double bench::Phases::*phase) {
-      std::sort(phases.begin(), phases.end(), [phase](const auto& x, const auto& y) { return x.*phase < y.*phase; });
-      return phases[phases.size() / 2].*phase;
+      std::vector<double> ms;
+      for (const bench::Phases& x : phases) ms.push_back(x.*phase);
+      return bench::median(ms);
     };
     return {of(&bench::Phases::split), of(&bench::Phases::product), of(&bench::Phases::sums), of(&bench::Phases::rest),
             phases.front().kernels};
@@ -245,24 +246,26 @@ class Case {
     return count;
   }
 
-  void print(const Runner& runner, const bench::Gauges& gauges, const std::string& device) const {
-    const double ms = runner.milliseconds[runner.milliseconds.size() / 2];
+  void print(const Runner& runner, const bench::Gauges& gauges, const std::string& device,
+             const bench::Records& records) const {
+    const bench::Spread found = bench::spread(runner.milliseconds);
+    const double ms = found.median;
     const double cube = static_cast<double>(n_) * static_cast<double>(n_) * static_cast<double>(n_);
     const double tflops = (kTerms == 2 ? 8e-9 : 2e-9) * cube / ms;
-    const std::string n = std::to_string(n_);
-    nlohmann::ordered_json line = {{"date", bench::today()},
-                                   {"commit", options_.commit},
-                                   {"device", device},
-                                   {"driver", gauges.driver},
-                                   {"case", std::string(1, options_.type) + " nn " + n + "x" + n + "x" + n + " randn"},
-                                   {"who", runner.who},
-                                   {"ms_median", ms},
-                                   {"ms_min", runner.milliseconds.front()},
-                                   {"ms_max", runner.milliseconds.back()},
-                                   {"tflops", tflops},
-                                   {"error", runner.from_exact.entry},
-                                   {"frobenius", runner.from_exact.frobenius},
-                                   {"element", runner.from_exact.element}};
+    const std::string shape = to_string(bench::Shape{n_, n_, n_});
+    bench::Json line = {{"date", bench::today()},
+                        {"commit", options_.commit},
+                        {"device", device},
+                        {"driver", gauges.driver},
+                        {"case", std::string(1, options_.type) + " nn " + shape + " randn"},
+                        {"who", runner.who},
+                        {"ms_median", ms},
+                        {"ms_min", found.min},
+                        {"ms_max", found.max},
+                        {"tflops", tflops},
+                        {"error", runner.from_exact.entry},
+                        {"frobenius", runner.from_exact.frobenius},
+                        {"element", runner.from_exact.element}};
     std::fprintf(stderr, "%cgemm %6ld %-44s %10.4f ms %7.1f TFLOPS  error %8.2g %8.2g", options_.type,
                  static_cast<long>(n_), runner.who.c_str(), ms, tflops, runner.from_exact.entry,
                  runner.from_exact.frobenius);
@@ -291,8 +294,7 @@ class Case {
     line["sm_mhz"] = runner.mhz;
     line["watts"] = runner.watts;
     std::fprintf(stderr, "\n");
-    std::puts(line.dump().c_str());
-    std::fflush(stdout);
+    records.append(line);
   }
 
   std::int64_t n_;
@@ -306,49 +308,54 @@ class Case {
 
 template <class T>
 bool run_size(std::int64_t n, const Options& options, const bench::Cublas& cublas, const bench::Gauges& gauges,
-              const std::string& device) {
+              const std::string& device, const bench::Records& records) {
   Case<T> products(n, options, cublas);
   const bool is_whole = products.look();
   products.time(gauges);
-  products.print(gauges, device);
+  products.print(gauges, device, records);
   return is_whole;
+}
+
+int run(const Options& options) {
+  const bench::Records records(options.json);
+  const bench::Gauges gauges;
+  const bench::Cublas cublas;
+  const std::string device = bench::device_name();
+  bool is_whole = true;
+  for (const std::int64_t n : options.sizes) {
+    is_whole = (options.type == 'd' ? run_size<double>(n, options, cublas, gauges, device, records)
+                                    : run_size<std::complex<double>>(n, options, cublas, gauges, device, records)) &&
+               is_whole;
+  }
+  return is_whole ? 0 : 1;
+}
+
+/// A way that this program times. @throws std::invalid_argument
+[[nodiscard]] std::string timed_way(const std::string& text) {
+  if (bench::sliced_way(text).slices.num_slices == 0) throw std::invalid_argument(text + " is for bench_gpu_gemm");
+  return text;
+}
+
+void add_options(bench::Program& program, Options& options) {
+  program.add_option("--type", options.type, "d or z")->check(CLI::IsMember({'d', 'z'}));
+  program.add_option("--n", options.sizes, "square sizes, multiples of 4")
+      ->check(CLI::Range(std::int64_t{4}, std::int64_t{32768}))
+      ->check(bench::multiple_of(bench::kColumnBlocks));
+  bench::add_parsed(program, "--way", options.ways, timed_way, "ozaki1/... of sliced_way.hpp, beside native cuBLAS");
+  program.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000));
+  program.add_option("--warm-ups", options.warm_ups, "calls before them, beside the first")->check(CLI::Range(0, 1000));
+  program.add_option("--rows", options.rows, "rows of C whose errors are measured")->check(CLI::Range(1, 1024));
+  program.add_flag("--no-phases{false}", options.has_phases, "whole calls only");
+  bench::add_json(program, options.json);
+  bench::add_commit(program, options.commit);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Products of slices in all formats, their phases and errors, beside native cuBLAS");
-  bool has_no_phases = false;
-  app.add_option("--type", options.type, "d or z")->check(CLI::IsMember({'d', 'z'}));
-  app.add_option("--n", options.sizes, "square sizes, multiples of 4")
-      ->check(CLI::Range(std::int64_t{4}, std::int64_t{32768}));
-  app.add_option("--way", options.ways, "ozaki1/... of sliced_way.hpp");
-  app.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000));
-  app.add_option("--warm-ups", options.warm_ups, "calls before them, beside the first")->check(CLI::Range(0, 1000));
-  app.add_option("--rows", options.rows, "rows of C whose errors are measured")->check(CLI::Range(1, 1024));
-  app.add_flag("--no-phases", has_no_phases, "whole calls only");
-  app.add_option("--commit", options.commit, "what the records say was measured");
-  CLI11_PARSE(app, argc, argv);
-  options.has_phases = !has_no_phases;
-  try {
-    for (const std::int64_t n : options.sizes) {
-      if (n % bench::kColumnBlocks != 0)
-        throw std::invalid_argument("--n " + std::to_string(n) + ", must be a multiple of 4");
-    }
-    const bench::Gauges gauges;
-    const bench::Cublas cublas;
-    cudaDeviceProp properties{};
-    check(cudaGetDeviceProperties(&properties, 0), "the properties of the device");
-    bool is_whole = true;
-    for (const std::int64_t n : options.sizes) {
-      is_whole = (options.type == 'd' ? run_size<double>(n, options, cublas, gauges, properties.name)
-                                      : run_size<std::complex<double>>(n, options, cublas, gauges, properties.name)) &&
-                 is_whole;
-    }
-    return is_whole ? 0 : 1;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_gpu_slices: %s\n", error.what());
-    return 1;
-  }
+  bench::Program program("bench_gpu_slices",
+                         "Products of slices in all formats, their phases and errors, beside native cuBLAS");
+  add_options(program, options);
+  return program.run(argc, argv, [&] { return run(options); });
 }

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
-// GEMM by tile kernels (src/tile_kernels) beside cuBLASLt, interleaved in one run: TFLOPS, spread, clock and power. A table on
-// stderr, JSON lines on stdout, which `kizami study tile --gpu-results FILE` makes tables and pictures of.
+// GEMM by tile kernels (src/tile_kernels) beside cuBLASLt, interleaved in one run: TFLOPS, spread, clock and power. A
+// table on stderr, JSON lines on stdout, which `kizami study tile --gpu-results FILE` makes tables and pictures of.
 //   bench_gpu_tile --type f16 --n 4096 --n 8192 --group 8                every variant of bench/gpu_tile/variants.hpp
 //   bench_gpu_tile --type f16 --n 4096 --plan 128x256x64_c1_o1_w8_l0_true --group 8 --repeats 15
-// 2 n^3 operations, alpha = 1, beta = 0. Timed operands are normal numbers (INT8: all values), since power, and with it the
-// clock, depends on them. Every variant is judged first, on small integers whose sums are exact in every accumulator, so
-// that C must be that of cuBLASLt in every element: on a shape that fills no tile, and on the timed one.
-// cuBLASLt multiplies no E5M2 by E5M2; beside E5M2 stands its E4M3 product.
+// 2 n^3 operations, alpha = 1, beta = 0. Timed operands are normal numbers (INT8: all values), since power, and with it
+// the clock, depends on them. Every variant is judged first, on small integers whose sums are exact in every
+// accumulator, so that C must be that of cuBLASLt in every element: on a shape that fills no tile, and on the timed
+// one. cuBLASLt multiplies no E5M2 by E5M2; beside E5M2 stands its E4M3 product.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 #include <cuda_runtime.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,7 +19,6 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -31,6 +29,9 @@
 #include "device_bench.cuh"
 #include "engines/cublaslt/library.hpp"
 #include "gpu_tile/variants.hpp"
+#include "harness/options.hpp"
+#include "harness/records.hpp"
+#include "harness/spread.hpp"
 
 #define CUBIN(type) extern "C" const unsigned long long kizami_tile_gemm_##type[];
 CUBIN(f16)
@@ -49,8 +50,9 @@ CUBIN(f64_fma)
 namespace {
 
 using bench::check;
+using bench::Shape;
 
-// ---- types and variants ----------------------------------------------------------------------------------------------------
+// ---- types and variants ---------------------------------------------------------------------------------------------
 
 struct Variant {
   std::string kernel;
@@ -184,7 +186,7 @@ int bytes_of(cudaDataType_t type) {
   }
 }
 
-// ---- operands --------------------------------------------------------------------------------------------------------------
+// ---- operands -------------------------------------------------------------------------------------------------------
 
 enum class Fill : std::uint8_t {
   kSmallIntegers,  ///< -1, 0, 1: |sum| <= k, and 128 products of FP8 stay below the 2^13 that its accumulator holds
@@ -258,10 +260,6 @@ __global__ void count_differences(const std::uint8_t* x, const std::uint8_t* y, 
   if (mine != 0) atomicAdd(count, mine);
 }
 
-struct Shape {
-  std::int64_t m, n, k;
-};
-
 /// Operands and results of one shape: A row-major, B in the order of the type, C row-major.
 class Operands {
  public:
@@ -314,7 +312,7 @@ class Operands {
   bench::DeviceBuffer<unsigned long long> differences_;
 };
 
-// ---- what is timed ---------------------------------------------------------------------------------------------------------
+// ---- what is timed --------------------------------------------------------------------------------------------------
 
 /// cuBLASLt with the first algorithm of its heuristic. C row-major is the column-major C^T = B^T A^T.
 class Vendor {
@@ -415,6 +413,7 @@ struct Options {
   std::vector<int> groups = {8};
   int repeats = 7;
   std::string commit = "unknown";
+  std::string json;
 };
 
 /// Runs each into a poisoned C and compares with cuBLASLt.
@@ -436,35 +435,33 @@ void judge(std::vector<Runner>& runners, const Operands& operands) {
 }
 
 void print(const Runner& runner, const Type& type, std::int64_t n, const Options& options, const bench::Gauges& gauges,
-           const std::string& device) {
-  std::vector<float> times = runner.times;
-  std::sort(times.begin(), times.end());
+           const std::string& device, const bench::Records& records) {
+  const bench::Spread found = bench::spread(runner.times);
+  const double median = found.median;
   const double flops = 2e-9 * std::pow(static_cast<double>(n), 3);
-  const double median = times[times.size() / 2];
   std::fprintf(stderr, "%-8s n=%-6ld %-9s %-34s %9.4f ms %7.1f TFLOPS (burst %7.1f) %4u MHz %3u W %s\n", type.name,
                static_cast<long>(n), runner.who.c_str(), runner.plan.c_str(), median, flops / median,
                flops / runner.burst_ms, runner.mhz, runner.watts, runner.verdict.c_str());
-  const nlohmann::ordered_json line = {{"date", bench::today()},
-                                       {"commit", options.commit},
-                                       {"device", device},
-                                       {"driver", gauges.driver},
-                                       {"type", type.name},
-                                       {"n", n},
-                                       {"who", runner.who},
-                                       {"plan", runner.plan},
-                                       {"ms_median", median},
-                                       {"ms_min", times.front()},
-                                       {"ms_max", times.back()},
-                                       {"tflops", flops / median},
-                                       {"burst_tflops", flops / runner.burst_ms},
-                                       {"check", runner.verdict},
-                                       {"sm_mhz", runner.mhz},
-                                       {"watts", runner.watts}};
-  std::puts(line.dump().c_str());
-  std::fflush(stdout);
+  records.append(bench::Json{{"date", bench::today()},
+                             {"commit", options.commit},
+                             {"device", device},
+                             {"driver", gauges.driver},
+                             {"type", type.name},
+                             {"n", n},
+                             {"who", runner.who},
+                             {"plan", runner.plan},
+                             {"ms_median", median},
+                             {"ms_min", found.min},
+                             {"ms_max", found.max},
+                             {"tflops", flops / median},
+                             {"burst_tflops", flops / runner.burst_ms},
+                             {"check", runner.verdict},
+                             {"sm_mhz", runner.mhz},
+                             {"watts", runner.watts}});
 }
 
-void run_type(const Type& type, const Options& options, const bench::Gauges& gauges, const std::string& device) {
+void run_type(const Type& type, const Options& options, const bench::Gauges& gauges, const std::string& device,
+              const bench::Records& records) {
   kizami::base::CudaModule module;
   check(module.load(type.cubin, type.name), "cubin");
   std::vector<Runner> runners;
@@ -509,43 +506,57 @@ void run_type(const Type& type, const Options& options, const bench::Gauges& gau
       runner.burst_ms = timer.time([&] { runner.call(operands); }, calls);
       runner.mhz = gauges.sm_mhz();
       runner.watts = gauges.watts();
-      print(runner, type, n, options, gauges, device);
+      print(runner, type, n, options, gauges, device, records);
     }
   }
+}
+
+int run(const Options& options) {
+  const bench::Records records(options.json);
+  const bench::Gauges gauges;
+  const std::string device = bench::device_name();
+  for (const Type& type : types()) {
+    if (!options.types.empty() &&
+        std::find(options.types.begin(), options.types.end(), type.name) == options.types.end()) {
+      continue;
+    }
+    try {
+      run_type(type, options, gauges, device, records);
+    } catch (const std::runtime_error& error) {  // the other types are measured nevertheless
+      std::fprintf(stderr, "%s: %s\n", type.name, error.what());
+    }
+  }
+  return 0;
+}
+
+/// Whether a type has the variant. (All names would fill pages of --help.)
+std::string is_plan(const std::string& plan) {
+  for (const Type& type : types()) {
+    for (const Variant& variant : type.variants) {
+      if (variant.plan == plan) return {};
+    }
+  }
+  return plan + " is no variant of bench/gpu_tile/variants.hpp";
+}
+
+void add_options(bench::Program& program, Options& options) {
+  std::vector<std::string> names;
+  for (const Type& type : types()) names.emplace_back(type.name);
+  program.add_option("--type", options.types, "of products; without it all")->check(CLI::IsMember(names));
+  program.add_option("--n", options.sizes, "square sizes, multiples of 16")->check(CLI::Range(16, 46336));
+  program.add_option("--plan", options.plans, "variants; without it all, which a table on stderr names")
+      ->check(is_plan);
+  program.add_option("--group", options.groups, "rows of tiles in a group of swizzle_2d")->check(CLI::Range(1, 4096));
+  program.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000));
+  bench::add_json(program, options.json);
+  bench::add_commit(program, options.commit);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("GEMM by tile kernels beside cuBLASLt");
-  std::vector<std::string> names;
-  for (const Type& type : types()) names.emplace_back(type.name);
-  app.add_option("--type", options.types, "types, all by default")->check(CLI::IsMember(names));
-  app.add_option("--n", options.sizes, "square sizes, multiples of 16")->check(CLI::Range(16, 46336));
-  app.add_option("--plan", options.plans, "variants, all by default; a table on stderr names them");
-  app.add_option("--group", options.groups, "rows of tiles in a group of swizzle_2d")->check(CLI::Range(1, 4096));
-  app.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000));
-  app.add_option("--commit", options.commit, "what the records say was measured");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    const bench::Gauges gauges;
-    cudaDeviceProp properties{};
-    check(cudaGetDeviceProperties(&properties, 0), "the properties of the device");
-    for (const Type& type : types()) {
-      if (!options.types.empty() &&
-          std::find(options.types.begin(), options.types.end(), type.name) == options.types.end()) {
-        continue;
-      }
-      try {
-        run_type(type, options, gauges, properties.name);
-      } catch (const std::runtime_error& error) {  // the other types are measured nevertheless
-        std::fprintf(stderr, "%s: %s\n", type.name, error.what());
-      }
-    }
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_gpu_tile: %s\n", error.what());
-    return 1;
-  }
-  return 0;
+  bench::Program program("bench_gpu_tile", "GEMM by tile kernels beside cuBLASLt");
+  add_options(program, options);
+  return program.run(argc, argv, [&] { return run(options); });
 }

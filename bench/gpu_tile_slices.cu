@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT
 // FP64 products from seven BF16 slices by tile kernels (src/tile_kernels): all slices of a matrix in one pass, and the
-// products of pairs p + q < depth by the kernels of gpu_tile_slices/variants.hpp; beside native cuBLAS, interleaved in one run. A
-// table on stderr, JSON lines on stdout, which `kizami study tile --slices-results FILE` makes tables of.
+// products of pairs p + q < depth by the kernels of gpu_tile_slices/variants.hpp; beside native cuBLAS, interleaved in
+// one run. A table on stderr, JSON lines on stdout, which `kizami study tile --slices-results FILE` makes tables of.
 //   bench_gpu_tile_slices --n 4096 --n 8192 --depth 9 --depth 7 --plan diagonal_128x128x256x1_c1_o1_w8
-// Operands are normal numbers with one scale a matrix. Sums of k_block = 256 products are exact in FP32. Total: two splits and the
-// product, not the search for the largest element. Errors: the largest |C - AB| / (|A||B|) and the Frobenius norm of C - AB over that
-// of AB, of eight columns of C, against double-double sums; and the Frobenius distance of all of C from that of cuBLAS. What is
-// launched by diagonals is exact but for FP64 additions of one order: their kernels must agree in every bit.
+// Operands are normal numbers with one scale a matrix. Sums of k_block = 256 products are exact in FP32. Total: two
+// splits and the product, not the search for the largest element. Errors: the largest |C - AB| / (|A||B|) and the
+// Frobenius norm of C - AB over that of AB, of eight columns of C, against double-double sums; and the Frobenius
+// distance of all of C from that of cuBLAS. What is launched by diagonals is exact but for FP64 additions of one order:
+// their kernels must agree in every bit.
 #include <cuda_runtime.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -23,6 +22,9 @@
 #include "base/cuda_module.hpp"
 #include "device_bench.cuh"
 #include "gpu_tile_slices/variants.hpp"
+#include "harness/options.hpp"
+#include "harness/records.hpp"
+#include "harness/spread.hpp"
 #include "num/float_slices.hpp"
 
 extern "C" const unsigned long long kizami_tile_slices[];
@@ -159,12 +161,8 @@ struct Options {
   std::vector<std::string> plans;
   int repeats = 7;
   std::string commit = "unknown";
+  std::string json;
 };
-
-double median(std::vector<float> times) {
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
-}
 
 /// Sets the errors of eight columns of the row-major C, seen as rows of its transpose.
 void judge(Runner& runner, const Operand& A, const Operand& B, const double* c, std::int64_t n) {
@@ -238,12 +236,12 @@ void multiply(const kizami::base::CudaModuleKernel& kernel, const Variant& varia
 }
 
 void print(const Runner& runner, std::int64_t n, double split_ms, const Options& options, const bench::Gauges& gauges,
-           const std::string& device) {
-  const double ms = median(runner.times);
-  const auto [fastest, slowest] = std::minmax_element(runner.times.begin(), runner.times.end());
-  nlohmann::ordered_json line = {
-      {"date", bench::today()}, {"commit", options.commit}, {"device", device},   {"driver", gauges.driver}, {"n", n},
-      {"who", runner.who},      {"ms_median", ms},          {"ms_min", *fastest}, {"ms_max", *slowest}};
+           const std::string& device, const bench::Records& records) {
+  const bench::Spread found = bench::spread(runner.times);
+  const double ms = found.median;
+  bench::Json line = {
+      {"date", bench::today()}, {"commit", options.commit}, {"device", device},    {"driver", gauges.driver}, {"n", n},
+      {"who", runner.who},      {"ms_median", ms},          {"ms_min", found.min}, {"ms_max", found.max}};
   const double elements = static_cast<double>(n) * static_cast<double>(n);
   if (runner.who == "split") {
     const double gigabytes = elements * (8 + 2 * kSlices) * 1e-6 / ms;
@@ -267,12 +265,11 @@ void print(const Runner& runner, std::int64_t n, double split_ms, const Options&
                  static_cast<long>(n), runner.who.c_str(), runner.plan.c_str(), ms, runner.num_pairs * flops / ms,
                  total_ms, flops / total_ms, runner.error, runner.frobenius);
   }
-  std::puts(line.dump().c_str());
-  std::fflush(stdout);
+  records.append(line);
 }
 
 void run_size(std::int64_t n, const Options& options, const bench::Cublas& cublas, const bench::Gauges& gauges,
-              const std::string& device) {
+              const std::string& device, const bench::Records& records) {
   kizami::base::CudaModule split_module;
   kizami::base::CudaModule product_module;
   check(split_module.load(kizami_tile_slices, "slices"), "cubin");
@@ -339,36 +336,38 @@ void run_size(std::int64_t n, const Options& options, const bench::Cublas& cubla
       if (repeat >= 1) runner.times.push_back(ms);
     }
   }
-  const double split_ms = median(runners[1].times);
-  for (const Runner& runner : runners) print(runner, n, split_ms, options, gauges, device);
+  const double split_ms = bench::median(runners[1].times);
+  for (const Runner& runner : runners) print(runner, n, split_ms, options, gauges, device, records);
+}
+
+int run(const Options& options) {
+  const bench::Records records(options.json);
+  const bench::Gauges gauges;
+  const bench::Cublas cublas;
+  const std::string device = bench::device_name();
+  for (const std::int64_t n : options.sizes) run_size(n, options, cublas, gauges, device, records);
+  return 0;
+}
+
+void add_options(bench::Program& program, Options& options) {
+  std::vector<std::string> plans;
+  for (const Variant& variant : variants()) plans.push_back(variant.plan);
+  program.add_option("--n", options.sizes, "square sizes, multiples of 16")
+      ->check(CLI::Range(16, 65520))
+      ->check(bench::multiple_of(16));
+  program.add_option("--depth", options.depths, "pairs p + q < depth are multiplied")
+      ->check(CLI::Range(1, 2 * kSlices - 1));
+  program.add_option("--plan", options.plans, "kernels; without it all")->check(CLI::IsMember(plans));
+  program.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000));
+  bench::add_json(program, options.json);
+  bench::add_commit(program, options.commit);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("FP64 products from BF16 slices by tile kernels, beside cuBLAS");
-  app.add_option("--n", options.sizes, "square sizes, multiples of 16")->check(CLI::Range(16, 65520));
-  app.add_option("--depth", options.depths, "pairs p + q < depth are multiplied")
-      ->check(CLI::Range(1, 2 * kSlices - 1));
-  std::vector<std::string> plans;
-  for (const Variant& variant : variants()) plans.push_back(variant.plan);
-  app.add_option("--plan", options.plans, "kernels, all by default")->check(CLI::IsMember(plans));
-  app.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000));
-  app.add_option("--commit", options.commit, "what the records say was measured");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    for (const std::int64_t n : options.sizes) {
-      if (n % 16 != 0) throw std::runtime_error("n = " + std::to_string(n) + ", must be a multiple of 16");
-    }
-    const bench::Gauges gauges;
-    const bench::Cublas cublas;
-    cudaDeviceProp properties{};
-    check(cudaGetDeviceProperties(&properties, 0), "the properties of the device");
-    for (const std::int64_t n : options.sizes) run_size(n, options, cublas, gauges, properties.name);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_gpu_tile_slices: %s\n", error.what());
-    return 1;
-  }
-  return 0;
+  bench::Program program("bench_gpu_tile_slices", "FP64 products from BF16 slices by tile kernels, beside cuBLAS");
+  add_options(program, options);
+  return program.run(argc, argv, [&] { return run(options); });
 }

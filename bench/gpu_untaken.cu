@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What a device call pays for the kernels that it does not need: block digits and rungs, second look, residues of another rung, FP64 rung, after a
-// certificate that held. Microseconds a call that they add to a chain of launches, as a JSON line.
+// What a device call pays for the kernels that it does not need: block digits and rungs, second look, residues of
+// another rung, FP64 rung, after a certificate that held. Microseconds a call that they add to a chain of launches, as
+// a JSON line.
 //   bench_gpu_untaken --n 1024 --n 8192
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -18,6 +15,10 @@
 #include "certify/device_second_look.hpp"
 #include "exec/environment.hpp"
 #include "fp64/device.hpp"
+#include "harness/device.hpp"
+#include "harness/options.hpp"
+#include "harness/records.hpp"
+#include "harness/spread.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/plan.hpp"
 #include "split/device.hpp"
@@ -25,15 +26,10 @@
 namespace {
 
 using namespace kizami;
+using bench::check;
 
-void check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
-}
-void check(const Status& status, const char* what) {
-  if (!status.ok()) throw std::runtime_error(std::string(what) + ": " + status.reason());
-}
-
-/// The kernel around which the others stand: about as long as a short phase of a call, so that no launch waits for its host.
+/// The kernel around which the others stand: about as long as a short phase of a call, so that no launch waits for its
+/// host.
 __global__ void spin(long long cycles) {
   base::follow_previous_kernel();
   const long long start = clock64();
@@ -81,9 +77,8 @@ double time_rounds(cudaStream_t stream, const Launch& launch) {
   return static_cast<double>(ms) * 1e-3 / kRounds;
 }
 
-void measure(std::int64_t n) {
-  cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, 0), "device");
+void measure(std::int64_t n, const bench::Records& records) {
+  const cudaDeviceProp properties = bench::device_properties();
   const plan::Plan plan = plan::make({Scalar::kF64, n, n, n}, {}, exec::environment()).value();
   plan::DeviceState* state = nullptr;
   check(cudaMalloc(&state, sizeof *state), "cudaMalloc");
@@ -122,9 +117,11 @@ void measure(std::int64_t n) {
     });
     if (i > 1) added.push_back((with - without) * 1e6);  // the first rounds warm up
   }
-  std::sort(added.begin(), added.end());
-  std::printf("{\"case\": \"untaken %lld\", \"us_median\": %.2f, \"us_min\": %.2f, \"us_max\": %.2f}\n",
-              static_cast<long long>(n), added[added.size() / 2], added.front(), added.back());
+  const bench::Spread found = bench::spread(added);
+  records.append(bench::Json{{"case", "untaken " + std::to_string(n)},
+                             {"us_median", found.median},
+                             {"us_min", found.min},
+                             {"us_max", found.max}});
   check(cudaStreamDestroy(stream), "stream");
   check(cudaFree(state), "cudaFree");
 }
@@ -132,14 +129,14 @@ void measure(std::int64_t n) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    for (int i = 1; i + 1 < argc; i += 2) {
-      if (std::string(argv[i]) != "--n") throw std::runtime_error(std::string(argv[i]) + " is not an option: --n N");
-      measure(std::atoll(argv[i + 1]));
-    }
-    return EXIT_SUCCESS;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "bench_gpu_untaken: %s\n", e.what());
-    return EXIT_FAILURE;
-  }
+  std::vector<std::int64_t> sizes = {1024, 8192};
+  std::string json;
+  bench::Program program("bench_gpu_untaken", "What a device call pays for the kernels that it does not need");
+  program.add_option("--n", sizes, "square sizes")->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
+  bench::add_json(program, json);
+  return program.run(argc, argv, [&] {
+    const bench::Records records(json);
+    for (const std::int64_t n : sizes) measure(n, records);
+    return 0;
+  });
 }

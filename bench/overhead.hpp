@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What programs that time forwarded calls share: medians of interleaved rounds of a call that goes to a function directly and of
-// one that goes through a preloaded library.
+// What programs that time forwarded calls share: medians of interleaved rounds of a call that goes to a function
+// directly and of one that goes through a preloaded library.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <vector>
+
+#include "harness/spread.hpp"
 
 namespace bench {
 
@@ -16,11 +16,6 @@ double nanoseconds_per_call(const Call& call) {
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < kCalls; ++i) call();
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() / kCalls;
-}
-
-inline double median(std::vector<double> x) {
-  std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
-  return x[x.size() / 2];
 }
 
 /// In nanoseconds a call.

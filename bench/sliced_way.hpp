@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Plans of scheme ozaki1 by name, as programs that time them take them: "ozaki1" and words behind slashes, in any order.
+// Plans of scheme ozaki1 by name, as programs that time them take them: "ozaki1" and words behind slashes, in any
+// order.
 //   7                                     slices
 //   until-zero                            slices until nothing is left; the call waits for their number
 //   entry                                 slices that the certificate of gauge entry finds; the call waits for it
@@ -12,7 +13,7 @@
 //   four karatsuba enlarged               complex form
 //   hopper cublaslt tile                  engine, hopper if none is named
 //   streams2                              blocks of the columns of B as calls of their own in 2 streams
-//   full                                  a complex product as [Ar -Ai; Ai Ar] [Br -Bi; Bi Br], of real matrices in memory
+//   full                                  a complex product of real matrices in memory: [Ar -Ai; Ai Ar] [Br -Bi; Bi Br]
 #pragma once
 
 #include <stdexcept>

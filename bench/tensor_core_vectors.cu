@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Records what the tensor cores of sm_90 return, bit by bit, so that the software model can be held against them without a
-// device: tests/data/tensor_core holds what this program printed, tests/engines/tensor_core_vectors_test.cpp compares.
+// Records what the tensor cores of sm_90 return, bit by bit, so that the software model can be held against them
+// without a device: tests/data/tensor_core holds what this program printed, tests/engines/tensor_core_vectors_test.cpp
+// compares.
 //
 //   bench_tensor_core_vectors > tests/data/tensor_core/sm_90.txt
 //
 // One line a vector: TYPE C D A... B..., hexadecimal, where D = C + sum_h A_h B_h is one element of one wgmma m64n8k16
 // (FP16, BF16; 16 pairs) or m64n8k8 (TF32; 8 pairs). Row i of an instruction is recorded at column i mod 8, so all its
-// inputs are independent. Inputs are random or built to tell models apart: which exponent addends are aligned to, how many
-// bits survive, whether the cut is truncation or rounding, how many products share one alignment.
+// inputs are independent. Inputs are random or built to tell models apart: which exponent addends are aligned to, how
+// many bits survive, whether the cut is truncation or rounding, how many products share one alignment.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include <random>
 #include <vector>
 
+#include "harness/options.hpp"
 #include "kizami/formats.hpp"
 #include "num/tensor_core.hpp"
 
@@ -203,7 +205,8 @@ class Inputs {
     v.c = fp32(below(60) - 30);
     return v;
   }
-  /// A large product (or accumulator) and products of 2^-s of it, s = 20..29: how many bits survive, and their rounding.
+  /// A large product (or accumulator) and products of 2^-s of it, s = 20..29: how many bits survive, and their
+  /// rounding.
   Vector one_large(bool is_product) {
     Vector v;
     const int s = 20 + below(10);
@@ -370,9 +373,7 @@ bool record_type(FloatType type) {
   return true;
 }
 
-}  // namespace
-
-int main() {
+int record_all() {
   cudaDeviceProp device{};
   int runtime = 0;
   int driver = 0;
@@ -392,4 +393,11 @@ int main() {
     if (!record_type(type)) return 1;
   }
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Program program("bench_tensor_core_vectors", "What the tensor cores of sm_90 return, bit by bit, on stdout");
+  return program.run(argc, argv, record_all);
 }

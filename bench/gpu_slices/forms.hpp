@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Forms of a product that a user makes of calls: blocks of columns in streams of their own, and a complex product as that of
-// real matrices of twice the size.
+// Forms of a product that a user makes of calls: blocks of columns in streams of their own, and a complex product as
+// that of real matrices of twice the size.
 #pragma once
 
 #include <complex>
@@ -27,12 +27,13 @@ struct Form {
 /// Blocks that the columns of B and C are cut into.
 inline constexpr std::int64_t kColumnBlocks = 4;
 
-/// EF_L of the document: C in blocks of columns, each a call of its own, in `num_streams` streams in turn that share the memory
-/// a plan has by default. @range n: a multiple of kColumnBlocks
+/// EF_L of the document: C in blocks of columns, each a call of its own, in `num_streams` streams in turn that share
+/// the memory a plan has by default. @range n: a multiple of kColumnBlocks
 [[nodiscard]] kizami::Result<Form> column_blocks(std::int64_t m, std::int64_t n, std::int64_t k, const double* a,
                                                  const double* b, double* c, kizami::Policy policy, int num_streams);
 
-/// [Re A, -Im A; Im A, Re A] times [Re B, -Im B; Im B, Re B], both written to memory, of which the left half of the columns is C.
+/// [Re A, -Im A; Im A, Re A] times [Re B, -Im B; Im B, Re B], both written to memory, of which the left half of the
+/// columns is C.
 [[nodiscard]] kizami::Result<Form> full_enlarged(std::int64_t m, std::int64_t n, std::int64_t k,
                                                  const std::complex<double>* a, const std::complex<double>* b,
                                                  std::complex<double>* c, const kizami::Policy& policy);

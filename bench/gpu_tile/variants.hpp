@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The GEMM tile kernels that bench_gpu_tile compares, one list a type. An entry is
 //   V(type, kTileM, kTileN, kTileK, num_cta_in_cga, occupancy, num_worker_warps_per_cta, latency, allow_tma)
-// with the hints of the CUDA Tile language for sm_90 (latency 0: none given). A block of num_cta_in_cga CTAs shares its tile
-// among them. The file is read by the kernel files, as kernels, and by the program, as table.
-// Four warps hold 128 x 128 FP32 accumulators, eight 128 x 256; FP8 needs them twice. What else was tried and was slower, is
-// in bench/results/h200/tile.jsonl: pairs of CTAs, latency, no TMA, and tiles that spill (docs/tile/sm_90.md).
+// with the hints of the CUDA Tile language for sm_90 (latency 0: none given). A block of num_cta_in_cga CTAs shares its
+// tile among them. The file is read by the kernel files, as kernels, and by the program, as table.
+// Four warps hold 128 x 128 FP32 accumulators, eight 128 x 256; FP8 needs them twice. What else was tried and was
+// slower, is in bench/results/h200/tile.jsonl: pairs of CTAs, latency, no TMA, and tiles that spill
+// (docs/tile/sm_90.md).
 #pragma once
 
 #define KIZAMI_TILE_GEMM_F16(V)          \

@@ -2,8 +2,8 @@
 // The product kernels of BF16 slices that bench_gpu_tile_slices compares. An entry is
 //   V(kind, kTileM, kTileN, kTileK, kParts, num_cta_in_cga, occupancy, num_worker_warps_per_cta)
 // kind: pairs, all pairs in one launch (tile_kernels/slice_product.hpp), or diagonal, one launch a diagonal
-// (slice_diagonal.hpp). The file is read by the kernel file, as kernels, and by the program, as table. What else was tried and
-// was slower, is in bench/results/h200/tile_slices.jsonl.
+// (slice_diagonal.hpp). The file is read by the kernel file, as kernels, and by the program, as table. What else was
+// tried and was slower, is in bench/results/h200/tile_slices.jsonl.
 #pragma once
 
 #define KIZAMI_TILE_SLICE_PRODUCTS(V)    \

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Records what CUDA Tile kernels do on a device, one line of JSON a fact: whether cubins of the toolkit load on this driver,
-// whether simple kernels are right, and what the language leaves to the hardware.
+// Records what CUDA Tile kernels do on a device, one line of JSON a fact: whether cubins of the toolkit load on this
+// driver, whether simple kernels are right, and what the language leaves to the hardware.
 //
 //   bench_tile_conformance > FILE      everything; needs 14 GB of device memory
 //   bench_tile_conformance --basics    loads and simple kernels only: a test
 //
-// Exit code 1 if a cubin does not load or a result that the language defines is wrong; what it leaves open is only recorded.
+// Exit code 1 if a cubin does not load or a result that the language defines is wrong; what it leaves open is only
+// recorded.
 #include <cstdlib>
-#include <cstring>
 
 #include "basics.hpp"
 #include "elementwise_facts.hpp"
+#include "harness/options.hpp"
 #include "memory_facts.hpp"
 #include "mma_facts.hpp"
 #include "reduction_facts.hpp"
@@ -19,10 +20,9 @@ namespace {
 
 void print_device() {
   using tile_bench::check;
-  cudaDeviceProp device{};
+  const cudaDeviceProp device = bench::device_properties();
   int runtime = 0;
   int driver = 0;
-  check(cudaGetDeviceProperties(&device, 0), "cudaGetDeviceProperties");
   check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
   check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
   std::string kernel_driver = "unknown";
@@ -40,7 +40,8 @@ void print_device() {
                      {"kernel_driver", kernel_driver}});
 }
 
-/// 0, or how a run ends early: 77 (ctest counts a skip) without a device, 1 if KIZAMI_REQUIRE_GPU is set (./kz gpu-test does).
+/// 0, or how a run ends early: 77 (ctest counts a skip) without a device, 1 if KIZAMI_REQUIRE_GPU is set (./kz gpu-test
+/// does).
 int exit_code_without_device() {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
@@ -64,23 +65,20 @@ int record_facts() {
   return failures;
 }
 
+int run(bool is_basic) {
+  if (const int code = exit_code_without_device(); code != 0) return code;
+  print_device();
+  int failures = tile_bench::run_basics();
+  if (!is_basic) failures += record_facts();
+  tile_bench::print({{"kind", "summary"}, {"failures", failures}});
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool is_basic = argc == 2 && std::strcmp(argv[1], "--basics") == 0;
-  if (argc > 1 && !is_basic) {
-    std::fprintf(stderr, "usage: bench_tile_conformance [--basics]\n");
-    return 2;
-  }
-  if (const int code = exit_code_without_device(); code != 0) return code;
-  try {
-    print_device();
-    int failures = tile_bench::run_basics();
-    if (!is_basic) failures += record_facts();
-    tile_bench::print({{"kind", "summary"}, {"failures", failures}});
-    return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_tile_conformance: %s\n", error.what());
-    return EXIT_FAILURE;
-  }
+  bool is_basic = false;
+  bench::Program program("bench_tile_conformance", "What CUDA Tile kernels do on a device");
+  program.add_flag("--basics", is_basic, "loads and simple kernels only: a test");
+  return program.run(argc, argv, [&] { return run(is_basic); });
 }

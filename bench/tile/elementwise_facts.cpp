@@ -123,7 +123,8 @@ void record_binary(const Cubin& cubin, const std::string& kernel, const char* ra
       [&](std::size_t i) { return text_of(static_cast<double>(x[i])) + ", " + text_of(static_cast<double>(y[i])); });
 }
 
-/// References are long double of 64 bits: near a tie of FP64, within 2^-11 of an ulp, one may count as wrong that is not.
+/// References are long double of 64 bits: near a tie of FP64, within 2^-11 of an ulp, one may count as wrong that is
+/// not.
 template <class T>
 void record_math(const Cubin& cubin, const char* suffix) {
   const auto name = [&](const char* function) { return std::string(function) + "_" + suffix; };
@@ -158,7 +159,8 @@ void record_math(const Cubin& cubin, const char* suffix) {
   record_binary<T>(cubin, name("remainder"), "2^+-20, as fmod", other, positive, static_cast<Binary>(std::fmod));
 }
 
-/// Operations that IEEE 754 defines, against the host's own arithmetic in the same mode; among the numbers are subnormal ones.
+/// Operations that IEEE 754 defines, against the host's own arithmetic in the same mode; among the numbers are
+/// subnormal ones.
 template <class T>
 void record_ieee754(const Cubin& cubin, const char* suffix) {
   const int least = std::numeric_limits<T>::min_exponent - 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Candidates for what one mma does to the sum c + a_0 b_0 + a_1 b_1 + ..., to be held against a device bit by bit. Unlike
-// num/tensor_core.hpp, which describes known hardware, any width and group is allowed here, and sums of plain FP32 operations.
+// Candidates for what one mma does to the sum c + a_0 b_0 + a_1 b_1 + ..., to be held against a device bit by bit.
+// Unlike num/tensor_core.hpp, which describes known hardware, any width and group is allowed here, and sums of plain
+// FP32 operations.
 #pragma once
 
 #include <algorithm>
@@ -81,8 +82,8 @@ struct SumModel {
   }
 
  private:
-  /// FP64 between the roundings: exact for products, harmless for sums of rounded numbers (53 >= 2 * 24 + 2); only kFused can,
-  /// seldom, be rounded twice.
+  /// FP64 between the roundings: exact for products, harmless for sums of rounded numbers (53 >= 2 * 24 + 2); only
+  /// kFused can, seldom, be rounded twice.
   [[nodiscard]] double plain_sum(double c, const std::vector<Term>& terms, std::size_t first, std::size_t last) const {
     for (; first < last; ++first) {
       const double product = terms[first].product;

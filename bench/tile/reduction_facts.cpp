@@ -132,7 +132,8 @@ void record_sum(const Cubin& cubin, const char* kernel, unsigned grid, const std
 void record_sum_of_fp16(const Cubin& cubin) {
   std::vector<std::uint16_t> x(kRows * kRow, kizami::Fp16::from(1.0).bits());
   for (std::size_t i = 0; i < x.size(); i += kRow) x[i] = kizami::Fp16::from(2048.0).bits();
-  // 2048 + 1 is 2048 in FP16: what is above 2048 was summed before it met the large number, or in a wider format (3071).
+  // 2048 + 1 is 2048 in FP16: what is above 2048 was summed before it met the large number, or in a wider format
+  // (3071).
   print({{"kind", "fact"},
          {"topic", "sum"},
          {"kernel", "sum_f16_1"},

@@ -1,35 +1,31 @@
 // SPDX-License-Identifier: MIT
-// What the parts of bench_tile_conformance share: arrays in device memory, the kernels of one cubin, and the lines they print.
+// What the parts of bench_tile_conformance share: arrays in device memory, the kernels of one cubin, and the lines they
+// print.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "base/cuda_module.hpp"
+#include "harness/device.hpp"
+#include "harness/records.hpp"
 
 namespace tile_bench {
 
-using Json = nlohmann::ordered_json;
+using bench::check;
+using bench::Json;
 
-inline void check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
-}
 inline void check(const kizami::Status& status) {
   if (!status.ok()) throw std::runtime_error(status.reason());
 }
 
 /// Prints one line of JSON, at once: a kernel that brings the process down leaves the lines before it.
-inline void print(const Json& line) {
-  std::puts(line.dump().c_str());
-  std::fflush(stdout);
-}
+inline void print(const Json& line) { bench::Records().append(line); }
 
 /// An array in device memory, filled with bytes 0xA5 where nothing was uploaded.
 template <class T>

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "bench/harness/facts.hpp"
 #include "gpu_soak/record.hpp"
 
 namespace gpu_soak {
@@ -16,7 +17,7 @@ namespace {
 /// @returns what is wrong, or nothing
 std::string print(const Options& options, const Report& report) {
   std::printf("%s (%s): %lld calls in %.1f s, %lld failures, %lld refused for lack of memory, %lld not supported\n",
-              options.mode.c_str(), answering_library().c_str(), static_cast<long long>(report.num_calls()),
+              options.mode.c_str(), bench::answering_library().c_str(), static_cast<long long>(report.num_calls()),
               report.seconds, static_cast<long long>(report.failures), static_cast<long long>(report.refused),
               static_cast<long long>(report.unsupported));
   std::printf("  worst error / allowed: s %.3g, d %.3g, c %.3g, z %.3g; calls:", report.worst[0], report.worst[1],
@@ -137,9 +138,9 @@ int run(int argc, char** argv) {
                 text_of(draw_case(only_case, limits)).c_str());
     static_cast<void>(std::fflush(stdout));
   }
-  if (answering_library().find(options.expected_library) == std::string::npos) {
+  if (bench::answering_library().find(options.expected_library) == std::string::npos) {
     std::fprintf(stderr, "gpu_soak: cublasSgemm is answered by %s, and must be by %s: set LD_PRELOAD\n",
-                 answering_library().c_str(), options.expected_library.c_str());
+                 bench::answering_library().c_str(), options.expected_library.c_str());
     return 2;
   }
   int num_devices = 0;

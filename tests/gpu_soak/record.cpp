@@ -1,29 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "gpu_soak/record.hpp"
 
-#include <dlfcn.h>
-#include <unistd.h>
-
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
+#include <string>
 
-#include "bench/recording.hpp"
+#include "bench/harness/device.hpp"
+#include "bench/harness/facts.hpp"
+#include "bench/harness/records.hpp"
 
 namespace gpu_soak {
 namespace {
-
-/// KIZAMI_* of the environment.
-nlohmann::json settings() {
-  nlohmann::json result = nlohmann::json::object();
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    const std::size_t end = text.find('=');
-    if (text.rfind("KIZAMI_REQUIRE_", 0) == 0) continue;  // of tests
-    if (text.rfind("KIZAMI_", 0) == 0 && end != std::string::npos) result[text.substr(0, end)] = text.substr(end + 1);
-  }
-  return result;
-}
 
 nlohmann::json of(const Level& level, double settled_after) {
   const Growth growth = level.after(settled_after);
@@ -38,18 +24,8 @@ nlohmann::json of(const Level& level, double settled_after) {
 
 }  // namespace
 
-std::string answering_library() {
-  Dl_info info{};
-  void* const function = dlsym(RTLD_DEFAULT, "cublasSgemm_v2");
-  if (function == nullptr || dladdr(function, &info) == 0 || info.dli_fname == nullptr) return "unknown";
-  const std::string path = info.dli_fname;
-  return path.substr(path.rfind('/') + 1);
-}
-
 void append_record(const Options& options, const Report& report) {
   if (options.json.empty()) return;
-  cudaDeviceProp device{};
-  check(cudaGetDeviceProperties(&device, 0), "cudaGetDeviceProperties");
   nlohmann::json calls = nlohmann::json::object(), types = nlohmann::json::object();
   for (int i = 0; i < kNumRoutines; ++i)
     calls[name_of(static_cast<Routine>(i))] = report.calls[static_cast<std::size_t>(i)];
@@ -64,11 +40,11 @@ void append_record(const Options& options, const Report& report) {
       {"bench", "gpu_soak"},
       {"date", bench::today()},
       {"commit", options.commit},
-      {"device", device.name},
+      {"device", bench::device_name()},
       {"driver", bench::Gauges().driver},
       {"mode", options.mode},
-      {"library", answering_library()},
-      {"settings", settings()},
+      {"library", bench::answering_library()},
+      {"settings", bench::settings()},
       {"threads", options.threads},
       {"streams", options.threads * options.streams},
       {"seed", options.seed},
@@ -118,10 +94,7 @@ void append_record(const Options& options, const Report& report) {
         {"first_seconds", report.first_crowd},
         {"used_workspaces_peak", report.crowds.used_workspaces}}},
   };
-  std::ofstream file(options.json, std::ios::app);
-  file << record.dump() << '\n';
-  file.close();
-  if (!file) throw std::runtime_error("cannot append to '" + options.json + "'");
+  bench::Records(options.json).append(record);
 }
 
 }  // namespace gpu_soak

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "gpu_gemm/options.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "sliced_way.hpp"
+
+namespace bench {
+namespace {
+
+using kizami::EngineName;
+using kizami::Scheme;
+
+[[nodiscard]] GemmWay parse_sliced(const std::string& text) {
+  const SlicedWay way = sliced_way(text);
+  if (way.num_streams > 0 || way.is_full) throw std::invalid_argument(text + " is for bench_gpu_slices");
+  return {text, way.engine, Scheme::kOzaki1, way.slices};
+}
+
+/// What a way cannot do, before anything is timed.
+void refuse_misfits(const GemmOptions& options) {
+  const bool has_baseline =
+      std::any_of(options.ways.begin(), options.ways.end(), [](const GemmWay& way) { return way.is_float_float; });
+  if (!has_baseline) return;
+  if (options.batch != 1)
+    throw CLI::ValidationError("--engine ff32", "--batch " + std::to_string(options.batch) + ", must be 1");
+  for (const char type : options.types) {
+    if (type != 'd') throw CLI::ValidationError("--engine ff32", std::string("--type ") + type + ", must be d");
+  }
+}
+
+}  // namespace
+
+GemmWay parse_gemm_way(const std::string& text) {
+  if (text == "ec") return {text, EngineName::kHopper, Scheme::kEc};
+  if (text == "auto") return {text, EngineName::kAuto, Scheme::kAuto};
+  if (text == "ff32") return {text, EngineName::kAuto, Scheme::kAuto, {}, true};
+  if (text.starts_with("ozaki1")) return parse_sliced(text);
+  GemmWay way{text};
+  if (!find_named(text, EngineName::kCpuRef, EngineName::kTile, way.engine))
+    throw std::invalid_argument(text + ", must be hopper, cublaslt, tile, ec, auto, ff32 or ozaki1/SLICES");
+  return way;
+}
+
+void add_options(Program& program, GemmOptions& options) {
+  add_types(program, options.types);
+  add_shapes(program, options.shapes);
+  add_parsed(program, "--engine", options.ways, parse_gemm_way,
+             "what multiplies: hopper, cublaslt, tile, ec, auto, ff32, ozaki1/SLICES...")
+      ->default_str("[hopper,cublaslt]");
+  program.add_option("--op", options.op, "A and B as they are (n) or transposed in memory (t)")
+      ->check(CLI::IsMember({"nn", "nt", "tn", "tt"}));
+  program.add_option("--phi", options.phis, "widths of exponents")->check(between(0, 100));
+  program.add_option("--batch", options.batch, "products of a call, each behind the one before it in memory")
+      ->check(CLI::PositiveNumber);
+  program.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000000));
+  program.add_option("--sustained", options.sustained, "seconds of calls back to back, with clock and power")
+      ->check(between(0, 3600));
+  program.add_option_function<int>(
+      "--bits", [&options](int bits) { options.policy.accuracy = kizami::Accuracy::at_bits(bits); },
+      "accuracy; without it native");
+  program.add_flag("--may-sync", options.policy.may_sync, "lets a call wait for the device");
+  program.add_flag("--no-check{false}", options.checks, "leaves errors out");
+  program.add_flag("--no-native{false}", options.has_native, "leaves native cuBLAS out");
+  add_json(program, options.json);
+  add_commit(program, options.commit);
+  program.final_callback([&options] { refuse_misfits(options); });
+}
+
+}  // namespace bench

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// What bench_gpu_gemm is asked to time. Needs no device.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/options.hpp"
+#include "kizami/policy.hpp"
+
+namespace bench {
+
+/// What multiplies: an engine in a scheme.
+struct GemmWay {
+  std::string name;
+  kizami::EngineName engine = kizami::EngineName::kAuto;
+  kizami::Scheme scheme = kizami::Scheme::kOzaki2;
+  kizami::Slicing slices = {};
+  bool is_float_float = false;  ///< none: a baseline
+};
+
+/// hopper, cublaslt, tile (scheme ozaki2), ec, auto, ff32, or ozaki1/... of sliced_way.hpp.
+/// @throws std::invalid_argument
+[[nodiscard]] GemmWay parse_gemm_way(const std::string& text);
+
+/// Every type, shape and phi is a case, in which all ways are timed beside each other.
+struct GemmOptions {
+  std::vector<char> types = {'d'};
+  std::vector<Shape> shapes = {{1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 4096, 4096}};
+  std::vector<GemmWay> ways = {parse_gemm_way("hopper"), parse_gemm_way("cublaslt")};
+  std::string op = "nn";
+  std::vector<double> phis = {0.5};
+  std::int64_t batch = 1;
+  int repeats = 7;
+  double sustained = 0;
+  bool checks = true;
+  bool has_native = true;
+  std::string commit = "unknown";
+  std::string json;
+  kizami::Policy policy;
+
+  [[nodiscard]] bool is_a_transposed() const { return op[0] == 't'; }
+  [[nodiscard]] bool is_b_transposed() const { return op[1] == 't'; }
+};
+
+/// @param options must live until the program has parsed
+void add_options(Program& program, GemmOptions& options);
+
+}  // namespace bench
