@@ -112,7 +112,7 @@ TEST(ComplexCase, RoundTripsPartsOnEveryClass) {
 
 TEST(ComplexCase, AccuracyCorrectIsRead) {
   EXPECT_EQ(must_parse("d nn 1x1x1 accuracy=correct").policy.accuracy, Accuracy::correct());
-  EXPECT_EQ(print(Accuracy::correct()), "correct");
+  EXPECT_EQ(to_string(Accuracy::correct()), "correct");
 }
 
 struct Malformed {
