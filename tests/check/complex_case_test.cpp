@@ -11,6 +11,7 @@
 #include "check/case.hpp"
 #include "check/random.hpp"
 #include "check/text.hpp"
+#include "kizami/wishes.hpp"
 
 namespace kizami::check {
 namespace {
