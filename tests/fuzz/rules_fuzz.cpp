@@ -36,7 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(reason.starts_with("name:") && colon != std::string::npos, "a refusal begins with file and line");
     const std::string line = reason.substr(5, colon - 5);
     std::int64_t number = 0;
-    require(kizami::dropin::parse_integer(line, 1, static_cast<std::int64_t>(lines), number),
+    require(kizami::parse_integer(line, std::int64_t{1}, static_cast<std::int64_t>(lines), number) ==
+                kizami::IntegerFault::kNone,
             "the line is of the file");
     require(reason.size() > colon + 2 && is_printable(reason), "a refusal has a printable reason");
     return 0;
