@@ -157,7 +157,8 @@ Status parse_param(std::string_view part, const ClassInfo& info, int bare_index,
     }
   }
   if (index < 0)
-    return invalid(fmt::format("class {} cannot take {}; allowed: {}", info.name, in_quotes(part), describe_params(info)));
+    return invalid(
+        fmt::format("class {} cannot take {}; allowed: {}", info.name, in_quotes(part), describe_params(info)));
   const auto slot = static_cast<std::size_t>(index);
   const ParamInfo& p = info.params[slot];
   if (seen[slot]) return invalid(fmt::format("class {} is given {} twice", info.name, p.name));
@@ -174,8 +175,8 @@ Status parse_param(std::string_view part, const ClassInfo& info, int bare_index,
   if (!real_value.ok())
     return invalid(fmt::format("{} of class {}: {}", p.name, info.name, real_value.status().reason()));
   if (!(real_value.value() >= p.lo && real_value.value() <= p.hi)) {
-    return invalid(
-        fmt::format("{} of class {}: {} is out of range; allowed: {}", p.name, info.name, in_quotes(value), describe(p)));
+    return invalid(fmt::format("{} of class {}: {} is out of range; allowed: {}", p.name, info.name, in_quotes(value),
+                               describe(p)));
   }
   spec.params[slot] = real_value.value();
   return {};

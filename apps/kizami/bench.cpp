@@ -329,7 +329,8 @@ ExitCode run_bench(const BenchOptions& options) {
     }
   }
   if (json.is_open() && !json.flush())
-    throw Failure(ExitCode::kOutputFailed, fmt::format("--json = {} could not be written", in_quotes(options.json_path)));
+    throw Failure(ExitCode::kOutputFailed,
+                  fmt::format("--json = {} could not be written", in_quotes(options.json_path)));
   return ExitCode::kOk;
 }
 

@@ -160,7 +160,7 @@ TEST(ErrorExit, Policies) {
   expect_error(make_plan(Scalar::kF32, 1, 1, 1, p).status(), kInvalid, "bits = 24, must be in 1..23 for f32");
   p = {};
   p.threads = -2;
-  expect_error(with(p), kInvalid, "threads = -2, must be >= 0");
+  expect_error(with(p), kInvalid, "threads = -2, must be in 0..32767");
   p = {};
   for (const int moduli : {-1, 1, 50}) {
     p.forced_moduli = moduli;

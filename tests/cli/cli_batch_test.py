@@ -118,7 +118,7 @@ class BatchTest(CliTest):
             report = json.loads(result.stdout)
             self.assertEqual((report["nonfinite_rows"], report["nonfinite_cols"], report["checked_elements"]), (4, 0, 12))
             self.assertGreater(report["bound"], 0)
-        self.expect_error(NONFINITE, "gemm", "A.npy", "B.npy", "-o", "D.npy", "--reject-nonfinite", says="batch index 1: ")
+        self.expect_error(NONFINITE, "gemm", "A.npy", "B.npy", "-o", "D.npy", "--nonfinite", "reject", says="batch index 1: ")
         self.assertFalse((self.dir / "D.npy").exists())
 
     def test_matrix_market_holds_no_batch(self):

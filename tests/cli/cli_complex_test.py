@@ -138,7 +138,7 @@ class ComplexTest(CliTest):
             self.assertEqual([[cmath.isfinite(x) for x in row] for row in c],
                              [[False] + [True] * 4, [False] * 5] + [[False] + [True] * 4] * 2)
             self.assertEqual(json.loads(result.stdout)["nonfinite_rows"], 1)
-        self.expect_error(NONFINITE, "gemm", "A.npy", "B.npy", "-o", "C.npy", "--reject-nonfinite")
+        self.expect_error(NONFINITE, "gemm", "A.npy", "B.npy", "-o", "C.npy", "--nonfinite", "reject")
 
     def test_empty(self):
         self.file("A.npy", npy_bytes([], shape=(3, 0), dtype="<c8"))

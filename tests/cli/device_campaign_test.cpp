@@ -199,8 +199,8 @@ TEST(DeviceCases, HostComputesByTheSameNumerics) {
   };
   EXPECT_TRUE(promise_same_bits(plan("d nn 9x9x9"), plan("d nn 5x6x9 engine=cublaslt sync=allowed")));
   EXPECT_FALSE(promise_same_bits(plan("d nn 9x9x9"), plan("d nn 9x9x9 rungs=1")));
-  EXPECT_FALSE(
-      promise_same_bits(plan("d nn 9x9x9 scheme=native reproducibility=none"), plan("d nn 9x9x9 scheme=native reproducibility=none")));
+  EXPECT_FALSE(promise_same_bits(plan("d nn 9x9x9 scheme=native reproducibility=none"),
+                                 plan("d nn 9x9x9 scheme=native reproducibility=none")));
 }
 
 TEST(BitsHash, SeesEveryBitButTheKindOfNaN) {

@@ -83,7 +83,7 @@ class PreloadTest(unittest.TestCase):
         self.assertEqual((lines, errors), (["kizami holds at most 268435456 bytes"] + with_status([ONE_KIZAMI]), ""))
         lines, errors = run([LINKED, "one"], KIZAMI_WORKSPACE_TOTAL="256MB")
         self.assertEqual(lines, with_status([ONE_CUBLAS]))
-        self.assertEqual(errors, "kizami: KIZAMI_WORKSPACE_TOTAL = '256MB', must be bytes of 0..70368744177664, or a number "
+        self.assertEqual(errors, "kizami: KIZAMI_WORKSPACE_TOTAL = '256MB', must be bytes of 0..1125899906842624, or a number "
                                  "with K, M or G; every call is left to the native library\n")
 
     def test_a_bad_value_is_one_line_and_everything_is_forwarded(self):

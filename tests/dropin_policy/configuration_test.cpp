@@ -104,7 +104,7 @@ TEST(Configuration, RefusalsNameTheVariable) {
   EXPECT_EQ(refusal({{"KIZAMI_LEARNED", "yes"}}), "KIZAMI_LEARNED = 'yes', must be 0 or 1");
   EXPECT_EQ(refusal({{"KIZAMI_DRY_RUN", "2"}}), "KIZAMI_DRY_RUN = '2', must be an integer of 0..1");
   EXPECT_EQ(refusal({{"KIZAMI_WORKSPACE_TOTAL", "256MB"}}),
-            "KIZAMI_WORKSPACE_TOTAL = '256MB', must be bytes of 0..70368744177664, or a number with K, M or G");
+            "KIZAMI_WORKSPACE_TOTAL = '256MB', must be bytes of 0..1125899906842624, or a number with K, M or G");
   EXPECT_EQ(refusal({{"KIZAMI_MONITOR", "-1"}}), "KIZAMI_MONITOR = '-1', must be an integer of 0..2147483647");
 }
 

@@ -89,8 +89,7 @@ TEST(Rules, RefusalsHaveFileLineAndReason) {
   EXPECT_EQ(refusal("q=1 : log=1"),
             "test.rules:1: the condition 'q' is unknown, must be routine, type, m, n, k, size or site");
   EXPECT_EQ(refusal("routine=dgemm : log=1").substr(0, 40), "test.rules:1: routine 'dgemm' is unknown");
-  EXPECT_EQ(refusal(": scheme=fast"),
-            "test.rules:1: scheme = 'fast', must be auto or native or ozaki2 or ec or ozaki1");
+  EXPECT_EQ(refusal(": scheme=fast"), "test.rules:1: scheme = 'fast', must be one of auto, native, ozaki2, ec, ozaki1");
   for (const char* range : {"..", "", "a", "5..4", "-1", "1..x", "99999999999999999999", "1...2"})
     EXPECT_EQ(refusal(std::string("m=") + range + " : log=1").substr(0, 17), "test.rules:1: m =") << range;
   EXPECT_EQ(refusal("site= : log=1"), "test.rules:1: site = '', must be a pattern");

@@ -222,10 +222,9 @@ TEST(DeviceOzaki1, RefusesWhatNoKernelDoes) {
     const Result<Plan> plan = make_on_device(shape, slices, 0, gauge);
     return plan.ok() ? std::string("accepted") : plan.status().reason();
   };
-  EXPECT_EQ(
-      reason(slicing(kUntilZero)),
-      "scheme ozaki1: slices = -1 (until nothing is left) with sync = never, must be allowed: the host waits for "
-      "the count, for operands in device memory");
+  EXPECT_EQ(reason(slicing(kUntilZero)),
+            "scheme ozaki1: slices = -1 (until nothing is left) with sync = never, must be allowed: the host waits for "
+            "the count, for operands in device memory");
   EXPECT_EQ(reason(slicing(0)), "accepted");
   EXPECT_EQ(reason(slicing(4), Gauge::kEntry), "accepted");
 }

@@ -136,10 +136,9 @@ TEST(DeviceSliceRungs, NeedAHostThatMayWait) {
   policy.may_sync = false;
   const Result<Plan> refused = make_on_device({Scalar::kF64, 30, 20, 10}, policy);
   EXPECT_EQ(refused.status().code(), StatusCode::kUnsupported);
-  EXPECT_EQ(
-      refused.status().reason(),
-      "scheme ozaki1: gauge = entry without slices by name and sync = never, must be allowed: the host waits "
-      "for the rung, for operands in device memory");
+  EXPECT_EQ(refused.status().reason(),
+            "scheme ozaki1: gauge = entry without slices by name and sync = never, must be allowed: the host waits "
+            "for the rung, for operands in device memory");
 }
 
 TEST(DeviceSliceRungs, OfEmptyCalls) {

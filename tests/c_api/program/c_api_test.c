@@ -312,7 +312,8 @@ static void test_wishes_in_words(void) {
   CHECK_ERROR(kizami_policy_set(policy, NULL, "1"), KIZAMI_INVALID_ARGUMENT, "key is NULL");
   CHECK_ERROR(kizami_policy_set(policy, "threads", NULL), KIZAMI_INVALID_ARGUMENT, "value is NULL");
   CHECK_ERROR(kizami_policy_set(policy, "thread", "1"), KIZAMI_INVALID_ARGUMENT, "the wish 'thread' is unknown");
-  CHECK_ERROR(kizami_policy_set(policy, "engine", "gpu"), KIZAMI_INVALID_ARGUMENT, "engine = 'gpu', must be one of auto");
+  CHECK_ERROR(kizami_policy_set(policy, "engine", "gpu"), KIZAMI_INVALID_ARGUMENT,
+              "engine = 'gpu', must be one of auto");
   CHECK_ERROR(kizami_policy_get(policy, "thread", text, sizeof text, NULL), KIZAMI_INVALID_ARGUMENT, "'thread'");
   CHECK_ERROR(kizami_policy_get(policy, NULL, text, sizeof text, NULL), KIZAMI_INVALID_ARGUMENT, "key is NULL");
   CHECK_ERROR(kizami_policy_get(policy, "gauge", NULL, 1, NULL), KIZAMI_INVALID_ARGUMENT, "buffer is NULL");
