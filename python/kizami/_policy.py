@@ -22,11 +22,21 @@ def _value(kind: str, text: str) -> str | bool | int:
     return text if kind == "str" else text == "1" if kind == "bool" else int(text)
 
 
+def _refuse_bad_values(policy: Policy) -> None:
+    for field in dataclasses.fields(policy):
+        value = getattr(policy, field.name)
+        if type(value) is not type(field.default):
+            kind = type(field.default).__name__
+            raise DTypeError(f"{field.name} = {value!r} is of type {type(value).__name__}, must be {kind}")
+    core_policy(policy)
+
+
 # The fields are the library's table of wishes: accuracy, which may stand first, and the others by their names.
 _Wishes: Any = dataclasses.make_dataclass(
     "_Wishes", [(key, {"str": str, "bool": bool, "int": int}[kind],
                  dataclasses.field(default=_value(kind, default), kw_only=key != "accuracy"))
-                for key, kind, default, _, _ in _core.wishes()], frozen=True, repr=False)
+                for key, kind, default, _, _ in _core.wishes()],
+    namespace={"__post_init__": _refuse_bad_values}, frozen=True, repr=False)
 
 
 class Policy(_Wishes):  # type: ignore[misc]
@@ -58,14 +68,6 @@ class Policy(_Wishes):  # type: ignore[misc]
         ...
     kizami.InvalidArgumentError: accuracy = 'fast', must be one of native, correct, bits=N with N in 1..100
     """
-
-    def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if type(value) is not type(field.default):
-                kind = type(field.default).__name__
-                raise DTypeError(f"{field.name} = {value!r} is of type {type(value).__name__}, must be {kind}")
-        core_policy(self)
 
     def __repr__(self) -> str:
         changed = [f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self)[1:]
