@@ -29,7 +29,7 @@ function(kizami_add_libraries)
   foreach(target kizami kizami_static)
     set_target_properties(${target} PROPERTIES OUTPUT_NAME kizami LINKER_LANGUAGE CXX)
     target_compile_features(${target} INTERFACE cxx_std_20)
-    target_include_directories(${target} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    target_include_directories(${target} INTERFACE "$<BUILD_INTERFACE:${KIZAMI_INCLUDES}>"
                                                    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   endforeach()
   if(KIZAMI_SANITIZE)  # sanitizer runtimes live in the executable

@@ -3,7 +3,7 @@
 # Defines kizami_<n> from one folder of src/: a static PIC library, or an INTERFACE library while the folder has no source.
 # SOURCES defaults to every *.cpp of the folder, and *.cu where CUDA is on. DEPS names modules (base, num, ...) or targets
 # (fmt::fmt, hwy::hwy, ...). Modules are PUBLIC dependencies, and must have a lower rank: configuring stops otherwise.
-# Includes read "base/x.hpp" (src/) and "kizami/x.hpp" (include/).
+# Includes read "base/x.hpp" (src/) and "kizami/x.hpp" (include/, tile/include/).
 function(kizami_module)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;RANK" "SOURCES;DEPS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_NAME OR "${arg_RANK}" STREQUAL "")
@@ -35,7 +35,7 @@ function(kizami_module)
     add_library(${target} INTERFACE)
     set(scope INTERFACE)
   endif()
-  target_include_directories(${target} ${scope} ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  target_include_directories(${target} ${scope} ${PROJECT_SOURCE_DIR}/src ${KIZAMI_INCLUDES})
   if(KIZAMI_HAS_CUDA)
     target_include_directories(${target} SYSTEM ${scope} ${CUDAToolkit_INCLUDE_DIRS})
   endif()

@@ -48,7 +48,7 @@ function(kizami_tile_kernels)
     add_custom_command(
       OUTPUT ${out}.cubin
       COMMAND ${tile_nvcc} -std=c++20 --tile-only --tilecubin --fmad=${fmad} -gencode arch=compute_90,code=sm_90
-              $<$<BOOL:${KIZAMI_WERROR}>:-Werror=all-warnings> -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include
+              $<$<BOOL:${KIZAMI_WERROR}>:-Werror=all-warnings> -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tile/include
               -MD -MF ${out}.d -o ${out}.cubin ${source}
       DEPENDS ${source} ${tile_nvcc}
       DEPFILE ${out}.d

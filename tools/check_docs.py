@@ -14,8 +14,8 @@ from pathlib import Path
 from urllib.parse import unquote
 
 SOURCE_SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".cu", ".cuh", ".py"}
-SOURCE_FOLDERS = ["include", "src", "dropin", "apps", "python", "bench", "examples", "demo", "tests"]
-DOCUMENT_FOLDERS = ["docs", "examples", "demo", "bench", "tests", "python", "dropin"]
+SOURCE_FOLDERS = ["include", "src", "tile", "dropin", "apps", "python", "bench", "examples", "demo", "tests"]
+DOCUMENT_FOLDERS = ["docs", "tile", "examples", "demo", "bench", "tests", "python", "dropin"]
 BIB_ENTRY = re.compile(r"^@\w+\{([^,\s]+),", re.MULTILINE)
 CITE = re.compile(r"@cite\s+(.*)")
 KEY = r"[A-Z][A-Za-z]*\d{4}[a-z]?"
@@ -61,7 +61,7 @@ def check_citations(root):
     for key in sorted({key for key in keys if keys.count(key) > 1}):
         problems.append(f"docs/references.bib: {key} is there twice")
     files = [f for folder in SOURCE_FOLDERS for f in sorted((root / folder).rglob("*")) if f.suffix in SOURCE_SUFFIXES]
-    files += sorted((root / "docs").rglob("*.md"))
+    files += [f for folder in ["docs", "tile"] for f in sorted((root / folder).rglob("*.md"))]
     for file in files:
         lines = file.read_text(errors="replace").splitlines()
         for number, line in enumerate(lines, 1):

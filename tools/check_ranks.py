@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".cu", ".cuh"}
-FOLDERS = ["include", "src", "dropin", "apps", "python", "bench", "examples", "demo", "tests"]
+FOLDERS = ["include", "src", "tile", "dropin", "apps", "python", "bench", "examples", "demo", "tests"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 TARGET_INCLUDE = re.compile(r'^\s*#\s*define\s+HWY_TARGET_INCLUDE\s+(")([^"]+)"')  # Highway includes the file itself again
 CUDA_HEADER = re.compile(r"^(cuda|cublas|cute/|cutlass/|nvrtc|nccl|mma\.h)")
@@ -51,7 +51,8 @@ class Rules:
 
 def resolve(root, file, name):
     """The project file (relative to root) that an include of `name` in `file` means, or None."""
-    candidates = [file.parent / name, root / "src" / name, root / "include" / name, root / "apps" / name,
+    candidates = [file.parent / name, root / "src" / name, root / "include" / name,
+                  root / "tile/include" / name, root / "apps" / name,
                   root / "tests" / name, root / name]
     for candidate in candidates:
         if candidate.is_file():
@@ -76,7 +77,7 @@ def judge(rules, root, file, name):
         return f"{target} has no rank: add it to tools/ranks.txt"
     same_folder = Path(source).parent == Path(target).parent or own[0] == other[0]
     if any(is_below(source, p) for p in rules.public_only):
-        allowed = ["include/kizami"] + rules.public_only + [file for path, file in rules.public_ok if is_below(source, path)]
+        allowed = ["include/kizami", "tile/include/kizami"] + rules.public_only + [file for path, file in rules.public_ok if is_below(source, path)]
         if not same_folder and not any(is_below(target, p) for p in allowed):
             return "only installed headers (kizami/...) may be included here"
     for prefix, denied in rules.deny:

@@ -5,7 +5,7 @@
 // tile among them. The file is read by the kernel files, as kernels, and by the program, as table.
 // Four warps hold 128 x 128 FP32 accumulators, eight 128 x 256; FP8 needs them twice. What else was tried and was
 // slower, is in bench/results/h200/tile.jsonl: pairs of CTAs, latency, no TMA, and tiles that spill
-// (docs/tile/sm_90.md).
+// (tile/docs/sm_90.md).
 #pragma once
 
 #define KIZAMI_TILE_GEMM_F16(V)          \

@@ -16,7 +16,7 @@ namespace kizami::tile_kernels {
 inline namespace KIZAMI_TILE_BACKEND {
 
 /// Digits of 36 bits of an integer, least significant first. Their indices are constants everywhere, by packs of kDigit: a tile that is
-/// chosen by a variable would lie in memory (docs/tile/kernels.md).
+/// chosen by a variable would lie in memory (tile/docs/kernels.md).
 template <class Tile, std::size_t kDigits>
 struct DigitTiles {
   Tile digit[kDigits];

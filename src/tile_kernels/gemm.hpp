@@ -2,7 +2,7 @@
 // C = A B by tiles: each block makes one tile of C, in steps of kTileK along k, and takes its place in the order of swizzle_2d.
 //   acc = 0; for l in 0 .. ceil(k / kTileK) - 1: acc = mma(A_il, B_lj, acc); C_ij = cast(acc)
 // Tiles at the edges are padded with zeros, which add nothing, and stored masked. What mma rounds, and in which order, is the
-// backend's: docs/tile/sm_90.md. Contiguous C is row-major; a column-major C is the row-major C^T = B^T A^T.
+// backend's: tile/docs/sm_90.md. Contiguous C is row-major; a column-major C is the row-major C^T = B^T A^T.
 #pragma once
 
 #include "tile_kernels/matrix_view.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // C = A B by tiles, as sums of outer products of a column of A and a row of B, each added by one fused multiply-add:
 //   for every l: acc = fma(A(:, l), B(l, :), acc)
-// Where mma has no instruction for the type (FP32, FP64 on sm_90: docs/tile/sm_90.md), it multiplies and adds in two
+// Where mma has no instruction for the type (FP32, FP64 on sm_90: tile/docs/sm_90.md), it multiplies and adds in two
 // instructions and rounds twice; this rounds once. Ascending l, one chain: the bits do not depend on the tile.
 #pragma once
 

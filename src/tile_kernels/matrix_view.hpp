@@ -20,7 +20,7 @@ enum class Order : std::uint8_t {
 inline namespace KIZAMI_TILE_BACKEND {
 namespace ct = cuda::tiles;
 
-/// What a kernel assumes of a matrix: kAligned of its address and its stride, as TMA needs it (docs/tile/sm_90.md).
+/// What a kernel assumes of a matrix: kAligned of its address and its stride, as TMA needs it (tile/docs/sm_90.md).
 /// @range  stored matrices: the contiguous extent must be a multiple of 16 bytes. On an H200 a masked store by TMA of rows of 257 FP32
 ///         numbers wrote zeros into the padding behind them; what is loaded is masked rightly.
 template <bool kAligned, class T>
@@ -61,7 +61,7 @@ __tile__ auto matrix_tiles(T* data, int rows, int cols, int stride) {
 /// The same for num_planes matrices, plane p at p * plane_stride; tiles are of rank 3, 1 x kTileRows x kTileCols.
 /// @range  plane_stride < 2^32 elements by its type: with strides of 64 bits the compiler of devices does not use TMA. `data` is a parameter of the
 ///         kernel as it came: of an address that a block computes, the block has to make the descriptors for TMA, which failed on a device
-///         (docs/tile/kernels.md)
+///         (tile/docs/kernels.md)
 template <Order kOrder, bool kAligned, int kTileRows, int kTileCols, class T>
 __tile__ auto plane_tiles(T* data, int num_planes, int rows, int cols, std::uint32_t plane_stride, int stride) {
   using namespace ct::literals;

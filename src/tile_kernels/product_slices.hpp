@@ -2,7 +2,7 @@
 // The product of one window of floating-point slices, as product::ProductDesc describes it: whole numbers, C = A B^T exactly in
 // INT32. C is column-major, so tiles are made of its transpose (product_i8.hpp).
 // FP16 and BF16: FP32 sums that start at zero, of as many elements of k as are exact, are added up in INT32. FP8: the tensor core
-// keeps 14 bits within one call of mma, which starts at zero and adds to FP32 (docs/tile/sm_90.md), so calls are as short as that and
+// keeps 14 bits within one call of mma, which starts at zero and adds to FP32 (tile/docs/sm_90.md), so calls are as short as that and
 // the sum of all stays in FP32.
 #pragma once
 

@@ -57,7 +57,7 @@ __tile__ constexpr double limb_unit(std::size_t num_limbs, std::size_t t) {
 }
 
 /// residue_split_block; kUpper: 0 .. kLimbs - 2, the limbs but for the last one. Their indices are constants, by packs: a tile that is
-/// chosen by a variable would lie in memory (docs/tile/kernels.md).
+/// chosen by a variable would lie in memory (tile/docs/kernels.md).
 template <int kTileRows, int kTileCols, bool kAligned, Order kOrder, class Element, std::size_t... kUpper>
 __tile__ void residue_split_tile(const Element* x, int x_stride, const double* first, const double* second,
                                  const std::int16_t* moduli, int num_moduli, std::int8_t* planes,

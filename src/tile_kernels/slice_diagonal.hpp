@@ -4,7 +4,7 @@
 // Each step along k is an exact sum in the tensor core's FP32 accumulator, and is added to a sum of two FP32 numbers:
 //   x = mma(a, b, 0);   t = high + x;   low = low + (x - (t - high));   high = t
 // high starts at 1.5 2^e, so that its additions round to multiples of 2^(e - 23) and nothing else rounds. Four FP32 additions an element
-// and step; a sum in FP64 (slice_product.hpp) takes a conversion and a fused multiply-add, and rounds (docs/tile/kernels.md).
+// and step; a sum in FP64 (slice_product.hpp) takes a conversion and a fused multiply-add, and rounds (tile/docs/kernels.md).
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ __tile__ void slice_diagonal_block(const Slice* A, std::uint32_t a_plane_stride,
   const int num_blocks = ct::ceildiv(k, kTileK * kParts);
   auto high = ct::full<Sum>(kOrigin);
   auto low = ct::zeros<Sum>();
-  // One loop over pairs and blocks of k: of nested loops around loads and mma some never ended on a device (docs/tile/kernels.md).
+  // One loop over pairs and blocks of k: of nested loops around loads and mma some never ended on a device (tile/docs/kernels.md).
   for (const int step : ct::irange(0, num_pairs * num_blocks)) {
     const int p = first + step / num_blocks;
     const int l = step % num_blocks * kParts;

@@ -57,7 +57,7 @@ __tile__ void slice_product_block(const Slice* A, std::uint32_t a_plane_stride, 
   const int num_blocks = ct::ceildiv(k, kTileK * kParts);
   using Sum = ct::tile<double, ct::shape<kTileM, kTileN>>;
   auto sum = ct::zeros<Sum>();
-  // One loop over pairs and blocks of k: of nested loops around loads and mma some never ended on a device (docs/tile/kernels.md).
+  // One loop over pairs and blocks of k: of nested loops around loads and mma some never ended on a device (tile/docs/kernels.md).
   for (const int step : ct::irange(0, num_pairs * num_blocks)) {
     const SlicePair pair = slice_pair(step / num_blocks, num_b, depth);
     const int l = step % num_blocks * kParts;

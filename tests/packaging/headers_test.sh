@@ -5,7 +5,7 @@
 # usage: headers_test.sh CC CXX STAGE SOURCE_DIR
 set -euo pipefail
 cc=$1 cxx=$2 stage=$3 source_dir=$4
-diff <(cd "$source_dir/include" && find . -type f | sort) <(cd "$stage/include" && find . -type f | sort)
+diff <(for part in include tile/include; do (cd "$source_dir/$part" && find . -type f); done | sort) <(cd "$stage/include" && find . -type f | sort)
 cd "$stage/include"
 printf '#include <%s>\n' kizami/*.hpp kizami/*.h |
   "$cxx" -std=c++20 -Wall -Wextra -Wpedantic -Werror -I. -fsyntax-only -x c++ -

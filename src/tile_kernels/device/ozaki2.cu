@@ -2,7 +2,7 @@
 // Entry points: split, product and reconstruction of scheme ozaki2 in FP64. The tile of the product is the fastest of
 // bench_gpu_tile on an H200. Planes have addresses of 16 bytes and strides that are multiples of 16; only the results
 // of the products whose names end in _any lie anywhere. Every pointer is __restrict__: the compiler then has loads on
-// their way while it stores and multiplies (docs/tile/kernels.md).
+// their way while it stores and multiplies (tile/docs/kernels.md).
 #include "tile_kernels/crt.hpp"
 #include "tile_kernels/crt_record.hpp"
 #include "tile_kernels/product_i8.hpp"

@@ -1,3 +1,0 @@
-// SPDX-License-Identifier: MIT
-// The guide's kernels as users compile them.
-#include "tile_guide/guide_cases.hpp"
