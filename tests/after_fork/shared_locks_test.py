@@ -31,7 +31,7 @@ def guards(symbols):
 def locks(root):
     """Files of the libraries that have a lock."""
     found = set()
-    for folder in ["include", "src", "dropin"]:
+    for folder in ["include", "src", "tile", "dropin"]:
         for file in (root / folder).rglob("*"):
             if file.suffix in SUFFIXES and LOCK.search(re.sub(r"//[^\n]*", "", file.read_text())):
                 found.add(file.relative_to(root).as_posix())
