@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The harness of the programs of bench/: what is parsed and refused, what a median is, and a record to the letter.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -162,7 +163,7 @@ TEST(Spread, IsOfWhatWasMeasured) {
 /// A file that is gone with it.
 class File {
  public:
-  File() : path_(testing::TempDir() + "harness_test_" + std::to_string(std::rand()) + ".jsonl") {}
+  File() : path_(testing::TempDir() + "harness_test_" + std::to_string(getpid()) + ".jsonl") {}
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   ~File() { std::filesystem::remove(path_); }

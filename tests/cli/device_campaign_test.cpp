@@ -4,6 +4,7 @@
 #include "device_campaign.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
@@ -260,7 +261,7 @@ TEST(Judge, IsRedUnlessAllAgrees) {
   EXPECT_EQ(refused(StatusCode::kAccuracyUnreachable, true), V::kFailed) << "the host reached it";
 }
 
-std::string temporary(const char* name) { return testing::TempDir() + name; }
+std::string temporary(const char* name) { return testing::TempDir() + std::to_string(getpid()) + name; }
 
 TEST(HashFile, ReadsWhatItWrote) {
   const std::string path = temporary("read_back.hashes");
