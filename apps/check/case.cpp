@@ -129,8 +129,7 @@ const Item kItems[] = {
      },
      [](const Case& c) { return fmt::format("{}", c.seed); }},
 };
-constexpr std::size_t kNumItems = std::size(kItems);
-constexpr std::size_t kFirstLateItem = 8;  ///< what is printed after the wishes
+constexpr std::string_view kFirstAfterWishes = "factors=";  ///< of kItems, as they are printed
 
 /// What lines were written with before wishes had one word everywhere.
 struct OldWord {
@@ -298,12 +297,11 @@ std::string print(const Case& c) {
   const Case defaults;
   std::string out =
       fmt::format("{} {}{} {}x{}x{}", letter_of(c.scalar), to_string(c.op_a), to_string(c.op_b), c.m, c.n, c.k);
-  for (std::size_t i = 0; i < kNumItems; ++i) {
-    if (i == kFirstLateItem) {
+  for (const Item& item : kItems) {
+    if (item.key == kFirstAfterWishes) {
       const std::string asked = print_wishes(c.policy);
       out += (asked.empty() ? "" : " ") + asked;
     }
-    const Item& item = kItems[i];
     const std::string value = item.print(c);
     if (item.always_printed || value != item.print(defaults)) out += fmt::format(" {}{}", item.key, value);
   }

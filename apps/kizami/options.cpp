@@ -132,11 +132,10 @@ Policy policy_of(const PolicyOptions& options) {
 
 std::string policy_help() {
   std::string out =
-      "Wishes have one word everywhere. slice_format, for instance, is --slice-format here, slice_format= in cases and "
-      "rules,\n"
-      "KIZAMI_SLICE_FORMAT for programs under the drop-in libraries, kizami_policy_set(policy, \"slice_format\", ...) "
-      "in C\n"
-      "and Fortran, set_wish() in C++, and Policy(slice_format=...) in Python. In brackets the default.\n\n";
+      "Wishes have one word everywhere. In brackets the default. slice_format, for instance, is\n"
+      "  --slice-format here, slice_format= in cases and rules, Policy(slice_format=...) in Python,\n"
+      "  KIZAMI_SLICE_FORMAT for programs under the drop-in libraries, set_wish() in C++, and\n"
+      "  kizami_policy_set(policy, \"slice_format\", ...) in C and Fortran.\n\n";
   for (const Wish& wish : wishes()) {
     out += fmt::format("  {} = {} [{}]\n      {}\n", wish.key, wish.values(), wish.get(Policy{}), wish.meaning);
   }

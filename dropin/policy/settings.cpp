@@ -17,7 +17,7 @@ Status refused(std::string_view shown, std::string_view value, const std::string
   return {StatusCode::kInvalidArgument, std::string(shown) + " = " + in_quotes(value) + ", must be " + allowed};
 }
 
-/// C is seldom alpha AB with alpha = +-1 in programs, so that correct would answer few calls.
+/// Accuracy correct takes alpha = +-1 and beta = 0 only, which is not for the library to promise of a program's calls.
 Status parse_accuracy(std::string_view shown, std::string_view value, Accuracy& out) {
   Accuracy accuracy;
   if (!kizami::parse_accuracy(value, accuracy) || accuracy.kind == Accuracy::Kind::kCorrect || accuracy.bits > kMaxBits)

@@ -3,12 +3,11 @@
 #pragma once
 
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 namespace kizami {
 

@@ -13,6 +13,16 @@ CASES = ["d nn 5x7x9 a=1 b=0", "s tt 33x17x65 a=-1 b=0.5 A=exprand:phi=2 B=randn
 
 
 class CommandsTest(CliTest):
+    def test_every_wish_is_an_option(self):
+        """With the default that `help policy` says, the plan is that of no option."""
+        wishes = re.findall(r"^  (\w+) = .* \[(.*)\]$", self.succeed("help", "policy"), re.M)
+        self.assertGreater(len(wishes), 20)
+        plain = self.succeed("plan", 30, 20, 10)
+        for key, default in wishes:
+            option = "--" + key.replace("_", "-")
+            self.assertEqual(self.succeed("plan", 30, 20, 10, f"{option}={default}"), plain, option)
+            self.expect_error(USAGE, "plan", 30, 20, 10, f"{option}=nonsense", says=f"{option} = 'nonsense', must be ")
+
     def test_help(self):
         top = self.succeed("--help")
         for text in ("gemm", "plan", "check", "info", "Examples:", "Exit codes:", "9  a check failed"):

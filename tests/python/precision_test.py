@@ -102,6 +102,16 @@ def test_what_depends_on_the_type_is_refused_by_the_plan():
         kizami.matmul(x.astype(float), x.astype(float))
 
 
+def test_every_wish_of_the_library_is_a_field():
+    table = kizami._core.wishes()
+    assert [field.name for field in dataclasses.fields(kizami.Policy)] == [key for key, *_ in table]
+    for key, kind, default, _, meaning in table:
+        value = getattr(kizami.Policy(), key)
+        assert type(value).__name__ == kind and str(int(value) if kind == "bool" else value) == default
+        assert kizami.Policy(**{key: value}) == kizami.Policy()
+        assert f"{key} : {kind}, default {value!r}" in kizami.Policy.__doc__ and meaning[:40] in kizami.Policy.__doc__
+
+
 def test_policies_are_values():
     policy = kizami.Policy("bits=9", threads=2)
     assert pickle.loads(pickle.dumps(policy)) == policy and hash(policy) == hash(dataclasses.replace(policy))
