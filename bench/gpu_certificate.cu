@@ -223,6 +223,7 @@ class Series {
                                            : kizami::plan::has_scout(*plan_) ? "scout"
                                                                              : "size"},
                                {"sampled_failures", width.state.sampled_failures},
+                               {"unread_steps", width.state.num_unread_steps},
                                {"moduli", width.outcome.moduli},
                                {"rung", width.outcome.rung},
                                {"repaired", width.outcome.repaired},

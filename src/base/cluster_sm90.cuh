@@ -73,6 +73,22 @@ __device__ __forceinline__ void named_barrier_arrive(int barrier, int threads) {
   asm volatile("bar.arrive %0, %1;\n" ::"r"(barrier), "r"(threads) : "memory");
 }
 
+/// A barrier of so many threads that tells each of them whether all say so.
+[[nodiscard]] __device__ __forceinline__ bool named_barrier_all(int barrier, int threads, bool says) {
+  std::uint32_t all = 0;
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "setp.ne.u32 p, %1, 0;\n"
+      "bar.red.and.pred p, %2, %3, p;\n"
+      "selp.u32 %0, 1, 0, p;\n"
+      "}\n"
+      : "=r"(all)
+      : "r"(says ? 1u : 0u), "r"(barrier), "r"(threads)
+      : "memory");
+  return all != 0;
+}
+
 // ---- clusters ----
 //
 // The CTAs of a cluster are given multiprocessors together, but begin one by one: until a CTA runs, its shared memory belongs to

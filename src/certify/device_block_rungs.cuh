@@ -47,6 +47,12 @@ __global__ void __launch_bounds__(kDigitThreads, kDigitBlocksPerSm)
   }
 }
 
+/// Whether most tiles are probably of the lowest rung: asking the others costs time.
+[[nodiscard]] __device__ inline bool may_be_of_lowest_rung(const plan::DeviceState& state, std::int64_t num_pairs) {
+  return state.look == plan::Look::kBlocks ||
+         (state.look == plan::Look::kSample && state.sampled_failures < static_cast<std::uint64_t>(num_pairs) / 8);
+}
+
 template <class T, class Core>
 __global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __grid_constant__ SecondLook<T> look) {
   base::follow_previous_kernel();
@@ -91,12 +97,19 @@ __global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __gr
   };
   if constexpr (Core::kIsWgmma) {
     const auto steps = static_cast<int>(plan::second_look_steps(look.a.length, Core::kParts));
+    const bool asks = may_be_of_lowest_rung(state, m * n);
     if (threadIdx.x >= Core::kThreads) {
-      if (threadIdx.x == Core::kThreads) copy_steps(a, b, steps, num_tiles, shared, place_of);
+      if (threadIdx.x == Core::kThreads) copy_steps(a, b, steps, num_tiles, asks, shared, place_of);
       return;
     }
-    StepSums<Core> step_sums(steps, shared);
-    for_tiles([&](std::int64_t, std::int64_t, auto& sums) { step_sums.sum_tile(sums); });
+    StepSums<Core> step_sums(steps, asks, shared);
+    const typename Core::Place place;
+    for_tiles([&](std::int64_t, std::int64_t, auto& sums) {
+      const int unread =
+          step_sums.sum_tile(sums, [&](const auto& so_far) { return has_lowest_rung<Core>(shared, place, so_far); });
+      if (threadIdx.x == 0 && unread != 0)
+        atomicAdd(as_counter(&state.num_unread_steps), static_cast<unsigned long long>(unread));
+    });
   } else {
     const std::int64_t num_blocks = ceil_div(look.a.length, kDigitBlock);
     const int blocks_of_term = split::blocks_of_scale(look.a.length, Core::kParts);

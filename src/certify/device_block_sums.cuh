@@ -79,11 +79,16 @@ struct RatioClass {
 };
 inline constexpr int kRatioClasses = 256;
 
+/// How often the threads of a tile are asked whether they have added enough (device_block_sums_sm90.cuh).
+inline constexpr int kNumQuestions = 3;
+
 template <class Core>
 struct Shared {
   Stage<Core> stages[Core::kStages];
   std::uint64_t full[Core::kStages];   ///< mbarriers: what a stage waits for is there
   std::uint64_t empty[Core::kStages];  ///< all warps are done with it
+  std::uint64_t answered[kNumQuestions];  ///< mbarriers of the answers
+  int is_enough[kNumQuestions];           ///< the answers
   RungTile<Core> tile;
   num::Ladder ladder;
   RatioClass ratio_classes[kRatioClasses];
@@ -439,6 +444,24 @@ __device__ void make_ratio_classes(Shared<Core>& shared, const num::Ladder& ladd
   return weight > 0.0F ? rung : 0;
 }
 
+/// Whether the lowest rung certifies all pairs of this thread by these sums, were no line exact: then it does by larger ones.
+template <class Core>
+[[nodiscard]] __device__ __forceinline__ bool has_lowest_rung(const Shared<Core>& shared,
+                                                              const typename Core::Place& place,
+                                                              const float (&sums)[Core::kParts][Core::kPairs]) {
+  const float allowance = kSumUnit * shared.ladder.rungs[0].allowance;
+  bool is_refused = false;
+#pragma unroll
+  for (int pair = 0; pair < Core::kPairs; ++pair) {
+    const num::LineWeight& a = shared.a_weights[place.row_of(pair)];
+    const num::LineWeight& b = shared.b_weights[place.col_of(pair)];
+    const float weight = __fadd_rn(__fmul_rn(a.norm2, b.norm1), __fmul_rn(b.norm2, a.norm1));
+#pragma unroll
+    for (int part = 0; part < Core::kParts; ++part) is_refused |= weight > __fmul_rn(allowance, sums[part][pair]);
+  }
+  return !is_refused;
+}
+
 /// The first rungs of a group of pairs, four bits each, by comparison with all rungs: for lines that are exact at some. Four rungs at
 /// a time for all pairs, and no branch for one of them.
 template <class Core>
@@ -519,7 +542,7 @@ __device__ __forceinline__ bool find_rungs(std::int64_t length, const DigitLines
   const auto num_rows = static_cast<int>(std::min(std::int64_t{Core::kRows}, a.num_lines - a_first));
   const auto num_cols = static_cast<int>(std::min(std::int64_t{Core::kCols}, b.num_lines - b_first));
   const int thread = static_cast<int>(threadIdx.x);
-  const num::LineWeight none{1.0F, 1.0F, num::kMaxRungs};
+  const num::LineWeight none{0.0F, 0.0F, num::kMaxRungs};  // certified by any sum: a pair that is not there asks for none
   if (thread == 0) {
     shared.least_exact_rung = num::kMaxRungs;
     shared.has_open = 0;

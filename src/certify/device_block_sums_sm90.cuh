@@ -51,7 +51,25 @@ struct WgmmaCore {
 
   /// A barrier of the threads that have pairs.
   __device__ static __forceinline__ void sync() { base::named_barrier_sync(1, kThreads); }
+  /// The same, and whether all of them say so.
+  [[nodiscard]] __device__ static __forceinline__ bool all(bool says) {
+    return base::named_barrier_all(1, kThreads, says);
+  }
 };
+
+// ---- tiles that need not be added to their end ----
+//
+// Sums only grow, so pairs that the lowest rung certifies before all blocks are added are certified at the end. Some steps into
+// a tile its threads are asked whether all of its pairs are; the warp that copies waits for the answer with the first step
+// that was not under way when they were asked, and what is under way is thrown away.
+
+/// After how many of the steps of a tile its threads are asked the `question`-th time. @return `steps` where it is too late to ask
+template <int kStages>
+[[nodiscard]] __host__ __device__ constexpr int steps_before_question(int question, int steps) {
+  constexpr int kEighths[kNumQuestions] = {3, 4, 6};
+  const int before = question < kNumQuestions ? steps * kEighths[question] / 8 : steps;
+  return before > 0 && before + kStages < steps ? before : steps;
+}
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 __device__ __forceinline__ void copy_bulk(void* to, const void* from, std::uint32_t bytes, std::uint32_t barrier) {
@@ -83,22 +101,26 @@ __device__ void begin_stream(Shared<Core>& shared) {
     base::barrier_init(shared_address(&shared.full[stage]), 1);
     base::barrier_init(shared_address(&shared.empty[stage]), Core::kThreads / 32);
   }
+  for (std::uint64_t& answered : shared.answered) base::barrier_init(shared_address(&answered), 1);
   base::barrier_init_fence();
 }
 
 /// One thread copies the digits and scales of all steps of all tiles, ahead over the ends of tiles.
-/// @param place_of gives the first lines of A and B of the n-th tile of this block
+/// @param place_of gives the first lines of A and B of the n-th tile of this block  @param asks whether tiles may end early
 template <class Core, class PlaceOf>
 __device__ __forceinline__ void copy_steps(const DigitLines& a, const DigitLines& b, int steps_of_tile, int num_tiles,
-                                           Shared<Core>& shared, const PlaceOf& place_of) {
+                                           bool asks, Shared<Core>& shared, const PlaceOf& place_of) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   constexpr int kBlocks = kStepBlocks<Core::kParts>;
   constexpr std::uint32_t kBytesA = Core::kRows * kStepBytes;
   constexpr std::uint32_t kBytesB = Core::kCols * kStepBytes;
   StreamPlace<Core> at;
   at.parity = 1;  // all stages are empty
+  std::uint32_t parities = 0;  // of the answers, a bit each
 #pragma unroll 1
   for (int tile = 0; tile < num_tiles; ++tile) {
+    int question = asks ? 0 : kNumQuestions;
+    int answered = steps_before_question<Core::kStages>(question, steps_of_tile);
     std::int64_t row = 0;
     std::int64_t col = 0;
     place_of(tile, row, col);
@@ -108,6 +130,12 @@ __device__ __forceinline__ void copy_steps(const DigitLines& a, const DigitLines
     const float* b_scales = b.scales_of(0, col);
 #pragma unroll 1
     for (int step = 0; step < steps_of_tile; ++step) {
+      if (step == answered + Core::kStages) {
+        base::barrier_wait(shared_address(&shared.answered[question]), parities >> question & 1);
+        parities ^= 1u << question;
+        if (shared.is_enough[question] != 0) break;
+        answered = steps_before_question<Core::kStages>(++question, steps_of_tile);
+      }
       const std::uint32_t empty = shared_address(&shared.empty[at.stage]);
       if (!base::barrier_try_wait(empty, at.parity)) {  // there are stages ahead: no need to ask all the time
         __nanosleep(200);
@@ -141,30 +169,37 @@ class StepSums {
   static constexpr int kHalfGroups = Core::kCols / 32;  ///< of 16 columns, eight pairs of a thread
 
  public:
-  __device__ StepSums(int steps_of_tile, Shared<Core>& shared)
+  /// @param asks as copy_steps() was told
+  __device__ StepSums(int steps_of_tile, bool asks, Shared<Core>& shared)
       : shared_(shared),
         steps_of_tile_(steps_of_tile),
+        first_question_(asks ? 0 : kNumQuestions),
         warpgroup_(__shfl_sync(kFullWarp, static_cast<int>(threadIdx.x) / 128, 0)) {
     asm volatile("" : "+r"(is_first_lane_));  // a register: asked again, it would come between products
     if (Core::kStepIsTerm && warpgroup_ == 1) base::named_barrier_arrive(2, Core::kThreads);
   }
 
-  /// Adds all blocks of the next tile.
-  __device__ __forceinline__ void sum_tile(float (&sums)[Core::kParts][kPairs]) {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-    if constexpr (Core::kStepIsTerm) {
+  /// Adds the blocks of the next tile: all, or so many that is_enough(sums) in all threads. What that reads has been written before.
+  /// @return steps that were not added
+  template <class IsEnough>
+  __device__ __forceinline__ int sum_tile(float (&sums)[Core::kParts][kPairs], const IsEnough& is_enough) {
+    int done = 0;
 #pragma unroll 1
-      for (int step = 0; step < steps_of_tile_; ++step) add_whole_step(sums);
-    } else {
-      Half left;
-      Half right;
-      wait_for(at_);
-      begin<0>(left, shared_.stages[at_.stage], 0);
-#pragma unroll 1
-      for (int step = 1; step < steps_of_tile_; ++step) add_step<false>(left, right, sums[0]);
-      add_step<true>(left, right, sums[0]);
+    for (int question = first_question_;; ++question) {
+      const int end = steps_before_question<Core::kStages>(question, steps_of_tile_);
+      add_steps(end - done, sums);
+      done = end;
+      if (done == steps_of_tile_) return 0;
+      Core::sync();  // what others have written is there
+      if (answer(question, Core::all(is_enough(sums)))) break;
     }
-#endif
+#pragma unroll 1
+    for (int step = 0; step < Core::kStages; ++step) {  // under way
+      wait_for(at_);
+      release(at_.stage);
+      at_.advance();
+    }
+    return steps_of_tile_ - done;
   }
 
  private:
@@ -204,6 +239,33 @@ class StepSums {
     float rows[2];
     float4 early[kEarly];
   };
+
+  /// Tells the warp that copies whether the tile ends here.
+  __device__ __forceinline__ bool answer(int question, bool is_enough) {
+    if (threadIdx.x == 0) {
+      shared_.is_enough[question] = is_enough ? 1 : 0;
+      base::barrier_arrive(shared_address(&shared_.answered[question]));
+    }
+    return is_enough;
+  }
+
+  /// Adds the blocks of the next `count` > 0 steps.
+  __device__ __forceinline__ void add_steps(int count, float (&sums)[Core::kParts][kPairs]) {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    if constexpr (Core::kStepIsTerm) {
+#pragma unroll 1
+      for (int step = 0; step < count; ++step) add_whole_step(sums);
+    } else {
+      Half left;
+      Half right;
+      wait_for(at_);
+      begin<0>(left, shared_.stages[at_.stage], 0);
+#pragma unroll 1
+      for (int step = 1; step < count; ++step) add_step<false>(left, right, sums[0]);
+      add_step<true>(left, right, sums[0]);
+    }
+#endif
+  }
 
   __device__ __forceinline__ void wait_for(const StreamPlace<Core>& at) {
     base::barrier_wait(shared_address(&shared_.full[at.stage]), at.parity);
@@ -345,6 +407,7 @@ class StepSums {
 
   Shared<Core>& shared_;
   int steps_of_tile_;
+  int first_question_;
   int warpgroup_;  ///< the same in all threads of a warp, and known to be
   int is_first_lane_ = lane() == 0 ? 1 : 0;
   typename Core::Place place_;

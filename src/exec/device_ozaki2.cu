@@ -13,6 +13,7 @@
 #include "certify/device_certifier.hpp"
 #include "exec/device_begin.hpp"
 #include "exec/device_environment.hpp"
+#include "exec/device_looks.hpp"
 #include "exec/device_phases.hpp"
 #include "exec/device_wait.hpp"
 #include "exec/nonfinite_alpha.hpp"
@@ -56,13 +57,15 @@ class Ozaki2Call {
 
   Status run() {
     const num::Ladder& ladder = plan_.numerics.ladder;
-    if (plan::has_scout(plan_) && !problem_.look) {
+    const NextLook next = problem_.look ? NextLook{problem_.look, {}} : next_look(plan_);
+    if (next.note.word != nullptr) learned_ = {next.note, state(), 1};
+    if (plan::has_scout(plan_) && !next.look) {
       KIZAMI_RETURN_IF_ERROR(begin_state_and_scout(state(), problem_.alpha, num_planes(0), a_.lines, b_.lines,
                                                    ladder.rungs[0].allowance, queue_));
     } else {
       KIZAMI_RETURN_IF_ERROR(begin_state(state(), problem_.alpha, num_planes(0), plan_.shape.m * plan_.shape.n,
                                          ladder.num_rungs == 0 ? -1 : 0, queue_, /*is_sliced=*/false,
-                                         problem_.look.value_or(plan::Look::kSample)));
+                                         next.look.value_or(plan::Look::kSample)));
     }
     KIZAMI_RETURN_IF_ERROR(gather());
     if (plan_.numerics.has_certificate) KIZAMI_RETURN_IF_ERROR(certifier().run(plan::splits_in_one_pass(plan_)));
@@ -233,6 +236,7 @@ class Ozaki2Call {
     call.state = state();
     call.repairs = buffers_.repairs;
     call.effort = effort_;
+    call.learned = learned_;
     return call;
   }
 
@@ -241,6 +245,7 @@ class Ozaki2Call {
   product::Queue queue_;
   int num_sms_;
   plan::EffortReport effort_;
+  plan::EffortReport learned_;
   plan::DeviceBuffers buffers_;
   Operand<T> a_;
   Operand<T> b_;

@@ -31,6 +31,7 @@ struct DeviceCall {
   const plan::Pair* repairs = nullptr;  ///< [state->num_repairs]
   bool has_answered_repairs = false;    ///< by answer_repairs()
   plan::EffortReport effort;            ///< what the kernel tells the host as it begins
+  plan::EffortReport learned;           ///< the same of this product alone, for exec::next_look()
 };
 
 /// Answers the pairs of the list, those of neighbouring lines together: apart from answer_exceptions(), whose blocks are few,

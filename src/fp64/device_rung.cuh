@@ -46,8 +46,10 @@ __global__ void __launch_bounds__(kThreads, kMaxBlocksPerMultiprocessor)
   const bool wants_all = state.selection.rung < 0;
   const bool has_repairs = state.num_repairs != 0 && !call.has_answered_repairs;
   const bool has_nonfinite = (state.nonfinite_rows | state.nonfinite_cols) != 0;
-  if (call.effort.note.word != nullptr && blockIdx.x == 0 && threadIdx.x < kWarpSize && !is_scaling_only)
+  if (blockIdx.x == 0 && threadIdx.x < kWarpSize && !is_scaling_only) {
     plan::tell_effort(call.effort, call.c.rows, call.c.cols);
+    plan::tell_effort(call.learned, call.c.rows, call.c.cols);
+  }
   if (is_scaling_only | !(wants_all | has_repairs | has_nonfinite)) return;
   if (wants_all) {
     answer_all_pairs<T, kSummation, Shape>(call,

@@ -200,6 +200,13 @@ bool has_scout(const Plan& plan) {
          plan.schedule.engine->reads_num_products();
 }
 
+bool learns_look(const Plan& plan) {
+  constexpr double kLeastTerms = 0x1p29;
+  const problem::Shape& shape = plan.shape;
+  return static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k) >= kLeastTerms &&
+         !has_scout(plan);
+}
+
 bool repairs_have_own_kernel(const Plan& plan) {
   const Numerics& numerics = plan.numerics;
   return numerics.scheme == Scheme::kOzaki2 && numerics.has_certificate &&

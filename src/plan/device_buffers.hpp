@@ -94,6 +94,9 @@ struct DeviceBuffers {
 /// nothing, and products are so large that what it takes is little beside them.
 [[nodiscard]] bool has_scout(const Plan& plan);
 
+/// Whether what the split makes is learned from calls before (learned_look.hpp): where a sample in vain shows, and no scout is asked.
+[[nodiscard]] bool learns_look(const Plan& plan);
+
 /// Elements of C from which on repairs have a kernel of their own.
 inline constexpr std::int64_t kOwnRepairElements = std::int64_t{1} << 22;
 /// Whether pairs of the list are answered by a kernel of their own (fp64::answer_repairs()), not by that of the FP64 rung: from so many

@@ -2,6 +2,7 @@
 #include "plan/plan.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -140,6 +141,8 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
   if (!decided.ok()) return decided.status();
   Plan plan = std::move(decided).value();
   book_engine_bytes(plan);
+  static std::atomic<std::uint32_t> last_serial{0};
+  if (is_on_device(plan)) plan.serial = last_serial.fetch_add(1, std::memory_order_relaxed) + 1;
   return plan;
 }
 

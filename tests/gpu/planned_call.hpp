@@ -34,9 +34,11 @@ namespace kizami::gpu_test {
 template <class T>
 class PlannedCall {
  public:
-  PlannedCall(const Case& c, const Policy& policy)
+  PlannedCall(const Case& c, const Policy& policy) : PlannedCall(c, planned(c, policy)) {}
+  /// @param plan of a case of this type and shape
+  PlannedCall(const Case& c, const plan::Plan& plan)
       : case_(c),
-        plan_(planned(c, policy)),
+        plan_(plan),
         operands_(check::Operands<T>(c, api_test::kThreads)),
         workspace_(plan_.schedule.workspace_bytes) {}
 

@@ -5,8 +5,10 @@
 
 #include <complex>
 #include <string>
+#include <vector>
 
 #include "gpu/planned_call.hpp"
+#include "plan/learned_look.hpp"
 
 namespace kizami::gpu_test {
 namespace {
@@ -42,6 +44,7 @@ void expect_looks(const std::string& type) {
   EXPECT_EQ(first.look, plan::Look::kBlocksFirst) << wide;
   EXPECT_EQ(first.has_rungs, 1) << wide;
   EXPECT_EQ(first.sampled_failures, 0U) << wide << ": no sampled product is made";
+  EXPECT_EQ(first.num_unread_steps, 0U) << wide << ": tiles are asked in vain";
   EXPECT_GT(first.selection.rung, 0) << wide;
 }
 TEST_F(ScoutTest, SeesWideExponents) {
@@ -50,9 +53,10 @@ TEST_F(ScoutTest, SeesWideExponents) {
 }
 
 TEST_F(ScoutTest, SeesThatTheLowestRungIsProbablyEnough) {
-  const plan::DeviceState state = run_case<double>(both("d nt 3072x3073x3100", "exprand:phi=1.1"));
+  const plan::DeviceState state = run_case<double>(both("d nt 3072x3073x3100", "exprand:phi=1"));
   EXPECT_EQ(state.look, plan::Look::kBlocks);
   EXPECT_EQ(state.has_rungs, 1);
+  EXPECT_GT(state.num_unread_steps, 0U) << "no tile ended before all blocks were added";
   EXPECT_EQ(state.sampled_failures, 0U);
   EXPECT_EQ(state.selection.rung, 0);
 }
@@ -105,6 +109,43 @@ TEST_F(ScoutTest, EveryLookHasTheBitsOfTheHost) {
   expect_every_look<float>(both("s tt 65x130x1000", "exprand:phi=3"));
   expect_every_look<std::complex<float>>(both("c cn 40x50x300", "exprand:phi=4"));
   expect_every_look<std::complex<double>>("z nc 130x65x257 A=exprand:phi=4,nan@middle B=randn accuracy=bits=52");
+}
+
+/// Where no scout is asked, a call begins with what the one before by the same plan has needed; and has the same bits.
+template <class T>
+void expect_to_learn(const std::string& type) {
+  const auto line = [&](const std::string& spec) { return both(type + " nt 1024x1030x1100", spec); };
+  const Case wide = case_of(line("exprand:phi=4"));
+  const Case tame = case_of(line("exprand:phi=0.5"));
+  const plan::Plan plan = planned(wide, device_policy(wide, EngineName::kHopper));
+  ASSERT_TRUE(plan::learns_look(plan));
+  Policy reference = device_policy(wide, EngineName::kCublasLt);
+  reference.may_sync = true;
+  const auto run = [&](PlannedCall<T>& call, const std::vector<T>& want) {
+    call.run();
+    const plan::DeviceState state = call.state();
+    EXPECT_EQ(state.num_sampled_products, state.look == plan::Look::kSample ? 1 : 0);
+    EXPECT_EQ(state.has_rungs, state.look == plan::Look::kSample && state.sampled_failures == 0 ? 0 : 1);
+    expect_same(call.c(), want, type);
+    return state;
+  };
+  PlannedCall<T> of_wide(wide, plan);
+  const std::vector<T> wide_c = multiply<T>(wide, reference).c;
+  EXPECT_EQ(run(of_wide, wide_c).look, plan::Look::kSample) << "nobody knows";
+  for (int call = 0; call < 3; ++call) EXPECT_EQ(run(of_wide, wide_c).look, plan::Look::kBlocksFirst);
+  PlannedCall<T> of_tame(tame, plan);
+  const std::vector<T> tame_c = multiply<T>(tame, reference).c;
+  EXPECT_EQ(run(of_tame, tame_c).look, plan::Look::kBlocksFirst) << "as the call before";
+  plan::DeviceState last = run(of_tame, tame_c);
+  EXPECT_EQ(last.look, plan::Look::kBlocks) << "the lowest rung was enough";
+  int calls = 0;
+  for (; last.look != plan::Look::kSample && calls < 100; ++calls) last = run(of_tame, tame_c);
+  EXPECT_EQ(calls, static_cast<int>(plan::kCallsOnBlocks));
+  for (int call = 0; call < 3; ++call) EXPECT_EQ(run(of_tame, tame_c).look, plan::Look::kSample) << "which is enough";
+}
+TEST_F(ScoutTest, LearnsFromTheCallBefore) {
+  expect_to_learn<double>("d");
+  expect_to_learn<std::complex<float>>("c");
 }
 
 TEST_F(ScoutTest, RefusesALookThatTheSplitCannotMake) {

@@ -368,6 +368,7 @@ struct Met {
   bool equilibrated = false;
   bool fp64 = false;
   std::int64_t repairs = 0;
+  std::uint64_t unread_steps = 0;
 };
 
 class SecondLookTest : public gpu_test::DeviceTest {
@@ -429,6 +430,9 @@ class SecondLookTest : public gpu_test::DeviceTest {
         ASSERT_TRUE(status.ok()) << status.reason();
       }
       compare(plan, host, a_host, b_host, device);
+      const std::uint64_t unread = device.state.download()[0].num_unread_steps;
+      if (way != Way::kOfDevice) EXPECT_EQ(unread, 0U) << "only tensor cores of Hopper are asked, and not for a rung above";
+      met.unread_steps += unread;
     }
     met.equilibration |= host.statistics.has_equilibrated;
     met.gain |= host.gains;
@@ -571,6 +575,30 @@ TEST_F(SecondLookTest, LongLinesInManyTiles) {
   expect_equal<double>(shape_of(1700, 1700, 4100), "exprand:phi=3", "exprand:phi=2");
   expect_equal<float>(shape_of(1700, 1690, 4225), "exprand:phi=4", "exprand:phi=4");
   EXPECT_GT(met.repairs, 0);
+}
+
+/// Tiles that the lowest rung certifies before all blocks are added end there, others beside them do not: the same histograms.
+TEST_F(SecondLookTest, TilesEndWhereTheLowestRungIsCertain) {
+  const std::pair<std::int64_t, std::int64_t> shapes[] = {{128, 128}, {300, 290}, {1, 700}, {1700, 1690}};
+  for (const auto& [m, n] : shapes) {
+    for (const std::int64_t k : {1200, 2048, 4100}) {  // some steps more than are under way, and more than that
+      for (const int num_sms : {1, 0}) {
+        if (m * n > 100000 && (num_sms == 1 || k != 1200)) continue;
+        Setting setting;
+        setting.num_sms = num_sms;
+        const std::uint64_t before = met.unread_steps;
+        expect_equal_for_all(shape_of(m, n, k), "randn", "exprand:phi=0.5", setting);
+        EXPECT_GT(met.unread_steps, before);
+        expect_equal_for_all(shape_of(m, n, k), "exprand:phi=1", "exprand:phi=1.1", setting);
+        setting.num_odd_rows = 1;  // tiles of its columns are added to their ends
+        setting.num_odd_cols = 2;
+        expect_equal_for_all(shape_of(m, n, k), "randn", "exprand:phi=0.5", setting);
+      }
+    }
+  }
+  const std::uint64_t before = met.unread_steps;
+  expect_equal<double>(shape_of(300, 290, 1000), "randn", "randn");  // all is under way before anybody could be asked
+  EXPECT_EQ(met.unread_steps, before);
 }
 
 TEST_F(SecondLookTest, Classes) {

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "exec/device_looks.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "exec/device_call.hpp"
+#include "plan/device_buffers.hpp"
+#include "plan/effort_word.hpp"
+#include "plan/learned_look.hpp"
+
+namespace kizami::exec {
+namespace {
+
+/// [kNumLookWords], for as long as the process lives: calls under way may write them at any time. Null if there is no memory for it.
+std::uint64_t* look_words() {
+  static std::uint64_t* const words = [] {
+    constexpr std::size_t kBytes = plan::kNumLookWords * sizeof(std::uint64_t);
+    void* memory = nullptr;
+    if (cudaHostAlloc(&memory, kBytes, cudaHostAllocPortable | cudaHostAllocMapped) != cudaSuccess) {
+      static_cast<void>(cudaGetLastError());  // nothing is learned then
+      return static_cast<std::uint64_t*>(nullptr);
+    }
+    auto* const found = static_cast<std::uint64_t*>(memory);
+    for (std::uint32_t i = 0; i < plan::kNumLookWords; ++i) found[i] = 0;
+    return found;
+  }();
+  return words;
+}
+
+}  // namespace
+
+NextLook next_look(const plan::Plan& plan) {
+  if (!plan::learns_look(plan) || !takes_any_look(plan)) return {};
+  std::uint64_t* const words = look_words();
+  if (words == nullptr) return {};
+  std::uint64_t* const word = words + plan.serial % plan::kNumLookWords;
+  const std::uint64_t seen = std::atomic_ref(*word).load(std::memory_order_relaxed);
+  const auto told = plan::is_told(seen) ? std::optional(plan::told_effort(seen)) : std::nullopt;
+  const plan::LearnedLook next = plan::learned_look(plan.serial, told);
+  return {next.look, {word, next.number}};
+}
+
+}  // namespace kizami::exec

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// The memory of plan/learned_look.hpp: words that the last kernels of calls write, in page-locked memory of the process.
+#pragma once
+
+#include <optional>
+
+#include "kizami/effort.hpp"
+#include "plan/device_state.hpp"
+#include "plan/plan.hpp"
+
+namespace kizami::exec {
+
+struct NextLook {
+  std::optional<plan::Look> look;  ///< nothing: what the plan does by itself
+  EffortNote note;                 ///< for the call to tell; without a word where nothing is learned
+};
+
+/// Of a call that is about to be enqueued. Waits for nothing: what calls under way will tell, later ones know.
+[[nodiscard]] NextLook next_look(const plan::Plan& plan);
+
+}  // namespace kizami::exec

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// What a call's split had better make first, by what a call before it with the same plan did: a program multiplies like
+// matrices by like plans. Where no scout asks the elements it saves a sample in vain. Only time hangs on it, no bit:
+// docs/accuracy/certificate.md, theorem 2.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "kizami/effort.hpp"
+#include "plan/device_state.hpp"
+
+namespace kizami::plan {
+
+/// Words that calls of all plans share; the others of a number tell the plans of a word apart.
+inline constexpr std::uint32_t kNumLookWords = 4096;
+/// Calls that begin with blocks though the lowest rung is enough: the next one samples, which may be enough by now.
+inline constexpr std::uint32_t kCallsOnBlocks = 63;
+
+struct LearnedLook {
+  std::optional<Look> look;  ///< nothing: nobody knows, or a sample is enough
+  std::uint32_t number = 0;  ///< for the call to tell with its effort
+
+  friend constexpr bool operator==(const LearnedLook&, const LearnedLook&) = default;
+};
+
+/// @param serial Plan::serial  @param told by the last call that has told anything in word serial % kNumLookWords
+[[nodiscard]] constexpr LearnedLook learned_look(std::uint32_t serial, const std::optional<ToldEffort>& told) {
+  constexpr std::uint32_t kTag = (1U << 18) - 1;
+  constexpr std::uint32_t kCount = kCallsOnBlocks;  // the lower 6 bits
+  static_assert((kCount & (kCount + 1)) == 0 && kCount < 1U << 6);
+  const std::uint32_t first = (serial / kNumLookWords & kTag) << 6;
+  if (!told || (told->number & ~kCount) != first || !told->effort.has_second_look) return {std::nullopt, first};
+  const Effort& effort = told->effort;
+  if (effort.rung != 0 || effort.is_equilibrated) return {Look::kBlocksFirst, first};
+  const std::uint32_t count = (told->number & kCount) + 1;
+  if (count > kCount) return {std::nullopt, first};
+  return {Look::kBlocks, first | count};
+}
+
+}  // namespace kizami::plan

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "plan/learned_look.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+namespace kizami::plan {
+namespace {
+
+constexpr std::uint32_t kSerial = 3 * kNumLookWords + 17;
+
+/// What a call tells that was given `number`.
+[[nodiscard]] ToldEffort told(std::uint32_t number, int rung, bool has_second_look, bool is_equilibrated = false) {
+  return {number, {rung, -1, has_second_look, is_equilibrated, 0}};
+}
+
+TEST(LearnedLook, ASampleIsEnoughAsLongAsItIs) {
+  const LearnedLook first = learned_look(kSerial, std::nullopt);
+  EXPECT_EQ(first.look, std::nullopt);
+  EXPECT_EQ(learned_look(kSerial, told(first.number, 0, false)), first);
+}
+
+TEST(LearnedLook, ARungAboveNeedsNoPlanesOfTheLowest) {
+  const std::uint32_t number = learned_look(kSerial, std::nullopt).number;
+  EXPECT_EQ(learned_look(kSerial, told(number, 3, true)).look, Look::kBlocksFirst);
+  EXPECT_EQ(learned_look(kSerial, told(number, -1, true)).look, Look::kBlocksFirst);
+  EXPECT_EQ(learned_look(kSerial, told(number, 0, true, true)).look, Look::kBlocksFirst) << "planes of the balanced operands";
+}
+
+TEST(LearnedLook, TheLowestRungIsSampledAgainNowAndThen) {
+  LearnedLook next = learned_look(kSerial, std::nullopt);
+  int samples = 0;
+  int blocks = 0;
+  for (int call = 0; call < 10 * 64; ++call) {  // a sample never is enough, blocks always are
+    if (next.look) EXPECT_EQ(next.look, Look::kBlocks);
+    ++(next.look ? blocks : samples);
+    next = learned_look(kSerial, told(next.number, 0, true));
+  }
+  EXPECT_EQ(samples, 10);
+  EXPECT_EQ(blocks, 630);
+  // Elements that have become tame: the next sample is enough, and so are those behind it.
+  int calls = 0;
+  for (; next.look; ++calls) next = learned_look(kSerial, told(next.number, 0, true));
+  EXPECT_LE(calls, 63);
+  EXPECT_EQ(learned_look(kSerial, told(next.number, 0, false)).look, std::nullopt);
+}
+
+TEST(LearnedLook, WordsOfOtherPlansTellNothing) {
+  const std::uint32_t other = learned_look(kSerial + kNumLookWords, std::nullopt).number;
+  const LearnedLook first = learned_look(kSerial, std::nullopt);
+  EXPECT_NE(other, first.number);
+  EXPECT_EQ(learned_look(kSerial, told(other, 3, true)), first);
+  EXPECT_EQ(learned_look(kSerial, told(first.number, 3, true)).look, Look::kBlocksFirst);
+  EXPECT_LT(learned_look(~0U, std::nullopt).number, 1U << 24) << "more bits than are told";
+}
+
+}  // namespace
+}  // namespace kizami::plan
