@@ -27,6 +27,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/carver.hpp"
@@ -116,24 +117,27 @@ class Series {
     policy.accuracy = accuracy_of(accuracy, kMaxBits);
     const auto environment = kizami::exec::device_environment();
     check(environment.status(), "the device");
-    const auto plan = kizami::plan::make({kizami::kScalarOf<T>, n, n, n}, policy, environment.value());
-    check(plan.status(), "plan");
-    plan_ = std::make_unique<kizami::plan::Plan>(plan.value());
-    workspace_ = std::make_unique<DeviceBuffer<std::byte>>(static_cast<std::int64_t>(plan_->schedule.workspace_bytes));
-    for (const double phi : options.phis) {
-      Width& width = *widths_.emplace_back(std::make_unique<Width>(phi, n * n));
+    for (const double phi : options.phis) {  // a plan each: calls learn from those before them
+      const auto plan = kizami::plan::make({kizami::kScalarOf<T>, n, n, n}, policy, environment.value());
+      check(plan.status(), "plan");
+      Width& width = *widths_.emplace_back(std::make_unique<Width>(phi, n * n, plan.value()));
       bench::fill<<<2048, 256>>>(reinterpret_cast<R*>(width.a.data), n * n * kTerms, phi, 1);
       bench::fill<<<2048, 256>>>(reinterpret_cast<R*>(width.b.data), n * n * kTerms, phi, 2);
     }
     check(cudaDeviceSynchronize(), "filling");
+    const kizami::plan::Plan& any = widths_.front()->plan;  // but for what they learn all plans are equal
+    workspace_ = std::make_unique<DeviceBuffer<std::byte>>(static_cast<std::int64_t>(any.schedule.workspace_bytes));
   }
 
-  /// Outcomes, and the first calls.
+  /// Outcomes, and what calls do that know of one before.
   void look() {
     for (const auto& width : widths_) {
-      run(*width, nullptr);
-      check(cudaMemcpy(&width->state, state_of_call(), sizeof width->state, cudaMemcpyDeviceToHost), "state");
-      check(kizami::exec::read_device_outcomes(*plan_, workspace(), nullptr, std::span(&width->outcome, 1)), "outcome");
+      for (int call = 0; call < 2; ++call) {
+        run(*width, nullptr);
+        check(cudaMemcpy(&width->state, state_of_call(*width), sizeof width->state, cudaMemcpyDeviceToHost), "state");
+      }
+      check(kizami::exec::read_device_outcomes(width->plan, workspace(*width), nullptr, std::span(&width->outcome, 1)),
+            "outcome");
       width->timer =
           std::make_unique<bench::PhaseTimer>([&](cudaStream_t stream) { run(*width, stream); }, kNumPhases, phases_of);
     }
@@ -169,8 +173,10 @@ class Series {
 
  private:
   struct Width {
-    Width(double phi_of_elements, std::int64_t count) : phi(phi_of_elements), a(count), b(count) {}
+    Width(double phi_of_elements, std::int64_t count, kizami::plan::Plan plan_of_calls)
+        : phi(phi_of_elements), plan(std::move(plan_of_calls)), a(count), b(count) {}
     double phi;
+    kizami::plan::Plan plan;
     DeviceBuffer<T> a, b;
     kizami::Outcome outcome;
     kizami::plan::DeviceState state;
@@ -182,17 +188,19 @@ class Series {
 
   [[nodiscard]] static std::string name_of(Look look) { return kLookNames[static_cast<std::size_t>(look)]; }
   [[nodiscard]] static int width_of(const std::string& name) { return std::max(8, static_cast<int>(name.size())); }
-  [[nodiscard]] std::span<std::byte> workspace() const { return {workspace_->data, plan_->schedule.workspace_bytes}; }
-  [[nodiscard]] const kizami::plan::DeviceState* state_of_call() const {
+  [[nodiscard]] std::span<std::byte> workspace(const Width& width) const {
+    return {workspace_->data, width.plan.schedule.workspace_bytes};
+  }
+  [[nodiscard]] const kizami::plan::DeviceState* state_of_call(const Width& width) const {
     kizami::base::Carver carver(workspace_->data);
-    return kizami::plan::carve_device(carver, *plan_).state;
+    return kizami::plan::carve_device(carver, width.plan).state;
   }
 
   void run(const Width& width, cudaStream_t stream) const {
     const auto view = [this](const T* x) { return kizami::blas_view(x, n_, n_, n_); };
     const kizami::exec::DeviceProblem<T> problem{
         T{1}, view(width.a.data), view(width.b.data), T{0}, kizami::blas_view(c_.data, n_, n_, n_), options_.look};
-    check(kizami::exec::run_device<T>(*plan_, std::span(&problem, 1), workspace(), stream), "run");
+    check(kizami::exec::run_device<T>(width.plan, std::span(&problem, 1), workspace(width), stream), "run");
   }
 
   void print(const Width& width, const bench::Gauges& gauges, const std::string& device,
@@ -219,9 +227,10 @@ class Series {
                                             " phi=" + bench::to_text(width.phi)},
                                {"accuracy", accuracy_},
                                {"look", look},
-                               {"look_by", options_.look                     ? "option"
-                                           : kizami::plan::has_scout(*plan_) ? "scout"
-                                                                             : "size"},
+                               {"look_by", options_.look                           ? "option"
+                                           : kizami::plan::has_scout(width.plan)   ? "scout"
+                                           : kizami::plan::learns_look(width.plan) ? "call before"
+                                                                                   : "size"},
                                {"sampled_failures", width.state.sampled_failures},
                                {"unread_steps", width.state.num_unread_steps},
                                {"moduli", width.outcome.moduli},
@@ -245,7 +254,6 @@ class Series {
   std::int64_t n_;
   std::string accuracy_;
   DeviceBuffer<T> c_;
-  std::unique_ptr<kizami::plan::Plan> plan_;
   std::unique_ptr<DeviceBuffer<std::byte>> workspace_;
   std::vector<std::unique_ptr<Width>> widths_;
 };
@@ -302,7 +310,7 @@ void add_options(bench::Program& program, Options& options) {
             const auto at = std::find(kLookNames.begin(), kLookNames.end(), name);
             options.look = static_cast<Look>(at - kLookNames.begin());
           },
-          "what the split makes first; without it what the scout says")
+          "what the split makes first; without it what a scout or the call before says")
       ->check(CLI::IsMember(kLookNames));
   program.add_option("--repeats", options.repeats, "timed calls of each")->check(CLI::Range(1, 1000));
   program.add_option("--warm-ups", options.warm_ups, "calls before them, beside the first")->check(CLI::Range(0, 1000));

@@ -85,8 +85,8 @@ inline constexpr int kNumQuestions = 3;
 template <class Core>
 struct Shared {
   Stage<Core> stages[Core::kStages];
-  std::uint64_t full[Core::kStages];   ///< mbarriers: what a stage waits for is there
-  std::uint64_t empty[Core::kStages];  ///< all warps are done with it
+  std::uint64_t full[Core::kStages];      ///< mbarriers: what a stage waits for is there
+  std::uint64_t empty[Core::kStages];     ///< all warps are done with it
   std::uint64_t answered[kNumQuestions];  ///< mbarriers of the answers
   int is_enough[kNumQuestions];           ///< the answers
   RungTile<Core> tile;
@@ -542,7 +542,8 @@ __device__ __forceinline__ bool find_rungs(std::int64_t length, const DigitLines
   const auto num_rows = static_cast<int>(std::min(std::int64_t{Core::kRows}, a.num_lines - a_first));
   const auto num_cols = static_cast<int>(std::min(std::int64_t{Core::kCols}, b.num_lines - b_first));
   const int thread = static_cast<int>(threadIdx.x);
-  const num::LineWeight none{0.0F, 0.0F, num::kMaxRungs};  // certified by any sum: a pair that is not there asks for none
+  const num::LineWeight none{0.0F, 0.0F,
+                             num::kMaxRungs};  // certified by any sum: a pair that is not there asks for none
   if (thread == 0) {
     shared.least_exact_rung = num::kMaxRungs;
     shared.has_open = 0;

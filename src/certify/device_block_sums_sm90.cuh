@@ -115,7 +115,7 @@ __device__ __forceinline__ void copy_steps(const DigitLines& a, const DigitLines
   constexpr std::uint32_t kBytesA = Core::kRows * kStepBytes;
   constexpr std::uint32_t kBytesB = Core::kCols * kStepBytes;
   StreamPlace<Core> at;
-  at.parity = 1;  // all stages are empty
+  at.parity = 1;               // all stages are empty
   std::uint32_t parities = 0;  // of the answers, a bit each
 #pragma unroll 1
   for (int tile = 0; tile < num_tiles; ++tile) {

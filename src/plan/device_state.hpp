@@ -50,7 +50,8 @@ struct alignas(16) DeviceState {
   std::int32_t num_sampled_products = 1;  ///< 0 where blocks speak first
   std::int32_t has_rungs = 0;             ///< of all pairs as given, in the buffers of the second look
   std::uint32_t has_open_sums = 0;        ///< some of them are of sums that are zero, to be looked at again
-  std::uint64_t num_unread_steps = 0;     ///< of tiles of pairs that the lowest rung certified before all blocks were added
+  std::uint64_t num_unread_steps =
+      0;  ///< of tiles of pairs that the lowest rung certified before all blocks were added
   SliceSurvey slices;
   num::Statistics statistics;         ///< of the second look
   std::int32_t least_difference = 0;  ///< of exponents e_h - f_h, see split::equilibration_shifts(); second look

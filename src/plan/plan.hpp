@@ -81,7 +81,7 @@ struct Plan {
   Policy policy;
   Numerics numerics;
   Schedule schedule;
-  std::uint32_t serial = 0;  ///< on a device: of the plans of this process; copies have that of the first
+  std::uint32_t serial = 0;           ///< on a device: of the plans of this process; copies have that of the first
   std::vector<std::string> refusals;  ///< what was considered and refused, with reasons
   /// Scheme native on a CPU where the planner chose it: scheme ozaki2, which answers operands whose terms may overflow or
   /// underflow. Null if there is no such plan: they are refused then. Its workspace is that of this plan.

@@ -25,7 +25,8 @@ TEST(LearnedLook, ARungAboveNeedsNoPlanesOfTheLowest) {
   const std::uint32_t number = learned_look(kSerial, std::nullopt).number;
   EXPECT_EQ(learned_look(kSerial, told(number, 3, true)).look, Look::kBlocksFirst);
   EXPECT_EQ(learned_look(kSerial, told(number, -1, true)).look, Look::kBlocksFirst);
-  EXPECT_EQ(learned_look(kSerial, told(number, 0, true, true)).look, Look::kBlocksFirst) << "planes of the balanced operands";
+  EXPECT_EQ(learned_look(kSerial, told(number, 0, true, true)).look, Look::kBlocksFirst)
+      << "planes of the balanced operands";
 }
 
 TEST(LearnedLook, TheLowestRungIsSampledAgainNowAndThen) {
