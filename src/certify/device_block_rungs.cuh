@@ -53,6 +53,20 @@ __global__ void __launch_bounds__(kDigitThreads, kDigitBlocksPerSm)
          (state.look == plan::Look::kSample && state.sampled_failures < static_cast<std::uint64_t>(num_pairs) / 8);
 }
 
+/// Of the pairs of a tile.
+template <class Core, class T>
+__device__ __forceinline__ void clear_repair_bits(const SecondLook<T>& look, std::int64_t row, std::int64_t col) {
+  if (look.repair_bits == nullptr) return;  // all pairs must be certified
+  constexpr int kWords = Core::kRows / 32;
+  static_assert(Core::kRows % 32 == 0);
+  const std::int64_t words_of_column = ceil_div(look.a.num_lines, 32);
+  for (int item = static_cast<int>(threadIdx.x); item < Core::kCols * kWords; item += Core::kThreads) {
+    const std::int64_t word = row / 32 + item % kWords;
+    const std::int64_t j = col + item / kWords;
+    if (word < words_of_column && j < look.b.num_lines) look.repair_bits[j * words_of_column + word] = 0;
+  }
+}
+
 template <class T, class Core>
 __global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __grid_constant__ SecondLook<T> look) {
   base::follow_previous_kernel();
@@ -92,6 +106,7 @@ __global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __gr
       has_open |=
           find_rungs<Core, false>(look.a.length, a, row, b, col, shared, [&](auto& sums) { sum_tile(row, col, sums); });
       store_rungs<Core, true>(shared, m - row, n - col, buffers.rungs + col * rung_stride + row, rung_stride);
+      clear_repair_bits<Core>(look, row, col);
       Core::sync();
     }
   };

@@ -30,38 +30,90 @@ template <class T>
   }
 }
 
-/// exponents[h] = the largest of elements h of the even samples, relative to their lines. Eight elements a warp, the samples dealt to
-/// its four groups of lanes, so that all loads are under way at once.
-/// @param warp which one of num_warps
+/// Relative exponents of all elements of an operand, and in which direction they shift it.
 template <class T>
-__device__ __noinline__ void gather_relative_exponents(const Lines<T>& lines, const num::LineStats* stats,
-                                                       std::int64_t warp, std::int64_t num_warps,
-                                                       std::int32_t* exponents) {
-  constexpr int kElements = 8;
-  constexpr int kAtOnce = kGainLines / 2 / (32 / kElements);  // samples of a lane
-  const int group = lane() / kElements;
-  for (std::int64_t first = warp * kElements; first < lines.length; first += num_warps * kElements) {
-    const std::int64_t h = min(first + lane() % kElements, lines.length - 1);
-    T x[kAtOnce];
-    std::int32_t line_exponent[kAtOnce];
+struct Balanced {
+  Lines<T> lines;
+  const num::LineStats* stats;
+  std::int32_t* exponents;  ///< [length]
+};
+
+/// Elements that a warp gathers at a time. The samples are dealt to its four groups of lanes, so that all loads are under way at once.
+inline constexpr int kElementsOfWarp = 8;
+inline constexpr int kSamplesOfLane = kGainLines / 2 / (32 / kElementsOfWarp);
+
+/// What a lane has of its samples of an element.
+template <class T>
+struct SampledElement {
+  T x[kSamplesOfLane];
+  std::int32_t line_exponent[kSamplesOfLane];
+
+  __device__ __forceinline__ SampledElement(const Balanced<T>& of, std::int64_t h) {
 #pragma unroll
-    for (int e = 0; e < kAtOnce; ++e) {
-      const std::int64_t line = gain_line(lines.num_lines, 2 * (group * kAtOnce + e));
-      x[e] = lines.data[line * lines.line_stride + h * lines.inner_stride];
-      line_exponent[e] = stats[line].exponent;
+    for (int e = 0; e < kSamplesOfLane; ++e) {
+      const std::int64_t line = gain_line(of.lines.num_lines, 2 * (lane() / kElementsOfWarp * kSamplesOfLane + e));
+      x[e] = of.lines.data[line * of.lines.line_stride + h * of.lines.inner_stride];
+      line_exponent[e] = of.stats[line].exponent;
     }
+  }
+  /// The largest of all samples relative to their lines, the same in all groups of lanes; kNoExponent of none.
+  [[nodiscard]] __device__ __forceinline__ std::int32_t relative_exponent() const {
     std::int32_t most = num::kNoExponent;
 #pragma unroll
-    for (int e = 0; e < kAtOnce; ++e) {
+    for (int e = 0; e < kSamplesOfLane; ++e) {
       const std::int32_t exponent = exponent_of(x[e], 0);
       if (line_exponent[e] != num::kNoExponent && exponent != num::kNoExponent)
         most = max(most, exponent - line_exponent[e]);
     }
-    for (int distance = kElements; distance < 32; distance *= 2)
+    for (int distance = kElementsOfWarp; distance < 32; distance *= 2)
       most = max(most, __shfl_xor_sync(kFullWarp, most, distance));
-    if (group == 0 && first + lane() < lines.length) exponents[h] = most;
+    return most;
+  }
+};
+
+/// Gathers the relative exponents of the even samples of both operands, and the range of their differences, by all warps of the grid.
+/// @param least, most hold the largest and the least integer before the first of them begins
+template <class T>
+__device__ __noinline__ void gather_relative_exponents(const Balanced<T>& a, const Balanced<T>& b, std::int32_t* least,
+                                                       std::int32_t* most) {
+  const std::int64_t length = a.lines.length;
+  std::int32_t least_here = INT32_MAX;
+  std::int32_t most_here = INT32_MIN;
+  for (std::int64_t first = grid_warp() * kElementsOfWarp; first < length; first += grid_warps() * kElementsOfWarp) {
+    const std::int64_t h = min(first + lane() % kElementsOfWarp, length - 1);
+    const SampledElement<T> of_a(a, h);
+    const SampledElement<T> of_b(b, h);
+    const std::int32_t e = of_a.relative_exponent();
+    const std::int32_t f = of_b.relative_exponent();
+    if (lane() < kElementsOfWarp && first + lane() < length) {
+      a.exponents[h] = e;
+      b.exponents[h] = f;
+    }
+    if (split::is_live(e, f)) {
+      least_here = min(least_here, e - f);
+      most_here = max(most_here, e - f);
+    }
+  }
+  least_here = __reduce_min_sync(kFullWarp, least_here);
+  most_here = __reduce_max_sync(kFullWarp, most_here);
+  if (lane() == 0 && least_here <= most_here) {
+    atomicMin(least, least_here);
+    atomicMax(most, most_here);
   }
 }
+
+/// The shifts of an operand that the exponents of both ask for.
+struct InnerShifts {
+  const std::int32_t* of_a;  ///< relative exponents
+  const std::int32_t* of_b;
+  std::int32_t least;  ///< of their differences
+  std::int32_t most;
+  std::int32_t sign;  ///< -1: those of A, 1: of B
+
+  [[nodiscard]] __device__ __forceinline__ std::int32_t at(std::int64_t h) const {
+    return sign * split::equilibration_shift(of_a[h], of_b[h], least, most);
+  }
+};
 
 /// What the block works on together while it measures a line.
 struct LineShared {
@@ -71,9 +123,8 @@ struct LineShared {
 
 /// gains[s] of odd sample 2 s + 1, by one block.
 template <class T>
-__device__ __noinline__ void measure_gain(const Lines<T>& lines, const num::LineStats* stats,
-                                          const std::int32_t* inner_shift, int s, LineShared& shared,
-                                          std::int32_t* gains) {
+__device__ __noinline__ void measure_gain(const Lines<T>& lines, const num::LineStats* stats, const InnerShifts& shifts,
+                                          int s, LineShared& shared, std::int32_t* gains) {
   const std::int64_t line = gain_line(lines.num_lines, 2 * s + 1);
   if (stats[line].is_zero()) {
     if (threadIdx.x == 0) gains[s] = kNoGain;
@@ -94,7 +145,7 @@ __device__ __noinline__ void measure_gain(const Lines<T>& lines, const num::Line
       for (int e = 0; e < kAtOnce; ++e) {
         const std::int64_t h = min(begin + e * kThreads, lines.length - 1);
         x[e] = elements[h * lines.inner_stride];
-        shift[e] = inner_shift[h];
+        shift[e] = shifts.at(h);
       }
 #pragma unroll
       for (int e = 0; e < kAtOnce; ++e) {

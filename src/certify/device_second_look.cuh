@@ -62,8 +62,10 @@ class Call {
       tell(purpose);
       if (shared_.selection.rung < 0 || shared_.selection.num_repaired == 0) return;
       use(shared_.selection.equilibrated);
-      clear_bits();
-      grid_barrier(state_);
+      if (state_.has_rungs == 0) {  // else launch_block_rungs() has cleared them
+        clear_bits();
+        grid_barrier(state_);
+      }
       purpose = Purpose::kList;
     }
   }
@@ -126,7 +128,8 @@ class Call {
           add_counts(shared_,
                      purpose == Purpose::kCountAsGiven ? state_.statistics.plain : state_.statistics.equilibrated);
         }
-        grid_barrier(state_);
+        const bool is_last = purpose == Purpose::kList && i + num_i == m() && j + num_j == n();
+        if (!is_last) grid_barrier(state_);
       }
     }
     has_rungs_ = look_.chunk.mc >= m() && look_.chunk.nc >= n();
@@ -263,18 +266,17 @@ class Call {
   __device__ std::int32_t equilibration_gain() {
     std::int32_t* const a_shift = look_.a_lines.inner_shift;
     std::int32_t* const b_shift = look_.b_lines.inner_shift;
-    const std::int64_t half = grid_warps() / 2;
-    if (grid_warp() < half) {
-      gather_relative_exponents(look_.a, look_.a_lines.stats, grid_warp(), half, a_shift);
-    } else {
-      gather_relative_exponents(look_.b, look_.b_lines.stats, grid_warp() - half, grid_warps() - half, b_shift);
-    }
-    make_shifts();
+    gather_relative_exponents<T>({look_.a, look_.a_lines.stats, a_shift}, {look_.b, look_.b_lines.stats, b_shift},
+                                 &state_.least_difference, &state_.most_difference);
+    grid_barrier(state_);
+    InnerShifts shifts{a_shift, b_shift, state_.least_difference, state_.most_difference, -1};
     for (int s = static_cast<int>(blockIdx.x); s < kGainLines; s += static_cast<int>(gridDim.x)) {
       if (s < kOddLines) {
-        measure_gain(look_.a, look_.a_lines.stats, a_shift, s, shared_.line, look_.buffers.gains);
+        shifts.sign = -1;
+        measure_gain(look_.a, look_.a_lines.stats, shifts, s, shared_.line, look_.buffers.gains);
       } else {
-        measure_gain(look_.b, look_.b_lines.stats, b_shift, s - kOddLines, shared_.line,
+        shifts.sign = 1;
+        measure_gain(look_.b, look_.b_lines.stats, shifts, s - kOddLines, shared_.line,
                      look_.buffers.gains + kOddLines);
       }
     }
@@ -293,10 +295,6 @@ class Call {
     std::int32_t* const a_shift = look_.a_lines.inner_shift;
     std::int32_t* const b_shift = look_.b_lines.inner_shift;
     const std::int64_t length = look_.a.length;
-    if (is_first_thread()) {
-      state_.least_difference = std::numeric_limits<std::int32_t>::max();
-      state_.most_difference = std::numeric_limits<std::int32_t>::min();
-    }
     grid_barrier(state_);
     std::int32_t least = std::numeric_limits<std::int32_t>::max();
     std::int32_t most = std::numeric_limits<std::int32_t>::min();
@@ -329,6 +327,10 @@ class Call {
     for (std::int64_t h = grid_thread(); h < look_.a.length; h += grid_threads()) {
       a_shift[h] = num::kNoExponent;
       b_shift[h] = num::kNoExponent;
+    }
+    if (is_first_thread()) {
+      state_.least_difference = std::numeric_limits<std::int32_t>::max();
+      state_.most_difference = std::numeric_limits<std::int32_t>::min();
     }
     clear_statistics(look_.a_lines, m());
     clear_statistics(look_.b_lines, n());

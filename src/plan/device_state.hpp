@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "num/line_stats.hpp"
 #include "num/rung.hpp"
@@ -53,10 +54,11 @@ struct alignas(16) DeviceState {
   std::uint64_t num_unread_steps =
       0;  ///< of tiles of pairs that the lowest rung certified before all blocks were added
   SliceSurvey slices;
-  num::Statistics statistics;         ///< of the second look
-  std::int32_t least_difference = 0;  ///< of exponents e_h - f_h, see split::equilibration_shifts(); second look
-  std::int32_t most_difference = 0;   ///< likewise
-  std::uint32_t barrier_count = 0;    ///< of the second look's blocks
+  num::Statistics statistics;  ///< of the second look
+  /// Of exponents e_h - f_h, see split::equilibration_shifts(); second look.
+  std::int32_t least_difference = std::numeric_limits<std::int32_t>::max();
+  std::int32_t most_difference = std::numeric_limits<std::int32_t>::min();
+  std::uint32_t barrier_count = 0;  ///< of the second look's blocks
   std::uint32_t barrier_phase = 0;
 };
 
