@@ -114,11 +114,6 @@ __device__ __forceinline__ void begin_in_cluster([[maybe_unused]] void* memory, 
 #endif
 }
 
-__device__ __forceinline__ std::uint32_t cluster_size() {
-  std::uint32_t size = 0;
-  asm volatile("mov.u32 %0, %%cluster_nctarank;\n" : "=r"(size));
-  return size;
-}
 __device__ __forceinline__ std::uint32_t cluster_rank() {
   std::uint32_t rank = 0;
   asm volatile("mov.u32 %0, %%cluster_ctarank;\n" : "=r"(rank));

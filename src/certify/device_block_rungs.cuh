@@ -60,7 +60,7 @@ class TileWalk {
   __device__ TileWalk(std::int64_t m, std::int64_t n)
       : tile_rows_(ceil_div(m, std::int64_t{Core::kRows})), tile_cols_(ceil_div(n, std::int64_t{Core::kCols})) {
     if constexpr (Core::kIsWgmma) {
-      size_ = base::cluster_size();
+      size_ = __clusterSizeInBlocks();
       rank_ = base::cluster_rank();
     }
     rows_ = ceil_div(tile_rows_, std::int64_t{size_});

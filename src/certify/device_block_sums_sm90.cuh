@@ -111,7 +111,7 @@ template <class Core>
 __device__ void begin_stream(Shared<Core>& shared) {
   for (int stage = 0; stage < Core::kStages; ++stage) {
     base::barrier_init(shared_address(&shared.full[stage]), 1);
-    base::barrier_init(shared_address(&shared.empty[stage]), base::cluster_size() * Core::kThreads / 32);
+    base::barrier_init(shared_address(&shared.empty[stage]), __clusterSizeInBlocks() * Core::kThreads / 32);
   }
   for (std::uint64_t& answered : shared.answered) base::barrier_init(shared_address(&answered), 1);
   base::barrier_init_fence();
@@ -121,7 +121,7 @@ __device__ void begin_stream(Shared<Core>& shared) {
 template <class Core>
 [[nodiscard]] __device__ __forceinline__ bool all_are_enough(const Shared<Core>& shared, int question) {
   const bool of_first = shared.answers[question][0].x != 0;
-  return base::cluster_size() == 1 ? of_first : of_first && shared.answers[question][1].x != 0;
+  return __clusterSizeInBlocks() == 1 ? of_first : of_first && shared.answers[question][1].x != 0;
 }
 
 /// One thread copies its part of the digits and scales of all steps of all tiles, ahead over the ends of tiles.
@@ -135,7 +135,7 @@ __device__ __forceinline__ void copy_steps(const DigitLines& a, const DigitLines
   constexpr std::uint32_t kBytesA = Core::kRows * kStepBytes;
   constexpr std::uint32_t kBytesB = Core::kCols * kStepBytes;
   constexpr int kHalfCols = Core::kCols / 2;
-  const bool is_pair = base::cluster_size() == 2;
+  const bool is_pair = __clusterSizeInBlocks() == 2;
   const int first_col = is_pair ? static_cast<int>(base::cluster_rank()) * kHalfCols : 0;
   StreamPlace<Core> at;
   at.parity = 1;               // all stages are empty
@@ -271,7 +271,7 @@ class StepSums {
   __device__ __forceinline__ bool answer(int question, bool is_enough) {
     const std::uint32_t answered = shared_address(&shared_.answered[question]);
     if (threadIdx.x == 0) {
-      const std::uint32_t size = base::cluster_size();
+      const std::uint32_t size = __clusterSizeInBlocks();
       base::barrier_arrive_expect(answered, size * static_cast<std::uint32_t>(sizeof(uint4)));
       for (std::uint32_t to = 0; to < size; ++to) {
         base::store_at(shared_address(&shared_.answers[question][base::cluster_rank()]), answered, to,
@@ -444,8 +444,8 @@ class StepSums {
   int steps_of_tile_;
   int first_question_;
   int warpgroup_;  ///< the same in all threads of a warp, and known to be
-  int releases_ = lane() < static_cast<int>(base::cluster_size()) ? 1 : 0;  ///< a lane for each block of threads
-  std::uint32_t parities_ = 0;                                              ///< of the answers, a bit each
+  int releases_ = lane() < static_cast<int>(__clusterSizeInBlocks()) ? 1 : 0;  ///< a lane for each block of threads
+  std::uint32_t parities_ = 0;                                                 ///< of the answers, a bit each
   typename Core::Place place_;
   StreamPlace<Core> at_;
 };

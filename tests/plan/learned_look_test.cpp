@@ -34,7 +34,9 @@ TEST(LearnedLook, TheLowestRungIsSampledAgainNowAndThen) {
   int samples = 0;
   int blocks = 0;
   for (int call = 0; call < 10 * 64; ++call) {  // a sample never is enough, blocks always are
-    if (next.look) EXPECT_EQ(next.look, Look::kBlocks);
+    if (next.look) {
+      EXPECT_EQ(next.look, Look::kBlocks);
+    }
     ++(next.look ? blocks : samples);
     next = learned_look(kSerial, told(next.number, 0, true));
   }
