@@ -431,8 +431,9 @@ class SecondLookTest : public gpu_test::DeviceTest {
       }
       compare(plan, host, a_host, b_host, device);
       const std::uint64_t unread = device.state.download()[0].num_unread_steps;
-      if (way != Way::kOfDevice)
+      if (way != Way::kOfDevice) {
         EXPECT_EQ(unread, 0U) << "only tensor cores of Hopper are asked, and not for a rung above";
+      }
       met.unread_steps += unread;
     }
     met.equilibration |= host.statistics.has_equilibrated;
