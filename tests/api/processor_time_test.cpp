@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What took many times longer than what it stands beside, or than was predicted: FP64 arithmetic on data over all exponents, and
-// calls of almost no work, whose threads are counted, too. The limits are several times what is measured (docs/perf/cpu_int8.md), and several times below what was wrong.
+// calls of almost no work, whose threads are counted, too. The limits are several times what is measured (docs/perf/cpu_int8.md), and
+// several times below what was wrong.
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>
