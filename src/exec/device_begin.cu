@@ -20,7 +20,9 @@ __device__ plan::DeviceState fresh_state(Factor<T> alpha, std::int32_t num_produ
   fresh.num_products = num_products;
   fresh.is_sliced = is_sliced ? 1 : 0;
   fresh.statistics.num_pairs = num_pairs;
-  fresh.is_scaling_only = alpha.load() == T{0} ? 1 : 0;
+  const T factor = alpha.load();
+  fresh.is_scaling_only = factor == T{0} ? 1 : 0;
+  fresh.takes_signs = plan::takes_signs(factor) ? 1 : 0;
   return fresh;
 }
 

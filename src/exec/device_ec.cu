@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "exec/device_ec.hpp"
+#include "exec/device_exceptions.hpp"
 #include "exec/device_wait.hpp"
 #include "exec/nonfinite_alpha.hpp"
 #include "exec/writes_c.hpp"
@@ -49,7 +50,7 @@ class EcCall {
     if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_decision());
     if (is_known_nonfinite(problem_.alpha)) return writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
     KIZAMI_RETURN_IF_ERROR(multiply());
-    return writes_c(fp64::answer_exceptions(exceptions(), num_sms_, queue_));
+    return answer_left(exceptions(), num_sms_, queue_);
   }
 
  private:
@@ -128,7 +129,7 @@ class EcCall {
       p.alpha = problem_.alpha;
       p.beta = problem_.beta;
     }
-    p.decision = &buffers_.state->ec_stage;
+    p.decision = &buffers_.state->ec_product;
     const plan::Schedule& schedule = plan_.schedule;
     return writes_c(schedule.ec_engine->run(p, plan::ec_promotion(first), schedule.facts, queue_));
   }

@@ -11,6 +11,7 @@
 
 #include "base/int_math.hpp"
 #include "exec/device_begin.hpp"
+#include "exec/device_exceptions.hpp"
 #include "exec/device_wait.hpp"
 #include "exec/nonfinite_alpha.hpp"
 #include "exec/writes_c.hpp"
@@ -72,7 +73,7 @@ class Ozaki1Call {
       KIZAMI_RETURN_IF_ERROR(wait_for_lines());
     if (is_known_nonfinite(problem_.alpha)) return writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
     KIZAMI_RETURN_IF_ERROR(multiply());
-    return writes_c(fp64::answer_exceptions(exceptions(), num_sms_, queue_));
+    return answer_left(exceptions(), num_sms_, queue_);
   }
 
  private:
@@ -189,6 +190,7 @@ class Ozaki1Call {
       pointers.beta = problem_.beta;
       pointers.c = problem_.c.block(i, j, num_i, num_j);
       pointers.is_scaling_only = &buffers_.state->is_scaling_only;
+      pointers.takes_signs = &buffers_.state->takes_signs;
       return writes_c(product::fused_slices_of(plan_.schedule.engine)
                           ->run(plan::fused_slice_product(plan_, num_i, num_j), pointers, queue_));
     }

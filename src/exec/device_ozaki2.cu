@@ -13,6 +13,7 @@
 #include "certify/device_certifier.hpp"
 #include "exec/device_begin.hpp"
 #include "exec/device_environment.hpp"
+#include "exec/device_exceptions.hpp"
 #include "exec/device_looks.hpp"
 #include "exec/device_phases.hpp"
 #include "exec/device_wait.hpp"
@@ -78,7 +79,7 @@ class Ozaki2Call {
       KIZAMI_RETURN_IF_ERROR(writes_c(fp64::answer_repairs(left, num_sms_, queue_)));
       left.has_answered_repairs = true;
     }
-    return writes_c(fp64::answer_exceptions(left, num_sms_, queue_));
+    return answer_left(left, num_sms_, queue_);
   }
 
  private:

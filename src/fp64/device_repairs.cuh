@@ -421,7 +421,8 @@ __global__ void __launch_bounds__(kRepairThreads, 1) answer_repairs_sm90(const _
   extern __shared__ double2 shared_memory[];
   base::follow_previous_kernel();
   const plan::DeviceState& state = *call.state;
-  if (state.is_scaling_only != 0 || state.selection.rung < 0 || state.num_repairs == 0) return;
+  if (state.is_scaling_only != 0 || state.takes_signs != 0 || state.selection.rung < 0 || state.num_repairs == 0)
+    return;
   Repairs<T>(call, *reinterpret_cast<RepairShared*>(shared_memory)).answer();
 }
 

@@ -61,6 +61,7 @@ __global__ void __launch_bounds__(kSignThreads, kSignBlocksPerSm)
     answer_signs_smxx(const __grid_constant__ DeviceCall<T> call) {
   __shared__ SignShared shared;
   base::follow_previous_kernel();
+  if (call.state->takes_signs == 0) return;
   if (call.effort.note.word != nullptr && blockIdx.x == 0 && threadIdx.x < kWarpSize)
     plan::tell_effort(call.effort, call.c.rows, call.c.cols);
   std::int64_t* const digits = shared.digits[threadIdx.x / kWarpSize];

@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: MIT
-// How kernels write the state of a call.
+// How kernels make and write the state of a call.
 #pragma once
 
+#include <complex>
+
+#include "kizami/types.hpp"
+#include "num/exponent.hpp"
 #include "plan/device_state.hpp"
 
 namespace kizami::plan {
+
+/// DeviceState::takes_signs of a call with this alpha.
+template <class T>
+[[nodiscard]] __device__ bool takes_signs(const T& alpha) {
+  if constexpr (kIsComplex<T>) {
+    return !num::is_finite(alpha.real()) || !num::is_finite(alpha.imag());
+  } else {
+    return !num::is_finite(alpha);
+  }
+}
 
 /// *to = state by one thread, in words of 16 bytes: a kernel of one thread has nothing else to do, and a call waits for it.
 __device__ inline void write_state(DeviceState* to, const DeviceState& state) {

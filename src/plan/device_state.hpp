@@ -42,7 +42,9 @@ struct alignas(16) DeviceState {
   std::int32_t num_products = 0;       ///< residue planes of the chosen rung; 0 for rung -1
   std::int32_t is_scaling_only = 0;    ///< alpha = 0: C <- beta C, operands are not read
   std::int32_t is_sliced = 0;          ///< scheme ozaki1 answers, with slices of selection.rung
+  std::int32_t takes_signs = 0;        ///< alpha = NaN or Inf: the signs of exact sums answer, nothing else writes C
   std::int32_t ec_stage = -1;          ///< scheme ec: the stage that answers; -1: none, all in FP64 arithmetic
+  std::int32_t ec_product = -1;        ///< scheme ec: the stage whose planes are multiplied; -1: none
   std::uint64_t sampled_failures = 0;  ///< products that the sampled certificate refuses; complex pairs have two
   std::uint64_t num_repairs = 0;       ///< entries written to the list of repairs: selection.num_repaired at the end
   std::uint64_t nonfinite_rows = 0;    ///< lines of op(A) with NaN or Inf

@@ -31,7 +31,7 @@ struct FusedSliceDesc {
   std::int64_t b_row_stride = 0;
 };
 
-/// Lines of exponent num::kSkipLine are left alone. *is_scaling_only != 0: C <- beta C.
+/// Lines of exponent num::kSkipLine are left alone. *is_scaling_only != 0: C <- beta C; *takes_signs != 0: C is left alone.
 template <class T>
 struct FusedSlicePointers {
   const std::int8_t* a = nullptr;
@@ -43,6 +43,7 @@ struct FusedSlicePointers {
   Factor<T> beta;
   MatrixView<T> c;
   const std::int32_t* is_scaling_only = nullptr;  ///< device memory
+  const std::int32_t* takes_signs = nullptr;      ///< likewise
 };
 
 class FusedSliceEngine {

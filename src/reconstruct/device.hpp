@@ -97,7 +97,7 @@ struct DeviceReconstruction {
 };
 
 /// Reconstructs a block of C at the rung of state->selection; leaves lines of scale num::kSkipLine and repaired elements
-/// alone. If state->is_scaling_only: C <- beta C.
+/// alone. If state->is_scaling_only: C <- beta C; if state->takes_signs: nothing.
 /// @range  planes and their strides multiples of 16 bytes, columns readable up to round_up(m, 16); first_row a multiple of 4
 /// @queue  enqueues one kernel or two, which end at once for rung -1
 template <class T>

@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     scale_all(task.c, task.beta.load());
     return;
   }
-  if (rung < 0) return;
+  if (rung < 0 || task.state->takes_signs != 0) return;
   if (task.done != nullptr && *task.done != 0) return;
   const DeviceCrtTable* const tables = task.tables + kParts * (task.ladder.rungs[rung].num_moduli - num::kMinModuli);
   double* const numbers = reinterpret_cast<double*>(shared);

@@ -342,7 +342,7 @@ __global__ void __launch_bounds__(kThreads, kBytesBlocksPerSm)
     if (scales_only) scale_all(task.c, task.beta.load());
     return;
   }
-  if (rung < 0) return;
+  if (rung < 0 || task.state->takes_signs != 0) return;
   if (task.done != nullptr && *task.done != 0) return;
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
   const DeviceCrtTable* const tables = task.tables + kParts * (task.ladder.rungs[rung].num_moduli - num::kMinModuli);

@@ -131,6 +131,7 @@ __global__ void __launch_bounds__(kThreads, kSumBlocksPerSm)
     if (task.stored == nullptr) scale_all(task.c, task.beta.load());
     return;
   }
+  if (task.state->takes_signs != 0) return;
   const std::int64_t rows = task.c.rows;
   const std::int64_t i = (blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x) * kQuad;
   if (i >= rows) return;

@@ -72,10 +72,13 @@ struct Decided {
 }
 
 /// Writes the state of a call that has decided.
-__device__ void write_state(const EcDecision& decision, const Decided& decided, bool is_scaling_only) {
+template <class T>
+__device__ void write_state(const EcDecision& decision, const Decided& decided, const T& alpha) {
   plan::DeviceState fresh;
-  fresh.is_scaling_only = is_scaling_only ? 1 : 0;
+  fresh.is_scaling_only = alpha == T{0} ? 1 : 0;
+  fresh.takes_signs = plan::takes_signs(alpha) ? 1 : 0;
   fresh.ec_stage = decided.stage;
+  fresh.ec_product = fresh.takes_signs != 0 ? -1 : decided.stage;
   fresh.selection.rung = decided.stage < 0 ? -1 : 0;
   if (decided.stage < 0) fresh.selection.num_repaired = decision.num_pairs;
   fresh.nonfinite_rows = decision.is_transposed ? decided.b_nonfinite : decided.a_nonfinite;
@@ -120,12 +123,10 @@ __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) decide_ec_smxx(const
   __shared__ std::uint32_t words[3 * kWarps];
   base::begin_in_cluster(&shared, sizeof shared);
   base::follow_previous_kernel();
-  const bool is_scaling_only = job.alpha.load() == T{0};
+  const T alpha = job.alpha.load();
   Decided decided{0, 0, 0};
-  if (!is_scaling_only) decided = decide(job.decision, words);
-  if (job.writes_state != 0 && blockIdx.x == 0 && threadIdx.x == 0) {
-    write_state(job.decision, decided, is_scaling_only);
-  }
+  if (alpha != T{0}) decided = decide(job.decision, words);
+  if (job.writes_state != 0 && blockIdx.x == 0 && threadIdx.x == 0) write_state(job.decision, decided, alpha);
   if (decided.stage != 1) return;
     // The CTAs of a cluster have neighbouring blocks, all of one operand.
 #pragma unroll 1

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: MIT
 // What took many times longer than what it stands beside, or than was predicted: FP64 arithmetic on data over all exponents, and
-// calls of almost no work. The limits are several times what is measured (docs/perf/cpu_int8.md), and several times below what was wrong.
+// calls of almost no work, whose threads are counted, too. The limits are several times what is measured (docs/perf/cpu_int8.md), and
+// several times below what was wrong.
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <complex>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -132,6 +137,48 @@ TEST(ProcessorTime, BatchesOfTinyProductsBesideTheirPrediction) {
   check(1.0);
   check(std::complex<float>(1.0F, 0.5F));
   check(std::complex<double>(1.0, 0.5));
+}
+
+/// Threads of this process.
+std::int64_t num_threads() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return std::distance(begin(tasks), end(tasks));
+}
+
+/// Threads that n x n x n products have started, in a process that has made none before: it answers by its exit code.
+template <class T>
+int threads_started(std::int64_t n, int calls) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::int64_t before = num_threads();
+    const std::vector<T> a(static_cast<std::size_t>(n * n), T{1});
+    std::vector<T> c(a.size());
+    Policy policy;
+    policy.threads = 4;
+    bool is_ok = true;
+    for (int i = 0; i < calls && is_ok; ++i) {
+      is_ok = gemm<T>(Layout::kColMajor, Op::kNone, Op::kNone, n, n, n, T{1}, a.data(), n, a.data(), n, T{0}, c.data(),
+                      n, policy)
+                  .ok();
+    }
+    _exit(is_ok ? static_cast<int>(num_threads() - before) : 255);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// To wake threads for a call of almost no work took several times longer than the work: such calls have none, whatever they are allowed.
+template <class T>
+void expect_no_threads_for_small_products() {
+  for (const std::int64_t n : {1, 2, 4, 8, 12}) EXPECT_EQ(threads_started<T>(n, 20), 0) << "n = " << n;
+  EXPECT_EQ(threads_started<T>(300, 1), 3) << "the threads of large products are not counted";
+}
+TEST(Threads, AreNotWokenForCallsOfAlmostNoWork) {
+  if (kIsSanitized) GTEST_SKIP() << "sanitizers have threads of their own, and none after a fork";
+  expect_no_threads_for_small_products<float>();
+  expect_no_threads_for_small_products<double>();
+  expect_no_threads_for_small_products<std::complex<double>>();
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What Kizami is called with, for each kind of entry point.
 #include <complex>
+#include <cstdint>
+#include <limits>
 
 #include "dropin_cublas/process.hpp"
 
@@ -367,6 +369,7 @@ TYPED_TEST(Grouped, OneBadGroupLeavesAllToCublas) {
   TwoGroups<E, std::int64_t> g;
   t.expect_forwarded(call_with(g, 0));
   t.expect_forwarded(call_with(g, -1));
+  t.expect_forwarded(call_with(g, std::numeric_limits<std::int64_t>::max()));  // more than any vector holds
   g.sizes[0] = -1;
   t.expect_forwarded(call_with(g));
   g = TwoGroups<E, std::int64_t>{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// alpha = NaN or Inf in host memory: every element has the sign of the exact product, as on the host, also where it cancels far below
+// alpha = NaN or Inf in host or device memory: every element has the sign of the exact product, as on the host, also where it cancels far below
 // every bound, and beta C counts as it was before the call.
 #include <complex>
 #include <cstdint>
@@ -66,15 +66,21 @@ void expect_host_bits(const Policy& on_device, const std::string& what) {
       ASSERT_TRUE(gemm<T>(Layout::kColMajor, Op::kNone, Op::kNone, kM, kN, kK, alpha, x.a.data(), kM, x.b.data(), kK,
                           beta, want.data(), kM, on_host)
                       .ok());
-      const DeviceArray<T> c(x.c);
-      Outcome outcome;
-      const Status status = cuda::gemm<T>(nullptr, Layout::kColMajor, Op::kNone, Op::kNone, kM, kN, kK, alpha, a.data(),
-                                          kM, b.data(), kK, beta, c.data(), kM, on_device, &outcome);
-      ASSERT_TRUE(status.ok()) << what << ": " << status.reason();
-      EXPECT_EQ(outcome.nonfinite_rows, 4) << what;
-      EXPECT_EQ(outcome.nonfinite_cols, 2) << what;
-      expect_same(c.download(), want, what);
-      EXPECT_TRUE(c.guards_are_intact()) << what;
+      const DeviceArray<T> factors(std::vector<T>{alpha, beta});
+      for (const bool is_told : {true, false}) {
+        const Factor<T> alpha_at = is_told ? Factor<T>(alpha) : Factor<T>::at(factors.data());
+        const Factor<T> beta_at = is_told ? Factor<T>(beta) : Factor<T>::at(factors.data() + 1);
+        const std::string where = what + (is_told ? ", alpha in host memory" : ", alpha in device memory");
+        const DeviceArray<T> c(x.c);
+        Outcome outcome;
+        const Status status = cuda::gemm<T>(nullptr, Layout::kColMajor, Op::kNone, Op::kNone, kM, kN, kK, alpha_at,
+                                            a.data(), kM, b.data(), kK, beta_at, c.data(), kM, on_device, &outcome);
+        ASSERT_TRUE(status.ok()) << where << ": " << status.reason();
+        EXPECT_EQ(outcome.nonfinite_rows, 4) << where;
+        EXPECT_EQ(outcome.nonfinite_cols, 2) << where;
+        expect_same(c.download(), want, where);
+        EXPECT_TRUE(c.guards_are_intact()) << where;
+      }
     }
   }
 }
@@ -99,6 +105,11 @@ void expect_all_schemes(const std::string& type) {
     sliced.engine = engine;
     expect_host_bits<T>(sliced, type + ", ozaki1 on " + std::string(to_string(engine)));
   }
+  if (!kIsComplex<T>) {
+    sliced.engine = EngineName::kHopper;
+    sliced.slices.sums = SliceSums::kFused;
+    expect_host_bits<T>(sliced, type + ", ozaki1, fused");
+  }
   if (std::is_same_v<RealOf<T>, float>) {
     Policy ec;
     ec.scheme = Scheme::kEc;
@@ -113,6 +124,46 @@ TEST_F(NonFiniteAlphaOnDevice, TakesTheSignOfTheExactProductComplex32) {
 }
 TEST_F(NonFiniteAlphaOnDevice, TakesTheSignOfTheExactProductComplex64) {
   expect_all_schemes<std::complex<double>>("c128");
+}
+
+/// The device decides at each run: one graph, whose alpha is now finite and now not.
+TEST_F(NonFiniteAlphaOnDevice, IsReadAtEachRunOfAGraph) {
+  const Matrices<double> x;
+  const DeviceArray<double> a(x.a), b(x.b), c(x.c);
+  DeviceArray<double> alpha(1);
+  Policy policy;
+  policy.scheme = Scheme::kOzaki2;
+  const auto multiply = [&](cudaStream_t stream) {
+    return cuda::gemm<double>(stream, Layout::kColMajor, Op::kNone, Op::kNone, kM, kN, kK,
+                              Factor<double>::at(alpha.data()), a.data(), kM, b.data(), kK, 2.0, c.data(), kM, policy);
+  };
+  alpha.upload({1});
+  ASSERT_TRUE(multiply(nullptr).ok());  // kernels and tables are loaded
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
+  const Status captured = multiply(stream);
+  cudaGraph_t graph = nullptr;
+  check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+  ASSERT_TRUE(captured.ok()) << captured.reason();
+  cudaGraphExec_t instance = nullptr;
+  check(cudaGraphInstantiate(&instance, graph, 0), "cudaGraphInstantiate");
+  const DeviceArray<double> before(x.c);
+  for (const double value : {kInf, 2.0, -kInf, 0.0, kNan, -1.0}) {
+    std::vector<double> want = x.c;
+    ASSERT_TRUE(gemm<double>(Layout::kColMajor, Op::kNone, Op::kNone, kM, kN, kK, value, x.a.data(), kM, x.b.data(), kK,
+                             2.0, want.data(), kM, policy)
+                    .ok());
+    alpha.upload({value});
+    check(cudaMemcpy(c.data(), before.data(), x.c.size() * sizeof(double), cudaMemcpyDeviceToDevice), "C as before");
+    check(cudaDeviceSynchronize(), "C as before");
+    check(cudaGraphLaunch(instance, stream), "cudaGraphLaunch");
+    expect_same(c.download(), want, "alpha = " + std::to_string(value));
+  }
+  EXPECT_TRUE(c.guards_are_intact());
+  check(cudaGraphExecDestroy(instance), "cudaGraphExecDestroy");
+  check(cudaGraphDestroy(graph), "cudaGraphDestroy");
+  check(cudaStreamDestroy(stream), "cudaStreamDestroy");
 }
 
 /// By the grammar, where rungs and repairs are those of the host too.

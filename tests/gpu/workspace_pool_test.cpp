@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: MIT
-// The memory that calls of the library take and give back. KIZAMI_POOL_CALLS: how many calls of changing shapes there are.
+// The memory that calls of the library take and give back. KIZAMI_POOL_CALLS: how many calls of changing shapes there are;
+// KIZAMI_POOL_JSON: a file to which these add their record, KIZAMI_POOL_COMMIT: the commit in it.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "base/pool_demand.hpp"
+#include "bench/harness/device.hpp"
+#include "bench/harness/facts.hpp"
+#include "bench/harness/records.hpp"
 #include "gpu/device_case.hpp"
 
 namespace kizami::gpu_test {
@@ -110,6 +116,45 @@ class Occupied {
   std::vector<void*> memory_;
 };
 
+[[nodiscard]] std::string told(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value == nullptr ? "" : value;
+}
+
+/// What calls of changing shapes held.
+struct PoolRecord {
+  int num_calls;
+  int num_streams;
+  double seconds;
+  std::size_t largest_workspace;
+  cuda::WorkspacePool before, after_first, after;
+  std::size_t free_after_first, free_after;  ///< of the device, whoever has it
+
+  /// Adds a line to KIZAMI_POOL_JSON, if it is set.
+  void append(bool is_passed) const {
+    const std::string path = told("KIZAMI_POOL_JSON");
+    if (path.empty()) return;
+    bench::Records(path).append(bench::Json{{"bench", "workspace_pool"},
+                                            {"date", bench::today()},
+                                            {"commit", told("KIZAMI_POOL_COMMIT")},
+                                            {"device", bench::device_name()},
+                                            {"driver", bench::Gauges().driver},
+                                            {"calls", num_calls},
+                                            {"streams", num_streams},
+                                            {"seconds", seconds},
+                                            {"largest_workspace_bytes", largest_workspace},
+                                            {"held_before_bytes", before.held_bytes},
+                                            {"held_after_a_tenth_bytes", after_first.held_bytes},
+                                            {"held_after_bytes", after.held_bytes},
+                                            {"peak_after_a_tenth_bytes", after_first.most_held_bytes},
+                                            {"peak_bytes", after.most_held_bytes},
+                                            {"used_after_bytes", after.used_bytes},
+                                            {"device_free_after_a_tenth_bytes", free_after_first},
+                                            {"device_free_after_bytes", free_after},
+                                            {"passed", is_passed}});
+  }
+};
+
 using WorkspacePool = DeviceTest;
 
 TEST_F(WorkspacePool, CallsOfChangingShapesDoNotGrowIt) {
@@ -118,8 +163,9 @@ TEST_F(WorkspacePool, CallsOfChangingShapesDoNotGrowIt) {
   constexpr int kPasses = 10;
   constexpr std::int64_t kSize = 1024;
   const Operands x(kSize, 4);
-  std::size_t largest = 0;
-  std::size_t after_first = 0;
+  PoolRecord record{num_calls, x.num_streams(), 0, 0, pool(), {}, {}, 0, 0};
+  std::size_t& largest = record.largest_workspace;
+  const auto begin = std::chrono::steady_clock::now();
   for (int pass = 0; pass < kPasses; ++pass) {  // the same shapes again
     std::minstd_rand random(7);
     const auto extent = [&] {
@@ -134,9 +180,16 @@ TEST_F(WorkspacePool, CallsOfChangingShapesDoNotGrowIt) {
       ASSERT_TRUE(status.ok()) << status.reason();
     }
     check(cudaDeviceSynchronize(), "a pass");
-    if (pass == 0) after_first = pool().most_held_bytes;
+    if (pass == 0) {
+      record.after_first = pool();
+      record.free_after_first = free_bytes();
+    }
   }
-  const cuda::WorkspacePool use = pool();
+  record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  record.free_after = free_bytes();
+  record.after = pool();
+  const std::size_t after_first = record.after_first.most_held_bytes;
+  const cuda::WorkspacePool& use = record.after;
   std::printf("%d calls: largest workspace %zu bytes, most held after a tenth %zu, after all %zu, held %zu\n",
               num_calls, largest, after_first, use.most_held_bytes, use.held_bytes);
   EXPECT_GE(after_first, largest) << "the workspaces did not come from the pool";
@@ -144,6 +197,7 @@ TEST_F(WorkspacePool, CallsOfChangingShapesDoNotGrowIt) {
   // Which workspaces are there at the same time differs from pass to pass.
   EXPECT_LE(use.most_held_bytes, after_first + 4 * largest);
   EXPECT_LE(use.held_bytes, 2 * 4 * largest + base::PoolDemand::kSlack);
+  record.append(!HasFailure());
 }
 
 TEST_F(WorkspacePool, WhatABurstTookIsGivenBack) {

@@ -6,6 +6,7 @@
 //   leave M   takes the device's memory but M MiB                                "ok"
 //   free      gives that back                                                    "ok"
 //   left      the free memory of the device                                      "ok BYTES"
+//   facts     what a record says of the machine                                  "ok JSON"
 //   fault     a kernel of the program fails; then one product                    "ok STATUS", of the product
 // Exit code 77 without a device.
 #include <cublas_v2.h>
@@ -24,6 +25,9 @@
 #include <thread>
 #include <vector>
 
+#include "bench/harness/device.hpp"
+#include "bench/harness/facts.hpp"
+#include "bench/harness/records.hpp"
 #include "gpu_memory/fault.hpp"
 
 namespace {
@@ -135,6 +139,11 @@ class Program {
     if (command == "round") return round(static_cast<int>(number));
     if (command == "leave") return leave(number << 20);
     if (command == "left") return "ok " + std::to_string(left());
+    if (command == "facts") {
+      const bench::Json facts{
+          {"date", bench::today()}, {"device", bench::device_name()}, {"driver", bench::Gauges().driver}};
+      return "ok " + facts.dump();
+    }
     if (command == "fault") {
       check(break_device(), "the kernel did not fail");
       return "ok " + std::to_string(static_cast<int>(products_.front()->enqueue()));

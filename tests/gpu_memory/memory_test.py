@@ -2,16 +2,20 @@
 # SPDX-License-Identifier: MIT
 """libkizami_cublas.so on a device that is full, shared by 8 processes, or fails, with gpu_memory_program. Prints what it saw.
 
-usage: memory_test.py PRELOAD PROGRAM [PROCESSES [ROUNDS]]
+usage: memory_test.py PRELOAD PROGRAM [PROCESSES [ROUNDS]] [--json FILE] [--commit COMMIT] [options of unittest, as -k share]
+
+--json adds what the processes that share the device held to a file, a line of JSON.
 """
+import argparse
+import json
 import os
 import re
 import subprocess
 import sys
+import time
 import unittest
 
 MIB = 1 << 20
-PROCESSES, ROUNDS = 8, 5
 
 
 class Program:
@@ -21,8 +25,8 @@ class Program:
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("KIZAMI_", "LD_PRELOAD"))}
         environment.update(variables, KIZAMI_SCHEME="ozaki2", KIZAMI_SUMMARY="1")
         if preload:
-            environment["LD_PRELOAD"] = PRELOAD
-        self.process = subprocess.Popen([PROGRAM] + [str(size) for size in sizes], env=environment, text=True,
+            environment["LD_PRELOAD"] = OPTIONS.preload
+        self.process = subprocess.Popen([OPTIONS.program] + [str(size) for size in sizes], env=environment, text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def tell(self, command):
@@ -90,26 +94,33 @@ class MemoryTest(unittest.TestCase):
 
     def test_processes_share_a_device(self):
         total = 256 * MIB
-        programs = [Program([4096, 3000, 2048], KIZAMI_WORKSPACE_TOTAL=str(total)) for _ in range(PROCESSES)]
+        sizes = [4096, 3000, 2048]
+        programs = [Program(sizes, KIZAMI_WORKSPACE_TOTAL=str(total)) for _ in range(OPTIONS.processes)]
         for program in programs:
             program.hear()
+        facts = json.loads(programs[0].ask("facts").removeprefix("ok "))
+        begin = time.monotonic()
 
         def round_of_all(times):
             for program in programs:
                 program.tell(f"round {times}")
             for program in programs:
-                self.assertEqual(program.hear(), f"ok {3 * times}")
+                self.assertEqual(program.hear(), f"ok {len(sizes) * times}")
 
         round_of_all(1)  # loads kernels
         before = number(r"ok (\d+)", programs[0].ask("left"))
-        round_of_all(ROUNDS)
+        round_of_all(OPTIONS.rounds)
         after = number(r"ok (\d+)", programs[0].ask("left"))
+        seconds = time.monotonic() - begin
         summaries = [program.end() for program in programs]
         print(summaries[0])
-        print(f"{PROCESSES} processes: {before} bytes of the device were left after a round, {after} after {ROUNDS} more; held at "
-              f"most: {[most_held(summary) for summary in summaries]}; calls emulated: {[emulated(s) for s in summaries]}; in less "
-              f"memory: {[in_less_memory(s) for s in summaries]}")
-        self.assertLessEqual(before - after, PROCESSES * total)
+        append_record({"bench": "gpu_memory", "date": facts["date"], "commit": OPTIONS.commit, "device": facts["device"],
+                       "driver": facts["driver"], "processes": OPTIONS.processes, "limit_bytes": total, "sizes": sizes,
+                       "calls": len(sizes) * (1 + OPTIONS.rounds) * OPTIONS.processes, "seconds": round(seconds, 3),
+                       "device_free_before_bytes": before, "device_free_after_bytes": after,
+                       "peak_bytes": [most_held(s) for s in summaries], "emulated": [emulated(s) for s in summaries],
+                       "in_less_memory": [in_less_memory(s) for s in summaries]})
+        self.assertLessEqual(before - after, OPTIONS.processes * total)
         for summary in summaries:
             self.assertGreater(emulated(summary), 0)
             self.assertGreater(in_less_memory(summary), 0, "the products wish more than the limit")
@@ -130,6 +141,26 @@ class MemoryTest(unittest.TestCase):
         self.assertIn("kizami: cublasDgemm_v2 2048x2048x2048: ", errors)
 
 
+def append_record(record):
+    text = json.dumps(record)
+    print(text)
+    if OPTIONS.json:
+        with open(OPTIONS.json, "a", encoding="utf-8") as file:
+            file.write(text + "\n")
+
+
+def options_of(arguments):
+    """Ours, and those that are left for unittest."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("preload")
+    parser.add_argument("program")
+    parser.add_argument("processes", nargs="?", type=int, default=8)
+    parser.add_argument("rounds", nargs="?", type=int, default=5)
+    parser.add_argument("--json", default="", help="a file to which the record is added")
+    parser.add_argument("--commit", default="", help="the commit in the record")
+    return parser.parse_known_args(arguments)
+
+
 def has_device():
     program = Program([16], preload=False)
     program.end()
@@ -137,9 +168,8 @@ def has_device():
 
 
 if __name__ == "__main__":
-    PRELOAD, PROGRAM = sys.argv[1:3]
-    PROCESSES, ROUNDS = [int(x) for x in sys.argv[3:]] + [PROCESSES, ROUNDS][len(sys.argv) - 3:]
+    OPTIONS, REST = options_of(sys.argv[1:])
     if not has_device():
         print("no CUDA device")
         sys.exit(77 if os.environ.get("KIZAMI_REQUIRE_GPU") is None else 1)
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1] + REST)

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "num/crt_table.hpp"
@@ -140,6 +141,7 @@ TEST(Fp64Bounds, MonotoneAndNeverBelowTheirDefinition) {
 }
 
 TEST(NativeBlasBound, BlocksAndLimits) {
+  int num_without_bound = 0;
   for (const double u : {0x1p-24, 0x1p-53}) {
     for (const std::int64_t k : kLengths) {
       EXPECT_EQ(native_blas_bound(k, k, u), dot_bound(k, u));
@@ -153,10 +155,14 @@ TEST(NativeBlasBound, BlocksAndLimits) {
         const Rational n = exact(u) * integer(steps);
         if (n < 1) {
           EXPECT_GE(exact(bound), Rational(n / (1 - n))) << k;
+        } else {
+          EXPECT_EQ(bound, std::numeric_limits<double>::infinity()) << k;
+          ++num_without_bound;
         }
       }
     }
   }
+  EXPECT_GT(num_without_bound, 0) << "no line is so long";
 }
 
 /// U is a lower bound of sqrt((P - 1) / 2) - sqrt(k) / 2, decided without a square root:

@@ -227,6 +227,26 @@ TEST_F(PlanTest, NativeBlocksAreTheLargestWithinTheTarget) {
   }
 }
 
+/// In blocks of 128, 2^31 - 2^14 terms of FP32 make 2^24 roundings of 2^-24: no bound, whatever the scheme is called.
+TEST_F(PlanTest, NativeIsRefusedWhereItsBoundEnds) {
+  constexpr std::int64_t kEnd = (std::int64_t{1} << 31) - (std::int64_t{1} << 14);
+  Policy native;
+  native.scheme = Scheme::kNative;
+  for (const std::int64_t k : {kEnd, kEnd + 1, std::int64_t{1} << 31, num::kMaxLineLength / 2}) {
+    for (const Scalar scalar : {Scalar::kF32, Scalar::kC64}) {
+      expect_refused(plan(shape(scalar, 1, 1, k), native), StatusCode::kAccuracyUnreachable,
+                     {"native", "k = " + std::to_string(k)});
+      Policy any;
+      any.reproducibility = Reproducibility::kNotGuaranteed;
+      any.workspace_limit_bytes = std::size_t{1} << 40;
+      const Result<Plan> p = plan(shape(scalar, 1, 1, k), any);
+      ASSERT_TRUE(p.ok()) << p.status().reason();
+      EXPECT_NE(p.value().numerics.scheme, Scheme::kNative);
+      EXPECT_GT(p.value().numerics.bound, 0.0);
+    }
+  }
+}
+
 TEST_F(PlanTest, AutoTakesNativeOnlyIfAllowedAndFaster) {
   Policy policy;
   policy.reproducibility = Reproducibility::kNotGuaranteed;

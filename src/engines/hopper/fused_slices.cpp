@@ -96,6 +96,7 @@ Status launch_fused_slices(const FusedSliceDesc& d, const product::FusedSlicePoi
   params.row_exponents = pointers.row_exponents;
   params.col_exponents = pointers.col_exponents;
   params.is_scaling_only = pointers.is_scaling_only;
+  params.takes_signs = pointers.takes_signs;
   params.has_aligned_c = pointers.c.row_stride == 1 && pointers.c.col_stride % 2 == 0 &&
                          reinterpret_cast<std::uintptr_t>(pointers.c.data) % (2 * sizeof(T)) == 0;
   if constexpr (std::is_same_v<T, float>) {

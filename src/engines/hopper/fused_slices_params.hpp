@@ -17,6 +17,7 @@ struct FusedSliceParams : TileWalk {  // num_k_blocks is at least 1
   const std::int32_t* row_exponents;
   const std::int32_t* col_exponents;
   const std::int32_t* is_scaling_only;
+  const std::int32_t* takes_signs;
   // of FP64, or of FP32 where has_floats
   MatrixView<double> c;
   Factor<double> alpha;

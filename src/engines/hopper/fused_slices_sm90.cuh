@@ -48,7 +48,8 @@ __global__ void __launch_bounds__(kNumThreads, 1) fused_slices_sm90(const __grid
       begin_cta<F>(shared_memory, F::kStages * F::kAllBytes, params.a_map, params.b_map);
   base::follow_previous_kernel();
   const bool is_scaling_only = *params.is_scaling_only != 0;
-  const int num_k_blocks = is_scaling_only ? 0 : params.num_k_blocks;
+  const bool takes_signs = *params.takes_signs != 0;
+  const int num_k_blocks = is_scaling_only || takes_signs ? 0 : params.num_k_blocks;
   const std::uint32_t first_tile = blockIdx.x / F::kCluster;
   const std::uint32_t tile_step = gridDim.x / F::kCluster;
   const std::uint32_t warpgroup = __shfl_sync(kWholeWarp, threadIdx.x / 128, 0);  // uniform, for the compiler
@@ -84,7 +85,7 @@ __global__ void __launch_bounds__(kNumThreads, 1) fused_slices_sm90(const __grid
           place.j_first + static_cast<int>(rank) * F::kTileJ + static_cast<int>(warpgroup - 1) * F::kGroupJ,
           static_cast<int>(threadIdx.x % 128));
     }
-  } else {
+  } else if (!takes_signs) {
     take_registers<232>();
     const std::uint32_t consumer = warpgroup - 1;
     const int thread = static_cast<int>(threadIdx.x % 128);
