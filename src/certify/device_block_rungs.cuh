@@ -53,42 +53,6 @@ __global__ void __launch_bounds__(kDigitThreads, kDigitBlocksPerSm)
          (state.look == plan::Look::kSample && state.sampled_failures < static_cast<std::uint64_t>(num_pairs) / 8);
 }
 
-/// A block of threads walks tiles of pairs; a pair of them walks tiles side by side, with the same lines of B.
-template <class Core>
-class TileWalk {
- public:
-  __device__ TileWalk(std::int64_t m, std::int64_t n)
-      : tile_rows_(ceil_div(m, std::int64_t{Core::kRows})), tile_cols_(ceil_div(n, std::int64_t{Core::kCols})) {
-    if constexpr (Core::kIsWgmma) {
-      size_ = __clusterSizeInBlocks();
-      rank_ = base::cluster_rank();
-    }
-    rows_ = ceil_div(tile_rows_, std::int64_t{size_});
-  }
-
-  [[nodiscard]] __device__ int num_tiles() const {
-    return static_cast<int>(ceil_div(rows_ * tile_cols_ - blockIdx.x / size_, std::int64_t{gridDim.x / size_}));
-  }
-  /// The first lines of the n-th tile. Of a tile beyond the last row of tiles, which the other one of a pair may have, these are beyond it too.
-  __device__ void place(int n, std::int64_t& row, std::int64_t& col) const {
-    const TilePlace tile = tile_place(std::int64_t{n} * (gridDim.x / size_) + blockIdx.x / size_, rows_, tile_cols_);
-    row = (tile.row * size_ + rank_) * Core::kRows;
-    col = tile.col * Core::kCols;
-  }
-  /// Instead of such a tile, the last one.
-  __device__ void place_inside(int n, std::int64_t& row, std::int64_t& col) const {
-    place(n, row, col);
-    row = std::min(row, (tile_rows_ - 1) * Core::kRows);
-  }
-
- private:
-  std::int64_t tile_rows_;
-  std::int64_t tile_cols_;
-  std::int64_t rows_ = 0;  ///< of pairs of tiles
-  unsigned size_ = 1;      ///< of the cluster
-  unsigned rank_ = 0;
-};
-
 /// Of the pairs of a tile.
 template <class Core, class T>
 __device__ __forceinline__ void clear_repair_bits(const SecondLook<T>& look, std::int64_t row, std::int64_t col) {
@@ -110,16 +74,13 @@ __global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __gr
   if (!is_wanted(state)) return;
   extern __shared__ __align__(1024) std::byte shared_memory[];
   Shared<Core>& shared = *aligned<Shared<Core>>(shared_memory);
-  if constexpr (Core::kIsWgmma) base::begin_in_cluster(&shared, sizeof shared);
   if (threadIdx.x <= num::kMaxRungs) shared.histogram[threadIdx.x] = 0;
   if (threadIdx.x == 0) shared.ladder = look.ladder;
   make_ratio_classes(shared, look.ladder);
   if constexpr (Core::kIsWgmma) {
     if (threadIdx.x == 0) begin_stream(shared);
-    base::cluster_sync();  // nobody writes to a stage or arrives at a barrier that is not there
-  } else {
-    __syncthreads();
   }
+  __syncthreads();
   const SecondLookBuffers& buffers = look.buffers;
   const std::int64_t m = look.a.num_lines;
   const std::int64_t n = look.b.num_lines;
@@ -128,43 +89,42 @@ __global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __gr
                      plan::second_look_lines(m)};
   const DigitLines b{buffers.b_digits,          buffers.b_scales, buffers.b_nonzero, buffers.b_weights, n,
                      plan::second_look_lines(n)};
-  const TileWalk<Core> walk(m, n);
+  const std::int64_t tile_rows = ceil_div(m, std::int64_t{Core::kRows});
+  const std::int64_t tile_cols = ceil_div(n, std::int64_t{Core::kCols});
+  const auto place_of = [&](int index, std::int64_t& row, std::int64_t& col) {
+    const TilePlace tile = tile_place(std::int64_t{index} * gridDim.x + blockIdx.x, tile_rows, tile_cols);
+    row = tile.row * Core::kRows;
+    col = tile.col * Core::kCols;
+  };
+  const auto num_tiles = static_cast<int>(ceil_div(tile_rows * tile_cols - blockIdx.x, std::int64_t{gridDim.x}));
   bool has_open = false;
   const auto for_tiles = [&](const auto& sum_tile) {
-    for (int tile = 0; tile < walk.num_tiles(); ++tile) {
+    for (int tile = 0; tile < num_tiles; ++tile) {
       std::int64_t row = 0;
       std::int64_t col = 0;
-      walk.place(tile, row, col);
+      place_of(tile, row, col);
       has_open |=
           find_rungs<Core, false>(look.a.length, a, row, b, col, shared, [&](auto& sums) { sum_tile(row, col, sums); });
       store_rungs<Core, true>(shared, m - row, n - col, buffers.rungs + col * rung_stride + row, rung_stride);
       clear_repair_bits<Core>(look, row, col);
       Core::sync();
     }
-    add_counts(shared, state.statistics.plain);
-    if (threadIdx.x == 0 && has_open) atomicOr(&state.has_open_sums, 1u);
-    if (blockIdx.x == 0 && threadIdx.x == 0) state.has_rungs = 1;
   };
   if constexpr (Core::kIsWgmma) {
     const auto steps = static_cast<int>(plan::second_look_steps(look.a.length, Core::kParts));
     const bool asks = may_be_of_lowest_rung(state, m * n);
-    if (threadIdx.x < Core::kThreads) {
-      StepSums<Core> step_sums(steps, asks, shared);
-      const typename Core::Place place;
-      for_tiles([&](std::int64_t, std::int64_t, auto& sums) {
-        const int unread =
-            step_sums.sum_tile(sums, [&](const auto& so_far) { return has_lowest_rung<Core>(shared, place, so_far); });
-        if (threadIdx.x == 0 && unread != 0)
-          atomicAdd(as_counter(&state.num_unread_steps), static_cast<unsigned long long>(unread));
-      });
-    } else {
-      if (threadIdx.x == Core::kThreads) {
-        copy_steps(a, b, steps, walk.num_tiles(), asks, shared,
-                   [&](int tile, std::int64_t& row, std::int64_t& col) { walk.place_inside(tile, row, col); });
-      }
-      __syncwarp();
+    if (threadIdx.x >= Core::kThreads) {
+      if (threadIdx.x == Core::kThreads) copy_steps(a, b, steps, num_tiles, asks, shared, place_of);
+      return;
     }
-    base::cluster_sync();  // a block of threads ends when nobody writes to its memory any more
+    StepSums<Core> step_sums(steps, asks, shared);
+    const typename Core::Place place;
+    for_tiles([&](std::int64_t, std::int64_t, auto& sums) {
+      const int unread =
+          step_sums.sum_tile(sums, [&](const auto& so_far) { return has_lowest_rung<Core>(shared, place, so_far); });
+      if (threadIdx.x == 0 && unread != 0)
+        atomicAdd(as_counter(&state.num_unread_steps), static_cast<unsigned long long>(unread));
+    });
   } else {
     const std::int64_t num_blocks = ceil_div(look.a.length, kDigitBlock);
     const int blocks_of_term = split::blocks_of_scale(look.a.length, Core::kParts);
@@ -172,6 +132,9 @@ __global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __gr
       sum_blocks<Core>(a, row, b, col, 0, num_blocks, blocks_of_term, shared, sums);
     });
   }
+  add_counts(shared, state.statistics.plain);
+  if (threadIdx.x == 0 && has_open) atomicOr(&state.has_open_sums, 1u);
+  if (blockIdx.x == 0 && threadIdx.x == 0) state.has_rungs = 1;
 }
 
 /// Gives a kernel its shared memory, once a device.
@@ -189,20 +152,11 @@ cudaError_t prepare_block_rungs(int device) {
 template <class T, class Core>
 Status launch_rungs(const SecondLook<T>& look, int device, int num_sms, product::Queue queue) {
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(prepare_block_rungs<T, Core>(device), "block_rungs"));
-  const std::int64_t rows = ceil_div(look.a.num_lines, std::int64_t{Core::kRows});
-  const std::int64_t cols = ceil_div(look.b.num_lines, std::int64_t{Core::kCols});
-  if constexpr (Core::kIsWgmma) {
-    const int pair = rows > 1 && num_sms > 1 ? 2 : 1;
-    const auto clusters = static_cast<unsigned>(std::min<std::int64_t>(ceil_div(rows, pair) * cols, num_sms / pair));
-    SecondLook<T> parameter = look;
-    return base::launch_overlapped_clusters("block_rungs", reinterpret_cast<const void*>(block_rungs<T, Core>),
-                                            clusters * static_cast<unsigned>(pair), Core::kBlockThreads, pair,
-                                            kSharedBytes<Core>, queue, &parameter);
-  } else {
-    const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(rows * cols, num_sms));
-    return base::launch_overlapped("block_rungs", block_rungs<T, Core>, dim3(blocks), dim3(Core::kBlockThreads),
-                                   kSharedBytes<Core>, queue, look);
-  }
+  const std::int64_t tiles =
+      ceil_div(look.a.num_lines, std::int64_t{Core::kRows}) * ceil_div(look.b.num_lines, std::int64_t{Core::kCols});
+  const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, num_sms));
+  return base::launch_overlapped("block_rungs", block_rungs<T, Core>, dim3(blocks), dim3(Core::kBlockThreads),
+                                 kSharedBytes<Core>, queue, look);
 }
 
 /// The major version of what a device can; asked once.

@@ -88,8 +88,7 @@ struct Shared {
   std::uint64_t full[Core::kStages];      ///< mbarriers: what a stage waits for is there
   std::uint64_t empty[Core::kStages];     ///< all warps are done with it
   std::uint64_t answered[kNumQuestions];  ///< mbarriers of the answers
-  alignas(
-      16) uint4 answers[kNumQuestions][2];  ///< x: not 0 where the tile may end; of each block of threads of a cluster
+  int is_enough[kNumQuestions];           ///< the answers
   RungTile<Core> tile;
   num::Ladder ladder;
   RatioClass ratio_classes[kRatioClasses];

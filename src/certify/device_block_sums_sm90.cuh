@@ -4,8 +4,6 @@
 // What holds the time is the two instructions that every pair takes to add a term; meanwhile the tensor cores make the products
 // of the other half of the tile's columns or, where a step is one term, of the other warpgroup. Nine warps have 168
 // registers each: sums and products take 128.
-// Two blocks of threads with the same lines of B are a cluster, where there are so many tiles: each copies half of those lines for both,
-// for the level-2 cache gives 5.5 TB/s, and that held the time.
 // Bytes of complex types: device_block_sums_sm80.cuh.
 #pragma once
 
@@ -62,8 +60,8 @@ struct WgmmaCore {
 // ---- tiles that need not be added to their end ----
 //
 // Sums only grow, so pairs that the lowest rung certifies before all blocks are added are certified at the end. Some steps into
-// a tile its threads are asked whether all of its pairs are, and those of its cluster's other tile; the warps that copy wait for the
-// answers with the first step that was not under way when they were asked, and what is under way is thrown away.
+// a tile its threads are asked whether all of its pairs are; the warp that copies waits for the answer with the first step
+// that was not under way when they were asked, and what is under way is thrown away.
 
 /// After how many of the steps of a tile its threads are asked the `question`-th time. @return `steps` where it is too late to ask
 template <int kStages>
@@ -79,16 +77,6 @@ __device__ __forceinline__ void copy_bulk(void* to, const void* from, std::uint3
                    shared_address(to)),
                "l"(from), "r"(bytes), "r"(barrier)
                : "memory");
-}
-/// The same to both blocks of threads of a pair, where each counts it at its own barrier.
-__device__ __forceinline__ void copy_bulk_to_pair(void* to, const void* from, std::uint32_t bytes,
-                                                  std::uint32_t barrier) {
-  constexpr std::uint16_t kBoth = 3;
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], "
-      "%4;" ::"r"(shared_address(to)),
-      "l"(from), "r"(bytes), "r"(barrier), "h"(kBoth)
-      : "memory");
 }
 #endif
 
@@ -106,27 +94,19 @@ struct StreamPlace {
   }
 };
 
-/// By one thread, before a barrier of the cluster.
+/// By one thread, before a barrier of the block of threads.
 template <class Core>
 __device__ void begin_stream(Shared<Core>& shared) {
   for (int stage = 0; stage < Core::kStages; ++stage) {
     base::barrier_init(shared_address(&shared.full[stage]), 1);
-    base::barrier_init(shared_address(&shared.empty[stage]), __clusterSizeInBlocks() * Core::kThreads / 32);
+    base::barrier_init(shared_address(&shared.empty[stage]), Core::kThreads / 32);
   }
   for (std::uint64_t& answered : shared.answered) base::barrier_init(shared_address(&answered), 1);
   base::barrier_init_fence();
 }
 
-/// Whether the tiles of a cluster all end with the question whose answers are here. By whoever has waited for them.
-template <class Core>
-[[nodiscard]] __device__ __forceinline__ bool all_are_enough(const Shared<Core>& shared, int question) {
-  const bool of_first = shared.answers[question][0].x != 0;
-  return __clusterSizeInBlocks() == 1 ? of_first : of_first && shared.answers[question][1].x != 0;
-}
-
-/// One thread copies its part of the digits and scales of all steps of all tiles, ahead over the ends of tiles.
-/// @param place_of gives the first lines of A and B of the n-th tile of this block, which are there
-/// @param asks whether tiles may end early
+/// One thread copies the digits and scales of all steps of all tiles, ahead over the ends of tiles.
+/// @param place_of gives the first lines of A and B of the n-th tile of this block  @param asks whether tiles may end early
 template <class Core, class PlaceOf>
 __device__ __forceinline__ void copy_steps(const DigitLines& a, const DigitLines& b, int steps_of_tile, int num_tiles,
                                            bool asks, Shared<Core>& shared, const PlaceOf& place_of) {
@@ -134,9 +114,6 @@ __device__ __forceinline__ void copy_steps(const DigitLines& a, const DigitLines
   constexpr int kBlocks = kStepBlocks<Core::kParts>;
   constexpr std::uint32_t kBytesA = Core::kRows * kStepBytes;
   constexpr std::uint32_t kBytesB = Core::kCols * kStepBytes;
-  constexpr int kHalfCols = Core::kCols / 2;
-  const bool is_pair = __clusterSizeInBlocks() == 2;
-  const int first_col = is_pair ? static_cast<int>(base::cluster_rank()) * kHalfCols : 0;
   StreamPlace<Core> at;
   at.parity = 1;               // all stages are empty
   std::uint32_t parities = 0;  // of the answers, a bit each
@@ -148,7 +125,7 @@ __device__ __forceinline__ void copy_steps(const DigitLines& a, const DigitLines
     std::int64_t col = 0;
     place_of(tile, row, col);
     const std::int8_t* a_digits = a.digits_of(0, row);
-    const std::int8_t* b_digits = b.digits_of(0, col + first_col);
+    const std::int8_t* b_digits = b.digits_of(0, col);
     const float* a_scales = a.scales_of(0, row);
     const float* b_scales = b.scales_of(0, col);
 #pragma unroll 1
@@ -156,7 +133,7 @@ __device__ __forceinline__ void copy_steps(const DigitLines& a, const DigitLines
       if (step == answered + Core::kStages) {
         base::barrier_wait(shared_address(&shared.answered[question]), parities >> question & 1);
         parities ^= 1u << question;
-        if (all_are_enough(shared, question)) break;
+        if (shared.is_enough[question] != 0) break;
         answered = steps_before_question<Core::kStages>(++question, steps_of_tile);
       }
       const std::uint32_t empty = shared_address(&shared.empty[at.stage]);
@@ -168,11 +145,7 @@ __device__ __forceinline__ void copy_steps(const DigitLines& a, const DigitLines
       const std::uint32_t barrier = shared_address(&shared.full[at.stage]);
       base::barrier_arrive_expect(barrier, kBytesA + kBytesB + kBlocks * 4 * (Core::kRows + Core::kCols));
       copy_bulk(to.a, a_digits, kBytesA, barrier);
-      if (is_pair) {
-        copy_bulk_to_pair(to.b + first_col * kStepBytes, b_digits, kBytesB / 2, barrier);
-      } else {
-        copy_bulk(to.b, b_digits, kBytesB, barrier);
-      }
+      copy_bulk(to.b, b_digits, kBytesB, barrier);
       a_digits += a.num_padded * kStepBytes;
       b_digits += b.num_padded * kStepBytes;
 #pragma unroll
@@ -202,7 +175,7 @@ class StepSums {
         steps_of_tile_(steps_of_tile),
         first_question_(asks ? 0 : kNumQuestions),
         warpgroup_(__shfl_sync(kFullWarp, static_cast<int>(threadIdx.x) / 128, 0)) {
-    asm volatile("" : "+r"(releases_));  // a register: asked again, it would come between products
+    asm volatile("" : "+r"(is_first_lane_));  // a register: asked again, it would come between products
     if (Core::kStepIsTerm && warpgroup_ == 1) base::named_barrier_arrive(2, Core::kThreads);
   }
 
@@ -267,20 +240,13 @@ class StepSums {
     float4 early[kEarly];
   };
 
-  /// Tells the cluster whether the tile may end here, its warps that copy too. @return whether all of them may
+  /// Tells the warp that copies whether the tile ends here.
   __device__ __forceinline__ bool answer(int question, bool is_enough) {
-    const std::uint32_t answered = shared_address(&shared_.answered[question]);
     if (threadIdx.x == 0) {
-      const std::uint32_t size = __clusterSizeInBlocks();
-      base::barrier_arrive_expect(answered, size * static_cast<std::uint32_t>(sizeof(uint4)));
-      for (std::uint32_t to = 0; to < size; ++to) {
-        base::store_at(shared_address(&shared_.answers[question][base::cluster_rank()]), answered, to,
-                       uint4{is_enough ? 1u : 0u, 0, 0, 0});
-      }
+      shared_.is_enough[question] = is_enough ? 1 : 0;
+      base::barrier_arrive(shared_address(&shared_.answered[question]));
     }
-    base::barrier_wait(answered, parities_ >> question & 1);
-    parities_ ^= 1u << question;
-    return all_are_enough(shared_, question);
+    return is_enough;
   }
 
   /// Adds the blocks of the next `count` > 0 steps.
@@ -304,11 +270,10 @@ class StepSums {
   __device__ __forceinline__ void wait_for(const StreamPlace<Core>& at) {
     base::barrier_wait(shared_address(&shared_.full[at.stage]), at.parity);
   }
-  /// This warp is done with a stage: for all that write to it.
+  /// This warp is done with a stage.
   __device__ __forceinline__ void release(int stage) {
     __syncwarp();
-    if (releases_ != 0)
-      base::barrier_arrive_at(shared_address(&shared_.empty[stage]), static_cast<std::uint32_t>(lane()));
+    if (is_first_lane_ != 0) base::barrier_arrive(shared_address(&shared_.empty[stage]));
   }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
@@ -444,8 +409,7 @@ class StepSums {
   int steps_of_tile_;
   int first_question_;
   int warpgroup_;  ///< the same in all threads of a warp, and known to be
-  int releases_ = lane() < static_cast<int>(__clusterSizeInBlocks()) ? 1 : 0;  ///< a lane for each block of threads
-  std::uint32_t parities_ = 0;                                                 ///< of the answers, a bit each
+  int is_first_lane_ = lane() == 0 ? 1 : 0;
   typename Core::Place place_;
   StreamPlace<Core> at_;
 };
