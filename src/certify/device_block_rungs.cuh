@@ -53,6 +53,22 @@ __global__ void __launch_bounds__(kDigitThreads, kDigitBlocksPerSm)
          (state.look == plan::Look::kSample && state.sampled_failures < static_cast<std::uint64_t>(num_pairs) / 8);
 }
 
+/// What all cores ask of the lines.
+struct PairsOfLines {
+  DigitLines a;
+  DigitLines b;
+  std::int64_t length;  ///< elements of a line
+};
+
+/// The first lines of the n-th tile of this block of threads.
+template <class Core>
+[[nodiscard]] __device__ __forceinline__ TilePlace place_of_tile(const PairsOfLines& lines, int n) {
+  const TilePlace tile =
+      tile_place(std::int64_t{n} * gridDim.x + blockIdx.x, ceil_div(lines.a.num_lines, std::int64_t{Core::kRows}),
+                 ceil_div(lines.b.num_lines, std::int64_t{Core::kCols}));
+  return {tile.row * Core::kRows, tile.col * Core::kCols};
+}
+
 /// Of the pairs of a tile.
 template <class Core, class T>
 __device__ __forceinline__ void clear_repair_bits(const SecondLook<T>& look, std::int64_t row, std::int64_t col) {
@@ -67,75 +83,120 @@ __device__ __forceinline__ void clear_repair_bits(const SecondLook<T>& look, std
   }
 }
 
+/// The tiles of a block of threads by mma.sync: one after another.
 template <class T, class Core>
-__global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __grid_constant__ SecondLook<T> look) {
-  base::follow_previous_kernel();
+__device__ __forceinline__ void find_rungs_sm80(const SecondLook<T>& look, const PairsOfLines& lines, int num_tiles,
+                                                std::byte* memory) {
   plan::DeviceState& state = *look.state;
-  if (!is_wanted(state)) return;
-  extern __shared__ __align__(1024) std::byte shared_memory[];
-  Shared<Core>& shared = *aligned<Shared<Core>>(shared_memory);
+  Shared<Core>& shared = *aligned<Shared<Core>>(memory);
   if (threadIdx.x <= num::kMaxRungs) shared.histogram[threadIdx.x] = 0;
   if (threadIdx.x == 0) shared.ladder = look.ladder;
-  make_ratio_classes(shared, look.ladder);
-  if constexpr (Core::kIsWgmma) {
-    if (threadIdx.x == 0) begin_stream(shared);
-  }
+  make_ratio_classes(shared.ratio_classes, look.ladder);
   __syncthreads();
-  const SecondLookBuffers& buffers = look.buffers;
-  const std::int64_t m = look.a.num_lines;
-  const std::int64_t n = look.b.num_lines;
-  const std::int64_t rung_stride = base::round_up(m, plan::kSecondLookPad);
-  const DigitLines a{buffers.a_digits,          buffers.a_scales, buffers.a_nonzero, buffers.a_weights, m,
-                     plan::second_look_lines(m)};
-  const DigitLines b{buffers.b_digits,          buffers.b_scales, buffers.b_nonzero, buffers.b_weights, n,
-                     plan::second_look_lines(n)};
-  const std::int64_t tile_rows = ceil_div(m, std::int64_t{Core::kRows});
-  const std::int64_t tile_cols = ceil_div(n, std::int64_t{Core::kCols});
-  const auto place_of = [&](int index, std::int64_t& row, std::int64_t& col) {
-    const TilePlace tile = tile_place(std::int64_t{index} * gridDim.x + blockIdx.x, tile_rows, tile_cols);
-    row = tile.row * Core::kRows;
-    col = tile.col * Core::kCols;
-  };
-  const auto num_tiles = static_cast<int>(ceil_div(tile_rows * tile_cols - blockIdx.x, std::int64_t{gridDim.x}));
+  const std::int64_t num_blocks = ceil_div(lines.length, kDigitBlock);
+  const int blocks_of_term = split::blocks_of_scale(lines.length, Core::kParts);
+  const std::int64_t stride = base::round_up(lines.a.num_lines, plan::kSecondLookPad);
   bool has_open = false;
-  const auto for_tiles = [&](const auto& sum_tile) {
-    for (int tile = 0; tile < num_tiles; ++tile) {
-      std::int64_t row = 0;
-      std::int64_t col = 0;
-      place_of(tile, row, col);
-      has_open |=
-          find_rungs<Core, false>(look.a.length, a, row, b, col, shared, [&](auto& sums) { sum_tile(row, col, sums); });
-      store_rungs<Core, true>(shared, m - row, n - col, buffers.rungs + col * rung_stride + row, rung_stride);
-      clear_repair_bits<Core>(look, row, col);
-      Core::sync();
-    }
-  };
-  if constexpr (Core::kIsWgmma) {
-    const auto steps = static_cast<int>(plan::second_look_steps(look.a.length, Core::kParts));
-    const bool asks = may_be_of_lowest_rung(state, m * n);
-    if (threadIdx.x >= Core::kThreads) {
-      if (threadIdx.x == Core::kThreads) copy_steps(a, b, steps, num_tiles, asks, shared, place_of);
-      return;
-    }
-    StepSums<Core> step_sums(steps, asks, shared);
-    const typename Core::Place place;
-    for_tiles([&](std::int64_t, std::int64_t, auto& sums) {
-      const int unread =
-          step_sums.sum_tile(sums, [&](const auto& so_far) { return has_lowest_rung<Core>(shared, place, so_far); });
-      if (threadIdx.x == 0 && unread != 0)
-        atomicAdd(as_counter(&state.num_unread_steps), static_cast<unsigned long long>(unread));
+  for (int tile = 0; tile < num_tiles; ++tile) {
+    const TilePlace place = place_of_tile<Core>(lines, tile);
+    has_open |= find_rungs<Core, false>(lines.length, lines.a, place.row, lines.b, place.col, shared, [&](auto& sums) {
+      sum_blocks<Core>(lines.a, place.row, lines.b, place.col, 0, num_blocks, blocks_of_term, shared, sums);
     });
-  } else {
-    const std::int64_t num_blocks = ceil_div(look.a.length, kDigitBlock);
-    const int blocks_of_term = split::blocks_of_scale(look.a.length, Core::kParts);
-    for_tiles([&](std::int64_t row, std::int64_t col, auto& sums) {
-      sum_blocks<Core>(a, row, b, col, 0, num_blocks, blocks_of_term, shared, sums);
-    });
+    store_rungs<Core, true>(shared, lines.a.num_lines - place.row, lines.b.num_lines - place.col,
+                            look.buffers.rungs + place.col * stride + place.row, stride);
+    clear_repair_bits<Core>(look, place.row, place.col);
+    Core::sync();
   }
   add_counts(shared, state.statistics.plain);
   if (threadIdx.x == 0 && has_open) atomicOr(&state.has_open_sums, 1u);
-  if (blockIdx.x == 0 && threadIdx.x == 0) state.has_rungs = 1;
 }
+
+/// The tiles of a block of threads by wgmma: some warps copy digits, some add, some find the rungs of the tile before.
+template <class T, class Core>
+__device__ __forceinline__ void find_rungs_sm90(const SecondLook<T>& look, const PairsOfLines& lines, int num_tiles,
+                                                std::byte* memory) {
+  plan::DeviceState& state = *look.state;
+  StreamShared<Core>& shared = *aligned<StreamShared<Core>>(memory);
+  FinderShared<Core>& finders = shared.finders;
+  if (threadIdx.x <= kNoPair) finders.histogram[threadIdx.x] = 0;
+  if (threadIdx.x == 0) {
+    finders.ladder = look.ladder;
+    begin_stream(shared);
+  }
+  make_ratio_classes(finders.classes, look.ladder);
+  __syncthreads();
+  const auto steps = static_cast<int>(plan::second_look_steps(lines.length, Core::kParts));
+  const bool asks = may_be_of_lowest_rung(state, lines.a.num_lines * lines.b.num_lines);
+  if (threadIdx.x < Core::kThreads) {
+    StepSums<Core> step_sums(steps, asks, shared);
+    const typename Core::Place place;
+    for (int tile = 0; tile < num_tiles; ++tile) {
+      float sums[Core::kParts][Core::kPairs] = {};
+      const int unread = step_sums.sum_tile(sums, [&](const auto& so_far) {
+        return has_lowest_rung<Core>(look.ladder.rungs[0].allowance, finders.weights_of(tile), place, so_far);
+      });
+      hand_over<Core>(tile, sums, place, finders);
+      if (threadIdx.x == 0 && unread != 0)
+        atomicAdd(as_counter(&state.num_unread_steps), static_cast<unsigned long long>(unread));
+    }
+    return;
+  }
+  const int thread = static_cast<int>(threadIdx.x) - Core::kThreads - 32;
+  if (thread < 0) {
+    if (lane() == 0) {
+      copy_steps(lines.a, lines.b, steps, num_tiles, asks, shared, [&](int tile, std::int64_t& row, std::int64_t& col) {
+        const TilePlace place = place_of_tile<Core>(lines, tile);
+        row = place.row;
+        col = place.col;
+      });
+    }
+    return;
+  }
+  RungFinder<T, Core> finder(thread, look, lines.a, lines.b, finders);
+  for (int tile = 0; tile < num_tiles; ++tile) {
+    const TilePlace place = place_of_tile<Core>(lines, tile);
+    finder.find(tile, place.row, place.col);
+  }
+  if (finder.has_open()) atomicOr(&state.has_open_sums, 1u);
+  base::named_barrier_sync(kFinderBarrier, kFinderThreads);
+  if (thread <= num::kMaxRungs && finders.histogram[thread] != 0)
+    atomicAdd(as_counter(&state.statistics.plain.pairs[thread]),
+              static_cast<unsigned long long>(finders.histogram[thread]));
+}
+
+template <class T, class Core>
+__global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __grid_constant__ SecondLook<T> look) {
+  base::follow_previous_kernel();
+  if (!is_wanted(*look.state)) return;
+  extern __shared__ __align__(1024) std::byte shared_memory[];
+  const SecondLookBuffers& buffers = look.buffers;
+  const std::int64_t m = look.a.num_lines;
+  const std::int64_t n = look.b.num_lines;
+  const PairsOfLines lines{
+      {buffers.a_digits, buffers.a_scales, buffers.a_nonzero, buffers.a_weights, m, plan::second_look_lines(m)},
+      {buffers.b_digits, buffers.b_scales, buffers.b_nonzero, buffers.b_weights, n, plan::second_look_lines(n)},
+      look.a.length};
+  const std::int64_t tiles = ceil_div(m, std::int64_t{Core::kRows}) * ceil_div(n, std::int64_t{Core::kCols});
+  const auto num_tiles = static_cast<int>(ceil_div(tiles - blockIdx.x, std::int64_t{gridDim.x}));
+  if constexpr (Core::kIsWgmma) {
+    find_rungs_sm90<T, Core>(look, lines, num_tiles, shared_memory);
+  } else {
+    find_rungs_sm80<T, Core>(look, lines, num_tiles, shared_memory);
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) look.state->has_rungs = 1;
+}
+
+/// Shared memory of a block of threads.
+template <class Core>
+[[nodiscard]] constexpr std::size_t rungs_bytes() {
+  if constexpr (Core::kIsWgmma) {
+    return sizeof(StreamShared<Core>) + alignof(StreamShared<Core>);
+  } else {
+    return kSharedBytes<Core>;
+  }
+}
+template <class Core>
+inline constexpr std::size_t kRungsBytes = rungs_bytes<Core>();
 
 /// Gives a kernel its shared memory, once a device.
 template <class T, class Core>
@@ -144,7 +205,7 @@ cudaError_t prepare_block_rungs(int device) {
   const bool is_remembered = device >= 0 && device < static_cast<int>(is_prepared.size());
   if (is_remembered && is_prepared[static_cast<std::size_t>(device)].load()) return cudaSuccess;
   const cudaError_t error = cudaFuncSetAttribute(block_rungs<T, Core>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                 static_cast<int>(kSharedBytes<Core>));
+                                                 static_cast<int>(kRungsBytes<Core>));
   if (error == cudaSuccess && is_remembered) is_prepared[static_cast<std::size_t>(device)] = true;
   return error;
 }
@@ -156,7 +217,7 @@ Status launch_rungs(const SecondLook<T>& look, int device, int num_sms, product:
       ceil_div(look.a.num_lines, std::int64_t{Core::kRows}) * ceil_div(look.b.num_lines, std::int64_t{Core::kCols});
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, num_sms));
   return base::launch_overlapped("block_rungs", block_rungs<T, Core>, dim3(blocks), dim3(Core::kBlockThreads),
-                                 kSharedBytes<Core>, queue, look);
+                                 kRungsBytes<Core>, queue, look);
 }
 
 /// The major version of what a device can; asked once.

@@ -85,10 +85,6 @@ inline constexpr int kNumQuestions = 3;
 template <class Core>
 struct Shared {
   Stage<Core> stages[Core::kStages];
-  std::uint64_t full[Core::kStages];      ///< mbarriers: what a stage waits for is there
-  std::uint64_t empty[Core::kStages];     ///< all warps are done with it
-  std::uint64_t answered[kNumQuestions];  ///< mbarriers of the answers
-  int is_enough[kNumQuestions];           ///< the answers
   RungTile<Core> tile;
   num::Ladder ladder;
   RatioClass ratio_classes[kRatioClasses];
@@ -412,8 +408,7 @@ inline constexpr float kSumUnit = 1 << kSumShift;
 
 /// The classes of ratios of a ladder. By all threads of a block, before a barrier.
 /// Ratios are found with an error below 2^-20, and an allowance within 2^-18 of a class is one to be compared with.
-template <class Core>
-__device__ void make_ratio_classes(Shared<Core>& shared, const num::Ladder& ladder) {
+__device__ inline void make_ratio_classes(RatioClass (&classes)[kRatioClasses], const num::Ladder& ladder) {
   constexpr float kNear = 0x1p-18F;
   for (int exponent = static_cast<int>(threadIdx.x); exponent < kRatioClasses;
        exponent += static_cast<int>(blockDim.x)) {
@@ -430,7 +425,7 @@ __device__ void make_ratio_classes(Shared<Core>& shared, const num::Ladder& ladd
       }
     }
     if (near > 1) found.refused = RatioClass::kUnknown;
-    shared.ratio_classes[exponent] = found;
+    classes[exponent] = found;
   }
 }
 
@@ -442,24 +437,6 @@ __device__ void make_ratio_classes(Shared<Core>& shared, const num::Ladder& ladd
   const RatioClass found = classes[__float_as_uint(ratio) >> 23 & 255];
   const int rung = found.refused + (weight > __fmul_rn(found.allowance, sum) ? 1 : 0);
   return weight > 0.0F ? rung : 0;
-}
-
-/// Whether the lowest rung certifies all pairs of this thread by these sums, were no line exact: then it does by larger ones.
-template <class Core>
-[[nodiscard]] __device__ __forceinline__ bool has_lowest_rung(const Shared<Core>& shared,
-                                                              const typename Core::Place& place,
-                                                              const float (&sums)[Core::kParts][Core::kPairs]) {
-  const float allowance = kSumUnit * shared.ladder.rungs[0].allowance;
-  bool is_refused = false;
-#pragma unroll
-  for (int pair = 0; pair < Core::kPairs; ++pair) {
-    const num::LineWeight& a = shared.a_weights[place.row_of(pair)];
-    const num::LineWeight& b = shared.b_weights[place.col_of(pair)];
-    const float weight = __fadd_rn(__fmul_rn(a.norm2, b.norm1), __fmul_rn(b.norm2, a.norm1));
-#pragma unroll
-    for (int part = 0; part < Core::kParts; ++part) is_refused |= weight > __fmul_rn(allowance, sums[part][pair]);
-  }
-  return !is_refused;
 }
 
 /// The first rungs of a group of pairs, four bits each, by comparison with all rungs: for lines that are exact at some. Four rungs at

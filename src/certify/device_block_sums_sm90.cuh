@@ -2,8 +2,8 @@
 // Products of digits by wgmma, for sm_90a. A block of threads owns a tile of 128 x 128 pairs, of complex types 128 x 64: two
 // warpgroups with 64 rows each, and a warp that copies the digits of steps to come: a thread with other work would keep all waiting.
 // What holds the time is the two instructions that every pair takes to add a term; meanwhile the tensor cores make the products
-// of the other half of the tile's columns or, where a step is one term, of the other warpgroup. Nine warps have 168
-// registers each: sums and products take 128.
+// of the other half of the tile's columns or, where a step is one term, of the other warpgroup. Twelve warps have 168
+// registers each: sums and products take 128. Three of them find the rungs of a tile while the next one is added.
 // Bytes of complex types: device_block_sums_sm80.cuh.
 #pragma once
 
@@ -15,6 +15,7 @@
 #include "base/wgmma_sm90.cuh"
 #include "certify/block_sum.hpp"
 #include "certify/device_block_sums.cuh"
+#include "certify/device_rung_finders_sm90.cuh"
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900 && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #error "wgmma is of sm_90a: CMAKE_CUDA_ARCHITECTURES must be 90a, not 90"
@@ -29,9 +30,9 @@ struct WgmmaCore {
   static constexpr int kBlocksOfTerm = blocks_of_term;
   static constexpr bool kStepIsTerm = parts == 2 || blocks_of_term == 2;  ///< else it is two
   static constexpr bool kIsWgmma = true;
-  static constexpr int kThreads = 256;       ///< that have pairs
-  static constexpr int kBlockThreads = 288;  ///< with the warp that copies
-  static constexpr int kStages = 5;
+  static constexpr int kThreads = 256;                  ///< that have pairs
+  static constexpr int kBlockThreads = kThreads + 128;  ///< with the warp that copies, and those that find rungs
+  static constexpr int kStages = parts == 1 ? 4 : 5;
   static constexpr int kRows = 128;                     ///< lines of A
   static constexpr int kCols = kParts == 1 ? 128 : 64;  ///< lines of B
   static constexpr int kPairs = 64 * kCols / 128;       ///< of a thread
@@ -49,9 +50,7 @@ struct WgmmaCore {
     [[nodiscard]] __device__ int col_of(int pair) const { return first_col + (pair >> 2) * 8 + (pair & 1); }
   };
 
-  /// A barrier of the threads that have pairs.
-  __device__ static __forceinline__ void sync() { base::named_barrier_sync(1, kThreads); }
-  /// The same, and whether all of them say so.
+  /// Whether all threads that have pairs say so.
   [[nodiscard]] __device__ static __forceinline__ bool all(bool says) {
     return base::named_barrier_all(1, kThreads, says);
   }
@@ -80,6 +79,17 @@ __device__ __forceinline__ void copy_bulk(void* to, const void* from, std::uint3
 }
 #endif
 
+/// What a block of threads has in shared memory.
+template <class Core>
+struct StreamShared {
+  Stage<Core> stages[Core::kStages];
+  std::uint64_t full[Core::kStages];      ///< mbarriers: what a stage waits for is there
+  std::uint64_t empty[Core::kStages];     ///< all warps are done with it
+  std::uint64_t answered[kNumQuestions];  ///< mbarriers of the answers
+  int is_enough[kNumQuestions];           ///< the answers
+  FinderShared<Core> finders;
+};
+
 /// Where a warp is in the stream of all steps of all tiles of its block of threads.
 template <class Core>
 struct StreamPlace {
@@ -96,12 +106,13 @@ struct StreamPlace {
 
 /// By one thread, before a barrier of the block of threads.
 template <class Core>
-__device__ void begin_stream(Shared<Core>& shared) {
+__device__ void begin_stream(StreamShared<Core>& shared) {
   for (int stage = 0; stage < Core::kStages; ++stage) {
     base::barrier_init(shared_address(&shared.full[stage]), 1);
     base::barrier_init(shared_address(&shared.empty[stage]), Core::kThreads / 32);
   }
   for (std::uint64_t& answered : shared.answered) base::barrier_init(shared_address(&answered), 1);
+  shared.finders.begin_barriers();
   base::barrier_init_fence();
 }
 
@@ -109,7 +120,7 @@ __device__ void begin_stream(Shared<Core>& shared) {
 /// @param place_of gives the first lines of A and B of the n-th tile of this block  @param asks whether tiles may end early
 template <class Core, class PlaceOf>
 __device__ __forceinline__ void copy_steps(const DigitLines& a, const DigitLines& b, int steps_of_tile, int num_tiles,
-                                           bool asks, Shared<Core>& shared, const PlaceOf& place_of) {
+                                           bool asks, StreamShared<Core>& shared, const PlaceOf& place_of) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   constexpr int kBlocks = kStepBlocks<Core::kParts>;
   constexpr std::uint32_t kBytesA = Core::kRows * kStepBytes;
@@ -170,7 +181,7 @@ class StepSums {
 
  public:
   /// @param asks as copy_steps() was told
-  __device__ StepSums(int steps_of_tile, bool asks, Shared<Core>& shared)
+  __device__ StepSums(int steps_of_tile, bool asks, StreamShared<Core>& shared)
       : shared_(shared),
         steps_of_tile_(steps_of_tile),
         first_question_(asks ? 0 : kNumQuestions),
@@ -179,7 +190,7 @@ class StepSums {
     if (Core::kStepIsTerm && warpgroup_ == 1) base::named_barrier_arrive(2, Core::kThreads);
   }
 
-  /// Adds the blocks of the next tile: all, or so many that is_enough(sums) in all threads. What that reads has been written before.
+  /// Adds the blocks of the next tile: all, or so many that is_enough(sums) in all threads.
   /// @return steps that were not added
   template <class IsEnough>
   __device__ __forceinline__ int sum_tile(float (&sums)[Core::kParts][kPairs], const IsEnough& is_enough) {
@@ -190,7 +201,6 @@ class StepSums {
       add_steps(end - done, sums);
       done = end;
       if (done == steps_of_tile_) return 0;
-      Core::sync();  // what others have written is there
       if (answer(question, Core::all(is_enough(sums)))) break;
     }
 #pragma unroll 1
@@ -405,7 +415,7 @@ class StepSums {
   }
 #endif
 
-  Shared<Core>& shared_;
+  StreamShared<Core>& shared_;
   int steps_of_tile_;
   int first_question_;
   int warpgroup_;  ///< the same in all threads of a warp, and known to be

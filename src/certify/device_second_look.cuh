@@ -47,7 +47,7 @@ class Call {
   __device__ void run() {
     if (threadIdx.x <= num::kMaxRungs) shared_.histogram[threadIdx.x] = 0;
     if (threadIdx.x == 0) shared_.ladder = look_.ladder;  // read at places that differ from lane to lane
-    make_ratio_classes(shared_, look_.ladder);
+    make_ratio_classes(shared_.ratio_classes, look_.ladder);
     // One place in the code visits the pairs, for the histograms and for the list: it is large.
     for (Purpose purpose = Purpose::kCountAsGiven;;) {
       if (purpose != Purpose::kCountAsGiven || !takes_counts()) visit_pairs(purpose);

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+// Three warps find the rungs of a tile of pairs while the warpgroups add the next one (device_block_sums_sm90.cuh), whose threads
+// hand them their sums in shared memory: found by those threads, rungs were a third of the time. They also load the weights
+// of a tile's lines, for themselves and for the question whether a tile may end early. The bits are those of find_rungs().
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/cluster_sm90.cuh"
+#include "certify/block_sum.hpp"
+#include "certify/device_block_sums.cuh"
+#include "certify/device_second_look.hpp"
+#include "num/rung.hpp"
+
+namespace kizami::certify::second_look {
+
+inline constexpr int kFinderWarps = 3;
+inline constexpr int kFinderThreads = 32 * kFinderWarps;
+inline constexpr int kFinderBarrier = 4;  ///< a named barrier of theirs
+
+/// The weights of a tile's lines; of those beyond the last, which any sum certifies, zeros.
+template <class Core>
+struct TileWeights {
+  num::LineWeight a[Core::kRows];
+  num::LineWeight b[Core::kCols];
+};
+
+/// What finders share with the warps that add.
+template <class Core>
+struct FinderShared {
+  static constexpr int kSumStride = Core::kRows + 4;  ///< so that neither side meets in a bank
+
+  alignas(16) float sums[Core::kParts][Core::kCols][kSumStride];
+  TileWeights<Core> weights[2];    ///< of the tile whose rungs are found, and of the next one
+  std::uint64_t has_sums;          ///< mbarrier: all warps have written the sums of a tile
+  std::uint64_t is_free;           ///< the finders have read them
+  std::uint64_t has_weights[2];    ///< those of a tile are there
+  RatioClass classes[kRatioClasses];
+  std::uint32_t histogram[kNoPair + 1];
+  num::Ladder ladder;
+
+  /// By one thread, before a barrier of the block of threads.
+  __device__ void begin_barriers() {
+    base::barrier_init(base::shared_address(&has_sums), Core::kThreads / 32);
+    base::barrier_init(base::shared_address(&is_free), kFinderWarps);
+    for (std::uint64_t& barrier : has_weights) base::barrier_init(base::shared_address(&barrier), kFinderWarps);
+  }
+  /// The weights of the n-th tile of the block. @return once they are there
+  [[nodiscard]] __device__ const TileWeights<Core>& weights_of(int n) {
+    base::barrier_wait(base::shared_address(&has_weights[n % 2]), static_cast<std::uint32_t>(n / 2 % 2));
+    return weights[n % 2];
+  }
+};
+
+/// Hands the sums of the n-th tile to the finders. By all threads that have pairs.
+template <class Core>
+__device__ __forceinline__ void hand_over(int n, const float (&sums)[Core::kParts][Core::kPairs],
+                                          const typename Core::Place& place, FinderShared<Core>& shared) {
+  base::barrier_wait(base::shared_address(&shared.is_free), static_cast<std::uint32_t>(n + 1) % 2);
+#pragma unroll
+  for (int part = 0; part < Core::kParts; ++part) {
+#pragma unroll
+    for (int pair = 0; pair < Core::kPairs; ++pair)
+      shared.sums[part][place.col_of(pair)][place.row_of(pair)] = sums[part][pair];
+  }
+  __syncwarp();
+  if (lane() == 0) base::barrier_arrive(base::shared_address(&shared.has_sums));
+}
+
+/// Whether the lowest rung certifies all pairs of this thread by these sums, were no line exact: then it does by larger ones.
+template <class Core>
+[[nodiscard]] __device__ __forceinline__ bool has_lowest_rung(float lowest_allowance, const TileWeights<Core>& weights,
+                                                              const typename Core::Place& place,
+                                                              const float (&sums)[Core::kParts][Core::kPairs]) {
+  const float allowance = kSumUnit * lowest_allowance;
+  bool is_refused = false;
+#pragma unroll
+  for (int pair = 0; pair < Core::kPairs; ++pair) {
+    const num::LineWeight& a = weights.a[place.row_of(pair)];
+    const num::LineWeight& b = weights.b[place.col_of(pair)];
+    const float weight = __fadd_rn(__fmul_rn(a.norm2, b.norm1), __fmul_rn(b.norm2, a.norm1));
+#pragma unroll
+    for (int part = 0; part < Core::kParts; ++part) is_refused |= weight > __fmul_rn(allowance, sums[part][pair]);
+  }
+  return !is_refused;
+}
+
+/// One of the finders: it takes four times four neighbouring rows of a tile, 32 rows apart, and every twelfth column.
+template <class T, class Core>
+class RungFinder {
+  static_assert(Core::kRows == 128);
+  static constexpr int kRowThreads = 8;
+  static constexpr int kColThreads = kFinderThreads / kRowThreads;
+  static constexpr int kQuads = 4;
+
+ public:
+  /// @param thread  of the finders
+  __device__ RungFinder(int thread, const SecondLook<T>& look, const DigitLines& a, const DigitLines& b,
+                        FinderShared<Core>& shared)
+      : thread_(thread), look_(look), a_(a), b_(b), shared_(shared) {}
+
+  /// Finds, counts and stores the rungs of the n-th tile of the block, which begins at these lines.
+  __device__ void find(int n, std::int64_t row, std::int64_t col) {
+    TileWeights<Core>& weights = shared_.weights[n % 2];
+    const auto num_rows = static_cast<int>(std::min(std::int64_t{Core::kRows}, a_.num_lines - row));
+    const auto num_cols = static_cast<int>(std::min(std::int64_t{Core::kCols}, b_.num_lines - col));
+    load(weights.a, Core::kRows, a_.weights + row, num_rows);
+    load(weights.b, Core::kCols, b_.weights + col, num_cols);
+    base::named_barrier_sync(kFinderBarrier, kFinderThreads);
+    if (lane() == 0) base::barrier_arrive(base::shared_address(&shared_.has_weights[n % 2]));
+    clear_repair_bits(row, col, num_rows, num_cols);
+    take_rows(weights, num_rows);
+    base::barrier_wait(base::shared_address(&shared_.has_sums), static_cast<std::uint32_t>(n) % 2);
+    const std::int64_t stride = base::round_up(a_.num_lines, plan::kSecondLookPad);
+#pragma unroll 1
+    for (int c = thread_ / kRowThreads; c < num_cols; c += kColThreads)
+      find_column(weights, c, num_rows, look_.buffers.rungs + (col + c) * stride + row);
+    __syncwarp();
+    if (lane() == 0) base::barrier_arrive(base::shared_address(&shared_.is_free));
+  }
+
+  /// Whether a sum of this thread is zero, and its rung not: the second look settles it.
+  [[nodiscard]] __device__ bool has_open() const { return has_open_; }
+
+ private:
+  [[nodiscard]] __device__ int first_row(int quad) const { return thread_ % kRowThreads * 4 + 32 * quad; }
+
+  __device__ __forceinline__ void load(num::LineWeight* to, int count, const num::LineWeight* from, int num_lines) {
+    for (int i = thread_; i < count; i += kFinderThreads)
+      to[i] = i < num_lines ? from[i] : num::LineWeight{0.0F, 0.0F, num::kMaxRungs};
+  }
+
+  /// What this thread's rows have for all columns.
+  __device__ __forceinline__ void take_rows(const TileWeights<Core>& weights, int num_rows) {
+#pragma unroll
+    for (int q = 0; q < kQuads; ++q) {
+      exact_rungs_[q] = 0;
+      are_there_[q] = 0;
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const num::LineWeight& line = weights.a[first_row(q) + e];
+        norm2_[q][e] = line.norm2;
+        norm1_[q][e] = line.norm1;
+        exact_rungs_[q] |= static_cast<std::uint32_t>(line.exact_rung) << 8 * e;
+        are_there_[q] |= first_row(q) + e < num_rows ? 255u << 8 * e : 0u;
+      }
+    }
+  }
+
+  __device__ __forceinline__ void find_column(const TileWeights<Core>& weights, int c, int num_rows, std::uint8_t* to) {
+    const num::LineWeight line = weights.b[c];
+    const std::uint32_t exact_rung = static_cast<std::uint32_t>(line.exact_rung) * 0x01010101u;
+#pragma unroll
+    for (int q = 0; q < kQuads; ++q) {
+      std::uint32_t rungs = 0;  // a byte each
+#pragma unroll
+      for (int part = 0; part < Core::kParts; ++part) {
+        const float4 four = *reinterpret_cast<const float4*>(&shared_.sums[part][c][first_row(q)]);
+        const float sums[4] = {four.x, four.y, four.z, four.w};
+        std::uint32_t of_part = 0;
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const float weight = __fadd_rn(__fmul_rn(norm2_[q][e], line.norm1), __fmul_rn(line.norm2, norm1_[q][e]));
+          of_part |= static_cast<std::uint32_t>(min(rung_of_ratio(shared_.classes, weight, sums[e]), 255)) << 8 * e;
+        }
+        // Some line may be exact below the rung that was found, or the rung was not found.
+        if (__vcmpgtu4(of_part, __vminu4(exact_rungs_[q], exact_rung)) != 0)
+          of_part = compared_rungs(weights, c, first_row(q), sums);
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          if (sums[e] == 0.0F && (of_part >> 8 * e & 255u) != 0) {
+            has_open_ |= (are_there_[q] >> 8 * e & 1u) != 0;
+            of_part &= ~(255u << 8 * e);
+          }
+        }
+        rungs = __vmaxu4(rungs, of_part);
+      }
+      if (first_row(q) >= num_rows) continue;
+      rungs = (rungs & are_there_[q]) | (static_cast<std::uint32_t>(kNoPair) * 0x01010101u & ~are_there_[q]);
+      *reinterpret_cast<std::uint32_t*>(to + first_row(q)) = rungs;
+#pragma unroll
+      for (int e = 0; e < 4; ++e) atomicAdd(&shared_.histogram[rungs >> 8 * e & 15u], 1u);
+    }
+  }
+
+  /// The same of four pairs by comparison with all rungs. Inlined: ptxas makes each wgmma of a kernel wait that calls a function.
+  [[nodiscard]] __device__ __forceinline__ std::uint32_t compared_rungs(const TileWeights<Core>& weights, int c, int row,
+                                                                     const float (&sums)[4]) const {
+    const num::LineWeight& b = weights.b[c];
+    std::uint32_t rungs = 0;
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {  // sums are in registers
+      const num::LineWeight& a = weights.a[row + e];
+      const float of_a = __fmul_rn(a.norm2, b.norm1);
+      const float of_b = __fmul_rn(b.norm2, a.norm1);
+      std::uint32_t refused = 0;
+#pragma unroll 1
+      for (int rung = 0; rung < shared_.ladder.num_rungs; ++rung) {
+        const float weight = __fadd_rn(rung < a.exact_rung ? of_a : 0.0F, rung < b.exact_rung ? of_b : 0.0F);
+        refused += weight > __fmul_rn(kSumUnit * shared_.ladder.rungs[rung].allowance, sums[e]) ? 1u : 0u;
+      }
+      rungs |= refused << 8 * e;
+    }
+    return rungs;
+  }
+
+  /// Of the tile's pairs.
+  __device__ __forceinline__ void clear_repair_bits(std::int64_t row, std::int64_t col, int num_rows, int num_cols) {
+    if (look_.repair_bits == nullptr) return;  // all pairs must be certified
+    const std::int64_t words_of_column = ceil_div(a_.num_lines, 32);
+    const int words = ceil_div(num_rows, 32);
+    for (int item = thread_; item < num_cols * (Core::kRows / 32); item += kFinderThreads) {
+      const int word = item % (Core::kRows / 32);
+      if (word < words)
+        look_.repair_bits[(col + item / (Core::kRows / 32)) * words_of_column + row / 32 + word] = 0;
+    }
+  }
+
+  int thread_;
+  const SecondLook<T>& look_;
+  const DigitLines& a_;
+  const DigitLines& b_;
+  FinderShared<Core>& shared_;
+  float norm2_[kQuads][4];
+  float norm1_[kQuads][4];
+  std::uint32_t exact_rungs_[kQuads];  ///< a byte a row
+  std::uint32_t are_there_[kQuads];    ///< 255 of a row that is there
+  bool has_open_ = false;
+};
+
+}  // namespace kizami::certify::second_look
