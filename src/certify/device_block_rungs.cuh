@@ -135,7 +135,7 @@ __device__ __forceinline__ void find_rungs_sm90(const SecondLook<T>& look, const
       const int unread = step_sums.sum_tile(sums, [&](const auto& so_far) {
         return has_lowest_rung<Core>(look.ladder.rungs[0].allowance, finders.weights_of(tile), place, so_far);
       });
-      hand_over<Core>(tile, sums, place, finders);
+      hand_over<Core>(tile, unread != 0, sums, place, finders);
       if (threadIdx.x == 0 && unread != 0)
         atomicAdd(as_counter(&state.num_unread_steps), static_cast<unsigned long long>(unread));
     }
@@ -153,9 +153,12 @@ __device__ __forceinline__ void find_rungs_sm90(const SecondLook<T>& look, const
     return;
   }
   RungFinder<T, Core> finder(thread, look, lines.a, lines.b, finders);
+  TilePlace place = place_of_tile<Core>(lines, 0);
+  finder.begin(place);
   for (int tile = 0; tile < num_tiles; ++tile) {
-    const TilePlace place = place_of_tile<Core>(lines, tile);
-    finder.find(tile, place.row, place.col);
+    const TilePlace next = tile + 1 < num_tiles ? place_of_tile<Core>(lines, tile + 1) : place;
+    finder.find(tile, place, next);
+    place = next;
   }
   if (finder.has_open()) atomicOr(&state.has_open_sums, 1u);
   base::named_barrier_sync(kFinderBarrier, kFinderThreads);

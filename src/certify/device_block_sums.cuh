@@ -73,7 +73,7 @@ struct DigitLines {
 /// What the ratio weight / sum says of a pair, by its exponent as a float: the rungs that are refused for sure, and the allowance of
 /// the one that has to be compared with, else infinity.
 struct RatioClass {
-  static constexpr int kUnknown = 255;  ///< there are several to be compared with
+  static constexpr int kUnknown = 254;  ///< there are several to be compared with; one more is still a byte
   float allowance;
   int refused;
 };

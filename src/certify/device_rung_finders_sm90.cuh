@@ -34,10 +34,11 @@ struct FinderShared {
   static constexpr int kSumStride = Core::kRows + 4;  ///< so that neither side meets in a bank
 
   alignas(16) float sums[Core::kParts][Core::kCols][kSumStride];
-  TileWeights<Core> weights[2];    ///< of the tile whose rungs are found, and of the next one
-  std::uint64_t has_sums;          ///< mbarrier: all warps have written the sums of a tile
-  std::uint64_t is_free;           ///< the finders have read them
-  std::uint64_t has_weights[2];    ///< those of a tile are there
+  TileWeights<Core> weights[2];  ///< of the tile whose rungs are found, and of the next one
+  std::uint64_t has_sums;        ///< mbarrier: all warps have written the sums of a tile
+  std::uint64_t is_free;         ///< the finders have read them
+  std::uint64_t has_weights[2];  ///< those of a tile are there
+  int has_ended_early;           ///< the tile: all its pairs are of the lowest rung, and there are no sums
   RatioClass classes[kRatioClasses];
   std::uint32_t histogram[kNoPair + 1];
   num::Ladder ladder;
@@ -56,15 +57,19 @@ struct FinderShared {
 };
 
 /// Hands the sums of the n-th tile to the finders. By all threads that have pairs.
+/// @param has_ended_early  the lowest rung certifies all pairs of the tile: nobody needs its sums
 template <class Core>
-__device__ __forceinline__ void hand_over(int n, const float (&sums)[Core::kParts][Core::kPairs],
+__device__ __forceinline__ void hand_over(int n, bool has_ended_early, const float (&sums)[Core::kParts][Core::kPairs],
                                           const typename Core::Place& place, FinderShared<Core>& shared) {
   base::barrier_wait(base::shared_address(&shared.is_free), static_cast<std::uint32_t>(n + 1) % 2);
+  if (threadIdx.x == 0) shared.has_ended_early = has_ended_early ? 1 : 0;
+  if (!has_ended_early) {
 #pragma unroll
-  for (int part = 0; part < Core::kParts; ++part) {
+    for (int part = 0; part < Core::kParts; ++part) {
 #pragma unroll
-    for (int pair = 0; pair < Core::kPairs; ++pair)
-      shared.sums[part][place.col_of(pair)][place.row_of(pair)] = sums[part][pair];
+      for (int pair = 0; pair < Core::kPairs; ++pair)
+        shared.sums[part][place.col_of(pair)][place.row_of(pair)] = sums[part][pair];
+    }
   }
   __syncwarp();
   if (lane() == 0) base::barrier_arrive(base::shared_address(&shared.has_sums));
@@ -95,6 +100,8 @@ class RungFinder {
   static constexpr int kRowThreads = 8;
   static constexpr int kColThreads = kFinderThreads / kRowThreads;
   static constexpr int kQuads = 4;
+  static constexpr int kLines = Core::kRows + Core::kCols;
+  static constexpr int kFetched = (kLines + kFinderThreads - 1) / kFinderThreads;
 
  public:
   /// @param thread  of the finders
@@ -102,22 +109,32 @@ class RungFinder {
                         FinderShared<Core>& shared)
       : thread_(thread), look_(look), a_(a), b_(b), shared_(shared) {}
 
-  /// Finds, counts and stores the rungs of the n-th tile of the block, which begins at these lines.
-  __device__ void find(int n, std::int64_t row, std::int64_t col) {
-    TileWeights<Core>& weights = shared_.weights[n % 2];
-    const auto num_rows = static_cast<int>(std::min(std::int64_t{Core::kRows}, a_.num_lines - row));
-    const auto num_cols = static_cast<int>(std::min(std::int64_t{Core::kCols}, b_.num_lines - col));
-    load(weights.a, Core::kRows, a_.weights + row, num_rows);
-    load(weights.b, Core::kCols, b_.weights + col, num_cols);
-    base::named_barrier_sync(kFinderBarrier, kFinderThreads);
-    if (lane() == 0) base::barrier_arrive(base::shared_address(&shared_.has_weights[n % 2]));
-    clear_repair_bits(row, col, num_rows, num_cols);
-    take_rows(weights, num_rows);
+  /// Brings the weights of the block's first tile.
+  __device__ void begin(const TilePlace& first) {
+    fetch_weights(first);
+    store_weights(0);
+  }
+
+  /// Finds, counts and stores the rungs of the n-th tile of the block; brings the weights of the next one.
+  __device__ void find(int n, const TilePlace& tile, const TilePlace& next) {
+    fetch_weights(next);
     base::barrier_wait(base::shared_address(&shared_.has_sums), static_cast<std::uint32_t>(n) % 2);
+    base::named_barrier_sync(kFinderBarrier, kFinderThreads);  // all are done with the tile before, whose weights go
+    store_weights(n + 1);
+    const auto num_rows = static_cast<int>(std::min(std::int64_t{Core::kRows}, a_.num_lines - tile.row));
+    const auto num_cols = static_cast<int>(std::min(std::int64_t{Core::kCols}, b_.num_lines - tile.col));
     const std::int64_t stride = base::round_up(a_.num_lines, plan::kSecondLookPad);
+    std::uint8_t* const to = look_.buffers.rungs + tile.col * stride + tile.row;
+    clear_repair_bits(tile, num_rows, num_cols);
+    if (shared_.has_ended_early != 0) {
+      store_lowest_rung(to, stride, num_rows, num_cols);
+    } else {
+      const TileWeights<Core>& weights = shared_.weights[n % 2];
+      take_rows(weights, num_rows);
 #pragma unroll 1
-    for (int c = thread_ / kRowThreads; c < num_cols; c += kColThreads)
-      find_column(weights, c, num_rows, look_.buffers.rungs + (col + c) * stride + row);
+      for (int c = thread_ / kRowThreads; c < num_cols; c += kColThreads)
+        find_column(weights, c, num_rows, to + c * stride);
+    }
     __syncwarp();
     if (lane() == 0) base::barrier_arrive(base::shared_address(&shared_.is_free));
   }
@@ -128,9 +145,27 @@ class RungFinder {
  private:
   [[nodiscard]] __device__ int first_row(int quad) const { return thread_ % kRowThreads * 4 + 32 * quad; }
 
-  __device__ __forceinline__ void load(num::LineWeight* to, int count, const num::LineWeight* from, int num_lines) {
-    for (int i = thread_; i < count; i += kFinderThreads)
-      to[i] = i < num_lines ? from[i] : num::LineWeight{0.0F, 0.0F, num::kMaxRungs};
+  /// Loads the weights of some lines of a tile to registers.
+  __device__ __forceinline__ void fetch_weights(const TilePlace& tile) {
+#pragma unroll
+    for (int u = 0; u < kFetched; ++u) {
+      const int i = thread_ + u * kFinderThreads;
+      const bool is_a = i < Core::kRows;
+      const std::int64_t line = is_a ? tile.row + i : tile.col + i - Core::kRows;
+      fetched_[u] = num::LineWeight{0.0F, 0.0F, num::kMaxRungs};
+      if (i < kLines && line < (is_a ? a_ : b_).num_lines) fetched_[u] = (is_a ? a_ : b_).weights[line];
+    }
+  }
+  /// Stores them as those of the n-th tile.
+  __device__ __forceinline__ void store_weights(int n) {
+    num::LineWeight* const to = shared_.weights[n % 2].a;  // b is behind a
+    static_assert(sizeof(TileWeights<Core>) == kLines * sizeof(num::LineWeight));
+#pragma unroll
+    for (int u = 0; u < kFetched; ++u) {
+      if (thread_ + u * kFinderThreads < kLines) to[thread_ + u * kFinderThreads] = fetched_[u];
+    }
+    __syncwarp();
+    if (lane() == 0) base::barrier_arrive(base::shared_address(&shared_.has_weights[n % 2]));
   }
 
   /// What this thread's rows have for all columns.
@@ -164,16 +199,18 @@ class RungFinder {
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
           const float weight = __fadd_rn(__fmul_rn(norm2_[q][e], line.norm1), __fmul_rn(line.norm2, norm1_[q][e]));
-          of_part |= static_cast<std::uint32_t>(min(rung_of_ratio(shared_.classes, weight, sums[e]), 255)) << 8 * e;
+          of_part |= static_cast<std::uint32_t>(rung_of_ratio(shared_.classes, weight, sums[e])) << 8 * e;
         }
         // Some line may be exact below the rung that was found, or the rung was not found.
         if (__vcmpgtu4(of_part, __vminu4(exact_rungs_[q], exact_rung)) != 0)
           of_part = compared_rungs(weights, c, first_row(q), sums);
+        if (fminf(fminf(sums[0], sums[1]), fminf(sums[2], sums[3])) == 0.0F) {
 #pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          if (sums[e] == 0.0F && (of_part >> 8 * e & 255u) != 0) {
-            has_open_ |= (are_there_[q] >> 8 * e & 1u) != 0;
-            of_part &= ~(255u << 8 * e);
+          for (int e = 0; e < 4; ++e) {
+            if (sums[e] == 0.0F && (of_part >> 8 * e & 255u) != 0) {
+              has_open_ |= (are_there_[q] >> 8 * e & 1u) != 0;
+              of_part &= ~(255u << 8 * e);
+            }
           }
         }
         rungs = __vmaxu4(rungs, of_part);
@@ -187,8 +224,8 @@ class RungFinder {
   }
 
   /// The same of four pairs by comparison with all rungs. Inlined: ptxas makes each wgmma of a kernel wait that calls a function.
-  [[nodiscard]] __device__ __forceinline__ std::uint32_t compared_rungs(const TileWeights<Core>& weights, int c, int row,
-                                                                     const float (&sums)[4]) const {
+  [[nodiscard]] __device__ __forceinline__ std::uint32_t compared_rungs(const TileWeights<Core>& weights, int c,
+                                                                        int row, const float (&sums)[4]) const {
     const num::LineWeight& b = weights.b[c];
     std::uint32_t rungs = 0;
 #pragma unroll
@@ -207,15 +244,24 @@ class RungFinder {
     return rungs;
   }
 
+  __device__ __forceinline__ void store_lowest_rung(std::uint8_t* to, std::int64_t stride, int num_rows, int num_cols) {
+    constexpr int kPieces = Core::kRows / 16;  // beyond the last row there is room
+    for (int item = thread_; item < num_cols * kPieces; item += kFinderThreads) {
+      if (item % kPieces * 16 < num_rows)
+        *reinterpret_cast<uint4*>(to + item / kPieces * stride + item % kPieces * 16) = uint4{};
+    }
+    if (thread_ == 0) atomicAdd(&shared_.histogram[0], static_cast<std::uint32_t>(num_rows * num_cols));
+  }
+
   /// Of the tile's pairs.
-  __device__ __forceinline__ void clear_repair_bits(std::int64_t row, std::int64_t col, int num_rows, int num_cols) {
+  __device__ __forceinline__ void clear_repair_bits(const TilePlace& tile, int num_rows, int num_cols) {
     if (look_.repair_bits == nullptr) return;  // all pairs must be certified
     const std::int64_t words_of_column = ceil_div(a_.num_lines, 32);
     const int words = ceil_div(num_rows, 32);
     for (int item = thread_; item < num_cols * (Core::kRows / 32); item += kFinderThreads) {
       const int word = item % (Core::kRows / 32);
       if (word < words)
-        look_.repair_bits[(col + item / (Core::kRows / 32)) * words_of_column + row / 32 + word] = 0;
+        look_.repair_bits[(tile.col + item / (Core::kRows / 32)) * words_of_column + tile.row / 32 + word] = 0;
     }
   }
 
@@ -224,6 +270,7 @@ class RungFinder {
   const DigitLines& a_;
   const DigitLines& b_;
   FinderShared<Core>& shared_;
+  num::LineWeight fetched_[kFetched];
   float norm2_[kQuads][4];
   float norm1_[kQuads][4];
   std::uint32_t exact_rungs_[kQuads];  ///< a byte a row

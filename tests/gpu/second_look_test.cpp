@@ -599,7 +599,7 @@ TEST_F(SecondLookTest, TilesEndWhereTheLowestRungIsCertain) {
     }
   }
   const std::uint64_t before = met.unread_steps;
-  expect_equal<double>(shape_of(300, 290, 1000), "randn", "randn");  // all is under way before anybody could be asked
+  expect_equal<double>(shape_of(300, 290, 700), "randn", "randn");  // all is under way before anybody could be asked
   EXPECT_EQ(met.unread_steps, before);
 }
 
