@@ -59,8 +59,8 @@ struct SampledElement {
   /// The largest of all samples relative to their lines, the same in all groups of lanes; kNoExponent of none.
   [[nodiscard]] __device__ __forceinline__ std::int32_t relative_exponent() const {
     std::int32_t most = num::kNoExponent;
-#pragma unroll
-    for (int e = 0; e < kSamplesOfLane; ++e) {
+#pragma unroll 1
+    for (int e = 0; e < kSamplesOfLane; ++e) {  // from local memory, see measure_gain()
       const std::int32_t exponent = exponent_of(x[e], 0);
       if (line_exponent[e] != num::kNoExponent && exponent != num::kNoExponent)
         most = max(most, exponent - line_exponent[e]);
@@ -79,7 +79,9 @@ __device__ __noinline__ void gather_relative_exponents(const Balanced<T>& a, con
   const std::int64_t length = a.lines.length;
   std::int32_t least_here = INT32_MAX;
   std::int32_t most_here = INT32_MIN;
-  for (std::int64_t first = grid_warp() * kElementsOfWarp; first < length; first += grid_warps() * kElementsOfWarp) {
+  // Neighbouring pieces to different blocks of threads: there are fewer than warps.
+  const std::int64_t warp = std::int64_t{threadIdx.x / 32} * gridDim.x + blockIdx.x;
+  for (std::int64_t first = warp * kElementsOfWarp; first < length; first += grid_warps() * kElementsOfWarp) {
     const std::int64_t h = min(first + lane() % kElementsOfWarp, length - 1);
     const SampledElement<T> of_a(a, h);
     const SampledElement<T> of_b(b, h);
@@ -147,7 +149,8 @@ __device__ __noinline__ void measure_gain(const Lines<T>& lines, const num::Line
         x[e] = elements[h * lines.inner_stride];
         shift[e] = shifts.at(h);
       }
-#pragma unroll
+      // One after another, from local memory: the code of all of them, which runs once, would take longer to come than the elements.
+#pragma unroll 1
       for (int e = 0; e < kAtOnce; ++e) {
         if (begin + e * kThreads < lines.length) visit(x[e], shift[e]);
       }

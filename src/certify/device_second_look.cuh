@@ -188,10 +188,9 @@ class Call {
   /// Lists the pairs of a chunk above the selected rung.
   __device__ void list(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
     const int selected = shared_.selection.rung;
-    const std::int64_t quads = a_stride() / 16;
+    const std::int64_t quads = a_stride() / 16;  // of a column; the columns follow one another
     const auto sixteen_of = [&](std::int64_t item) {
-      return __ldcg(
-          reinterpret_cast<const uint4*>(look_.buffers.rungs + item / quads * a_stride() + item % quads * 16));
+      return __ldcg(reinterpret_cast<const uint4*>(look_.buffers.rungs) + item);
     };
     constexpr int kAtOnce = 8;  // loads before the first use
     for (std::int64_t first_item = grid_thread(); first_item < quads * num_j; first_item += kAtOnce * grid_threads()) {

@@ -581,23 +581,26 @@ TEST_F(SecondLookTest, LongLinesInManyTiles) {
 
 /// Tiles that the lowest rung certifies before all blocks are added end there, others beside them do not: the same histograms.
 TEST_F(SecondLookTest, TilesEndWhereTheLowestRungIsCertain) {
-  const std::pair<std::int64_t, std::int64_t> shapes[] = {{128, 128}, {300, 290}, {1, 700}, {1700, 1690}};
-  for (const auto& [m, n] : shapes) {
-    for (const std::int64_t k : {1200, 2048, 4100}) {  // some steps more than are under way, and more than that
-      for (const int num_sms : {1, 0}) {
-        if (m * n > 100000 && (num_sms == 1 || k != 1200)) continue;
-        Setting setting;
-        setting.num_sms = num_sms;
-        const std::uint64_t before = met.unread_steps;
-        expect_equal_for_all(shape_of(m, n, k), "randn", "exprand:phi=0.5", setting);
-        EXPECT_GT(met.unread_steps, before);
-        expect_equal_for_all(shape_of(m, n, k), "exprand:phi=1", "exprand:phi=1.1", setting);
-        setting.num_odd_rows = 1;  // tiles of its columns are added to their ends
-        setting.num_odd_cols = 2;
-        expect_equal_for_all(shape_of(m, n, k), "randn", "exprand:phi=0.5", setting);
-      }
-    }
+  const auto expect_of = [&](std::int64_t m, std::int64_t n, std::int64_t k, int num_sms) {
+    Setting setting;
+    setting.num_sms = num_sms;
+    const std::uint64_t before = met.unread_steps;
+    expect_equal_for_all(shape_of(m, n, k), "randn", "exprand:phi=0.5", setting);
+    EXPECT_GT(met.unread_steps, before);
+    expect_equal_for_all(shape_of(m, n, k), "exprand:phi=1", "exprand:phi=1.1", setting);
+    setting.num_odd_rows = 1;  // tiles of its columns are added to their ends
+    setting.num_odd_cols = 2;
+    expect_equal_for_all(shape_of(m, n, k), "randn", "exprand:phi=0.5", setting);
+  };
+  for (const std::int64_t k : {900, 1200, 2048}) {  // some steps more than are under way, and more than that
+    expect_of(128, 128, k, 1);
+    expect_of(300, 290, k, 1);
   }
+  expect_of(300, 290, 1200, 2);
+  expect_of(1, 700, 1200, 1);
+  expect_of(130, 140, 4100, 1);
+  Setting many;  // 196 tiles, more than an H200 has multiprocessors
+  expect_equal<double>(shape_of(1700, 1690, 1200), "exprand:phi=1", "exprand:phi=1.1", many);
   const std::uint64_t before = met.unread_steps;
   expect_equal<double>(shape_of(300, 290, 700), "randn", "randn");  // all is under way before anybody could be asked
   EXPECT_EQ(met.unread_steps, before);
