@@ -227,8 +227,9 @@ class Series {
                                             " phi=" + bench::to_text(width.phi)},
                                {"accuracy", accuracy_},
                                {"look", look},
+                               {"first_rung", width.state.first_rung},
                                {"look_by", options_.look                           ? "option"
-                                           : kizami::plan::has_scout(width.plan)   ? "scout"
+                                           : kizami::plan::has_scout(width.plan)   ? "scout or call before"
                                            : kizami::plan::learns_look(width.plan) ? "call before"
                                                                                    : "size"},
                                {"sampled_failures", width.state.sampled_failures},

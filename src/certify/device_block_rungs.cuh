@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kDigitThreads, kDigitBlocksPerSm)
 
 /// Whether most tiles are probably of the lowest rung: asking the others costs time.
 [[nodiscard]] __device__ inline bool may_be_of_lowest_rung(const plan::DeviceState& state, std::int64_t num_pairs) {
-  return state.look == plan::Look::kBlocks ||
+  return (state.look == plan::Look::kBlocks && state.first_rung == 0) ||
          (state.look == plan::Look::kSample && state.sampled_failures < static_cast<std::uint64_t>(num_pairs) / 8);
 }
 

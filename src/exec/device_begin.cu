@@ -33,10 +33,11 @@ __device__ void set_look(plan::DeviceState& state, plan::Look look) {
 
 template <class T>
 __global__ void begin_call(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
-                           int rung, bool is_sliced, plan::Look look) {
+                           int rung, bool is_sliced, plan::Look look, int first_rung) {
   base::follow_previous_kernel();
   plan::DeviceState fresh = fresh_state(alpha, num_products, num_pairs, rung, is_sliced);
   set_look(fresh, look);
+  fresh.first_rung = first_rung;
   plan::write_state(state, fresh);
 }
 
@@ -57,8 +58,8 @@ __global__ void __launch_bounds__(certify::kScoutThreads)
 
 template <class T>
 Status begin_state(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
-                   int rung, product::Queue queue, bool is_sliced, plan::Look look) {
-  begin_call<<<1, 1, 0, queue>>>(state, alpha, num_products, num_pairs, rung, is_sliced, look);
+                   int rung, product::Queue queue, bool is_sliced, plan::Look look, int first_rung) {
+  begin_call<<<1, 1, 0, queue>>>(state, alpha, num_products, num_pairs, rung, is_sliced, look, first_rung);
   return base::launch_status("begin_call");
 }
 
@@ -82,7 +83,7 @@ Status begin_state_and_scout(plan::DeviceState* state, Factor<T> alpha, std::int
 
 #define KIZAMI_INSTANTIATE(T)                                                                                          \
   template Status begin_state<T>(plan::DeviceState*, Factor<T>, std::int32_t, std::int64_t, int, product::Queue, bool, \
-                                 plan::Look);                                                                          \
+                                 plan::Look, int);                                                                     \
   template Status begin_state_and_scout<T>(plan::DeviceState*, Factor<T>, std::int32_t, const problem::Lines<T>&,      \
                                            const problem::Lines<T>&, float, product::Queue)
 

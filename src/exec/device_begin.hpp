@@ -13,11 +13,12 @@
 namespace kizami::exec {
 
 /// Resets *state for a call of `num_pairs` elements of C: `rung` (0, or -1 without a ladder; of slices the one that
-/// answers) with so many planes, alpha = 0 or not, and what to look at first.
+/// answers) with so many planes, alpha = 0 or not, and what to look at first, with planes of `first_rung`.
 /// @queue enqueues one kernel
 template <class T>
 Status begin_state(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
-                   int rung, product::Queue queue, bool is_sliced = false, plan::Look look = plan::Look::kSample);
+                   int rung, product::Queue queue, bool is_sliced = false, plan::Look look = plan::Look::kSample,
+                   int first_rung = 0);
 
 /// The same, with state->look after some lines of both operands. The lowest rung has that allowance.
 /// @range lines of elements, of both operands equally long

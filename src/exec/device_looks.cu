@@ -10,6 +10,7 @@
 #include "plan/device_buffers.hpp"
 #include "plan/effort_word.hpp"
 #include "plan/learned_look.hpp"
+#include "split/residues.hpp"
 
 namespace kizami::exec {
 namespace {
@@ -40,7 +41,12 @@ NextLook next_look(const plan::Plan& plan) {
   const std::uint64_t seen = std::atomic_ref(*word).load(std::memory_order_relaxed);
   const auto told = plan::is_told(seen) ? std::optional(plan::told_effort(seen)) : std::nullopt;
   const plan::LearnedLook next = plan::learned_look(plan.serial, told);
-  return {next.look, {word, next.number}};
+  const EffortNote note{word, next.number};
+  const num::Rung& rung = plan.numerics.ladder.rungs[static_cast<std::size_t>(next.first_rung)];
+  if (next.first_rung == 0 && plan::has_scout(plan)) return {std::nullopt, 0, note};  // it sees these elements
+  // The split makes integers of three words more slowly than another kernel behind it does.
+  if (next.first_rung > 0 && !split::fits_two_words(rung)) return {plan::Look::kBlocksFirst, 0, note};
+  return {next.look, next.first_rung, note};
 }
 
 }  // namespace kizami::exec

@@ -12,6 +12,7 @@ namespace kizami::exec {
 
 struct NextLook {
   std::optional<plan::Look> look;  ///< nothing: what the plan does by itself
+  int first_rung = 0;              ///< as in plan::LearnedLook
   EffortNote note;                 ///< for the call to tell; without a word where nothing is learned
 };
 

@@ -58,7 +58,8 @@ class Ozaki2Call {
 
   Status run() {
     const num::Ladder& ladder = plan_.numerics.ladder;
-    const NextLook next = problem_.look ? NextLook{problem_.look, {}} : next_look(plan_);
+    const NextLook next = problem_.look ? NextLook{problem_.look, 0, {}} : next_look(plan_);
+    first_rung_ = next.first_rung;
     if (next.note.word != nullptr) learned_ = {next.note, state(), 1};
     if (plan::has_scout(plan_) && !next.look) {
       KIZAMI_RETURN_IF_ERROR(begin_state_and_scout(state(), problem_.alpha, num_planes(0), a_.lines, b_.lines,
@@ -66,7 +67,7 @@ class Ozaki2Call {
     } else {
       KIZAMI_RETURN_IF_ERROR(begin_state(state(), problem_.alpha, num_planes(0), plan_.shape.m * plan_.shape.n,
                                          ladder.num_rungs == 0 ? -1 : 0, queue_, /*is_sliced=*/false,
-                                         next.look.value_or(plan::Look::kSample)));
+                                         next.look.value_or(plan::Look::kSample), first_rung_));
     }
     KIZAMI_RETURN_IF_ERROR(gather());
     if (plan_.numerics.has_certificate) KIZAMI_RETURN_IF_ERROR(certifier().run(plan::splits_in_one_pass(plan_)));
@@ -124,7 +125,7 @@ class Ozaki2Call {
     if (plan::splits_in_one_pass(plan_)) {
       return split::device_single_pass<T>({whole_operand(a_, Side::kA), digits(Side::kA), &state()->nonfinite_rows},
                                           {whole_operand(b_, Side::kB), digits(Side::kB), &state()->nonfinite_cols},
-                                          ladder(), buffers_.second_look, state(), queue_);
+                                          ladder(), first_rung_, buffers_.second_look, state(), queue_);
     }
     KIZAMI_RETURN_IF_ERROR(split::device_statistics(a_.lines, a_.buffers.stats, digits(Side::kA),
                                                     &state()->nonfinite_rows, state(), num_sms_, queue_));
@@ -247,6 +248,7 @@ class Ozaki2Call {
   int num_sms_;
   plan::EffortReport effort_;
   plan::EffortReport learned_;
+  int first_rung_ = 0;  ///< as in state()
   plan::DeviceBuffers buffers_;
   Operand<T> a_;
   Operand<T> b_;

@@ -204,7 +204,7 @@ bool learns_look(const Plan& plan) {
   constexpr double kLeastTerms = 0x1p29;
   const problem::Shape& shape = plan.shape;
   return static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k) >= kLeastTerms &&
-         !has_scout(plan);
+         compares_in_product(plan);
 }
 
 bool repairs_have_own_kernel(const Plan& plan) {

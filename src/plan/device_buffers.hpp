@@ -94,7 +94,7 @@ struct DeviceBuffers {
 /// nothing, and products are so large that what it takes is little beside them.
 [[nodiscard]] bool has_scout(const Plan& plan);
 
-/// Whether what the split makes is learned from calls before (learned_look.hpp): where a sample in vain shows, and no scout is asked.
+/// Whether what the split makes is learned from calls before (learned_look.hpp): where it can make what any look wants, and it shows.
 [[nodiscard]] bool learns_look(const Plan& plan);
 
 /// Elements of C from which on repairs have a kernel of their own.

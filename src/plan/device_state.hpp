@@ -32,8 +32,8 @@ struct SliceSurvey {
 /// whatever it is (docs/accuracy/certificate.md, theorem 2).
 enum class Look : std::int32_t {
   kSample,       ///< sampled digits, and planes of the lowest rung; blocks only where the sample refuses pairs
-  kBlocks,       ///< block digits, and planes of the lowest rung, which is probably enough
-  kBlocksFirst,  ///< block digits; the planes later, of a rung above
+  kBlocks,       ///< block digits, and planes of the rung that probably answers
+  kBlocksFirst,  ///< block digits; the planes later, of another rung
 };
 
 struct alignas(16) DeviceState {
@@ -50,6 +50,7 @@ struct alignas(16) DeviceState {
   std::uint64_t nonfinite_rows = 0;    ///< lines of op(A) with NaN or Inf
   std::uint64_t nonfinite_cols = 0;    ///< lines of op(B)
   Look look = Look::kSample;
+  std::int32_t first_rung = 0;            ///< whose planes the split makes, if any
   std::int32_t num_sampled_products = 1;  ///< 0 where blocks speak first
   std::int32_t has_rungs = 0;             ///< of all pairs as given, in the buffers of the second look
   std::uint32_t has_open_sums = 0;        ///< some of them are of sums that are zero, to be looked at again

@@ -19,6 +19,7 @@ inline constexpr std::uint32_t kCallsOnBlocks = 63;
 
 struct LearnedLook {
   std::optional<Look> look;  ///< nothing: nobody knows, or a sample is enough
+  int first_rung = 0;        ///< whose planes the split had better make with kBlocks
   std::uint32_t number = 0;  ///< for the call to tell with its effort
 
   friend constexpr bool operator==(const LearnedLook&, const LearnedLook&) = default;
@@ -30,12 +31,13 @@ struct LearnedLook {
   constexpr std::uint32_t kCount = kCallsOnBlocks;  // the lower 6 bits
   static_assert((kCount & (kCount + 1)) == 0 && kCount < 1U << 6);
   const std::uint32_t first = (serial / kNumLookWords & kTag) << 6;
-  if (!told || (told->number & ~kCount) != first || !told->effort.has_second_look) return {std::nullopt, first};
+  if (!told || (told->number & ~kCount) != first || !told->effort.has_second_look) return {std::nullopt, 0, first};
   const Effort& effort = told->effort;
-  if (effort.rung != 0 || effort.is_equilibrated) return {Look::kBlocksFirst, first};
+  if (effort.rung < 0 || effort.is_equilibrated) return {Look::kBlocksFirst, 0, first};
+  if (effort.rung > 0) return {Look::kBlocks, effort.rung, first};
   const std::uint32_t count = (told->number & kCount) + 1;
-  if (count > kCount) return {std::nullopt, first};
-  return {Look::kBlocks, first | count};
+  if (count > kCount) return {std::nullopt, 0, first};
+  return {Look::kBlocks, 0, first | count};
 }
 
 }  // namespace kizami::plan

@@ -58,11 +58,11 @@ struct DeviceOperand {
 /// statistics and shifts that the selection calls for. Also writes line_buffers.scales: line_scale(), or kSkipLine for
 /// lines with NaN or Inf; and zeros to rows of the planes up to the next multiple of plan::kReadRows.
 /// @range  one or two operands of equal row strides of planes; first a multiple of 64; rungs of at most 184-bit integers
-/// @queue  one kernel, which ends at once if the rung is -1 or state->is_scaling_only, and if has_lowest_rung and state->look say
-///         that the planes are those of the lowest rung already and that is the rung
+/// @queue  one kernel, which ends at once if the rung is -1 or state->is_scaling_only, and if has_first_rung and state->look say
+///         that the planes are those of state->first_rung already and that is the rung
 template <class T>
 Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::int64_t first, std::int64_t length,
-                             const num::Ladder& ladder, const plan::DeviceState* state, bool has_lowest_rung,
+                             const num::Ladder& ladder, const plan::DeviceState* state, bool has_first_rung,
                              int num_sms, product::Queue queue);
 
 /// What another body than device_residue_planes() needs of an operand: line_buffers.scales as there, and the factors of
@@ -82,15 +82,17 @@ struct SinglePassOperand {
   std::uint64_t* nonfinite = nullptr;  ///< lines with NaN or Inf are added
 };
 
-/// device_statistics() of both operands, num::rung_weight() of their lines if there is room for it, and
-/// device_residue_planes() at the lowest rung, without inner shifts, before anybody knows whether that rung is enough. Reads every
+/// device_statistics() of both operands, num::rung_weight() of their lines at the lowest rung if there is room for it, and
+/// device_residue_planes() at `first_rung`, without inner shifts, before anybody knows whether that rung answers. Reads every
 /// element from memory once. Rows of digits up to the next multiple of plan::kReadRows are zero too.
 /// state->look says what is made: without kSample block digits and num::line_weight() of the lines, in `blocks`, instead of sampled
 /// digits, and with kBlocksFirst no planes and no scales.
-/// @range  lines of at most plan::kMaxSinglePassLength elements; norm_limit of the lowest rung < 2^94; planes of equal row strides
+/// @range  lines of at most plan::kMaxSinglePassLength elements; norm_limit of first_rung < 2^94; first_rung = state->first_rung; planes
+///         of equal row strides
 /// @queue  one kernel, which ends at once if state->is_scaling_only
 template <class T>
 Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Ladder& ladder,
-                          const plan::SecondLookBuffers& blocks, const plan::DeviceState* state, product::Queue queue);
+                          int first_rung, const plan::SecondLookBuffers& blocks, const plan::DeviceState* state,
+                          product::Queue queue);
 
 }  // namespace kizami::split

@@ -23,8 +23,7 @@ constexpr int kBlocksPerSm = 2;
 
 /// Words of 32 bits that hold the integers of a rung: 2, 3 or device::kMaxWords.
 [[nodiscard]] KIZAMI_HOST_DEVICE inline int words_of(const num::Rung& rung) {
-  const int bits = integer_bits(rung);
-  return bits <= 63 ? 2 : bits <= 95 ? 3 : device::kMaxWords;
+  return fits_two_words(rung) ? 2 : integer_bits(rung) <= 95 ? 3 : device::kMaxWords;
 }
 
 /// One operand and what its blocks do.
@@ -42,7 +41,7 @@ struct Work {
   std::int64_t first;
   num::Ladder ladder;
   const plan::DeviceState* state;
-  bool has_lowest_rung;
+  bool has_first_rung;
 };
 
 template <class T, int kWords>
@@ -120,8 +119,8 @@ __global__ void __launch_bounds__(device::kPanelThreads, kBlocksPerSm)
   base::follow_previous_kernel();
   const num::Selection selection = work.state->selection;
   const bool is_scaling_only = work.state->is_scaling_only != 0;
-  const bool has_lowest_rung = work.has_lowest_rung & (work.state->look != plan::Look::kBlocksFirst);
-  const bool is_there = has_lowest_rung & (selection.rung == 0) & !selection.equilibrated;
+  const bool has_first_rung = work.has_first_rung & (work.state->look != plan::Look::kBlocksFirst);
+  const bool is_there = has_first_rung & (selection.rung == work.state->first_rung) & !selection.equilibrated;
   if ((selection.rung < 0) | is_scaling_only | is_there) return;
   const int words = words_of(work.ladder.rungs[selection.rung]);
   if (words == 2) {
@@ -137,10 +136,10 @@ __global__ void __launch_bounds__(device::kPanelThreads, kBlocksPerSm)
 
 template <class T>
 Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::int64_t first, std::int64_t length,
-                             const num::Ladder& ladder, const plan::DeviceState* state, bool has_lowest_rung,
+                             const num::Ladder& ladder, const plan::DeviceState* state, bool has_first_rung,
                              int num_sms, product::Queue queue) {
   using P = device::Panel<T>;
-  Work<T> work{{}, first, ladder, state, has_lowest_rung};
+  Work<T> work{{}, first, ladder, state, has_first_rung};
   unsigned panels = 0;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     Task<T>& task = work.tasks[i];

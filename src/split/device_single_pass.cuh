@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The split in one pass over both operands: statistics, sampled digits and the residue planes of the lowest rung. A cluster
+// The split in one pass over both operands: statistics, sampled or block digits, and the residue planes of a rung. A cluster
 // of blocks takes a few whole lines, each block a piece of their length in its shared memory, where the second look at
 // a term and its split find it; lines of both layouts lie there in the same order. The blocks of a cluster merge what
 // they know of a line through distributed shared memory.
@@ -40,7 +40,8 @@ struct Pass {
   std::int32_t cluster;
   std::int32_t length;  ///< elements of a line that a block takes, a multiple of 128
   num::Ladder ladder;
-  std::int32_t num_planes;  ///< of the lowest rung
+  std::int32_t rung;        ///< whose planes are made
+  std::int32_t num_planes;  ///< of it
   const plan::DeviceState* state;
 };
 
@@ -180,12 +181,11 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
   sums = line_warps.merge(sums, 1);
 
   const num::LineStats stats = line_stats(range, exponent, sums);
-  const num::Rung& rung = pass.ladder.rungs[0];
-  const LineScaling scaling{line_scale(rung, stats), !stats.is_zero()};
+  const LineScaling scaling{line_scale(pass.ladder.rungs[pass.rung], stats), !stats.is_zero()};
   if (rank == 0 && part == 0 && lane == 0 && line < lines.num_lines) {
     task.operand.line_buffers.stats[line] = stats;
     if (task.operand.line_buffers.weights != nullptr)
-      task.operand.line_buffers.weights[line] = num::rung_weight(rung, stats);
+      task.operand.line_buffers.weights[line] = num::rung_weight(pass.ladder.rungs[0], stats);
     if (look != plan::Look::kBlocksFirst)
       task.operand.line_buffers.scales[line] = stats.is_finite ? scaling.scale : num::kSkipLine;
     if (!stats.is_finite) atomicAdd(reinterpret_cast<unsigned long long*>(task.nonfinite), 1ull);
@@ -225,9 +225,10 @@ namespace kizami::split {
 
 template <class T>
 Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Ladder& ladder,
-                          const plan::SecondLookBuffers& blocks, const plan::DeviceState* state, product::Queue queue) {
+                          int first_rung, const plan::SecondLookBuffers& blocks, const plan::DeviceState* state,
+                          product::Queue queue) {
   using P = device::Panel<T>;
-  const num::Rung& rung = ladder.rungs[0];
+  const num::Rung& rung = ladder.rungs[static_cast<std::size_t>(first_rung)];
   const auto task_of = [](const SinglePassOperand<T>& x, const device::DigitRows& digits, num::LineWeight* weights) {
     return device::PassOperand<T>{x.operand, x.digits, x.nonfinite, device::lies_across(x.operand.lines),
                                   digits,    weights};
@@ -256,6 +257,7 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
                        cluster,
                        length,
                        ladder,
+                       first_rung,
                        num_planes,
                        state};
 
@@ -270,13 +272,13 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
                                             pass.blocks_of_first + blocks_of(b), device::kPanelThreads, cluster,
                                             static_cast<std::size_t>(P::bytes(length)), queue, &pass);
   };
-  return integer_bits(rung) <= 63 ? start(device::single_pass<T, 2>) : start(device::single_pass<T, 3>);
+  return fits_two_words(rung) ? start(device::single_pass<T, 2>) : start(device::single_pass<T, 3>);
 }
 
 }  // namespace kizami::split
 
 /// In one file for each type, for the time that they take to compile.
-#define KIZAMI_INSTANTIATE_SINGLE_PASS(T)                                                     \
-  template ::kizami::Status kizami::split::device_single_pass<T>(                             \
-      const SinglePassOperand<T>&, const SinglePassOperand<T>&, const ::kizami::num::Ladder&, \
+#define KIZAMI_INSTANTIATE_SINGLE_PASS(T)                                                          \
+  template ::kizami::Status kizami::split::device_single_pass<T>(                                  \
+      const SinglePassOperand<T>&, const SinglePassOperand<T>&, const ::kizami::num::Ladder&, int, \
       const ::kizami::plan::SecondLookBuffers&, const ::kizami::plan::DeviceState*, ::kizami::product::Queue)

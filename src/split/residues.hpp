@@ -22,6 +22,9 @@ namespace kizami::split {
   return num::floor_log2(rung.norm_limit) + 2;
 }
 
+/// Whether the integers of a rung take two words of 32 bits on a device.
+[[nodiscard]] KIZAMI_HOST_DEVICE inline bool fits_two_words(const num::Rung& rung) { return integer_bits(rung) <= 63; }
+
 /// Most bits of an integer a'.
 inline constexpr int kMaxIntegerBits = 184;
 

@@ -348,7 +348,7 @@ template <class T>
 Status make_blocks(const SecondLook<T>& look) {
   const split::DevicePlanes planes{nullptr, base::round_up(look.a.length, std::int64_t{128}), 0};
   return split::device_single_pass<T>({{look.a, look.a_lines, planes}, {}, &look.state->nonfinite_rows},
-                                      {{look.b, look.b_lines, planes}, {}, &look.state->nonfinite_cols}, look.ladder,
+                                      {{look.b, look.b_lines, planes}, {}, &look.state->nonfinite_cols}, look.ladder, 0,
                                       look.buffers, look.state, nullptr);
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -159,9 +160,10 @@ class DeviceSplit : public gpu_test::DeviceTest {
     return plan::make({kScalarOf<T>, 64, 64, k}, policy, exec::environment()).value().numerics.ladder;
   }
   static DeviceArray<plan::DeviceState> state_at(int rung, bool is_scaling_only = false,
-                                                 plan::Look look = plan::Look::kSample) {
+                                                 plan::Look look = plan::Look::kSample, int first_rung = 0) {
     plan::DeviceState state;
     state.look = look;
+    state.first_rung = first_rung;
     state.selection.rung = rung;
     state.is_scaling_only = is_scaling_only ? 1 : 0;
     return DeviceArray<plan::DeviceState>(std::vector<plan::DeviceState>{state});
@@ -189,9 +191,9 @@ TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
         const DeviceSide<T> x(a, rung);
         const DeviceSide<T> y(b, rung);
         const auto state = this->state_at(0);
-        const Status status =
-            device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
-                                  {y.operand(), y.digit_rows(), y.nonfinite.data()}, ladder, {}, state.data(), nullptr);
+        const Status status = device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
+                                                    {y.operand(), y.digit_rows(), y.nonfinite.data()}, ladder, 0, {},
+                                                    state.data(), nullptr);
         ASSERT_TRUE(status.ok()) << status.reason();
         const std::string where = "k = " + std::to_string(k) + ", layout " + std::to_string(static_cast<int>(memory)) +
                                   ", " + std::to_string(bits) + " bits";
@@ -284,9 +286,11 @@ TYPED_TEST(DeviceSplit, OnePassMakesBlockDigits) {
   std::uint64_t seed = 2000;
   for (const std::int64_t k : {1, 30, 64, 65, 127, 130, 511, 1030, 2500, 8200}) {
     for (const Memory memory : kMemories) {
-      for (const plan::Look look : {plan::Look::kBlocks, plan::Look::kBlocksFirst}) {
+      for (const auto& [look, first_rung] : {std::pair{plan::Look::kBlocks, 0}, std::pair{plan::Look::kBlocks, 2},
+                                             std::pair{plan::Look::kBlocksFirst, 0}}) {
         const num::Ladder ladder = this->ladder(k, {});
-        const num::Rung& rung = ladder.rungs[0];
+        ASSERT_GT(ladder.num_rungs, first_rung);
+        const num::Rung& rung = ladder.rungs[static_cast<std::size_t>(first_rung)];
         const HostLines<T> a(19, k, memory, memory == Memory::kAcross, ++seed);
         const HostLines<T> b(k < 2000 ? 33 : 5, k, memory == Memory::kAlong ? Memory::kAcross : Memory::kAlong, false,
                              ++seed);
@@ -302,11 +306,12 @@ TYPED_TEST(DeviceSplit, OnePassMakesBlockDigits) {
         const std::vector<std::int32_t> no_scales = x.scales.download();
         const auto state = this->state_at(0, false, look);
         const Status status = device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
-                                                    {y.operand(), y.digit_rows(), y.nonfinite.data()}, ladder, blocks,
-                                                    state.data(), nullptr);
+                                                    {y.operand(), y.digit_rows(), y.nonfinite.data()}, ladder,
+                                                    first_rung, blocks, state.data(), nullptr);
         ASSERT_TRUE(status.ok()) << status.reason();
         const std::string where = "k = " + std::to_string(k) + ", layout " + std::to_string(static_cast<int>(memory)) +
-                                  ", look " + std::to_string(static_cast<int>(look));
+                                  ", look " + std::to_string(static_cast<int>(look)) + ", rung " +
+                                  std::to_string(first_rung);
         const Result of_a = split_on_host(a.lines, rung);
         const Result of_b = split_on_host(b.lines, rung);
         p.expect(a, of_a.stats, ladder, kScaleShiftA, where + ", A");
@@ -377,15 +382,16 @@ TYPED_TEST(DeviceSplit, PlanesOfTheLowestRungAreMadeOnce) {
   const DeviceSide<T> x(host, ladder.rungs[0]);
   const std::array operands = {x.operand(), x.operand()};
   const std::vector<std::int8_t> untouched = x.planes.download();
-  for (const auto& [rung, is_scaling_only] : {std::pair{0, false}, std::pair{-1, false}, std::pair{0, true}}) {
-    const auto state = this->state_at(rung, is_scaling_only);
+  for (const auto& [rung, is_scaling_only, first_rung] :
+       {std::tuple{0, false, 0}, std::tuple{2, false, 2}, std::tuple{-1, false, 0}, std::tuple{0, true, 0}}) {
+    const auto state = this->state_at(rung, is_scaling_only, plan::Look::kBlocks, first_rung);
     const Status status = device_residue_planes<T>(operands, 0, k, ladder, state.data(), true, kNumSms, nullptr);
     ASSERT_TRUE(status.ok()) << status.reason();
     EXPECT_EQ(x.planes.download(), untouched) << rung;
   }
   const auto state = this->state_at(0, true);
   const SinglePassOperand<T> operand{x.operand(), x.digit_rows(), x.nonfinite.data()};
-  ASSERT_TRUE(device_single_pass<T>(operand, operand, ladder, {}, state.data(), nullptr).ok());
+  ASSERT_TRUE(device_single_pass<T>(operand, operand, ladder, 0, {}, state.data(), nullptr).ok());
   EXPECT_EQ(x.planes.download(), untouched);
 }
 
@@ -408,9 +414,9 @@ TYPED_TEST(DeviceSplit, OnePassOfSeveralThreadsAndLengths) {
       cudaStream_t stream = nullptr;
       gpu_test::check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
       for (int l = 0; l < kLaunches && refused[static_cast<std::size_t>(t)].empty(); ++l) {
-        const Status status =
-            device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
-                                  {y.operand(), y.digit_rows(), y.nonfinite.data()}, ladder, {}, state.data(), stream);
+        const Status status = device_single_pass<T>({x.operand(), x.digit_rows(), x.nonfinite.data()},
+                                                    {y.operand(), y.digit_rows(), y.nonfinite.data()}, ladder, 0, {},
+                                                    state.data(), stream);
         if (!status.ok()) refused[static_cast<std::size_t>(t)] = status.reason();
       }
       gpu_test::check(cudaStreamSynchronize(stream), "synchronise");
@@ -427,7 +433,7 @@ TYPED_TEST(DeviceSplit, LinesTooLongForOnePassAreRefused) {
       {{nullptr, 1, plan::kMaxSinglePassLength + 1, 1, 1, false}, {}, {nullptr, plan::kMaxSinglePassLength + 128, 0}},
       {},
       nullptr};
-  const Status status = device_single_pass<T>(operand, operand, this->ladder(64, {}), {}, nullptr, nullptr);
+  const Status status = device_single_pass<T>(operand, operand, this->ladder(64, {}), 0, {}, nullptr, nullptr);
   EXPECT_EQ(status.code(), StatusCode::kInternal);
 }
 

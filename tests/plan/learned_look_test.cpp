@@ -23,7 +23,7 @@ TEST(LearnedLook, ASampleIsEnoughAsLongAsItIs) {
 
 TEST(LearnedLook, ARungAboveNeedsNoPlanesOfTheLowest) {
   const std::uint32_t number = learned_look(kSerial, std::nullopt).number;
-  EXPECT_EQ(learned_look(kSerial, told(number, 3, true)).look, Look::kBlocksFirst);
+  EXPECT_EQ(learned_look(kSerial, told(number, 3, true)), (LearnedLook{Look::kBlocks, 3, number}));
   EXPECT_EQ(learned_look(kSerial, told(number, -1, true)).look, Look::kBlocksFirst);
   EXPECT_EQ(learned_look(kSerial, told(number, 0, true, true)).look, Look::kBlocksFirst)
       << "planes of the balanced operands";
@@ -54,7 +54,7 @@ TEST(LearnedLook, WordsOfOtherPlansTellNothing) {
   const LearnedLook first = learned_look(kSerial, std::nullopt);
   EXPECT_NE(other, first.number);
   EXPECT_EQ(learned_look(kSerial, told(other, 3, true)), first);
-  EXPECT_EQ(learned_look(kSerial, told(first.number, 3, true)).look, Look::kBlocksFirst);
+  EXPECT_EQ(learned_look(kSerial, told(first.number, 3, true)).first_rung, 3);
   EXPECT_LT(learned_look(~0U, std::nullopt).number, 1U << 24) << "more bits than are told";
 }
 
