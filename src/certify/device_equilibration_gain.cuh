@@ -59,8 +59,8 @@ struct SampledElement {
   /// The largest of all samples relative to their lines, the same in all groups of lanes; kNoExponent of none.
   [[nodiscard]] __device__ __forceinline__ std::int32_t relative_exponent() const {
     std::int32_t most = num::kNoExponent;
-#pragma unroll 1
-    for (int e = 0; e < kSamplesOfLane; ++e) {  // from local memory, see measure_gain()
+#pragma unroll
+    for (int e = 0; e < kSamplesOfLane; ++e) {
       const std::int32_t exponent = exponent_of(x[e], 0);
       if (line_exponent[e] != num::kNoExponent && exponent != num::kNoExponent)
         most = max(most, exponent - line_exponent[e]);
@@ -149,8 +149,7 @@ __device__ __noinline__ void measure_gain(const Lines<T>& lines, const num::Line
         x[e] = elements[h * lines.inner_stride];
         shift[e] = shifts.at(h);
       }
-      // One after another, from local memory: the code of all of them, which runs once, would take longer to come than the elements.
-#pragma unroll 1
+#pragma unroll
       for (int e = 0; e < kAtOnce; ++e) {
         if (begin + e * kThreads < lines.length) visit(x[e], shift[e]);
       }

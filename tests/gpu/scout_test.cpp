@@ -116,7 +116,7 @@ TEST_F(ScoutTest, EveryLookHasTheBitsOfTheHost) {
 /// @param has_planes_at_once  of the rung that wide elements ask for
 template <class T>
 void expect_to_learn(const std::string& type, bool has_planes_at_once) {
-  const auto line = [&](const std::string& spec) { return both(type + " nt 1024x1030x1100", spec); };
+  const auto line = [&](const std::string& spec) { return both(type + " nt 2048x2050x2100", spec); };
   const Case wide = case_of(line("exprand:phi=4"));
   const Case tame = case_of(line("exprand:phi=0.5"));
   const plan::Plan plan = planned(wide, device_policy(wide, EngineName::kHopper));
