@@ -88,7 +88,8 @@ template <class Core>
     const num::LineWeight& b = weights.b[place.col_of(pair)];
     const float weight = __fadd_rn(__fmul_rn(a.norm2, b.norm1), __fmul_rn(b.norm2, a.norm1));
 #pragma unroll
-    for (int part = 0; part < Core::kParts; ++part) is_refused |= weight > __fmul_rn(allowance, sums[part][pair]);
+    for (int part = 0; part < Core::kParts; ++part)  // a line that is not there has weight 0, and any sum
+      is_refused |= weight > fmaxf(__fmul_rn(allowance, sums[part][pair]), 0.0F);
   }
   return !is_refused;
 }
@@ -204,7 +205,8 @@ class RungFinder {
         // Some line may be exact below the rung that was found, or the rung was not found.
         if (__vcmpgtu4(of_part, __vminu4(exact_rungs_[q], exact_rung)) != 0)
           of_part = compared_rungs(weights, c, first_row(q), sums);
-        if (fminf(fminf(sums[0], sums[1]), fminf(sums[2], sums[3])) == 0.0F) {
+        // Rows that are not there have any sums, negative ones too: each is compared by itself.
+        if ((sums[0] == 0.0F) | (sums[1] == 0.0F) | (sums[2] == 0.0F) | (sums[3] == 0.0F)) {
 #pragma unroll
           for (int e = 0; e < 4; ++e) {
             if (sums[e] == 0.0F && (of_part >> 8 * e & 255u) != 0) {

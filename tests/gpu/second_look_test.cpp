@@ -248,18 +248,23 @@ int num_sms_of_device() {
   return count;
 }
 
-/// One operand on the device.
+/// One operand on the device. Nobody writes digits and scales of lines beyond the last, but tiles read them: their sums are negative here.
 template <class T>
 struct DeviceOperand {
+  static constexpr std::int8_t kUnwrittenDigit = 64;
+  static constexpr float kUnwrittenScale = -3.0F;
+
   DeviceOperand(const StoredLines<T>& stored, const HostOperand& host, std::int64_t num_chunk_lines)
       : values(stored.values),
         lines(stored.on(values)),
         stats(host.stats),
         equilibrated(host.stats.size()),
         inner_shift(static_cast<std::size_t>(lines.length)),
-        digits(static_cast<std::size_t>(num_steps() * plan::second_look_lines(num_chunk_lines) * 128)),
-        scales(static_cast<std::size_t>(num_steps() * (kTerms<T> == 2 ? 1 : 2) *
-                                        plan::second_look_lines(num_chunk_lines))),
+        digits(std::vector<std::int8_t>(
+            static_cast<std::size_t>(num_steps() * plan::second_look_lines(num_chunk_lines) * 128), kUnwrittenDigit)),
+        scales(std::vector<float>(
+            static_cast<std::size_t>(num_steps() * (kTerms<T> == 2 ? 1 : 2) * plan::second_look_lines(num_chunk_lines)),
+            kUnwrittenScale)),
         nonzero(static_cast<std::size_t>(num_chunk_lines * round_up(num_blocks() * kTerms<T>, 2))),
         weights(static_cast<std::size_t>(num_chunk_lines)) {}
 
@@ -710,6 +715,18 @@ TEST_F(SecondLookTest, OddPairsAreListed) {
   expect_equal_for_all(shape_of(200, 190, 300), "grade:inner", "grade:inner", setting);
   expect_equal_for_all(shape_of(1100, 700, 130), "randn", "lower", setting);
   EXPECT_GT(met.repairs, before);
+}
+
+/// Sums that are zero, in tiles whose last rows are not there: of purely real lines all imaginary ones.
+TEST_F(SecondLookTest, ZerosBesideRowsThatAreNotThere) {
+  for (const std::int64_t m : {1, 2, 3, 5, 6, 7, 130}) {
+    for (const std::int64_t k : {11, 130, 600}) {
+      expect_equal<std::complex<float>>(shape_of(m, 12, k), "exprand:phi=1.25,re", "exprand:phi=0.25,re");
+      expect_equal<std::complex<double>>(shape_of(m, 12, k), "exprand:phi=1.125,re", "exprand:phi=2,re");
+      expect_equal<std::complex<double>>(shape_of(m, 5, k), "diagonal", "zerorows:every=3");
+      expect_equal<double>(shape_of(m, 5, k), "diagonal", "zerorows:every=3");
+    }
+  }
 }
 
 TEST_F(SecondLookTest, PairsWithoutACommonTerm) {
