@@ -3,9 +3,12 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
+#include "base/fork_safe.hpp"
 #include "exec/device_call.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/effort_word.hpp"
@@ -15,27 +18,40 @@
 namespace kizami::exec {
 namespace {
 
-/// [kNumLookWords], for as long as the process lives: calls under way may write them at any time. Null if there is no memory for it.
-std::uint64_t* look_words() {
-  static std::uint64_t* const words = [] {
+/// For as long as the process lives: calls under way may write them at any time.
+class LookWords {
+ public:
+  LookWords() {
     constexpr std::size_t kBytes = plan::kNumLookWords * sizeof(std::uint64_t);
     void* memory = nullptr;
     if (cudaHostAlloc(&memory, kBytes, cudaHostAllocPortable | cudaHostAllocMapped) != cudaSuccess) {
       static_cast<void>(cudaGetLastError());  // nothing is learned then
-      return static_cast<std::uint64_t*>(nullptr);
+      return;
     }
-    auto* const found = static_cast<std::uint64_t*>(memory);
-    for (std::uint32_t i = 0; i < plan::kNumLookWords; ++i) found[i] = 0;
-    return found;
-  }();
-  return words;
-}
+    words_ = static_cast<std::uint64_t*>(memory);
+    std::fill_n(words_, plan::kNumLookWords, std::uint64_t{0});
+  }
+  /// Of those that another thread's were taken for.
+  ~LookWords() {
+    if (words_ != nullptr) static_cast<void>(cudaFreeHost(words_));
+  }
+  LookWords(const LookWords&) = delete;
+  LookWords& operator=(const LookWords&) = delete;
+
+  /// [kNumLookWords]; null if there was no memory for them.
+  [[nodiscard]] std::uint64_t* words() const { return words_; }
+
+ private:
+  std::uint64_t* words_ = nullptr;
+};
+
+constinit base::MadeOnce<LookWords> look_words;
 
 }  // namespace
 
 NextLook next_look(const plan::Plan& plan) {
   if (!plan::learns_look(plan) || !takes_any_look(plan)) return {};
-  std::uint64_t* const words = look_words();
+  std::uint64_t* const words = look_words.get().words();
   if (words == nullptr) return {};
   std::uint64_t* const word = words + plan.serial % plan::kNumLookWords;
   const std::uint64_t seen = std::atomic_ref(*word).load(std::memory_order_relaxed);
