@@ -79,9 +79,6 @@ struct RatioClass {
 };
 inline constexpr int kRatioClasses = 256;
 
-/// How often the threads of a tile are asked whether they have added enough (device_block_sums_sm90.cuh).
-inline constexpr int kNumQuestions = 3;
-
 template <class Core>
 struct Shared {
   Stage<Core> stages[Core::kStages];

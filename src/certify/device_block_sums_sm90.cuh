@@ -27,7 +27,6 @@ namespace kizami::certify::second_look {
 template <int parts, int blocks_of_term>
 struct WgmmaCore {
   static constexpr int kParts = parts;
-  static constexpr int kBlocksOfTerm = blocks_of_term;
   static constexpr bool kStepIsTerm = parts == 2 || blocks_of_term == 2;  ///< else it is two
   static constexpr bool kIsWgmma = true;
   static constexpr int kThreads = 256;                  ///< that have pairs
@@ -62,6 +61,8 @@ struct WgmmaCore {
 // a tile its threads are asked whether all of its pairs are; the warp that copies waits for the answer with the first step
 // that was not under way when they were asked, and what is under way is thrown away.
 
+/// How often the threads of a tile are asked.
+inline constexpr int kNumQuestions = 3;
 /// After how many of the steps of a tile its threads are asked the `question`-th time. @return `steps` where it is too late to ask
 template <int kStages>
 [[nodiscard]] __host__ __device__ constexpr int steps_before_question(int question, int steps) {

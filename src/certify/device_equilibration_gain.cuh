@@ -30,7 +30,7 @@ template <class T>
   }
 }
 
-/// Relative exponents of all elements of an operand, and in which direction they shift it.
+/// An operand, and where the relative exponents of its elements go.
 template <class T>
 struct Balanced {
   Lines<T> lines;

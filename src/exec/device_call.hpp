@@ -26,8 +26,8 @@ struct DeviceProblem {
   MatrixView<const T> b;
   Factor<T> beta;
   MatrixView<T> c;
-  /// What the split makes first, of scheme ozaki2; nothing: what a scout says or, where there is none, what calls before have shown
-  /// (device_looks.hpp). Only time hangs on it.
+  /// What the split makes first, of scheme ozaki2; nothing: what the call before needed (device_looks.hpp), what a scout says, or a
+  /// sample. Only time hangs on it.
   /// @range see takes_any_look()
   std::optional<plan::Look> look = std::nullopt;
 };

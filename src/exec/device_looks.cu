@@ -3,15 +3,14 @@
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
-#include <atomic>
-#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 
 #include "base/fork_safe.hpp"
 #include "exec/device_call.hpp"
+#include "exec/effort_words.hpp"
 #include "plan/device_buffers.hpp"
-#include "plan/effort_word.hpp"
 #include "plan/learned_look.hpp"
 #include "split/residues.hpp"
 
@@ -22,14 +21,9 @@ namespace {
 class LookWords {
  public:
   LookWords() {
-    constexpr std::size_t kBytes = plan::kNumLookWords * sizeof(std::uint64_t);
-    void* memory = nullptr;
-    if (cudaHostAlloc(&memory, kBytes, cudaHostAllocPortable | cudaHostAllocMapped) != cudaSuccess) {
-      static_cast<void>(cudaGetLastError());  // nothing is learned then
-      return;
-    }
-    words_ = static_cast<std::uint64_t*>(memory);
-    std::fill_n(words_, plan::kNumLookWords, std::uint64_t{0});
+    const Result<std::span<std::uint64_t>> made = make_effort_words(plan::kNumLookWords);
+    if (made.ok()) words_ = made.value().data();
+    static_cast<void>(cudaGetLastError());  // without memory nothing is learned, and no call fails for it
   }
   /// Of those that another thread's were taken for.
   ~LookWords() {
@@ -54,9 +48,7 @@ NextLook next_look(const plan::Plan& plan) {
   std::uint64_t* const words = look_words.get().words();
   if (words == nullptr) return {};
   std::uint64_t* const word = words + plan.serial % plan::kNumLookWords;
-  const std::uint64_t seen = std::atomic_ref(*word).load(std::memory_order_relaxed);
-  const auto told = plan::is_told(seen) ? std::optional(plan::told_effort(seen)) : std::nullopt;
-  const plan::LearnedLook next = plan::learned_look(plan.serial, told);
+  const plan::LearnedLook next = plan::learned_look(plan.serial, read_effort(word));
   const EffortNote note{word, next.number};
   const num::Rung& rung = plan.numerics.ladder.rungs[static_cast<std::size_t>(next.first_rung)];
   if (next.first_rung == 0 && plan::has_scout(plan)) return {std::nullopt, 0, note};  // it sees these elements
