@@ -47,11 +47,10 @@ inline constexpr int kTermBias = 8192;
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int32_t exponent_of_term(std::uint32_t packed) {
   return static_cast<std::int32_t>(packed >> 6) - kTermBias;
 }
-/// block_digit() of it in a block of that exponent. @range exponent >= that of the term
+/// block_digit() of it in a block of that exponent. @range exponent >= that of the term; of zero: an exponent of num::LineStats
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::uint32_t digit_of_term(std::uint32_t packed, std::int32_t exponent) {
-  if (packed == 0) return 0;
-  const std::int32_t below = exponent - exponent_of_term(packed);
-  return below > 6 ? 0 : (64u | (packed & 63u)) >> below;
+  const auto below = static_cast<std::uint32_t>(exponent - exponent_of_term(packed));  // of zero: far below, or above
+  return (64u | (packed & 63u)) >> (below < 31 ? below : 31);
 }
 
 }  // namespace kizami::split

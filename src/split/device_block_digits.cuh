@@ -5,13 +5,16 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "base/int_math.hpp"
 #include "plan/second_look_buffers.hpp"
 #include "problem/lines.hpp"
 #include "split/block_digit.hpp"
+#include "split/device_bytes.cuh"
 #include "split/device_line.cuh"
+#include "split/device_line_stats.cuh"
 #include "split/device_panel.cuh"
 #include "split/digits.hpp"
 #include "split/terms.hpp"
@@ -64,63 +67,161 @@ __device__ inline void bytes_of_element(const std::uint32_t (&packed)[kParts], s
   }
 }
 
-/// The block digits of a warp's part of a line's piece in shared memory, which begins at element `first` of line `line`: the scales
-/// `part`, part + kWarpsPerLine, ... of the piece, whose length is whole ones. The bits of non-zero terms are in the order of elements 0, 2, ..., 62, 1, 3, ..., 63 of
-/// a block, which is as good as any if both operands have it.
-/// @param exponent of the line; num::kNoExponent: all is zero
+/// How a warp takes elements of a line for their block digits: a lane has some neighbours, and some lanes a block.
+template <class T>
+struct BlockLanes {
+  static constexpr int kParts = Element<T>::kTerms;
+  static constexpr int kElements = 8 / kParts;  ///< of a lane
+  static constexpr int kTerms = kElements * kParts;
+  static constexpr int kOfBlock = static_cast<int>(kDigitBlock) / kElements;
+  static constexpr int kStep = 32 * kElements;
+  static constexpr int kBlocks = kStep / static_cast<int>(kDigitBlock);
+  static constexpr int kChunks = kElements * static_cast<int>(sizeof(T)) / 16;  ///< of 16 bytes, of a lane
+};
+
+/// Terms of a line where all that are not zero are normal numbers of their type, far from the subnormal ones: packed_term() is two
+/// instructions on a word, and that of zero lies too far below all others for a digit.
+template <class R>
+struct PlainTerms {
+  static constexpr int kExponentAt = sizeof(R) == 8 ? 20 : 23;
+  static constexpr int kBias = sizeof(R) == 8 ? 1023 : 127;
+  static constexpr std::uint32_t kZero = static_cast<std::uint32_t>(kTermBias - kBias) << 6;
+
+  [[nodiscard]] __device__ static bool has(const Range& range, int exponent) {
+    return exponent != num::kNoExponent && range.lsb >= 27 - kBias;
+  }
+  /// @param word the high one of a term
+  [[nodiscard]] __device__ static std::uint32_t packed(std::uint32_t word) {
+    return ((word & 0x7FFFFFFFu) >> (kExponentAt - 6)) + kZero;
+  }
+};
+
+/// 16 bytes of shared memory in one load, whichever of them are used: loads of single words meet the same banks.
+[[nodiscard]] __device__ inline uint4 load_chunk(const unsigned char* from) {
+  uint4 chunk;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(chunk.x), "=r"(chunk.y), "=r"(chunk.z), "=r"(chunk.w)
+               : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(from))));
+  return chunk;
+}
+
+/// The block digits of a warp's part of a line's piece in shared memory, which begins at element `first` of line `line`: of every
+/// kWarpsPerLine-th step from `part` on. The bits of non-zero terms are in the order of the lanes' loads, which is as good as any if both
+/// operands have it.
+/// @param range, exponent of the line; num::kNoExponent: all is zero
+/// @range length is whole scales
 template <class T>
 __device__ void write_block_digits(const unsigned char* piece, int length, std::int64_t line, std::int64_t first,
-                                   int part, int exponent, const problem::Lines<T>& lines, const DigitRows& out) {
-  constexpr int kParts = Element<T>::kTerms;
+                                   int part, const Range& range, int exponent, const problem::Lines<T>& lines,
+                                   const DigitRows& out) {
+  using L = BlockLanes<T>;
+  using Real = RealOf<T>;
+  using Plain = PlainTerms<Real>;
+  constexpr int kParts = L::kParts;
   constexpr int kBlock = static_cast<int>(kDigitBlock);
+  constexpr int kWarps = Panel<T>::kWarpsPerLine;
   const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int rank = lane % L::kOfBlock;
   const std::int64_t num_blocks = whole_blocks(lines);
   const std::int64_t words = base::round_up(num_blocks * kParts, 2);
-  const bool is_live = exponent != num::kNoExponent;
-  const auto write = [&](auto blocks) {
-    constexpr int kBlocks = decltype(blocks)::value;
-#pragma unroll(2 / kBlocks)
-    for (int h = kBlocks * kBlock * part; h < length; h += kBlocks * kBlock * Panel<T>::kWarpsPerLine) {
-      const std::int64_t first_block = (first + h) / kBlock;
-      if (first_block >= num_blocks) break;
-      std::uint32_t packed[kBlocks][2][kParts];
-      std::uint32_t most = 0;
+  const bool shares_scales = blocks_of_scale(lines.length, kParts) == 2;
+  const auto end = static_cast<int>(min(std::int64_t{length}, num_blocks * kBlock - first));
+
+  // Where this lane's part of its block goes, step by step.
+  const std::int64_t block = first / kBlock + part * L::kBlocks + lane / L::kOfBlock;
+  std::int8_t* digits[kParts];
 #pragma unroll
-      for (int b = 0; b < kBlocks; ++b) {
-        Element<T> elements[2];
-        read_pair(piece, h + kBlock * b + 2 * lane, elements);
+  for (int p = 0; p < kParts; ++p)
+    digits[p] = out.piece<kParts>(line, block, p, rank * L::kElements / 16) + rank * L::kElements % 16;
+  float* scale = &out.scale(line, block);
+  auto* nonzero = reinterpret_cast<std::uint8_t*>(out.nonzero + line * words + block * kParts) +
+                  (kParts == 2 ? rank % 2 * 8 + rank / 2 : rank);
+  constexpr int kBlocksOfStep = L::kBlocks * kWarps;
+  const std::int64_t digits_step = (kParts == 2 ? kBlocksOfStep : kBlocksOfStep / 2) * out.num_lines * 128;
+  const std::int64_t scale_step = kBlocksOfStep * out.num_lines;
+
+  // A lane's chunks in turns, so that its neighbours meet other banks; their digits change places like them.
+  const int turn = lane / (8 / L::kChunks) % L::kChunks;
+  const auto places = static_cast<std::uint32_t>(turn * (L::kElements / L::kChunks)) * 0x1111u;
+
+  const auto write = [&](auto has_plain_terms) {
+    constexpr bool kIsPlain = decltype(has_plain_terms)::value;
+    constexpr std::uint32_t kZero = kIsPlain ? Plain::kZero : 0;
+#pragma unroll 1
+    for (int h = L::kStep * part; h < end; h += L::kStep * kWarps) {
+      const int at = h + lane * L::kElements;
+      const bool is_there = at < end;
+      const unsigned char* const from = piece + at * static_cast<int>(sizeof(T));
+      std::uint32_t terms[L::kTerms];
+      std::uint32_t most = kZero;
 #pragma unroll
-        for (int e = 0; e < 2 * kParts; ++e) {
-          std::uint32_t& term = packed[b][e / kParts][e % kParts];
-          term = is_live ? packed_term(elements[e / kParts].term[e % kParts], 0) : 0;
+      for (int c = 0; c < L::kChunks; ++c) {
+        const uint4 chunk = is_there ? load_chunk(from + 16 * (c ^ turn)) : uint4{};
+        constexpr int kCount = L::kTerms / L::kChunks;
+        Real x[kCount];
+        memcpy(x, &chunk, sizeof x);
+#pragma unroll
+        for (int t = 0; t < kCount; ++t) {
+          std::uint32_t& term = terms[c * kCount + t];
+          if constexpr (!kIsPlain) {
+            term = exponent == num::kNoExponent ? 0 : packed_term(static_cast<double>(x[t]), 0);
+          } else if constexpr (sizeof(Real) == 8) {
+            term = Plain::packed(static_cast<std::uint32_t>(__double2hiint(x[t])));
+          } else {
+            term = Plain::packed(__float_as_uint(x[t]));
+          }
           most = max(most, term);
         }
       }
-      most = __reduce_max_sync(~0u, most);
-      const std::int32_t of_scale = most == 0 ? num::kNoExponent : exponent_of_term(most);
+#pragma unroll
+      for (int bit = 1; bit < L::kOfBlock; bit *= 2) most = max(most, __shfl_xor_sync(~0u, most, bit));
+      if (shares_scales) most = max(most, __shfl_xor_sync(~0u, most, L::kOfBlock));
+      const std::int32_t of_scale = most == kZero ? num::kNoExponent : exponent_of_term(most);
       const std::int32_t deficit = block_deficit(exponent, of_scale);
+      const std::int32_t of_digits = most == kZero ? exponent : digit_exponent(of_scale, deficit);
+
+      std::uint32_t bytes[kParts][L::kElements];
+      std::uint32_t bits = 0;  // of a part: kElements
 #pragma unroll
-      for (int b = 0; b < kBlocks; ++b) {
-        const std::int64_t block = first_block + b;
-        std::uint32_t bytes[2][kParts];
-#pragma unroll
-        for (int e = 0; e < 2; ++e) bytes_of_element<kParts>(packed[b][e], digit_exponent(of_scale, deficit), bytes[e]);
+      for (int e = 0; e < L::kElements; ++e) {
+        std::uint32_t of_element[kParts];
+        std::uint32_t of_terms[kParts];
 #pragma unroll
         for (int p = 0; p < kParts; ++p) {
-          *reinterpret_cast<std::uint16_t*>(out.piece<kParts>(line, block, p, lane / 8) + 2 * lane % 16) =
-              static_cast<std::uint16_t>((bytes[0][p] & 255u) | bytes[1][p] << 8);
-          std::uint64_t bits = __ballot_sync(~0u, packed[b][0][p] != 0);
-          bits |= std::uint64_t{__ballot_sync(~0u, packed[b][1][p] != 0)} << 32;
-          if (lane == p) out.nonzero[line * words + block * kParts + p] = bits;
+          of_terms[p] = terms[e * kParts + p];
+          if (of_terms[p] != kZero) bits |= 1u << (p * L::kElements + e);
         }
-        if (lane == 0) out.scale(line, block) = shifted_block_scale(min(deficit, kMaxDeficit), out.scale_shift);
+        bytes_of_element<kParts>(of_terms, of_digits, of_element);
+#pragma unroll
+        for (int p = 0; p < kParts; ++p) bytes[p][e] = of_element[p];
       }
+      if constexpr (kParts == 2) {  // a byte of the real part's bits, and one of the imaginary one's
+        const std::uint32_t others = __shfl_xor_sync(~0u, bits, 1);
+        bits = rank % 2 == 0 ? (bits & 15u) | (others & 15u) << 4 : bits & 0xF0u | others >> 4;
+      }
+      if (is_there) {
+#pragma unroll
+        for (int p = 0; p < kParts; ++p) {
+          const std::uint32_t low = pack_bytes(bytes[p][0], bytes[p][1], bytes[p][2], bytes[p][3]);
+          if constexpr (kParts == 2) {
+            *reinterpret_cast<std::uint32_t*>(digits[p]) = __byte_perm(low, 0, 0x3210u ^ places);
+          } else {
+            const std::uint32_t high = pack_bytes(bytes[p][4], bytes[p][5], bytes[p][6], bytes[p][7]);
+            *reinterpret_cast<uint2*>(digits[p]) =
+                make_uint2(__byte_perm(low, high, 0x3210u ^ places), __byte_perm(low, high, 0x7654u ^ places));
+          }
+        }
+        *nonzero = static_cast<std::uint8_t>(bits);
+        if (rank == 0) *scale = shifted_block_scale(min(deficit, kMaxDeficit), out.scale_shift);
+      }
+#pragma unroll
+      for (int p = 0; p < kParts; ++p) digits[p] += digits_step;
+      scale += scale_step;
+      nonzero += kBlocksOfStep * kParts * 8;
     }
   };
-  if constexpr (kParts == 1) {
-    if (blocks_of_scale(lines.length, kParts) == 2) return write(std::integral_constant<int, 2>{});
-  }
-  write(std::integral_constant<int, 1>{});
+  if (Plain::has(range, exponent)) return write(std::true_type{});
+  write(std::false_type{});
 }
 
 }  // namespace kizami::split::device

@@ -40,7 +40,8 @@ inline constexpr std::uint64_t kInfinityBits = 0x7FF0000000000000ull;
   // The hidden bit stands at 20 of the high word; a subnormal has none, and its lowest bit is below it or in `low`.
   const bool is_low = low != 0;
   const std::uint32_t word = is_low ? low : high | 0x00100000u;
-  const int lowest = max(static_cast<int>(high >> 20), 1) + (__clz(static_cast<int>(__brev(word))) + (is_low ? 0 : 32));
+  const int lowest_of_word = 31 - __clz(static_cast<int>(word & (0u - word)));
+  const int lowest = max(static_cast<int>(high >> 20), 1) + (lowest_of_word + (is_low ? 0 : 32));
   return (high | low) != 0 ? lowest - 1075 : num::kNoLsb;
 }
 

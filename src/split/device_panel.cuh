@@ -51,6 +51,10 @@ __device__ void copy_async(std::uint32_t to, const void* from, bool is_there) {
   }
 }
 __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+/// What was enqueued before becomes a group.
+__device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+/// Waits for all groups but the last one.
+__device__ inline void wait_for_earlier_copies() { asm volatile("cp.async.wait_group 1;" ::: "memory"); }
 
 /// Loads elements [first, first + length) of lines from first_line on; zeros where there are none. wait_for_copies() and a
 /// barrier end it.
@@ -119,12 +123,12 @@ template <class T>
          first_line + Panel<T>::kLines <= lines.num_lines && first + length <= lines.length;
 }
 
-/// What each thread copies and puts in order.
-template <class T>
+/// What each thread copies and puts in order, of panels of at most kMostElements of a line.
+template <class T, int kMostElements = kPanelLength>
 struct PanelChunks {
   static constexpr int kOfElement = Panel<T>::kLines / Panel<T>::kElems;  ///< chunks that hold the lines of an element
   static constexpr int kStep = kPanelThreads / kOfElement;                ///< elements at a time
-  static constexpr int kMost = kPanelLength / kStep;                      ///< of a thread
+  static constexpr int kMost = kMostElements / kStep;                     ///< of a thread
 };
 
 /// Loads it. wait_for_copies(), order_chunks() and a barrier end it.
@@ -145,10 +149,10 @@ __device__ void load_chunks(const problem::Lines<T>& lines, std::int64_t first_l
 }
 
 /// Puts it in order: each thread keeps what it has copied in registers until all have.
-template <class T>
+template <class T, int kMostElements = kPanelLength>
 __device__ void order_chunks(int length, unsigned char* panel) {
   using P = Panel<T>;
-  using C = PanelChunks<T>;
+  using C = PanelChunks<T, kMostElements>;
   const int thread = static_cast<int>(threadIdx.x);
   uint4 chunks[C::kMost];
 #pragma unroll

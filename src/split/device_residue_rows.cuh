@@ -15,6 +15,7 @@
 #include "num/modular.hpp"
 #include "num/moduli.hpp"
 #include "num/scaling.hpp"
+#include "split/device_bytes.cuh"
 #include "split/device_line.cuh"
 
 namespace kizami::split::device {
@@ -179,19 +180,27 @@ struct Integer {
     word[0] = static_cast<std::uint32_t>(whole);
     word[1] = static_cast<std::uint32_t>(whole >> 32) ^ 0x80000000u;
   }
-  /// Of x itself: |x| = high 2^32 + low, both exact, and low is rounded. @range |x| < 2^94
+  /// Of x itself, a word after the other from the highest: a sum with 1.5 2^(52 + i) has the nearest multiple of 2^i in its low bits, and
+  /// what is left is exact. @range |x| < 2^94
   __device__ explicit Integer(double x) requires(kWords == 3) {
-    const double magnitude = fabs(x);
-    const double high_part = floor(__dmul_rn(magnitude, 0x1p-32));
-    const std::uint64_t low = __double2ull_rn(__fma_rn(-0x1p32, high_part, magnitude));  // up to 2^32
-    std::uint64_t high = __double2ull_rn(high_part) + (low >> 32);
-    word[0] = static_cast<std::uint32_t>(low);
-    if (x < 0.0) {
-      high = ~high + (word[0] == 0 ? 1 : 0);
-      word[0] = 0 - word[0];
-    }
+    constexpr double kTop = 0x1.8p116;
+    constexpr double kMiddle = 0x1.8p84;
+    constexpr double kLow = 0x1.8p52;
+    const double top = __dadd_rn(x, kTop);
+    x = __dsub_rn(x, __dsub_rn(top, kTop));  // up to 2^63
+    const double middle = __dadd_rn(x, kMiddle);
+    x = __dsub_rn(x, __dsub_rn(middle, kMiddle));  // up to 2^31
+    const double low = __dadd_rn(x, kLow);
+    // The high word of a sum is one less where its multiple is negative.
+    constexpr auto kHighOf = [](double sum) { return static_cast<std::uint32_t>(bit_cast<std::uint64_t>(sum) >> 32); };
+    const auto borrow = static_cast<std::int64_t>(__double2hiint(low)) - kHighOf(kLow);  // 0 or -1
+    const std::uint32_t highest = static_cast<std::uint32_t>(__double2loint(top)) +
+                                  static_cast<std::uint32_t>(__double2hiint(middle)) + (0x80000000u - kHighOf(kMiddle));
+    const std::uint64_t high = (std::uint64_t{highest} << 32 | static_cast<std::uint32_t>(__double2loint(middle))) +
+                               static_cast<std::uint64_t>(borrow);
+    word[0] = static_cast<std::uint32_t>(__double2loint(low));
     word[1] = static_cast<std::uint32_t>(high);
-    word[2] = static_cast<std::uint32_t>(high >> 32) ^ 0x80000000u;
+    word[2] = static_cast<std::uint32_t>(high >> 32);
   }
 };
 
@@ -269,12 +278,6 @@ __device__ inline void multiply_bytes(std::int32_t (&sum)[4], const uint4& a, co
       "{%10, %11, %12, %13};"
       : "=r"(sum[0]), "=r"(sum[1]), "=r"(sum[2]), "=r"(sum[3])
       : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b[0]), "r"(b[1]), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
-}
-
-/// Low bytes of four residues side by side.
-[[nodiscard]] __device__ inline std::uint32_t pack_bytes(std::uint32_t r0, std::uint32_t r1, std::uint32_t r2,
-                                                         std::uint32_t r3) {
-  return __byte_perm(__byte_perm(r0, r1, 0x0040), __byte_perm(r2, r3, 0x0040), 0x5410);
 }
 
 /// Store if `is_wanted`, without a branch around what makes the value.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Residue planes of whole operands or of chunks of them, at the rung of the call's state. A block takes pieces of some
-// neighbouring lines through shared memory, a warp or two a line. One launch takes one operand or both.
+// neighbouring lines through shared memory, a warp or two a line, and copies the next piece meanwhile. One launch takes one operand or
+// both.
 #include <algorithm>
+#include <cstdint>
 
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
@@ -20,6 +22,10 @@ using device::LineScaling;
 using device::PlaneRow;
 
 constexpr int kBlocksPerSm = 2;
+/// Elements of a line in a panel, of which a block has two: one on its way while the other is worked on.
+constexpr int kLength = device::kPanelLength / 2;
+template <class T>
+constexpr int kBytes = device::Panel<T>::bytes(kLength);
 
 /// Words of 32 bits that hold the integers of a rung: 2, 3 or device::kMaxWords.
 [[nodiscard]] KIZAMI_HOST_DEVICE inline int words_of(const num::Rung& rung) {
@@ -44,48 +50,98 @@ struct Work {
   bool has_first_rung;
 };
 
-template <class T, int kWords>
-__device__ void split_panel(const Work<T>& work, const Task<T>& task, std::uint32_t number,
-                            const num::Selection& selection, const PlaneRow<Element<T>::kTerms, kWords>* rows,
-                            unsigned char* panel) {
-  using P = device::Panel<T>;
-  const problem::Lines<T>& lines = task.operand.lines;
-  const plan::DeviceLineBuffers& buffers = task.operand.line_buffers;
-  const DevicePlanes& planes = task.operand.planes;
-  const std::int64_t first_line = static_cast<std::int64_t>(number / task.pieces) * P::kLines;
-  const std::uint32_t piece = number % task.pieces;
-  const std::int64_t at = static_cast<std::int64_t>(piece) * device::kPanelLength;  // in a row of the planes
-  const auto length = static_cast<int>(min(static_cast<std::int64_t>(device::kPanelLength), planes.row_stride - at));
-  device::load_panel(lines, task.is_across, first_line, work.first + at, device::kPanelLength, panel);
+/// Where a panel lies.
+struct Place {
+  bool is_second;  ///< operand
+  std::int64_t first_line;
+  std::int64_t at;  ///< in a row of the planes
+};
+template <class T>
+[[nodiscard]] __device__ Place place_of(const Work<T>& work, std::uint32_t number) {
+  const bool is_second = number >= work.tasks[0].num_panels;
+  if (is_second) number -= work.tasks[0].num_panels;
+  const std::uint32_t pieces = work.tasks[is_second ? 1 : 0].pieces;
+  return {is_second, static_cast<std::int64_t>(number / pieces) * device::Panel<T>::kLines,
+          static_cast<std::int64_t>(number % pieces) * kLength};
+}
 
+/// What a block has of a panel in shared memory.
+template <class T>
+struct Room {
+  unsigned char* elements;
+  num::LineStats* stats;  ///< of its lines
+};
+
+template <class T>
+[[nodiscard]] __device__ bool comes_in_chunks(const Work<T>& work, const Place& place) {
+  const Task<T>& task = work.tasks[place.is_second ? 1 : 0];
+  return task.is_across &&
+         device::comes_in_chunks(task.operand.lines, place.first_line, work.first + place.at, kLength);
+}
+
+/// Enqueues the copies of a panel.
+template <class T>
+__device__ void load(const Work<T>& work, const num::Selection& selection, const Place& place, const Room<T>& to) {
+  const Task<T>& task = work.tasks[place.is_second ? 1 : 0];
+  const problem::Lines<T>& lines = task.operand.lines;
+  const std::int64_t first = work.first + place.at;
+  if (comes_in_chunks(work, place)) {
+    device::load_chunks(lines, place.first_line, first, kLength, to.elements);
+  } else {
+    device::load_panel(lines, task.is_across, place.first_line, first, kLength, to.elements);
+  }
+  static_assert(sizeof(num::LineStats) % 16 == 0);
+  constexpr int kOfLine = sizeof(num::LineStats) / 16;
+  const auto thread = static_cast<int>(threadIdx.x);
+  const auto left = lines.num_lines - place.first_line;
+  if (thread < device::Panel<T>::kLines * kOfLine && thread / kOfLine < left) {
+    const plan::DeviceLineBuffers& buffers = task.operand.line_buffers;
+    const num::LineStats* const from = selection.equilibrated ? buffers.equilibrated : buffers.stats;
+    device::copy_async<16>(static_cast<std::uint32_t>(__cvta_generic_to_shared(to.stats)) + 16 * threadIdx.x,
+                           reinterpret_cast<const uint4*>(from + place.first_line) + thread, true);
+  }
+  device::commit_copies();
+}
+
+/// Writes the planes of a panel whose copies have come. All threads of the block call it.
+template <class T, int kWords>
+__device__ void write(const Work<T>& work, const num::Selection& selection, const Place& place, const Room<T>& from,
+                      const PlaneRow<Element<T>::kTerms, kWords>* rows) {
+  using P = device::Panel<T>;
+  if constexpr (sizeof(T) < 16) {
+    if (comes_in_chunks(work, place)) device::order_chunks<T, kLength>(kLength, from.elements);
+  }
+  __syncthreads();
+  const DeviceOperand<T>& operand = work.tasks[place.is_second ? 1 : 0].operand;
+  const problem::Lines<T>& lines = operand.lines;
+  const plan::DeviceLineBuffers& buffers = operand.line_buffers;
+  const DevicePlanes& planes = operand.planes;
+  const num::Rung& rung = work.ladder.rungs[selection.rung];
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  const std::int64_t line = first_line + warp / P::kWarpsPerLine;
+  const int of_panel = warp / P::kWarpsPerLine;
+  const std::int64_t line = place.first_line + of_panel;
   LineScaling scaling;
   if (line < lines.num_lines) {
-    const num::Rung& rung = work.ladder.rungs[selection.rung];
-    const num::LineStats stats = (selection.equilibrated ? buffers.equilibrated : buffers.stats)[line];
+    const num::LineStats& stats = from.stats[of_panel];
     scaling = LineScaling{line_scale(rung, stats), !stats.is_zero()};
-    if (piece == 0 && threadIdx.x % (32 * P::kWarpsPerLine) == 0)
+    if (place.at == 0 && threadIdx.x % (32 * P::kWarpsPerLine) == 0)
       buffers.scales[line] = stats.is_finite ? scaling.scale : num::kSkipLine;
   }
-  device::wait_for_copies();
-  __syncthreads();
-  const unsigned char* const elements_of_line = panel + warp / P::kWarpsPerLine * P::pitch(device::kPanelLength);
-  if (line < base::round_up(lines.num_lines, plan::kReadRows)) {
-    const std::int32_t* const inner_shift = selection.equilibrated ? buffers.inner_shift + work.first + at : nullptr;
-    const auto fragment = [&](int h, int i) {
-      h += device::pair_of_lane(i);
-      Element<T> elements[2];
-      device::read_pair(elements_of_line, h, elements);
-      return device::Fragment<T, kWords>(elements, lines.is_conjugated, scaling,
-                                         inner_shift == nullptr ? nullptr : inner_shift + h);
-    };
-    device::write_line_by_blocks<T, kWords, /*kHasFours=*/true>(
-        fragment, device::kBlockLength * (warp % P::kWarpsPerLine), length, device::kBlockLength * P::kWarpsPerLine,
-        rows, num::num_planes(plan::ring_of(kScalarOf<T>), work.ladder.rungs[selection.rung].num_moduli),
-        planes.data + line * planes.row_stride + at, planes.plane_stride);
-  }
-  __syncthreads();
+  if (line >= base::round_up(lines.num_lines, plan::kReadRows)) return;
+  const std::int32_t* const inner_shift = selection.equilibrated ? buffers.inner_shift + work.first + place.at : nullptr;
+  const unsigned char* const elements_of_line = from.elements + of_panel * P::pitch(kLength);
+  const auto fragment = [&](int h, int i) {
+    h += device::pair_of_lane(i);
+    Element<T> elements[2];
+    device::read_pair(elements_of_line, h, elements);
+    return device::Fragment<T, kWords>(elements, lines.is_conjugated, scaling,
+                                       inner_shift == nullptr ? nullptr : inner_shift + h);
+  };
+  const auto length = static_cast<int>(min(std::int64_t{kLength}, planes.row_stride - place.at));
+  device::write_line_by_blocks<T, kWords, /*kHasFours=*/true>(
+      fragment, device::kBlockLength * (warp % P::kWarpsPerLine), length, device::kBlockLength * P::kWarpsPerLine, rows,
+      num::num_planes(plan::ring_of(kScalarOf<T>), rung.num_moduli),
+      planes.data + line * planes.row_stride + place.at, planes.plane_stride);
 }
 
 template <class T>
@@ -97,18 +153,28 @@ template <class T>
 template <class T, int kWords>
 __device__ void split_panels(const Work<T>& work, const num::Selection& selection) {
   constexpr int kTerms = Element<T>::kTerms;
-  extern __shared__ __align__(16) unsigned char panel[];
+  extern __shared__ __align__(16) unsigned char panels[];
+  __shared__ __align__(16) num::LineStats stats[2][device::Panel<T>::kLines];
   __shared__ PlaneRow<kTerms, kWords> rows[num::kMaxPlanes];
+  const std::uint32_t of_first = work.tasks[0].num_panels;
+  const std::uint32_t end = is_done(work.tasks[1]) ? of_first : of_first + work.tasks[1].num_panels;
+  std::uint32_t number = (is_done(work.tasks[0]) ? of_first : 0) + blockIdx.x;
+  if (number >= end) return;
+  const auto room = [&](int i) { return Room<T>{panels + i * kBytes<T>, stats[i]}; };
+  load(work, selection, place_of(work, number), room(0));
   device::load_plane_rows(rows,
                           num::num_planes(plan::ring_of(kScalarOf<T>), work.ladder.rungs[selection.rung].num_moduli));
-  const std::uint32_t of_first = work.tasks[0].num_panels;
-  const bool is_first_done = is_done(work.tasks[0]);
-  const bool is_second_done = is_done(work.tasks[1]);
-  for (std::uint32_t number = blockIdx.x; number < of_first + work.tasks[1].num_panels; number += gridDim.x) {
-    const bool is_second = number >= of_first;
-    if (is_second ? is_second_done : is_first_done) continue;
-    split_panel<T, kWords>(work, work.tasks[is_second ? 1 : 0], number - (is_second ? of_first : 0), selection, rows,
-                           panel);
+#pragma unroll 1
+  for (int i = 0; number < end; i ^= 1, number += gridDim.x) {
+    const std::uint32_t next = number + gridDim.x;
+    if (next < end) {
+      load(work, selection, place_of(work, next), room(i ^ 1));
+      device::wait_for_earlier_copies();
+    } else {
+      device::wait_for_copies();
+    }
+    write<T, kWords>(work, selection, place_of(work, number), room(i), rows);
+    __syncthreads();
   }
 }
 
@@ -147,20 +213,20 @@ Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::in
     task.operand.lines.length = first + length;
     task.is_across = device::lies_across(operands[i].lines);
     task.pieces =
-        static_cast<std::uint32_t>(base::ceil_div(operands[i].planes.row_stride, std::int64_t{device::kPanelLength}));
+        static_cast<std::uint32_t>(base::ceil_div(operands[i].planes.row_stride, std::int64_t{kLength}));
     const std::int64_t lines = base::round_up(operands[i].lines.num_lines, plan::kReadRows);
     task.num_panels = task.pieces * static_cast<std::uint32_t>(base::ceil_div(lines, std::int64_t{P::kLines}));
     panels += task.num_panels;
   }
   if (panels == 0) return {};
   const auto start = [&](auto kernel) -> Status {
-    constexpr int kBytes = P::bytes(device::kPanelLength);
+    constexpr int kPanels = 2 * kBytes<T>;
     KIZAMI_RETURN_IF_ERROR(
-        base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
+        base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kPanels),
                           "shared memory of the residues"));
     // No more blocks than run at once: if there is nothing to do, they are what it costs.
     const unsigned grid = std::min(panels, static_cast<unsigned>(kBlocksPerSm * num_sms));
-    return base::launch_overlapped("split_residues", kernel, grid, device::kPanelThreads, kBytes, queue, work);
+    return base::launch_overlapped("split_residues", kernel, grid, device::kPanelThreads, kPanels, queue, work);
   };
   const int words = words_of(ladder.rungs[ladder.num_rungs - 1]);
   return words <= 3 ? start(split_residues<T, 3>) : start(split_residues<T, device::kMaxWords>);

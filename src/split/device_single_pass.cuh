@@ -174,7 +174,8 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
     });
   }
   if (look != plan::Look::kSample) {
-    if (line < lines.num_lines) write_block_digits<T>(piece, length, line, first, part, exponent, lines, task.blocks);
+    if (line < lines.num_lines)
+      write_block_digits<T>(piece, length, line, first, part, range, exponent, lines, task.blocks);
   } else if (task.digits.digits != nullptr && is_there) {
     write_digits<T>(piece, length, line, first, part, is_live, units, task.digits);
   }
