@@ -38,37 +38,30 @@ struct Balanced {
   std::int32_t* exponents;  ///< [length]
 };
 
-/// Elements that a warp gathers at a time. The samples are dealt to its four groups of lanes, so that all loads are under way at once.
-inline constexpr int kElementsOfWarp = 8;
-inline constexpr int kSamplesOfLane = kGainLines / 2 / (32 / kElementsOfWarp);
-
-/// What a lane has of its samples of an element.
+/// The even sample of one operand that a lane has of every element. Little code: it runs once a call, and what is not in the cache for
+/// instructions comes from as far as the elements.
 template <class T>
-struct SampledElement {
-  T x[kSamplesOfLane];
-  std::int32_t line_exponent[kSamplesOfLane];
+class EvenSample {
+ public:
+  __device__ __forceinline__ explicit EvenSample(const Balanced<T>& of) {
+    static_assert(kGainLines == 2 * 32);
+    const std::int64_t line = gain_line(of.lines.num_lines, 2 * lane());
+    elements_ = of.lines.data + line * of.lines.line_stride;
+    inner_stride_ = of.lines.inner_stride;
+    line_exponent_ = of.stats[line].exponent;
+  }
+  [[nodiscard]] __device__ __forceinline__ T load(std::int64_t h) const { return elements_[h * inner_stride_]; }
+  /// The largest of all lanes' elements relative to their lines; kNoExponent of none.
+  [[nodiscard]] __device__ __forceinline__ std::int32_t relative_exponent(const T& x) const {
+    const std::int32_t exponent = exponent_of(x, 0);
+    const bool is_live = line_exponent_ != num::kNoExponent && exponent != num::kNoExponent;
+    return __reduce_max_sync(kFullWarp, is_live ? exponent - line_exponent_ : num::kNoExponent);
+  }
 
-  __device__ __forceinline__ SampledElement(const Balanced<T>& of, std::int64_t h) {
-#pragma unroll
-    for (int e = 0; e < kSamplesOfLane; ++e) {
-      const std::int64_t line = gain_line(of.lines.num_lines, 2 * (lane() / kElementsOfWarp * kSamplesOfLane + e));
-      x[e] = of.lines.data[line * of.lines.line_stride + h * of.lines.inner_stride];
-      line_exponent[e] = of.stats[line].exponent;
-    }
-  }
-  /// The largest of all samples relative to their lines, the same in all groups of lanes; kNoExponent of none.
-  [[nodiscard]] __device__ __forceinline__ std::int32_t relative_exponent() const {
-    std::int32_t most = num::kNoExponent;
-#pragma unroll
-    for (int e = 0; e < kSamplesOfLane; ++e) {
-      const std::int32_t exponent = exponent_of(x[e], 0);
-      if (line_exponent[e] != num::kNoExponent && exponent != num::kNoExponent)
-        most = max(most, exponent - line_exponent[e]);
-    }
-    for (int distance = kElementsOfWarp; distance < 32; distance *= 2)
-      most = max(most, __shfl_xor_sync(kFullWarp, most, distance));
-    return most;
-  }
+ private:
+  const T* elements_;
+  std::int64_t inner_stride_;
+  std::int32_t line_exponent_;
 };
 
 /// Gathers the relative exponents of the even samples of both operands, and the range of their differences, by all warps of the grid.
@@ -77,27 +70,34 @@ template <class T>
 __device__ __noinline__ void gather_relative_exponents(const Balanced<T>& a, const Balanced<T>& b, std::int32_t* least,
                                                        std::int32_t* most) {
   const std::int64_t length = a.lines.length;
+  const EvenSample<T> of_a(a);
+  const EvenSample<T> of_b(b);
   std::int32_t least_here = INT32_MAX;
   std::int32_t most_here = INT32_MIN;
-  // Neighbouring pieces to different blocks of threads: there are fewer than warps.
-  const std::int64_t warp = std::int64_t{threadIdx.x / 32} * gridDim.x + blockIdx.x;
-  for (std::int64_t first = warp * kElementsOfWarp; first < length; first += grid_warps() * kElementsOfWarp) {
-    const std::int64_t h = min(first + lane() % kElementsOfWarp, length - 1);
-    const SampledElement<T> of_a(a, h);
-    const SampledElement<T> of_b(b, h);
-    const std::int32_t e = of_a.relative_exponent();
-    const std::int32_t f = of_b.relative_exponent();
-    if (lane() < kElementsOfWarp && first + lane() < length) {
-      a.exponents[h] = e;
-      b.exponents[h] = f;
+  constexpr int kAtOnce = 2;  // loads before the first use
+  for (std::int64_t first = grid_warp(); first < length; first += kAtOnce * grid_warps()) {
+    T x[kAtOnce];
+    T y[kAtOnce];
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u) {
+      const std::int64_t h = min(first + u * grid_warps(), length - 1);
+      x[u] = of_a.load(h);
+      y[u] = of_b.load(h);
     }
-    if (split::is_live(e, f)) {
+#pragma unroll
+    for (int u = 0; u < kAtOnce; ++u) {
+      const std::int64_t h = min(first + u * grid_warps(), length - 1);
+      const std::int32_t e = of_a.relative_exponent(x[u]);
+      const std::int32_t f = of_b.relative_exponent(y[u]);
+      if (lane() == 0) {
+        a.exponents[h] = e;
+        b.exponents[h] = f;
+      }
+      if (!split::is_live(e, f)) continue;
       least_here = min(least_here, e - f);
       most_here = max(most_here, e - f);
     }
   }
-  least_here = __reduce_min_sync(kFullWarp, least_here);
-  most_here = __reduce_max_sync(kFullWarp, most_here);
   if (lane() == 0 && least_here <= most_here) {
     atomicMin(least, least_here);
     atomicMax(most, most_here);

@@ -8,7 +8,10 @@
 //
 // Every block walks through the list twice: pairs of each band are counted, then those of its places gathered in shared memory, once
 // for every kPairsOfWalk of them. Then its warps have elements on their way in rings of their own (device_line_ring.cuh), a lane
-// for a chain of a pair, or for all of a compensated sum. Where few warps are needed, they have longer rings.
+// for a chain of a pair. Where few warps are needed, they have longer rings.
+//
+// A compensated sum runs over all terms in order. One warp of a team adds, a lane a sum; the others make products and their errors for
+// it. A block is one team, or two.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,6 +19,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/cluster_sm90.cuh"
 #include "base/int_math.hpp"
 #include "fp64/device_line_ring.cuh"
 #include "fp64/device_pair.cuh"
@@ -30,6 +34,7 @@ inline constexpr int kBandLines = 16;
 inline constexpr int kMaxBands = 2048;   ///< more lines: wider bands
 inline constexpr int kPairsAtOnce = 32;  ///< whose chains are summed before the next pairs'
 inline constexpr int kPairsOfWarp = kPairsAtOnce / kRepairWarps;
+inline constexpr int kMaxProductStages = 4;
 inline constexpr int kPairsOfWalk = 192;  ///< that a walk through the list is meant to gather
 inline constexpr int kMaxPairsOfWalk =
     kRepairThreads;  ///< should hashes be uneven: further ones by the warp that finds them
@@ -51,30 +56,33 @@ struct RepairShared {
   std::uint32_t before[kMaxBands + 1];  ///< pairs of each band, then of all bands before
   std::uint32_t of_warps[kRepairWarps];
   std::uint32_t num_pairs;
+  std::uint64_t has_products[kRepairWarps][kMaxProductStages];  ///< mbarriers of a warp's stages
+  std::uint64_t is_added[kRepairWarps][kMaxProductStages];
 };
 
-/// One chain of fused multiply-adds.
-struct Chain {
-  double sum = 0;
-  __device__ __forceinline__ void add(double a, double b) { sum = fma(a, b, sum); }
+/// A product and what its rounding lost.
+struct Product {
+  double value;
+  double error;
+
+  Product() = default;
+  __device__ __forceinline__ Product(double a, double b) : value(a * b), error(fma(a, b, -value)) {}
 };
 
 /// Dot2: the sum of products, and that of the errors of both.
 struct CompensatedSum {
   double high = 0;
   double low = 0;
-  __device__ __forceinline__ void add(double a, double b) {
-    const double p = a * b;
-    const double p_error = fma(a, b, -p);
-    const double t = high + p;
+  __device__ __forceinline__ void add(const Product& p) {
+    const double t = high + p.value;
     const double z = t - high;
-    const double s_error = (high - (t - z)) + (p - z);
-    low = low + (s_error + p_error);
+    const double s_error = (high - (t - z)) + (p.value - z);
+    low = low + (s_error + p.error);
     high = t;
   }
 };
 
-template <class T>
+template <class T, num::Fp64Summation kSummation>
 class Repairs {
  public:
   __device__ Repairs(const DeviceCall<T>& call, RepairShared& shared)
@@ -90,16 +98,13 @@ class Repairs {
   /// By all threads of all blocks.
   __device__ void answer() {
     const std::int64_t num_walks = base::ceil_div(pairs_of_block(), std::int64_t{kPairsOfWalk});
-    const bool are_few = num_repairs_ <= std::int64_t{gridDim.x} * kRepairWarps;
-    const bool is_pairwise = call_.summation == num::Fp64Summation::kPairwise;
-    // A compensated sum is one chain: where there are warps enough, one of them is quicker at it than a lane.
-    if ((are_few && !is_pairwise) || (num_walks - 1) * kLengthOfWalk > call_.a.length) return answer_repairs(call_);
+    if ((num_walks - 1) * kLengthOfWalk > call_.a.length) return answer_repairs(call_);
     if (first_place(1, 0) == first_place(1, 1)) return;
     count_bands();
     for (std::int64_t walk = 0; walk < num_walks; ++walk) {
       gather(first_place(num_walks, walk), first_place(num_walks, walk + 1));
       sort();
-      if (is_pairwise) {
+      if constexpr (kSummation == num::Fp64Summation::kPairwise) {
         for (int done = 0; done < num_ordinary_;) {
           const int num_pairs = pairs_at_once(done);
           sum_pairwise(done, num_pairs);
@@ -248,48 +253,68 @@ class Repairs {
 
   // ---- what a pair is -----------------------------------------------------------------------------------------------
 
-  /// Adds the terms of a pair of lines, element by element, to the sums of each form.
-  template <class Sum>
-  class Terms {
+  using Wide = WideOf<T>;
+
+  /// The elements of a pair of lines as the sums take them: scaled, in FP64.
+  class ScaledPair {
    public:
-    __device__ __forceinline__ Terms(const DeviceCall<T>& call, const Repair& repair)
+    __device__ __forceinline__ ScaledPair(const DeviceCall<T>& call, const Repair& repair)
         : a_(headroom_factors(repair.a_shift)),
           b_(headroom_factors(repair.b_shift)),
           a_is_conjugated_(call.a.is_conjugated),
           b_is_conjugated_(call.b.is_conjugated) {}
+    [[nodiscard]] __device__ __forceinline__ Wide of_a(const T& x) const { return scaled(x, a_is_conjugated_, a_); }
+    [[nodiscard]] __device__ __forceinline__ Wide of_b(const T& y) const { return scaled(y, b_is_conjugated_, b_); }
 
-    __device__ __forceinline__ void add(const T& x, const T& y) {
-      constexpr problem::RealForm kOfForm[2] = {kForms == 1 ? problem::RealForm::kPlain : problem::RealForm::kRealPart,
-                                                problem::RealForm::kImagPart};
-      const problem::Lines<T> a{&x, 1, 1, 0, 0, a_is_conjugated_};
-      const problem::Lines<T> b{&y, 1, 1, 0, 0, b_is_conjugated_};
-#pragma unroll
-      for (int t = 0; t < kForms; ++t) {
-        const double of_a = a.term(0, t) * a_.first * a_.second;
-#pragma unroll
-        for (int form = 0; form < kForms; ++form)
-          sums[form].add(of_a, problem::term(b, kOfForm[form], 0, t) * b_.first * b_.second);
+   private:
+    [[nodiscard]] __device__ __forceinline__ static Wide scaled(const T& x, bool is_conjugated,
+                                                                const num::ScaleFactors& by) {
+      const problem::Lines<T> line{&x, 1, 1, 0, 0, is_conjugated};
+      if constexpr (kIsComplex<T>) {
+        return {line.term(0, 0) * by.first * by.second, line.term(0, 1) * by.first * by.second};
+      } else {
+        return line.term(0, 0) * by.first * by.second;
       }
     }
 
-    Sum sums[kForms];
-
-   private:
     num::ScaleFactors a_;
     num::ScaleFactors b_;
     bool a_is_conjugated_;
     bool b_is_conjugated_;
   };
 
-  /// The sums of elements [first, first + count) of a repair a lane, by one of `num_warps` warps.
-  template <class Sum>
-  __device__ __forceinline__ Terms<Sum> sum_terms(const Repair& repair, std::int64_t first, std::int64_t count,
-                                                  int num_warps) const {
+  [[nodiscard]] __device__ static constexpr problem::RealForm real_form(int form) {
+    if (kForms == 1) return problem::RealForm::kPlain;
+    return form == 0 ? problem::RealForm::kRealPart : problem::RealForm::kImagPart;
+  }
+  /// visit(t, of_a, of_b): the factors of the terms of an element in one form.
+  template <class Visit>
+  __device__ __forceinline__ static void for_terms(int form, const Wide& x, const Wide& y, const Visit& visit) {
+    const problem::Lines<Wide> a{&x, 1, 1, 0, 0, false};
+    const problem::Lines<Wide> b{&y, 1, 1, 0, 0, false};
+#pragma unroll
+    for (int t = 0; t < kForms; ++t) visit(t, a.term(0, t), problem::term(b, real_form(form), 0, t));
+  }
+
+  /// One chain of fused multiply-adds in each form.
+  struct Chains {
+    double sums[kForms] = {};
+    __device__ __forceinline__ void add(const Wide& x, const Wide& y) {
+#pragma unroll
+      for (int form = 0; form < kForms; ++form)
+        for_terms(form, x, y, [&](int, double a, double b) { sums[form] = fma(a, b, sums[form]); });
+    }
+  };
+
+  /// Of elements [first, first + count) of a repair a lane, by one of `num_warps` warps.
+  __device__ __forceinline__ Chains sum_terms(const Repair& repair, std::int64_t first, std::int64_t count,
+                                              int num_warps) const {
     const int num_stages = kRingStages / num_warps;
-    Terms<Sum> terms(call_, repair);
+    const ScaledPair pair(call_, repair);
+    Chains chains;
     walk_lines(call_.a, call_.b, repair.pair, first, count, shared_.ring + warp() * num_stages * kStageBytes,
-               num_stages, [&](const T& x, const T& y) { terms.add(x, y); });
-    return terms;
+               num_stages, [&](const T& x, const T& y) { chains.add(pair.of_a(x), pair.of_b(y)); });
+    return chains;
   }
   /// Of 2, 4 or 8: as few as have enough lanes, with rings as long as that leaves.
   [[nodiscard]] __device__ static int warps_for(std::int64_t num_lanes) {
@@ -364,9 +389,10 @@ class Repairs {
     __syncthreads();
   }
 
+  static constexpr int kChainElements = static_cast<int>(num::kFp64ChainLength) / kForms;
+
   /// These chains of these pairs, in shared_.chains: the pairs of a chain in neighbouring lanes.
   __device__ __forceinline__ void sum_chains(int first_pair, int num_pairs, std::int64_t first_chain, int num_chains) {
-    constexpr std::int64_t kChainElements = num::kFp64ChainLength / kForms;
     static_assert(kChainElements % kStageElements == 0);
     const int num_lanes = num_pairs * num_chains;
     const int num_warps = warps_for(num_lanes);
@@ -377,32 +403,211 @@ class Repairs {
       const int chain = item / num_pairs;
       const int p = item % num_pairs;
       const std::int64_t begin = (first_chain + chain) * kChainElements;
-      const Terms<Chain> terms = sum_terms<Chain>(shared_.repairs[first_pair + p], begin,
-                                                  min(kChainElements, call_.a.length - begin), num_warps);
+      const Chains chains = sum_terms(shared_.repairs[first_pair + p], begin,
+                                      min(std::int64_t{kChainElements}, call_.a.length - begin), num_warps);
       if (first + lane_index() < num_lanes) {
 #pragma unroll
-        for (int form = 0; form < kForms; ++form) chain_at(form, p, chain) = terms.sums[form].sum;
+        for (int form = 0; form < kForms; ++form) chain_at(form, p, chain) = chains.sums[form];
       }
     }
   }
 
   // ---- compensated sums ---------------------------------------------------------------------------------------------
 
-  /// All ordinary pairs, neighbours in neighbouring lanes: a sum runs over the terms in order.
+  // The elements come step by step, kStageElements of every pair, to the warps that make products, in turns. The products take the place
+  // of the elements, whose stage is free again when they are added.
+  static constexpr int kSumsOfWarp = kWarpSize / kForms;
+  static constexpr int kProductsOfStage = kStageElements * kForms;
+  static_assert(kProductsOfStage * kWarpSize * sizeof(Product) <= kStageBytes);
+
+  /// All ordinary pairs, neighbours in neighbouring lanes.
   __device__ __forceinline__ void sum_compensated() {
-    const int num_warps = warps_for(num_ordinary_);
-    const int of_warp = static_cast<int>(base::ceil_div(num_ordinary_, num_warps));
-    const int first = warp() * of_warp;
-    const int end = min(first + of_warp, num_ordinary_);
-    if (first >= end) return;
-    const Repair repair = shared_.repairs[min(first + lane_index(), end - 1)];
-    const Terms<CompensatedSum> terms = sum_terms<CompensatedSum>(repair, 0, call_.a.length, num_warps);
-    if (first + lane_index() < end) {
-      double sums[kForms];
-#pragma unroll
-      for (int form = 0; form < kForms; ++form) sums[form] = terms.sums[form].high + terms.sums[form].low;
-      write(repair, sums);
+    const int num_groups = base::ceil_div(num_ordinary_, kSumsOfWarp);
+    if (num_groups == 1) return sum_by_teams<1>(0, num_ordinary_);
+    const int num_rounds = base::ceil_div(num_groups, 2);
+    for (int round = 0; round < num_rounds; ++round) {
+      const int first = num_ordinary_ * round / num_rounds;
+      sum_by_teams<2>(first, num_ordinary_ * (round + 1) / num_rounds - first);
     }
+  }
+
+  template <int kTeams>
+  struct Team {
+    static constexpr int kWarps = kRepairWarps / kTeams;
+    static constexpr int kProductWarps = kWarps - 1;  ///< the last one adds
+    static constexpr int kStages = kRingStages / (kTeams * kProductWarps);
+    static_assert(kStages <= kMaxProductStages && kProductWarps * kStages <= 32);
+
+    [[nodiscard]] __device__ static int index() { return warp() / kWarps; }
+    [[nodiscard]] __device__ static int rank() { return warp() % kWarps; }
+    /// Where a stage of a warp of this team is in the ring.
+    [[nodiscard]] __device__ static int stage_of(int rank, int stage) {
+      return ((index() * kProductWarps + rank) * kStages + stage) * kStageBytes;
+    }
+  };
+
+  /// So many pairs at most: kTeams * kSumsOfWarp. By all warps.
+  template <int kTeams>
+  __device__ __forceinline__ void sum_by_teams(int first, int num_pairs) {
+    using OfTeam = Team<kTeams>;
+    make_barriers();
+    const int begin = first + num_pairs * OfTeam::index() / kTeams;
+    const int end = first + num_pairs * (OfTeam::index() + 1) / kTeams;
+    // Sums of one form are neighbours.
+    const int form = lane_index() / kSumsOfWarp;
+    const int p = begin + lane_index() % kSumsOfWarp;
+    const Repair& repair = shared_.repairs[min(p, num_ordinary_ - 1)];
+    if (OfTeam::rank() < OfTeam::kProductWarps) return make_products<OfTeam>(repair, form, p < end);
+    const CompensatedSum sum = add_products<OfTeam>();
+    const double of_lane = sum.high + sum.low;
+    double sums[kForms];
+#pragma unroll
+    for (int of = 0; of < kForms; ++of)
+      sums[of] = __shfl_sync(kAllLanes, of_lane, of * kSumsOfWarp + lane_index() % kSumsOfWarp);
+    if (p < end && form == 0) write(repair, sums);
+  }
+
+  __device__ void make_barriers() {
+    __syncthreads();
+    constexpr int kBarriers = kRepairWarps * kMaxProductStages;
+    if (thread() < 2 * kBarriers) {
+      const std::uint32_t barrier = base::shared_address(
+          thread() < kBarriers ? &shared_.has_products[0][thread()] : &shared_.is_added[0][thread() - kBarriers]);
+      if (has_barriers_) base::barrier_invalidate(barrier);
+      base::barrier_init(barrier, 1);
+    }
+    has_barriers_ = true;
+    __syncthreads();
+  }
+
+  [[nodiscard]] __device__ std::int64_t num_steps() const {
+    return base::ceil_div(call_.a.length, std::int64_t{kStageElements});
+  }
+
+  /// Products of every kProductWarps-th step, of a pair and a form a lane.
+  template <class OfTeam>
+  __device__ __forceinline__ void make_products(const Repair& repair, int form, bool is_there) {
+    constexpr int kStages = OfTeam::kStages;
+    constexpr int kTurn = OfTeam::kProductWarps;
+    const std::int64_t length = is_there ? call_.a.length : 0;
+    const LaneLines<T> a(call_.a, repair.pair.row, 0, length);
+    const LaneLines<T> b(call_.b, repair.pair.col, 0, length);
+    const ScaledPair pair(call_, repair);
+    const std::int64_t end = num_steps();
+    const auto copy = [&](std::int64_t step, int stage) {
+      const std::int64_t at = step * kStageElements;
+      if (step < end) {
+        const bool is_whole = __all_sync(kAllLanes, at + kStageElements <= length) != 0;
+        const std::uint32_t to = shared_address(shared_.ring + OfTeam::stage_of(OfTeam::rank(), stage));
+        a.copy(at, is_whole, to);
+        b.copy(at, is_whole, to + kStageLineBytes);
+      }
+      close_copies();  // an empty group too: so many are always behind the oldest
+    };
+    std::uint32_t phases = 0;
+    const auto wait_for_adds = [&](int stage) {
+      base::barrier_wait(base::shared_address(&shared_.is_added[warp()][stage]), phases >> stage & 1);
+      phases ^= 1u << stage;
+    };
+#pragma unroll 1
+    for (int stage = 0; stage < kStages; ++stage) copy(OfTeam::rank() + stage * kTurn, stage);
+    int stage = 0;
+    int last = kStages - 1;  // the stage before
+#pragma unroll 1
+    for (std::int64_t step = OfTeam::rank(); step < end; step += kTurn) {
+      if (step >= kTurn) {
+        wait_for_adds(last);
+        copy(step + (kStages - 1) * kTurn, last);
+      } else {
+        close_copies();
+      }
+      wait_for_copies<kStages - 1>();
+      __syncwarp();
+      unsigned char* const memory = shared_.ring + OfTeam::stage_of(OfTeam::rank(), stage);
+      T x[kStageElements];
+      T y[kStageElements];
+      a.read(memory, x);
+      b.read(memory + kStageLineBytes, y);
+      __syncwarp();  // all have read it
+      Product* const to = reinterpret_cast<Product*>(memory) + lane_index();
+      const std::int64_t left = length - step * kStageElements;
+#pragma unroll
+      for (int e = 0; e < kStageElements; ++e) {
+        const bool is_element = e < left;  // what is added instead of others changes no sum
+        const Wide of_a = is_element ? pair.of_a(x[e]) : Wide{};
+        const Wide of_b = is_element ? pair.of_b(y[e]) : Wide{};
+#pragma unroll
+        for (int of = 0; of < kForms; ++of) {
+          for_terms(of, of_a, of_b, [&](int t, double u, double v) {
+            if (of == form) to[(e * kForms + t) * kWarpSize] = Product(u, v);
+          });
+        }
+      }
+      __syncwarp();
+      if (lane_index() == 0) base::barrier_arrive(base::shared_address(&shared_.has_products[warp()][stage]));
+      last = stage;
+      stage = stage + 1 == kStages ? 0 : stage + 1;
+    }
+    if (OfTeam::rank() < end) wait_for_adds(last);
+    wait_for_copies<0>();
+  }
+
+  static constexpr int kAtOnce = kStageElements;  ///< products of a stage that are added before the next ones
+  using Products = Product[kAtOnce];
+
+  /// A lane's products, kAtOnce by kAtOnce.
+  template <class OfTeam>
+  class ProductSteps {
+   public:
+    __device__ __forceinline__ explicit ProductSteps(RepairShared& shared) : shared_(shared) {}
+
+    __device__ __forceinline__ void take(Products& products) {
+      if (part_ == 0)
+        base::barrier_wait(base::shared_address(&shared_.has_products[from_warp()][stage_]), phases_ >> bit() & 1);
+      const auto* const of_lane =
+          reinterpret_cast<const Product*>(shared_.ring + OfTeam::stage_of(from_, stage_)) + lane_index();
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) products[i] = of_lane[(part_ * kAtOnce + i) * kWarpSize];
+      if (++part_ < kForms) return;
+      part_ = 0;
+      __syncwarp();
+      if (lane_index() == 0) base::barrier_arrive(base::shared_address(&shared_.is_added[from_warp()][stage_]));
+      phases_ ^= 1u << bit();
+      if (++from_ == OfTeam::kProductWarps) {
+        from_ = 0;
+        stage_ = stage_ + 1 == OfTeam::kStages ? 0 : stage_ + 1;
+      }
+    }
+
+   private:
+    [[nodiscard]] __device__ int bit() const { return from_ * OfTeam::kStages + stage_; }
+    [[nodiscard]] __device__ int from_warp() const { return OfTeam::index() * OfTeam::kWarps + from_; }
+
+    RepairShared& shared_;
+    int part_ = 0;  ///< of a stage
+    int from_ = 0;
+    int stage_ = 0;
+    std::uint32_t phases_ = 0;
+  };
+
+  /// The sum of a lane's products, by the last warp of a team: the next ones are on their way while some are added.
+  template <class OfTeam>
+  __device__ __forceinline__ CompensatedSum add_products() {
+    CompensatedSum sum;
+    const std::int64_t end = num_steps() * kForms;
+    ProductSteps<OfTeam> steps(shared_);
+    Products next;
+    steps.take(next);
+#pragma unroll 1
+    for (std::int64_t step = 0; step < end; ++step) {
+      Products products;
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) products[i] = next[i];
+      if (step + 1 < end) steps.take(next);
+#pragma unroll
+      for (const Product& product : products) sum.add(product);
+    }
+    return sum;
   }
 
   const DeviceCall<T>& call_;
@@ -413,17 +618,19 @@ class Repairs {
   std::uint32_t most_whole_;  ///< pairs of a band that is not dealt to several blocks
   int num_ordinary_ = 0;
   int num_single_ = 0;
+  bool has_barriers_ = false;
   static_assert(kBandLines == 1 << 4);
 };
 
-template <class T>
+/// The call's summation is kSummation: kernels apart, for the registers of one are not those of the other.
+template <class T, num::Fp64Summation kSummation>
 __global__ void __launch_bounds__(kRepairThreads, 1) answer_repairs_sm90(const __grid_constant__ DeviceCall<T> call) {
   extern __shared__ double2 shared_memory[];
   base::follow_previous_kernel();
   const plan::DeviceState& state = *call.state;
   if (state.is_scaling_only != 0 || state.takes_signs != 0 || state.selection.rung < 0 || state.num_repairs == 0)
     return;
-  Repairs<T>(call, *reinterpret_cast<RepairShared*>(shared_memory)).answer();
+  Repairs<T, kSummation>(call, *reinterpret_cast<RepairShared*>(shared_memory)).answer();
 }
 
 }  // namespace kizami::fp64

@@ -100,7 +100,8 @@ Status answer_exceptions(const DeviceCall<T>& call, int num_sms, product::Queue 
 template <class T>
 Status answer_repairs(const DeviceCall<T>& call, int num_sms, product::Queue queue) {
   if (call.c.rows == 0 || call.c.cols == 0) return {};
-  const auto kernel = answer_repairs_sm90<T>;
+  const auto kernel = call.summation == Fp64Summation::kPairwise ? answer_repairs_sm90<T, Fp64Summation::kPairwise>
+                                                                 : answer_repairs_sm90<T, Fp64Summation::kCompensated>;
   constexpr int kBytes = static_cast<int>(sizeof(RepairShared));
   static_assert(kBytes <= kBlockBytes);
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(

@@ -111,9 +111,9 @@ struct PlainTerms {
 /// @param range, exponent of the line; num::kNoExponent: all is zero
 /// @range length is whole scales
 template <class T>
-__device__ void write_block_digits(const unsigned char* piece, int length, std::int64_t line, std::int64_t first,
-                                   int part, const Range& range, int exponent, const problem::Lines<T>& lines,
-                                   const DigitRows& out) {
+__device__ __noinline__ void write_block_digits(const unsigned char* piece, int length, std::int64_t line,
+                                                std::int64_t first, int part, const Range& range, int exponent,
+                                                const problem::Lines<T>& lines, const DigitRows& out) {
   using L = BlockLanes<T>;
   using Real = RealOf<T>;
   using Plain = PlainTerms<Real>;

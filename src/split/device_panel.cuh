@@ -51,10 +51,6 @@ __device__ void copy_async(std::uint32_t to, const void* from, bool is_there) {
   }
 }
 __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
-/// What was enqueued before becomes a group.
-__device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/// Waits for all groups but the last one.
-__device__ inline void wait_for_earlier_copies() { asm volatile("cp.async.wait_group 1;" ::: "memory"); }
 
 /// Loads elements [first, first + length) of lines from first_line on; zeros where there are none. wait_for_copies() and a
 /// barrier end it.

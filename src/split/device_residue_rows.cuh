@@ -219,6 +219,7 @@ struct LineScaling {
 /// The words of a lane's two neighbouring elements as it gives them to the tensor cores: a product takes two words of each.
 template <class T, int kWords>
 struct Fragment {
+  static constexpr int kWarpBytes = 8 * Element<T>::kTerms * kWords * 32;  ///< of all lanes, in memory
   static constexpr int kTerms = Element<T>::kTerms;
   static constexpr int kCount = kTerms * kWords;      ///< words of an element
   static constexpr int kProducts = (kCount + 1) / 2;  ///< a missing word is zero
@@ -248,6 +249,33 @@ struct Fragment {
       return term.mantissa == 0 ? Integer<kWords>(false, 0, 0)
                                 : Integer<kWords>(is_negative, term.mantissa, term.ulp + scaling.scale + shift);
     });
+  }
+
+  /// To and from kWarpBytes of shared memory, by all lanes: chunks of a lane are neighbours of those of others.
+  __device__ void store(unsigned char* warp_memory) const {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+    for (int k = 0; k < kProducts; ++k, warp_memory += 32 * sizeof(uint4)) {
+      if (2 * k + 1 < kCount) {
+        reinterpret_cast<uint4*>(warp_memory)[lane] = a[k];
+      } else {
+        reinterpret_cast<uint2*>(warp_memory)[lane] = make_uint2(a[k].x, a[k].y);
+      }
+    }
+  }
+  __device__ static Fragment load(const unsigned char* warp_memory) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    Fragment fragment;
+#pragma unroll
+    for (int k = 0; k < kProducts; ++k, warp_memory += 32 * sizeof(uint4)) {
+      if (2 * k + 1 < kCount) {
+        fragment.a[k] = reinterpret_cast<const uint4*>(warp_memory)[lane];
+      } else {
+        const uint2 half = reinterpret_cast<const uint2*>(warp_memory)[lane];
+        fragment.a[k] = make_uint4(half.x, half.y, 0, 0);
+      }
+    }
+    return fragment;
   }
 
  private:
@@ -418,11 +446,11 @@ __device__ __forceinline__ void for_planes(int num_planes, const Visit& visit) {
 /// the next 8. For fragments that are quick to make.
 /// @param fragment(h, i): of elements h + pair_of_lane(i) and the next. rows: in shared memory
 /// @range  out of element 0 is aligned to 16; first, end and step are multiples of kBlockLength
-template <class T, int kWords, class GetFragment>
+template <class T, int kWords, bool kHasFours, class GetFragment>
 __device__ void write_line(const GetFragment& fragment, int first, int end, int step,
                            const PlaneRow<Element<T>::kTerms, kWords>* rows, int num_planes, std::int8_t* out,
                            std::int64_t plane_stride) {
-  for_planes</*kHasFours=*/false>(num_planes, [&](int plane, auto at_once) {
+  for_planes<kHasFours>(num_planes, [&](int plane, auto at_once) {
     using Planes = LanePlanes<T, kWords, at_once.value>;
     const Planes planes(rows, plane, num_planes);
     std::int8_t* to[2] = {planes.place(0, out + first, plane_stride), planes.place(1, out + first, plane_stride)};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Residue planes of whole operands or of chunks of them, at the rung of the call's state. A block takes pieces of some
-// neighbouring lines through shared memory, a warp or two a line, and copies the next piece meanwhile. One launch takes one operand or
-// both.
+// neighbouring lines through shared memory, a warp or two a line: elements become integers there, and while these become residues the
+// next elements come. One launch takes one operand or both.
 #include <algorithm>
 #include <cstdint>
 
@@ -22,10 +22,18 @@ using device::LineScaling;
 using device::PlaneRow;
 
 constexpr int kBlocksPerSm = 2;
-/// Elements of a line in a panel, of which a block has two: one on its way while the other is worked on.
+/// Elements of a line in a panel.
 constexpr int kLength = device::kPanelLength / 2;
 template <class T>
-constexpr int kBytes = device::Panel<T>::bytes(kLength);
+constexpr int kElementBytes = device::Panel<T>::bytes(kLength);
+/// A panel as integers, which leave their elements' place to the next panel.
+template <class T, int kWords>
+constexpr int kIntegerBytes = device::Panel<T>::kLines*(kLength / 64) * device::Fragment<T, kWords>::kWarpBytes;
+template <class T, int kWords>
+constexpr bool kKeepsIntegers = kBlocksPerSm*(kElementBytes<T> + kIntegerBytes<T, kWords>) <= 216 * 1024;
+template <class T>
+constexpr int kSharedBytes = kElementBytes<T> +
+                             std::max(kIntegerBytes<T, 2>, kKeepsIntegers<T, 3> ? kIntegerBytes<T, 3> : 0);
 
 /// Words of 32 bits that hold the integers of a rung: 2, 3 or device::kMaxWords.
 [[nodiscard]] KIZAMI_HOST_DEVICE inline int words_of(const num::Rung& rung) {
@@ -69,6 +77,7 @@ template <class T>
 template <class T>
 struct Room {
   unsigned char* elements;
+  unsigned char* integers;
   num::LineStats* stats;  ///< of its lines
 };
 
@@ -100,49 +109,88 @@ __device__ void load(const Work<T>& work, const num::Selection& selection, const
     device::copy_async<16>(static_cast<std::uint32_t>(__cvta_generic_to_shared(to.stats)) + 16 * threadIdx.x,
                            reinterpret_cast<const uint4*>(from + place.first_line) + thread, true);
   }
-  device::commit_copies();
 }
 
-/// Writes the planes of a panel whose copies have come. All threads of the block call it.
+/// A panel whose copies have come, and what becomes of it. All threads of the block call all of it.
 template <class T, int kWords>
-__device__ void write(const Work<T>& work, const num::Selection& selection, const Place& place, const Room<T>& from,
-                      const PlaneRow<Element<T>::kTerms, kWords>* rows) {
+class Panel {
   using P = device::Panel<T>;
-  if constexpr (sizeof(T) < 16) {
-    if (comes_in_chunks(work, place)) device::order_chunks<T, kLength>(kLength, from.elements);
+  using F = device::Fragment<T, kWords>;
+
+ public:
+  __device__ Panel(const Work<T>& work, const num::Selection& selection, const Place& place, const Room<T>& from)
+      : operand_(work.tasks[place.is_second ? 1 : 0].operand),
+        num_planes_(num::num_planes(plan::ring_of(kScalarOf<T>), work.ladder.rungs[selection.rung].num_moduli)),
+        at_(place.at),
+        line_(place.first_line + warp() / P::kWarpsPerLine),
+        length_(static_cast<int>(min(std::int64_t{kLength}, operand_.planes.row_stride - place.at))),
+        elements_(from.elements + warp() / P::kWarpsPerLine * P::pitch(kLength)),
+        integers_(from.integers + warp() / P::kWarpsPerLine * (kLength / 64) * F::kWarpBytes) {
+    if constexpr (sizeof(T) < 16) {
+      if (comes_in_chunks(work, place)) device::order_chunks<T, kLength>(kLength, from.elements);
+    }
+    __syncthreads();
+    const plan::DeviceLineBuffers& buffers = operand_.line_buffers;
+    if (selection.equilibrated) inner_shift_ = buffers.inner_shift + work.first + at_;
+    if (line_ >= operand_.lines.num_lines) return;
+    const num::LineStats& stats = from.stats[warp() / P::kWarpsPerLine];
+    scaling_ = LineScaling{line_scale(work.ladder.rungs[selection.rung], stats), !stats.is_zero()};
+    if (at_ == 0 && threadIdx.x % (32 * P::kWarpsPerLine) == 0)
+      buffers.scales[line_] = stats.is_finite ? scaling_.scale : num::kSkipLine;
   }
-  __syncthreads();
-  const DeviceOperand<T>& operand = work.tasks[place.is_second ? 1 : 0].operand;
-  const problem::Lines<T>& lines = operand.lines;
-  const plan::DeviceLineBuffers& buffers = operand.line_buffers;
-  const DevicePlanes& planes = operand.planes;
-  const num::Rung& rung = work.ladder.rungs[selection.rung];
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int of_panel = warp / P::kWarpsPerLine;
-  const std::int64_t line = place.first_line + of_panel;
-  LineScaling scaling;
-  if (line < lines.num_lines) {
-    const num::LineStats& stats = from.stats[of_panel];
-    scaling = LineScaling{line_scale(rung, stats), !stats.is_zero()};
-    if (place.at == 0 && threadIdx.x % (32 * P::kWarpsPerLine) == 0)
-      buffers.scales[line] = stats.is_finite ? scaling.scale : num::kSkipLine;
+
+  /// Puts the integers where elements are no longer needed for them.
+  __device__ void keep_integers() const {
+    if (!is_there()) return;
+    for (int h = begin(); h < length_; h += kStep) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) made(h, i).store(kept(h, i));
+    }
   }
-  if (line >= base::round_up(lines.num_lines, plan::kReadRows)) return;
-  const std::int32_t* const inner_shift = selection.equilibrated ? buffers.inner_shift + work.first + place.at : nullptr;
-  const unsigned char* const elements_of_line = from.elements + of_panel * P::pitch(kLength);
-  const auto fragment = [&](int h, int i) {
+  __device__ void write_kept(const PlaneRow<Element<T>::kTerms, kWords>* rows) const {
+    if (!is_there()) return;
+    __syncwarp();
+    device::write_line<T, kWords, /*kHasFours=*/true>([&](int h, int i) { return F::load(kept(h, i)); }, begin(),
+                                                      length_, kStep, rows, num_planes_, out(),
+                                                      operand_.planes.plane_stride);
+  }
+  /// From the elements.
+  __device__ void write(const PlaneRow<Element<T>::kTerms, kWords>* rows) const {
+    if (!is_there()) return;
+    device::write_line_by_blocks<T, kWords, /*kHasFours=*/true>([&](int h, int i) { return made(h, i); }, begin(),
+                                                                length_, kStep, rows, num_planes_, out(),
+                                                                operand_.planes.plane_stride);
+  }
+
+ private:
+  static constexpr int kStep = device::kBlockLength * P::kWarpsPerLine;
+
+  [[nodiscard]] __device__ static int warp() { return static_cast<int>(threadIdx.x) / 32; }
+  [[nodiscard]] __device__ static int begin() { return device::kBlockLength * (warp() % P::kWarpsPerLine); }
+  [[nodiscard]] __device__ bool is_there() const {  // or padding
+    return line_ < base::round_up(operand_.lines.num_lines, plan::kReadRows);
+  }
+  [[nodiscard]] __device__ unsigned char* kept(int h, int i) const { return integers_ + (h / 64 + i) * F::kWarpBytes; }
+  [[nodiscard]] __device__ std::int8_t* out() const {
+    return operand_.planes.data + line_ * operand_.planes.row_stride + at_;
+  }
+  [[nodiscard]] __device__ F made(int h, int i) const {
     h += device::pair_of_lane(i);
     Element<T> elements[2];
-    device::read_pair(elements_of_line, h, elements);
-    return device::Fragment<T, kWords>(elements, lines.is_conjugated, scaling,
-                                       inner_shift == nullptr ? nullptr : inner_shift + h);
-  };
-  const auto length = static_cast<int>(min(std::int64_t{kLength}, planes.row_stride - place.at));
-  device::write_line_by_blocks<T, kWords, /*kHasFours=*/true>(
-      fragment, device::kBlockLength * (warp % P::kWarpsPerLine), length, device::kBlockLength * P::kWarpsPerLine, rows,
-      num::num_planes(plan::ring_of(kScalarOf<T>), rung.num_moduli),
-      planes.data + line * planes.row_stride + place.at, planes.plane_stride);
-}
+    device::read_pair(elements_, h, elements);
+    return F(elements, operand_.lines.is_conjugated, scaling_, inner_shift_ == nullptr ? nullptr : inner_shift_ + h);
+  }
+
+  const DeviceOperand<T>& operand_;
+  int num_planes_;
+  std::int64_t at_;    ///< in a row of the planes
+  std::int64_t line_;  ///< of this warp
+  int length_;
+  const unsigned char* elements_;
+  unsigned char* integers_;
+  LineScaling scaling_;
+  const std::int32_t* inner_shift_ = nullptr;
+};
 
 template <class T>
 [[nodiscard]] __device__ bool is_done(const Task<T>& task) {
@@ -153,28 +201,34 @@ template <class T>
 template <class T, int kWords>
 __device__ void split_panels(const Work<T>& work, const num::Selection& selection) {
   constexpr int kTerms = Element<T>::kTerms;
-  extern __shared__ __align__(16) unsigned char panels[];
-  __shared__ __align__(16) num::LineStats stats[2][device::Panel<T>::kLines];
+  extern __shared__ __align__(16) unsigned char memory[];
+  __shared__ __align__(16) num::LineStats stats[device::Panel<T>::kLines];
   __shared__ PlaneRow<kTerms, kWords> rows[num::kMaxPlanes];
   const std::uint32_t of_first = work.tasks[0].num_panels;
   const std::uint32_t end = is_done(work.tasks[1]) ? of_first : of_first + work.tasks[1].num_panels;
   std::uint32_t number = (is_done(work.tasks[0]) ? of_first : 0) + blockIdx.x;
   if (number >= end) return;
-  const auto room = [&](int i) { return Room<T>{panels + i * kBytes<T>, stats[i]}; };
-  load(work, selection, place_of(work, number), room(0));
+  const Room<T> room{memory, memory + kElementBytes<T>, stats};
+  load(work, selection, place_of(work, number), room);
   device::load_plane_rows(rows,
                           num::num_planes(plan::ring_of(kScalarOf<T>), work.ladder.rungs[selection.rung].num_moduli));
 #pragma unroll 1
-  for (int i = 0; number < end; i ^= 1, number += gridDim.x) {
-    const std::uint32_t next = number + gridDim.x;
-    if (next < end) {
-      load(work, selection, place_of(work, next), room(i ^ 1));
-      device::wait_for_earlier_copies();
+  while (number < end) {
+    device::wait_for_copies();
+    const Panel<T, kWords> panel(work, selection, place_of(work, number), room);
+    number += gridDim.x;
+    const auto load_next = [&] {
+      __syncthreads();  // all have read what is there
+      if (number < end) load(work, selection, place_of(work, number), room);
+    };
+    if constexpr (kKeepsIntegers<T, kWords>) {
+      panel.keep_integers();
+      load_next();
+      panel.write_kept(rows);
     } else {
-      device::wait_for_copies();
+      panel.write(rows);
+      load_next();
     }
-    write<T, kWords>(work, selection, place_of(work, number), room(i), rows);
-    __syncthreads();
   }
 }
 
@@ -212,21 +266,19 @@ Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::in
     task.operand = operands[i];
     task.operand.lines.length = first + length;
     task.is_across = device::lies_across(operands[i].lines);
-    task.pieces =
-        static_cast<std::uint32_t>(base::ceil_div(operands[i].planes.row_stride, std::int64_t{kLength}));
+    task.pieces = static_cast<std::uint32_t>(base::ceil_div(operands[i].planes.row_stride, std::int64_t{kLength}));
     const std::int64_t lines = base::round_up(operands[i].lines.num_lines, plan::kReadRows);
     task.num_panels = task.pieces * static_cast<std::uint32_t>(base::ceil_div(lines, std::int64_t{P::kLines}));
     panels += task.num_panels;
   }
   if (panels == 0) return {};
   const auto start = [&](auto kernel) -> Status {
-    constexpr int kPanels = 2 * kBytes<T>;
     KIZAMI_RETURN_IF_ERROR(
-        base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kPanels),
+        base::cuda_status(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes<T>),
                           "shared memory of the residues"));
     // No more blocks than run at once: if there is nothing to do, they are what it costs.
     const unsigned grid = std::min(panels, static_cast<unsigned>(kBlocksPerSm * num_sms));
-    return base::launch_overlapped("split_residues", kernel, grid, device::kPanelThreads, kPanels, queue, work);
+    return base::launch_overlapped("split_residues", kernel, grid, device::kPanelThreads, kSharedBytes<T>, queue, work);
   };
   const int words = words_of(ladder.rungs[ladder.num_rungs - 1]);
   return words <= 3 ? start(split_residues<T, 3>) : start(split_residues<T, device::kMaxWords>);

@@ -58,21 +58,8 @@ __device__ void convert_block(unsigned char* block, const Make& make) {
     fragments[i] = make(elements);
   }
   __syncwarp();
-  auto* const to = reinterpret_cast<uint4*>(block) + threadIdx.x % 32;
 #pragma unroll
-  for (int i = 0; i < 2; ++i) {
-#pragma unroll
-    for (int k = 0; k < F::kProducts; ++k) to[32 * (i * F::kProducts + k)] = fragments[i].a[k];
-  }
-}
-template <class T, int kWords>
-[[nodiscard]] __device__ Fragment<T, kWords> converted_fragment(const unsigned char* block, int i) {
-  using F = Fragment<T, kWords>;
-  const auto* const from = reinterpret_cast<const uint4*>(block) + threadIdx.x % 32;
-  F fragment;
-#pragma unroll
-  for (int k = 0; k < F::kProducts; ++k) fragment.a[k] = from[32 * (i * F::kProducts + k)];
-  return fragment;
+  for (int i = 0; i < 2; ++i) fragments[i].store(block + i * F::kWarpBytes);
 }
 
 /// The sampled digits of a warp's part of a line's piece, which begins at element `first` of line number `line`.
@@ -206,9 +193,10 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
     __syncwarp();
     for (int h = begin; h < end; h += kStep)
       convert_block<T, kWords>(piece + h * static_cast<int>(sizeof(T)), fragment_of);
-    write_line<T, kWords>(
-        [&](int h, int i) { return converted_fragment<T, kWords>(piece + h * static_cast<int>(sizeof(T)), i); }, begin,
-        end, kStep, rows, pass.num_planes, out, planes.plane_stride);
+    using F = Fragment<T, kWords>;
+    write_line<T, kWords, /*kHasFours=*/false>(
+        [&](int h, int i) { return F::load(piece + h * static_cast<int>(sizeof(T)) + i * F::kWarpBytes); }, begin, end,
+        kStep, rows, pass.num_planes, out, planes.plane_stride);
   } else {
     write_line_by_blocks<T, kWords, /*kHasFours=*/false>(
         [&](int h, int i) {

@@ -846,15 +846,16 @@ TEST_F(SecondLookTest, IsNotTakenUnlessTheSampleFails) {
     device.state.upload({state});
     ASSERT_TRUE(launch_second_look(device.look, num_sms_of_device(), nullptr).ok());
     EXPECT_EQ(bytes_of(device.state.download()[0]), bytes_of(state));
-    const auto is_poison = [](const auto& array) {
+    const auto is_all = [](const auto& array, int byte) {
       const auto values = array.download();
       const auto* const first = reinterpret_cast<const std::uint8_t*>(values.data());
-      return std::all_of(first, first + values.size() * sizeof values[0], [](std::uint8_t x) { return x == 0xA5; });
+      return std::all_of(first, first + values.size() * sizeof values[0], [&](std::uint8_t x) { return x == byte; });
     };
-    EXPECT_TRUE(is_poison(device.a.digits));
-    EXPECT_TRUE(is_poison(device.b.digits));
-    EXPECT_TRUE(is_poison(device.a.inner_shift));
-    EXPECT_TRUE(is_poison(device.bits));
+    constexpr int kPoison = 0xA5;
+    EXPECT_TRUE(is_all(device.a.digits, device.a.kUnwrittenDigit));
+    EXPECT_TRUE(is_all(device.b.digits, device.b.kUnwrittenDigit));
+    EXPECT_TRUE(is_all(device.a.inner_shift, kPoison));
+    EXPECT_TRUE(is_all(device.bits, kPoison));
     EXPECT_TRUE(device.guards_are_intact());
   }
 }

@@ -260,8 +260,7 @@ struct BlockSide {
             ASSERT_EQ(found[static_cast<std::size_t>(place)], static_cast<std::int8_t>(byte))
                 << at << ", element " << h;
             const std::uint64_t word = found_bits[static_cast<std::size_t>(i * words + block * kTerms + part)];
-            ASSERT_EQ(word >> (h % 2 * 32 + h / 2) & 1, is_nonzero[static_cast<std::size_t>(part)])
-                << at << ", element " << h;
+            ASSERT_EQ(word >> bit_of(h) & 1, is_nonzero[static_cast<std::size_t>(part)]) << at << ", element " << h;
           }
         }
       }
@@ -269,6 +268,15 @@ struct BlockSide {
     for (const bool is_intact : {digits.guards_are_intact(), scales.guards_are_intact(), nonzero.guards_are_intact(),
                                  weights.guards_are_intact()})
       EXPECT_TRUE(is_intact) << where;
+  }
+
+  /// Where the bit of element h of a block is: those of a lane's elements are neighbours, in the order of its turns of 16 bytes.
+  [[nodiscard]] static std::int64_t bit_of(std::int64_t h) {
+    constexpr std::int64_t kOfLane = 8 / kTerms;
+    constexpr std::int64_t kOfChunk = 16 / static_cast<std::int64_t>(sizeof(T));
+    constexpr std::int64_t kChunks = kOfLane / kOfChunk;
+    const std::int64_t turn = h / kOfLane / (8 / kChunks) % kChunks;
+    return h / kOfLane * kOfLane + (h % kOfLane ^ turn * kOfChunk);
   }
 
   static constexpr int kTerms = static_cast<int>(problem::kTerms<T>);
