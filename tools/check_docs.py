@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks that what the text points to exists: citation keys in docs/references.bib, and relative links in Markdown files.
+"""Checks that what the text points to exists: citation keys in docs/references.bib, relative links in Markdown files, and kernels.
 
 A citation is `@cite Key, place`, `@cite [Key, place]; [Key, place]`, or `[Key2020, place]` in any comment.
+
+docs/device_concurrency.md names every `__global__` kernel of src/, and every file of `__tile_global__` kernels; and the first cells of its
+tables between "What kernels of one call share" and "How it is tested" name no other.
 
 usage: check_docs.py [ROOT]         check the tree at ROOT (default: this file's repository)
        check_docs.py --self-test    check that violations are seen
@@ -21,6 +24,8 @@ CITE = re.compile(r"@cite\s+(.*)")
 KEY = r"[A-Z][A-Za-z]*\d{4}[a-z]?"
 BRACKETED = re.compile(rf"\[({KEY})[,\];]")
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)")
+KERNEL_PAGE = "docs/device_concurrency.md"
+KERNEL = re.compile(r"\b__global__\s+void\s+(?:__launch_bounds__\((?:[^()]|\([^()]*\))*\)\s*)?(\w+)\s*\(")
 FENCE = re.compile(r"^\s*(```|~~~)")
 
 
@@ -111,11 +116,54 @@ def without_headings_in_code(file):
     return headings
 
 
+def kernels_of(root):
+    """Names of kernels by their files, and files of tile kernels, whose names macros make; and a problem for each that cannot be read."""
+    names, problems = {}, []
+    for file in sorted((root / "src").rglob("*.cu*")):
+        text, path = re.sub(r"//.*", "", file.read_text()), str(file.relative_to(root))
+        found = KERNEL.findall(text)
+        if len(found) != len(re.findall(r"\b__global__\b", text)):
+            problems.append(f"{path}: a __global__ function whose name check_docs.py cannot read")
+        names.update({name: path for name in found})
+        if re.search(r"\b__tile_global__\b", text):
+            names[path] = path
+    return names, problems
+
+
+def check_kernels(root):
+    names, problems = kernels_of(root)
+    page = root / KERNEL_PAGE
+    if not names and not page.is_file():
+        return problems, 0
+    text = page.read_text() if page.is_file() else ""
+    spans = set(re.findall(r"`([^`\n]+)`", text))
+    problems += [f"{path}: kernel {name} is not in {KERNEL_PAGE}" for name, path in sorted(names.items()) if name not in spans]
+    tables = text.partition("## What kernels of one call share")[2].partition("## How it is tested")[0]
+    for row in re.findall(r"^\|([^|]*)\|", tables, re.MULTILINE):
+        for name in re.findall(r"`([^`]+)`", row):
+            if re.fullmatch(r"[a-z0-9_]+|src/.*", name) and name not in names:
+                problems.append(f"{KERNEL_PAGE}: there is no kernel {name}")
+    return problems, len(names)
+
+
 def check(root):
     root = Path(root).resolve()
     citation_problems, num_citations = check_citations(root)
     link_problems, num_links = check_links(root)
-    return citation_problems + link_problems, f"{num_citations} citations, {num_links} relative links"
+    kernel_problems, num_kernels = check_kernels(root)
+    return (citation_problems + link_problems + kernel_problems,
+            f"{num_citations} citations, {num_links} relative links, {num_kernels} kernels or files of them")
+
+
+KERNEL_CASES = [  # a source, the page's tables, is it legal?
+    ("template <class T>\n__global__ void one(T* x) {}", "| `one` | x |", True),
+    ("__global__ void __launch_bounds__(kThreads, 4 - f(2))\n    one(int x) {}", "| `one`, epilogue `kTwo` | `any_word` |", True),
+    ("__global__ void one(int x) {}", "| `two` | x |", False), ("__global__ void one(int x) {}", "none", False),
+    ("__global__ void one(int x) {}", "| `one_more` | x |", False), ("__global__ void one(int x) {}", "| `one`, `two` | x |", False),
+    ("__global__ void DECORATED one(int x) {}", "| `one` | x |", False), ("// of a __global__ function\n", "", True),
+    ('extern "C" __tile_global__ void name(int x) {}', "| `src/x.cu` | x |", True),
+    ('extern "C" __tile_global__ void name(int x) {}', "| `name` | x |", False), ("int x;", "| `src/y.cu` | x |", False),
+]
 
 
 def self_test():
@@ -140,7 +188,17 @@ def self_test():
             problems, _ = check(root)
             if bool(problems) == legal:
                 wrong.append(f"{file} with {content!r}: expected {'no problem' if legal else 'a problem'}, got {problems}")
-    print("\n".join(wrong + [f"self-test: {len(cases)} cases, {len(wrong)} wrong"]))
+    for source, table, legal in KERNEL_CASES:
+        with tempfile.TemporaryDirectory() as name:
+            root = Path(name)
+            (root / "src").mkdir()
+            (root / "docs").mkdir()
+            (root / "src" / "x.cu").write_text(source)
+            (root / KERNEL_PAGE).write_text(f"## What kernels of one call share\n{table}\n## How it is tested\n")
+            problems, _ = check_kernels(root)
+            if bool(problems) == legal:
+                wrong.append(f"{source!r} with {table!r}: expected {'no problem' if legal else 'a problem'}, got {problems}")
+    print("\n".join(wrong + [f"self-test: {len(cases) + len(KERNEL_CASES)} cases, {len(wrong)} wrong"]))
     return 1 if wrong else 0
 
 

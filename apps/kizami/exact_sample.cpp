@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "exact_sample.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -83,7 +84,20 @@ ExactSample<T>::ExactSample(T alpha, MatrixView<const T> a, MatrixView<const T> 
       reference_(sampled_reference(rows_, cols_, alpha, a, b, beta, c0)) {}
 
 template <class T>
-SampleError ExactSample<T>::judge(MatrixView<const T> c, double bound, Gauge gauge, int threads) const {
+bool ExactSample<T>::is_overflowed(MatrixView<const T> c, std::int64_t i, std::int64_t j) const {
+  using R = RealOf<T>;
+  const T got = check::element(c, i, j);
+  const auto is_infinite = [&](check::Part part) { return std::isinf(check::part_of(got, part)); };
+  if (std::none_of(check::kPartsOf<T>.begin(), check::kPartsOf<T>.end(), is_infinite)) return false;
+  const T exact = reference_.rounded(i, j);
+  return std::any_of(check::kPartsOf<T>.begin(), check::kPartsOf<T>.end(), [&](check::Part part) {
+    return is_infinite(part) && std::abs(check::part_of(exact, part)) <= std::numeric_limits<R>::max() / 2;
+  });
+}
+
+template <class T>
+SampleError ExactSample<T>::judge(MatrixView<const T> c, double bound, Gauge gauge, bool is_conditional,
+                                  int threads) const {
   const std::vector<T> part = gathered(c, length(rows_), length(cols_), element_of(rows_), element_of(cols_));
   const MatrixView<const T> view = row_major(part, length(rows_), length(cols_));
   const check::Allowance in_gauge{check::against(gauge), 1, 0};
@@ -96,6 +110,15 @@ SampleError ExactSample<T>::judge(MatrixView<const T> c, double bound, Gauge gau
   if (ratios.row >= 0) {
     out.row = rows_[static_cast<std::size_t>(ratios.row)];
     out.col = cols_[static_cast<std::size_t>(ratios.col)];
+  }
+  for (std::int64_t i = 0; is_conditional && i < view.rows; ++i) {
+    for (std::int64_t j = 0; j < view.cols; ++j) {
+      if (!is_overflowed(view, i, j)) continue;
+      out.error = out.error_over_bound = std::numeric_limits<double>::infinity();
+      out.row = rows_[static_cast<std::size_t>(i)];
+      out.col = cols_[static_cast<std::size_t>(j)];
+      return out;
+    }
   }
   return out;
 }

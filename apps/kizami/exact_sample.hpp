@@ -31,13 +31,19 @@ class ExactSample {
   /// Judges c by a bound relative to G = |A||B| (kEntry) or ||a_i|| ||b_j|| (kNorm).
   /// @bound allowed: |alpha| bound G, half the smallest subnormal number (FP64: a whole one), and with alpha or beta two roundings more,
   ///        four for complex types
-  [[nodiscard]] SampleError judge(MatrixView<const T> c, double bound, Gauge gauge, int threads) const;
+  /// @param is_conditional  the bound holds unless terms overflow: an infinite element where the exact one is within half the largest number
+  ///        has an infinite error, whatever G, for only terms that overflow make it
+  [[nodiscard]] SampleError judge(MatrixView<const T> c, double bound, Gauge gauge, bool is_conditional,
+                                  int threads) const;
 
   /// Green if every part of the sample is the exact one rounded once, which accuracy correct promises. Rows and columns in
   /// its message count those of the sample.
   [[nodiscard]] check::Verdict correctly_rounded(MatrixView<const T> c, int threads) const;
 
  private:
+  /// Whether a part of c, of the sample's shape, is infinite where the exact one is far from it.
+  [[nodiscard]] bool is_overflowed(MatrixView<const T> c, std::int64_t i, std::int64_t j) const;
+
   std::vector<std::int64_t> rows_;
   std::vector<std::int64_t> cols_;
   T alpha_, beta_;

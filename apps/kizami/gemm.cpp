@@ -272,7 +272,7 @@ void run_checked(const Product<T>& x, std::int64_t index, const Buffer& workspac
           fmt::format("C is not correctly rounded; in the sample of it, {}; nothing was written", verdict.message));
     }
   }
-  report.add(index, sample.judge(x.c, outcome.bound, outcome.gauge, report.threads));
+  report.add(index, sample.judge(x.c, outcome.bound, outcome.gauge, outcome.is_conditional, report.threads));
 }
 
 /// Overwrites c, which holds C0 if beta is not 0.

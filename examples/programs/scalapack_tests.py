@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 # By themselves, with no library preloaded, the testers hang or abort by chance where a grid of fewer ranks than there are follows
-# another: "MPI_ERR_TRUNCATE", xdllt in one run of two on two busy processors. They are run again; `attempts` says how often.
+# another: "MPI_ERR_TRUNCATE". They are run again; `attempts` says how often in all, `again` why, and programs.py how often is too often.
 TIMEOUT = 90  # they take seconds
 ATTEMPTS = 6
 TESTERS = ("xdlu", "xzlu", "xdllt", "xzllt", "xdinv", "xzinv", "xdqr", "xzqr", "xdbrd", "xzbrd", "xdhrd", "xzhrd", "xdtrd", "xztrd",
@@ -85,6 +85,11 @@ def attempt(command, inputs):
         return 124, text.decode(errors="replace")
 
 
+def why_again(status, text):
+    """Why an attempt says nothing of the products, or None."""
+    return "hung" if status == 124 else "truncated" if "MPI_ERR_TRUNCATE" in text else None
+
+
 def run(tester, keep):
     begin = time.perf_counter()
     preload = os.environ.get("LD_PRELOAD", "")  # of the ranks only
@@ -93,16 +98,20 @@ def run(tester, keep):
     command += ["env", *variables] if variables else []
     with tempfile.TemporaryDirectory() as scratch:
         Path(scratch, "SEPR.dat").write_text(MRRR_INPUT)
+        again = []
         for attempts in range(1, ATTEMPTS + 1):
             status, text = attempt(command + [str(Path(folder(), tester))], scratch if tester in MRRR else folder())
-            if status != 124 and "MPI_ERR_TRUNCATE" not in text:
+            reason = why_again(status, text)
+            if not reason:
                 break
+            again.append(reason)
     if keep:
         Path(keep, f"{tester}.out").write_text(text)
     failed = failures(text) + (1 if status != 0 else 0)
     if failed:
         print(f"{tester}, status {status}:\n{text[-4000:]}", file=sys.stderr)
-    return {"job": tester, "failed": failed, "status": status, "attempts": attempts, "seconds": round(time.perf_counter() - begin, 1)}
+    return {"job": tester, "failed": failed, "status": status, "attempts": attempts, "again": again,
+            "seconds": round(time.perf_counter() - begin, 1)}
 
 
 def main():

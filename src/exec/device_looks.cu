@@ -48,7 +48,7 @@ NextLook next_look(const plan::Plan& plan) {
   std::uint64_t* const words = look_words.get().words();
   if (words == nullptr) return {};
   std::uint64_t* const word = words + plan.serial % plan::kNumLookWords;
-  const plan::LearnedLook next = plan::learned_look(plan.serial, read_effort(word));
+  const plan::LearnedLook next = plan::learned_look(plan.serial, plan.numerics.ladder.num_rungs, read_effort(word));
   const EffortNote note{word, next.number};
   const num::Rung& rung = plan.numerics.ladder.rungs[static_cast<std::size_t>(next.first_rung)];
   if (next.first_rung == 0 && plan::has_scout(plan)) return {std::nullopt, 0, note};  // it sees these elements

@@ -25,8 +25,10 @@ struct LearnedLook {
   friend constexpr bool operator==(const LearnedLook&, const LearnedLook&) = default;
 };
 
-/// @param serial Plan::serial  @param told by the last call that has told anything in word serial % kNumLookWords
-[[nodiscard]] constexpr LearnedLook learned_look(std::uint32_t serial, const std::optional<ToldEffort>& told) {
+/// @param serial Plan::serial, of which 30 bits tell plans apart: what another plan of the same 30 bits tells counts as its own
+/// @param num_rungs of the plan's ladder  @param told by the last call that has told anything in word serial % kNumLookWords
+[[nodiscard]] constexpr LearnedLook learned_look(std::uint32_t serial, int num_rungs,
+                                                 const std::optional<ToldEffort>& told) {
   constexpr std::uint32_t kTag = (1U << 18) - 1;
   constexpr std::uint32_t kCount = kCallsOnBlocks;  // the lower 6 bits
   static_assert((kCount & (kCount + 1)) == 0 && kCount < 1U << 6);
@@ -34,6 +36,7 @@ struct LearnedLook {
   if (!told || (told->number & ~kCount) != first || !told->effort.has_second_look) return {std::nullopt, 0, first};
   const Effort& effort = told->effort;
   if (effort.rung < 0 || effort.is_equilibrated) return {Look::kBlocksFirst, 0, first};
+  if (effort.rung >= num_rungs) return {std::nullopt, 0, first};  // of a plan with a longer ladder
   if (effort.rung > 0) return {Look::kBlocks, effort.rung, first};
   const std::uint32_t count = (told->number & kCount) + 1;
   if (count > kCount) return {std::nullopt, 0, first};

@@ -70,7 +70,7 @@ template <class T>
 void expect_fp64_times(double limit) {
   constexpr std::int64_t kN = 192;
   constexpr std::size_t kTerms = sizeof(T) / sizeof(double);
-  constexpr double kOff = 8;  // it was off by 117 to 344 times
+  constexpr double kOff = 4;  // 1.0 to 1.5 on an EPYC; it was off by 117 to 344 times
   const std::vector<double> a = of_all_exponents(kTerms * kN * kN, 1), b = of_all_exponents(kTerms * kN * kN, 2);
   std::vector<T> c(kN * kN);
   const auto seconds = [&](Accuracy accuracy, bool is_arithmetic) {
@@ -106,8 +106,9 @@ constexpr bool kIsOptimized = false;
 // It took 20 times as long as accuracy correct, and compensated sums still 3 times when others were mended.
 TEST(ProcessorTime, Fp64ArithmeticBesideCorrectAndItsPrediction) {
   if (!kIsOptimized) GTEST_SKIP() << "times of this build mean nothing";
-  expect_fp64_times<double>(3);
-  expect_fp64_times<std::complex<double>>(3);
+  // At this size 0.22 and 0.13, compensated 0.29 and 0.20 times; at order 1000 correct is the quicker one (docs/perf/cpu_int8.md).
+  expect_fp64_times<double>(0.5);
+  expect_fp64_times<std::complex<double>>(0.5);
 }
 
 // 27 times the prediction, and complex ones still 9 times when others were mended.

@@ -201,6 +201,48 @@ class GemmTest(CliTest):
         text = self.succeed("gemm", "A.npy", "B.npy", "-o", "C.npy", "--scheme", "native")
         self.assertIn("guaranteed only where nothing overflows or underflows", text)
 
+    def expect_out_of_range(self, a, b, want, error_over_bound, *extra):
+        """Scheme native fails its check, and a planner that may choose takes another, whose C is within its bound of `want`."""
+        self.matrix("A.npy", a)
+        self.matrix("B.npy", b)
+        call = ["gemm", "A.npy", "B.npy", "-o", "C.npy", "--check", *extra]
+        for reproducibility in ([], ["--reproducibility", "none"]):
+            result = self.run_cli(*call, "--json", "--scheme", "native", *reproducibility)
+            self.assertEqual(result.returncode, CHECK_FAILED, result)
+            report = json.loads(result.stdout)
+            self.assertEqual((report["scheme"], report["is_conditional"]), ("native", True))
+            self.assertGreaterEqual(float(report["error_over_bound"]), error_over_bound)
+            self.assertFalse((self.dir / "C.npy").exists())
+            report = self.gemm_json(*call[1:], *reproducibility)
+            self.assertEqual((report["scheme"], report["is_conditional"]), ("ozaki2", False))
+            got = read_npy(self.dir / "C.npy")[0]
+            gauge = sum(abs(Fraction(x) * Fraction(row[0])) for x, row in zip(a[0], b)) * abs(Fraction(float(extra[1]) if extra else 1))
+            self.assertLessEqual(abs(Fraction(got[0][0]) - want), Fraction(report["bound"]) * gauge + Fraction(5e-324))
+            (self.dir / "C.npy").unlink()
+
+    def test_native_sums_of_terms_that_underflow(self):
+        a, b = [[2.0**-538] * 1000], [[0.8 * 2.0**-537]] * 1000
+        self.expect_out_of_range(a, b, 1000 * Fraction(a[0][0]) * Fraction(b[0][0]), 100)
+
+    def test_native_sums_of_terms_that_overflow(self):
+        # Infinite for 1: beside |A||B| = 2e400 any number is within the bound, but no number is infinite.
+        a, b = [[1e200, -1e200, 1.0]], [[1e200], [1e200], [1.0]]
+        self.expect_out_of_range(a, b, Fraction(1), math.inf)
+        self.expect_out_of_range([[1e200, -1e200, 1e-300]], [[1e200], [1e200], [1e300]], Fraction(1e-300) * Fraction(1e300),
+                                 math.inf)
+
+    def test_native_products_that_alpha_brings_back(self):
+        for value, alpha in ((1e200, 1e-300), (1e-200, 1e300)):
+            want = Fraction(alpha) * Fraction(value)**2
+            self.expect_out_of_range([[value]], [[value]], want, 1e15, "--alpha", repr(alpha))
+
+    def test_native_sums_that_are_infinite(self):
+        # Where the exact sum rounds to infinity, so may what is computed.
+        self.matrix("A.npy", [[1e200, 1e200]])
+        self.matrix("B.npy", [[1e200], [1e150]])
+        report = self.gemm_json("A.npy", "B.npy", "-o", "C.npy", "--check", "--scheme", "native")
+        self.assertEqual((report["is_conditional"], read_npy(self.dir / "C.npy")[0]), (True, [[math.inf]]))
+
     def test_nonfinite(self):
         a, b = random_matrix(4, 6, 14), random_matrix(6, 5, 15)
         a[1][2], b[3][0] = math.nan, math.inf

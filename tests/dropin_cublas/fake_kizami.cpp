@@ -15,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "base/fork_safe.hpp"
 #include "dropin_cublas/fake_cublas.hpp"
 
 namespace kizami {
@@ -108,8 +109,8 @@ Pool& pool() {
 }
 
 Efforts& efforts() {
-  static Efforts instance;
-  return instance;
+  static constinit base::PerProcess<Efforts> instance;  // as the library's own
+  return instance.get();
 }
 void Efforts::forget() {
   const std::lock_guard lock(mutex_);

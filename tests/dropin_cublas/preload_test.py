@@ -3,7 +3,7 @@
 """Programs with the interposer preloaded, without a device: a fake libcublas.so.13 and a double of kizami print what they are
 called with.
 
-usage: preload_test.py PRELOAD LINKED PLUGIN_HOST PLUGIN WITHOUT_CUBLAS BEHIND
+usage: preload_test.py PRELOAD LINKED PLUGIN_HOST PLUGIN WITHOUT_CUBLAS BEHIND STOPPED_THREAD
 """
 import os
 import subprocess
@@ -12,7 +12,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-PRELOAD = LINKED = PLUGIN_HOST = PLUGIN = WITHOUT_CUBLAS = BEHIND = None
+PRELOAD = LINKED = PLUGIN_HOST = PLUGIN = WITHOUT_CUBLAS = BEHIND = STOPPED_THREAD = None
 FACTORS = "factors 2%s -1%s bits 0 scheme auto engine auto"
 REAL, COMPLEX = FACTORS % ("+0i", "+0i"), FACTORS % ("+3i", "+0.5i")
 SMALL = "ops cn size 10x20x30 ld 30 31 12"
@@ -172,6 +172,16 @@ class PreloadTest(unittest.TestCase):
         self.assertEqual(sorted(line.split(": ")[1].split(" emulated")[0] for line in errors.splitlines()
                                 if "summary" in line), ["2 calls", "2 calls"])
 
+    def test_a_child_multiplies_though_a_thread_of_the_parent_held_a_lock(self):
+        def num_locks(who, **variables):
+            lines, _ = run([STOPPED_THREAD, who], KIZAMI_SUMMARY="1", **variables)
+            self.assertRegex(lines[0], r"^\d+ locks$")
+            return int(lines[0].split()[0])
+        promised = num_locks("kizami", KIZAMI_SCHEME="ozaki2")
+        self.assertGreaterEqual(promised, 1)  # the summary's
+        self.assertGreater(num_locks("kizami"), promised)  # of what is learned of places, too
+        self.assertGreaterEqual(num_locks("cublas", FAKE_KIZAMI_UNUSABLE="1"), 2)  # of the texts of refusals, and the summary's
+
     def test_a_dry_run_counts_and_forwards(self):
         lines, errors = run([LINKED, "one"], KIZAMI_DRY_RUN="1", KIZAMI_LOG="1")
         self.assertEqual(lines, with_status([ONE_CUBLAS]))
@@ -207,5 +217,5 @@ class PreloadTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PRELOAD, LINKED, PLUGIN_HOST, PLUGIN, WITHOUT_CUBLAS, BEHIND = sys.argv[1:7]
+    PRELOAD, LINKED, PLUGIN_HOST, PLUGIN, WITHOUT_CUBLAS, BEHIND, STOPPED_THREAD = sys.argv[1:8]
     unittest.main(argv=sys.argv[:1])

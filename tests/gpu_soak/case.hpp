@@ -78,10 +78,26 @@ struct Limits {
   double phi_max =
       6;  ///< largest spread of exponents: elements are u exp(phi g), u in (-1/2, 1/2), g in (-sqrt 3, sqrt 3)
   Features features = Features::all();
+  std::int64_t large_every = 0;  ///< one case in so many is a large product, whatever max_size; 0: none
 
   /// Of each of the buffers that hold A, B, C and their copies.
-  [[nodiscard]] std::int64_t buffer_bytes() const { return 16 * (max_size + 64) * (max_size + 64) + (1 << 16); }
+  [[nodiscard]] std::int64_t buffer_bytes() const {
+    const std::int64_t of_others = bytes_for(max_size);
+    return large_every > 0 && of_others < bytes_for(kLargeSide) ? bytes_for(kLargeSide) : of_others;
+  }
+  /// For matrices of elements of 16 bytes of that order.
+  [[nodiscard]] static constexpr std::int64_t bytes_for(std::int64_t order) {
+    return 16 * (order + 64) * (order + 64) + (1 << 16);
+  }
+  /// Of large products: the order of matrices of 16 bytes an element, and of others.
+  static constexpr std::int64_t kLargeSide = 3232, kLargestSide = 4200;
 };
+
+/// Sizes from which on a device multiplies by other kernels.
+inline constexpr std::int64_t kLargeResult = std::int64_t{1}
+                                             << 22;  ///< m n: repairs, and sums of bytes, in own kernels
+inline constexpr std::int64_t kScoutSide = 3072;     ///< of m, n and k: a scout before the split
+inline constexpr std::int64_t kLearnedTerms = std::int64_t{1} << 33;  ///< m n k: calls begin by what earlier ones tell
 
 /// Elements before and behind the matrices of a buffer that no call may write.
 inline constexpr std::int64_t kGuard = 64;
@@ -138,6 +154,7 @@ struct Case {
   bool has_untouchable_c = false;                         ///< C0 holds NaN: beta = 0 does not read it
   Elements a, b;
   std::vector<Exception> exceptions;
+  bool is_large = false;             ///< one of large_every
   int num_replays = 0;               ///< 0: the call itself; else of a graph that captures it
   std::int64_t workspace_bytes = 0;  ///< 0: cuBLAS' own
   Routine again = Routine::kGemm;    ///< the entry point that is asked for the same bits, of gemm, GemmEx, Strided
@@ -154,7 +171,7 @@ struct Case {
 [[nodiscard]] constexpr char letter_of(kizami::Scalar s) { return "sdcz"[static_cast<int>(s)]; }
 [[nodiscard]] std::int64_t element_bytes(kizami::Scalar s);
 
-/// @range limits: at least one type and one routine, max_size >= 8
+/// Cases that are not large are the same for every large_every. @range limits: at least one type and one routine, max_size >= 8
 [[nodiscard]] Case draw_case(std::uint64_t seed, const Limits& limits);
 
 /// On one line, for people.

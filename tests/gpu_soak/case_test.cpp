@@ -75,9 +75,10 @@ void expect_valid(const Case& x, const Limits& limits) {
 }
 
 TEST(Cases, KeepTheirLimits) {
-  for (const std::int64_t max_size : {8, 50, 300, 3200}) {
+  for (const std::int64_t max_size : {8, 50, 300, 3200, 8000}) {
     Limits limits;
     limits.max_size = max_size;
+    limits.large_every = max_size == 300 ? 0 : 4;
     for (std::uint64_t seed = 0; seed < kNumSeeds / 4; ++seed) expect_valid(draw_case(seed, limits), limits);
   }
 }
@@ -130,6 +131,67 @@ TEST(Cases, HaveEveryFeature) {
         continue;
       EXPECT_GE(seen[std::string(type) + name_of(routine)], 20) << type << name_of(routine);
     }
+  }
+}
+
+TEST(Cases, LargeOnesReachTheKernelsOfLargeProducts) {
+  constexpr std::int64_t kEvery = 8;
+  Limits limits;
+  limits.max_size = 300;
+  const Limits none = limits;
+  limits.large_every = kEvery;
+  EXPECT_EQ(limits.buffer_bytes(), Limits::bytes_for(Limits::kLargeSide));
+  EXPECT_EQ(none.buffer_bytes(), Limits::bytes_for(300));
+  std::map<std::string, std::uint64_t> seen;
+  std::map<std::array<std::int64_t, 4>, int> calls_of_shape;
+  for (std::uint64_t seed = 0; seed < kNumSeeds; ++seed) {
+    const Case x = draw_case(seed, limits);
+    if (!x.is_large) {
+      ASSERT_EQ(text_of(x), text_of(draw_case(seed, none)));
+      continue;
+    }
+    expect_valid(x, limits);
+    const Section& s = x.first();
+    EXPECT_EQ(x.num_products(), 1);
+    EXPECT_LE(std::max(s.m, s.n), Limits::kLargestSide);
+    ++seen["large"];
+    ++calls_of_shape[{static_cast<std::int64_t>(x.scalar), s.m, s.n, s.k}];
+    const std::string type(1, letter_of(x.scalar));
+    const bool has_large_result = s.m * s.n >= (std::int64_t{1} << 22);
+    const bool is_scouted = std::min({s.m, s.n, s.k}) >= 3072;
+    const bool is_learned = s.m * s.n * s.k >= (std::int64_t{1} << 33);
+    seen[type + " result of 2^22 elements, short"] += has_large_result && !is_learned;
+    seen[type + " all of 3072"] += is_scouted && has_large_result && is_learned;
+    seen[type + " 2^33 terms without a scout"] += is_learned && !is_scouted;
+    seen[type + " 2^33 terms, smaller result"] += is_learned && !has_large_result;
+    seen[type + " beyond 4000"] += s.m > 4000;
+    for (const Elements& e : {x.a, x.b}) seen[type + " phi = 6"] += e.phi == 6;
+    seen[type + " graph"] += x.num_replays > 0;
+    seen[name_of(x.routine)] += 1;
+  }
+  EXPECT_NEAR(static_cast<double>(seen["large"]), double{kNumSeeds} / kEvery, double{kNumSeeds} / kEvery / 5);
+  EXPECT_EQ(seen.erase("z beyond 4000"), 1U);
+  for (const auto& [kind, count] : seen) EXPECT_GE(count, 10U) << kind;
+  for (const char* type : {"s", "d", "c", "z"}) {
+    for (const char* kind : {" result of 2^22 elements, short", " all of 3072", " 2^33 terms without a scout",
+                             " 2^33 terms, smaller result"})
+      EXPECT_EQ(seen.count(std::string(type) + kind), 1U) << type << kind;
+    const auto scalar = static_cast<std::int64_t>(std::string_view("sdcz").find(*type));
+    int shared = 0;  // of shapes that come again and again: their calls have the same plan
+    for (const auto& [shape, count] : calls_of_shape) shared += shape[0] == scalar && count >= 20;
+    EXPECT_EQ(shared, 3) << type;
+  }
+}
+
+TEST(Cases, AreLargeOnlyWhereARoutineForOneProductIsWanted) {
+  Limits limits;
+  limits.large_every = 1;
+  limits.features = Features::parse("level3,batched");
+  for (std::uint64_t seed = 0; seed < 200; ++seed) EXPECT_FALSE(draw_case(seed, limits).is_large);
+  limits.features = Features::parse("level3,lt,empty");
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const Case x = draw_case(seed, limits);
+    EXPECT_TRUE(x.is_large && x.routine == Routine::kLt && x.first().k > 0) << text_of(x);
   }
 }
 

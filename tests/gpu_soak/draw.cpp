@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How cases are drawn: sizes at the edges of tiles, tiny, empty, long and flat ones, leading dimensions with slack, starts off alignment.
+// How cases are drawn: sizes at the edges of tiles, tiny, empty, long, flat and large ones, slack, starts off alignment.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "gpu_soak/case.hpp"
+#include "gpu_soak/seeds.hpp"
 
 namespace gpu_soak {
 namespace {
@@ -42,6 +43,7 @@ class Drawing {
 
   Case draw() {
     draw_type_and_routine();
+    choose_large();
     const bool is_complex = kizami::is_complex(x_.scalar);
     x_.is_left = dice_.one_in(2);
     x_.is_lower = dice_.one_in(2);
@@ -92,6 +94,18 @@ class Drawing {
     x_.routine = static_cast<Routine>(routine);
   }
 
+  /// By the seed and no dice, so that other cases stay as they are. A large product is one by itself.
+  void choose_large() {
+    constexpr std::array kSingle{Routine::kGemm, Routine::kGemmEx, Routine::kStrided, Routine::kLt};
+    if (limits_.large_every == 0 || mixed(~x_.seed) % static_cast<std::uint64_t>(limits_.large_every) != 0) return;
+    for (const Routine routine : kSingle) {
+      if (!limits_.features.has(static_cast<Feature>(routine))) continue;
+      if (std::find(kSingle.begin(), kSingle.end(), x_.routine) == kSingle.end()) x_.routine = routine;
+      x_.is_large = true;
+      return;
+    }
+  }
+
   [[nodiscard]] std::int64_t capped(std::int64_t size) const { return std::min(size, limits_.max_size); }
   std::int64_t moderate() { return dice_.in(std::min<std::int64_t>(50, limits_.max_size), capped(800)); }
   std::int64_t edge() {
@@ -113,9 +127,26 @@ class Drawing {
     return {dice_.in(1, limits_.max_size), dice_.in(1, limits_.max_size), dice_.in(1, limits_.max_size)};
   }
 
+  /// A third each beyond all thresholds, of a large result with short sums, and of long sums of a smaller result. Half of them are of few
+  /// shapes, so that threads make calls of the same plan.
+  Shape draw_large_shape() {
+    constexpr std::int64_t kResultSide = 2048, kLeastSide = 1200, kMostSide = 2000;
+    static_assert(kResultSide * kResultSide >= kLargeResult && kMostSide * kMostSide < kLargeResult);
+    const std::int64_t most = element_bytes(x_.scalar) == 16 ? Limits::kLargeSide : Limits::kLargestSide;
+    const bool is_shared = dice_.one_in(2);
+    const std::int64_t kind = dice_.in(0, 2);
+    const auto in = [&](std::int64_t low, std::int64_t high) { return is_shared ? low + 1 : dice_.in(low, high); };
+    if (kind == 0) return {in(kScoutSide, most), in(kScoutSide, most), in(kScoutSide, most)};
+    if (kind == 1) return {in(kResultSide, most), in(kResultSide, most), in(130, 1024)};
+    const std::int64_t m = in(kLeastSide, kMostSide), n = in(kLeastSide, kMostSide);
+    const std::int64_t least = (kLearnedTerms + m * n - 1) / (m * n);
+    return {m, n, in(least, least + 1000)};
+  }
+
   /// Elements that a matrix may take where `share` of them are in a buffer.
   [[nodiscard]] std::int64_t room(std::int64_t share) const {
-    return (limits_.buffer_bytes() / element_bytes(x_.scalar) - 4 * kGuard) / share;
+    const std::int64_t bytes = x_.is_large ? limits_.buffer_bytes() : Limits::bytes_for(limits_.max_size);
+    return (bytes / element_bytes(x_.scalar) - 4 * kGuard) / share;
   }
   /// With the slack of place().
   static std::int64_t taken(std::int64_t rows, std::int64_t cols) { return (rows + kMaxSlack) * cols + kMaxSlack; }
@@ -136,14 +167,16 @@ class Drawing {
   void draw_products(int num_sections) {
     Section s;
     const bool is_batch = x_.routine == Routine::kStrided || x_.routine == Routine::kBatched;
-    if (is_batch) {
+    if (x_.is_large) {
+      s.num_products = 1;
+    } else if (is_batch) {
       s.num_products = static_cast<int>(dice_.one_in(6) ? dice_.in(17, kMaxProducts) : dice_.in(1, 8));
     } else if (x_.routine == Routine::kGrouped) {
       s.num_products = static_cast<int>(dice_.in(1, 4));
     }
     s.op_a = draw_op();
     s.op_b = draw_op();
-    Shape shape = draw_shape();
+    Shape shape = x_.is_large ? draw_large_shape() : draw_shape();
     const std::int64_t share = std::int64_t{s.num_products} * num_sections;
     const double most = 4e9 / static_cast<double>(share);
     const bool is_big = share == 1;  // alone it may be as large as the limits say
@@ -156,7 +189,7 @@ class Drawing {
       largest = (largest + 1) / 2;
     }
     // Of an empty k, gemm alone: what it does to C is written down for it.
-    if (limits_.features.has(Feature::kEmpty) && x_.routine <= Routine::kStrided && dice_.one_in(25)) {
+    if (limits_.features.has(Feature::kEmpty) && !x_.is_large && x_.routine <= Routine::kStrided && dice_.one_in(25)) {
       (dice_.one_in(3) ? shape.m : dice_.one_in(2) ? shape.n : shape.k) = 0;
     }
     s.m = shape.m;

@@ -20,6 +20,8 @@ std::string print(const Options& options, const Report& report) {
               options.mode.c_str(), bench::answering_library().c_str(), static_cast<long long>(report.num_calls()),
               report.seconds, static_cast<long long>(report.failures), static_cast<long long>(report.refused),
               static_cast<long long>(report.unsupported));
+  if (options.wishes.limits.large_every > 0)
+    std::printf("  %lld calls of large products\n", static_cast<long long>(report.large_calls));
   std::printf("  worst error / allowed: s %.3g, d %.3g, c %.3g, z %.3g; calls:", report.worst[0], report.worst[1],
               report.worst[2], report.worst[3]);
   for (int i = 0; i < kNumRoutines; ++i) {
@@ -96,6 +98,10 @@ int run(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--types", limits.types, "letters of s, d, c, z")->capture_default_str();
   app.add_option("--max-size", limits.max_size, "of m, n, k")->check(CLI::Range(8, 16384))->capture_default_str();
+  app.add_option("--large", limits.large_every,
+                 "one case in so many is a product of up to 4200 (complex FP64: 3232), whatever --max-size; 0: none")
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
   app.add_option("--phi-max", limits.phi_max, "largest spread of exponents")
       ->check(CLI::Range(0.0, 6.0))
       ->capture_default_str();

@@ -19,6 +19,7 @@ std::string options_of_cases(const Options& options) {
   if (w.limits.types != standard.types) text += " --types " + w.limits.types;
   if (w.limits.max_size != standard.max_size) text += " --max-size " + std::to_string(w.limits.max_size);
   if (w.limits.phi_max != standard.phi_max) text += std::string(" --phi-max ") + number;
+  if (w.limits.large_every != 0) text += " --large " + std::to_string(w.limits.large_every);
   if (!(w.limits.features == standard.features)) text += " --features " + w.limits.features.text();
   if (w.standard.bits != 0) text += " --accuracy-bits " + std::to_string(w.standard.bits);
   if (w.standard.is_emulated) text += " --emulated";

@@ -80,8 +80,11 @@ class Soak {
     std::int64_t count = 0;
   };
 
-  /// Products whose bits are promised are emulated as long as there is memory for them.
-  [[nodiscard]] std::int64_t least_left() const { return std::int64_t{options_.wishes.wants_same_bits ? 24 : 1} << 30; }
+  /// Products whose bits are promised are emulated as long as there is memory for them: of large ones 2 GiB each, twice in 16 slots.
+  [[nodiscard]] std::int64_t least_left() const {
+    const std::int64_t promised = options_.wishes.limits.large_every > 0 ? 64 : 24;
+    return (options_.wishes.wants_same_bits ? promised : 1) << 30;
+  }
 
   template <class Action>
   void guarded(const Action& action) {
@@ -208,6 +211,7 @@ class Soak {
     report_.unsupported += outcome.is_supported ? 0 : 1;
     report_.refused += outcome.is_refused ? 1 : 0;
     report_.replays += x.num_replays;
+    report_.large_calls += x.is_large ? 1 : 0;
     report_.asked_again += has_promised_bits && x.is_single() ? 1 : 0;
     if (has_promised_bits) {
       const auto at = results_.find(x.seed);

@@ -38,7 +38,7 @@ struct Report {
   std::array<std::int64_t, 4> calls_of_type{};
   std::array<double, 4> worst{};  ///< error by what is allowed, of each type
   std::int64_t failures = 0, unsupported = 0, refused = 0, replays = 0, handles = 0, asked_again = 0,
-               compared_results = 0;
+               compared_results = 0, large_calls = 0;
   std::int64_t times_of_pressure = 0;
   std::int64_t own_bytes = 0;  ///< of device memory, for cases
   std::string device_measure;  ///< what the whole of `device` is

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// Large cases of the soak (tests/gpu_soak) against the planner: in the workspace that libkizami_cublas takes they have the kernels that
+// only large products have.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+
+#include "engines/hopper/hopper.hpp"
+#include "gpu_soak/case.hpp"
+#include "plan/device_buffers.hpp"
+#include "plan/h200_facts.hpp"
+#include "plan/plan.hpp"
+#include "reconstruct/device.hpp"
+
+namespace kizami::plan {
+namespace {
+
+static_assert(gpu_soak::kLargeResult == kOwnRepairElements);
+
+TEST(SoakedPlans, OfLargeCasesHaveTheKernelsOfLargeProducts) {
+  const std::array<const product::Engine*, 1> engines = {&engines::hopper_engine()};
+  Environment environment;
+  environment.engines = engines;
+  environment.has_native_blas = true;
+  environment.facts = h200_facts();
+  Policy policy;
+  policy.scheme = Scheme::kOzaki2;
+  policy.workspace_limit_bytes = std::size_t{32} << 30;  // a quarter of the device is what cuda.hpp takes
+  gpu_soak::Limits limits;
+  limits.large_every = 1;
+  std::map<std::string, int> seen;
+  std::size_t most_bytes = 0;
+  constexpr std::uint64_t kNumCases = 1000;
+  for (std::uint64_t seed = 0; seed < kNumCases; ++seed) {
+    const gpu_soak::Case x = gpu_soak::draw_case(seed, limits);
+    if (!x.is_large) continue;
+    const gpu_soak::Section& s = x.first();
+    const Result<Plan> made = make({x.scalar, s.m, s.n, s.k}, policy, environment);
+    ASSERT_TRUE(made.ok()) << made.status().reason();
+    const Plan& plan = made.value();
+    most_bytes = std::max(most_bytes, plan.schedule.workspace_bytes);
+    const std::string type(1, gpu_soak::letter_of(x.scalar));
+    seen[type + " repairs"] += repairs_have_own_kernel(plan);
+    seen[type + " scout"] += has_scout(plan);
+    seen[type + " learned look, no scout"] += learns_look(plan) && !has_scout(plan);
+    seen[type + " learned look"] += learns_look(plan);
+    const Chunk& chunk = plan.schedule.chunk;
+    seen[type + " CRT of bytes"] += chunk.mc * chunk.nc >= reconstruct::DeviceReconstruction<double>{}.least_for_bytes;
+  }
+  EXPECT_EQ(seen.size(), 20U);
+  for (const auto& [kind, count] : seen) EXPECT_GE(count, 20) << kind;
+  EXPECT_LE(most_bytes, std::size_t{2} << 30);  // of 32 at once: what the soak leaves them, Soak::least_left()
+}
+
+}  // namespace
+}  // namespace kizami::plan
