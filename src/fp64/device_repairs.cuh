@@ -11,7 +11,7 @@
 // for a chain of a pair. Where few warps are needed, they have longer rings.
 //
 // A compensated sum runs over all terms in order. One warp of a team adds, a lane a sum; the others make products and their errors for
-// it. A block is one team, or two.
+// it. A block is two teams.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -34,7 +34,11 @@ inline constexpr int kBandLines = 16;
 inline constexpr int kMaxBands = 2048;   ///< more lines: wider bands
 inline constexpr int kPairsAtOnce = 32;  ///< whose chains are summed before the next pairs'
 inline constexpr int kPairsOfWarp = kPairsAtOnce / kRepairWarps;
-inline constexpr int kMaxProductStages = 4;
+inline constexpr int kTeams = 2;  ///< of a block: compensated sums
+inline constexpr int kTeamWarps = kRepairWarps / kTeams;
+inline constexpr int kProductWarps = kTeamWarps - 1;  ///< of a team; the last warp adds
+inline constexpr int kProductStages = kRingStages / (kTeams * kProductWarps);
+static_assert(kProductWarps * kProductStages <= 32, "a bit each");
 inline constexpr int kPairsOfWalk = 192;  ///< that a walk through the list is meant to gather
 inline constexpr int kMaxPairsOfWalk =
     kRepairThreads;  ///< should hashes be uneven: further ones by the warp that finds them
@@ -56,8 +60,8 @@ struct RepairShared {
   std::uint32_t before[kMaxBands + 1];  ///< pairs of each band, then of all bands before
   std::uint32_t of_warps[kRepairWarps];
   std::uint32_t num_pairs;
-  std::uint64_t has_products[kRepairWarps][kMaxProductStages];  ///< mbarriers of a warp's stages
-  std::uint64_t is_added[kRepairWarps][kMaxProductStages];
+  std::uint64_t has_products[kRepairWarps][kProductStages];  ///< mbarriers of a warp's stages
+  std::uint64_t is_added[kRepairWarps][kProductStages];
 };
 
 /// A product and what its rounding lost.
@@ -422,43 +426,32 @@ class Repairs {
 
   /// All ordinary pairs, neighbours in neighbouring lanes.
   __device__ __forceinline__ void sum_compensated() {
-    const int num_groups = base::ceil_div(num_ordinary_, kSumsOfWarp);
-    if (num_groups == 1) return sum_by_teams<1>(0, num_ordinary_);
-    const int num_rounds = base::ceil_div(num_groups, 2);
+    const int num_rounds = base::ceil_div(num_ordinary_, kTeams * kSumsOfWarp);
     for (int round = 0; round < num_rounds; ++round) {
       const int first = num_ordinary_ * round / num_rounds;
-      sum_by_teams<2>(first, num_ordinary_ * (round + 1) / num_rounds - first);
+      sum_by_teams(first, num_ordinary_ * (round + 1) / num_rounds - first);
     }
   }
 
-  template <int kTeams>
-  struct Team {
-    static constexpr int kWarps = kRepairWarps / kTeams;
-    static constexpr int kProductWarps = kWarps - 1;  ///< the last one adds
-    static constexpr int kStages = kRingStages / (kTeams * kProductWarps);
-    static_assert(kStages <= kMaxProductStages && kProductWarps * kStages <= 32);
-
-    [[nodiscard]] __device__ static int index() { return warp() / kWarps; }
-    [[nodiscard]] __device__ static int rank() { return warp() % kWarps; }
-    /// Where a stage of a warp of this team is in the ring.
-    [[nodiscard]] __device__ static int stage_of(int rank, int stage) {
-      return ((index() * kProductWarps + rank) * kStages + stage) * kStageBytes;
-    }
-  };
+  [[nodiscard]] __device__ static int team() { return warp() / kTeamWarps; }
+  [[nodiscard]] __device__ static int rank() { return warp() % kTeamWarps; }
+  /// A stage of a warp of this team.
+  [[nodiscard]] __device__ unsigned char* stage_of(int rank, int stage) const {
+    return shared_.ring + ((team() * kProductWarps + rank) * kProductStages + stage) * kStageBytes;
+  }
 
   /// So many pairs at most: kTeams * kSumsOfWarp. By all warps.
-  template <int kTeams>
   __device__ __forceinline__ void sum_by_teams(int first, int num_pairs) {
-    using OfTeam = Team<kTeams>;
     make_barriers();
-    const int begin = first + num_pairs * OfTeam::index() / kTeams;
-    const int end = first + num_pairs * (OfTeam::index() + 1) / kTeams;
+    const int begin = first + num_pairs * team() / kTeams;
+    const int end = first + num_pairs * (team() + 1) / kTeams;
+    if (begin == end) return;
     // Sums of one form are neighbours.
     const int form = lane_index() / kSumsOfWarp;
     const int p = begin + lane_index() % kSumsOfWarp;
     const Repair& repair = shared_.repairs[min(p, num_ordinary_ - 1)];
-    if (OfTeam::rank() < OfTeam::kProductWarps) return make_products<OfTeam>(repair, form, p < end);
-    const CompensatedSum sum = add_products<OfTeam>();
+    if (rank() < kProductWarps) return make_products(repair, form, p < end);
+    const CompensatedSum sum = add_products();
     const double of_lane = sum.high + sum.low;
     double sums[kForms];
 #pragma unroll
@@ -469,7 +462,7 @@ class Repairs {
 
   __device__ void make_barriers() {
     __syncthreads();
-    constexpr int kBarriers = kRepairWarps * kMaxProductStages;
+    constexpr int kBarriers = kRepairWarps * kProductStages;
     if (thread() < 2 * kBarriers) {
       const std::uint32_t barrier = base::shared_address(
           thread() < kBarriers ? &shared_.has_products[0][thread()] : &shared_.is_added[0][thread() - kBarriers]);
@@ -485,10 +478,7 @@ class Repairs {
   }
 
   /// Products of every kProductWarps-th step, of a pair and a form a lane.
-  template <class OfTeam>
   __device__ __forceinline__ void make_products(const Repair& repair, int form, bool is_there) {
-    constexpr int kStages = OfTeam::kStages;
-    constexpr int kTurn = OfTeam::kProductWarps;
     const std::int64_t length = is_there ? call_.a.length : 0;
     const LaneLines<T> a(call_.a, repair.pair.row, 0, length);
     const LaneLines<T> b(call_.b, repair.pair.col, 0, length);
@@ -498,7 +488,7 @@ class Repairs {
       const std::int64_t at = step * kStageElements;
       if (step < end) {
         const bool is_whole = __all_sync(kAllLanes, at + kStageElements <= length) != 0;
-        const std::uint32_t to = shared_address(shared_.ring + OfTeam::stage_of(OfTeam::rank(), stage));
+        const std::uint32_t to = shared_address(stage_of(rank(), stage));
         a.copy(at, is_whole, to);
         b.copy(at, is_whole, to + kStageLineBytes);
       }
@@ -510,20 +500,20 @@ class Repairs {
       phases ^= 1u << stage;
     };
 #pragma unroll 1
-    for (int stage = 0; stage < kStages; ++stage) copy(OfTeam::rank() + stage * kTurn, stage);
+    for (int stage = 0; stage < kProductStages; ++stage) copy(rank() + stage * kProductWarps, stage);
     int stage = 0;
-    int last = kStages - 1;  // the stage before
+    int last = kProductStages - 1;  // the stage before
 #pragma unroll 1
-    for (std::int64_t step = OfTeam::rank(); step < end; step += kTurn) {
-      if (step >= kTurn) {
+    for (std::int64_t step = rank(); step < end; step += kProductWarps) {
+      if (step >= kProductWarps) {
         wait_for_adds(last);
-        copy(step + (kStages - 1) * kTurn, last);
+        copy(step + (kProductStages - 1) * kProductWarps, last);
       } else {
         close_copies();
       }
-      wait_for_copies<kStages - 1>();
+      wait_for_copies<kProductStages - 1>();
       __syncwarp();
-      unsigned char* const memory = shared_.ring + OfTeam::stage_of(OfTeam::rank(), stage);
+      unsigned char* const memory = stage_of(rank(), stage);
       T x[kStageElements];
       T y[kStageElements];
       a.read(memory, x);
@@ -546,9 +536,9 @@ class Repairs {
       __syncwarp();
       if (lane_index() == 0) base::barrier_arrive(base::shared_address(&shared_.has_products[warp()][stage]));
       last = stage;
-      stage = stage + 1 == kStages ? 0 : stage + 1;
+      stage = stage + 1 == kProductStages ? 0 : stage + 1;
     }
-    if (OfTeam::rank() < end) wait_for_adds(last);
+    if (rank() < end) wait_for_adds(last);
     wait_for_copies<0>();
   }
 
@@ -556,34 +546,34 @@ class Repairs {
   using Products = Product[kAtOnce];
 
   /// A lane's products, kAtOnce by kAtOnce.
-  template <class OfTeam>
   class ProductSteps {
    public:
-    __device__ __forceinline__ explicit ProductSteps(RepairShared& shared) : shared_(shared) {}
+    __device__ __forceinline__ explicit ProductSteps(const Repairs& repairs) : repairs_(repairs) {}
 
     __device__ __forceinline__ void take(Products& products) {
       if (part_ == 0)
-        base::barrier_wait(base::shared_address(&shared_.has_products[from_warp()][stage_]), phases_ >> bit() & 1);
-      const auto* const of_lane =
-          reinterpret_cast<const Product*>(shared_.ring + OfTeam::stage_of(from_, stage_)) + lane_index();
+        base::barrier_wait(base::shared_address(&repairs_.shared_.has_products[from_warp()][stage_]),
+                           phases_ >> bit() & 1);
+      const auto* const of_lane = reinterpret_cast<const Product*>(repairs_.stage_of(from_, stage_)) + lane_index();
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) products[i] = of_lane[(part_ * kAtOnce + i) * kWarpSize];
       if (++part_ < kForms) return;
       part_ = 0;
       __syncwarp();
-      if (lane_index() == 0) base::barrier_arrive(base::shared_address(&shared_.is_added[from_warp()][stage_]));
+      if (lane_index() == 0)
+        base::barrier_arrive(base::shared_address(&repairs_.shared_.is_added[from_warp()][stage_]));
       phases_ ^= 1u << bit();
-      if (++from_ == OfTeam::kProductWarps) {
+      if (++from_ == kProductWarps) {
         from_ = 0;
-        stage_ = stage_ + 1 == OfTeam::kStages ? 0 : stage_ + 1;
+        stage_ = stage_ + 1 == kProductStages ? 0 : stage_ + 1;
       }
     }
 
    private:
-    [[nodiscard]] __device__ int bit() const { return from_ * OfTeam::kStages + stage_; }
-    [[nodiscard]] __device__ int from_warp() const { return OfTeam::index() * OfTeam::kWarps + from_; }
+    [[nodiscard]] __device__ int bit() const { return from_ * kProductStages + stage_; }
+    [[nodiscard]] __device__ int from_warp() const { return team() * kTeamWarps + from_; }
 
-    RepairShared& shared_;
+    const Repairs& repairs_;
     int part_ = 0;  ///< of a stage
     int from_ = 0;
     int stage_ = 0;
@@ -591,11 +581,10 @@ class Repairs {
   };
 
   /// The sum of a lane's products, by the last warp of a team: the next ones are on their way while some are added.
-  template <class OfTeam>
   __device__ __forceinline__ CompensatedSum add_products() {
     CompensatedSum sum;
     const std::int64_t end = num_steps() * kForms;
-    ProductSteps<OfTeam> steps(shared_);
+    ProductSteps steps(*this);
     Products next;
     steps.take(next);
 #pragma unroll 1

@@ -83,7 +83,7 @@ class OutputTest(CliTest):
         """Threads of OpenBLAS that get no memory ask again forever; the command must end all the same."""
         if IS_SANITIZED:
             self.skipTest("sanitizers reserve terabytes of addresses")
-        limited = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (140 << 20, 140 << 20)), "timeout": 60,
+        limited = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (160 << 20, 160 << 20)), "timeout": 60,
                    "env": dict(os.environ, OPENBLAS_NUM_THREADS="2")}
         self.succeed("gemm", "A.npy", "B.npy", "-o", "good.npy", "-q")
         self.assertIn("fp64 phases", self.succeed("info", **limited))
@@ -91,7 +91,7 @@ class OutputTest(CliTest):
         self.assertEqual((self.dir / "C.npy").read_bytes(), (self.dir / "good.npy").read_bytes())
         self.refuse("absent/C.npy", "absent/C.npy", **limited)
         self.expect_error(MEMORY, "gemm", "A.npy", "B.npy", "-o", "C.npy", "--scheme", "native", **limited,
-                          says="the address space is limited to 140.0 MiB, which leaves no room for the buffer of 128.1 MiB")
+                          says="the address space is limited to 160.0 MiB, which leaves no room for the buffer of 128.1 MiB")
 
     def test_permissions(self):
         self.succeed("gemm", "A.npy", "B.npy", "-o", "C.npy", "-q", umask=0o027)
