@@ -2,16 +2,13 @@
 // Predictions for a device against what was measured on one (docs/perf/h200_call.md): within 15 %.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
-#include "engines/hopper/ec_forms.hpp"
-#include "engines/hopper/hopper.hpp"
+#include "device_engines/h200_environment.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/device_effort.hpp"
 #include "plan/device_model.hpp"
-#include "plan/h200_facts.hpp"
 #include "plan/plan.hpp"
 
 namespace kizami::plan {
@@ -50,14 +47,7 @@ constexpr MeasuredEc kMeasuredEc[] = {
 };
 
 Result<Plan> plan_for(const problem::Shape& shape, const Policy& policy) {
-  const std::array<const product::Engine*, 1> engines = {&engines::hopper_engine()};
-  const std::array<const product::EcEngine*, 1> ec_engines = {&engines::hopper_ec_engine()};
-  Environment environment;
-  environment.engines = engines;
-  environment.ec_engines = ec_engines;
-  environment.has_native_blas = true;
-  environment.facts = h200_facts();
-  return make(shape, policy, environment);
+  return make(shape, policy, h200_environment());
 }
 
 TEST(DeviceModel, PredictsWhatWasMeasured) {
@@ -172,10 +162,7 @@ TEST(DeviceModel, WhatWasPlannedTakesWhatThePlanSaysAndMoreTakesMore) {
 TEST(DeviceModel, ABatchTakesMoreForEachProduct) {
   Policy policy;
   policy.scheme = Scheme::kOzaki2;
-  const std::array<const product::Engine*, 1> engines = {&engines::hopper_engine()};
-  Environment environment;
-  environment.engines = engines;
-  environment.facts = h200_facts();
+  const Environment environment = h200_environment();
   const problem::Shape shape{Scalar::kF64, 2048, 2048, 2048};
   const Plan one = make(shape, policy, environment).value();
   const Plan five = make(shape, policy, environment, {5, false}).value();

@@ -4,14 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string>
 
-#include "engines/hopper/hopper.hpp"
+#include "device_engines/h200_environment.hpp"
 #include "gpu_soak/case.hpp"
 #include "plan/device_buffers.hpp"
-#include "plan/h200_facts.hpp"
 #include "plan/plan.hpp"
 #include "reconstruct/device.hpp"
 
@@ -21,11 +19,7 @@ namespace {
 static_assert(gpu_soak::kLargeResult == kOwnRepairElements);
 
 TEST(SoakedPlans, OfLargeCasesHaveTheKernelsOfLargeProducts) {
-  const std::array<const product::Engine*, 1> engines = {&engines::hopper_engine()};
-  Environment environment;
-  environment.engines = engines;
-  environment.has_native_blas = true;
-  environment.facts = h200_facts();
+  const Environment environment = h200_environment();
   Policy policy;
   policy.scheme = Scheme::kOzaki2;
   policy.workspace_limit_bytes = std::size_t{32} << 30;  // a quarter of the device is what cuda.hpp takes
