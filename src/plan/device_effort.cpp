@@ -22,15 +22,21 @@ namespace {
   return (static_cast<double>(plan.shape.m) + static_cast<double>(plan.shape.n)) * static_cast<double>(plan.shape.k);
 }
 
-/// Digits of all blocks, their products, the rungs of all pairs. With a scout the split makes the digits, and no sampled product comes first.
-[[nodiscard]] double second_look_seconds(const Plan& plan) {
-  constexpr double kStartSeconds = 40e-6;
-  const double digit_bytes_per_second = has_scout(plan) ? 7e12 : 2.4e12;  // of operands
-  const int blocks_of_term = num::blocks_of_scale(plan.shape.k, is_complex(plan.shape.scalar) ? 2 : 1);
-  const double block_ops_per_second = blocks_of_term == 2 ? 7.4e14 : 4.6e14;
+/// Whether calls begin on blocks where elements are wide, by a scout or by what the call before needed: no sampled product comes first, the
+/// split makes digits, and planes of that rung if its integers have two words.
+[[nodiscard]] bool begins_on_blocks(const Plan& plan) { return has_scout(plan) || learns_look(plan); }
+
+/// Digits of all blocks, their products, the rungs of all pairs. Where the lowest rung is enough, tiles end early.
+[[nodiscard]] double second_look_seconds(const Plan& plan, bool ends_early) {
+  const bool has_parts = is_complex(plan.shape.scalar);
   const double ops = 2.0 * parts_of(plan) * pairs_of(plan) * static_cast<double>(plan.shape.k);
-  return kStartSeconds + elements_of(plan) * size_bytes(plan.shape.scalar) / digit_bytes_per_second +
-         ops / block_ops_per_second;
+  const double block_ops_per_second = num::blocks_of_scale(plan.shape.k, has_parts ? 2 : 1) == 2 ? 7.2e14 : 4.4e14;
+  constexpr double kPartThatIsRead = 0.43;
+  const double rungs = ops * (ends_early ? kPartThatIsRead : 1.0) / block_ops_per_second;
+  const double bytes = elements_of(plan) * size_bytes(plan.shape.scalar);
+  if (!begins_on_blocks(plan)) return 40e-6 + bytes / 2.4e12 + rungs;
+  const double sampled_ops_per_second = has_parts ? 2.4e15 : 3.6e15;
+  return 10e-6 + bytes / 6.5e12 + rungs - ops / sampled_ops_per_second;
 }
 
 /// One INT8 pass over C at a rung, in all its chunks. 0: the engine does not say
@@ -54,32 +60,39 @@ namespace {
   return pairs_of(plan) * num::num_planes(ring, num_moduli) / planes_per_second;
 }
 
-/// Planes of that rung, beside those of the lowest unless a scout spares them, and what products and CRT take above that one's.
+/// Planes of that rung, beside those of the lowest unless it begins without them, and what products and CRT take above that one's.
 [[nodiscard]] double climb_seconds(const Plan& plan, int rung) {
-  constexpr double kSplitBytesPerSecond = 2.7e12;
   const num::Ladder& ladder = plan.numerics.ladder;
-  const int lowest = ladder.rungs[0].num_moduli;
-  const int moduli = ladder.rungs[static_cast<std::size_t>(rung)].num_moduli;
   const num::Ring ring = ring_of(plan.shape.scalar);
+  const num::Rung& of_rung = ladder.rungs[static_cast<std::size_t>(rung)];
+  const int lowest = ladder.rungs[0].num_moduli;
+  const int moduli = of_rung.num_moduli;
+  const int planes_of_lowest = num::num_planes(ring, lowest);
   const int planes = num::num_planes(ring, moduli);
-  const double split = elements_of(plan) * (static_cast<double>(size_bytes(plan.shape.scalar)) + planes);
-  constexpr double kPlaneBytesPerSecond = 3e12;
-  const double spared =
-      has_scout(plan) ? elements_of(plan) * num::num_planes(ring, lowest) / kPlaneBytesPerSecond : 0.0;
-  return split / kSplitBytesPerSecond - spared + product_seconds(plan, moduli) - product_seconds(plan, lowest) +
+  constexpr double kPlaneBytesPerSecond = 3e12;  // of one pass
+  constexpr double kSplitBytesPerSecond = 2.7e12;
+  double split = 0;
+  if (begins_on_blocks(plan) && of_rung.norm_limit < 0x1p62) {
+    split = (planes - planes_of_lowest) / kPlaneBytesPerSecond;
+  } else {
+    split = (static_cast<double>(size_bytes(plan.shape.scalar)) + planes) / kSplitBytesPerSecond;
+    if (begins_on_blocks(plan)) split -= planes_of_lowest / kPlaneBytesPerSecond;
+  }
+  return elements_of(plan) * split + product_seconds(plan, moduli) - product_seconds(plan, lowest) +
          crt_seconds(plan, moduli) - crt_seconds(plan, lowest);
 }
 
 /// The look whether equilibration would gain.
 [[nodiscard]] double gain_seconds(const Plan& plan) {
-  constexpr double kBytesPerSecond = 3.3e12;  // of operands
-  return elements_of(plan) * size_bytes(plan.shape.scalar) / kBytesPerSecond;
+  constexpr double kStartSeconds = 20e-6;
+  constexpr double kBytesPerSecond = 12e12;  // of operands
+  return kStartSeconds + elements_of(plan) * size_bytes(plan.shape.scalar) / kBytesPerSecond;
 }
 
 /// The balance of the inner index, and the second look that it asks for.
 [[nodiscard]] double equilibration_seconds(const Plan& plan) {
   constexpr double kBytesPerSecond = 1.5e12;  // of operands, some times over
-  return elements_of(plan) * size_bytes(plan.shape.scalar) / kBytesPerSecond + second_look_seconds(plan);
+  return elements_of(plan) * size_bytes(plan.shape.scalar) / kBytesPerSecond + second_look_seconds(plan, false);
 }
 
 /// C in FP64 arithmetic outside of tensor cores.
@@ -104,7 +117,8 @@ namespace {
 [[nodiscard]] double ozaki2_seconds(const Plan& plan, const Effort& effort) {
   const num::Ladder& ladder = plan.numerics.ladder;
   if (ladder.num_rungs == 0) return 0;
-  double seconds = effort.has_second_look ? second_look_seconds(plan) : 0.0;
+  const bool ends_early = effort.rung == 0 && !effort.is_equilibrated;
+  double seconds = effort.has_second_look ? second_look_seconds(plan, ends_early) : 0.0;
   if (effort.is_equilibrated) seconds += equilibration_seconds(plan);
   if (effort.rung < 0) return seconds + fp64_seconds(plan);
   const int rung = std::min(effort.rung, ladder.num_rungs - 1);

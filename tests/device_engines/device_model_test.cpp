@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Predictions for a device against what was measured on one (docs/perf/h200_call.md): within 15 %.
+// Predictions for a device against what was measured on one (docs/perf/h200_call.md): within 15 %, with wide exponents within 8 %.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -63,7 +63,7 @@ TEST(DeviceModel, PredictsWhatWasMeasured) {
   }
 }
 
-/// Milliseconds of bench/results/h200/certificate.jsonl at commit 64831c0, native's of gemm.jsonl at ac7c988: exponents of exp(phi normal).
+/// Milliseconds of bench/results/h200/certificate.jsonl at commit 53172db, native's of gemm.jsonl at ac7c988: exponents of exp(phi normal).
 struct MeasuredWide {
   Scalar scalar;
   std::int64_t n;
@@ -74,15 +74,15 @@ struct MeasuredWide {
   double hopper;
 };
 constexpr MeasuredWide kMeasuredWide[] = {
-    {Scalar::kF64, 2048, 1, 14, 0, 0.299, 0.391},       {Scalar::kF64, 4096, 1, 14, 0, 2.277, 1.859},
-    {Scalar::kF64, 8192, 1, 14, 0, 19.598, 13.912},     {Scalar::kC128, 4096, 1, 15, 0, 9.575, 4.300},
-    {Scalar::kF32, 4096, 1, 7, 0, 2.684, 1.159},        {Scalar::kC64, 4096, 1, 7, 0, 10.166, 2.470},
-    {Scalar::kF64, 2048, 2, 15, 1, 0.300, 0.525},       {Scalar::kF64, 4096, 2, 15, 3, 2.283, 2.144},
-    {Scalar::kF64, 8192, 2, 15, 0, 19.551, 14.950},     {Scalar::kC128, 4096, 2, 16, 0, 10.193, 4.828},
-    {Scalar::kF32, 4096, 2, 8, 0, 2.688, 1.295},        {Scalar::kC64, 4096, 2, 8, 0, 10.166, 2.683},
-    {Scalar::kF64, 2048, 4, 19, 36, 0.300, 0.622},      {Scalar::kF64, 4096, 4, 19, 192, 2.295, 2.641},
-    {Scalar::kF64, 8192, 4, 18, 12545, 19.702, 18.481}, {Scalar::kC128, 4096, 4, 20, 77, 10.389, 6.180},
-    {Scalar::kF32, 4096, 4, 11, 827, 2.685, 1.758},     {Scalar::kC64, 4096, 4, 11, 2371, 10.167, 3.581},
+    {Scalar::kF64, 2048, 1, 14, 0, 0.299, 0.323},       {Scalar::kF64, 4096, 1, 14, 0, 2.277, 1.763},
+    {Scalar::kF64, 8192, 1, 14, 0, 19.598, 12.800},     {Scalar::kC128, 4096, 1, 15, 0, 9.575, 4.039},
+    {Scalar::kF32, 4096, 1, 7, 0, 2.684, 1.015},        {Scalar::kC64, 4096, 1, 7, 0, 10.166, 2.138},
+    {Scalar::kF64, 2048, 2, 15, 1, 0.300, 0.407},       {Scalar::kF64, 4096, 2, 15, 3, 2.283, 2.047},
+    {Scalar::kF64, 8192, 2, 15, 0, 19.551, 14.590},     {Scalar::kC128, 4096, 2, 16, 0, 10.193, 4.708},
+    {Scalar::kF32, 4096, 2, 8, 0, 2.688, 1.191},        {Scalar::kC64, 4096, 2, 8, 0, 10.166, 2.684},
+    {Scalar::kF64, 2048, 4, 19, 36, 0.300, 0.533},      {Scalar::kF64, 4096, 4, 19, 192, 2.295, 2.617},
+    {Scalar::kF64, 8192, 4, 18, 12545, 19.702, 18.290}, {Scalar::kC128, 4096, 4, 20, 77, 10.389, 6.303},
+    {Scalar::kF32, 4096, 4, 11, 827, 2.685, 1.667},     {Scalar::kC64, 4096, 4, 11, 2371, 10.167, 3.586},
 };
 
 TEST(DeviceModel, AScoutIsAskedAboutLargeProducts) {
@@ -113,7 +113,7 @@ TEST(DeviceModel, PredictsWhatWideExponentsTake) {
     effort.num_exceptions = x.repaired;
     while (ladder.rungs[static_cast<std::size_t>(effort.rung)].num_moduli < x.moduli) ++effort.rung;
     const double hopper = device_seconds(plan.value(), effort) * 1e3;
-    EXPECT_NEAR(hopper / x.hopper, 1.0, 0.15) << explain(plan.value()) << x.phi << " " << hopper;
+    EXPECT_NEAR(hopper / x.hopper, 1.0, 0.08) << explain(plan.value()) << x.phi << " " << hopper;
   }
 }
 
