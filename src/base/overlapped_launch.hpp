@@ -22,6 +22,27 @@ __device__ inline void follow_previous_kernel() {
 }
 #endif
 
+#ifdef __CUDACC__
+// Two kernels side by side, of which neither reads what the other writes: the first begins with let_next_run_beside(), the second
+// with run_beside_previous(), and ends with join_previous(). The second may begin when all that was enqueued before the first is
+// done, and is done only when the first is: whoever follows has waited for both (docs/adr/0027-kernels-side-by-side.md).
+
+/// Waits for the end of all that was enqueued before, and then lets the next kernel begin beside this one. All threads of a kernel
+/// call it before they read or write global memory, those of blocks that end at once too.
+__device__ inline void let_next_run_beside() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+/// Begins a kernel beside one that began with let_next_run_beside(). What earlier kernels wrote is there, and no older copy of it
+/// is read.
+__device__ inline void run_beside_previous() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+/// By all threads of a kernel that has begun with run_beside_previous(), before they end: waits for the kernel beside it.
+__device__ inline void join_previous() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+#endif
+
 /// The launch attribute.
 [[nodiscard]] inline cudaLaunchAttribute overlapped_start() {
   cudaLaunchAttribute attribute{};
