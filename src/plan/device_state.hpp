@@ -63,6 +63,7 @@ struct alignas(16) DeviceState {
   std::int32_t most_difference = std::numeric_limits<std::int32_t>::min();
   std::uint32_t barrier_count = 0;  ///< of the second look's blocks
   std::uint32_t barrier_phase = 0;
+  std::uint32_t num_claims = 0;  ///< of columns by warps of reconstruct_from_bytes(), which bring it back to zero
 };
 
 /// What is known of the lines of one operand, in device memory.
