@@ -184,7 +184,7 @@ struct Options {
 
 int run(const Options& options) {
   const bench::Records records(options.json);
-  const std::string device = bench::device_name();
+  const std::string device = bench::device_name(), driver = bench::Gauges().driver;
   for (const char type : options.types) {
     for (const int count : options.threads) {
       const Count found = measure(type, count, options.seconds);
@@ -193,6 +193,7 @@ int run(const Options& options) {
                                  {"commit", options.commit},
                                  {"build", options.build},
                                  {"device", device},
+                                 {"driver", driver},
                                  {"library", bench::answering_library()},
                                  {"settings", bench::settings()},
                                  {"type", std::string(1, type)},
