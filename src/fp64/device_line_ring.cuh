@@ -3,8 +3,9 @@
 // way, and no barrier of the block is in the way. A ring has as many stages as it is given; all but one are being filled while
 // one is read.
 //
-// A stage has eight elements of either line of every lane, in rows of 16-byte chunks, a chunk a lane. What a chunk holds follows
-// from where the line's elements lie (Chunks): cp.async moves 16 bytes past the L1 cache, of which shared memory leaves little.
+// A stage has eight elements of either line of every lane, in chunks of 16 bytes. What a chunk holds follows from where the line's
+// elements lie (Chunks): cp.async moves 16 bytes past the L1 cache, of which shared memory leaves little. Lines across memory
+// share their chunks where lanes have lines of few bands: each lane's own copy of 16 bytes would bring a sector of 32 for 8.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,6 +24,9 @@ inline constexpr int kChunkBytes = 16;
 inline constexpr int kChunkRowBytes = kWarpSize * kChunkBytes;
 inline constexpr int kStageLineBytes = kStageElements * kChunkRowBytes;  ///< of one line of every lane
 inline constexpr int kStageBytes = 2 * kStageLineBytes;
+inline constexpr int kBandBytes = 128;  ///< of neighbouring lines across memory, of one element
+inline constexpr int kMostBands = kStageLineBytes / (kStageElements * kBandBytes);
+inline constexpr int kBandChunks = kBandBytes / kChunkBytes;
 
 /// Copies kBytes to shared memory: num_bytes from memory, then zeros. @param kIsAhead  what follows in memory comes to the L2 cache too
 template <int kBytes, bool kIsAhead = false>
@@ -52,25 +56,26 @@ __device__ __forceinline__ std::uint32_t shared_address(const void* p) {
 template <class T>
 class LaneLines {
  public:
-  /// Elements [first, first + count) of a line: each lane's own. By all lanes. @range first a multiple of kStageElements
+  /// Elements [first, first + count) of a line: each lane's own. By all lanes. @range first a multiple of kStageElements; lanes whose
+  /// count is 0 have lines that a lane before them has, too, or none that any lane wants
   __device__ __forceinline__ LaneLines(const problem::Lines<T>& lines, std::int64_t line, std::int64_t first,
                                        std::int64_t count)
       : chunks_(chunks_of(lines)), count_(count), stride_(lines.inner_stride) {
     const T* const element = lines.data + line * lines.line_stride + first * stride_;
-    from_ = element;
-    if (chunks_ == Chunks::kAcrossLines) {
+    copied_from_[0] = element;
+    if (chunks_ == Chunks::kAcrossLines && !(lines.line_stride == 1 && share_bands(element, line, lines.num_lines))) {
       const int of_chunk = static_cast<int>(line % kOfChunk);
       const std::int64_t line_of_chunk = line - of_chunk;
-      from_ = element - of_chunk;
+      copied_from_[0] = element - of_chunk;
       offset_ = of_chunk * static_cast<int>(sizeof(T));
-      chunk_bytes_ =
-          static_cast<int>(sizeof(T)) * static_cast<int>(min(std::int64_t{kOfChunk}, lines.num_lines - line_of_chunk));
+      copied_bytes_ = static_cast<std::uint32_t>(sizeof(T)) *
+                      static_cast<std::uint32_t>(min(std::int64_t{kOfChunk}, lines.num_lines - line_of_chunk));
     }
     if (chunks_ == Chunks::kAlongLine) {
 #pragma unroll
       for (int i = 0; i < kRows; ++i) {
         const auto of_lane = reinterpret_cast<std::uintptr_t>(element);
-        cell_from_[i] =
+        copied_from_[i] =
             reinterpret_cast<const T*>(__shfl_sync(kAllLanes, of_lane, copied_cell(i))) + copied_row() * kOfChunk;
       }
     }
@@ -87,18 +92,35 @@ class LaneLines {
           bytes =
               static_cast<int>(max(min(left, std::int64_t{kOfChunk}), std::int64_t{0})) * static_cast<int>(sizeof(T));
         }
-        const T* const from = bytes == 0 ? cell_from_[i] - copied_row() * kOfChunk : cell_from_[i] + first;
+        const T* const from = bytes == 0 ? copied_from_[i] - copied_row() * kOfChunk : copied_from_[i] + first;
         copy_to_shared<kChunkBytes, true>(stage + chunk_place(copied_row(), copied_cell(i)), from, bytes);
+      }
+      return;
+    }
+    if (chunks_ == Chunks::kBands) {
+#pragma unroll
+      for (int band = 0; band < kMostBands; ++band) {
+        if (band >= num_bands_) break;
+        const std::int64_t left = is_whole ? kStageElements : __shfl_sync(kAllLanes, count_, first_lane(band)) - first;
+#pragma unroll
+        for (int turn = 0; turn < kStageElements * kBandChunks / kWarpSize; ++turn) {
+          const int e = turn * (kWarpSize / kBandChunks) + lane_index() / kBandChunks;
+          const int bytes = e < left ? band_chunk_bytes(band) : 0;
+          const T* const from = bytes == 0 ? copied_from_[0] : copied_from_[band] + (first + e) * stride_;
+          copy_to_shared<kChunkBytes>(stage + static_cast<std::uint32_t>((band * kStageElements + e) * kBandBytes +
+                                                                         lane_index() % kBandChunks * kChunkBytes),
+                                      from, bytes);
+        }
       }
       return;
     }
 #pragma unroll
     for (int e = 0; e < kStageElements; ++e) {
       if (!is_whole && first + e >= count_) break;
-      const T* const from = from_ + (first + e) * stride_;
+      const T* const from = copied_from_[0] + (first + e) * stride_;
       const std::uint32_t to = stage + static_cast<std::uint32_t>(e * kChunkRowBytes + lane_index() * kChunkBytes);
       if (chunks_ == Chunks::kAcrossLines) {
-        copy_to_shared<kChunkBytes>(to, from, chunk_bytes_);
+        copy_to_shared<kChunkBytes>(to, from, static_cast<int>(copied_bytes_));
       } else {
         constexpr int kPartBytes = static_cast<int>(sizeof(RealOf<T>));
 #pragma unroll
@@ -119,20 +141,25 @@ class LaneLines {
       }
       return;
     }
-    const unsigned char* const of_lane = stage + lane_index() * kChunkBytes + offset_;
+    const bool is_of_band = chunks_ == Chunks::kBands;
+    const unsigned char* const of_lane = stage + offset_ + (is_of_band ? 0 : lane_index() * kChunkBytes);
+    const int element_bytes = is_of_band ? kBandBytes : kChunkRowBytes;
 #pragma unroll
-    for (int e = 0; e < kStageElements; ++e) elements[e] = *reinterpret_cast<const T*>(of_lane + e * kChunkRowBytes);
+    for (int e = 0; e < kStageElements; ++e) elements[e] = *reinterpret_cast<const T*>(of_lane + e * element_bytes);
   }
 
  private:
   /// What a chunk of 16 bytes holds.
   enum class Chunks : std::uint8_t {
     kAlongLine,    ///< neighbouring elements of the line
-    kAcrossLines,  ///< one element, and those of neighbouring lines
+    kBands,        ///< one element of neighbouring lines, for all lanes that have lines of this band and these elements
+    kAcrossLines,  ///< one element, and those of neighbouring lines, for one lane
     kOneElement,   ///< one element, copied part by part: whatever the alignment
   };
   static constexpr int kOfChunk = kChunkBytes / static_cast<int>(sizeof(T));
   static constexpr int kRows = kStageElements / kOfChunk;  ///< of chunks along the line
+  static constexpr int kLinesOfBand = kBandBytes / static_cast<int>(sizeof(T));
+  static constexpr int kCopied = kRows > kMostBands ? kRows : kMostBands;
 
   [[nodiscard]] __device__ static Chunks chunks_of(const problem::Lines<T>& lines) {
     const bool is_aligned = reinterpret_cast<std::uintptr_t>(lines.data) % kChunkBytes == 0;
@@ -150,13 +177,50 @@ class LaneLines {
     return static_cast<std::uint32_t>(row * kChunkRowBytes + (cell ^ row * kOfChunk) * kChunkBytes);
   }
 
+  /// Whether the lanes' lines and elements are of few bands, which are then copied for all of them. A band is where its first line's first element lies.
+  __device__ __forceinline__ bool share_bands(const T* element, std::int64_t line, std::int64_t num_lines) {
+    const int of_band = static_cast<int>(line % kLinesOfBand);
+    const auto begin = reinterpret_cast<unsigned long long>(element - of_band);
+    const int first = __ffs(static_cast<int>(__match_any_sync(kAllLanes, begin))) - 1;
+    const std::uint32_t firsts = __ballot_sync(kAllLanes, first == lane_index());
+    // Lines may overlap in memory: then the same place may be of other lines, or of as many elements.
+    const bool is_same = (count_ == 0 || __shfl_sync(kAllLanes, count_, first) == count_) &
+                         (__shfl_sync(kAllLanes, line - of_band, first) == line - of_band);
+    if (__popc(firsts) > kMostBands || __all_sync(kAllLanes, is_same) == 0) return false;
+    chunks_ = Chunks::kBands;
+    num_bands_ = __popc(firsts);
+    const int band_of_lane = __popc(firsts & ((1U << first) - 1));
+    offset_ = band_of_lane * kStageElements * kBandBytes + of_band * static_cast<int>(sizeof(T));
+    const int chunk_line = lane_index() % kBandChunks * kOfChunk;
+    std::uint32_t left = firsts;
+#pragma unroll
+    for (int band = 0; band < kMostBands; ++band) {
+      const int lane_of_band = left == 0 ? 0 : __ffs(static_cast<int>(left)) - 1;
+      left &= left - 1;
+      const std::int64_t of_chunk = num_lines - __shfl_sync(kAllLanes, line - of_band, lane_of_band) - chunk_line;
+      const auto lines_there = static_cast<int>(max(std::int64_t{0}, min(std::int64_t{kOfChunk}, of_chunk)));
+      const auto* const of_band_begin = reinterpret_cast<const T*>(__shfl_sync(kAllLanes, begin, lane_of_band));
+      copied_from_[band] = lines_there == 0 ? of_band_begin : of_band_begin + chunk_line;
+      first_lanes_ |= static_cast<std::uint32_t>(lane_of_band) << 8 * band;
+      copied_bytes_ |= static_cast<std::uint32_t>(lines_there * static_cast<int>(sizeof(T))) << 8 * band;
+    }
+    return true;
+  }
+  /// A lane that has lines of a band.
+  [[nodiscard]] __device__ int first_lane(int band) const { return static_cast<int>(first_lanes_ >> 8 * band & 255U); }
+  /// What is there of the chunk of a band that this lane copies.
+  [[nodiscard]] __device__ int band_chunk_bytes(int band) const {
+    return static_cast<int>(copied_bytes_ >> 8 * band & 255U);
+  }
+
   Chunks chunks_;
   std::int64_t count_;
   std::int64_t stride_;
-  const T* from_;   ///< the chunk of the first element
-  int offset_ = 0;  ///< of an element in its chunk
-  int chunk_bytes_ = 0;
-  const T* cell_from_[kRows];
+  int offset_ = 0;  ///< of an element in its chunk, or in a stage with bands
+  int num_bands_ = 0;
+  std::uint32_t first_lanes_ = 0;   ///< a byte a band
+  std::uint32_t copied_bytes_ = 0;  ///< of a chunk across lines, or a byte a band
+  const T* copied_from_[kCopied];  ///< what this lane copies first: of each row of chunks, of each band, or of its line
 };
 
 /// Calls visit(x, y) for the elements [first, first + count) of a pair of lines a lane, in order. By all lanes of a warp.

@@ -4,14 +4,15 @@
 // A pair reads two whole lines. Where those of an operand lie across memory, each element is alone in its 32 bytes: so a block takes
 // pairs of one band of 16 such lines together, whose elements share them. The list is dealt in the order of bands: of N pairs
 // block b of G takes places N b / G to N (b + 1) / G, whole bands where they are small beside that, so that balance holds whether
-// pairs are everywhere, or all in one row or column. Where a pair lies follows from the list as a set.
+// pairs are everywhere, or all in one row or column. Where a pair lies follows from the list as a set. Few pairs are dealt to few blocks,
+// for what they take is latency, and other kernels may have the multiprocessors of the others.
 //
 // Every block walks through the list twice: pairs of each band are counted, then those of its places gathered in shared memory, once
 // for every kPairsOfWalk of them. Then its warps have elements on their way in rings of their own (device_line_ring.cuh), a lane
 // for a chain of a pair. Where few warps are needed, they have longer rings.
 //
 // A compensated sum runs over all terms in order. One warp of a team adds, a lane a sum; the others make products and their errors for
-// it. A block is two teams.
+// it. A block is two teams, whose warps that add are of different quarters of the multiprocessor.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -42,6 +43,10 @@ static_assert(kProductWarps * kProductStages <= 32, "a bit each");
 inline constexpr int kPairsOfWalk = 192;  ///< that a walk through the list is meant to gather
 inline constexpr int kMaxPairsOfWalk =
     kRepairThreads;  ///< should hashes be uneven: further ones by the warp that finds them
+/// Pairs of a block that take hardly longer than one: chains of eight pairs are lanes for eight warps, and a lane that adds compensated
+/// sums keeps as many others waiting as are there.
+template <num::Fp64Summation kSummation>
+inline constexpr int kFewPairs = kSummation == num::Fp64Summation::kPairwise ? 8 : 32;
 /// A further walk must have so many elements of a line to pay: else a warp a pair, without any walk.
 inline constexpr std::int64_t kLengthOfWalk = 32;
 
@@ -60,7 +65,7 @@ struct RepairShared {
   std::uint32_t before[kMaxBands + 1];  ///< pairs of each band, then of all bands before
   std::uint32_t of_warps[kRepairWarps];
   std::uint32_t num_pairs;
-  std::uint64_t has_products[kRepairWarps][kProductStages];  ///< mbarriers of a warp's stages
+  std::uint64_t has_products[kRepairWarps][kProductStages];  ///< mbarriers of a warp's stages: of each team by rank
   std::uint64_t is_added[kRepairWarps][kProductStages];
 };
 
@@ -69,20 +74,43 @@ struct Product {
   double value;
   double error;
 
-  Product() = default;
+  __device__ __forceinline__ Product() : value(0), error(0) {}
   __device__ __forceinline__ Product(double a, double b) : value(a * b), error(fma(a, b, -value)) {}
 };
 
-/// Dot2: the sum of products, and that of the errors of both.
+/// Products that are added one behind the other, and the sums before each of them.
+struct SummedProducts {
+  static constexpr int kCount = kStageElements;
+  Product products[kCount] = {};
+  double before[kCount] = {};
+  double after = 0;
+};
+
+/// Dot2: the sum of products, and that of the errors of both. Of the former only the sums follow from one another, and errors are needed by
+/// nobody but their own sum: so the errors of some products are found while the next ones are added.
 struct CompensatedSum {
   double high = 0;
   double low = 0;
-  __device__ __forceinline__ void add(const Product& p) {
-    const double t = high + p.value;
-    const double z = t - high;
-    const double s_error = (high - (t - z)) + (p.value - z);
-    low = low + (s_error + p.error);
-    high = t;
+
+  /// Adds products, and the errors of those that were added before them.
+  __device__ __forceinline__ void add(SummedProducts& next, const SummedProducts& last) {
+#pragma unroll
+    for (int i = 0; i < SummedProducts::kCount; ++i) {
+      next.before[i] = high;
+      high = high + next.products[i].value;
+    }
+    next.after = high;
+    add_errors(last);
+  }
+  __device__ __forceinline__ void add_errors(const SummedProducts& of) {
+#pragma unroll
+    for (int i = 0; i < SummedProducts::kCount; ++i) {
+      const Product& p = of.products[i];
+      const double t = i + 1 < SummedProducts::kCount ? of.before[i + 1] : of.after;
+      const double z = t - of.before[i];
+      const double s_error = (of.before[i] - (t - z)) + (p.value - z);
+      low = low + (s_error + p.error);
+    }
   }
 };
 
@@ -93,6 +121,7 @@ class Repairs {
       : call_(call),
         shared_(shared),
         num_repairs_(static_cast<std::int64_t>(call.state->num_repairs)),
+        num_blocks_(min(std::int64_t{gridDim.x}, base::ceil_div(num_repairs_, std::int64_t{kFewPairs<kSummation>}))),
         has_bands_of_a_(is_strided(call.a) || !is_strided(call.b)) {
     const std::int64_t num_lines = (has_bands_of_a_ ? call.a : call.b).num_lines;
     while (num_lines > std::int64_t{kMaxBands} << line_bits_) ++line_bits_;
@@ -103,7 +132,7 @@ class Repairs {
   __device__ void answer() {
     const std::int64_t num_walks = base::ceil_div(pairs_of_block(), std::int64_t{kPairsOfWalk});
     if ((num_walks - 1) * kLengthOfWalk > call_.a.length) return answer_repairs(call_);
-    if (first_place(1, 0) == first_place(1, 1)) return;
+    if (blockIdx.x >= num_blocks_ || first_place(1, 0) == first_place(1, 1)) return;
     count_bands();
     for (std::int64_t walk = 0; walk < num_walks; ++walk) {
       gather(first_place(num_walks, walk), first_place(num_walks, walk + 1));
@@ -137,12 +166,10 @@ class Repairs {
     return has_bands_of_a_ ? pair.row : pair.col;
   }
   /// On average.
-  [[nodiscard]] __device__ std::int64_t pairs_of_block() const {
-    return base::ceil_div(num_repairs_, std::int64_t{gridDim.x});
-  }
+  [[nodiscard]] __device__ std::int64_t pairs_of_block() const { return base::ceil_div(num_repairs_, num_blocks_); }
   /// The first place of a walk of this block.
   [[nodiscard]] __device__ std::uint32_t first_place(std::int64_t num_walks, std::int64_t walk) const {
-    return static_cast<std::uint32_t>(num_repairs_ * (blockIdx.x * num_walks + walk) / (gridDim.x * num_walks));
+    return static_cast<std::uint32_t>(num_repairs_ * (blockIdx.x * num_walks + walk) / (num_blocks_ * num_walks));
   }
   [[nodiscard]] __device__ std::uint32_t place_of(const plan::Pair& pair) const {
     const std::int64_t band = line_of(pair) >> line_bits_;
@@ -434,7 +461,13 @@ class Repairs {
   }
 
   [[nodiscard]] __device__ static int team() { return warp() / kTeamWarps; }
-  [[nodiscard]] __device__ static int rank() { return warp() % kTeamWarps; }
+  /// The last one of a team adds. The warps of a quarter of a multiprocessor, every fourth, have different ranks.
+  [[nodiscard]] __device__ static int rank() {
+    static_assert(kTeams == 2 && kTeamWarps == 4);
+    return (warp() + team()) % kTeamWarps;
+  }
+  /// Of a warp of this team among the barriers of all.
+  [[nodiscard]] __device__ static int place_of_rank(int rank) { return team() * kTeamWarps + rank; }
   /// A stage of a warp of this team.
   [[nodiscard]] __device__ unsigned char* stage_of(int rank, int stage) const {
     return shared_.ring + ((team() * kProductWarps + rank) * kProductStages + stage) * kStageBytes;
@@ -496,7 +529,7 @@ class Repairs {
     };
     std::uint32_t phases = 0;
     const auto wait_for_adds = [&](int stage) {
-      base::barrier_wait(base::shared_address(&shared_.is_added[warp()][stage]), phases >> stage & 1);
+      base::barrier_wait(base::shared_address(&shared_.is_added[place_of_rank(rank())][stage]), phases >> stage & 1);
       phases ^= 1u << stage;
     };
 #pragma unroll 1
@@ -534,7 +567,8 @@ class Repairs {
         }
       }
       __syncwarp();
-      if (lane_index() == 0) base::barrier_arrive(base::shared_address(&shared_.has_products[warp()][stage]));
+      if (lane_index() == 0)
+        base::barrier_arrive(base::shared_address(&shared_.has_products[place_of_rank(rank())][stage]));
       last = stage;
       stage = stage + 1 == kProductStages ? 0 : stage + 1;
     }
@@ -542,26 +576,24 @@ class Repairs {
     wait_for_copies<0>();
   }
 
-  static constexpr int kAtOnce = kStageElements;  ///< products of a stage that are added before the next ones
-  using Products = Product[kAtOnce];
-
-  /// A lane's products, kAtOnce by kAtOnce.
+  /// A lane's products, SummedProducts::kCount by SummedProducts::kCount.
   class ProductSteps {
    public:
     __device__ __forceinline__ explicit ProductSteps(const Repairs& repairs) : repairs_(repairs) {}
 
-    __device__ __forceinline__ void take(Products& products) {
+    __device__ __forceinline__ void take(Product (&products)[SummedProducts::kCount]) {
       if (part_ == 0)
-        base::barrier_wait(base::shared_address(&repairs_.shared_.has_products[from_warp()][stage_]),
+        base::barrier_wait(base::shared_address(&repairs_.shared_.has_products[place_of_rank(from_)][stage_]),
                            phases_ >> bit() & 1);
       const auto* const of_lane = reinterpret_cast<const Product*>(repairs_.stage_of(from_, stage_)) + lane_index();
 #pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) products[i] = of_lane[(part_ * kAtOnce + i) * kWarpSize];
+      for (int i = 0; i < SummedProducts::kCount; ++i)
+        products[i] = of_lane[(part_ * SummedProducts::kCount + i) * kWarpSize];
       if (++part_ < kForms) return;
       part_ = 0;
       __syncwarp();
       if (lane_index() == 0)
-        base::barrier_arrive(base::shared_address(&repairs_.shared_.is_added[from_warp()][stage_]));
+        base::barrier_arrive(base::shared_address(&repairs_.shared_.is_added[place_of_rank(from_)][stage_]));
       phases_ ^= 1u << bit();
       if (++from_ == kProductWarps) {
         from_ = 0;
@@ -571,7 +603,6 @@ class Repairs {
 
    private:
     [[nodiscard]] __device__ int bit() const { return from_ * kProductStages + stage_; }
-    [[nodiscard]] __device__ int from_warp() const { return team() * kTeamWarps + from_; }
 
     const Repairs& repairs_;
     int part_ = 0;  ///< of a stage
@@ -580,28 +611,39 @@ class Repairs {
     std::uint32_t phases_ = 0;
   };
 
-  /// The sum of a lane's products, by the last warp of a team: the next ones are on their way while some are added.
-  __device__ __forceinline__ CompensatedSum add_products() {
+  /// The sum of a lane's products, by the last warp of a team. Three places take turns: products are added in one, errors in that of those
+  /// before, and the next ones are on their way to the third.
+  [[nodiscard]] __device__ __forceinline__ CompensatedSum add_products() {
     CompensatedSum sum;
     const std::int64_t end = num_steps() * kForms;
     ProductSteps steps(*this);
-    Products next;
-    steps.take(next);
+    SummedProducts places[3];
+    steps.take(places[0].products);
+    const auto add_places = [&](const auto& is_next_there) {
+#pragma unroll
+      for (int turn = 0; turn < 3; ++turn) {
+        SummedProducts& next = places[(turn + 1) % 3];
+        if (is_next_there(turn)) {
+          steps.take(next.products);
+        } else {  // zeros change no sum
+#pragma unroll
+          for (Product& product : next.products) product = Product();
+        }
+        sum.add(places[turn], places[(turn + 2) % 3]);
+      }
+    };
+    std::int64_t step = 0;
 #pragma unroll 1
-    for (std::int64_t step = 0; step < end; ++step) {
-      Products products;
-#pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) products[i] = next[i];
-      if (step + 1 < end) steps.take(next);
-#pragma unroll
-      for (const Product& product : products) sum.add(product);
-    }
+    for (; step + 3 < end; step += 3) add_places([](int) { return true; });
+    add_places([&](int turn) { return step + turn + 1 < end; });
+    sum.add_errors(places[2]);
     return sum;
   }
 
   const DeviceCall<T>& call_;
   RepairShared& shared_;
   std::int64_t num_repairs_;
+  std::int64_t num_blocks_;  ///< that the list is dealt to
   bool has_bands_of_a_;
   int line_bits_ = 4;         ///< lines of a band, where pairs are counted
   std::uint32_t most_whole_;  ///< pairs of a band that is not dealt to several blocks
@@ -615,7 +657,7 @@ class Repairs {
 template <class T, num::Fp64Summation kSummation>
 __global__ void __launch_bounds__(kRepairThreads, 1) answer_repairs_sm90(const __grid_constant__ DeviceCall<T> call) {
   extern __shared__ double2 shared_memory[];
-  base::follow_previous_kernel();
+  base::let_next_run_beside();  // it writes other elements of C than the list's, and nothing that is read here
   const plan::DeviceState& state = *call.state;
   if (state.is_scaling_only != 0 || state.takes_signs != 0 || state.selection.rung < 0 || state.num_repairs == 0)
     return;

@@ -82,8 +82,9 @@ struct Operand {
   std::unique_ptr<DeviceArray<T>> memory;
   std::unique_ptr<DeviceArray<num::LineStats>> device_stats;
 
-  /// values[line][h]
-  Operand(const std::vector<std::vector<T>>& values, std::int64_t length, tests::Storage storage, bool is_conjugated) {
+  /// values[line][h] @param offset  elements before the first one: with 0 it is aligned
+  Operand(const std::vector<std::vector<T>>& values, std::int64_t length, tests::Storage storage, bool is_conjugated,
+          std::int64_t offset = 1) {
     const auto num_lines = static_cast<std::int64_t>(values.size());
     std::int64_t line_stride = 1;
     std::int64_t inner_stride = 1;
@@ -104,14 +105,14 @@ struct Operand {
         inner_stride = 2, line_stride = 2 * length + 1;
         break;
     }
-    buffer.assign(static_cast<std::size_t>(1 + num_lines * line_stride + length * inner_stride), nan_of<T>());
+    buffer.assign(static_cast<std::size_t>(offset + num_lines * line_stride + length * inner_stride), nan_of<T>());
     for (std::int64_t i = 0; i < num_lines; ++i) {
       for (std::int64_t h = 0; h < length; ++h) {
-        buffer[static_cast<std::size_t>(1 + i * line_stride + h * inner_stride)] =
+        buffer[static_cast<std::size_t>(offset + i * line_stride + h * inner_stride)] =
             values[static_cast<std::size_t>(i)][static_cast<std::size_t>(h)];
       }
     }
-    lines = {buffer.data() + 1, num_lines, length, line_stride, inner_stride, is_conjugated};
+    lines = {buffer.data() + offset, num_lines, length, line_stride, inner_stride, is_conjugated};
     upload();
   }
   /// A whole matrix: op views `values`.
@@ -514,6 +515,43 @@ TEST_F(Fp64Rung, DealtRepairs32) { expect_dealt_repairs<float>(30); }
 TEST_F(Fp64Rung, DealtRepairs64) { expect_dealt_repairs<double>(31); }
 TEST_F(Fp64Rung, DealtRepairsComplex32) { expect_dealt_repairs<std::complex<float>>(32); }
 TEST_F(Fp64Rung, DealtRepairsComplex64) { expect_dealt_repairs<std::complex<double>>(33); }
+
+/// Lines that are aligned, so that 16 bytes are copied at once: bands of lines across memory that lanes share, of which the last one is not
+/// whole, and more bands than they share; lines along memory.
+template <class T>
+void expect_aligned_lines(std::uint64_t seed) {
+  Rng rng(seed);
+  for (const tests::Storage storage_a : {tests::Storage::kInnerContiguous, tests::Storage::kLineContiguous}) {
+    for (const tests::Storage storage_b : {tests::Storage::kLineContiguous, tests::Storage::kInnerContiguous}) {
+      for (const std::int64_t k : {40, 132, 1000, 2304}) {
+        const std::int64_t m = 92;  // a multiple of what 16 bytes hold, not of a band
+        const std::int64_t n = 300;
+        const Operand<T> a(make_lines<T>(rng, Kind::kOrdinary, m, k), k, storage_a, rng() % 2 == 0, 0);
+        const Operand<T> b(make_lines<T>(rng, Kind::kOrdinary, n, k), k, storage_b, rng() % 2 == 0, 0);
+        std::vector<plan::Pair> last_band;
+        for (std::int64_t i = 80; i < m; ++i) {
+          for (std::int64_t j = static_cast<std::int64_t>(rng() % 11); j < n; j += 37) last_band.push_back({i, j});
+        }
+        for (const Fp64Summation summation : kSummations) {
+          Setting<T> setting;
+          setting.rung = 0;
+          setting.summation = summation;
+          setting.num_sms = kSmCounts[rng() % 2];
+          setting.repairs = last_band;
+          expect_host_bits(rng, a, b, setting);
+          setting.repairs = random_pairs<T>(rng, m, n, 1);
+          setting.num_sms = 5;
+          expect_host_bits(rng, a, b, setting);
+          if (testing::Test::HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+TEST_F(Fp64Rung, AlignedLines32) { expect_aligned_lines<float>(35); }
+TEST_F(Fp64Rung, AlignedLines64) { expect_aligned_lines<double>(36); }
+TEST_F(Fp64Rung, AlignedLinesComplex32) { expect_aligned_lines<std::complex<float>>(37); }
+TEST_F(Fp64Rung, AlignedLinesComplex64) { expect_aligned_lines<std::complex<double>>(38); }
 
 /// More lines than there are bands of 16: a few pairs, so many that a walk through the list does not pay, and some between.
 TEST_F(Fp64Rung, RepairsOfManyLines) {
