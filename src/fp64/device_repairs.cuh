@@ -22,6 +22,7 @@
 
 #include "base/cluster_sm90.cuh"
 #include "base/int_math.hpp"
+#include "fp64/device_compensated_sum.cuh"
 #include "fp64/device_line_ring.cuh"
 #include "fp64/device_pair.cuh"
 #include "fp64/repair_place.hpp"
@@ -67,51 +68,6 @@ struct RepairShared {
   std::uint32_t num_pairs;
   std::uint64_t has_products[kRepairWarps][kProductStages];  ///< mbarriers of a warp's stages: of each team by rank
   std::uint64_t is_added[kRepairWarps][kProductStages];
-};
-
-/// A product and what its rounding lost.
-struct Product {
-  double value;
-  double error;
-
-  __device__ __forceinline__ Product() : value(0), error(0) {}
-  __device__ __forceinline__ Product(double a, double b) : value(a * b), error(fma(a, b, -value)) {}
-};
-
-/// Products that are added one behind the other, and the sums before each of them.
-struct SummedProducts {
-  static constexpr int kCount = kStageElements;
-  Product products[kCount] = {};
-  double before[kCount] = {};
-  double after = 0;
-};
-
-/// Dot2: the sum of products, and that of the errors of both. Of the former only the sums follow from one another, and errors are needed by
-/// nobody but their own sum: so the errors of some products are found while the next ones are added.
-struct CompensatedSum {
-  double high = 0;
-  double low = 0;
-
-  /// Adds products, and the errors of those that were added before them.
-  __device__ __forceinline__ void add(SummedProducts& next, const SummedProducts& last) {
-#pragma unroll
-    for (int i = 0; i < SummedProducts::kCount; ++i) {
-      next.before[i] = high;
-      high = high + next.products[i].value;
-    }
-    next.after = high;
-    add_errors(last);
-  }
-  __device__ __forceinline__ void add_errors(const SummedProducts& of) {
-#pragma unroll
-    for (int i = 0; i < SummedProducts::kCount; ++i) {
-      const Product& p = of.products[i];
-      const double t = i + 1 < SummedProducts::kCount ? of.before[i + 1] : of.after;
-      const double z = t - of.before[i];
-      const double s_error = (of.before[i] - (t - z)) + (p.value - z);
-      low = low + (s_error + p.error);
-    }
-  }
 };
 
 template <class T, num::Fp64Summation kSummation>
@@ -449,6 +405,7 @@ class Repairs {
   // of the elements, whose stage is free again when they are added.
   static constexpr int kSumsOfWarp = kWarpSize / kForms;
   static constexpr int kProductsOfStage = kStageElements * kForms;
+  static_assert(kSummedAtOnce == kStageElements);
   static_assert(kProductsOfStage * kWarpSize * sizeof(Product) <= kStageBytes);
 
   /// All ordinary pairs, neighbours in neighbouring lanes.
@@ -576,19 +533,18 @@ class Repairs {
     wait_for_copies<0>();
   }
 
-  /// A lane's products, SummedProducts::kCount by SummedProducts::kCount.
+  /// A lane's products, kSummedAtOnce by kSummedAtOnce.
   class ProductSteps {
    public:
     __device__ __forceinline__ explicit ProductSteps(const Repairs& repairs) : repairs_(repairs) {}
 
-    __device__ __forceinline__ void take(Product (&products)[SummedProducts::kCount]) {
+    __device__ __forceinline__ void take(Product (&products)[kSummedAtOnce]) {
       if (part_ == 0)
         base::barrier_wait(base::shared_address(&repairs_.shared_.has_products[place_of_rank(from_)][stage_]),
                            phases_ >> bit() & 1);
       const auto* const of_lane = reinterpret_cast<const Product*>(repairs_.stage_of(from_, stage_)) + lane_index();
 #pragma unroll
-      for (int i = 0; i < SummedProducts::kCount; ++i)
-        products[i] = of_lane[(part_ * SummedProducts::kCount + i) * kWarpSize];
+      for (int i = 0; i < kSummedAtOnce; ++i) products[i] = of_lane[(part_ * kSummedAtOnce + i) * kWarpSize];
       if (++part_ < kForms) return;
       part_ = 0;
       __syncwarp();
