@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rungs of all pairs as given: a kernel makes the digits of both operands, another one their products and rungs.
+// The rungs of all pairs as given: a kernel makes the digits of both operands, unless the split has, another one their products and
+// rungs, beside one for the gain of equilibration where that may be wanted.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -17,6 +18,7 @@
 #include "certify/device_block_sums.cuh"
 #include "certify/device_block_sums_sm80.cuh"
 #include "certify/device_block_sums_sm90.cuh"
+#include "certify/device_gain_beside.cuh"
 #include "certify/device_second_look.hpp"
 #include "num/rung.hpp"
 #include "problem/lines.hpp"
@@ -83,7 +85,8 @@ __device__ __forceinline__ void clear_repair_bits(const SecondLook<T>& look, std
   }
 }
 
-/// The tiles of a block of threads by mma.sync: one after another.
+/// The tiles of a block of threads by mma.sync: one after another. Repairs are left to the second look: without warps that find rungs
+/// beside others, listing them here takes as long as it does there.
 template <class T, class Core>
 __device__ __forceinline__ void find_rungs_sm80(const SecondLook<T>& look, const PairsOfLines& lines, int num_tiles,
                                                 std::byte* memory) {
@@ -161,17 +164,16 @@ __device__ __forceinline__ void find_rungs_sm90(const SecondLook<T>& look, const
     place = next;
   }
   if (finder.has_open()) atomicOr(&state.has_open_sums, 1u);
+  if (blockIdx.x == 0 && thread == 0 && finder.lists()) state.listed_rung = look.expected_rung;
   base::named_barrier_sync(kFinderBarrier, kFinderThreads);
   if (thread <= num::kMaxRungs && finders.histogram[thread] != 0)
     atomicAdd(as_counter(&state.statistics.plain.pairs[thread]),
               static_cast<unsigned long long>(finders.histogram[thread]));
 }
 
+/// The tiles of a block of threads.
 template <class T, class Core>
-__global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __grid_constant__ SecondLook<T> look) {
-  base::follow_previous_kernel();
-  if (!is_wanted(*look.state)) return;
-  extern __shared__ __align__(1024) std::byte shared_memory[];
+__device__ __forceinline__ void find_rungs_of_block(const SecondLook<T>& look, std::byte* memory) {
   const SecondLookBuffers& buffers = look.buffers;
   const std::int64_t m = look.a.num_lines;
   const std::int64_t n = look.b.num_lines;
@@ -182,11 +184,25 @@ __global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __gr
   const std::int64_t tiles = ceil_div(m, std::int64_t{Core::kRows}) * ceil_div(n, std::int64_t{Core::kCols});
   const auto num_tiles = static_cast<int>(ceil_div(tiles - blockIdx.x, std::int64_t{gridDim.x}));
   if constexpr (Core::kIsWgmma) {
-    find_rungs_sm90<T, Core>(look, lines, num_tiles, shared_memory);
+    find_rungs_sm90<T, Core>(look, lines, num_tiles, memory);
   } else {
-    find_rungs_sm80<T, Core>(look, lines, num_tiles, shared_memory);
+    find_rungs_sm80<T, Core>(look, lines, num_tiles, memory);
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) look.state->has_rungs = 1;
+}
+
+/// @param is_beside  another kernel is right before this one, and runs beside it: find_gain_beside()
+template <class T, class Core>
+__global__ void __launch_bounds__(Core::kBlockThreads, 1)
+    block_rungs(const __grid_constant__ SecondLook<T> look, bool is_beside) {
+  if (is_beside) {
+    base::run_beside_previous();
+  } else {
+    base::follow_previous_kernel();
+  }
+  extern __shared__ __align__(1024) std::byte shared_memory[];
+  if (is_wanted(*look.state)) find_rungs_of_block<T, Core>(look, shared_memory);
+  if (is_beside) base::join_previous();
 }
 
 /// Shared memory of a block of threads.
@@ -202,25 +218,42 @@ template <class Core>
 inline constexpr std::size_t kRungsBytes = rungs_bytes<Core>();
 
 /// Gives a kernel its shared memory, once a device.
-template <class T, class Core>
-cudaError_t prepare_block_rungs(int device) {
+template <auto kKernel>
+cudaError_t give_shared_memory(int device, std::size_t bytes) {
   static std::array<std::atomic<bool>, 64> is_prepared{};
   const bool is_remembered = device >= 0 && device < static_cast<int>(is_prepared.size());
   if (is_remembered && is_prepared[static_cast<std::size_t>(device)].load()) return cudaSuccess;
-  const cudaError_t error = cudaFuncSetAttribute(block_rungs<T, Core>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                 static_cast<int>(kRungsBytes<Core>));
+  const cudaError_t error =
+      cudaFuncSetAttribute(kKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
   if (error == cudaSuccess && is_remembered) is_prepared[static_cast<std::size_t>(device)] = true;
   return error;
 }
 
 template <class T, class Core>
 Status launch_rungs(const SecondLook<T>& look, int device, int num_sms, product::Queue queue) {
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(prepare_block_rungs<T, Core>(device), "block_rungs"));
+  constexpr std::size_t kBytes = kRungsBytes<Core>;
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(give_shared_memory<block_rungs<T, Core>>(device, kBytes), "block_rungs"));
   const std::int64_t tiles =
       ceil_div(look.a.num_lines, std::int64_t{Core::kRows}) * ceil_div(look.b.num_lines, std::int64_t{Core::kCols});
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, num_sms));
-  return base::launch_overlapped("block_rungs", block_rungs<T, Core>, dim3(blocks), dim3(Core::kBlockThreads),
-                                 kRungsBytes<Core>, queue, look);
+  return base::launch_overlapped("block_rungs", block_rungs<T, Core>, dim3(blocks), dim3(Core::kBlockThreads), kBytes,
+                                 queue, look, has_gain_beside(look));
+}
+
+/// What stands before the rungs: digits of blocks, or the gain of equilibration, or nothing.
+template <class T>
+Status launch_before_rungs(const SecondLook<T>& look, int device, int num_sms, product::Queue queue) {
+  if (!look.has_digits) {
+    return base::launch_overlapped("block_digits", block_digits<T>,
+                                   dim3(static_cast<unsigned>(kDigitBlocksPerSm * num_sms), 2), dim3(kDigitThreads), 0,
+                                   queue, look);
+  }
+  if (!has_gain_beside(look)) return {};
+  KIZAMI_RETURN_IF_ERROR(
+      base::cuda_status(give_shared_memory<find_gain_beside<T>>(device, kGainBytes), "find_gain_beside"));
+  SecondLook<T> parameter = look;
+  return base::launch_overlapped_clusters("find_gain_beside", reinterpret_cast<const void*>(find_gain_beside<T>),
+                                          kGainCluster, kGainThreads, kGainCluster, kGainBytes, queue, &parameter);
 }
 
 /// The major version of what a device can; asked once.
@@ -249,9 +282,7 @@ Status launch_block_rungs(const SecondLook<T>& look, int num_sms, product::Queue
   cudaError_t error = cudaGetDevice(&device);
   if (error == cudaSuccess) error = capability(device, major);
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(error, "block_rungs"));
-  KIZAMI_RETURN_IF_ERROR(base::launch_overlapped("block_digits", block_digits<T>,
-                                                 dim3(static_cast<unsigned>(kDigitBlocksPerSm * num_sms), 2),
-                                                 dim3(kDigitThreads), 0, queue, look));
+  KIZAMI_RETURN_IF_ERROR(launch_before_rungs(look, device, num_sms, queue));
   if (major != 9 || core == DigitCore::kMmaSync)
     return launch_rungs<T, MmaSyncCore<kParts>>(look, device, num_sms, queue);
   if constexpr (kParts == 1) {

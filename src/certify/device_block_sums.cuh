@@ -92,8 +92,7 @@ struct Shared {
   num::Selection selection;
   int least_exact_rung;  ///< of the lines of a tile
   int has_open;          ///< whether a tile has sums to be settled
-  std::int32_t gain;
-  LineShared line;
+  GainShared<1> gain;
 };
 
 template <class Core>

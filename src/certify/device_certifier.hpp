@@ -36,6 +36,8 @@ struct DeviceCertifier {
   std::uint32_t* repair_bits = nullptr;              ///< likewise
   std::int32_t planes_of_rung[num::kMaxRungs] = {};  ///< likewise
   bool wants_all_pairs = false;                      ///< likewise
+  bool has_digits = false;                           ///< likewise
+  int expected_rung = -1;                            ///< likewise
   plan::DeviceState* state = nullptr;
   product::Queue queue = nullptr;
 
@@ -86,6 +88,8 @@ struct DeviceCertifier {
     look.repairs = repairs;
     look.repair_bits = repair_bits;
     look.wants_all_pairs = wants_all_pairs;
+    look.has_digits = has_digits;
+    look.expected_rung = expected_rung;
     std::copy_n(planes_of_rung, num::kMaxRungs, look.planes_of_rung);
     KIZAMI_RETURN_IF_ERROR(launch_block_rungs(look, num_sms(), queue));
     return launch_second_look(look, num_sms(), queue);

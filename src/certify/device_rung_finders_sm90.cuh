@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Three warps find the rungs of a tile of pairs while the warpgroups add the next one (device_block_sums_sm90.cuh), whose threads
 // hand them their sums in shared memory: found by those threads, rungs were a third of the time. They also load the weights
-// of a tile's lines, for themselves and for the question whether a tile may end early. The bits are those of find_rungs().
+// of a tile's lines, for themselves and for the question whether a tile may end early, and list the pairs above the expected rung. The
+// bits are those of find_rungs().
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,6 +13,7 @@
 #include "base/cluster_sm90.cuh"
 #include "certify/block_sum.hpp"
 #include "certify/device_block_sums.cuh"
+#include "certify/device_repair_list.cuh"
 #include "certify/device_second_look.hpp"
 #include "num/rung.hpp"
 
@@ -108,7 +110,12 @@ class RungFinder {
   /// @param thread  of the finders
   __device__ RungFinder(int thread, const SecondLook<T>& look, const DigitLines& a, const DigitLines& b,
                         FinderShared<Core>& shared)
-      : thread_(thread), look_(look), a_(a), b_(b), shared_(shared) {}
+      : thread_(thread),
+        look_(look),
+        a_(a),
+        b_(b),
+        shared_(shared),
+        above_(lists() ? look.expected_rung : RungsAbove::kNever) {}
 
   /// Brings the weights of the block's first tile.
   __device__ void begin(const TilePlace& first) {
@@ -127,21 +134,31 @@ class RungFinder {
     const std::int64_t stride = base::round_up(a_.num_lines, plan::kSecondLookPad);
     std::uint8_t* const to = look_.buffers.rungs + tile.col * stride + tile.row;
     clear_repair_bits(tile, num_rows, num_cols);
-    if (shared_.has_ended_early != 0) {
+    const bool has_ended_early = shared_.has_ended_early != 0;
+    if (has_ended_early) {
       store_lowest_rung(to, stride, num_rows, num_cols);
     } else {
       const TileWeights<Core>& weights = shared_.weights[n % 2];
       take_rows(weights, num_rows);
+      listed_columns_ = 0;
+      num_listed_ = 0;
+      std::uint32_t column = 1;  // a bit of listed_columns_
 #pragma unroll 1
-      for (int c = thread_ / kRowThreads; c < num_cols; c += kColThreads)
-        find_column(weights, c, num_rows, to + c * stride);
+      for (int c = thread_ / kRowThreads; c < num_cols; c += kColThreads, column <<= 1)
+        find_column(weights, c, num_rows, to + c * stride, column);
     }
     __syncwarp();
     if (lane() == 0) base::barrier_arrive(base::shared_address(&shared_.is_free));
+    if (lists() && !has_ended_early) list_repairs(tile, to, stride);
   }
 
   /// Whether a sum of this thread is zero, and its rung not: the second look settles it.
   [[nodiscard]] __device__ bool has_open() const { return has_open_; }
+
+  /// Whether pairs above the expected rung are listed. The same in all finders of all blocks.
+  [[nodiscard]] __device__ __forceinline__ bool lists() const {
+    return look_.repairs != nullptr && look_.expected_rung >= 0;
+  }
 
  private:
   [[nodiscard]] __device__ int first_row(int quad) const { return thread_ % kRowThreads * 4 + 32 * quad; }
@@ -186,7 +203,9 @@ class RungFinder {
     }
   }
 
-  __device__ __forceinline__ void find_column(const TileWeights<Core>& weights, int c, int num_rows, std::uint8_t* to) {
+  /// @param column  its bit in listed_columns_
+  __device__ __forceinline__ void find_column(const TileWeights<Core>& weights, int c, int num_rows, std::uint8_t* to,
+                                              std::uint32_t column) {
     const num::LineWeight line = weights.b[c];
     const std::uint32_t exact_rung = static_cast<std::uint32_t>(line.exact_rung) * 0x01010101u;
 #pragma unroll
@@ -220,12 +239,39 @@ class RungFinder {
       if (first_row(q) >= num_rows) continue;
       rungs = (rungs & are_there_[q]) | (static_cast<std::uint32_t>(kNoPair) * 0x01010101u & ~are_there_[q]);
       *reinterpret_cast<std::uint32_t*>(to + first_row(q)) = rungs;
+      const std::uint32_t above = above_.among(rungs) & are_there_[q];
+      num_listed_ += __popc(above);
+      listed_columns_ |= above != 0 ? column : 0;
 #pragma unroll
       for (int e = 0; e < 4; ++e) atomicAdd(&shared_.histogram[rungs >> 8 * e & 15u], 1u);
     }
   }
 
-  /// The same of four pairs by comparison with all rungs. Inlined: ptxas makes each wgmma of a kernel wait that calls a function.
+  /// Lists the pairs of this thread's columns that are above the expected rung: seldom any, so that their rungs are read again.
+  /// @param from  the rungs of the tile
+  __device__ __forceinline__ void list_repairs(const TilePlace& tile, const std::uint8_t* from, std::int64_t stride) {
+    base::named_barrier_sync(kFinderBarrier, kFinderThreads);  // the bits are cleared
+    if (!__any_sync(kFullWarp, num_listed_ != 0)) return;
+    std::uint64_t place = places_of_lane(look_.state->num_listed, num_listed_);
+    // Beyond the end of the list, which is void then, there is no need to go on.
+    if (!__any_sync(kFullWarp, place < list_capacity(look_))) above_ = RungsAbove(RungsAbove::kNever);
+#pragma unroll 1
+    for (std::uint32_t left = listed_columns_; left != 0; left &= left - 1) {
+      const int c = thread_ / kRowThreads + (__ffs(static_cast<int>(left)) - 1) * kColThreads;
+#pragma unroll
+      for (int q = 0; q < kQuads; ++q) {
+        if (are_there_[q] == 0) continue;
+        const auto rungs = *reinterpret_cast<const std::uint32_t*>(from + c * stride + first_row(q));
+#pragma unroll 1
+        for (std::uint32_t above = above_.among(rungs) & are_there_[q]; above != 0; above &= above - 1) {
+          const int row = first_row(q) + (__ffs(static_cast<int>(above)) - 1) / 8;
+          put_repair(look_, place++, tile.row + row, tile.col + c);
+        }
+      }
+    }
+  }
+
+  /// The rungs of four pairs by comparison with all rungs. Inlined: ptxas makes each wgmma of a kernel wait that calls a function.
   [[nodiscard]] __device__ __forceinline__ std::uint32_t compared_rungs(const TileWeights<Core>& weights, int c,
                                                                         int row, const float (&sums)[4]) const {
     const num::LineWeight& b = weights.b[c];
@@ -278,6 +324,9 @@ class RungFinder {
   std::uint32_t exact_rungs_[kQuads];  ///< a byte a row
   std::uint32_t are_there_[kQuads];    ///< 255 of a row that is there
   bool has_open_ = false;
+  RungsAbove above_;                  ///< the expected rung, where pairs are listed
+  std::uint32_t listed_columns_ = 0;  ///< of a tile: columns of this thread with pairs above it, a bit each
+  int num_listed_ = 0;                ///< these pairs
 };
 
 }  // namespace kizami::certify::second_look

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The kernel of the second look. As many blocks as the device holds at once walk the phases together, with a barrier of
 // the whole grid between them. All blocks make the same decisions from the same histograms, so that nothing but the
-// histograms is handed around.
+// histograms is handed around. Where block_rungs and what runs beside it have left counts, gain and list, all blocks choose, the
+// first one tells what, and no barrier is met.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -21,6 +22,7 @@
 #include "certify/device_block_sums.cuh"
 #include "certify/device_block_sums_sm80.cuh"
 #include "certify/device_equilibration_gain.cuh"
+#include "certify/device_repair_list.cuh"
 #include "certify/device_second_look.hpp"
 #include "certify/device_second_look_grid.cuh"
 #include "num/line_stats.hpp"
@@ -35,19 +37,35 @@ using base::ceil_div;
 using base::round_up;
 using problem::Lines;
 
+/// What the kernels before this one have left in the state, loaded at once before anybody writes there.
+struct Found {
+  std::int32_t has_rungs;
+  std::uint32_t has_open_sums;
+  std::uint64_t num_listed;
+  std::int32_t listed_rung;
+  std::int32_t has_gain;
+  std::int32_t gain;
+
+  __device__ void load(const plan::DeviceState& state) {
+    has_rungs = state.has_rungs;
+    has_open_sums = state.has_open_sums;
+    num_listed = state.num_listed;
+    listed_rung = state.listed_rung;
+    has_gain = state.has_gain;
+    gain = state.gain;
+  }
+};
+
 template <class T, class Core>
 class Call {
   static constexpr int kParts = Core::kParts;
   static_assert(kParts == kTerms<T>);
 
  public:
-  __device__ Call(const SecondLook<T>& look, Shared<Core>& shared)
-      : look_(look), state_(*look.state), shared_(shared) {}
+  __device__ Call(const SecondLook<T>& look, const Found& found, Shared<Core>& shared)
+      : look_(look), state_(*look.state), found_(found), shared_(shared) {}
 
   __device__ void run() {
-    if (threadIdx.x <= num::kMaxRungs) shared_.histogram[threadIdx.x] = 0;
-    if (threadIdx.x == 0) shared_.ladder = look_.ladder;  // read at places that differ from lane to lane
-    make_ratio_classes(shared_.ratio_classes, look_.ladder);
     // One place in the code visits the pairs, for the histograms and for the list: it is large.
     for (Purpose purpose = Purpose::kCountAsGiven;;) {
       if (purpose != Purpose::kCountAsGiven || !takes_counts()) visit_pairs(purpose);
@@ -59,10 +77,11 @@ class Call {
         purpose = Purpose::kCountEquilibrated;
         continue;
       }
-      tell(purpose);
-      if (shared_.selection.rung < 0 || shared_.selection.num_repaired == 0) return;
+      const bool takes_list = has_list_of(shared_.selection);
+      tell(purpose, takes_list);
+      if (shared_.selection.rung < 0 || shared_.selection.num_repaired == 0 || takes_list) return;
       use(shared_.selection.equilibrated);
-      if (state_.has_rungs == 0) {  // else launch_block_rungs() has cleared them
+      if (found_.has_rungs == 0 || found_.num_listed != 0) {  // else launch_block_rungs() has left none
         clear_bits();
         grid_barrier(state_);
       }
@@ -102,18 +121,33 @@ class Call {
 
   /// Whether launch_block_rungs() has counted all pairs as given, with none left open: then digits and rungs are there.
   __device__ bool takes_counts() {
-    if (state_.has_rungs != 0 && state_.has_open_sums == 0) {
+    if (found_.has_rungs != 0 && found_.has_open_sums == 0) {
       a_made_ = b_made_ = 0;
       has_rungs_ = true;
       return true;
     }
-    if (state_.has_rungs != 0) {  // counted with gaps
+    if (found_.has_rungs != 0) {  // counted with gaps
       grid_barrier(state_);
       if (blockIdx.x == 0 && threadIdx.x <= num::kMaxRungs) state_.statistics.plain.pairs[threadIdx.x] = 0;
       grid_barrier(state_);
       a_made_ = b_made_ = 0;
     }
     return false;
+  }
+
+  /// Whether the list of repairs is there for this selection: made of all pairs as given, and not longer than its memory.
+  [[nodiscard]] __device__ bool has_list_of(const num::Selection& selection) const {
+    return found_.listed_rung >= 0 && selection.rung == found_.listed_rung && !selection.equilibrated &&
+           found_.has_open_sums == 0 && found_.num_listed <= list_capacity(look_);
+  }
+
+  /// What rungs are found with, once. Before a barrier of the block.
+  __device__ __noinline__ void prepare_for_rungs() {
+    if (is_prepared_) return;
+    is_prepared_ = true;
+    if (threadIdx.x <= num::kMaxRungs) shared_.histogram[threadIdx.x] = 0;
+    if (threadIdx.x == 0) shared_.ladder = look_.ladder;  // read at places that differ from lane to lane
+    make_ratio_classes(shared_.ratio_classes, look_.ladder);
   }
 
   /// Finds the rung of every pair, chunk by chunk: counts them, or lists those above the selected rung.
@@ -139,6 +173,7 @@ class Call {
   __device__ void find_rungs_of_chunk(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j,
                                       bool counts) {
     const SecondLookBuffers& buffers = look_.buffers;
+    prepare_for_rungs();
     if (a_made_ != i) {
       make(look_.a, look_.a_lines, i, num_i,
            {buffers.a_digits, buffers.a_scales, buffers.a_nonzero, a_padded(), kScaleShiftA}, buffers.a_weights);
@@ -186,44 +221,47 @@ class Call {
   }
 
   /// Lists the pairs of a chunk above the selected rung.
-  __device__ void list(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
-    const int selected = shared_.selection.rung;
+  __device__ __noinline__ void list(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
+    const RungsAbove selected(shared_.selection.rung);
     const std::int64_t quads = a_stride() / 16;  // of a column; the columns follow one another
-    const auto sixteen_of = [&](std::int64_t item) {
-      return __ldcg(reinterpret_cast<const uint4*>(look_.buffers.rungs) + item);
+    const std::int64_t items = quads * num_j;
+    const auto above_of = [&](std::int64_t item) {  // a byte each
+      const uint4 rungs = __ldcg(reinterpret_cast<const uint4*>(look_.buffers.rungs) + item);
+      return uint4{selected.among(rungs.x), selected.among(rungs.y), selected.among(rungs.z), selected.among(rungs.w)};
     };
     constexpr int kAtOnce = 8;  // loads before the first use
-    for (std::int64_t first_item = grid_thread(); first_item < quads * num_j; first_item += kAtOnce * grid_threads()) {
-      uint4 sixteen[kAtOnce];
+    // The lanes of a warp go on together: they share the list's counter.
+    for (std::int64_t first = grid_thread(); first - lane() < items; first += kAtOnce * grid_threads()) {
+      uint4 above[kAtOnce];
 #pragma unroll
-      for (int u = 0; u < kAtOnce; ++u)
-        sixteen[u] = sixteen_of(std::min(first_item + u * grid_threads(), quads * num_j - 1));
-      const auto limit = static_cast<std::uint32_t>(selected) * 0x01010101u;
-      unsigned above = 0;  // one bit for each of those loads
+      for (int u = 0; u < kAtOnce; ++u) above[u] = above_of(std::min(first + u * grid_threads(), items - 1));
+      unsigned has_some = 0;  // one bit for each of those loads
 #pragma unroll
       for (int u = 0; u < kAtOnce; ++u) {
-        const std::uint32_t any = __vcmpgtu4(sixteen[u].x, limit) | __vcmpgtu4(sixteen[u].y, limit) |
-                                  __vcmpgtu4(sixteen[u].z, limit) | __vcmpgtu4(sixteen[u].w, limit);
-        above |= any != 0 && first_item + u * grid_threads() < quads * num_j ? 1u << u : 0u;
+        const bool is_there = first + u * grid_threads() < items;
+        has_some |= is_there && (above[u].x | above[u].y | above[u].z | above[u].w) != 0 ? 1u << u : 0u;
       }
-      for (; above != 0; above &= above - 1) {  // seldom: loaded again, for registers have no index
-        const std::int64_t item = first_item + (__ffs(static_cast<int>(above)) - 1) * grid_threads();
-        const uint4 found = sixteen_of(item);
-        for (int e = 0; e < 16; ++e) {
-          const std::uint32_t four = e < 8 ? (e < 4 ? found.x : found.y) : (e < 12 ? found.z : found.w);
-          const auto rung = static_cast<int>(four >> 8 * (e % 4) & 255u);
-          const std::int64_t row = item % quads * 16 + e;
-          if (rung > selected && row < num_i) add_repair(i + row, j + item / quads);
+      if (!__any_sync(kFullWarp, has_some != 0)) continue;
+      // Seldom: loaded again, for registers have no index.
+      const auto visit = [&](const auto& take) {
+        for (unsigned left = has_some; left != 0; left &= left - 1) {
+          const std::int64_t item = first + (__ffs(static_cast<int>(left)) - 1) * grid_threads();
+          const std::int64_t row = item % quads * 16;
+          const uint4 words = above_of(item);
+          for (int w = 0; w < 4; ++w) {
+            std::uint32_t four = w < 2 ? (w == 0 ? words.x : words.y) : (w == 2 ? words.z : words.w);
+            for (; four != 0; four &= four - 1) {
+              const std::int64_t at = row + 4 * w + (__ffs(static_cast<int>(four)) - 1) / 8;
+              if (at < num_i) take(i + at, j + item / quads);
+            }
+          }
         }
-      }
+      };
+      int count = 0;
+      visit([&](std::int64_t, std::int64_t) { ++count; });
+      std::uint64_t place = places_of_lane(state_.num_repairs, count);
+      visit([&](std::int64_t row, std::int64_t col) { put_repair(look_, place++, row, col); });
     }
-  }
-
-  __device__ void add_repair(std::int64_t row, std::int64_t col) {
-    const std::uint64_t capacity = static_cast<std::uint64_t>(m() * n()) >> num::kMostRepairShift;
-    const std::uint64_t at = atomicAdd(as_counter(&state_.num_repairs), 1ull);
-    if (at < capacity) look_.repairs[at] = {row, col};
-    atomicOr(look_.repair_bits + col * ceil_div(m(), std::int64_t{32}) + row / 32, std::uint32_t{1} << row % 32);
   }
 
   __device__ void clear_bits() {
@@ -232,12 +270,16 @@ class Call {
 
   /// The same in every block.
   __device__ void choose(Purpose purpose) {
+    const int rung = static_cast<int>(threadIdx.x);
+    if (rung <= num::kMaxRungs) {  // all loads at once
+      shared_.statistics.plain.pairs[rung] = __ldcg(&state_.statistics.plain.pairs[rung]);
+      shared_.statistics.equilibrated.pairs[rung] = __ldcg(&state_.statistics.equilibrated.pairs[rung]);
+    }
+    __syncthreads();
     if (threadIdx.x == 0) {
       num::Statistics& statistics = shared_.statistics;
       statistics.num_pairs = m() * n();
       statistics.has_equilibrated = purpose == Purpose::kCountEquilibrated;
-      statistics.plain = state_.statistics.plain;
-      statistics.equilibrated = state_.statistics.equilibrated;
       shared_.selection = look_.wants_all_pairs ? num::lowest_for_all(look_.ladder, statistics.plain)
                                                 : num::select(look_.ladder, statistics);
     }
@@ -251,42 +293,26 @@ class Call {
     return num::wants_equilibration(look_.ladder, plain, plain.rung < 0 ? 0 : equilibration_gain());
   }
 
-  /// The first block tells the state what is chosen.
-  __device__ void tell(Purpose purpose) {
+  /// The one that was found beside the rungs; else it is found here.
+  __device__ std::int32_t equilibration_gain() {
+    if (found_.has_gain != 0) return found_.gain;
+    return find_equilibration_gain<2, kThreads>(look_, shared_.gain, static_cast<T*>(nullptr), 0,
+                                                [&] { grid_barrier(state_); });
+  }
+
+  /// The first block tells the state what is chosen. @param takes_list  the list that is there
+  __device__ void tell(Purpose purpose, bool takes_list) {
     if (!is_first_thread()) return;
     state_.statistics.num_pairs = m() * n();
     state_.statistics.has_equilibrated = purpose == Purpose::kCountEquilibrated;
     const num::Selection selection = shared_.selection;
     state_.selection = selection;
     state_.num_products = selection.rung < 0 ? 0 : look_.planes_of_rung[selection.rung];
-  }
-
-  /// certify::equilibration_gain()
-  __device__ std::int32_t equilibration_gain() {
-    std::int32_t* const a_shift = look_.a_lines.inner_shift;
-    std::int32_t* const b_shift = look_.b_lines.inner_shift;
-    gather_relative_exponents<T>({look_.a, look_.a_lines.stats, a_shift}, {look_.b, look_.b_lines.stats, b_shift},
-                                 &state_.least_difference, &state_.most_difference);
-    grid_barrier(state_);
-    InnerShifts shifts{a_shift, b_shift, state_.least_difference, state_.most_difference, -1};
-    for (int s = static_cast<int>(blockIdx.x); s < kGainLines; s += static_cast<int>(gridDim.x)) {
-      if (s < kOddLines) {
-        shifts.sign = -1;
-        measure_gain(look_.a, look_.a_lines.stats, shifts, s, shared_.line, look_.buffers.gains);
-      } else {
-        shifts.sign = 1;
-        measure_gain(look_.b, look_.b_lines.stats, shifts, s - kOddLines, shared_.line,
-                     look_.buffers.gains + kOddLines);
-      }
+    if (takes_list) {
+      state_.num_repairs = found_.num_listed;
+    } else {
+      state_.listed_rung = -1;
     }
-    grid_barrier(state_);
-    if (threadIdx.x < 32) {
-      const std::int32_t of_a = median_of_warp(__ldcg(look_.buffers.gains + lane()));
-      const std::int32_t of_b = median_of_warp(__ldcg(look_.buffers.gains + kOddLines + lane()));
-      if (lane() == 0) shared_.gain = of_a + of_b;
-    }
-    __syncthreads();
-    return shared_.gain;
   }
 
   /// split::equilibration_shifts() of the exponents that are in the shifts of both operands.
@@ -355,7 +381,9 @@ class Call {
 
   const SecondLook<T>& look_;
   plan::DeviceState& state_;
+  const Found& found_;
   Shared<Core>& shared_;
+  bool is_prepared_ = false;  ///< for rungs to be found
   bool is_equilibrated_ = false;
   bool has_rungs_ = false;    ///< of all pairs, in the buffers
   std::int64_t a_made_ = -1;  ///< first line of the chunk whose digits are there
@@ -367,7 +395,10 @@ __global__ void __launch_bounds__(kThreads, 1) second_look_kernel(const __grid_c
   base::follow_previous_kernel();
   if (!is_wanted(*look.state)) return;
   extern __shared__ __align__(1024) std::byte shared_memory[];
-  Call<T, Core>(look, *aligned<Shared<Core>>(shared_memory)).run();
+  __shared__ Found found;
+  if (threadIdx.x == 0) found.load(*look.state);
+  __syncthreads();
+  Call<T, Core>(look, found, *aligned<Shared<Core>>(shared_memory)).run();
 }
 
 template <class T, class Core>
