@@ -229,10 +229,10 @@ template <int kAtOnce, int kTeam, int kTeams, class T, class Barrier>
   const int team = static_cast<int>(threadIdx.x) / kTeam;
   for (int first = static_cast<int>(blockIdx.x) * kTeams; first < plan::kNumGains;
        first += static_cast<int>(gridDim.x) * kTeams) {
-    const bool is_a = first + team < kOddLines;
+    const bool is_a = (first + team) % 2 == 0;  // in turn: lines across memory take longer than the others
     const InnerShifts shifts{a_shift, b_shift, least, most, is_a ? -1 : 1};
     measure_gain<kTeam, T>(is_a ? look.a : look.b, is_a ? look.a_lines.stats : look.b_lines.stats, shifts,
-                           (first + team) % kOddLines, shared.lines[team], kept + team * num_kept, num_kept,
+                           (first + team) / 2, shared.lines[team], kept + team * num_kept, num_kept,
                            look.buffers.gains + (is_a ? 0 : kOddLines));
   }
   barrier();

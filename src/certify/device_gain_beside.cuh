@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The gain of equilibration beside the rungs of all pairs, of which it needs nothing: one cluster of blocks, which goes to
-// multiprocessors of its own before block_rungs takes all others. Those of its blocks that come late are the last ones, which have a
-// tile fewer where tiles do not come out even (docs/adr/0027-kernels-side-by-side.md).
+// The gain of equilibration beside the rungs of all pairs, of which it needs nothing: one cluster of blocks, which has
+// multiprocessors to itself before block_rungs takes all others. The blocks of block_rungs that have to wait for these are the last
+// ones, which have a tile fewer where tiles do not come out even (docs/adr/0027-kernels-side-by-side.md).
 #pragma once
 
 #include <cuda_runtime.h>
