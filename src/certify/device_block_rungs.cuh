@@ -218,42 +218,34 @@ template <class Core>
 inline constexpr std::size_t kRungsBytes = rungs_bytes<Core>();
 
 /// Gives a kernel its shared memory, once a device.
-template <auto kKernel>
-cudaError_t give_shared_memory(int device, std::size_t bytes) {
+template <class T, class Core>
+cudaError_t prepare_block_rungs(int device) {
   static std::array<std::atomic<bool>, 64> is_prepared{};
   const bool is_remembered = device >= 0 && device < static_cast<int>(is_prepared.size());
   if (is_remembered && is_prepared[static_cast<std::size_t>(device)].load()) return cudaSuccess;
-  const cudaError_t error =
-      cudaFuncSetAttribute(kKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+  const cudaError_t error = cudaFuncSetAttribute(block_rungs<T, Core>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                 static_cast<int>(kRungsBytes<Core>));
   if (error == cudaSuccess && is_remembered) is_prepared[static_cast<std::size_t>(device)] = true;
   return error;
 }
 
+/// The rungs, and before them digits of blocks, or the gain of equilibration, or nothing.
 template <class T, class Core>
 Status launch_rungs(const SecondLook<T>& look, int device, int num_sms, product::Queue queue) {
-  constexpr std::size_t kBytes = kRungsBytes<Core>;
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(give_shared_memory<block_rungs<T, Core>>(device, kBytes), "block_rungs"));
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(prepare_block_rungs<T, Core>(device), "block_rungs"));
   const std::int64_t tiles =
       ceil_div(look.a.num_lines, std::int64_t{Core::kRows}) * ceil_div(look.b.num_lines, std::int64_t{Core::kCols});
-  const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, num_sms));
-  return base::launch_overlapped("block_rungs", block_rungs<T, Core>, dim3(blocks), dim3(Core::kBlockThreads), kBytes,
-                                 queue, look, has_gain_beside(look));
-}
-
-/// What stands before the rungs: digits of blocks, or the gain of equilibration, or nothing.
-template <class T>
-Status launch_before_rungs(const SecondLook<T>& look, int device, int num_sms, product::Queue queue) {
-  if (!look.has_digits) {
-    return base::launch_overlapped("block_digits", block_digits<T>,
-                                   dim3(static_cast<unsigned>(kDigitBlocksPerSm * num_sms), 2), dim3(kDigitThreads), 0,
-                                   queue, look);
+  const int gain_blocks = num_gain_blocks(look, device, base::round_up(tiles, std::int64_t{num_sms}) - tiles);
+  if (gain_blocks > 0) {
+    KIZAMI_RETURN_IF_ERROR(launch_gain_beside(look, gain_blocks, queue));
+  } else if (!look.has_digits) {
+    KIZAMI_RETURN_IF_ERROR(base::launch_overlapped("block_digits", block_digits<T>,
+                                                   dim3(static_cast<unsigned>(kDigitBlocksPerSm * num_sms), 2),
+                                                   dim3(kDigitThreads), 0, queue, look));
   }
-  if (!has_gain_beside(look)) return {};
-  KIZAMI_RETURN_IF_ERROR(
-      base::cuda_status(give_shared_memory<find_gain_beside<T>>(device, kGainBytes), "find_gain_beside"));
-  SecondLook<T> parameter = look;
-  return base::launch_overlapped_clusters("find_gain_beside", reinterpret_cast<const void*>(find_gain_beside<T>),
-                                          kGainCluster, kGainThreads, kGainCluster, kGainBytes, queue, &parameter);
+  const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, num_sms));
+  return base::launch_overlapped("block_rungs", block_rungs<T, Core>, dim3(blocks), dim3(Core::kBlockThreads),
+                                 kRungsBytes<Core>, queue, look, gain_blocks > 0);
 }
 
 /// The major version of what a device can; asked once.
@@ -282,7 +274,6 @@ Status launch_block_rungs(const SecondLook<T>& look, int num_sms, product::Queue
   cudaError_t error = cudaGetDevice(&device);
   if (error == cudaSuccess) error = capability(device, major);
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(error, "block_rungs"));
-  KIZAMI_RETURN_IF_ERROR(launch_before_rungs(look, device, num_sms, queue));
   if (major != 9 || core == DigitCore::kMmaSync)
     return launch_rungs<T, MmaSyncCore<kParts>>(look, device, num_sms, queue);
   if constexpr (kParts == 1) {
