@@ -76,11 +76,10 @@ class Ozaki2Call {
     int rung = ladder.num_rungs == 0 ? -1 : 0;
     if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_rung(rung));
     if (is_known_nonfinite(problem_.alpha)) return writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
-    if (rung >= 0) KIZAMI_RETURN_IF_ERROR(multiply(rung));
     fp64::DeviceCall<T> left = exceptions();
-    if (rung >= 0 && plan::repairs_have_own_kernel(plan_)) {
-      KIZAMI_RETURN_IF_ERROR(writes_c(fp64::answer_repairs(left, num_sms_, queue_)));
-      left.has_answered_repairs = true;
+    if (rung >= 0) {
+      KIZAMI_RETURN_IF_ERROR(multiply(rung, left));
+      if (plan::repairs_have_own_kernel(plan_)) KIZAMI_RETURN_IF_ERROR(answer_repairs(left));
     }
     return answer_left(left, num_sms_, queue_);
   }
@@ -180,8 +179,35 @@ class Ozaki2Call {
 
   [[nodiscard]] DeviceOwnPhases own_phases() const { return {plan_, buffers_.phases, state(), queue_}; }
 
+  /// Unless they are answered.
+  Status answer_repairs(fp64::DeviceCall<T>& left) {
+    if (left.has_answered_repairs) return {};
+    left.has_answered_repairs = true;
+    return writes_c(fp64::answer_repairs(left, num_sms_, queue_));
+  }
+
+  /// A block of C. The first kernel of bytes runs beside the repairs: neither reads or writes what the other does, for the CRT leaves all
+  /// elements of the list alone, in later blocks too. Bodies of an engine's own do not.
+  Status reconstruct(reconstruct::DeviceReconstruction<T>& crt, fp64::DeviceCall<T>& left) {
+    bool has_own_body = false;
+    if constexpr (std::is_same_v<T, double>) {
+      has_own_body = plan::has_device_phases(plan_);
+      if (has_own_body) {
+        t_writes_c = true;  // several launches
+        KIZAMI_RETURN_IF_ERROR(own_phases().reconstruct(crt));
+      }
+    }
+    const reconstruct::CrtKernels kernels = reconstruct::crt_kernels(crt);
+    if (kernels.has_numbers)
+      KIZAMI_RETURN_IF_ERROR(writes_c(reconstruct::reconstruct_by_numbers(crt, num_sms_, queue_)));
+    if (!kernels.has_bytes) return {};
+    const bool is_beside = plan::repairs_have_own_kernel(plan_) && !has_own_body && !left.has_answered_repairs;
+    if (is_beside) KIZAMI_RETURN_IF_ERROR(answer_repairs(left));
+    return writes_c(reconstruct::reconstruct_by_bytes(crt, num_sms_, queue_, is_beside));
+  }
+
   /// @range rung: what the host knows; the kernels follow the state
-  Status multiply(int rung) {
+  Status multiply(int rung, fp64::DeviceCall<T>& left) {
     const plan::Chunk& chunk = plan_.schedule.chunk;
     const plan::DeviceMainBuffers& main = buffers_.main;
     const bool reads_count = plan_.schedule.engine->reads_num_products();
@@ -217,13 +243,7 @@ class Ozaki2Call {
         crt.first_row = i;
         crt.first_col = j;
         crt.c = problem_.c.block(i, j, num_i, desc.n);
-        if constexpr (std::is_same_v<T, double>) {
-          if (plan::has_device_phases(plan_)) {
-            t_writes_c = true;  // several launches
-            KIZAMI_RETURN_IF_ERROR(own_phases().reconstruct(crt));
-          }
-        }
-        KIZAMI_RETURN_IF_ERROR(writes_c(reconstruct::reconstruct_device(crt, num_sms_, queue_)));
+        KIZAMI_RETURN_IF_ERROR(reconstruct(crt, left));
       }
     }
     return {};

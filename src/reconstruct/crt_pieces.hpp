@@ -227,16 +227,16 @@ KIZAMI_HOST_DEVICE void add_planes(const std::uint32_t (&words)[kWords], int fir
   }
 }
 
-/// The integers of four elements from their sums, rounded to 53 bits.
-template <int kPieces, int kPlanes>
-KIZAMI_HOST_DEVICE void finish_sums(double (&sum)[4][kPieces], const double* constants, const DeviceCrtPieces& table,
-                                    double (&x)[4]) {
+/// The integers of some elements from their sums, rounded to 53 bits.
+template <int kPieces, int kPlanes, int kElements>
+KIZAMI_HOST_DEVICE void finish_sums(double (&sum)[kElements][kPieces], const double* constants, const DeviceCrtPieces& table,
+                                    double (&x)[kElements]) {
   using Layout = PieceLayout<kPieces, kPlanes>;
   const double inverse = constants[Layout::kInverse];
   const double* const magic = constants + Layout::kMagic;
   bool is_open = false;
   KIZAMI_UNROLL
-  for (int e = 0; e < 4; ++e) {
+  for (int e = 0; e < kElements; ++e) {
     const double ratio = sum[e][0] * inverse;
     const double nearest = (ratio + 0x1.8p52) - 0x1.8p52;
     KIZAMI_UNROLL
@@ -248,7 +248,7 @@ KIZAMI_HOST_DEVICE void finish_sums(double (&sum)[4][kPieces], const double* con
   }
   if (!is_open) return;
   KIZAMI_UNROLL
-  for (int e = 0; e < 4; ++e) x[e] = settle_pieces(std::make_integer_sequence<int, kPieces>{}, table, magic, sum[e]);
+  for (int e = 0; e < kElements; ++e) x[e] = settle_pieces(std::make_integer_sequence<int, kPieces>{}, table, magic, sum[e]);
 }
 
 /// The integers of four elements, rounded to 53 bits.

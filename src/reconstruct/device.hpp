@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kizami/host_device.hpp"
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
 #include "num/crt_table.hpp"
@@ -57,6 +58,11 @@ struct DeviceCrtPieces {
   std::uint32_t digits[kDevicePieces][kPieceDigits][(kPiecePlanes + 15) / 16 * 4] = {};
 };
 
+/// Digits of the fifth piece, whose values are at most half a unit of the fourth: 4 or 5. device_tables_test.cpp checks it.
+[[nodiscard]] KIZAMI_HOST_DEVICE inline int fifth_piece_digits(const DeviceCrtPieces& pieces) {
+  return pieces.grid[3] - pieces.grid[4] <= 31 ? 4 : 5;
+}
+
 /// One count of moduli, one part: what the CRT kernel reads.
 struct DeviceCrtTable {
   std::int32_t num_planes = 0;
@@ -83,7 +89,7 @@ struct DeviceReconstruction {
   const std::int32_t* row_scale = nullptr;
   const std::int32_t* col_scale = nullptr;
   num::Ladder ladder;
-  const plan::DeviceState* state = nullptr;
+  plan::DeviceState* state = nullptr;  ///< read, but for its num_claims
   const std::uint32_t* repair_bits = nullptr;  ///< of the whole C: [n][bits_stride]; read only if there are repairs
   std::int64_t bits_stride = 0;                ///< words of a column
   std::int64_t first_row = 0;                  ///< of the block c in C
@@ -96,10 +102,27 @@ struct DeviceReconstruction {
   std::int64_t least_for_bytes = std::int64_t{1} << 22;
 };
 
-/// Reconstructs a block of C at the rung of state->selection; leaves lines of scale num::kSkipLine and repaired elements
-/// alone. If state->is_scaling_only: C <- beta C; if state->takes_signs: nothing.
-/// @range  planes and their strides multiples of 16 bytes, columns readable up to round_up(m, 16); first_row a multiple of 4
-/// @queue  enqueues one kernel or two, which end at once for rung -1
+/// Which kernels reconstruct a block of C, each the rungs that are its own.
+struct CrtKernels {
+  bool has_numbers = false;  ///< reconstruct_by_numbers()
+  bool has_bytes = false;    ///< reconstruct_by_bytes(): of large C, rungs of many pieces
+};
+template <class T>
+[[nodiscard]] CrtKernels crt_kernels(const DeviceReconstruction<T>& task);
+
+/// Reconstructs a block of C at the rung of state->selection, if that is of this kernel; leaves lines of scale num::kSkipLine and
+/// repaired elements alone, neither reads nor writes them. If state->is_scaling_only: one of the kernels makes C <- beta C; if
+/// state->takes_signs: nothing.
+/// @range  planes and their strides multiples of 16 bytes, columns readable up to round_up(m, 16); first_row a multiple of 4; crt_kernels()
+///         has this kernel; state->num_claims is zero, as every launch leaves it
+/// @queue  enqueues one kernel, which ends at once for rung -1
+template <class T>
+Status reconstruct_by_numbers(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue);
+/// @param is_beside  what was enqueued last has begun with base::let_next_run_beside(): this kernel runs beside it, and ends behind it
+template <class T>
+Status reconstruct_by_bytes(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue, bool is_beside);
+
+/// Both, one after the other, where crt_kernels() has them.
 template <class T>
 Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue);
 

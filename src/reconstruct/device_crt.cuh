@@ -136,31 +136,52 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
 namespace kizami::reconstruct {
 
 template <class T>
-Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue) {
+CrtKernels crt_kernels(const DeviceReconstruction<T>& task) {
   if (task.c.rows == 0 || task.c.cols == 0) return {};
-  const auto moduli = [&](int rung) { return task.ladder.rungs[rung].num_moduli; };
-  const int most = moduli(task.ladder.num_rungs - 1);
+  const int least = task.ladder.rungs[0].num_moduli;
+  const int most = task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli;
   const int most_of_numbers = most_piece_moduli(kIsComplex<T>, device::kLeastBytePieces<T> - 1);
-  const int most_of_pieces = most_piece_moduli(kIsComplex<T>, kDevicePieces);
-  const int blocks = device::kBlocksPerSm * num_sms;
-  const bool has_bytes = task.c.rows * task.c.cols >= task.least_for_bytes && most > most_of_numbers;
-  const bool has_others = !has_bytes || moduli(0) <= most_of_numbers || most > most_of_pieces;
-  if (has_others) {
-    const device::QuadGrid shape = device::quad_grid(task.c.rows, task.c.cols, blocks);
-    const auto launch = [&](auto limbs) {
-      return base::launch_overlapped("reconstruct_kernel", device::reconstruct_kernel<T, limbs.value>, shape.grid,
-                                     shape.block, 0, queue, task, has_bytes);
-    };
-    // Most moduli of so many limbs; device_tables_test.cpp checks them.
-    KIZAMI_RETURN_IF_ERROR(most <= most_of_pieces ? launch(std::integral_constant<int, 0>{})
-                           : kIsComplex<T> || most <= 27
-                               ? launch(std::integral_constant<int, 7>{})
-                               : launch(std::integral_constant < int, kIsComplex<T> ? 7 : kDeviceLimbs > {}));
-  }
-  if (!has_bytes) return {};
-  const device::QuadGrid shape = device::quad_grid(task.c.rows, task.c.cols, blocks, 4, 32);
-  return base::launch_overlapped("reconstruct_from_bytes", device::reconstruct_from_bytes<T>, shape.grid, shape.block,
-                                 0, queue, task, !has_others);
+  constexpr std::int64_t kMostRows = std::int64_t{1} << 30;  // numbers of rows and of runs are of 32 bits
+  const std::int64_t columns = base::ceil_div(task.c.rows, std::int64_t{device::kWarpRows}) * task.c.cols;
+  CrtKernels kernels;
+  kernels.has_bytes = task.c.rows * task.c.cols >= task.least_for_bytes && most > most_of_numbers &&
+                      task.c.rows <= kMostRows && columns < std::int64_t{1} << 31;
+  kernels.has_numbers =
+      !kernels.has_bytes || least <= most_of_numbers || most > most_piece_moduli(kIsComplex<T>, kDevicePieces);
+  return kernels;
+}
+
+template <class T>
+Status reconstruct_by_numbers(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue) {
+  const int most = task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli;
+  const bool leaves_bytes = crt_kernels(task).has_bytes;
+  const device::QuadGrid shape = device::quad_grid(task.c.rows, task.c.cols, device::kBlocksPerSm * num_sms);
+  const auto launch = [&](auto limbs) {
+    return base::launch_overlapped("reconstruct_kernel", device::reconstruct_kernel<T, limbs.value>, shape.grid,
+                                   shape.block, 0, queue, task, leaves_bytes);
+  };
+  // Most moduli of so many limbs; device_tables_test.cpp checks them.
+  if (most <= most_piece_moduli(kIsComplex<T>, kDevicePieces)) return launch(std::integral_constant<int, 0>{});
+  if (kIsComplex<T> || most <= 27) return launch(std::integral_constant<int, 7>{});
+  return launch(std::integral_constant < int, kIsComplex<T> ? 7 : kDeviceLimbs > {});
+}
+
+template <class T>
+Status reconstruct_by_bytes(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue, bool is_beside) {
+  const std::int64_t columns = base::ceil_div(task.c.rows, std::int64_t{device::kWarpRows}) * task.c.cols;
+  const std::int64_t blocks = std::min<std::int64_t>(device::kBytesBlocksPerSm * num_sms,
+                                                     base::ceil_div(columns, std::int64_t{device::kBytesWarps}));
+  const bool scales_only = !crt_kernels(task).has_numbers;
+  return base::launch_overlapped("reconstruct_from_bytes", device::reconstruct_from_bytes<T>,
+                                 dim3(static_cast<unsigned>(blocks)), dim3(device::kThreads), 0, queue, task,
+                                 scales_only, is_beside);
+}
+
+template <class T>
+Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue) {
+  const CrtKernels kernels = crt_kernels(task);
+  if (kernels.has_numbers) KIZAMI_RETURN_IF_ERROR(reconstruct_by_numbers(task, num_sms, queue));
+  return kernels.has_bytes ? reconstruct_by_bytes(task, num_sms, queue, /*is_beside=*/false) : Status{};
 }
 
 template <class T>
@@ -175,8 +196,13 @@ Status scale_device(Factor<T> beta, MatrixView<T> c, product::Queue queue) {
 }  // namespace kizami::reconstruct
 
 /// In one file for each type: together they take a minute to compile.
-#define KIZAMI_INSTANTIATE_DEVICE_CRT(T)                                                                       \
-  template ::kizami::Status kizami::reconstruct::reconstruct_device<T>(const DeviceReconstruction<T>&, int,    \
-                                                                       ::kizami::product::Queue);              \
-  template ::kizami::Status kizami::reconstruct::scale_device<T>(::kizami::Factor<T>, ::kizami::MatrixView<T>, \
+#define KIZAMI_INSTANTIATE_DEVICE_CRT(T)                                                                             \
+  template ::kizami::reconstruct::CrtKernels kizami::reconstruct::crt_kernels<T>(const DeviceReconstruction<T>&);    \
+  template ::kizami::Status kizami::reconstruct::reconstruct_by_numbers<T>(const DeviceReconstruction<T>&, int,      \
+                                                                           ::kizami::product::Queue);                \
+  template ::kizami::Status kizami::reconstruct::reconstruct_by_bytes<T>(const DeviceReconstruction<T>&, int,        \
+                                                                         ::kizami::product::Queue, bool);            \
+  template ::kizami::Status kizami::reconstruct::reconstruct_device<T>(const DeviceReconstruction<T>&, int,          \
+                                                                       ::kizami::product::Queue);                    \
+  template ::kizami::Status kizami::reconstruct::scale_device<T>(::kizami::Factor<T>, ::kizami::MatrixView<T>,       \
                                                                  ::kizami::product::Queue)

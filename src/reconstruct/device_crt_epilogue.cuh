@@ -102,6 +102,15 @@ struct NumberEpilogue {
   __device__ NumberEpilogue(const DeviceReconstruction<T>& task, std::int64_t first_row)
       : i(first_row), epilogue(task) {
     load_row_scales(task, i, row_scale);
+    judge_scales();
+  }
+
+  /// For other rows. Their scales are on their way then: judge_scales() waits for them.
+  __device__ __forceinline__ void take_rows(const DeviceReconstruction<T>& task, std::int64_t first_row) {
+    i = first_row;
+    load_row_scales(task, i, row_scale);
+  }
+  __device__ __forceinline__ void judge_scales() {
     is_fast = epilogue.is_product && is_moderate(row_scale[0]) && is_moderate(row_scale[1]) &&
               is_moderate(row_scale[2]) && is_moderate(row_scale[3]);
   }
