@@ -52,30 +52,8 @@ struct DeviceCertifier {
   /// @param has_padding whether the rows of digits are zero up to a multiple of plan::kReadRows
   /// @queue kernels that end at once if state->is_scaling_only; what they find is in state->selection
   Status run(bool has_padding) const {
+    if (!has_digits) KIZAMI_RETURN_IF_ERROR(sample(has_padding));
     const plan::Chunk& chunk = plan.schedule.certificate;
-    const auto make = [&](Side side, std::int64_t first, std::int64_t count) -> Status {
-      const split::DeviceDigits digits = digits_of(side);
-      if (!has_one_digit_chunk()) {
-        const bool is_a = side == Side::kA;
-        KIZAMI_RETURN_IF_ERROR(split::device_sampled_digits((is_a ? a : b).subset(first, count),
-                                                            (is_a ? a_lines : b_lines).stats + first, digits, state,
-                                                            num_sms(), queue));
-      }
-      if (has_padding) return {};
-      KIZAMI_RETURN_IF_ERROR(clear_rows(digits.digits, count, digits.row_stride));
-      return clear_rows(digits.swapped, count, digits.row_stride);
-    };
-    const bool has_one_b_chunk = chunk.nc >= plan.shape.n;
-    for (std::int64_t i = 0; i < plan.shape.m; i += chunk.mc) {
-      const std::int64_t num_i = std::min(chunk.mc, plan.shape.m - i);
-      KIZAMI_RETURN_IF_ERROR(make(Side::kA, i, num_i));
-      for (std::int64_t j = 0; j < plan.shape.n; j += chunk.nc) {
-        const std::int64_t num_j = std::min(chunk.nc, plan.shape.n - j);
-        if (i == 0 || !has_one_b_chunk) KIZAMI_RETURN_IF_ERROR(make(Side::kB, j, num_j));
-        for (std::int64_t y = 0; y < num_j; y += sampled.cols_at_once)
-          KIZAMI_RETURN_IF_ERROR(certify_block(i, num_i, j, y, std::min(sampled.cols_at_once, num_j - y)));
-      }
-    }
     SecondLook<T> look;
     look.ladder = ladder;
     look.a = a;
@@ -100,6 +78,35 @@ struct DeviceCertifier {
   [[nodiscard]] split::DeviceDigits digits_of(Side side) const {
     return {side == Side::kA ? sampled.a_digits : sampled.b_digits, side == Side::kA ? nullptr : sampled.b_swapped,
             num::sample_stride(plan::num_terms(plan.shape)), sampled.row_stride};
+  }
+
+  /// Products of sampled digits, and how many pairs they leave open: nothing where blocks speak first.
+  Status sample(bool has_padding) const {
+    const plan::Chunk& chunk = plan.schedule.certificate;
+    const auto make = [&](Side side, std::int64_t first, std::int64_t count) -> Status {
+      const split::DeviceDigits digits = digits_of(side);
+      if (!has_one_digit_chunk()) {
+        const bool is_a = side == Side::kA;
+        KIZAMI_RETURN_IF_ERROR(split::device_sampled_digits((is_a ? a : b).subset(first, count),
+                                                            (is_a ? a_lines : b_lines).stats + first, digits, state,
+                                                            num_sms(), queue));
+      }
+      if (has_padding) return {};
+      KIZAMI_RETURN_IF_ERROR(clear_rows(digits.digits, count, digits.row_stride));
+      return clear_rows(digits.swapped, count, digits.row_stride);
+    };
+    const bool has_one_b_chunk = chunk.nc >= plan.shape.n;
+    for (std::int64_t i = 0; i < plan.shape.m; i += chunk.mc) {
+      const std::int64_t num_i = std::min(chunk.mc, plan.shape.m - i);
+      KIZAMI_RETURN_IF_ERROR(make(Side::kA, i, num_i));
+      for (std::int64_t j = 0; j < plan.shape.n; j += chunk.nc) {
+        const std::int64_t num_j = std::min(chunk.nc, plan.shape.n - j);
+        if (i == 0 || !has_one_b_chunk) KIZAMI_RETURN_IF_ERROR(make(Side::kB, j, num_j));
+        for (std::int64_t y = 0; y < num_j; y += sampled.cols_at_once)
+          KIZAMI_RETURN_IF_ERROR(certify_block(i, num_i, j, y, std::min(sampled.cols_at_once, num_j - y)));
+      }
+    }
+    return {};
   }
 
   /// Zeros in rows [first, round_up(first, kReadRows)).
