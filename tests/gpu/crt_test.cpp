@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The CRT on the device against the CPU's, bit for bit: every count of moduli, in the kernel that it gets alone and in those
-// of longer ladders; integers at the ends of the range, at ties of the rounding, and any residues at all.
+// of longer ladders; integers at the ends of the range, at ties of the rounding, and any residues at all. The kernel of bytes with
+// shapes of all kinds, whose columns are claimed launch after launch.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <complex>
 #include <cstdint>
 #include <cstring>
@@ -94,6 +96,134 @@ TYPED_TEST(DeviceCrt, HasTheBitsOfTheCpu) {
       }
     }
   }
+}
+
+/// The rungs that reconstruct_by_bytes() has; the first of each number of pieces, and all of five pieces.
+[[nodiscard]] std::vector<int> counts_of_bytes(bool is_complex) {
+  std::vector<int> counts;
+  for (int pieces = is_complex ? 3 : 4; pieces < kDevicePieces; ++pieces)
+    counts.push_back(most_piece_moduli(is_complex, pieces - 1) + 1);
+  for (int count = most_piece_moduli(is_complex, kDevicePieces - 1); count <= most_piece_moduli(is_complex, kDevicePieces);
+       ++count) {
+    counts.push_back(count);
+  }
+  return counts;
+}
+
+TYPED_TEST(DeviceCrt, ClaimsEveryColumnOnceInEveryLaunch) {
+  using T = TypeParam;
+  struct Shape {
+    std::int64_t rows;
+    std::int64_t cols;
+  };
+  const num::Ring ring = kIsComplex<T> ? num::Ring::kComplex : num::Ring::kReal;
+  std::mt19937_64 rng(21);
+  const DeviceArray<DeviceCrtTable> tables(make_device_crt_tables(ring));
+  for (const Shape shape : {Shape{1, 1}, {3, 130}, {17, 300}, {128, 66}, {129, 65}, {260, 33}, {1100, 19}}) {
+    const std::int64_t col_stride = (shape.rows + 15) / 16 * 16;
+    const std::int64_t plane_stride = col_stride * shape.cols;
+    const auto size = static_cast<std::size_t>(shape.rows * shape.cols);
+    for (const int count : counts_of_bytes(kIsComplex<T>)) {
+      const std::vector<std::int8_t> planes =
+          tests::make_crt_planes(rng, ring, count, {shape.rows, shape.cols, col_stride});
+      const DeviceArray<std::int8_t> device_planes(planes);
+      const int middle = num::bit_width(num::crt_table(ring, count).half_wide) / 2;
+      const auto scales = [&](std::int64_t lines) {
+        std::vector<std::int32_t> scale(static_cast<std::size_t>(lines));
+        for (std::int32_t& s : scale)
+          s = rng() % 32 == 0 ? num::kSkipLine : middle + static_cast<std::int32_t>(rng() % 9) - 4;
+        return scale;
+      };
+      const std::vector<std::int32_t> row_scale = scales(shape.rows);
+      const std::vector<std::int32_t> col_scale = scales(shape.cols);
+      const DeviceArray<std::int32_t> device_row_scale(row_scale);
+      const DeviceArray<std::int32_t> device_col_scale(col_scale);
+      // A block of a larger C, some of whose elements are answered by others.
+      constexpr std::int64_t kFirstRow = 44;
+      constexpr std::int64_t kFirstCol = 2;
+      const std::int64_t bits_stride = (kFirstRow + shape.rows + 31) / 32;
+      std::vector<std::uint32_t> bits(static_cast<std::size_t>(bits_stride * (kFirstCol + shape.cols)));
+      for (std::uint32_t& word : bits)
+        word = rng() % 4 == 0 ? 0 : static_cast<std::uint32_t>(rng()) & static_cast<std::uint32_t>(rng());
+      const DeviceArray<std::uint32_t> device_bits(bits);
+      for (const bool has_repairs : {false, true}) {
+        for (const bool is_product : {true, false}) {
+          const T alpha = is_product ? T(1) : T(-1.75);
+          const T beta = is_product ? T(0) : T(0.3);
+          std::vector<T> before(size);
+          for (T& c : before) c = T(static_cast<RealOf<T>>(static_cast<double>(rng() >> 11) * 0x1p-53 - 0.5));
+          std::vector<T> expected = before;
+          reconstruct_crt<T>({planes.data(), count, col_stride, plane_stride}, row_scale.data(), col_scale.data(),
+                             alpha, beta, 1, {expected.data(), shape.rows, shape.cols, 1, shape.rows});
+          for (std::int64_t j = 0; j < shape.cols && has_repairs; ++j) {
+            for (std::int64_t i = 0; i < shape.rows; ++i) {
+              const std::int64_t bit = kFirstRow + i;
+              const std::uint32_t word = bits[static_cast<std::size_t>((kFirstCol + j) * bits_stride + bit / 32)];
+              const auto at = static_cast<std::size_t>(i + j * shape.rows);
+              if ((word >> (bit % 32) & 1) != 0) expected[at] = before[at];
+            }
+          }
+          plan::DeviceState state;
+          state.selection.rung = 0;
+          state.num_repairs = has_repairs ? 1 : 0;
+          const DeviceArray<plan::DeviceState> device_state(std::vector<plan::DeviceState>{state});
+          DeviceReconstruction<T> task;
+          task.planes = {device_planes.data(), count, col_stride, plane_stride};
+          task.tables = tables.data();
+          task.row_scale = device_row_scale.data();
+          task.col_scale = device_col_scale.data();
+          task.ladder.num_rungs = 1;
+          task.ladder.rungs[0].num_moduli = count;
+          task.state = device_state.data();
+          task.repair_bits = device_bits.data();
+          task.bits_stride = bits_stride;
+          task.first_row = kFirstRow;
+          task.first_col = kFirstCol;
+          task.least_for_bytes = 0;
+          task.alpha = Factor<T>(alpha);
+          task.beta = Factor<T>(beta);
+          for (const int num_sms : {1, 1, 3}) {  // one state for all: what one launch claims, the next does not miss
+            DeviceArray<T> c(before);
+            task.c = {c.data(), shape.rows, shape.cols, 1, shape.rows};
+            const CrtKernels kernels = crt_kernels(task);
+            ASSERT_TRUE(kernels.has_bytes && !kernels.has_numbers) << count;
+            ASSERT_TRUE(reconstruct_by_bytes<T>(task, num_sms, nullptr, /*is_beside=*/false).ok());
+            const std::vector<T> found = c.download();
+            for (std::size_t at = 0; at < size; ++at) {
+              ASSERT_EQ(std::memcmp(&found[at], &expected[at], sizeof(T)), 0)
+                  << count << " moduli, " << shape.rows << " x " << shape.cols << ", element " << at << ": "
+                  << found[at] << ", must be " << expected[at] << (has_repairs ? ", with repairs" : "")
+                  << (is_product ? "" : ", with beta");
+            }
+            ASSERT_TRUE(c.guards_are_intact());
+            ASSERT_EQ(device_state.download()[0].num_claims, 0U) << count;
+          }
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(DeviceCrt, HasTheKernelsOfItsLadder) {
+  using T = TypeParam;
+  const bool is_complex = kIsComplex<T>;
+  const int numbers = most_piece_moduli(is_complex, is_complex ? 2 : 3);  // most of the kernel of numbers where C is large
+  const int bytes = most_piece_moduli(is_complex, kDevicePieces);
+  const auto kernels = [&](int least, int most, std::int64_t cols) {
+    DeviceReconstruction<T> task;
+    task.c = {nullptr, 2048, cols, 1, 2048};
+    task.ladder.num_rungs = least == most ? 1 : 2;
+    task.ladder.rungs[0].num_moduli = least;
+    task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli = most;
+    const CrtKernels found = crt_kernels(task);
+    return std::string(found.has_numbers ? "numbers " : "") + (found.has_bytes ? "bytes" : "");
+  };
+  EXPECT_EQ(kernels(numbers, bytes, 2048), "numbers bytes");
+  EXPECT_EQ(kernels(numbers + 1, bytes, 2048), "bytes");
+  EXPECT_EQ(kernels(numbers + 1, bytes + 1, 2048), "numbers bytes");
+  EXPECT_EQ(kernels(numbers, numbers, 2048), "numbers ");
+  EXPECT_EQ(kernels(numbers + 1, bytes, 2047), "numbers ") << "of small C";
+  EXPECT_EQ(kernels(numbers, bytes, 0), "");
 }
 
 }  // namespace

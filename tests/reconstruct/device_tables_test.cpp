@@ -106,7 +106,8 @@ TEST(DeviceCrtTables, DigitsAreThePieces) {
             const std::uint32_t word = pieces.digits[i][d][q / 16 * 4 + q % 4];
             const auto digit = static_cast<std::int8_t>(word >> (8 * (q % 16 / 4)) & 255u);
             units_of_digits += digit * factor;
-            if (d == kPieceDigits - 1) {  // the kernels leave its sums alone
+            // The kernels have the digits of the fifth piece in the sixth places of the others.
+            if (d == kPieceDigits - 1 || (i == 4 && d >= fifth_piece_digits(pieces))) {
               EXPECT_EQ(digit, 0);
             }
           }
@@ -114,6 +115,22 @@ TEST(DeviceCrtTables, DigitsAreThePieces) {
           EXPECT_EQ(units_of_digits, units(weight, pieces.grid[i])) << table.num_planes << ' ' << q << ' ' << i;
         }
       }
+    }
+  }
+}
+
+TEST(DeviceCrtTables, FifthPiecesHaveFourDigitsButOfManyRealModuli) {
+  for (const num::Ring ring : {num::Ring::kReal, num::Ring::kComplex}) {
+    const bool is_complex = ring == num::Ring::kComplex;
+    for (const DeviceCrtTable& table : make_device_crt_tables(ring)) {
+      if (table.pieces.count != 5) continue;
+      const bool has_five = !is_complex && table.num_planes == 24;  // the kernels for complex types rely on it
+      EXPECT_EQ(fifth_piece_digits(table.pieces), has_five ? 5 : 4) << table.num_planes;
+      // The fourth digit's sum, and 256 times that of the fifth where a lane adds them: 256 times as much fits in 31 bits, as sums of two digits do.
+      double fourth = 0;
+      for (int q = 0; q < table.num_planes; ++q)
+        fourth += 128 * (128 + (has_five ? 256 * (std::abs(table.pieces.weight[q][4]) * 0x1p-44 + 1) : 0));
+      EXPECT_LT(257 * fourth, 0x1p31) << table.num_planes;
     }
   }
 }
