@@ -229,8 +229,8 @@ KIZAMI_HOST_DEVICE void add_planes(const std::uint32_t (&words)[kWords], int fir
 
 /// The integers of some elements from their sums, rounded to 53 bits.
 template <int kPieces, int kPlanes, int kElements>
-KIZAMI_HOST_DEVICE void finish_sums(double (&sum)[kElements][kPieces], const double* constants, const DeviceCrtPieces& table,
-                                    double (&x)[kElements]) {
+KIZAMI_HOST_DEVICE void finish_sums(double (&sum)[kElements][kPieces], const double* constants,
+                                    const DeviceCrtPieces& table, double (&x)[kElements]) {
   using Layout = PieceLayout<kPieces, kPlanes>;
   const double inverse = constants[Layout::kInverse];
   const double* const magic = constants + Layout::kMagic;
@@ -248,7 +248,8 @@ KIZAMI_HOST_DEVICE void finish_sums(double (&sum)[kElements][kPieces], const dou
   }
   if (!is_open) return;
   KIZAMI_UNROLL
-  for (int e = 0; e < kElements; ++e) x[e] = settle_pieces(std::make_integer_sequence<int, kPieces>{}, table, magic, sum[e]);
+  for (int e = 0; e < kElements; ++e)
+    x[e] = settle_pieces(std::make_integer_sequence<int, kPieces>{}, table, magic, sum[e]);
 }
 
 /// The integers of four elements, rounded to 53 bits.

@@ -33,8 +33,9 @@ inline constexpr int kDigitPairs = kPieceDigits / 2;  ///< a lane has two column
 template <class T, int kPieces, int kFifthDigits = 4>
 struct BytesShape {
   static constexpr int kParts = kIsComplex<T> ? 2 : 1;
-  static constexpr int kLoads = kParts;     ///< of a column: so many parts of its rows are read one after another
-  static constexpr int kQuads = 4 / kLoads; ///< words of four neighbouring residues that a lane reads of a plane at once
+  static constexpr int kLoads = kParts;  ///< of a column: so many parts of its rows are read one after another
+  static constexpr int kQuads =
+      4 / kLoads;  ///< words of four neighbouring residues that a lane reads of a plane at once
   static constexpr int kWords =
       base::ceil_div(most_piece_planes(kIsComplex<T>, kPieces), 4);  ///< of 4 planes: a lane's
   static constexpr int kGroups = base::ceil_div(kWords, 4);          ///< of 16 planes: a word of each lane
@@ -101,7 +102,8 @@ __device__ __forceinline__ void transpose_bytes(const std::uint32_t (&words)[4],
 }
 
 /// sum += a b: a of 16 rows and 32 columns, b of 32 rows and 8 columns.
-__device__ __forceinline__ void multiply_digits(std::int32_t (&sum)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
+__device__ __forceinline__ void multiply_digits(std::int32_t (&sum)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                                                std::uint32_t b1) {
   asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
@@ -193,7 +195,7 @@ class Runs {
 
  private:
   static constexpr unsigned kColumns = 4;
-  unsigned groups_;  ///< of 128 rows
+  unsigned groups_;   ///< of 128 rows
   unsigned in_runs_;  ///< columns
   unsigned num_runs_;
   unsigned count_;
@@ -207,9 +209,9 @@ class FromBytes {
   using Digits = LaneDigits<Shape::kProducts>;
   static constexpr int kWords = Shape::kWords;
   static constexpr int kQuads = Shape::kQuads;
-  static constexpr int kLaneRows = 4 * kQuads;                ///< that a lane reads at once
+  static constexpr int kLaneRows = 4 * kQuads;                 ///< that a lane reads at once
   static constexpr int kLoadRows = kWarpRows / Shape::kLoads;  ///< that a warp does
-  static constexpr int kAtOnce = kPieces == 5 ? 2 : kQuads;   ///< elements of a lane whose sums are finished together
+  static constexpr int kAtOnce = kPieces == 5 ? 2 : kQuads;    ///< elements of a lane whose sums are finished together
   /// Word from which on a lane has all bytes that it needs, so that the next ones may be on their way: early, where registers allow it.
   static constexpr int kLastOfWords = kIsComplex<T> ? 1 : kPieces == 5 ? 1 : 0;
   using Words = std::uint32_t[kWords][kQuads];
@@ -223,8 +225,8 @@ class FromBytes {
         num_planes_(tables->num_planes),
         last_row_(static_cast<int>(base::round_up(task.c.rows, std::int64_t{16})) - kLaneRows) {}
 
-  /// By all threads of all blocks. A warp begins with the run of its own number and claims others. Each claims one more than it gets,
-  /// but the first: all together as many as there are runs, after which the counter is zero again, for the next launch.
+  /// By all threads of all blocks. A warp begins with the run of its own number and claims the next ones: once when it begins, and once for
+  /// each run that it is given. All together claim as often as there are runs, so that the counter is zero again for the next launch.
   __device__ __forceinline__ void run() {
     share();
     const unsigned num_warps = gridDim.x * kBytesWarps;
@@ -232,7 +234,7 @@ class FromBytes {
     const unsigned first = blockIdx.x * kBytesWarps + static_cast<unsigned>(warp());
     if (first >= runs.count()) return;
     Run at = runs[first];
-    unsigned claimed = claim(runs.count());  // known when this run is done
+    unsigned claimed = claim(runs.count());  // asked for a run ahead
     NumberEpilogue<T> epilogue(task_, first_row(at));
     Words words;
     load(at, 0, words);
@@ -521,8 +523,8 @@ __device__ __forceinline__ void reconstruct_block_from_bytes(const DeviceReconst
 template <class T>
 __global__ void __launch_bounds__(kThreads, kBytesBlocksPerSm)
     reconstruct_from_bytes(const __grid_constant__ DeviceReconstruction<T> task, bool scales_only, bool is_beside) {
-  constexpr std::size_t kMostBytes = std::max({sizeof(BytesShared<T, 3>), sizeof(BytesShared<T, 4>),
-                                               sizeof(BytesShared<T, 5>), sizeof(BytesShared<T, 5, 5>)});
+  constexpr std::size_t kMostBytes = std::max(
+      {sizeof(BytesShared<T, 3>), sizeof(BytesShared<T, 4>), sizeof(BytesShared<T, 5>), sizeof(BytesShared<T, 5, 5>)});
   __shared__ __align__(128) unsigned char shared[kMostBytes];
   if (is_beside) {
     base::run_beside_previous();

@@ -103,8 +103,8 @@ TYPED_TEST(DeviceCrt, HasTheBitsOfTheCpu) {
   std::vector<int> counts;
   for (int pieces = is_complex ? 3 : 4; pieces < kDevicePieces; ++pieces)
     counts.push_back(most_piece_moduli(is_complex, pieces - 1) + 1);
-  for (int count = most_piece_moduli(is_complex, kDevicePieces - 1); count <= most_piece_moduli(is_complex, kDevicePieces);
-       ++count) {
+  for (int count = most_piece_moduli(is_complex, kDevicePieces - 1);
+       count <= most_piece_moduli(is_complex, kDevicePieces); ++count) {
     counts.push_back(count);
   }
   return counts;
@@ -207,7 +207,8 @@ TYPED_TEST(DeviceCrt, ClaimsEveryColumnOnceInEveryLaunch) {
 TYPED_TEST(DeviceCrt, HasTheKernelsOfItsLadder) {
   using T = TypeParam;
   const bool is_complex = kIsComplex<T>;
-  const int numbers = most_piece_moduli(is_complex, is_complex ? 2 : 3);  // most of the kernel of numbers where C is large
+  const int numbers =
+      most_piece_moduli(is_complex, is_complex ? 2 : 3);  // most of the kernel of numbers where C is large
   const int bytes = most_piece_moduli(is_complex, kDevicePieces);
   const auto kernels = [&](int least, int most, std::int64_t cols) {
     DeviceReconstruction<T> task;
