@@ -248,19 +248,18 @@ class FromBytes {
         if (has_next) next = runs[number];
       }
       const std::int64_t j = at.column;
-      // Begun before the elements are rebuilt: they are not worth a wait.
-      const int col_scale = task_.col_scale[j];
-      const std::uint32_t repairs =
-          epilogue.epilogue.has_repairs && epilogue.i < task_.c.rows ? *repair_word(task_, epilogue.i, j) : 0;
+      int col_scale = 0;
+      std::uint32_t repairs = 0;
 #pragma unroll
       for (int of_column = 0; of_column < Shape::kLoads; ++of_column) {
         rebuild(words, of_column, [&] {
-          if (of_column + 1 < Shape::kLoads) {
-            load(at, of_column + 1, words);
-          } else if (has_next) {
-            load(next, 0, words);
-            if (is_claimed) claimed = claim(runs.count());  // on its way with them: before them they would wait for it
-          }
+          if (of_column + 1 < Shape::kLoads) return load(at, of_column + 1, words);
+          // Begun before the last elements are rebuilt: they are not worth a wait.
+          col_scale = task_.col_scale[j];
+          if (epilogue.epilogue.has_repairs && epilogue.i < task_.c.rows) repairs = *repair_word(task_, epilogue.i, j);
+          if (!has_next) return;
+          load(next, 0, words);
+          if (is_claimed) claimed = claim(runs.count());  // on its way with them: before them they would wait for it
         });
       }
       __syncwarp();

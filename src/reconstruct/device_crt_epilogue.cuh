@@ -99,9 +99,8 @@ struct NumberEpilogue {
     return static_cast<unsigned>(scale + kModerate) <= static_cast<unsigned>(2 * kModerate);
   }
 
-  __device__ NumberEpilogue(const DeviceReconstruction<T>& task, std::int64_t first_row)
-      : i(first_row), epilogue(task) {
-    load_row_scales(task, i, row_scale);
+  __device__ NumberEpilogue(const DeviceReconstruction<T>& task, std::int64_t first_row) : epilogue(task) {
+    take_rows(task, first_row);
     judge_scales();
   }
 
