@@ -16,6 +16,7 @@
 #include "fp64/device.hpp"
 #include "plan/device_ec.hpp"
 #include "problem/lines.hpp"
+#include "split/device_ec_profile.hpp"
 #include "split/device_ec_split.hpp"
 
 namespace kizami::exec {
@@ -44,8 +45,12 @@ class EcCall {
     int num_reports = 0;
     const plan::EcNumerics& ec = plan_.numerics.ec;
     KIZAMI_RETURN_IF_ERROR(split::device_ec_split<T>(a(0), b(0), plan::ec_format(ec.stages[0]),
-                                                     {ec.limits, buffers_.reports}, problem_.alpha, num_sms_,
-                                                     num_reports, queue_));
+                                                     {ec.limits, buffers_.reports, profiles()}, problem_.alpha,
+                                                     num_sms_, num_reports, queue_));
+    if (profiles() != nullptr) {
+      KIZAMI_RETURN_IF_ERROR(split::device_ec_profile<T>({buffers_.reports, num_reports, ec.profile_limit, profiles()},
+                                                         a(0), b(0), problem_.alpha, num_sms_, queue_));
+    }
     KIZAMI_RETURN_IF_ERROR(decide(num_reports));
     if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_decision());
     if (is_known_nonfinite(problem_.alpha)) return writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
@@ -68,11 +73,17 @@ class EcCall {
     return {is_transposed_ ? rows_ : columns_, buffers.planes, row_stride(stage), buffers.scales, buffers.stats};
   }
 
+  /// Of calls whose lines may be looked at again; else null.
+  [[nodiscard]] num::EcProfiles* profiles() const {
+    return plan_.numerics.ec.takes_profiles ? buffers_.profiles : nullptr;
+  }
+
   Status decide(int num_reports) {
     const plan::EcNumerics& ec = plan_.numerics.ec;
     split::EcDecision decision;
     decision.reports = buffers_.reports;
     decision.num_reports = num_reports;
+    decision.profiles = profiles();
     decision.num_stages = ec.num_stages;
     for (int s = 0; s < ec.num_stages; ++s) {
       decision.formats[s] = plan::ec_format(ec.stages[static_cast<std::size_t>(s)]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scheme ec on a device: split -> decision -> one product a stage -> FP64 rung, of which the kernels that the decision does not
-// need end at once. Nothing waits for the host, unless the policy lets the call refuse what only the elements justify.
+// Scheme ec on a device: split -> profiles, of large calls -> decision -> one product a stage -> FP64 rung, of which the kernels that
+// flags and decision do not need end at once. Nothing waits for the host, unless the policy lets the call refuse what only the elements justify.
 #pragma once
 
 #include "exec/device_call.hpp"

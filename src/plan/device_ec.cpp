@@ -19,6 +19,9 @@ using product::EcPromotion;
 
 /// What range errors may take of a variant that is taken at its own bound, whatever that is.
 constexpr double kWaivedBudget = 8 * 0x1p-24;
+/// Multiplications from which profiles of lines are worth a launch of about 1.5 us that mostly finds nothing: FP16 then takes 0.2 ms,
+/// and TF32 0.13 ms more. Predicted; unmeasured.
+constexpr double kProfileWork = 0x1p34;
 
 [[nodiscard]] std::int64_t forms(const Plan& plan) { return is_complex(plan.shape.scalar) ? 2 : 1; }
 
@@ -95,7 +98,9 @@ Status add_stage(Plan& plan, EcVariant variant, double target) {
   if (ec.num_stages == 0) {
     plan.schedule.seconds = std::get<product::Offer>(answer).seconds;
     const EcFormat format = ec_format(stage);
-    ec.limits = num::ec_range_limits(product::ec_top_exponent(format), format == EcFormat::kF16 ? budget : 1.0);
+    const bool is_f16 = format == EcFormat::kF16;
+    ec.limits = num::ec_range_limits(product::ec_top_exponent(format), is_f16 ? budget : 1.0);
+    if (is_f16) ec.profile_limit = num::ec_profile_limit(budget, k);
   }
   ec.stages[static_cast<std::size_t>(ec.num_stages++)] = stage;
   return {};
@@ -154,6 +159,7 @@ DeviceEcBuffers carve_device_ec(base::Carver& carver, const Plan& plan, bool is_
   const std::int64_t a_lines = is_transposed ? plan.shape.n : plan.shape.m;
   const std::int64_t b_lines = is_transposed ? plan.shape.m : plan.shape.n;
   buffers.reports = carver.take<product::EcReport>(product::ec_most_reports(forms(plan) * a_lines, b_lines));
+  buffers.profiles = carver.take<num::EcProfiles>(1);
   buffers.a = carve_lines(carver, plan, a_lines, forms(plan) * a_lines);
   buffers.b = carve_lines(carver, plan, b_lines, b_lines);
   return buffers;
@@ -190,6 +196,10 @@ Status plan_device_ec(Plan& plan, const Environment& environment) {
     if (!behind.ok()) plan.refusals.push_back(behind.reason());
   }
   if (!numerics.ec.checks_range) numerics.bound = numerics.ec.stages[0].error;
+  const product::FloatProductDesc work = device_ec_product(plan, numerics.ec.stages[0], false);
+  numerics.ec.takes_profiles =
+      numerics.ec.checks_range && numerics.ec.profile_limit > 0 &&
+      static_cast<double>(work.m) * static_cast<double>(work.n) * static_cast<double>(work.k) >= kProfileWork;
 
   const double pairwise = num::fp64_pairwise_bound(k) + num::result_rounding(plan.shape.scalar);
   numerics.fp64_summation =

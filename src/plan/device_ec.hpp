@@ -25,6 +25,7 @@ struct DeviceEcLineBuffers {
 struct DeviceEcBuffers {
   DeviceState* state = nullptr;  ///< at the beginning of the workspace; the rest is absent from an empty call
   product::EcReport* reports = nullptr;
+  num::EcProfiles* profiles = nullptr;
   DeviceEcLineBuffers a;
   DeviceEcLineBuffers b;
 };

@@ -19,6 +19,7 @@
 
 #include "kizami/policy.hpp"
 #include "num/ec_bounds.hpp"
+#include "num/ec_profile.hpp"
 #include "num/ec_range.hpp"
 #include "num/float_split.hpp"
 #include "num/line_stats.hpp"
@@ -58,8 +59,10 @@ struct EcNumerics {
   std::array<EcStage, kMaxEcStages> stages{};
   int num_stages = 0;
   bool checks_range = true;
-  bool is_karatsuba = false;  ///< complex: three real products of k terms, bound in gauge norm, range a part of it
-  num::EcRangeLimits limits;  ///< on a device, which looks at each line by itself instead of a certificate
+  bool is_karatsuba = false;    ///< complex: three real products of k terms, bound in gauge norm, range a part of it
+  num::EcRangeLimits limits;    ///< on a device, which looks at each line by itself instead of a certificate
+  float profile_limit = 0;      ///< on a device: of FP16 as the first stage, num::ec_profile_limit()
+  bool takes_profiles = false;  ///< on a device: where flags of lines refuse FP16, their profiles are asked as well
 };
 
 /// @range variant is not kAuto; the numbers of `wishes` are in range (see validate_policy)

@@ -64,8 +64,9 @@ struct Decided {
   __syncthreads();  // `shared` may be written again
   if (!decision.checks_range) decided.stage = 0;
   for (int s = 0; s < decision.num_stages && decided.stage < 0; ++s) {
-    const bool holds = decision.formats[s] == EcFormat::kF16 ? num::ec_f16_holds(flags & 0xF, flags >> 4)
-                                                             : num::ec_tf32_holds(flags & 0xF, flags >> 4);
+    const bool is_f16 = decision.formats[s] == EcFormat::kF16;
+    bool holds = is_f16 ? num::ec_f16_holds(flags & 0xF, flags >> 4) : num::ec_tf32_holds(flags & 0xF, flags >> 4);
+    if (is_f16 && !holds && decision.profiles != nullptr) holds = decision.profiles->holds != 0;
     if (holds) decided.stage = s;
   }
   return decided;
@@ -101,6 +102,13 @@ __device__ void split_block(const Job<T>& job, unsigned at, Shared& shared) {
   }
 }
 
+/// By the threads of a block.
+__device__ void clear_profiles(num::EcProfiles& profiles) {
+  constexpr unsigned kWords = sizeof(num::EcProfiles) / sizeof(std::uint32_t);
+  static_assert(kWords <= kThreads);
+  if (threadIdx.x < kWords) reinterpret_cast<std::uint32_t*>(&profiles)[threadIdx.x] = 0;
+}
+
 /// A block a CTA, which reports it.
 template <class T, EcFormat kFormat, int kHeldUnits>
 __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) split_ec_smxx(const __grid_constant__ Job<T> job) {
@@ -109,6 +117,7 @@ __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) split_ec_smxx(const 
   base::follow_previous_kernel();
   if (job.alpha.load() == T{0}) return;
   if (threadIdx.x == 0) shared.report = 0;
+  if (job.observation.profiles != nullptr && blockIdx.x == 0) clear_profiles(*job.observation.profiles);
   __syncthreads();
   split_block<T, kFormat, kHeldUnits>(job, blockIdx.x, shared);
   if (job.observation.reports == nullptr) return;

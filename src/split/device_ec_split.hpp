@@ -7,6 +7,7 @@
 
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
+#include "num/ec_profile.hpp"
 #include "num/ec_range.hpp"
 #include "num/line_stats.hpp"
 #include "plan/device_state.hpp"
@@ -37,6 +38,7 @@ struct DeviceEcSplit {
 struct EcObservation {
   num::EcRangeLimits limits;
   product::EcReport* reports = nullptr;  ///< [product::ec_most_reports() of the lines that are made]; null: none
+  num::EcProfiles* profiles = nullptr;   ///< cleared for device_ec_profile(); null: there will be none
 };
 
 /// Splits the lines of both operands, to the bit as ec_split_line().
@@ -56,6 +58,7 @@ Status device_ec_split(const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b, pro
 struct EcDecision {
   const product::EcReport* reports = nullptr;
   int num_reports = 0;
+  const num::EcProfiles* profiles = nullptr;  ///< of device_ec_profile(); null: none
   product::EcFormat formats[2] = {product::EcFormat::kF16, product::EcFormat::kTf32};  ///< the second is kTf32
   int num_stages = 2;                                                                  ///< 1 or 2
   bool checks_range = true;    ///< false: the first stage, whatever comes

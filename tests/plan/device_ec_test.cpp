@@ -134,6 +134,27 @@ TEST_F(DeviceEcPlan, ComplexProductsAreOneRealProductOfTwiceTheRows) {
   EXPECT_EQ(by_rows.n, 500);
 }
 
+// A launch more than tame operands need: of calls that are long enough, whose range is looked at, with FP16 to be kept.
+TEST_F(DeviceEcPlan, LooksAtProfilesOfLargeCalls) {
+  const auto takes_profiles = [&](const problem::Shape& shape, const Policy& policy) {
+    const Result<Plan> plan = planned(policy, shape);
+    EXPECT_TRUE(plan.ok()) << plan.status().reason();
+    return plan.ok() && plan.value().numerics.ec.takes_profiles;
+  };
+  EXPECT_TRUE(takes_profiles({Scalar::kF32, 4096, 4096, 4096}, ec_policy()));
+  EXPECT_TRUE(takes_profiles({Scalar::kF32, 2048, 4096, 2048}, ec_policy()));
+  EXPECT_TRUE(takes_profiles({Scalar::kC64, 2048, 2048, 1024}, ec_policy()));
+  EXPECT_FALSE(takes_profiles({Scalar::kF32, 2048, 2048, 2048}, ec_policy()));
+  EXPECT_FALSE(takes_profiles({Scalar::kF32, 20000, 90000, 31}, ec_policy()));
+  EXPECT_FALSE(takes_profiles({Scalar::kF32, 4096, 4096, 4096}, ec_policy(EcVariant::kScaledTf32)));
+  Policy unchecked = ec_policy();
+  unchecked.ec.check_range = false;
+  EXPECT_FALSE(takes_profiles({Scalar::kF32, 4096, 4096, 4096}, unchecked));
+  const Plan plan = planned(ec_policy(), {Scalar::kF32, 4096, 4096, 4096}).value();
+  EXPECT_EQ(plan.numerics.ec.profile_limit,
+            num::ec_profile_limit(plan.numerics.bound - plan.numerics.ec.stages[0].error, 4096));
+}
+
 // Both stages have one launch, so one number of stages of the kernel a promotion: TF32 half as many elements.
 TEST_F(DeviceEcPlan, PromotionCanBeAskedFor) {
   Policy policy = ec_policy();
