@@ -12,7 +12,10 @@
 #include <vector>
 
 #include "check/matrix_classes.hpp"
+#include "exec/device_batch.hpp"
 #include "gpu/device_case.hpp"
+#include "gpu/device_problem.hpp"
+#include "gpu/planned_call.hpp"
 
 namespace kizami::gpu_test {
 namespace {
@@ -190,6 +193,108 @@ TEST_F(EcCall, WithNonFiniteElements) {
       });
     }
   }
+}
+
+/// A plan as that of a large call: where flags refuse FP16, profiles of lines are asked.
+plan::Plan with_profiles(const Case& c) {
+  plan::Plan plan = planned(c, ec_policy());
+  plan.numerics.ec.takes_profiles = true;
+  return plan;
+}
+
+// What flags alone leave to TF32 is answered by FP16, within the same bound; what profiles refuse is not.
+TEST_F(EcCall, ProfilesKeepFp16) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"A=exprand:phi=1.75 B=exprand:phi=1.75", "scaled"},
+      {"A=exprand:phi=1.75,nan@middle B=exprand:phi=1.75", "scaled"},
+      {"A=exprand:phi=3 B=randn", "scaled"},
+      {"A=exprand:phi=4 B=exprand:phi=4", "scaled_tf32"},
+      {"A=exp_rand:a=-60,b=60 B=exp_rand:a=-60,b=60", "scaled_tf32"},
+      {"A=exp_rand:a=-126,b=120 B=exp_rand:a=-126,b=120", "fp64"},
+      {"A=randn B=randn", "scaled"},
+  };
+  for (const auto& [classes, answer] : kCases) {
+    for (const char* shape : {"s nn 70x65x1024 b=1 ", "s tt 65x131x1500 ld+3 ", "s nt 64x64x1024 layout=row ",
+                              "c nn 40x37x700 ", "c tc 33x40x700 b=1 ld+1 "}) {
+      const Case c = case_of(std::string(shape) + classes);
+      const std::string line = check::print(c);
+      with_scalar(c.scalar, [&]<class T>() {
+        if constexpr (sizeof(RealOf<T>) == 4) {
+          PlannedCall<T> call(c, with_profiles(c));
+          call.run();
+          EXPECT_EQ(answer_of(call.outcome()), answer) << line;
+          const Plan plan = cuda::make_plan(c.scalar, c.m, c.n, c.k, ec_policy()).value();
+          const check::Operands<T> before(c, api_test::kThreads);
+          check::Operands<T> after(c, api_test::kThreads);
+          const std::vector<T> got = call.c();
+          std::memcpy(static_cast<void*>(after.c.data()), got.data(), got.size() * sizeof(T));
+          const check::RatioStats stats = api_test::guaranteed_ratios<T>(
+              c, plan, before.a.view(), before.b.view(), before.c.view(), std::as_const(after).c.view());
+          const check::Verdict verdict = check::ratio_at_most_one(stats);
+          EXPECT_TRUE(verdict) << line << ": " << verdict.message;
+        }
+      });
+    }
+  }
+}
+
+// The bits are those of the stage that answers, whoever chose it.
+TEST_F(EcCall, ProfilesChangeNoBitOfAStage) {
+  const Case tame = case_of("s nn 150x140x1024 b=1");
+  PlannedCall<float> call(tame, with_profiles(tame));
+  call.run();
+  expect_same(call.c(), multiply<float>(tame, ec_policy()).c, "tame");
+  const Case wide = case_of("s nn 150x140x1024 A=exprand:phi=1.75 B=exprand:phi=1.75");
+  PlannedCall<float> kept(wide, with_profiles(wide));
+  kept.run();
+  Policy unchecked = ec_policy();
+  unchecked.ec.check_range = false;
+  expect_same(kept.c(), multiply<float>(wide, unchecked).c, "FP16 whatever comes");
+}
+
+/// A graph whose call asks for profiles, replayed: nothing of an earlier replay is left.
+TEST_F(EcCall, ProfilesFollowTheElementsOfEachReplay) {
+  const std::string shape = "s nt 150x140x1024 ";
+  const Case first = case_of(shape + "seed=1");
+  const plan::Plan plan = with_profiles(first);
+  const check::Operands<float> host(first, 2);
+  DeviceOperands<float> x(host);
+  const DeviceArray<std::byte> workspace(plan.schedule.workspace_bytes);
+  const std::span<std::byte> memory(workspace.data(), workspace.size());
+  const exec::DeviceProblem<float> problem = device_problem<float>(first, x.a.data(), x.b.data(), x.c.data());
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "capture");
+  const Status status =
+      exec::run_device<float>(plan, std::span<const exec::DeviceProblem<float>>(&problem, 1), memory, stream);
+  cudaGraph_t graph = nullptr;
+  check(cudaStreamEndCapture(stream, &graph), "end of capture");
+  ASSERT_TRUE(status.ok()) << status.reason();
+  cudaGraphExec_t executable = nullptr;
+  check(cudaGraphInstantiate(&executable, graph, 0), "instantiate");
+  const std::string wide = "A=exprand:phi=1.75 B=exprand:phi=1.75 seed=";
+  const std::string wider = "A=exprand:phi=4 B=exprand:phi=4 seed=";
+  for (const auto& [classes, answer] : std::vector<std::pair<std::string, std::string>>{{wide + "1", "scaled"},
+                                                                                        {wider + "2", "scaled_tf32"},
+                                                                                        {"seed=3", "scaled"},
+                                                                                        {wider + "4", "scaled_tf32"},
+                                                                                        {wide + "5", "scaled"}}) {
+    const Case c = case_of(shape + classes);
+    const check::Operands<float> other(c, 2);
+    x.a.upload(stored(other.a));
+    x.b.upload(stored(other.b));
+    check(cudaGraphLaunch(executable, stream), "replay");
+    check(cudaStreamSynchronize(stream), "replay");
+    PlannedCall<float> alone(c, with_profiles(c));
+    alone.run();
+    expect_same(x.c.download(), alone.c(), classes);
+    Outcome outcome;
+    ASSERT_TRUE(exec::read_device_outcomes(plan, memory, stream, std::span(&outcome, 1)).ok());
+    EXPECT_EQ(answer_of(outcome), answer) << classes;
+  }
+  check(cudaGraphExecDestroy(executable), "graph");
+  check(cudaGraphDestroy(graph), "graph");
+  check(cudaStreamDestroy(stream), "stream");
 }
 
 /// A graph of one call, replayed with other elements: the stage follows the elements of each replay.

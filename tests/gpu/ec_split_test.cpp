@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The split of FP32 operands on the device against ec_split_line(), bit for bit: planes, scales, what is known of lines, and what
-// the blocks report of them. All of the planes' storage is compared, so a byte between rows or beyond the last is a failure like
+// the blocks report of them, and of FP16 their profiles. All of the planes' storage is compared, so a byte between rows or beyond the last is a failure like
 // any other. Then the decision that follows from the reports.
 #include <gtest/gtest.h>
 
@@ -9,6 +9,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <random>
@@ -17,8 +18,10 @@
 
 #include "gpu/device_memory.hpp"
 #include "gpu/ec_case.hpp"
+#include "num/ec_profile.hpp"
 #include "num/ec_range.hpp"
 #include "num/line_stats.hpp"
+#include "split/device_ec_profile.hpp"
 #include "split/device_ec_split.hpp"
 #include "split/ec_split.hpp"
 
@@ -65,6 +68,22 @@ struct Expected {
       if (!line.is_finite) ++nonfinite;
     }
   }
+
+  /// Of planes of FP16.
+  [[nodiscard]] num::EcProfile profile(std::int64_t row_stride, std::int64_t length) const {
+    num::EcProfile merged;
+    for (std::size_t i = 0; i < scales.size(); ++i) {
+      std::array<std::uint32_t, num::kEcBins> counts{};
+      const std::int8_t* const row = planes.data() + static_cast<std::int64_t>(i) * row_stride;
+      for (std::int64_t h = 0; h < length; ++h) {
+        std::uint16_t hi = 0;
+        std::memcpy(&hi, row + h / 32 * product::kEcBlockBytes + h % 32 * 2, sizeof hi);
+        ++counts[static_cast<std::size_t>(num::ec_bin(hi))];
+      }
+      num::ec_merge(num::ec_profile(counts, static_cast<std::uint32_t>(length)), merged);
+    }
+    return merged;
+  }
 };
 
 void expect_equal(const DeviceArray<std::int8_t>& planes, std::int64_t row_stride,
@@ -101,17 +120,54 @@ void expect_flags(std::uint32_t found, std::uint32_t wanted, const std::string& 
   EXPECT_EQ(found & wanted & kDensity, wanted & kDensity) << name;
 }
 
-void expect_split(const EcLines& a, const EcLines& b, EcFormat format, const std::string& name) {
+void expect_equal(const num::EcProfile& found, const num::EcProfile& wanted, const std::string& name) {
+  EXPECT_EQ(found.inverse_mean, wanted.inverse_mean) << name;
+  for (int i = 0; i < num::kEcLevels; ++i) EXPECT_EQ(found.ratio[i], wanted.ratio[i]) << name << " level " << i + 1;
+}
+
+/// The profiles that follow a split, from planes that are the host's: its words, and what follows from them. None are made where
+/// flags let FP16 answer.
+template <class T>
+void expect_profiles(const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b, const DeviceArray<EcReport>& reports,
+                     int num_reports, const DeviceArray<num::EcProfiles>& profiles, const Expected& want_a,
+                     const Expected& want_b, bool should_hold, const std::string& name) {
+  const std::int64_t length = a.lines.num_terms();
+  const float limit = num::ec_profile_limit(0x1p-15, length);
+  const Status status = device_ec_profile<T>({reports.data(), num_reports, limit, profiles.data()}, a, b, T(1.0F),
+                                             gpu_test::num_multiprocessors(), nullptr);
+  ASSERT_TRUE(status.ok()) << status.reason();
+  const num::EcProfiles found = profiles.download()[0];
+  EXPECT_TRUE(profiles.guards_are_intact()) << name;
+  const std::uint32_t flags = sum_of(reports, num_reports).flags;
+  num::EcProfiles wanted;
+  if (!num::ec_f16_holds(flags & 0xF, flags >> 4)) {
+    wanted.a = want_a.profile(a.row_stride, length);
+    wanted.b = want_b.profile(b.row_stride, length);
+    EXPECT_GT(found.num_done, 0U) << name;
+    wanted.holds = num::ec_profiles_hold(wanted.a, wanted.b, limit) ? 1 : 0;
+  } else {
+    EXPECT_EQ(found.num_done, 0U) << name;
+  }
+  expect_equal(found.a, wanted.a, name + " a");
+  expect_equal(found.b, wanted.b, name + " b");
+  EXPECT_EQ(found.holds, wanted.holds) << name;
+  EXPECT_TRUE(found.holds == 1 || !should_hold) << name;
+}
+
+void expect_split(const EcLines& a, const EcLines& b, EcFormat format, const std::string& name,
+                  bool profiles_hold = false) {
   const int num_sms = gpu_test::num_multiprocessors();
   const DeviceEcOperand device_a(a, format, 1);
   const DeviceEcOperand device_b(b, format);
   const DeviceArray<EcReport> reports(static_cast<std::size_t>(product::ec_most_reports(a.num_lines, b.num_lines)));
   const DeviceArray<num::LineStats> a_stats(static_cast<std::size_t>(a.num_lines));
+  const DeviceArray<num::EcProfiles> profiles(1);
   DeviceEcSplit<float> task = device_a.task();
   task.stats = a_stats.data();
   int num_reports = 0;
-  const Status status = device_ec_split<float>(task, device_b.task(), format, {limits_of(format), reports.data()}, 1.0F,
-                                               num_sms, num_reports, nullptr);
+  const Status status =
+      device_ec_split<float>(task, device_b.task(), format, {limits_of(format), reports.data(), profiles.data()}, 1.0F,
+                             num_sms, num_reports, nullptr);
   ASSERT_TRUE(status.ok()) << status.reason();
   ASSERT_LE(num_reports, product::ec_most_reports(a.num_lines, b.num_lines));
   const Expected want_a(a.lines(a.memory.data()), format, device_a.row_stride);
@@ -124,6 +180,9 @@ void expect_split(const EcLines& a, const EcLines& b, EcFormat format, const std
   EXPECT_EQ(found.a_nonfinite, want_a.nonfinite) << name;
   EXPECT_EQ(found.b_nonfinite, want_b.nonfinite) << name;
   EXPECT_TRUE(reports.guards_are_intact() && a_stats.guards_are_intact()) << name;
+  if (format == EcFormat::kF16) {
+    expect_profiles<float>(task, device_b.task(), reports, num_reports, profiles, want_a, want_b, profiles_hold, name);
+  }
 }
 
 TEST_F(DeviceEcSplitTest, HasTheBitsOfTheHost) {
@@ -192,6 +251,36 @@ TEST_F(DeviceEcSplitTest, ReportsEachFlagOfASingleLine) {
   change_and_expect([](EcLines& b) { b(89, 63) = 0; }, num::kEcNotFull);
   change_and_expect([](EcLines& b) { b(0, 0) = 0x1p-110F; }, num::kEcNotFine | num::kEcNotNarrow);
   change_and_expect([](EcLines& b) { b(0, 0) = 0x1p-149F; }, num::kEcNotFine | num::kEcNotNarrow | num::kEcNotFull);
+}
+
+// Elements that are neither all within a range nor mostly large: flags refuse them, profiles do not. With a line of zeros, one with
+// NaN, and one whose elements are all zeros but for one, which lets nothing hold.
+TEST_F(DeviceEcSplitTest, ProfilesHoldWhatFlagsRefuse) {
+  for (const int layout : {0, 1, 2, 3}) {
+    for (const std::int64_t gap : {0, 3}) {
+      for (const bool is_sparse : {false, true}) {
+        EcLines a(300, 2051, layout % 2 == 0, gap, gap / 3);
+        EcLines b(70, 2051, layout / 2 == 0, gap);
+        std::mt19937_64 rng(5);
+        std::normal_distribution<double> normal;
+        for (EcLines* lines : {&a, &b}) {
+          for (std::int64_t i = 0; i < lines->num_lines; ++i) {
+            for (std::int64_t h = 0; h < lines->length; ++h)
+              (*lines)(i, h) = static_cast<float>(normal(rng) * std::exp(1.75 * normal(rng)));
+            lines->scale_line(i, static_cast<int>(rng() % 200) - 100);
+          }
+        }
+        a(17, 2050) = std::numeric_limits<float>::quiet_NaN();
+        for (std::int64_t h = 0; h < b.length; ++h) b(69, h) = 0;
+        a(0, 0) = 0;
+        if (is_sparse) {
+          for (std::int64_t h = 1; h < a.length; ++h) a(299, h) = 0;
+        }
+        const std::string name = "layout " + std::to_string(layout) + " gap " + std::to_string(gap);
+        expect_split(a, b, EcFormat::kF16, name + (is_sparse ? " sparse" : ""), !is_sparse);
+      }
+    }
+  }
 }
 
 /// Lines of complex numbers as the real lines that a split makes of them.
@@ -265,9 +354,11 @@ TEST_F(DeviceEcSplitTest, MakesTheFormsOfComplexLines) {
           }
           const DeviceArray<EcReport> reports(
               static_cast<std::size_t>(product::ec_most_reports(2 * lines[0], lines[1])));
+          const DeviceArray<num::EcProfiles> profiles(1);
           int num_reports = 0;
-          const Status status = device_ec_split<C>(tasks[0], tasks[1], format, {limits_of(format), reports.data()},
-                                                   C(1.0F), num_sms, num_reports, nullptr);
+          const Status status =
+              device_ec_split<C>(tasks[0], tasks[1], format, {limits_of(format), reports.data(), profiles.data()},
+                                 C(1.0F), num_sms, num_reports, nullptr);
           ASSERT_TRUE(status.ok()) << status.reason();
           const std::string name = std::to_string(length) + (is_across ? " across" : " along") +
                                    (is_conjugated ? " conjugated" : "") + (format == EcFormat::kF16 ? " f16" : " tf32");
@@ -276,6 +367,10 @@ TEST_F(DeviceEcSplitTest, MakesTheFormsOfComplexLines) {
           expect_flags(found.flags, expected[0].flags | expected[1].flags << 4, name);
           EXPECT_EQ(2 * found.a_nonfinite, expected[0].nonfinite) << name;
           EXPECT_EQ(found.b_nonfinite, expected[1].nonfinite) << name;
+          if (format == EcFormat::kF16) {
+            expect_profiles<C>(tasks[0], tasks[1], reports, num_reports, profiles, expected[0], expected[1], false,
+                               name);
+          }
         }
       }
     }
