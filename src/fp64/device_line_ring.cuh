@@ -183,9 +183,10 @@ class LaneLines {
     const auto begin = reinterpret_cast<unsigned long long>(element - of_band);
     const int first = __ffs(static_cast<int>(__match_any_sync(kAllLanes, begin))) - 1;
     const std::uint32_t firsts = __ballot_sync(kAllLanes, first == lane_index());
-    // Lines may overlap in memory: then the same place may be of other lines, or of as many elements.
-    const bool is_same = (count_ == 0 || __shfl_sync(kAllLanes, count_, first) == count_) &
-                         (__shfl_sync(kAllLanes, line - of_band, first) == line - of_band);
+    // Lines may overlap in memory: then the same place may be of other lines, or of as many elements. All lanes exchange both.
+    const std::int64_t count_of_first = __shfl_sync(kAllLanes, count_, first);
+    const std::int64_t band_of_first = __shfl_sync(kAllLanes, line - of_band, first);
+    const bool is_same = (count_ == 0 || count_of_first == count_) && band_of_first == line - of_band;
     if (__popc(firsts) > kMostBands || __all_sync(kAllLanes, is_same) == 0) return false;
     chunks_ = Chunks::kBands;
     num_bands_ = __popc(firsts);
