@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The rungs of all pairs as given: a kernel makes the digits of both operands, unless the split has, another one their products and
-// rungs, beside one for the gain of equilibration where that may be wanted.
+// rungs.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -18,7 +18,6 @@
 #include "certify/device_block_sums.cuh"
 #include "certify/device_block_sums_sm80.cuh"
 #include "certify/device_block_sums_sm90.cuh"
-#include "certify/device_gain_beside.cuh"
 #include "certify/device_second_look.hpp"
 #include "num/rung.hpp"
 #include "problem/lines.hpp"
@@ -85,8 +84,7 @@ __device__ __forceinline__ void clear_repair_bits(const SecondLook<T>& look, std
   }
 }
 
-/// The tiles of a block of threads by mma.sync: one after another. Repairs are left to the second look: without warps that find rungs
-/// beside others, listing them here takes as long as it does there.
+/// The tiles of a block of threads by mma.sync: one after another.
 template <class T, class Core>
 __device__ __forceinline__ void find_rungs_sm80(const SecondLook<T>& look, const PairsOfLines& lines, int num_tiles,
                                                 std::byte* memory) {
@@ -164,16 +162,17 @@ __device__ __forceinline__ void find_rungs_sm90(const SecondLook<T>& look, const
     place = next;
   }
   if (finder.has_open()) atomicOr(&state.has_open_sums, 1u);
-  if (blockIdx.x == 0 && thread == 0 && finder.lists()) state.listed_rung = look.expected_rung;
   base::named_barrier_sync(kFinderBarrier, kFinderThreads);
   if (thread <= num::kMaxRungs && finders.histogram[thread] != 0)
     atomicAdd(as_counter(&state.statistics.plain.pairs[thread]),
               static_cast<unsigned long long>(finders.histogram[thread]));
 }
 
-/// The tiles of a block of threads.
 template <class T, class Core>
-__device__ __forceinline__ void find_rungs_of_block(const SecondLook<T>& look, std::byte* memory) {
+__global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __grid_constant__ SecondLook<T> look) {
+  base::follow_previous_kernel();
+  if (!is_wanted(*look.state)) return;
+  extern __shared__ __align__(1024) std::byte shared_memory[];
   const SecondLookBuffers& buffers = look.buffers;
   const std::int64_t m = look.a.num_lines;
   const std::int64_t n = look.b.num_lines;
@@ -184,25 +183,11 @@ __device__ __forceinline__ void find_rungs_of_block(const SecondLook<T>& look, s
   const std::int64_t tiles = ceil_div(m, std::int64_t{Core::kRows}) * ceil_div(n, std::int64_t{Core::kCols});
   const auto num_tiles = static_cast<int>(ceil_div(tiles - blockIdx.x, std::int64_t{gridDim.x}));
   if constexpr (Core::kIsWgmma) {
-    find_rungs_sm90<T, Core>(look, lines, num_tiles, memory);
+    find_rungs_sm90<T, Core>(look, lines, num_tiles, shared_memory);
   } else {
-    find_rungs_sm80<T, Core>(look, lines, num_tiles, memory);
+    find_rungs_sm80<T, Core>(look, lines, num_tiles, shared_memory);
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) look.state->has_rungs = 1;
-}
-
-/// @param is_beside  another kernel is right before this one, and runs beside it: find_gain_beside()
-template <class T, class Core>
-__global__ void __launch_bounds__(Core::kBlockThreads, 1)
-    block_rungs(const __grid_constant__ SecondLook<T> look, bool is_beside) {
-  if (is_beside) {
-    base::run_beside_previous();
-  } else {
-    base::follow_previous_kernel();
-  }
-  extern __shared__ __align__(1024) std::byte shared_memory[];
-  if (is_wanted(*look.state)) find_rungs_of_block<T, Core>(look, shared_memory);
-  if (is_beside) base::join_previous();
 }
 
 /// Shared memory of a block of threads.
@@ -229,23 +214,14 @@ cudaError_t prepare_block_rungs(int device) {
   return error;
 }
 
-/// The rungs, and before them digits of blocks, or the gain of equilibration, or nothing.
 template <class T, class Core>
 Status launch_rungs(const SecondLook<T>& look, int device, int num_sms, product::Queue queue) {
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(prepare_block_rungs<T, Core>(device), "block_rungs"));
   const std::int64_t tiles =
       ceil_div(look.a.num_lines, std::int64_t{Core::kRows}) * ceil_div(look.b.num_lines, std::int64_t{Core::kCols});
-  const int gain_blocks = num_gain_blocks(look, device, base::round_up(tiles, std::int64_t{num_sms}) - tiles);
-  if (gain_blocks > 0) {
-    KIZAMI_RETURN_IF_ERROR(launch_gain_beside(look, gain_blocks, queue));
-  } else if (!look.has_digits) {
-    KIZAMI_RETURN_IF_ERROR(base::launch_overlapped("block_digits", block_digits<T>,
-                                                   dim3(static_cast<unsigned>(kDigitBlocksPerSm * num_sms), 2),
-                                                   dim3(kDigitThreads), 0, queue, look));
-  }
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, num_sms));
   return base::launch_overlapped("block_rungs", block_rungs<T, Core>, dim3(blocks), dim3(Core::kBlockThreads),
-                                 kRungsBytes<Core>, queue, look, gain_blocks > 0);
+                                 kRungsBytes<Core>, queue, look);
 }
 
 /// The major version of what a device can; asked once.
@@ -274,6 +250,11 @@ Status launch_block_rungs(const SecondLook<T>& look, int num_sms, product::Queue
   cudaError_t error = cudaGetDevice(&device);
   if (error == cudaSuccess) error = capability(device, major);
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(error, "block_rungs"));
+  if (!look.has_digits) {
+    KIZAMI_RETURN_IF_ERROR(base::launch_overlapped("block_digits", block_digits<T>,
+                                                   dim3(static_cast<unsigned>(kDigitBlocksPerSm * num_sms), 2),
+                                                   dim3(kDigitThreads), 0, queue, look));
+  }
   if (major != 9 || core == DigitCore::kMmaSync)
     return launch_rungs<T, MmaSyncCore<kParts>>(look, device, num_sms, queue);
   if constexpr (kParts == 1) {

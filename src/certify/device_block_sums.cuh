@@ -72,8 +72,9 @@ struct DigitLines {
 
 /// What the ratio weight / sum says of a pair, by its exponent as a float: the rungs that are refused for sure, and the allowance of
 /// the one that has to be compared with, else infinity.
-struct RatioClass {
-  static constexpr int kUnknown = 254;  ///< there are several to be compared with; one more is still a byte
+struct alignas(8) RatioClass {  // one load
+  static constexpr int kUnknown =
+      100;  ///< there are several to be compared with: above all rungs, and far from the end of a byte
   float allowance;
   int refused;
 };
@@ -92,7 +93,8 @@ struct Shared {
   num::Selection selection;
   int least_exact_rung;  ///< of the lines of a tile
   int has_open;          ///< whether a tile has sums to be settled
-  GainShared<1> gain;
+  std::int32_t gain;
+  LineShared line;
 };
 
 template <class Core>

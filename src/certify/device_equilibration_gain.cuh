@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// equilibration_gain.hpp by all blocks of a grid that have a barrier: the same integers. The second look is such a grid, and so is
-// the cluster that finds the gain beside the rungs (device_gain_beside.cuh).
+// equilibration_gain.hpp by all blocks of the second look: the same integers.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -8,7 +7,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "certify/device_second_look.hpp"
 #include "certify/device_second_look_grid.cuh"
 #include "certify/equilibration_gain.hpp"
 #include "num/exponent.hpp"
@@ -67,9 +65,8 @@ class EvenSample {
 };
 
 /// Gathers the relative exponents of the even samples of both operands, and the range of their differences, by all warps of the grid.
-/// @param kAtOnce  neighbouring elements that a warp loads before the first use
 /// @param least, most hold the largest and the least integer before the first of them begins
-template <int kAtOnce, class T>
+template <class T>
 __device__ __noinline__ void gather_relative_exponents(const Balanced<T>& a, const Balanced<T>& b, std::int32_t* least,
                                                        std::int32_t* most) {
   const std::int64_t length = a.lines.length;
@@ -77,16 +74,19 @@ __device__ __noinline__ void gather_relative_exponents(const Balanced<T>& a, con
   const EvenSample<T> of_b(b);
   std::int32_t least_here = INT32_MAX;
   std::int32_t most_here = INT32_MIN;
-  for (std::int64_t first = kAtOnce * grid_warp(); first < length; first += kAtOnce * grid_warps()) {
+  constexpr int kAtOnce = 2;  // loads before the first use
+  for (std::int64_t first = grid_warp(); first < length; first += kAtOnce * grid_warps()) {
     T x[kAtOnce];
     T y[kAtOnce];
 #pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) x[u] = of_a.load(min(first + u, length - 1));
-#pragma unroll
-    for (int u = 0; u < kAtOnce; ++u) y[u] = of_b.load(min(first + u, length - 1));
+    for (int u = 0; u < kAtOnce; ++u) {
+      const std::int64_t h = min(first + u * grid_warps(), length - 1);
+      x[u] = of_a.load(h);
+      y[u] = of_b.load(h);
+    }
 #pragma unroll
     for (int u = 0; u < kAtOnce; ++u) {
-      const std::int64_t h = min(first + u, length - 1);
+      const std::int64_t h = min(first + u * grid_warps(), length - 1);
       const std::int32_t e = of_a.relative_exponent(x[u]);
       const std::int32_t f = of_b.relative_exponent(y[u]);
       if (lane() == 0) {
@@ -117,81 +117,68 @@ struct InnerShifts {
   }
 };
 
-/// What a team of threads works on together while it measures a line.
+/// What the block works on together while it measures a line.
 struct LineShared {
   std::int32_t exponent;
   unsigned long long sum_squares;
 };
 
-/// What a block of teams shares while it finds the gain.
-template <int kTeams>
-struct GainShared {
-  LineShared lines[kTeams];
-  std::int32_t gain;
-};
-
-/// gains[s] of odd sample 2 s + 1, by a team of kTeam threads; by all teams of a block at a time, each with a line of its own.
-/// @param kept [num_kept]  room for the team to keep the first elements of the line, of which every one is looked at twice
-template <int kTeam, class T>
+/// gains[s] of odd sample 2 s + 1, by one block.
+template <class T>
 __device__ __noinline__ void measure_gain(const Lines<T>& lines, const num::LineStats* stats, const InnerShifts& shifts,
-                                          int s, LineShared& shared, T* kept, int num_kept, std::int32_t* gains) {
-  static_assert(kTeam % 32 == 0);  // lanes of a warp are of one team
-  const int thread = static_cast<int>(threadIdx.x) % kTeam;
+                                          int s, LineShared& shared, std::int32_t* gains) {
   const std::int64_t line = gain_line(lines.num_lines, 2 * s + 1);
-  const bool is_zero = stats[line].is_zero();
-  const std::int64_t length = is_zero ? 0 : lines.length;
-  const T* const elements = lines.data + line * lines.line_stride;
-  if (thread == 0) {
+  if (stats[line].is_zero()) {
+    if (threadIdx.x == 0) gains[s] = kNoGain;
+    return;
+  }
+  if (threadIdx.x == 0) {
     shared.exponent = num::kNoExponent;
     shared.sum_squares = 0;
   }
   __syncthreads();
-  const auto for_elements = [&](const auto& element_of, const auto& visit) {
+  const T* const elements = lines.data + line * lines.line_stride;
+  const auto for_elements = [&](const auto& visit) {
     constexpr int kAtOnce = 8;  // loads before the first use
-    for (std::int64_t begin = thread; begin < length; begin += kAtOnce * kTeam) {
+    for (std::int64_t begin = threadIdx.x; begin < lines.length; begin += kAtOnce * kThreads) {
       T x[kAtOnce];
       std::int32_t shift[kAtOnce];
 #pragma unroll
       for (int e = 0; e < kAtOnce; ++e) {
-        const std::int64_t h = min(begin + e * kTeam, length - 1);
-        x[e] = element_of(h);
+        const std::int64_t h = min(begin + e * kThreads, lines.length - 1);
+        x[e] = elements[h * lines.inner_stride];
         shift[e] = shifts.at(h);
       }
 #pragma unroll
       for (int e = 0; e < kAtOnce; ++e) {
-        if (begin + e * kTeam < length) visit(begin + e * kTeam, x[e], shift[e]);
+        if (begin + e * kThreads < lines.length) visit(x[e], shift[e]);
       }
     }
   };
   std::int32_t exponent = num::kNoExponent;
-  for_elements([&](std::int64_t h) { return elements[h * lines.inner_stride]; },
-               [&](std::int64_t h, const T& x, std::int32_t shift) {
-                 if (h < num_kept) kept[h] = x;
-                 exponent = max(exponent, exponent_of(x, shift));
-               });
+  for_elements([&](const T& x, std::int32_t shift) { exponent = max(exponent, exponent_of(x, shift)); });
   exponent = __reduce_max_sync(kFullWarp, exponent);
   if (lane() == 0) atomicMax(&shared.exponent, exponent);
   __syncthreads();
   exponent = shared.exponent;
   std::uint64_t sum_squares = 0;
-  for_elements([&](std::int64_t h) { return h < num_kept ? kept[h] : elements[h * lines.inner_stride]; },
-               [&](std::int64_t, const T& x, std::int32_t shift) {
-                 const num::ScaleFactors factors = split::magnitude_factors(exponent, shift);
-                 if constexpr (kTerms<T> == 2) {
-                   sum_squares += split::magnitude_of(static_cast<double>(x.real()), factors).square;
-                   sum_squares += split::magnitude_of(static_cast<double>(x.imag()), factors).square;
-                 } else {
-                   sum_squares += split::magnitude_of(static_cast<double>(x), factors).square;
-                 }
-               });
+  for_elements([&](const T& x, std::int32_t shift) {
+    const num::ScaleFactors factors = split::magnitude_factors(exponent, shift);
+    if constexpr (kTerms<T> == 2) {
+      sum_squares += split::magnitude_of(static_cast<double>(x.real()), factors).square;
+      sum_squares += split::magnitude_of(static_cast<double>(x.imag()), factors).square;
+    } else {
+      sum_squares += split::magnitude_of(static_cast<double>(x), factors).square;
+    }
+  });
   sum_squares = sum_of_warp(sum_squares);
   if (lane() == 0) atomicAdd(&shared.sum_squares, static_cast<unsigned long long>(sum_squares));
   __syncthreads();
-  if (thread == 0) {
+  if (threadIdx.x == 0) {
     num::LineStats shifted;
     shifted.exponent = exponent;
     shifted.sum_squares = shared.sum_squares;
-    gains[s] = is_zero ? kNoGain : norm_half_bits(stats[line]) - norm_half_bits(shifted);
+    gains[s] = norm_half_bits(stats[line]) - norm_half_bits(shifted);
   }
   __syncthreads();
 }
@@ -208,41 +195,5 @@ __device__ __noinline__ void measure_gain(const Lines<T>& lines, const num::Line
   return found == 0 ? 0 : __shfl_sync(kFullWarp, gain, __ffs(static_cast<int>(found)) - 1);
 }
 static_assert(kOddLines == 32 && plan::kNumGains == 2 * kOddLines);
-
-/// certify::equilibration_gain() by all threads of the grid. The exponents are in the place of both operands' shifts, the range of
-/// their differences in the state, which has none before.
-/// @param kAtOnce  of gather_relative_exponents()  @param kTeam  threads that measure a line
-/// @param kept [kTeams * num_kept]  of this block, see measure_gain()  @param barrier  of the grid  @return in all threads
-template <int kAtOnce, int kTeam, int kTeams, class T, class Barrier>
-[[nodiscard]] __device__ __forceinline__ std::int32_t find_equilibration_gain(const SecondLook<T>& look,
-                                                                              GainShared<kTeams>& shared, T* kept,
-                                                                              int num_kept, const Barrier& barrier) {
-  static_assert(plan::kNumGains % kTeams == 0);  // all teams have a line, or none
-  plan::DeviceState& state = *look.state;
-  std::int32_t* const a_shift = look.a_lines.inner_shift;
-  std::int32_t* const b_shift = look.b_lines.inner_shift;
-  gather_relative_exponents<kAtOnce, T>({look.a, look.a_lines.stats, a_shift}, {look.b, look.b_lines.stats, b_shift},
-                                        &state.least_difference, &state.most_difference);
-  barrier();
-  const std::int32_t least = __ldcg(&state.least_difference);
-  const std::int32_t most = __ldcg(&state.most_difference);
-  const int team = static_cast<int>(threadIdx.x) / kTeam;
-  for (int first = static_cast<int>(blockIdx.x) * kTeams; first < plan::kNumGains;
-       first += static_cast<int>(gridDim.x) * kTeams) {
-    const bool is_a = (first + team) % 2 == 0;  // in turn: lines across memory take longer than the others
-    const InnerShifts shifts{a_shift, b_shift, least, most, is_a ? -1 : 1};
-    measure_gain<kTeam, T>(is_a ? look.a : look.b, is_a ? look.a_lines.stats : look.b_lines.stats, shifts,
-                           (first + team) / 2, shared.lines[team], kept + team * num_kept, num_kept,
-                           look.buffers.gains + (is_a ? 0 : kOddLines));
-  }
-  barrier();
-  if (threadIdx.x < 32) {
-    const std::int32_t of_a = median_of_warp(__ldcg(look.buffers.gains + lane()));
-    const std::int32_t of_b = median_of_warp(__ldcg(look.buffers.gains + kOddLines + lane()));
-    if (lane() == 0) shared.gain = of_a + of_b;
-  }
-  __syncthreads();
-  return shared.gain;
-}
 
 }  // namespace kizami::certify::second_look

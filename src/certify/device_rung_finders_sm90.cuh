@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Three warps find the rungs of a tile of pairs while the warpgroups add the next one (device_block_sums_sm90.cuh), whose threads
 // hand them their sums in shared memory: found by those threads, rungs were a third of the time. They also load the weights
-// of a tile's lines, for themselves and for the question whether a tile may end early, and list the pairs above the expected rung. The
-// bits are those of find_rungs().
+// of a tile's lines, for themselves and for the question whether a tile may end early. The bits are those of find_rungs().
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,7 +12,6 @@
 #include "base/cluster_sm90.cuh"
 #include "certify/block_sum.hpp"
 #include "certify/device_block_sums.cuh"
-#include "certify/device_repair_list.cuh"
 #include "certify/device_second_look.hpp"
 #include "num/rung.hpp"
 
@@ -110,12 +108,7 @@ class RungFinder {
   /// @param thread  of the finders
   __device__ RungFinder(int thread, const SecondLook<T>& look, const DigitLines& a, const DigitLines& b,
                         FinderShared<Core>& shared)
-      : thread_(thread),
-        look_(look),
-        a_(a),
-        b_(b),
-        shared_(shared),
-        above_(lists() ? look.expected_rung : RungsAbove::kNever) {}
+      : thread_(thread), look_(look), a_(a), b_(b), shared_(shared) {}
 
   /// Brings the weights of the block's first tile.
   __device__ void begin(const TilePlace& first) {
@@ -134,31 +127,21 @@ class RungFinder {
     const std::int64_t stride = base::round_up(a_.num_lines, plan::kSecondLookPad);
     std::uint8_t* const to = look_.buffers.rungs + tile.col * stride + tile.row;
     clear_repair_bits(tile, num_rows, num_cols);
-    const bool has_ended_early = shared_.has_ended_early != 0;
-    if (has_ended_early) {
+    if (shared_.has_ended_early != 0) {
       store_lowest_rung(to, stride, num_rows, num_cols);
     } else {
       const TileWeights<Core>& weights = shared_.weights[n % 2];
       take_rows(weights, num_rows);
-      listed_columns_ = 0;
-      num_listed_ = 0;
-      std::uint32_t column = 1;  // a bit of listed_columns_
 #pragma unroll 1
-      for (int c = thread_ / kRowThreads; c < num_cols; c += kColThreads, column <<= 1)
-        find_column(weights, c, num_rows, to + c * stride, column);
+      for (int c = thread_ / kRowThreads; c < num_cols; c += kColThreads)
+        find_column(weights, c, num_rows, to + c * stride);
     }
     __syncwarp();
     if (lane() == 0) base::barrier_arrive(base::shared_address(&shared_.is_free));
-    if (lists() && !has_ended_early) list_repairs(tile, to, stride);
   }
 
   /// Whether a sum of this thread is zero, and its rung not: the second look settles it.
   [[nodiscard]] __device__ bool has_open() const { return has_open_; }
-
-  /// Whether pairs above the expected rung are listed. The same in all finders of all blocks.
-  [[nodiscard]] __device__ __forceinline__ bool lists() const {
-    return look_.repairs != nullptr && look_.expected_rung >= 0;
-  }
 
  private:
   [[nodiscard]] __device__ int first_row(int quad) const { return thread_ % kRowThreads * 4 + 32 * quad; }
@@ -186,92 +169,95 @@ class RungFinder {
     if (lane() == 0) base::barrier_arrive(base::shared_address(&shared_.has_weights[n % 2]));
   }
 
+  // Rungs are bytes, four of neighbouring rows a word. Found by its ratio a rung holds if it is neither above those from which on a line
+  // is exact, nor that of no rung: then the sum may be zero. With 127 - limit added, those above a limit have their highest bit set.
+  static constexpr std::uint32_t kHighest = 0x80808080u;
+  static_assert(RatioClass::kUnknown > num::kMaxRungs && RatioClass::kUnknown + 1 + 127 < 256);
+  [[nodiscard]] __device__ __forceinline__ std::uint32_t room_above(int exact_rung) const {
+    return static_cast<std::uint32_t>(127 - min(exact_rung, shared_.ladder.num_rungs - 1));
+  }
+
   /// What this thread's rows have for all columns.
   __device__ __forceinline__ void take_rows(const TileWeights<Core>& weights, int num_rows) {
 #pragma unroll
     for (int q = 0; q < kQuads; ++q) {
-      exact_rungs_[q] = 0;
+      room_[q] = 0;
       are_there_[q] = 0;
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         const num::LineWeight& line = weights.a[first_row(q) + e];
         norm2_[q][e] = line.norm2;
         norm1_[q][e] = line.norm1;
-        exact_rungs_[q] |= static_cast<std::uint32_t>(line.exact_rung) << 8 * e;
+        room_[q] |= room_above(line.exact_rung) << 8 * e;
         are_there_[q] |= first_row(q) + e < num_rows ? 255u << 8 * e : 0u;
       }
     }
   }
 
-  /// @param column  its bit in listed_columns_
-  __device__ __forceinline__ void find_column(const TileWeights<Core>& weights, int c, int num_rows, std::uint8_t* to,
-                                              std::uint32_t column) {
+  /// The sums of four rows of a column.
+  [[nodiscard]] __device__ __forceinline__ float4 sums_of(int part, int c, int q) const {
+    return *reinterpret_cast<const float4*>(&shared_.sums[part][c][first_row(q)]);
+  }
+
+  __device__ __forceinline__ void find_column(const TileWeights<Core>& weights, int c, int num_rows, std::uint8_t* to) {
     const num::LineWeight line = weights.b[c];
-    const std::uint32_t exact_rung = static_cast<std::uint32_t>(line.exact_rung) * 0x01010101u;
+    const std::uint32_t room = room_above(line.exact_rung) * 0x01010101u;
+    std::uint32_t rungs[kQuads] = {};
 #pragma unroll
-    for (int q = 0; q < kQuads; ++q) {
-      std::uint32_t rungs = 0;  // a byte each
+    for (int part = 0; part < Core::kParts; ++part) {
+      // All at first, with no branch between them: each alone is one latency after another.
+      std::uint32_t of_part[kQuads];
+      std::uint32_t is_open[kQuads];
 #pragma unroll
-      for (int part = 0; part < Core::kParts; ++part) {
-        const float4 four = *reinterpret_cast<const float4*>(&shared_.sums[part][c][first_row(q)]);
+      for (int q = 0; q < kQuads; ++q) {
+        const float4 four = sums_of(part, c, q);
         const float sums[4] = {four.x, four.y, four.z, four.w};
-        std::uint32_t of_part = 0;
+        of_part[q] = 0;
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
           const float weight = __fadd_rn(__fmul_rn(norm2_[q][e], line.norm1), __fmul_rn(line.norm2, norm1_[q][e]));
-          of_part |= static_cast<std::uint32_t>(rung_of_ratio(shared_.classes, weight, sums[e])) << 8 * e;
+          of_part[q] |= static_cast<std::uint32_t>(rung_of_ratio(shared_.classes, weight, sums[e])) << 8 * e;
         }
-        // Some line may be exact below the rung that was found, or the rung was not found.
-        if (__vcmpgtu4(of_part, __vminu4(exact_rungs_[q], exact_rung)) != 0)
-          of_part = compared_rungs(weights, c, first_row(q), sums);
-        // Rows that are not there have any sums, negative ones too: each is compared by itself.
-        if ((sums[0] == 0.0F) | (sums[1] == 0.0F) | (sums[2] == 0.0F) | (sums[3] == 0.0F)) {
-#pragma unroll
-          for (int e = 0; e < 4; ++e) {
-            if (sums[e] == 0.0F && (of_part >> 8 * e & 255u) != 0) {
-              has_open_ |= (are_there_[q] >> 8 * e & 1u) != 0;
-              of_part &= ~(255u << 8 * e);
-            }
-          }
-        }
-        rungs = __vmaxu4(rungs, of_part);
+        is_open[q] = ((of_part[q] + room) | (of_part[q] + room_[q])) & kHighest;
       }
+      if ((is_open[0] | is_open[1] | is_open[2] | is_open[3]) != 0) {
+#pragma unroll
+        for (int q = 0; q < kQuads; ++q) {
+          if (is_open[q] != 0) of_part[q] = settled_rungs(weights, part, c, q);
+        }
+      }
+#pragma unroll
+      for (int q = 0; q < kQuads; ++q) rungs[q] = part == 0 ? of_part[q] : __vmaxu4(rungs[q], of_part[q]);
+    }
+#pragma unroll
+    for (int q = 0; q < kQuads; ++q) {
       if (first_row(q) >= num_rows) continue;
-      rungs = (rungs & are_there_[q]) | (static_cast<std::uint32_t>(kNoPair) * 0x01010101u & ~are_there_[q]);
-      *reinterpret_cast<std::uint32_t*>(to + first_row(q)) = rungs;
-      const std::uint32_t above = above_.among(rungs) & are_there_[q];
-      num_listed_ += __popc(above);
-      listed_columns_ |= above != 0 ? column : 0;
+      const std::uint32_t four =
+          (rungs[q] & are_there_[q]) | (static_cast<std::uint32_t>(kNoPair) * 0x01010101u & ~are_there_[q]);
+      *reinterpret_cast<std::uint32_t*>(to + first_row(q)) = four;
 #pragma unroll
-      for (int e = 0; e < 4; ++e) atomicAdd(&shared_.histogram[rungs >> 8 * e & 15u], 1u);
+      for (int e = 0; e < 4; ++e) atomicAdd(&shared_.histogram[four >> 8 * e & 15u], 1u);
     }
   }
 
-  /// Lists the pairs of this thread's columns that are above the expected rung: seldom any, so that their rungs are read again.
-  /// @param from  the rungs of the tile
-  __device__ __forceinline__ void list_repairs(const TilePlace& tile, const std::uint8_t* from, std::int64_t stride) {
-    base::named_barrier_sync(kFinderBarrier, kFinderThreads);  // the bits are cleared
-    if (!__any_sync(kFullWarp, num_listed_ != 0)) return;
-    std::uint64_t place = places_of_lane(look_.state->num_listed, num_listed_);
-    // Beyond the end of the list, which is void then, there is no need to go on.
-    if (!__any_sync(kFullWarp, place < list_capacity(look_))) above_ = RungsAbove(RungsAbove::kNever);
-#pragma unroll 1
-    for (std::uint32_t left = listed_columns_; left != 0; left &= left - 1) {
-      const int c = thread_ / kRowThreads + (__ffs(static_cast<int>(left)) - 1) * kColThreads;
+  /// The rungs of four pairs of which one may be exact, unknown or without a term: seldom any.
+  [[nodiscard]] __device__ __forceinline__ std::uint32_t settled_rungs(const TileWeights<Core>& weights, int part,
+                                                                       int c, int q) {
+    const float4 four = sums_of(part, c, q);
+    const float sums[4] = {four.x, four.y, four.z, four.w};
+    std::uint32_t rungs = compared_rungs(weights, c, first_row(q), sums);
+    // Rows that are not there have any sums, negative ones too: each is compared by itself.
 #pragma unroll
-      for (int q = 0; q < kQuads; ++q) {
-        if (are_there_[q] == 0) continue;
-        const auto rungs = *reinterpret_cast<const std::uint32_t*>(from + c * stride + first_row(q));
-#pragma unroll 1
-        for (std::uint32_t above = above_.among(rungs) & are_there_[q]; above != 0; above &= above - 1) {
-          const int row = first_row(q) + (__ffs(static_cast<int>(above)) - 1) / 8;
-          put_repair(look_, place++, tile.row + row, tile.col + c);
-        }
+    for (int e = 0; e < 4; ++e) {
+      if (sums[e] == 0.0F && (rungs >> 8 * e & 255u) != 0) {
+        has_open_ |= (are_there_[q] >> 8 * e & 1u) != 0;
+        rungs &= ~(255u << 8 * e);
       }
     }
+    return rungs;
   }
 
-  /// The rungs of four pairs by comparison with all rungs. Inlined: ptxas makes each wgmma of a kernel wait that calls a function.
+  /// The same of four pairs by comparison with all rungs. Inlined: ptxas makes each wgmma of a kernel wait that calls a function.
   [[nodiscard]] __device__ __forceinline__ std::uint32_t compared_rungs(const TileWeights<Core>& weights, int c,
                                                                         int row, const float (&sums)[4]) const {
     const num::LineWeight& b = weights.b[c];
@@ -321,12 +307,9 @@ class RungFinder {
   num::LineWeight fetched_[kFetched];
   float norm2_[kQuads][4];
   float norm1_[kQuads][4];
-  std::uint32_t exact_rungs_[kQuads];  ///< a byte a row
-  std::uint32_t are_there_[kQuads];    ///< 255 of a row that is there
+  std::uint32_t room_[kQuads];       ///< room_above(), a byte a row
+  std::uint32_t are_there_[kQuads];  ///< 255 of a row that is there
   bool has_open_ = false;
-  RungsAbove above_;                  ///< the expected rung, where pairs are listed
-  std::uint32_t listed_columns_ = 0;  ///< of a tile: columns of this thread with pairs above it, a bit each
-  int num_listed_ = 0;                ///< these pairs
 };
 
 }  // namespace kizami::certify::second_look

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The kernel of the second look. As many blocks as the device holds at once walk the phases together, with a barrier of
 // the whole grid between them. All blocks make the same decisions from the same histograms, so that nothing but the
-// histograms is handed around. Where block_rungs and what runs beside it have left counts, gain and list, all blocks choose, the
-// first one tells what, and no barrier is met.
+// histograms is handed around. Where block_rungs has left counts, and neither gain nor list is wanted, all blocks choose, the first one
+// tells what, and no barrier is met.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -37,33 +37,14 @@ using base::ceil_div;
 using base::round_up;
 using problem::Lines;
 
-/// What the kernels before this one have left in the state, loaded at once before anybody writes there.
-struct Found {
-  std::int32_t has_rungs;
-  std::uint32_t has_open_sums;
-  std::uint64_t num_listed;
-  std::int32_t listed_rung;
-  std::int32_t has_gain;
-  std::int32_t gain;
-
-  __device__ void load(const plan::DeviceState& state) {
-    has_rungs = state.has_rungs;
-    has_open_sums = state.has_open_sums;
-    num_listed = state.num_listed;
-    listed_rung = state.listed_rung;
-    has_gain = state.has_gain;
-    gain = state.gain;
-  }
-};
-
 template <class T, class Core>
 class Call {
   static constexpr int kParts = Core::kParts;
   static_assert(kParts == kTerms<T>);
 
  public:
-  __device__ Call(const SecondLook<T>& look, const Found& found, Shared<Core>& shared)
-      : look_(look), state_(*look.state), found_(found), shared_(shared) {}
+  __device__ Call(const SecondLook<T>& look, Shared<Core>& shared)
+      : look_(look), state_(*look.state), shared_(shared) {}
 
   __device__ void run() {
     // One place in the code visits the pairs, for the histograms and for the list: it is large.
@@ -77,11 +58,10 @@ class Call {
         purpose = Purpose::kCountEquilibrated;
         continue;
       }
-      const bool takes_list = has_list_of(shared_.selection);
-      tell(purpose, takes_list);
-      if (shared_.selection.rung < 0 || shared_.selection.num_repaired == 0 || takes_list) return;
+      tell(purpose);
+      if (shared_.selection.rung < 0 || shared_.selection.num_repaired == 0) return;
       use(shared_.selection.equilibrated);
-      if (found_.has_rungs == 0 || found_.num_listed != 0) {  // else launch_block_rungs() has left none
+      if (state_.has_rungs == 0) {  // else launch_block_rungs() has cleared them
         clear_bits();
         grid_barrier(state_);
       }
@@ -121,24 +101,18 @@ class Call {
 
   /// Whether launch_block_rungs() has counted all pairs as given, with none left open: then digits and rungs are there.
   __device__ bool takes_counts() {
-    if (found_.has_rungs != 0 && found_.has_open_sums == 0) {
+    if (state_.has_rungs != 0 && state_.has_open_sums == 0) {
       a_made_ = b_made_ = 0;
       has_rungs_ = true;
       return true;
     }
-    if (found_.has_rungs != 0) {  // counted with gaps
+    if (state_.has_rungs != 0) {  // counted with gaps
       grid_barrier(state_);
       if (blockIdx.x == 0 && threadIdx.x <= num::kMaxRungs) state_.statistics.plain.pairs[threadIdx.x] = 0;
       grid_barrier(state_);
       a_made_ = b_made_ = 0;
     }
     return false;
-  }
-
-  /// Whether the list of repairs is there for this selection: made of all pairs as given, and not longer than its memory.
-  [[nodiscard]] __device__ bool has_list_of(const num::Selection& selection) const {
-    return found_.listed_rung >= 0 && selection.rung == found_.listed_rung && !selection.equilibrated &&
-           found_.has_open_sums == 0 && found_.num_listed <= list_capacity(look_);
   }
 
   /// What rungs are found with, once. Before a barrier of the block.
@@ -293,26 +267,42 @@ class Call {
     return num::wants_equilibration(look_.ladder, plain, plain.rung < 0 ? 0 : equilibration_gain());
   }
 
-  /// The one that was found beside the rungs; else it is found here.
-  __device__ std::int32_t equilibration_gain() {
-    if (found_.has_gain != 0) return found_.gain;
-    return find_equilibration_gain<2, kThreads>(look_, shared_.gain, static_cast<T*>(nullptr), 0,
-                                                [&] { grid_barrier(state_); });
-  }
-
-  /// The first block tells the state what is chosen. @param takes_list  the list that is there
-  __device__ void tell(Purpose purpose, bool takes_list) {
+  /// The first block tells the state what is chosen.
+  __device__ void tell(Purpose purpose) {
     if (!is_first_thread()) return;
     state_.statistics.num_pairs = m() * n();
     state_.statistics.has_equilibrated = purpose == Purpose::kCountEquilibrated;
     const num::Selection selection = shared_.selection;
     state_.selection = selection;
     state_.num_products = selection.rung < 0 ? 0 : look_.planes_of_rung[selection.rung];
-    if (takes_list) {
-      state_.num_repairs = found_.num_listed;
-    } else {
-      state_.listed_rung = -1;
+  }
+
+  /// certify::equilibration_gain()
+  __device__ std::int32_t equilibration_gain() {
+    std::int32_t* const a_shift = look_.a_lines.inner_shift;
+    std::int32_t* const b_shift = look_.b_lines.inner_shift;
+    gather_relative_exponents<T>({look_.a, look_.a_lines.stats, a_shift}, {look_.b, look_.b_lines.stats, b_shift},
+                                 &state_.least_difference, &state_.most_difference);
+    grid_barrier(state_);
+    InnerShifts shifts{a_shift, b_shift, state_.least_difference, state_.most_difference, -1};
+    for (int s = static_cast<int>(blockIdx.x); s < kGainLines; s += static_cast<int>(gridDim.x)) {
+      if (s < kOddLines) {
+        shifts.sign = -1;
+        measure_gain(look_.a, look_.a_lines.stats, shifts, s, shared_.line, look_.buffers.gains);
+      } else {
+        shifts.sign = 1;
+        measure_gain(look_.b, look_.b_lines.stats, shifts, s - kOddLines, shared_.line,
+                     look_.buffers.gains + kOddLines);
+      }
     }
+    grid_barrier(state_);
+    if (threadIdx.x < 32) {
+      const std::int32_t of_a = median_of_warp(__ldcg(look_.buffers.gains + lane()));
+      const std::int32_t of_b = median_of_warp(__ldcg(look_.buffers.gains + kOddLines + lane()));
+      if (lane() == 0) shared_.gain = of_a + of_b;
+    }
+    __syncthreads();
+    return shared_.gain;
   }
 
   /// split::equilibration_shifts() of the exponents that are in the shifts of both operands.
@@ -381,7 +371,6 @@ class Call {
 
   const SecondLook<T>& look_;
   plan::DeviceState& state_;
-  const Found& found_;
   Shared<Core>& shared_;
   bool is_prepared_ = false;  ///< for rungs to be found
   bool is_equilibrated_ = false;
@@ -395,10 +384,7 @@ __global__ void __launch_bounds__(kThreads, 1) second_look_kernel(const __grid_c
   base::follow_previous_kernel();
   if (!is_wanted(*look.state)) return;
   extern __shared__ __align__(1024) std::byte shared_memory[];
-  __shared__ Found found;
-  if (threadIdx.x == 0) found.load(*look.state);
-  __syncthreads();
-  Call<T, Core>(look, found, *aligned<Shared<Core>>(shared_memory)).run();
+  Call<T, Core>(look, *aligned<Shared<Core>>(shared_memory)).run();
 }
 
 template <class T, class Core>

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The second look at operands that the sampled certificate has not certified, without the host: the block certificate of
 // certificate.hpp, equilibration and select(), in kernels that end at once where state->sampled_failures is 0.
-//   launch_block_rungs():  digits of blocks -> products, rungs of all pairs as given, histogram; beside them the gain of
-//   equilibration, and list and bits of the pairs above the rung of the call before
+//   launch_block_rungs():  digits of blocks -> products, rungs of all pairs as given, histogram
 //   launch_second_look():  select -> [gain of equilibration -> exponents of the inner index -> shifts -> statistics -> digits ->
-//   products -> histogram -> select] -> list and bits of the pairs above the rung; what of it is there already is taken,
-//   without the first launch it does all
+//   products -> histogram -> select] -> list and bits of the pairs above the rung; without the first launch all of it
 // The same FP32 sums as on the host, so the same rung and the same pairs.
 #pragma once
 
@@ -42,7 +40,6 @@ struct SecondLook {
   std::int32_t planes_of_rung[num::kMaxRungs] = {};  ///< residue planes of each rung, for state->num_products
   bool wants_all_pairs = false;  ///< chooses by num::lowest_for_all(): no repairs, and no equilibration
   bool has_digits = false;       ///< state->look is not kSample, so that the split makes the digits of blocks
-  int expected_rung = -1;  ///< that probably answers, of the operands as given; -1: nobody knows. Only time hangs on it
 };
 
 /// What multiplies digits: the bits are the same.
@@ -50,9 +47,8 @@ enum class DigitCore { kOfDevice, kMmaSync };
 
 /// The rungs of all pairs of the operands as given, and their histogram, for the second look to go on from: where
 /// state->sampled_failures is not 0. Nothing is enqueued where the digits do not fit at once, or lines have several segments
-/// of blocks: the second look then does all itself. Digits, gain and rungs have a kernel each, so that one with wgmma calls no
-/// function. With look.has_digits no digits are made, and the gain of equilibration is found beside the rungs if the expected rung,
-/// or that there is none, says that it may be wanted.
+/// of blocks: the second look then does all itself. Digits and rungs have a kernel each, so that one with wgmma calls no function; with
+/// look.has_digits the first is not needed.
 /// @range  as launch_second_look()
 /// @queue  enqueues one kernel or two; no allocation
 template <class T>

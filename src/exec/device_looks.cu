@@ -49,16 +49,12 @@ NextLook next_look(const plan::Plan& plan) {
   if (words == nullptr) return {};
   std::uint64_t* const word = words + plan.serial % plan::kNumLookWords;
   const plan::LearnedLook next = plan::learned_look(plan.serial, plan.numerics.ladder.num_rungs, read_effort(word));
-  NextLook now{
-      next.look, next.first_rung, next.look == plan::Look::kBlocks ? next.first_rung : -1, {word, next.number}};
+  const EffortNote note{word, next.number};
   const num::Rung& rung = plan.numerics.ladder.rungs[static_cast<std::size_t>(next.first_rung)];
-  if (next.first_rung == 0 && plan::has_scout(plan)) now.look.reset();  // it sees these elements
+  if (next.first_rung == 0 && plan::has_scout(plan)) return {std::nullopt, 0, note};  // it sees these elements
   // The split makes integers of three words more slowly than another kernel behind it does.
-  if (next.first_rung > 0 && !split::fits_two_words(rung)) {
-    now.look = plan::Look::kBlocksFirst;
-    now.first_rung = 0;
-  }
-  return now;
+  if (next.first_rung > 0 && !split::fits_two_words(rung)) return {plan::Look::kBlocksFirst, 0, note};
+  return {next.look, next.first_rung, note};
 }
 
 }  // namespace kizami::exec

@@ -13,8 +13,7 @@ namespace kizami::exec {
 struct NextLook {
   std::optional<plan::Look> look;  ///< nothing: what the plan does by itself
   int first_rung = 0;              ///< as in plan::LearnedLook
-  int expected_rung = -1;  ///< that probably answers, whether the split makes its planes or not; -1: nobody knows
-  EffortNote note;         ///< for the call to tell; without a word where nothing is learned
+  EffortNote note;                 ///< for the call to tell; without a word where nothing is learned
 };
 
 /// Of a call that is about to be enqueued. Waits for nothing: what calls under way will tell, later ones know.

@@ -58,9 +58,8 @@ class Ozaki2Call {
 
   Status run() {
     const num::Ladder& ladder = plan_.numerics.ladder;
-    const NextLook next = problem_.look ? NextLook{problem_.look, 0, -1, {}} : next_look(plan_);
+    const NextLook next = problem_.look ? NextLook{problem_.look, 0, {}} : next_look(plan_);
     first_rung_ = next.first_rung;
-    expected_rung_ = next.expected_rung;
     has_digits_ = next.look && *next.look != plan::Look::kSample;
     if (next.note.word != nullptr) learned_ = {next.note, state(), 1};
     if (plan::has_scout(plan_) && !next.look) {
@@ -104,7 +103,6 @@ class Ozaki2Call {
                                           .repairs = buffers_.repairs,
                                           .repair_bits = buffers_.repair_bits,
                                           .has_digits = has_digits_,
-                                          .expected_rung = expected_rung_,
                                           .state = state(),
                                           .queue = queue_};
     for (int r = 0; r < ladder().num_rungs; ++r) certifier.planes_of_rung[r] = num_planes(r);
@@ -273,7 +271,6 @@ class Ozaki2Call {
   plan::EffortReport effort_;
   plan::EffortReport learned_;
   int first_rung_ = 0;       ///< as in state()
-  int expected_rung_ = -1;   ///< as in NextLook
   bool has_digits_ = false;  ///< of blocks, by the split
   plan::DeviceBuffers buffers_;
   Operand<T> a_;

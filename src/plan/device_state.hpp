@@ -58,11 +58,6 @@ struct alignas(16) DeviceState {
       0;  ///< of tiles of pairs that the lowest rung certified before all blocks were added
   SliceSurvey slices;
   num::Statistics statistics;  ///< of the second look
-  // What is made beside the rungs of the operands as given, where the call before says that it may be wanted.
-  std::uint64_t num_listed = 0;   ///< pairs that were to be listed there; those beyond the list's end are not in it
-  std::int32_t listed_rung = -1;  ///< pairs above it are in the list of repairs; -1: another list was made, or none
-  std::int32_t has_gain = 0;      ///< whether `gain` is there
-  std::int32_t gain = 0;          ///< certify::equilibration_gain()
   /// Of exponents e_h - f_h, see split::equilibration_shifts(); second look.
   std::int32_t least_difference = std::numeric_limits<std::int32_t>::max();
   std::int32_t most_difference = std::numeric_limits<std::int32_t>::min();

@@ -131,9 +131,8 @@ struct Setting {
   int num_odd_rows = 0;  ///< with num_odd_cols: pairs whose norms say nothing of their product
   int num_odd_cols = 0;
   int num_launches = 1;
-  double share_of_zeros = 0;     ///< of elements, at random; the others are made smaller than 2^-20
-  int num_supports = 0;          ///< lines of so many kinds without a common term; a few hold tiny terms elsewhere
-  bool tries_all_rungs = false;  ///< as the expected one, not only the right one
+  double share_of_zeros = 0;  ///< of elements, at random; the others are made smaller than 2^-20
+  int num_supports = 0;       ///< lines of so many kinds without a common term; a few hold tiny terms elsewhere
 };
 
 /// Lines in host memory with NaN in the gaps, and their copy on the device.
@@ -174,8 +173,6 @@ struct HostOperand {
 
 struct HostLook {
   bool gains = false;  ///< equilibration was looked at for its gain, although there was a rung
-  num::Selection plain;
-  std::int32_t gain = 0;  ///< where `plain` has a rung
   num::Statistics statistics;
   num::Selection selection;
   std::vector<std::pair<std::int64_t, std::int64_t>> repairs;
@@ -209,11 +206,10 @@ HostLook look_on_host(const plan::Plan& plan, const Lines<T>& a_lines, HostOpera
   const auto length = static_cast<std::size_t>(plan.shape.k);
   a.inner_shift.resize(length);
   b.inner_shift.resize(length);
-  const num::Selection plain = look.plain = num::select(ladder, look.statistics);
-  const std::int32_t gain = look.gain = plain.rung < 0
-                                            ? 0
-                                            : equilibration_gain(a_lines, a.stats.data(), b_lines, b.stats.data(), 1,
-                                                                 a.inner_shift.data(), b.inner_shift.data());
+  const num::Selection plain = num::select(ladder, look.statistics);
+  const std::int32_t gain = plain.rung < 0 ? 0
+                                           : equilibration_gain(a_lines, a.stats.data(), b_lines, b.stats.data(), 1,
+                                                                a.inner_shift.data(), b.inner_shift.data());
   if (num::wants_equilibration(ladder, plain, gain)) {
     split::gather_inner_exponents(a_lines, 1, a.inner_shift.data());
     split::gather_inner_exponents(b_lines, 1, b.inner_shift.data());
@@ -338,15 +334,7 @@ struct DeviceLook {
   SecondLook<T> look;
 };
 
-bool is_hopper() {
-  int device = 0;
-  int major = 0;
-  gpu_test::check(cudaGetDevice(&device), "device");
-  gpu_test::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "capability");
-  return major == 9;
-}
-
-enum class Way { kAlone, kOfDevice, kMmaSync, kAfterSplit, kExpected };
+enum class Way { kAlone, kOfDevice, kMmaSync, kAfterSplit };
 
 plan::DeviceState state_of_a_failed_sample() {
   plan::DeviceState state{};
@@ -386,9 +374,6 @@ struct Met {
   bool fp64 = false;
   std::int64_t repairs = 0;
   std::uint64_t unread_steps = 0;
-  std::uint64_t listed = 0;  ///< repairs that were listed beside the rungs, and taken
-  int gains_beside = 0;      ///< that were compared with the host's
-  int void_lists = 0;        ///< with more pairs than there is room for
 };
 
 class SecondLookTest : public gpu_test::DeviceTest {
@@ -435,38 +420,26 @@ class SecondLookTest : public gpu_test::DeviceTest {
     const HostLook host = look_on_host(plan, a.lines, a_host, b.lines, b_host);
 
     // All in one kernel, or the pairs as given by others before it.
-    const int num_rungs = plan.numerics.ladder.num_rungs;
-    for (const Way way : {Way::kAlone, Way::kOfDevice, Way::kMmaSync, Way::kAfterSplit, Way::kExpected}) {
-      const bool tries_all = way == Way::kExpected && setting.tries_all_rungs;
-      for (int rung = tries_all ? -1 : host.plain.rung; rung < (tries_all ? num_rungs : host.plain.rung + 1); ++rung) {
-        DeviceLook<T> device(plan, a, a_host, b, b_host, setting);
-        const bool has_split = way == Way::kAfterSplit || way == Way::kExpected;
-        const bool is_whole = device.chunk.mc == shape.m && device.chunk.nc == shape.n;
-        if (has_split && (!is_whole || shape.k > plan::kMaxSinglePassLength)) continue;
-        if (way == Way::kExpected) {
-          device.look.has_digits = true;
-          device.look.expected_rung = rung;
+    for (const Way way : {Way::kAlone, Way::kOfDevice, Way::kMmaSync, Way::kAfterSplit}) {
+      DeviceLook<T> device(plan, a, a_host, b, b_host, setting);
+      const bool is_whole = device.chunk.mc == shape.m && device.chunk.nc == shape.n;
+      if (way == Way::kAfterSplit && (!is_whole || shape.k > plan::kMaxSinglePassLength)) continue;
+      for (int round = 0; round < setting.num_launches; ++round) {
+        device.state.upload({way == Way::kAfterSplit ? state_of_blocks_first() : state_of_a_failed_sample()});
+        if (way == Way::kAfterSplit) {
+          const Status made = make_blocks(device.look);
+          ASSERT_TRUE(made.ok()) << made.reason();
         }
-        for (int round = 0; round < setting.num_launches; ++round) {
-          device.state.upload({has_split ? state_of_blocks_first() : state_of_a_failed_sample()});
-          if (has_split) {
-            const Status made = make_blocks(device.look);
-            ASSERT_TRUE(made.ok()) << made.reason();
-          }
-          const int num_sms = setting.num_sms > 0 ? setting.num_sms : num_sms_of_device();
-          const Status status = launch(device.look, num_sms, nullptr, way);
-          ASSERT_TRUE(status.ok()) << status.reason();
-        }
-        SCOPED_TRACE("way " + std::to_string(static_cast<int>(way)) + ", expected rung " +
-                     std::to_string(device.look.expected_rung));
-        compare(plan, host, a_host, b_host, device);
-        compare_what_was_made_beside(plan, host, device);
-        const std::uint64_t unread = device.state.download()[0].num_unread_steps;
-        if (way != Way::kOfDevice) {
-          EXPECT_EQ(unread, 0U) << "only tensor cores of Hopper are asked, and not for a rung above";
-        }
-        met.unread_steps += unread;
+        const int num_sms = setting.num_sms > 0 ? setting.num_sms : num_sms_of_device();
+        const Status status = launch(device.look, num_sms, nullptr, way);
+        ASSERT_TRUE(status.ok()) << status.reason();
       }
+      compare(plan, host, a_host, b_host, device);
+      const std::uint64_t unread = device.state.download()[0].num_unread_steps;
+      if (way != Way::kOfDevice) {
+        EXPECT_EQ(unread, 0U) << "only tensor cores of Hopper are asked, and not for a rung above";
+      }
+      met.unread_steps += unread;
     }
     met.equilibration |= host.statistics.has_equilibrated;
     met.gain |= host.gains;
@@ -514,26 +487,6 @@ class SecondLookTest : public gpu_test::DeviceTest {
       EXPECT_EQ(device.bits.download(), bits);
     }
     EXPECT_TRUE(device.guards_are_intact());
-  }
-
-  /// The gain, and the list if the rung is the expected one: else the second look has made another.
-  template <class T>
-  void compare_what_was_made_beside(const plan::Plan& plan, const HostLook& host, const DeviceLook<T>& device) {
-    const plan::DeviceState state = device.state.download()[0];
-    num::Selection expected;
-    expected.rung = device.look.expected_rung;
-    const bool has_gain = device.look.has_digits && num::may_equilibrate(plan.numerics.ladder, expected);
-    EXPECT_EQ(state.has_gain, has_gain ? 1 : 0);
-    if (has_gain && host.plain.rung >= 0) {
-      EXPECT_EQ(state.gain, host.gain);
-    }
-    const bool has_list = is_hopper() && state.has_rungs != 0 && state.has_open_sums == 0 && expected.rung >= 0 &&
-                          expected.rung == host.selection.rung && !host.selection.equilibrated;
-    EXPECT_EQ(state.listed_rung, has_list ? expected.rung : -1);
-    const auto capacity = static_cast<std::uint64_t>(plan.shape.m * plan.shape.n >> num::kMostRepairShift);
-    met.gains_beside += has_gain && host.plain.rung >= 0 ? 1 : 0;
-    met.listed += has_list ? state.num_repairs : 0;
-    met.void_lists += state.num_listed > capacity ? 1 : 0;
   }
 
   template <class T>
@@ -764,50 +717,6 @@ TEST_F(SecondLookTest, OddPairsAreListed) {
   EXPECT_GT(met.repairs, before);
 }
 
-/// What the call before needed may be wrong for this one: the gain is then found by the second look, or for nothing, and the list of
-/// repairs made again. The same selection and the same repairs.
-TEST_F(SecondLookTest, ExpectedRungsThatAreRightAndWrong) {
-  Setting setting;
-  setting.tries_all_rungs = true;
-  setting.num_launches = 2;
-  setting.num_odd_rows = 3;
-  setting.num_odd_cols = 4;
-  for (const char* const cls : {"randn", "exprand:phi=2", "exprand:phi=4", "grade:inner", "int:bits=8"}) {
-    expect_equal_for_all(shape_of(300, 290, 700), cls, cls, setting);
-    expect_equal<double>(shape_of(261, 515, 4100), cls, "exprand:phi=3", setting);
-  }
-  setting.num_sms = 3;
-  setting.a_storage = Storage::kInner;
-  setting.b_storage = Storage::kBothStrided;
-  expect_equal_for_all(shape_of(290, 300, 1200), "exprand:phi=3", "randn", setting);
-  setting.num_odd_rows = 0;
-  setting.num_odd_cols = 0;
-  setting.num_supports = 3;  // sums that are zero, and looked at again
-  expect_equal_for_all(shape_of(140, 130, 300), "randn", "exprand:phi=3", setting);
-  EXPECT_GT(met.gains_beside, 0);
-  if (!is_hopper()) return;
-  EXPECT_GT(met.listed, 0U);
-  EXPECT_GT(met.void_lists, 0);
-}
-
-/// Lines longer than what the cluster keeps of them between its two looks, of all types and storages, and some with NaN; by a cluster of
-/// sixteen blocks where multiprocessors have no tile, else by one of eight.
-TEST_F(SecondLookTest, GainBesideTheRungs) {
-  for (const Storage storage : {Storage::kLines, Storage::kInner, Storage::kPaddedLines, Storage::kBothStrided}) {
-    Setting setting;
-    setting.a_storage = storage;
-    setting.b_storage = storage == Storage::kLines ? Storage::kInner : Storage::kLines;
-    setting.num_sms = storage == Storage::kInner || storage == Storage::kBothStrided ? 2 : 0;
-    for (const std::int64_t k : {1, 7, 129, 1665, 3329, 6657, 8192}) {
-      const std::int64_t lines = k < 1000 ? 140 : 70;
-      expect_equal_for_all(shape_of(lines, lines + 9, k), "exprand:phi=4", "exprand:phi=4", setting);
-      expect_equal<double>(shape_of(lines, lines + 9, k), "grade:inner", "grade:inner", setting);
-      expect_equal<double>(shape_of(lines, 3, k), "zerorows:every=3", "exprand:phi=4,nan@middle", setting);
-    }
-  }
-  EXPECT_GT(met.gains_beside, 0);
-}
-
 /// Sums that are zero, in tiles whose last rows are not there: of purely real lines all imaginary ones.
 TEST_F(SecondLookTest, ZerosBesideRowsThatAreNotThere) {
   for (const std::int64_t m : {1, 2, 3, 5, 6, 7, 130}) {
@@ -951,40 +860,31 @@ TEST_F(SecondLookTest, IsNotTakenUnlessTheSampleFails) {
   }
 }
 
-/// The second look alone, and what runs side by side before it.
 TEST_F(SecondLookTest, IsCapturedInAGraph) {
   const Prepared<double> prepared;
   const plan::Plan plan = prepared.plan();
+  DeviceLook<double> device(plan, prepared.a, prepared.a_host, prepared.b, prepared.b_host, {});
   HostOperand a_host = prepared.a_host;
   HostOperand b_host = prepared.b_host;
   const HostLook host = look_on_host(plan, prepared.a.lines, a_host, prepared.b.lines, b_host);
-  for (const Way way : {Way::kAlone, Way::kExpected}) {
-    DeviceLook<double> device(plan, prepared.a, prepared.a_host, prepared.b, prepared.b_host, {});
-    device.look.has_digits = way == Way::kExpected;  // and no rung is expected: the gain may be wanted
-    cudaStream_t stream = nullptr;
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t executable = nullptr;
-    gpu_test::check(cudaStreamCreate(&stream), "stream");
-    gpu_test::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "capture");
-    const Status status = launch(device.look, num_sms_of_device(), stream, way);
-    gpu_test::check(cudaStreamEndCapture(stream, &graph), "capture");
-    ASSERT_TRUE(status.ok()) << status.reason();
-    gpu_test::check(cudaGraphInstantiate(&executable, graph, 0), "instantiate");
-    for (int round = 0; round < 2; ++round) {
-      device.state.upload({way == Way::kExpected ? state_of_blocks_first() : state_of_a_failed_sample()});
-      if (way == Way::kExpected) {
-        ASSERT_TRUE(make_blocks(device.look).ok());
-        gpu_test::check(cudaDeviceSynchronize(), "blocks");
-      }
-      gpu_test::check(cudaGraphLaunch(executable, stream), "graph");
-      gpu_test::check(cudaStreamSynchronize(stream), "graph");
-      compare(plan, host, a_host, b_host, device);
-      EXPECT_EQ(device.state.download()[0].has_gain, way == Way::kExpected ? 1 : 0);
-    }
-    gpu_test::check(cudaGraphExecDestroy(executable), "graph");
-    gpu_test::check(cudaGraphDestroy(graph), "graph");
-    gpu_test::check(cudaStreamDestroy(stream), "stream");
+  cudaStream_t stream = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  gpu_test::check(cudaStreamCreate(&stream), "stream");
+  gpu_test::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "capture");
+  const Status status = launch_second_look(device.look, num_sms_of_device(), stream);
+  gpu_test::check(cudaStreamEndCapture(stream, &graph), "capture");
+  ASSERT_TRUE(status.ok()) << status.reason();
+  gpu_test::check(cudaGraphInstantiate(&executable, graph, 0), "instantiate");
+  for (int round = 0; round < 2; ++round) {
+    device.state.upload({state_of_a_failed_sample()});
+    gpu_test::check(cudaGraphLaunch(executable, stream), "graph");
+    gpu_test::check(cudaStreamSynchronize(stream), "graph");
+    compare(plan, host, a_host, b_host, device);
   }
+  gpu_test::check(cudaGraphExecDestroy(executable), "graph");
+  gpu_test::check(cudaGraphDestroy(graph), "graph");
+  gpu_test::check(cudaStreamDestroy(stream), "stream");
 }
 
 /// Seconds of a launch, the least of some; not a test: --gtest_also_run_disabled_tests --gtest_filter='*DISABLED_Time*'
