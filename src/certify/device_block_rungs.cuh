@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The rungs of all pairs as given: a kernel makes the digits of both operands, unless the split has, another one their products and
-// rungs.
+// rungs, and those of its warps that find rungs the gain of equilibration, where that may be wanted.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -18,6 +18,7 @@
 #include "certify/device_block_sums.cuh"
 #include "certify/device_block_sums_sm80.cuh"
 #include "certify/device_block_sums_sm90.cuh"
+#include "certify/device_gain_beside.cuh"
 #include "certify/device_second_look.hpp"
 #include "num/rung.hpp"
 #include "problem/lines.hpp"
@@ -156,9 +157,16 @@ __device__ __forceinline__ void find_rungs_sm90(const SecondLook<T>& look, const
   RungFinder<T, Core> finder(thread, look, lines.a, lines.b, finders);
   TilePlace place = place_of_tile<Core>(lines, 0);
   finder.begin(place);
+  GainBeside<T, kFinderThreads, kFinderBarrier> gain(thread, look, finders.line);
+  const bool wants_gain = gain.is_wanted();
+  if (wants_gain) {
+    gain.gather();
+    gain.measure(/*tries=*/50);  // all blocks begin at about the same time, if all can
+  }
   for (int tile = 0; tile < num_tiles; ++tile) {
     const TilePlace next = tile + 1 < num_tiles ? place_of_tile<Core>(lines, tile + 1) : place;
     finder.find(tile, place, next);
+    if (wants_gain) gain.measure(/*tries=*/1);
     place = next;
   }
   if (finder.has_open()) atomicOr(&state.has_open_sums, 1u);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// equilibration_gain.hpp by all blocks of the second look: the same integers.
+// equilibration_gain.hpp by all blocks of the second look, or by the warps of block_rungs that find rungs (device_gain_beside.cuh): the
+// same integers.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "certify/device_second_look.hpp"
 #include "certify/device_second_look_grid.cuh"
 #include "certify/equilibration_gain.hpp"
 #include "num/exponent.hpp"
@@ -64,29 +66,30 @@ class EvenSample {
   std::int32_t line_exponent_;
 };
 
-/// Gathers the relative exponents of the even samples of both operands, and the range of their differences, by all warps of the grid.
-/// @param least, most hold the largest and the least integer before the first of them begins
+/// Gathers the relative exponents of the even samples of both operands, and the range of their differences, as one of num_warps warps.
+/// Again and again gives the same. @param least, most hold the largest and the least integer before the first of them begins
 template <class T>
-__device__ __noinline__ void gather_relative_exponents(const Balanced<T>& a, const Balanced<T>& b, std::int32_t* least,
-                                                       std::int32_t* most) {
+__device__ __forceinline__ void gather_relative_exponents(const Balanced<T>& a, const Balanced<T>& b, std::int64_t warp,
+                                                          std::int64_t num_warps, std::int32_t* least,
+                                                          std::int32_t* most) {
   const std::int64_t length = a.lines.length;
   const EvenSample<T> of_a(a);
   const EvenSample<T> of_b(b);
   std::int32_t least_here = INT32_MAX;
   std::int32_t most_here = INT32_MIN;
   constexpr int kAtOnce = 2;  // loads before the first use
-  for (std::int64_t first = grid_warp(); first < length; first += kAtOnce * grid_warps()) {
+  for (std::int64_t first = warp; first < length; first += kAtOnce * num_warps) {
     T x[kAtOnce];
     T y[kAtOnce];
 #pragma unroll
     for (int u = 0; u < kAtOnce; ++u) {
-      const std::int64_t h = min(first + u * grid_warps(), length - 1);
+      const std::int64_t h = min(first + u * num_warps, length - 1);
       x[u] = of_a.load(h);
       y[u] = of_b.load(h);
     }
 #pragma unroll
     for (int u = 0; u < kAtOnce; ++u) {
-      const std::int64_t h = min(first + u * grid_warps(), length - 1);
+      const std::int64_t h = min(first + u * num_warps, length - 1);
       const std::int32_t e = of_a.relative_exponent(x[u]);
       const std::int32_t f = of_b.relative_exponent(y[u]);
       if (lane() == 0) {
@@ -123,35 +126,36 @@ struct LineShared {
   unsigned long long sum_squares;
 };
 
-/// gains[s] of odd sample 2 s + 1, by one block.
-template <class T>
-__device__ __noinline__ void measure_gain(const Lines<T>& lines, const num::LineStats* stats, const InnerShifts& shifts,
-                                          int s, LineShared& shared, std::int32_t* gains) {
+/// gains[s] of odd sample 2 s + 1, by kTeam threads of a block, of which this is one. @param sync  a barrier of theirs
+template <int kTeam, class T, class Sync>
+__device__ __forceinline__ void measure_gain(const Lines<T>& lines, const num::LineStats* stats,
+                                             const InnerShifts& shifts, int s, LineShared& shared, std::int32_t* gains,
+                                             int thread, const Sync& sync) {
   const std::int64_t line = gain_line(lines.num_lines, 2 * s + 1);
   if (stats[line].is_zero()) {
-    if (threadIdx.x == 0) gains[s] = kNoGain;
+    if (thread == 0) gains[s] = kNoGain;
     return;
   }
-  if (threadIdx.x == 0) {
+  if (thread == 0) {
     shared.exponent = num::kNoExponent;
     shared.sum_squares = 0;
   }
-  __syncthreads();
+  sync();
   const T* const elements = lines.data + line * lines.line_stride;
   const auto for_elements = [&](const auto& visit) {
     constexpr int kAtOnce = 8;  // loads before the first use
-    for (std::int64_t begin = threadIdx.x; begin < lines.length; begin += kAtOnce * kThreads) {
+    for (std::int64_t begin = thread; begin < lines.length; begin += kAtOnce * kTeam) {
       T x[kAtOnce];
       std::int32_t shift[kAtOnce];
 #pragma unroll
       for (int e = 0; e < kAtOnce; ++e) {
-        const std::int64_t h = min(begin + e * kThreads, lines.length - 1);
+        const std::int64_t h = min(begin + e * kTeam, lines.length - 1);
         x[e] = elements[h * lines.inner_stride];
         shift[e] = shifts.at(h);
       }
 #pragma unroll
       for (int e = 0; e < kAtOnce; ++e) {
-        if (begin + e * kThreads < lines.length) visit(x[e], shift[e]);
+        if (begin + e * kTeam < lines.length) visit(x[e], shift[e]);
       }
     }
   };
@@ -159,7 +163,7 @@ __device__ __noinline__ void measure_gain(const Lines<T>& lines, const num::Line
   for_elements([&](const T& x, std::int32_t shift) { exponent = max(exponent, exponent_of(x, shift)); });
   exponent = __reduce_max_sync(kFullWarp, exponent);
   if (lane() == 0) atomicMax(&shared.exponent, exponent);
-  __syncthreads();
+  sync();
   exponent = shared.exponent;
   std::uint64_t sum_squares = 0;
   for_elements([&](const T& x, std::int32_t shift) {
@@ -173,14 +177,26 @@ __device__ __noinline__ void measure_gain(const Lines<T>& lines, const num::Line
   });
   sum_squares = sum_of_warp(sum_squares);
   if (lane() == 0) atomicAdd(&shared.sum_squares, static_cast<unsigned long long>(sum_squares));
-  __syncthreads();
-  if (threadIdx.x == 0) {
+  sync();
+  if (thread == 0) {
     num::LineStats shifted;
     shifted.exponent = exponent;
     shifted.sum_squares = shared.sum_squares;
     gains[s] = norm_half_bits(stats[line]) - norm_half_bits(shifted);
   }
-  __syncthreads();
+  sync();
+}
+
+/// The same of line s of all that are measured, first those of A. The exponents are in the place of both operands' shifts, the range of
+/// their differences in the state.
+template <int kTeam, class T, class Sync>
+__device__ __forceinline__ void measure_gain(const SecondLook<T>& look, int s, LineShared& shared, int thread,
+                                             const Sync& sync) {
+  const bool is_a = s < kOddLines;
+  const InnerShifts shifts{look.a_lines.inner_shift, look.b_lines.inner_shift, __ldcg(&look.state->least_difference),
+                           __ldcg(&look.state->most_difference), is_a ? -1 : 1};
+  measure_gain<kTeam, T>(is_a ? look.a : look.b, is_a ? look.a_lines.stats : look.b_lines.stats, shifts,
+                         is_a ? s : s - kOddLines, shared, look.buffers.gains + (is_a ? 0 : kOddLines), thread, sync);
 }
 
 /// lower_median() of the gains that are there, one a lane of a warp.

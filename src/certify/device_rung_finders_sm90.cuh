@@ -42,6 +42,7 @@ struct FinderShared {
   RatioClass classes[kRatioClasses];
   std::uint32_t histogram[kNoPair + 1];
   num::Ladder ladder;
+  LineShared line;  ///< while the gain of equilibration is found
 
   /// By one thread, before a barrier of the block of threads.
   __device__ void begin_barriers() {

@@ -199,9 +199,17 @@ class Call {
     const RungsAbove selected(shared_.selection.rung);
     const std::int64_t quads = a_stride() / 16;  // of a column; the columns follow one another
     const std::int64_t items = quads * num_j;
-    const auto above_of = [&](std::int64_t item) {  // a byte each
+    const auto above_of = [&](std::int64_t item) {  // a byte each; those of rows beyond the last are anything
       const uint4 rungs = __ldcg(reinterpret_cast<const uint4*>(look_.buffers.rungs) + item);
       return uint4{selected.among(rungs.x), selected.among(rungs.y), selected.among(rungs.z), selected.among(rungs.w)};
+    };
+    const auto only_there = [&](uint4 above, std::int64_t item) {  // seldom: it divides
+      const std::int64_t rows = num_i - item % quads * 16;
+      const auto of_word = [&](std::uint32_t four, int first_row) {
+        const std::int64_t there = rows - first_row;
+        return there >= 4 ? four : there <= 0 ? 0 : four & ((1u << 8 * static_cast<int>(there)) - 1);
+      };
+      return uint4{of_word(above.x, 0), of_word(above.y, 4), of_word(above.z, 8), of_word(above.w, 12)};
     };
     constexpr int kAtOnce = 8;  // loads before the first use
     // The lanes of a warp go on together: they share the list's counter.
@@ -216,25 +224,25 @@ class Call {
         has_some |= is_there && (above[u].x | above[u].y | above[u].z | above[u].w) != 0 ? 1u << u : 0u;
       }
       if (!__any_sync(kFullWarp, has_some != 0)) continue;
-      // Seldom: loaded again, for registers have no index.
-      const auto visit = [&](const auto& take) {
-        for (unsigned left = has_some; left != 0; left &= left - 1) {
-          const std::int64_t item = first + (__ffs(static_cast<int>(left)) - 1) * grid_threads();
-          const std::int64_t row = item % quads * 16;
-          const uint4 words = above_of(item);
-          for (int w = 0; w < 4; ++w) {
-            std::uint32_t four = w < 2 ? (w == 0 ? words.x : words.y) : (w == 2 ? words.z : words.w);
-            for (; four != 0; four &= four - 1) {
-              const std::int64_t at = row + 4 * w + (__ffs(static_cast<int>(four)) - 1) / 8;
-              if (at < num_i) take(i + at, j + item / quads);
-            }
-          }
-        }
-      };
       int count = 0;
-      visit([&](std::int64_t, std::int64_t) { ++count; });
+#pragma unroll
+      for (int u = 0; u < kAtOnce; ++u) {
+        if ((has_some >> u & 1) == 0) continue;
+        const uint4 there = only_there(above[u], first + u * grid_threads());
+        count += __popc(there.x) + __popc(there.y) + __popc(there.z) + __popc(there.w);
+      }
       std::uint64_t place = places_of_lane(state_.num_repairs, count);
-      visit([&](std::int64_t row, std::int64_t col) { put_repair(look_, place++, row, col); });
+      // Seldom: loaded again, for registers have no index.
+      for (unsigned left = has_some; left != 0; left &= left - 1) {
+        const std::int64_t item = first + (__ffs(static_cast<int>(left)) - 1) * grid_threads();
+        const std::int64_t row = item % quads * 16;
+        const uint4 words = only_there(above_of(item), item);
+        for (int w = 0; w < 4; ++w) {
+          std::uint32_t four = w < 2 ? (w == 0 ? words.x : words.y) : (w == 2 ? words.z : words.w);
+          for (; four != 0; four &= four - 1)
+            put_repair(look_, place++, i + row + 4 * w + (__ffs(static_cast<int>(four)) - 1) / 8, j + item / quads);
+        }
+      }
     }
   }
 
@@ -277,25 +285,14 @@ class Call {
     state_.num_products = selection.rung < 0 ? 0 : look_.planes_of_rung[selection.rung];
   }
 
-  /// certify::equilibration_gain()
+  /// certify::equilibration_gain(). Its lines may have been measured beside the rungs.
   __device__ std::int32_t equilibration_gain() {
-    std::int32_t* const a_shift = look_.a_lines.inner_shift;
-    std::int32_t* const b_shift = look_.b_lines.inner_shift;
-    gather_relative_exponents<T>({look_.a, look_.a_lines.stats, a_shift}, {look_.b, look_.b_lines.stats, b_shift},
-                                 &state_.least_difference, &state_.most_difference);
-    grid_barrier(state_);
-    InnerShifts shifts{a_shift, b_shift, state_.least_difference, state_.most_difference, -1};
-    for (int s = static_cast<int>(blockIdx.x); s < kGainLines; s += static_cast<int>(gridDim.x)) {
-      if (s < kOddLines) {
-        shifts.sign = -1;
-        measure_gain(look_.a, look_.a_lines.stats, shifts, s, shared_.line, look_.buffers.gains);
-      } else {
-        shifts.sign = 1;
-        measure_gain(look_.b, look_.b_lines.stats, shifts, s - kOddLines, shared_.line,
-                     look_.buffers.gains + kOddLines);
-      }
+    if (state_.num_measured != kGainLines) {
+      gather();
+      grid_barrier(state_);
+      for (int s = static_cast<int>(blockIdx.x); s < kGainLines; s += static_cast<int>(gridDim.x)) measure(s);
+      grid_barrier(state_);
     }
-    grid_barrier(state_);
     if (threadIdx.x < 32) {
       const std::int32_t of_a = median_of_warp(__ldcg(look_.buffers.gains + lane()));
       const std::int32_t of_b = median_of_warp(__ldcg(look_.buffers.gains + kOddLines + lane()));
@@ -303,6 +300,14 @@ class Call {
     }
     __syncthreads();
     return shared_.gain;
+  }
+  __device__ __noinline__ void gather() {
+    gather_relative_exponents<T>({look_.a, look_.a_lines.stats, look_.a_lines.inner_shift},
+                                 {look_.b, look_.b_lines.stats, look_.b_lines.inner_shift}, grid_warp(), grid_warps(),
+                                 &state_.least_difference, &state_.most_difference);
+  }
+  __device__ __noinline__ void measure(int s) {
+    measure_gain<kThreads>(look_, s, shared_.line, static_cast<int>(threadIdx.x), [] { __syncthreads(); });
   }
 
   /// split::equilibration_shifts() of the exponents that are in the shifts of both operands.

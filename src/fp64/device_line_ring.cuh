@@ -56,8 +56,7 @@ __device__ __forceinline__ std::uint32_t shared_address(const void* p) {
 template <class T>
 class LaneLines {
  public:
-  /// Elements [first, first + count) of a line: each lane's own. By all lanes. @range first a multiple of kStageElements; lanes whose
-  /// count is 0 have lines that a lane before them has, too, or none that any lane wants
+  /// Elements [first, first + count) of a line: each lane's own. By all lanes. @range first a multiple of kStageElements
   __device__ __forceinline__ LaneLines(const problem::Lines<T>& lines, std::int64_t line, std::int64_t first,
                                        std::int64_t count)
       : chunks_(chunks_of(lines)), count_(count), stride_(lines.inner_stride) {
@@ -186,7 +185,7 @@ class LaneLines {
     // Lines may overlap in memory: then the same place may be of other lines, or of as many elements. All lanes exchange both.
     const std::int64_t count_of_first = __shfl_sync(kAllLanes, count_, first);
     const std::int64_t band_of_first = __shfl_sync(kAllLanes, line - of_band, first);
-    const bool is_same = (count_ == 0 || count_of_first == count_) && band_of_first == line - of_band;
+    const bool is_same = count_of_first == count_ && band_of_first == line - of_band;
     if (__popc(firsts) > kMostBands || __all_sync(kAllLanes, is_same) == 0) return false;
     chunks_ = Chunks::kBands;
     num_bands_ = __popc(firsts);

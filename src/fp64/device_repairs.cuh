@@ -46,8 +46,10 @@ inline constexpr int kMaxPairsOfWalk =
     kRepairThreads;  ///< should hashes be uneven: further ones by the warp that finds them
 /// Pairs of a block that take hardly longer than one: chains of eight pairs are lanes for eight warps, and a lane that adds compensated
 /// sums keeps as many others waiting as are there.
-template <num::Fp64Summation kSummation>
-inline constexpr int kFewPairs = kSummation == num::Fp64Summation::kPairwise ? 8 : 32;
+template <class T, num::Fp64Summation kSummation>
+inline constexpr int kFewPairs = kSummation == num::Fp64Summation::kPairwise ? 8
+                                 : kIsComplex<T>                             ? 16
+                                                                             : 32;
 /// A further walk must have so many elements of a line to pay: else a warp a pair, without any walk.
 inline constexpr std::int64_t kLengthOfWalk = 32;
 
@@ -77,7 +79,7 @@ class Repairs {
       : call_(call),
         shared_(shared),
         num_repairs_(static_cast<std::int64_t>(call.state->num_repairs)),
-        num_blocks_(min(std::int64_t{gridDim.x}, base::ceil_div(num_repairs_, std::int64_t{kFewPairs<kSummation>}))),
+        num_blocks_(min(std::int64_t{gridDim.x}, base::ceil_div(num_repairs_, std::int64_t{kFewPairs<T, kSummation>}))),
         has_bands_of_a_(is_strided(call.a) || !is_strided(call.b)) {
     const std::int64_t num_lines = (has_bands_of_a_ ? call.a : call.b).num_lines;
     while (num_lines > std::int64_t{kMaxBands} << line_bits_) ++line_bits_;
@@ -439,8 +441,8 @@ class Repairs {
     // Sums of one form are neighbours.
     const int form = lane_index() / kSumsOfWarp;
     const int p = begin + lane_index() % kSumsOfWarp;
-    const Repair& repair = shared_.repairs[min(p, num_ordinary_ - 1)];
-    if (rank() < kProductWarps) return make_products(repair, form, p < end);
+    const Repair& repair = shared_.repairs[min(p, end - 1)];  // lanes beyond do as the last one, to no end
+    if (rank() < kProductWarps) return make_products(repair, form);
     const CompensatedSum sum = add_products();
     const double of_lane = sum.high + sum.low;
     double sums[kForms];
@@ -468,8 +470,8 @@ class Repairs {
   }
 
   /// Products of every kProductWarps-th step, of a pair and a form a lane.
-  __device__ __forceinline__ void make_products(const Repair& repair, int form, bool is_there) {
-    const std::int64_t length = is_there ? call_.a.length : 0;
+  __device__ __forceinline__ void make_products(const Repair& repair, int form) {
+    const std::int64_t length = call_.a.length;
     const LaneLines<T> a(call_.a, repair.pair.row, 0, length);
     const LaneLines<T> b(call_.b, repair.pair.col, 0, length);
     const ScaledPair pair(call_, repair);
@@ -477,7 +479,7 @@ class Repairs {
     const auto copy = [&](std::int64_t step, int stage) {
       const std::int64_t at = step * kStageElements;
       if (step < end) {
-        const bool is_whole = __all_sync(kAllLanes, at + kStageElements <= length) != 0;
+        const bool is_whole = at + kStageElements <= length;
         const std::uint32_t to = shared_address(stage_of(rank(), stage));
         a.copy(at, is_whole, to);
         b.copy(at, is_whole, to + kStageLineBytes);
@@ -511,17 +513,23 @@ class Repairs {
       __syncwarp();  // all have read it
       Product* const to = reinterpret_cast<Product*>(memory) + lane_index();
       const std::int64_t left = length - step * kStageElements;
+      const auto make = [&](const auto& is_element) {
 #pragma unroll
-      for (int e = 0; e < kStageElements; ++e) {
-        const bool is_element = e < left;  // what is added instead of others changes no sum
-        const Wide of_a = is_element ? pair.of_a(x[e]) : Wide{};
-        const Wide of_b = is_element ? pair.of_b(y[e]) : Wide{};
+        for (int e = 0; e < kStageElements; ++e) {
+          const Wide of_a = is_element(e) ? pair.of_a(x[e]) : Wide{};
+          const Wide of_b = is_element(e) ? pair.of_b(y[e]) : Wide{};
 #pragma unroll
-        for (int of = 0; of < kForms; ++of) {
-          for_terms(of, of_a, of_b, [&](int t, double u, double v) {
-            if (of == form) to[(e * kForms + t) * kWarpSize] = Product(u, v);
-          });
+          for (int of = 0; of < kForms; ++of) {
+            for_terms(of, of_a, of_b, [&](int t, double u, double v) {
+              if (of == form) to[(e * kForms + t) * kWarpSize] = Product(u, v);
+            });
+          }
         }
+      };
+      if (left >= kStageElements) {
+        make([](int) { return true; });
+      } else {
+        make([left](int e) { return e < left; });  // what is added instead of others changes no sum
       }
       __syncwarp();
       if (lane_index() == 0)

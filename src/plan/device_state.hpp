@@ -58,6 +58,9 @@ struct alignas(16) DeviceState {
       0;  ///< of tiles of pairs that the lowest rung certified before all blocks were added
   SliceSurvey slices;
   num::Statistics statistics;  ///< of the second look
+  /// Of the gain of equilibration beside the rungs: blocks that have gathered exponents, and lines that are measured.
+  std::uint32_t num_gathered = 0;
+  std::uint32_t num_measured = 0;
   /// Of exponents e_h - f_h, see split::equilibration_shifts(); second look.
   std::int32_t least_difference = std::numeric_limits<std::int32_t>::max();
   std::int32_t most_difference = std::numeric_limits<std::int32_t>::min();
