@@ -98,7 +98,7 @@ void expect_every_look(const std::string& line) {
     // The gain of equilibration is found beside the rungs where it may be wanted.
     const bool has_gain = look == plan::Look::kBlocksFirst && call.plan().numerics.ladder.may_equilibrate;
     EXPECT_EQ(state.num_gathered != 0, has_gain) << what;
-    EXPECT_EQ(state.num_measured, has_gain ? plan::kNumGains : 0) << what;
+    EXPECT_EQ(static_cast<int>(state.num_measured), has_gain ? plan::kNumGains : 0) << what;
     const Outcome got = call.outcome();
     EXPECT_EQ(got.rung, want.outcome.rung) << what;
     EXPECT_EQ(got.equilibrated, want.outcome.equilibrated) << what;
@@ -147,7 +147,7 @@ void expect_to_learn(const std::string& type, bool has_planes_at_once) {
     EXPECT_EQ(state.look, of_rung);
     EXPECT_EQ(state.first_rung, is_split_at_once ? rung : 0);
     EXPECT_EQ(state.num_unread_steps, 0U) << "nobody asks whether the lowest rung is enough";
-    EXPECT_EQ(state.num_measured, plan::kNumGains) << "for the gain of equilibration";
+    EXPECT_EQ(static_cast<int>(state.num_measured), plan::kNumGains) << "for the gain of equilibration";
   }
   PlannedCall<T> of_tame(tame, plan);
   const std::vector<T> tame_c = multiply<T>(tame, reference).c;
