@@ -114,7 +114,8 @@ __device__ __forceinline__ void find_rungs_sm80(const SecondLook<T>& look, const
 }
 
 /// The tiles of a block of threads by wgmma: some warps copy digits, some add, some find the rungs of the tile before.
-template <class T, class Core>
+/// @param kHasGain  the gain of equilibration is found meanwhile
+template <class T, class Core, bool kHasGain>
 __device__ __forceinline__ void find_rungs_sm90(const SecondLook<T>& look, const PairsOfLines& lines, int num_tiles,
                                                 std::byte* memory) {
   plan::DeviceState& state = *look.state;
@@ -158,15 +159,12 @@ __device__ __forceinline__ void find_rungs_sm90(const SecondLook<T>& look, const
   TilePlace place = place_of_tile<Core>(lines, 0);
   finder.begin(place);
   GainBeside<T, kFinderThreads, kFinderBarrier> gain(thread, look, finders.line);
-  const bool wants_gain = gain.is_wanted();
-  if (wants_gain) {
-    gain.gather();
-    gain.measure(/*tries=*/50);  // all blocks begin at about the same time, if all can
-  }
+  if constexpr (kHasGain) gain.gather();
   for (int tile = 0; tile < num_tiles; ++tile) {
+    // All blocks gather at about the same time, if all run.
+    if constexpr (kHasGain) gain.measure(/*tries=*/tile == 0 ? 50 : 1);
     const TilePlace next = tile + 1 < num_tiles ? place_of_tile<Core>(lines, tile + 1) : place;
     finder.find(tile, place, next);
-    if (wants_gain) gain.measure(/*tries=*/1);
     place = next;
   }
   if (finder.has_open()) atomicOr(&state.has_open_sums, 1u);
@@ -176,7 +174,7 @@ __device__ __forceinline__ void find_rungs_sm90(const SecondLook<T>& look, const
               static_cast<unsigned long long>(finders.histogram[thread]));
 }
 
-template <class T, class Core>
+template <class T, class Core, bool kHasGain>
 __global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __grid_constant__ SecondLook<T> look) {
   base::follow_previous_kernel();
   if (!is_wanted(*look.state)) return;
@@ -191,7 +189,7 @@ __global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __gr
   const std::int64_t tiles = ceil_div(m, std::int64_t{Core::kRows}) * ceil_div(n, std::int64_t{Core::kCols});
   const auto num_tiles = static_cast<int>(ceil_div(tiles - blockIdx.x, std::int64_t{gridDim.x}));
   if constexpr (Core::kIsWgmma) {
-    find_rungs_sm90<T, Core>(look, lines, num_tiles, shared_memory);
+    find_rungs_sm90<T, Core, kHasGain>(look, lines, num_tiles, shared_memory);
   } else {
     find_rungs_sm80<T, Core>(look, lines, num_tiles, shared_memory);
   }
@@ -211,24 +209,24 @@ template <class Core>
 inline constexpr std::size_t kRungsBytes = rungs_bytes<Core>();
 
 /// Gives a kernel its shared memory, once a device.
-template <class T, class Core>
+template <class T, class Core, bool kHasGain>
 cudaError_t prepare_block_rungs(int device) {
   static std::array<std::atomic<bool>, 64> is_prepared{};
   const bool is_remembered = device >= 0 && device < static_cast<int>(is_prepared.size());
   if (is_remembered && is_prepared[static_cast<std::size_t>(device)].load()) return cudaSuccess;
-  const cudaError_t error = cudaFuncSetAttribute(block_rungs<T, Core>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                 static_cast<int>(kRungsBytes<Core>));
+  const cudaError_t error = cudaFuncSetAttribute(
+      block_rungs<T, Core, kHasGain>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kRungsBytes<Core>));
   if (error == cudaSuccess && is_remembered) is_prepared[static_cast<std::size_t>(device)] = true;
   return error;
 }
 
-template <class T, class Core>
+template <class T, class Core, bool kHasGain>
 Status launch_rungs(const SecondLook<T>& look, int device, int num_sms, product::Queue queue) {
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(prepare_block_rungs<T, Core>(device), "block_rungs"));
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(prepare_block_rungs<T, Core, kHasGain>(device), "block_rungs"));
   const std::int64_t tiles =
       ceil_div(look.a.num_lines, std::int64_t{Core::kRows}) * ceil_div(look.b.num_lines, std::int64_t{Core::kCols});
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, num_sms));
-  return base::launch_overlapped("block_rungs", block_rungs<T, Core>, dim3(blocks), dim3(Core::kBlockThreads),
+  return base::launch_overlapped("block_rungs", block_rungs<T, Core, kHasGain>, dim3(blocks), dim3(Core::kBlockThreads),
                                  kRungsBytes<Core>, queue, look);
 }
 
@@ -264,12 +262,20 @@ Status launch_block_rungs(const SecondLook<T>& look, int num_sms, product::Queue
                                                    dim3(kDigitThreads), 0, queue, look));
   }
   if (major != 9 || core == DigitCore::kMmaSync)
-    return launch_rungs<T, MmaSyncCore<kParts>>(look, device, num_sms, queue);
+    return launch_rungs<T, MmaSyncCore<kParts>, false>(look, device, num_sms, queue);
+  // What is measured of longer lines takes longer than a tile.
+  constexpr std::int64_t kMostLength = 4096;
+  const bool has_gain = look.may_want_gain && look.has_digits && look.ladder.may_equilibrate && !look.wants_all_pairs &&
+                        look.a.length <= kMostLength;
+  const auto launch = [&](auto core_of_device) {
+    using Core = decltype(core_of_device);
+    return has_gain ? launch_rungs<T, Core, true>(look, device, num_sms, queue)
+                    : launch_rungs<T, Core, false>(look, device, num_sms, queue);
+  };
   if constexpr (kParts == 1) {
-    if (split::blocks_of_scale(look.a.length, kParts) == 2)
-      return launch_rungs<T, WgmmaCore<kParts, 2>>(look, device, num_sms, queue);
+    if (split::blocks_of_scale(look.a.length, kParts) == 2) return launch(WgmmaCore<kParts, 2>{});
   }
-  return launch_rungs<T, WgmmaCore<kParts, 1>>(look, device, num_sms, queue);
+  return launch(WgmmaCore<kParts, 1>{});
 }
 
 }  // namespace kizami::certify

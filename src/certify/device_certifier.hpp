@@ -37,6 +37,7 @@ struct DeviceCertifier {
   std::int32_t planes_of_rung[num::kMaxRungs] = {};  ///< likewise
   bool wants_all_pairs = false;                      ///< likewise
   bool has_digits = false;                           ///< likewise
+  bool may_want_gain = false;                        ///< likewise
   plan::DeviceState* state = nullptr;
   product::Queue queue = nullptr;
 
@@ -66,6 +67,7 @@ struct DeviceCertifier {
     look.repair_bits = repair_bits;
     look.wants_all_pairs = wants_all_pairs;
     look.has_digits = has_digits;
+    look.may_want_gain = may_want_gain;
     std::copy_n(planes_of_rung, num::kMaxRungs, look.planes_of_rung);
     KIZAMI_RETURN_IF_ERROR(launch_block_rungs(look, num_sms(), queue));
     return launch_second_look(look, num_sms(), queue);

@@ -127,7 +127,8 @@ struct LineShared {
 };
 
 /// gains[s] of odd sample 2 s + 1, by kTeam threads of a block, of which this is one. @param sync  a barrier of theirs
-template <int kTeam, class T, class Sync>
+/// @param kAtOnce  loads before the first use
+template <int kTeam, int kAtOnce, class T, class Sync>
 __device__ __forceinline__ void measure_gain(const Lines<T>& lines, const num::LineStats* stats,
                                              const InnerShifts& shifts, int s, LineShared& shared, std::int32_t* gains,
                                              int thread, const Sync& sync) {
@@ -143,7 +144,6 @@ __device__ __forceinline__ void measure_gain(const Lines<T>& lines, const num::L
   sync();
   const T* const elements = lines.data + line * lines.line_stride;
   const auto for_elements = [&](const auto& visit) {
-    constexpr int kAtOnce = 8;  // loads before the first use
     for (std::int64_t begin = thread; begin < lines.length; begin += kAtOnce * kTeam) {
       T x[kAtOnce];
       std::int32_t shift[kAtOnce];
@@ -189,14 +189,15 @@ __device__ __forceinline__ void measure_gain(const Lines<T>& lines, const num::L
 
 /// The same of line s of all that are measured, first those of A. The exponents are in the place of both operands' shifts, the range of
 /// their differences in the state.
-template <int kTeam, class T, class Sync>
+template <int kTeam, int kAtOnce, class T, class Sync>
 __device__ __forceinline__ void measure_gain(const SecondLook<T>& look, int s, LineShared& shared, int thread,
                                              const Sync& sync) {
   const bool is_a = s < kOddLines;
   const InnerShifts shifts{look.a_lines.inner_shift, look.b_lines.inner_shift, __ldcg(&look.state->least_difference),
                            __ldcg(&look.state->most_difference), is_a ? -1 : 1};
-  measure_gain<kTeam, T>(is_a ? look.a : look.b, is_a ? look.a_lines.stats : look.b_lines.stats, shifts,
-                         is_a ? s : s - kOddLines, shared, look.buffers.gains + (is_a ? 0 : kOddLines), thread, sync);
+  measure_gain<kTeam, kAtOnce, T>(is_a ? look.a : look.b, is_a ? look.a_lines.stats : look.b_lines.stats, shifts,
+                                  is_a ? s : s - kOddLines, shared, look.buffers.gains + (is_a ? 0 : kOddLines), thread,
+                                  sync);
 }
 
 /// lower_median() of the gains that are there, one a lane of a warp.

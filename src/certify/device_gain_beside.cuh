@@ -2,7 +2,7 @@
 // The gain of equilibration by the warps that find rungs (device_rung_finders_sm90.cuh), which have nothing to do while the first tile of
 // their block is added. It needs nothing of the rungs, and the second look would wait for it. All blocks gather exponents; those that
 // see soon enough that all have done so measure lines. Nobody waits for a block that may not run yet: the second look takes the gains if all
-// lines are measured, and else finds them itself, the same integers.
+// lines are measured, and else finds them itself, the same integers. In a kernel of its own, for its code makes sums 4 % slower.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -24,14 +24,6 @@ class GainBeside {
  public:
   __device__ __forceinline__ GainBeside(int thread, const SecondLook<T>& look, LineShared& shared)
       : thread_(thread), look_(look), shared_(shared) {}
-
-  /// Whether it may be wanted, by what is known of elements. The same in all threads of all blocks.
-  [[nodiscard]] __device__ __forceinline__ bool is_wanted() const {
-    const plan::DeviceState& state = *look_.state;
-    return look_.ladder.may_equilibrate && !look_.wants_all_pairs &&
-           (state.look == plan::Look::kBlocksFirst ||
-            (state.look == plan::Look::kBlocks && state.first_rung > num::kEquilibrationCost));
-  }
 
   /// This block's part of the exponents.
   __device__ __forceinline__ void gather() const {
@@ -58,11 +50,14 @@ class GainBeside {
     std::uint32_t count = 0;
 #pragma unroll 1
     for (int s = static_cast<int>(blockIdx.x); s < kGainLines; s += static_cast<int>(gridDim.x), ++count)
-      measure_gain<kTeam>(look_, s, shared_, thread_, [] { sync(); });
+      measure_gain<kTeam, kAtOnce>(look_, s, shared_, thread_, [] { sync(); });
     if (thread_ == 0 && count != 0) atomicAdd(&look_.state->num_measured, count);
   }
 
  private:
+  static constexpr int kAtOnce =
+      4;  ///< loads before the first use: little code, for that of sums and rungs goes on meanwhile
+
   __device__ static __forceinline__ void sync() { base::named_barrier_sync(kBarrier, kTeam); }
   /// Whether all blocks have gathered.
   [[nodiscard]] __device__ __forceinline__ bool has_exponents(int tries) const {

@@ -307,7 +307,7 @@ class Call {
                                  &state_.least_difference, &state_.most_difference);
   }
   __device__ __noinline__ void measure(int s) {
-    measure_gain<kThreads>(look_, s, shared_.line, static_cast<int>(threadIdx.x), [] { __syncthreads(); });
+    measure_gain<kThreads, 8>(look_, s, shared_.line, static_cast<int>(threadIdx.x), [] { __syncthreads(); });
   }
 
   /// split::equilibration_shifts() of the exponents that are in the shifts of both operands.

@@ -40,6 +40,7 @@ struct SecondLook {
   std::int32_t planes_of_rung[num::kMaxRungs] = {};  ///< residue planes of each rung, for state->num_products
   bool wants_all_pairs = false;  ///< chooses by num::lowest_for_all(): no repairs, and no equilibration
   bool has_digits = false;       ///< state->look is not kSample, so that the split makes the digits of blocks
+  bool may_want_gain = false;    ///< of equilibration, by what is known of the elements: only time hangs on it
 };
 
 /// What multiplies digits: the bits are the same.

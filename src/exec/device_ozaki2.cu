@@ -61,6 +61,7 @@ class Ozaki2Call {
     const NextLook next = problem_.look ? NextLook{problem_.look, 0, {}} : next_look(plan_);
     first_rung_ = next.first_rung;
     has_digits_ = next.look && *next.look != plan::Look::kSample;
+    may_want_gain_ = next.look == plan::Look::kBlocksFirst || first_rung_ > num::kEquilibrationCost;
     if (next.note.word != nullptr) learned_ = {next.note, state(), 1};
     if (plan::has_scout(plan_) && !next.look) {
       KIZAMI_RETURN_IF_ERROR(begin_state_and_scout(state(), problem_.alpha, num_planes(0), a_.lines, b_.lines,
@@ -103,6 +104,7 @@ class Ozaki2Call {
                                           .repairs = buffers_.repairs,
                                           .repair_bits = buffers_.repair_bits,
                                           .has_digits = has_digits_,
+                                          .may_want_gain = may_want_gain_,
                                           .state = state(),
                                           .queue = queue_};
     for (int r = 0; r < ladder().num_rungs; ++r) certifier.planes_of_rung[r] = num_planes(r);
@@ -270,8 +272,9 @@ class Ozaki2Call {
   int num_sms_;
   plan::EffortReport effort_;
   plan::EffortReport learned_;
-  int first_rung_ = 0;       ///< as in state()
-  bool has_digits_ = false;  ///< of blocks, by the split
+  int first_rung_ = 0;          ///< as in state()
+  bool has_digits_ = false;     ///< of blocks, by the split
+  bool may_want_gain_ = false;  ///< as in certify::SecondLook
   plan::DeviceBuffers buffers_;
   Operand<T> a_;
   Operand<T> b_;
