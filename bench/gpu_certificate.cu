@@ -9,12 +9,12 @@
 //   begin        the call's state; the scout, where there is one
 //   split        statistics, and what the look wants: sampled digits or those of blocks, planes of the lowest rung
 //   sample       products of sampled digits, which are compared
-//   digits       those of blocks, where a sample refused pairs; the gain of equilibration where a call before wanted it
+//   digits       those of blocks, where a sample refused pairs and the split did not make them
 //   rungs        products of digits of blocks: the first sufficient rung of every pair
 //   second_look  selection, gain of equilibration, list of repairs
 //   planes       of the chosen rung, where the split did not make them
 //   product, crt, repairs
-// A call has the gain beside the rungs, and repairs beside the CRT; between events each is alone, so that phases add up to more than the call.
+// A call has repairs beside the CRT; between events each is alone, so that phases add up to more than the call.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -66,7 +66,6 @@ const std::vector<std::string> kLookNames = {"sample", "blocks", "blocks_first"}
                         : is_of("6kizami5split")        ? kSplit
                         : is_of("14count_failures")     ? kSample
                         : is_of("12block_digits")       ? kDigits
-                        : is_of("16find_gain_beside")   ? kDigits
                         : is_of("11block_rungs")        ? kRungs
                         : is_of("18second_look_kernel") ? kSecondLook
                         : is_of("6kizami11reconstruct") ? kCrt
