@@ -7,6 +7,7 @@
 #include <complex>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -58,6 +59,8 @@ class SideBySide : public DeviceTest {
     DeviceTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+    a_.emplace(host_a_);
+    b_.emplace(host_b_);
   }
   void TearDown() override {
     if (stream_ != nullptr) static_cast<void>(cudaStreamDestroy(stream_));
@@ -69,16 +72,16 @@ class SideBySide : public DeviceTest {
     return policy;
   }
   [[nodiscard]] Status multiply(T* c, Outcome* outcome) const {
-    return cuda::gemm<T>(stream_, Layout::kColMajor, Op::kNone, Op::kNone, kSize, kSize, kLength, T{1}, a_.data(),
-                         kSize, b_.data(), kLength, beta_, c, kSize, policy(), outcome);
+    return cuda::gemm<T>(stream_, Layout::kColMajor, Op::kNone, Op::kNone, kSize, kSize, kLength, T{1}, a_->data(),
+                         kSize, b_->data(), kLength, beta_, c, kSize, policy(), outcome);
   }
 
   const std::vector<T> host_a_ = wide_numbers<T>(kSize * kLength, 1, factor_of_a);
   const std::vector<T> host_b_ = wide_numbers<T>(kSize * kLength, 2, factor_of_b);
   const std::vector<T> host_c_ = wide_numbers<T>(kSize * kSize, 3, [](std::int64_t) { return 1.0; });
   const T beta_{0.5};
-  DeviceArray<T> a_{host_a_};
-  DeviceArray<T> b_{host_b_};
+  std::optional<DeviceArray<T>> a_;
+  std::optional<DeviceArray<T>> b_;
   cudaStream_t stream_ = nullptr;
 };
 using Types = testing::Types<double, std::complex<double>>;
