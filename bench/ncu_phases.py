@@ -80,14 +80,15 @@ def main():
     parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build/bin/bench_gpu_certificate")
     parser.add_argument("--ncu", default="ncu")
     options = parser.parse_args()
-    device = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader", "--id=0"], capture_output=True, text=True, check=False)
+    asked = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader", "--id=0"], capture_output=True, text=True, check=True)
+    device, driver = (field.strip() for field in asked.stdout.split(","))
     lines = []
     for n in options.n:
         for accuracy in options.accuracy:
             for phi, call in zip(options.phi, profile(options, n, accuracy)):
                 for name, us in call:
                     lines.append(json.dumps({"date": datetime.date.today().isoformat(), "commit": options.commit,
-                                             "device": device.stdout.strip() or "unknown", "tool": "ncu, clocks as they are",
+                                             "device": device, "driver": driver, "tool": "ncu, clocks as they are",
                                              "case": f"{options.type} nn {n}x{n}x{n} phi={phi:g}", "accuracy": accuracy, "who": "hopper",
                                              "kernel": short_name(name), "us": round(us, 2)}))
     text = "".join(line + "\n" for line in lines)

@@ -20,9 +20,7 @@ __device__ inline void follow_previous_kernel() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
   asm volatile("griddepcontrol.wait;" ::: "memory");
 }
-#endif
 
-#ifdef __CUDACC__
 // Two kernels side by side, of which neither reads what the other writes: the first begins with let_next_run_beside(), the second
 // with run_beside_previous(), and ends with join_previous(). The second may begin when all that was enqueued before the first is
 // done, and is done only when the first is: whoever follows has waited for both (docs/adr/0027-kernels-side-by-side.md).
