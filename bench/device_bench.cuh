@@ -140,17 +140,13 @@ struct Cublas {
   decltype(&cublasCgemmStridedBatched_64) cgemm_strided = nullptr;
   decltype(&cublasZgemmStridedBatched_64) zgemm_strided = nullptr;
   decltype(&cublasGemmEx_64) gemm_ex = nullptr;
+  void* library = nullptr;
 
   Cublas() {
-    void* library = nullptr;
     for (const char* name : {"libcublas.so.13", "libcublas.so.12"}) {
       if (library == nullptr) library = dlopen(name, RTLD_NOW);
     }
     if (library == nullptr) throw std::runtime_error("no libcublas.so.13 or .12: set LD_LIBRARY_PATH");
-    const auto find = [&](auto& f, const char* name) {
-      f = reinterpret_cast<std::remove_reference_t<decltype(f)>>(dlsym(library, name));
-      if (f == nullptr) throw std::runtime_error(std::string("libcublas has no ") + name);
-    };
     find(create, "cublasCreate_v2");
     find(sgemm, "cublasSgemm_v2_64");
     find(dgemm, "cublasDgemm_v2_64");
@@ -162,6 +158,36 @@ struct Cublas {
     find(zgemm_strided, "cublasZgemmStridedBatched_64");
     find(gemm_ex, "cublasGemmEx_64");
     if (create(&handle) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasCreate failed");
+  }
+  /// FP64 products by the vendor's own emulation from now on, whether or not it takes that for quicker.
+  /// @param bits of the mantissa; 0: as many as the device finds that the elements need
+  /// @param workspace for it, so that it is not held back by the one of cuBLAS
+  void emulate(int bits, void* workspace, std::size_t bytes) const {
+#if CUBLAS_VERSION >= 130100
+    const auto set = [this](auto f, const char* name, auto... values) {
+      find(f, name);
+      if (f(handle, values...) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(std::string(name) + " failed");
+    };
+    set(decltype(&cublasSetWorkspace_v2){}, "cublasSetWorkspace_v2", workspace, bytes);
+    set(decltype(&cublasSetMathMode){}, "cublasSetMathMode", CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH);
+    using Strategy = cublasStatus_t (*)(cublasHandle_t, cublasEmulationStrategy_t);  // C++ has an overload beside it
+    set(Strategy{}, "cublasSetEmulationStrategy", CUBLAS_EMULATION_STRATEGY_EAGER);
+    set(decltype(&cublasSetFixedPointEmulationMantissaControl){}, "cublasSetFixedPointEmulationMantissaControl",
+        bits == 0 ? CUDA_EMULATION_MANTISSA_CONTROL_DYNAMIC : CUDA_EMULATION_MANTISSA_CONTROL_FIXED);
+    if (bits == 0) return;
+    set(decltype(&cublasSetFixedPointEmulationMaxMantissaBitCount){}, "cublasSetFixedPointEmulationMaxMantissaBitCount",
+        bits);
+#else
+    static_cast<void>(bits), static_cast<void>(workspace), static_cast<void>(bytes);
+    throw std::runtime_error("emulation of FP64 by cuBLAS needs the headers of CUDA 13.0.2 or newer");
+#endif
+  }
+  [[nodiscard]] int version() const {
+    decltype(&cublasGetVersion_v2) get = nullptr;
+    find(get, "cublasGetVersion_v2");
+    int value = 0;
+    if (get(handle, &value) != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cublasGetVersion failed");
+    return value;
   }
   /// C = A B, or as many of them as num_products says, each behind the one before it.
   template <class T>
@@ -202,6 +228,13 @@ struct Cublas {
                 k, &one, a, input, is_a_transposed ? k : m, b, input, is_b_transposed ? n : k, &zero, c, CUDA_R_32F, m,
                 compute, CUBLAS_GEMM_DEFAULT);
     if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error("cuBLAS failed");
+  }
+
+ private:
+  template <class Function>
+  void find(Function& f, const char* name) const {
+    f = reinterpret_cast<Function>(dlsym(library, name));
+    if (f == nullptr) throw std::runtime_error(std::string("libcublas has no ") + name);
   }
 };
 

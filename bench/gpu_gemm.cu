@@ -10,6 +10,9 @@
 //   bench_gpu_gemm --type d --n 8192 --engine ozaki1/7 --engine ozaki1/7/truncated/grouped/cublaslt
 //     scheme ozaki1, as in sliced_way.hpp; bench_gpu_slices times its phases
 //   bench_gpu_gemm --type d --n 4096 --engine ff32               FP64 by pairs of FP32, a baseline
+//   bench_gpu_gemm --type dz --n 4096 --phi 4 --engine hopper --engine cublas/dynamic --engine cublas/52
+//     beside FP64 emulated by cuBLAS itself, of CUDA 13.0.2 or newer (since cuBLAS 13.7 by Ozaki scheme II): as many bits as
+//     the elements need, or so many
 // --batch N: N products, each behind the one before it in memory, beside cublas<t>gemmStridedBatched; times are of them
 // all. --op nt: A as it is, B transposed in memory. Times are of the device: a kernel that waits goes ahead of every
 // timed call. Inputs are (uniform(0,1) - 0.5) exp(phi normal), alpha = 1, beta = 0. 2 m n k operations (8 m n k for
@@ -20,6 +23,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -90,6 +94,18 @@ struct Runner {
           }};
 }
 
+/// The vendor's own emulation in a workspace of its own, as it may take from the device what ours may.
+class Vendor {
+ public:
+  explicit Vendor(int bits) : workspace_(kWorkspaceBytes) { cublas_.emulate(bits, workspace_.data, kWorkspaceBytes); }
+  [[nodiscard]] const Cublas& cublas() const { return cublas_; }
+
+ private:
+  static constexpr std::size_t kWorkspaceBytes = std::size_t{4} << 30;
+  Cublas cublas_;
+  DeviceBuffer<std::byte> workspace_;
+};
+
 /// A line of the table, and the record.
 void print(const GemmOptions& options, const Case& one, const Runner& runner, double flops, const Gauges& gauges,
            const bench::Records& records) {
@@ -107,6 +123,7 @@ void print(const GemmOptions& options, const Case& one, const Runner& runner, do
   std::fprintf(stderr, "\n");
   records.append(bench::Json{{"date", bench::today()},
                              {"commit", options.commit},
+                             {"device", bench::device_name()},
                              {"driver", gauges.driver},
                              {"case", std::string(1, one.type) + " " + options.op + " " + to_string(s) +
                                           " phi=" + bench::to_text(one.phi) + batch},
@@ -152,6 +169,7 @@ void run_case(const GemmOptions& options, const Case& one, const Cublas& cublas,
     };
     runners.push_back({"native", call});
   }
+  std::vector<std::unique_ptr<Vendor>> vendors;
   std::vector<kizami::Plan> plans;
   plans.reserve(options.ways.size());
   std::vector<std::string> names;
@@ -160,6 +178,17 @@ void run_case(const GemmOptions& options, const Case& one, const Cublas& cublas,
     if (way.is_float_float) {
       if constexpr (std::is_same_v<T, double>) {
         runners.push_back(float_float_runner(s, op_a, op_b, op_c));
+      }
+      continue;
+    }
+    if (way.vendor_bits) {
+      if constexpr (std::is_same_v<R, double>) {
+        const Cublas& vendor = vendors.emplace_back(std::make_unique<Vendor>(*way.vendor_bits))->cublas();
+        runners.push_back({way.name, [&] {
+                             vendor.multiply<T>(s.m, s.n, s.k, a.data, b.data, c.data, options.is_a_transposed(),
+                                                options.is_b_transposed());
+                           }});
+        runners.back().plan = "cuBLAS " + std::to_string(vendor.version());
       }
       continue;
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "gpu_gemm/options.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "sliced_way.hpp"
@@ -18,15 +17,29 @@ using kizami::Scheme;
   return {text, way.engine, Scheme::kOzaki1, way.slices};
 }
 
+/// cublas/dynamic or cublas/BITS.
+[[nodiscard]] GemmWay parse_vendor(const std::string& text) {
+  GemmWay way{text, EngineName::kAuto, Scheme::kAuto};
+  const std::string bits = text.substr(std::string("cublas/").size());
+  way.vendor_bits = 0;
+  if (bits == "dynamic") return way;
+  if (!is_number(bits, "") || std::stoi(bits) < 1 || std::stoi(bits) > 200)
+    throw std::invalid_argument(text + ", must be cublas/dynamic or cublas/BITS with BITS of 1 to 200");
+  way.vendor_bits = std::stoi(bits);
+  return way;
+}
+
 /// What a way cannot do, before anything is timed.
 void refuse_misfits(const GemmOptions& options) {
-  const bool has_baseline =
-      std::any_of(options.ways.begin(), options.ways.end(), [](const GemmWay& way) { return way.is_float_float; });
-  if (!has_baseline) return;
-  if (options.batch != 1)
-    throw CLI::ValidationError("--engine ff32", "--batch " + std::to_string(options.batch) + ", must be 1");
-  for (const char type : options.types) {
-    if (type != 'd') throw CLI::ValidationError("--engine ff32", std::string("--type ") + type + ", must be d");
+  for (const GemmWay& way : options.ways) {
+    if (!way.is_float_float && !way.vendor_bits) continue;
+    if (options.batch != 1)
+      throw CLI::ValidationError("--engine " + way.name, "--batch " + std::to_string(options.batch) + ", must be 1");
+    const std::string known = way.is_float_float ? "d" : "dz";
+    for (const char type : options.types) {
+      if (known.find(type) == std::string::npos)
+        throw CLI::ValidationError("--engine " + way.name, std::string("--type ") + type + ", must be of " + known);
+    }
   }
 }
 
@@ -37,9 +50,11 @@ GemmWay parse_gemm_way(const std::string& text) {
   if (text == "auto") return {text, EngineName::kAuto, Scheme::kAuto};
   if (text == "ff32") return {text, EngineName::kAuto, Scheme::kAuto, {}, true};
   if (text.starts_with("ozaki1")) return parse_sliced(text);
+  if (text.starts_with("cublas/")) return parse_vendor(text);
   GemmWay way{text};
   if (!find_named(text, EngineName::kCpuRef, EngineName::kTile, way.engine))
-    throw std::invalid_argument(text + ", must be hopper, cublaslt, tile, ec, auto, ff32 or ozaki1/SLICES");
+    throw std::invalid_argument(
+        text + ", must be hopper, cublaslt, tile, ec, auto, ff32, cublas/BITS, cublas/dynamic or ozaki1/SLICES");
   return way;
 }
 
@@ -47,7 +62,7 @@ void add_options(Program& program, GemmOptions& options) {
   add_types(program, options.types);
   add_shapes(program, options.shapes);
   add_parsed(program, "--engine", options.ways, parse_gemm_way,
-             "what multiplies: hopper, cublaslt, tile, ec, auto, ff32, ozaki1/SLICES...")
+             "what multiplies: hopper, cublaslt, tile, ec, auto, ff32, cublas/dynamic, cublas/BITS, ozaki1/SLICES...")
       ->default_str("[hopper,cublaslt]");
   program.add_option("--op", options.op, "A and B as they are (n) or transposed in memory (t)")
       ->check(CLI::IsMember({"nn", "nt", "tn", "tt"}));

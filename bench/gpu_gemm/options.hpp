@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,11 @@ struct GemmWay {
   kizami::Scheme scheme = kizami::Scheme::kOzaki2;
   kizami::Slicing slices = {};
   bool is_float_float = false;  ///< none: a baseline
+  std::optional<int> vendor_bits =
+      {};  ///< none: FP64 emulated by cuBLAS itself, with so many bits; 0: as many as it finds
 };
 
-/// hopper, cublaslt, tile (scheme ozaki2), ec, auto, ff32, or ozaki1/... of sliced_way.hpp.
+/// hopper, cublaslt, tile (scheme ozaki2), ec, auto, ff32, cublas/dynamic, cublas/BITS, or ozaki1/... of sliced_way.hpp.
 /// @throws std::invalid_argument
 [[nodiscard]] GemmWay parse_gemm_way(const std::string& text);
 

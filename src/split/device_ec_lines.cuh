@@ -244,13 +244,43 @@ template <class Value, class Combine>
   return value;
 }
 
+/// Before a CTA of a cluster is sent parts; all threads.
+__device__ void begin_to_receive(Shared& shared, unsigned ranks) {
+  if (thread_index() == 0) {
+    const std::uint32_t barrier = base::shared_address(&shared.has_parts);
+    base::barrier_init(barrier, 1);
+    base::barrier_arrive_expect(barrier, ranks * static_cast<unsigned>(sizeof shared.parts[0]));
+    base::barrier_init_fence();
+  }
+  base::cluster_arrive_relaxed();
+}
+/// Of each lane's line, over the CTAs of a cluster, to which warp r of each sends its own, 16 bytes of four lanes at a time. All threads.
+/// Neither sends nor waits by cluster_sync(), whose release waits for the device's memory.
+[[nodiscard]] __device__ float largest_of_cluster(Shared& shared, unsigned ranks, unsigned rank, int warp, int lane,
+                                                  float largest) {
+  const std::uint32_t barrier = base::shared_address(&shared.has_parts);
+  base::cluster_wait();  // all have begun, and can receive
+  if (warp < static_cast<int>(ranks)) {
+    constexpr int kMessages = kUnit / 4;
+    const int first = lane % kMessages * 4;
+    const auto bits = [&](int from) { return __float_as_uint(__shfl_sync(kWholeWarp, largest, from)); };
+    const uint4 message = make_uint4(bits(first), bits(first + 1), bits(first + 2), bits(first + 3));
+    if (lane < kMessages)
+      base::store_at(base::shared_address(&shared.parts[rank][first]), barrier, static_cast<unsigned>(warp), message);
+  }
+  base::barrier_wait(barrier, 0);
+  largest = 0;
+  for (unsigned r = 0; r < ranks; ++r) largest = larger(largest, shared.parts[r][lane]);
+  return largest;
+}
+
 template <class T, EcFormat kFormat, int kHeldUnits>
 __device__ void split_across(const Operand& o, unsigned block, bool is_a, const num::EcRangeLimits& limits,
                              Shared& shared) {
   const auto cluster = cooperative_groups::this_cluster();
   const unsigned ranks = cluster.num_blocks();
   const unsigned rank = cluster.block_rank();
-  if (ranks > 1) base::cluster_arrive_relaxed();  // this CTA has begun
+  if (ranks > 1) begin_to_receive(shared, ranks);
   const int warp = thread_index() / 32;
   const int lane = thread_index() % 32;
   const int parts = kUnit >> o.unit_shift;  // of a line in a unit
@@ -293,14 +323,7 @@ __device__ void split_across(const Operand& o, unsigned block, bool is_a, const 
 #pragma unroll
     for (int w = 0; w < kWarps; ++w) largest = larger(largest, shared.largest[w][lane]);
   }
-  if (ranks > 1) {
-    base::cluster_wait();  // all have: their memory is there
-    if (warp < static_cast<int>(ranks))
-      *cluster.map_shared_rank(&shared.parts[rank][lane], static_cast<unsigned>(warp)) = largest;
-    cluster.sync();
-    largest = 0;
-    for (unsigned r = 0; r < ranks; ++r) largest = larger(largest, shared.parts[r][lane]);
-  }
+  if (ranks > 1) largest = largest_of_cluster(shared, ranks, rank, warp, lane, largest);
   const std::int32_t scale = scale_of<kFormat>(largest);
   const bool is_skipped = scale == num::kSkipLine;
   const Scaling scaling(scale);
@@ -345,6 +368,8 @@ __device__ void split_across(const Operand& o, unsigned block, bool is_a, const 
   shared.counts[warp][lane] = counts;
   shared.smallest[warp][lane] = over_parts(o, smallest, fminf);
   __syncthreads();
+  if (ranks > 1 && thread_index() == 0)
+    base::barrier_invalidate(base::shared_address(&shared.has_parts));  // all threads have waited
   if (warp != 0 || lane >= 1 << o.unit_shift || !has_line) return;
   if (rank == 0) {
     o.scales[i] = scale;

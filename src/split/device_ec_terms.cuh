@@ -68,7 +68,8 @@ struct Shared {
   float largest[kWarps][kUnit];  ///< of a warp's part of a line
   float smallest[kWarps][kUnit];
   Counts counts[kWarps][kUnit];
-  float parts[kMostCluster][kUnit];   ///< across: of a CTA's part of a line, from every CTA of the cluster
+  alignas(16) float parts[kMostCluster][kUnit];  ///< across: of a CTA's part of a line, from every CTA of the cluster
+  std::uint64_t has_parts;                       ///< mbarrier of `parts`
   uint4 exchange[kWarps][kUnit * 8];  ///< across: 16 bytes p of what lane l makes of a block at 8 l + (p ^ l % 8)
   std::uint32_t report;               ///< bits of the EcReport of this block
 };

@@ -59,6 +59,16 @@ TEST(GpuGemmOptions, AreWhatTheyWere) {
   EXPECT_TRUE(options.policy.may_sync);
 }
 
+TEST(GpuGemmOptions, TheVendorsOwnEmulationIsAWay) {
+  GemmOptions options;
+  EXPECT_EQ(
+      parse(options, {"--type", "dz", "--engine", "cublas/dynamic", "--engine", "cublas/52", "--engine", "hopper"}), 0);
+  ASSERT_EQ(options.ways.size(), 3U);
+  EXPECT_EQ(options.ways[0].vendor_bits, 0);
+  EXPECT_EQ(options.ways[1].vendor_bits, 52);
+  EXPECT_EQ(options.ways[2].vendor_bits, std::nullopt);
+}
+
 TEST(GpuGemmOptions, WithoutAny) {
   GemmOptions options;
   EXPECT_EQ(parse(options, {}), 0);
@@ -80,6 +90,12 @@ TEST(GpuGemmOptions, BadOnesAreRefusedBeforeTheDevice) {
                                                      {"--type", "q"},
                                                      {"--engine", "ff32", "--batch", "2"},
                                                      {"--engine", "ff32", "--type", "ds"},
+                                                     {"--engine", "cublas/"},
+                                                     {"--engine", "cublas/0"},
+                                                     {"--engine", "cublas/201"},
+                                                     {"--engine", "cublas/5x"},
+                                                     {"--engine", "cublas/52", "--batch", "2"},
+                                                     {"--engine", "cublas/dynamic", "--type", "zs"},
                                                      {"--unknown"},
                                                      {"--repeats", "0"},
                                                      {"--sustained", "-1"}};
