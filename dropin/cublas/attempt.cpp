@@ -17,6 +17,8 @@ namespace {
 constexpr const char* kRefused = "Kizami refuses";
 constexpr const char* kNoMemory = "there is no memory for a workspace, nor for a smaller one";
 
+constexpr const char* kBrokenCapture = "the capture of its stream is broken";
+
 /// What each device could not give; devices beyond the last share its.
 constinit std::array<Shortage, 64> shortages;
 
@@ -43,6 +45,7 @@ Attempt short_of_memory() {
 }
 
 Attempt failed(const Call& product, const Context& context, const Status& error) {
+  if (is_in_broken_capture(context.stream)) return left(kBrokenCapture);
   const bool is_c_whole = !cuda::last_call_writes_c() || overwrites_c(product, context);
   const cublasStatus_t status = device_failed(product, error, is_c_whole);
   if (status == CUBLAS_STATUS_SUCCESS) return left(kept(error.reason(), kDeviceFailed));

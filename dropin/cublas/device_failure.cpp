@@ -61,4 +61,11 @@ cublasStatus_t device_failed(const Call& call, const Status& error, bool is_c_wh
   return status;
 }
 
+bool is_in_broken_capture(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  const cudaError_t error = cudaStreamIsCapturing(stream, &status);
+  if (error != cudaSuccess) static_cast<void>(cudaGetLastError());
+  return status == cudaStreamCaptureStatusInvalidated || error == cudaErrorStreamCaptureImplicit;
+}
+
 }  // namespace kizami::dropin::cublas

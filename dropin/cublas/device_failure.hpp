@@ -20,6 +20,10 @@ inline constexpr const char* kDeviceFailed = "CUDA failed before";
 ///         in this process, or C may be lost
 [[nodiscard]] cublasStatus_t device_failed(const Call& call, const Status& error, bool is_c_whole);
 
+/// Whether the stream is in a capture that the program has broken (or may not be used beside another stream's capture), so that nothing
+/// can be enqueued before that has ended: no failure of the device, and cuBLAS says so with a status of its own.
+[[nodiscard]] bool is_in_broken_capture(cudaStream_t stream);
+
 /// As if no device had failed: for tests.
 void forget_device_failure();
 
