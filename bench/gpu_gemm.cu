@@ -94,15 +94,24 @@ struct Runner {
           }};
 }
 
-/// The vendor's own emulation in a workspace of its own, as it may take from the device what ours may.
+/// The vendor's own emulation, in a workspace that does not hold it back: half of what the device has left, at most 24 GiB.
 class Vendor {
  public:
-  explicit Vendor(int bits) : workspace_(kWorkspaceBytes) { cublas_.emulate(bits, workspace_.data, kWorkspaceBytes); }
+  explicit Vendor(int bits) : bytes_(half_of_free()), workspace_(static_cast<std::int64_t>(bytes_)) {
+    cublas_.emulate(bits, workspace_.data, bytes_);
+  }
   [[nodiscard]] const Cublas& cublas() const { return cublas_; }
 
  private:
-  static constexpr std::size_t kWorkspaceBytes = std::size_t{4} << 30;
+  [[nodiscard]] static std::size_t half_of_free() {
+    std::size_t free_bytes = 0;
+    std::size_t all_bytes = 0;
+    check(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
+    return std::min(free_bytes / 2 / 256 * 256, std::size_t{24} << 30);
+  }
+
   Cublas cublas_;
+  std::size_t bytes_;
   DeviceBuffer<std::byte> workspace_;
 };
 

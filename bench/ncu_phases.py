@@ -19,24 +19,26 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FIRST_KERNELS = ("begin_call", "begin_and_scout")
+# ncu leaves out the namespaces of kernels in an anonymous one, so the program's own are told by name.
+OF_PROGRAM = re.compile(r"\b(?:fill|wait_cycles)\b")
 
 
 def short_name(kernel):
     """Without parameters and what says nothing: certify::block_rungs<double, certify::WgmmaCore<1, 2>>."""
     name = kernel.split(">(")[0] + ">" if ">(" in kernel else kernel.split("(")[0]
     name = re.sub(r"^void ", "", name)
-    name = re.sub(r"\(anonymous namespace\)::|<unnamed>::|kizami::|second_look::|device::", "", name)
+    name = re.sub(r"\(anonymous namespace\)::|<?unnamed>::|kizami::|second_look::|device::", "", name)
     return re.sub(r"\((?:int|bool|kizami[\w:]*|[\w:]+)\)", "", name)
 
 
 def kernels_of(report):
-    """(name, microseconds) of all kernels of the library, in order."""
+    """(name, microseconds) of all kernels but the program's own, in order."""
     lines = report.read_text().splitlines()
     begin = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
     if begin is None:
         sys.exit("ncu_phases: ncu wrote no table:\n" + "\n".join(lines[-20:]))
     return [(row["Kernel Name"], float(row["Metric Value"].replace(",", "")) / 1e3)
-            for row in csv.DictReader(lines[begin:]) if "kizami::" in row["Kernel Name"]]
+            for row in csv.DictReader(lines[begin:]) if not OF_PROGRAM.search(row["Kernel Name"])]
 
 
 def calls_of(kernels):
