@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products of 16 lines of A and up to 16 of B in the order that defines them: tiles of B that share a panel of A, which takes as
+// Products of 16 lines of A and up to 32 of B in the order that defines them: tiles of B that share a panel of A, which takes as
 // long to fill as to multiply. Not part of the module's interface.
 #pragma once
 
@@ -57,7 +57,7 @@ constexpr std::array<problem::RealForm, problem::kTerms<T>> forms() {
 }
 
 /// Panels of B that meet one panel of A: tiles of B, each in all forms.
-inline constexpr std::int64_t kMostPanels = 4;
+inline constexpr std::int64_t kMostPanels = 8;
 template <class T>
 inline constexpr std::int64_t kMostTiles = kMostPanels / problem::kTerms<T>;
 /// A number for each pair and panel: [panel][j * kTileA + i].

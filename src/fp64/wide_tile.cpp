@@ -44,17 +44,27 @@ using V = hn::Vec<D>;
 constexpr double kUp = 900;  // 2^900 and 2^-900
 constexpr double kDownFactor = 0x1p-900;
 
-/// a 2^(exponent - largest + 900): what lies below 2^-1075 before that becomes zero.
-HWY_INLINE V Scaled(D d, V a, V a_exponent, V b_exponent, V largest) {
-  const hn::RebindToUnsigned<D> du;
-  const V shift = hn::Add(a_exponent, hn::Sub(b_exponent, largest));
-  // The integer shift + 900 + 1023 in the low bits, moved to where the exponent is.
-  const V biased = hn::Add(hn::Max(shift, hn::Set(d, -1080.0)), hn::Set(d, 0x1p52 + kUp + 1023));
-  const V x = hn::Mul(a, hn::BitCast(d, hn::ShiftLeft<52>(hn::BitCast(du, biased))));
-  const V unit = hn::CopySign(hn::Set(d, 0x1p-122), x);
-  const V rounded = hn::Sub(hn::Add(x, unit), unit);
-  return hn::IfThenElse(hn::Lt(shift, hn::Set(d, -1022.0)), rounded, x);
-}
+/// a 2^(a_exponent + b_exponent - largest + 900) of pairs with these largest exponents: what lies below 2^-1075 before that becomes
+/// zero. Of largest all that does not change along a line.
+struct Scaling {
+  V least;      // of exponents: a multiple of 2^-1074 less 6
+  V bias;       // what makes the exponent's field of an exponent, in the low bits
+  V subnormal;  // exponents below are rounded
+
+  HWY_INLINE Scaling(D d, V largest)
+      : least(hn::Sub(largest, hn::Set(d, 1080.0))),
+        bias(hn::Sub(hn::Set(d, 0x1p52 + kUp + 1023), largest)),
+        subnormal(hn::Sub(largest, hn::Set(d, 1022.0))) {}
+
+  HWY_INLINE V Scaled(D d, V a, V a_exponent, V b_exponent) const {
+    const hn::RebindToUnsigned<D> du;
+    const V exponent = hn::Add(a_exponent, b_exponent);
+    const V biased = hn::Add(hn::Max(exponent, least), bias);
+    const V x = hn::Mul(a, hn::BitCast(d, hn::ShiftLeft<52>(hn::BitCast(du, biased))));
+    const V unit = hn::CopySign(hn::Set(d, 0x1p-122), x);
+    return hn::IfThenElse(hn::Lt(exponent, subnormal), hn::Sub(hn::Add(x, unit), unit), x);
+  }
+};
 
 /// x and exponent of every value: x = mantissa 2^exponent.
 void TakeApart(const double* values, std::int64_t count, double* mantissas, double* exponents) {
@@ -107,20 +117,21 @@ void WideChainTile(const double* a, const double* ae, const double* b, const dou
                    std::int64_t length, double* sums) {
   const D d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  HWY_ALIGN double down[num::kFp64ChainLength * kTileB];  // B, as much smaller as A is larger
+  for (std::int64_t h = 0; h < length * kTileB; ++h) down[h] = b[h] * kDownFactor;
   for (std::int64_t i = 0; i < kTileA; i += lanes) {
-    const auto l0 = hn::LoadU(d, largest + i), l1 = hn::LoadU(d, largest + kTileA + i),
-               l2 = hn::LoadU(d, largest + 2 * kTileA + i), l3 = hn::LoadU(d, largest + 3 * kTileA + i);
-    const auto down = hn::Set(d, kDownFactor);
+    const Scaling of0(d, hn::LoadU(d, largest + i)), of1(d, hn::LoadU(d, largest + kTileA + i)),
+        of2(d, hn::LoadU(d, largest + 2 * kTileA + i)), of3(d, hn::LoadU(d, largest + 3 * kTileA + i));
     auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
     for (std::int64_t h = 0; h < length; ++h) {
       const auto x = hn::LoadU(d, a + h * kTileA + i);
       const auto e = hn::LoadU(d, ae + h * kTileA + i);
-      const double* const y = b + h * kTileB;
+      const double* const y = down + h * kTileB;
       const double* const f = be + h * kTileB;
-      s0 = hn::MulAdd(Scaled(d, x, e, hn::Set(d, f[0]), l0), hn::Mul(hn::Set(d, y[0]), down), s0);
-      s1 = hn::MulAdd(Scaled(d, x, e, hn::Set(d, f[1]), l1), hn::Mul(hn::Set(d, y[1]), down), s1);
-      s2 = hn::MulAdd(Scaled(d, x, e, hn::Set(d, f[2]), l2), hn::Mul(hn::Set(d, y[2]), down), s2);
-      s3 = hn::MulAdd(Scaled(d, x, e, hn::Set(d, f[3]), l3), hn::Mul(hn::Set(d, y[3]), down), s3);
+      s0 = hn::MulAdd(of0.Scaled(d, x, e, hn::Set(d, f[0])), hn::Set(d, y[0]), s0);
+      s1 = hn::MulAdd(of1.Scaled(d, x, e, hn::Set(d, f[1])), hn::Set(d, y[1]), s1);
+      s2 = hn::MulAdd(of2.Scaled(d, x, e, hn::Set(d, f[2])), hn::Set(d, y[2]), s2);
+      s3 = hn::MulAdd(of3.Scaled(d, x, e, hn::Set(d, f[3])), hn::Set(d, y[3]), s3);
     }
     hn::StoreU(s0, d, sums + i);
     hn::StoreU(s1, d, sums + kTileA + i);
@@ -145,12 +156,12 @@ void WideCompensatedTile(const double* a, const double* ae, const double* b, con
   const V least = hn::Set(d, 0x1p-122);
   for (std::int64_t j = 0; j < kTileB; ++j) {
     for (std::int64_t i = 0; i < kTileA; i += lanes) {
-      const auto l = hn::LoadU(d, largest + j * kTileA + i);
+      const Scaling scaling(d, hn::LoadU(d, largest + j * kTileA + i));
       auto s = hn::Mul(hn::LoadU(d, high + j * kTileA + i), up);
       auto e = hn::Mul(hn::LoadU(d, low + j * kTileA + i), up);
       for (std::int64_t h = 0; h < length; ++h) {
-        const auto x = Scaled(d, hn::LoadU(d, a + h * kTileA + i), hn::LoadU(d, ae + h * kTileA + i),
-                              hn::Set(d, be[h * kTileB + j]), l);
+        const auto x = scaling.Scaled(d, hn::LoadU(d, a + h * kTileA + i), hn::LoadU(d, ae + h * kTileA + i),
+                                      hn::Set(d, be[h * kTileB + j]));
         const auto y = hn::Set(d, b[h * kTileB + j]);
         const auto product = hn::Mul(x, y);
         const auto unit = hn::CopySign(least, product);
