@@ -25,7 +25,7 @@
 #include "harness/options.hpp"
 #include "harness/records.hpp"
 #include "harness/spread.hpp"
-#include "split/device_ec_split.hpp"
+#include "schemes/ec/device_split.hpp"
 
 namespace {
 

@@ -22,7 +22,7 @@
 #include "harness/spread.hpp"
 #include "plan/device_ec.hpp"
 #include "plan/plan.hpp"
-#include "split/device_ec_split.hpp"
+#include "schemes/ec/device_split.hpp"
 
 namespace {
 

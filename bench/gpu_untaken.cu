@@ -21,7 +21,7 @@
 #include "harness/spread.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/plan.hpp"
-#include "split/device.hpp"
+#include "schemes/ozaki2/device_split.hpp"
 
 namespace {
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks that what the text points to exists: citation keys in docs/references.bib, relative links in Markdown files, and kernels.
+"""Checks that what the text points to exists: citation keys in docs/references.bib, relative links and paths in Markdown files, and kernels.
 
 A citation is `@cite Key, place`, `@cite [Key, place]; [Key, place]`, or `[Key2020, place]` in any comment.
+
+A path is `src/...`, in backticks, of any folder at the root; records and changelogs of what was are left out (ADRs, CHANGELOG.md).
 
 docs/device_concurrency.md names every `__global__` kernel of src/, and every file of `__tile_global__` kernels; and the first cells of its
 tables between "What kernels of one call share" and "How it is tested" name no other.
@@ -105,6 +107,23 @@ def check_links(root):
     return problems, num_links
 
 
+def check_paths(root):
+    """Paths in backticks. One with a * or {a,b} stands for several, and is not looked for."""
+    problems, num_paths = [], 0
+    folders = [d.name for d in root.iterdir() if d.is_dir() and not d.name.startswith(".") and d.name != "build"]
+    path = re.compile(rf"`((?:{'|'.join(map(re.escape, folders))})/[\w./-]+)`") if folders else re.compile("(?!)()")
+    files = sorted(root.glob("*.md")) + [f for d in DOCUMENT_FOLDERS for f in sorted((root / d).rglob("*.md"))]
+    for file in files:
+        if file.name == "CHANGELOG.md" or file.parent.name == "adr":
+            continue
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            for named in path.findall(line):
+                num_paths += 1
+                if not (root / named.rstrip("/")).exists():
+                    problems.append(f"{file.relative_to(root)}:{number}: there is no {named}")
+    return problems, num_paths
+
+
 def without_headings_in_code(file):
     """The heading lines of a Markdown file, those of fenced blocks left out."""
     headings, fenced = [], False
@@ -150,9 +169,10 @@ def check(root):
     root = Path(root).resolve()
     citation_problems, num_citations = check_citations(root)
     link_problems, num_links = check_links(root)
+    path_problems, num_paths = check_paths(root)
     kernel_problems, num_kernels = check_kernels(root)
-    return (citation_problems + link_problems + kernel_problems,
-            f"{num_citations} citations, {num_links} relative links, {num_kernels} kernels or files of them")
+    return (citation_problems + link_problems + path_problems + kernel_problems,
+            f"{num_citations} citations, {num_links} relative links, {num_paths} paths, {num_kernels} kernels or files of them")
 
 
 KERNEL_CASES = [  # a source, the page's tables, is it legal?
@@ -176,7 +196,8 @@ def self_test():
         ("src/x.hpp", "/// @cite Bad2002", False), ("src/x.hpp", "/// @cite Good2002; Bad2002, eq. (1)", False),
         ("src/x.hpp", "/// @cite [Good2002]; [BadKey, 2]", False), ("src/x.hpp", "// by [Bad2002, sec. 3]", False),
         ("src/x.hpp", "/// @cite ", False), ("README.md", "[a](absent.md)", False), ("README.md", "[a](#absent)", False),
-        ("README.md", "[a](../outside.md)", False), ("docs/x.md", "see ![a](absent.png)", False),
+        ("docs/x.md", "`docs/x.md` `docs/references.bib` `docs/*.md` `absent/x` `x.md`", True), ("docs/x.md", "`docs/absent.md`", False),
+        ("docs/adr/x.md", "`docs/absent.md`", True), ("README.md", "[a](../outside.md)", False), ("docs/x.md", "see ![a](absent.png)", False),
     ]
     wrong = []
     for file, content, legal in cases:

@@ -115,10 +115,10 @@ def self_test():
     rules = (Path(__file__).resolve().parent / "ranks.txt").read_text()
     files = ["include/kizami/status.hpp", "include/kizami/gemm.hpp", "include/kizami/plan.hpp", "src/base/check.hpp", "src/base/fork_safe.hpp",
              "src/num/crt.hpp", "src/problem/problem.hpp", "src/product/product.hpp", "src/plan/plan.hpp",
-             "src/engines/cpu_ref/engine.hpp", "src/engines/native/engine.hpp", "src/split/split.hpp", "src/exec/exec.hpp",
+             "src/engines/cpu_ref/engine.hpp", "src/engines/native/engine.hpp", "src/schemes/ozaki2/split.hpp", "src/exec/exec.hpp",
              "src/engines/shared.hpp", "apps/kizami/commands.hpp", "apps/check/case.hpp"]
     cases = [  # file, include, is it legal?
-        ("src/exec/x.cpp", "split/split.hpp", True), ("src/exec/x.cpp", "engines/native/engine.hpp", True),
+        ("src/exec/x.cpp", "schemes/ozaki2/split.hpp", True), ("src/exec/x.cpp", "engines/native/engine.hpp", True),
         ("src/num/x.hpp", "base/check.hpp", True), ("src/num/x.hpp", "num/crt.hpp", True),
         ("src/engines/native/x.cpp", "product/product.hpp", True), ("include/kizami/kizami.hpp", "kizami/gemm.hpp", True),
         ("apps/kizami/x.cpp", "kizami/gemm.hpp", True), ("apps/kizami/x.cpp", "commands.hpp", True),
@@ -131,7 +131,7 @@ def self_test():
         ("src/base/x.hpp", "num/crt.hpp", False), ("src/num/x.hpp", "plan/plan.hpp", False),
         ("src/problem/x.hpp", "product/product.hpp", False), ("src/plan/x.cpp", "engines/cpu_ref/engine.hpp", False),
         ("src/engines/native/x.cpp", "engines/cpu_ref/engine.hpp", False),
-        ("src/engines/native/x.cpp", "plan/plan.hpp", False), ("src/split/x.cpp", "engines/native/engine.hpp", False),
+        ("src/engines/native/x.cpp", "plan/plan.hpp", False), ("src/schemes/ozaki2/x.cpp", "engines/native/engine.hpp", False),
         ("src/num/x.hpp", "../base/check.hpp", False), ("src/num/x.hpp", "base/../base/check.hpp", False),
         ("include/kizami/status.hpp", "kizami/gemm.hpp", False), ("src/exec/x.cpp", "kizami/gemm.hpp", False),
         ("src/num/x.hpp", "base/absent.hpp", False), ("src/num/x.hpp", "kizami/absent.hpp", False),

@@ -9,11 +9,11 @@
 #include "api/op_view.hpp"
 #include "api/stream_memory.hpp"
 #include "base/relaxed_capture.hpp"
+#include "device/writes_c.hpp"
 #include "exec/device_batch.hpp"
 #include "exec/device_environment.hpp"
 #include "exec/outcome.hpp"
 #include "exec/plan_cache.hpp"
-#include "exec/writes_c.hpp"
 #include "problem/batch.hpp"
 #include "problem/problem.hpp"
 

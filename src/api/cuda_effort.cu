@@ -2,7 +2,7 @@
 #include <optional>
 #include <span>
 
-#include "exec/effort_words.hpp"
+#include "device/effort_words.hpp"
 #include "kizami/cuda.hpp"
 #include "plan/device_effort.hpp"
 

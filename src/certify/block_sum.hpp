@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Ordered sums of block products and what surrounds them, piece by piece, for host and device. Those of one term of a line
-// are in split/terms.hpp and split/block_digit.hpp.
+// are in certify/terms.hpp and certify/block_digit.hpp.
 //
 // Of a pair of lines, with the exact products I_b < 2^22 of the digits of block b and the deficits d_b, d'_b of its lines,
 //   S_0 = 0;   S_{b+1} = RN32(S_b + I_b 2^(-12 - d_b - d'_b)),
@@ -12,10 +12,10 @@
 
 #include <cstdint>
 
+#include "certify/block_digit.hpp"
+#include "certify/digits.hpp"
 #include "kizami/host_device.hpp"
 #include "num/rung.hpp"
-#include "split/block_digit.hpp"
-#include "split/digits.hpp"
 
 namespace kizami::certify {
 

@@ -8,9 +8,9 @@
 
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
+#include "certify/digits.hpp"
 #include "plan/launch.hpp"
 #include "plan/ozaki2.hpp"
-#include "split/digits.hpp"
 
 namespace kizami::certify {
 namespace {

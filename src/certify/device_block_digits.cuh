@@ -11,13 +11,13 @@
 
 #include "base/int_math.hpp"
 #include "certify/block_sum.hpp"
+#include "certify/device_line_block_digits.cuh"
 #include "certify/device_second_look_grid.cuh"
+#include "certify/digits.hpp"
+#include "certify/terms.hpp"
 #include "num/line_stats.hpp"
 #include "plan/second_look_buffers.hpp"
 #include "problem/lines.hpp"
-#include "split/device_block_digits.cuh"
-#include "split/digits.hpp"
-#include "split/terms.hpp"
 
 namespace kizami::certify::second_look {
 

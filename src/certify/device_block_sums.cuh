@@ -17,10 +17,10 @@
 #include "certify/block_sum.hpp"
 #include "certify/device_equilibration_gain.cuh"
 #include "certify/device_second_look_grid.cuh"
+#include "certify/digits.hpp"
 #include "num/rung.hpp"
 #include "plan/second_look_buffers.hpp"
 #include "problem/lines.hpp"
-#include "split/digits.hpp"
 
 namespace kizami::certify::second_look {
 

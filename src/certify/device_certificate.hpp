@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
+#include "device/state.hpp"
 #include "kizami/status.hpp"
 #include "num/rung.hpp"
-#include "plan/device_state.hpp"
 #include "product/product.hpp"
 
 namespace kizami::certify {

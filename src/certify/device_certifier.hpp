@@ -13,12 +13,12 @@
 #include "base/int_math.hpp"
 #include "certify/device_certificate.hpp"
 #include "certify/device_second_look.hpp"
+#include "certify/device_statistics.hpp"
 #include "num/rung.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/launch.hpp"
 #include "plan/plan.hpp"
 #include "problem/lines.hpp"
-#include "split/device.hpp"
 
 namespace kizami::certify {
 

@@ -13,8 +13,8 @@
 #include "certify/device_equilibration_gain.cuh"
 #include "certify/device_second_look.hpp"
 #include "certify/device_second_look_grid.cuh"
+#include "device/state.hpp"
 #include "num/rung.hpp"
-#include "plan/device_state.hpp"
 
 namespace kizami::certify::second_look {
 

@@ -8,12 +8,12 @@
 #include <cstdint>
 
 #include "base/cluster_sm90.cuh"
+#include "device/line.cuh"
+#include "device/state.hpp"
 #include "kizami/host_device.hpp"
 #include "num/exponent.hpp"
 #include "num/rung.hpp"
-#include "plan/device_state.hpp"
 #include "problem/lines.hpp"
-#include "split/device_line.cuh"
 
 namespace kizami::certify {
 

@@ -25,11 +25,11 @@
 #include "certify/device_repair_list.cuh"
 #include "certify/device_second_look.hpp"
 #include "certify/device_second_look_grid.cuh"
+#include "certify/terms.hpp"
 #include "num/line_stats.hpp"
 #include "num/rung.hpp"
 #include "num/slice_weight.hpp"
 #include "problem/lines.hpp"
-#include "split/terms.hpp"
 
 namespace kizami::certify::second_look {
 

@@ -11,9 +11,9 @@
 #include <cstdint>
 
 #include "base/carver.hpp"
+#include "device/state.hpp"
 #include "kizami/status.hpp"
 #include "num/rung.hpp"
-#include "plan/device_state.hpp"
 #include "plan/second_look_buffers.hpp"
 #include "problem/lines.hpp"
 #include "product/product.hpp"

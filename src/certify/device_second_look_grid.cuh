@@ -9,11 +9,11 @@
 #include <cstdint>
 
 #include "base/int_math.hpp"
+#include "certify/terms.hpp"
+#include "device/state.hpp"
 #include "num/exponent.hpp"
 #include "num/line_stats.hpp"
-#include "plan/device_state.hpp"
 #include "problem/lines.hpp"
-#include "split/terms.hpp"
 
 namespace kizami::certify::second_look {
 

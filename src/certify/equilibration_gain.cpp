@@ -6,8 +6,8 @@
 
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
-#include "split/statistics.hpp"
-#include "split/terms.hpp"
+#include "certify/statistics.hpp"
+#include "certify/terms.hpp"
 
 namespace kizami::certify {
 namespace {

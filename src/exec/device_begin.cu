@@ -6,7 +6,7 @@
 #include "base/cuda_status.hpp"
 #include "base/overlapped_launch.hpp"
 #include "certify/device_scout.cuh"
-#include "plan/device_state.cuh"
+#include "device/state.cuh"
 
 namespace kizami::exec {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
+#include "device/state.hpp"
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
-#include "plan/device_state.hpp"
 #include "problem/lines.hpp"
 #include "product/product.hpp"
 

@@ -9,15 +9,15 @@
 #include <type_traits>
 
 #include "base/cuda_status.hpp"
+#include "device/writes_c.hpp"
 #include "exec/device_begin.hpp"
 #include "exec/device_ec.hpp"
 #include "exec/device_ozaki1.hpp"
 #include "exec/device_ozaki2.hpp"
 #include "exec/device_slice_rungs.hpp"
-#include "exec/writes_c.hpp"
 #include "plan/device_slice_rungs.hpp"
 #include "problem/problem.hpp"
-#include "reconstruct/device.hpp"
+#include "schemes/ozaki2/device_crt.hpp"
 
 namespace kizami::exec {
 namespace {

@@ -6,11 +6,11 @@
 #include <optional>
 #include <span>
 
+#include "device/effort_word.hpp"
+#include "device/state.hpp"
 #include "kizami/outcome.hpp"
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
-#include "plan/device_state.hpp"
-#include "plan/effort_word.hpp"
 #include "plan/plan.hpp"
 #include "product/product.hpp"
 

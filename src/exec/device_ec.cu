@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include "device/wait.hpp"
+#include "device/writes_c.hpp"
 #include "exec/device_ec.hpp"
 #include "exec/device_exceptions.hpp"
-#include "exec/device_wait.hpp"
 #include "exec/nonfinite_alpha.hpp"
-#include "exec/writes_c.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -16,8 +16,8 @@
 #include "fp64/device.hpp"
 #include "plan/device_ec.hpp"
 #include "problem/lines.hpp"
-#include "split/device_ec_profile.hpp"
-#include "split/device_ec_split.hpp"
+#include "schemes/ec/device_profile.hpp"
+#include "schemes/ec/device_split.hpp"
 
 namespace kizami::exec {
 namespace {

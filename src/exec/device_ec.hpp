@@ -3,9 +3,9 @@
 // flags and decision do not need end at once. Nothing waits for the host, unless the policy lets the call refuse what only the elements justify.
 #pragma once
 
+#include "device/effort_word.hpp"
+#include "device/state.hpp"
 #include "exec/device_call.hpp"
-#include "plan/device_state.hpp"
-#include "plan/effort_word.hpp"
 
 namespace kizami::exec {
 

@@ -7,7 +7,7 @@
 #include "kizami/status.hpp"
 #include "num/moduli.hpp"
 #include "plan/plan.hpp"
-#include "reconstruct/device.hpp"
+#include "schemes/ozaki2/device_crt.hpp"
 
 namespace kizami::exec {
 

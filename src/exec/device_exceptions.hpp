@@ -2,7 +2,7 @@
 // What is left of a call on a device behind its products.
 #pragma once
 
-#include "exec/writes_c.hpp"
+#include "device/writes_c.hpp"
 #include "fp64/device.hpp"
 #include "kizami/status.hpp"
 

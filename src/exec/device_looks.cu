@@ -8,11 +8,11 @@
 #include <span>
 
 #include "base/fork_safe.hpp"
+#include "device/effort_words.hpp"
+#include "device/learned_look.hpp"
 #include "exec/device_call.hpp"
-#include "exec/effort_words.hpp"
 #include "plan/device_buffers.hpp"
-#include "plan/learned_look.hpp"
-#include "split/residues.hpp"
+#include "schemes/ozaki2/residues.hpp"
 
 namespace kizami::exec {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The memory of plan/learned_look.hpp: words that the last kernels of calls write, in page-locked memory of the process.
+// The memory of device/learned_look.hpp: words that the last kernels of calls write, in page-locked memory of the process.
 #pragma once
 
 #include <optional>
 
+#include "device/state.hpp"
 #include "kizami/effort.hpp"
-#include "plan/device_state.hpp"
 #include "plan/plan.hpp"
 
 namespace kizami::exec {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "device/writes_c.hpp"
 #include "exec/device_native.hpp"
-#include "exec/writes_c.hpp"
 
 #include <cuda_runtime_api.h>
 

@@ -10,19 +10,19 @@
 #include <string>
 
 #include "base/int_math.hpp"
+#include "device/wait.hpp"
+#include "device/writes_c.hpp"
 #include "exec/device_begin.hpp"
 #include "exec/device_exceptions.hpp"
-#include "exec/device_wait.hpp"
 #include "exec/nonfinite_alpha.hpp"
-#include "exec/writes_c.hpp"
 #include "fp64/device.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/device_ozaki1.hpp"
 #include "plan/launch.hpp"
 #include "problem/lines.hpp"
-#include "reconstruct/device_slices.hpp"
-#include "split/device.hpp"
-#include "split/device_slices.hpp"
+#include "schemes/ozaki1/device_split.hpp"
+#include "schemes/ozaki1/device_sums.hpp"
+#include "schemes/ozaki2/device_split.hpp"
 
 namespace kizami::exec {
 namespace {

@@ -3,8 +3,8 @@
 // waits for the host, unless the policy lets the call refuse what only the elements justify, or count the slices that they need.
 #pragma once
 
+#include "device/state.hpp"
 #include "exec/device_call.hpp"
-#include "plan/device_state.hpp"
 
 namespace kizami::exec {
 

@@ -11,20 +11,20 @@
 
 #include "base/int_math.hpp"
 #include "certify/device_certifier.hpp"
+#include "device/wait.hpp"
+#include "device/writes_c.hpp"
 #include "exec/device_begin.hpp"
 #include "exec/device_environment.hpp"
 #include "exec/device_exceptions.hpp"
 #include "exec/device_looks.hpp"
 #include "exec/device_phases.hpp"
-#include "exec/device_wait.hpp"
 #include "exec/nonfinite_alpha.hpp"
-#include "exec/writes_c.hpp"
 #include "fp64/device.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/launch.hpp"
 #include "problem/problem.hpp"
-#include "reconstruct/device.hpp"
-#include "split/device.hpp"
+#include "schemes/ozaki2/device_crt.hpp"
+#include "schemes/ozaki2/device_split.hpp"
 
 namespace kizami::exec {
 namespace {

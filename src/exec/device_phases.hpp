@@ -10,8 +10,8 @@
 #include "plan/device_buffers.hpp"
 #include "plan/plan.hpp"
 #include "product/device_phases.hpp"
-#include "reconstruct/device.hpp"
-#include "split/device.hpp"
+#include "schemes/ozaki2/device_crt.hpp"
+#include "schemes/ozaki2/device_split.hpp"
 
 namespace kizami::exec {
 

@@ -8,12 +8,12 @@
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "certify/device_certifier.hpp"
+#include "device/wait.hpp"
 #include "exec/device_begin.hpp"
 #include "exec/device_ozaki1.hpp"
-#include "exec/device_wait.hpp"
 #include "num/slice_weight.hpp"
 #include "plan/device_slice_rungs.hpp"
-#include "split/device.hpp"
+#include "schemes/ozaki2/device_split.hpp"
 
 namespace kizami::exec {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <cstddef>
 
+#include "device/state.hpp"
 #include "exec/device_call.hpp"
-#include "plan/device_state.hpp"
 
 namespace kizami::exec {
 

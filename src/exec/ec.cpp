@@ -9,13 +9,13 @@
 
 #include "base/parallel.hpp"
 #include "certify/certificate.hpp"
+#include "certify/statistics.hpp"
 #include "exec/nonfinite.hpp"
 #include "exec/ozaki2.hpp"
 #include "plan/buffers.hpp"
 #include "plan/ec.hpp"
-#include "reconstruct/float_sums.hpp"
-#include "split/float_planes.hpp"
-#include "split/statistics.hpp"
+#include "schemes/ec/float_planes.hpp"
+#include "schemes/ec/float_sums.hpp"
 
 namespace kizami::exec {
 namespace {

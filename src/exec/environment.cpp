@@ -9,7 +9,7 @@
 #include "engines/cpu_simd/cpu_simd.hpp"
 #include "engines/tc_model/tc_model.hpp"
 #include "engines/tile/tile.hpp"
-#include "split/residues.hpp"
+#include "schemes/ozaki2/residues.hpp"
 
 extern "C" {
 // What the BLAS says of itself, if it is OpenBLAS.

@@ -10,15 +10,15 @@
 #include <variant>
 
 #include "certify/certificate.hpp"
+#include "certify/statistics.hpp"
 #include "exec/nonfinite.hpp"
 #include "exec/ozaki2.hpp"
 #include "kizami/formats.hpp"
 #include "plan/buffers.hpp"
 #include "plan/launch.hpp"
 #include "plan/ozaki1.hpp"
-#include "reconstruct/slices.hpp"
-#include "split/slices.hpp"
-#include "split/statistics.hpp"
+#include "schemes/ozaki1/split.hpp"
+#include "schemes/ozaki1/sums.hpp"
 
 namespace kizami::exec {
 namespace {

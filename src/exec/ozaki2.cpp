@@ -10,17 +10,17 @@
 #include "base/parallel.hpp"
 #include "certify/certificate.hpp"
 #include "certify/equilibration_gain.hpp"
+#include "certify/statistics.hpp"
 #include "exec/nonfinite.hpp"
 #include "fp64/fp64.hpp"
 #include "plan/buffers.hpp"
 #include "plan/launch.hpp"
 #include "plan/ozaki2.hpp"
 #include "product/phases.hpp"
-#include "reconstruct/correct.hpp"
-#include "reconstruct/crt.hpp"
-#include "reconstruct/double_double.hpp"
-#include "split/residues.hpp"
-#include "split/statistics.hpp"
+#include "schemes/ozaki2/correct.hpp"
+#include "schemes/ozaki2/crt.hpp"
+#include "schemes/ozaki2/double_double.hpp"
+#include "schemes/ozaki2/residues.hpp"
 
 namespace kizami::exec {
 namespace {

@@ -6,13 +6,13 @@
 #include "base/carver.hpp"
 #include "base/fp_environment.hpp"
 #include "base/int_math.hpp"
+#include "certify/digits.hpp"
+#include "certify/statistics.hpp"
 #include "exec/nonfinite.hpp"
 #include "plan/ozaki1.hpp"
 #include "product/product.hpp"
-#include "split/digits.hpp"
-#include "split/residues.hpp"
-#include "split/slices.hpp"
-#include "split/statistics.hpp"
+#include "schemes/ozaki1/split.hpp"
+#include "schemes/ozaki2/residues.hpp"
 
 namespace kizami::exec {
 namespace {

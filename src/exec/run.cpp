@@ -10,6 +10,7 @@
 
 #include "base/aligned_buffer.hpp"
 #include "base/fp_environment.hpp"
+#include "certify/statistics.hpp"
 #include "engines/native/native_blas.hpp"
 #include "exec/ec.hpp"
 #include "exec/nonfinite.hpp"
@@ -18,8 +19,7 @@
 #include "exec/ozaki2.hpp"
 #include "num/native_range.hpp"
 #include "plan/native.hpp"
-#include "split/exponent_range.hpp"
-#include "split/statistics.hpp"
+#include "schemes/native/exponent_range.hpp"
 
 namespace kizami::exec {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <cstdint>
 
+#include "device/effort_word.hpp"
+#include "device/state.hpp"
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
 #include "num/bounds.hpp"
 #include "num/line_stats.hpp"
-#include "plan/device_state.hpp"
-#include "plan/effort_word.hpp"
 #include "problem/lines.hpp"
 #include "product/product.hpp"
 

@@ -9,10 +9,10 @@
 #include <complex>
 
 #include "base/overlapped_launch.hpp"
+#include "device/effort_word.cuh"
 #include "fp64/device_pair.cuh"
 #include "fp64/device_repairs.cuh"
 #include "fp64/device_tile.cuh"
-#include "plan/effort_word.cuh"
 
 namespace kizami::fp64 {
 namespace {

@@ -4,10 +4,10 @@
 #include <complex>
 
 #include "base/overlapped_launch.hpp"
+#include "device/effort_word.cuh"
 #include "fp64/device.hpp"
 #include "fp64/device_pair.cuh"
 #include "num/long_accumulator.hpp"
-#include "plan/effort_word.cuh"
 
 namespace kizami::fp64 {
 namespace {

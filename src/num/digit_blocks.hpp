@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which blocks of digits share a scale (split/digits.hpp; docs/accuracy/certificate.md).
+// Digits of the certificate, and which blocks of them share a scale (certify/digits.hpp; docs/accuracy/certificate.md).
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,11 @@
 #include "kizami/host_device.hpp"
 
 namespace kizami::num {
+
+/// Fraction bits of a digit.
+inline constexpr int kDigitBits = 6;
+/// Blocks further below their line have no digits: products of scales stay normal FP32 numbers.
+inline constexpr int kMaxDeficit = 52;
 
 /// Real lines from here on have one scale for two blocks, whose products are one term of the sum: half as many terms, at the price of
 /// elements of spread exponents further below the scale. Shorter ones need the finer scales.

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "base/carver.hpp"
-#include "plan/device_state.hpp"
+#include "device/state.hpp"
 #include "plan/plan.hpp"
 
 namespace kizami::plan {

@@ -2,14 +2,14 @@
 // Scheme ec for operands in device memory: stages from the engine's kernels, and the workspace of a call. Both operands are split
 // whole and the range decides for the whole call (num/ec_range.hpp); behind the stages stands FP64 arithmetic.
 //
-// A complex product is one real product of twice as many lines of A, of 2k terms each (split/device_ec_split.hpp).
+// A complex product is one real product of twice as many lines of A, of 2k terms each (schemes/ec/device_split.hpp).
 #pragma once
 
 #include <cstdint>
 
 #include "base/carver.hpp"
+#include "device/state.hpp"
 #include "kizami/status.hpp"
-#include "plan/device_state.hpp"
 #include "plan/plan.hpp"
 #include "product/ec_planes.hpp"
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "base/carver.hpp"
+#include "device/state.hpp"
 #include "kizami/status.hpp"
-#include "plan/device_state.hpp"
 #include "plan/plan.hpp"
 #include "product/fused_slices.hpp"
 #include "product/product.hpp"
@@ -87,7 +87,7 @@ struct DeviceSliceBuffers {
 [[nodiscard]] int device_sum_words(const Plan& plan);
 /// Whether slices depend on what all lines of an operand have in common, see SliceSurvey.
 [[nodiscard]] bool has_slice_survey(const Plan& plan);
-/// Whether the operands are sliced whole in one pass, see split/device_slices.hpp.
+/// Whether the operands are sliced whole in one pass, see schemes/ozaki1/device_split.hpp.
 [[nodiscard]] bool slices_in_one_pass(const Plan& plan);
 /// The product of a batch for a block of C, as the engine is asked for it.
 [[nodiscard]] product::ProductDesc device_slice_product(const Plan& plan, const SliceBatch& batch, std::int64_t m,

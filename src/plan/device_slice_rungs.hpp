@@ -7,8 +7,8 @@
 #include <cstddef>
 
 #include "base/carver.hpp"
+#include "device/state.hpp"
 #include "plan/device_buffers.hpp"
-#include "plan/device_state.hpp"
 #include "plan/ozaki2.hpp"
 #include "plan/plan.hpp"
 #include "plan/second_look_buffers.hpp"

@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "api_case.hpp"
+#include "certify/statistics.hpp"
 #include "check/matrix_classes.hpp"
 #include "num/bounds.hpp"
 #include "num/rung.hpp"
 #include "plan/plan.hpp"
 #include "problem/lines.hpp"
-#include "split/residues.hpp"
-#include "split/statistics.hpp"
+#include "schemes/ozaki2/residues.hpp"
 
 namespace kizami::api_test {
 namespace {

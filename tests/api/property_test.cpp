@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "api_case.hpp"
+#include "certify/statistics.hpp"
 #include "num/rung.hpp"
 #include "plan/plan.hpp"
 #include "problem/lines.hpp"
-#include "split/statistics.hpp"
 
 namespace kizami::api_test {
 namespace {

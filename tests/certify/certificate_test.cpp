@@ -15,11 +15,11 @@
 
 #include "base/aligned_buffer.hpp"
 #include "certify/equilibration_gain.hpp"
+#include "certify/statistics.hpp"
 #include "exec/environment.hpp"
 #include "num/exponent.hpp"
 #include "plan/buffers.hpp"
 #include "plan/plan.hpp"
-#include "split/statistics.hpp"
 
 namespace kizami::certify {
 namespace {

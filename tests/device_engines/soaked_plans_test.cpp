@@ -11,7 +11,7 @@
 #include "gpu_soak/case.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/plan.hpp"
-#include "reconstruct/device.hpp"
+#include "schemes/ozaki2/device_crt.hpp"
 
 namespace kizami::plan {
 namespace {

@@ -17,13 +17,13 @@
 #include <vector>
 
 #include "base/int_math.hpp"
+#include "certify/statistics.hpp"
 #include "num/crt_table.hpp"
 #include "num/line_stats.hpp"
 #include "num/modular.hpp"
 #include "plan/ladder.hpp"
-#include "reconstruct/crt.hpp"
-#include "split/residues.hpp"
-#include "split/statistics.hpp"
+#include "schemes/ozaki2/crt.hpp"
+#include "schemes/ozaki2/residues.hpp"
 
 namespace kizami::engines {
 namespace {

@@ -13,14 +13,14 @@
 #include <string>
 #include <vector>
 
+#include "certify/statistics.hpp"
 #include "check/exact.hpp"
 #include "check/matrix_classes.hpp"
 #include "fp64/headroom.hpp"
 #include "num/error_free.hpp"
-#include "split/statistics.hpp"
+#include "tests/certify/simd_targets.hpp"
+#include "tests/certify/stored_lines.hpp"
 #include "tests/num/exact_numbers.hpp"
-#include "tests/split/simd_targets.hpp"
-#include "tests/split/stored_lines.hpp"
 
 namespace kizami::fp64 {
 namespace {

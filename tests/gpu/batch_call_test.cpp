@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "device/state.hpp"
 #include "gpu/batch_case.hpp"
 #include "gpu/device_case.hpp"
-#include "plan/device_state.hpp"
 
 namespace kizami::gpu_test {
 namespace {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "gpu/device_memory.hpp"
-#include "reconstruct/crt.hpp"
-#include "reconstruct/device.hpp"
-#include "tests/reconstruct/crt_cases.hpp"
+#include "schemes/ozaki2/crt.hpp"
+#include "schemes/ozaki2/device_crt.hpp"
+#include "tests/schemes/ozaki2/crt_cases.hpp"
 
 namespace kizami::reconstruct {
 namespace {

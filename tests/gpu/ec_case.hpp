@@ -15,7 +15,7 @@
 #include "gpu/device_memory.hpp"
 #include "problem/lines.hpp"
 #include "product/ec_planes.hpp"
-#include "split/device_ec_split.hpp"
+#include "schemes/ec/device_split.hpp"
 
 namespace kizami::gpu_test {
 

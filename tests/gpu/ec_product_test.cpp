@@ -18,7 +18,7 @@
 #include "gpu/device_memory.hpp"
 #include "gpu/ec_case.hpp"
 #include "num/line_stats.hpp"
-#include "split/device_ec_split.hpp"
+#include "schemes/ec/device_split.hpp"
 
 namespace kizami::engines {
 namespace {

@@ -21,9 +21,9 @@
 #include "num/ec_profile.hpp"
 #include "num/ec_range.hpp"
 #include "num/line_stats.hpp"
-#include "split/device_ec_profile.hpp"
-#include "split/device_ec_split.hpp"
-#include "split/ec_split.hpp"
+#include "schemes/ec/device_planes_oracle.hpp"
+#include "schemes/ec/device_profile.hpp"
+#include "schemes/ec/device_split.hpp"
 
 namespace kizami::split {
 namespace {

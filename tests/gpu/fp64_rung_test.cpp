@@ -12,15 +12,15 @@
 #include <string>
 #include <vector>
 
+#include "certify/statistics.hpp"
 #include "check/matrix_classes.hpp"
 #include "fp64/device.hpp"
 #include "fp64/fp64.hpp"
 #include "fp64/repair_place.hpp"
 #include "gpu/device_memory.hpp"
 #include "num/scaled.hpp"
-#include "split/statistics.hpp"
+#include "tests/certify/stored_lines.hpp"
 #include "tests/num/exact_numbers.hpp"
-#include "tests/split/stored_lines.hpp"
 
 namespace kizami::gpu_test {
 namespace {

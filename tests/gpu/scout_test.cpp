@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "device/learned_look.hpp"
 #include "gpu/planned_call.hpp"
-#include "plan/learned_look.hpp"
-#include "split/residues.hpp"
+#include "schemes/ozaki2/residues.hpp"
 
 namespace kizami::gpu_test {
 namespace {

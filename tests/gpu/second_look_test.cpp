@@ -17,17 +17,17 @@
 #include "certify/block_sum.hpp"
 #include "certify/certificate.hpp"
 #include "certify/device_second_look.hpp"
+#include "certify/digits.hpp"
 #include "certify/equilibration_gain.hpp"
+#include "certify/statistics.hpp"
+#include "certify/terms.hpp"
 #include "check/matrix_classes.hpp"
 #include "exec/environment.hpp"
 #include "gpu/device_memory.hpp"
 #include "plan/buffers.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/plan.hpp"
-#include "split/device.hpp"
-#include "split/digits.hpp"
-#include "split/statistics.hpp"
-#include "split/terms.hpp"
+#include "schemes/ozaki2/device_split.hpp"
 
 namespace kizami::certify {
 namespace {

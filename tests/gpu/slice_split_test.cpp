@@ -15,13 +15,13 @@
 #include <vector>
 
 #include "base/int_math.hpp"
+#include "certify/statistics.hpp"
 #include "gpu/device_memory.hpp"
 #include "gpu/host_lines.hpp"
 #include "kizami/formats.hpp"
-#include "split/device.hpp"
-#include "split/device_slices.hpp"
-#include "split/slices.hpp"
-#include "split/statistics.hpp"
+#include "schemes/ozaki1/device_split.hpp"
+#include "schemes/ozaki1/split.hpp"
+#include "schemes/ozaki2/device_split.hpp"
 
 namespace kizami::split {
 namespace {

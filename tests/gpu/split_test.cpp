@@ -15,17 +15,17 @@
 #include <vector>
 
 #include "base/int_math.hpp"
+#include "certify/block_digit.hpp"
+#include "certify/digits.hpp"
+#include "certify/statistics.hpp"
 #include "exec/environment.hpp"
 #include "gpu/device_memory.hpp"
 #include "gpu/host_lines.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/plan.hpp"
 #include "plan/second_look_buffers.hpp"
-#include "split/block_digit.hpp"
-#include "split/device.hpp"
-#include "split/digits.hpp"
-#include "split/residues.hpp"
-#include "split/statistics.hpp"
+#include "schemes/ozaki2/device_split.hpp"
+#include "schemes/ozaki2/residues.hpp"
 
 namespace kizami::split {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "num/bounds.hpp"
+#include "tests/certify/stored_lines.hpp"
 #include "tests/num/exact_numbers.hpp"
-#include "tests/split/stored_lines.hpp"
 
 namespace kizami::num {
 namespace {

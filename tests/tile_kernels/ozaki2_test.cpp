@@ -11,8 +11,8 @@
 
 #include "num/crt_table.hpp"
 #include "num/modular.hpp"
-#include "reconstruct/crt.hpp"
-#include "split/residues.hpp"
+#include "schemes/ozaki2/crt.hpp"
+#include "schemes/ozaki2/residues.hpp"
 #include "tile_kernels/crt.hpp"
 #include "tile_kernels/crt_record.hpp"
 #include "tile_kernels/product_i8.hpp"

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// Pieces of some neighbouring lines in shared memory, in the same order whatever is contiguous in global memory.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "device/line.cuh"
+#include "kizami/host_device.hpp"
+#include "problem/lines.hpp"
+
+namespace kizami::split::device {
+
+inline constexpr int kPanelThreads = 256;
+inline constexpr int kPanelWarps = kPanelThreads / 32;
+/// Elements of a line at most.
+inline constexpr int kPanelLength = 1024;
+
+/// Shape of a panel: a line after the other, some bytes apart so that neighbouring lines at the same place meet different
+/// banks.
+template <class T>
+struct Panel {
+  static constexpr int kLines = sizeof(T) == 16 ? 4 : 8;
+  static constexpr int kWarpsPerLine = kPanelWarps / kLines;
+  static constexpr int kElems = 16 / static_cast<int>(sizeof(T));  ///< of a copy of 16 bytes
+  static constexpr int kPadBytes = sizeof(T) == 16 ? 32 : 16;
+
+  /// Bytes from a line to the next.
+  [[nodiscard]] KIZAMI_HOST_DEVICE static constexpr int pitch(int length) {
+    return length * static_cast<int>(sizeof(T)) + kPadBytes;
+  }
+  [[nodiscard]] KIZAMI_HOST_DEVICE static constexpr int bytes(int length) { return kLines * pitch(length); }
+};
+
+/// Whether neighbouring lines, not elements, are neighbours in memory.
+template <class T>
+[[nodiscard]] bool lies_across(const problem::Lines<T>& lines) {
+  return lines.inner_stride > lines.line_stride && lines.num_lines > 1;
+}
+
+/// Enqueues a copy of kBytes to shared memory, or of zeros. Where lines lie across memory, the neighbours in 256 bytes are
+/// those that other blocks want: they come to the L2 cache as well.
+template <int kBytes>
+__device__ void copy_async(std::uint32_t to, const void* from, bool is_there) {
+  const int bytes = is_there ? kBytes : 0;
+  if constexpr (kBytes == 16) {
+    asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global.L2::256B [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(bytes), "n"(kBytes)
+                 : "memory");
+  }
+}
+__device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+
+/// Loads elements [first, first + length) of lines from first_line on; zeros where there are none. wait_for_copies() and a
+/// barrier end it.
+/// @range length a multiple of 128, at most kPanelLength
+template <class T>
+__device__ void load_panel(const problem::Lines<T>& lines, bool is_across, std::int64_t first_line, std::int64_t first,
+                           int length, unsigned char* panel) {
+  using P = Panel<T>;
+  const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(panel));
+  const int pitch = P::pitch(length);
+  const int thread = static_cast<int>(threadIdx.x);
+  const std::int64_t left = lines.length - first;
+  if (is_across) {
+    const int i = thread % P::kLines;
+    const bool is_line = first_line + i < lines.num_lines;
+    const int count = !is_line || left <= 0 ? 0 : static_cast<int>(min(left, static_cast<std::int64_t>(length)));
+    const int first_h = thread / P::kLines;
+    constexpr int kStep = kPanelThreads / P::kLines;
+    const T* from = lines.data;
+    if (count > 0) from += (first_line + i) * lines.line_stride + (first + first_h) * lines.inner_stride;
+    const std::int64_t step = count > 0 ? kStep * lines.inner_stride : 0;
+    std::uint32_t place = to + i * pitch + first_h * static_cast<int>(sizeof(T));
+#pragma unroll 8
+    for (int h = first_h; h < length; h += kStep) {
+      const bool is_there = h < count;
+      copy_async<sizeof(T)>(place, is_there ? from : lines.data, is_there);
+      place += kStep * static_cast<int>(sizeof(T));
+      from += step;
+    }
+    return;
+  }
+  // A warp or some take a line, a chunk of 16 bytes a lane where the line allows it.
+  const int i = thread / (32 * P::kWarpsPerLine);
+  const int rank = thread % (32 * P::kWarpsPerLine);
+  const bool is_line = first_line + i < lines.num_lines;
+  const int count = !is_line || left <= 0 ? 0 : static_cast<int>(min(left, static_cast<std::int64_t>(length)));
+  const T* const line =
+      is_line ? lines.data + (first_line + i) * lines.line_stride + first * lines.inner_stride : lines.data;
+  const bool has_chunks = lines.inner_stride == 1 && reinterpret_cast<std::uintptr_t>(line) % 16 == 0;
+  const int whole = has_chunks ? count / P::kElems * P::kElems : 0;  // elements that come in chunks
+#pragma unroll 4
+  for (int h = rank * P::kElems; h < length; h += 32 * P::kWarpsPerLine * P::kElems) {
+    const std::uint32_t place = to + i * pitch + h * static_cast<int>(sizeof(T));
+    if (h < whole || h >= count) {
+      copy_async<16>(place, h < whole ? line + h : lines.data, h < whole);
+    } else {
+      for (int e = 0; e < P::kElems; ++e) {
+        const bool is_there = h + e < count;
+        copy_async<sizeof(T)>(place + e * static_cast<int>(sizeof(T)),
+                              is_there ? line + (h + e) * lines.inner_stride : lines.data, is_there);
+      }
+    }
+  }
+}
+
+// Lines that lie across memory, several in 16 bytes: small copies to shared memory go through the L1 cache, of which panels
+// leave little, and few are under way at a time. Copies of 16 bytes go past it. They come as [element][line] and are put in
+// order on the chip.
+
+/// Whether the piece of a whole group of lines comes so.
+template <class T>
+[[nodiscard]] __device__ bool comes_in_chunks(const problem::Lines<T>& lines, std::int64_t first_line,
+                                              std::int64_t first, int length) {
+  return sizeof(T) < 16 && lines.line_stride == 1 && lines.inner_stride % Panel<T>::kElems == 0 &&
+         reinterpret_cast<std::uintptr_t>(lines.data + first_line) % 16 == 0 &&
+         first_line + Panel<T>::kLines <= lines.num_lines && first + length <= lines.length;
+}
+
+/// What each thread copies and puts in order, of panels of at most kMostElements of a line.
+template <class T, int kMostElements = kPanelLength>
+struct PanelChunks {
+  static constexpr int kOfElement = Panel<T>::kLines / Panel<T>::kElems;  ///< chunks that hold the lines of an element
+  static constexpr int kStep = kPanelThreads / kOfElement;                ///< elements at a time
+  static constexpr int kMost = kMostElements / kStep;                     ///< of a thread
+};
+
+/// Loads it. wait_for_copies(), order_chunks() and a barrier end it.
+template <class T>
+__device__ void load_chunks(const problem::Lines<T>& lines, std::int64_t first_line, std::int64_t first, int length,
+                            unsigned char* panel) {
+  using C = PanelChunks<T>;
+  const int thread = static_cast<int>(threadIdx.x);
+  const T* from = lines.data + first_line + thread % C::kOfElement * Panel<T>::kElems +
+                  (first + thread / C::kOfElement) * lines.inner_stride;
+  std::uint32_t to = static_cast<std::uint32_t>(__cvta_generic_to_shared(panel)) + 16 * threadIdx.x;
+#pragma unroll 8
+  for (int h = 0; h < length; h += C::kStep) {
+    copy_async<16>(to, from, true);
+    to += 16 * kPanelThreads;
+    from += C::kStep * lines.inner_stride;
+  }
+}
+
+/// Puts it in order: each thread keeps what it has copied in registers until all have.
+template <class T, int kMostElements = kPanelLength>
+__device__ void order_chunks(int length, unsigned char* panel) {
+  using P = Panel<T>;
+  using C = PanelChunks<T, kMostElements>;
+  const int thread = static_cast<int>(threadIdx.x);
+  uint4 chunks[C::kMost];
+#pragma unroll
+  for (int c = 0; c < C::kMost; ++c) {
+    if (c * C::kStep < length) chunks[c] = reinterpret_cast<const uint4*>(panel)[c * kPanelThreads + thread];
+  }
+  __syncthreads();
+  const int pitch = P::pitch(length);
+  unsigned char* const to =
+      panel + thread % C::kOfElement * P::kElems * pitch + thread / C::kOfElement * static_cast<int>(sizeof(T));
+#pragma unroll
+  for (int c = 0; c < C::kMost; ++c) {
+    if (c * C::kStep >= length) break;
+    using Bits = std::conditional_t<sizeof(T) == 8, uint2, std::uint32_t>;
+    Bits elements[P::kElems];
+    memcpy(elements, &chunks[c], sizeof elements);
+#pragma unroll
+    for (int e = 0; e < P::kElems; ++e)
+      *reinterpret_cast<Bits*>(to + e * pitch + c * C::kStep * static_cast<int>(sizeof(T))) = elements[e];
+  }
+}
+
+/// Elements h and h + 1 of a line's piece. @range h even
+template <class T>
+__device__ void read_pair(const unsigned char* piece, int h, Element<T> (&elements)[2]) {
+  T x[2];
+  if constexpr (sizeof(T) == 4) {
+    const auto both = *reinterpret_cast<const uint2*>(piece + h * 4);
+    memcpy(x, &both, sizeof x);
+  } else {
+    const auto* const chunks = reinterpret_cast<const uint4*>(piece + h * static_cast<int>(sizeof(T)));
+#pragma unroll
+    for (int c = 0; c < static_cast<int>(sizeof x / 16); ++c) {
+      const uint4 chunk = chunks[c];
+      memcpy(reinterpret_cast<unsigned char*>(x) + 16 * c, &chunk, sizeof chunk);
+    }
+  }
+#pragma unroll
+  for (int e = 0; e < 2; ++e) elements[e] = load_element(x + e);
+}
+
+}  // namespace kizami::split::device

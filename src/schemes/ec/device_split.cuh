@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT
+// The split of FP32 operands on the device: its launches, and the decision of a call. Where lines are short both operands are one
+// launch: the first blocks are of A, the others of B. Long lines across memory have a launch of their own, in which a lane holds
+// twice as much and half as many CTAs share a multiprocessor.
+//
+// The second split of a call is the same kernel in fewer CTAs, each of which takes blocks until none is left: it reads the
+// reports of the first split, and ends if its planes will do.
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/cluster_sm90.cuh"
+#include "base/cuda_status.hpp"
+#include "base/int_math.hpp"
+#include "base/overlapped_launch.hpp"
+#include "device/state.cuh"
+#include "num/ec_range.hpp"
+#include "schemes/ec/device_lines.cuh"
+#include "schemes/ec/device_split.hpp"
+
+namespace kizami::split {
+namespace {
+
+// ---- the decision ----
+
+/// The stage of a call, read from the reports by all threads of a block.
+struct Decided {
+  int stage;
+  std::uint32_t a_nonfinite;
+  std::uint32_t b_nonfinite;
+};
+
+[[nodiscard]] __device__ Decided decide(const EcDecision& decision, std::uint32_t (&shared)[3 * kWarps]) {
+  std::uint32_t flags = 0;
+  std::uint32_t a_nonfinite = 0;
+  std::uint32_t b_nonfinite = 0;
+#pragma unroll 1  // little code: small products wait for it, and it is not in the instruction cache
+  for (int r = thread_index(); r < decision.num_reports; r += kThreads) {
+    const product::EcReport report = decision.reports[r];
+    flags |= report.flags();
+    a_nonfinite += report.a_nonfinite();
+    b_nonfinite += report.b_nonfinite();
+  }
+  flags = __reduce_or_sync(kWholeWarp, flags);
+  a_nonfinite = __reduce_add_sync(kWholeWarp, a_nonfinite);
+  b_nonfinite = __reduce_add_sync(kWholeWarp, b_nonfinite);
+  const unsigned warp = threadIdx.x / 32;
+  if (threadIdx.x % 32 == 0) {
+    shared[3 * warp] = flags;
+    shared[3 * warp + 1] = a_nonfinite;
+    shared[3 * warp + 2] = b_nonfinite;
+  }
+  __syncthreads();
+  Decided decided{-1, 0, 0};
+  flags = 0;
+  for (int w = 0; w < kWarps; ++w) {
+    flags |= shared[3 * w];
+    decided.a_nonfinite += shared[3 * w + 1];
+    decided.b_nonfinite += shared[3 * w + 2];
+  }
+  __syncthreads();  // `shared` may be written again
+  if (!decision.checks_range) decided.stage = 0;
+  for (int s = 0; s < decision.num_stages && decided.stage < 0; ++s) {
+    const bool is_f16 = decision.formats[s] == EcFormat::kF16;
+    bool holds = is_f16 ? num::ec_f16_holds(flags & 0xF, flags >> 4) : num::ec_tf32_holds(flags & 0xF, flags >> 4);
+    if (is_f16 && !holds && decision.profiles != nullptr) holds = decision.profiles->holds != 0;
+    if (holds) decided.stage = s;
+  }
+  return decided;
+}
+
+/// Writes the state of a call that has decided.
+template <class T>
+__device__ void write_state(const EcDecision& decision, const Decided& decided, const T& alpha) {
+  plan::DeviceState fresh;
+  fresh.is_scaling_only = alpha == T{0} ? 1 : 0;
+  fresh.takes_signs = plan::takes_signs(alpha) ? 1 : 0;
+  fresh.ec_stage = decided.stage;
+  fresh.ec_product = fresh.takes_signs != 0 ? -1 : decided.stage;
+  fresh.selection.rung = decided.stage < 0 ? -1 : 0;
+  if (decided.stage < 0) fresh.selection.num_repaired = decision.num_pairs;
+  fresh.nonfinite_rows = decision.is_transposed ? decided.b_nonfinite : decided.a_nonfinite;
+  fresh.nonfinite_cols = decision.is_transposed ? decided.a_nonfinite : decided.b_nonfinite;
+  plan::write_state(decision.state, fresh);
+}
+
+template <class T, EcFormat kFormat, int kHeldUnits>
+__device__ void split_block(const Job<T>& job, unsigned at, Shared& shared) {
+  const num::EcRangeLimits& limits = job.observation.limits;
+  const bool is_a = at < job.blocks_of_a;
+  const Operand& o = is_a ? job.a : job.b;
+  const unsigned block = is_a ? at : at - job.blocks_of_a;
+  if (o.is_across != 0) {
+    split_across<T, kFormat, kHeldUnits>(o, block, is_a, limits, shared);
+  } else if (o.is_aligned != 0) {
+    split_along<T, kFormat, true>(o, block, is_a, limits, shared);
+  } else {
+    split_along<T, kFormat, false>(o, block, is_a, limits, shared);
+  }
+}
+
+/// By the threads of a block.
+__device__ void clear_profiles(num::EcProfiles& profiles) {
+  constexpr unsigned kWords = sizeof(num::EcProfiles) / sizeof(std::uint32_t);
+  static_assert(kWords <= kThreads);
+  if (threadIdx.x < kWords) reinterpret_cast<std::uint32_t*>(&profiles)[threadIdx.x] = 0;
+}
+
+/// A block a CTA, which reports it.
+template <class T, EcFormat kFormat, int kHeldUnits>
+__global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) split_ec_smxx(const __grid_constant__ Job<T> job) {
+  __shared__ Shared shared;
+  base::begin_in_cluster(&shared, sizeof shared);
+  base::follow_previous_kernel();
+  if (job.alpha.load() == T{0}) return;
+  if (threadIdx.x == 0) shared.report = 0;
+  if (job.observation.profiles != nullptr && blockIdx.x == 0) clear_profiles(*job.observation.profiles);
+  __syncthreads();
+  split_block<T, kFormat, kHeldUnits>(job, blockIdx.x, shared);
+  if (job.observation.reports == nullptr) return;
+  __syncthreads();
+  if (threadIdx.x == 0) job.observation.reports[blockIdx.x] = product::EcReport::from_bits(shared.report);
+}
+
+/// Decides; where the planes are to be made again, a CTA takes blocks until none is left.
+template <class T, EcFormat kFormat, int kHeldUnits>
+__global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) decide_ec_smxx(const __grid_constant__ Job<T> job) {
+  __shared__ Shared shared;
+  __shared__ std::uint32_t words[3 * kWarps];
+  base::begin_in_cluster(&shared, sizeof shared);
+  base::follow_previous_kernel();
+  const T alpha = job.alpha.load();
+  Decided decided{0, 0, 0};
+  if (alpha != T{0}) decided = decide(job.decision, words);
+  if (job.writes_state != 0 && blockIdx.x == 0 && threadIdx.x == 0) write_state(job.decision, decided, alpha);
+  if (decided.stage != 1) return;
+    // The CTAs of a cluster have neighbouring blocks, all of one operand.
+#pragma unroll 1
+  for (unsigned at = blockIdx.x; at < job.num_blocks; at += gridDim.x) {
+    split_block<T, kFormat, kHeldUnits>(job, at, shared);
+    cooperative_groups::this_cluster().sync();  // `shared` is free again, for others as well
+  }
+}
+
+// ---- the host's part ----
+
+/// Lines of a unit across memory: 16 where at most two CTAs then hold a line, for a larger cluster waits longer for the last of its
+/// CTAs (docs/perf/h200_ec.md).
+inline int unit_shift_of(const Operand& o) {
+  constexpr std::int64_t kOfWarps = std::int64_t{kWarps} * kUnit;
+  return o.length > kOfWarps && o.length <= 4 * kOfWarps ? 4 : 5;
+}
+
+template <class T>
+Operand operand_of(const DeviceEcSplit<T>& task, bool is_a) {
+  constexpr int kTerms = static_cast<int>(problem::kTerms<T>);
+  const problem::Lines<T>& lines = task.lines;
+  Operand o{};
+  o.data = reinterpret_cast<const float*>(lines.data);
+  o.forms = kIsComplex<T> && is_a ? 2 : 1;
+  o.num_lines = lines.num_lines * o.forms;
+  o.length = lines.num_terms();
+  o.line_stride = lines.line_stride * kTerms;
+  o.inner_stride = lines.inner_stride * kTerms;
+  o.planes = task.planes;
+  o.row_stride = task.row_stride;
+  o.scales = task.scales;
+  o.stats = task.stats;
+  o.is_conjugated = lines.is_conjugated;
+  o.is_across = lines.inner_stride > lines.line_stride && lines.num_lines > 1;
+  o.is_aligned = lines.inner_stride == 1 && o.line_stride % 4 == 0 && o.length % 4 == 0 &&
+                 reinterpret_cast<std::uintptr_t>(lines.data) % 16 == 0;
+  o.unit_shift = unit_shift_of(o);
+  // Enough warps to hold a line; more where lines are few and would leave multiprocessors idle.
+  constexpr std::int64_t kManyBlocks = 256;
+  const auto is_too_few = [&](std::int64_t warps) {
+    return o.length > warps * 128 * kHeldQuads ||
+           (o.length > warps * 128 * 2 && o.num_lines * warps < kManyBlocks * kWarps);
+  };
+  o.warps_per_line = 1;
+  while (o.warps_per_line < kWarps && is_too_few(o.warps_per_line)) o.warps_per_line *= 2;
+  return o;
+}
+
+/// CTAs that share the lines of a unit, so that a warp has one unit.
+inline int cluster_of(const Operand& o) {
+  const std::int64_t of_cta = std::int64_t{kWarps} * kUnit * (kUnit >> o.unit_shift);
+  int cluster = 1;
+  while (o.is_across != 0 && cluster < kMostCluster && o.length > cluster * of_cta) {
+    cluster *= 2;
+  }
+  return cluster;
+}
+
+/// Whether more terms of a line are across memory than a cluster holds at a unit a warp.
+inline bool is_long_across(const Operand& o) {
+  return o.is_across != 0 && o.length > std::int64_t{kMostCluster} * kWarps * kUnit;
+}
+
+inline std::int64_t blocks_of(const Operand& o, int cluster) {
+  if (o.num_lines == 0) return 0;
+  if (o.is_across != 0) return ceil_div(o.num_lines, std::int64_t{1} << o.unit_shift) * cluster;
+  return base::round_up(ceil_div(o.num_lines, kWarps / o.warps_per_line), cluster);
+}
+
+/// Launches a job: of a first split, whose reports follow those before it, or of a decision.
+template <class T, EcFormat kFormat, int kHeldUnits>
+Status launch(Job<T> job, int num_sms, int& num_reports, product::Queue queue) {
+  const int cluster = std::max(cluster_of(job.a), cluster_of(job.b));
+  const std::int64_t blocks_of_a = blocks_of(job.a, cluster);
+  const std::int64_t blocks = blocks_of_a + blocks_of(job.b, cluster);
+  if (blocks > INT32_MAX - num_reports) {
+    return {StatusCode::kInvalidArgument, "the split of " + std::to_string(job.a.num_lines) + " and " +
+                                              std::to_string(job.b.num_lines) + " lines needs " +
+                                              std::to_string(blocks) + " blocks, must be below 2^31"};
+  }
+  job.blocks_of_a = static_cast<unsigned>(blocks_of_a);
+  job.num_blocks = static_cast<unsigned>(blocks);
+  const bool is_decision = job.decision.state != nullptr;
+  std::int64_t ctas = blocks;
+  if (is_decision) {  // few, for each reads all reports
+    const std::int64_t most = std::int64_t{std::max(num_sms / cluster, 1)} * cluster;
+    ctas = std::max<std::int64_t>(std::min(blocks, most), cluster);
+  } else {
+    if (job.observation.reports != nullptr) job.observation.reports += num_reports;
+    num_reports += static_cast<int>(blocks);
+  }
+  auto* kernel = &split_ec_smxx<T, kFormat, kHeldUnits>;
+  if constexpr (kFormat == EcFormat::kTf32) {  // what decisions make again
+    if (is_decision) kernel = &decide_ec_smxx<T, kFormat, kHeldUnits>;
+  }
+  return base::launch_overlapped_clusters("the split of FP32 operands", reinterpret_cast<const void*>(kernel),
+                                          static_cast<unsigned>(ctas), kThreads, cluster, 0, queue, &job);
+}
+
+/// Long lines across memory alone, the rest together. The first launch writes the state.
+template <class T, EcFormat kFormat>
+Status split_both(const Job<T>& both, int num_sms, int& num_reports, product::Queue queue) {
+  Job<T> rest = both;
+  for (const bool is_a : {true, false}) {
+    Operand& o = is_a ? rest.a : rest.b;
+    if (!is_long_across(o)) continue;
+    Job<T> alone = rest;
+    (is_a ? alone.b : alone.a).num_lines = 0;
+    (is_a ? alone.b : alone.a).is_across = 0;
+    KIZAMI_RETURN_IF_ERROR((launch<T, kFormat, 2>(alone, num_sms, num_reports, queue)));
+    rest.writes_state = 0;
+    o.num_lines = 0;
+    o.is_across = 0;
+  }
+  if (rest.a.num_lines + rest.b.num_lines == 0) return {};
+  return launch<T, kFormat, 1>(rest, num_sms, num_reports, queue);
+}
+
+}  // namespace
+
+template <class T>
+Status device_ec_split(const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b, EcFormat format,
+                       const EcObservation& observation, Factor<T> alpha, int num_sms, int& num_reports,
+                       product::Queue queue) {
+  num_reports = 0;
+  Job<T> job{};
+  job.a = operand_of(a, true);
+  job.b = operand_of(b, false);
+  job.alpha = alpha;
+  job.observation = observation;
+  return format == EcFormat::kF16 ? split_both<T, EcFormat::kF16>(job, num_sms, num_reports, queue)
+                                  : split_both<T, EcFormat::kTf32>(job, num_sms, num_reports, queue);
+}
+
+template <class T>
+Status device_ec_decide(const EcDecision& decision, const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b,
+                        Factor<T> alpha, int num_sms, product::Queue queue) {
+  Job<T> job{};
+  job.alpha = alpha;
+  job.decision = decision;
+  job.writes_state = 1;
+  int num_reports = 0;
+  if (decision.num_stages == 1) {  // nothing to split
+    job.a.warps_per_line = job.b.warps_per_line = 1;
+    return launch<T, EcFormat::kTf32, 1>(job, 1, num_reports, queue);
+  }
+  job.a = operand_of(a, true);
+  job.b = operand_of(b, false);
+  return split_both<T, EcFormat::kTf32>(job, num_sms, num_reports, queue);
+}
+
+}  // namespace kizami::split
+
+/// In one file for each type: together they take minutes to compile.
+#define KIZAMI_INSTANTIATE_EC_SPLIT(T)                                                                                 \
+  template ::kizami::Status kizami::split::device_ec_split<T>(                                                         \
+      const ::kizami::split::DeviceEcSplit<T>&, const ::kizami::split::DeviceEcSplit<T>&, ::kizami::product::EcFormat, \
+      const ::kizami::split::EcObservation&, ::kizami::Factor<T>, int, int&, ::kizami::product::Queue);                \
+  template ::kizami::Status kizami::split::device_ec_decide<T>(                                                        \
+      const ::kizami::split::EcDecision&, const ::kizami::split::DeviceEcSplit<T>&,                                    \
+      const ::kizami::split::DeviceEcSplit<T>&, ::kizami::Factor<T>, int, ::kizami::product::Queue)

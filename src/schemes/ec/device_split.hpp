@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// ec_split.hpp on a CUDA device, both operands in one launch, and the choice among the formats of a call by what the first
+// split has seen.
+#pragma once
+
+#include <cstdint>
+
+#include "device/state.hpp"
+#include "kizami/status.hpp"
+#include "kizami/types.hpp"
+#include "num/ec_profile.hpp"
+#include "num/ec_range.hpp"
+#include "num/line_stats.hpp"
+#include "problem/lines.hpp"
+#include "product/ec_planes.hpp"
+#include "product/product.hpp"
+
+namespace kizami::split {
+
+/// One operand. Pointers are device memory.
+/// @shape  planes and scales as in product::EcPlanes, all of them written: for each line of FP32 one of `length` terms. For each
+///         complex line of A two, 2 length terms each, so that products with lines of B are the parts of a complex one:
+///         re, -im, re, -im, ... and im, re, im, re, ... (signs of im the other way round if it is conjugated). For each complex
+///         line of B one: re, im, re, im, ...
+/// @range  1 <= num_lines, length < 2^29; complex elements begin on 8 bytes
+template <class T>
+struct DeviceEcSplit {
+  problem::Lines<T> lines;
+  std::int8_t* planes = nullptr;
+  std::int64_t row_stride = 0;
+  std::int32_t* scales = nullptr;
+  /// [num_lines], or null. Written: exponent and is_finite of every line, and a lower bound of lsb; nothing else is known.
+  num::LineStats* stats = nullptr;
+};
+
+/// What the first split of a call reports, and to whom. Its flags are those of num::ec_line_flags(), but that a line counts as
+/// dense only if each part of it that a warp or block has is: parts have equal shares of the elements that may not be.
+struct EcObservation {
+  num::EcRangeLimits limits;
+  product::EcReport* reports = nullptr;  ///< [product::ec_most_reports() of the lines that are made]; null: none
+  num::EcProfiles* profiles = nullptr;   ///< cleared for device_ec_profile(); null: there will be none
+};
+
+/// Splits the lines of both operands, to the bit as ec_split_line().
+/// Elements are read from memory once where they fit on chip: 8192 terms of lines that are contiguous, 4096 of lines that are
+/// not. What is beyond is read twice, mostly from L2.
+/// @param  num_reports how many of observation.reports will be written
+/// @range  one of the strides of each operand's lines should be 1, for speed
+/// @status kInternal with CUDA's words
+/// @queue  asynchronous, one to three kernels whose starts overlap the end of the one before, capturable; they end at once, and
+///         report nothing, if alpha is zero
+template <class T>
+Status device_ec_split(const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b, product::EcFormat format,
+                       const EcObservation& observation, Factor<T> alpha, int num_sms, int& num_reports,
+                       product::Queue queue);
+
+/// How a call goes on. Stages are formats in the order in which they are tried.
+struct EcDecision {
+  const product::EcReport* reports = nullptr;
+  int num_reports = 0;
+  const num::EcProfiles* profiles = nullptr;  ///< of device_ec_profile(); null: none
+  product::EcFormat formats[2] = {product::EcFormat::kF16, product::EcFormat::kTf32};  ///< the second is kTf32
+  int num_stages = 2;                                                                  ///< 1 or 2
+  bool checks_range = true;    ///< false: the first stage, whatever comes
+  bool is_transposed = false;  ///< operand a is the columns of op(B)
+  std::int64_t num_pairs = 0;  ///< elements of C
+  plan::DeviceState* state = nullptr;
+};
+
+/// Chooses the first stage whose range holds the operands, and makes its planes if it is the second: *decision.state becomes that
+/// of a call that has decided (ec_stage, selection.rung = 0, or -1 for FP64 arithmetic; counts of lines with NaN or Inf).
+/// @queue  as device_ec_split(); kernels end at once where the planes are those of the first split
+template <class T>
+Status device_ec_decide(const EcDecision& decision, const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b,
+                        Factor<T> alpha, int num_sms, product::Queue queue);
+
+}  // namespace kizami::split

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+// The CRT kernels: the integers of four neighbouring elements of a column at a time, in FP64 pieces (device_crt_pieces.cuh) or
+// in limbs (device_crt_limbs.cuh), then the epilogue. Of large C a second kernel takes the counts that are many pieces of FP64
+// numbers, whose sums it has from tensor cores (device_crt_bytes.cuh).
+#pragma once
+
+#include <algorithm>
+#include <type_traits>
+
+#include "base/cuda_status.hpp"
+#include "base/int_math.hpp"
+#include "base/overlapped_launch.hpp"
+#include "device/quads.cuh"
+#include "num/line_stats.hpp"
+#include "num/scaled.hpp"
+#include "schemes/ozaki2/device_crt.hpp"
+#include "schemes/ozaki2/device_crt_bytes.cuh"
+#include "schemes/ozaki2/device_crt_epilogue.cuh"
+#include "schemes/ozaki2/device_crt_limbs.cuh"
+#include "schemes/ozaki2/device_crt_pieces.cuh"
+
+namespace kizami::reconstruct::device {
+
+/// Blocks of the usual kernels that a multiprocessor holds at once; a launch has no more.
+inline constexpr int kBlocksPerSm = 2;
+
+/// In limbs. kMostLimbs: what the rungs of the ladder need at most. Apart, so that its registers are not those of the other.
+template <class T, int kMostLimbs>
+__device__ __noinline__ void reconstruct_from_limbs(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables,
+                                                    std::uint32_t* shared) {
+  constexpr int kParts = kIsComplex<T> ? 2 : 1;
+  const int limbs = tables->num_limbs;
+  const int thread = static_cast<int>(threadIdx.x + threadIdx.y * blockDim.x);
+  const auto for_limbs = [&](const auto& visit) {
+    if (kMostLimbs == 7 || limbs == 7) {
+      visit(std::integral_constant<int, 7>{});
+    } else {
+      visit(std::integral_constant<int, kMostLimbs>{});
+    }
+  };
+  for_limbs([&](auto num_limbs) {
+    constexpr int kWords = device_words(kIsComplex<T>, num_limbs.value);
+    using Layout = SharedLayout<num_limbs.value, kWords>;
+    for (int at = thread; at < kParts * Layout::kSize; at += kThreads) {
+      const DeviceCrtTable& table = tables[at / Layout::kSize];
+      const int i = at % Layout::kSize;
+      shared[at] = i < Layout::kBias      ? table.weight[i / kWords][i % kWords]
+                   : i < Layout::kProduct ? table.bias[i - Layout::kBias]
+                                          : table.product[i - Layout::kProduct];
+    }
+  });
+  __syncthreads();
+  const std::int64_t i = first_row_of_thread();
+  if (i >= task.c.rows) return;
+  const Epilogue<T> epilogue(task);
+  std::int32_t row_scale[4];
+  load_row_scales(task, i, row_scale);
+  const bool is_fast = epilogue.is_product && !epilogue.has_repairs && row_scale[0] != num::kSkipLine &&
+                       row_scale[1] != num::kSkipLine && row_scale[2] != num::kSkipLine &&
+                       row_scale[3] != num::kSkipLine;
+  for_columns(task, [&](std::int64_t j, int col_scale) {
+    num::Scaled p[kParts][4];
+    const std::int8_t* const residues = task.planes.data + j * task.planes.col_stride + i;
+    for_limbs([&](auto num_limbs) {
+      rebuild_quad<kParts, num_limbs.value>(residues, task.planes.plane_stride, tables, shared, p);
+    });
+    if (is_fast) {
+      bool are_plain = true;
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        for (int part = 0; part < kParts; ++part) {
+          p[part][e].exponent -= row_scale[e] + col_scale;
+          are_plain = are_plain && is_plain(p[part][e]);
+        }
+      }
+      if (are_plain) {
+        T value[4];
+#pragma unroll
+        for (int e = 0; e < 4; ++e) value[e] = plain_element<T, kParts>(p[0][e], p[kParts - 1][e]);
+        store(task.c, i, j, value, 15u);
+        return;
+      }
+      for (int e = 0; e < 4; ++e) {  // as they were, for the general way
+        for (int part = 0; part < kParts; ++part) p[part][e].exponent += row_scale[e] + col_scale;
+      }
+    }
+    finish_quad<T, kParts>(task, epilogue, i, j, row_scale, col_scale, p);
+  });
+}
+
+template <class T>
+__global__ void scale_kernel(MatrixView<T> c, Factor<T> beta) {
+  scale_all(c, beta.load());
+}
+
+/// kMostLimbs: of the rungs that do not fit in pieces; 0: all do. @param leaves_bytes  rungs of reconstruct_from_bytes() are left to it
+template <class T, int kMostLimbs>
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
+    reconstruct_kernel(const __grid_constant__ DeviceReconstruction<T> task, bool leaves_bytes) {
+  constexpr int kParts = kIsComplex<T> ? 2 : 1;
+  constexpr int kPieceBytes =
+      8 * kParts * PieceLayout<kDevicePieces, most_piece_planes(kIsComplex<T>, kDevicePieces)>::kSize;
+  constexpr int kLimbBytes =
+      kMostLimbs == 0 ? 0 : 4 * kParts * SharedLayout<kMostLimbs, device_words(kIsComplex<T>, kMostLimbs)>::kSize;
+  __shared__ __align__(16) unsigned char shared[kPieceBytes > kLimbBytes ? kPieceBytes : kLimbBytes];
+  base::follow_previous_kernel();
+  const int rung = task.state->selection.rung;
+  const bool is_scaling_only = task.state->is_scaling_only != 0;
+  if (is_scaling_only) {
+    scale_all(task.c, task.beta.load());
+    return;
+  }
+  if (rung < 0 || task.state->takes_signs != 0) return;
+  if (task.done != nullptr && *task.done != 0) return;
+  const DeviceCrtTable* const tables = task.tables + kParts * (task.ladder.rungs[rung].num_moduli - num::kMinModuli);
+  double* const numbers = reinterpret_cast<double*>(shared);
+  const int pieces = tables->pieces.count;
+  if (leaves_bytes && pieces >= kLeastBytePieces<T>) return;
+  if (pieces == 2) {
+    reconstruct_from_pieces<T, 2, false>(task, tables, numbers);
+  } else if (pieces == 3 && tables->num_planes == most_piece_planes(kIsComplex<T>, 3)) {
+    reconstruct_from_pieces<T, 3, true>(task, tables, numbers);
+  } else if (pieces == 3) {
+    reconstruct_from_pieces<T, 3, false>(task, tables, numbers);
+  } else if (pieces == 4) {
+    reconstruct_from_many_pieces<T, 4>(task, tables, numbers);
+  } else if (kMostLimbs == 0 || pieces == 5) {
+    reconstruct_from_many_pieces<T, 5>(task, tables, numbers);
+  } else if constexpr (kMostLimbs != 0) {
+    reconstruct_from_limbs<T, kMostLimbs>(task, tables, reinterpret_cast<std::uint32_t*>(shared));
+  }
+}
+
+}  // namespace kizami::reconstruct::device
+
+namespace kizami::reconstruct {
+
+template <class T>
+CrtKernels crt_kernels(const DeviceReconstruction<T>& task) {
+  if (task.c.rows == 0 || task.c.cols == 0) return {};
+  const int least = task.ladder.rungs[0].num_moduli;
+  const int most = task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli;
+  const int most_of_numbers = most_piece_moduli(kIsComplex<T>, device::kLeastBytePieces<T> - 1);
+  constexpr std::int64_t kMostRows = std::int64_t{1} << 30;  // numbers of rows and of runs are of 32 bits
+  const std::int64_t columns = base::ceil_div(task.c.rows, std::int64_t{device::kWarpRows}) * task.c.cols;
+  CrtKernels kernels;
+  kernels.has_bytes = task.c.rows * task.c.cols >= task.least_for_bytes && most > most_of_numbers &&
+                      task.c.rows <= kMostRows && columns < std::int64_t{1} << 31;
+  kernels.has_numbers =
+      !kernels.has_bytes || least <= most_of_numbers || most > most_piece_moduli(kIsComplex<T>, kDevicePieces);
+  return kernels;
+}
+
+template <class T>
+Status reconstruct_by_numbers(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue) {
+  const int most = task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli;
+  const bool leaves_bytes = crt_kernels(task).has_bytes;
+  const device::QuadGrid shape = device::quad_grid(task.c.rows, task.c.cols, device::kBlocksPerSm * num_sms);
+  const auto launch = [&](auto limbs) {
+    return base::launch_overlapped("reconstruct_kernel", device::reconstruct_kernel<T, limbs.value>, shape.grid,
+                                   shape.block, 0, queue, task, leaves_bytes);
+  };
+  // Most moduli of so many limbs; device_tables_test.cpp checks them.
+  if (most <= most_piece_moduli(kIsComplex<T>, kDevicePieces)) return launch(std::integral_constant<int, 0>{});
+  if (kIsComplex<T> || most <= 27) return launch(std::integral_constant<int, 7>{});
+  return launch(std::integral_constant < int, kIsComplex<T> ? 7 : kDeviceLimbs > {});
+}
+
+template <class T>
+Status reconstruct_by_bytes(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue, bool is_beside) {
+  const std::int64_t columns = base::ceil_div(task.c.rows, std::int64_t{device::kWarpRows}) * task.c.cols;
+  const std::int64_t blocks = std::min<std::int64_t>(device::kBytesBlocksPerSm * num_sms,
+                                                     base::ceil_div(columns, std::int64_t{device::kBytesWarps}));
+  const bool scales_only = !crt_kernels(task).has_numbers;
+  return base::launch_overlapped("reconstruct_from_bytes", device::reconstruct_from_bytes<T>,
+                                 dim3(static_cast<unsigned>(blocks)), dim3(device::kThreads), 0, queue, task,
+                                 scales_only, is_beside);
+}
+
+template <class T>
+Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue) {
+  const CrtKernels kernels = crt_kernels(task);
+  if (kernels.has_numbers) KIZAMI_RETURN_IF_ERROR(reconstruct_by_numbers(task, num_sms, queue));
+  return kernels.has_bytes ? reconstruct_by_bytes(task, num_sms, queue, /*is_beside=*/false) : Status{};
+}
+
+template <class T>
+Status scale_device(Factor<T> beta, MatrixView<T> c, product::Queue queue) {
+  const std::int64_t blocks = base::ceil_div(c.rows * c.cols, device::kThreads);
+  if (blocks == 0) return {};
+  device::scale_kernel<<<static_cast<unsigned>(std::min<std::int64_t>(blocks, 4096)), device::kThreads, 0, queue>>>(
+      c, beta);
+  return base::launch_status("scale_kernel");
+}
+
+}  // namespace kizami::reconstruct
+
+/// In one file for each type: together they take a minute to compile.
+#define KIZAMI_INSTANTIATE_DEVICE_CRT(T)                                                                          \
+  template ::kizami::reconstruct::CrtKernels kizami::reconstruct::crt_kernels<T>(const DeviceReconstruction<T>&); \
+  template ::kizami::Status kizami::reconstruct::reconstruct_by_numbers<T>(const DeviceReconstruction<T>&, int,   \
+                                                                           ::kizami::product::Queue);             \
+  template ::kizami::Status kizami::reconstruct::reconstruct_by_bytes<T>(const DeviceReconstruction<T>&, int,     \
+                                                                         ::kizami::product::Queue, bool);         \
+  template ::kizami::Status kizami::reconstruct::reconstruct_device<T>(const DeviceReconstruction<T>&, int,       \
+                                                                       ::kizami::product::Queue);                 \
+  template ::kizami::Status kizami::reconstruct::scale_device<T>(::kizami::Factor<T>, ::kizami::MatrixView<T>,    \
+                                                                 ::kizami::product::Queue)

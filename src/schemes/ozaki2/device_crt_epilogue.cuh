@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// From the rounded integers of four neighbouring elements of a column to C: scales, alpha, beta, what is not wanted.
+#pragma once
+
+#include <cstdint>
+
+#include "device/quads.cuh"
+#include "num/line_stats.hpp"
+#include "num/scaled.hpp"
+#include "num/scaling.hpp"
+#include "schemes/ozaki2/device_crt.hpp"
+
+namespace kizami::reconstruct::device {
+
+/// What all elements of a thread share.
+template <class T>
+struct Epilogue {
+  T alpha;
+  T beta;
+  bool is_product;  ///< alpha = 1, beta = 0
+  bool has_repairs;
+
+  __device__ explicit Epilogue(const DeviceReconstruction<T>& task)
+      : alpha(task.alpha.load()),
+        beta(task.beta.load()),
+        is_product(alpha == T{1} && beta == T{0}),
+        has_repairs(task.state->num_repairs != 0) {}
+};
+
+/// The word of the repaired elements' bits in which that of row i of column j stands.
+template <class T>
+[[nodiscard]] __device__ const std::uint32_t* repair_word(const DeviceReconstruction<T>& task, std::int64_t i,
+                                                          std::int64_t j) {
+  return task.repair_bits + (task.first_col + j) * task.bits_stride + (task.first_row + i) / 32;
+}
+
+/// One bit for each of four elements from row i of column j that someone else answers. @range they are rows of C
+template <class T>
+[[nodiscard]] __device__ unsigned repaired_of_quad(const DeviceReconstruction<T>& task, std::int64_t i,
+                                                   std::int64_t j) {
+  const std::int64_t first = task.first_row + i;
+  const std::uint32_t* const word = task.repair_bits + (task.first_col + j) * task.bits_stride + first / 32;
+  const int shift = static_cast<int>(first % 32);
+  unsigned bits = *word >> shift;
+  if (shift > 28) bits |= word[1] << (32 - shift);
+  return bits & 15u;
+}
+
+/// Writes what is wanted of four elements from row i of column j, whatever alpha, beta and the scales.
+template <class T, int kParts>
+__device__ void finish_quad(const DeviceReconstruction<T>& task, const Epilogue<T>& epilogue, std::int64_t i,
+                            std::int64_t j, const std::int32_t (&row_scale)[4], int col_scale,
+                            num::Scaled (&p)[kParts][4]) {
+  T value[4];
+  unsigned wanted = 0;
+#pragma unroll
+  for (int e = 0; e < 4; ++e) {
+    bool is_wanted = row_scale[e] != num::kSkipLine;
+    if (epilogue.has_repairs && is_wanted) {
+      const std::int64_t bit = task.first_row + i + e;
+      is_wanted = (task.repair_bits[(task.first_col + j) * task.bits_stride + bit / 32] >> (bit % 32) & 1) == 0;
+    }
+    value[e] = T{0};
+    if (!is_wanted) continue;
+    wanted |= 1u << e;
+    for (int part = 0; part < kParts; ++part) p[part][e].exponent -= row_scale[e] + col_scale;
+    const T old = epilogue.beta == T{0} ? T{0} : task.c(i + e, j);
+    value[e] = finish_any<T, kParts>(p[0][e], p[kParts - 1][e], epilogue.alpha, epilogue.beta, old);
+  }
+  store(task.c, i, j, value, wanted);
+}
+
+/// Rows beyond the last have scale num::kSkipLine.
+template <class T>
+__device__ void load_row_scales(const DeviceReconstruction<T>& task, std::int64_t i, std::int32_t (&row_scale)[4]) {
+#pragma unroll
+  for (int e = 0; e < 4; ++e) row_scale[e] = i + e < task.c.rows ? task.row_scale[i + e] : num::kSkipLine;
+}
+template <class T, class Visit>
+__device__ void for_columns(const DeviceReconstruction<T>& task, const Visit& visit) {
+  for (std::int64_t j = first_column_of_thread(); j < task.c.cols; j += column_step()) {
+    const int col_scale = task.col_scale[j];
+    if (col_scale != num::kSkipLine) visit(j, col_scale);
+  }
+}
+
+/// Of the rows of a thread, for integers that are FP64 numbers.
+template <class T>
+struct NumberEpilogue {
+  static constexpr int kParts = kIsComplex<T> ? 2 : 1;
+  std::int64_t i;
+  Epilogue<T> epilogue;
+  std::int32_t row_scale[4];
+  bool is_fast;
+
+  /// Scales so far from the ends of the range that an element is one product.
+  [[nodiscard]] __device__ static bool is_moderate(int scale) {
+    constexpr int kModerate = 450;
+    return static_cast<unsigned>(scale + kModerate) <= static_cast<unsigned>(2 * kModerate);
+  }
+
+  __device__ NumberEpilogue(const DeviceReconstruction<T>& task, std::int64_t first_row) : epilogue(task) {
+    take_rows(task, first_row);
+    judge_scales();
+  }
+
+  /// For other rows. Their scales are on their way then: judge_scales() waits for them.
+  __device__ __forceinline__ void take_rows(const DeviceReconstruction<T>& task, std::int64_t first_row) {
+    i = first_row;
+    load_row_scales(task, i, row_scale);
+  }
+  __device__ __forceinline__ void judge_scales() {
+    is_fast = epilogue.is_product && is_moderate(row_scale[0]) && is_moderate(row_scale[1]) &&
+              is_moderate(row_scale[2]) && is_moderate(row_scale[3]);
+  }
+
+  __device__ __forceinline__ void write(const DeviceReconstruction<T>& task, std::int64_t j, int col_scale,
+                                        const double (&x)[kParts][4]) const {
+    write(task, j, col_scale, x, [&] { return repaired_of_quad(task, i, j); });
+  }
+  /// @param repaired()  repaired_of_quad(), asked where there are repairs and scales are moderate
+  template <class Repaired>
+  __device__ __forceinline__ void write(const DeviceReconstruction<T>& task, std::int64_t j, int col_scale,
+                                        const double (&x)[kParts][4], const Repaired& repaired) const {
+    if (is_fast && is_moderate(col_scale)) {
+      T value[4];
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        using R = RealOf<T>;
+        const double unit = num::power_of_two(-(row_scale[e] + col_scale));
+        if constexpr (kParts == 2) {
+          value[e] = T(static_cast<R>(x[0][e] * unit), static_cast<R>(x[1][e] * unit));
+        } else {
+          value[e] = static_cast<R>(x[0][e] * unit);
+        }
+      }
+      store(task.c, i, j, value, epilogue.has_repairs ? 15u & ~repaired() : 15u);
+    } else if (col_scale != num::kSkipLine) {
+      num::Scaled p[kParts][4];
+      for (int part = 0; part < kParts; ++part) {
+        for (int e = 0; e < 4; ++e) p[part][e] = num::make_scaled(x[part][e], 0);
+      }
+      finish_quad<T, kParts>(task, epilogue, i, j, row_scale, col_scale, p);
+    }
+  }
+};
+
+}  // namespace kizami::reconstruct::device

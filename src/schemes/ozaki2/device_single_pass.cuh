@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+// The split in one pass over both operands: statistics, sampled or block digits, and the residue planes of a rung. A cluster
+// of blocks takes a few whole lines, each block a piece of their length in its shared memory, where the second look at
+// a term and its split find it; lines of both layouts lie there in the same order. The blocks of a cluster merge what
+// they know of a line through distributed shared memory.
+#pragma once
+
+#include <algorithm>
+
+#include "base/cluster_sm90.cuh"
+#include "base/cuda_status.hpp"
+#include "base/int_math.hpp"
+#include "base/overlapped_launch.hpp"
+#include "certify/device_line_block_digits.cuh"
+#include "certify/device_line_stats.cuh"
+#include "certify/device_line_warps.cuh"
+#include "device/panel.cuh"
+#include "plan/device_buffers.hpp"
+#include "schemes/ozaki2/device_residue_rows.cuh"
+#include "schemes/ozaki2/device_split.hpp"
+#include "schemes/ozaki2/residues.hpp"
+
+namespace kizami::split::device {
+
+/// One operand of the launch.
+template <class T>
+struct PassOperand {
+  DeviceOperand<T> operand;
+  DeviceDigits digits;
+  std::uint64_t* nonfinite;
+  bool is_across;  ///< neighbouring lines are neighbours in memory
+  DigitRows blocks;
+  num::LineWeight* line_weights;
+};
+
+template <class T>
+struct Pass {
+  PassOperand<T> operands[2];
+  std::uint32_t blocks_of_first;
+  std::int32_t cluster;
+  std::int32_t length;  ///< elements of a line that a block takes, a multiple of 128
+  num::Ladder ladder;
+  std::int32_t rung;        ///< whose planes are made
+  std::int32_t num_planes;  ///< of it
+  const plan::DeviceState* state;
+};
+
+/// A block of a line's piece in shared memory becomes its fragments, each lane's next to those of its neighbours.
+template <class T, int kWords, class Make>
+__device__ void convert_block(unsigned char* block, const Make& make) {
+  using F = Fragment<T, kWords>;
+  static_assert(F::kIsOfSameSize);
+  F fragments[2];
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    Element<T> elements[2];
+    read_pair<T>(block, pair_of_lane(i), elements);
+    fragments[i] = make(elements);
+  }
+  __syncwarp();
+#pragma unroll
+  for (int i = 0; i < 2; ++i) fragments[i].store(block + i * F::kWarpBytes);
+}
+
+/// The sampled digits of a warp's part of a line's piece, which begins at element `first` of line number `line`.
+/// @param is_live false: zeros
+template <class T>
+__device__ void write_digits(const unsigned char* piece, int length, std::int64_t line, std::int64_t first, int part,
+                             bool is_live, const LineUnits& units, const DeviceDigits& digits) {
+  constexpr int kTerms = Element<T>::kTerms;
+  const int stride = static_cast<int>(digits.stride);
+  const std::int64_t first_sample = first / stride;
+  const auto count = static_cast<int>(
+      max(std::int64_t{0}, min(std::int64_t{length / stride}, digits.row_stride / kTerms - first_sample)));
+  const std::int64_t at = line * digits.row_stride + first_sample * kTerms;
+  std::int8_t* const out = digits.digits + at;
+  std::int8_t* const swapped = kTerms == 2 && digits.swapped != nullptr ? digits.swapped + at : nullptr;
+#pragma unroll 2
+  for (int s = 32 * part + static_cast<int>(threadIdx.x) % 32; s < count; s += 32 * Panel<T>::kWarpsPerLine) {
+    const Element<T> e = load_element(reinterpret_cast<const T*>(piece) + s * stride);
+#pragma unroll
+    for (int t = 0; t < kTerms; ++t) {
+      const auto digit = static_cast<std::int8_t>(is_live ? digit_of(e.term[t], units) : 0);
+      out[s * kTerms + t] = digit;
+      if (kTerms == 2 && swapped != nullptr) swapped[s * kTerms + 1 - t] = digit;
+    }
+  }
+}
+
+/// @range  one cluster: some whole lines of one operand
+template <class T, int kWords>
+__global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_constant__ Pass<T> pass) {
+  using P = Panel<T>;
+  constexpr int kTerms = Element<T>::kTerms;
+  extern __shared__ __align__(16) unsigned char panel[];
+  __shared__ __align__(16) Mailbox<T> mailbox;
+  __shared__ PlaneRow<kTerms, kWords> rows[num::kMaxPlanes];
+  base::begin_in_cluster(&mailbox, sizeof mailbox);
+  base::follow_previous_kernel();
+  const plan::Look look = pass.state->look;
+  if (pass.state->is_scaling_only != 0) return;
+  const bool is_second = blockIdx.x >= pass.blocks_of_first;
+  const PassOperand<T>& task = pass.operands[is_second ? 1 : 0];
+  const problem::Lines<T>& lines = task.operand.lines;
+  const std::uint32_t block = blockIdx.x - (is_second ? pass.blocks_of_first : 0);
+  const int cluster = pass.cluster;
+  const int rank = static_cast<int>(block % static_cast<std::uint32_t>(cluster));
+  const std::int64_t first_line = static_cast<std::int64_t>(block / static_cast<std::uint32_t>(cluster)) * P::kLines;
+  const int length = pass.length;
+  const std::int64_t first = static_cast<std::int64_t>(rank) * length;
+  const LineWarps<T> line_warps(mailbox, cluster, rank);
+  const bool is_in_chunks = task.is_across && comes_in_chunks(lines, first_line, first, length);
+  if (is_in_chunks) {
+    load_chunks(lines, first_line, first, length, panel);
+  } else {
+    load_panel(lines, task.is_across, first_line, first, length, panel);
+  }
+  load_plane_rows(rows, pass.num_planes);
+  wait_for_copies();
+  if constexpr (sizeof(T) < 16) {
+    if (is_in_chunks) order_chunks<T>(length, panel);
+  }
+  __syncthreads();
+
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int part = warp % P::kWarpsPerLine;
+  const std::int64_t line = first_line + warp / P::kWarpsPerLine;
+  unsigned char* const piece = panel + warp / P::kWarpsPerLine * P::pitch(length);
+  const auto for_pairs = [&](const auto& visit) {
+#pragma unroll 4
+    for (int h = 64 * part + 2 * lane; h < length; h += 64 * P::kWarpsPerLine) {
+      Element<T> elements[2];
+      read_pair(piece, h, elements);
+      visit(elements);
+    }
+  };
+
+  const auto [range, exponent] = first_look(lines, line, line_warps, for_pairs);
+  const bool is_there = line < base::round_up(lines.num_lines, plan::kReadRows);  // or padding
+
+  Sums sums;
+  const bool is_live = exponent != num::kNoExponent;
+  const LineUnits units(is_live ? exponent : 0);
+  if (is_live && units.is_plain) {
+    std::uint32_t abs = 0;  // of 64 terms at most
+    for_pairs([&](const Element<T>(&elements)[2]) {
+#pragma unroll
+      for (int i = 0; i < 2 * kTerms; ++i) {
+        const double x = elements[i / kTerms].term[i % kTerms];
+        const std::uint32_t root = plain_root(x, units);
+        abs += plain_abs(x, units);
+        sums.squares += static_cast<std::uint64_t>(root) * root;
+      }
+    });
+    sums.abs = abs;
+  } else if (is_live) {
+    for_pairs([&](const Element<T>(&elements)[2]) {
+      for (int i = 0; i < 2 * kTerms; ++i)
+        add_term(elements[i / kTerms].term[i % kTerms], units, sums.abs, sums.squares);
+    });
+  }
+  if (look != plan::Look::kSample) {
+    if (line < lines.num_lines)
+      write_block_digits<T>(piece, length, line, first, part, range, exponent, lines, task.blocks);
+  } else if (task.digits.digits != nullptr && is_there) {
+    write_digits<T>(piece, length, line, first, part, is_live, units, task.digits);
+  }
+  sums = line_warps.merge(sums, 1);
+
+  const num::LineStats stats = line_stats(range, exponent, sums);
+  const LineScaling scaling{line_scale(pass.ladder.rungs[pass.rung], stats), !stats.is_zero()};
+  if (rank == 0 && part == 0 && lane == 0 && line < lines.num_lines) {
+    task.operand.line_buffers.stats[line] = stats;
+    if (task.operand.line_buffers.weights != nullptr)
+      task.operand.line_buffers.weights[line] = num::rung_weight(pass.ladder.rungs[0], stats);
+    if (look != plan::Look::kBlocksFirst)
+      task.operand.line_buffers.scales[line] = stats.is_finite ? scaling.scale : num::kSkipLine;
+    if (!stats.is_finite) atomicAdd(reinterpret_cast<unsigned long long*>(task.nonfinite), 1ull);
+    if (look != plan::Look::kSample) task.line_weights[line] = num::line_weight(pass.ladder, stats);
+  }
+  if (look == plan::Look::kBlocksFirst) return;
+  const DevicePlanes& planes = task.operand.planes;
+  const auto end = static_cast<int>(min(static_cast<std::int64_t>(length), planes.row_stride - first));
+  if (!is_there) return;
+  constexpr int kStep = kBlockLength * P::kWarpsPerLine;
+  const auto fragment_of = [&](const Element<T>(&elements)[2]) {
+    return Fragment<T, kWords>(elements, lines.is_conjugated, scaling, nullptr);
+  };
+  std::int8_t* const out = planes.data + line * planes.row_stride + first;
+  const int begin = kBlockLength * part;
+  if constexpr (Fragment<T, kWords>::kIsOfSameSize) {  // they take the place of the elements
+    __syncwarp();
+    for (int h = begin; h < end; h += kStep)
+      convert_block<T, kWords>(piece + h * static_cast<int>(sizeof(T)), fragment_of);
+    using F = Fragment<T, kWords>;
+    write_line<T, kWords, /*kHasFours=*/false>(
+        [&](int h, int i) { return F::load(piece + h * static_cast<int>(sizeof(T)) + i * F::kWarpBytes); }, begin, end,
+        kStep, rows, pass.num_planes, out, planes.plane_stride);
+  } else {
+    write_line_by_blocks<T, kWords, /*kHasFours=*/false>(
+        [&](int h, int i) {
+          Element<T> elements[2];
+          read_pair(piece, h + pair_of_lane(i), elements);
+          return fragment_of(elements);
+        },
+        begin, end, kStep, rows, pass.num_planes, out, planes.plane_stride);
+  }
+}
+
+}  // namespace kizami::split::device
+
+namespace kizami::split {
+
+template <class T>
+Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Ladder& ladder,
+                          int first_rung, const plan::SecondLookBuffers& blocks, const plan::DeviceState* state,
+                          product::Queue queue) {
+  using P = device::Panel<T>;
+  const num::Rung& rung = ladder.rungs[static_cast<std::size_t>(first_rung)];
+  const auto task_of = [](const SinglePassOperand<T>& x, const device::DigitRows& digits, num::LineWeight* weights) {
+    return device::PassOperand<T>{x.operand, x.digits, x.nonfinite, device::lies_across(x.operand.lines),
+                                  digits,    weights};
+  };
+  constexpr int kParts = device::Element<T>::kTerms;
+  const device::DigitRows a_blocks{blocks.a_digits, blocks.a_scales, blocks.a_nonzero,
+                                   plan::second_look_lines(a.operand.lines.num_lines), kScaleShiftA};
+  const device::DigitRows b_blocks{blocks.b_digits, blocks.b_scales, blocks.b_nonzero,
+                                   plan::second_look_lines(b.operand.lines.num_lines), kScaleShiftB<kParts>};
+  // Elements of a line that are read, written as bytes or sampled.
+  const std::int64_t sampled =
+      a.digits.digits == nullptr ? 0 : a.digits.row_stride / problem::kTerms<T> * a.digits.stride;
+  const std::int64_t span = std::max(a.operand.planes.row_stride, sampled);
+  int cluster = 1;
+  while (cluster < device::kMaxCluster && std::int64_t{cluster} * device::kPanelLength < span) cluster *= 2;
+  const auto length = static_cast<int>(base::round_up(base::ceil_div(span, std::int64_t{cluster}), std::int64_t{128}));
+  if (length > device::kPanelLength)
+    return {StatusCode::kInternal, "lines of " + std::to_string(span) + " elements do not fit in one pass"};
+  const auto blocks_of = [&](const SinglePassOperand<T>& x) {
+    const std::int64_t lines = base::round_up(x.operand.lines.num_lines, plan::kReadRows);
+    return static_cast<unsigned>(base::ceil_div(lines, std::int64_t{P::kLines}) * cluster);
+  };
+  const int num_planes = num::num_planes(plan::ring_of(kScalarOf<T>), rung.num_moduli);
+  device::Pass<T> pass{{task_of(a, a_blocks, blocks.a_weights), task_of(b, b_blocks, blocks.b_weights)},
+                       blocks_of(a),
+                       cluster,
+                       length,
+                       ladder,
+                       first_rung,
+                       num_planes,
+                       state};
+
+  const auto start = [&](auto kernel) -> Status {
+    // Always the same number: between this and the launch, a call of another thread may ask for shorter lines.
+    KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, P::bytes(device::kPanelLength)),
+        "shared memory of the split"));
+    KIZAMI_RETURN_IF_ERROR(base::cuda_status(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "clusters of the split"));
+    return base::launch_overlapped_clusters("the split in one pass", reinterpret_cast<const void*>(kernel),
+                                            pass.blocks_of_first + blocks_of(b), device::kPanelThreads, cluster,
+                                            static_cast<std::size_t>(P::bytes(length)), queue, &pass);
+  };
+  return fits_two_words(rung) ? start(device::single_pass<T, 2>) : start(device::single_pass<T, 3>);
+}
+
+}  // namespace kizami::split
+
+/// In one file for each type, for the time that they take to compile.
+#define KIZAMI_INSTANTIATE_SINGLE_PASS(T)                                                          \
+  template ::kizami::Status kizami::split::device_single_pass<T>(                                  \
+      const SinglePassOperand<T>&, const SinglePassOperand<T>&, const ::kizami::num::Ladder&, int, \
+      const ::kizami::plan::SecondLookBuffers&, const ::kizami::plan::DeviceState*, ::kizami::product::Queue)
