@@ -9,15 +9,16 @@
 #include <type_traits>
 
 #include "base/cuda_status.hpp"
+#include "certify/device_begin.hpp"
 #include "device/writes_c.hpp"
-#include "exec/device_begin.hpp"
-#include "exec/device_ec.hpp"
-#include "exec/device_ozaki1.hpp"
-#include "exec/device_ozaki2.hpp"
-#include "exec/device_slice_rungs.hpp"
 #include "plan/device_slice_rungs.hpp"
 #include "problem/problem.hpp"
+#include "schemes/ec/device_run.hpp"
+#include "schemes/ozaki1/device_run.hpp"
+#include "schemes/ozaki1/device_rungs.hpp"
 #include "schemes/ozaki2/device_crt.hpp"
+#include "schemes/ozaki2/device_looks.hpp"
+#include "schemes/ozaki2/device_run.hpp"
 
 namespace kizami::exec {
 namespace {
@@ -68,10 +69,6 @@ Status validate_device_workspace(const plan::Plan& plan, std::span<const std::by
 Status validate_device_call(const plan::Plan& plan, std::span<const std::byte> workspace, product::Queue queue) {
   KIZAMI_RETURN_IF_ERROR(validate_device_workspace(plan, workspace));
   return validate_waiting(plan, queue);
-}
-
-bool takes_any_look(const plan::Plan& plan) {
-  return plan::compares_in_product(plan) && plan.schedule.engine->reads_num_products();
 }
 
 template <class T>

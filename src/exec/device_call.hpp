@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <span>
 
 #include "device/effort_word.hpp"
+#include "device/problem.hpp"
 #include "device/state.hpp"
 #include "kizami/outcome.hpp"
 #include "kizami/status.hpp"
@@ -18,22 +18,6 @@ namespace kizami::exec {
 
 /// Workspaces begin on such a boundary.
 inline constexpr std::size_t kDeviceAlignment = 256;
-
-template <class T>
-struct DeviceProblem {
-  Factor<T> alpha;
-  MatrixView<const T> a;
-  MatrixView<const T> b;
-  Factor<T> beta;
-  MatrixView<T> c;
-  /// What the split makes first, of scheme ozaki2; nothing: what the call before needed (device_looks.hpp), what a scout says, or a
-  /// sample. Only time hangs on it.
-  /// @range see takes_any_look()
-  std::optional<plan::Look> look = std::nullopt;
-};
-
-/// Whether the split of the plan can make what any look wants, and a sampled product that is not wanted costs nothing.
-[[nodiscard]] bool takes_any_look(const plan::Plan& plan);
 
 /// Whether the host knows that C <- beta C, and A and B are not read.
 template <class T>

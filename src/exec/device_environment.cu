@@ -9,24 +9,21 @@
 #include <vector>
 
 #include "base/cuda_status.hpp"
-#include "base/device_upload.hpp"
 #include "base/fork_safe.hpp"
 #include "base/relaxed_capture.hpp"
 #include "engines/cublaslt/cublaslt.hpp"
 #include "engines/hopper/ec_forms.hpp"
 #include "engines/hopper/hopper.hpp"
 #include "engines/tile/device.hpp"
+#include "schemes/ozaki2/device_crt_memory.hpp"
 
 namespace kizami::exec {
 namespace {
-
-using reconstruct::DeviceCrtTable;
 
 struct PreparedDevice {
   product::DeviceFacts facts;
   std::vector<const product::Engine*> engines;  ///< in order of preference
   std::array<const product::EcEngine*, 1> ec_engines{};
-  std::array<DeviceCrtTable*, 2> crt_tables{};  ///< by ring
 };
 
 /// The memory is never given back: a BLAS may be called by destructors of static objects.
@@ -35,26 +32,6 @@ struct Devices {
   std::map<int, PreparedDevice> prepared;
 };
 constinit base::PerProcess<Devices> devices;
-
-Status upload_tables(num::Ring ring, DeviceCrtTable*& memory) {
-  const std::vector<DeviceCrtTable> tables = reconstruct::make_device_crt_tables(ring);
-  const std::size_t bytes = tables.size() * sizeof(DeviceCrtTable);
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaMalloc(reinterpret_cast<void**>(&memory), bytes), "CRT constants"));
-  return base::upload(memory, tables.data(), bytes, "CRT constants");
-}
-
-/// All of them or, where a full card has no room for some, none: another call will come.
-Status upload_all_tables(PreparedDevice& prepared) {
-  const auto upload = [&]() -> Status {
-    KIZAMI_RETURN_IF_ERROR(upload_tables(num::Ring::kReal, prepared.crt_tables[0]));
-    return upload_tables(num::Ring::kComplex, prepared.crt_tables[1]);
-  };
-  const Status status = upload();
-  if (status.ok()) return {};
-  for (DeviceCrtTable* tables : prepared.crt_tables) static_cast<void>(cudaFree(tables));
-  static_cast<void>(cudaGetLastError());
-  return status;
-}
 
 Status prepare(int device, PreparedDevice& prepared) {
   const base::RelaxedCapture relaxed;
@@ -83,7 +60,7 @@ Status prepare(int device, PreparedDevice& prepared) {
   prepared.engines.push_back(&engines::cublaslt_engine());
   static_cast<void>(engines::prepare_tile_device(device));  // likewise
   prepared.engines.push_back(&engines::tile_device_engine());
-  return upload_all_tables(prepared);
+  return prepare_crt_tables(device);
 }
 
 }  // namespace
@@ -109,13 +86,6 @@ Result<plan::Environment> device_environment() {
   environment.ec_engines = prepared.ec_engines;
   environment.has_native_blas = true;
   return environment;
-}
-
-const DeviceCrtTable* device_crt_tables(int device, num::Ring ring) {
-  Devices& all = devices.get();
-  const std::lock_guard lock(all.mutex);
-  const auto found = all.prepared.find(device);
-  return found == all.prepared.end() ? nullptr : found->second.crt_tables[ring == num::Ring::kReal ? 0 : 1];
 }
 
 }  // namespace kizami::exec

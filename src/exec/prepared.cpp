@@ -8,7 +8,7 @@
 #include "base/int_math.hpp"
 #include "certify/digits.hpp"
 #include "certify/statistics.hpp"
-#include "exec/nonfinite.hpp"
+#include "fp64/nonfinite.hpp"
 #include "plan/ozaki1.hpp"
 #include "product/product.hpp"
 #include "schemes/ozaki1/split.hpp"

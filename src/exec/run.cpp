@@ -12,14 +12,14 @@
 #include "base/fp_environment.hpp"
 #include "certify/statistics.hpp"
 #include "engines/native/native_blas.hpp"
-#include "exec/ec.hpp"
-#include "exec/nonfinite.hpp"
-#include "exec/nonfinite_alpha.hpp"
-#include "exec/ozaki1.hpp"
-#include "exec/ozaki2.hpp"
+#include "fp64/nonfinite.hpp"
+#include "fp64/nonfinite_alpha.hpp"
 #include "num/native_range.hpp"
 #include "plan/native.hpp"
+#include "schemes/ec/run.hpp"
 #include "schemes/native/exponent_range.hpp"
+#include "schemes/ozaki1/run.hpp"
+#include "schemes/ozaki2/run.hpp"
 
 namespace kizami::exec {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Whether FP32 operands are within the range of scheme ec's two-part forms, from what a split sees of each line by itself. No
-// pair of lines is looked at, so this costs a device nothing, and it is sufficient only: exec/ec.cpp knows a certificate that
+// pair of lines is looked at, so this costs a device nothing, and it is sufficient only: schemes/ec/run.cpp knows a certificate that
 // accepts more.
 //
 // With y = x 2^scale, the largest of a line in [2^top, 2^(top + 1)), G = sum |y_a||y_b| over k, and `budget` what range errors

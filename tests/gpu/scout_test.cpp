@@ -11,6 +11,7 @@
 
 #include "device/learned_look.hpp"
 #include "gpu/planned_call.hpp"
+#include "schemes/ozaki2/device_looks.hpp"
 #include "schemes/ozaki2/residues.hpp"
 
 namespace kizami::gpu_test {

@@ -23,6 +23,7 @@
 #include "kizami/cuda.hpp"
 #include "kizami/gemm.hpp"
 #include "plan/device_buffers.hpp"
+#include "schemes/ozaki2/device_looks.hpp"
 
 namespace kizami::gpu_test {
 namespace {

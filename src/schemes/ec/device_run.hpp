@@ -4,8 +4,12 @@
 #pragma once
 
 #include "device/effort_word.hpp"
+#include "device/problem.hpp"
 #include "device/state.hpp"
-#include "exec/device_call.hpp"
+#include "kizami/outcome.hpp"
+#include "kizami/status.hpp"
+#include "plan/plan.hpp"
+#include "product/product.hpp"
 
 namespace kizami::exec {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "exec/device_ozaki2.hpp"
+#include "schemes/ozaki2/device_run.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,20 +10,20 @@
 #include <type_traits>
 
 #include "base/int_math.hpp"
+#include "certify/device_begin.hpp"
 #include "certify/device_certifier.hpp"
 #include "device/wait.hpp"
 #include "device/writes_c.hpp"
-#include "exec/device_begin.hpp"
-#include "exec/device_environment.hpp"
-#include "exec/device_exceptions.hpp"
-#include "exec/device_looks.hpp"
-#include "exec/device_phases.hpp"
-#include "exec/nonfinite_alpha.hpp"
 #include "fp64/device.hpp"
+#include "fp64/device_left.hpp"
+#include "fp64/nonfinite_alpha.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/launch.hpp"
 #include "problem/problem.hpp"
 #include "schemes/ozaki2/device_crt.hpp"
+#include "schemes/ozaki2/device_crt_memory.hpp"
+#include "schemes/ozaki2/device_looks.hpp"
+#include "schemes/ozaki2/device_own_phases.hpp"
 #include "schemes/ozaki2/device_split.hpp"
 
 namespace kizami::exec {

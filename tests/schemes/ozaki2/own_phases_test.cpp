@@ -15,9 +15,9 @@
 #include "base/aligned_buffer.hpp"
 #include "engines/cpu_ref/cpu_ref.hpp"
 #include "engines/tile/tile.hpp"
-#include "exec/ozaki2.hpp"
 #include "plan/plan.hpp"
 #include "product/phases.hpp"
+#include "schemes/ozaki2/run.hpp"
 
 namespace kizami::exec {
 namespace {

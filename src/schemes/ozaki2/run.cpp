@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "exec/ozaki2.hpp"
+#include "schemes/ozaki2/run.hpp"
 
 #include <algorithm>
 #include <span>
@@ -11,8 +11,8 @@
 #include "certify/certificate.hpp"
 #include "certify/equilibration_gain.hpp"
 #include "certify/statistics.hpp"
-#include "exec/nonfinite.hpp"
 #include "fp64/fp64.hpp"
+#include "fp64/nonfinite.hpp"
 #include "plan/buffers.hpp"
 #include "plan/launch.hpp"
 #include "plan/ozaki2.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "exec/device_phases.hpp"
+#include "schemes/ozaki2/device_own_phases.hpp"
 
 #include "base/int_math.hpp"
 #include "num/scaled.hpp"

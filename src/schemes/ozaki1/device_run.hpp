@@ -3,8 +3,12 @@
 // waits for the host, unless the policy lets the call refuse what only the elements justify, or count the slices that they need.
 #pragma once
 
+#include "device/problem.hpp"
 #include "device/state.hpp"
-#include "exec/device_call.hpp"
+#include "kizami/outcome.hpp"
+#include "kizami/status.hpp"
+#include "plan/plan.hpp"
+#include "product/product.hpp"
 
 namespace kizami::exec {
 

@@ -19,4 +19,7 @@ struct NextLook {
 /// Of a call that is about to be enqueued. Waits for nothing: what calls under way will tell, later ones know.
 [[nodiscard]] NextLook next_look(const plan::Plan& plan);
 
+/// Whether the split of the plan can make what any look wants, and a sampled product that is not wanted costs nothing.
+[[nodiscard]] bool takes_any_look(const plan::Plan& plan);
+
 }  // namespace kizami::exec

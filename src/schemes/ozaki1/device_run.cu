@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "exec/device_ozaki1.hpp"
+#include "schemes/ozaki1/device_run.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,12 +10,12 @@
 #include <string>
 
 #include "base/int_math.hpp"
+#include "certify/device_begin.hpp"
 #include "device/wait.hpp"
 #include "device/writes_c.hpp"
-#include "exec/device_begin.hpp"
-#include "exec/device_exceptions.hpp"
-#include "exec/nonfinite_alpha.hpp"
 #include "fp64/device.hpp"
+#include "fp64/device_left.hpp"
+#include "fp64/nonfinite_alpha.hpp"
 #include "plan/device_buffers.hpp"
 #include "plan/device_ozaki1.hpp"
 #include "plan/launch.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "exec/device_looks.hpp"
+#include "schemes/ozaki2/device_looks.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -10,7 +10,6 @@
 #include "base/fork_safe.hpp"
 #include "device/effort_words.hpp"
 #include "device/learned_look.hpp"
-#include "exec/device_call.hpp"
 #include "plan/device_buffers.hpp"
 #include "schemes/ozaki2/residues.hpp"
 
@@ -55,6 +54,10 @@ NextLook next_look(const plan::Plan& plan) {
   // The split makes integers of three words more slowly than another kernel behind it does.
   if (next.first_rung > 0 && !split::fits_two_words(rung)) return {plan::Look::kBlocksFirst, 0, note};
   return {next.look, next.first_rung, note};
+}
+
+bool takes_any_look(const plan::Plan& plan) {
+  return plan::compares_in_product(plan) && plan.schedule.engine->reads_num_products();
 }
 
 }  // namespace kizami::exec

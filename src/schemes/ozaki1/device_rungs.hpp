@@ -5,8 +5,12 @@
 
 #include <cstddef>
 
+#include "device/problem.hpp"
 #include "device/state.hpp"
-#include "exec/device_call.hpp"
+#include "kizami/outcome.hpp"
+#include "kizami/status.hpp"
+#include "plan/plan.hpp"
+#include "product/product.hpp"
 
 namespace kizami::exec {
 

@@ -4,11 +4,11 @@
 
 #include <cstddef>
 
-#include "exec/prepared.hpp"
 #include "kizami/outcome.hpp"
 #include "kizami/status.hpp"
 #include "plan/plan.hpp"
 #include "problem/problem.hpp"
+#include "schemes/prepared.hpp"
 
 namespace kizami::exec {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "exec/nonfinite_alpha.hpp"
+#include "fp64/nonfinite_alpha.hpp"
 
 #include <complex>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "exec/device_begin.hpp"
+#include "certify/device_begin.hpp"
 
 #include <complex>
 

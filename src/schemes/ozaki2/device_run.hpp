@@ -5,7 +5,13 @@
 
 #include <cstddef>
 
-#include "exec/device_call.hpp"
+#include "device/effort_word.hpp"
+#include "device/problem.hpp"
+#include "device/state.hpp"
+#include "kizami/outcome.hpp"
+#include "kizami/status.hpp"
+#include "plan/plan.hpp"
+#include "product/product.hpp"
 
 namespace kizami::exec {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "exec/device_slice_rungs.hpp"
+#include "schemes/ozaki1/device_rungs.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -7,12 +7,12 @@
 
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
+#include "certify/device_begin.hpp"
 #include "certify/device_certifier.hpp"
 #include "device/wait.hpp"
-#include "exec/device_begin.hpp"
-#include "exec/device_ozaki1.hpp"
 #include "num/slice_weight.hpp"
 #include "plan/device_slice_rungs.hpp"
+#include "schemes/ozaki1/device_run.hpp"
 #include "schemes/ozaki2/device_split.hpp"
 
 namespace kizami::exec {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "exec/ec.hpp"
+#include "schemes/ec/run.hpp"
 
 #include <algorithm>
 #include <complex>
@@ -10,12 +10,12 @@
 #include "base/parallel.hpp"
 #include "certify/certificate.hpp"
 #include "certify/statistics.hpp"
-#include "exec/nonfinite.hpp"
-#include "exec/ozaki2.hpp"
+#include "fp64/nonfinite.hpp"
 #include "plan/buffers.hpp"
 #include "plan/ec.hpp"
 #include "schemes/ec/float_planes.hpp"
 #include "schemes/ec/float_sums.hpp"
+#include "schemes/ozaki2/run.hpp"
 
 namespace kizami::exec {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "exec/nonfinite.hpp"
+#include "fp64/nonfinite.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "device/wait.hpp"
 #include "device/writes_c.hpp"
-#include "exec/device_ec.hpp"
-#include "exec/device_exceptions.hpp"
-#include "exec/nonfinite_alpha.hpp"
+#include "fp64/device_left.hpp"
+#include "fp64/nonfinite_alpha.hpp"
+#include "schemes/ec/device_run.hpp"
 
 #include <cuda_runtime_api.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "exec/ozaki1.hpp"
+#include "schemes/ozaki1/run.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,14 +11,14 @@
 
 #include "certify/certificate.hpp"
 #include "certify/statistics.hpp"
-#include "exec/nonfinite.hpp"
-#include "exec/ozaki2.hpp"
+#include "fp64/nonfinite.hpp"
 #include "kizami/formats.hpp"
 #include "plan/buffers.hpp"
 #include "plan/launch.hpp"
 #include "plan/ozaki1.hpp"
 #include "schemes/ozaki1/split.hpp"
 #include "schemes/ozaki1/sums.hpp"
+#include "schemes/ozaki2/run.hpp"
 
 namespace kizami::exec {
 namespace {

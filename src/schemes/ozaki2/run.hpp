@@ -2,11 +2,11 @@
 // Scheme ozaki2 on the CPU, from operands to C: statistics, rung, split, product, reconstruction, repairs.
 #pragma once
 
-#include "exec/prepared.hpp"
 #include "kizami/outcome.hpp"
 #include "kizami/status.hpp"
 #include "plan/plan.hpp"
 #include "problem/problem.hpp"
+#include "schemes/prepared.hpp"
 
 namespace kizami::exec {
 

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// The matrices and factors of one product on a device.
+#pragma once
+
+#include <optional>
+
+#include "device/state.hpp"
+#include "kizami/types.hpp"
+
+namespace kizami::exec {
+
+template <class T>
+struct DeviceProblem {
+  Factor<T> alpha;
+  MatrixView<const T> a;
+  MatrixView<const T> b;
+  Factor<T> beta;
+  MatrixView<T> c;
+  /// What the split makes first, of scheme ozaki2; nothing: what the call before needed (device_looks.hpp), what a scout says, or a
+  /// sample. Only time hangs on it.
+  /// @range see takes_any_look()
+  std::optional<plan::Look> look = std::nullopt;
+};
+
+}  // namespace kizami::exec
