@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the split makes of one real term, one block of digits or one inner index: FP64 formulas for host and device. The
-// first look on the device has the same numbers from integers (device_line.cuh).
+// first look on the device has the same numbers from integers (device/line.cuh).
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ec_split.hpp on a CUDA device, both operands in one launch, and the choice among the formats of a call by what the first
+// device_planes_oracle.hpp on a CUDA device, both operands in one launch, and the choice among the formats of a call by what the first
 // split has seen.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernels of device_slices.hpp: one that takes whole lines on the chip, in clusters, and finds exponents and digits in one
+// The kernels of device_split.hpp: one that takes whole lines on the chip, in clusters, and finds exponents and digits in one
 // pass; and one for pieces of lines whose exponents are known.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernel of device_slices.hpp. Planes of a group are summed in 64 bits, each by one multiply-add; groups go to the sum of
+// The kernel of device_sums.hpp. Planes of a group are summed in 64 bits, each by one multiply-add; groups go to the sum of
 // several words; it is rounded to 53 bits as slices.cpp rounds.
 #pragma once
 
