@@ -44,12 +44,12 @@ using V = hn::Vec<D>;
 constexpr double kUp = 900;  // 2^900 and 2^-900
 constexpr double kDownFactor = 0x1p-900;
 
-/// a 2^(a_exponent + b_exponent - largest + 900) of pairs with these largest exponents: what lies below 2^-1075 before that becomes
-/// zero. Of largest all that does not change along a line.
+/// Scaled() is a 2^(a_exponent + b_exponent - largest + 900), for pairs whose largest terms have these exponents: what lies below
+/// 2^-1075 before the 900 becomes zero. Held is what does not change along a line.
 struct Scaling {
-  V least;      // of exponents: a multiple of 2^-1074 less 6
-  V bias;       // what makes the exponent's field of an exponent, in the low bits
-  V subnormal;  // exponents below are rounded
+  V least;      ///< smaller sums of exponents count as this one: their terms are zero
+  V bias;       ///< added to such a sum it leaves the exponent's field of the power of two in the low bits
+  V subnormal;  ///< terms of smaller sums are rounded
 
   HWY_INLINE Scaling(D d, V largest)
       : least(hn::Sub(largest, hn::Set(d, 1080.0))),
