@@ -77,12 +77,12 @@ def main():
     except OSError as error:
         sys.exit(f"record_tests: {options.program}: {error.strerror}")
     ends = [match.groups() for match in map(ENDED.match, lines) if match]
-    count = lambda result: sum(r == result for r, _ in ends)
+    results = [result for result, _ in ends]
     name, driver = device()
     record = {
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"), "commit": options.commit, "device": name, "driver": driver,
         "bench": "record_tests", "program": pathlib.Path(options.program).name, "arguments": options.arguments, "build": options.build,
-        "passed": count("OK"), "failed": count("FAILED"), "skipped": count("SKIPPED"),
+        "passed": results.count("OK"), "failed": results.count("FAILED"), "skipped": results.count("SKIPPED"),
         "shards": options.shards, "seconds": round(time.monotonic() - begin),
         "has_ended": sum(bool(re.match(r"^\[==========\] \d+ tests? .* ran", line)) for line in lines) == options.shards, "exit_codes": codes,
         "failed_tests": sorted({test for result, test in ends if result == "FAILED"}),

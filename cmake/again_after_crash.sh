@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs a compiler, and again if it crashed: cicc of CUDA 13.0 does so on some units one time in three (second_look_f32: the same
-# source, always at one address of its own, by where the system puts its memory). What ends otherwise ends as it does.
+# Runs a compiler, and again if it crashed: cicc of CUDA 13.0 does so now and then (on second_look_f32: the same source, always at
+# one address of its code; by where the system puts its memory, it seems). What ends otherwise ends as it does.
 for try in 1 2 3 4 5; do
   "$@"
   code=$?

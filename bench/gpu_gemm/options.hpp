@@ -19,8 +19,8 @@ struct GemmWay {
   kizami::Scheme scheme = kizami::Scheme::kOzaki2;
   kizami::Slicing slices = {};
   bool is_float_float = false;  ///< none: a baseline
-  std::optional<int> vendor_bits =
-      {};  ///< none: FP64 emulated by cuBLAS itself, with so many bits; 0: as many as it finds
+  /// None: FP64 emulated by cuBLAS itself, with so many bits; 0: as many as it finds that the elements need.
+  std::optional<int> vendor_bits = {};
 };
 
 /// hopper, cublaslt, tile (scheme ozaki2), ec, auto, ff32, cublas/dynamic, cublas/BITS, or ozaki1/... of sliced_way.hpp.

@@ -12,11 +12,11 @@ namespace {
 
 using problem::RealForm;
 
-/// Lines of B in a strip: as many as share a panel of A, but one tile where there would be too few strips for the threads.
+/// Lines of B in a strip: of as many tiles as may share a panel of A and leave enough strips for the threads.
 template <class T>
 [[nodiscard]] std::int64_t strip_lines(std::int64_t num_tiles, int threads) {
   constexpr std::int64_t kStripsPerThread = 4;
-  return num_tiles < kStripsPerThread * kMostTiles<T> * threads ? kTileB : kMostTiles<T> * kTileB;
+  return std::clamp<std::int64_t>(num_tiles / (kStripsPerThread * threads), 1, kMostTiles<T>) * kTileB;
 }
 
 template <class T>
