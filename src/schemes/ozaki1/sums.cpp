@@ -33,7 +33,7 @@ void add_shifted(std::uint64_t* words, int num_words, std::int64_t value, int sh
 
 /// The sum times 2^exponent, rounded to 53 bits.
 [[nodiscard]] num::Scaled round_sum(const std::uint64_t* words, int num_words, int exponent) {
-  std::uint64_t magnitude[kMaxSumWords];
+  std::uint64_t magnitude[kMaxSumWords] = {};
   const bool is_negative = (words[num_words - 1] >> 63) != 0;
   bool carry = is_negative;
   for (int w = 0; w < num_words; ++w) {
