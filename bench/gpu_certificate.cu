@@ -39,8 +39,8 @@
 #include "harness/records.hpp"
 #include "harness/spread.hpp"
 #include "phase_timer.hpp"
-#include "plan/device_buffers.hpp"
 #include "plan/plan.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
 
 namespace {
 

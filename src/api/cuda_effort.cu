@@ -4,7 +4,7 @@
 
 #include "device/effort_words.hpp"
 #include "kizami/cuda.hpp"
-#include "plan/device_effort.hpp"
+#include "plan/plan.hpp"
 
 namespace kizami::cuda {
 

@@ -11,6 +11,8 @@
 #include "exec/prepared.hpp"
 #include "exec/run.hpp"
 #include "plan/plan.hpp"
+#include "schemes/ec/stage.hpp"
+#include "schemes/ozaki2/stage.hpp"
 
 namespace kizami {
 
@@ -19,25 +21,22 @@ std::int64_t Plan::m() const { return impl_->shape.m; }
 std::int64_t Plan::n() const { return impl_->shape.n; }
 std::int64_t Plan::k() const { return impl_->shape.k; }
 std::int64_t Plan::num_products() const { return impl_->schedule.batch.num_products; }
-Scheme Plan::scheme() const { return impl_->numerics.scheme; }
+Scheme Plan::scheme() const { return impl_->first().scheme; }
 EcVariant Plan::variant() const {
-  return scheme() == Scheme::kEc ? impl_->numerics.ec.stages[0].recipe.variant : EcVariant::kAuto;
+  return scheme() == Scheme::kEc ? ec_of(*impl_).numerics.rungs[0].recipe.variant : EcVariant::kAuto;
 }
-std::string_view Plan::engine() const {
-  if (impl_->schedule.ec_engine != nullptr) return impl_->schedule.ec_engine->name();
-  if (impl_->schedule.float_engine != nullptr) return impl_->schedule.float_engine->name();
-  if (impl_->schedule.engine != nullptr) return impl_->schedule.engine->name();
-  return impl_->schedule.facts.space == product::MemorySpace::kDevice ? "cublas" : "native_blas";
-}
+std::string_view Plan::engine() const { return impl_->first().engine_name(*impl_); }
 double Plan::bound() const {
-  return impl_->behind == nullptr ? impl_->numerics.bound
-                                  : std::max(impl_->numerics.bound, impl_->behind->numerics.bound);
+  double bound = 0;
+  for (const base::Cloned<plan::Stage>& stage : impl_->stages) bound = std::max(bound, stage->bound);
+  return bound;
 }
-Gauge Plan::gauge() const { return impl_->numerics.gauge; }
-int Plan::base_moduli() const { return impl_->numerics.ladder.rungs[0].num_moduli; }
+Gauge Plan::gauge() const { return impl_->first().gauge; }
+int Plan::base_moduli() const { return scheme() == Scheme::kNative ? 0 : ozaki2_of(*impl_).ladder.rungs[0].num_moduli; }
 int Plan::max_moduli() const {
-  const num::Ladder& ladder = impl_->numerics.ladder;
-  return ladder.num_rungs == 0 ? 0 : ladder.rungs[static_cast<std::size_t>(ladder.num_rungs - 1)].num_moduli;
+  const num::Ladder& ladder = ozaki2_of(*impl_).ladder;
+  const bool has_none = scheme() == Scheme::kNative || ladder.num_rungs == 0;
+  return has_none ? 0 : ladder.rungs[static_cast<std::size_t>(ladder.num_rungs - 1)].num_moduli;
 }
 std::size_t Plan::workspace_bytes() const { return impl_->schedule.workspace_bytes; }
 double Plan::predicted_seconds() const { return impl_->schedule.seconds; }

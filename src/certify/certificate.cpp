@@ -10,7 +10,6 @@
 #include "base/parallel.hpp"
 #include "certify/digits.hpp"
 #include "plan/launch.hpp"
-#include "plan/ozaki2.hpp"
 
 namespace kizami::certify {
 namespace {
@@ -26,14 +25,15 @@ using split::kBlockTerms;
 constexpr std::int64_t kStripes = 16;
 
 /// Sums products of digit rows of one tile into buffers.sums[y * kSampledTile + x], pieces of k at a time.
-Status sum_digit_products(const plan::Plan& plan, const plan::CertificateBuffers& buffers, const std::int8_t* a,
-                          const std::int8_t* b, std::int64_t num_i, std::int64_t num_j, std::int64_t length) {
-  const int threads = plan::useful_threads(plan);
+Status sum_digit_products(const plan::CertificatePlan& plan, const plan::CertificateBuffers& buffers,
+                          const std::int8_t* a, const std::int8_t* b, std::int64_t num_i, std::int64_t num_j,
+                          std::int64_t length) {
+  const int threads = plan.threads;
   for (std::int64_t h = 0; h < length; h += product::kBlockMaxI8) {
     const product::ProductDesc desc =
-        plan::sampled_product(plan, num_i, num_j, std::min(product::kBlockMaxI8, length - h));
-    KIZAMI_RETURN_IF_ERROR(
-        plan::launch(plan, desc, {a + h, b + h, buffers.acc}, {buffers.engine, buffers.engine_bytes}));
+        plan::sampled_product(plan.shape, num_i, num_j, std::min(product::kBlockMaxI8, length - h));
+    KIZAMI_RETURN_IF_ERROR(plan::launch(*plan.engine, plan.facts, desc, {a + h, b + h, buffers.acc},
+                                        {buffers.engine, buffers.engine_bytes}));
     base::parallel_for(num_j, threads, [&](std::int64_t y, int) {
       std::uint64_t* const sums = buffers.sums + y * kSampledTile;
       const std::int32_t* const acc = buffers.acc + y * kSampledTile;
@@ -49,22 +49,24 @@ Status sum_digit_products(const plan::Plan& plan, const plan::CertificateBuffers
 /// Sums the block products of one tile into buffers.block_sums[y * kBlockTile + x], in units of 2^(exponents of the lines).
 /// A segment at a time: each begins at zero, and is added to those before it.
 template <class T>
-Status sum_block_products(const plan::Plan& plan, const plan::CertificateBuffers& buffers, const std::int8_t* b_digits,
-                          std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
-  const std::int64_t row = plan::digit_row(plan);
+Status sum_block_products(const plan::CertificatePlan& plan, const plan::CertificateBuffers& buffers,
+                          const std::int8_t* b_digits, std::int64_t i, std::int64_t num_i, std::int64_t j,
+                          std::int64_t num_j) {
+  const std::int64_t row = plan::digit_row(plan.shape);
   const std::int64_t num_blocks = row / kBlockTerms<T>;
-  const plan::Chunk& chunk = plan.schedule.certificate;
+  const plan::Chunk& chunk = plan.chunk;
   const int blocks_of_term = split::blocks_of_scale(plan.shape.k, kTerms<T>);
   static_assert(num::kSegmentBlocks % kBlocksPerLaunch == 0 && kBlocksPerLaunch % 2 == 0);
   constexpr std::int64_t kTile = kBlockTile * kBlockTile;
   for (std::int64_t first = 0; first < num_blocks; first += kBlocksPerLaunch) {
     const std::int64_t count = std::min(kBlocksPerLaunch, num_blocks - first);
     const bool begins = first % num::kSegmentBlocks == 0;
-    const product::ProductDesc desc = plan::block_product(plan, num_i, num_j, count);
+    const product::ProductDesc desc = plan::block_product(plan.shape, num_i, num_j, count);
     const product::Pointers pointers{buffers.a_digits + i * row + first * kBlockTerms<T>,
                                      b_digits + j * row + first * kBlockTerms<T>, buffers.acc};
-    KIZAMI_RETURN_IF_ERROR(plan::launch(plan, desc, pointers, {buffers.engine, buffers.engine_bytes}));
-    base::parallel_for(num_j, plan::useful_threads(plan), [&](std::int64_t y, int) {
+    KIZAMI_RETURN_IF_ERROR(
+        plan::launch(*plan.engine, plan.facts, desc, pointers, {buffers.engine, buffers.engine_bytes}));
+    base::parallel_for(num_j, plan.threads, [&](std::int64_t y, int) {
       float* const total = buffers.block_sums + y * kBlockTile;
       float* const sums = first < num::kSegmentBlocks ? total : total + kTile;
       if (begins) std::fill_n(sums, num_i, 0.0F);
@@ -88,9 +90,9 @@ Status sum_block_products(const plan::Plan& plan, const plan::CertificateBuffers
 
 /// Walks the digit chunks of the plan: prepares both operands' digits, then visits tiles of at most `side` lines each.
 template <class MakeA, class MakeB, class VisitTile>
-Status for_each_tile(const plan::Plan& plan, std::int64_t side, const MakeA& make_a, const MakeB& make_b,
+Status for_each_tile(const plan::CertificatePlan& plan, std::int64_t side, const MakeA& make_a, const MakeB& make_b,
                      const VisitTile& visit) {
-  const plan::Chunk& chunk = plan.schedule.certificate;
+  const plan::Chunk& chunk = plan.chunk;
   const bool has_one_b_chunk = chunk.nc >= plan.shape.n;
   for (std::int64_t i = 0; i < plan.shape.m; i += chunk.mc) {
     const std::int64_t num_i = std::min(chunk.mc, plan.shape.m - i);
@@ -111,11 +113,11 @@ Status for_each_tile(const plan::Plan& plan, std::int64_t side, const MakeA& mak
 }  // namespace
 
 template <class T>
-Status count_sampled_failures(const plan::Plan& plan, const num::Ladder& ladder,
+Status count_sampled_failures(const plan::CertificatePlan& plan, const num::Ladder& ladder,
                               const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a,
                               const CertifiedLines<T>& b, std::int64_t& failures) {
-  const int threads = plan::useful_threads(plan);
-  const std::int64_t row = plan::digit_row(plan);
+  const int threads = plan.threads;
+  const std::int64_t row = plan::digit_row(plan.shape);
   const std::int64_t prepared_row = round_up(plan::num_terms(plan.shape), split::kDigitBlock);
   const float allowance = num::sampled_allowance(ladder.rungs[0].allowance, plan::num_terms(plan.shape));
   const std::int64_t stride = split::sample_stride(plan::num_terms(plan.shape));
@@ -166,12 +168,13 @@ Status count_sampled_failures(const plan::Plan& plan, const num::Ladder& ladder,
 }
 
 template <class T>
-Status visit_block_rungs(const plan::Plan& plan, const num::Ladder& ladder, const plan::CertificateBuffers& buffers,
-                         const CertifiedLines<T>& a, const CertifiedLines<T>& b, const VisitRungs& visit) {
-  const int threads = plan::useful_threads(plan);
+Status visit_block_rungs(const plan::CertificatePlan& plan, const num::Ladder& ladder,
+                         const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a,
+                         const CertifiedLines<T>& b, const VisitRungs& visit) {
+  const int threads = plan.threads;
   const std::int64_t num_terms = plan::num_terms(plan.shape);
-  const std::int64_t row = plan::digit_row(plan);
-  const plan::Chunk& chunk = plan.schedule.certificate;
+  const std::int64_t row = plan::digit_row(plan.shape);
+  const plan::Chunk& chunk = plan.chunk;
   // Lines [first, first + count) to rows [at, at + count) of the digit buffers.
   const auto make_a = [&](std::int64_t first, std::int64_t at, std::int64_t count) {
     split::make_block_digits(a.lines.subset(first, count), a.stats + first, a.inner_shift, threads,
@@ -244,8 +247,9 @@ Status visit_block_rungs(const plan::Plan& plan, const num::Ladder& ladder, cons
 }
 
 template <class T>
-Status block_histogram(const plan::Plan& plan, const num::Ladder& ladder, const plan::CertificateBuffers& buffers,
-                       const CertifiedLines<T>& a, const CertifiedLines<T>& b, num::RungHistogram& histogram) {
+Status block_histogram(const plan::CertificatePlan& plan, const num::Ladder& ladder,
+                       const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a, const CertifiedLines<T>& b,
+                       num::RungHistogram& histogram) {
   histogram = {};
   return visit_block_rungs(plan, ladder, buffers, a, b,
                            [&](std::int64_t, std::int64_t num_i, std::int64_t, std::int64_t num_j,
@@ -256,13 +260,16 @@ Status block_histogram(const plan::Plan& plan, const num::Ladder& ladder, const 
                            });
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                       \
-  template Status count_sampled_failures<T>(const plan::Plan&, const num::Ladder&, const plan::CertificateBuffers&, \
-                                            const CertifiedLines<T>&, const CertifiedLines<T>&, std::int64_t&);     \
-  template Status visit_block_rungs<T>(const plan::Plan&, const num::Ladder&, const plan::CertificateBuffers&,      \
-                                       const CertifiedLines<T>&, const CertifiedLines<T>&, const VisitRungs&);      \
-  template Status block_histogram<T>(const plan::Plan&, const num::Ladder&, const plan::CertificateBuffers&,        \
-                                     const CertifiedLines<T>&, const CertifiedLines<T>&, num::RungHistogram&)
+#define KIZAMI_INSTANTIATE(T)                                                                          \
+  template Status count_sampled_failures<T>(const plan::CertificatePlan&, const num::Ladder&,          \
+                                            const plan::CertificateBuffers&, const CertifiedLines<T>&, \
+                                            const CertifiedLines<T>&, std::int64_t&);                  \
+  template Status visit_block_rungs<T>(const plan::CertificatePlan&, const num::Ladder&,               \
+                                       const plan::CertificateBuffers&, const CertifiedLines<T>&,      \
+                                       const CertifiedLines<T>&, const VisitRungs&);                   \
+  template Status block_histogram<T>(const plan::CertificatePlan&, const num::Ladder&,                 \
+                                     const plan::CertificateBuffers&, const CertifiedLines<T>&,        \
+                                     const CertifiedLines<T>&, num::RungHistogram&)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

@@ -14,11 +14,10 @@
 #include <cstdint>
 #include <functional>
 
+#include "certify/certificate_plan.hpp"
 #include "kizami/status.hpp"
 #include "num/line_stats.hpp"
 #include "num/rung.hpp"
-#include "plan/buffers.hpp"
-#include "plan/plan.hpp"
 #include "problem/lines.hpp"
 
 namespace kizami::certify {
@@ -33,10 +32,10 @@ struct CertifiedLines {
   const std::int8_t* sampled_digits = nullptr;  ///< of a prepared operand, rows of round_up(K, 64); null: made here
 };
 
-/// Counts the pairs that the sampled certificate does not certify at the lowest rung of a ladder: that of the plan, or of
-/// a stage of scheme ec, with weights to match.
+/// Counts the pairs that the sampled certificate does not certify at the lowest rung of a ladder: that of scheme ozaki2, or of
+/// another scheme, with weights to match.
 template <class T>
-Status count_sampled_failures(const plan::Plan& plan, const num::Ladder& ladder,
+Status count_sampled_failures(const plan::CertificatePlan& plan, const num::Ladder& ladder,
                               const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a,
                               const CertifiedLines<T>& b, std::int64_t& failures);
 
@@ -47,12 +46,14 @@ using VisitRungs = std::function<void(std::int64_t i, std::int64_t num_i, std::i
 
 /// Finds the first sufficient rung of every pair by the block certificate.
 template <class T>
-Status visit_block_rungs(const plan::Plan& plan, const num::Ladder& ladder, const plan::CertificateBuffers& buffers,
-                         const CertifiedLines<T>& a, const CertifiedLines<T>& b, const VisitRungs& visit);
+Status visit_block_rungs(const plan::CertificatePlan& plan, const num::Ladder& ladder,
+                         const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a,
+                         const CertifiedLines<T>& b, const VisitRungs& visit);
 
 /// visit_block_rungs() as a histogram.
 template <class T>
-Status block_histogram(const plan::Plan& plan, const num::Ladder& ladder, const plan::CertificateBuffers& buffers,
-                       const CertifiedLines<T>& a, const CertifiedLines<T>& b, num::RungHistogram& histogram);
+Status block_histogram(const plan::CertificatePlan& plan, const num::Ladder& ladder,
+                       const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a, const CertifiedLines<T>& b,
+                       num::RungHistogram& histogram);
 
 }  // namespace kizami::certify

@@ -14,9 +14,9 @@
 #include "certify/device_line_block_digits.cuh"
 #include "certify/device_second_look_grid.cuh"
 #include "certify/digits.hpp"
+#include "certify/second_look_buffers.hpp"
 #include "certify/terms.hpp"
 #include "num/line_stats.hpp"
-#include "plan/second_look_buffers.hpp"
 #include "problem/lines.hpp"
 
 namespace kizami::certify::second_look {

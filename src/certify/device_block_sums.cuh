@@ -18,8 +18,8 @@
 #include "certify/device_equilibration_gain.cuh"
 #include "certify/device_second_look_grid.cuh"
 #include "certify/digits.hpp"
+#include "certify/second_look_buffers.hpp"
 #include "num/rung.hpp"
-#include "plan/second_look_buffers.hpp"
 #include "problem/lines.hpp"
 
 namespace kizami::certify::second_look {

@@ -12,19 +12,21 @@
 #include "base/cuda_status.hpp"
 #include "base/int_math.hpp"
 #include "certify/device_certificate.hpp"
+#include "certify/device_certificate_plan.hpp"
 #include "certify/device_second_look.hpp"
 #include "certify/device_statistics.hpp"
+#include "certify/second_look_buffers.hpp"
+#include "device/padding.hpp"
+#include "device/state.hpp"
 #include "num/rung.hpp"
-#include "plan/device_buffers.hpp"
 #include "plan/launch.hpp"
-#include "plan/plan.hpp"
 #include "problem/lines.hpp"
 
 namespace kizami::certify {
 
 template <class T>
 struct DeviceCertifier {
-  const plan::Plan& plan;
+  plan::CertificatePlan plan;
   num::Ladder ladder;
   problem::Lines<T> a;
   problem::Lines<T> b;
@@ -42,7 +44,7 @@ struct DeviceCertifier {
   product::Queue queue = nullptr;
 
   [[nodiscard]] bool has_one_digit_chunk() const {
-    return plan.schedule.certificate.mc >= plan.shape.m && plan.schedule.certificate.nc >= plan.shape.n;
+    return plan.chunk.mc >= plan.shape.m && plan.chunk.nc >= plan.shape.n;
   }
   /// Where the pass over the statistics puts the digits of a side, if they all fit: else it makes none.
   [[nodiscard]] split::DeviceDigits early_digits(Side side) const {
@@ -53,7 +55,7 @@ struct DeviceCertifier {
   /// @queue kernels that end at once if state->is_scaling_only; what they find is in state->selection
   Status run(bool has_padding) const {
     if (!has_digits) KIZAMI_RETURN_IF_ERROR(sample(has_padding));
-    const plan::Chunk& chunk = plan.schedule.certificate;
+    const plan::Chunk& chunk = plan.chunk;
     SecondLook<T> look;
     look.ladder = ladder;
     look.a = a;
@@ -74,7 +76,7 @@ struct DeviceCertifier {
   }
 
  private:
-  [[nodiscard]] int num_sms() const { return plan.schedule.facts.num_sms; }
+  [[nodiscard]] int num_sms() const { return plan.facts.num_sms; }
   [[nodiscard]] split::DeviceDigits digits_of(Side side) const {
     return {side == Side::kA ? sampled.a_digits : sampled.b_digits, side == Side::kA ? nullptr : sampled.b_swapped,
             num::sample_stride(plan::num_terms(plan.shape)), sampled.row_stride};
@@ -82,7 +84,7 @@ struct DeviceCertifier {
 
   /// Products of sampled digits, and how many pairs they leave open: nothing where blocks speak first.
   Status sample(bool has_padding) const {
-    const plan::Chunk& chunk = plan.schedule.certificate;
+    const plan::Chunk& chunk = plan.chunk;
     const auto make = [&](Side side, std::int64_t first, std::int64_t count) -> Status {
       const split::DeviceDigits digits = digits_of(side);
       if (!has_one_digit_chunk()) {
@@ -127,10 +129,11 @@ struct DeviceCertifier {
       pointers.num_products = &state->num_sampled_products;
       pointers.a_weights = a_lines.weights;
       pointers.b_weights = b_lines.weights;
-      KIZAMI_RETURN_IF_ERROR(plan::launch(plan, compared, pointers, {s.engine, s.engine_bytes}, queue));
+      KIZAMI_RETURN_IF_ERROR(
+          plan::launch(*plan.engine, plan.facts, compared, pointers, {s.engine, s.engine_bytes}, queue));
       if (s.b_swapped == nullptr) return {};
       pointers.b = s.b_swapped;
-      return plan::launch(plan, compared, pointers, {s.engine, s.engine_bytes}, queue);
+      return plan::launch(*plan.engine, plan.facts, compared, pointers, {s.engine, s.engine_bytes}, queue);
     }
     product::ProductDesc desc = plan::device_sampled_product(plan, s, base::round_up(num_i, plan::kReadRows), num_j);
     SampledProducts products;
@@ -149,7 +152,8 @@ struct DeviceCertifier {
         const product::Pointers pointers{s.a_digits + piece * desc.a_plane_stride,
                                          b_digits + piece * desc.b_plane_stride,
                                          s.acc + part * products.part_stride + piece * products.piece_stride};
-        KIZAMI_RETURN_IF_ERROR(plan::launch(plan, desc, pointers, {s.engine, s.engine_bytes}, queue));
+        KIZAMI_RETURN_IF_ERROR(
+            plan::launch(*plan.engine, plan.facts, desc, pointers, {s.engine, s.engine_bytes}, queue));
       }
     }
     num::Ladder lowest = ladder;

@@ -11,10 +11,10 @@
 #include "certify/device_second_look.hpp"
 #include "certify/device_second_look_grid.cuh"
 #include "certify/equilibration_gain.hpp"
+#include "certify/second_look_buffers.hpp"
 #include "certify/terms.hpp"
 #include "num/exponent.hpp"
 #include "num/line_stats.hpp"
-#include "plan/second_look_buffers.hpp"
 
 namespace kizami::certify::second_look {
 

@@ -12,11 +12,11 @@
 #include "certify/block_digit.hpp"
 #include "certify/device_line_stats.cuh"
 #include "certify/digits.hpp"
+#include "certify/second_look_buffers.hpp"
 #include "certify/terms.hpp"
 #include "device/bytes.cuh"
 #include "device/line.cuh"
 #include "device/panel.cuh"
-#include "plan/second_look_buffers.hpp"
 #include "problem/lines.hpp"
 
 namespace kizami::split::device {

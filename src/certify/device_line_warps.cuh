@@ -8,8 +8,9 @@
 
 #include "base/cluster_sm90.cuh"
 #include "certify/device_line_stats.cuh"
+#include "device/padding.hpp"
 #include "device/panel.cuh"
-#include "plan/device_buffers.hpp"
+#include "device/state.hpp"
 
 namespace kizami::split::device {
 

@@ -11,10 +11,10 @@
 #include <cstdint>
 
 #include "base/carver.hpp"
+#include "certify/second_look_buffers.hpp"
 #include "device/state.hpp"
 #include "kizami/status.hpp"
 #include "num/rung.hpp"
-#include "plan/second_look_buffers.hpp"
 #include "problem/lines.hpp"
 #include "product/product.hpp"
 

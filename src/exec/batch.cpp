@@ -17,7 +17,7 @@ namespace {
 /// Products that run side by side: as many as there are threads, if the workspaces of all stay within the limit.
 [[nodiscard]] std::int64_t num_lanes(const plan::Plan& plan, std::int64_t num_problems) {
   const std::int64_t threads = plan.schedule.facts.num_threads;
-  if (plan.numerics.scheme == Scheme::kNative || num_problems < threads) return 1;
+  if (plan.first().scheme == Scheme::kNative || num_problems < threads) return 1;
   const std::size_t limit =
       plan.policy.workspace_limit_bytes == 0 ? plan::kDefaultWorkspaceLimit : plan.policy.workspace_limit_bytes;
   const std::size_t lane = std::max<std::size_t>(1, plan.schedule.workspace_bytes);
@@ -31,7 +31,7 @@ Status run_batched(const plan::Plan& plan, std::span<const problem::Problem<T>> 
   const auto num_problems = static_cast<std::int64_t>(problems.size());
   const std::int64_t lanes = num_lanes(plan, num_problems);
   // Scheme native needs a workspace for operands that it leaves to another scheme only, which then takes its own.
-  const std::size_t product_bytes = plan.numerics.scheme == Scheme::kNative ? 0 : plan.schedule.workspace_bytes;
+  const std::size_t product_bytes = plan.first().scheme == Scheme::kNative ? 0 : plan.schedule.workspace_bytes;
   const auto lane_bytes = static_cast<std::size_t>(
       base::round_up(static_cast<std::int64_t>(product_bytes), base::AlignedBuffer::kAlignment));
   const base::AlignedBuffer workspace(static_cast<std::size_t>(lanes) * lane_bytes);

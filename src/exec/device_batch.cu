@@ -13,10 +13,10 @@
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "base/relaxed_capture.hpp"
+#include "device/batch_buffers.hpp"
 #include "device/writes_c.hpp"
 #include "exec/device_native.hpp"
 #include "num/scaled.hpp"
-#include "plan/device_batch.hpp"
 #include "problem/problem.hpp"
 
 namespace kizami::exec {
@@ -34,7 +34,7 @@ namespace {
 
 [[nodiscard]] plan::DeviceBatchBuffers carve(const plan::Plan& plan, std::byte* workspace) {
   base::Carver carver(workspace);
-  return plan::carve_device_batch(carver, plan, plan.schedule.product_bytes);
+  return plan::carve_device_batch(carver, plan.shape, plan.schedule.batch, plan.schedule.product_bytes);
 }
 
 /// What the i-th product tells: the last one, behind which all states are there, that of all.
@@ -178,7 +178,7 @@ Status run_device(const plan::Plan& plan, std::span<const DeviceProblem<T>> prob
   }
   if (has_no_elements(plan)) return {};
   KIZAMI_RETURN_IF_ERROR(validate_device_call(plan, workspace, queue));
-  const bool is_native = plan.numerics.scheme == Scheme::kNative;
+  const bool is_native = plan.first().scheme == Scheme::kNative;
   if (is_native && !has_no_terms(plan, problems[0].alpha))
     return run_device_native(plan, problems, workspace.data(), queue);
   const plan::DeviceBatchBuffers buffers = is_native ? plan::DeviceBatchBuffers{} : carve(plan, workspace.data());
@@ -203,7 +203,7 @@ Status run_device_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem,
   }
   if (has_no_elements(plan)) return problem::validate_output(problem.c.layout, shape.m, shape.n);
   KIZAMI_RETURN_IF_ERROR(validate_device_call(plan, workspace, queue));
-  const bool is_native = plan.numerics.scheme == Scheme::kNative;
+  const bool is_native = plan.first().scheme == Scheme::kNative;
   const plan::DeviceBatchBuffers buffers = is_native ? plan::DeviceBatchBuffers{} : carve(plan, workspace.data());
   const MatrixView<T> a = copy_of(MatrixView<T>{nullptr, shape.m, shape.k}, buffers.a);
   const MatrixView<T> b = copy_of(MatrixView<T>{nullptr, shape.k, shape.n}, buffers.b);
@@ -260,18 +260,19 @@ Status read_device_outcomes(const plan::Plan& plan, std::span<const std::byte> w
     std::fill(outcomes.begin(), outcomes.end(), device_outcome(plan, nothing));
     return {};
   }
-  if (plan.numerics.scheme == Scheme::kNative) {  // cuBLAS does not tell
+  if (plan.first().scheme == Scheme::kNative) {  // cuBLAS does not tell
     Outcome native;
     native.engine = "cublas";
-    native.bound = plan.numerics.bound;
-    native.gauge = plan.numerics.gauge;
+    native.bound = plan.first().bound;
+    native.gauge = plan.first().gauge;
     native.is_conditional = true;  // nobody has looked at the elements
     std::fill(outcomes.begin(), outcomes.end(), native);
     return base::cuda_status(cudaStreamSynchronize(queue), "waiting for the outcomes");
   }
   KIZAMI_RETURN_IF_ERROR(validate_device_workspace(plan, workspace));
   base::Carver carver(const_cast<std::byte*>(workspace.data()));  // only read from
-  const plan::DeviceState* const states = plan::carve_device_batch(carver, plan, plan.schedule.product_bytes).states;
+  const plan::DeviceState* const states =
+      plan::carve_device_batch(carver, plan.shape, plan.schedule.batch, plan.schedule.product_bytes).states;
   std::vector<plan::DeviceState> seen(outcomes.size());
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(
       cudaMemcpyAsync(seen.data(), states, seen.size() * sizeof(plan::DeviceState), cudaMemcpyDeviceToHost, queue),

@@ -11,11 +11,11 @@
 #include "base/cuda_status.hpp"
 #include "certify/device_begin.hpp"
 #include "device/writes_c.hpp"
-#include "plan/device_slice_rungs.hpp"
 #include "problem/problem.hpp"
 #include "schemes/ec/device_run.hpp"
 #include "schemes/ozaki1/device_run.hpp"
 #include "schemes/ozaki1/device_rungs.hpp"
+#include "schemes/ozaki1/device_rungs_plan.hpp"
 #include "schemes/ozaki2/device_crt.hpp"
 #include "schemes/ozaki2/device_looks.hpp"
 #include "schemes/ozaki2/device_run.hpp"
@@ -39,7 +39,7 @@ Status validate_operands(const plan::Plan& plan, const DeviceProblem<T>& problem
 }
 
 Status validate_waiting(const plan::Plan& plan, product::Queue queue) {
-  if (!plan.policy.may_sync || plan.numerics.scheme == Scheme::kNative) return {};
+  if (!plan.policy.may_sync || plan.first().scheme == Scheme::kNative) return {};
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaStreamIsCapturing(queue, &capture), "cudaStreamIsCapturing"));
   if (capture == cudaStreamCaptureStatusNone) return {};
@@ -88,9 +88,9 @@ Status enqueue_device(const plan::Plan& plan, const DeviceProblem<T>& problem, s
     return writes_c(reconstruct::scale_device(problem.beta, problem.c, queue));
   }
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, std::complex<float>>) {
-    if (plan.numerics.scheme == Scheme::kEc) return run_device_ec(plan, problem, workspace, state, queue, effort);
+    if (plan.first().scheme == Scheme::kEc) return run_device_ec(plan, problem, workspace, state, queue, effort);
   }
-  if (plan.numerics.scheme == Scheme::kOzaki1) {
+  if (plan.first().scheme == Scheme::kOzaki1) {
     if (!plan::has_slice_rungs(plan)) return run_device_ozaki1(plan, problem, workspace, state, queue);
     bool is_answered = false;
     KIZAMI_RETURN_IF_ERROR(run_device_slice_rungs(plan, problem, workspace, state, queue, is_answered));
@@ -103,12 +103,12 @@ Outcome device_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
   if (state.is_scaling_only != 0) {
     Outcome outcome;
     outcome.engine = "none";
-    outcome.scheme = plan.numerics.scheme;
-    outcome.gauge = plan.numerics.gauge;
+    outcome.scheme = plan.first().scheme;
+    outcome.gauge = plan.first().gauge;
     return outcome;
   }
-  if (plan.numerics.scheme == Scheme::kEc) return device_ec_outcome(plan, state);
-  if (plan.numerics.scheme == Scheme::kOzaki1) {
+  if (plan.first().scheme == Scheme::kEc) return device_ec_outcome(plan, state);
+  if (plan.first().scheme == Scheme::kOzaki1) {
     if (!plan::has_slice_rungs(plan)) return device_ozaki1_outcome(plan, state);
     if (state.is_sliced != 0) return device_slice_rung_outcome(plan, state);
   }

@@ -15,6 +15,7 @@
 #include "engines/hopper/ec_forms.hpp"
 #include "engines/hopper/hopper.hpp"
 #include "engines/tile/device.hpp"
+#include "exec/schemes.hpp"
 #include "schemes/ozaki2/device_crt_memory.hpp"
 
 namespace kizami::exec {
@@ -85,6 +86,7 @@ Result<plan::Environment> device_environment() {
   environment.engines = prepared.engines;
   environment.ec_engines = prepared.ec_engines;
   environment.has_native_blas = true;
+  environment.schemes = schemes();
   return environment;
 }
 

@@ -14,7 +14,7 @@
 
 #include "base/overlapped_launch.hpp"
 #include "engines/cublas/cublas.hpp"
-#include "plan/device_native.hpp"
+#include "schemes/native/device_plan.hpp"
 
 namespace kizami::exec {
 namespace {

@@ -9,6 +9,7 @@
 #include "engines/cpu_simd/cpu_simd.hpp"
 #include "engines/tc_model/tc_model.hpp"
 #include "engines/tile/tile.hpp"
+#include "exec/schemes.hpp"
 #include "schemes/ozaki2/residues.hpp"
 
 extern "C" {
@@ -46,7 +47,7 @@ struct Processor {
 plan::Environment environment() {
   static constinit base::MadeOnce<Processor> processor;
   const Processor& found = processor.get();
-  plan::Environment environment{found.facts, found.engines, true, found.float_engines};
+  plan::Environment environment{found.facts, found.engines, true, found.float_engines, {}, schemes()};
   environment.facts.num_threads = base::ThreadPool::hardware_threads();
   return environment;
 }

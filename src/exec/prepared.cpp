@@ -9,49 +9,50 @@
 #include "certify/digits.hpp"
 #include "certify/statistics.hpp"
 #include "fp64/nonfinite.hpp"
-#include "plan/ozaki1.hpp"
 #include "product/product.hpp"
+#include "schemes/ozaki1/plan.hpp"
 #include "schemes/ozaki1/split.hpp"
 #include "schemes/ozaki2/residues.hpp"
+#include "schemes/ozaki2/stage.hpp"
 
 namespace kizami::exec {
 namespace {
 
 [[nodiscard]] plan::SlicedForm sliced_form(const plan::Plan& plan) {
-  return plan::sliced_form(is_complex(plan.shape.scalar), plan.numerics.slices.complex_form);
+  return plan::sliced_form(is_complex(plan.shape.scalar), ozaki1_of(plan).numerics.complex_form);
 }
 
 void carve(base::Carver& carver, const plan::Plan& plan, Prepared& prepared) {
-  if (plan.numerics.scheme == Scheme::kOzaki1) {
+  if (plan.first().scheme == Scheme::kOzaki1) {
     const plan::SlicedForm form = sliced_form(plan);
     prepared.stats = carver.take<num::LineStats>(prepared.num_lines);
     const int parts = prepared.side == Side::kA ? form.num_parts : form.b_parts();
     prepared.planes = carver.take<std::int8_t>(parts, prepared.num_lines, prepared.num_slices, prepared.row_stride);
-    if (plan.numerics.slices.ladder.num_rungs > 0)
+    if (ozaki1_of(plan).numerics.ladder.num_rungs > 0)
       prepared.digits = carver.take<std::int8_t>(prepared.num_lines, prepared.digit_stride);
     return;
   }
-  const int planes = num::num_planes(plan::ring_of(plan.shape.scalar), plan.numerics.ladder.rungs[0].num_moduli);
+  const int planes = num::num_planes(plan::ring_of(plan.shape.scalar), ozaki2_of(plan).ladder.rungs[0].num_moduli);
   prepared.stats = carver.take<num::LineStats>(prepared.num_lines);
   prepared.planes = carver.take<std::int8_t>(planes, prepared.num_lines, prepared.row_stride);
-  if (plan.numerics.has_certificate)
+  if (ozaki2_of(plan).has_certificate)
     prepared.digits = carver.take<std::int8_t>(prepared.num_lines, prepared.digit_stride);
 }
 
 /// What cannot be prepared.
 Status validate(const plan::Plan& plan) {
-  if (plan.numerics.scheme == Scheme::kOzaki1) {
-    const plan::SliceNumerics& slices = plan.numerics.slices;
+  if (plan.first().scheme == Scheme::kOzaki1) {
+    const plan::SliceNumerics& slices = ozaki1_of(plan).numerics;
     if (slices.format == SliceFormat::kInt8 && !slices.until_zero && !slices.one_scale) return {};
     return {StatusCode::kUnsupported,
             "scheme ozaki1 prepares slices of int8, of a number that does not depend on the "
             "data, with a scale for each line"};
   }
-  if (plan.numerics.scheme != Scheme::kOzaki2 || plan.numerics.ladder.num_rungs == 0) {
-    return {StatusCode::kUnsupported, "scheme " + std::string(to_string(plan.numerics.scheme)) +
+  if (plan.first().scheme != Scheme::kOzaki2 || ozaki2_of(plan).ladder.num_rungs == 0) {
+    return {StatusCode::kUnsupported, "scheme " + std::string(to_string(plan.first().scheme)) +
                                           " without moduli has nothing to prepare; ask for scheme ozaki2"};
   }
-  if (plan.numerics.is_correct) {
+  if (ozaki2_of(plan).is_correct) {
     return {StatusCode::kUnsupported,
             "accuracy correct chooses its moduli from both operands: nothing can be prepared"};
   }
@@ -61,7 +62,7 @@ Status validate(const plan::Plan& plan) {
 /// The slices of the lowest rung.
 template <class T>
 Status make_slices(const plan::Plan& plan, const problem::Lines<T>& lines, const Prepared& prepared) {
-  const plan::SliceNumerics& slices = plan.numerics.slices;
+  const plan::SliceNumerics& slices = ozaki1_of(plan).numerics;
   const plan::SlicedForm form = sliced_form(plan);
   base::AlignedBuffer memory(static_cast<std::size_t>(lines.num_lines) * sizeof(std::int32_t));
   if (!memory.ok())
@@ -88,7 +89,7 @@ template <class T>
 Status prepare(const plan::Plan& plan, Side side, const problem::Lines<T>& lines, Prepared& prepared) {
   const base::FpEnvironmentGuard guard;
   KIZAMI_RETURN_IF_ERROR(validate(plan));
-  const bool is_sliced = plan.numerics.scheme == Scheme::kOzaki1;
+  const bool is_sliced = plan.first().scheme == Scheme::kOzaki1;
   prepared.scalar = plan.shape.scalar;
   prepared.side = side;
   prepared.num_lines = lines.num_lines;
@@ -96,7 +97,7 @@ Status prepare(const plan::Plan& plan, Side side, const problem::Lines<T>& lines
   prepared.numerics_hash = plan::prepared_hash(plan);
   prepared.row_stride =
       is_sliced ? plan::slice_stride(plan, lines.length) : base::round_up(lines.length, product::kPadBytes);
-  prepared.num_slices = is_sliced ? plan.numerics.slices.rungs[0].num_slices : 0;
+  prepared.num_slices = is_sliced ? ozaki1_of(plan).numerics.rungs[0].num_slices : 0;
   prepared.digit_stride = base::round_up(lines.num_terms(), product::kPadBytes);
   base::Carver counter;
   carve(counter, plan, prepared);
@@ -114,8 +115,8 @@ Status prepare(const plan::Plan& plan, Side side, const problem::Lines<T>& lines
   if (is_sliced) {
     KIZAMI_RETURN_IF_ERROR(make_slices(plan, lines, prepared));
   } else {
-    split::make_residue_planes(lines, prepared.stats, nullptr, 0, lines.length, plan.numerics.ladder.rungs[0], threads,
-                               prepared.planes, prepared.row_stride, lines.num_lines * prepared.row_stride);
+    split::make_residue_planes(lines, prepared.stats, nullptr, 0, lines.length, ozaki2_of(plan).ladder.rungs[0],
+                               threads, prepared.planes, prepared.row_stride, lines.num_lines * prepared.row_stride);
   }
   if (prepared.digits != nullptr) {
     split::make_sampled_digits(lines, prepared.stats, split::sample_stride(lines.num_terms()), threads, prepared.digits,

@@ -15,9 +15,9 @@
 #include "fp64/nonfinite.hpp"
 #include "fp64/nonfinite_alpha.hpp"
 #include "num/native_range.hpp"
-#include "plan/native.hpp"
 #include "schemes/ec/run.hpp"
 #include "schemes/native/exponent_range.hpp"
+#include "schemes/native/plan.hpp"
 #include "schemes/ozaki1/run.hpp"
 #include "schemes/ozaki2/run.hpp"
 
@@ -112,12 +112,12 @@ Status run_native(const plan::Plan& plan, const problem::Problem<T>& problem, Ou
   }
   outcome.scheme = Scheme::kNative;
   outcome.engine = "native_blas";
-  outcome.bound = plan.numerics.bound;
-  outcome.gauge = plan.numerics.gauge;
+  outcome.bound = plan.first().bound;
+  outcome.gauge = plan.first().gauge;
   const std::int64_t k = plan.shape.k;
   T beta = problem.beta;
-  for (std::int64_t h = 0; h < k; h += plan.schedule.native_k_block) {
-    const std::int64_t length = std::min(plan.schedule.native_k_block, k - h);
+  for (std::int64_t h = 0; h < k; h += native_of(plan).k_block) {
+    const std::int64_t length = std::min(native_of(plan).k_block, k - h);
     KIZAMI_RETURN_IF_ERROR(engines::native_gemm(problem.a.block(0, h, plan.shape.m, length),
                                                 problem.b.block(h, 0, length, plan.shape.n), problem.alpha, beta,
                                                 problem.c, threads));
@@ -130,7 +130,7 @@ Status run_native(const plan::Plan& plan, const problem::Problem<T>& problem, Ou
 template <class T, class In>
 Status run_scheme(const plan::Plan& plan, const problem::Problem<T, In>& problem, const Prepared* a_prepared,
                   const Prepared* b_prepared, std::span<std::byte> workspace, Outcome& outcome) {
-  if (plan.numerics.scheme == Scheme::kEc && (a_prepared != nullptr || b_prepared != nullptr))
+  if (plan.first().scheme == Scheme::kEc && (a_prepared != nullptr || b_prepared != nullptr))
     return {StatusCode::kUnsupported, "scheme ec takes matrices, not prepared operands"};
   const std::size_t needed = plan.schedule.workspace_bytes;
   base::AlignedBuffer owned;
@@ -146,10 +146,10 @@ Status run_scheme(const plan::Plan& plan, const problem::Problem<T, In>& problem
                                               std::to_string(needed) + " and begin on a 64-byte boundary"};
   }
   if constexpr (std::is_same_v<RealOf<T>, float>) {
-    if (plan.numerics.scheme == Scheme::kEc) return run_ec(plan, problem, workspace.data(), outcome);
+    if (plan.first().scheme == Scheme::kEc) return run_ec(plan, problem, workspace.data(), outcome);
   }
   if constexpr (std::is_same_v<T, In> && !kIsDoubleDouble<T>) {
-    if (plan.numerics.scheme == Scheme::kOzaki1)
+    if (plan.first().scheme == Scheme::kOzaki1)
       return run_ozaki1(plan, problem, a_prepared, b_prepared, workspace.data(), outcome);
   }
   return run_ozaki2(plan, problem, a_prepared, b_prepared, workspace.data(), outcome);
@@ -192,11 +192,11 @@ Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const
   const int threads = plan.schedule.facts.num_threads;
   outcome = {};
   outcome.engine = "none";
-  outcome.scheme = plan.numerics.scheme;
-  outcome.gauge = plan.numerics.gauge;
+  outcome.scheme = plan.first().scheme;
+  outcome.gauge = plan.first().gauge;
   KIZAMI_RETURN_IF_ERROR(problem::validate_output(problem.c, shape.m, shape.n));
   if constexpr (!kIsDoubleDouble<T>) {
-    if (plan.numerics.is_correct) KIZAMI_RETURN_IF_ERROR(validate_correct(problem));
+    if (plan.policy.accuracy.kind == Accuracy::Kind::kCorrect) KIZAMI_RETURN_IF_ERROR(validate_correct(problem));
   }
   switch (problem::quick_return(shape.m, shape.n, shape.k, problem.alpha, problem.beta)) {
     case problem::QuickReturn::kNothing:
@@ -219,7 +219,7 @@ Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const
     KIZAMI_RETURN_IF_ERROR(validate_normalised("B", "column", problem::lines_of(Side::kB, problem.b), threads));
   }
   if constexpr (!kIsDoubleDouble<T>) {
-    if (plan.numerics.scheme == Scheme::kNative) {
+    if (plan.first().scheme == Scheme::kNative) {
       if (a_prepared != nullptr || b_prepared != nullptr)
         return {StatusCode::kUnsupported, "scheme native takes matrices, not prepared operands"};
       const bool is_certain = is_bound_certain(plan, problem);
@@ -227,12 +227,14 @@ Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const
         outcome.is_conditional = !is_certain;
         return run_native(plan, problem, outcome);
       }
-      if (plan.behind != nullptr) return run(*plan.behind, problem, nullptr, nullptr, workspace, outcome);
-      return {
-          StatusCode::kAccuracyUnreachable,
-          "scheme native: terms may overflow or underflow on the way, where it guarantees nothing, and scheme ozaki2 "
-          "cannot answer instead: " +
-              (plan.refusals.empty() ? std::string("it was not planned") : plan.refusals.front())};
+      if (plan.stages.size() == 1) {
+        return {StatusCode::kAccuracyUnreachable,
+                "scheme native: terms may overflow or underflow on the way, where it guarantees nothing, and scheme "
+                "ozaki2 cannot answer instead: " +
+                    (plan.refusals.empty() ? std::string("it was not planned") : plan.refusals.front())};
+      }
+      outcome.scheme = plan.stages[1]->scheme;
+      outcome.gauge = plan.stages[1]->gauge;
     }
   }
   if (!is_factor_finite(problem.alpha) && a_prepared == nullptr && b_prepared == nullptr)

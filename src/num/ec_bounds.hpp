@@ -22,7 +22,7 @@
 //             [Higham2002, section 4.2], no more where they are added in two halves and these to each other; the Horner sum of
 //             further sums: 2^-24 each.
 // Terms of higher order: e / (1 - e). Subnormal operands have the exponent of the smallest normal number, so there
-// 2^E <= w fails: a part of the range error that plan/ec.hpp accounts for.
+// 2^E <= w fails: a part of the range error that schemes/ec/recipe.hpp accounts for.
 // @cite [OY2021, section 3]; [Fasi2021]; [Higham2002, section 4.2]
 #pragma once
 

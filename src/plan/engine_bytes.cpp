@@ -5,8 +5,8 @@
 
 namespace kizami::plan {
 
-std::size_t engine_bytes(const Plan& plan, product::ProductDesc desc, const Extents& ms, const Extents& ns,
-                         const Extents& ks) {
+std::size_t engine_bytes(const product::Engine& engine, const product::DeviceFacts& facts, product::ProductDesc desc,
+                         const Extents& ms, const Extents& ns, const Extents& ks) {
   std::size_t most = 0;
   for (const std::int64_t m : ms) {
     for (const std::int64_t n : ns) {
@@ -14,7 +14,7 @@ std::size_t engine_bytes(const Plan& plan, product::ProductDesc desc, const Exte
         desc.m = m;
         desc.n = n;
         desc.k = k;
-        const auto answer = plan.schedule.engine->query(desc, plan.schedule.facts);
+        const auto answer = engine.query(desc, facts);
         const auto* const offer = std::get_if<product::Offer>(&answer);
         if (offer != nullptr) most = std::max(most, offer->workspace_bytes);
       }

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "plan/plan.hpp"
 #include "product/product.hpp"
 
 namespace kizami::plan {
@@ -24,9 +23,10 @@ struct Extents {
   [[nodiscard]] const std::int64_t* end() const { return values.data() + count; }
 };
 
-/// The most scratch that the planned engine asks for, over all combinations of the extents. A smaller product may need
+/// The most scratch that an engine asks for, over all combinations of the extents. A smaller product may need
 /// more than a larger one: engines block what is large, and work on several small planes side by side.
-[[nodiscard]] std::size_t engine_bytes(const Plan& plan, product::ProductDesc desc, const Extents& ms,
-                                       const Extents& ns, const Extents& ks);
+[[nodiscard]] std::size_t engine_bytes(const product::Engine& engine, const product::DeviceFacts& facts,
+                                       product::ProductDesc desc, const Extents& ms, const Extents& ns,
+                                       const Extents& ks);
 
 }  // namespace kizami::plan

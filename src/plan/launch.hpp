@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: MIT
-// One launch of the planned engine.
+// One launch of a planned product.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <variant>
 
 #include "kizami/status.hpp"
-#include "plan/plan.hpp"
 #include "product/product.hpp"
 
 namespace kizami::plan {
 
 /// Runs a product of the kind that the planner asked the engine about.
 /// @status kInternal: the engine refuses what it had offered, or asks for more scratch than was booked
-[[nodiscard]] inline Status launch(const Plan& plan, const product::ProductDesc& desc,
-                                   const product::Pointers& pointers, std::span<std::byte> workspace,
-                                   product::Queue queue = nullptr) {
-  const product::Engine& engine = *plan.schedule.engine;
-  const auto answer = engine.query(desc, plan.schedule.facts);
+[[nodiscard]] inline Status launch(const product::Engine& engine, const product::DeviceFacts& facts,
+                                   const product::ProductDesc& desc, const product::Pointers& pointers,
+                                   std::span<std::byte> workspace, product::Queue queue = nullptr) {
+  const auto answer = engine.query(desc, facts);
   if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) {
     return {StatusCode::kInternal,
             "engine " + std::string(engine.name()) + " refused a planned product: " + refusal->reason};

@@ -14,4 +14,11 @@ namespace kizami::plan {
   return text;
 }
 
+/// Four digits.
+[[nodiscard]] inline std::string number(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", x);
+  return text;
+}
+
 }  // namespace kizami::plan

@@ -19,6 +19,7 @@
 #include "plan/plan.hpp"
 #include "problem/lines.hpp"
 #include "schemes/ozaki2/residues.hpp"
+#include "schemes/ozaki2/stage.hpp"
 
 namespace kizami::api_test {
 namespace {
@@ -50,7 +51,7 @@ template <class T>
 double worst_ratio(const Case& c) {
   const Result<Plan> plan = make_plan(c.scalar, c.m, c.n, c.k, c.policy);
   EXPECT_TRUE(plan.ok()) << plan.status().reason();
-  const num::Rung& rung = plan.value().impl().numerics.ladder.rungs[0];
+  const num::Rung& rung = ozaki2_of(plan.value().impl()).ladder.rungs[0];
   check::Operands<T> x(c);
   const std::vector<LineBound> rows = line_bounds<T>(rung, Side::kA, std::as_const(x).a.view());
   const std::vector<LineBound> cols = line_bounds<T>(rung, Side::kB, std::as_const(x).b.view());
@@ -92,7 +93,7 @@ int adverse_q(const Case& c) {
   split::gather_statistics(problem::lines_of(Side::kA, x.a.view()), nullptr, 1, stats.data());
   int bits = 0;
   for (const num::LineStats& line : stats) {
-    bits = std::max(bits, num::scale_bits(plan.value().impl().numerics.ladder.rungs[0], line.sum_squares));
+    bits = std::max(bits, num::scale_bits(ozaki2_of(plan.value().impl()).ladder.rungs[0], line.sum_squares));
   }
   return bits + 1;
 }
@@ -144,7 +145,7 @@ TEST(TruncationBound, IsTightForBothParts) {
       split::gather_statistics(problem::lines_of(Side::kA, x.a.view()), nullptr, 1, stats.data());
       int bits = 0;
       for (const num::LineStats& line : stats)
-        bits = std::max(bits, num::scale_bits(plan.value().impl().numerics.ladder.rungs[0], line.sum_squares));
+        bits = std::max(bits, num::scale_bits(ozaki2_of(plan.value().impl()).ladder.rungs[0], line.sum_squares));
       if (bits + 1 > 52) continue;
       c.a.params[0] = c.b.params[0] = bits + 1;
       EXPECT_GE(worst_ratio<std::complex<double>>(c), 1.0 / 8) << "k = " << k << ", moduli = " << moduli;

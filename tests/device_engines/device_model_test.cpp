@@ -6,10 +6,10 @@
 #include <cstdint>
 
 #include "device_engines/h200_environment.hpp"
-#include "plan/device_buffers.hpp"
-#include "plan/device_effort.hpp"
-#include "plan/device_model.hpp"
 #include "plan/plan.hpp"
+#include "schemes/native/device_plan.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
+#include "schemes/ozaki2/device_seconds.hpp"
 
 namespace kizami::plan {
 namespace {
@@ -107,7 +107,7 @@ TEST(DeviceModel, PredictsWhatWideExponentsTake) {
   for (const MeasuredWide& x : kMeasuredWide) {
     const Result<Plan> plan = plan_for({x.scalar, x.n, x.n, x.n}, policy);
     ASSERT_TRUE(plan.ok()) << plan.status().reason();
-    const num::Ladder& ladder = plan.value().numerics.ladder;
+    const num::Ladder& ladder = ozaki2_of(plan.value()).ladder;
     Effort effort;
     effort.has_second_look = true;
     effort.num_exceptions = x.repaired;
@@ -149,8 +149,8 @@ TEST(DeviceModel, WhatWasPlannedTakesWhatThePlanSaysAndMoreTakesMore) {
         }
         effort.has_second_look = true;
         expect_more();
-        for (effort.rung = 1; effort.rung < plan.numerics.ladder.num_rungs; ++effort.rung) expect_more();
-        effort.rung = plan.numerics.ladder.num_rungs - 1;
+        for (effort.rung = 1; effort.rung < ozaki2_of(plan).ladder.num_rungs; ++effort.rung) expect_more();
+        effort.rung = ozaki2_of(plan).ladder.num_rungs - 1;
         effort.is_equilibrated = true;
         expect_more();
       }
@@ -191,7 +191,7 @@ TEST(DeviceModel, ChoosesSchemeEcWhereItIsQuickest) {
   Policy policy;
   policy.reproducibility = Reproducibility::kNotGuaranteed;
   const auto choice = [&](Scalar scalar, std::int64_t n) {
-    return plan_for({scalar, n, n, n}, policy).value().numerics.scheme;
+    return plan_for({scalar, n, n, n}, policy).value().first().scheme;
   };
   EXPECT_EQ(choice(Scalar::kF32, 256), Scheme::kNative);
   EXPECT_EQ(choice(Scalar::kF32, 512), Scheme::kNative);  // 0.016 ms beside 0.022
@@ -206,8 +206,8 @@ TEST(DeviceModel, NeverChoosesWhatIsMoreThan3PercentSlowerThanNative) {
   for (const Measured& x : kMeasured) {
     const Result<Plan> plan = plan_for(x.shape, policy);
     ASSERT_TRUE(plan.ok()) << plan.status().reason();
-    if (plan.value().numerics.scheme == Scheme::kEc) continue;  // see ChoosesSchemeEcWhereItIsQuickest
-    const double chosen = plan.value().numerics.scheme == Scheme::kNative ? x.native : x.hopper;
+    if (plan.value().first().scheme == Scheme::kEc) continue;  // see ChoosesSchemeEcWhereItIsQuickest
+    const double chosen = plan.value().first().scheme == Scheme::kNative ? x.native : x.hopper;
     EXPECT_LE(chosen, 1.03 * x.native) << explain(plan.value());
   }
 }

@@ -8,6 +8,7 @@
 #include "engines/cublaslt/cublaslt.hpp"
 #include "engines/hopper/ec_forms.hpp"
 #include "engines/hopper/hopper.hpp"
+#include "exec/schemes.hpp"
 #include "plan/h200_facts.hpp"
 #include "plan/plan.hpp"
 
@@ -18,6 +19,7 @@ namespace kizami::plan {
   static const std::array<const product::Engine*, 2> engines = {&engines::hopper_engine(), &engines::cublaslt_engine()};
   static const std::array<const product::EcEngine*, 1> ec_engines = {&engines::hopper_ec_engine()};
   Environment environment;
+  environment.schemes = exec::schemes();
   environment.engines = std::span(engines).first(has_cublaslt ? 2 : 1);
   environment.ec_engines = ec_engines;
   environment.has_native_blas = true;

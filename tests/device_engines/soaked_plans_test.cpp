@@ -9,8 +9,8 @@
 
 #include "device_engines/h200_environment.hpp"
 #include "gpu_soak/case.hpp"
-#include "plan/device_buffers.hpp"
 #include "plan/plan.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/device_crt.hpp"
 
 namespace kizami::plan {
@@ -41,7 +41,7 @@ TEST(SoakedPlans, OfLargeCasesHaveTheKernelsOfLargeProducts) {
     seen[type + " scout"] += has_scout(plan);
     seen[type + " learned look, no scout"] += learns_look(plan) && !has_scout(plan);
     seen[type + " learned look"] += learns_look(plan);
-    const Chunk& chunk = plan.schedule.chunk;
+    const Chunk& chunk = ozaki2_of(plan).chunk;
     seen[type + " CRT of bytes"] += chunk.mc * chunk.nc >= reconstruct::DeviceReconstruction<double>{}.least_for_bytes;
   }
   EXPECT_EQ(seen.size(), 20U);

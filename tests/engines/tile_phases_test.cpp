@@ -21,8 +21,8 @@
 #include "num/crt_table.hpp"
 #include "num/line_stats.hpp"
 #include "num/modular.hpp"
-#include "plan/ladder.hpp"
 #include "schemes/ozaki2/crt.hpp"
+#include "schemes/ozaki2/ladder.hpp"
 #include "schemes/ozaki2/residues.hpp"
 
 namespace kizami::engines {

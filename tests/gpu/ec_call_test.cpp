@@ -16,6 +16,7 @@
 #include "gpu/device_case.hpp"
 #include "gpu/device_problem.hpp"
 #include "gpu/planned_call.hpp"
+#include "schemes/ec/stage.hpp"
 
 namespace kizami::gpu_test {
 namespace {
@@ -198,7 +199,7 @@ TEST_F(EcCall, WithNonFiniteElements) {
 /// A plan as that of a large call: where flags refuse FP16, profiles of lines are asked.
 plan::Plan with_profiles(const Case& c) {
   plan::Plan plan = planned(c, ec_policy());
-  plan.numerics.ec.takes_profiles = true;
+  plan::edit_stage<plan::EcStage>(plan).numerics.takes_profiles = true;
   return plan;
 }
 

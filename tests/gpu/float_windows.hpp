@@ -18,7 +18,7 @@
 #include "gpu/product_on_device.hpp"
 #include "kizami/formats.hpp"
 #include "num/slices.hpp"
-#include "plan/slices.hpp"
+#include "schemes/ozaki1/numerics.hpp"
 
 namespace kizami::engines {
 

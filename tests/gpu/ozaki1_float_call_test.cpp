@@ -5,8 +5,8 @@
 #include <string>
 
 #include "gpu/ozaki1_case.hpp"
-#include "plan/slices.hpp"
 #include "product/product.hpp"
+#include "schemes/ozaki1/numerics.hpp"
 
 namespace kizami::gpu_test {
 namespace {

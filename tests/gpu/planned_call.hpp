@@ -17,8 +17,8 @@
 #include "exec/device_environment.hpp"
 #include "gpu/device_case.hpp"
 #include "gpu/device_problem.hpp"
-#include "plan/device_buffers.hpp"
 #include "plan/plan.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
 
 namespace kizami::gpu_test {
 

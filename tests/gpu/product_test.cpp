@@ -10,7 +10,7 @@
 
 #include "check/matrix_classes.hpp"
 #include "gpu/device_case.hpp"
-#include "plan/device_buffers.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
 
 namespace kizami::gpu_test {
 namespace {

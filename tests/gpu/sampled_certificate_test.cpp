@@ -13,7 +13,7 @@
 #include "engines/hopper/forms.hpp"
 #include "gpu/device_memory.hpp"
 #include "num/rung.hpp"
-#include "plan/ladder.hpp"
+#include "schemes/ozaki2/ladder.hpp"
 
 namespace kizami::certify {
 namespace {

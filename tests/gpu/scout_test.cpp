@@ -13,6 +13,7 @@
 #include "gpu/planned_call.hpp"
 #include "schemes/ozaki2/device_looks.hpp"
 #include "schemes/ozaki2/residues.hpp"
+#include "schemes/ozaki2/stage.hpp"
 
 namespace kizami::gpu_test {
 namespace {
@@ -95,7 +96,7 @@ void expect_every_look(const std::string& line) {
     plan::DeviceState state = call.state();
     // The gain of equilibration is found beside the rungs where it may be wanted, if the blocks run together: not for certain on a card
     // that others use.
-    const bool has_gain = look == plan::Look::kBlocksFirst && call.plan().numerics.ladder.may_equilibrate;
+    const bool has_gain = look == plan::Look::kBlocksFirst && ozaki2_of(call.plan()).ladder.may_equilibrate;
     for (int again = 0; again < 4 && has_gain && static_cast<int>(state.num_measured) != plan::kNumGains; ++again) {
       call.run(look);
       state = call.state();
@@ -147,7 +148,7 @@ void expect_to_learn(const std::string& type, bool has_planes_at_once) {
   const std::vector<T> wide_c = multiply<T>(wide, reference).c;
   EXPECT_EQ(run(of_wide, wide_c).look, plan::Look::kSample) << "nobody knows";
   const int rung = of_wide.state().selection.rung;
-  const bool is_split_at_once = split::fits_two_words(plan.numerics.ladder.rungs[static_cast<std::size_t>(rung)]);
+  const bool is_split_at_once = split::fits_two_words(ozaki2_of(plan).ladder.rungs[static_cast<std::size_t>(rung)]);
   EXPECT_EQ(is_split_at_once, has_planes_at_once);
   const plan::Look of_rung = is_split_at_once ? plan::Look::kBlocks : plan::Look::kBlocksFirst;
   std::uint32_t most_measured = 0;

@@ -24,9 +24,9 @@
 #include "check/matrix_classes.hpp"
 #include "exec/environment.hpp"
 #include "gpu/device_memory.hpp"
-#include "plan/buffers.hpp"
-#include "plan/device_buffers.hpp"
 #include "plan/plan.hpp"
+#include "schemes/ozaki2/buffers.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/device_split.hpp"
 
 namespace kizami::certify {
@@ -182,7 +182,7 @@ template <class T>
 CertifiedLines<T> certified(const plan::Plan& plan, const Lines<T>& lines, HostOperand& operand, bool equilibrated) {
   const std::vector<LineStats>& stats = equilibrated ? operand.equilibrated : operand.stats;
   operand.weights.clear();
-  for (const LineStats& line : stats) operand.weights.push_back(num::line_weight(plan.numerics.ladder, line));
+  for (const LineStats& line : stats) operand.weights.push_back(num::line_weight(ozaki2_of(plan).ladder, line));
   return {lines, stats.data(), operand.weights.data(), equilibrated ? operand.inner_shift.data() : nullptr, nullptr};
 }
 
@@ -193,13 +193,13 @@ HostLook look_on_host(const plan::Plan& plan, const Lines<T>& a_lines, HostOpera
   base::AlignedBuffer workspace(plan.schedule.workspace_bytes);
   base::Carver carver(workspace.data());
   const plan::CertificateBuffers buffers = plan::carve(carver, plan).certificate;
-  const num::Ladder& ladder = plan.numerics.ladder;
+  const num::Ladder& ladder = ozaki2_of(plan).ladder;
   HostLook look;
   look.statistics.num_pairs = plan.shape.m * plan.shape.n;
   const auto find = [&](bool equilibrated, num::RungHistogram& histogram) {
     const CertifiedLines<T> ca = certified(plan, a_lines, a, equilibrated);
     const CertifiedLines<T> cb = certified(plan, b_lines, b, equilibrated);
-    const Status status = block_histogram(plan, plan.numerics.ladder, buffers, ca, cb, histogram);
+    const Status status = block_histogram(certificate_plan(plan), ozaki2_of(plan).ladder, buffers, ca, cb, histogram);
     EXPECT_TRUE(status.ok()) << status.reason();
   };
   find(false, look.statistics.plain);
@@ -226,7 +226,7 @@ HostLook look_on_host(const plan::Plan& plan, const Lines<T>& a_lines, HostOpera
   if (look.selection.rung < 0 || look.selection.num_repaired == 0) return look;
   const CertifiedLines<T> ca = certified(plan, a_lines, a, look.selection.equilibrated);
   const CertifiedLines<T> cb = certified(plan, b_lines, b, look.selection.equilibrated);
-  const Status status = visit_block_rungs<T>(plan, plan.numerics.ladder, buffers, ca, cb,
+  const Status status = visit_block_rungs<T>(certificate_plan(plan), ozaki2_of(plan).ladder, buffers, ca, cb,
                                              [&](std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j,
                                                  const std::uint8_t* rungs, std::int64_t ld) {
                                                for (std::int64_t y = 0; y < num_j; ++y) {
@@ -304,7 +304,7 @@ struct DeviceLook {
         bits(static_cast<std::size_t>(plan.shape.n * ceil_div(plan.shape.m, 32))),
         rungs(static_cast<std::size_t>(chunk.nc * round_up(chunk.mc, plan::kSecondLookPad))),
         gains(plan::kNumGains) {
-    look.ladder = plan.numerics.ladder;
+    look.ladder = ozaki2_of(plan).ladder;
     look.a = a.lines;
     look.b = b.lines;
     look.a_lines = a.line_buffers();
@@ -392,7 +392,7 @@ class SecondLookTest : public gpu_test::DeviceTest {
     const Result<plan::Plan> planned = plan::make(shape, policy, exec::environment());
     ASSERT_TRUE(planned.ok()) << planned.status().reason();
     const plan::Plan& plan = planned.value();
-    ASSERT_TRUE(plan.numerics.has_certificate);
+    ASSERT_TRUE(ozaki2_of(plan).has_certificate);
 
     StoredLines<T> a(shape.m, shape.k, setting.a_storage, setting.a_conjugated);
     StoredLines<T> b(shape.n, shape.k, setting.b_storage, setting.b_conjugated);

@@ -17,13 +17,13 @@
 #include "base/int_math.hpp"
 #include "certify/block_digit.hpp"
 #include "certify/digits.hpp"
+#include "certify/second_look_buffers.hpp"
 #include "certify/statistics.hpp"
 #include "exec/environment.hpp"
 #include "gpu/device_memory.hpp"
 #include "gpu/host_lines.hpp"
-#include "plan/device_buffers.hpp"
 #include "plan/plan.hpp"
-#include "plan/second_look_buffers.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/device_split.hpp"
 #include "schemes/ozaki2/residues.hpp"
 
@@ -157,7 +157,7 @@ template <class T>
 class DeviceSplit : public gpu_test::DeviceTest {
  protected:
   static num::Ladder ladder(std::int64_t k, const Policy& policy) {
-    return plan::make({kScalarOf<T>, 64, 64, k}, policy, exec::environment()).value().numerics.ladder;
+    return ozaki2_of(plan::make({kScalarOf<T>, 64, 64, k}, policy, exec::environment()).value()).ladder;
   }
   static DeviceArray<plan::DeviceState> state_at(int rung, bool is_scaling_only = false,
                                                  plan::Look look = plan::Look::kSample, int first_rung = 0) {

@@ -22,7 +22,7 @@
 #include "gpu/device_problem.hpp"
 #include "kizami/cuda.hpp"
 #include "kizami/gemm.hpp"
-#include "plan/device_buffers.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/device_looks.hpp"
 
 namespace kizami::gpu_test {
@@ -193,14 +193,15 @@ void LookSolver::count(const plan::Plan& plan, const Looked& looked) {
   };
   const plan::DeviceState& state = looked.state;
   if (!looked.answer.status.ok() || looked.outcome.engine == "none" || state.is_scaling_only != 0) return;
-  add(static_cast<Coverage::Event>(Coverage::kOfSample + static_cast<int>(state.look)), plan.numerics.has_certificate);
+  add(static_cast<Coverage::Event>(Coverage::kOfSample + static_cast<int>(state.look)),
+      ozaki2_of(plan).has_certificate);
   add(Coverage::kFailedSample, state.look == Look::kSample && state.sampled_failures > 0);
   add(Coverage::kRungAbove, looked.outcome.rung > 0);
   add(Coverage::kEquilibrated, looked.outcome.equilibrated);
   add(Coverage::kRepaired, looked.outcome.rung >= 0 && looked.outcome.repaired > 0);
   add(Coverage::kOnlyFp64, looked.outcome.rung < 0);
   add(Coverage::kNonFinite, looked.outcome.nonfinite_rows + looked.outcome.nonfinite_cols > 0);
-  add(Coverage::kChunked, plan.numerics.has_certificate && !plan::splits_in_one_pass(plan));
+  add(Coverage::kChunked, ozaki2_of(plan).has_certificate && !plan::splits_in_one_pass(plan));
 }
 
 template <class T>

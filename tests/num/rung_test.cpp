@@ -13,7 +13,7 @@
 
 #include "num/bounds.hpp"
 #include "num/crt_table.hpp"
-#include "plan/ladder.hpp"
+#include "schemes/ozaki2/ladder.hpp"
 #include "tests/num/exact_numbers.hpp"
 
 namespace kizami::num {

@@ -12,12 +12,13 @@
 
 #include "base/carver.hpp"
 #include "base/int_math.hpp"
+#include "device/batch_buffers.hpp"
+#include "exec/schemes.hpp"
 #include "fake_engine.hpp"
 #include "h200_facts.hpp"
-#include "plan/device_batch.hpp"
-#include "plan/device_buffers.hpp"
-#include "plan/device_native.hpp"
 #include "plan/plan.hpp"
+#include "schemes/native/device_plan.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
 
 namespace kizami::plan {
 namespace {
@@ -36,6 +37,7 @@ class DeviceEngine : public FakeEngine {
 
 Environment device_of(const std::vector<const product::Engine*>& engines) {
   Environment environment;
+  environment.schemes = exec::schemes();
   environment.engines = engines;
   environment.has_native_blas = true;
   environment.facts = h200_facts();
@@ -55,7 +57,7 @@ TEST(DevicePlan, LadderIsWholeWhereTheEngineReadsTheCount) {
   const auto rungs = [&](const product::Engine& engine, const Policy& policy) {
     const Result<Plan> plan = make(shape, policy, device_of({&engine}));
     EXPECT_TRUE(plan.ok()) << plan.status().reason();
-    return plan.value().numerics.ladder.num_rungs;
+    return ozaki2_of(plan.value()).ladder.num_rungs;
   };
   const int whole = rungs(reader, ozaki2());
   EXPECT_GT(whole, 5);
@@ -95,7 +97,7 @@ TEST(DevicePlan, KeepsToTheWorkspaceLimit) {
         static_cast<void>(carve_device(counter, plan.value()));
         EXPECT_EQ(counter.bytes(), plan.value().schedule.workspace_bytes);
         EXPECT_LE(counter.bytes(), policy.workspace_limit_bytes);
-        EXPECT_EQ(plan.value().schedule.chunk.kc % kDeviceInnerPad, 0);
+        EXPECT_EQ(ozaki2_of(plan.value()).chunk.kc % kDeviceInnerPad, 0);
       }
     }
   }
@@ -178,7 +180,7 @@ TEST(DevicePlan, BooksScratchForEveryProductThatACallLaunches) {
     return make(shape, policy, device_of({&picky}));
   }();
   ASSERT_TRUE(plan.ok()) << plan.status().reason();
-  const Chunk chunk = plan.value().schedule.chunk;
+  const Chunk chunk = ozaki2_of(plan.value()).chunk;
   ASSERT_TRUE(chunk.mc < shape.m && chunk.nc < shape.n && chunk.kc < shape.k);
   const std::int64_t m = base::round_up(shape.m % chunk.mc, kReadRows);
   EXPECT_EQ(engine_bytes([&](const ProductDesc& d) {
@@ -217,10 +219,10 @@ TEST(DevicePlan, TakesTheVendorsProductWhereThatIsPredictedFaster) {
   Policy policy;
   policy.reproducibility = Reproducibility::kNotGuaranteed;
   const problem::Shape shape{Scalar::kF64, 8192, 8192, 8192};
-  EXPECT_EQ(make(shape, policy, device_of({&slow})).value().numerics.scheme, Scheme::kNative);
-  EXPECT_EQ(make(shape, policy, device_of({&fast})).value().numerics.scheme, Scheme::kOzaki2);
+  EXPECT_EQ(make(shape, policy, device_of({&slow})).value().first().scheme, Scheme::kNative);
+  EXPECT_EQ(make(shape, policy, device_of({&fast})).value().first().scheme, Scheme::kOzaki2);
   policy.accuracy = Accuracy::at_bits(50);  // more than k u = 2^-40 promises
-  EXPECT_EQ(make(shape, policy, device_of({&slow})).value().numerics.scheme, Scheme::kOzaki2);
+  EXPECT_EQ(make(shape, policy, device_of({&slow})).value().first().scheme, Scheme::kOzaki2);
 }
 
 TEST(DeviceBatch, HasTheNumericsOfOneProductAndItsWorkspaceOnce) {
@@ -261,7 +263,8 @@ TEST(DeviceBatch, HasAWorkspaceOfPiecesThatDoNotMeet) {
   std::byte* const first = memory.data() + (base::Carver::kAlignment -
                                             reinterpret_cast<std::uintptr_t>(memory.data()) % base::Carver::kAlignment);
   base::Carver carver(first);
-  const DeviceBatchBuffers buffers = carve_device_batch(carver, plan.value(), schedule.product_bytes);
+  const DeviceBatchBuffers buffers =
+      carve_device_batch(carver, plan.value().shape, schedule.batch, schedule.product_bytes);
   const auto* const states = reinterpret_cast<std::byte*>(buffers.states);
   const auto* const a = static_cast<std::byte*>(buffers.a);
   const auto* const b = static_cast<std::byte*>(buffers.b);
@@ -295,11 +298,11 @@ TEST(DeviceBatch, OfSmallProductsIsLeftToTheVendor) {
   const auto plan_of = [&](std::int64_t n, std::int64_t count) {
     return make({Scalar::kF64, n, n, n}, policy, device_of({&quick}), {count, false}).value();
   };
-  EXPECT_EQ(plan_of(4096, 1).numerics.scheme, Scheme::kOzaki2);
-  EXPECT_EQ(plan_of(4096, 50).numerics.scheme, Scheme::kOzaki2);
-  EXPECT_EQ(plan_of(32, 1).numerics.scheme, Scheme::kNative);
+  EXPECT_EQ(plan_of(4096, 1).first().scheme, Scheme::kOzaki2);
+  EXPECT_EQ(plan_of(4096, 50).first().scheme, Scheme::kOzaki2);
+  EXPECT_EQ(plan_of(32, 1).first().scheme, Scheme::kNative);
   const Plan many = plan_of(32, 10000);
-  EXPECT_EQ(many.numerics.scheme, Scheme::kNative);
+  EXPECT_EQ(many.first().scheme, Scheme::kNative);
   EXPECT_LT(many.schedule.seconds, 1000 * plan_of(32, 1).schedule.seconds);
   EXPECT_GT(many.schedule.seconds, plan_of(32, 1).schedule.seconds);
   // Not less than its bytes take.
@@ -338,7 +341,7 @@ TEST(DeviceNative, IsNotTakenWhereNonFiniteElementsAreRefused) {
   policy.reproducibility = Reproducibility::kNotGuaranteed;
   policy.may_sync = true;
   policy.reject_nonfinite = true;
-  EXPECT_EQ(make({Scalar::kF64, 99, 99, 99}, policy, device_of({&slow})).value().numerics.scheme, Scheme::kOzaki2);
+  EXPECT_EQ(make({Scalar::kF64, 99, 99, 99}, policy, device_of({&slow})).value().first().scheme, Scheme::kOzaki2);
   policy.scheme = Scheme::kNative;
   EXPECT_EQ(make({Scalar::kF64, 99, 99, 99}, policy, device_of({&slow})).status().code(), StatusCode::kUnsupported);
 }

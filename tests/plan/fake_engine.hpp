@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "exec/schemes.hpp"
 #include "plan/plan.hpp"
 #include "product/product.hpp"
 
@@ -56,6 +57,7 @@ class FakeMachine {
       : engines_(std::move(engines)), has_native_blas_(has_native_blas), threads_(threads) {}
   [[nodiscard]] Environment environment() const {
     Environment e;
+    e.schemes = exec::schemes();
     e.facts.num_threads = threads_;
     e.engines = engines_;
     e.has_native_blas = has_native_blas_;

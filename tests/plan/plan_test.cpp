@@ -15,9 +15,10 @@
 
 #include "engines/cpu_ref/cpu_ref.hpp"
 #include "num/crt_table.hpp"
-#include "plan/buffers.hpp"
-#include "plan/ladder.hpp"
-#include "plan/ozaki2.hpp"
+#include "schemes/native/stage.hpp"
+#include "schemes/ozaki2/buffers.hpp"
+#include "schemes/ozaki2/ladder.hpp"
+#include "schemes/ozaki2/plan.hpp"
 #include "tests/plan/fake_engine.hpp"
 
 namespace kizami::plan {
@@ -60,15 +61,15 @@ TEST_F(PlanTest, NativeAccuracy) {
     for (const Scalar scalar : {Scalar::kF32, Scalar::kF64}) {
       const Result<Plan> p = plan(shape(scalar, 100, 200, k));
       ASSERT_TRUE(p.ok()) << p.status().reason();
-      const Numerics& numerics = p.value().numerics;
-      EXPECT_EQ(numerics.scheme, Scheme::kOzaki2);
-      EXPECT_EQ(numerics.gauge, Gauge::kEntry);
-      EXPECT_EQ(numerics.bound, num::native_factor(k) * num::unit_roundoff(scalar));
-      EXPECT_EQ(numerics.ladder.rungs[0].num_moduli, scalar == Scalar::kF64 ? 14 : 7);
-      EXPECT_TRUE(numerics.has_certificate);
-      EXPECT_TRUE(numerics.has_fp64);
-      EXPECT_EQ(numerics.fp64_summation, num::Fp64Summation::kPairwise);
-      EXPECT_EQ(p.value().schedule.engine, &cpu_simd) << "the first engine that does not refuse";
+      const Ozaki2Stage& stage = ozaki2_of(p.value());
+      EXPECT_EQ(stage.scheme, Scheme::kOzaki2);
+      EXPECT_EQ(stage.gauge, Gauge::kEntry);
+      EXPECT_EQ(stage.bound, num::native_factor(k) * num::unit_roundoff(scalar));
+      EXPECT_EQ(stage.ladder.rungs[0].num_moduli, scalar == Scalar::kF64 ? 14 : 7);
+      EXPECT_TRUE(stage.has_certificate);
+      EXPECT_TRUE(stage.has_fp64);
+      EXPECT_EQ(stage.fp64_summation, num::Fp64Summation::kPairwise);
+      EXPECT_EQ(ozaki2_of(p.value()).engine, &cpu_simd) << "the first engine that does not refuse";
     }
   }
 }
@@ -84,20 +85,19 @@ TEST_F(PlanTest, EveryNumberOfBitsInBothGauges) {
           policy.gauge = gauge;
           const Result<Plan> p = plan(shape(scalar, 10, 10, k), policy);
           ASSERT_TRUE(p.ok()) << p.status().reason();
-          const Numerics& numerics = p.value().numerics;
-          EXPECT_EQ(numerics.bound, std::ldexp(1.0, -bits));
-          EXPECT_EQ(numerics.gauge, gauge);
-          EXPECT_EQ(numerics.has_certificate, gauge == Gauge::kEntry);
-          EXPECT_GT(numerics.ladder.num_rungs, 0);
-          EXPECT_EQ(numerics.has_fp64, gauge == Gauge::kEntry) << "gauge norm needs no further rung";
+          const Ozaki2Stage& stage = ozaki2_of(p.value());
+          EXPECT_EQ(stage.bound, std::ldexp(1.0, -bits));
+          EXPECT_EQ(stage.gauge, gauge);
+          EXPECT_EQ(stage.has_certificate, gauge == Gauge::kEntry);
+          EXPECT_GT(stage.ladder.num_rungs, 0);
+          EXPECT_EQ(stage.has_fp64, gauge == Gauge::kEntry) << "gauge norm needs no further rung";
           // The order of the FP64 rung is the cheap one wherever its bound serves.
           const double extra = scalar == Scalar::kF32 ? num::result_rounding(scalar) : 0.0;
-          const double bound = numerics.fp64_summation == num::Fp64Summation::kPairwise
-                                   ? num::fp64_pairwise_bound(k)
-                                   : num::fp64_compensated_bound(k);
-          EXPECT_LE(bound + extra, numerics.bound);
-          EXPECT_EQ(numerics.fp64_summation == num::Fp64Summation::kPairwise,
-                    num::fp64_pairwise_bound(k) + extra <= numerics.bound);
+          const double bound = stage.fp64_summation == num::Fp64Summation::kPairwise ? num::fp64_pairwise_bound(k)
+                                                                                     : num::fp64_compensated_bound(k);
+          EXPECT_LE(bound + extra, stage.bound);
+          EXPECT_EQ(stage.fp64_summation == num::Fp64Summation::kPairwise,
+                    num::fp64_pairwise_bound(k) + extra <= stage.bound);
         }
       }
     }
@@ -114,14 +114,14 @@ TEST_F(PlanTest, EveryNumberOfBitsInBothGauges) {
 TEST_F(PlanTest, Fp64RungOnlyWhereItsBoundServesAndThePolicyAllows) {
   Policy policy;
   policy.allow_fp64_arithmetic = false;
-  EXPECT_FALSE(plan(square(100), policy).value().numerics.has_fp64);
+  EXPECT_FALSE(ozaki2_of(plan(square(100), policy).value()).has_fp64);
   policy.allow_fp64_arithmetic = true;
   policy.accuracy = Accuracy::at_bits(52);
   policy.workspace_limit_bytes = std::size_t{1} << 40;
-  EXPECT_TRUE(plan(shape(Scalar::kF64, 2, 2, 1 << 26), policy).value().numerics.has_fp64);
+  EXPECT_TRUE(ozaki2_of(plan(shape(Scalar::kF64, 2, 2, 1 << 26), policy).value()).has_fp64);
   const Result<Plan> too_long = plan(shape(Scalar::kF64, 2, 2, std::int64_t{1} << 30), policy);  // gamma_k^2 > 2^-53
   ASSERT_TRUE(too_long.ok()) << too_long.status().reason();
-  EXPECT_FALSE(too_long.value().numerics.has_fp64);
+  EXPECT_FALSE(ozaki2_of(too_long.value()).has_fp64);
 }
 
 // ---- forced moduli --------------------------------------------------------------------------------------------------
@@ -133,15 +133,15 @@ TEST_F(PlanTest, ForcedModuli) {
       policy.forced_moduli = n;
       const Result<Plan> p = plan(square(300, scalar), policy);
       ASSERT_TRUE(p.ok());
-      const Numerics& numerics = p.value().numerics;
-      EXPECT_EQ(numerics.ladder.num_rungs, 1);
-      EXPECT_EQ(numerics.ladder.rungs[0].num_moduli, n);
-      EXPECT_EQ(numerics.gauge, Gauge::kNorm);
-      EXPECT_FALSE(numerics.has_certificate);
+      const Ozaki2Stage& stage = ozaki2_of(p.value());
+      EXPECT_EQ(stage.ladder.num_rungs, 1);
+      EXPECT_EQ(stage.ladder.rungs[0].num_moduli, n);
+      EXPECT_EQ(stage.gauge, Gauge::kNorm);
+      EXPECT_FALSE(stage.has_certificate);
       // Truncation, then the rounding of what it left.
-      const double truncation = num::truncation_norm_bound(numerics.ladder.rungs[0].norm_limit, 300);
-      EXPECT_GE(numerics.bound, truncation + num::result_rounding(scalar) * (1 + truncation));
-      EXPECT_LE(numerics.bound,
+      const double truncation = num::truncation_norm_bound(stage.ladder.rungs[0].norm_limit, 300);
+      EXPECT_GE(stage.bound, truncation + num::result_rounding(scalar) * (1 + truncation));
+      EXPECT_LE(stage.bound,
                 (truncation + num::result_rounding(scalar) * (1 + truncation)) * num::kSlackUp * num::kSlackUp);
     }
   }
@@ -214,14 +214,14 @@ TEST_F(PlanTest, NativeBlocksAreTheLargestWithinTheTarget) {
       ASSERT_TRUE(p.ok()) << p.status().reason();
       const double u = num::unit_roundoff(scalar);
       const double target = num::target_bound(policy.accuracy, scalar, std::max<std::int64_t>(k, 1));
-      const std::int64_t block = p.value().schedule.native_k_block;
-      EXPECT_EQ(p.value().numerics.scheme, Scheme::kNative);
-      EXPECT_EQ(p.value().numerics.bound, num::native_blas_bound(k, block, u));
-      EXPECT_LE(p.value().numerics.bound, target);
+      const std::int64_t block = native_of(p.value()).k_block;
+      EXPECT_EQ(p.value().first().scheme, Scheme::kNative);
+      EXPECT_EQ(p.value().first().bound, num::native_blas_bound(k, block, u));
+      EXPECT_LE(p.value().first().bound, target);
       if (block < k) {
         EXPECT_GT(num::native_blas_bound(k, k, u), target) << "in one block if possible";
       }
-      EXPECT_EQ(p.value().schedule.engine, nullptr);
+      EXPECT_EQ(ozaki2_of(p.value()).engine, nullptr);
       EXPECT_EQ(p.value().schedule.workspace_bytes, 0U);
     }
   }
@@ -241,8 +241,8 @@ TEST_F(PlanTest, NativeIsRefusedWhereItsBoundEnds) {
       any.workspace_limit_bytes = std::size_t{1} << 40;
       const Result<Plan> p = plan(shape(scalar, 1, 1, k), any);
       ASSERT_TRUE(p.ok()) << p.status().reason();
-      EXPECT_NE(p.value().numerics.scheme, Scheme::kNative);
-      EXPECT_GT(p.value().numerics.bound, 0.0);
+      EXPECT_NE(p.value().first().scheme, Scheme::kNative);
+      EXPECT_GT(p.value().first().bound, 0.0);
     }
   }
 }
@@ -254,29 +254,29 @@ TEST_F(PlanTest, AutoTakesNativeOnlyIfAllowedAndFaster) {
   FakeEngine quick("cpu_simd", offering(0.0));
   const Result<Plan> native = make(square(500), policy, FakeMachine({&slow}).environment());
   ASSERT_TRUE(native.ok());
-  EXPECT_EQ(native.value().numerics.scheme, Scheme::kNative);
+  EXPECT_EQ(native.value().first().scheme, Scheme::kNative);
   expect_mentions(native.value().refusals, "ozaki2: predicted");
   const Result<Plan> ozaki = make(square(10000), policy, FakeMachine({&quick}).environment());
-  EXPECT_EQ(ozaki.value().numerics.scheme, Scheme::kOzaki2);
-  EXPECT_EQ(make(square(100), policy, FakeMachine({&quick}).environment()).value().numerics.scheme, Scheme::kNative)
+  EXPECT_EQ(ozaki.value().first().scheme, Scheme::kOzaki2);
+  EXPECT_EQ(make(square(100), policy, FakeMachine({&quick}).environment()).value().first().scheme, Scheme::kNative)
       << "splitting and CRT cost more than a small product";
   const Result<Plan> reproducible = make(square(500), Policy{}, FakeMachine({&slow}).environment());
-  EXPECT_EQ(reproducible.value().numerics.scheme, Scheme::kOzaki2);
+  EXPECT_EQ(reproducible.value().first().scheme, Scheme::kOzaki2);
   expect_mentions(reproducible.value().refusals, "native: its bits depend");
   const Result<Plan> without_blas = make(square(500), policy, FakeMachine({&slow}, false).environment());
-  EXPECT_EQ(without_blas.value().numerics.scheme, Scheme::kOzaki2);
+  EXPECT_EQ(without_blas.value().first().scheme, Scheme::kOzaki2);
   expect_mentions(without_blas.value().refusals, "no BLAS");
   policy.accuracy = Accuracy::at_bits(50);
   const Result<Plan> exact = make(square(500), policy, FakeMachine({&slow}).environment());
-  EXPECT_EQ(exact.value().numerics.scheme, Scheme::kOzaki2);
+  EXPECT_EQ(exact.value().first().scheme, Scheme::kOzaki2);
   expect_mentions(exact.value().refusals, "scheme native: guarantees");
   policy = Policy{};
   policy.reproducibility = Reproducibility::kNotGuaranteed;
   policy.engine = EngineName::kCpuSimd;
-  EXPECT_EQ(make(square(500), policy, FakeMachine({&slow}).environment()).value().numerics.scheme, Scheme::kOzaki2);
+  EXPECT_EQ(make(square(500), policy, FakeMachine({&slow}).environment()).value().first().scheme, Scheme::kOzaki2);
   policy.engine = EngineName::kAuto;
   policy.forced_moduli = 10;
-  EXPECT_EQ(make(square(500), policy, FakeMachine({&slow}).environment()).value().numerics.scheme, Scheme::kOzaki2);
+  EXPECT_EQ(make(square(500), policy, FakeMachine({&slow}).environment()).value().first().scheme, Scheme::kOzaki2);
 }
 
 TEST_F(PlanTest, AutoFallsBackToNativeOnlyWithTheReason) {
@@ -285,7 +285,7 @@ TEST_F(PlanTest, AutoFallsBackToNativeOnlyWithTheReason) {
   FakeEngine none("cpu_simd", refusing("out of order"));
   const Result<Plan> p = make(square(500), policy, FakeMachine({&none}).environment());
   ASSERT_TRUE(p.ok());
-  EXPECT_EQ(p.value().numerics.scheme, Scheme::kNative);
+  EXPECT_EQ(p.value().first().scheme, Scheme::kNative);
   expect_mentions(p.value().refusals, "cpu_simd: out of order");
   expect_refused(make(square(500), Policy{}, FakeMachine({&none}).environment()), StatusCode::kUnsupported,
                  {"cpu_simd: out of order"});
@@ -297,16 +297,19 @@ TEST_F(PlanTest, NativeByChoiceHasOzaki2Behind) {
   policy.reproducibility = Reproducibility::kNotGuaranteed;
   const FakeEngine slow("cpu_simd", offering(1e9));
   const Plan native = make(square(500), policy, FakeMachine({&slow}).environment()).value();
-  ASSERT_EQ(native.numerics.scheme, Scheme::kNative);
-  ASSERT_NE(native.behind, nullptr);
-  EXPECT_EQ(native.behind->numerics.scheme, Scheme::kOzaki2);
-  EXPECT_LE(native.behind->numerics.bound, num::target_bound(policy.accuracy, Scalar::kF64, 500));
-  EXPECT_EQ(native.schedule.workspace_bytes, native.behind->schedule.workspace_bytes);
+  ASSERT_EQ(native.first().scheme, Scheme::kNative);
+  ASSERT_EQ(native.stages.size(), 2U);
+  EXPECT_EQ(native.stages[1]->scheme, Scheme::kOzaki2);
+  EXPECT_LE(native.stages[1]->bound, num::target_bound(policy.accuracy, Scalar::kF64, 500));
+  Policy alone = policy;
+  alone.scheme = Scheme::kOzaki2;
+  const Plan ozaki2 = make(square(500), alone, FakeMachine({&slow}).environment()).value();
+  EXPECT_EQ(native.schedule.workspace_bytes, ozaki2.schedule.workspace_bytes);
   policy.scheme = Scheme::kNative;
-  EXPECT_EQ(make(square(500), policy, FakeMachine({&slow}).environment()).value().behind, nullptr);
+  EXPECT_EQ(make(square(500), policy, FakeMachine({&slow}).environment()).value().stages.size(), 1U);
   policy.scheme = Scheme::kAuto;
   const FakeEngine none("cpu_simd", refusing("out of order"));
-  EXPECT_EQ(make(square(500), policy, FakeMachine({&none}).environment()).value().behind, nullptr);
+  EXPECT_EQ(make(square(500), policy, FakeMachine({&none}).environment()).value().stages.size(), 1U);
 }
 
 TEST_F(PlanTest, NativeWithoutABlas) {
@@ -430,13 +433,13 @@ TEST_F(PlanTest, EngineAndSchemeMustGoTogether) {
   policy.engine = EngineName::kNativeBlas;
   expect_refused(plan(square(5), policy), StatusCode::kUnsupported, {"native_blas", "native", "ozaki2"});
   policy.scheme = Scheme::kAuto;
-  EXPECT_EQ(plan(square(5), policy).value().numerics.scheme, Scheme::kNative);
+  EXPECT_EQ(plan(square(5), policy).value().first().scheme, Scheme::kNative);
 }
 
 TEST_F(PlanTest, ForcedEngineIsHonouredOrRefused) {
   Policy policy;
   policy.engine = EngineName::kCpuRef;
-  EXPECT_EQ(plan(square(100), policy).value().schedule.engine, &cpu_ref);
+  EXPECT_EQ(ozaki2_of(plan(square(100), policy).value()).engine, &cpu_ref);
   EXPECT_TRUE(cpu_simd.asked.empty());
   FakeEngine refuses("cpu_ref", refusing("not today"));
   expect_refused(make(square(100), policy, FakeMachine({&cpu_simd, &refuses}).environment()), StatusCode::kUnsupported,
@@ -450,7 +453,7 @@ TEST_F(PlanTest, NextEngineAfterARefusal) {
   FakeEngine refuses("cpu_simd", refusing("needs AVX-1024"));
   const Result<Plan> p = make(square(100), Policy{}, FakeMachine({&refuses, &cpu_ref}).environment());
   ASSERT_TRUE(p.ok());
-  EXPECT_EQ(p.value().schedule.engine, &cpu_ref);
+  EXPECT_EQ(ozaki2_of(p.value()).engine, &cpu_ref);
   expect_mentions(p.value().refusals, "cpu_simd: needs AVX-1024");
 }
 
@@ -478,7 +481,7 @@ TEST_F(PlanTest, EngineMustCarryAllThatMayBeLaunched) {
     const Result<Plan> p =
         make(shape(Scalar::kF64, 300, 300, 300000), Policy{}, FakeMachine({&partial, &cpu_ref}).environment());
     ASSERT_TRUE(p.ok()) << p.status().reason();
-    EXPECT_EQ(p.value().schedule.engine, &cpu_ref);
+    EXPECT_EQ(ozaki2_of(p.value()).engine, &cpu_ref);
     expect_mentions(p.value().refusals, "what the test refuses");
   }
 }
@@ -531,7 +534,7 @@ TEST_F(PlanTest, WorkspaceLimitIsKept) {
         const Result<Plan> p = plan(s, policy);
         ASSERT_TRUE(p.ok()) << p.status().reason();
         EXPECT_LE(p.value().schedule.workspace_bytes, limit == 0 ? kDefaultWorkspaceLimit : limit);
-        const Chunk& chunk = p.value().schedule.chunk;
+        const Chunk& chunk = ozaki2_of(p.value()).chunk;
         EXPECT_TRUE(chunk.mc >= 1 && chunk.nc >= 1 && chunk.kc >= 64 && chunk.kc % 64 == 0 &&
                     chunk.kc <= product::kBlockMaxI8);
         EXPECT_TRUE(chunk.mc <= s.m && chunk.nc <= s.n);
@@ -586,7 +589,7 @@ TEST_F(PlanTest, AnotherEngineIsTriedWhereOneWantsTooMuchWorkspace) {
   policy.workspace_limit_bytes = 64 * kMiB;
   const Result<Plan> p = make(square(100), policy, FakeMachine({&hungry, &cpu_ref}).environment());
   ASSERT_TRUE(p.ok()) << p.status().reason();
-  EXPECT_EQ(p.value().schedule.engine, &cpu_ref);
+  EXPECT_EQ(ozaki2_of(p.value()).engine, &cpu_ref);
   expect_mentions(p.value().refusals, "cpu_simd: needs a workspace of ");
   expect_refused(make(square(100), policy, FakeMachine({&hungry}).environment()), StatusCode::kWorkspaceTooSmall,
                  {"workspace limit = 67108864 bytes"});
@@ -602,7 +605,7 @@ TEST_F(PlanTest, LaunchesOfACertificateOfFewLinesHaveTheirPrice) {
   Policy policy;
   const Result<Plan> ample = make(square(20), policy, both.environment());
   ASSERT_TRUE(ample.ok()) << ample.status().reason();
-  EXPECT_EQ(ample.value().schedule.engine, &slow_to_start);
+  EXPECT_EQ(ozaki2_of(ample.value()).engine, &slow_to_start);
 
   policy.workspace_limit_bytes = 1;
   const std::string reason = make(square(20), policy, both.environment()).status().reason();
@@ -611,8 +614,8 @@ TEST_F(PlanTest, LaunchesOfACertificateOfFewLinesHaveTheirPrice) {
   policy.workspace_limit_bytes = std::stoull(reason.substr(reason.find(key) + key.size()));
   const Result<Plan> least = make(square(20), policy, both.environment());
   ASSERT_TRUE(least.ok()) << least.status().reason();
-  EXPECT_EQ(least.value().schedule.certificate.mc * least.value().schedule.certificate.nc, 1);
-  EXPECT_EQ(least.value().schedule.engine, &slow_to_multiply);
+  EXPECT_EQ(ozaki2_of(least.value()).certificate.mc * ozaki2_of(least.value()).certificate.nc, 1);
+  EXPECT_EQ(ozaki2_of(least.value()).engine, &slow_to_multiply);
   expect_mentions(least.value().refusals, "cpu_simd: predicted 0.4");
 }
 
@@ -673,7 +676,7 @@ TEST_F(PlanTest, ExplainSaysEverything) {
                                   std::string("FP64"),
                                   std::string("pairwise"),
                                   std::string("k blocks"),
-                                  std::to_string(p.value().schedule.chunk.kc),
+                                  std::to_string(ozaki2_of(p.value()).chunk.kc),
                                   std::string("131072"),
                                   std::string("cpu_ref"),
                                   std::string("cpu_simd: needs AVX-1024"),
@@ -748,7 +751,7 @@ TEST_F(PlanTest, HashTellsNumericsApart) {
       policy.gauge = Gauge::kNorm;
       const Plan norm = plan(shape(scalar, 10, 10, k), policy).value();
       policy = Policy{};
-      policy.forced_moduli = norm.numerics.ladder.rungs[0].num_moduli;
+      policy.forced_moduli = ozaki2_of(norm).ladder.rungs[0].num_moduli;
       EXPECT_EQ(numerics_hash(norm), numerics_hash(plan(shape(scalar, 10, 10, k), policy).value()));
       policy = Policy{};
       policy.scheme = Scheme::kNative;

@@ -14,8 +14,8 @@
 
 #include "base/cuda_status.hpp"
 #include "fp64/device.hpp"
-#include "plan/device_ec.hpp"
 #include "problem/lines.hpp"
+#include "schemes/ec/device_plan.hpp"
 #include "schemes/ec/device_profile.hpp"
 #include "schemes/ec/device_split.hpp"
 
@@ -43,8 +43,8 @@ class EcCall {
 
   Status run() {
     int num_reports = 0;
-    const plan::EcNumerics& ec = plan_.numerics.ec;
-    KIZAMI_RETURN_IF_ERROR(split::device_ec_split<T>(a(0), b(0), plan::ec_format(ec.stages[0]),
+    const plan::EcNumerics& ec = ec_of(plan_).numerics;
+    KIZAMI_RETURN_IF_ERROR(split::device_ec_split<T>(a(0), b(0), plan::ec_format(ec.rungs[0]),
                                                      {ec.limits, buffers_.reports, profiles()}, problem_.alpha,
                                                      num_sms_, num_reports, queue_));
     if (profiles() != nullptr) {
@@ -60,7 +60,7 @@ class EcCall {
 
  private:
   [[nodiscard]] std::int64_t row_stride(int stage) const {
-    return product::ec_line_bytes(plan::ec_format(plan_.numerics.ec.stages[static_cast<std::size_t>(stage)]),
+    return product::ec_line_bytes(plan::ec_format(ec_of(plan_).numerics.rungs[static_cast<std::size_t>(stage)]),
                                   plan::num_terms(plan_.shape));
   }
   /// The kernels' operands: C is stored by columns of what they multiply.
@@ -75,24 +75,24 @@ class EcCall {
 
   /// Of calls whose lines may be looked at again; else null.
   [[nodiscard]] num::EcProfiles* profiles() const {
-    return plan_.numerics.ec.takes_profiles ? buffers_.profiles : nullptr;
+    return ec_of(plan_).numerics.takes_profiles ? buffers_.profiles : nullptr;
   }
 
   Status decide(int num_reports) {
-    const plan::EcNumerics& ec = plan_.numerics.ec;
+    const plan::EcNumerics& ec = ec_of(plan_).numerics;
     split::EcDecision decision;
     decision.reports = buffers_.reports;
     decision.num_reports = num_reports;
     decision.profiles = profiles();
-    decision.num_stages = ec.num_stages;
-    for (int s = 0; s < ec.num_stages; ++s) {
-      decision.formats[s] = plan::ec_format(ec.stages[static_cast<std::size_t>(s)]);
+    decision.num_stages = ec.num_rungs;
+    for (int s = 0; s < ec.num_rungs; ++s) {
+      decision.formats[s] = plan::ec_format(ec.rungs[static_cast<std::size_t>(s)]);
     }
     decision.checks_range = ec.checks_range;
     decision.is_transposed = is_transposed_;
     decision.num_pairs = plan_.shape.m * plan_.shape.n;
     decision.state = buffers_.state;
-    const int last = ec.num_stages - 1;
+    const int last = ec.num_rungs - 1;
     return split::device_ec_decide<T>(decision, a(last), b(last), problem_.alpha, num_sms_, queue_);
   }
 
@@ -101,7 +101,7 @@ class EcCall {
     plan::DeviceState seen;
     KIZAMI_RETURN_IF_ERROR(wait_for_state(buffers_.state, queue_, seen));
     if (plan_.policy.reject_nonfinite) KIZAMI_RETURN_IF_ERROR(reject_nonfinite(seen));
-    if (seen.ec_stage < 0 && !plan_.numerics.has_fp64) {
+    if (seen.ec_stage < 0 && !ec_of(plan_).has_fp64) {
       return {
           StatusCode::kAccuracyUnreachable,
           "the operands are beyond the range of all variants of scheme ec and need FP64 arithmetic, which the policy "
@@ -112,8 +112,8 @@ class EcCall {
 
   /// One launch for both stages: the product of the planes that the decision says are there.
   Status multiply() {
-    const plan::EcNumerics& ec = plan_.numerics.ec;
-    const plan::EcStage& first = ec.stages[0];
+    const plan::EcNumerics& ec = ec_of(plan_).numerics;
+    const plan::EcRung& first = ec.rungs[0];
     const product::FloatProductDesc desc = plan::device_ec_product(plan_, first, is_transposed_);
     const auto operand = [&](const split::DeviceEcSplit<T>& made, std::int64_t num_lines) {
       product::EcOperand operand;
@@ -126,7 +126,7 @@ class EcCall {
     p.format = plan::ec_format(first);
     p.a = operand(a(0), desc.m);
     p.b = operand(b(0), desc.n);
-    if (ec.num_stages == 2) p.second = {plan::ec_format(ec.stages[1]), row_stride(1), row_stride(1)};
+    if (ec.num_rungs == 2) p.second = {plan::ec_format(ec.rungs[1]), row_stride(1), row_stride(1)};
     p.c = reinterpret_cast<float*>(problem_.c.data);
     p.c_row_stride = std::max<std::int64_t>(is_transposed_ ? problem_.c.col_stride : problem_.c.row_stride, 1);
     p.c_col_stride = is_transposed_ ? problem_.c.row_stride : problem_.c.col_stride;
@@ -141,8 +141,7 @@ class EcCall {
       p.beta = problem_.beta;
     }
     p.decision = &buffers_.state->ec_product;
-    const plan::Schedule& schedule = plan_.schedule;
-    return writes_c(schedule.ec_engine->run(p, plan::ec_promotion(first), schedule.facts, queue_));
+    return writes_c(ec_of(plan_).device_engine->run(p, plan::ec_promotion(first), plan_.schedule.facts, queue_));
   }
 
   [[nodiscard]] fp64::DeviceCall<T> exceptions() const {
@@ -151,7 +150,7 @@ class EcCall {
     call.b = columns_;
     call.a_stats = is_transposed_ ? buffers_.b.stats : buffers_.a.stats;
     call.b_stats = is_transposed_ ? buffers_.a.stats : buffers_.b.stats;
-    call.summation = plan_.numerics.fp64_summation;
+    call.summation = ec_of(plan_).fp64_summation;
     call.alpha = problem_.alpha;
     call.beta = problem_.beta;
     call.c = problem_.c;
@@ -181,15 +180,15 @@ Status run_device_ec(const plan::Plan& plan, const DeviceProblem<T>& problem, st
 
 Outcome device_ec_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
   Outcome outcome;
-  outcome.engine = plan.schedule.ec_engine->name();
-  outcome.bound = plan.numerics.bound;
-  outcome.gauge = plan.numerics.gauge;
+  outcome.engine = ec_of(plan).device_engine->name();
+  outcome.bound = plan.first().bound;
+  outcome.gauge = plan.first().gauge;
   outcome.nonfinite_rows = static_cast<std::int64_t>(state.nonfinite_rows);
   outcome.nonfinite_cols = static_cast<std::int64_t>(state.nonfinite_cols);
   if (state.ec_stage >= 0) {
     outcome.scheme = Scheme::kEc;
-    outcome.is_conditional = !plan.numerics.ec.checks_range;
-    outcome.variant = plan.numerics.ec.stages[static_cast<std::size_t>(state.ec_stage)].recipe.variant;
+    outcome.is_conditional = !ec_of(plan).numerics.checks_range;
+    outcome.variant = ec_of(plan).numerics.rungs[static_cast<std::size_t>(state.ec_stage)].recipe.variant;
   } else {
     outcome.scheme = Scheme::kOzaki2;  // its last rung
     outcome.repaired = state.selection.num_repaired;

@@ -11,11 +11,12 @@
 #include "certify/certificate.hpp"
 #include "certify/statistics.hpp"
 #include "fp64/nonfinite.hpp"
-#include "plan/buffers.hpp"
-#include "plan/ec.hpp"
 #include "schemes/ec/float_planes.hpp"
 #include "schemes/ec/float_sums.hpp"
+#include "schemes/ec/plan.hpp"
+#include "schemes/ec/recipe.hpp"
 #include "schemes/ozaki2/run.hpp"
+#include "schemes/ozaki2/stage.hpp"
 
 namespace kizami::exec {
 namespace {
@@ -29,7 +30,7 @@ class EcCall {
   EcCall(const plan::Plan& plan, const problem::Problem<T>& problem, std::byte* workspace, Outcome& outcome)
       : plan_(plan), problem_(problem), outcome_(outcome), threads_(plan.schedule.facts.num_threads) {
     base::Carver carver(workspace);
-    buffers_ = plan::carve(carver, plan);
+    buffers_ = plan::carve_ec(carver, plan);
     a_ = problem::lines_of(Side::kA, problem.a);
     b_ = problem::lines_of(Side::kB, problem.b);
   }
@@ -39,34 +40,34 @@ class EcCall {
     KIZAMI_RETURN_IF_ERROR(gather());
     int stage = 0;
     KIZAMI_RETURN_IF_ERROR(choose_stage(stage));
-    is_answered = stage < plan_.numerics.ec.num_stages;
+    is_answered = stage < ec_of(plan_).numerics.num_rungs;
     if (!is_answered) return {};
     report(stage);
     KIZAMI_RETURN_IF_ERROR(multiply(stage));
     if (outcome_.nonfinite_rows + outcome_.nonfinite_cols > 0)
-      answer_nonfinite(problem_, buffers_.a.stats, buffers_.b.stats, threads_);
+      answer_nonfinite(problem_, buffers_.behind.a.stats, buffers_.behind.b.stats, threads_);
     return {};
   }
 
  private:
   Status gather() {
-    split::gather_statistics(a_, nullptr, threads_, buffers_.a.stats);
-    split::gather_statistics(b_, nullptr, threads_, buffers_.b.stats);
-    outcome_.nonfinite_rows = count_nonfinite(buffers_.a.stats, plan_.shape.m);
-    outcome_.nonfinite_cols = count_nonfinite(buffers_.b.stats, plan_.shape.n);
+    split::gather_statistics(a_, nullptr, threads_, buffers_.behind.a.stats);
+    split::gather_statistics(b_, nullptr, threads_, buffers_.behind.b.stats);
+    outcome_.nonfinite_rows = count_nonfinite(buffers_.behind.a.stats, plan_.shape.m);
+    outcome_.nonfinite_cols = count_nonfinite(buffers_.behind.b.stats, plan_.shape.n);
     if (!plan_.policy.reject_nonfinite) return {};
-    KIZAMI_RETURN_IF_ERROR(reject_nonfinite(Side::kA, buffers_.a.stats, plan_.shape.m));
-    return reject_nonfinite(Side::kB, buffers_.b.stats, plan_.shape.n);
+    KIZAMI_RETURN_IF_ERROR(reject_nonfinite(Side::kA, buffers_.behind.a.stats, plan_.shape.m));
+    return reject_nonfinite(Side::kB, buffers_.behind.b.stats, plan_.shape.n);
   }
 
   /// The first stage whose range holds the operands; num_stages if none does.
   Status choose_stage(int& stage) {
-    const plan::EcNumerics& ec = plan_.numerics.ec;
+    const plan::EcNumerics& ec = ec_of(plan_).numerics;
     stage = 0;
     if (!ec.checks_range) return {};
-    for (; stage < ec.num_stages; ++stage) {
+    for (; stage < ec.num_rungs; ++stage) {
       bool is_certified = false;
-      KIZAMI_RETURN_IF_ERROR(certify(ec.stages[static_cast<std::size_t>(stage)], is_certified));
+      KIZAMI_RETURN_IF_ERROR(certify(ec.rungs[static_cast<std::size_t>(stage)], is_certified));
       if (is_certified) return {};
     }
     return {};
@@ -74,26 +75,28 @@ class EcCall {
 
   /// Whether the range errors of a stage are within its budget for every pair of lines: by the sampled certificate, and
   /// where that is too loose by the one with a scale for each block of 64 elements.
-  Status certify(const plan::EcStage& stage, bool& is_certified) {
-    is_certified = plan_.numerics.has_certificate && set_weights(stage, buffers_.a, plan_.shape.m) &&
-                   set_weights(stage, buffers_.b, plan_.shape.n);
+  Status certify(const plan::EcRung& stage, bool& is_certified) {
+    is_certified = ozaki2_of(plan_).has_certificate && set_weights(stage, buffers_.behind.a, plan_.shape.m) &&
+                   set_weights(stage, buffers_.behind.b, plan_.shape.n);
     if (!is_certified) return {};
     num::Ladder ladder;
     ladder.num_rungs = 1;
     ladder.rungs[0].allowance = stage.allowance;
-    const certify::CertifiedLines<T> a{a_, buffers_.a.stats, buffers_.a.weights, nullptr, nullptr};
-    const certify::CertifiedLines<T> b{b_, buffers_.b.stats, buffers_.b.weights, nullptr, nullptr};
+    const certify::CertifiedLines<T> a{a_, buffers_.behind.a.stats, buffers_.behind.a.weights, nullptr, nullptr};
+    const certify::CertifiedLines<T> b{b_, buffers_.behind.b.stats, buffers_.behind.b.weights, nullptr, nullptr};
     std::int64_t failures = 0;
-    KIZAMI_RETURN_IF_ERROR(certify::count_sampled_failures(plan_, ladder, buffers_.certificate, a, b, failures));
+    KIZAMI_RETURN_IF_ERROR(
+        certify::count_sampled_failures(certificate_plan(plan_), ladder, buffers_.behind.certificate, a, b, failures));
     if (failures == 0) return {};
     num::RungHistogram histogram;
-    KIZAMI_RETURN_IF_ERROR(certify::block_histogram(plan_, ladder, buffers_.certificate, a, b, histogram));
+    KIZAMI_RETURN_IF_ERROR(
+        certify::block_histogram(certificate_plan(plan_), ladder, buffers_.behind.certificate, a, b, histogram));
     is_certified = histogram.pairs[1] == 0;
     return {};
   }
 
   /// @return whether every line fits the format of the stage
-  bool set_weights(const plan::EcStage& stage, const plan::LineBuffers& side, std::int64_t num_lines) {
+  bool set_weights(const plan::EcRung& stage, const plan::LineBuffers& side, std::int64_t num_lines) {
     for (std::int64_t i = 0; i < num_lines; ++i) {
       if (!plan::ec_fits(stage.recipe, side.stats[i])) return false;
       side.weights[i] = plan::ec_weight(stage.recipe, side.stats[i], plan::num_terms(plan_.shape));
@@ -103,23 +106,23 @@ class EcCall {
 
   void report(int stage) {
     outcome_.scheme = Scheme::kEc;
-    outcome_.variant = plan_.numerics.ec.stages[static_cast<std::size_t>(stage)].recipe.variant;
-    outcome_.engine = plan_.schedule.float_engine->name();
-    outcome_.bound = plan_.numerics.bound;
-    outcome_.gauge = plan_.numerics.gauge;
-    outcome_.is_conditional = !plan_.numerics.ec.checks_range;
+    outcome_.variant = ec_of(plan_).numerics.rungs[static_cast<std::size_t>(stage)].recipe.variant;
+    outcome_.engine = ec_of(plan_).engine->name();
+    outcome_.bound = plan_.first().bound;
+    outcome_.gauge = plan_.first().gauge;
+    outcome_.is_conditional = !ec_of(plan_).numerics.checks_range;
   }
 
-  void set_scales(const plan::EcStage& stage, const plan::LineBuffers& side, std::int64_t num_lines) {
+  void set_scales(const plan::EcRung& stage, const plan::LineBuffers& side, std::int64_t num_lines) {
     for (std::int64_t i = 0; i < num_lines; ++i) side.scales[i] = plan::ec_line_scale(stage.recipe, side.stats[i]);
   }
 
   Status multiply(int stage_number) {
-    const plan::EcStage& stage = plan_.numerics.ec.stages[static_cast<std::size_t>(stage_number)];
-    const plan::Chunk& chunk = plan_.schedule.ec_chunk;
+    const plan::EcRung& stage = ec_of(plan_).numerics.rungs[static_cast<std::size_t>(stage_number)];
+    const plan::Chunk& chunk = ec_of(plan_).chunk;
     const product::FloatProductDesc whole = plan::ec_product(plan_, stage_number);
-    set_scales(stage, buffers_.a, plan_.shape.m);
-    set_scales(stage, buffers_.b, plan_.shape.n);
+    set_scales(stage, buffers_.behind.a, plan_.shape.m);
+    set_scales(stage, buffers_.behind.b, plan_.shape.n);
     for (std::int64_t i = 0; i < plan_.shape.m; i += chunk.mc) {
       for (std::int64_t j = 0; j < plan_.shape.n; j += chunk.nc) {
         product::FloatProductDesc desc = whole;
@@ -134,20 +137,20 @@ class EcCall {
   /// One chunk of C, a product after another, and its epilogue.
   Status multiply_chunk(const plan::EcRecipe& recipe, const product::FloatProductDesc& desc, std::int64_t i,
                         std::int64_t j) {
-    const plan::Chunk& chunk = plan_.schedule.ec_chunk;
+    const plan::Chunk& chunk = ec_of(plan_).chunk;
     const std::int64_t form_stride = chunk.nc * chunk.mc;
     for (int p = 0; p < plan::ec_products(plan_); ++p) {
       // The planes of A serve both parts of a complex product, and all columns where those are one chunk.
-      const bool has_a = !plan_.numerics.ec.is_karatsuba && (p > 0 || j > 0);
+      const bool has_a = !ec_of(plan_).numerics.is_karatsuba && (p > 0 || j > 0);
       if (!has_a) split_a(recipe, desc, i, p);
       split_b(recipe, desc, j, p);
-      KIZAMI_RETURN_IF_ERROR(launch(desc, buffers_.ec.sums + p * form_stride));
+      KIZAMI_RETURN_IF_ERROR(launch(desc, buffers_.sums + p * form_stride));
     }
-    const reconstruct::FloatSums sums{buffers_.ec.sums, desc.c_col_stride, form_stride};
+    const reconstruct::FloatSums sums{buffers_.sums, desc.c_col_stride, form_stride};
     reconstruct::reconstruct_float(
-        sums, buffers_.a.scales + i, buffers_.b.scales + j, problem_.alpha, problem_.beta, threads_,
+        sums, buffers_.behind.a.scales + i, buffers_.behind.b.scales + j, problem_.alpha, problem_.beta, threads_,
         problem_.c.block(i, j, desc.m, desc.n),
-        plan_.numerics.ec.is_karatsuba ? reconstruct::ComplexSums::kKaratsuba : reconstruct::ComplexSums::kParts);
+        ec_of(plan_).numerics.is_karatsuba ? reconstruct::ComplexSums::kKaratsuba : reconstruct::ComplexSums::kParts);
     return {};
   }
 
@@ -156,18 +159,18 @@ class EcCall {
 
   /// The planes of lines of A, or of B, for product p of a chunk.
   void split_a(const plan::EcRecipe& recipe, const product::FloatProductDesc& desc, std::int64_t i, int p) {
-    split_lines(recipe, a_.subset(i, desc.m), RealForm::kPlain, p, buffers_.a.scales + i, buffers_.ec.a_planes,
+    split_lines(recipe, a_.subset(i, desc.m), RealForm::kPlain, p, buffers_.behind.a.scales + i, buffers_.a_planes,
                 desc.a_row_stride, desc.a_plane_stride);
   }
   void split_b(const plan::EcRecipe& recipe, const product::FloatProductDesc& desc, std::int64_t j, int p) {
     constexpr RealForm kForms[2] = {kIsComplex<T> ? RealForm::kRealPart : RealForm::kPlain, RealForm::kImagPart};
-    split_lines(recipe, b_.subset(j, desc.n), kForms[p % 2], p, buffers_.b.scales + j, buffers_.ec.b_planes,
+    split_lines(recipe, b_.subset(j, desc.n), kForms[p % 2], p, buffers_.behind.b.scales + j, buffers_.b_planes,
                 desc.b_row_stride, desc.b_plane_stride);
   }
   void split_lines(const plan::EcRecipe& recipe, const problem::Lines<T>& lines, RealForm form, int p,
                    const std::int32_t* scales, std::byte* planes, std::int64_t row_stride, std::int64_t plane_stride) {
     if constexpr (kIsComplex<T>) {
-      if (plan_.numerics.ec.is_karatsuba) {
+      if (ec_of(plan_).numerics.is_karatsuba) {
         split::make_float_planes(lines, kKaratsubaTerms[p], scales, recipe.type, recipe.split, threads_, planes,
                                  row_stride, plane_stride);
         return;
@@ -178,26 +181,26 @@ class EcCall {
   }
 
   Status launch(const product::FloatProductDesc& desc, float* sums) {
-    const product::FloatEngine& engine = *plan_.schedule.float_engine;
+    const product::FloatEngine& engine = *ec_of(plan_).engine;
     const auto answer = engine.query(desc, plan_.schedule.facts);
     if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) {
       return {StatusCode::kInternal,
               "engine " + std::string(engine.name()) + " refused a planned product: " + refusal->reason};
     }
     const auto& offer = std::get<product::Offer>(answer);
-    if (offer.workspace_bytes > buffers_.ec.engine_bytes) {
+    if (offer.workspace_bytes > buffers_.engine_bytes) {
       return {StatusCode::kInternal, "engine " + std::string(engine.name()) + " asks for " +
                                          std::to_string(offer.workspace_bytes) + " bytes of scratch, booked were " +
-                                         std::to_string(buffers_.ec.engine_bytes)};
+                                         std::to_string(buffers_.engine_bytes)};
     }
-    return engine.run(desc, offer, {buffers_.ec.a_planes, buffers_.ec.b_planes, sums}, buffers_.ec.engine);
+    return engine.run(desc, offer, {buffers_.a_planes, buffers_.b_planes, sums}, buffers_.engine);
   }
 
   const plan::Plan& plan_;
   const problem::Problem<T>& problem_;
   Outcome& outcome_;
   int threads_;
-  plan::Buffers buffers_;
+  plan::EcBuffers buffers_;
   problem::Lines<T> a_;
   problem::Lines<T> b_;
 };

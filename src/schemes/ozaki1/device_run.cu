@@ -16,12 +16,12 @@
 #include "fp64/device.hpp"
 #include "fp64/device_left.hpp"
 #include "fp64/nonfinite_alpha.hpp"
-#include "plan/device_buffers.hpp"
-#include "plan/device_ozaki1.hpp"
 #include "plan/launch.hpp"
 #include "problem/lines.hpp"
+#include "schemes/ozaki1/device_plan.hpp"
 #include "schemes/ozaki1/device_split.hpp"
 #include "schemes/ozaki1/device_sums.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/device_split.hpp"
 
 namespace kizami::exec {
@@ -48,7 +48,7 @@ class Ozaki1Call {
   Ozaki1Call(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace, plan::DeviceState* state,
              product::Queue queue)
       : plan_(plan),
-        slices_(plan.numerics.slices),
+        slices_(ozaki1_of(plan).numerics),
         form_(plan::device_sliced_form(plan)),
         problem_(problem),
         queue_(queue),
@@ -79,7 +79,7 @@ class Ozaki1Call {
  private:
   /// The plan with the slices that this call makes.
   [[nodiscard]] const plan::Plan& sliced() const { return until_zero_ ? *until_zero_ : plan_; }
-  [[nodiscard]] const plan::SliceRung& rung() const { return sliced().numerics.slices.last(); }
+  [[nodiscard]] const plan::SliceRung& rung() const { return ozaki1_of(sliced()).numerics.last(); }
   [[nodiscard]] split::SliceDigits digits() const { return {slices_.rule, rung().num_slices}; }
 
   void set_strides() {
@@ -135,7 +135,8 @@ class Ozaki1Call {
     KIZAMI_RETURN_IF_ERROR(wait_for_state(buffers_.state, queue_, seen));
     if (slices_.until_zero) {
       until_zero_ = plan_;
-      until_zero_->numerics.slices.rungs[0] = plan::rung_until_zero(slices_, seen.slices.num_digits);
+      plan::edit_stage<plan::Ozaki1Stage>(*until_zero_).numerics.rungs[0] =
+          plan::rung_until_zero(slices_, seen.slices.num_digits);
       set_strides();
     }
     return plan_.policy.reject_nonfinite ? reject_nonfinite(seen) : Status{};
@@ -159,7 +160,7 @@ class Ozaki1Call {
   }
 
   Status multiply() {
-    const plan::Chunk& chunk = plan_.schedule.slice_chunk;
+    const plan::Chunk& chunk = ozaki1_of(plan_).chunk;
     for (std::int64_t j = 0; j < plan_.shape.n; j += chunk.nc) {
       for (std::int64_t i = 0; i < plan_.shape.m; i += chunk.mc) {
         KIZAMI_RETURN_IF_ERROR(
@@ -191,15 +192,15 @@ class Ozaki1Call {
       pointers.c = problem_.c.block(i, j, num_i, num_j);
       pointers.is_scaling_only = &buffers_.state->is_scaling_only;
       pointers.takes_signs = &buffers_.state->takes_signs;
-      return writes_c(product::fused_slices_of(plan_.schedule.engine)
+      return writes_c(product::fused_slices_of(ozaki1_of(plan_).engine)
                           ->run(plan::fused_slice_product(plan_, num_i, num_j), pointers, queue_));
     }
   }
 
   /// One block of C, over all of k.
   Status multiply_block(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
-    if (plan_.schedule.slice_sums == SliceSums::kFused) return fuse_block(i, num_i, j, num_j);
-    const std::int64_t kc = plan_.schedule.slice_chunk.kc;
+    if (ozaki1_of(plan_).sums == SliceSums::kFused) return fuse_block(i, num_i, j, num_j);
+    const std::int64_t kc = ozaki1_of(plan_).chunk.kc;
     reconstruct::DeviceSliceTask<T> task;
     task.acc = buffers_.acc;
     task.num_words = plan::device_sum_words(sliced());
@@ -221,7 +222,8 @@ class Ozaki1Call {
         const product::ProductDesc desc = plan::device_slice_product(sliced(), batch, num_i, num_j);
         const product::Pointers pointers{a_.slices, b_.slices, buffers_.acc};
         const std::span<std::byte> scratch{buffers_.engine, buffers_.engine_bytes};
-        KIZAMI_RETURN_IF_ERROR(plan::launch(plan_, desc, pointers, scratch, queue_));
+        KIZAMI_RETURN_IF_ERROR(
+            plan::launch(*ozaki1_of(plan_).engine, plan_.schedule.facts, desc, pointers, scratch, queue_));
         const bool is_last = !is_there && h + length == plan_.shape.k;
         task.col_stride = desc.c_col_stride;
         task.plane_stride = desc.c_plane_stride;
@@ -271,11 +273,11 @@ Status run_device_ozaki1(const plan::Plan& plan, const DeviceProblem<T>& problem
 Outcome device_ozaki1_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
   Outcome outcome;
   outcome.scheme = Scheme::kOzaki1;
-  outcome.engine = plan.schedule.engine->name();
-  const plan::SliceNumerics& slices = plan.numerics.slices;
+  outcome.engine = ozaki1_of(plan).engine->name();
+  const plan::SliceNumerics& slices = ozaki1_of(plan).numerics;
   // One scale for lines of different size: what is left of each element is that much larger beside its line, of A and of B.
-  outcome.bound = std::ldexp(plan.numerics.bound, std::min(2 * state.slices.spread, 900));
-  outcome.gauge = plan.numerics.gauge;
+  outcome.bound = std::ldexp(plan.first().bound, std::min(2 * state.slices.spread, 900));
+  outcome.gauge = plan.first().gauge;
   outcome.slices =
       (slices.until_zero ? plan::rung_until_zero(slices, state.slices.num_digits) : slices.last()).num_slices;
   outcome.rung = 0;

@@ -11,9 +11,11 @@
 #include "certify/device_certifier.hpp"
 #include "device/wait.hpp"
 #include "num/slice_weight.hpp"
-#include "plan/device_slice_rungs.hpp"
 #include "schemes/ozaki1/device_run.hpp"
+#include "schemes/ozaki1/device_rungs_plan.hpp"
+#include "schemes/ozaki1/stage.hpp"
 #include "schemes/ozaki2/device_split.hpp"
+#include "schemes/ozaki2/stage.hpp"
 
 namespace kizami::exec {
 namespace {
@@ -43,9 +45,9 @@ Status certify(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byt
   const plan::DeviceSliceCertificateBuffers buffers = plan::carve_device_slice_certificate(carver, plan);
   const std::int64_t m = plan.shape.m;
   const std::int64_t n = plan.shape.n;
-  const plan::SliceNumerics& slices = plan.numerics.slices;
+  const plan::SliceNumerics& slices = ozaki1_of(plan).numerics;
   const int num_sms = plan.schedule.facts.num_sms;
-  const certify::DeviceCertifier<T> certifier{.plan = plan,
+  const certify::DeviceCertifier<T> certifier{.plan = certificate_plan(plan),
                                               .ladder = slices.ladder,
                                               .a = problem::lines_of(Side::kA, problem.a),
                                               .b = problem::lines_of(Side::kB, problem.b),
@@ -74,7 +76,7 @@ template <class T>
 Status run_device_slice_rungs(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
                               plan::DeviceState* state, product::Queue queue, bool& is_answered) {
   is_answered = false;
-  if (!plan.numerics.has_certificate) return {};
+  if (!ozaki2_of(plan).has_certificate) return {};
   KIZAMI_RETURN_IF_ERROR(certify(plan, problem, workspace, state, queue));
   plan::DeviceState seen;
   KIZAMI_RETURN_IF_ERROR(wait_for_state(state, queue, seen));

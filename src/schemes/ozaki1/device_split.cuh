@@ -12,9 +12,9 @@
 #include "certify/device_line_stats.cuh"
 #include "certify/device_line_warps.cuh"
 #include "device/panel.cuh"
-#include "plan/device_buffers.hpp"
 #include "schemes/ozaki1/device_slice_rows.cuh"
 #include "schemes/ozaki1/device_split.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
 
 namespace kizami::split::device {
 

@@ -7,8 +7,8 @@
 #include "device/state.hpp"
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
-#include "plan/device_ozaki1.hpp"
 #include "product/product.hpp"
+#include "schemes/ozaki1/device_plan.hpp"
 
 namespace kizami::reconstruct {
 

@@ -13,11 +13,11 @@
 #include "certify/statistics.hpp"
 #include "fp64/nonfinite.hpp"
 #include "kizami/formats.hpp"
-#include "plan/buffers.hpp"
 #include "plan/launch.hpp"
-#include "plan/ozaki1.hpp"
+#include "schemes/ozaki1/plan.hpp"
 #include "schemes/ozaki1/split.hpp"
 #include "schemes/ozaki1/sums.hpp"
+#include "schemes/ozaki2/buffers.hpp"
 #include "schemes/ozaki2/run.hpp"
 
 namespace kizami::exec {
@@ -50,15 +50,15 @@ class Ozaki1Call {
   Ozaki1Call(const plan::Plan& plan, const problem::Problem<T>& problem, const Prepared* a_prepared,
              const Prepared* b_prepared, std::byte* workspace, Outcome& outcome)
       : plan_(plan),
-        slices_(plan.numerics.slices),
+        slices_(ozaki1_of(plan).numerics),
         form_(plan::sliced_form(kIsComplex<T>, slices_.complex_form)),
         problem_(problem),
         outcome_(outcome),
         threads_(plan.schedule.facts.num_threads) {
     base::Carver carver(workspace);
-    buffers_ = plan::carve(carver, plan);
-    a_ = {problem::lines_of(Side::kA, problem.a), a_prepared, buffers_.a};
-    b_ = {problem::lines_of(Side::kB, problem.b), b_prepared, buffers_.b, true};
+    buffers_ = plan::carve_slices(carver, plan);
+    a_ = {problem::lines_of(Side::kA, problem.a), a_prepared, buffers_.behind.a};
+    b_ = {problem::lines_of(Side::kB, problem.b), b_prepared, buffers_.behind.b, true};
   }
 
   /// @return whether slices answered
@@ -71,7 +71,7 @@ class Ozaki1Call {
     set_exponents();
     report();
     KIZAMI_RETURN_IF_ERROR(multiply());
-    if (has_nonfinite()) answer_nonfinite(problem_, buffers_.a.stats, buffers_.b.stats, threads_);
+    if (has_nonfinite()) answer_nonfinite(problem_, buffers_.behind.a.stats, buffers_.behind.b.stats, threads_);
     return {};
   }
 
@@ -103,11 +103,11 @@ class Ozaki1Call {
         split::gather_statistics(side->lines, nullptr, threads_, side->buffers.stats);
       }
     }
-    outcome_.nonfinite_rows = count_nonfinite(buffers_.a.stats, plan_.shape.m);
-    outcome_.nonfinite_cols = count_nonfinite(buffers_.b.stats, plan_.shape.n);
+    outcome_.nonfinite_rows = count_nonfinite(buffers_.behind.a.stats, plan_.shape.m);
+    outcome_.nonfinite_cols = count_nonfinite(buffers_.behind.b.stats, plan_.shape.n);
     if (!plan_.policy.reject_nonfinite) return {};
-    KIZAMI_RETURN_IF_ERROR(reject_nonfinite(Side::kA, buffers_.a.stats, plan_.shape.m));
-    return reject_nonfinite(Side::kB, buffers_.b.stats, plan_.shape.n);
+    KIZAMI_RETURN_IF_ERROR(reject_nonfinite(Side::kA, buffers_.behind.a.stats, plan_.shape.m));
+    return reject_nonfinite(Side::kB, buffers_.behind.b.stats, plan_.shape.n);
   }
 
   certify::CertifiedLines<T> certified(const SlicedOperand<T>& side, std::int64_t num_lines) {
@@ -125,7 +125,7 @@ class Ozaki1Call {
     if (slices_.until_zero) limit_to_what_is_there();
     if (!plan::wants_certificate(plan_.policy)) return {};
     is_found = false;
-    if (!plan_.numerics.has_certificate) return {};
+    if (!ozaki2_of(plan_).has_certificate) return {};
     for (const SlicedOperand<T>* side : {&a_, &b_}) {
       if (side->prepared != nullptr && side->prepared->digits == nullptr)
         KIZAMI_RETURN_IF_ERROR(require_matrices("it was prepared without a certificate"));
@@ -133,13 +133,14 @@ class Ozaki1Call {
     const certify::CertifiedLines<T> a = certified(a_, plan_.shape.m);
     const certify::CertifiedLines<T> b = certified(b_, plan_.shape.n);
     std::int64_t failures = 0;
-    KIZAMI_RETURN_IF_ERROR(
-        certify::count_sampled_failures(plan_, slices_.ladder, buffers_.certificate, a, b, failures));
+    KIZAMI_RETURN_IF_ERROR(certify::count_sampled_failures(certificate_plan(plan_), slices_.ladder,
+                                                           buffers_.behind.certificate, a, b, failures));
     is_found = failures == 0;
     if (is_found) return {};
     KIZAMI_RETURN_IF_ERROR(require_matrices(std::to_string(failures) + " elements need more than its lowest rung"));
     num::RungHistogram histogram;
-    KIZAMI_RETURN_IF_ERROR(certify::block_histogram(plan_, slices_.ladder, buffers_.certificate, a, b, histogram));
+    KIZAMI_RETURN_IF_ERROR(certify::block_histogram(certificate_plan(plan_), slices_.ladder,
+                                                    buffers_.behind.certificate, a, b, histogram));
     rung_index_ = num::lowest_for_all(slices_.ladder, histogram).rung;
     is_found = rung_index_ >= 0;
     if (is_found) rung_ = slices_.rungs[static_cast<std::size_t>(rung_index_)];
@@ -185,27 +186,28 @@ class Ozaki1Call {
 
   void report() {
     outcome_.scheme = Scheme::kOzaki1;
-    outcome_.engine = is_int8() ? plan_.schedule.engine->name() : plan_.schedule.float_engine->name();
+    outcome_.engine = is_int8() ? ozaki1_of(plan_).engine->name() : ozaki1_of(plan_).float_engine->name();
     // One scale for lines of different size: what is left of each element is that much larger beside its line, of A and of B.
-    outcome_.bound = std::ldexp(plan_.numerics.bound, std::min(2 * spread_, 900));
-    outcome_.gauge = plan_.numerics.gauge;
+    outcome_.bound = std::ldexp(plan_.first().bound, std::min(2 * spread_, 900));
+    outcome_.gauge = plan_.first().gauge;
     outcome_.slices = rung_.num_slices;
     outcome_.rung = rung_index_;
   }
 
   Status multiply() {
-    const plan::Chunk& chunk = plan_.schedule.slice_chunk;
+    const plan::Chunk& chunk = ozaki1_of(plan_).chunk;
     const std::int64_t num_forms = kIsComplex<T> ? 2 : 1;
     for (std::int64_t j = 0; j < plan_.shape.n; j += chunk.nc) {
       for (std::int64_t i = 0; i < plan_.shape.m; i += chunk.mc) {
         block_ = {std::min(chunk.mc, plan_.shape.m - i), std::min(chunk.nc, plan_.shape.n - j), chunk.kc};
-        sums_ = {buffers_.slices.sums, plan::slice_sum_words(plan_), block_.mc, block_.mc * block_.nc};
+        sums_ = {buffers_.sums, plan::slice_sum_words(plan_), block_.mc, block_.mc * block_.nc};
         reconstruct::clear_sums(sums_, block_.mc, block_.nc, static_cast<int>(num_forms), threads_);
         for (std::int64_t h = 0; h < plan_.shape.k; h += chunk.kc)
           KIZAMI_RETURN_IF_ERROR(add_block(i, j, h, std::min(chunk.kc, plan_.shape.k - h)));
         const int unit = 2 * num::digit_unit(slices_.rule, 0) - slices_.rule.step * (rung_.num_diagonals - 1);
-        reconstruct::reconstruct_slices(sums_, unit, buffers_.a.scales + i, buffers_.b.scales + j, problem_.alpha,
-                                        problem_.beta, threads_, problem_.c.block(i, j, block_.mc, block_.nc));
+        reconstruct::reconstruct_slices(sums_, unit, buffers_.behind.a.scales + i, buffers_.behind.b.scales + j,
+                                        problem_.alpha, problem_.beta, threads_,
+                                        problem_.c.block(i, j, block_.mc, block_.nc));
       }
     }
     return {};
@@ -213,8 +215,8 @@ class Ozaki1Call {
 
   /// All products of one block of k.
   Status add_block(std::int64_t i, std::int64_t j, std::int64_t h, std::int64_t length) {
-    const SliceSource a = slices_of(a_, i, block_.mc, h, length, form_.num_parts, buffers_.slices.a);
-    const SliceSource b = slices_of(b_, j, block_.nc, h, length, form_.b_parts(), buffers_.slices.b);
+    const SliceSource a = slices_of(a_, i, block_.mc, h, length, form_.num_parts, buffers_.a);
+    const SliceSource b = slices_of(b_, j, block_.nc, h, length, form_.b_parts(), buffers_.b);
     for (int p = 0; p < form_.num_products; ++p) {
       for (int g = 0; g < rung_.num_diagonals; ++g)
         KIZAMI_RETURN_IF_ERROR(add_diagonal(form_.products[p], a, b, g, length));
@@ -230,14 +232,13 @@ class Ozaki1Call {
     const int end = std::min(g, l - 1) + 1;
     const std::int64_t numbers = plan::slice_numbers(plan_, length);
     const std::int64_t stride = plan::slice_stride(plan_, length);
-    const SliceSums how = plan_.schedule.slice_sums;
+    const SliceSums how = ozaki1_of(plan_).sums;
     // Slices of prepared operands are side by side only where the block is all of k.
     const bool is_adjacent = a.slice_stride == stride && b.slice_stride == stride;
     int at_once = 1;
     if (how == SliceSums::kConcatenated) {
       const std::int64_t limit = plan::slice_sum_limit(slices_.format, slices_.rule);
-      const std::int64_t most =
-          limit / plan::slice_stride(plan_, std::min(plan_.schedule.slice_chunk.kc, plan_.shape.k));
+      const std::int64_t most = limit / plan::slice_stride(plan_, std::min(ozaki1_of(plan_).chunk.kc, plan_.shape.k));
       if (is_adjacent) at_once = static_cast<int>(std::clamp<std::int64_t>(most, 1, l));
     } else if (is_int8()) {
       at_once = l;
@@ -275,13 +276,14 @@ class Ozaki1Call {
     desc.c_col_stride = rows;
     desc.c_plane_stride = rows * block_.nc;
     const product::Pointers pointers{reinterpret_cast<const std::int8_t*>(a_data),
-                                     reinterpret_cast<const std::int8_t*>(b_data), buffers_.slices.acc};
-    return plan::launch(plan_, desc, pointers, {buffers_.slices.engine, buffers_.slices.engine_bytes});
+                                     reinterpret_cast<const std::int8_t*>(b_data), buffers_.acc};
+    return plan::launch(*ozaki1_of(plan_).engine, plan_.schedule.facts, desc, pointers,
+                        {buffers_.engine, buffers_.engine_bytes});
   }
 
   Status launch_float(const SliceSource& a, const SliceSource& b, const std::byte* a_data, const std::byte* b_data,
                       std::int64_t k) {
-    const product::FloatEngine& engine = *plan_.schedule.float_engine;
+    const product::FloatEngine& engine = *ozaki1_of(plan_).float_engine;
     product::FloatProductDesc desc = plan::float_slice_product(plan_, 1);
     desc.m = form_.num_stacked * block_.mc;
     desc.n = block_.nc;
@@ -295,8 +297,8 @@ class Ozaki1Call {
       return {StatusCode::kInternal,
               "engine " + std::string(engine.name()) + " refused a planned product: " + refusal->reason};
     }
-    return engine.run(desc, std::get<product::Offer>(answer),
-                      {a_data, b_data, static_cast<float*>(buffers_.slices.acc)}, nullptr);
+    return engine.run(desc, std::get<product::Offer>(answer), {a_data, b_data, static_cast<float*>(buffers_.acc)},
+                      nullptr);
   }
 
   void add_planes(const plan::SlicedProduct& product, int planes, int per_sum, int shift) {
@@ -312,9 +314,9 @@ class Ozaki1Call {
       }
     };
     if (is_int8()) {
-      add(static_cast<const std::int32_t*>(buffers_.slices.acc));
+      add(static_cast<const std::int32_t*>(buffers_.acc));
     } else {
-      add(static_cast<const float*>(buffers_.slices.acc));
+      add(static_cast<const float*>(buffers_.acc));
     }
   }
 
@@ -359,7 +361,7 @@ class Ozaki1Call {
   const problem::Problem<T>& problem_;
   Outcome& outcome_;
   int threads_;
-  plan::Buffers buffers_;
+  plan::SliceBuffers buffers_;
   SlicedOperand<T> a_;
   SlicedOperand<T> b_;
   plan::SliceRung rung_;

@@ -10,7 +10,7 @@
 #include "base/fork_safe.hpp"
 #include "device/effort_words.hpp"
 #include "device/learned_look.hpp"
-#include "plan/device_buffers.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/residues.hpp"
 
 namespace kizami::exec {
@@ -47,9 +47,9 @@ NextLook next_look(const plan::Plan& plan) {
   std::uint64_t* const words = look_words.get().words();
   if (words == nullptr) return {};
   std::uint64_t* const word = words + plan.serial % plan::kNumLookWords;
-  const plan::LearnedLook next = plan::learned_look(plan.serial, plan.numerics.ladder.num_rungs, read_effort(word));
+  const plan::LearnedLook next = plan::learned_look(plan.serial, ozaki2_of(plan).ladder.num_rungs, read_effort(word));
   const EffortNote note{word, next.number};
-  const num::Rung& rung = plan.numerics.ladder.rungs[static_cast<std::size_t>(next.first_rung)];
+  const num::Rung& rung = ozaki2_of(plan).ladder.rungs[static_cast<std::size_t>(next.first_rung)];
   if (next.first_rung == 0 && plan::has_scout(plan)) return {std::nullopt, 0, note};  // it sees these elements
   // The split makes integers of three words more slowly than another kernel behind it does.
   if (next.first_rung > 0 && !split::fits_two_words(rung)) return {plan::Look::kBlocksFirst, 0, note};
@@ -57,7 +57,7 @@ NextLook next_look(const plan::Plan& plan) {
 }
 
 bool takes_any_look(const plan::Plan& plan) {
-  return plan::compares_in_product(plan) && plan.schedule.engine->reads_num_products();
+  return plan::compares_in_product(plan) && ozaki2_of(plan).engine->reads_num_products();
 }
 
 }  // namespace kizami::exec

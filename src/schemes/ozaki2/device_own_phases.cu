@@ -3,13 +3,14 @@
 
 #include "base/int_math.hpp"
 #include "num/scaled.hpp"
+#include "schemes/ozaki2/stage.hpp"
 
 namespace kizami::exec {
 
 Status DeviceOwnPhases::split(Side side, std::int64_t first, std::int64_t length,
                               split::DeviceOperand<double>& operand) const {
   operand.done = nullptr;
-  const num::Ladder& ladder = plan_.numerics.ladder;
+  const num::Ladder& ladder = ozaki2_of(plan_).ladder;
   const int most = bodies_.most_split_moduli(ladder);
   if (most == 0) return {};
   const problem::Lines<double>& lines = operand.lines;
@@ -37,7 +38,7 @@ Status DeviceOwnPhases::split(Side side, std::int64_t first, std::int64_t length
 
 Status DeviceOwnPhases::reconstruct(reconstruct::DeviceReconstruction<double>& task) const {
   task.done = nullptr;
-  const num::Ladder& ladder = plan_.numerics.ladder;
+  const num::Ladder& ladder = ozaki2_of(plan_).ladder;
   const int most = bodies_.most_reconstructed_moduli(ladder);
   // What is written where FP64 arithmetic answers would spoil the C that it reads.
   const bool is_product = task.alpha.device == nullptr && task.beta.device == nullptr && task.beta.value == 0.0;

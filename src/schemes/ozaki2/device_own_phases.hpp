@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "kizami/status.hpp"
-#include "plan/device_buffers.hpp"
 #include "plan/plan.hpp"
 #include "product/device_phases.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/device_crt.hpp"
 #include "schemes/ozaki2/device_split.hpp"
 
@@ -24,7 +24,7 @@ class DeviceOwnPhases {
         buffers_(buffers),
         state_(state),
         queue_(queue),
-        bodies_(*product::device_phases_of(plan.schedule.engine)) {}
+        bodies_(*product::device_phases_of(ozaki2_of(plan).engine)) {}
 
   /// The planes of elements [first, first + length) of the lines of one side, as split::device_residue_planes() makes
   /// them. `operand.done` then tells whether it was so.

@@ -9,7 +9,7 @@
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "device/panel.cuh"
-#include "plan/device_buffers.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/device_residue_rows.cuh"
 #include "schemes/ozaki2/device_split.hpp"
 #include "schemes/ozaki2/residues.hpp"

@@ -17,9 +17,9 @@
 #include "fp64/device.hpp"
 #include "fp64/device_left.hpp"
 #include "fp64/nonfinite_alpha.hpp"
-#include "plan/device_buffers.hpp"
 #include "plan/launch.hpp"
 #include "problem/problem.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/device_crt.hpp"
 #include "schemes/ozaki2/device_crt_memory.hpp"
 #include "schemes/ozaki2/device_looks.hpp"
@@ -57,7 +57,7 @@ class Ozaki2Call {
   }
 
   Status run() {
-    const num::Ladder& ladder = plan_.numerics.ladder;
+    const num::Ladder& ladder = ozaki2_of(plan_).ladder;
     const NextLook next = problem_.look ? NextLook{problem_.look, 0, {}} : next_look(plan_);
     first_rung_ = next.first_rung;
     has_digits_ = next.look && *next.look != plan::Look::kSample;
@@ -72,7 +72,7 @@ class Ozaki2Call {
                                          next.look.value_or(plan::Look::kSample), first_rung_));
     }
     KIZAMI_RETURN_IF_ERROR(gather());
-    if (plan_.numerics.has_certificate) KIZAMI_RETURN_IF_ERROR(certifier().run(plan::splits_in_one_pass(plan_)));
+    if (ozaki2_of(plan_).has_certificate) KIZAMI_RETURN_IF_ERROR(certifier().run(plan::splits_in_one_pass(plan_)));
     int rung = ladder.num_rungs == 0 ? -1 : 0;
     if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_rung(rung));
     if (is_known_nonfinite(problem_.alpha)) return writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
@@ -85,7 +85,7 @@ class Ozaki2Call {
   }
 
  private:
-  [[nodiscard]] const num::Ladder& ladder() const { return plan_.numerics.ladder; }
+  [[nodiscard]] const num::Ladder& ladder() const { return ozaki2_of(plan_).ladder; }
   [[nodiscard]] plan::DeviceState* state() const { return buffers_.state; }
   [[nodiscard]] std::int32_t num_planes(int rung) const {
     if (rung >= ladder().num_rungs) return 0;
@@ -93,7 +93,7 @@ class Ozaki2Call {
                            ladder().rungs[static_cast<std::size_t>(rung)].num_moduli);
   }
   [[nodiscard]] certify::DeviceCertifier<T> certifier() const {
-    certify::DeviceCertifier<T> certifier{.plan = plan_,
+    certify::DeviceCertifier<T> certifier{.plan = certificate_plan(plan_),
                                           .ladder = ladder(),
                                           .a = a_.lines,
                                           .b = b_.lines,
@@ -112,7 +112,7 @@ class Ozaki2Call {
   }
 
   [[nodiscard]] split::DeviceOperand<T> whole_operand(const Operand<T>& operand, Side side) const {
-    const product::ProductDesc desc = plan::device_main_product(plan_, plan_.schedule.chunk, 0);
+    const product::ProductDesc desc = plan::device_main_product(plan_, ozaki2_of(plan_).chunk, 0);
     const plan::DeviceMainBuffers& main = buffers_.main;
     if (side == Side::kA)
       return {operand.lines, operand.buffers, {main.a_planes, desc.a_row_stride, desc.a_plane_stride}};
@@ -123,7 +123,7 @@ class Ozaki2Call {
   /// plan says so.
   Status gather() {
     const auto digits = [&](Side side) {
-      return plan_.numerics.has_certificate ? certifier().early_digits(side) : split::DeviceDigits{};
+      return ozaki2_of(plan_).has_certificate ? certifier().early_digits(side) : split::DeviceDigits{};
     };
     if (plan::splits_in_one_pass(plan_)) {
       return split::device_single_pass<T>({whole_operand(a_, Side::kA), digits(Side::kA), &state()->nonfinite_rows},
@@ -142,7 +142,7 @@ class Ozaki2Call {
     KIZAMI_RETURN_IF_ERROR(wait_for_state(state(), queue_, seen));
     rung = seen.selection.rung;
     if (plan_.policy.reject_nonfinite) KIZAMI_RETURN_IF_ERROR(reject_nonfinite(seen));
-    if ((rung < 0 || seen.selection.num_repaired > 0) && !plan_.numerics.has_fp64) {
+    if ((rung < 0 || seen.selection.num_repaired > 0) && !ozaki2_of(plan_).has_fp64) {
       return {StatusCode::kAccuracyUnreachable,
               std::to_string(seen.selection.num_repaired) + " of " + std::to_string(plan_.shape.m * plan_.shape.n) +
                   " elements need FP64 arithmetic, which the policy forbids or which cannot guarantee the accuracy"};
@@ -208,9 +208,9 @@ class Ozaki2Call {
 
   /// @range rung: what the host knows; the kernels follow the state
   Status multiply(int rung, fp64::DeviceCall<T>& left) {
-    const plan::Chunk& chunk = plan_.schedule.chunk;
+    const plan::Chunk& chunk = ozaki2_of(plan_).chunk;
     const plan::DeviceMainBuffers& main = buffers_.main;
-    const bool reads_count = plan_.schedule.engine->reads_num_products();
+    const bool reads_count = ozaki2_of(plan_).engine->reads_num_products();
     const int top = reads_count && !plan_.policy.may_sync ? ladder().num_rungs - 1 : rung;
     const int num_moduli = ladder().rungs[static_cast<std::size_t>(top)].num_moduli;
     product::ProductDesc desc = plan::device_main_product(plan_, chunk, num_moduli);
@@ -236,7 +236,8 @@ class Ozaki2Call {
           KIZAMI_RETURN_IF_ERROR(load_planes(i, num_i, j, desc.n, h, desc.k, a_planes, b_planes));
           const product::Pointers pointers{main.a_planes, main.b_planes, main.residues,
                                            reads_count ? &state()->num_products : nullptr};
-          KIZAMI_RETURN_IF_ERROR(plan::launch(plan_, desc, pointers, {main.engine, main.engine_bytes}, queue_));
+          KIZAMI_RETURN_IF_ERROR(plan::launch(*ozaki2_of(plan_).engine, plan_.schedule.facts, desc, pointers,
+                                              {main.engine, main.engine_bytes}, queue_));
         }
         crt.row_scale = a_.buffers.scales + i;
         crt.col_scale = b_.buffers.scales + j;
@@ -255,7 +256,7 @@ class Ozaki2Call {
     call.b = b_.lines;
     call.a_stats = a_.buffers.stats;
     call.b_stats = b_.buffers.stats;
-    call.summation = plan_.numerics.fp64_summation;
+    call.summation = ozaki2_of(plan_).fp64_summation;
     call.alpha = problem_.alpha;
     call.beta = problem_.beta;
     call.c = problem_.c;
@@ -291,13 +292,13 @@ Status run_device_ozaki2(const plan::Plan& plan, const DeviceProblem<T>& problem
 Outcome device_ozaki2_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
   const num::Selection& selection = state.selection;
   Outcome outcome;
-  outcome.engine = plan.schedule.engine->name();
+  outcome.engine = ozaki2_of(plan).engine->name();
   outcome.scheme = Scheme::kOzaki2;
-  outcome.gauge = plan.numerics.gauge;
-  outcome.bound = plan.numerics.bound;
+  outcome.gauge = ozaki2_of(plan).gauge;
+  outcome.bound = ozaki2_of(plan).bound;
   outcome.rung = selection.rung;
   outcome.moduli =
-      selection.rung < 0 ? 0 : plan.numerics.ladder.rungs[static_cast<std::size_t>(selection.rung)].num_moduli;
+      selection.rung < 0 ? 0 : ozaki2_of(plan).ladder.rungs[static_cast<std::size_t>(selection.rung)].num_moduli;
   outcome.equilibrated = selection.equilibrated;
   outcome.repaired = selection.rung < 0 ? plan.shape.m * plan.shape.n : selection.num_repaired;
   outcome.nonfinite_rows = static_cast<std::int64_t>(state.nonfinite_rows);

@@ -15,7 +15,7 @@
 #include "certify/device_line_stats.cuh"
 #include "certify/device_line_warps.cuh"
 #include "device/panel.cuh"
-#include "plan/device_buffers.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/device_residue_rows.cuh"
 #include "schemes/ozaki2/device_split.hpp"
 #include "schemes/ozaki2/residues.hpp"

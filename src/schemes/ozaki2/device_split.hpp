@@ -7,11 +7,11 @@
 #include <span>
 
 #include "certify/device_statistics.hpp"
+#include "certify/second_look_buffers.hpp"
 #include "device/state.hpp"
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
 #include "num/rung.hpp"
-#include "plan/second_look_buffers.hpp"
 #include "problem/lines.hpp"
 #include "product/product.hpp"
 

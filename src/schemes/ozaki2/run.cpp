@@ -13,13 +13,13 @@
 #include "certify/statistics.hpp"
 #include "fp64/fp64.hpp"
 #include "fp64/nonfinite.hpp"
-#include "plan/buffers.hpp"
 #include "plan/launch.hpp"
-#include "plan/ozaki2.hpp"
 #include "product/phases.hpp"
+#include "schemes/ozaki2/buffers.hpp"
 #include "schemes/ozaki2/correct.hpp"
 #include "schemes/ozaki2/crt.hpp"
 #include "schemes/ozaki2/double_double.hpp"
+#include "schemes/ozaki2/plan.hpp"
 #include "schemes/ozaki2/residues.hpp"
 
 namespace kizami::exec {
@@ -80,7 +80,7 @@ class Ozaki2Call {
     }
   }
 
-  [[nodiscard]] const num::Ladder& ladder() const { return plan_.numerics.ladder; }
+  [[nodiscard]] const num::Ladder& ladder() const { return ozaki2_of(plan_).ladder; }
   [[nodiscard]] const num::Rung& rung() const { return ladder().rungs[static_cast<std::size_t>(selection_.rung)]; }
   [[nodiscard]] bool has_nonfinite() const { return outcome_.nonfinite_rows + outcome_.nonfinite_cols > 0; }
   [[nodiscard]] bool has_matrices() const { return a_.has_matrix() && b_.has_matrix(); }
@@ -117,15 +117,16 @@ class Ozaki2Call {
       selection_ = {-1, false, plan_.shape.m * plan_.shape.n};
       return {};
     }
-    if (plan_.numerics.is_correct) {
+    if (ozaki2_of(plan_).is_correct) {
       selection_.rung = lowest_exact_rung();
       return {};
     }
-    if (!plan_.numerics.has_certificate) return {};  // rung 0
+    if (!ozaki2_of(plan_).has_certificate) return {};  // rung 0
     certify::CertifiedLines<In> a = certified(a_, plan_.shape.m);
     certify::CertifiedLines<In> b = certified(b_, plan_.shape.n);
     std::int64_t failures = 0;
-    KIZAMI_RETURN_IF_ERROR(certify::count_sampled_failures(plan_, ladder(), buffers_.certificate, a, b, failures));
+    KIZAMI_RETURN_IF_ERROR(
+        certify::count_sampled_failures(certificate_plan(plan_), ladder(), buffers_.certificate, a, b, failures));
     if (failures == 0) return {};
     if (!has_matrices()) {
       return {StatusCode::kAccuracyUnreachable,
@@ -134,11 +135,12 @@ class Ozaki2Call {
     }
     num::Statistics statistics;
     statistics.num_pairs = plan_.shape.m * plan_.shape.n;
-    KIZAMI_RETURN_IF_ERROR(certify::block_histogram(plan_, ladder(), buffers_.certificate, a, b, statistics.plain));
+    KIZAMI_RETURN_IF_ERROR(
+        certify::block_histogram(certificate_plan(plan_), ladder(), buffers_.certificate, a, b, statistics.plain));
     if (wants_equilibration(num::select(ladder(), statistics))) {
       equilibrate();
       statistics.has_equilibrated = true;
-      KIZAMI_RETURN_IF_ERROR(certify::block_histogram(plan_, ladder(), buffers_.certificate,
+      KIZAMI_RETURN_IF_ERROR(certify::block_histogram(certificate_plan(plan_), ladder(), buffers_.certificate,
                                                       certified(a_, plan_.shape.m), certified(b_, plan_.shape.n),
                                                       statistics.equilibrated));
     }
@@ -195,7 +197,7 @@ class Ozaki2Call {
   /// Everything that can still refuse, before C is touched.
   Status require_what_is_needed() {
     const bool needs_fp64 = selection_.rung < 0 || selection_.num_repaired > 0;
-    if (needs_fp64 && !plan_.numerics.has_fp64) {
+    if (needs_fp64 && !ozaki2_of(plan_).has_fp64) {
       return {StatusCode::kAccuracyUnreachable,
               std::to_string(selection_.num_repaired) + " of " + std::to_string(plan_.shape.m * plan_.shape.n) +
                   " elements need FP64 arithmetic, which the policy forbids or which cannot guarantee the accuracy"};
@@ -212,9 +214,9 @@ class Ozaki2Call {
 
   void report() {
     outcome_.scheme = Scheme::kOzaki2;
-    outcome_.engine = plan_.schedule.engine->name();
-    outcome_.bound = plan_.numerics.bound;
-    outcome_.gauge = plan_.numerics.gauge;
+    outcome_.engine = ozaki2_of(plan_).engine->name();
+    outcome_.bound = ozaki2_of(plan_).bound;
+    outcome_.gauge = ozaki2_of(plan_).gauge;
     outcome_.rung = selection_.rung;
     outcome_.moduli = selection_.rung < 0 ? 0 : rung().num_moduli;
     outcome_.equilibrated = selection_.equilibrated;
@@ -225,16 +227,18 @@ class Ozaki2Call {
   /// values.
   Status compute_repairs() {
     if (selection_.num_repaired == 0) return {};
-    KIZAMI_RETURN_IF_ERROR(certify::visit_block_rungs<In>(
-        plan_, ladder(), buffers_.certificate, certified(a_, plan_.shape.m), certified(b_, plan_.shape.n),
-        [&](std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j, const std::uint8_t* rungs,
-            std::int64_t ld) {
-          for (std::int64_t y = 0; y < num_j; ++y) {
-            for (std::int64_t x = 0; x < num_i; ++x) {
-              if (rungs[y * ld + x] > selection_.rung) buffers_.repairs[num_repairs_++] = {i + x, j + y, {}};
-            }
-          }
-        }));
+    KIZAMI_RETURN_IF_ERROR(
+        certify::visit_block_rungs<In>(certificate_plan(plan_), ladder(), buffers_.certificate,
+                                       certified(a_, plan_.shape.m), certified(b_, plan_.shape.n),
+                                       [&](std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j,
+                                           const std::uint8_t* rungs, std::int64_t ld) {
+                                         for (std::int64_t y = 0; y < num_j; ++y) {
+                                           for (std::int64_t x = 0; x < num_i; ++x) {
+                                             if (rungs[y * ld + x] > selection_.rung)
+                                               buffers_.repairs[num_repairs_++] = {i + x, j + y, {}};
+                                           }
+                                         }
+                                       }));
     base::parallel_for(num_repairs_, threads_, [&](std::int64_t r, int) {
       plan::Repair& repair = buffers_.repairs[r];
       const T old = problem_.beta == T{0} ? T{0} : problem_.c(repair.row, repair.col);
@@ -258,7 +262,7 @@ class Ozaki2Call {
       return reconstruct::accumulated_product(a_.lines, i, b_.lines, j);
     } else {
       return fp64::line_product(a_.lines, a_.buffers.stats[i], i, b_.lines, b_.buffers.stats[j], j,
-                                plan_.numerics.fp64_summation);
+                                ozaki2_of(plan_).fp64_summation);
     }
   }
 
@@ -272,7 +276,7 @@ class Ozaki2Call {
         }
       });
     } else {
-      fp64::gemm_fp64(a_.lines, a_.stats, b_.lines, b_.stats, plan_.numerics.fp64_summation, problem_.alpha,
+      fp64::gemm_fp64(a_.lines, a_.stats, b_.lines, b_.stats, ozaki2_of(plan_).fp64_summation, problem_.alpha,
                       problem_.beta, threads_, problem_.c);
     }
   }
@@ -280,7 +284,7 @@ class Ozaki2Call {
   /// A block of C from its residue planes.
   Status reconstruct_block(const reconstruct::ResiduePlanes& planes, std::int64_t i, std::int64_t j, MatrixView<T> c) {
     if constexpr (!kIsDoubleDouble<T>) {
-      if (plan_.numerics.is_correct) {
+      if (ozaki2_of(plan_).is_correct) {
         const reconstruct::CorrectBlock<T> block{a_.lines.subset(i, c.rows), b_.lines.subset(j, c.cols),
                                                  a_.buffers.scales + i,      b_.buffers.scales + j,
                                                  a_.buffers.errors + i,      b_.buffers.errors + j};
@@ -290,7 +294,7 @@ class Ozaki2Call {
     }
     if constexpr (kMayHaveOwnPhases) {
       if (buffers_.main.factors != nullptr) {
-        const product::PhaseBodies& bodies = *product::phases_of(plan_.schedule.engine);
+        const product::PhaseBodies& bodies = *product::phases_of(ozaki2_of(plan_).engine);
         const product::ReconstructionDesc desc{.residues = planes.data,
                                                .num_moduli = planes.num_moduli,
                                                .col_stride = planes.col_stride,
@@ -317,7 +321,7 @@ class Ozaki2Call {
   void set_scales(const OperandState<In>& side, std::int64_t num_lines) {
     for (std::int64_t i = 0; i < num_lines; ++i) {
       side.buffers.scales[i] = side.stats[i].is_finite ? split::line_scale(rung(), side.stats[i]) : num::kSkipLine;
-      if (plan_.numerics.is_correct) side.buffers.errors[i] = num::line_error(rung(), side.stats[i]);
+      if (ozaki2_of(plan_).is_correct) side.buffers.errors[i] = num::line_error(rung(), side.stats[i]);
     }
   }
 
@@ -336,7 +340,7 @@ class Ozaki2Call {
       source = {p.planes + first * p.row_stride + h, p.row_stride, p.num_lines * p.row_stride};
       return {};
     }
-    const std::int64_t row_stride = plan_.schedule.chunk.kc;
+    const std::int64_t row_stride = ozaki2_of(plan_).chunk.kc;
     const std::int64_t plane_stride = chunk_lines * row_stride;
     source = {planes, row_stride, plane_stride};
     if (loaded[0] == first && loaded[1] == h) return {};
@@ -345,7 +349,7 @@ class Ozaki2Call {
     const problem::Lines<In> lines = side.lines.subset(first, count);
     if constexpr (kMayHaveOwnPhases) {
       if (buffers_.main.factors != nullptr) {
-        const product::PhaseBodies& bodies = *product::phases_of(plan_.schedule.engine);
+        const product::PhaseBodies& bodies = *product::phases_of(ozaki2_of(plan_).engine);
         const product::SplitDesc desc{.data = lines.data + h * lines.inner_stride,
                                       .num_lines = count,
                                       .length = length,
@@ -368,7 +372,7 @@ class Ozaki2Call {
   }
 
   Status multiply() {
-    const plan::Chunk& chunk = plan_.schedule.chunk;
+    const plan::Chunk& chunk = ozaki2_of(plan_).chunk;
     const std::span<std::byte> scratch(buffers_.main.engine, buffers_.main.engine_bytes);
     set_scales(a_, plan_.shape.m);
     set_scales(b_, plan_.shape.n);
@@ -391,7 +395,8 @@ class Ozaki2Call {
           desc.a_plane_stride = a.plane_stride;
           desc.b_row_stride = b.row_stride;
           desc.b_plane_stride = b.plane_stride;
-          KIZAMI_RETURN_IF_ERROR(plan::launch(plan_, desc, {a.data, b.data, buffers_.main.residues}, scratch));
+          KIZAMI_RETURN_IF_ERROR(plan::launch(*ozaki2_of(plan_).engine, plan_.schedule.facts, desc,
+                                              {a.data, b.data, buffers_.main.residues}, scratch));
         }
         const reconstruct::ResiduePlanes planes{buffers_.main.residues, rung().num_moduli, desc.c_col_stride,
                                                 desc.c_plane_stride};

@@ -14,7 +14,7 @@
 #include "certify/digits.hpp"
 #include "certify/statistics.hpp"
 #include "num/crt_table.hpp"
-#include "plan/ladder.hpp"
+#include "schemes/ozaki2/ladder.hpp"
 #include "schemes/ozaki2/residues.hpp"
 #include "tests/certify/simd_targets.hpp"
 #include "tests/num/complex_integers.hpp"

@@ -15,6 +15,7 @@
 #include "base/aligned_buffer.hpp"
 #include "engines/cpu_ref/cpu_ref.hpp"
 #include "engines/tile/tile.hpp"
+#include "exec/schemes.hpp"
 #include "plan/plan.hpp"
 #include "product/phases.hpp"
 #include "schemes/ozaki2/run.hpp"
@@ -89,6 +90,7 @@ std::vector<T> result_of(const Call& call, const product::Engine& engine) {
   if (call.has_huge_c) c[7] = std::numeric_limits<T>::max();
   const product::Engine* const engines[] = {&engine};
   plan::Environment environment;
+  environment.schemes = exec::schemes();
   environment.engines = engines;
   environment.facts.num_threads = 2;
   Policy policy;

@@ -15,7 +15,7 @@
 #include "certify/statistics.hpp"
 #include "num/crt_table.hpp"
 #include "num/moduli.hpp"
-#include "plan/ladder.hpp"
+#include "schemes/ozaki2/ladder.hpp"
 #include "tests/certify/simd_targets.hpp"
 #include "tests/certify/stored_lines.hpp"
 #include "tests/num/exact_numbers.hpp"

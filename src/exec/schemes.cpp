@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#include "exec/schemes.hpp"
+
+#include "schemes/ec/plan.hpp"
+#include "schemes/native/plan.hpp"
+#include "schemes/ozaki1/plan.hpp"
+#include "schemes/ozaki2/plan.hpp"
+
+namespace kizami::exec {
+
+std::span<const plan::SchemePlanner> schemes() {
+  static const plan::SchemePlanner all[] = {plan::kNativePlanner, plan::kEcPlanner, plan::kOzaki1Planner,
+                                            plan::kOzaki2Planner};
+  return all;
+}
+
+}  // namespace kizami::exec

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Scheme ec for operands in device memory: rungs from the engine's kernels, and the workspace of a call. Both operands are split
+// whole and the range decides for the whole call (num/ec_range.hpp); behind the rungs stands FP64 arithmetic.
+//
+// A complex product is one real product of twice as many lines of A, of 2k terms each (schemes/ec/device_split.hpp).
+#pragma once
+
+#include <cstdint>
+
+#include "base/carver.hpp"
+#include "device/state.hpp"
+#include "kizami/effort.hpp"
+#include "kizami/status.hpp"
+#include "plan/plan.hpp"
+#include "product/ec_planes.hpp"
+#include "schemes/ec/stage.hpp"
+
+namespace kizami::plan {
+
+/// One operand of the kernels: a is the rows of op(A), or the columns of op(B) where C is stored by rows.
+struct DeviceEcLineBuffers {
+  std::int8_t* planes = nullptr;    ///< [lines that are made][row stride of the rung]; begins on 128 bytes
+  std::int32_t* scales = nullptr;   ///< [lines that are made]
+  num::LineStats* stats = nullptr;  ///< [lines]
+};
+
+struct DeviceEcBuffers {
+  DeviceState* state = nullptr;  ///< at the beginning of the workspace; the rest is absent from an empty call
+  product::EcReport* reports = nullptr;
+  num::EcProfiles* profiles = nullptr;
+  DeviceEcLineBuffers a;
+  DeviceEcLineBuffers b;
+};
+
+/// Carves the buffers of a call. @param is_transposed the kernels' a is the columns of op(B)
+[[nodiscard]] DeviceEcBuffers carve_device_ec(base::Carver& carver, const Plan& plan, bool is_transposed);
+
+/// The format and promotion of a rung.
+[[nodiscard]] product::EcFormat ec_format(const EcRung& rung);
+[[nodiscard]] product::EcPromotion ec_promotion(const EcRung& rung);
+
+/// The product of a rung as the engine is asked for it. @param is_transposed as above
+[[nodiscard]] product::FloatProductDesc device_ec_product(const Plan& plan, const EcRung& rung, bool is_transposed);
+
+/// Plans scheme ec of a validated policy.
+/// @status kUnsupported: a wish or a named variant that no kernel carries; kAccuracyUnreachable; kWorkspaceTooSmall
+Status plan_device_ec(Plan& plan, const Environment& environment);
+
+/// What calls take beyond their plan that did this: took another rung, answered in FP64 arithmetic. @units of all products
+[[nodiscard]] double device_ec_seconds_beyond(const Plan& plan, const Effort& effort);
+
+}  // namespace kizami::plan

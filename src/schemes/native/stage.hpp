@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// What a plan decides of scheme native.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "plan/plan.hpp"
+
+namespace kizami::plan {
+
+struct NativeStage final : StageOf<NativeStage, Scheme::kNative> {
+  std::int64_t k_block = 0;  ///< k in blocks of this
+
+  [[nodiscard]] std::string_view engine_name(const Plan& plan) const override;
+  /// On the host it leaves operands whose terms may overflow or underflow, unless it was named.
+  [[nodiscard]] bool answers_all(const Plan& plan) const override;
+  void add_numerics(const Plan& plan, Stages behind, NumericsHash& hash) const override;
+  void explain(const Plan& plan, Stages behind, const TakeFact& fact) const override;
+};
+
+[[nodiscard]] inline const NativeStage& native_of(const Plan& plan) { return stage_of<NativeStage>(plan); }
+
+}  // namespace kizami::plan

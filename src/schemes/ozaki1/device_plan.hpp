@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// Scheme ozaki1 for operands in device memory: as many slices as the caller names, gauge norm needs, a rung has or leave
+// nothing. Both operands of a chunk of C are sliced whole, one launch makes the products of many windows of slices, one
+// kernel adds them to exact sums.
+#pragma once
+
+#include <cstdint>
+
+#include "base/carver.hpp"
+#include "device/state.hpp"
+#include "kizami/status.hpp"
+#include "plan/plan.hpp"
+#include "product/fused_slices.hpp"
+#include "product/product.hpp"
+#include "schemes/ozaki1/stage.hpp"
+
+namespace kizami::plan {
+
+/// Planes [end of the group before, end) times their factors, in 64 bits; then, times a sign and 2^shift, to the sum of a form.
+struct SliceGroup {
+  std::int32_t end = 0;
+  std::int32_t shift = 0;
+  std::int32_t signs[2] = {1, 0};
+};
+/// How the products of a launch enter the exact sums.
+struct SliceSumList {
+  std::int32_t num_groups = 0;
+  std::int32_t planes[product::kMaxWindows] = {};
+  std::int32_t factors[product::kMaxWindows] = {};  ///< powers of two
+  SliceGroup groups[product::kMaxWindows] = {};
+};
+/// The products of one launch: windows in the order of falling k, which their planes have too.
+struct SliceBatch {
+  int num_windows = 0;
+  product::Window windows[product::kMaxWindows] = {};
+  SliceSumList sums;
+};
+
+/// The products of one block of k, batch by batch.
+class SliceWalk {
+ public:
+  /// @range elements: of the block of k
+  SliceWalk(const Plan& plan, std::int64_t elements);
+  /// @return false: there are no more
+  bool next(SliceBatch& batch);
+
+ private:
+  struct Place {
+    int product = 0;
+    int diagonal = 0;        ///< falls
+    int first = 0;           ///< slice of A
+    std::int64_t taken = 0;  ///< elements of the run of slices that begins there
+  };
+  [[nodiscard]] int first_slice(int diagonal) const;
+
+  const Plan& plan_;
+  SlicedForm form_;
+  std::int64_t numbers_;
+  std::int64_t stride_;
+  bool is_concatenated_;
+  std::int64_t most_numbers_;
+  Place place_;
+};
+
+/// One operand in device memory.
+struct DeviceSliceLineBuffers {
+  num::LineStats* stats = nullptr;    ///< [lines]
+  std::int32_t* exponents = nullptr;  ///< [lines]
+};
+struct DeviceSliceBuffers {
+  DeviceState* state = nullptr;  ///< at the beginning of the workspace; the rest is absent from an empty call
+  DeviceSliceLineBuffers a;
+  DeviceSliceLineBuffers b;
+  std::int8_t* a_slices = nullptr;  ///< [parts][round_up(mc, kReadRows)][slices][stride] elements of the format
+  std::int8_t* b_slices = nullptr;  ///< [parts][round_up(nc, kReadRows)][slices][stride]
+  std::int32_t* acc = nullptr;      ///< [planes][nc][round_up(mc, kDeviceLinePad)]; none where sums are fused
+  std::uint64_t* sums = nullptr;    ///< [forms][nc][mc][words], where one launch does not make all products
+  std::byte* engine = nullptr;
+  std::size_t engine_bytes = 0;
+};
+[[nodiscard]] DeviceSliceBuffers carve_device_slices(base::Carver& carver, const Plan& plan);
+
+/// How a complex product becomes real ones: as on the host, but that lines are never stacked.
+[[nodiscard]] SlicedForm device_sliced_form(const Plan& plan);
+/// Numbers of a slice of `elements` elements, padded.
+[[nodiscard]] std::int64_t device_slice_stride(const Plan& plan, std::int64_t elements);
+/// Words of an exact sum: 2, 4 or 8.
+[[nodiscard]] int device_sum_words(const Plan& plan);
+/// Whether slices depend on what all lines of an operand have in common, see SliceSurvey.
+[[nodiscard]] bool has_slice_survey(const Plan& plan);
+/// Whether the operands are sliced whole in one pass, see schemes/ozaki1/device_split.hpp.
+[[nodiscard]] bool slices_in_one_pass(const Plan& plan);
+/// The product of a batch for a block of C, as the engine is asked for it.
+[[nodiscard]] product::ProductDesc device_slice_product(const Plan& plan, const SliceBatch& batch, std::int64_t m,
+                                                        std::int64_t n);
+
+/// The product of a block of C in one launch, where the stage's sums are kFused.
+[[nodiscard]] product::FusedSliceDesc fused_slice_product(const Plan& plan, std::int64_t m, std::int64_t n);
+
+/// What the device does not do of scheme ozaki1. @status kUnsupported
+Status validate_device_slices(const Policy& policy);
+/// Plans scheme ozaki1 of a validated policy.
+/// @status kUnsupported: no engine; kAccuracyUnreachable; kWorkspaceTooSmall
+Status plan_device_ozaki1(Plan& plan, const Environment& environment);
+
+}  // namespace kizami::plan

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// The workspace of a device call of scheme ozaki2, booked by the planner and carved by exec with the same function.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/carver.hpp"
+#include "certify/device_certificate_plan.hpp"
+#include "certify/second_look_buffers.hpp"
+#include "device/padding.hpp"
+#include "device/state.hpp"
+#include "plan/plan.hpp"
+#include "schemes/ozaki2/stage.hpp"
+
+namespace kizami::plan {
+
+struct DeviceMainBuffers {
+  std::int8_t* a_planes = nullptr;  ///< [most planes][round_up(mc, pad)][kc]
+  std::int8_t* b_planes = nullptr;  ///< [most planes][round_up(nc, pad)][kc]
+  std::int8_t* residues = nullptr;  ///< [most planes][nc][round_up(mc, pad)]
+  std::byte* engine = nullptr;
+  std::size_t engine_bytes = 0;
+};
+
+/// What the bodies of phases of the engine's own read, see has_device_phases().
+struct DevicePhaseBuffers {
+  double* split_factors = nullptr;   ///< [2][max(m, n)]
+  double* row_factors = nullptr;     ///< [mc]
+  double* col_factors = nullptr;     ///< [nc]
+  std::int32_t* a_moduli = nullptr;  ///< that the engine splits A into; 0: the common body does
+  std::int32_t* b_moduli = nullptr;
+  std::int32_t* result_moduli = nullptr;  ///< that the engine reconstructs from
+};
+
+struct DeviceBuffers {
+  DeviceState* state = nullptr;  ///< at the beginning of the workspace; the rest is absent from an empty call
+  DeviceLineBuffers a;
+  DeviceLineBuffers b;
+  Pair* repairs = nullptr;               ///< [m n >> num::kMostRepairShift]
+  std::uint32_t* repair_bits = nullptr;  ///< [n][ceil(m / 32)]
+  SampledBuffers sampled;                ///< sampled, second look and main share memory: never alive together, but for
+  SecondLookBuffers second_look;         ///< the planes of a split in one pass
+  DeviceMainBuffers main;
+  DevicePhaseBuffers phases;
+};
+
+/// Whether the engine brings bodies of its own for split and reconstruction: statistics are then gathered apart from
+/// the split.
+[[nodiscard]] bool has_device_phases(const Plan& plan);
+
+[[nodiscard]] DeviceBuffers carve_device(base::Carver& carver, const Plan& plan);
+
+/// Whether one pass over both operands makes statistics, sampled digits and the planes of the lowest rung, before the
+/// certificate decides: where both are one chunk, and lines fit on the chip.
+[[nodiscard]] bool splits_in_one_pass(const Plan& plan);
+
+/// Whether the product of sampled digits compares instead of storing: where the split makes the weights of lines, and the
+/// engine has the epilogue.
+[[nodiscard]] bool compares_in_product(const Plan& plan);
+
+/// Whether a scout (certify/device_scout.cuh) decides what the split makes: where a sampled product that is not wanted costs
+/// nothing, and products are so large that what it takes is little beside them.
+[[nodiscard]] bool has_scout(const Plan& plan);
+
+/// Whether what the split makes is learned from calls before (learned_look.hpp): where it can make what any look wants, and it shows.
+[[nodiscard]] bool learns_look(const Plan& plan);
+
+/// Elements of C from which on repairs have a kernel of their own.
+inline constexpr std::int64_t kOwnRepairElements = std::int64_t{1} << 22;
+/// Whether pairs of the list are answered by a kernel of their own (fp64::answer_repairs()), not by that of the FP64 rung: from so many
+/// elements of C on they are worth a launch, which costs a microsecond or two where there is nothing to do.
+[[nodiscard]] bool repairs_have_own_kernel(const Plan& plan);
+
+/// The product of one main chunk with that many moduli.
+[[nodiscard]] product::ProductDesc device_main_product(const Plan& plan, const Chunk& chunk, int num_moduli);
+}  // namespace kizami::plan

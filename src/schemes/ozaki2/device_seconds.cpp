@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// Coefficients fitted to docs/perf/h200_call.md and bench/results/h200: each phase is its bytes or operations at a rate that
+// it reaches when large, and a time that it takes when small.
+#include "schemes/ozaki2/device_seconds.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <variant>
+
+#include "base/int_math.hpp"
+#include "certify/device_certificate_plan.hpp"
+#include "fp64/device_seconds.hpp"
+#include "num/digit_blocks.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
+
+namespace kizami::plan {
+
+double device_phase_seconds(const Plan& plan) {
+  const auto m = static_cast<double>(plan.shape.m);
+  const auto n = static_cast<double>(plan.shape.n);
+  const auto k = static_cast<double>(plan.shape.k);
+  const double element = size_bytes(plan.shape.scalar);
+  const bool is_in_parts = is_complex(plan.shape.scalar);
+  const int planes = num::num_planes(ring_of(plan.shape.scalar), ozaki2_of(plan).ladder.rungs[0].num_moduli);
+
+  constexpr double kUntakenSeconds = 7e-6;  // begin, second look, residues of another rung, FP64 rung
+  constexpr double kSplitBytesPerSecond = 2.7e12;
+  constexpr double kSplitSeconds = 3e-6;
+  const double passes = splits_in_one_pass(plan) ? 1.0 : 3.0;  // over the operands; two for the statistics
+  double seconds = kUntakenSeconds + (m + n) * k * (passes * element + planes) / kSplitBytesPerSecond + kSplitSeconds;
+  if (has_device_phases(
+          plan)) {  // bodies of tile kernels are bound by instructions, beside the bytes that are counted anyway
+    constexpr double kResiduesPerSecond = 6e11;
+    constexpr double kLaunchSeconds = 25e-6;
+    seconds += ((m + n) * k + m * n) * planes / kResiduesPerSecond + kLaunchSeconds;
+  }
+
+  const double crt_bytes_per_second = is_in_parts ? 1.8e12 : 2.9e12;
+  constexpr double kCrtSeconds = 5.5e-6;
+  seconds += m * n * (planes + element) / crt_bytes_per_second + kCrtSeconds;
+
+  if (ozaki2_of(plan).has_certificate) seconds += device_certificate_seconds(plan.shape, compares_in_product(plan));
+  return seconds;
+}
+
+namespace {
+
+[[nodiscard]] double parts_of(const Plan& plan) { return is_complex(plan.shape.scalar) ? 2.0 : 1.0; }
+[[nodiscard]] double pairs_of(const Plan& plan) {
+  return static_cast<double>(plan.shape.m) * static_cast<double>(plan.shape.n);
+}
+/// Elements of both operands.
+[[nodiscard]] double elements_of(const Plan& plan) {
+  return (static_cast<double>(plan.shape.m) + static_cast<double>(plan.shape.n)) * static_cast<double>(plan.shape.k);
+}
+
+/// Whether calls begin on blocks where elements are wide, by a scout or by what the call before needed: no sampled product comes first, the
+/// split makes digits, and planes of that rung if its integers have two words.
+[[nodiscard]] bool begins_on_blocks(const Plan& plan) { return has_scout(plan) || learns_look(plan); }
+
+/// Digits of all blocks, their products, the rungs of all pairs. Where the lowest rung is enough, tiles end early.
+[[nodiscard]] double second_look_seconds(const Plan& plan, bool ends_early) {
+  const bool has_parts = is_complex(plan.shape.scalar);
+  const double ops = 2.0 * parts_of(plan) * pairs_of(plan) * static_cast<double>(plan.shape.k);
+  const double block_ops_per_second = num::blocks_of_scale(plan.shape.k, has_parts ? 2 : 1) == 2 ? 7.2e14 : 4.4e14;
+  constexpr double kPartThatIsRead = 0.43;
+  const double rungs = ops * (ends_early ? kPartThatIsRead : 1.0) / block_ops_per_second;
+  const double bytes = elements_of(plan) * size_bytes(plan.shape.scalar);
+  if (!begins_on_blocks(plan)) return 40e-6 + bytes / 2.4e12 + rungs;
+  const double sampled_ops_per_second = has_parts ? 2.4e15 : 3.6e15;
+  return 10e-6 + bytes / 6.5e12 + rungs - ops / sampled_ops_per_second;
+}
+
+/// One INT8 pass over C at a rung, in all its chunks. 0: the engine does not say
+[[nodiscard]] double product_seconds(const Plan& plan, int num_moduli) {
+  const Chunk& chunk = ozaki2_of(plan).chunk;
+  const auto answer = ozaki2_of(plan).engine->query(device_main_product(plan, chunk, num_moduli), plan.schedule.facts);
+  const auto* const offer = std::get_if<product::Offer>(&answer);
+  const auto passes = [](std::int64_t extent, std::int64_t part) {
+    return static_cast<double>(base::ceil_div(extent, part));
+  };
+  return offer == nullptr ? 0.0
+                          : offer->seconds * passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) *
+                                passes(plan.shape.k, chunk.kc);
+}
+
+/// Counts of moduli that need a further piece are bound by what rounds their sums.
+[[nodiscard]] double crt_seconds(const Plan& plan, int num_moduli) {
+  const num::Ring ring = ring_of(plan.shape.scalar);
+  const int few_moduli = ring == num::Ring::kReal ? 14 : 15;
+  const double planes_per_second = num_moduli <= few_moduli ? 2.2e12 : 1.5e12;
+  return pairs_of(plan) * num::num_planes(ring, num_moduli) / planes_per_second;
+}
+
+/// Planes of that rung, beside those of the lowest unless it begins without them, and what products and CRT take above that one's.
+[[nodiscard]] double climb_seconds(const Plan& plan, int rung) {
+  const num::Ladder& ladder = ozaki2_of(plan).ladder;
+  const num::Ring ring = ring_of(plan.shape.scalar);
+  const num::Rung& of_rung = ladder.rungs[static_cast<std::size_t>(rung)];
+  const int lowest = ladder.rungs[0].num_moduli;
+  const int moduli = of_rung.num_moduli;
+  const int planes_of_lowest = num::num_planes(ring, lowest);
+  const int planes = num::num_planes(ring, moduli);
+  constexpr double kPlaneBytesPerSecond = 3e12;  // of one pass
+  constexpr double kSplitBytesPerSecond = 2.7e12;
+  double split = 0;
+  if (begins_on_blocks(plan) && of_rung.norm_limit < 0x1p62) {
+    split = (planes - planes_of_lowest) / kPlaneBytesPerSecond;
+  } else {
+    split = (static_cast<double>(size_bytes(plan.shape.scalar)) + planes) / kSplitBytesPerSecond;
+    if (begins_on_blocks(plan)) split -= planes_of_lowest / kPlaneBytesPerSecond;
+  }
+  return elements_of(plan) * split + product_seconds(plan, moduli) - product_seconds(plan, lowest) +
+         crt_seconds(plan, moduli) - crt_seconds(plan, lowest);
+}
+
+/// The look whether equilibration would gain.
+[[nodiscard]] double gain_seconds(const Plan& plan) {
+  constexpr double kStartSeconds = 20e-6;
+  constexpr double kBytesPerSecond = 12e12;  // of operands
+  return kStartSeconds + elements_of(plan) * size_bytes(plan.shape.scalar) / kBytesPerSecond;
+}
+
+/// The balance of the inner index, and the second look that it asks for.
+[[nodiscard]] double equilibration_seconds(const Plan& plan) {
+  constexpr double kBytesPerSecond = 1.5e12;  // of operands, some times over
+  return elements_of(plan) * size_bytes(plan.shape.scalar) / kBytesPerSecond + second_look_seconds(plan, false);
+}
+
+/// Beyond the plan, of one product; without exceptions.
+[[nodiscard]] double of_one_product(const Plan& plan, const Effort& effort) {
+  const num::Ladder& ladder = ozaki2_of(plan).ladder;
+  if (ladder.num_rungs == 0) return 0;
+  const bool ends_early = effort.rung == 0 && !effort.is_equilibrated;
+  double seconds = effort.has_second_look ? second_look_seconds(plan, ends_early) : 0.0;
+  if (effort.is_equilibrated) seconds += equilibration_seconds(plan);
+  if (effort.rung < 0) return seconds + fp64::device_seconds_of_all(plan.shape);
+  const int rung = std::min(effort.rung, ladder.num_rungs - 1);
+  if (ladder.may_equilibrate && rung > num::kEquilibrationCost) seconds += gain_seconds(plan);
+  return rung > 0 || effort.is_equilibrated ? seconds + climb_seconds(plan, rung) : seconds;
+}
+
+}  // namespace
+
+double device_seconds_beyond(const Plan& plan, const Effort& effort) {
+  const bool are_shared =
+      repairs_have_own_kernel(plan) && ozaki2_of(plan).fp64_summation == num::Fp64Summation::kPairwise;
+  const double exceptions =
+      effort.rung < 0 ? 0.0 : fp64::device_seconds_of_elements(plan.shape, effort.num_exceptions, are_shared);
+  return std::max(of_one_product(plan, effort), 0.0) * static_cast<double>(plan.schedule.batch.num_products) +
+         exceptions;
+}
+
+}  // namespace kizami::plan

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Seconds of a call of scheme ozaki2 on a device, from rates measured on an H200 (docs/perf/h200_call.md). Predictions choose between
+// engines and schemes; they never change a bit.
+#pragma once
+
+#include "kizami/effort.hpp"
+#include "plan/plan.hpp"
+
+namespace kizami::plan {
+
+/// Everything but the INT8 products of the main pass, at the lowest rung: statistics, certificate, split, CRT, launches.
+[[nodiscard]] double device_phase_seconds(const Plan& plan);
+
+/// What calls take beyond their plan that did this: looked at the elements again, climbed, balanced the inner index, answered
+/// elements one by one. @units of all products
+[[nodiscard]] double device_seconds_beyond(const Plan& plan, const Effort& effort);
+
+}  // namespace kizami::plan

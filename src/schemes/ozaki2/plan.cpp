@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: MIT
+#include "schemes/ozaki2/plan.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/int_math.hpp"
+#include "device/batch_buffers.hpp"
+#include "num/crt_table.hpp"
+#include "plan/cheapest.hpp"
+#include "plan/chunks.hpp"
+#include "plan/text.hpp"
+#include "schemes/ozaki2/buffers.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
+#include "schemes/ozaki2/device_seconds.hpp"
+#include "schemes/ozaki2/ladder.hpp"
+
+namespace kizami::plan {
+
+Status plan_ozaki2_numerics(Plan& plan) {
+  const Policy& policy = plan.policy;
+  const Scalar scalar = plan.shape.scalar;
+  const num::Ring ring = ring_of(scalar);
+  const std::int64_t k = std::max<std::int64_t>(num_terms(plan.shape), 1);
+  const double target = num::target_bound(policy.accuracy, scalar, k);
+  const bool is_dd = scalar == Scalar::kDD;
+  const double budget = num::truncation_budget(target, scalar);
+  const std::int64_t terms = is_dd ? num::kDoubleDoubleTerms * k : k;  // of the splitting errors
+  Ozaki2Stage& stage = edit_stage<Ozaki2Stage>(plan);
+  stage.gauge = policy.gauge;
+  stage.bound = target;
+
+  const double rounding = num::result_rounding(scalar);
+  const double narrowing = real_of(scalar) == Scalar::kF32 ? rounding : 0.0;
+  const double pairwise = num::fp64_pairwise_bound(k) + narrowing;
+  const double compensated = num::fp64_compensated_bound(k) + narrowing;
+  stage.fp64_summation = pairwise <= target ? num::Fp64Summation::kPairwise : num::Fp64Summation::kCompensated;
+  // For double-doubles the long accumulator takes the place of FP64 arithmetic, and has no error.
+  const bool can_use_fp64 = policy.allow_fp64_arithmetic && (is_dd || std::min(pairwise, compensated) <= target);
+
+  if (policy.forced_moduli != 0) {
+    if (!has_rung(ring, policy.forced_moduli, terms)) {
+      return {StatusCode::kUnsupported,
+              "moduli = " + std::to_string(policy.forced_moduli) + " cannot carry k = " + std::to_string(plan.shape.k)};
+    }
+    stage.ladder = forced_ladder(ring, policy.forced_moduli, terms);
+    stage.gauge = Gauge::kNorm;
+    const double truncation = num::truncation_norm_bound(stage.ladder.rungs[0].norm_limit, terms) * num::kSlackUp;
+    stage.bound = truncation + (1.0 + truncation) * rounding;
+    return {};
+  }
+  if (policy.accuracy.kind == Accuracy::Kind::kCorrect && is_dd) {
+    return {StatusCode::kUnsupported, "accuracy correct rounds to f32, f64, c64 or c128, not to dd; ask for bits=100"};
+  }
+  if (policy.accuracy.kind == Accuracy::Kind::kCorrect) {
+    stage.is_correct = true;
+    stage.gauge = Gauge::kEntry;
+    stage.ladder = correct_ladder(ring, k, scalar);
+    return {};
+  }
+  if (policy.gauge == Gauge::kNorm) {
+    stage.ladder = norm_ladder(ring, terms, budget);
+  } else {
+    stage.ladder = certified_ladder(ring, terms, is_dd ? 0.5 * budget : budget);
+    stage.has_certificate = stage.ladder.num_rungs > 0;
+  }
+  // Without a certificate the one rung is enough for any data.
+  stage.has_fp64 = can_use_fp64 && (stage.has_certificate || stage.ladder.num_rungs == 0);
+  if (stage.ladder.num_rungs == 0) {
+    plan.refusals.push_back("ozaki2: no count of moduli up to " + std::to_string(num::max_moduli(ring)) + " reaches " +
+                            short_number(target) + " at k = " + std::to_string(plan.shape.k));
+    if (!stage.has_fp64) {
+      return {StatusCode::kAccuracyUnreachable, "scheme ozaki2: no count of moduli up to " +
+                                                    std::to_string(num::max_moduli(ring)) + " guarantees " +
+                                                    short_number(target) + " at k = " + std::to_string(plan.shape.k)};
+    }
+  }
+  return {};
+}
+
+std::size_t product_bytes(const Plan& plan) {
+  base::Carver counter;
+  if (is_on_device(plan)) {
+    static_cast<void>(carve_device(counter, plan));
+  } else {
+    static_cast<void>(carve(counter, plan));
+  }
+  return counter.bytes();
+}
+namespace {
+
+using product::kPadBytes;
+
+/// That of all of them.
+[[nodiscard]] std::size_t booked_bytes(const Plan& plan) {
+  const std::size_t bytes = product_bytes(plan);
+  return is_on_device(plan) ? device_batch_bytes(plan.shape, plan.schedule.batch, bytes) : bytes;
+}
+
+/// Shrinks one step: k first, since a further block of k costs nothing but adds residues; then lines.
+bool shrink(Chunk& chunk) {
+  std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
+  return (chunk.kc > 4096 && halve(chunk.kc, 4096, kPadBytes)) || (longer > 256 && halve(longer, 256, kPadBytes)) ||
+         halve(chunk.kc, 512, kPadBytes) || halve(longer, 16, 1) || halve(chunk.kc, kPadBytes, kPadBytes) ||
+         halve(longer, 1, 1);
+}
+/// On a device lines are padded to kDeviceLinePad whatever the chunk: lines down to that, then k.
+bool shrink_on_device(Chunk& chunk) {
+  std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
+  return (longer > 4096 && halve(longer, 4096, kDeviceLinePad)) ||
+         (chunk.kc > 4096 && halve(chunk.kc, 4096, kDeviceInnerPad)) || halve(longer, kDeviceLinePad, kDeviceLinePad) ||
+         halve(chunk.kc, kDeviceInnerPad, kDeviceInnerPad);
+}
+
+bool shrink_certificate(Chunk& chunk) {
+  std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
+  return halve(longer, 1, 1);
+}
+
+/// Chunks for one engine within the limit. @return 0, or the least workspace that this engine needs, above the limit
+std::size_t plan_chunks(Plan& plan) {
+  const problem::Shape& shape = plan.shape;
+  const bool is_default_limit = plan.policy.workspace_limit_bytes == 0;
+  const bool is_device = is_on_device(plan);
+  const std::size_t limit = !is_default_limit ? plan.policy.workspace_limit_bytes
+                            : is_device       ? plan.schedule.facts.memory_bytes / 4
+                                              : kDefaultWorkspaceLimit;
+  Chunk& main = edit_stage<Ozaki2Stage>(plan).chunk;
+  Chunk& certificate = edit_stage<Ozaki2Stage>(plan).certificate;
+  main = {shape.m, shape.n,
+          base::round_up(std::min(shape.k, product::kBlockMaxI8), is_device ? kDeviceInnerPad : kPadBytes)};
+  certificate = {1, 1, shape.k};
+  while (booked_bytes(plan) > limit) {
+    if (is_device ? shrink_on_device(main) : shrink(main)) continue;
+    // On a device line statistics may exceed the default; on the host a product without terms, which takes none of it.
+    if (is_default_limit && (is_device || is_empty(shape))) break;
+    return booked_bytes(plan);
+  }
+  const std::size_t granted = std::max(limit, booked_bytes(plan));
+  certificate = {shape.m, shape.n, shape.k};
+  while (booked_bytes(plan) > granted && shrink_certificate(certificate)) {
+  }
+  plan.schedule.product_bytes = product_bytes(plan);
+  plan.schedule.workspace_bytes = booked_bytes(plan);
+  return 0;
+}
+
+/// Every kind of product that the plan may launch: the main pass at each rung, further blocks of k, the certificate.
+std::vector<product::ProductDesc> planned_products(const Plan& plan) {
+  std::vector<product::ProductDesc> products;
+  const Chunk& chunk = ozaki2_of(plan).chunk;
+  if (is_on_device(plan)) {
+    if (is_empty(plan.shape)) return products;
+    for (int r = 0; r < ozaki2_of(plan).ladder.num_rungs; ++r) {
+      const int count = ozaki2_of(plan).ladder.rungs[static_cast<std::size_t>(r)].num_moduli;
+      products.push_back(device_main_product(plan, chunk, count));
+    }
+    if (ozaki2_of(plan).has_certificate) {
+      base::Carver counter;
+      const SampledBuffers buffers = carve_device(counter, plan).sampled;
+      products.push_back(device_sampled_product(certificate_plan(plan), buffers, ozaki2_of(plan).certificate.mc,
+                                                buffers.cols_at_once));
+    }
+    return products;
+  }
+  for (int r = 0; r < ozaki2_of(plan).ladder.num_rungs; ++r) {
+    products.push_back(main_product(plan, chunk, ozaki2_of(plan).ladder.rungs[static_cast<std::size_t>(r)].num_moduli));
+    if (plan.shape.k <= chunk.kc) continue;
+    products.push_back(products.back());
+    products.back().epilogue = product::Epilogue::kReduceAdd;
+  }
+  if (ozaki2_of(plan).has_certificate && plan.shape.k > 0) {
+    const std::int64_t length = std::min(num_terms(plan.shape), product::kBlockMaxI8);
+    products.push_back(sampled_product(plan.shape, kSampledTile, kSampledTile, length));
+    products.push_back(block_product(plan.shape, kBlockTile, kBlockTile, kBlocksPerLaunch));
+  }
+  return products;
+}
+
+/// Thread-seconds of everything but the INT8 products, at the lowest rung: split, certificate, CRT. docs/perf/cpu_int8.md.
+double phase_work(const Plan& plan) {
+  constexpr double kSplitSeconds = 1.0e-9;       // an element and plane
+  constexpr double kNarrowCrtSeconds = 65e-9;    // an element of C, up to 16 moduli
+  constexpr double kWideCrtSeconds = 120e-9;     // beyond
+  constexpr double kCertificateSeconds = 13e-9;  // an element of C
+  const bool has_parts = is_complex(plan.shape.scalar);
+  const auto m = static_cast<double>(plan.shape.m);
+  const auto n = static_cast<double>(plan.shape.n);
+  const auto k = static_cast<double>(base::round_up(plan.shape.k, has_parts ? 32 : 16));  // split::kComputedElems
+  const int num_moduli = ozaki2_of(plan).ladder.rungs[0].num_moduli;
+  const int num_planes = num::num_planes(ring_of(plan.shape.scalar), num_moduli);
+  const double per_element = (has_parts ? 2.0 : 1.0) * ((num_moduli <= 16 ? kNarrowCrtSeconds : kWideCrtSeconds) +
+                                                        (ozaki2_of(plan).has_certificate ? kCertificateSeconds : 0.0));
+  return kSplitSeconds * num_planes * (m + n) * k + per_element * m * n;
+}
+double phase_seconds(const Plan& plan) {
+  const double call_seconds = is_complex(plan.shape.scalar) ? 4e-6 : 2e-6;  // whatever the shape
+  return call_seconds + phase_work(plan) / useful_threads(plan);
+}
+
+/// Seconds of the launches that the certificate makes beyond those of a whole C, where the workspace leaves it few lines at a time.
+double extra_certificate_seconds(const Plan& plan) {
+  if (!ozaki2_of(plan).has_certificate || is_empty(plan.shape)) return 0.0;
+  const Chunk& chunk = ozaki2_of(plan).certificate;
+  const auto tiles = [&](std::int64_t mc, std::int64_t nc) {
+    const auto along = [](std::int64_t extent, std::int64_t part) {
+      return static_cast<double>(base::ceil_div(extent, std::min(part, kSampledTile)));
+    };
+    return along(plan.shape.m, mc) * along(plan.shape.n, nc);
+  };
+  const double extra = tiles(chunk.mc, chunk.nc) - tiles(plan.shape.m, plan.shape.n);
+  if (extra <= 0) return 0.0;
+  const product::ProductDesc tile =
+      sampled_product(plan.shape, std::min(chunk.mc, kSampledTile), std::min(chunk.nc, kSampledTile),
+                      std::min(num_terms(plan.shape), product::kBlockMaxI8));
+  const auto answer = ozaki2_of(plan).engine->query(tile, plan.schedule.facts);
+  const auto* const offer = std::get_if<product::Offer>(&answer);
+  return offer == nullptr ? 0.0 : extra * offer->seconds;
+}
+
+/// Leaves the lowest rungs.
+void truncate(num::Ladder& ladder, int most_rungs) {
+  for (int r = most_rungs; r < ladder.num_rungs; ++r) ladder.rungs[static_cast<std::size_t>(r)] = {};
+  ladder.num_rungs = std::min(ladder.num_rungs, most_rungs);
+}
+
+/// Seconds of the plan with its engine, or why the engine refuses.
+std::variant<double, product::Refusal> predict(const Plan& plan) {
+  if (ozaki2_of(plan).ladder.num_rungs == 0) return 0.0;
+  // The first refusal of anything planned counts; the base rung is asked about first, and its time is the prediction.
+  double seconds = -1.0;
+  for (const product::ProductDesc& desc : planned_products(plan)) {
+    const auto answer = ozaki2_of(plan).engine->query(desc, plan.schedule.facts);
+    if (const auto* refusal = std::get_if<product::Refusal>(&answer)) return *refusal;
+    if (seconds < 0) seconds = std::get<product::Offer>(answer).seconds;
+  }
+  if (is_on_device(plan) && is_empty(plan.shape)) return 0.0;
+  const Chunk& chunk = ozaki2_of(plan).chunk;
+  const auto passes = [](std::int64_t extent, std::int64_t part) {
+    return static_cast<double>(extent == 0 ? 0 : base::ceil_div(extent, part));
+  };
+  return seconds * passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc) +
+         (is_on_device(plan) ? device_phase_seconds(plan) : phase_seconds(plan) + extra_certificate_seconds(plan));
+}
+
+}  // namespace
+
+int useful_threads(const Plan& plan) {
+  constexpr double kLeastWork = 1e-4;  // below, threads take longer to wake than they save
+  const bool is_small = ozaki2_of(plan).ladder.num_rungs > 0 && phase_work(plan) < kLeastWork;
+  return is_small ? 1 : plan.schedule.facts.num_threads;
+}
+
+EngineAnswer plan_ozaki2_on_engine(Plan& plan) {
+  // An engine that makes what its host says has one rung, unless the host may wait for the certificate.
+  const bool has_one_rung =
+      is_on_device(plan) && !ozaki2_of(plan).engine->reads_num_products() && !plan.policy.may_sync;
+  const int most_rungs = has_one_rung ? 1 : plan.policy.max_rungs;
+  if (most_rungs > 0) truncate(edit_stage<Ozaki2Stage>(plan).ladder, most_rungs);
+  if (const std::size_t needed = plan_chunks(plan); needed > 0) return WantedWorkspace{needed};
+  const auto predicted = predict(plan);
+  if (const auto* refusal = std::get_if<product::Refusal>(&predicted)) return *refusal;
+  return std::get<double>(predicted);
+}
+
+Status plan_ozaki2_schedule(Plan& plan, const Environment& environment) {
+  if (plan.policy.engine == EngineName::kNativeBlas) {
+    return {StatusCode::kUnsupported, "engine native_blas carries scheme native only, not ozaki2"};
+  }
+  Cheapest cheapest(plan);
+  for (const product::Engine* engine : environment.engines) {
+    const std::string_view name = engine->name();
+    if (!cheapest.may_be(name)) continue;
+    Plan candidate = plan;
+    edit_stage<Ozaki2Stage>(candidate).engine = engine;
+    const EngineAnswer answer = plan_ozaki2_on_engine(candidate);
+    if (const auto* const wanted = std::get_if<WantedWorkspace>(&answer)) {
+      cheapest.wants_workspace(name, wanted->bytes);
+      continue;
+    }
+    if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) {
+      cheapest.refuses(name, refusal->reason);
+      continue;
+    }
+    candidate.schedule.seconds = std::get<double>(answer) * static_cast<double>(plan.schedule.batch.num_products);
+    cheapest.offers(name, std::move(candidate));
+  }
+  return std::move(cheapest).take(plan, Scheme::kOzaki2);
+}
+
+namespace {
+
+Status validate(const problem::Shape& shape, const Policy& policy, product::MemorySpace space) {
+  const int max_moduli = num::max_moduli(ring_of(shape.scalar));
+  if (policy.forced_moduli != 0 && (policy.forced_moduli < num::kMinModuli || policy.forced_moduli > max_moduli)) {
+    return {StatusCode::kInvalidArgument, "moduli = " + std::to_string(policy.forced_moduli) + ", must be 0 or in " +
+                                              std::to_string(num::kMinModuli) + ".." + std::to_string(max_moduli) +
+                                              " for " + std::string(to_string(shape.scalar))};
+  }
+  // A device call returns before anything is known of the elements, unless it may wait. Slices of ozaki1 wait or do without.
+  const bool has_fixed_bound =
+      policy.gauge == Gauge::kNorm || policy.forced_moduli != 0 || policy.scheme == Scheme::kOzaki1;
+  const bool is_on_device = space == product::MemorySpace::kDevice;
+  if (is_on_device && !policy.may_sync && !policy.allow_fp64_arithmetic && !has_fixed_bound) {
+    return {StatusCode::kUnsupported,
+            "fp64 = refuse, must be allow in gauge entry unless sync = allowed, for operands in device memory"};
+  }
+  return {};
+}
+
+SchemeWish wish(const Plan& plan) {
+  if (plan.policy.scheme == Scheme::kOzaki2) return {SchemeWish::Kind::kNamed};
+  return {plan.policy.scheme == Scheme::kAuto ? SchemeWish::Kind::kMaybe : SchemeWish::Kind::kNever};
+}
+
+Status plan_all(Plan& plan, const Environment& environment) {
+  KIZAMI_RETURN_IF_ERROR(plan_ozaki2_numerics(plan));
+  return plan_ozaki2_schedule(plan, environment);
+}
+
+}  // namespace
+
+const SchemePlanner kOzaki2Planner{validate, wish, plan_all};
+
+}  // namespace kizami::plan

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+// Plans of scheme ec for operands in device memory, made without any device.
+#include "schemes/ec/device_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/carver.hpp"
+#include "exec/schemes.hpp"
+#include "num/bounds.hpp"
+#include "plan/plan.hpp"
+#include "schemes/native/device_plan.hpp"
+#include "schemes/ozaki2/device_buffers.hpp"
+#include "tests/plan/fake_engine.hpp"
+#include "tests/plan/h200_facts.hpp"
+
+namespace kizami::plan {
+namespace {
+
+using product::EcFormat;
+using product::EcPromotion;
+
+/// An engine of the kernels' arithmetic.
+class FakeEcEngine final : public product::EcEngine {
+ public:
+  explicit FakeEcEngine(double seconds = 1e-3, bool carries_tf32 = true)
+      : seconds_(seconds), carries_tf32_(carries_tf32) {}
+  [[nodiscard]] std::string_view name() const noexcept override { return "hopper"; }
+  [[nodiscard]] std::variant<product::Offer, product::Refusal> query(const product::FloatProductDesc& desc,
+                                                                     const product::DeviceFacts&) const override {
+    for (const EcFormat format : {EcFormat::kF16, EcFormat::kTf32}) {
+      if (format == EcFormat::kTf32 && !carries_tf32_) continue;
+      for (const EcPromotion promotion : product::kEcPromotions) {
+        if (has_equal_arithmetic(desc, product::ec_arithmetic(format, promotion)))
+          return product::Offer{0, format == EcFormat::kF16 ? seconds_ : 2 * seconds_, 1};
+      }
+    }
+    return product::Refusal{"no such kernel"};
+  }
+  Status run(const product::EcProduct& /*product*/, EcPromotion /*promotion*/, const product::DeviceFacts& /*facts*/,
+             product::Queue /*queue*/) const override {
+    return {StatusCode::kUnsupported, "plans only"};
+  }
+
+ private:
+  double seconds_;
+  bool carries_tf32_;
+};
+
+class DeviceFake final : public FakeEngine {
+ public:
+  explicit DeviceFake(double seconds) : FakeEngine("hopper", offering(seconds, 0)) {}
+  [[nodiscard]] product::MemorySpace space() const noexcept override { return product::MemorySpace::kDevice; }
+  [[nodiscard]] bool reads_num_products() const noexcept override { return true; }
+};
+
+class DeviceEcPlan : public testing::Test {
+ protected:
+  Result<Plan> planned(const Policy& policy, const problem::Shape& shape = {Scalar::kF32, 1000, 900, 1024},
+                       const Batch& batch = {}) {
+    ec_list_ = {&ec_};
+    list_ = {&ozaki2_};
+    Environment environment;
+    environment.schemes = exec::schemes();
+    environment.ec_engines = ec_list_;
+    environment.engines = list_;
+    environment.has_native_blas = true;
+    environment.facts = h200_facts();
+    return make(shape, policy, environment, batch);
+  }
+  static Policy ec_policy(EcVariant variant = EcVariant::kAuto) {
+    Policy policy;
+    policy.scheme = Scheme::kEc;
+    policy.reproducibility = Reproducibility::kNotGuaranteed;
+    policy.ec.variant = variant;
+    return policy;
+  }
+  std::string refusal(const Policy& policy, const problem::Shape& shape = {Scalar::kF32, 1000, 900, 1024}) {
+    const Result<Plan> plan = planned(policy, shape);
+    return plan.ok() ? "accepted" : plan.status().reason();
+  }
+
+  FakeEcEngine ec_;
+  DeviceFake ozaki2_{1e-3};
+  std::vector<const product::EcEngine*> ec_list_;
+  std::vector<const product::Engine*> list_;
+};
+
+TEST_F(DeviceEcPlan, HasFp16ThenTf32ThenFp64) {
+  const Result<Plan> planned_ec = planned(ec_policy());
+  ASSERT_TRUE(planned_ec.ok()) << planned_ec.status().reason();
+  const Plan& plan = planned_ec.value();
+  EXPECT_EQ(plan.first().scheme, Scheme::kEc);
+  ASSERT_EQ(ec_of(plan).numerics.num_rungs, 2);
+  const EcRung& first = ec_of(plan).numerics.rungs[0];
+  EXPECT_EQ(first.recipe.variant, EcVariant::kScaled);
+  EXPECT_EQ(ec_format(first), EcFormat::kF16);
+  EXPECT_EQ(ec_of(plan).numerics.rungs[1].recipe.variant, EcVariant::kScaledTf32);
+  EXPECT_TRUE(ec_of(plan).has_fp64);
+  EXPECT_EQ(ozaki2_of(plan).ladder.num_rungs, 0);
+  EXPECT_EQ(plan.first().bound, num::target_bound(Accuracy::native(), Scalar::kF32, 1024));
+  EXPECT_LT(first.error, plan.first().bound);
+  const num::EcRangeLimits limits = num::ec_range_limits(14, plan.first().bound - first.error);
+  EXPECT_EQ(ec_of(plan).numerics.limits.fine, limits.fine);
+  EXPECT_EQ(ec_of(plan).numerics.limits.dense, limits.dense);
+  const std::string text = explain(plan);
+  for (const char* words : {"scaled: 2 parts of FP16", "scaled_tf32: 2 parts of TF32", "FP64 arithmetic", "hopper"})
+    EXPECT_NE(text.find(words), std::string::npos) << words << " is not in\n" << text;
+}
+
+TEST_F(DeviceEcPlan, TakesTheKernelsArithmeticForItsBound) {
+  for (const std::int64_t k : {100, 1024, 5000, 100000}) {
+    const Result<Plan> plan = planned(ec_policy(), {Scalar::kF32, 3000, 2000, k});
+    ASSERT_TRUE(plan.ok()) << plan.status().reason();
+    for (int s = 0; s < 2; ++s) {
+      const EcRung& stage = ec_of(plan.value()).numerics.rungs[static_cast<std::size_t>(s)];
+      EXPECT_EQ(ec_promotion(stage), product::ec_promotion_for(3000, 2000, k));
+      EXPECT_EQ(stage.error, product::ec_relative_bound(ec_format(stage), ec_promotion(stage), k) + kEcUnderflowError);
+    }
+  }
+}
+
+TEST_F(DeviceEcPlan, ComplexProductsAreOneRealProductOfTwiceTheRows) {
+  const Result<Plan> plan = planned(ec_policy(), {Scalar::kC64, 500, 300, 700});
+  ASSERT_TRUE(plan.ok()) << plan.status().reason();
+  const EcRung& stage = ec_of(plan.value()).numerics.rungs[0];
+  const product::FloatProductDesc by_columns = device_ec_product(plan.value(), stage, false);
+  EXPECT_EQ(by_columns.m, 1000);
+  EXPECT_EQ(by_columns.n, 300);
+  EXPECT_EQ(by_columns.k, 1400);
+  const product::FloatProductDesc by_rows = device_ec_product(plan.value(), stage, true);
+  EXPECT_EQ(by_rows.m, 600);
+  EXPECT_EQ(by_rows.n, 500);
+}
+
+// A launch more than tame operands need: of calls that are long enough, whose range is looked at, with FP16 to be kept.
+TEST_F(DeviceEcPlan, LooksAtProfilesOfLargeCalls) {
+  const auto takes_profiles = [&](const problem::Shape& shape, const Policy& policy) {
+    const Result<Plan> plan = planned(policy, shape);
+    EXPECT_TRUE(plan.ok()) << plan.status().reason();
+    return plan.ok() && ec_of(plan.value()).numerics.takes_profiles;
+  };
+  EXPECT_TRUE(takes_profiles({Scalar::kF32, 4096, 4096, 4096}, ec_policy()));
+  EXPECT_TRUE(takes_profiles({Scalar::kF32, 2048, 4096, 2048}, ec_policy()));
+  EXPECT_TRUE(takes_profiles({Scalar::kC64, 2048, 2048, 1024}, ec_policy()));
+  EXPECT_FALSE(takes_profiles({Scalar::kF32, 2048, 2048, 2048}, ec_policy()));
+  EXPECT_FALSE(takes_profiles({Scalar::kF32, 20000, 90000, 31}, ec_policy()));
+  EXPECT_FALSE(takes_profiles({Scalar::kF32, 4096, 4096, 4096}, ec_policy(EcVariant::kScaledTf32)));
+  Policy unchecked = ec_policy();
+  unchecked.ec.check_range = false;
+  EXPECT_FALSE(takes_profiles({Scalar::kF32, 4096, 4096, 4096}, unchecked));
+  const Plan plan = planned(ec_policy(), {Scalar::kF32, 4096, 4096, 4096}).value();
+  EXPECT_EQ(ec_of(plan).numerics.profile_limit,
+            num::ec_profile_limit(plan.first().bound - ec_of(plan).numerics.rungs[0].error, 4096));
+}
+
+// Both stages have one launch, so one number of stages of the kernel a promotion: TF32 half as many elements.
+TEST_F(DeviceEcPlan, PromotionCanBeAskedFor) {
+  Policy policy = ec_policy();
+  for (const EcPromotion promotion : product::kEcPromotions) {
+    policy.ec.promotion_k = static_cast<int>(product::ec_promoted_length(EcFormat::kF16, promotion));
+    const Result<Plan> plan = planned(policy, {Scalar::kF32, 4096, 4096, 4096});
+    ASSERT_TRUE(plan.ok()) << plan.status().reason();
+    ASSERT_EQ(ec_of(plan.value()).numerics.num_rungs, 2);
+    for (int s = 0; s < 2; ++s)
+      EXPECT_EQ(ec_promotion(ec_of(plan.value()).numerics.rungs[static_cast<std::size_t>(s)]), promotion);
+  }
+  policy.ec.promotion_k = 16;
+  policy.ec.variant = EcVariant::kScaledTf32;
+  EXPECT_EQ(ec_promotion(ec_of(planned(policy).value()).numerics.rungs[0]), EcPromotion::kShortest);
+  policy.ec.variant = EcVariant::kAuto;
+  EXPECT_EQ(refusal(policy), "scheme ec: variant scaled: engine hopper: no such kernel");
+}
+
+TEST_F(DeviceEcPlan, RefusesVariantsWithoutKernelsByNameAndEngine) {
+  for (const EcVariant variant :
+       {EcVariant::kHalfhalf, EcVariant::kTf32tf32, EcVariant::kMarkidis, EcVariant::kFeng, EcVariant::kBf16x3,
+        EcVariant::kBf16x6, EcVariant::kBf16x9, EcVariant::kFp16, EcVariant::kTf32}) {
+    const Result<Plan> plan = planned(ec_policy(variant));
+    EXPECT_EQ(plan.status().code(), StatusCode::kUnsupported);
+    EXPECT_EQ(plan.status().reason(),
+              "scheme ec: variant " + std::string(to_string(variant)) + ": engine hopper: no such kernel");
+  }
+  Policy policy = ec_policy();
+  policy.ec.keep_small_term = true;
+  EXPECT_EQ(refusal(policy), "scheme ec: variant scaled: engine hopper: no such kernel");
+  policy = ec_policy();
+  policy.ec.tensor_core = TensorCoreModel::kAmpere;
+  EXPECT_EQ(refusal(policy), "scheme ec: variant scaled: engine hopper: no such kernel");
+  policy = ec_policy();
+  policy.ec.karatsuba = true;
+  policy.gauge = Gauge::kNorm;
+  EXPECT_NE(refusal(policy, {Scalar::kC64, 100, 100, 100}).find("karatsuba = true, must be false"), std::string::npos);
+  policy = ec_policy();
+  policy.engine = EngineName::kCublasLt;
+  EXPECT_NE(refusal(policy).find("engine cublaslt carries no products of scheme ec"), std::string::npos);
+}
+
+TEST_F(DeviceEcPlan, RefusesWhatItDoesNotReach) {
+  EXPECT_NE(refusal(ec_policy(), {Scalar::kF32, 100, 100, 8}).find("wanted"), std::string::npos);
+  Policy policy = ec_policy();
+  policy.accuracy = Accuracy::at_bits(22);
+  EXPECT_EQ(planned(policy).status().code(), StatusCode::kAccuracyUnreachable);
+  policy.accuracy = Accuracy::at_bits(16);
+  EXPECT_EQ(planned(policy).value().first().bound, 0x1p-16);
+  // A named variant is taken at its own bound.
+  const Result<Plan> waived = planned(ec_policy(EcVariant::kScaled), {Scalar::kF32, 100, 100, 8});
+  ASSERT_TRUE(waived.ok()) << waived.status().reason();
+  EXPECT_GT(waived.value().first().bound, num::target_bound(Accuracy::native(), Scalar::kF32, 8));
+}
+
+TEST_F(DeviceEcPlan, RefusesWhatOnlyTheElementsTellUnlessItMayWait) {
+  Policy policy = ec_policy();
+  policy.gauge = Gauge::kNorm;
+  policy.allow_fp64_arithmetic = false;
+  EXPECT_NE(refusal(policy).find("sync = allowed"), std::string::npos);
+  policy.may_sync = true;
+  ASSERT_TRUE(planned(policy).ok());
+  EXPECT_FALSE(ec_of(planned(policy).value()).has_fp64);
+  policy.may_sync = false;
+  policy.ec.check_range = false;  // nothing is ever beyond it
+  ASSERT_TRUE(planned(policy).ok());
+  EXPECT_EQ(ec_of(planned(policy).value()).numerics.num_rungs, 1);
+  EXPECT_EQ(planned(policy).value().first().bound, ec_of(planned(policy).value()).numerics.rungs[0].error);
+}
+
+TEST_F(DeviceEcPlan, BooksEitherOrientation) {
+  for (const Scalar scalar : {Scalar::kF32, Scalar::kC64}) {
+    for (const problem::Shape& shape : {problem::Shape{scalar, 5000, 3, 700}, problem::Shape{scalar, 3, 5000, 701},
+                                        problem::Shape{scalar, 257, 129, 77}}) {
+      const Result<Plan> plan = planned(ec_policy(), shape);
+      ASSERT_TRUE(plan.ok()) << plan.status().reason();
+      for (const bool is_transposed : {false, true}) {
+        base::Carver counter;
+        static_cast<void>(carve_device_ec(counter, plan.value(), is_transposed));
+        EXPECT_LE(counter.bytes(), plan.value().schedule.workspace_bytes);
+        // Carved where a workspace may begin, planes are where tensor maps want them.
+        alignas(256) static std::byte memory[1];
+        base::Carver carver(memory);
+        const DeviceEcBuffers buffers = carve_device_ec(carver, plan.value(), is_transposed);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffers.a.planes) % product::kEcBlockBytes, 0U);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffers.b.planes) % product::kEcBlockBytes, 0U);
+        EXPECT_EQ(static_cast<void*>(buffers.state), static_cast<void*>(memory));
+      }
+      Policy limited = ec_policy();
+      limited.workspace_limit_bytes = plan.value().schedule.workspace_bytes - 1;
+      EXPECT_EQ(planned(limited, shape).status().code(), StatusCode::kWorkspaceTooSmall);
+    }
+  }
+}
+
+TEST_F(DeviceEcPlan, OfABatchIsThatOfOneProductManyTimes) {
+  const problem::Shape shape{Scalar::kC64, 100, 90, 80};
+  const Plan one = planned(ec_policy(), shape).value();
+  const Plan many = planned(ec_policy(), shape, {500, false}).value();
+  EXPECT_EQ(numerics_hash(many), numerics_hash(one));
+  EXPECT_EQ(many.schedule.product_bytes, one.schedule.workspace_bytes);
+  EXPECT_GE(many.schedule.workspace_bytes, one.schedule.workspace_bytes + 500 * sizeof(DeviceState));
+  EXPECT_LE(many.schedule.workspace_bytes,
+            one.schedule.workspace_bytes + 500 * sizeof(DeviceState) + 2 * base::Carver::kAlignment);
+  EXPECT_DOUBLE_EQ(many.schedule.seconds, 500 * one.schedule.seconds);
+  Policy limited = ec_policy();
+  limited.workspace_limit_bytes = many.schedule.workspace_bytes - 1;
+  EXPECT_EQ(planned(limited, shape, {500, false}).status().code(), StatusCode::kWorkspaceTooSmall);
+  EXPECT_TRUE(planned(limited, shape, {499, false}).ok());
+}
+
+TEST_F(DeviceEcPlan, OfAnEmptyShapeNeedsTheStateOnly) {
+  base::Carver state;
+  static_cast<void>(state.take<DeviceState>(1));
+  for (const problem::Shape& shape : {problem::Shape{Scalar::kF32, 0, 7, 90}, problem::Shape{Scalar::kC64, 7, 0, 90}}) {
+    const Result<Plan> plan = planned(ec_policy(), shape);
+    ASSERT_TRUE(plan.ok()) << plan.status().reason();
+    EXPECT_EQ(plan.value().schedule.workspace_bytes, state.bytes());
+    EXPECT_EQ(plan.value().schedule.seconds, 0.0);
+  }
+  Policy named = ec_policy(EcVariant::kScaled);
+  EXPECT_TRUE(planned(named, {Scalar::kF32, 7, 9, 0}).ok());
+}
+
+TEST_F(DeviceEcPlan, IsChosenWhereItIsQuickestAndNoBitsArePromised) {
+  ec_ = FakeEcEngine(1e-6);
+  const problem::Shape shape{Scalar::kF32, 8192, 8192, 8192};
+  Policy policy;
+  EXPECT_EQ(planned(policy, shape).value().first().scheme, Scheme::kOzaki2);
+  policy.reproducibility = Reproducibility::kNotGuaranteed;
+  EXPECT_EQ(planned(policy, shape).value().first().scheme, Scheme::kEc);
+  EXPECT_NE(planned(policy, {Scalar::kF64, 8192, 8192, 8192}).value().first().scheme, Scheme::kEc);
+  policy.engine = EngineName::kHopper;
+  EXPECT_EQ(planned(policy, shape).value().first().scheme, Scheme::kEc);
+  policy.engine = EngineName::kAuto;
+  ec_ = FakeEcEngine(1.0);
+  const Plan other = planned(policy, shape).value();
+  EXPECT_NE(other.first().scheme, Scheme::kEc);
+  bool says_why = false;
+  for (const std::string& text : other.refusals) says_why = says_why || text.starts_with("ec: predicted");
+  EXPECT_TRUE(says_why) << explain(other);
+}
+
+}  // namespace
+}  // namespace kizami::plan
