@@ -15,9 +15,9 @@
 #include "base/relaxed_capture.hpp"
 #include "device/batch_buffers.hpp"
 #include "device/writes_c.hpp"
-#include "exec/device_native.hpp"
 #include "num/scaled.hpp"
 #include "problem/problem.hpp"
+#include "schemes/native/device_run.hpp"
 
 namespace kizami::exec {
 namespace {

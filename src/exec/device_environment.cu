@@ -11,6 +11,7 @@
 #include "base/cuda_status.hpp"
 #include "base/fork_safe.hpp"
 #include "base/relaxed_capture.hpp"
+#include "engines/cublas/cublas.hpp"
 #include "engines/cublaslt/cublaslt.hpp"
 #include "engines/hopper/ec_forms.hpp"
 #include "engines/hopper/hopper.hpp"
@@ -85,7 +86,7 @@ Result<plan::Environment> device_environment() {
   environment.facts = prepared.facts;
   environment.engines = prepared.engines;
   environment.ec_engines = prepared.ec_engines;
-  environment.has_native_blas = true;
+  environment.native_device_engine = &engines::cublas_engine();
   environment.schemes = schemes();
   return environment;
 }

@@ -7,6 +7,7 @@
 #include "base/thread_pool.hpp"
 #include "engines/cpu_ref/cpu_ref.hpp"
 #include "engines/cpu_simd/cpu_simd.hpp"
+#include "engines/native/native_blas.hpp"
 #include "engines/tc_model/tc_model.hpp"
 #include "engines/tile/tile.hpp"
 #include "exec/schemes.hpp"
@@ -47,7 +48,12 @@ struct Processor {
 plan::Environment environment() {
   static constinit base::MadeOnce<Processor> processor;
   const Processor& found = processor.get();
-  plan::Environment environment{found.facts, found.engines, true, found.float_engines, {}, schemes()};
+  plan::Environment environment;
+  environment.facts = found.facts;
+  environment.engines = found.engines;
+  environment.float_engines = found.float_engines;
+  environment.native_engine = &engines::native_blas_engine();
+  environment.schemes = schemes();
   environment.facts.num_threads = base::ThreadPool::hardware_threads();
   return environment;
 }

@@ -11,13 +11,10 @@
 #include "base/aligned_buffer.hpp"
 #include "base/fp_environment.hpp"
 #include "certify/statistics.hpp"
-#include "engines/native/native_blas.hpp"
 #include "fp64/nonfinite.hpp"
 #include "fp64/nonfinite_alpha.hpp"
-#include "num/native_range.hpp"
 #include "schemes/ec/run.hpp"
-#include "schemes/native/exponent_range.hpp"
-#include "schemes/native/plan.hpp"
+#include "schemes/native/run.hpp"
 #include "schemes/ozaki1/run.hpp"
 #include "schemes/ozaki2/run.hpp"
 
@@ -77,52 +74,6 @@ Status validate_correct(const problem::Problem<T>& problem) {
   };
   if (problem.alpha != T{1} && problem.alpha != T{-1}) return refuse("alpha", problem.alpha, "1 or -1");
   if (problem.beta != T{0}) return refuse("beta", problem.beta, "0");
-  return {};
-}
-
-/// Whether the bound of scheme native holds for these operands, as far as their exponents tell.
-template <class T>
-[[nodiscard]] bool is_bound_certain(const plan::Plan& plan, const problem::Problem<T>& problem) {
-  if (!is_factor_finite(problem.alpha) || !is_factor_finite(problem.beta)) return false;
-  const int threads = plan.schedule.facts.num_threads;
-  num::ExponentRange c;
-  if (problem.beta != T{0}) c = split::exponent_range<T>(problem.c, threads);
-  return num::is_native_bound_certain<T>(
-      split::exponent_range<T>(problem.a, threads), split::exponent_range<T>(problem.b, threads),
-      plan::num_terms(plan.shape), num::exponent_range_of(problem.alpha), c, num::exponent_range_of(problem.beta));
-}
-
-/// The platform BLAS, k in the plan's blocks: C <- alpha A_1 B_1 + beta C, then C <- alpha A_b B_b + C.
-template <class T>
-Status run_native(const plan::Plan& plan, const problem::Problem<T>& problem, Outcome& outcome) {
-  const int threads = plan.schedule.facts.num_threads;
-  if (plan.policy.reject_nonfinite) {
-    const auto check = [&](Side side, MatrixView<const T> view) -> Status {
-      const problem::Lines<T> lines = problem::lines_of(side, view);
-      base::AlignedBuffer memory(static_cast<std::size_t>(lines.num_lines) * sizeof(num::LineStats));
-      if (!memory.ok())
-        return {StatusCode::kOutOfMemory,
-                "line statistics: " + std::to_string(memory.size()) + " bytes refused by the system"};
-      auto* const stats = reinterpret_cast<num::LineStats*>(memory.data());
-      split::gather_statistics(lines, nullptr, threads, stats);
-      return reject_nonfinite(side, stats, lines.num_lines);
-    };
-    KIZAMI_RETURN_IF_ERROR(check(Side::kA, problem.a));
-    KIZAMI_RETURN_IF_ERROR(check(Side::kB, problem.b));
-  }
-  outcome.scheme = Scheme::kNative;
-  outcome.engine = "native_blas";
-  outcome.bound = plan.first().bound;
-  outcome.gauge = plan.first().gauge;
-  const std::int64_t k = plan.shape.k;
-  T beta = problem.beta;
-  for (std::int64_t h = 0; h < k; h += native_of(plan).k_block) {
-    const std::int64_t length = std::min(native_of(plan).k_block, k - h);
-    KIZAMI_RETURN_IF_ERROR(engines::native_gemm(problem.a.block(0, h, plan.shape.m, length),
-                                                problem.b.block(h, 0, length, plan.shape.n), problem.alpha, beta,
-                                                problem.c, threads));
-    beta = T{1};
-  }
   return {};
 }
 
@@ -222,11 +173,9 @@ Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const
     if (plan.first().scheme == Scheme::kNative) {
       if (a_prepared != nullptr || b_prepared != nullptr)
         return {StatusCode::kUnsupported, "scheme native takes matrices, not prepared operands"};
-      const bool is_certain = is_bound_certain(plan, problem);
-      if (is_certain || plan::is_native_by_name(plan.policy)) {
-        outcome.is_conditional = !is_certain;
-        return run_native(plan, problem, outcome);
-      }
+      bool is_answered = false;
+      KIZAMI_RETURN_IF_ERROR(run_native(plan, problem, outcome, is_answered));
+      if (is_answered) return {};
       if (plan.stages.size() == 1) {
         return {StatusCode::kAccuracyUnreachable,
                 "scheme native: terms may overflow or underflow on the way, where it guarantees nothing, and scheme "

@@ -20,6 +20,7 @@
 #include "problem/problem.hpp"
 #include "product/ec_engine.hpp"
 #include "product/float_product.hpp"
+#include "product/native_engine.hpp"
 #include "product/product.hpp"
 
 namespace kizami::plan {
@@ -77,11 +78,12 @@ template <class S>
 
 /// What exists on this machine.
 struct Environment {
-  product::DeviceFacts facts;
-  std::span<const product::Engine* const> engines;  ///< in order of preference
-  bool has_native_blas = false;
-  std::span<const product::FloatEngine* const> float_engines;  ///< likewise
-  std::span<const product::EcEngine* const> ec_engines = {};   ///< likewise, of a device
+  product::DeviceFacts facts = {};
+  std::span<const product::Engine* const> engines = {};             ///< in order of preference
+  std::span<const product::FloatEngine* const> float_engines = {};  ///< likewise
+  std::span<const product::EcEngine* const> ec_engines = {};        ///< likewise, of a device
+  const product::NativeEngine* native_engine = nullptr;             ///< null: there is none
+  const product::NativeDeviceEngine* native_device_engine = nullptr;
   std::span<const SchemePlanner> schemes = {};  ///< of equally quick ones the first is taken; the last one answers all
 };
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <span>
 
+#include "engines/cublas/cublas.hpp"
 #include "engines/cublaslt/cublaslt.hpp"
 #include "engines/hopper/ec_forms.hpp"
 #include "engines/hopper/hopper.hpp"
@@ -22,7 +23,7 @@ namespace kizami::plan {
   environment.schemes = exec::schemes();
   environment.engines = std::span(engines).first(has_cublaslt ? 2 : 1);
   environment.ec_engines = ec_engines;
-  environment.has_native_blas = true;
+  environment.native_device_engine = &engines::cublas_engine();
   environment.facts = h200_facts();
   return environment;
 }

@@ -39,7 +39,8 @@ Environment device_of(const std::vector<const product::Engine*>& engines) {
   Environment environment;
   environment.schemes = exec::schemes();
   environment.engines = engines;
-  environment.has_native_blas = true;
+  static const FakeCublas cublas;
+  environment.native_device_engine = &cublas;
   environment.facts = h200_facts();
   return environment;
 }

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "engines/cublas/cublas_seconds.hpp"
+#include "engines/native/native_blas.hpp"
 #include "exec/schemes.hpp"
 #include "plan/plan.hpp"
 #include "product/product.hpp"
@@ -50,6 +52,32 @@ class FakeEngine : public product::Engine {
   return [=](const product::ProductDesc&) { return FakeEngine::Answer(product::Offer{bytes, seconds, 1}); };
 }
 
+/// cuBLAS without a device: it predicts.
+class FakeCublas : public product::NativeDeviceEngine {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "cublas"; }
+  [[nodiscard]] double seconds(const problem::Shape& shape, std::int64_t num_products) const override {
+    return engines::cublas_seconds(shape, num_products);
+  }
+  [[nodiscard]] std::size_t scratch_bytes() const override { return engines::kCublasScratchBytes; }
+  [[nodiscard]] Status run(int, const product::NativeProducts<float>&, std::span<std::byte>,
+                           product::Queue) const override {
+    std::abort();
+  }
+  [[nodiscard]] Status run(int, const product::NativeProducts<double>&, std::span<std::byte>,
+                           product::Queue) const override {
+    std::abort();
+  }
+  [[nodiscard]] Status run(int, const product::NativeProducts<std::complex<float>>&, std::span<std::byte>,
+                           product::Queue) const override {
+    std::abort();
+  }
+  [[nodiscard]] Status run(int, const product::NativeProducts<std::complex<double>>&, std::span<std::byte>,
+                           product::Queue) const override {
+    std::abort();
+  }
+};
+
 /// A machine of some engines.
 class FakeMachine {
  public:
@@ -60,7 +88,7 @@ class FakeMachine {
     e.schemes = exec::schemes();
     e.facts.num_threads = threads_;
     e.engines = engines_;
-    e.has_native_blas = has_native_blas_;
+    e.native_engine = has_native_blas_ ? &engines::native_blas_engine() : nullptr;
     return e;
   }
 

@@ -140,10 +140,8 @@ Status find_handle(const Cublas& cublas, Handles& handles, int device, product::
   return op == Op::kNone ? CUBLAS_OP_N : op == Op::kTranspose ? CUBLAS_OP_T : CUBLAS_OP_C;
 }
 
-}  // namespace
-
 template <class T>
-Status cublas_products(int device, const CublasProducts<T>& p, std::span<std::byte> scratch, product::Queue queue) {
+Status multiply(int device, const product::NativeProducts<T>& p, std::span<std::byte> scratch, product::Queue queue) {
   const Loaded& loaded = loaded_library.get(load);
   if (!loaded.why_not.empty()) return {StatusCode::kUnsupported, "scheme native: " + loaded.why_not};
   const Cublas& cublas = loaded.library;
@@ -160,7 +158,7 @@ Status cublas_products(int device, const CublasProducts<T>& p, std::span<std::by
 
   using E = typename TypeOf<T>::Element;
   const auto& functions = TypeOf<T>::functions(cublas);
-  const ColumnMajorForm& f = p.form;
+  const product::ColumnMajorForm& f = p.form;
   const cublasOperation_t op_left = operation(f.op_left);
   const cublasOperation_t op_right = operation(f.op_right);
   // cuBLAS reads factors on the host as its own types, which are aligned to their size; std::complex is not.
@@ -194,13 +192,37 @@ Status cublas_products(int device, const CublasProducts<T>& p, std::span<std::by
       "gemmStridedBatched");
 }
 
-#define KIZAMI_INSTANTIATE(T) \
-  template Status cublas_products<T>(int, const CublasProducts<T>&, std::span<std::byte>, product::Queue)
+class CublasEngine final : public product::NativeDeviceEngine {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "cublas"; }
+  [[nodiscard]] double seconds(const problem::Shape& shape, std::int64_t num_products) const override {
+    return cublas_seconds(shape, num_products);
+  }
+  [[nodiscard]] std::size_t scratch_bytes() const override { return kCublasScratchBytes; }
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
-#undef KIZAMI_INSTANTIATE
+  [[nodiscard]] Status run(int device, const product::NativeProducts<float>& products, std::span<std::byte> scratch,
+                           product::Queue queue) const override {
+    return multiply(device, products, scratch, queue);
+  }
+  [[nodiscard]] Status run(int device, const product::NativeProducts<double>& products, std::span<std::byte> scratch,
+                           product::Queue queue) const override {
+    return multiply(device, products, scratch, queue);
+  }
+  [[nodiscard]] Status run(int device, const product::NativeProducts<std::complex<float>>& products,
+                           std::span<std::byte> scratch, product::Queue queue) const override {
+    return multiply(device, products, scratch, queue);
+  }
+  [[nodiscard]] Status run(int device, const product::NativeProducts<std::complex<double>>& products,
+                           std::span<std::byte> scratch, product::Queue queue) const override {
+    return multiply(device, products, scratch, queue);
+  }
+};
+
+}  // namespace
+
+const product::NativeDeviceEngine& cublas_engine() {
+  static const CublasEngine engine;
+  return engine;
+}
 
 }  // namespace kizami::engines

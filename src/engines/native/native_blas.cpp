@@ -223,6 +223,46 @@ Status native_gemm(std::type_identity_t<MatrixView<const T>> A, std::type_identi
   return gemm(A, B, alpha, beta, C, threads, INT_MAX);
 }
 
+namespace {
+
+class NativeBlasEngine final : public product::NativeEngine {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "native_blas"; }
+  [[nodiscard]] double seconds(const problem::Shape& shape, const product::DeviceFacts& facts) const override {
+    // Multiply-adds a second and thread; docs/perf/cpu_int8.md.
+    const double rate = real_of(shape.scalar) == Scalar::kF64 ? 2.4e10 : 5.6e10;
+    const double terms = is_complex(shape.scalar) ? 2.0 : 1.0;
+    return terms * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+           (terms * static_cast<double>(shape.k)) / (rate * facts.num_threads);
+  }
+
+  [[nodiscard]] Status run(MatrixView<const float> a, MatrixView<const float> b, float alpha, float beta,
+                           MatrixView<float> c, int threads) const override {
+    return native_gemm(a, b, alpha, beta, c, threads);
+  }
+  [[nodiscard]] Status run(MatrixView<const double> a, MatrixView<const double> b, double alpha, double beta,
+                           MatrixView<double> c, int threads) const override {
+    return native_gemm(a, b, alpha, beta, c, threads);
+  }
+  [[nodiscard]] Status run(MatrixView<const std::complex<float>> a, MatrixView<const std::complex<float>> b,
+                           std::complex<float> alpha, std::complex<float> beta, MatrixView<std::complex<float>> c,
+                           int threads) const override {
+    return native_gemm(a, b, alpha, beta, c, threads);
+  }
+  [[nodiscard]] Status run(MatrixView<const std::complex<double>> a, MatrixView<const std::complex<double>> b,
+                           std::complex<double> alpha, std::complex<double> beta, MatrixView<std::complex<double>> c,
+                           int threads) const override {
+    return native_gemm(a, b, alpha, beta, c, threads);
+  }
+};
+
+}  // namespace
+
+const product::NativeEngine& native_blas_engine() {
+  static const NativeBlasEngine engine;
+  return engine;
+}
+
 Status detail::native_gemm_split(MatrixView<const double> A, MatrixView<const double> B, double alpha, double beta,
                                  MatrixView<double> C, int threads, int max_dim) {
   return gemm(A, B, alpha, beta, C, threads, max_dim);

@@ -7,6 +7,7 @@
 
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
+#include "product/native_engine.hpp"
 
 namespace kizami::engines {
 
@@ -25,6 +26,9 @@ template <class T>
 [[nodiscard]] Status native_gemm(std::type_identity_t<MatrixView<const T>> A,
                                  std::type_identity_t<MatrixView<const T>> B, std::type_identity_t<T> alpha,
                                  std::type_identity_t<T> beta, MatrixView<T> C, int threads);
+
+/// The same as scheme native sees it.
+[[nodiscard]] const product::NativeEngine& native_blas_engine();
 
 namespace detail {
 

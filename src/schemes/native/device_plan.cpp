@@ -7,9 +7,6 @@
 namespace kizami::plan {
 namespace {
 
-/// What cuBLAS takes by itself on compute capability 9.0.
-constexpr std::size_t kScratchBytes = std::size_t{32} << 20;
-
 [[nodiscard]] std::size_t booked_bytes(const Plan& plan) {
   base::Carver counter;
   static_cast<void>(carve_device_native(counter, plan));
@@ -17,25 +14,6 @@ constexpr std::size_t kScratchBytes = std::size_t{32} << 20;
 }
 
 }  // namespace
-
-double device_native_seconds(const problem::Shape& shape, std::int64_t num_products) {
-  const bool is_double = real_of(shape.scalar) == Scalar::kF64;
-  const double flops = (is_complex(shape.scalar) ? 8.0 : 2.0) * static_cast<double>(shape.m) *
-                       static_cast<double>(shape.n) * static_cast<double>(shape.k) * static_cast<double>(num_products);
-  // A batch counts as one product of all its operations: one start, the same rates.
-  // Long products meet the power limit in FP64.
-  const double rate = !is_double ? 51.5e12 : flops < 3e11 ? 59e12 : flops < 3e12 ? 54e12 : 51e12;
-  const auto least = static_cast<double>(std::min({shape.m, shape.n, shape.k}));
-  constexpr double kThinExtent = 18;  // an extent of this loses half of the rate
-  constexpr double kStartSeconds = 6e-6;
-  if (flops == 0) return kStartSeconds;
-  constexpr double kBytesPerSecond = 3.9e12;  // of 1000 products of n = 64: bench/results/h200/batch.jsonl
-  const double bytes = size_bytes(shape.scalar) * static_cast<double>(num_products) *
-                       (static_cast<double>(shape.m) * static_cast<double>(shape.k) +
-                        static_cast<double>(shape.k) * static_cast<double>(shape.n) +
-                        static_cast<double>(shape.m) * static_cast<double>(shape.n));
-  return std::max(flops / rate * (1.0 + kThinExtent / least), bytes / kBytesPerSecond) + kStartSeconds;
-}
 
 DeviceNativeBuffers carve_device_native(base::Carver& carver, const Plan& plan) {
   const Batch& batch = plan.schedule.batch;
@@ -56,7 +34,8 @@ Status plan_device_native(Plan& plan) {
                                                 std::to_string(least) + " for scheme native here"};
   }
   constexpr std::size_t kUnit = base::Carver::kAlignment;
-  schedule.product_bytes = limit == 0 ? kScratchBytes : std::min(kScratchBytes, (limit - least) / kUnit * kUnit);
+  const std::size_t wanted = native_of(plan).device_engine->scratch_bytes();
+  schedule.product_bytes = limit == 0 ? wanted : std::min(wanted, (limit - least) / kUnit * kUnit);
   schedule.workspace_bytes = booked_bytes(plan);
   return {};
 }

@@ -27,7 +27,9 @@ Status plan_native(Plan& plan, const Environment& environment) {
   if (plan.shape.scalar == Scalar::kDD) {
     return {StatusCode::kUnsupported, "scheme native: the platform BLAS has no double-double product, use ozaki2"};
   }
-  if (!environment.has_native_blas) return {StatusCode::kUnsupported, "scheme native: no BLAS in this build"};
+  const bool has_engine =
+      is_on_device(plan) ? environment.native_device_engine != nullptr : environment.native_engine != nullptr;
+  if (!has_engine) return {StatusCode::kUnsupported, "scheme native: no BLAS in this build"};
   const double u = num::unit_roundoff(plan.shape.scalar);
   const std::int64_t terms = is_complex(plan.shape.scalar) ? 2 : 1;
   const std::int64_t k = num_terms(plan.shape);
@@ -35,6 +37,8 @@ Status plan_native(Plan& plan, const Environment& environment) {
   double best = num::dot_bound(k, u);
   NativeStage& stage = edit_stage<NativeStage>(plan);
   stage.gauge = plan.policy.gauge;
+  stage.engine = is_on_device(plan) ? nullptr : environment.native_engine;
+  stage.device_engine = is_on_device(plan) ? environment.native_device_engine : nullptr;
   if (is_on_device(plan)) {
     if (plan.policy.reject_nonfinite) {
       return {StatusCode::kUnsupported,
@@ -47,7 +51,7 @@ Status plan_native(Plan& plan, const Environment& environment) {
     }
     stage.bound = best;
     stage.k_block = plan.shape.k;
-    plan.schedule.seconds = device_native_seconds(plan.shape, plan.schedule.batch.num_products);
+    plan.schedule.seconds = stage.device_engine->seconds(plan.shape, plan.schedule.batch.num_products);
     return plan_device_native(plan);
   }
   for (const std::int64_t block :
@@ -57,12 +61,7 @@ Status plan_native(Plan& plan, const Environment& environment) {
     if (bound > target) continue;
     stage.bound = bound;
     stage.k_block = base::ceil_div(block, terms);
-    // Multiply-adds a second and thread; docs/perf/cpu_int8.md.
-    const double rate = real_of(plan.shape.scalar) == Scalar::kF64 ? 2.4e10 : 5.6e10;
-    plan.schedule.seconds = static_cast<double>(terms) * static_cast<double>(plan.shape.m) *
-                                static_cast<double>(plan.shape.n) * static_cast<double>(k) /
-                                (rate * plan.schedule.facts.num_threads) +
-                            look_seconds(plan);
+    plan.schedule.seconds = stage.engine->seconds(plan.shape, plan.schedule.facts) + look_seconds(plan);
     return {};
   }
   return {StatusCode::kAccuracyUnreachable, "scheme native: guarantees " + short_number(best) + " |A||B| at k = " +

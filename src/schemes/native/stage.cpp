@@ -18,8 +18,8 @@ namespace {
 
 }  // namespace
 
-std::string_view NativeStage::engine_name(const Plan& plan) const {
-  return is_on_device(plan) ? "cublas" : "native_blas";
+std::string_view NativeStage::engine_name(const Plan& /*plan*/) const {
+  return device_engine != nullptr ? device_engine->name() : engine->name();
 }
 
 bool NativeStage::answers_all(const Plan& plan) const { return is_on_device(plan) || is_native_by_name(plan.policy); }

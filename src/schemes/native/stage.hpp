@@ -6,10 +6,13 @@
 #include <string_view>
 
 #include "plan/plan.hpp"
+#include "product/native_engine.hpp"
 
 namespace kizami::plan {
 
 struct NativeStage final : StageOf<NativeStage, Scheme::kNative> {
+  const product::NativeEngine* engine = nullptr;  ///< on the host
+  const product::NativeDeviceEngine* device_engine = nullptr;
   std::int64_t k_block = 0;  ///< k in blocks of this
 
   [[nodiscard]] std::string_view engine_name(const Plan& plan) const override;

@@ -67,7 +67,8 @@ class DeviceEcPlan : public testing::Test {
     environment.schemes = exec::schemes();
     environment.ec_engines = ec_list_;
     environment.engines = list_;
-    environment.has_native_blas = true;
+    static const FakeCublas cublas;
+    environment.native_device_engine = &cublas;
     environment.facts = h200_facts();
     return make(shape, policy, environment, batch);
   }

@@ -33,7 +33,7 @@ const std::vector<const product::FloatEngine*>& float_engines() {
   return list;
 }
 
-Environment machine() { return {product::DeviceFacts{}, engines(), true, float_engines(), {}, exec::schemes()}; }
+Environment machine() { return {.engines = engines(), .float_engines = float_engines(), .schemes = exec::schemes()}; }
 
 Policy ec_policy(EcVariant variant = EcVariant::kAuto) {
   Policy policy;
@@ -240,7 +240,7 @@ TEST(EcPlan, Refusals) {
   policy = ec_policy();
   policy.workspace_limit_bytes = 64;
   EXPECT_EQ(planned(policy).status().code(), StatusCode::kWorkspaceTooSmall);
-  const Environment no_float_engine{product::DeviceFacts{}, engines(), true, {}, {}, exec::schemes()};
+  const Environment no_float_engine{.engines = engines(), .schemes = exec::schemes()};
   EXPECT_EQ(make({Scalar::kF32, 9, 9, 999}, ec_policy(), no_float_engine).status().reason(),
             "no engine here can multiply for scheme ec");
 }

@@ -22,7 +22,7 @@ using num::DigitKind;
 Environment machine() {
   static const std::vector<const product::Engine*> engines = {&engines::cpu_ref_engine()};
   static const std::vector<const product::FloatEngine*> float_engines = {&engines::tc_model_engine()};
-  return {product::DeviceFacts{}, engines, true, float_engines};
+  return {.engines = engines, .float_engines = float_engines, .schemes = exec::schemes()};
 }
 
 Policy sliced(SliceFormat format = SliceFormat::kInt8, int num_slices = 0) {
@@ -219,7 +219,7 @@ TEST(Ozaki1Plan, Refusals) {
     p.slices.num_slices = 3;
   }));
   EXPECT_EQ(small.status().code(), StatusCode::kWorkspaceTooSmall);
-  const Environment no_float_engine{product::DeviceFacts{}, machine().engines, true, {}, {}, exec::schemes()};
+  const Environment no_float_engine{.engines = machine().engines, .schemes = exec::schemes()};
   EXPECT_EQ(make({Scalar::kF64, 9, 9, 9}, sliced(SliceFormat::kBf16, 3), no_float_engine).status().reason(),
             "no engine here can multiply for scheme ozaki1");
 }

@@ -7,7 +7,7 @@
 #include "kizami/status.hpp"
 #include "kizami/types.hpp"
 
-namespace kizami::engines {
+namespace kizami::product {
 
 struct ColumnMajorForm {
   bool is_exchanged = false;  ///< left is B and right is A
@@ -29,4 +29,4 @@ struct ColumnMajorForm {
 template <class T>
 Result<ColumnMajorForm> column_major_form(MatrixView<const T> a, MatrixView<const T> b, MatrixView<const T> c);
 
-}  // namespace kizami::engines
+}  // namespace kizami::product

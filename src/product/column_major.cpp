@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "engines/cublas/column_major.hpp"
+#include "product/column_major.hpp"
 
 #include <algorithm>
 #include <complex>
 #include <optional>
 #include <string>
 
-namespace kizami::engines {
+namespace kizami::product {
 namespace {
 
 /// The leading dimension of a view that is stored by columns; nothing for others.
@@ -80,4 +80,4 @@ KIZAMI_INSTANTIATE(std::complex<float>);
 KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::engines
+}  // namespace kizami::product

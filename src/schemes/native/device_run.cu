@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "device/writes_c.hpp"
-#include "exec/device_native.hpp"
+#include "schemes/native/device_run.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -13,14 +12,14 @@
 #include <vector>
 
 #include "base/overlapped_launch.hpp"
-#include "engines/cublas/cublas.hpp"
+#include "device/writes_c.hpp"
 #include "schemes/native/device_plan.hpp"
 
 namespace kizami::exec {
 namespace {
 
-using engines::ColumnMajorForm;
-using engines::CublasProducts;
+using product::ColumnMajorForm;
+using product::NativeProducts;
 
 /// alpha and beta side by side, wherever they were.
 template <class T>
@@ -57,7 +56,7 @@ Status upload_pointers(std::span<void* const> pointers, void** out, product::Que
 /// Where all products find alpha and beta. Fills `products`, which may point into `problem`.
 template <class T>
 Status place_factors(const DeviceProblem<T>& problem, std::byte* room, product::Queue queue,
-                     CublasProducts<T>& products) {
+                     NativeProducts<T>& products) {
   if (problem.alpha.device == nullptr && problem.beta.device == nullptr) {
     products.alpha = &problem.alpha.value;
     products.beta = &problem.beta.value;
@@ -94,7 +93,7 @@ template <class T, class MatrixOf>
 
 template <class T>
 [[nodiscard]] Result<ColumnMajorForm> form_of(const DeviceProblem<T>& problem) {
-  return engines::column_major_form<T>(problem.a, problem.b, problem.c);
+  return product::column_major_form<T>(problem.a, problem.b, problem.c);
 }
 
 }  // namespace
@@ -118,7 +117,7 @@ Status run_device_native(const plan::Plan& plan, std::span<const DeviceProblem<T
   const auto c_of = [](const DeviceProblem<T>& problem) { return MatrixView<const T>(problem.c); };
   const bool is_exchanged = form.value().is_exchanged;
   const DeviceProblem<T>& first = problems[0];
-  CublasProducts<T> products;
+  NativeProducts<T> products;
   products.form = form.value();
   products.num_products = static_cast<std::int64_t>(problems.size());
   products.left = is_exchanged ? first.b.data : first.a.data;
@@ -145,9 +144,9 @@ Status run_device_native(const plan::Plan& plan, std::span<const DeviceProblem<T
     products.c_array = reinterpret_cast<T* const*>(buffers.pointers + 2 * problems.size());
   }
   KIZAMI_RETURN_IF_ERROR(place_factors(first, buffers.factors, queue, products));
-  t_writes_c = true;  // cuBLAS does not tell
-  return engines::cublas_products(plan.schedule.facts.device, products, {buffers.scratch, plan.schedule.product_bytes},
-                                  queue);
+  t_writes_c = true;  // the library does not tell
+  return native_of(plan).device_engine->run(plan.schedule.facts.device, products,
+                                            {buffers.scratch, plan.schedule.product_bytes}, queue);
 }
 
 template <class T>
@@ -157,16 +156,16 @@ Status run_device_native(const plan::Plan& plan, const DeviceProblem<T>& layouts
   if (!form.ok()) return form.status();
   base::Carver carver(workspace);
   const plan::DeviceNativeBuffers buffers = plan::carve_device_native(carver, plan);
-  CublasProducts<T> products;
+  NativeProducts<T> products;
   products.form = form.value();
   products.num_products = plan.schedule.batch.num_products;
   products.left_array = products.form.is_exchanged ? b : a;
   products.right_array = products.form.is_exchanged ? a : b;
   products.c_array = c;
   KIZAMI_RETURN_IF_ERROR(place_factors(layouts, buffers.factors, queue, products));
-  t_writes_c = true;  // cuBLAS does not tell
-  return engines::cublas_products(plan.schedule.facts.device, products, {buffers.scratch, plan.schedule.product_bytes},
-                                  queue);
+  t_writes_c = true;  // the library does not tell
+  return native_of(plan).device_engine->run(plan.schedule.facts.device, products,
+                                            {buffers.scratch, plan.schedule.product_bytes}, queue);
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                                        \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Views as cuBLAS takes them: the product in its terms is the product of the views, element by element.
-#include "engines/cublas/column_major.hpp"
+#include "product/column_major.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace kizami::engines {
+namespace kizami::product {
 namespace {
 
 using C = std::complex<double>;
@@ -128,4 +128,4 @@ TEST(ColumnMajorForm, OfRealTypesIgnoresConjugation) {
 }
 
 }  // namespace
-}  // namespace kizami::engines
+}  // namespace kizami::product

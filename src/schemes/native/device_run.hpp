@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Scheme native on a device: one call of cuBLAS for all products of a plan.
+// Scheme native on a device: one call of the vendor's library for all products of a plan.
 #pragma once
 
 #include <cstddef>
 #include <span>
 
-#include "exec/device_call.hpp"
+#include "device/problem.hpp"
 #include "kizami/batch.hpp"
 #include "plan/plan.hpp"
 #include "product/product.hpp"
@@ -13,7 +13,7 @@
 namespace kizami::exec {
 
 /// @range  a plan of scheme native, and problems that validate_device_problem() lets pass, with elements and terms
-/// @status kUnsupported: no libcublas, a first call while the queue is captured, or matrices that no BLAS takes
+/// @status kUnsupported: no library, a first call while the queue is captured, or matrices that no BLAS takes
 /// @queue  asynchronous, capturable
 template <class T>
 Status run_device_native(const plan::Plan& plan, std::span<const DeviceProblem<T>> problems, std::byte* workspace,

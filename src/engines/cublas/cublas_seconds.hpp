@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// What cuBLAS takes on compute capability 9.0: coefficients fitted to docs/perf/h200_call.md and bench/results/h200.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "problem/problem.hpp"
+
+namespace kizami::engines {
+
+/// Scratch that it takes by itself.
+inline constexpr std::size_t kCublasScratchBytes = std::size_t{32} << 20;
+
+/// Seconds of one product, or of a batch of them in one call.
+[[nodiscard]] inline double cublas_seconds(const problem::Shape& shape, std::int64_t num_products) {
+  const bool is_double = real_of(shape.scalar) == Scalar::kF64;
+  const double flops = (is_complex(shape.scalar) ? 8.0 : 2.0) * static_cast<double>(shape.m) *
+                       static_cast<double>(shape.n) * static_cast<double>(shape.k) * static_cast<double>(num_products);
+  // A batch counts as one product of all its operations: one start, the same rates.
+  // Long products meet the power limit in FP64.
+  const double rate = !is_double ? 51.5e12 : flops < 3e11 ? 59e12 : flops < 3e12 ? 54e12 : 51e12;
+  const auto least = static_cast<double>(std::min({shape.m, shape.n, shape.k}));
+  constexpr double kThinExtent = 18;  // an extent of this loses half of the rate
+  constexpr double kStartSeconds = 6e-6;
+  if (flops == 0) return kStartSeconds;
+  constexpr double kBytesPerSecond = 3.9e12;  // of 1000 products of n = 64: bench/results/h200/batch.jsonl
+  const double bytes = size_bytes(shape.scalar) * static_cast<double>(num_products) *
+                       (static_cast<double>(shape.m) * static_cast<double>(shape.k) +
+                        static_cast<double>(shape.k) * static_cast<double>(shape.n) +
+                        static_cast<double>(shape.m) * static_cast<double>(shape.n));
+  return std::max(flops / rate * (1.0 + kThinExtent / least), bytes / kBytesPerSecond) + kStartSeconds;
+}
+
+}  // namespace kizami::engines
