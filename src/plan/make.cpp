@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,9 +32,9 @@ struct Candidate {
 
 /// The quickest plan of the schemes that may be chosen.
 Result<Plan> choose(Plan start, const Environment& environment) {
-  std::vector<Candidate> candidates;  // in the order of the schemes
-  std::vector<std::string> failures;  // of schemes that might have been chosen
-  Status last;                        // of the scheme that answers all
+  std::vector<Candidate> candidates;                                 // in the order of the schemes
+  std::vector<std::string> failures;                                 // of schemes that might have been chosen
+  Status last(StatusCode::kUnsupported, "no scheme in this build");  // in the end of the one that answers all
   for (const SchemePlanner& scheme : environment.schemes) {
     const SchemeWish wish = scheme.wish(start);
     if (!wish.reason.empty()) start.refusals.push_back(wish.reason);
@@ -73,7 +74,7 @@ Result<Plan> decide(const problem::Shape& shape, const Policy& policy, const Env
                     const Batch& batch) {
   KIZAMI_RETURN_IF_ERROR(problem::validate_shape(shape.m, shape.n, shape.k));
   KIZAMI_RETURN_IF_ERROR(validate_policy(shape, policy));
-  for (const SchemePlanner& scheme : environment.schemes)
+  for (const SchemePlanner& scheme : std::views::reverse(environment.schemes))  // what is wrong for all comes first
     KIZAMI_RETURN_IF_ERROR(scheme.validate(shape, policy, environment.facts.space));
   KIZAMI_RETURN_IF_ERROR(problem::validate_num_products(batch.num_products));
   if (environment.facts.space == product::MemorySpace::kDevice)
