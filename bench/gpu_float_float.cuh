@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// FP64 products by pairs of FP32 on CUDA cores: the baseline "ff32" (apps/kizami/float_float.hpp).
+// FP64 products by pairs of FP32 on CUDA cores: the baseline "ff32" (apps/check/float_float.hpp).
 #pragma once
 
 #include <cstdint>
 
+#include "check/float_float.hpp"
 #include "device_bench.cuh"
-#include "float_float.hpp"
 
 namespace bench {
 
@@ -17,15 +17,15 @@ inline constexpr int kPairBlock = 4;   ///< rows and columns of a thread
 __global__ void count_unfit(const double* x, std::int64_t count, unsigned long long* unfit) {
   for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < count;
        i += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
-    if (!kizami::cli::is_float_float(x[i])) atomicAdd(unfit, 1ull);
+    if (!kizami::check::is_float_float(x[i])) atomicAdd(unfit, 1ull);
   }
 }
 
-/// C = A B, column-major C, terms in the order of k. @bound num::float_float_bound(k) |A||B|
+/// C = A B, column-major C, terms in the order of k. @bound check::float_float_bound(k) |A||B|
 __global__ void __launch_bounds__(256)
     multiply_float_float(const double* a, Strides a_strides, const double* b, Strides b_strides, double* c,
                          std::int64_t m, std::int64_t n, std::int64_t k) {
-  using kizami::cli::FloatFloat;
+  using kizami::check::FloatFloat;
   __shared__ float2 a_tile[kPairDepth][kPairTile];
   __shared__ float2 b_tile[kPairDepth][kPairTile];
   const std::int64_t i0 = blockIdx.x * std::int64_t{kPairTile};
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(256)
   const auto load = [](const double* x, Strides strides, std::int64_t row, std::int64_t rows, std::int64_t col,
                        std::int64_t cols) {
     const double value = row < rows && col < cols ? x[row * strides.row + col * strides.col] : 0.0;
-    const FloatFloat pair = kizami::cli::to_float_float(value);
+    const FloatFloat pair = kizami::check::to_float_float(value);
     return make_float2(pair.hi, pair.lo);
   };
   for (std::int64_t h0 = 0; h0 < k; h0 += kPairDepth) {
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(256)
 #pragma unroll
       for (int s = 0; s < kPairBlock; ++s) {
 #pragma unroll
-        for (int t = 0; t < kPairBlock; ++t) sums[s][t] = kizami::cli::multiply_add(sums[s][t], x[s], y[t]);
+        for (int t = 0; t < kPairBlock; ++t) sums[s][t] = kizami::check::multiply_add(sums[s][t], x[s], y[t]);
       }
     }
     __syncthreads();
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(256)
     for (int s = 0; s < kPairBlock; ++s) {
       const std::int64_t i = i0 + i_thread + s;
       const std::int64_t j = j0 + j_thread + t;
-      if (i < m && j < n) c[j * m + i] = kizami::cli::to_double(sums[s][t]);
+      if (i < m && j < n) c[j * m + i] = kizami::check::to_double(sums[s][t]);
     }
   }
 }

@@ -73,7 +73,7 @@ struct Runner {
 [[nodiscard]] Runner float_float_runner(const Shape& s, const std::vector<kizami::MatrixView<const double>>& a,
                                         const std::vector<kizami::MatrixView<const double>>& b,
                                         const std::vector<kizami::MatrixView<double>>& c) {
-  if (s.k > kizami::cli::kMostFloatFloatTerms)
+  if (s.k > kizami::check::kMostFloatFloatTerms)
     throw std::invalid_argument("--engine ff32: k = " + std::to_string(s.k) + ", must be <= 2^24");
   DeviceBuffer<unsigned long long> unfit(1);
   check(cudaMemset(unfit.data, 0, 8), "unfit");

@@ -15,9 +15,9 @@
 #include "bench_baselines.hpp"
 #include "check/case.hpp"
 #include "check/exact.hpp"
+#include "check/float_float.hpp"
 #include "check/operands.hpp"
 #include "failure.hpp"
-#include "float_float.hpp"
 #include "kizami/kizami.hpp"
 #include "study_ozaki.hpp"
 
@@ -121,7 +121,7 @@ OzakiMeasurement measure(const std::string& line, std::map<std::string, Referenc
   const auto begin = std::chrono::steady_clock::now();
   if (is_float_float(line)) {
     multiply_float_float(c.m, c.n, c.k, x.a.data(), x.b.data(), x.c.data(), 1);
-    outcome.bound = float_float_bound(c.k);
+    outcome.bound = check::float_float_bound(c.k);
   } else {
     const Status status = gemm<double>(c.layout, c.op_a, c.op_b, c.m, c.n, c.k, 1.0, x.a.data(), x.a.ld(), x.b.data(),
                                        x.b.ld(), 0.0, x.c.data(), x.c.ld(), c.policy, &outcome);

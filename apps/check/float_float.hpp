@@ -9,7 +9,7 @@
 
 #include "kizami/host_device.hpp"
 
-namespace kizami::cli {
+namespace kizami::check {
 
 /// Normalized: hi is the sum rounded to FP32.
 struct FloatFloat {
@@ -78,4 +78,4 @@ inline constexpr std::int64_t kMostFloatFloatTerms = std::int64_t{1} << 24;
   return (3.01 * static_cast<double>(k) + 8) * 0x1p-48 * (1 + 0x1p-20) + 0x1p-53;
 }
 
-}  // namespace kizami::cli
+}  // namespace kizami::check

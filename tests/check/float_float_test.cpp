@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // FP64 by pairs of FP32: conversions, and sums held to the bound of the header by exact sums.
-#include "float_float.hpp"
+#include "check/float_float.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 
 #include "check/exact.hpp"
 
-namespace kizami::cli {
+namespace kizami::check {
 namespace {
 
 static_assert(to_float_float(0.0) == FloatFloat{0, 0});
@@ -47,7 +47,7 @@ double worst_ratio(std::int64_t k, int spread, bool cancels, int sums, unsigned 
   std::uniform_real_distribution<double> significand(-1, 1);
   double worst = 0;
   for (int s = 0; s < sums; ++s) {
-    check::ExactDot exact;
+    ExactDot exact;
     FloatFloat sum;
     double last = 0;
     for (std::int64_t h = 0; h < k; ++h) {
@@ -60,9 +60,9 @@ double worst_ratio(std::int64_t k, int spread, bool cancels, int sums, unsigned 
       exact.add(a, b);
       sum = multiply_add(sum, to_float_float(a), to_float_float(b));
     }
-    check::Exact error = exact.sum();
+    Exact error = exact.sum();
     error.add(-to_double(sum));
-    const double gauge = exact.abs_sum().rounded<double>(check::Rounding::kDown);
+    const double gauge = exact.abs_sum().rounded<double>(Rounding::kDown);
     if (gauge == 0) continue;
     worst = std::max(worst, std::abs(error.rounded<double>()) / (float_float_bound(k) * gauge));
   }
@@ -84,17 +84,17 @@ TEST(FloatFloat, SumsKeepToTheirBound) {
 TEST(FloatFloat, SumsOfTheLeastElementsKeepToTheirBound) {
   for (const double tail : {0x1p-52, 0x1.8p-26, 0x1p-25}) {
     const double x = 0x1p-50 * (1 + tail);
-    check::ExactDot exact;
+    ExactDot exact;
     FloatFloat sum;
     for (int h = 0; h < 100; ++h) {
       exact.add(x, h % 3 == 0 ? -x : x);
       sum = multiply_add(sum, to_float_float(x), to_float_float(h % 3 == 0 ? -x : x));
     }
-    check::Exact error = exact.sum();
+    Exact error = exact.sum();
     error.add(-to_double(sum));
     EXPECT_LE(std::abs(error.rounded<double>()), float_float_bound(100) * exact.abs_sum().rounded<double>()) << tail;
   }
 }
 
 }  // namespace
-}  // namespace kizami::cli
+}  // namespace kizami::check
