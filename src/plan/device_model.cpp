@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Coefficients fitted to docs/perf/h200_call.md and bench/results/h200: each phase is its bytes or operations at a rate that
+// Coefficients fitted to docs/perf/h200_call.md and lab/results/h200: each phase is its bytes or operations at a rate that
 // it reaches when large, and a time that it takes when small.
 #include "plan/device_model.hpp"
 
@@ -25,7 +25,7 @@ double device_native_seconds(const problem::Shape& shape, std::int64_t num_produ
   constexpr double kThinExtent = 18;  // an extent of this loses half of the rate
   constexpr double kStartSeconds = 6e-6;
   if (flops == 0) return kStartSeconds;
-  constexpr double kBytesPerSecond = 3.9e12;  // of 1000 products of n = 64: bench/results/h200/batch.jsonl
+  constexpr double kBytesPerSecond = 3.9e12;  // of 1000 products of n = 64: lab/results/h200/batch.jsonl
   const double bytes = size_bytes(shape.scalar) * static_cast<double>(num_products) *
                        (static_cast<double>(shape.m) * static_cast<double>(shape.k) +
                         static_cast<double>(shape.k) * static_cast<double>(shape.n) +
