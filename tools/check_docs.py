@@ -19,8 +19,8 @@ from pathlib import Path
 from urllib.parse import unquote
 
 SOURCE_SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".cu", ".cuh", ".py"}
-SOURCE_FOLDERS = ["include", "src", "tile", "dropin", "apps", "python", "bench", "examples", "demo", "tests"]
-DOCUMENT_FOLDERS = ["docs", "tile", "examples", "demo", "bench", "tests", "python", "dropin"]
+SOURCE_FOLDERS = ["include", "src", "tile", "dropin", "apps", "python", "lab", "examples", "demo", "tests"]
+DOCUMENT_FOLDERS = ["docs", "tile", "examples", "demo", "lab", "tests", "python", "dropin"]
 BIB_ENTRY = re.compile(r"^@\w+\{([^,\s]+),", re.MULTILINE)
 CITE = re.compile(r"@cite\s+(.*)")
 KEY = r"[A-Z][A-Za-z]*\d{4}[a-z]?"

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".cu", ".cuh"}
-FOLDERS = ["include", "src", "tile", "dropin", "apps", "python", "bench", "examples", "demo", "tests"]
+FOLDERS = ["include", "src", "tile", "dropin", "apps", "python", "lab", "examples", "demo", "tests"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 TARGET_INCLUDE = re.compile(r'^\s*#\s*define\s+HWY_TARGET_INCLUDE\s+(")([^"]+)"')  # Highway includes the file itself again
 CUDA_HEADER = re.compile(r"^(cuda|cublas|cute/|cutlass/|nvrtc|nccl|mma\.h)")

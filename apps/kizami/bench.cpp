@@ -27,12 +27,12 @@
 #include "bench_baselines.hpp"
 #include "bench_table.hpp"
 #include "check/case.hpp"
+#include "check/float_float.hpp"
 #include "check/matrix_spec.hpp"
 #include "check/operands.hpp"
 #include "check/text.hpp"
 #include "commands.hpp"
 #include "failure.hpp"
-#include "float_float.hpp"
 #include "kizami/kizami.hpp"
 #include "machine.hpp"
 #include "options.hpp"
@@ -166,7 +166,7 @@ std::vector<Candidate> candidates_of(const check::Case& spec, int threads) {
   out.push_back(product_candidate<T>("native BLAS", operands, spec, with(Scheme::kNative, Accuracy::native(), 0)));
   if constexpr (std::is_same_v<T, double>) {
     if (spec.n <= kMaxBaselineSize && is_plain(spec)) {  // others may be out of its range
-      const Description what{"none", "loops", 0, float_float_bound(spec.k), "entry"};
+      const Description what{"none", "loops", 0, check::float_float_bound(spec.k), "entry"};
       out.push_back(other_candidate("ff32: pairs of FP32", spec, what, [operands, spec, threads] {
         multiply_float_float(spec.m, spec.n, spec.k, operands->a.data(), operands->b.data(), operands->c.data(),
                              threads);

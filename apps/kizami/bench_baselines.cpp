@@ -6,9 +6,9 @@
 #include <cmath>
 #include <vector>
 
+#include "check/float_float.hpp"
 #include "check/parallel.hpp"
 #include "failure.hpp"
-#include "float_float.hpp"
 
 // The compiler vectorises the loops below where the processor has fused multiply-adds.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
@@ -21,6 +21,7 @@ namespace kizami::cli {
 namespace {
 
 __extension__ using Float128 = __float128;
+using check::FloatFloat;
 
 /// Adds column[i] * y to the double-double sums hi[i] + lo[i].
 KIZAMI_FMA_CLONES void add_column(std::int64_t m, const double* column, double y, double* hi, double* lo) {
@@ -40,7 +41,7 @@ KIZAMI_FMA_CLONES void add_column(std::int64_t m, const double* column, double y
 KIZAMI_FMA_CLONES void add_column(std::int64_t m, const float* column_hi, const float* column_lo, FloatFloat y,
                                   float* __restrict hi, float* __restrict lo) {
   for (std::int64_t i = 0; i < m; ++i) {
-    const FloatFloat sum = multiply_add({hi[i], lo[i]}, {column_hi[i], column_lo[i]}, {y.hi, y.lo});
+    const FloatFloat sum = check::multiply_add({hi[i], lo[i]}, {column_hi[i], column_lo[i]}, {y.hi, y.lo});
     hi[i] = sum.hi;
     lo[i] = sum.lo;
   }
@@ -55,13 +56,13 @@ FloatFloats to_float_floats(char name, const double* x, std::int64_t rows, std::
   const auto count = static_cast<std::size_t>(rows * cols);
   FloatFloats out{std::vector<float>(count), std::vector<float>(count)};
   for (std::size_t i = 0; i < count; ++i) {
-    if (!is_float_float(x[i])) {
+    if (!check::is_float_float(x[i])) {
       const auto at = static_cast<std::int64_t>(i);
       throw Failure(ExitCode::kRefused,
                     fmt::format("ff32: {}({}, {}) = {:g}, must be 0 or within 2^-{}..2^{}", name, at % rows, at / rows,
-                                x[i], kMostFloatFloatExponent, kMostFloatFloatExponent));
+                                x[i], check::kMostFloatFloatExponent, check::kMostFloatFloatExponent));
     }
-    const FloatFloat pair = to_float_float(x[i]);
+    const FloatFloat pair = check::to_float_float(x[i]);
     out.hi[i] = pair.hi;
     out.lo[i] = pair.lo;
   }
@@ -99,8 +100,8 @@ void multiply_float128(std::int64_t m, std::int64_t n, std::int64_t k, const dou
 
 void multiply_float_float(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, const double* b, double* c,
                           int threads) {
-  if (k > kMostFloatFloatTerms)
-    throw Failure(ExitCode::kRefused, fmt::format("ff32: k = {}, must be <= {}", k, kMostFloatFloatTerms));
+  if (k > check::kMostFloatFloatTerms)
+    throw Failure(ExitCode::kRefused, fmt::format("ff32: k = {}, must be <= {}", k, check::kMostFloatFloatTerms));
   const FloatFloats x = to_float_floats('A', a, m, k);
   const FloatFloats y = to_float_floats('B', b, k, n);
   check::parallel_for(n, m * n * k, threads, [&](std::int64_t j) {
@@ -111,7 +112,7 @@ void multiply_float_float(std::int64_t m, std::int64_t n, std::int64_t k, const 
       add_column(m, x.hi.data() + h * m, x.lo.data() + h * m, {y.hi[at], y.lo[at]}, hi.data(), lo.data());
     }
     for (std::int64_t i = 0; i < m; ++i)
-      c[j * m + i] = to_double({hi[static_cast<std::size_t>(i)], lo[static_cast<std::size_t>(i)]});
+      c[j * m + i] = check::to_double({hi[static_cast<std::size_t>(i)], lo[static_cast<std::size_t>(i)]});
   });
 }
 

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: MIT
-// From argv to an exit code: the list of commands, the help, and the one place that reports errors.
-#include <fcntl.h>
+// From argv to a command: the list of commands and the help.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
-#include <exception>
 #include <memory>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "check/text.hpp"
 #include "commands.hpp"
 #include "failure.hpp"
-#include "interrupt.hpp"
 #include "kizami/kizami.hpp"
 #include "options.hpp"
+#include "program.hpp"
 
 namespace kizami::cli {
 namespace {
@@ -61,14 +56,6 @@ void refuse_unknown_command(int argc, char** argv, const std::vector<Command>& c
                     : fmt::format("unknown command {}; allowed: {}", in_quotes(name), names_of(commands)));
 }
 
-/// Where the program was started without standard streams, files would get their descriptors, and reports would go into
-/// matrices. Writing to the ones opened here fails.
-void occupy_standard_streams() {
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)::open("/dev/null", O_RDONLY);  // the lowest that is free: fd
-  }
-}
-
 ExitCode parse_and_run(int argc, char** argv) {
   CLI::App app(
       "Kizami: matrix products in FP32 and FP64, real and complex, with proven error bounds, computed on integer "
@@ -79,8 +66,8 @@ ExitCode parse_and_run(int argc, char** argv) {
   app.set_help_flag("-h,--help", "print this text; after a command, the help of the command");
   app.footer(footer());
   app.require_subcommand(1);
-  const std::vector<Command> commands{add_gemm(app),  add_plan(app), add_check(app), add_bench(app),
-                                      add_study(app), add_info(app), add_help(app)};
+  const std::vector<Command> commands{add_gemm(app),  add_plan(app), add_check(app),
+                                      add_bench(app), add_info(app), add_help(app)};
   refuse_unknown_command(argc, argv, commands);
   try {
     app.parse(argc, argv);
@@ -121,22 +108,8 @@ Command add_help(CLI::App& program) {
           }};
 }
 
-int run_program(int argc, char** argv) noexcept {
-  ExitCode code = ExitCode::kInternal;
-  try {
-    occupy_standard_streams();
-    install_interrupt_handlers();
-    code = parse_and_run(argc, argv);
-  } catch (const Failure& failure) {
-    code = failure.code();
-    print_error(failure.what());
-  } catch (const std::bad_alloc&) {
-    code = ExitCode::kOutOfMemory;
-    print_error("no memory for the working data of this command");
-  } catch (const std::exception& error) {
-    print_error(error.what());
-  }
-  return static_cast<int>(code);
+int run_kizami(int argc, char** argv) noexcept {
+  return run_program("kizami", [&] { return parse_and_run(argc, argv); });
 }
 
 }  // namespace kizami::cli

@@ -22,11 +22,10 @@ struct Command {
 [[nodiscard]] Command add_plan(CLI::App& program);
 [[nodiscard]] Command add_check(CLI::App& program);
 [[nodiscard]] Command add_bench(CLI::App& program);
-[[nodiscard]] Command add_study(CLI::App& program);
 [[nodiscard]] Command add_info(CLI::App& program);
 [[nodiscard]] Command add_help(CLI::App& program);
 
-/// The whole program: parses, runs one command, reports errors. Never throws.
-[[nodiscard]] int run_program(int argc, char** argv) noexcept;
+/// The whole program: parses and runs one command.
+[[nodiscard]] int run_kizami(int argc, char** argv) noexcept;
 
 }  // namespace kizami::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The summary of a campaign of devices as a line of JSON, as they are kept in bench/results.
+// The summary of a campaign of devices as a line of JSON, as they are kept in lab/results.
 #pragma once
 
 #include "device_campaign.hpp"

@@ -11,12 +11,14 @@
 namespace kizami::cli {
 namespace {
 
+const char* program_name = "kizami";
+
 void print_line(std::string_view kind, std::string_view message) noexcept {
   try {
-    const std::string line = fmt::format("kizami: {}: {}\n", kind, one_line(message));
+    const std::string line = fmt::format("{}: {}: {}\n", program_name, kind, one_line(message));
     std::fwrite(line.data(), 1, line.size(), stderr);
   } catch (const std::exception&) {
-    std::fputs("kizami: error: out of memory\n", stderr);
+    std::fprintf(stderr, "%s: error: out of memory\n", program_name);
   }
 }
 
@@ -61,6 +63,7 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
+void name_program(const char* name) noexcept { program_name = name; }
 void print_error(std::string_view message) noexcept { print_line("error", message); }
 void print_note(std::string_view message) noexcept { print_line("note", message); }
 

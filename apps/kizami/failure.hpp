@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the program ends: documented exit codes, and the one exception that carries a code and a sentence to main(),
+// How a program ends: documented exit codes, and the one exception that carries a code and a sentence to main(),
 // which prints it as the only line on stderr. What a command owns (temporary files, threads) is released on the way by
 // destructors.
 #pragma once
@@ -67,6 +67,8 @@ void throw_if_error(const Status& status);
 /// `text` fit for one line: control characters as \xNN.
 [[nodiscard]] std::string one_line(std::string_view text);
 
+/// What the lines on stderr begin with; "kizami" without. @range a literal; before any other thread
+void name_program(const char* name) noexcept;
 /// Prints "kizami: error: MESSAGE" or "kizami: note: MESSAGE" as one line on stderr. Never throws.
 void print_error(std::string_view message) noexcept;
 void print_note(std::string_view message) noexcept;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws docs/accuracy/sgemm_figure_*.svg from the CSV files of `kizami study sgemm`, those that are in the folders.
+"""Draws docs/accuracy/sgemm_figure_*.svg from the CSV files of `kizami_study sgemm`, those that are in the folders.
 
 usage: build/venv/bin/python docs/accuracy/sgemm_pictures.py FOLDER...
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws docs/study/ozaki_figure_*.svg from the CSV files of `kizami study ozaki`, those that are in the folders.
+"""Draws docs/study/ozaki_figure_*.svg from the CSV files of `kizami_study ozaki`, those that are in the folders.
 
 usage: build/venv/bin/python docs/study/ozaki_pictures.py FOLDER...
 """

@@ -157,7 +157,7 @@ class Pyscf(Program):
 class OwnTests(Program):
     """LAPACK's or ScaLAPACK's tests: as many pass as before, but for those that are known to compare roundings."""
 
-    # Attempts of ScaLAPACK's testers with nothing preloaded that hung or aborted, of all: bench/results/cpu/scalapack_retries.jsonl. Those not here
+    # Attempts of ScaLAPACK's testers with nothing preloaded that hung or aborted, of all: lab/results/cpu/scalapack_retries.jsonl. Those not here
     # needed none; one in 20 is taken for their rate, for machines may be busier.
     NATIVE_RATES = {"xdllt": 2 / 3}
     LEAST_RATE = 1 / 20

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/gpu_gemm/options.hpp"
+#include "lab/bench/gpu_gemm/options.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The harness of the programs of bench/: what is parsed and refused, what a median is, and a record to the letter.
+// The harness of the programs of lab/bench/: what is parsed and refused, what a median is, and a record to the letter.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "bench/harness/facts.hpp"
-#include "bench/harness/options.hpp"
-#include "bench/harness/records.hpp"
-#include "bench/harness/spread.hpp"
+#include "lab/bench/harness/facts.hpp"
+#include "lab/bench/harness/options.hpp"
+#include "lab/bench/harness/records.hpp"
+#include "lab/bench/harness/spread.hpp"
 
 namespace {
 

@@ -119,7 +119,7 @@ class CliTest(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (code, ""), result)
         if IS_SANITIZED:
             result.stderr = re.sub(r"==\d+==WARNING: AddressSanitizer failed to allocate .*\n", "", result.stderr)
-        self.assertRegex(result.stderr, r"\Akizami: error: [^\n]+\n\Z")
+        self.assertRegex(result.stderr, r"\A%s: error: [^\n]+\n\Z" % os.path.basename(PROGRAM))
         for text in [says] if isinstance(says, str) else says:
             self.assertIn(text, result.stderr)
         return result.stderr

@@ -14,7 +14,7 @@
 namespace kizami::plan {
 namespace {
 
-/// Milliseconds of bench/results/h200/gemm.jsonl at commit f45a21b.
+/// Milliseconds of lab/results/h200/gemm.jsonl at commit f45a21b.
 struct Measured {
   problem::Shape shape;
   double native;
@@ -33,7 +33,7 @@ constexpr Measured kMeasured[] = {
     {{Scalar::kF64, 16384, 1024, 1024}, 0.583, 0.670},      {{Scalar::kF64, 16384, 16384, 2048}, 19.669, 14.720},
 };
 
-/// Milliseconds of whole calls of scheme ec on normal-like data, bench/results/h200/ec_call.jsonl.
+/// Milliseconds of whole calls of scheme ec on normal-like data, lab/results/h200/ec_call.jsonl.
 struct MeasuredEc {
   problem::Shape shape;
   double milliseconds;
@@ -63,7 +63,7 @@ TEST(DeviceModel, PredictsWhatWasMeasured) {
   }
 }
 
-/// Milliseconds of bench/results/h200/certificate.jsonl at commit 53172db, native's of gemm.jsonl at ac7c988: exponents of exp(phi normal).
+/// Milliseconds of lab/results/h200/certificate.jsonl at commit 53172db, native's of gemm.jsonl at ac7c988: exponents of exp(phi normal).
 struct MeasuredWide {
   Scalar scalar;
   std::int64_t n;

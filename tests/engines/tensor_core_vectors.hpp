@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Vectors of tensor cores as text, and the model held against them. A file is made by bench/tensor_core_vectors.cu:
+// Vectors of tensor cores as text, and the model held against them. A file is made by lab/bench/tensor_core_vectors.cu:
 //   # core hopper                      which num::TensorCore is claimed; other lines with # are provenance
 //   TYPE C D A... B...                 hexadecimal bits: D = C + sum_h A_h B_h, 16 pairs (TF32: 8), in one step
 #pragma once

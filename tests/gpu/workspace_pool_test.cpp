@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "base/pool_demand.hpp"
-#include "bench/harness/device.hpp"
-#include "bench/harness/facts.hpp"
-#include "bench/harness/records.hpp"
 #include "gpu/device_case.hpp"
+#include "lab/bench/harness/device.hpp"
+#include "lab/bench/harness/facts.hpp"
+#include "lab/bench/harness/records.hpp"
 
 namespace kizami::gpu_test {
 namespace {

@@ -25,10 +25,10 @@
 #include <thread>
 #include <vector>
 
-#include "bench/harness/device.hpp"
-#include "bench/harness/facts.hpp"
-#include "bench/harness/records.hpp"
 #include "gpu_memory/fault.hpp"
+#include "lab/bench/harness/device.hpp"
+#include "lab/bench/harness/facts.hpp"
+#include "lab/bench/harness/records.hpp"
 
 namespace {
 

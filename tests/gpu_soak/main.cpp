@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "bench/harness/facts.hpp"
 #include "gpu_soak/record.hpp"
+#include "lab/bench/harness/facts.hpp"
 
 namespace gpu_soak {
 namespace {

@@ -16,7 +16,7 @@ Parts parts_of(std::int64_t workspaces, std::int64_t graphs, std::int64_t rest) 
   return parts;
 }
 
-/// Mode ec of bench/results/h200/soak.jsonl at commit 9b330c9: pieces of 32 MiB, in which the whole grew by 7.1 %.
+/// Mode ec of lab/results/h200/soak.jsonl at commit 9b330c9: pieces of 32 MiB, in which the whole grew by 7.1 %.
 PartLevels mode_ec() {
   PartLevels levels;
   for (int t = 0; t <= 300; ++t) levels.add(t, parts_of(t < 150 ? 64 : 96, t < 70 ? 224 : t < 200 ? 256 : 288, 1062));

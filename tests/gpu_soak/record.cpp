@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "bench/harness/device.hpp"
-#include "bench/harness/facts.hpp"
-#include "bench/harness/records.hpp"
+#include "lab/bench/harness/device.hpp"
+#include "lab/bench/harness/facts.hpp"
+#include "lab/bench/harness/records.hpp"
 
 namespace gpu_soak {
 namespace {

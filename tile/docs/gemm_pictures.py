@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws tile/docs/gemm_speed.svg, slices_speed.svg and host_speed.svg from the CSV files of `kizami study tile`, those that
+"""Draws tile/docs/gemm_speed.svg, slices_speed.svg and host_speed.svg from the CSV files of `kizami_study tile`, those that
 are in the folders: speed over n, a panel for each type.
 
 usage: build/venv/bin/python tile/docs/gemm_pictures.py FOLDER...

@@ -61,7 +61,7 @@ constexpr Abilities kAbilities{.compares = false, .takes_windows = true, .takes_
   return d.format == SliceFormat::kInt8 ? std::nullopt : tile_engines::why_float_windows_refused(d);
 }
 
-/// Seconds of a launch, fitted to bench/results/h200/tile_engine.jsonl: waves of tiles, two of which share a
+/// Seconds of a launch, fitted to lab/results/h200/tile_engine.jsonl: waves of tiles, two of which share a
 /// multiprocessor.
 [[nodiscard]] double launch_seconds(std::int64_t m, std::int64_t n, std::int64_t k, int planes, int num_sms) {
   constexpr double kStartSeconds = 6e-6;

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include "sgemm_device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "check/text.hpp"
+#include "failure.hpp"
+
+namespace kizami::cli {
+namespace {
+
+/// The side of the products of which errors are drawn over k, as in the figures of the software tensor core.
+constexpr std::int64_t kSide = 16;
+
+constexpr const char* kNative = "FP32 (cuBLAS)";
+constexpr const char* kScaled = "scaled (FP16)";
+constexpr const char* kScaledTf32 = "scaled_tf32 (TF32)";
+
+/// What bench_gpu_ec calls it, and the name of its curve.
+struct Method {
+  const char* who;
+  const char* series;
+};
+constexpr Method kMethods[] = {{"native", kNative},
+                               {"ec_f16", kScaled},
+                               {"ec_tf32", kScaledTf32},
+                               {"cublas_tf32", "TF32, not corrected (cuBLAS)"},
+                               {"cublas_f16", "FP16 mode on FP32 operands, not corrected (cuBLAS)"},
+                               {"cublas_f16_operands", "FP16 operands, not corrected (cuBLAS)"}};
+
+/// One line, as far as it is used here.
+struct Record {
+  std::int64_t m = 0, n = 0, k = 0;
+  std::string ops;
+  std::string data;
+  std::string series;
+  std::string device;
+  double tflops = 0;
+  double peak_tflops = 0;
+  double entry_error = 0;  ///< below 0: not measured
+  double frobenius_error = 0;
+};
+
+[[noreturn]] void refuse_line(const std::string& name, int line, const std::string& reason) {
+  throw Failure(ExitCode::kBadInput, fmt::format("{}, line {}: {}", name, line, reason));
+}
+
+Record parse_record(const std::string& text, const std::string& name, int line) {
+  Record record;
+  try {
+    const auto json = nlohmann::json::parse(text);
+    const auto spec = json.at("case").get<std::string>();
+    long m = 0, n = 0, k = 0;
+    char ops[3] = "";
+    char data[64] = "";
+    if (std::sscanf(spec.c_str(), "s %2s %ldx%ldx%ld %63s", ops, &m, &n, &k, data) != 5 || m < 1 || n < 1 || k < 1) {
+      refuse_line(name, line, fmt::format("case = {}, must be as 's nn 16x16x64 normal'", in_quotes(spec)));
+    }
+    const auto who = json.at("who").get<std::string>();
+    const auto* const method =
+        std::find_if(std::begin(kMethods), std::end(kMethods), [&](const Method& x) { return who == x.who; });
+    if (method == std::end(kMethods)) refuse_line(name, line, fmt::format("who = {} is not known", in_quotes(who)));
+    record = {m,
+              n,
+              k,
+              ops,
+              data,
+              method->series,
+              "",
+              json.at("tflops").get<double>(),
+              json.at("fp32_peak_tflops").get<double>(),
+              json.at("error").get<double>(),
+              json.at("frobenius_error").get<double>()};
+    record.device = fmt::format("{}, driver {}, {}, commit {}", json.at("device").get<std::string>(),
+                                json.at("driver").get<std::string>(), json.at("date").get<std::string>(),
+                                json.at("commit").get<std::string>());
+    if (!(record.peak_tflops > 0)) refuse_line(name, line, "fp32_peak_tflops must be positive");
+  } catch (const nlohmann::json::exception& error) {
+    refuse_line(name, line, error.what());
+  }
+  return record;
+}
+
+/// Adds a point, or replaces the one of its place.
+void put(StudyFigure& figure, const StudyPoint& point) {
+  const auto place = std::find_if(figure.points.begin(), figure.points.end(), [&](const StudyPoint& x) {
+    return x.data == point.data && x.series == point.series && x.x == point.x;
+  });
+  if (place == figure.points.end()) {
+    figure.points.push_back(point);
+  } else {
+    *place = point;
+  }
+}
+
+/// The classes of data of bench_gpu_ec in the words of the other figures: "uniform" is uniform(0, 1).
+std::string words_of(const std::string& data) {
+  if (data == "uniform") return "uniform(0, 1)";
+  std::string words;
+  int colons = 0;
+  for (const char c : data) {
+    if (c != ':') {
+      words += c;
+    } else {
+      words += colons++ == 0 ? "(" : ", ";
+    }
+  }
+  return colons > 0 ? words + ")" : words;
+}
+
+/// The largest y of a series.
+double highest(const StudyFigure& figure, const char* series) {
+  double y = std::numeric_limits<double>::quiet_NaN();
+  for (const StudyPoint& point : figure.points) {
+    if (point.series == series && !(point.y <= y)) y = point.y;
+  }
+  return y;
+}
+
+void judge_speed(const StudyFigure& speed, double peak, std::vector<Claim>& claims) {
+  const auto judge_faster = [&](const char* series, const char* variant) {
+    int faster = 0;
+    int all = 0;
+    double least = std::numeric_limits<double>::infinity();
+    double most = 0;
+    double from = std::numeric_limits<double>::quiet_NaN();  // the least n from which it is always faster
+    for (const StudyPoint& point : speed.points) {
+      if (point.series != series) continue;
+      const double ratio = point.y / speed.at(point.data, kNative, point.x).value_or(0);
+      ++all;
+      least = std::min(least, ratio);
+      most = std::max(most, ratio);
+      if (ratio > 1) {
+        ++faster;
+        if (!(from <= point.x)) from = point.x;
+      }
+    }
+    claims.push_back(
+        {"figure 9", fmt::format("{} is faster than FP32 cores for many sizes", variant),
+         reproduced_if(2 * faster > all),
+         fmt::format("at {} of {} sizes, the first n = {:g}; {:.2f} to {:.2f} times", faster, all, from, least, most)});
+  };
+  judge_faster(kScaled, "halfhalf (ours: scaled)");
+  judge_faster(kScaledTf32, "tf32tf32 (ours: scaled_tf32)");
+  // TFLOPS of the document on an A100, whose FP32 cores have 19.5.
+  constexpr double kPrintedPeak = 19.5;
+  const auto judge_peak = [&](const char* series, const char* variant, double printed) {
+    const double y = highest(speed, series);
+    const double printed_share = printed / kPrintedPeak;
+    claims.push_back(
+        {"figure 9",
+         fmt::format("{} reaches {:g} TFLOPS, {:.2f} times the peak of FP32 cores, beyond what those can do", variant,
+                     printed, printed_share),
+         y / peak > printed_share ? ClaimVerdict::kSurpassed : reproduced_if(y > peak),
+         fmt::format("{:.1f} TFLOPS, {:.2f} times the peak of {:.1f}", y, y / peak, peak)});
+  };
+  judge_peak(kScaled, "halfhalf (ours: scaled)", 45);
+  judge_peak(kScaledTf32, "tf32tf32 (ours: scaled_tf32)", 29);
+}
+
+void judge_errors(const StudyFigure& figure, const char* place, std::vector<Claim>& claims) {
+  for (const char* series : {kScaled, kScaledTf32}) {
+    claims.push_back(claim_of_equal_accuracy(place, fmt::format("{} is as accurate as FP32 on the device", series),
+                                             figure, series, kNative));
+  }
+}
+
+}  // namespace
+
+SgemmDeviceStudy study_sgemm_device(std::istream& records, const std::string& name) {
+  SgemmDeviceStudy study;
+  StudyFigure speed{
+      "figure_9", "Speed of whole calls, square products in order nn of normal numbers", "n", "tflops", false, {}};
+  StudyFigure relative{"figure_9_relative",
+                       "The same, relative to the peak of the device's FP32 cores",
+                       "n",
+                       "share_of_fp32_peak",
+                       false,
+                       {}};
+  StudyFigure uniform{
+      "figure_1_device", "Error over k on the device, 16 x k by k x 16, uniform data", "k", "error", true, {}};
+  StudyFigure ranges{"figure_8_device",
+                     "Error over k on the device, 16 x k by k x 16, by the exponents of both operands",
+                     "k",
+                     "error",
+                     true,
+                     {}};
+  double peak = 0;
+  std::string text;
+  for (int line = 1; std::getline(records, text); ++line) {
+    if (text.empty()) continue;
+    const Record r = parse_record(text, name, line);
+    const auto n = static_cast<double>(r.n);
+    if (r.ops == "nn" && r.data == "normal" && r.m == r.n && r.n == r.k) {
+      if (study.device.find(r.device) == std::string::npos)
+        study.device += (study.device.empty() ? "" : "; ") + r.device;
+      peak = r.peak_tflops;
+      put(speed, {"", r.series, n, r.tflops, 0});
+      put(relative, {"", r.series, n, r.tflops / r.peak_tflops, 0});
+    } else if (r.m == kSide && r.n == kSide && r.entry_error >= 0) {
+      const bool is_uniform = r.data.starts_with("uniform");
+      if (!is_uniform && !r.data.starts_with("exp_rand")) continue;
+      put(is_uniform ? uniform : ranges,
+          {words_of(r.data), r.series, static_cast<double>(r.k), r.frobenius_error, r.entry_error * 0x1p24});
+    }
+  }
+  if (records.bad()) throw Failure(ExitCode::kBadInput, fmt::format("{}: cannot be read", name));
+  for (const StudyFigure* figure : {&speed, &uniform, &ranges}) {
+    for (const char* series : {kNative, kScaled, kScaledTf32}) {
+      if (std::any_of(figure->points.begin(), figure->points.end(),
+                      [&](const StudyPoint& point) { return point.series == series; })) {
+        continue;
+      }
+      throw Failure(ExitCode::kBadInput, fmt::format("{}: no record of {} for {}", name, series, figure->name));
+    }
+  }
+  judge_speed(speed, peak, study.claims);
+  judge_errors(uniform, "figure 1, device", study.claims);
+  judge_errors(ranges, "figure 8, device", study.claims);
+  study.figures = {std::move(speed), std::move(relative), std::move(uniform), std::move(ranges)};
+  return study;
+}
+
+}  // namespace kizami::cli

@@ -1,0 +1,402 @@
+# SPDX-License-Identifier: MIT
+"""kizami_study: the files that it leaves, what they hold, and the verdicts that do not depend on the size of a run."""
+import csv
+import json
+import unittest
+
+import cli_support
+from cli_support import BAD_INPUT, OUTPUT, USAGE, CliTest
+
+FILES = ["figure_1.csv", "figure_2.csv", "figure_3.csv", "figure_6.csv", "figure_7.csv", "figure_8.csv", "study.md", "table_1.csv"]
+DEVICE_FILES = ["figure_1_device.csv", "figure_8_device.csv", "figure_9.csv", "figure_9_relative.csv"]
+
+
+def record(who, shape, data, tflops=1.0, error=1e-7, frobenius_error=2e-7, ops="nn"):
+    """A line of bench_gpu_ec, of a device whose FP32 cores reach 20 TFLOPS."""
+    return {"date": "2026-01-02", "commit": "abc", "device": "Some GPU", "fp32_peak_tflops": 20.0, "driver": "1.2", "case": f"s {ops} {shape} {data}",
+            "who": who, "plan": "", "tflops": tflops, "error": error, "frobenius_error": frobenius_error}
+
+
+def device_records():
+    """FP16 at three times the peak, TF32 below it and slower than native at n = 256; FP16 errs half as much as native, TF32 thrice."""
+    speed = {"native": (10, 10), "ec_f16": (12, 60), "ec_tf32": (5, 15), "cublas_tf32": (30, 50)}
+    lines = [record(who, f"{n}x{n}x{n}", "normal", tflops=tflops[at], error=-1, frobenius_error=-1)
+             for who, tflops in speed.items() for at, n in enumerate((256, 512))]
+    for data in ("uniform", "exp_rand:-15:15"):
+        for who, error in (("native", 2e-7), ("ec_f16", 1e-7), ("ec_tf32", 6e-7)):
+            lines += [record(who, f"16x16x{k}", data, frobenius_error=error) for k in (512, 2048)]
+    return lines
+
+
+def tile_record(who, type, n, tflops, plan="128x256x128_c1_o1_w8_l0_true group=8", check="equal"):
+    """A line of bench_gpu_tile."""
+    return {"date": "2026-01-02", "commit": "abc", "device": "Some GPU", "driver": "1.2", "type": type, "n": n, "who": who, "plan": plan,
+            "tflops": tflops, "check": "reference" if who != "tile" else check}
+
+
+def tile_records():
+    """At n = 4096 tiles at 90 %, but for FP8 E5M2 at 70 % and FP64 at 5 %; a slower plan of FP16, and at n = 1024 half as fast."""
+    lines = [tile_record("cublaslt", "f16", 1024, 200), tile_record("tile", "f16", 1024, 100)]
+    for type, vendor, tile in (("f16", 700, 630), ("e4m3", 1300, 1170), ("e5m2", 1300, 910), ("tf32", 400, 360), ("i8", 1400, 1260), ("f64", 60, 3)):
+        lines += [tile_record("cublaslt", type, 4096, vendor), tile_record("tile", type, 4096, tile)]
+    return lines + [tile_record("tile", "f16", 4096, 300, plan="64x64x64_c1_o1_w4_l0_true group=8")]
+
+
+def slices_record(who, n, tflops, plan=None, error=1e-15, **fields):
+    """A line of bench_gpu_tile_slices."""
+    line = {"date": "2026-01-02", "commit": "abc", "device": "Some GPU", "driver": "1.2", "n": n, "who": who, "ms_median": 2e-9 * n**3 / tflops}
+    if who == "split":
+        return line | fields
+    line |= {"total_ms": line["ms_median"], "tflops": tflops, "error": error, "frobenius": error, "pairs": fields.pop("pairs", 0)}
+    return line | ({"plan": plan, "from_native": error} if plan else {}) | fields
+
+
+def slices_records():
+    """n = 8192: native 60 TFLOPS; two kernels of all pairs, and one of diagonals with d = 9 at 15 TFLOPS and d = 5 at 120."""
+    lines = [slices_record("cublas", 8192, 60), slices_record("split", 8192, 1, ms_median=0.5, gigabytes_per_second=3000)]
+    lines += [slices_record("depth 9", 8192, tflops, plan, pairs=39) for plan, tflops in (("pairs_128x64", 5), ("pairs_128x128", 6))]
+    for depth, pairs, tflops, error in ((9, 39, 15, 1e-16), (8, 34, 18, 1e-16), (7, 28, 62, 2e-15), (6, 21, 80, 9e-14), (5, 15, 120, 1e-9)):
+        lines.append(slices_record(f"depth {depth}", 8192, tflops, "diagonal_128x128", error=error, pairs=pairs))
+    return lines
+
+
+class StudyTest(CliTest):
+    def rows(self, name):
+        with open(self.dir / name, newline="") as file:
+            return list(csv.DictReader(file))
+
+    def test_sgemm(self):
+        claims = self.succeed("sgemm", "--max-k", 256, "--seeds", 1, timeout=280)
+        self.assertEqual(self.names(), FILES)
+        summary = (self.dir / "study.md").read_text()
+        self.assertIn(claims, summary)
+        self.assertIn("Figure 9 (speed) and errors on a device are missing: `bench_gpu_ec`", summary)
+        verdicts = {}
+        for line in claims.splitlines()[2:]:
+            _, place, claim, verdict, found, _ = (field.strip() for field in line.split("|"))
+            self.assertIn(verdict, ("reproduced", "surpassed", "refuted"))
+            self.assertTrue(found)
+            verdicts[place, claim] = verdict
+        self.assertGreater(len(verdicts), 20)
+        # Enumerated, so the same in every run.
+        self.assertEqual(verdicts["section 3.1", "two FP16 numbers by RN keep 22.75 of 23 bits on average"], "reproduced")
+        self.assertEqual(verdicts["section 3.1", "so do they by RNA"], "reproduced")
+        self.assertEqual(verdicts["table 1", "lengths and probabilities by the deciding bits"], "reproduced")
+        self.assertEqual(verdicts["section 4.1", "for exp_rand(-15, 15) both halfhalf parts are normal numbers"], "refuted")
+        self.assertEqual(verdicts["figure 8, right", "halfhalf is wrong"], "reproduced")
+        expected = [row for row in self.rows("table_1.csv") if row["l0"] == "expected"]
+        self.assertEqual([(row["length"], row["probability"]) for row in expected], [("22.75", "RN"), ("22.75", "RNA"), ("22.5", "last bit masked")])
+        figure = self.rows("figure_1.csv")
+        self.assertEqual(list(figure[0]), ["data", "series", "k", "error", "max_entry_error_u"])
+        self.assertEqual({row["k"] for row in figure}, {"16", "32", "64", "128", "256"})
+        for row in figure:
+            self.assertTrue(0 < float(row["error"]) < 1e-3, row)
+
+    @unittest.skipIf(cli_support.IS_SANITIZED, "the same code runs in test_sgemm")
+    def test_same_numbers_again(self):
+        """Operands are addressed by seed, row and column: threads change no digit."""
+        for folder in ("one", "two"):
+            (self.dir / folder).mkdir()
+            self.succeed("sgemm", "-o", folder, "--max-k", 256, "--seeds", 1, timeout=280)
+        for name in FILES:
+            self.assertEqual((self.dir / "one" / name).read_bytes(), (self.dir / "two" / name).read_bytes(), name)
+
+    def study_of_device(self, lines):
+        (self.dir / "gpu.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return "sgemm", "--max-k", 256, "--seeds", 1, "--gpu-results", "gpu.jsonl"
+
+    def test_device(self):
+        replaced = record("ec_f16", "512x512x512", "normal", tflops=1)
+        left_out = [record("ec_f16", "512x512x512", "uniform", tflops=999), record("ec_f16", "512x512x512", "normal", tflops=999, ops="nt"),
+                    record("ec_f16", "64x64x2048", "uniform", frobenius_error=9)]
+        self.succeed(*self.study_of_device([replaced] + device_records() + left_out), timeout=280)
+        self.assertEqual(self.names(), sorted(FILES + DEVICE_FILES + ["gpu.jsonl"]))
+        speed = {(row["series"], row["n"]): row["tflops"] for row in self.rows("figure_9.csv")}
+        self.assertEqual(len(speed), 8)
+        self.assertEqual(speed["scaled (FP16)", "512"], "60")
+        relative = {(row["series"], row["n"]): row["share_of_fp32_peak"] for row in self.rows("figure_9_relative.csv")}
+        self.assertEqual(relative["scaled (FP16)", "512"], "3")
+        errors = self.rows("figure_8_device.csv")
+        self.assertEqual({row["data"] for row in errors}, {"exp_rand(-15, 15)"})
+        self.assertEqual([row["error"] for row in self.rows("figure_1_device.csv") if row["series"] == "scaled (FP16)"], ["1e-07", "1e-07"])
+        summary = (self.dir / "study.md").read_text()
+        self.assertIn("Some GPU, driver 1.2, 2026-01-02, commit abc", summary)
+        claims = [line.split("|")[1:-1] for line in summary.splitlines() if "figure 9 |" in line or ", device |" in line]
+        verdicts = [(place.strip(), verdict.strip()) for place, _, verdict, _ in claims]
+        # Faster: FP16 at both sizes, TF32 at one of two. Peak: 3 and 0.75 times. Errors: 0.5 and 3 times.
+        self.assertEqual(verdicts, [("figure 9", "reproduced"), ("figure 9", "refuted"), ("figure 9", "surpassed"), ("figure 9", "refuted"),
+                                    ("figure 1, device", "reproduced"), ("figure 1, device", "refuted"),
+                                    ("figure 8, device", "reproduced"), ("figure 8, device", "refuted")])
+
+    def test_refusals_of_device_results(self):
+        def refuse(lines, says):
+            self.expect_error(BAD_INPUT, *self.study_of_device(lines), says=says)
+
+        refuse([], says="gpu.jsonl: no record of FP32 (cuBLAS) for figure_9")
+        refuse([line for line in device_records() if line["who"] != "ec_tf32"], says="no record of scaled_tf32 (TF32) for figure_9")
+        refuse([line for line in device_records() if "exp_rand" not in line["case"]], says="no record of FP32 (cuBLAS) for figure_8_device")
+        refuse([record("ec_f8", "16x16x16", "uniform")], says="gpu.jsonl, line 1: who = 'ec_f8' is not known")
+        refuse(device_records()[:1] + [record("native", "16x16", "uniform")], says="gpu.jsonl, line 2: case = 's nn 16x16 uniform', must be as")
+        refuse([{"case": "s nn 16x16x16 uniform"}], says="gpu.jsonl, line 1: ")
+        (self.dir / "gpu.jsonl").write_text("{\n")
+        self.expect_error(BAD_INPUT, "sgemm", "--gpu-results", "gpu.jsonl", says="gpu.jsonl, line 1: ")
+        self.expect_error(BAD_INPUT, "sgemm", "--gpu-results", "absent.jsonl", says="absent.jsonl: cannot be opened")
+
+    def study_of_tiles(self, lines):
+        (self.dir / "gpu.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return "tile", "--max-n", 64, "--gpu-results", "gpu.jsonl"
+
+    def study_of_slices(self, lines):
+        (self.dir / "slices.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return "tile", "--max-n", 64, "--slices-results", "slices.jsonl"
+
+    def verdicts(self, claims):
+        return [tuple(field.strip() for field in line.split("|")[1:4:2]) for line in claims.splitlines()[2:]]
+
+    def test_tile_on_a_processor(self):
+        claims = self.succeed("tile", "--max-n", 128, timeout=120)
+        self.assertEqual(self.names(), ["host.csv", "host_speed.csv", "study.md"])
+        rows = self.rows("host.csv")
+        self.assertEqual({row["type"] for row in rows}, {"FP32", "FP64", "FP32 cast to TF32", "FP16", "BF16", "FP8 E4M3", "FP8 E5M2", "INT8",
+                                                         "INT8 to residues (engine tile)"})
+        self.assertEqual({row["n"] for row in rows}, {"64", "128"})
+        for row in rows:
+            self.assertEqual(row["beside"], {"FP32": "BLAS", "FP64": "BLAS", "INT8 to residues (engine tile)": "engine cpu_simd"}.get(row["type"], ""))
+            self.assertTrue(float(row["gflops"]) > 0, row)
+            self.assertEqual(row["beside"] != "", row["ratio"] != "")
+        self.assertEqual(len([row for row in rows if row["type"] == "FP32" and row["n"] == "128"]), 5)
+        speed = [row for row in self.rows("host_speed.csv") if row["data"] == "FP32" and row["n"] == "128"]
+        self.assertEqual([row["series"] for row in speed], ["tile kernel", "BLAS"])
+        best = max(float(row["gflops"]) for row in rows if row["type"] == "FP32" and row["n"] == "128")
+        self.assertAlmostEqual(float(speed[0]["gflops"]), best, delta=0.06)
+        self.assertEqual([place for place, _ in self.verdicts(claims)], ["aim"])
+        summary = (self.dir / "study.md").read_text()
+        self.assertIn("1 thread", summary)
+        self.assertIn("missing: `bench_gpu_tile` measures it, and `--gpu-results`", summary)
+        self.assertIn("missing: `bench_gpu_tile_slices` measures it, and `--slices-results`", summary)
+        for n in (63, 2049):
+            self.expect_error(USAGE, "tile", "--max-n", n, says="allowed: 64..2048")
+        self.expect_error(USAGE, "tile", "--threads", 0, says="--threads")
+
+    def test_slices_by_tiles(self):
+        claims = self.succeed(*self.study_of_slices(slices_records()), timeout=120)
+        self.assertEqual(self.names(), ["host.csv", "host_speed.csv", "slices.csv", "slices.jsonl", "slices_speed.csv", "slices_variants.csv", "study.md"])
+        rows = {row["d"]: row for row in self.rows("slices.csv")}
+        self.assertEqual(rows["9"], {"n": "8192", "d": "9", "pairs": "39", "split_ms": "0.500", "product_ms": "73.301", "bf16_tflops": "585",
+                                     "total_ms": "73.301", "tflops": "15.0", "of_native": "0.25", "largest_over_AB": "1e-16", "frobenius": "1e-16",
+                                     "frobenius_from_native": "1e-16", "kernel": "diagonal_128x128"})
+        self.assertEqual(rows["cuBLAS"]["tflops"], "60.0")
+        self.assertEqual(len(self.rows("slices_variants.csv")), 7)
+        self.assertEqual({row["series"] for row in self.rows("slices_speed.csv")}, {"d = 9", "d = 8", "d = 7", "d = 6", "d = 5", "cuBLAS"})
+        self.assertIn("Some GPU, driver 1.2, 2026-01-02, commit abc", (self.dir / "study.md").read_text())
+        verdicts = self.verdicts(claims)[:-1]
+        # Two splits of 0.5 ms for 1.16; 3 TB/s of 4.8. Shares of native 0.25, 0.3, 1.03, 1.33, 2. Errors as printed or smaller.
+        self.assertEqual(verdicts, [("slices, split", "surpassed"), ("aim, split", "refuted")] +
+                         [("slices, speed", verdict) for verdict in ("refuted", "refuted", "reproduced", "reproduced", "surpassed")] +
+                         [("slices, error", "surpassed")] * 5 +
+                         [("aim, error", "reproduced"), ("aim, error", "reproduced"), ("aim, error", "refuted"), ("slices, tiles", "refuted")])
+
+        # Beside GEMM kernels of n = 8192: FP64 by mma at 3 TFLOPS, BF16 at 600, of which 39 products at 15 take 585.
+        tiles = tile_records()
+        for type, tflops in (("f64", 3), ("bf16", 600)):
+            tiles += [tile_record("cublaslt", type, 8192, 700), tile_record("tile", type, 8192, tflops)]
+        self.study_of_tiles(tiles)
+        claims = self.succeed(*self.study_of_slices(slices_records()), "--gpu-results", "gpu.jsonl", timeout=120)
+        self.assertIn("gemm.csv", self.names())
+        self.assertIn("| aim, speed | d = 9: at least 85 % of the rate of one BF16 product | surpassed | 98 %: 585 TFLOPS of 600, n = 8192, diagonal_128x128 |", claims)
+        self.assertIn("at 78 % of the rate of one (printed: 323.1 ms at n = 16384 and 1357 TFLOPS) | surpassed | 98 %, 73.3 ms, n = 8192 |", claims)
+        self.assertIn("| refuted | 5.0 times: 15.0 and 3.0 TFLOPS, n = 8192 |", claims)
+
+    def test_refusals_of_slices_results(self):
+        def refuse(lines, says):
+            self.expect_error(BAD_INPUT, *self.study_of_slices(lines), says=says)
+
+        refuse([], says="slices.jsonl: no n has records of depths 9, 8, 7, 6 and 5")
+        refuse(slices_records()[:-1], says="slices.jsonl: no n has records of depths 9, 8, 7, 6 and 5")
+        refuse(slices_records()[1:], says="slices.jsonl, line 2: no record of cublas of this n before it")
+        refuse(slices_records()[:1] + slices_records()[2:], says="slices.jsonl, line 2: no record of the split of this n before it")
+        refuse([slices_record("depth 14", 8, 1, "p")], says="slices.jsonl, line 1: who = 'depth 14' is not known")
+        refuse([slices_record("native", 8, 1)], says="slices.jsonl, line 1: who = 'native' is not known")
+        refuse([slices_record("cublas", 0, 1, ms_median=1)], says="slices.jsonl, line 1: n = 0, must be at least 1")
+        refuse([slices_record("cublas", 8, 1, error=0)], says="slices.jsonl, line 1: error = 0, must be positive")
+        refuse([{"n": 8}], says="slices.jsonl, line 1: ")
+        self.expect_error(BAD_INPUT, "tile", "--slices-results", "absent.jsonl", says="absent.jsonl: cannot be opened")
+
+    def test_tile(self):
+        claims = self.succeed(*self.study_of_tiles([tile_record("cublaslt", "f16", 4096, 1), tile_record("tile", "f16", 4096, 999)] + tile_records()))
+        self.assertEqual(self.names(), ["gemm.csv", "gemm_speed.csv", "gpu.jsonl", "host.csv", "host_speed.csv", "study.md", "variants.csv"])
+        gemm = {(row["type"], row["n"]): row for row in self.rows("gemm.csv")}
+        self.assertEqual(len(gemm), 7)
+        self.assertEqual(gemm["FP16", "4096"], {"type": "FP16", "n": "4096", "tile_tflops": "630.0", "cublaslt_tflops": "700.0", "share": "0.900",
+                                                "plan": "128x256x128_c1_o1_w8_l0_true group=8"})
+        self.assertEqual(len(self.rows("variants.csv")), 8)
+        speed = {(row["data"], row["series"], row["n"]): row["tflops"] for row in self.rows("gemm_speed.csv")}
+        self.assertEqual(speed["INT8", "cuBLASLt", "4096"], "1400")
+        summary = (self.dir / "study.md").read_text()
+        self.assertIn("Some GPU, driver 1.2, 2026-01-02, commit abc", summary)
+        self.assertIn(claims, summary)
+        verdicts = self.verdicts(claims)[:-1]
+        # FP16 at 90 % of 88; TF32 at 90 % of 94; E5M2 910 / 630 times FP16; FP64 20 times slower; then the aims of 80 %.
+        self.assertEqual(verdicts, [("GEMM, float16", "reproduced"), ("GEMM, float32 as TF32", "refuted"), ("GEMM, float8_e5m2", "refuted"),
+                                    ("GEMM, float64", "reproduced")] + 4 * [("aim", "surpassed")])
+
+    def test_refusals_of_tile_results(self):
+        def refuse(lines, says):
+            self.expect_error(BAD_INPUT, *self.study_of_tiles(lines), says=says)
+
+        refuse([], says="gpu.jsonl: no record of a tile kernel of type f16")
+        refuse(tile_records()[:2] + tile_records()[4:14], says="gpu.jsonl: no record of type f16 for n >= 4096")
+        refuse(tile_records()[1:], says="gpu.jsonl, line 1: no record of cuBLASLt of this type and n before it")
+        refuse([tile_record("cublaslt", "f16", 8, 1), tile_record("tile", "f16", 8, 1, check="failed: 3 of 64")],
+               says="gpu.jsonl, line 2: check = 'failed: 3 of 64', must be 'equal'")
+        refuse([tile_record("tile", "f17", 8, 1)], says="gpu.jsonl, line 1: type = 'f17' is not known")
+        refuse([tile_record("tile", "f16", 0, 1)], says="gpu.jsonl, line 1: n = 0, must be at least 1")
+        refuse([tile_record("tile", "f16", 8, 0)], says="gpu.jsonl, line 1: tflops = 0, must be positive")
+        refuse([{"type": "f16"}], says="gpu.jsonl, line 1: ")
+
+    journal = ""  # what test_ozaki measured, so that the next test need not
+
+    def test_ozaki(self):
+        study = "ozaki", "--max-n", 16
+        claims = self.succeed(*study, timeout=280)
+        self.assertEqual(self.names(), ["baselines.csv", "diagonals.csv", "fused.csv", "int8.csv", "measured.jsonl", "naive.csv", "study.md"])
+        self.assertIn(claims, (self.dir / "study.md").read_text())
+        verdicts = {line.split("|")[2].strip(): line.split("|")[3].strip() for line in claims.splitlines()[2:]}
+        self.assertEqual(verdicts["7 x 7 slices with d = 9, 8, 7, 6, 5 keep 39, 34, 28, 21, 15 products; 14 x 14 with 16 keep 130"], "reproduced")
+        self.assertEqual(verdicts["sums of fp16 slices round in FP32"], "refuted")
+        self.assertEqual(verdicts["d = 5: error 4.5e-09"], "surpassed")
+        for row in self.rows("naive.csv"):  # every product, exact sums: one rounding
+            self.assertLessEqual(float(row["largest_element"]), 2.0**-53)
+        baselines = {row["way"]: row for row in self.rows("baselines.csv") if row["k"] == "16"}
+        self.assertEqual(list(baselines), ["native", "ff32"])
+        self.assertGreater(float(baselines["ff32"]["frobenius"]), 2.0**-50)  # pairs of FP32 have about 48 bits
+        for row in baselines.values():
+            self.assertLessEqual(float(row["largest_over_AB"]), float(row["bound"]))
+        self.assertEqual([row["products"] for row in self.rows("diagonals.csv")], ["39", "34", "28", "21", "15"])
+
+        # An interruption: half of the journal and a part of a line are there. What is measured again has the same errors.
+        def errors():
+            return {name: [[row[column] for column in ("n", "slices", "frobenius", "largest_over_AB")] for row in self.rows(name)]
+                    for name in ("naive.csv", "fused.csv", "diagonals.csv", "int8.csv")} | {
+                        "baselines.csv": [[row[column] for column in ("n", "way", "frobenius", "largest_over_AB")] for row in self.rows("baselines.csv")]}
+
+        before = errors()
+        type(self).journal = (self.dir / "measured.jsonl").read_text()
+        journal = self.journal.splitlines(keepends=True)
+        (self.dir / "measured.jsonl").write_text("".join(journal[:5]) + journal[5][:40])
+        self.assertEqual(self.succeed(*study, timeout=280), claims)
+        self.assertEqual(errors(), before)
+        again = [json.loads(line) for line in (self.dir / "measured.jsonl").read_text().splitlines() if line.startswith("{") and line.endswith("}")]
+        self.assertEqual([line["case"] for line in again], [json.loads(line)["case"] for line in journal])
+        self.assertEqual([line["seconds"] for line in again[:5]], [json.loads(line)["seconds"] for line in journal[:5]])
+
+    def test_ozaki_on_a_device(self):
+        def record(type, who, n, tflops):
+            return {"date": "2026-01-02", "commit": "abc", "driver": "1.2", "case": f"{type} nn {n}x{n}x{n} phi=0.5", "who": who, "tflops": tflops, "error": 1e-15}
+
+        # Native before what runs beside it, as the programs print it; at 1024 a second run.
+        lines = [record("d", "native", 1024, 20), record("d", "native", 8192, 50)]
+        lines += [record("d", f"ozaki1/7/truncated/{sums}", n, tflops) for sums, tflops in (("grouped", 10), ("concatenated", 25), ("blocked", 15)) for n in (1024, 8192)]
+        lines += [record("d", "ozaki1/3", 8192, 190), record("d", "ozaki1/7/truncated/grouped/streams2", 8192, 16)]
+        lines += [record("d", "native", 1024, 80), record("d", "ozaki1/4", 1024, 40)]
+        for n, forms in ((1024, (30, 10, 20)), (8192, (45, 50, 40))):
+            lines += [record("z", who, n, tflops) for who, tflops in zip(("native", "ozaki1/7/truncated/karatsuba", "ozaki1/7/truncated/enlarged"), forms)]
+        lines.append(record("z", "ozaki1/7/truncated/full", 1024, 15))
+        (self.dir / "measured.jsonl").write_text(self.journal)
+        (self.dir / "gpu.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        claims = self.succeed("ozaki", "--max-n", 16, "--gpu-results", "gpu.jsonl", timeout=280)
+        verdicts = [(line.split("|")[2].strip(), line.split("|")[3].strip(), line.split("|")[4].strip()) for line in claims.splitlines()[2:]][-5:]
+        self.assertEqual(verdicts, [
+            ("EF_S is up to 2.2 times as fast as EF for small matrices", "surpassed", "at most 2.50 times (n = 1024)"),
+            ("EF_L is up to 1.7 times as fast as EF for large matrices", "refuted",
+             "at most 1.60 times (n = 8192); one call 1.50 (n = 8192), 2 streams 1.60 (n = 8192)"),
+            ("the enlarged matrix is faster for small, Karatsuba for large matrices", "reproduced",
+             "Karatsuba from n = 8192 on; below, the enlarged matrix up to 2.00 times as fast; "
+             "the full 2 x 2, written to memory, at most 0.75 times as fast as one column of it (n = 1024)"),
+            ("ZGEMM is overtaken from n = 8192 on", "reproduced", "by Karatsuba from n = 8192 on"),
+            ("3 slices reach 185 TFLOPS at n = 8192", "reproduced", "190.0 TFLOPS, native 50.0 in the same run, error 1e-15 of abs(A) abs(B)")])
+        figure = {(row["data"], row["series"], row["n"]): row["tflops"] for row in self.rows("figure_1.csv")}
+        self.assertEqual(figure["hopper", "ozIMMU_EF_S", "1024"], "25")
+        self.assertEqual(figure["hopper", "native", "1024"], "20")
+        shares = {row["way"]: row["of_native"] for row in self.rows("speed.csv") if row["n"] == "1024"}
+        self.assertEqual(shares["ozaki1/4"], "0.50")  # of the line of native before it, not of another run's
+        (self.dir / "gpu.jsonl").write_text(json.dumps(record("d", "native", 8, 0)) + "\n")
+        self.expect_error(BAD_INPUT, "ozaki", "--max-n", 16, "--gpu-results", "gpu.jsonl", says="gpu.jsonl, line 1: tflops = 0, must be positive")
+        self.expect_error(USAGE, "ozaki", "--max-n", 8, says="--max-n")
+
+    def test_ozaki_on_a_device_floating(self):
+        """Made-up records of bench_gpu_slices: phases, counts and errors of which each verdict is known."""
+        n = 16384
+
+        def record(who, n, tflops, **fields):
+            base = {"date": "2026-01-02", "commit": "abc", "device": "Some GPU", "driver": "1.2", "case": f"d nn {n}x{n}x{n} randn", "who": who,
+                    "ms_median": 2e-9 * n**3 / tflops, "tflops": tflops, "error": 1e-16, "frobenius": 1e-15, "element": 1e-12}
+            return base | fields
+
+        def sliced(who, n, tflops, slices, products, frobenius=1e-16, **fields):
+            words = who.split("/")
+            bits = [int(word[1:]) for word in words if word[0] == "b" and word[1:].isdigit()]
+            return record(who, n, tflops, frobenius=frobenius, slices=slices, products=products, bound=1e-12, format=words[1],
+                          engine="tile" if "tile" in words else "hopper", scale="matrix" if "matrix" in words else "line",
+                          digit_bits=bits[0] if bits else {"fp16": 9, "bf16": 8, "e4m3": 4}[words[1]],
+                          from_native=[2e-15, 1e-12, 1e-16]) | {"split_ms": 1.0, "product_ms": 2.0, "sums_ms": 0.5} | fields
+
+        lines = [record("native", size, 50) for size in (1024, 2048, 4096, 8192, n)]
+        for size, whole, blocks, fp8 in ((1024, 10, 8, 15), (2048, 11, 8, 16), (4096, 12, 9, 18), (8192, 14, 9, 17), (n, 14, 9, 17)):
+            lines += [sliced("ozaki1/fp16/until-zero/matrix/b7", size, 5, whole, whole**2, split_ms=40.0), sliced("ozaki1/fp16/until-zero/matrix", size, 9, blocks, blocks**2),
+                      sliced("ozaki1/e4m3/until-zero/matrix", size, 6, fp8, fp8**2)]
+        lines += [sliced("ozaki1/bf16/7/d9/matrix", 8192, 20, 7, 39), sliced("ozaki1/e4m3/14/d16/matrix", 8192, 30, 14, 130), sliced("ozaki1/bf16/7", 1024, 20, 7, 34)]
+        # 39 products of 10 ms (880 TFLOPS) in a call of 500, or of 8 ms by a tile kernel; the split moves 11.8 and 16.1 GB, of which 4.8 TB/s take 2.46 and 3.36 ms.
+        lines += [sliced("ozaki1/bf16/1", n, 400, 1, 1, product_ms=10.0), sliced("ozaki1/bf16/7/d9", n, 17, 7, 39, split_ms=4.0)]
+        for d, products, ms, frobenius in ((9, 39, 500, 1e-16), (8, 34, 200, 1e-16), (7, 28, 170, 4e-15), (6, 21, 100, 9e-14), (5, 15, 60, 2e-10)):
+            lines.append(sliced(f"ozaki1/bf16/7/d{d}/matrix", n, 2e-9 * n**3 / ms, 7, products, frobenius, product_ms=ms - 2, split_ms=4.0))
+        lines.append(sliced("ozaki1/bf16/7/d5/matrix/tile", n, 10, 7, 15))
+        (self.dir / "measured.jsonl").write_text(self.journal)
+        (self.dir / "gpu.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        claims = self.succeed("ozaki", "--max-n", 16, "--gpu-results", "gpu.jsonl", timeout=280)
+        found = [(fields[0], fields[2]) for fields in ([field.strip() for field in line.split("|")[1:-1]] for line in claims.splitlines()[2:])
+                 if fields[0].startswith("aim") or fields[0] == "report, device"]
+        self.assertEqual(found, [
+            ("report, device", "surpassed"), ("report, device", "refuted"),  # slices: one fewer of FP16, one more of FP8
+            ("report, device", "surpassed"), ("aim, split", "refuted"), ("aim, split", "reproduced"),  # 40 times; 1.63 and 1.19 of the floor
+            ("report, device", "refuted"),  # BF16 slower than FP8 at 8192
+            ("report, device", "surpassed"),  # 34 of 49 products
+            ("report, device", "refuted"), ("report, device", "surpassed"),  # d = 9: 0.35 of native
+            ("report, device", "surpassed"), ("report, device", "surpassed"),
+            ("report, device", "reproduced"), ("report, device", "surpassed"), ("aim, device", "refuted"),  # d = 7: four times the error of native
+            ("report, device", "surpassed"), ("report, device", "surpassed"), ("aim, device", "reproduced"),
+            ("report, device", "surpassed"), ("report, device", "surpassed"), ("aim, device", "refuted"),
+            ("aim, speed", "refuted")])
+        self.assertIn("10, 11, 12, 14, 14 with the report's digits; 8, 8, 9, 9, 9 with those of the format, k in blocks", claims)
+        self.assertIn("| 78 % of the whole call, 78 % of its products alone: 39 products at 689 TFLOPS, one at 880 (engine hopper), n = 16384 |", claims)
+        rows = {(row["n"], row["digit_bits"]): row for row in self.rows("device_naive.csv") if row["format"] == "fp16"}
+        self.assertEqual(len(rows), 10)
+        row = rows["8192", "7"]
+        self.assertEqual([row[name] for name in ("slices", "products", "split_ms", "of_native", "printed_slices", "printed_split_ms", "printed_error")],
+                         ["14", "196", "40", "0.10", "14 x 14", "36", "7.28e-15"])
+        self.assertEqual([row["d"] for row in self.rows("device_diagonals.csv")], ["5", "5", "6", "7", "8", "9"])
+        self.assertEqual(len(self.rows("device_fused.csv")), 4)
+        sweep = {(row["data"], row["series"], row["d"]): row["tflops"] for row in self.rows("figure_diagonals.csv")}
+        self.assertEqual((sweep["hopper", "printed (B200)", "5"], sweep["hopper", "native", "9"], sweep["tile", "n = 16384", "5"]), ("64.52", "50", "10"))
+        speed = {(row["series"], row["n"]): row["tflops"] for row in self.rows("figure_floating.csv")}
+        self.assertEqual((speed["fp16 until nothing is left, digits by k", "1024"], speed["e4m3 14 slices, d = 16", "8192"]), ("5", "30"))
+        self.assertIn("abc", (self.dir / "study.md").read_text())
+        with open(self.dir / "gpu.jsonl", "a") as file:
+            for type, who, tflops in (("bf16", "tile", 1100), ("bf16", "tile", 700), ("bf16", "cublaslt", 2000), ("f16", "tile", 2000)):
+                file.write(json.dumps(tile_record(who, type, n, tflops)) + "\n")
+        claims = self.succeed("ozaki", "--max-n", 16, "--gpu-results", "gpu.jsonl", timeout=280)
+        self.assertIn("| 62 % of the whole call, 63 % of its products alone: 39 products at 689 TFLOPS, one at 1100 (a tile kernel), n = 16384 |", claims)
+        (self.dir / "gpu.jsonl").write_text(json.dumps(lines[5] | {"products": "many"}) + "\n")
+        self.expect_error(BAD_INPUT, "ozaki", "--max-n", 16, "--gpu-results", "gpu.jsonl", says="gpu.jsonl, line 1: ")
+
+    def test_refusals(self):
+        self.expect_error(USAGE, says="SUBJECT is required")
+        self.expect_error(USAGE, "dgemm", says=("SUBJECT = 'dgemm'", "allowed: sgemm, tile, ozaki"))
+        self.expect_error(USAGE, "sgemm", "--max-k", 300, says="--max-k = 300, must be a power of two")
+        self.expect_error(USAGE, "sgemm", "--max-k", 128, says="--max-k")
+        self.expect_error(USAGE, "sgemm", "--seeds", 0, says="--seeds")
+        self.expect_error(OUTPUT, "sgemm", "-o", "absent", says="-o = 'absent' is no folder")
+
+
+if __name__ == "__main__":
+    cli_support.main()
