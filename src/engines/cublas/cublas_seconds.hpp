@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What cuBLAS takes on compute capability 9.0: coefficients fitted to docs/perf/h200_call.md and bench/results/h200.
+// What cuBLAS takes on compute capability 9.0: coefficients fitted to docs/perf/h200_call.md and lab/results/h200.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline constexpr std::size_t kCublasScratchBytes = std::size_t{32} << 20;
   constexpr double kThinExtent = 18;  // an extent of this loses half of the rate
   constexpr double kStartSeconds = 6e-6;
   if (flops == 0) return kStartSeconds;
-  constexpr double kBytesPerSecond = 3.9e12;  // of 1000 products of n = 64: bench/results/h200/batch.jsonl
+  constexpr double kBytesPerSecond = 3.9e12;  // of 1000 products of n = 64: lab/results/h200/batch.jsonl
   const double bytes = size_bytes(shape.scalar) * static_cast<double>(num_products) *
                        (static_cast<double>(shape.m) * static_cast<double>(shape.k) +
                         static_cast<double>(shape.k) * static_cast<double>(shape.n) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Coefficients fitted to docs/perf/h200_call.md and bench/results/h200: each phase is its bytes or operations at a rate that
+// Coefficients fitted to docs/perf/h200_call.md and lab/results/h200: each phase is its bytes or operations at a rate that
 // it reaches when large, and a time that it takes when small.
 #include "schemes/ozaki2/device_seconds.hpp"
 
