@@ -14,6 +14,7 @@
 
 #include "base/cuda_status.hpp"
 #include "base/fork_safe.hpp"
+#include "engines/cublas/cublas_seconds.hpp"
 
 namespace kizami::engines {
 namespace {
