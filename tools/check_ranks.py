@@ -41,12 +41,15 @@ class Rules:
                 raise SystemExit(f"ranks.txt:{number}: not understood: {line}")
 
     def unit(self, path):
-        """The longest rank entry that covers `path`: (entry, rank), or None."""
-        entries = [entry for entry in self.ranks if is_below(path, entry)]
-        if not entries:
-            return None
-        entry = max(entries, key=len)
-        return entry, self.ranks[entry]
+        """The longest rank entry that covers `path`: (entry, rank), or None. FOLDER/* is an entry for each folder in FOLDER."""
+        entries = {}
+        for entry, rank in self.ranks.items():
+            if entry.endswith("/*"):
+                depth = entry.count("/") + 1
+                entry = "/".join(path.split("/")[:depth]) if path.count("/") >= depth and is_below(path, entry[:-2]) else None
+            if entry and is_below(path, entry):
+                entries.setdefault(entry, rank)
+        return max(entries.items(), key=lambda item: len(item[0]), default=None)
 
 
 def resolve(root, file, name):
@@ -69,7 +72,7 @@ def judge(rules, root, file, name):
     if target is None:
         if CUDA_HEADER.match(name) and source not in rules.cuda_ok and any(is_below(source, p) for p in rules.no_cuda):
             return "no CUDA header belongs here"
-        if name.startswith("kizami/") or any(is_below(f"src/{name}", entry) for entry in rules.ranks):
+        if name.startswith("kizami/") or rules.unit(f"src/{name}"):
             return "no such file in this project"
         return None
     own, other = rules.unit(source), rules.unit(target)

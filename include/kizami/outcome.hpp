@@ -12,8 +12,7 @@ namespace kizami {
 /// What a call did and what it guarantees.
 struct Outcome {
   Scheme scheme = Scheme::kNative;  ///< never kAuto
-  /// "cpu_ref", "cpu_simd", "tile", "native_blas", "tc_model"; on a device "hopper", "cublaslt", "tile", "cublas";
-  /// "none" after a quick return
+  /// A name of EngineName; "cublas" of scheme native on a device; "none" after a quick return
   std::string_view engine;
   double bound = 0;  ///< |C - AB| <= bound * gauge for alpha = 1, beta = 0; 0 after a quick return
   Gauge gauge = Gauge::kEntry;
