@@ -3,8 +3,8 @@
 //   Candidates of one size are timed in turn, round by round, so that drift of the machine hits all alike; medians and
 //   extremes are over rounds. The floor of an emulated product is the time of its INT8 products alone, measured in the
 //   same rounds. On elements other than randn, calls are timed too that name as many moduli as others came to need: they
-//   have no certificate, so the difference is what it takes, with the repairs that it asks for. With --device products are
-//   those of the current CUDA device, native cuBLAS beside them, by the device's clock.
+//   have no certificate, so the difference is what it takes, with the repairs that it asks for.
+//   With --device products are those of the current CUDA device, native cuBLAS beside them, by the device's clock.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -114,7 +114,7 @@ ExitCode run_bench(const BenchOptions& options) {
     for (const std::int64_t n : sizes) {
       const check::Case spec = case_of(scalar, n, options.elements);
       const std::vector<Candidate> candidates =
-          device ? device_candidates(spec) : host_candidates(dtype, spec, threads);
+          device ? device_candidates(spec, threads) : host_candidates(dtype, spec, threads);
       const std::vector<Timing> timings = time_interleaved(candidates, rounds);
       write_stdout(table_of(fmt::format("{}  n = {}", dtype, n), candidates, timings));
       if (!json.is_open()) continue;

@@ -236,8 +236,8 @@ void add_floors(std::vector<Candidate>& candidates, const check::Case& spec, int
   }
 }
 
-/// A product through the library on a device, of operands that are there. Each measurement is of calls one behind the other, as many
-/// as take kLeastSeconds, so that what the host takes to enqueue them is hidden as in a program of many calls.
+/// A product through the library on a device, of operands that are there. Each measurement is of calls one behind the
+/// other, as many as take kLeastSeconds: what the host does for a call is then hidden by the one before.
 template <class T>
 Candidate device_candidate(const std::string& name, const std::shared_ptr<DeviceProduct<T>>& there,
                            const check::Case& spec, const Policy& policy) {
@@ -262,10 +262,10 @@ Candidate device_candidate(const std::string& name, const std::shared_ptr<Device
 }
 
 template <class T>
-std::vector<Candidate> device_candidates_of(const check::Case& spec) {
+std::vector<Candidate> device_candidates_of(const check::Case& spec, int threads) {
   const std::shared_ptr<DeviceProduct<T>> there = device_product<T>();
   {
-    const check::Operands<T> operands(spec);
+    const check::Operands<T> operands(spec, threads);
     there->load(operands.a.view(), operands.b.view(), operands.c.view(), false);
   }
   const Make make = [&](const std::string& name, const Policy& policy) {
@@ -291,8 +291,8 @@ std::vector<Candidate> host_candidates(const std::string& dtype, const check::Ca
   return out;
 }
 
-std::vector<Candidate> device_candidates(const check::Case& spec) {
-  return with_scalar(spec.scalar, [&]<class T>() { return device_candidates_of<T>(spec); });
+std::vector<Candidate> device_candidates(const check::Case& spec, int threads) {
+  return with_scalar(spec.scalar, [&]<class T>() { return device_candidates_of<T>(spec, threads); });
 }
 
 }  // namespace kizami::cli

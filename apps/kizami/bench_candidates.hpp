@@ -15,6 +15,7 @@ namespace kizami::cli {
 [[nodiscard]] std::vector<Candidate> host_candidates(const std::string& dtype, const check::Case& spec, int threads);
 
 /// On the current CUDA device, native cuBLAS first. Throws as device.hpp says; kRefused also without libcublas.
-[[nodiscard]] std::vector<Candidate> device_candidates(const check::Case& spec);
+/// @param threads  that make the operands
+[[nodiscard]] std::vector<Candidate> device_candidates(const check::Case& spec, int threads);
 
 }  // namespace kizami::cli

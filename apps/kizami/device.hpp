@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What --device means: the calling thread's current CUDA device, as the commands see it. No CUDA header is needed to include this,
-// and a build without CUDA has all of it. Everything here throws Failure kRefused where there is no device, or the program was built
-// without CUDA, and std::bad_alloc or Failure kOutOfMemory where memory is short.
+// What --device means: the calling thread's current CUDA device, as the commands see it. No CUDA header is needed to
+// include this, and a build without CUDA has all of it. Everything here throws Failure kRefused where there is no device,
+// or the program was built without CUDA; kInternal where the device fails; kOutOfMemory where its memory is short.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct DeviceNames {
 [[nodiscard]] Result<Plan> device_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k,
                                        const Policy& policy);
 
-/// The matrices of one product in device memory, and a workspace for whatever plan multiplies them. Memory is kept from one product to
-/// the next.
+/// The matrices of one product in device memory, and a workspace for whatever plan multiplies them. Memory is kept from
+/// one product to the next.
 template <class T>
 class DeviceProduct {
  public:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // kizami gemm: C = alpha op(A) op(B) + beta C0 from files to a file.
-//   read A, B, C0 -> plan -> reserve the output -> multiply, here or on a device -> check -> write, sync, rename -> report
+//   read A, B, C0 -> plan -> reserve the output -> multiply -> check -> write, sync, rename -> report
+// Who multiplies is this host or a CUDA device (gemm_product.hpp); all else is the same.
 // A batch is a loop over one plan and one workspace: each product has the bits that it would have alone.
 // Inputs are read whole before the output is touched, so the output may be one of them.
 #include <fmt/format.h>
