@@ -36,11 +36,4 @@ class CaseSolver {
 /// built without CUDA.
 [[nodiscard]] std::unique_ptr<CaseSolver> device_solver();
 
-struct DeviceNames {
-  std::string device;
-  std::string driver;
-};
-/// Throws as device_solver().
-[[nodiscard]] DeviceNames device_names();
-
 }  // namespace kizami::cli

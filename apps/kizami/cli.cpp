@@ -28,6 +28,7 @@ std::string footer() {
       "  kizami gemm A.npy B.npy -o C.npy --accuracy bits=40     |error| <= 2^-40 |A||B| in every element\n"
       "  kizami gemm A.npy B.npy -o C.npy --op nt --check        C = A B^T, compared with the exact product\n"
       "  kizami gemm A.mtx B.npy -o C.mtx --op cn --alpha 1-2i   C = (1 - 2i) A^H B, for complex types\n"
+      "  kizami gemm A.npy B.npy -o C.npy --device               the same bits from a CUDA device\n"
       "  kizami plan 4096 4096 4096 --dtype f32                  what would be done, and what it guarantees\n"
       "  kizami check 'd nn 33x65x129 a=1 b=0 A=exprand:phi=4 B=randn seed=7'\n"
       "\nExit codes:\n";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Memory for case after case on a CUDA device: it grows and is kept, since allocating costs more than a small product.
+// What all that uses a CUDA device shares: errors as exceptions, and memory for case after case, which grows and is kept,
+// since allocating costs more than a small product.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -23,6 +24,9 @@ inline void check_cuda(cudaError_t error, const char* what) {
   throw Failure(ExitCode::kInternal, std::string("the CUDA device failed, ") + what + ": " + cudaGetErrorString(error));
 }
 
+/// Throws Failure kRefused where there is none.
+void require_device();
+
 /// Bytes in device memory (kIsPinned: in host memory that the device copies from). Growing loses what they hold.
 template <bool kIsPinned>
 class GrowingBuffer {
@@ -34,13 +38,16 @@ class GrowingBuffer {
 
   /// At least so many bytes, aligned to 256. Nothing may be using the old ones.
   std::byte* reserve(std::size_t bytes) {
+    return bytes <= capacity_ ? data_ : reserve_exactly(std::max<std::size_t>(2 * bytes, std::size_t{1} << 20));
+  }
+  /// The same without room for more.
+  std::byte* reserve_exactly(std::size_t bytes) {
     if (bytes <= capacity_) return data_;
     release();
-    const std::size_t wanted = std::max<std::size_t>(2 * bytes, std::size_t{1} << 20);
     void* memory = nullptr;
-    check_cuda(kIsPinned ? cudaMallocHost(&memory, wanted) : cudaMalloc(&memory, wanted), "allocating buffers");
+    check_cuda(kIsPinned ? cudaMallocHost(&memory, bytes) : cudaMalloc(&memory, bytes), "allocating buffers");
     data_ = static_cast<std::byte*>(memory);
-    capacity_ = wanted;
+    capacity_ = bytes;
     return data_;
   }
 

@@ -14,6 +14,7 @@
 
 #include "campaign.hpp"
 #include "check/text.hpp"
+#include "device.hpp"
 #include "device_cases.hpp"
 #include "device_record.hpp"
 #include "hash_file.hpp"

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "check/text.hpp"
+#include "device.hpp"
 #include "machine.hpp"
 
 namespace kizami::cli {

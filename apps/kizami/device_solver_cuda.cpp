@@ -9,9 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <span>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,16 +36,6 @@ constexpr std::size_t kGuardBytes = 256;
 constexpr unsigned char kGuard = 0xA5;
 /// Terms of exact dot products for one case whose bits are not promised: milliseconds.
 constexpr double kMaxTerms = 1 << 19;
-
-/// Throws Failure kRefused where there is none.
-void require_device() {
-  int count = 0;
-  const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error == cudaSuccess && count > 0) return;
-  static_cast<void>(cudaGetLastError());
-  throw Failure(ExitCode::kRefused, std::string("--device: no CUDA device is found") +
-                                        (error == cudaSuccess ? "" : std::string(": ") + cudaGetErrorString(error)));
-}
 
 class DeviceSolver final : public CaseSolver {
  public:
@@ -275,29 +263,8 @@ std::string DeviceSolver::difference_as(const Case& spec) {
   return "computed again, the device gives the host's bits";
 }
 
-/// "580.159.04" of the kernel module where the system tells it, else the CUDA version that the driver has.
-std::string driver_name() {
-  std::ifstream in("/proc/driver/nvidia/version");
-  std::string word;
-  while (in >> word) {
-    if (word.find_first_not_of("0123456789.") == std::string::npos && word.find('.') != std::string::npos) return word;
-  }
-  int version = 0;
-  check_cuda(cudaDriverGetVersion(&version), "asking for the driver");
-  return "CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
 }  // namespace
 
 std::unique_ptr<CaseSolver> device_solver() { return std::make_unique<DeviceSolver>(); }
-
-DeviceNames device_names() {
-  require_device();
-  int device = 0;
-  check_cuda(cudaGetDevice(&device), "asking for the device");
-  cudaDeviceProp properties{};
-  check_cuda(cudaGetDeviceProperties(&properties, device), "asking for the device");
-  return {properties.name, driver_name()};
-}
 
 }  // namespace kizami::cli

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // kizami gemm: C = alpha op(A) op(B) + beta C0 from files to a file.
 //   read A, B, C0 -> plan -> reserve the output -> multiply -> check -> write, sync, rename -> report
+// Who multiplies is this host or a CUDA device (gemm_product.hpp); all else is the same.
 // A batch is a loop over one plan and one workspace: each product has the bits that it would have alone.
 // Inputs are read whole before the output is touched, so the output may be one of them.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <memory>
@@ -21,9 +20,11 @@
 
 #include "address_space.hpp"
 #include "commands.hpp"
+#include "device.hpp"
 #include "exact_sample.hpp"
 #include "failure.hpp"
 #include "gemm_double_double.hpp"
+#include "gemm_product.hpp"
 #include "gemm_report.hpp"
 #include "kizami/plan.hpp"
 #include "matrix_file.hpp"
@@ -44,6 +45,7 @@ struct GemmOptions {
   std::string beta;  ///< empty: not given
   PolicyOptions policy;
   bool is_double_double = false;
+  bool is_on_device = false;
   bool is_checked = false;
   bool is_json = false;
   bool is_quiet = false;
@@ -106,6 +108,7 @@ void set_scalars(const GemmOptions& options, GemmCall& call) {
 
 /// What can be said before any file is read.
 void check_usage(const GemmOptions& options) {
+  if (options.is_on_device) refuse_options_of_processor(options.policy);
   if (!options.c0.empty() && options.beta.empty()) {
     throw Failure(ExitCode::kUsage, "--c is given, but without --beta it is not read: say --beta 1 to add it");
   }
@@ -205,35 +208,6 @@ MatrixView<const T> operand(const Matrix& x, std::int64_t index, Op op) {
 }
 
 template <class T>
-bool is_finite(const T& x) {
-  if constexpr (kIsComplex<T>) {
-    return std::isfinite(x.real()) && std::isfinite(x.imag());
-  } else {
-    return std::isfinite(x);
-  }
-}
-
-template <class T>
-std::int64_t count_nonfinite_rows(MatrixView<const T> x) {
-  std::int64_t count = 0;
-  for (std::int64_t i = 0; i < x.rows; ++i) {
-    bool is_row_finite = true;
-    for (std::int64_t j = 0; is_row_finite && j < x.cols; ++j) is_row_finite = is_finite(x(i, j));
-    count += is_row_finite ? 0 : 1;
-  }
-  return count;
-}
-
-/// One product of the batch. c holds C0 if beta is not 0.
-template <class T>
-struct Product {
-  T alpha;
-  MatrixView<const T> a, b;
-  T beta;
-  MatrixView<T> c;
-};
-
-template <class T>
 Product<T> product_of(const GemmCall& call, const Matrix& c, std::int64_t index) {
   return {as_scalar<T>(call.alpha), operand<T>(call.a, index, call.op_a), operand<T>(call.b, index, call.op_b),
           as_scalar<T>(call.beta), c.view<T>(index)};
@@ -241,29 +215,25 @@ Product<T> product_of(const GemmCall& call, const Matrix& c, std::int64_t index)
 
 /// Multiplies, and adds outcome and time to the report.
 template <class T>
-Outcome run_timed(const Product<T>& x, std::int64_t index, const Buffer& workspace, GemmReport& report) {
+Outcome run_timed(const Product<T>& x, std::int64_t index, const Multiply<T>& multiply, GemmReport& report) {
   Outcome outcome;
-  const auto start = std::chrono::steady_clock::now();
-  const Status status =
-      run<T>(report.plan, x.alpha, x.a, x.b, x.beta, x.c, {workspace.data(), workspace.size()}, &outcome);
-  report.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!status.ok() && report.batch) {
+  const Result<double> seconds = multiply(x, outcome);
+  if (!seconds.ok() && report.batch) {
+    const Status& status = seconds.status();
     throw Failure(exit_code_of(status.code()), fmt::format("batch index {}: {}", index, status.reason()));
   }
-  throw_if_error(status);
-  if (outcome.engine == to_string(EngineName::kNativeBlas)) {  // which does not look at the elements
-    outcome.nonfinite_rows = count_nonfinite_rows(x.a);
-    outcome.nonfinite_cols = count_nonfinite_rows(x.b.transposed());
-  }
+  throw_if_error(seconds.status());
+  report.seconds += seconds.value();
+  add_what_native_ignores(x, outcome);
   report.add(index, outcome);
   return outcome;
 }
 
 /// The same, and judges elements of C. The sample is taken before C0 is overwritten.
 template <class T>
-void run_checked(const Product<T>& x, std::int64_t index, const Buffer& workspace, GemmReport& report) {
+void run_checked(const Product<T>& x, std::int64_t index, const Multiply<T>& multiply, GemmReport& report) {
   const ExactSample<T> sample(x.alpha, x.a, x.b, x.beta, x.c);
-  const Outcome outcome = run_timed(x, index, workspace, report);
+  const Outcome outcome = run_timed(x, index, multiply, report);
   if (report.policy.accuracy.kind == Accuracy::Kind::kCorrect) {
     const check::Verdict verdict = sample.correctly_rounded(x.c, report.threads);
     if (!verdict) {
@@ -277,17 +247,17 @@ void run_checked(const Product<T>& x, std::int64_t index, const Buffer& workspac
 
 /// Overwrites c, which holds C0 if beta is not 0.
 template <class T>
-void multiply(const GemmOptions& options, const GemmCall& call, const Matrix& c, GemmReport& report) {
+void multiply_all(const GemmOptions& options, const GemmCall& call, const Matrix& c, GemmReport& report) {
   // Products without elements are all alike, and a file of no bytes may claim any number of them.
   const std::int64_t count = c.data.size() > 0 ? c.shape.batch : std::min<std::int64_t>(c.shape.batch, 1);
-  const Buffer workspace(report.plan.workspace_bytes(), "workspace");
+  const Multiply<T> multiply = report.device ? multiply_on_device<T>(report.plan) : multiply_on_host<T>(report.plan);
   const ProgressBar bar(!options.is_quiet, report.plan.predicted_seconds() * static_cast<double>(count));
   for (std::int64_t index = 0; index < count; ++index) {
     const Product<T> product = product_of<T>(call, c, index);
     if (options.is_checked) {
-      run_checked(product, index, workspace, report);
+      run_checked(product, index, multiply, report);
     } else {
-      run_timed(product, index, workspace, report);
+      run_timed(product, index, multiply, report);
     }
   }
 }
@@ -325,6 +295,7 @@ ExitCode run_double_double(const GemmOptions& options) {
   if (!options.beta.empty() || !options.c0.empty())
     throw Failure(ExitCode::kUsage, "--dd takes neither --beta nor --c");
   if (options.is_checked) throw Failure(ExitCode::kUsage, "--dd takes no --check");
+  if (options.is_on_device) throw Failure(ExitCode::kUsage, "--dd takes no --device");
   GemmCall ops;
   set_ops(options, ops);
   const double alpha = scalar_option("--alpha", options.alpha, Scalar::kF64).real();
@@ -338,6 +309,8 @@ ExitCode run_gemm(const GemmOptions& options) {
   if (options.is_double_double) return run_double_double(options);
   check_usage(options);
   const Policy policy = policy_of(options.policy);
+  std::optional<std::string> device;
+  if (options.is_on_device) device = device_names().device;
   GemmCall call = read_call(options);
   const Scalar scalar = call.a.scalar;
   const MatrixShape& shape = call.c_shape;
@@ -348,17 +321,19 @@ ExitCode run_gemm(const GemmOptions& options) {
                               to_string(shape)));
   }
   const std::uint64_t output_bytes = file_bytes(format, scalar, shape);
-  const Result<Plan> plan = make_plan(scalar, shape.rows, shape.cols, call.k, policy);
+  const Result<Plan> plan = device ? device_plan(scalar, shape.rows, shape.cols, call.k, policy)
+                                   : make_plan(scalar, shape.rows, shape.cols, call.k, policy);
   throw_if_error(plan.status());
-  require_room_for_native_blas(plan.value());
+  if (!device) require_room_for_native_blas(plan.value());
   const unsigned processors = std::thread::hardware_concurrency();
   const int threads = policy.threads > 0 ? policy.threads : static_cast<int>(processors > 0 ? processors : 1);
   GemmReport report{plan.value(), policy, call.op_a, call.op_b, call.alpha, call.beta, threads};
   if (shape.is_batch) report.batch = shape.batch;
+  report.device = device;
 
   Matrix c = with_type(scalar, [&]<class T>(std::type_identity<T>) { return start_of_c<T>(call); });
   OutputFile output(options.output, output_bytes);
-  with_type(scalar, [&]<class T>(std::type_identity<T>) { multiply<T>(options, call, c, report); });
+  with_type(scalar, [&]<class T>(std::type_identity<T>) { multiply_all<T>(options, call, c, report); });
   if (report.check && !(report.check->error_over_bound <= 1)) {
     tell_refused(options, report);
     throw Failure(ExitCode::kCheckFailed,
@@ -397,6 +372,8 @@ Command add_gemm(CLI::App& program) {
       "--dd", options->is_double_double,
       "C in double-double, up to bits=100: an array of float64 (rows, columns, 2) of high and low parts; so may "
       "A and B be, else matrices of float64");
+  app->add_flag("--device", options->is_on_device,
+                "multiply on the current CUDA device, one product after another; memory is copied there and back");
   app->add_flag(
       "--check", options->is_checked,
       "compare up to 1024 elements of each product with the exact one; write nothing if one breaks the bound");

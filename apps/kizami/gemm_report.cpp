@@ -128,7 +128,8 @@ std::string as_json(const GemmReport& report) {
     out["checked_elements"] = report.checked_elements();
   }
   out["seconds"] = report.seconds;
-  out["threads"] = report.threads;
+  out["device"] = report.device ? Json(*report.device) : Json(nullptr);
+  out["threads"] = report.device ? Json(nullptr) : Json(report.threads);
   out["workspace_bytes"] = report.plan.workspace_bytes();
   out["numerics_hash"] = fmt::format("{:016x}", report.plan.numerics_hash());
   // Names of files may hold any bytes; JSON may not.
@@ -140,7 +141,8 @@ std::string as_text(const GemmReport& report) {
   std::string out =
       fmt::format("{}: {} {}, k = {}, op {}{}\n", report.output, shape_of_c(report), dtype_name(report.plan.scalar()),
                   report.plan.k(), to_string(report.op_a), to_string(report.op_b));
-  out += fmt::format("  {}; {:.3g} s, at most {}\n", method(report), report.seconds, plural(report.threads, "thread"));
+  out += fmt::format("  {}; {:.3g} s{}\n", method(report), report.seconds,
+                     report.device ? " on " + *report.device : ", at most " + plural(report.threads, "thread"));
   if (report.policy.accuracy.kind == Accuracy::Kind::kCorrect) {
     out += "  guaranteed: the exact product, rounded once\n";
   } else {

@@ -25,6 +25,7 @@ struct GemmReport {
   std::complex<double> beta = 0;
   int threads = 1;                         ///< at most; resolved
   std::optional<std::int64_t> batch = {};  ///< number of products; none: C is one matrix
+  std::optional<std::string> device = {};  ///< that multiplied; none: this host
   Outcome outcome = {.engine = "none"};
   double seconds = 0;                     ///< of the products alone, without reading and writing files
   std::string output = {};                ///< name of the file written; empty if none was

@@ -130,6 +130,11 @@ Policy policy_of(const PolicyOptions& options) {
   return policy;
 }
 
+void refuse_options_of_processor(const PolicyOptions& options) {
+  if (options.values.contains("threads"))
+    throw Failure(ExitCode::kUsage, "--threads is of the processor: it goes without --device");
+}
+
 std::string policy_help() {
   std::string out =
       "Wishes have one word everywhere. In brackets the default. slice_format, for instance, is\n"

@@ -31,6 +31,9 @@ void add_policy_options(CLI::App& app, PolicyOptions& options);
 /// Prints the notes to stderr. Throws Failure kUsage: unknown name, or a number out of range.
 [[nodiscard]] Policy policy_of(const PolicyOptions& options);
 
+/// Throws Failure kUsage that names an option which is given and means nothing on a device.
+void refuse_options_of_processor(const PolicyOptions& options);
+
 /// All wishes: their words, values, defaults and meanings, and what other faces call them.
 [[nodiscard]] std::string policy_help();
 

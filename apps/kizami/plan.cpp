@@ -9,6 +9,7 @@
 #include <string>
 
 #include "commands.hpp"
+#include "device.hpp"
 #include "failure.hpp"
 #include "kizami/plan.hpp"
 #include "npy.hpp"
@@ -21,6 +22,7 @@ struct PlanOptions {
   std::string m, n, k;
   std::string dtype = "f64";
   PolicyOptions policy;
+  bool is_on_device = false;
   bool is_json = false;
 };
 
@@ -33,7 +35,8 @@ Scalar scalar_named(const std::string& text) {
   refuse_name("--dtype", text, "f32, f64, c64, c128, dd, float32, float64, complex64, complex128");
 }
 
-std::string as_json(const Plan& plan) {
+/// @param device  that the plan is for; empty: this host
+std::string as_json(const Plan& plan, const std::string& device) {
   nlohmann::ordered_json out;
   out["dtype"] = to_string(plan.scalar());
   out["m"] = plan.m();
@@ -41,6 +44,7 @@ std::string as_json(const Plan& plan) {
   out["k"] = plan.k();
   out["scheme"] = to_string(plan.scheme());
   out["engine"] = plan.engine();
+  out["device"] = device.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(device);
   out["variant"] = plan.scheme() == Scheme::kEc ? nlohmann::ordered_json(to_string(plan.variant())) : nullptr;
   out["bound"] = plan.bound();
   out["gauge"] = to_string(plan.gauge());
@@ -54,11 +58,19 @@ std::string as_json(const Plan& plan) {
 }
 
 ExitCode run_plan(const PlanOptions& options) {
-  const Result<Plan> plan = make_plan(scalar_named(options.dtype), integer_option("M", options.m, 0, kDimLimit - 1),
-                                      integer_option("N", options.n, 0, kDimLimit - 1),
-                                      integer_option("K", options.k, 0, kDimLimit - 1), policy_of(options.policy));
+  const Scalar scalar = scalar_named(options.dtype);
+  const std::int64_t m = integer_option("M", options.m, 0, kDimLimit - 1);
+  const std::int64_t n = integer_option("N", options.n, 0, kDimLimit - 1);
+  const std::int64_t k = integer_option("K", options.k, 0, kDimLimit - 1);
+  if (options.is_on_device) refuse_options_of_processor(options.policy);
+  if (options.is_on_device && scalar == Scalar::kDD)
+    throw Failure(ExitCode::kUsage, "--dtype = dd is of the processor: it goes without --device");
+  const Policy policy = policy_of(options.policy);
+  const std::string device = options.is_on_device ? device_names().device : "";
+  const Result<Plan> plan =
+      options.is_on_device ? device_plan(scalar, m, n, k, policy) : make_plan(scalar, m, n, k, policy);
   throw_if_error(plan.status());
-  std::string text = options.is_json ? as_json(plan.value()) : plan.value().explain();
+  std::string text = options.is_json ? as_json(plan.value(), device) : plan.value().explain();
   if (!text.ends_with('\n')) text += '\n';
   write_stdout(text);
   return ExitCode::kOk;
@@ -74,6 +86,7 @@ Command add_plan(CLI::App& program) {
   app->add_option("N", options->n, "columns of C")->required()->type_name("");
   app->add_option("K", options->k, "inner dimension")->required()->type_name("");
   app->add_option("--dtype", options->dtype, "type of the elements [f64]")->type_name("f32|f64|c64|c128|dd");
+  app->add_flag("--device", options->is_on_device, "on the current CUDA device, for operands in its memory");
   app->add_flag("--json", options->is_json, "print one JSON object");
   add_policy_options(*app, options->policy);
   return {app, [options] { return run_plan(*options); }};

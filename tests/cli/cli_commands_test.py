@@ -141,16 +141,6 @@ class CommandsTest(CliTest):
         self.expect_error(USAGE, *campaign, "--hashes", "hashes", "--write-hashes", "other", says="--write-hashes")
         self.expect_error(BAD_INPUT, *campaign, "--hashes", "absent", says="absent")
 
-    def test_device(self):
-        """Where there is a device, it gives the host's bits; else the program says that there is none."""
-        for command in (("check", "--device", "d nn 5x7x9"), ("check", "--device", "--campaign", "--count", 5)):
-            result = self.run_cli(*command)
-            if result.returncode == 0:
-                self.assertRegex(result.stdout, r"(?m)^\d+ equal, .* 0 failed$")
-            else:
-                self.assertEqual((result.returncode, result.stdout), (REFUSED, ""))
-                self.assertRegex(result.stderr, r"^kizami: error: --device: (no CUDA device is found|this program was built without CUDA)")
-
     def test_wrong_results_are_seen(self):
         if not SPOILER:
             self.skipTest("KIZAMI_TEST_SPOILER is not set: sanitizers do not allow preloading")

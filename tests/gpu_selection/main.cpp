@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "check/case.hpp"
+#include "device.hpp"
 #include "device_campaign.hpp"
 #include "failure.hpp"
 #include "gpu_selection/look_solver.hpp"
