@@ -66,7 +66,7 @@ void measure(std::int64_t n, const Options& options, const std::string& driver, 
   base::Carver carver(workspace.data);
   const plan::DeviceEcBuffers buffers = plan::carve_device_ec(carver, planned, false);
 
-  const plan::EcRung& stage = ec_of(planned).numerics.rungs[0];
+  const plan::EcRung& stage = kizami::ec::ec_of(planned).numerics.rungs[0];
   const product::EcFormat format = plan::ec_format(stage);
   const std::int64_t row_stride = product::ec_line_bytes(format, n);
   const split::DeviceEcSplit<float> rows{
@@ -83,7 +83,7 @@ void measure(std::int64_t n, const Options& options, const std::string& driver, 
 
   const auto split_operands = [&](product::EcReport* reports) {
     int num_reports = 0;
-    check(split::device_ec_split<float>(rows, columns, format, {ec_of(planned).numerics.limits, reports}, 1.0F, num_sms,
+    check(split::device_ec_split<float>(rows, columns, format, {kizami::ec::ec_of(planned).numerics.limits, reports}, 1.0F, num_sms,
                                         num_reports, nullptr),
           "split");
   };

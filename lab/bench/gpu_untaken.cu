@@ -89,7 +89,7 @@ void measure(std::int64_t n, const bench::Records& records) {
   const problem::Lines<double> a{nullptr, n, n, 1, n, false};
   const problem::Lines<double> b{nullptr, n, n, n, 1, false};
   Untaken untaken{};
-  untaken.ladder = ozaki2_of(plan).ladder;
+  untaken.ladder = kizami::ozaki2::ozaki2_of(plan).ladder;
   untaken.num_sms = properties.multiProcessorCount;
   untaken.look.ladder = untaken.ladder;
   untaken.look.a = a;

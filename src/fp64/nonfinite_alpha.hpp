@@ -7,7 +7,7 @@
 #include "num/line_stats.hpp"
 #include "problem/problem.hpp"
 
-namespace kizami::exec {
+namespace kizami::fp64 {
 
 /// Whether alpha or beta holds neither NaN nor Inf.
 template <class T>
@@ -27,4 +27,4 @@ template <class T, class In>
 void answer_nonfinite_alpha(const problem::Problem<T, In>& problem, MatrixView<T> old, const num::LineStats* a_stats,
                             const num::LineStats* b_stats, int threads);
 
-}  // namespace kizami::exec
+}  // namespace kizami::fp64

@@ -8,7 +8,7 @@
 #include "num/line_stats.hpp"
 #include "num/scaled.hpp"
 
-namespace kizami::reconstruct {
+namespace kizami::ozaki1 {
 namespace {
 
 /// words += value 2^shift.
@@ -112,4 +112,4 @@ KIZAMI_INSTANTIATE(std::complex<float>);
 KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ozaki1

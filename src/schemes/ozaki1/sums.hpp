@@ -8,7 +8,7 @@
 
 #include "kizami/types.hpp"
 
-namespace kizami::reconstruct {
+namespace kizami::ozaki1 {
 
 /// Words of an exact sum: two's complement, least significant first.
 inline constexpr int kMaxSumWords = 8;
@@ -47,4 +47,4 @@ template <class T>
 void reconstruct_slices(const SliceSums& sums, int unit, const std::int32_t* row_exponent,
                         const std::int32_t* col_exponent, T alpha, T beta, int threads, MatrixView<T> c);
 
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ozaki1
