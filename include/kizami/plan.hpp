@@ -26,8 +26,8 @@ namespace kizami {
 namespace plan {
 struct Plan;  // src/plan: scheme, ladder, bounds, engine, chunks
 }
-namespace exec {
-struct Prepared;  // src/exec: planes, statistics and the numerics that made them
+namespace schemes {
+struct Prepared;  // src/schemes: planes, statistics and the numerics that made them
 }
 
 /// An immutable decision how to multiply op(A) (m x k) by op(B) (k x n). Cheap to copy, safe to share among threads.
@@ -77,11 +77,11 @@ class KIZAMI_API PreparedOperand {
  public:
   [[nodiscard]] Side side() const;
   [[nodiscard]] std::size_t size_bytes() const;
-  [[nodiscard]] const exec::Prepared& impl() const { return *impl_; }
-  explicit PreparedOperand(std::shared_ptr<const exec::Prepared> impl) : impl_(std::move(impl)) {}
+  [[nodiscard]] const schemes::Prepared& impl() const { return *impl_; }
+  explicit PreparedOperand(std::shared_ptr<const schemes::Prepared> impl) : impl_(std::move(impl)) {}
 
  private:
-  std::shared_ptr<const exec::Prepared> impl_;
+  std::shared_ptr<const schemes::Prepared> impl_;
 };
 
 /// An operand of run(): a matrix, a prepared operand, or both (the matrix is then used where a rung above the prepared

@@ -46,7 +46,7 @@ namespace {
 
 using bench::check;
 using bench::DeviceBuffer;
-using kizami::plan::Look;
+using kizami::device::Look;
 
 enum Phase { kBegin, kSplit, kSample, kDigits, kRungs, kSecondLook, kPlanes, kProduct, kCrt, kRepairs, kNumPhases };
 constexpr std::array<const char*, kNumPhases> kPhaseNames = {"begin",       "split",  "sample",  "digits", "rungs",
@@ -180,7 +180,7 @@ class Series {
     kizami::plan::Plan plan;
     DeviceBuffer<T> a, b;
     kizami::Outcome outcome;
-    kizami::plan::DeviceState state;
+    kizami::device::DeviceState state;
     std::unique_ptr<bench::PhaseTimer> timer;
     std::vector<double> call_us;
     std::array<std::vector<double>, kNumPhases> phase_us;
@@ -192,14 +192,14 @@ class Series {
   [[nodiscard]] std::span<std::byte> workspace(const Width& width) const {
     return {workspace_->data, width.plan.schedule.workspace_bytes};
   }
-  [[nodiscard]] const kizami::plan::DeviceState* state_of_call(const Width& width) const {
+  [[nodiscard]] const kizami::device::DeviceState* state_of_call(const Width& width) const {
     kizami::base::Carver carver(workspace_->data);
-    return kizami::plan::carve_device(carver, width.plan).state;
+    return kizami::ozaki2::carve_device(carver, width.plan).state;
   }
 
   void run(const Width& width, cudaStream_t stream) const {
     const auto view = [this](const T* x) { return kizami::blas_view(x, n_, n_, n_); };
-    const kizami::exec::DeviceProblem<T> problem{
+    const kizami::device::DeviceProblem<T> problem{
         T{1}, view(width.a.data), view(width.b.data), T{0}, kizami::blas_view(c_.data, n_, n_, n_), options_.look};
     check(kizami::exec::run_device<T>(width.plan, std::span(&problem, 1), workspace(width), stream), "run");
   }
@@ -230,8 +230,8 @@ class Series {
                                {"look", look},
                                {"first_rung", width.state.first_rung},
                                {"look_by", options_.look                           ? "option"
-                                           : kizami::plan::has_scout(width.plan)   ? "scout or call before"
-                                           : kizami::plan::learns_look(width.plan) ? "call before"
+                                           : kizami::ozaki2::has_scout(width.plan)   ? "scout or call before"
+                                           : kizami::ozaki2::learns_look(width.plan) ? "call before"
                                                                                    : "size"},
                                {"sampled_failures", width.state.sampled_failures},
                                {"unread_steps", width.state.num_unread_steps},

@@ -38,7 +38,7 @@ using kizami::engines::EcForm;
 using kizami::engines::EcProduct;
 using kizami::product::EcFormat;
 using kizami::product::EcPromotion;
-using DeviceEcSplit = kizami::split::DeviceEcSplit<float>;
+using DeviceEcSplit = kizami::ec::DeviceEcSplit<float>;
 
 // ---- inputs ---------------------------------------------------------------------------------------------------------
 
@@ -224,7 +224,7 @@ class Case {
     runner.plan += std::string(" promote=") + kPromotionNames[static_cast<int>(promotion)];
     runner.split = [a_split, b_split, format, num_sms = num_multiprocessors()] {
       int num_reports = 0;
-      check(kizami::split::device_ec_split<float>(a_split, b_split, format, {}, 1.0F, num_sms, num_reports, nullptr),
+      check(kizami::ec::device_ec_split<float>(a_split, b_split, format, {}, 1.0F, num_sms, num_reports, nullptr),
             "split");
     };
     runner.product = [product, form, promotion] {

@@ -36,7 +36,7 @@ using bench::check;
 using kizami::SliceFormat;
 namespace product = kizami::product;
 
-/// The formats, with the bits of their digits and what an accumulator sums exactly (plan::slice_sum_limit()).
+/// The formats, with the bits of their digits and what an accumulator sums exactly (ozaki1::slice_sum_limit()).
 struct Format {
   SliceFormat format;
   int bits;

@@ -240,7 +240,7 @@ class Case {
   /// Products of pairs of slices that were taken; of a complex product those of one real one.
   [[nodiscard]] static int count_products(const Runner& runner) {
     const int l = runner.outcome.slices;
-    const kizami::plan::SliceNumerics& slices = ozaki1_of(runner.form->plan.impl()).numerics;
+    const kizami::ozaki1::SliceNumerics& slices = kizami::ozaki1::ozaki1_of(runner.form->plan.impl()).numerics;
     const int d = slices.takes_all_pairs ? 2 * l - 1 : slices.last().num_diagonals;
     int count = 0;
     for (int i = 0; i < l; ++i) count += std::clamp(d - i, 0, l);
@@ -271,7 +271,7 @@ class Case {
                  static_cast<long>(n_), runner.who.c_str(), ms, tflops, runner.from_exact.entry,
                  runner.from_exact.frobenius);
     if (runner.way) {
-      const kizami::plan::SliceNumerics& slices = ozaki1_of(runner.form->plan.impl()).numerics;
+      const kizami::ozaki1::SliceNumerics& slices = kizami::ozaki1::ozaki1_of(runner.form->plan.impl()).numerics;
       line["from_native"] = {runner.from_native.frobenius, runner.from_native.element, runner.from_native.entry};
       line["bound"] = runner.outcome.bound;
       line["engine"] = runner.outcome.engine;

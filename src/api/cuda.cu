@@ -50,7 +50,7 @@ struct BlasCall {
 
 /// kOutOfMemory is for calls that leave C as it was: behind that, a kernel for which there was no memory is an error of CUDA like others.
 Status of_enqueued(const Status& status) {
-  if (status.code() != StatusCode::kOutOfMemory || !exec::t_writes_c) return status;
+  if (status.code() != StatusCode::kOutOfMemory || !device::t_writes_c) return status;
   return {StatusCode::kInternal, status.reason() + ", and the call is enqueued in part"};
 }
 
@@ -74,7 +74,7 @@ Status multiply(const BlasCall<T>& call, const Policy& policy, const Batch& batc
 template <class T, class AAt, class BAt, class CAt>
 Status multiply_batch(const BlasCall<T>& call, const AAt& a_at, const BAt& b_at, const CAt& c_at,
                       std::int64_t num_products, const Policy& policy, Outcome* outcomes, const EffortNote& note) {
-  std::vector<exec::DeviceProblem<T>> problems;
+  std::vector<device::DeviceProblem<T>> problems;
   problems.reserve(static_cast<std::size_t>(num_products));
   for (std::int64_t i = 0; i < num_products; ++i)
     problems.push_back({call.alpha, call.a(a_at(i)), call.b(b_at(i)), call.beta, call.c(c_at(i))});
@@ -99,9 +99,9 @@ Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64
 template <class T>
 Status run(const Plan& plan, Factor<T> alpha, MatrixView<const T> a, MatrixView<const T> b, Factor<T> beta,
            MatrixView<T> c, std::span<std::byte> workspace, Stream stream) {
-  exec::t_writes_c = false;
+  device::t_writes_c = false;
   KIZAMI_RETURN_IF_ERROR(validate_scalar<T>(plan));
-  const exec::DeviceProblem<T> problem{alpha, a, b, beta, c};
+  const device::DeviceProblem<T> problem{alpha, a, b, beta, c};
   return exec::run_device<T>(plan.impl(), {&problem, 1}, workspace, stream);
 }
 
@@ -109,14 +109,14 @@ template <class T>
 Status run_batched(const Plan& plan, Factor<T> alpha, std::span<const MatrixView<const T>> a,
                    std::span<const MatrixView<const T>> b, Factor<T> beta, std::span<const MatrixView<T>> c,
                    std::span<std::byte> workspace, Stream stream) {
-  exec::t_writes_c = false;
+  device::t_writes_c = false;
   KIZAMI_RETURN_IF_ERROR(validate_scalar<T>(plan));
   if (a.size() != c.size() || b.size() != c.size()) {
     return {StatusCode::kInvalidArgument, "the batch has " + std::to_string(a.size()) + " matrices A, " +
                                               std::to_string(b.size()) + " matrices B and " + std::to_string(c.size()) +
                                               " matrices C, must be as many of each"};
   }
-  std::vector<exec::DeviceProblem<T>> problems;
+  std::vector<device::DeviceProblem<T>> problems;
   problems.reserve(c.size());
   for (std::size_t i = 0; i < c.size(); ++i) problems.push_back({alpha, a[i], b[i], beta, c[i]});
   return exec::run_device<T>(plan.impl(), problems, workspace, stream);
@@ -125,12 +125,12 @@ Status run_batched(const Plan& plan, Factor<T> alpha, std::span<const MatrixView
 template <class T>
 Status run_batched(const Plan& plan, Factor<T> alpha, MatrixArray<const T> a, MatrixArray<const T> b, Factor<T> beta,
                    MatrixArray<T> c, std::span<std::byte> workspace, Stream stream) {
-  exec::t_writes_c = false;
+  device::t_writes_c = false;
   KIZAMI_RETURN_IF_ERROR(validate_scalar<T>(plan));
   return exec::run_device_arrays<T>(plan.impl(), {alpha, a, b, beta, c}, workspace, stream);
 }
 
-bool last_call_writes_c() noexcept { return exec::t_writes_c; }
+bool last_call_writes_c() noexcept { return device::t_writes_c; }
 
 Result<Outcome> read_outcome(const Plan& plan, std::span<const std::byte> workspace, Stream stream) {
   std::vector<Outcome> outcomes(static_cast<std::size_t>(plan.num_products()));
@@ -154,7 +154,7 @@ Status gemm(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t m, std:
             Factor<T> alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, Factor<T> beta, T* c,
             std::int64_t ldc, const Policy& policy, Outcome* outcome, const EffortNote& note) {
   const BlasCall<T> call{stream, layout, op_a, op_b, m, n, k, alpha, lda, ldb, beta, ldc};
-  exec::t_writes_c = false;
+  device::t_writes_c = false;
   KIZAMI_RETURN_IF_ERROR(call.validate());
   const auto always = [](auto* data) { return [=](std::int64_t) { return data; }; };
   return multiply_batch(call, always(a), always(b), always(c), 1, policy, outcome, note);
@@ -167,7 +167,7 @@ Status gemm_strided_batched(Stream stream, Layout layout, Op op_a, Op op_b, std:
                             std::int64_t stride_c, std::int64_t num_products, const Policy& policy, Outcome* outcomes,
                             const EffortNote& note) {
   const BlasCall<T> call{stream, layout, op_a, op_b, m, n, k, alpha, lda, ldb, beta, ldc};
-  exec::t_writes_c = false;
+  device::t_writes_c = false;
   KIZAMI_RETURN_IF_ERROR(call.validate());
   KIZAMI_RETURN_IF_ERROR(problem::validate_num_products(num_products));
   KIZAMI_RETURN_IF_ERROR(
@@ -184,7 +184,7 @@ Status gemm_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t
                     std::int64_t ldb, Factor<T> beta, PointerArray<T> c, std::int64_t ldc, std::int64_t num_products,
                     const Policy& policy, Outcome* outcomes, const EffortNote& note) {
   const BlasCall<T> call{stream, layout, op_a, op_b, m, n, k, alpha, lda, ldb, beta, ldc};
-  exec::t_writes_c = false;
+  device::t_writes_c = false;
   KIZAMI_RETURN_IF_ERROR(call.validate());
   KIZAMI_RETURN_IF_ERROR(problem::validate_num_products(num_products));
   if (c.device != nullptr) {

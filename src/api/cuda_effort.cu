@@ -8,9 +8,9 @@
 
 namespace kizami::cuda {
 
-Result<std::span<std::uint64_t>> make_effort_words(std::size_t count) { return exec::make_effort_words(count); }
+Result<std::span<std::uint64_t>> make_effort_words(std::size_t count) { return device::make_effort_words(count); }
 
-std::optional<ToldEffort> read_effort(std::uint64_t* word) noexcept { return exec::read_effort(word); }
+std::optional<ToldEffort> read_effort(std::uint64_t* word) noexcept { return device::read_effort(word); }
 
 double predicted_seconds(const Plan& plan, const Effort& effort) { return plan::device_seconds(plan.impl(), effort); }
 

@@ -23,7 +23,7 @@ std::int64_t Plan::k() const { return impl_->shape.k; }
 std::int64_t Plan::num_products() const { return impl_->schedule.batch.num_products; }
 Scheme Plan::scheme() const { return impl_->first().scheme; }
 EcVariant Plan::variant() const {
-  return scheme() == Scheme::kEc ? ec_of(*impl_).numerics.rungs[0].recipe.variant : EcVariant::kAuto;
+  return scheme() == Scheme::kEc ? ec::ec_of(*impl_).numerics.rungs[0].recipe.variant : EcVariant::kAuto;
 }
 std::string_view Plan::engine() const { return impl_->first().engine_name(*impl_); }
 double Plan::bound() const {
@@ -32,9 +32,9 @@ double Plan::bound() const {
   return bound;
 }
 Gauge Plan::gauge() const { return impl_->first().gauge; }
-int Plan::base_moduli() const { return scheme() == Scheme::kNative ? 0 : ozaki2_of(*impl_).ladder.rungs[0].num_moduli; }
+int Plan::base_moduli() const { return scheme() == Scheme::kNative ? 0 : ozaki2::ozaki2_of(*impl_).ladder.rungs[0].num_moduli; }
 int Plan::max_moduli() const {
-  const num::Ladder& ladder = ozaki2_of(*impl_).ladder;
+  const num::Ladder& ladder = ozaki2::ozaki2_of(*impl_).ladder;
   const bool has_none = scheme() == Scheme::kNative || ladder.num_rungs == 0;
   return has_none ? 0 : ladder.rungs[static_cast<std::size_t>(ladder.num_rungs - 1)].num_moduli;
 }
@@ -61,7 +61,7 @@ Result<PreparedOperand> prepare(const Plan& plan, Side side, MatrixView<const T>
   const bool is_a = side == Side::kA;
   KIZAMI_RETURN_IF_ERROR(
       problem::validate_operand(is_a ? "A" : "B", op, is_a ? plan.m() : plan.k(), is_a ? plan.k() : plan.n()));
-  auto prepared = std::make_shared<exec::Prepared>();
+  auto prepared = std::make_shared<schemes::Prepared>();
   KIZAMI_RETURN_IF_ERROR(exec::prepare(plan.impl(), side, problem::lines_of(side, op), *prepared));
   return PreparedOperand(std::move(prepared));
 }

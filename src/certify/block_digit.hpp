@@ -8,7 +8,7 @@
 #include "kizami/host_device.hpp"
 #include "num/exponent.hpp"
 
-namespace kizami::split {
+namespace kizami::certify {
 
 /// Scales are stored as factors of certify/block_sum.hpp's T: those of A and of B are 2^-(kDigitBits + deficit) times these powers
 /// of two. Complex: the accumulators have twice the products.
@@ -53,4 +53,4 @@ inline constexpr int kTermBias = 8192;
   return (64u | (packed & 63u)) >> (below < 31 ? below : 31);
 }
 
-}  // namespace kizami::split
+}  // namespace kizami::certify

@@ -19,18 +19,10 @@
 
 namespace kizami::certify {
 
-using split::digit_of_term;
-using split::exponent_of_term;
-using split::kScaleShiftA;
-using split::kScaleShiftB;
-using split::packed_term;
-using split::scale_place;
-using split::shifted_block_scale;
-
 /// Units of the device's sums: S = sum 2^kSumShift.
 inline constexpr int kSumShift = 10;
-static_assert(kScaleShiftA - split::kDigitBits + kScaleShiftB<1> - split::kDigitBits - 149 + kSumShift ==
-              -2 * split::kDigitBits);
+static_assert(kScaleShiftA - kDigitBits + kScaleShiftB<1> - kDigitBits - 149 + kSumShift ==
+              -2 * kDigitBits);
 
 /// Tiles are walked in bands of this many tile rows, so that blocks that work at the same time share lines.
 inline constexpr std::int64_t kBandRows = 16;

@@ -16,22 +16,18 @@ namespace {
 
 using base::ceil_div;
 using base::round_up;
-using plan::kBlocksPerLaunch;
-using plan::kBlockTile;
-using plan::kSampledTile;
 using problem::kTerms;
-using split::kBlockTerms;
 
 constexpr std::int64_t kStripes = 16;
 
 /// Sums products of digit rows of one tile into buffers.sums[y * kSampledTile + x], pieces of k at a time.
-Status sum_digit_products(const plan::CertificatePlan& plan, const plan::CertificateBuffers& buffers,
+Status sum_digit_products(const CertificatePlan& plan, const CertificateBuffers& buffers,
                           const std::int8_t* a, const std::int8_t* b, std::int64_t num_i, std::int64_t num_j,
                           std::int64_t length) {
   const int threads = plan.threads;
   for (std::int64_t h = 0; h < length; h += product::kBlockMaxI8) {
     const product::ProductDesc desc =
-        plan::sampled_product(plan.shape, num_i, num_j, std::min(product::kBlockMaxI8, length - h));
+        sampled_product(plan.shape, num_i, num_j, std::min(product::kBlockMaxI8, length - h));
     KIZAMI_RETURN_IF_ERROR(plan::launch(*plan.engine, plan.facts, desc, {a + h, b + h, buffers.acc},
                                         {buffers.engine, buffers.engine_bytes}));
     base::parallel_for(num_j, threads, [&](std::int64_t y, int) {
@@ -49,19 +45,19 @@ Status sum_digit_products(const plan::CertificatePlan& plan, const plan::Certifi
 /// Sums the block products of one tile into buffers.block_sums[y * kBlockTile + x], in units of 2^(exponents of the lines).
 /// A segment at a time: each begins at zero, and is added to those before it.
 template <class T>
-Status sum_block_products(const plan::CertificatePlan& plan, const plan::CertificateBuffers& buffers,
+Status sum_block_products(const CertificatePlan& plan, const CertificateBuffers& buffers,
                           const std::int8_t* b_digits, std::int64_t i, std::int64_t num_i, std::int64_t j,
                           std::int64_t num_j) {
-  const std::int64_t row = plan::digit_row(plan.shape);
+  const std::int64_t row = digit_row(plan.shape);
   const std::int64_t num_blocks = row / kBlockTerms<T>;
   const plan::Chunk& chunk = plan.chunk;
-  const int blocks_of_term = split::blocks_of_scale(plan.shape.k, kTerms<T>);
+  const int blocks_of_term = blocks_of_scale(plan.shape.k, kTerms<T>);
   static_assert(num::kSegmentBlocks % kBlocksPerLaunch == 0 && kBlocksPerLaunch % 2 == 0);
   constexpr std::int64_t kTile = kBlockTile * kBlockTile;
   for (std::int64_t first = 0; first < num_blocks; first += kBlocksPerLaunch) {
     const std::int64_t count = std::min(kBlocksPerLaunch, num_blocks - first);
     const bool begins = first % num::kSegmentBlocks == 0;
-    const product::ProductDesc desc = plan::block_product(plan.shape, num_i, num_j, count);
+    const product::ProductDesc desc = block_product(plan.shape, num_i, num_j, count);
     const product::Pointers pointers{buffers.a_digits + i * row + first * kBlockTerms<T>,
                                      b_digits + j * row + first * kBlockTerms<T>, buffers.acc};
     KIZAMI_RETURN_IF_ERROR(
@@ -90,7 +86,7 @@ Status sum_block_products(const plan::CertificatePlan& plan, const plan::Certifi
 
 /// Walks the digit chunks of the plan: prepares both operands' digits, then visits tiles of at most `side` lines each.
 template <class MakeA, class MakeB, class VisitTile>
-Status for_each_tile(const plan::CertificatePlan& plan, std::int64_t side, const MakeA& make_a, const MakeB& make_b,
+Status for_each_tile(const CertificatePlan& plan, std::int64_t side, const MakeA& make_a, const MakeB& make_b,
                      const VisitTile& visit) {
   const plan::Chunk& chunk = plan.chunk;
   const bool has_one_b_chunk = chunk.nc >= plan.shape.n;
@@ -113,15 +109,15 @@ Status for_each_tile(const plan::CertificatePlan& plan, std::int64_t side, const
 }  // namespace
 
 template <class T>
-Status count_sampled_failures(const plan::CertificatePlan& plan, const num::Ladder& ladder,
-                              const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a,
+Status count_sampled_failures(const CertificatePlan& plan, const num::Ladder& ladder,
+                              const CertificateBuffers& buffers, const CertifiedLines<T>& a,
                               const CertifiedLines<T>& b, std::int64_t& failures) {
   const int threads = plan.threads;
-  const std::int64_t row = plan::digit_row(plan.shape);
-  const std::int64_t prepared_row = round_up(plan::num_terms(plan.shape), split::kDigitBlock);
+  const std::int64_t row = digit_row(plan.shape);
+  const std::int64_t prepared_row = round_up(plan::num_terms(plan.shape), kDigitBlock);
   const float allowance = num::sampled_allowance(ladder.rungs[0].allowance, plan::num_terms(plan.shape));
-  const std::int64_t stride = split::sample_stride(plan::num_terms(plan.shape));
-  const std::int64_t length = split::num_sampled_terms(plan.shape.k, kTerms<T>);
+  const std::int64_t stride = sample_stride(plan::num_terms(plan.shape));
+  const std::int64_t length = num_sampled_terms(plan.shape.k, kTerms<T>);
   const auto make = [&](const CertifiedLines<T>& side, std::int64_t first, std::int64_t count, std::int8_t* digits) {
     if (side.sampled_digits != nullptr) {
       for (std::int64_t i = 0; i < count; ++i) {
@@ -129,12 +125,12 @@ Status count_sampled_failures(const plan::CertificatePlan& plan, const num::Ladd
                     static_cast<std::size_t>(prepared_row));
       }
     } else {
-      split::make_sampled_digits(side.lines.subset(first, count), side.stats + first, stride, threads, digits, row);
+      make_sampled_digits(side.lines.subset(first, count), side.stats + first, stride, threads, digits, row);
     }
   };
   const auto make_b = [&](std::int64_t j, std::int64_t count) {
     make(b, j, count, buffers.b_digits);
-    if (kTerms<T> == 2) split::swap_parts(buffers.b_digits, count, row, threads, buffers.b_swapped);
+    if (kTerms<T> == 2) swap_parts(buffers.b_digits, count, row, threads, buffers.b_swapped);
   };
   failures = 0;
   return for_each_tile(
@@ -168,25 +164,25 @@ Status count_sampled_failures(const plan::CertificatePlan& plan, const num::Ladd
 }
 
 template <class T>
-Status visit_block_rungs(const plan::CertificatePlan& plan, const num::Ladder& ladder,
-                         const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a,
+Status visit_block_rungs(const CertificatePlan& plan, const num::Ladder& ladder,
+                         const CertificateBuffers& buffers, const CertifiedLines<T>& a,
                          const CertifiedLines<T>& b, const VisitRungs& visit) {
   const int threads = plan.threads;
   const std::int64_t num_terms = plan::num_terms(plan.shape);
-  const std::int64_t row = plan::digit_row(plan.shape);
+  const std::int64_t row = digit_row(plan.shape);
   const plan::Chunk& chunk = plan.chunk;
   // Lines [first, first + count) to rows [at, at + count) of the digit buffers.
   const auto make_a = [&](std::int64_t first, std::int64_t at, std::int64_t count) {
-    split::make_block_digits(a.lines.subset(first, count), a.stats + first, a.inner_shift, threads,
+    make_block_digits(a.lines.subset(first, count), a.stats + first, a.inner_shift, threads,
                              buffers.a_digits + at * row, row, buffers.a_scales + at, chunk.mc);
   };
   const auto swap_b = [&](std::int64_t at, std::int64_t count) {
     if (kTerms<T> == 2) {
-      split::swap_parts(buffers.b_digits + at * row, count, row, threads, buffers.b_swapped + at * row);
+      swap_parts(buffers.b_digits + at * row, count, row, threads, buffers.b_swapped + at * row);
     }
   };
   const auto make_b = [&](std::int64_t first, std::int64_t at, std::int64_t count) {
-    split::make_block_digits(b.lines.subset(first, count), b.stats + first, b.inner_shift, threads,
+    make_block_digits(b.lines.subset(first, count), b.stats + first, b.inner_shift, threads,
                              buffers.b_digits + at * row, row, buffers.b_scales + at, chunk.nc);
     swap_b(at, count);
   };
@@ -194,8 +190,8 @@ Status visit_block_rungs(const plan::CertificatePlan& plan, const num::Ladder& l
   // buffers: the tile's rows are rebuilt afterwards.
   const auto settle_zeros = [&](int part, std::int64_t i, std::int64_t x0, std::int64_t num_x, std::int64_t j,
                                 std::int64_t y0, std::int64_t num_y) -> Status {
-    split::make_indicators(a.lines.subset(i + x0, num_x), a.stats + i + x0, threads, buffers.a_digits + x0 * row, row);
-    split::make_indicators(b.lines.subset(j + y0, num_y), b.stats + j + y0, threads, buffers.b_digits + y0 * row, row);
+    make_indicators(a.lines.subset(i + x0, num_x), a.stats + i + x0, threads, buffers.a_digits + x0 * row, row);
+    make_indicators(b.lines.subset(j + y0, num_y), b.stats + j + y0, threads, buffers.b_digits + y0 * row, row);
     swap_b(y0, num_y);
     const std::int8_t* const b_digits = part == 0 ? buffers.b_digits : buffers.b_swapped;
     KIZAMI_RETURN_IF_ERROR(
@@ -247,8 +243,8 @@ Status visit_block_rungs(const plan::CertificatePlan& plan, const num::Ladder& l
 }
 
 template <class T>
-Status block_histogram(const plan::CertificatePlan& plan, const num::Ladder& ladder,
-                       const plan::CertificateBuffers& buffers, const CertifiedLines<T>& a, const CertifiedLines<T>& b,
+Status block_histogram(const CertificatePlan& plan, const num::Ladder& ladder,
+                       const CertificateBuffers& buffers, const CertifiedLines<T>& a, const CertifiedLines<T>& b,
                        num::RungHistogram& histogram) {
   histogram = {};
   return visit_block_rungs(plan, ladder, buffers, a, b,
@@ -261,14 +257,14 @@ Status block_histogram(const plan::CertificatePlan& plan, const num::Ladder& lad
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                          \
-  template Status count_sampled_failures<T>(const plan::CertificatePlan&, const num::Ladder&,          \
-                                            const plan::CertificateBuffers&, const CertifiedLines<T>&, \
+  template Status count_sampled_failures<T>(const CertificatePlan&, const num::Ladder&,          \
+                                            const CertificateBuffers&, const CertifiedLines<T>&, \
                                             const CertifiedLines<T>&, std::int64_t&);                  \
-  template Status visit_block_rungs<T>(const plan::CertificatePlan&, const num::Ladder&,               \
-                                       const plan::CertificateBuffers&, const CertifiedLines<T>&,      \
+  template Status visit_block_rungs<T>(const CertificatePlan&, const num::Ladder&,               \
+                                       const CertificateBuffers&, const CertifiedLines<T>&,      \
                                        const CertifiedLines<T>&, const VisitRungs&);                   \
-  template Status block_histogram<T>(const plan::CertificatePlan&, const num::Ladder&,                 \
-                                     const plan::CertificateBuffers&, const CertifiedLines<T>&,        \
+  template Status block_histogram<T>(const CertificatePlan&, const num::Ladder&,                 \
+                                     const CertificateBuffers&, const CertifiedLines<T>&,        \
                                      const CertifiedLines<T>&, num::RungHistogram&)
 
 KIZAMI_INSTANTIATE(float);

@@ -7,7 +7,7 @@
 #include "num/rung.hpp"
 #include "plan/engine_bytes.hpp"
 
-namespace kizami::plan {
+namespace kizami::certify {
 namespace {
 
 using base::ceil_div;
@@ -20,12 +20,12 @@ using base::round_up;
 
 /// engine_bytes() of the products of the certificate: chunks of lines, in tiles of `side` of them.
 [[nodiscard]] std::size_t tile_bytes(const CertificatePlan& plan, const product::ProductDesc& desc, std::int64_t side,
-                                     const Extents& ks) {
-  const Chunk& chunk = plan.chunk;
+                                     const plan::Extents& ks) {
+  const plan::Chunk& chunk = plan.chunk;
   std::size_t most = 0;
-  for (const std::int64_t rows : Extents(plan.shape.m, chunk.mc)) {
-    for (const std::int64_t cols : Extents(plan.shape.n, chunk.nc)) {
-      most = std::max(most, engine_bytes(*plan.engine, plan.facts, desc, {rows, side}, {cols, side}, ks));
+  for (const std::int64_t rows : plan::Extents(plan.shape.m, chunk.mc)) {
+    for (const std::int64_t cols : plan::Extents(plan.shape.n, chunk.nc)) {
+      most = std::max(most, plan::engine_bytes(*plan.engine, plan.facts, desc, {rows, side}, {cols, side}, ks));
     }
   }
   return most;
@@ -38,11 +38,11 @@ using base::round_up;
   for (const std::int64_t stride : {1, 2, 4}) {
     const std::int64_t length = ceil_div(plan.shape.k, stride) * parts;
     const product::ProductDesc desc = sampled_product(plan.shape, 0, 0, 0);
-    const Extents ks(length, product::kBlockMaxI8);
+    const plan::Extents ks(length, product::kBlockMaxI8);
     most = std::max({most, tile_bytes(plan, desc, kSampledTile, ks), tile_bytes(plan, desc, kBlockTile, ks)});
   }
   const std::int64_t length = block_terms(plan.shape);
-  for (const std::int64_t count : Extents(digit_row(plan.shape) / length, kBlocksPerLaunch)) {
+  for (const std::int64_t count : plan::Extents(digit_row(plan.shape) / length, kBlocksPerLaunch)) {
     most = std::max(most, tile_bytes(plan, block_product(plan.shape, 0, 0, count), kBlockTile, {length, length}));
   }
   return most;
@@ -53,7 +53,7 @@ using base::round_up;
 CertificateBuffers carve_certificate(base::Carver& carver, const CertificatePlan& plan,
                                      std::optional<std::size_t> engine_bytes) {
   CertificateBuffers buffers;
-  const Chunk& chunk = plan.chunk;
+  const plan::Chunk& chunk = plan.chunk;
   const std::int64_t row = digit_row(plan.shape);
   const std::int64_t blocks = row / block_terms(plan.shape);
   buffers.a_digits = carver.take<std::int8_t>(chunk.mc, row);
@@ -75,7 +75,7 @@ CertificateBuffers carve_certificate(base::Carver& carver, const CertificatePlan
   return buffers;
 }
 
-std::int64_t digit_row(const problem::Shape& shape) { return round_up(num_terms(shape), block_terms(shape)); }
+std::int64_t digit_row(const problem::Shape& shape) { return round_up(plan::num_terms(shape), block_terms(shape)); }
 
 product::ProductDesc sampled_product(const problem::Shape& shape, std::int64_t m, std::int64_t n, std::int64_t length) {
   product::ProductDesc desc;
@@ -100,4 +100,4 @@ product::ProductDesc block_product(const problem::Shape& shape, std::int64_t m, 
   return desc;
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::certify

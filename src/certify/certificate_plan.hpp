@@ -10,14 +10,14 @@
 #include "plan/plan.hpp"
 #include "product/product.hpp"
 
-namespace kizami::plan {
+namespace kizami::certify {
 
 /// What is decided of a certificate before its call.
 struct CertificatePlan {
   problem::Shape shape;
   const product::Engine* engine = nullptr;
   product::DeviceFacts facts;
-  Chunk chunk;      ///< lines of one pass; kc = k
+  plan::Chunk chunk;      ///< lines of one pass; kc = k
   int threads = 1;  ///< on the host, of all but the products
 };
 
@@ -54,4 +54,4 @@ struct CertificateBuffers {
 [[nodiscard]] product::ProductDesc block_product(const problem::Shape& shape, std::int64_t m, std::int64_t n,
                                                  std::int64_t num_blocks);
 
-}  // namespace kizami::plan
+}  // namespace kizami::certify

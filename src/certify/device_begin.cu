@@ -8,13 +8,13 @@
 #include "certify/device_scout.cuh"
 #include "device/state.cuh"
 
-namespace kizami::exec {
+namespace kizami::certify {
 namespace {
 
 template <class T>
-__device__ plan::DeviceState fresh_state(Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs, int rung,
+__device__ device::DeviceState fresh_state(Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs, int rung,
                                          bool is_sliced) {
-  plan::DeviceState fresh;
+  device::DeviceState fresh;
   fresh.selection.rung = rung;
   if (rung < 0) fresh.selection.num_repaired = num_pairs;
   fresh.num_products = num_products;
@@ -22,69 +22,69 @@ __device__ plan::DeviceState fresh_state(Factor<T> alpha, std::int32_t num_produ
   fresh.statistics.num_pairs = num_pairs;
   const T factor = alpha.load();
   fresh.is_scaling_only = factor == T{0} ? 1 : 0;
-  fresh.takes_signs = plan::takes_signs(factor) ? 1 : 0;
+  fresh.takes_signs = device::takes_signs(factor) ? 1 : 0;
   return fresh;
 }
 
-__device__ void set_look(plan::DeviceState& state, plan::Look look) {
+__device__ void set_look(device::DeviceState& state, device::Look look) {
   state.look = look;
-  state.num_sampled_products = look == plan::Look::kSample ? 1 : 0;
+  state.num_sampled_products = look == device::Look::kSample ? 1 : 0;
 }
 
 template <class T>
-__global__ void begin_call(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
-                           int rung, bool is_sliced, plan::Look look, int first_rung) {
+__global__ void begin_call(device::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
+                           int rung, bool is_sliced, device::Look look, int first_rung) {
   base::follow_previous_kernel();
-  plan::DeviceState fresh = fresh_state(alpha, num_products, num_pairs, rung, is_sliced);
+  device::DeviceState fresh = fresh_state(alpha, num_products, num_pairs, rung, is_sliced);
   set_look(fresh, look);
   fresh.first_rung = first_rung;
-  plan::write_state(state, fresh);
+  device::write_state(state, fresh);
 }
 
 template <class T>
-__global__ void __launch_bounds__(certify::kScoutThreads)
-    begin_and_scout(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products,
-                    const __grid_constant__ certify::Scout<T> task) {
-  __shared__ certify::ScoutShared shared;
+__global__ void __launch_bounds__(kScoutThreads)
+    begin_and_scout(device::DeviceState* state, Factor<T> alpha, std::int32_t num_products,
+                    const __grid_constant__ Scout<T> task) {
+  __shared__ ScoutShared shared;
   base::begin_in_cluster(&shared, sizeof shared);
   base::follow_previous_kernel();
-  plan::DeviceState fresh =
+  device::DeviceState fresh =
       fresh_state(alpha, num_products, task.a.num_lines * task.b.num_lines, /*rung=*/0, /*is_sliced=*/false);
-  if (fresh.is_scaling_only == 0) set_look(fresh, certify::scout(task, shared));  // the same in all blocks
-  if (blockIdx.x == 0 && threadIdx.x == 0) plan::write_state(state, fresh);
+  if (fresh.is_scaling_only == 0) set_look(fresh, scout(task, shared));  // the same in all blocks
+  if (blockIdx.x == 0 && threadIdx.x == 0) device::write_state(state, fresh);
 }
 
 }  // namespace
 
 template <class T>
-Status begin_state(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
-                   int rung, product::Queue queue, bool is_sliced, plan::Look look, int first_rung) {
+Status begin_state(device::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
+                   int rung, product::Queue queue, bool is_sliced, device::Look look, int first_rung) {
   begin_call<<<1, 1, 0, queue>>>(state, alpha, num_products, num_pairs, rung, is_sliced, look, first_rung);
   return base::launch_status("begin_call");
 }
 
 template <class T>
-Status begin_state_and_scout(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products,
+Status begin_state_and_scout(device::DeviceState* state, Factor<T> alpha, std::int32_t num_products,
                              const problem::Lines<T>& a, const problem::Lines<T>& b, float allowance,
                              product::Queue queue) {
   cudaLaunchAttribute attributes[2] = {base::overlapped_start(), {}};
   attributes[1].id = cudaLaunchAttributeClusterDimension;
-  attributes[1].val.clusterDim = {certify::kScoutCluster, 1, 1};
+  attributes[1].val.clusterDim = {kScoutCluster, 1, 1};
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(certify::kScoutCluster);
-  config.blockDim = dim3(certify::kScoutThreads);
+  config.gridDim = dim3(kScoutCluster);
+  config.blockDim = dim3(kScoutThreads);
   config.stream = queue;
   config.attrs = attributes;
   config.numAttrs = 2;
-  const certify::Scout<T> task{a, b, allowance};
+  const Scout<T> task{a, b, allowance};
   return base::cuda_status(cudaLaunchKernelEx(&config, begin_and_scout<T>, state, alpha, num_products, task),
                            "begin_and_scout");
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                                          \
-  template Status begin_state<T>(plan::DeviceState*, Factor<T>, std::int32_t, std::int64_t, int, product::Queue, bool, \
-                                 plan::Look, int);                                                                     \
-  template Status begin_state_and_scout<T>(plan::DeviceState*, Factor<T>, std::int32_t, const problem::Lines<T>&,      \
+  template Status begin_state<T>(device::DeviceState*, Factor<T>, std::int32_t, std::int64_t, int, product::Queue, bool, \
+                                 device::Look, int);                                                                     \
+  template Status begin_state_and_scout<T>(device::DeviceState*, Factor<T>, std::int32_t, const problem::Lines<T>&,      \
                                            const problem::Lines<T>&, float, product::Queue)
 
 KIZAMI_INSTANTIATE(float);
@@ -93,4 +93,4 @@ KIZAMI_INSTANTIATE(std::complex<float>);
 KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::exec
+}  // namespace kizami::certify

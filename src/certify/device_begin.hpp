@@ -10,22 +10,22 @@
 #include "problem/lines.hpp"
 #include "product/product.hpp"
 
-namespace kizami::exec {
+namespace kizami::certify {
 
 /// Resets *state for a call of `num_pairs` elements of C: `rung` (0, or -1 without a ladder; of slices the one that
 /// answers) with so many planes, alpha = 0 or not, and what to look at first, with planes of `first_rung`.
 /// @queue enqueues one kernel
 template <class T>
-Status begin_state(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
-                   int rung, product::Queue queue, bool is_sliced = false, plan::Look look = plan::Look::kSample,
+Status begin_state(device::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
+                   int rung, product::Queue queue, bool is_sliced = false, device::Look look = device::Look::kSample,
                    int first_rung = 0);
 
 /// The same, with state->look after some lines of both operands. The lowest rung has that allowance.
 /// @range lines of elements, of both operands equally long
 /// @queue enqueues one kernel
 template <class T>
-Status begin_state_and_scout(plan::DeviceState* state, Factor<T> alpha, std::int32_t num_products,
+Status begin_state_and_scout(device::DeviceState* state, Factor<T> alpha, std::int32_t num_products,
                              const problem::Lines<T>& a, const problem::Lines<T>& b, float allowance,
                              product::Queue queue);
 
-}  // namespace kizami::exec
+}  // namespace kizami::certify

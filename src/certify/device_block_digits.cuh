@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Block digits on the device: split::make_block_digits() in the layout of plan::SecondLookBuffers, each element read once. A
+// Block digits on the device: certify::make_block_digits() in the layout of certify::SecondLookBuffers, each element read once. A
 // term is kept as exponent and seven bits (packed_term()), so that the digits of a block follow from registers once its
 // exponent is known.
 #pragma once
@@ -21,12 +21,10 @@
 
 namespace kizami::certify::second_look {
 
-using split::kDigitBlock;
-
-using split::device::bytes_of_element;
-using split::device::digit_exponent;
-using split::device::DigitRows;
-using split::device::whole_blocks;
+using kernels::bytes_of_element;
+using kernels::digit_exponent;
+using kernels::DigitRows;
+using kernels::whole_blocks;
 
 /// Packed terms of an element, shifted; [1] is the imaginary part.
 template <class T>
@@ -48,7 +46,7 @@ __device__ void make_digits_along(const Lines<T>& lines, const num::LineStats* s
   const std::int64_t num_blocks = whole_blocks(lines);
   const std::int64_t words = base::round_up(num_blocks * kParts, 2);  // those of a filled step are zero
   const std::int64_t pieces = ceil_div(num_blocks, std::int64_t{kAtOnce});
-  const bool shares_scales = split::blocks_of_scale(lines.length, kParts) == 2;
+  const bool shares_scales = blocks_of_scale(lines.length, kParts) == 2;
   for (std::int64_t item = grid_warp(); item < count * pieces; item += grid_warps()) {
     const std::int64_t i = item / pieces;
     const std::int64_t first_block = item % pieces * kAtOnce;
@@ -88,7 +86,7 @@ __device__ void make_digits_along(const Lines<T>& lines, const num::LineStats* s
       if (block >= num_blocks) break;
       const std::uint32_t most = shares_scales ? max(most_of[b], most_of[b ^ 1]) : most_of[b];
       const std::int32_t exponent = most == 0 ? num::kNoExponent : exponent_of_term(most);
-      const std::int32_t deficit = split::block_deficit(line_exponent, exponent);
+      const std::int32_t deficit = block_deficit(line_exponent, exponent);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         std::uint32_t bytes[kParts];
@@ -105,7 +103,7 @@ __device__ void make_digits_along(const Lines<T>& lines, const num::LineStats* s
         if (lane() == part) out.nonzero[i * words + block * kParts + part] = bits;
       }
       if (lane() == 0) {
-        out.scale(i, block) = shifted_block_scale(min(deficit, split::kMaxDeficit), out.scale_shift);
+        out.scale(i, block) = shifted_block_scale(min(deficit, kMaxDeficit), out.scale_shift);
       }
     }
   }
@@ -154,7 +152,7 @@ __device__ void make_digits_across(const Lines<T>& lines, const num::LineStats* 
     if (kLanes == 2) most = max(most, __shfl_xor_sync(kFullWarp, most, kLines));
     if (i >= count) continue;
     const std::int32_t exponent = most == 0 ? num::kNoExponent : exponent_of_term(most);
-    const std::int32_t deficit = split::block_deficit(line_exponent, exponent);
+    const std::int32_t deficit = block_deficit(line_exponent, exponent);
     std::uint32_t packed[kParts][kElements / 4] = {};
     std::uint32_t bits[kParts][kElements / 32] = {};
 #pragma unroll
@@ -179,7 +177,7 @@ __device__ void make_digits_across(const Lines<T>& lines, const num::LineStats* 
       for (int w = 0; w < kElements / 32; ++w) word[2 * part + half + w] = bits[part][w];
     }
     if (half == 0) {
-      out.scale(i, block) = shifted_block_scale(min(deficit, split::kMaxDeficit), out.scale_shift);
+      out.scale(i, block) = shifted_block_scale(min(deficit, kMaxDeficit), out.scale_shift);
     }
   }
 }
@@ -194,7 +192,7 @@ __device__ __forceinline__ void make_digits(const Lines<T>& lines, const num::Li
     return;
   }
   if constexpr (kTerms<T> == 1) {
-    if (split::blocks_of_scale(lines.length, 1) == 2)
+    if (blocks_of_scale(lines.length, 1) == 2)
       return make_digits_across<T, 2>(lines, stats, inner_shift, first, count, out);
   }
   make_digits_across<T, 1>(lines, stats, inner_shift, first, count, out);

@@ -33,14 +33,14 @@ template <class T>
 __global__ void __launch_bounds__(kDigitThreads, kDigitBlocksPerSm)
     block_digits(const __grid_constant__ SecondLook<T> look) {
   base::follow_previous_kernel();
-  if (!is_wanted(*look.state) || look.state->look != plan::Look::kSample) return;  // the split has made them
+  if (!is_wanted(*look.state) || look.state->look != device::Look::kSample) return;  // the split has made them
   const bool is_a = blockIdx.y == 0;
   const Lines<T>& lines = is_a ? look.a : look.b;
-  const plan::DeviceLineBuffers& of_lines = is_a ? look.a_lines : look.b_lines;
+  const device::DeviceLineBuffers& of_lines = is_a ? look.a_lines : look.b_lines;
   const SecondLookBuffers& to = look.buffers;
   make_digits(lines, of_lines.stats, nullptr, 0, lines.num_lines,
               DigitRows{is_a ? to.a_digits : to.b_digits, is_a ? to.a_scales : to.b_scales,
-                        is_a ? to.a_nonzero : to.b_nonzero, plan::second_look_lines(lines.num_lines),
+                        is_a ? to.a_nonzero : to.b_nonzero, second_look_lines(lines.num_lines),
                         is_a ? kScaleShiftA : kScaleShiftB<static_cast<int>(kTerms<T>)>});
   num::LineWeight* const weights = is_a ? to.a_weights : to.b_weights;
   for (std::int64_t i = grid_thread(); i < lines.num_lines; i += grid_threads()) {
@@ -50,9 +50,9 @@ __global__ void __launch_bounds__(kDigitThreads, kDigitBlocksPerSm)
 }
 
 /// Whether most tiles are probably of the lowest rung: asking the others costs time.
-[[nodiscard]] __device__ inline bool may_be_of_lowest_rung(const plan::DeviceState& state, std::int64_t num_pairs) {
-  return (state.look == plan::Look::kBlocks && state.first_rung == 0) ||
-         (state.look == plan::Look::kSample && state.sampled_failures < static_cast<std::uint64_t>(num_pairs) / 8);
+[[nodiscard]] __device__ inline bool may_be_of_lowest_rung(const device::DeviceState& state, std::int64_t num_pairs) {
+  return (state.look == device::Look::kBlocks && state.first_rung == 0) ||
+         (state.look == device::Look::kSample && state.sampled_failures < static_cast<std::uint64_t>(num_pairs) / 8);
 }
 
 /// What all cores ask of the lines.
@@ -89,15 +89,15 @@ __device__ __forceinline__ void clear_repair_bits(const SecondLook<T>& look, std
 template <class T, class Core>
 __device__ __forceinline__ void find_rungs_sm80(const SecondLook<T>& look, const PairsOfLines& lines, int num_tiles,
                                                 std::byte* memory) {
-  plan::DeviceState& state = *look.state;
+  device::DeviceState& state = *look.state;
   Shared<Core>& shared = *aligned<Shared<Core>>(memory);
   if (threadIdx.x <= num::kMaxRungs) shared.histogram[threadIdx.x] = 0;
   if (threadIdx.x == 0) shared.ladder = look.ladder;
   make_ratio_classes(shared.ratio_classes, look.ladder);
   __syncthreads();
   const std::int64_t num_blocks = ceil_div(lines.length, kDigitBlock);
-  const int blocks_of_term = split::blocks_of_scale(lines.length, Core::kParts);
-  const std::int64_t stride = base::round_up(lines.a.num_lines, plan::kSecondLookPad);
+  const int blocks_of_term = blocks_of_scale(lines.length, Core::kParts);
+  const std::int64_t stride = base::round_up(lines.a.num_lines, kSecondLookPad);
   bool has_open = false;
   for (int tile = 0; tile < num_tiles; ++tile) {
     const TilePlace place = place_of_tile<Core>(lines, tile);
@@ -118,7 +118,7 @@ __device__ __forceinline__ void find_rungs_sm80(const SecondLook<T>& look, const
 template <class T, class Core, bool kHasGain>
 __device__ __forceinline__ void find_rungs_sm90(const SecondLook<T>& look, const PairsOfLines& lines, int num_tiles,
                                                 std::byte* memory) {
-  plan::DeviceState& state = *look.state;
+  device::DeviceState& state = *look.state;
   StreamShared<Core>& shared = *aligned<StreamShared<Core>>(memory);
   FinderShared<Core>& finders = shared.finders;
   if (threadIdx.x <= kNoPair) finders.histogram[threadIdx.x] = 0;
@@ -128,7 +128,7 @@ __device__ __forceinline__ void find_rungs_sm90(const SecondLook<T>& look, const
   }
   make_ratio_classes(finders.classes, look.ladder);
   __syncthreads();
-  const auto steps = static_cast<int>(plan::second_look_steps(lines.length, Core::kParts));
+  const auto steps = static_cast<int>(second_look_steps(lines.length, Core::kParts));
   const bool asks = may_be_of_lowest_rung(state, lines.a.num_lines * lines.b.num_lines);
   if (threadIdx.x < Core::kThreads) {
     StepSums<Core> step_sums(steps, asks, shared);
@@ -183,8 +183,8 @@ __global__ void __launch_bounds__(Core::kBlockThreads, 1) block_rungs(const __gr
   const std::int64_t m = look.a.num_lines;
   const std::int64_t n = look.b.num_lines;
   const PairsOfLines lines{
-      {buffers.a_digits, buffers.a_scales, buffers.a_nonzero, buffers.a_weights, m, plan::second_look_lines(m)},
-      {buffers.b_digits, buffers.b_scales, buffers.b_nonzero, buffers.b_weights, n, plan::second_look_lines(n)},
+      {buffers.a_digits, buffers.a_scales, buffers.a_nonzero, buffers.a_weights, m, second_look_lines(m)},
+      {buffers.b_digits, buffers.b_scales, buffers.b_nonzero, buffers.b_weights, n, second_look_lines(n)},
       look.a.length};
   const std::int64_t tiles = ceil_div(m, std::int64_t{Core::kRows}) * ceil_div(n, std::int64_t{Core::kCols});
   const auto num_tiles = static_cast<int>(ceil_div(tiles - blockIdx.x, std::int64_t{gridDim.x}));
@@ -273,7 +273,7 @@ Status launch_block_rungs(const SecondLook<T>& look, int num_sms, product::Queue
                     : launch_rungs<T, Core, false>(look, device, num_sms, queue);
   };
   if constexpr (kParts == 1) {
-    if (split::blocks_of_scale(look.a.length, kParts) == 2) return launch(WgmmaCore<kParts, 2>{});
+    if (blocks_of_scale(look.a.length, kParts) == 2) return launch(WgmmaCore<kParts, 2>{});
   }
   return launch(WgmmaCore<kParts, 1>{});
 }

@@ -25,7 +25,6 @@
 namespace kizami::certify::second_look {
 
 using base::round_up;
-using split::kDigitBlock;
 
 inline constexpr int kStepBytes = 128;  ///< of a line, in one step
 inline constexpr int kPieces = kStepBytes / 16;
@@ -59,7 +58,7 @@ struct DigitLines {
   const std::uint64_t* nonzero;
   const num::LineWeight* weights;
   std::int64_t num_lines;
-  std::int64_t num_padded;  ///< lines of a plane: plan::second_look_lines()
+  std::int64_t num_padded;  ///< lines of a plane: second_look_lines()
 
   /// The lines from `line` on in step `step`: 128 bytes each, one behind the other.
   [[nodiscard]] __device__ const std::int8_t* digits_of(std::int64_t step, std::int64_t line) const {
@@ -170,7 +169,7 @@ class StepCopies {
 
  private:
   static_assert(kBlocks * (Core::kRows + Core::kCols) / 4 <= Core::kThreads);
-  static_assert(Core::kRows <= plan::kSecondLookLines && Core::kCols <= plan::kSecondLookLines);
+  static_assert(Core::kRows <= kSecondLookLines && Core::kCols <= kSecondLookLines);
 
   template <int kCount>
   __device__ static __forceinline__ void copy(std::int8_t* to, const std::int8_t* from) {

@@ -23,7 +23,7 @@
 
 namespace kizami::certify::second_look {
 
-/// @param blocks_of_term split::blocks_of_scale() of the lines
+/// @param blocks_of_term num::blocks_of_scale() of the lines
 template <int parts, int blocks_of_term>
 struct WgmmaCore {
   static constexpr int kParts = parts;

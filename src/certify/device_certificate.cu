@@ -36,7 +36,7 @@ __device__ void load_floors(const SampledProducts& products, const std::int32_t*
   }
 }
 
-[[nodiscard]] __device__ num::LineWeight weight_of(const num::Ladder& ladder, const plan::DeviceLineBuffers& lines,
+[[nodiscard]] __device__ num::LineWeight weight_of(const num::Ladder& ladder, const device::DeviceLineBuffers& lines,
                                                    std::int64_t line) {
   return lines.line_weights != nullptr ? lines.line_weights[line] : num::line_weight(ladder, lines.stats[line]);
 }
@@ -46,8 +46,8 @@ __device__ void load_floors(const SampledProducts& products, const std::int32_t*
 template <int kParts, bool kIsOnePiece>
 __global__ void __launch_bounds__(kThreads)
     count_failures(const __grid_constant__ num::Ladder ladder, const SampledProducts products,
-                   const plan::DeviceLineBuffers a, const plan::DeviceLineBuffers b, int cols_of_block,
-                   plan::DeviceState* state) {
+                   const device::DeviceLineBuffers a, const device::DeviceLineBuffers b, int cols_of_block,
+                   device::DeviceState* state) {
   constexpr int kAtOnce = 4 / kParts;
   __shared__ num::LineWeight b_weights[kCols];
   base::follow_previous_kernel();
@@ -110,8 +110,8 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 Status count_sampled_failures_device(const num::Ladder& ladder, const SampledProducts& products,
-                                     const plan::DeviceLineBuffers& a, const plan::DeviceLineBuffers& b,
-                                     plan::DeviceState* state, product::Queue queue) {
+                                     const device::DeviceLineBuffers& a, const device::DeviceLineBuffers& b,
+                                     device::DeviceState* state, product::Queue queue) {
   if (products.m == 0 || products.n == 0) return {};
   const std::int64_t rows = base::ceil_div(products.m, kRows);
   const int cols_of_block = rows * base::ceil_div(products.n, kCols) < kFewBlocks ? kFewCols : kCols;

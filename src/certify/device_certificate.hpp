@@ -29,7 +29,7 @@ struct SampledProducts {
 /// sampled sum.
 /// @shape a: [m], b: [n]
 Status count_sampled_failures_device(const num::Ladder& ladder, const SampledProducts& products,
-                                     const plan::DeviceLineBuffers& a, const plan::DeviceLineBuffers& b,
-                                     plan::DeviceState* state, product::Queue queue);
+                                     const device::DeviceLineBuffers& a, const device::DeviceLineBuffers& b,
+                                     device::DeviceState* state, product::Queue queue);
 
 }  // namespace kizami::certify

@@ -9,7 +9,7 @@
 #include "num/digit_blocks.hpp"
 #include "plan/engine_bytes.hpp"
 
-namespace kizami::plan {
+namespace kizami::certify {
 namespace {
 
 using base::ceil_div;
@@ -20,15 +20,15 @@ constexpr std::int64_t kMostAccBytes = std::int64_t{512} << 20;
 
 /// Blocks of columns of chunks of lines, pieces of k as planes. Here and below lines of A are padded as exec passes them.
 [[nodiscard]] std::size_t sampled_bytes(const CertificatePlan& plan, const SampledBuffers& buffers) {
-  const Chunk& chunk = plan.chunk;
+  const plan::Chunk& chunk = plan.chunk;
   product::ProductDesc desc = device_sampled_product(plan, buffers, chunk.mc, buffers.cols_at_once);
-  const Extents ms(round_up(plan.shape.m, kReadRows), round_up(chunk.mc, kReadRows));
+  const plan::Extents ms(round_up(plan.shape.m, device::kReadRows), round_up(chunk.mc, device::kReadRows));
   std::size_t most = 0;
-  for (const std::int64_t planes : Extents(buffers.num_pieces, product::kMaxProducts)) {
+  for (const std::int64_t planes : plan::Extents(buffers.num_pieces, product::kMaxProducts)) {
     desc.num_products = static_cast<int>(planes);
-    for (const std::int64_t cols : Extents(plan.shape.n, chunk.nc)) {
+    for (const std::int64_t cols : plan::Extents(plan.shape.n, chunk.nc)) {
       most = std::max(most,
-                      engine_bytes(*plan.engine, plan.facts, desc, ms, {cols, buffers.cols_at_once}, {desc.k, desc.k}));
+                      plan::engine_bytes(*plan.engine, plan.facts, desc, ms, {cols, buffers.cols_at_once}, {desc.k, desc.k}));
     }
   }
   return most;
@@ -38,29 +38,29 @@ constexpr std::int64_t kMostAccBytes = std::int64_t{512} << 20;
 
 SampledBuffers sampled_rows(const CertificatePlan& plan, const num::Ladder& ladder) {
   SampledBuffers buffers;
-  buffers.allowance = num::sampled_allowance(ladder.rungs[0].allowance, num_terms(plan.shape)) * 0x1p-12F;  // exact
+  buffers.allowance = num::sampled_allowance(ladder.rungs[0].allowance, plan::num_terms(plan.shape)) * 0x1p-12F;  // exact
   const std::int64_t length = num::num_sampled_terms(plan.shape.k, is_complex(plan.shape.scalar) ? 2 : 1);
   buffers.num_pieces = ceil_div(length, product::kBlockMaxI8);
   buffers.row_stride =
-      buffers.num_pieces > 1 ? buffers.num_pieces * product::kBlockMaxI8 : round_up(length, kDeviceInnerPad);
+      buffers.num_pieces > 1 ? buffers.num_pieces * product::kBlockMaxI8 : round_up(length, device::kDeviceInnerPad);
   return buffers;
 }
 
 bool may_compare_sampled(const CertificatePlan& plan, SampledBuffers buffers) {
   buffers.is_compared = true;
   if (buffers.num_pieces > 1) return false;
-  const Chunk& chunk = plan.chunk;
+  const plan::Chunk& chunk = plan.chunk;
   const product::ProductDesc desc = device_sampled_product(plan, buffers, chunk.mc, chunk.nc);
   return std::holds_alternative<product::Offer>(plan.engine->query(desc, plan.facts));
 }
 
 SampledBuffers carve_sampled(base::Carver& carver, const CertificatePlan& plan, const num::Ladder& ladder,
                              bool has_weights) {
-  const Chunk& chunk = plan.chunk;
+  const plan::Chunk& chunk = plan.chunk;
   const std::int64_t parts = is_complex(plan.shape.scalar) ? 2 : 1;
   SampledBuffers buffers = sampled_rows(plan, ladder);
-  const std::int64_t rows = round_up(chunk.mc, kDeviceLinePad);
-  const std::int64_t cols = round_up(chunk.nc, kDeviceLinePad);
+  const std::int64_t rows = round_up(chunk.mc, device::kDeviceLinePad);
+  const std::int64_t cols = round_up(chunk.nc, device::kDeviceLinePad);
   buffers.a_digits = carver.take<std::int8_t>(rows, buffers.row_stride);
   buffers.b_digits = carver.take<std::int8_t>(cols, buffers.row_stride);
   if (parts == 2) buffers.b_swapped = carver.take<std::int8_t>(cols, buffers.row_stride);
@@ -89,7 +89,7 @@ product::ProductDesc device_sampled_product(const CertificatePlan& plan, const S
   desc.epilogue = buffers.is_compared ? product::Epilogue::kCompare : product::Epilogue::kStoreAcc;
   desc.a_row_stride = desc.b_row_stride = buffers.row_stride;
   desc.a_plane_stride = desc.b_plane_stride = buffers.num_pieces > 1 ? product::kBlockMaxI8 : 0;
-  desc.c_col_stride = round_up(plan.chunk.mc, kDeviceLinePad);
+  desc.c_col_stride = round_up(plan.chunk.mc, device::kDeviceLinePad);
   desc.c_plane_stride = buffers.cols_at_once * desc.c_col_stride;
   if (buffers.is_compared) desc.allowance = buffers.allowance;
   return desc;
@@ -102,9 +102,9 @@ double device_certificate_seconds(const problem::Shape& shape, bool is_compared)
   constexpr double kCompareSeconds = 8e-6;
   const double parts = is_complex(shape.scalar) ? 2.0 : 1.0;
   const double pairs = static_cast<double>(shape.m) * static_cast<double>(shape.n);
-  const double terms = static_cast<double>(shape.k) * parts / static_cast<double>(num::sample_stride(num_terms(shape)));
+  const double terms = static_cast<double>(shape.k) * parts / static_cast<double>(num::sample_stride(plan::num_terms(shape)));
   const double product = parts * (2.0 * pairs * terms / kShortInt8OpsPerSecond + kShortProductSeconds);
   return product + (is_compared ? 0.0 : 4.0 * parts * pairs / kCompareBytesPerSecond + kCompareSeconds);
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::certify

@@ -10,7 +10,7 @@
 #include "num/rung.hpp"
 #include "product/product.hpp"
 
-namespace kizami::plan {
+namespace kizami::certify {
 
 /// The sampled certificate: digits of a chunk of lines, and the INT32 products of some columns of it.
 struct SampledBuffers {
@@ -42,4 +42,4 @@ struct SampledBuffers {
 /// @param is_compared by the engine itself
 [[nodiscard]] double device_certificate_seconds(const problem::Shape& shape, bool is_compared);
 
-}  // namespace kizami::plan
+}  // namespace kizami::certify

@@ -26,32 +26,32 @@ namespace kizami::certify {
 
 template <class T>
 struct DeviceCertifier {
-  plan::CertificatePlan plan;
+  CertificatePlan plan;
   num::Ladder ladder;
   problem::Lines<T> a;
   problem::Lines<T> b;
-  plan::DeviceLineBuffers a_lines;  ///< with line_weights where the ladder is not of scheme ozaki2
-  plan::DeviceLineBuffers b_lines;
-  plan::SampledBuffers sampled;
-  plan::SecondLookBuffers second_look;
-  plan::Pair* repairs = nullptr;                     ///< as in SecondLook
+  device::DeviceLineBuffers a_lines;  ///< with line_weights where the ladder is not of scheme ozaki2
+  device::DeviceLineBuffers b_lines;
+  SampledBuffers sampled;
+  SecondLookBuffers second_look;
+  device::Pair* repairs = nullptr;                     ///< as in SecondLook
   std::uint32_t* repair_bits = nullptr;              ///< likewise
   std::int32_t planes_of_rung[num::kMaxRungs] = {};  ///< likewise
   bool wants_all_pairs = false;                      ///< likewise
   bool has_digits = false;                           ///< likewise
   bool may_want_gain = false;                        ///< likewise
-  plan::DeviceState* state = nullptr;
+  device::DeviceState* state = nullptr;
   product::Queue queue = nullptr;
 
   [[nodiscard]] bool has_one_digit_chunk() const {
     return plan.chunk.mc >= plan.shape.m && plan.chunk.nc >= plan.shape.n;
   }
   /// Where the pass over the statistics puts the digits of a side, if they all fit: else it makes none.
-  [[nodiscard]] split::DeviceDigits early_digits(Side side) const {
-    return has_one_digit_chunk() ? digits_of(side) : split::DeviceDigits{};
+  [[nodiscard]] DeviceDigits early_digits(Side side) const {
+    return has_one_digit_chunk() ? digits_of(side) : DeviceDigits{};
   }
 
-  /// @param has_padding whether the rows of digits are zero up to a multiple of plan::kReadRows
+  /// @param has_padding whether the rows of digits are zero up to a multiple of device::kReadRows
   /// @queue kernels that end at once if state->is_scaling_only; what they find is in state->selection
   Status run(bool has_padding) const {
     if (!has_digits) KIZAMI_RETURN_IF_ERROR(sample(has_padding));
@@ -77,7 +77,7 @@ struct DeviceCertifier {
 
  private:
   [[nodiscard]] int num_sms() const { return plan.facts.num_sms; }
-  [[nodiscard]] split::DeviceDigits digits_of(Side side) const {
+  [[nodiscard]] DeviceDigits digits_of(Side side) const {
     return {side == Side::kA ? sampled.a_digits : sampled.b_digits, side == Side::kA ? nullptr : sampled.b_swapped,
             num::sample_stride(plan::num_terms(plan.shape)), sampled.row_stride};
   }
@@ -86,10 +86,10 @@ struct DeviceCertifier {
   Status sample(bool has_padding) const {
     const plan::Chunk& chunk = plan.chunk;
     const auto make = [&](Side side, std::int64_t first, std::int64_t count) -> Status {
-      const split::DeviceDigits digits = digits_of(side);
+      const DeviceDigits digits = digits_of(side);
       if (!has_one_digit_chunk()) {
         const bool is_a = side == Side::kA;
-        KIZAMI_RETURN_IF_ERROR(split::device_sampled_digits((is_a ? a : b).subset(first, count),
+        KIZAMI_RETURN_IF_ERROR(device_sampled_digits((is_a ? a : b).subset(first, count),
                                                             (is_a ? a_lines : b_lines).stats + first, digits, state,
                                                             num_sms(), queue));
       }
@@ -113,7 +113,7 @@ struct DeviceCertifier {
 
   /// Zeros in rows [first, round_up(first, kReadRows)).
   Status clear_rows(std::int8_t* digits, std::int64_t first, std::int64_t row_stride) const {
-    const std::int64_t rows = base::round_up(first, plan::kReadRows) - first;
+    const std::int64_t rows = base::round_up(first, device::kReadRows) - first;
     if (rows == 0 || digits == nullptr) return {};
     return base::cuda_status(
         cudaMemsetAsync(digits + first * row_stride, 0, static_cast<std::size_t>(rows * row_stride), queue),
@@ -122,9 +122,9 @@ struct DeviceCertifier {
 
   /// Pairs of num_i lines of A in the digit buffer, which begins at line i, and num_j lines of B from y on in theirs.
   Status certify_block(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t y, std::int64_t num_j) const {
-    const plan::SampledBuffers& s = sampled;
+    const SampledBuffers& s = sampled;
     if (s.is_compared) {
-      const product::ProductDesc compared = plan::device_sampled_product(plan, s, num_i, num_j);
+      const product::ProductDesc compared = device_sampled_product(plan, s, num_i, num_j);
       product::Pointers pointers{s.a_digits, s.b_digits, &state->sampled_failures};
       pointers.num_products = &state->num_sampled_products;
       pointers.a_weights = a_lines.weights;
@@ -135,7 +135,7 @@ struct DeviceCertifier {
       pointers.b = s.b_swapped;
       return plan::launch(*plan.engine, plan.facts, compared, pointers, {s.engine, s.engine_bytes}, queue);
     }
-    product::ProductDesc desc = plan::device_sampled_product(plan, s, base::round_up(num_i, plan::kReadRows), num_j);
+    product::ProductDesc desc = device_sampled_product(plan, s, base::round_up(num_i, device::kReadRows), num_j);
     SampledProducts products;
     products.acc = s.acc;
     products.num_parts = kIsComplex<T> ? 2 : 1;

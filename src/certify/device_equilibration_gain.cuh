@@ -25,10 +25,10 @@ inline constexpr std::int32_t kNoGain = INT32_MAX;
 template <class T>
 [[nodiscard]] __device__ inline std::int32_t exponent_of(const T& x, std::int32_t shift) {
   if constexpr (kTerms<T> == 2) {
-    return max(split::shifted_exponent(static_cast<double>(x.real()), shift),
-               split::shifted_exponent(static_cast<double>(x.imag()), shift));
+    return max(shifted_exponent(static_cast<double>(x.real()), shift),
+               shifted_exponent(static_cast<double>(x.imag()), shift));
   } else {
-    return split::shifted_exponent(static_cast<double>(x), shift);
+    return shifted_exponent(static_cast<double>(x), shift);
   }
 }
 
@@ -96,7 +96,7 @@ __device__ __forceinline__ void gather_relative_exponents(const Balanced<T>& a, 
         a.exponents[h] = e;
         b.exponents[h] = f;
       }
-      if (!split::is_live(e, f)) continue;
+      if (!is_live(e, f)) continue;
       least_here = min(least_here, e - f);
       most_here = max(most_here, e - f);
     }
@@ -116,7 +116,7 @@ struct InnerShifts {
   std::int32_t sign;  ///< -1: those of A, 1: of B
 
   [[nodiscard]] __device__ __forceinline__ std::int32_t at(std::int64_t h) const {
-    return sign * split::equilibration_shift(of_a[h], of_b[h], least, most);
+    return sign * equilibration_shift(of_a[h], of_b[h], least, most);
   }
 };
 
@@ -167,12 +167,12 @@ __device__ __forceinline__ void measure_gain(const Lines<T>& lines, const num::L
   exponent = shared.exponent;
   std::uint64_t sum_squares = 0;
   for_elements([&](const T& x, std::int32_t shift) {
-    const num::ScaleFactors factors = split::magnitude_factors(exponent, shift);
+    const num::ScaleFactors factors = magnitude_factors(exponent, shift);
     if constexpr (kTerms<T> == 2) {
-      sum_squares += split::magnitude_of(static_cast<double>(x.real()), factors).square;
-      sum_squares += split::magnitude_of(static_cast<double>(x.imag()), factors).square;
+      sum_squares += magnitude_of(static_cast<double>(x.real()), factors).square;
+      sum_squares += magnitude_of(static_cast<double>(x.imag()), factors).square;
     } else {
-      sum_squares += split::magnitude_of(static_cast<double>(x), factors).square;
+      sum_squares += magnitude_of(static_cast<double>(x), factors).square;
     }
   });
   sum_squares = sum_of_warp(sum_squares);
@@ -211,6 +211,6 @@ __device__ __forceinline__ void measure_gain(const SecondLook<T>& look, int s, L
   const unsigned found = __ballot_sync(kFullWarp, count > 0 && rank == (count - 1) / 2);
   return found == 0 ? 0 : __shfl_sync(kFullWarp, gain, __ffs(static_cast<int>(found)) - 1);
 }
-static_assert(kOddLines == 32 && plan::kNumGains == 2 * kOddLines);
+static_assert(kOddLines == 32 && kNumGains == 2 * kOddLines);
 
 }  // namespace kizami::certify::second_look

@@ -27,7 +27,7 @@ class GainBeside {
 
   /// This block's part of the exponents.
   __device__ __forceinline__ void gather() const {
-    plan::DeviceState& state = *look_.state;
+    device::DeviceState& state = *look_.state;
     constexpr int kWarps = kTeam / 32;
     gather_relative_exponents<T>({look_.a, look_.a_lines.stats, look_.a_lines.inner_shift},
                                  {look_.b, look_.b_lines.stats, look_.b_lines.inner_shift},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Block digits in the layout of plan::SecondLookBuffers, for the kernels that make them.
+// Block digits in the layout of certify::SecondLookBuffers, for the kernels that make them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,14 +19,14 @@
 #include "device/panel.cuh"
 #include "problem/lines.hpp"
 
-namespace kizami::split::device {
+namespace kizami::certify::kernels {
 
 /// Where the digits of some lines go.
 struct DigitRows {
   std::int8_t* digits;
   float* scales;
   std::uint64_t* nonzero;
-  std::int64_t num_lines;  ///< of a plane: plan::second_look_lines()
+  std::int64_t num_lines;  ///< of a plane: second_look_lines()
   int scale_shift;         ///< kScaleShiftA or kScaleShiftB
 
   /// 16 bytes of line i: those from 16 piece on of a part of a block.
@@ -44,7 +44,7 @@ struct DigitRows {
 /// Blocks of a line with those that fill its last step.
 template <class T>
 [[nodiscard]] __device__ inline std::int64_t whole_blocks(const problem::Lines<T>& lines) {
-  const std::int64_t steps = plan::second_look_steps(lines.length, static_cast<int>(problem::kTerms<T>));
+  const std::int64_t steps = second_look_steps(lines.length, static_cast<int>(problem::kTerms<T>));
   return problem::kTerms<T> == 2 ? steps : 2 * steps;
 }
 
@@ -70,7 +70,7 @@ __device__ inline void bytes_of_element(const std::uint32_t (&packed)[kParts], s
 /// How a warp takes elements of a line for their block digits: a lane has some neighbours, and some lanes a block.
 template <class T>
 struct BlockLanes {
-  static constexpr int kParts = Element<T>::kTerms;
+  static constexpr int kParts = device::Element<T>::kTerms;
   static constexpr int kElements = 8 / kParts;  ///< of a lane
   static constexpr int kTerms = kElements * kParts;
   static constexpr int kOfBlock = static_cast<int>(kDigitBlock) / kElements;
@@ -119,7 +119,7 @@ __device__ __noinline__ void write_block_digits(const unsigned char* piece, int 
   using Plain = PlainTerms<Real>;
   constexpr int kParts = L::kParts;
   constexpr int kBlock = static_cast<int>(kDigitBlock);
-  constexpr int kWarps = Panel<T>::kWarpsPerLine;
+  constexpr int kWarps = device::Panel<T>::kWarpsPerLine;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int rank = lane % L::kOfBlock;
   const std::int64_t num_blocks = whole_blocks(lines);
@@ -202,11 +202,11 @@ __device__ __noinline__ void write_block_digits(const unsigned char* piece, int 
       if (is_there) {
 #pragma unroll
         for (int p = 0; p < kParts; ++p) {
-          const std::uint32_t low = pack_bytes(bytes[p][0], bytes[p][1], bytes[p][2], bytes[p][3]);
+          const std::uint32_t low = device::pack_bytes(bytes[p][0], bytes[p][1], bytes[p][2], bytes[p][3]);
           if constexpr (kParts == 2) {
             *reinterpret_cast<std::uint32_t*>(digits[p]) = __byte_perm(low, 0, 0x3210u ^ places);
           } else {
-            const std::uint32_t high = pack_bytes(bytes[p][4], bytes[p][5], bytes[p][6], bytes[p][7]);
+            const std::uint32_t high = device::pack_bytes(bytes[p][4], bytes[p][5], bytes[p][6], bytes[p][7]);
             *reinterpret_cast<uint2*>(digits[p]) =
                 make_uint2(__byte_perm(low, high, 0x3210u ^ places), __byte_perm(low, high, 0x7654u ^ places));
           }
@@ -224,4 +224,4 @@ __device__ __noinline__ void write_block_digits(const unsigned char* piece, int 
   write(std::false_type{});
 }
 
-}  // namespace kizami::split::device
+}  // namespace kizami::certify::kernels

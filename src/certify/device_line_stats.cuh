@@ -8,7 +8,7 @@
 #include "device/line.cuh"
 #include "num/line_stats.hpp"
 
-namespace kizami::split::device {
+namespace kizami::certify::kernels {
 
 /// What the first look finds: the largest magnitude as its high word (Inf and NaN are the largest of all), all bits of low
 /// words, and the lowest bit.
@@ -18,12 +18,12 @@ struct Range {
   std::int32_t lsb = num::kNoLsb;
 
   __device__ void observe(double x) {
-    const std::uint64_t bits = magnitude_bits(x);
+    const std::uint64_t bits = device::magnitude_bits(x);
     const auto high = static_cast<std::uint32_t>(bits >> 32);
     const auto low = static_cast<std::uint32_t>(bits);
     max_high = max(max_high, high);
     low_bits |= low;
-    lsb = min(lsb, lsb_of_words(high, low));
+    lsb = min(lsb, device::lsb_of_words(high, low));
   }
   __device__ void merge(const Range& other) {
     max_high = max(max_high, other.max_high);
@@ -66,7 +66,7 @@ struct Sums {
 /// The exponent of a line, or kNoExponent. `largest` counts for subnormal lines only.
 [[nodiscard]] __device__ inline int line_exponent(const Range& r, const MaxBits& largest) {
   if (r.is_nonfinite() || r.is_zero()) return num::kNoExponent;
-  if (r.is_subnormal()) return exponent_of(largest.bits);
+  if (r.is_subnormal()) return device::exponent_of(largest.bits);
   return static_cast<int>(r.max_high >> 20) - 1023;
 }
 
@@ -84,16 +84,16 @@ struct Sums {
 
 /// The digits of kCount neighbouring elements from element h of a line on, of which every stride-th is sampled.
 template <class T, int kCount>
-__device__ void write_digits(const Element<T> (&elements)[kCount], const LineUnits& units, const DeviceDigits& digits,
+__device__ void write_digits(const device::Element<T> (&elements)[kCount], const device::LineUnits& units, const DeviceDigits& digits,
                              std::int64_t line, std::int64_t h) {
-  constexpr int kTerms = Element<T>::kTerms;
+  constexpr int kTerms = device::Element<T>::kTerms;
   std::int64_t at = line * digits.row_stride + (h + digits.stride - 1 >> digits.stride / 2) * kTerms;
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
     if ((static_cast<int>(h) + i & (static_cast<int>(digits.stride) - 1)) != 0) continue;
 #pragma unroll
     for (int t = 0; t < kTerms; ++t) {
-      const auto digit = static_cast<std::int8_t>(digit_of(elements[i].term[t], units));
+      const auto digit = static_cast<std::int8_t>(device::digit_of(elements[i].term[t], units));
       digits.digits[at + t] = digit;
       if (kTerms == 2 && digits.swapped != nullptr) digits.swapped[at + 1 - t] = digit;
     }
@@ -101,4 +101,4 @@ __device__ void write_digits(const Element<T> (&elements)[kCount], const LineUni
   }
 }
 
-}  // namespace kizami::split::device
+}  // namespace kizami::certify::kernels

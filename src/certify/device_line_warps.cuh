@@ -12,18 +12,18 @@
 #include "device/panel.cuh"
 #include "device/state.hpp"
 
-namespace kizami::split::device {
+namespace kizami::certify::kernels {
 
 inline constexpr int kMaxCluster = 16;
-static_assert(kMaxCluster * kPanelLength == plan::kMaxSinglePassLength);
+static_assert(kMaxCluster * device::kPanelLength == device::kMaxSinglePassLength);
 
 /// What the warps of a line send each other, in every block of the cluster: two messages of 16 bytes.
 template <class T>
 struct Mailbox {
-  static constexpr int kSenders = kMaxCluster * Panel<T>::kWarpsPerLine;
+  static constexpr int kSenders = kMaxCluster * device::Panel<T>::kWarpsPerLine;
   static_assert(kSenders <= 32, "a lane reads one");
-  std::uint64_t barriers[2][Panel<T>::kLines];
-  uint4 messages[2][Panel<T>::kLines][kSenders];
+  std::uint64_t barriers[2][device::Panel<T>::kLines];
+  uint4 messages[2][device::Panel<T>::kLines][kSenders];
 };
 
 [[nodiscard]] __device__ inline Range merge_over_warp(const Range& value) {
@@ -90,8 +90,8 @@ class LineWarps {
   }
 
  private:
-  static constexpr int kLines = Panel<T>::kLines;
-  static constexpr int kWarpsPerLine = Panel<T>::kWarpsPerLine;
+  static constexpr int kLines = device::Panel<T>::kLines;
+  static constexpr int kWarpsPerLine = device::Panel<T>::kWarpsPerLine;
 
   [[nodiscard]] __device__ int num_senders() const { return cluster_ * kWarpsPerLine; }
   [[nodiscard]] __device__ bool is_alone() const { return cluster_ == 1 && kWarpsPerLine == 1; }
@@ -112,9 +112,9 @@ struct LineRange {
 template <class T, class ForPairs>
 [[nodiscard]] __device__ LineRange first_look(const problem::Lines<T>& lines, std::int64_t line,
                                               const LineWarps<T>& line_warps, const ForPairs& for_pairs) {
-  constexpr int kTerms = Element<T>::kTerms;
+  constexpr int kTerms = device::Element<T>::kTerms;
   Range range;
-  for_pairs([&](const Element<T>(&elements)[2]) {
+  for_pairs([&](const device::Element<T>(&elements)[2]) {
     for (int i = 0; i < 2 * kTerms; ++i) range.observe(elements[i / kTerms].term[i % kTerms]);
   });
   line_warps.wait_for_cluster();
@@ -122,12 +122,12 @@ template <class T, class ForPairs>
   MaxBits largest;
   if (range.is_subnormal()) {  // seldom: every warp looks at the whole line
     for (std::int64_t h = static_cast<int>(threadIdx.x) % 32; h < lines.length; h += 32) {
-      const Element<T> e = load_element(lines.data + line * lines.line_stride + h * lines.inner_stride);
-      for (int t = 0; t < kTerms; ++t) largest.merge({magnitude_bits(e.term[t])});
+      const device::Element<T> e = device::load_element(lines.data + line * lines.line_stride + h * lines.inner_stride);
+      for (int t = 0; t < kTerms; ++t) largest.merge({device::magnitude_bits(e.term[t])});
     }
     largest = merge_over_warp(largest);
   }
   return {range, line_exponent(range, largest)};
 }
 
-}  // namespace kizami::split::device
+}  // namespace kizami::certify::kernels

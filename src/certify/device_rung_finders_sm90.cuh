@@ -125,7 +125,7 @@ class RungFinder {
     store_weights(n + 1);
     const auto num_rows = static_cast<int>(std::min(std::int64_t{Core::kRows}, a_.num_lines - tile.row));
     const auto num_cols = static_cast<int>(std::min(std::int64_t{Core::kCols}, b_.num_lines - tile.col));
-    const std::int64_t stride = base::round_up(a_.num_lines, plan::kSecondLookPad);
+    const std::int64_t stride = base::round_up(a_.num_lines, kSecondLookPad);
     std::uint8_t* const to = look_.buffers.rungs + tile.col * stride + tile.row;
     clear_repair_bits(tile, num_rows, num_cols);
     if (shared_.has_ended_early != 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Before operands are split: does the sampled certificate stand a chance, and the lowest rung? A few terms of a few lines tell
-// what the call had better make first (plan::Look). Only time hangs on the answer, no bit: docs/accuracy/certificate.md, theorem 2.
+// what the call had better make first (device::Look). Only time hangs on the answer, no bit: docs/accuracy/certificate.md, theorem 2.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -66,7 +66,7 @@ struct ScoutShared {
 /// By one warp. All 0 for a line that is zero, subnormal or not finite, as far as it looks.
 template <class T>
 [[nodiscard]] __device__ ScoutedLine scout_line(const problem::Lines<T>& lines, int index) {
-  constexpr int kTerms = split::device::Element<T>::kTerms;
+  constexpr int kTerms = device::Element<T>::kTerms;
   constexpr int kOfLane = kScoutTerms / kTerms / 32;
   const std::int64_t line = (lines.num_lines - 1) * index / (kScoutLines - 1);
   const std::int64_t stride = num::sample_stride(lines.length * kTerms);
@@ -74,11 +74,11 @@ template <class T>
   const std::int64_t spacing = max(std::int64_t{1}, sampled / (32 * kOfLane));
   const auto count = static_cast<int>(min(std::int64_t{32 * kOfLane}, sampled / spacing));
   const T* const from = lines.data + line * lines.line_stride;
-  split::device::Element<T> elements[kOfLane];
+  device::Element<T> elements[kOfLane];
 #pragma unroll
   for (int u = 0; u < kOfLane; ++u) {
     const int j = min(static_cast<int>(threadIdx.x) % 32 + 32 * u, count - 1);
-    elements[u] = split::device::load_element(from + j * spacing * stride * lines.inner_stride);
+    elements[u] = device::load_element(from + j * spacing * stride * lines.inner_stride);
   }
   std::uint32_t most = 0;
 #pragma unroll
@@ -104,7 +104,7 @@ template <class T>
 
 /// By all threads of a cluster of kScoutCluster blocks of kScoutThreads. @return in the first thread of all; else nothing
 template <class T>
-[[nodiscard]] __device__ plan::Look scout(const Scout<T>& task, ScoutShared& shared) {
+[[nodiscard]] __device__ device::Look scout(const Scout<T>& task, ScoutShared& shared) {
   const auto rank = static_cast<int>(base::cluster_rank());
   const int warp = static_cast<int>(threadIdx.x) / 32;
   if (rank == 0 && threadIdx.x == 0) {
@@ -126,7 +126,7 @@ template <class T>
   base::barrier_wait(base::shared_address(&shared.barrier), 0);
 
   // As if the terms of two lines knew nothing of one another: (|a|.|b|) = ||a||_1 ||b||_1 / K.
-  const std::int64_t num_terms = task.a.length * split::device::Element<T>::kTerms;
+  const std::int64_t num_terms = task.a.length * device::Element<T>::kTerms;
   const auto terms = static_cast<float>(num_terms);
   const float sampled = terms / static_cast<float>(num::sample_stride(num_terms));
   int refused_by_sample = 0;
@@ -147,8 +147,8 @@ template <class T>
     refused += __syncthreads_count(weight * share > kOfLowestRung.of_spread(spread) * a.norm1 * b.norm1 ? 1 : 0);
   }
   constexpr int kFew = kScoutLines * kScoutLines / 10;
-  if (refused_by_sample <= kFew) return plan::Look::kSample;
-  return refused <= kFew ? plan::Look::kBlocks : plan::Look::kBlocksFirst;
+  if (refused_by_sample <= kFew) return device::Look::kSample;
+  return refused <= kFew ? device::Look::kBlocks : device::Look::kBlocksFirst;
 }
 
 }  // namespace kizami::certify

@@ -75,9 +75,9 @@ class Call {
   [[nodiscard]] __device__ std::int64_t m() const { return look_.a.num_lines; }
   [[nodiscard]] __device__ std::int64_t n() const { return look_.b.num_lines; }
   [[nodiscard]] __device__ bool is_first_thread() const { return blockIdx.x == 0 && threadIdx.x == 0; }
-  [[nodiscard]] __device__ std::int64_t a_stride() const { return round_up(look_.chunk.mc, plan::kSecondLookPad); }
-  [[nodiscard]] __device__ std::int64_t a_padded() const { return plan::second_look_lines(look_.chunk.mc); }
-  [[nodiscard]] __device__ std::int64_t b_padded() const { return plan::second_look_lines(look_.chunk.nc); }
+  [[nodiscard]] __device__ std::int64_t a_stride() const { return round_up(look_.chunk.mc, kSecondLookPad); }
+  [[nodiscard]] __device__ std::int64_t a_padded() const { return second_look_lines(look_.chunk.mc); }
+  [[nodiscard]] __device__ std::int64_t b_padded() const { return second_look_lines(look_.chunk.nc); }
 
   /// From now on: the operands as given, or equilibrated. Digits and rungs that are there stay if they are of these.
   __device__ void use(bool equilibrated) {
@@ -88,7 +88,7 @@ class Call {
     has_rungs_ = false;
   }
 
-  __device__ __noinline__ void make(const Lines<T>& lines, const plan::DeviceLineBuffers& line_buffers,
+  __device__ __noinline__ void make(const Lines<T>& lines, const device::DeviceLineBuffers& line_buffers,
                                     std::int64_t first, std::int64_t count, const DigitRows& out,
                                     num::LineWeight* weights) {
     const num::LineStats* const stats = is_equilibrated_ ? line_buffers.equilibrated : line_buffers.stats;
@@ -168,8 +168,8 @@ class Call {
       const TilePlace tile = tile_place(index, tile_rows, tile_cols);
       const std::int64_t row = tile.row * Core::kRows;
       const std::int64_t col = tile.col * Core::kCols;
-      const std::int64_t num_blocks = ceil_div(look_.a.length, split::kDigitBlock);
-      const int blocks_of_term = split::blocks_of_scale(look_.a.length, kParts);
+      const std::int64_t num_blocks = ceil_div(look_.a.length, kDigitBlock);
+      const int blocks_of_term = blocks_of_scale(look_.a.length, kParts);
       find_rungs<Core, true>(look_.a.length, a, row, b, col, shared_, [&](auto& sums) {
         sum_blocks<Core>(a, row, b, col, 0, std::min(std::int64_t{num::kSegmentBlocks}, num_blocks), blocks_of_term,
                          shared_, sums);
@@ -310,7 +310,7 @@ class Call {
     measure_gain<kThreads, 8>(look_, s, shared_.line, static_cast<int>(threadIdx.x), [] { __syncthreads(); });
   }
 
-  /// split::equilibration_shifts() of the exponents that are in the shifts of both operands.
+  /// equilibration_shifts() of the exponents that are in the shifts of both operands.
   __device__ void make_shifts() {
     std::int32_t* const a_shift = look_.a_lines.inner_shift;
     std::int32_t* const b_shift = look_.b_lines.inner_shift;
@@ -319,7 +319,7 @@ class Call {
     std::int32_t least = std::numeric_limits<std::int32_t>::max();
     std::int32_t most = std::numeric_limits<std::int32_t>::min();
     for (std::int64_t h = grid_thread(); h < length; h += grid_threads()) {
-      if (!split::is_live(a_shift[h], b_shift[h])) continue;
+      if (!is_live(a_shift[h], b_shift[h])) continue;
       least = std::min(least, a_shift[h] - b_shift[h]);
       most = std::max(most, a_shift[h] - b_shift[h]);
     }
@@ -332,7 +332,7 @@ class Call {
     grid_barrier(state_);
     for (std::int64_t h = grid_thread(); h < length; h += grid_threads()) {
       const std::int32_t d =
-          split::equilibration_shift(a_shift[h], b_shift[h], state_.least_difference, state_.most_difference);
+          equilibration_shift(a_shift[h], b_shift[h], state_.least_difference, state_.most_difference);
       a_shift[h] = -d;
       b_shift[h] = d;
     }
@@ -366,7 +366,7 @@ class Call {
     grid_barrier(state_);
   }
 
-  __device__ void clear_statistics(const plan::DeviceLineBuffers& lines, std::int64_t num_lines) {
+  __device__ void clear_statistics(const device::DeviceLineBuffers& lines, std::int64_t num_lines) {
     for (std::int64_t i = grid_thread(); i < num_lines; i += grid_threads()) {
       num::LineStats stats;
       stats.is_finite = lines.stats[i].is_finite;
@@ -375,7 +375,7 @@ class Call {
   }
 
   const SecondLook<T>& look_;
-  plan::DeviceState& state_;
+  device::DeviceState& state_;
   Shared<Core>& shared_;
   bool is_prepared_ = false;  ///< for rungs to be found
   bool is_equilibrated_ = false;

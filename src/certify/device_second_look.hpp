@@ -20,21 +20,17 @@
 
 namespace kizami::certify {
 
-using plan::carve_second_look;
-using plan::SecondLookBuffers;
-using plan::SecondLookChunk;
-
 template <class T>
 struct SecondLook {
   num::Ladder ladder;
   problem::Lines<T> a;
   problem::Lines<T> b;
-  plan::DeviceLineBuffers a_lines;
-  plan::DeviceLineBuffers b_lines;
+  device::DeviceLineBuffers a_lines;
+  device::DeviceLineBuffers b_lines;
   SecondLookChunk chunk;
   SecondLookBuffers buffers;
-  plan::DeviceState* state = nullptr;
-  plan::Pair* repairs = nullptr;  ///< [(m n) >> num::kMostRepairShift], in any order
+  device::DeviceState* state = nullptr;
+  device::Pair* repairs = nullptr;  ///< [(m n) >> num::kMostRepairShift], in any order
   std::uint32_t* repair_bits =
       nullptr;  ///< [n][ceil(m / 32)]: bit i % 32 of word i / 32 of column j; zeroed here if used
   std::int32_t planes_of_rung[num::kMaxRungs] = {};  ///< residue planes of each rung, for state->num_products

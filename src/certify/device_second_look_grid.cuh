@@ -33,15 +33,15 @@ __device__ inline std::uint64_t sum_of_warp(std::uint64_t x) {
 }
 
 /// Whether blocks must be looked at.
-[[nodiscard]] __device__ inline bool is_wanted(const plan::DeviceState& state) {
+[[nodiscard]] __device__ inline bool is_wanted(const device::DeviceState& state) {
   const bool has_failures = state.sampled_failures != 0;
-  const bool is_first = state.look != plan::Look::kSample;
+  const bool is_first = state.look != device::Look::kSample;
   const bool is_scaling_only = state.is_scaling_only != 0;
   return (has_failures | is_first) & !is_scaling_only;
 }
 
 /// Waits for every block of the grid; what they wrote before is seen after. The launch is cooperative: all of them run.
-__device__ inline void grid_barrier(plan::DeviceState& state) {
+__device__ inline void grid_barrier(device::DeviceState& state) {
   __syncthreads();
   if (threadIdx.x == 0) {
     volatile std::uint32_t& phase = state.barrier_phase;
@@ -111,7 +111,7 @@ __device__ void for_each_piece(const Lines<T>& lines, const Visit& visit) {
   }
 }
 
-/// split::gather_inner_exponents(), into exponents that are kNoExponent.
+/// gather_inner_exponents(), into exponents that are kNoExponent.
 template <class T>
 __device__ __noinline__ void gather_inner_exponents(const Lines<T>& lines, std::int32_t* exponents) {
   const Lines<T> columns = across(lines);
@@ -120,7 +120,7 @@ __device__ __noinline__ void gather_inner_exponents(const Lines<T>& lines, std::
     for (std::int64_t i = piece.first; i < piece.end; i += piece.step) {
       for (int part = 0; part < kTerms<T>; ++part) {
         const double x = columns.term(piece.line, i * kTerms<T> + part);
-        if (num::is_finite(x)) exponent = std::max(exponent, split::shifted_exponent(x, 0));
+        if (num::is_finite(x)) exponent = std::max(exponent, shifted_exponent(x, 0));
       }
     }
     if (piece.is_shared) exponent = __reduce_max_sync(kFullWarp, exponent);
@@ -142,7 +142,7 @@ __device__ __noinline__ void observe_exponents(const Lines<T>& lines, const num:
       for (int part = 0; part < kTerms<T>; ++part) {
         const double x = lines.term(piece.line, h * kTerms<T> + part);
         if (x == 0.0) continue;
-        exponent = std::max(exponent, split::shifted_exponent(x, inner_shift[h]));
+        exponent = std::max(exponent, shifted_exponent(x, inner_shift[h]));
         lsb = std::min(lsb, num::lowest_bit_exponent(x) + inner_shift[h]);
       }
     }
@@ -169,8 +169,8 @@ __device__ __noinline__ void add_magnitudes(const Lines<T>& lines, const std::in
     std::uint64_t sum_squares = 0;
     for (std::int64_t h = piece.first; h < piece.end; h += piece.step) {
       for (int part = 0; part < kTerms<T>; ++part) {
-        const split::Magnitude magnitude = split::magnitude_of(lines.term(piece.line, h * kTerms<T> + part),
-                                                               split::magnitude_factors(exponent, inner_shift[h]));
+        const Magnitude magnitude = magnitude_of(lines.term(piece.line, h * kTerms<T> + part),
+                                                               magnitude_factors(exponent, inner_shift[h]));
         sum_abs += magnitude.units;
         sum_squares += magnitude.square;
       }

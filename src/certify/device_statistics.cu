@@ -11,14 +11,14 @@
 #include "certify/device_line_stats.cuh"
 #include "certify/device_statistics.hpp"
 
-namespace kizami::split {
+namespace kizami::certify {
 namespace {
 
 using device::Element;
 using device::LineUnits;
-using device::MaxBits;
-using device::Range;
-using device::Sums;
+using kernels::MaxBits;
+using kernels::Range;
+using kernels::Sums;
 
 /// Merges `value` over the threads of a block that work on one line: the lanes of each warp that differ in the bits of
 /// `lane_bits`, then the warps. Every such thread returns the result. `slots`: [warps][lines of a warp].
@@ -58,7 +58,7 @@ constexpr int kAlongThreads = 256;
 /// Elements of a line are neighbours. kWarps warps take a line.
 template <class T, int kWarps>
 __global__ void __launch_bounds__(kAlongThreads)
-    statistics_along(const problem::Lines<T> lines, const Job job, const plan::DeviceState* state) {
+    statistics_along(const problem::Lines<T> lines, const Job job, const device::DeviceState* state) {
   constexpr int kTerms = Element<T>::kTerms;
   constexpr int kLines = kAlongThreads / 32 / kWarps;
   constexpr int kStep = 32 * kWarps;
@@ -127,7 +127,7 @@ constexpr int kAcrossThreads = 1024;
 /// Neighbouring lines are neighbours in memory. A block takes kAcrossLines of them, four elements a thread.
 template <class T>
 __global__ void __launch_bounds__(kAcrossThreads)
-    statistics_across(const problem::Lines<T> lines, const Job job, const plan::DeviceState* state) {
+    statistics_across(const problem::Lines<T> lines, const Job job, const device::DeviceState* state) {
   constexpr int kTerms = Element<T>::kTerms;
   constexpr std::int64_t kStep = 4 * kAcrossThreads / kAcrossLines;
   __shared__ Range ranges[kAcrossThreads / 32 * kAcrossLines];
@@ -187,7 +187,7 @@ __global__ void __launch_bounds__(kAcrossThreads)
       load_quad(h, is_live, elements);
       for (int i = 0; i < 4 * kTerms; ++i)
         device::add_term(elements[i / kTerms].term[i % kTerms], units, sums.abs, sums.squares);
-      if (h < sampled) device::write_digits<T, 4>(elements, units, job.digits, line, h);
+      if (h < sampled) kernels::write_digits<T, 4>(elements, units, job.digits, line, h);
     }
     sums = merge(sums, all_sums);
     if (is_used && threadIdx.x < kAcrossLines) publish(job, line, range, exponent, sums);
@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(kAcrossThreads)
 }
 
 template <class T>
-Status launch(const problem::Lines<T>& lines, const Job& job, const plan::DeviceState* state, int num_sms,
+Status launch(const problem::Lines<T>& lines, const Job& job, const device::DeviceState* state, int num_sms,
               product::Queue queue) {
   if (lines.num_lines == 0) return {};
   const auto blocks_of = [](std::int64_t n, std::int64_t part) {
@@ -218,21 +218,21 @@ Status launch(const problem::Lines<T>& lines, const Job& job, const plan::Device
 
 template <class T>
 Status device_statistics(const problem::Lines<T>& lines, num::LineStats* stats, const DeviceDigits& digits,
-                         std::uint64_t* nonfinite, const plan::DeviceState* state, int num_sms, product::Queue queue) {
+                         std::uint64_t* nonfinite, const device::DeviceState* state, int num_sms, product::Queue queue) {
   return launch(lines, Job{stats, digits, nonfinite, false}, state, num_sms, queue);
 }
 
 template <class T>
 Status device_sampled_digits(const problem::Lines<T>& lines, const num::LineStats* stats, const DeviceDigits& digits,
-                             const plan::DeviceState* state, int num_sms, product::Queue queue) {
+                             const device::DeviceState* state, int num_sms, product::Queue queue) {
   return launch(lines, Job{const_cast<num::LineStats*>(stats), digits, nullptr, true}, state, num_sms, queue);
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                                          \
   template Status device_statistics<T>(const problem::Lines<T>&, num::LineStats*, const DeviceDigits&, std::uint64_t*, \
-                                       const plan::DeviceState*, int, product::Queue);                                 \
+                                       const device::DeviceState*, int, product::Queue);                                 \
   template Status device_sampled_digits<T>(const problem::Lines<T>&, const num::LineStats*, const DeviceDigits&,       \
-                                           const plan::DeviceState*, int, product::Queue)
+                                           const device::DeviceState*, int, product::Queue)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);
@@ -240,4 +240,4 @@ KIZAMI_INSTANTIATE(std::complex<float>);
 KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::split
+}  // namespace kizami::certify

@@ -11,7 +11,7 @@
 #include "problem/lines.hpp"
 #include "product/product.hpp"
 
-namespace kizami::split {
+namespace kizami::certify {
 
 /// Sampled digits of every line, see make_sampled_digits(): rows of row_stride bytes, zero beyond the sampled terms.
 struct DeviceDigits {
@@ -26,11 +26,11 @@ struct DeviceDigits {
 /// @queue ends at once if state->is_scaling_only
 template <class T>
 Status device_statistics(const problem::Lines<T>& lines, num::LineStats* stats, const DeviceDigits& digits,
-                         std::uint64_t* nonfinite, const plan::DeviceState* state, int num_sms, product::Queue queue);
+                         std::uint64_t* nonfinite, const device::DeviceState* state, int num_sms, product::Queue queue);
 
 /// make_sampled_digits() alone, for lines whose statistics are known.
 template <class T>
 Status device_sampled_digits(const problem::Lines<T>& lines, const num::LineStats* stats, const DeviceDigits& digits,
-                             const plan::DeviceState* state, int num_sms, product::Queue queue);
+                             const device::DeviceState* state, int num_sms, product::Queue queue);
 
-}  // namespace kizami::split
+}  // namespace kizami::certify

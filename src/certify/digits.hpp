@@ -18,7 +18,7 @@
 #include "num/rung.hpp"
 #include "problem/lines.hpp"
 
-namespace kizami::split {
+namespace kizami::certify {
 
 using num::blocks_of_scale;
 using num::kDigitBits;
@@ -70,4 +70,4 @@ inline void make_indicators(const problem::Lines<DoubleDouble>& lines, const num
 void swap_parts(const std::int8_t* digits, std::int64_t num_lines, std::int64_t row_stride, int threads,
                 std::int8_t* swapped);
 
-}  // namespace kizami::split
+}  // namespace kizami::certify

@@ -30,7 +30,7 @@ void gather_relative_exponents(const problem::Lines<T>& lines, const num::LineSt
         const double x = lines.term(line, t);
         if (x == 0.0) continue;
         std::int32_t& exponent = exponents[t / kTerms<T>];
-        exponent = std::max(exponent, split::shifted_exponent(x, 0) - stats[line].exponent);
+        exponent = std::max(exponent, shifted_exponent(x, 0) - stats[line].exponent);
       }
     }
   });
@@ -44,7 +44,7 @@ template <class T>
   base::parallel_for(kOddLines, threads, [&](std::int64_t s, int) {
     const std::int64_t line = gain_line(lines.num_lines, static_cast<int>(2 * s + 1));
     if (!stats[line].is_zero())
-      split::gather_statistics(lines.subset(line, 1), inner_shift, 1, &shifted[static_cast<std::size_t>(s)]);
+      gather_statistics(lines.subset(line, 1), inner_shift, 1, &shifted[static_cast<std::size_t>(s)]);
   });
   std::array<std::int32_t, kOddLines> gains{};
   int count = 0;
@@ -65,7 +65,7 @@ std::int32_t equilibration_gain(const problem::Lines<T>& a, const num::LineStats
                                 std::int32_t* b_shift) {
   gather_relative_exponents(a, a_stats, threads, a_shift);
   gather_relative_exponents(b, b_stats, threads, b_shift);
-  split::equilibration_shifts(a.length, a_shift, b_shift);
+  equilibration_shifts(a.length, a_shift, b_shift);
   return median_gain(a, a_stats, a_shift, threads) + median_gain(b, b_stats, b_shift, threads);
 }
 

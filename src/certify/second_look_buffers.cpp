@@ -3,7 +3,7 @@
 
 #include "base/int_math.hpp"
 
-namespace kizami::plan {
+namespace kizami::certify {
 
 using base::round_up;
 
@@ -26,4 +26,4 @@ SecondLookBuffers carve_second_look(base::Carver& carver, const SecondLookChunk&
   return buffers;
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::certify

@@ -7,7 +7,7 @@
 #include "base/carver.hpp"
 #include "num/rung.hpp"
 
-namespace kizami::plan {
+namespace kizami::certify {
 
 /// Lines of A and of B whose digits are held at a time.
 struct SecondLookChunk {
@@ -53,4 +53,4 @@ struct SecondLookBuffers {
 [[nodiscard]] SecondLookBuffers carve_second_look(base::Carver& carver, const SecondLookChunk& chunk,
                                                   std::int64_t length, int parts);
 
-}  // namespace kizami::plan
+}  // namespace kizami::certify

@@ -11,7 +11,7 @@
 #include "num/exponent.hpp"
 #include "num/scaling.hpp"
 
-namespace kizami::split {
+namespace kizami::certify {
 namespace {
 
 using num::LineStats;
@@ -152,4 +152,4 @@ KIZAMI_INSTANTIATE(std::complex<float>);
 KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::split
+}  // namespace kizami::certify

@@ -8,7 +8,7 @@
 #include "num/line_stats.hpp"
 #include "problem/lines.hpp"
 
-namespace kizami::split {
+namespace kizami::certify {
 
 /// Gathers the statistics of every line, of the real terms of the elements x_h 2^inner_shift[h].
 /// @shape inner_shift: [length], or null for no shift. stats: [num_lines]
@@ -44,4 +44,4 @@ inline void gather_inner_exponents(const problem::Lines<DoubleDouble>& lines, in
 void equilibration_shifts(std::int64_t length, std::int32_t* a_exponents_to_shifts,
                           std::int32_t* b_exponents_to_shifts);
 
-}  // namespace kizami::split
+}  // namespace kizami::certify

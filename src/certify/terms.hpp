@@ -12,7 +12,7 @@
 #include "num/line_stats.hpp"
 #include "num/scaling.hpp"
 
-namespace kizami::split {
+namespace kizami::certify {
 
 /// floor(log2 |x 2^shift|), or num::kNoExponent for zero. @range x finite
 [[nodiscard]] KIZAMI_HOST_DEVICE inline std::int32_t shifted_exponent(double x, std::int32_t shift) {
@@ -74,4 +74,4 @@ struct Magnitude {
   return quarters < 0 ? -nearest : nearest;
 }
 
-}  // namespace kizami::split
+}  // namespace kizami::certify

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace kizami::plan {
+namespace kizami::device {
 
 DeviceBatchBuffers carve_device_batch(base::Carver& carver, const problem::Shape& shape, const Batch& batch,
                                       std::size_t product_bytes) {
@@ -25,4 +25,4 @@ std::size_t device_batch_bytes(const problem::Shape& shape, const Batch& batch, 
   return counter.bytes();
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::device

@@ -12,7 +12,7 @@
 #include "kizami/batch.hpp"
 #include "problem/problem.hpp"
 
-namespace kizami::plan {
+namespace kizami::device {
 
 struct DeviceBatchBuffers {
   std::byte* product = nullptr;  ///< [product_bytes]
@@ -34,4 +34,4 @@ struct DeviceBatchBuffers {
 [[nodiscard]] std::size_t device_batch_bytes(const problem::Shape& shape, const Batch& batch,
                                              std::size_t product_bytes);
 
-}  // namespace kizami::plan
+}  // namespace kizami::device

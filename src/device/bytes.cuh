@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace kizami::split::device {
+namespace kizami::device {
 
 /// Low bytes of four numbers side by side.
 [[nodiscard]] __device__ inline std::uint32_t pack_bytes(std::uint32_t r0, std::uint32_t r1, std::uint32_t r2,
@@ -12,4 +12,4 @@ namespace kizami::split::device {
   return __byte_perm(__byte_perm(r0, r1, 0x0040), __byte_perm(r2, r3, 0x0040), 0x5410);
 }
 
-}  // namespace kizami::split::device
+}  // namespace kizami::device

@@ -4,7 +4,7 @@
 
 #include "device/effort_word.hpp"
 
-namespace kizami::plan {
+namespace kizami::device {
 
 /// Writes the effort of all products into the report's word, if it has one. C of each is m x n.
 /// @range called by all threads of a whole warp; the products before are done. A call with alpha = 0 tells nothing.
@@ -25,4 +25,4 @@ __device__ inline void tell_effort(const EffortReport& report, std::int64_t m, s
   if (lane == 0) *reinterpret_cast<volatile unsigned long long*>(report.note.word) = word;
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::device

@@ -10,7 +10,7 @@
 #include "kizami/host_device.hpp"
 #include "num/rung.hpp"
 
-namespace kizami::plan {
+namespace kizami::device {
 
 inline constexpr int kEffortNumberBits = 24;
 inline constexpr std::int64_t kMostExceptions = (std::int64_t{1} << 31) - 1;
@@ -72,4 +72,4 @@ struct EffortReport {
   std::int64_t num_states = 0;
 };
 
-}  // namespace kizami::plan
+}  // namespace kizami::device

@@ -10,7 +10,7 @@
 #include "base/relaxed_capture.hpp"
 #include "device/effort_word.hpp"
 
-namespace kizami::exec {
+namespace kizami::device {
 
 Result<std::span<std::uint64_t>> make_effort_words(std::size_t count) {
   const base::RelaxedCapture relaxed;
@@ -25,7 +25,7 @@ Result<std::span<std::uint64_t>> make_effort_words(std::size_t count) {
 
 std::optional<ToldEffort> read_effort(std::uint64_t* word) noexcept {
   const std::uint64_t seen = std::atomic_ref(*word).load(std::memory_order_relaxed);
-  return plan::is_told(seen) ? std::optional(plan::told_effort(seen)) : std::nullopt;
+  return is_told(seen) ? std::optional(told_effort(seen)) : std::nullopt;
 }
 
-}  // namespace kizami::exec
+}  // namespace kizami::device

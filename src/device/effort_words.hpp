@@ -10,7 +10,7 @@
 #include "kizami/effort.hpp"
 #include "kizami/status.hpp"
 
-namespace kizami::exec {
+namespace kizami::device {
 
 /// Page-locked, in which nothing is told yet; every device can write them.
 /// @status kOutOfMemory, kInternal with CUDA's words
@@ -19,4 +19,4 @@ namespace kizami::exec {
 /// What the last call that was given the word has told; nothing: none has. Waits for nobody.
 [[nodiscard]] std::optional<ToldEffort> read_effort(std::uint64_t* word) noexcept;
 
-}  // namespace kizami::exec
+}  // namespace kizami::device

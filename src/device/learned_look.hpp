@@ -10,7 +10,7 @@
 #include "device/state.hpp"
 #include "kizami/effort.hpp"
 
-namespace kizami::plan {
+namespace kizami::device {
 
 /// Words that calls of all plans share; the others of a number tell the plans of a word apart.
 inline constexpr std::uint32_t kNumLookWords = 4096;
@@ -43,4 +43,4 @@ struct LearnedLook {
   return {Look::kBlocks, 0, first | count};
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::device

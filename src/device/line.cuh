@@ -11,7 +11,7 @@
 #include "num/line_stats.hpp"
 #include "num/scaling.hpp"
 
-namespace kizami::split::device {
+namespace kizami::device {
 
 /// |x| = mantissa 2^ulp. A normal x has a mantissa of 53 bits.
 struct Term {
@@ -129,4 +129,4 @@ template <class T>
   }
 }
 
-}  // namespace kizami::split::device
+}  // namespace kizami::device

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace kizami::plan {
+namespace kizami::device {
 
 /// Rows of operands and columns of results are padded to this, so that product kernels need no edge code.
 inline constexpr std::int64_t kDeviceLinePad = 128;
@@ -17,4 +17,4 @@ inline constexpr std::int64_t kReadRows = 16;
 inline constexpr std::int64_t kMaxSinglePassLength = 16384;
 inline constexpr double kMaxSinglePassNorm = 0x1p94;
 
-}  // namespace kizami::plan
+}  // namespace kizami::device

@@ -9,7 +9,7 @@
 #include "kizami/host_device.hpp"
 #include "problem/lines.hpp"
 
-namespace kizami::split::device {
+namespace kizami::device {
 
 inline constexpr int kPanelThreads = 256;
 inline constexpr int kPanelWarps = kPanelThreads / 32;
@@ -190,4 +190,4 @@ __device__ void read_pair(const unsigned char* piece, int h, Element<T> (&elemen
   for (int e = 0; e < 2; ++e) elements[e] = load_element(x + e);
 }
 
-}  // namespace kizami::split::device
+}  // namespace kizami::device

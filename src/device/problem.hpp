@@ -7,7 +7,7 @@
 #include "device/state.hpp"
 #include "kizami/types.hpp"
 
-namespace kizami::exec {
+namespace kizami::device {
 
 template <class T>
 struct DeviceProblem {
@@ -19,7 +19,7 @@ struct DeviceProblem {
   /// What the split makes first, of scheme ozaki2; nothing: what the call before needed (device_looks.hpp), what a scout says, or a
   /// sample. Only time hangs on it.
   /// @range see takes_any_look()
-  std::optional<plan::Look> look = std::nullopt;
+  std::optional<Look> look = std::nullopt;
 };
 
-}  // namespace kizami::exec
+}  // namespace kizami::device

@@ -10,7 +10,7 @@
 #include "num/scaled.hpp"
 #include "num/scaling.hpp"
 
-namespace kizami::reconstruct::device {
+namespace kizami::device {
 
 inline constexpr int kThreads = 256;
 
@@ -105,4 +105,4 @@ struct QuadGrid {
                       static_cast<unsigned>(std::min({blocks_y, enough, std::int64_t{65535}})))};
 }
 
-}  // namespace kizami::reconstruct::device
+}  // namespace kizami::device

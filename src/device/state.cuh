@@ -8,7 +8,7 @@
 #include "kizami/types.hpp"
 #include "num/exponent.hpp"
 
-namespace kizami::plan {
+namespace kizami::device {
 
 /// DeviceState::takes_signs of a call with this alpha.
 template <class T>
@@ -28,4 +28,4 @@ __device__ inline void write_state(DeviceState* to, const DeviceState& state) {
   *to = state;
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::device

@@ -13,7 +13,7 @@
 #include "num/line_stats.hpp"
 #include "num/rung.hpp"
 
-namespace kizami::plan {
+namespace kizami::device {
 
 /// An element of C that the chosen rung does not certify.
 struct Pair {
@@ -61,7 +61,7 @@ struct alignas(16) DeviceState {
   /// Of the gain of equilibration beside the rungs: blocks that have gathered exponents, and lines that are measured.
   std::uint32_t num_gathered = 0;
   std::uint32_t num_measured = 0;
-  /// Of exponents e_h - f_h, see split::equilibration_shifts(); second look.
+  /// Of exponents e_h - f_h, see certify::equilibration_shifts(); second look.
   std::int32_t least_difference = std::numeric_limits<std::int32_t>::max();
   std::int32_t most_difference = std::numeric_limits<std::int32_t>::min();
   std::uint32_t barrier_count = 0;  ///< of the second look's blocks
@@ -91,4 +91,4 @@ struct DeviceLineBuffers {
   }
 };
 
-}  // namespace kizami::plan
+}  // namespace kizami::device

@@ -5,7 +5,7 @@
 
 #include "kizami/status.hpp"
 
-namespace kizami::exec {
+namespace kizami::device {
 
 /// Of the call that this thread enqueues or has enqueued last.
 inline constinit thread_local bool t_writes_c = false;
@@ -16,4 +16,4 @@ inline constinit thread_local bool t_writes_c = false;
   return status;
 }
 
-}  // namespace kizami::exec
+}  // namespace kizami::device

@@ -32,13 +32,13 @@ namespace {
   return {status.code(), "product " + std::to_string(i) + " of the batch: " + status.reason()};
 }
 
-[[nodiscard]] plan::DeviceBatchBuffers carve(const plan::Plan& plan, std::byte* workspace) {
+[[nodiscard]] device::DeviceBatchBuffers carve(const plan::Plan& plan, std::byte* workspace) {
   base::Carver carver(workspace);
-  return plan::carve_device_batch(carver, plan.shape, plan.schedule.batch, plan.schedule.product_bytes);
+  return device::carve_device_batch(carver, plan.shape, plan.schedule.batch, plan.schedule.product_bytes);
 }
 
 /// What the i-th product tells: the last one, behind which all states are there, that of all.
-[[nodiscard]] plan::EffortReport report_of(const plan::Plan& plan, std::int64_t i, const plan::DeviceState* states,
+[[nodiscard]] device::EffortReport report_of(const plan::Plan& plan, std::int64_t i, const device::DeviceState* states,
                                            const EffortNote& note) {
   const std::int64_t num_products = plan.schedule.batch.num_products;
   if (i + 1 != num_products) return {};
@@ -46,8 +46,8 @@ namespace {
 }
 
 /// States of products that have no terms. Every bit is set, so is_scaling_only is not 0: nothing else is read of such a state.
-Status mark_as_scalings(plan::DeviceState* states, std::int64_t num_products, product::Queue queue) {
-  const std::size_t bytes = static_cast<std::size_t>(num_products) * sizeof(plan::DeviceState);
+Status mark_as_scalings(device::DeviceState* states, std::int64_t num_products, product::Queue queue) {
+  const std::size_t bytes = static_cast<std::size_t>(num_products) * sizeof(device::DeviceState);
   return base::cuda_status(cudaMemsetAsync(states, 0xFF, bytes, queue), "marking the states");
 }
 
@@ -132,7 +132,7 @@ template <class T>
 [[nodiscard]] MatrixView<T> copy_of(const MatrixView<T>& layout, void* data) {
   MatrixView<T> copy{static_cast<T*>(data), layout.rows, layout.cols, 1, layout.rows, layout.is_conjugated};
   if (layout.row_stride != 1 && layout.col_stride == 1) {
-    copy.row_stride = plan::staged_line(layout.cols);
+    copy.row_stride = device::staged_line(layout.cols);
     copy.col_stride = 1;
   }
   return copy;
@@ -162,7 +162,7 @@ Status validate_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem) {
 }  // namespace
 
 template <class T>
-Status run_device(const plan::Plan& plan, std::span<const DeviceProblem<T>> problems, std::span<std::byte> workspace,
+Status run_device(const plan::Plan& plan, std::span<const device::DeviceProblem<T>> problems, std::span<std::byte> workspace,
                   product::Queue queue, const EffortNote& note) {
   const base::RelaxedCapture relaxed;
   KIZAMI_RETURN_IF_ERROR(validate_device_plan(plan));
@@ -180,10 +180,10 @@ Status run_device(const plan::Plan& plan, std::span<const DeviceProblem<T>> prob
   KIZAMI_RETURN_IF_ERROR(validate_device_call(plan, workspace, queue));
   const bool is_native = plan.first().scheme == Scheme::kNative;
   if (is_native && !has_no_terms(plan, problems[0].alpha))
-    return run_device_native(plan, problems, workspace.data(), queue);
-  const plan::DeviceBatchBuffers buffers = is_native ? plan::DeviceBatchBuffers{} : carve(plan, workspace.data());
+    return native::run_device_native(plan, problems, workspace.data(), queue);
+  const device::DeviceBatchBuffers buffers = is_native ? device::DeviceBatchBuffers{} : carve(plan, workspace.data());
   for (std::int64_t i = 0; i < num_products; ++i) {
-    plan::DeviceState* const state = is_native ? nullptr : buffers.states + i;
+    device::DeviceState* const state = is_native ? nullptr : buffers.states + i;
     const Status status = enqueue_device(plan, problems[static_cast<std::size_t>(i)], buffers.product, state, queue,
                                          report_of(plan, i, buffers.states, note));
     if (!status.ok()) return with_number(plan, i, status);
@@ -204,11 +204,11 @@ Status run_device_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem,
   if (has_no_elements(plan)) return problem::validate_output(problem.c.layout, shape.m, shape.n);
   KIZAMI_RETURN_IF_ERROR(validate_device_call(plan, workspace, queue));
   const bool is_native = plan.first().scheme == Scheme::kNative;
-  const plan::DeviceBatchBuffers buffers = is_native ? plan::DeviceBatchBuffers{} : carve(plan, workspace.data());
+  const device::DeviceBatchBuffers buffers = is_native ? device::DeviceBatchBuffers{} : carve(plan, workspace.data());
   const MatrixView<T> a = copy_of(MatrixView<T>{nullptr, shape.m, shape.k}, buffers.a);
   const MatrixView<T> b = copy_of(MatrixView<T>{nullptr, shape.k, shape.n}, buffers.b);
   const MatrixView<T> c = copy_of(problem.c.layout, buffers.c);
-  DeviceProblem<T> staged{problem.alpha, a, b, problem.beta, c};
+  device::DeviceProblem<T> staged{problem.alpha, a, b, problem.beta, c};
   staged.a.is_conjugated = problem.a.layout.is_conjugated;
   staged.b.is_conjugated = problem.b.layout.is_conjugated;
   KIZAMI_RETURN_IF_ERROR(validate_arrays(plan, problem));
@@ -217,13 +217,13 @@ Status run_device_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem,
     if (!is_native) KIZAMI_RETURN_IF_ERROR(mark_as_scalings(buffers.states, num_products, queue));
     constexpr std::int64_t kMostDeep = 4096;
     const auto deep = static_cast<unsigned>(std::min(num_products, kMostDeep));
-    return writes_c(base::launch_overlapped("scale_matrices", scale_matrices<T>,
+    return device::writes_c(base::launch_overlapped("scale_matrices", scale_matrices<T>,
                                             copy_grid(std::max(shape.m, shape.n), deep), dim3(kCopyThreads), 0, queue,
                                             problem.c.pointers, problem.c.layout, num_products, problem.beta));
   }
   if (is_native) {
-    const DeviceProblem<T> layouts{problem.alpha, problem.a.layout, problem.b.layout, problem.beta, problem.c.layout};
-    return run_device_native(plan, layouts, problem.a.pointers, problem.b.pointers, problem.c.pointers,
+    const device::DeviceProblem<T> layouts{problem.alpha, problem.a.layout, problem.b.layout, problem.beta, problem.c.layout};
+    return native::run_device_native(plan, layouts, problem.a.pointers, problem.b.pointers, problem.c.pointers,
                              workspace.data(), queue);
   }
   const dim3 all = copy_grid(std::max({shape.m, shape.n, shape.k}), 3);
@@ -239,7 +239,7 @@ Status run_device_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem,
         !status.ok())
       return with_number(plan, i, status);
     KIZAMI_RETURN_IF_ERROR(
-        writes_c(base::launch_overlapped("store_result", store_result<T>, one, dim3(kCopyThreads), 0, queue,
+        device::writes_c(base::launch_overlapped("store_result", store_result<T>, one, dim3(kCopyThreads), 0, queue,
                                          problem.c.pointers + i, problem.c.layout, MatrixView<const T>(c))));
   }
   return {};
@@ -254,7 +254,7 @@ Status read_device_outcomes(const plan::Plan& plan, std::span<const std::byte> w
             "there is room for " + std::to_string(outcomes.size()) +
                 " outcomes, must be as many as products = " + std::to_string(num_products)};
   }
-  plan::DeviceState nothing;
+  device::DeviceState nothing;
   nothing.is_scaling_only = 1;
   if (has_no_elements(plan)) {
     std::fill(outcomes.begin(), outcomes.end(), device_outcome(plan, nothing));
@@ -271,20 +271,20 @@ Status read_device_outcomes(const plan::Plan& plan, std::span<const std::byte> w
   }
   KIZAMI_RETURN_IF_ERROR(validate_device_workspace(plan, workspace));
   base::Carver carver(const_cast<std::byte*>(workspace.data()));  // only read from
-  const plan::DeviceState* const states =
-      plan::carve_device_batch(carver, plan.shape, plan.schedule.batch, plan.schedule.product_bytes).states;
-  std::vector<plan::DeviceState> seen(outcomes.size());
+  const device::DeviceState* const states =
+      device::carve_device_batch(carver, plan.shape, plan.schedule.batch, plan.schedule.product_bytes).states;
+  std::vector<device::DeviceState> seen(outcomes.size());
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(
-      cudaMemcpyAsync(seen.data(), states, seen.size() * sizeof(plan::DeviceState), cudaMemcpyDeviceToHost, queue),
+      cudaMemcpyAsync(seen.data(), states, seen.size() * sizeof(device::DeviceState), cudaMemcpyDeviceToHost, queue),
       "reading the outcomes"));
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaStreamSynchronize(queue), "waiting for the outcomes"));
   std::transform(seen.begin(), seen.end(), outcomes.begin(),
-                 [&](const plan::DeviceState& state) { return device_outcome(plan, state); });
+                 [&](const device::DeviceState& state) { return device_outcome(plan, state); });
   return {};
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                               \
-  template Status run_device<T>(const plan::Plan&, std::span<const DeviceProblem<T>>, std::span<std::byte>, \
+  template Status run_device<T>(const plan::Plan&, std::span<const device::DeviceProblem<T>>, std::span<std::byte>, \
                                 product::Queue, const EffortNote&);                                         \
   template Status run_device_arrays<T>(const plan::Plan&, const DeviceArrays<T>&, std::span<std::byte>,     \
                                        product::Queue, const EffortNote&)

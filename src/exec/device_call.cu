@@ -24,7 +24,7 @@ namespace kizami::exec {
 namespace {
 
 template <class T>
-Status validate_operands(const plan::Plan& plan, const DeviceProblem<T>& problem) {
+Status validate_operands(const plan::Plan& plan, const device::DeviceProblem<T>& problem) {
   const problem::Shape& shape = plan.shape;
   KIZAMI_RETURN_IF_ERROR(problem::validate_operand("A", problem.a, shape.m, shape.k));
   KIZAMI_RETURN_IF_ERROR(problem::validate_operand("B", problem.b, shape.k, shape.n));
@@ -72,8 +72,8 @@ Status validate_device_call(const plan::Plan& plan, std::span<const std::byte> w
 }
 
 template <class T>
-Status validate_device_problem(const plan::Plan& plan, const DeviceProblem<T>& problem) {
-  if (problem.look && !takes_any_look(plan))
+Status validate_device_problem(const plan::Plan& plan, const device::DeviceProblem<T>& problem) {
+  if (problem.look && !ozaki2::takes_any_look(plan))
     return {StatusCode::kInvalidArgument, "a look is given, must be absent where the plan's split makes no blocks"};
   KIZAMI_RETURN_IF_ERROR(problem::validate_output(problem.c, plan.shape.m, plan.shape.n));
   if (plan.shape.m == 0 || plan.shape.n == 0 || has_no_terms(plan, problem.alpha)) return {};
@@ -81,25 +81,25 @@ Status validate_device_problem(const plan::Plan& plan, const DeviceProblem<T>& p
 }
 
 template <class T>
-Status enqueue_device(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
-                      plan::DeviceState* state, product::Queue queue, const plan::EffortReport& effort) {
+Status enqueue_device(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace,
+                      device::DeviceState* state, product::Queue queue, const device::EffortReport& effort) {
   if (has_no_terms(plan, problem.alpha)) {
-    if (state != nullptr) KIZAMI_RETURN_IF_ERROR(begin_state(state, Factor<T>(T{0}), 0, 0, 0, queue));
-    return writes_c(reconstruct::scale_device(problem.beta, problem.c, queue));
+    if (state != nullptr) KIZAMI_RETURN_IF_ERROR(certify::begin_state(state, Factor<T>(T{0}), 0, 0, 0, queue));
+    return device::writes_c(ozaki2::scale_device(problem.beta, problem.c, queue));
   }
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, std::complex<float>>) {
-    if (plan.first().scheme == Scheme::kEc) return run_device_ec(plan, problem, workspace, state, queue, effort);
+    if (plan.first().scheme == Scheme::kEc) return ec::run_device_ec(plan, problem, workspace, state, queue, effort);
   }
   if (plan.first().scheme == Scheme::kOzaki1) {
-    if (!plan::has_slice_rungs(plan)) return run_device_ozaki1(plan, problem, workspace, state, queue);
+    if (!ozaki1::has_slice_rungs(plan)) return ozaki1::run_device_ozaki1(plan, problem, workspace, state, queue);
     bool is_answered = false;
-    KIZAMI_RETURN_IF_ERROR(run_device_slice_rungs(plan, problem, workspace, state, queue, is_answered));
+    KIZAMI_RETURN_IF_ERROR(ozaki1::run_device_slice_rungs(plan, problem, workspace, state, queue, is_answered));
     if (is_answered) return {};
   }
-  return run_device_ozaki2(plan, problem, workspace, state, queue, effort);
+  return ozaki2::run_device_ozaki2(plan, problem, workspace, state, queue, effort);
 }
 
-Outcome device_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
+Outcome device_outcome(const plan::Plan& plan, const device::DeviceState& state) {
   if (state.is_scaling_only != 0) {
     Outcome outcome;
     outcome.engine = "none";
@@ -107,18 +107,18 @@ Outcome device_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
     outcome.gauge = plan.first().gauge;
     return outcome;
   }
-  if (plan.first().scheme == Scheme::kEc) return device_ec_outcome(plan, state);
+  if (plan.first().scheme == Scheme::kEc) return ec::device_ec_outcome(plan, state);
   if (plan.first().scheme == Scheme::kOzaki1) {
-    if (!plan::has_slice_rungs(plan)) return device_ozaki1_outcome(plan, state);
-    if (state.is_sliced != 0) return device_slice_rung_outcome(plan, state);
+    if (!ozaki1::has_slice_rungs(plan)) return ozaki1::device_ozaki1_outcome(plan, state);
+    if (state.is_sliced != 0) return ozaki1::device_slice_rung_outcome(plan, state);
   }
-  return device_ozaki2_outcome(plan, state);  // also what stands behind the last rung of slices
+  return ozaki2::device_ozaki2_outcome(plan, state);  // also what stands behind the last rung of slices
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                                   \
-  template Status validate_device_problem<T>(const plan::Plan&, const DeviceProblem<T>&);                       \
-  template Status enqueue_device<T>(const plan::Plan&, const DeviceProblem<T>&, std::byte*, plan::DeviceState*, \
-                                    product::Queue, const plan::EffortReport&)
+  template Status validate_device_problem<T>(const plan::Plan&, const device::DeviceProblem<T>&);                       \
+  template Status enqueue_device<T>(const plan::Plan&, const device::DeviceProblem<T>&, std::byte*, device::DeviceState*, \
+                                    product::Queue, const device::EffortReport&)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

@@ -33,17 +33,17 @@ Status validate_device_workspace(const plan::Plan& plan, std::span<const std::by
 Status validate_device_call(const plan::Plan& plan, std::span<const std::byte> workspace, product::Queue queue);
 /// What is known of the matrices of one product without their elements, and its look.
 template <class T>
-Status validate_device_problem(const plan::Plan& plan, const DeviceProblem<T>& problem);
+Status validate_device_problem(const plan::Plan& plan, const device::DeviceProblem<T>& problem);
 
 /// Enqueues one validated product of a scheme other than native, or one that the host knows to have no terms.
 /// @param workspace plan.schedule.product_bytes  @param state what the product does is written there, in device
 ///        memory; null: nowhere  @param effort what the last kernel tells the host, of schemes ozaki2 and ec
 /// @status of Policy::may_sync: kNonFinite, kAccuracyUnreachable; kInternal with CUDA's words
 template <class T>
-Status enqueue_device(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
-                      plan::DeviceState* state, product::Queue queue, const plan::EffortReport& effort = {});
+Status enqueue_device(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace,
+                      device::DeviceState* state, product::Queue queue, const device::EffortReport& effort = {});
 
 /// What a finished product did, given its state.
-[[nodiscard]] Outcome device_outcome(const plan::Plan& plan, const plan::DeviceState& state);
+[[nodiscard]] Outcome device_outcome(const plan::Plan& plan, const device::DeviceState& state);
 
 }  // namespace kizami::exec

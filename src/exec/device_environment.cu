@@ -62,7 +62,7 @@ Status prepare(int device, PreparedDevice& prepared) {
   prepared.engines.push_back(&engines::cublaslt_engine());
   static_cast<void>(engines::prepare_tile_device(device));  // likewise
   prepared.engines.push_back(&engines::tile_device_engine());
-  return prepare_crt_tables(device);
+  return ozaki2::prepare_crt_tables(device);
 }
 
 }  // namespace

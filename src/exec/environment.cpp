@@ -70,7 +70,7 @@ std::string machine_report() {
   text += "engine         cpu_ref\n";
   text += "engine         tile, kernels in CUDA Tile C++ run by the host library\n";
   text += "engine         tc_model, a software tensor core, for scheme ec\n";
-  text += std::string("fp64 phases    Highway target ") + split::residue_row_target() + "\n";
+  text += std::string("fp64 phases    Highway target ") + ozaki2::residue_row_target() + "\n";
   text += std::string("native         ") +
           (openblas_get_config != nullptr ? openblas_get_config() : "BLAS of unknown make") + "\n";
   return text;

@@ -25,7 +25,7 @@ namespace {
 /// numerics.
 template <class T>
 Status validate_side(const plan::Plan& plan, Side side, const char* name, MatrixView<const T> view, std::int64_t rows,
-                     std::int64_t cols, const Prepared* prepared) {
+                     std::int64_t cols, const schemes::Prepared* prepared) {
   if (prepared == nullptr) return problem::validate_operand(name, view, rows, cols);
   if (view.data != nullptr) KIZAMI_RETURN_IF_ERROR(problem::validate_operand(name, view, rows, cols));
   const std::int64_t num_lines = side == Side::kA ? rows : cols;
@@ -55,7 +55,7 @@ template <class T, class In>
 }
 
 Status validate_normalised(const char* name, const char* line, const problem::Lines<DoubleDouble>& lines, int threads) {
-  const std::int64_t first = split::first_unnormalised(lines, threads);
+  const std::int64_t first = certify::first_unnormalised(lines, threads);
   if (first == lines.num_lines) return {};
   return {StatusCode::kInvalidArgument, std::string(name) + " holds a double-double with |lo| > ulp(hi) / 2 in " +
                                             line + " " + std::to_string(first) +
@@ -79,8 +79,8 @@ Status validate_correct(const problem::Problem<T>& problem) {
 
 /// Schemes that split, in a workspace of the caller's or their own.
 template <class T, class In>
-Status run_scheme(const plan::Plan& plan, const problem::Problem<T, In>& problem, const Prepared* a_prepared,
-                  const Prepared* b_prepared, std::span<std::byte> workspace, Outcome& outcome) {
+Status run_scheme(const plan::Plan& plan, const problem::Problem<T, In>& problem, const schemes::Prepared* a_prepared,
+                  const schemes::Prepared* b_prepared, std::span<std::byte> workspace, Outcome& outcome) {
   if (plan.first().scheme == Scheme::kEc && (a_prepared != nullptr || b_prepared != nullptr))
     return {StatusCode::kUnsupported, "scheme ec takes matrices, not prepared operands"};
   const std::size_t needed = plan.schedule.workspace_bytes;
@@ -97,13 +97,13 @@ Status run_scheme(const plan::Plan& plan, const problem::Problem<T, In>& problem
                                               std::to_string(needed) + " and begin on a 64-byte boundary"};
   }
   if constexpr (std::is_same_v<RealOf<T>, float>) {
-    if (plan.first().scheme == Scheme::kEc) return run_ec(plan, problem, workspace.data(), outcome);
+    if (plan.first().scheme == Scheme::kEc) return ec::run_ec(plan, problem, workspace.data(), outcome);
   }
   if constexpr (std::is_same_v<T, In> && !kIsDoubleDouble<T>) {
     if (plan.first().scheme == Scheme::kOzaki1)
-      return run_ozaki1(plan, problem, a_prepared, b_prepared, workspace.data(), outcome);
+      return ozaki1::run_ozaki1(plan, problem, a_prepared, b_prepared, workspace.data(), outcome);
   }
-  return run_ozaki2(plan, problem, a_prepared, b_prepared, workspace.data(), outcome);
+  return ozaki2::run_ozaki2(plan, problem, a_prepared, b_prepared, workspace.data(), outcome);
 }
 
 /// alpha = NaN or Inf: as the scheme has it, but with the signs of exact sums, whatever the scheme.
@@ -127,17 +127,17 @@ Status run_nonfinite_alpha(const plan::Plan& plan, const problem::Problem<T, In>
   KIZAMI_RETURN_IF_ERROR(run_scheme(plan, problem, nullptr, nullptr, workspace, outcome));
   auto* const a_stats = reinterpret_cast<num::LineStats*>(memory.data());
   num::LineStats* const b_stats = a_stats + shape.m;
-  split::gather_statistics(problem::lines_of(Side::kA, problem.a), nullptr, threads, a_stats);
-  split::gather_statistics(problem::lines_of(Side::kB, problem.b), nullptr, threads, b_stats);
-  answer_nonfinite_alpha(problem, old, a_stats, b_stats, threads);
+  certify::gather_statistics(problem::lines_of(Side::kA, problem.a), nullptr, threads, a_stats);
+  certify::gather_statistics(problem::lines_of(Side::kB, problem.b), nullptr, threads, b_stats);
+  fp64::answer_nonfinite_alpha(problem, old, a_stats, b_stats, threads);
   return {};
 }
 
 }  // namespace
 
 template <class T, class In>
-Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const Prepared* a_prepared,
-           const Prepared* b_prepared, std::span<std::byte> workspace, Outcome& outcome) {
+Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const schemes::Prepared* a_prepared,
+           const schemes::Prepared* b_prepared, std::span<std::byte> workspace, Outcome& outcome) {
   const base::FpEnvironmentGuard guard;
   const problem::Shape& shape = plan.shape;
   const int threads = plan.schedule.facts.num_threads;
@@ -174,7 +174,7 @@ Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const
       if (a_prepared != nullptr || b_prepared != nullptr)
         return {StatusCode::kUnsupported, "scheme native takes matrices, not prepared operands"};
       bool is_answered = false;
-      KIZAMI_RETURN_IF_ERROR(run_native(plan, problem, outcome, is_answered));
+      KIZAMI_RETURN_IF_ERROR(native::run_native(plan, problem, outcome, is_answered));
       if (is_answered) return {};
       if (plan.stages.size() == 1) {
         return {StatusCode::kAccuracyUnreachable,
@@ -186,13 +186,13 @@ Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const
       outcome.gauge = plan.stages[1]->gauge;
     }
   }
-  if (!is_factor_finite(problem.alpha) && a_prepared == nullptr && b_prepared == nullptr)
+  if (!fp64::is_factor_finite(problem.alpha) && a_prepared == nullptr && b_prepared == nullptr)
     return run_nonfinite_alpha(plan, problem, workspace, outcome);
   return run_scheme(plan, problem, a_prepared, b_prepared, workspace, outcome);
 }
 
 #define KIZAMI_INSTANTIATE(T, In)                                                                                 \
-  template Status run<T, In>(const plan::Plan&, const problem::Problem<T, In>&, const Prepared*, const Prepared*, \
+  template Status run<T, In>(const plan::Plan&, const problem::Problem<T, In>&, const schemes::Prepared*, const schemes::Prepared*, \
                              std::span<std::byte>, Outcome&)
 
 KIZAMI_INSTANTIATE(float, float);

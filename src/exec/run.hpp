@@ -16,7 +16,7 @@ namespace kizami::exec {
 /// Runs a problem that fits the plan. A prepared operand may stand for its matrix, whose data is then null.
 /// @status see kizami::run; on error C is untouched
 template <class T, class In>
-Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const Prepared* a_prepared,
-           const Prepared* b_prepared, std::span<std::byte> workspace, Outcome& outcome);
+Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const schemes::Prepared* a_prepared,
+           const schemes::Prepared* b_prepared, std::span<std::byte> workspace, Outcome& outcome);
 
 }  // namespace kizami::exec

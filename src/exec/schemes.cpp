@@ -9,8 +9,8 @@
 namespace kizami::exec {
 
 std::span<const plan::SchemePlanner> schemes() {
-  static const plan::SchemePlanner all[] = {plan::kNativePlanner, plan::kEcPlanner, plan::kOzaki1Planner,
-                                            plan::kOzaki2Planner};
+  static const plan::SchemePlanner all[] = {native::kNativePlanner, ec::kEcPlanner, ozaki1::kOzaki1Planner,
+                                            ozaki2::kOzaki2Planner};
   return all;
 }
 

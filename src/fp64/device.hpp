@@ -27,11 +27,11 @@ struct DeviceCall {
   Factor<T> alpha;
   Factor<T> beta;
   MatrixView<T> c;
-  const plan::DeviceState* state = nullptr;
-  const plan::Pair* repairs = nullptr;  ///< [state->num_repairs]
+  const device::DeviceState* state = nullptr;
+  const device::Pair* repairs = nullptr;  ///< [state->num_repairs]
   bool has_answered_repairs = false;    ///< by answer_repairs()
-  plan::EffortReport effort;            ///< what the kernel tells the host as it begins
-  plan::EffortReport learned;           ///< the same of this product alone, for exec::next_look()
+  device::EffortReport effort;            ///< what the kernel tells the host as it begins
+  device::EffortReport learned;           ///< the same of this product alone, for ozaki2::next_look()
 };
 
 /// Answers the pairs of the list, those of neighbouring lines together: apart from answer_exceptions(), whose blocks are few,
@@ -50,7 +50,7 @@ Status answer_exceptions(const DeviceCall<T>& call, int num_sms, product::Queue 
 
 /// If state->takes_signs: C <- alpha AB + beta C for all elements, with the signs of exact sums in long accumulators, in place of what
 /// would else write C. Slow: k products of integers an element, a warp for each. Else it ends at once.
-/// @exact  elements of finite lines: the bits of exec::answer_nonfinite_alpha(); others: of finish_nonfinite(), any NaN
+/// @exact  elements of finite lines: the bits of answer_nonfinite_alpha(); others: of finish_nonfinite(), any NaN
 /// @range  state and the statistics are there; C holds its old values (read only if beta is not 0)
 /// @queue  enqueues one kernel; no allocation
 template <class T>

@@ -227,7 +227,7 @@ class LaneLines {
 /// @param ring  num_stages stages of shared memory, the warp's own  @range num_stages 3, 6 or 12
 template <class T, class Visit>
 __device__ __forceinline__ void walk_lines(const problem::Lines<T>& a, const problem::Lines<T>& b,
-                                           const plan::Pair& pair, std::int64_t first, std::int64_t count,
+                                           const device::Pair& pair, std::int64_t first, std::int64_t count,
                                            unsigned char* ring, int num_stages, const Visit& visit) {
   const LaneLines<T> of_a(a, pair.row, first, count);
   const LaneLines<T> of_b(b, pair.col, first, count);

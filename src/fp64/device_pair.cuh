@@ -260,7 +260,7 @@ template <class T>
 __device__ __noinline__ void answer_repairs(const DeviceCall<T>& call) {
   const auto num_repairs = static_cast<std::int64_t>(call.state->num_repairs);
   for (std::int64_t p = warp_index(); p < num_repairs; p += num_warps()) {
-    const plan::Pair pair = call.repairs[p];
+    const device::Pair pair = call.repairs[p];
     if (call.a_stats[pair.row].is_finite && call.b_stats[pair.col].is_finite) answer_pair(call, pair.row, pair.col);
   }
 }

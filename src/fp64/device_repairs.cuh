@@ -55,7 +55,7 @@ inline constexpr std::int64_t kLengthOfWalk = 32;
 
 /// A pair of the block, and the powers of two that its lines are multiplied by.
 struct Repair {
-  plan::Pair pair;
+  device::Pair pair;
   std::int32_t a_shift;
   std::int32_t b_shift;
 };
@@ -120,7 +120,7 @@ class Repairs {
 
   // ---- who answers which pair ---------------------------------------------------------------------------------------
 
-  [[nodiscard]] __device__ std::int64_t line_of(const plan::Pair& pair) const {
+  [[nodiscard]] __device__ std::int64_t line_of(const device::Pair& pair) const {
     return has_bands_of_a_ ? pair.row : pair.col;
   }
   /// On average.
@@ -129,7 +129,7 @@ class Repairs {
   [[nodiscard]] __device__ std::uint32_t first_place(std::int64_t num_walks, std::int64_t walk) const {
     return static_cast<std::uint32_t>(num_repairs_ * (blockIdx.x * num_walks + walk) / (num_blocks_ * num_walks));
   }
-  [[nodiscard]] __device__ std::uint32_t place_of(const plan::Pair& pair) const {
+  [[nodiscard]] __device__ std::uint32_t place_of(const device::Pair& pair) const {
     const std::int64_t band = line_of(pair) >> line_bits_;
     const std::uint32_t first = shared_.before[band];
     const std::uint32_t count = shared_.before[band + 1] - first;
@@ -142,7 +142,7 @@ class Repairs {
     constexpr int kAtOnce = 4;  // loads before the first use
 #pragma unroll 1
     for (std::int64_t first = thread(); first - thread() < num_repairs_; first += kAtOnce * kRepairThreads) {
-      plan::Pair pairs[kAtOnce];
+      device::Pair pairs[kAtOnce];
 #pragma unroll
       for (int u = 0; u < kAtOnce; ++u) pairs[u] = call_.repairs[min(first + u * kRepairThreads, num_repairs_ - 1)];
 #pragma unroll
@@ -154,7 +154,7 @@ class Repairs {
   __device__ void count_bands() {
     for (int band = thread(); band <= kMaxBands; band += kRepairThreads) shared_.before[band] = 0;
     __syncthreads();
-    walk_list([&](const plan::Pair& pair, bool is_there) {
+    walk_list([&](const device::Pair& pair, bool is_there) {
       if (is_there) atomicAdd(&shared_.before[line_of(pair) >> line_bits_], 1u);
     });
     __syncthreads();
@@ -187,7 +187,7 @@ class Repairs {
     __syncthreads();  // all have left those of the walk before
     if (thread() == 0) shared_.num_pairs = 0;
     __syncthreads();
-    walk_list([&](const plan::Pair& pair, bool is_there) {
+    walk_list([&](const device::Pair& pair, bool is_there) {
       bool is_beyond = false;
       if (is_there) {
         const std::uint32_t place = place_of(pair);
@@ -622,7 +622,7 @@ template <class T, num::Fp64Summation kSummation>
 __global__ void __launch_bounds__(kRepairThreads, 1) answer_repairs_sm90(const __grid_constant__ DeviceCall<T> call) {
   extern __shared__ double2 shared_memory[];
   base::let_next_run_beside();  // it writes other elements of C than the list's, and nothing that is read here
-  const plan::DeviceState& state = *call.state;
+  const device::DeviceState& state = *call.state;
   if (state.is_scaling_only != 0 || state.takes_signs != 0 || state.selection.rung < 0 || state.num_repairs == 0)
     return;
   Repairs<T, kSummation>(call, *reinterpret_cast<RepairShared*>(shared_memory)).answer();

@@ -41,15 +41,15 @@ __global__ void __launch_bounds__(kThreads, kMaxBlocksPerMultiprocessor)
   extern __shared__ double2 shared_memory[];
   base::follow_previous_kernel();
   // Nearly every call has nothing to do here and waits for this: all is loaded at once, and one branch ends it.
-  const plan::DeviceState& state = *call.state;
+  const device::DeviceState& state = *call.state;
   const bool is_scaling_only = state.is_scaling_only != 0;
   const bool takes_signs = state.takes_signs != 0;
   const bool wants_all = state.selection.rung < 0;
   const bool has_repairs = state.num_repairs != 0 && !call.has_answered_repairs;
   const bool has_nonfinite = (state.nonfinite_rows | state.nonfinite_cols) != 0;
   if (blockIdx.x == 0 && threadIdx.x < kWarpSize && !is_scaling_only) {
-    plan::tell_effort(call.effort, call.c.rows, call.c.cols);
-    plan::tell_effort(call.learned, call.c.rows, call.c.cols);
+    device::tell_effort(call.effort, call.c.rows, call.c.cols);
+    device::tell_effort(call.learned, call.c.rows, call.c.cols);
   }
   if (is_scaling_only | takes_signs | !(wants_all | has_repairs | has_nonfinite)) return;
   if (wants_all) {

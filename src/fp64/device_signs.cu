@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kSignThreads, kSignBlocksPerSm)
   base::follow_previous_kernel();
   if (call.state->takes_signs == 0) return;
   if (call.effort.note.word != nullptr && blockIdx.x == 0 && threadIdx.x < kWarpSize)
-    plan::tell_effort(call.effort, call.c.rows, call.c.cols);
+    device::tell_effort(call.effort, call.c.rows, call.c.cols);
   std::int64_t* const digits = shared.digits[threadIdx.x / kWarpSize];
   const std::int64_t num_pairs = call.c.rows * call.c.cols;
   for (std::int64_t pair = warp_index(); pair < num_pairs; pair += num_warps()) {

@@ -8,7 +8,7 @@
 #include "fp64/fp64.hpp"
 #include "num/scaled.hpp"
 
-namespace kizami::exec {
+namespace kizami::fp64 {
 
 std::int64_t count_nonfinite(const num::LineStats* stats, std::int64_t num_lines) {
   return std::count_if(stats, stats + num_lines, [](const num::LineStats& line) { return !line.is_finite; });
@@ -47,7 +47,7 @@ void answer_nonfinite(const problem::Problem<T, In>& problem, const num::LineSta
     for (std::int64_t j = 0; j < problem.c.cols; ++j) {
       if (a_stats[i].is_finite && b_stats[j].is_finite) continue;
       T& out = problem.c(i, j);
-      const auto product = fp64::nonfinite_product(a, i, b, j);
+      const auto product = nonfinite_product(a, i, b, j);
       const T old = problem.beta == T{0} ? T{0} : out;
       if constexpr (kIsDoubleDouble<T>) {
         out = T(num::finish_nonfinite(product, problem.alpha.hi, problem.beta.hi, old.hi));
@@ -70,4 +70,4 @@ KIZAMI_INSTANTIATE(DoubleDouble, double);
 KIZAMI_INSTANTIATE(DoubleDouble, DoubleDouble);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::exec
+}  // namespace kizami::fp64

@@ -10,7 +10,7 @@
 #include "problem/lines.hpp"
 #include "problem/problem.hpp"
 
-namespace kizami::exec {
+namespace kizami::fp64 {
 
 [[nodiscard]] std::int64_t count_nonfinite(const num::LineStats* stats, std::int64_t num_lines);
 
@@ -23,4 +23,4 @@ template <class T, class In>
 void answer_nonfinite(const problem::Problem<T, In>& problem, const num::LineStats* a_stats,
                       const num::LineStats* b_stats, int threads);
 
-}  // namespace kizami::exec
+}  // namespace kizami::fp64

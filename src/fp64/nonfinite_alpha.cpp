@@ -9,7 +9,7 @@
 #include "num/scaled.hpp"
 #include "problem/lines.hpp"
 
-namespace kizami::exec {
+namespace kizami::fp64 {
 namespace {
 
 using problem::Lines;
@@ -93,4 +93,4 @@ KIZAMI_INSTANTIATE(DoubleDouble, double);
 KIZAMI_INSTANTIATE(DoubleDouble, DoubleDouble);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::exec
+}  // namespace kizami::fp64

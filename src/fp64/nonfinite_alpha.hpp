@@ -7,14 +7,14 @@
 #include "num/line_stats.hpp"
 #include "problem/problem.hpp"
 
-namespace kizami::exec {
+namespace kizami::fp64 {
 
 /// Whether alpha or beta holds neither NaN nor Inf.
 template <class T>
 [[nodiscard]] bool is_factor_finite(const T& factor);
 
 /// The same of a factor on a device, of one that lies in host memory: nobody waits for the value of another, for which the device has
-/// plan::DeviceState::takes_signs.
+/// device::DeviceState::takes_signs.
 template <class T>
 [[nodiscard]] bool is_known_nonfinite(const Factor<T>& factor) {
   return factor.device == nullptr && !is_factor_finite(factor.value);
@@ -27,4 +27,4 @@ template <class T, class In>
 void answer_nonfinite_alpha(const problem::Problem<T, In>& problem, MatrixView<T> old, const num::LineStats* a_stats,
                             const num::LineStats* b_stats, int threads);
 
-}  // namespace kizami::exec
+}  // namespace kizami::fp64

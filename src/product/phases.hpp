@@ -15,7 +15,7 @@
 
 namespace kizami::product {
 
-/// Residue planes of elements of lines in FP64 or FP32, as split::make_residue_planes() makes them.
+/// Residue planes of elements of lines in FP64 or FP32, as ozaki2::make_residue_planes() makes them.
 /// @shape  element h of line i at data[i * line_stride + h * inner_stride], num_lines x length; scales: [num_lines]. Residue h of
 ///         line i of plane l goes to planes[l * plane_stride + i * row_stride + h]; up to the next multiple of kPadBytes
 ///         each row is zero-filled. factors: scratch of 2 num_lines.
@@ -37,7 +37,7 @@ struct SplitDesc {
   int threads = 1;
 };
 
-/// A block of C in FP64 or FP32 from its residue planes, as reconstruct::reconstruct_crt() makes it.
+/// A block of C in FP64 or FP32 from its residue planes, as ozaki2::reconstruct_crt() makes it.
 /// @shape  residue (i, j) of plane q at residues[q * plane_stride + j * col_stride + i]; row_scale: [m], col_scale: [n]; C_ij at
 ///         c[i * c_row_stride + j * c_col_stride]. factors: scratch of m + n.
 struct ReconstructionDesc {

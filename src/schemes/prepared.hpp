@@ -8,7 +8,7 @@
 #include "kizami/types.hpp"
 #include "num/line_stats.hpp"
 
-namespace kizami::exec {
+namespace kizami::schemes {
 
 struct Prepared {
   Scalar scalar = Scalar::kF64;
@@ -26,4 +26,4 @@ struct Prepared {
   std::int8_t* digits = nullptr;    ///< [num_lines][digit_stride], sampled; null without certificate
 };
 
-}  // namespace kizami::exec
+}  // namespace kizami::schemes

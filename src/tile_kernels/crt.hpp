@@ -142,7 +142,7 @@ __tile__ void crt_tile(const std::int8_t* residues, std::int64_t plane_stride, i
 ///         C: m x n, column-major. grid: (ceil(n / kTileN) * ceil(m / kTileM), 1, 1)
 /// @range  kDigits = CrtTable::num_digits. Result: double or float, of which alpha and beta are. X row_factor is a normal number; no line is left out. kAligned: residues has an address of 16 bytes and
 ///         strides that are multiples of 16, and what lies between its columns may be read
-/// @exact  as reconstruct::reconstruct_crt for moderate exponents (num::finish)
+/// @exact  as ozaki2::reconstruct_crt for moderate exponents (num::finish)
 template <int kDigits, int kTileN, int kTileM, bool kAligned, class Result = double>
 __tile__ void crt_block(const std::int8_t* residues, std::int64_t plane_stride, int col_stride, int num_planes,
                         const double* weights, const double* fractions, const double* product, const double* half,

@@ -36,11 +36,11 @@ template <class T>
 std::vector<LineBound> line_bounds(const num::Rung& rung, Side side, MatrixView<const T> op) {
   const problem::Lines<T> lines = problem::lines_of(side, op);
   std::vector<num::LineStats> stats(static_cast<std::size_t>(lines.num_lines));
-  split::gather_statistics(lines, nullptr, 1, stats.data());
+  certify::gather_statistics(lines, nullptr, 1, stats.data());
   std::vector<LineBound> out;
   for (const num::LineStats& line : stats) {
     const bool is_exact = line.is_zero() || num::scale_bits(rung, line.sum_squares) >= num::span_bits(line);
-    out.push_back({is_exact ? 0.0 : std::ldexp(1.0, -split::line_scale(rung, line)),
+    out.push_back({is_exact ? 0.0 : std::ldexp(1.0, -ozaki2::line_scale(rung, line)),
                    std::ldexp(static_cast<double>(line.sum_abs), line.exponent - num::kAbsBits)});
   }
   return out;
@@ -51,7 +51,7 @@ template <class T>
 double worst_ratio(const Case& c) {
   const Result<Plan> plan = make_plan(c.scalar, c.m, c.n, c.k, c.policy);
   EXPECT_TRUE(plan.ok()) << plan.status().reason();
-  const num::Rung& rung = ozaki2_of(plan.value().impl()).ladder.rungs[0];
+  const num::Rung& rung = ozaki2::ozaki2_of(plan.value().impl()).ladder.rungs[0];
   check::Operands<T> x(c);
   const std::vector<LineBound> rows = line_bounds<T>(rung, Side::kA, std::as_const(x).a.view());
   const std::vector<LineBound> cols = line_bounds<T>(rung, Side::kB, std::as_const(x).b.view());
@@ -90,10 +90,10 @@ int adverse_q(const Case& c) {
   const Result<Plan> plan = make_plan(c.scalar, c.m, c.n, c.k, c.policy);
   const check::Operands<double> x(c);
   std::vector<num::LineStats> stats(static_cast<std::size_t>(c.m));
-  split::gather_statistics(problem::lines_of(Side::kA, x.a.view()), nullptr, 1, stats.data());
+  certify::gather_statistics(problem::lines_of(Side::kA, x.a.view()), nullptr, 1, stats.data());
   int bits = 0;
   for (const num::LineStats& line : stats) {
-    bits = std::max(bits, num::scale_bits(ozaki2_of(plan.value().impl()).ladder.rungs[0], line.sum_squares));
+    bits = std::max(bits, num::scale_bits(ozaki2::ozaki2_of(plan.value().impl()).ladder.rungs[0], line.sum_squares));
   }
   return bits + 1;
 }
@@ -142,10 +142,10 @@ TEST(TruncationBound, IsTightForBothParts) {
       const Result<Plan> plan = make_plan(c.scalar, c.m, c.n, c.k, c.policy);
       const check::Operands<std::complex<double>> x(c);
       std::vector<num::LineStats> stats(static_cast<std::size_t>(c.m));
-      split::gather_statistics(problem::lines_of(Side::kA, x.a.view()), nullptr, 1, stats.data());
+      certify::gather_statistics(problem::lines_of(Side::kA, x.a.view()), nullptr, 1, stats.data());
       int bits = 0;
       for (const num::LineStats& line : stats)
-        bits = std::max(bits, num::scale_bits(ozaki2_of(plan.value().impl()).ladder.rungs[0], line.sum_squares));
+        bits = std::max(bits, num::scale_bits(ozaki2::ozaki2_of(plan.value().impl()).ladder.rungs[0], line.sum_squares));
       if (bits + 1 > 52) continue;
       c.a.params[0] = c.b.params[0] = bits + 1;
       EXPECT_GE(worst_ratio<std::complex<double>>(c), 1.0 / 8) << "k = " << k << ", moduli = " << moduli;

@@ -152,8 +152,8 @@ TEST_P(Property, PermutingTheInnerIndexLeavesC) {
       }
       const std::vector<T> got = permuted.multiply(&after);
       std::vector<num::LineStats> stats(static_cast<std::size_t>(x.m)), stats_permuted = stats;
-      split::gather_statistics(problem::lines_of(Side::kA, dense(x.a, x.m, x.k)), nullptr, 1, stats.data());
-      split::gather_statistics(problem::lines_of(Side::kA, dense(std::as_const(permuted.a), x.m, x.k)), nullptr, 1,
+      certify::gather_statistics(problem::lines_of(Side::kA, dense(x.a, x.m, x.k)), nullptr, 1, stats.data());
+      certify::gather_statistics(problem::lines_of(Side::kA, dense(std::as_const(permuted.a), x.m, x.k)), nullptr, 1,
                                stats_permuted.data());
       EXPECT_EQ(stats, stats_permuted) << check::print(c);
       if (before.rung < 0 || before.repaired > 0 || after.rung != before.rung ||
@@ -176,9 +176,9 @@ TEST_P(Property, TimesIdentityIsTheSame) {
       const Product<T> x(c);
       const Plan plan = make_plan(c.scalar, c.m, c.n, c.k, c.policy).value();
       std::vector<num::LineStats> stats(static_cast<std::size_t>(x.m));
-      split::gather_statistics(problem::lines_of(Side::kA, dense(x.a, x.m, x.k)), nullptr, 1, stats.data());
+      certify::gather_statistics(problem::lines_of(Side::kA, dense(x.a, x.m, x.k)), nullptr, 1, stats.data());
       for (const num::LineStats& line : stats) {
-        ASSERT_EQ(num::first_exact_rung(ozaki2_of(plan.impl()).ladder, line), 0) << "not lossless: " << check::print(c);
+        ASSERT_EQ(num::first_exact_rung(ozaki2::ozaki2_of(plan.impl()).ladder, line), 0) << "not lossless: " << check::print(c);
       }
       expect_same_bits(x.multiply(), x.a, x.m, x.n, check::print(c));
     });

@@ -56,7 +56,7 @@ Operand<T> random_operand(std::mt19937_64& rng, std::int64_t num_lines, std::int
     terms[t] = share(rng) < share_of_zeros ? RealOf<T>{0} : static_cast<RealOf<T>>(value);
   }
   x.stats.resize(static_cast<std::size_t>(num_lines));
-  split::gather_statistics(x.lines(), nullptr, 1, x.stats.data());
+  gather_statistics(x.lines(), nullptr, 1, x.stats.data());
   return x;
 }
 
@@ -71,7 +71,7 @@ plan::Plan plan_of(std::int64_t m, std::int64_t n, std::int64_t k) {
 template <class T>
 CertifiedLines<T> certified(const plan::Plan& plan, Operand<T>& x) {
   x.weights.clear();
-  for (const num::LineStats& line : x.stats) x.weights.push_back(num::line_weight(ozaki2_of(plan).ladder, line));
+  for (const num::LineStats& line : x.stats) x.weights.push_back(num::line_weight(ozaki2::ozaki2_of(plan).ladder, line));
   return {x.lines(), x.stats.data(), x.weights.data(), nullptr, nullptr};
 }
 
@@ -155,17 +155,17 @@ void expect_definition(std::mt19937_64& rng, std::int64_t m, std::int64_t n, std
   SCOPED_TRACE(std::string(to_string(kScalarOf<T>)) + ' ' + std::to_string(m) + 'x' + std::to_string(n) + 'x' +
                std::to_string(k) + " phi=" + std::to_string(phi) + " zeros=" + std::to_string(share_of_zeros));
   const plan::Plan plan = plan_of<T>(m, n, k);
-  ASSERT_TRUE(ozaki2_of(plan).has_certificate);
+  ASSERT_TRUE(ozaki2::ozaki2_of(plan).has_certificate);
   Operand<T> a = random_operand<T>(rng, m, k, phi, share_of_zeros);
   Operand<T> b = random_operand<T>(rng, n, k, phi, share_of_zeros);
   base::AlignedBuffer workspace(plan.schedule.workspace_bytes);
   base::Carver carver(workspace.data());
-  const plan::CertificateBuffers buffers = plan::carve(carver, plan).certificate;
+  const CertificateBuffers buffers = ozaki2::carve(carver, plan).certificate;
   const CertifiedLines<T> of_a = certified(plan, a);
   const CertifiedLines<T> of_b = certified(plan, b);
-  const num::Ladder& ladder = ozaki2_of(plan).ladder;
+  const num::Ladder& ladder = ozaki2::ozaki2_of(plan).ladder;
   std::vector<int> rungs(static_cast<std::size_t>(m * n), -1);
-  const Status status = visit_block_rungs<T>(certificate_plan(plan), ladder, buffers, of_a, of_b,
+  const Status status = visit_block_rungs<T>(ozaki2::certificate_plan(plan), ladder, buffers, of_a, of_b,
                                              [&](std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j,
                                                  const std::uint8_t* found, std::int64_t ld) {
                                                for (std::int64_t y = 0; y < num_j; ++y) {
@@ -182,7 +182,7 @@ void expect_definition(std::mt19937_64& rng, std::int64_t m, std::int64_t n, std
     }
   }
   std::int64_t failures = 0;
-  ASSERT_TRUE(count_sampled_failures(certificate_plan(plan), ladder, buffers, of_a, of_b, failures).ok());
+  ASSERT_TRUE(count_sampled_failures(ozaki2::certificate_plan(plan), ladder, buffers, of_a, of_b, failures).ok());
   if (failures != 0) return;
   seen.passed += phi > 0 ? 1 : 0;
   EXPECT_EQ(*std::max_element(rungs.begin(), rungs.end()), 0) << "a sample passes what blocks refuse";
@@ -247,8 +247,8 @@ TEST(EquilibrationGain, TellsGradedDataFromWideOnes) {
         b.values[at] = std::ldexp(b.values[at], -s);
       }
     }
-    split::gather_statistics(a.lines(), nullptr, 1, a.stats.data());
-    split::gather_statistics(b.lines(), nullptr, 1, b.stats.data());
+    gather_statistics(a.lines(), nullptr, 1, a.stats.data());
+    gather_statistics(b.lines(), nullptr, 1, b.stats.data());
     return equilibration_gain(a.lines(), a.stats.data(), b.lines(), b.stats.data(), 2, a_shift.data(), b_shift.data());
   };
   for (const int inner : {15, 40, 200}) EXPECT_GE(gain(0.5, inner, 0), num::kLeastEquilibrationGain) << inner;
@@ -276,8 +276,8 @@ TEST(EquilibrationGain, IsThatOfAnyUnit) {
   std::vector<std::int32_t> gains;
   for (const int unit : {0, -60, 120}) {
     for (double& x : a.values) x = std::ldexp(x, unit);
-    split::gather_statistics(a.lines(), nullptr, 1, a.stats.data());
-    split::gather_statistics(b.lines(), nullptr, 1, b.stats.data());
+    gather_statistics(a.lines(), nullptr, 1, a.stats.data());
+    gather_statistics(b.lines(), nullptr, 1, b.stats.data());
     gains.push_back(
         equilibration_gain(a.lines(), a.stats.data(), b.lines(), b.stats.data(), 2, a_shift.data(), b_shift.data()));
   }

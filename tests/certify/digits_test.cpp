@@ -14,7 +14,7 @@
 #include "tests/certify/stored_lines.hpp"
 #include "tests/num/exact_numbers.hpp"
 
-namespace kizami::split {
+namespace kizami::certify {
 namespace {
 
 using num::LineStats;
@@ -293,4 +293,4 @@ TEST(DigitSums, SmallIntegersAreExact) {
 }
 
 }  // namespace
-}  // namespace kizami::split
+}  // namespace kizami::certify

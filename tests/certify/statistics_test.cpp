@@ -20,7 +20,7 @@ void PrintTo(const LineStats& s, std::ostream* out) {
 }
 }  // namespace kizami::num
 
-namespace kizami::split {
+namespace kizami::certify {
 namespace {
 
 using num::LineStats;
@@ -297,4 +297,4 @@ TEST(EquilibrationShifts, GradedOperandsBecomeFlat) {
 }
 
 }  // namespace
-}  // namespace kizami::split
+}  // namespace kizami::certify

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace kizami::plan {
+namespace kizami::device {
 namespace {
 
 TEST(EffortWord, HoldsEveryEffort) {
@@ -68,4 +68,4 @@ TEST(EffortWord, OfAStateCountsWhatIsAnsweredOneByOne) {
 }
 
 }  // namespace
-}  // namespace kizami::plan
+}  // namespace kizami::device

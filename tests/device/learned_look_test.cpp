@@ -5,7 +5,7 @@
 
 #include <optional>
 
-namespace kizami::plan {
+namespace kizami::device {
 namespace {
 
 constexpr std::uint32_t kSerial = 3 * kNumLookWords + 17;
@@ -69,4 +69,4 @@ TEST(LearnedLook, WordsOfOtherPlansTellNothing) {
 }
 
 }  // namespace
-}  // namespace kizami::plan
+}  // namespace kizami::device

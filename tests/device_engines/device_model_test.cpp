@@ -91,7 +91,7 @@ TEST(DeviceModel, AScoutIsAskedAboutLargeProducts) {
   const auto asks = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
     const Result<Plan> plan = plan_for({Scalar::kF64, m, n, k}, policy);
     EXPECT_TRUE(plan.ok()) << plan.status().reason();
-    return plan.ok() && has_scout(plan.value());
+    return plan.ok() && ozaki2::has_scout(plan.value());
   };
   EXPECT_TRUE(asks(3072, 3072, 3072));
   EXPECT_TRUE(asks(8192, 4096, 16384));
@@ -107,7 +107,7 @@ TEST(DeviceModel, PredictsWhatWideExponentsTake) {
   for (const MeasuredWide& x : kMeasuredWide) {
     const Result<Plan> plan = plan_for({x.scalar, x.n, x.n, x.n}, policy);
     ASSERT_TRUE(plan.ok()) << plan.status().reason();
-    const num::Ladder& ladder = ozaki2_of(plan.value()).ladder;
+    const num::Ladder& ladder = ozaki2::ozaki2_of(plan.value()).ladder;
     Effort effort;
     effort.has_second_look = true;
     effort.num_exceptions = x.repaired;
@@ -149,8 +149,8 @@ TEST(DeviceModel, WhatWasPlannedTakesWhatThePlanSaysAndMoreTakesMore) {
         }
         effort.has_second_look = true;
         expect_more();
-        for (effort.rung = 1; effort.rung < ozaki2_of(plan).ladder.num_rungs; ++effort.rung) expect_more();
-        effort.rung = ozaki2_of(plan).ladder.num_rungs - 1;
+        for (effort.rung = 1; effort.rung < ozaki2::ozaki2_of(plan).ladder.num_rungs; ++effort.rung) expect_more();
+        effort.rung = ozaki2::ozaki2_of(plan).ladder.num_rungs - 1;
         effort.is_equilibrated = true;
         expect_more();
       }

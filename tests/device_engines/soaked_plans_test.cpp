@@ -16,7 +16,7 @@
 namespace kizami::plan {
 namespace {
 
-static_assert(gpu_soak::kLargeResult == kOwnRepairElements);
+static_assert(gpu_soak::kLargeResult == ozaki2::kOwnRepairElements);
 
 TEST(SoakedPlans, OfLargeCasesHaveTheKernelsOfLargeProducts) {
   const Environment environment = h200_environment();
@@ -37,12 +37,12 @@ TEST(SoakedPlans, OfLargeCasesHaveTheKernelsOfLargeProducts) {
     const Plan& plan = made.value();
     most_bytes = std::max(most_bytes, plan.schedule.workspace_bytes);
     const std::string type(1, gpu_soak::letter_of(x.scalar));
-    seen[type + " repairs"] += repairs_have_own_kernel(plan);
-    seen[type + " scout"] += has_scout(plan);
-    seen[type + " learned look, no scout"] += learns_look(plan) && !has_scout(plan);
-    seen[type + " learned look"] += learns_look(plan);
-    const Chunk& chunk = ozaki2_of(plan).chunk;
-    seen[type + " CRT of bytes"] += chunk.mc * chunk.nc >= reconstruct::DeviceReconstruction<double>{}.least_for_bytes;
+    seen[type + " repairs"] += ozaki2::repairs_have_own_kernel(plan);
+    seen[type + " scout"] += ozaki2::has_scout(plan);
+    seen[type + " learned look, no scout"] += ozaki2::learns_look(plan) && !ozaki2::has_scout(plan);
+    seen[type + " learned look"] += ozaki2::learns_look(plan);
+    const Chunk& chunk = ozaki2::ozaki2_of(plan).chunk;
+    seen[type + " CRT of bytes"] += chunk.mc * chunk.nc >= ozaki2::DeviceReconstruction<double>{}.least_for_bytes;
   }
   EXPECT_EQ(seen.size(), 20U);
   for (const auto& [kind, count] : seen) EXPECT_GE(count, 20) << kind;

@@ -36,7 +36,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 num::Rung rung_of(int num_moduli, std::int64_t k) {
-  return plan::forced_ladder(num::Ring::kReal, num_moduli, k).rungs[0];
+  return ozaki2::forced_ladder(num::Ring::kReal, num_moduli, k).rungs[0];
 }
 
 /// Lines in one of two layouts, with what the common split gathers of them.
@@ -56,9 +56,9 @@ struct Operand {
   }
   void gather(const num::Rung& rung) {
     stats.resize(at(lines.num_lines));
-    split::gather_statistics(lines, nullptr, 1, stats.data());
+    certify::gather_statistics(lines, nullptr, 1, stats.data());
     for (const num::LineStats& line : stats)
-      scales.push_back(line.is_finite ? split::line_scale(rung, line) : num::kSkipLine);
+      scales.push_back(line.is_finite ? ozaki2::line_scale(rung, line) : num::kSkipLine);
   }
   [[nodiscard]] T& value(std::int64_t i, std::int64_t h) {
     return values[at(i * lines.line_stride + h * lines.inner_stride)];
@@ -79,7 +79,7 @@ void expect_same_planes(Operand<T>& x, int num_moduli, std::int64_t first, std::
   std::vector<std::int8_t> expected(at(num_moduli * plane_stride), 99);
   std::vector<std::int8_t> planes = expected;
   std::vector<double> factors(at(2 * x.lines.num_lines));
-  split::make_residue_planes(x.lines, x.stats.data(), nullptr, first, length, rung, 1, expected.data(), row_stride,
+  ozaki2::make_residue_planes(x.lines, x.stats.data(), nullptr, first, length, rung, 1, expected.data(), row_stride,
                              plane_stride);
   const SplitDesc desc{.data = x.lines.data + first * x.lines.inner_stride,
                        .num_lines = x.lines.num_lines,
@@ -205,7 +205,7 @@ std::vector<std::uint64_t> bits_of(const std::vector<T>& values) {
 template <class T>
 void expect_same_block(Block<T> block, T alpha, T beta = 0) {
   std::vector<T> expected = block.c;
-  reconstruct::reconstruct_crt<T>(
+  ozaki2::reconstruct_crt<T>(
       {block.residues.data(), block.num_moduli, block.col_stride, block.n * block.col_stride}, block.row_scale.data(),
       block.col_scale.data(), alpha, beta, 1, {expected.data(), block.m, block.n, 1, block.m + 2});
   const ReconstructionDesc desc = block.desc(alpha, beta);

@@ -41,7 +41,7 @@ double bound_of(Fp64Summation summation, std::int64_t k) {
 template <class T>
 std::vector<LineStats> stats_of(const problem::Lines<T>& lines) {
   std::vector<LineStats> stats(static_cast<std::size_t>(lines.num_lines));
-  split::gather_statistics(lines, nullptr, 1, stats.data());
+  certify::gather_statistics(lines, nullptr, 1, stats.data());
   return stats;
 }
 template <class T>

@@ -17,7 +17,7 @@
 #include "schemes/ozaki2/device_crt.hpp"
 #include "tests/schemes/ozaki2/crt_cases.hpp"
 
-namespace kizami::reconstruct {
+namespace kizami::ozaki2 {
 namespace {
 
 using gpu_test::DeviceArray;
@@ -76,9 +76,9 @@ TYPED_TEST(DeviceCrt, HasTheBitsOfTheCpu) {
           task.ladder.num_rungs = most == count ? 1 : 2;
           task.ladder.rungs[0].num_moduli = count;
           if (most != count) task.ladder.rungs[1].num_moduli = most;
-          plan::DeviceState state;
+          device::DeviceState state;
           state.selection.rung = 0;
-          const DeviceArray<plan::DeviceState> device_state(std::vector<plan::DeviceState>{state});
+          const DeviceArray<device::DeviceState> device_state(std::vector<device::DeviceState>{state});
           task.state = device_state.data();
           if (which >= 3) task.least_for_bytes = 0;  // as of a large C
           task.alpha = Factor<T>(alpha);
@@ -163,10 +163,10 @@ TYPED_TEST(DeviceCrt, ClaimsEveryColumnOnceInEveryLaunch) {
               if ((word >> (bit % 32) & 1) != 0) expected[at] = before[at];
             }
           }
-          plan::DeviceState state;
+          device::DeviceState state;
           state.selection.rung = 0;
           state.num_repairs = has_repairs ? 1 : 0;
-          const DeviceArray<plan::DeviceState> device_state(std::vector<plan::DeviceState>{state});
+          const DeviceArray<device::DeviceState> device_state(std::vector<device::DeviceState>{state});
           DeviceReconstruction<T> task;
           task.planes = {device_planes.data(), count, col_stride, plane_stride};
           task.tables = tables.data();
@@ -228,4 +228,4 @@ TYPED_TEST(DeviceCrt, HasTheKernelsOfItsLadder) {
 }
 
 }  // namespace
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ozaki2

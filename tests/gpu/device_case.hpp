@@ -47,7 +47,7 @@ struct DeviceOperands {
 template <class T>
 Status enqueue(const Case& c, const Plan& plan, const DeviceOperands<T>& x, const DeviceArray<std::byte>& workspace,
                Factor<T> alpha, Factor<T> beta, cuda::Stream stream) {
-  const exec::DeviceProblem<T> p = device_problem<T>(c, alpha, x.a.data(), x.b.data(), beta, x.c.data());
+  const device::DeviceProblem<T> p = device_problem<T>(c, alpha, x.a.data(), x.b.data(), beta, x.c.data());
   return cuda::run<T>(plan, p.alpha, p.a, p.b, p.beta, p.c, {workspace.data(), workspace.size()}, stream);
 }
 

@@ -10,7 +10,7 @@ namespace kizami::gpu_test {
 
 /// @param a, b, c  the matrices as stored, of stored_shape()
 template <class T>
-[[nodiscard]] exec::DeviceProblem<T> device_problem(const check::Case& spec, Factor<T> alpha, const T* a, const T* b,
+[[nodiscard]] device::DeviceProblem<T> device_problem(const check::Case& spec, Factor<T> alpha, const T* a, const T* b,
                                                     Factor<T> beta, T* c) {
   const auto view = [&](const T* data, check::Which which) {
     const check::StoredShape s = check::stored_shape(spec, which);
@@ -27,7 +27,7 @@ template <class T>
 
 /// With the factors of the case.
 template <class T>
-[[nodiscard]] exec::DeviceProblem<T> device_problem(const check::Case& spec, const T* a, const T* b, T* c) {
+[[nodiscard]] device::DeviceProblem<T> device_problem(const check::Case& spec, const T* a, const T* b, T* c) {
   return device_problem<T>(spec, check::alpha_of<T>(spec), a, b, check::beta_of<T>(spec), c);
 }
 

@@ -199,7 +199,7 @@ TEST_F(EcCall, WithNonFiniteElements) {
 /// A plan as that of a large call: where flags refuse FP16, profiles of lines are asked.
 plan::Plan with_profiles(const Case& c) {
   plan::Plan plan = planned(c, ec_policy());
-  plan::edit_stage<plan::EcStage>(plan).numerics.takes_profiles = true;
+  plan::edit_stage<ec::EcStage>(plan).numerics.takes_profiles = true;
   return plan;
 }
 
@@ -262,12 +262,12 @@ TEST_F(EcCall, ProfilesFollowTheElementsOfEachReplay) {
   DeviceOperands<float> x(host);
   const DeviceArray<std::byte> workspace(plan.schedule.workspace_bytes);
   const std::span<std::byte> memory(workspace.data(), workspace.size());
-  const exec::DeviceProblem<float> problem = device_problem<float>(first, x.a.data(), x.b.data(), x.c.data());
+  const device::DeviceProblem<float> problem = device_problem<float>(first, x.a.data(), x.b.data(), x.c.data());
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "capture");
   const Status status =
-      exec::run_device<float>(plan, std::span<const exec::DeviceProblem<float>>(&problem, 1), memory, stream);
+      exec::run_device<float>(plan, std::span<const device::DeviceProblem<float>>(&problem, 1), memory, stream);
   cudaGraph_t graph = nullptr;
   check(cudaStreamEndCapture(stream, &graph), "end of capture");
   ASSERT_TRUE(status.ok()) << status.reason();

@@ -88,7 +88,7 @@ struct DeviceEcOperand {
         planes(static_cast<std::size_t>(lines.num_lines * row_stride)),
         scales(static_cast<std::size_t>(lines.num_lines)) {}
 
-  [[nodiscard]] split::DeviceEcSplit<float> task() const {
+  [[nodiscard]] ec::DeviceEcSplit<float> task() const {
     return {host.lines(elements.data()), planes.data(), row_stride, scales.data()};
   }
 };

@@ -37,7 +37,7 @@ inline constexpr std::array kFloatFormats = {SliceFormat::kFp16, SliceFormat::kB
 [[nodiscard]] inline int usual_bits(SliceFormat format) {
   Slicing wishes;
   wishes.format = format;
-  return plan::slice_rule(wishes).head;
+  return ozaki1::slice_rule(wishes).head;
 }
 
 /// A row is `slices` runs of `numbers` numbers, each begun on a multiple of kWindowPad.
@@ -106,7 +106,7 @@ class FloatWindows {
     d.m = s.m;
     d.n = s.n;
     d.format = s.format;
-    d.exact_k = plan::slice_sum_limit(s.format, num::digit_rule(num::DigitKind::kNearest, s.bits));
+    d.exact_k = ozaki1::slice_sum_limit(s.format, num::digit_rule(num::DigitKind::kNearest, s.bits));
     d.epilogue = Epilogue::kStoreAcc;
     d.num_products = d.num_windows = s.num_windows;
     stride_ = base::round_up(s.numbers, product::kWindowPad);
@@ -221,7 +221,7 @@ class FloatWindows {
 [[nodiscard]] inline std::int64_t longest_window(SliceFormat format, int bits, bool promotes) {
   const num::DigitRule rule = num::digit_rule(num::DigitKind::kNearest, bits);
   const std::int64_t promoted = product::element_bytes(format) == 1 ? num::float_block(bits) : num::int32_block(rule);
-  return std::min(promotes ? promoted : plan::slice_sum_limit(format, rule), product::kBlockMaxI8);
+  return std::min(promotes ? promoted : ozaki1::slice_sum_limit(format, rule), product::kBlockMaxI8);
 }
 
 /// Lengths of C around tiles, with lengths of windows, strides and planes that take turns.

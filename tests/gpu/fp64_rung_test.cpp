@@ -124,7 +124,7 @@ struct Operand {
 
   void upload() {
     stats.resize(static_cast<std::size_t>(lines.num_lines));
-    split::gather_statistics(lines, nullptr, 1, stats.data());
+    certify::gather_statistics(lines, nullptr, 1, stats.data());
     memory = std::make_unique<DeviceArray<T>>(buffer);
     device_stats = std::make_unique<DeviceArray<num::LineStats>>(stats);
   }
@@ -225,7 +225,7 @@ struct Setting {
   CLayout layout = CLayout::kColMajor;
   int rung = -1;
   bool is_scaling_only = false;
-  std::vector<plan::Pair> repairs;
+  std::vector<device::Pair> repairs;
   int num_sms = 1;
 };
 
@@ -270,7 +270,7 @@ void expect_host_bits(Rng& rng, const Operand<T>& a, const Operand<T>& b, const 
         }
       }
     } else {
-      for (const plan::Pair& pair : setting.repairs) {
+      for (const device::Pair& pair : setting.repairs) {
         if (!a.stat(pair.row).is_finite || !b.stat(pair.col).is_finite) continue;
         host(pair.row, pair.col) = num::finish(fp64::line_product(a.lines, a.stat(pair.row), pair.row, b.lines,
                                                                   b.stat(pair.col), pair.col, setting.summation),
@@ -289,14 +289,14 @@ void expect_host_bits(Rng& rng, const Operand<T>& a, const Operand<T>& b, const 
   }
 
   // The device's, the pairs of the list in answer_exceptions() and before it.
-  plan::DeviceState state;
+  device::DeviceState state;
   state.selection.rung = setting.rung;
   state.is_scaling_only = setting.is_scaling_only ? 1 : 0;
   state.num_repairs = setting.repairs.size();
   state.nonfinite_rows = a.num_nonfinite();
   state.nonfinite_cols = b.num_nonfinite();
-  const DeviceArray<plan::DeviceState> device_state(std::vector<plan::DeviceState>{state});
-  const DeviceArray<plan::Pair> repairs(setting.repairs);
+  const DeviceArray<device::DeviceState> device_state(std::vector<device::DeviceState>{state});
+  const DeviceArray<device::Pair> repairs(setting.repairs);
   const DeviceArray<T> factors(std::vector<T>{setting.alpha, setting.beta});
   fp64::DeviceCall<T> call;
   call.a = a.on_device();
@@ -345,8 +345,8 @@ Operand<T> random_operand(Rng& rng, Kind kind, std::int64_t num_lines, std::int6
 }
 
 template <class T>
-std::vector<plan::Pair> random_pairs(Rng& rng, std::int64_t m, std::int64_t n, int percent) {
-  std::vector<plan::Pair> pairs;
+std::vector<device::Pair> random_pairs(Rng& rng, std::int64_t m, std::int64_t n, int percent) {
+  std::vector<device::Pair> pairs;
   for (std::int64_t j = 0; j < n; ++j) {
     for (std::int64_t i = 0; i < m; ++i) {
       if (static_cast<int>(rng() % 100) < percent) pairs.push_back({i, j});
@@ -471,7 +471,7 @@ void expect_dealt_repairs(std::uint64_t seed) {
     const std::int64_t k = rng() % 2 == 0 ? 600 : 4500;  // the counter has one level in a warp, or more
     const auto a = mixed_operand<T>(rng, m, k, storage);
     const auto b = mixed_operand<T>(rng, n, k, tests::kStorages[rng() % std::size(tests::kStorages)]);
-    const auto expect = [&](int num_sms, std::vector<plan::Pair> repairs) {
+    const auto expect = [&](int num_sms, std::vector<device::Pair> repairs) {
       for (const Fp64Summation summation : kSummations) {
         Setting<T> setting;
         setting.rung = 0;
@@ -481,11 +481,11 @@ void expect_dealt_repairs(std::uint64_t seed) {
         setting.repairs = repairs;
         std::shuffle(setting.repairs.begin(), setting.repairs.end(), rng);
         expect_host_bits(rng, a, b, setting);
-        for (plan::Pair& pair : setting.repairs) std::swap(pair.row, pair.col);
+        for (device::Pair& pair : setting.repairs) std::swap(pair.row, pair.col);
         expect_host_bits(rng, b, a, setting);
       }
     };
-    std::vector<plan::Pair> row, col, band, one_block;
+    std::vector<device::Pair> row, col, band, one_block;
     for (std::int64_t j = 0; j < n; ++j) row.push_back({17, j});
     for (std::int64_t i = 0; i < m; ++i) col.push_back({i, 1999});
     for (std::int64_t i = 16; i < 32; ++i) {
@@ -528,7 +528,7 @@ void expect_aligned_lines(std::uint64_t seed) {
         const std::int64_t n = 300;
         const Operand<T> a(make_lines<T>(rng, Kind::kOrdinary, m, k), k, storage_a, rng() % 2 == 0, 0);
         const Operand<T> b(make_lines<T>(rng, Kind::kOrdinary, n, k), k, storage_b, rng() % 2 == 0, 0);
-        std::vector<plan::Pair> last_band;
+        std::vector<device::Pair> last_band;
         for (std::int64_t i = 80; i < m; ++i) {
           for (std::int64_t j = static_cast<std::int64_t>(rng() % 11); j < n; j += 37) last_band.push_back({i, j});
         }
@@ -655,7 +655,7 @@ void expect_ranges_and_factors(std::uint64_t seed) {
         setting.summation = kSummations[rng() % 2];
         setting.num_sms = kSmCounts[rng() % 2];
         setting.layout = kCLayouts[rng() % std::size(kCLayouts)];
-        setting.repairs = rung < 0 ? std::vector<plan::Pair>{} : random_pairs<T>(rng, m, n, random_int(rng, 0, 30));
+        setting.repairs = rung < 0 ? std::vector<device::Pair>{} : random_pairs<T>(rng, m, n, random_int(rng, 0, 30));
         expect_host_bits(rng, a, b, setting);
         if (testing::Test::HasFatalFailure()) return;
       }

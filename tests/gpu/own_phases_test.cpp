@@ -32,7 +32,7 @@ Taken run_case(const std::string& line) {
   PlannedCall<double> call(c, device_policy(c, EngineName::kTile));
   call.run();
   expect_same(call.c(), host_result<double>(c, c.policy.max_rungs).c, line);
-  const plan::DevicePhaseBuffers phases = call.buffers().phases;
+  const ozaki2::DevicePhaseBuffers phases = call.buffers().phases;
   return {call.read(phases.a_moduli), call.read(phases.b_moduli), call.read(phases.result_moduli), call.outcome()};
 }
 

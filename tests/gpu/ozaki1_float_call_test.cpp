@@ -14,7 +14,7 @@ namespace {
 /// What the planner says where an engine carries no slices like those of a case; empty where it does.
 [[nodiscard]] std::string refusal(const Case& c, EngineName engine) {
   const Slicing& slices = c.policy.slices;
-  const std::int64_t exact = plan::slice_sum_limit(slices.format, plan::slice_rule(slices));
+  const std::int64_t exact = ozaki1::slice_sum_limit(slices.format, ozaki1::slice_rule(slices));
   const std::string format(to_string(slices.format));
   const bool is_asked = c.m > 0 && c.n > 0 && c.k > 0;  // the engine; the planner has its own reasons
   if (engine == EngineName::kCublasLt) {                // FP32 sums of whole windows

@@ -42,15 +42,15 @@ class PlannedCall {
         operands_(check::Operands<T>(c, api_test::kThreads)),
         workspace_(plan_.schedule.workspace_bytes) {}
 
-  /// @param look  as in exec::DeviceProblem
-  [[nodiscard]] Status enqueue(std::optional<plan::Look> look = std::nullopt) {
-    exec::DeviceProblem<T> problem =
+  /// @param look  as in device::DeviceProblem
+  [[nodiscard]] Status enqueue(std::optional<device::Look> look = std::nullopt) {
+    device::DeviceProblem<T> problem =
         device_problem<T>(case_, operands_.a.data(), operands_.b.data(), operands_.c.data());
     problem.look = look;
-    return exec::run_device<T>(plan_, std::span<const exec::DeviceProblem<T>>(&problem, 1), memory(), nullptr);
+    return exec::run_device<T>(plan_, std::span<const device::DeviceProblem<T>>(&problem, 1), memory(), nullptr);
   }
   /// Fails the test unless the call succeeds and writes within its memory.
-  void run(std::optional<plan::Look> look = std::nullopt) {
+  void run(std::optional<device::Look> look = std::nullopt) {
     const Status status = enqueue(look);
     EXPECT_TRUE(status.ok()) << check::print(case_) << ": " << status.reason();
     EXPECT_TRUE(operands_.c.guards_are_intact() && workspace_.guards_are_intact()) << check::print(case_);
@@ -65,11 +65,11 @@ class PlannedCall {
     EXPECT_TRUE(status.ok()) << check::print(case_) << ": " << status.reason();
     return outcome;
   }
-  [[nodiscard]] plan::DeviceBuffers buffers() const {
+  [[nodiscard]] ozaki2::DeviceBuffers buffers() const {
     base::Carver carver(workspace_.data());
-    return plan::carve_device(carver, plan_);
+    return ozaki2::carve_device(carver, plan_);
   }
-  [[nodiscard]] plan::DeviceState state() const { return read(buffers().state); }
+  [[nodiscard]] device::DeviceState state() const { return read(buffers().state); }
   /// What lies at such a place of the workspace.
   template <class Value>
   [[nodiscard]] Value read(const Value* from) const {

@@ -193,7 +193,7 @@ TEST_F(Call, RepairsOfLargeProducts) {
                            "c cc 2201x1931x401 a=0.5+3i b=-1+1i ld+2 A=exprand:phi=2 B=exprand:phi=2",
                            "d nn 2213x1931x301 a=0.5 b=-1 ld+2 A=exprand:phi=3 B=exprand:phi=3"}) {
     const Case c = case_of(line);
-    ASSERT_GE(c.m * c.n, plan::kOwnRepairElements);
+    ASSERT_GE(c.m * c.n, ozaki2::kOwnRepairElements);
     const Outcome outcome = with_scalar(
         c.scalar, [&]<class T>() { return expect_bits_of_host<T>(c, EngineName::kHopper, false, change_lines<T>); });
     EXPECT_GE(outcome.rung, 0) << line;

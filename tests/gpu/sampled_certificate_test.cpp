@@ -36,7 +36,7 @@ class DeviceCertificate : public gpu_test::DeviceTest {};
 TEST_F(DeviceCertificate, CountsWhatTheHostCounts) {
   std::mt19937_64 rng(5);
   constexpr std::int64_t kTerms = 1000;
-  const num::Ladder ladder = plan::certified_ladder(num::Ring::kReal, kTerms, 0x1p-50);
+  const num::Ladder ladder = ozaki2::certified_ladder(num::Ring::kReal, kTerms, 0x1p-50);
   ASSERT_GT(ladder.num_rungs, 0);
   for (const std::int64_t m : {1, 2, 3, 4, 30, 31, 513, 1026}) {
     for (const std::int64_t n : {1, 33, 70}) {
@@ -76,7 +76,7 @@ TEST_F(DeviceCertificate, CountsWhatTheHostCounts) {
           const DeviceArray<std::int32_t> device_acc(acc);
           const DeviceArray<num::LineStats> device_a(a);
           const DeviceArray<num::LineStats> device_b(b);
-          const DeviceArray<plan::DeviceState> state(std::vector<plan::DeviceState>(1));
+          const DeviceArray<device::DeviceState> state(std::vector<device::DeviceState>(1));
           SampledProducts products;
           products.acc = device_acc.data();
           products.num_parts = num_parts;
@@ -100,7 +100,7 @@ TEST_F(DeviceCertificate, CountsWhatTheHostCounts) {
 /// The product kernel's epilogue kCompare: digits in, a number of refused pairs out.
 TEST_F(DeviceCertificate, ProductsCountWhatTheHostCounts) {
   std::mt19937_64 rng(6);
-  const num::Ladder ladder = plan::certified_ladder(num::Ring::kReal, 1000, 0x1p-50);
+  const num::Ladder ladder = ozaki2::certified_ladder(num::Ring::kReal, 1000, 0x1p-50);
   struct Shape {
     std::int64_t m, n, k;
   };

@@ -22,10 +22,10 @@ class ScoutTest : public DeviceTest {};
 
 /// Runs the case by engine hopper and compares with engine cublaslt.
 template <class T>
-plan::DeviceState run_case(const std::string& line, bool has_scout = true) {
+device::DeviceState run_case(const std::string& line, bool has_scout = true) {
   const Case c = case_of(line);
   PlannedCall<T> call(c, device_policy(c, EngineName::kHopper));
-  EXPECT_EQ(plan::has_scout(call.plan()), has_scout) << line;
+  EXPECT_EQ(ozaki2::has_scout(call.plan()), has_scout) << line;
   call.run();
   Policy reference = device_policy(c, EngineName::kCublasLt);
   reference.may_sync = true;  // else an engine that does not follow the state has one rung
@@ -40,13 +40,13 @@ plan::DeviceState run_case(const std::string& line, bool has_scout = true) {
 template <class T>
 void expect_looks(const std::string& type) {
   const std::string narrow = both(type + " nn 3080x3073x3072", "exprand:phi=0.5");
-  const plan::DeviceState sample = run_case<T>(narrow);
-  EXPECT_EQ(sample.look, plan::Look::kSample) << narrow;
+  const device::DeviceState sample = run_case<T>(narrow);
+  EXPECT_EQ(sample.look, device::Look::kSample) << narrow;
   EXPECT_EQ(sample.has_rungs, 0) << narrow;
   EXPECT_EQ(sample.selection.rung, 0) << narrow;
   const std::string wide = both(type + " tn 3073x3080x3090", "exprand:phi=4");
-  const plan::DeviceState first = run_case<T>(wide);
-  EXPECT_EQ(first.look, plan::Look::kBlocksFirst) << wide;
+  const device::DeviceState first = run_case<T>(wide);
+  EXPECT_EQ(first.look, device::Look::kBlocksFirst) << wide;
   EXPECT_EQ(first.has_rungs, 1) << wide;
   EXPECT_EQ(first.sampled_failures, 0U) << wide << ": no sampled product is made";
   EXPECT_EQ(first.num_unread_steps, 0U) << wide << ": tiles are asked in vain";
@@ -58,8 +58,8 @@ TEST_F(ScoutTest, SeesWideExponents) {
 }
 
 TEST_F(ScoutTest, SeesThatTheLowestRungIsProbablyEnough) {
-  const plan::DeviceState state = run_case<double>(both("d nt 3072x3073x3100", "exprand:phi=1"));
-  EXPECT_EQ(state.look, plan::Look::kBlocks);
+  const device::DeviceState state = run_case<double>(both("d nt 3072x3073x3100", "exprand:phi=1"));
+  EXPECT_EQ(state.look, device::Look::kBlocks);
   EXPECT_EQ(state.has_rungs, 1);
   EXPECT_GT(state.num_unread_steps, 0U) << "no tile ended before all blocks were added";
   EXPECT_EQ(state.sampled_failures, 0U);
@@ -78,8 +78,8 @@ TEST_F(ScoutTest, ChangesNoBit) {
 }
 
 TEST_F(ScoutTest, IsNotAskedAboutSmallProducts) {
-  const plan::DeviceState state = run_case<double>(both("d nn 3100x3000x3100", "exprand:phi=4"), false);
-  EXPECT_EQ(state.look, plan::Look::kSample);
+  const device::DeviceState state = run_case<double>(both("d nn 3100x3000x3100", "exprand:phi=4"), false);
+  EXPECT_EQ(state.look, device::Look::kSample);
   EXPECT_GT(state.sampled_failures, 0U);
 }
 
@@ -88,26 +88,26 @@ template <class T>
 void expect_every_look(const std::string& line) {
   const Case c = case_of(line);
   const DeviceResult<T> want = host_result<T>(c, c.policy.max_rungs);
-  for (const plan::Look look : {plan::Look::kSample, plan::Look::kBlocks, plan::Look::kBlocksFirst}) {
+  for (const device::Look look : {device::Look::kSample, device::Look::kBlocks, device::Look::kBlocksFirst}) {
     const std::string what = line + ", look " + std::to_string(static_cast<int>(look));
     PlannedCall<T> call(c, device_policy(c, EngineName::kHopper));
-    ASSERT_FALSE(plan::has_scout(call.plan())) << what;
+    ASSERT_FALSE(ozaki2::has_scout(call.plan())) << what;
     call.run(look);
-    plan::DeviceState state = call.state();
+    device::DeviceState state = call.state();
     // The gain of equilibration is found beside the rungs where it may be wanted, if the blocks run together: not for certain on a card
     // that others use.
-    const bool has_gain = look == plan::Look::kBlocksFirst && ozaki2_of(call.plan()).ladder.may_equilibrate;
-    for (int again = 0; again < 4 && has_gain && static_cast<int>(state.num_measured) != plan::kNumGains; ++again) {
+    const bool has_gain = look == device::Look::kBlocksFirst && ozaki2::ozaki2_of(call.plan()).ladder.may_equilibrate;
+    for (int again = 0; again < 4 && has_gain && static_cast<int>(state.num_measured) != certify::kNumGains; ++again) {
       call.run(look);
       state = call.state();
     }
     EXPECT_EQ(state.look, look) << what;
-    if (look != plan::Look::kSample) {
+    if (look != device::Look::kSample) {
       EXPECT_EQ(state.has_rungs, 1) << what;
       EXPECT_EQ(state.sampled_failures, 0U) << what;
     }
     EXPECT_EQ(state.num_gathered != 0, has_gain) << what;
-    EXPECT_EQ(static_cast<int>(state.num_measured), has_gain ? plan::kNumGains : 0) << what;
+    EXPECT_EQ(static_cast<int>(state.num_measured), has_gain ? certify::kNumGains : 0) << what;
     const Outcome got = call.outcome();
     EXPECT_EQ(got.rung, want.outcome.rung) << what;
     EXPECT_EQ(got.equilibrated, want.outcome.equilibrated) << what;
@@ -133,44 +133,44 @@ void expect_to_learn(const std::string& type, bool has_planes_at_once) {
   const Case wide = case_of(line("exprand:phi=4"));
   const Case tame = case_of(line("exprand:phi=0.5"));
   const plan::Plan plan = planned(wide, device_policy(wide, EngineName::kHopper));
-  ASSERT_TRUE(plan::learns_look(plan));
+  ASSERT_TRUE(ozaki2::learns_look(plan));
   Policy reference = device_policy(wide, EngineName::kCublasLt);
   reference.may_sync = true;
   const auto run = [&](PlannedCall<T>& call, const std::vector<T>& want) {
     call.run();
-    const plan::DeviceState state = call.state();
-    EXPECT_EQ(state.num_sampled_products, state.look == plan::Look::kSample ? 1 : 0);
-    EXPECT_EQ(state.has_rungs, state.look == plan::Look::kSample && state.sampled_failures == 0 ? 0 : 1);
+    const device::DeviceState state = call.state();
+    EXPECT_EQ(state.num_sampled_products, state.look == device::Look::kSample ? 1 : 0);
+    EXPECT_EQ(state.has_rungs, state.look == device::Look::kSample && state.sampled_failures == 0 ? 0 : 1);
     expect_same(call.c(), want, type);
     return state;
   };
   PlannedCall<T> of_wide(wide, plan);
   const std::vector<T> wide_c = multiply<T>(wide, reference).c;
-  EXPECT_EQ(run(of_wide, wide_c).look, plan::Look::kSample) << "nobody knows";
+  EXPECT_EQ(run(of_wide, wide_c).look, device::Look::kSample) << "nobody knows";
   const int rung = of_wide.state().selection.rung;
-  const bool is_split_at_once = split::fits_two_words(ozaki2_of(plan).ladder.rungs[static_cast<std::size_t>(rung)]);
+  const bool is_split_at_once = ozaki2::fits_two_words(ozaki2::ozaki2_of(plan).ladder.rungs[static_cast<std::size_t>(rung)]);
   EXPECT_EQ(is_split_at_once, has_planes_at_once);
-  const plan::Look of_rung = is_split_at_once ? plan::Look::kBlocks : plan::Look::kBlocksFirst;
+  const device::Look of_rung = is_split_at_once ? device::Look::kBlocks : device::Look::kBlocksFirst;
   std::uint32_t most_measured = 0;
   for (int call = 0; call < 3; ++call) {
-    const plan::DeviceState state = run(of_wide, wide_c);
+    const device::DeviceState state = run(of_wide, wide_c);
     EXPECT_EQ(state.look, of_rung);
     EXPECT_EQ(state.first_rung, is_split_at_once ? rung : 0);
     EXPECT_EQ(state.num_unread_steps, 0U) << "nobody asks whether the lowest rung is enough";
     most_measured = std::max(most_measured, static_cast<std::uint32_t>(state.num_measured));
   }
-  EXPECT_EQ(static_cast<int>(most_measured), plan::kNumGains)
+  EXPECT_EQ(static_cast<int>(most_measured), certify::kNumGains)
       << "for the gain of equilibration; on a card that others use not in every call";
   PlannedCall<T> of_tame(tame, plan);
   const std::vector<T> tame_c = multiply<T>(tame, reference).c;
   EXPECT_EQ(run(of_tame, tame_c).look, of_rung) << "as the call before";
-  plan::DeviceState last = run(of_tame, tame_c);
-  EXPECT_EQ(last.look, plan::Look::kBlocks) << "the lowest rung was enough";
+  device::DeviceState last = run(of_tame, tame_c);
+  EXPECT_EQ(last.look, device::Look::kBlocks) << "the lowest rung was enough";
   EXPECT_EQ(last.first_rung, 0);
   int calls = 0;
-  for (; last.look != plan::Look::kSample && calls < 100; ++calls) last = run(of_tame, tame_c);
-  EXPECT_EQ(calls, static_cast<int>(plan::kCallsOnBlocks));
-  for (int call = 0; call < 3; ++call) EXPECT_EQ(run(of_tame, tame_c).look, plan::Look::kSample) << "which is enough";
+  for (; last.look != device::Look::kSample && calls < 100; ++calls) last = run(of_tame, tame_c);
+  EXPECT_EQ(calls, static_cast<int>(device::kCallsOnBlocks));
+  for (int call = 0; call < 3; ++call) EXPECT_EQ(run(of_tame, tame_c).look, device::Look::kSample) << "which is enough";
 }
 TEST_F(ScoutTest, LearnsFromTheCallBefore) {
   expect_to_learn<double>("d", false);  // their integers take three words
@@ -180,8 +180,8 @@ TEST_F(ScoutTest, LearnsFromTheCallBefore) {
 TEST_F(ScoutTest, RefusesALookThatTheSplitCannotMake) {
   const Case c = case_of("d nn 33x70x20000");  // longer lines than the split in one pass takes
   PlannedCall<double> call(c, device_policy(c, EngineName::kHopper));
-  EXPECT_FALSE(exec::takes_any_look(call.plan()));
-  const Status status = call.enqueue(plan::Look::kBlocks);
+  EXPECT_FALSE(ozaki2::takes_any_look(call.plan()));
+  const Status status = call.enqueue(device::Look::kBlocks);
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_NE(status.reason().find("look"), std::string::npos) << status.reason();
 }

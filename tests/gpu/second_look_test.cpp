@@ -44,12 +44,12 @@ using problem::Lines;
 /// Theorem 3 of docs/accuracy/certificate.md: bits of an accumulator times the factors of the device are a term of the host.
 TEST(SecondLookTerms, AccumulatorsAreTermsOfTheSum) {
   for (const std::int32_t acc : {0, 1, 3, 4095, 64 * 127 * 127, 128 * 127 * 127, (1 << 22) - 1}) {
-    for (int a = 0; a <= split::kMaxDeficit; ++a) {
-      for (int b = 0; b <= split::kMaxDeficit; ++b) {
+    for (int a = 0; a <= kMaxDeficit; ++a) {
+      for (int b = 0; b <= kMaxDeficit; ++b) {
         const float factor = shifted_block_scale(a, kScaleShiftA) * shifted_block_scale(b, kScaleShiftB<1>);
         ASSERT_EQ(std::ldexp(factor, a + b), 0x1p127F);
         const double term = static_cast<double>(bit_cast<float>(acc)) * static_cast<double>(factor);
-        const float of_host = static_cast<float>(acc) * (split::block_scale(a) * split::block_scale(b));
+        const float of_host = static_cast<float>(acc) * (block_scale(a) * block_scale(b));
         ASSERT_EQ(std::ldexp(term, kSumShift), static_cast<double>(of_host));
         ASSERT_TRUE(acc == 0 || term >= 0x1p-126) << "a step of the device's sum underflows";
         ASSERT_EQ(shifted_block_scale(b, kScaleShiftB<2>), shifted_block_scale(b, kScaleShiftB<1>) / 2);
@@ -69,10 +69,10 @@ TEST(SecondLookTerms, DigitsFromPackedTerms) {
     const std::uint32_t packed = packed_term(x, shift);
     ASSERT_EQ(packed == 0, x == 0.0);
     if (packed == 0) continue;
-    ASSERT_EQ(exponent_of_term(packed), split::shifted_exponent(x, shift)) << x;
+    ASSERT_EQ(exponent_of_term(packed), shifted_exponent(x, shift)) << x;
     for (const int above : {0, 1, 5, 6, 7, 60}) {
-      const std::int32_t exponent = split::shifted_exponent(x, shift) + above;
-      ASSERT_EQ(static_cast<std::int32_t>(digit_of_term(packed, exponent)), split::block_digit(x, shift, exponent))
+      const std::int32_t exponent = shifted_exponent(x, shift) + above;
+      ASSERT_EQ(static_cast<std::int32_t>(digit_of_term(packed, exponent)), block_digit(x, shift, exponent))
           << x;
     }
   }
@@ -104,14 +104,14 @@ TEST(SecondLookTerms, CarvesWhatTheHeaderSays) {
     };
     const std::int64_t steps = parts == 2 ? 3 : 2;  // of three blocks
     const std::int64_t blocks = parts == 2 ? 3 : 4;
-    EXPECT_GE(distance(b.a_digits, b.b_digits), steps * (100 + plan::kSecondLookLines) * 128);
-    EXPECT_GE(distance(b.b_digits, b.a_scales), steps * (30 + plan::kSecondLookLines) * 128);
-    EXPECT_GE(distance(b.a_scales, b.b_scales), blocks * (100 + plan::kSecondLookLines) * 4);
-    EXPECT_GE(distance(b.b_scales, b.a_nonzero), blocks * (30 + plan::kSecondLookLines) * 4);
+    EXPECT_GE(distance(b.a_digits, b.b_digits), steps * (100 + kSecondLookLines) * 128);
+    EXPECT_GE(distance(b.b_digits, b.a_scales), steps * (30 + kSecondLookLines) * 128);
+    EXPECT_GE(distance(b.a_scales, b.b_scales), blocks * (100 + kSecondLookLines) * 4);
+    EXPECT_GE(distance(b.b_scales, b.a_nonzero), blocks * (30 + kSecondLookLines) * 4);
     EXPECT_GE(distance(b.a_nonzero, b.b_nonzero), 100 * round_up(3 * parts, 2) * 8);
     EXPECT_GE(distance(b.b_nonzero, b.a_weights), 30 * round_up(3 * parts, 2) * 8);
     EXPECT_GE(distance(b.rungs, b.gains), 30 * 112);
-    EXPECT_GE(static_cast<std::ptrdiff_t>(counter.bytes()), distance(memory.data(), b.gains + plan::kNumGains));
+    EXPECT_GE(static_cast<std::ptrdiff_t>(counter.bytes()), distance(memory.data(), b.gains + kNumGains));
   }
 }
 
@@ -182,7 +182,7 @@ template <class T>
 CertifiedLines<T> certified(const plan::Plan& plan, const Lines<T>& lines, HostOperand& operand, bool equilibrated) {
   const std::vector<LineStats>& stats = equilibrated ? operand.equilibrated : operand.stats;
   operand.weights.clear();
-  for (const LineStats& line : stats) operand.weights.push_back(num::line_weight(ozaki2_of(plan).ladder, line));
+  for (const LineStats& line : stats) operand.weights.push_back(num::line_weight(ozaki2::ozaki2_of(plan).ladder, line));
   return {lines, stats.data(), operand.weights.data(), equilibrated ? operand.inner_shift.data() : nullptr, nullptr};
 }
 
@@ -192,14 +192,14 @@ HostLook look_on_host(const plan::Plan& plan, const Lines<T>& a_lines, HostOpera
                       HostOperand& b) {
   base::AlignedBuffer workspace(plan.schedule.workspace_bytes);
   base::Carver carver(workspace.data());
-  const plan::CertificateBuffers buffers = plan::carve(carver, plan).certificate;
-  const num::Ladder& ladder = ozaki2_of(plan).ladder;
+  const CertificateBuffers buffers = ozaki2::carve(carver, plan).certificate;
+  const num::Ladder& ladder = ozaki2::ozaki2_of(plan).ladder;
   HostLook look;
   look.statistics.num_pairs = plan.shape.m * plan.shape.n;
   const auto find = [&](bool equilibrated, num::RungHistogram& histogram) {
     const CertifiedLines<T> ca = certified(plan, a_lines, a, equilibrated);
     const CertifiedLines<T> cb = certified(plan, b_lines, b, equilibrated);
-    const Status status = block_histogram(certificate_plan(plan), ozaki2_of(plan).ladder, buffers, ca, cb, histogram);
+    const Status status = block_histogram(ozaki2::certificate_plan(plan), ozaki2::ozaki2_of(plan).ladder, buffers, ca, cb, histogram);
     EXPECT_TRUE(status.ok()) << status.reason();
   };
   find(false, look.statistics.plain);
@@ -211,13 +211,13 @@ HostLook look_on_host(const plan::Plan& plan, const Lines<T>& a_lines, HostOpera
                                            : equilibration_gain(a_lines, a.stats.data(), b_lines, b.stats.data(), 1,
                                                                 a.inner_shift.data(), b.inner_shift.data());
   if (num::wants_equilibration(ladder, plain, gain)) {
-    split::gather_inner_exponents(a_lines, 1, a.inner_shift.data());
-    split::gather_inner_exponents(b_lines, 1, b.inner_shift.data());
-    split::equilibration_shifts(plan.shape.k, a.inner_shift.data(), b.inner_shift.data());
+    gather_inner_exponents(a_lines, 1, a.inner_shift.data());
+    gather_inner_exponents(b_lines, 1, b.inner_shift.data());
+    equilibration_shifts(plan.shape.k, a.inner_shift.data(), b.inner_shift.data());
     a.equilibrated.resize(a.stats.size());
     b.equilibrated.resize(b.stats.size());
-    split::gather_statistics(a_lines, a.inner_shift.data(), 1, a.equilibrated.data());
-    split::gather_statistics(b_lines, b.inner_shift.data(), 1, b.equilibrated.data());
+    gather_statistics(a_lines, a.inner_shift.data(), 1, a.equilibrated.data());
+    gather_statistics(b_lines, b.inner_shift.data(), 1, b.equilibrated.data());
     look.statistics.has_equilibrated = true;
     look.gains = plain.rung >= 0;
     find(true, look.statistics.equilibrated);
@@ -226,7 +226,7 @@ HostLook look_on_host(const plan::Plan& plan, const Lines<T>& a_lines, HostOpera
   if (look.selection.rung < 0 || look.selection.num_repaired == 0) return look;
   const CertifiedLines<T> ca = certified(plan, a_lines, a, look.selection.equilibrated);
   const CertifiedLines<T> cb = certified(plan, b_lines, b, look.selection.equilibrated);
-  const Status status = visit_block_rungs<T>(certificate_plan(plan), ozaki2_of(plan).ladder, buffers, ca, cb,
+  const Status status = visit_block_rungs<T>(ozaki2::certificate_plan(plan), ozaki2::ozaki2_of(plan).ladder, buffers, ca, cb,
                                              [&](std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j,
                                                  const std::uint8_t* rungs, std::int64_t ld) {
                                                for (std::int64_t y = 0; y < num_j; ++y) {
@@ -261,18 +261,18 @@ struct DeviceOperand {
         equilibrated(host.stats.size()),
         inner_shift(static_cast<std::size_t>(lines.length)),
         digits(std::vector<std::int8_t>(
-            static_cast<std::size_t>(num_steps() * plan::second_look_lines(num_chunk_lines) * 128), kUnwrittenDigit)),
+            static_cast<std::size_t>(num_steps() * second_look_lines(num_chunk_lines) * 128), kUnwrittenDigit)),
         scales(std::vector<float>(
-            static_cast<std::size_t>(num_steps() * (kTerms<T> == 2 ? 1 : 2) * plan::second_look_lines(num_chunk_lines)),
+            static_cast<std::size_t>(num_steps() * (kTerms<T> == 2 ? 1 : 2) * second_look_lines(num_chunk_lines)),
             kUnwrittenScale)),
         nonzero(static_cast<std::size_t>(num_chunk_lines * round_up(num_blocks() * kTerms<T>, 2))),
         weights(static_cast<std::size_t>(num_chunk_lines)) {}
 
-  [[nodiscard]] std::int64_t num_blocks() const { return ceil_div(lines.length, split::kDigitBlock); }
+  [[nodiscard]] std::int64_t num_blocks() const { return ceil_div(lines.length, kDigitBlock); }
   [[nodiscard]] std::int64_t num_steps() const {
-    return plan::second_look_steps(lines.length, static_cast<int>(kTerms<T>));
+    return second_look_steps(lines.length, static_cast<int>(kTerms<T>));
   }
-  [[nodiscard]] plan::DeviceLineBuffers line_buffers() const {
+  [[nodiscard]] device::DeviceLineBuffers line_buffers() const {
     return {stats.data(), equilibrated.data(), inner_shift.data(), nullptr};
   }
   [[nodiscard]] bool guards_are_intact() const {
@@ -302,9 +302,9 @@ struct DeviceLook {
         state(1),
         repairs(static_cast<std::size_t>(plan.shape.m * plan.shape.n >> num::kMostRepairShift)),
         bits(static_cast<std::size_t>(plan.shape.n * ceil_div(plan.shape.m, 32))),
-        rungs(static_cast<std::size_t>(chunk.nc * round_up(chunk.mc, plan::kSecondLookPad))),
-        gains(plan::kNumGains) {
-    look.ladder = ozaki2_of(plan).ladder;
+        rungs(static_cast<std::size_t>(chunk.nc * round_up(chunk.mc, kSecondLookPad))),
+        gains(kNumGains) {
+    look.ladder = ozaki2::ozaki2_of(plan).ladder;
     look.a = a.lines;
     look.b = b.lines;
     look.a_lines = a.line_buffers();
@@ -326,8 +326,8 @@ struct DeviceLook {
   SecondLookChunk chunk;
   DeviceOperand<T> a;
   DeviceOperand<T> b;
-  DeviceArray<plan::DeviceState> state;
-  DeviceArray<plan::Pair> repairs;
+  DeviceArray<device::DeviceState> state;
+  DeviceArray<device::Pair> repairs;
   DeviceArray<std::uint32_t> bits;
   DeviceArray<std::uint8_t> rungs;
   DeviceArray<std::int32_t> gains;
@@ -336,23 +336,23 @@ struct DeviceLook {
 
 enum class Way { kAlone, kOfDevice, kMmaSync, kAfterSplit };
 
-plan::DeviceState state_of_a_failed_sample() {
-  plan::DeviceState state{};
+device::DeviceState state_of_a_failed_sample() {
+  device::DeviceState state{};
   state.sampled_failures = 1;
   return state;
 }
 /// Nobody has looked at a sample: the split makes the digits of blocks.
-plan::DeviceState state_of_blocks_first() {
-  plan::DeviceState state{};
-  state.look = plan::Look::kBlocksFirst;
+device::DeviceState state_of_blocks_first() {
+  device::DeviceState state{};
+  state.look = device::Look::kBlocksFirst;
   return state;
 }
 
-/// split::device_single_pass() with nothing but statistics and blocks.
+/// ozaki2::device_single_pass() with nothing but statistics and blocks.
 template <class T>
 Status make_blocks(const SecondLook<T>& look) {
-  const split::DevicePlanes planes{nullptr, base::round_up(look.a.length, std::int64_t{128}), 0};
-  return split::device_single_pass<T>({{look.a, look.a_lines, planes}, {}, &look.state->nonfinite_rows},
+  const ozaki2::DevicePlanes planes{nullptr, base::round_up(look.a.length, std::int64_t{128}), 0};
+  return ozaki2::device_single_pass<T>({{look.a, look.a_lines, planes}, {}, &look.state->nonfinite_rows},
                                       {{look.b, look.b_lines, planes}, {}, &look.state->nonfinite_cols}, look.ladder, 0,
                                       look.buffers, look.state, nullptr);
 }
@@ -392,7 +392,7 @@ class SecondLookTest : public gpu_test::DeviceTest {
     const Result<plan::Plan> planned = plan::make(shape, policy, exec::environment());
     ASSERT_TRUE(planned.ok()) << planned.status().reason();
     const plan::Plan& plan = planned.value();
-    ASSERT_TRUE(ozaki2_of(plan).has_certificate);
+    ASSERT_TRUE(ozaki2::ozaki2_of(plan).has_certificate);
 
     StoredLines<T> a(shape.m, shape.k, setting.a_storage, setting.a_conjugated);
     StoredLines<T> b(shape.n, shape.k, setting.b_storage, setting.b_conjugated);
@@ -415,15 +415,15 @@ class SecondLookTest : public gpu_test::DeviceTest {
     HostOperand b_host;
     a_host.stats.resize(static_cast<std::size_t>(shape.m));
     b_host.stats.resize(static_cast<std::size_t>(shape.n));
-    split::gather_statistics(a.lines, nullptr, 1, a_host.stats.data());
-    split::gather_statistics(b.lines, nullptr, 1, b_host.stats.data());
+    gather_statistics(a.lines, nullptr, 1, a_host.stats.data());
+    gather_statistics(b.lines, nullptr, 1, b_host.stats.data());
     const HostLook host = look_on_host(plan, a.lines, a_host, b.lines, b_host);
 
     // All in one kernel, or the pairs as given by others before it.
     for (const Way way : {Way::kAlone, Way::kOfDevice, Way::kMmaSync, Way::kAfterSplit}) {
       DeviceLook<T> device(plan, a, a_host, b, b_host, setting);
       const bool is_whole = device.chunk.mc == shape.m && device.chunk.nc == shape.n;
-      if (way == Way::kAfterSplit && (!is_whole || shape.k > plan::kMaxSinglePassLength)) continue;
+      if (way == Way::kAfterSplit && (!is_whole || shape.k > device::kMaxSinglePassLength)) continue;
       for (int round = 0; round < setting.num_launches; ++round) {
         device.state.upload({way == Way::kAfterSplit ? state_of_blocks_first() : state_of_a_failed_sample()});
         if (way == Way::kAfterSplit) {
@@ -451,7 +451,7 @@ class SecondLookTest : public gpu_test::DeviceTest {
   template <class T>
   static void compare(const plan::Plan& plan, const HostLook& host, const HostOperand& a_host,
                       const HostOperand& b_host, const DeviceLook<T>& device) {
-    const plan::DeviceState state = device.state.download()[0];
+    const device::DeviceState state = device.state.download()[0];
     EXPECT_EQ(state.statistics.plain.pairs, host.statistics.plain.pairs);
     EXPECT_EQ(state.statistics.equilibrated.pairs, host.statistics.equilibrated.pairs);
     EXPECT_EQ(state.statistics.has_equilibrated, host.statistics.has_equilibrated);
@@ -473,7 +473,7 @@ class SecondLookTest : public gpu_test::DeviceTest {
 
     EXPECT_EQ(state.num_repairs, host.repairs.size());
     if (!host.repairs.empty() && state.num_repairs == host.repairs.size()) {
-      const std::vector<plan::Pair> listed = device.repairs.download();
+      const std::vector<device::Pair> listed = device.repairs.download();
       std::vector<std::pair<std::int64_t, std::int64_t>> found;
       for (std::size_t r = 0; r < host.repairs.size(); ++r) found.emplace_back(listed[r].row, listed[r].col);
       std::vector<std::pair<std::int64_t, std::int64_t>> expected = host.repairs;
@@ -813,8 +813,8 @@ struct Prepared {
     }
     a_host.stats.resize(100);
     b_host.stats.resize(90);
-    split::gather_statistics(a.lines, nullptr, 1, a_host.stats.data());
-    split::gather_statistics(b.lines, nullptr, 1, b_host.stats.data());
+    gather_statistics(a.lines, nullptr, 1, a_host.stats.data());
+    gather_statistics(b.lines, nullptr, 1, b_host.stats.data());
   }
   [[nodiscard]] plan::Plan plan() const {
     Policy policy;
@@ -828,7 +828,7 @@ struct Prepared {
   HostOperand b_host;
 };
 
-std::vector<std::uint8_t> bytes_of(const plan::DeviceState& state) {
+std::vector<std::uint8_t> bytes_of(const device::DeviceState& state) {
   const auto* const first = reinterpret_cast<const std::uint8_t*>(&state);
   return {first, first + sizeof state};
 }
@@ -838,7 +838,7 @@ TEST_F(SecondLookTest, IsNotTakenUnlessTheSampleFails) {
   const plan::Plan plan = prepared.plan();
   for (const bool is_scaling_only : {false, true}) {
     DeviceLook<double> device(plan, prepared.a, prepared.a_host, prepared.b, prepared.b_host, {});
-    plan::DeviceState state{};
+    device::DeviceState state{};
     state.sampled_failures = is_scaling_only ? 5 : 0;
     state.is_scaling_only = is_scaling_only ? 1 : 0;
     state.selection.rung = 0;
@@ -910,8 +910,8 @@ void time_look(std::int64_t size, double phi, const char* name, Way way) {
   HostOperand b_host;
   a_host.stats.resize(static_cast<std::size_t>(size));
   b_host.stats.resize(static_cast<std::size_t>(size));
-  split::gather_statistics(a.lines, nullptr, 2, a_host.stats.data());
-  split::gather_statistics(b.lines, nullptr, 2, b_host.stats.data());
+  gather_statistics(a.lines, nullptr, 2, a_host.stats.data());
+  gather_statistics(b.lines, nullptr, 2, b_host.stats.data());
   Policy policy;
   policy.scheme = Scheme::kOzaki2;
   const plan::Plan plan = plan::make({kScalarOf<T>, size, size, size}, policy, exec::environment()).value();
@@ -922,7 +922,7 @@ void time_look(std::int64_t size, double phi, const char* name, Way way) {
   gpu_test::check(cudaEventCreate(&end), "event");
   for (const std::uint64_t failures : {0, 1}) {
     float least = 1e9F;
-    plan::DeviceState state{};
+    device::DeviceState state{};
     for (int round = 0; round < 5; ++round) {
       state = {};
       state.sampled_failures = failures;

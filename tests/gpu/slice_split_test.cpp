@@ -23,7 +23,7 @@
 #include "schemes/ozaki1/split.hpp"
 #include "schemes/ozaki2/device_split.hpp"
 
-namespace kizami::split {
+namespace kizami::ozaki1 {
 namespace {
 
 using gpu_test::DeviceArray;
@@ -96,7 +96,7 @@ template <class T>
                                std::int64_t first, std::int64_t length, std::optional<int> one_exponent = {}) {
   Expected e;
   e.stats.resize(static_cast<std::size_t>(lines.num_lines));
-  gather_statistics(lines, nullptr, 1, e.stats.data());
+  certify::gather_statistics(lines, nullptr, 1, e.stats.data());
   for (const num::LineStats& s : e.stats) {
     e.exponents.push_back(!s.is_finite ? num::kSkipLine : s.is_zero() ? 0 : one_exponent.value_or(s.exponent));
     e.nonfinite += s.is_finite ? 0 : 1;
@@ -209,8 +209,8 @@ struct Side {
 template <class T>
 class DeviceSlices : public gpu_test::DeviceTest {
  protected:
-  static DeviceArray<plan::DeviceState> state() {
-    return DeviceArray<plan::DeviceState>(std::vector<plan::DeviceState>(1));
+  static DeviceArray<device::DeviceState> state() {
+    return DeviceArray<device::DeviceState>(std::vector<device::DeviceState>(1));
   }
 };
 using Scalars = testing::Types<float, double, std::complex<float>, std::complex<double>>;
@@ -252,7 +252,7 @@ TYPED_TEST(DeviceSlices, OfBlocksAreThoseOfTheHost) {
       const auto state = this->state();
       for (const auto& [first, length] : {std::pair{0, 1280}, std::pair{1280, 1280}, std::pair{2560, 440}}) {
         const Side<T> x(host, d, parts, seed % 2 == 0, length);
-        Status status = device_statistics<T>(x.operand.lines, x.operand.stats, {}, x.operand.nonfinite, state.data(),
+        Status status = certify::device_statistics<T>(x.operand.lines, x.operand.stats, {}, x.operand.nonfinite, state.data(),
                                              kNumSms, nullptr);
         ASSERT_TRUE(status.ok()) << status.reason();
         const std::array operands = {x.operand};
@@ -282,7 +282,7 @@ TYPED_TEST(DeviceSlices, OfSurveyedLinesAreThoseOfTheHost) {
       Side<T> y(b, d, parts, true, kLength);
       const auto state = this->state();
       for (const Side<T>* side : {&x, &std::as_const(y)}) {
-        ASSERT_TRUE(device_statistics<T>(side->operand.lines, side->operand.stats, {}, side->operand.nonfinite,
+        ASSERT_TRUE(certify::device_statistics<T>(side->operand.lines, side->operand.stats, {}, side->operand.nonfinite,
                                          state.data(), kNumSms, nullptr)
                         .ok());
       }
@@ -292,7 +292,7 @@ TYPED_TEST(DeviceSlices, OfSurveyedLinesAreThoseOfTheHost) {
                                           state.data(), nullptr);
       ASSERT_TRUE(status.ok()) << status.reason();
       Expected want = on_host(b.lines, d, parts, true, 0, kLength);
-      plan::SliceSurvey survey;
+      device::SliceSurvey survey;
       const std::vector<num::LineStats> of_a = x.stats.download();
       for (const auto& [lines, exponent] :
            {std::pair(&of_a, &survey.exponents[0]), {&want.stats, &survey.exponents[1]}}) {
@@ -304,7 +304,7 @@ TYPED_TEST(DeviceSlices, OfSurveyedLinesAreThoseOfTheHost) {
           survey.num_digits = std::max(survey.num_digits, num::num_exact_digits(d.rule, line, e + (has_sums ? 1 : 0)));
         }
       }
-      const plan::SliceSurvey found = state.download()[0].slices;
+      const device::SliceSurvey found = state.download()[0].slices;
       EXPECT_EQ(found.exponents[0], survey.exponents[0]) << d.text();
       EXPECT_EQ(found.exponents[1], survey.exponents[1]) << d.text();
       EXPECT_EQ(found.spread, survey.spread) << d.text();
@@ -321,4 +321,4 @@ TYPED_TEST(DeviceSlices, OfSurveyedLinesAreThoseOfTheHost) {
 }
 
 }  // namespace
-}  // namespace kizami::split
+}  // namespace kizami::ozaki1

@@ -27,7 +27,7 @@
 #include "schemes/ozaki2/device_split.hpp"
 #include "schemes/ozaki2/residues.hpp"
 
-namespace kizami::split {
+namespace kizami::ozaki2 {
 namespace {
 
 using base::round_up;
@@ -60,10 +60,10 @@ struct Layout {
 
   template <class T>
   Layout(const Lines<T>& lines, const num::Rung& rung)
-      : rows(round_up(lines.num_lines, plan::kReadRows)),
+      : rows(round_up(lines.num_lines, device::kReadRows)),
         stride(num::sample_stride(lines.num_terms())),
-        digit_row(round_up(num::num_sampled_terms(lines.length, kTerms<T>), plan::kDeviceInnerPad)),
-        plane_row(round_up(lines.length, plan::kDeviceInnerPad)),
+        digit_row(round_up(num::num_sampled_terms(lines.length, kTerms<T>), device::kDeviceInnerPad)),
+        plane_row(round_up(lines.length, device::kDeviceInnerPad)),
         num_planes(num::num_planes(plan::ring_of(kScalarOf<T>), rung.num_moduli)) {}
   [[nodiscard]] std::size_t digit_bytes() const { return static_cast<std::size_t>(rows * digit_row); }
   [[nodiscard]] std::size_t plane_bytes() const { return static_cast<std::size_t>(num_planes * rows * plane_row); }
@@ -74,16 +74,16 @@ Result split_on_host(const Lines<T>& lines, const num::Rung& rung) {
   const Layout layout(lines, rung);
   Result r;
   r.stats.resize(static_cast<std::size_t>(lines.num_lines));
-  gather_statistics(lines, nullptr, 1, r.stats.data());
+  certify::gather_statistics(lines, nullptr, 1, r.stats.data());
   for (const LineStats& s : r.stats) {
     r.scales.push_back(s.is_finite ? line_scale(rung, s) : num::kSkipLine);
     r.nonfinite += s.is_finite ? 0 : 1;
   }
   r.digits.assign(layout.digit_bytes(), 0);
-  make_sampled_digits(lines, r.stats.data(), layout.stride, 1, r.digits.data(), layout.digit_row);
+  certify::make_sampled_digits(lines, r.stats.data(), layout.stride, 1, r.digits.data(), layout.digit_row);
   if (kIsComplex<T>) {
     r.swapped.assign(layout.digit_bytes(), 0);
-    swap_parts(r.digits.data(), lines.num_lines, layout.digit_row, 1, r.swapped.data());
+    certify::swap_parts(r.digits.data(), lines.num_lines, layout.digit_row, 1, r.swapped.data());
   }
   r.planes.assign(layout.plane_bytes(), 0);
   make_residue_planes(lines, r.stats.data(), nullptr, 0, lines.length, rung, 1, r.planes.data(), layout.plane_row,
@@ -117,12 +117,12 @@ struct DeviceSide {
     lines.data = data.data();
   }
   [[nodiscard]] DeviceOperand<T> operand() const {
-    plan::DeviceLineBuffers buffers;
+    device::DeviceLineBuffers buffers;
     buffers.stats = stats.data();
     buffers.scales = scales.data();
     return {lines, buffers, {planes.data(), layout.plane_row, layout.rows * layout.plane_row}};
   }
-  [[nodiscard]] DeviceDigits digit_rows() const {
+  [[nodiscard]] certify::DeviceDigits digit_rows() const {
     return {digits.data(), kIsComplex<T> ? swapped.data() : nullptr, layout.stride, layout.digit_row};
   }
   void expect(const Result& expected, bool has_digit_padding, const std::string& where) const {
@@ -159,14 +159,14 @@ class DeviceSplit : public gpu_test::DeviceTest {
   static num::Ladder ladder(std::int64_t k, const Policy& policy) {
     return ozaki2_of(plan::make({kScalarOf<T>, 64, 64, k}, policy, exec::environment()).value()).ladder;
   }
-  static DeviceArray<plan::DeviceState> state_at(int rung, bool is_scaling_only = false,
-                                                 plan::Look look = plan::Look::kSample, int first_rung = 0) {
-    plan::DeviceState state;
+  static DeviceArray<device::DeviceState> state_at(int rung, bool is_scaling_only = false,
+                                                 device::Look look = device::Look::kSample, int first_rung = 0) {
+    device::DeviceState state;
     state.look = look;
     state.first_rung = first_rung;
     state.selection.rung = rung;
     state.is_scaling_only = is_scaling_only ? 1 : 0;
-    return DeviceArray<plan::DeviceState>(std::vector<plan::DeviceState>{state});
+    return DeviceArray<device::DeviceState>(std::vector<device::DeviceState>{state});
   }
 };
 using Scalars = testing::Types<float, double, std::complex<float>, std::complex<double>>;
@@ -184,7 +184,7 @@ TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
         if (bits > 0) policy.accuracy = Accuracy::at_bits(bits);
         const num::Ladder ladder = this->ladder(k, policy);
         const num::Rung& rung = ladder.rungs[0];
-        ASSERT_LT(rung.norm_limit, plan::kMaxSinglePassNorm);
+        ASSERT_LT(rung.norm_limit, device::kMaxSinglePassNorm);
         const HostLines<T> a(19, k, memory, memory == Memory::kAcross, ++seed);
         const HostLines<T> b(k < 2000 ? 33 : 5, k, memory == Memory::kAlong ? Memory::kAcross : Memory::kAlong, false,
                              ++seed);
@@ -208,25 +208,25 @@ TYPED_TEST(DeviceSplit, OnePassEqualsTheHost) {
 template <class T>
 struct BlockSide {
   explicit BlockSide(const HostLines<T>& host)
-      : num_blocks((kTerms == 2 ? 1 : 2) * plan::second_look_steps(host.lines.length, kTerms)),
-        padded(plan::second_look_lines(host.lines.num_lines)),
+      : num_blocks((kTerms == 2 ? 1 : 2) * certify::second_look_steps(host.lines.length, kTerms)),
+        padded(certify::second_look_lines(host.lines.num_lines)),
         words(base::round_up(num_blocks * kTerms, 2)),
         digits(static_cast<std::size_t>(num_blocks * kTerms * 64 * padded)),
         scales(static_cast<std::size_t>(num_blocks * padded)),
         nonzero(static_cast<std::size_t>(host.lines.num_lines * words)),
         weights(static_cast<std::size_t>(host.lines.num_lines)) {}
 
-  /// split::make_block_digits() and make_indicators() in that layout.
+  /// certify::make_block_digits() and make_indicators() in that layout.
   void expect(const HostLines<T>& host, const std::vector<LineStats>& stats, const num::Ladder& ladder, int shift,
               const std::string& where) const {
     const std::int64_t lines = host.lines.num_lines;
-    const std::int64_t of_host = base::ceil_div(host.lines.length, kDigitBlock);
-    const std::int64_t row = of_host * kBlockTerms<T>;
+    const std::int64_t of_host = base::ceil_div(host.lines.length, num::kDigitBlock);
+    const std::int64_t row = of_host * certify::kBlockTerms<T>;
     std::vector<std::int8_t> bytes(static_cast<std::size_t>(lines * row));
     std::vector<std::int8_t> indicators(bytes.size());
     std::vector<float> of_blocks(static_cast<std::size_t>(lines * of_host));
-    make_block_digits(host.lines, stats.data(), nullptr, 1, bytes.data(), row, of_blocks.data(), lines);
-    make_indicators(host.lines, stats.data(), 1, indicators.data(), row);
+    certify::make_block_digits(host.lines, stats.data(), nullptr, 1, bytes.data(), row, of_blocks.data(), lines);
+    certify::make_indicators(host.lines, stats.data(), 1, indicators.data(), row);
     const std::vector<std::int8_t> found = digits.download();
     const std::vector<float> found_scales = scales.download();
     const std::vector<std::uint64_t> found_bits = nonzero.download();
@@ -240,7 +240,7 @@ struct BlockSide {
       for (std::int64_t block = 0; block < num_blocks; ++block) {
         const std::string at = where + ", line " + std::to_string(i) + ", block " + std::to_string(block);
         if (block < of_host) {
-          ASSERT_EQ(found_scales[static_cast<std::size_t>(block * padded + scale_place(i))],
+          ASSERT_EQ(found_scales[static_cast<std::size_t>(block * padded + certify::scale_place(i))],
                     std::ldexp(of_blocks[static_cast<std::size_t>(block * lines + i)], shift))
               << at;
         }
@@ -294,8 +294,8 @@ TYPED_TEST(DeviceSplit, OnePassMakesBlockDigits) {
   std::uint64_t seed = 2000;
   for (const std::int64_t k : {1, 30, 64, 65, 127, 130, 511, 1030, 2500, 8200}) {
     for (const Memory memory : kMemories) {
-      for (const auto& [look, first_rung] : {std::pair{plan::Look::kBlocks, 0}, std::pair{plan::Look::kBlocks, 2},
-                                             std::pair{plan::Look::kBlocksFirst, 0}}) {
+      for (const auto& [look, first_rung] : {std::pair{device::Look::kBlocks, 0}, std::pair{device::Look::kBlocks, 2},
+                                             std::pair{device::Look::kBlocksFirst, 0}}) {
         const num::Ladder ladder = this->ladder(k, {});
         ASSERT_GT(ladder.num_rungs, first_rung);
         const num::Rung& rung = ladder.rungs[static_cast<std::size_t>(first_rung)];
@@ -306,7 +306,7 @@ TYPED_TEST(DeviceSplit, OnePassMakesBlockDigits) {
         const DeviceSide<T> y(b, rung);
         const BlockSide<T> p(a);
         const BlockSide<T> q(b);
-        const plan::SecondLookBuffers blocks{p.digits.data(),  q.digits.data(),  p.scales.data(),  q.scales.data(),
+        const certify::SecondLookBuffers blocks{p.digits.data(),  q.digits.data(),  p.scales.data(),  q.scales.data(),
                                              p.nonzero.data(), q.nonzero.data(), p.weights.data(), q.weights.data(),
                                              nullptr,          nullptr};
         const std::vector<std::int8_t> no_planes = x.planes.download();
@@ -322,10 +322,10 @@ TYPED_TEST(DeviceSplit, OnePassMakesBlockDigits) {
                                   std::to_string(first_rung);
         const Result of_a = split_on_host(a.lines, rung);
         const Result of_b = split_on_host(b.lines, rung);
-        p.expect(a, of_a.stats, ladder, kScaleShiftA, where + ", A");
-        q.expect(b, of_b.stats, ladder, kScaleShiftB<BlockSide<T>::kTerms>, where + ", B");
+        p.expect(a, of_a.stats, ladder, certify::kScaleShiftA, where + ", A");
+        q.expect(b, of_b.stats, ladder, certify::kScaleShiftB<BlockSide<T>::kTerms>, where + ", B");
         EXPECT_EQ(x.digits.download(), no_digits) << where;
-        const bool has_planes = look == plan::Look::kBlocks;
+        const bool has_planes = look == device::Look::kBlocks;
         if (has_planes) {
           const std::vector<std::int8_t> planes = x.planes.download();
           EXPECT_TRUE(std::equal(planes.begin(), planes.begin() + static_cast<std::ptrdiff_t>(x.layout.plane_bytes()),
@@ -351,7 +351,7 @@ TYPED_TEST(DeviceSplit, PlanesThatThePassLeftOutAreMade) {
   const Result expected = split_on_host(host.lines, ladder.rungs[0]);
   x.stats.upload(expected.stats);
   const std::array operands = {x.operand()};
-  const auto state = this->state_at(0, false, plan::Look::kBlocksFirst);
+  const auto state = this->state_at(0, false, device::Look::kBlocksFirst);
   const Status status = device_residue_planes<T>(operands, 0, k, ladder, state.data(), true, kNumSms, nullptr);
   ASSERT_TRUE(status.ok()) << status.reason();
   const std::vector<std::int8_t> planes = x.planes.download();
@@ -370,7 +370,7 @@ TYPED_TEST(DeviceSplit, TwoPassesEqualTheHost) {
       const HostLines<T> host(k < 2000 ? 37 : 9, k, memory, memory == Memory::kAlong, ++seed);
       const DeviceSide<T> x(host, rung);
       const auto state = this->state_at(r);
-      Status status = device_statistics<T>(x.lines, x.stats.data(), x.digit_rows(), x.nonfinite.data(), state.data(),
+      Status status = certify::device_statistics<T>(x.lines, x.stats.data(), x.digit_rows(), x.nonfinite.data(), state.data(),
                                            kNumSms, nullptr);
       ASSERT_TRUE(status.ok()) << status.reason();
       const std::array operands = {x.operand()};
@@ -392,7 +392,7 @@ TYPED_TEST(DeviceSplit, PlanesOfTheLowestRungAreMadeOnce) {
   const std::vector<std::int8_t> untouched = x.planes.download();
   for (const auto& [rung, is_scaling_only, first_rung] :
        {std::tuple{0, false, 0}, std::tuple{2, false, 2}, std::tuple{-1, false, 0}, std::tuple{0, true, 0}}) {
-    const auto state = this->state_at(rung, is_scaling_only, plan::Look::kBlocks, first_rung);
+    const auto state = this->state_at(rung, is_scaling_only, device::Look::kBlocks, first_rung);
     const Status status = device_residue_planes<T>(operands, 0, k, ladder, state.data(), true, kNumSms, nullptr);
     ASSERT_TRUE(status.ok()) << status.reason();
     EXPECT_EQ(x.planes.download(), untouched) << rung;
@@ -438,7 +438,7 @@ TYPED_TEST(DeviceSplit, OnePassOfSeveralThreadsAndLengths) {
 TYPED_TEST(DeviceSplit, LinesTooLongForOnePassAreRefused) {
   using T = TypeParam;
   const SinglePassOperand<T> operand{
-      {{nullptr, 1, plan::kMaxSinglePassLength + 1, 1, 1, false}, {}, {nullptr, plan::kMaxSinglePassLength + 128, 0}},
+      {{nullptr, 1, device::kMaxSinglePassLength + 1, 1, 1, false}, {}, {nullptr, device::kMaxSinglePassLength + 128, 0}},
       {},
       nullptr};
   const Status status = device_single_pass<T>(operand, operand, this->ladder(64, {}), 0, {}, nullptr, nullptr);
@@ -446,4 +446,4 @@ TYPED_TEST(DeviceSplit, LinesTooLongForOnePassAreRefused) {
 }
 
 }  // namespace
-}  // namespace kizami::split
+}  // namespace kizami::ozaki2

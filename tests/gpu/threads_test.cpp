@@ -81,7 +81,7 @@ void expect_bits(const std::vector<T>& first, const Product<T>& product, Scheme 
 /// Large enough that calls learn of each other what to make first (schemes/ozaki2/device_looks.cu), some by elements that need a second look.
 /// The first calls of a process, where ctest runs this case by itself.
 TEST_F(Threads, MakeTheirFirstLargeCallsAtOnce) {
-  constexpr std::int64_t kSize = 2048;  // 2^33 terms: plan::learns_look()
+  constexpr std::int64_t kSize = 2048;  // 2^33 terms: ozaki2::learns_look()
   constexpr int kCalls = 3;  // the first one while nothing is told, the last one maybe by what the first has told
   constexpr std::array kSpreads{1, 1, 20, 20};
   constexpr std::size_t kCopies = kSpreads.size();

@@ -33,7 +33,7 @@ using check::Which;
 using cli::CaseAnswer;
 using cli::check_cuda;
 using cli::SolvedCase;
-using plan::Look;
+using device::Look;
 
 constexpr std::array<std::string_view, Coverage::kNumEvents> kEventNames{
     "of_sample",    "of_blocks", "of_blocks_first", "failed_sample", "rung_above",
@@ -53,7 +53,7 @@ struct Looked {
   CaseAnswer answer;
   std::string fault;
   Outcome outcome;
-  plan::DeviceState state;
+  device::DeviceState state;
 };
 
 /// A plan of the device that has the numerics of the host, or why there is none.
@@ -101,13 +101,13 @@ class LookSolver final : public cli::CaseSolver {
 
 /// The looks of a plan; nothing: the one that it takes by itself, which is a sample.
 [[nodiscard]] std::vector<std::optional<Look>> looks_of(const plan::Plan& plan) {
-  if (!exec::takes_any_look(plan)) return {std::nullopt};
+  if (!ozaki2::takes_any_look(plan)) return {std::nullopt};
   return {std::nullopt, Look::kSample, Look::kBlocks, Look::kBlocksFirst};
 }
 
 /// What must hold of the state of a call beside its outcome. @return what does not; empty: nothing
 [[nodiscard]] std::string state_fault(const Looked& looked, std::optional<Look> look) {
-  const plan::DeviceState& state = looked.state;
+  const device::DeviceState& state = looked.state;
   if (state.is_scaling_only != 0) return {};
   if (look && state.look != *look) return fmt::format("it looked at {}", name_of(state.look));
   if (state.look != Look::kSample && (state.has_rungs != 1 || state.sampled_failures != 0))
@@ -142,20 +142,20 @@ Looked LookSolver::run(const Case& spec, const plan::Plan& plan, std::optional<L
     return spec.has_device_factors ? Factor<T>::at(in_memory + i) : Factor<T>(factors[i]);
   };
   const auto at = [&](Which which) { return reinterpret_cast<T*>(device + region.matrix(which, 0)); };
-  exec::DeviceProblem<T> problem =
+  device::DeviceProblem<T> problem =
       device_problem<T>(spec, factor(0), at(Which::kA), at(Which::kB), factor(1), at(Which::kC));
   problem.look = look;
   Looked looked;
   looked.state.is_scaling_only = 1;
   Status status =
-      exec::run_device<T>(plan, std::span<const exec::DeviceProblem<T>>(&problem, 1), {workspace, bytes}, stream_);
+      exec::run_device<T>(plan, std::span<const device::DeviceProblem<T>>(&problem, 1), {workspace, bytes}, stream_);
   if (status.ok())
     status = exec::read_device_outcomes(plan, {workspace, bytes}, stream_, std::span(&looked.outcome, 1));
   looked.fault = copied_back(x, region);
   if (!status.ok()) return looked.answer = cli::refusal(status), looked;
   if (looked.outcome.engine != "none") {
     base::Carver carver(workspace);
-    check_cuda(cudaMemcpyAsync(&looked.state, plan::carve_device(carver, plan).state, sizeof looked.state,
+    check_cuda(cudaMemcpyAsync(&looked.state, ozaki2::carve_device(carver, plan).state, sizeof looked.state,
                                cudaMemcpyDeviceToHost, stream_),
                "copying the state");
     check_cuda(cudaStreamSynchronize(stream_), "waiting for the state");
@@ -191,17 +191,17 @@ void LookSolver::count(const plan::Plan& plan, const Looked& looked) {
   const auto add = [&](Coverage::Event event, bool has_come) {
     if (has_come) ++coverage_.counts[event];
   };
-  const plan::DeviceState& state = looked.state;
+  const device::DeviceState& state = looked.state;
   if (!looked.answer.status.ok() || looked.outcome.engine == "none" || state.is_scaling_only != 0) return;
   add(static_cast<Coverage::Event>(Coverage::kOfSample + static_cast<int>(state.look)),
-      ozaki2_of(plan).has_certificate);
+      ozaki2::ozaki2_of(plan).has_certificate);
   add(Coverage::kFailedSample, state.look == Look::kSample && state.sampled_failures > 0);
   add(Coverage::kRungAbove, looked.outcome.rung > 0);
   add(Coverage::kEquilibrated, looked.outcome.equilibrated);
   add(Coverage::kRepaired, looked.outcome.rung >= 0 && looked.outcome.repaired > 0);
   add(Coverage::kOnlyFp64, looked.outcome.rung < 0);
   add(Coverage::kNonFinite, looked.outcome.nonfinite_rows + looked.outcome.nonfinite_cols > 0);
-  add(Coverage::kChunked, ozaki2_of(plan).has_certificate && !plan::splits_in_one_pass(plan));
+  add(Coverage::kChunked, ozaki2::ozaki2_of(plan).has_certificate && !ozaki2::splits_in_one_pass(plan));
 }
 
 template <class T>

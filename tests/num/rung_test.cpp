@@ -166,8 +166,8 @@ TEST(ScaleBits, LargestLegalShift) {
   for (const std::int64_t k :
        {std::int64_t{1}, std::int64_t{100}, std::int64_t{16384}, std::int64_t{1} << 24, (std::int64_t{1} << 34) - 1}) {
     for (int n = kMinModuli; n <= kMaxRealModuli; ++n) {
-      if (!plan::has_rung(num::Ring::kReal, n, k)) continue;
-      const Rung rung = plan::make_rung(num::Ring::kReal, n, k, 0.0);
+      if (!ozaki2::has_rung(num::Ring::kReal, n, k)) continue;
+      const Rung rung = ozaki2::make_rung(num::Ring::kReal, n, k, 0.0);
       ASSERT_GE(rung.limit_mantissa, std::uint64_t{1} << 52);
       ASSERT_LT(rung.limit_mantissa, std::uint64_t{1} << 53);
       ASSERT_LE(limit_of(rung), Rational(exact(rung.norm_limit) * exact(rung.norm_limit)));
@@ -212,8 +212,8 @@ TEST(ScaleBits, MoreModuliNeverScaleLess) {
       const std::uint64_t sum = (rng() >> (rng() % 64)) | 1;
       int last = -100000;
       for (int n = kMinModuli; n <= kMaxRealModuli; ++n) {
-        if (!plan::has_rung(num::Ring::kReal, n, k)) continue;
-        const int t = scale_bits(plan::make_rung(num::Ring::kReal, n, k, 0.0), sum);
+        if (!ozaki2::has_rung(num::Ring::kReal, n, k)) continue;
+        const int t = scale_bits(ozaki2::make_rung(num::Ring::kReal, n, k, 0.0), sum);
         ASSERT_GE(t, last);
         last = t;
       }
@@ -231,8 +231,8 @@ TEST(NoWrap, AdversariesStayWithinHalfTheModulusProduct) {
     const Integer half = half_of(n);
     bool one_more_bit_wraps = false;
     for (const std::int64_t k : {1, 2, 3, 7, 16, 64, 200, 1000, 4000}) {
-      if (!plan::has_rung(num::Ring::kReal, n, k)) continue;
-      const Rung rung = plan::make_rung(num::Ring::kReal, n, k, 0.0);
+      if (!ozaki2::has_rung(num::Ring::kReal, n, k)) continue;
+      const Rung rung = ozaki2::make_rung(num::Ring::kReal, n, k, 0.0);
       const int pairs = tests::cases(static_cast<int>(std::max<std::int64_t>(20, 4000 / k)));
       for (int i = 0; i < pairs; ++i) {
         const Line a = i % 3 == 0 ? threshold_line(rng, rung, k) : adversarial_line(rng, rung, k);
@@ -258,7 +258,7 @@ TEST(NoWrap, AdversariesStayWithinHalfTheModulusProduct) {
 
 TEST(LineWeight, RoundsUpAndTells1NormFrom2Norm) {
   Rng rng(25);
-  const Ladder ladder = plan::certified_ladder(num::Ring::kReal, 1024, 0x1p-50);
+  const Ladder ladder = ozaki2::certified_ladder(num::Ring::kReal, 1024, 0x1p-50);
   for (int i = 0; i < tests::cases(20000); ++i) {
     LineStats stats;
     stats.exponent = tests::random_int(rng, -1000, 1000);
@@ -283,7 +283,7 @@ TEST(LineWeight, RoundsUpAndTells1NormFrom2Norm) {
 /// ||x||_1 for the numbers it holds, each rounded up in its own way.
 TEST(LineWeight, NormsKeepTheirOrder) {
   Rng rng(26);
-  const Ladder ladder = plan::certified_ladder(num::Ring::kReal, 64, 0x1p-10);
+  const Ladder ladder = ozaki2::certified_ladder(num::Ring::kReal, 64, 0x1p-10);
   for (int i = 0; i < tests::cases(20000); ++i) {
     Line x = random_line(rng, tests::random_int(rng, 1, 8));
     if (i % 2 == 0) x[0] = 1.0 + std::ldexp(1.0, -tests::random_int(rng, 1, 40));
@@ -307,7 +307,7 @@ TEST(RoundUpToFloat, SmallestNotBelow) {
 TEST(FirstExactRung, ExactMeansNoElementIsRounded) {
   Rng rng(28);
   for (const std::int64_t k : {1, 5, 40}) {
-    const Ladder ladder = plan::certified_ladder(num::Ring::kReal, k, 0x1p-30);
+    const Ladder ladder = ozaki2::certified_ladder(num::Ring::kReal, k, 0x1p-30);
     ASSERT_GT(ladder.num_rungs, 0);
     for (int i = 0; i < tests::cases(3000); ++i) {
       Line x = random_line(rng, k);
@@ -370,7 +370,7 @@ TEST(IsCertified, NeverCertifiesAViolation) {
   for (const std::int64_t k : {1, 2, 3, 8, 17, 64, 150}) {
     for (const int bits : {1, 4, 10, 24, 40, 52}) {
       const double budget = truncation_budget(std::ldexp(1.0, -bits), Scalar::kF64);
-      const Ladder ladder = plan::certified_ladder(num::Ring::kReal, k, budget);
+      const Ladder ladder = ozaki2::certified_ladder(num::Ring::kReal, k, budget);
       ASSERT_GT(ladder.num_rungs, 0);
       Ladder loose = ladder;
       for (Rung& rung : loose.rungs) rung.allowance *= 8;
@@ -419,10 +419,10 @@ TEST(IsCertified, EvenTheSmallestCertifiedBudgetIsKept) {
   Rational worst = 0;
   for (const std::int64_t k : {1, 2, 3, 8, 17, 64, 256, 1000}) {
     for (const int n : {3, 5, 7, 9, 14, 15}) {
-      if (!plan::has_rung(num::Ring::kReal, n, k)) continue;
+      if (!ozaki2::has_rung(num::Ring::kReal, n, k)) continue;
       Ladder ladder;
       ladder.num_rungs = 1;
-      ladder.rungs[0] = plan::make_rung(num::Ring::kReal, n, k, 0x1p-1);
+      ladder.rungs[0] = ozaki2::make_rung(num::Ring::kReal, n, k, 0x1p-1);
       const int pairs = tests::cases(static_cast<int>(std::min<std::int64_t>(150, 2000 / k)));
       for (int i = 0; i < pairs; ++i) {
         const Line a = i % 3 == 0 ? adversarial_line(rng, ladder.rungs[0], k) : tie_line(ladder.rungs[0], k);
@@ -433,7 +433,7 @@ TEST(IsCertified, EvenTheSmallestCertifiedBudgetIsKept) {
         const float floor = float_below(scaled(p.gauge, -(p.sa.exponent + p.sb.exponent)));
         const auto rung_at = [&](double budget) {
           Ladder l = ladder;
-          l.rungs[0] = plan::make_rung(num::Ring::kReal, n, k, budget);
+          l.rungs[0] = ozaki2::make_rung(num::Ring::kReal, n, k, budget);
           return l;
         };
         double budget = 0x1p-80;
@@ -455,7 +455,7 @@ TEST(IsCertified, EvenTheSmallestCertifiedBudgetIsKept) {
 }
 
 TEST(IsCertified, NotANumberIsNeverCertified) {
-  const Ladder ladder = plan::certified_ladder(num::Ring::kReal, 16, 0x1p-20);
+  const Ladder ladder = ozaki2::certified_ladder(num::Ring::kReal, 16, 0x1p-20);
   const LineWeight w = line_weight(ladder, tests::stats_by_definition({1.0, 1.0 / 3}));
   for (int r = 0; r < ladder.num_rungs; ++r) {
     EXPECT_FALSE(is_certified(ladder, r, w, w, std::numeric_limits<float>::quiet_NaN()));
@@ -471,8 +471,8 @@ TEST(TruncationNormBound, HoldsForAnyLines) {
   Rng rng(30);
   for (const std::int64_t k : {1, 2, 3, 10, 64, 256, 1024, 4096}) {
     for (const int n : {2, 3, 4, 7, 9, 14, 20, 28}) {
-      if (!plan::has_rung(num::Ring::kReal, n, k)) continue;
-      const Rung rung = plan::make_rung(num::Ring::kReal, n, k, 0.0);
+      if (!ozaki2::has_rung(num::Ring::kReal, n, k)) continue;
+      const Rung rung = ozaki2::make_rung(num::Ring::kReal, n, k, 0.0);
       const Rational bound = exact(truncation_norm_bound(rung.norm_limit, k));
       const int pairs = tests::cases(static_cast<int>(std::max<std::int64_t>(3, 1500 / k)));
       for (int i = 0; i < pairs; ++i) {
@@ -496,8 +496,8 @@ TEST(TruncationNormBound, HoldsForAnyLines) {
 TEST(TruncationNormBound, HoldsWhereTheSumOfSquaresIsInflated) {
   for (const std::int64_t k : {2, 17, 100, 1024, 3000, 16384, 1 << 20, 1 << 24, (1 << 24) + 12345, 1 << 26, 1 << 30}) {
     for (int n = 6; n <= kMaxRealModuli; ++n) {
-      if (!plan::has_rung(num::Ring::kReal, n, k)) continue;
-      const Rung rung = plan::make_rung(num::Ring::kReal, n, k, 0.0);
+      if (!ozaki2::has_rung(num::Ring::kReal, n, k)) continue;
+      const Rung rung = ozaki2::make_rung(num::Ring::kReal, n, k, 0.0);
       const Rational bound = exact(truncation_norm_bound(rung.norm_limit, k));
       for (std::int64_t i = 1; i < (1 << kSquareBits); i += 1 + i / 16) {
         const std::uint64_t sum = (std::uint64_t{1} << 28) + static_cast<std::uint64_t>((k - 1) * (i + 1) * (i + 1));

@@ -58,7 +58,7 @@ TEST(DevicePlan, LadderIsWholeWhereTheEngineReadsTheCount) {
   const auto rungs = [&](const product::Engine& engine, const Policy& policy) {
     const Result<Plan> plan = make(shape, policy, device_of({&engine}));
     EXPECT_TRUE(plan.ok()) << plan.status().reason();
-    return ozaki2_of(plan.value()).ladder.num_rungs;
+    return ozaki2::ozaki2_of(plan.value()).ladder.num_rungs;
   };
   const int whole = rungs(reader, ozaki2());
   EXPECT_GT(whole, 5);
@@ -95,10 +95,10 @@ TEST(DevicePlan, KeepsToTheWorkspaceLimit) {
         const Result<Plan> plan = make(shape, policy, device_of({&reader}));
         ASSERT_TRUE(plan.ok()) << plan.status().reason();
         base::Carver counter;
-        static_cast<void>(carve_device(counter, plan.value()));
+        static_cast<void>(ozaki2::carve_device(counter, plan.value()));
         EXPECT_EQ(counter.bytes(), plan.value().schedule.workspace_bytes);
         EXPECT_LE(counter.bytes(), policy.workspace_limit_bytes);
-        EXPECT_EQ(ozaki2_of(plan.value()).chunk.kc % kDeviceInnerPad, 0);
+        EXPECT_EQ(ozaki2::ozaki2_of(plan.value()).chunk.kc % device::kDeviceInnerPad, 0);
       }
     }
   }
@@ -127,7 +127,7 @@ TEST(DevicePlan, OfALargeProductFitsIntoHalvesDownTo64MiB) {
 TEST(DevicePlan, OfAnEmptyShapeNeedsTheStateOnly) {
   const DeviceEngine reader("reader", true, 1e-3);
   base::Carver state;
-  static_cast<void>(state.take<DeviceState>(1));
+  static_cast<void>(state.take<device::DeviceState>(1));
   for (const Scalar scalar : {Scalar::kF32, Scalar::kC128}) {
     for (const problem::Shape& shape :
          {problem::Shape{scalar, 0, 7, 9}, problem::Shape{scalar, 7, 0, 9}, problem::Shape{scalar, 700, 900, 0},
@@ -173,7 +173,7 @@ TEST(DevicePlan, BooksScratchForEveryProductThatACallLaunches) {
     const Result<Plan> plan = make(shape, policy, device_of({&picky}));
     EXPECT_TRUE(plan.ok()) << plan.status().reason();
     base::Carver counter;
-    const DeviceBuffers buffers = carve_device(counter, plan.value());
+    const ozaki2::DeviceBuffers buffers = ozaki2::carve_device(counter, plan.value());
     return std::max(buffers.main.engine_bytes, buffers.sampled.engine_bytes);
   };
   const Result<Plan> plan = [&] {
@@ -181,15 +181,15 @@ TEST(DevicePlan, BooksScratchForEveryProductThatACallLaunches) {
     return make(shape, policy, device_of({&picky}));
   }();
   ASSERT_TRUE(plan.ok()) << plan.status().reason();
-  const Chunk chunk = ozaki2_of(plan.value()).chunk;
+  const Chunk chunk = ozaki2::ozaki2_of(plan.value()).chunk;
   ASSERT_TRUE(chunk.mc < shape.m && chunk.nc < shape.n && chunk.kc < shape.k);
-  const std::int64_t m = base::round_up(shape.m % chunk.mc, kReadRows);
+  const std::int64_t m = base::round_up(shape.m % chunk.mc, device::kReadRows);
   EXPECT_EQ(engine_bytes([&](const ProductDesc& d) {
               return d.epilogue == Epilogue::kReduce && d.m == m && d.n == shape.n % chunk.nc &&
                      d.k == shape.k % chunk.kc;
             }),
             PickyEngine::kBytes);
-  EXPECT_EQ(engine_bytes([&](const ProductDesc& d) { return d.epilogue == Epilogue::kReduce && d.m % kReadRows != 0; }),
+  EXPECT_EQ(engine_bytes([&](const ProductDesc& d) { return d.epilogue == Epilogue::kReduce && d.m % device::kReadRows != 0; }),
             0U);
 }
 
@@ -242,7 +242,7 @@ TEST(DeviceBatch, HasTheNumericsOfOneProductAndItsWorkspaceOnce) {
         EXPECT_EQ(schedule.batch, batch);
         EXPECT_EQ(numerics_hash(many.value()), numerics_hash(one.value()));
         EXPECT_EQ(schedule.product_bytes, one.value().schedule.product_bytes);
-        const std::size_t states = count > 1 ? static_cast<std::size_t>(count) * sizeof(DeviceState) : 0;
+        const std::size_t states = count > 1 ? static_cast<std::size_t>(count) * sizeof(device::DeviceState) : 0;
         const std::size_t copies = has_device_arrays ? static_cast<std::size_t>(700 * 500 + 500 * 600 + 700 * 600) *
                                                            static_cast<std::size_t>(size_bytes(scalar))
                                                      : 0;
@@ -264,18 +264,18 @@ TEST(DeviceBatch, HasAWorkspaceOfPiecesThatDoNotMeet) {
   std::byte* const first = memory.data() + (base::Carver::kAlignment -
                                             reinterpret_cast<std::uintptr_t>(memory.data()) % base::Carver::kAlignment);
   base::Carver carver(first);
-  const DeviceBatchBuffers buffers =
-      carve_device_batch(carver, plan.value().shape, schedule.batch, schedule.product_bytes);
+  const device::DeviceBatchBuffers buffers =
+      device::carve_device_batch(carver, plan.value().shape, schedule.batch, schedule.product_bytes);
   const auto* const states = reinterpret_cast<std::byte*>(buffers.states);
   const auto* const a = static_cast<std::byte*>(buffers.a);
   const auto* const b = static_cast<std::byte*>(buffers.b);
   const auto* const c = static_cast<std::byte*>(buffers.c);
   EXPECT_EQ(buffers.product, first);
   EXPECT_GE(states, buffers.product + schedule.product_bytes);
-  EXPECT_GE(a, states + 9 * sizeof(DeviceState));
+  EXPECT_GE(a, states + 9 * sizeof(device::DeviceState));
   EXPECT_GE(b, a + 33 * 7 * 8);
   EXPECT_GE(c, b + 7 * 1 * 8);
-  EXPECT_GE(first + schedule.workspace_bytes, c + 33 * staged_line(1) * 8);
+  EXPECT_GE(first + schedule.workspace_bytes, c + 33 * device::staged_line(1) * 8);
 }
 
 TEST(DeviceBatch, KeepsToTheWorkspaceLimitWithAllItsStates) {
@@ -319,7 +319,7 @@ TEST(DeviceNative, BooksScratchWithinTheLimitAndRoomForPointers) {
     const Result<Plan> plan = planned(batch);
     EXPECT_TRUE(plan.ok()) << plan.status().reason();
     base::Carver counter;
-    static_cast<void>(carve_device_native(counter, plan.value()));
+    static_cast<void>(native::carve_device_native(counter, plan.value()));
     EXPECT_EQ(counter.bytes(), plan.value().schedule.workspace_bytes);
     return counter.bytes();
   };

@@ -61,7 +61,7 @@ TEST_F(PlanTest, NativeAccuracy) {
     for (const Scalar scalar : {Scalar::kF32, Scalar::kF64}) {
       const Result<Plan> p = plan(shape(scalar, 100, 200, k));
       ASSERT_TRUE(p.ok()) << p.status().reason();
-      const Ozaki2Stage& stage = ozaki2_of(p.value());
+      const ozaki2::Ozaki2Stage& stage = ozaki2::ozaki2_of(p.value());
       EXPECT_EQ(stage.scheme, Scheme::kOzaki2);
       EXPECT_EQ(stage.gauge, Gauge::kEntry);
       EXPECT_EQ(stage.bound, num::native_factor(k) * num::unit_roundoff(scalar));
@@ -69,7 +69,7 @@ TEST_F(PlanTest, NativeAccuracy) {
       EXPECT_TRUE(stage.has_certificate);
       EXPECT_TRUE(stage.has_fp64);
       EXPECT_EQ(stage.fp64_summation, num::Fp64Summation::kPairwise);
-      EXPECT_EQ(ozaki2_of(p.value()).engine, &cpu_simd) << "the first engine that does not refuse";
+      EXPECT_EQ(ozaki2::ozaki2_of(p.value()).engine, &cpu_simd) << "the first engine that does not refuse";
     }
   }
 }
@@ -85,7 +85,7 @@ TEST_F(PlanTest, EveryNumberOfBitsInBothGauges) {
           policy.gauge = gauge;
           const Result<Plan> p = plan(shape(scalar, 10, 10, k), policy);
           ASSERT_TRUE(p.ok()) << p.status().reason();
-          const Ozaki2Stage& stage = ozaki2_of(p.value());
+          const ozaki2::Ozaki2Stage& stage = ozaki2::ozaki2_of(p.value());
           EXPECT_EQ(stage.bound, std::ldexp(1.0, -bits));
           EXPECT_EQ(stage.gauge, gauge);
           EXPECT_EQ(stage.has_certificate, gauge == Gauge::kEntry);
@@ -114,14 +114,14 @@ TEST_F(PlanTest, EveryNumberOfBitsInBothGauges) {
 TEST_F(PlanTest, Fp64RungOnlyWhereItsBoundServesAndThePolicyAllows) {
   Policy policy;
   policy.allow_fp64_arithmetic = false;
-  EXPECT_FALSE(ozaki2_of(plan(square(100), policy).value()).has_fp64);
+  EXPECT_FALSE(ozaki2::ozaki2_of(plan(square(100), policy).value()).has_fp64);
   policy.allow_fp64_arithmetic = true;
   policy.accuracy = Accuracy::at_bits(52);
   policy.workspace_limit_bytes = std::size_t{1} << 40;
-  EXPECT_TRUE(ozaki2_of(plan(shape(Scalar::kF64, 2, 2, 1 << 26), policy).value()).has_fp64);
+  EXPECT_TRUE(ozaki2::ozaki2_of(plan(shape(Scalar::kF64, 2, 2, 1 << 26), policy).value()).has_fp64);
   const Result<Plan> too_long = plan(shape(Scalar::kF64, 2, 2, std::int64_t{1} << 30), policy);  // gamma_k^2 > 2^-53
   ASSERT_TRUE(too_long.ok()) << too_long.status().reason();
-  EXPECT_FALSE(ozaki2_of(too_long.value()).has_fp64);
+  EXPECT_FALSE(ozaki2::ozaki2_of(too_long.value()).has_fp64);
 }
 
 // ---- forced moduli --------------------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ TEST_F(PlanTest, ForcedModuli) {
       policy.forced_moduli = n;
       const Result<Plan> p = plan(square(300, scalar), policy);
       ASSERT_TRUE(p.ok());
-      const Ozaki2Stage& stage = ozaki2_of(p.value());
+      const ozaki2::Ozaki2Stage& stage = ozaki2::ozaki2_of(p.value());
       EXPECT_EQ(stage.ladder.num_rungs, 1);
       EXPECT_EQ(stage.ladder.rungs[0].num_moduli, n);
       EXPECT_EQ(stage.gauge, Gauge::kNorm);
@@ -214,14 +214,14 @@ TEST_F(PlanTest, NativeBlocksAreTheLargestWithinTheTarget) {
       ASSERT_TRUE(p.ok()) << p.status().reason();
       const double u = num::unit_roundoff(scalar);
       const double target = num::target_bound(policy.accuracy, scalar, std::max<std::int64_t>(k, 1));
-      const std::int64_t block = native_of(p.value()).k_block;
+      const std::int64_t block = native::native_of(p.value()).k_block;
       EXPECT_EQ(p.value().first().scheme, Scheme::kNative);
       EXPECT_EQ(p.value().first().bound, num::native_blas_bound(k, block, u));
       EXPECT_LE(p.value().first().bound, target);
       if (block < k) {
         EXPECT_GT(num::native_blas_bound(k, k, u), target) << "in one block if possible";
       }
-      EXPECT_EQ(ozaki2_of(p.value()).engine, nullptr);
+      EXPECT_EQ(ozaki2::ozaki2_of(p.value()).engine, nullptr);
       EXPECT_EQ(p.value().schedule.workspace_bytes, 0U);
     }
   }
@@ -391,8 +391,8 @@ TEST_F(PlanTest, SmallProductsAreForOneThread) {
       const Result<Plan> one = planned(1);
       const Result<Plan> eight = planned(8);
       ASSERT_TRUE(one.ok() && eight.ok()) << one.status().reason() << eight.status().reason();
-      EXPECT_EQ(useful_threads(one.value()), 1);
-      EXPECT_EQ(useful_threads(eight.value()), n == 1000 ? 8 : 1) << "n = " << n;
+      EXPECT_EQ(ozaki2::useful_threads(one.value()), 1);
+      EXPECT_EQ(ozaki2::useful_threads(eight.value()), n == 1000 ? 8 : 1) << "n = " << n;
       if (n == 1000) {
         EXPECT_LT(eight.value().schedule.seconds, one.value().schedule.seconds);
       } else {
@@ -413,7 +413,7 @@ TEST_F(PlanTest, CarvingAPlanAsksNoEngineAgain) {
     EXPECT_GT(engine.asked.size(), 0U);
     engine.asked.clear();
     base::Carver counter;
-    static_cast<void>(carve(counter, p.value()));
+    static_cast<void>(ozaki2::carve(counter, p.value()));
     EXPECT_EQ(engine.asked.size(), 0U) << to_string(scheme);
     EXPECT_EQ(counter.bytes(), p.value().schedule.workspace_bytes);
   }
@@ -439,7 +439,7 @@ TEST_F(PlanTest, EngineAndSchemeMustGoTogether) {
 TEST_F(PlanTest, ForcedEngineIsHonouredOrRefused) {
   Policy policy;
   policy.engine = EngineName::kCpuRef;
-  EXPECT_EQ(ozaki2_of(plan(square(100), policy).value()).engine, &cpu_ref);
+  EXPECT_EQ(ozaki2::ozaki2_of(plan(square(100), policy).value()).engine, &cpu_ref);
   EXPECT_TRUE(cpu_simd.asked.empty());
   FakeEngine refuses("cpu_ref", refusing("not today"));
   expect_refused(make(square(100), policy, FakeMachine({&cpu_simd, &refuses}).environment()), StatusCode::kUnsupported,
@@ -453,7 +453,7 @@ TEST_F(PlanTest, NextEngineAfterARefusal) {
   FakeEngine refuses("cpu_simd", refusing("needs AVX-1024"));
   const Result<Plan> p = make(square(100), Policy{}, FakeMachine({&refuses, &cpu_ref}).environment());
   ASSERT_TRUE(p.ok());
-  EXPECT_EQ(ozaki2_of(p.value()).engine, &cpu_ref);
+  EXPECT_EQ(ozaki2::ozaki2_of(p.value()).engine, &cpu_ref);
   expect_mentions(p.value().refusals, "cpu_simd: needs AVX-1024");
 }
 
@@ -481,7 +481,7 @@ TEST_F(PlanTest, EngineMustCarryAllThatMayBeLaunched) {
     const Result<Plan> p =
         make(shape(Scalar::kF64, 300, 300, 300000), Policy{}, FakeMachine({&partial, &cpu_ref}).environment());
     ASSERT_TRUE(p.ok()) << p.status().reason();
-    EXPECT_EQ(ozaki2_of(p.value()).engine, &cpu_ref);
+    EXPECT_EQ(ozaki2::ozaki2_of(p.value()).engine, &cpu_ref);
     expect_mentions(p.value().refusals, "what the test refuses");
   }
 }
@@ -534,7 +534,7 @@ TEST_F(PlanTest, WorkspaceLimitIsKept) {
         const Result<Plan> p = plan(s, policy);
         ASSERT_TRUE(p.ok()) << p.status().reason();
         EXPECT_LE(p.value().schedule.workspace_bytes, limit == 0 ? kDefaultWorkspaceLimit : limit);
-        const Chunk& chunk = ozaki2_of(p.value()).chunk;
+        const Chunk& chunk = ozaki2::ozaki2_of(p.value()).chunk;
         EXPECT_TRUE(chunk.mc >= 1 && chunk.nc >= 1 && chunk.kc >= 64 && chunk.kc % 64 == 0 &&
                     chunk.kc <= product::kBlockMaxI8);
         EXPECT_TRUE(chunk.mc <= s.m && chunk.nc <= s.n);
@@ -589,7 +589,7 @@ TEST_F(PlanTest, AnotherEngineIsTriedWhereOneWantsTooMuchWorkspace) {
   policy.workspace_limit_bytes = 64 * kMiB;
   const Result<Plan> p = make(square(100), policy, FakeMachine({&hungry, &cpu_ref}).environment());
   ASSERT_TRUE(p.ok()) << p.status().reason();
-  EXPECT_EQ(ozaki2_of(p.value()).engine, &cpu_ref);
+  EXPECT_EQ(ozaki2::ozaki2_of(p.value()).engine, &cpu_ref);
   expect_mentions(p.value().refusals, "cpu_simd: needs a workspace of ");
   expect_refused(make(square(100), policy, FakeMachine({&hungry}).environment()), StatusCode::kWorkspaceTooSmall,
                  {"workspace limit = 67108864 bytes"});
@@ -605,7 +605,7 @@ TEST_F(PlanTest, LaunchesOfACertificateOfFewLinesHaveTheirPrice) {
   Policy policy;
   const Result<Plan> ample = make(square(20), policy, both.environment());
   ASSERT_TRUE(ample.ok()) << ample.status().reason();
-  EXPECT_EQ(ozaki2_of(ample.value()).engine, &slow_to_start);
+  EXPECT_EQ(ozaki2::ozaki2_of(ample.value()).engine, &slow_to_start);
 
   policy.workspace_limit_bytes = 1;
   const std::string reason = make(square(20), policy, both.environment()).status().reason();
@@ -614,8 +614,8 @@ TEST_F(PlanTest, LaunchesOfACertificateOfFewLinesHaveTheirPrice) {
   policy.workspace_limit_bytes = std::stoull(reason.substr(reason.find(key) + key.size()));
   const Result<Plan> least = make(square(20), policy, both.environment());
   ASSERT_TRUE(least.ok()) << least.status().reason();
-  EXPECT_EQ(ozaki2_of(least.value()).certificate.mc * ozaki2_of(least.value()).certificate.nc, 1);
-  EXPECT_EQ(ozaki2_of(least.value()).engine, &slow_to_multiply);
+  EXPECT_EQ(ozaki2::ozaki2_of(least.value()).certificate.mc * ozaki2::ozaki2_of(least.value()).certificate.nc, 1);
+  EXPECT_EQ(ozaki2::ozaki2_of(least.value()).engine, &slow_to_multiply);
   expect_mentions(least.value().refusals, "cpu_simd: predicted 0.4");
 }
 
@@ -676,7 +676,7 @@ TEST_F(PlanTest, ExplainSaysEverything) {
                                   std::string("FP64"),
                                   std::string("pairwise"),
                                   std::string("k blocks"),
-                                  std::to_string(ozaki2_of(p.value()).chunk.kc),
+                                  std::to_string(ozaki2::ozaki2_of(p.value()).chunk.kc),
                                   std::string("131072"),
                                   std::string("cpu_ref"),
                                   std::string("cpu_simd: needs AVX-1024"),
@@ -751,7 +751,7 @@ TEST_F(PlanTest, HashTellsNumericsApart) {
       policy.gauge = Gauge::kNorm;
       const Plan norm = plan(shape(scalar, 10, 10, k), policy).value();
       policy = Policy{};
-      policy.forced_moduli = ozaki2_of(norm).ladder.rungs[0].num_moduli;
+      policy.forced_moduli = ozaki2::ozaki2_of(norm).ladder.rungs[0].num_moduli;
       EXPECT_EQ(numerics_hash(norm), numerics_hash(plan(shape(scalar, 10, 10, k), policy).value()));
       policy = Policy{};
       policy.scheme = Scheme::kNative;

@@ -73,7 +73,7 @@ void expect_residues(int max_bits) {
     std::vector<std::int8_t> planes(at(num_moduli * plane), 99);
     std::vector<std::int8_t> expected(planes.size(), 0);
     for (int i = 0; i < kRows; ++i) {
-      split::residue_row(x.data() + i * padded, padded, first[at(i)], second[at(i)], max_bits, num::kRealModuli.data(),
+      ozaki2::residue_row(x.data() + i * padded, padded, first[at(i)], second[at(i)], max_bits, num::kRealModuli.data(),
                          num_moduli, expected.data() + i * padded, plane);
     }
     const Status status =
@@ -203,7 +203,7 @@ void expect_crt(int num_moduli, double alpha, double beta) {
   std::vector<double> C(at(kM * kN));
   for (double& v : C) v = std::ldexp(static_cast<double>(random()), -20);
   std::vector<double> expected = C;
-  reconstruct::reconstruct_crt<double>({residues.data(), num_moduli, kColStride, kN * kColStride}, row_scale.data(),
+  ozaki2::reconstruct_crt<double>({residues.data(), num_moduli, kColStride, kN * kColStride}, row_scale.data(),
                                        col_scale.data(), alpha, beta, 1, {expected.data(), kM, kN, 1, kM});
   std::vector<double> half;
   for (int d = 0; d < kDigits; ++d) half.push_back(num::detail::crt_digit(table.half_wide, d));

@@ -12,7 +12,7 @@
 #include "base/int_math.hpp"
 #include "schemes/ec/device_terms.cuh"
 
-namespace kizami::split {
+namespace kizami::ec {
 namespace {
 
 // ---- along the lines ----
@@ -396,4 +396,4 @@ __device__ void split_across(const Operand& o, unsigned block, bool is_a, const 
 }
 
 }  // namespace
-}  // namespace kizami::split
+}  // namespace kizami::ec

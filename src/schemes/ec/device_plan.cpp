@@ -10,7 +10,7 @@
 #include "num/bounds.hpp"
 #include "plan/text.hpp"
 
-namespace kizami::plan {
+namespace kizami::ec {
 namespace {
 
 using product::EcFormat;
@@ -22,17 +22,17 @@ constexpr double kWaivedBudget = 8 * 0x1p-24;
 /// many and TF32 0.13 ms more (docs/perf/h200_ec.md); the launch is predicted to take 1.5 us.
 constexpr double kProfileWork = 0x1p34;
 
-[[nodiscard]] std::int64_t forms(const Plan& plan) { return is_complex(plan.shape.scalar) ? 2 : 1; }
+[[nodiscard]] std::int64_t forms(const plan::Plan& plan) { return is_complex(plan.shape.scalar) ? 2 : 1; }
 
 /// The recipe of a variant with the order of sums of the kernels, where they carry it.
-EcRecipe device_recipe(const Plan& plan, EcVariant variant) {
+EcRecipe device_recipe(const plan::Plan& plan, EcVariant variant) {
   const ErrorCorrection& wishes = plan.policy.ec;
   EcRecipe recipe = ec_recipe(variant, wishes);
   if (variant != EcVariant::kScaled && variant != EcVariant::kScaledTf32) return recipe;
   const EcFormat format = variant == EcVariant::kScaled ? EcFormat::kF16 : EcFormat::kTf32;
   const auto extent = [](std::int64_t x) { return std::max<std::int64_t>(x, 1); };
   EcPromotion promotion = product::ec_promotion_for(extent(forms(plan) * plan.shape.m), extent(plan.shape.n),
-                                                    extent(num_terms(plan.shape)));
+                                                    extent(plan::num_terms(plan.shape)));
   if (wishes.promotion_k > 0) {
     // Of both stages, in stages of the kernel: TF32 is promoted after half as many elements.
     const EcFormat first = plan.policy.ec.variant == EcVariant::kScaledTf32 ? EcFormat::kTf32 : EcFormat::kF16;
@@ -50,16 +50,16 @@ EcRecipe device_recipe(const Plan& plan, EcVariant variant) {
 }
 
 /// The engine that the policy allows, and its offer for a rung; extents of empty products count as 1.
-std::variant<product::Offer, product::Refusal> ask(const Plan& plan, const EcRung& rung) {
+std::variant<product::Offer, product::Refusal> ask(const plan::Plan& plan, const EcRung& rung) {
   product::FloatProductDesc desc = device_ec_product(plan, rung, false);
   for (std::int64_t* extent : {&desc.m, &desc.n, &desc.k}) *extent = std::max<std::int64_t>(*extent, 1);
   return ec_of(plan).device_engine->query(desc, plan.schedule.facts);
 }
 
-Status choose_engine(Plan& plan, const Environment& environment) {
+Status choose_engine(plan::Plan& plan, const plan::Environment& environment) {
   for (const product::EcEngine* engine : environment.ec_engines) {
     if (plan.policy.engine != EngineName::kAuto && to_string(plan.policy.engine) != engine->name()) continue;
-    edit_stage<EcStage>(plan).device_engine = engine;
+    plan::edit_stage<EcStage>(plan).device_engine = engine;
     return {};
   }
   if (plan.policy.engine == EngineName::kAuto)
@@ -70,8 +70,8 @@ Status choose_engine(Plan& plan, const Environment& environment) {
 
 /// Adds the rung of a variant, unless its bound does not reach the target or the engine refuses it.
 /// @return the reason of a refusal
-Status add_rung(Plan& plan, EcVariant variant, double target) {
-  EcStage& stage = edit_stage<EcStage>(plan);
+Status add_rung(plan::Plan& plan, EcVariant variant, double target) {
+  EcStage& stage = plan::edit_stage<EcStage>(plan);
   EcNumerics& ec = stage.numerics;
   const bool is_named = plan.policy.ec.variant == variant;
   EcRung rung;
@@ -82,18 +82,18 @@ Status add_rung(Plan& plan, EcVariant variant, double target) {
     return {StatusCode::kUnsupported, "scheme ec: variant " + std::string(to_string(variant)) + ": engine " +
                                           std::string(stage.device_engine->name()) + ": " + refusal->reason};
   }
-  const std::int64_t k = std::max<std::int64_t>(num_terms(plan.shape), 1);
+  const std::int64_t k = std::max<std::int64_t>(plan::num_terms(plan.shape), 1);
   rung.error = num::ec_bound(ec_error_terms(rung.recipe, rung.core), k) + kEcUnderflowError;
   double budget = target - rung.error;
   if (budget <= 0 && is_named && plan.policy.accuracy.kind == Accuracy::Kind::kNative) {
     budget = kWaivedBudget;
     stage.bound = std::max(stage.bound, rung.error + budget);
   }
-  if (is_empty(plan.shape)) budget = kWaivedBudget;  // such a product has no error
+  if (plan::is_empty(plan.shape)) budget = kWaivedBudget;  // such a product has no error
   if (budget <= 0) {
     return {StatusCode::kAccuracyUnreachable,
-            "scheme ec: variant " + std::string(to_string(variant)) + " guarantees " + short_number(rung.error) +
-                " |A||B| at k = " + std::to_string(plan.shape.k) + ", wanted " + short_number(target)};
+            "scheme ec: variant " + std::string(to_string(variant)) + " guarantees " + plan::short_number(rung.error) +
+                " |A||B| at k = " + std::to_string(plan.shape.k) + ", wanted " + plan::short_number(target)};
   }
   if (ec.num_rungs == 0) {
     plan.schedule.seconds = std::get<product::Offer>(answer).seconds;
@@ -107,7 +107,7 @@ Status add_rung(Plan& plan, EcVariant variant, double target) {
 }
 
 /// What scheme ec cannot do here whatever the rungs.
-Status validate(const Plan& plan) {
+Status validate(const plan::Plan& plan) {
   const Policy& policy = plan.policy;
   if (policy.ec.karatsuba) {
     return {
@@ -123,13 +123,13 @@ Status validate(const Plan& plan) {
 }
 
 /// Everything but the product of the first rung, which is taken: split, decision, the kernels that are not needed.
-[[nodiscard]] double phase_seconds(const Plan& plan) {
+[[nodiscard]] double phase_seconds(const plan::Plan& plan) {
   constexpr double kUntakenSeconds = 7e-6;  // decision, FP64 rung, and the gaps between launches
   constexpr double kSplitBytesPerSecond = 3.2e12;
   constexpr double kSplitSeconds = 1.5e-6;
   const double forms = is_complex(plan.shape.scalar) ? 2.0 : 1.0;
   const EcFormat format = ec_format(ec_of(plan).numerics.rungs[0]);
-  const auto terms = static_cast<double>(num_terms(plan.shape));
+  const auto terms = static_cast<double>(plan::num_terms(plan.shape));
   const auto m = static_cast<double>(plan.shape.m);
   const auto n = static_cast<double>(plan.shape.n);
   const double split_bytes = format == EcFormat::kF16 ? 4.0 : 8.0;  // of a term of a line that is made
@@ -138,7 +138,7 @@ Status validate(const Plan& plan) {
 }
 
 /// Beyond the plan, of one product; without exceptions.
-[[nodiscard]] double seconds_beyond(const Plan& plan, const Effort& effort) {
+[[nodiscard]] double seconds_beyond(const plan::Plan& plan, const Effort& effort) {
   if (effort.stage < 0) return fp64::device_seconds_of_all(plan.shape);
   const EcNumerics& ec = ec_of(plan).numerics;
   if (effort.stage == 0 || effort.stage >= ec.num_rungs) return 0;
@@ -157,13 +157,13 @@ Status validate(const Plan& plan) {
   return seconds(effort.stage) - seconds(0) + elements * parts * kSplitBytes / kSplitBytesPerSecond;
 }
 
-DeviceEcLineBuffers carve_lines(base::Carver& carver, const Plan& plan, std::int64_t lines, std::int64_t made) {
+DeviceEcLineBuffers carve_lines(base::Carver& carver, const plan::Plan& plan, std::int64_t lines, std::int64_t made) {
   constexpr std::int64_t kSlack = product::kEcBlockBytes - static_cast<std::int64_t>(base::Carver::kAlignment);
   std::int64_t row_bytes = 0;
   for (int s = 0; s < ec_of(plan).numerics.num_rungs; ++s) {
     row_bytes =
         std::max(row_bytes, product::ec_line_bytes(ec_format(ec_of(plan).numerics.rungs[static_cast<std::size_t>(s)]),
-                                                   num_terms(plan.shape)));
+                                                   plan::num_terms(plan.shape)));
   }
   DeviceEcLineBuffers buffers;
   const std::size_t before = carver.mark();
@@ -187,10 +187,10 @@ product::EcPromotion ec_promotion(const EcRung& rung) {
   return is_short ? EcPromotion::kShort : EcPromotion::kShortest;
 }
 
-DeviceEcBuffers carve_device_ec(base::Carver& carver, const Plan& plan, bool is_transposed) {
+DeviceEcBuffers carve_device_ec(base::Carver& carver, const plan::Plan& plan, bool is_transposed) {
   DeviceEcBuffers buffers;
-  buffers.state = carver.take<DeviceState>(1);
-  if (is_empty(plan.shape)) return buffers;
+  buffers.state = carver.take<device::DeviceState>(1);
+  if (plan::is_empty(plan.shape)) return buffers;
   const std::int64_t a_lines = is_transposed ? plan.shape.n : plan.shape.m;
   const std::int64_t b_lines = is_transposed ? plan.shape.m : plan.shape.n;
   buffers.reports = carver.take<product::EcReport>(product::ec_most_reports(forms(plan) * a_lines, b_lines));
@@ -200,21 +200,21 @@ DeviceEcBuffers carve_device_ec(base::Carver& carver, const Plan& plan, bool is_
   return buffers;
 }
 
-product::FloatProductDesc device_ec_product(const Plan& plan, const EcRung& rung, bool is_transposed) {
+product::FloatProductDesc device_ec_product(const plan::Plan& plan, const EcRung& rung, bool is_transposed) {
   product::FloatProductDesc desc = ec_arithmetic(rung.recipe, rung.core);
   desc.m = forms(plan) * (is_transposed ? plan.shape.n : plan.shape.m);
   desc.n = is_transposed ? plan.shape.m : plan.shape.n;
-  desc.k = num_terms(plan.shape);
+  desc.k = plan::num_terms(plan.shape);
   return desc;
 }
 
-Status plan_device_ec(Plan& plan, const Environment& environment) {
+Status plan_device_ec(plan::Plan& plan, const plan::Environment& environment) {
   KIZAMI_RETURN_IF_ERROR(validate(plan));
   KIZAMI_RETURN_IF_ERROR(choose_engine(plan, environment));
   const Policy& policy = plan.policy;
-  const std::int64_t k = std::max<std::int64_t>(num_terms(plan.shape), 1);
+  const std::int64_t k = std::max<std::int64_t>(plan::num_terms(plan.shape), 1);
   const double target = num::target_bound(policy.accuracy, plan.shape.scalar, k);
-  EcStage& stage = edit_stage<EcStage>(plan);
+  EcStage& stage = plan::edit_stage<EcStage>(plan);
   EcNumerics& ec = stage.numerics;
   stage.gauge = Gauge::kEntry;  // also where the weaker one is asked for
   stage.bound = target;
@@ -247,9 +247,9 @@ Status plan_device_ec(Plan& plan, const Environment& environment) {
     of_product = std::max(of_product, counter.bytes());
   }
   plan.schedule.product_bytes = of_product;
-  const std::size_t needed = device_batch_bytes(plan.shape, plan.schedule.batch, of_product);
+  const std::size_t needed = device::device_batch_bytes(plan.shape, plan.schedule.batch, of_product);
   plan.schedule.workspace_bytes = needed;
-  plan.schedule.seconds = is_empty(plan.shape) ? 0.0
+  plan.schedule.seconds = plan::is_empty(plan.shape) ? 0.0
                                                : (plan.schedule.seconds + phase_seconds(plan)) *
                                                      static_cast<double>(plan.schedule.batch.num_products);
   if (policy.workspace_limit_bytes == 0 || needed <= policy.workspace_limit_bytes) return {};
@@ -257,11 +257,11 @@ Status plan_device_ec(Plan& plan, const Environment& environment) {
                                               " bytes, must be >= " + std::to_string(needed) + " for scheme ec here"};
 }
 
-double device_ec_seconds_beyond(const Plan& plan, const Effort& effort) {
+double device_ec_seconds_beyond(const plan::Plan& plan, const Effort& effort) {
   const double exceptions =
       effort.stage < 0 ? 0.0 : fp64::device_seconds_of_elements(plan.shape, effort.num_exceptions, false);
   return std::max(seconds_beyond(plan, effort), 0.0) * static_cast<double>(plan.schedule.batch.num_products) +
          exceptions;
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::ec

@@ -15,7 +15,7 @@
 #include "product/ec_planes.hpp"
 #include "schemes/ec/stage.hpp"
 
-namespace kizami::plan {
+namespace kizami::ec {
 
 /// One operand of the kernels: a is the rows of op(A), or the columns of op(B) where C is stored by rows.
 struct DeviceEcLineBuffers {
@@ -25,7 +25,7 @@ struct DeviceEcLineBuffers {
 };
 
 struct DeviceEcBuffers {
-  DeviceState* state = nullptr;  ///< at the beginning of the workspace; the rest is absent from an empty call
+  device::DeviceState* state = nullptr;  ///< at the beginning of the workspace; the rest is absent from an empty call
   product::EcReport* reports = nullptr;
   num::EcProfiles* profiles = nullptr;
   DeviceEcLineBuffers a;
@@ -33,20 +33,20 @@ struct DeviceEcBuffers {
 };
 
 /// Carves the buffers of a call. @param is_transposed the kernels' a is the columns of op(B)
-[[nodiscard]] DeviceEcBuffers carve_device_ec(base::Carver& carver, const Plan& plan, bool is_transposed);
+[[nodiscard]] DeviceEcBuffers carve_device_ec(base::Carver& carver, const plan::Plan& plan, bool is_transposed);
 
 /// The format and promotion of a rung.
 [[nodiscard]] product::EcFormat ec_format(const EcRung& rung);
 [[nodiscard]] product::EcPromotion ec_promotion(const EcRung& rung);
 
 /// The product of a rung as the engine is asked for it. @param is_transposed as above
-[[nodiscard]] product::FloatProductDesc device_ec_product(const Plan& plan, const EcRung& rung, bool is_transposed);
+[[nodiscard]] product::FloatProductDesc device_ec_product(const plan::Plan& plan, const EcRung& rung, bool is_transposed);
 
 /// Plans scheme ec of a validated policy.
 /// @status kUnsupported: a wish or a named variant that no kernel carries; kAccuracyUnreachable; kWorkspaceTooSmall
-Status plan_device_ec(Plan& plan, const Environment& environment);
+Status plan_device_ec(plan::Plan& plan, const plan::Environment& environment);
 
 /// What calls take beyond their plan that did this: took another rung, answered in FP64 arithmetic. @units of all products
-[[nodiscard]] double device_ec_seconds_beyond(const Plan& plan, const Effort& effort);
+[[nodiscard]] double device_ec_seconds_beyond(const plan::Plan& plan, const Effort& effort);
 
-}  // namespace kizami::plan
+}  // namespace kizami::ec

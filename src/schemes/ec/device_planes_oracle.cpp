@@ -10,7 +10,7 @@
 #include "kizami/formats.hpp"
 #include "num/line_stats.hpp"
 
-namespace kizami::split {
+namespace kizami::ec {
 namespace {
 
 using product::EcFormat;
@@ -71,4 +71,4 @@ num::EcLineSight ec_split_line(const problem::Lines<float>& lines, std::int64_t 
   return sight;
 }
 
-}  // namespace kizami::split
+}  // namespace kizami::ec

@@ -13,7 +13,7 @@
 #include "problem/lines.hpp"
 #include "product/ec_planes.hpp"
 
-namespace kizami::split {
+namespace kizami::ec {
 
 /// Scale of a line from the bits of its largest magnitude: 0 for a line of zeros, num::kSkipLine with NaN or Inf.
 [[nodiscard]] std::int32_t ec_scale(std::uint32_t max_bits, product::EcFormat format);
@@ -25,4 +25,4 @@ namespace kizami::split {
 num::EcLineSight ec_split_line(const problem::Lines<float>& lines, std::int64_t i, product::EcFormat format,
                                const num::EcRangeLimits& limits, std::int8_t* row, std::int32_t& scale);
 
-}  // namespace kizami::split
+}  // namespace kizami::ec

@@ -9,7 +9,7 @@
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 
-namespace kizami::split {
+namespace kizami::ec {
 namespace {
 
 using base::ceil_div;
@@ -195,4 +195,4 @@ template Status device_ec_profile<std::complex<float>>(const EcProfileTask&, con
                                                        const DeviceEcSplit<std::complex<float>>&,
                                                        Factor<std::complex<float>>, int, product::Queue);
 
-}  // namespace kizami::split
+}  // namespace kizami::ec

@@ -6,7 +6,7 @@
 #include "num/ec_profile.hpp"
 #include "schemes/ec/device_split.hpp"
 
-namespace kizami::split {
+namespace kizami::ec {
 
 /// What to look at. Pointers are device memory.
 struct EcProfileTask {
@@ -25,4 +25,4 @@ template <class T>
 Status device_ec_profile(const EcProfileTask& task, const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b,
                          Factor<T> alpha, int num_sms, product::Queue queue);
 
-}  // namespace kizami::split
+}  // namespace kizami::ec

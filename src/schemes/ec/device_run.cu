@@ -19,15 +19,15 @@
 #include "schemes/ec/device_profile.hpp"
 #include "schemes/ec/device_split.hpp"
 
-namespace kizami::exec {
+namespace kizami::ec {
 namespace {
 
 /// One call: the phases in order, each a member that enqueues what it does.
 template <class T>
 class EcCall {
  public:
-  EcCall(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace, plan::DeviceState* state,
-         product::Queue queue, const plan::EffortReport& effort)
+  EcCall(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace, device::DeviceState* state,
+         product::Queue queue, const device::EffortReport& effort)
       : plan_(plan),
         problem_(problem),
         queue_(queue),
@@ -35,7 +35,7 @@ class EcCall {
         effort_(effort),
         is_transposed_(problem.c.row_stride != 1 && problem.c.col_stride == 1) {
     base::Carver carver(workspace);
-    buffers_ = plan::carve_device_ec(carver, plan, is_transposed_);
+    buffers_ = carve_device_ec(carver, plan, is_transposed_);
     buffers_.state = state;
     rows_ = problem::lines_of(Side::kA, problem.a);
     columns_ = problem::lines_of(Side::kB, problem.b);
@@ -43,33 +43,33 @@ class EcCall {
 
   Status run() {
     int num_reports = 0;
-    const plan::EcNumerics& ec = ec_of(plan_).numerics;
-    KIZAMI_RETURN_IF_ERROR(split::device_ec_split<T>(a(0), b(0), plan::ec_format(ec.rungs[0]),
+    const EcNumerics& ec = ec_of(plan_).numerics;
+    KIZAMI_RETURN_IF_ERROR(device_ec_split<T>(a(0), b(0), ec_format(ec.rungs[0]),
                                                      {ec.limits, buffers_.reports, profiles()}, problem_.alpha,
                                                      num_sms_, num_reports, queue_));
     if (profiles() != nullptr) {
-      KIZAMI_RETURN_IF_ERROR(split::device_ec_profile<T>({buffers_.reports, num_reports, ec.profile_limit, profiles()},
+      KIZAMI_RETURN_IF_ERROR(device_ec_profile<T>({buffers_.reports, num_reports, ec.profile_limit, profiles()},
                                                          a(0), b(0), problem_.alpha, num_sms_, queue_));
     }
     KIZAMI_RETURN_IF_ERROR(decide(num_reports));
     if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_decision());
-    if (is_known_nonfinite(problem_.alpha)) return writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
+    if (fp64::is_known_nonfinite(problem_.alpha)) return device::writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
     KIZAMI_RETURN_IF_ERROR(multiply());
-    return answer_left(exceptions(), num_sms_, queue_);
+    return fp64::answer_left(exceptions(), num_sms_, queue_);
   }
 
  private:
   [[nodiscard]] std::int64_t row_stride(int stage) const {
-    return product::ec_line_bytes(plan::ec_format(ec_of(plan_).numerics.rungs[static_cast<std::size_t>(stage)]),
+    return product::ec_line_bytes(ec_format(ec_of(plan_).numerics.rungs[static_cast<std::size_t>(stage)]),
                                   plan::num_terms(plan_.shape));
   }
   /// The kernels' operands: C is stored by columns of what they multiply.
-  [[nodiscard]] split::DeviceEcSplit<T> a(int stage) const {
-    const plan::DeviceEcLineBuffers& buffers = buffers_.a;
+  [[nodiscard]] DeviceEcSplit<T> a(int stage) const {
+    const DeviceEcLineBuffers& buffers = buffers_.a;
     return {is_transposed_ ? columns_ : rows_, buffers.planes, row_stride(stage), buffers.scales, buffers.stats};
   }
-  [[nodiscard]] split::DeviceEcSplit<T> b(int stage) const {
-    const plan::DeviceEcLineBuffers& buffers = buffers_.b;
+  [[nodiscard]] DeviceEcSplit<T> b(int stage) const {
+    const DeviceEcLineBuffers& buffers = buffers_.b;
     return {is_transposed_ ? rows_ : columns_, buffers.planes, row_stride(stage), buffers.scales, buffers.stats};
   }
 
@@ -79,28 +79,28 @@ class EcCall {
   }
 
   Status decide(int num_reports) {
-    const plan::EcNumerics& ec = ec_of(plan_).numerics;
-    split::EcDecision decision;
+    const EcNumerics& ec = ec_of(plan_).numerics;
+    EcDecision decision;
     decision.reports = buffers_.reports;
     decision.num_reports = num_reports;
     decision.profiles = profiles();
     decision.num_stages = ec.num_rungs;
     for (int s = 0; s < ec.num_rungs; ++s) {
-      decision.formats[s] = plan::ec_format(ec.rungs[static_cast<std::size_t>(s)]);
+      decision.formats[s] = ec_format(ec.rungs[static_cast<std::size_t>(s)]);
     }
     decision.checks_range = ec.checks_range;
     decision.is_transposed = is_transposed_;
     decision.num_pairs = plan_.shape.m * plan_.shape.n;
     decision.state = buffers_.state;
     const int last = ec.num_rungs - 1;
-    return split::device_ec_decide<T>(decision, a(last), b(last), problem_.alpha, num_sms_, queue_);
+    return device_ec_decide<T>(decision, a(last), b(last), problem_.alpha, num_sms_, queue_);
   }
 
   /// The refusals that only the elements justify.
   Status wait_for_decision() {
-    plan::DeviceState seen;
-    KIZAMI_RETURN_IF_ERROR(wait_for_state(buffers_.state, queue_, seen));
-    if (plan_.policy.reject_nonfinite) KIZAMI_RETURN_IF_ERROR(reject_nonfinite(seen));
+    device::DeviceState seen;
+    KIZAMI_RETURN_IF_ERROR(device::wait_for_state(buffers_.state, queue_, seen));
+    if (plan_.policy.reject_nonfinite) KIZAMI_RETURN_IF_ERROR(device::reject_nonfinite(seen));
     if (seen.ec_stage < 0 && !ec_of(plan_).has_fp64) {
       return {
           StatusCode::kAccuracyUnreachable,
@@ -112,10 +112,10 @@ class EcCall {
 
   /// One launch for both stages: the product of the planes that the decision says are there.
   Status multiply() {
-    const plan::EcNumerics& ec = ec_of(plan_).numerics;
-    const plan::EcRung& first = ec.rungs[0];
-    const product::FloatProductDesc desc = plan::device_ec_product(plan_, first, is_transposed_);
-    const auto operand = [&](const split::DeviceEcSplit<T>& made, std::int64_t num_lines) {
+    const EcNumerics& ec = ec_of(plan_).numerics;
+    const EcRung& first = ec.rungs[0];
+    const product::FloatProductDesc desc = device_ec_product(plan_, first, is_transposed_);
+    const auto operand = [&](const DeviceEcSplit<T>& made, std::int64_t num_lines) {
       product::EcOperand operand;
       operand.planes = {made.planes, made.row_stride, made.scales};
       operand.lines.num_lines = num_lines;  // no elements: the FP64 rung answers lines with NaN or Inf
@@ -123,10 +123,10 @@ class EcCall {
       return operand;
     };
     product::EcProduct p;
-    p.format = plan::ec_format(first);
+    p.format = ec_format(first);
     p.a = operand(a(0), desc.m);
     p.b = operand(b(0), desc.n);
-    if (ec.num_rungs == 2) p.second = {plan::ec_format(ec.rungs[1]), row_stride(1), row_stride(1)};
+    if (ec.num_rungs == 2) p.second = {ec_format(ec.rungs[1]), row_stride(1), row_stride(1)};
     p.c = reinterpret_cast<float*>(problem_.c.data);
     p.c_row_stride = std::max<std::int64_t>(is_transposed_ ? problem_.c.col_stride : problem_.c.row_stride, 1);
     p.c_col_stride = is_transposed_ ? problem_.c.row_stride : problem_.c.col_stride;
@@ -141,7 +141,7 @@ class EcCall {
       p.beta = problem_.beta;
     }
     p.decision = &buffers_.state->ec_product;
-    return writes_c(ec_of(plan_).device_engine->run(p, plan::ec_promotion(first), plan_.schedule.facts, queue_));
+    return device::writes_c(ec_of(plan_).device_engine->run(p, ec_promotion(first), plan_.schedule.facts, queue_));
   }
 
   [[nodiscard]] fp64::DeviceCall<T> exceptions() const {
@@ -160,12 +160,12 @@ class EcCall {
   }
 
   const plan::Plan& plan_;
-  const DeviceProblem<T>& problem_;
+  const device::DeviceProblem<T>& problem_;
   product::Queue queue_;
   int num_sms_;
-  plan::EffortReport effort_;
+  device::EffortReport effort_;
   bool is_transposed_;
-  plan::DeviceEcBuffers buffers_;
+  DeviceEcBuffers buffers_;
   problem::Lines<T> rows_;
   problem::Lines<T> columns_;
 };
@@ -173,12 +173,12 @@ class EcCall {
 }  // namespace
 
 template <class T>
-Status run_device_ec(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
-                     plan::DeviceState* state, product::Queue queue, const plan::EffortReport& effort) {
+Status run_device_ec(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace,
+                     device::DeviceState* state, product::Queue queue, const device::EffortReport& effort) {
   return EcCall<T>(plan, problem, workspace, state, queue, effort).run();
 }
 
-Outcome device_ec_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
+Outcome device_ec_outcome(const plan::Plan& plan, const device::DeviceState& state) {
   Outcome outcome;
   outcome.engine = ec_of(plan).device_engine->name();
   outcome.bound = plan.first().bound;
@@ -196,10 +196,10 @@ Outcome device_ec_outcome(const plan::Plan& plan, const plan::DeviceState& state
   return outcome;
 }
 
-template Status run_device_ec<float>(const plan::Plan&, const DeviceProblem<float>&, std::byte*, plan::DeviceState*,
-                                     product::Queue, const plan::EffortReport&);
-template Status run_device_ec<std::complex<float>>(const plan::Plan&, const DeviceProblem<std::complex<float>>&,
-                                                   std::byte*, plan::DeviceState*, product::Queue,
-                                                   const plan::EffortReport&);
+template Status run_device_ec<float>(const plan::Plan&, const device::DeviceProblem<float>&, std::byte*, device::DeviceState*,
+                                     product::Queue, const device::EffortReport&);
+template Status run_device_ec<std::complex<float>>(const plan::Plan&, const device::DeviceProblem<std::complex<float>>&,
+                                                   std::byte*, device::DeviceState*, product::Queue,
+                                                   const device::EffortReport&);
 
-}  // namespace kizami::exec
+}  // namespace kizami::ec

@@ -11,16 +11,16 @@
 #include "plan/plan.hpp"
 #include "product/product.hpp"
 
-namespace kizami::exec {
+namespace kizami::ec {
 
 /// @range  a plan of scheme ec and a problem that validate_device_problem() lets pass, with alpha and k that are not zero on the host
 /// @status kNonFinite, kAccuracyUnreachable: of Policy::may_sync; kInternal with CUDA's words
 /// @queue  asynchronous, capturable
 template <class T>
-Status run_device_ec(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
-                     plan::DeviceState* state, product::Queue queue, const plan::EffortReport& effort);
+Status run_device_ec(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace,
+                     device::DeviceState* state, product::Queue queue, const device::EffortReport& effort);
 
 /// What a finished call of scheme ec did, given its state.
-[[nodiscard]] Outcome device_ec_outcome(const plan::Plan& plan, const plan::DeviceState& state);
+[[nodiscard]] Outcome device_ec_outcome(const plan::Plan& plan, const device::DeviceState& state);
 
-}  // namespace kizami::exec
+}  // namespace kizami::ec

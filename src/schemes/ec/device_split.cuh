@@ -21,7 +21,7 @@
 #include "schemes/ec/device_lines.cuh"
 #include "schemes/ec/device_split.hpp"
 
-namespace kizami::split {
+namespace kizami::ec {
 namespace {
 
 // ---- the decision ----
@@ -75,16 +75,16 @@ struct Decided {
 /// Writes the state of a call that has decided.
 template <class T>
 __device__ void write_state(const EcDecision& decision, const Decided& decided, const T& alpha) {
-  plan::DeviceState fresh;
+  device::DeviceState fresh;
   fresh.is_scaling_only = alpha == T{0} ? 1 : 0;
-  fresh.takes_signs = plan::takes_signs(alpha) ? 1 : 0;
+  fresh.takes_signs = device::takes_signs(alpha) ? 1 : 0;
   fresh.ec_stage = decided.stage;
   fresh.ec_product = fresh.takes_signs != 0 ? -1 : decided.stage;
   fresh.selection.rung = decided.stage < 0 ? -1 : 0;
   if (decided.stage < 0) fresh.selection.num_repaired = decision.num_pairs;
   fresh.nonfinite_rows = decision.is_transposed ? decided.b_nonfinite : decided.a_nonfinite;
   fresh.nonfinite_cols = decision.is_transposed ? decided.a_nonfinite : decided.b_nonfinite;
-  plan::write_state(decision.state, fresh);
+  device::write_state(decision.state, fresh);
 }
 
 template <class T, EcFormat kFormat, int kHeldUnits>
@@ -288,13 +288,13 @@ Status device_ec_decide(const EcDecision& decision, const DeviceEcSplit<T>& a, c
   return split_both<T, EcFormat::kTf32>(job, num_sms, num_reports, queue);
 }
 
-}  // namespace kizami::split
+}  // namespace kizami::ec
 
 /// In one file for each type: together they take minutes to compile.
 #define KIZAMI_INSTANTIATE_EC_SPLIT(T)                                                                                 \
-  template ::kizami::Status kizami::split::device_ec_split<T>(                                                         \
-      const ::kizami::split::DeviceEcSplit<T>&, const ::kizami::split::DeviceEcSplit<T>&, ::kizami::product::EcFormat, \
-      const ::kizami::split::EcObservation&, ::kizami::Factor<T>, int, int&, ::kizami::product::Queue);                \
-  template ::kizami::Status kizami::split::device_ec_decide<T>(                                                        \
-      const ::kizami::split::EcDecision&, const ::kizami::split::DeviceEcSplit<T>&,                                    \
-      const ::kizami::split::DeviceEcSplit<T>&, ::kizami::Factor<T>, int, ::kizami::product::Queue)
+  template ::kizami::Status kizami::ec::device_ec_split<T>(                                                         \
+      const ::kizami::ec::DeviceEcSplit<T>&, const ::kizami::ec::DeviceEcSplit<T>&, ::kizami::product::EcFormat, \
+      const ::kizami::ec::EcObservation&, ::kizami::Factor<T>, int, int&, ::kizami::product::Queue);                \
+  template ::kizami::Status kizami::ec::device_ec_decide<T>(                                                        \
+      const ::kizami::ec::EcDecision&, const ::kizami::ec::DeviceEcSplit<T>&,                                    \
+      const ::kizami::ec::DeviceEcSplit<T>&, ::kizami::Factor<T>, int, ::kizami::product::Queue)

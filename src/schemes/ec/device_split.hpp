@@ -15,7 +15,7 @@
 #include "product/ec_planes.hpp"
 #include "product/product.hpp"
 
-namespace kizami::split {
+namespace kizami::ec {
 
 /// One operand. Pointers are device memory.
 /// @shape  planes and scales as in product::EcPlanes, all of them written: for each line of FP32 one of `length` terms. For each
@@ -64,7 +64,7 @@ struct EcDecision {
   bool checks_range = true;    ///< false: the first stage, whatever comes
   bool is_transposed = false;  ///< operand a is the columns of op(B)
   std::int64_t num_pairs = 0;  ///< elements of C
-  plan::DeviceState* state = nullptr;
+  device::DeviceState* state = nullptr;
 };
 
 /// Chooses the first stage whose range holds the operands, and makes its planes if it is the second: *decision.state becomes that
@@ -74,4 +74,4 @@ template <class T>
 Status device_ec_decide(const EcDecision& decision, const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b,
                         Factor<T> alpha, int num_sms, product::Queue queue);
 
-}  // namespace kizami::split
+}  // namespace kizami::ec

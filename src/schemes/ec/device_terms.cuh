@@ -13,7 +13,7 @@
 #include "num/line_stats.hpp"
 #include "schemes/ec/device_split.hpp"
 
-namespace kizami::split {
+namespace kizami::ec {
 namespace {
 
 using base::ceil_div;
@@ -316,4 +316,4 @@ struct Reader {
 };
 
 }  // namespace
-}  // namespace kizami::split
+}  // namespace kizami::ec

@@ -9,7 +9,7 @@
 #include "num/line_stats.hpp"
 #include "num/scaling.hpp"
 
-namespace kizami::split {
+namespace kizami::ec {
 namespace {
 
 using problem::kTileLength;
@@ -121,4 +121,4 @@ KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(std::complex<float>);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::split
+}  // namespace kizami::ec

@@ -11,7 +11,7 @@
 #include "num/tensor_core.hpp"
 #include "problem/lines.hpp"
 
-namespace kizami::split {
+namespace kizami::ec {
 
 /// Writes the planes of the real terms of every line, in a form (problem::RealForm).
 /// @shape  scales: [num_lines]. Term t of line i of plane q goes to element planes[q * plane_stride + i * row_stride + t];
@@ -34,4 +34,4 @@ void make_float_planes(const problem::Lines<std::complex<float>>& lines, Complex
                        num::FloatType type, const num::FloatSplit& split, int threads, std::byte* planes,
                        std::int64_t row_stride, std::int64_t plane_stride);
 
-}  // namespace kizami::split
+}  // namespace kizami::ec

@@ -7,7 +7,7 @@
 #include "num/line_stats.hpp"
 #include "num/scaled.hpp"
 
-namespace kizami::reconstruct {
+namespace kizami::ec {
 
 template <class T>
 void reconstruct_float(const FloatSums& sums, const std::int32_t* row_scale, const std::int32_t* col_scale, T alpha,
@@ -46,4 +46,4 @@ KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(std::complex<float>);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ec

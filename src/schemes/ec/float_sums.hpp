@@ -7,7 +7,7 @@
 
 #include "kizami/types.hpp"
 
-namespace kizami::reconstruct {
+namespace kizami::ec {
 
 /// Sums of one block of C, by form: one, or those of a complex type.
 /// @shape element (i, j) of form f at data[f * form_stride + j * col_stride + i]
@@ -30,4 +30,4 @@ template <class T>
 void reconstruct_float(const FloatSums& sums, const std::int32_t* row_scale, const std::int32_t* col_scale, T alpha,
                        T beta, int threads, MatrixView<T> c, ComplexSums complex_sums = ComplexSums::kParts);
 
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ec

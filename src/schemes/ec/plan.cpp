@@ -12,18 +12,18 @@
 #include "schemes/ec/recipe.hpp"
 #include "schemes/ozaki2/plan.hpp"
 
-namespace kizami::plan {
+namespace kizami::ec {
 
 using base::round_up;
 using product::kPadBytes;
 
-std::int64_t ec_row_elems(const Plan& plan, num::FloatType type) {
+std::int64_t ec_row_elems(const plan::Plan& plan, num::FloatType type) {
   return round_up(ec_terms(plan), kPadBytes / num::element_bytes(type));
 }
 
-product::FloatProductDesc ec_product(const Plan& plan, int rung) {
+product::FloatProductDesc ec_product(const plan::Plan& plan, int rung) {
   const EcRung& r = ec_of(plan).numerics.rungs[static_cast<std::size_t>(rung)];
-  const Chunk& chunk = ec_of(plan).chunk;
+  const plan::Chunk& chunk = ec_of(plan).chunk;
   product::FloatProductDesc desc = ec_arithmetic(r.recipe, r.core);
   desc.m = chunk.mc;
   desc.n = chunk.nc;
@@ -35,11 +35,11 @@ product::FloatProductDesc ec_product(const Plan& plan, int rung) {
   return desc;
 }
 
-EcBuffers carve_ec(base::Carver& carver, const Plan& plan) {
+EcBuffers carve_ec(base::Carver& carver, const plan::Plan& plan) {
   const EcStage& stage = ec_of(plan);
-  const Chunk& chunk = stage.chunk;
+  const plan::Chunk& chunk = stage.chunk;
   EcBuffers buffers;
-  buffers.behind = carve(carver, plan);
+  buffers.behind = ozaki2::carve(carver, plan);
   carver.rewind(buffers.behind.shared_mark);
   std::int64_t row_bytes = 0;  // of all parts of a line, at the rung that needs most
   for (int r = 0; r < stage.numerics.num_rungs; ++r) {
@@ -62,21 +62,21 @@ EcBuffers carve_ec(base::Carver& carver, const Plan& plan) {
 namespace {
 
 /// The workspace of a call.
-[[nodiscard]] std::size_t booked_bytes(const Plan& plan) {
+[[nodiscard]] std::size_t booked_bytes(const plan::Plan& plan) {
   base::Carver counter;
   static_cast<void>(carve_ec(counter, plan));
   return counter.bytes();
 }
 
 /// Lines of one pass of scheme ec, within the limit or what scheme ozaki2 was granted above it.
-Status plan_ec_chunk(Plan& plan) {
+Status plan_ec_chunk(plan::Plan& plan) {
   const std::size_t limit =
-      plan.policy.workspace_limit_bytes == 0 ? kDefaultWorkspaceLimit : plan.policy.workspace_limit_bytes;
+      plan.policy.workspace_limit_bytes == 0 ? plan::kDefaultWorkspaceLimit : plan.policy.workspace_limit_bytes;
   const std::size_t granted = std::max(limit, plan.schedule.workspace_bytes);
-  Chunk& chunk = edit_stage<EcStage>(plan).chunk;
+  plan::Chunk& chunk = plan::edit_stage<EcStage>(plan).chunk;
   while (booked_bytes(plan) > granted) {
     std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
-    if (!halve(longer, 1, 1)) break;
+    if (!plan::halve(longer, 1, 1)) break;
   }
   plan.schedule.workspace_bytes = booked_bytes(plan);
   if (plan.schedule.workspace_bytes <= granted) return {};
@@ -85,12 +85,12 @@ Status plan_ec_chunk(Plan& plan) {
 }
 
 /// The rungs of scheme ec and its engine. @range the numerics and the chunks of scheme ozaki2 are planned
-Status plan_rungs(Plan& plan, const Environment& environment) {
+Status plan_rungs(plan::Plan& plan, const plan::Environment& environment) {
   const ErrorCorrection& wishes = plan.policy.ec;
-  const std::int64_t k = std::max<std::int64_t>(num_terms(plan.shape), 1);
+  const std::int64_t k = std::max<std::int64_t>(plan::num_terms(plan.shape), 1);
   const double target = num::target_bound(plan.policy.accuracy, plan.shape.scalar, k);
-  EcStage& stage = edit_stage<EcStage>(plan);
-  stage.gauge = ozaki2_of(plan).gauge;
+  EcStage& stage = plan::edit_stage<EcStage>(plan);
+  stage.gauge = ozaki2::ozaki2_of(plan).gauge;
   EcNumerics& ec = stage.numerics;
   ec.checks_range = wishes.check_range && !wishes.karatsuba;
   ec.is_karatsuba = wishes.karatsuba;
@@ -119,21 +119,21 @@ Status plan_rungs(Plan& plan, const Environment& environment) {
       bound = std::max(bound, rung.error + budget);
     }
     if (!is_waived && budget <= 0) {
-      plan.refusals.push_back("ec " + std::string(to_string(variant)) + ": guarantees " + short_number(rung.error) +
-                              " |A||B| at k = " + std::to_string(plan.shape.k) + ", wanted " + short_number(target));
+      plan.refusals.push_back("ec " + std::string(to_string(variant)) + ": guarantees " + plan::short_number(rung.error) +
+                              " |A||B| at k = " + std::to_string(plan.shape.k) + ", wanted " + plan::short_number(target));
       if (is_named && variant == wishes.variant) break;
       continue;
     }
     if (!ec.checks_range) bound = rung.error;
-    rung.allowance = ec_allowance(rung.recipe, budget, num_terms(plan.shape));
+    rung.allowance = ec_allowance(rung.recipe, budget, plan::num_terms(plan.shape));
     ec.rungs[static_cast<std::size_t>(ec.num_rungs++)] = rung;
   }
   if (ec.num_rungs == 0) {
-    return {StatusCode::kAccuracyUnreachable, "scheme ec: guarantees " + short_number(best) + " |A||B| at k = " +
-                                                  std::to_string(plan.shape.k) + ", wanted " + short_number(target)};
+    return {StatusCode::kAccuracyUnreachable, "scheme ec: guarantees " + plan::short_number(best) + " |A||B| at k = " +
+                                                  std::to_string(plan.shape.k) + ", wanted " + plan::short_number(target)};
   }
   stage.bound = bound;
-  edit_stage<Ozaki2Stage>(plan).bound = bound;  // the plan's, whichever of them answers
+  plan::edit_stage<ozaki2::Ozaki2Stage>(plan).bound = bound;  // the plan's, whichever of them answers
   stage.chunk = {plan.shape.m, plan.shape.n, plan.shape.k};
 
   std::string reason = "no engine here can multiply for scheme ec";
@@ -160,12 +160,12 @@ Status plan_rungs(Plan& plan, const Environment& environment) {
   return {StatusCode::kUnsupported, reason};
 }
 
-Status plan_on_host(Plan& plan, const Environment& environment) {
+Status plan_on_host(plan::Plan& plan, const plan::Environment& environment) {
   const Policy policy = plan.policy;
   plan.policy.engine = EngineName::kAuto;
   if (!policy.ec.karatsuba) plan.policy.gauge = Gauge::kEntry;  // the stronger one, which the certificate needs
-  KIZAMI_RETURN_IF_ERROR(plan_ozaki2_numerics(plan));
-  KIZAMI_RETURN_IF_ERROR(plan_ozaki2_schedule(plan, environment));
+  KIZAMI_RETURN_IF_ERROR(ozaki2::plan_ozaki2_numerics(plan));
+  KIZAMI_RETURN_IF_ERROR(ozaki2::plan_ozaki2_schedule(plan, environment));
   plan.policy = policy;
   if (policy.engine != EngineName::kAuto && policy.engine != EngineName::kTcModel) {
     return {StatusCode::kUnsupported, "engine " + std::string(to_string(policy.engine)) +
@@ -224,22 +224,22 @@ Status validate(const problem::Shape& shape, const Policy& policy, product::Memo
 
 /// By itself the planner chooses the scheme only on a device, where no bits are promised. Its predictions are of operands within range;
 /// others cost more, and are as accurate.
-SchemeWish wish(const Plan& plan) {
+plan::SchemeWish wish(const plan::Plan& plan) {
   const Policy& policy = plan.policy;
-  if (policy.scheme == Scheme::kEc) return {SchemeWish::Kind::kNamed};
-  const bool may_be = is_on_device(plan) && policy.scheme == Scheme::kAuto &&
+  if (policy.scheme == Scheme::kEc) return {plan::SchemeWish::Kind::kNamed};
+  const bool may_be = plan::is_on_device(plan) && policy.scheme == Scheme::kAuto &&
                       real_of(plan.shape.scalar) == Scalar::kF32 &&
                       policy.reproducibility == Reproducibility::kNotGuaranteed && policy.forced_moduli == 0 &&
                       policy.accuracy.kind != Accuracy::Kind::kCorrect;
-  return {may_be ? SchemeWish::Kind::kMaybe : SchemeWish::Kind::kNever};
+  return {may_be ? plan::SchemeWish::Kind::kMaybe : plan::SchemeWish::Kind::kNever};
 }
 
-Status plan_anywhere(Plan& plan, const Environment& environment) {
-  return is_on_device(plan) ? plan_device_ec(plan, environment) : plan_on_host(plan, environment);
+Status plan_anywhere(plan::Plan& plan, const plan::Environment& environment) {
+  return plan::is_on_device(plan) ? plan_device_ec(plan, environment) : plan_on_host(plan, environment);
 }
 
 }  // namespace
 
-const SchemePlanner kEcPlanner{validate, wish, plan_anywhere};
+const plan::SchemePlanner kEcPlanner{validate, wish, plan_anywhere};
 
-}  // namespace kizami::plan
+}  // namespace kizami::ec

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <initializer_list>
 
-namespace kizami::plan {
+namespace kizami::ec {
 namespace {
 
 using num::FloatType;
@@ -224,4 +224,4 @@ std::int32_t ec_line_scale(const EcRecipe& recipe, const num::LineStats& line) {
   return recipe.scales_lines && !line.is_zero() ? recipe.top_exponent - line.exponent : 0;
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::ec

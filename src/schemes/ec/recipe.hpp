@@ -27,7 +27,7 @@
 #include "num/tensor_core.hpp"
 #include "product/float_product.hpp"
 
-namespace kizami::plan {
+namespace kizami::ec {
 
 /// What a variant does.
 struct EcRecipe {
@@ -96,4 +96,4 @@ struct EcNumerics {
 /// The power of two that a line is multiplied by; num::kSkipLine for one that is not finite.
 [[nodiscard]] std::int32_t ec_line_scale(const EcRecipe& recipe, const num::LineStats& line);
 
-}  // namespace kizami::plan
+}  // namespace kizami::ec

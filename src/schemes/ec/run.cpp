@@ -18,7 +18,7 @@
 #include "schemes/ozaki2/run.hpp"
 #include "schemes/ozaki2/stage.hpp"
 
-namespace kizami::exec {
+namespace kizami::ec {
 namespace {
 
 using problem::RealForm;
@@ -30,7 +30,7 @@ class EcCall {
   EcCall(const plan::Plan& plan, const problem::Problem<T>& problem, std::byte* workspace, Outcome& outcome)
       : plan_(plan), problem_(problem), outcome_(outcome), threads_(plan.schedule.facts.num_threads) {
     base::Carver carver(workspace);
-    buffers_ = plan::carve_ec(carver, plan);
+    buffers_ = carve_ec(carver, plan);
     a_ = problem::lines_of(Side::kA, problem.a);
     b_ = problem::lines_of(Side::kB, problem.b);
   }
@@ -45,24 +45,24 @@ class EcCall {
     report(stage);
     KIZAMI_RETURN_IF_ERROR(multiply(stage));
     if (outcome_.nonfinite_rows + outcome_.nonfinite_cols > 0)
-      answer_nonfinite(problem_, buffers_.behind.a.stats, buffers_.behind.b.stats, threads_);
+      fp64::answer_nonfinite(problem_, buffers_.behind.a.stats, buffers_.behind.b.stats, threads_);
     return {};
   }
 
  private:
   Status gather() {
-    split::gather_statistics(a_, nullptr, threads_, buffers_.behind.a.stats);
-    split::gather_statistics(b_, nullptr, threads_, buffers_.behind.b.stats);
-    outcome_.nonfinite_rows = count_nonfinite(buffers_.behind.a.stats, plan_.shape.m);
-    outcome_.nonfinite_cols = count_nonfinite(buffers_.behind.b.stats, plan_.shape.n);
+    certify::gather_statistics(a_, nullptr, threads_, buffers_.behind.a.stats);
+    certify::gather_statistics(b_, nullptr, threads_, buffers_.behind.b.stats);
+    outcome_.nonfinite_rows = fp64::count_nonfinite(buffers_.behind.a.stats, plan_.shape.m);
+    outcome_.nonfinite_cols = fp64::count_nonfinite(buffers_.behind.b.stats, plan_.shape.n);
     if (!plan_.policy.reject_nonfinite) return {};
-    KIZAMI_RETURN_IF_ERROR(reject_nonfinite(Side::kA, buffers_.behind.a.stats, plan_.shape.m));
-    return reject_nonfinite(Side::kB, buffers_.behind.b.stats, plan_.shape.n);
+    KIZAMI_RETURN_IF_ERROR(fp64::reject_nonfinite(Side::kA, buffers_.behind.a.stats, plan_.shape.m));
+    return fp64::reject_nonfinite(Side::kB, buffers_.behind.b.stats, plan_.shape.n);
   }
 
   /// The first stage whose range holds the operands; num_stages if none does.
   Status choose_stage(int& stage) {
-    const plan::EcNumerics& ec = ec_of(plan_).numerics;
+    const EcNumerics& ec = ec_of(plan_).numerics;
     stage = 0;
     if (!ec.checks_range) return {};
     for (; stage < ec.num_rungs; ++stage) {
@@ -75,8 +75,8 @@ class EcCall {
 
   /// Whether the range errors of a stage are within its budget for every pair of lines: by the sampled certificate, and
   /// where that is too loose by the one with a scale for each block of 64 elements.
-  Status certify(const plan::EcRung& stage, bool& is_certified) {
-    is_certified = ozaki2_of(plan_).has_certificate && set_weights(stage, buffers_.behind.a, plan_.shape.m) &&
+  Status certify(const EcRung& stage, bool& is_certified) {
+    is_certified = ozaki2::ozaki2_of(plan_).has_certificate && set_weights(stage, buffers_.behind.a, plan_.shape.m) &&
                    set_weights(stage, buffers_.behind.b, plan_.shape.n);
     if (!is_certified) return {};
     num::Ladder ladder;
@@ -86,20 +86,20 @@ class EcCall {
     const certify::CertifiedLines<T> b{b_, buffers_.behind.b.stats, buffers_.behind.b.weights, nullptr, nullptr};
     std::int64_t failures = 0;
     KIZAMI_RETURN_IF_ERROR(
-        certify::count_sampled_failures(certificate_plan(plan_), ladder, buffers_.behind.certificate, a, b, failures));
+        certify::count_sampled_failures(ozaki2::certificate_plan(plan_), ladder, buffers_.behind.certificate, a, b, failures));
     if (failures == 0) return {};
     num::RungHistogram histogram;
     KIZAMI_RETURN_IF_ERROR(
-        certify::block_histogram(certificate_plan(plan_), ladder, buffers_.behind.certificate, a, b, histogram));
+        certify::block_histogram(ozaki2::certificate_plan(plan_), ladder, buffers_.behind.certificate, a, b, histogram));
     is_certified = histogram.pairs[1] == 0;
     return {};
   }
 
   /// @return whether every line fits the format of the stage
-  bool set_weights(const plan::EcRung& stage, const plan::LineBuffers& side, std::int64_t num_lines) {
+  bool set_weights(const EcRung& stage, const ozaki2::LineBuffers& side, std::int64_t num_lines) {
     for (std::int64_t i = 0; i < num_lines; ++i) {
-      if (!plan::ec_fits(stage.recipe, side.stats[i])) return false;
-      side.weights[i] = plan::ec_weight(stage.recipe, side.stats[i], plan::num_terms(plan_.shape));
+      if (!ec_fits(stage.recipe, side.stats[i])) return false;
+      side.weights[i] = ec_weight(stage.recipe, side.stats[i], plan::num_terms(plan_.shape));
     }
     return true;
   }
@@ -113,14 +113,14 @@ class EcCall {
     outcome_.is_conditional = !ec_of(plan_).numerics.checks_range;
   }
 
-  void set_scales(const plan::EcRung& stage, const plan::LineBuffers& side, std::int64_t num_lines) {
-    for (std::int64_t i = 0; i < num_lines; ++i) side.scales[i] = plan::ec_line_scale(stage.recipe, side.stats[i]);
+  void set_scales(const EcRung& stage, const ozaki2::LineBuffers& side, std::int64_t num_lines) {
+    for (std::int64_t i = 0; i < num_lines; ++i) side.scales[i] = ec_line_scale(stage.recipe, side.stats[i]);
   }
 
   Status multiply(int stage_number) {
-    const plan::EcRung& stage = ec_of(plan_).numerics.rungs[static_cast<std::size_t>(stage_number)];
+    const EcRung& stage = ec_of(plan_).numerics.rungs[static_cast<std::size_t>(stage_number)];
     const plan::Chunk& chunk = ec_of(plan_).chunk;
-    const product::FloatProductDesc whole = plan::ec_product(plan_, stage_number);
+    const product::FloatProductDesc whole = ec_product(plan_, stage_number);
     set_scales(stage, buffers_.behind.a, plan_.shape.m);
     set_scales(stage, buffers_.behind.b, plan_.shape.n);
     for (std::int64_t i = 0; i < plan_.shape.m; i += chunk.mc) {
@@ -135,48 +135,48 @@ class EcCall {
   }
 
   /// One chunk of C, a product after another, and its epilogue.
-  Status multiply_chunk(const plan::EcRecipe& recipe, const product::FloatProductDesc& desc, std::int64_t i,
+  Status multiply_chunk(const EcRecipe& recipe, const product::FloatProductDesc& desc, std::int64_t i,
                         std::int64_t j) {
     const plan::Chunk& chunk = ec_of(plan_).chunk;
     const std::int64_t form_stride = chunk.nc * chunk.mc;
-    for (int p = 0; p < plan::ec_products(plan_); ++p) {
+    for (int p = 0; p < ec_products(plan_); ++p) {
       // The planes of A serve both parts of a complex product, and all columns where those are one chunk.
       const bool has_a = !ec_of(plan_).numerics.is_karatsuba && (p > 0 || j > 0);
       if (!has_a) split_a(recipe, desc, i, p);
       split_b(recipe, desc, j, p);
       KIZAMI_RETURN_IF_ERROR(launch(desc, buffers_.sums + p * form_stride));
     }
-    const reconstruct::FloatSums sums{buffers_.sums, desc.c_col_stride, form_stride};
-    reconstruct::reconstruct_float(
+    const FloatSums sums{buffers_.sums, desc.c_col_stride, form_stride};
+    reconstruct_float(
         sums, buffers_.behind.a.scales + i, buffers_.behind.b.scales + j, problem_.alpha, problem_.beta, threads_,
         problem_.c.block(i, j, desc.m, desc.n),
-        ec_of(plan_).numerics.is_karatsuba ? reconstruct::ComplexSums::kKaratsuba : reconstruct::ComplexSums::kParts);
+        ec_of(plan_).numerics.is_karatsuba ? ComplexSums::kKaratsuba : ComplexSums::kParts);
     return {};
   }
 
-  static constexpr split::ComplexTerm kKaratsubaTerms[3] = {split::ComplexTerm::kReal, split::ComplexTerm::kImaginary,
-                                                            split::ComplexTerm::kSum};
+  static constexpr ComplexTerm kKaratsubaTerms[3] = {ComplexTerm::kReal, ComplexTerm::kImaginary,
+                                                            ComplexTerm::kSum};
 
   /// The planes of lines of A, or of B, for product p of a chunk.
-  void split_a(const plan::EcRecipe& recipe, const product::FloatProductDesc& desc, std::int64_t i, int p) {
+  void split_a(const EcRecipe& recipe, const product::FloatProductDesc& desc, std::int64_t i, int p) {
     split_lines(recipe, a_.subset(i, desc.m), RealForm::kPlain, p, buffers_.behind.a.scales + i, buffers_.a_planes,
                 desc.a_row_stride, desc.a_plane_stride);
   }
-  void split_b(const plan::EcRecipe& recipe, const product::FloatProductDesc& desc, std::int64_t j, int p) {
+  void split_b(const EcRecipe& recipe, const product::FloatProductDesc& desc, std::int64_t j, int p) {
     constexpr RealForm kForms[2] = {kIsComplex<T> ? RealForm::kRealPart : RealForm::kPlain, RealForm::kImagPart};
     split_lines(recipe, b_.subset(j, desc.n), kForms[p % 2], p, buffers_.behind.b.scales + j, buffers_.b_planes,
                 desc.b_row_stride, desc.b_plane_stride);
   }
-  void split_lines(const plan::EcRecipe& recipe, const problem::Lines<T>& lines, RealForm form, int p,
+  void split_lines(const EcRecipe& recipe, const problem::Lines<T>& lines, RealForm form, int p,
                    const std::int32_t* scales, std::byte* planes, std::int64_t row_stride, std::int64_t plane_stride) {
     if constexpr (kIsComplex<T>) {
       if (ec_of(plan_).numerics.is_karatsuba) {
-        split::make_float_planes(lines, kKaratsubaTerms[p], scales, recipe.type, recipe.split, threads_, planes,
+        make_float_planes(lines, kKaratsubaTerms[p], scales, recipe.type, recipe.split, threads_, planes,
                                  row_stride, plane_stride);
         return;
       }
     }
-    split::make_float_planes(lines, form, scales, recipe.type, recipe.split, threads_, planes, row_stride,
+    make_float_planes(lines, form, scales, recipe.type, recipe.split, threads_, planes, row_stride,
                              plane_stride);
   }
 
@@ -200,7 +200,7 @@ class EcCall {
   const problem::Problem<T>& problem_;
   Outcome& outcome_;
   int threads_;
-  plan::EcBuffers buffers_;
+  EcBuffers buffers_;
   problem::Lines<T> a_;
   problem::Lines<T> b_;
 };
@@ -212,7 +212,7 @@ Status run_ec(const plan::Plan& plan, const problem::Problem<T>& problem, std::b
   bool is_answered = false;
   KIZAMI_RETURN_IF_ERROR(EcCall<T>(plan, problem, workspace, outcome).run(is_answered));
   if (is_answered) return {};
-  return run_ozaki2<T, T>(plan, problem, nullptr, nullptr, workspace, outcome);
+  return ozaki2::run_ozaki2<T, T>(plan, problem, nullptr, nullptr, workspace, outcome);
 }
 
 #define KIZAMI_INSTANTIATE(T) \
@@ -222,4 +222,4 @@ KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(std::complex<float>);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::exec
+}  // namespace kizami::ec

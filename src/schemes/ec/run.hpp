@@ -7,7 +7,7 @@
 #include "plan/plan.hpp"
 #include "problem/problem.hpp"
 
-namespace kizami::exec {
+namespace kizami::ec {
 
 /// Runs a validated problem that is no quick return. Operands beyond the range of every stage are answered by scheme
 /// ozaki2, which the plan holds behind them; the outcome says so.
@@ -16,4 +16,4 @@ namespace kizami::exec {
 template <class T>
 Status run_ec(const plan::Plan& plan, const problem::Problem<T>& problem, std::byte* workspace, Outcome& outcome);
 
-}  // namespace kizami::exec
+}  // namespace kizami::ec

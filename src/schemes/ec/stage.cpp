@@ -10,7 +10,7 @@
 #include "schemes/ec/plan.hpp"
 #include "schemes/ozaki2/stage.hpp"
 
-namespace kizami::plan {
+namespace kizami::ec {
 namespace {
 
 [[nodiscard]] std::string format_text(num::FloatType type) {
@@ -25,7 +25,7 @@ namespace {
   return "unknown";
 }
 
-[[nodiscard]] std::string tensor_core_text(const Plan& plan) {
+[[nodiscard]] std::string tensor_core_text(const plan::Plan& plan) {
   const num::TensorCore& core = ec_of(plan).numerics.rungs[0].core;
   return std::string(to_string(plan.policy.ec.tensor_core)) + " (groups of " + std::to_string(core.group) +
          " aligned to " + std::to_string(core.fraction_bits) + " fraction bits" +
@@ -50,10 +50,10 @@ namespace {
   text += num_promoted == 0 ? "none promoted"
                             : std::to_string(num_promoted) + " promoted every " +
                                   std::to_string(recipe.intervals_promoted * recipe.k_interval) + " of k";
-  return text + "; error " + number(rung.error);
+  return text + "; error " + plan::number(rung.error);
 }
 
-[[nodiscard]] std::string range_text(const EcStage& stage, Stages behind) {
+[[nodiscard]] std::string range_text(const EcStage& stage, plan::Stages behind) {
   if (stage.numerics.is_karatsuba) return "a part of the bound, for any data";
   if (!stage.numerics.checks_range) return "not checked: the bound holds for operands within it";
   if (stage.device_engine != nullptr)
@@ -64,11 +64,11 @@ namespace {
 
 }  // namespace
 
-std::string_view EcStage::engine_name(const Plan& /*plan*/) const {
+std::string_view EcStage::engine_name(const plan::Plan& /*plan*/) const {
   return device_engine != nullptr ? device_engine->name() : engine->name();
 }
 
-void EcStage::add_numerics(const Plan& plan, Stages behind, NumericsHash& hash) const {
+void EcStage::add_numerics(const plan::Plan& plan, plan::Stages behind, plan::NumericsHash& hash) const {
   if (behind.empty()) {
     hash.add(has_fp64 ? 2U : 0U);
     if (has_fp64) hash.add(static_cast<std::uint64_t>(fp64_summation));
@@ -91,17 +91,17 @@ void EcStage::add_numerics(const Plan& plan, Stages behind, NumericsHash& hash) 
   }
 }
 
-void EcStage::book_engine_bytes(const Plan& plan) {
+void EcStage::book_engine_bytes(const plan::Plan& plan) {
   engine_bytes.reset();
   base::Carver counter;
   engine_bytes = carve_ec(counter, plan).engine_bytes;
 }
 
-double EcStage::seconds_beyond(const Plan& plan, const Effort& effort) const {
+double EcStage::seconds_beyond(const plan::Plan& plan, const Effort& effort) const {
   return device_ec_seconds_beyond(plan, effort);
 }
 
-void EcStage::explain(const Plan& plan, Stages behind, const TakeFact& fact) const {
+void EcStage::explain(const plan::Plan& plan, plan::Stages behind, const plan::TakeFact& fact) const {
   const Scalar scalar = plan.shape.scalar;
   fact("bound is", "deterministic, for a tensor core that adds as " + tensor_core_text(plan));
   for (int r = 0; r < numerics.num_rungs; ++r)
@@ -110,7 +110,7 @@ void EcStage::explain(const Plan& plan, Stages behind, const TakeFact& fact) con
     fact("complex form", numerics.is_karatsuba ? "Karatsuba: three real products" : "four real products");
   fact("range", range_text(*this, behind));
   if (device_engine != nullptr) {
-    fact("fp64 rung", fp64_text(has_fp64, fp64_summation, scalar));
+    fact("fp64 rung", ozaki2::fp64_text(has_fp64, fp64_summation, scalar));
     fact("engine", std::string(engine_name(plan)));
   } else {
     fact("chunks", std::to_string(chunk.mc) + " x " + std::to_string(chunk.nc) + " of C");
@@ -118,4 +118,4 @@ void EcStage::explain(const Plan& plan, Stages behind, const TakeFact& fact) con
   }
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::ec

@@ -13,35 +13,35 @@
 #include "product/float_product.hpp"
 #include "schemes/ec/recipe.hpp"
 
-namespace kizami::plan {
+namespace kizami::ec {
 
-struct EcStage final : StageOf<EcStage, Scheme::kEc> {
+struct EcStage final : plan::StageOf<EcStage, Scheme::kEc> {
   EcNumerics numerics;
   bool has_fp64 = false;  ///< on a device, where FP64 arithmetic stands behind its rungs: it may be taken
   num::Fp64Summation fp64_summation = num::Fp64Summation::kPairwise;
 
   const product::FloatEngine* engine = nullptr;  ///< on the host
   const product::EcEngine* device_engine = nullptr;
-  Chunk chunk;                              ///< on the host: lines of one pass; kc = k
+  plan::Chunk chunk;                              ///< on the host: lines of one pass; kc = k
   std::optional<std::size_t> engine_bytes;  ///< that the engine asks for on the host, once chunks are final
 
-  [[nodiscard]] std::string_view engine_name(const Plan& plan) const override;
-  void add_numerics(const Plan& plan, Stages behind, NumericsHash& hash) const override;
-  void book_engine_bytes(const Plan& plan) override;
-  [[nodiscard]] double seconds_beyond(const Plan& plan, const Effort& effort) const override;
-  void explain(const Plan& plan, Stages behind, const TakeFact& fact) const override;
+  [[nodiscard]] std::string_view engine_name(const plan::Plan& plan) const override;
+  void add_numerics(const plan::Plan& plan, plan::Stages behind, plan::NumericsHash& hash) const override;
+  void book_engine_bytes(const plan::Plan& plan) override;
+  [[nodiscard]] double seconds_beyond(const plan::Plan& plan, const Effort& effort) const override;
+  void explain(const plan::Plan& plan, plan::Stages behind, const plan::TakeFact& fact) const override;
 };
 
 /// The stage of scheme ec; without rungs where the plan has none.
-[[nodiscard]] inline const EcStage& ec_of(const Plan& plan) { return stage_of<EcStage>(plan); }
+[[nodiscard]] inline const EcStage& ec_of(const plan::Plan& plan) { return plan::stage_of<EcStage>(plan); }
 
 /// Terms of one floating-point product.
-[[nodiscard]] inline std::int64_t ec_terms(const Plan& plan) {
-  return ec_of(plan).numerics.is_karatsuba ? plan.shape.k : num_terms(plan.shape);
+[[nodiscard]] inline std::int64_t ec_terms(const plan::Plan& plan) {
+  return ec_of(plan).numerics.is_karatsuba ? plan.shape.k : plan::num_terms(plan.shape);
 }
 /// Floating-point products that make a block of C.
-[[nodiscard]] inline int ec_products(const Plan& plan) {
+[[nodiscard]] inline int ec_products(const plan::Plan& plan) {
   return ec_of(plan).numerics.is_karatsuba ? 3 : is_complex(plan.shape.scalar) ? 2 : 1;
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::ec

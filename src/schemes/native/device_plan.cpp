@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <string>
 
-namespace kizami::plan {
+namespace kizami::native {
 namespace {
 
-[[nodiscard]] std::size_t booked_bytes(const Plan& plan) {
+[[nodiscard]] std::size_t booked_bytes(const plan::Plan& plan) {
   base::Carver counter;
   static_cast<void>(carve_device_native(counter, plan));
   return counter.bytes();
@@ -15,7 +15,7 @@ namespace {
 
 }  // namespace
 
-DeviceNativeBuffers carve_device_native(base::Carver& carver, const Plan& plan) {
+DeviceNativeBuffers carve_device_native(base::Carver& carver, const plan::Plan& plan) {
   const Batch& batch = plan.schedule.batch;
   DeviceNativeBuffers buffers;
   buffers.scratch = carver.take<std::byte>(plan.schedule.product_bytes);
@@ -24,8 +24,8 @@ DeviceNativeBuffers carve_device_native(base::Carver& carver, const Plan& plan) 
   return buffers;
 }
 
-Status plan_device_native(Plan& plan) {
-  Schedule& schedule = plan.schedule;
+Status plan_device_native(plan::Plan& plan) {
+  plan::Schedule& schedule = plan.schedule;
   const std::size_t limit = plan.policy.workspace_limit_bytes;
   schedule.product_bytes = 0;
   const std::size_t least = booked_bytes(plan);
@@ -40,4 +40,4 @@ Status plan_device_native(Plan& plan) {
   return {};
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::native

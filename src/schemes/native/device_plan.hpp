@@ -9,7 +9,7 @@
 #include "plan/plan.hpp"
 #include "schemes/native/stage.hpp"
 
-namespace kizami::plan {
+namespace kizami::native {
 
 struct DeviceNativeBuffers {
   std::byte* scratch = nullptr;  ///< [plan.schedule.product_bytes], the library's own
@@ -17,10 +17,10 @@ struct DeviceNativeBuffers {
   void** pointers = nullptr;     ///< [3][num_products]; of a batch that is not given by arrays in device memory
 };
 
-[[nodiscard]] DeviceNativeBuffers carve_device_native(base::Carver& carver, const Plan& plan);
+[[nodiscard]] DeviceNativeBuffers carve_device_native(base::Carver& carver, const plan::Plan& plan);
 
 /// Decides how much scratch the library gets.
 /// @status kWorkspaceTooSmall: the limit is below the rest of the workspace
-Status plan_device_native(Plan& plan);
+Status plan_device_native(plan::Plan& plan);
 
-}  // namespace kizami::plan
+}  // namespace kizami::native

@@ -15,7 +15,7 @@
 #include "device/writes_c.hpp"
 #include "schemes/native/device_plan.hpp"
 
-namespace kizami::exec {
+namespace kizami::native {
 namespace {
 
 using product::ColumnMajorForm;
@@ -55,7 +55,7 @@ Status upload_pointers(std::span<void* const> pointers, void** out, product::Que
 
 /// Where all products find alpha and beta. Fills `products`, which may point into `problem`.
 template <class T>
-Status place_factors(const DeviceProblem<T>& problem, std::byte* room, product::Queue queue,
+Status place_factors(const device::DeviceProblem<T>& problem, std::byte* room, product::Queue queue,
                      NativeProducts<T>& products) {
   if (problem.alpha.device == nullptr && problem.beta.device == nullptr) {
     products.alpha = &problem.alpha.value;
@@ -78,7 +78,7 @@ Status place_factors(const DeviceProblem<T>& problem, std::byte* room, product::
 
 /// Elements from each matrix to the next one, if that is the same for all and not negative.
 template <class T, class MatrixOf>
-[[nodiscard]] std::optional<std::int64_t> common_stride(std::span<const DeviceProblem<T>> problems,
+[[nodiscard]] std::optional<std::int64_t> common_stride(std::span<const device::DeviceProblem<T>> problems,
                                                         const MatrixOf& matrix_of) {
   const auto address = [&](std::size_t i) {
     return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(matrix_of(problems[i]).data));
@@ -92,14 +92,14 @@ template <class T, class MatrixOf>
 }
 
 template <class T>
-[[nodiscard]] Result<ColumnMajorForm> form_of(const DeviceProblem<T>& problem) {
+[[nodiscard]] Result<ColumnMajorForm> form_of(const device::DeviceProblem<T>& problem) {
   return product::column_major_form<T>(problem.a, problem.b, problem.c);
 }
 
 }  // namespace
 
 template <class T>
-Status run_device_native(const plan::Plan& plan, std::span<const DeviceProblem<T>> problems, std::byte* workspace,
+Status run_device_native(const plan::Plan& plan, std::span<const device::DeviceProblem<T>> problems, std::byte* workspace,
                          product::Queue queue) {
   const Result<ColumnMajorForm> form = form_of(problems[0]);
   if (!form.ok()) return form.status();
@@ -111,12 +111,12 @@ Status run_device_native(const plan::Plan& plan, std::span<const DeviceProblem<T
                                           " of the batch is stored otherwise than the first, must have its strides"};
   }
   base::Carver carver(workspace);
-  const plan::DeviceNativeBuffers buffers = plan::carve_device_native(carver, plan);
-  const auto a_of = [](const DeviceProblem<T>& problem) { return problem.a; };
-  const auto b_of = [](const DeviceProblem<T>& problem) { return problem.b; };
-  const auto c_of = [](const DeviceProblem<T>& problem) { return MatrixView<const T>(problem.c); };
+  const DeviceNativeBuffers buffers = carve_device_native(carver, plan);
+  const auto a_of = [](const device::DeviceProblem<T>& problem) { return problem.a; };
+  const auto b_of = [](const device::DeviceProblem<T>& problem) { return problem.b; };
+  const auto c_of = [](const device::DeviceProblem<T>& problem) { return MatrixView<const T>(problem.c); };
   const bool is_exchanged = form.value().is_exchanged;
-  const DeviceProblem<T>& first = problems[0];
+  const device::DeviceProblem<T>& first = problems[0];
   NativeProducts<T> products;
   products.form = form.value();
   products.num_products = static_cast<std::int64_t>(problems.size());
@@ -133,9 +133,9 @@ Status run_device_native(const plan::Plan& plan, std::span<const DeviceProblem<T
   } else {
     std::vector<void*> pointers;
     pointers.reserve(3 * problems.size());
-    for (const DeviceProblem<T>& problem : problems) pointers.push_back(const_cast<T*>(problem.a.data));
-    for (const DeviceProblem<T>& problem : problems) pointers.push_back(const_cast<T*>(problem.b.data));
-    for (const DeviceProblem<T>& problem : problems) pointers.push_back(problem.c.data);
+    for (const device::DeviceProblem<T>& problem : problems) pointers.push_back(const_cast<T*>(problem.a.data));
+    for (const device::DeviceProblem<T>& problem : problems) pointers.push_back(const_cast<T*>(problem.b.data));
+    for (const device::DeviceProblem<T>& problem : problems) pointers.push_back(problem.c.data);
     KIZAMI_RETURN_IF_ERROR(upload_pointers(pointers, buffers.pointers, queue));
     const auto* const a = reinterpret_cast<const T* const*>(buffers.pointers);
     const auto* const b = a + problems.size();
@@ -144,18 +144,18 @@ Status run_device_native(const plan::Plan& plan, std::span<const DeviceProblem<T
     products.c_array = reinterpret_cast<T* const*>(buffers.pointers + 2 * problems.size());
   }
   KIZAMI_RETURN_IF_ERROR(place_factors(first, buffers.factors, queue, products));
-  t_writes_c = true;  // the library does not tell
+  device::t_writes_c = true;  // the library does not tell
   return native_of(plan).device_engine->run(plan.schedule.facts.device, products,
                                             {buffers.scratch, plan.schedule.product_bytes}, queue);
 }
 
 template <class T>
-Status run_device_native(const plan::Plan& plan, const DeviceProblem<T>& layouts, const T* const* a, const T* const* b,
+Status run_device_native(const plan::Plan& plan, const device::DeviceProblem<T>& layouts, const T* const* a, const T* const* b,
                          T* const* c, std::byte* workspace, product::Queue queue) {
   const Result<ColumnMajorForm> form = form_of(layouts);
   if (!form.ok()) return form.status();
   base::Carver carver(workspace);
-  const plan::DeviceNativeBuffers buffers = plan::carve_device_native(carver, plan);
+  const DeviceNativeBuffers buffers = carve_device_native(carver, plan);
   NativeProducts<T> products;
   products.form = form.value();
   products.num_products = plan.schedule.batch.num_products;
@@ -163,15 +163,15 @@ Status run_device_native(const plan::Plan& plan, const DeviceProblem<T>& layouts
   products.right_array = products.form.is_exchanged ? a : b;
   products.c_array = c;
   KIZAMI_RETURN_IF_ERROR(place_factors(layouts, buffers.factors, queue, products));
-  t_writes_c = true;  // the library does not tell
+  device::t_writes_c = true;  // the library does not tell
   return native_of(plan).device_engine->run(plan.schedule.facts.device, products,
                                             {buffers.scratch, plan.schedule.product_bytes}, queue);
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                                        \
-  template Status run_device_native<T>(const plan::Plan&, std::span<const DeviceProblem<T>>, std::byte*,             \
+  template Status run_device_native<T>(const plan::Plan&, std::span<const device::DeviceProblem<T>>, std::byte*,             \
                                        product::Queue);                                                              \
-  template Status run_device_native<T>(const plan::Plan&, const DeviceProblem<T>&, const T* const*, const T* const*, \
+  template Status run_device_native<T>(const plan::Plan&, const device::DeviceProblem<T>&, const T* const*, const T* const*, \
                                        T* const*, std::byte*, product::Queue)
 
 KIZAMI_INSTANTIATE(float);
@@ -180,4 +180,4 @@ KIZAMI_INSTANTIATE(std::complex<float>);
 KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::exec
+}  // namespace kizami::native

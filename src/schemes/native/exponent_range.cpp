@@ -21,7 +21,7 @@
 
 #ifndef KIZAMI_SPLIT_EXPONENT_RANGE_ONCE
 #define KIZAMI_SPLIT_EXPONENT_RANGE_ONCE
-namespace kizami::split {
+namespace kizami::native {
 
 /// Numbers that are fetched ahead: the look takes no longer than memory does.
 inline constexpr std::int64_t kAhead = 512;
@@ -39,11 +39,11 @@ struct Magnitudes {
   }
 };
 
-}  // namespace kizami::split
+}  // namespace kizami::native
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace kizami::split::HWY_NAMESPACE {
+namespace kizami::native::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -81,11 +81,11 @@ Magnitudes<R> OfRun(const R* x, std::int64_t count) {
 Magnitudes<double> OfRun64(const double* x, std::int64_t count) { return OfRun(x, count); }
 Magnitudes<float> OfRun32(const float* x, std::int64_t count) { return OfRun(x, count); }
 
-}  // namespace kizami::split::HWY_NAMESPACE
+}  // namespace kizami::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kizami::split {
+namespace kizami::native {
 namespace {
 
 HWY_EXPORT(OfRun64);
@@ -148,5 +148,5 @@ KIZAMI_INSTANTIATE(std::complex<float>);
 KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::split
+}  // namespace kizami::native
 #endif

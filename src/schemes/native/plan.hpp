@@ -6,7 +6,7 @@
 #include "plan/plan.hpp"
 #include "schemes/native/stage.hpp"
 
-namespace kizami::plan {
+namespace kizami::native {
 
 /// Whether the caller named scheme native, or its engine: it is then taken whatever the elements.
 [[nodiscard]] constexpr bool is_native_by_name(const Policy& policy) {
@@ -14,6 +14,6 @@ namespace kizami::plan {
          (policy.scheme == Scheme::kAuto && policy.engine == EngineName::kNativeBlas);
 }
 
-extern const SchemePlanner kNativePlanner;
+extern const plan::SchemePlanner kNativePlanner;
 
-}  // namespace kizami::plan
+}  // namespace kizami::native

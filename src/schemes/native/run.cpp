@@ -14,25 +14,25 @@
 #include "schemes/native/exponent_range.hpp"
 #include "schemes/native/plan.hpp"
 
-namespace kizami::exec {
+namespace kizami::native {
 namespace {
 
 /// Whether the bound holds for these operands, as far as their exponents tell.
 template <class T>
 [[nodiscard]] bool is_bound_certain(const plan::Plan& plan, const problem::Problem<T>& problem) {
-  if (!is_factor_finite(problem.alpha) || !is_factor_finite(problem.beta)) return false;
+  if (!fp64::is_factor_finite(problem.alpha) || !fp64::is_factor_finite(problem.beta)) return false;
   const int threads = plan.schedule.facts.num_threads;
   num::ExponentRange c;
-  if (problem.beta != T{0}) c = split::exponent_range<T>(problem.c, threads);
+  if (problem.beta != T{0}) c = exponent_range<T>(problem.c, threads);
   return num::is_native_bound_certain<T>(
-      split::exponent_range<T>(problem.a, threads), split::exponent_range<T>(problem.b, threads),
+      exponent_range<T>(problem.a, threads), exponent_range<T>(problem.b, threads),
       plan::num_terms(plan.shape), num::exponent_range_of(problem.alpha), c, num::exponent_range_of(problem.beta));
 }
 
 /// k in the plan's blocks: C <- alpha A_1 B_1 + beta C, then C <- alpha A_b B_b + C.
 template <class T>
 Status multiply(const plan::Plan& plan, const problem::Problem<T>& problem, Outcome& outcome) {
-  const plan::NativeStage& stage = native_of(plan);
+  const NativeStage& stage = native_of(plan);
   const int threads = plan.schedule.facts.num_threads;
   if (plan.policy.reject_nonfinite) {
     const auto check = [&](Side side, MatrixView<const T> view) -> Status {
@@ -42,8 +42,8 @@ Status multiply(const plan::Plan& plan, const problem::Problem<T>& problem, Outc
         return {StatusCode::kOutOfMemory,
                 "line statistics: " + std::to_string(memory.size()) + " bytes refused by the system"};
       auto* const stats = reinterpret_cast<num::LineStats*>(memory.data());
-      split::gather_statistics(lines, nullptr, threads, stats);
-      return reject_nonfinite(side, stats, lines.num_lines);
+      certify::gather_statistics(lines, nullptr, threads, stats);
+      return fp64::reject_nonfinite(side, stats, lines.num_lines);
     };
     KIZAMI_RETURN_IF_ERROR(check(Side::kA, problem.a));
     KIZAMI_RETURN_IF_ERROR(check(Side::kB, problem.b));
@@ -69,7 +69,7 @@ Status multiply(const plan::Plan& plan, const problem::Problem<T>& problem, Outc
 template <class T>
 Status run_native(const plan::Plan& plan, const problem::Problem<T>& problem, Outcome& outcome, bool& is_answered) {
   const bool is_certain = is_bound_certain(plan, problem);
-  is_answered = is_certain || plan::is_native_by_name(plan.policy);
+  is_answered = is_certain || is_native_by_name(plan.policy);
   if (!is_answered) return {};
   outcome.is_conditional = !is_certain;
   return multiply(plan, problem, outcome);
@@ -84,4 +84,4 @@ KIZAMI_INSTANTIATE(std::complex<float>);
 KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::exec
+}  // namespace kizami::native

@@ -7,7 +7,7 @@
 #include "plan/plan.hpp"
 #include "problem/problem.hpp"
 
-namespace kizami::exec {
+namespace kizami::native {
 
 /// @return by is_answered whether it answers: not if terms may overflow or underflow on the way, unless the policy names it
 /// @range  a plan that begins with scheme native, a problem that fits it and is no quick return
@@ -15,4 +15,4 @@ namespace kizami::exec {
 template <class T>
 Status run_native(const plan::Plan& plan, const problem::Problem<T>& problem, Outcome& outcome, bool& is_answered);
 
-}  // namespace kizami::exec
+}  // namespace kizami::native

@@ -8,20 +8,20 @@
 #include "plan/plan.hpp"
 #include "product/native_engine.hpp"
 
-namespace kizami::plan {
+namespace kizami::native {
 
-struct NativeStage final : StageOf<NativeStage, Scheme::kNative> {
+struct NativeStage final : plan::StageOf<NativeStage, Scheme::kNative> {
   const product::NativeEngine* engine = nullptr;  ///< on the host
   const product::NativeDeviceEngine* device_engine = nullptr;
   std::int64_t k_block = 0;  ///< k in blocks of this
 
-  [[nodiscard]] std::string_view engine_name(const Plan& plan) const override;
+  [[nodiscard]] std::string_view engine_name(const plan::Plan& plan) const override;
   /// On the host it leaves operands whose terms may overflow or underflow, unless it was named.
-  [[nodiscard]] bool answers_all(const Plan& plan) const override;
-  void add_numerics(const Plan& plan, Stages behind, NumericsHash& hash) const override;
-  void explain(const Plan& plan, Stages behind, const TakeFact& fact) const override;
+  [[nodiscard]] bool answers_all(const plan::Plan& plan) const override;
+  void add_numerics(const plan::Plan& plan, plan::Stages behind, plan::NumericsHash& hash) const override;
+  void explain(const plan::Plan& plan, plan::Stages behind, const plan::TakeFact& fact) const override;
 };
 
-[[nodiscard]] inline const NativeStage& native_of(const Plan& plan) { return stage_of<NativeStage>(plan); }
+[[nodiscard]] inline const NativeStage& native_of(const plan::Plan& plan) { return plan::stage_of<NativeStage>(plan); }
 
-}  // namespace kizami::plan
+}  // namespace kizami::native

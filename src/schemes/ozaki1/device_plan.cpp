@@ -17,7 +17,7 @@
 #include "schemes/ozaki1/plan.hpp"
 #include "schemes/ozaki2/plan.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki1 {
 namespace {
 
 using base::ceil_div;
@@ -34,7 +34,7 @@ Status unsupported(const std::string& what) {
 
 /// Elements of k that one window may have, a multiple of its padding: as many as sum exactly, in INT32 where the engine promotes
 /// FP32 sums. 0: the engine carries no window of the format.
-[[nodiscard]] std::int64_t most_numbers(const Plan& plan) {
+[[nodiscard]] std::int64_t most_numbers(const plan::Plan& plan) {
   const SliceNumerics& slices = ozaki1_of(plan).numerics;
   const bool promotes = ozaki1_of(plan).engine != nullptr && ozaki1_of(plan).engine->promotes_sums();
   std::int64_t exact = slice_sum_limit(slices.format, slices.rule);
@@ -45,7 +45,7 @@ Status unsupported(const std::string& what) {
   return std::min(exact, product::kBlockMaxI8) / kWindowPad * kWindowPad;
 }
 
-[[nodiscard]] std::string why_no_window(const Plan& plan) {
+[[nodiscard]] std::string why_no_window(const plan::Plan& plan) {
   const SliceNumerics& slices = ozaki1_of(plan).numerics;
   return "FP32 sums of " + std::string(to_string(slices.format)) + " products are exact for " +
          std::to_string(slice_sum_limit(slices.format, slices.rule)) + " elements of k, windows have " +
@@ -53,7 +53,7 @@ Status unsupported(const std::string& what) {
 }
 
 /// Windows that one block of k has.
-[[nodiscard]] std::int64_t count_windows(const Plan& plan, std::int64_t elements) {
+[[nodiscard]] std::int64_t count_windows(const plan::Plan& plan, std::int64_t elements) {
   SliceWalk walk(plan, elements);
   SliceBatch batch;
   std::int64_t count = 0;
@@ -61,15 +61,15 @@ Status unsupported(const std::string& what) {
   return count;
 }
 
-[[nodiscard]] bool has_one_batch(const Plan& plan) {
+[[nodiscard]] bool has_one_batch(const plan::Plan& plan) {
   const std::int64_t kc = ozaki1_of(plan).chunk.kc;
   return kc >= plan.shape.k && count_windows(plan, kc) <= product::kMaxWindows;
 }
 
 /// The batch with most windows of all blocks of k, and so the most planes.
-[[nodiscard]] SliceBatch largest_batch(const Plan& plan) {
+[[nodiscard]] SliceBatch largest_batch(const plan::Plan& plan) {
   SliceBatch largest;
-  for (const std::int64_t elements : Extents(plan.shape.k, ozaki1_of(plan).chunk.kc)) {
+  for (const std::int64_t elements : plan::Extents(plan.shape.k, ozaki1_of(plan).chunk.kc)) {
     SliceWalk walk(plan, elements);
     SliceBatch batch;
     while (walk.next(batch)) {
@@ -79,25 +79,25 @@ Status unsupported(const std::string& what) {
   return largest;
 }
 
-[[nodiscard]] std::size_t slice_bytes(const Plan& plan) {
+[[nodiscard]] std::size_t slice_bytes(const plan::Plan& plan) {
   base::Carver counter;
   static_cast<void>(carve_device_slices(counter, plan));
   return counter.bytes();
 }
 /// Of the certificate, of each rung and of scheme ozaki2 behind them, whichever comes.
-[[nodiscard]] std::size_t most_bytes(const Plan& plan) {
+[[nodiscard]] std::size_t most_bytes(const plan::Plan& plan) {
   if (!has_slice_rungs(plan)) return slice_bytes(plan);
   std::size_t most = certified_slices_bytes(plan);
   for (int r = 0; r < ozaki1_of(plan).numerics.num_rungs; ++r)
     most = std::max(most, slice_bytes(plan_at_slice_rung(plan, r)));
   return most;
 }
-[[nodiscard]] std::size_t booked_bytes(const Plan& plan) {
-  return device_batch_bytes(plan.shape, plan.schedule.batch, most_bytes(plan));
+[[nodiscard]] std::size_t booked_bytes(const plan::Plan& plan) {
+  return device::device_batch_bytes(plan.shape, plan.schedule.batch, most_bytes(plan));
 }
 
 /// Lines down to the padding, then k, unless all of k must stay together.
-bool shrink(Chunk& chunk, bool keeps_k) {
+bool shrink(plan::Chunk& chunk, bool keeps_k) {
   const auto halve = [](std::int64_t& extent, std::int64_t pad) {
     const std::int64_t half = round_up((extent + 1) / 2, pad);
     if (half >= extent) return false;
@@ -105,15 +105,15 @@ bool shrink(Chunk& chunk, bool keeps_k) {
     return true;
   };
   std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
-  return halve(longer, kDeviceLinePad) || (!keeps_k && halve(chunk.kc, kWindowPad));
+  return halve(longer, device::kDeviceLinePad) || (!keeps_k && halve(chunk.kc, kWindowPad));
 }
 
 /// @return 0, or the least workspace, above the limit
-std::size_t plan_chunk(Plan& plan) {
+std::size_t plan_chunk(plan::Plan& plan) {
   const problem::Shape& shape = plan.shape;
   const std::size_t limit =
       plan.policy.workspace_limit_bytes != 0 ? plan.policy.workspace_limit_bytes : plan.schedule.facts.memory_bytes / 4;
-  Chunk& chunk = edit_stage<Ozaki1Stage>(plan).chunk;
+  plan::Chunk& chunk = plan::edit_stage<Ozaki1Stage>(plan).chunk;
   const bool is_fused = ozaki1_of(plan).sums == SliceSums::kFused;
   const std::int64_t most = most_numbers(plan) / slice_numbers(plan, 1) / kWindowPad * kWindowPad;
   chunk = {shape.m, shape.n, std::max<std::int64_t>(shape.k, 1)};
@@ -132,9 +132,9 @@ std::size_t plan_chunk(Plan& plan) {
 }
 
 /// Seconds of all products by the engine, or why it refuses.
-[[nodiscard]] std::variant<double, product::Refusal> ask(const Plan& plan) {
-  if (is_empty(plan.shape)) return 0.0;
-  const Chunk& chunk = ozaki1_of(plan).chunk;
+[[nodiscard]] std::variant<double, product::Refusal> ask(const plan::Plan& plan) {
+  if (plan::is_empty(plan.shape)) return 0.0;
+  const plan::Chunk& chunk = ozaki1_of(plan).chunk;
   const auto passes = [](std::int64_t extent, std::int64_t part) {
     return static_cast<double>(ceil_div(extent, part));
   };
@@ -160,7 +160,7 @@ std::size_t plan_chunk(Plan& plan) {
 }
 
 /// Everything but the products: split, sums, launches.
-[[nodiscard]] double phase_seconds(const Plan& plan) {
+[[nodiscard]] double phase_seconds(const plan::Plan& plan) {
   constexpr double kUntakenSeconds = 5e-6;  // begin, FP64 rung, and the gaps between launches
   constexpr double kSplitBytesPerSecond = 2.7e12;
   constexpr double kSplitSeconds = 3e-6;
@@ -183,19 +183,19 @@ std::size_t plan_chunk(Plan& plan) {
 }
 
 /// What the certificate of slices adds to that.
-[[nodiscard]] double certificate_seconds(const Plan& plan) {
-  if (!ozaki2_of(plan).has_certificate) return 0.0;
+[[nodiscard]] double certificate_seconds(const plan::Plan& plan) {
+  if (!ozaki2::ozaki2_of(plan).has_certificate) return 0.0;
   constexpr double kUntakenSeconds = 10e-6;  // second look, weights, and the host that waits
   constexpr double kStatisticsBytesPerSecond = 2.7e12;
-  const Chunk& chunk = ozaki2_of(plan).certificate;
+  const plan::Chunk& chunk = ozaki2::ozaki2_of(plan).certificate;
   const double elements = static_cast<double>(plan.shape.m + plan.shape.n) * static_cast<double>(plan.shape.k);
   const bool is_compared = chunk.mc >= plan.shape.m && chunk.nc >= plan.shape.n;
   return kUntakenSeconds + 2.0 * elements * size_bytes(plan.shape.scalar) / kStatisticsBytesPerSecond +
-         device_certificate_seconds(plan.shape, is_compared);
+         certify::device_certificate_seconds(plan.shape, is_compared);
 }
 
 /// Seconds of a call that the lowest rung answers, or the first refusal of any rung.
-[[nodiscard]] std::variant<double, product::Refusal> predict(const Plan& plan) {
+[[nodiscard]] std::variant<double, product::Refusal> predict(const plan::Plan& plan) {
   if (!has_slice_rungs(plan)) {
     auto answer = ask(plan);
     if (auto* const seconds = std::get_if<double>(&answer)) *seconds += phase_seconds(plan);
@@ -211,7 +211,7 @@ std::size_t plan_chunk(Plan& plan) {
 }
 
 /// Why the sums of a plan cannot be fused on its engine; nothing if they can.
-[[nodiscard]] std::string why_not_fused(Plan plan) {
+[[nodiscard]] std::string why_not_fused(plan::Plan plan) {
   const SliceNumerics& slices = ozaki1_of(plan).numerics;
   const product::FusedSliceEngine* const fused = product::fused_slices_of(ozaki1_of(plan).engine);
   if (fused == nullptr) return "it has no kernel for sums = fused";
@@ -223,45 +223,45 @@ std::size_t plan_chunk(Plan& plan) {
     return "sums = fused takes as many diagonals as slices, got " + std::to_string(slices.last().num_diagonals) +
            " of " + std::to_string(slices.last().num_slices);
   }
-  edit_stage<Ozaki1Stage>(plan).chunk = {plan.shape.m, plan.shape.n, plan.shape.k};
+  plan::edit_stage<Ozaki1Stage>(plan).chunk = {plan.shape.m, plan.shape.n, plan.shape.k};
   const auto answer = fused->query(fused_slice_product(plan, plan.shape.m, plan.shape.n), plan.schedule.facts);
   if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) return "sums = fused: " + refusal->reason;
   return "";
 }
 
 /// Chunks of a candidate, and of what stands behind its slices. @return as plan_ozaki2_on_engine()
-[[nodiscard]] EngineAnswer plan_on_engine(Plan& plan) {
+[[nodiscard]] ozaki2::EngineAnswer plan_on_engine(plan::Plan& plan) {
   std::size_t needed = 0;
   if (has_slice_rungs(plan)) {
-    EngineAnswer behind = plan_behind_slices(plan);
+    ozaki2::EngineAnswer behind = plan_behind_slices(plan);
     if (std::holds_alternative<product::Refusal>(behind)) return behind;
-    if (const auto* const wanted = std::get_if<WantedWorkspace>(&behind)) {  // with that, slices may want more
+    if (const auto* const wanted = std::get_if<ozaki2::WantedWorkspace>(&behind)) {  // with that, slices may want more
       plan.policy.workspace_limit_bytes = needed = wanted->bytes;
       static_cast<void>(plan_behind_slices(plan));
     }
   }
   needed = std::max(needed, plan_chunk(plan));
-  if (needed > 0) return WantedWorkspace{needed};
+  if (needed > 0) return ozaki2::WantedWorkspace{needed};
   const auto predicted = predict(plan);
   if (const auto* const refusal = std::get_if<product::Refusal>(&predicted)) return *refusal;
   return std::get<double>(predicted);
 }
 
 /// What one engine offers, with sums as the schedule says.
-void try_engine(const Plan& plan, const product::Engine* engine, SliceSums sums, Cheapest& cheapest) {
+void try_engine(const plan::Plan& plan, const product::Engine* engine, SliceSums sums, plan::Cheapest& cheapest) {
   const std::string_view name = engine->name();
-  Plan candidate = plan;
-  Ozaki1Stage& stage = edit_stage<Ozaki1Stage>(candidate);
+  plan::Plan candidate = plan;
+  Ozaki1Stage& stage = plan::edit_stage<Ozaki1Stage>(candidate);
   stage.engine = engine;
   stage.sums = sums;
-  if (wants_certificate(plan.policy)) edit_stage<Ozaki2Stage>(candidate).engine = engine;
+  if (wants_certificate(plan.policy)) plan::edit_stage<ozaki2::Ozaki2Stage>(candidate).engine = engine;
   if (sums == SliceSums::kFused) {
     if (const std::string reason = why_not_fused(candidate); !reason.empty()) return cheapest.refuses(name, reason);
   } else if (most_numbers(candidate) < slice_numbers(plan, 1) * kWindowPad) {
     return cheapest.refuses(name, why_no_window(candidate));
   }
-  const EngineAnswer answer = plan_on_engine(candidate);
-  if (const auto* const wanted = std::get_if<WantedWorkspace>(&answer))
+  const ozaki2::EngineAnswer answer = plan_on_engine(candidate);
+  if (const auto* const wanted = std::get_if<ozaki2::WantedWorkspace>(&answer))
     return cheapest.wants_workspace(name, wanted->bytes);
   if (const auto* const refusal = std::get_if<product::Refusal>(&answer))
     return cheapest.refuses(name, refusal->reason);
@@ -271,7 +271,7 @@ void try_engine(const Plan& plan, const product::Engine* engine, SliceSums sums,
 
 }  // namespace
 
-SlicedForm device_sliced_form(const Plan& plan) {
+SlicedForm device_sliced_form(const plan::Plan& plan) {
   SlicedForm form = sliced_form(is_complex(plan.shape.scalar), ozaki1_of(plan).numerics.complex_form);
   if (form.num_stacked == 1) return form;
   form.num_products = form.num_stacked;
@@ -280,11 +280,11 @@ SlicedForm device_sliced_form(const Plan& plan) {
   return form;
 }
 
-std::int64_t device_slice_stride(const Plan& plan, std::int64_t elements) {
+std::int64_t device_slice_stride(const plan::Plan& plan, std::int64_t elements) {
   return round_up(std::max<std::int64_t>(slice_numbers(plan, elements), 1), kWindowPad);
 }
 
-SliceWalk::SliceWalk(const Plan& plan, std::int64_t elements)
+SliceWalk::SliceWalk(const plan::Plan& plan, std::int64_t elements)
     : plan_(plan),
       form_(device_sliced_form(plan)),
       numbers_(slice_numbers(plan, elements)),
@@ -363,11 +363,11 @@ bool SliceWalk::next(SliceBatch& batch) {
   return count > 0;
 }
 
-DeviceSliceBuffers carve_device_slices(base::Carver& carver, const Plan& plan) {
+DeviceSliceBuffers carve_device_slices(base::Carver& carver, const plan::Plan& plan) {
   DeviceSliceBuffers buffers;
-  buffers.state = carver.take<DeviceState>(1);
-  if (is_empty(plan.shape)) return buffers;
-  const Chunk& chunk = ozaki1_of(plan).chunk;
+  buffers.state = carver.take<device::DeviceState>(1);
+  if (plan::is_empty(plan.shape)) return buffers;
+  const plan::Chunk& chunk = ozaki1_of(plan).chunk;
   const SlicedForm form = device_sliced_form(plan);
   const std::int64_t row = ozaki1_of(plan).numerics.last().num_slices * device_slice_stride(plan, chunk.kc);
   const auto carve_lines = [&](std::int64_t lines) {
@@ -379,40 +379,40 @@ DeviceSliceBuffers carve_device_slices(base::Carver& carver, const Plan& plan) {
   buffers.a = carve_lines(plan.shape.m);
   buffers.b = carve_lines(plan.shape.n);
   const std::int64_t row_bytes = row * product::element_bytes(ozaki1_of(plan).numerics.format);
-  buffers.a_slices = carver.take<std::int8_t>(form.num_parts, round_up(chunk.mc, kReadRows), row_bytes);
-  buffers.b_slices = carver.take<std::int8_t>(form.b_parts(), round_up(chunk.nc, kReadRows), row_bytes);
+  buffers.a_slices = carver.take<std::int8_t>(form.num_parts, round_up(chunk.mc, device::kReadRows), row_bytes);
+  buffers.b_slices = carver.take<std::int8_t>(form.b_parts(), round_up(chunk.nc, device::kReadRows), row_bytes);
   if (ozaki1_of(plan).sums == SliceSums::kFused) return buffers;
   const SliceBatch largest = largest_batch(plan);
-  buffers.acc = carver.take<std::int32_t>(largest.num_windows, chunk.nc, round_up(chunk.mc, kDeviceLinePad));
+  buffers.acc = carver.take<std::int32_t>(largest.num_windows, chunk.nc, round_up(chunk.mc, device::kDeviceLinePad));
   if (!has_one_batch(plan)) {
     buffers.sums =
         carver.take<std::uint64_t>(is_complex(plan.shape.scalar) ? 2 : 1, chunk.nc, chunk.mc, device_sum_words(plan));
   }
   const product::ProductDesc desc = device_slice_product(plan, largest, chunk.mc, chunk.nc);
   if (ozaki1_of(plan).engine != nullptr)
-    buffers.engine_bytes = engine_bytes(*ozaki1_of(plan).engine, plan.schedule.facts, desc, {plan.shape.m, chunk.mc},
+    buffers.engine_bytes = plan::engine_bytes(*ozaki1_of(plan).engine, plan.schedule.facts, desc, {plan.shape.m, chunk.mc},
                                         {plan.shape.n, chunk.nc}, {desc.k, desc.k});
   buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
   return buffers;
 }
 
-int device_sum_words(const Plan& plan) {
+int device_sum_words(const plan::Plan& plan) {
   const int words = slice_sum_words(plan);
   return words <= 2 ? 2 : words <= 4 ? 4 : 8;
 }
 
-bool has_slice_survey(const Plan& plan) {
+bool has_slice_survey(const plan::Plan& plan) {
   return ozaki1_of(plan).numerics.until_zero || ozaki1_of(plan).numerics.one_scale;
 }
 
-bool slices_in_one_pass(const Plan& plan) {
-  const Chunk& chunk = ozaki1_of(plan).chunk;
+bool slices_in_one_pass(const plan::Plan& plan) {
+  const plan::Chunk& chunk = ozaki1_of(plan).chunk;
   return !has_slice_survey(plan) && chunk.mc >= plan.shape.m && chunk.nc >= plan.shape.n && chunk.kc >= plan.shape.k &&
-         plan.shape.k <= kMaxSinglePassLength;
+         plan.shape.k <= device::kMaxSinglePassLength;
 }
 
-product::ProductDesc device_slice_product(const Plan& plan, const SliceBatch& batch, std::int64_t m, std::int64_t n) {
-  const Chunk& chunk = ozaki1_of(plan).chunk;
+product::ProductDesc device_slice_product(const plan::Plan& plan, const SliceBatch& batch, std::int64_t m, std::int64_t n) {
+  const plan::Chunk& chunk = ozaki1_of(plan).chunk;
   product::ProductDesc desc;
   desc.m = m;
   desc.n = n;
@@ -424,15 +424,15 @@ product::ProductDesc device_slice_product(const Plan& plan, const SliceBatch& ba
   if (desc.format != SliceFormat::kInt8) desc.exact_k = slice_sum_limit(desc.format, ozaki1_of(plan).numerics.rule);
   desc.a_row_stride = desc.b_row_stride =
       ozaki1_of(plan).numerics.last().num_slices * device_slice_stride(plan, chunk.kc);
-  desc.a_plane_stride = round_up(chunk.mc, kReadRows) * desc.a_row_stride;
-  desc.b_plane_stride = round_up(chunk.nc, kReadRows) * desc.b_row_stride;
-  desc.c_col_stride = round_up(chunk.mc, kDeviceLinePad);
+  desc.a_plane_stride = round_up(chunk.mc, device::kReadRows) * desc.a_row_stride;
+  desc.b_plane_stride = round_up(chunk.nc, device::kReadRows) * desc.b_row_stride;
+  desc.c_col_stride = round_up(chunk.mc, device::kDeviceLinePad);
   desc.c_plane_stride = chunk.nc * desc.c_col_stride;
   return desc;
 }
 
-product::FusedSliceDesc fused_slice_product(const Plan& plan, std::int64_t m, std::int64_t n) {
-  const Chunk& chunk = ozaki1_of(plan).chunk;
+product::FusedSliceDesc fused_slice_product(const plan::Plan& plan, std::int64_t m, std::int64_t n) {
+  const plan::Chunk& chunk = ozaki1_of(plan).chunk;
   const SliceNumerics& slices = ozaki1_of(plan).numerics;
   product::FusedSliceDesc desc;
   desc.m = m;
@@ -459,21 +459,21 @@ Status validate_device_slices(const Policy& policy) {
   return {};
 }
 
-Status plan_device_ozaki1(Plan& plan, const Environment& environment) {
+Status plan_device_ozaki1(plan::Plan& plan, const plan::Environment& environment) {
   KIZAMI_RETURN_IF_ERROR(validate_device_slices(plan.policy));
-  if (wants_certificate(plan.policy)) KIZAMI_RETURN_IF_ERROR(plan_ozaki2_numerics(plan));
+  if (wants_certificate(plan.policy)) KIZAMI_RETURN_IF_ERROR(ozaki2::plan_ozaki2_numerics(plan));
   KIZAMI_RETURN_IF_ERROR(plan_slice_numerics(plan));
   const SliceSums wanted = plan.policy.slices.sums;
-  Cheapest cheapest(plan);
+  plan::Cheapest cheapest(plan);
   for (const product::Engine* engine : environment.engines) {
     if (!cheapest.may_be(engine->name())) continue;
     try_engine(plan, engine, wanted == SliceSums::kAuto ? SliceSums::kConcatenated : wanted, cheapest);
-    Plan on_engine = plan;
-    edit_stage<Ozaki1Stage>(on_engine).engine = engine;
-    if (wanted == SliceSums::kAuto && !is_empty(plan.shape) && why_not_fused(on_engine).empty())
+    plan::Plan on_engine = plan;
+    plan::edit_stage<Ozaki1Stage>(on_engine).engine = engine;
+    if (wanted == SliceSums::kAuto && !plan::is_empty(plan.shape) && why_not_fused(on_engine).empty())
       try_engine(plan, engine, SliceSums::kFused, cheapest);
   }
   return std::move(cheapest).take(plan, Scheme::kOzaki1);
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki1

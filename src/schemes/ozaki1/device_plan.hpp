@@ -14,7 +14,7 @@
 #include "product/product.hpp"
 #include "schemes/ozaki1/stage.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki1 {
 
 /// Planes [end of the group before, end) times their factors, in 64 bits; then, times a sign and 2^shift, to the sum of a form.
 struct SliceGroup {
@@ -40,7 +40,7 @@ struct SliceBatch {
 class SliceWalk {
  public:
   /// @range elements: of the block of k
-  SliceWalk(const Plan& plan, std::int64_t elements);
+  SliceWalk(const plan::Plan& plan, std::int64_t elements);
   /// @return false: there are no more
   bool next(SliceBatch& batch);
 
@@ -53,7 +53,7 @@ class SliceWalk {
   };
   [[nodiscard]] int first_slice(int diagonal) const;
 
-  const Plan& plan_;
+  const plan::Plan& plan_;
   SlicedForm form_;
   std::int64_t numbers_;
   std::int64_t stride_;
@@ -68,7 +68,7 @@ struct DeviceSliceLineBuffers {
   std::int32_t* exponents = nullptr;  ///< [lines]
 };
 struct DeviceSliceBuffers {
-  DeviceState* state = nullptr;  ///< at the beginning of the workspace; the rest is absent from an empty call
+  device::DeviceState* state = nullptr;  ///< at the beginning of the workspace; the rest is absent from an empty call
   DeviceSliceLineBuffers a;
   DeviceSliceLineBuffers b;
   std::int8_t* a_slices = nullptr;  ///< [parts][round_up(mc, kReadRows)][slices][stride] elements of the format
@@ -78,29 +78,29 @@ struct DeviceSliceBuffers {
   std::byte* engine = nullptr;
   std::size_t engine_bytes = 0;
 };
-[[nodiscard]] DeviceSliceBuffers carve_device_slices(base::Carver& carver, const Plan& plan);
+[[nodiscard]] DeviceSliceBuffers carve_device_slices(base::Carver& carver, const plan::Plan& plan);
 
 /// How a complex product becomes real ones: as on the host, but that lines are never stacked.
-[[nodiscard]] SlicedForm device_sliced_form(const Plan& plan);
+[[nodiscard]] SlicedForm device_sliced_form(const plan::Plan& plan);
 /// Numbers of a slice of `elements` elements, padded.
-[[nodiscard]] std::int64_t device_slice_stride(const Plan& plan, std::int64_t elements);
+[[nodiscard]] std::int64_t device_slice_stride(const plan::Plan& plan, std::int64_t elements);
 /// Words of an exact sum: 2, 4 or 8.
-[[nodiscard]] int device_sum_words(const Plan& plan);
+[[nodiscard]] int device_sum_words(const plan::Plan& plan);
 /// Whether slices depend on what all lines of an operand have in common, see SliceSurvey.
-[[nodiscard]] bool has_slice_survey(const Plan& plan);
+[[nodiscard]] bool has_slice_survey(const plan::Plan& plan);
 /// Whether the operands are sliced whole in one pass, see schemes/ozaki1/device_split.hpp.
-[[nodiscard]] bool slices_in_one_pass(const Plan& plan);
+[[nodiscard]] bool slices_in_one_pass(const plan::Plan& plan);
 /// The product of a batch for a block of C, as the engine is asked for it.
-[[nodiscard]] product::ProductDesc device_slice_product(const Plan& plan, const SliceBatch& batch, std::int64_t m,
+[[nodiscard]] product::ProductDesc device_slice_product(const plan::Plan& plan, const SliceBatch& batch, std::int64_t m,
                                                         std::int64_t n);
 
 /// The product of a block of C in one launch, where the stage's sums are kFused.
-[[nodiscard]] product::FusedSliceDesc fused_slice_product(const Plan& plan, std::int64_t m, std::int64_t n);
+[[nodiscard]] product::FusedSliceDesc fused_slice_product(const plan::Plan& plan, std::int64_t m, std::int64_t n);
 
 /// What the device does not do of scheme ozaki1. @status kUnsupported
 Status validate_device_slices(const Policy& policy);
 /// Plans scheme ozaki1 of a validated policy.
 /// @status kUnsupported: no engine; kAccuracyUnreachable; kWorkspaceTooSmall
-Status plan_device_ozaki1(Plan& plan, const Environment& environment);
+Status plan_device_ozaki1(plan::Plan& plan, const plan::Environment& environment);
 
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki1

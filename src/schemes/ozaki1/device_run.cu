@@ -24,14 +24,14 @@
 #include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/device_split.hpp"
 
-namespace kizami::exec {
+namespace kizami::ozaki1 {
 namespace {
 
 /// One operand during a call.
 template <class T>
 struct SlicedOperand {
   problem::Lines<T> lines;
-  plan::DeviceSliceLineBuffers buffers;
+  DeviceSliceLineBuffers buffers;
   std::int8_t* slices = nullptr;
   std::uint64_t* nonfinite = nullptr;
   const std::int32_t* largest_exponent = nullptr;  ///< of SliceSurvey
@@ -45,16 +45,16 @@ struct SlicedOperand {
 template <class T>
 class Ozaki1Call {
  public:
-  Ozaki1Call(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace, plan::DeviceState* state,
+  Ozaki1Call(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace, device::DeviceState* state,
              product::Queue queue)
       : plan_(plan),
         slices_(ozaki1_of(plan).numerics),
-        form_(plan::device_sliced_form(plan)),
+        form_(device_sliced_form(plan)),
         problem_(problem),
         queue_(queue),
         num_sms_(plan.schedule.facts.num_sms) {
     base::Carver carver(workspace);
-    buffers_ = plan::carve_device_slices(carver, plan);
+    buffers_ = carve_device_slices(carver, plan);
     buffers_.state = state;
     a_ = {problem::lines_of(Side::kA, problem.a), buffers_.a, buffers_.a_slices, &state->nonfinite_rows,
           &state->slices.exponents[0]};
@@ -67,23 +67,23 @@ class Ozaki1Call {
   /// @param told what the state tells as the rung
   Status run(int told) {
     const std::int64_t num_pairs = plan_.shape.m * plan_.shape.n;
-    KIZAMI_RETURN_IF_ERROR(begin_state(buffers_.state, problem_.alpha, 0, num_pairs, told, queue_, true));
+    KIZAMI_RETURN_IF_ERROR(certify::begin_state(buffers_.state, problem_.alpha, 0, num_pairs, told, queue_, true));
     KIZAMI_RETURN_IF_ERROR(split());
     if (slices_.until_zero || (plan_.policy.may_sync && plan_.policy.reject_nonfinite))
       KIZAMI_RETURN_IF_ERROR(wait_for_lines());
-    if (is_known_nonfinite(problem_.alpha)) return writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
+    if (fp64::is_known_nonfinite(problem_.alpha)) return device::writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
     KIZAMI_RETURN_IF_ERROR(multiply());
-    return answer_left(exceptions(), num_sms_, queue_);
+    return fp64::answer_left(exceptions(), num_sms_, queue_);
   }
 
  private:
   /// The plan with the slices that this call makes.
   [[nodiscard]] const plan::Plan& sliced() const { return until_zero_ ? *until_zero_ : plan_; }
-  [[nodiscard]] const plan::SliceRung& rung() const { return ozaki1_of(sliced()).numerics.last(); }
-  [[nodiscard]] split::SliceDigits digits() const { return {slices_.rule, rung().num_slices}; }
+  [[nodiscard]] const SliceRung& rung() const { return ozaki1_of(sliced()).numerics.last(); }
+  [[nodiscard]] SliceDigits digits() const { return {slices_.rule, rung().num_slices}; }
 
   void set_strides() {
-    const product::ProductDesc desc = plan::device_slice_product(sliced(), {}, 0, 0);
+    const product::ProductDesc desc = device_slice_product(sliced(), {}, 0, 0);
     a_.row_stride = desc.a_row_stride;
     a_.part_stride = desc.a_plane_stride;
     b_.row_stride = desc.b_row_stride;
@@ -91,19 +91,19 @@ class Ozaki1Call {
   }
 
   /// Lines [first, first + count) of an operand over a block of `length` elements of k.
-  [[nodiscard]] split::DeviceSliceOperand<T> operand(const SlicedOperand<T>& side, std::int64_t first,
+  [[nodiscard]] DeviceSliceOperand<T> operand(const SlicedOperand<T>& side, std::int64_t first,
                                                      std::int64_t count, std::int64_t length) const {
-    split::DeviceSliceOperand<T> out{side.lines.subset(first, count),
+    DeviceSliceOperand<T> out{side.lines.subset(first, count),
                                      side.buffers.stats + first,
                                      side.buffers.exponents + first,
                                      {},
                                      side.nonfinite,
                                      slices_.one_scale ? side.largest_exponent : nullptr};
-    split::DeviceSlicePlanes& planes = out.planes;
+    DeviceSlicePlanes& planes = out.planes;
     planes.data = side.slices;
     planes.format = slices_.format;
     planes.row_stride = side.row_stride;
-    planes.slice_stride = plan::device_slice_stride(plan_, length);
+    planes.slice_stride = device_slice_stride(plan_, length);
     planes.part_stride = side.part_stride;
     planes.num_parts = side.is_reversed ? form_.b_parts() : form_.num_parts;
     std::copy_n(side.is_reversed ? form_.b_terms : form_.a_terms, planes.num_parts, planes.parts);
@@ -113,39 +113,39 @@ class Ozaki1Call {
 
   /// Slices of both operands in one pass; or statistics, and slices later, block by block.
   Status split() {
-    if (plan::slices_in_one_pass(plan_)) {
+    if (slices_in_one_pass(plan_)) {
       for (SlicedOperand<T>* side : {&a_, &b_}) side->loaded[0] = side->loaded[1] = 0;
-      return split::device_slices_in_one_pass<T>(operand(a_, 0, plan_.shape.m, plan_.shape.k),
+      return device_slices_in_one_pass<T>(operand(a_, 0, plan_.shape.m, plan_.shape.k),
                                                  operand(b_, 0, plan_.shape.n, plan_.shape.k), digits(), buffers_.state,
                                                  queue_);
     }
     for (SlicedOperand<T>* side : {&a_, &b_}) {
-      KIZAMI_RETURN_IF_ERROR(split::device_statistics(side->lines, side->buffers.stats, {}, side->nonfinite,
+      KIZAMI_RETURN_IF_ERROR(certify::device_statistics(side->lines, side->buffers.stats, {}, side->nonfinite,
                                                       buffers_.state, num_sms_, queue_));
     }
-    if (!plan::has_slice_survey(plan_)) return {};
-    return split::device_slice_survey(buffers_.a.stats, plan_.shape.m, buffers_.b.stats, plan_.shape.n, slices_.rule,
+    if (!has_slice_survey(plan_)) return {};
+    return device_slice_survey(buffers_.a.stats, plan_.shape.m, buffers_.b.stats, plan_.shape.n, slices_.rule,
                                       slices_.complex_form == ComplexForm::kKaratsuba, slices_.one_scale,
                                       buffers_.state, queue_);
   }
 
   /// What only the elements tell: a refusal, and how many slices leave nothing.
   Status wait_for_lines() {
-    plan::DeviceState seen;
-    KIZAMI_RETURN_IF_ERROR(wait_for_state(buffers_.state, queue_, seen));
+    device::DeviceState seen;
+    KIZAMI_RETURN_IF_ERROR(device::wait_for_state(buffers_.state, queue_, seen));
     if (slices_.until_zero) {
       until_zero_ = plan_;
-      plan::edit_stage<plan::Ozaki1Stage>(*until_zero_).numerics.rungs[0] =
-          plan::rung_until_zero(slices_, seen.slices.num_digits);
+      plan::edit_stage<Ozaki1Stage>(*until_zero_).numerics.rungs[0] =
+          rung_until_zero(slices_, seen.slices.num_digits);
       set_strides();
     }
-    return plan_.policy.reject_nonfinite ? reject_nonfinite(seen) : Status{};
+    return plan_.policy.reject_nonfinite ? device::reject_nonfinite(seen) : Status{};
   }
 
   /// Slices of a block, unless they are there.
   Status load(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j, std::int64_t h,
               std::int64_t length) {
-    std::array<split::DeviceSliceOperand<T>, 2> wanted;
+    std::array<DeviceSliceOperand<T>, 2> wanted;
     std::size_t count = 0;
     const auto want = [&](SlicedOperand<T>& side, std::int64_t first, std::int64_t lines) {
       if (side.loaded[0] == first && side.loaded[1] == h) return;
@@ -155,7 +155,7 @@ class Ozaki1Call {
     };
     want(a_, i, num_i);
     want(b_, j, num_j);
-    return split::device_slices<T>(std::span<const split::DeviceSliceOperand<T>>(wanted).first(count), h, length,
+    return device_slices<T>(std::span<const DeviceSliceOperand<T>>(wanted).first(count), h, length,
                                    digits(), buffers_.state, num_sms_, queue_);
   }
 
@@ -192,8 +192,8 @@ class Ozaki1Call {
       pointers.c = problem_.c.block(i, j, num_i, num_j);
       pointers.is_scaling_only = &buffers_.state->is_scaling_only;
       pointers.takes_signs = &buffers_.state->takes_signs;
-      return writes_c(product::fused_slices_of(ozaki1_of(plan_).engine)
-                          ->run(plan::fused_slice_product(plan_, num_i, num_j), pointers, queue_));
+      return device::writes_c(product::fused_slices_of(ozaki1_of(plan_).engine)
+                          ->run(fused_slice_product(plan_, num_i, num_j), pointers, queue_));
     }
   }
 
@@ -201,9 +201,9 @@ class Ozaki1Call {
   Status multiply_block(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
     if (ozaki1_of(plan_).sums == SliceSums::kFused) return fuse_block(i, num_i, j, num_j);
     const std::int64_t kc = ozaki1_of(plan_).chunk.kc;
-    reconstruct::DeviceSliceTask<T> task;
+    DeviceSliceTask<T> task;
     task.acc = buffers_.acc;
-    task.num_words = plan::device_sum_words(sliced());
+    task.num_words = device_sum_words(sliced());
     task.unit = unit();
     task.row_exponents = buffers_.a.exponents + i;
     task.col_exponents = buffers_.b.exponents + j;
@@ -214,12 +214,12 @@ class Ozaki1Call {
     for (std::int64_t h = 0; h < plan_.shape.k; h += kc) {
       const std::int64_t length = std::min(kc, plan_.shape.k - h);
       KIZAMI_RETURN_IF_ERROR(load(i, num_i, j, num_j, h, length));
-      plan::SliceWalk walk(sliced(), length);
-      plan::SliceBatch batch;
-      plan::SliceBatch ahead;
+      SliceWalk walk(sliced(), length);
+      SliceBatch batch;
+      SliceBatch ahead;
       for (bool is_there = walk.next(batch); is_there; batch = ahead) {
         is_there = walk.next(ahead);
-        const product::ProductDesc desc = plan::device_slice_product(sliced(), batch, num_i, num_j);
+        const product::ProductDesc desc = device_slice_product(sliced(), batch, num_i, num_j);
         const product::Pointers pointers{a_.slices, b_.slices, buffers_.acc};
         const std::span<std::byte> scratch{buffers_.engine, buffers_.engine_bytes};
         KIZAMI_RETURN_IF_ERROR(
@@ -229,8 +229,8 @@ class Ozaki1Call {
         task.plane_stride = desc.c_plane_stride;
         task.list = batch.sums;
         task.stored = is_last ? nullptr : buffers_.sums;
-        const Status status = reconstruct::sum_slices_device(task, num_sms_, queue_);
-        KIZAMI_RETURN_IF_ERROR(is_last ? writes_c(status) : status);
+        const Status status = sum_slices_device(task, num_sms_, queue_);
+        KIZAMI_RETURN_IF_ERROR(is_last ? device::writes_c(status) : status);
         task.loaded = buffers_.sums;
       }
     }
@@ -251,13 +251,13 @@ class Ozaki1Call {
   }
 
   const plan::Plan& plan_;
-  const plan::SliceNumerics& slices_;
-  plan::SlicedForm form_;
-  const DeviceProblem<T>& problem_;
+  const SliceNumerics& slices_;
+  SlicedForm form_;
+  const device::DeviceProblem<T>& problem_;
   product::Queue queue_;
   int num_sms_;
   std::optional<plan::Plan> until_zero_;  ///< the plan with as many slices as are needed
-  plan::DeviceSliceBuffers buffers_;      ///< of the planned slices
+  DeviceSliceBuffers buffers_;      ///< of the planned slices
   SlicedOperand<T> a_;
   SlicedOperand<T> b_;
 };
@@ -265,21 +265,21 @@ class Ozaki1Call {
 }  // namespace
 
 template <class T>
-Status run_device_ozaki1(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
-                         plan::DeviceState* state, product::Queue queue, int rung) {
+Status run_device_ozaki1(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace,
+                         device::DeviceState* state, product::Queue queue, int rung) {
   return Ozaki1Call<T>(plan, problem, workspace, state, queue).run(rung);
 }
 
-Outcome device_ozaki1_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
+Outcome device_ozaki1_outcome(const plan::Plan& plan, const device::DeviceState& state) {
   Outcome outcome;
   outcome.scheme = Scheme::kOzaki1;
   outcome.engine = ozaki1_of(plan).engine->name();
-  const plan::SliceNumerics& slices = ozaki1_of(plan).numerics;
+  const SliceNumerics& slices = ozaki1_of(plan).numerics;
   // One scale for lines of different size: what is left of each element is that much larger beside its line, of A and of B.
   outcome.bound = std::ldexp(plan.first().bound, std::min(2 * state.slices.spread, 900));
   outcome.gauge = plan.first().gauge;
   outcome.slices =
-      (slices.until_zero ? plan::rung_until_zero(slices, state.slices.num_digits) : slices.last()).num_slices;
+      (slices.until_zero ? rung_until_zero(slices, state.slices.num_digits) : slices.last()).num_slices;
   outcome.rung = 0;
   outcome.nonfinite_rows = static_cast<std::int64_t>(state.nonfinite_rows);
   outcome.nonfinite_cols = static_cast<std::int64_t>(state.nonfinite_cols);
@@ -287,7 +287,7 @@ Outcome device_ozaki1_outcome(const plan::Plan& plan, const plan::DeviceState& s
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                                      \
-  template Status run_device_ozaki1<T>(const plan::Plan&, const DeviceProblem<T>&, std::byte*, plan::DeviceState*, \
+  template Status run_device_ozaki1<T>(const plan::Plan&, const device::DeviceProblem<T>&, std::byte*, device::DeviceState*, \
                                        product::Queue, int)
 
 KIZAMI_INSTANTIATE(float);
@@ -296,4 +296,4 @@ KIZAMI_INSTANTIATE(std::complex<float>);
 KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::exec
+}  // namespace kizami::ozaki1

@@ -10,7 +10,7 @@
 #include "plan/plan.hpp"
 #include "product/product.hpp"
 
-namespace kizami::exec {
+namespace kizami::ozaki1 {
 
 /// @range  a plan of scheme ozaki1 and a problem that validate_device_problem() lets pass, with alpha and k that are not zero on
 ///         the host
@@ -18,10 +18,10 @@ namespace kizami::exec {
 /// @status kNonFinite: of Policy::may_sync; kInternal with CUDA's words
 /// @queue  asynchronous, capturable
 template <class T>
-Status run_device_ozaki1(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
-                         plan::DeviceState* state, product::Queue queue, int rung = 0);
+Status run_device_ozaki1(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace,
+                         device::DeviceState* state, product::Queue queue, int rung = 0);
 
 /// What a finished call of scheme ozaki1 did, given its state.
-[[nodiscard]] Outcome device_ozaki1_outcome(const plan::Plan& plan, const plan::DeviceState& state);
+[[nodiscard]] Outcome device_ozaki1_outcome(const plan::Plan& plan, const device::DeviceState& state);
 
-}  // namespace kizami::exec
+}  // namespace kizami::ozaki1

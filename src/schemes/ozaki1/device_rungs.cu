@@ -17,20 +17,20 @@
 #include "schemes/ozaki2/device_split.hpp"
 #include "schemes/ozaki2/stage.hpp"
 
-namespace kizami::exec {
+namespace kizami::ozaki1 {
 namespace {
 
 constexpr unsigned kThreads = 256;
 
 /// A thread a line of A, then of B.
 __global__ void __launch_bounds__(kThreads)
-    weigh_lines(const __grid_constant__ num::SliceLadder ladder, const plan::DeviceLineBuffers a, std::int64_t m,
-                const plan::DeviceLineBuffers b, std::int64_t n, const plan::DeviceState* state) {
+    weigh_lines(const __grid_constant__ num::SliceLadder ladder, const device::DeviceLineBuffers a, std::int64_t m,
+                const device::DeviceLineBuffers b, std::int64_t n, const device::DeviceState* state) {
   base::follow_previous_kernel();
   if (state->is_scaling_only != 0) return;
   const std::int64_t line = blockIdx.x * static_cast<std::int64_t>(kThreads) + threadIdx.x;
   if (line >= m + n) return;
-  const plan::DeviceLineBuffers& lines = line < m ? a : b;
+  const device::DeviceLineBuffers& lines = line < m ? a : b;
   const std::int64_t i = line < m ? line : line - m;
   const num::LineWeight weight = num::slice_weight(ladder, lines.stats[i]);
   lines.line_weights[i] = weight;
@@ -39,15 +39,15 @@ __global__ void __launch_bounds__(kThreads)
 
 /// Enqueues all that decides the rung: state->selection is it.
 template <class T>
-Status certify(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace, plan::DeviceState* state,
+Status certify(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace, device::DeviceState* state,
                product::Queue queue) {
   base::Carver carver(workspace);
-  const plan::DeviceSliceCertificateBuffers buffers = plan::carve_device_slice_certificate(carver, plan);
+  const DeviceSliceCertificateBuffers buffers = carve_device_slice_certificate(carver, plan);
   const std::int64_t m = plan.shape.m;
   const std::int64_t n = plan.shape.n;
-  const plan::SliceNumerics& slices = ozaki1_of(plan).numerics;
+  const SliceNumerics& slices = ozaki1_of(plan).numerics;
   const int num_sms = plan.schedule.facts.num_sms;
-  const certify::DeviceCertifier<T> certifier{.plan = certificate_plan(plan),
+  const certify::DeviceCertifier<T> certifier{.plan = ozaki2::certificate_plan(plan),
                                               .ladder = slices.ladder,
                                               .a = problem::lines_of(Side::kA, problem.a),
                                               .b = problem::lines_of(Side::kB, problem.b),
@@ -58,45 +58,45 @@ Status certify(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byt
                                               .wants_all_pairs = true,
                                               .state = state,
                                               .queue = queue};
-  KIZAMI_RETURN_IF_ERROR(begin_state(state, problem.alpha, 0, m * n, 0, queue));
-  KIZAMI_RETURN_IF_ERROR(split::device_statistics(certifier.a, buffers.a.stats, certifier.early_digits(Side::kA),
+  KIZAMI_RETURN_IF_ERROR(certify::begin_state(state, problem.alpha, 0, m * n, 0, queue));
+  KIZAMI_RETURN_IF_ERROR(certify::device_statistics(certifier.a, buffers.a.stats, certifier.early_digits(Side::kA),
                                                   &state->nonfinite_rows, state, num_sms, queue));
-  KIZAMI_RETURN_IF_ERROR(split::device_statistics(certifier.b, buffers.b.stats, certifier.early_digits(Side::kB),
+  KIZAMI_RETURN_IF_ERROR(certify::device_statistics(certifier.b, buffers.b.stats, certifier.early_digits(Side::kB),
                                                   &state->nonfinite_cols, state, num_sms, queue));
   const auto blocks = static_cast<unsigned>(base::ceil_div(m + n, std::int64_t{kThreads}));
   KIZAMI_RETURN_IF_ERROR(base::launch_overlapped("weigh_lines", weigh_lines, dim3(blocks), dim3(kThreads), 0, queue,
-                                                 plan::slice_ladder(slices), buffers.a, m, buffers.b, n,
-                                                 static_cast<const plan::DeviceState*>(state)));
+                                                 slice_ladder(slices), buffers.a, m, buffers.b, n,
+                                                 static_cast<const device::DeviceState*>(state)));
   return certifier.run(false);
 }
 
 }  // namespace
 
 template <class T>
-Status run_device_slice_rungs(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
-                              plan::DeviceState* state, product::Queue queue, bool& is_answered) {
+Status run_device_slice_rungs(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace,
+                              device::DeviceState* state, product::Queue queue, bool& is_answered) {
   is_answered = false;
-  if (!ozaki2_of(plan).has_certificate) return {};
+  if (!ozaki2::ozaki2_of(plan).has_certificate) return {};
   KIZAMI_RETURN_IF_ERROR(certify(plan, problem, workspace, state, queue));
-  plan::DeviceState seen;
-  KIZAMI_RETURN_IF_ERROR(wait_for_state(state, queue, seen));
-  if (plan.policy.reject_nonfinite) KIZAMI_RETURN_IF_ERROR(reject_nonfinite(seen));
+  device::DeviceState seen;
+  KIZAMI_RETURN_IF_ERROR(device::wait_for_state(state, queue, seen));
+  if (plan.policy.reject_nonfinite) KIZAMI_RETURN_IF_ERROR(device::reject_nonfinite(seen));
   if (seen.selection.rung < 0) return {};
   is_answered = true;
-  plan::Plan one = plan::plan_at_slice_rung(plan, seen.selection.rung);
+  plan::Plan one = plan_at_slice_rung(plan, seen.selection.rung);
   one.policy.reject_nonfinite = false;  // that is settled
   return run_device_ozaki1(one, problem, workspace, state, queue, seen.selection.rung);
 }
 
-Outcome device_slice_rung_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
-  Outcome outcome = device_ozaki1_outcome(plan::plan_at_slice_rung(plan, state.selection.rung), state);
+Outcome device_slice_rung_outcome(const plan::Plan& plan, const device::DeviceState& state) {
+  Outcome outcome = device_ozaki1_outcome(plan_at_slice_rung(plan, state.selection.rung), state);
   outcome.rung = state.selection.rung;
   return outcome;
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                       \
-  template Status run_device_slice_rungs<T>(const plan::Plan&, const DeviceProblem<T>&, std::byte*, \
-                                            plan::DeviceState*, product::Queue, bool&)
+  template Status run_device_slice_rungs<T>(const plan::Plan&, const device::DeviceProblem<T>&, std::byte*, \
+                                            device::DeviceState*, product::Queue, bool&)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);
@@ -104,4 +104,4 @@ KIZAMI_INSTANTIATE(std::complex<float>);
 KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::exec
+}  // namespace kizami::ozaki1

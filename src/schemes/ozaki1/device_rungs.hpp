@@ -12,17 +12,17 @@
 #include "plan/plan.hpp"
 #include "product/product.hpp"
 
-namespace kizami::exec {
+namespace kizami::ozaki1 {
 
-/// @range  as run_device_ozaki1(), with plan::has_slice_rungs(plan)
+/// @range  as run_device_ozaki1(), with has_slice_rungs(plan)
 /// @param  is_answered false: no rung certifies all pairs, and scheme ozaki2 has to begin
 /// @status kNonFinite; kInternal with CUDA's words
 /// @queue  waits for the certificate, then asynchronous
 template <class T>
-Status run_device_slice_rungs(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
-                              plan::DeviceState* state, product::Queue queue, bool& is_answered);
+Status run_device_slice_rungs(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace,
+                              device::DeviceState* state, product::Queue queue, bool& is_answered);
 
 /// What a finished call did, given its state, where state.is_sliced.
-[[nodiscard]] Outcome device_slice_rung_outcome(const plan::Plan& plan, const plan::DeviceState& state);
+[[nodiscard]] Outcome device_slice_rung_outcome(const plan::Plan& plan, const device::DeviceState& state);
 
-}  // namespace kizami::exec
+}  // namespace kizami::ozaki1

@@ -9,10 +9,10 @@
 #include "schemes/ozaki1/stage.hpp"
 #include "schemes/ozaki2/stage.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki1 {
 namespace {
 
-[[nodiscard]] std::size_t certificate_bytes(const Plan& plan) {
+[[nodiscard]] std::size_t certificate_bytes(const plan::Plan& plan) {
   base::Carver counter;
   static_cast<void>(carve_device_slice_certificate(counter, plan));
   return counter.bytes();
@@ -20,58 +20,58 @@ namespace {
 
 }  // namespace
 
-bool has_slice_rungs(const Plan& plan) { return ozaki1_of(plan).numerics.ladder.num_rungs > 0; }
+bool has_slice_rungs(const plan::Plan& plan) { return ozaki1_of(plan).numerics.ladder.num_rungs > 0; }
 
-Plan plan_at_slice_rung(const Plan& plan, int rung) {
-  Plan one;
+plan::Plan plan_at_slice_rung(const plan::Plan& plan, int rung) {
+  plan::Plan one;
   one.shape = plan.shape;
   one.policy = plan.policy;
   one.stages = plan.stages;
   one.schedule = plan.schedule;
-  SliceNumerics& slices = edit_stage<Ozaki1Stage>(one).numerics;
+  SliceNumerics& slices = plan::edit_stage<Ozaki1Stage>(one).numerics;
   slices.rungs[0] = slices.rungs[static_cast<std::size_t>(rung)];
   slices.num_rungs = 1;
   slices.ladder = {};
   return one;
 }
 
-DeviceSliceCertificateBuffers carve_device_slice_certificate(base::Carver& carver, const Plan& plan) {
+DeviceSliceCertificateBuffers carve_device_slice_certificate(base::Carver& carver, const plan::Plan& plan) {
   DeviceSliceCertificateBuffers buffers;
-  buffers.state = carver.take<DeviceState>(1);
-  if (is_empty(plan.shape)) return buffers;
+  buffers.state = carver.take<device::DeviceState>(1);
+  if (plan::is_empty(plan.shape)) return buffers;
   const auto carve_lines = [&](std::int64_t lines) {
-    DeviceLineBuffers of_lines;
+    device::DeviceLineBuffers of_lines;
     of_lines.stats = carver.take<num::LineStats>(lines);
-    of_lines.weights = carver.take<num::RungWeight>(base::round_up(lines, kReadRows));
+    of_lines.weights = carver.take<num::RungWeight>(base::round_up(lines, device::kReadRows));
     of_lines.line_weights = carver.take<num::LineWeight>(lines);
     return of_lines;
   };
   buffers.a = carve_lines(plan.shape.m);
   buffers.b = carve_lines(plan.shape.n);
-  const Chunk& chunk = ozaki2_of(plan).certificate;
+  const plan::Chunk& chunk = ozaki2::ozaki2_of(plan).certificate;
   const bool is_whole = chunk.mc >= plan.shape.m && chunk.nc >= plan.shape.n;
   const std::size_t mark = carver.mark();
-  buffers.sampled = carve_sampled(carver, certificate_plan(plan), ozaki1_of(plan).numerics.ladder, is_whole);
+  buffers.sampled = certify::carve_sampled(carver, ozaki2::certificate_plan(plan), ozaki1_of(plan).numerics.ladder, is_whole);
   carver.rewind(mark);
   buffers.second_look =
-      carve_second_look(carver, {chunk.mc, chunk.nc}, plan.shape.k, is_complex(plan.shape.scalar) ? 2 : 1);
+      certify::carve_second_look(carver, {chunk.mc, chunk.nc}, plan.shape.k, is_complex(plan.shape.scalar) ? 2 : 1);
   return buffers;
 }
 
-EngineAnswer plan_behind_slices(Plan& plan) {
-  EngineAnswer answer = plan_ozaki2_on_engine(plan);
-  if (!std::holds_alternative<double>(answer) || !ozaki2_of(plan).has_certificate) return answer;
+ozaki2::EngineAnswer plan_behind_slices(plan::Plan& plan) {
+  ozaki2::EngineAnswer answer = ozaki2::plan_ozaki2_on_engine(plan);
+  if (!std::holds_alternative<double>(answer) || !ozaki2::ozaki2_of(plan).has_certificate) return answer;
   const std::size_t limit =
       plan.policy.workspace_limit_bytes != 0 ? plan.policy.workspace_limit_bytes : plan.schedule.facts.memory_bytes / 4;
   const std::size_t granted = std::max(limit, plan.schedule.workspace_bytes);
-  Chunk& chunk = edit_stage<Ozaki2Stage>(plan).certificate;
-  while (certificate_bytes(plan) > granted && halve(chunk.mc >= chunk.nc ? chunk.mc : chunk.nc, 1, 1)) {
+  plan::Chunk& chunk = plan::edit_stage<ozaki2::Ozaki2Stage>(plan).certificate;
+  while (certificate_bytes(plan) > granted && plan::halve(chunk.mc >= chunk.nc ? chunk.mc : chunk.nc, 1, 1)) {
   }
   return answer;
 }
 
-std::size_t certified_slices_bytes(const Plan& plan) {
-  return std::max(ozaki2_of(plan).has_certificate ? certificate_bytes(plan) : 0, product_bytes(plan));
+std::size_t certified_slices_bytes(const plan::Plan& plan) {
+  return std::max(ozaki2::ozaki2_of(plan).has_certificate ? certificate_bytes(plan) : 0, ozaki2::product_bytes(plan));
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki1

@@ -7,7 +7,7 @@
 #include "kizami/policy.hpp"
 #include "num/slices.hpp"
 
-namespace kizami::split::device {
+namespace kizami::ozaki1::kernels {
 
 /// @exact  @range |digit| < 2^22
 [[nodiscard]] __device__ inline float whole_number(int digit) {
@@ -79,4 +79,4 @@ __device__ void write_floats(const double (&x)[kNumbers], num::DigitRule rule, S
   }
 }
 
-}  // namespace kizami::split::device
+}  // namespace kizami::ozaki1::kernels

@@ -11,7 +11,7 @@
 #include "schemes/ozaki1/device_slice_floats.cuh"
 #include "schemes/ozaki1/device_split.hpp"
 
-namespace kizami::split::device {
+namespace kizami::ozaki1::kernels {
 
 /// Elements that a lane takes at a time, and a warp.
 inline constexpr int kQuad = 4;
@@ -151,7 +151,7 @@ __device__ __noinline__ void write_sums(const T* elements, int exponent, bool is
   num::Int128 rest[kQuad];
   const int unit = exponent - num::kSumDepth;
   for (int i = 0; i < kQuad; ++i) {
-    const Element<T> e = load_element(elements + i);
+    const device::Element<T> e = device::load_element(elements + i);
     rest[i] = num::fixed_point(e.term[0], unit) + num::fixed_point(is_conjugated ? -e.term[1] : e.term[1], unit);
   }
   for (int s = 0; s < num_slices; ++s, out += step) {
@@ -190,11 +190,11 @@ __device__ void write_slices(const unsigned char* piece, int begin, int end, int
   const auto scaled = [&](double x) { return line.is_live ? x * line.scale.first * line.scale.second : 0.0; };
 #pragma unroll 1
   for (int h = begin + kQuad * (static_cast<int>(threadIdx.x) % 32); h < end; h += step) {
-    Element<T> elements[kQuad];
-    Element<T> pair[2];
+    device::Element<T> elements[kQuad];
+    device::Element<T> pair[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      read_pair(piece, h + 2 * half, pair);
+      device::read_pair(piece, h + 2 * half, pair);
       elements[2 * half] = pair[0];
       elements[2 * half + 1] = pair[1];
     }
@@ -246,4 +246,4 @@ __device__ void write_slices(const unsigned char* piece, int begin, int end, int
   return static_cast<int>(num::num_slice_terms(planes.parts[0], is_complex, 1));
 }
 
-}  // namespace kizami::split::device
+}  // namespace kizami::ozaki1::kernels

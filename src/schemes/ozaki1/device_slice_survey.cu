@@ -3,7 +3,7 @@
 #include "base/overlapped_launch.hpp"
 #include "schemes/ozaki1/device_split.hpp"
 
-namespace kizami::split {
+namespace kizami::ozaki1 {
 namespace {
 
 constexpr int kThreads = 1024;
@@ -25,8 +25,8 @@ __device__ void merge_largest(int value, int* largest) {
   if (threadIdx.x % 32 == 0) atomicMax(largest, value);
 }
 
-__global__ void __launch_bounds__(kThreads) survey_lines(Survey survey, plan::DeviceState* state) {
-  __shared__ plan::SliceSurvey found;
+__global__ void __launch_bounds__(kThreads) survey_lines(Survey survey, device::DeviceState* state) {
+  __shared__ device::SliceSurvey found;
   base::follow_previous_kernel();
   if (state->is_scaling_only != 0) return;
   if (threadIdx.x == 0) found = {};
@@ -62,10 +62,10 @@ __global__ void __launch_bounds__(kThreads) survey_lines(Survey survey, plan::De
 }  // namespace
 
 Status device_slice_survey(const num::LineStats* a, std::int64_t m, const num::LineStats* b, std::int64_t n,
-                           const num::DigitRule& rule, bool has_sums, bool has_one_scale, plan::DeviceState* state,
+                           const num::DigitRule& rule, bool has_sums, bool has_one_scale, device::DeviceState* state,
                            product::Queue queue) {
   const Survey survey{{{a, m}, {b, n}}, rule, has_sums ? 1 : 0, has_one_scale};
   return base::launch_overlapped("survey_lines", survey_lines, 1, kThreads, 0, queue, survey, state);
 }
 
-}  // namespace kizami::split
+}  // namespace kizami::ozaki1

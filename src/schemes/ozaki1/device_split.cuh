@@ -16,7 +16,7 @@
 #include "schemes/ozaki1/device_split.hpp"
 #include "schemes/ozaki2/device_buffers.hpp"
 
-namespace kizami::split::device {
+namespace kizami::ozaki1::kernels {
 
 /// Elements of a slice, with its padding.
 template <class T>
@@ -39,15 +39,15 @@ struct SlicePass {
   std::int32_t cluster;
   std::int32_t length;  ///< elements of a line that a block takes, a multiple of 128
   SliceDigits digits;
-  const plan::DeviceState* state;
+  const device::DeviceState* state;
 };
 
 /// @range  one cluster: some whole lines of one operand
 template <class T>
-__global__ void __launch_bounds__(kPanelThreads, 3) slice_pass(const __grid_constant__ SlicePass<T> pass) {
-  using P = Panel<T>;
+__global__ void __launch_bounds__(device::kPanelThreads, 3) slice_pass(const __grid_constant__ SlicePass<T> pass) {
+  using P = device::Panel<T>;
   extern __shared__ __align__(16) unsigned char panel[];
-  __shared__ __align__(16) Mailbox<T> mailbox;
+  __shared__ __align__(16) certify::kernels::Mailbox<T> mailbox;
   base::begin_in_cluster(&mailbox, sizeof mailbox);
   base::follow_previous_kernel();
   if (pass.state->is_scaling_only != 0) return;
@@ -60,16 +60,16 @@ __global__ void __launch_bounds__(kPanelThreads, 3) slice_pass(const __grid_cons
       static_cast<std::int64_t>(block / static_cast<std::uint32_t>(pass.cluster)) * P::kLines;
   const int length = pass.length;
   const std::int64_t first = static_cast<std::int64_t>(rank) * length;
-  const LineWarps<T> line_warps(mailbox, pass.cluster, rank);
-  const bool is_in_chunks = task.is_across && comes_in_chunks(lines, first_line, first, length);
+  const certify::kernels::LineWarps<T> line_warps(mailbox, pass.cluster, rank);
+  const bool is_in_chunks = task.is_across && device::comes_in_chunks(lines, first_line, first, length);
   if (is_in_chunks) {
-    load_chunks(lines, first_line, first, length, panel);
+    device::load_chunks(lines, first_line, first, length, panel);
   } else {
-    load_panel(lines, task.is_across, first_line, first, length, panel);
+    device::load_panel(lines, task.is_across, first_line, first, length, panel);
   }
-  wait_for_copies();
+  device::wait_for_copies();
   if constexpr (sizeof(T) < 16) {
-    if (is_in_chunks) order_chunks<T>(length, panel);
+    if (is_in_chunks) device::order_chunks<T>(length, panel);
   }
   __syncthreads();
 
@@ -78,17 +78,17 @@ __global__ void __launch_bounds__(kPanelThreads, 3) slice_pass(const __grid_cons
   const int part = warp % P::kWarpsPerLine;
   const std::int64_t line = first_line + warp / P::kWarpsPerLine;
   const unsigned char* const piece = panel + warp / P::kWarpsPerLine * P::pitch(length);
-  const auto [range, exponent] = first_look(lines, line, line_warps, [&](const auto& visit) {
+  const auto [range, exponent] = certify::kernels::first_look(lines, line, line_warps, [&](const auto& visit) {
 #pragma unroll 4
     for (int h = 64 * part + 2 * lane; h < length; h += 64 * P::kWarpsPerLine) {
-      Element<T> elements[2];
-      read_pair(piece, h, elements);
+      device::Element<T> elements[2];
+      device::read_pair(piece, h, elements);
       visit(elements);
     }
   });
   if (line >= lines.num_lines) return;
   if (rank == 0 && part == 0 && lane == 0) {
-    task.operand.stats[line] = line_stats(range, exponent, Sums{});
+    task.operand.stats[line] = certify::kernels::line_stats(range, exponent, certify::kernels::Sums{});
     task.operand.exponents[line] = range.is_nonfinite() ? num::kSkipLine : range.is_zero() ? 0 : exponent;
     if (range.is_nonfinite()) atomicAdd(reinterpret_cast<unsigned long long*>(task.operand.nonfinite), 1ull);
   }
@@ -117,20 +117,20 @@ struct SlicePieces {
   SliceTask<T> tasks[2];
   std::int64_t first;
   SliceDigits digits;
-  const plan::DeviceState* state;
+  const device::DeviceState* state;
 };
 
 template <class T>
 __device__ void slice_panel(const SlicePieces<T>& pieces, const SliceTask<T>& task, std::uint32_t number,
                             unsigned char* panel) {
-  using P = Panel<T>;
+  using P = device::Panel<T>;
   const problem::Lines<T>& lines = task.operand.lines;
   const DeviceSlicePlanes& planes = task.operand.planes;
   const std::int64_t first_line = static_cast<std::int64_t>(number / task.pieces) * P::kLines;
   const std::uint32_t piece = number % task.pieces;
-  const std::int64_t at = static_cast<std::int64_t>(piece) * kPanelLength;  // in a slice
-  load_panel(lines, task.is_across, first_line, pieces.first + at, kPanelLength, panel);
-  wait_for_copies();
+  const std::int64_t at = static_cast<std::int64_t>(piece) * device::kPanelLength;  // in a slice
+  device::load_panel(lines, task.is_across, first_line, pieces.first + at, device::kPanelLength, panel);
+  device::wait_for_copies();
   __syncthreads();
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int part = warp % P::kWarpsPerLine;
@@ -141,11 +141,11 @@ __device__ void slice_panel(const SlicePieces<T>& pieces, const SliceTask<T>& ta
     const int exponent = stats.is_zero() ? num::kNoExponent : one_exponent != nullptr ? *one_exponent : stats.exponent;
     if (piece == 0 && threadIdx.x % (32 * P::kWarpsPerLine) == 0)
       task.operand.exponents[line] = !stats.is_finite ? num::kSkipLine : stats.is_zero() ? 0 : exponent;
-    const auto end = static_cast<int>(min(static_cast<std::int64_t>(kPanelLength), slice_elements<T>(planes) - at));
+    const auto end = static_cast<int>(min(static_cast<std::int64_t>(device::kPanelLength), slice_elements<T>(planes) - at));
     const SliceWork work{planes, pieces.digits, lines.is_conjugated};
     std::int8_t* const row =
         place_of(planes, line * planes.row_stride + at * numbers_per_element(planes, kIsComplex<T>));
-    write_slices<T>(panel + warp / P::kWarpsPerLine * P::pitch(kPanelLength), kQuadsLength * part, end,
+    write_slices<T>(panel + warp / P::kWarpsPerLine * P::pitch(device::kPanelLength), kQuadsLength * part, end,
                     kQuadsLength * P::kWarpsPerLine, exponent, work, row);
   }
   __syncthreads();
@@ -153,7 +153,7 @@ __device__ void slice_panel(const SlicePieces<T>& pieces, const SliceTask<T>& ta
 
 /// A block takes every gridDim-th panel of both operands.
 template <class T>
-__global__ void __launch_bounds__(kPanelThreads, kSliceBlocksPerSm)
+__global__ void __launch_bounds__(device::kPanelThreads, kSliceBlocksPerSm)
     slice_pieces(const __grid_constant__ SlicePieces<T> pieces) {
   extern __shared__ __align__(16) unsigned char panel[];
   base::follow_previous_kernel();
@@ -165,30 +165,30 @@ __global__ void __launch_bounds__(kPanelThreads, kSliceBlocksPerSm)
   }
 }
 
-}  // namespace kizami::split::device
+}  // namespace kizami::ozaki1::kernels
 
-namespace kizami::split {
+namespace kizami::ozaki1 {
 
 template <class T>
 Status device_slices_in_one_pass(const DeviceSliceOperand<T>& a, const DeviceSliceOperand<T>& b,
-                                 const SliceDigits& digits, const plan::DeviceState* state, product::Queue queue) {
+                                 const SliceDigits& digits, const device::DeviceState* state, product::Queue queue) {
   using P = device::Panel<T>;
-  const std::int64_t span = device::slice_elements<T>(a.planes);
+  const std::int64_t span = kernels::slice_elements<T>(a.planes);
   int cluster = 1;
-  while (cluster < device::kMaxCluster && std::int64_t{cluster} * device::kPanelLength < span) cluster *= 2;
+  while (cluster < certify::kernels::kMaxCluster && std::int64_t{cluster} * device::kPanelLength < span) cluster *= 2;
   const auto length = static_cast<int>(base::round_up(base::ceil_div(span, std::int64_t{cluster}), std::int64_t{128}));
   if (length > device::kPanelLength)
     return {StatusCode::kInternal, "lines of " + std::to_string(span) + " elements do not fit in one pass"};
   const auto blocks_of = [&](const DeviceSliceOperand<T>& x) {
     return static_cast<unsigned>(base::ceil_div(x.lines.num_lines, std::int64_t{P::kLines}) * cluster);
   };
-  device::SlicePass<T> pass{{{a, device::lies_across(a.lines)}, {b, device::lies_across(b.lines)}},
+  kernels::SlicePass<T> pass{{{a, device::lies_across(a.lines)}, {b, device::lies_across(b.lines)}},
                             blocks_of(a),
                             cluster,
                             length,
                             digits,
                             state};
-  const auto kernel = device::slice_pass<T>;
+  const auto kernel = kernels::slice_pass<T>;
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, P::bytes(device::kPanelLength)),
       "shared memory of the slices"));
@@ -201,17 +201,17 @@ Status device_slices_in_one_pass(const DeviceSliceOperand<T>& a, const DeviceSli
 
 template <class T>
 Status device_slices(std::span<const DeviceSliceOperand<T>> operands, std::int64_t first, std::int64_t length,
-                     const SliceDigits& digits, const plan::DeviceState* state, int num_sms, product::Queue queue) {
+                     const SliceDigits& digits, const device::DeviceState* state, int num_sms, product::Queue queue) {
   using P = device::Panel<T>;
-  device::SlicePieces<T> pieces{{}, first, digits, state};
+  kernels::SlicePieces<T> pieces{{}, first, digits, state};
   unsigned panels = 0;
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    device::SliceTask<T>& task = pieces.tasks[i];
+    kernels::SliceTask<T>& task = pieces.tasks[i];
     task.operand = operands[i];
     task.operand.lines.length = first + length;
     task.is_across = device::lies_across(operands[i].lines);
     task.pieces = static_cast<std::uint32_t>(
-        base::ceil_div(device::slice_elements<T>(operands[i].planes), std::int64_t{device::kPanelLength}));
+        base::ceil_div(kernels::slice_elements<T>(operands[i].planes), std::int64_t{device::kPanelLength}));
     task.num_panels =
         task.pieces * static_cast<std::uint32_t>(base::ceil_div(operands[i].lines.num_lines, std::int64_t{P::kLines}));
     panels += task.num_panels;
@@ -219,20 +219,20 @@ Status device_slices(std::span<const DeviceSliceOperand<T>> operands, std::int64
   if (panels == 0) return {};
   constexpr int kBytes = P::bytes(device::kPanelLength);
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(
-      cudaFuncSetAttribute(device::slice_pieces<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
+      cudaFuncSetAttribute(kernels::slice_pieces<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
       "shared memory of the slices"));
-  const unsigned grid = std::min(panels, static_cast<unsigned>(device::kSliceBlocksPerSm * num_sms));
-  return base::launch_overlapped("slice_pieces", device::slice_pieces<T>, grid, device::kPanelThreads, kBytes, queue,
+  const unsigned grid = std::min(panels, static_cast<unsigned>(kernels::kSliceBlocksPerSm * num_sms));
+  return base::launch_overlapped("slice_pieces", kernels::slice_pieces<T>, grid, device::kPanelThreads, kBytes, queue,
                                  pieces);
 }
 
-}  // namespace kizami::split
+}  // namespace kizami::ozaki1
 
 /// In one file for each type, for the time that they take to compile.
 #define KIZAMI_INSTANTIATE_DEVICE_SLICES(T)                                                   \
-  template ::kizami::Status kizami::split::device_slices_in_one_pass<T>(                      \
+  template ::kizami::Status kizami::ozaki1::device_slices_in_one_pass<T>(                      \
       const DeviceSliceOperand<T>&, const DeviceSliceOperand<T>&, const SliceDigits&,         \
-      const ::kizami::plan::DeviceState*, ::kizami::product::Queue);                          \
-  template ::kizami::Status kizami::split::device_slices<T>(                                  \
+      const ::kizami::device::DeviceState*, ::kizami::product::Queue);                          \
+  template ::kizami::Status kizami::ozaki1::device_slices<T>(                                  \
       std::span<const DeviceSliceOperand<T>>, std::int64_t, std::int64_t, const SliceDigits&, \
-      const ::kizami::plan::DeviceState*, int, ::kizami::product::Queue)
+      const ::kizami::device::DeviceState*, int, ::kizami::product::Queue)

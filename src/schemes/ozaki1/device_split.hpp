@@ -14,7 +14,7 @@
 #include "problem/lines.hpp"
 #include "product/product.hpp"
 
-namespace kizami::split {
+namespace kizami::ozaki1 {
 
 /// Where slices go, and what their digits are: digit s of number t of part p of line i is number
 ///   p * part_stride + i * row_stride + place * slice_stride + t,   place = s, or num_slices - 1 - s if is_reversed,
@@ -52,17 +52,17 @@ struct SliceDigits {
 };
 
 /// Statistics (without sums), exponents and slices of both operands. Reads every element from memory once.
-/// @range  lines of at most plan::kMaxSinglePassLength elements, slices too; equal slice strides
+/// @range  lines of at most device::kMaxSinglePassLength elements, slices too; equal slice strides
 /// @queue  ends at once if state->is_scaling_only
 template <class T>
 Status device_slices_in_one_pass(const DeviceSliceOperand<T>& a, const DeviceSliceOperand<T>& b,
-                                 const SliceDigits& digits, const plan::DeviceState* state, product::Queue queue);
+                                 const SliceDigits& digits, const device::DeviceState* state, product::Queue queue);
 
 /// state->slices, of lines whose statistics are known.
 /// @param has_sums whether digits of kSum are made, of one more bit
 /// @queue  one kernel, which ends at once if state->is_scaling_only
 Status device_slice_survey(const num::LineStats* a, std::int64_t m, const num::LineStats* b, std::int64_t n,
-                           const num::DigitRule& rule, bool has_sums, bool has_one_scale, plan::DeviceState* state,
+                           const num::DigitRule& rule, bool has_sums, bool has_one_scale, device::DeviceState* state,
                            product::Queue queue);
 
 /// Exponents, and slices of elements [first, first + length) of every line, whose statistics are known.
@@ -70,6 +70,6 @@ Status device_slice_survey(const num::LineStats* a, std::int64_t m, const num::L
 /// @queue  likewise
 template <class T>
 Status device_slices(std::span<const DeviceSliceOperand<T>> operands, std::int64_t first, std::int64_t length,
-                     const SliceDigits& digits, const plan::DeviceState* state, int num_sms, product::Queue queue);
+                     const SliceDigits& digits, const device::DeviceState* state, int num_sms, product::Queue queue);
 
-}  // namespace kizami::split
+}  // namespace kizami::ozaki1

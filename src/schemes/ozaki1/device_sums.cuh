@@ -10,7 +10,7 @@
 #include "num/scaled.hpp"
 #include "schemes/ozaki1/device_sums.hpp"
 
-namespace kizami::reconstruct::device {
+namespace kizami::ozaki1::kernels {
 
 /// Two's complement, least significant word first.
 template <int kWords>
@@ -97,12 +97,12 @@ __device__ void load_products(const std::int32_t* at, std::int32_t (&x)[kQuad]) 
 template <class T, int kWords, int kForms, int kQuad>
 __device__ void add_products(const DeviceSliceTask<T>& task, std::int64_t i, std::int64_t j,
                              WideSum<kWords> (&sums)[kForms][kQuad]) {
-  const plan::SliceSumList& list = task.list;
+  const SliceSumList& list = task.list;
   const std::int32_t* const at = task.acc + j * task.col_stride + i;
   int p = 0;
 #pragma unroll 1
   for (int g = 0; g < list.num_groups; ++g) {
-    const plan::SliceGroup group = list.groups[g];
+    const SliceGroup group = list.groups[g];
     std::int64_t value[kQuad] = {};
 #pragma unroll 4
     for (; p < group.end; ++p) {
@@ -122,13 +122,13 @@ __device__ void add_products(const DeviceSliceTask<T>& task, std::int64_t i, std
 }
 
 template <class T, int kWords>
-__global__ void __launch_bounds__(kThreads, kSumBlocksPerSm)
+__global__ void __launch_bounds__(device::kThreads, kSumBlocksPerSm)
     sum_slices(const __grid_constant__ DeviceSliceTask<T> task) {
   constexpr int kForms = kIsComplex<T> ? 2 : 1;
   constexpr int kQuad = quad_of(kWords);
   base::follow_previous_kernel();
   if (task.state->is_scaling_only != 0) {
-    if (task.stored == nullptr) scale_all(task.c, task.beta.load());
+    if (task.stored == nullptr) device::scale_all(task.c, task.beta.load());
     return;
   }
   if (task.state->takes_signs != 0) return;
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(kThreads, kSumBlocksPerSm)
   std::int32_t row_exponent[kQuad];
 #pragma unroll
   for (int e = 0; e < kQuad; ++e) row_exponent[e] = i + e < rows ? task.row_exponents[i + e] : num::kSkipLine;
-  for (std::int64_t j = first_column_of_thread(); j < task.c.cols; j += column_step()) {
+  for (std::int64_t j = device::first_column_of_thread(); j < task.c.cols; j += device::column_step()) {
     WideSum<kWords> sums[kForms][kQuad] = {};
     const auto words_at = [&](int form, int e) { return ((form * task.c.cols + j) * rows + i + e) * kWords; };
     if (task.loaded != nullptr) {
@@ -186,28 +186,28 @@ __global__ void __launch_bounds__(kThreads, kSumBlocksPerSm)
       }
       const num::Scaled re = sums[0][e].rounded(exponent);
       const num::Scaled im = sums[kForms - 1][e].rounded(exponent);
-      if (is_product && is_plain(re) && is_plain(im)) {
-        value[e] = plain_element<T, kForms>(re, im);
+      if (is_product && device::is_plain(re) && device::is_plain(im)) {
+        value[e] = device::plain_element<T, kForms>(re, im);
       } else {
         const T old = beta == T{0} ? T{0} : task.c(i + e, j);
-        value[e] = finish_any<T, kForms>(re, im, alpha, beta, old);
+        value[e] = device::finish_any<T, kForms>(re, im, alpha, beta, old);
       }
     }
-    store(task.c, i, j, value, wanted);
+    device::store(task.c, i, j, value, wanted);
   }
 }
 
-}  // namespace kizami::reconstruct::device
+}  // namespace kizami::ozaki1::kernels
 
-namespace kizami::reconstruct {
+namespace kizami::ozaki1 {
 
 template <class T>
 Status sum_slices_device(const DeviceSliceTask<T>& task, int num_sms, product::Queue queue) {
   if (task.c.rows == 0 || task.c.cols == 0) return {};
   const auto launch = [&](auto num_words) {
-    const device::QuadGrid shape = device::quad_grid(task.c.rows, task.c.cols, device::kSumBlocksPerSm * num_sms,
-                                                     device::quad_of(num_words.value));
-    return base::launch_overlapped("sum_slices", device::sum_slices<T, num_words.value>, shape.grid, shape.block, 0,
+    const device::QuadGrid shape = device::quad_grid(task.c.rows, task.c.cols, kernels::kSumBlocksPerSm * num_sms,
+                                                     kernels::quad_of(num_words.value));
+    return base::launch_overlapped("sum_slices", kernels::sum_slices<T, num_words.value>, shape.grid, shape.block, 0,
                                    queue, task);
   };
   switch (task.num_words) {
@@ -220,9 +220,9 @@ Status sum_slices_device(const DeviceSliceTask<T>& task, int num_sms, product::Q
   }
 }
 
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ozaki1
 
 /// In one file for each type, for the time that they take to compile.
 #define KIZAMI_INSTANTIATE_DEVICE_SLICE_SUMS(T)                                                       \
-  template ::kizami::Status kizami::reconstruct::sum_slices_device<T>(const DeviceSliceTask<T>&, int, \
+  template ::kizami::Status kizami::ozaki1::sum_slices_device<T>(const DeviceSliceTask<T>&, int, \
                                                                       ::kizami::product::Queue)

@@ -10,7 +10,7 @@
 #include "product/product.hpp"
 #include "schemes/ozaki1/device_plan.hpp"
 
-namespace kizami::reconstruct {
+namespace kizami::ozaki1 {
 
 /// One block of C. All pointers are device memory.
 template <class T>
@@ -18,7 +18,7 @@ struct DeviceSliceTask {
   const std::int32_t* acc = nullptr;  ///< element (i, j) of plane p at acc[p * plane_stride + j * col_stride + i]
   std::int64_t col_stride = 0;        ///< a multiple of 4, and readable up to round_up(rows, 4)
   std::int64_t plane_stride = 0;      ///< likewise
-  plan::SliceSumList list;
+  SliceSumList list;
   std::int32_t num_words = 2;             ///< of a sum: 2, 4 or 8
   const std::uint64_t* loaded = nullptr;  ///< [forms][cols][rows][words]: sums of earlier products, or none
   std::uint64_t* stored = nullptr;        ///< likewise: where the sums go instead of C, or null
@@ -28,7 +28,7 @@ struct DeviceSliceTask {
   Factor<T> alpha;
   Factor<T> beta;
   MatrixView<T> c;
-  const plan::DeviceState* state = nullptr;
+  const device::DeviceState* state = nullptr;
 };
 
 /// Adds the planes to the sums; then C = alpha sum 2^(unit + row_exponent + col_exponent) + beta C by num::finish(), or the sums
@@ -37,4 +37,4 @@ struct DeviceSliceTask {
 template <class T>
 Status sum_slices_device(const DeviceSliceTask<T>& task, int num_sms, product::Queue queue);
 
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ozaki1

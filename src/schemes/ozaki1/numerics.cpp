@@ -5,7 +5,7 @@
 
 #include "product/product.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki1 {
 namespace {
 
 using num::SliceTerms;
@@ -118,4 +118,4 @@ num::SliceLadder slice_ladder(const SliceNumerics& numerics) {
   return ladder;
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki1

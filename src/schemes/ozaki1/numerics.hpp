@@ -15,7 +15,7 @@
 #include "num/slices.hpp"
 #include "num/tensor_core.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki1 {
 
 struct SliceRung {
   int num_slices = 0;
@@ -79,4 +79,4 @@ struct SlicedForm {
 /// What num::slice_weight() needs of the rungs.
 [[nodiscard]] num::SliceLadder slice_ladder(const SliceNumerics& numerics);
 
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki1

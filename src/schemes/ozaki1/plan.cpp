@@ -16,7 +16,7 @@
 #include "schemes/ozaki1/device_plan.hpp"
 #include "schemes/ozaki2/plan.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki1 {
 namespace {
 
 using base::ceil_div;
@@ -118,9 +118,9 @@ Status validate_slices(const problem::Shape& shape, const Policy& policy) {
 
 bool wants_certificate(const Policy& policy) { return policy.slices.num_slices == 0 && policy.gauge == Gauge::kEntry; }
 
-Status plan_slice_numerics(Plan& plan) {
+Status plan_slice_numerics(plan::Plan& plan) {
   const Slicing& wishes = plan.policy.slices;
-  Ozaki1Stage& stage = edit_stage<Ozaki1Stage>(plan);
+  Ozaki1Stage& stage = plan::edit_stage<Ozaki1Stage>(plan);
   SliceNumerics& slices = stage.numerics;
   slices.format = wishes.format;
   slices.rule = slice_rule(wishes);
@@ -128,7 +128,7 @@ Status plan_slice_numerics(Plan& plan) {
   if (is_complex(plan.shape.scalar))
     slices.complex_form = wishes.complex_form == ComplexForm::kAuto ? ComplexForm::kFourProducts : wishes.complex_form;
   const Scalar scalar = plan.shape.scalar;
-  const std::int64_t k = std::max<std::int64_t>(num_terms(plan.shape), 1);
+  const std::int64_t k = std::max<std::int64_t>(plan::num_terms(plan.shape), 1);
   const double rounding = num::result_rounding(scalar);
   const double target = num::target_bound(plan.policy.accuracy, scalar, k);
   const double budget = num::truncation_budget(target, scalar);
@@ -180,26 +180,26 @@ Status plan_slice_numerics(Plan& plan) {
   }
   if (slices.num_rungs > 0) return {};
   return {StatusCode::kAccuracyUnreachable,
-          "scheme ozaki1: " + std::to_string(most_slices(slices)) + " slices guarantee " + short_number(best) +
-              " ||a_i|| ||b_j|| at k = " + std::to_string(plan.shape.k) + ", wanted " + short_number(target)};
+          "scheme ozaki1: " + std::to_string(most_slices(slices)) + " slices guarantee " + plan::short_number(best) +
+              " ||a_i|| ||b_j|| at k = " + std::to_string(plan.shape.k) + ", wanted " + plan::short_number(target)};
 }
 
-std::int64_t slice_numbers(const Plan& plan, std::int64_t elements) {
+std::int64_t slice_numbers(const plan::Plan& plan, std::int64_t elements) {
   return ozaki1_of(plan).numerics.complex_form == ComplexForm::kEnlarged ? 2 * elements : elements;
 }
 
-std::int64_t slice_stride(const Plan& plan, std::int64_t elements) {
+std::int64_t slice_stride(const plan::Plan& plan, std::int64_t elements) {
   return round_up(slice_numbers(plan, elements), kPadBytes);
 }
 
-int slice_sum_words(const Plan& plan) {
+int slice_sum_words(const plan::Plan& plan) {
   const SliceNumerics& slices = ozaki1_of(plan).numerics;
   const int bits =
-      num::slice_sum_bits(slices.rule, slices.last().num_diagonals, std::max<std::int64_t>(num_terms(plan.shape), 1));
+      num::slice_sum_bits(slices.rule, slices.last().num_diagonals, std::max<std::int64_t>(plan::num_terms(plan.shape), 1));
   return std::max(2, (bits + 63) / 64);
 }
 
-int slices_per_sum(const Plan& plan, std::int64_t elements) {
+int slices_per_sum(const plan::Plan& plan, std::int64_t elements) {
   const SliceNumerics& slices = ozaki1_of(plan).numerics;
   const std::int64_t limit =
       slices.format == SliceFormat::kInt8 ? num::int32_block(slices.rule) : slice_sum_limit(slices.format, slices.rule);
@@ -207,8 +207,8 @@ int slices_per_sum(const Plan& plan, std::int64_t elements) {
   return static_cast<int>(std::clamp<std::int64_t>(limit / numbers, 1, slices.last().num_slices));
 }
 
-product::ProductDesc slice_product(const Plan& plan, int count, bool is_concatenated) {
-  const Chunk& chunk = ozaki1_of(plan).chunk;
+product::ProductDesc slice_product(const plan::Plan& plan, int count, bool is_concatenated) {
+  const plan::Chunk& chunk = ozaki1_of(plan).chunk;
   const SliceNumerics& slices = ozaki1_of(plan).numerics;
   const SlicedForm form = sliced_form(is_complex(plan.shape.scalar), slices.complex_form);
   const std::int64_t stride = slice_stride(plan, chunk.kc);
@@ -225,7 +225,7 @@ product::ProductDesc slice_product(const Plan& plan, int count, bool is_concaten
   return desc;
 }
 
-product::FloatProductDesc float_slice_product(const Plan& plan, int count) {
+product::FloatProductDesc float_slice_product(const plan::Plan& plan, int count) {
   const product::ProductDesc like = slice_product(plan, count, true);
   const SliceNumerics& slices = ozaki1_of(plan).numerics;
   product::FloatProductDesc desc;
@@ -250,7 +250,7 @@ struct LaunchCounts {
   int planes = 1;
   int concatenated = 1;
 };
-[[nodiscard]] LaunchCounts launch_counts(const Plan& plan) {
+[[nodiscard]] LaunchCounts launch_counts(const plan::Plan& plan) {
   const SliceNumerics& slices = ozaki1_of(plan).numerics;
   const int l = slices.last().num_slices;
   const std::int64_t stride = slice_stride(plan, ozaki1_of(plan).chunk.kc);
@@ -264,7 +264,7 @@ struct LaunchCounts {
   return counts;
 }
 
-std::variant<product::Offer, product::Refusal> query(const Plan& plan, const LaunchCounts& counts) {
+std::variant<product::Offer, product::Refusal> query(const plan::Plan& plan, const LaunchCounts& counts) {
   if (ozaki1_of(plan).numerics.format != SliceFormat::kInt8)
     return ozaki1_of(plan).float_engine->query(float_slice_product(plan, counts.concatenated), plan.schedule.facts);
   const bool is_concatenated = counts.concatenated > 1;
@@ -273,49 +273,49 @@ std::variant<product::Offer, product::Refusal> query(const Plan& plan, const Lau
 }
 
 /// The most scratch that the planned engine asks for, over all launches of all rungs, extents and counts.
-[[nodiscard]] std::size_t launch_bytes(const Plan& plan, const LaunchCounts& counts) {
-  const Chunk& chunk = ozaki1_of(plan).chunk;
+[[nodiscard]] std::size_t launch_bytes(const plan::Plan& plan, const LaunchCounts& counts) {
+  const plan::Chunk& chunk = ozaki1_of(plan).chunk;
   const std::int64_t stacked =
       sliced_form(is_complex(plan.shape.scalar), ozaki1_of(plan).numerics.complex_form).num_stacked;
-  const Extents ms(stacked * plan.shape.m, stacked * chunk.mc);
-  const Extents ns(plan.shape.n, chunk.nc);
+  const plan::Extents ms(stacked * plan.shape.m, stacked * chunk.mc);
+  const plan::Extents ns(plan.shape.n, chunk.nc);
   const product::Engine& engine = *ozaki1_of(plan).engine;
   std::size_t most = 0;
-  for (const std::int64_t elements : Extents(plan.shape.k, chunk.kc)) {
+  for (const std::int64_t elements : plan::Extents(plan.shape.k, chunk.kc)) {
     const std::int64_t numbers = slice_numbers(plan, elements);
     for (int count = 1; count <= counts.planes; ++count)
-      most = std::max(most, engine_bytes(engine, plan.schedule.facts, slice_product(plan, count, false), ms, ns,
+      most = std::max(most, plan::engine_bytes(engine, plan.schedule.facts, slice_product(plan, count, false), ms, ns,
                                          {numbers, numbers}));
     for (int count = 2; count <= counts.concatenated; ++count) {
       const std::int64_t k = count * slice_stride(plan, elements);
       most =
-          std::max(most, engine_bytes(engine, plan.schedule.facts, slice_product(plan, count, true), ms, ns, {k, k}));
+          std::max(most, plan::engine_bytes(engine, plan.schedule.facts, slice_product(plan, count, true), ms, ns, {k, k}));
     }
   }
   return most;
 }
 
-[[nodiscard]] std::size_t booked_bytes(const Plan& plan) {
+[[nodiscard]] std::size_t booked_bytes(const plan::Plan& plan) {
   base::Carver counter;
   static_cast<void>(carve_slices(counter, plan));
   return counter.bytes();
 }
 
-bool shrink(Chunk& chunk) {
+bool shrink(plan::Chunk& chunk) {
   std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
-  return (chunk.kc > 4096 && halve(chunk.kc, 4096, kPadBytes)) || (longer > 256 && halve(longer, 256, 1)) ||
-         halve(chunk.kc, 512, kPadBytes) || halve(longer, 1, 1) || halve(chunk.kc, kPadBytes, kPadBytes);
+  return (chunk.kc > 4096 && plan::halve(chunk.kc, 4096, kPadBytes)) || (longer > 256 && plan::halve(longer, 256, 1)) ||
+         plan::halve(chunk.kc, 512, kPadBytes) || plan::halve(longer, 1, 1) || plan::halve(chunk.kc, kPadBytes, kPadBytes);
 }
 
 /// Chunks within the limit, or within what scheme ozaki2 was granted above it. @return whether they are
-bool plan_slice_chunk(Plan& plan) {
+bool plan_slice_chunk(plan::Plan& plan) {
   const problem::Shape& shape = plan.shape;
   const SliceNumerics& slices = ozaki1_of(plan).numerics;
   const std::size_t limit =
-      plan.policy.workspace_limit_bytes == 0 ? kDefaultWorkspaceLimit : plan.policy.workspace_limit_bytes;
+      plan.policy.workspace_limit_bytes == 0 ? plan::kDefaultWorkspaceLimit : plan.policy.workspace_limit_bytes;
   const std::size_t granted = std::max(limit, plan.schedule.workspace_bytes);
   const std::int64_t most_numbers = slice_sum_limit(slices.format, slices.rule);
-  Chunk& chunk = edit_stage<Ozaki1Stage>(plan).chunk;
+  plan::Chunk& chunk = plan::edit_stage<Ozaki1Stage>(plan).chunk;
   chunk = {shape.m, shape.n, std::min(std::max<std::int64_t>(shape.k, 1), most_numbers / slice_numbers(plan, 1))};
   if (slices.format == SliceFormat::kInt8 && chunk.kc < shape.k) chunk.kc = chunk.kc / kPadBytes * kPadBytes;
   if (plan.policy.slices.sums == SliceSums::kBlocked) {
@@ -329,11 +329,11 @@ bool plan_slice_chunk(Plan& plan) {
 }
 
 /// Seconds of all launches and of everything else, from the offer of the largest launch.
-[[nodiscard]] double predicted_seconds(const Plan& plan, const product::Offer& offer, const LaunchCounts& counts) {
+[[nodiscard]] double predicted_seconds(const plan::Plan& plan, const product::Offer& offer, const LaunchCounts& counts) {
   constexpr double kSliceSeconds = 3e-9;  // a digit of an operand; unmeasured
   constexpr double kSumSeconds = 3e-9;    // a product added to an exact sum; unmeasured
   const SliceNumerics& slices = ozaki1_of(plan).numerics;
-  const Chunk& chunk = ozaki1_of(plan).chunk;
+  const plan::Chunk& chunk = ozaki1_of(plan).chunk;
   const SlicedForm form = sliced_form(is_complex(plan.shape.scalar), slices.complex_form);
   const int l = slices.rungs[0].num_slices;
   const double products = form.num_products * num::num_slice_products(l, slices.rungs[0].num_diagonals);
@@ -352,11 +352,11 @@ bool plan_slice_chunk(Plan& plan) {
 
 }  // namespace
 
-SliceBuffers carve_slices(base::Carver& carver, const Plan& plan) {
+SliceBuffers carve_slices(base::Carver& carver, const plan::Plan& plan) {
   SliceBuffers buffers;
-  buffers.behind = carve(carver, plan);
+  buffers.behind = ozaki2::carve(carver, plan);
   carver.rewind(buffers.behind.shared_mark);
-  const Chunk& chunk = ozaki1_of(plan).chunk;
+  const plan::Chunk& chunk = ozaki1_of(plan).chunk;
   const SliceNumerics& slices = ozaki1_of(plan).numerics;
   const SlicedForm form = sliced_form(is_complex(plan.shape.scalar), slices.complex_form);
   const std::int64_t row = slices.last().num_slices * slice_stride(plan, chunk.kc) * slice_element_bytes(slices.format);
@@ -373,17 +373,17 @@ SliceBuffers carve_slices(base::Carver& carver, const Plan& plan) {
   return buffers;
 }
 
-Status plan_slice_schedule(Plan& plan, const Environment& environment) {
+Status plan_slice_schedule(plan::Plan& plan, const plan::Environment& environment) {
   const bool is_int8 = ozaki1_of(plan).numerics.format == SliceFormat::kInt8;
-  edit_stage<Ozaki1Stage>(plan).sums =
+  plan::edit_stage<Ozaki1Stage>(plan).sums =
       plan.policy.slices.sums == SliceSums::kAuto ? SliceSums::kConcatenated : plan.policy.slices.sums;
   if (plan.policy.slices.sums == SliceSums::kFused)
     return unsupported("sums = fused is of engine hopper, for operands in device memory");
-  Cheapest cheapest(plan);
+  plan::Cheapest cheapest(plan);
   // `put` makes an engine that of a plan.
   const auto try_engine = [&](std::string_view name, const auto& put) {
     if (!cheapest.may_be(name)) return;
-    Plan candidate = plan;
+    plan::Plan candidate = plan;
     put(candidate);
     if (!plan_slice_chunk(candidate)) {
       cheapest.wants_workspace(name, candidate.schedule.workspace_bytes);
@@ -400,13 +400,13 @@ Status plan_slice_schedule(Plan& plan, const Environment& environment) {
   };
   if (!is_int8) {
     for (const product::FloatEngine* engine : environment.float_engines)
-      try_engine(engine->name(), [&](Plan& p) { edit_stage<Ozaki1Stage>(p).float_engine = engine; });
-  } else if (ozaki2_of(plan).engine != nullptr) {
-    const product::Engine* const engine = ozaki2_of(plan).engine;  // of the certificate
-    try_engine(engine->name(), [&](Plan& p) { edit_stage<Ozaki1Stage>(p).engine = engine; });
+      try_engine(engine->name(), [&](plan::Plan& p) { plan::edit_stage<Ozaki1Stage>(p).float_engine = engine; });
+  } else if (ozaki2::ozaki2_of(plan).engine != nullptr) {
+    const product::Engine* const engine = ozaki2::ozaki2_of(plan).engine;  // of the certificate
+    try_engine(engine->name(), [&](plan::Plan& p) { plan::edit_stage<Ozaki1Stage>(p).engine = engine; });
   } else {
     for (const product::Engine* engine : environment.engines)
-      try_engine(engine->name(), [&](Plan& p) { edit_stage<Ozaki1Stage>(p).engine = engine; });
+      try_engine(engine->name(), [&](plan::Plan& p) { plan::edit_stage<Ozaki1Stage>(p).engine = engine; });
   }
   return std::move(cheapest).take(plan, Scheme::kOzaki1);
 }
@@ -414,12 +414,12 @@ Status plan_slice_schedule(Plan& plan, const Environment& environment) {
 namespace {
 
 /// Behind a certificate scheme ozaki2 of the same accuracy, and then its own slices.
-Status plan_on_host(Plan& plan, const Environment& environment) {
+Status plan_on_host(plan::Plan& plan, const plan::Environment& environment) {
   if (wants_certificate(plan.policy)) {
     const EngineName engine = plan.policy.engine;
     if (plan.policy.slices.format != SliceFormat::kInt8) plan.policy.engine = EngineName::kAuto;
-    KIZAMI_RETURN_IF_ERROR(plan_ozaki2_numerics(plan));
-    KIZAMI_RETURN_IF_ERROR(plan_ozaki2_schedule(plan, environment));
+    KIZAMI_RETURN_IF_ERROR(ozaki2::plan_ozaki2_numerics(plan));
+    KIZAMI_RETURN_IF_ERROR(ozaki2::plan_ozaki2_schedule(plan, environment));
     plan.policy.engine = engine;
   }
   KIZAMI_RETURN_IF_ERROR(plan_slice_numerics(plan));
@@ -431,21 +431,21 @@ Status validate(const problem::Shape& shape, const Policy& policy, product::Memo
 }
 
 /// By itself the planner chooses the scheme only on a device, where no bits are promised, in gauge norm, where it needs no certificate.
-SchemeWish wish(const Plan& plan) {
+plan::SchemeWish wish(const plan::Plan& plan) {
   const Policy& policy = plan.policy;
-  if (policy.scheme == Scheme::kOzaki1) return {SchemeWish::Kind::kNamed};
-  const bool may_be = is_on_device(plan) && policy.scheme == Scheme::kAuto && policy.gauge == Gauge::kNorm &&
+  if (policy.scheme == Scheme::kOzaki1) return {plan::SchemeWish::Kind::kNamed};
+  const bool may_be = plan::is_on_device(plan) && policy.scheme == Scheme::kAuto && policy.gauge == Gauge::kNorm &&
                       policy.reproducibility == Reproducibility::kNotGuaranteed && policy.forced_moduli == 0 &&
                       policy.accuracy.kind != Accuracy::Kind::kCorrect;
-  return {may_be ? SchemeWish::Kind::kMaybe : SchemeWish::Kind::kNever};
+  return {may_be ? plan::SchemeWish::Kind::kMaybe : plan::SchemeWish::Kind::kNever};
 }
 
-Status plan_anywhere(Plan& plan, const Environment& environment) {
-  return is_on_device(plan) ? plan_device_ozaki1(plan, environment) : plan_on_host(plan, environment);
+Status plan_anywhere(plan::Plan& plan, const plan::Environment& environment) {
+  return plan::is_on_device(plan) ? plan_device_ozaki1(plan, environment) : plan_on_host(plan, environment);
 }
 
 }  // namespace
 
-const SchemePlanner kOzaki1Planner{validate, wish, plan_anywhere};
+const plan::SchemePlanner kOzaki1Planner{validate, wish, plan_anywhere};
 
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki1

@@ -20,15 +20,15 @@
 #include "schemes/ozaki2/buffers.hpp"
 #include "schemes/ozaki2/run.hpp"
 
-namespace kizami::exec {
+namespace kizami::ozaki1 {
 namespace {
 
 /// One operand during a call.
 template <class T>
 struct SlicedOperand {
   problem::Lines<T> lines;
-  const Prepared* prepared = nullptr;
-  plan::LineBuffers buffers;
+  const schemes::Prepared* prepared = nullptr;
+  ozaki2::LineBuffers buffers;
   bool is_reversed = false;           ///< B
   std::int64_t loaded[2] = {-1, -1};  ///< first line and element of the slices that the workspace holds
 
@@ -47,16 +47,16 @@ struct SliceSource {
 template <class T>
 class Ozaki1Call {
  public:
-  Ozaki1Call(const plan::Plan& plan, const problem::Problem<T>& problem, const Prepared* a_prepared,
-             const Prepared* b_prepared, std::byte* workspace, Outcome& outcome)
+  Ozaki1Call(const plan::Plan& plan, const problem::Problem<T>& problem, const schemes::Prepared* a_prepared,
+             const schemes::Prepared* b_prepared, std::byte* workspace, Outcome& outcome)
       : plan_(plan),
         slices_(ozaki1_of(plan).numerics),
-        form_(plan::sliced_form(kIsComplex<T>, slices_.complex_form)),
+        form_(sliced_form(kIsComplex<T>, slices_.complex_form)),
         problem_(problem),
         outcome_(outcome),
         threads_(plan.schedule.facts.num_threads) {
     base::Carver carver(workspace);
-    buffers_ = plan::carve_slices(carver, plan);
+    buffers_ = carve_slices(carver, plan);
     a_ = {problem::lines_of(Side::kA, problem.a), a_prepared, buffers_.behind.a};
     b_ = {problem::lines_of(Side::kB, problem.b), b_prepared, buffers_.behind.b, true};
   }
@@ -71,14 +71,14 @@ class Ozaki1Call {
     set_exponents();
     report();
     KIZAMI_RETURN_IF_ERROR(multiply());
-    if (has_nonfinite()) answer_nonfinite(problem_, buffers_.behind.a.stats, buffers_.behind.b.stats, threads_);
+    if (has_nonfinite()) fp64::answer_nonfinite(problem_, buffers_.behind.a.stats, buffers_.behind.b.stats, threads_);
     return {};
   }
 
  private:
   [[nodiscard]] bool has_nonfinite() const { return outcome_.nonfinite_rows + outcome_.nonfinite_cols > 0; }
   [[nodiscard]] bool is_int8() const { return slices_.format == SliceFormat::kInt8; }
-  [[nodiscard]] std::int64_t digit_bytes() const { return plan::slice_element_bytes(slices_.format); }
+  [[nodiscard]] std::int64_t digit_bytes() const { return slice_element_bytes(slices_.format); }
 
   Status require_matrices(const std::string& why) const {
     if (a_.has_matrix() && b_.has_matrix()) return {};
@@ -100,18 +100,18 @@ class Ozaki1Call {
       if (side->prepared != nullptr) {
         std::copy_n(side->prepared->stats, side->prepared->num_lines, side->buffers.stats);
       } else {
-        split::gather_statistics(side->lines, nullptr, threads_, side->buffers.stats);
+        certify::gather_statistics(side->lines, nullptr, threads_, side->buffers.stats);
       }
     }
-    outcome_.nonfinite_rows = count_nonfinite(buffers_.behind.a.stats, plan_.shape.m);
-    outcome_.nonfinite_cols = count_nonfinite(buffers_.behind.b.stats, plan_.shape.n);
+    outcome_.nonfinite_rows = fp64::count_nonfinite(buffers_.behind.a.stats, plan_.shape.m);
+    outcome_.nonfinite_cols = fp64::count_nonfinite(buffers_.behind.b.stats, plan_.shape.n);
     if (!plan_.policy.reject_nonfinite) return {};
-    KIZAMI_RETURN_IF_ERROR(reject_nonfinite(Side::kA, buffers_.behind.a.stats, plan_.shape.m));
-    return reject_nonfinite(Side::kB, buffers_.behind.b.stats, plan_.shape.n);
+    KIZAMI_RETURN_IF_ERROR(fp64::reject_nonfinite(Side::kA, buffers_.behind.a.stats, plan_.shape.m));
+    return fp64::reject_nonfinite(Side::kB, buffers_.behind.b.stats, plan_.shape.n);
   }
 
   certify::CertifiedLines<T> certified(const SlicedOperand<T>& side, std::int64_t num_lines) {
-    const num::SliceLadder ladder = plan::slice_ladder(slices_);
+    const num::SliceLadder ladder = slice_ladder(slices_);
     for (std::int64_t i = 0; i < num_lines; ++i)
       side.buffers.weights[i] = num::slice_weight(ladder, side.buffers.stats[i]);
     return {side.lines, side.buffers.stats, side.buffers.weights, nullptr,
@@ -123,9 +123,9 @@ class Ozaki1Call {
     is_found = true;
     rung_ = slices_.rungs[0];
     if (slices_.until_zero) limit_to_what_is_there();
-    if (!plan::wants_certificate(plan_.policy)) return {};
+    if (!wants_certificate(plan_.policy)) return {};
     is_found = false;
-    if (!ozaki2_of(plan_).has_certificate) return {};
+    if (!ozaki2::ozaki2_of(plan_).has_certificate) return {};
     for (const SlicedOperand<T>* side : {&a_, &b_}) {
       if (side->prepared != nullptr && side->prepared->digits == nullptr)
         KIZAMI_RETURN_IF_ERROR(require_matrices("it was prepared without a certificate"));
@@ -133,13 +133,13 @@ class Ozaki1Call {
     const certify::CertifiedLines<T> a = certified(a_, plan_.shape.m);
     const certify::CertifiedLines<T> b = certified(b_, plan_.shape.n);
     std::int64_t failures = 0;
-    KIZAMI_RETURN_IF_ERROR(certify::count_sampled_failures(certificate_plan(plan_), slices_.ladder,
+    KIZAMI_RETURN_IF_ERROR(certify::count_sampled_failures(ozaki2::certificate_plan(plan_), slices_.ladder,
                                                            buffers_.behind.certificate, a, b, failures));
     is_found = failures == 0;
     if (is_found) return {};
     KIZAMI_RETURN_IF_ERROR(require_matrices(std::to_string(failures) + " elements need more than its lowest rung"));
     num::RungHistogram histogram;
-    KIZAMI_RETURN_IF_ERROR(certify::block_histogram(certificate_plan(plan_), slices_.ladder,
+    KIZAMI_RETURN_IF_ERROR(certify::block_histogram(ozaki2::certificate_plan(plan_), slices_.ladder,
                                                     buffers_.behind.certificate, a, b, histogram));
     rung_index_ = num::lowest_for_all(slices_.ladder, histogram).rung;
     is_found = rung_index_ >= 0;
@@ -159,7 +159,7 @@ class Ozaki1Call {
         digits = std::max(digits, num::num_exact_digits(slices_.rule, line, exponent + sum_bit));
       }
     }
-    rung_ = plan::rung_until_zero(slices_, digits);
+    rung_ = rung_until_zero(slices_, digits);
   }
 
   /// The largest exponent of any line.
@@ -200,12 +200,12 @@ class Ozaki1Call {
     for (std::int64_t j = 0; j < plan_.shape.n; j += chunk.nc) {
       for (std::int64_t i = 0; i < plan_.shape.m; i += chunk.mc) {
         block_ = {std::min(chunk.mc, plan_.shape.m - i), std::min(chunk.nc, plan_.shape.n - j), chunk.kc};
-        sums_ = {buffers_.sums, plan::slice_sum_words(plan_), block_.mc, block_.mc * block_.nc};
-        reconstruct::clear_sums(sums_, block_.mc, block_.nc, static_cast<int>(num_forms), threads_);
+        sums_ = {buffers_.sums, slice_sum_words(plan_), block_.mc, block_.mc * block_.nc};
+        clear_sums(sums_, block_.mc, block_.nc, static_cast<int>(num_forms), threads_);
         for (std::int64_t h = 0; h < plan_.shape.k; h += chunk.kc)
           KIZAMI_RETURN_IF_ERROR(add_block(i, j, h, std::min(chunk.kc, plan_.shape.k - h)));
         const int unit = 2 * num::digit_unit(slices_.rule, 0) - slices_.rule.step * (rung_.num_diagonals - 1);
-        reconstruct::reconstruct_slices(sums_, unit, buffers_.behind.a.scales + i, buffers_.behind.b.scales + j,
+        reconstruct_slices(sums_, unit, buffers_.behind.a.scales + i, buffers_.behind.b.scales + j,
                                         problem_.alpha, problem_.beta, threads_,
                                         problem_.c.block(i, j, block_.mc, block_.nc));
       }
@@ -225,20 +225,20 @@ class Ozaki1Call {
   }
 
   /// The products of slices i and g - i of one real product, as the schedule groups them.
-  Status add_diagonal(const plan::SlicedProduct& product, const SliceSource& a, const SliceSource& b, int g,
+  Status add_diagonal(const SlicedProduct& product, const SliceSource& a, const SliceSource& b, int g,
                       std::int64_t length) {
     const int l = rung_.num_slices;
     const int first = std::max(0, g - l + 1);
     const int end = std::min(g, l - 1) + 1;
-    const std::int64_t numbers = plan::slice_numbers(plan_, length);
-    const std::int64_t stride = plan::slice_stride(plan_, length);
+    const std::int64_t numbers = slice_numbers(plan_, length);
+    const std::int64_t stride = slice_stride(plan_, length);
     const SliceSums how = ozaki1_of(plan_).sums;
     // Slices of prepared operands are side by side only where the block is all of k.
     const bool is_adjacent = a.slice_stride == stride && b.slice_stride == stride;
     int at_once = 1;
     if (how == SliceSums::kConcatenated) {
-      const std::int64_t limit = plan::slice_sum_limit(slices_.format, slices_.rule);
-      const std::int64_t most = limit / plan::slice_stride(plan_, std::min(ozaki1_of(plan_).chunk.kc, plan_.shape.k));
+      const std::int64_t limit = slice_sum_limit(slices_.format, slices_.rule);
+      const std::int64_t most = limit / slice_stride(plan_, std::min(ozaki1_of(plan_).chunk.kc, plan_.shape.k));
       if (is_adjacent) at_once = static_cast<int>(std::clamp<std::int64_t>(most, 1, l));
     } else if (is_int8()) {
       at_once = l;
@@ -252,7 +252,7 @@ class Ozaki1Call {
           b.data + (product.b_part * b.part_stride + (l - 1 - (g - s)) * b.slice_stride) * digit_bytes();
       const std::int64_t k = is_concatenated ? count * stride : numbers;
       const int planes = is_concatenated ? 1 : count;
-      const int per_sum = how == SliceSums::kPairs ? 1 : plan::slices_per_sum(plan_, length);
+      const int per_sum = how == SliceSums::kPairs ? 1 : slices_per_sum(plan_, length);
       const int shift = slices_.rule.step * (rung_.num_diagonals - 1 - g) + product.shift;
       KIZAMI_RETURN_IF_ERROR(launch_planes(a, b, a_data, b_data, k, planes));
       add_planes(product, planes, per_sum, shift);
@@ -265,7 +265,7 @@ class Ozaki1Call {
                        std::int64_t k, int planes) {
     const std::int64_t rows = form_.num_stacked * block_.mc;
     if (!is_int8()) return launch_float(a, b, a_data, b_data, k);
-    product::ProductDesc desc = plan::slice_product(plan_, planes, false);
+    product::ProductDesc desc = slice_product(plan_, planes, false);
     desc.m = rows;
     desc.n = block_.nc;
     desc.k = k;
@@ -284,7 +284,7 @@ class Ozaki1Call {
   Status launch_float(const SliceSource& a, const SliceSource& b, const std::byte* a_data, const std::byte* b_data,
                       std::int64_t k) {
     const product::FloatEngine& engine = *ozaki1_of(plan_).float_engine;
-    product::FloatProductDesc desc = plan::float_slice_product(plan_, 1);
+    product::FloatProductDesc desc = float_slice_product(plan_, 1);
     desc.m = form_.num_stacked * block_.mc;
     desc.n = block_.nc;
     desc.k = k;
@@ -301,15 +301,15 @@ class Ozaki1Call {
                       nullptr);
   }
 
-  void add_planes(const plan::SlicedProduct& product, int planes, int per_sum, int shift) {
+  void add_planes(const SlicedProduct& product, int planes, int per_sum, int shift) {
     const std::int64_t rows = form_.num_stacked * block_.mc;
     const auto add = [&]<class Acc>(const Acc* acc) {
       for (int q = 0; q < form_.num_stacked; ++q) {
-        const reconstruct::SliceProducts<Acc> products{acc + q * block_.mc, planes, rows, rows * block_.nc};
+        const SliceProducts<Acc> products{acc + q * block_.mc, planes, rows, rows * block_.nc};
         for (int form = 0; form < 2; ++form) {
           const int sign = form_.num_stacked > 1 ? (form == q ? 1 : 0) : product.signs[form];
           if (sign != 0)
-            reconstruct::add_products(products, per_sum, sign, shift, form, sums_, block_.mc, block_.nc, threads_);
+            add_products(products, per_sum, sign, shift, form, sums_, block_.mc, block_.nc, threads_);
         }
       }
     };
@@ -325,14 +325,14 @@ class Ozaki1Call {
                         std::int64_t length, int num_parts, std::byte* slices) {
     const int l = rung_.num_slices;
     if (side.prepared != nullptr && side.prepared->num_slices >= l) {
-      const Prepared& p = *side.prepared;
+      const schemes::Prepared& p = *side.prepared;
       const std::int64_t row = p.num_slices * p.row_stride;
       // Of more slices than needed the first ones: those of B lie at the end.
       const std::int64_t skipped = side.is_reversed ? (p.num_slices - l) * p.row_stride : 0;
       const auto* const data = reinterpret_cast<const std::byte*>(p.planes);
-      return {data + first * row + skipped + plan::slice_numbers(plan_, h), row, p.row_stride, p.num_lines * row};
+      return {data + first * row + skipped + slice_numbers(plan_, h), row, p.row_stride, p.num_lines * row};
     }
-    const std::int64_t stride = plan::slice_stride(plan_, length);
+    const std::int64_t stride = slice_stride(plan_, length);
     const SliceSource source{slices, l * stride, stride, count * l * stride};
     if (side.loaded[0] == first && side.loaded[1] == h) return source;
     side.loaded[0] = first;
@@ -340,13 +340,13 @@ class Ozaki1Call {
     for (int part = 0; part < num_parts; ++part) {
       const num::SliceTerms terms = side.is_reversed ? form_.b_terms[part] : form_.a_terms[part];
       const auto make = [&](auto* digits) {
-        split::make_slices(side.lines.subset(first, count), terms, side.buffers.scales + first, h, length, slices_.rule,
+        make_slices(side.lines.subset(first, count), terms, side.buffers.scales + first, h, length, slices_.rule,
                            l, side.is_reversed, threads_, digits + part * source.part_stride, source.row_stride,
                            stride);
       };
       if (is_int8()) {
         make(reinterpret_cast<std::int8_t*>(slices));
-      } else if (plan::slice_float_type(slices_.format) == num::FloatType::kBf16) {
+      } else if (slice_float_type(slices_.format) == num::FloatType::kBf16) {
         make(reinterpret_cast<Bf16*>(slices));
       } else {
         make(reinterpret_cast<Fp16*>(slices));
@@ -356,34 +356,34 @@ class Ozaki1Call {
   }
 
   const plan::Plan& plan_;
-  const plan::SliceNumerics& slices_;
-  plan::SlicedForm form_;
+  const SliceNumerics& slices_;
+  SlicedForm form_;
   const problem::Problem<T>& problem_;
   Outcome& outcome_;
   int threads_;
-  plan::SliceBuffers buffers_;
+  SliceBuffers buffers_;
   SlicedOperand<T> a_;
   SlicedOperand<T> b_;
-  plan::SliceRung rung_;
+  SliceRung rung_;
   int rung_index_ = 0;
   int spread_ = 0;
   plan::Chunk block_;  ///< of C: lines of A and B, and the block of k
-  reconstruct::SliceSums sums_;
+  ExactSums sums_;
 };
 
 }  // namespace
 
 template <class T>
-Status run_ozaki1(const plan::Plan& plan, const problem::Problem<T>& problem, const Prepared* a_prepared,
-                  const Prepared* b_prepared, std::byte* workspace, Outcome& outcome) {
+Status run_ozaki1(const plan::Plan& plan, const problem::Problem<T>& problem, const schemes::Prepared* a_prepared,
+                  const schemes::Prepared* b_prepared, std::byte* workspace, Outcome& outcome) {
   bool is_answered = false;
   KIZAMI_RETURN_IF_ERROR(Ozaki1Call<T>(plan, problem, a_prepared, b_prepared, workspace, outcome).run(is_answered));
   if (is_answered) return {};
-  return run_ozaki2<T, T>(plan, problem, nullptr, nullptr, workspace, outcome);
+  return ozaki2::run_ozaki2<T, T>(plan, problem, nullptr, nullptr, workspace, outcome);
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                                    \
-  template Status run_ozaki1<T>(const plan::Plan&, const problem::Problem<T>&, const Prepared*, const Prepared*, \
+  template Status run_ozaki1<T>(const plan::Plan&, const problem::Problem<T>&, const schemes::Prepared*, const schemes::Prepared*, \
                                 std::byte*, Outcome&)
 
 KIZAMI_INSTANTIATE(float);
@@ -392,4 +392,4 @@ KIZAMI_INSTANTIATE(std::complex<float>);
 KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::exec
+}  // namespace kizami::ozaki1

@@ -9,7 +9,7 @@
 #include "kizami/formats.hpp"
 #include "num/exponent.hpp"
 
-namespace kizami::split {
+namespace kizami::ozaki1 {
 namespace {
 
 using problem::kTileLength;
@@ -118,4 +118,4 @@ KIZAMI_INSTANTIATE_ALL(Bf16);
 #undef KIZAMI_INSTANTIATE_ALL
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::split
+}  // namespace kizami::ozaki1

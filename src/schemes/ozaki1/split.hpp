@@ -10,7 +10,7 @@
 #include "num/slices.hpp"
 #include "problem/lines.hpp"
 
-namespace kizami::split {
+namespace kizami::ozaki1 {
 
 using num::num_slice_terms;
 using num::SliceTerms;
@@ -27,4 +27,4 @@ void make_slices(const problem::Lines<T>& lines, SliceTerms terms, const std::in
                  std::int64_t length, const num::DigitRule& rule, int num_slices, bool is_reversed, int threads,
                  Digit* slices, std::int64_t row_stride, std::int64_t slice_stride);
 
-}  // namespace kizami::split
+}  // namespace kizami::ozaki1

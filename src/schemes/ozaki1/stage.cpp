@@ -7,7 +7,7 @@
 
 #include "schemes/ozaki1/plan.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki1 {
 namespace {
 
 /// For instance "7 slices of int8 (bytes, 8 bits each), 28 products".
@@ -28,11 +28,11 @@ namespace {
 
 }  // namespace
 
-std::string_view Ozaki1Stage::engine_name(const Plan& /*plan*/) const {
+std::string_view Ozaki1Stage::engine_name(const plan::Plan& /*plan*/) const {
   return float_engine != nullptr ? float_engine->name() : engine->name();
 }
 
-void Ozaki1Stage::add_numerics(const Plan& plan, Stages behind, NumericsHash& hash) const {
+void Ozaki1Stage::add_numerics(const plan::Plan& plan, plan::Stages behind, plan::NumericsHash& hash) const {
   if (behind.empty()) {
     hash.add(0);  // no certificate, no FP64 rung
   } else {
@@ -47,7 +47,7 @@ void Ozaki1Stage::add_numerics(const Plan& plan, Stages behind, NumericsHash& ha
   hash.add((numerics.until_zero ? 1U : 0U) | (numerics.takes_all_pairs ? 2U : 0U));
 }
 
-bool Ozaki1Stage::add_preparation(NumericsHash& hash) const {
+bool Ozaki1Stage::add_preparation(plan::NumericsHash& hash) const {
   hash.add(static_cast<std::uint64_t>(numerics.format));
   hash.add(static_cast<std::uint64_t>(numerics.rule.kind));
   hash.add(static_cast<std::uint64_t>(numerics.rule.step));
@@ -56,13 +56,13 @@ bool Ozaki1Stage::add_preparation(NumericsHash& hash) const {
   return true;
 }
 
-void Ozaki1Stage::book_engine_bytes(const Plan& plan) {
+void Ozaki1Stage::book_engine_bytes(const plan::Plan& plan) {
   engine_bytes.reset();
   base::Carver counter;
   engine_bytes = carve_slices(counter, plan).engine_bytes;
 }
 
-void Ozaki1Stage::explain(const Plan& plan, Stages behind, const TakeFact& fact) const {
+void Ozaki1Stage::explain(const plan::Plan& plan, plan::Stages behind, const plan::TakeFact& fact) const {
   fact("slices", slices_text(numerics));
   if (is_complex(plan.shape.scalar)) fact("complex form", std::string(to_string(numerics.complex_form)));
   fact("certificate", numerics.ladder.num_rungs > 0
@@ -70,7 +70,7 @@ void Ozaki1Stage::explain(const Plan& plan, Stages behind, const TakeFact& fact)
                           : "none needed: the bound holds for any data" +
                                 std::string(numerics.one_scale ? " whose lines are equally large" : ""));
   std::string sums_text(to_string(sums));
-  if (!is_on_device(plan)) {
+  if (!plan::is_on_device(plan)) {
     sums_text += ", " + std::to_string(slices_per_sum(plan, chunk.kc)) + " products in one accumulator at most";
   }
   fact("sums", sums_text);
@@ -79,4 +79,4 @@ void Ozaki1Stage::explain(const Plan& plan, Stages behind, const TakeFact& fact)
   fact("engine", std::string(engine_name(plan)));
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki1

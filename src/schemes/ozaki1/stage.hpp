@@ -11,26 +11,26 @@
 #include "product/product.hpp"
 #include "schemes/ozaki1/numerics.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki1 {
 
-struct Ozaki1Stage final : StageOf<Ozaki1Stage, Scheme::kOzaki1> {
+struct Ozaki1Stage final : plan::StageOf<Ozaki1Stage, Scheme::kOzaki1> {
   SliceNumerics numerics;
 
   const product::Engine* engine = nullptr;             ///< but on the host, for slices in floating point
   const product::FloatEngine* float_engine = nullptr;  ///< of those
-  Chunk chunk;                                         ///< kc as far as sums are exact
+  plan::Chunk chunk;                                         ///< kc as far as sums are exact
   SliceSums sums = SliceSums::kConcatenated;
   std::optional<std::size_t> engine_bytes;  ///< that the engine asks for on the host, once chunks are final
 
-  [[nodiscard]] std::string_view engine_name(const Plan& plan) const override;
-  void add_numerics(const Plan& plan, Stages behind, NumericsHash& hash) const override;
+  [[nodiscard]] std::string_view engine_name(const plan::Plan& plan) const override;
+  void add_numerics(const plan::Plan& plan, plan::Stages behind, plan::NumericsHash& hash) const override;
   /// Slices are nested: their number is no part of it.
-  bool add_preparation(NumericsHash& hash) const override;
-  void book_engine_bytes(const Plan& plan) override;
-  void explain(const Plan& plan, Stages behind, const TakeFact& fact) const override;
+  bool add_preparation(plan::NumericsHash& hash) const override;
+  void book_engine_bytes(const plan::Plan& plan) override;
+  void explain(const plan::Plan& plan, plan::Stages behind, const plan::TakeFact& fact) const override;
 };
 
 /// The stage of scheme ozaki1; without rungs where the plan has none.
-[[nodiscard]] inline const Ozaki1Stage& ozaki1_of(const Plan& plan) { return stage_of<Ozaki1Stage>(plan); }
+[[nodiscard]] inline const Ozaki1Stage& ozaki1_of(const plan::Plan& plan) { return plan::stage_of<Ozaki1Stage>(plan); }
 
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki1

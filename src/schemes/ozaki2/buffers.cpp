@@ -8,27 +8,27 @@
 #include "num/moduli.hpp"
 #include "plan/engine_bytes.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki2 {
 namespace {
 
 using base::round_up;
 using product::kPadBytes;
 
 /// Chunks at every rung.
-[[nodiscard]] std::size_t main_bytes(const Plan& plan) {
+[[nodiscard]] std::size_t main_bytes(const plan::Plan& plan) {
   const Ozaki2Stage& stage = ozaki2_of(plan);
-  const Chunk& chunk = stage.chunk;
+  const plan::Chunk& chunk = stage.chunk;
   const num::Ladder& ladder = stage.ladder;
   std::size_t most = 0;
   for (int r = 0; r < ladder.num_rungs; ++r) {
     const int num_moduli = ladder.rungs[static_cast<std::size_t>(r)].num_moduli;
-    most = std::max(most, engine_bytes(*stage.engine, plan.schedule.facts, main_product(plan, chunk, num_moduli),
+    most = std::max(most, plan::engine_bytes(*stage.engine, plan.schedule.facts, main_product(plan, chunk, num_moduli),
                                        {plan.shape.m, chunk.mc}, {plan.shape.n, chunk.nc}, {plan.shape.k, chunk.kc}));
   }
   return most;
 }
 
-LineBuffers carve_lines(base::Carver& carver, std::int64_t lines, const Plan& plan) {
+LineBuffers carve_lines(base::Carver& carver, std::int64_t lines, const plan::Plan& plan) {
   LineBuffers buffers;
   buffers.stats = carver.take<num::LineStats>(lines);
   buffers.scales = carver.take<std::int32_t>(lines);
@@ -41,12 +41,12 @@ LineBuffers carve_lines(base::Carver& carver, std::int64_t lines, const Plan& pl
   return buffers;
 }
 
-MainBuffers carve_main(base::Carver& carver, const Plan& plan) {
+MainBuffers carve_main(base::Carver& carver, const plan::Plan& plan) {
   MainBuffers buffers;
   const Ozaki2Stage& stage = ozaki2_of(plan);
-  const Chunk& chunk = stage.chunk;
+  const plan::Chunk& chunk = stage.chunk;
   const num::Ladder& ladder = stage.ladder;
-  const int planes = num::num_planes(ring_of(plan.shape.scalar),
+  const int planes = num::num_planes(plan::ring_of(plan.shape.scalar),
                                      ladder.rungs[static_cast<std::size_t>(ladder.num_rungs - 1)].num_moduli);
   buffers.a_planes = carver.take<std::int8_t>(planes, chunk.mc, chunk.kc);
   buffers.b_planes = carver.take<std::int8_t>(planes, chunk.nc, chunk.kc);
@@ -59,7 +59,7 @@ MainBuffers carve_main(base::Carver& carver, const Plan& plan) {
 
 }  // namespace
 
-Buffers carve(base::Carver& carver, const Plan& plan) {
+Buffers carve(base::Carver& carver, const plan::Plan& plan) {
   const Ozaki2Stage& stage = ozaki2_of(plan);
   Buffers buffers;
   buffers.a = carve_lines(carver, plan.shape.m, plan);
@@ -70,19 +70,19 @@ Buffers carve(base::Carver& carver, const Plan& plan) {
   if (stage.has_certificate) {
     std::optional<std::size_t> booked;
     if (stage.engine_bytes) booked = stage.engine_bytes->certificate;
-    buffers.certificate = carve_certificate(carver, certificate_plan(plan), booked);
+    buffers.certificate = certify::carve_certificate(carver, certificate_plan(plan), booked);
     carver.rewind(buffers.shared_mark);
   }
   if (stage.ladder.num_rungs > 0) buffers.main = carve_main(carver, plan);
   return buffers;
 }
 
-product::ProductDesc main_product(const Plan& plan, const Chunk& chunk, int num_moduli) {
+product::ProductDesc main_product(const plan::Plan& plan, const plan::Chunk& chunk, int num_moduli) {
   product::ProductDesc desc;
   desc.m = chunk.mc;
   desc.n = chunk.nc;
   desc.k = std::min(chunk.kc, plan.shape.k);
-  const num::Ring ring = ring_of(plan.shape.scalar);
+  const num::Ring ring = plan::ring_of(plan.shape.scalar);
   desc.num_products = num::num_planes(ring, num_moduli);
   desc.epilogue = product::Epilogue::kReduce;
   for (int q = 0; q < desc.num_products; ++q)
@@ -96,4 +96,4 @@ product::ProductDesc main_product(const Plan& plan, const Chunk& chunk, int num_
   return desc;
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki2

@@ -14,7 +14,7 @@
 #include "product/phases.hpp"
 #include "schemes/ozaki2/stage.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki2 {
 
 /// An element answered in FP64 arithmetic, computed before C is overwritten and stored after.
 struct Repair {
@@ -27,7 +27,7 @@ struct Repair {
 struct LineBuffers {
   num::LineStats* stats = nullptr;         ///< [lines]
   num::LineWeight* weights = nullptr;      ///< [lines]; certificate
-  std::int32_t* scales = nullptr;          ///< [lines]; see reconstruct::reconstruct_crt
+  std::int32_t* scales = nullptr;          ///< [lines]; see reconstruct_crt
   num::LineError* errors = nullptr;        ///< [lines]; accuracy correct
   num::LineStats* equilibrated = nullptr;  ///< [lines]; only if the ladder may equilibrate
   std::int32_t* inner_shift = nullptr;     ///< [k]; likewise
@@ -46,20 +46,20 @@ struct Buffers {
   LineBuffers a;
   LineBuffers b;
   Repair* repairs = nullptr;       ///< [m n >> num::kMostRepairShift]
-  CertificateBuffers certificate;  ///< the same memory as main: never alive together
+  certify::CertificateBuffers certificate;  ///< the same memory as main: never alive together
   MainBuffers main;
   std::size_t shared_mark = 0;  ///< where that memory begins, for schemes before this one to carve as well
 };
 
 /// Books (counting carver) or carves the buffers of a plan whose chunks are set.
-[[nodiscard]] Buffers carve(base::Carver& carver, const Plan& plan);
+[[nodiscard]] Buffers carve(base::Carver& carver, const plan::Plan& plan);
 
 /// Whether the engine's own bodies are asked about split and reconstruction (product/phases.hpp).
-[[nodiscard]] inline bool has_own_phases(const Plan& plan) {
+[[nodiscard]] inline bool has_own_phases(const plan::Plan& plan) {
   const Scalar scalar = plan.shape.scalar;
   return (scalar == Scalar::kF64 || scalar == Scalar::kF32) && product::phases_of(ozaki2_of(plan).engine) != nullptr;
 }
 
 /// The product of one main chunk at a rung, without data-dependent parts.
-[[nodiscard]] product::ProductDesc main_product(const Plan& plan, const Chunk& chunk, int num_moduli);
-}  // namespace kizami::plan
+[[nodiscard]] product::ProductDesc main_product(const plan::Plan& plan, const plan::Chunk& chunk, int num_moduli);
+}  // namespace kizami::ozaki2

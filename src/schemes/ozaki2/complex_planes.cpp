@@ -16,7 +16,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace kizami::split::HWY_NAMESPACE {
+namespace kizami::ozaki2::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -97,11 +97,11 @@ void CombineParts(const std::int8_t* interleaved, std::int64_t count, int l, std
 
 #endif
 
-}  // namespace kizami::split::HWY_NAMESPACE
+}  // namespace kizami::ozaki2::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kizami::split {
+namespace kizami::ozaki2 {
 
 HWY_EXPORT(CombineParts);
 
@@ -110,5 +110,5 @@ void combine_parts(const std::int8_t* interleaved, std::int64_t count, int l, st
   HWY_DYNAMIC_DISPATCH(CombineParts)(interleaved, count, l, out, plane_stride);
 }
 
-}  // namespace kizami::split
+}  // namespace kizami::ozaki2
 #endif

@@ -15,7 +15,7 @@
 #include "num/long_accumulator.hpp"
 #include "schemes/ozaki2/crt_segment.hpp"
 
-namespace kizami::reconstruct {
+namespace kizami::ozaki2 {
 namespace {
 
 using num::CrtInt;
@@ -109,4 +109,4 @@ KIZAMI_INSTANTIATE(std::complex<float>);
 KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ozaki2

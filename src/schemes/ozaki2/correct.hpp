@@ -12,7 +12,7 @@
 #include "problem/lines.hpp"
 #include "schemes/ozaki2/crt.hpp"
 
-namespace kizami::reconstruct {
+namespace kizami::ozaki2 {
 
 /// A block of C and what its lines are.
 template <class T>
@@ -32,4 +32,4 @@ template <class T>
 std::int64_t reconstruct_correct(const ResiduePlanes& planes, const CorrectBlock<T>& block, bool negate, int threads,
                                  MatrixView<T> c);
 
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ozaki2

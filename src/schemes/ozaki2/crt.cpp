@@ -8,7 +8,7 @@
 #include "num/line_stats.hpp"
 #include "schemes/ozaki2/crt_segment.hpp"
 
-namespace kizami::reconstruct {
+namespace kizami::ozaki2 {
 namespace {
 
 __extension__ using int128 = __int128;
@@ -99,4 +99,4 @@ KIZAMI_INSTANTIATE(std::complex<float>);
 KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ozaki2

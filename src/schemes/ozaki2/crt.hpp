@@ -11,7 +11,7 @@
 #include "num/crt_table.hpp"
 #include "num/scaled.hpp"
 
-namespace kizami::reconstruct {
+namespace kizami::ozaki2 {
 
 /// Residue planes of a block of C as engines store them: element (i, j) of plane q at
 /// data[q * plane_stride + j * col_stride + i]. Z for real types, Z[i] for complex ones.
@@ -39,4 +39,4 @@ inline constexpr std::int64_t kSegment = 256;
 void crt_digits(const num::CrtTable& table, const std::int8_t* residues, std::int64_t plane_stride, std::int64_t count,
                 double* digits);
 
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ozaki2

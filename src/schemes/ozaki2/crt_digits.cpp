@@ -12,7 +12,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace kizami::reconstruct::HWY_NAMESPACE {
+namespace kizami::ozaki2::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -106,11 +106,11 @@ void CrtDigits(const num::CrtTable& table, const std::int8_t* residues, std::int
 
 #endif
 
-}  // namespace kizami::reconstruct::HWY_NAMESPACE
+}  // namespace kizami::ozaki2::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kizami::reconstruct {
+namespace kizami::ozaki2 {
 
 HWY_EXPORT(CrtDigits);
 
@@ -119,5 +119,5 @@ void crt_digits(const num::CrtTable& table, const std::int8_t* residues, std::in
   HWY_DYNAMIC_DISPATCH(CrtDigits)(table, residues, plane_stride, count, digits);
 }
 
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ozaki2
 #endif

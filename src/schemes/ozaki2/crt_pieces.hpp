@@ -28,7 +28,7 @@
 #define KIZAMI_SELDOM
 #endif
 
-namespace kizami::reconstruct::device {
+namespace kizami::ozaki2::kernels {
 
 /// One part's constants in FP64 numbers, as a block keeps them in shared memory.
 template <int kPieces, int kPlanes>
@@ -262,4 +262,4 @@ KIZAMI_HOST_DEVICE void rebuild_from_pieces(const std::uint32_t (&words)[kPlanes
   finish_sums<kPieces, kPlanes>(sum, constants, table, x);
 }
 
-}  // namespace kizami::reconstruct::device
+}  // namespace kizami::ozaki2::kernels

@@ -10,7 +10,7 @@
 #include "num/wide_int.hpp"
 #include "schemes/ozaki2/crt.hpp"
 
-namespace kizami::reconstruct {
+namespace kizami::ozaki2 {
 
 struct SignedWide {
   bool negative = false;
@@ -73,4 +73,4 @@ class CrtSegment {
   double digits_[num::kMaxCrtDigits * kSegment];
 };
 
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ozaki2

@@ -10,33 +10,33 @@
 #include "product/device_phases.hpp"
 #include "schemes/ozaki2/buffers.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki2 {
 namespace {
 
 using base::ceil_div;
 using base::round_up;
 
 /// Chunks at every rung.
-[[nodiscard]] std::size_t main_bytes(const Plan& plan) {
-  const Chunk& chunk = ozaki2_of(plan).chunk;
+[[nodiscard]] std::size_t main_bytes(const plan::Plan& plan) {
+  const plan::Chunk& chunk = ozaki2_of(plan).chunk;
   const num::Ladder& ladder = ozaki2_of(plan).ladder;
-  const Extents ms(round_up(plan.shape.m, kReadRows), round_up(chunk.mc, kReadRows));
+  const plan::Extents ms(round_up(plan.shape.m, device::kReadRows), round_up(chunk.mc, device::kReadRows));
   std::size_t most = 0;
   for (int r = 0; r < ladder.num_rungs; ++r) {
     const int num_moduli = ladder.rungs[static_cast<std::size_t>(r)].num_moduli;
     most = std::max(
-        most, engine_bytes(*ozaki2_of(plan).engine, plan.schedule.facts, device_main_product(plan, chunk, num_moduli),
+        most, plan::engine_bytes(*ozaki2_of(plan).engine, plan.schedule.facts, device_main_product(plan, chunk, num_moduli),
                            ms, {plan.shape.n, chunk.nc}, {plan.shape.k, chunk.kc}));
   }
   return most;
 }
 
-DeviceLineBuffers carve_lines(base::Carver& carver, std::int64_t lines, const Plan& plan) {
-  DeviceLineBuffers buffers;
+device::DeviceLineBuffers carve_lines(base::Carver& carver, std::int64_t lines, const plan::Plan& plan) {
+  device::DeviceLineBuffers buffers;
   buffers.stats = carver.take<num::LineStats>(lines);
   buffers.scales = carver.take<std::int32_t>(lines);
   if (ozaki2_of(plan).has_certificate && splits_in_one_pass(plan))
-    buffers.weights = carver.take<num::RungWeight>(round_up(lines, kReadRows));
+    buffers.weights = carver.take<num::RungWeight>(round_up(lines, device::kReadRows));
   if (ozaki2_of(plan).ladder.may_equilibrate) {
     buffers.equilibrated = carver.take<num::LineStats>(lines);
     buffers.inner_shift = carver.take<std::int32_t>(plan.shape.k);
@@ -44,35 +44,35 @@ DeviceLineBuffers carve_lines(base::Carver& carver, std::int64_t lines, const Pl
   return buffers;
 }
 
-[[nodiscard]] int most_planes(const Plan& plan) {
+[[nodiscard]] int most_planes(const plan::Plan& plan) {
   const num::Ladder& ladder = ozaki2_of(plan).ladder;
-  return num::num_planes(ring_of(plan.shape.scalar),
+  return num::num_planes(plan::ring_of(plan.shape.scalar),
                          ladder.rungs[static_cast<std::size_t>(ladder.num_rungs - 1)].num_moduli);
 }
 
 /// Bytes from one plane of lines x length residues to the next. Not their product alone, often a power of two: the same
 /// places of all planes, which kernels want at the same time, would meet in few channels of the memory.
 [[nodiscard]] constexpr std::int64_t plane_stride(std::int64_t lines, std::int64_t length) {
-  constexpr std::int64_t kSkew = 129 * kDeviceInnerPad;
+  constexpr std::int64_t kSkew = 129 * device::kDeviceInnerPad;
   return lines * length + kSkew;
 }
 
-void carve_planes(base::Carver& carver, const Plan& plan, DeviceMainBuffers& buffers) {
-  const Chunk& chunk = ozaki2_of(plan).chunk;
+void carve_planes(base::Carver& carver, const plan::Plan& plan, DeviceMainBuffers& buffers) {
+  const plan::Chunk& chunk = ozaki2_of(plan).chunk;
   const int planes = most_planes(plan);
-  buffers.a_planes = carver.take<std::int8_t>(planes, plane_stride(round_up(chunk.mc, kDeviceLinePad), chunk.kc));
-  buffers.b_planes = carver.take<std::int8_t>(planes, plane_stride(round_up(chunk.nc, kDeviceLinePad), chunk.kc));
+  buffers.a_planes = carver.take<std::int8_t>(planes, plane_stride(round_up(chunk.mc, device::kDeviceLinePad), chunk.kc));
+  buffers.b_planes = carver.take<std::int8_t>(planes, plane_stride(round_up(chunk.nc, device::kDeviceLinePad), chunk.kc));
 }
 
-void carve_residues(base::Carver& carver, const Plan& plan, DeviceMainBuffers& buffers) {
-  const Chunk& chunk = ozaki2_of(plan).chunk;
+void carve_residues(base::Carver& carver, const plan::Plan& plan, DeviceMainBuffers& buffers) {
+  const plan::Chunk& chunk = ozaki2_of(plan).chunk;
   buffers.residues =
-      carver.take<std::int8_t>(most_planes(plan), plane_stride(chunk.nc, round_up(chunk.mc, kDeviceLinePad)));
+      carver.take<std::int8_t>(most_planes(plan), plane_stride(chunk.nc, round_up(chunk.mc, device::kDeviceLinePad)));
   buffers.engine_bytes = main_bytes(plan);
   buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
 }
 
-DevicePhaseBuffers carve_phases(base::Carver& carver, const Plan& plan) {
+DevicePhaseBuffers carve_phases(base::Carver& carver, const plan::Plan& plan) {
   DevicePhaseBuffers buffers;
   buffers.split_factors = carver.take<double>(2, std::max(plan.shape.m, plan.shape.n));
   buffers.row_factors = carver.take<double>(ozaki2_of(plan).chunk.mc);
@@ -85,10 +85,10 @@ DevicePhaseBuffers carve_phases(base::Carver& carver, const Plan& plan) {
 
 }  // namespace
 
-DeviceBuffers carve_device(base::Carver& carver, const Plan& plan) {
+DeviceBuffers carve_device(base::Carver& carver, const plan::Plan& plan) {
   DeviceBuffers buffers;
-  buffers.state = carver.take<DeviceState>(1);
-  if (is_empty(plan.shape)) return buffers;
+  buffers.state = carver.take<device::DeviceState>(1);
+  if (plan::is_empty(plan.shape)) return buffers;
   buffers.a = carve_lines(carver, plan.shape.m, plan);
   buffers.b = carve_lines(carver, plan.shape.n, plan);
   const bool has_rungs = ozaki2_of(plan).ladder.num_rungs > 0;
@@ -96,14 +96,14 @@ DeviceBuffers carve_device(base::Carver& carver, const Plan& plan) {
   const bool is_single_pass = splits_in_one_pass(plan);
   if (is_single_pass) carve_planes(carver, plan, buffers.main);
   if (ozaki2_of(plan).has_certificate) {
-    buffers.repairs = carver.take<Pair>((plan.shape.m * plan.shape.n) >> num::kMostRepairShift);
+    buffers.repairs = carver.take<device::Pair>((plan.shape.m * plan.shape.n) >> num::kMostRepairShift);
     buffers.repair_bits = carver.take<std::uint32_t>(plan.shape.n, ceil_div(plan.shape.m, 32));
     const std::size_t mark = carver.mark();
-    buffers.sampled = carve_sampled(carver, certificate_plan(plan), ozaki2_of(plan).ladder, is_single_pass);
+    buffers.sampled = certify::carve_sampled(carver, certificate_plan(plan), ozaki2_of(plan).ladder, is_single_pass);
     carver.rewind(mark);
-    const Chunk& chunk = ozaki2_of(plan).certificate;
+    const plan::Chunk& chunk = ozaki2_of(plan).certificate;
     buffers.second_look =
-        carve_second_look(carver, {chunk.mc, chunk.nc}, plan.shape.k, is_complex(plan.shape.scalar) ? 2 : 1);
+        certify::carve_second_look(carver, {chunk.mc, chunk.nc}, plan.shape.k, is_complex(plan.shape.scalar) ? 2 : 1);
     carver.rewind(mark);
   }
   if (has_rungs && !is_single_pass) carve_planes(carver, plan, buffers.main);
@@ -112,52 +112,52 @@ DeviceBuffers carve_device(base::Carver& carver, const Plan& plan) {
   return buffers;
 }
 
-bool has_device_phases(const Plan& plan) {
+bool has_device_phases(const plan::Plan& plan) {
   return plan.shape.scalar == Scalar::kF64 && product::device_phases_of(ozaki2_of(plan).engine) != nullptr;
 }
 
-bool splits_in_one_pass(const Plan& plan) {
+bool splits_in_one_pass(const plan::Plan& plan) {
   const num::Ladder& ladder = ozaki2_of(plan).ladder;
-  if (ladder.num_rungs == 0 || is_empty(plan.shape) || plan.shape.k > kMaxSinglePassLength) return false;
+  if (ladder.num_rungs == 0 || plan::is_empty(plan.shape) || plan.shape.k > device::kMaxSinglePassLength) return false;
   if (has_device_phases(plan)) return false;
-  const Chunk& chunk = ozaki2_of(plan).chunk;
-  const Chunk& certificate = ozaki2_of(plan).certificate;
-  const auto is_whole = [&](const Chunk& part) { return part.mc >= plan.shape.m && part.nc >= plan.shape.n; };
+  const plan::Chunk& chunk = ozaki2_of(plan).chunk;
+  const plan::Chunk& certificate = ozaki2_of(plan).certificate;
+  const auto is_whole = [&](const plan::Chunk& part) { return part.mc >= plan.shape.m && part.nc >= plan.shape.n; };
   if (!is_whole(chunk) || chunk.kc < plan.shape.k) return false;
   if (ozaki2_of(plan).has_certificate && !is_whole(certificate)) return false;
-  return ladder.rungs[0].norm_limit < kMaxSinglePassNorm;
+  return ladder.rungs[0].norm_limit < device::kMaxSinglePassNorm;
 }
 
-bool compares_in_product(const Plan& plan) {
+bool compares_in_product(const plan::Plan& plan) {
   return ozaki2_of(plan).has_certificate && splits_in_one_pass(plan) &&
-         may_compare_sampled(certificate_plan(plan), sampled_rows(certificate_plan(plan), ozaki2_of(plan).ladder));
+         certify::may_compare_sampled(certificate_plan(plan), certify::sampled_rows(certificate_plan(plan), ozaki2_of(plan).ladder));
 }
 
-bool has_scout(const Plan& plan) {
+bool has_scout(const plan::Plan& plan) {
   constexpr std::int64_t kLeast = 3072;
   return plan.shape.m >= kLeast && plan.shape.n >= kLeast && plan.shape.k >= kLeast && compares_in_product(plan) &&
          ozaki2_of(plan).engine->reads_num_products();
 }
 
-bool learns_look(const Plan& plan) {
+bool learns_look(const plan::Plan& plan) {
   constexpr double kLeastTerms = 0x1p33;  // to tell the host takes 3 microseconds
   const problem::Shape& shape = plan.shape;
   return static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k) >= kLeastTerms &&
          compares_in_product(plan);
 }
 
-bool repairs_have_own_kernel(const Plan& plan) {
+bool repairs_have_own_kernel(const plan::Plan& plan) {
   return plan.first().scheme == Scheme::kOzaki2 && ozaki2_of(plan).has_certificate &&
          plan.shape.m * plan.shape.n >= kOwnRepairElements;
 }
 
-product::ProductDesc device_main_product(const Plan& plan, const Chunk& chunk, int num_moduli) {
+product::ProductDesc device_main_product(const plan::Plan& plan, const plan::Chunk& chunk, int num_moduli) {
   product::ProductDesc desc = main_product(plan, chunk, num_moduli);
-  desc.a_plane_stride = plane_stride(round_up(chunk.mc, kDeviceLinePad), chunk.kc);
-  desc.b_plane_stride = plane_stride(round_up(chunk.nc, kDeviceLinePad), chunk.kc);
-  desc.c_col_stride = round_up(chunk.mc, kDeviceLinePad);
+  desc.a_plane_stride = plane_stride(round_up(chunk.mc, device::kDeviceLinePad), chunk.kc);
+  desc.b_plane_stride = plane_stride(round_up(chunk.nc, device::kDeviceLinePad), chunk.kc);
+  desc.c_col_stride = round_up(chunk.mc, device::kDeviceLinePad);
   desc.c_plane_stride = plane_stride(chunk.nc, desc.c_col_stride);
   return desc;
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki2

@@ -13,7 +13,7 @@
 #include "plan/plan.hpp"
 #include "schemes/ozaki2/stage.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki2 {
 
 struct DeviceMainBuffers {
   std::int8_t* a_planes = nullptr;  ///< [most planes][round_up(mc, pad)][kc]
@@ -34,44 +34,44 @@ struct DevicePhaseBuffers {
 };
 
 struct DeviceBuffers {
-  DeviceState* state = nullptr;  ///< at the beginning of the workspace; the rest is absent from an empty call
-  DeviceLineBuffers a;
-  DeviceLineBuffers b;
-  Pair* repairs = nullptr;               ///< [m n >> num::kMostRepairShift]
+  device::DeviceState* state = nullptr;  ///< at the beginning of the workspace; the rest is absent from an empty call
+  device::DeviceLineBuffers a;
+  device::DeviceLineBuffers b;
+  device::Pair* repairs = nullptr;               ///< [m n >> num::kMostRepairShift]
   std::uint32_t* repair_bits = nullptr;  ///< [n][ceil(m / 32)]
-  SampledBuffers sampled;                ///< sampled, second look and main share memory: never alive together, but for
-  SecondLookBuffers second_look;         ///< the planes of a split in one pass
+  certify::SampledBuffers sampled;                ///< sampled, second look and main share memory: never alive together, but for
+  certify::SecondLookBuffers second_look;         ///< the planes of a split in one pass
   DeviceMainBuffers main;
   DevicePhaseBuffers phases;
 };
 
 /// Whether the engine brings bodies of its own for split and reconstruction: statistics are then gathered apart from
 /// the split.
-[[nodiscard]] bool has_device_phases(const Plan& plan);
+[[nodiscard]] bool has_device_phases(const plan::Plan& plan);
 
-[[nodiscard]] DeviceBuffers carve_device(base::Carver& carver, const Plan& plan);
+[[nodiscard]] DeviceBuffers carve_device(base::Carver& carver, const plan::Plan& plan);
 
 /// Whether one pass over both operands makes statistics, sampled digits and the planes of the lowest rung, before the
 /// certificate decides: where both are one chunk, and lines fit on the chip.
-[[nodiscard]] bool splits_in_one_pass(const Plan& plan);
+[[nodiscard]] bool splits_in_one_pass(const plan::Plan& plan);
 
 /// Whether the product of sampled digits compares instead of storing: where the split makes the weights of lines, and the
 /// engine has the epilogue.
-[[nodiscard]] bool compares_in_product(const Plan& plan);
+[[nodiscard]] bool compares_in_product(const plan::Plan& plan);
 
 /// Whether a scout (certify/device_scout.cuh) decides what the split makes: where a sampled product that is not wanted costs
 /// nothing, and products are so large that what it takes is little beside them.
-[[nodiscard]] bool has_scout(const Plan& plan);
+[[nodiscard]] bool has_scout(const plan::Plan& plan);
 
 /// Whether what the split makes is learned from calls before (learned_look.hpp): where it can make what any look wants, and it shows.
-[[nodiscard]] bool learns_look(const Plan& plan);
+[[nodiscard]] bool learns_look(const plan::Plan& plan);
 
 /// Elements of C from which on repairs have a kernel of their own.
 inline constexpr std::int64_t kOwnRepairElements = std::int64_t{1} << 22;
 /// Whether pairs of the list are answered by a kernel of their own (fp64::answer_repairs()), not by that of the FP64 rung: from so many
 /// elements of C on they are worth a launch, which costs a microsecond or two where there is nothing to do.
-[[nodiscard]] bool repairs_have_own_kernel(const Plan& plan);
+[[nodiscard]] bool repairs_have_own_kernel(const plan::Plan& plan);
 
 /// The product of one main chunk with that many moduli.
-[[nodiscard]] product::ProductDesc device_main_product(const Plan& plan, const Chunk& chunk, int num_moduli);
-}  // namespace kizami::plan
+[[nodiscard]] product::ProductDesc device_main_product(const plan::Plan& plan, const plan::Chunk& chunk, int num_moduli);
+}  // namespace kizami::ozaki2

@@ -19,7 +19,7 @@
 #include "schemes/ozaki2/device_crt_limbs.cuh"
 #include "schemes/ozaki2/device_crt_pieces.cuh"
 
-namespace kizami::reconstruct::device {
+namespace kizami::ozaki2::kernels {
 
 /// Blocks of the usual kernels that a multiprocessor holds at once; a launch has no more.
 inline constexpr int kBlocksPerSm = 2;
@@ -41,7 +41,7 @@ __device__ __noinline__ void reconstruct_from_limbs(const DeviceReconstruction<T
   for_limbs([&](auto num_limbs) {
     constexpr int kWords = device_words(kIsComplex<T>, num_limbs.value);
     using Layout = SharedLayout<num_limbs.value, kWords>;
-    for (int at = thread; at < kParts * Layout::kSize; at += kThreads) {
+    for (int at = thread; at < kParts * Layout::kSize; at += device::kThreads) {
       const DeviceCrtTable& table = tables[at / Layout::kSize];
       const int i = at % Layout::kSize;
       shared[at] = i < Layout::kBias      ? table.weight[i / kWords][i % kWords]
@@ -50,7 +50,7 @@ __device__ __noinline__ void reconstruct_from_limbs(const DeviceReconstruction<T
     }
   });
   __syncthreads();
-  const std::int64_t i = first_row_of_thread();
+  const std::int64_t i = device::first_row_of_thread();
   if (i >= task.c.rows) return;
   const Epilogue<T> epilogue(task);
   std::int32_t row_scale[4];
@@ -70,14 +70,14 @@ __device__ __noinline__ void reconstruct_from_limbs(const DeviceReconstruction<T
       for (int e = 0; e < 4; ++e) {
         for (int part = 0; part < kParts; ++part) {
           p[part][e].exponent -= row_scale[e] + col_scale;
-          are_plain = are_plain && is_plain(p[part][e]);
+          are_plain = are_plain && device::is_plain(p[part][e]);
         }
       }
       if (are_plain) {
         T value[4];
 #pragma unroll
-        for (int e = 0; e < 4; ++e) value[e] = plain_element<T, kParts>(p[0][e], p[kParts - 1][e]);
-        store(task.c, i, j, value, 15u);
+        for (int e = 0; e < 4; ++e) value[e] = device::plain_element<T, kParts>(p[0][e], p[kParts - 1][e]);
+        device::store(task.c, i, j, value, 15u);
         return;
       }
       for (int e = 0; e < 4; ++e) {  // as they were, for the general way
@@ -90,12 +90,12 @@ __device__ __noinline__ void reconstruct_from_limbs(const DeviceReconstruction<T
 
 template <class T>
 __global__ void scale_kernel(MatrixView<T> c, Factor<T> beta) {
-  scale_all(c, beta.load());
+  device::scale_all(c, beta.load());
 }
 
 /// kMostLimbs: of the rungs that do not fit in pieces; 0: all do. @param leaves_bytes  rungs of reconstruct_from_bytes() are left to it
 template <class T, int kMostLimbs>
-__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
+__global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
     reconstruct_kernel(const __grid_constant__ DeviceReconstruction<T> task, bool leaves_bytes) {
   constexpr int kParts = kIsComplex<T> ? 2 : 1;
   constexpr int kPieceBytes =
@@ -107,7 +107,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
   const int rung = task.state->selection.rung;
   const bool is_scaling_only = task.state->is_scaling_only != 0;
   if (is_scaling_only) {
-    scale_all(task.c, task.beta.load());
+    device::scale_all(task.c, task.beta.load());
     return;
   }
   if (rung < 0 || task.state->takes_signs != 0) return;
@@ -131,18 +131,18 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
   }
 }
 
-}  // namespace kizami::reconstruct::device
+}  // namespace kizami::ozaki2::kernels
 
-namespace kizami::reconstruct {
+namespace kizami::ozaki2 {
 
 template <class T>
 CrtKernels crt_kernels(const DeviceReconstruction<T>& task) {
   if (task.c.rows == 0 || task.c.cols == 0) return {};
   const int least = task.ladder.rungs[0].num_moduli;
   const int most = task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli;
-  const int most_of_numbers = most_piece_moduli(kIsComplex<T>, device::kLeastBytePieces<T> - 1);
+  const int most_of_numbers = most_piece_moduli(kIsComplex<T>, kernels::kLeastBytePieces<T> - 1);
   constexpr std::int64_t kMostRows = std::int64_t{1} << 30;  // numbers of rows and of runs are of 32 bits
-  const std::int64_t columns = base::ceil_div(task.c.rows, std::int64_t{device::kWarpRows}) * task.c.cols;
+  const std::int64_t columns = base::ceil_div(task.c.rows, std::int64_t{kernels::kWarpRows}) * task.c.cols;
   CrtKernels kernels;
   kernels.has_bytes = task.c.rows * task.c.cols >= task.least_for_bytes && most > most_of_numbers &&
                       task.c.rows <= kMostRows && columns < std::int64_t{1} << 31;
@@ -155,9 +155,9 @@ template <class T>
 Status reconstruct_by_numbers(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue) {
   const int most = task.ladder.rungs[task.ladder.num_rungs - 1].num_moduli;
   const bool leaves_bytes = crt_kernels(task).has_bytes;
-  const device::QuadGrid shape = device::quad_grid(task.c.rows, task.c.cols, device::kBlocksPerSm * num_sms);
+  const device::QuadGrid shape = device::quad_grid(task.c.rows, task.c.cols, kernels::kBlocksPerSm * num_sms);
   const auto launch = [&](auto limbs) {
-    return base::launch_overlapped("reconstruct_kernel", device::reconstruct_kernel<T, limbs.value>, shape.grid,
+    return base::launch_overlapped("reconstruct_kernel", kernels::reconstruct_kernel<T, limbs.value>, shape.grid,
                                    shape.block, 0, queue, task, leaves_bytes);
   };
   // Most moduli of so many limbs; device_tables_test.cpp checks them.
@@ -168,11 +168,11 @@ Status reconstruct_by_numbers(const DeviceReconstruction<T>& task, int num_sms, 
 
 template <class T>
 Status reconstruct_by_bytes(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue, bool is_beside) {
-  const std::int64_t columns = base::ceil_div(task.c.rows, std::int64_t{device::kWarpRows}) * task.c.cols;
-  const std::int64_t blocks = std::min<std::int64_t>(device::kBytesBlocksPerSm * num_sms,
-                                                     base::ceil_div(columns, std::int64_t{device::kBytesWarps}));
+  const std::int64_t columns = base::ceil_div(task.c.rows, std::int64_t{kernels::kWarpRows}) * task.c.cols;
+  const std::int64_t blocks = std::min<std::int64_t>(kernels::kBytesBlocksPerSm * num_sms,
+                                                     base::ceil_div(columns, std::int64_t{kernels::kBytesWarps}));
   const bool scales_only = !crt_kernels(task).has_numbers;
-  return base::launch_overlapped("reconstruct_from_bytes", device::reconstruct_from_bytes<T>,
+  return base::launch_overlapped("reconstruct_from_bytes", kernels::reconstruct_from_bytes<T>,
                                  dim3(static_cast<unsigned>(blocks)), dim3(device::kThreads), 0, queue, task,
                                  scales_only, is_beside);
 }
@@ -188,21 +188,21 @@ template <class T>
 Status scale_device(Factor<T> beta, MatrixView<T> c, product::Queue queue) {
   const std::int64_t blocks = base::ceil_div(c.rows * c.cols, device::kThreads);
   if (blocks == 0) return {};
-  device::scale_kernel<<<static_cast<unsigned>(std::min<std::int64_t>(blocks, 4096)), device::kThreads, 0, queue>>>(
+  kernels::scale_kernel<<<static_cast<unsigned>(std::min<std::int64_t>(blocks, 4096)), device::kThreads, 0, queue>>>(
       c, beta);
   return base::launch_status("scale_kernel");
 }
 
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ozaki2
 
 /// In one file for each type: together they take a minute to compile.
 #define KIZAMI_INSTANTIATE_DEVICE_CRT(T)                                                                          \
-  template ::kizami::reconstruct::CrtKernels kizami::reconstruct::crt_kernels<T>(const DeviceReconstruction<T>&); \
-  template ::kizami::Status kizami::reconstruct::reconstruct_by_numbers<T>(const DeviceReconstruction<T>&, int,   \
+  template ::kizami::ozaki2::CrtKernels kizami::ozaki2::crt_kernels<T>(const DeviceReconstruction<T>&); \
+  template ::kizami::Status kizami::ozaki2::reconstruct_by_numbers<T>(const DeviceReconstruction<T>&, int,   \
                                                                            ::kizami::product::Queue);             \
-  template ::kizami::Status kizami::reconstruct::reconstruct_by_bytes<T>(const DeviceReconstruction<T>&, int,     \
+  template ::kizami::Status kizami::ozaki2::reconstruct_by_bytes<T>(const DeviceReconstruction<T>&, int,     \
                                                                          ::kizami::product::Queue, bool);         \
-  template ::kizami::Status kizami::reconstruct::reconstruct_device<T>(const DeviceReconstruction<T>&, int,       \
+  template ::kizami::Status kizami::ozaki2::reconstruct_device<T>(const DeviceReconstruction<T>&, int,       \
                                                                        ::kizami::product::Queue);                 \
-  template ::kizami::Status kizami::reconstruct::scale_device<T>(::kizami::Factor<T>, ::kizami::MatrixView<T>,    \
+  template ::kizami::Status kizami::ozaki2::scale_device<T>(::kizami::Factor<T>, ::kizami::MatrixView<T>,    \
                                                                  ::kizami::product::Queue)

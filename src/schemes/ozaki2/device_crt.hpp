@@ -16,7 +16,7 @@
 #include "product/product.hpp"
 #include "schemes/ozaki2/crt.hpp"
 
-namespace kizami::reconstruct {
+namespace kizami::ozaki2 {
 
 inline constexpr int kDeviceLimbs = 12;  ///< of 32 bits: 342 bits of P, 14 of a sum of 64 planes and sign
 inline constexpr int kDeviceWords = 16;  ///< of 4 residues: 64 planes
@@ -89,7 +89,7 @@ struct DeviceReconstruction {
   const std::int32_t* row_scale = nullptr;
   const std::int32_t* col_scale = nullptr;
   num::Ladder ladder;
-  plan::DeviceState* state = nullptr;          ///< read, but for its num_claims
+  device::DeviceState* state = nullptr;          ///< read, but for its num_claims
   const std::uint32_t* repair_bits = nullptr;  ///< of the whole C: [n][bits_stride]; read only if there are repairs
   std::int64_t bits_stride = 0;                ///< words of a column
   std::int64_t first_row = 0;                  ///< of the block c in C
@@ -132,11 +132,11 @@ Status reconstruct_device(const DeviceReconstruction<T>& task, int num_sms, prod
 /// factors that may leave 2^-340 .. 2^446.
 /// @queue  one kernel
 Status device_crt_factors(const std::int32_t* row_scale, std::int64_t m, const std::int32_t* col_scale, std::int64_t n,
-                          const num::Ladder& ladder, int most, const plan::DeviceState* state, double* row_factors,
+                          const num::Ladder& ladder, int most, const device::DeviceState* state, double* row_factors,
                           double* col_factors, std::int32_t* num_moduli, product::Queue queue);
 
 /// C <- beta C; beta = 0 does not read C.
 template <class T>
 Status scale_device(Factor<T> beta, MatrixView<T> c, product::Queue queue);
 
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ozaki2

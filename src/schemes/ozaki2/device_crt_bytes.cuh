@@ -23,10 +23,10 @@
 #include "schemes/ozaki2/device_crt.hpp"
 #include "schemes/ozaki2/device_crt_epilogue.cuh"
 
-namespace kizami::reconstruct::device {
+namespace kizami::ozaki2::kernels {
 
 inline constexpr int kWarpRows = 128;
-inline constexpr int kBytesWarps = kThreads / 32;
+inline constexpr int kBytesWarps = device::kThreads / 32;
 inline constexpr int kDigitPairs = kPieceDigits / 2;  ///< a lane has two columns of a product
 
 /// kFifthDigits: of the fifth piece; one more than four has columns of its own.
@@ -290,11 +290,11 @@ class FromBytes {
   /// The constants of the block: the finishing numbers, and each lane's columns of digits.
   __device__ void share() {
     const int thread = static_cast<int>(threadIdx.x);
-    for (int at = thread; at < Shape::kParts * Constants::kSize; at += kThreads) {
+    for (int at = thread; at < Shape::kParts * Constants::kSize; at += device::kThreads) {
       const int part = at / Constants::kSize;
       shared_.constants[part][at % Constants::kSize] = Constants::value(tables_[part].pieces, at % Constants::kSize);
     }
-    for (int at = thread; at < Shape::kParts * Shape::kTiles * 32; at += kThreads) {
+    for (int at = thread; at < Shape::kParts * Shape::kTiles * 32; at += device::kThreads) {
       const int of_lane = at % 32;
       const int tile = at / 32 % Shape::kTiles;
       const int part = at / 32 / Shape::kTiles;
@@ -494,7 +494,7 @@ __device__ __forceinline__ void reconstruct_block_from_bytes(const DeviceReconst
                                                              unsigned char* shared) {
   const int rung = task.state->selection.rung;
   if (task.state->is_scaling_only != 0) {
-    if (scales_only) scale_all(task.c, task.beta.load());
+    if (scales_only) device::scale_all(task.c, task.beta.load());
     return;
   }
   if (rung < 0 || task.state->takes_signs != 0) return;
@@ -520,7 +520,7 @@ __device__ __forceinline__ void reconstruct_block_from_bytes(const DeviceReconst
 /// @param scales_only  whether it scales C where only that is wanted
 /// @param is_beside    the kernel before it in the queue has begun with let_next_run_beside()
 template <class T>
-__global__ void __launch_bounds__(kThreads, kBytesBlocksPerSm)
+__global__ void __launch_bounds__(device::kThreads, kBytesBlocksPerSm)
     reconstruct_from_bytes(const __grid_constant__ DeviceReconstruction<T> task, bool scales_only, bool is_beside) {
   constexpr std::size_t kMostBytes = std::max(
       {sizeof(BytesShared<T, 3>), sizeof(BytesShared<T, 4>), sizeof(BytesShared<T, 5>), sizeof(BytesShared<T, 5, 5>)});
@@ -534,4 +534,4 @@ __global__ void __launch_bounds__(kThreads, kBytesBlocksPerSm)
   base::join_previous();  // has been waited for, unless it is beside
 }
 
-}  // namespace kizami::reconstruct::device
+}  // namespace kizami::ozaki2::kernels

@@ -10,7 +10,7 @@
 #include "num/scaling.hpp"
 #include "schemes/ozaki2/device_crt.hpp"
 
-namespace kizami::reconstruct::device {
+namespace kizami::ozaki2::kernels {
 
 /// What all elements of a thread share.
 template <class T>
@@ -65,9 +65,9 @@ __device__ void finish_quad(const DeviceReconstruction<T>& task, const Epilogue<
     wanted |= 1u << e;
     for (int part = 0; part < kParts; ++part) p[part][e].exponent -= row_scale[e] + col_scale;
     const T old = epilogue.beta == T{0} ? T{0} : task.c(i + e, j);
-    value[e] = finish_any<T, kParts>(p[0][e], p[kParts - 1][e], epilogue.alpha, epilogue.beta, old);
+    value[e] = device::finish_any<T, kParts>(p[0][e], p[kParts - 1][e], epilogue.alpha, epilogue.beta, old);
   }
-  store(task.c, i, j, value, wanted);
+  device::store(task.c, i, j, value, wanted);
 }
 
 /// Rows beyond the last have scale num::kSkipLine.
@@ -78,7 +78,7 @@ __device__ void load_row_scales(const DeviceReconstruction<T>& task, std::int64_
 }
 template <class T, class Visit>
 __device__ void for_columns(const DeviceReconstruction<T>& task, const Visit& visit) {
-  for (std::int64_t j = first_column_of_thread(); j < task.c.cols; j += column_step()) {
+  for (std::int64_t j = device::first_column_of_thread(); j < task.c.cols; j += device::column_step()) {
     const int col_scale = task.col_scale[j];
     if (col_scale != num::kSkipLine) visit(j, col_scale);
   }
@@ -134,7 +134,7 @@ struct NumberEpilogue {
           value[e] = static_cast<R>(x[0][e] * unit);
         }
       }
-      store(task.c, i, j, value, epilogue.has_repairs ? 15u & ~repaired() : 15u);
+      device::store(task.c, i, j, value, epilogue.has_repairs ? 15u & ~repaired() : 15u);
     } else if (col_scale != num::kSkipLine) {
       num::Scaled p[kParts][4];
       for (int part = 0; part < kParts; ++part) {
@@ -145,4 +145,4 @@ struct NumberEpilogue {
   }
 };
 
-}  // namespace kizami::reconstruct::device
+}  // namespace kizami::ozaki2::kernels

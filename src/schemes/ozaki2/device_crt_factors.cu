@@ -5,7 +5,7 @@
 #include "num/scaling.hpp"
 #include "schemes/ozaki2/device_crt.hpp"
 
-namespace kizami::reconstruct {
+namespace kizami::ozaki2 {
 namespace {
 
 constexpr int kThreads = 1024;
@@ -44,7 +44,7 @@ __device__ void visit_lines(const std::int32_t* scales, std::int64_t count, doub
 
 __global__ void __launch_bounds__(kThreads)
     find_crt_factors(const std::int32_t* row_scale, std::int64_t m, const std::int32_t* col_scale, std::int64_t n,
-                     const __grid_constant__ num::Ladder ladder, int most_moduli, const plan::DeviceState* state,
+                     const __grid_constant__ num::Ladder ladder, int most_moduli, const device::DeviceState* state,
                      double* row_factors, double* col_factors, std::int32_t* num_moduli) {
   __shared__ int least[2];
   __shared__ int most[2];
@@ -76,10 +76,10 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 Status device_crt_factors(const std::int32_t* row_scale, std::int64_t m, const std::int32_t* col_scale, std::int64_t n,
-                          const num::Ladder& ladder, int most, const plan::DeviceState* state, double* row_factors,
+                          const num::Ladder& ladder, int most, const device::DeviceState* state, double* row_factors,
                           double* col_factors, std::int32_t* num_moduli, product::Queue queue) {
   return base::launch_overlapped("find_crt_factors", find_crt_factors, dim3(1), dim3(kThreads), 0, queue, row_scale, m,
                                  col_scale, n, ladder, most, state, row_factors, col_factors, num_moduli);
 }
 
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ozaki2

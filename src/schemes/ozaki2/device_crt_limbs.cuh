@@ -13,7 +13,7 @@
 #include "num/scaled.hpp"
 #include "schemes/ozaki2/device_crt.hpp"
 
-namespace kizami::reconstruct::device {
+namespace kizami::ozaki2::kernels {
 
 /// Signed bytes of x times unsigned bytes of y, added to sum.
 [[nodiscard]] __device__ inline int dot_bytes(std::uint32_t x, std::uint32_t y, int sum) {
@@ -248,4 +248,4 @@ __device__ void rebuild_quad(const std::int8_t* at, std::int64_t plane_stride, c
   }
 }
 
-}  // namespace kizami::reconstruct::device
+}  // namespace kizami::ozaki2::kernels

@@ -13,10 +13,9 @@
 #include "base/device_upload.hpp"
 #include "base/fork_safe.hpp"
 
-namespace kizami::exec {
+namespace kizami::ozaki2 {
 namespace {
 
-using reconstruct::DeviceCrtTable;
 using TablesByRing = std::array<DeviceCrtTable*, 2>;
 
 /// The memory is never given back: a BLAS may be called by destructors of static objects.
@@ -27,7 +26,7 @@ struct Devices {
 constinit base::PerProcess<Devices> devices;
 
 Status upload_tables(num::Ring ring, DeviceCrtTable*& memory) {
-  const std::vector<DeviceCrtTable> tables = reconstruct::make_device_crt_tables(ring);
+  const std::vector<DeviceCrtTable> tables = make_device_crt_tables(ring);
   const std::size_t bytes = tables.size() * sizeof(DeviceCrtTable);
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaMalloc(reinterpret_cast<void**>(&memory), bytes), "CRT constants"));
   return base::upload(memory, tables.data(), bytes, "CRT constants");
@@ -64,4 +63,4 @@ const DeviceCrtTable* device_crt_tables(int device, num::Ring ring) {
   return found == all.tables.end() ? nullptr : found->second[ring == num::Ring::kReal ? 0 : 1];
 }
 
-}  // namespace kizami::exec
+}  // namespace kizami::ozaki2

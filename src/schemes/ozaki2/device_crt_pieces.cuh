@@ -10,7 +10,7 @@
 #include "schemes/ozaki2/device_crt.hpp"
 #include "schemes/ozaki2/device_crt_epilogue.cuh"
 
-namespace kizami::reconstruct::device {
+namespace kizami::ozaki2::kernels {
 
 /// Four residues. Their neighbours in 256 bytes, which other warps want, come to the L2 cache as well.
 [[nodiscard]] __device__ inline std::uint32_t load_word(const std::int8_t* at) {
@@ -23,7 +23,7 @@ namespace kizami::reconstruct::device {
 template <class Layout, int kParts>
 __device__ void share_constants(const DeviceCrtTable* tables, double* shared) {
   const int thread = static_cast<int>(threadIdx.x + threadIdx.y * blockDim.x);
-  for (int at = thread; at < kParts * Layout::kSize; at += kThreads)
+  for (int at = thread; at < kParts * Layout::kSize; at += device::kThreads)
     shared[at] = Layout::value(tables[at / Layout::kSize].pieces, at % Layout::kSize);
   __syncthreads();
 }
@@ -36,14 +36,14 @@ __device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, con
   constexpr int kPlanes = most_piece_planes(kIsComplex<T>, kPieces);
   using Layout = PieceLayout<kPieces, kPlanes>;
   share_constants<Layout, kParts>(tables, shared);
-  const std::int64_t i = first_row_of_thread();
+  const std::int64_t i = device::first_row_of_thread();
   if (i >= task.c.rows) return;
   const NumberEpilogue<T> epilogue(task, i);
   const int num_planes = kIsWhole ? kPlanes : tables->num_planes;
   // Of few planes the words of the next column are on their way while this one is rebuilt.
   constexpr bool kIsAhead = kPlanes <= 16;
-  const std::int64_t first = first_column_of_thread();
-  const std::int64_t step = column_step();
+  const std::int64_t first = device::first_column_of_thread();
+  const std::int64_t step = device::column_step();
   std::uint32_t words[kPlanes];
   const auto load = [&](std::int64_t j, std::uint32_t(&to)[kPlanes]) {
     const std::int8_t* at = task.planes.data + j * task.planes.col_stride + i;
@@ -85,18 +85,18 @@ __device__ __noinline__ void reconstruct_from_many_pieces(const DeviceReconstruc
   static_assert(kPieceGroup % kAtOnce == 0);
   using Layout = PieceLayout<kPieces, kPlanes>;
   share_constants<Layout, kParts>(tables, shared);
-  const std::int64_t i = first_row_of_thread();
+  const std::int64_t i = device::first_row_of_thread();
   if (i >= task.c.rows) return;
   const int num_planes = tables->num_planes;
   const std::int64_t plane_stride = task.planes.plane_stride;
   const std::int64_t cols = task.c.cols;
-  const std::int64_t step = column_step();
+  const std::int64_t step = device::column_step();
   const auto load = [&](const std::int8_t* column, int first, std::uint32_t(&to)[kAtOnce]) {
     const std::int8_t* at = column + first * plane_stride;
 #pragma unroll
     for (int q = 0; q < kAtOnce; ++q, at += plane_stride) to[q] = first + q < num_planes ? load_word(at) : 0;
   };
-  std::int64_t j = first_column_of_thread();
+  std::int64_t j = device::first_column_of_thread();
   if (j >= cols) return;
   const std::int8_t* column = task.planes.data + j * task.planes.col_stride + i;
   std::uint32_t words[kAtOnce];
@@ -125,4 +125,4 @@ __device__ __noinline__ void reconstruct_from_many_pieces(const DeviceReconstruc
   }
 }
 
-}  // namespace kizami::reconstruct::device
+}  // namespace kizami::ozaki2::kernels

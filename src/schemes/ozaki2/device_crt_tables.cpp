@@ -5,7 +5,7 @@
 #include "num/crt_table.hpp"
 #include "schemes/ozaki2/device_crt.hpp"
 
-namespace kizami::reconstruct {
+namespace kizami::ozaki2 {
 namespace {
 
 [[nodiscard]] std::uint32_t limb_of(const num::CrtInt& x, int limb) {
@@ -128,4 +128,4 @@ std::vector<DeviceCrtTable> make_device_crt_tables(num::Ring ring) {
   return tables;
 }
 
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ozaki2

@@ -13,14 +13,14 @@
 #include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/residues.hpp"
 
-namespace kizami::exec {
+namespace kizami::ozaki2 {
 namespace {
 
 /// For as long as the process lives: calls under way may write them at any time.
 class LookWords {
  public:
   LookWords() {
-    const Result<std::span<std::uint64_t>> made = make_effort_words(plan::kNumLookWords);
+    const Result<std::span<std::uint64_t>> made = device::make_effort_words(device::kNumLookWords);
     if (made.ok()) words_ = made.value().data();
     static_cast<void>(cudaGetLastError());  // without memory nothing is learned, and no call fails for it
   }
@@ -43,21 +43,21 @@ constinit base::MadeOnce<LookWords> look_words;
 }  // namespace
 
 NextLook next_look(const plan::Plan& plan) {
-  if (!plan::learns_look(plan) || !takes_any_look(plan)) return {};
+  if (!learns_look(plan) || !takes_any_look(plan)) return {};
   std::uint64_t* const words = look_words.get().words();
   if (words == nullptr) return {};
-  std::uint64_t* const word = words + plan.serial % plan::kNumLookWords;
-  const plan::LearnedLook next = plan::learned_look(plan.serial, ozaki2_of(plan).ladder.num_rungs, read_effort(word));
+  std::uint64_t* const word = words + plan.serial % device::kNumLookWords;
+  const device::LearnedLook next = device::learned_look(plan.serial, ozaki2_of(plan).ladder.num_rungs, device::read_effort(word));
   const EffortNote note{word, next.number};
   const num::Rung& rung = ozaki2_of(plan).ladder.rungs[static_cast<std::size_t>(next.first_rung)];
-  if (next.first_rung == 0 && plan::has_scout(plan)) return {std::nullopt, 0, note};  // it sees these elements
+  if (next.first_rung == 0 && has_scout(plan)) return {std::nullopt, 0, note};  // it sees these elements
   // The split makes integers of three words more slowly than another kernel behind it does.
-  if (next.first_rung > 0 && !split::fits_two_words(rung)) return {plan::Look::kBlocksFirst, 0, note};
+  if (next.first_rung > 0 && !fits_two_words(rung)) return {device::Look::kBlocksFirst, 0, note};
   return {next.look, next.first_rung, note};
 }
 
 bool takes_any_look(const plan::Plan& plan) {
-  return plan::compares_in_product(plan) && ozaki2_of(plan).engine->reads_num_products();
+  return compares_in_product(plan) && ozaki2_of(plan).engine->reads_num_products();
 }
 
-}  // namespace kizami::exec
+}  // namespace kizami::ozaki2

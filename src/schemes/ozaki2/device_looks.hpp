@@ -8,11 +8,11 @@
 #include "kizami/effort.hpp"
 #include "plan/plan.hpp"
 
-namespace kizami::exec {
+namespace kizami::ozaki2 {
 
 struct NextLook {
-  std::optional<plan::Look> look;  ///< nothing: what the plan does by itself
-  int first_rung = 0;              ///< as in plan::LearnedLook
+  std::optional<device::Look> look;  ///< nothing: what the plan does by itself
+  int first_rung = 0;              ///< as in device::LearnedLook
   EffortNote note;                 ///< for the call to tell; without a word where nothing is learned
 };
 
@@ -22,4 +22,4 @@ struct NextLook {
 /// Whether the split of the plan can make what any look wants, and a sampled product that is not wanted costs nothing.
 [[nodiscard]] bool takes_any_look(const plan::Plan& plan);
 
-}  // namespace kizami::exec
+}  // namespace kizami::ozaki2

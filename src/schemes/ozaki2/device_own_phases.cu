@@ -5,10 +5,10 @@
 #include "num/scaled.hpp"
 #include "schemes/ozaki2/stage.hpp"
 
-namespace kizami::exec {
+namespace kizami::ozaki2 {
 
 Status DeviceOwnPhases::split(Side side, std::int64_t first, std::int64_t length,
-                              split::DeviceOperand<double>& operand) const {
+                              DeviceOperand<double>& operand) const {
   operand.done = nullptr;
   const num::Ladder& ladder = ozaki2_of(plan_).ladder;
   const int most = bodies_.most_split_moduli(ladder);
@@ -25,18 +25,18 @@ Status DeviceOwnPhases::split(Side side, std::int64_t first, std::int64_t length
   desc.num_moduli = num_moduli;
   desc.ladder = ladder;
   desc.planes = operand.planes.data;
-  desc.num_rows = base::round_up(lines.num_lines, plan::kReadRows);
+  desc.num_rows = base::round_up(lines.num_lines, device::kReadRows);
   desc.row_stride = operand.planes.row_stride;
   desc.plane_stride = operand.planes.plane_stride;
   if (bodies_.why_refused(desc)) return {};
-  KIZAMI_RETURN_IF_ERROR(split::device_line_factors(operand.line_buffers, lines.num_lines, ladder, most, state_,
+  KIZAMI_RETURN_IF_ERROR(device_line_factors(operand.line_buffers, lines.num_lines, ladder, most, state_,
                                                     buffers_.split_factors, num_moduli, queue_));
   KIZAMI_RETURN_IF_ERROR(bodies_.split(desc, queue_));
   operand.done = num_moduli;
   return {};
 }
 
-Status DeviceOwnPhases::reconstruct(reconstruct::DeviceReconstruction<double>& task) const {
+Status DeviceOwnPhases::reconstruct(DeviceReconstruction<double>& task) const {
   task.done = nullptr;
   const num::Ladder& ladder = ozaki2_of(plan_).ladder;
   const int most = bodies_.most_reconstructed_moduli(ladder);
@@ -58,7 +58,7 @@ Status DeviceOwnPhases::reconstruct(reconstruct::DeviceReconstruction<double>& t
   desc.c_row_stride = task.c.row_stride;
   desc.c_col_stride = task.c.col_stride;
   if (bodies_.why_refused(desc)) return {};
-  KIZAMI_RETURN_IF_ERROR(reconstruct::device_crt_factors(task.row_scale, desc.m, task.col_scale, desc.n, ladder, most,
+  KIZAMI_RETURN_IF_ERROR(device_crt_factors(task.row_scale, desc.m, task.col_scale, desc.n, ladder, most,
                                                          state_, buffers_.row_factors, buffers_.col_factors,
                                                          buffers_.result_moduli, queue_));
   KIZAMI_RETURN_IF_ERROR(bodies_.reconstruct(desc, queue_));
@@ -66,4 +66,4 @@ Status DeviceOwnPhases::reconstruct(reconstruct::DeviceReconstruction<double>& t
   return {};
 }
 
-}  // namespace kizami::exec
+}  // namespace kizami::ozaki2

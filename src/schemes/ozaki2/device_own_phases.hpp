@@ -13,12 +13,12 @@
 #include "schemes/ozaki2/device_crt.hpp"
 #include "schemes/ozaki2/device_split.hpp"
 
-namespace kizami::exec {
+namespace kizami::ozaki2 {
 
 class DeviceOwnPhases {
  public:
-  /// @range plan::has_device_phases(plan)
-  DeviceOwnPhases(const plan::Plan& plan, const plan::DevicePhaseBuffers& buffers, const plan::DeviceState* state,
+  /// @range has_device_phases(plan)
+  DeviceOwnPhases(const plan::Plan& plan, const DevicePhaseBuffers& buffers, const device::DeviceState* state,
                   product::Queue queue)
       : plan_(plan),
         buffers_(buffers),
@@ -26,19 +26,19 @@ class DeviceOwnPhases {
         queue_(queue),
         bodies_(*product::device_phases_of(ozaki2_of(plan).engine)) {}
 
-  /// The planes of elements [first, first + length) of the lines of one side, as split::device_residue_planes() makes
+  /// The planes of elements [first, first + length) of the lines of one side, as device_residue_planes() makes
   /// them. `operand.done` then tells whether it was so.
-  Status split(Side side, std::int64_t first, std::int64_t length, split::DeviceOperand<double>& operand) const;
-  /// A block of C, as reconstruct::reconstruct_device() makes it. `task.done` likewise. Elements that FP64 arithmetic
+  Status split(Side side, std::int64_t first, std::int64_t length, DeviceOperand<double>& operand) const;
+  /// A block of C, as reconstruct_device() makes it. `task.done` likewise. Elements that FP64 arithmetic
   /// answers may be written.
-  Status reconstruct(reconstruct::DeviceReconstruction<double>& task) const;
+  Status reconstruct(DeviceReconstruction<double>& task) const;
 
  private:
   const plan::Plan& plan_;
-  const plan::DevicePhaseBuffers& buffers_;
-  const plan::DeviceState* state_;
+  const DevicePhaseBuffers& buffers_;
+  const device::DeviceState* state_;
   product::Queue queue_;
   const product::DevicePhaseBodies& bodies_;
 };
 
-}  // namespace kizami::exec
+}  // namespace kizami::ozaki2

@@ -18,7 +18,7 @@
 #include "num/moduli.hpp"
 #include "num/scaling.hpp"
 
-namespace kizami::split::device {
+namespace kizami::ozaki2::kernels {
 
 inline constexpr int kMaxWords = 6;  // 191 bits and a sign: more than kMaxIntegerBits
 
@@ -219,8 +219,8 @@ struct LineScaling {
 /// The words of a lane's two neighbouring elements as it gives them to the tensor cores: a product takes two words of each.
 template <class T, int kWords>
 struct Fragment {
-  static constexpr int kWarpBytes = 8 * Element<T>::kTerms * kWords * 32;  ///< of all lanes, in memory
-  static constexpr int kTerms = Element<T>::kTerms;
+  static constexpr int kWarpBytes = 8 * device::Element<T>::kTerms * kWords * 32;  ///< of all lanes, in memory
+  static constexpr int kTerms = device::Element<T>::kTerms;
   static constexpr int kCount = kTerms * kWords;      ///< words of an element
   static constexpr int kProducts = (kCount + 1) / 2;  ///< a missing word is zero
   /// Whether the words take as many bytes as the elements.
@@ -229,7 +229,7 @@ struct Fragment {
 
   Fragment() = default;
   /// @param inner_shift of the two elements, or null
-  __device__ Fragment(const Element<T> (&elements)[2], bool is_conjugated, const LineScaling& scaling,
+  __device__ Fragment(const device::Element<T> (&elements)[2], bool is_conjugated, const LineScaling& scaling,
                       const std::int32_t* inner_shift) {
     if constexpr (kWords <= 3) {
       if (inner_shift == nullptr && scaling.unit != 0.0) {
@@ -243,7 +243,7 @@ struct Fragment {
     }
     for_terms([&](int e, int t) {
       const double x = elements[e].term[t];
-      const Term term = term_of(scaling.is_live ? magnitude_bits(x) : 0);
+      const device::Term term = device::term_of(scaling.is_live ? device::magnitude_bits(x) : 0);
       const bool is_negative = (__double_as_longlong(x) < 0) != (t == 1 && is_conjugated);
       const int shift = inner_shift == nullptr ? 0 : inner_shift[e];
       return term.mantissa == 0 ? Integer<kWords>(false, 0, 0)
@@ -353,7 +353,7 @@ class LanePlanes {
 
  public:
   using F = Fragment<T, kWords>;
-  using Row = PlaneRow<Element<T>::kTerms, kWords>;
+  using Row = PlaneRow<device::Element<T>::kTerms, kWords>;
   using Bytes = std::uint32_t[2][kBytes / 4];  ///< of this lane's two planes
 
   /// rows: in shared memory
@@ -404,7 +404,7 @@ class LanePlanes {
       };
 #pragma unroll
       for (int e = 0; e < kAtOnce; e += 4)
-        bytes[c][(kAtOnce * i + e) / 4] = pack_bytes(residue(e), residue(e + 1), residue(e + 2), residue(e + 3));
+        bytes[c][(kAtOnce * i + e) / 4] = device::pack_bytes(residue(e), residue(e + 1), residue(e + 2), residue(e + 3));
     }
   }
   /// By all lanes.
@@ -448,7 +448,7 @@ __device__ __forceinline__ void for_planes(int num_planes, const Visit& visit) {
 /// @range  out of element 0 is aligned to 16; first, end and step are multiples of kBlockLength
 template <class T, int kWords, bool kHasFours, class GetFragment>
 __device__ void write_line(const GetFragment& fragment, int first, int end, int step,
-                           const PlaneRow<Element<T>::kTerms, kWords>* rows, int num_planes, std::int8_t* out,
+                           const PlaneRow<device::Element<T>::kTerms, kWords>* rows, int num_planes, std::int8_t* out,
                            std::int64_t plane_stride) {
   for_planes<kHasFours>(num_planes, [&](int plane, auto at_once) {
     using Planes = LanePlanes<T, kWords, at_once.value>;
@@ -471,7 +471,7 @@ __device__ void write_line(const GetFragment& fragment, int first, int end, int 
 /// The same, all planes of kBlockLength elements and then the next elements: each fragment is made once.
 template <class T, int kWords, bool kHasFours, class GetFragment>
 __device__ void write_line_by_blocks(const GetFragment& fragment, int first, int end, int step,
-                                     const PlaneRow<Element<T>::kTerms, kWords>* rows, int num_planes, std::int8_t* out,
+                                     const PlaneRow<device::Element<T>::kTerms, kWords>* rows, int num_planes, std::int8_t* out,
                                      std::int64_t plane_stride) {
 #pragma unroll 1
   for (int h = first; h < end; h += step) {
@@ -488,4 +488,4 @@ __device__ void write_line_by_blocks(const GetFragment& fragment, int first, int
   }
 }
 
-}  // namespace kizami::split::device
+}  // namespace kizami::ozaki2::kernels

@@ -14,12 +14,12 @@
 #include "schemes/ozaki2/device_split.hpp"
 #include "schemes/ozaki2/residues.hpp"
 
-namespace kizami::split {
+namespace kizami::ozaki2 {
 namespace {
 
 using device::Element;
-using device::LineScaling;
-using device::PlaneRow;
+using kernels::LineScaling;
+using kernels::PlaneRow;
 
 constexpr int kBlocksPerSm = 2;
 /// Elements of a line in a panel.
@@ -28,16 +28,16 @@ template <class T>
 constexpr int kElementBytes = device::Panel<T>::bytes(kLength);
 /// A panel as integers, which leave their elements' place to the next panel.
 template <class T, int kWords>
-constexpr int kIntegerBytes = device::Panel<T>::kLines*(kLength / 64) * device::Fragment<T, kWords>::kWarpBytes;
+constexpr int kIntegerBytes = device::Panel<T>::kLines*(kLength / 64) * kernels::Fragment<T, kWords>::kWarpBytes;
 template <class T, int kWords>
 constexpr bool kKeepsIntegers = kBlocksPerSm*(kElementBytes<T> + kIntegerBytes<T, kWords>) <= 216 * 1024;
 template <class T>
 constexpr int kSharedBytes = kElementBytes<T> +
                              std::max(kIntegerBytes<T, 2>, kKeepsIntegers<T, 3> ? kIntegerBytes<T, 3> : 0);
 
-/// Words of 32 bits that hold the integers of a rung: 2, 3 or device::kMaxWords.
+/// Words of 32 bits that hold the integers of a rung: 2, 3 or kernels::kMaxWords.
 [[nodiscard]] KIZAMI_HOST_DEVICE inline int words_of(const num::Rung& rung) {
-  return fits_two_words(rung) ? 2 : integer_bits(rung) <= 95 ? 3 : device::kMaxWords;
+  return fits_two_words(rung) ? 2 : integer_bits(rung) <= 95 ? 3 : kernels::kMaxWords;
 }
 
 /// One operand and what its blocks do.
@@ -54,7 +54,7 @@ struct Work {
   Task<T> tasks[2];
   std::int64_t first;
   num::Ladder ladder;
-  const plan::DeviceState* state;
+  const device::DeviceState* state;
   bool has_first_rung;
 };
 
@@ -104,7 +104,7 @@ __device__ void load(const Work<T>& work, const num::Selection& selection, const
   const auto thread = static_cast<int>(threadIdx.x);
   const auto left = lines.num_lines - place.first_line;
   if (thread < device::Panel<T>::kLines * kOfLine && thread / kOfLine < left) {
-    const plan::DeviceLineBuffers& buffers = task.operand.line_buffers;
+    const device::DeviceLineBuffers& buffers = task.operand.line_buffers;
     const num::LineStats* const from = selection.equilibrated ? buffers.equilibrated : buffers.stats;
     device::copy_async<16>(static_cast<std::uint32_t>(__cvta_generic_to_shared(to.stats)) + 16 * threadIdx.x,
                            reinterpret_cast<const uint4*>(from + place.first_line) + thread, true);
@@ -115,7 +115,7 @@ __device__ void load(const Work<T>& work, const num::Selection& selection, const
 template <class T, int kWords>
 class Panel {
   using P = device::Panel<T>;
-  using F = device::Fragment<T, kWords>;
+  using F = kernels::Fragment<T, kWords>;
 
  public:
   __device__ Panel(const Work<T>& work, const num::Selection& selection, const Place& place, const Room<T>& from)
@@ -130,7 +130,7 @@ class Panel {
       if (comes_in_chunks(work, place)) device::order_chunks<T, kLength>(kLength, from.elements);
     }
     __syncthreads();
-    const plan::DeviceLineBuffers& buffers = operand_.line_buffers;
+    const device::DeviceLineBuffers& buffers = operand_.line_buffers;
     if (selection.equilibrated) inner_shift_ = buffers.inner_shift + work.first + at_;
     if (line_ >= operand_.lines.num_lines) return;
     const num::LineStats& stats = from.stats[warp() / P::kWarpsPerLine];
@@ -150,32 +150,32 @@ class Panel {
   __device__ void write_kept(const PlaneRow<Element<T>::kTerms, kWords>* rows) const {
     if (!is_there()) return;
     __syncwarp();
-    device::write_line<T, kWords, /*kHasFours=*/true>([&](int h, int i) { return F::load(kept(h, i)); }, begin(),
+    kernels::write_line<T, kWords, /*kHasFours=*/true>([&](int h, int i) { return F::load(kept(h, i)); }, begin(),
                                                       length_, kStep, rows, num_planes_, out(),
                                                       operand_.planes.plane_stride);
   }
   /// From the elements.
   __device__ void write(const PlaneRow<Element<T>::kTerms, kWords>* rows) const {
     if (!is_there()) return;
-    device::write_line_by_blocks<T, kWords, /*kHasFours=*/true>([&](int h, int i) { return made(h, i); }, begin(),
+    kernels::write_line_by_blocks<T, kWords, /*kHasFours=*/true>([&](int h, int i) { return made(h, i); }, begin(),
                                                                 length_, kStep, rows, num_planes_, out(),
                                                                 operand_.planes.plane_stride);
   }
 
  private:
-  static constexpr int kStep = device::kBlockLength * P::kWarpsPerLine;
+  static constexpr int kStep = kernels::kBlockLength * P::kWarpsPerLine;
 
   [[nodiscard]] __device__ static int warp() { return static_cast<int>(threadIdx.x) / 32; }
-  [[nodiscard]] __device__ static int begin() { return device::kBlockLength * (warp() % P::kWarpsPerLine); }
+  [[nodiscard]] __device__ static int begin() { return kernels::kBlockLength * (warp() % P::kWarpsPerLine); }
   [[nodiscard]] __device__ bool is_there() const {  // or padding
-    return line_ < base::round_up(operand_.lines.num_lines, plan::kReadRows);
+    return line_ < base::round_up(operand_.lines.num_lines, device::kReadRows);
   }
   [[nodiscard]] __device__ unsigned char* kept(int h, int i) const { return integers_ + (h / 64 + i) * F::kWarpBytes; }
   [[nodiscard]] __device__ std::int8_t* out() const {
     return operand_.planes.data + line_ * operand_.planes.row_stride + at_;
   }
   [[nodiscard]] __device__ F made(int h, int i) const {
-    h += device::pair_of_lane(i);
+    h += kernels::pair_of_lane(i);
     Element<T> elements[2];
     device::read_pair(elements_, h, elements);
     return F(elements, operand_.lines.is_conjugated, scaling_, inner_shift_ == nullptr ? nullptr : inner_shift_ + h);
@@ -210,7 +210,7 @@ __device__ void split_panels(const Work<T>& work, const num::Selection& selectio
   if (number >= end) return;
   const Room<T> room{memory, memory + kElementBytes<T>, stats};
   load(work, selection, place_of(work, number), room);
-  device::load_plane_rows(rows,
+  kernels::load_plane_rows(rows,
                           num::num_planes(plan::ring_of(kScalarOf<T>), work.ladder.rungs[selection.rung].num_moduli));
 #pragma unroll 1
   while (number < end) {
@@ -239,7 +239,7 @@ __global__ void __launch_bounds__(device::kPanelThreads, kBlocksPerSm)
   base::follow_previous_kernel();
   const num::Selection selection = work.state->selection;
   const bool is_scaling_only = work.state->is_scaling_only != 0;
-  const bool has_first_rung = work.has_first_rung & (work.state->look != plan::Look::kBlocksFirst);
+  const bool has_first_rung = work.has_first_rung & (work.state->look != device::Look::kBlocksFirst);
   const bool is_there = has_first_rung & (selection.rung == work.state->first_rung) & !selection.equilibrated;
   if ((selection.rung < 0) | is_scaling_only | is_there) return;
   const int words = words_of(work.ladder.rungs[selection.rung]);
@@ -248,7 +248,7 @@ __global__ void __launch_bounds__(device::kPanelThreads, kBlocksPerSm)
   } else if (words == 3) {
     if constexpr (kMostWords >= 3) split_panels<T, 3>(work, selection);
   } else {
-    if constexpr (kMostWords > 3) split_panels<T, device::kMaxWords>(work, selection);
+    if constexpr (kMostWords > 3) split_panels<T, kernels::kMaxWords>(work, selection);
   }
 }
 
@@ -256,7 +256,7 @@ __global__ void __launch_bounds__(device::kPanelThreads, kBlocksPerSm)
 
 template <class T>
 Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::int64_t first, std::int64_t length,
-                             const num::Ladder& ladder, const plan::DeviceState* state, bool has_first_rung,
+                             const num::Ladder& ladder, const device::DeviceState* state, bool has_first_rung,
                              int num_sms, product::Queue queue) {
   using P = device::Panel<T>;
   Work<T> work{{}, first, ladder, state, has_first_rung};
@@ -267,7 +267,7 @@ Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::in
     task.operand.lines.length = first + length;
     task.is_across = device::lies_across(operands[i].lines);
     task.pieces = static_cast<std::uint32_t>(base::ceil_div(operands[i].planes.row_stride, std::int64_t{kLength}));
-    const std::int64_t lines = base::round_up(operands[i].lines.num_lines, plan::kReadRows);
+    const std::int64_t lines = base::round_up(operands[i].lines.num_lines, device::kReadRows);
     task.num_panels = task.pieces * static_cast<std::uint32_t>(base::ceil_div(lines, std::int64_t{P::kLines}));
     panels += task.num_panels;
   }
@@ -281,12 +281,12 @@ Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::in
     return base::launch_overlapped("split_residues", kernel, grid, device::kPanelThreads, kSharedBytes<T>, queue, work);
   };
   const int words = words_of(ladder.rungs[ladder.num_rungs - 1]);
-  return words <= 3 ? start(split_residues<T, 3>) : start(split_residues<T, device::kMaxWords>);
+  return words <= 3 ? start(split_residues<T, 3>) : start(split_residues<T, kernels::kMaxWords>);
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                             \
   template Status device_residue_planes<T>(std::span<const DeviceOperand<T>>, std::int64_t, std::int64_t, \
-                                           const num::Ladder&, const plan::DeviceState*, bool, int, product::Queue)
+                                           const num::Ladder&, const device::DeviceState*, bool, int, product::Queue)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);
@@ -294,4 +294,4 @@ KIZAMI_INSTANTIATE(std::complex<float>);
 KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::split
+}  // namespace kizami::ozaki2

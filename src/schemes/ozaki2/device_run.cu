@@ -26,18 +26,18 @@
 #include "schemes/ozaki2/device_own_phases.hpp"
 #include "schemes/ozaki2/device_split.hpp"
 
-namespace kizami::exec {
+namespace kizami::ozaki2 {
 namespace {
 
 using base::ceil_div;
 using base::round_up;
-using plan::kReadRows;
+using device::kReadRows;
 
 /// One operand during a call.
 template <class T>
 struct Operand {
   problem::Lines<T> lines;
-  plan::DeviceLineBuffers buffers;
+  device::DeviceLineBuffers buffers;
   std::int64_t loaded_line = -1;  ///< of the residue planes that are there
   std::int64_t loaded_inner = -1;
 };
@@ -46,11 +46,11 @@ struct Operand {
 template <class T>
 class Ozaki2Call {
  public:
-  Ozaki2Call(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace, plan::DeviceState* state,
-             product::Queue queue, const plan::EffortReport& effort)
+  Ozaki2Call(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace, device::DeviceState* state,
+             product::Queue queue, const device::EffortReport& effort)
       : plan_(plan), problem_(problem), queue_(queue), num_sms_(plan.schedule.facts.num_sms), effort_(effort) {
     base::Carver carver(workspace);
-    buffers_ = plan::carve_device(carver, plan);
+    buffers_ = carve_device(carver, plan);
     buffers_.state = state;
     a_ = {problem::lines_of(Side::kA, problem.a), buffers_.a};
     b_ = {problem::lines_of(Side::kB, problem.b), buffers_.b};
@@ -60,33 +60,33 @@ class Ozaki2Call {
     const num::Ladder& ladder = ozaki2_of(plan_).ladder;
     const NextLook next = problem_.look ? NextLook{problem_.look, 0, {}} : next_look(plan_);
     first_rung_ = next.first_rung;
-    has_digits_ = next.look && *next.look != plan::Look::kSample;
-    may_want_gain_ = next.look == plan::Look::kBlocksFirst || first_rung_ > num::kEquilibrationCost;
+    has_digits_ = next.look && *next.look != device::Look::kSample;
+    may_want_gain_ = next.look == device::Look::kBlocksFirst || first_rung_ > num::kEquilibrationCost;
     if (next.note.word != nullptr) learned_ = {next.note, state(), 1};
-    if (plan::has_scout(plan_) && !next.look) {
-      KIZAMI_RETURN_IF_ERROR(begin_state_and_scout(state(), problem_.alpha, num_planes(0), a_.lines, b_.lines,
+    if (has_scout(plan_) && !next.look) {
+      KIZAMI_RETURN_IF_ERROR(certify::begin_state_and_scout(state(), problem_.alpha, num_planes(0), a_.lines, b_.lines,
                                                    ladder.rungs[0].allowance, queue_));
     } else {
-      KIZAMI_RETURN_IF_ERROR(begin_state(state(), problem_.alpha, num_planes(0), plan_.shape.m * plan_.shape.n,
+      KIZAMI_RETURN_IF_ERROR(certify::begin_state(state(), problem_.alpha, num_planes(0), plan_.shape.m * plan_.shape.n,
                                          ladder.num_rungs == 0 ? -1 : 0, queue_, /*is_sliced=*/false,
-                                         next.look.value_or(plan::Look::kSample), first_rung_));
+                                         next.look.value_or(device::Look::kSample), first_rung_));
     }
     KIZAMI_RETURN_IF_ERROR(gather());
-    if (ozaki2_of(plan_).has_certificate) KIZAMI_RETURN_IF_ERROR(certifier().run(plan::splits_in_one_pass(plan_)));
+    if (ozaki2_of(plan_).has_certificate) KIZAMI_RETURN_IF_ERROR(certifier().run(splits_in_one_pass(plan_)));
     int rung = ladder.num_rungs == 0 ? -1 : 0;
     if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_rung(rung));
-    if (is_known_nonfinite(problem_.alpha)) return writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
+    if (fp64::is_known_nonfinite(problem_.alpha)) return device::writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
     fp64::DeviceCall<T> left = exceptions();
     if (rung >= 0) {
       KIZAMI_RETURN_IF_ERROR(multiply(rung, left));
-      if (plan::repairs_have_own_kernel(plan_)) KIZAMI_RETURN_IF_ERROR(answer_repairs(left));
+      if (repairs_have_own_kernel(plan_)) KIZAMI_RETURN_IF_ERROR(answer_repairs(left));
     }
-    return answer_left(left, num_sms_, queue_);
+    return fp64::answer_left(left, num_sms_, queue_);
   }
 
  private:
   [[nodiscard]] const num::Ladder& ladder() const { return ozaki2_of(plan_).ladder; }
-  [[nodiscard]] plan::DeviceState* state() const { return buffers_.state; }
+  [[nodiscard]] device::DeviceState* state() const { return buffers_.state; }
   [[nodiscard]] std::int32_t num_planes(int rung) const {
     if (rung >= ladder().num_rungs) return 0;
     return num::num_planes(plan::ring_of(plan_.shape.scalar),
@@ -111,9 +111,9 @@ class Ozaki2Call {
     return certifier;
   }
 
-  [[nodiscard]] split::DeviceOperand<T> whole_operand(const Operand<T>& operand, Side side) const {
-    const product::ProductDesc desc = plan::device_main_product(plan_, ozaki2_of(plan_).chunk, 0);
-    const plan::DeviceMainBuffers& main = buffers_.main;
+  [[nodiscard]] DeviceOperand<T> whole_operand(const Operand<T>& operand, Side side) const {
+    const product::ProductDesc desc = device_main_product(plan_, ozaki2_of(plan_).chunk, 0);
+    const DeviceMainBuffers& main = buffers_.main;
     if (side == Side::kA)
       return {operand.lines, operand.buffers, {main.a_planes, desc.a_row_stride, desc.a_plane_stride}};
     return {operand.lines, operand.buffers, {main.b_planes, desc.b_row_stride, desc.b_plane_stride}};
@@ -123,25 +123,25 @@ class Ozaki2Call {
   /// plan says so.
   Status gather() {
     const auto digits = [&](Side side) {
-      return ozaki2_of(plan_).has_certificate ? certifier().early_digits(side) : split::DeviceDigits{};
+      return ozaki2_of(plan_).has_certificate ? certifier().early_digits(side) : certify::DeviceDigits{};
     };
-    if (plan::splits_in_one_pass(plan_)) {
-      return split::device_single_pass<T>({whole_operand(a_, Side::kA), digits(Side::kA), &state()->nonfinite_rows},
+    if (splits_in_one_pass(plan_)) {
+      return device_single_pass<T>({whole_operand(a_, Side::kA), digits(Side::kA), &state()->nonfinite_rows},
                                           {whole_operand(b_, Side::kB), digits(Side::kB), &state()->nonfinite_cols},
                                           ladder(), first_rung_, buffers_.second_look, state(), queue_);
     }
-    KIZAMI_RETURN_IF_ERROR(split::device_statistics(a_.lines, a_.buffers.stats, digits(Side::kA),
+    KIZAMI_RETURN_IF_ERROR(certify::device_statistics(a_.lines, a_.buffers.stats, digits(Side::kA),
                                                     &state()->nonfinite_rows, state(), num_sms_, queue_));
-    return split::device_statistics(b_.lines, b_.buffers.stats, digits(Side::kB), &state()->nonfinite_cols, state(),
+    return certify::device_statistics(b_.lines, b_.buffers.stats, digits(Side::kB), &state()->nonfinite_cols, state(),
                                     num_sms_, queue_);
   }
 
   /// The rung that the certificate has chosen, and the refusals that only the elements justify.
   Status wait_for_rung(int& rung) {
-    plan::DeviceState seen;
-    KIZAMI_RETURN_IF_ERROR(wait_for_state(state(), queue_, seen));
+    device::DeviceState seen;
+    KIZAMI_RETURN_IF_ERROR(device::wait_for_state(state(), queue_, seen));
     rung = seen.selection.rung;
-    if (plan_.policy.reject_nonfinite) KIZAMI_RETURN_IF_ERROR(reject_nonfinite(seen));
+    if (plan_.policy.reject_nonfinite) KIZAMI_RETURN_IF_ERROR(device::reject_nonfinite(seen));
     if ((rung < 0 || seen.selection.num_repaired > 0) && !ozaki2_of(plan_).has_fp64) {
       return {StatusCode::kAccuracyUnreachable,
               std::to_string(seen.selection.num_repaired) + " of " + std::to_string(plan_.shape.m * plan_.shape.n) +
@@ -153,11 +153,11 @@ class Ozaki2Call {
   /// Residue planes of lines [i, i + num_i) of A and [j, j + num_j) of B over elements [h, h + length), unless they are
   /// there.
   Status load_planes(std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j, std::int64_t h,
-                     std::int64_t length, const split::DevicePlanes& a_planes, const split::DevicePlanes& b_planes) {
-    std::array<split::DeviceOperand<T>, 2> wanted;
+                     std::int64_t length, const DevicePlanes& a_planes, const DevicePlanes& b_planes) {
+    std::array<DeviceOperand<T>, 2> wanted;
     std::size_t count = 0;
     const auto want = [&](Operand<T>& operand, std::int64_t first, std::int64_t lines,
-                          const split::DevicePlanes& planes) {
+                          const DevicePlanes& planes) {
       if (operand.loaded_line == first && operand.loaded_inner == h) return;
       operand.loaded_line = first;
       operand.loaded_inner = h;
@@ -166,15 +166,15 @@ class Ozaki2Call {
     want(a_, i, num_i, a_planes);
     want(b_, j, num_j, b_planes);
     if constexpr (std::is_same_v<T, double>) {
-      if (plan::has_device_phases(plan_)) {
-        for (split::DeviceOperand<T>& operand : std::span(wanted).first(count)) {
+      if (has_device_phases(plan_)) {
+        for (DeviceOperand<T>& operand : std::span(wanted).first(count)) {
           const Side side = operand.planes.data == a_planes.data ? Side::kA : Side::kB;
           KIZAMI_RETURN_IF_ERROR(own_phases().split(side, h, length, operand));
         }
       }
     }
-    return split::device_residue_planes<T>(std::span(wanted).first(count), h, length, ladder(), state(),
-                                           plan::splits_in_one_pass(plan_), num_sms_, queue_);
+    return device_residue_planes<T>(std::span(wanted).first(count), h, length, ladder(), state(),
+                                           splits_in_one_pass(plan_), num_sms_, queue_);
   }
 
   [[nodiscard]] DeviceOwnPhases own_phases() const { return {plan_, buffers_.phases, state(), queue_}; }
@@ -183,40 +183,40 @@ class Ozaki2Call {
   Status answer_repairs(fp64::DeviceCall<T>& left) {
     if (left.has_answered_repairs) return {};
     left.has_answered_repairs = true;
-    return writes_c(fp64::answer_repairs(left, num_sms_, queue_));
+    return device::writes_c(fp64::answer_repairs(left, num_sms_, queue_));
   }
 
   /// A block of C. The first kernel of bytes runs beside the repairs: neither reads or writes what the other does, for the CRT leaves all
   /// elements of the list alone, in later blocks too. Bodies of an engine's own do not.
-  Status reconstruct(reconstruct::DeviceReconstruction<T>& crt, fp64::DeviceCall<T>& left) {
+  Status reconstruct(DeviceReconstruction<T>& crt, fp64::DeviceCall<T>& left) {
     bool has_own_body = false;
     if constexpr (std::is_same_v<T, double>) {
-      has_own_body = plan::has_device_phases(plan_);
+      has_own_body = has_device_phases(plan_);
       if (has_own_body) {
-        t_writes_c = true;  // several launches
+        device::t_writes_c = true;  // several launches
         KIZAMI_RETURN_IF_ERROR(own_phases().reconstruct(crt));
       }
     }
-    const reconstruct::CrtKernels kernels = reconstruct::crt_kernels(crt);
+    const CrtKernels kernels = crt_kernels(crt);
     if (kernels.has_numbers)
-      KIZAMI_RETURN_IF_ERROR(writes_c(reconstruct::reconstruct_by_numbers(crt, num_sms_, queue_)));
+      KIZAMI_RETURN_IF_ERROR(device::writes_c(reconstruct_by_numbers(crt, num_sms_, queue_)));
     if (!kernels.has_bytes) return {};
-    const bool is_beside = plan::repairs_have_own_kernel(plan_) && !has_own_body && !left.has_answered_repairs;
+    const bool is_beside = repairs_have_own_kernel(plan_) && !has_own_body && !left.has_answered_repairs;
     if (is_beside) KIZAMI_RETURN_IF_ERROR(answer_repairs(left));
-    return writes_c(reconstruct::reconstruct_by_bytes(crt, num_sms_, queue_, is_beside));
+    return device::writes_c(reconstruct_by_bytes(crt, num_sms_, queue_, is_beside));
   }
 
   /// @range rung: what the host knows; the kernels follow the state
   Status multiply(int rung, fp64::DeviceCall<T>& left) {
     const plan::Chunk& chunk = ozaki2_of(plan_).chunk;
-    const plan::DeviceMainBuffers& main = buffers_.main;
+    const DeviceMainBuffers& main = buffers_.main;
     const bool reads_count = ozaki2_of(plan_).engine->reads_num_products();
     const int top = reads_count && !plan_.policy.may_sync ? ladder().num_rungs - 1 : rung;
     const int num_moduli = ladder().rungs[static_cast<std::size_t>(top)].num_moduli;
-    product::ProductDesc desc = plan::device_main_product(plan_, chunk, num_moduli);
-    const split::DevicePlanes a_planes{main.a_planes, desc.a_row_stride, desc.a_plane_stride};
-    const split::DevicePlanes b_planes{main.b_planes, desc.b_row_stride, desc.b_plane_stride};
-    reconstruct::DeviceReconstruction<T> crt;
+    product::ProductDesc desc = device_main_product(plan_, chunk, num_moduli);
+    const DevicePlanes a_planes{main.a_planes, desc.a_row_stride, desc.a_plane_stride};
+    const DevicePlanes b_planes{main.b_planes, desc.b_row_stride, desc.b_plane_stride};
+    DeviceReconstruction<T> crt;
     crt.planes = {main.residues, num_moduli, desc.c_col_stride, desc.c_plane_stride};
     crt.tables = device_crt_tables(plan_.schedule.facts.device, plan::ring_of(plan_.shape.scalar));
     crt.ladder = ladder();
@@ -268,15 +268,15 @@ class Ozaki2Call {
   }
 
   const plan::Plan& plan_;
-  const DeviceProblem<T>& problem_;
+  const device::DeviceProblem<T>& problem_;
   product::Queue queue_;
   int num_sms_;
-  plan::EffortReport effort_;
-  plan::EffortReport learned_;
+  device::EffortReport effort_;
+  device::EffortReport learned_;
   int first_rung_ = 0;          ///< as in state()
   bool has_digits_ = false;     ///< of blocks, by the split
   bool may_want_gain_ = false;  ///< as in certify::SecondLook
-  plan::DeviceBuffers buffers_;
+  DeviceBuffers buffers_;
   Operand<T> a_;
   Operand<T> b_;
 };
@@ -284,12 +284,12 @@ class Ozaki2Call {
 }  // namespace
 
 template <class T>
-Status run_device_ozaki2(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
-                         plan::DeviceState* state, product::Queue queue, const plan::EffortReport& effort) {
+Status run_device_ozaki2(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace,
+                         device::DeviceState* state, product::Queue queue, const device::EffortReport& effort) {
   return Ozaki2Call<T>(plan, problem, workspace, state, queue, effort).run();
 }
 
-Outcome device_ozaki2_outcome(const plan::Plan& plan, const plan::DeviceState& state) {
+Outcome device_ozaki2_outcome(const plan::Plan& plan, const device::DeviceState& state) {
   const num::Selection& selection = state.selection;
   Outcome outcome;
   outcome.engine = ozaki2_of(plan).engine->name();
@@ -307,8 +307,8 @@ Outcome device_ozaki2_outcome(const plan::Plan& plan, const plan::DeviceState& s
 }
 
 #define KIZAMI_INSTANTIATE(T)                                                                                      \
-  template Status run_device_ozaki2<T>(const plan::Plan&, const DeviceProblem<T>&, std::byte*, plan::DeviceState*, \
-                                       product::Queue, const plan::EffortReport&)
+  template Status run_device_ozaki2<T>(const plan::Plan&, const device::DeviceProblem<T>&, std::byte*, device::DeviceState*, \
+                                       product::Queue, const device::EffortReport&)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);
@@ -316,4 +316,4 @@ KIZAMI_INSTANTIATE(std::complex<float>);
 KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::exec
+}  // namespace kizami::ozaki2

@@ -13,14 +13,14 @@
 #include "plan/plan.hpp"
 #include "product/product.hpp"
 
-namespace kizami::exec {
+namespace kizami::ozaki2 {
 
 /// As enqueue_device(). @range the plan is of scheme ozaki2, or its slices end in one
 template <class T>
-Status run_device_ozaki2(const plan::Plan& plan, const DeviceProblem<T>& problem, std::byte* workspace,
-                         plan::DeviceState* state, product::Queue queue, const plan::EffortReport& effort);
+Status run_device_ozaki2(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace,
+                         device::DeviceState* state, product::Queue queue, const device::EffortReport& effort);
 
 /// What the state of such a call says.
-[[nodiscard]] Outcome device_ozaki2_outcome(const plan::Plan& plan, const plan::DeviceState& state);
+[[nodiscard]] Outcome device_ozaki2_outcome(const plan::Plan& plan, const device::DeviceState& state);
 
-}  // namespace kizami::exec
+}  // namespace kizami::ozaki2

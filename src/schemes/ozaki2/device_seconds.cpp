@@ -13,15 +13,15 @@
 #include "num/digit_blocks.hpp"
 #include "schemes/ozaki2/device_buffers.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki2 {
 
-double device_phase_seconds(const Plan& plan) {
+double device_phase_seconds(const plan::Plan& plan) {
   const auto m = static_cast<double>(plan.shape.m);
   const auto n = static_cast<double>(plan.shape.n);
   const auto k = static_cast<double>(plan.shape.k);
   const double element = size_bytes(plan.shape.scalar);
   const bool is_in_parts = is_complex(plan.shape.scalar);
-  const int planes = num::num_planes(ring_of(plan.shape.scalar), ozaki2_of(plan).ladder.rungs[0].num_moduli);
+  const int planes = num::num_planes(plan::ring_of(plan.shape.scalar), ozaki2_of(plan).ladder.rungs[0].num_moduli);
 
   constexpr double kUntakenSeconds = 7e-6;  // begin, second look, residues of another rung, FP64 rung
   constexpr double kSplitBytesPerSecond = 2.7e12;
@@ -39,27 +39,27 @@ double device_phase_seconds(const Plan& plan) {
   constexpr double kCrtSeconds = 5.5e-6;
   seconds += m * n * (planes + element) / crt_bytes_per_second + kCrtSeconds;
 
-  if (ozaki2_of(plan).has_certificate) seconds += device_certificate_seconds(plan.shape, compares_in_product(plan));
+  if (ozaki2_of(plan).has_certificate) seconds += certify::device_certificate_seconds(plan.shape, compares_in_product(plan));
   return seconds;
 }
 
 namespace {
 
-[[nodiscard]] double parts_of(const Plan& plan) { return is_complex(plan.shape.scalar) ? 2.0 : 1.0; }
-[[nodiscard]] double pairs_of(const Plan& plan) {
+[[nodiscard]] double parts_of(const plan::Plan& plan) { return is_complex(plan.shape.scalar) ? 2.0 : 1.0; }
+[[nodiscard]] double pairs_of(const plan::Plan& plan) {
   return static_cast<double>(plan.shape.m) * static_cast<double>(plan.shape.n);
 }
 /// Elements of both operands.
-[[nodiscard]] double elements_of(const Plan& plan) {
+[[nodiscard]] double elements_of(const plan::Plan& plan) {
   return (static_cast<double>(plan.shape.m) + static_cast<double>(plan.shape.n)) * static_cast<double>(plan.shape.k);
 }
 
 /// Whether calls begin on blocks where elements are wide, by a scout or by what the call before needed: no sampled product comes first, the
 /// split makes digits, and planes of that rung if its integers have two words.
-[[nodiscard]] bool begins_on_blocks(const Plan& plan) { return has_scout(plan) || learns_look(plan); }
+[[nodiscard]] bool begins_on_blocks(const plan::Plan& plan) { return has_scout(plan) || learns_look(plan); }
 
 /// Digits of all blocks, their products, the rungs of all pairs. Where the lowest rung is enough, tiles end early.
-[[nodiscard]] double second_look_seconds(const Plan& plan, bool ends_early) {
+[[nodiscard]] double second_look_seconds(const plan::Plan& plan, bool ends_early) {
   const bool has_parts = is_complex(plan.shape.scalar);
   const double ops = 2.0 * parts_of(plan) * pairs_of(plan) * static_cast<double>(plan.shape.k);
   const double block_ops_per_second = num::blocks_of_scale(plan.shape.k, has_parts ? 2 : 1) == 2 ? 7.2e14 : 4.4e14;
@@ -72,8 +72,8 @@ namespace {
 }
 
 /// One INT8 pass over C at a rung, in all its chunks. 0: the engine does not say
-[[nodiscard]] double product_seconds(const Plan& plan, int num_moduli) {
-  const Chunk& chunk = ozaki2_of(plan).chunk;
+[[nodiscard]] double product_seconds(const plan::Plan& plan, int num_moduli) {
+  const plan::Chunk& chunk = ozaki2_of(plan).chunk;
   const auto answer = ozaki2_of(plan).engine->query(device_main_product(plan, chunk, num_moduli), plan.schedule.facts);
   const auto* const offer = std::get_if<product::Offer>(&answer);
   const auto passes = [](std::int64_t extent, std::int64_t part) {
@@ -85,17 +85,17 @@ namespace {
 }
 
 /// Counts of moduli that need a further piece are bound by what rounds their sums.
-[[nodiscard]] double crt_seconds(const Plan& plan, int num_moduli) {
-  const num::Ring ring = ring_of(plan.shape.scalar);
+[[nodiscard]] double crt_seconds(const plan::Plan& plan, int num_moduli) {
+  const num::Ring ring = plan::ring_of(plan.shape.scalar);
   const int few_moduli = ring == num::Ring::kReal ? 14 : 15;
   const double planes_per_second = num_moduli <= few_moduli ? 2.2e12 : 1.5e12;
   return pairs_of(plan) * num::num_planes(ring, num_moduli) / planes_per_second;
 }
 
 /// Planes of that rung, beside those of the lowest unless it begins without them, and what products and CRT take above that one's.
-[[nodiscard]] double climb_seconds(const Plan& plan, int rung) {
+[[nodiscard]] double climb_seconds(const plan::Plan& plan, int rung) {
   const num::Ladder& ladder = ozaki2_of(plan).ladder;
-  const num::Ring ring = ring_of(plan.shape.scalar);
+  const num::Ring ring = plan::ring_of(plan.shape.scalar);
   const num::Rung& of_rung = ladder.rungs[static_cast<std::size_t>(rung)];
   const int lowest = ladder.rungs[0].num_moduli;
   const int moduli = of_rung.num_moduli;
@@ -115,20 +115,20 @@ namespace {
 }
 
 /// The look whether equilibration would gain.
-[[nodiscard]] double gain_seconds(const Plan& plan) {
+[[nodiscard]] double gain_seconds(const plan::Plan& plan) {
   constexpr double kStartSeconds = 20e-6;
   constexpr double kBytesPerSecond = 12e12;  // of operands
   return kStartSeconds + elements_of(plan) * size_bytes(plan.shape.scalar) / kBytesPerSecond;
 }
 
 /// The balance of the inner index, and the second look that it asks for.
-[[nodiscard]] double equilibration_seconds(const Plan& plan) {
+[[nodiscard]] double equilibration_seconds(const plan::Plan& plan) {
   constexpr double kBytesPerSecond = 1.5e12;  // of operands, some times over
   return elements_of(plan) * size_bytes(plan.shape.scalar) / kBytesPerSecond + second_look_seconds(plan, false);
 }
 
 /// Beyond the plan, of one product; without exceptions.
-[[nodiscard]] double of_one_product(const Plan& plan, const Effort& effort) {
+[[nodiscard]] double of_one_product(const plan::Plan& plan, const Effort& effort) {
   const num::Ladder& ladder = ozaki2_of(plan).ladder;
   if (ladder.num_rungs == 0) return 0;
   const bool ends_early = effort.rung == 0 && !effort.is_equilibrated;
@@ -142,7 +142,7 @@ namespace {
 
 }  // namespace
 
-double device_seconds_beyond(const Plan& plan, const Effort& effort) {
+double device_seconds_beyond(const plan::Plan& plan, const Effort& effort) {
   const bool are_shared =
       repairs_have_own_kernel(plan) && ozaki2_of(plan).fp64_summation == num::Fp64Summation::kPairwise;
   const double exceptions =
@@ -151,4 +151,4 @@ double device_seconds_beyond(const Plan& plan, const Effort& effort) {
          exceptions;
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki2

@@ -6,13 +6,13 @@
 #include "kizami/effort.hpp"
 #include "plan/plan.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki2 {
 
 /// Everything but the INT8 products of the main pass, at the lowest rung: statistics, certificate, split, CRT, launches.
-[[nodiscard]] double device_phase_seconds(const Plan& plan);
+[[nodiscard]] double device_phase_seconds(const plan::Plan& plan);
 
 /// What calls take beyond their plan that did this: looked at the elements again, climbed, balanced the inner index, answered
 /// elements one by one. @units of all products
-[[nodiscard]] double device_seconds_beyond(const Plan& plan, const Effort& effort);
+[[nodiscard]] double device_seconds_beyond(const plan::Plan& plan, const Effort& effort);
 
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki2

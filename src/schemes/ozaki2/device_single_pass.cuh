@@ -20,16 +20,16 @@
 #include "schemes/ozaki2/device_split.hpp"
 #include "schemes/ozaki2/residues.hpp"
 
-namespace kizami::split::device {
+namespace kizami::ozaki2::kernels {
 
 /// One operand of the launch.
 template <class T>
 struct PassOperand {
   DeviceOperand<T> operand;
-  DeviceDigits digits;
+  certify::DeviceDigits digits;
   std::uint64_t* nonfinite;
   bool is_across;  ///< neighbouring lines are neighbours in memory
-  DigitRows blocks;
+  certify::kernels::DigitRows blocks;
   num::LineWeight* line_weights;
 };
 
@@ -42,7 +42,7 @@ struct Pass {
   num::Ladder ladder;
   std::int32_t rung;        ///< whose planes are made
   std::int32_t num_planes;  ///< of it
-  const plan::DeviceState* state;
+  const device::DeviceState* state;
 };
 
 /// A block of a line's piece in shared memory becomes its fragments, each lane's next to those of its neighbours.
@@ -53,8 +53,8 @@ __device__ void convert_block(unsigned char* block, const Make& make) {
   F fragments[2];
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    Element<T> elements[2];
-    read_pair<T>(block, pair_of_lane(i), elements);
+    device::Element<T> elements[2];
+    device::read_pair<T>(block, pair_of_lane(i), elements);
     fragments[i] = make(elements);
   }
   __syncwarp();
@@ -66,8 +66,8 @@ __device__ void convert_block(unsigned char* block, const Make& make) {
 /// @param is_live false: zeros
 template <class T>
 __device__ void write_digits(const unsigned char* piece, int length, std::int64_t line, std::int64_t first, int part,
-                             bool is_live, const LineUnits& units, const DeviceDigits& digits) {
-  constexpr int kTerms = Element<T>::kTerms;
+                             bool is_live, const device::LineUnits& units, const certify::DeviceDigits& digits) {
+  constexpr int kTerms = device::Element<T>::kTerms;
   const int stride = static_cast<int>(digits.stride);
   const std::int64_t first_sample = first / stride;
   const auto count = static_cast<int>(
@@ -76,11 +76,11 @@ __device__ void write_digits(const unsigned char* piece, int length, std::int64_
   std::int8_t* const out = digits.digits + at;
   std::int8_t* const swapped = kTerms == 2 && digits.swapped != nullptr ? digits.swapped + at : nullptr;
 #pragma unroll 2
-  for (int s = 32 * part + static_cast<int>(threadIdx.x) % 32; s < count; s += 32 * Panel<T>::kWarpsPerLine) {
-    const Element<T> e = load_element(reinterpret_cast<const T*>(piece) + s * stride);
+  for (int s = 32 * part + static_cast<int>(threadIdx.x) % 32; s < count; s += 32 * device::Panel<T>::kWarpsPerLine) {
+    const device::Element<T> e = device::load_element(reinterpret_cast<const T*>(piece) + s * stride);
 #pragma unroll
     for (int t = 0; t < kTerms; ++t) {
-      const auto digit = static_cast<std::int8_t>(is_live ? digit_of(e.term[t], units) : 0);
+      const auto digit = static_cast<std::int8_t>(is_live ? device::digit_of(e.term[t], units) : 0);
       out[s * kTerms + t] = digit;
       if (kTerms == 2 && swapped != nullptr) swapped[s * kTerms + 1 - t] = digit;
     }
@@ -89,15 +89,15 @@ __device__ void write_digits(const unsigned char* piece, int length, std::int64_
 
 /// @range  one cluster: some whole lines of one operand
 template <class T, int kWords>
-__global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_constant__ Pass<T> pass) {
-  using P = Panel<T>;
-  constexpr int kTerms = Element<T>::kTerms;
+__global__ void __launch_bounds__(device::kPanelThreads, 3) single_pass(const __grid_constant__ Pass<T> pass) {
+  using P = device::Panel<T>;
+  constexpr int kTerms = device::Element<T>::kTerms;
   extern __shared__ __align__(16) unsigned char panel[];
-  __shared__ __align__(16) Mailbox<T> mailbox;
+  __shared__ __align__(16) certify::kernels::Mailbox<T> mailbox;
   __shared__ PlaneRow<kTerms, kWords> rows[num::kMaxPlanes];
   base::begin_in_cluster(&mailbox, sizeof mailbox);
   base::follow_previous_kernel();
-  const plan::Look look = pass.state->look;
+  const device::Look look = pass.state->look;
   if (pass.state->is_scaling_only != 0) return;
   const bool is_second = blockIdx.x >= pass.blocks_of_first;
   const PassOperand<T>& task = pass.operands[is_second ? 1 : 0];
@@ -108,17 +108,17 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
   const std::int64_t first_line = static_cast<std::int64_t>(block / static_cast<std::uint32_t>(cluster)) * P::kLines;
   const int length = pass.length;
   const std::int64_t first = static_cast<std::int64_t>(rank) * length;
-  const LineWarps<T> line_warps(mailbox, cluster, rank);
-  const bool is_in_chunks = task.is_across && comes_in_chunks(lines, first_line, first, length);
+  const certify::kernels::LineWarps<T> line_warps(mailbox, cluster, rank);
+  const bool is_in_chunks = task.is_across && device::comes_in_chunks(lines, first_line, first, length);
   if (is_in_chunks) {
-    load_chunks(lines, first_line, first, length, panel);
+    device::load_chunks(lines, first_line, first, length, panel);
   } else {
-    load_panel(lines, task.is_across, first_line, first, length, panel);
+    device::load_panel(lines, task.is_across, first_line, first, length, panel);
   }
   load_plane_rows(rows, pass.num_planes);
-  wait_for_copies();
+  device::wait_for_copies();
   if constexpr (sizeof(T) < 16) {
-    if (is_in_chunks) order_chunks<T>(length, panel);
+    if (is_in_chunks) device::order_chunks<T>(length, panel);
   }
   __syncthreads();
 
@@ -130,61 +130,61 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
   const auto for_pairs = [&](const auto& visit) {
 #pragma unroll 4
     for (int h = 64 * part + 2 * lane; h < length; h += 64 * P::kWarpsPerLine) {
-      Element<T> elements[2];
-      read_pair(piece, h, elements);
+      device::Element<T> elements[2];
+      device::read_pair(piece, h, elements);
       visit(elements);
     }
   };
 
-  const auto [range, exponent] = first_look(lines, line, line_warps, for_pairs);
-  const bool is_there = line < base::round_up(lines.num_lines, plan::kReadRows);  // or padding
+  const auto [range, exponent] = certify::kernels::first_look(lines, line, line_warps, for_pairs);
+  const bool is_there = line < base::round_up(lines.num_lines, device::kReadRows);  // or padding
 
-  Sums sums;
+  certify::kernels::Sums sums;
   const bool is_live = exponent != num::kNoExponent;
-  const LineUnits units(is_live ? exponent : 0);
+  const device::LineUnits units(is_live ? exponent : 0);
   if (is_live && units.is_plain) {
     std::uint32_t abs = 0;  // of 64 terms at most
-    for_pairs([&](const Element<T>(&elements)[2]) {
+    for_pairs([&](const device::Element<T>(&elements)[2]) {
 #pragma unroll
       for (int i = 0; i < 2 * kTerms; ++i) {
         const double x = elements[i / kTerms].term[i % kTerms];
-        const std::uint32_t root = plain_root(x, units);
-        abs += plain_abs(x, units);
+        const std::uint32_t root = device::plain_root(x, units);
+        abs += device::plain_abs(x, units);
         sums.squares += static_cast<std::uint64_t>(root) * root;
       }
     });
     sums.abs = abs;
   } else if (is_live) {
-    for_pairs([&](const Element<T>(&elements)[2]) {
+    for_pairs([&](const device::Element<T>(&elements)[2]) {
       for (int i = 0; i < 2 * kTerms; ++i)
-        add_term(elements[i / kTerms].term[i % kTerms], units, sums.abs, sums.squares);
+        device::add_term(elements[i / kTerms].term[i % kTerms], units, sums.abs, sums.squares);
     });
   }
-  if (look != plan::Look::kSample) {
+  if (look != device::Look::kSample) {
     if (line < lines.num_lines)
-      write_block_digits<T>(piece, length, line, first, part, range, exponent, lines, task.blocks);
+      certify::kernels::write_block_digits<T>(piece, length, line, first, part, range, exponent, lines, task.blocks);
   } else if (task.digits.digits != nullptr && is_there) {
     write_digits<T>(piece, length, line, first, part, is_live, units, task.digits);
   }
   sums = line_warps.merge(sums, 1);
 
-  const num::LineStats stats = line_stats(range, exponent, sums);
+  const num::LineStats stats = certify::kernels::line_stats(range, exponent, sums);
   const LineScaling scaling{line_scale(pass.ladder.rungs[pass.rung], stats), !stats.is_zero()};
   if (rank == 0 && part == 0 && lane == 0 && line < lines.num_lines) {
     task.operand.line_buffers.stats[line] = stats;
     if (task.operand.line_buffers.weights != nullptr)
       task.operand.line_buffers.weights[line] = num::rung_weight(pass.ladder.rungs[0], stats);
-    if (look != plan::Look::kBlocksFirst)
+    if (look != device::Look::kBlocksFirst)
       task.operand.line_buffers.scales[line] = stats.is_finite ? scaling.scale : num::kSkipLine;
     if (!stats.is_finite) atomicAdd(reinterpret_cast<unsigned long long*>(task.nonfinite), 1ull);
-    if (look != plan::Look::kSample) task.line_weights[line] = num::line_weight(pass.ladder, stats);
+    if (look != device::Look::kSample) task.line_weights[line] = num::line_weight(pass.ladder, stats);
   }
-  if (look == plan::Look::kBlocksFirst) return;
+  if (look == device::Look::kBlocksFirst) return;
   const DevicePlanes& planes = task.operand.planes;
   const auto end = static_cast<int>(min(static_cast<std::int64_t>(length), planes.row_stride - first));
   if (!is_there) return;
   constexpr int kStep = kBlockLength * P::kWarpsPerLine;
-  const auto fragment_of = [&](const Element<T>(&elements)[2]) {
+  const auto fragment_of = [&](const device::Element<T>(&elements)[2]) {
     return Fragment<T, kWords>(elements, lines.is_conjugated, scaling, nullptr);
   };
   std::int8_t* const out = planes.data + line * planes.row_stride + first;
@@ -200,48 +200,48 @@ __global__ void __launch_bounds__(kPanelThreads, 3) single_pass(const __grid_con
   } else {
     write_line_by_blocks<T, kWords, /*kHasFours=*/false>(
         [&](int h, int i) {
-          Element<T> elements[2];
-          read_pair(piece, h + pair_of_lane(i), elements);
+          device::Element<T> elements[2];
+          device::read_pair(piece, h + pair_of_lane(i), elements);
           return fragment_of(elements);
         },
         begin, end, kStep, rows, pass.num_planes, out, planes.plane_stride);
   }
 }
 
-}  // namespace kizami::split::device
+}  // namespace kizami::ozaki2::kernels
 
-namespace kizami::split {
+namespace kizami::ozaki2 {
 
 template <class T>
 Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Ladder& ladder,
-                          int first_rung, const plan::SecondLookBuffers& blocks, const plan::DeviceState* state,
+                          int first_rung, const certify::SecondLookBuffers& blocks, const device::DeviceState* state,
                           product::Queue queue) {
   using P = device::Panel<T>;
   const num::Rung& rung = ladder.rungs[static_cast<std::size_t>(first_rung)];
-  const auto task_of = [](const SinglePassOperand<T>& x, const device::DigitRows& digits, num::LineWeight* weights) {
-    return device::PassOperand<T>{x.operand, x.digits, x.nonfinite, device::lies_across(x.operand.lines),
+  const auto task_of = [](const SinglePassOperand<T>& x, const certify::kernels::DigitRows& digits, num::LineWeight* weights) {
+    return kernels::PassOperand<T>{x.operand, x.digits, x.nonfinite, device::lies_across(x.operand.lines),
                                   digits,    weights};
   };
   constexpr int kParts = device::Element<T>::kTerms;
-  const device::DigitRows a_blocks{blocks.a_digits, blocks.a_scales, blocks.a_nonzero,
-                                   plan::second_look_lines(a.operand.lines.num_lines), kScaleShiftA};
-  const device::DigitRows b_blocks{blocks.b_digits, blocks.b_scales, blocks.b_nonzero,
-                                   plan::second_look_lines(b.operand.lines.num_lines), kScaleShiftB<kParts>};
+  const certify::kernels::DigitRows a_blocks{blocks.a_digits, blocks.a_scales, blocks.a_nonzero,
+                                   certify::second_look_lines(a.operand.lines.num_lines), certify::kScaleShiftA};
+  const certify::kernels::DigitRows b_blocks{blocks.b_digits, blocks.b_scales, blocks.b_nonzero,
+                                   certify::second_look_lines(b.operand.lines.num_lines), certify::kScaleShiftB<kParts>};
   // Elements of a line that are read, written as bytes or sampled.
   const std::int64_t sampled =
       a.digits.digits == nullptr ? 0 : a.digits.row_stride / problem::kTerms<T> * a.digits.stride;
   const std::int64_t span = std::max(a.operand.planes.row_stride, sampled);
   int cluster = 1;
-  while (cluster < device::kMaxCluster && std::int64_t{cluster} * device::kPanelLength < span) cluster *= 2;
+  while (cluster < certify::kernels::kMaxCluster && std::int64_t{cluster} * device::kPanelLength < span) cluster *= 2;
   const auto length = static_cast<int>(base::round_up(base::ceil_div(span, std::int64_t{cluster}), std::int64_t{128}));
   if (length > device::kPanelLength)
     return {StatusCode::kInternal, "lines of " + std::to_string(span) + " elements do not fit in one pass"};
   const auto blocks_of = [&](const SinglePassOperand<T>& x) {
-    const std::int64_t lines = base::round_up(x.operand.lines.num_lines, plan::kReadRows);
+    const std::int64_t lines = base::round_up(x.operand.lines.num_lines, device::kReadRows);
     return static_cast<unsigned>(base::ceil_div(lines, std::int64_t{P::kLines}) * cluster);
   };
   const int num_planes = num::num_planes(plan::ring_of(kScalarOf<T>), rung.num_moduli);
-  device::Pass<T> pass{{task_of(a, a_blocks, blocks.a_weights), task_of(b, b_blocks, blocks.b_weights)},
+  kernels::Pass<T> pass{{task_of(a, a_blocks, blocks.a_weights), task_of(b, b_blocks, blocks.b_weights)},
                        blocks_of(a),
                        cluster,
                        length,
@@ -261,13 +261,13 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
                                             pass.blocks_of_first + blocks_of(b), device::kPanelThreads, cluster,
                                             static_cast<std::size_t>(P::bytes(length)), queue, &pass);
   };
-  return fits_two_words(rung) ? start(device::single_pass<T, 2>) : start(device::single_pass<T, 3>);
+  return fits_two_words(rung) ? start(kernels::single_pass<T, 2>) : start(kernels::single_pass<T, 3>);
 }
 
-}  // namespace kizami::split
+}  // namespace kizami::ozaki2
 
 /// In one file for each type, for the time that they take to compile.
 #define KIZAMI_INSTANTIATE_SINGLE_PASS(T)                                                          \
-  template ::kizami::Status kizami::split::device_single_pass<T>(                                  \
+  template ::kizami::Status kizami::ozaki2::device_single_pass<T>(                                  \
       const SinglePassOperand<T>&, const SinglePassOperand<T>&, const ::kizami::num::Ladder&, int, \
-      const ::kizami::plan::SecondLookBuffers&, const ::kizami::plan::DeviceState*, ::kizami::product::Queue)
+      const ::kizami::certify::SecondLookBuffers&, const ::kizami::device::DeviceState*, ::kizami::product::Queue)

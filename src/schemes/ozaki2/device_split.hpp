@@ -15,7 +15,7 @@
 #include "problem/lines.hpp"
 #include "product/product.hpp"
 
-namespace kizami::split {
+namespace kizami::ozaki2 {
 
 /// Where residue planes go: element h of line i of plane q at data[q * plane_stride + i * row_stride + h - first].
 struct DevicePlanes {
@@ -28,7 +28,7 @@ struct DevicePlanes {
 template <class T>
 struct DeviceOperand {
   problem::Lines<T> lines;
-  plan::DeviceLineBuffers line_buffers;
+  device::DeviceLineBuffers line_buffers;
   DevicePlanes planes;
   const std::int32_t* done =
       nullptr;  ///< device memory; not 0 there: others make the planes and the scales. Null: nobody does
@@ -36,13 +36,13 @@ struct DeviceOperand {
 
 /// make_residue_planes() at the rung of state->selection, of elements [first, first + length) of every line, with the
 /// statistics and shifts that the selection calls for. Also writes line_buffers.scales: line_scale(), or kSkipLine for
-/// lines with NaN or Inf; and zeros to rows of the planes up to the next multiple of plan::kReadRows.
+/// lines with NaN or Inf; and zeros to rows of the planes up to the next multiple of device::kReadRows.
 /// @range  one or two operands of equal row strides of planes; first a multiple of 64; rungs of at most 184-bit integers
 /// @queue  one kernel, which ends at once if the rung is -1 or state->is_scaling_only, and if has_first_rung and state->look say
 ///         that the planes are those of state->first_rung already and that is the rung
 template <class T>
 Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::int64_t first, std::int64_t length,
-                             const num::Ladder& ladder, const plan::DeviceState* state, bool has_first_rung,
+                             const num::Ladder& ladder, const device::DeviceState* state, bool has_first_rung,
                              int num_sms, product::Queue queue);
 
 /// What another body than device_residue_planes() needs of an operand: line_buffers.scales as there, and the factors of
@@ -50,29 +50,29 @@ Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::in
 /// state->selection; 0 where the other body has nothing to do: no rung, C only scaled, operands equilibrated, or more
 /// moduli than `most`.
 /// @queue  one kernel
-Status device_line_factors(const plan::DeviceLineBuffers& line_buffers, std::int64_t num_lines,
-                           const num::Ladder& ladder, int most, const plan::DeviceState* state, double* factors,
+Status device_line_factors(const device::DeviceLineBuffers& line_buffers, std::int64_t num_lines,
+                           const num::Ladder& ladder, int most, const device::DeviceState* state, double* factors,
                            std::int32_t* num_moduli, product::Queue queue);
 
 /// One operand of device_single_pass().
 template <class T>
 struct SinglePassOperand {
   DeviceOperand<T> operand;  ///< whole lines
-  DeviceDigits digits;
+  certify::DeviceDigits digits;
   std::uint64_t* nonfinite = nullptr;  ///< lines with NaN or Inf are added
 };
 
 /// device_statistics() of both operands, num::rung_weight() of their lines at the lowest rung if there is room for it, and
 /// device_residue_planes() at `first_rung`, without inner shifts, before anybody knows whether that rung answers. Reads every
-/// element from memory once. Rows of digits up to the next multiple of plan::kReadRows are zero too.
+/// element from memory once. Rows of digits up to the next multiple of device::kReadRows are zero too.
 /// state->look says what is made: without kSample block digits and num::line_weight() of the lines, in `blocks`, instead of sampled
 /// digits, and with kBlocksFirst no planes and no scales.
-/// @range  lines of at most plan::kMaxSinglePassLength elements; norm_limit of first_rung < 2^94; first_rung = state->first_rung; planes
+/// @range  lines of at most device::kMaxSinglePassLength elements; norm_limit of first_rung < 2^94; first_rung = state->first_rung; planes
 ///         of equal row strides
 /// @queue  one kernel, which ends at once if state->is_scaling_only
 template <class T>
 Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Ladder& ladder,
-                          int first_rung, const plan::SecondLookBuffers& blocks, const plan::DeviceState* state,
+                          int first_rung, const certify::SecondLookBuffers& blocks, const device::DeviceState* state,
                           product::Queue queue);
 
-}  // namespace kizami::split
+}  // namespace kizami::ozaki2

@@ -8,11 +8,11 @@
 #include "schemes/ozaki2/device_split.hpp"
 #include "schemes/ozaki2/residues.hpp"
 
-namespace kizami::split {
+namespace kizami::ozaki2 {
 namespace {
 
-__global__ void find_line_factors(plan::DeviceLineBuffers buffers, std::int64_t num_lines,
-                                  const __grid_constant__ num::Ladder ladder, int most, const plan::DeviceState* state,
+__global__ void find_line_factors(device::DeviceLineBuffers buffers, std::int64_t num_lines,
+                                  const __grid_constant__ num::Ladder ladder, int most, const device::DeviceState* state,
                                   double* factors, std::int32_t* num_moduli) {
   base::follow_previous_kernel();
   const num::Selection selection = state->selection;
@@ -34,8 +34,8 @@ __global__ void find_line_factors(plan::DeviceLineBuffers buffers, std::int64_t 
 
 }  // namespace
 
-Status device_line_factors(const plan::DeviceLineBuffers& line_buffers, std::int64_t num_lines,
-                           const num::Ladder& ladder, int most, const plan::DeviceState* state, double* factors,
+Status device_line_factors(const device::DeviceLineBuffers& line_buffers, std::int64_t num_lines,
+                           const num::Ladder& ladder, int most, const device::DeviceState* state, double* factors,
                            std::int32_t* num_moduli, product::Queue queue) {
   constexpr std::int64_t kThreads = 256;
   constexpr std::int64_t kMostBlocks = 512;
@@ -45,4 +45,4 @@ Status device_line_factors(const plan::DeviceLineBuffers& line_buffers, std::int
                                  num_lines, ladder, most, state, factors, num_moduli);
 }
 
-}  // namespace kizami::split
+}  // namespace kizami::ozaki2

@@ -8,7 +8,7 @@
 #include "num/line_stats.hpp"
 #include "schemes/ozaki2/crt_segment.hpp"
 
-namespace kizami::reconstruct {
+namespace kizami::ozaki2 {
 namespace {
 
 [[nodiscard]] num::Scaled round(const SignedWide& x, int exponent) {
@@ -78,4 +78,4 @@ num::ScaledDoubleDouble accumulated_product(const problem::Lines<DoubleDouble>& 
   return num::round_double_double(sum);
 }
 
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ozaki2

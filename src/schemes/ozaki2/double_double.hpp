@@ -7,7 +7,7 @@
 #include "problem/lines.hpp"
 #include "schemes/ozaki2/crt.hpp"
 
-namespace kizami::reconstruct {
+namespace kizami::ozaki2 {
 
 /// As reconstruct_crt(). @bound 2^-106 |AB| before the epilogue (num::finish)
 void reconstruct_crt(const ResiduePlanes& planes, const std::int32_t* row_scale, const std::int32_t* col_scale,
@@ -19,4 +19,4 @@ void reconstruct_crt(const ResiduePlanes& planes, const std::int32_t* row_scale,
 [[nodiscard]] num::ScaledDoubleDouble accumulated_product(const problem::Lines<DoubleDouble>& a, std::int64_t i,
                                                           const problem::Lines<DoubleDouble>& b, std::int64_t j);
 
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ozaki2

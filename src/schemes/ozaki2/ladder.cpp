@@ -8,7 +8,7 @@
 #include "num/crt_table.hpp"
 #include "num/exponent.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki2 {
 namespace {
 
 [[nodiscard]] double norm_limit(num::Ring ring, int num_moduli, std::int64_t k) {
@@ -73,4 +73,4 @@ num::Ladder forced_ladder(num::Ring ring, int num_moduli, std::int64_t k) {
   return ladder;
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki2

@@ -10,7 +10,7 @@
 #include "num/moduli.hpp"
 #include "num/rung.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki2 {
 
 /// Spread ||a|| ||b|| / (|A||B|) that the lowest rung of a certified ladder is made for. Random data have 1.3 to 3;
 /// sampling a quarter of k for the certificate costs up to 10 at k >= 1024 (docs/accuracy/certificate.md).
@@ -34,4 +34,4 @@ inline constexpr int kRungsAboveBase = 10;
 /// A forced count.
 [[nodiscard]] num::Ladder forced_ladder(num::Ring ring, int num_moduli, std::int64_t k);
 
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki2

@@ -19,18 +19,18 @@
 #include "schemes/ozaki2/device_seconds.hpp"
 #include "schemes/ozaki2/ladder.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki2 {
 
-Status plan_ozaki2_numerics(Plan& plan) {
+Status plan_ozaki2_numerics(plan::Plan& plan) {
   const Policy& policy = plan.policy;
   const Scalar scalar = plan.shape.scalar;
-  const num::Ring ring = ring_of(scalar);
-  const std::int64_t k = std::max<std::int64_t>(num_terms(plan.shape), 1);
+  const num::Ring ring = plan::ring_of(scalar);
+  const std::int64_t k = std::max<std::int64_t>(plan::num_terms(plan.shape), 1);
   const double target = num::target_bound(policy.accuracy, scalar, k);
   const bool is_dd = scalar == Scalar::kDD;
   const double budget = num::truncation_budget(target, scalar);
   const std::int64_t terms = is_dd ? num::kDoubleDoubleTerms * k : k;  // of the splitting errors
-  Ozaki2Stage& stage = edit_stage<Ozaki2Stage>(plan);
+  Ozaki2Stage& stage = plan::edit_stage<Ozaki2Stage>(plan);
   stage.gauge = policy.gauge;
   stage.bound = target;
 
@@ -72,19 +72,19 @@ Status plan_ozaki2_numerics(Plan& plan) {
   stage.has_fp64 = can_use_fp64 && (stage.has_certificate || stage.ladder.num_rungs == 0);
   if (stage.ladder.num_rungs == 0) {
     plan.refusals.push_back("ozaki2: no count of moduli up to " + std::to_string(num::max_moduli(ring)) + " reaches " +
-                            short_number(target) + " at k = " + std::to_string(plan.shape.k));
+                            plan::short_number(target) + " at k = " + std::to_string(plan.shape.k));
     if (!stage.has_fp64) {
       return {StatusCode::kAccuracyUnreachable, "scheme ozaki2: no count of moduli up to " +
                                                     std::to_string(num::max_moduli(ring)) + " guarantees " +
-                                                    short_number(target) + " at k = " + std::to_string(plan.shape.k)};
+                                                    plan::short_number(target) + " at k = " + std::to_string(plan.shape.k)};
     }
   }
   return {};
 }
 
-std::size_t product_bytes(const Plan& plan) {
+std::size_t product_bytes(const plan::Plan& plan) {
   base::Carver counter;
-  if (is_on_device(plan)) {
+  if (plan::is_on_device(plan)) {
     static_cast<void>(carve_device(counter, plan));
   } else {
     static_cast<void>(carve(counter, plan));
@@ -96,48 +96,48 @@ namespace {
 using product::kPadBytes;
 
 /// That of all of them.
-[[nodiscard]] std::size_t booked_bytes(const Plan& plan) {
+[[nodiscard]] std::size_t booked_bytes(const plan::Plan& plan) {
   const std::size_t bytes = product_bytes(plan);
-  return is_on_device(plan) ? device_batch_bytes(plan.shape, plan.schedule.batch, bytes) : bytes;
+  return plan::is_on_device(plan) ? device::device_batch_bytes(plan.shape, plan.schedule.batch, bytes) : bytes;
 }
 
 /// Shrinks one step: k first, since a further block of k costs nothing but adds residues; then lines.
-bool shrink(Chunk& chunk) {
+bool shrink(plan::Chunk& chunk) {
   std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
-  return (chunk.kc > 4096 && halve(chunk.kc, 4096, kPadBytes)) || (longer > 256 && halve(longer, 256, kPadBytes)) ||
-         halve(chunk.kc, 512, kPadBytes) || halve(longer, 16, 1) || halve(chunk.kc, kPadBytes, kPadBytes) ||
-         halve(longer, 1, 1);
+  return (chunk.kc > 4096 && plan::halve(chunk.kc, 4096, kPadBytes)) || (longer > 256 && plan::halve(longer, 256, kPadBytes)) ||
+         plan::halve(chunk.kc, 512, kPadBytes) || plan::halve(longer, 16, 1) || plan::halve(chunk.kc, kPadBytes, kPadBytes) ||
+         plan::halve(longer, 1, 1);
 }
 /// On a device lines are padded to kDeviceLinePad whatever the chunk: lines down to that, then k.
-bool shrink_on_device(Chunk& chunk) {
+bool shrink_on_device(plan::Chunk& chunk) {
   std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
-  return (longer > 4096 && halve(longer, 4096, kDeviceLinePad)) ||
-         (chunk.kc > 4096 && halve(chunk.kc, 4096, kDeviceInnerPad)) || halve(longer, kDeviceLinePad, kDeviceLinePad) ||
-         halve(chunk.kc, kDeviceInnerPad, kDeviceInnerPad);
+  return (longer > 4096 && plan::halve(longer, 4096, device::kDeviceLinePad)) ||
+         (chunk.kc > 4096 && plan::halve(chunk.kc, 4096, device::kDeviceInnerPad)) || plan::halve(longer, device::kDeviceLinePad, device::kDeviceLinePad) ||
+         plan::halve(chunk.kc, device::kDeviceInnerPad, device::kDeviceInnerPad);
 }
 
-bool shrink_certificate(Chunk& chunk) {
+bool shrink_certificate(plan::Chunk& chunk) {
   std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
-  return halve(longer, 1, 1);
+  return plan::halve(longer, 1, 1);
 }
 
 /// Chunks for one engine within the limit. @return 0, or the least workspace that this engine needs, above the limit
-std::size_t plan_chunks(Plan& plan) {
+std::size_t plan_chunks(plan::Plan& plan) {
   const problem::Shape& shape = plan.shape;
   const bool is_default_limit = plan.policy.workspace_limit_bytes == 0;
-  const bool is_device = is_on_device(plan);
+  const bool is_device = plan::is_on_device(plan);
   const std::size_t limit = !is_default_limit ? plan.policy.workspace_limit_bytes
                             : is_device       ? plan.schedule.facts.memory_bytes / 4
-                                              : kDefaultWorkspaceLimit;
-  Chunk& main = edit_stage<Ozaki2Stage>(plan).chunk;
-  Chunk& certificate = edit_stage<Ozaki2Stage>(plan).certificate;
+                                              : plan::kDefaultWorkspaceLimit;
+  plan::Chunk& main = plan::edit_stage<Ozaki2Stage>(plan).chunk;
+  plan::Chunk& certificate = plan::edit_stage<Ozaki2Stage>(plan).certificate;
   main = {shape.m, shape.n,
-          base::round_up(std::min(shape.k, product::kBlockMaxI8), is_device ? kDeviceInnerPad : kPadBytes)};
+          base::round_up(std::min(shape.k, product::kBlockMaxI8), is_device ? device::kDeviceInnerPad : kPadBytes)};
   certificate = {1, 1, shape.k};
   while (booked_bytes(plan) > limit) {
     if (is_device ? shrink_on_device(main) : shrink(main)) continue;
     // On a device line statistics may exceed the default; on the host a product without terms, which takes none of it.
-    if (is_default_limit && (is_device || is_empty(shape))) break;
+    if (is_default_limit && (is_device || plan::is_empty(shape))) break;
     return booked_bytes(plan);
   }
   const std::size_t granted = std::max(limit, booked_bytes(plan));
@@ -150,19 +150,19 @@ std::size_t plan_chunks(Plan& plan) {
 }
 
 /// Every kind of product that the plan may launch: the main pass at each rung, further blocks of k, the certificate.
-std::vector<product::ProductDesc> planned_products(const Plan& plan) {
+std::vector<product::ProductDesc> planned_products(const plan::Plan& plan) {
   std::vector<product::ProductDesc> products;
-  const Chunk& chunk = ozaki2_of(plan).chunk;
-  if (is_on_device(plan)) {
-    if (is_empty(plan.shape)) return products;
+  const plan::Chunk& chunk = ozaki2_of(plan).chunk;
+  if (plan::is_on_device(plan)) {
+    if (plan::is_empty(plan.shape)) return products;
     for (int r = 0; r < ozaki2_of(plan).ladder.num_rungs; ++r) {
       const int count = ozaki2_of(plan).ladder.rungs[static_cast<std::size_t>(r)].num_moduli;
       products.push_back(device_main_product(plan, chunk, count));
     }
     if (ozaki2_of(plan).has_certificate) {
       base::Carver counter;
-      const SampledBuffers buffers = carve_device(counter, plan).sampled;
-      products.push_back(device_sampled_product(certificate_plan(plan), buffers, ozaki2_of(plan).certificate.mc,
+      const certify::SampledBuffers buffers = carve_device(counter, plan).sampled;
+      products.push_back(certify::device_sampled_product(certificate_plan(plan), buffers, ozaki2_of(plan).certificate.mc,
                                                 buffers.cols_at_once));
     }
     return products;
@@ -174,15 +174,15 @@ std::vector<product::ProductDesc> planned_products(const Plan& plan) {
     products.back().epilogue = product::Epilogue::kReduceAdd;
   }
   if (ozaki2_of(plan).has_certificate && plan.shape.k > 0) {
-    const std::int64_t length = std::min(num_terms(plan.shape), product::kBlockMaxI8);
-    products.push_back(sampled_product(plan.shape, kSampledTile, kSampledTile, length));
-    products.push_back(block_product(plan.shape, kBlockTile, kBlockTile, kBlocksPerLaunch));
+    const std::int64_t length = std::min(plan::num_terms(plan.shape), product::kBlockMaxI8);
+    products.push_back(certify::sampled_product(plan.shape, certify::kSampledTile, certify::kSampledTile, length));
+    products.push_back(certify::block_product(plan.shape, certify::kBlockTile, certify::kBlockTile, certify::kBlocksPerLaunch));
   }
   return products;
 }
 
 /// Thread-seconds of everything but the INT8 products, at the lowest rung: split, certificate, CRT. docs/perf/cpu_int8.md.
-double phase_work(const Plan& plan) {
+double phase_work(const plan::Plan& plan) {
   constexpr double kSplitSeconds = 1.0e-9;       // an element and plane
   constexpr double kNarrowCrtSeconds = 65e-9;    // an element of C, up to 16 moduli
   constexpr double kWideCrtSeconds = 120e-9;     // beyond
@@ -190,33 +190,33 @@ double phase_work(const Plan& plan) {
   const bool has_parts = is_complex(plan.shape.scalar);
   const auto m = static_cast<double>(plan.shape.m);
   const auto n = static_cast<double>(plan.shape.n);
-  const auto k = static_cast<double>(base::round_up(plan.shape.k, has_parts ? 32 : 16));  // split::kComputedElems
+  const auto k = static_cast<double>(base::round_up(plan.shape.k, has_parts ? 32 : 16));  // kComputedElems
   const int num_moduli = ozaki2_of(plan).ladder.rungs[0].num_moduli;
-  const int num_planes = num::num_planes(ring_of(plan.shape.scalar), num_moduli);
+  const int num_planes = num::num_planes(plan::ring_of(plan.shape.scalar), num_moduli);
   const double per_element = (has_parts ? 2.0 : 1.0) * ((num_moduli <= 16 ? kNarrowCrtSeconds : kWideCrtSeconds) +
                                                         (ozaki2_of(plan).has_certificate ? kCertificateSeconds : 0.0));
   return kSplitSeconds * num_planes * (m + n) * k + per_element * m * n;
 }
-double phase_seconds(const Plan& plan) {
+double phase_seconds(const plan::Plan& plan) {
   const double call_seconds = is_complex(plan.shape.scalar) ? 4e-6 : 2e-6;  // whatever the shape
   return call_seconds + phase_work(plan) / useful_threads(plan);
 }
 
 /// Seconds of the launches that the certificate makes beyond those of a whole C, where the workspace leaves it few lines at a time.
-double extra_certificate_seconds(const Plan& plan) {
-  if (!ozaki2_of(plan).has_certificate || is_empty(plan.shape)) return 0.0;
-  const Chunk& chunk = ozaki2_of(plan).certificate;
+double extra_certificate_seconds(const plan::Plan& plan) {
+  if (!ozaki2_of(plan).has_certificate || plan::is_empty(plan.shape)) return 0.0;
+  const plan::Chunk& chunk = ozaki2_of(plan).certificate;
   const auto tiles = [&](std::int64_t mc, std::int64_t nc) {
     const auto along = [](std::int64_t extent, std::int64_t part) {
-      return static_cast<double>(base::ceil_div(extent, std::min(part, kSampledTile)));
+      return static_cast<double>(base::ceil_div(extent, std::min(part, certify::kSampledTile)));
     };
     return along(plan.shape.m, mc) * along(plan.shape.n, nc);
   };
   const double extra = tiles(chunk.mc, chunk.nc) - tiles(plan.shape.m, plan.shape.n);
   if (extra <= 0) return 0.0;
   const product::ProductDesc tile =
-      sampled_product(plan.shape, std::min(chunk.mc, kSampledTile), std::min(chunk.nc, kSampledTile),
-                      std::min(num_terms(plan.shape), product::kBlockMaxI8));
+      certify::sampled_product(plan.shape, std::min(chunk.mc, certify::kSampledTile), std::min(chunk.nc, certify::kSampledTile),
+                      std::min(plan::num_terms(plan.shape), product::kBlockMaxI8));
   const auto answer = ozaki2_of(plan).engine->query(tile, plan.schedule.facts);
   const auto* const offer = std::get_if<product::Offer>(&answer);
   return offer == nullptr ? 0.0 : extra * offer->seconds;
@@ -229,7 +229,7 @@ void truncate(num::Ladder& ladder, int most_rungs) {
 }
 
 /// Seconds of the plan with its engine, or why the engine refuses.
-std::variant<double, product::Refusal> predict(const Plan& plan) {
+std::variant<double, product::Refusal> predict(const plan::Plan& plan) {
   if (ozaki2_of(plan).ladder.num_rungs == 0) return 0.0;
   // The first refusal of anything planned counts; the base rung is asked about first, and its time is the prediction.
   double seconds = -1.0;
@@ -238,45 +238,45 @@ std::variant<double, product::Refusal> predict(const Plan& plan) {
     if (const auto* refusal = std::get_if<product::Refusal>(&answer)) return *refusal;
     if (seconds < 0) seconds = std::get<product::Offer>(answer).seconds;
   }
-  if (is_on_device(plan) && is_empty(plan.shape)) return 0.0;
-  const Chunk& chunk = ozaki2_of(plan).chunk;
+  if (plan::is_on_device(plan) && plan::is_empty(plan.shape)) return 0.0;
+  const plan::Chunk& chunk = ozaki2_of(plan).chunk;
   const auto passes = [](std::int64_t extent, std::int64_t part) {
     return static_cast<double>(extent == 0 ? 0 : base::ceil_div(extent, part));
   };
   return seconds * passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc) +
-         (is_on_device(plan) ? device_phase_seconds(plan) : phase_seconds(plan) + extra_certificate_seconds(plan));
+         (plan::is_on_device(plan) ? device_phase_seconds(plan) : phase_seconds(plan) + extra_certificate_seconds(plan));
 }
 
 }  // namespace
 
-int useful_threads(const Plan& plan) {
+int useful_threads(const plan::Plan& plan) {
   constexpr double kLeastWork = 1e-4;  // below, threads take longer to wake than they save
   const bool is_small = ozaki2_of(plan).ladder.num_rungs > 0 && phase_work(plan) < kLeastWork;
   return is_small ? 1 : plan.schedule.facts.num_threads;
 }
 
-EngineAnswer plan_ozaki2_on_engine(Plan& plan) {
+EngineAnswer plan_ozaki2_on_engine(plan::Plan& plan) {
   // An engine that makes what its host says has one rung, unless the host may wait for the certificate.
   const bool has_one_rung =
-      is_on_device(plan) && !ozaki2_of(plan).engine->reads_num_products() && !plan.policy.may_sync;
+      plan::is_on_device(plan) && !ozaki2_of(plan).engine->reads_num_products() && !plan.policy.may_sync;
   const int most_rungs = has_one_rung ? 1 : plan.policy.max_rungs;
-  if (most_rungs > 0) truncate(edit_stage<Ozaki2Stage>(plan).ladder, most_rungs);
+  if (most_rungs > 0) truncate(plan::edit_stage<Ozaki2Stage>(plan).ladder, most_rungs);
   if (const std::size_t needed = plan_chunks(plan); needed > 0) return WantedWorkspace{needed};
   const auto predicted = predict(plan);
   if (const auto* refusal = std::get_if<product::Refusal>(&predicted)) return *refusal;
   return std::get<double>(predicted);
 }
 
-Status plan_ozaki2_schedule(Plan& plan, const Environment& environment) {
+Status plan_ozaki2_schedule(plan::Plan& plan, const plan::Environment& environment) {
   if (plan.policy.engine == EngineName::kNativeBlas) {
     return {StatusCode::kUnsupported, "engine native_blas carries scheme native only, not ozaki2"};
   }
-  Cheapest cheapest(plan);
+  plan::Cheapest cheapest(plan);
   for (const product::Engine* engine : environment.engines) {
     const std::string_view name = engine->name();
     if (!cheapest.may_be(name)) continue;
-    Plan candidate = plan;
-    edit_stage<Ozaki2Stage>(candidate).engine = engine;
+    plan::Plan candidate = plan;
+    plan::edit_stage<Ozaki2Stage>(candidate).engine = engine;
     const EngineAnswer answer = plan_ozaki2_on_engine(candidate);
     if (const auto* const wanted = std::get_if<WantedWorkspace>(&answer)) {
       cheapest.wants_workspace(name, wanted->bytes);
@@ -295,7 +295,7 @@ Status plan_ozaki2_schedule(Plan& plan, const Environment& environment) {
 namespace {
 
 Status validate(const problem::Shape& shape, const Policy& policy, product::MemorySpace space) {
-  const int max_moduli = num::max_moduli(ring_of(shape.scalar));
+  const int max_moduli = num::max_moduli(plan::ring_of(shape.scalar));
   if (policy.forced_moduli != 0 && (policy.forced_moduli < num::kMinModuli || policy.forced_moduli > max_moduli)) {
     return {StatusCode::kInvalidArgument, "moduli = " + std::to_string(policy.forced_moduli) + ", must be 0 or in " +
                                               std::to_string(num::kMinModuli) + ".." + std::to_string(max_moduli) +
@@ -312,18 +312,18 @@ Status validate(const problem::Shape& shape, const Policy& policy, product::Memo
   return {};
 }
 
-SchemeWish wish(const Plan& plan) {
-  if (plan.policy.scheme == Scheme::kOzaki2) return {SchemeWish::Kind::kNamed};
-  return {plan.policy.scheme == Scheme::kAuto ? SchemeWish::Kind::kMaybe : SchemeWish::Kind::kNever};
+plan::SchemeWish wish(const plan::Plan& plan) {
+  if (plan.policy.scheme == Scheme::kOzaki2) return {plan::SchemeWish::Kind::kNamed};
+  return {plan.policy.scheme == Scheme::kAuto ? plan::SchemeWish::Kind::kMaybe : plan::SchemeWish::Kind::kNever};
 }
 
-Status plan_all(Plan& plan, const Environment& environment) {
+Status plan_all(plan::Plan& plan, const plan::Environment& environment) {
   KIZAMI_RETURN_IF_ERROR(plan_ozaki2_numerics(plan));
   return plan_ozaki2_schedule(plan, environment);
 }
 
 }  // namespace
 
-const SchemePlanner kOzaki2Planner{validate, wish, plan_all};
+const plan::SchemePlanner kOzaki2Planner{validate, wish, plan_all};
 
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki2

@@ -9,16 +9,16 @@
 #include "plan/plan.hpp"
 #include "schemes/ozaki2/stage.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki2 {
 
-extern const SchemePlanner kOzaki2Planner;
+extern const plan::SchemePlanner kOzaki2Planner;
 
 /// Ladder, bound, order of the FP64 rung. @status kUnsupported; kAccuracyUnreachable: no count of moduli guarantees the accuracy
-[[nodiscard]] Status plan_ozaki2_numerics(Plan& plan);
+[[nodiscard]] Status plan_ozaki2_numerics(plan::Plan& plan);
 
 /// The quickest, by their predictions, of the engines that may be used and do not refuse; of equal ones the first.
 /// @status kUnsupported: no engine, with the reason of each; kWorkspaceTooSmall
-[[nodiscard]] Status plan_ozaki2_schedule(Plan& plan, const Environment& environment);
+[[nodiscard]] Status plan_ozaki2_schedule(plan::Plan& plan, const plan::Environment& environment);
 
 /// What an engine makes of a plan: the seconds of one product, why it refuses, or the workspace that it needs above the
 /// limit.
@@ -27,12 +27,12 @@ struct WantedWorkspace {
 };
 using EngineAnswer = std::variant<double, product::Refusal, WantedWorkspace>;
 /// Plans the rungs and chunks of ozaki2_of(plan).engine.
-[[nodiscard]] EngineAnswer plan_ozaki2_on_engine(Plan& plan);
+[[nodiscard]] EngineAnswer plan_ozaki2_on_engine(plan::Plan& plan);
 
 /// Threads for the phases of one product: one where the work is too little for more.
-[[nodiscard]] int useful_threads(const Plan& plan);
+[[nodiscard]] int useful_threads(const plan::Plan& plan);
 
 /// The workspace of one product. @units bytes
-[[nodiscard]] std::size_t product_bytes(const Plan& plan);
+[[nodiscard]] std::size_t product_bytes(const plan::Plan& plan);
 
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki2

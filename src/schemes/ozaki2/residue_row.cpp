@@ -16,7 +16,7 @@
 
 #ifndef KIZAMI_SPLIT_RESIDUE_ROW_ONCE  // Highway includes this file once a target
 #define KIZAMI_SPLIT_RESIDUE_ROW_ONCE
-namespace kizami::split {
+namespace kizami::ozaki2 {
 
 inline constexpr int kLimbBits = 44;
 inline constexpr int kTopLimbBits = 52;
@@ -30,7 +30,7 @@ inline constexpr auto kLimbRadix = [] {
   return radix;
 }();
 
-}  // namespace kizami::split
+}  // namespace kizami::ozaki2
 #endif
 
 #undef HWY_TARGET_INCLUDE
@@ -40,7 +40,7 @@ inline constexpr auto kLimbRadix = [] {
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace kizami::split::HWY_NAMESPACE {
+namespace kizami::ozaki2::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -131,11 +131,11 @@ void ResidueRow(const double* x, std::int64_t length, double first, double secon
 
 #endif
 
-}  // namespace kizami::split::HWY_NAMESPACE
+}  // namespace kizami::ozaki2::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace kizami::split {
+namespace kizami::ozaki2 {
 
 HWY_EXPORT(ResidueRow);
 HWY_EXPORT(TargetName);
@@ -147,5 +147,5 @@ void residue_row(const double* x, std::int64_t length, double first, double seco
 
 const char* residue_row_target() { return HWY_DYNAMIC_DISPATCH(TargetName)(); }
 
-}  // namespace kizami::split
+}  // namespace kizami::ozaki2
 #endif

@@ -10,7 +10,7 @@
 #include "num/moduli.hpp"
 #include "num/scaling.hpp"
 
-namespace kizami::split {
+namespace kizami::ozaki2 {
 
 namespace {
 
@@ -132,4 +132,4 @@ KIZAMI_INSTANTIATE(std::complex<float>);
 KIZAMI_INSTANTIATE(std::complex<double>);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::split
+}  // namespace kizami::ozaki2

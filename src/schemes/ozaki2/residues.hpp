@@ -9,7 +9,7 @@
 #include "num/rung.hpp"
 #include "problem/lines.hpp"
 
-namespace kizami::split {
+namespace kizami::ozaki2 {
 
 /// The power of two that a line is multiplied by before it is rounded to integers; 0 for a zero or non-finite line.
 [[nodiscard]] KIZAMI_HOST_DEVICE inline int line_scale(const num::Rung& rung, const num::LineStats& line) {
@@ -65,4 +65,4 @@ void combine_parts(const std::int8_t* interleaved, std::int64_t count, int l, st
 /// The instruction set that residue_row() uses on this machine, e.g. "AVX3".
 [[nodiscard]] const char* residue_row_target();
 
-}  // namespace kizami::split
+}  // namespace kizami::ozaki2

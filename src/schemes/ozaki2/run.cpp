@@ -22,15 +22,15 @@
 #include "schemes/ozaki2/plan.hpp"
 #include "schemes/ozaki2/residues.hpp"
 
-namespace kizami::exec {
+namespace kizami::ozaki2 {
 namespace {
 
 /// One operand during a call.
 template <class In>
 struct OperandState {
   problem::Lines<In> lines;
-  const Prepared* prepared = nullptr;
-  plan::LineBuffers buffers;
+  const schemes::Prepared* prepared = nullptr;
+  LineBuffers buffers;
   const num::LineStats* stats = nullptr;      ///< the statistics in use: as given, or equilibrated
   const std::int32_t* inner_shift = nullptr;  ///< null unless equilibrated
 
@@ -41,11 +41,11 @@ struct OperandState {
 template <class T, class In>
 class Ozaki2Call {
  public:
-  Ozaki2Call(const plan::Plan& plan, const problem::Problem<T, In>& problem, const Prepared* a_prepared,
-             const Prepared* b_prepared, std::byte* workspace, Outcome& outcome)
-      : plan_(plan), problem_(problem), outcome_(outcome), threads_(plan::useful_threads(plan)) {
+  Ozaki2Call(const plan::Plan& plan, const problem::Problem<T, In>& problem, const schemes::Prepared* a_prepared,
+             const schemes::Prepared* b_prepared, std::byte* workspace, Outcome& outcome)
+      : plan_(plan), problem_(problem), outcome_(outcome), threads_(useful_threads(plan)) {
     base::Carver carver(workspace);
-    buffers_ = plan::carve(carver, plan);
+    buffers_ = carve(carver, plan);
     a_ = {problem::lines_of(Side::kA, problem.a), a_prepared, buffers_.a, nullptr, nullptr};
     b_ = {problem::lines_of(Side::kB, problem.b), b_prepared, buffers_.b, nullptr, nullptr};
   }
@@ -61,16 +61,16 @@ class Ozaki2Call {
       KIZAMI_RETURN_IF_ERROR(compute_repairs());
       KIZAMI_RETURN_IF_ERROR(multiply());
       for (std::int64_t r = 0; r < num_repairs_; ++r) {
-        const plan::Repair& repair = buffers_.repairs[r];
+        const Repair& repair = buffers_.repairs[r];
         problem_.c(repair.row, repair.col) = value_of(repair);
       }
     }
-    if (has_nonfinite()) answer_nonfinite(problem_, a_.stats, b_.stats, threads_);
+    if (has_nonfinite()) fp64::answer_nonfinite(problem_, a_.stats, b_.stats, threads_);
     return {};
   }
 
  private:
-  [[nodiscard]] static T value_of(const plan::Repair& repair) {
+  [[nodiscard]] static T value_of(const Repair& repair) {
     if constexpr (kIsComplex<T>) {
       return {static_cast<RealOf<T>>(repair.value[0]), static_cast<RealOf<T>>(repair.value[1])};
     } else if constexpr (kIsDoubleDouble<T>) {
@@ -90,15 +90,15 @@ class Ozaki2Call {
       if (side->prepared != nullptr) {
         std::copy_n(side->prepared->stats, side->prepared->num_lines, side->buffers.stats);
       } else {
-        split::gather_statistics(side->lines, nullptr, threads_, side->buffers.stats);
+        certify::gather_statistics(side->lines, nullptr, threads_, side->buffers.stats);
       }
       side->stats = side->buffers.stats;
     }
-    outcome_.nonfinite_rows = count_nonfinite(a_.stats, plan_.shape.m);
-    outcome_.nonfinite_cols = count_nonfinite(b_.stats, plan_.shape.n);
+    outcome_.nonfinite_rows = fp64::count_nonfinite(a_.stats, plan_.shape.m);
+    outcome_.nonfinite_cols = fp64::count_nonfinite(b_.stats, plan_.shape.n);
     if (!plan_.policy.reject_nonfinite) return {};
-    KIZAMI_RETURN_IF_ERROR(reject_nonfinite(Side::kA, a_.stats, plan_.shape.m));
-    return reject_nonfinite(Side::kB, b_.stats, plan_.shape.n);
+    KIZAMI_RETURN_IF_ERROR(fp64::reject_nonfinite(Side::kA, a_.stats, plan_.shape.m));
+    return fp64::reject_nonfinite(Side::kB, b_.stats, plan_.shape.n);
   }
 
   /// The lines as the certificate sees them, with the weights of the statistics in use.
@@ -177,12 +177,12 @@ class Ozaki2Call {
   }
 
   void equilibrate() {
-    split::gather_inner_exponents(a_.lines, threads_, a_.buffers.inner_shift);
-    split::gather_inner_exponents(b_.lines, threads_, b_.buffers.inner_shift);
-    split::equilibration_shifts(plan_.shape.k, a_.buffers.inner_shift, b_.buffers.inner_shift);
+    certify::gather_inner_exponents(a_.lines, threads_, a_.buffers.inner_shift);
+    certify::gather_inner_exponents(b_.lines, threads_, b_.buffers.inner_shift);
+    certify::equilibration_shifts(plan_.shape.k, a_.buffers.inner_shift, b_.buffers.inner_shift);
     for (OperandState<In>* side : {&a_, &b_}) {
       side->inner_shift = side->buffers.inner_shift;
-      split::gather_statistics(side->lines, side->inner_shift, threads_, side->buffers.equilibrated);
+      certify::gather_statistics(side->lines, side->inner_shift, threads_, side->buffers.equilibrated);
       side->stats = side->buffers.equilibrated;
     }
   }
@@ -240,7 +240,7 @@ class Ozaki2Call {
                                          }
                                        }));
     base::parallel_for(num_repairs_, threads_, [&](std::int64_t r, int) {
-      plan::Repair& repair = buffers_.repairs[r];
+      Repair& repair = buffers_.repairs[r];
       const T old = problem_.beta == T{0} ? T{0} : problem_.c(repair.row, repair.col);
       const T value = num::finish(product_of(repair.row, repair.col), problem_.alpha, problem_.beta, old);
       if constexpr (kIsDoubleDouble<T>) {
@@ -259,7 +259,7 @@ class Ozaki2Call {
   /// One element before the epilogue, without moduli: in FP64 arithmetic, or for double-doubles from a long accumulator.
   [[nodiscard]] auto product_of(std::int64_t i, std::int64_t j) const {
     if constexpr (kIsDoubleDouble<T>) {
-      return reconstruct::accumulated_product(a_.lines, i, b_.lines, j);
+      return accumulated_product(a_.lines, i, b_.lines, j);
     } else {
       return fp64::line_product(a_.lines, a_.buffers.stats[i], i, b_.lines, b_.buffers.stats[j], j,
                                 ozaki2_of(plan_).fp64_summation);
@@ -282,13 +282,13 @@ class Ozaki2Call {
   }
 
   /// A block of C from its residue planes.
-  Status reconstruct_block(const reconstruct::ResiduePlanes& planes, std::int64_t i, std::int64_t j, MatrixView<T> c) {
+  Status reconstruct_block(const ResiduePlanes& planes, std::int64_t i, std::int64_t j, MatrixView<T> c) {
     if constexpr (!kIsDoubleDouble<T>) {
       if (ozaki2_of(plan_).is_correct) {
-        const reconstruct::CorrectBlock<T> block{a_.lines.subset(i, c.rows), b_.lines.subset(j, c.cols),
+        const CorrectBlock<T> block{a_.lines.subset(i, c.rows), b_.lines.subset(j, c.cols),
                                                  a_.buffers.scales + i,      b_.buffers.scales + j,
                                                  a_.buffers.errors + i,      b_.buffers.errors + j};
-        outcome_.repaired += reconstruct::reconstruct_correct(planes, block, problem_.alpha != T{1}, threads_, c);
+        outcome_.repaired += reconstruct_correct(planes, block, problem_.alpha != T{1}, threads_, c);
         return {};
       }
     }
@@ -313,14 +313,14 @@ class Ozaki2Call {
         if (!bodies.why_refused(desc)) return bodies.reconstruct(desc);
       }
     }
-    reconstruct::reconstruct_crt(planes, a_.buffers.scales + i, b_.buffers.scales + j, problem_.alpha, problem_.beta,
+    reconstruct_crt(planes, a_.buffers.scales + i, b_.buffers.scales + j, problem_.alpha, problem_.beta,
                                  threads_, c);
     return {};
   }
 
   void set_scales(const OperandState<In>& side, std::int64_t num_lines) {
     for (std::int64_t i = 0; i < num_lines; ++i) {
-      side.buffers.scales[i] = side.stats[i].is_finite ? split::line_scale(rung(), side.stats[i]) : num::kSkipLine;
+      side.buffers.scales[i] = side.stats[i].is_finite ? line_scale(rung(), side.stats[i]) : num::kSkipLine;
       if (ozaki2_of(plan_).is_correct) side.buffers.errors[i] = num::line_error(rung(), side.stats[i]);
     }
   }
@@ -336,7 +336,7 @@ class Ozaki2Call {
                    std::int64_t length, std::int64_t chunk_lines, std::int8_t* planes, std::int64_t (&loaded)[2],
                    PlaneSource& source) {
     if (side.prepared != nullptr && selection_.rung == 0 && !selection_.equilibrated) {
-      const Prepared& p = *side.prepared;
+      const schemes::Prepared& p = *side.prepared;
       source = {p.planes + first * p.row_stride + h, p.row_stride, p.num_lines * p.row_stride};
       return {};
     }
@@ -366,7 +366,7 @@ class Ozaki2Call {
         if (!bodies.why_refused(desc)) return bodies.split(desc);
       }
     }
-    split::make_residue_planes(lines, side.stats + first, side.inner_shift, h, length, rung(), threads_, planes,
+    make_residue_planes(lines, side.stats + first, side.inner_shift, h, length, rung(), threads_, planes,
                                row_stride, plane_stride);
     return {};
   }
@@ -381,7 +381,7 @@ class Ozaki2Call {
     for (std::int64_t j = 0; j < plan_.shape.n; j += chunk.nc) {
       for (std::int64_t i = 0; i < plan_.shape.m; i += chunk.mc) {
         plan::Chunk extent{std::min(chunk.mc, plan_.shape.m - i), std::min(chunk.nc, plan_.shape.n - j), chunk.kc};
-        product::ProductDesc desc = plan::main_product(plan_, chunk, rung().num_moduli);
+        product::ProductDesc desc = main_product(plan_, chunk, rung().num_moduli);
         desc.m = extent.mc;
         desc.n = extent.nc;
         for (std::int64_t h = 0; h < plan_.shape.k; h += chunk.kc) {
@@ -398,7 +398,7 @@ class Ozaki2Call {
           KIZAMI_RETURN_IF_ERROR(plan::launch(*ozaki2_of(plan_).engine, plan_.schedule.facts, desc,
                                               {a.data, b.data, buffers_.main.residues}, scratch));
         }
-        const reconstruct::ResiduePlanes planes{buffers_.main.residues, rung().num_moduli, desc.c_col_stride,
+        const ResiduePlanes planes{buffers_.main.residues, rung().num_moduli, desc.c_col_stride,
                                                 desc.c_plane_stride};
         KIZAMI_RETURN_IF_ERROR(reconstruct_block(planes, i, j, problem_.c.block(i, j, extent.mc, extent.nc)));
       }
@@ -416,7 +416,7 @@ class Ozaki2Call {
   const problem::Problem<T, In>& problem_;
   Outcome& outcome_;
   int threads_;
-  plan::Buffers buffers_;
+  Buffers buffers_;
   OperandState<In> a_;
   OperandState<In> b_;
   num::Selection selection_;
@@ -426,14 +426,14 @@ class Ozaki2Call {
 }  // namespace
 
 template <class T, class In>
-Status run_ozaki2(const plan::Plan& plan, const problem::Problem<T, In>& problem, const Prepared* a_prepared,
-                  const Prepared* b_prepared, std::byte* workspace, Outcome& outcome) {
+Status run_ozaki2(const plan::Plan& plan, const problem::Problem<T, In>& problem, const schemes::Prepared* a_prepared,
+                  const schemes::Prepared* b_prepared, std::byte* workspace, Outcome& outcome) {
   return Ozaki2Call<T, In>(plan, problem, a_prepared, b_prepared, workspace, outcome).run();
 }
 
 #define KIZAMI_INSTANTIATE(T, In)                                                                       \
-  template Status run_ozaki2<T, In>(const plan::Plan&, const problem::Problem<T, In>&, const Prepared*, \
-                                    const Prepared*, std::byte*, Outcome&)
+  template Status run_ozaki2<T, In>(const plan::Plan&, const problem::Problem<T, In>&, const schemes::Prepared*, \
+                                    const schemes::Prepared*, std::byte*, Outcome&)
 
 KIZAMI_INSTANTIATE(float, float);
 KIZAMI_INSTANTIATE(double, double);
@@ -443,4 +443,4 @@ KIZAMI_INSTANTIATE(DoubleDouble, double);
 KIZAMI_INSTANTIATE(DoubleDouble, DoubleDouble);
 #undef KIZAMI_INSTANTIATE
 
-}  // namespace kizami::exec
+}  // namespace kizami::ozaki2

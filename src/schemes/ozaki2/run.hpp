@@ -8,14 +8,14 @@
 #include "problem/problem.hpp"
 #include "schemes/prepared.hpp"
 
-namespace kizami::exec {
+namespace kizami::ozaki2 {
 
 /// Runs a validated problem that is no quick return. A prepared operand may stand for its matrix, whose data is then
 /// null.
 /// @range workspace: plan.schedule.workspace_bytes on a 64-byte boundary @status see kizami::run; on error C is
 /// untouched
 template <class T, class In>
-Status run_ozaki2(const plan::Plan& plan, const problem::Problem<T, In>& problem, const Prepared* a_prepared,
-                  const Prepared* b_prepared, std::byte* workspace, Outcome& outcome);
+Status run_ozaki2(const plan::Plan& plan, const problem::Problem<T, In>& problem, const schemes::Prepared* a_prepared,
+                  const schemes::Prepared* b_prepared, std::byte* workspace, Outcome& outcome);
 
-}  // namespace kizami::exec
+}  // namespace kizami::ozaki2

@@ -11,19 +11,19 @@
 #include "schemes/ozaki2/device_seconds.hpp"
 #include "schemes/ozaki2/plan.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki2 {
 namespace {
 
 /// What the prediction leaves out: operands that no rung is enough for.
-[[nodiscard]] std::string fp64_seconds_text(const Plan& plan) {
-  if (!ozaki2_of(plan).has_fp64 || plan.shape.scalar == Scalar::kDD || is_on_device(plan)) return "";
+[[nodiscard]] std::string fp64_seconds_text(const plan::Plan& plan) {
+  if (!ozaki2_of(plan).has_fp64 || plan.shape.scalar == Scalar::kDD || plan::is_on_device(plan)) return "";
   constexpr double kPairwiseSeconds = 1.1e-9;  // a term, where exponents span all of FP64; docs/perf/cpu_int8.md
   constexpr double kCompensatedSeconds = 1.7e-9;
   const bool is_pairwise = ozaki2_of(plan).fp64_summation == num::Fp64Summation::kPairwise;
   const double terms = static_cast<double>(plan.shape.m) * static_cast<double>(plan.shape.n) *
-                       static_cast<double>(num_terms(plan.shape)) * (is_complex(plan.shape.scalar) ? 2.0 : 1.0);
+                       static_cast<double>(plan::num_terms(plan.shape)) * (is_complex(plan.shape.scalar) ? 2.0 : 1.0);
   return "; at most " +
-         number(terms * (is_pairwise ? kPairwiseSeconds : kCompensatedSeconds) / plan.schedule.facts.num_threads) +
+         plan::number(terms * (is_pairwise ? kPairwiseSeconds : kCompensatedSeconds) / plan.schedule.facts.num_threads) +
          " s, where it answers all";
 }
 
@@ -47,16 +47,16 @@ std::string fp64_text(bool has_fp64, num::Fp64Summation summation, Scalar scalar
   return summation == num::Fp64Summation::kPairwise ? "pairwise chains of 128" : "compensated (Dot2)";
 }
 
-CertificatePlan certificate_plan(const Plan& plan) {
+certify::CertificatePlan certificate_plan(const plan::Plan& plan) {
   const Ozaki2Stage& stage = ozaki2_of(plan);
   return {plan.shape, stage.engine, plan.schedule.facts, stage.certificate, useful_threads(plan)};
 }
 
-std::string_view Ozaki2Stage::engine_name(const Plan& /*plan*/) const {
+std::string_view Ozaki2Stage::engine_name(const plan::Plan& /*plan*/) const {
   return engine == nullptr ? "none" : engine->name();
 }
 
-void Ozaki2Stage::add_numerics(const Plan& /*plan*/, Stages /*behind*/, NumericsHash& hash) const {
+void Ozaki2Stage::add_numerics(const plan::Plan& /*plan*/, plan::Stages /*behind*/, plan::NumericsHash& hash) const {
   hash.add((has_certificate ? 1U : 0U) | (has_fp64 ? 2U : 0U) | (ladder.may_equilibrate ? 4U : 0U) |
            (is_correct ? 8U : 0U));
   if (has_fp64) hash.add(static_cast<std::uint64_t>(fp64_summation));
@@ -69,18 +69,18 @@ void Ozaki2Stage::add_numerics(const Plan& /*plan*/, Stages /*behind*/, Numerics
   }
 }
 
-void Ozaki2Stage::book_engine_bytes(const Plan& plan) {
+void Ozaki2Stage::book_engine_bytes(const plan::Plan& plan) {
   engine_bytes.reset();
   base::Carver counter;
   const Buffers buffers = carve(counter, plan);
   engine_bytes = EngineBytes{buffers.certificate.engine_bytes, buffers.main.engine_bytes};
 }
 
-double Ozaki2Stage::seconds_beyond(const Plan& plan, const Effort& effort) const {
+double Ozaki2Stage::seconds_beyond(const plan::Plan& plan, const Effort& effort) const {
   return device_seconds_beyond(plan, effort);
 }
 
-void Ozaki2Stage::explain(const Plan& plan, Stages /*behind*/, const TakeFact& fact) const {
+void Ozaki2Stage::explain(const plan::Plan& plan, plan::Stages /*behind*/, const plan::TakeFact& fact) const {
   fact("ladder", ladder_text(*this));
   fact("certificate", has_certificate ? "chooses the rung from the data"
                       : is_correct    ? "none: the lowest rung that splits nearly all lines exactly"
@@ -100,4 +100,4 @@ void Ozaki2Stage::explain(const Plan& plan, Stages /*behind*/, const TakeFact& f
 
 std::string Ozaki2Stage::brief() const { return "ozaki2, " + ladder_text(*this); }
 
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki2

@@ -13,18 +13,18 @@
 #include "plan/plan.hpp"
 #include "product/product.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki2 {
 
-struct Ozaki2Stage final : StageOf<Ozaki2Stage, Scheme::kOzaki2> {
+struct Ozaki2Stage final : plan::StageOf<Ozaki2Stage, Scheme::kOzaki2> {
   num::Ladder ladder;
-  bool is_correct = false;       ///< accuracy correct: rounded once, see reconstruct::reconstruct_correct
+  bool is_correct = false;       ///< accuracy correct: rounded once, see reconstruct_correct
   bool has_certificate = false;  ///< gauge entry: the rung is chosen by the data
   bool has_fp64 = false;         ///< the FP64 rung may be taken
   num::Fp64Summation fp64_summation = num::Fp64Summation::kPairwise;
 
   const product::Engine* engine = nullptr;
-  Chunk chunk;        ///< main pass
-  Chunk certificate;  ///< lines of one certificate pass; kc = k
+  plan::Chunk chunk;        ///< main pass
+  plan::Chunk certificate;  ///< lines of one certificate pass; kc = k
   /// What the engine asks for on the host, over all products that the plan may launch; once chunks are final.
   struct EngineBytes {
     std::size_t certificate = 0;
@@ -32,16 +32,16 @@ struct Ozaki2Stage final : StageOf<Ozaki2Stage, Scheme::kOzaki2> {
   };
   std::optional<EngineBytes> engine_bytes;
 
-  [[nodiscard]] std::string_view engine_name(const Plan& plan) const override;
-  void add_numerics(const Plan& plan, Stages behind, NumericsHash& hash) const override;
-  void book_engine_bytes(const Plan& plan) override;
-  [[nodiscard]] double seconds_beyond(const Plan& plan, const Effort& effort) const override;
-  void explain(const Plan& plan, Stages behind, const TakeFact& fact) const override;
+  [[nodiscard]] std::string_view engine_name(const plan::Plan& plan) const override;
+  void add_numerics(const plan::Plan& plan, plan::Stages behind, plan::NumericsHash& hash) const override;
+  void book_engine_bytes(const plan::Plan& plan) override;
+  [[nodiscard]] double seconds_beyond(const plan::Plan& plan, const Effort& effort) const override;
+  void explain(const plan::Plan& plan, plan::Stages behind, const plan::TakeFact& fact) const override;
   [[nodiscard]] std::string brief() const override;
 };
 
 /// The stage of scheme ozaki2; without rungs and certificate where the plan has none.
-[[nodiscard]] inline const Ozaki2Stage& ozaki2_of(const Plan& plan) { return stage_of<Ozaki2Stage>(plan); }
+[[nodiscard]] inline const Ozaki2Stage& ozaki2_of(const plan::Plan& plan) { return plan::stage_of<Ozaki2Stage>(plan); }
 
 /// The rungs in words.
 [[nodiscard]] std::string ladder_text(const Ozaki2Stage& stage);
@@ -49,6 +49,6 @@ struct Ozaki2Stage final : StageOf<Ozaki2Stage, Scheme::kOzaki2> {
 [[nodiscard]] std::string fp64_text(bool has_fp64, num::Fp64Summation summation, Scalar scalar);
 
 /// The certificate that chooses its rung, or that of what stands before it.
-[[nodiscard]] CertificatePlan certificate_plan(const Plan& plan);
+[[nodiscard]] certify::CertificatePlan certificate_plan(const plan::Plan& plan);
 
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki2

@@ -17,7 +17,7 @@
 #include "tests/plan/fake_engine.hpp"
 #include "tests/plan/h200_facts.hpp"
 
-namespace kizami::plan {
+namespace kizami::ec {
 namespace {
 
 using product::EcFormat;
@@ -50,27 +50,27 @@ class FakeEcEngine final : public product::EcEngine {
   bool carries_tf32_;
 };
 
-class DeviceFake final : public FakeEngine {
+class DeviceFake final : public plan::FakeEngine {
  public:
-  explicit DeviceFake(double seconds) : FakeEngine("hopper", offering(seconds, 0)) {}
+  explicit DeviceFake(double seconds) : plan::FakeEngine("hopper", plan::offering(seconds, 0)) {}
   [[nodiscard]] product::MemorySpace space() const noexcept override { return product::MemorySpace::kDevice; }
   [[nodiscard]] bool reads_num_products() const noexcept override { return true; }
 };
 
 class DeviceEcPlan : public testing::Test {
  protected:
-  Result<Plan> planned(const Policy& policy, const problem::Shape& shape = {Scalar::kF32, 1000, 900, 1024},
+  Result<plan::Plan> planned(const Policy& policy, const problem::Shape& shape = {Scalar::kF32, 1000, 900, 1024},
                        const Batch& batch = {}) {
     ec_list_ = {&ec_};
     list_ = {&ozaki2_};
-    Environment environment;
+    plan::Environment environment;
     environment.schemes = exec::schemes();
     environment.ec_engines = ec_list_;
     environment.engines = list_;
-    static const FakeCublas cublas;
+    static const plan::FakeCublas cublas;
     environment.native_device_engine = &cublas;
-    environment.facts = h200_facts();
-    return make(shape, policy, environment, batch);
+    environment.facts = plan::h200_facts();
+    return plan::make(shape, policy, environment, batch);
   }
   static Policy ec_policy(EcVariant variant = EcVariant::kAuto) {
     Policy policy;
@@ -80,7 +80,7 @@ class DeviceEcPlan : public testing::Test {
     return policy;
   }
   std::string refusal(const Policy& policy, const problem::Shape& shape = {Scalar::kF32, 1000, 900, 1024}) {
-    const Result<Plan> plan = planned(policy, shape);
+    const Result<plan::Plan> plan = planned(policy, shape);
     return plan.ok() ? "accepted" : plan.status().reason();
   }
 
@@ -91,9 +91,9 @@ class DeviceEcPlan : public testing::Test {
 };
 
 TEST_F(DeviceEcPlan, HasFp16ThenTf32ThenFp64) {
-  const Result<Plan> planned_ec = planned(ec_policy());
+  const Result<plan::Plan> planned_ec = planned(ec_policy());
   ASSERT_TRUE(planned_ec.ok()) << planned_ec.status().reason();
-  const Plan& plan = planned_ec.value();
+  const plan::Plan& plan = planned_ec.value();
   EXPECT_EQ(plan.first().scheme, Scheme::kEc);
   ASSERT_EQ(ec_of(plan).numerics.num_rungs, 2);
   const EcRung& first = ec_of(plan).numerics.rungs[0];
@@ -101,20 +101,20 @@ TEST_F(DeviceEcPlan, HasFp16ThenTf32ThenFp64) {
   EXPECT_EQ(ec_format(first), EcFormat::kF16);
   EXPECT_EQ(ec_of(plan).numerics.rungs[1].recipe.variant, EcVariant::kScaledTf32);
   EXPECT_TRUE(ec_of(plan).has_fp64);
-  EXPECT_EQ(ozaki2_of(plan).ladder.num_rungs, 0);
+  EXPECT_EQ(ozaki2::ozaki2_of(plan).ladder.num_rungs, 0);
   EXPECT_EQ(plan.first().bound, num::target_bound(Accuracy::native(), Scalar::kF32, 1024));
   EXPECT_LT(first.error, plan.first().bound);
   const num::EcRangeLimits limits = num::ec_range_limits(14, plan.first().bound - first.error);
   EXPECT_EQ(ec_of(plan).numerics.limits.fine, limits.fine);
   EXPECT_EQ(ec_of(plan).numerics.limits.dense, limits.dense);
-  const std::string text = explain(plan);
+  const std::string text = plan::explain(plan);
   for (const char* words : {"scaled: 2 parts of FP16", "scaled_tf32: 2 parts of TF32", "FP64 arithmetic", "hopper"})
     EXPECT_NE(text.find(words), std::string::npos) << words << " is not in\n" << text;
 }
 
 TEST_F(DeviceEcPlan, TakesTheKernelsArithmeticForItsBound) {
   for (const std::int64_t k : {100, 1024, 5000, 100000}) {
-    const Result<Plan> plan = planned(ec_policy(), {Scalar::kF32, 3000, 2000, k});
+    const Result<plan::Plan> plan = planned(ec_policy(), {Scalar::kF32, 3000, 2000, k});
     ASSERT_TRUE(plan.ok()) << plan.status().reason();
     for (int s = 0; s < 2; ++s) {
       const EcRung& stage = ec_of(plan.value()).numerics.rungs[static_cast<std::size_t>(s)];
@@ -125,7 +125,7 @@ TEST_F(DeviceEcPlan, TakesTheKernelsArithmeticForItsBound) {
 }
 
 TEST_F(DeviceEcPlan, ComplexProductsAreOneRealProductOfTwiceTheRows) {
-  const Result<Plan> plan = planned(ec_policy(), {Scalar::kC64, 500, 300, 700});
+  const Result<plan::Plan> plan = planned(ec_policy(), {Scalar::kC64, 500, 300, 700});
   ASSERT_TRUE(plan.ok()) << plan.status().reason();
   const EcRung& stage = ec_of(plan.value()).numerics.rungs[0];
   const product::FloatProductDesc by_columns = device_ec_product(plan.value(), stage, false);
@@ -140,7 +140,7 @@ TEST_F(DeviceEcPlan, ComplexProductsAreOneRealProductOfTwiceTheRows) {
 // A launch more than tame operands need: of calls that are long enough, whose range is looked at, with FP16 to be kept.
 TEST_F(DeviceEcPlan, LooksAtProfilesOfLargeCalls) {
   const auto takes_profiles = [&](const problem::Shape& shape, const Policy& policy) {
-    const Result<Plan> plan = planned(policy, shape);
+    const Result<plan::Plan> plan = planned(policy, shape);
     EXPECT_TRUE(plan.ok()) << plan.status().reason();
     return plan.ok() && ec_of(plan.value()).numerics.takes_profiles;
   };
@@ -153,7 +153,7 @@ TEST_F(DeviceEcPlan, LooksAtProfilesOfLargeCalls) {
   Policy unchecked = ec_policy();
   unchecked.ec.check_range = false;
   EXPECT_FALSE(takes_profiles({Scalar::kF32, 4096, 4096, 4096}, unchecked));
-  const Plan plan = planned(ec_policy(), {Scalar::kF32, 4096, 4096, 4096}).value();
+  const plan::Plan plan = planned(ec_policy(), {Scalar::kF32, 4096, 4096, 4096}).value();
   EXPECT_EQ(ec_of(plan).numerics.profile_limit,
             num::ec_profile_limit(plan.first().bound - ec_of(plan).numerics.rungs[0].error, 4096));
 }
@@ -163,7 +163,7 @@ TEST_F(DeviceEcPlan, PromotionCanBeAskedFor) {
   Policy policy = ec_policy();
   for (const EcPromotion promotion : product::kEcPromotions) {
     policy.ec.promotion_k = static_cast<int>(product::ec_promoted_length(EcFormat::kF16, promotion));
-    const Result<Plan> plan = planned(policy, {Scalar::kF32, 4096, 4096, 4096});
+    const Result<plan::Plan> plan = planned(policy, {Scalar::kF32, 4096, 4096, 4096});
     ASSERT_TRUE(plan.ok()) << plan.status().reason();
     ASSERT_EQ(ec_of(plan.value()).numerics.num_rungs, 2);
     for (int s = 0; s < 2; ++s)
@@ -180,7 +180,7 @@ TEST_F(DeviceEcPlan, RefusesVariantsWithoutKernelsByNameAndEngine) {
   for (const EcVariant variant :
        {EcVariant::kHalfhalf, EcVariant::kTf32tf32, EcVariant::kMarkidis, EcVariant::kFeng, EcVariant::kBf16x3,
         EcVariant::kBf16x6, EcVariant::kBf16x9, EcVariant::kFp16, EcVariant::kTf32}) {
-    const Result<Plan> plan = planned(ec_policy(variant));
+    const Result<plan::Plan> plan = planned(ec_policy(variant));
     EXPECT_EQ(plan.status().code(), StatusCode::kUnsupported);
     EXPECT_EQ(plan.status().reason(),
               "scheme ec: variant " + std::string(to_string(variant)) + ": engine hopper: no such kernel");
@@ -208,7 +208,7 @@ TEST_F(DeviceEcPlan, RefusesWhatItDoesNotReach) {
   policy.accuracy = Accuracy::at_bits(16);
   EXPECT_EQ(planned(policy).value().first().bound, 0x1p-16);
   // A named variant is taken at its own bound.
-  const Result<Plan> waived = planned(ec_policy(EcVariant::kScaled), {Scalar::kF32, 100, 100, 8});
+  const Result<plan::Plan> waived = planned(ec_policy(EcVariant::kScaled), {Scalar::kF32, 100, 100, 8});
   ASSERT_TRUE(waived.ok()) << waived.status().reason();
   EXPECT_GT(waived.value().first().bound, num::target_bound(Accuracy::native(), Scalar::kF32, 8));
 }
@@ -232,7 +232,7 @@ TEST_F(DeviceEcPlan, BooksEitherOrientation) {
   for (const Scalar scalar : {Scalar::kF32, Scalar::kC64}) {
     for (const problem::Shape& shape : {problem::Shape{scalar, 5000, 3, 700}, problem::Shape{scalar, 3, 5000, 701},
                                         problem::Shape{scalar, 257, 129, 77}}) {
-      const Result<Plan> plan = planned(ec_policy(), shape);
+      const Result<plan::Plan> plan = planned(ec_policy(), shape);
       ASSERT_TRUE(plan.ok()) << plan.status().reason();
       for (const bool is_transposed : {false, true}) {
         base::Carver counter;
@@ -255,13 +255,13 @@ TEST_F(DeviceEcPlan, BooksEitherOrientation) {
 
 TEST_F(DeviceEcPlan, OfABatchIsThatOfOneProductManyTimes) {
   const problem::Shape shape{Scalar::kC64, 100, 90, 80};
-  const Plan one = planned(ec_policy(), shape).value();
-  const Plan many = planned(ec_policy(), shape, {500, false}).value();
-  EXPECT_EQ(numerics_hash(many), numerics_hash(one));
+  const plan::Plan one = planned(ec_policy(), shape).value();
+  const plan::Plan many = planned(ec_policy(), shape, {500, false}).value();
+  EXPECT_EQ(plan::numerics_hash(many), plan::numerics_hash(one));
   EXPECT_EQ(many.schedule.product_bytes, one.schedule.workspace_bytes);
-  EXPECT_GE(many.schedule.workspace_bytes, one.schedule.workspace_bytes + 500 * sizeof(DeviceState));
+  EXPECT_GE(many.schedule.workspace_bytes, one.schedule.workspace_bytes + 500 * sizeof(device::DeviceState));
   EXPECT_LE(many.schedule.workspace_bytes,
-            one.schedule.workspace_bytes + 500 * sizeof(DeviceState) + 2 * base::Carver::kAlignment);
+            one.schedule.workspace_bytes + 500 * sizeof(device::DeviceState) + 2 * base::Carver::kAlignment);
   EXPECT_DOUBLE_EQ(many.schedule.seconds, 500 * one.schedule.seconds);
   Policy limited = ec_policy();
   limited.workspace_limit_bytes = many.schedule.workspace_bytes - 1;
@@ -271,9 +271,9 @@ TEST_F(DeviceEcPlan, OfABatchIsThatOfOneProductManyTimes) {
 
 TEST_F(DeviceEcPlan, OfAnEmptyShapeNeedsTheStateOnly) {
   base::Carver state;
-  static_cast<void>(state.take<DeviceState>(1));
+  static_cast<void>(state.take<device::DeviceState>(1));
   for (const problem::Shape& shape : {problem::Shape{Scalar::kF32, 0, 7, 90}, problem::Shape{Scalar::kC64, 7, 0, 90}}) {
-    const Result<Plan> plan = planned(ec_policy(), shape);
+    const Result<plan::Plan> plan = planned(ec_policy(), shape);
     ASSERT_TRUE(plan.ok()) << plan.status().reason();
     EXPECT_EQ(plan.value().schedule.workspace_bytes, state.bytes());
     EXPECT_EQ(plan.value().schedule.seconds, 0.0);
@@ -294,12 +294,12 @@ TEST_F(DeviceEcPlan, IsChosenWhereItIsQuickestAndNoBitsArePromised) {
   EXPECT_EQ(planned(policy, shape).value().first().scheme, Scheme::kEc);
   policy.engine = EngineName::kAuto;
   ec_ = FakeEcEngine(1.0);
-  const Plan other = planned(policy, shape).value();
+  const plan::Plan other = planned(policy, shape).value();
   EXPECT_NE(other.first().scheme, Scheme::kEc);
   bool says_why = false;
   for (const std::string& text : other.refusals) says_why = says_why || text.starts_with("ec: predicted");
-  EXPECT_TRUE(says_why) << explain(other);
+  EXPECT_TRUE(says_why) << plan::explain(other);
 }
 
 }  // namespace
-}  // namespace kizami::plan
+}  // namespace kizami::ec

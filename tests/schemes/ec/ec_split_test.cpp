@@ -16,7 +16,7 @@
 
 #include "num/line_stats.hpp"
 
-namespace kizami::split {
+namespace kizami::ec {
 namespace {
 
 using product::EcFormat;
@@ -171,4 +171,4 @@ TEST_P(EcSplit, LeavesLinesWithNanOrInfOut) {
 }
 
 }  // namespace
-}  // namespace kizami::split
+}  // namespace kizami::ec

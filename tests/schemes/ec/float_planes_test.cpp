@@ -12,7 +12,7 @@
 
 #include "num/line_stats.hpp"
 
-namespace kizami::split {
+namespace kizami::ec {
 namespace {
 
 using num::FloatType;
@@ -110,4 +110,4 @@ TEST(FloatPlanes, SubnormalLinesAreScaledExactly) {
 }
 
 }  // namespace
-}  // namespace kizami::split
+}  // namespace kizami::ec

@@ -12,7 +12,7 @@
 #include "num/line_stats.hpp"
 #include "num/scaled.hpp"
 
-namespace kizami::reconstruct {
+namespace kizami::ec {
 namespace {
 
 TEST(FloatSums, ScalesComeBackExactlyAndSkippedLinesStay) {
@@ -60,4 +60,4 @@ TEST(FloatSums, KaratsubaTakesThePartsApart) {
 }
 
 }  // namespace
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ec

@@ -16,7 +16,7 @@
 #include "schemes/ec/stage.hpp"
 #include "schemes/ozaki2/buffers.hpp"
 
-namespace kizami::plan {
+namespace kizami::ec {
 namespace {
 
 constexpr EcVariant kVariants[] = {EcVariant::kScaled,   EcVariant::kHalfhalf,  EcVariant::kTf32tf32,
@@ -33,7 +33,7 @@ const std::vector<const product::FloatEngine*>& float_engines() {
   return list;
 }
 
-Environment machine() { return {.engines = engines(), .float_engines = float_engines(), .schemes = exec::schemes()}; }
+plan::Environment machine() { return {.engines = engines(), .float_engines = float_engines(), .schemes = exec::schemes()}; }
 
 Policy ec_policy(EcVariant variant = EcVariant::kAuto) {
   Policy policy;
@@ -43,8 +43,8 @@ Policy ec_policy(EcVariant variant = EcVariant::kAuto) {
   return policy;
 }
 
-Result<Plan> planned(const Policy& policy, std::int64_t k = 1024, Scalar scalar = Scalar::kF32) {
-  return make({scalar, 100, 90, k}, policy, machine());
+Result<plan::Plan> planned(const Policy& policy, std::int64_t k = 1024, Scalar scalar = Scalar::kF32) {
+  return plan::make({scalar, 100, 90, k}, policy, machine());
 }
 
 TEST(EcRecipe, NumberOfProductsAndTheirOrder) {
@@ -92,7 +92,7 @@ TEST(EcRecipe, WishesReachTheProduct) {
   policy.ec.remainder_shift = 0;
   policy.ec.promote_corrections = true;
   policy.ec.tensor_core = TensorCoreModel::kAmpere;
-  const Result<Plan> plan = planned(policy);
+  const Result<plan::Plan> plan = planned(policy);
   ASSERT_TRUE(plan.ok()) << plan.status().reason();
   const product::FloatProductDesc desc = ec_product(plan.value(), 0);
   EXPECT_EQ(desc.k_interval, 128);
@@ -151,7 +151,7 @@ TEST(EcRange, HopelessLinesAreNeverCertified) {
 }
 
 TEST(EcPlan, NativeAccuracyFromTheBound) {
-  const Result<Plan> plan = planned(ec_policy());
+  const Result<plan::Plan> plan = planned(ec_policy());
   ASSERT_TRUE(plan.ok()) << plan.status().reason();
   const EcStage& stage = ec_of(plan.value());
   EXPECT_EQ(stage.scheme, Scheme::kEc);
@@ -160,13 +160,13 @@ TEST(EcPlan, NativeAccuracyFromTheBound) {
   EXPECT_EQ(stage.numerics.rungs[1].recipe.variant, EcVariant::kScaledTf32);
   EXPECT_EQ(stage.bound, num::target_bound(Accuracy::native(), Scalar::kF32, 1024));
   EXPECT_LT(stage.numerics.rungs[0].error, stage.bound);
-  EXPECT_GE(ozaki2_of(plan.value()).ladder.num_rungs, 1);  // ozaki2 stands behind
+  EXPECT_GE(ozaki2::ozaki2_of(plan.value()).ladder.num_rungs, 1);  // ozaki2 stands behind
   EXPECT_GT(plan.value().schedule.seconds, 0.0);
 }
 
 TEST(EcPlan, NamedVariantsComeFirstAndKeepTheirFallbacks) {
   for (const EcVariant variant : kVariants) {
-    const Result<Plan> plan = planned(ec_policy(variant));
+    const Result<plan::Plan> plan = planned(ec_policy(variant));
     ASSERT_TRUE(plan.ok()) << to_string(variant) << ": " << plan.status().reason();
     const EcNumerics& ec = ec_of(plan.value()).numerics;
     EXPECT_EQ(ec.rungs[0].recipe.variant, variant);
@@ -178,7 +178,7 @@ TEST(EcPlan, NamedVariantsComeFirstAndKeepTheirFallbacks) {
 TEST(EcPlan, WithoutRangeCheckThereIsOneStageAndItsBound) {
   Policy policy = ec_policy(EcVariant::kHalfhalf);
   policy.ec.check_range = false;
-  const Result<Plan> plan = planned(policy);
+  const Result<plan::Plan> plan = planned(policy);
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(ec_of(plan.value()).numerics.num_rungs, 1);
 }
@@ -196,7 +196,7 @@ TEST(EcPlan, PromotionIsWhatMeetsTheTarget) {
 
 TEST(EcPlan, Refusals) {
   const auto reason = [](const Policy& policy, std::int64_t k = 1024, Scalar scalar = Scalar::kF32) {
-    const Result<Plan> plan = planned(policy, k, scalar);
+    const Result<plan::Plan> plan = planned(policy, k, scalar);
     return plan.ok() ? std::string("accepted") : plan.status().reason();
   };
   EXPECT_EQ(reason(ec_policy(), 1024, Scalar::kF64), "scheme ec: computes f32 and c64, got f64; use ozaki2");
@@ -240,18 +240,18 @@ TEST(EcPlan, Refusals) {
   policy = ec_policy();
   policy.workspace_limit_bytes = 64;
   EXPECT_EQ(planned(policy).status().code(), StatusCode::kWorkspaceTooSmall);
-  const Environment no_float_engine{.engines = engines(), .schemes = exec::schemes()};
-  EXPECT_EQ(make({Scalar::kF32, 9, 9, 999}, ec_policy(), no_float_engine).status().reason(),
+  const plan::Environment no_float_engine{.engines = engines(), .schemes = exec::schemes()};
+  EXPECT_EQ(plan::make({Scalar::kF32, 9, 9, 999}, ec_policy(), no_float_engine).status().reason(),
             "no engine here can multiply for scheme ec");
 }
 
 TEST(EcPlan, SmallWorkspacesTakeFewerLinesAtATime) {
-  const Result<Plan> whole = planned(ec_policy(), 16384);
+  const Result<plan::Plan> whole = planned(ec_policy(), 16384);
   ASSERT_TRUE(whole.ok());
   EXPECT_EQ(ec_of(whole.value()).chunk.mc, 100);
   Policy policy = ec_policy();
   policy.workspace_limit_bytes = std::size_t{6} << 20;
-  const Result<Plan> part = planned(policy, 16384);
+  const Result<plan::Plan> part = planned(policy, 16384);
   ASSERT_TRUE(part.ok()) << part.status().reason();
   EXPECT_LE(part.value().schedule.workspace_bytes, policy.workspace_limit_bytes);
   EXPECT_LT(ec_of(part.value()).chunk.mc, 100);
@@ -260,9 +260,9 @@ TEST(EcPlan, SmallWorkspacesTakeFewerLinesAtATime) {
 TEST(EcPlan, HashTellsNumericsApart) {
   std::vector<std::uint64_t> hashes;
   const auto add = [&](const Policy& policy) {
-    const Result<Plan> plan = planned(policy);
+    const Result<plan::Plan> plan = planned(policy);
     ASSERT_TRUE(plan.ok()) << plan.status().reason();
-    hashes.push_back(numerics_hash(plan.value()));
+    hashes.push_back(plan::numerics_hash(plan.value()));
   };
   for (const EcVariant variant : kVariants) add(ec_policy(variant));
   Policy policy = ec_policy(EcVariant::kHalfhalf);
@@ -283,23 +283,23 @@ TEST(EcPlan, HashTellsNumericsApart) {
 TEST(EcPlan, KaratsubaTakesThreeProductsOfHalfTheTerms) {
   Policy policy = ec_policy(EcVariant::kScaled);
   policy.gauge = Gauge::kNorm;
-  const Result<Plan> four = planned(policy, 1000, Scalar::kC64);
+  const Result<plan::Plan> four = planned(policy, 1000, Scalar::kC64);
   policy.ec.karatsuba = true;
-  const Result<Plan> three = planned(policy, 1000, Scalar::kC64);
+  const Result<plan::Plan> three = planned(policy, 1000, Scalar::kC64);
   ASSERT_TRUE(four.ok() && three.ok());
   EXPECT_EQ(ec_products(four.value()), 2);
   EXPECT_EQ(ec_product(four.value(), 0).k, 2000);
   EXPECT_EQ(ec_products(three.value()), 3);
   EXPECT_EQ(ec_product(three.value(), 0).k, 1000);
   EXPECT_EQ(three.value().first().gauge, Gauge::kNorm);
-  EXPECT_NE(explain(three.value()).find("Karatsuba: three real products"), std::string::npos);
+  EXPECT_NE(plan::explain(three.value()).find("Karatsuba: three real products"), std::string::npos);
   // |Re a + Im a| <= 2 max: one binade less than four products use.
   EXPECT_EQ(ec_of(three.value()).numerics.rungs[0].recipe.top_exponent, 13);
   EXPECT_GT(ec_karatsuba_bound(ec_recipe(EcVariant::kScaled, policy.ec), 1e-6, 1000), 3e-6);
 }
 
 TEST(EcPlan, ExplanationNamesVariantRangeAndKindOfBound) {
-  const std::string text = explain(planned(ec_policy(EcVariant::kHalfhalf)).value());
+  const std::string text = plan::explain(planned(ec_policy(EcVariant::kHalfhalf)).value());
   for (const char* what :
        {"scheme        ec", "deterministic, for a tensor core that adds as hopper", "halfhalf: 2 parts of FP16",
         "beyond range  scaled", "beyond range  scaled_tf32", "beyond all variants: ozaki2, 7", "every 64 of k",
@@ -309,4 +309,4 @@ TEST(EcPlan, ExplanationNamesVariantRangeAndKindOfBound) {
 }
 
 }  // namespace
-}  // namespace kizami::plan
+}  // namespace kizami::ec

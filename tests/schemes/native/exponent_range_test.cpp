@@ -15,7 +15,7 @@
 #include "tests/certify/stored_lines.hpp"
 #include "tests/num/exact_numbers.hpp"
 
-namespace kizami::split {
+namespace kizami::native {
 namespace {
 
 using tests::Rng;
@@ -90,4 +90,4 @@ TEST(ExponentRange, OfNothing) {
 }
 
 }  // namespace
-}  // namespace kizami::split
+}  // namespace kizami::native

@@ -20,7 +20,7 @@
 #include "schemes/ozaki2/device_buffers.hpp"
 #include "tests/plan/h200_facts.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki1 {
 namespace {
 
 /// Takes what the engines of a device take.
@@ -49,7 +49,7 @@ class WindowEngine final : public product::Engine {
   bool promotes_sums_;
 };
 
-Result<Plan> make_on_device(const problem::Shape& shape, const Slicing& slices, std::size_t limit = 0,
+Result<plan::Plan> make_on_device(const problem::Shape& shape, const Slicing& slices, std::size_t limit = 0,
                             Gauge gauge = Gauge::kNorm, bool promotes_sums = true, bool may_sync = false) {
   static const WindowEngine promoting(true);
   static const WindowEngine plain(false);
@@ -60,11 +60,11 @@ Result<Plan> make_on_device(const problem::Shape& shape, const Slicing& slices, 
   policy.gauge = gauge;
   policy.workspace_limit_bytes = limit;
   policy.may_sync = may_sync;
-  Environment environment;
+  plan::Environment environment;
   environment.schemes = exec::schemes();
-  environment.facts = h200_facts();
+  environment.facts = plan::h200_facts();
   environment.engines = engines;
-  return make(shape, policy, environment);
+  return plan::make(shape, policy, environment);
 }
 
 Slicing slicing(int num_slices, int num_diagonals = 0, SliceSums sums = SliceSums::kAuto,
@@ -73,7 +73,7 @@ Slicing slicing(int num_slices, int num_diagonals = 0, SliceSums sums = SliceSum
 }
 
 /// Every product of slices that the scheme takes is in windows, each element of k in one, with the shift and the signs that it has, and sums stay exact.
-void expect_all_products(const Plan& plan) {
+void expect_all_products(const plan::Plan& plan) {
   const SliceNumerics& slices = ozaki1_of(plan).numerics;
   const SliceRung& rung = slices.last();
   const SlicedForm form = device_sliced_form(plan);
@@ -135,7 +135,7 @@ TEST(DeviceOzaki1, TakesEveryProductOnce) {
       for (const SliceSums sums : {SliceSums::kPairs, SliceSums::kConcatenated, SliceSums::kBlocked}) {
         for (const SliceSplit split : {SliceSplit::kBytes, SliceSplit::kTruncated, SliceSplit::kNearest}) {
           SCOPED_TRACE(testing::Message() << l << " slices, " << d << " diagonals, k = " << k);
-          const Result<Plan> plan = make_on_device({Scalar::kF64, 300, 200, k}, slicing(l, d, sums, {}, split));
+          const Result<plan::Plan> plan = make_on_device({Scalar::kF64, 300, 200, k}, slicing(l, d, sums, {}, split));
           ASSERT_TRUE(plan.ok()) << plan.status().reason();
           expect_all_products(plan.value());
         }
@@ -144,7 +144,7 @@ TEST(DeviceOzaki1, TakesEveryProductOnce) {
   }
   for (const ComplexForm form : {ComplexForm::kFourProducts, ComplexForm::kKaratsuba, ComplexForm::kEnlarged}) {
     for (const std::int64_t k : {1, 1000, 70000}) {
-      const Result<Plan> plan = make_on_device({Scalar::kC128, 30, 20, k}, slicing(7, 0, SliceSums::kAuto, form));
+      const Result<plan::Plan> plan = make_on_device({Scalar::kC128, 30, 20, k}, slicing(7, 0, SliceSums::kAuto, form));
       ASSERT_TRUE(plan.ok()) << plan.status().reason();
       expect_all_products(plan.value());
     }
@@ -159,10 +159,10 @@ TEST(DeviceOzaki1, SumsFloatingSlicesAsFarAsTheEngineDoes) {
         Slicing wishes = slicing(7, 9);
         wishes.format = format;
         wishes.slice_bits = bits;
-        const Result<Plan> plan = make_on_device({Scalar::kF64, 300, 200, k}, wishes);
+        const Result<plan::Plan> plan = make_on_device({Scalar::kF64, 300, 200, k}, wishes);
         ASSERT_TRUE(plan.ok()) << plan.status().reason();
         expect_all_products(plan.value());
-        const Result<Plan> plain = make_on_device({Scalar::kF64, 300, 200, k}, wishes, 0, Gauge::kNorm, false);
+        const Result<plan::Plan> plain = make_on_device({Scalar::kF64, 300, 200, k}, wishes, 0, Gauge::kNorm, false);
         const std::int64_t exact = slice_sum_limit(format, slice_rule(wishes));
         ASSERT_EQ(plain.ok(), exact >= product::kWindowPad);
         if (!plain.ok()) continue;
@@ -180,7 +180,7 @@ TEST(DeviceOzaki1, SumsFloatingSlicesAsFarAsTheEngineDoes) {
   EXPECT_GT(seconds(SliceFormat::kFp16), seconds(SliceFormat::kE5m2)) << "digits of twice the bytes are written";
   Slicing bf16 = slicing(7, 9);
   bf16.format = SliceFormat::kBf16;
-  const Plan large = make_on_device({Scalar::kF64, 16384, 16384, 16384}, bf16).value();
+  const plan::Plan large = make_on_device({Scalar::kF64, 16384, 16384, 16384}, bf16).value();
   SliceWalk walk(large, 16384);
   SliceBatch batch;
   ASSERT_TRUE(walk.next(batch));
@@ -189,7 +189,7 @@ TEST(DeviceOzaki1, SumsFloatingSlicesAsFarAsTheEngineDoes) {
 }
 
 TEST(DeviceOzaki1, MakesOneLaunchOfOneWindowADiagonalWhereSumsAllow) {
-  const Plan plan = make_on_device({Scalar::kF64, 8192, 8192, 8192}, slicing(7)).value();
+  const plan::Plan plan = make_on_device({Scalar::kF64, 8192, 8192, 8192}, slicing(7)).value();
   SliceWalk walk(plan, 8192);
   SliceBatch batch;
   ASSERT_TRUE(walk.next(batch));
@@ -206,12 +206,12 @@ TEST(DeviceOzaki1, KeepsTheLimitOfTheWorkspace) {
   const problem::Shape shape{Scalar::kC128, 3000, 2500, 20000};
   const std::size_t whole = make_on_device(shape, slicing(7)).value().schedule.workspace_bytes;
   for (const std::size_t limit : {whole, whole / 3, whole / 40}) {
-    const Result<Plan> plan = make_on_device(shape, slicing(7), limit);
+    const Result<plan::Plan> plan = make_on_device(shape, slicing(7), limit);
     ASSERT_TRUE(plan.ok()) << plan.status().reason();
     EXPECT_LE(plan.value().schedule.workspace_bytes, limit);
     expect_all_products(plan.value());
   }
-  const Result<Plan> refused = make_on_device(shape, slicing(7), 4096);
+  const Result<plan::Plan> refused = make_on_device(shape, slicing(7), 4096);
   ASSERT_EQ(refused.status().code(), StatusCode::kWorkspaceTooSmall);
   const std::string reason = refused.status().reason();
   const std::size_t needed = std::stoull(reason.substr(reason.find(">= ") + 3));
@@ -221,7 +221,7 @@ TEST(DeviceOzaki1, KeepsTheLimitOfTheWorkspace) {
 TEST(DeviceOzaki1, RefusesWhatNoKernelDoes) {
   const problem::Shape shape{Scalar::kF64, 30, 20, 10};
   const auto reason = [&](const Slicing& slices, Gauge gauge = Gauge::kNorm) {
-    const Result<Plan> plan = make_on_device(shape, slices, 0, gauge);
+    const Result<plan::Plan> plan = make_on_device(shape, slices, 0, gauge);
     return plan.ok() ? std::string("accepted") : plan.status().reason();
   };
   EXPECT_EQ(reason(slicing(kUntilZero)),
@@ -236,14 +236,14 @@ TEST(DeviceOzaki1, LooksAtAllLinesBeforeItSlices) {
   const problem::Shape shape{Scalar::kF64, 300, 200, 1000};
   Slicing one_scale = slicing(5);
   one_scale.one_scale = true;
-  const Plan one = make_on_device(shape, one_scale).value();
+  const plan::Plan one = make_on_device(shape, one_scale).value();
   EXPECT_TRUE(has_slice_survey(one));
   EXPECT_FALSE(slices_in_one_pass(one));
   EXPECT_FALSE(has_slice_survey(make_on_device(shape, slicing(5)).value()));
   const auto until_zero = [&](int num_diagonals) {
     return make_on_device(shape, slicing(kUntilZero, num_diagonals), 0, Gauge::kNorm, true, true).value();
   };
-  const Plan all = until_zero(0);
+  const plan::Plan all = until_zero(0);
   EXPECT_TRUE(has_slice_survey(all));
   EXPECT_FALSE(slices_in_one_pass(all));
   EXPECT_EQ(rung_until_zero(ozaki1_of(all).numerics, 0), (SliceRung{1, 1}));
@@ -254,11 +254,11 @@ TEST(DeviceOzaki1, LooksAtAllLinesBeforeItSlices) {
   // What the plan of fewer slices needs fits in the workspace.
   for (const SliceSums sums : {SliceSums::kPairs, SliceSums::kConcatenated}) {
     for (const std::int64_t k : {100, 1000, 140000}) {
-      Plan plan = make_on_device({Scalar::kF64, 300, 200, k}, slicing(kUntilZero, 0, sums), 0, Gauge::kNorm, true, true)
+      plan::Plan plan = make_on_device({Scalar::kF64, 300, 200, k}, slicing(kUntilZero, 0, sums), 0, Gauge::kNorm, true, true)
                       .value();
       const std::size_t booked = plan.schedule.product_bytes;
       for (int digits = kMaxSlices; digits > 0; --digits) {
-        edit_stage<Ozaki1Stage>(plan).numerics.rungs[0] = rung_until_zero(ozaki1_of(plan).numerics, digits);
+        plan::edit_stage<Ozaki1Stage>(plan).numerics.rungs[0] = rung_until_zero(ozaki1_of(plan).numerics, digits);
         expect_all_products(plan);
         base::Carver counter;
         static_cast<void>(carve_device_slices(counter, plan));
@@ -271,16 +271,16 @@ TEST(DeviceOzaki1, LooksAtAllLinesBeforeItSlices) {
 TEST(DeviceOzaki1, IsChosenWhereItIsPredictedFasterAndNoBitsArePromised) {
   static const WindowEngine engine;
   static const product::Engine* const engines[] = {&engine};
-  Environment environment;
+  plan::Environment environment;
   environment.schemes = exec::schemes();
-  environment.facts = h200_facts();
+  environment.facts = plan::h200_facts();
   environment.engines = engines;
   const auto scheme = [&](const problem::Shape& shape, int bits, Gauge gauge, Reproducibility promise) {
     Policy policy;
     policy.accuracy = Accuracy::at_bits(bits);
     policy.gauge = gauge;
     policy.reproducibility = promise;
-    const Result<Plan> plan = make(shape, policy, environment);
+    const Result<plan::Plan> plan = plan::make(shape, policy, environment);
     EXPECT_TRUE(plan.ok()) << plan.status().reason();
     return plan.ok() ? plan.value().first().scheme : Scheme::kAuto;
   };
@@ -295,19 +295,19 @@ TEST(DeviceOzaki1, IsChosenWhereItIsPredictedFasterAndNoBitsArePromised) {
 
 TEST(DeviceOzaki1, HasTheNumericsOfTheHost) {
   for (const int l : {0, 4}) {
-    const Plan on_device = make_on_device({Scalar::kF64, 300, 200, 5000}, slicing(l)).value();
-    Environment host;
+    const plan::Plan on_device = make_on_device({Scalar::kF64, 300, 200, 5000}, slicing(l)).value();
+    plan::Environment host;
     host.schemes = exec::schemes();
     static const WindowEngine engine;  // stands for one of the host
     static const product::Engine* const engines[] = {&engine};
     host.engines = engines;
     Policy policy = on_device.policy;
-    const Result<Plan> on_host = make(on_device.shape, policy, host);
+    const Result<plan::Plan> on_host = plan::make(on_device.shape, policy, host);
     ASSERT_TRUE(on_host.ok()) << on_host.status().reason();
-    EXPECT_EQ(numerics_hash(on_device), numerics_hash(on_host.value()));
+    EXPECT_EQ(plan::numerics_hash(on_device), plan::numerics_hash(on_host.value()));
     EXPECT_EQ(on_device.first().bound, on_host.value().first().bound);
   }
 }
 
 }  // namespace
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki1

@@ -14,12 +14,12 @@
 #include "num/slices.hpp"
 #include "num/tensor_core.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki1 {
 namespace {
 
 using num::DigitKind;
 
-Environment machine() {
+plan::Environment machine() {
   static const std::vector<const product::Engine*> engines = {&engines::cpu_ref_engine()};
   static const std::vector<const product::FloatEngine*> float_engines = {&engines::tc_model_engine()};
   return {.engines = engines, .float_engines = float_engines, .schemes = exec::schemes()};
@@ -33,12 +33,12 @@ Policy sliced(SliceFormat format = SliceFormat::kInt8, int num_slices = 0) {
   return policy;
 }
 
-Result<Plan> planned(const Policy& policy, std::int64_t k = 1024, Scalar scalar = Scalar::kF64) {
-  return make({scalar, 100, 90, k}, policy, machine());
+Result<plan::Plan> planned(const Policy& policy, std::int64_t k = 1024, Scalar scalar = Scalar::kF64) {
+  return plan::make({scalar, 100, 90, k}, policy, machine());
 }
 
 std::string reason(const Policy& policy, std::int64_t k = 1024, Scalar scalar = Scalar::kF64) {
-  const Result<Plan> plan = planned(policy, k, scalar);
+  const Result<plan::Plan> plan = planned(policy, k, scalar);
   return plan.ok() ? "accepted" : plan.status().reason();
 }
 
@@ -112,7 +112,7 @@ TEST(Ozaki1Plan, MoreAccuracyTakesMoreSlices) {
       Policy policy = sliced();
       policy.gauge = gauge;
       policy.accuracy = Accuracy::at_bits(bits);
-      const Plan plan = planned(policy).value();
+      const plan::Plan plan = planned(policy).value();
       EXPECT_GE(ozaki1_of(plan).numerics.rungs[0].num_slices, before);
       EXPECT_EQ(plan.first().bound, std::ldexp(1.0, -bits));
       EXPECT_EQ(ozaki1_of(plan).numerics.ladder.num_rungs > 0, gauge == Gauge::kEntry);
@@ -125,7 +125,7 @@ TEST(Ozaki1Plan, MoreAccuracyTakesMoreSlices) {
 TEST(Ozaki1Plan, NamedSlicesHaveTheirOwnBound) {
   double before = 1e300;
   for (int l = 1; l <= kMaxSlices; ++l) {
-    const Plan plan = planned(sliced(SliceFormat::kInt8, l)).value();
+    const plan::Plan plan = planned(sliced(SliceFormat::kInt8, l)).value();
     EXPECT_EQ(plan.first().gauge, Gauge::kNorm);
     EXPECT_LE(plan.first().bound, before) << l;
     before = plan.first().bound;
@@ -148,18 +148,18 @@ TEST(Ozaki1Plan, AutomaticDiagonalsKeepWhatTheCriterionAllows) {
 
 // Sums and blocks are a matter of the schedule: plans of equal hashes give equal bits.
 TEST(Ozaki1Plan, TheHashIsOfTheNumericsAlone) {
-  const std::uint64_t hash = numerics_hash(planned(sliced(SliceFormat::kInt8, 6)).value());
+  const std::uint64_t hash = plan::numerics_hash(planned(sliced(SliceFormat::kInt8, 6)).value());
   for (const SliceSums sums : {SliceSums::kPairs, SliceSums::kGrouped, SliceSums::kBlocked}) {
     Policy policy = sliced(SliceFormat::kInt8, 6);
     policy.slices.sums = sums;
-    EXPECT_EQ(numerics_hash(planned(policy).value()), hash);
+    EXPECT_EQ(plan::numerics_hash(planned(policy).value()), hash);
   }
   Policy policy = sliced(SliceFormat::kInt8, 6);
   policy.slices.split = SliceSplit::kNearest;
-  EXPECT_NE(numerics_hash(planned(policy).value()), hash);
-  const Plan five = planned(sliced(SliceFormat::kInt8, 5)).value();
-  EXPECT_NE(numerics_hash(five), hash);
-  EXPECT_EQ(prepared_hash(five), prepared_hash(planned(sliced(SliceFormat::kInt8, 6)).value()));
+  EXPECT_NE(plan::numerics_hash(planned(policy).value()), hash);
+  const plan::Plan five = planned(sliced(SliceFormat::kInt8, 5)).value();
+  EXPECT_NE(plan::numerics_hash(five), hash);
+  EXPECT_EQ(plan::prepared_hash(five), plan::prepared_hash(planned(sliced(SliceFormat::kInt8, 6)).value()));
 }
 
 TEST(Ozaki1Plan, Refusals) {
@@ -214,15 +214,15 @@ TEST(Ozaki1Plan, Refusals) {
                    64, Scalar::kC128),
             "scheme ozaki1: karatsuba: 14 slices, must be at most 13: sums of parts have 108 bits");
   EXPECT_EQ(reason(sliced(), 64, Scalar::kDD), "scheme ozaki1: computes f32, f64, c64 and c128, got dd; use ozaki2");
-  const Result<Plan> small = planned(with([](Policy& p) {
+  const Result<plan::Plan> small = planned(with([](Policy& p) {
     p.workspace_limit_bytes = 64;
     p.slices.num_slices = 3;
   }));
   EXPECT_EQ(small.status().code(), StatusCode::kWorkspaceTooSmall);
-  const Environment no_float_engine{.engines = machine().engines, .schemes = exec::schemes()};
-  EXPECT_EQ(make({Scalar::kF64, 9, 9, 9}, sliced(SliceFormat::kBf16, 3), no_float_engine).status().reason(),
+  const plan::Environment no_float_engine{.engines = machine().engines, .schemes = exec::schemes()};
+  EXPECT_EQ(plan::make({Scalar::kF64, 9, 9, 9}, sliced(SliceFormat::kBf16, 3), no_float_engine).status().reason(),
             "no engine here can multiply for scheme ozaki1");
 }
 
 }  // namespace
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki1

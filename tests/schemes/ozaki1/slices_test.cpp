@@ -19,7 +19,7 @@
 #include "kizami/formats.hpp"
 #include "num/scaling.hpp"
 
-namespace kizami::split {
+namespace kizami::ozaki1 {
 namespace {
 
 using num::DigitKind;
@@ -280,7 +280,7 @@ TEST(Slices, CountUntilNothingIsLeft) {
     for (const double x : {1.0, 1.5, 0.75, 3.0, 1.0 + 0x1p-52, 0x1.fffffffffffffp0, 5e-324, 0x1p1023}) {
       const std::vector<double> line = {x, -x / 4, 0.0};
       num::LineStats stats;
-      gather_statistics(one_line(line), nullptr, 1, &stats);
+      certify::gather_statistics(one_line(line), nullptr, 1, &stats);
       const std::int32_t e = stats.exponent;
       const int count = num::num_exact_digits(rule, stats, e);
       std::vector<std::int8_t> slices(static_cast<std::size_t>(64 * count));
@@ -292,4 +292,4 @@ TEST(Slices, CountUntilNothingIsLeft) {
 }
 
 }  // namespace
-}  // namespace kizami::split
+}  // namespace kizami::ozaki1

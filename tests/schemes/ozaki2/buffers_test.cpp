@@ -15,7 +15,7 @@
 #include "num/moduli.hpp"
 #include "tests/plan/fake_engine.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki2 {
 namespace {
 
 struct Piece {
@@ -30,7 +30,7 @@ Piece piece(const char* name, const T* begin, std::int64_t count, Piece::Life li
 }
 
 /// Every piece with the size that its documentation states.
-std::vector<Piece> pieces_of(const Buffers& b, const Plan& plan, std::size_t engine_bytes) {
+std::vector<Piece> pieces_of(const Buffers& b, const plan::Plan& plan, std::size_t engine_bytes) {
   std::vector<Piece> pieces;
   const problem::Shape& s = plan.shape;
   const auto lines = [&](const LineBuffers& side, std::int64_t count) {
@@ -44,8 +44,8 @@ std::vector<Piece> pieces_of(const Buffers& b, const Plan& plan, std::size_t eng
   };
   lines(b.a, s.m);
   lines(b.b, s.n);
-  const Chunk& chunk = ozaki2_of(plan).chunk;
-  const Chunk& digits = ozaki2_of(plan).certificate;
+  const plan::Chunk& chunk = ozaki2_of(plan).chunk;
+  const plan::Chunk& digits = ozaki2_of(plan).certificate;
   if (ozaki2_of(plan).has_certificate) {
     const std::int64_t row = base::round_up(s.k, 64);
     const std::int64_t blocks = base::ceil_div(s.k, 64);
@@ -56,10 +56,10 @@ std::vector<Piece> pieces_of(const Buffers& b, const Plan& plan, std::size_t eng
     pieces.push_back(piece("a_scales", b.certificate.a_scales, digits.mc * blocks, life));
     pieces.push_back(piece("b_scales", b.certificate.b_scales, digits.nc * blocks, life));
     pieces.push_back(piece("acc", b.certificate.acc,
-                           std::max(kSampledTile * kSampledTile, kBlocksPerLaunch * kBlockTile * kBlockTile), life));
-    pieces.push_back(piece("sums", b.certificate.sums, kSampledTile * kSampledTile, life));
+                           std::max(certify::kSampledTile * certify::kSampledTile, certify::kBlocksPerLaunch * certify::kBlockTile * certify::kBlockTile), life));
+    pieces.push_back(piece("sums", b.certificate.sums, certify::kSampledTile * certify::kSampledTile, life));
     EXPECT_EQ(static_cast<const void*>(b.certificate.block_sums), static_cast<const void*>(b.certificate.sums));
-    pieces.push_back(piece("rungs", b.certificate.rungs, kSampledTile * kSampledTile, life));
+    pieces.push_back(piece("rungs", b.certificate.rungs, certify::kSampledTile * certify::kSampledTile, life));
     pieces.push_back(
         piece("engine (certificate)", b.certificate.engine, static_cast<std::int64_t>(engine_bytes), life));
   }
@@ -77,10 +77,10 @@ std::vector<Piece> pieces_of(const Buffers& b, const Plan& plan, std::size_t eng
 
 void expect_sound(const problem::Shape& shape, const Policy& policy) {
   constexpr std::size_t kEngineBytes = 1000;
-  const FakeEngine engine("cpu_simd", offering(1.0, kEngineBytes));
-  const Result<Plan> made = make(shape, policy, FakeMachine({&engine}).environment());
+  const plan::FakeEngine engine("cpu_simd", plan::offering(1.0, kEngineBytes));
+  const Result<plan::Plan> made = plan::make(shape, policy, plan::FakeMachine({&engine}).environment());
   ASSERT_TRUE(made.ok()) << made.status().reason();
-  const Plan& plan = made.value();
+  const plan::Plan& plan = made.value();
 
   base::Carver counter;
   const Buffers counted = carve(counter, plan);
@@ -121,10 +121,10 @@ void expect_sound(const problem::Shape& shape, const Policy& policy) {
   }
   if (shape.k == 0) return;  // nothing is launched
   EXPECT_EQ(
-      engines::why_refused(sampled_product(shape, kSampledTile, kSampledTile, std::min(shape.k, product::kBlockMaxI8)))
+      engines::why_refused(certify::sampled_product(shape, certify::kSampledTile, certify::kSampledTile, std::min(shape.k, product::kBlockMaxI8)))
           .value_or("fine"),
       "fine");
-  EXPECT_EQ(engines::why_refused(block_product(shape, kBlockTile, kBlockTile, kBlocksPerLaunch)).value_or("fine"),
+  EXPECT_EQ(engines::why_refused(certify::block_product(shape, certify::kBlockTile, certify::kBlockTile, certify::kBlocksPerLaunch)).value_or("fine"),
             "fine");
 }
 
@@ -161,4 +161,4 @@ TEST(Buffers, ForcedModuli) {
 }
 
 }  // namespace
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki2

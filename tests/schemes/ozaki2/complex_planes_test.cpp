@@ -19,7 +19,7 @@
 #include "tests/certify/simd_targets.hpp"
 #include "tests/num/complex_integers.hpp"
 
-namespace kizami::split {
+namespace kizami::ozaki2 {
 namespace {
 
 using num::Ring;
@@ -97,10 +97,10 @@ void expect_planes(std::uint64_t seed, int num_moduli, std::int64_t num_lines, s
     stats.push_back(tests::stats_by_definition(terms, shift_of_terms));
   }
   std::vector<num::LineStats> gathered(stats.size());
-  gather_statistics(lines, is_shifted ? shift.data() : nullptr, 2, gathered.data());
+  certify::gather_statistics(lines, is_shifted ? shift.data() : nullptr, 2, gathered.data());
   ASSERT_EQ(gathered, stats);
 
-  const num::Rung rung = plan::make_rung(Ring::kComplex, num_moduli, 2 * std::max<std::int64_t>(total, 1), 0.0);
+  const num::Rung rung = make_rung(Ring::kComplex, num_moduli, 2 * std::max<std::int64_t>(total, 1), 0.0);
   const std::int64_t row_stride = base::round_up(length, 64) + 64, plane_stride = num_lines * row_stride + 64;
   std::vector<std::int8_t> want(static_cast<std::size_t>(num::num_planes(Ring::kComplex, num_moduli) * plane_stride),
                                 kCanary);
@@ -164,7 +164,7 @@ TEST(SwapParts, ExchangesNeighbours) {
       for (auto& digit : digits) digit = static_cast<std::int8_t>(rng());
       for (const int threads : {1, 3}) {
         std::vector<std::int8_t> swapped(digits.size() + 1, kCanary);
-        swap_parts(digits.data(), num_lines, row, threads, swapped.data());
+        certify::swap_parts(digits.data(), num_lines, row, threads, swapped.data());
         for (std::size_t t = 0; t < digits.size(); ++t)
           ASSERT_EQ(swapped[t], digits[t ^ 1]) << num_lines << " x " << row;
         EXPECT_EQ(swapped.back(), kCanary);
@@ -174,4 +174,4 @@ TEST(SwapParts, ExchangesNeighbours) {
 }
 
 }  // namespace
-}  // namespace kizami::split
+}  // namespace kizami::ozaki2

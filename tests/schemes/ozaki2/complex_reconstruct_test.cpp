@@ -15,7 +15,7 @@
 #include "tests/certify/simd_targets.hpp"
 #include "tests/num/complex_integers.hpp"
 
-namespace kizami::reconstruct {
+namespace kizami::ozaki2 {
 namespace {
 
 using num::Ring;
@@ -165,4 +165,4 @@ TEST(ComplexReconstructCrt, ProductsOfPlanesComeBackExactly) {
 }
 
 }  // namespace
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ozaki2

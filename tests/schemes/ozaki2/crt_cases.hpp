@@ -16,7 +16,7 @@ struct SignedInt {
   bool is_negative = false;
 };
 
-/// Residues of a block as engines store them; see reconstruct::ResiduePlanes.
+/// Residues of a block as engines store them; see ozaki2::ResiduePlanes.
 struct CrtBlock {
   std::int64_t rows = 0;
   std::int64_t cols = 0;

@@ -16,11 +16,11 @@
 #include "tests/num/exact_numbers.hpp"
 #include "tests/schemes/ozaki2/crt_cases.hpp"
 
-namespace kizami::reconstruct {
+namespace kizami::ozaki2 {
 namespace {
 
-using device::PieceLayout;
-using device::PieceSum;
+using kernels::PieceLayout;
+using kernels::PieceSum;
 using tests::Integer;
 
 constexpr std::int64_t kRows = 256;
@@ -46,17 +46,17 @@ template <int kPieces, int kPlanes>
       words[q] = word_of(&planes[static_cast<std::size_t>(q * block.plane_stride() + at)]);
     double x[4];
     double sum[4][kPieces];
-    device::start_sums<kPieces, kPlanes>(constants.data(), sum);
+    kernels::start_sums<kPieces, kPlanes>(constants.data(), sum);
     if (is_by_groups) {
       for (int first = 0; first < table.num_planes; first += kAtOnce) {
         std::uint32_t group[kAtOnce];
         for (int q = 0; q < kAtOnce; ++q) group[q] = words[first + q];
-        device::add_planes<kPieces, kPlanes>(group, first, table.num_planes, constants.data(), sum);
+        kernels::add_planes<kPieces, kPlanes>(group, first, table.num_planes, constants.data(), sum);
       }
     } else {
-      device::add_planes<kPieces, kPlanes>(words, 0, table.num_planes, constants.data(), sum);
+      kernels::add_planes<kPieces, kPlanes>(words, 0, table.num_planes, constants.data(), sum);
     }
-    device::finish_sums<kPieces, kPlanes>(sum, constants.data(), table.pieces, x);
+    kernels::finish_sums<kPieces, kPlanes>(sum, constants.data(), table.pieces, x);
     result.insert(result.end(), x, x + 4);
   }
   return result;
@@ -202,4 +202,4 @@ TEST(CrtPieces, FourAreRoundedOnce) { expect_rounded_once<4>(); }
 TEST(CrtPieces, FiveAreRoundedOnce) { expect_rounded_once<5>(); }
 
 }  // namespace
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ozaki2

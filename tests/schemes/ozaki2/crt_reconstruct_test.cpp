@@ -18,7 +18,7 @@
 #include "tests/certify/simd_targets.hpp"
 #include "tests/num/exact_numbers.hpp"
 
-namespace kizami::reconstruct {
+namespace kizami::ozaki2 {
 namespace {
 
 using tests::exact;
@@ -284,4 +284,4 @@ TEST(ReconstructCrt, SameBitsOnEveryTarget) {
 }
 
 }  // namespace
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ozaki2

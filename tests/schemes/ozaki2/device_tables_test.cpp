@@ -11,7 +11,7 @@
 #include "num/crt_table.hpp"
 #include "schemes/ozaki2/device_crt.hpp"
 
-namespace kizami::reconstruct {
+namespace kizami::ozaki2 {
 namespace {
 
 TEST(DeviceCrtTables, FitTheKernels) {
@@ -199,4 +199,4 @@ TEST(DeviceCrtTables, PiecesAreExact) {
 }
 
 }  // namespace
-}  // namespace kizami::reconstruct
+}  // namespace kizami::ozaki2

@@ -11,7 +11,7 @@
 #include "num/bounds.hpp"
 #include "num/crt_table.hpp"
 
-namespace kizami::plan {
+namespace kizami::ozaki2 {
 namespace {
 
 const std::vector<std::int64_t> kLengths = {1,
@@ -162,4 +162,4 @@ TEST(ForcedLadder, OneRungWithoutAllowance) {
 }
 
 }  // namespace
-}  // namespace kizami::plan
+}  // namespace kizami::ozaki2

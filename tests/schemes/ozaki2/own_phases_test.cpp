@@ -20,7 +20,7 @@
 #include "product/phases.hpp"
 #include "schemes/ozaki2/run.hpp"
 
-namespace kizami::exec {
+namespace kizami::ozaki2 {
 namespace {
 
 /// Engine tile, with a count of what its own phases did.
@@ -163,4 +163,4 @@ TEST(OwnPhases, LeaveTheRestToTheCommonOnes) {
 }
 
 }  // namespace
-}  // namespace kizami::exec
+}  // namespace kizami::ozaki2

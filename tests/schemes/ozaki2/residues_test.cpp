@@ -20,7 +20,7 @@
 #include "tests/certify/stored_lines.hpp"
 #include "tests/num/exact_numbers.hpp"
 
-namespace kizami::split {
+namespace kizami::ozaki2 {
 namespace {
 
 using num::LineStats;
@@ -95,7 +95,7 @@ void expect_definition(std::uint64_t seed, int num_moduli, std::int64_t num_line
     for (std::int64_t h = 0; h < total; ++h) shift.push_back(tests::random_int(rng, -1100, 1100));
   }
   const auto stats = stats_of(values, shift);
-  const num::Rung rung = plan::make_rung(num::Ring::kReal, num_moduli, std::max<std::int64_t>(total, 1), 0.0);
+  const num::Rung rung = make_rung(num::Ring::kReal, num_moduli, std::max<std::int64_t>(total, 1), 0.0);
   const std::int64_t gap = static_cast<std::int64_t>(rng() % 3);
   const Planes want = by_definition(values, stats, shift, first, length, rung, gap);
   for (const tests::Storage storage : tests::kStorages) {
@@ -150,7 +150,7 @@ TEST(ResiduePlanes, LargestIntegers) {
   Rng rng(300);
   std::set<int> bits;
   for (int n = num::kMinModuli; n <= num::kMaxRealModuli; ++n) {
-    const num::Rung rung = plan::make_rung(num::Ring::kReal, n, 1, 0.0);
+    const num::Rung rung = make_rung(num::Ring::kReal, n, 1, 0.0);
     std::vector<std::vector<double>> values;
     for (int i = 0; i < 60; ++i) values.push_back({tests::random_double(rng, tests::random_int(rng, -1022, 1023))});
     values.push_back({0x1p-1074});
@@ -166,7 +166,7 @@ TEST(ResiduePlanes, LargestIntegers) {
 }
 
 TEST(LineScale, IsScaleBitsMinusExponent) {
-  const num::Rung rung = plan::make_rung(num::Ring::kReal, 14, 100, 0.0);
+  const num::Rung rung = make_rung(num::Ring::kReal, 14, 100, 0.0);
   const LineStats stats = tests::stats_by_definition({3.0, -5.0, 0x1p-30});
   EXPECT_EQ(line_scale(rung, stats), num::scale_bits(rung, stats.sum_squares) - 2);
   EXPECT_EQ(line_scale(rung, LineStats{}), 0);
@@ -257,4 +257,4 @@ TEST(ResiduePlanes, EveryTarget) {
 }
 
 }  // namespace
-}  // namespace kizami::split
+}  // namespace kizami::ozaki2
