@@ -8,10 +8,10 @@
 
 namespace kizami::exec {
 
-std::span<const plan::SchemePlanner> schemes() {
-  static const plan::SchemePlanner all[] = {native::kNativePlanner, ec::kEcPlanner, ozaki1::kOzaki1Planner,
-                                            ozaki2::kOzaki2Planner};
-  return all;
+std::span<const plan::SchemePlanner* const> schemes() {
+  static constexpr const plan::SchemePlanner* kAll[] = {&native::kNativePlanner, &ec::kEcPlanner,
+                                                        &ozaki1::kOzaki1Planner, &ozaki2::kOzaki2Planner};
+  return kAll;
 }
 
 }  // namespace kizami::exec

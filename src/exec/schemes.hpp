@@ -9,6 +9,6 @@
 namespace kizami::exec {
 
 /// In the order in which the planner asks: of equally quick ones the first is taken, and the last one answers all operands.
-[[nodiscard]] std::span<const plan::SchemePlanner> schemes();
+[[nodiscard]] std::span<const plan::SchemePlanner* const> schemes();
 
 }  // namespace kizami::exec

@@ -35,12 +35,12 @@ Result<Plan> choose(Plan start, const Environment& environment) {
   std::vector<Candidate> candidates;                                 // in the order of the schemes
   std::vector<std::string> failures;                                 // of schemes that might have been chosen
   Status last(StatusCode::kUnsupported, "no scheme in this build");  // in the end of the one that answers all
-  for (const SchemePlanner& scheme : environment.schemes) {
-    const SchemeWish wish = scheme.wish(start);
+  for (const SchemePlanner* scheme : environment.schemes) {
+    const SchemeWish wish = scheme->wish(start);
     if (!wish.reason.empty()) start.refusals.push_back(wish.reason);
     if (wish.kind == SchemeWish::Kind::kNever) continue;
     Plan plan = start;
-    last = scheme.plan(plan, environment);
+    last = scheme->plan(plan, environment);
     if (last.ok()) {
       candidates.push_back({std::move(plan), failures.size()});
     } else {
@@ -74,8 +74,8 @@ Result<Plan> decide(const problem::Shape& shape, const Policy& policy, const Env
                     const Batch& batch) {
   KIZAMI_RETURN_IF_ERROR(problem::validate_shape(shape.m, shape.n, shape.k));
   KIZAMI_RETURN_IF_ERROR(validate_policy(shape, policy));
-  for (const SchemePlanner& scheme : std::views::reverse(environment.schemes))  // what is wrong for all comes first
-    KIZAMI_RETURN_IF_ERROR(scheme.validate(shape, policy, environment.facts.space));
+  for (const SchemePlanner* scheme : std::views::reverse(environment.schemes))  // what is wrong for all comes first
+    KIZAMI_RETURN_IF_ERROR(scheme->validate(shape, policy, environment.facts.space));
   KIZAMI_RETURN_IF_ERROR(problem::validate_num_products(batch.num_products));
   if (environment.facts.space == product::MemorySpace::kDevice)
     KIZAMI_RETURN_IF_ERROR(validate_device_policy(shape, policy));
@@ -87,9 +87,9 @@ Result<Plan> decide(const problem::Shape& shape, const Policy& policy, const Env
   plan.schedule.facts = environment.facts;
   plan.schedule.batch = batch;
   if (policy.threads > 0) plan.schedule.facts.num_threads = policy.threads;
-  for (const SchemePlanner& scheme : environment.schemes) {
-    if (scheme.wish(plan).kind != SchemeWish::Kind::kNamed) continue;
-    KIZAMI_RETURN_IF_ERROR(scheme.plan(plan, environment));
+  for (const SchemePlanner* scheme : environment.schemes) {
+    if (scheme->wish(plan).kind != SchemeWish::Kind::kNamed) continue;
+    KIZAMI_RETURN_IF_ERROR(scheme->plan(plan, environment));
     return plan;
   }
   return choose(std::move(plan), environment);

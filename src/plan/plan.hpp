@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/cloned.hpp"
+#include "base/fork_safe.hpp"
 #include "kizami/batch.hpp"
 #include "kizami/policy.hpp"
 #include "kizami/status.hpp"
@@ -56,11 +57,11 @@ struct Plan {
 /// The stage of a type; one that was never planned where the plan has none.
 template <class S>
 [[nodiscard]] const S& stage_of(const Plan& plan) {
-  static const S absent;
+  static constinit base::MadeOnce<S> absent;
   for (const base::Cloned<Stage>& stage : plan.stages) {
     if (stage->scheme == S::kScheme) return static_cast<const S&>(*stage);
   }
-  return absent;
+  return absent.get();
 }
 /// The same, to be changed; a new one before all others where the plan has none.
 template <class S>
@@ -84,7 +85,7 @@ struct Environment {
   std::span<const product::EcEngine* const> ec_engines = {};        ///< likewise, of a device
   const product::NativeEngine* native_engine = nullptr;             ///< null: there is none
   const product::NativeDeviceEngine* native_device_engine = nullptr;
-  std::span<const SchemePlanner> schemes = {};  ///< of equally quick ones the first is taken; the last one answers all
+  std::span<const SchemePlanner* const> schemes = {};  ///< of equally quick ones the first is taken; the last one answers all
 };
 
 /// @status see kizami::make_plan

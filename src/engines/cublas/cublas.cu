@@ -222,8 +222,8 @@ class CublasEngine final : public product::NativeDeviceEngine {
 }  // namespace
 
 const product::NativeDeviceEngine& cublas_engine() {
-  static const CublasEngine engine;
-  return engine;
+  static constinit base::MadeOnce<CublasEngine> engine;
+  return engine.get();
 }
 
 }  // namespace kizami::engines

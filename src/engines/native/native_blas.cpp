@@ -11,6 +11,8 @@
 #include <optional>
 #include <string>
 
+#include "base/fork_safe.hpp"
+
 // OpenBLAS only; another BLAS leaves them null.
 extern "C" {
 void openblas_set_num_threads(int num_threads) __attribute__((weak));
@@ -259,8 +261,8 @@ class NativeBlasEngine final : public product::NativeEngine {
 }  // namespace
 
 const product::NativeEngine& native_blas_engine() {
-  static const NativeBlasEngine engine;
-  return engine;
+  static constinit base::MadeOnce<NativeBlasEngine> engine;
+  return engine.get();
 }
 
 Status detail::native_gemm_split(MatrixView<const double> A, MatrixView<const double> B, double alpha, double beta,
