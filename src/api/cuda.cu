@@ -8,6 +8,7 @@
 
 #include "api/op_view.hpp"
 #include "api/stream_memory.hpp"
+#include "base/instantiate.hpp"
 #include "base/relaxed_capture.hpp"
 #include "device/writes_c.hpp"
 #include "exec/device_batch.hpp"
@@ -228,10 +229,7 @@ Status gemm_batched(Stream stream, Layout layout, Op op_a, Op op_b, std::int64_t
                                   PointerArray<T>, std::int64_t, std::int64_t, const Policy&, Outcome*,                \
                                   const EffortNote&)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::cuda

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "api/op_view.hpp"
+#include "base/instantiate.hpp"
 #include "exec/environment.hpp"
 #include "kizami/kizami.hpp"
 #include "problem/batch.hpp"
@@ -117,10 +118,7 @@ std::string machine_report() { return exec::machine_report(); }
                                   std::int64_t, const T* const*, std::int64_t, T, T* const*, std::int64_t,         \
                                   std::int64_t, const Policy&, Outcome*)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE
 
 #define KIZAMI_INSTANTIATE_DD(In)                                                                                \

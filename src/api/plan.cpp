@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/instantiate.hpp"
 #include "exec/batch.hpp"
 #include "exec/environment.hpp"
 #include "exec/plan_cache.hpp"
@@ -32,7 +33,9 @@ double Plan::bound() const {
   return bound;
 }
 Gauge Plan::gauge() const { return impl_->first().gauge; }
-int Plan::base_moduli() const { return scheme() == Scheme::kNative ? 0 : ozaki2::ozaki2_of(*impl_).ladder.rungs[0].num_moduli; }
+int Plan::base_moduli() const {
+  return scheme() == Scheme::kNative ? 0 : ozaki2::ozaki2_of(*impl_).ladder.rungs[0].num_moduli;
+}
 int Plan::max_moduli() const {
   const num::Ladder& ladder = ozaki2::ozaki2_of(*impl_).ladder;
   const bool has_none = scheme() == Scheme::kNative || ladder.num_rungs == 0;
@@ -130,10 +133,7 @@ template Status run_dd<DoubleDouble>(const Plan&, DoubleDouble, MatrixView<const
                                  std::span<const MatrixView<const T>>, T, std::span<const MatrixView<T>>,       \
                                  std::span<Outcome>)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami

@@ -4,6 +4,7 @@
 #include <complex>
 
 #include "base/cuda_status.hpp"
+#include "base/instantiate.hpp"
 #include "base/overlapped_launch.hpp"
 #include "certify/device_scout.cuh"
 #include "device/state.cuh"
@@ -13,7 +14,7 @@ namespace {
 
 template <class T>
 __device__ device::DeviceState fresh_state(Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs, int rung,
-                                         bool is_sliced) {
+                                           bool is_sliced) {
   device::DeviceState fresh;
   fresh.selection.rung = rung;
   if (rung < 0) fresh.selection.num_repaired = num_pairs;
@@ -32,8 +33,8 @@ __device__ void set_look(device::DeviceState& state, device::Look look) {
 }
 
 template <class T>
-__global__ void begin_call(device::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
-                           int rung, bool is_sliced, device::Look look, int first_rung) {
+__global__ void begin_call(device::DeviceState* state, Factor<T> alpha, std::int32_t num_products,
+                           std::int64_t num_pairs, int rung, bool is_sliced, device::Look look, int first_rung) {
   base::follow_previous_kernel();
   device::DeviceState fresh = fresh_state(alpha, num_products, num_pairs, rung, is_sliced);
   set_look(fresh, look);
@@ -81,16 +82,13 @@ Status begin_state_and_scout(device::DeviceState* state, Factor<T> alpha, std::i
                            "begin_and_scout");
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                          \
-  template Status begin_state<T>(device::DeviceState*, Factor<T>, std::int32_t, std::int64_t, int, product::Queue, bool, \
-                                 device::Look, int);                                                                     \
-  template Status begin_state_and_scout<T>(device::DeviceState*, Factor<T>, std::int32_t, const problem::Lines<T>&,      \
+#define KIZAMI_INSTANTIATE(T)                                                                                       \
+  template Status begin_state<T>(device::DeviceState*, Factor<T>, std::int32_t, std::int64_t, int, product::Queue,  \
+                                 bool, device::Look, int);                                                          \
+  template Status begin_state_and_scout<T>(device::DeviceState*, Factor<T>, std::int32_t, const problem::Lines<T>&, \
                                            const problem::Lines<T>&, float, product::Queue)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::certify

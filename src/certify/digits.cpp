@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/instantiate.hpp"
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
 #include "certify/terms.hpp"
@@ -123,10 +124,7 @@ void swap_parts(const std::int8_t* digits, std::int64_t num_lines, std::int64_t 
                                      std::int8_t*, std::int64_t, float*, std::int64_t);                         \
   template void make_indicators<T>(const problem::Lines<T>&, const num::LineStats*, int, std::int8_t*, std::int64_t)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::certify

@@ -4,6 +4,7 @@
 #include <array>
 #include <complex>
 
+#include "base/instantiate.hpp"
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
 #include "certify/statistics.hpp"
@@ -81,10 +82,7 @@ std::int32_t equilibration_gain(const problem::Lines<DoubleDouble>& a, const num
                                               const problem::Lines<T>&, const num::LineStats*, int, std::int32_t*, \
                                               std::int32_t*)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::certify

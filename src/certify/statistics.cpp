@@ -5,6 +5,7 @@
 #include <atomic>
 #include <limits>
 
+#include "base/instantiate.hpp"
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
 #include "certify/terms.hpp"
@@ -146,10 +147,7 @@ std::int64_t first_unnormalised(const problem::Lines<DoubleDouble>& lines, int t
   template void gather_statistics<T>(const problem::Lines<T>&, const std::int32_t*, int, LineStats*); \
   template void gather_inner_exponents<T>(const problem::Lines<T>&, int, std::int32_t*)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::certify

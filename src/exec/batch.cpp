@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/aligned_buffer.hpp"
+#include "base/instantiate.hpp"
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
 #include "exec/run.hpp"
@@ -69,10 +70,7 @@ Status run_batched(const plan::Plan& plan, std::span<const problem::Problem<T>> 
 #define KIZAMI_INSTANTIATE(T) \
   template Status run_batched<T>(const plan::Plan&, std::span<const problem::Problem<T>>, std::span<Outcome>)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::exec

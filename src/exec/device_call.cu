@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "base/cuda_status.hpp"
+#include "base/instantiate.hpp"
 #include "certify/device_begin.hpp"
 #include "device/writes_c.hpp"
 #include "problem/problem.hpp"
@@ -115,15 +116,12 @@ Outcome device_outcome(const plan::Plan& plan, const device::DeviceState& state)
   return ozaki2::device_ozaki2_outcome(plan, state);  // also what stands behind the last rung of slices
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                   \
-  template Status validate_device_problem<T>(const plan::Plan&, const device::DeviceProblem<T>&);                       \
-  template Status enqueue_device<T>(const plan::Plan&, const device::DeviceProblem<T>&, std::byte*, device::DeviceState*, \
-                                    product::Queue, const device::EffortReport&)
+#define KIZAMI_INSTANTIATE(T)                                                                       \
+  template Status validate_device_problem<T>(const plan::Plan&, const device::DeviceProblem<T>&);   \
+  template Status enqueue_device<T>(const plan::Plan&, const device::DeviceProblem<T>&, std::byte*, \
+                                    device::DeviceState*, product::Queue, const device::EffortReport&)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::exec

@@ -10,6 +10,7 @@
 
 #include "base/aligned_buffer.hpp"
 #include "base/fp_environment.hpp"
+#include "base/instantiate.hpp"
 #include "certify/statistics.hpp"
 #include "fp64/nonfinite.hpp"
 #include "fp64/nonfinite_alpha.hpp"
@@ -191,14 +192,13 @@ Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const
   return run_scheme(plan, problem, a_prepared, b_prepared, workspace, outcome);
 }
 
-#define KIZAMI_INSTANTIATE(T, In)                                                                                 \
-  template Status run<T, In>(const plan::Plan&, const problem::Problem<T, In>&, const schemes::Prepared*, const schemes::Prepared*, \
-                             std::span<std::byte>, Outcome&)
+#define KIZAMI_INSTANTIATE(T, In)                                                                         \
+  template Status run<T, In>(const plan::Plan&, const problem::Problem<T, In>&, const schemes::Prepared*, \
+                             const schemes::Prepared*, std::span<std::byte>, Outcome&)
 
-KIZAMI_INSTANTIATE(float, float);
-KIZAMI_INSTANTIATE(double, double);
-KIZAMI_INSTANTIATE(std::complex<float>, std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>, std::complex<double>);
+#define KIZAMI_INSTANTIATE_SAME(T) KIZAMI_INSTANTIATE(T, T)
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE_SAME);
+#undef KIZAMI_INSTANTIATE_SAME
 KIZAMI_INSTANTIATE(DoubleDouble, double);
 KIZAMI_INSTANTIATE(DoubleDouble, DoubleDouble);
 #undef KIZAMI_INSTANTIATE

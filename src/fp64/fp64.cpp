@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/instantiate.hpp"
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
 #include "fp64/strip.hpp"
@@ -84,10 +85,7 @@ void gemm_fp64(const problem::Lines<T>& a, const num::LineStats* a_stats, const 
   template void gemm_fp64<T>(const problem::Lines<T>&, const num::LineStats*, const problem::Lines<T>&,     \
                              const num::LineStats*, num::Fp64Summation, T, T, int, MatrixView<T>)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::fp64

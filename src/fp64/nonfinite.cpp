@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/instantiate.hpp"
 #include "base/parallel.hpp"
 #include "fp64/fp64.hpp"
 #include "num/scaled.hpp"
@@ -62,10 +63,9 @@ void answer_nonfinite(const problem::Problem<T, In>& problem, const num::LineSta
   template void answer_nonfinite<T, In>(const problem::Problem<T, In>&, const num::LineStats*, const num::LineStats*, \
                                         int)
 
-KIZAMI_INSTANTIATE(float, float);
-KIZAMI_INSTANTIATE(double, double);
-KIZAMI_INSTANTIATE(std::complex<float>, std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>, std::complex<double>);
+#define KIZAMI_INSTANTIATE_SAME(T) KIZAMI_INSTANTIATE(T, T)
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE_SAME);
+#undef KIZAMI_INSTANTIATE_SAME
 KIZAMI_INSTANTIATE(DoubleDouble, double);
 KIZAMI_INSTANTIATE(DoubleDouble, DoubleDouble);
 #undef KIZAMI_INSTANTIATE

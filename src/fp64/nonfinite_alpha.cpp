@@ -3,6 +3,7 @@
 
 #include <complex>
 
+#include "base/instantiate.hpp"
 #include "base/parallel.hpp"
 #include "num/double_double.hpp"
 #include "num/long_accumulator.hpp"
@@ -85,10 +86,9 @@ template bool is_factor_finite<double>(const double&);
 template bool is_factor_finite<std::complex<float>>(const std::complex<float>&);
 template bool is_factor_finite<std::complex<double>>(const std::complex<double>&);
 template bool is_factor_finite<DoubleDouble>(const DoubleDouble&);
-KIZAMI_INSTANTIATE(float, float);
-KIZAMI_INSTANTIATE(double, double);
-KIZAMI_INSTANTIATE(std::complex<float>, std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>, std::complex<double>);
+#define KIZAMI_INSTANTIATE_SAME(T) KIZAMI_INSTANTIATE(T, T)
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE_SAME);
+#undef KIZAMI_INSTANTIATE_SAME
 KIZAMI_INSTANTIATE(DoubleDouble, double);
 KIZAMI_INSTANTIATE(DoubleDouble, DoubleDouble);
 #undef KIZAMI_INSTANTIATE

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "base/instantiate.hpp"
 #include "num/double_double.hpp"
 #include "num/scaled.hpp"
 
@@ -150,10 +151,7 @@ bool overlaps(MatrixView<const T> x, MatrixView<const T> y) {
   template Status validate_output<T>(MatrixView<T>, std::int64_t, std::int64_t);                     \
   template bool overlaps<T>(MatrixView<const T>, MatrixView<const T>)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 KIZAMI_INSTANTIATE(DoubleDouble);
 #undef KIZAMI_INSTANTIATE
 

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "base/instantiate.hpp"
+
 namespace kizami::product {
 namespace {
 
@@ -74,10 +76,7 @@ Result<ColumnMajorForm> column_major_form(MatrixView<const T> a, MatrixView<cons
 #define KIZAMI_INSTANTIATE(T) \
   template Result<ColumnMajorForm> column_major_form<T>(MatrixView<const T>, MatrixView<const T>, MatrixView<const T>)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::product

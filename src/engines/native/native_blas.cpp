@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/fork_safe.hpp"
+#include "base/instantiate.hpp"
 
 // OpenBLAS only; another BLAS leaves them null.
 extern "C" {
@@ -274,10 +275,7 @@ Status detail::native_gemm_split(MatrixView<const double> A, MatrixView<const do
   template Status native_gemm<T>(std::type_identity_t<MatrixView<const T>>, std::type_identity_t<MatrixView<const T>>, \
                                  std::type_identity_t<T>, std::type_identity_t<T>, MatrixView<T>, int)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::engines

@@ -19,6 +19,8 @@
 
 #include <hwy/highway.h>
 
+#include "base/instantiate.hpp"
+
 #ifndef KIZAMI_SPLIT_EXPONENT_RANGE_ONCE
 #define KIZAMI_SPLIT_EXPONENT_RANGE_ONCE
 namespace kizami::native {
@@ -142,10 +144,7 @@ num::ExponentRange exponent_range(const MatrixView<const T>& x, int threads) {
 
 #define KIZAMI_INSTANTIATE(T) template num::ExponentRange exponent_range<T>(const MatrixView<const T>&, int)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::native

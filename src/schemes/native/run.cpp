@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/aligned_buffer.hpp"
+#include "base/instantiate.hpp"
 #include "certify/statistics.hpp"
 #include "fp64/nonfinite.hpp"
 #include "fp64/nonfinite_alpha.hpp"
@@ -24,9 +25,9 @@ template <class T>
   const int threads = plan.schedule.facts.num_threads;
   num::ExponentRange c;
   if (problem.beta != T{0}) c = exponent_range<T>(problem.c, threads);
-  return num::is_native_bound_certain<T>(
-      exponent_range<T>(problem.a, threads), exponent_range<T>(problem.b, threads),
-      plan::num_terms(plan.shape), num::exponent_range_of(problem.alpha), c, num::exponent_range_of(problem.beta));
+  return num::is_native_bound_certain<T>(exponent_range<T>(problem.a, threads), exponent_range<T>(problem.b, threads),
+                                         plan::num_terms(plan.shape), num::exponent_range_of(problem.alpha), c,
+                                         num::exponent_range_of(problem.beta));
 }
 
 /// k in the plan's blocks: C <- alpha A_1 B_1 + beta C, then C <- alpha A_b B_b + C.
@@ -78,10 +79,7 @@ Status run_native(const plan::Plan& plan, const problem::Problem<T>& problem, Ou
 #define KIZAMI_INSTANTIATE(T) \
   template Status run_native<T>(const plan::Plan&, const problem::Problem<T>&, Outcome&, bool&)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::native

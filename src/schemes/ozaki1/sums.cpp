@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <complex>
 
+#include "base/instantiate.hpp"
 #include "base/parallel.hpp"
 #include "num/line_stats.hpp"
 #include "num/scaled.hpp"
@@ -106,10 +107,7 @@ KIZAMI_INSTANTIATE_ADD(float);
 #define KIZAMI_INSTANTIATE(T)                                                                                     \
   template void reconstruct_slices<T>(const ExactSums&, int, const std::int32_t*, const std::int32_t*, T, T, int, \
                                       MatrixView<T>)
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::ozaki1

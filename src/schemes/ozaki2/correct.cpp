@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/instantiate.hpp"
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
 #include "num/bounds.hpp"
@@ -103,10 +104,7 @@ std::int64_t reconstruct_correct(const ResiduePlanes& planes, const CorrectBlock
 #define KIZAMI_INSTANTIATE(T) \
   template std::int64_t reconstruct_correct<T>(const ResiduePlanes&, const CorrectBlock<T>&, bool, int, MatrixView<T>)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::ozaki2

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/instantiate.hpp"
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
 #include "num/line_stats.hpp"
@@ -93,10 +94,7 @@ void reconstruct_crt(const ResiduePlanes& planes, const std::int32_t* row_scale,
   template void reconstruct_crt<T>(const ResiduePlanes&, const std::int32_t*, const std::int32_t*, T, T, int, \
                                    MatrixView<T>)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::ozaki2

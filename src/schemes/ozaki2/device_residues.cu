@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/cuda_status.hpp"
+#include "base/instantiate.hpp"
 #include "base/int_math.hpp"
 #include "base/overlapped_launch.hpp"
 #include "device/panel.cuh"
@@ -151,15 +152,15 @@ class Panel {
     if (!is_there()) return;
     __syncwarp();
     kernels::write_line<T, kWords, /*kHasFours=*/true>([&](int h, int i) { return F::load(kept(h, i)); }, begin(),
-                                                      length_, kStep, rows, num_planes_, out(),
-                                                      operand_.planes.plane_stride);
+                                                       length_, kStep, rows, num_planes_, out(),
+                                                       operand_.planes.plane_stride);
   }
   /// From the elements.
   __device__ void write(const PlaneRow<Element<T>::kTerms, kWords>* rows) const {
     if (!is_there()) return;
     kernels::write_line_by_blocks<T, kWords, /*kHasFours=*/true>([&](int h, int i) { return made(h, i); }, begin(),
-                                                                length_, kStep, rows, num_planes_, out(),
-                                                                operand_.planes.plane_stride);
+                                                                 length_, kStep, rows, num_planes_, out(),
+                                                                 operand_.planes.plane_stride);
   }
 
  private:
@@ -211,7 +212,7 @@ __device__ void split_panels(const Work<T>& work, const num::Selection& selectio
   const Room<T> room{memory, memory + kElementBytes<T>, stats};
   load(work, selection, place_of(work, number), room);
   kernels::load_plane_rows(rows,
-                          num::num_planes(plan::ring_of(kScalarOf<T>), work.ladder.rungs[selection.rung].num_moduli));
+                           num::num_planes(plan::ring_of(kScalarOf<T>), work.ladder.rungs[selection.rung].num_moduli));
 #pragma unroll 1
   while (number < end) {
     device::wait_for_copies();
@@ -288,10 +289,7 @@ Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::in
   template Status device_residue_planes<T>(std::span<const DeviceOperand<T>>, std::int64_t, std::int64_t, \
                                            const num::Ladder&, const device::DeviceState*, bool, int, product::Queue)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::ozaki2

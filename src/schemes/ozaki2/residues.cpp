@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/instantiate.hpp"
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
 #include "num/modular.hpp"
@@ -126,10 +127,7 @@ void make_residue_planes(const problem::Lines<DoubleDouble>& lines, const num::L
                                        std::int64_t, std::int64_t, const num::Rung&, int, std::int8_t*, std::int64_t, \
                                        std::int64_t)
 
-KIZAMI_INSTANTIATE(float);
-KIZAMI_INSTANTIATE(double);
-KIZAMI_INSTANTIATE(std::complex<float>);
-KIZAMI_INSTANTIATE(std::complex<double>);
+KIZAMI_FOR_EACH_ELEMENT(KIZAMI_INSTANTIATE);
 #undef KIZAMI_INSTANTIATE
 
 }  // namespace kizami::ozaki2
