@@ -1,7 +1,8 @@
-# kizami_instantiate(<module> <header> <macro> [<type>...])
+# kizami_instantiate(<module> <header> <macro> [<arguments>...])
 #
-# Adds to a module one CUDA unit for each type, or each of KIZAMI_ELEMENT_TYPES, which says <macro>(<C++ type>) after including <header>. All types in one unit would
-# keep one processor for minutes. The units lie in the build tree: ${KIZAMI_INSTANTIATED}/<folder>/<stem>_<type>.cu.
+# Adds to a module one CUDA unit for each of the arguments, which says <macro>(<arguments>) after including <header>: a type by its short
+# name, or what stands in "..."; without any, one for each type of elements. All in one unit would keep one processor for minutes.
+# The units lie in the build tree: ${KIZAMI_INSTANTIATED}/<folder>/<stem>_<arguments>.cu.
 set(KIZAMI_INSTANTIATED ${CMAKE_BINARY_DIR}/instantiated)
 set(KIZAMI_ELEMENT_TYPES f32 f64 c64 c128)
 set(KIZAMI_CPP_TYPE_f32 "float")
@@ -15,14 +16,17 @@ function(kizami_instantiate module header macro)
   endif()
   cmake_path(GET header PARENT_PATH folder)
   cmake_path(GET header STEM stem)
-  set(types ${ARGN})
-  if(NOT types)
-    set(types ${KIZAMI_ELEMENT_TYPES})
+  set(all ${ARGN})
+  if(NOT all)
+    set(all ${KIZAMI_ELEMENT_TYPES})
   endif()
-  foreach(type ${types})
-    set(unit ${KIZAMI_INSTANTIATED}/${folder}/${stem}_${type}.cu)
-    file(CONFIGURE OUTPUT ${unit} @ONLY
-         CONTENT "#include <complex>\n\n#include \"${header}\"\n\n${macro}(${KIZAMI_CPP_TYPE_${type}});\n")
+  foreach(arguments IN LISTS all)
+    string(REGEX REPLACE "[^A-Za-z0-9]+" "_" suffix "${arguments}")
+    if(DEFINED KIZAMI_CPP_TYPE_${suffix})
+      set(arguments ${KIZAMI_CPP_TYPE_${suffix}})
+    endif()
+    set(unit ${KIZAMI_INSTANTIATED}/${folder}/${stem}_${suffix}.cu)
+    file(CONFIGURE OUTPUT ${unit} @ONLY CONTENT "#include <complex>\n\n#include \"${header}\"\n\n${macro}(${arguments});\n")
     target_sources(kizami_${module} PRIVATE ${unit})
   endforeach()
 endfunction()

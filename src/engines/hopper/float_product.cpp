@@ -29,7 +29,8 @@ constexpr std::int64_t kBlockBytes = 128;  // of k in a stage
 [[nodiscard]] const FloatKernel& kernel_of(SliceFormat format) {
   static constinit base::MadeOnce<std::array<FloatKernel, 4>> kernels;
   return kernels.get([] {
-    return std::array{product_fp16_kernel(), product_bf16_kernel(), product_e4m3_kernel(), product_e5m2_kernel()};
+    return std::array{float_kernel<SliceFormat::kFp16>(), float_kernel<SliceFormat::kBf16>(),
+                      float_kernel<SliceFormat::kE4m3>(), float_kernel<SliceFormat::kE5m2>()};
   })[index_of(format)];
 }
 

@@ -148,3 +148,6 @@ FusedSliceKernel fused_slice_kernel() {
 }
 
 }  // namespace kizami::engines::hopper
+
+#define KIZAMI_INSTANTIATE_FUSED_SLICES(slices) \
+  template ::kizami::engines::hopper::FusedSliceKernel kizami::engines::hopper::fused_slice_kernel<slices>()

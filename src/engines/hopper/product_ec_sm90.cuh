@@ -295,3 +295,7 @@ EcKernel ec_kernel() {
 }
 
 }  // namespace kizami::engines::hopper
+
+#define KIZAMI_INSTANTIATE_EC_KERNEL(form, promotion) \
+  template ::kizami::engines::hopper::EcKernel        \
+  kizami::engines::hopper::ec_kernel<kizami::engines::hopper::EcForm::form, kizami::product::EcPromotion::promotion>()

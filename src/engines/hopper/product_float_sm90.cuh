@@ -181,8 +181,11 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_float_sm90(const __gri
 }
 
 template <SliceFormat kFormat>
-[[nodiscard]] FloatKernel float_kernel() {
+FloatKernel float_kernel() {
   return {reinterpret_cast<const void*>(&product_float_sm90<kFormat>), FloatShape::kSharedBytes};
 }
 
 }  // namespace kizami::engines::hopper
+
+#define KIZAMI_INSTANTIATE_FLOAT_KERNEL(format) \
+  template ::kizami::engines::hopper::FloatKernel kizami::engines::hopper::float_kernel<kizami::SliceFormat::format>()

@@ -74,10 +74,8 @@ struct FloatKernel {
   std::size_t shared_bytes;
 };
 // Each in a unit of its own.
-[[nodiscard]] FloatKernel product_fp16_kernel();
-[[nodiscard]] FloatKernel product_bf16_kernel();
-[[nodiscard]] FloatKernel product_e4m3_kernel();
-[[nodiscard]] FloatKernel product_e5m2_kernel();
+template <SliceFormat kFormat>
+[[nodiscard]] FloatKernel float_kernel();
 
 /// C of a product with k = 0: the epilogue of sums that are all zero. Any grid, any block.
 [[nodiscard]] FormKernels empty_sum_kernels();

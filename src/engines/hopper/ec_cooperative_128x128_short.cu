@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: MIT
-#include "engines/hopper/product_ec_sm90.cuh"
-
-namespace kizami::engines::hopper {
-
-template EcKernel ec_kernel<EcForm::kCooperative128x128, product::EcPromotion::kShort>();
-
-}  // namespace kizami::engines::hopper

@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: MIT
-#include "engines/hopper/fused_slices_sm90.cuh"
-
-namespace kizami::engines::hopper {
-
-template FusedSliceKernel fused_slice_kernel<4>();
-
-}  // namespace kizami::engines::hopper
