@@ -47,19 +47,4 @@ class BitsHash {
 /// Of the line of the case: tells whether two programs draw the same cases.
 [[nodiscard]] std::uint32_t line_hash(const check::Case& spec);
 
-/// Calls f.template operator()<T>() with the scalar type of a case. @range not dd, which the grammar lacks
-template <class F>
-decltype(auto) with_scalar(Scalar scalar, const F& f) {
-  switch (scalar) {
-    case Scalar::kF32:
-      return f.template operator()<float>();
-    case Scalar::kC64:
-      return f.template operator()<std::complex<float>>();
-    case Scalar::kC128:
-      return f.template operator()<std::complex<double>>();
-    default:
-      return f.template operator()<double>();
-  }
-}
-
 }  // namespace kizami::cli

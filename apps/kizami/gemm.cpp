@@ -331,9 +331,9 @@ ExitCode run_gemm(const GemmOptions& options) {
   if (shape.is_batch) report.batch = shape.batch;
   report.device = device;
 
-  Matrix c = with_type(scalar, [&]<class T>(std::type_identity<T>) { return start_of_c<T>(call); });
+  Matrix c = with_scalar(scalar, [&]<class T>() { return start_of_c<T>(call); });
   OutputFile output(options.output, output_bytes);
-  with_type(scalar, [&]<class T>(std::type_identity<T>) { multiply_all<T>(options, call, c, report); });
+  with_scalar(scalar, [&]<class T>() { multiply_all<T>(options, call, c, report); });
   if (report.check && !(report.check->error_over_bound <= 1)) {
     tell_refused(options, report);
     throw Failure(ExitCode::kCheckFailed,

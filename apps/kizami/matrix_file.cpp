@@ -171,7 +171,7 @@ void write_market_values(OutputFile& file, MatrixView<const T> x) {
 
 void write_market(OutputFile& file, const Matrix& x) {
   file.write(make_market_header(is_complex(x.scalar), x.shape.rows, x.shape.cols));
-  with_type(x.scalar, [&]<class T>(std::type_identity<T>) { write_market_values<T>(file, x.view<T>()); });
+  with_scalar(x.scalar, [&]<class T>() { write_market_values<T>(file, x.view<T>()); });
 }
 
 std::string npy_header_of(Scalar scalar, const MatrixShape& shape) {

@@ -64,23 +64,6 @@ struct Matrix {
   }
 };
 
-/// Calls f with the type that `scalar` names, as std::type_identity. @range a type that files hold: not double-double
-template <class F>
-auto with_type(Scalar scalar, const F& f) {
-  switch (scalar) {
-    case Scalar::kF32:
-      return f(std::type_identity<float>{});
-    case Scalar::kF64:
-      return f(std::type_identity<double>{});
-    case Scalar::kC64:
-      return f(std::type_identity<std::complex<float>>{});
-    case Scalar::kC128:
-    case Scalar::kDD:
-      break;
-  }
-  return f(std::type_identity<std::complex<double>>{});
-}
-
 /// Reads a whole file, whose format its first bytes tell; big-endian data are swapped. Matrix Market files become FP64 or
 /// complex FP64. Throws Failure kBadInput or kOutOfMemory.
 [[nodiscard]] Matrix read_matrix(const std::string& path);

@@ -29,7 +29,7 @@ Shortage& shortage_of(int device) {
 /// Whether beta is a 0 in host memory.
 bool overwrites_c(const Call& call, const Context& context) {
   if (context.has_device_factors) return false;
-  return for_scalar(call.scalar, [&](auto zero) { return factor_at<decltype(zero)>(call.beta, false) == zero; });
+  return with_scalar(call.scalar, [&]<class T>() { return factor_at<T>(call.beta, false) == T{}; });
 }
 
 Attempt left(const char* why) {

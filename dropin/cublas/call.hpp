@@ -72,21 +72,6 @@ template <class T>
   return is_real ? T(*static_cast<const RealOf<T>*>(address)) : *static_cast<const T*>(address);
 }
 
-/// function(T{}) for the type that `scalar` is.
-template <class Function>
-auto for_scalar(Scalar scalar, const Function& function) {
-  switch (scalar) {
-    case Scalar::kF32:
-      return function(float{});
-    case Scalar::kF64:
-      return function(double{});
-    case Scalar::kC64:
-      return function(std::complex<float>{});
-    default:
-      return function(std::complex<double>{});
-  }
-}
-
 /// Whether the options are understood, and the routine has them; cuBLASLt's products have R, too.
 [[nodiscard]] inline bool has_options(const Call& x) {
   const auto has = [&](char op) { return op == 'R' || has_op(x, is_complex(x.scalar), op); };

@@ -41,7 +41,7 @@ Status multiply(const Call& x, const Context& context, const Policy& policy, con
 }  // namespace
 
 Status emulate(const Call& call, const Context& context, const Policy& policy, const EffortNote& note) {
-  return for_scalar(call.scalar, [&](auto zero) { return multiply<decltype(zero)>(call, context, policy, note); });
+  return with_scalar(call.scalar, [&]<class T>() { return multiply<T>(call, context, policy, note); });
 }
 
 }  // namespace kizami::dropin::cublas

@@ -158,16 +158,14 @@ const char* why_no_blocks(const Call& call, const Context& context, const Settin
   if (policy_of(settings).scheme == Scheme::kAuto && level3::order_of(call) < least_order(call)) return kByPlan;
   const Accuracy& accuracy = settings.policy.accuracy;
   if (accuracy.kind == Accuracy::Kind::kBits && native_bound(call) > std::ldexp(1.0, -accuracy.bits)) return kDiagonal;
-  return for_scalar(call.scalar, [&](auto zero) -> const char* {
-    using T = decltype(zero);
-    if (factor_at<T>(call.alpha, has_real_alpha(call)) == zero) return kNothing;
+  return with_scalar(call.scalar, [&]<class T>() -> const char* {
+    if (factor_at<T>(call.alpha, has_real_alpha(call)) == T{}) return kNothing;
     return NativeLevel3<T>::is_there(call.routine) ? nullptr : kNoNative;
   });
 }
 
 Blocks emulate_blocks(const Call& call, const Context& context, const Settings& settings, std::int64_t block) {
-  return for_scalar(call.scalar, [&](auto zero) {
-    using T = decltype(zero);
+  return with_scalar(call.scalar, [&]<class T>() {
     Parts<T> parts(call, context, settings);
     level3::by_halves(typed<T>(call), block > 0 ? block : block_of(call), parts);
     return parts.done();

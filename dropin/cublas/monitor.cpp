@@ -120,8 +120,8 @@ Monitor::Monitor(const Call& call, const Context& context) noexcept {
       return;
     }
     const RelaxedCapture relaxed;
-    samples_ = for_scalar(call.scalar, [&](auto zero) -> std::unique_ptr<Samples> {
-      return std::make_unique<SamplesOf<decltype(zero)>>(call, context);
+    samples_ = with_scalar(call.scalar, [&]<class T>() -> std::unique_ptr<Samples> {
+      return std::make_unique<SamplesOf<T>>(call, context);
     });
   } catch (const std::exception& e) {
     why_none_ = e.what();

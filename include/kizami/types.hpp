@@ -96,6 +96,23 @@ using RealOf = typename detail::RealOf<T>::Type;
 [[nodiscard]] constexpr Scalar real_of(Scalar s) noexcept {
   return s == Scalar::kC64 ? Scalar::kF32 : s == Scalar::kC128 ? Scalar::kF64 : s;
 }
+/// Calls f.operator()<T>() with the type of elements that `scalar` names. @range not kDD, which products take in another form
+template <class F>
+decltype(auto) with_scalar(Scalar scalar, F&& f) {
+  switch (scalar) {
+    case Scalar::kF32:
+      return f.template operator()<float>();
+    case Scalar::kF64:
+      return f.template operator()<double>();
+    case Scalar::kC64:
+      return f.template operator()<std::complex<float>>();
+    case Scalar::kC128:
+    case Scalar::kDD:
+      break;
+  }
+  return f.template operator()<std::complex<double>>();
+}
+
 /// Significand bits of the parts, the hidden one included: 24, 53, or 106 for double-double.
 [[nodiscard]] constexpr int significand_bits(Scalar s) noexcept {
   return s == Scalar::kDD ? 106 : real_of(s) == Scalar::kF32 ? 24 : 53;

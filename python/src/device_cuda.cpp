@@ -132,12 +132,12 @@ Plan plan_on_device(int device, Scalar scalar, std::int64_t m, std::int64_t n, s
 
 std::vector<Outcome> run_on_device(const DeviceCall& call) {
   const CurrentDevice current(call.device);
-  return with_type(call.plan.scalar(), [&]<class T>() { return run_as<T>(call); });
+  return with_scalar(call.plan.scalar(), [&]<class T>() { return run_as<T>(call); });
 }
 
 nb::object device_array(int device, std::uintptr_t stream, const std::vector<std::int64_t>& shape, Scalar scalar) {
   const CurrentDevice current(device);
-  return with_type(scalar, [&]<class T>() { return array_of<T>(device, stream_of(stream), shape); });
+  return with_scalar(scalar, [&]<class T>() { return array_of<T>(device, stream_of(stream), shape); });
 }
 
 void copy_on_device(int device, std::uintptr_t stream, const OutputArray& target, const InputArray& source) {

@@ -33,7 +33,7 @@ PreparedOperand prepare_array(const Plan& plan, std::string_view side_name, cons
     refuse(std::string(side_name) + " is of type " + std::string(numpy_name(stack.scalar)) + ", must be " +
            std::string(numpy_name(plan.scalar())) + " as in the plan");
   }
-  return with_type(stack.scalar, [&]<class T>() { return prepare_as<T>(plan, side, stack); });
+  return with_scalar(stack.scalar, [&]<class T>() { return prepare_as<T>(plan, side, stack); });
 }
 
 }  // namespace

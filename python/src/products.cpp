@@ -86,7 +86,7 @@ std::vector<Outcome> run_arrays(const Plan& plan, std::complex<double> alpha, co
   std::vector<Outcome> outcomes(static_cast<std::size_t>(count));
   {
     const nb::gil_scoped_release released;
-    with_type(plan.scalar(), [&]<class T>() { run_as<T>(call, outcomes); });
+    with_scalar(plan.scalar(), [&]<class T>() { run_as<T>(call, outcomes); });
   }
   return outcomes;
 }

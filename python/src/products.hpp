@@ -15,21 +15,6 @@
 
 namespace kizami::python {
 
-/// Calls f<T>() for the element type that a Scalar names.
-template <class F>
-decltype(auto) with_type(Scalar scalar, const F& f) {
-  switch (scalar) {
-    case Scalar::kF32:
-      return f.template operator()<float>();
-    case Scalar::kC64:
-      return f.template operator()<std::complex<float>>();
-    case Scalar::kC128:
-      return f.template operator()<std::complex<double>>();
-    default:
-      return f.template operator()<double>();
-  }
-}
-
 /// alpha or beta; a real type takes the real part, since python/kizami refuses numbers that have another.
 template <class T>
 [[nodiscard]] T factor(std::complex<double> x) {

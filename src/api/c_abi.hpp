@@ -76,23 +76,6 @@ template <class Enum>
   return {};
 }
 
-/// Calls f.operator()<T>() for the C++ type of a scalar.
-template <class F>
-decltype(auto) with_scalar(Scalar scalar, F&& f) {
-  switch (scalar) {
-    case Scalar::kF32:
-      return f.template operator()<float>();
-    case Scalar::kF64:
-      return f.template operator()<double>();
-    case Scalar::kC64:
-      return f.template operator()<std::complex<float>>();
-    case Scalar::kC128:
-    case Scalar::kDD:  // not in this ABI: read_enum() refuses it
-      break;
-  }
-  return f.template operator()<std::complex<double>>();
-}
-
 /// Larger than any structure of kizami.h will become: a size beyond it was never set.
 inline constexpr std::size_t kMaxStructBytes = 4096;
 

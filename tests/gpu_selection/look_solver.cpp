@@ -76,10 +76,10 @@ class LookSolver final : public cli::CaseSolver {
   LookSolver& operator=(const LookSolver&) = delete;
 
   SolvedCase solve(const Case& spec) override {
-    return cli::with_scalar(spec.scalar, [&]<class T>() { return solve_as<T>(spec); });
+    return with_scalar(spec.scalar, [&]<class T>() { return solve_as<T>(spec); });
   }
   std::string difference(const Case& spec) override {
-    return cli::with_scalar(spec.scalar, [&]<class T>() { return difference_as<T>(spec); });
+    return with_scalar(spec.scalar, [&]<class T>() { return difference_as<T>(spec); });
   }
 
  private:
