@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Each item of the grammar is a row of kItems (key, values for the help, parser, printer) or a wish of the library's table.
+// Each item of the grammar is a row of kItems (key, values for the help, parser, printer) or a wish of the library's
+// table.
 #include "check/case.hpp"
 
 #include <fmt/format.h>

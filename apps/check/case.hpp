@@ -6,7 +6,8 @@
 //   case := scalar ops shape {item}     scalar: s | d | c | z     ops: a letter n, t, c or r each for A and B
 //                                       shape: MxNxK
 // Tokens are separated by blanks; items come in any order, each at most once; case_help() lists them with their
-// defaults. The wishes of a policy are items under the words that they have everywhere (kizami/wishes.hpp). Complex factors read a=1.5-2i, the imaginary part last; a factor without an i is real.
+// defaults. The wishes of a policy are items under the words that they have everywhere (kizami/wishes.hpp). Complex
+// factors read a=1.5-2i, the imaginary part last; a factor without an i is real.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +40,8 @@ namespace kizami::check {
 
 using kizami::to_string;
 
-/// One product C = alpha op(A) op(B) + beta C, or a batch of them, with everything that determines it and how it is to be computed.
+/// One product C = alpha op(A) op(B) + beta C, or a batch of them, with everything that determines it and how it is to
+/// be computed.
 struct Case {
   Scalar scalar = Scalar::kF64;
   Op op_a = Op::kNone;

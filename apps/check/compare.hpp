@@ -21,8 +21,8 @@ struct [[nodiscard]] Verdict {
 };
 [[nodiscard]] inline Verdict red(std::string message) { return {false, std::move(message)}; }
 
-/// Equality of all bits of all parts, so NaN equals only the same NaN and -0 differs from +0. The message tells the first difference
-/// in row order, both values in decimal and in bits, and how many elements differ.
+/// Equality of all bits of all parts, so NaN equals only the same NaN and -0 differs from +0. The message tells the
+/// first difference in row order, both values in decimal and in bits, and how many elements differ.
 /// @shape got, want: equal shapes, any strides; elements are conjugated where the view says so
 template <class T>
 requires kIsScalar<T> Verdict bits_equal(MatrixView<const T> got, MatrixView<const T> want);

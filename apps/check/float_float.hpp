@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// FP64 by pairs of FP32: the baseline "ff32" of studies and benchmarks, for processors that have FP32 alone. A number is the
-// unevaluated sum of two FP32 numbers, about 48 bits in FP32's range of exponents. What a user would write without this
-// library, on processors and in CUDA: nothing of src/ is used.
+// FP64 by pairs of FP32: the baseline "ff32" of studies and benchmarks, for processors that have FP32 alone. A number
+// is the unevaluated sum of two FP32 numbers, about 48 bits in FP32's range of exponents. What a user would write
+// without this library, on processors and in CUDA: nothing of src/ is used.
 #pragma once
 
 #include <cmath>
@@ -71,8 +71,9 @@ inline constexpr std::int64_t kMostFloatFloatTerms = std::int64_t{1} << 24;
   return add(sum, multiply(a, b));
 }
 
-/// Bound of |result - a.b| / (|a|.|b|) of k terms from FP64 elements, added one after another from zero and rounded to FP64:
-/// a term has 2 u^2 of its elements and 5.75 of its product, k - 1 sums 3.01 each; 1 + 2^-20 covers terms of higher order.
+/// Bound of |result - a.b| / (|a|.|b|) of k terms from FP64 elements, added one after another from zero and rounded to
+/// FP64: a term has 2 u^2 of its elements and 5.75 of its product, k - 1 sums 3.01 each; 1 + 2^-20 covers terms of
+/// higher order.
 /// @range is_float_float() of all elements, 0 <= k <= kMostFloatFloatTerms
 [[nodiscard]] constexpr double float_float_bound(std::int64_t k) noexcept {
   return (3.01 * static_cast<double>(k) + 8) * 0x1p-48 * (1 + 0x1p-20) + 0x1p-53;

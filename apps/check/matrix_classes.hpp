@@ -4,8 +4,8 @@
 // count.
 //   element = round_T(2^scale_exp * base), then the placements of values that are not finite
 // A complex element has two such parts of the same class. What a class draws for an element it draws for each part from
-// a stream of its own; what it draws for a vector, a matrix or both operands (places, shifts, masks) the parts share. So
-// constants and patterns come in both parts: class identity is (1 + i) I, and identity,re is I. A real matrix is the
+// a stream of its own; what it draws for a vector, a matrix or both operands (places, shifts, masks) the parts share.
+// So constants and patterns come in both parts: class identity is (1 + i) I, and identity,re is I. A real matrix is the
 // real part of the complex one.
 //
 // The base is exact in T before it is scaled, so a rescaled copy is an exact multiple unless it underflows. A finite

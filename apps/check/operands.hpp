@@ -32,8 +32,8 @@ class Operand {
   [[nodiscard]] MatrixView<T> view() noexcept;
   [[nodiscard]] MatrixView<const T> view() const noexcept;
 
-  /// The stored matrix with its padding, and kGuardElems canaries before its first element and after its last: what a copy in
-  /// another memory needs so that canaries_intact() can judge it when it is copied back.
+  /// The stored matrix with its padding, and kGuardElems canaries before its first element and after its last: what a
+  /// copy in another memory needs so that canaries_intact() can judge it when it is copied back.
   static constexpr std::size_t kGuardElems = 512 / sizeof(T);
   [[nodiscard]] std::span<T> guarded() noexcept;
   [[nodiscard]] std::span<const T> guarded() const noexcept;

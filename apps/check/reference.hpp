@@ -10,8 +10,8 @@
 // Complex products are judged part by part, each part as the real sum of products that it is:
 //   Re AB = sum of Ar Br - Ai Bi,  Im AB = sum of Ar Bi + Ai Br  over 2k terms,  and
 //   Re (alpha AB + beta C0) = Re alpha Re AB - Im alpha Im AB + Re beta Re C0 - Im beta Im C0,  Im likewise.
-// The gauge is the same sum of magnitudes (kNorm: of the norms of the 2k terms). An imaginary part of alpha or beta that
-// is 0 makes a real factor, which multiplies part by part: it has no products with Inf that would give NaN.
+// The gauge is the same sum of magnitudes (kNorm: of the norms of the 2k terms). An imaginary part of alpha or beta
+// that is 0 makes a real factor, which multiplies part by part: it has no products with Inf that would give NaN.
 #pragma once
 
 #include <array>
@@ -85,8 +85,9 @@ class Reference {
   /// The denominator without units: a lower bound of the gauge of this part of the element. @range cls is kFinite
   [[nodiscard]] Exact gauge(const Element& element, Against against, std::int64_t i, std::int64_t j) const;
 
-  /// An upper bound of the ratio of `got`, this part of C, or of 1 / 0 = Inf where the kinds differ, or NaN if the allowance is no
-  /// number. An infinite C stands for all numbers that round to it: its error is the distance to the nearest of them.
+  /// An upper bound of the ratio of `got`, this part of C, or of 1 / 0 = Inf where the kinds differ, or NaN if the
+  /// allowance is no number. An infinite C stands for all numbers that round to it: its error is the distance to the
+  /// nearest of them.
   [[nodiscard]] double ratio(const Element& element, RealOf<T> got, const Allowance& allowed, std::int64_t i,
                              std::int64_t j) const;
 
@@ -118,7 +119,8 @@ struct Sampling {
   std::int64_t max_cols = 0;
 };
 
-/// Ratios of all or sampled elements, of complex ones both parts. Elements that are not finite are judged too: 0 where the kinds agree, else Inf.
+/// Ratios of all or sampled elements, of complex ones both parts. Elements that are not finite are judged too: 0 where
+/// the kinds agree, else Inf.
 /// @shape c: m x n. A c of another shape gives statistics of no element, which ratio_at_most_one() refuses.
 template <class T>
 requires kIsScalar<T>
@@ -145,8 +147,8 @@ requires kIsScalar<T>
                          sampling, threads);
 }
 
-/// Green if every part is the exact one rounded to nearest, which the grammar calls accuracy=correct: an equal number (zeros
-/// of either sign are), or NaN where NaN belongs. @shape c: m x n
+/// Green if every part is the exact one rounded to nearest, which the grammar calls accuracy=correct: an equal number
+/// (zeros of either sign are), or NaN where NaN belongs. @shape c: m x n
 template <class T>
 requires kIsScalar<T> Verdict correctly_rounded(const Reference<T>& reference, MatrixView<const T> c,
                                                 Sampling sampling = {}, int threads = 1);

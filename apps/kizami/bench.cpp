@@ -2,8 +2,8 @@
 // kizami bench: how long products take here, native BLAS beside them in the same run.
 //   Candidates of one size are timed in turn, round by round, so that drift of the machine hits all alike; medians and
 //   extremes are over rounds. The floor of an emulated product is the time of its INT8 products alone, measured in the
-//   same rounds. On elements other than randn, calls are timed too that name as many moduli as others came to need: they
-//   have no certificate, so the difference is what it takes, with the repairs that it asks for.
+//   same rounds. On elements other than randn, calls are timed too that name as many moduli as others came to need:
+//   they have no certificate, so the difference is what it takes, with the repairs that it asks for.
 //   With --device products are those of the current CUDA device, native cuBLAS beside them, by the device's clock.
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a user would write without this library, for more than FP64 or for FP64 on FP32 units: baselines of the benchmark,
-// column-major C = A B.
+// What a user would write without this library, for more than FP64 or for FP64 on FP32 units: baselines of the
+// benchmark, column-major C = A B.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@
 
 namespace kizami::cli {
 
-/// Case number `index` of a campaign: type, ops, shape up to 130, layout, padding, alpha, beta, classes with parameters in
-/// their range, scales, NaN and Inf, accuracy, gauge, engine, threads, workspace, all drawn from the seed.
+/// Case number `index` of a campaign: type, ops, shape up to 130, layout, padding, alpha, beta, classes with parameters
+/// in their range, scales, NaN and Inf, accuracy, gauge, engine, threads, workspace, all drawn from the seed.
 /// @exact print() of it parses to the same case on every machine
 [[nodiscard]] check::Case random_case(std::uint64_t seed, std::int64_t index);
 

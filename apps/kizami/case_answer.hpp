@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a call made of a case, in so few bytes that a hundred thousand of them can be carried to another machine: a hash of all bits
-// of C, and what the outcome says.
+// What a call made of a case, in so few bytes that a hundred thousand of them can be carried to another machine: a hash
+// of all bits of C, and what the outcome says.
 #pragma once
 
 #include <complex>
@@ -33,8 +33,8 @@ class BitsHash {
   std::uint64_t hash_ = 0x9e3779b97f4a7c15U;
 };
 
-/// scheme/gauge/bound/moduli/slices/rung/equilibrated/repaired/rows/columns with NaN or Inf: all that a device and the host must
-/// agree on, the bound in hexadecimal bits; "none" after a quick return.
+/// scheme/gauge/bound/moduli/slices/rung/equilibrated/repaired/rows/columns with NaN or Inf: all that a device and the
+/// host must agree on, the bound in hexadecimal bits; "none" after a quick return.
 [[nodiscard]] std::string outcome_text(const Outcome& outcome);
 /// The answer of a refused call.
 [[nodiscard]] CaseAnswer refusal(const Status& status);

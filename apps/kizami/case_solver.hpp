@@ -13,8 +13,8 @@ namespace kizami::cli {
 struct SolvedCase {
   CaseAnswer answer;
   std::string how;  ///< "SCHEME ENGINE" that answered; empty after a refusal
-  bool promises_bits =
-      false;          ///< the bits of the host are promised; else the elements were judged by the reported bound
+  /// the bits of the host are promised; else the elements were judged by the reported bound
+  bool promises_bits = false;
   std::string fault;  ///< what was written that should not, or an element beyond the bound; empty: none
 };
 
@@ -32,8 +32,8 @@ class CaseSolver {
 };
 
 [[nodiscard]] std::unique_ptr<CaseSolver> host_solver();
-/// With a stream and buffers of its own on the current device. Throws Failure kRefused: there is no device, or the program was
-/// built without CUDA.
+/// With a stream and buffers of its own on the current device. Throws Failure kRefused: there is no device, or the
+/// program was built without CUDA.
 [[nodiscard]] std::unique_ptr<CaseSolver> device_solver();
 
 }  // namespace kizami::cli

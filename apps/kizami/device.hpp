@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What --device means: the calling thread's current CUDA device, as the commands see it. No CUDA header is needed to
-// include this, and a build without CUDA has all of it. Everything here throws Failure kRefused where there is no device,
-// or the program was built without CUDA; kInternal where the device fails; kOutOfMemory where its memory is short.
+// include this, and a build without CUDA has all of it. Everything here throws Failure kRefused where there is no
+// device, or the program was built without CUDA; kInternal where the device fails; kOutOfMemory where its memory is
+// short.
 #pragma once
 
 #include <cstdint>

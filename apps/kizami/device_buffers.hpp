@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What all that uses a CUDA device shares: errors as exceptions, and memory for case after case, which grows and is kept,
-// since allocating costs more than a small product.
+// What all that uses a CUDA device shares: errors as exceptions, and memory for case after case, which grows and is
+// kept, since allocating costs more than a small product.
 #pragma once
 
 #include <cuda_runtime_api.h>

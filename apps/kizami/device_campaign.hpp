@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Campaigns of the cases of devices. The host's answers are written to a file beforehand and carried to the machine with the
-// device; without a file the host computes beside it.
+// Campaigns of the cases of devices. The host's answers are written to a file beforehand and carried to the machine
+// with the device; without a file the host computes beside it.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ struct DeviceCampaign {
 void write_campaign_hashes(const DeviceCampaign& campaign, const std::string& path);
 
 /// Runs a campaign, prints failures, the first three shrunk, and a summary.
-/// Throws Failure kCheckFailed: a case failed, or most of at least 100 cases were not compared by bits; kUsage: the file is of
-/// another seed, or lacks cases; kBadInput: it was written by a program that draws other cases.
+/// Throws Failure kCheckFailed: a case failed, or most of at least 100 cases were not compared by bits; kUsage: the
+/// file is of another seed, or lacks cases; kBadInput: it was written by a program that draws other cases.
 ExitCode run_device_campaign(const DeviceCampaign& campaign);
 
 /// Computes cases by a solver and compares them with the host. Throws Failure kCheckFailed.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Cases in the memory of a CUDA device. All that a call reads or writes lies in one region (device_region.hpp). A lone product is made by cuda::run() in a workspace between guards, which holds what earlier cases left; a batch takes its
+// Cases in the memory of a CUDA device. All that a call reads or writes lies in one region (device_region.hpp). A lone
+// product is made by cuda::run() in a workspace between guards, which holds what earlier cases left; a batch takes its
 // workspace from the library.
 #include <cuda_runtime_api.h>
 
@@ -146,7 +147,8 @@ Status DeviceSolver::enqueue(const Case& spec, const Plan& plan, const Region<T>
                                array(Which::kC, output), c.ld, spec.num_products, spec.policy, outcomes.data());
 }
 
-/// C comes back into the operands. @param is_untouched  the call must not have written C @return what was written besides; empty: nothing
+/// C comes back into the operands. @param is_untouched  the call must not have written C @return what was written
+/// besides; empty: nothing
 template <class T>
 std::string DeviceSolver::copied_back(const Case& spec, std::vector<check::Operands<T>>& products,
                                       const Region<T>& region, bool is_untouched) {

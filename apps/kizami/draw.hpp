@@ -44,8 +44,8 @@ void draw_type_and_ops(Draw& draw, check::Case& c);
 void draw_layout(Draw& draw, check::Case& c);
 /// From one bit to all of the type's.
 [[nodiscard]] Accuracy random_bits(Draw& draw, Scalar scalar);
-/// The first case of `draw_case` that the grammar can say, with a seed, as it says it: alpha and beta are rounded, and what is not printed
-/// is gone.
+/// The first case of `draw_case` that the grammar can say, with a seed, as it says it: alpha and beta are rounded, and
+/// what is not printed is gone.
 [[nodiscard]] check::Case first_printable(Draw& draw, const std::function<check::Case()>& draw_case);
 
 /// Mostly small and odd, around the blocks of 16 lines and 64 elements, sometimes empty.

@@ -68,8 +68,8 @@ check::Allowance allowance_of(T alpha, T beta, double bound, Gauge gauge) {
   // Half the smallest subnormal number; for FP64 that is no double, so a whole one.
   check::Allowance out{check::against(gauge), bound, sizeof(R) == 4 ? kTiny / 2 : kTiny};
   if ((alpha == T{1} || alpha == T{-1}) && beta == T{0}) return out;
-  // alpha p + beta C0 rounds so often, and |p| <= (1 + bound) G. Exponents of p have no limits: it loses nothing to underflow
-  // that alpha could make large.
+  // alpha p + beta C0 rounds so often, and |p| <= (1 + bound) G. Exponents of p have no limits: it loses nothing to
+  // underflow that alpha could make large.
   out.units += kRoundings * kRounding * (1 + bound);
   out.absolute = kTiny;
   return out;

@@ -29,15 +29,15 @@ class ExactSample {
   ExactSample(T alpha, MatrixView<const T> a, MatrixView<const T> b, T beta, MatrixView<const T> c0);
 
   /// Judges c by a bound relative to G = |A||B| (kEntry) or ||a_i|| ||b_j|| (kNorm).
-  /// @bound allowed: |alpha| bound G, half the smallest subnormal number (FP64: a whole one), and with alpha or beta two roundings more,
-  ///        four for complex types
-  /// @param is_conditional  the bound holds unless terms overflow: an infinite element where the exact one is within half the largest number
-  ///        has an infinite error, whatever G, for only terms that overflow make it
+  /// @bound allowed: |alpha| bound G, half the smallest subnormal number (FP64: a whole one), and with alpha or beta
+  ///        two roundings more, four for complex types
+  /// @param is_conditional  the bound holds unless terms overflow: an infinite element where the exact one is within
+  ///        half the largest number has an infinite error, whatever G, for only terms that overflow make it
   [[nodiscard]] SampleError judge(MatrixView<const T> c, double bound, Gauge gauge, bool is_conditional,
                                   int threads) const;
 
-  /// Green if every part of the sample is the exact one rounded once, which accuracy correct promises. Rows and columns in
-  /// its message count those of the sample.
+  /// Green if every part of the sample is the exact one rounded once, which accuracy correct promises. Rows and columns
+  /// in its message count those of the sample.
   [[nodiscard]] check::Verdict correctly_rounded(MatrixView<const T> c, int threads) const;
 
  private:

@@ -73,8 +73,8 @@ void name_program(const char* name) noexcept;
 void print_error(std::string_view message) noexcept;
 void print_note(std::string_view message) noexcept;
 
-/// Writes to standard output. Throws Failure kReportFailed when that fails, for instance on a full disk or a pipe that nobody
-/// reads: call it when files are in place.
+/// Writes to standard output. Throws Failure kReportFailed when that fails, for instance on a full disk or a pipe that
+/// nobody reads: call it when files are in place.
 void write_stdout(std::string_view text);
 
 /// "4.0 GiB", "12 bytes"

@@ -14,8 +14,8 @@
 
 namespace kizami::cli {
 
-/// Everything that is worth telling about one call. Of a batch: the largest bound, the most moduli, the highest rung (-1,
-/// FP64 arithmetic, is above all), and the sums of what is counted.
+/// Everything that is worth telling about one call. Of a batch: the largest bound, the most moduli, the highest rung
+/// (-1, FP64 arithmetic, is above all), and the sums of what is counted.
 struct GemmReport {
   Plan plan;
   Policy policy;

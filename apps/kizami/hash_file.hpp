@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The answers of the host to the cases of a campaign on a device, in a text file to be carried to a machine with a device:
+// The answers of the host to the cases of a campaign on a device, in a text file to be carried to a machine with a
+// device:
 //   kizami-hashes 1 seed=S first=F count=N
 //   INDEX HASH_OF_THE_CASE HASH_OF_C OUTCOME       one line a case, in order; hashes in hexadecimal
 #pragma once

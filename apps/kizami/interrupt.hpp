@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What SIGINT, SIGTERM and SIGHUP do: remove the temporary file, end the line of a progress bar, exit with 128 + signal. The handler runs on any thread and uses async-signal-safe calls only.
+// What SIGINT, SIGTERM and SIGHUP do: remove the temporary file, end the line of a progress bar, exit with 128 +
+// signal. The handler runs on any thread and uses async-signal-safe calls only.
 #pragma once
 
 #include <string>
@@ -7,7 +8,8 @@
 namespace kizami::cli {
 
 /// Installs the handlers; a signal that the parent chose to ignore (nohup) stays ignored. A file beyond the size limit
-/// of the shell and a pipe that nobody reads become errors of write() instead of signals. Call once, before any thread starts.
+/// of the shell and a pipe that nobody reads become errors of write() instead of signals. Call once, before any thread
+/// starts.
 void install_interrupt_handlers();
 
 /// Delays signals for its lifetime, so that a file and its registration change together. Only one at a time; not

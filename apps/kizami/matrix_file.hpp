@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A matrix or a batch of matrices in memory, as it was read from a file or is going to be written to one: .npy, or Matrix
-// Market for one matrix.
+// A matrix or a batch of matrices in memory, as it was read from a file or is going to be written to one: .npy, or
+// Matrix Market for one matrix.
 #pragma once
 
 #include <complex>
@@ -64,8 +64,8 @@ struct Matrix {
   }
 };
 
-/// Reads a whole file, whose format its first bytes tell; big-endian data are swapped. Matrix Market files become FP64 or
-/// complex FP64. Throws Failure kBadInput or kOutOfMemory.
+/// Reads a whole file, whose format its first bytes tell; big-endian data are swapped. Matrix Market files become FP64
+/// or complex FP64. Throws Failure kBadInput or kOutOfMemory.
 [[nodiscard]] Matrix read_matrix(const std::string& path);
 
 /// An uninitialised C-ordered matrix or batch. Throws Failure kOutOfMemory.

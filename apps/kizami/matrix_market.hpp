@@ -4,8 +4,8 @@
 //   % comments, blank lines
 //   rows cols                        array: then one value a line, column by column
 //   rows cols entries                coordinate: then one "row col value" a line, from 1
-// All but general hold the lower triangle only, skew-symmetric without the diagonal. Coordinate entries of one place are
-// added in FP64 in the order of the file. A complex value is two numbers.
+// All but general hold the lower triangle only, skew-symmetric without the diagonal. Coordinate entries of one place
+// are added in FP64 in the order of the file. A complex value is two numbers.
 // Input is hostile: nothing is read beyond the text, and what a file claims is compared with its length before anything
 // is allocated. Refusals name line, value and limit. Format: NIST, "The Matrix Market Exchange Formats".
 #pragma once

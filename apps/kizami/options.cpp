@@ -82,8 +82,8 @@ bool ends_in_sign_of_unit(std::string_view text) {
   return ends_in_sign && text.size() > 1 && text[text.size() - 2] != 'e' && text[text.size() - 2] != 'E';
 }
 
-/// The text in the stricter grammar of check::parse_complex(): the unit is i, "i" and "-i" have their 1, and an imaginary
-/// number has no plus sign.
+/// The text in the stricter grammar of check::parse_complex(): the unit is i, "i" and "-i" have their 1, and an
+/// imaginary number has no plus sign.
 std::string with_plain_unit(std::string_view text) {
   if (!has_unit(text)) return std::string(text);
   std::string out(text.substr(0, text.size() - 1));

@@ -40,8 +40,8 @@ void refuse_options_of_processor(const PolicyOptions& options);
 /// Throws Failure kUsage that names the option. @range as check::parse_integer
 [[nodiscard]] std::int64_t integer_option(std::string_view option, std::string_view text, std::int64_t lo,
                                           std::int64_t hi);
-/// A real x, an imaginary yi, or x+yi, with i or j as the unit; also with nan, inf or -inf as parts. Parts stay finite in
-/// the scalar type and are rounded to it. Throws Failure kUsage, also for a unit where the scalar type is real.
+/// A real x, an imaginary yi, or x+yi, with i or j as the unit; also with nan, inf or -inf as parts. Parts stay finite
+/// in the scalar type and are rounded to it. Throws Failure kUsage, also for a unit where the scalar type is real.
 [[nodiscard]] std::complex<double> scalar_option(std::string_view option, std::string_view text, Scalar scalar);
 
 /// Throws Failure kUsage: "--gauge = 'row' is unknown; allowed: entry, norm".

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The C interface of level 3, by kinds of routines: options are numbers, sizes and real factors are values, complex factors
-// are addresses. Row-major calls become column-major ones (call.hpp); a call that is left to the native library is not
-// changed.
+// The C interface of level 3, by kinds of routines: options are numbers, sizes and real factors are values, complex
+// factors are addresses. Row-major calls become column-major ones (call.hpp); a call that is left to the native library
+// is not changed.
 #pragma once
 
 #include <type_traits>

@@ -16,8 +16,8 @@ struct Rows {
 };
 Rows rows_of(char uplo, std::int64_t j, std::int64_t n) { return uplo == 'U' ? Rows{0, j + 1} : Rows{j, n}; }
 
-/// One triangle of C (n x n), in columns of blocks: the rectangle beside a diagonal block is a product into C, the diagonal
-/// block one into `square`, of which the triangle is taken.
+/// One triangle of C (n x n), in columns of blocks: the rectangle beside a diagonal block is a product into C, the
+/// diagonal block one into `square`, of which the triangle is taken.
 template <class T>
 class TriangleUpdate {
  public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The Fortran interface of level 3, by kinds of routines. All arguments are addresses; each letter has a hidden length at
-// the end, which C programs leave out: it is not read, and the native function is given 1 for each.
+// The Fortran interface of level 3, by kinds of routines. All arguments are addresses; each letter has a hidden length
+// at the end, which C programs leave out: it is not read, and the native function is given 1 for each.
 #pragma once
 
 #include <cctype>

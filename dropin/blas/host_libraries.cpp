@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Host libraries of libkizami.a that this library does without, so that it brings none into a program that might load another
-// version of it: the BLAS behind the scheme native, which is answered by the program's own before libkizami is asked, and the
-// part of Highway that is not in its headers. References to the four functions come here by the linker's --wrap.
+// Host libraries of libkizami.a that this library does without, so that it brings none into a program that might load
+// another version of it: the BLAS behind the scheme native, which is answered by the program's own before libkizami is
+// asked, and the part of Highway that is not in its headers. References to the four functions come here by the linker's
+// --wrap.
 #include <hwy/targets.h>
 
 #include <cstdio>

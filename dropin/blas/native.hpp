@@ -9,8 +9,8 @@
 namespace kizami::dropin::blas {
 
 /// The function of that name: of the next library in the program's order of loading; else of KIZAMI_NATIVE; else of a
-/// library that is loaded out of that order (by a Python extension, say); else of one that the system finds. Never one of
-/// this library. Null: there is none. Safe to call from any thread.
+/// library that is loaded out of that order (by a Python extension, say); else of one that the system finds. Never one
+/// of this library. Null: there is none. Safe to call from any thread.
 [[nodiscard]] void* find_native(const char* name);
 
 /// The function as the program itself sees it: xerbla_, which programs replace. Null: there is none.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The integers behind names without a suffix (dgemm_, cblas_dgemm): int, or int64_t in libkizami_blas64.so, which stands
-// before libraries that have wide integers behind the plain names, as libblas64.so.3 of Debian.
+// The integers behind names without a suffix (dgemm_, cblas_dgemm): int, or int64_t in libkizami_blas64.so, which
+// stands before libraries that have wide integers behind the plain names, as libblas64.so.3 of Debian.
 #pragma once
 
 #include <cstdint>

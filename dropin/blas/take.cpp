@@ -74,8 +74,8 @@ const char* why_native(const Call<T>& call, const Configuration& configuration, 
   return nullptr;
 }
 
-/// Roundings of the triangular routines (emulate.hpp): those of native diagonal blocks, and an epilogue for each halving. A
-/// complex product has four roundings for two.
+/// Roundings of the triangular routines (emulate.hpp): those of native diagonal blocks, and an epilogue for each
+/// halving. A complex product has four roundings for two.
 template <class T>
 Allowance allowance_of(const Call<T>& call, const Outcome& outcome) {
   const double halvings = 2 + std::log2(static_cast<double>(call.k));

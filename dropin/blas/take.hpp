@@ -27,8 +27,8 @@ template <class T>
 template <class T>
 void record_native(const Call<T>& call, const Rest& rest, double seconds) noexcept;
 
-/// For a function that the native library does not have: by native gemm, trmm and trsm of any name. An argument that is not
-/// valid is reported to xerbla_, with the number that it has in Fortran.
+/// For a function that the native library does not have: by native gemm, trmm and trsm of any name. An argument that is
+/// not valid is reported to xerbla_, with the number that it has in Fortran.
 template <class T>
 void answer_for_missing(const Call<T>& call) noexcept;
 

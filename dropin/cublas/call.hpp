@@ -25,7 +25,8 @@ struct Context {
   bool has_device_factors = false;  ///< alpha and beta are in device memory, and are read when the call runs
 };
 
-/// What alpha, beta and the matrices are made of is `scalar`, but for the factors of herk and beta of its kin, which are real.
+/// What alpha, beta and the matrices are made of is `scalar`, but for the factors of herk and beta of its kin, which
+/// are real.
 struct Call : Shape {
   const char* name = "";             ///< of the function that was called
   const void* caller = nullptr;      ///< an address in the calling code
@@ -78,8 +79,8 @@ template <class T>
   return x.side != 0 && x.uplo != 0 && x.diag != 0 && has(x.op_a) && has(x.op_b);
 }
 
-/// Whether cuBLAS takes the options, sizes, leading dimensions and addresses of host memory. What it refuses is left to it, and
-/// so has its status.
+/// Whether cuBLAS takes the options, sizes, leading dimensions and addresses of host memory. What it refuses is left to
+/// it, and so has its status.
 [[nodiscard]] inline bool is_valid(const Call& x) {
   if ((x.handle == nullptr && !x.context) || !has_options(x)) return false;
   if (x.m < 0 || x.n < 0 || x.k < 0 || x.num_products < 0 || x.alpha == nullptr) return false;

@@ -38,10 +38,10 @@ struct Choice {
 /// The policy of the settings, with a smaller limit for the workspace unless it is 0.
 [[nodiscard]] Policy policy_within(const Settings& settings, std::size_t workspace_limit);
 
-/// The choice for a call with m, n, k, num_products >= 1 under settings that live as long as the process, in a workspace of at most so
-/// many bytes, or with a limit of 0 as the settings say. It stays until the thread asks for another one.
-/// Where nothing can be emulated on the current device (no driver, no device, no engine), that is said in one line on stderr,
-/// once for each device.
+/// The choice for a call with m, n, k, num_products >= 1 under settings that live as long as the process, in a
+/// workspace of at most so many bytes, or with a limit of 0 as the settings say. It stays until the thread asks for
+/// another one. Where nothing can be emulated on the current device (no driver, no device, no engine), that is said in
+/// one line on stderr, once for each device.
 [[nodiscard]] const Choice& chosen(const Settings& settings, const Call& call, std::size_t workspace_limit = 0);
 
 /// What the native library will take, by the model. @units seconds; 0: not known, or a device has failed

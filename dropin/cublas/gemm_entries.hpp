@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The entry points of GEMM by kinds: each makes a Call of its arguments, and passes these on as they came where Kizami does not
-// answer. Int is int, or int64_t of the twins ..._64.
+// The entry points of GEMM by kinds: each makes a Call of its arguments, and passes these on as they came where Kizami
+// does not answer. Int is int, or int64_t of the twins ..._64.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What programs call instead of cuBLAS' products, each also as ..._64. Everything else of cuBLAS stays the program's own.
+// What programs call instead of cuBLAS' products, each also as ..._64. Everything else of cuBLAS stays the program's
+// own.
 #include <cstdint>
 
 #include "dropin/cublas/export.hpp"

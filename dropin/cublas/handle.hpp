@@ -6,8 +6,9 @@
 
 namespace kizami::dropin::cublas {
 
-/// Reads stream and pointer mode, and whether the math mode leaves the arithmetic of this type to the library: tensor operations,
-/// TF32 and BF16x9 are wishes for FP32 only; the pedantic mode and emulated FP64 are wishes for a certain arithmetic.
+/// Reads stream and pointer mode, and whether the math mode leaves the arithmetic of this type to the library: tensor
+/// operations, TF32 and BF16x9 are wishes for FP32 only; the pedantic mode and emulated FP64 are wishes for a certain
+/// arithmetic.
 /// @return why the handle's calls are native, or null
 [[nodiscard]] const char* read_handle(cublasHandle_t handle, Scalar scalar, Context& out);
 

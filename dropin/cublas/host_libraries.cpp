@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// libkizami.a names libraries of the host, for products of host memory, which libkizami_cublas.so never does. These stand
-// where linked libraries would be one more file to bring along and, in the global scope of a program, would come before the
-// ones that it loads itself.
+// libkizami.a names libraries of the host, for products of host memory, which libkizami_cublas.so never does. These
+// stand where linked libraries would be one more file to bring along and, in the global scope of a program, would come
+// before the ones that it loads itself.
 #include <hwy/targets.h>
 
 #include <cstdio>

@@ -18,8 +18,9 @@ constexpr const char* kDeviceFactors = "alpha and beta are in device memory";
 constexpr const char* kDiagonal = "diagonal blocks are native, whose accuracy does not do";
 constexpr const char* kNoNative = "this cuBLAS has no such function with 64-bit integers";
 
-/// The order of the largest native block. On an H200 (lab/results/h200/level3.jsonl, orders of 2048 to 8192) the best of 256..4096, or
-/// near it, for all orders: 1024 in place of 2048 costs syrk of FP64 15 %, 2048 in place of 512 trmm of complex FP32 a third.
+/// The order of the largest native block. On an H200 (lab/results/h200/level3.jsonl, orders of 2048 to 8192) the best
+/// of 256..4096, or near it, for all orders: 1024 in place of 2048 costs syrk of FP64 15 %, 2048 in place of 512 trmm
+/// of complex FP32 a third.
 std::int64_t max_block(const Call& call) {
   if (call.scalar == Scalar::kC64) return has_triangle(call.routine) ? 1024 : 512;
   if (has_triangle(call.routine) || call.scalar == Scalar::kC128) return 2048;

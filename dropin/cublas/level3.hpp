@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Routines of level 3 but gemm, by halves (dropin/level3/halves.hpp): what lies beside the diagonal of a triangle is a product
-// of Kizami, diagonal blocks are cuBLAS', on the handle of the call.
+// Routines of level 3 but gemm, by halves (dropin/level3/halves.hpp): what lies beside the diagonal of a triangle is a
+// product of Kizami, diagonal blocks are cuBLAS', on the handle of the call.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ struct Blocks {
 /// Why such a call cannot be emulated, or null.
 [[nodiscard]] const char* why_no_blocks(const Call& call, const Context& context, const Settings& settings);
 
-/// @range  a valid call with m, n, k >= 1, for which why_no_blocks() is null; block: the order of the largest native block, 0: the
-///         one of block_of()
+/// @range  a valid call with m, n, k >= 1, for which why_no_blocks() is null; block: the order of the largest native
+///         block, 0: the one of block_of()
 /// @bound  b(k) of the products, with the native bound of the diagonal blocks: see docs/dropin.md
 /// @queue  asynchronous and capturable
 [[nodiscard]] Blocks emulate_blocks(const Call& call, const Context& context, const Settings& settings,

@@ -10,9 +10,10 @@ namespace kizami::dropin::cublas {
 
 enum class Library : std::uint8_t { kCublas, kCublasLt };
 
-/// The function of that name: of the library that a proxy names (proxy/proxy.cpp); else of the next one in the program's order
-/// of loading; else of KIZAMI_NATIVE; else of a libcublas.so that is loaded out of that order (by a Python extension, say); else
-/// of one that the system finds. Never one of this library. Null: there is none yet. Safe to call from any thread.
+/// The function of that name: of the library that a proxy names (proxy/proxy.cpp); else of the next one in the
+/// program's order of loading; else of KIZAMI_NATIVE; else of a libcublas.so that is loaded out of that order (by a
+/// Python extension, say); else of one that the system finds. Never one of this library. Null: there is none yet. Safe
+/// to call from any thread.
 [[nodiscard]] void* find_native(Library library, const char* name);
 
 template <Library kLibrary>

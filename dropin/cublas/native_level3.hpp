@@ -18,8 +18,8 @@ class NativeLevel3 {
   /// Whether this cuBLAS has the routine, and gemm.
   [[nodiscard]] static bool is_there(Routine routine);
 
-  /// Each is the routine that `x` is, or gemm, with these matrices and factors of host memory. Factors of herk, and beta of its kin,
-  /// are real.
+  /// Each is the routine that `x` is, or gemm, with these matrices and factors of host memory. Factors of herk, and
+  /// beta of its kin, are real.
   static cublasStatus_t gemm(cublasHandle_t handle, char op_a, char op_b, std::int64_t m, std::int64_t n,
                              std::int64_t k, T alpha, const T* a, std::int64_t lda, const T* b, std::int64_t ldb,
                              T beta, T* c, std::int64_t ldc);

@@ -20,9 +20,9 @@ struct Rest {
   bool is_short_of_memory = false;   ///< why it is native
 };
 
-/// Answers the calls, which one entry point was given together, or leaves them untouched: all of them, or, where Kizami refuses one
-/// that the planner had accepted, that one and those after it. If a product fails in its midst, the rest of the calls is as its own
-/// C. @queue asynchronous and capturable; safe from any thread
+/// Answers the calls, which one entry point was given together, or leaves them untouched: all of them, or, where Kizami
+/// refuses one that the planner had accepted, that one and those after it. If a product fails in its midst, the rest of
+/// the calls is as its own C. @queue asynchronous and capturable; safe from any thread
 [[nodiscard]] Rest answer(std::span<const Call> calls) noexcept;
 
 /// Records what the native library was left with.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Which workspaces a call asks a device for. The planner's wish comes first; what cannot be had is followed by the largest power of two
-// of bytes below it, and so on by halves, down to kLeastWorkspace. What was refused is remembered for the device, so that later calls
-// begin below it; of kRetryPeriod calls that would have asked for more, one does: memory may be free again.
+// Which workspaces a call asks a device for. The planner's wish comes first; what cannot be had is followed by the
+// largest power of two of bytes below it, and so on by halves, down to kLeastWorkspace. What was refused is remembered
+// for the device, so that later calls begin below it; of kRetryPeriod calls that would have asked for more, one does:
+// memory may be free again.
 #pragma once
 
 #include <atomic>

@@ -4,8 +4,8 @@
 
 #include "kizami/cuda.hpp"
 
-/// What the pool of the current device holds for workspaces, in bytes: now, at most so far, and now for calls that are not done. Graphs
-/// own theirs, which are not counted.
+/// What the pool of the current device holds for workspaces, in bytes: now, at most so far, and now for calls that are
+/// not done. Graphs own theirs, which are not counted.
 /// @return 0, or -1: CUDA does not say; the numbers are as they were
 extern "C" KIZAMI_API int kizami_workspaces(std::size_t* held, std::size_t* most_held, std::size_t* used) noexcept {
   try {

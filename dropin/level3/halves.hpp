@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Routines of level 3 but gemm and gemmt, by halves: a call comes apart into products, of what lies beside the diagonal,
-// and calls of its own routine, with the diagonal blocks. For halves 1 and 2, a lower triangle, and A on the left:
+// Routines of level 3 but gemm and gemmt, by halves: a call comes apart into products, of what lies beside the
+// diagonal, and calls of its own routine, with the diagonal blocks. For halves 1 and 2, a lower triangle, and A on the
+// left:
 //   syrk and its kin  C11; C21 <- its products + beta C21; C22
 //   symm, hemm        C1 <- alpha A11 B1 + beta C1; C2 likewise; C1 += alpha A21' B2; C2 += alpha A21 B1
 //   trmm              C2 <- alpha A22 B2; C2 += alpha A21 B1; C1 <- alpha A11 B1, last, for C may be B
 //   trsm              A11 C1 <- alpha C1; C2 <- alpha C2 - A21 C1; A22 C2 <- C2
-// What has a diagonal block is halved again, until its order is at most `block`. Where a call is split, and the order of
-// its parts, decide the bits of C; how large `block` is, too, and that each library decides for itself.
+// What has a diagonal block is halved again, until its order is at most `block`. Where a call is split, and the order
+// of its parts, decide the bits of C; how large `block` is, too, and that each library decides for itself.
 #pragma once
 
 #include <cstdint>

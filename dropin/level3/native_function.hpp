@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The functions that the program would call without this library, found at run time. The two libraries have these places
-// to search in common; each has more of its own (dropin/blas/native.cpp, dropin/cublas/native.cpp).
+// The functions that the program would call without this library, found at run time. The two libraries have these
+// places to search in common; each has more of its own (dropin/blas/native.cpp, dropin/cublas/native.cpp).
 #pragma once
 
 #include <dlfcn.h>
@@ -18,8 +18,8 @@ namespace kizami::dropin::level3 {
   return dladdr(address, &info) == 0 ? nullptr : info.dli_fbase;
 }
 
-/// The function in what dlopen() gave, or RTLD_NEXT, unless it is one of this library, which then stands before the native
-/// one in that search, too. @range library: may be null
+/// The function in what dlopen() gave, or RTLD_NEXT, unless it is one of this library, which then stands before the
+/// native one in that search, too. @range library: may be null
 [[nodiscard]] inline void* search(void* library, const char* name) {
   void* found = library == nullptr ? nullptr : dlsym(library, name);
   if (found == nullptr) return nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The products that routines of level 3 are made of, as calls. Matrices may be in host or in device memory: their elements
-// are not looked at.
+// The products that routines of level 3 are made of, as calls. Matrices may be in host or in device memory: their
+// elements are not looked at.
 #pragma once
 
 #include <cstdint>

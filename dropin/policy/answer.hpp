@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What both libraries do alike to answer calls: whom a call is left to, what the planner said of a shape, and the record.
+// What both libraries do alike to answer calls: whom a call is left to, what the planner said of a shape, and the
+// record.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +26,8 @@ inline constexpr const char* kRefuses = "the planner refuses";
 inline constexpr const char* kByLearning = "elements of earlier calls made it the quicker one";
 inline constexpr const char* kOneBlock = "there is no block beside the diagonal";
 
-/// How many calls of this library the thread is in. What is called from within is native: Kizami may use the native library,
-/// and that one calls its own functions by their names, as cuBLAS and the reference CBLAS do.
+/// How many calls of this library the thread is in. What is called from within is native: Kizami may use the native
+/// library, and that one calls its own functions by their names, as cuBLAS and the reference CBLAS do.
 extern constinit thread_local int depth;
 
 class Inside {
@@ -43,8 +44,8 @@ class Inside {
 /// Why the planner refuses a call, for the summary, with the variable that would let it.
 [[nodiscard]] const char* kept_refusal(const Status& status);
 
-/// What the thread made for a shape before, or what `make` makes now: a program repeats few shapes. Choices are trivial, so
-/// that a thread's memory of them needs no destructor.
+/// What the thread made for a shape before, or what `make` makes now: a program repeats few shapes. Choices are
+/// trivial, so that a thread's memory of them needs no destructor.
 template <class Choice, class IsFor, class Make>
 [[nodiscard]] const Choice& remembered(std::int64_t m, std::int64_t n, std::int64_t k, const IsFor& is_for,
                                        const Make& make) {
@@ -59,8 +60,8 @@ template <class Choice, class IsFor, class Make>
   return entry;
 }
 
-/// What the native library will take for a call, by the model: plan_by(policy) plans its shape for the planner's own processor or
-/// device. @units seconds; 0: not known
+/// What the native library will take for a call, by the model: plan_by(policy) plans its shape for the planner's own
+/// processor or device. @units seconds; 0: not known
 template <class PlanBy>
 [[nodiscard]] double predicted_native(const Shape& x, const PlanBy& plan_by) {
   if (x.m < 1 || x.n < 1 || x.k < 1) return 0;

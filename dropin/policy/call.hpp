@@ -60,7 +60,8 @@ inline constexpr int kNumRoutines = static_cast<int>(Routine::kTrsm) + 1;
 
 [[nodiscard]] constexpr bool is_transposed(char letter) { return letter == 'T' || letter == 'C'; }
 
-/// Letters are those of Fortran, upper case, and R for conjugated without transposition; 0 is an option that is not understood.
+/// Letters are those of Fortran, upper case, and R for conjugated without transposition; 0 is an option that is not
+/// understood.
 struct Shape {
   Routine routine = Routine::kGemm;
   char side = 'L';
@@ -86,7 +87,8 @@ struct StoredRows {
 }
 [[nodiscard]] constexpr bool is_leading_dimension(std::int64_t ld, std::int64_t rows) { return ld >= 1 && ld >= rows; }
 
-/// Whether the routine has that operation, N, T or C: complex syrk and its kin do not conjugate, herk and its kin always do.
+/// Whether the routine has that operation, N, T or C: complex syrk and its kin do not conjugate, herk and its kin
+/// always do.
 [[nodiscard]] constexpr bool has_op(const Shape& x, bool is_complex, char op) {
   const bool is_strict = is_complex && has_triangle(x.routine) && x.routine != Routine::kGemmt;
   if (op == 'T') return !is_strict || !is_hermitian(x.routine);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What the environment of a process asks of a drop-in library. Besides one variable for each setting (settings.hpp), its name in
-// upper case behind KIZAMI_:
+// What the environment of a process asks of a drop-in library. Besides one variable for each setting (settings.hpp),
+// its name in upper case behind KIZAMI_:
 //   KIZAMI_RULES     a rules file (rules.hpp)
 //   KIZAMI_LOG       0, 1 (one line for each call on stderr), or a file that lines are appended to
 //   KIZAMI_SUMMARY   0, 1 (at the end of the process, on stderr), or a file that it is appended to
 //   KIZAMI_MONITOR   N: of each N-th emulated call a sample is computed again and compared with its bound; 0: none
 //   KIZAMI_DRY_RUN   1: calls are planned, logged and counted, and left to the native library
-//   KIZAMI_WORKSPACE_TOTAL  the most device memory that the workspaces of all calls hold together, as KIZAMI_WORKSPACE; 0: no limit
+//   KIZAMI_WORKSPACE_TOTAL  the most device memory that the workspaces of all calls hold together, as KIZAMI_WORKSPACE;
+//   0: no limit
 //   KIZAMI_NATIVE    the library that calls are left to, where the program itself brings none
 // A variable that is unset or empty is at its default.
 #pragma once
@@ -42,8 +43,8 @@ using ReadVariable = const char* (*)(const char* name);
 /// @status kInvalidArgument: names the variable, or the file and line, the value and what is allowed
 [[nodiscard]] Result<Configuration> read_configuration(ReadVariable read_variable);
 
-/// The configuration of this process, read from its environment by the first call. What is not understood turns emulation
-/// off; the first report_complaint() prints it.
+/// The configuration of this process, read from its environment by the first call. What is not understood turns
+/// emulation off; the first report_complaint() prints it.
 [[nodiscard]] const Configuration& process_configuration();
 
 /// Prints the complaint on stderr, in one line, once in a process.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Who answers the calls of one place, by how those before went: the planner knows sizes only, and elements may ask for more than it
-// counts on. Two losses of Kizami in a row leave the calls to the native library; after 16 of them one is Kizami's again, then
-// after 32, and so on up to 1024; a win makes all of them Kizami's. Pure: no clock, no device.
+// Who answers the calls of one place, by how those before went: the planner knows sizes only, and elements may ask for
+// more than it counts on. Two losses of Kizami in a row leave the calls to the native library; after 16 of them one is
+// Kizami's again, then after 32, and so on up to 1024; a win makes all of them Kizami's. Pure: no clock, no device.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ inline constexpr std::int32_t kMostNativeCalls = 1024;
 inline constexpr double kWinningShare = 0.97;
 
 /// Whether a call of Kizami was a loss. What the planner counted on is none: it has decided with that.
-/// @param predicted what the call took, by what its elements asked for; planned: what the planner counted on; native: of the
-///        native library. @units seconds
+/// @param predicted what the call took, by what its elements asked for; planned: what the planner counted on; native:
+///        of the native library. @units seconds
 [[nodiscard]] constexpr bool is_loss(double predicted, double planned, double native) {
   return predicted > planned && !(predicted < kWinningShare * native);
 }

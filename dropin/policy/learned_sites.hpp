@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The places of calls that a process remembers, with what was learned of each. A place is what a program repeats: the calling code,
-// the shape, and the settings. There is room for a fixed number; of those that compete the longest unused goes.
+// The places of calls that a process remembers, with what was learned of each. A place is what a program repeats: the
+// calling code, the shape, and the settings. There is room for a fixed number; of those that compete the longest unused
+// goes.
 //
-// Calls end when they like: each has a number, and tells its effort by one of the two words of its place, so that the last two
-// calls are known. Numbers of a place go on when another one takes it over, and what is told of calls before that is not heard.
+// Calls end when they like: each has a number, and tells its effort by one of the two words of its place, so that the
+// last two calls are known. Numbers of a place go on when another one takes it over, and what is told of calls before
+// that is not heard.
 #pragma once
 
 #include <array>
@@ -63,7 +65,8 @@ class LearnedSites {
 
   /// Who answers the next call of a site, by what has been told since the last one.
   /// @param told    told(word) is the std::optional<ToldEffort> that a word holds
-  /// @param is_loss is_loss(effort): whether a call with that effort was a loss; asked when the effort is another than before
+  /// @param is_loss is_loss(effort): whether a call with that effort was a loss; asked when the effort is another than
+  ///        before
   template <class Told, class IsLoss>
   [[nodiscard]] Answer next_call(const Site& site, const Told& told, const IsLoss& is_loss) {
     const std::size_t set = set_of(site);

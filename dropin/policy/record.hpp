@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What happened to the calls of a process: a line for each call that asks for it, and a summary by routine, shape and place
-// of the call at the end of the process.
+// What happened to the calls of a process: a line for each call that asks for it, and a summary by routine, shape and
+// place of the call at the end of the process.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +26,10 @@ struct CallReport {
   const void* caller = nullptr;
   std::string why_native;  ///< empty: emulated
   Outcome outcome;         ///< of an emulated call: the worst of its products
-  std::int64_t native_products =
-      0;  ///< blocks of an emulated call that Kizami refused, and the native library answered
-  /// The call goes on when its report is made: its time is the planner's, and its moduli are the fewest that may be used.
+  /// blocks of an emulated call that Kizami refused, and the native library answered
+  std::int64_t native_products = 0;
+  /// The call goes on when its report is made: its time is the planner's, and its moduli are the fewest that may be
+  /// used.
   bool is_predicted = false;
   /// Bytes that the planner was left with where memory for what it wished was not to be had; 0: it had what it wished.
   std::size_t workspace_limit = 0;
@@ -77,8 +78,8 @@ class Record {
   std::size_t most_held_ = 0;
 };
 
-/// Appends to the file, or writes to stderr if `path` is empty. In one write, so that processes do not mix. Does not wait for
-/// somebody to open a FIFO. @return 0, or the errno of what went wrong
+/// Appends to the file, or writes to stderr if `path` is empty. In one write, so that processes do not mix. Does not
+/// wait for somebody to open a FIFO. @return 0, or the errno of what went wrong
 [[nodiscard]] int write_text(const std::string& path, std::string_view text);
 
 /// A line of the log. The first one that the file does not take is said on stderr, once in a process.
@@ -87,7 +88,8 @@ void write_log(const std::string& path, const std::string& line);
 /// The summary; on stderr, with the reason, if the file does not take it.
 void write_summary(const std::string& path, const std::string& text);
 
-/// The record of this process, the child of a fork has its own; the summary is written when the process ends, if the configuration wants it.
+/// The record of this process, the child of a fork has its own; the summary is written when the process ends, if the
+/// configuration wants it.
 [[nodiscard]] Record& process_record();
 
 }  // namespace kizami::dropin

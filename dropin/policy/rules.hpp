@@ -3,9 +3,10 @@
 //   routine=gemm,syrk type=d,z m=1000.. n=..50 k=1..2000 : accuracy=bits=40 scheme=ozaki2
 //   site=libscipy*                                       : scheme=native
 //   size=..256                                           : scheme=native
-// A rule holds for a call if all its conditions do; none hold always. The first rule that holds decides; what it does not
-// set is as the environment says.
-//   routine   names without the letter of the type: gemm, gemm3m, gemmt, symm, hemm, syrk, herk, syr2k, her2k, trmm, trsm,
+// A rule holds for a call if all its conditions do; none hold always. The first rule that holds decides; what it does
+// not set is as the environment says.
+//   routine   names without the letter of the type: gemm, gemm3m, gemmt, symm, hemm, syrk, herk, syr2k, her2k, trmm,
+//   trsm,
 //             of cuBLAS also syrkx, herkx
 //   type      s, d, c, z
 //   m, n, k   ranges N, N.., ..N or N..M, ends included; size: N.. holds where m n k >= N^3

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A few elements of C, computed again in arithmetic of 113 bits and compared with the bound of the call (KIZAMI_MONITOR).
+// A few elements of C, computed again in arithmetic of 113 bits and compared with the bound of the call
+// (KIZAMI_MONITOR).
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,8 @@ template <class T>
   return line;
 }
 
-/// How far an element may be from alpha op(A) op(B) + beta C: `bound` of the gauge of a product, and `roundings` of half a unit
-/// in the last place of the sum of all magnitudes.
+/// How far an element may be from alpha op(A) op(B) + beta C: `bound` of the gauge of a product, and `roundings` of
+/// half a unit in the last place of the sum of all magnitudes.
 struct Allowance {
   double bound = 0;
   Gauge gauge = Gauge::kEntry;
@@ -39,17 +40,18 @@ class Sample {
  public:
   static constexpr int kElements = 8;
 
-  /// Before the call: takes element `e` of kElements, spread over C, and reads what it is made of. @range sizes >= 1; e >= 0
+  /// Before the call: takes element `e` of kElements, spread over C, and reads what it is made of. @range sizes >= 1; e
+  /// >= 0
   void add(const TypedCall<T>& x, int e, const ReadLine<T>& read);
 
-  /// After the call: the largest error / allowance of the elements, real and imaginary parts apart; NaN if a finite result is
-  /// expected and C holds none; -1 if there is no element, or all expected ones are Inf or NaN.
+  /// After the call: the largest error / allowance of the elements, real and imaginary parts apart; NaN if a finite
+  /// result is expected and C holds none; -1 if there is no element, or all expected ones are Inf or NaN.
   [[nodiscard]] double worst_ratio(const ReadLine<T>& read,
                                    const std::function<Allowance(std::int64_t i, std::int64_t j)>& allowance) const;
 
  private:
-  /// C(i, j) = alpha left . right + second_alpha second_left . second_right + beta before; of trsm the residual of that, with X
-  /// for one of the lines, which is 0.
+  /// C(i, j) = alpha left . right + second_alpha second_left . second_right + beta before; of trsm the residual of
+  /// that, with X for one of the lines, which is 0.
   struct Element {
     TypedCall<T> call;
     std::int64_t i = 0;

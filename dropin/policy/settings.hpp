@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What may be asked of one call, by variables of the environment and by rules: the wishes of a policy by the words that they have
-// everywhere (kizami/wishes.hpp, `kizami help policy`), but sync and accuracy correct; reproducibility is none if nobody asks. And
+// What may be asked of one call, by variables of the environment and by rules: the wishes of a policy by the words that
+// they have everywhere (kizami/wishes.hpp, `kizami help policy`), but sync and accuracy correct; reproducibility is
+// none if nobody asks. And
 //   min_size   auto | 0..1048576   auto
 //   own_lines  0 | 1               0
 //   learned    0 | 1               1
@@ -29,11 +30,12 @@ struct Settings {
   Policy policy;
   /// Products with m n k < min_size^3 are native. 0: every product is emulated, by ozaki2 if the scheme is auto.
   std::int64_t min_size = kAutoMinSize;
-  /// The bits of an element depend on its own row of op(A) and column of op(B) only, beside k, alpha, beta and its old value: not
-  /// on what else the call multiplies. Scheme ozaki2 with one rung for each k, which gauge norm has; scheme native stays native.
+  /// The bits of an element depend on its own row of op(A) and column of op(B) only, beside k, alpha, beta and its old
+  /// value: not on what else the call multiplies. Scheme ozaki2 with one rung for each k, which gauge norm has; scheme
+  /// native stays native.
   bool is_own_lines = false;
-  /// Where the planner may leave a call to the native library, it is left there too if calls of the same place were slower than
-  /// that, by what their elements asked for (learned_choice.hpp); libkizami_cublas.so only.
+  /// Where the planner may leave a call to the native library, it is left there too if calls of the same place were
+  /// slower than that, by what their elements asked for (learned_choice.hpp); libkizami_cublas.so only.
   bool is_learned = true;
   bool is_logged = false;
 
@@ -56,8 +58,8 @@ struct Settings {
 /// @range require_consistent()
 [[nodiscard]] Policy policy_of(const Settings& settings);
 
-/// Whether what was learned of calls may leave the next one to the native library: the planner chooses the scheme, so that no bits
-/// are promised. @range require_consistent()
+/// Whether what was learned of calls may leave the next one to the native library: the planner chooses the scheme, so
+/// that no bits are promised. @range require_consistent()
 [[nodiscard]] bool may_learn(const Settings& settings);
 
 /// m n k < size^3, without overflow. @range m, n, k >= 1; 0 <= size <= kMaxMinSize

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Batches of matrices in the memory of a CUDA device: many products of one shape, by one plan, one after another in a stream.
+// Batches of matrices in the memory of a CUDA device: many products of one shape, by one plan, one after another in a
+// stream.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@ namespace kizami {
 /// @range num_products >= 0
 struct Batch {
   std::int64_t num_products = 1;
-  /// Whether the matrices are found by arrays of pointers that are in device memory themselves. The workspace then holds one
-  /// more A, B and C, unless the scheme is native.
+  /// Whether the matrices are found by arrays of pointers that are in device memory themselves. The workspace then
+  /// holds one more A, B and C, unless the scheme is native.
   bool has_device_arrays = false;
 
   friend constexpr bool operator==(const Batch&, const Batch&) = default;

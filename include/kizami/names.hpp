@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What enumerators are called: one list an enum, in the order of its numbers. to_string() reads it, command line, case grammar,
-// drop-in settings and Python take its words, and tools/write_faces.py makes the constants of C and Fortran from it. A test
-// fails where an enumerator has no name.
+// What enumerators are called: one list an enum, in the order of its numbers. to_string() reads it, command line, case
+// grammar, drop-in settings and Python take its words, and tools/write_faces.py makes the constants of C and Fortran
+// from it. A test fails where an enumerator has no name.
 #pragma once
 
 #include <cstddef>

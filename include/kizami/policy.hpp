@@ -11,8 +11,8 @@
 namespace kizami {
 
 /// The matrix that an error bound is measured against. Complex types: each part of C has its own, made of the 2k real
-/// terms of that part: |Re A||Re B| + |Im A||Im B| for the real part, |Re A||Im B| + |Im A||Re B| for the imaginary one;
-/// norms are those of the 2k real numbers of a line.
+/// terms of that part: |Re A||Re B| + |Im A||Im B| for the real part, |Re A||Im B| + |Im A||Re B| for the imaginary
+/// one; norms are those of the 2k real numbers of a line.
 enum class Gauge : std::uint8_t {
   kEntry,  ///< (|A||B|)_ij: componentwise, the gauge of native BLAS
   kNorm,   ///< ||a_i||_2 ||b_j||_2: normwise; cheaper: no certificate, and bits of an element depend on its lines only
@@ -177,15 +177,15 @@ struct ErrorCorrection {
   /// Also the corrections of halfhalf and tf32tf32 are promoted.
   bool promote_corrections = false;
   /// Elements of k after which the tensor core's accumulator is added to an FP32 sum outside it, to nearest: a multiple
-  /// of kPromotionUnit up to kMaxPromotionK; 0 leaves it to the variant (64). On a device 32, 64 or 128, of TF32 behind FP16
-  /// half as many.
+  /// of kPromotionUnit up to kMaxPromotionK; 0 leaves it to the variant (64). On a device 32, 64 or 128, of TF32 behind
+  /// FP16 half as many.
   int promotion_k = 0;
   /// lo is multiplied by 2^this before it is rounded: 0..kMaxRemainderShift; -1 leaves it to the variant.
   int remainder_shift = -1;
   TensorCoreModel tensor_core = TensorCoreModel::kHopper;
-  /// Complex products by three real ones instead of four: P1 = Re A Re B, P2 = Im A Im B, P3 = (Re A + Im A)(Re B + Im B),
-  /// AB = P1 - P2 + i (P3 - P1 - P2). The imaginary part cancels, so its error is relative to norms: gauge norm only, and
-  /// variants that scale lines.
+  /// Complex products by three real ones instead of four: P1 = Re A Re B, P2 = Im A Im B, P3 = (Re A + Im A)(Re B + Im
+  /// B), AB = P1 - P2 + i (P3 - P1 - P2). The imaginary part cancels, so its error is relative to norms: gauge norm
+  /// only, and variants that scale lines.
   bool karatsuba = false;
   /// Looks for operands that leave the variant's range, and answers those by another variant or scheme. False, for
   /// studies: the variant's arithmetic whatever comes; the bound then holds for operands within its range only.
@@ -207,20 +207,20 @@ inline constexpr int kMaxSliceBits = 11;
 struct Slicing {
   SliceFormat format = SliceFormat::kInt8;
   SliceSplit split = SliceSplit::kAuto;
-  /// Exactly so many slices, 1..kMaxSlices, or kUntilZero; 0 leaves it to the accuracy. A count by name has its own bound,
-  /// in gauge kNorm, whatever the accuracy.
+  /// Exactly so many slices, 1..kMaxSlices, or kUntilZero; 0 leaves it to the accuracy. A count by name has its own
+  /// bound, in gauge kNorm, whatever the accuracy.
   int num_slices = 0;
-  /// Products of slices i and j, counted from 0, are taken where i + j < num_diagonals: 1..kMaxDiagonals, or kAllPairs. 0: as
-  /// many as slices; where num_slices is named and the format is not INT8, the fewest whose dropped products stay below
-  /// 2 sqrt(k) u in gauge kNorm, and all pairs with kUntilZero.
+  /// Products of slices i and j, counted from 0, are taken where i + j < num_diagonals: 1..kMaxDiagonals, or kAllPairs.
+  /// 0: as many as slices; where num_slices is named and the format is not INT8, the fewest whose dropped products stay
+  /// below 2 sqrt(k) u in gauge kNorm, and all pairs with kUntilZero.
   int num_diagonals = 0;
-  /// Bits of a digit beside its sign, 1..7 for INT8, else up to the significand of the format; 0: the most of the format and the
-  /// split, k in blocks that still sum exactly.
+  /// Bits of a digit beside its sign, 1..7 for INT8, else up to the significand of the format; 0: the most of the
+  /// format and the split, k in blocks that still sum exactly.
   int slice_bits = 0;
   SliceSums sums = SliceSums::kAuto;
   ComplexForm complex_form = ComplexForm::kAuto;
-  /// One power of two for a whole matrix instead of one for each row or column. The bound then grows by the ratio of the
-  /// largest elements of the matrix and of a line, which the Outcome reports; needs a named num_slices.
+  /// One power of two for a whole matrix instead of one for each row or column. The bound then grows by the ratio of
+  /// the largest elements of the matrix and of a line, which the Outcome reports; needs a named num_slices.
   bool one_scale = false;
 
   friend constexpr bool operator==(const Slicing&, const Slicing&) = default;
@@ -229,7 +229,8 @@ struct Slicing {
 /// The limit of Policy::threads.
 inline constexpr int kMaxThreads = 32767;
 
-/// What the caller wishes of one product. Every field has a word and values in text, which all faces share (wishes.hpp).
+/// What the caller wishes of one product. Every field has a word and values in text, which all faces share
+/// (wishes.hpp).
 struct Policy {
   Accuracy accuracy;
   Gauge gauge = Gauge::kEntry;
@@ -241,7 +242,8 @@ struct Policy {
   /// Answer what the moduli cannot certify by FP64 arithmetic of proven bound; false: refuse instead.
   bool allow_fp64_arithmetic = true;
   /// Lets a device call wait for what the elements say: engines that cannot read it on the device (cublaslt) climb the
-  /// whole ladder, slices are counted (kUntilZero; kEntry). False: such an engine has its lowest rung and FP64 arithmetic.
+  /// whole ladder, slices are counted (kUntilZero; kEntry). False: such an engine has its lowest rung and FP64
+  /// arithmetic.
   bool may_sync = false;
   /// Rungs of the ladder that may be used, from the lowest; 0 means all. Below them is FP64 arithmetic.
   int max_rungs = 0;

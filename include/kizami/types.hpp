@@ -96,7 +96,8 @@ using RealOf = typename detail::RealOf<T>::Type;
 [[nodiscard]] constexpr Scalar real_of(Scalar s) noexcept {
   return s == Scalar::kC64 ? Scalar::kF32 : s == Scalar::kC128 ? Scalar::kF64 : s;
 }
-/// Calls f.operator()<T>() with the type of elements that `scalar` names. @range not kDD, which products take in another form
+/// Calls f.operator()<T>() with the type of elements that `scalar` names. @range not kDD, which products take in
+/// another form
 template <class F>
 decltype(auto) with_scalar(Scalar scalar, F&& f) {
   switch (scalar) {
@@ -121,8 +122,8 @@ decltype(auto) with_scalar(Scalar scalar, F&& f) {
   return (real_of(s) == Scalar::kF32 ? 4 : 8) * (is_complex(s) || s == Scalar::kDD ? 2 : 1);
 }
 
-/// alpha or beta of a call: a value, or for device calls a place in device memory that is read when the call runs (cuBLAS
-/// calls that pointer mode device).
+/// alpha or beta of a call: a value, or for device calls a place in device memory that is read when the call runs
+/// (cuBLAS calls that pointer mode device).
 template <class T>
 struct Factor {
   T value{};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The wishes of a Policy in text: one table of words and values, which command line, case grammar, settings and rules of the
-// drop-in libraries, C (kizami_policy_set), Fortran and Python read. A wish has the same word and the same values wherever it is
-// asked for; a new one is a row of the table, a field of Policy, and what the planner makes of it.
+// The wishes of a Policy in text: one table of words and values, which command line, case grammar, settings and rules
+// of the drop-in libraries, C (kizami_policy_set), Fortran and Python read. A wish has the same word and the same
+// values wherever it is asked for; a new one is a row of the table, a field of Policy, and what the planner makes of
+// it.
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,8 @@
 //     scheme ozaki1, as in sliced_way.hpp; bench_gpu_slices times its phases
 //   bench_gpu_gemm --type d --n 4096 --engine ff32               FP64 by pairs of FP32, a baseline
 //   bench_gpu_gemm --type dz --n 4096 --phi 4 --engine hopper --engine cublas/dynamic --engine cublas/52
-//     beside FP64 emulated by cuBLAS itself, of CUDA 13.0.2 or newer (since cuBLAS 13.7 by Ozaki scheme II): as many bits as
-//     the elements need, or so many
+//     beside FP64 emulated by cuBLAS itself, of CUDA 13.0.2 or newer (since cuBLAS 13.7 by Ozaki scheme II): as many
+//     bits as the elements need, or so many
 // --batch N: N products, each behind the one before it in memory, beside cublas<t>gemmStridedBatched; times are of them
 // all. --op nt: A as it is, B transposed in memory. Times are of the device: a kernel that waits goes ahead of every
 // timed call. Inputs are (uniform(0,1) - 0.5) exp(phi normal), alpha = 1, beta = 0. 2 m n k operations (8 m n k for
@@ -94,7 +94,8 @@ struct Runner {
           }};
 }
 
-/// The vendor's own emulation, in a workspace that does not hold it back: half of what the device has left, at most 24 GiB.
+/// The vendor's own emulation, in a workspace that does not hold it back: half of what the device has left, at most 24
+/// GiB.
 class Vendor {
  public:
   explicit Vendor(int bits) : bytes_(half_of_free()), workspace_(static_cast<std::int64_t>(bytes_)) {

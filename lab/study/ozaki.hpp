@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The experiments of two documents on the Ozaki scheme in slices: floating slices with dropped pairs (a report on tile kernels), and
-// slices of INT8 with products grouped, concatenated and blocked (ozIMMU_EF, EF_S, EF_L). Accuracy is measured on this machine,
-// with the software tensor core; speed on a GPU comes from JSON lines of bench_gpu_slices.
+// The experiments of two documents on the Ozaki scheme in slices: floating slices with dropped pairs (a report on tile
+// kernels), and slices of INT8 with products grouped, concatenated and blocked (ozIMMU_EF, EF_S, EF_L). Accuracy is
+// measured on this machine, with the software tensor core; speed on a GPU comes from JSON lines of bench_gpu_slices.
 #pragma once
 
 #include <cstddef>
@@ -32,12 +32,12 @@ struct OzakiMeasurement {
   double frobenius = 0;  ///< ||C - X||_F / ||X||_F, X the exact product
   double element = 0;    ///< largest |C - X| / |X|
   double entry = 0;      ///< largest |C - X| / (|A||B|)
-  double from_native[3] =
-      {};  ///< the same with the native FP64 product instead of X, which the document may have taken
+  /// the same with the native FP64 product instead of X, which the document may have taken
+  double from_native[3] = {};
 };
 
-/// Measures the cases of the study up to an n, one after another, and writes each to a journal before the next: what a journal has
-/// already is not measured again. Progress goes to stderr, if that is a terminal.
+/// Measures the cases of the study up to an n, one after another, and writes each to a journal before the next: what a
+/// journal has already is not measured again. Progress goes to stderr, if that is a terminal.
 /// @range  max_n >= 16
 /// @throws Failure kOutputFailed: the journal; kInternal: a product that fails
 [[nodiscard]] std::vector<OzakiMeasurement> measure_ozaki(std::int64_t max_n, const std::string& journal);

@@ -11,7 +11,8 @@
 namespace kizami::cli {
 namespace {
 
-/// A line of a figure: the words of a way before and behind its engine (hopper has no word of its own), and its name there.
+/// A line of a figure: the words of a way before and behind its engine (hopper has no word of its own), and its name
+/// there.
 struct Series {
   const char* words;
   const char* last;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// JSON lines of bench_gpu_gemm and bench_gpu_slices: what ways of multiplying gave on a device; and of bench_gpu_tile, of which
-// BF16 products by tile kernels count.
+// JSON lines of bench_gpu_gemm and bench_gpu_slices: what ways of multiplying gave on a device; and of bench_gpu_tile,
+// of which BF16 products by tile kernels count.
 #pragma once
 
 #include <cstdint>

@@ -55,11 +55,12 @@ struct Claim {
 };
 
 [[nodiscard]] ClaimVerdict reproduced_if(bool holds);
-/// Of a claim "x is as accurate as y", by two errors: reproduced within a factor of 2, surpassed where x is below y by more.
+/// Of a claim "x is as accurate as y", by two errors: reproduced within a factor of 2, surpassed where x is below y by
+/// more.
 [[nodiscard]] ClaimVerdict as_accurate(double x, double y);
 
-/// "series is as accurate as reference" for every class of data of a figure of errors over k. Judged from k = 1024 on (or at the
-/// last k): a sum of few terms has next to no error of its own.
+/// "series is as accurate as reference" for every class of data of a figure of errors over k. Judged from k = 1024 on
+/// (or at the last k): a sum of few terms has next to no error of its own.
 [[nodiscard]] Claim claim_of_equal_accuracy(const std::string& place, const std::string& statement,
                                             const StudyFigure& figure, const std::string& series,
                                             const std::string& reference);

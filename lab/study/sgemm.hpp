@@ -42,7 +42,8 @@ struct RetainedBits {
 /// Figure 8: classes exp_rand(a, b).
 [[nodiscard]] StudyFigure exponent_ranges(const SgemmStudySize& size);
 
-/// The share of elements of exp_rand(-15, 15) whose halfhalf remainder is subnormal, and the worst representation error.
+/// The share of elements of exp_rand(-15, 15) whose halfhalf remainder is subnormal, and the worst representation
+/// error.
 struct NormalRemainders {
   double subnormal_share = 0;
   double worst_error = 0;

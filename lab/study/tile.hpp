@@ -24,11 +24,11 @@ struct TileStudy {
       fastest;  ///< TFLOPS of the fastest tile kernel of a type and n
 };
 
-/// Reads JSON lines of bench_gpu_tile. A tile kernel counts beside the record of cuBLASLt of its type and n that precedes it: that of
-/// the same run. Of two records of one plan the later counts.
+/// Reads JSON lines of bench_gpu_tile. A tile kernel counts beside the record of cuBLASLt of its type and n that
+/// precedes it: that of the same run. Of two records of one plan the later counts.
 /// @param name  of the source, for errors
-/// @throws Failure kBadInput names the line that is no such record, has no vendor's before it, or failed its check; or a type
-///         that the claims need and that was not measured
+/// @throws Failure kBadInput names the line that is no such record, has no vendor's before it, or failed its check; or
+///         a type that the claims need and that was not measured
 [[nodiscard]] TileStudy study_tile(std::istream& records, const std::string& name);
 
 }  // namespace kizami::cli

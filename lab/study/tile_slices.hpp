@@ -23,12 +23,12 @@ struct TileSlicesStudy {
   std::vector<Claim> claims;
 };
 
-/// Reads JSON lines of bench_gpu_tile_slices. A product counts beside the records of cuBLAS and of the split of its n that precede it;
-/// of two records of one kernel, n and d the later counts.
+/// Reads JSON lines of bench_gpu_tile_slices. A product counts beside the records of cuBLAS and of the split of its n
+/// that precede it; of two records of one kernel, n and d the later counts.
 /// @param gemm  of the same device, or null: what compares with a GEMM kernel's rate is then not judged
 /// @param name  of the source, for errors
-/// @throws Failure kBadInput names the line that is no such record or has no cuBLAS or split before it; or what claims need
-///         and was not measured
+/// @throws Failure kBadInput names the line that is no such record or has no cuBLAS or split before it; or what claims
+///         need and was not measured
 [[nodiscard]] TileSlicesStudy study_tile_slices(std::istream& records, const std::string& name, const TileStudy* gemm);
 
 }  // namespace kizami::cli

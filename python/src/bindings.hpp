@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the translation units of the extension module kizami._core share: they turn a Status into an exception, and each
-// adds its part to the module. The module is thin: it takes arrays by DLPack or the buffer protocol, views them as stacks
-// of matrices and calls include/kizami; what arrays mean to a user is decided in python/kizami.
+// adds its part to the module. The module is thin: it takes arrays by DLPack or the buffer protocol, views them as
+// stacks of matrices and calls include/kizami; what arrays mean to a user is decided in python/kizami.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Products of arrays in the memory of a CUDA device, and the little memory management that arrays without an allocator of
-// their own need. device_cuda.cpp implements it; device_absent.cpp refuses it all, in builds without CUDA, so that the
-// module has the same functions everywhere.
+// Products of arrays in the memory of a CUDA device, and the little memory management that arrays without an allocator
+// of their own need. device_cuda.cpp implements it; device_absent.cpp refuses it all, in builds without CUDA, so that
+// the module has the same functions everywhere.
 #pragma once
 
 #include <complex>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An array of Python as a stack of matrices: the last two axes are rows and columns, those before count products and are
-// broadcast as numpy.matmul does. A vector is one row on the left of a product, one column on its right.
+// An array of Python as a stack of matrices: the last two axes are rows and columns, those before count products and
+// are broadcast as numpy.matmul does. A vector is one row on the left of a product, one column on its right.
 #pragma once
 
 #include <nanobind/ndarray.h>
@@ -52,11 +52,12 @@ struct MatrixStack {
 /// True unless the memory from the first to the last element of one lies before or behind that of the other.
 [[nodiscard]] bool may_overlap(const InputArray& x, const InputArray& y);
 
-/// op() of the operand on the given side. @status kInvalidArgument: no axis, a type that is none of the four, a negative
-/// stride, or memory that is not aligned to it
+/// op() of the operand on the given side. @status kInvalidArgument: no axis, a type that is none of the four, a
+/// negative stride, or memory that is not aligned to it
 [[nodiscard]] MatrixStack operand_stack(Side side, const InputArray& array, Op op);
 
-/// The array that a product is written to. a_is_vector, b_is_vector: the axis of C that the vector would have is not there.
+/// The array that a product is written to. a_is_vector, b_is_vector: the axis of C that the vector would have is not
+/// there.
 [[nodiscard]] MatrixStack result_stack(const OutputArray& array, bool a_is_vector, bool b_is_vector);
 
 /// @status kInvalidArgument unless the stack can be broadcast to the shape

@@ -62,7 +62,8 @@ kizami_status guarded(Body&& body) noexcept {
   return invalid(std::string(name) + " = " + std::to_string(value) + ", must be in 0.." + std::to_string(last));
 }
 
-/// The largest number of an enum in C, whose numbers are those of the C++ enum: tools/write_faces.py writes them to kizami.h.
+/// The largest number of an enum in C, whose numbers are those of the C++ enum: tools/write_faces.py writes them to
+/// kizami.h.
 template <class Enum>
 inline constexpr int kLastInC = kLastValue<Enum>;
 template <>

@@ -49,14 +49,15 @@ struct BlasCall {
   [[nodiscard]] MatrixView<T> c(T* data) const { return blas_view(data, m, n, ldc, layout); }
 };
 
-/// kOutOfMemory is for calls that leave C as it was: behind that, a kernel for which there was no memory is an error of CUDA like others.
+/// kOutOfMemory is for calls that leave C as it was: behind that, a kernel for which there was no memory is an error of
+/// CUDA like others.
 Status of_enqueued(const Status& status) {
   if (status.code() != StatusCode::kOutOfMemory || !device::t_writes_c) return status;
   return {StatusCode::kInternal, status.reason() + ", and the call is enqueued in part"};
 }
 
-/// Plans, takes a workspace, runs with `run_plan(plan, workspace)`, and reads the outcomes, one for each product, if they are
-/// wanted. @range a valid call
+/// Plans, takes a workspace, runs with `run_plan(plan, workspace)`, and reads the outcomes, one for each product, if
+/// they are wanted. @range a valid call
 template <class T, class RunPlan>
 Status multiply(const BlasCall<T>& call, const Policy& policy, const Batch& batch, const RunPlan& run_plan,
                 Outcome* outcomes) {

@@ -124,8 +124,8 @@ constinit base::PerProcess<WorkspacePools> workspace_pools;
   return false;
 }
 
-/// What graphs can have of a device: its free memory, and what the graphs of this process hold and do not use. All of it where CUDA
-/// does not say.
+/// What graphs can have of a device: its free memory, and what the graphs of this process hold and do not use. All of
+/// it where CUDA does not say.
 [[nodiscard]] std::size_t bytes_for_graphs(int device) {
   std::size_t free_bytes = 0;
   std::size_t all_bytes = 0;

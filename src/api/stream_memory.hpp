@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Device memory in the order of a stream, from a pool of the library for each device. The pool keeps what recent calls need
-// (base/pool_demand.hpp): the rest goes back to the device when the program next waits for a stream, and after each window of calls.
+// Device memory in the order of a stream, from a pool of the library for each device. The pool keeps what recent calls
+// need (base/pool_demand.hpp): the rest goes back to the device when the program next waits for a stream, and after
+// each window of calls.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +19,9 @@ class StreamMemory {
   StreamMemory& operator=(const StreamMemory&) = delete;
   ~StreamMemory();
 
-  /// @status kOutOfMemory: the device, or the limit of the process (cuda::limit_workspaces), has not so much left; of a captured stream,
-  ///         whose memory is taken when the graph runs: has not so much left now. kInternal with CUDA's words. No error of CUDA is left.
+  /// @status kOutOfMemory: the device, or the limit of the process (cuda::limit_workspaces), has not so much left; of a
+  ///         captured stream, whose memory is taken when the graph runs: has not so much left now. kInternal with
+  ///         CUDA's words. No error of CUDA is left.
   /// @queue  asynchronous, capturable: a graph owns what it allocates
   Status allocate(int device, std::size_t bytes);
   [[nodiscard]] std::span<std::byte> span() const { return {static_cast<std::byte*>(data_), size_}; }

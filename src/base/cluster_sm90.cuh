@@ -56,9 +56,9 @@ __device__ __forceinline__ bool barrier_try_wait(std::uint32_t barrier, std::uin
       : "memory");
   return is_done != 0;
 }
-/// Waits for the end of the phase of this parity. A wait lasts a tile's time at most, which is below a millisecond. After
-/// 2^34 cycles (about 10 s) and 1000 tries, so not for having been preempted, it is a defect: the launch then ends with an
-/// error instead of never.
+/// Waits for the end of the phase of this parity. A wait lasts a tile's time at most, which is below a millisecond.
+/// After 2^34 cycles (about 10 s) and 1000 tries, so not for having been preempted, it is a defect: the launch then
+/// ends with an error instead of never.
 __device__ __forceinline__ void barrier_wait(std::uint32_t barrier, std::uint32_t parity) {
   if (barrier_try_wait(barrier, parity)) return;
   constexpr long long kMostCycles = 1LL << 34;
@@ -95,13 +95,14 @@ __device__ __forceinline__ void named_barrier_arrive(int barrier, int threads) {
 
 // ---- clusters ----
 //
-// The CTAs of a cluster are given multiprocessors together, but begin one by one: until a CTA runs, its shared memory belongs to
-// nobody or to the CTA before it there, and whoever writes to it ends the launch (or, worse, does not). So the first access of a
-// kernel to a peer's memory or barriers stands behind cluster_wait(), which tells that all have begun, and a CTA does not end before
-// the last access to its own (docs/adr/0020-peers-of-a-cluster.md).
+// The CTAs of a cluster are given multiprocessors together, but begin one by one: until a CTA runs, its shared memory
+// belongs to nobody or to the CTA before it there, and whoever writes to it ends the launch (or, worse, does not). So
+// the first access of a kernel to a peer's memory or barriers stands behind cluster_wait(), which tells that all have
+// begun, and a CTA does not end before the last access to its own (docs/adr/0020-peers-of-a-cluster.md).
 
-/// The begin of every kernel that is launched in clusters, before its CTA uses `memory`, shared memory that peers write to: nothing. In
-/// tests CTAs of odd rank (KIZAMI_TEST_LATE_CTAS=0: even) begin 50 microseconds late, and what was in that memory by then is lost.
+/// The begin of every kernel that is launched in clusters, before its CTA uses `memory`, shared memory that peers write
+/// to: nothing. In tests CTAs of odd rank (KIZAMI_TEST_LATE_CTAS=0: even) begin 50 microseconds late, and what was in
+/// that memory by then is lost.
 /// @range memory aligned to 4, bytes a multiple of 4; all threads of the CTA
 __device__ __forceinline__ void begin_in_cluster([[maybe_unused]] void* memory, [[maybe_unused]] std::uint32_t bytes) {
 #ifdef KIZAMI_TEST_LATE_CTAS
@@ -130,8 +131,8 @@ __device__ __forceinline__ void cluster_sync() {
       "barrier.cluster.wait.acquire.aligned;\n" ::
           : "memory");
 }
-/// Both halves of cluster_sync() without its ordering of memory operations, which waits for those under way: behind the wait all
-/// CTAs of the cluster have begun.
+/// Both halves of cluster_sync() without its ordering of memory operations, which waits for those under way: behind the
+/// wait all CTAs of the cluster have begun.
 __device__ __forceinline__ void cluster_arrive_relaxed() {
   asm volatile("barrier.cluster.arrive.relaxed.aligned;\n" ::: "memory");
 }

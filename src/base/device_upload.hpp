@@ -11,8 +11,9 @@
 
 namespace kizami::base {
 
-/// @brief  Copies to device memory, and returns when it is there for every stream. cudaMemcpy may return before, which streams that do
-///         not block would not notice; and it takes the default stream, which another thread's capture forbids.
+/// @brief  Copies to device memory, and returns when it is there for every stream. cudaMemcpy may return before, which
+///         streams that do not block would not notice; and it takes the default stream, which another thread's capture
+///         forbids.
 /// @status kInternal, with `what` and CUDA's words
 [[nodiscard]] inline Status upload(void* to, const void* from, std::size_t bytes, const char* what) {
   cudaStream_t stream = nullptr;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What a process makes at first use, so that the child of a fork never waits for a thread that it does not have. A child has
-// only the thread that called fork(): a mutex that another one held stays locked there, what it guarded may be half changed,
-// and a static variable of a function that another one was initialising stays "being initialised". So this library has
-// neither a lock that a child shares with its parent nor such variables: docs/adr/0021-nothing-is-locked-across-a-fork.md.
-// Both classes are constant-initialised (declare them constinit), and what they make is never destroyed: a BLAS may be called
-// by destructors of static objects.
+// What a process makes at first use, so that the child of a fork never waits for a thread that it does not have. A
+// child has only the thread that called fork(): a mutex that another one held stays locked there, what it guarded may
+// be half changed, and a static variable of a function that another one was initialising stays "being initialised". So
+// this library has neither a lock that a child shares with its parent nor such variables:
+// docs/adr/0021-nothing-is-locked-across-a-fork.md. Both classes are constant-initialised (declare them constinit), and
+// what they make is never destroyed: a BLAS may be called by destructors of static objects.
 #pragma once
 
 #include <atomic>
@@ -16,8 +16,8 @@ namespace kizami::base {
 /// How many forks lie between this process and the one that loaded the library: another number in every child.
 [[nodiscard]] std::uint64_t num_forks() noexcept;
 
-/// One T that does not change once it is made. Threads that come first together may each make one; all get the same. The child
-/// of a fork finds it whole, or makes its own.
+/// One T that does not change once it is made. Threads that come first together may each make one; all get the same.
+/// The child of a fork finds it whole, or makes its own.
 template <class T>
 class MadeOnce {
  public:
@@ -43,8 +43,8 @@ class MadeOnce {
   std::atomic<const T*> made_{nullptr};
 };
 
-/// One T for each process, with whatever locks it has: the child of a fork gets a new one, in which nothing is known and no
-/// lock is held. What the parent's held stays in memory, and pointers to it stay valid.
+/// One T for each process, with whatever locks it has: the child of a fork gets a new one, in which nothing is known
+/// and no lock is held. What the parent's held stays in memory, and pointers to it stay valid.
 template <class T>
 class PerProcess {
  public:

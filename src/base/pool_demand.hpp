@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How much a memory pool should keep for calls to come. Calls of one stream follow each other and take the same memory in turn, so what
-// is needed is the largest workspace of each stream, summed over the streams; "lately" is this window of calls and the one before.
+// How much a memory pool should keep for calls to come. Calls of one stream follow each other and take the same memory
+// in turn, so what is needed is the largest workspace of each stream, summed over the streams; "lately" is this window
+// of calls and the one before.
 #pragma once
 
 #include <cstddef>

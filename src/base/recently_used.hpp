@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Values by key, of which the least recently used goes when there are too many: what a process learns of the shapes that it meets must
-// not grow with their number.
+// Values by key, of which the least recently used goes when there are too many: what a process learns of the shapes
+// that it meets must not grow with their number.
 #pragma once
 
 #include <cstddef>

@@ -3,8 +3,8 @@
 //   gate = epoch << 32 | closed << 31 | seats << 16 | inside
 // A worker enters by one compare-and-swap (seats - 1, inside + 1) and leaves by inside - 1. The caller works too, then
 // closes the gate and waits only for those inside: a worker that wakes late finds the gate closed and touches nothing,
-// so a short loop never waits for a sleeping thread. What a body throws ends the handing out of tasks, and is thrown again by
-// the caller once all workers have left. The state is initialised at compile time and never destroyed; the
+// so a short loop never waits for a sleeping thread. What a body throws ends the handing out of tasks, and is thrown
+// again by the caller once all workers have left. The state is initialised at compile time and never destroyed; the
 // child of a fork constructs it anew over the old one, whose waiters and threads do not exist there. No fork happens
 // while this file creates a thread, for the C library's locks would stay locked in the child.
 #include "base/thread_pool.hpp"

@@ -18,8 +18,8 @@ class ThreadPool {
 
   /// Calls body(i, worker) once for each i in [0, num_tasks), on at most max_threads threads, the caller's included;
   /// worker in [0, max_threads) is distinct among concurrent calls, for per-worker scratch. Tasks are handed out
-  /// dynamically in ascending order; returns when all are done. If bodies throw, no further task is begun, and one of the
-  /// exceptions is thrown here once every thread has left the loop.
+  /// dynamically in ascending order; returns when all are done. If bodies throw, no further task is begun, and one of
+  /// the exceptions is thrown here once every thread has left the loop.
   /// @range max_threads >= 1. A call from inside a body, or while another thread's loop runs, runs serially. A body may
   ///        fork, if the child leaves by exec or _exit: the rest of the loop belongs to the parent.
   void parallel_for(std::int64_t num_tasks, int max_threads,

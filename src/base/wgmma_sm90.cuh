@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// wgmma of bytes: a warpgroup multiplies 64 lines by N lines, 32 bytes of k a time, both operands from shared memory. Sums
-// wrap modulo 2^32 (no .satfinite): product.hpp says why that is wanted. A kernel with these calls no function that is not
-// inlined: ptxas would wait after each of them.
+// wgmma of bytes: a warpgroup multiplies 64 lines by N lines, 32 bytes of k a time, both operands from shared memory.
+// Sums wrap modulo 2^32 (no .satfinite): product.hpp says why that is wanted. A kernel with these calls no function
+// that is not inlined: ptxas would wait after each of them.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace kizami::base {
 
-/// Low word of the descriptor of K-major lines of 128 bytes in the 128-byte swizzle, whose groups of 8 lines (1024 bytes)
-/// follow one another. Bits 0-13 address / 16; 16-29 leading offset / 16, which this layout does not use.
+/// Low word of the descriptor of K-major lines of 128 bytes in the 128-byte swizzle, whose groups of 8 lines (1024
+/// bytes) follow one another. Bits 0-13 address / 16; 16-29 leading offset / 16, which this layout does not use.
 /// @range address: of shared memory (below 2^18), 1024-byte aligned, plus 32 x for the x-th 32 bytes of k
 __device__ __forceinline__ std::uint32_t swizzled_lines(std::uint32_t address) { return (address >> 4) | (1U << 16); }
 /// What to add to a descriptor to move by so many bytes.

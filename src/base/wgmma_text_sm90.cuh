@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The text of a wgmma instruction: a warpgroup multiplies 64 lines by N lines, 32 bytes of k, both operands from shared memory,
-// and adds to (or, without `accumulate`, replaces) the N / 2 registers d of each thread. Inline assembly counts its registers one
-// by one in literals, so only a macro can write them once for every type.
+// The text of a wgmma instruction: a warpgroup multiplies 64 lines by N lines, 32 bytes of k, both operands from shared
+// memory, and adds to (or, without `accumulate`, replaces) the N / 2 registers d of each thread. Inline assembly counts
+// its registers one by one in literals, so only a macro can write them once for every type.
 //
 // Layout of d in registers, for thread t of the warpgroup, warp w = t / 32 and lane x = t % 32:
 //   d[4 g + 2 h + b] is row 16 w + 8 h + x / 4, column 8 g + 2 (x % 4) + b,  for h, b in {0, 1} and g < N / 8.

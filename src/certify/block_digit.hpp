@@ -10,8 +10,8 @@
 
 namespace kizami::certify {
 
-/// Scales are stored as factors of certify/block_sum.hpp's T: those of A and of B are 2^-(kDigitBits + deficit) times these powers
-/// of two. Complex: the accumulators have twice the products.
+/// Scales are stored as factors of certify/block_sum.hpp's T: those of A and of B are 2^-(kDigitBits + deficit) times
+/// these powers of two. Complex: the accumulators have twice the products.
 inline constexpr int kScaleShiftA = 90 + kDigitBits;
 template <int kTerms>
 inline constexpr int kScaleShiftB = 37 + kDigitBits - (kTerms == 2 ? 1 : 0);
@@ -20,8 +20,8 @@ inline constexpr int kScaleShiftB = 37 + kDigitBits - (kTerms == 2 ? 1 : 0);
   return bit_cast<float>(static_cast<std::uint32_t>(127 - kDigitBits - deficit + shift) << 23);
 }
 
-/// Where the scale of a line stands among those of its block: sixteen lines as {0, 1, 8, 9}, {2, 3, 10, 11}, ..., four scales
-/// that a thread with the pairs of mma.sync or wgmma loads at once.
+/// Where the scale of a line stands among those of its block: sixteen lines as {0, 1, 8, 9}, {2, 3, 10, 11}, ..., four
+/// scales that a thread with the pairs of mma.sync or wgmma loads at once.
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int64_t scale_place(std::int64_t line) {
   return line / 16 * 16 + line % 8 / 2 * 4 + line / 8 % 2 * 2 + line % 2;
 }
@@ -47,7 +47,8 @@ inline constexpr int kTermBias = 8192;
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int32_t exponent_of_term(std::uint32_t packed) {
   return static_cast<std::int32_t>(packed >> 6) - kTermBias;
 }
-/// block_digit() of it in a block of that exponent. @range exponent >= that of the term; of zero: an exponent of num::LineStats
+/// block_digit() of it in a block of that exponent. @range exponent >= that of the term; of zero: an exponent of
+/// num::LineStats
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::uint32_t digit_of_term(std::uint32_t packed, std::int32_t exponent) {
   const auto below = static_cast<std::uint32_t>(exponent - exponent_of_term(packed));  // of zero: far below, or above
   return (64u | (packed & 63u)) >> (below < 31 ? below : 31);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Ordered sums of block products and what surrounds them, piece by piece, for host and device. Those of one term of a line
-// are in certify/terms.hpp and certify/block_digit.hpp.
+// Ordered sums of block products and what surrounds them, piece by piece, for host and device. Those of one term of a
+// line are in certify/terms.hpp and certify/block_digit.hpp.
 //
-// Of a pair of lines, with the exact products I_b < 2^22 of the digits of block b and the deficits d_b, d'_b of its lines,
+// Of a pair of lines, with the exact products I_b < 2^22 of the digits of block b and the deficits d_b, d'_b of its
+// lines,
 //   S_0 = 0;   S_{b+1} = RN32(S_b + I_b 2^(-12 - d_b - d'_b)),
 // and beyond num::kSegmentBlocks blocks a sum of such sums, likewise in order.
-// On a device the bits of the INT32 accumulator are a float as they are, the subnormal I_b 2^-149. With T = 2^(127 - d_b - d'_b),
-// a normal number since 0 <= d <= 52, one fused multiply-add is a step of the sum in units of 2^10 S: its addend is
-// at least 2^-126, so that nothing underflows, and S < 2^36 keeps it from overflowing.
+// On a device the bits of the INT32 accumulator are a float as they are, the subnormal I_b 2^-149. With T = 2^(127 -
+// d_b - d'_b), a normal number since 0 <= d <= 52, one fused multiply-add is a step of the sum in units of 2^10 S: its
+// addend is at least 2^-126, so that nothing underflows, and S < 2^36 keeps it from overflowing.
 #pragma once
 
 #include <cstdint>

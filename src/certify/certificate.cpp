@@ -42,8 +42,8 @@ Status sum_digit_products(const CertificatePlan& plan, const CertificateBuffers&
   return {};
 }
 
-/// Sums the block products of one tile into buffers.block_sums[y * kBlockTile + x], in units of 2^(exponents of the lines).
-/// A segment at a time: each begins at zero, and is added to those before it.
+/// Sums the block products of one tile into buffers.block_sums[y * kBlockTile + x], in units of 2^(exponents of the
+/// lines). A segment at a time: each begins at zero, and is added to those before it.
 template <class T>
 Status sum_block_products(const CertificatePlan& plan, const CertificateBuffers& buffers, const std::int8_t* b_digits,
                           std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
@@ -72,7 +72,8 @@ Status sum_block_products(const CertificatePlan& plan, const CertificateBuffers&
         }
         const float* const a_scales = buffers.a_scales + (first + block) * chunk.mc + i;
         const float b_scale = buffers.b_scales[(first + block) * chunk.nc + j + y];
-        // Products below 2^22 times powers of two not below 2^-116: exact, so that each term is rounded once, in the sum.
+        // Products below 2^22 times powers of two not below 2^-116: exact, so that each term is rounded once, in the
+        // sum.
         for (std::int64_t x = 0; x < num_i; ++x) sums[x] += static_cast<float>(acc[x]) * (a_scales[x] * b_scale);
       }
       const std::int64_t end = first + count;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Block digits on the device: certify::make_block_digits() in the layout of certify::SecondLookBuffers, each element read once. A
-// term is kept as exponent and seven bits (packed_term()), so that the digits of a block follow from registers once its
-// exponent is known.
+// Block digits on the device: certify::make_block_digits() in the layout of certify::SecondLookBuffers, each element
+// read once. A term is kept as exponent and seven bits (packed_term()), so that the digits of a block follow from
+// registers once its exponent is known.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -37,7 +37,8 @@ __device__ inline void pack_element(const T& x, std::int32_t shift, std::uint32_
   }
 }
 
-/// Lines whose elements are neighbours: a warp takes some blocks of a line, a lane elements `lane` and 32 + lane of each.
+/// Lines whose elements are neighbours: a warp takes some blocks of a line, a lane elements `lane` and 32 + lane of
+/// each.
 template <class T>
 __device__ void make_digits_along(const Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift,
                                   std::int64_t first, std::int64_t count, const DigitRows& out) {
@@ -109,7 +110,8 @@ __device__ void make_digits_along(const Lines<T>& lines, const num::LineStats* s
   }
 }
 
-/// Neighbouring lines: a lane takes a block of its line, or half of it where elements have two parts; two lanes have a scale.
+/// Neighbouring lines: a lane takes a block of its line, or half of it where elements have two parts; two lanes have a
+/// scale.
 template <class T, int kBlocksOfScale>
 __device__ void make_digits_across(const Lines<T>& lines, const num::LineStats* stats, const std::int32_t* inner_shift,
                                    std::int64_t first, std::int64_t count, const DigitRows& out) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rungs of all pairs as given: a kernel makes the digits of both operands, unless the split has, another one their products and
-// rungs, and those of its warps that find rungs the gain of equilibration, where that may be wanted.
+// The rungs of all pairs as given: a kernel makes the digits of both operands, unless the split has, another one their
+// products and rungs, and those of its warps that find rungs the gain of equilibration, where that may be wanted.
 #pragma once
 
 #include <cuda_runtime.h>

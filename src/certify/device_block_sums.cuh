@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a block of threads of the second look does with a tile of pairs: ordered sums of products of digits (block_sum.hpp),
-// and the rungs of the pairs. A core (device_block_sums_sm80.cuh, device_block_sums_sm90.cuh) has the sizes of a tile, the place of a
-// thread's pairs in it, and the products of a block; the bits are the same.
+// What a block of threads of the second look does with a tile of pairs: ordered sums of products of digits
+// (block_sum.hpp), and the rungs of the pairs. A core (device_block_sums_sm80.cuh, device_block_sums_sm90.cuh) has the
+// sizes of a tile, the place of a thread's pairs in it, and the products of a block; the bits are the same.
 //
 // Both operands' digits come to shared memory in steps of 128 bytes of a line, some steps in flight.
 #pragma once
@@ -69,11 +69,11 @@ struct DigitLines {
   }
 };
 
-/// What the ratio weight / sum says of a pair, by its exponent as a float: the rungs that are refused for sure, and the allowance of
-/// the one that has to be compared with, else infinity.
+/// What the ratio weight / sum says of a pair, by its exponent as a float: the rungs that are refused for sure, and the
+/// allowance of the one that has to be compared with, else infinity.
 struct alignas(8) RatioClass {  // one load
-  static constexpr int kUnknown =
-      100;  ///< there are several to be compared with: above all rungs, and far from the end of a byte
+  /// there are several to be compared with: above all rungs, and far from the end of a byte
+  static constexpr int kUnknown = 100;
   float allowance;
   int refused;
 };
@@ -193,8 +193,8 @@ class StepCopies {
 template <class Core>
 class Rows {
  public:
-  /// @range rows of row_bytes, of which `length` are wanted, multiples of 16; zeros are delivered beyond their number and
-  ///        that length
+  /// @range rows of row_bytes, of which `length` are wanted, multiples of 16; zeros are delivered beyond their number
+  ///        and that length
   __device__ Rows(const void* a, std::int64_t num_a, const void* b, std::int64_t num_b, std::int64_t row_bytes,
                   std::int64_t length)
       : stride_(kRound * row_bytes),
@@ -291,8 +291,8 @@ __device__ __forceinline__ void sum_blocks(const DigitLines& a, std::int64_t a_f
       });
 }
 
-/// The sums of segments after the first added to it. Apart, for lines of more than a million elements: its registers are not
-/// those of the others.
+/// The sums of segments after the first added to it. Apart, for lines of more than a million elements: its registers
+/// are not those of the others.
 template <class Core>
 __device__ __noinline__ void add_segments(const DigitLines& a, std::int64_t a_first, const DigitLines& b,
                                           std::int64_t b_first, std::int64_t num_blocks, int blocks_of_term,
@@ -380,12 +380,12 @@ __device__ __noinline__ void settle_zeros(std::int64_t num_blocks, const DigitLi
   __syncthreads();
 }
 
-/// Pairs of a thread whose rungs are found at a time. The code of all of them, one behind the other, would be read from memory
-/// again by every warp: it is larger than the caches of instructions.
+/// Pairs of a thread whose rungs are found at a time. The code of all of them, one behind the other, would be read from
+/// memory again by every warp: it is larger than the caches of instructions.
 inline constexpr int kGroupPairs = 16;
 
-/// Calls visit(first) for every group of pairs of this thread, whose sums are then sums[part][0] to [kGroupPairs - 1]: registers
-/// have no index, so they move down.
+/// Calls visit(first) for every group of pairs of this thread, whose sums are then sums[part][0] to [kGroupPairs - 1]:
+/// registers have no index, so they move down.
 template <class Core, class Visit>
 __device__ __forceinline__ void for_each_group(float (&sums)[Core::kParts][Core::kPairs], const Visit& visit) {
   static_assert(Core::kPairs % kGroupPairs == 0);
@@ -426,7 +426,8 @@ __device__ inline void make_ratio_classes(RatioClass (&classes)[kRatioClasses], 
   }
 }
 
-/// The first rung of a pair whose lines are not exact at it: the number of rungs with weight > allowance sum, or kUnknown.
+/// The first rung of a pair whose lines are not exact at it: the number of rungs with weight > allowance sum, or
+/// kUnknown.
 [[nodiscard]] __device__ __forceinline__ int rung_of_ratio(const RatioClass* classes, float weight, float sum) {
   float inverse;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(sum));  // infinity of zero
@@ -436,8 +437,8 @@ __device__ inline void make_ratio_classes(RatioClass (&classes)[kRatioClasses], 
   return weight > 0.0F ? rung : 0;
 }
 
-/// The first rungs of a group of pairs, four bits each, by comparison with all rungs: for lines that are exact at some. Four rungs at
-/// a time for all pairs, and no branch for one of them.
+/// The first rungs of a group of pairs, four bits each, by comparison with all rungs: for lines that are exact at some.
+/// Four rungs at a time for all pairs, and no branch for one of them.
 template <class Core>
 __device__ __forceinline__ void count_rungs(const Shared<Core>& shared, const typename Core::Place& place, int group,
                                             const float (&sums)[Core::kParts][Core::kPairs],
@@ -503,8 +504,8 @@ __device__ __forceinline__ void rungs_of_group(const Shared<Core>& shared, const
   count_rungs<Core>(shared, place, group, sums, rungs);
 }
 
-/// Finds the rungs of the tile of pairs at lines a_first, b_first of a chunk, of complex pairs the larger one of both parts: in
-/// shared.tile, and kNoPair beyond the edge. sum_tile(sums) adds all blocks.
+/// Finds the rungs of the tile of pairs at lines a_first, b_first of a chunk, of complex pairs the larger one of both
+/// parts: in shared.tile, and kNoPair beyond the edge. sum_tile(sums) adds all blocks.
 /// @return whether a sum is zero, and its rung not: if kSettles it is settled, else for someone else to settle
 template <class Core, bool kSettles, class SumTile>
 __device__ __forceinline__ bool find_rungs(std::int64_t length, const DigitLines& a, std::int64_t a_first,
@@ -576,7 +577,8 @@ __device__ __forceinline__ bool find_rungs(std::int64_t length, const DigitLines
   return has_open;
 }
 
-/// Moves the rungs of a tile to `to`, that of its first pair, columns `stride` apart; counts them in shared.histogram if kCounts.
+/// Moves the rungs of a tile to `to`, that of its first pair, columns `stride` apart; counts them in shared.histogram
+/// if kCounts.
 template <class Core, bool kCounts>
 __device__ __forceinline__ void store_rungs(Shared<Core>& shared, std::int64_t num_rows, std::int64_t num_cols,
                                             std::uint8_t* to, std::int64_t stride) {

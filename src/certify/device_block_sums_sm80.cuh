@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Products of digits by mma.sync m16n8k32, for devices from sm_80 on that give a block 138 KB of shared memory. A block of threads owns a tile of 192 x 128 pairs, and a
-// warp 64 x 32 of it; half as many rows for complex types, whose pairs have two sums.
+// Products of digits by mma.sync m16n8k32, for devices from sm_80 on that give a block 138 KB of shared memory. A block
+// of threads owns a tile of 192 x 128 pairs, and a warp 64 x 32 of it; half as many rows for complex types, whose pairs
+// have two sums.
 //
 // Complex: with the digits r, s of |re| and |im|, the products
 //   P = sum (r + s)(r' + s') of bytes without sign,   M = sum (r - s)(r' - s') of bytes with sign
-// give twice those of both parts exactly: P + M = 2 sum (r r' + s s'), P - M = 2 sum (r s' + s r'); two products for four.
+// give twice those of both parts exactly: P + M = 2 sum (r r' + s s'), P - M = 2 sum (r s' + s r'); two products for
+// four.
 #pragma once
 
 #include <cuda_runtime.h>

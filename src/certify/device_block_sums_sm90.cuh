@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Products of digits by wgmma, for sm_90a. A block of threads owns a tile of 128 x 128 pairs, of complex types 128 x 64: two
-// warpgroups with 64 rows each, and a warp that copies the digits of steps to come: a thread with other work would keep all waiting.
-// What holds the time is the two instructions that every pair takes to add a term; meanwhile the tensor cores make the products
-// of the other half of the tile's columns or, where a step is one term, of the other warpgroup. Twelve warps have 168
-// registers each: sums and products take 128. Three of them find the rungs of a tile while the next one is added.
-// Bytes of complex types: device_block_sums_sm80.cuh.
+// Products of digits by wgmma, for sm_90a. A block of threads owns a tile of 128 x 128 pairs, of complex types 128 x
+// 64: two warpgroups with 64 rows each, and a warp that copies the digits of steps to come: a thread with other work
+// would keep all waiting. What holds the time is the two instructions that every pair takes to add a term; meanwhile
+// the tensor cores make the products of the other half of the tile's columns or, where a step is one term, of the other
+// warpgroup. Twelve warps have 168 registers each: sums and products take 128. Three of them find the rungs of a tile
+// while the next one is added. Bytes of complex types: device_block_sums_sm80.cuh.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -57,13 +57,14 @@ struct WgmmaCore {
 
 // ---- tiles that need not be added to their end ----
 //
-// Sums only grow, so pairs that the lowest rung certifies before all blocks are added are certified at the end. Some steps into
-// a tile its threads are asked whether all of its pairs are; the warp that copies waits for the answer with the first step
-// that was not under way when they were asked, and what is under way is thrown away.
+// Sums only grow, so pairs that the lowest rung certifies before all blocks are added are certified at the end. Some
+// steps into a tile its threads are asked whether all of its pairs are; the warp that copies waits for the answer with
+// the first step that was not under way when they were asked, and what is under way is thrown away.
 
 /// How often the threads of a tile are asked.
 inline constexpr int kNumQuestions = 3;
-/// After how many of the steps of a tile its threads are asked the `question`-th time. @return `steps` where it is too late to ask
+/// After how many of the steps of a tile its threads are asked the `question`-th time. @return `steps` where it is too
+/// late to ask
 template <int kStages>
 [[nodiscard]] __host__ __device__ constexpr int steps_before_question(int question, int steps) {
   constexpr int kEighths[kNumQuestions] = {3, 4, 6};
@@ -118,7 +119,8 @@ __device__ void begin_stream(StreamShared<Core>& shared) {
 }
 
 /// One thread copies the digits and scales of all steps of all tiles, ahead over the ends of tiles.
-/// @param place_of gives the first lines of A and B of the n-th tile of this block  @param asks whether tiles may end early
+/// @param place_of gives the first lines of A and B of the n-th tile of this block  @param asks whether tiles may end
+///        early
 template <class Core, class PlaceOf>
 __device__ __forceinline__ void copy_steps(const DigitLines& a, const DigitLines& b, int steps_of_tile, int num_tiles,
                                            bool asks, StreamShared<Core>& shared, const PlaceOf& place_of) {
@@ -219,8 +221,8 @@ class StepSums {
   /// Products of a block and half of the columns.
   using Half = std::int32_t[kHalfPairs];
 
-  /// Scales of a block for some groups of 16 columns from the first on, half of them loaded before the products are there: there
-  /// are no more registers.
+  /// Scales of a block for some groups of 16 columns from the first on, half of them loaded before the products are
+  /// there: there are no more registers.
   template <int groups>
   struct Scales {
     static constexpr int kGroups = groups;
@@ -320,9 +322,9 @@ class StepSums {
     release(here);
   }
 
-  /// Adds a step that is one term, all columns at a time. The two warpgroups take turns: products of both at a time would be done at
-  /// the same time, and added at the same time, while the tensor cores wait. The other's turn begins with the second half of
-  /// the products of this one, which hides its start.
+  /// Adds a step that is one term, all columns at a time. The two warpgroups take turns: products of both at a time
+  /// would be done at the same time, and added at the same time, while the tensor cores wait. The other's turn begins
+  /// with the second half of the products of this one, which hides its start.
   __device__ __forceinline__ void add_whole_step(float (&sums)[Core::kParts][kPairs]) {
     wait_for(at_);
     const Stage<Core>& stage = shared_.stages[at_.stage];

@@ -41,8 +41,8 @@ __device__ void load_floors(const SampledProducts& products, const std::int32_t*
   return lines.line_weights != nullptr ? lines.line_weights[line] : num::line_weight(ladder, lines.stats[line]);
 }
 
-/// Four rows a thread, whose weights it keeps; the cols_of_block <= kCols columns of a block some at a time, the next ones on
-/// their way while these are compared, and the first while the weights are made.
+/// Four rows a thread, whose weights it keeps; the cols_of_block <= kCols columns of a block some at a time, the next
+/// ones on their way while these are compared, and the first while the weights are made.
 template <int kParts, bool kIsOnePiece>
 __global__ void __launch_bounds__(kThreads)
     count_failures(const __grid_constant__ num::Ladder ladder, const SampledProducts products,

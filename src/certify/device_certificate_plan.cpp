@@ -18,7 +18,8 @@ using base::round_up;
 /// Bytes of INT32 products of the sampled certificate that are held at a time.
 constexpr std::int64_t kMostAccBytes = std::int64_t{512} << 20;
 
-/// Blocks of columns of chunks of lines, pieces of k as planes. Here and below lines of A are padded as exec passes them.
+/// Blocks of columns of chunks of lines, pieces of k as planes. Here and below lines of A are padded as exec passes
+/// them.
 [[nodiscard]] std::size_t sampled_bytes(const CertificatePlan& plan, const SampledBuffers& buffers) {
   const plan::Chunk& chunk = plan.chunk;
   product::ProductDesc desc = device_sampled_product(plan, buffers, chunk.mc, buffers.cols_at_once);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// equilibration_gain.hpp by all blocks of the second look, or by the warps of block_rungs that find rungs (device_gain_beside.cuh): the
-// same integers.
+// equilibration_gain.hpp by all blocks of the second look, or by the warps of block_rungs that find rungs
+// (device_gain_beside.cuh): the same integers.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -40,8 +40,8 @@ struct Balanced {
   std::int32_t* exponents;  ///< [length]
 };
 
-/// The even sample of one operand that a lane has of every element. Little code: it runs once a call, and what is not in the cache for
-/// instructions comes from as far as the elements.
+/// The even sample of one operand that a lane has of every element. Little code: it runs once a call, and what is not
+/// in the cache for instructions comes from as far as the elements.
 template <class T>
 class EvenSample {
  public:
@@ -66,8 +66,9 @@ class EvenSample {
   std::int32_t line_exponent_;
 };
 
-/// Gathers the relative exponents of the even samples of both operands, and the range of their differences, as one of num_warps warps.
-/// Again and again gives the same. @param least, most hold the largest and the least integer before the first of them begins
+/// Gathers the relative exponents of the even samples of both operands, and the range of their differences, as one of
+/// num_warps warps. Again and again gives the same. @param least, most hold the largest and the least integer before
+/// the first of them begins
 template <class T>
 __device__ __forceinline__ void gather_relative_exponents(const Balanced<T>& a, const Balanced<T>& b, std::int64_t warp,
                                                           std::int64_t num_warps, std::int32_t* least,
@@ -187,8 +188,8 @@ __device__ __forceinline__ void measure_gain(const Lines<T>& lines, const num::L
   sync();
 }
 
-/// The same of line s of all that are measured, first those of A. The exponents are in the place of both operands' shifts, the range of
-/// their differences in the state.
+/// The same of line s of all that are measured, first those of A. The exponents are in the place of both operands'
+/// shifts, the range of their differences in the state.
 template <int kTeam, int kAtOnce, class T, class Sync>
 __device__ __forceinline__ void measure_gain(const SecondLook<T>& look, int s, LineShared& shared, int thread,
                                              const Sync& sync) {

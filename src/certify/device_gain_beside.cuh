@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The gain of equilibration by the warps that find rungs (device_rung_finders_sm90.cuh), which have nothing to do while the first tile of
-// their block is added. It needs nothing of the rungs, and the second look would wait for it. All blocks gather exponents; those that
-// see soon enough that all have done so measure lines. Nobody waits for a block that may not run yet: the second look takes the gains if all
-// lines are measured, and else finds them itself, the same integers. In a kernel of its own, for its code makes sums 4 % slower.
+// The gain of equilibration by the warps that find rungs (device_rung_finders_sm90.cuh), which have nothing to do while
+// the first tile of their block is added. It needs nothing of the rungs, and the second look would wait for it. All
+// blocks gather exponents; those that see soon enough that all have done so measure lines. Nobody waits for a block
+// that may not run yet: the second look takes the gains if all lines are measured, and else finds them itself, the same
+// integers. In a kernel of its own, for its code makes sums 4 % slower.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -55,8 +56,8 @@ class GainBeside {
   }
 
  private:
-  static constexpr int kAtOnce =
-      4;  ///< loads before the first use: little code, for that of sums and rungs goes on meanwhile
+  /// loads before the first use: little code, for that of sums and rungs goes on meanwhile
+  static constexpr int kAtOnce = 4;
 
   __device__ static __forceinline__ void sync() { base::named_barrier_sync(kBarrier, kTeam); }
   /// Whether all blocks have gathered.

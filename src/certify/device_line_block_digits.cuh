@@ -79,8 +79,8 @@ struct BlockLanes {
   static constexpr int kChunks = kElements * static_cast<int>(sizeof(T)) / 16;  ///< of 16 bytes, of a lane
 };
 
-/// Terms of a line where all that are not zero are normal numbers of their type, far from the subnormal ones: packed_term() is two
-/// instructions on a word, and that of zero lies too far below all others for a digit.
+/// Terms of a line where all that are not zero are normal numbers of their type, far from the subnormal ones:
+/// packed_term() is two instructions on a word, and that of zero lies too far below all others for a digit.
 template <class R>
 struct PlainTerms {
   static constexpr int kExponentAt = sizeof(R) == 8 ? 20 : 23;
@@ -105,9 +105,9 @@ struct PlainTerms {
   return chunk;
 }
 
-/// The block digits of a warp's part of a line's piece in shared memory, which begins at element `first` of line `line`: of every
-/// kWarpsPerLine-th step from `part` on. The bits of non-zero terms are in the order of the lanes' loads, which is as good as any if both
-/// operands have it.
+/// The block digits of a warp's part of a line's piece in shared memory, which begins at element `first` of line
+/// `line`: of every kWarpsPerLine-th step from `part` on. The bits of non-zero terms are in the order of the lanes'
+/// loads, which is as good as any if both operands have it.
 /// @param range, exponent of the line; num::kNoExponent: all is zero
 /// @range length is whole scales
 template <class T>

@@ -10,8 +10,8 @@
 
 namespace kizami::certify::kernels {
 
-/// What the first look finds: the largest magnitude as its high word (Inf and NaN are the largest of all), all bits of low
-/// words, and the lowest bit.
+/// What the first look finds: the largest magnitude as its high word (Inf and NaN are the largest of all), all bits of
+/// low words, and the lowest bit.
 struct Range {
   std::uint32_t max_high = 0;
   std::uint32_t low_bits = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The warps that look at a line together, in all blocks of a cluster, of which each has a piece of the line in its shared
-// memory: what they know of it they merge through distributed shared memory.
+// The warps that look at a line together, in all blocks of a cluster, of which each has a piece of the line in its
+// shared memory: what they know of it they merge through distributed shared memory.
 #pragma once
 
 #include <cstdint>
@@ -108,7 +108,8 @@ struct LineRange {
   int exponent;  ///< num::kNoExponent of a line that is zero or not finite
 };
 
-/// The first look, by all warps of a line. @param for_pairs calls its argument with every pair of elements of this warp's part
+/// The first look, by all warps of a line. @param for_pairs calls its argument with every pair of elements of this
+/// warp's part
 template <class T, class ForPairs>
 [[nodiscard]] __device__ LineRange first_look(const problem::Lines<T>& lines, std::int64_t line,
                                               const LineWarps<T>& line_warps, const ForPairs& for_pairs) {

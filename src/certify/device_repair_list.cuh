@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The list of repairs, and a bit of each pair in it, by whole warps: which of neighbouring rungs, a byte each, lie above a rung,
-// and places for the pairs of all lanes by one addition to the list's counter.
+// The list of repairs, and a bit of each pair in it, by whole warps: which of neighbouring rungs, a byte each, lie
+// above a rung, and places for the pairs of all lanes by one addition to the list's counter.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -34,7 +34,8 @@ class RungsAbove {
   std::uint32_t distance_;
 };
 
-/// Places for `count` entries of each lane behind those that are counted. By all lanes of a warp. @return the first of this lane's
+/// Places for `count` entries of each lane behind those that are counted. By all lanes of a warp. @return the first of
+/// this lane's
 [[nodiscard]] __device__ __forceinline__ std::uint64_t places_of_lane(std::uint64_t& counter, int count) {
   int up_to_here = count;  // of this lane and those below it
 #pragma unroll

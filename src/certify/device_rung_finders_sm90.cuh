@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Three warps find the rungs of a tile of pairs while the warpgroups add the next one (device_block_sums_sm90.cuh), whose threads
-// hand them their sums in shared memory: found by those threads, rungs were a third of the time. They also load the weights
-// of a tile's lines, for themselves and for the question whether a tile may end early. The bits are those of find_rungs().
+// Three warps find the rungs of a tile of pairs while the warpgroups add the next one (device_block_sums_sm90.cuh),
+// whose threads hand them their sums in shared memory: found by those threads, rungs were a third of the time. They
+// also load the weights of a tile's lines, for themselves and for the question whether a tile may end early. The bits
+// are those of find_rungs().
 #pragma once
 
 #include <cuda_runtime.h>
@@ -76,7 +77,8 @@ __device__ __forceinline__ void hand_over(int n, bool has_ended_early, const flo
   if (lane() == 0) base::barrier_arrive(base::shared_address(&shared.has_sums));
 }
 
-/// Whether the lowest rung certifies all pairs of this thread by these sums, were no line exact: then it does by larger ones.
+/// Whether the lowest rung certifies all pairs of this thread by these sums, were no line exact: then it does by larger
+/// ones.
 template <class Core>
 [[nodiscard]] __device__ __forceinline__ bool has_lowest_rung(float lowest_allowance, const TileWeights<Core>& weights,
                                                               const typename Core::Place& place,
@@ -170,8 +172,9 @@ class RungFinder {
     if (lane() == 0) base::barrier_arrive(base::shared_address(&shared_.has_weights[n % 2]));
   }
 
-  // Rungs are bytes, four of neighbouring rows a word. Found by its ratio a rung holds if it is neither above those from which on a line
-  // is exact, nor that of no rung: then the sum may be zero. With 127 - limit added, those above a limit have their highest bit set.
+  // Rungs are bytes, four of neighbouring rows a word. Found by its ratio a rung holds if it is neither above those
+  // from which on a line is exact, nor that of no rung: then the sum may be zero. With 127 - limit added, those above a
+  // limit have their highest bit set.
   static constexpr std::uint32_t kHighest = 0x80808080u;
   static_assert(RatioClass::kUnknown > num::kMaxRungs && RatioClass::kUnknown + 1 + 127 < 256);
   [[nodiscard]] __device__ __forceinline__ std::uint32_t room_above(int exact_rung) const {
@@ -258,7 +261,8 @@ class RungFinder {
     return rungs;
   }
 
-  /// The same of four pairs by comparison with all rungs. Inlined: ptxas makes each wgmma of a kernel wait that calls a function.
+  /// The same of four pairs by comparison with all rungs. Inlined: ptxas makes each wgmma of a kernel wait that calls a
+  /// function.
   [[nodiscard]] __device__ __forceinline__ std::uint32_t compared_rungs(const TileWeights<Core>& weights, int c,
                                                                         int row, const float (&sums)[4]) const {
     const num::LineWeight& b = weights.b[c];

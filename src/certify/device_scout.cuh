@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Before operands are split: does the sampled certificate stand a chance, and the lowest rung? A few terms of a few lines tell
-// what the call had better make first (device::Look). Only time hangs on the answer, no bit: docs/accuracy/certificate.md, theorem 2.
+// Before operands are split: does the sampled certificate stand a chance, and the lowest rung? A few terms of a few
+// lines tell what the call had better make first (device::Look). Only time hangs on the answer, no bit:
+// docs/accuracy/certificate.md, theorem 2.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -22,9 +23,10 @@ inline constexpr int kScoutThreads = 256;
 /// Of each operand, spread over all; a warp takes one.
 inline constexpr int kScoutLines = kScoutCluster * kScoutThreads / 32 / 2;
 inline constexpr int kScoutTerms = 512;  ///< of a line, at most
-/// A certificate has a chance where weights are below a share of what it allows: the pairs that are looked at are not those that need
-/// most, and those need the more, the wider the terms of their lines are spread. The measure of that is K ||x||_2^2 / ||x||_1^2, of
-/// both lines: 3 where terms are normal or uniform, 13 for exprand:phi=1, hundreds for phi=2.
+/// A certificate has a chance where weights are below a share of what it allows: the pairs that are looked at are not
+/// those that need most, and those need the more, the wider the terms of their lines are spread. The measure of that is
+/// K ||x||_2^2 / ||x||_1^2, of both lines: 3 where terms are normal or uniform, 13 for exprand:phi=1, hundreds for
+/// phi=2.
 struct ScoutChance {
   float narrow;  ///< where the spread is at most `limit`
   float wide;
@@ -102,7 +104,8 @@ template <class T>
           static_cast<float>(count * kTerms)};
 }
 
-/// By all threads of a cluster of kScoutCluster blocks of kScoutThreads. @return in the first thread of all; else nothing
+/// By all threads of a cluster of kScoutCluster blocks of kScoutThreads. @return in the first thread of all; else
+/// nothing
 template <class T>
 [[nodiscard]] __device__ device::Look scout(const Scout<T>& task, ScoutShared& shared) {
   const auto rank = static_cast<int>(base::cluster_rank());

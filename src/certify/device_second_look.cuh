@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The kernel of the second look. As many blocks as the device holds at once walk the phases together, with a barrier of
 // the whole grid between them. All blocks make the same decisions from the same histograms, so that nothing but the
-// histograms is handed around. Where block_rungs has left counts, and neither gain nor list is wanted, all blocks choose, the first one
-// tells what, and no barrier is met.
+// histograms is handed around. Where block_rungs has left counts, and neither gain nor list is wanted, all blocks
+// choose, the first one tells what, and no barrier is met.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The second look at operands that the sampled certificate has not certified, without the host: the block certificate of
-// certificate.hpp, equilibration and select(), in kernels that end at once where state->sampled_failures is 0.
+// The second look at operands that the sampled certificate has not certified, without the host: the block certificate
+// of certificate.hpp, equilibration and select(), in kernels that end at once where state->sampled_failures is 0.
 //   launch_block_rungs():  digits of blocks -> products, rungs of all pairs as given, histogram
-//   launch_second_look():  select -> [gain of equilibration -> exponents of the inner index -> shifts -> statistics -> digits ->
-//   products -> histogram -> select] -> list and bits of the pairs above the rung; without the first launch all of it
+//   launch_second_look():  select -> [gain of equilibration -> exponents of the inner index -> shifts -> statistics ->
+//   digits -> products -> histogram -> select] -> list and bits of the pairs above the rung; without the first launch
+//   all of it
 // The same FP32 sums as on the host, so the same rung and the same pairs.
 #pragma once
 
@@ -31,8 +32,8 @@ struct SecondLook {
   SecondLookBuffers buffers;
   device::DeviceState* state = nullptr;
   device::Pair* repairs = nullptr;  ///< [(m n) >> num::kMostRepairShift], in any order
-  std::uint32_t* repair_bits =
-      nullptr;  ///< [n][ceil(m / 32)]: bit i % 32 of word i / 32 of column j; zeroed here if used
+  /// [n][ceil(m / 32)]: bit i % 32 of word i / 32 of column j; zeroed here if used
+  std::uint32_t* repair_bits = nullptr;
   std::int32_t planes_of_rung[num::kMaxRungs] = {};  ///< residue planes of each rung, for state->num_products
   bool wants_all_pairs = false;  ///< chooses by num::lowest_for_all(): no repairs, and no equilibration
   bool has_digits = false;       ///< state->look is not kSample, so that the split makes the digits of blocks
@@ -43,9 +44,9 @@ struct SecondLook {
 enum class DigitCore { kOfDevice, kMmaSync };
 
 /// The rungs of all pairs of the operands as given, and their histogram, for the second look to go on from: where
-/// state->sampled_failures is not 0. Nothing is enqueued where the digits do not fit at once, or lines have several segments
-/// of blocks: the second look then does all itself. Digits and rungs have a kernel each, so that one with wgmma calls no function; with
-/// look.has_digits the first is not needed.
+/// state->sampled_failures is not 0. Nothing is enqueued where the digits do not fit at once, or lines have several
+/// segments of blocks: the second look then does all itself. Digits and rungs have a kernel each, so that one with
+/// wgmma calls no function; with look.has_digits the first is not needed.
 /// @range  as launch_second_look()
 /// @queue  enqueues one kernel or two; no allocation
 template <class T>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Statistics and sampled digits of lines on the device, for operands that one pass does not take (device_single_pass.cuh).
-// Exponents are maxima and the sums need them, so every line is looked at twice. Two kernels, by what is contiguous in memory:
+// Statistics and sampled digits of lines on the device, for operands that one pass does not take
+// (device_single_pass.cuh). Exponents are maxima and the sums need them, so every line is looked at twice. Two kernels,
+// by what is contiguous in memory:
 //   along the lines (elements of a line are neighbours): some warps a line;
-//   across them (neighbouring lines are neighbours): a block takes a few whole lines, so few that what all blocks work on
-//   fits in L2, where the second look finds it.
+//   across them (neighbouring lines are neighbours): a block takes a few whole lines, so few that what all blocks work
+//   on fits in L2, where the second look finds it.
 #include <algorithm>
 
 #include "base/cuda_status.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Statistics and sampled digits of lines on a CUDA device, bit-identical with statistics.hpp and digits.hpp. All pointers are device
-// memory; every function enqueues kernels and waits for nothing.
+// Statistics and sampled digits of lines on a CUDA device, bit-identical with statistics.hpp and digits.hpp. All
+// pointers are device memory; every function enqueues kernels and waits for nothing.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct DeviceDigits {
   std::int64_t row_stride = 0;     ///< a multiple of 64
 };
 
-/// gather_statistics() without inner shift, with the sampled digits of the same lines, and their number of lines with NaN
-/// or Inf added to `nonfinite`. Reads every element twice.
+/// gather_statistics() without inner shift, with the sampled digits of the same lines, and their number of lines with
+/// NaN or Inf added to `nonfinite`. Reads every element twice.
 /// @queue ends at once if state->is_scaling_only
 template <class T>
 Status device_statistics(const problem::Lines<T>& lines, num::LineStats* stats, const DeviceDigits& digits,

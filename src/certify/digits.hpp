@@ -3,7 +3,8 @@
 //
 // Sampled digits, one scale per line, every stride-th element:  d_h = floor(|x_h| 2^(6 - exponent)) in [0, 127],
 //   sum_h d_h d'_h 2^-12 <= (|a|.|b|) 2^-(e + f).  Tight for data of narrow spread; costs 1/stride of a product.
-// Block digits, one scale for each block of 64 elements, or two blocks of a long real line; of a complex line for both parts:
+// Block digits, one scale for each block of 64 elements, or two blocks of a long real line; of a complex line for both
+// parts:
 //   d_h = floor(|x_h| 2^(6 - e_block)),  deficit = exponent - e_block, no digits where it is above 52;
 //   sum_blocks (sum_h d_h d'_h) 2^-(12 + deficit + deficit') <= (|a|.|b|) 2^-(e + f).
 //   In a block both lines have elements near their own maximum, so the sum stays tight for spreads of hundreds of bits

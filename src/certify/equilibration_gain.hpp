@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Whether equilibration is worth a look: what the power-of-two rescaling of the inner index takes from the norms of a few
-// lines. |A||B| is the same for equilibrated operands; norms that shrink are moduli saved.
-//   Of 64 lines of each operand, the even ones give the largest exponents of columns of A and rows of B, relative to their
-//   lines, and so the shifts; the odd ones give log2 of the norm as given less that of the norm shifted. The gain is the lower
-//   median of A's plus that of B's.
+// Whether equilibration is worth a look: what the power-of-two rescaling of the inner index takes from the norms of a
+// few lines. |A||B| is the same for equilibrated operands; norms that shrink are moduli saved.
+//   Of 64 lines of each operand, the even ones give the largest exponents of columns of A and rows of B, relative to
+//   their lines, and so the shifts; the odd ones give log2 of the norm as given less that of the norm shifted. The gain
+//   is the lower median of A's plus that of B's.
 // Integers only: host and device agree.
 #pragma once
 

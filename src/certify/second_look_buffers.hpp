@@ -32,17 +32,17 @@ inline constexpr std::int64_t kSecondLookLines = 192;
 /// Lines of each operand that equilibration_gain.hpp looks at twice over: the gains of both.
 inline constexpr int kNumGains = 64;
 
-/// Digits of one chunk in blocks of 64 elements, step by step of all lines, so that a tile's part of a step is one piece of memory.
-/// `parts` is 2 for complex types, else 1; B is the number of blocks, rounded up to whole steps.
+/// Digits of one chunk in blocks of 64 elements, step by step of all lines, so that a tile's part of a step is one
+/// piece of memory. `parts` is 2 for complex types, else 1; B is the number of blocks, rounded up to whole steps.
 struct SecondLookBuffers {
-  std::int8_t* a_digits =
-      nullptr;  ///< [steps][second_look_lines(mc)][128], the 16 bytes at 16 c of line i at 16 (c ^ (i % 8)):
-                ///< real: [2][64]; complex: u8 |re| + |im|, then s8 |re| - |im|, [2][64]
+  /// [steps][second_look_lines(mc)][128], the 16 bytes at 16 c of line i at 16 (c ^ (i % 8)): real: [2][64]; complex:
+  /// u8 |re| + |im|, then s8 |re| - |im|, [2][64]
+  std::int8_t* a_digits = nullptr;
   std::int8_t* b_digits = nullptr;  ///< [steps][second_look_lines(nc)][128]
   float* a_scales = nullptr;        ///< [B][second_look_lines(mc)]
   float* b_scales = nullptr;        ///< [B][second_look_lines(nc)]
-  /// [mc][words], words = B parts, rounded up to even: the bits of word b parts + part tell which elements of block b of a finite line have
-  /// that part not zero, in an order that both operands have from the kernel that makes them.
+  /// [mc][words], words = B parts, rounded up to even: the bits of word b parts + part tell which elements of block b
+  /// of a finite line have that part not zero, in an order that both operands have from the kernel that makes them.
   std::uint64_t* a_nonzero = nullptr;
   std::uint64_t* b_nonzero = nullptr;    ///< [nc][words]
   num::LineWeight* a_weights = nullptr;  ///< [mc], of the statistics in use

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The workspace of a batch of device calls: that of one product, which all of them use in turn; a state for each product, since
-// what a product did is read when all are done; and where the matrices are found by arrays in device memory, one more A, B and C,
-// which the matrices of a product are copied to: the kernels of a product take pointers from the host.
+// The workspace of a batch of device calls: that of one product, which all of them use in turn; a state for each
+// product, since what a product did is read when all are done; and where the matrices are found by arrays in device
+// memory, one more A, B and C, which the matrices of a product are copied to: the kernels of a product take pointers
+// from the host.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,8 @@ struct DeviceBatchBuffers {
   void* c = nullptr;  ///< [m n], or more: see staged_line()
 };
 
-/// Elements from one row of the copy of C to the next, where it is stored by rows: never 1, which would be stored by columns.
+/// Elements from one row of the copy of C to the next, where it is stored by rows: never 1, which would be stored by
+/// columns.
 [[nodiscard]] constexpr std::int64_t staged_line(std::int64_t cols) { return cols < 2 ? 2 : cols; }
 
 /// @param product_bytes what one product needs

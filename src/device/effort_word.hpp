@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A call's effort in one word, which a device writes and a host reads whole: one store, and no torn read.
-//   number 24 | told 1 | second look 1 | equilibrated 1 | rung + 1: 4 | stage + 1: 2 | exceptions 31, the largest for more
+//   number 24 | told 1 | second look 1 | equilibrated 1 | rung + 1: 4 | stage + 1: 2 | exceptions 31, the largest for
+//   more
 #pragma once
 
 #include <cstdint>

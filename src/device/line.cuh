@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One FP64 term as device code sees it. Everything below is integer arithmetic or rounds once, as it says, so it agrees with
-// the host's formulas to the bit.
+// One FP64 term as device code sees it. Everything below is integer arithmetic or rounds once, as it says, so it agrees
+// with the host's formulas to the bit.
 #pragma once
 
 #include <complex>
@@ -56,9 +56,9 @@ inline constexpr std::uint64_t kInfinityBits = 0x7FF0000000000000ull;
   return (m + (std::uint64_t{1} << -shift) - 1) >> -shift;
 }
 
-/// What the sums and digits of a line's terms are counted in: the powers of two that take a term there. Exact products, of
-/// which the sum with 2^52 makes integers by one directed rounding; near the bottom of the range the powers would overflow,
-/// and integer arithmetic does the same.
+/// What the sums and digits of a line's terms are counted in: the powers of two that take a term there. Exact products,
+/// of which the sum with 2^52 makes integers by one directed rounding; near the bottom of the range the powers would
+/// overflow, and integer arithmetic does the same.
 struct LineUnits {
   int exponent;
   bool is_plain;  ///< the powers are there
@@ -75,7 +75,8 @@ struct LineUnits {
   }
 };
 
-/// A term's ceil(|x| 2^(kAbsBits - exponent)), the same with kSquareBits, and floor(|x| 2^(num::kDigitBits - exponent)).
+/// A term's ceil(|x| 2^(kAbsBits - exponent)), the same with kSquareBits, and floor(|x| 2^(num::kDigitBits -
+/// exponent)).
 /// @range  units.is_plain
 [[nodiscard]] __device__ inline std::uint32_t plain_abs(double x, const LineUnits& units) {
   return static_cast<std::uint32_t>(__double2loint(__fma_ru(fabs(x), units.abs, 0x1p52)));

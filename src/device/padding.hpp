@@ -13,7 +13,8 @@ inline constexpr std::int64_t kDeviceInnerPad = 128;
 /// Product kernels read rows up to a multiple of this.
 inline constexpr std::int64_t kReadRows = 16;
 
-/// What the split in one pass takes, see schemes/ozaki2/device_single_pass.cuh: elements of a line, and num::Rung::norm_limit.
+/// What the split in one pass takes, see schemes/ozaki2/device_single_pass.cuh: elements of a line, and
+/// num::Rung::norm_limit.
 inline constexpr std::int64_t kMaxSinglePassLength = 16384;
 inline constexpr double kMaxSinglePassNorm = 0x1p94;
 

@@ -16,8 +16,8 @@ inline constexpr int kPanelWarps = kPanelThreads / 32;
 /// Elements of a line at most.
 inline constexpr int kPanelLength = 1024;
 
-/// Shape of a panel: a line after the other, some bytes apart so that neighbouring lines at the same place meet different
-/// banks.
+/// Shape of a panel: a line after the other, some bytes apart so that neighbouring lines at the same place meet
+/// different banks.
 template <class T>
 struct Panel {
   static constexpr int kLines = sizeof(T) == 16 ? 4 : 8;
@@ -38,8 +38,8 @@ template <class T>
   return lines.inner_stride > lines.line_stride && lines.num_lines > 1;
 }
 
-/// Enqueues a copy of kBytes to shared memory, or of zeros. Where lines lie across memory, the neighbours in 256 bytes are
-/// those that other blocks want: they come to the L2 cache as well.
+/// Enqueues a copy of kBytes to shared memory, or of zeros. Where lines lie across memory, the neighbours in 256 bytes
+/// are those that other blocks want: they come to the L2 cache as well.
 template <int kBytes>
 __device__ void copy_async(std::uint32_t to, const void* from, bool is_there) {
   const int bytes = is_there ? kBytes : 0;
@@ -52,8 +52,8 @@ __device__ void copy_async(std::uint32_t to, const void* from, bool is_there) {
 }
 __device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-/// Loads elements [first, first + length) of lines from first_line on; zeros where there are none. wait_for_copies() and a
-/// barrier end it.
+/// Loads elements [first, first + length) of lines from first_line on; zeros where there are none. wait_for_copies()
+/// and a barrier end it.
 /// @range length a multiple of 128, at most kPanelLength
 template <class T>
 __device__ void load_panel(const problem::Lines<T>& lines, bool is_across, std::int64_t first_line, std::int64_t first,
@@ -106,9 +106,9 @@ __device__ void load_panel(const problem::Lines<T>& lines, bool is_across, std::
   }
 }
 
-// Lines that lie across memory, several in 16 bytes: small copies to shared memory go through the L1 cache, of which panels
-// leave little, and few are under way at a time. Copies of 16 bytes go past it. They come as [element][line] and are put in
-// order on the chip.
+// Lines that lie across memory, several in 16 bytes: small copies to shared memory go through the L1 cache, of which
+// panels leave little, and few are under way at a time. Copies of 16 bytes go past it. They come as [element][line] and
+// are put in order on the chip.
 
 /// Whether the piece of a whole group of lines comes so.
 template <class T>

@@ -16,8 +16,8 @@ struct DeviceProblem {
   MatrixView<const T> b;
   Factor<T> beta;
   MatrixView<T> c;
-  /// What the split makes first, of scheme ozaki2; nothing: what the call before needed (device_looks.hpp), what a scout says, or a
-  /// sample. Only time hangs on it.
+  /// What the split makes first, of scheme ozaki2; nothing: what the call before needed (device_looks.hpp), what a
+  /// scout says, or a sample. Only time hangs on it.
   /// @range see takes_any_look()
   std::optional<Look> look = std::nullopt;
 };

@@ -20,7 +20,8 @@ template <class T>
   }
 }
 
-/// *to = state by one thread, in words of 16 bytes: a kernel of one thread has nothing else to do, and a call waits for it.
+/// *to = state by one thread, in words of 16 bytes: a kernel of one thread has nothing else to do, and a call waits for
+/// it.
 __device__ inline void write_state(DeviceState* to, const DeviceState& state) {
   static_assert(alignof(DeviceState) == sizeof(uint4) && sizeof(DeviceState) % sizeof(uint4) == 0);
   for (std::size_t i = 0; i < sizeof(DeviceState) / sizeof(uint4); ++i)

@@ -2,9 +2,9 @@
 // What a device call knows of itself while it runs, in device memory: kernels hand decisions to kernels, and no host
 // waits for them. Plain data without CUDA.
 //
-// The order of a call: begin (state = {}, what to look at first) -> statistics -> sampled certificate -> block rungs -> second look -> split -> product ->
-// CRT -> FP64 rung. A kernel that is not needed reads the state and ends. Scheme ec: split -> decision (writes the state)
-// -> one product a stage -> FP64 rung.
+// The order of a call: begin (state = {}, what to look at first) -> statistics -> sampled certificate -> block rungs ->
+// second look -> split -> product -> CRT -> FP64 rung. A kernel that is not needed reads the state and ends. Scheme ec:
+// split -> decision (writes the state) -> one product a stage -> FP64 rung.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +54,8 @@ struct alignas(16) DeviceState {
   std::int32_t num_sampled_products = 1;  ///< 0 where blocks speak first
   std::int32_t has_rungs = 0;             ///< of all pairs as given, in the buffers of the second look
   std::uint32_t has_open_sums = 0;        ///< some of them are of sums that are zero, to be looked at again
-  std::uint64_t num_unread_steps =
-      0;  ///< of tiles of pairs that the lowest rung certified before all blocks were added
+  /// of tiles of pairs that the lowest rung certified before all blocks were added
+  std::uint64_t num_unread_steps = 0;
   SliceSurvey slices;
   num::Statistics statistics;  ///< of the second look
   /// Of the gain of equilibration beside the rungs: blocks that have gathered exponents, and lines that are measured.
@@ -75,8 +75,8 @@ struct DeviceLineBuffers {
   num::LineStats* equilibrated = nullptr;  ///< [lines], after the rescaling of the inner index; if the ladder may
   std::int32_t* inner_shift = nullptr;     ///< [k]; likewise
   std::int32_t* scales = nullptr;          ///< [lines]; num::kSkipLine for lines with NaN or Inf
-  num::RungWeight* weights =
-      nullptr;  ///< [lines] at the lowest rung; if the split in one pass makes them, or of slices
+  /// [lines] at the lowest rung; if the split in one pass makes them, or of slices
+  num::RungWeight* weights = nullptr;
   num::LineWeight* line_weights = nullptr;  ///< [lines]; of slices, else the ladder makes them of the statistics
 
   /// Those of the lines from `first` on.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whether a call on a device has enqueued anything that writes C. Where it fails before that, C is as it was, and somebody else may
-// answer the call.
+// Whether a call on a device has enqueued anything that writes C. Where it fails before that, C is as it was, and
+// somebody else may answer the call.
 #pragma once
 
 #include "kizami/status.hpp"

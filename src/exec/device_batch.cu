@@ -46,13 +46,15 @@ namespace {
   return {note, states, num_products};
 }
 
-/// States of products that have no terms. Every bit is set, so is_scaling_only is not 0: nothing else is read of such a state.
+/// States of products that have no terms. Every bit is set, so is_scaling_only is not 0: nothing else is read of such a
+/// state.
 Status mark_as_scalings(device::DeviceState* states, std::int64_t num_products, product::Queue queue) {
   const std::size_t bytes = static_cast<std::size_t>(num_products) * sizeof(device::DeviceState);
   return base::cuda_status(cudaMemsetAsync(states, 0xFF, bytes, queue), "marking the states");
 }
 
-// ---- matrices that arrays in device memory point to --------------------------------------------------------------------
+// ---- matrices that arrays in device memory point to
+// --------------------------------------------------------------------
 
 /// One matrix and its copy. The copy has no gaps.
 template <class T>

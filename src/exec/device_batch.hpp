@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products of matrices in device memory, one or a batch: validation of all, then the calls of device_call.hpp one after another on
-// a queue, in one workspace. Never changes a bit of a product.
+// Products of matrices in device memory, one or a batch: validation of all, then the calls of device_call.hpp one after
+// another on a queue, in one workspace. Never changes a bit of a product.
 #pragma once
 
 #include <cstddef>

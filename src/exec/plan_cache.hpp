@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Plans by shape, policy and batch: planning takes microseconds, but a BLAS is called millions of times with the same shape.
+// Plans by shape, policy and batch: planning takes microseconds, but a BLAS is called millions of times with the same
+// shape.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The last rung on a CUDA device, bit-identical with fp64.hpp: the same chains of 128 fused multiply-adds, combined by the
-// same binary counter; the same compensated sums; the same scaling of lines.
+// The last rung on a CUDA device, bit-identical with fp64.hpp: the same chains of 128 fused multiply-adds, combined by
+// the same binary counter; the same compensated sums; the same scaling of lines.
 #pragma once
 
 #include <cstdint>
@@ -34,22 +34,23 @@ struct DeviceCall {
   device::EffortReport learned;           ///< the same of this product alone, for ozaki2::next_look()
 };
 
-/// Answers the pairs of the list, those of neighbouring lines together: apart from answer_exceptions(), whose blocks are few,
-/// each with all shared memory.
+/// Answers the pairs of the list, those of neighbouring lines together: apart from answer_exceptions(), whose blocks
+/// are few, each with all shared memory.
 /// @exact, @range, @queue  as answer_exceptions()
 template <class T>
 Status answer_repairs(const DeviceCall<T>& call, int num_sms, product::Queue queue);
 
 /// Answers what the CRT has left: everything if state->selection.rung < 0, else the pairs of the list unless
-/// call.has_answered_repairs; and the lines with NaN or Inf. One launch, which ends at once where there is nothing to do (or state->is_scaling_only, or takes_signs).
+/// call.has_answered_repairs; and the lines with NaN or Inf. One launch, which ends at once where there is nothing to
+/// do (or state->is_scaling_only, or takes_signs).
 /// @exact  elements of finite lines: the bits of gemm_fp64() and line_product(); others: of finish_nonfinite(), any NaN
 /// @range  the elements of C that it answers hold their old values (read only if beta is not 0)
 /// @queue  enqueues one kernel; no allocation
 template <class T>
 Status answer_exceptions(const DeviceCall<T>& call, int num_sms, product::Queue queue);
 
-/// If state->takes_signs: C <- alpha AB + beta C for all elements, with the signs of exact sums in long accumulators, in place of what
-/// would else write C. Slow: k products of integers an element, a warp for each. Else it ends at once.
+/// If state->takes_signs: C <- alpha AB + beta C for all elements, with the signs of exact sums in long accumulators,
+/// in place of what would else write C. Slow: k products of integers an element, a warp for each. Else it ends at once.
 /// @exact  elements of finite lines: the bits of answer_nonfinite_alpha(); others: of finish_nonfinite(), any NaN
 /// @range  state and the statistics are there; C holds its old values (read only if beta is not 0)
 /// @queue  enqueues one kernel; no allocation

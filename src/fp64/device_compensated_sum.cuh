@@ -24,8 +24,9 @@ struct SummedProducts {
   double after = 0;
 };
 
-/// Dot2: the sum of products, and that of the errors of both. Of the former only the sums follow from one another, and errors are needed by
-/// nobody but their own sum: so the errors of some products are found while the next ones are added.
+/// Dot2: the sum of products, and that of the errors of both. Of the former only the sums follow from one another, and
+/// errors are needed by nobody but their own sum: so the errors of some products are found while the next ones are
+/// added.
 struct CompensatedSum {
   double high = 0;
   double low = 0;

@@ -8,8 +8,8 @@
 
 namespace kizami::fp64 {
 
-/// fp64::answer_exceptions(); and where only the device knows alpha, behind it fp64::answer_signs(), which ends at once for a finite one.
-/// Where the host knows it, the call is answered by signs alone, or has no need of them.
+/// fp64::answer_exceptions(); and where only the device knows alpha, behind it fp64::answer_signs(), which ends at once
+/// for a finite one. Where the host knows it, the call is answered by signs alone, or has no need of them.
 /// @queue enqueues one kernel, or two
 template <class T>
 [[nodiscard]] Status answer_left(const DeviceCall<T>& left, int num_sms, product::Queue queue) {

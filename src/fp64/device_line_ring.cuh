@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Elements of two lines a lane, on their way through shared memory that a warp has for itself: no registers hold what is under
-// way, and no barrier of the block is in the way. A ring has as many stages as it is given; all but one are being filled while
-// one is read.
+// Elements of two lines a lane, on their way through shared memory that a warp has for itself: no registers hold what
+// is under way, and no barrier of the block is in the way. A ring has as many stages as it is given; all but one are
+// being filled while one is read.
 //
-// A stage has eight elements of either line of every lane, in chunks of 16 bytes. What a chunk holds follows from where the line's
-// elements lie (Chunks): cp.async moves 16 bytes past the L1 cache, of which shared memory leaves little. Lines across memory
-// share their chunks where lanes have lines of few bands: each lane's own copy of 16 bytes would bring a sector of 32 for 8.
+// A stage has eight elements of either line of every lane, in chunks of 16 bytes. What a chunk holds follows from where
+// the line's elements lie (Chunks): cp.async moves 16 bytes past the L1 cache, of which shared memory leaves little.
+// Lines across memory share their chunks where lanes have lines of few bands: each lane's own copy of 16 bytes would
+// bring a sector of 32 for 8.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -28,7 +29,8 @@ inline constexpr int kBandBytes = 128;  ///< of neighbouring lines across memory
 inline constexpr int kMostBands = kStageLineBytes / (kStageElements * kBandBytes);
 inline constexpr int kBandChunks = kBandBytes / kChunkBytes;
 
-/// Copies kBytes to shared memory: num_bytes from memory, then zeros. @param kIsAhead  what follows in memory comes to the L2 cache too
+/// Copies kBytes to shared memory: num_bytes from memory, then zeros. @param kIsAhead  what follows in memory comes to
+/// the L2 cache too
 template <int kBytes, bool kIsAhead = false>
 __device__ __forceinline__ void copy_to_shared(std::uint32_t to, const void* from, int num_bytes) {
   if constexpr (kIsAhead) {
@@ -56,7 +58,8 @@ __device__ __forceinline__ std::uint32_t shared_address(const void* p) {
 template <class T>
 class LaneLines {
  public:
-  /// Elements [first, first + count) of a line: each lane's own. By all lanes. @range first a multiple of kStageElements
+  /// Elements [first, first + count) of a line: each lane's own. By all lanes. @range first a multiple of
+  /// kStageElements
   __device__ __forceinline__ LaneLines(const problem::Lines<T>& lines, std::int64_t line, std::int64_t first,
                                        std::int64_t count)
       : chunks_(chunks_of(lines)), count_(count), stride_(lines.inner_stride) {
@@ -80,7 +83,8 @@ class LaneLines {
     }
   }
 
-  /// Begins the copies of elements [first, first + kStageElements) of each lane's. @param is_whole  all lanes have so many
+  /// Begins the copies of elements [first, first + kStageElements) of each lane's. @param is_whole  all lanes have so
+  /// many
   __device__ __forceinline__ void copy(std::int64_t first, bool is_whole, std::uint32_t stage) const {
     if (chunks_ == Chunks::kAlongLine) {
 #pragma unroll
@@ -176,13 +180,15 @@ class LaneLines {
     return static_cast<std::uint32_t>(row * kChunkRowBytes + (cell ^ row * kOfChunk) * kChunkBytes);
   }
 
-  /// Whether the lanes' lines and elements are of few bands, which are then copied for all of them. A band is where its first line's first element lies.
+  /// Whether the lanes' lines and elements are of few bands, which are then copied for all of them. A band is where its
+  /// first line's first element lies.
   __device__ __forceinline__ bool share_bands(const T* element, std::int64_t line, std::int64_t num_lines) {
     const int of_band = static_cast<int>(line % kLinesOfBand);
     const auto begin = reinterpret_cast<unsigned long long>(element - of_band);
     const int first = __ffs(static_cast<int>(__match_any_sync(kAllLanes, begin))) - 1;
     const std::uint32_t firsts = __ballot_sync(kAllLanes, first == lane_index());
-    // Lines may overlap in memory: then the same place may be of other lines, or of as many elements. All lanes exchange both.
+    // Lines may overlap in memory: then the same place may be of other lines, or of as many elements. All lanes
+    // exchange both.
     const std::int64_t count_of_first = __shfl_sync(kAllLanes, count_, first);
     const std::int64_t band_of_first = __shfl_sync(kAllLanes, line - of_band, first);
     const bool is_same = count_of_first == count_ && band_of_first == line - of_band;
@@ -223,7 +229,8 @@ class LaneLines {
   const T* copied_from_[kCopied];  ///< what this lane copies first: of each row of chunks, of each band, or of its line
 };
 
-/// Calls visit(x, y) for the elements [first, first + count) of a pair of lines a lane, in order. By all lanes of a warp.
+/// Calls visit(x, y) for the elements [first, first + count) of a pair of lines a lane, in order. By all lanes of a
+/// warp.
 /// @param ring  num_stages stages of shared memory, the warp's own  @range num_stages 3, 6 or 12
 template <class T, class Visit>
 __device__ __forceinline__ void walk_lines(const problem::Lines<T>& a, const problem::Lines<T>& b,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Single elements of C in the FP64 rung, a warp each: the bits of line_product(), nonfinite_product() and the epilogues.
-// Lanes take whole chains, or single terms of a compensated sum; what the order of the definition fixes is done by all
-// lanes at once, with equal values.
+// Single elements of C in the FP64 rung, a warp each: the bits of line_product(), nonfinite_product() and the
+// epilogues. Lanes take whole chains, or single terms of a compensated sum; what the order of the definition fixes is
+// done by all lanes at once, with equal values.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -43,8 +43,9 @@ struct Factors {
   double b;
 };
 
-/// Sums of chains, pushed in order through the binary counter, 32 at a time: the counter adds these as a tree, whose root is all that
-/// is pushed on. Level 5 + l is held by lane l of a warp. The last sum is added to all levels that hold one: so the counter ends.
+/// Sums of chains, pushed in order through the binary counter, 32 at a time: the counter adds these as a tree, whose
+/// root is all that is pushed on. Level 5 + l is held by lane l of a warp. The last sum is added to all levels that
+/// hold one: so the counter ends.
 class PairwiseCounter {
  public:
   /// The sums of the chains first, first + 1, ... of num_chains, one a lane. @range first a multiple of 32

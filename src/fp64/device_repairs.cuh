@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
-// The pairs of the list, where C is large: the bits of device_pair.cuh, with lanes of a warp that take chains of several pairs.
+// The pairs of the list, where C is large: the bits of device_pair.cuh, with lanes of a warp that take chains of
+// several pairs.
 //
-// A pair reads two whole lines. Where those of an operand lie across memory, each element is alone in its 32 bytes: so a block takes
-// pairs of one band of 16 such lines together, whose elements share them. The list is dealt in the order of bands: of N pairs
-// block b of G takes places N b / G to N (b + 1) / G, whole bands where they are small beside that, so that balance holds whether
-// pairs are everywhere, or all in one row or column. Where a pair lies follows from the list as a set. Few pairs are dealt to few blocks,
-// for what they take is latency, and other kernels may have the multiprocessors of the others.
+// A pair reads two whole lines. Where those of an operand lie across memory, each element is alone in its 32 bytes: so
+// a block takes pairs of one band of 16 such lines together, whose elements share them. The list is dealt in the order
+// of bands: of N pairs block b of G takes places N b / G to N (b + 1) / G, whole bands where they are small beside
+// that, so that balance holds whether pairs are everywhere, or all in one row or column. Where a pair lies follows from
+// the list as a set. Few pairs are dealt to few blocks, for what they take is latency, and other kernels may have the
+// multiprocessors of the others.
 //
-// Every block walks through the list twice: pairs of each band are counted, then those of its places gathered in shared memory, once
-// for every kPairsOfWalk of them. Then its warps have elements on their way in rings of their own (device_line_ring.cuh), a lane
-// for a chain of a pair. Where few warps are needed, they have longer rings.
+// Every block walks through the list twice: pairs of each band are counted, then those of its places gathered in shared
+// memory, once for every kPairsOfWalk of them. Then its warps have elements on their way in rings of their own
+// (device_line_ring.cuh), a lane for a chain of a pair. Where few warps are needed, they have longer rings.
 //
-// A compensated sum runs over all terms in order. One warp of a team adds, a lane a sum; the others make products and their errors for
-// it. A block is two teams, whose warps that add are of different quarters of the multiprocessor.
+// A compensated sum runs over all terms in order. One warp of a team adds, a lane a sum; the others make products and
+// their errors for it. A block is two teams, whose warps that add are of different quarters of the multiprocessor.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -44,8 +46,8 @@ static_assert(kProductWarps * kProductStages <= 32, "a bit each");
 inline constexpr int kPairsOfWalk = 192;  ///< that a walk through the list is meant to gather
 inline constexpr int kMaxPairsOfWalk =
     kRepairThreads;  ///< should hashes be uneven: further ones by the warp that finds them
-/// Pairs of a block that take hardly longer than one: chains of eight pairs are lanes for eight warps, and a lane that adds compensated
-/// sums keeps as many others waiting as are there.
+/// Pairs of a block that take hardly longer than one: chains of eight pairs are lanes for eight warps, and a lane that
+/// adds compensated sums keeps as many others waiting as are there.
 template <class T, num::Fp64Summation kSummation>
 inline constexpr int kFewPairs = kSummation == num::Fp64Summation::kPairwise ? 8
                                  : kIsComplex<T>                             ? 16
@@ -403,8 +405,8 @@ class Repairs {
 
   // ---- compensated sums ---------------------------------------------------------------------------------------------
 
-  // The elements come step by step, kStageElements of every pair, to the warps that make products, in turns. The products take the place
-  // of the elements, whose stage is free again when they are added.
+  // The elements come step by step, kStageElements of every pair, to the warps that make products, in turns. The
+  // products take the place of the elements, whose stage is free again when they are added.
   static constexpr int kSumsOfWarp = kWarpSize / kForms;
   static constexpr int kProductsOfStage = kStageElements * kForms;
   static_assert(kSummedAtOnce == kStageElements);
@@ -575,8 +577,8 @@ class Repairs {
     std::uint32_t phases_ = 0;
   };
 
-  /// The sum of a lane's products, by the last warp of a team. Three places take turns: products are added in one, errors in that of those
-  /// before, and the next ones are on their way to the third.
+  /// The sum of a lane's products, by the last warp of a team. Three places take turns: products are added in one,
+  /// errors in that of those before, and the next ones are on their way to the third.
   [[nodiscard]] __device__ __forceinline__ CompensatedSum add_products() {
     CompensatedSum sum;
     const std::int64_t end = num_steps() * kForms;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// alpha = NaN or Inf on a device: the signs of exact sums, see device.hpp. A warp has an element, whose long accumulator lies in
-// shared memory; lanes take terms and add to its digits, which are integers: any order gives the same.
+// alpha = NaN or Inf on a device: the signs of exact sums, see device.hpp. A warp has an element, whose long
+// accumulator lies in shared memory; lanes take terms and add to its digits, which are integers: any order gives the
+// same.
 #include <complex>
 
 #include "base/overlapped_launch.hpp"

@@ -9,8 +9,8 @@
 // Missing lines and terms are zeros: a zero term changes no sum, because sums of scaled terms are never -0 (they do not
 // underflow, and begin with +0).
 //
-// The levels of the binary counter lie in shared memory, one slot a sum. (Not in local memory: the driver would reserve it
-// for every thread that the device can hold, gigabytes.)
+// The levels of the binary counter lie in shared memory, one slot a sum. (Not in local memory: the driver would reserve
+// it for every thread that the device can hold, gigabytes.)
 #pragma once
 
 #include <cuda_runtime.h>
@@ -78,8 +78,8 @@ struct TileMemory {
   }
 };
 
-/// Brings the panels of one operand from global to shared memory, kElements elements a thread. Neighbouring threads take
-/// neighbours in memory, whichever of the two strides is the smaller one.
+/// Brings the panels of one operand from global to shared memory, kElements elements a thread. Neighbouring threads
+/// take neighbours in memory, whichever of the two strides is the smaller one.
 template <class T, Side kSide, class Shape>
 class PanelLoader {
  public:

@@ -57,8 +57,8 @@ void chain_tile(const double* a, const double* b, std::int64_t length, double* s
 void compensated_tile(const double* a, const double* b, std::int64_t length, double* high, double* low);
 
 // ---- pairs whose terms may underflow when each line has one scale: src/fp64/wide_tile.cpp ---------------------------
-// Panels of numbers taken apart, x = mantissa 2^exponent with 1 <= |mantissa| < 2; a zero has mantissa 0 and kNoTerm. The terms
-// of a pair are those of
+// Panels of numbers taken apart, x = mantissa 2^exponent with 1 <= |mantissa| < 2; a zero has mantissa 0 and kNoTerm.
+// The terms of a pair are those of
 //   (a 2^(a_exponent + b_exponent - largest)) b,  the first factor rounded once where it is subnormal,
 // with the largest exponent of all terms of the pair.
 

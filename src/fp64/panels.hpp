@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operands as the inner loops of the FP64 rung read them: panels of a few lines side by side. Not part of the module's interface.
+// Operands as the inner loops of the FP64 rung read them: panels of a few lines side by side. Not part of the module's
+// interface.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who repairs which pair of a band of lines with many pairs, for the device and its tests. Not part of the module's interface.
+// Who repairs which pair of a band of lines with many pairs, for the device and its tests. Not part of the module's
+// interface.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products of 16 lines of A and up to 32 of B in the order that defines them: tiles of B that share a panel of A, which takes as
-// long to fill as to multiply. Not part of the module's interface.
+// Products of 16 lines of A and up to 32 of B in the order that defines them: tiles of B that share a panel of A, which
+// takes as long to fill as to multiply. Not part of the module's interface.
 #pragma once
 
 #include <algorithm>
@@ -163,8 +163,9 @@ void plain_products(const Strip<T>& s, const PanelList& panels, num::Fp64Summati
       sums);
 }
 
-/// All products of panels, for pairs whose terms may underflow: terms relative to the largest of each pair, in [1, 4), so that
-/// what underflows lies 2^1074 below (|a|.|b|). The products are sums 2^largest; without terms largest is below 2 kNoTerm / 3.
+/// All products of panels, for pairs whose terms may underflow: terms relative to the largest of each pair, in [1, 4),
+/// so that what underflows lies 2^1074 below (|a|.|b|). The products are sums 2^largest; without terms largest is below
+/// 2 kNoTerm / 3.
 template <class T>
 void wide_products(const Strip<T>& s, const PanelList& panels, num::Fp64Summation summation, PairNumbers& sums,
                    PairNumbers& largest) {

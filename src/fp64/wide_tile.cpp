@@ -2,10 +2,10 @@
 // The inner loops of the FP64 rung for pairs of lines that together span more exponents than FP64 has, vectorised along
 // lines of A (Highway, chosen at run time). Operations and their order per element do not depend on the vector length.
 //
-// Operations on subnormal numbers take 100 clocks and more, and terms are often that small beside the largest of their pair. So
-// the first factor is held 2^900 times too large and the second 2^-900 times: a fused multiply-add of them has the same
-// exact product, hence the same bits. What ldexp() rounds to a multiple of 2^-1074 is then one of 2^-174, by adding and
-// subtracting a number whose last place that is.
+// Operations on subnormal numbers take 100 clocks and more, and terms are often that small beside the largest of their
+// pair. So the first factor is held 2^900 times too large and the second 2^-900 times: a fused multiply-add of them has
+// the same exact product, hence the same bits. What ldexp() rounds to a multiple of 2^-1074 is then one of 2^-174, by
+// adding and subtracting a number whose last place that is.
 #include <algorithm>
 #include <cmath>
 
@@ -44,8 +44,8 @@ using V = hn::Vec<D>;
 constexpr double kUp = 900;  // 2^900 and 2^-900
 constexpr double kDownFactor = 0x1p-900;
 
-/// Scaled() is a 2^(a_exponent + b_exponent - largest + 900), for pairs whose largest terms have these exponents: what lies below
-/// 2^-1075 before the 900 becomes zero. Held is what does not change along a line.
+/// Scaled() is a 2^(a_exponent + b_exponent - largest + 900), for pairs whose largest terms have these exponents: what
+/// lies below 2^-1075 before the 900 becomes zero. Held is what does not change along a line.
 struct Scaling {
   V least;      ///< smaller sums of exponents count as this one: their terms are zero
   V bias;       ///< added to such a sum it leaves the exponent's field of the power of two in the low bits

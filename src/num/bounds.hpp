@@ -56,8 +56,8 @@ inline constexpr double kSlackDown = 1.0 - 0x1p-40;
 [[nodiscard]] inline double dot_bound(std::int64_t k, double u) { return static_cast<double>(k) * u; }
 
 /// A product by the platform BLAS, k in blocks of k_block added to C one after another: min(k, k_block) terms inside a
-/// block, then num_blocks roundings of the running sum. Assumes a BLAS that sums products (no Strassen) in precision u. As many
-/// steps as 1 / u have no bound of this form: infinity.
+/// block, then num_blocks roundings of the running sum. Assumes a BLAS that sums products (no Strassen) in precision u.
+/// As many steps as 1 / u have no bound of this form: infinity.
 /// @cite Higham2002, section 3.1
 [[nodiscard]] inline double native_blas_bound(std::int64_t k, std::int64_t k_block, double u) {
   if (k <= k_block) return dot_bound(k, u);

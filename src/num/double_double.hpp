@@ -39,7 +39,8 @@ struct ScaledDoubleDouble {
   return is_finite(sum) ? DoubleDouble(sum, lo - (sum - hi)) : DoubleDouble(hi);
 }
 
-/// The sum rounded into the range of the type, once: within 2^-106 of it, or half the smallest subnormal number. Inf beyond.
+/// The sum rounded into the range of the type, once: within 2^-106 of it, or half the smallest subnormal number. Inf
+/// beyond.
 [[nodiscard]] inline DoubleDouble to_double_double(LongAccumulator sum) {
   const double hi = sum.round<double>(false);
   if (!is_finite(hi)) return DoubleDouble(hi);

@@ -1,27 +1,31 @@
 // SPDX-License-Identifier: MIT
-// A closer look at the range of scheme ec's FP16 form, where flags of lines (num/ec_range.hpp) refuse it: not how small elements
-// are, but how large most of them are beside their mean. A line is looked at by itself, and only counted, so that neither an order
-// of summation nor a processor changes the answer.
+// A closer look at the range of scheme ec's FP16 form, where flags of lines (num/ec_range.hpp) refuse it: not how small
+// elements are, but how large most of them are beside their mean. A line is looked at by itself, and only counted, so
+// that neither an order of summation nor a processor changes the answer.
 //
-// With y as there, the largest of a line in [2^14, 2^15), hi = fp16(y), G = sum |y_a||y_b| over k, `budget` what range errors may
-// take of G:
-//   errors  A part misses 2^-25 beyond what num::ec_bound() counts, so a pair of lines misses 2^-25 (S_a + S_b), S = sum |y| of a
-//           line. Subnormal parts are aligned as if they were 2^-14: 17 addends cut at 2^(-14 - 25) of the other factor's part,
-//           in each step the largest of 16, thus less than their sum: 3 2^-39 17 (S_a + S_b), a factor 1 + 2^-8.3. Parts that
-//           were rounded up to a subnormal number are 2^-25 larger than num::ec_bound() takes them for: with its 2^-8 at most,
-//           which k <= 2^20 keeps, 3 2^-8 of 2^-25 (S_a + S_b). Products of two such errors are below 2^-19 of one. Together
+// With y as there, the largest of a line in [2^14, 2^15), hi = fp16(y), G = sum |y_a||y_b| over k, `budget` what range
+// errors may take of G:
+//   errors  A part misses 2^-25 beyond what num::ec_bound() counts, so a pair of lines misses 2^-25 (S_a + S_b), S =
+//   sum |y| of a
+//           line. Subnormal parts are aligned as if they were 2^-14: 17 addends cut at 2^(-14 - 25) of the other
+//           factor's part, in each step the largest of 16, thus less than their sum: 3 2^-39 17 (S_a + S_b), a factor 1
+//           + 2^-8.3. Parts that were rounded up to a subnormal number are 2^-25 larger than num::ec_bound() takes them
+//           for: with its 2^-8 at most, which k <= 2^20 keeps, 3 2^-8 of 2^-25 (S_a + S_b). Products of two such errors
+//           are below 2^-19 of one. Together
 //             E <= 2^-25 (1 + 2^-6) (S_a + S_b).
-//   gauge   Let L_i be the i-th level of a line: at least i k / m of its elements have |hi| >= L_i, and so |y| >= (1 - 2^-9) L_i.
-//           G is least where the largest of a meet the smallest of b [Hardy1952, theorem 368]. Then those of a from place
-//           (i - 1) k / m to place i k / m, both rounded up, at least floor(k / m) of them, are L_i(a) or more, and what they
-//           meet, at place k (m + 1 - i) / m of b or before, is L_{m + 1 - i}(b) or more:
+//   gauge   Let L_i be the i-th level of a line: at least i k / m of its elements have |hi| >= L_i, and so |y| >= (1 -
+//   2^-9) L_i.
+//           G is least where the largest of a meet the smallest of b [Hardy1952, theorem 368]. Then those of a from
+//           place (i - 1) k / m to place i k / m, both rounded up, at least floor(k / m) of them, are L_i(a) or more,
+//           and what they meet, at place k (m + 1 - i) / m of b or before, is L_{m + 1 - i}(b) or more:
 //             G >= floor(k / m) (1 - 2^-9)^2 sum_i L_i(a) L_{m + 1 - i}(b),  i = 1..m.
 //   So with the mean M = S / k of a line and u_i = M / L_i,
-//             E / G <= 2^-25 (1 + 2^-6) (1 - 2^-9)^-2 k / floor(k / m) (1 / M_a + 1 / M_b) / sum_i 1 / (u_i(a) u_{m + 1 - i}(b)),
+//             E / G <= 2^-25 (1 + 2^-6) (1 - 2^-9)^-2 k / floor(k / m) (1 / M_a + 1 / M_b) / sum_i 1 / (u_i(a) u_{m + 1
+//             - i}(b)),
 //           which grows with every 1 / M and u_i: their maxima over the lines of an operand stand for all of them.
-// Elements are counted in bins of hi by its exponent and the two bits behind it; levels are lower edges of bins, and sums are made
-// of upper edges, so M is an upper bound, which is all that the above asks of it. The factors and the FP32 roundings, fewer than 64
-// of 2^-24, are below 1 + 2^-5 together.
+// Elements are counted in bins of hi by its exponent and the two bits behind it; levels are lower edges of bins, and
+// sums are made of upper edges, so M is an upper bound, which is all that the above asks of it. The factors and the
+// FP32 roundings, fewer than 64 of 2^-24, are below 1 + 2^-5 together.
 // A line of zeros has no error, one with NaN or Inf is answered elsewhere: neither has a profile.
 // May not: include CUDA headers.
 // @cite [Hardy1952, theorem 368]
@@ -62,7 +66,8 @@ struct EcProfiles {
   std::uint32_t holds = 0;     ///< whether FP16 holds both, once all have
 };
 
-/// How many levels have been reached by so many elements of a line, counted from the largest: those with i k <= m count.
+/// How many levels have been reached by so many elements of a line, counted from the largest: those with i k <= m
+/// count.
 /// @range 0 <= count <= k <= kEcProfileMostK
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::uint32_t ec_levels_reached(std::uint32_t count, std::uint32_t k) {
   return count * kEcLevels / k;
@@ -99,7 +104,8 @@ inline void ec_merge(const EcProfile& other, EcProfile& profile) {
   for (int i = 0; i < kEcLevels; ++i) profile.ratio[i] = std::max(profile.ratio[i], other.ratio[i]);
 }
 
-/// The limit of ec_profiles_hold() for lines of k elements; 0, with which nothing holds, if that is too few or too many.
+/// The limit of ec_profiles_hold() for lines of k elements; 0, with which nothing holds, if that is too few or too
+/// many.
 /// @range budget > 0
 [[nodiscard]] inline float ec_profile_limit(double budget, std::int64_t k) {
   if (k < kEcLevels || k > kEcProfileMostK) return 0;
@@ -107,7 +113,8 @@ inline void ec_merge(const EcProfile& other, EcProfile& profile) {
   return static_cast<float>(0x1p9 / (1.0 + 0x1p-5) * budget * per_level / static_cast<double>(k));
 }
 
-/// Whether FP16 holds operands with these profiles. What is no number does not hold: infinity times a profile of no line.
+/// Whether FP16 holds operands with these profiles. What is no number does not hold: infinity times a profile of no
+/// line.
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool ec_profiles_hold(const EcProfile& a, const EcProfile& b, float limit) {
   float sum = 0;
   for (int i = 0; i < kEcLevels; ++i) sum += 1.0F / (a.ratio[i] * b.ratio[kEcLevels - 1 - i]);

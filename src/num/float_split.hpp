@@ -43,7 +43,8 @@ template <class F>
 /// r with |x - sum of the parts| <= r |x| for 24-bit x, parts of p bits rounded to nearest (ties either way), none of
 /// them subnormal. With e = floor(log2 |x|): rounding leaves at most half a unit in the last place of p bits,
 /// 2^(e - p); a remainder of exactly that size is a power of two, which the next part holds; a smaller one has its last
-/// place p + 1 bits further down. After q parts: 2^(e - q p - (q - 1)), and nothing if that is below the last of 24 bits.
+/// place p + 1 bits further down. After q parts: 2^(e - q p - (q - 1)), and nothing if that is below the last of 24
+/// bits.
 [[nodiscard]] constexpr double split_remainder(int significand_bits, int num_parts) {
   const int bits = num_parts * significand_bits + num_parts - 1;
   return bits > 23 ? 0.0 : exp2i<double>(-bits);

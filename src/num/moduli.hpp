@@ -17,8 +17,8 @@ inline constexpr std::array<std::int16_t, 49> kRealModuli = {
     97,  89,  83,  79,  73,  71,  67,  61,  59,  53,  47,  43,  41,  37,  29};
 
 /// Moduli for complex products. Every prime factor of the first kTwoProductModuli is 1 modulo 4, so a square root of -1
-/// exists modulo each of them and two real products make a complex one; there are no more such moduli. The rest, greedily
-/// from 256 down, take three.
+/// exists modulo each of them and two real products make a complex one; there are no more such moduli. The rest,
+/// greedily from 256 down, take three.
 /// @cite Caday2026 (two products); the three are Karatsuba's, exact modulo p
 inline constexpr std::array<std::int16_t, 27> kComplexModuli = {241, 233, 229, 221, 205, 197, 193, 181, 173,
                                                                 157, 149, 137, 113, 109, 101, 97,  89,  256,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Where the bound of scheme native is certain. native_blas_bound() is that of arithmetic without overflow and underflow;
-// a BLAS multiplies and adds in an order of its own, with or without fused multiply-adds, alpha first or last. From the
-// exponents of the operands alone:
+// Where the bound of scheme native is certain. native_blas_bound() is that of arithmetic without overflow and
+// underflow; a BLAS multiplies and adds in an order of its own, with or without fused multiply-adds, alpha first or
+// last. From the exponents of the operands alone:
 //   above   sums of all magnitudes, alpha A, alpha B and alpha A B + beta C stay below the largest number;
-//   below   products of two or three factors (alpha, a, b), whatever was rounded on the way, are multiples of the smallest
+//   below   products of two or three factors (alpha, a, b), whatever was rounded on the way, are multiples of the
+//   smallest
 //           subnormal number: sums of them are rounded like sums of normal numbers, or exact. alpha times a sum that
-//           cancelled may still underflow, by half that number: num::epilogue_bound() has room for it, and for blocks of k
-//           the bound counts one addition more than there are.
+//           cancelled may still underflow, by half that number: num::epilogue_bound() has room for it, and for blocks
+//           of k the bound counts one addition more than there are.
 // @cite JR2013, theorem 4.2; Higham2002, section 2.8 (gradual underflow: sums are exact)
 #pragma once
 
@@ -46,8 +47,8 @@ template <class T>
   }
 }
 
-/// Whether native_blas_bound() holds for all finite elements of alpha A B + beta C, with num::epilogue_bound() where alpha or
-/// beta need it, in any order of operations. Sufficient, not necessary.
+/// Whether native_blas_bound() holds for all finite elements of alpha A B + beta C, with num::epilogue_bound() where
+/// alpha or beta need it, in any order of operations. Sufficient, not necessary.
 /// @range num_terms >= 1 real terms of an element; alpha, beta finite; `c` empty where beta = 0
 template <class T>
 [[nodiscard]] constexpr bool is_native_bound_certain(const ExponentRange& a, const ExponentRange& b,

@@ -116,8 +116,8 @@ inline constexpr std::int64_t kSegmentBlocks = std::int64_t{1} << 14;
   return lowered < 0x1p100 ? static_cast<float>(lowered) : 0x1p100F;
 }
 
-/// The allowance of a sampled sum, given that of the block sums: so much lower that block sums certify every pair that a
-/// sampled sum does, whatever their roundings (docs/accuracy/certificate.md, theorem 2).
+/// The allowance of a sampled sum, given that of the block sums: so much lower that block sums certify every pair that
+/// a sampled sum does, whatever their roundings (docs/accuracy/certificate.md, theorem 2).
 [[nodiscard]] constexpr float sampled_allowance(float allowance, std::int64_t num_terms) {
   return static_cast<float>(static_cast<double>(allowance) * (1.0 - 2.0 * block_sum_error(num_terms) - 0x1p-20) *
                             (1.0 - 0x1p-22));
@@ -169,8 +169,9 @@ struct RungWeight {
 }
 
 /// True if a rung of this allowance certifies the pair: ||a||_2 ||b||_1 [a inexact] + ||b||_2 ||a||_1 [b inexact] <=
-/// allowance l, where l = product_floor is (|a|.|b|) 2^-(exponent_a + exponent_b) from below, but for what the allowance is
-/// lowered by. The second-order term of num::pair_allowance(), k ||a||_2 ||b||_2 / U^2, is covered because norm2 <= norm1 on both sides.
+/// allowance l, where l = product_floor is (|a|.|b|) 2^-(exponent_a + exponent_b) from below, but for what the
+/// allowance is lowered by. The second-order term of num::pair_allowance(), k ||a||_2 ||b||_2 / U^2, is covered because
+/// norm2 <= norm1 on both sides.
 /// @exact the FP32 operations err by at most 2^-22 relative in all; Rung::allowance is lowered by 2^-20.
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool is_certified(float allowance, const RungWeight& a, const RungWeight& b,
                                                              float product_floor) {
@@ -190,7 +191,8 @@ struct RungWeight {
   return r;
 }
 
-/// Stride of the elements that the sampled certificate looks at: every one up to 127 real terms, every second up to 1023, else every fourth.
+/// Stride of the elements that the sampled certificate looks at: every one up to 127 real terms, every second up to
+/// 1023, else every fourth.
 [[nodiscard]] constexpr std::int64_t sample_stride(std::int64_t num_terms) {
   return num_terms < 128 ? 1 : num_terms < 1024 ? 2 : 4;
 }
@@ -230,7 +232,8 @@ struct Selection {
   friend constexpr bool operator==(const Selection&, const Selection&) = default;
 };
 
-/// The lowest rung that leaves at most num_pairs >> kRepairShift pairs above it; if none does, >> kMostRepairShift; else -1.
+/// The lowest rung that leaves at most num_pairs >> kRepairShift pairs above it; if none does, >> kMostRepairShift;
+/// else -1.
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr Selection lowest_sufficient(const Ladder& ladder,
                                                                        const RungHistogram& histogram,
                                                                        std::int64_t num_pairs) {
@@ -244,8 +247,8 @@ struct Selection {
   return {-1, false, num_pairs};
 }
 
-/// Half bits that equilibration must take from the norms of a pair of sampled lines (certify/equilibration_gain.hpp) before
-/// it is tried where the operands as given have a rung.
+/// Half bits that equilibration must take from the norms of a pair of sampled lines (certify/equilibration_gain.hpp)
+/// before it is tried where the operands as given have a rung.
 inline constexpr int kLeastEquilibrationGain = 14;
 
 /// True if the operands as given need so high a rung that equilibration could save some.

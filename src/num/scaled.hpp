@@ -202,8 +202,8 @@ template <class R>
 template <class R>
 requires kIsReal<R>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr R scale_by(R beta, R x) { return beta * x; }
-/// Likewise for complex types. Where the formula overflows on the way, the sum may still be finite; where both terms of a
-/// part underflow, it is rounded once.
+/// Likewise for complex types. Where the formula overflows on the way, the sum may still be finite; where both terms of
+/// a part underflow, it is rounded once.
 template <class R>
 [[nodiscard]] KIZAMI_HOST_DEVICE inline std::complex<R> scale_by(std::complex<R> beta, std::complex<R> x) {
   const auto is_finite_pair = [](std::complex<R> z) { return is_finite(z.real()) && is_finite(z.imag()); };

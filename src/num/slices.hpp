@@ -4,11 +4,12 @@
 // A line x with max |x_h| < 2^(e + 1) is written in digits of `step` bits, the first one in units of 2^u_0:
 //   x_h = sum_s digit_s(h) 2^u_s,   u_s = e + 1 - head - step s,   s = 0, 1, 2, ...
 // After j digits at most R_j 2^e is left of an element:
-//   truncated  digits of |x|, with the sign of x:        |digit| <= 2^step - 1,      R_j = unit        (unit = 2^(u_(j-1) - e))
+//   truncated  digits of |x|, with the sign of x:        |digit| <= 2^step - 1,      R_j = unit        (unit =
+//   2^(u_(j-1) - e))
 //   nearest    each digit rounds what is left:           |digit| <= 2^(step - 1),    R_j = unit / 2
 //   bytes      balanced bytes of the exact number:       -128 <= digit <= 127,       R_j = 128/255 unit
-// All three are nested: the first digits do not depend on how many follow. [OOY2024] truncates, [UOI2025] rounds to nearest,
-// the carries between bytes are those of cuBLASDx's example of emulation.
+// All three are nested: the first digits do not depend on how many follow. [OOY2024] truncates, [UOI2025] rounds to
+// nearest, the carries between bytes are those of cuBLASDx's example of emulation.
 //
 // With l digits a line and the products of digits i + j < d taken (l <= d <= 2 l - 1),
 //   AB - sum_(i + j < d) A_i B_j = sum_(i < l) A_i (B - its first min(l, d - i) digits) + (A - its first l digits) B.
@@ -56,9 +57,9 @@ struct DigitRule {
   return 1 - rule.head - rule.step * s;
 }
 
-/// Bits of a digit in the floating-point scheme: the document's 53 - rho with rho = max(ceil(53 - (24 - log2 k) / 2), 53 - p),
-/// so that k products of two digits up to 2^bits sum exactly in accumulator_bits = 24 bits. k: the block length where k
-/// is blocked. @range k >= 1 @cite [Mukunoki2020, section 2.2]
+/// Bits of a digit in the floating-point scheme: the document's 53 - rho with rho = max(ceil(53 - (24 - log2 k) / 2),
+/// 53 - p), so that k products of two digits up to 2^bits sum exactly in accumulator_bits = 24 bits. k: the block
+/// length where k is blocked. @range k >= 1 @cite [Mukunoki2020, section 2.2]
 [[nodiscard]] constexpr int float_digit_bits(int significand_bits, std::int64_t k, int accumulator_bits = 24) {
   int log2_k = 0;
   while ((std::int64_t{1} << log2_k) < k) ++log2_k;
@@ -76,16 +77,17 @@ struct DigitRule {
   while ((std::int64_t{1} << log2_k) < k) ++log2_k;
   return std::min(7, (31 - log2_k) / 2);
 }
-/// Products of two digits that sum exactly in INT32: the elements of k times the r of ozIMMU_EF. Equation 4 of the document,
-/// r = 2^(31 - 2 beta - ceil(log2 k)), is its power of two for digits below 2^beta; with -128 that would overflow by one.
+/// Products of two digits that sum exactly in INT32: the elements of k times the r of ozIMMU_EF. Equation 4 of the
+/// document, r = 2^(31 - 2 beta - ceil(log2 k)), is its power of two for digits below 2^beta; with -128 that would
+/// overflow by one.
 [[nodiscard]] constexpr std::int64_t int32_block(const DigitRule& rule) {
   const std::int64_t digit = max_digit(rule);
   return ((std::int64_t{1} << 31) - 1) / (digit * digit);
 }
 
 /// The next digit, in units of 2^shift of what is left of a number (an integer); `rest` becomes what is left then.
-/// @range |rest| at most 2^head or what the digit before has left, in those units; shift: any. Int: int64 for |rest| < 2^53,
-///        __int128 for |rest| < 2^126
+/// @range |rest| at most 2^head or what the digit before has left, in those units; shift: any. Int: int64 for |rest| <
+///        2^53, __int128 for |rest| < 2^126
 /// @exact
 template <class Int>
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr int next_digit(const DigitRule& rule, Int& rest, int shift) {
@@ -126,8 +128,8 @@ inline constexpr double kBytesRoundUp = 0x1FDFDFDFDFDFE0p-54;
 inline constexpr int kMostPackedBytes = 8;
 /// All digits of a number in bytes at once: digit s is byte count - 1 - s.
 /// @param y in units of the last digit  @range bytes; count in 1..8; |y| <= 2^(8 count - 2)
-/// @exact the digits of next_digit(): with the nearest integer N above y - 128/255, adding 128 to all bytes but the first and
-///        taking it away again leaves the carries
+/// @exact the digits of next_digit(): with the nearest integer N above y - 128/255, adding 128 to all bytes but the
+///        first and taking it away again leaves the carries
 [[nodiscard]] KIZAMI_HOST_DEVICE inline std::uint64_t packed_bytes(double y, int count) {
   const double whole = std::rint(y);
   const bool is_up = bit_cast<std::int64_t>(y - whole) >= bit_cast<std::int64_t>(kBytesRoundUp);
@@ -142,10 +144,10 @@ struct FloatRest {
   double value = 0;
   int carry = 0;  ///< apart, for their sum may have more bits than a double
 };
-/// The next digit; `rest` becomes what is left then. What next_digit() finds, by FP64 operations of which only the rounding to a
-/// digit rounds.
-/// @range  |value| <= 2^head or what the digit before has left, a multiple of 2^-900 or so small that no digit that is asked for
-///         reaches it
+/// The next digit; `rest` becomes what is left then. What next_digit() finds, by FP64 operations of which only the
+/// rounding to a digit rounds.
+/// @range  |value| <= 2^head or what the digit before has left, a multiple of 2^-900 or so small that no digit that is
+///         asked for reaches it
 [[nodiscard]] KIZAMI_HOST_DEVICE inline int leading_digit(const DigitRule& rule, FloatRest& rest) {
   constexpr double kInteger =
       0x1.8p52;  // a sum with it is rounded to an integer, ties to even, which its low word holds
@@ -166,8 +168,8 @@ struct FloatRest {
   return result;
 }
 
-/// Digits that hold every element of a line exactly; 0 for a zero line. @range largest exponent of the digits: e >= that of the
-/// line
+/// Digits that hold every element of a line exactly; 0 for a zero line. @range largest exponent of the digits: e >=
+/// that of the line
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr int num_exact_digits(const DigitRule& rule, const LineStats& line, int e) {
   if (line.is_zero()) return 0;
   const int bits = e + 1 - rule.head - line.lsb;  // below the unit of the first digit
@@ -189,7 +191,8 @@ struct FloatRest {
   return sum * kSlackUp;
 }
 
-/// The error relative to ||a_i|| ||b_j|| of k real terms: 2 sqrt(k) R_l + k Q, since 2^e <= ||a||_2 and ||a||_1 <= sqrt(k)
+/// The error relative to ||a_i|| ||b_j|| of k real terms: 2 sqrt(k) R_l + k Q, since 2^e <= ||a||_2 and ||a||_1 <=
+/// sqrt(k)
 /// ||a||_2.
 [[nodiscard]] inline double slices_norm_bound(const DigitRule& rule, int l, int d, std::int64_t k) {
   const auto terms = static_cast<double>(k);
@@ -213,17 +216,17 @@ struct FloatRest {
   return count;
 }
 
-/// How many times the bound of four real products Karatsuba's three have: P1, P2 and P3 each with an error, P3 of sums whose
-/// largest elements and norms are up to twice as large. Re = P1 - P2 errs as ever; Im = P3 - P1 - P2 by
+/// How many times the bound of four real products Karatsuba's three have: P1, P2 and P3 each with an error, P3 of sums
+/// whose largest elements and norms are up to twice as large. Re = P1 - P2 errs as ever; Im = P3 - P1 - P2 by
 ///   R_l (...) + K Q 2^(e + f)  of P1 and P2 together,  2 R_l (...) + 4 (K / 2) Q 2^(e + f)  of P3,  K real terms.
 inline constexpr double kKaratsubaErrors = 3.0 * (1.0 + 0x1p-10);
-/// Bits below the exponent of a line to which Re x + Im x is kept; what that cuts is 2^-10 of the last digit at most while
-/// the digits hold kKaratsubaBits.
+/// Bits below the exponent of a line to which Re x + Im x is kept; what that cuts is 2^-10 of the last digit at most
+/// while the digits hold kKaratsubaBits.
 inline constexpr int kSumDepth = 122;
 inline constexpr int kKaratsubaBits = 108;
 
-/// 2^bits > |sum of all products taken|, in units of the last anti-diagonal: k real terms, |a| |b| < 4 2^(e + f), digits that
-/// exceed |a| by R_1 <= 2, twice as large sums and three products for Karatsuba.
+/// 2^bits > |sum of all products taken|, in units of the last anti-diagonal: k real terms, |a| |b| < 4 2^(e + f),
+/// digits that exceed |a| by R_1 <= 2, twice as large sums and three products for Karatsuba.
 [[nodiscard]] constexpr int slice_sum_bits(const DigitRule& rule, int d, std::int64_t k) {
   int log2_k = 0;
   while ((std::int64_t{1} << log2_k) < k) ++log2_k;

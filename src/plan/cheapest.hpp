@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The choice of an engine for one scheme: the quickest of the plans that engines make possible, and why the others are not it.
+// The choice of an engine for one scheme: the quickest of the plans that engines make possible, and why the others are
+// not it.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,8 @@ class Cheapest {
   /// A plan with its predicted seconds. Of equally quick ones the first is taken.
   void offers(std::string_view engine, Plan candidate);
   /// Makes the quickest candidate the plan; the refusals become those of all engines, whatever comes of it.
-  /// @status kWorkspaceTooSmall: an engine would do with a larger limit; kUnsupported: no engine, with the reason of each
+  /// @status kWorkspaceTooSmall: an engine would do with a larger limit; kUnsupported: no engine, with the reason of
+  ///         each
   [[nodiscard]] Status take(Plan& plan, Scheme scheme) &&;
 
  private:

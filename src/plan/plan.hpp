@@ -85,7 +85,8 @@ struct Environment {
   std::span<const product::EcEngine* const> ec_engines = {};        ///< likewise, of a device
   const product::NativeEngine* native_engine = nullptr;             ///< null: there is none
   const product::NativeDeviceEngine* native_device_engine = nullptr;
-  std::span<const SchemePlanner* const> schemes = {};  ///< of equally quick ones the first is taken; the last one answers all
+  std::span<const SchemePlanner* const> schemes =
+      {};  ///< of equally quick ones the first is taken; the last one answers all
 };
 
 /// @status see kizami::make_plan
@@ -95,7 +96,8 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
 /// The plan in words, one fact a line.
 [[nodiscard]] std::string explain(const Plan& plan);
 
-/// Seconds of a device call with a plan that had to do this: plan.schedule.seconds where the plan counts on no more, and never less.
+/// Seconds of a device call with a plan that had to do this: plan.schedule.seconds where the plan counts on no more,
+/// and never less.
 [[nodiscard]] inline double device_seconds(const Plan& plan, const Effort& effort) {
   const bool is_scaling_only = plan.shape.m == 0 || plan.shape.n == 0 || plan.shape.k == 0;
   return plan.schedule.seconds + (is_scaling_only ? 0.0 : plan.first().seconds_beyond(plan, effort));

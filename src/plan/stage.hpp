@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One scheme's part of a plan. A plan is a list of them, tried in order: the first one answers, or leaves the operands to the
-// next. What a scheme decides is known in its room (schemes/<name>/stage.hpp) and nowhere else.
+// One scheme's part of a plan. A plan is a list of them, tried in order: the first one answers, or leaves the operands
+// to the next. What a scheme decides is known in its room (schemes/<name>/stage.hpp) and nowhere else.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,8 @@ struct Stage {
   virtual void add_numerics(const Plan& plan, Stages behind, NumericsHash& hash) const = 0;
   /// Adds what an operand prepared for it depends on, if that is less. @return whether it is
   virtual bool add_preparation(NumericsHash& /*hash*/) const { return false; }
-  /// Remembers what its engines ask for on the host, so that calls need not ask again. @range chunks and engines are final
+  /// Remembers what its engines ask for on the host, so that calls need not ask again. @range chunks and engines are
+  /// final
   virtual void book_engine_bytes(const Plan& /*plan*/) {}
   /// Seconds that products on a device take beyond those predicted, if they had to do this. @units of all products
   [[nodiscard]] virtual double seconds_beyond(const Plan& /*plan*/, const Effort& /*effort*/) const { return 0; }

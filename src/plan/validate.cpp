@@ -12,7 +12,8 @@ Status validate_policy(const problem::Shape& shape, const Policy& policy) {
   const auto invalid = [](const std::string& name, std::int64_t value, const std::string& limit) {
     return Status(StatusCode::kInvalidArgument, name + " = " + std::to_string(value) + ", must be " + limit);
   };
-  // Everything that counts the terms of a line has room for so many: sums of squares, levels of pairwise sums, headroom.
+  // Everything that counts the terms of a line has room for so many: sums of squares, levels of pairwise sums,
+  // headroom.
   if (num_terms(shape) > num::kMaxLineLength) {
     return invalid("k", shape.k,
                    "<= " + std::to_string(num::kMaxLineLength / 2) + " for " + std::string(to_string(shape.scalar)) +

@@ -8,7 +8,8 @@
 
 namespace kizami::plan {
 
-/// @status kInvalidArgument: a number out of range, or more real terms than num::kMaxLineLength; kUnsupported, kAccuracyUnreachable: wishes that exclude each other
+/// @status kInvalidArgument: a number out of range, or more real terms than num::kMaxLineLength; kUnsupported,
+///         kAccuracyUnreachable: wishes that exclude each other
 [[nodiscard]] Status validate_policy(const problem::Shape& shape, const Policy& policy);
 
 /// What a device call cannot do: it returns before anything is known of the elements, unless it may wait.

@@ -19,8 +19,8 @@ struct BatchStrides {
 /// @status kInvalidArgument unless num_products >= 0
 Status validate_num_products(std::int64_t num_products);
 
-/// The matrices of a batch must lie within the address space, and those of C must have no element in common: each begins behind the
-/// one before it, or all lie side by side within a leading dimension.
+/// The matrices of a batch must lie within the address space, and those of C must have no element in common: each
+/// begins behind the one before it, or all lie side by side within a leading dimension.
 /// @range m, n, ldc that validate_leading_dimensions() lets pass; num_products >= 0
 /// @status kInvalidArgument names the stride
 Status validate_batch_strides(Layout layout, std::int64_t m, std::int64_t n, std::int64_t ldc,

@@ -97,7 +97,8 @@ inline constexpr std::int64_t kTileLines = 16;
 inline constexpr std::int64_t kTileLength = 512;
 
 /// Copies lines [i, i + num_lines) x real terms [t, t + count) as FP64 into tile[line][kTileLength], walking memory in
-/// its own order. @exact FP32 to FP64 @range num_lines <= kTileLines, count <= kTileLength; t, count multiples of kTerms
+/// its own order. @exact FP32 to FP64 @range num_lines <= kTileLines, count <= kTileLength; t, count multiples of
+/// kTerms
 template <class T>
 void load_tile(const Lines<T>& lines, std::int64_t i, std::int64_t num_lines, std::int64_t t, std::int64_t count,
                double* tile) {

@@ -24,8 +24,8 @@ struct ColumnMajorForm {
 };
 
 /// @shape  a: m x k, b: k x n, c: m x n, not empty
-/// @status kUnsupported: a matrix whose elements are contiguous neither along columns nor along rows, or one that is conjugated
-///         and not transposed
+/// @status kUnsupported: a matrix whose elements are contiguous neither along columns nor along rows, or one that is
+///         conjugated and not transposed
 template <class T>
 Result<ColumnMajorForm> column_major_form(MatrixView<const T> a, MatrixView<const T> b, MatrixView<const T> c);
 

@@ -19,8 +19,8 @@
 
 namespace kizami::product {
 
-/// One operand: its planes, and its FP32 elements, which are read for lines with NaN or Inf alone. Without them (null data) the
-/// elements of C in such lines are left as they are.
+/// One operand: its planes, and its FP32 elements, which are read for lines with NaN or Inf alone. Without them (null
+/// data) the elements of C in such lines are left as they are.
 struct EcOperand {
   EcPlanes planes;
   problem::Lines<float> lines;
@@ -34,8 +34,8 @@ struct EcSecondSplit {
 };
 
 /// @shape  a.lines: m x k (rows of op(A)); b.lines: n x k (columns of op(B)); c: element (i, j) at
-///         c + i * c_row_stride + j * c_col_stride. Complex C: lines 2i and 2i + 1 of A make the real and imaginary parts of
-///         row i, at c + i * c_row_stride + j * c_col_stride and after it
+///         c + i * c_row_stride + j * c_col_stride. Complex C: lines 2i and 2i + 1 of A make the real and imaginary
+///         parts of row i, at c + i * c_row_stride + j * c_col_stride and after it
 /// @range  1 <= m, n, k < 2^30; k the same for both; complex C: m even, no elements of A or B
 struct EcProduct {
   EcFormat format = EcFormat::kF16;
@@ -50,8 +50,8 @@ struct EcProduct {
   Factor<std::complex<float>> complex_alpha = std::complex<float>(1.0F);  ///< complex C: in place of alpha
   Factor<std::complex<float>> complex_beta;
   std::optional<EcSecondSplit> second;
-  /// Device memory, written by earlier kernels of the queue. 0: the planes are of `format`; 1: of `second`; another number:
-  /// nothing is done. Null: 0.
+  /// Device memory, written by earlier kernels of the queue. 0: the planes are of `format`; 1: of `second`; another
+  /// number: nothing is done. Null: 0.
   const std::int32_t* decision = nullptr;
 };
 
@@ -62,11 +62,12 @@ class EcEngine {
   /// Accepts or refuses extents and arithmetic with a reason; strides are not looked at. Pure.
   [[nodiscard]] virtual std::variant<Offer, Refusal> query(const FloatProductDesc& desc,
                                                            const DeviceFacts& facts) const = 0;
-  /// Enqueues the product. beta = 0 does not read C; alpha = 0 gives beta C, and reads nothing of A and B. Elements in lines with
-  /// NaN or Inf are FP32 sums of a(i, k) b(k, j) in the order of k.
-  /// @bound  |C - alpha A B| <= |alpha| (ec_relative_bound() |A||B| + ec_floor() (max|a_i| sum|b_j| + max|b_j| sum|a_i|)) without
-  ///         beta, barring overflow and underflow of FP32
-  /// @status kOk; kInvalidArgument names what breaks its range; kUnsupported without a driver; kInternal with CUDA's words
+  /// Enqueues the product. beta = 0 does not read C; alpha = 0 gives beta C, and reads nothing of A and B. Elements in
+  /// lines with NaN or Inf are FP32 sums of a(i, k) b(k, j) in the order of k.
+  /// @bound  |C - alpha A B| <= |alpha| (ec_relative_bound() |A||B| + ec_floor() (max|a_i| sum|b_j| + max|b_j|
+  ///         sum|a_i|)) without beta, barring overflow and underflow of FP32
+  /// @status kOk; kInvalidArgument names what breaks its range; kUnsupported without a driver; kInternal with CUDA's
+  ///         words
   /// @queue  asynchronous, one kernel whose start overlaps the end of the one before, capturable
   virtual Status run(const EcProduct& product, EcPromotion promotion, const DeviceFacts& facts, Queue queue) const = 0;
 };

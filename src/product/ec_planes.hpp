@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// How an FP32 operand lies in memory once it is split into two narrow numbers an element, hi and lo, for a product on FP16 or
-// TF32 tensor cores:
+// How an FP32 operand lies in memory once it is split into two narrow numbers an element, hi and lo, for a product on
+// FP16 or TF32 tensor cores:
 //   A = 2^-a_i (hi + lo) and B = 2^-b_j (hi + lo) but for what lo cannot hold, so
 //   A B ~ 2^-(a_i + b_j) (lo_A hi_B + hi_A lo_B + hi_A hi_B);   lo_A lo_B, below 2^-22 of each term, is left out.
-// A line (row of op(A), column of op(B)) is a chain of blocks of 128 bytes: the hi of 32 (TF32: 16) elements in 64 bytes,
-// then the lo of the same elements. So one copy of 128 bytes a line brings both, in the swizzle of 128 bytes.
+// A line (row of op(A), column of op(B)) is a chain of blocks of 128 bytes: the hi of 32 (TF32: 16) elements in 64
+// bytes, then the lo of the same elements. So one copy of 128 bytes a line brings both, in the swizzle of 128 bytes.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ inline constexpr std::int64_t kEcBlockBytes = 128;
   return format == EcFormat::kF16 ? num::FloatType::kFp16 : num::FloatType::kTf32;
 }
 
-/// The largest element of a line has magnitude in [2^top, 2^(top + 1)) after scaling. FP16: the largest binade whose numbers do
-/// not round up to infinity. TF32: products stay below 2^92 and sums of 2^34 of them below 2^126.
+/// The largest element of a line has magnitude in [2^top, 2^(top + 1)) after scaling. FP16: the largest binade whose
+/// numbers do not round up to infinity. TF32: products stay below 2^92 and sums of 2^34 of them below 2^126.
 [[nodiscard]] constexpr int ec_top_exponent(EcFormat format) { return format == EcFormat::kF16 ? 14 : 45; }
 
 /// A split operand in device memory.
@@ -77,8 +77,8 @@ class EcReport {
   return a_lines + b_lines + 32;
 }
 
-/// Elements of k that are summed inside the tensor core before FP32 additions take over: kShortest is 32 (TF32: 16), kShort
-/// twice and kLong four times that.
+/// Elements of k that are summed inside the tensor core before FP32 additions take over: kShortest is 32 (TF32: 16),
+/// kShort twice and kLong four times that.
 enum class EcPromotion : std::uint8_t { kShortest, kShort, kLong };
 inline constexpr int kNumEcPromotions = 3;
 inline constexpr EcPromotion kEcPromotions[kNumEcPromotions] = {EcPromotion::kShortest, EcPromotion::kShort,
@@ -91,18 +91,19 @@ inline constexpr EcPromotion kEcPromotions[kNumEcPromotions] = {EcPromotion::kSh
 /// Elements of C up to which native SGEMM on an H200 may sum k in pieces, which truncates less (docs/perf/h200_ec.md).
 inline constexpr std::int64_t kEcSmallC = std::int64_t{15} << 20;
 
-/// The promotion to take where none is asked for: the longest with which an H200 errs no more than native SGEMM does there, on
-/// operands of one sign, where truncation shows. kShort is as fast as kLong but under a power cap (5 %, C of 4096 x 4096 and
-/// more); kShortest costs another 5 %.
+/// The promotion to take where none is asked for: the longest with which an H200 errs no more than native SGEMM does
+/// there, on operands of one sign, where truncation shows. kShort is as fast as kLong but under a power cap (5 %, C of
+/// 4096 x 4096 and more); kShortest costs another 5 %.
 [[nodiscard]] constexpr EcPromotion ec_promotion_for(std::int64_t m, std::int64_t n, std::int64_t k) {
   constexpr std::int64_t kTinyC = std::int64_t{3} << 18;
   if (m <= kTinyC / n && k <= 8192) return EcPromotion::kShortest;
   return k <= 1024 || m <= kEcSmallC / n ? EcPromotion::kShort : EcPromotion::kLong;
 }
 
-/// The arithmetic of these products, without extents. Both small products by turns, then the large one, over 128 bytes of each
-/// plane: a short promotion is one such interval, a long one two, the shortest half a one. A form that has the whole of a long
-/// promotion on chip takes it as one interval, and some add sums of promotions in blocks: both have less error.
+/// The arithmetic of these products, without extents. Both small products by turns, then the large one, over 128 bytes
+/// of each plane: a short promotion is one such interval, a long one two, the shortest half a one. A form that has the
+/// whole of a long promotion on chip takes it as one interval, and some add sums of promotions in blocks: both have
+/// less error.
 [[nodiscard]] constexpr FloatProductDesc ec_arithmetic(EcFormat format, EcPromotion promotion) {
   FloatProductDesc desc;
   desc.type = float_type(format);
@@ -122,9 +123,9 @@ inline constexpr std::int64_t kEcSmallC = std::int64_t{15} << 20;
   return num::ec_bound(error_terms(ec_arithmetic(format, promotion), 2), k);
 }
 
-/// What lo cannot hold, relative to the largest element of its line: half the spacing of subnormals, 2^-25 of 2^14 for FP16 and
-/// 2^-137 of 2^45 for TF32. A 64th more covers what subnormal parts cost in the alignment of sums (num/ec_range.hpp), for TF32
-/// also sums that are subnormal.
+/// What lo cannot hold, relative to the largest element of its line: half the spacing of subnormals, 2^-25 of 2^14 for
+/// FP16 and 2^-137 of 2^45 for TF32. A 64th more covers what subnormal parts cost in the alignment of sums
+/// (num/ec_range.hpp), for TF32 also sums that are subnormal.
 [[nodiscard]] constexpr double ec_floor(EcFormat format) {
   return (format == EcFormat::kF16 ? 0x1p-39 : 0x1p-182) * (1.0 + 0x1p-6);
 }

@@ -7,7 +7,8 @@
 // where sum S_q belongs to a list of pairs (plane of A, plane of B) and is made interval by interval along k:
 //   acc = 0
 //   for each interval of k_interval elements of k, in order:
-//     for each instruction of 32 bytes of k inside the interval, in order:  for each of the first num_interleaved pairs:
+//     for each instruction of 32 bytes of k inside the interval, in order:  for each of the first num_interleaved
+//     pairs:
 //       acc = steps(acc, A_pair, B_pair)                      num::tensor_core_step(), inside the tensor core
 //     for each other pair, in order:  for each instruction inside the interval, in order:
 //       acc = steps(acc, A_pair, B_pair)
@@ -55,8 +56,8 @@ struct FloatSum {
   friend constexpr bool operator==(const FloatSum&, const FloatSum&) = default;
 };
 
-/// @shape  plane l of A: m rows of k elements, row i at a + l * a_plane_stride + i * a_row_stride; of B: n rows likewise
-///         (row j is column j of op(B)). C: FP32 element (i, j) at c + j * c_col_stride + i.
+/// @shape  plane l of A: m rows of k elements, row i at a + l * a_plane_stride + i * a_row_stride; of B: n rows
+///         likewise (row j is column j of op(B)). C: FP32 element (i, j) at c + j * c_col_stride + i.
 /// @units  strides in elements. @range elements [k, round_up(k, kPadBytes / element_bytes)) of every row are zero; rows
 ///         start on kPadBytes boundaries; k_interval >= kIntervalUnit, a multiple of it; 1 <= num_pairs <= kMaxPairs;
 ///         planes named by pairs in [0, num::kMaxParts)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products by a vendor's library, which rounds as it likes: scheme native. On the host num::native_blas_bound() is what is
-// guaranteed of one, on a device num::dot_bound().
+// Products by a vendor's library, which rounds as it likes: scheme native. On the host num::native_blas_bound() is what
+// is guaranteed of one, on a device num::dot_bound().
 #pragma once
 
 #include <complex>
@@ -25,8 +25,8 @@ class NativeEngine {
   [[nodiscard]] virtual double seconds(const problem::Shape& shape, const DeviceFacts& facts) const = 0;
 
   /// C <- alpha A B + beta C.
-  /// @shape  a: m x k, b: k x n, c: m x n; each view is column-major (row_stride 1) or row-major (col_stride 1), and may be the
-  ///         transpose of what was stored
+  /// @shape  a: m x k, b: k x n, c: m x n; each view is column-major (row_stride 1) or row-major (col_stride 1), and
+  ///         may be the transpose of what was stored
   /// @range  threads >= 1, or 0 to leave the library's own number
   /// @status kUnsupported: a view that the library does not take, with the reason; nothing is written then
   [[nodiscard]] virtual Status run(MatrixView<const float> a, MatrixView<const float> b, float alpha, float beta,
@@ -70,8 +70,8 @@ class NativeDeviceEngine {
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
 
   /// Enqueues C <- alpha left right + beta C for all products, in one call of the library.
-  /// @status kUnsupported: no library, or what it needs once a device is not there while the queue is captured; kOutOfMemory;
-  ///         kInternal with the library's status
+  /// @status kUnsupported: no library, or what it needs once a device is not there while the queue is captured;
+  ///         kOutOfMemory; kInternal with the library's status
   /// @queue  asynchronous; capturable but for the first call on a device
   [[nodiscard]] virtual Status run(int device, const NativeProducts<float>& products, std::span<std::byte> scratch,
                                    Queue queue) const = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The optional second interface of an engine: bodies of its own for the phases of scheme ozaki2 around its products, split and
-// reconstruction, so that operands come in and C goes out by its kernels alone. Same numerics, hence the same bits:
-// what a body does not take, the common phases do, and nobody can tell.
+// The optional second interface of an engine: bodies of its own for the phases of scheme ozaki2 around its products,
+// split and reconstruction, so that operands come in and C goes out by its kernels alone. Same numerics, hence the same
+// bits: what a body does not take, the common phases do, and nobody can tell.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@
 namespace kizami::product {
 
 /// Residue planes of elements of lines in FP64 or FP32, as ozaki2::make_residue_planes() makes them.
-/// @shape  element h of line i at data[i * line_stride + h * inner_stride], num_lines x length; scales: [num_lines]. Residue h of
-///         line i of plane l goes to planes[l * plane_stride + i * row_stride + h]; up to the next multiple of kPadBytes
-///         each row is zero-filled. factors: scratch of 2 num_lines.
+/// @shape  element h of line i at data[i * line_stride + h * inner_stride], num_lines x length; scales: [num_lines].
+///         Residue h of line i of plane l goes to planes[l * plane_stride + i * row_stride + h]; up to the next
+///         multiple of kPadBytes each row is zero-filled. factors: scratch of 2 num_lines.
 /// @range  row_stride >= round_up(length, kPadBytes)
 struct SplitDesc {
   std::variant<const double*, const float*> data;
@@ -26,8 +26,8 @@ struct SplitDesc {
   std::int64_t length = 0;
   std::int64_t line_stride = 0;
   std::int64_t inner_stride = 0;
-  const std::int32_t* scales =
-      nullptr;  ///< x 2^scale is rounded to an integer; num::kSkipLine for lines with NaN or Inf
+  /// x 2^scale is rounded to an integer; num::kSkipLine for lines with NaN or Inf
+  const std::int32_t* scales = nullptr;
   const std::int32_t* inner_shift = nullptr;  ///< [length], or null: what equilibration adds to the scales
   num::Rung rung;
   std::int8_t* planes = nullptr;
@@ -38,8 +38,8 @@ struct SplitDesc {
 };
 
 /// A block of C in FP64 or FP32 from its residue planes, as ozaki2::reconstruct_crt() makes it.
-/// @shape  residue (i, j) of plane q at residues[q * plane_stride + j * col_stride + i]; row_scale: [m], col_scale: [n]; C_ij at
-///         c[i * c_row_stride + j * c_col_stride]. factors: scratch of m + n.
+/// @shape  residue (i, j) of plane q at residues[q * plane_stride + j * col_stride + i]; row_scale: [m], col_scale:
+///         [n]; C_ij at c[i * c_row_stride + j * c_col_stride]. factors: scratch of m + n.
 struct ReconstructionDesc {
   const std::int8_t* residues = nullptr;
   int num_moduli = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The low-precision product as data, and the narrow interface an engine implements.
 //   acc_l = A_l B_l^T in INT32, exactly, for planes l = 0 .. num_products - 1 that share one shape; then an epilogue.
-// Planes are of signed bytes, or of whole numbers in a floating-point format: their products are summed by an accumulator in
-// FP32 over as many elements of k as it holds exactly, and such sums in INT32.
+// Planes are of signed bytes, or of whole numbers in a floating-point format: their products are summed by an
+// accumulator in FP32 over as many elements of k as it holds exactly, and such sums in INT32.
 // Everything here is an integer: engines must agree bit for bit, for every tiling and thread count.
 #pragma once
 
@@ -42,8 +42,8 @@ enum class Epilogue : std::uint8_t {
   kCompare,    ///< *c (uint64) += pairs that num::is_certified() refuses, with acc_0 >= 0 as floor of their product
 };
 
-/// A product of parts of rows: elements [a_first, a_first + k) of the rows of plane a_plane of A by [b_first, b_first + k)
-/// of those of plane b_plane of B. Slices that lie side by side are one product so.
+/// A product of parts of rows: elements [a_first, a_first + k) of the rows of plane a_plane of A by [b_first, b_first +
+/// k) of those of plane b_plane of B. Slices that lie side by side are one product so.
 struct Window {
   std::int32_t a_plane = 0;
   std::int32_t b_plane = 0;
@@ -61,12 +61,13 @@ inline constexpr std::int64_t kWindowPad = 128;
 ///
 /// @shape  A_l: m rows of k bytes, row i at a + l * a_plane_stride + i * a_row_stride. B_l: n rows of k bytes likewise
 ///         (row j is column j of op(B)). C_l: element (i, j) at c + l * c_plane_stride + j * c_col_stride + i.
-/// @units  all strides in elements. @range k <= kBlockMaxI8; elements [k, round_up(k, kPadBytes)) of every row are zero;
-///         row strides are multiples of kPadBytes and every row starts on a boundary of kPadBytes bytes.
-/// Floating-point planes come with windows. @range their sums lie within INT32, of FP8 within 2^24; those of any exact_k elements
+/// @units  all strides in elements. @range k <= kBlockMaxI8; elements [k, round_up(k, kPadBytes)) of every row are
+///         zero; row strides are multiples of kPadBytes and every row starts on a boundary of kPadBytes bytes.
+/// Floating-point planes come with windows. @range their sums lie within INT32, of FP8 within 2^24; those of any
+/// exact_k elements
 ///         within 2^24, of FP8 within what num::hopper_tensor_core() sums exactly
-/// With windows product l is that of windows[l] instead, k is the longest of them, and the epilogue is kStoreAcc. Engines
-/// balance best what comes in the order of falling k.
+/// With windows product l is that of windows[l] instead, k is the longest of them, and the epilogue is kStoreAcc.
+/// Engines balance best what comes in the order of falling k.
 struct ProductDesc {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -81,8 +82,8 @@ struct ProductDesc {
   std::int64_t c_col_stride = 0;
   std::int64_t c_plane_stride = 0;
   SliceFormat format = SliceFormat::kInt8;
-  std::int64_t exact_k =
-      0;                ///< floating-point formats: elements of k that one FP32 sum holds exactly, a power of two >= 64
+  /// floating-point formats: elements of k that one FP32 sum holds exactly, a power of two >= 64
+  std::int64_t exact_k = 0;
   float allowance = 0;  ///< kCompare: of one unit of acc; one plane and k >= 1
   int num_windows = 0;  ///< 0, or num_products
   std::array<Window, kMaxWindows> windows{};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scheme ozaki2, reconstruction: residues -> the exact integer -> FP64, rounded once, and C in FP64 or FP32, with the constants of num::CrtTable.
+// Scheme ozaki2, reconstruction: residues -> the exact integer -> FP64, rounded once, and C in FP64 or FP32, with the
+// constants of num::CrtTable.
 //   X = sum_q W_q r_q - rint(sum_q (W_q / P) r_q) P, digit by digit of 36 bits in FP64, exactly; |X| < 0.51 P
 //   carries and sign in INT64; the other representative where |X| > (P - 1) / 2
 //   the three highest digits and whether anything follows, rounded once to 53 bits; C = alpha X 2^-(s_i + t_j) + beta C
@@ -15,8 +16,8 @@
 namespace kizami::tile_kernels {
 inline namespace KIZAMI_TILE_BACKEND {
 
-/// Digits of 36 bits of an integer, least significant first. Their indices are constants everywhere, by packs of kDigit: a tile that is
-/// chosen by a variable would lie in memory (tile/docs/kernels.md).
+/// Digits of 36 bits of an integer, least significant first. Their indices are constants everywhere, by packs of
+/// kDigit: a tile that is chosen by a variable would lie in memory (tile/docs/kernels.md).
 template <class Tile, std::size_t kDigits>
 struct DigitTiles {
   Tile digit[kDigits];
@@ -58,9 +59,10 @@ __tile__ void look_at_digit(const DigitTiles<Integer, kDigits>& x, LeadingDigits
 }
 
 /// The integer of carried digits rounded to 53 bits, ties to even.
-/// @exact  With h the highest digit that is not 0: x = (H 2^72 + M 2^36 + L + rest) 2^(36 (h - 2)), 0 <= rest < 1. x counts at least 2^72,
-///         so boundaries between FP64 numbers are multiples of 2^19: of L and rest only the multiple of 2^8 and whether
-///         more follows matter. hi + lo = H 2^72 + M 2^36 exactly; lo + tail spans less than 53 bits.
+/// @exact  With h the highest digit that is not 0: x = (H 2^72 + M 2^36 + L + rest) 2^(36 (h - 2)), 0 <= rest < 1. x
+///         counts at least 2^72, so boundaries between FP64 numbers are multiples of 2^19: of L and rest only the
+///         multiple of 2^8 and whether more follows matter. hi + lo = H 2^72 + M 2^36 exactly; lo + tail spans less
+///         than 53 bits.
 template <class Integer, std::size_t kDigits, std::size_t kFirst, std::size_t... kOther>
 __tile__ auto rounded_integer(const DigitTiles<Integer, kDigits>& x,
                               std::index_sequence<kFirst, kOther...> /*unused*/) {
@@ -137,11 +139,13 @@ __tile__ void crt_tile(const std::int8_t* residues, std::int64_t plane_stride, i
   c_tiles.store_masked(ct::element_cast<Result>(value), j, i);
 }
 
-/// @shape  residues: plane q, element (i, j) at q * plane_stride + j * col_stride + i. weights: [num_planes][kMaxCrtDigits], fractions:
-///         [num_planes], product: [kDigits], half: [kDigits], digits as in num::CrtTable. row_factors: [m] = 2^-s_i, col_factors: [n] = 2^-t_j.
-///         C: m x n, column-major. grid: (ceil(n / kTileN) * ceil(m / kTileM), 1, 1)
-/// @range  kDigits = CrtTable::num_digits. Result: double or float, of which alpha and beta are. X row_factor is a normal number; no line is left out. kAligned: residues has an address of 16 bytes and
-///         strides that are multiples of 16, and what lies between its columns may be read
+/// @shape  residues: plane q, element (i, j) at q * plane_stride + j * col_stride + i. weights:
+///         [num_planes][kMaxCrtDigits], fractions: [num_planes], product: [kDigits], half: [kDigits], digits as in
+///         num::CrtTable. row_factors: [m] = 2^-s_i, col_factors: [n] = 2^-t_j. C: m x n, column-major. grid: (ceil(n /
+///         kTileN) * ceil(m / kTileM), 1, 1)
+/// @range  kDigits = CrtTable::num_digits. Result: double or float, of which alpha and beta are. X row_factor is a
+///         normal number; no line is left out. kAligned: residues has an address of 16 bytes and strides that are
+///         multiples of 16, and what lies between its columns may be read
 /// @exact  as ozaki2::reconstruct_crt for moderate exponents (num::finish)
 template <int kDigits, int kTileN, int kTileM, bool kAligned, class Result = double>
 __tile__ void crt_block(const std::int8_t* residues, std::int64_t plane_stride, int col_stride, int num_planes,

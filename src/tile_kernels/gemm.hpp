@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-// C = A B by tiles: each block makes one tile of C, in steps of kTileK along k, and takes its place in the order of swizzle_2d.
+// C = A B by tiles: each block makes one tile of C, in steps of kTileK along k, and takes its place in the order of
+// swizzle_2d.
 //   acc = 0; for l in 0 .. ceil(k / kTileK) - 1: acc = mma(A_il, B_lj, acc); C_ij = cast(acc)
-// Tiles at the edges are padded with zeros, which add nothing, and stored masked. What mma rounds, and in which order, is the
-// backend's: tile/docs/sm_90.md. Contiguous C is row-major; a column-major C is the row-major C^T = B^T A^T.
+// Tiles at the edges are padded with zeros, which add nothing, and stored masked. What mma rounds, and in which order,
+// is the backend's: tile/docs/sm_90.md. Contiguous C is row-major; a column-major C is the row-major C^T = B^T A^T.
 #pragma once
 
 #include "tile_kernels/matrix_view.hpp"
 
 namespace kizami::tile_kernels {
 
-/// The types of a product: elements in memory, factors of mma (as which elements are loaded, and cast to), accumulator, elements of C.
+/// The types of a product: elements in memory, factors of mma (as which elements are loaded, and cast to), accumulator,
+/// elements of C.
 template <class In, class Factor, class Acc, class Out>
 struct GemmTypes {
   using Element = In;
@@ -35,9 +37,10 @@ __tile__ Tile load_operand(const View& view, int row, int col) {
 }
 
 /// The tile of C that belongs to this block.
-/// @shape  A: m x k, B: k x n, in the orders kA and kB; C: m x n, row-major. grid: (ceil(m / kTileM) * ceil(n / kTileN), 1, 1)
-/// @range  m, n >= 1, k >= 0; strides at least the contiguous extent; group >= 1. kAligned: addresses multiples of 16 bytes,
-///         strides of 16 elements, n of 16 bytes of C
+/// @shape  A: m x k, B: k x n, in the orders kA and kB; C: m x n, row-major. grid: (ceil(m / kTileM) * ceil(n /
+///         kTileN), 1, 1)
+/// @range  m, n >= 1, k >= 0; strides at least the contiguous extent; group >= 1. kAligned: addresses multiples of 16
+///         bytes, strides of 16 elements, n of 16 bytes of C
 /// @bound  that of the backend's mma for k products; INT8: exact while every partial sum fits INT32
 template <class Types, int kTileM, int kTileN, int kTileK, Order kA, Order kB, bool kAligned, int kLatency = 0,
           bool kAllowTma = true>

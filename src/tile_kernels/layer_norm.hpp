@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Layer norm of rows by tiles: y_ij = (x_ij - mean_i) / sqrt(variance_i + epsilon) * weight_j + bias_j, the variance from a
-// second pass over the differences to the mean, so that it does not cancel.
+// Layer norm of rows by tiles: y_ij = (x_ij - mean_i) / sqrt(variance_i + epsilon) * weight_j + bias_j, the variance
+// from a second pass over the differences to the mean, so that it does not cancel.
 #pragma once
 
 #include "tile_kernels/matrix_view.hpp"
@@ -8,7 +8,8 @@
 namespace kizami::tile_kernels {
 inline namespace KIZAMI_TILE_BACKEND {
 
-/// @shape  x, y: rows x cols, row-major; weight, bias: [cols]; grid: (ceil(rows / kTileRows), 1, 1).   @alias x == y is allowed
+/// @shape  x, y: rows x cols, row-major; weight, bias: [cols]; grid: (ceil(rows / kTileRows), 1, 1).   @alias x == y is
+///         allowed
 /// @range  rows, cols >= 1, epsilon >= 0
 template <int kTileRows, int kTileCols, bool kAligned>
 __tile__ void layer_norm_rows_block(const float* x, int x_stride, const float* weight, const float* bias, float* y,

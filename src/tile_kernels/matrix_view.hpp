@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Matrices in memory as tile kernels see them: which index is contiguous, views of whole tiles, and the order in which
 // blocks walk the tiles of a product.
-// A kernel of this folder is a function template NAME_block, the work of one block: on the host a launch takes it as it is
-// (KIZAMI_TILE_LAUNCH); device/ gives it entry points with names, hints and tile sizes.
+// A kernel of this folder is a function template NAME_block, the work of one block: on the host a launch takes it as it
+// is (KIZAMI_TILE_LAUNCH); device/ gives it entry points with names, hints and tile sizes.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ inline namespace KIZAMI_TILE_BACKEND {
 namespace ct = cuda::tiles;
 
 /// What a kernel assumes of a matrix: kAligned of its address and its stride, as TMA needs it (tile/docs/sm_90.md).
-/// @range  stored matrices: the contiguous extent must be a multiple of 16 bytes. On an H200 a masked store by TMA of rows of 257 FP32
-///         numbers wrote zeros into the padding behind them; what is loaded is masked rightly.
+/// @range  stored matrices: the contiguous extent must be a multiple of 16 bytes. On an H200 a masked store by TMA of
+///         rows of 257 FP32 numbers wrote zeros into the padding behind them; what is loaded is masked rightly.
 template <bool kAligned, class T>
 __tile__ T* matrix_base(T* data) {
   if constexpr (kAligned) return ct::assume_aligned<16>(data);
@@ -34,8 +34,8 @@ __tile__ Integer matrix_stride(Integer stride) {
   return stride;
 }
 
-/// The contiguous extent of a matrix of kAligned rows of T that a kernel stores (columns of kColMajor): a multiple of 16 bytes. Said to the
-/// compiler, it makes masked accesses of 16 bytes in place of ones of single elements.
+/// The contiguous extent of a matrix of kAligned rows of T that a kernel stores (columns of kColMajor): a multiple of
+/// 16 bytes. Said to the compiler, it makes masked accesses of 16 bytes in place of ones of single elements.
 template <bool kAligned, class T>
 __tile__ int matrix_extent(int extent) {
   if constexpr (kAligned) return ct::assume_divisible<16 / sizeof(T)>(extent);
@@ -59,9 +59,9 @@ __tile__ auto matrix_tiles(T* data, int rows, int cols, int stride) {
 }
 
 /// The same for num_planes matrices, plane p at p * plane_stride; tiles are of rank 3, 1 x kTileRows x kTileCols.
-/// @range  plane_stride < 2^32 elements by its type: with strides of 64 bits the compiler of devices does not use TMA. `data` is a parameter of the
-///         kernel as it came: of an address that a block computes, the block has to make the descriptors for TMA, which failed on a device
-///         (tile/docs/kernels.md)
+/// @range  plane_stride < 2^32 elements by its type: with strides of 64 bits the compiler of devices does not use TMA.
+///         `data` is a parameter of the kernel as it came: of an address that a block computes, the block has to make
+///         the descriptors for TMA, which failed on a device (tile/docs/kernels.md)
 template <Order kOrder, bool kAligned, int kTileRows, int kTileCols, class T>
 __tile__ auto plane_tiles(T* data, int num_planes, int rows, int cols, std::uint32_t plane_stride, int stride) {
   using namespace ct::literals;
@@ -97,8 +97,8 @@ struct TilePosition {
   int col;
 };
 
-/// Block number -> tile: groups of `group` rows of tiles, each walked column by column, so that the blocks that run at a
-/// time share few rows of A and few columns of B, which then stay in the L2 cache.
+/// Block number -> tile: groups of `group` rows of tiles, each walked column by column, so that the blocks that run at
+/// a time share few rows of A and few columns of B, which then stay in the L2 cache.
 /// @range  0 <= block < num_rows * num_cols, group >= 1.   @exact a bijection of blocks to tiles.
 __tile__ inline TilePosition swizzle_2d(int num_rows, int num_cols, int group, int block) {
   const int blocks_of_group = group * num_cols;

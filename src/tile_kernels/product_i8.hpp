@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The product of planes of residues, as product::ProductDesc describes it: C_l = A_l B_l^T in INT32, then an epilogue. C is
-// column-major, so tiles are made of its transpose: (n x k) of B times (k x m) of A, k contiguous in both, as TMA and the INT8
-// tensor cores want it (tile/docs/sm_90.md).
+// The product of planes of residues, as product::ProductDesc describes it: C_l = A_l B_l^T in INT32, then an epilogue.
+// C is column-major, so tiles are made of its transpose: (n x k) of B times (k x m) of A, k contiguous in both, as TMA
+// and the INT8 tensor cores want it (tile/docs/sm_90.md).
 #pragma once
 
 #include <cstdint>

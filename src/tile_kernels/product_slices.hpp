@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The product of one window of floating-point slices, as product::ProductDesc describes it: whole numbers, C = A B^T exactly in
-// INT32. C is column-major, so tiles are made of its transpose (product_i8.hpp).
-// FP16 and BF16: FP32 sums that start at zero, of as many elements of k as are exact, are added up in INT32. FP8: the tensor core
-// keeps 14 bits within one call of mma, which starts at zero and adds to FP32 (tile/docs/sm_90.md), so calls are as short as that and
-// the sum of all stays in FP32.
+// The product of one window of floating-point slices, as product::ProductDesc describes it: whole numbers, C = A B^T
+// exactly in INT32. C is column-major, so tiles are made of its transpose (product_i8.hpp).
+// FP16 and BF16: FP32 sums that start at zero, of as many elements of k as are exact, are added up in INT32. FP8: the
+// tensor core keeps 14 bits within one call of mma, which starts at zero and adds to FP32 (tile/docs/sm_90.md), so
+// calls are as short as that and the sum of all stays in FP32.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,10 @@ namespace kizami::tile_kernels {
 inline namespace KIZAMI_TILE_BACKEND {
 
 /// The tiles of a window.
-/// @shape  A: m rows of k, B: n rows of k, k contiguous; C: n columns of m. grid: (ceil(n / kTileN) * ceil(m / kTileM), 1, 1)
-/// @range  A and B on 16 bytes, row strides multiples of 16. kAlignedC: c is aligned to 16 bytes, c_col_stride a multiple of
-///         16, m of 4
+/// @shape  A: m rows of k, B: n rows of k, k contiguous; C: n columns of m. grid: (ceil(n / kTileN) * ceil(m / kTileM),
+///         1, 1)
+/// @range  A and B on 16 bytes, row strides multiples of 16. kAlignedC: c is aligned to 16 bytes, c_col_stride a
+///         multiple of 16, m of 4
 template <class Slice, int kTileN, int kTileM, int kTileK, bool kAlignedC>
 struct WindowTiles {
   using Sum = ct::tile<float, ct::shape<kTileN, kTileM>>;
@@ -87,8 +88,8 @@ __tile__ void promoted_product_block(const Slice* a, int a_row_stride, const Sli
 }
 
 /// Slice: FP8.
-/// @range  beyond that of WindowTiles: sums of kTileK products at most 2^14, those of all of k at most 2^24; ceil(k / kTileK) a
-///         multiple of kParts
+/// @range  beyond that of WindowTiles: sums of kTileK products at most 2^14, those of all of k at most 2^24; ceil(k /
+///         kTileK) a multiple of kParts
 /// @exact
 template <class Slice, int kTileN, int kTileM, int kTileK, int kParts, bool kAlignedC>
 __tile__ void fp8_product_block(const Slice* a, int a_row_stride, const Slice* b, int b_row_stride, std::int32_t* c,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Scheme ozaki2, second phase of the split: the residues of rint(x first second) modulo each of the moduli, with the arithmetic
-// of schemes/ozaki2/residue_row.cpp: the integer is cut into limbs of 44 bits, and Horner's rule runs modulo p in FP64.
-//   y <- (y mod p) (2^44 mod p) + X_i,  |y| <= 2^8 2^8 + 2^43;   y mod p = y - rint(y / p) p by a fused multiply-add, exactly
+// Scheme ozaki2, second phase of the split: the residues of rint(x first second) modulo each of the moduli, with the
+// arithmetic of schemes/ozaki2/residue_row.cpp: the integer is cut into limbs of 44 bits, and Horner's rule runs modulo
+// p in FP64.
+//   y <- (y mod p) (2^44 mod p) + X_i,  |y| <= 2^8 2^8 + 2^43;   y mod p = y - rint(y / p) p by a fused multiply-add,
+//   exactly
 #pragma once
 
 #include <cstddef>
@@ -56,8 +58,8 @@ __tile__ constexpr double limb_unit(std::size_t num_limbs, std::size_t t) {
   return unit;
 }
 
-/// residue_split_block; kUpper: 0 .. kLimbs - 2, the limbs but for the last one. Their indices are constants, by packs: a tile that is
-/// chosen by a variable would lie in memory (tile/docs/kernels.md).
+/// residue_split_block; kUpper: 0 .. kLimbs - 2, the limbs but for the last one. Their indices are constants, by packs:
+/// a tile that is chosen by a variable would lie in memory (tile/docs/kernels.md).
 template <int kTileRows, int kTileCols, bool kAligned, Order kOrder, class Element, std::size_t... kUpper>
 __tile__ void residue_split_tile(const Element* x, int x_stride, const double* first, const double* second,
                                  const std::int16_t* moduli, int num_moduli, std::int8_t* planes,
@@ -101,8 +103,8 @@ __tile__ void residue_split_tile(const Element* x, int x_stride, const double* f
   }
 }
 
-/// @shape  x: rows x cols in kOrder, FP64 or FP32; first, second: [rows], powers of two or 0. planes: num_moduli planes of
-///         padded_rows x padded_cols, row-major, plane l at l * plane_stride, zero beyond rows and cols. grid:
+/// @shape  x: rows x cols in kOrder, FP64 or FP32; first, second: [rows], powers of two or 0. planes: num_moduli planes
+///         of padded_rows x padded_cols, row-major, plane l at l * plane_stride, zero beyond rows and cols. grid:
 ///         (ceil(padded_rows / kTileRows) * ceil(padded_cols / kTileCols), 1, 1)
 /// @range  |x first second| < 2^(52 + 44 (kLimbs - 1)), no product of the three leaves the range of normal numbers
 ///         unless it is 0; moduli in 19..256; padded_cols >= cols, rows <= padded_rows <= rows of whole tiles.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Scheme ozaki1 with floating slices: the products of one diagonal of pairs of slices, p + q = d, which all count the same unit,
-// as one exact sum: S = scale sum over p of A_p B_(d-p). One launch a diagonal (num::slice_diagonal); C is their sum in FP64.
-// Each step along k is an exact sum in the tensor core's FP32 accumulator, and is added to a sum of two FP32 numbers:
+// Scheme ozaki1 with floating slices: the products of one diagonal of pairs of slices, p + q = d, which all count the
+// same unit, as one exact sum: S = scale sum over p of A_p B_(d-p). One launch a diagonal (num::slice_diagonal); C is
+// their sum in FP64. Each step along k is an exact sum in the tensor core's FP32 accumulator, and is added to a sum of
+// two FP32 numbers:
 //   x = mma(a, b, 0);   t = high + x;   low = low + (x - (t - high));   high = t
-// high starts at 1.5 2^e, so that its additions round to multiples of 2^(e - 23) and nothing else rounds. Four FP32 additions an element
-// and step; a sum in FP64 (slice_product.hpp) takes a conversion and a fused multiply-add, and rounds (tile/docs/kernels.md).
+// high starts at 1.5 2^e, so that its additions round to multiples of 2^(e - 23) and nothing else rounds. Four FP32
+// additions an element and step; a sum in FP64 (slice_product.hpp) takes a conversion and a fused multiply-add, and
+// rounds (tile/docs/kernels.md).
 #pragma once
 
 #include <cstdint>
@@ -27,11 +29,13 @@ __tile__ constexpr float high_origin() {
   return origin;
 }
 
-/// @shape  A: planes, m x k, row-major; B: planes, k x n, row-major; plane p at p * plane_stride. Pairs (p, diagonal - p) with
-///         p = first .. first + num_pairs - 1. S: m x n, row-major. grid: (ceil(m / kTileM) * ceil(n / kTileN), 1, 1)
-/// @range  slices: multiples of 2^-kBits of magnitude at most 1, kTileK kParts 2^(2 kBits) <= 2^24. num_pairs k <= 2^(34 - 2 kBits), so that
-///         high stays between 2^e and 2^(e + 1), and num_pairs ceil(k / (kTileK kParts)) <= 2^13, so that low is exact. ceil(k / kTileK) is a multiple
-///         of kParts: no tile lies wholly outside. kAligned: addresses of 16 bytes, strides of 16 elements, n even
+/// @shape  A: planes, m x k, row-major; B: planes, k x n, row-major; plane p at p * plane_stride. Pairs (p, diagonal -
+///         p) with p = first .. first + num_pairs - 1. S: m x n, row-major. grid: (ceil(m / kTileM) * ceil(n / kTileN),
+///         1, 1)
+/// @range  slices: multiples of 2^-kBits of magnitude at most 1, kTileK kParts 2^(2 kBits) <= 2^24. num_pairs k <=
+///         2^(34 - 2 kBits), so that high stays between 2^e and 2^(e + 1), and num_pairs ceil(k / (kTileK kParts)) <=
+///         2^13, so that low is exact. ceil(k / kTileK) is a multiple of kParts: no tile lies wholly outside. kAligned:
+///         addresses of 16 bytes, strides of 16 elements, n even
 /// @exact  the sum of the diagonal, of at most 35 bits; scale is a power of two
 template <class Slice, int kBits, int kTileM, int kTileN, int kTileK, bool kAligned, int kParts = 1>
 __tile__ void slice_diagonal_block(const Slice* A, std::uint32_t a_plane_stride, int a_stride, const Slice* B,
@@ -49,7 +53,8 @@ __tile__ void slice_diagonal_block(const Slice* A, std::uint32_t a_plane_stride,
   const int num_blocks = ct::ceildiv(k, kTileK * kParts);
   auto high = ct::full<Sum>(kOrigin);
   auto low = ct::zeros<Sum>();
-  // One loop over pairs and blocks of k: of nested loops around loads and mma some never ended on a device (tile/docs/kernels.md).
+  // One loop over pairs and blocks of k: of nested loops around loads and mma some never ended on a device
+  // (tile/docs/kernels.md).
   for (const int step : ct::irange(0, num_pairs * num_blocks)) {
     const int p = first + step / num_blocks;
     const int l = step % num_blocks * kParts;

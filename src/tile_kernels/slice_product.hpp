@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Scheme ozaki1 with floating slices: all products of pairs of slices in one kernel, C = sum over p + q < depth of
-// 2^(a_p + b_q) A_p B_q, each sum of k_block products exact in the tensor core's FP32 accumulator, then scaled and added in FP64.
+// 2^(a_p + b_q) A_p B_q, each sum of k_block products exact in the tensor core's FP32 accumulator, then scaled and
+// added in FP64.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +37,11 @@ __tile__ inline SlicePair slice_pair(int pair, int num_b, int depth) {
   return {p, pair - first};
 }
 
-/// @shape  A: num_a planes, m x k, row-major; B: num_b planes, k x n, row-major; plane p at p * plane_stride. scales: num_a x num_b,
-///         row-major, 2^(a_p + b_q). C: m x n, row-major. grid: (ceil(m / kTileM) * ceil(n / kTileN), 1, 1)
-/// @range  slices of at most bits_a and bits_b bits with bits_a + bits_b + ceil(log2(kTileK kParts)) <= 24; 1 <= num_a <= kMaxSlices, num_b,
-///         depth >= 1; ceil(k / kTileK) a multiple of kParts.
+/// @shape  A: num_a planes, m x k, row-major; B: num_b planes, k x n, row-major; plane p at p * plane_stride. scales:
+///         num_a x num_b, row-major, 2^(a_p + b_q). C: m x n, row-major. grid: (ceil(m / kTileM) * ceil(n / kTileN), 1,
+///         1)
+/// @range  slices of at most bits_a and bits_b bits with bits_a + bits_b + ceil(log2(kTileK kParts)) <= 24; 1 <= num_a
+///         <= kMaxSlices, num_b, depth >= 1; ceil(k / kTileK) a multiple of kParts.
 ///         kAligned: addresses of 16 bytes, strides of 16 elements, n even
 /// @exact  each sum of kTileK kParts products.   @bound FP64: (number of such sums) u sum |2^(a_p + b_q) A_p B_q|
 template <class Slice, int kTileM, int kTileN, int kTileK, bool kAligned, int kParts = 1>
@@ -57,7 +59,8 @@ __tile__ void slice_product_block(const Slice* A, std::uint32_t a_plane_stride, 
   const int num_blocks = ct::ceildiv(k, kTileK * kParts);
   using Sum = ct::tile<double, ct::shape<kTileM, kTileN>>;
   auto sum = ct::zeros<Sum>();
-  // One loop over pairs and blocks of k: of nested loops around loads and mma some never ended on a device (tile/docs/kernels.md).
+  // One loop over pairs and blocks of k: of nested loops around loads and mma some never ended on a device
+  // (tile/docs/kernels.md).
   for (const int step : ct::irange(0, num_pairs * num_blocks)) {
     const SlicePair pair = slice_pair(step / num_blocks, num_b, depth);
     const int l = step % num_blocks * kParts;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Row softmax by tiles: y_ij = exp(x_ij - max_i) / sum_j exp(x_ij - max_i). A block takes kTileRows rows and passes over them
-// three times, kTileCols columns at a time: maximum, sum, quotient. Padding of -Inf is neutral in each.
+// Row softmax by tiles: y_ij = exp(x_ij - max_i) / sum_j exp(x_ij - max_i). A block takes kTileRows rows and passes
+// over them three times, kTileCols columns at a time: maximum, sum, quotient. Padding of -Inf is neutral in each.
 #pragma once
 
 #include "tile_kernels/matrix_view.hpp"
@@ -10,7 +10,8 @@ inline namespace KIZAMI_TILE_BACKEND {
 
 /// @shape  x, y: rows x cols, row-major; grid: (ceil(rows / kTileRows), 1, 1).   @alias x == y is allowed
 /// @range  rows, cols >= 1; a row with NaN or +Inf, or of -Inf alone, becomes NaN
-/// @bound  |y - exact| <= exact (|x_ij - max_i| + max_l |x_il - max_i| + 2 e + cols + 2) u to first order, e the error of exp in units of u
+/// @bound  |y - exact| <= exact (|x_ij - max_i| + max_l |x_il - max_i| + 2 e + cols + 2) u to first order, e the error
+///         of exp in units of u
 template <int kTileRows, int kTileCols, bool kAligned>
 __tile__ void softmax_rows_block(const float* x, int x_stride, float* y, int y_stride, int rows, int cols) {
   using namespace ct::literals;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A thread is stopped at each allocation of its first product in turn, whatever it holds or initialises there, and the process
-// forks: the child must answer a product all the same. operator new is this program's own.
+// A thread is stopped at each allocation of its first product in turn, whatever it holds or initialises there, and the
+// process forks: the child must answer a product all the same. operator new is this program's own.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

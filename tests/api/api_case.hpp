@@ -213,8 +213,8 @@ struct HeldCall {
   Outcome outcome;
 };
 
-/// Runs a case and fails the test unless its operands stay as they were and every element meets the plan's bound. Nothing comes
-/// back where there is no plan or the call fails.
+/// Runs a case and fails the test unless its operands stay as they were and every element meets the plan's bound.
+/// Nothing comes back where there is no plan or the call fails.
 /// @param answer what it says of an outcome, for the tally
 template <class T, class Answer>
 std::optional<HeldCall> expect_within_bound(const check::Case& c, Tally* tally, const Answer& answer) {

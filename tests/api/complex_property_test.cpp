@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// T6: identities of complex products that hold bit for bit: conjugation, factors of i, Hermitian products, operands that
-// are real or imaginary alone. Where FP64 arithmetic answers, only those that keep the order of its terms.
+// T6: identities of complex products that hold bit for bit: conjugation, factors of i, Hermitian products, operands
+// that are real or imaginary alone. Where FP64 arithmetic answers, only those that keep the order of its terms.
 #include <gtest/gtest.h>
 
 #include <cmath>

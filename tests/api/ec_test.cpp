@@ -197,7 +197,8 @@ TEST(Ec, SubnormalOperandsAndResults) {
 }
 
 // A step whose exponent a subnormal part sets cuts its other addends: the largest element of each row meets a zero, the
-// others are 2^-38 of it (subnormal in FP16), and their partners spread over 10 binades. Such lines must not count as exact.
+// others are 2^-38 of it (subnormal in FP16), and their partners spread over 10 binades. Such lines must not count as
+// exact.
 TEST(EcRange, SubnormalPartsThatSetTheAlignmentAreFound) {
   constexpr std::int64_t m = 5, n = 4, k = 480;
   std::vector<float> a(m * k, 0x1p-24F), b(k * n, 0.0F);

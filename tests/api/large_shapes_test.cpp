@@ -82,8 +82,8 @@ INSTANTIATE_TEST_SUITE_P(All, BeyondOneTile,
                                            "A=grade:shift,span=30 B=randn", "A=evil:span=70 B=evil:span=70"),
                          [](const auto& test) { return "case" + std::to_string(test.index); });
 
-// Pairs whose large elements meet zeros, one in each corner tile: as many repairs as a rung may leave, then one more; and as
-// many as one may leave where no rung leaves fewer, then one more.
+// Pairs whose large elements meet zeros, one in each corner tile: as many repairs as a rung may leave, then one more;
+// and as many as one may leave where no rung leaves fewer, then one more.
 TEST(BeyondOneTile, RepairsGoWhereTheyBelong) {
   const Case c = case_of("d nn 600x530x40 A=rand B=rand");  // 318000 pairs: 77 repairs, or 621
   struct Bad {

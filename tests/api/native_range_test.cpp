@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scheme native where terms or sums leave the range of the type on the way, though the result does not: the outcome says that
-// the bound is conditional, and where the planner chose the scheme another one answers within the bound.
+// Scheme native where terms or sums leave the range of the type on the way, though the result does not: the outcome
+// says that the bound is conditional, and where the planner chose the scheme another one answers within the bound.
 #include <gtest/gtest.h>
 
 #include <cmath>

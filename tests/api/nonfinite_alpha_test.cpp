@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// alpha = Inf takes the sign of the exact product, also where it cancels far below every bound; an exact zero gives NaN.
+// alpha = Inf takes the sign of the exact product, also where it cancels far below every bound; an exact zero gives
+// NaN.
 #include <gtest/gtest.h>
 
 #include <cmath>

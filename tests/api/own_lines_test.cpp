@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Gauge norm: the bits of an element depend on its own row of op(A) and column of op(B), on k, alpha, beta and its old value, not on
-// what else the call multiplies. Every element against the 1 x 1 product of its lines, and blocks of C against the same elements of
-// the whole. Gauge entry chooses the rung by all elements; that it does differ on these data shows that they are hard enough.
+// Gauge norm: the bits of an element depend on its own row of op(A) and column of op(B), on k, alpha, beta and its old
+// value, not on what else the call multiplies. Every element against the 1 x 1 product of its lines, and blocks of C
+// against the same elements of the whole. Gauge entry chooses the rung by all elements; that it does differ on these
+// data shows that they are hard enough.
 #include <gtest/gtest.h>
 
 #include <algorithm>

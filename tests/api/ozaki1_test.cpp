@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scheme ozaki1 through the front door: every matrix class within the plan's bound, the same bits on every engine, thread
-// count, grouping and workspace, complex forms, BLAS semantics, prepared operands.
+// Scheme ozaki1 through the front door: every matrix class within the plan's bound, the same bits on every engine,
+// thread count, grouping and workspace, complex forms, BLAS semantics, prepared operands.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What took many times longer than what it stands beside, or than was predicted: FP64 arithmetic on data over all exponents, and
-// calls of almost no work, whose threads are counted, too. The limits are several times what is measured (docs/perf/cpu_int8.md), and
-// several times below what was wrong.
+// What took many times longer than what it stands beside, or than was predicted: FP64 arithmetic on data over all
+// exponents, and calls of almost no work, whose threads are counted, too. The limits are several times what is measured
+// (docs/perf/cpu_int8.md), and several times below what was wrong.
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>
@@ -65,7 +65,8 @@ double named_seconds(const Plan& plan) {
   return at == std::string::npos ? -1.0 : std::strtod(text.c_str() + at + before.size(), nullptr);
 }
 
-/// Data over all exponents on one thread: how long FP64 arithmetic takes, beside accuracy correct and beside what plans name.
+/// Data over all exponents on one thread: how long FP64 arithmetic takes, beside accuracy correct and beside what plans
+/// name.
 template <class T>
 void expect_fp64_times(double limit) {
   constexpr std::int64_t kN = 192;
@@ -106,7 +107,8 @@ constexpr bool kIsOptimized = false;
 // It took 20 times as long as accuracy correct, and compensated sums still 3 times when others were mended.
 TEST(ProcessorTime, Fp64ArithmeticBesideCorrectAndItsPrediction) {
   if (!kIsOptimized) GTEST_SKIP() << "times of this build mean nothing";
-  // At this size 0.22 and 0.13, compensated 0.29 and 0.20 times; at order 1000 correct is the quicker one (docs/perf/cpu_int8.md).
+  // At this size 0.22 and 0.13, compensated 0.29 and 0.20 times; at order 1000 correct is the quicker one
+  // (docs/perf/cpu_int8.md).
   expect_fp64_times<double>(0.5);
   expect_fp64_times<std::complex<double>>(0.5);
 }
@@ -169,7 +171,8 @@ int threads_started(std::int64_t n, int calls) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// To wake threads for a call of almost no work took several times longer than the work: such calls have none, whatever they are allowed.
+// To wake threads for a call of almost no work took several times longer than the work: such calls have none, whatever
+// they are allowed.
 template <class T>
 void expect_no_threads_for_small_products() {
   for (const std::int64_t n : {1, 2, 4, 8, 12}) EXPECT_EQ(threads_started<T>(n, 20), 0) << "n = " << n;

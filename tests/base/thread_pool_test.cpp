@@ -113,7 +113,8 @@ TEST(ThreadPool, NestedLoopsRunSerially) {
   EXPECT_TRUE(is_serial);
 }
 
-/// What a loop throws whose task `thrower` of `num_tasks` throws its number on the calling thread or on another; -1: nothing.
+/// What a loop throws whose task `thrower` of `num_tasks` throws its number on the calling thread or on another; -1:
+/// nothing.
 int thrown_by_loop(int num_tasks, int max_threads, int thrower, std::atomic<int>& running) {
   try {
     ThreadPool::global().parallel_for(num_tasks, max_threads, [&](std::int64_t i, int) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The block certificate of the host against its definition (docs/accuracy/certificate.md), pair by pair, and what theorem 2 promises:
-// whatever the sampled certificate passes has rung 0.
+// The block certificate of the host against its definition (docs/accuracy/certificate.md), pair by pair, and what
+// theorem 2 promises: whatever the sampled certificate passes has rung 0.
 #include "certify/certificate.hpp"
 
 #include <gtest/gtest.h>

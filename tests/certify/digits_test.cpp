@@ -266,8 +266,8 @@ TEST(DigitSums, NeverExceedTheExactValue) {
     const PairSums sums = sums_of(a, b, shift_a, shift_b, sample_stride(length));
     ASSERT_LE(sums.sampled, sums.exact_sum);
     ASSERT_LE(sums.block, sums.exact_sum);
-    // Theorems 1 and 2 of docs/accuracy/certificate.md: what the roundings of the sum change, and that blocks see all that
-    // a sample sees.
+    // Theorems 1 and 2 of docs/accuracy/certificate.md: what the roundings of the sum change, and that blocks see all
+    // that a sample sees.
     const Rational gamma(exact(num::block_sum_error(length)));
     const Rational floating(exact(static_cast<double>(sums.floating)));
     ASSERT_LE(abs(Rational(floating - sums.block)), Rational(gamma * sums.block));

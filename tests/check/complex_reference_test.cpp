@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The exact complex product, its gauges and its ratios, both parts, against MPFR on the definition over complex numbers;
-// and every comparator must go red when one part is spoiled.
+// The exact complex product, its gauges and its ratios, both parts, against MPFR on the definition over complex
+// numbers; and every comparator must go red when one part is spoiled.
 #include <gtest/gtest.h>
 
 #include <array>

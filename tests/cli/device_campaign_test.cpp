@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Campaigns of the cases of devices, as far as they need no device: what is drawn, what is compared, and that a wrong bit is found,
-// named and shrunk.
+// Campaigns of the cases of devices, as far as they need no device: what is drawn, what is compared, and that a wrong
+// bit is found, named and shrunk.
 #include "device_campaign.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Predictions for a device against what was measured on one (docs/perf/h200_call.md): within 15 %, with wide exponents within 8 %.
+// Predictions for a device against what was measured on one (docs/perf/h200_call.md): within 15 %, with wide exponents
+// within 8 %.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -63,7 +64,8 @@ TEST(DeviceModel, PredictsWhatWasMeasured) {
   }
 }
 
-/// Milliseconds of lab/results/h200/certificate.jsonl at commit 53172db, native's of gemm.jsonl at ac7c988: exponents of exp(phi normal).
+/// Milliseconds of lab/results/h200/certificate.jsonl at commit 53172db, native's of gemm.jsonl at ac7c988: exponents
+/// of exp(phi normal).
 struct MeasuredWide {
   Scalar scalar;
   std::int64_t n;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The choice among the forms of the product of split FP32 operands, beside what was measured on an H200, and the bound that
-// goes with a product.
+// The choice among the forms of the product of split FP32 operands, beside what was measured on an H200, and the bound
+// that goes with a product.
 #include "engines/hopper/ec_forms.hpp"
 
 #include <gtest/gtest.h>

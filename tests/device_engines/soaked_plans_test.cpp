@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Large cases of the soak (tests/gpu_soak) against the planner: in the workspace that libkizami_cublas takes they have the kernels that
-// only large products have.
+// Large cases of the soak (tests/gpu_soak) against the planner: in the workspace that libkizami_cublas takes they have
+// the kernels that only large products have.
 #include <gtest/gtest.h>
 
 #include <algorithm>

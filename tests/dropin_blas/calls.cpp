@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// An ordinary program that calls level 3 of BLAS, looked up by name as a loader does, so that one source serves all names.
-// What is computed is judged by KIZAMI_MONITOR; here: that nothing is read or written that must not be, and that BLAS rules
-// hold which no bound expresses. Prints a digest of all results, and ends with 1 if a rule is broken.
+// An ordinary program that calls level 3 of BLAS, looked up by name as a loader does, so that one source serves all
+// names. What is computed is judged by KIZAMI_MONITOR; here: that nothing is read or written that must not be, and that
+// BLAS rules hold which no bound expresses. Prints a digest of all results, and ends with 1 if a rule is broken.
 //   calls all|common|contract|threads|fork|child_exits|bad plain|wide|scipy|scipy_wide SIZE
 //   calls forks plain COUNT
 //   calls long plain K
@@ -459,8 +459,8 @@ void forks(std::int64_t count) {
   for (std::thread& thread : crew) thread.join();
 }
 
-/// What xerbla_ was told last, and the arguments of a routine by kind: s side, u triangle, o operation, d diagonal, i size,
-/// l leading dimension, f factor or matrix.
+/// What xerbla_ was told last, and the arguments of a routine by kind: s side, u triangle, o operation, d diagonal, i
+/// size, l leading dimension, f factor or matrix.
 int told = 0;
 struct Arguments {
   const char* routine;

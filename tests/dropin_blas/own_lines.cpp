@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// An ordinary program that multiplies a block of columns and then each column, row and element of the result alone, with dgemm_ and its
-// kin, dsyrk_ and dsymm_ beside dgemm_. Prints how many of these have other bits, and ends with 1 if any has.
+// An ordinary program that multiplies a block of columns and then each column, row and element of the result alone,
+// with dgemm_ and its kin, dsyrk_ and dsymm_ beside dgemm_. Prints how many of these have other bits, and ends with 1
+// if any has.
 #include <algorithm>
 #include <cmath>
 #include <complex>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the doubles of cuBLAS and Kizami compute with: the routines by their definitions, element by element, in host memory.
+// What the doubles of cuBLAS and Kizami compute with: the routines by their definitions, element by element, in host
+// memory.
 #pragma once
 
 #include <complex>

@@ -54,8 +54,8 @@ struct NativeCall {
   std::vector<Argument> arguments;
 };
 
-/// What a product of the fake cuBLAS does. By default it prints a line without addresses, and returns FAKE_CUBLAS_STATUS.
-/// FAKE_CUBLAS_NESTED: one product calls another by its name.
+/// What a product of the fake cuBLAS does. By default it prints a line without addresses, and returns
+/// FAKE_CUBLAS_STATUS. FAKE_CUBLAS_NESTED: one product calls another by its name.
 using OnNativeCall = std::function<cublasStatus_t(const NativeCall&)>;
 __attribute__((visibility("default"))) OnNativeCall& on_native_call();
 

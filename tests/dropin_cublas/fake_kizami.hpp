@@ -39,8 +39,8 @@ struct Pool {
 };
 Pool& pool();
 
-/// What the double does. By default it prints a line. FAKE_KIZAMI_REFUSES: it returns an error. FAKE_KIZAMI_NESTED: it calls
-/// cuBLAS by its name.
+/// What the double does. By default it prints a line. FAKE_KIZAMI_REFUSES: it returns an error. FAKE_KIZAMI_NESTED: it
+/// calls cuBLAS by its name.
 using OnKizamiCall = std::function<Status(const KizamiCall&)>;
 OnKizamiCall& on_kizami_call();
 
@@ -59,8 +59,8 @@ struct Planner {
 };
 Planner& planner();
 
-/// What calls tell by the words that they are given: tell() is how one ends. A call with num_exceptions elements one by one takes
-/// 1 + num_exceptions times what a plan says, which is what the native library takes.
+/// What calls tell by the words that they are given: tell() is how one ends. A call with num_exceptions elements one by
+/// one takes 1 + num_exceptions times what a plan says, which is what the native library takes.
 class Efforts {
  public:
   /// Nothing is told any more.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Level 3 but gemm: what Kizami's products and cuBLAS' diagonal blocks make of a call. Both sides compute here, on small integers,
-// with which every sum is exact; so the parts must give the whole by ==.
+// Level 3 but gemm: what Kizami's products and cuBLAS' diagonal blocks make of a call. Both sides compute here, on
+// small integers, with which every sum is exact; so the parts must give the whole by ==.
 #include <complex>
 #include <random>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tests of the interposer within one process: this program is the one that calls, and has the interposer linked in before a
-// fake libcublas.so.13.
+// Tests of the interposer within one process: this program is the one that calls, and has the interposer linked in
+// before a fake libcublas.so.13.
 #pragma once
 
 #include <cublas_v2.h>
@@ -26,8 +26,8 @@ inline dropin::Configuration& configuration() {
   return const_cast<dropin::Configuration&>(dropin::process_configuration());  // made by new, without const
 }
 
-/// What both sides were asked, and what they answer. Every call is made by a new thread, for a thread remembers what the planner
-/// said.
+/// What both sides were asked, and what they answer. Every call is made by a new thread, for a thread remembers what
+/// the planner said.
 class Interposer : public testing::Test {
  protected:
   void SetUp() override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A call taken apart by halves, each part done by the routine's definition, is the call done by it: on small integers, with
-// which every sum is exact, so by ==. And which parts these are, in which order, for that decides bits.
+// A call taken apart by halves, each part done by the routine's definition, is the call done by it: on small integers,
+// with which every sum is exact, so by ==. And which parts these are, in which order, for that decides bits.
 #include "dropin/level3/halves.hpp"
 
 #include <gtest/gtest.h>

@@ -47,7 +47,8 @@ TEST(LearnedChoice, AWinMakesAllAsNew) {
   EXPECT_EQ(answers(choice, 2 + 16 + 1, true), "KK" + natives(16) + "K");
 }
 
-// The state machine against its words, for all sequences of 12 calls, each of which is told of as a loss, as a win, or not at all.
+// The state machine against its words, for all sequences of 12 calls, each of which is told of as a loss, as a win, or
+// not at all.
 TEST(LearnedChoice, EverySequenceGoesByTheRule) {
   constexpr int kCalls = 12;
   int num_sequences = 0;

@@ -15,8 +15,8 @@ namespace {
 constexpr std::int64_t kSize = 8;
 constexpr std::size_t kCount = kSize * kSize;
 
-/// C <- 2 A B + 3 C of small integers, which is exact; `spoil` changes C after it. A is taken 2^a_shift times, B 2^b_shift times and
-/// C 2^(a_shift + b_shift) times.
+/// C <- 2 A B + 3 C of small integers, which is exact; `spoil` changes C after it. A is taken 2^a_shift times, B
+/// 2^b_shift times and C 2^(a_shift + b_shift) times.
 template <class Spoil>
 double ratio_after(const Spoil& spoil, Gauge gauge = Gauge::kEntry, int a_shift = 0, int b_shift = 0) {
   std::vector<double> a(kCount);

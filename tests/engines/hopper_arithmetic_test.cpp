@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The integer arithmetic that the sm_90a kernel does in its own words, against the definitions: residues without division,
-// and division by the numbers that a launch brings.
+// The integer arithmetic that the sm_90a kernel does in its own words, against the definitions: residues without
+// division, and division by the numbers that a launch brings.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The engine tc_model against a plain walk of product/float_product.hpp by num::tensor_core_step(), bit for bit, and what
-// it refuses. All of C's storage is compared, canaries included.
+// The engine tc_model against a plain walk of product/float_product.hpp by num::tensor_core_step(), bit for bit, and
+// what it refuses. All of C's storage is compared, canaries included.
 #include "engines/tc_model/tc_model.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The software tensor core against recorded hardware, bit for bit (tests/data/tensor_core), and the checker against texts
-// that must be red.
+// The software tensor core against recorded hardware, bit for bit (tests/data/tensor_core), and the checker against
+// texts that must be red.
 #include "engines/tensor_core_vectors.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Split and reconstruction by engine tile against the common phases, byte for byte, in FP64 and FP32: every layout that the
-// bodies take, ends of their ranges, canaries around what they write; and what they refuse.
+// Split and reconstruction by engine tile against the common phases, byte for byte, in FP64 and FP32: every layout that
+// the bodies take, ends of their ranges, canaries around what they write; and what they refuse.
 #include "engines/tile/phases.hpp"
 
 #include <gtest/gtest.h>

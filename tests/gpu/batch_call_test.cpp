@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Batches in device memory: every product has the bits and the outcome that it has alone, however its matrices are found, and
-// nothing else is written.
+// Batches in device memory: every product has the bits and the outcome that it has alone, however its matrices are
+// found, and nothing else is written.
 #include <algorithm>
 #include <complex>
 #include <cstddef>
@@ -36,7 +36,8 @@ Way native_way() {
   way.policy.scheme = Scheme::kNative;
   return way;
 }
-/// @param is_short k is below about 20, where scheme ec guarantees less than accuracy native: a variant that is named is taken
+/// @param is_short k is below about 20, where scheme ec guarantees less than accuracy native: a variant that is named
+///        is taken
 Way ec_way(bool is_short = false) {
   Way way{"ec", {}};
   if (is_short) way.policy.ec.variant = EcVariant::kScaled;
@@ -465,7 +466,8 @@ TEST_F(Batches, GoToCublasWhereThatIsPredictedFaster) {
   expect_same(written(x, host, "left to cuBLAS"), one_by_one<float>(host, 1.0F, 0.0F, exact).c, "left to cuBLAS");
 }
 
-// ---- without a device ------------------------------------------------------------------------------------------------------
+// ---- without a device
+// ------------------------------------------------------------------------------------------------------
 
 TEST(BatchArguments, AreRefusedBeforeADeviceIsLookedFor) {
   const auto strided = [](std::int64_t lda, std::int64_t stride_a, std::int64_t stride_c, std::int64_t num_products) {

@@ -47,7 +47,8 @@ struct Layouts {
   [[nodiscard]] bool is_col() const { return layout == Layout::kColMajor; }
 };
 
-/// Matrices `gap` elements apart, leading dimensions 3 above the least. @param gap -1: all products have the same matrix
+/// Matrices `gap` elements apart, leading dimensions 3 above the least. @param gap -1: all products have the same
+/// matrix
 inline Layouts layouts_of(Layout layout, Op op_a, Op op_b, std::int64_t m, std::int64_t n, std::int64_t k,
                           std::int64_t num_products, std::int64_t gap_a, std::int64_t gap_b, std::int64_t gap_c) {
   Layouts l{layout, op_a, op_b, m, n, k};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The CRT on the device against the CPU's, bit for bit: every count of moduli, in the kernel that it gets alone and in those
-// of longer ladders; integers at the ends of the range, at ties of the rounding, and any residues at all. The kernel of bytes with
-// shapes of all kinds, whose columns are claimed launch after launch.
+// The CRT on the device against the CPU's, bit for bit: every count of moduli, in the kernel that it gets alone and in
+// those of longer ladders; integers at the ends of the range, at ties of the rounding, and any residues at all. The
+// kernel of bytes with shapes of all kinds, whose columns are claimed launch after launch.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Device memory for tests: poisoned before use and guarded on both sides, so that a kernel that reads what nobody wrote, or
-// writes where it must not, is found by comparing.
+// Device memory for tests: poisoned before use and guarded on both sides, so that a kernel that reads what nobody
+// wrote, or writes where it must not, is found by comparing.
 #pragma once
 
 #include <cuda_runtime_api.h>

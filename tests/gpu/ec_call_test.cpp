@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whole products of scheme ec in device memory: every class within the plan's bound against an exact reference, and the stage
-// that answered. What does not change a bit: streams, graphs, the layout of operands.
+// Whole products of scheme ec in device memory: every class within the plan's bound against an exact reference, and the
+// stage that answered. What does not change a bit: streams, graphs, the layout of operands.
 #include <algorithm>
 #include <complex>
 #include <cstdint>
@@ -377,8 +377,8 @@ TEST_F(EcCall, WithoutTermsOrElementsScalesC) {
   }
 }
 
-// The largest error of long sums of one sign stays far below what a chain without promotion would have (three times k / 16
-// truncations of up to 2^-23 |A||B| each, in one direction).
+// The largest error of long sums of one sign stays far below what a chain without promotion would have (three times k /
+// 16 truncations of up to 2^-23 |A||B| each, in one direction).
 TEST_F(EcCall, LongSumsOfOneSignDoNotDrift) {
   expect_within_bound("s nn 20x17x65536 A=rand B=rand");
   expect_within_bound("c nn 9x11x30000 A=rand B=rand");

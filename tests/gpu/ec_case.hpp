@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operands of FP32 products on FP16 and TF32 tensor cores, in host and device memory, and the compiled ways to multiply them,
-// for the tests of split and product.
+// Operands of FP32 products on FP16 and TF32 tensor cores, in host and device memory, and the compiled ways to multiply
+// them, for the tests of split and product.
 #pragma once
 
 #include <cmath>

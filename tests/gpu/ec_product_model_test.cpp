@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every kernel of the product of split FP32 operands against the software tensor core, bit for bit: all forms, formats and
-// promotions, on planes that no split would make as well. So the bounds and studies that rest on the model hold for the kernels.
+// Every kernel of the product of split FP32 operands against the software tensor core, bit for bit: all forms, formats
+// and promotions, on planes that no split would make as well. So the bounds and studies that rest on the model hold for
+// the kernels.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -266,8 +267,8 @@ TEST_F(EcProductModelTest, EqualsTheModelInEveryBit) {
 }
 
 TEST_F(EcProductModelTest, EqualsTheModelWhereSumsAreLong) {
-  // Of the longest promotion, 128 elements, four blocks of sums and a part for each of two warpgroups; of the shortest blocks
-  // of 16.
+  // Of the longest promotion, 128 elements, four blocks of sums and a part for each of two warpgroups; of the shortest
+  // blocks of 16.
   constexpr std::int64_t kLong = 128 * 2 * 8 * 4 + 700;
   for (const EcWay& way : gpu_test::all_ec_ways()) {
     for (const Data data : {Data::kSpread, Data::kOneSign}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The product of split FP32 operands on the device, every form, format and promotion: against FP64 sums within the bound that
-// ec_planes.hpp derives. FP64 adds k 2^-53 of |A||B| to a comparison that begins at 10^-6.
+// The product of split FP32 operands on the device, every form, format and promotion: against FP64 sums within the
+// bound that ec_planes.hpp derives. FP64 adds k 2^-53 of |A||B| to a comparison that begins at 10^-6.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -85,8 +85,8 @@ std::vector<float> run(const HostCase& host, const Way& way, const std::vector<f
   return true;
 }
 
-/// The worst |error| / bound over C; every element between columns must be as before, and lines with NaN or Inf must have the
-/// bits of the FP32 sum in the order of k (any NaN is as good as another).
+/// The worst |error| / bound over C; every element between columns must be as before, and lines with NaN or Inf must
+/// have the bits of the FP32 sum in the order of k (any NaN is as good as another).
 double worst_ratio(const HostCase& host, const Way& way, const std::vector<float>& before,
                    const std::vector<float>& after) {
   const std::int64_t k = host.a.length;
@@ -123,8 +123,8 @@ double worst_ratio(const HostCase& host, const Way& way, const std::vector<float
       const double alpha = host.alpha;
       const double beta = host.beta;
       const double expected = alpha * sum + (beta == 0 ? 0 : beta * before[at]);
-      // Beside the bound of the product: rounding after alpha and after the addition of beta C, which a 64th more than covers
-      // for what the errors before are multiplied with, and FP32's underflow before and after alpha.
+      // Beside the bound of the product: rounding after alpha and after the addition of beta C, which a 64th more than
+      // covers for what the errors before are multiplied with, and FP32's underflow before and after alpha.
       const double bound = std::fabs(alpha) * (relative * gauge + floor * (a_max * b_sum + b_max * a_sum)) +
                            0x1p-24 * (1 + 0x1p-6) * (std::fabs(alpha * sum) + std::fabs(expected)) +
                            (std::fabs(alpha) + 1) * 0x1p-149;
@@ -241,7 +241,8 @@ TEST_F(EcProductTest, TakesLinesOfAnyMagnitude) {
 }
 
 TEST_F(EcProductTest, PromotesSoThatLongSumsOfOneSignDoNotDrift) {
-  // Without promotion the tensor core truncates 3 k / 16 times in one direction: 5 10^-4 of |A||B| here, six times the bound.
+  // Without promotion the tensor core truncates 3 k / 16 times in one direction: 5 10^-4 of |A||B| here, six times the
+  // bound.
   std::mt19937_64 rng(8);
   HostCase host{{64, 65536, false}, {64, 65536, false}, 0, 1, 0, false};
   for (EcLines* lines : {&host.a, &host.b}) {

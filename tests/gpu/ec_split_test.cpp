@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The split of FP32 operands on the device against ec_split_line(), bit for bit: planes, scales, what is known of lines, and what
-// the blocks report of them, and of FP16 their profiles. All of the planes' storage is compared, so a byte between rows or beyond the last is a failure like
-// any other. Then the decision that follows from the reports.
+// The split of FP32 operands on the device against ec_split_line(), bit for bit: planes, scales, what is known of
+// lines, and what the blocks report of them, and of FP16 their profiles. All of the planes' storage is compared, so a
+// byte between rows or beyond the last is a failure like any other. Then the decision that follows from the reports.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -125,8 +125,8 @@ void expect_equal(const num::EcProfile& found, const num::EcProfile& wanted, con
   for (int i = 0; i < num::kEcLevels; ++i) EXPECT_EQ(found.ratio[i], wanted.ratio[i]) << name << " level " << i + 1;
 }
 
-/// The profiles that follow a split, from planes that are the host's: its words, and what follows from them. None are made where
-/// flags let FP16 answer.
+/// The profiles that follow a split, from planes that are the host's: its words, and what follows from them. None are
+/// made where flags let FP16 answer.
 template <class T>
 void expect_profiles(const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b, const DeviceArray<EcReport>& reports,
                      int num_reports, const DeviceArray<num::EcProfiles>& profiles, const Expected& want_a,
@@ -189,7 +189,8 @@ TEST_F(DeviceEcSplitTest, HasTheBitsOfTheHost) {
   struct Shape {
     std::int64_t a_lines, b_lines, k;
   };
-  // Lines of one to eight warps, units of one to eight CTAs, what is beyond the registers of either, and more blocks than CTAs.
+  // Lines of one to eight warps, units of one to eight CTAs, what is beyond the registers of either, and more blocks
+  // than CTAs.
   constexpr std::array<Shape, 10> kShapes = {{{1, 1, 1},
                                               {5, 33, 31},
                                               {65, 8, 32},
@@ -253,8 +254,8 @@ TEST_F(DeviceEcSplitTest, ReportsEachFlagOfASingleLine) {
   change_and_expect([](EcLines& b) { b(0, 0) = 0x1p-149F; }, num::kEcNotFine | num::kEcNotNarrow | num::kEcNotFull);
 }
 
-// Elements that are neither all within a range nor mostly large: flags refuse them, profiles do not. With a line of zeros, one with
-// NaN, and one whose elements are all zeros but for one, which lets nothing hold.
+// Elements that are neither all within a range nor mostly large: flags refuse them, profiles do not. With a line of
+// zeros, one with NaN, and one whose elements are all zeros but for one, which lets nothing hold.
 TEST_F(DeviceEcSplitTest, ProfilesHoldWhatFlagsRefuse) {
   for (const int layout : {0, 1, 2, 3}) {
     for (const std::int64_t gap : {0, 3}) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Windows of whole numbers in floating-point formats, as every engine of its own that takes them is tried. The reference is an
-// integer sum on the host. What lies between slices, rows and planes is NaN: whoever multiplies it is found.
+// Windows of whole numbers in floating-point formats, as every engine of its own that takes them is tried. The
+// reference is an integer sum on the host. What lies between slices, rows and planes is NaN: whoever multiplies it is
+// found.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -216,8 +217,8 @@ class FloatWindows {
   std::vector<std::int32_t> b_;
 };
 
-/// The most elements of k that a window may have: what one accumulator sums, or where sums are promoted, what INT32 holds of products
-/// of such digits, of FP8 what FP32 does.
+/// The most elements of k that a window may have: what one accumulator sums, or where sums are promoted, what INT32
+/// holds of products of such digits, of FP8 what FP32 does.
 [[nodiscard]] inline std::int64_t longest_window(SliceFormat format, int bits, bool promotes) {
   const num::DigitRule rule = num::digit_rule(num::DigitKind::kNearest, bits);
   const std::int64_t promoted = product::element_bytes(format) == 1 ? num::float_block(bits) : num::int32_block(rule);

@@ -516,8 +516,8 @@ TEST_F(Fp64Rung, DealtRepairs64) { expect_dealt_repairs<double>(31); }
 TEST_F(Fp64Rung, DealtRepairsComplex32) { expect_dealt_repairs<std::complex<float>>(32); }
 TEST_F(Fp64Rung, DealtRepairsComplex64) { expect_dealt_repairs<std::complex<double>>(33); }
 
-/// Lines that are aligned, so that 16 bytes are copied at once: bands of lines across memory that lanes share, of which the last one is not
-/// whole, and more bands than they share; lines along memory.
+/// Lines that are aligned, so that 16 bytes are copied at once: bands of lines across memory that lanes share, of which
+/// the last one is not whole, and more bands than they share; lines along memory.
 template <class T>
 void expect_aligned_lines(std::uint64_t seed) {
   Rng rng(seed);
@@ -553,7 +553,8 @@ TEST_F(Fp64Rung, AlignedLines64) { expect_aligned_lines<double>(36); }
 TEST_F(Fp64Rung, AlignedLinesComplex32) { expect_aligned_lines<std::complex<float>>(37); }
 TEST_F(Fp64Rung, AlignedLinesComplex64) { expect_aligned_lines<std::complex<double>>(38); }
 
-/// More lines than there are bands of 16: a few pairs, so many that a walk through the list does not pay, and some between.
+/// More lines than there are bands of 16: a few pairs, so many that a walk through the list does not pay, and some
+/// between.
 TEST_F(Fp64Rung, RepairsOfManyLines) {
   Rng rng(34);
   const auto tall = random_operand<double>(rng, Kind::kOrdinary, 66000, 9, false);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Lines in host memory for tests of splits: every layout, and lines that are zero, not finite or near the ends of the range.
+// Lines in host memory for tests of splits: every layout, and lines that are zero, not finite or near the ends of the
+// range.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// alpha = NaN or Inf in host or device memory: every element has the sign of the exact product, as on the host, also where it cancels far below
-// every bound, and beta C counts as it was before the call.
+// alpha = NaN or Inf in host or device memory: every element has the sign of the exact product, as on the host, also
+// where it cancels far below every bound, and beta C counts as it was before the call.
 #include <complex>
 #include <cstdint>
 #include <limits>
@@ -26,7 +26,8 @@ template <class T>
   }
 }
 
-/// Rows that cancel but for a tiny number of either sign, or for nothing; every seventh row and ninth column is not finite.
+/// Rows that cancel but for a tiny number of either sign, or for nothing; every seventh row and ninth column is not
+/// finite.
 template <class T>
 struct Matrices {
   std::vector<T> a = std::vector<T>(kM * kK);

@@ -74,8 +74,8 @@ TYPED_TEST(Ozaki1Batch, UntilNothingIsLeftCountsForEachProduct) {
   }
 }
 
-/// Makes one element of each row of A and of each column of B so large in a product that no rung of slices certifies it:
-/// the large ones do not meet.
+/// Makes one element of each row of A and of each column of B so large in a product that no rung of slices certifies
+/// it: the large ones do not meet.
 template <class T>
 void enlarge(BatchOperands<T>& operands, std::int64_t product) {
   const Layouts& l = operands.l;  // of small_layouts()

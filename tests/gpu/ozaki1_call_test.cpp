@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scheme ozaki1 in device memory: the bits of the host for every split, grouping, engine, operation, complex form and class, in
-// one pass and in chunks; and what does not change a bit.
+// Scheme ozaki1 in device memory: the bits of the host for every split, grouping, engine, operation, complex form and
+// class, in one pass and in chunks; and what does not change a bit.
 #include <cstdint>
 #include <cstring>
 #include <iterator>

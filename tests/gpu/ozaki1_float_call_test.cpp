@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scheme ozaki1 in device memory with slices of FP16, BF16 and FP8, engine by engine: the bits of the host. Where digits have few
-// enough bits, the host's are those of INT8 slices, which are the same numbers.
+// Scheme ozaki1 in device memory with slices of FP16, BF16 and FP8, engine by engine: the bits of the host. Where
+// digits have few enough bits, the host's are those of INT8 slices, which are the same numbers.
 #include <cstdint>
 #include <string>
 
@@ -68,7 +68,8 @@ constexpr Digits kDigits[] = {{"slice_format=fp16", "slice_bits=6"},
                               {"slice_format=e4m3", "slice_bits=4"},
                               {"slice_format=e5m2", "slice_bits=3"}};
 
-/// @param rest with slices and diagonals by name  @param parts 0, or the workspace has this part of what the plan would like
+/// @param rest with slices and diagonals by name  @param parts 0, or the workspace has this part of what the plan would
+///        like
 void expect_digits(const std::string& rest, EngineName engine, std::size_t parts = 0) {
   for (const Digits& digits : kDigits) {
     const std::string line = rest + " gauge=norm " + digits.bits + ' ';

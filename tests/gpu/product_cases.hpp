@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The products that every engine of its own kernels is tried with in device memory. Each function hands them to `expect`, which
-// runs one and compares it, and stops at the first failure.
+// The products that every engine of its own kernels is tried with in device memory. Each function hands them to
+// `expect`, which runs one and compares it, and stops at the first failure.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,8 @@
 
 namespace kizami::engines {
 
-/// All pairs of lengths with every epilogue. The axes that a shape does not decide take turns; k takes every value with every m.
+/// All pairs of lengths with every epilogue. The axes that a shape does not decide take turns; k takes every value with
+/// every m.
 template <class Expect>
 void expect_tile_edges(const std::vector<std::int64_t>& lengths, const Expect& expect) {
   const std::vector<std::int64_t> ks = {1, 2, 16, 63, 64, 65, 127, 128, 129, 300};
@@ -104,7 +105,8 @@ void expect_empty_dimensions(const Expect& expect) {
   }
 }
 
-/// Planes that share their lines, and planes side by side: every line of a case without extra_k is as good as any other.
+/// Planes that share their lines, and planes side by side: every line of a case without extra_k is as good as any
+/// other.
 template <class Expect>
 void expect_shared_and_interleaved_operands(const Expect& expect) {
   HostProduct shared({.m = 272, .n = 140, .k = 128, .moduli = {256, 255, 253}});

@@ -185,8 +185,8 @@ void change_lines(check::Operands<T>& x) {
   for (std::int64_t j = 7; j < b.cols; j += 503) b(j % b.rows, j) = T(kNaN);
 }
 
-/// Of large products repairs have a kernel of their own: lists that go by bands of lines of either operand, and one that is longer than
-/// four times its lines.
+/// Of large products repairs have a kernel of their own: lists that go by bands of lines of either operand, and one
+/// that is longer than four times its lines.
 TEST_F(Call, RepairsOfLargeProducts) {
   for (const char* line : {"z cr 2113x2001x301 a=1.5-2i b=0.25+1i ld+2 A=exprand:phi=3 B=exprand:phi=3",
                            "z cr 2113x2001x101 a=1.5-2i b=0.25+1i ld+2 A=exprand:phi=2 B=exprand:phi=2",

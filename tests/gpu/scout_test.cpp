@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the scout of a device call decides, and that no bit hangs on it: the same C as by engine cublaslt, which has none, so that its
-// certificate of blocks follows a sample.
+// What the scout of a device call decides, and that no bit hangs on it: the same C as by engine cublaslt, which has
+// none, so that its certificate of blocks follows a sample.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -94,8 +94,8 @@ void expect_every_look(const std::string& line) {
     ASSERT_FALSE(ozaki2::has_scout(call.plan())) << what;
     call.run(look);
     device::DeviceState state = call.state();
-    // The gain of equilibration is found beside the rungs where it may be wanted, if the blocks run together: not for certain on a card
-    // that others use.
+    // The gain of equilibration is found beside the rungs where it may be wanted, if the blocks run together: not for
+    // certain on a card that others use.
     const bool has_gain = look == device::Look::kBlocksFirst && ozaki2::ozaki2_of(call.plan()).ladder.may_equilibrate;
     for (int again = 0; again < 4 && has_gain && static_cast<int>(state.num_measured) != certify::kNumGains; ++again) {
       call.run(look);

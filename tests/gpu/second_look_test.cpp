@@ -41,7 +41,8 @@ using problem::Lines;
 
 // ---- pieces, on the host --------------------------------------------------------------------------------------------
 
-/// Theorem 3 of docs/accuracy/certificate.md: bits of an accumulator times the factors of the device are a term of the host.
+/// Theorem 3 of docs/accuracy/certificate.md: bits of an accumulator times the factors of the device are a term of the
+/// host.
 TEST(SecondLookTerms, AccumulatorsAreTermsOfTheSum) {
   for (const std::int32_t acc : {0, 1, 3, 4095, 64 * 127 * 127, 128 * 127 * 127, (1 << 22) - 1}) {
     for (int a = 0; a <= kMaxDeficit; ++a) {
@@ -248,7 +249,8 @@ int num_sms_of_device() {
   return count;
 }
 
-/// One operand on the device. Nobody writes digits and scales of lines beyond the last, but tiles read them: their sums are negative here.
+/// One operand on the device. Nobody writes digits and scales of lines beyond the last, but tiles read them: their sums
+/// are negative here.
 template <class T>
 struct DeviceOperand {
   static constexpr std::int8_t kUnwrittenDigit = 64;
@@ -582,7 +584,8 @@ TEST_F(SecondLookTest, LongLinesInManyTiles) {
   EXPECT_GT(met.repairs, 0);
 }
 
-/// Tiles that the lowest rung certifies before all blocks are added end there, others beside them do not: the same histograms.
+/// Tiles that the lowest rung certifies before all blocks are added end there, others beside them do not: the same
+/// histograms.
 TEST_F(SecondLookTest, TilesEndWhereTheLowestRungIsCertain) {
   const auto expect_of = [&](std::int64_t m, std::int64_t n, std::int64_t k, int num_sms) {
     Setting setting;
@@ -682,8 +685,8 @@ TEST_F(SecondLookTest, Equilibration) {
   EXPECT_TRUE(met.equilibrated);
 }
 
-/// Columns that are zero in all lines that a gain is sampled from, of lines far below 1: one in 30 where nine elements of ten
-/// are zero.
+/// Columns that are zero in all lines that a gain is sampled from, of lines far below 1: one in 30 where nine elements
+/// of ten are zero.
 TEST_F(SecondLookTest, GainOfColumnsThatTheSamplesMiss) {
   for (const double share : {0.8, 0.9, 0.95}) {
     for (const char* const cls : {"grade:inner", "grade:inner,span=20", "exprand:phi=3"}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The digits of scheme ozaki1 as a device makes them, in one pass and block by block, against those of the host: equal numbers for
-// every format, rule, type, complex form, layout and length, and zeros in the padding.
+// The digits of scheme ozaki1 as a device makes them, in one pass and block by block, against those of the host: equal
+// numbers for every format, rule, type, complex form, layout and length, and zeros in the padding.
 #include <gtest/gtest.h>
 
 #include <algorithm>

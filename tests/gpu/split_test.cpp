@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The split on the device, in two passes and in one, against the bodies of the host: equal statistics, digits, planes and
-// scales for every type, layout and length, zero padding, and lines that are zero, not finite or near the ends of the range.
+// The split on the device, in two passes and in one, against the bodies of the host: equal statistics, digits, planes
+// and scales for every type, layout and length, zero padding, and lines that are zero, not finite or near the ends of
+// the range.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -270,7 +271,8 @@ struct BlockSide {
       EXPECT_TRUE(is_intact) << where;
   }
 
-  /// Where the bit of element h of a block is: those of a lane's elements are neighbours, in the order of its turns of 16 bytes.
+  /// Where the bit of element h of a block is: those of a lane's elements are neighbours, in the order of its turns of
+  /// 16 bytes.
   [[nodiscard]] static std::int64_t bit_of(std::int64_t h) {
     constexpr std::int64_t kOfLane = 8 / kTerms;
     constexpr std::int64_t kOfChunk = 16 / static_cast<std::int64_t>(sizeof(T));

@@ -78,8 +78,8 @@ void expect_bits(const std::vector<T>& first, const Product<T>& product, Scheme 
   EXPECT_EQ(std::memcmp(first.data(), product.c.download().data(), bytes), 0) << name << ": alone";
 }
 
-/// Large enough that calls learn of each other what to make first (schemes/ozaki2/device_looks.cu), some by elements that need a second look.
-/// The first calls of a process, where ctest runs this case by itself.
+/// Large enough that calls learn of each other what to make first (schemes/ozaki2/device_looks.cu), some by elements
+/// that need a second look. The first calls of a process, where ctest runs this case by itself.
 TEST_F(Threads, MakeTheirFirstLargeCallsAtOnce) {
   constexpr std::int64_t kSize = 2048;  // 2^33 terms: ozaki2::learns_look()
   constexpr int kCalls = 3;  // the first one while nothing is told, the last one maybe by what the first has told

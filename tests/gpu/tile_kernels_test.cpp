@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The tile kernels of src/tile_kernels on the device beside the same source on the host: equal by == where everything is exact or
-// FP64 in a fixed order, within their bounds where the order of a sum is the compiler's.
+// The tile kernels of src/tile_kernels on the device beside the same source on the host: equal by == where everything
+// is exact or FP64 in a fixed order, within their bounds where the order of a sum is the compiler's.
 #if defined(KIZAMI_TEST_HAS_TILE)
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The memory that calls of the library take and give back. KIZAMI_POOL_CALLS: how many calls of changing shapes there are;
-// KIZAMI_POOL_JSON: a file to which these add their record, KIZAMI_POOL_COMMIT: the commit in it.
+// The memory that calls of the library take and give back. KIZAMI_POOL_CALLS: how many calls of changing shapes there
+// are; KIZAMI_POOL_JSON: a file to which these add their record, KIZAMI_POOL_COMMIT: the commit in it.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -15,8 +15,8 @@ struct Types {
   static constexpr cublasComputeType_t kCompute = kIsF64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
 };
 
-/// Three problems of one shape, and where their matrices are in arrays of pointers. Those of problem i lie i strides behind those
-/// of the first, in three arrays.
+/// Three problems of one shape, and where their matrices are in arrays of pointers. Those of problem i lie i strides
+/// behind those of the first, in three arrays.
 template <class T>
 class Batch {
  public:

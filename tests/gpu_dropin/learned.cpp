@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Calls whose elements make a product by Kizami slower than cuBLAS' own: with defaults the third one at a place is cuBLAS'. Where the
-// bits are promised (--expect-kizami), every call has the same ones.
+// Calls whose elements make a product by Kizami slower than cuBLAS' own: with defaults the third one at a place is
+// cuBLAS'. Where the bits are promised (--expect-kizami), every call has the same ones.
 #include <cmath>
 #include <random>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Routines of a triangle beside those of cuBLAS itself. Both are within k u |A||B| (complex types: 2 k u) of the exact result, with a
-// rounding for each product that is added; so they differ by twice that at most. |A||B| is what the routine makes of absolute values.
+// Routines of a triangle beside those of cuBLAS itself. Both are within k u |A||B| (complex types: 2 k u) of the exact
+// result, with a rounding for each product that is added; so they differ by twice that at most. |A||B| is what the
+// routine makes of absolute values.
 #include <algorithm>
 #include <cmath>
 

@@ -47,7 +47,8 @@ class Description {
 
 cublasOperation_t other(cublasOperation_t op) { return op == CUBLAS_OP_N ? CUBLAS_OP_T : CUBLAS_OP_N; }
 
-/// The product of `x` by cublasLtMatmul, with the matrices by columns as they are, or taken for transposed ones by rows.
+/// The product of `x` by cublasLtMatmul, with the matrices by columns as they are, or taken for transposed ones by
+/// rows.
 template <class T>
 cublasStatus_t matmul(cublasLtHandle_t lt, const Handle& handle, OnDevice<T>& x, T alpha, T beta, bool is_by_rows,
                       cublasLtEpilogue_t epilogue) {

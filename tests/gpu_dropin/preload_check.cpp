@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// gpu_preload_check [--self-test] [--expect-kizami] [--bits N] [--monitored LOG] [--learned]: an ordinary program that multiplies with cuBLAS and judges the results.
-// It knows nothing of what may be preloaded before cuBLAS, except for --expect-kizami: then the four products must come
-// from another library, differ from those of cuBLAS, and have the same bits however they are called. --bits N: the
-// accuracy that is asked for. --monitored LOG: calls are monitored (KIZAMI_MONITOR=1, KIZAMI_LOG=LOG), and may wait. --learned: only what is
-// learned of elements is looked at: calls that cuBLAS answers faster are its own from the third on, unless --expect-kizami. --self-test: judges the judge, without a device. One line for each check; exit code 1 if one failed, 77 without a
-// device.
+// gpu_preload_check [--self-test] [--expect-kizami] [--bits N] [--monitored LOG] [--learned]: an ordinary program that
+// multiplies with cuBLAS and judges the results. It knows nothing of what may be preloaded before cuBLAS, except for
+// --expect-kizami: then the four products must come from another library, differ from those of cuBLAS, and have the
+// same bits however they are called. --bits N: the accuracy that is asked for. --monitored LOG: calls are monitored
+// (KIZAMI_MONITOR=1, KIZAMI_LOG=LOG), and may wait. --learned: only what is learned of elements is looked at: calls
+// that cuBLAS answers faster are its own from the third on, unless --expect-kizami. --self-test: judges the judge,
+// without a device. One line for each check; exit code 1 if one failed, 77 without a device.
 #include <cstdlib>
 
 #include "gpu_dropin/checks.hpp"

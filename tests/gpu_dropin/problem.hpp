@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One product C <- alpha op(A) op(B) + beta C on host and device, and the judge of what comes back. Every part of a judged
-// element of C is compared with its value in double-double arithmetic (2^-100 of the gauge: nothing beside the bounds):
+// One product C <- alpha op(A) op(B) + beta C on host and device, and the judge of what comes back. Every part of a
+// judged element of C is compared with its value in double-double arithmetic (2^-100 of the gauge: nothing beside the
+// bounds):
 //   |C - exact| <= e (|alpha| G) + r u (|alpha op(A) op(B)| + |beta C0|) + tiny,  e = max(c(k) u, 2^-bits),
 //   c(k) = min(max(k, 8), 16 sqrt(k)),  G = |op(A)||op(B)|,  r = 2
 // as include/kizami/policy.hpp and plan.hpp have it; complex types: 2k real terms for each part, and r = 4.

@@ -10,7 +10,8 @@
 namespace preload_check {
 namespace {
 
-/// Two threads, each with a handle, four streams and products that follow each other: D = C B' needs the C of its stream.
+/// Two threads, each with a handle, four streams and products that follow each other: D = C B' needs the C of its
+/// stream.
 template <class T>
 void check_streams_of(int thread) {
   const Shape shape{kN, kT, 400 + 100 * thread, 500, 600};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What base::begin_in_cluster() does to kernels of this program: a write to a peer that has not begun is lost, one behind
-// cluster_wait() is not. So the tests of real kernels beside this one fail where a kernel does not wait.
+// What base::begin_in_cluster() does to kernels of this program: a write to a peer that has not begun is lost, one
+// behind cluster_wait() is not. So the tests of real kernels beside this one fail where a kernel does not wait.
 #include <cooperative_groups.h>
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// gpu_memory_program SIZE...: an ordinary program that multiplies square FP64 matrices of small whole numbers with cuBLAS, whose products
-// are exact however they are summed. For each size a thread with a handle and a stream. It reads commands, a line each, and answers with a
-// line each:
+// gpu_memory_program SIZE...: an ordinary program that multiplies square FP64 matrices of small whole numbers with
+// cuBLAS, whose products are exact however they are summed. For each size a thread with a handle and a stream. It reads
+// commands, a line each, and answers with a line each:
 //   round N   every thread multiplies N times and compares with cuBLAS itself    "ok PRODUCTS", or "wrong WHY"
 //   leave M   takes the device's memory but M MiB                                "ok"
 //   free      gives that back                                                    "ok"

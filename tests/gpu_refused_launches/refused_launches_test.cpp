@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A call of which CUDA refuses a launch, each of its launches in turn: C is as it was unless last_call_writes_c(), and lack of memory is
-// said as such as long as it is.
+// A call of which CUDA refuses a launch, each of its launches in turn: C is as it was unless last_call_writes_c(), and
+// lack of memory is said as such as long as it is.
 #include <complex>
 #include <cstdint>
 #include <cstdio>

@@ -35,8 +35,8 @@ struct Coverage {
   [[nodiscard]] std::string missing() const;
 };
 
-/// With a stream and buffers of its own on the current device. Answers are those of the first look; a call whose answer to
-/// another differs, or that does not look as it was told, is at fault.
+/// With a stream and buffers of its own on the current device. Answers are those of the first look; a call whose answer
+/// to another differs, or that does not look as it was told, is at fault.
 /// @range  cases without batches  @param coverage outlives the solver
 [[nodiscard]] std::unique_ptr<cli::CaseSolver> look_solver(Coverage& coverage);
 

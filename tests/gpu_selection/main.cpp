@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Does a CUDA device select as the host does? Random products of scheme ozaki2 with wide exponents, each with every look that its split can
-// make (device::Look): rung, equilibration, repairs and the bits of C must be the host's. Failures are shrunk.
+// Does a CUDA device select as the host does? Random products of scheme ozaki2 with wide exponents, each with every
+// look that its split can make (device::Look): rung, equilibration, repairs and the bits of C must be the host's.
+// Failures are shrunk.
 //   gpu_selection --cases 10000 --json selection.jsonl
 //   gpu_selection 'd nn 33x65x129 a=1 b=0 A=exprand:phi=4 B=exprand:phi=4 scheme=ozaki2 engine=hopper seed=7'
 // Exit codes are those of kizami; 5: there is no device.

@@ -9,8 +9,8 @@
 
 namespace gpu_soak {
 
-/// What a call is made with. Factors are of the type of the case (of herk real), by the handle's pointer mode, one of each for
-/// every section; arrays hold the matrices of all sections, one section after the other.
+/// What a call is made with. Factors are of the type of the case (of herk real), by the handle's pointer mode, one of
+/// each for every section; arrays hold the matrices of all sections, one section after the other.
 struct Arguments {
   cublasHandle_t handle = nullptr;
   cublasLtHandle_t lt = nullptr;

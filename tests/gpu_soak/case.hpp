@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A case of the soak: one call of cuBLAS with everything that it depends on, drawn from a seed. Pure: no device, no clock, and the
-// same case for the same seed and limits everywhere.
+// A case of the soak: one call of cuBLAS with everything that it depends on, drawn from a seed. Pure: no device, no
+// clock, and the same case for the same seed and limits everywhere.
 //   C <- alpha op(A) op(B) + beta C0, or a routine of level 3, for each product of each section.
 #pragma once
 
@@ -73,10 +73,10 @@ class Features {
 /// What cases are drawn from.
 struct Limits {
   std::string types = "sdcz";
-  std::int64_t max_size =
-      3200;  ///< of m, n and k; k of long products and orders of level 3 may be beyond it where memory allows
-  double phi_max =
-      6;  ///< largest spread of exponents: elements are u exp(phi g), u in (-1/2, 1/2), g in (-sqrt 3, sqrt 3)
+  /// of m, n and k; k of long products and orders of level 3 may be beyond it where memory allows
+  std::int64_t max_size = 3200;
+  /// largest spread of exponents: elements are u exp(phi g), u in (-1/2, 1/2), g in (-sqrt 3, sqrt 3)
+  double phi_max = 6;
   Features features = Features::all();
   std::int64_t large_every = 0;  ///< one case in so many is a large product, whatever max_size; 0: none
 
@@ -171,7 +171,8 @@ struct Case {
 [[nodiscard]] constexpr char letter_of(kizami::Scalar s) { return "sdcz"[static_cast<int>(s)]; }
 [[nodiscard]] std::int64_t element_bytes(kizami::Scalar s);
 
-/// Cases that are not large are the same for every large_every. @range limits: at least one type and one routine, max_size >= 8
+/// Cases that are not large are the same for every large_every. @range limits: at least one type and one routine,
+/// max_size >= 8
 [[nodiscard]] Case draw_case(std::uint64_t seed, const Limits& limits);
 
 /// On one line, for people.

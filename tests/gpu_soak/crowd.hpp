@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Crowds: all threads meet, and each of their slots gets the same large case while the device is held back, so that as many calls and
-// graphs are in flight as ever can be. What pools hold then is what they ever need; chance alone would take hours to get there. Crowds
-// come again and again: what is held beyond the crowds of the first minute is not a coincidence. Pure but for what the actions do.
+// Crowds: all threads meet, and each of their slots gets the same large case while the device is held back, so that as
+// many calls and graphs are in flight as ever can be. What pools hold then is what they ever need; chance alone would
+// take hours to get there. Crowds come again and again: what is held beyond the crowds of the first minute is not a
+// coincidence. Pure but for what the actions do.
 #pragma once
 
 #include <atomic>
@@ -15,18 +16,19 @@
 
 namespace gpu_soak {
 
-/// Of the cases of crowds. Products of a batch take memory in turn, so that many take no more than one; but a stream holds about 1000
-/// launches, beyond which who issues waits for the device.
+/// Of the cases of crowds. Products of a batch take memory in turn, so that many take no more than one; but a stream
+/// holds about 1000 launches, beyond which who issues waits for the device.
 inline constexpr int kMostProductsOfCrowds = 8;
 
-/// Those of the population that take most memory: of each routine, type, and of both ways (called or captured), the case of the
-/// largest m n k; of each type and way also the products of the largest operands, of the largest result and of the longest k. Cases that bring a workspace of
-/// the program's, or multiply nothing, take less and are left out. @return seeds, each once
+/// Those of the population that take most memory: of each routine, type, and of both ways (called or captured), the
+/// case of the largest m n k; of each type and way also the products of the largest operands, of the largest result and
+/// of the longest k. Cases that bring a workspace of the program's, or multiply nothing, take less and are left out.
+/// @return seeds, each once
 [[nodiscard]] std::vector<std::uint64_t> crowd_seeds(const std::vector<std::uint64_t>& population,
                                                      const Limits& limits);
 
-/// Which cases a crowd has, one after another: the first crowd all of them, those to come the ones of the first that took a part of the
-/// device's memory to its most.
+/// Which cases a crowd has, one after another: the first crowd all of them, those to come the ones of the first that
+/// took a part of the device's memory to its most.
 class Rounds {
  public:
   explicit Rounds(std::vector<std::uint64_t> seeds) : seeds_(std::move(seeds)) {}
@@ -77,7 +79,8 @@ class Crowd {
 
   /// By every thread that has not left, the same number of times.
   /// @param drain  waits for all that the thread has issued
-  /// @param issue  issues the case of a seed: on all slots of the thread, or, where one thread may do it for all of them, only to load
+  /// @param issue  issues the case of a seed: on all slots of the thread, or, where one thread may do it for all of
+  ///        them, only to load
   ///               what the case needs, before a round of the first crowd
   void run(const std::function<void()>& drain, const std::function<void(std::uint64_t seed, bool is_on_all)>& issue);
   /// The thread comes to no more crowds. Others need not wait for it.

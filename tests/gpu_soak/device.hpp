@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the soak does on the device beside the calls: elements are made, every element of every result is judged, and what no call may
-// write is compared. All of it is asynchronous, in the order of a stream; counts are added to Findings in device memory.
+// What the soak does on the device beside the calls: elements are made, every element of every result is judged, and
+// what no call may write is compared. All of it is asynchronous, in the order of a stream; counts are added to Findings
+// in device memory.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -55,7 +56,8 @@ void place(kizami::Scalar scalar, void* buffer, const Exception& exception, cuda
 /// Adds a sum over the words to *sum. @range bytes: a multiple of 4
 void add_sum(const void* buffer, std::int64_t bytes, unsigned long long* sum, cudaStream_t stream);
 
-/// Judges all elements, adds their bits to findings->result, and writes C0 over them: what then differs from C0 was not to be written.
+/// Judges all elements, adds their bits to findings->result, and writes C0 over them: what then differs from C0 was not
+/// to be written.
 void judge(kizami::Scalar scalar, const Judged& judged, Findings* findings, cudaStream_t stream);
 
 /// The words of `buffer` that are not those of `expected` are counted as written.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How cases are drawn: sizes at the edges of tiles, tiny, empty, long, flat and large ones, slack, starts off alignment.
+// How cases are drawn: sizes at the edges of tiles, tiny, empty, long, flat and large ones, slack, starts off
+// alignment.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -127,8 +128,8 @@ class Drawing {
     return {dice_.in(1, limits_.max_size), dice_.in(1, limits_.max_size), dice_.in(1, limits_.max_size)};
   }
 
-  /// A third each beyond all thresholds, of a large result with short sums, and of long sums of a smaller result. Half of them are of few
-  /// shapes, so that threads make calls of the same plan.
+  /// A third each beyond all thresholds, of a large result with short sums, and of long sums of a smaller result. Half
+  /// of them are of few shapes, so that threads make calls of the same plan.
   Shape draw_large_shape() {
     constexpr std::int64_t kResultSide = 2048, kLeastSide = 1200, kMostSide = 2000;
     static_assert(kResultSide * kResultSide >= kLargeResult && kMostSide * kMostSide < kLargeResult);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Holds the device back: what streams are given while the gate is closed begins when it is opened. Whoever waits for the device
-// meanwhile waits for a moment, after which the gate opens by itself.
+// Holds the device back: what streams are given while the gate is closed begins when it is opened. Whoever waits for
+// the device meanwhile waits for a moment, after which the gate opens by itself.
 #pragma once
 
 #include <chrono>

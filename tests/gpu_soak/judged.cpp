@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Bounds as docs/dropin.md has them: that of the accuracy asked for, of level 3 beside what cuBLAS guarantees of its diagonal blocks.
+// Bounds as docs/dropin.md has them: that of the accuracy asked for, of level 3 beside what cuBLAS guarantees of its
+// diagonal blocks.
 #include "gpu_soak/judged.hpp"
 
 #include <algorithm>
@@ -34,11 +35,12 @@ Allowed allowed_of(const Case& x, const Section& s, std::int64_t terms, const St
     allowed.rounding = 2 * std::ceil(std::log2(order)) * epilogue;
     relative += allowed.rounding;  // of what is added up on the way, too
   } else if (has_epilogue) {
-    // cuBLAS may add pieces of k to C one after another: cublasSgemm errs by 1.8 (cn 67x483x599) and 2.2 times (95x130x534, beta = 1) the
-    // roundings of one sum.
+    // cuBLAS may add pieces of k to C one after another: cublasSgemm errs by 1.8 (cn 67x483x599) and 2.2 times
+    // (95x130x534, beta = 1) the roundings of one sum.
     allowed.rounding = standard.is_emulated ? epilogue : 4 * epilogue;
   }
-  // The reference errs, too: its gauge by `terms` roundings to FP64, its sums by those to FP64 (of FP32), or to twice that.
+  // The reference errs, too: its gauge by `terms` roundings to FP64, its sums by those to FP64 (of FP32), or to twice
+  // that.
   const double n = static_cast<double>(k) + 8;
   const double of_sums = kizami::real_of(x.scalar) == Scalar::kF32 ? n * 0x1p-53 : n * n * 0x1p-105;
   allowed.relative = relative * (1 + n * 0x1p-51) + of_sums;

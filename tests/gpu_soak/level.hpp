@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A quantity over time, and whether it grows: by its peaks, which rare coincidences raise for as long as one waits, and by its medians,
-// which only lasting growth raises.
+// A quantity over time, and whether it grows: by its peaks, which rare coincidences raise for as long as one waits, and
+// by its medians, which only lasting growth raises.
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// gpu_soak: an ordinary program of many threads and streams that calls cuBLAS with random cases for a time, and judges every element of
-// every result on the device. It knows nothing of what may be preloaded before cuBLAS.
+// gpu_soak: an ordinary program of many threads and streams that calls cuBLAS with random cases for a time, and judges
+// every element of every result on the device. It knows nothing of what may be preloaded before cuBLAS.
 //   LD_PRELOAD=libkizami_cublas.so gpu_soak --seconds 300 --calls 100000 --threads 8 --mode defaults --json soak.jsonl
 //   gpu_soak --case SEED                                   # one case again, as a failure says it
-// Exit code 0: no failure; 1: results that are wrong, or memory that grows; 2: arguments; 3: CUDA failed; 77: no device.
+// Exit code 0: no failure; 1: results that are wrong, or memory that grows; 2: arguments; 3: CUDA failed; 77: no
+// device.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A case with its matrices on the host: its result by the definitions of BLAS in long double, and the judge's arithmetic on it.
+// A case with its matrices on the host: its result by the definitions of BLAS in long double, and the judge's
+// arithmetic on it.
 #pragma once
 
 #include <algorithm>

@@ -49,7 +49,8 @@ class PartLevels {
   }
   [[nodiscard]] const Level& of(Part part) const { return levels_[static_cast<std::size_t>(part)]; }
 
-  /// Which peaks rose after `settled_after`, the largest first: "graphs by 64.0 MiB, workspaces by 32.0 MiB", or "nothing".
+  /// Which peaks rose after `settled_after`, the largest first: "graphs by 64.0 MiB, workspaces by 32.0 MiB", or
+  /// "nothing".
   [[nodiscard]] std::string grown_after(double settled_after) const {
     struct Grown {
       Part part;

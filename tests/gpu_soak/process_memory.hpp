@@ -16,8 +16,9 @@ class DeviceMemory {
  public:
   DeviceMemory();
 
-  /// The whole is the driver's count for this process where it tells: contexts, modules, everything. Elsewhere (the process is in a
-  /// container of its own, and has another number outside) what CUDA counts for it: its default pool, its graphs, and workspaces().
+  /// The whole is the driver's count for this process where it tells: contexts, modules, everything. Elsewhere (the
+  /// process is in a container of its own, and has another number outside) what CUDA counts for it: its default pool,
+  /// its graphs, and workspaces().
   [[nodiscard]] Parts parts() const;
   /// Whether the whole is the driver's count.
   [[nodiscard]] bool is_counted_by_driver() const { return find_processes_ != nullptr; }

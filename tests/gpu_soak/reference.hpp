@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What an element of C must be, for host and device: sums of at least twice the precision of the type, |op(A)||op(B)| beside them,
-// and the judgement of what was computed. For each part of a complex element by itself:
+// What an element of C must be, for host and device: sums of at least twice the precision of the type, |op(A)||op(B)|
+// beside them, and the judgement of what was computed. For each part of a complex element by itself:
 //   |C - (alpha p + beta C0)| <= e (|alpha| G) + r (|alpha p| + |beta C0|) + tiny,
-// p = sum of products, G = the sum of their absolute values, as include/kizami/policy.hpp and src/num/bounds.hpp have them.
-// An element is NaN or infinite exactly where p is; of real types it is then the same (NaN, or infinity of alpha's and p's sign).
+// p = sum of products, G = the sum of their absolute values, as include/kizami/policy.hpp and src/num/bounds.hpp have
+// them. An element is NaN or infinite exactly where p is; of real types it is then the same (NaN, or infinity of
+// alpha's and p's sign).
 #pragma once
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The judge's arithmetic on results that the host computes from the definitions of BLAS, in long double: good ones pass, one bad element
-// does not, and NaN and Inf must be where they belong.
+// The judge's arithmetic on results that the host computes from the definitions of BLAS, in long double: good ones
+// pass, one bad element does not, and NaN and Inf must be where they belong.
 #include "gpu_soak/reference.hpp"
 
 #include <gtest/gtest.h>
@@ -119,7 +119,8 @@ TEST(Judge, KnowsWhereNaNAndInfBelong) {
   }
 }
 
-/// A result moved to just within and just beyond the bound, which is the one of src/num but for the reference's own errors.
+/// A result moved to just within and just beyond the bound, which is the one of src/num but for the reference's own
+/// errors.
 TEST(Judge, HasTheBoundsOfTheLibrary) {
   namespace num = kizami::num;
   using Accuracy = kizami::Accuracy;

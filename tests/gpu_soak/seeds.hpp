@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which cases a soak has, by their seeds: each thread its own, one after another, always others or the same again and again. Pure.
+// Which cases a soak has, by their seeds: each thread its own, one after another, always others or the same again and
+// again. Pure.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A place for one case at a time: a stream and all memory that cases need, got once. Cases are issued without waiting, so that a thread
-// with two slots has two cases under way.
+// A place for one case at a time: a stream and all memory that cases need, got once. Cases are issued without waiting,
+// so that a thread with two slots has two cases under way.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,8 @@ namespace gpu_soak {
 
 /// What all threads agree on beside a device.
 struct Surroundings {
-  /// Shared by whoever captures; alone for what synchronises the device and would break a capture: handles, cudaMalloc, cudaFree.
+  /// Shared by whoever captures; alone for what synchronises the device and would break a capture: handles, cudaMalloc,
+  /// cudaFree.
   std::shared_mutex captures;
   std::atomic<bool> has_pressure = false;  ///< device memory may be lacking: calls and graphs may be refused
 };
@@ -22,8 +23,8 @@ struct Surroundings {
 struct Wishes {
   Limits limits;
   Standard standard;
-  bool wants_same_bits =
-      false;  ///< a product has the same bits by another entry point, on another stream, stored in another way
+  /// a product has the same bits by another entry point, on another stream, stored in another way
+  bool wants_same_bits = false;
 };
 
 struct Outcome {

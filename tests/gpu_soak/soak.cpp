@@ -80,7 +80,8 @@ class Soak {
     std::int64_t count = 0;
   };
 
-  /// Products whose bits are promised are emulated as long as there is memory for them: of large ones 2 GiB each, twice in 16 slots.
+  /// Products whose bits are promised are emulated as long as there is memory for them: of large ones 2 GiB each, twice
+  /// in 16 slots.
   [[nodiscard]] std::int64_t least_left() const {
     const std::int64_t promised = options_.wishes.limits.large_every > 0 ? 64 : 24;
     return (options_.wishes.wants_same_bits ? promised : 1) << 30;

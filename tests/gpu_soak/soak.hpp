@@ -56,8 +56,8 @@ struct Report {
 /// The options by which a case is drawn, as on the command line.
 [[nodiscard]] std::string options_of_cases(const Options& options);
 
-/// Seconds from which on memory must not grow: as the options say, or until all cases have come once; half of a run that is shorter than
-/// twice as long.
+/// Seconds from which on memory must not grow: as the options say, or until all cases have come once; half of a run
+/// that is shorter than twice as long.
 [[nodiscard]] double settled_after(const Options& options, const Report& report);
 
 /// Ends the process with exit code 3 where CUDA fails, having said which cases were under way.

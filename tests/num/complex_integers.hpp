@@ -45,8 +45,8 @@ inline constexpr int kMaxPlanesOfModulus = 3;
   return {residue_by_definition(x.re, p), residue_by_definition(x.im, p), residue_by_definition(x.re + x.im, p)};
 }
 
-/// Planes of a product modulo complex modulus number l that mean x: the only ones for two planes; for three, Re is 1st -
-/// 2nd and Im is 3rd - 1st - 2nd, and the 2nd may be anything.
+/// Planes of a product modulo complex modulus number l that mean x: the only ones for two planes; for three, Re is 1st
+/// - 2nd and Im is 3rd - 1st - 2nd, and the 2nd may be anything.
 [[nodiscard]] inline std::array<int, kMaxPlanesOfModulus> product_planes(Rng& rng, const ComplexInteger& x, int l) {
   if (l < num::kTwoProductModuli) return operand_planes(x, l);
   const int p = num::kComplexModuli[static_cast<std::size_t>(l)];

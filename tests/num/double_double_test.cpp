@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Double-double results at the end of the range against exact rationals: one rounding, so half the smallest subnormal number
-// at most; and beta C of complex types, whose parts are sums of two products, likewise.
+// Double-double results at the end of the range against exact rationals: one rounding, so half the smallest subnormal
+// number at most; and beta C of complex types, whose parts are sums of two products, likewise.
 #include "num/double_double.hpp"
 
 #include <gtest/gtest.h>

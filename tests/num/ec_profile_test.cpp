@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Profiles of lines: bins against every FP16 number, profiles against sorted lines, and what they promise on the worst pairs that
-// they let through: the largest of one line meet the smallest of the other, and every rounding errs to the same side.
+// Profiles of lines: bins against every FP16 number, profiles against sorted lines, and what they promise on the worst
+// pairs that they let through: the largest of one line meet the smallest of the other, and every rounding errs to the
+// same side.
 #include "num/ec_profile.hpp"
 
 #include <gtest/gtest.h>
@@ -106,7 +107,8 @@ TEST(EcProfile, ALimitIsOfLengthsThatTheProofCovers) {
 
 // ---- the worst pairs ----
 
-/// A line whose largest element is in [2^14, 2^15), in descending order; small elements miss 2^-25, as much as they can.
+/// A line whose largest element is in [2^14, 2^15), in descending order; small elements miss 2^-25, as much as they
+/// can.
 Line worst_line(std::size_t k, double spread, double depth, std::mt19937_64& rng) {
   std::normal_distribution<double> normal;
   std::vector<double> exponents(k);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The range of scheme ec by lines: flags at their thresholds, what follows from them, and the derivation of the limits checked on
-// the worst lines that they let through, split and summed in exact arithmetic.
+// The range of scheme ec by lines: flags at their thresholds, what follows from them, and the derivation of the limits
+// checked on the worst lines that they let through, split and summed in exact arithmetic.
 #include "num/ec_range.hpp"
 
 #include <gtest/gtest.h>

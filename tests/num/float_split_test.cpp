@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The split of scheme ec as exact identities: over every FP16 number, over every mantissa of one binade, and over sampled
-// FP32 patterns; and the expected number of retained bits of [OY2021, table 1].
+// The split of scheme ec as exact identities: over every FP16 number, over every mantissa of one binade, and over
+// sampled FP32 patterns; and the expected number of retained bits of [OY2021, table 1].
 #include "num/float_split.hpp"
 
 #include <gtest/gtest.h>
@@ -70,7 +70,8 @@ TEST(FloatSplit, PairsOfEveryFp16NumberComeBack) {
   }
 }
 
-// [OY2021, table 1]: of 23 stored bits, two FP16 numbers keep all or all but the last; expected 22.75, RN and RNA alike.
+// [OY2021, table 1]: of 23 stored bits, two FP16 numbers keep all or all but the last; expected 22.75, RN and RNA
+// alike.
 TEST(FloatSplit, RetainedBitsOfEveryMantissa) {
   for (const RoundingMode rounding : kNearestModes) {
     for (const int shift : {0, 11}) {

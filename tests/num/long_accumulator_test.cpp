@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Digits of sums as the kernel for signs on a device makes them: products in any order, carried at any time, against rationals.
+// Digits of sums as the kernel for signs on a device makes them: products in any order, carried at any time, against
+// rationals.
 #include "num/long_accumulator.hpp"
 
 #include <gtest/gtest.h>

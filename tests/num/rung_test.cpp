@@ -542,8 +542,8 @@ TEST(Select, WhenEquilibrationIsLookedAt) {
   EXPECT_FALSE(wants_equilibration(ladder_of(4, false), {-1, false, 0}, 1000));
 }
 
-/// What a sampled sum certifies, block sums do whatever their roundings: both allowances are below the given one, in this
-/// order, and positive up to the longest line.
+/// What a sampled sum certifies, block sums do whatever their roundings: both allowances are below the given one, in
+/// this order, and positive up to the longest line.
 TEST(Allowances, LeaveRoomForTheRoundingsOfASum) {
   for (const std::int64_t terms : {std::int64_t{1}, std::int64_t{64}, std::int64_t{4096}, std::int64_t{1} << 20,
                                    std::int64_t{1} << 27, kMaxLineLength}) {
@@ -610,8 +610,8 @@ TEST(Select, Table) {
   }
 }
 
-/// By definition, for random histograms: the lowest rung that leaves at most a 4096th, or else a 512th, repairs counted; never
-/// equilibrated statistics asked for in vain.
+/// By definition, for random histograms: the lowest rung that leaves at most a 4096th, or else a 512th, repairs
+/// counted; never equilibrated statistics asked for in vain.
 TEST(Select, RandomHistograms) {
   Rng rng(31);
   for (int i = 0; i < tests::cases(50000); ++i) {

@@ -154,7 +154,8 @@ TEST(TensorCoreStep, ExtraBitsSurviveAlignment) {
   EXPECT_EQ(step(hopper, {-0x1p-12, -0x1p-12}, {0x1p-12, 0x1p-13}, -1.0F), -1.0F);
 }
 
-// The exponent of a product is not normalised: 1.5 * 1.5 = 2.25 aligns as 2^0, so one more bit of the small one survives.
+// The exponent of a product is not normalised: 1.5 * 1.5 = 2.25 aligns as 2^0, so one more bit of the small one
+// survives.
 TEST(TensorCoreStep, ProductExponentsAreNotNormalised) {
   const TensorCore hopper = hopper_tensor_core(FloatType::kFp16);
   const double a[] = {1.5, 0x1p-12};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Each allocation of a call of the C ABI fails in turn, by itself and with all after it: no exception leaves the library, on
-// whichever thread it was thrown, the status says that memory is out, and the next call is answered as if nothing had been.
+// Each allocation of a call of the C ABI fails in turn, by itself and with all after it: no exception leaves the
+// library, on whichever thread it was thrown, the status says that memory is out, and the next call is answered as if
+// nothing had been.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -49,7 +50,8 @@ Answer answer_of(const std::function<kizami_status(Bytes& out)>& call, const Byt
   return answer;
 }
 
-/// `call` writes to `out`, which is as `before` when it begins. @param is_one_product then C is untouched by a call that failed
+/// `call` writes to `out`, which is as `before` when it begins. @param is_one_product then C is untouched by a call
+/// that failed
 /// @return how many allocations failed
 std::int64_t expect_no_harm(const std::string& name, const Bytes& before, bool is_one_product, Failing which,
                             const std::function<kizami_status(Bytes& out)>& call) {

@@ -12,7 +12,8 @@ namespace kizami::out_of_memory {
 namespace {
 
 constexpr std::int64_t kOff = INT64_MAX / 2;
-/// What the thread that asked waits at each allocation, so that others wake and have work left also where processors are busy.
+/// What the thread that asked waits at each allocation, so that others wake and have work left also where processors
+/// are busy.
 constexpr std::chrono::microseconds kHeadStart{50};
 constinit std::atomic<std::int64_t> until_failure{kOff};
 constinit std::atomic<Failing> failing{Failing::kOne};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Plans at the ends of the ranges of all counts (docs/limits.md): a plan keeps to its limit, or is refused with a reason, and no number in
-// its words has wrapped. Needs no memory; sanitizers see the arithmetic in between.
+// Plans at the ends of the ranges of all counts (docs/limits.md): a plan keeps to its limit, or is refused with a
+// reason, and no number in its words has wrapped. Needs no memory; sanitizers see the arithmetic in between.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -163,8 +163,8 @@ TEST_F(PlanTest, ForcedModuli) {
 
 // ---- longest lines --------------------------------------------------------------------------------------------------
 
-// 2^34 - 1 real terms are the most that sums of squares, pairwise sums and headroom have room for; complex elements count
-// twice, whatever the scheme.
+// 2^34 - 1 real terms are the most that sums of squares, pairwise sums and headroom have room for; complex elements
+// count twice, whatever the scheme.
 TEST_F(PlanTest, LinesOfMoreTermsThanCanBeCountedAreRefused) {
   constexpr std::int64_t kMost = num::kMaxLineLength / 2;
   Policy roomy;
@@ -291,7 +291,8 @@ TEST_F(PlanTest, AutoFallsBackToNativeOnlyWithTheReason) {
                  {"cpu_simd: out of order"});
 }
 
-// Behind scheme native stands ozaki2, for operands whose terms may overflow or underflow; whoever names native has none.
+// Behind scheme native stands ozaki2, for operands whose terms may overflow or underflow; whoever names native has
+// none.
 TEST_F(PlanTest, NativeByChoiceHasOzaki2Behind) {
   Policy policy;
   policy.reproducibility = Reproducibility::kNotGuaranteed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products by the GEMM tile kernel on the host against exact sums of products: every order of the operands, shapes around the
-// edges of tiles, strides larger than the matrix.
+// Products by the GEMM tile kernel on the host against exact sums of products: every order of the operands, shapes
+// around the edges of tiles, strides larger than the matrix.
 //   |C - AB| <= (k u_acc + u_out + k u_acc u_out) |A||B| + half a subnormal of C's type, for any order of the sums;
 //   integers: C = AB
 // @cite JR2013, theorem 4.2

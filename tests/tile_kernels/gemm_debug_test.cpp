@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The GEMM tile kernel in debug mode: no access beyond a matrix, no element stored twice, no undefined element, every assumption kept.
+// The GEMM tile kernel in debug mode: no access beyond a matrix, no element stored twice, no undefined element, every
+// assumption kept.
 #define KIZAMI_TILE_DEBUG
 #include "tile_kernels/gemm_cases.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The phases of scheme ozaki2 as tile kernels, equal to the CPU's by ==: residues of scaled elements, products of planes with
-// each epilogue, reconstruction.
+// The phases of scheme ozaki2 as tile kernels, equal to the CPU's by ==: residues of scaled elements, products of
+// planes with each epilogue, reconstruction.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Floating slices: the split is exact, slices are as short as their sums need, and the fused product of pairs rounds in FP64 only.
+// Floating slices: the split is exact, slices are as short as their sums need, and the fused product of pairs rounds in
+// FP64 only.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The table of wishes: every field of Policy has a row, what is printed is read back, and what is not allowed changes nothing.
+// The table of wishes: every field of Policy has a row, what is printed is read back, and what is not allowed changes
+// nothing.
 #include "kizami/wishes.hpp"
 
 #include <gtest/gtest.h>

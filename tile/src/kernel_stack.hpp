@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A stack large enough for kernels. Tiles are values: a function that holds a dozen tiles of 256 KiB needs more stack than
-// the threads of a process have. Each thread that runs kernels gets one of its own, whose pages cost nothing until used.
+// A stack large enough for kernels. Tiles are values: a function that holds a dozen tiles of 256 KiB needs more stack
+// than the threads of a process have. Each thread that runs kernels gets one of its own, whose pages cost nothing until
+// used.
 #pragma once
 
 namespace kizami::tile {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// out = c + a b for dense row-major matrices whose extents are powers of two. A panel of b, kMaxVectors vectors wide, stays
-// in L1 while kMaxRows rows of a at a time pass by; the sums stay in registers. Nothing is packed: a tile of 64 columns is
-// a panel already. This file is compiled once per target by Highway.
+// out = c + a b for dense row-major matrices whose extents are powers of two. A panel of b, kMaxVectors vectors wide,
+// stays in L1 while kMaxRows rows of a at a time pass by; the sums stay in registers. Nothing is packed: a tile of 64
+// columns is a panel already. This file is compiled once per target by Highway.
 //   AVX3: 6 x 4 sums + 4 of b + 1 broadcast = 29 of 32 registers.   others: 4 x 2 + 2 + 1 = 11 of 16.
 #include "kizami/tile/matrix_kernels.hpp"
 
@@ -191,8 +191,8 @@ void widen(NarrowFormat format, const void* from, float* to, std::size_t count) 
   return 1;
 }
 
-/// Memory of the calling thread, kept from call to call: for widened operands, sums, and a packed panel. Null if the system
-/// refuses it: multiply_in_place() needs none.
+/// Memory of the calling thread, kept from call to call: for widened operands, sums, and a packed panel. Null if the
+/// system refuses it: multiply_in_place() needs none.
 enum class Scratch : std::size_t { kA, kB, kSums, kPanel, kCount };
 template <class T>
 T* scratch(Scratch purpose, std::size_t count) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A libcublas.so.13 (or libcublasLt.so.13) to be found in place of the real one by programs that open it by its name and ask dlsym for
-// its functions, which no preloaded library sees. Every function of the real library is here, as a jump to libkizami_cublas.so
-// where that has it, else to the real one.
-// The real one is that of the folder KIZAMI_NATIVE (a folder, or the path of a file in it); else the next of this name in the order in
-// which the loader searches.
+// A libcublas.so.13 (or libcublasLt.so.13) to be found in place of the real one by programs that open it by its name
+// and ask dlsym for its functions, which no preloaded library sees. Every function of the real library is here, as a
+// jump to libkizami_cublas.so where that has it, else to the real one.
+// The real one is that of the folder KIZAMI_NATIVE (a folder, or the path of a file in it); else the next of this name
+// in the order in which the loader searches.
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/stat.h>
@@ -46,8 +46,8 @@ __attribute__((visibility("hidden"))) void* kizami_proxy_targets[kFunctions] = {
 __attribute__((visibility("default"))) extern const int KIZAMI_PROXY_MARKER = 1;
 }
 
-// A function jumps to its target with all arguments as they came, and its index in a register that no argument is in. At first that
-// is kizami_proxy_resolve, which keeps the arguments, has the targets found, and jumps again.
+// A function jumps to its target with all arguments as they came, and its index in a register that no argument is in.
+// At first that is kizami_proxy_resolve, which keeps the arguments, has the targets found, and jumps again.
 #if defined(__x86_64__)
 #define KIZAMI_JUMP(index) "endbr64\n\tmov $" #index ", %r11d\n\tjmp *kizami_proxy_targets+8*" #index "(%rip)\n"
 asm(R"(

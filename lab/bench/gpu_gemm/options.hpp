@@ -23,7 +23,8 @@ struct GemmWay {
   std::optional<int> vendor_bits = {};
 };
 
-/// hopper, cublaslt, tile (scheme ozaki2), ec, auto, ff32, cublas/dynamic, cublas/BITS, or ozaki1/... of sliced_way.hpp.
+/// hopper, cublaslt, tile (scheme ozaki2), ec, auto, ff32, cublas/dynamic, cublas/BITS, or ozaki1/... of
+/// sliced_way.hpp.
 /// @throws std::invalid_argument
 [[nodiscard]] GemmWay parse_gemm_way(const std::string& text);
 

@@ -102,8 +102,8 @@ struct TypeOf<std::complex<double>> {
   static const auto& functions(const Cublas& cublas) { return cublas.z; }
 };
 
-/// Handles by device, never destroyed: a BLAS may be called by destructors of static objects. The mutex is held from the setting
-/// of a handle's stream to the end of the call.
+/// Handles by device, never destroyed: a BLAS may be called by destructors of static objects. The mutex is held from
+/// the setting of a handle's stream to the end of the call.
 struct Handles {
   std::mutex mutex;
   std::map<int, cublasHandle_t> by_device;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Engine cublaslt: the vendor's INT8 product, planes in one strided batch where that is faster, and a kernel of ours that
-// reduces INT32 accumulators to residues. Windows of FP16 and BF16 by the vendor's product with FP32 sums, which are whole
-// numbers, and a kernel that makes them INT32. libcublasLt is opened at run time: without it the engine refuses.
+// Engine cublaslt: the vendor's INT8 product, planes in one strided batch where that is faster, and a kernel of ours
+// that reduces INT32 accumulators to residues. Windows of FP16 and BF16 by the vendor's product with FP32 sums, which
+// are whole numbers, and a kernel that makes them INT32. libcublasLt is opened at run time: without it the engine
+// refuses.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +12,9 @@
 
 namespace kizami::engines {
 
-/// @range  device memory; rows of A and B on 16-byte boundaries; rows up to round_up(m, 16) and round_up(n, 16) readable,
-///         columns of C up to round_up(m, 16) writable: what lies there is not looked at. INT32 results: c on 16 bytes,
-///         strides multiples of 4. FP16 and BF16: k <= exact_k; FP8 is refused
+/// @range  device memory; rows of A and B on 16-byte boundaries; rows up to round_up(m, 16) and round_up(n, 16)
+///         readable, columns of C up to round_up(m, 16) writable: what lies there is not looked at. INT32 results: c on
+///         16 bytes, strides multiples of 4. FP16 and BF16: k <= exact_k; FP8 is refused
 /// Makes all desc.num_products planes, whatever Pointers::num_products says.
 [[nodiscard]] const product::Engine& cublaslt_engine();
 

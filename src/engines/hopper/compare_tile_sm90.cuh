@@ -20,8 +20,8 @@ namespace kizami::engines::hopper {
   return __fadd_rn(__fadd_rn(high, -(0x1p39F + 0x1p23F)), low);
 }
 
-/// Pairs of 64 rows (lines j_first.. of B) by kTileI columns (lines i_first.. of A) that num::is_certified() refuses, of
-/// those that a thread holds.
+/// Pairs of 64 rows (lines j_first.. of B) by kTileI columns (lines i_first.. of A) that num::is_certified() refuses,
+/// of those that a thread holds.
 /// @range  all 128 threads of the warpgroup take part; thread = 0..127 within it
 template <int kTileI>
 [[nodiscard]] __device__ __forceinline__ std::uint32_t num_refused_of_tile(const std::int32_t (&acc)[kTileI / 2],

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The product of two split FP32 operands (product/ec_planes.hpp) on the tensor cores of sm_90a: the description, the compiled
-// forms, the choice among them, one persistent launch.
+// The product of two split FP32 operands (product/ec_planes.hpp) on the tensor cores of sm_90a: the description, the
+// compiled forms, the choice among them, one persistent launch.
 //   C <- alpha 2^-(a_i + b_j) sum_k (lo_A hi_B + hi_A lo_B + hi_A hi_B) + beta C
-// Sums of 32 to 128 elements of k are made inside the tensor core, which truncates, and added outside, rounded to nearest.
+// Sums of 32 to 128 elements of k are made inside the tensor core, which truncates, and added outside, rounded to
+// nearest.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@
 
 namespace kizami::engines {
 
-/// Names of the compiled forms: how two consumer warpgroups share a tile, then tile i x j. kCooperative: half of j each.
-/// kSplitInner: every other interval of k each, for products of few tiles; C is summed in another order.
+/// Names of the compiled forms: how two consumer warpgroups share a tile, then tile i x j. kCooperative: half of j
+/// each. kSplitInner: every other interval of k each, for products of few tiles; C is summed in another order.
 enum class EcForm : std::uint8_t {
   kCooperative192x128,
   kCooperative128x128,
@@ -45,7 +46,8 @@ using product::EcSecondSplit;
 /// The form that is predicted to be fastest, among those that sum as well as native SGEMM does there.
 [[nodiscard]] EcForm ec_form_for(std::int64_t m, std::int64_t n, std::int64_t k, product::EcFormat format, int num_sms);
 
-/// Offers products of the arithmetic of product::ec_arithmetic(), with the seconds of the fastest form, which run() takes.
+/// Offers products of the arithmetic of product::ec_arithmetic(), with the seconds of the fastest form, which run()
+/// takes.
 [[nodiscard]] const product::EcEngine& hopper_ec_engine();
 
 /// EcEngine::run() in a form of the caller's.

@@ -53,8 +53,8 @@ template <EcForm form, product::EcPromotion promotion>
 /// Stages of 128 bytes of k that are summed inside the tensor core.
 [[nodiscard]] constexpr int stages_of(product::EcPromotion promotion) { return product::ec_promoted_blocks(promotion); }
 
-/// Whether a thread of a form has registers to sum blocks of promotions before it adds the sums of blocks. Where it promotes
-/// seldom, cooperative_128x128 does without, which is faster.
+/// Whether a thread of a form has registers to sum blocks of promotions before it adds the sums of blocks. Where it
+/// promotes seldom, cooperative_128x128 does without, which is faster.
 [[nodiscard]] constexpr bool has_block_sums(EcForm form, int promoted_stages) {
   return form == EcForm::kSplitInner128x64 ||
          (form == EcForm::kCooperative128x128 && promoted_stages <= stages_of(product::EcPromotion::kShort));

@@ -142,8 +142,8 @@ double ec_predicted_seconds(std::int64_t m, std::int64_t n, std::int64_t k, EcFo
 }
 
 EcForm ec_form_for(std::int64_t m, std::int64_t n, std::int64_t k, EcFormat format, int num_sms) {
-  // One chain of FP32 sums errs more than native SGEMM where that sums k in pieces: 1536^3 in order TT on uniform data 4.9e-7
-  // with 192 x 128, 3.4e-7 with 128 x 64, which takes 9 % longer, native 3.5e-7 (docs/perf/h200_ec.md).
+  // One chain of FP32 sums errs more than native SGEMM where that sums k in pieces: 1536^3 in order TT on uniform data
+  // 4.9e-7 with 192 x 128, 3.4e-7 with 128 x 64, which takes 9 % longer, native 3.5e-7 (docs/perf/h200_ec.md).
   constexpr std::int64_t kSmallestC = std::int64_t{1} << 22;
   const bool needs_block_sums = k > (m <= kSmallestC / n ? 1024 : 4096) && m <= product::kEcSmallC / n;
   const EcPromotion promotion = product::ec_promotion_for(m, n, k);

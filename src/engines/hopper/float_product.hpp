@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Windows of floating-point planes on the tensor cores of sm_90a: the tile of their kernel, its predicted time, its launch.
+// Windows of floating-point planes on the tensor cores of sm_90a: the tile of their kernel, its predicted time, its
+// launch.
 #pragma once
 
 #include "product/product.hpp"

@@ -34,7 +34,8 @@ inline constexpr int kFusedTileI = 64;
 inline constexpr int kFusedTileJ = 128;
 inline constexpr int kFusedCluster = 2;
 
-/// A compiled kernel, as cudaLaunchKernelExC takes it. Each in a unit of its own, for the time that they take to compile.
+/// A compiled kernel, as cudaLaunchKernelExC takes it. Each in a unit of its own, for the time that they take to
+/// compile.
 struct FusedSliceKernel {
   const void* kernel;
   std::size_t shared_bytes;

@@ -2,9 +2,9 @@
 // A whole product of 2 to 4 INT8 slices in one persistent launch, on the tensor cores of sm_90a: k is outermost, each
 // anti-diagonal of pairs of slices has an accumulator in registers, and elements of C are rebuilt from them there.
 //
-// A stage is 128 bytes of k of every slice of all lines of a tile, slice by slice, so that each slice that is copied meets several
-// others. In wgmma's words B gives the rows and A the columns. tile_pipeline_sm90.cuh says how stages go from the producer
-// (warpgroup 0) to the consumers (1 and 2).
+// A stage is 128 bytes of k of every slice of all lines of a tile, slice by slice, so that each slice that is copied
+// meets several others. In wgmma's words B gives the rows and A the columns. tile_pipeline_sm90.cuh says how stages go
+// from the producer (warpgroup 0) to the consumers (1 and 2).
 //
 // A CTA ends when its whole cluster has: until then others may send to its memory and arrive at its barriers.
 #pragma once

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// From the sums of anti-diagonals in registers to elements of C: their exact sum, rounded once to 53 bits, then num::finish().
-// Registers are those of wgmma_text_sm90.cuh: a thread has pairs of neighbouring i. Nothing outside C is written.
+// From the sums of anti-diagonals in registers to elements of C: their exact sum, rounded once to 53 bits, then
+// num::finish(). Registers are those of wgmma_text_sm90.cuh: a thread has pairs of neighbouring i. Nothing outside C is
+// written.
 #pragma once
 
 #include <cstdint>

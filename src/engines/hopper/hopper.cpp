@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The host's part: checks, tensor maps, one launch. Nothing is allocated and nothing waits, so a call can be captured in a
-// graph: what the kernel reads on the host's behalf travels in its parameters.
+// The host's part: checks, tensor maps, one launch. Nothing is allocated and nothing waits, so a call can be captured
+// in a graph: what the kernel reads on the host's behalf travels in its parameters.
 #include "engines/hopper/hopper.hpp"
 
 #include <cuda_runtime_api.h>

@@ -9,8 +9,9 @@
 // With top = ceil(p/2) - 1, the largest symmetric residue, r <= top is canonical as it stands, and r > top after one
 // subtraction of p: r - p is an integer in [-floor(p/2), p/2).
 //
-// The short way, for |x| <= 2^30 and odd p >= 5. Let b = ceil(log2(p)), s = b - 2 >= 1, M = round(2^(32 + s) / p), which lies
-// in (2^30, 2^31), and q = floor((floor(x M / 2^32) + 2^(s - 1)) / 2^s) = floor(x M / 2^(32 + s) + 1/2). Then
+// The short way, for |x| <= 2^30 and odd p >= 5. Let b = ceil(log2(p)), s = b - 2 >= 1, M = round(2^(32 + s) / p),
+// which lies in (2^30, 2^31), and q = floor((floor(x M / 2^32) + 2^(s - 1)) / 2^s) = floor(x M / 2^(32 + s) + 1/2).
+// Then
 //   |x M / 2^(32 + s) - x / p| <= 2^30 2^-1 2^-(32 + s) = 2^-(b + 1) < 1 / (2p),
 // while x / p + 1/2 is at least 1 / (2p) from every integer, because p is odd: q is x / p rounded to nearest, and
 // r = x - p q is the symmetric residue. For p = 256 any q will do, for only the low byte of r is kept: M = 0, s = 1.

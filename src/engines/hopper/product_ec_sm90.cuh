@@ -4,11 +4,12 @@
 //   d(i, j) = sum over k of lo_A hi_B + hi_A lo_B + hi_A hi_B, then the epilogue, tile by tile.
 //
 // The tensor core truncates, so a long sum in its accumulator drifts towards zero. A warpgroup therefore lets it sum
-// kPromoted stages (32, 64 or 128 elements of k in FP16) from zero, the small products first, and adds the result to FP32 sums
-// of its own, rounded to nearest. Those additions fall under the multiplications of the other warpgroup. Where registers allow,
-// the sums of some promotions are added to a second set of sums, so that long ones gather fewer roundings.
-// In wgmma's words B gives the rows and A the columns. tile_pipeline_sm90.cuh says how stages go from the producer
-// (warpgroup 0) to the consumers (1 and 2). A stage holds hi in the first 64 bytes of each line and lo in the others.
+// kPromoted stages (32, 64 or 128 elements of k in FP16) from zero, the small products first, and adds the result to
+// FP32 sums of its own, rounded to nearest. Those additions fall under the multiplications of the other warpgroup.
+// Where registers allow, the sums of some promotions are added to a second set of sums, so that long ones gather fewer
+// roundings. In wgmma's words B gives the rows and A the columns. tile_pipeline_sm90.cuh says how stages go from the
+// producer (warpgroup 0) to the consumers (1 and 2). A stage holds hi in the first 64 bytes of each line and lo in the
+// others.
 //
 // A CTA ends when its whole cluster has: until then others may send to its memory and arrive at its barriers.
 #pragma once
@@ -25,8 +26,8 @@
 
 namespace kizami::engines::hopper {
 
-/// A form as constants. With kSplitsInner both consumers have the whole tile and every other promotion of k each, counted
-/// through all tiles.
+/// A form as constants. With kSplitsInner both consumers have the whole tile and every other promotion of k each,
+/// counted through all tiles.
 template <EcForm form, bool splits_inner, int tile_i, int tile_j, int cluster, int stages>
 struct EcShape : TileShape<tile_i, tile_j, splits_inner ? tile_j : tile_j / 2, cluster, stages> {
   static constexpr EcForm kForm = form;
@@ -43,18 +44,19 @@ struct EcShape : TileShape<tile_i, tile_j, splits_inner ? tile_j : tile_j / 2, c
   static_assert(2 * kSums <= 192, "accumulators and sums in registers of one thread");
 };
 
-/// acc = the products of kPromoted stages from `ring` on, which moves past them: groups of kGroup stages, of each the small
-/// products first, while acc is small.
+/// acc = the products of kPromoted stages from `ring` on, which moves past them: groups of kGroup stages, of each the
+/// small products first, while acc is small.
 template <class F, product::EcFormat kFormat, int kPromoted>
 __device__ __forceinline__ void multiply_stages(float (&acc)[F::kSums], RingPlace<F::kStages>& ring,
                                                 std::uint32_t rows_at, std::uint32_t columns_at, std::uint32_t full_at,
                                                 std::uint32_t empty_at, std::uint32_t lane) {
-  // Consumers that read the same stages need free ones between them; those that do not have stages enough for all at once.
+  // Consumers that read the same stages need free ones between them; those that do not have stages enough for all at
+  // once.
   constexpr int kGroup = F::kSplitsInner || kPromoted == 1 ? kPromoted : 2;
   constexpr int kCommits = kGroup == 1 ? 1 : 2;  // of a group
   static_assert(kPromoted % kGroup == 0 && kGroup % kCommits == 0);
-  // A consumer that skips stages sees nothing of their barriers. With one bit of phase it must therefore have waited itself for
-  // the last bytes that its own stages got, so each place in the ring belongs to one consumer.
+  // A consumer that skips stages sees nothing of their barriers. With one bit of phase it must therefore have waited
+  // itself for the last bytes that its own stages got, so each place in the ring belongs to one consumer.
   static_assert(!F::kSplitsInner || F::kStages % (2 * kPromoted) == 0);
   constexpr std::uint32_t kLo = descriptor_step(64);
   RingPlace<F::kStages> oldest = ring;  // that is not released
@@ -151,7 +153,8 @@ struct PromotedSums {
   }
 };
 
-/// Both consumers have sums of the whole tile: each gets the other's part of one half of the columns, adds, and stores it.
+/// Both consumers have sums of the whole tile: each gets the other's part of one half of the columns, adds, and stores
+/// it.
 template <class F>
 __device__ __forceinline__ void store_halves(const float (&sums)[F::kSums], std::uint32_t exchange_at,
                                              const EcParams& params, const EcFactors& factors,
@@ -243,7 +246,8 @@ __device__ __forceinline__ void consume_stages(const EcParams& params, const EcP
   }
 }
 
-/// Both formats, of which device memory may choose: a call then has one launch less, and an untaken one takes two microseconds.
+/// Both formats, of which device memory may choose: a call then has one launch less, and an untaken one takes two
+/// microseconds.
 /// @range blockDim = kNumThreads; grid a multiple of F::kCluster; F::kSharedBytes of dynamic shared memory
 template <class F, int kPromoted>
 __global__ void __launch_bounds__(kNumThreads, 1) product_ec_sm90(const __grid_constant__ EcParams params) {

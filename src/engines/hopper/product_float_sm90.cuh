@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The product of windows of floating-point slices in one persistent launch, on the tensor cores of sm_90a: whole numbers in FP16,
-// BF16 or FP8, whose products sum exactly.
+// The product of windows of floating-point slices in one persistent launch, on the tensor cores of sm_90a: whole
+// numbers in FP16, BF16 or FP8, whose products sum exactly.
 //
 //   acc(i, j) = sum over k of A(i, k) B(j, k) of window l, in INT32, tile by tile.
 //
-// The tensor core sums in FP32 as much of k as its accumulator holds exactly; a warpgroup then adds that to sums of its own,
-// while the other one multiplies. Those are INT32, but for FP8 FP32, which holds all that FP8 slices sum to (product.hpp) and takes one
-// instruction where the way to INT32 takes two. In wgmma's words B gives the rows and A the columns. tile_pipeline_sm90.cuh says how
-// stages go from the producer (warpgroup 0) to the consumers (1 and 2).
+// The tensor core sums in FP32 as much of k as its accumulator holds exactly; a warpgroup then adds that to sums of its
+// own, while the other one multiplies. Those are INT32, but for FP8 FP32, which holds all that FP8 slices sum to
+// (product.hpp) and takes one instruction where the way to INT32 takes two. In wgmma's words B gives the rows and A the
+// columns. tile_pipeline_sm90.cuh says how stages go from the producer (warpgroup 0) to the consumers (1 and 2).
 //
 // A CTA ends when its whole cluster has: until then others may send to its memory and arrive at its barriers.
 #pragma once
@@ -120,7 +120,8 @@ __device__ __forceinline__ void multiply_window_block(float (&acc)[FloatShape::k
   }
 }
 
-/// @range blockDim = kNumThreads; grid a multiple of FloatShape::kCluster; FloatShape::kSharedBytes of dynamic shared memory
+/// @range blockDim = kNumThreads; grid a multiple of FloatShape::kCluster; FloatShape::kSharedBytes of dynamic shared
+///        memory
 template <SliceFormat kFormat>
 __global__ void __launch_bounds__(kNumThreads, 1) product_float_sm90(const __grid_constant__ ProductParams params) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The product of all planes in one persistent launch, on the tensor cores of sm_90a.
 //
-//   acc(i, j) = sum over k of A(i, k) B(j, k) of plane l, then the epilogue, tile by tile; a tile is kTileI lines of A by
-//   kTileJ lines of B. In wgmma's words B gives the rows and A the columns (store_tile_sm90.cuh says why).
+//   acc(i, j) = sum over k of A(i, k) B(j, k) of plane l, then the epilogue, tile by tile; a tile is kTileI lines of A
+//   by kTileJ lines of B. In wgmma's words B gives the rows and A the columns (store_tile_sm90.cuh says why).
 //
 // Work: clusters take tiles in turn. Planes are outermost; inside a plane, raster_tiles tiles along i are walked before
-// the next j, so that what runs at one time shares lines that the L2 cache holds. window_tiles_sm90.cuh has the order of windows.
+// the next j, so that what runs at one time shares lines that the L2 cache holds. window_tiles_sm90.cuh has the order
+// of windows.
 //
-// Roles: warpgroup 0 copies (one thread does all), warpgroups 1 and 2 multiply and store. tile_pipeline_sm90.cuh says how
-// stages go from one to the others.
+// Roles: warpgroup 0 copies (one thread does all), warpgroups 1 and 2 multiply and store. tile_pipeline_sm90.cuh says
+// how stages go from one to the others.
 //
 // A CTA ends when its whole cluster has: until then others may send to its memory and arrive at its barriers.
 #pragma once
@@ -154,8 +155,8 @@ __global__ void __launch_bounds__(kNumThreads, 1) product_i8_sm90(const __grid_c
 #endif
 }
 
-/// The kernels of a form: every epilogue, or kReduce alone where the lines are permuted; where registers are short kReduce and
-/// windows.
+/// The kernels of a form: every epilogue, or kReduce alone where the lines are permuted; where registers are short
+/// kReduce and windows.
 template <class F>
 [[nodiscard]] FormKernels kernels_of() {
   using product::Epilogue;

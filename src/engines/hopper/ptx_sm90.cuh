@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The instructions of sm_90 that CUDA C++ has no words for and that only products need: registers that warpgroups hand over,
-// bulk tensor copies. One function per instruction; no policy. Those that others need as well are in base/.
+// The instructions of sm_90 that CUDA C++ has no words for and that only products need: registers that warpgroups hand
+// over, bulk tensor copies. One function per instruction; no policy. Those that others need as well are in base/.
 #pragma once
 
 #include <cstdint>

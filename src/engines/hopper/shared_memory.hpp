@@ -13,8 +13,8 @@
 
 namespace kizami::engines::hopper {
 
-/// The devices on which one kernel may have its shared memory. Of two threads that come at the same time both ask, each before its
-/// own launch.
+/// The devices on which one kernel may have its shared memory. Of two threads that come at the same time both ask, each
+/// before its own launch.
 class SharedMemoryGrant {
  public:
   Status ask(const void* kernel, std::size_t bytes, int device) {

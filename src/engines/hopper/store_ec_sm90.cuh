@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// From FP32 sums in registers to C: scaling by powers of two, alpha, beta. A line of B (index j) is a row of wgmma and a line
-// of A (index i) a column, so that a quad, four lanes with the same row, has 8 consecutive elements of a column of C, two a
-// lane. Inside C pairs of lanes exchange, and a quad stores 64 consecutive bytes; that code has no branches, so that loads
-// and stores overlap. At edges, and for lines of any scales, elements are stored one by one.
-// A complex C is one of twice as many rows: lines 2i and 2i + 1 of A make the real and imaginary parts of row i, which one lane
-// holds.
+// From FP32 sums in registers to C: scaling by powers of two, alpha, beta. A line of B (index j) is a row of wgmma and
+// a line of A (index i) a column, so that a quad, four lanes with the same row, has 8 consecutive elements of a column
+// of C, two a lane. Inside C pairs of lanes exchange, and a quad stores 64 consecutive bytes; that code has no
+// branches, so that loads and stores overlap. At edges, and for lines of any scales, elements are stored one by one.
+// A complex C is one of twice as many rows: lines 2i and 2i + 1 of A make the real and imaginary parts of row i, which
+// one lane holds.
 // Nothing outside C is read or written; C is not read for beta = 0.
 #pragma once
 
@@ -17,7 +17,8 @@
 
 namespace kizami::engines::hopper {
 
-/// Whether two scales of such lines and alpha's exponent are together the exponent of a normal FP32 number. @range limit >= 0
+/// Whether two scales of such lines and alpha's exponent are together the exponent of a normal FP32 number. @range
+/// limit >= 0
 [[nodiscard]] __device__ __forceinline__ bool is_moderate(std::int32_t scale, std::int32_t limit) {
   return static_cast<std::uint32_t>(scale + limit) <= 2U * static_cast<std::uint32_t>(limit);
 }
@@ -210,8 +211,8 @@ __device__ __forceinline__ void sum_nonfinite(const EcParams& params, const EcFa
   }
 }
 
-/// The scales of this thread's rows, and of columns that no other lane of its warp looks at. Loaded before the sums are made,
-/// looked at after, so that nothing waits for them.
+/// The scales of this thread's rows, and of columns that no other lane of its warp looks at. Loaded before the sums are
+/// made, looked at after, so that nothing waits for them.
 template <int kTileI>
 struct TileScales {
   std::int32_t rows[2];

@@ -23,8 +23,8 @@ struct SixteenBytes {
   std::uint32_t word[4];
 };
 
-/// Lane x of a quad gives words y = 0..3, each bytes {2x, 2x+1, 8+2x, 8+2x+1} of the y-th sixteen bytes; it gets the x-th
-/// sixteen bytes in order.
+/// Lane x of a quad gives words y = 0..3, each bytes {2x, 2x+1, 8+2x, 8+2x+1} of the y-th sixteen bytes; it gets the
+/// x-th sixteen bytes in order.
 __device__ __forceinline__ SixteenBytes transpose_quad(const SixteenBytes& mine, int lane) {
   const bool is_odd = (lane & 1) != 0;
   const bool is_upper = (lane & 2) != 0;

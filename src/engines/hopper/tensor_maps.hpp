@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tensor maps of the operands: the host says once how lines lie in memory, and the copy engine of sm_90 fetches boxes of
-// them, zeros where there is nothing. The bytes of a box are 128 of k, in the 128-byte swizzle.
+// Tensor maps of the operands: the host says once how lines lie in memory, and the copy engine of sm_90 fetches boxes
+// of them, zeros where there is nothing. The bytes of a box are 128 of k, in the 128-byte swizzle.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What the products of this engine share on the device: the shape of a tile, the order of tiles, and the ring of stages that
-// a producer warpgroup fills and consumer warpgroups read.
+// What the products of this engine share on the device: the shape of a tile, the order of tiles, and the ring of stages
+// that a producer warpgroup fills and consumer warpgroups read.
 //
-// The CTAs of a cluster have the same lines of A: each copies its part of them and sends it to all. Each has lines of B of
-// its own. A stage is 128 bytes of k of all lines of a tile, in the 128-byte swizzle, lines of A first:
-//   full[s]   the bytes of stage s have come. One arrival (our producer, which says how many) and their count, whichever
+// The CTAs of a cluster have the same lines of A: each copies its part of them and sends it to all. Each has lines of B
+// of its own. A stage is 128 bytes of k of all lines of a tile, in the 128-byte swizzle, lines of A first:
+//   full[s]   the bytes of stage s have come. One arrival (our producer, which says how many) and their count,
+//   whichever
 //             CTA sent them.
 //   empty[s]  the warps that read stage s have done so, in every CTA of the cluster, for our producer writes to all.
 //             kCluster * (warps that read a stage) arrivals.
@@ -113,8 +114,8 @@ struct CtaPlace {
   std::uint32_t empty_at;
   std::uint32_t rank;
 };
-/// The begin of a kernel, by all threads: `bytes` of ring (and what lies behind it), then the barriers, ready for use by the whole
-/// cluster.
+/// The begin of a kernel, by all threads: `bytes` of ring (and what lies behind it), then the barriers, ready for use
+/// by the whole cluster.
 template <class Shape>
 __device__ __forceinline__ CtaPlace begin_cta(std::uint8_t* shared_memory, std::uint32_t bytes,
                                               const TensorMapBits& a_map, const TensorMapBits& b_map) {

@@ -23,9 +23,9 @@ struct Divider {
 };
 
 /// @range 1 <= divisor < 2^31
-/// @exact With s = ceil(log2(divisor)) and M = ceil(2^(31 + s) / divisor), M = 2^(31 + s) / divisor + e with 0 <= e < 1, and
-///        x e / 2^(31 + s) < 2^-s <= 1 / divisor for x < 2^31: the floor is that of x / divisor. M < 2^32 + 1; it is 2^32 for
-///        no divisor but 1 (2^31 for other powers of two), which is kept apart by a multiplier of 0.
+/// @exact With s = ceil(log2(divisor)) and M = ceil(2^(31 + s) / divisor), M = 2^(31 + s) / divisor + e with 0 <= e <
+///        1, and x e / 2^(31 + s) < 2^-s <= 1 / divisor for x < 2^31: the floor is that of x / divisor. M < 2^32 + 1;
+///        it is 2^32 for no divisor but 1 (2^31 for other powers of two), which is kept apart by a multiplier of 0.
 [[nodiscard]] constexpr Divider make_divider(std::uint32_t divisor) {
   std::uint32_t s = 0;
   while ((std::uint64_t{1} << s) < divisor) ++s;
@@ -37,7 +37,8 @@ struct Divider {
 /// Threads of every form: a producer warpgroup and two consumer warpgroups.
 inline constexpr int kNumThreads = 384;
 
-/// Tiles of a plane are walked in bands of raster_tiles along i, in which i is innermost. The last band may be narrower.
+/// Tiles of a plane are walked in bands of raster_tiles along i, in which i is innermost. The last band may be
+/// narrower.
 struct TileWalk {
   TensorMapBits a_map;  ///< {bytes of k, line, plane}, or as tensor_maps.hpp says for permuted lines
   TensorMapBits b_map;  ///< {bytes of k, line, plane}
@@ -55,8 +56,8 @@ struct TileWalk {
   std::uint32_t last_band;
 };
 
-/// Fills in the order of tiles of tile_i x cluster_j elements of C. raster_tiles = 0: a band of 2048 lines of A, about as
-/// many as the lines of B that run beside it. Others are as fast (docs/perf/h200_call.md).
+/// Fills in the order of tiles of tile_i x cluster_j elements of C. raster_tiles = 0: a band of 2048 lines of A, about
+/// as many as the lines of B that run beside it. Others are as fast (docs/perf/h200_call.md).
 /// @range walk.m and walk.n are set and at least 1; fewer than 2^31 tiles
 inline void set_order(TileWalk& walk, int tile_i, int cluster_j, int raster_tiles) {
   if (raster_tiles <= 0) raster_tiles = std::max(1, 2048 / tile_i);

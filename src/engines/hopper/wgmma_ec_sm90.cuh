@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// wgmma of FP16 and TF32 into FP32: a warpgroup multiplies 64 lines by N lines, 32 bytes of k (16 FP16, 8 TF32) a time, both
-// operands from shared memory. Descriptors are as wgmma_sm90.cuh says, registers as wgmma_text_sm90.cuh.
+// wgmma of FP16 and TF32 into FP32: a warpgroup multiplies 64 lines by N lines, 32 bytes of k (16 FP16, 8 TF32) a time,
+// both operands from shared memory. Descriptors are as wgmma_sm90.cuh says, registers as wgmma_text_sm90.cuh.
 //
-// The sum of an instruction is no FP32 sum: the products of 16 (TF32: 8) terms are aligned with the accumulator, cut off
-// below its last place with two bits to spare, and the sum is cut off again. [Fasi2021]
+// The sum of an instruction is no FP32 sum: the products of 16 (TF32: 8) terms are aligned with the accumulator, cut
+// off below its last place with two bits to spare, and the sum is cut off again. [Fasi2021]
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// wgmma of floating-point slices into FP32: a warpgroup multiplies 64 lines by 192, 32 bytes of k a time, both operands from
-// shared memory. Descriptors are as wgmma_sm90.cuh says, registers as wgmma_text_sm90.cuh.
+// wgmma of floating-point slices into FP32: a warpgroup multiplies 64 lines by 192, 32 bytes of k a time, both operands
+// from shared memory. Descriptors are as wgmma_sm90.cuh says, registers as wgmma_text_sm90.cuh.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tiles of windows (product.hpp), which are planes of different length: clusters take them in turn forwards and backwards, so
-// that all end at about the same time.
+// Tiles of windows (product.hpp), which are planes of different length: clusters take them in turn forwards and
+// backwards, so that all end at about the same time.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace kizami::engines::hopper {
 
-/// The tiles of a cluster, one a round: every tile_step-th, or of windows the n-th of a round and the n-th from its end in
-/// turn.
+/// The tiles of a cluster, one a round: every tile_step-th, or of windows the n-th of a round and the n-th from its end
+/// in turn.
 template <bool kHasWindows>
 struct Turns {
   std::uint32_t first_tile;

@@ -50,8 +50,8 @@ class ThreadCountLoan {
     if (--users_ == 0) openblas_set_num_threads(saved_);
   }
 
-  /// No fork happens while a loan begins or ends, for the child inherits the state of the BLAS. There the users are gone, and
-  /// the next loan restores what they would have restored.
+  /// No fork happens while a loan begins or ends, for the child inherits the state of the BLAS. There the users are
+  /// gone, and the next loan restores what they would have restored.
   void before_fork() { mutex_.lock(); }
   void after_fork(bool is_child) {
     is_overdue_ = is_overdue_ || (is_child && users_ > 0);

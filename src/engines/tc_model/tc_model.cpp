@@ -134,8 +134,8 @@ void decode_tile(const void* plane, FloatType type, std::int64_t row_stride, std
   return kizami::bit_cast<double>(kizami::bit_cast<std::uint64_t>(x) & ~kBelowFp32);
 }
 
-/// One step for a line of A and `lanes` lines of B: acc[j] = step(acc[j], a, b_j), as num::tensor_core_step() for finite
-/// operands and truncation inside the step. All lanes take one path.
+/// One step for a line of A and `lanes` lines of B: acc[j] = step(acc[j], a, b_j), as num::tensor_core_step() for
+/// finite operands and truncation inside the step. All lanes take one path.
 /// An addend is at most 2^(fraction_bits + 2) units, so it fits in 32 bits, and a sum of 17 of them in FP64.
 /// @range lanes: a multiple of 8, at most kTile
 void truncating_step(const TensorCore& core, const double* a, const std::int16_t* a_exponent, const double* b,

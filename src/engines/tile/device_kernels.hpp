@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The cubins of tile_kernels/device/{ozaki2,product_slices}.cu, loaded into devices, and the constants that their kernels read there.
+// The cubins of tile_kernels/device/{ozaki2,product_slices}.cu, loaded into devices, and the constants that their
+// kernels read there.
 #pragma once
 
 #include <array>

@@ -38,7 +38,8 @@ constexpr int kGroup = 8;  ///< rows of tiles that blocks walk together
 constexpr std::int64_t kMostLines = std::int64_t{1} << 17;
 static_assert((kMostLines / kTileN) * (kMostLines / kTileM) < std::int64_t{1} << 24);
 
-/// What a block and each of its steps along k takes, orders of magnitude: the planner prefers cpu_simd (docs/perf/tile_host.md).
+/// What a block and each of its steps along k takes, orders of magnitude: the planner prefers cpu_simd
+/// (docs/perf/tile_host.md).
 [[nodiscard]] double predicted_seconds(const ProductDesc& d, const DeviceFacts& facts, int threads) {
   constexpr double kStartSeconds = 1e-6;
   constexpr double kBlockSeconds = 15e-6;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Engine tile: the INT8 product as a kernel in CUDA Tile C++ (tile_kernels/product_i8.hpp), run on processors by the host
-// implementation of cuda::tiles.
+// Engine tile: the INT8 product as a kernel in CUDA Tile C++ (tile_kernels/product_i8.hpp), run on processors by the
+// host implementation of cuda::tiles.
 #pragma once
 
 #include "product/product.hpp"

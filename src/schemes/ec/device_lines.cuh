@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The split of FP32 operands on the device, line by line. A scale is a maximum over a line, so every element is looked at twice; as
-// many as fit are held in registers in between. Two ways, by what is contiguous in memory:
+// The split of FP32 operands on the device, line by line. A scale is a maximum over a line, so every element is looked
+// at twice; as many as fit are held in registers in between. Two ways, by what is contiguous in memory:
 //   along the lines   1, 2, 4 or 8 warps of a CTA take a line, four terms a lane at a time;
 //   across them       a cluster takes a few lines. A warp has a unit of 32 lines x 32 terms, or of 16 x 64, of which a
-//                     lane has 32 terms of a line, and exchanges it in shared memory so that whole blocks of 128 bytes go out.
+//                     lane has 32 terms of a line, and exchanges it in shared memory so that whole blocks of 128 bytes
+//                     go out.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -182,7 +183,8 @@ struct UnitPlace {
   return {lane & ((1 << o.unit_shift) - 1), lane >> o.unit_shift};
 }
 
-/// Splits a unit, whose first part of each line is first_part, and stores its blocks, 128 bytes of four lanes at a time.
+/// Splits a unit, whose first part of each line is first_part, and stores its blocks, 128 bytes of four lanes at a
+/// time.
 template <EcFormat kFormat>
 __device__ void store_unit(const Operand& o, int first_line, int first_part, float (&x)[kUnit], const Scaling& scaling,
                            uint4 (&exchange)[kUnit * 8], Glance<kFormat>& glance) {
@@ -254,8 +256,8 @@ __device__ void begin_to_receive(Shared& shared, unsigned ranks) {
   }
   base::cluster_arrive_relaxed();
 }
-/// Of each lane's line, over the CTAs of a cluster, to which warp r of each sends its own, 16 bytes of four lanes at a time. All threads.
-/// Neither sends nor waits by cluster_sync(), whose release waits for the device's memory.
+/// Of each lane's line, over the CTAs of a cluster, to which warp r of each sends its own, 16 bytes of four lanes at a
+/// time. All threads. Neither sends nor waits by cluster_sync(), whose release waits for the device's memory.
 [[nodiscard]] __device__ float largest_of_cluster(Shared& shared, unsigned ranks, unsigned rank, int warp, int lane,
                                                   float largest) {
   const std::uint32_t barrier = base::shared_address(&shared.has_parts);

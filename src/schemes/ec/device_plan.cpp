@@ -18,8 +18,8 @@ using product::EcPromotion;
 
 /// What range errors may take of a variant that is taken at its own bound, whatever that is.
 constexpr double kWaivedBudget = 8 * 0x1p-24;
-/// Multiplications from which profiles of lines are worth a launch that mostly finds nothing. On an H100 FP16 takes 0.12 ms of half as
-/// many and TF32 0.13 ms more (docs/perf/h200_ec.md); the launch is predicted to take 1.5 us.
+/// Multiplications from which profiles of lines are worth a launch that mostly finds nothing. On an H100 FP16 takes
+/// 0.12 ms of half as many and TF32 0.13 ms more (docs/perf/h200_ec.md); the launch is predicted to take 1.5 us.
 constexpr double kProfileWork = 0x1p34;
 
 [[nodiscard]] std::int64_t forms(const plan::Plan& plan) { return is_complex(plan.shape.scalar) ? 2 : 1; }

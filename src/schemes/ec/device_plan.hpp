@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scheme ec for operands in device memory: rungs from the engine's kernels, and the workspace of a call. Both operands are split
-// whole and the range decides for the whole call (num/ec_range.hpp); behind the rungs stands FP64 arithmetic.
+// Scheme ec for operands in device memory: rungs from the engine's kernels, and the workspace of a call. Both operands
+// are split whole and the range decides for the whole call (num/ec_range.hpp); behind the rungs stands FP64 arithmetic.
 //
 // A complex product is one real product of twice as many lines of A, of 2k terms each (schemes/ec/device_split.hpp).
 #pragma once
@@ -47,7 +47,8 @@ struct DeviceEcBuffers {
 /// @status kUnsupported: a wish or a named variant that no kernel carries; kAccuracyUnreachable; kWorkspaceTooSmall
 Status plan_device_ec(plan::Plan& plan, const plan::Environment& environment);
 
-/// What calls take beyond their plan that did this: took another rung, answered in FP64 arithmetic. @units of all products
+/// What calls take beyond their plan that did this: took another rung, answered in FP64 arithmetic. @units of all
+/// products
 [[nodiscard]] double device_ec_seconds_beyond(const plan::Plan& plan, const Effort& effort);
 
 }  // namespace kizami::ec

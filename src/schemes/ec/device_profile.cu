@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A warp takes a line: it counts hi in bins of its own in shared memory, from which it makes the line's profile, a binade a lane.
-// Profiles meet as maxima of words, for numbers that are not negative have the order of their bits.
+// A warp takes a line: it counts hi in bins of its own in shared memory, from which it makes the line's profile, a
+// binade a lane. Profiles meet as maxima of words, for numbers that are not negative have the order of their bits.
 #include "schemes/ec/device_profile.hpp"
 
 #include <algorithm>
@@ -46,8 +46,8 @@ using Counts = std::uint32_t[num::kEcBins];
 /// Lanes with the same bin are one addition (ATOMS.POPC.INC).
 __device__ void count(std::uint32_t hi_bits, Counts& counts) { atomicAdd(&counts[num::ec_bin(hi_bits)], 1U); }
 
-/// Counts line i, of which lane l has 16 bytes l % 4 of the hi of block l / 4 and every eighth from there. Bin 0 gets what is beyond
-/// the line's end as well: nobody reads it, for the length tells how many are there.
+/// Counts line i, of which lane l has 16 bytes l % 4 of the hi of block l / 4 and every eighth from there. Bin 0 gets
+/// what is beyond the line's end as well: nobody reads it, for the length tells how many are there.
 __device__ void count_line(const Side& side, std::int64_t i, int lane, Counts& counts) {
   const std::int8_t* const row = side.planes + i * side.row_stride + lane % 4 * 16;
 #pragma unroll 1
@@ -69,8 +69,8 @@ __device__ void count_line(const Side& side, std::int64_t i, int lane, Counts& c
   }
 }
 
-/// num::ec_profile() of the counts, merged into words in shared memory; clears the counts. Lane l has the four bins of the binade
-/// l places below the highest.
+/// num::ec_profile() of the counts, merged into words in shared memory; clears the counts. Lane l has the four bins of
+/// the binade l places below the highest.
 __device__ void merge_profile(std::uint32_t length, int lane, Counts& counts, std::uint32_t (&words)[kWords]) {
   const int first = num::kEcBins - 4 * (lane + 1);
   auto* const place = reinterpret_cast<uint4*>(&counts[first]);

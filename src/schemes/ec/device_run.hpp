@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Scheme ec on a device: split -> profiles, of large calls -> decision -> one product a stage -> FP64 rung, of which the kernels that
-// flags and decision do not need end at once. Nothing waits for the host, unless the policy lets the call refuse what only the elements justify.
+// Scheme ec on a device: split -> profiles, of large calls -> decision -> one product a stage -> FP64 rung, of which
+// the kernels that flags and decision do not need end at once. Nothing waits for the host, unless the policy lets the
+// call refuse what only the elements justify.
 #pragma once
 
 #include "device/effort_word.hpp"
@@ -13,7 +14,8 @@
 
 namespace kizami::ec {
 
-/// @range  a plan of scheme ec and a problem that validate_device_problem() lets pass, with alpha and k that are not zero on the host
+/// @range  a plan of scheme ec and a problem that validate_device_problem() lets pass, with alpha and k that are not
+///         zero on the host
 /// @status kNonFinite, kAccuracyUnreachable: of Policy::may_sync; kInternal with CUDA's words
 /// @queue  asynchronous, capturable
 template <class T>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The split of FP32 operands on the device: its launches, and the decision of a call. Where lines are short both operands are one
-// launch: the first blocks are of A, the others of B. Long lines across memory have a launch of their own, in which a lane holds
-// twice as much and half as many CTAs share a multiprocessor.
+// The split of FP32 operands on the device: its launches, and the decision of a call. Where lines are short both
+// operands are one launch: the first blocks are of A, the others of B. Long lines across memory have a launch of their
+// own, in which a lane holds twice as much and half as many CTAs share a multiprocessor.
 //
-// The second split of a call is the same kernel in fewer CTAs, each of which takes blocks until none is left: it reads the
-// reports of the first split, and ends if its planes will do.
+// The second split of a call is the same kernel in fewer CTAs, each of which takes blocks until none is left: it reads
+// the reports of the first split, and ends if its planes will do.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -147,8 +147,8 @@ __global__ void __launch_bounds__(kThreads, 4 - kHeldUnits) decide_ec_smxx(const
 
 // ---- the host's part ----
 
-/// Lines of a unit across memory: 16 where at most two CTAs then hold a line, for a larger cluster waits longer for the last of its
-/// CTAs (docs/perf/h200_ec.md).
+/// Lines of a unit across memory: 16 where at most two CTAs then hold a line, for a larger cluster waits longer for the
+/// last of its CTAs (docs/perf/h200_ec.md).
 inline int unit_shift_of(const Operand& o) {
   constexpr std::int64_t kOfWarps = std::int64_t{kWarps} * kUnit;
   return o.length > kOfWarps && o.length <= 4 * kOfWarps ? 4 : 5;

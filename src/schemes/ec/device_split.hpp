@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// device_planes_oracle.hpp on a CUDA device, both operands in one launch, and the choice among the formats of a call by what the first
-// split has seen.
+// device_planes_oracle.hpp on a CUDA device, both operands in one launch, and the choice among the formats of a call by
+// what the first split has seen.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@
 namespace kizami::ec {
 
 /// One operand. Pointers are device memory.
-/// @shape  planes and scales as in product::EcPlanes, all of them written: for each line of FP32 one of `length` terms. For each
-///         complex line of A two, 2 length terms each, so that products with lines of B are the parts of a complex one:
-///         re, -im, re, -im, ... and im, re, im, re, ... (signs of im the other way round if it is conjugated). For each complex
-///         line of B one: re, im, re, im, ...
+/// @shape  planes and scales as in product::EcPlanes, all of them written: for each line of FP32 one of `length` terms.
+///         For each complex line of A two, 2 length terms each, so that products with lines of B are the parts of a
+///         complex one: re, -im, re, -im, ... and im, re, im, re, ... (signs of im the other way round if it is
+///         conjugated). For each complex line of B one: re, im, re, im, ...
 /// @range  1 <= num_lines, length < 2^29; complex elements begin on 8 bytes
 template <class T>
 struct DeviceEcSplit {
@@ -29,12 +29,14 @@ struct DeviceEcSplit {
   std::int8_t* planes = nullptr;
   std::int64_t row_stride = 0;
   std::int32_t* scales = nullptr;
-  /// [num_lines], or null. Written: exponent and is_finite of every line, and a lower bound of lsb; nothing else is known.
+  /// [num_lines], or null. Written: exponent and is_finite of every line, and a lower bound of lsb; nothing else is
+  /// known.
   num::LineStats* stats = nullptr;
 };
 
-/// What the first split of a call reports, and to whom. Its flags are those of num::ec_line_flags(), but that a line counts as
-/// dense only if each part of it that a warp or block has is: parts have equal shares of the elements that may not be.
+/// What the first split of a call reports, and to whom. Its flags are those of num::ec_line_flags(), but that a line
+/// counts as dense only if each part of it that a warp or block has is: parts have equal shares of the elements that
+/// may not be.
 struct EcObservation {
   num::EcRangeLimits limits;
   product::EcReport* reports = nullptr;  ///< [product::ec_most_reports() of the lines that are made]; null: none
@@ -42,13 +44,13 @@ struct EcObservation {
 };
 
 /// Splits the lines of both operands, to the bit as ec_split_line().
-/// Elements are read from memory once where they fit on chip: 8192 terms of lines that are contiguous, 4096 of lines that are
-/// not. What is beyond is read twice, mostly from L2.
+/// Elements are read from memory once where they fit on chip: 8192 terms of lines that are contiguous, 4096 of lines
+/// that are not. What is beyond is read twice, mostly from L2.
 /// @param  num_reports how many of observation.reports will be written
 /// @range  one of the strides of each operand's lines should be 1, for speed
 /// @status kInternal with CUDA's words
-/// @queue  asynchronous, one to three kernels whose starts overlap the end of the one before, capturable; they end at once, and
-///         report nothing, if alpha is zero
+/// @queue  asynchronous, one to three kernels whose starts overlap the end of the one before, capturable; they end at
+///         once, and report nothing, if alpha is zero
 template <class T>
 Status device_ec_split(const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b, product::EcFormat format,
                        const EcObservation& observation, Factor<T> alpha, int num_sms, int& num_reports,
@@ -67,8 +69,9 @@ struct EcDecision {
   device::DeviceState* state = nullptr;
 };
 
-/// Chooses the first stage whose range holds the operands, and makes its planes if it is the second: *decision.state becomes that
-/// of a call that has decided (ec_stage, selection.rung = 0, or -1 for FP64 arithmetic; counts of lines with NaN or Inf).
+/// Chooses the first stage whose range holds the operands, and makes its planes if it is the second: *decision.state
+/// becomes that of a call that has decided (ec_stage, selection.rung = 0, or -1 for FP64 arithmetic; counts of lines
+/// with NaN or Inf).
 /// @queue  as device_ec_split(); kernels end at once where the planes are those of the first split
 template <class T>
 Status device_ec_decide(const EcDecision& decision, const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b,

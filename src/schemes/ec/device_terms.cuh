@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the split of FP32 operands on the device does with terms: reads them, scales and splits them, and judges the part of a line
-// that they are.
+// What the split of FP32 operands on the device does with terms: reads them, scales and splits them, and judges the
+// part of a line that they are.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -74,8 +74,8 @@ struct Shared {
   std::uint32_t report;               ///< bits of the EcReport of this block
 };
 
-/// threadIdx.x, read again wherever it is asked for: what follows from it is not to be kept in registers from one block of the
-/// loop in decide_ec_smxx() to the next.
+/// threadIdx.x, read again wherever it is asked for: what follows from it is not to be kept in registers from one block
+/// of the loop in decide_ec_smxx() to the next.
 [[nodiscard]] __device__ int thread_index() {
   int index = 0;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
@@ -103,7 +103,8 @@ template <EcFormat kFormat>
   return product::ec_top_exponent(kFormat) - exponent;
 }
 
-/// 2^scale in two factors, so that x times both is rounded at most once. The second is 1 unless the line is below 2^-112.
+/// 2^scale in two factors, so that x times both is rounded at most once. The second is 1 unless the line is below
+/// 2^-112.
 struct Scaling {
   float first;
   float second;
@@ -118,7 +119,8 @@ struct Scaling {
     second = __int_as_float((scale - most + 127) << 23);
   }
   [[nodiscard]] __device__ float apply(float x) const { return __fmul_rn(__fmul_rn(x, first), second); }
-  /// What comes before most(): nothing but for lines that are tiny, which it makes larger, or skipped, which it makes zero.
+  /// What comes before most(): nothing but for lines that are tiny, which it makes larger, or skipped, which it makes
+  /// zero.
   [[nodiscard]] __device__ bool needs_rest() const { return second != 1.0F; }
   [[nodiscard]] __device__ float rest(float x) const { return second == 0 ? 0.0F : __fmul_rn(x, second); }
   [[nodiscard]] __device__ float most(float x) const { return __fmul_rn(x, first); }
@@ -148,8 +150,8 @@ constexpr float kNoneSmall = 3.0e38F;
 /// Of a part that has to be looked at again.
 constexpr float kUnknown = 0.0F;
 
-/// What a lane sees of elements while it splits them: how many are dense, and the least |hi|, which nearly always tells enough of
-/// the smallest element (else see look_again()). FP16: two of each, for pairs of elements.
+/// What a lane sees of elements while it splits them: how many are dense, and the least |hi|, which nearly always tells
+/// enough of the smallest element (else see look_again()). FP16: two of each, for pairs of elements.
 template <EcFormat kFormat>
 struct Glance {
   using Pair = std::conditional_t<kFormat == EcFormat::kF16, __half2, float>;
@@ -190,8 +192,8 @@ struct Glance {
     }
     return count;
   }
-  /// A number with the flags of the smallest |y|, if |hi| tells them: |y| is within 2^-11 of it, and where hi is subnormal both are
-  /// below 2^-14, the least that EcRangeLimits::fine may be. Else, and of zeros, kUnknown.
+  /// A number with the flags of the smallest |y|, if |hi| tells them: |y| is within 2^-11 of it, and where hi is
+  /// subnormal both are below 2^-14, the least that EcRangeLimits::fine may be. Else, and of zeros, kUnknown.
   [[nodiscard]] __device__ float smallest(const num::EcRangeLimits& limits) const {
     float low = 0;
     if constexpr (kFormat == EcFormat::kF16) {
@@ -240,9 +242,9 @@ template <EcFormat kFormat>
   return out;
 }
 
-/// Adds to what the block will report what one of num_parts parts of a line is: `length` terms of length_of_line. Parts are
-/// judged by themselves, so that nobody has to wait for the others: together they have at most a quarter of elements that are not
-/// dense if each has its share of them.
+/// Adds to what the block will report what one of num_parts parts of a line is: `length` terms of length_of_line. Parts
+/// are judged by themselves, so that nobody has to wait for the others: together they have at most a quarter of
+/// elements that are not dense if each has its share of them.
 __device__ void judge(std::uint32_t& report, bool is_a, const num::EcRangeLimits& limits, float largest_of_line,
                       float smallest, const Counts& counts, int length, int num_parts, std::int64_t length_of_line) {
   if (largest_of_line == 0 || length <= 0) return;
@@ -284,8 +286,8 @@ __device__ void store_stats(const Operand& o, std::int64_t i, std::int32_t scale
 
 // ---- terms in memory ----
 
-/// Reads terms of one line that is made. Complex: term 2h and 2h + 1 are the parts of element h, which a form exchanges and
-/// whose signs it changes (DeviceEcSplit).
+/// Reads terms of one line that is made. Complex: term 2h and 2h + 1 are the parts of element h, which a form exchanges
+/// and whose signs it changes (DeviceEcSplit).
 template <class T>
 struct Reader {
   const float* line;

@@ -36,8 +36,8 @@ void split_row(const double* x, std::int64_t count, const num::ScaleFactors& fac
   }
 }
 
-/// Planes of every line. `take` turns the real terms of a tile's line, in place, into those that are split, and returns how
-/// many those are: num_out in all of a line.
+/// Planes of every line. `take` turns the real terms of a tile's line, in place, into those that are split, and returns
+/// how many those are: num_out in all of a line.
 template <class F, class T, class Take>
 void make_planes(const problem::Lines<T>& lines, const Take& take, std::int64_t num_out, const std::int32_t* scales,
                  const num::FloatSplit& split, int threads, F* planes, std::int64_t row_stride,

@@ -14,8 +14,8 @@
 namespace kizami::ec {
 
 /// Writes the planes of the real terms of every line, in a form (problem::RealForm).
-/// @shape  scales: [num_lines]. Term t of line i of plane q goes to element planes[q * plane_stride + i * row_stride + t];
-///         up to row_stride each row is zero-filled.
+/// @shape  scales: [num_lines]. Term t of line i of plane q goes to element planes[q * plane_stride + i * row_stride +
+///         t]; up to row_stride each row is zero-filled.
 /// @units  strides in elements of the format; planes: as many bytes as those need
 /// @range  T: float or its complex type; row_stride >= num_terms
 /// @exact  see num::split_number(); scaling by 2^s is exact. Lines of scale num::kSkipLine give zeros.

@@ -224,8 +224,8 @@ Status validate(const problem::Shape& shape, const Policy& policy, product::Memo
   return {};
 }
 
-/// By itself the planner chooses the scheme only on a device, where no bits are promised. Its predictions are of operands within range;
-/// others cost more, and are as accurate.
+/// By itself the planner chooses the scheme only on a device, where no bits are promised. Its predictions are of
+/// operands within range; others cost more, and are as accurate.
 plan::SchemeWish wish(const plan::Plan& plan) {
   const Policy& policy = plan.policy;
   if (policy.scheme == Scheme::kEc) return {plan::SchemeWish::Kind::kNamed};

@@ -13,8 +13,8 @@ using num::FloatType;
 using product::FloatSum;
 using product::PlanePair;
 
-/// The promotion interval of scheme ec where the caller names none. 64 keeps the bias of truncation below the error of a
-/// native product from k = 150 on (num::ec_bound); 128 would need k = 230.
+/// The promotion interval of scheme ec where the caller names none. 64 keeps the bias of truncation below the error of
+/// a native product from k = 150 on (num::ec_bound); 128 would need k = 230.
 constexpr std::int64_t kPromotionInterval = 64;
 /// Steps of the unpromoted variants are 16 x 16 x 16 [Markidis2018].
 constexpr std::int64_t kStepInterval = 16;
@@ -25,12 +25,13 @@ constexpr int kTopWide = 45;
 /// Lines of multiples of 2^-45, thus scaled, have products of at least 2^-90 or none. What FP32 sums below 2^-126 lose,
 /// 2^-149 a step, is less than 2^-29 |A||B| in 2^30 steps: a part of the 2^-26 that plan_ec() sets aside.
 constexpr int kSafeUnitWide = -45;
-/// FP16 lines of multiples of 2^-3 have no subnormal first part, and where a remainder is subnormal, its alignment costs
-/// 2^(-14 - 25) of |b| at most, which is 2^-11 2^-25 of |a b|: what a remainder may cost. With remainders times 2^11 the
-/// first parts decide: 2^-14.
+/// FP16 lines of multiples of 2^-3 have no subnormal first part, and where a remainder is subnormal, its alignment
+/// costs 2^(-14 - 25) of |b| at most, which is 2^-11 2^-25 of |a b|: what a remainder may cost. With remainders times
+/// 2^11 the first parts decide: 2^-14.
 constexpr int kSafeUnitFp16 = -3;
 constexpr int kSafeUnitShifted = -14;
-/// Addends of a step, and the fraction bits that they are aligned to, of the least careful tensor core that is modelled.
+/// Addends of a step, and the fraction bits that they are aligned to, of the least careful tensor core that is
+/// modelled.
 constexpr int kStepAddends = 17;
 constexpr int kLeastFractionBits = 24;
 /// Range errors below this part of the largest element are not told apart.

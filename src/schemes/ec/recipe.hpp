@@ -3,15 +3,19 @@
 // its range.
 //
 // Range. Small elements of a line have an absolute error, the floor, for two reasons:
-//   lost        parts below the subnormal numbers of the format round to multiples of the least of them: half of that, times
+//   lost        parts below the subnormal numbers of the format round to multiples of the least of them: half of that,
+//   times
 //               2^-shifts
-//   misaligned  a subnormal part is aligned by the exponent of the smallest normal number, 2^e with e = min_exponent, so a
-//               step whose largest exponent is its product with b cuts its g + 1 addends at 2^(e - f) |b|, though |a b| may
-//               be far below 2^e |b|. The largest |b| of each step add up to ||b||_1 at most: (g + 1) 2^(e - f) a pair.
-// Over all of k that is floor_a ||b||_1 + floor_b ||a||_1, which the certificate of scheme ozaki2 (certify/certificate.hpp) compares
-// with a proven lower bound of (|A||B|)_ij; lines that consist of multiples of the unit have no such error. Rungs are tried in
-// order: the first one that certifies all pairs answers; behind the last one stands scheme ozaki2. (On a device
-// num/ec_range.hpp says what takes the place of the certificate, and FP64 arithmetic stands behind.)
+//   misaligned  a subnormal part is aligned by the exponent of the smallest normal number, 2^e with e = min_exponent,
+//   so a
+//               step whose largest exponent is its product with b cuts its g + 1 addends at 2^(e - f) |b|, though |a b|
+//               may be far below 2^e |b|. The largest |b| of each step add up to ||b||_1 at most: (g + 1) 2^(e - f) a
+//               pair.
+// Over all of k that is floor_a ||b||_1 + floor_b ||a||_1, which the certificate of scheme ozaki2
+// (certify/certificate.hpp) compares with a proven lower bound of (|A||B|)_ij; lines that consist of multiples of the
+// unit have no such error. Rungs are tried in order: the first one that certifies all pairs answers; behind the last
+// one stands scheme ozaki2. (On a device num/ec_range.hpp says what takes the place of the certificate, and FP64
+// arithmetic stands behind.)
 #pragma once
 
 #include <array>
@@ -51,7 +55,8 @@ struct EcRung {
 };
 
 inline constexpr int kMaxEcRungs = 3;
-/// Set aside of every bound for sums of BF16 and TF32 products that underflow (schemes/ec/recipe.cpp, num/ec_range.hpp): a quarter of u.
+/// Set aside of every bound for sums of BF16 and TF32 products that underflow (schemes/ec/recipe.cpp,
+/// num/ec_range.hpp): a quarter of u.
 inline constexpr double kEcUnderflowError = 0x1p-26;
 
 /// The rungs of a plan, in the order in which they are tried.
@@ -69,8 +74,9 @@ struct EcNumerics {
 /// With karatsuba one binade less: the sum of two parts must fit.
 [[nodiscard]] EcRecipe ec_recipe(EcVariant variant, const ErrorCorrection& wishes);
 [[nodiscard]] num::TensorCore ec_tensor_core(TensorCoreModel model, num::FloatType type);
-/// What Karatsuba's three products guarantee relative to ||a_i|| ||b_j||, norms of the 2k real terms of a line, if each of
-/// them has the error `error` |A||B| of ec_bound() and range errors of `recipe`. With x = |Re a| + |Im a|, ||x|| <= sqrt(2)
+/// What Karatsuba's three products guarantee relative to ||a_i|| ||b_j||, norms of the 2k real terms of a line, if each
+/// of them has the error `error` |A||B| of ec_bound() and range errors of `recipe`. With x = |Re a| + |Im a|, ||x|| <=
+/// sqrt(2)
 /// ||a||, the three gauges are at most 1, 1 and 2 times ||a|| ||b|| for P1 + P2 together and P3; the imaginary part meets
 /// all of them: 3 error. Range errors: floor (||a||_1 + ||b||_1) of each product, norms to lengths by sqrt(k): at most
 /// (4 + 2 sqrt(2)) sqrt(k) 2^-unit. Rounding to FP32: 2^-24.
@@ -87,8 +93,10 @@ struct EcNumerics {
 
 /// The allowance of num::is_certified() with ec_weight(), if range errors may take `budget`, of lines of k real terms.
 [[nodiscard]] float ec_allowance(const EcRecipe& recipe, double budget, std::int64_t k);
-/// A line as the certificate sees it: norm2 is its range error relative to 2^exponent, in units of 2^-unit with unit = top
-/// - floor of a recipe that scales and -floor of one that does not; norm1 includes what the line's own error adds to it.
+/// A line as the certificate sees it: norm2 is its range error relative to 2^exponent, in units of 2^-unit with unit =
+/// top
+/// - floor of a recipe that scales and -floor of one that does not; norm1 includes what the line's own error adds to
+///   it.
 /// @shape k: real terms of the line
 [[nodiscard]] num::LineWeight ec_weight(const EcRecipe& recipe, const num::LineStats& line, std::int64_t k);
 /// Whether the largest element fits the format. Lines that are scaled always do.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The largest and the smallest magnitude of a run of numbers, vectorised (Highway, chosen at run time): what is not finite
-// counts as zero, and zero as infinitely large for the smallest.
+// The largest and the smallest magnitude of a run of numbers, vectorised (Highway, chosen at run time): what is not
+// finite counts as zero, and zero as infinitely large for the smallest.
 #include "schemes/native/exponent_range.hpp"
 
 #include <algorithm>

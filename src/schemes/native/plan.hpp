@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Plans scheme native: the platform BLAS with the largest block of k whose bound meets the target; on a device one call of
-// cuBLAS.
+// Plans scheme native: the platform BLAS with the largest block of k whose bound meets the target; on a device one call
+// of cuBLAS.
 #pragma once
 
 #include "plan/plan.hpp"

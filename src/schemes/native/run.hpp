@@ -9,7 +9,8 @@
 
 namespace kizami::native {
 
-/// @return by is_answered whether it answers: not if terms may overflow or underflow on the way, unless the policy names it
+/// @return by is_answered whether it answers: not if terms may overflow or underflow on the way, unless the policy
+///         names it
 /// @range  a plan that begins with scheme native, a problem that fits it and is no quick return
 /// @status kNonFinite, kOutOfMemory, kUnsupported: a matrix that no BLAS takes; on error C is untouched
 template <class T>

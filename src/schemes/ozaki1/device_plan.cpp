@@ -32,8 +32,8 @@ Status unsupported(const std::string& what) {
   return {StatusCode::kUnsupported, "scheme ozaki1: " + what + ", for operands in device memory"};
 }
 
-/// Elements of k that one window may have, a multiple of its padding: as many as sum exactly, in INT32 where the engine promotes
-/// FP32 sums. 0: the engine carries no window of the format.
+/// Elements of k that one window may have, a multiple of its padding: as many as sum exactly, in INT32 where the engine
+/// promotes FP32 sums. 0: the engine carries no window of the format.
 [[nodiscard]] std::int64_t most_numbers(const plan::Plan& plan) {
   const SliceNumerics& slices = ozaki1_of(plan).numerics;
   const bool promotes = ozaki1_of(plan).engine != nullptr && ozaki1_of(plan).engine->promotes_sums();
@@ -315,8 +315,8 @@ bool SliceWalk::next(SliceBatch& batch) {
   while (count < product::kMaxWindows && place_.product < form_.num_products) {
     const SlicedProduct& product = form_.products[place_.product];
     const int end = std::min(place_.diagonal, l - 1) + 1;
-    // Slice t of B lies at place l - 1 - t: those that slices first, first + 1, ... of A meet are one after another. Such a run
-    // is cut into windows of equal lengths that sum exactly.
+    // Slice t of B lies at place l - 1 - t: those that slices first, first + 1, ... of A meet are one after another.
+    // Such a run is cut into windows of equal lengths that sum exactly.
     const int slices_here = is_concatenated_ ? end - place_.first : 1;
     const std::int64_t run = (slices_here - 1) * stride_ + numbers_;
     const std::int64_t length = round_up(ceil_div(run, ceil_div(run, most_numbers_)), kWindowPad);

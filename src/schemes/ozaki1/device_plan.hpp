@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Scheme ozaki1 for operands in device memory: as many slices as the caller names, gauge norm needs, a rung has or leave
-// nothing. Both operands of a chunk of C are sliced whole, one launch makes the products of many windows of slices, one
-// kernel adds them to exact sums.
+// Scheme ozaki1 for operands in device memory: as many slices as the caller names, gauge norm needs, a rung has or
+// leave nothing. Both operands of a chunk of C are sliced whole, one launch makes the products of many windows of
+// slices, one kernel adds them to exact sums.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@
 
 namespace kizami::ozaki1 {
 
-/// Planes [end of the group before, end) times their factors, in 64 bits; then, times a sign and 2^shift, to the sum of a form.
+/// Planes [end of the group before, end) times their factors, in 64 bits; then, times a sign and 2^shift, to the sum of
+/// a form.
 struct SliceGroup {
   std::int32_t end = 0;
   std::int32_t shift = 0;

@@ -276,7 +276,8 @@ Outcome device_ozaki1_outcome(const plan::Plan& plan, const device::DeviceState&
   outcome.scheme = Scheme::kOzaki1;
   outcome.engine = ozaki1_of(plan).engine->name();
   const SliceNumerics& slices = ozaki1_of(plan).numerics;
-  // One scale for lines of different size: what is left of each element is that much larger beside its line, of A and of B.
+  // One scale for lines of different size: what is left of each element is that much larger beside its line, of A and
+  // of B.
   outcome.bound = std::ldexp(plan.first().bound, std::min(2 * state.slices.spread, 900));
   outcome.gauge = plan.first().gauge;
   outcome.slices = (slices.until_zero ? rung_until_zero(slices, state.slices.num_digits) : slices.last()).num_slices;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Scheme ozaki1 on a device: split into slices -> products of windows of slices -> exact sums -> lines with NaN or Inf. Nothing
-// waits for the host, unless the policy lets the call refuse what only the elements justify, or count the slices that they need.
+// Scheme ozaki1 on a device: split into slices -> products of windows of slices -> exact sums -> lines with NaN or Inf.
+// Nothing waits for the host, unless the policy lets the call refuse what only the elements justify, or count the
+// slices that they need.
 #pragma once
 
 #include "device/problem.hpp"
@@ -12,8 +13,8 @@
 
 namespace kizami::ozaki1 {
 
-/// @range  a plan of scheme ozaki1 and a problem that validate_device_problem() lets pass, with alpha and k that are not zero on
-///         the host
+/// @range  a plan of scheme ozaki1 and a problem that validate_device_problem() lets pass, with alpha and k that are
+///         not zero on the host
 /// @param rung that the state tells; the plan has one
 /// @status kNonFinite: of Policy::may_sync; kInternal with CUDA's words
 /// @queue  asynchronous, capturable

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From elements of a line in shared memory to numbers of its slices: a lane takes four neighbouring elements, a warp writes
-// whole sectors of every slice.
+// From elements of a line in shared memory to numbers of its slices: a lane takes four neighbouring elements, a warp
+// writes whole sectors of every slice.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The kernels of device_split.hpp: one that takes whole lines on the chip, in clusters, and finds exponents and digits in one
-// pass; and one for pieces of lines whose exponents are known.
+// The kernels of device_split.hpp: one that takes whole lines on the chip, in clusters, and finds exponents and digits
+// in one pass; and one for pieces of lines whose exponents are known.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,8 @@ template <class T>
   return planes.slice_stride / numbers_per_element(planes, kIsComplex<T>);
 }
 
-// ---- whole lines -------------------------------------------------------------------------------------------------------
+// ---- whole lines
+// -------------------------------------------------------------------------------------------------------
 
 template <class T>
 struct SlicePassOperand {
@@ -100,7 +101,8 @@ __global__ void __launch_bounds__(device::kPanelThreads, 3) slice_pass(const __g
   write_slices<T>(piece, kQuadsLength * part, end, kQuadsLength * P::kWarpsPerLine, exponent, work, row);
 }
 
-// ---- pieces of lines ---------------------------------------------------------------------------------------------------
+// ---- pieces of lines
+// ---------------------------------------------------------------------------------------------------
 
 inline constexpr int kSliceBlocksPerSm = 2;
 

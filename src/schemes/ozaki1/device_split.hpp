@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The split of scheme ozaki1 on a CUDA device: the slices of slices.hpp, digit by digit. All pointers are device memory;
-// every function enqueues one kernel and waits for nothing.
+// The split of scheme ozaki1 on a CUDA device: the slices of slices.hpp, digit by digit. All pointers are device
+// memory; every function enqueues one kernel and waits for nothing.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace kizami::ozaki1 {
 /// Where slices go, and what their digits are: digit s of number t of part p of line i is number
 ///   p * part_stride + i * row_stride + place * slice_stride + t,   place = s, or num_slices - 1 - s if is_reversed,
 /// of those that begin at `data`. @units strides in numbers
-/// @range slice_stride a multiple of 128, and the zeros after the numbers of a slice reach up to it. Formats other than kInt8: digits
-///        to nearest of at most as many bits as the format's significand
+/// @range slice_stride a multiple of 128, and the zeros after the numbers of a slice reach up to it. Formats other than
+///        kInt8: digits to nearest of at most as many bits as the format's significand
 struct DeviceSlicePlanes {
   std::int8_t* data = nullptr;  ///< the first byte
   SliceFormat format = SliceFormat::kInt8;
@@ -37,8 +37,8 @@ template <class T>
 struct DeviceSliceOperand {
   problem::Lines<T> lines;
   num::LineStats* stats = nullptr;
-  std::int32_t* exponents =
-      nullptr;  ///< of lines, as make_slices() takes them: 0 of a zero line, kSkipLine with NaN or Inf
+  /// of lines, as make_slices() takes them: 0 of a zero line, kSkipLine with NaN or Inf
+  std::int32_t* exponents = nullptr;
   DeviceSlicePlanes planes;
   std::uint64_t* nonfinite = nullptr;  ///< lines with NaN or Inf are added
   /// device_slices() only, in device memory: that of all lines, at least as large as theirs. Null: each has its own

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The kernel of device_sums.hpp. Planes of a group are summed in 64 bits, each by one multiply-add; groups go to the sum of
-// several words; it is rounded to 53 bits as slices.cpp rounds.
+// The kernel of device_sums.hpp. Planes of a group are summed in 64 bits, each by one multiply-add; groups go to the
+// sum of several words; it is rounded to 53 bits as slices.cpp rounds.
 #pragma once
 
 #include "base/cuda_status.hpp"

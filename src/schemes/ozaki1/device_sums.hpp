@@ -31,8 +31,9 @@ struct DeviceSliceTask {
   const device::DeviceState* state = nullptr;
 };
 
-/// Adds the planes to the sums; then C = alpha sum 2^(unit + row_exponent + col_exponent) + beta C by num::finish(), or the sums
-/// are stored. Lines of exponent num::kSkipLine are left alone. If state->is_scaling_only: C <- beta C; if state->takes_signs: nothing.
+/// Adds the planes to the sums; then C = alpha sum 2^(unit + row_exponent + col_exponent) + beta C by num::finish(), or
+/// the sums are stored. Lines of exponent num::kSkipLine are left alone. If state->is_scaling_only: C <- beta C; if
+/// state->takes_signs: nothing.
 /// @exact  the bits of reconstruct_slices()   @queue enqueues one kernel
 template <class T>
 Status sum_slices_device(const DeviceSliceTask<T>& task, int num_sms, product::Queue queue);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The numerics of scheme ozaki1 as data: digits, how many of them, which products, and how complex products become real ones.
-// Sums are exact, so this and nothing else fixes the bits; how products share accumulators is a matter of the schedule.
+// The numerics of scheme ozaki1 as data: digits, how many of them, which products, and how complex products become real
+// ones. Sums are exact, so this and nothing else fixes the bits; how products share accumulators is a matter of the
+// schedule.
 //
-// An accuracy in gauge kEntry makes rungs of more and more slices. The certificate of scheme ozaki2 chooses the first one that
-// certifies all pairs of lines, with weights to match (num::slice_weight()); behind the last one stands scheme ozaki2.
+// An accuracy in gauge kEntry makes rungs of more and more slices. The certificate of scheme ozaki2 chooses the first
+// one that certifies all pairs of lines, with weights to match (num::slice_weight()); behind the last one stands scheme
+// ozaki2.
 #pragma once
 
 #include <array>
@@ -65,11 +67,11 @@ struct SlicedForm {
 
 /// Significand bits of a format; of INT8 the bits of a digit.
 [[nodiscard]] int slice_significand(SliceFormat format);
-/// Bits of the sums that the accumulator of a format holds exactly: FP32's 24; of FP8 on Hopper 14, since it aligns addends
-/// to 13 bits below the largest.
+/// Bits of the sums that the accumulator of a format holds exactly: FP32's 24; of FP8 on Hopper 14, since it aligns
+/// addends to 13 bits below the largest.
 [[nodiscard]] int slice_accumulator_bits(SliceFormat format);
-/// Elements of k, times slices, whose products of digits sum exactly in one accumulator; what an engine takes at once that does
-/// not promote sums.
+/// Elements of k, times slices, whose products of digits sum exactly in one accumulator; what an engine takes at once
+/// that does not promote sums.
 [[nodiscard]] std::int64_t slice_sum_limit(SliceFormat format, const num::DigitRule& rule);
 /// The rule that a format, a split and a wish of bits make. @range as checked by validate_slices()
 [[nodiscard]] num::DigitRule slice_rule(const Slicing& wishes);

@@ -432,7 +432,8 @@ Status validate(const problem::Shape& shape, const Policy& policy, product::Memo
   return validate_slices(shape, policy);
 }
 
-/// By itself the planner chooses the scheme only on a device, where no bits are promised, in gauge norm, where it needs no certificate.
+/// By itself the planner chooses the scheme only on a device, where no bits are promised, in gauge norm, where it needs
+/// no certificate.
 plan::SchemeWish wish(const plan::Plan& plan) {
   const Policy& policy = plan.policy;
   if (policy.scheme == Scheme::kOzaki1) return {plan::SchemeWish::Kind::kNamed};

@@ -18,11 +18,12 @@ extern const plan::SchemePlanner kOzaki1Planner;
 /// Lines of the larger operand in one pass of SliceSums::kBlocked; unmeasured.
 inline constexpr std::int64_t kSliceBlockLines = 4096;
 
-/// What scheme ozaki1 cannot do whatever the machine, and wishes that belong to it alone. @status kInvalidArgument: a number
-/// out of range; kUnsupported; kAccuracyUnreachable: accuracy correct
+/// What scheme ozaki1 cannot do whatever the machine, and wishes that belong to it alone. @status kInvalidArgument: a
+/// number out of range; kUnsupported; kAccuracyUnreachable: accuracy correct
 Status validate_slices(const problem::Shape& shape, const Policy& policy);
 
-/// Slices, bound, and without a certificate all of the plan but chunks and engine; with one, scheme ozaki2 is planned already.
+/// Slices, bound, and without a certificate all of the plan but chunks and engine; with one, scheme ozaki2 is planned
+/// already.
 /// @status kAccuracyUnreachable: no number of slices reaches the accuracy in gauge kNorm
 Status plan_slice_numerics(plan::Plan& plan);
 /// Whether plan_slice_numerics() wants a certificate, and so scheme ozaki2 behind it.

@@ -188,7 +188,8 @@ class Ozaki1Call {
   void report() {
     outcome_.scheme = Scheme::kOzaki1;
     outcome_.engine = is_int8() ? ozaki1_of(plan_).engine->name() : ozaki1_of(plan_).float_engine->name();
-    // One scale for lines of different size: what is left of each element is that much larger beside its line, of A and of B.
+    // One scale for lines of different size: what is left of each element is that much larger beside its line, of A and
+    // of B.
     outcome_.bound = std::ldexp(plan_.first().bound, std::min(2 * spread_, 900));
     outcome_.gauge = plan_.first().gauge;
     outcome_.slices = rung_.num_slices;

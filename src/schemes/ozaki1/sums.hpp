@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The last phases of scheme ozaki1: products of slices go to exact integer sums, one of several words an element, whatever the
-// order and the grouping; the sum is rounded once.
+// The last phases of scheme ozaki1: products of slices go to exact integer sums, one of several words an element,
+// whatever the order and the grouping; the sum is rounded once.
 //   C_ij = alpha p_ij + beta C_ij,   p_ij = sum_ij 2^(unit + row_exponent_i + col_exponent_j),   by num::finish()
 #pragma once
 
@@ -41,7 +41,8 @@ void add_products(const SliceProducts<Acc>& products, int planes_per_sum, int si
                   const ExactSums& sums, std::int64_t rows, std::int64_t cols, int threads);
 
 /// @shape  row_exponent: [c.rows], col_exponent: [c.cols]; rows and columns of num::kSkipLine are left untouched
-/// @exact  alpha = 1, beta = 0: the exact sum rounded to 53 bits, then to the type   @bound otherwise num::epilogue_bound()
+/// @exact  alpha = 1, beta = 0: the exact sum rounded to 53 bits, then to the type   @bound otherwise
+///         num::epilogue_bound()
 /// @queue  blocks until done, on up to `threads` threads
 template <class T>
 void reconstruct_slices(const ExactSums& sums, int unit, const std::int32_t* row_exponent,

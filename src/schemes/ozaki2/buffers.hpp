@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The workspace of a call on the host, booked by the planner and carved by the call with the same function. Of a plan without
-// scheme ozaki2 it is what is known of the lines.
+// The workspace of a call on the host, booked by the planner and carved by the call with the same function. Of a plan
+// without scheme ozaki2 it is what is known of the lines.
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,8 @@
 // From the residues of real and imaginary parts to the planes of a complex operand, in INT16 (Highway, chosen at run
 // time). With s^2 = -1 (mod p), |s| < p/2:
 //   two planes    x = re + s im and re - s im, |x| <= 2^7 + 2^14; q = floor(x round(2^16 / p) / 2^16) differs from x/p
-//                 by less than 1 + 0.14, so r = x - q p lies in [-0.14 p, 1.14 p) and one subtraction makes it symmetric
+//                 by less than 1 + 0.14, so r = x - q p lies in [-0.14 p, 1.14 p) and one subtraction makes it
+//                 symmetric
 //   three planes  re, im and re + im, one correction
 #include "schemes/ozaki2/residues.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Accuracy `correct`: every element, or part of a complex element, is the exact product rounded once.
-//   X = sum a'b' is exact by CRT, and |AB 2^(s+t) - X| <= E, E = 0 where both lines were split exactly. If X - E and X + E
-//   round to the same number, that is the answer; if not, the terms are summed in a long accumulator.
+//   X = sum a'b' is exact by CRT, and |AB 2^(s+t) - X| <= E, E = 0 where both lines were split exactly. If X - E and X
+//   + E round to the same number, that is the answer; if not, the terms are summed in a long accumulator.
 // @cite Ziv1991 (rounding test); Kulisch1971 (long accumulator)
 #pragma once
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The CRT in FP64 arithmetic without rounding, for counts whose constants fit in two to five pieces of 38 bits: the formulas
-// of device_crt_pieces.cuh, which a host can run as well.
+// The CRT in FP64 arithmetic without rounding, for counts whose constants fit in two to five pieces of 38 bits: the
+// formulas of device_crt_pieces.cuh, which a host can run as well.
 // A residue r becomes an FP64 number by one permutation of bytes,
 //   v = 1 + (r + 128) 2^-12,   so   sum_q r_q W_q = sum_q v_q (2^12 W_q) - (2^12 + 2^7) sum_q W_q,
-// and the sums over the pieces of W_q are fused multiply-adds of integers below 2^53 of their grid. So are the pieces of
+// and the sums over the pieces of W_q are fused multiply-adds of integers below 2^53 of their grid. So are the pieces
+// of
 //   X = sum_q r_q W_q - Q P,   Q = rint(sum / P) from the leading piece.
-// That ratio is known to 2^-12: where it is close to a half, one exact comparison with (P - 1) / 2 settles the sign. The sum
-// of the pieces is rounded once, by way of a number rounded to odd.   @cite BoldoMelquiond2008 (sum of three numbers)
+// That ratio is known to 2^-12: where it is close to a half, one exact comparison with (P - 1) / 2 settles the sign.
+// The sum of the pieces is rounded once, by way of a number rounded to odd.   @cite BoldoMelquiond2008 (sum of three
+// numbers)
 #pragma once
 
 #include <cmath>
@@ -74,9 +76,10 @@ struct ExactSum {
 /// - p_0 != 0: |s| >= 0.49 u_0, while |e + p_4| < 2^-65 u_0;
 /// - p_0 = 0: b = d = 0, high = p_1, c = p_2, e = p_3. If p_1 != 0, r is a multiple of u_2 and |s| >= 0.49 u_1;
 /// - p_0 = p_1 = 0 is made p_2 + p_3 = s + r, X = s + r + p_4, by moving the pieces up (of four pieces: X = p_2 + p_3).
-/// So either nothing of t is lost in x = round(t), or |t| < 2^17 ulp(s) and the ties of s + t lie at multiples of ulp(s) / 4:
-/// numbers v of so few bits that they are FP64 numbers with a low word of zeros, on the same side of which x is as t, or
-/// x = v. Hence s + x rounds as X does, unless x is such a v and something was lost. Rounded to odd, x is no such v.
+/// So either nothing of t is lost in x = round(t), or |t| < 2^17 ulp(s) and the ties of s + t lie at multiples of
+/// ulp(s) / 4: numbers v of so few bits that they are FP64 numbers with a low word of zeros, on the same side of which
+/// x is as t, or x = v. Hence s + x rounds as X does, unless x is such a v and something was lost. Rounded to odd, x is
+/// no such v.
 template <int kPieces>
 struct PieceSum {
   static_assert(kPieces >= 2 && kPieces <= 5);
@@ -84,7 +87,8 @@ struct PieceSum {
   double x = 0;
   double lost = 0;
 
-  /// Pieces are multiples of their grids below 2^53 of them and 2^50 of the next above; together below 2^39 of the first.
+  /// Pieces are multiples of their grids below 2^53 of them and 2^50 of the next above; together below 2^39 of the
+  /// first.
   KIZAMI_HOST_DEVICE PieceSum(const double (&t)[kPieces], const double* magic) {
     if constexpr (kPieces == 2) {
       high = t[0];
@@ -185,8 +189,8 @@ KIZAMI_HOST_DEVICE void start_sums(const double* constants, double (&sum)[4][kPi
   }
 }
 
-/// Adds planes first .. first + kWords - 1. words[q]: four residues of plane first + q; planes beyond num_planes are not
-/// looked at, but for one that makes their number even, whose weight is zero.
+/// Adds planes first .. first + kWords - 1. words[q]: four residues of plane first + q; planes beyond num_planes are
+/// not looked at, but for one that makes their number even, whose weight is zero.
 /// @range first a multiple of kPieceGroup or of a divisor of it
 template <int kPieces, int kPlanes, int kWords>
 KIZAMI_HOST_DEVICE void add_planes(const std::uint32_t (&words)[kWords], int first, int num_planes,

@@ -55,21 +55,23 @@ struct DeviceBuffers {
 /// certificate decides: where both are one chunk, and lines fit on the chip.
 [[nodiscard]] bool splits_in_one_pass(const plan::Plan& plan);
 
-/// Whether the product of sampled digits compares instead of storing: where the split makes the weights of lines, and the
-/// engine has the epilogue.
+/// Whether the product of sampled digits compares instead of storing: where the split makes the weights of lines, and
+/// the engine has the epilogue.
 [[nodiscard]] bool compares_in_product(const plan::Plan& plan);
 
-/// Whether a scout (certify/device_scout.cuh) decides what the split makes: where a sampled product that is not wanted costs
-/// nothing, and products are so large that what it takes is little beside them.
+/// Whether a scout (certify/device_scout.cuh) decides what the split makes: where a sampled product that is not wanted
+/// costs nothing, and products are so large that what it takes is little beside them.
 [[nodiscard]] bool has_scout(const plan::Plan& plan);
 
-/// Whether what the split makes is learned from calls before (learned_look.hpp): where it can make what any look wants, and it shows.
+/// Whether what the split makes is learned from calls before (learned_look.hpp): where it can make what any look wants,
+/// and it shows.
 [[nodiscard]] bool learns_look(const plan::Plan& plan);
 
 /// Elements of C from which on repairs have a kernel of their own.
 inline constexpr std::int64_t kOwnRepairElements = std::int64_t{1} << 22;
-/// Whether pairs of the list are answered by a kernel of their own (fp64::answer_repairs()), not by that of the FP64 rung: from so many
-/// elements of C on they are worth a launch, which costs a microsecond or two where there is nothing to do.
+/// Whether pairs of the list are answered by a kernel of their own (fp64::answer_repairs()), not by that of the FP64
+/// rung: from so many elements of C on they are worth a launch, which costs a microsecond or two where there is nothing
+/// to do.
 [[nodiscard]] bool repairs_have_own_kernel(const plan::Plan& plan);
 
 /// The product of one main chunk with that many moduli.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The CRT kernels: the integers of four neighbouring elements of a column at a time, in FP64 pieces (device_crt_pieces.cuh) or
-// in limbs (device_crt_limbs.cuh), then the epilogue. Of large C a second kernel takes the counts that are many pieces of FP64
-// numbers, whose sums it has from tensor cores (device_crt_bytes.cuh).
+// The CRT kernels: the integers of four neighbouring elements of a column at a time, in FP64 pieces
+// (device_crt_pieces.cuh) or in limbs (device_crt_limbs.cuh), then the epilogue. Of large C a second kernel takes the
+// counts that are many pieces of FP64 numbers, whose sums it has from tensor cores (device_crt_bytes.cuh).
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,8 @@ namespace kizami::ozaki2::kernels {
 /// Blocks of the usual kernels that a multiprocessor holds at once; a launch has no more.
 inline constexpr int kBlocksPerSm = 2;
 
-/// In limbs. kMostLimbs: what the rungs of the ladder need at most. Apart, so that its registers are not those of the other.
+/// In limbs. kMostLimbs: what the rungs of the ladder need at most. Apart, so that its registers are not those of the
+/// other.
 template <class T, int kMostLimbs>
 __device__ __noinline__ void reconstruct_from_limbs(const DeviceReconstruction<T>& task, const DeviceCrtTable* tables,
                                                     std::uint32_t* shared) {
@@ -93,7 +94,8 @@ __global__ void scale_kernel(MatrixView<T> c, Factor<T> beta) {
   device::scale_all(c, beta.load());
 }
 
-/// kMostLimbs: of the rungs that do not fit in pieces; 0: all do. @param leaves_bytes  rungs of reconstruct_from_bytes() are left to it
+/// kMostLimbs: of the rungs that do not fit in pieces; 0: all do. @param leaves_bytes  rungs of
+/// reconstruct_from_bytes() are left to it
 template <class T, int kMostLimbs>
 __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
     reconstruct_kernel(const __grid_constant__ DeviceReconstruction<T> task, bool leaves_bytes) {

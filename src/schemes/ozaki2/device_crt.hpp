@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The CRT on a CUDA device: the bits of reconstruct_crt(). In FP64 pieces for the usual counts of moduli, in 32-bit limbs
-// beyond; both exact. See crt_pieces.hpp and device_crt.cuh.
+// The CRT on a CUDA device: the bits of reconstruct_crt(). In FP64 pieces for the usual counts of moduli, in 32-bit
+// limbs beyond; both exact. See crt_pieces.hpp and device_crt.cuh.
 #pragma once
 
 #include <cstddef>
@@ -53,12 +53,13 @@ struct DeviceCrtPieces {
       {};                              ///< -(2^12 + 2^7) times the sum of a group's W_q
   double product[kDevicePieces] = {};  ///< P
   double half[kDevicePieces] = {};     ///< floor((P - 1) / 2)
-  /// Digit d in [-128, 128) of W_q / 2^grid[i] = sum_d digit_d 256^d, as device_crt_bytes.cuh wants it: byte c of word 4 u + t is of
-  /// plane q = 16 u + 4 c + t.
+  /// Digit d in [-128, 128) of W_q / 2^grid[i] = sum_d digit_d 256^d, as device_crt_bytes.cuh wants it: byte c of word
+  /// 4 u + t is of plane q = 16 u + 4 c + t.
   std::uint32_t digits[kDevicePieces][kPieceDigits][(kPiecePlanes + 15) / 16 * 4] = {};
 };
 
-/// Digits of the fifth piece, whose values are at most half a unit of the fourth: 4 or 5. device_tables_test.cpp checks it.
+/// Digits of the fifth piece, whose values are at most half a unit of the fourth: 4 or 5. device_tables_test.cpp checks
+/// it.
 [[nodiscard]] KIZAMI_HOST_DEVICE inline int fifth_piece_digits(const DeviceCrtPieces& pieces) {
   return pieces.grid[3] - pieces.grid[4] <= 31 ? 4 : 5;
 }
@@ -70,16 +71,16 @@ struct DeviceCrtTable {
   std::int32_t num_bytes = 0;  ///< of P
   std::int32_t top_limb = 0;   ///< the highest that the biased sum reaches
   double quotient = 0;         ///< 2^(32 (top_limb - 1)) / P
-  std::uint32_t bias[4 * kDeviceLimbs] =
-      {};  ///< of byte b: makes its sum positive; sum_b bias_b 256^b is a multiple of P
+  /// of byte b: makes its sum positive; sum_b bias_b 256^b is a multiple of P
+  std::uint32_t bias[4 * kDeviceLimbs] = {};
   std::uint32_t product[kDeviceLimbs] = {};                   ///< P
   std::uint32_t half[kDeviceLimbs] = {};                      ///< floor((P - 1) / 2)
   std::uint32_t weight[4 * kDeviceLimbs][kDeviceWords] = {};  ///< byte b of the weights of planes 4w .. 4w + 3
   DeviceCrtPieces pieces;
 };
 
-/// The tables of all counts of a ring, count by count from num::kMinModuli; in Z[i] the imaginary part after the real one.
-/// A copy in device memory is what reconstruct_device() wants.
+/// The tables of all counts of a ring, count by count from num::kMinModuli; in Z[i] the imaginary part after the real
+/// one. A copy in device memory is what reconstruct_device() wants.
 [[nodiscard]] std::vector<DeviceCrtTable> make_device_crt_tables(num::Ring ring);
 
 template <class T>
@@ -98,7 +99,8 @@ struct DeviceReconstruction {
   Factor<T> beta;
   MatrixView<T> c;
   const std::int32_t* done = nullptr;  ///< device memory; not 0 there: others reconstruct. Null: nobody does
-  /// Elements of c from which on tensor cores make the sums of many pieces, in a kernel of their own: worth a launch from here on.
+  /// Elements of c from which on tensor cores make the sums of many pieces, in a kernel of their own: worth a launch
+  /// from here on.
   std::int64_t least_for_bytes = std::int64_t{1} << 22;
 };
 
@@ -110,15 +112,16 @@ struct CrtKernels {
 template <class T>
 [[nodiscard]] CrtKernels crt_kernels(const DeviceReconstruction<T>& task);
 
-/// Reconstructs a block of C at the rung of state->selection, if that is of this kernel; leaves lines of scale num::kSkipLine and
-/// repaired elements alone, neither reads nor writes them. If state->is_scaling_only: one of the kernels makes C <- beta C; if
-/// state->takes_signs: nothing.
-/// @range  planes and their strides multiples of 16 bytes, columns readable up to round_up(m, 16); first_row a multiple of 4; crt_kernels()
-///         has this kernel; state->num_claims is zero, as every launch leaves it
+/// Reconstructs a block of C at the rung of state->selection, if that is of this kernel; leaves lines of scale
+/// num::kSkipLine and repaired elements alone, neither reads nor writes them. If state->is_scaling_only: one of the
+/// kernels makes C <- beta C; if state->takes_signs: nothing.
+/// @range  planes and their strides multiples of 16 bytes, columns readable up to round_up(m, 16); first_row a multiple
+///         of 4; crt_kernels() has this kernel; state->num_claims is zero, as every launch leaves it
 /// @queue  enqueues one kernel, which ends at once for rung -1
 template <class T>
 Status reconstruct_by_numbers(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue);
-/// @param is_beside  what was enqueued last has begun with base::let_next_run_beside(): this kernel runs beside it, and ends behind it
+/// @param is_beside  what was enqueued last has begun with base::let_next_run_beside(): this kernel runs beside it, and
+///        ends behind it
 template <class T>
 Status reconstruct_by_bytes(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue, bool is_beside);
 

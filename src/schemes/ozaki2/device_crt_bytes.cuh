@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The CRT's sums over all planes as products of matrices of bytes, which the tensor cores make (mma.m16n8k32):
 //   t_i = sum_q r_q W_qi,   W_qi = sum_d digit_qid 256^d   (piece i of the weight of plane q, in units of its grid).
-// Rows are elements, the inner index is the plane, columns are the digits of a piece. Sums of digits fit in 32 bits, a piece in 51:
-// with the bits of 1.5 2^(52 + grid) added it is an FP64 number once that is subtracted. What follows is finish_sums(), and the bits
-// are those of add_planes().
+// Rows are elements, the inner index is the plane, columns are the digits of a piece. Sums of digits fit in 32 bits, a
+// piece in 51: with the bits of 1.5 2^(52 + grid) added it is an FP64 number once that is subtracted. What follows is
+// finish_sums(), and the bits are those of add_planes().
 //
-// A warp takes 128 rows of a column. Lane 4g + t reads neighbouring residues of planes t, t + 4, ..., and has then, four planes a
-// word, what the tensor cores want of these elements. They give it piece t of those, four elements at a time; through shared
-// memory it comes to have all pieces of element t of the four. Pieces have five digits and places for six: the sixth places of the
-// four are those of the four digits of a fifth piece, of which lane t so has digit t (fifth_piece_digits()).
+// A warp takes 128 rows of a column. Lane 4g + t reads neighbouring residues of planes t, t + 4, ..., and has then,
+// four planes a word, what the tensor cores want of these elements. They give it piece t of those, four elements at a
+// time; through shared memory it comes to have all pieces of element t of the four. Pieces have five digits and places
+// for six: the sixth places of the four are those of the four digits of a fifth piece, of which lane t so has digit t
+// (fifth_piece_digits()).
 #pragma once
 
 #include <algorithm>
@@ -36,10 +37,10 @@ struct BytesShape {
   static constexpr int kLoads = kParts;  ///< of a column: so many parts of its rows are read one after another
   static constexpr int kQuads =
       4 / kLoads;  ///< words of four neighbouring residues that a lane reads of a plane at once
-  static constexpr int kWords =
-      base::ceil_div(most_piece_planes(kIsComplex<T>, kPieces), 4);  ///< of 4 planes: a lane's
-  static constexpr int kGroups = base::ceil_div(kWords, 4);          ///< of 16 planes: a word of each lane
-  static constexpr int kProducts = base::ceil_div(kGroups, 2);       ///< of 32 planes
+  /// of 4 planes: a lane's
+  static constexpr int kWords = base::ceil_div(most_piece_planes(kIsComplex<T>, kPieces), 4);
+  static constexpr int kGroups = base::ceil_div(kWords, 4);     ///< of 16 planes: a word of each lane
+  static constexpr int kProducts = base::ceil_div(kGroups, 2);  ///< of 32 planes
   static constexpr int kTiles = kDigitPairs + (kPieces == 5 && kFifthDigits > 4 ? 1 : 0);  ///< of 8 columns
   using Constants = PieceLayout<kPieces, 0>;
 };
@@ -169,8 +170,9 @@ struct Run {
   int left;  ///< columns
 };
 
-/// All shares, in the order in which they are begun: the rows of some columns before the next columns, for who reads neighbours in
-/// memory had better do it at about the same time; and single columns last, so that all warps end at about the same time.
+/// All shares, in the order in which they are begun: the rows of some columns before the next columns, for who reads
+/// neighbours in memory had better do it at about the same time; and single columns last, so that all warps end at
+/// about the same time.
 class Runs {
  public:
   /// @range (rows + 127) / 128 * cols < 2^31
@@ -212,7 +214,8 @@ class FromBytes {
   static constexpr int kLaneRows = 4 * kQuads;                 ///< that a lane reads at once
   static constexpr int kLoadRows = kWarpRows / Shape::kLoads;  ///< that a warp does
   static constexpr int kAtOnce = kPieces == 5 ? 2 : kQuads;    ///< elements of a lane whose sums are finished together
-  /// Word from which on a lane has all bytes that it needs, so that the next ones may be on their way: early, where registers allow it.
+  /// Word from which on a lane has all bytes that it needs, so that the next ones may be on their way: early, where
+  /// registers allow it.
   static constexpr int kLastOfWords = kIsComplex<T> ? 1 : kPieces == 5 ? 1 : 0;
   using Words = std::uint32_t[kWords][kQuads];
   using Bytes = std::uint32_t[2 * Shape::kProducts][4];  ///< of four elements, in words of four planes
@@ -225,8 +228,9 @@ class FromBytes {
         num_planes_(tables->num_planes),
         last_row_(static_cast<int>(base::round_up(task.c.rows, std::int64_t{16})) - kLaneRows) {}
 
-  /// By all threads of all blocks. A warp begins with the run of its own number and claims the next ones: once when it begins, and once for
-  /// each run that it is given. All together claim as often as there are runs, so that the counter is zero again for the next launch.
+  /// By all threads of all blocks. A warp begins with the run of its own number and claims the next ones: once when it
+  /// begins, and once for each run that it is given. All together claim as often as there are runs, so that the counter
+  /// is zero again for the next launch.
   __device__ __forceinline__ void run() {
     share();
     const unsigned num_warps = gridDim.x * kBytesWarps;
@@ -340,8 +344,8 @@ class FromBytes {
     }
   }
 
-  /// The rounded integers of what was loaded, to shared memory. By whole warps. @param load_next()  asked when the words are free: what comes
-  /// next is on its way then, while little else is in registers
+  /// The rounded integers of what was loaded, to shared memory. By whole warps. @param load_next()  asked when the
+  /// words are free: what comes next is on its way then, while little else is in registers
   template <class LoadNext>
   __device__ __forceinline__ void rebuild(const Words& words, int of_column, const LoadNext& load_next) {
     const int g = lane() / 4;

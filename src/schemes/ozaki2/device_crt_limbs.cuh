@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The CRT in limbs of 32 bits, for counts whose constants do not fit in FP64 pieces. A thread takes four neighbouring elements
-// of a column: one word of each residue plane. Bytes are transposed, so that the residues of an element lie in words of
-// four; then, two elements at a time and limb by limb,
+// The CRT in limbs of 32 bits, for counts whose constants do not fit in FP64 pieces. A thread takes four neighbouring
+// elements of a column: one word of each residue plane. Bytes are transposed, so that the residues of an element lie in
+// words of four; then, two elements at a time and limb by limb,
 //   X = sum_b 2^(8b) (bias_b + sum_q r_q byte_b(W_q)) - Q P,   Q = rint(X / P) from the leading 64 bits,
-// where the inner sums are dot products of bytes (dp4a) and the biases, together a multiple of P, make them positive. The
-// ratio is known to 2^-9: where it is that close to a half, one exact comparison with (P - 1) / 2 settles the sign. The
-// integer is rounded once, to 53 bits.
+// where the inner sums are dot products of bytes (dp4a) and the biases, together a multiple of P, make them positive.
+// The ratio is known to 2^-9: where it is that close to a half, one exact comparison with (P - 1) / 2 settles the sign.
+// The integer is rounded once, to 53 bits.
 #pragma once
 
 #include <cstdint>

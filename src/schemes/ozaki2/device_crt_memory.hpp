@@ -8,8 +8,8 @@
 
 namespace kizami::ozaki2 {
 
-/// Puts them there, where they are not yet: before anything is captured. All of them or, where a full card has no room for some, none:
-/// another call will come. @param device the current one
+/// Puts them there, where they are not yet: before anything is captured. All of them or, where a full card has no room
+/// for some, none: another call will come. @param device the current one
 Status prepare_crt_tables(int device);
 
 /// The constants of a ring; null if the device is not prepared.

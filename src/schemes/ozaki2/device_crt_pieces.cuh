@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The CRT in FP64 pieces (crt_pieces.hpp) on a device. A thread takes four neighbouring elements of a column: one word of each
-// residue plane.
+// The CRT in FP64 pieces (crt_pieces.hpp) on a device. A thread takes four neighbouring elements of a column: one word
+// of each residue plane.
 #pragma once
 
 #include <cstdint>
@@ -73,9 +73,9 @@ __device__ void reconstruct_from_pieces(const DeviceReconstruction<T>& task, con
   }
 }
 
-/// In four or five pieces, whose sums take the registers that words of all planes would want: a few planes at a time, while
-/// the next are on their way; words of complex numbers are read for each part. Apart, so that its registers are not those of
-/// fewer pieces.
+/// In four or five pieces, whose sums take the registers that words of all planes would want: a few planes at a time,
+/// while the next are on their way; words of complex numbers are read for each part. Apart, so that its registers are
+/// not those of fewer pieces.
 template <class T, int kPieces>
 __device__ __noinline__ void reconstruct_from_many_pieces(const DeviceReconstruction<T>& task,
                                                           const DeviceCrtTable* tables, double* shared) {

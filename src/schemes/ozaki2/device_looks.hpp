@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The memory of device/learned_look.hpp: words that the last kernels of calls write, in page-locked memory of the process.
+// The memory of device/learned_look.hpp: words that the last kernels of calls write, in page-locked memory of the
+// process.
 #pragma once
 
 #include <optional>

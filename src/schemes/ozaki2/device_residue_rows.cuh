@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Residues of a line's elements, for the kernels that write residue planes. An element becomes one or two two's complement
-// integers of some words, biased so that all their bytes are unsigned; a residue of every plane is then a linear map of
-// those words and of a bias,
-//   X = sum_i byte_i 256^i - 2^(32 words - 1),   X mod p = reduce(sum_i byte_i (256^i mod p) - (2^(32 words - 1) mod p)),
-// so that the sums of all planes are a product of matrices of bytes, which the tensor cores make (mma.m16n8k32). They come
-// as the fraction of a float, and a residue then takes one FP32 and one integer operation: see PlaneRow.
+// Residues of a line's elements, for the kernels that write residue planes. An element becomes one or two two's
+// complement integers of some words, biased so that all their bytes are unsigned; a residue of every plane is then a
+// linear map of those words and of a bias,
+//   X = sum_i byte_i 256^i - 2^(32 words - 1),   X mod p = reduce(sum_i byte_i (256^i mod p) - (2^(32 words - 1) mod
+//   p)),
+// so that the sums of all planes are a product of matrices of bytes, which the tensor cores make (mma.m16n8k32). They
+// come as the fraction of a float, and a residue then takes one FP32 and one integer operation: see PlaneRow.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +27,8 @@ inline constexpr int kMaxWords = 6;  // 191 bits and a sign: more than kMaxInteg
 
 /// What one plane makes of an element's words: those of its real term, then those of the imaginary one.
 ///
-/// With x = sum + bias, |x| <= reach, the words' product with `radix` begins at `base`, whose bits are those of the float
-/// B + bias for an integer B = p m + beta in [2^23, 2^24): as a float the sum is B + x. In
+/// With x = sum + bias, |x| <= reach, the words' product with `radix` begins at `base`, whose bits are those of the
+/// float B + bias for an integer B = p m + beta in [2^23, 2^24): as a float the sum is B + x. In
 ///   q = fma(B + x, inverse, addend),   inverse = (1 + d) / p,
 /// the quotient is m + (x + beta + (B + x) d) / p before it is rounded to an integer. B is chosen so that
 /// |beta + (B + x) d| < 1/2, which is what x keeps from every tie, in units of 1/p, for odd p: so q = addend + m + rint(x / p).
@@ -180,8 +181,8 @@ struct Integer {
     word[0] = static_cast<std::uint32_t>(whole);
     word[1] = static_cast<std::uint32_t>(whole >> 32) ^ 0x80000000u;
   }
-  /// Of x itself, a word after the other from the highest: a sum with 1.5 2^(52 + i) has the nearest multiple of 2^i in its low bits, and
-  /// what is left is exact. @range |x| < 2^94
+  /// Of x itself, a word after the other from the highest: a sum with 1.5 2^(52 + i) has the nearest multiple of 2^i in
+  /// its low bits, and what is left is exact. @range |x| < 2^94
   __device__ explicit Integer(double x) requires(kWords == 3) {
     constexpr double kTop = 0x1.8p116;
     constexpr double kMiddle = 0x1.8p84;
@@ -216,7 +217,8 @@ struct LineScaling {
   }
 };
 
-/// The words of a lane's two neighbouring elements as it gives them to the tensor cores: a product takes two words of each.
+/// The words of a lane's two neighbouring elements as it gives them to the tensor cores: a product takes two words of
+/// each.
 template <class T, int kWords>
 struct Fragment {
   static constexpr int kWarpBytes = 8 * device::Element<T>::kTerms * kWords * 32;  ///< of all lanes, in memory
@@ -337,12 +339,14 @@ inline constexpr int kBlockLength = 128;
   return 16 * (lane / 4) + 8 * i + 2 * (lane % 4);
 }
 
-// A warp makes bytes of kBlockLength elements and 8 planes in two rounds. In each, lane 4g + t gives elements of its pair as rows g and
-// g + 8 of a. A row would mix the elements of four lanes, so b has the radix in the rows of one of them at a time; lane 4g + t then has
-// the sums of all 8 elements of the four in columns 2t and 2t + 1, which are planes, and after two rounds 16 neighbouring bytes of both.
+// A warp makes bytes of kBlockLength elements and 8 planes in two rounds. In each, lane 4g + t gives elements of its
+// pair as rows g and g + 8 of a. A row would mix the elements of four lanes, so b has the radix in the rows of one of
+// them at a time; lane 4g + t then has the sums of all 8 elements of the four in columns 2t and 2t + 1, which are
+// planes, and after two rounds 16 neighbouring bytes of both.
 //
-// Of 4 planes, the last ones, columns 4 to 7 are those planes again with the radix in the rows of another lane: half the turns, and a
-// lane has 4 bytes of each round. Lanes 4g + t and 4g + t + 2 exchange some, so that each has 8 neighbours.
+// Of 4 planes, the last ones, columns 4 to 7 are those planes again with the radix in the rows of another lane: half
+// the turns, and a lane has 4 bytes of each round. Lanes 4g + t and 4g + t + 2 exchange some, so that each has 8
+// neighbours.
 
 /// What a lane needs of planes [plane, plane + kAtOnce).
 template <class T, int kWords, int kAtOnce>
@@ -443,8 +447,8 @@ __device__ __forceinline__ void for_planes(int num_planes, const Visit& visit) {
   }
 }
 
-/// A warp writes elements [first, end) of a line to every plane, kBlockLength at a time, `step` apart: 8 planes of all elements, then
-/// the next 8. For fragments that are quick to make.
+/// A warp writes elements [first, end) of a line to every plane, kBlockLength at a time, `step` apart: 8 planes of all
+/// elements, then the next 8. For fragments that are quick to make.
 /// @param fragment(h, i): of elements h + pair_of_lane(i) and the next. rows: in shared memory
 /// @range  out of element 0 is aligned to 16; first, end and step are multiples of kBlockLength
 template <class T, int kWords, bool kHasFours, class GetFragment>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Residue planes of whole operands or of chunks of them, at the rung of the call's state. A block takes pieces of some
-// neighbouring lines through shared memory, a warp or two a line: elements become integers there, and while these become residues the
-// next elements come. One launch takes one operand or both.
+// neighbouring lines through shared memory, a warp or two a line: elements become integers there, and while these
+// become residues the next elements come. One launch takes one operand or both.
 #include <algorithm>
 #include <cstdint>
 
@@ -233,7 +233,8 @@ __device__ void split_panels(const Work<T>& work, const num::Selection& selectio
   }
 }
 
-/// kMostWords: of the integers of the ladder's highest rung. Apart, so that the registers of the usual ones are not those of more.
+/// kMostWords: of the integers of the ladder's highest rung. Apart, so that the registers of the usual ones are not
+/// those of more.
 template <class T, int kMostWords>
 __global__ void __launch_bounds__(device::kPanelThreads, kBlocksPerSm)
     split_residues(const __grid_constant__ Work<T> work) {

@@ -121,8 +121,8 @@ class Ozaki2Call {
     return {operand.lines, operand.buffers, {main.b_planes, desc.b_row_stride, desc.b_plane_stride}};
   }
 
-  /// Statistics of both operands, with the sampled digits if they all fit, and with the planes of the lowest rung if the
-  /// plan says so.
+  /// Statistics of both operands, with the sampled digits if they all fit, and with the planes of the lowest rung if
+  /// the plan says so.
   Status gather() {
     const auto digits = [&](Side side) {
       return ozaki2_of(plan_).has_certificate ? certifier().early_digits(side) : certify::DeviceDigits{};
@@ -187,8 +187,8 @@ class Ozaki2Call {
     return device::writes_c(fp64::answer_repairs(left, num_sms_, queue_));
   }
 
-  /// A block of C. The first kernel of bytes runs beside the repairs: neither reads or writes what the other does, for the CRT leaves all
-  /// elements of the list alone, in later blocks too. Bodies of an engine's own do not.
+  /// A block of C. The first kernel of bytes runs beside the repairs: neither reads or writes what the other does, for
+  /// the CRT leaves all elements of the list alone, in later blocks too. Bodies of an engine's own do not.
   Status reconstruct(DeviceReconstruction<T>& crt, fp64::DeviceCall<T>& left) {
     bool has_own_body = false;
     if constexpr (std::is_same_v<T, double>) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scheme ozaki2 on a device: split, certificate, products of residues, CRT, repairs. One chain of launches; the host waits only
-// where the policy lets it.
+// Scheme ozaki2 on a device: split, certificate, products of residues, CRT, repairs. One chain of launches; the host
+// waits only where the policy lets it.
 #pragma once
 
 #include <cstddef>

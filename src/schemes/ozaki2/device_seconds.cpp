@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Coefficients fitted to docs/perf/h200_call.md and lab/results/h200: each phase is its bytes or operations at a rate that
-// it reaches when large, and a time that it takes when small.
+// Coefficients fitted to docs/perf/h200_call.md and lab/results/h200: each phase is its bytes or operations at a rate
+// that it reaches when large, and a time that it takes when small.
 #include "schemes/ozaki2/device_seconds.hpp"
 
 #include <algorithm>
@@ -55,8 +55,8 @@ namespace {
   return (static_cast<double>(plan.shape.m) + static_cast<double>(plan.shape.n)) * static_cast<double>(plan.shape.k);
 }
 
-/// Whether calls begin on blocks where elements are wide, by a scout or by what the call before needed: no sampled product comes first, the
-/// split makes digits, and planes of that rung if its integers have two words.
+/// Whether calls begin on blocks where elements are wide, by a scout or by what the call before needed: no sampled
+/// product comes first, the split makes digits, and planes of that rung if its integers have two words.
 [[nodiscard]] bool begins_on_blocks(const plan::Plan& plan) { return has_scout(plan) || learns_look(plan); }
 
 /// Digits of all blocks, their products, the rungs of all pairs. Where the lowest rung is enough, tiles end early.
@@ -93,7 +93,8 @@ namespace {
   return pairs_of(plan) * num::num_planes(ring, num_moduli) / planes_per_second;
 }
 
-/// Planes of that rung, beside those of the lowest unless it begins without them, and what products and CRT take above that one's.
+/// Planes of that rung, beside those of the lowest unless it begins without them, and what products and CRT take above
+/// that one's.
 [[nodiscard]] double climb_seconds(const plan::Plan& plan, int rung) {
   const num::Ladder& ladder = ozaki2_of(plan).ladder;
   const num::Ring ring = plan::ring_of(plan.shape.scalar);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Seconds of a call of scheme ozaki2 on a device, from rates measured on an H200 (docs/perf/h200_call.md). Predictions choose between
-// engines and schemes; they never change a bit.
+// Seconds of a call of scheme ozaki2 on a device, from rates measured on an H200 (docs/perf/h200_call.md). Predictions
+// choose between engines and schemes; they never change a bit.
 #pragma once
 
 #include "kizami/effort.hpp"
@@ -8,11 +8,12 @@
 
 namespace kizami::ozaki2 {
 
-/// Everything but the INT8 products of the main pass, at the lowest rung: statistics, certificate, split, CRT, launches.
+/// Everything but the INT8 products of the main pass, at the lowest rung: statistics, certificate, split, CRT,
+/// launches.
 [[nodiscard]] double device_phase_seconds(const plan::Plan& plan);
 
-/// What calls take beyond their plan that did this: looked at the elements again, climbed, balanced the inner index, answered
-/// elements one by one. @units of all products
+/// What calls take beyond their plan that did this: looked at the elements again, climbed, balanced the inner index,
+/// answered elements one by one. @units of all products
 [[nodiscard]] double device_seconds_beyond(const plan::Plan& plan, const Effort& effort);
 
 }  // namespace kizami::ozaki2

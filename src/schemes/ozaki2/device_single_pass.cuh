@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The split in one pass over both operands: statistics, sampled or block digits, and the residue planes of a rung. A cluster
-// of blocks takes a few whole lines, each block a piece of their length in its shared memory, where the second look at
-// a term and its split find it; lines of both layouts lie there in the same order. The blocks of a cluster merge what
-// they know of a line through distributed shared memory.
+// The split in one pass over both operands: statistics, sampled or block digits, and the residue planes of a rung. A
+// cluster of blocks takes a few whole lines, each block a piece of their length in its shared memory, where the second
+// look at a term and its split find it; lines of both layouts lie there in the same order. The blocks of a cluster
+// merge what they know of a line through distributed shared memory.
 #pragma once
 
 #include <algorithm>

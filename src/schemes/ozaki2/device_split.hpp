@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The split on a CUDA device, bit-identical with certify/statistics.hpp, certify/digits.hpp and residues.hpp. All pointers are device
-// memory; every function enqueues kernels and waits for nothing.
+// The split on a CUDA device, bit-identical with certify/statistics.hpp, certify/digits.hpp and residues.hpp. All
+// pointers are device memory; every function enqueues kernels and waits for nothing.
 #pragma once
 
 #include <cstdint>
@@ -30,16 +30,17 @@ struct DeviceOperand {
   problem::Lines<T> lines;
   device::DeviceLineBuffers line_buffers;
   DevicePlanes planes;
-  const std::int32_t* done =
-      nullptr;  ///< device memory; not 0 there: others make the planes and the scales. Null: nobody does
+  /// device memory; not 0 there: others make the planes and the scales. Null: nobody does
+  const std::int32_t* done = nullptr;
 };
 
 /// make_residue_planes() at the rung of state->selection, of elements [first, first + length) of every line, with the
 /// statistics and shifts that the selection calls for. Also writes line_buffers.scales: line_scale(), or kSkipLine for
 /// lines with NaN or Inf; and zeros to rows of the planes up to the next multiple of device::kReadRows.
-/// @range  one or two operands of equal row strides of planes; first a multiple of 64; rungs of at most 184-bit integers
-/// @queue  one kernel, which ends at once if the rung is -1 or state->is_scaling_only, and if has_first_rung and state->look say
-///         that the planes are those of state->first_rung already and that is the rung
+/// @range  one or two operands of equal row strides of planes; first a multiple of 64; rungs of at most 184-bit
+///         integers
+/// @queue  one kernel, which ends at once if the rung is -1 or state->is_scaling_only, and if has_first_rung and
+///         state->look say that the planes are those of state->first_rung already and that is the rung
 template <class T>
 Status device_residue_planes(std::span<const DeviceOperand<T>> operands, std::int64_t first, std::int64_t length,
                              const num::Ladder& ladder, const device::DeviceState* state, bool has_first_rung,
@@ -62,13 +63,13 @@ struct SinglePassOperand {
   std::uint64_t* nonfinite = nullptr;  ///< lines with NaN or Inf are added
 };
 
-/// device_statistics() of both operands, num::rung_weight() of their lines at the lowest rung if there is room for it, and
-/// device_residue_planes() at `first_rung`, without inner shifts, before anybody knows whether that rung answers. Reads every
-/// element from memory once. Rows of digits up to the next multiple of device::kReadRows are zero too.
-/// state->look says what is made: without kSample block digits and num::line_weight() of the lines, in `blocks`, instead of sampled
-/// digits, and with kBlocksFirst no planes and no scales.
-/// @range  lines of at most device::kMaxSinglePassLength elements; norm_limit of first_rung < 2^94; first_rung = state->first_rung; planes
-///         of equal row strides
+/// device_statistics() of both operands, num::rung_weight() of their lines at the lowest rung if there is room for it,
+/// and device_residue_planes() at `first_rung`, without inner shifts, before anybody knows whether that rung answers.
+/// Reads every element from memory once. Rows of digits up to the next multiple of device::kReadRows are zero too.
+/// state->look says what is made: without kSample block digits and num::line_weight() of the lines, in `blocks`,
+/// instead of sampled digits, and with kBlocksFirst no planes and no scales.
+/// @range  lines of at most device::kMaxSinglePassLength elements; norm_limit of first_rung < 2^94; first_rung =
+///         state->first_rung; planes of equal row strides
 /// @queue  one kernel, which ends at once if state->is_scaling_only
 template <class T>
 Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand<T>& b, const num::Ladder& ladder,

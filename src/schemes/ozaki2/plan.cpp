@@ -183,7 +183,8 @@ std::vector<product::ProductDesc> planned_products(const plan::Plan& plan) {
   return products;
 }
 
-/// Thread-seconds of everything but the INT8 products, at the lowest rung: split, certificate, CRT. docs/perf/cpu_int8.md.
+/// Thread-seconds of everything but the INT8 products, at the lowest rung: split, certificate, CRT.
+/// docs/perf/cpu_int8.md.
 double phase_work(const plan::Plan& plan) {
   constexpr double kSplitSeconds = 1.0e-9;       // an element and plane
   constexpr double kNarrowCrtSeconds = 65e-9;    // an element of C, up to 16 moduli
@@ -204,7 +205,8 @@ double phase_seconds(const plan::Plan& plan) {
   return call_seconds + phase_work(plan) / useful_threads(plan);
 }
 
-/// Seconds of the launches that the certificate makes beyond those of a whole C, where the workspace leaves it few lines at a time.
+/// Seconds of the launches that the certificate makes beyond those of a whole C, where the workspace leaves it few
+/// lines at a time.
 double extra_certificate_seconds(const plan::Plan& plan) {
   if (!ozaki2_of(plan).has_certificate || plan::is_empty(plan.shape)) return 0.0;
   const plan::Chunk& chunk = ozaki2_of(plan).certificate;
@@ -304,7 +306,8 @@ Status validate(const problem::Shape& shape, const Policy& policy, product::Memo
                                               std::to_string(num::kMinModuli) + ".." + std::to_string(max_moduli) +
                                               " for " + std::string(to_string(shape.scalar))};
   }
-  // A device call returns before anything is known of the elements, unless it may wait. Slices of ozaki1 wait or do without.
+  // A device call returns before anything is known of the elements, unless it may wait. Slices of ozaki1 wait or do
+  // without.
   const bool has_fixed_bound =
       policy.gauge == Gauge::kNorm || policy.forced_moduli != 0 || policy.scheme == Scheme::kOzaki1;
   const bool is_on_device = space == product::MemorySpace::kDevice;

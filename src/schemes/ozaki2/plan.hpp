@@ -13,7 +13,8 @@ namespace kizami::ozaki2 {
 
 extern const plan::SchemePlanner kOzaki2Planner;
 
-/// Ladder, bound, order of the FP64 rung. @status kUnsupported; kAccuracyUnreachable: no count of moduli guarantees the accuracy
+/// Ladder, bound, order of the FP64 rung. @status kUnsupported; kAccuracyUnreachable: no count of moduli guarantees the
+/// accuracy
 [[nodiscard]] Status plan_ozaki2_numerics(plan::Plan& plan);
 
 /// The quickest, by their predictions, of the engines that may be used and do not refuse; of equal ones the first.

@@ -53,7 +53,8 @@ template <class T>
 inline constexpr std::int64_t kComputedElems = kIsComplex<T> ? 32 : 16;
 
 /// One row: the residues of rint(x[h] * first * second) for h in [0, length) modulo each of the moduli.
-/// @range length a multiple of 16 and <= problem::kTileLength; |x first second| < 2^max_bits, max_bits <= kMaxIntegerBits
+/// @range length a multiple of 16 and <= problem::kTileLength; |x first second| < 2^max_bits, max_bits <=
+///        kMaxIntegerBits
 void residue_row(const double* x, std::int64_t length, double first, double second, int max_bits,
                  const std::int16_t* moduli, int num_moduli, std::int8_t* out, std::int64_t plane_stride);
 

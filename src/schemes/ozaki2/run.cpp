@@ -257,7 +257,8 @@ class Ozaki2Call {
     return {};
   }
 
-  /// One element before the epilogue, without moduli: in FP64 arithmetic, or for double-doubles from a long accumulator.
+  /// One element before the epilogue, without moduli: in FP64 arithmetic, or for double-doubles from a long
+  /// accumulator.
   [[nodiscard]] auto product_of(std::int64_t i, std::int64_t j) const {
     if constexpr (kIsDoubleDouble<T>) {
       return accumulated_product(a_.lines, i, b_.lines, j);

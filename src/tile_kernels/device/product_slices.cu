@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Entry points: products of windows of floating-point slices. Those whose names end in _any store C anywhere. Tiles, steps and
-// hints are the fastest of those tried on an H200 (tile/docs/kernels.md).
+// Entry points: products of windows of floating-point slices. Those whose names end in _any store C anywhere. Tiles,
+// steps and hints are the fastest of those tried on an H200 (tile/docs/kernels.md).
 #include "tile_kernels/product_slices.hpp"
 
 namespace kernels = kizami::tile_kernels;

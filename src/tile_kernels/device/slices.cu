@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Entry points: floating slices of FP64 in BF16 and FP16, and their products: all pairs in one launch, or a launch a diagonal.
-// Tiles of 128 x 128, steps of 256 along k: ceil(k / 64) must be a multiple of 4 for slice_product, ceil(k / 128) of 2 for slice_diagonal;
-// planes are padded with zeros. What is told not to alias is loaded ahead.
+// Entry points: floating slices of FP64 in BF16 and FP16, and their products: all pairs in one launch, or a launch a
+// diagonal. Tiles of 128 x 128, steps of 256 along k: ceil(k / 64) must be a multiple of 4 for slice_product, ceil(k /
+// 128) of 2 for slice_diagonal; planes are padded with zeros. What is told not to alias is loaded ahead.
 #include "tile_kernels/slice_diagonal.hpp"
 #include "tile_kernels/slice_product.hpp"
 #include "tile_kernels/veltkamp_split.hpp"

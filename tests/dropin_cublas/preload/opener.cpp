@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// opener [THREADS]: a program that opens cuBLAS by its name and asks for its functions, as JAX and TensorFlow do. It prints what
-// they return: a product, one that the fake cuBLAS has and Kizami does not, one that neither has.
+// opener [THREADS]: a program that opens cuBLAS by its name and asks for its functions, as JAX and TensorFlow do. It
+// prints what they return: a product, one that the fake cuBLAS has and Kizami does not, one that neither has.
 #include <cublas_v2.h>
 #include <dlfcn.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// plugin_host LIBRARY WHICH [VARIABLE=VALUE]: a program that knows nothing of cuBLAS and loads a library that does, as Python loads its
-// extensions: cuBLAS is then not in the order in which the program searches for names.
+// plugin_host LIBRARY WHICH [VARIABLE=VALUE]: a program that knows nothing of cuBLAS and loads a library that does, as
+// Python loads its extensions: cuBLAS is then not in the order in which the program searches for names.
 #include <dlfcn.h>
 
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// stopped_thread WHO: a program whose thread is stopped in its first product, before it gives back each lock of the preloaded library
-// in turn, and which forks there. The child must have two products all the same, by WHO: kizami or cublas. Prints how many locks
-// there were. pthread_mutex_unlock is this program's own, and the library's calls come to it first.
+// stopped_thread WHO: a program whose thread is stopped in its first product, before it gives back each lock of the
+// preloaded library in turn, and which forks there. The child must have two products all the same, by WHO: kizami or
+// cublas. Prints how many locks there were. pthread_mutex_unlock is this program's own, and the library's calls come to
+// it first.
 #include <cublas_v2.h>
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The split of FP32 into hi and lo, by definition: what is stored is decoded here bit by bit and compared in FP64, in which
-// every number that occurs is exact.
+// The split of FP32 into hi and lo, by definition: what is stored is decoded here bit by bit and compared in FP64, in
+// which every number that occurs is exact.
 #include "schemes/ec/device_planes_oracle.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The look at exponents against its definition, one element after another: types, strides, lengths around vectors, threads.
+// The look at exponents against its definition, one element after another: types, strides, lengths around vectors,
+// threads.
 #include "schemes/native/exponent_range.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Plans of scheme ozaki1 for a device: every product of slices in one window, sums that stay exact, limits of the workspace, and
-// what is refused.
+// Plans of scheme ozaki1 for a device: every product of slices in one window, sums that stay exact, limits of the
+// workspace, and what is refused.
 #include "schemes/ozaki1/device_plan.hpp"
 
 #include <gtest/gtest.h>
@@ -72,7 +72,8 @@ Slicing slicing(int num_slices, int num_diagonals = 0, SliceSums sums = SliceSum
   return {SliceFormat::kInt8, split, num_slices, num_diagonals, 0, sums, form, false};
 }
 
-/// Every product of slices that the scheme takes is in windows, each element of k in one, with the shift and the signs that it has, and sums stay exact.
+/// Every product of slices that the scheme takes is in windows, each element of k in one, with the shift and the signs
+/// that it has, and sums stay exact.
 void expect_all_products(const plan::Plan& plan) {
   const SliceNumerics& slices = ozaki1_of(plan).numerics;
   const SliceRung& rung = slices.last();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scheme ozaki1 as data: counts of the literature, automatic slices and diagonals, and everything that a plan of it refuses.
+// Scheme ozaki1 as data: counts of the literature, automatic slices and diagonals, and everything that a plan of it
+// refuses.
 #include "schemes/ozaki1/plan.hpp"
 
 #include <gtest/gtest.h>
@@ -76,8 +77,8 @@ TEST(SliceCounts, BitsOfADigit) {
   EXPECT_GE(num::int32_block(num::digit_rule(DigitKind::kNearest, 6)), (1 << 19) - 1);
 }
 
-// The worst sums that the planner allows are exact on the tensor core they are planned for: FP32's 24 bits, and FP8 on Hopper,
-// which aligns addends to 13 bits below the largest.
+// The worst sums that the planner allows are exact on the tensor core they are planned for: FP32's 24 bits, and FP8 on
+// Hopper, which aligns addends to 13 bits below the largest.
 TEST(SliceCounts, WorstSumsAreExactOnTheTensorCore) {
   for (const SliceFormat format : {SliceFormat::kFp16, SliceFormat::kBf16, SliceFormat::kE4m3, SliceFormat::kE5m2}) {
     Slicing wishes;

@@ -257,7 +257,8 @@ TEST(Slices, TermsOfComplexLines) {
   }
 }
 
-// A line with NaN or Inf is zeros whatever is sliced of it, and of its exponent nothing is computed: UBSan sees an overflow.
+// A line with NaN or Inf is zeros whatever is sliced of it, and of its exponent nothing is computed: UBSan sees an
+// overflow.
 TEST(Slices, ASkippedLineIsZeros) {
   using C = std::complex<double>;
   const std::vector<C> z = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The formulas of the device's CRT in FP64 pieces, run on the host: the bits of reconstruct_crt() for every count that fits,
-// in both rings; and sums of pieces against GMP, rounded once by MPFR.
+// The formulas of the device's CRT in FP64 pieces, run on the host: the bits of reconstruct_crt() for every count that
+// fits, in both rings; and sums of pieces against GMP, rounded once by MPFR.
 #include "schemes/ozaki2/crt_pieces.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,8 @@ constexpr std::int64_t kRows = 256;
   return word;
 }
 
-/// The rounded integers of one part, element after element; with few words at a time, as kernels of many pieces have them.
+/// The rounded integers of one part, element after element; with few words at a time, as kernels of many pieces have
+/// them.
 template <int kPieces, int kPlanes>
 [[nodiscard]] std::vector<double> rebuild(const std::vector<std::int8_t>& planes, const tests::CrtBlock& block,
                                           const DeviceCrtTable& table, bool is_by_groups) {
@@ -120,8 +121,8 @@ void expect_bits_of_the_host() {
 TEST(CrtPieces, HaveTheBitsOfTheHost) { expect_bits_of_the_host<double>(); }
 TEST(CrtPieces, HaveTheBitsOfTheHostInComplexNumbers) { expect_bits_of_the_host<std::complex<double>>(); }
 
-/// Below 2^width in magnitude: any bits; ties of the rounding to 53 bits and their neighbours near and far; a few powers of
-/// two, so that pieces are zero or cancel the one above.
+/// Below 2^width in magnitude: any bits; ties of the rounding to 53 bits and their neighbours near and far; a few
+/// powers of two, so that pieces are zero or cancel the one above.
 [[nodiscard]] Integer random_sum(tests::Rng& rng, int width) {
   const auto power = [&](int below) {
     return tests::power_of_two(static_cast<unsigned>(tests::random_int(rng, 0, below - 1)));

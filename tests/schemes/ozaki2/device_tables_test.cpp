@@ -126,7 +126,8 @@ TEST(DeviceCrtTables, FifthPiecesHaveFourDigitsButOfManyRealModuli) {
       if (table.pieces.count != 5) continue;
       const bool has_five = !is_complex && table.num_planes == 24;  // the kernels for complex types rely on it
       EXPECT_EQ(fifth_piece_digits(table.pieces), has_five ? 5 : 4) << table.num_planes;
-      // The fourth digit's sum, and 256 times that of the fifth where a lane adds them: 256 times as much fits in 31 bits, as sums of two digits do.
+      // The fourth digit's sum, and 256 times that of the fifth where a lane adds them: 256 times as much fits in 31
+      // bits, as sums of two digits do.
       double fourth = 0;
       for (int q = 0; q < table.num_planes; ++q)
         fourth += 128 * (128 + (has_five ? 256 * (std::abs(table.pieces.weight[q][4]) * 0x1p-44 + 1) : 0));

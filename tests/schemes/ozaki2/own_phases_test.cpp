@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Calls of scheme ozaki2 whose engine has bodies of its own for split and reconstruction: they run where they take what is
-// there, the common phases run where they do not, and no bit tells which.
+// Calls of scheme ozaki2 whose engine has bodies of its own for split and reconstruction: they run where they take what
+// is there, the common phases run where they do not, and no bit tells which.
 #include <gtest/gtest.h>
 
 #include <cmath>

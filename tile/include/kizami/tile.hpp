@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The one header of a kernel file: the tile programming model cuda::tiles (CUDA Tile C++) and what launches its kernels.
+// The one header of a kernel file: the tile programming model cuda::tiles (CUDA Tile C++) and what launches its
+// kernels.
 //   nvcc --enable-tile    NVIDIA's <cuda_tile.h>; kernels run on the GPU
 //   g++, clang            the host implementation in kizami/tile/; kernels run on the threads of the CPU
-// Write kernels in `inline namespace KIZAMI_TILE_BACKEND`: one program may hold kernels of several kinds (GPU, CPU, CPU with
-// checks), and the linker would keep one of two functions of equal name.
-// What is supported: tile/docs/supported.md. Compile with -DKIZAMI_TILE_DEBUG for checks of everything (tile/docs/debug.md).
+// Write kernels in `inline namespace KIZAMI_TILE_BACKEND`: one program may hold kernels of several kinds (GPU, CPU, CPU
+// with checks), and the linker would keep one of two functions of equal name.
+// What is supported: tile/docs/supported.md. Compile with -DKIZAMI_TILE_DEBUG for checks of everything
+// (tile/docs/debug.md).
 #pragma once
 
 #if defined(__CUDACC_TILE__)

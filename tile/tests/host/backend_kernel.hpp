@@ -35,7 +35,8 @@ __tile_global__ void scale(const T* in, float* out, int n) {
 
 }  // namespace KIZAMI_TILE_BACKEND
 
-/// Runs the kernel of the calling unit on six numbers, whose last tile it loads without a mask. The memory behind is there.
+/// Runs the kernel of the calling unit on six numbers, whose last tile it loads without a mask. The memory behind is
+/// there.
 inline namespace KIZAMI_TILE_BACKEND {
 inline BackendReport make_report() {
   std::vector<__half> in;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One kernel source in three units of one program: plain, with the checks of the debug mode, and with Kizami's own formats.
-// Each runs what its unit compiled, not what the linker happened to keep.
+// One kernel source in three units of one program: plain, with the checks of the debug mode, and with Kizami's own
+// formats. Each runs what its unit compiled, not what the linker happened to keep.
 #include <gtest/gtest.h>
 
 #include "tile/tests/host/backend_kernel.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Broadcasting: every rank from 0 to 4 and every way in which two shapes can meet, for an operation that keeps the type and
-// one that does not; and the shape of the result by NumPy's rule.
+// Broadcasting: every rank from 0 to 4 and every way in which two shapes can meet, for an operation that keeps the type
+// and one that does not; and the shape of the result by NumPy's rule.
 #include "tile/tests/host/elementwise_case.hpp"
 
 namespace kizami::tile_test {

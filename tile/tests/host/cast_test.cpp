@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// element_cast between every pair of types, element_bitcast, and the conversions of tiles: against kizami/formats.hpp, which
-// its own tests compare with MPFR, and 128-bit integers.
+// element_cast between every pair of types, element_bitcast, and the conversions of tiles: against kizami/formats.hpp,
+// which its own tests compare with MPFR, and 128-bit integers.
 #include <gtest/gtest.h>
 
 #include <cmath>

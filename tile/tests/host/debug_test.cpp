@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The debug mode: each broken rule gives one sentence that names kernel, block, tile and index, a correct kernel none; the
-// orders of blocks and reductions can be chosen.
+// The debug mode: each broken rule gives one sentence that names kernel, block, tile and index, a correct kernel none;
+// the orders of blocks and reductions can be chosen.
 #define KIZAMI_TILE_DEBUG
 #include <gtest/gtest.h>
 

@@ -14,7 +14,8 @@
 
 namespace kizami::tile_test {
 
-/// Numbers as the reference computes with them: exact for every integer and every product, sum and quotient needed here.
+/// Numbers as the reference computes with them: exact for every integer and every product, sum and quotient needed
+/// here.
 template <class E>
 inline constexpr bool kIsInteger = std::is_integral_v<E>;
 
@@ -88,8 +89,8 @@ void expect_broadcast(const std::string& name, const Op& op, const Reference& re
   expect_elementwise<Tile<E, 8, 2>, Tile<E, 4, 1, 2>>(name, op, reference, divides);
 }
 
-/// The operation for every rank from 0 to 4 and every kind of broadcasting; it is one loop for all operations and types, so
-/// that one of them stands for all.
+/// The operation for every rank from 0 to 4 and every kind of broadcasting; it is one loop for all operations and
+/// types, so that one of them stands for all.
 template <class E, class Op, class Reference>
 void expect_all_patterns(const std::string& name, const Op& op, const Reference& reference) {
   expect_broadcast<E>(name, op, reference);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Every operation on floating-point elements, for every type: results are the exact ones
-// rounded once. References are made in double, which holds every value, sum and product of the 16-bit formats exactly and
-// whose quotients round innocuously [Figueroa1995]; float's likewise, but for sums, which are compared with float's own.
+// rounded once. References are made in double, which holds every value, sum and product of the 16-bit formats exactly
+// and whose quotients round innocuously [Figueroa1995]; float's likewise, but for sums, which are compared with float's
+// own.
 #include <cmath>
 
 #include "kizami/formats.hpp"

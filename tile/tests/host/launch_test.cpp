@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Launching: every block runs once, whatever the threads and the order; two whole kernels, vector add and GEMM with masked
-// edges; what a launch refuses.
+// Launching: every block runs once, whatever the threads and the order; two whole kernels, vector add and GEMM with
+// masked edges; what a launch refuses.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The mathematical functions against MPFR. The C library's documentation gives at most 2 units in the last place for the
-// functions used here (https://sourceware.org/glibc/manual: Errors in Math Functions); the 16-bit formats add half a unit for
-// the one rounding from float.
+// The mathematical functions against MPFR. The C library's documentation gives at most 2 units in the last place for
+// the functions used here (https://sourceware.org/glibc/manual: Errors in Math Functions); the 16-bit formats add half
+// a unit for the one rounding from float.
 #include <gtest/gtest.h>
 #include <mpfr.h>
 

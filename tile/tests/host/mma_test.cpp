@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// mma and matmul for every pair of types, for shapes around every path of the kernels, single and batched. The values are
-// small integers, so that every order of summation gives the same FP32, and INT32 at its ends.
+// mma and matmul for every pair of types, for shapes around every path of the kernels, single and batched. The values
+// are small integers, so that every order of summation gives the same FP32, and INT32 at its ends.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tiles of pointers: arithmetic, comparison, loads and stores with masks and padding, and the atomic functions, alone and
-// from many blocks at once.
+// Tiles of pointers: arithmetic, comparison, loads and stores with masks and padding, and the atomic functions, alone
+// and from many blocks at once.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The worked examples of NVIDIA's guide to tile primitives, one test each: broadcasting, operators, products, reductions,
-// scans, transposition, selection, mathematical functions. (What its table calls ill-formed is in language/ill_formed.txt.)
+// The worked examples of NVIDIA's guide to tile primitives, one test each: broadcasting, operators, products,
+// reductions, scans, transposition, selection, mathematical functions. (What its table calls ill-formed is in
+// language/ill_formed.txt.)
 #include <gtest/gtest.h>
 
 #include <cmath>

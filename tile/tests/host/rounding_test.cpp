@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// add, sub, mul, div, fma and sqrt with every precise rounding tag, against MPFR in the precision and exponent range of each
-// format, subnormals included. Equality of bits.
+// add, sub, mul, div, fma and sqrt with every precise rounding tag, against MPFR in the precision and exponent range of
+// each format, subnormals included. Equality of bits.
 #include <gtest/gtest.h>
 #include <mpfr.h>
 

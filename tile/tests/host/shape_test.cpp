@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Creation and movement of elements: full, zeros, ones, iota, reshape, broadcast, transpose, permute, cat, extract, select,
-// for ranks 0 to 4, against index arithmetic at run time.
+// Creation and movement of elements: full, zeros, ones, iota, reshape, broadcast, transpose, permute, cat, extract,
+// select, for ranks 0 to 4, against index arithmetic at run time.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Views and layouts: where each element of a tile lies in memory, for ranks 0 to 4, every layout and padding, overlapping and
-// gathered tiles; what lies outside is padded and never touched.
+// Views and layouts: where each element of a tile lies in memory, for ranks 0 to 4, every layout and padding,
+// overlapping and gathered tiles; what lies outside is padded and never touched.
 #include <gtest/gtest.h>
 
 #include <cmath>

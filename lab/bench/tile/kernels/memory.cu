@@ -13,7 +13,8 @@ extern "C" __tile_global__ void load_without_padding(const float* x, float* y, i
   ct::store(y + index, ct::load_masked(x + index, index < first));
 }
 
-/// y(i) = x(i + offset) with 64-bit extents, one tile of 256. @shape x: n bytes; y: [256]; offset a multiple of 256; grid: 1
+/// y(i) = x(i + offset) with 64-bit extents, one tile of 256. @shape x: n bytes; y: [256]; offset a multiple of 256;
+/// grid: 1
 extern "C" __tile_global__ void load_far_64(const std::int8_t* x, std::int8_t* y, std::int64_t n, std::int64_t offset) {
   const auto view =
       ct::partition_view{ct::tensor_span{x, ct::extents<std::uint64_t, ct::dynamic_extent>{n}}, ct::shape<256>{}};

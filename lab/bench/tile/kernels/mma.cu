@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// D = A B + C by mma, one kernel a type and a tile, so that what the matrix engine does to single sums can be read from D.
-// On sm_90 the compiler takes the instructions of a warpgroup (HGMMA, QGMMA, IGMMA) for the 64 x 64 tile, those of a warp
-// (HMMA, IMMA) for 32 x 32, and no matrix instruction for 16 x 16.
+// D = A B + C by mma, one kernel a type and a tile, so that what the matrix engine does to single sums can be read from
+// D. On sm_90 the compiler takes the instructions of a warpgroup (HGMMA, QGMMA, IGMMA) for the 64 x 64 tile, those of a
+// warp (HMMA, IMMA) for 32 x 32, and no matrix instruction for 16 x 16.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What decides the layout and meaning of the host implementation of cuda::tiles in one translation unit, folded into the
-// name of an inline namespace: units that differ in one of these never share a symbol.
+// What decides the layout and meaning of the host implementation of cuda::tiles in one translation unit, folded into
+// the name of an inline namespace: units that differ in one of these never share a symbol.
 //   KIZAMI_TILE_DEBUG         defined by the user: tiles carry which elements are defined, and everything is checked
 //   KIZAMI_TILE_OWN_FORMATS   defined by the user: __half and its kin are Kizami's even where CUDA's headers are found
 #pragma once

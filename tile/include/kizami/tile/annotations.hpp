@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a kernel file spells outside cuda::tiles: __tile_global__, __tile__, __host__, __device__, uint3 and dim3. On the
-// host the annotations are empty. Hints, [[cutile::hint(...)]], are accepted and ignored.
+// What a kernel file spells outside cuda::tiles: __tile_global__, __tile__, __host__, __device__, uint3 and dim3. On
+// the host the annotations are empty. Hints, [[cutile::hint(...)]], are accepted and ignored.
 #pragma once
 
 #include "kizami/tile/abi.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The atomic functions on pointers and tiles of pointers. Each element is one atomic access of its own; the order within
-// a call is open. Read-modify-write functions return the old elements. The scope does not matter on the host.
+// The atomic functions on pointers and tiles of pointers. Each element is one atomic access of its own; the order
+// within a call is open. Read-modify-write functions return the old elements. The scope does not matter on the host.
 #pragma once
 
 #include "kizami/tile/pointers.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The loop under every elementwise function: result[i] = f(x[i], y[i], ...), each operand broadcast to the result's shape.
-// In debug mode an element is defined where all operands are, and f may refuse operands by a member fault().
+// The loop under every elementwise function: result[i] = f(x[i], y[i], ...), each operand broadcast to the result's
+// shape. In debug mode an element is defined where all operands are, and f may refuse operands by a member fault().
 #pragma once
 
 #include <array>

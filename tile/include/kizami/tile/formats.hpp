@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The narrow floating-point scalars of tile code under CUDA's names: __half, __nv_bfloat16, __nv_fp8_e4m3, __nv_fp8_e5m2
-// and __nv_tf32. Where CUDA's headers are found they are CUDA's own types; otherwise they are defined here, with the
-// conversions and, for the two that have it, the arithmetic of CUDA's. In either case every conversion that tiles make is
-// that of kizami/formats.hpp.
+// The narrow floating-point scalars of tile code under CUDA's names: __half, __nv_bfloat16, __nv_fp8_e4m3,
+// __nv_fp8_e5m2 and __nv_tf32. Where CUDA's headers are found they are CUDA's own types; otherwise they are defined
+// here, with the conversions and, for the two that have it, the arithmetic of CUDA's. In either case every conversion
+// that tiles make is that of kizami/formats.hpp.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@
 
 namespace kizami::tile {
 
-/// A scalar with arithmetic in format F: each operation is made in float and rounded once, which is correct rounding, as
-/// float has more than twice the significand of F plus two bits. @cite Figueroa1995
+/// A scalar with arithmetic in format F: each operation is made in float and rounded once, which is correct rounding,
+/// as float has more than twice the significand of F plus two bits. @cite Figueroa1995
 template <class F>
 class ArithmeticNarrow {
   static_assert(2 * F::kSignificandBits + 2 <= 24);

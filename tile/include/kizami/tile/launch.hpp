@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Running a kernel over a grid of blocks on the host: the blocks are shared out among the threads of the library's pool,
-// each of which runs them one after another on a stack large enough for tiles.
+// Running a kernel over a grid of blocks on the host: the blocks are shared out among the threads of the library's
+// pool, each of which runs them one after another on a stack large enough for tiles.
 #pragma once
 
 #include <tuple>
@@ -38,10 +38,10 @@ namespace host::inline KIZAMI_TILE_ABI {
 /// Where a kernel runs: LaunchOptions that outlive the launch, or none for the defaults. On a GPU this is cudaStream_t.
 using Stream = const LaunchOptions*;
 
-/// Runs kernel(args...) for every block of the grid; synchronous. Each argument is first converted to the parameter's type,
-/// as a CUDA launch does.
-/// @range each dimension of the grid in [1, 2^24 - 1]; parameters are scalars and pointers. Blocks must not wait for each
-///        other: a block may start when another has ended.
+/// Runs kernel(args...) for every block of the grid; synchronous. Each argument is first converted to the parameter's
+/// type, as a CUDA launch does.
+/// @range each dimension of the grid in [1, 2^24 - 1]; parameters are scalars and pointers. Blocks must not wait for
+///        each other: a block may start when another has ended.
 /// @status see run_blocks
 template <class... Parameters, class... Arguments>
 [[nodiscard]] Status launch(const char* name, void (*kernel)(Parameters...), dim3 grid, Stream stream,

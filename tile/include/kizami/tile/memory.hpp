@@ -93,8 +93,8 @@ class StoreWatch {
   return order == memory_order::acquire || order == memory_order::acq_rel ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED;
 }
 
-/// The unsigned integer as which an element is accessed atomically; std::atomic_ref would be of a type that may not alias
-/// the element's.
+/// The unsigned integer as which an element is accessed atomically; std::atomic_ref would be of a type that may not
+/// alias the element's.
 template <std::size_t kBytes>
 struct AtomicBits;
 template <>

@@ -81,7 +81,8 @@ struct ProductShape<A, B, 3> {
   using type = shape<(batch_extent<A>() > batch_extent<B>() ? batch_extent<A>() : batch_extent<B>()),
                      matrix_extent<A>(0), matrix_extent<B>(1)>;
 };
-/// Whether the accumulator has the product's shape; a batch of the operands may be stretched to that of the accumulator.
+/// Whether the accumulator has the product's shape; a batch of the operands may be stretched to that of the
+/// accumulator.
 template <class A, class B, class Acc>
 consteval bool accumulator_fits() {
   if constexpr (!matrices_fit<A, B>() || Acc::rank() != A::rank()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tiles of pointers: arithmetic and comparison, load and store with masks, and the atomic functions. Pointers are taken by
-// value, so that an array is the pointer to its first element.
+// Tiles of pointers: arithmetic and comparison, load and store with masks, and the atomic functions. Pointers are taken
+// by value, so that an array is the pointer to its first element.
 #pragma once
 
 #include <cstddef>

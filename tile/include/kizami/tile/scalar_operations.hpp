@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The arithmetic of one element, on operands of one type. Signed integers wrap instead of being undefined; in debug mode
-// fault() says what the language leaves undefined.
+// The arithmetic of one element, on operands of one type. Signed integers wrap instead of being undefined; in debug
+// mode fault() says what the language leaves undefined.
 #pragma once
 
 #include <cmath>

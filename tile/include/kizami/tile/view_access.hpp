@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Loads and stores of a tile through a view of a span: what every view does once it has said where its tile lies. A tile
-// that reaches over the end of the span is padded on load and cut on store by the masked forms.
+// Loads and stores of a tile through a view of a span: what every view does once it has said where its tile lies. A
+// tile that reaches over the end of the span is padded on load and cut on store by the masked forms.
 #pragma once
 
 #include <algorithm>
@@ -82,7 +82,8 @@ inline constexpr std::size_t kTileStep = [] {
   return step;
 }();
 
-/// Calls inside(i, offset) for the elements of the tile that lie in the span and outside(i, coordinates) for the others.
+/// Calls inside(i, offset) for the elements of the tile that lie in the span and outside(i, coordinates) for the
+/// others.
 template <class S, std::size_t kGathered, class Inside, class Outside>
 void for_each_in_span(const Placement<S, kGathered>& at, const Geometry<S::rank()>& g, const Inside& inside,
                       const Outside& outside) {
@@ -142,8 +143,8 @@ void report_outside(std::string_view name, std::size_t i, const std::array<std::
   report_element<Tile>(name, i, text);
 }
 
-/// The lines of a tile without gathered dimension along dimension kLine: calls body(i, offset, count) with the first element
-/// i and its place in memory for the part of a line inside the span, and rest(i, count) for what lies outside.
+/// The lines of a tile without gathered dimension along dimension kLine: calls body(i, offset, count) with the first
+/// element i and its place in memory for the part of a line inside the span, and rest(i, count) for what lies outside.
 /// @range start[d] >= 0
 template <bool kMasked, class S, std::size_t kLine, class Body, class Rest>
 void for_each_line(const Placement<S, S::rank()>& at, const Geometry<S::rank()>& g, const Body& body,
@@ -175,7 +176,8 @@ void for_each_line(const Placement<S, S::rank()>& at, const Geometry<S::rank()>&
   }
 }
 
-/// Calls visit with the dimension along which memory is contiguous, if that is the last one or the one before, else the last.
+/// Calls visit with the dimension along which memory is contiguous, if that is the last one or the one before, else the
+/// last.
 template <class S, class Visit>
 void along_memory(const Geometry<S::rank()>& g, const Visit& visit) {
   constexpr std::size_t kLast = S::rank() - 1;

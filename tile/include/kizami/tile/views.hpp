@@ -251,8 +251,8 @@ consteval bool strides_are_static_and_positive() {
 }
 }  // namespace detail
 
-/// Tiles of shape S at the given distances: tile (i, j, ...) starts at element (i s0, j s1, ...). Smaller strides than S
-/// make them overlap.
+/// Tiles of shape S at the given distances: tile (i, j, ...) starts at element (i s0, j s1, ...). Smaller strides than
+/// S make them overlap.
 template <tensor_span_like Span, tile_shape S, strides_like Strides,
           offsets_like Offsets = detail::ZeroOffsets<S::rank()>>
 struct strided_view : detail::UpdatingViewAccess<strided_view<Span, S, Strides, Offsets>, Span, S> {
