@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One idea: a view of part of memory.  A rectangle of an image is inverted, x -> 255 - x, and nothing around it changes.
+// One idea: a view of part of memory.  A rectangle of an image is inverted, x -> 255 - x, and nothing around it
+// changes.
 //
 //   image, 30 x 44 pixels in rows of 48        The span of the region starts at its first pixel. Its extents are those
 //   +------------------------------+           of the region, its strides those of the image: a step down is a whole

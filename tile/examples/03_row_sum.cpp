@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One idea: reductions.  sums[i] = x[i][0] + x[i][1] + ...
-// A reduction keeps its dimension, with extent 1: the sum of an 8 x 128 tile along dimension 1 is 8 x 1. The order of the
-// additions is open; integers, and small integers in FP32 as here, have the same sum in any order.
+// A reduction keeps its dimension, with extent 1: the sum of an 8 x 128 tile along dimension 1 is 8 x 1. The order of
+// the additions is open; integers, and small integers in FP32 as here, have the same sum in any order.
 // A long row is a loop over its tiles: they are added element by element, and reduced once at the end.
 #include <cstdio>
 

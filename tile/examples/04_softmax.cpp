@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One idea: broadcasting, and padding that an operation ignores.  y_ij = exp(x_ij - max_j x_ij) / sum_j exp(x_ij - max_j x_ij)
-// A row is one tile, padded with -inf: it is never the maximum, and exp(-inf) = 0 adds nothing to the sum. The maximum and
-// the sum are 4 x 1 tiles, which broadcast over the 4 x 128 tile.
+// One idea: broadcasting, and padding that an operation ignores.  y_ij = exp(x_ij - max_j x_ij) / sum_j exp(x_ij -
+// max_j x_ij) A row is one tile, padded with -inf: it is never the maximum, and exp(-inf) = 0 adds nothing to the sum.
+// The maximum and the sum are 4 x 1 tiles, which broadcast over the 4 x 128 tile.
 // Checked without knowing how accurate exp is, with u = 2^-24 and n elements a row:
 //   the y of a row sum to 1 within 2 (n + 1) u, from the n - 1 additions and the division;
 //   adding an integer to a row of integers changes no bit, for the differences from the maximum are the same.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // One idea: matrix products of tiles.  C = A B, FP16 operands, sums in FP32.
-// A block makes one 32 x 64 tile of C. It walks along k, 64 at a time: acc = mma(a, b, acc) adds a b to acc. Masked loads
-// put zeros beyond the edges, which add nothing, and the masked store leaves out what C does not have: any m, n, k will do.
+// A block makes one 32 x 64 tile of C. It walks along k, 64 at a time: acc = mma(a, b, acc) adds a b to acc. Masked
+// loads put zeros beyond the edges, which add nothing, and the masked store leaves out what C does not have: any m, n,
+// k will do.
 #include <cstdio>
 
 #include "kizami/tile.hpp"

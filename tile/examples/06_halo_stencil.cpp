@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // One idea: a halo.  One step of heat flow: every cell becomes the mean of its four neighbours.
-// The field has a border of one cell, so that every cell has neighbours. A tile cannot be shifted by one element; but a span
-// can: the neighbours to the west of a tile are the tile of a span that starts one element earlier. So five spans, no five
-// copies, and no conditions. Where the tiles reach beyond the field, masks cut them.
+// The field has a border of one cell, so that every cell has neighbours. A tile cannot be shifted by one element; but a
+// span can: the neighbours to the west of a tile are the tile of a span that starts one element earlier. So five spans,
+// no five copies, and no conditions. Where the tiles reach beyond the field, masks cut them.
 //
 //        . n n n n .
 //        w c c c c e       c: the tile to be made; n, s, w, e: what it needs around it

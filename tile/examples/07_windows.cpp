@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // One idea: tiles that overlap.  The loudest sample of each window of 64 samples, a window every 16 samples.
 //
-//   samples   |----|----|----|----|----|----|----|...      strided_view: tile i starts at element 16 i. Its shape is 64,
-//   window 0  [===================]                        so that neighbours share 48 elements.
+//   samples   |----|----|----|----|----|----|----|...      strided_view: tile i starts at element 16 i. Its shape is
+//   64, window 0  [===================]                        so that neighbours share 48 elements.
 //   window 1       [===================]
 //   window 2            [===================]
 #include <cstdint>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// One idea: FP64 products from BF16 ones.  A = sum_p 2^(a_p) A_p and B = sum_q 2^(b_q) B_q, slices as of 08_veltkamp_split;
+// One idea: FP64 products from BF16 ones.  A = sum_p 2^(a_p) A_p and B = sum_q 2^(b_q) B_q, slices as of
+// 08_veltkamp_split;
 //   C = sum over pairs p + q < d of 2^(a_p + b_q) A_p B_q
-// A product of slices is exact in FP32 while k <= 256: its terms are integers of at most 2^16 (times a power of two), so
-// that sums of 256 of them stay within 2^24. Sums over pairs are FP64. Pairs of late slices add little: d says how many to
-// keep, and what is lost is at most k times the sum of 2^(a_p + b_q) over the dropped pairs.
-// The operands here are integers of 20 bits. Three slices hold them whole, and FP64 holds every sum: with all nine pairs,
-// C is the exact product.
+// A product of slices is exact in FP32 while k <= 256: its terms are integers of at most 2^16 (times a power of two),
+// so that sums of 256 of them stay within 2^24. Sums over pairs are FP64. Pairs of late slices add little: d says how
+// many to keep, and what is lost is at most k times the sum of 2^(a_p + b_q) over the dropped pairs.
+// The operands here are integers of 20 bits. Three slices hold them whole, and FP64 holds every sum: with all nine
+// pairs, C is the exact product.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>

@@ -33,7 +33,8 @@ __tile_global__ void split(const std::int32_t* x, std::int8_t* residues, const s
   r_tiles.store_masked(ct::reshape(residue, ct::shape<1, kTile, kTile>{}), r, i, j);
 }
 
-/// @shape A: 4 x m x k, B: 4 x k x n, C: 4 x m x n; grid: ceil(m / 32) x ceil(n / 32) x 4.  @range k < 2^17: sums below 2^31
+/// @shape A: 4 x m x k, B: 4 x k x n, C: 4 x m x n; grid: ceil(m / 32) x ceil(n / 32) x 4.  @range k < 2^17: sums below
+///        2^31
 __tile_global__ void product(const std::int8_t* A, const std::int8_t* B, std::int8_t* C, const std::int32_t* moduli,
                              int m, int n, int k) {
   const auto [i, j, r] = ct::bid();

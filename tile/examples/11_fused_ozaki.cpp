@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // All of it in one kernel: FP64 operands in, FP64 product out, BF16 matrix products in between.
-//   pass 1   the largest |a| of each row of the tile and |b| of each column, and the powers of two above: alpha_i, beta_j
-//   pass 2   along k, 16 at a time: both tiles are split into BF16 slices (08_veltkamp_split) without leaving the chip, and
+//   pass 1   the largest |a| of each row of the tile and |b| of each column, and the powers of two above: alpha_i,
+//   beta_j pass 2   along k, 16 at a time: both tiles are split into BF16 slices (08_veltkamp_split) without leaving
+//   the chip, and
 //            the pairs p + q = d are multiplied and summed in FP32, for d = 0 ... 6; FP64 adds these sums
-// The FP32 sums are exact: their terms are integers of at most 2^16 (times one power of two), and at most 16 * 7 < 2^8 of them.
-// Slice p of row i is at most alpha_i 2^(-9 p), and what 7 slices leave at most alpha_i 2^-63. So pairs that are dropped, and
-// what is left, are below k alpha_i beta_j 2^-59; N additions in FP64, of magnitudes that sum to less than
-// 1.01 k alpha_i beta_j, round by at most N 2^-53 times that. Integers whose sums fit FP64 come out exact.
+// The FP32 sums are exact: their terms are integers of at most 2^16 (times one power of two), and at most 16 * 7 < 2^8
+// of them. Slice p of row i is at most alpha_i 2^(-9 p), and what 7 slices leave at most alpha_i 2^-63. So pairs that
+// are dropped, and what is left, are below k alpha_i beta_j 2^-59; N additions in FP64, of magnitudes that sum to less
+// than 1.01 k alpha_i beta_j, round by at most N 2^-53 times that. Integers whose sums fit FP64 come out exact.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -29,8 +30,8 @@ constexpr std::uint64_t kExponent = 0x7ff0000000000000;
 
 template <int kRows, int kCols>
 using Doubles = ct::tile<double, ct::shape<kRows, kCols>>;
-/// Seven tiles by name and not by a loop's counter: on a device a tile that a variable chooses lies in memory, in the heap. So
-/// indices are constants, p... of std::index_sequence<0, 1, ...>.
+/// Seven tiles by name and not by a loop's counter: on a device a tile that a variable chooses lies in memory, in the
+/// heap. So indices are constants, p... of std::index_sequence<0, 1, ...>.
 template <int kRows, int kCols>
 struct Slices {
   ct::tile<__nv_bfloat16, ct::shape<kRows, kCols>> slice[kSlices];
@@ -82,7 +83,8 @@ __tile__ auto product(const Slices<kTile, kTileK>& a, const Slices<kTileK, kTile
 }
 
 /// @shape A: m x k, B: k x n, C: m x n, row-major; grid: ceil(m / 32) x ceil(n / 32)
-/// @range finite elements below 2^900; a row or column whose elements are all below 2^-400 counts as if it had that largest one
+/// @range finite elements below 2^900; a row or column whose elements are all below 2^-400 counts as if it had that
+///        largest one
 __tile_global__ void fused_ozaki(const double* A, const double* B, double* C, int m, int n, int k) {
   const auto [i, j, unused] = ct::bid();
   const ct::partition_view a_tiles{ct::tensor_span{A, ct::extents{m, k}}, ct::shape<kTile, kTileK>{}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The guide's kernels under the checks of the debug mode: those that are right have no faults, and those with a mistake have
-// the faults that tile/docs/debug.md shows (faults.txt).
+// The guide's kernels under the checks of the debug mode: those that are right have no faults, and those with a mistake
+// have the faults that tile/docs/debug.md shows (faults.txt).
 #define KIZAMI_TILE_DEBUG
 #include "tile/tests/guide/guide_cases.hpp"
 

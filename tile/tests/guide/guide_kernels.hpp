@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The kernels that tile/docs/guide.md and debug.md show. They are run on the host by guide_test.cpp, with the checks of the
-// debug mode by guide_debug_test.cpp, and compiled for GPUs through guide_kernels.cu. The pages hold copies of the functions;
-// snippets_test.py compares them.
+// The kernels that tile/docs/guide.md and debug.md show. They are run on the host by guide_test.cpp, with the checks of
+// the debug mode by guide_debug_test.cpp, and compiled for GPUs through guide_kernels.cu. The pages hold copies of the
+// functions; snippets_test.py compares them.
 #pragma once
 
 #include <cstdint>
