@@ -3,11 +3,13 @@
 """Checks that includes go down one ladder: the ranks and rules of tools/ranks.txt.
 
 usage: check_ranks.py [ROOT]         check the tree at ROOT (default: this file's repository)
+       check_ranks.py --count [ROOT] arrows between rooms of src/ (which include which), and the includes that they stand for
        check_ranks.py --self-test    check that violations are seen
 """
 import re
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".cu", ".cuh"}
@@ -160,9 +162,29 @@ def self_test():
     return 1 if wrong else 0
 
 
+def count(root):
+    """The rooms of src/, how many arrows join them, and how many includes cross from one to another, of how many."""
+    root = Path(root).resolve()
+    includes = Counter()
+    for file in sorted((root / "src").rglob("*")):
+        if file.suffix not in SUFFIXES or not file.is_file():
+            continue
+        for line in file.read_text(errors="replace").splitlines():
+            match = INCLUDE.match(line) or TARGET_INCLUDE.match(line)
+            target = match and resolve(root, file, match.group(2))
+            if target and target.startswith("src/"):
+                includes[file.relative_to(root / "src").parts[0], target.split("/")[1]] += 1
+    arrows = {pair: number for pair, number in includes.items() if pair[0] != pair[1]}
+    rooms = {room for pair in includes for room in pair}
+    return f"{len(rooms)} rooms, {len(arrows)} arrows, {sum(arrows.values())} of {sum(includes.values())} includes across"
+
+
 def main():
     if sys.argv[1:] == ["--self-test"]:
         return self_test()
+    if sys.argv[1:2] == ["--count"]:
+        print(count(sys.argv[2] if len(sys.argv) > 2 else Path(__file__).resolve().parent.parent))
+        return 0
     problems, num_files = check(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent)
     print("\n".join(problems + [f"{num_files} files, {len(problems)} violations"]))
     return 1 if problems or num_files == 0 else 0
