@@ -64,14 +64,14 @@ void measure(std::int64_t n, const Options& options, const std::string& driver, 
   const int num_sms = planned.schedule.facts.num_sms;
   DeviceBuffer<std::byte> workspace(static_cast<std::int64_t>(planned.schedule.workspace_bytes));
   base::Carver carver(workspace.data);
-  const plan::DeviceEcBuffers buffers = plan::carve_device_ec(carver, planned, false);
+  const ec::DeviceEcBuffers buffers = ec::carve_device_ec(carver, planned, false);
 
-  const plan::EcRung& stage = kizami::ec::ec_of(planned).numerics.rungs[0];
-  const product::EcFormat format = plan::ec_format(stage);
+  const ec::EcRung& stage = ec::ec_of(planned).numerics.rungs[0];
+  const product::EcFormat format = ec::ec_format(stage);
   const std::int64_t row_stride = product::ec_line_bytes(format, n);
-  const split::DeviceEcSplit<float> rows{
+  const ec::DeviceEcSplit<float> rows{
       {a.data, n, n, 1, n}, buffers.a.planes, row_stride, buffers.a.scales, buffers.a.stats};
-  const split::DeviceEcSplit<float> columns{
+  const ec::DeviceEcSplit<float> columns{
       {b.data, n, n, n, 1}, buffers.b.planes, row_stride, buffers.b.scales, buffers.b.stats};
   engines::EcProduct product;
   product.format = format;
@@ -83,15 +83,15 @@ void measure(std::int64_t n, const Options& options, const std::string& driver, 
 
   const auto split_operands = [&](product::EcReport* reports) {
     int num_reports = 0;
-    check(split::device_ec_split<float>(rows, columns, format, {kizami::ec::ec_of(planned).numerics.limits, reports}, 1.0F, num_sms,
+    check(ec::device_ec_split<float>(rows, columns, format, {ec::ec_of(planned).numerics.limits, reports}, 1.0F, num_sms,
                                         num_reports, nullptr),
           "split");
   };
   const auto multiply = [&] {
-    check(engines::run_ec_product(product, form, plan::ec_promotion(stage), nullptr), "product");
+    check(engines::run_ec_product(product, form, ec::ec_promotion(stage), nullptr), "product");
   };
   const auto nothing = [] { check(base::launch_overlapped("empty", empty, dim3(1), dim3(32), 0, nullptr), "empty"); };
-  const exec::DeviceProblem<float> problem{1.0F, blas_view(static_cast<const float*>(a.data), n, n, n),
+  const device::DeviceProblem<float> problem{1.0F, blas_view(static_cast<const float*>(a.data), n, n, n),
                                            blas_view(static_cast<const float*>(b.data), n, n, n), 0.0F,
                                            blas_view(c.data, n, n, n)};
   const auto call = [&] {

@@ -43,7 +43,7 @@ void launch_spin(cudaStream_t stream) {
 
 struct Untaken {
   certify::SecondLook<double> look;
-  std::array<split::DeviceOperand<double>, 2> operands;
+  std::array<ozaki2::DeviceOperand<double>, 2> operands;
   fp64::DeviceCall<double> rung;
   num::Ladder ladder;
   int num_sms;
@@ -51,7 +51,7 @@ struct Untaken {
   void launch(cudaStream_t stream) const {
     check(certify::launch_block_rungs(look, num_sms, stream), "block rungs");
     check(certify::launch_second_look(look, num_sms, stream), "second look");
-    check(split::device_residue_planes<double>(operands, 0, look.a.length, ladder, look.state, true, num_sms, stream),
+    check(ozaki2::device_residue_planes<double>(operands, 0, look.a.length, ladder, look.state, true, num_sms, stream),
           "residues");
     launch_spin(stream);
     check(fp64::answer_exceptions(rung, num_sms, stream), "FP64 rung");
@@ -80,24 +80,24 @@ double time_rounds(cudaStream_t stream, const Launch& launch) {
 void measure(std::int64_t n, const bench::Records& records) {
   const cudaDeviceProp properties = bench::device_properties();
   const plan::Plan plan = plan::make({Scalar::kF64, n, n, n}, {}, exec::environment()).value();
-  plan::DeviceState* state = nullptr;
+  device::DeviceState* state = nullptr;
   check(cudaMalloc(&state, sizeof *state), "cudaMalloc");
-  const plan::DeviceState at_rung_0;
+  const device::DeviceState at_rung_0;
   check(cudaMemcpy(state, &at_rung_0, sizeof *state, cudaMemcpyHostToDevice), "state");
 
   // Nothing is read or written but the state: the shapes make the grids.
   const problem::Lines<double> a{nullptr, n, n, 1, n, false};
   const problem::Lines<double> b{nullptr, n, n, n, 1, false};
   Untaken untaken{};
-  untaken.ladder = kizami::ozaki2::ozaki2_of(plan).ladder;
+  untaken.ladder = ozaki2::ozaki2_of(plan).ladder;
   untaken.num_sms = properties.multiProcessorCount;
   untaken.look.ladder = untaken.ladder;
   untaken.look.a = a;
   untaken.look.b = b;
   untaken.look.chunk = {n, n};
   untaken.look.state = state;
-  untaken.operands = {split::DeviceOperand<double>{a, {}, {nullptr, n, n * n}},
-                      split::DeviceOperand<double>{b, {}, {nullptr, n, n * n}}};
+  untaken.operands = {ozaki2::DeviceOperand<double>{a, {}, {nullptr, n, n * n}},
+                      ozaki2::DeviceOperand<double>{b, {}, {nullptr, n, n * n}}};
   untaken.rung.a = a;
   untaken.rung.b = b;
   untaken.rung.c = MatrixView<double>{nullptr, n, n, 1, n};

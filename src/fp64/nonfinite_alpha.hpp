@@ -14,7 +14,7 @@ template <class T>
 [[nodiscard]] bool is_factor_finite(const T& factor);
 
 /// The same of a factor on a device, of one that lies in host memory: nobody waits for the value of another, for which the device has
-/// plan::DeviceState::takes_signs.
+/// device::DeviceState::takes_signs.
 template <class T>
 [[nodiscard]] bool is_known_nonfinite(const Factor<T>& factor) {
   return factor.device == nullptr && !is_factor_finite(factor.value);

@@ -96,7 +96,7 @@ void expect_every_look(const std::string& line) {
     device::DeviceState state = call.state();
     // The gain of equilibration is found beside the rungs where it may be wanted, if the blocks run together: not for certain on a card
     // that others use.
-    const bool has_gain = look == device::Look::kBlocksFirst && ozaki2_of(call.plan()).ladder.may_equilibrate;
+    const bool has_gain = look == device::Look::kBlocksFirst && ozaki2::ozaki2_of(call.plan()).ladder.may_equilibrate;
     for (int again = 0; again < 4 && has_gain && static_cast<int>(state.num_measured) != certify::kNumGains; ++again) {
       call.run(look);
       state = call.state();

@@ -232,7 +232,7 @@ Status device_slices(std::span<const DeviceSliceOperand<T>> operands, std::int64
 #define KIZAMI_INSTANTIATE_DEVICE_SLICES(T)                                                   \
   template ::kizami::Status kizami::ozaki1::device_slices_in_one_pass<T>(                      \
       const DeviceSliceOperand<T>&, const DeviceSliceOperand<T>&, const SliceDigits&,         \
-      const ::kizami::plan::DeviceState*, ::kizami::product::Queue);                          \
+      const ::kizami::device::DeviceState*, ::kizami::product::Queue);                          \
   template ::kizami::Status kizami::ozaki1::device_slices<T>(                                  \
       std::span<const DeviceSliceOperand<T>>, std::int64_t, std::int64_t, const SliceDigits&, \
-      const ::kizami::plan::DeviceState*, int, ::kizami::product::Queue)
+      const ::kizami::device::DeviceState*, int, ::kizami::product::Queue)

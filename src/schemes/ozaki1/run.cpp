@@ -368,7 +368,7 @@ class Ozaki1Call {
   int rung_index_ = 0;
   int spread_ = 0;
   plan::Chunk block_;  ///< of C: lines of A and B, and the block of k
-  SliceSums sums_;
+  ExactSums sums_;
 };
 
 }  // namespace

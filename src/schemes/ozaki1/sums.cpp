@@ -49,7 +49,7 @@ void add_shifted(std::uint64_t* words, int num_words, std::int64_t value, int sh
 
 }  // namespace
 
-void clear_sums(const SliceSums& sums, std::int64_t rows, std::int64_t cols, int num_forms, int threads) {
+void clear_sums(const ExactSums& sums, std::int64_t rows, std::int64_t cols, int num_forms, int threads) {
   base::parallel_for(cols * num_forms, threads, [&](std::int64_t column, int) {
     const std::int64_t at = column / cols * sums.form_stride + column % cols * sums.col_stride;
     std::fill_n(sums.words + at * sums.num_words, rows * sums.num_words, std::uint64_t{0});
@@ -58,7 +58,7 @@ void clear_sums(const SliceSums& sums, std::int64_t rows, std::int64_t cols, int
 
 template <class Acc>
 void add_products(const SliceProducts<Acc>& products, int planes_per_sum, int sign, int shift, int form,
-                  const SliceSums& sums, std::int64_t rows, std::int64_t cols, int threads) {
+                  const ExactSums& sums, std::int64_t rows, std::int64_t cols, int threads) {
   base::parallel_for(cols, threads, [&](std::int64_t j, int) {
     std::uint64_t* const column = sums.words + (form * sums.form_stride + j * sums.col_stride) * sums.num_words;
     for (int first = 0; first < products.num_planes; first += planes_per_sum) {
@@ -74,7 +74,7 @@ void add_products(const SliceProducts<Acc>& products, int planes_per_sum, int si
 }
 
 template <class T>
-void reconstruct_slices(const SliceSums& sums, int unit, const std::int32_t* row_exponent,
+void reconstruct_slices(const ExactSums& sums, int unit, const std::int32_t* row_exponent,
                         const std::int32_t* col_exponent, T alpha, T beta, int threads, MatrixView<T> c) {
   base::parallel_for(c.cols, threads, [&](std::int64_t j, int) {
     if (col_exponent[j] == num::kSkipLine) return;
@@ -97,14 +97,14 @@ void reconstruct_slices(const SliceSums& sums, int unit, const std::int32_t* row
 }
 
 #define KIZAMI_INSTANTIATE_ADD(Acc)                                                                              \
-  template void add_products<Acc>(const SliceProducts<Acc>&, int, int, int, int, const SliceSums&, std::int64_t, \
+  template void add_products<Acc>(const SliceProducts<Acc>&, int, int, int, int, const ExactSums&, std::int64_t, \
                                   std::int64_t, int)
 KIZAMI_INSTANTIATE_ADD(std::int32_t);
 KIZAMI_INSTANTIATE_ADD(float);
 #undef KIZAMI_INSTANTIATE_ADD
 
 #define KIZAMI_INSTANTIATE(T)                                                                                     \
-  template void reconstruct_slices<T>(const SliceSums&, int, const std::int32_t*, const std::int32_t*, T, T, int, \
+  template void reconstruct_slices<T>(const ExactSums&, int, const std::int32_t*, const std::int32_t*, T, T, int, \
                                       MatrixView<T>)
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

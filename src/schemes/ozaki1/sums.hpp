@@ -15,7 +15,7 @@ inline constexpr int kMaxSumWords = 8;
 
 /// Sums of one block of C, by form: one, or the real and the imaginary part.
 /// @shape element (i, j) of form f at words + (f * form_stride + j * col_stride + i) * num_words
-struct SliceSums {
+struct ExactSums {
   std::uint64_t* words = nullptr;
   int num_words = 2;  ///< 2, 4 or 8
   std::int64_t col_stride = 0;
@@ -32,19 +32,19 @@ struct SliceProducts {
 };
 
 /// Sets the sums of a block to zero.
-void clear_sums(const SliceSums& sums, std::int64_t rows, std::int64_t cols, int num_forms, int threads);
+void clear_sums(const ExactSums& sums, std::int64_t rows, std::int64_t cols, int num_forms, int threads);
 
 /// sums of form f += sign * sum of the planes * 2^shift. Planes are summed in INT32 first, planes_per_sum at a time.
 /// @range sign +1 or -1; planes_per_sum planes sum exactly in INT32; the sums do not overflow their words; shift >= 0
 template <class Acc>
 void add_products(const SliceProducts<Acc>& products, int planes_per_sum, int sign, int shift, int form,
-                  const SliceSums& sums, std::int64_t rows, std::int64_t cols, int threads);
+                  const ExactSums& sums, std::int64_t rows, std::int64_t cols, int threads);
 
 /// @shape  row_exponent: [c.rows], col_exponent: [c.cols]; rows and columns of num::kSkipLine are left untouched
 /// @exact  alpha = 1, beta = 0: the exact sum rounded to 53 bits, then to the type   @bound otherwise num::epilogue_bound()
 /// @queue  blocks until done, on up to `threads` threads
 template <class T>
-void reconstruct_slices(const SliceSums& sums, int unit, const std::int32_t* row_exponent,
+void reconstruct_slices(const ExactSums& sums, int unit, const std::int32_t* row_exponent,
                         const std::int32_t* col_exponent, T alpha, T beta, int threads, MatrixView<T> c);
 
 }  // namespace kizami::ozaki1

@@ -197,7 +197,7 @@ Status scale_device(Factor<T> beta, MatrixView<T> c, product::Queue queue) {
 
 /// In one file for each type: together they take a minute to compile.
 #define KIZAMI_INSTANTIATE_DEVICE_CRT(T)                                                                          \
-  template ::kizami::reconstruct::CrtKernels kizami::ozaki2::crt_kernels<T>(const DeviceReconstruction<T>&); \
+  template ::kizami::ozaki2::CrtKernels kizami::ozaki2::crt_kernels<T>(const DeviceReconstruction<T>&); \
   template ::kizami::Status kizami::ozaki2::reconstruct_by_numbers<T>(const DeviceReconstruction<T>&, int,   \
                                                                            ::kizami::product::Queue);             \
   template ::kizami::Status kizami::ozaki2::reconstruct_by_bytes<T>(const DeviceReconstruction<T>&, int,     \

@@ -270,4 +270,4 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
 #define KIZAMI_INSTANTIATE_SINGLE_PASS(T)                                                          \
   template ::kizami::Status kizami::ozaki2::device_single_pass<T>(                                  \
       const SinglePassOperand<T>&, const SinglePassOperand<T>&, const ::kizami::num::Ladder&, int, \
-      const ::kizami::plan::SecondLookBuffers&, const ::kizami::plan::DeviceState*, ::kizami::product::Queue)
+      const ::kizami::certify::SecondLookBuffers&, const ::kizami::device::DeviceState*, ::kizami::product::Queue)

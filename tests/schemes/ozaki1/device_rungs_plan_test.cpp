@@ -59,7 +59,7 @@ Result<plan::Plan> make_on_device(const problem::Shape& shape, const Policy& pol
 void expect_room(const plan::Plan& plan) {
   const auto bytes = [](const auto& carve) {
     base::Carver counter;
-    ozaki2::carve(counter);
+    carve(counter);
     return counter.bytes();
   };
   const std::size_t room = plan.schedule.product_bytes;
