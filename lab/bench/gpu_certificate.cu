@@ -55,22 +55,30 @@ constexpr std::array<const char*, kNumPhases> kPhaseNames = {"begin",       "spl
 /// In the order of Look.
 const std::vector<std::string> kLookNames = {"sample", "blocks", "blocks_first"};
 
+/// By what the mangled name of a kernel has, first things first; other kernels are products.
+constexpr std::pair<const char*, Phase> kPhaseOfKernels[] = {
+    {"10begin_call", kBegin},      {"15begin_and_scout", kBegin}, {"11weigh_lines", kBegin},
+    {"6kizami4exec", kBegin},      {"6kizami6native", kBegin},    {"14count_failures", kSample},
+    {"12block_digits", kDigits},   {"11block_rungs", kRungs},     {"18second_look_kernel", kSecondLook},
+    {"6kizami7certify", kSplit},  // statistics
+    {"14split_residues", kPlanes}, {"11single_pass", kSplit},     {"17find_line_factors", kSplit},
+    {"6kizami6ozaki2", kCrt},      {"10sum_slices", kCrt},        {"6kizami6ozaki1", kSplit},
+    {"6kizami2ec", kSplit},        {"6kizami4fp64", kRepairs},
+};
+
+[[nodiscard]] Phase phase_of(const std::string& kernel) {
+  for (const auto& [part, phase] : kPhaseOfKernels) {
+    if (kernel.find(part) != std::string::npos) return phase;
+  }
+  return kProduct;
+}
+
 /// Products before the last kernel of the certificate are those of sampled digits.
 [[nodiscard]] std::vector<int> phases_of(const std::vector<std::string>& kernels) {
   std::vector<int> phases;
   std::size_t certified = 0;
   for (const std::string& kernel : kernels) {
-    const auto is_of = [&kernel](const char* part) { return kernel.find(part) != std::string::npos; };
-    const Phase phase = is_of("6kizami4exec")           ? kBegin
-                        : is_of("14split_residues")     ? kPlanes
-                        : is_of("6kizami5split")        ? kSplit
-                        : is_of("14count_failures")     ? kSample
-                        : is_of("12block_digits")       ? kDigits
-                        : is_of("11block_rungs")        ? kRungs
-                        : is_of("18second_look_kernel") ? kSecondLook
-                        : is_of("6kizami11reconstruct") ? kCrt
-                        : is_of("6kizami4fp64")         ? kRepairs
-                                                        : kProduct;
+    const Phase phase = phase_of(kernel);
     phases.push_back(phase);
     if (phase == kSecondLook) certified = phases.size();
   }
@@ -229,10 +237,10 @@ class Series {
                                {"accuracy", accuracy_},
                                {"look", look},
                                {"first_rung", width.state.first_rung},
-                               {"look_by", options_.look                           ? "option"
+                               {"look_by", options_.look                             ? "option"
                                            : kizami::ozaki2::has_scout(width.plan)   ? "scout or call before"
                                            : kizami::ozaki2::learns_look(width.plan) ? "call before"
-                                                                                   : "size"},
+                                                                                     : "size"},
                                {"sampled_failures", width.state.sampled_failures},
                                {"unread_steps", width.state.num_unread_steps},
                                {"moduli", width.outcome.moduli},

@@ -27,7 +27,7 @@ def short_name(kernel):
     """Without parameters and what says nothing: certify::block_rungs<double, certify::WgmmaCore<1, 2>>."""
     name = kernel.split(">(")[0] + ">" if ">(" in kernel else kernel.split("(")[0]
     name = re.sub(r"^void ", "", name)
-    name = re.sub(r"\(anonymous namespace\)::|<?unnamed>::|kizami::|second_look::|device::", "", name)
+    name = re.sub(r"\(anonymous namespace\)::|<?unnamed>::|kizami::|second_look::|kernels::", "", name)
     return re.sub(r"\((?:int|bool|kizami[\w:]*|[\w:]+)\)", "", name)
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The phases of a call of scheme ozaki1. A kernel's phase is the library's part that it is of.
+// The phases of a call of scheme ozaki1, of which a kernel's name tells its own.
 #pragma once
 
 #include <cuda_runtime_api.h>
