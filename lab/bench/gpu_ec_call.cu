@@ -83,8 +83,8 @@ void measure(std::int64_t n, const Options& options, const std::string& driver, 
 
   const auto split_operands = [&](product::EcReport* reports) {
     int num_reports = 0;
-    check(ec::device_ec_split<float>(rows, columns, format, {ec::ec_of(planned).numerics.limits, reports}, 1.0F, num_sms,
-                                        num_reports, nullptr),
+    check(ec::device_ec_split<float>(rows, columns, format, {ec::ec_of(planned).numerics.limits, reports}, 1.0F,
+                                     num_sms, num_reports, nullptr),
           "split");
   };
   const auto multiply = [&] {
@@ -92,8 +92,8 @@ void measure(std::int64_t n, const Options& options, const std::string& driver, 
   };
   const auto nothing = [] { check(base::launch_overlapped("empty", empty, dim3(1), dim3(32), 0, nullptr), "empty"); };
   const device::DeviceProblem<float> problem{1.0F, blas_view(static_cast<const float*>(a.data), n, n, n),
-                                           blas_view(static_cast<const float*>(b.data), n, n, n), 0.0F,
-                                           blas_view(c.data, n, n, n)};
+                                             blas_view(static_cast<const float*>(b.data), n, n, n), 0.0F,
+                                             blas_view(c.data, n, n, n)};
   const auto call = [&] {
     check(exec::run_device<float>(planned, {&problem, 1}, {workspace.data, planned.schedule.workspace_bytes}, nullptr),
           "call");

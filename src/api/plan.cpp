@@ -32,7 +32,9 @@ double Plan::bound() const {
   return bound;
 }
 Gauge Plan::gauge() const { return impl_->first().gauge; }
-int Plan::base_moduli() const { return scheme() == Scheme::kNative ? 0 : ozaki2::ozaki2_of(*impl_).ladder.rungs[0].num_moduli; }
+int Plan::base_moduli() const {
+  return scheme() == Scheme::kNative ? 0 : ozaki2::ozaki2_of(*impl_).ladder.rungs[0].num_moduli;
+}
 int Plan::max_moduli() const {
   const num::Ladder& ladder = ozaki2::ozaki2_of(*impl_).ladder;
   const bool has_none = scheme() == Scheme::kNative || ladder.num_rungs == 0;

@@ -21,8 +21,7 @@ namespace kizami::certify {
 
 /// Units of the device's sums: S = sum 2^kSumShift.
 inline constexpr int kSumShift = 10;
-static_assert(kScaleShiftA - kDigitBits + kScaleShiftB<1> - kDigitBits - 149 + kSumShift ==
-              -2 * kDigitBits);
+static_assert(kScaleShiftA - kDigitBits + kScaleShiftB<1> - kDigitBits - 149 + kSumShift == -2 * kDigitBits);
 
 /// Tiles are walked in bands of this many tile rows, so that blocks that work at the same time share lines.
 inline constexpr std::int64_t kBandRows = 16;

@@ -21,9 +21,8 @@ using problem::kTerms;
 constexpr std::int64_t kStripes = 16;
 
 /// Sums products of digit rows of one tile into buffers.sums[y * kSampledTile + x], pieces of k at a time.
-Status sum_digit_products(const CertificatePlan& plan, const CertificateBuffers& buffers,
-                          const std::int8_t* a, const std::int8_t* b, std::int64_t num_i, std::int64_t num_j,
-                          std::int64_t length) {
+Status sum_digit_products(const CertificatePlan& plan, const CertificateBuffers& buffers, const std::int8_t* a,
+                          const std::int8_t* b, std::int64_t num_i, std::int64_t num_j, std::int64_t length) {
   const int threads = plan.threads;
   for (std::int64_t h = 0; h < length; h += product::kBlockMaxI8) {
     const product::ProductDesc desc =
@@ -45,9 +44,8 @@ Status sum_digit_products(const CertificatePlan& plan, const CertificateBuffers&
 /// Sums the block products of one tile into buffers.block_sums[y * kBlockTile + x], in units of 2^(exponents of the lines).
 /// A segment at a time: each begins at zero, and is added to those before it.
 template <class T>
-Status sum_block_products(const CertificatePlan& plan, const CertificateBuffers& buffers,
-                          const std::int8_t* b_digits, std::int64_t i, std::int64_t num_i, std::int64_t j,
-                          std::int64_t num_j) {
+Status sum_block_products(const CertificatePlan& plan, const CertificateBuffers& buffers, const std::int8_t* b_digits,
+                          std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j) {
   const std::int64_t row = digit_row(plan.shape);
   const std::int64_t num_blocks = row / kBlockTerms<T>;
   const plan::Chunk& chunk = plan.chunk;
@@ -109,9 +107,8 @@ Status for_each_tile(const CertificatePlan& plan, std::int64_t side, const MakeA
 }  // namespace
 
 template <class T>
-Status count_sampled_failures(const CertificatePlan& plan, const num::Ladder& ladder,
-                              const CertificateBuffers& buffers, const CertifiedLines<T>& a,
-                              const CertifiedLines<T>& b, std::int64_t& failures) {
+Status count_sampled_failures(const CertificatePlan& plan, const num::Ladder& ladder, const CertificateBuffers& buffers,
+                              const CertifiedLines<T>& a, const CertifiedLines<T>& b, std::int64_t& failures) {
   const int threads = plan.threads;
   const std::int64_t row = digit_row(plan.shape);
   const std::int64_t prepared_row = round_up(plan::num_terms(plan.shape), kDigitBlock);
@@ -164,9 +161,8 @@ Status count_sampled_failures(const CertificatePlan& plan, const num::Ladder& la
 }
 
 template <class T>
-Status visit_block_rungs(const CertificatePlan& plan, const num::Ladder& ladder,
-                         const CertificateBuffers& buffers, const CertifiedLines<T>& a,
-                         const CertifiedLines<T>& b, const VisitRungs& visit) {
+Status visit_block_rungs(const CertificatePlan& plan, const num::Ladder& ladder, const CertificateBuffers& buffers,
+                         const CertifiedLines<T>& a, const CertifiedLines<T>& b, const VisitRungs& visit) {
   const int threads = plan.threads;
   const std::int64_t num_terms = plan::num_terms(plan.shape);
   const std::int64_t row = digit_row(plan.shape);
@@ -174,7 +170,7 @@ Status visit_block_rungs(const CertificatePlan& plan, const num::Ladder& ladder,
   // Lines [first, first + count) to rows [at, at + count) of the digit buffers.
   const auto make_a = [&](std::int64_t first, std::int64_t at, std::int64_t count) {
     make_block_digits(a.lines.subset(first, count), a.stats + first, a.inner_shift, threads,
-                             buffers.a_digits + at * row, row, buffers.a_scales + at, chunk.mc);
+                      buffers.a_digits + at * row, row, buffers.a_scales + at, chunk.mc);
   };
   const auto swap_b = [&](std::int64_t at, std::int64_t count) {
     if (kTerms<T> == 2) {
@@ -183,7 +179,7 @@ Status visit_block_rungs(const CertificatePlan& plan, const num::Ladder& ladder,
   };
   const auto make_b = [&](std::int64_t first, std::int64_t at, std::int64_t count) {
     make_block_digits(b.lines.subset(first, count), b.stats + first, b.inner_shift, threads,
-                             buffers.b_digits + at * row, row, buffers.b_scales + at, chunk.nc);
+                      buffers.b_digits + at * row, row, buffers.b_scales + at, chunk.nc);
     swap_b(at, count);
   };
   // A pair whose digits are all zero may have no non-zero term at all. Indicators settle that, but they need the digit
@@ -243,9 +239,8 @@ Status visit_block_rungs(const CertificatePlan& plan, const num::Ladder& ladder,
 }
 
 template <class T>
-Status block_histogram(const CertificatePlan& plan, const num::Ladder& ladder,
-                       const CertificateBuffers& buffers, const CertifiedLines<T>& a, const CertifiedLines<T>& b,
-                       num::RungHistogram& histogram) {
+Status block_histogram(const CertificatePlan& plan, const num::Ladder& ladder, const CertificateBuffers& buffers,
+                       const CertifiedLines<T>& a, const CertifiedLines<T>& b, num::RungHistogram& histogram) {
   histogram = {};
   return visit_block_rungs(plan, ladder, buffers, a, b,
                            [&](std::int64_t, std::int64_t num_i, std::int64_t, std::int64_t num_j,
@@ -256,16 +251,13 @@ Status block_histogram(const CertificatePlan& plan, const num::Ladder& ladder,
                            });
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                          \
-  template Status count_sampled_failures<T>(const CertificatePlan&, const num::Ladder&,          \
-                                            const CertificateBuffers&, const CertifiedLines<T>&, \
-                                            const CertifiedLines<T>&, std::int64_t&);                  \
-  template Status visit_block_rungs<T>(const CertificatePlan&, const num::Ladder&,               \
-                                       const CertificateBuffers&, const CertifiedLines<T>&,      \
-                                       const CertifiedLines<T>&, const VisitRungs&);                   \
-  template Status block_histogram<T>(const CertificatePlan&, const num::Ladder&,                 \
-                                     const CertificateBuffers&, const CertifiedLines<T>&,        \
-                                     const CertifiedLines<T>&, num::RungHistogram&)
+#define KIZAMI_INSTANTIATE(T)                                                                                      \
+  template Status count_sampled_failures<T>(const CertificatePlan&, const num::Ladder&, const CertificateBuffers&, \
+                                            const CertifiedLines<T>&, const CertifiedLines<T>&, std::int64_t&);    \
+  template Status visit_block_rungs<T>(const CertificatePlan&, const num::Ladder&, const CertificateBuffers&,      \
+                                       const CertifiedLines<T>&, const CertifiedLines<T>&, const VisitRungs&);     \
+  template Status block_histogram<T>(const CertificatePlan&, const num::Ladder&, const CertificateBuffers&,        \
+                                     const CertifiedLines<T>&, const CertifiedLines<T>&, num::RungHistogram&)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

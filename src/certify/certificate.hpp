@@ -35,9 +35,8 @@ struct CertifiedLines {
 /// Counts the pairs that the sampled certificate does not certify at the lowest rung of a ladder: that of scheme ozaki2, or of
 /// another scheme, with weights to match.
 template <class T>
-Status count_sampled_failures(const CertificatePlan& plan, const num::Ladder& ladder,
-                              const CertificateBuffers& buffers, const CertifiedLines<T>& a,
-                              const CertifiedLines<T>& b, std::int64_t& failures);
+Status count_sampled_failures(const CertificatePlan& plan, const num::Ladder& ladder, const CertificateBuffers& buffers,
+                              const CertifiedLines<T>& a, const CertifiedLines<T>& b, std::int64_t& failures);
 
 /// Called for tiles of pairs: rungs[y * ld + x] is the first sufficient rung of pair (i + x, j + y); ladder.num_rungs
 /// if none.
@@ -46,14 +45,12 @@ using VisitRungs = std::function<void(std::int64_t i, std::int64_t num_i, std::i
 
 /// Finds the first sufficient rung of every pair by the block certificate.
 template <class T>
-Status visit_block_rungs(const CertificatePlan& plan, const num::Ladder& ladder,
-                         const CertificateBuffers& buffers, const CertifiedLines<T>& a,
-                         const CertifiedLines<T>& b, const VisitRungs& visit);
+Status visit_block_rungs(const CertificatePlan& plan, const num::Ladder& ladder, const CertificateBuffers& buffers,
+                         const CertifiedLines<T>& a, const CertifiedLines<T>& b, const VisitRungs& visit);
 
 /// visit_block_rungs() as a histogram.
 template <class T>
-Status block_histogram(const CertificatePlan& plan, const num::Ladder& ladder,
-                       const CertificateBuffers& buffers, const CertifiedLines<T>& a, const CertifiedLines<T>& b,
-                       num::RungHistogram& histogram);
+Status block_histogram(const CertificatePlan& plan, const num::Ladder& ladder, const CertificateBuffers& buffers,
+                       const CertifiedLines<T>& a, const CertifiedLines<T>& b, num::RungHistogram& histogram);
 
 }  // namespace kizami::certify

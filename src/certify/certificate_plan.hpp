@@ -17,8 +17,8 @@ struct CertificatePlan {
   problem::Shape shape;
   const product::Engine* engine = nullptr;
   product::DeviceFacts facts;
-  plan::Chunk chunk;      ///< lines of one pass; kc = k
-  int threads = 1;  ///< on the host, of all but the products
+  plan::Chunk chunk;  ///< lines of one pass; kc = k
+  int threads = 1;    ///< on the host, of all but the products
 };
 
 /// Side of the tiles whose products the certificate looks at in one go.

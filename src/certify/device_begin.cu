@@ -13,7 +13,7 @@ namespace {
 
 template <class T>
 __device__ device::DeviceState fresh_state(Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs, int rung,
-                                         bool is_sliced) {
+                                           bool is_sliced) {
   device::DeviceState fresh;
   fresh.selection.rung = rung;
   if (rung < 0) fresh.selection.num_repaired = num_pairs;
@@ -32,8 +32,8 @@ __device__ void set_look(device::DeviceState& state, device::Look look) {
 }
 
 template <class T>
-__global__ void begin_call(device::DeviceState* state, Factor<T> alpha, std::int32_t num_products, std::int64_t num_pairs,
-                           int rung, bool is_sliced, device::Look look, int first_rung) {
+__global__ void begin_call(device::DeviceState* state, Factor<T> alpha, std::int32_t num_products,
+                           std::int64_t num_pairs, int rung, bool is_sliced, device::Look look, int first_rung) {
   base::follow_previous_kernel();
   device::DeviceState fresh = fresh_state(alpha, num_products, num_pairs, rung, is_sliced);
   set_look(fresh, look);
@@ -81,10 +81,10 @@ Status begin_state_and_scout(device::DeviceState* state, Factor<T> alpha, std::i
                            "begin_and_scout");
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                          \
-  template Status begin_state<T>(device::DeviceState*, Factor<T>, std::int32_t, std::int64_t, int, product::Queue, bool, \
-                                 device::Look, int);                                                                     \
-  template Status begin_state_and_scout<T>(device::DeviceState*, Factor<T>, std::int32_t, const problem::Lines<T>&,      \
+#define KIZAMI_INSTANTIATE(T)                                                                                       \
+  template Status begin_state<T>(device::DeviceState*, Factor<T>, std::int32_t, std::int64_t, int, product::Queue,  \
+                                 bool, device::Look, int);                                                          \
+  template Status begin_state_and_scout<T>(device::DeviceState*, Factor<T>, std::int32_t, const problem::Lines<T>&, \
                                            const problem::Lines<T>&, float, product::Queue)
 
 KIZAMI_INSTANTIATE(float);

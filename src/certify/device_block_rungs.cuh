@@ -38,10 +38,10 @@ __global__ void __launch_bounds__(kDigitThreads, kDigitBlocksPerSm)
   const Lines<T>& lines = is_a ? look.a : look.b;
   const device::DeviceLineBuffers& of_lines = is_a ? look.a_lines : look.b_lines;
   const SecondLookBuffers& to = look.buffers;
-  make_digits(lines, of_lines.stats, nullptr, 0, lines.num_lines,
-              DigitRows{is_a ? to.a_digits : to.b_digits, is_a ? to.a_scales : to.b_scales,
-                        is_a ? to.a_nonzero : to.b_nonzero, second_look_lines(lines.num_lines),
-                        is_a ? kScaleShiftA : kScaleShiftB<static_cast<int>(kTerms<T>)>});
+  make_digits(
+      lines, of_lines.stats, nullptr, 0, lines.num_lines,
+      DigitRows{is_a ? to.a_digits : to.b_digits, is_a ? to.a_scales : to.b_scales, is_a ? to.a_nonzero : to.b_nonzero,
+                second_look_lines(lines.num_lines), is_a ? kScaleShiftA : kScaleShiftB<static_cast<int>(kTerms<T>)>});
   num::LineWeight* const weights = is_a ? to.a_weights : to.b_weights;
   for (std::int64_t i = grid_thread(); i < lines.num_lines; i += grid_threads()) {
     weights[i] =

@@ -27,8 +27,8 @@ constexpr std::int64_t kMostAccBytes = std::int64_t{512} << 20;
   for (const std::int64_t planes : plan::Extents(buffers.num_pieces, product::kMaxProducts)) {
     desc.num_products = static_cast<int>(planes);
     for (const std::int64_t cols : plan::Extents(plan.shape.n, chunk.nc)) {
-      most = std::max(most,
-                      plan::engine_bytes(*plan.engine, plan.facts, desc, ms, {cols, buffers.cols_at_once}, {desc.k, desc.k}));
+      most = std::max(
+          most, plan::engine_bytes(*plan.engine, plan.facts, desc, ms, {cols, buffers.cols_at_once}, {desc.k, desc.k}));
     }
   }
   return most;
@@ -38,7 +38,8 @@ constexpr std::int64_t kMostAccBytes = std::int64_t{512} << 20;
 
 SampledBuffers sampled_rows(const CertificatePlan& plan, const num::Ladder& ladder) {
   SampledBuffers buffers;
-  buffers.allowance = num::sampled_allowance(ladder.rungs[0].allowance, plan::num_terms(plan.shape)) * 0x1p-12F;  // exact
+  buffers.allowance =
+      num::sampled_allowance(ladder.rungs[0].allowance, plan::num_terms(plan.shape)) * 0x1p-12F;  // exact
   const std::int64_t length = num::num_sampled_terms(plan.shape.k, is_complex(plan.shape.scalar) ? 2 : 1);
   buffers.num_pieces = ceil_div(length, product::kBlockMaxI8);
   buffers.row_stride =
@@ -102,7 +103,8 @@ double device_certificate_seconds(const problem::Shape& shape, bool is_compared)
   constexpr double kCompareSeconds = 8e-6;
   const double parts = is_complex(shape.scalar) ? 2.0 : 1.0;
   const double pairs = static_cast<double>(shape.m) * static_cast<double>(shape.n);
-  const double terms = static_cast<double>(shape.k) * parts / static_cast<double>(num::sample_stride(plan::num_terms(shape)));
+  const double terms =
+      static_cast<double>(shape.k) * parts / static_cast<double>(num::sample_stride(plan::num_terms(shape)));
   const double product = parts * (2.0 * pairs * terms / kShortInt8OpsPerSecond + kShortProductSeconds);
   return product + (is_compared ? 0.0 : 4.0 * parts * pairs / kCompareBytesPerSecond + kCompareSeconds);
 }

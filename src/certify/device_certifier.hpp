@@ -34,7 +34,7 @@ struct DeviceCertifier {
   device::DeviceLineBuffers b_lines;
   SampledBuffers sampled;
   SecondLookBuffers second_look;
-  device::Pair* repairs = nullptr;                     ///< as in SecondLook
+  device::Pair* repairs = nullptr;                   ///< as in SecondLook
   std::uint32_t* repair_bits = nullptr;              ///< likewise
   std::int32_t planes_of_rung[num::kMaxRungs] = {};  ///< likewise
   bool wants_all_pairs = false;                      ///< likewise
@@ -90,8 +90,8 @@ struct DeviceCertifier {
       if (!has_one_digit_chunk()) {
         const bool is_a = side == Side::kA;
         KIZAMI_RETURN_IF_ERROR(device_sampled_digits((is_a ? a : b).subset(first, count),
-                                                            (is_a ? a_lines : b_lines).stats + first, digits, state,
-                                                            num_sms(), queue));
+                                                     (is_a ? a_lines : b_lines).stats + first, digits, state, num_sms(),
+                                                     queue));
       }
       if (has_padding) return {};
       KIZAMI_RETURN_IF_ERROR(clear_rows(digits.digits, count, digits.row_stride));

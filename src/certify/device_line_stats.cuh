@@ -84,8 +84,8 @@ struct Sums {
 
 /// The digits of kCount neighbouring elements from element h of a line on, of which every stride-th is sampled.
 template <class T, int kCount>
-__device__ void write_digits(const device::Element<T> (&elements)[kCount], const device::LineUnits& units, const DeviceDigits& digits,
-                             std::int64_t line, std::int64_t h) {
+__device__ void write_digits(const device::Element<T> (&elements)[kCount], const device::LineUnits& units,
+                             const DeviceDigits& digits, std::int64_t line, std::int64_t h) {
   constexpr int kTerms = device::Element<T>::kTerms;
   std::int64_t at = line * digits.row_stride + (h + digits.stride - 1 >> digits.stride / 2) * kTerms;
 #pragma unroll

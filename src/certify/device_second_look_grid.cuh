@@ -169,8 +169,8 @@ __device__ __noinline__ void add_magnitudes(const Lines<T>& lines, const std::in
     std::uint64_t sum_squares = 0;
     for (std::int64_t h = piece.first; h < piece.end; h += piece.step) {
       for (int part = 0; part < kTerms<T>; ++part) {
-        const Magnitude magnitude = magnitude_of(lines.term(piece.line, h * kTerms<T> + part),
-                                                               magnitude_factors(exponent, inner_shift[h]));
+        const Magnitude magnitude =
+            magnitude_of(lines.term(piece.line, h * kTerms<T> + part), magnitude_factors(exponent, inner_shift[h]));
         sum_abs += magnitude.units;
         sum_squares += magnitude.square;
       }

@@ -218,7 +218,8 @@ Status launch(const problem::Lines<T>& lines, const Job& job, const device::Devi
 
 template <class T>
 Status device_statistics(const problem::Lines<T>& lines, num::LineStats* stats, const DeviceDigits& digits,
-                         std::uint64_t* nonfinite, const device::DeviceState* state, int num_sms, product::Queue queue) {
+                         std::uint64_t* nonfinite, const device::DeviceState* state, int num_sms,
+                         product::Queue queue) {
   return launch(lines, Job{stats, digits, nonfinite, false}, state, num_sms, queue);
 }
 
@@ -230,7 +231,7 @@ Status device_sampled_digits(const problem::Lines<T>& lines, const num::LineStat
 
 #define KIZAMI_INSTANTIATE(T)                                                                                          \
   template Status device_statistics<T>(const problem::Lines<T>&, num::LineStats*, const DeviceDigits&, std::uint64_t*, \
-                                       const device::DeviceState*, int, product::Queue);                                 \
+                                       const device::DeviceState*, int, product::Queue);                               \
   template Status device_sampled_digits<T>(const problem::Lines<T>&, const num::LineStats*, const DeviceDigits&,       \
                                            const device::DeviceState*, int, product::Queue)
 

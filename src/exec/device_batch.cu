@@ -39,7 +39,7 @@ namespace {
 
 /// What the i-th product tells: the last one, behind which all states are there, that of all.
 [[nodiscard]] device::EffortReport report_of(const plan::Plan& plan, std::int64_t i, const device::DeviceState* states,
-                                           const EffortNote& note) {
+                                             const EffortNote& note) {
   const std::int64_t num_products = plan.schedule.batch.num_products;
   if (i + 1 != num_products) return {};
   return {note, states, num_products};
@@ -162,8 +162,8 @@ Status validate_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem) {
 }  // namespace
 
 template <class T>
-Status run_device(const plan::Plan& plan, std::span<const device::DeviceProblem<T>> problems, std::span<std::byte> workspace,
-                  product::Queue queue, const EffortNote& note) {
+Status run_device(const plan::Plan& plan, std::span<const device::DeviceProblem<T>> problems,
+                  std::span<std::byte> workspace, product::Queue queue, const EffortNote& note) {
   const base::RelaxedCapture relaxed;
   KIZAMI_RETURN_IF_ERROR(validate_device_plan(plan));
   const std::int64_t num_products = plan.schedule.batch.num_products;
@@ -217,14 +217,15 @@ Status run_device_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem,
     if (!is_native) KIZAMI_RETURN_IF_ERROR(mark_as_scalings(buffers.states, num_products, queue));
     constexpr std::int64_t kMostDeep = 4096;
     const auto deep = static_cast<unsigned>(std::min(num_products, kMostDeep));
-    return device::writes_c(base::launch_overlapped("scale_matrices", scale_matrices<T>,
-                                            copy_grid(std::max(shape.m, shape.n), deep), dim3(kCopyThreads), 0, queue,
-                                            problem.c.pointers, problem.c.layout, num_products, problem.beta));
+    return device::writes_c(base::launch_overlapped(
+        "scale_matrices", scale_matrices<T>, copy_grid(std::max(shape.m, shape.n), deep), dim3(kCopyThreads), 0, queue,
+        problem.c.pointers, problem.c.layout, num_products, problem.beta));
   }
   if (is_native) {
-    const device::DeviceProblem<T> layouts{problem.alpha, problem.a.layout, problem.b.layout, problem.beta, problem.c.layout};
+    const device::DeviceProblem<T> layouts{problem.alpha, problem.a.layout, problem.b.layout, problem.beta,
+                                           problem.c.layout};
     return native::run_device_native(plan, layouts, problem.a.pointers, problem.b.pointers, problem.c.pointers,
-                             workspace.data(), queue);
+                                     workspace.data(), queue);
   }
   const dim3 all = copy_grid(std::max({shape.m, shape.n, shape.k}), 3);
   const dim3 one = copy_grid(std::max(shape.m, shape.n), 1);
@@ -240,7 +241,7 @@ Status run_device_arrays(const plan::Plan& plan, const DeviceArrays<T>& problem,
       return with_number(plan, i, status);
     KIZAMI_RETURN_IF_ERROR(
         device::writes_c(base::launch_overlapped("store_result", store_result<T>, one, dim3(kCopyThreads), 0, queue,
-                                         problem.c.pointers + i, problem.c.layout, MatrixView<const T>(c))));
+                                                 problem.c.pointers + i, problem.c.layout, MatrixView<const T>(c))));
   }
   return {};
 }
@@ -283,10 +284,10 @@ Status read_device_outcomes(const plan::Plan& plan, std::span<const std::byte> w
   return {};
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                               \
+#define KIZAMI_INSTANTIATE(T)                                                                                       \
   template Status run_device<T>(const plan::Plan&, std::span<const device::DeviceProblem<T>>, std::span<std::byte>, \
-                                product::Queue, const EffortNote&);                                         \
-  template Status run_device_arrays<T>(const plan::Plan&, const DeviceArrays<T>&, std::span<std::byte>,     \
+                                product::Queue, const EffortNote&);                                                 \
+  template Status run_device_arrays<T>(const plan::Plan&, const DeviceArrays<T>&, std::span<std::byte>,             \
                                        product::Queue, const EffortNote&)
 
 KIZAMI_INSTANTIATE(float);

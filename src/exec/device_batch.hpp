@@ -20,8 +20,8 @@ namespace kizami::exec {
 /// @param  note where the last kernel tells the effort of all products
 /// @status see kizami::cuda::run() and run_batched(); of several products with the number of the one that is refused
 template <class T>
-Status run_device(const plan::Plan& plan, std::span<const device::DeviceProblem<T>> problems, std::span<std::byte> workspace,
-                  product::Queue queue, const EffortNote& note = {});
+Status run_device(const plan::Plan& plan, std::span<const device::DeviceProblem<T>> problems,
+                  std::span<std::byte> workspace, product::Queue queue, const EffortNote& note = {});
 
 /// A batch whose matrices arrays in device memory point to.
 template <class T>

@@ -115,10 +115,10 @@ Outcome device_outcome(const plan::Plan& plan, const device::DeviceState& state)
   return ozaki2::device_ozaki2_outcome(plan, state);  // also what stands behind the last rung of slices
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                   \
-  template Status validate_device_problem<T>(const plan::Plan&, const device::DeviceProblem<T>&);                       \
-  template Status enqueue_device<T>(const plan::Plan&, const device::DeviceProblem<T>&, std::byte*, device::DeviceState*, \
-                                    product::Queue, const device::EffortReport&)
+#define KIZAMI_INSTANTIATE(T)                                                                       \
+  template Status validate_device_problem<T>(const plan::Plan&, const device::DeviceProblem<T>&);   \
+  template Status enqueue_device<T>(const plan::Plan&, const device::DeviceProblem<T>&, std::byte*, \
+                                    device::DeviceState*, product::Queue, const device::EffortReport&)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

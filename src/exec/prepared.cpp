@@ -32,7 +32,8 @@ void carve(base::Carver& carver, const plan::Plan& plan, schemes::Prepared& prep
       prepared.digits = carver.take<std::int8_t>(prepared.num_lines, prepared.digit_stride);
     return;
   }
-  const int planes = num::num_planes(plan::ring_of(plan.shape.scalar), ozaki2::ozaki2_of(plan).ladder.rungs[0].num_moduli);
+  const int planes =
+      num::num_planes(plan::ring_of(plan.shape.scalar), ozaki2::ozaki2_of(plan).ladder.rungs[0].num_moduli);
   prepared.stats = carver.take<num::LineStats>(prepared.num_lines);
   prepared.planes = carver.take<std::int8_t>(planes, prepared.num_lines, prepared.row_stride);
   if (ozaki2::ozaki2_of(plan).has_certificate)
@@ -77,8 +78,8 @@ Status make_slices(const plan::Plan& plan, const problem::Lines<T>& lines, const
   const std::int64_t row = prepared.num_slices * prepared.row_stride;
   for (int part = 0; part < (is_b ? form.b_parts() : form.num_parts); ++part) {
     ozaki1::make_slices(lines, is_b ? form.b_terms[part] : form.a_terms[part], exponents, 0, lines.length, slices.rule,
-                       prepared.num_slices, is_b, plan.schedule.facts.num_threads,
-                       prepared.planes + part * lines.num_lines * row, row, prepared.row_stride);
+                        prepared.num_slices, is_b, plan.schedule.facts.num_threads,
+                        prepared.planes + part * lines.num_lines * row, row, prepared.row_stride);
   }
   return {};
 }
@@ -111,21 +112,24 @@ Status prepare(const plan::Plan& plan, Side side, const problem::Lines<T>& lines
 
   const int threads = plan.schedule.facts.num_threads;
   certify::gather_statistics(lines, nullptr, threads, prepared.stats);
-  if (plan.policy.reject_nonfinite) KIZAMI_RETURN_IF_ERROR(fp64::reject_nonfinite(side, prepared.stats, lines.num_lines));
+  if (plan.policy.reject_nonfinite)
+    KIZAMI_RETURN_IF_ERROR(fp64::reject_nonfinite(side, prepared.stats, lines.num_lines));
   if (is_sliced) {
     KIZAMI_RETURN_IF_ERROR(make_slices(plan, lines, prepared));
   } else {
-    ozaki2::make_residue_planes(lines, prepared.stats, nullptr, 0, lines.length, ozaki2::ozaki2_of(plan).ladder.rungs[0],
-                               threads, prepared.planes, prepared.row_stride, lines.num_lines * prepared.row_stride);
+    ozaki2::make_residue_planes(lines, prepared.stats, nullptr, 0, lines.length,
+                                ozaki2::ozaki2_of(plan).ladder.rungs[0], threads, prepared.planes, prepared.row_stride,
+                                lines.num_lines * prepared.row_stride);
   }
   if (prepared.digits != nullptr) {
     certify::make_sampled_digits(lines, prepared.stats, num::sample_stride(lines.num_terms()), threads, prepared.digits,
-                               prepared.digit_stride);
+                                 prepared.digit_stride);
   }
   return {};
 }
 
-#define KIZAMI_INSTANTIATE(T) template Status prepare<T>(const plan::Plan&, Side, const problem::Lines<T>&, schemes::Prepared&)
+#define KIZAMI_INSTANTIATE(T) \
+  template Status prepare<T>(const plan::Plan&, Side, const problem::Lines<T>&, schemes::Prepared&)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

@@ -191,9 +191,9 @@ Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const
   return run_scheme(plan, problem, a_prepared, b_prepared, workspace, outcome);
 }
 
-#define KIZAMI_INSTANTIATE(T, In)                                                                                 \
-  template Status run<T, In>(const plan::Plan&, const problem::Problem<T, In>&, const schemes::Prepared*, const schemes::Prepared*, \
-                             std::span<std::byte>, Outcome&)
+#define KIZAMI_INSTANTIATE(T, In)                                                                         \
+  template Status run<T, In>(const plan::Plan&, const problem::Problem<T, In>&, const schemes::Prepared*, \
+                             const schemes::Prepared*, std::span<std::byte>, Outcome&)
 
 KIZAMI_INSTANTIATE(float, float);
 KIZAMI_INSTANTIATE(double, double);

@@ -29,7 +29,7 @@ struct DeviceCall {
   MatrixView<T> c;
   const device::DeviceState* state = nullptr;
   const device::Pair* repairs = nullptr;  ///< [state->num_repairs]
-  bool has_answered_repairs = false;    ///< by answer_repairs()
+  bool has_answered_repairs = false;      ///< by answer_repairs()
   device::EffortReport effort;            ///< what the kernel tells the host as it begins
   device::EffortReport learned;           ///< the same of this product alone, for ozaki2::next_look()
 };

@@ -145,7 +145,8 @@ TEST(TruncationBound, IsTightForBothParts) {
       certify::gather_statistics(problem::lines_of(Side::kA, x.a.view()), nullptr, 1, stats.data());
       int bits = 0;
       for (const num::LineStats& line : stats)
-        bits = std::max(bits, num::scale_bits(ozaki2::ozaki2_of(plan.value().impl()).ladder.rungs[0], line.sum_squares));
+        bits =
+            std::max(bits, num::scale_bits(ozaki2::ozaki2_of(plan.value().impl()).ladder.rungs[0], line.sum_squares));
       if (bits + 1 > 52) continue;
       c.a.params[0] = c.b.params[0] = bits + 1;
       EXPECT_GE(worst_ratio<std::complex<double>>(c), 1.0 / 8) << "k = " << k << ", moduli = " << moduli;

@@ -154,7 +154,7 @@ TEST_P(Property, PermutingTheInnerIndexLeavesC) {
       std::vector<num::LineStats> stats(static_cast<std::size_t>(x.m)), stats_permuted = stats;
       certify::gather_statistics(problem::lines_of(Side::kA, dense(x.a, x.m, x.k)), nullptr, 1, stats.data());
       certify::gather_statistics(problem::lines_of(Side::kA, dense(std::as_const(permuted.a), x.m, x.k)), nullptr, 1,
-                               stats_permuted.data());
+                                 stats_permuted.data());
       EXPECT_EQ(stats, stats_permuted) << check::print(c);
       if (before.rung < 0 || before.repaired > 0 || after.rung != before.rung ||
           after.equilibrated != before.equilibrated)
@@ -178,7 +178,8 @@ TEST_P(Property, TimesIdentityIsTheSame) {
       std::vector<num::LineStats> stats(static_cast<std::size_t>(x.m));
       certify::gather_statistics(problem::lines_of(Side::kA, dense(x.a, x.m, x.k)), nullptr, 1, stats.data());
       for (const num::LineStats& line : stats) {
-        ASSERT_EQ(num::first_exact_rung(ozaki2::ozaki2_of(plan.impl()).ladder, line), 0) << "not lossless: " << check::print(c);
+        ASSERT_EQ(num::first_exact_rung(ozaki2::ozaki2_of(plan.impl()).ladder, line), 0)
+            << "not lossless: " << check::print(c);
       }
       expect_same_bits(x.multiply(), x.a, x.m, x.n, check::print(c));
     });

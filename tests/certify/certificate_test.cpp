@@ -71,7 +71,8 @@ plan::Plan plan_of(std::int64_t m, std::int64_t n, std::int64_t k) {
 template <class T>
 CertifiedLines<T> certified(const plan::Plan& plan, Operand<T>& x) {
   x.weights.clear();
-  for (const num::LineStats& line : x.stats) x.weights.push_back(num::line_weight(ozaki2::ozaki2_of(plan).ladder, line));
+  for (const num::LineStats& line : x.stats)
+    x.weights.push_back(num::line_weight(ozaki2::ozaki2_of(plan).ladder, line));
   return {x.lines(), x.stats.data(), x.weights.data(), nullptr, nullptr};
 }
 

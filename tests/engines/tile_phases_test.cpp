@@ -80,7 +80,7 @@ void expect_same_planes(Operand<T>& x, int num_moduli, std::int64_t first, std::
   std::vector<std::int8_t> planes = expected;
   std::vector<double> factors(at(2 * x.lines.num_lines));
   ozaki2::make_residue_planes(x.lines, x.stats.data(), nullptr, first, length, rung, 1, expected.data(), row_stride,
-                             plane_stride);
+                              plane_stride);
   const SplitDesc desc{.data = x.lines.data + first * x.lines.inner_stride,
                        .num_lines = x.lines.num_lines,
                        .length = length,
@@ -205,9 +205,9 @@ std::vector<std::uint64_t> bits_of(const std::vector<T>& values) {
 template <class T>
 void expect_same_block(Block<T> block, T alpha, T beta = 0) {
   std::vector<T> expected = block.c;
-  ozaki2::reconstruct_crt<T>(
-      {block.residues.data(), block.num_moduli, block.col_stride, block.n * block.col_stride}, block.row_scale.data(),
-      block.col_scale.data(), alpha, beta, 1, {expected.data(), block.m, block.n, 1, block.m + 2});
+  ozaki2::reconstruct_crt<T>({block.residues.data(), block.num_moduli, block.col_stride, block.n * block.col_stride},
+                             block.row_scale.data(), block.col_scale.data(), alpha, beta, 1,
+                             {expected.data(), block.m, block.n, 1, block.m + 2});
   const ReconstructionDesc desc = block.desc(alpha, beta);
   ASSERT_EQ(tile_phases().why_refused(desc).value_or("taken"), "taken");
   const Status status = tile_phases().reconstruct(desc);

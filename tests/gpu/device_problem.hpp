@@ -11,7 +11,7 @@ namespace kizami::gpu_test {
 /// @param a, b, c  the matrices as stored, of stored_shape()
 template <class T>
 [[nodiscard]] device::DeviceProblem<T> device_problem(const check::Case& spec, Factor<T> alpha, const T* a, const T* b,
-                                                    Factor<T> beta, T* c) {
+                                                      Factor<T> beta, T* c) {
   const auto view = [&](const T* data, check::Which which) {
     const check::StoredShape s = check::stored_shape(spec, which);
     const Op op = check::op_of(spec, which);

@@ -54,7 +54,7 @@ void run(const HostCase& host, const Way& way, const DeviceEcOperand& a, const D
          const DeviceArray<float>& factors, const DeviceArray<float>& c, cudaStream_t stream = nullptr) {
   int num_reports = 0;
   const Status split = ec::device_ec_split<float>(a.task(), b.task(), way.format, {}, 1.0F,
-                                                     gpu_test::num_multiprocessors(), num_reports, stream);
+                                                  gpu_test::num_multiprocessors(), num_reports, stream);
   ASSERT_TRUE(split.ok()) << split.reason();
   EcProduct p;
   p.format = way.format;

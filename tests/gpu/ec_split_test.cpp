@@ -134,7 +134,7 @@ void expect_profiles(const ec::DeviceEcSplit<T>& a, const ec::DeviceEcSplit<T>& 
   const std::int64_t length = a.lines.num_terms();
   const float limit = num::ec_profile_limit(0x1p-15, length);
   const Status status = ec::device_ec_profile<T>({reports.data(), num_reports, limit, profiles.data()}, a, b, T(1.0F),
-                                             gpu_test::num_multiprocessors(), nullptr);
+                                                 gpu_test::num_multiprocessors(), nullptr);
   ASSERT_TRUE(status.ok()) << status.reason();
   const num::EcProfiles found = profiles.download()[0];
   EXPECT_TRUE(profiles.guards_are_intact()) << name;
@@ -166,8 +166,8 @@ void expect_split(const EcLines& a, const EcLines& b, EcFormat format, const std
   task.stats = a_stats.data();
   int num_reports = 0;
   const Status status =
-      ec::device_ec_split<float>(task, device_b.task(), format, {limits_of(format), reports.data(), profiles.data()}, 1.0F,
-                             num_sms, num_reports, nullptr);
+      ec::device_ec_split<float>(task, device_b.task(), format, {limits_of(format), reports.data(), profiles.data()},
+                                 1.0F, num_sms, num_reports, nullptr);
   ASSERT_TRUE(status.ok()) << status.reason();
   ASSERT_LE(num_reports, product::ec_most_reports(a.num_lines, b.num_lines));
   const Expected want_a(a.lines(a.memory.data()), format, device_a.row_stride);
@@ -358,7 +358,7 @@ TEST_F(DeviceEcSplitTest, MakesTheFormsOfComplexLines) {
           int num_reports = 0;
           const Status status =
               ec::device_ec_split<C>(tasks[0], tasks[1], format, {limits_of(format), reports.data(), profiles.data()},
-                                 C(1.0F), num_sms, num_reports, nullptr);
+                                     C(1.0F), num_sms, num_reports, nullptr);
           ASSERT_TRUE(status.ok()) << status.reason();
           const std::string name = std::to_string(length) + (is_across ? " across" : " along") +
                                    (is_conjugated ? " conjugated" : "") + (format == EcFormat::kF16 ? " f16" : " tf32");

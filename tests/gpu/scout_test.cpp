@@ -148,7 +148,8 @@ void expect_to_learn(const std::string& type, bool has_planes_at_once) {
   const std::vector<T> wide_c = multiply<T>(wide, reference).c;
   EXPECT_EQ(run(of_wide, wide_c).look, device::Look::kSample) << "nobody knows";
   const int rung = of_wide.state().selection.rung;
-  const bool is_split_at_once = ozaki2::fits_two_words(ozaki2::ozaki2_of(plan).ladder.rungs[static_cast<std::size_t>(rung)]);
+  const bool is_split_at_once =
+      ozaki2::fits_two_words(ozaki2::ozaki2_of(plan).ladder.rungs[static_cast<std::size_t>(rung)]);
   EXPECT_EQ(is_split_at_once, has_planes_at_once);
   const device::Look of_rung = is_split_at_once ? device::Look::kBlocks : device::Look::kBlocksFirst;
   std::uint32_t most_measured = 0;

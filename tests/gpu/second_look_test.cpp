@@ -72,8 +72,7 @@ TEST(SecondLookTerms, DigitsFromPackedTerms) {
     ASSERT_EQ(exponent_of_term(packed), shifted_exponent(x, shift)) << x;
     for (const int above : {0, 1, 5, 6, 7, 60}) {
       const std::int32_t exponent = shifted_exponent(x, shift) + above;
-      ASSERT_EQ(static_cast<std::int32_t>(digit_of_term(packed, exponent)), block_digit(x, shift, exponent))
-          << x;
+      ASSERT_EQ(static_cast<std::int32_t>(digit_of_term(packed, exponent)), block_digit(x, shift, exponent)) << x;
     }
   }
 }
@@ -199,7 +198,8 @@ HostLook look_on_host(const plan::Plan& plan, const Lines<T>& a_lines, HostOpera
   const auto find = [&](bool equilibrated, num::RungHistogram& histogram) {
     const CertifiedLines<T> ca = certified(plan, a_lines, a, equilibrated);
     const CertifiedLines<T> cb = certified(plan, b_lines, b, equilibrated);
-    const Status status = block_histogram(ozaki2::certificate_plan(plan), ozaki2::ozaki2_of(plan).ladder, buffers, ca, cb, histogram);
+    const Status status =
+        block_histogram(ozaki2::certificate_plan(plan), ozaki2::ozaki2_of(plan).ladder, buffers, ca, cb, histogram);
     EXPECT_TRUE(status.ok()) << status.reason();
   };
   find(false, look.statistics.plain);
@@ -226,16 +226,16 @@ HostLook look_on_host(const plan::Plan& plan, const Lines<T>& a_lines, HostOpera
   if (look.selection.rung < 0 || look.selection.num_repaired == 0) return look;
   const CertifiedLines<T> ca = certified(plan, a_lines, a, look.selection.equilibrated);
   const CertifiedLines<T> cb = certified(plan, b_lines, b, look.selection.equilibrated);
-  const Status status = visit_block_rungs<T>(ozaki2::certificate_plan(plan), ozaki2::ozaki2_of(plan).ladder, buffers, ca, cb,
-                                             [&](std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j,
-                                                 const std::uint8_t* rungs, std::int64_t ld) {
-                                               for (std::int64_t y = 0; y < num_j; ++y) {
-                                                 for (std::int64_t x = 0; x < num_i; ++x) {
-                                                   if (rungs[y * ld + x] > look.selection.rung)
-                                                     look.repairs.emplace_back(i + x, j + y);
-                                                 }
-                                               }
-                                             });
+  const Status status =
+      visit_block_rungs<T>(ozaki2::certificate_plan(plan), ozaki2::ozaki2_of(plan).ladder, buffers, ca, cb,
+                           [&](std::int64_t i, std::int64_t num_i, std::int64_t j, std::int64_t num_j,
+                               const std::uint8_t* rungs, std::int64_t ld) {
+                             for (std::int64_t y = 0; y < num_j; ++y) {
+                               for (std::int64_t x = 0; x < num_i; ++x) {
+                                 if (rungs[y * ld + x] > look.selection.rung) look.repairs.emplace_back(i + x, j + y);
+                               }
+                             }
+                           });
   EXPECT_TRUE(status.ok()) << status.reason();
   return look;
 }
@@ -269,9 +269,7 @@ struct DeviceOperand {
         weights(static_cast<std::size_t>(num_chunk_lines)) {}
 
   [[nodiscard]] std::int64_t num_blocks() const { return ceil_div(lines.length, kDigitBlock); }
-  [[nodiscard]] std::int64_t num_steps() const {
-    return second_look_steps(lines.length, static_cast<int>(kTerms<T>));
-  }
+  [[nodiscard]] std::int64_t num_steps() const { return second_look_steps(lines.length, static_cast<int>(kTerms<T>)); }
   [[nodiscard]] device::DeviceLineBuffers line_buffers() const {
     return {stats.data(), equilibrated.data(), inner_shift.data(), nullptr};
   }
@@ -353,8 +351,8 @@ template <class T>
 Status make_blocks(const SecondLook<T>& look) {
   const ozaki2::DevicePlanes planes{nullptr, base::round_up(look.a.length, std::int64_t{128}), 0};
   return ozaki2::device_single_pass<T>({{look.a, look.a_lines, planes}, {}, &look.state->nonfinite_rows},
-                                      {{look.b, look.b_lines, planes}, {}, &look.state->nonfinite_cols}, look.ladder, 0,
-                                      look.buffers, look.state, nullptr);
+                                       {{look.b, look.b_lines, planes}, {}, &look.state->nonfinite_cols}, look.ladder,
+                                       0, look.buffers, look.state, nullptr);
 }
 
 template <class T>

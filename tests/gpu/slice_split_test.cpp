@@ -252,8 +252,8 @@ TYPED_TEST(DeviceSlices, OfBlocksAreThoseOfTheHost) {
       const auto state = this->state();
       for (const auto& [first, length] : {std::pair{0, 1280}, std::pair{1280, 1280}, std::pair{2560, 440}}) {
         const Side<T> x(host, d, parts, seed % 2 == 0, length);
-        Status status = certify::device_statistics<T>(x.operand.lines, x.operand.stats, {}, x.operand.nonfinite, state.data(),
-                                             kNumSms, nullptr);
+        Status status = certify::device_statistics<T>(x.operand.lines, x.operand.stats, {}, x.operand.nonfinite,
+                                                      state.data(), kNumSms, nullptr);
         ASSERT_TRUE(status.ok()) << status.reason();
         const std::array operands = {x.operand};
         status = device_slices<T>(std::span<const DeviceSliceOperand<T>>(operands), first, length, {d.rule, d.count},
@@ -283,7 +283,7 @@ TYPED_TEST(DeviceSlices, OfSurveyedLinesAreThoseOfTheHost) {
       const auto state = this->state();
       for (const Side<T>* side : {&x, &std::as_const(y)}) {
         ASSERT_TRUE(certify::device_statistics<T>(side->operand.lines, side->operand.stats, {}, side->operand.nonfinite,
-                                         state.data(), kNumSms, nullptr)
+                                                  state.data(), kNumSms, nullptr)
                         .ok());
       }
       const bool has_sums = parts.terms.back() == SliceTerms::kSum;

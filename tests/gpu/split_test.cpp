@@ -160,7 +160,7 @@ class DeviceSplit : public gpu_test::DeviceTest {
     return ozaki2_of(plan::make({kScalarOf<T>, 64, 64, k}, policy, exec::environment()).value()).ladder;
   }
   static DeviceArray<device::DeviceState> state_at(int rung, bool is_scaling_only = false,
-                                                 device::Look look = device::Look::kSample, int first_rung = 0) {
+                                                   device::Look look = device::Look::kSample, int first_rung = 0) {
     device::DeviceState state;
     state.look = look;
     state.first_rung = first_rung;
@@ -307,8 +307,8 @@ TYPED_TEST(DeviceSplit, OnePassMakesBlockDigits) {
         const BlockSide<T> p(a);
         const BlockSide<T> q(b);
         const certify::SecondLookBuffers blocks{p.digits.data(),  q.digits.data(),  p.scales.data(),  q.scales.data(),
-                                             p.nonzero.data(), q.nonzero.data(), p.weights.data(), q.weights.data(),
-                                             nullptr,          nullptr};
+                                                p.nonzero.data(), q.nonzero.data(), p.weights.data(), q.weights.data(),
+                                                nullptr,          nullptr};
         const std::vector<std::int8_t> no_planes = x.planes.download();
         const std::vector<std::int8_t> no_digits = x.digits.download();
         const std::vector<std::int32_t> no_scales = x.scales.download();
@@ -370,8 +370,8 @@ TYPED_TEST(DeviceSplit, TwoPassesEqualTheHost) {
       const HostLines<T> host(k < 2000 ? 37 : 9, k, memory, memory == Memory::kAlong, ++seed);
       const DeviceSide<T> x(host, rung);
       const auto state = this->state_at(r);
-      Status status = certify::device_statistics<T>(x.lines, x.stats.data(), x.digit_rows(), x.nonfinite.data(), state.data(),
-                                           kNumSms, nullptr);
+      Status status = certify::device_statistics<T>(x.lines, x.stats.data(), x.digit_rows(), x.nonfinite.data(),
+                                                    state.data(), kNumSms, nullptr);
       ASSERT_TRUE(status.ok()) << status.reason();
       const std::array operands = {x.operand()};
       status = device_residue_planes<T>(operands, 0, k, ladder, state.data(), true, kNumSms, nullptr);
@@ -437,10 +437,11 @@ TYPED_TEST(DeviceSplit, OnePassOfSeveralThreadsAndLengths) {
 
 TYPED_TEST(DeviceSplit, LinesTooLongForOnePassAreRefused) {
   using T = TypeParam;
-  const SinglePassOperand<T> operand{
-      {{nullptr, 1, device::kMaxSinglePassLength + 1, 1, 1, false}, {}, {nullptr, device::kMaxSinglePassLength + 128, 0}},
-      {},
-      nullptr};
+  const SinglePassOperand<T> operand{{{nullptr, 1, device::kMaxSinglePassLength + 1, 1, 1, false},
+                                      {},
+                                      {nullptr, device::kMaxSinglePassLength + 128, 0}},
+                                     {},
+                                     nullptr};
   const Status status = device_single_pass<T>(operand, operand, this->ladder(64, {}), 0, {}, nullptr, nullptr);
   EXPECT_EQ(status.code(), StatusCode::kInternal);
 }

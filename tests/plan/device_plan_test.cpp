@@ -189,7 +189,8 @@ TEST(DevicePlan, BooksScratchForEveryProductThatACallLaunches) {
                      d.k == shape.k % chunk.kc;
             }),
             PickyEngine::kBytes);
-  EXPECT_EQ(engine_bytes([&](const ProductDesc& d) { return d.epilogue == Epilogue::kReduce && d.m % device::kReadRows != 0; }),
+  EXPECT_EQ(engine_bytes(
+                [&](const ProductDesc& d) { return d.epilogue == Epilogue::kReduce && d.m % device::kReadRows != 0; }),
             0U);
 }
 

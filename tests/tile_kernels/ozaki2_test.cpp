@@ -74,7 +74,7 @@ void expect_residues(int max_bits) {
     std::vector<std::int8_t> expected(planes.size(), 0);
     for (int i = 0; i < kRows; ++i) {
       ozaki2::residue_row(x.data() + i * padded, padded, first[at(i)], second[at(i)], max_bits, num::kRealModuli.data(),
-                         num_moduli, expected.data() + i * padded, plane);
+                          num_moduli, expected.data() + i * padded, plane);
     }
     const Status status =
         KIZAMI_TILE_LAUNCH((tile_kernels::residue_split_block<kLimbs, 4, 32, false>), blocks(kRows, 4, padded, 32),
@@ -204,7 +204,7 @@ void expect_crt(int num_moduli, double alpha, double beta) {
   for (double& v : C) v = std::ldexp(static_cast<double>(random()), -20);
   std::vector<double> expected = C;
   ozaki2::reconstruct_crt<double>({residues.data(), num_moduli, kColStride, kN * kColStride}, row_scale.data(),
-                                       col_scale.data(), alpha, beta, 1, {expected.data(), kM, kN, 1, kM});
+                                  col_scale.data(), alpha, beta, 1, {expected.data(), kM, kN, 1, kM});
   std::vector<double> half;
   for (int d = 0; d < kDigits; ++d) half.push_back(num::detail::crt_digit(table.half_wide, d));
   const Status status = KIZAMI_TILE_LAUNCH((tile_kernels::crt_block<kDigits, 4, 16, false>), blocks(kN, 4, kM, 16),

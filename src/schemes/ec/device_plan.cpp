@@ -250,8 +250,8 @@ Status plan_device_ec(plan::Plan& plan, const plan::Environment& environment) {
   const std::size_t needed = device::device_batch_bytes(plan.shape, plan.schedule.batch, of_product);
   plan.schedule.workspace_bytes = needed;
   plan.schedule.seconds = plan::is_empty(plan.shape) ? 0.0
-                                               : (plan.schedule.seconds + phase_seconds(plan)) *
-                                                     static_cast<double>(plan.schedule.batch.num_products);
+                                                     : (plan.schedule.seconds + phase_seconds(plan)) *
+                                                           static_cast<double>(plan.schedule.batch.num_products);
   if (policy.workspace_limit_bytes == 0 || needed <= policy.workspace_limit_bytes) return {};
   return {StatusCode::kWorkspaceTooSmall, "workspace limit = " + std::to_string(policy.workspace_limit_bytes) +
                                               " bytes, must be >= " + std::to_string(needed) + " for scheme ec here"};

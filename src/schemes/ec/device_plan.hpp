@@ -40,7 +40,8 @@ struct DeviceEcBuffers {
 [[nodiscard]] product::EcPromotion ec_promotion(const EcRung& rung);
 
 /// The product of a rung as the engine is asked for it. @param is_transposed as above
-[[nodiscard]] product::FloatProductDesc device_ec_product(const plan::Plan& plan, const EcRung& rung, bool is_transposed);
+[[nodiscard]] product::FloatProductDesc device_ec_product(const plan::Plan& plan, const EcRung& rung,
+                                                          bool is_transposed);
 
 /// Plans scheme ec of a validated policy.
 /// @status kUnsupported: a wish or a named variant that no kernel carries; kAccuracyUnreachable; kWorkspaceTooSmall

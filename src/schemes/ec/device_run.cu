@@ -26,8 +26,8 @@ namespace {
 template <class T>
 class EcCall {
  public:
-  EcCall(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace, device::DeviceState* state,
-         product::Queue queue, const device::EffortReport& effort)
+  EcCall(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace,
+         device::DeviceState* state, product::Queue queue, const device::EffortReport& effort)
       : plan_(plan),
         problem_(problem),
         queue_(queue),
@@ -45,15 +45,16 @@ class EcCall {
     int num_reports = 0;
     const EcNumerics& ec = ec_of(plan_).numerics;
     KIZAMI_RETURN_IF_ERROR(device_ec_split<T>(a(0), b(0), ec_format(ec.rungs[0]),
-                                                     {ec.limits, buffers_.reports, profiles()}, problem_.alpha,
-                                                     num_sms_, num_reports, queue_));
+                                              {ec.limits, buffers_.reports, profiles()}, problem_.alpha, num_sms_,
+                                              num_reports, queue_));
     if (profiles() != nullptr) {
-      KIZAMI_RETURN_IF_ERROR(device_ec_profile<T>({buffers_.reports, num_reports, ec.profile_limit, profiles()},
-                                                         a(0), b(0), problem_.alpha, num_sms_, queue_));
+      KIZAMI_RETURN_IF_ERROR(device_ec_profile<T>({buffers_.reports, num_reports, ec.profile_limit, profiles()}, a(0),
+                                                  b(0), problem_.alpha, num_sms_, queue_));
     }
     KIZAMI_RETURN_IF_ERROR(decide(num_reports));
     if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_decision());
-    if (fp64::is_known_nonfinite(problem_.alpha)) return device::writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
+    if (fp64::is_known_nonfinite(problem_.alpha))
+      return device::writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
     KIZAMI_RETURN_IF_ERROR(multiply());
     return fp64::answer_left(exceptions(), num_sms_, queue_);
   }
@@ -196,8 +197,8 @@ Outcome device_ec_outcome(const plan::Plan& plan, const device::DeviceState& sta
   return outcome;
 }
 
-template Status run_device_ec<float>(const plan::Plan&, const device::DeviceProblem<float>&, std::byte*, device::DeviceState*,
-                                     product::Queue, const device::EffortReport&);
+template Status run_device_ec<float>(const plan::Plan&, const device::DeviceProblem<float>&, std::byte*,
+                                     device::DeviceState*, product::Queue, const device::EffortReport&);
 template Status run_device_ec<std::complex<float>>(const plan::Plan&, const device::DeviceProblem<std::complex<float>>&,
                                                    std::byte*, device::DeviceState*, product::Queue,
                                                    const device::EffortReport&);

@@ -291,10 +291,10 @@ Status device_ec_decide(const EcDecision& decision, const DeviceEcSplit<T>& a, c
 }  // namespace kizami::ec
 
 /// In one file for each type: together they take minutes to compile.
-#define KIZAMI_INSTANTIATE_EC_SPLIT(T)                                                                                 \
-  template ::kizami::Status kizami::ec::device_ec_split<T>(                                                         \
-      const ::kizami::ec::DeviceEcSplit<T>&, const ::kizami::ec::DeviceEcSplit<T>&, ::kizami::product::EcFormat, \
-      const ::kizami::ec::EcObservation&, ::kizami::Factor<T>, int, int&, ::kizami::product::Queue);                \
-  template ::kizami::Status kizami::ec::device_ec_decide<T>(                                                        \
-      const ::kizami::ec::EcDecision&, const ::kizami::ec::DeviceEcSplit<T>&,                                    \
-      const ::kizami::ec::DeviceEcSplit<T>&, ::kizami::Factor<T>, int, ::kizami::product::Queue)
+#define KIZAMI_INSTANTIATE_EC_SPLIT(T)                                                                               \
+  template ::kizami::Status kizami::ec::device_ec_split<T>(                                                          \
+      const ::kizami::ec::DeviceEcSplit<T>&, const ::kizami::ec::DeviceEcSplit<T>&, ::kizami::product::EcFormat,     \
+      const ::kizami::ec::EcObservation&, ::kizami::Factor<T>, int, int&, ::kizami::product::Queue);                 \
+  template ::kizami::Status kizami::ec::device_ec_decide<T>(                                                         \
+      const ::kizami::ec::EcDecision&, const ::kizami::ec::DeviceEcSplit<T>&, const ::kizami::ec::DeviceEcSplit<T>&, \
+      ::kizami::Factor<T>, int, ::kizami::product::Queue)

@@ -119,8 +119,9 @@ Status plan_rungs(plan::Plan& plan, const plan::Environment& environment) {
       bound = std::max(bound, rung.error + budget);
     }
     if (!is_waived && budget <= 0) {
-      plan.refusals.push_back("ec " + std::string(to_string(variant)) + ": guarantees " + plan::short_number(rung.error) +
-                              " |A||B| at k = " + std::to_string(plan.shape.k) + ", wanted " + plan::short_number(target));
+      plan.refusals.push_back("ec " + std::string(to_string(variant)) + ": guarantees " +
+                              plan::short_number(rung.error) + " |A||B| at k = " + std::to_string(plan.shape.k) +
+                              ", wanted " + plan::short_number(target));
       if (is_named && variant == wishes.variant) break;
       continue;
     }
@@ -129,8 +130,9 @@ Status plan_rungs(plan::Plan& plan, const plan::Environment& environment) {
     ec.rungs[static_cast<std::size_t>(ec.num_rungs++)] = rung;
   }
   if (ec.num_rungs == 0) {
-    return {StatusCode::kAccuracyUnreachable, "scheme ec: guarantees " + plan::short_number(best) + " |A||B| at k = " +
-                                                  std::to_string(plan.shape.k) + ", wanted " + plan::short_number(target)};
+    return {StatusCode::kAccuracyUnreachable, "scheme ec: guarantees " + plan::short_number(best) +
+                                                  " |A||B| at k = " + std::to_string(plan.shape.k) + ", wanted " +
+                                                  plan::short_number(target)};
   }
   stage.bound = bound;
   plan::edit_stage<ozaki2::Ozaki2Stage>(plan).bound = bound;  // the plan's, whichever of them answers

@@ -85,12 +85,12 @@ class EcCall {
     const certify::CertifiedLines<T> a{a_, buffers_.behind.a.stats, buffers_.behind.a.weights, nullptr, nullptr};
     const certify::CertifiedLines<T> b{b_, buffers_.behind.b.stats, buffers_.behind.b.weights, nullptr, nullptr};
     std::int64_t failures = 0;
-    KIZAMI_RETURN_IF_ERROR(
-        certify::count_sampled_failures(ozaki2::certificate_plan(plan_), ladder, buffers_.behind.certificate, a, b, failures));
+    KIZAMI_RETURN_IF_ERROR(certify::count_sampled_failures(ozaki2::certificate_plan(plan_), ladder,
+                                                           buffers_.behind.certificate, a, b, failures));
     if (failures == 0) return {};
     num::RungHistogram histogram;
-    KIZAMI_RETURN_IF_ERROR(
-        certify::block_histogram(ozaki2::certificate_plan(plan_), ladder, buffers_.behind.certificate, a, b, histogram));
+    KIZAMI_RETURN_IF_ERROR(certify::block_histogram(ozaki2::certificate_plan(plan_), ladder,
+                                                    buffers_.behind.certificate, a, b, histogram));
     is_certified = histogram.pairs[1] == 0;
     return {};
   }
@@ -135,8 +135,7 @@ class EcCall {
   }
 
   /// One chunk of C, a product after another, and its epilogue.
-  Status multiply_chunk(const EcRecipe& recipe, const product::FloatProductDesc& desc, std::int64_t i,
-                        std::int64_t j) {
+  Status multiply_chunk(const EcRecipe& recipe, const product::FloatProductDesc& desc, std::int64_t i, std::int64_t j) {
     const plan::Chunk& chunk = ec_of(plan_).chunk;
     const std::int64_t form_stride = chunk.nc * chunk.mc;
     for (int p = 0; p < ec_products(plan_); ++p) {
@@ -147,15 +146,13 @@ class EcCall {
       KIZAMI_RETURN_IF_ERROR(launch(desc, buffers_.sums + p * form_stride));
     }
     const FloatSums sums{buffers_.sums, desc.c_col_stride, form_stride};
-    reconstruct_float(
-        sums, buffers_.behind.a.scales + i, buffers_.behind.b.scales + j, problem_.alpha, problem_.beta, threads_,
-        problem_.c.block(i, j, desc.m, desc.n),
-        ec_of(plan_).numerics.is_karatsuba ? ComplexSums::kKaratsuba : ComplexSums::kParts);
+    reconstruct_float(sums, buffers_.behind.a.scales + i, buffers_.behind.b.scales + j, problem_.alpha, problem_.beta,
+                      threads_, problem_.c.block(i, j, desc.m, desc.n),
+                      ec_of(plan_).numerics.is_karatsuba ? ComplexSums::kKaratsuba : ComplexSums::kParts);
     return {};
   }
 
-  static constexpr ComplexTerm kKaratsubaTerms[3] = {ComplexTerm::kReal, ComplexTerm::kImaginary,
-                                                            ComplexTerm::kSum};
+  static constexpr ComplexTerm kKaratsubaTerms[3] = {ComplexTerm::kReal, ComplexTerm::kImaginary, ComplexTerm::kSum};
 
   /// The planes of lines of A, or of B, for product p of a chunk.
   void split_a(const EcRecipe& recipe, const product::FloatProductDesc& desc, std::int64_t i, int p) {
@@ -171,13 +168,12 @@ class EcCall {
                    const std::int32_t* scales, std::byte* planes, std::int64_t row_stride, std::int64_t plane_stride) {
     if constexpr (kIsComplex<T>) {
       if (ec_of(plan_).numerics.is_karatsuba) {
-        make_float_planes(lines, kKaratsubaTerms[p], scales, recipe.type, recipe.split, threads_, planes,
-                                 row_stride, plane_stride);
+        make_float_planes(lines, kKaratsubaTerms[p], scales, recipe.type, recipe.split, threads_, planes, row_stride,
+                          plane_stride);
         return;
       }
     }
-    make_float_planes(lines, form, scales, recipe.type, recipe.split, threads_, planes, row_stride,
-                             plane_stride);
+    make_float_planes(lines, form, scales, recipe.type, recipe.split, threads_, planes, row_stride, plane_stride);
   }
 
   Status launch(const product::FloatProductDesc& desc, float* sums) {

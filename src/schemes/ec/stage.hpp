@@ -22,7 +22,7 @@ struct EcStage final : plan::StageOf<EcStage, Scheme::kEc> {
 
   const product::FloatEngine* engine = nullptr;  ///< on the host
   const product::EcEngine* device_engine = nullptr;
-  plan::Chunk chunk;                              ///< on the host: lines of one pass; kc = k
+  plan::Chunk chunk;                        ///< on the host: lines of one pass; kc = k
   std::optional<std::size_t> engine_bytes;  ///< that the engine asks for on the host, once chunks are final
 
   [[nodiscard]] std::string_view engine_name(const plan::Plan& plan) const override;

@@ -99,8 +99,8 @@ template <class T>
 }  // namespace
 
 template <class T>
-Status run_device_native(const plan::Plan& plan, std::span<const device::DeviceProblem<T>> problems, std::byte* workspace,
-                         product::Queue queue) {
+Status run_device_native(const plan::Plan& plan, std::span<const device::DeviceProblem<T>> problems,
+                         std::byte* workspace, product::Queue queue) {
   const Result<ColumnMajorForm> form = form_of(problems[0]);
   if (!form.ok()) return form.status();
   for (std::size_t i = 1; i < problems.size(); ++i) {
@@ -150,8 +150,8 @@ Status run_device_native(const plan::Plan& plan, std::span<const device::DeviceP
 }
 
 template <class T>
-Status run_device_native(const plan::Plan& plan, const device::DeviceProblem<T>& layouts, const T* const* a, const T* const* b,
-                         T* const* c, std::byte* workspace, product::Queue queue) {
+Status run_device_native(const plan::Plan& plan, const device::DeviceProblem<T>& layouts, const T* const* a,
+                         const T* const* b, T* const* c, std::byte* workspace, product::Queue queue) {
   const Result<ColumnMajorForm> form = form_of(layouts);
   if (!form.ok()) return form.status();
   base::Carver carver(workspace);
@@ -168,11 +168,11 @@ Status run_device_native(const plan::Plan& plan, const device::DeviceProblem<T>&
                                             {buffers.scratch, plan.schedule.product_bytes}, queue);
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                        \
-  template Status run_device_native<T>(const plan::Plan&, std::span<const device::DeviceProblem<T>>, std::byte*,             \
-                                       product::Queue);                                                              \
-  template Status run_device_native<T>(const plan::Plan&, const device::DeviceProblem<T>&, const T* const*, const T* const*, \
-                                       T* const*, std::byte*, product::Queue)
+#define KIZAMI_INSTANTIATE(T)                                                                                    \
+  template Status run_device_native<T>(const plan::Plan&, std::span<const device::DeviceProblem<T>>, std::byte*, \
+                                       product::Queue);                                                          \
+  template Status run_device_native<T>(const plan::Plan&, const device::DeviceProblem<T>&, const T* const*,      \
+                                       const T* const*, T* const*, std::byte*, product::Queue)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

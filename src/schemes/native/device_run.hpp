@@ -16,12 +16,12 @@ namespace kizami::native {
 /// @status kUnsupported: no library, a first call while the queue is captured, or matrices that no BLAS takes
 /// @queue  asynchronous, capturable
 template <class T>
-Status run_device_native(const plan::Plan& plan, std::span<const device::DeviceProblem<T>> problems, std::byte* workspace,
-                         product::Queue queue);
+Status run_device_native(const plan::Plan& plan, std::span<const device::DeviceProblem<T>> problems,
+                         std::byte* workspace, product::Queue queue);
 
 /// The same for matrices that arrays in device memory point to. @param layouts one product, whose addresses do not matter
 template <class T>
-Status run_device_native(const plan::Plan& plan, const device::DeviceProblem<T>& layouts, const T* const* a, const T* const* b,
-                         T* const* c, std::byte* workspace, product::Queue queue);
+Status run_device_native(const plan::Plan& plan, const device::DeviceProblem<T>& layouts, const T* const* a,
+                         const T* const* b, T* const* c, std::byte* workspace, product::Queue queue);
 
 }  // namespace kizami::native

@@ -46,8 +46,9 @@ Status plan_native(plan::Plan& plan, const plan::Environment& environment) {
     }
     // One call of the vendor's product, in no known order. Accuracy native takes it for what it is.
     if (plan.policy.accuracy.kind != Accuracy::Kind::kNative && best > target) {
-      return {StatusCode::kAccuracyUnreachable, "scheme native: guarantees " + plan::short_number(best) + " |A||B| at k = " +
-                                                    std::to_string(plan.shape.k) + ", wanted " + plan::short_number(target)};
+      return {StatusCode::kAccuracyUnreachable, "scheme native: guarantees " + plan::short_number(best) +
+                                                    " |A||B| at k = " + std::to_string(plan.shape.k) + ", wanted " +
+                                                    plan::short_number(target)};
     }
     stage.bound = best;
     stage.k_block = plan.shape.k;
@@ -64,8 +65,9 @@ Status plan_native(plan::Plan& plan, const plan::Environment& environment) {
     plan.schedule.seconds = stage.engine->seconds(plan.shape, plan.schedule.facts) + look_seconds(plan);
     return {};
   }
-  return {StatusCode::kAccuracyUnreachable, "scheme native: guarantees " + plan::short_number(best) + " |A||B| at k = " +
-                                                std::to_string(plan.shape.k) + ", wanted " + plan::short_number(target)};
+  return {StatusCode::kAccuracyUnreachable, "scheme native: guarantees " + plan::short_number(best) +
+                                                " |A||B| at k = " + std::to_string(plan.shape.k) + ", wanted " +
+                                                plan::short_number(target)};
 }
 
 Status validate(const problem::Shape& /*shape*/, const Policy& policy, product::MemorySpace /*space*/) {

@@ -24,9 +24,9 @@ template <class T>
   const int threads = plan.schedule.facts.num_threads;
   num::ExponentRange c;
   if (problem.beta != T{0}) c = exponent_range<T>(problem.c, threads);
-  return num::is_native_bound_certain<T>(
-      exponent_range<T>(problem.a, threads), exponent_range<T>(problem.b, threads),
-      plan::num_terms(plan.shape), num::exponent_range_of(problem.alpha), c, num::exponent_range_of(problem.beta));
+  return num::is_native_bound_certain<T>(exponent_range<T>(problem.a, threads), exponent_range<T>(problem.b, threads),
+                                         plan::num_terms(plan.shape), num::exponent_range_of(problem.alpha), c,
+                                         num::exponent_range_of(problem.beta));
 }
 
 /// k in the plan's blocks: C <- alpha A_1 B_1 + beta C, then C <- alpha A_b B_b + C.

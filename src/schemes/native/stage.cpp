@@ -22,7 +22,9 @@ std::string_view NativeStage::engine_name(const plan::Plan& /*plan*/) const {
   return device_engine != nullptr ? device_engine->name() : engine->name();
 }
 
-bool NativeStage::answers_all(const plan::Plan& plan) const { return plan::is_on_device(plan) || is_native_by_name(plan.policy); }
+bool NativeStage::answers_all(const plan::Plan& plan) const {
+  return plan::is_on_device(plan) || is_native_by_name(plan.policy);
+}
 
 void NativeStage::add_numerics(const plan::Plan& plan, plan::Stages behind, plan::NumericsHash& hash) const {
   hash.add(0);  // no certificate, no FP64 rung

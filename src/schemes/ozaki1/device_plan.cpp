@@ -390,8 +390,8 @@ DeviceSliceBuffers carve_device_slices(base::Carver& carver, const plan::Plan& p
   }
   const product::ProductDesc desc = device_slice_product(plan, largest, chunk.mc, chunk.nc);
   if (ozaki1_of(plan).engine != nullptr)
-    buffers.engine_bytes = plan::engine_bytes(*ozaki1_of(plan).engine, plan.schedule.facts, desc, {plan.shape.m, chunk.mc},
-                                        {plan.shape.n, chunk.nc}, {desc.k, desc.k});
+    buffers.engine_bytes = plan::engine_bytes(*ozaki1_of(plan).engine, plan.schedule.facts, desc,
+                                              {plan.shape.m, chunk.mc}, {plan.shape.n, chunk.nc}, {desc.k, desc.k});
   buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
   return buffers;
 }
@@ -411,7 +411,8 @@ bool slices_in_one_pass(const plan::Plan& plan) {
          plan.shape.k <= device::kMaxSinglePassLength;
 }
 
-product::ProductDesc device_slice_product(const plan::Plan& plan, const SliceBatch& batch, std::int64_t m, std::int64_t n) {
+product::ProductDesc device_slice_product(const plan::Plan& plan, const SliceBatch& batch, std::int64_t m,
+                                          std::int64_t n) {
   const plan::Chunk& chunk = ozaki1_of(plan).chunk;
   product::ProductDesc desc;
   desc.m = m;

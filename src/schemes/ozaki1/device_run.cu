@@ -45,8 +45,8 @@ struct SlicedOperand {
 template <class T>
 class Ozaki1Call {
  public:
-  Ozaki1Call(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace, device::DeviceState* state,
-             product::Queue queue)
+  Ozaki1Call(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace,
+             device::DeviceState* state, product::Queue queue)
       : plan_(plan),
         slices_(ozaki1_of(plan).numerics),
         form_(device_sliced_form(plan)),
@@ -71,7 +71,8 @@ class Ozaki1Call {
     KIZAMI_RETURN_IF_ERROR(split());
     if (slices_.until_zero || (plan_.policy.may_sync && plan_.policy.reject_nonfinite))
       KIZAMI_RETURN_IF_ERROR(wait_for_lines());
-    if (fp64::is_known_nonfinite(problem_.alpha)) return device::writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
+    if (fp64::is_known_nonfinite(problem_.alpha))
+      return device::writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
     KIZAMI_RETURN_IF_ERROR(multiply());
     return fp64::answer_left(exceptions(), num_sms_, queue_);
   }
@@ -91,14 +92,14 @@ class Ozaki1Call {
   }
 
   /// Lines [first, first + count) of an operand over a block of `length` elements of k.
-  [[nodiscard]] DeviceSliceOperand<T> operand(const SlicedOperand<T>& side, std::int64_t first,
-                                                     std::int64_t count, std::int64_t length) const {
+  [[nodiscard]] DeviceSliceOperand<T> operand(const SlicedOperand<T>& side, std::int64_t first, std::int64_t count,
+                                              std::int64_t length) const {
     DeviceSliceOperand<T> out{side.lines.subset(first, count),
-                                     side.buffers.stats + first,
-                                     side.buffers.exponents + first,
-                                     {},
-                                     side.nonfinite,
-                                     slices_.one_scale ? side.largest_exponent : nullptr};
+                              side.buffers.stats + first,
+                              side.buffers.exponents + first,
+                              {},
+                              side.nonfinite,
+                              slices_.one_scale ? side.largest_exponent : nullptr};
     DeviceSlicePlanes& planes = out.planes;
     planes.data = side.slices;
     planes.format = slices_.format;
@@ -116,17 +117,17 @@ class Ozaki1Call {
     if (slices_in_one_pass(plan_)) {
       for (SlicedOperand<T>* side : {&a_, &b_}) side->loaded[0] = side->loaded[1] = 0;
       return device_slices_in_one_pass<T>(operand(a_, 0, plan_.shape.m, plan_.shape.k),
-                                                 operand(b_, 0, plan_.shape.n, plan_.shape.k), digits(), buffers_.state,
-                                                 queue_);
+                                          operand(b_, 0, plan_.shape.n, plan_.shape.k), digits(), buffers_.state,
+                                          queue_);
     }
     for (SlicedOperand<T>* side : {&a_, &b_}) {
       KIZAMI_RETURN_IF_ERROR(certify::device_statistics(side->lines, side->buffers.stats, {}, side->nonfinite,
-                                                      buffers_.state, num_sms_, queue_));
+                                                        buffers_.state, num_sms_, queue_));
     }
     if (!has_slice_survey(plan_)) return {};
     return device_slice_survey(buffers_.a.stats, plan_.shape.m, buffers_.b.stats, plan_.shape.n, slices_.rule,
-                                      slices_.complex_form == ComplexForm::kKaratsuba, slices_.one_scale,
-                                      buffers_.state, queue_);
+                               slices_.complex_form == ComplexForm::kKaratsuba, slices_.one_scale, buffers_.state,
+                               queue_);
   }
 
   /// What only the elements tell: a refusal, and how many slices leave nothing.
@@ -135,8 +136,7 @@ class Ozaki1Call {
     KIZAMI_RETURN_IF_ERROR(device::wait_for_state(buffers_.state, queue_, seen));
     if (slices_.until_zero) {
       until_zero_ = plan_;
-      plan::edit_stage<Ozaki1Stage>(*until_zero_).numerics.rungs[0] =
-          rung_until_zero(slices_, seen.slices.num_digits);
+      plan::edit_stage<Ozaki1Stage>(*until_zero_).numerics.rungs[0] = rung_until_zero(slices_, seen.slices.num_digits);
       set_strides();
     }
     return plan_.policy.reject_nonfinite ? device::reject_nonfinite(seen) : Status{};
@@ -155,8 +155,8 @@ class Ozaki1Call {
     };
     want(a_, i, num_i);
     want(b_, j, num_j);
-    return device_slices<T>(std::span<const DeviceSliceOperand<T>>(wanted).first(count), h, length,
-                                   digits(), buffers_.state, num_sms_, queue_);
+    return device_slices<T>(std::span<const DeviceSliceOperand<T>>(wanted).first(count), h, length, digits(),
+                            buffers_.state, num_sms_, queue_);
   }
 
   Status multiply() {
@@ -193,7 +193,7 @@ class Ozaki1Call {
       pointers.is_scaling_only = &buffers_.state->is_scaling_only;
       pointers.takes_signs = &buffers_.state->takes_signs;
       return device::writes_c(product::fused_slices_of(ozaki1_of(plan_).engine)
-                          ->run(fused_slice_product(plan_, num_i, num_j), pointers, queue_));
+                                  ->run(fused_slice_product(plan_, num_i, num_j), pointers, queue_));
     }
   }
 
@@ -257,7 +257,7 @@ class Ozaki1Call {
   product::Queue queue_;
   int num_sms_;
   std::optional<plan::Plan> until_zero_;  ///< the plan with as many slices as are needed
-  DeviceSliceBuffers buffers_;      ///< of the planned slices
+  DeviceSliceBuffers buffers_;            ///< of the planned slices
   SlicedOperand<T> a_;
   SlicedOperand<T> b_;
 };
@@ -278,17 +278,16 @@ Outcome device_ozaki1_outcome(const plan::Plan& plan, const device::DeviceState&
   // One scale for lines of different size: what is left of each element is that much larger beside its line, of A and of B.
   outcome.bound = std::ldexp(plan.first().bound, std::min(2 * state.slices.spread, 900));
   outcome.gauge = plan.first().gauge;
-  outcome.slices =
-      (slices.until_zero ? rung_until_zero(slices, state.slices.num_digits) : slices.last()).num_slices;
+  outcome.slices = (slices.until_zero ? rung_until_zero(slices, state.slices.num_digits) : slices.last()).num_slices;
   outcome.rung = 0;
   outcome.nonfinite_rows = static_cast<std::int64_t>(state.nonfinite_rows);
   outcome.nonfinite_cols = static_cast<std::int64_t>(state.nonfinite_cols);
   return outcome;
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                      \
-  template Status run_device_ozaki1<T>(const plan::Plan&, const device::DeviceProblem<T>&, std::byte*, device::DeviceState*, \
-                                       product::Queue, int)
+#define KIZAMI_INSTANTIATE(T)                                                                          \
+  template Status run_device_ozaki1<T>(const plan::Plan&, const device::DeviceProblem<T>&, std::byte*, \
+                                       device::DeviceState*, product::Queue, int)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

@@ -39,8 +39,8 @@ __global__ void __launch_bounds__(kThreads)
 
 /// Enqueues all that decides the rung: state->selection is it.
 template <class T>
-Status certify(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace, device::DeviceState* state,
-               product::Queue queue) {
+Status certify(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace,
+               device::DeviceState* state, product::Queue queue) {
   base::Carver carver(workspace);
   const DeviceSliceCertificateBuffers buffers = carve_device_slice_certificate(carver, plan);
   const std::int64_t m = plan.shape.m;
@@ -60,9 +60,9 @@ Status certify(const plan::Plan& plan, const device::DeviceProblem<T>& problem, 
                                               .queue = queue};
   KIZAMI_RETURN_IF_ERROR(certify::begin_state(state, problem.alpha, 0, m * n, 0, queue));
   KIZAMI_RETURN_IF_ERROR(certify::device_statistics(certifier.a, buffers.a.stats, certifier.early_digits(Side::kA),
-                                                  &state->nonfinite_rows, state, num_sms, queue));
+                                                    &state->nonfinite_rows, state, num_sms, queue));
   KIZAMI_RETURN_IF_ERROR(certify::device_statistics(certifier.b, buffers.b.stats, certifier.early_digits(Side::kB),
-                                                  &state->nonfinite_cols, state, num_sms, queue));
+                                                    &state->nonfinite_cols, state, num_sms, queue));
   const auto blocks = static_cast<unsigned>(base::ceil_div(m + n, std::int64_t{kThreads}));
   KIZAMI_RETURN_IF_ERROR(base::launch_overlapped("weigh_lines", weigh_lines, dim3(blocks), dim3(kThreads), 0, queue,
                                                  slice_ladder(slices), buffers.a, m, buffers.b, n,
@@ -94,7 +94,7 @@ Outcome device_slice_rung_outcome(const plan::Plan& plan, const device::DeviceSt
   return outcome;
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                       \
+#define KIZAMI_INSTANTIATE(T)                                                                               \
   template Status run_device_slice_rungs<T>(const plan::Plan&, const device::DeviceProblem<T>&, std::byte*, \
                                             device::DeviceState*, product::Queue, bool&)
 

@@ -51,7 +51,8 @@ DeviceSliceCertificateBuffers carve_device_slice_certificate(base::Carver& carve
   const plan::Chunk& chunk = ozaki2::ozaki2_of(plan).certificate;
   const bool is_whole = chunk.mc >= plan.shape.m && chunk.nc >= plan.shape.n;
   const std::size_t mark = carver.mark();
-  buffers.sampled = certify::carve_sampled(carver, ozaki2::certificate_plan(plan), ozaki1_of(plan).numerics.ladder, is_whole);
+  buffers.sampled =
+      certify::carve_sampled(carver, ozaki2::certificate_plan(plan), ozaki1_of(plan).numerics.ladder, is_whole);
   carver.rewind(mark);
   buffers.second_look =
       certify::carve_second_look(carver, {chunk.mc, chunk.nc}, plan.shape.k, is_complex(plan.shape.scalar) ? 2 : 1);

@@ -29,7 +29,8 @@ struct DeviceSliceCertificateBuffers {
   certify::SecondLookBuffers second_look;  ///< with this
 };
 /// @range ozaki2_of(plan).has_certificate
-[[nodiscard]] DeviceSliceCertificateBuffers carve_device_slice_certificate(base::Carver& carver, const plan::Plan& plan);
+[[nodiscard]] DeviceSliceCertificateBuffers carve_device_slice_certificate(base::Carver& carver,
+                                                                           const plan::Plan& plan);
 
 /// Chunks of the certificate and of scheme ozaki2 on the plan's engine.
 [[nodiscard]] ozaki2::EngineAnswer plan_behind_slices(plan::Plan& plan);

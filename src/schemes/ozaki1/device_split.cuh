@@ -141,7 +141,8 @@ __device__ void slice_panel(const SlicePieces<T>& pieces, const SliceTask<T>& ta
     const int exponent = stats.is_zero() ? num::kNoExponent : one_exponent != nullptr ? *one_exponent : stats.exponent;
     if (piece == 0 && threadIdx.x % (32 * P::kWarpsPerLine) == 0)
       task.operand.exponents[line] = !stats.is_finite ? num::kSkipLine : stats.is_zero() ? 0 : exponent;
-    const auto end = static_cast<int>(min(static_cast<std::int64_t>(device::kPanelLength), slice_elements<T>(planes) - at));
+    const auto end =
+        static_cast<int>(min(static_cast<std::int64_t>(device::kPanelLength), slice_elements<T>(planes) - at));
     const SliceWork work{planes, pieces.digits, lines.is_conjugated};
     std::int8_t* const row =
         place_of(planes, line * planes.row_stride + at * numbers_per_element(planes, kIsComplex<T>));
@@ -183,11 +184,11 @@ Status device_slices_in_one_pass(const DeviceSliceOperand<T>& a, const DeviceSli
     return static_cast<unsigned>(base::ceil_div(x.lines.num_lines, std::int64_t{P::kLines}) * cluster);
   };
   kernels::SlicePass<T> pass{{{a, device::lies_across(a.lines)}, {b, device::lies_across(b.lines)}},
-                            blocks_of(a),
-                            cluster,
-                            length,
-                            digits,
-                            state};
+                             blocks_of(a),
+                             cluster,
+                             length,
+                             digits,
+                             state};
   const auto kernel = kernels::slice_pass<T>;
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, P::bytes(device::kPanelLength)),
@@ -230,9 +231,9 @@ Status device_slices(std::span<const DeviceSliceOperand<T>> operands, std::int64
 
 /// In one file for each type, for the time that they take to compile.
 #define KIZAMI_INSTANTIATE_DEVICE_SLICES(T)                                                   \
-  template ::kizami::Status kizami::ozaki1::device_slices_in_one_pass<T>(                      \
+  template ::kizami::Status kizami::ozaki1::device_slices_in_one_pass<T>(                     \
       const DeviceSliceOperand<T>&, const DeviceSliceOperand<T>&, const SliceDigits&,         \
-      const ::kizami::device::DeviceState*, ::kizami::product::Queue);                          \
-  template ::kizami::Status kizami::ozaki1::device_slices<T>(                                  \
+      const ::kizami::device::DeviceState*, ::kizami::product::Queue);                        \
+  template ::kizami::Status kizami::ozaki1::device_slices<T>(                                 \
       std::span<const DeviceSliceOperand<T>>, std::int64_t, std::int64_t, const SliceDigits&, \
       const ::kizami::device::DeviceState*, int, ::kizami::product::Queue)

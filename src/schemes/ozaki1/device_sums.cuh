@@ -223,6 +223,6 @@ Status sum_slices_device(const DeviceSliceTask<T>& task, int num_sms, product::Q
 }  // namespace kizami::ozaki1
 
 /// In one file for each type, for the time that they take to compile.
-#define KIZAMI_INSTANTIATE_DEVICE_SLICE_SUMS(T)                                                       \
+#define KIZAMI_INSTANTIATE_DEVICE_SLICE_SUMS(T)                                                  \
   template ::kizami::Status kizami::ozaki1::sum_slices_device<T>(const DeviceSliceTask<T>&, int, \
-                                                                      ::kizami::product::Queue)
+                                                                 ::kizami::product::Queue)

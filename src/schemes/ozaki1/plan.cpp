@@ -194,8 +194,8 @@ std::int64_t slice_stride(const plan::Plan& plan, std::int64_t elements) {
 
 int slice_sum_words(const plan::Plan& plan) {
   const SliceNumerics& slices = ozaki1_of(plan).numerics;
-  const int bits =
-      num::slice_sum_bits(slices.rule, slices.last().num_diagonals, std::max<std::int64_t>(plan::num_terms(plan.shape), 1));
+  const int bits = num::slice_sum_bits(slices.rule, slices.last().num_diagonals,
+                                       std::max<std::int64_t>(plan::num_terms(plan.shape), 1));
   return std::max(2, (bits + 63) / 64);
 }
 
@@ -285,11 +285,11 @@ std::variant<product::Offer, product::Refusal> query(const plan::Plan& plan, con
     const std::int64_t numbers = slice_numbers(plan, elements);
     for (int count = 1; count <= counts.planes; ++count)
       most = std::max(most, plan::engine_bytes(engine, plan.schedule.facts, slice_product(plan, count, false), ms, ns,
-                                         {numbers, numbers}));
+                                               {numbers, numbers}));
     for (int count = 2; count <= counts.concatenated; ++count) {
       const std::int64_t k = count * slice_stride(plan, elements);
-      most =
-          std::max(most, plan::engine_bytes(engine, plan.schedule.facts, slice_product(plan, count, true), ms, ns, {k, k}));
+      most = std::max(
+          most, plan::engine_bytes(engine, plan.schedule.facts, slice_product(plan, count, true), ms, ns, {k, k}));
     }
   }
   return most;
@@ -304,7 +304,8 @@ std::variant<product::Offer, product::Refusal> query(const plan::Plan& plan, con
 bool shrink(plan::Chunk& chunk) {
   std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
   return (chunk.kc > 4096 && plan::halve(chunk.kc, 4096, kPadBytes)) || (longer > 256 && plan::halve(longer, 256, 1)) ||
-         plan::halve(chunk.kc, 512, kPadBytes) || plan::halve(longer, 1, 1) || plan::halve(chunk.kc, kPadBytes, kPadBytes);
+         plan::halve(chunk.kc, 512, kPadBytes) || plan::halve(longer, 1, 1) ||
+         plan::halve(chunk.kc, kPadBytes, kPadBytes);
 }
 
 /// Chunks within the limit, or within what scheme ozaki2 was granted above it. @return whether they are
@@ -329,7 +330,8 @@ bool plan_slice_chunk(plan::Plan& plan) {
 }
 
 /// Seconds of all launches and of everything else, from the offer of the largest launch.
-[[nodiscard]] double predicted_seconds(const plan::Plan& plan, const product::Offer& offer, const LaunchCounts& counts) {
+[[nodiscard]] double predicted_seconds(const plan::Plan& plan, const product::Offer& offer,
+                                       const LaunchCounts& counts) {
   constexpr double kSliceSeconds = 3e-9;  // a digit of an operand; unmeasured
   constexpr double kSumSeconds = 3e-9;    // a product added to an exact sum; unmeasured
   const SliceNumerics& slices = ozaki1_of(plan).numerics;

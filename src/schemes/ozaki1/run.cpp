@@ -205,9 +205,8 @@ class Ozaki1Call {
         for (std::int64_t h = 0; h < plan_.shape.k; h += chunk.kc)
           KIZAMI_RETURN_IF_ERROR(add_block(i, j, h, std::min(chunk.kc, plan_.shape.k - h)));
         const int unit = 2 * num::digit_unit(slices_.rule, 0) - slices_.rule.step * (rung_.num_diagonals - 1);
-        reconstruct_slices(sums_, unit, buffers_.behind.a.scales + i, buffers_.behind.b.scales + j,
-                                        problem_.alpha, problem_.beta, threads_,
-                                        problem_.c.block(i, j, block_.mc, block_.nc));
+        reconstruct_slices(sums_, unit, buffers_.behind.a.scales + i, buffers_.behind.b.scales + j, problem_.alpha,
+                           problem_.beta, threads_, problem_.c.block(i, j, block_.mc, block_.nc));
       }
     }
     return {};
@@ -308,8 +307,7 @@ class Ozaki1Call {
         const SliceProducts<Acc> products{acc + q * block_.mc, planes, rows, rows * block_.nc};
         for (int form = 0; form < 2; ++form) {
           const int sign = form_.num_stacked > 1 ? (form == q ? 1 : 0) : product.signs[form];
-          if (sign != 0)
-            add_products(products, per_sum, sign, shift, form, sums_, block_.mc, block_.nc, threads_);
+          if (sign != 0) add_products(products, per_sum, sign, shift, form, sums_, block_.mc, block_.nc, threads_);
         }
       }
     };
@@ -340,9 +338,8 @@ class Ozaki1Call {
     for (int part = 0; part < num_parts; ++part) {
       const num::SliceTerms terms = side.is_reversed ? form_.b_terms[part] : form_.a_terms[part];
       const auto make = [&](auto* digits) {
-        make_slices(side.lines.subset(first, count), terms, side.buffers.scales + first, h, length, slices_.rule,
-                           l, side.is_reversed, threads_, digits + part * source.part_stride, source.row_stride,
-                           stride);
+        make_slices(side.lines.subset(first, count), terms, side.buffers.scales + first, h, length, slices_.rule, l,
+                    side.is_reversed, threads_, digits + part * source.part_stride, source.row_stride, stride);
       };
       if (is_int8()) {
         make(reinterpret_cast<std::int8_t*>(slices));
@@ -382,9 +379,9 @@ Status run_ozaki1(const plan::Plan& plan, const problem::Problem<T>& problem, co
   return ozaki2::run_ozaki2<T, T>(plan, problem, nullptr, nullptr, workspace, outcome);
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                    \
-  template Status run_ozaki1<T>(const plan::Plan&, const problem::Problem<T>&, const schemes::Prepared*, const schemes::Prepared*, \
-                                std::byte*, Outcome&)
+#define KIZAMI_INSTANTIATE(T)                                                                            \
+  template Status run_ozaki1<T>(const plan::Plan&, const problem::Problem<T>&, const schemes::Prepared*, \
+                                const schemes::Prepared*, std::byte*, Outcome&)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

@@ -18,7 +18,7 @@ struct Ozaki1Stage final : plan::StageOf<Ozaki1Stage, Scheme::kOzaki1> {
 
   const product::Engine* engine = nullptr;             ///< but on the host, for slices in floating point
   const product::FloatEngine* float_engine = nullptr;  ///< of those
-  plan::Chunk chunk;                                         ///< kc as far as sums are exact
+  plan::Chunk chunk;                                   ///< kc as far as sums are exact
   SliceSums sums = SliceSums::kConcatenated;
   std::optional<std::size_t> engine_bytes;  ///< that the engine asks for on the host, once chunks are final
 

@@ -45,7 +45,7 @@ struct MainBuffers {
 struct Buffers {
   LineBuffers a;
   LineBuffers b;
-  Repair* repairs = nullptr;       ///< [m n >> num::kMostRepairShift]
+  Repair* repairs = nullptr;                ///< [m n >> num::kMostRepairShift]
   certify::CertificateBuffers certificate;  ///< the same memory as main: never alive together
   MainBuffers main;
   std::size_t shared_mark = 0;  ///< where that memory begins, for schemes before this one to carve as well

@@ -24,9 +24,9 @@ using base::round_up;
   std::size_t most = 0;
   for (int r = 0; r < ladder.num_rungs; ++r) {
     const int num_moduli = ladder.rungs[static_cast<std::size_t>(r)].num_moduli;
-    most = std::max(
-        most, plan::engine_bytes(*ozaki2_of(plan).engine, plan.schedule.facts, device_main_product(plan, chunk, num_moduli),
-                           ms, {plan.shape.n, chunk.nc}, {plan.shape.k, chunk.kc}));
+    most = std::max(most, plan::engine_bytes(*ozaki2_of(plan).engine, plan.schedule.facts,
+                                             device_main_product(plan, chunk, num_moduli), ms, {plan.shape.n, chunk.nc},
+                                             {plan.shape.k, chunk.kc}));
   }
   return most;
 }
@@ -60,8 +60,10 @@ device::DeviceLineBuffers carve_lines(base::Carver& carver, std::int64_t lines, 
 void carve_planes(base::Carver& carver, const plan::Plan& plan, DeviceMainBuffers& buffers) {
   const plan::Chunk& chunk = ozaki2_of(plan).chunk;
   const int planes = most_planes(plan);
-  buffers.a_planes = carver.take<std::int8_t>(planes, plane_stride(round_up(chunk.mc, device::kDeviceLinePad), chunk.kc));
-  buffers.b_planes = carver.take<std::int8_t>(planes, plane_stride(round_up(chunk.nc, device::kDeviceLinePad), chunk.kc));
+  buffers.a_planes =
+      carver.take<std::int8_t>(planes, plane_stride(round_up(chunk.mc, device::kDeviceLinePad), chunk.kc));
+  buffers.b_planes =
+      carver.take<std::int8_t>(planes, plane_stride(round_up(chunk.nc, device::kDeviceLinePad), chunk.kc));
 }
 
 void carve_residues(base::Carver& carver, const plan::Plan& plan, DeviceMainBuffers& buffers) {
@@ -130,7 +132,8 @@ bool splits_in_one_pass(const plan::Plan& plan) {
 
 bool compares_in_product(const plan::Plan& plan) {
   return ozaki2_of(plan).has_certificate && splits_in_one_pass(plan) &&
-         certify::may_compare_sampled(certificate_plan(plan), certify::sampled_rows(certificate_plan(plan), ozaki2_of(plan).ladder));
+         certify::may_compare_sampled(certificate_plan(plan),
+                                      certify::sampled_rows(certificate_plan(plan), ozaki2_of(plan).ladder));
 }
 
 bool has_scout(const plan::Plan& plan) {

@@ -37,10 +37,10 @@ struct DeviceBuffers {
   device::DeviceState* state = nullptr;  ///< at the beginning of the workspace; the rest is absent from an empty call
   device::DeviceLineBuffers a;
   device::DeviceLineBuffers b;
-  device::Pair* repairs = nullptr;               ///< [m n >> num::kMostRepairShift]
+  device::Pair* repairs = nullptr;       ///< [m n >> num::kMostRepairShift]
   std::uint32_t* repair_bits = nullptr;  ///< [n][ceil(m / 32)]
-  certify::SampledBuffers sampled;                ///< sampled, second look and main share memory: never alive together, but for
-  certify::SecondLookBuffers second_look;         ///< the planes of a split in one pass
+  certify::SampledBuffers sampled;       ///< sampled, second look and main share memory: never alive together, but for
+  certify::SecondLookBuffers second_look;  ///< the planes of a split in one pass
   DeviceMainBuffers main;
   DevicePhaseBuffers phases;
 };
@@ -73,5 +73,6 @@ inline constexpr std::int64_t kOwnRepairElements = std::int64_t{1} << 22;
 [[nodiscard]] bool repairs_have_own_kernel(const plan::Plan& plan);
 
 /// The product of one main chunk with that many moduli.
-[[nodiscard]] product::ProductDesc device_main_product(const plan::Plan& plan, const plan::Chunk& chunk, int num_moduli);
+[[nodiscard]] product::ProductDesc device_main_product(const plan::Plan& plan, const plan::Chunk& chunk,
+                                                       int num_moduli);
 }  // namespace kizami::ozaki2

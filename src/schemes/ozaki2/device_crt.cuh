@@ -196,13 +196,13 @@ Status scale_device(Factor<T> beta, MatrixView<T> c, product::Queue queue) {
 }  // namespace kizami::ozaki2
 
 /// In one file for each type: together they take a minute to compile.
-#define KIZAMI_INSTANTIATE_DEVICE_CRT(T)                                                                          \
-  template ::kizami::ozaki2::CrtKernels kizami::ozaki2::crt_kernels<T>(const DeviceReconstruction<T>&); \
-  template ::kizami::Status kizami::ozaki2::reconstruct_by_numbers<T>(const DeviceReconstruction<T>&, int,   \
-                                                                           ::kizami::product::Queue);             \
-  template ::kizami::Status kizami::ozaki2::reconstruct_by_bytes<T>(const DeviceReconstruction<T>&, int,     \
-                                                                         ::kizami::product::Queue, bool);         \
-  template ::kizami::Status kizami::ozaki2::reconstruct_device<T>(const DeviceReconstruction<T>&, int,       \
-                                                                       ::kizami::product::Queue);                 \
-  template ::kizami::Status kizami::ozaki2::scale_device<T>(::kizami::Factor<T>, ::kizami::MatrixView<T>,    \
-                                                                 ::kizami::product::Queue)
+#define KIZAMI_INSTANTIATE_DEVICE_CRT(T)                                                                   \
+  template ::kizami::ozaki2::CrtKernels kizami::ozaki2::crt_kernels<T>(const DeviceReconstruction<T>&);    \
+  template ::kizami::Status kizami::ozaki2::reconstruct_by_numbers<T>(const DeviceReconstruction<T>&, int, \
+                                                                      ::kizami::product::Queue);           \
+  template ::kizami::Status kizami::ozaki2::reconstruct_by_bytes<T>(const DeviceReconstruction<T>&, int,   \
+                                                                    ::kizami::product::Queue, bool);       \
+  template ::kizami::Status kizami::ozaki2::reconstruct_device<T>(const DeviceReconstruction<T>&, int,     \
+                                                                  ::kizami::product::Queue);               \
+  template ::kizami::Status kizami::ozaki2::scale_device<T>(::kizami::Factor<T>, ::kizami::MatrixView<T>,  \
+                                                            ::kizami::product::Queue)

@@ -89,7 +89,7 @@ struct DeviceReconstruction {
   const std::int32_t* row_scale = nullptr;
   const std::int32_t* col_scale = nullptr;
   num::Ladder ladder;
-  device::DeviceState* state = nullptr;          ///< read, but for its num_claims
+  device::DeviceState* state = nullptr;        ///< read, but for its num_claims
   const std::uint32_t* repair_bits = nullptr;  ///< of the whole C: [n][bits_stride]; read only if there are repairs
   std::int64_t bits_stride = 0;                ///< words of a column
   std::int64_t first_row = 0;                  ///< of the block c in C

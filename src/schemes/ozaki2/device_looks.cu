@@ -47,7 +47,8 @@ NextLook next_look(const plan::Plan& plan) {
   std::uint64_t* const words = look_words.get().words();
   if (words == nullptr) return {};
   std::uint64_t* const word = words + plan.serial % device::kNumLookWords;
-  const device::LearnedLook next = device::learned_look(plan.serial, ozaki2_of(plan).ladder.num_rungs, device::read_effort(word));
+  const device::LearnedLook next =
+      device::learned_look(plan.serial, ozaki2_of(plan).ladder.num_rungs, device::read_effort(word));
   const EffortNote note{word, next.number};
   const num::Rung& rung = ozaki2_of(plan).ladder.rungs[static_cast<std::size_t>(next.first_rung)];
   if (next.first_rung == 0 && has_scout(plan)) return {std::nullopt, 0, note};  // it sees these elements

@@ -12,8 +12,8 @@ namespace kizami::ozaki2 {
 
 struct NextLook {
   std::optional<device::Look> look;  ///< nothing: what the plan does by itself
-  int first_rung = 0;              ///< as in device::LearnedLook
-  EffortNote note;                 ///< for the call to tell; without a word where nothing is learned
+  int first_rung = 0;                ///< as in device::LearnedLook
+  EffortNote note;                   ///< for the call to tell; without a word where nothing is learned
 };
 
 /// Of a call that is about to be enqueued. Waits for nothing: what calls under way will tell, later ones know.

@@ -30,7 +30,7 @@ Status DeviceOwnPhases::split(Side side, std::int64_t first, std::int64_t length
   desc.plane_stride = operand.planes.plane_stride;
   if (bodies_.why_refused(desc)) return {};
   KIZAMI_RETURN_IF_ERROR(device_line_factors(operand.line_buffers, lines.num_lines, ladder, most, state_,
-                                                    buffers_.split_factors, num_moduli, queue_));
+                                             buffers_.split_factors, num_moduli, queue_));
   KIZAMI_RETURN_IF_ERROR(bodies_.split(desc, queue_));
   operand.done = num_moduli;
   return {};
@@ -58,9 +58,9 @@ Status DeviceOwnPhases::reconstruct(DeviceReconstruction<double>& task) const {
   desc.c_row_stride = task.c.row_stride;
   desc.c_col_stride = task.c.col_stride;
   if (bodies_.why_refused(desc)) return {};
-  KIZAMI_RETURN_IF_ERROR(device_crt_factors(task.row_scale, desc.m, task.col_scale, desc.n, ladder, most,
-                                                         state_, buffers_.row_factors, buffers_.col_factors,
-                                                         buffers_.result_moduli, queue_));
+  KIZAMI_RETURN_IF_ERROR(device_crt_factors(task.row_scale, desc.m, task.col_scale, desc.n, ladder, most, state_,
+                                            buffers_.row_factors, buffers_.col_factors, buffers_.result_moduli,
+                                            queue_));
   KIZAMI_RETURN_IF_ERROR(bodies_.reconstruct(desc, queue_));
   task.done = buffers_.result_moduli;
   return {};

@@ -404,7 +404,8 @@ class LanePlanes {
       };
 #pragma unroll
       for (int e = 0; e < kAtOnce; e += 4)
-        bytes[c][(kAtOnce * i + e) / 4] = device::pack_bytes(residue(e), residue(e + 1), residue(e + 2), residue(e + 3));
+        bytes[c][(kAtOnce * i + e) / 4] =
+            device::pack_bytes(residue(e), residue(e + 1), residue(e + 2), residue(e + 3));
     }
   }
   /// By all lanes.
@@ -471,8 +472,8 @@ __device__ void write_line(const GetFragment& fragment, int first, int end, int 
 /// The same, all planes of kBlockLength elements and then the next elements: each fragment is made once.
 template <class T, int kWords, bool kHasFours, class GetFragment>
 __device__ void write_line_by_blocks(const GetFragment& fragment, int first, int end, int step,
-                                     const PlaneRow<device::Element<T>::kTerms, kWords>* rows, int num_planes, std::int8_t* out,
-                                     std::int64_t plane_stride) {
+                                     const PlaneRow<device::Element<T>::kTerms, kWords>* rows, int num_planes,
+                                     std::int8_t* out, std::int64_t plane_stride) {
 #pragma unroll 1
   for (int h = first; h < end; h += step) {
     const Fragment<T, kWords> fragments[2] = {fragment(h, 0), fragment(h, 1)};

@@ -151,15 +151,15 @@ class Panel {
     if (!is_there()) return;
     __syncwarp();
     kernels::write_line<T, kWords, /*kHasFours=*/true>([&](int h, int i) { return F::load(kept(h, i)); }, begin(),
-                                                      length_, kStep, rows, num_planes_, out(),
-                                                      operand_.planes.plane_stride);
+                                                       length_, kStep, rows, num_planes_, out(),
+                                                       operand_.planes.plane_stride);
   }
   /// From the elements.
   __device__ void write(const PlaneRow<Element<T>::kTerms, kWords>* rows) const {
     if (!is_there()) return;
     kernels::write_line_by_blocks<T, kWords, /*kHasFours=*/true>([&](int h, int i) { return made(h, i); }, begin(),
-                                                                length_, kStep, rows, num_planes_, out(),
-                                                                operand_.planes.plane_stride);
+                                                                 length_, kStep, rows, num_planes_, out(),
+                                                                 operand_.planes.plane_stride);
   }
 
  private:
@@ -211,7 +211,7 @@ __device__ void split_panels(const Work<T>& work, const num::Selection& selectio
   const Room<T> room{memory, memory + kElementBytes<T>, stats};
   load(work, selection, place_of(work, number), room);
   kernels::load_plane_rows(rows,
-                          num::num_planes(plan::ring_of(kScalarOf<T>), work.ladder.rungs[selection.rung].num_moduli));
+                           num::num_planes(plan::ring_of(kScalarOf<T>), work.ladder.rungs[selection.rung].num_moduli));
 #pragma unroll 1
   while (number < end) {
     device::wait_for_copies();

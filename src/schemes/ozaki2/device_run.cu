@@ -46,8 +46,8 @@ struct Operand {
 template <class T>
 class Ozaki2Call {
  public:
-  Ozaki2Call(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace, device::DeviceState* state,
-             product::Queue queue, const device::EffortReport& effort)
+  Ozaki2Call(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace,
+             device::DeviceState* state, product::Queue queue, const device::EffortReport& effort)
       : plan_(plan), problem_(problem), queue_(queue), num_sms_(plan.schedule.facts.num_sms), effort_(effort) {
     base::Carver carver(workspace);
     buffers_ = carve_device(carver, plan);
@@ -65,17 +65,18 @@ class Ozaki2Call {
     if (next.note.word != nullptr) learned_ = {next.note, state(), 1};
     if (has_scout(plan_) && !next.look) {
       KIZAMI_RETURN_IF_ERROR(certify::begin_state_and_scout(state(), problem_.alpha, num_planes(0), a_.lines, b_.lines,
-                                                   ladder.rungs[0].allowance, queue_));
+                                                            ladder.rungs[0].allowance, queue_));
     } else {
       KIZAMI_RETURN_IF_ERROR(certify::begin_state(state(), problem_.alpha, num_planes(0), plan_.shape.m * plan_.shape.n,
-                                         ladder.num_rungs == 0 ? -1 : 0, queue_, /*is_sliced=*/false,
-                                         next.look.value_or(device::Look::kSample), first_rung_));
+                                                  ladder.num_rungs == 0 ? -1 : 0, queue_, /*is_sliced=*/false,
+                                                  next.look.value_or(device::Look::kSample), first_rung_));
     }
     KIZAMI_RETURN_IF_ERROR(gather());
     if (ozaki2_of(plan_).has_certificate) KIZAMI_RETURN_IF_ERROR(certifier().run(splits_in_one_pass(plan_)));
     int rung = ladder.num_rungs == 0 ? -1 : 0;
     if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_rung(rung));
-    if (fp64::is_known_nonfinite(problem_.alpha)) return device::writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
+    if (fp64::is_known_nonfinite(problem_.alpha))
+      return device::writes_c(fp64::answer_signs(exceptions(), num_sms_, queue_));
     fp64::DeviceCall<T> left = exceptions();
     if (rung >= 0) {
       KIZAMI_RETURN_IF_ERROR(multiply(rung, left));
@@ -127,13 +128,13 @@ class Ozaki2Call {
     };
     if (splits_in_one_pass(plan_)) {
       return device_single_pass<T>({whole_operand(a_, Side::kA), digits(Side::kA), &state()->nonfinite_rows},
-                                          {whole_operand(b_, Side::kB), digits(Side::kB), &state()->nonfinite_cols},
-                                          ladder(), first_rung_, buffers_.second_look, state(), queue_);
+                                   {whole_operand(b_, Side::kB), digits(Side::kB), &state()->nonfinite_cols}, ladder(),
+                                   first_rung_, buffers_.second_look, state(), queue_);
     }
     KIZAMI_RETURN_IF_ERROR(certify::device_statistics(a_.lines, a_.buffers.stats, digits(Side::kA),
-                                                    &state()->nonfinite_rows, state(), num_sms_, queue_));
+                                                      &state()->nonfinite_rows, state(), num_sms_, queue_));
     return certify::device_statistics(b_.lines, b_.buffers.stats, digits(Side::kB), &state()->nonfinite_cols, state(),
-                                    num_sms_, queue_);
+                                      num_sms_, queue_);
   }
 
   /// The rung that the certificate has chosen, and the refusals that only the elements justify.
@@ -156,8 +157,7 @@ class Ozaki2Call {
                      std::int64_t length, const DevicePlanes& a_planes, const DevicePlanes& b_planes) {
     std::array<DeviceOperand<T>, 2> wanted;
     std::size_t count = 0;
-    const auto want = [&](Operand<T>& operand, std::int64_t first, std::int64_t lines,
-                          const DevicePlanes& planes) {
+    const auto want = [&](Operand<T>& operand, std::int64_t first, std::int64_t lines, const DevicePlanes& planes) {
       if (operand.loaded_line == first && operand.loaded_inner == h) return;
       operand.loaded_line = first;
       operand.loaded_inner = h;
@@ -174,7 +174,7 @@ class Ozaki2Call {
       }
     }
     return device_residue_planes<T>(std::span(wanted).first(count), h, length, ladder(), state(),
-                                           splits_in_one_pass(plan_), num_sms_, queue_);
+                                    splits_in_one_pass(plan_), num_sms_, queue_);
   }
 
   [[nodiscard]] DeviceOwnPhases own_phases() const { return {plan_, buffers_.phases, state(), queue_}; }
@@ -198,8 +198,7 @@ class Ozaki2Call {
       }
     }
     const CrtKernels kernels = crt_kernels(crt);
-    if (kernels.has_numbers)
-      KIZAMI_RETURN_IF_ERROR(device::writes_c(reconstruct_by_numbers(crt, num_sms_, queue_)));
+    if (kernels.has_numbers) KIZAMI_RETURN_IF_ERROR(device::writes_c(reconstruct_by_numbers(crt, num_sms_, queue_)));
     if (!kernels.has_bytes) return {};
     const bool is_beside = repairs_have_own_kernel(plan_) && !has_own_body && !left.has_answered_repairs;
     if (is_beside) KIZAMI_RETURN_IF_ERROR(answer_repairs(left));
@@ -306,9 +305,9 @@ Outcome device_ozaki2_outcome(const plan::Plan& plan, const device::DeviceState&
   return outcome;
 }
 
-#define KIZAMI_INSTANTIATE(T)                                                                                      \
-  template Status run_device_ozaki2<T>(const plan::Plan&, const device::DeviceProblem<T>&, std::byte*, device::DeviceState*, \
-                                       product::Queue, const device::EffortReport&)
+#define KIZAMI_INSTANTIATE(T)                                                                          \
+  template Status run_device_ozaki2<T>(const plan::Plan&, const device::DeviceProblem<T>&, std::byte*, \
+                                       device::DeviceState*, product::Queue, const device::EffortReport&)
 
 KIZAMI_INSTANTIATE(float);
 KIZAMI_INSTANTIATE(double);

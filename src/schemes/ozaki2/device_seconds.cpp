@@ -39,7 +39,8 @@ double device_phase_seconds(const plan::Plan& plan) {
   constexpr double kCrtSeconds = 5.5e-6;
   seconds += m * n * (planes + element) / crt_bytes_per_second + kCrtSeconds;
 
-  if (ozaki2_of(plan).has_certificate) seconds += certify::device_certificate_seconds(plan.shape, compares_in_product(plan));
+  if (ozaki2_of(plan).has_certificate)
+    seconds += certify::device_certificate_seconds(plan.shape, compares_in_product(plan));
   return seconds;
 }
 

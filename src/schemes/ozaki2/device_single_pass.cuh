@@ -218,15 +218,18 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
                           product::Queue queue) {
   using P = device::Panel<T>;
   const num::Rung& rung = ladder.rungs[static_cast<std::size_t>(first_rung)];
-  const auto task_of = [](const SinglePassOperand<T>& x, const certify::kernels::DigitRows& digits, num::LineWeight* weights) {
+  const auto task_of = [](const SinglePassOperand<T>& x, const certify::kernels::DigitRows& digits,
+                          num::LineWeight* weights) {
     return kernels::PassOperand<T>{x.operand, x.digits, x.nonfinite, device::lies_across(x.operand.lines),
-                                  digits,    weights};
+                                   digits,    weights};
   };
   constexpr int kParts = device::Element<T>::kTerms;
   const certify::kernels::DigitRows a_blocks{blocks.a_digits, blocks.a_scales, blocks.a_nonzero,
-                                   certify::second_look_lines(a.operand.lines.num_lines), certify::kScaleShiftA};
+                                             certify::second_look_lines(a.operand.lines.num_lines),
+                                             certify::kScaleShiftA};
   const certify::kernels::DigitRows b_blocks{blocks.b_digits, blocks.b_scales, blocks.b_nonzero,
-                                   certify::second_look_lines(b.operand.lines.num_lines), certify::kScaleShiftB<kParts>};
+                                             certify::second_look_lines(b.operand.lines.num_lines),
+                                             certify::kScaleShiftB<kParts>};
   // Elements of a line that are read, written as bytes or sampled.
   const std::int64_t sampled =
       a.digits.digits == nullptr ? 0 : a.digits.row_stride / problem::kTerms<T> * a.digits.stride;
@@ -242,13 +245,13 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
   };
   const int num_planes = num::num_planes(plan::ring_of(kScalarOf<T>), rung.num_moduli);
   kernels::Pass<T> pass{{task_of(a, a_blocks, blocks.a_weights), task_of(b, b_blocks, blocks.b_weights)},
-                       blocks_of(a),
-                       cluster,
-                       length,
-                       ladder,
-                       first_rung,
-                       num_planes,
-                       state};
+                        blocks_of(a),
+                        cluster,
+                        length,
+                        ladder,
+                        first_rung,
+                        num_planes,
+                        state};
 
   const auto start = [&](auto kernel) -> Status {
     // Always the same number: between this and the launch, a call of another thread may ask for shorter lines.
@@ -268,6 +271,6 @@ Status device_single_pass(const SinglePassOperand<T>& a, const SinglePassOperand
 
 /// In one file for each type, for the time that they take to compile.
 #define KIZAMI_INSTANTIATE_SINGLE_PASS(T)                                                          \
-  template ::kizami::Status kizami::ozaki2::device_single_pass<T>(                                  \
+  template ::kizami::Status kizami::ozaki2::device_single_pass<T>(                                 \
       const SinglePassOperand<T>&, const SinglePassOperand<T>&, const ::kizami::num::Ladder&, int, \
       const ::kizami::certify::SecondLookBuffers&, const ::kizami::device::DeviceState*, ::kizami::product::Queue)

@@ -12,8 +12,8 @@ namespace kizami::ozaki2 {
 namespace {
 
 __global__ void find_line_factors(device::DeviceLineBuffers buffers, std::int64_t num_lines,
-                                  const __grid_constant__ num::Ladder ladder, int most, const device::DeviceState* state,
-                                  double* factors, std::int32_t* num_moduli) {
+                                  const __grid_constant__ num::Ladder ladder, int most,
+                                  const device::DeviceState* state, double* factors, std::int32_t* num_moduli) {
   base::follow_previous_kernel();
   const num::Selection selection = state->selection;
   const bool is_left = (selection.rung < 0) | (state->is_scaling_only != 0) | selection.equilibrated;

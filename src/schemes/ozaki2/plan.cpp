@@ -74,9 +74,9 @@ Status plan_ozaki2_numerics(plan::Plan& plan) {
     plan.refusals.push_back("ozaki2: no count of moduli up to " + std::to_string(num::max_moduli(ring)) + " reaches " +
                             plan::short_number(target) + " at k = " + std::to_string(plan.shape.k));
     if (!stage.has_fp64) {
-      return {StatusCode::kAccuracyUnreachable, "scheme ozaki2: no count of moduli up to " +
-                                                    std::to_string(num::max_moduli(ring)) + " guarantees " +
-                                                    plan::short_number(target) + " at k = " + std::to_string(plan.shape.k)};
+      return {StatusCode::kAccuracyUnreachable,
+              "scheme ozaki2: no count of moduli up to " + std::to_string(num::max_moduli(ring)) + " guarantees " +
+                  plan::short_number(target) + " at k = " + std::to_string(plan.shape.k)};
     }
   }
   return {};
@@ -104,15 +104,16 @@ using product::kPadBytes;
 /// Shrinks one step: k first, since a further block of k costs nothing but adds residues; then lines.
 bool shrink(plan::Chunk& chunk) {
   std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
-  return (chunk.kc > 4096 && plan::halve(chunk.kc, 4096, kPadBytes)) || (longer > 256 && plan::halve(longer, 256, kPadBytes)) ||
-         plan::halve(chunk.kc, 512, kPadBytes) || plan::halve(longer, 16, 1) || plan::halve(chunk.kc, kPadBytes, kPadBytes) ||
-         plan::halve(longer, 1, 1);
+  return (chunk.kc > 4096 && plan::halve(chunk.kc, 4096, kPadBytes)) ||
+         (longer > 256 && plan::halve(longer, 256, kPadBytes)) || plan::halve(chunk.kc, 512, kPadBytes) ||
+         plan::halve(longer, 16, 1) || plan::halve(chunk.kc, kPadBytes, kPadBytes) || plan::halve(longer, 1, 1);
 }
 /// On a device lines are padded to kDeviceLinePad whatever the chunk: lines down to that, then k.
 bool shrink_on_device(plan::Chunk& chunk) {
   std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
   return (longer > 4096 && plan::halve(longer, 4096, device::kDeviceLinePad)) ||
-         (chunk.kc > 4096 && plan::halve(chunk.kc, 4096, device::kDeviceInnerPad)) || plan::halve(longer, device::kDeviceLinePad, device::kDeviceLinePad) ||
+         (chunk.kc > 4096 && plan::halve(chunk.kc, 4096, device::kDeviceInnerPad)) ||
+         plan::halve(longer, device::kDeviceLinePad, device::kDeviceLinePad) ||
          plan::halve(chunk.kc, device::kDeviceInnerPad, device::kDeviceInnerPad);
 }
 
@@ -162,8 +163,8 @@ std::vector<product::ProductDesc> planned_products(const plan::Plan& plan) {
     if (ozaki2_of(plan).has_certificate) {
       base::Carver counter;
       const certify::SampledBuffers buffers = carve_device(counter, plan).sampled;
-      products.push_back(certify::device_sampled_product(certificate_plan(plan), buffers, ozaki2_of(plan).certificate.mc,
-                                                buffers.cols_at_once));
+      products.push_back(certify::device_sampled_product(certificate_plan(plan), buffers,
+                                                         ozaki2_of(plan).certificate.mc, buffers.cols_at_once));
     }
     return products;
   }
@@ -176,7 +177,8 @@ std::vector<product::ProductDesc> planned_products(const plan::Plan& plan) {
   if (ozaki2_of(plan).has_certificate && plan.shape.k > 0) {
     const std::int64_t length = std::min(plan::num_terms(plan.shape), product::kBlockMaxI8);
     products.push_back(certify::sampled_product(plan.shape, certify::kSampledTile, certify::kSampledTile, length));
-    products.push_back(certify::block_product(plan.shape, certify::kBlockTile, certify::kBlockTile, certify::kBlocksPerLaunch));
+    products.push_back(
+        certify::block_product(plan.shape, certify::kBlockTile, certify::kBlockTile, certify::kBlocksPerLaunch));
   }
   return products;
 }
@@ -214,9 +216,9 @@ double extra_certificate_seconds(const plan::Plan& plan) {
   };
   const double extra = tiles(chunk.mc, chunk.nc) - tiles(plan.shape.m, plan.shape.n);
   if (extra <= 0) return 0.0;
-  const product::ProductDesc tile =
-      certify::sampled_product(plan.shape, std::min(chunk.mc, certify::kSampledTile), std::min(chunk.nc, certify::kSampledTile),
-                      std::min(plan::num_terms(plan.shape), product::kBlockMaxI8));
+  const product::ProductDesc tile = certify::sampled_product(
+      plan.shape, std::min(chunk.mc, certify::kSampledTile), std::min(chunk.nc, certify::kSampledTile),
+      std::min(plan::num_terms(plan.shape), product::kBlockMaxI8));
   const auto answer = ozaki2_of(plan).engine->query(tile, plan.schedule.facts);
   const auto* const offer = std::get_if<product::Offer>(&answer);
   return offer == nullptr ? 0.0 : extra * offer->seconds;
@@ -244,7 +246,8 @@ std::variant<double, product::Refusal> predict(const plan::Plan& plan) {
     return static_cast<double>(extent == 0 ? 0 : base::ceil_div(extent, part));
   };
   return seconds * passes(plan.shape.m, chunk.mc) * passes(plan.shape.n, chunk.nc) * passes(plan.shape.k, chunk.kc) +
-         (plan::is_on_device(plan) ? device_phase_seconds(plan) : phase_seconds(plan) + extra_certificate_seconds(plan));
+         (plan::is_on_device(plan) ? device_phase_seconds(plan)
+                                   : phase_seconds(plan) + extra_certificate_seconds(plan));
 }
 
 }  // namespace

@@ -285,9 +285,8 @@ class Ozaki2Call {
   Status reconstruct_block(const ResiduePlanes& planes, std::int64_t i, std::int64_t j, MatrixView<T> c) {
     if constexpr (!kIsDoubleDouble<T>) {
       if (ozaki2_of(plan_).is_correct) {
-        const CorrectBlock<T> block{a_.lines.subset(i, c.rows), b_.lines.subset(j, c.cols),
-                                                 a_.buffers.scales + i,      b_.buffers.scales + j,
-                                                 a_.buffers.errors + i,      b_.buffers.errors + j};
+        const CorrectBlock<T> block{a_.lines.subset(i, c.rows), b_.lines.subset(j, c.cols), a_.buffers.scales + i,
+                                    b_.buffers.scales + j,      a_.buffers.errors + i,      b_.buffers.errors + j};
         outcome_.repaired += reconstruct_correct(planes, block, problem_.alpha != T{1}, threads_, c);
         return {};
       }
@@ -313,8 +312,7 @@ class Ozaki2Call {
         if (!bodies.why_refused(desc)) return bodies.reconstruct(desc);
       }
     }
-    reconstruct_crt(planes, a_.buffers.scales + i, b_.buffers.scales + j, problem_.alpha, problem_.beta,
-                                 threads_, c);
+    reconstruct_crt(planes, a_.buffers.scales + i, b_.buffers.scales + j, problem_.alpha, problem_.beta, threads_, c);
     return {};
   }
 
@@ -366,8 +364,8 @@ class Ozaki2Call {
         if (!bodies.why_refused(desc)) return bodies.split(desc);
       }
     }
-    make_residue_planes(lines, side.stats + first, side.inner_shift, h, length, rung(), threads_, planes,
-                               row_stride, plane_stride);
+    make_residue_planes(lines, side.stats + first, side.inner_shift, h, length, rung(), threads_, planes, row_stride,
+                        plane_stride);
     return {};
   }
 
@@ -398,8 +396,7 @@ class Ozaki2Call {
           KIZAMI_RETURN_IF_ERROR(plan::launch(*ozaki2_of(plan_).engine, plan_.schedule.facts, desc,
                                               {a.data, b.data, buffers_.main.residues}, scratch));
         }
-        const ResiduePlanes planes{buffers_.main.residues, rung().num_moduli, desc.c_col_stride,
-                                                desc.c_plane_stride};
+        const ResiduePlanes planes{buffers_.main.residues, rung().num_moduli, desc.c_col_stride, desc.c_plane_stride};
         KIZAMI_RETURN_IF_ERROR(reconstruct_block(planes, i, j, problem_.c.block(i, j, extent.mc, extent.nc)));
       }
     }
@@ -431,7 +428,7 @@ Status run_ozaki2(const plan::Plan& plan, const problem::Problem<T, In>& problem
   return Ozaki2Call<T, In>(plan, problem, a_prepared, b_prepared, workspace, outcome).run();
 }
 
-#define KIZAMI_INSTANTIATE(T, In)                                                                       \
+#define KIZAMI_INSTANTIATE(T, In)                                                                                \
   template Status run_ozaki2<T, In>(const plan::Plan&, const problem::Problem<T, In>&, const schemes::Prepared*, \
                                     const schemes::Prepared*, std::byte*, Outcome&)
 

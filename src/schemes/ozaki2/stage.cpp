@@ -23,7 +23,8 @@ namespace {
   const double terms = static_cast<double>(plan.shape.m) * static_cast<double>(plan.shape.n) *
                        static_cast<double>(plan::num_terms(plan.shape)) * (is_complex(plan.shape.scalar) ? 2.0 : 1.0);
   return "; at most " +
-         plan::number(terms * (is_pairwise ? kPairwiseSeconds : kCompensatedSeconds) / plan.schedule.facts.num_threads) +
+         plan::number(terms * (is_pairwise ? kPairwiseSeconds : kCompensatedSeconds) /
+                      plan.schedule.facts.num_threads) +
          " s, where it answers all";
 }
 

@@ -60,7 +60,7 @@ class DeviceFake final : public plan::FakeEngine {
 class DeviceEcPlan : public testing::Test {
  protected:
   Result<plan::Plan> planned(const Policy& policy, const problem::Shape& shape = {Scalar::kF32, 1000, 900, 1024},
-                       const Batch& batch = {}) {
+                             const Batch& batch = {}) {
     ec_list_ = {&ec_};
     list_ = {&ozaki2_};
     plan::Environment environment;

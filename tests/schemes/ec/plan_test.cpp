@@ -33,7 +33,9 @@ const std::vector<const product::FloatEngine*>& float_engines() {
   return list;
 }
 
-plan::Environment machine() { return {.engines = engines(), .float_engines = float_engines(), .schemes = exec::schemes()}; }
+plan::Environment machine() {
+  return {.engines = engines(), .float_engines = float_engines(), .schemes = exec::schemes()};
+}
 
 Policy ec_policy(EcVariant variant = EcVariant::kAuto) {
   Policy policy;

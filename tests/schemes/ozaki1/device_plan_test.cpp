@@ -50,7 +50,7 @@ class WindowEngine final : public product::Engine {
 };
 
 Result<plan::Plan> make_on_device(const problem::Shape& shape, const Slicing& slices, std::size_t limit = 0,
-                            Gauge gauge = Gauge::kNorm, bool promotes_sums = true, bool may_sync = false) {
+                                  Gauge gauge = Gauge::kNorm, bool promotes_sums = true, bool may_sync = false) {
   static const WindowEngine promoting(true);
   static const WindowEngine plain(false);
   const product::Engine* const engines[] = {promotes_sums ? &promoting : &plain};
@@ -254,8 +254,9 @@ TEST(DeviceOzaki1, LooksAtAllLinesBeforeItSlices) {
   // What the plan of fewer slices needs fits in the workspace.
   for (const SliceSums sums : {SliceSums::kPairs, SliceSums::kConcatenated}) {
     for (const std::int64_t k : {100, 1000, 140000}) {
-      plan::Plan plan = make_on_device({Scalar::kF64, 300, 200, k}, slicing(kUntilZero, 0, sums), 0, Gauge::kNorm, true, true)
-                      .value();
+      plan::Plan plan =
+          make_on_device({Scalar::kF64, 300, 200, k}, slicing(kUntilZero, 0, sums), 0, Gauge::kNorm, true, true)
+              .value();
       const std::size_t booked = plan.schedule.product_bytes;
       for (int digits = kMaxSlices; digits > 0; --digits) {
         plan::edit_stage<Ozaki1Stage>(plan).numerics.rungs[0] = rung_until_zero(ozaki1_of(plan).numerics, digits);

@@ -56,7 +56,9 @@ std::vector<Piece> pieces_of(const Buffers& b, const plan::Plan& plan, std::size
     pieces.push_back(piece("a_scales", b.certificate.a_scales, digits.mc * blocks, life));
     pieces.push_back(piece("b_scales", b.certificate.b_scales, digits.nc * blocks, life));
     pieces.push_back(piece("acc", b.certificate.acc,
-                           std::max(certify::kSampledTile * certify::kSampledTile, certify::kBlocksPerLaunch * certify::kBlockTile * certify::kBlockTile), life));
+                           std::max(certify::kSampledTile * certify::kSampledTile,
+                                    certify::kBlocksPerLaunch * certify::kBlockTile * certify::kBlockTile),
+                           life));
     pieces.push_back(piece("sums", b.certificate.sums, certify::kSampledTile * certify::kSampledTile, life));
     EXPECT_EQ(static_cast<const void*>(b.certificate.block_sums), static_cast<const void*>(b.certificate.sums));
     pieces.push_back(piece("rungs", b.certificate.rungs, certify::kSampledTile * certify::kSampledTile, life));
@@ -120,11 +122,13 @@ void expect_sound(const problem::Shape& shape, const Policy& policy) {
     }
   }
   if (shape.k == 0) return;  // nothing is launched
-  EXPECT_EQ(
-      engines::why_refused(certify::sampled_product(shape, certify::kSampledTile, certify::kSampledTile, std::min(shape.k, product::kBlockMaxI8)))
-          .value_or("fine"),
-      "fine");
-  EXPECT_EQ(engines::why_refused(certify::block_product(shape, certify::kBlockTile, certify::kBlockTile, certify::kBlocksPerLaunch)).value_or("fine"),
+  EXPECT_EQ(engines::why_refused(certify::sampled_product(shape, certify::kSampledTile, certify::kSampledTile,
+                                                          std::min(shape.k, product::kBlockMaxI8)))
+                .value_or("fine"),
+            "fine");
+  EXPECT_EQ(engines::why_refused(
+                certify::block_product(shape, certify::kBlockTile, certify::kBlockTile, certify::kBlocksPerLaunch))
+                .value_or("fine"),
             "fine");
 }
 
