@@ -111,7 +111,7 @@ __device__ void for_each_piece(const Lines<T>& lines, const Visit& visit) {
   }
 }
 
-/// gather_inner_exponents(), into exponents that are kNoExponent.
+/// certify::gather_inner_exponents(), into exponents that are kNoExponent.
 template <class T>
 __device__ __noinline__ void gather_inner_exponents(const Lines<T>& lines, std::int32_t* exponents) {
   const Lines<T> columns = across(lines);

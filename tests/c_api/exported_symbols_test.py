@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 # Namespaces of src/: nothing of theirs is for users.
-INTERNAL = re.compile(r"^kizami::(api|base|engines|exec|fp64|num|plan|problem|product|reconstruct|split)::")
+INTERNAL = re.compile(r"^kizami::(api|base|certify|device|ec|engines|exec|fp64|native|num|ozaki1|ozaki2|plan|problem|product|schemes)::")
 
 
 def names(nm, library, *options):

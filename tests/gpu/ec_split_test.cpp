@@ -25,7 +25,7 @@
 #include "schemes/ec/device_profile.hpp"
 #include "schemes/ec/device_split.hpp"
 
-namespace kizami::split {
+namespace kizami::ec {
 namespace {
 
 using gpu_test::DeviceArray;
@@ -55,7 +55,7 @@ struct Expected {
     for (std::int64_t i = 0; i < lines.num_lines; ++i) {
       std::int32_t scale = 0;
       const num::EcLineSight sight =
-          ec::ec_split_line(lines, i, format, limits_of(format), planes.data() + i * row_stride, scale);
+          ec_split_line(lines, i, format, limits_of(format), planes.data() + i * row_stride, scale);
       scales.push_back(scale);
       num::LineStats line;
       line.is_finite = scale != num::kSkipLine;
@@ -128,13 +128,13 @@ void expect_equal(const num::EcProfile& found, const num::EcProfile& wanted, con
 /// The profiles that follow a split, from planes that are the host's: its words, and what follows from them. None are made where
 /// flags let FP16 answer.
 template <class T>
-void expect_profiles(const ec::DeviceEcSplit<T>& a, const ec::DeviceEcSplit<T>& b, const DeviceArray<EcReport>& reports,
+void expect_profiles(const DeviceEcSplit<T>& a, const DeviceEcSplit<T>& b, const DeviceArray<EcReport>& reports,
                      int num_reports, const DeviceArray<num::EcProfiles>& profiles, const Expected& want_a,
                      const Expected& want_b, bool should_hold, const std::string& name) {
   const std::int64_t length = a.lines.num_terms();
   const float limit = num::ec_profile_limit(0x1p-15, length);
-  const Status status = ec::device_ec_profile<T>({reports.data(), num_reports, limit, profiles.data()}, a, b, T(1.0F),
-                                                 gpu_test::num_multiprocessors(), nullptr);
+  const Status status = device_ec_profile<T>({reports.data(), num_reports, limit, profiles.data()}, a, b, T(1.0F),
+                                             gpu_test::num_multiprocessors(), nullptr);
   ASSERT_TRUE(status.ok()) << status.reason();
   const num::EcProfiles found = profiles.download()[0];
   EXPECT_TRUE(profiles.guards_are_intact()) << name;
@@ -162,12 +162,12 @@ void expect_split(const EcLines& a, const EcLines& b, EcFormat format, const std
   const DeviceArray<EcReport> reports(static_cast<std::size_t>(product::ec_most_reports(a.num_lines, b.num_lines)));
   const DeviceArray<num::LineStats> a_stats(static_cast<std::size_t>(a.num_lines));
   const DeviceArray<num::EcProfiles> profiles(1);
-  ec::DeviceEcSplit<float> task = device_a.task();
+  DeviceEcSplit<float> task = device_a.task();
   task.stats = a_stats.data();
   int num_reports = 0;
   const Status status =
-      ec::device_ec_split<float>(task, device_b.task(), format, {limits_of(format), reports.data(), profiles.data()},
-                                 1.0F, num_sms, num_reports, nullptr);
+      device_ec_split<float>(task, device_b.task(), format, {limits_of(format), reports.data(), profiles.data()}, 1.0F,
+                             num_sms, num_reports, nullptr);
   ASSERT_TRUE(status.ok()) << status.reason();
   ASSERT_LE(num_reports, product::ec_most_reports(a.num_lines, b.num_lines));
   const Expected want_a(a.lines(a.memory.data()), format, device_a.row_stride);
@@ -316,7 +316,7 @@ TEST_F(DeviceEcSplitTest, MakesTheFormsOfComplexLines) {
           const std::int64_t lines[2] = {37, 18};
           const std::int64_t gap = length % 2 * 3;
           std::vector<C> values[2];
-          std::vector<ec::DeviceEcSplit<C>> tasks;
+          std::vector<DeviceEcSplit<C>> tasks;
           std::vector<std::unique_ptr<DeviceArray<C>>> elements;
           std::vector<std::unique_ptr<DeviceArray<std::int8_t>>> planes;
           std::vector<std::unique_ptr<DeviceArray<std::int32_t>>> scales;
@@ -357,8 +357,8 @@ TEST_F(DeviceEcSplitTest, MakesTheFormsOfComplexLines) {
           const DeviceArray<num::EcProfiles> profiles(1);
           int num_reports = 0;
           const Status status =
-              ec::device_ec_split<C>(tasks[0], tasks[1], format, {limits_of(format), reports.data(), profiles.data()},
-                                     C(1.0F), num_sms, num_reports, nullptr);
+              device_ec_split<C>(tasks[0], tasks[1], format, {limits_of(format), reports.data(), profiles.data()},
+                                 C(1.0F), num_sms, num_reports, nullptr);
           ASSERT_TRUE(status.ok()) << status.reason();
           const std::string name = std::to_string(length) + (is_across ? " across" : " along") +
                                    (is_conjugated ? " conjugated" : "") + (format == EcFormat::kF16 ? " f16" : " tf32");
@@ -378,4 +378,4 @@ TEST_F(DeviceEcSplitTest, MakesTheFormsOfComplexLines) {
 }
 
 }  // namespace
-}  // namespace kizami::split
+}  // namespace kizami::ec

@@ -17,8 +17,8 @@ extern const plan::SchemePlanner kEcPlanner;
 
 /// Planes and sums of one chunk of lines over all of k.
 struct EcBuffers {
-  ozaki2::Buffers
-      behind;  ///< of scheme ozaki2, whose lines and certificate serve scheme ec too; the rest is in the memory of its main pass
+  /// Of scheme ozaki2, whose lines and certificate serve scheme ec too; the rest is in the memory of its main pass.
+  ozaki2::Buffers behind;
   std::byte* a_planes = nullptr;  ///< [parts][mc][row], row = ec_row_elems()
   std::byte* b_planes = nullptr;  ///< [parts][nc][row]
   float* sums = nullptr;          ///< [ec_products()][nc][mc]

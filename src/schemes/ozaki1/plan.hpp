@@ -43,8 +43,8 @@ Status plan_slice_schedule(plan::Plan& plan, const plan::Environment& environmen
 [[nodiscard]] int slices_per_sum(const plan::Plan& plan, std::int64_t elements);
 
 struct SliceBuffers {
-  ozaki2::Buffers
-      behind;  ///< of scheme ozaki2, whose lines and certificate serve slices too; the rest is in the memory of its main pass
+  /// Of scheme ozaki2, whose lines and certificate serve slices too; the rest is in the memory of its main pass.
+  ozaki2::Buffers behind;
   std::byte* a = nullptr;         ///< [parts][mc][slices][slice_stride(kc)]
   std::byte* b = nullptr;         ///< [parts][nc][slices][slice_stride(kc)]
   void* acc = nullptr;            ///< [planes][nc][stacked mc], INT32 or FP32
