@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 FIRST_KERNELS = ("begin_call", "begin_and_scout")
 # ncu leaves out the namespaces of kernels in an anonymous one, so the program's own are told by name.
 OF_PROGRAM = re.compile(r"\b(?:fill|wait_cycles)\b")

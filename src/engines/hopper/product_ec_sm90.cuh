@@ -302,4 +302,4 @@ EcKernel ec_kernel() {
 
 #define KIZAMI_INSTANTIATE_EC_KERNEL(form, promotion) \
   template ::kizami::engines::hopper::EcKernel        \
-  kizami::engines::hopper::ec_kernel<kizami::engines::hopper::EcForm::form, kizami::product::EcPromotion::promotion>()
+  kizami::engines::hopper::ec_kernel<kizami::engines::EcForm::form, kizami::product::EcPromotion::promotion>()
