@@ -44,24 +44,6 @@ inline constexpr int kThreads = 2;
   return std::move(parsed).value();
 }
 
-/// Calls f.template operator()<T>() with the scalar type of a case.
-template <class F>
-decltype(auto) with_scalar(Scalar scalar, F&& f) {
-  switch (scalar) {
-    case Scalar::kF32:
-      return f.template operator()<float>();
-    case Scalar::kF64:
-      return f.template operator()<double>();
-    case Scalar::kC64:
-      return f.template operator()<std::complex<float>>();
-    case Scalar::kC128:
-      return f.template operator()<std::complex<double>>();
-    case Scalar::kDD:
-      break;  // not in the grammar
-  }
-  throw std::invalid_argument("no such scalar type");
-}
-
 template <class T>
 [[nodiscard]] Status call(const check::Case& c, check::Operands<T>& x, Outcome& outcome) {
   return gemm<T>(c.layout, c.op_a, c.op_b, c.m, c.n, c.k, check::alpha_of<T>(c), x.a.data(), x.a.ld(), x.b.data(),
