@@ -17,7 +17,6 @@
 namespace kizami::gpu_test {
 
 using api_test::case_of;
-using api_test::with_scalar;
 using check::Case;
 
 template <class T>
