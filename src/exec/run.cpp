@@ -148,7 +148,7 @@ Status run(const plan::Plan& plan, const problem::Problem<T, In>& problem, const
   outcome.gauge = plan.first().gauge;
   KIZAMI_RETURN_IF_ERROR(problem::validate_output(problem.c, shape.m, shape.n));
   if constexpr (!kIsDoubleDouble<T>) {
-    if (plan.policy.accuracy.kind == Accuracy::Kind::kCorrect) KIZAMI_RETURN_IF_ERROR(validate_correct(problem));
+    if (plan.first().is_correct) KIZAMI_RETURN_IF_ERROR(validate_correct(problem));
   }
   switch (problem::quick_return(shape.m, shape.n, shape.k, problem.alpha, problem.beta)) {
     case problem::QuickReturn::kNothing:

@@ -53,8 +53,7 @@ std::string explain(const Plan& plan) {
   fact("scheme", std::string(to_string(first.scheme)));
   fact("bound", number(first.bound) + " " + gauge_text(first.gauge, shape.scalar) + "  (2^" +
                     number(std::log2(first.bound)) + ")");
-  const bool is_correct = plan.policy.accuracy.kind == Accuracy::Kind::kCorrect;
-  fact("gauge", is_correct ? "none: correctly rounded" : std::string(to_string(first.gauge)));
+  fact("gauge", first.is_correct ? "none: correctly rounded" : std::string(to_string(first.gauge)));
   first.explain(plan, Stages(plan.stages).subspan(1), fact);
   if (is_on_device(plan)) {
     fact("device",

@@ -51,7 +51,10 @@ Result<Plan> choose(Plan start, const Environment& environment) {
   if (candidates.empty()) {
     if (last.code() != StatusCode::kWorkspaceTooSmall) return last;
     std::string reason = last.reason();
-    for (std::size_t f = 0; f + 1 < failures.size(); ++f) reason += "; " + failures[f];
+    failures.pop_back();
+    for (const std::string& failure : failures) {
+      if (failure != last.reason()) reason += "; " + failure;
+    }
     return Status(last.code(), reason);
   }
   if (last.ok()) {

@@ -27,7 +27,8 @@ using TakeFact = std::function<void(const char* name, const std::string& value)>
 struct Stage {
   Scheme scheme;
   Gauge gauge = Gauge::kEntry;
-  double bound = 0;  ///< guaranteed |C - AB| <= bound * gauge
+  double bound = 0;         ///< guaranteed |C - AB| <= bound * gauge
+  bool is_correct = false;  ///< AB rounded once: accuracy correct
 
   explicit Stage(Scheme s) : scheme(s) {}
   virtual ~Stage() = default;

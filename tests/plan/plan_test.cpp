@@ -145,6 +145,14 @@ TEST_F(PlanTest, ForcedModuli) {
                 (truncation + num::result_rounding(scalar) * (1 + truncation)) * num::kSlackUp * num::kSlackUp);
     }
   }
+  // A count by name makes no result correctly rounded, whatever the accuracy.
+  Policy correct;
+  correct.forced_moduli = 14;
+  correct.accuracy = Accuracy::correct();
+  const Result<Plan> p = plan(square(300), correct);
+  ASSERT_TRUE(p.ok());
+  EXPECT_FALSE(p.value().first().is_correct);
+  EXPECT_NE(explain(p.value()).find("gauge         norm"), std::string::npos) << explain(p.value());
   Policy policy;
   for (const int n : {-1, 1, 50, 1000}) {
     policy.forced_moduli = n;

@@ -17,7 +17,6 @@ namespace kizami::ozaki2 {
 
 struct Ozaki2Stage final : plan::StageOf<Ozaki2Stage, Scheme::kOzaki2> {
   num::Ladder ladder;
-  bool is_correct = false;       ///< accuracy correct: rounded once, see reconstruct_correct
   bool has_certificate = false;  ///< gauge entry: the rung is chosen by the data
   bool has_fp64 = false;         ///< the FP64 rung may be taken
   num::Fp64Summation fp64_summation = num::Fp64Summation::kPairwise;
