@@ -147,8 +147,7 @@ Status DeviceSolver::enqueue(const Case& spec, const Plan& plan, const Region<T>
                                array(Which::kC, output), c.ld, spec.num_products, spec.policy, outcomes.data());
 }
 
-/// C comes back into the operands. @param is_untouched  the call must not have written C @return what was written
-/// besides; empty: nothing
+/// C comes back into the operands. @param is_untouched  the call must not have written C @return what was written besides; empty: nothing
 template <class T>
 std::string DeviceSolver::copied_back(const Case& spec, std::vector<check::Operands<T>>& products,
                                       const Region<T>& region, bool is_untouched) {

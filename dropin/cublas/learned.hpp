@@ -15,8 +15,7 @@ struct Lesson {
   EffortNote note;  ///< where the call tells its effort, if it is Kizami's
 };
 
-/// @range a product that the choice, made without a limit, gives to Kizami  @queue waits for nothing; safe from any
-///        thread
+/// @range a product that the choice, made without a limit, gives to Kizami  @queue waits for nothing; safe from any thread
 [[nodiscard]] Lesson lesson_of(const Call& product, const Settings& settings, const Choice& choice);
 
 /// As if no call had been made: for tests.

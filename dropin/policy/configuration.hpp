@@ -6,8 +6,7 @@
 //   KIZAMI_SUMMARY   0, 1 (at the end of the process, on stderr), or a file that it is appended to
 //   KIZAMI_MONITOR   N: of each N-th emulated call a sample is computed again and compared with its bound; 0: none
 //   KIZAMI_DRY_RUN   1: calls are planned, logged and counted, and left to the native library
-//   KIZAMI_WORKSPACE_TOTAL  the most device memory that the workspaces of all calls hold together, as KIZAMI_WORKSPACE;
-//   0: no limit
+//   KIZAMI_WORKSPACE_TOTAL  the most device memory that the workspaces of all calls hold together, as KIZAMI_WORKSPACE; 0: no limit
 //   KIZAMI_NATIVE    the library that calls are left to, where the program itself brings none
 // A variable that is unset or empty is at its default.
 #pragma once

@@ -5,8 +5,7 @@
 //   size=..256                                           : scheme=native
 // A rule holds for a call if all its conditions do; none hold always. The first rule that holds decides; what it does
 // not set is as the environment says.
-//   routine   names without the letter of the type: gemm, gemm3m, gemmt, symm, hemm, syrk, herk, syr2k, her2k, trmm,
-//   trsm,
+//   routine   names without the letter of the type: gemm, gemm3m, gemmt, symm, hemm, syrk, herk, syr2k, her2k, trmm, trsm,
 //             of cuBLAS also syrkx, herkx
 //   type      s, d, c, z
 //   m, n, k   ranges N, N.., ..N or N..M, ends included; size: N.. holds where m n k >= N^3

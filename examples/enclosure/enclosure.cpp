@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Proves that a matrix is not singular, and encloses the solution of A x = b, in FP64 and with a condition of 1e14.
 //   X is any approximation of A^-1, y one of x. If ||I - XA|| <= alpha < 1, then A is not singular, and
-//   ||x - y|| <= ||X (b - A y)|| / (1 - alpha)        [Rump, Verification methods, Acta Numerica 2010, sections 10.1
-//   and 10.4]
+//   ||x - y|| <= ||X (b - A y)|| / (1 - alpha)        [Rump, Verification methods, Acta Numerica 2010, sections 10.1 and 10.4]
 // Norms are the largest absolute sums of rows. All of it is products, and a proof needs a bound for the error of each.
 // Products rounded once (accuracy `correct`) prove it; with the bound that holds for FP64 products as a BLAS computes
 // them nothing is proven: it is relative to |X||A|, which is as large as the condition.

@@ -39,8 +39,7 @@ using Stream = CUstream_st*;
 ///         with reject_nonfinite it is refused. For a batch the choice is between all products here, one after another,
 ///         and one batched call of cuBLAS.
 /// @status as kizami::make_plan(); kUnsupported also where there is no device, or none that an engine runs on
-/// @units  workspace_bytes() of a batch: that of one product, and a few hundred bytes for each; predicted_seconds(): of
-///         all
+/// @units  workspace_bytes() of a batch: that of one product, and a few hundred bytes for each; predicted_seconds(): of all
 /// @bound  scheme native: bound() is k u (complex types: 2 k u), whatever the order of cuBLAS's sums. With accuracy
 ///         bits=N it is at most 2^-N; with accuracy native it is above c(k) u for k > 256 (complex types: k > 128).
 KIZAMI_API Result<Plan> make_plan(Scalar scalar, std::int64_t m, std::int64_t n, std::int64_t k,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // GEMM by tile kernels (src/tile_kernels) beside cuBLASLt, interleaved in one run: TFLOPS, spread, clock and power. A
 // table on stderr, JSON lines on stdout, which `kizami_study tile --gpu-results FILE` makes tables and pictures of.
-//   bench_gpu_tile --type f16 --n 4096 --n 8192 --group 8                every variant of
-//   lab/bench/gpu_tile/variants.hpp bench_gpu_tile --type f16 --n 4096 --plan 128x256x64_c1_o1_w8_l0_true --group 8
-//   --repeats 15
+//   bench_gpu_tile --type f16 --n 4096 --n 8192 --group 8                every variant of gpu_tile/variants.hpp
+//   bench_gpu_tile --type f16 --n 4096 --plan 128x256x64_c1_o1_w8_l0_true --group 8 --repeats 15
 // 2 n^3 operations, alpha = 1, beta = 0. Timed operands are normal numbers (INT8: all values), since power, and with it
 // the clock, depends on them. Every variant is judged first, on small integers whose sums are exact in every
 // accumulator, so that C must be that of cuBLASLt in every element: on a shape that fills no tile, and on the timed

@@ -26,8 +26,7 @@ class CudaModuleKernel {
   CudaModuleKernel(CUfunction function, std::string name) : function_(function), name_(std::move(name)) {}
 
   /// @brief  Enqueues a tile kernel: a grid of tile blocks, each of one logical thread.
-  /// @range  each dimension of the grid: 1 .. 2^24 - 1, which Tile IR allows. arguments: of the types of the kernel's
-  ///         parameters exactly
+  /// @range  each dimension of the grid: 1 .. 2^24 - 1, which Tile IR allows. arguments: of the types of the kernel's parameters exactly
   /// @status kInternal, with kernel, grid and the driver's words.   @queue asynchronous, capturable
   template <class... Arguments>
   [[nodiscard]] Status launch(dim3 grid, cudaStream_t stream, Arguments... arguments) const {

@@ -119,8 +119,7 @@ __device__ void begin_stream(StreamShared<Core>& shared) {
 }
 
 /// One thread copies the digits and scales of all steps of all tiles, ahead over the ends of tiles.
-/// @param place_of gives the first lines of A and B of the n-th tile of this block  @param asks whether tiles may end
-///        early
+/// @param place_of gives the first lines of A and B of the n-th tile of this block  @param asks whether tiles may end early
 template <class Core, class PlaceOf>
 __device__ __forceinline__ void copy_steps(const DigitLines& a, const DigitLines& b, int steps_of_tile, int num_tiles,
                                            bool asks, StreamShared<Core>& shared, const PlaceOf& place_of) {

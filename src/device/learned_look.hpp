@@ -27,8 +27,7 @@ struct LearnedLook {
 
 /// @param serial Plan::serial, of which 30 bits tell plans apart: what another plan of the same 30 bits tells counts as
 ///        its own
-/// @param num_rungs of the plan's ladder  @param told by the last call that has told anything in word serial %
-///        kNumLookWords
+/// @param num_rungs of the plan's ladder  @param told by the last call that has told anything in word serial % kNumLookWords
 [[nodiscard]] constexpr LearnedLook learned_look(std::uint32_t serial, int num_rungs,
                                                  const std::optional<ToldEffort>& told) {
   constexpr std::uint32_t kTag = (1U << 18) - 1;

@@ -29,8 +29,7 @@ inline constexpr int kBandBytes = 128;  ///< of neighbouring lines across memory
 inline constexpr int kMostBands = kStageLineBytes / (kStageElements * kBandBytes);
 inline constexpr int kBandChunks = kBandBytes / kChunkBytes;
 
-/// Copies kBytes to shared memory: num_bytes from memory, then zeros. @param kIsAhead  what follows in memory comes to
-/// the L2 cache too
+/// Copies kBytes to shared memory: num_bytes from memory, then zeros. @param kIsAhead  what follows in memory comes to the L2 cache too
 template <int kBytes, bool kIsAhead = false>
 __device__ __forceinline__ void copy_to_shared(std::uint32_t to, const void* from, int num_bytes) {
   if constexpr (kIsAhead) {
@@ -83,8 +82,7 @@ class LaneLines {
     }
   }
 
-  /// Begins the copies of elements [first, first + kStageElements) of each lane's. @param is_whole  all lanes have so
-  /// many
+  /// Begins the copies of elements [first, first + kStageElements) of each lane's. @param is_whole  all lanes have so many
   __device__ __forceinline__ void copy(std::int64_t first, bool is_whole, std::uint32_t stage) const {
     if (chunks_ == Chunks::kAlongLine) {
 #pragma unroll

@@ -7,8 +7,7 @@
 // the split (split_remainder()):
 //   split     |A B - A~ B~| <= (2 d + d^2) G
 //   dropped   pairs of parts that are not multiplied: sum m_p m_q G
-//   steps     one step of the tensor core sums an accumulator and g products whose absolute sum is at most w. Each of
-//   the
+//   steps     one step of the tensor core sums an accumulator and g products whose absolute sum is at most w. Each of the
 //             g + 1 addends loses less than 2^-f 2^E, and 2^E <= the largest addend <= w, since the significand of a
 //             product is at least 1; cutting the sum to 24 bits loses less than 2^-23 w. So |error| <= gamma w with
 //               gamma = (g + 1) 2^-f + 2^-23                       (rounding to nearest halves its term)
@@ -19,8 +18,7 @@
 //             these), and all M of the intervals before. Of r intervals the first is held longest:
 //               error <= gamma (L/g) ((r - 1) P sum_q M_q + sum_p held_p) G.
 //             A chain that is not promoted holds up to all of it during all steps: gamma ceil(k/L) (L/g) P sum_q M_q G.
-//   outside   promoting adds n = ceil(k / (r L)) numbers in FP32 to nearest, the first one to zero: (n - 1) 2^-24 sum
-//   M_q G
+//   outside   promoting adds n = ceil(k / (r L)) numbers in FP32 to nearest, the first one to zero: (n - 1) 2^-24 sum M_q G
 //             [Higham2002, section 4.2], no more where they are added in two halves and these to each other; the Horner
 //             sum of further sums: 2^-24 each.
 // Terms of higher order: e / (1 - e). Subnormal operands have the exponent of the smallest normal number, so there

@@ -5,16 +5,14 @@
 //
 // With y as there, the largest of a line in [2^14, 2^15), hi = fp16(y), G = sum |y_a||y_b| over k, `budget` what range
 // errors may take of G:
-//   errors  A part misses 2^-25 beyond what num::ec_bound() counts, so a pair of lines misses 2^-25 (S_a + S_b), S =
-//   sum |y| of a
+//   errors  A part misses 2^-25 beyond what num::ec_bound() counts, so a pair of lines misses 2^-25 (S_a + S_b), S = sum |y| of a
 //           line. Subnormal parts are aligned as if they were 2^-14: 17 addends cut at 2^(-14 - 25) of the other
 //           factor's part, in each step the largest of 16, thus less than their sum: 3 2^-39 17 (S_a + S_b), a factor 1
 //           + 2^-8.3. Parts that were rounded up to a subnormal number are 2^-25 larger than num::ec_bound() takes them
 //           for: with its 2^-8 at most, which k <= 2^20 keeps, 3 2^-8 of 2^-25 (S_a + S_b). Products of two such errors
 //           are below 2^-19 of one. Together
 //             E <= 2^-25 (1 + 2^-6) (S_a + S_b).
-//   gauge   Let L_i be the i-th level of a line: at least i k / m of its elements have |hi| >= L_i, and so |y| >= (1 -
-//   2^-9) L_i.
+//   gauge   Let L_i be the i-th level of a line: at least i k / m of its elements have |hi| >= L_i, and so |y| >= (1 - 2^-9) L_i.
 //           G is least where the largest of a meet the smallest of b [Hardy1952, theorem 368]. Then those of a from
 //           place (i - 1) k / m to place i k / m, both rounded up, at least floor(k / m) of them, are L_i(a) or more,
 //           and what they meet, at place k (m + 1 - i) / m of b or before, is L_{m + 1 - i}(b) or more:

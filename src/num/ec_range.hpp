@@ -9,14 +9,12 @@
 //   subnormal its products are aligned as if it were 2^-14: 17 addends cut at 2^(-14 - 25) of the other factor.
 //     fine   no element but zeros is below F: each misses (2^-25 + 17 2^-39) / F of itself. Two lines:
 //            2^-24 (1 + 2^-8) / F <= budget.
-//     dense  3/4 of the elements have a first part of at least D (1 + 2^-10), so are at least D: of two such lines k /
-//     2 elements meet, so G >= k D^2 / 2. All elements of both
+//     dense  3/4 of the elements have a first part of at least D (1 + 2^-10), so are at least D: of two such lines k / 2 elements meet, so G >= k D^2 / 2. All elements of both
 //            miss 2 k 2^-25 2^15, alignment 3 k/16 steps of 17 2^-25: together less than k 2^-9 (1 + 2^-8), which is to
 //            be at most budget k D^2 / 2.
 //     So FP16 holds if all lines are fine, or all are dense.
 //   TF32 (top 45). The parts miss 2^-137, sums are multiples of 2^-149, subnormal parts are aligned as 2^-126.
-//     narrow no element but zeros is below 2^(top - 95): products are at least 2^-100, no part is subnormal, and a step
-//     with a
+//     narrow no element but zeros is below 2^(top - 95): products are at least 2^-100, no part is subnormal, and a step with a
 //            product misses 2^-149: less than 2^-48 of it.
 //     full   every element is at least 2^(top - 124), and G at least 2^45 2^-79 whatever the other line is. All misses:
 //            less than k 2^46 2^-136, thus k 2^-56 of G.

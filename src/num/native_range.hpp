@@ -3,8 +3,7 @@
 // underflow; a BLAS multiplies and adds in an order of its own, with or without fused multiply-adds, alpha first or
 // last. From the exponents of the operands alone:
 //   above   sums of all magnitudes, alpha A, alpha B and alpha A B + beta C stay below the largest number;
-//   below   products of two or three factors (alpha, a, b), whatever was rounded on the way, are multiples of the
-//   smallest
+//   below   products of two or three factors (alpha, a, b), whatever was rounded on the way, are multiples of the smallest
 //           subnormal number: sums of them are rounded like sums of normal numbers, or exact. alpha times a sum that
 //           cancelled may still underflow, by half that number: num::epilogue_bound() has room for it, and for blocks
 //           of k the bound counts one addition more than there are.

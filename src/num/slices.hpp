@@ -4,8 +4,7 @@
 // A line x with max |x_h| < 2^(e + 1) is written in digits of `step` bits, the first one in units of 2^u_0:
 //   x_h = sum_s digit_s(h) 2^u_s,   u_s = e + 1 - head - step s,   s = 0, 1, 2, ...
 // After j digits at most R_j 2^e is left of an element:
-//   truncated  digits of |x|, with the sign of x:        |digit| <= 2^step - 1,      R_j = unit        (unit =
-//   2^(u_(j-1) - e))
+//   truncated  digits of |x|, with the sign of x:        |digit| <= 2^step - 1,      R_j = unit        (unit = 2^(u_(j-1) - e))
 //   nearest    each digit rounds what is left:           |digit| <= 2^(step - 1),    R_j = unit / 2
 //   bytes      balanced bytes of the exact number:       -128 <= digit <= 127,       R_j = 128/255 unit
 // All three are nested: the first digits do not depend on how many follow. [OOY2024] truncates, [UOI2025] rounds to

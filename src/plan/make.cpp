@@ -58,7 +58,10 @@ Result<Plan> choose(Plan start, const Environment& environment) {
     return Status(last.code(), reason);
   }
   if (last.ok()) {
-    for (Candidate& candidate : candidates) put_behind(candidates.back().plan, candidate.plan);
+    const Plan& behind = candidates.back().plan;
+    for (Candidate& candidate : candidates) {
+      if (&candidate.plan != &behind) put_behind(behind, candidate.plan);
+    }
   }
   auto& [best, num_known] = *std::min_element(
       candidates.begin(), candidates.end(),
@@ -106,7 +109,8 @@ Result<Plan> make(const problem::Shape& shape, const Policy& policy, const Envir
   if (!decided.ok()) return decided.status();
   Plan plan = std::move(decided).value();
   if (!is_on_device(plan)) {
-    for (base::Cloned<Stage>& stage : plan.stages) stage->book_engine_bytes(plan);
+    // Those behind first: the workspaces of stages before them hold theirs.
+    for (base::Cloned<Stage>& stage : std::views::reverse(plan.stages)) stage->book_engine_bytes(plan);
   }
   static std::atomic<std::uint32_t> last_serial{0};
   if (is_on_device(plan)) plan.serial = last_serial.fetch_add(1, std::memory_order_relaxed) + 1;

@@ -7,8 +7,7 @@
 // where sum S_q belongs to a list of pairs (plane of A, plane of B) and is made interval by interval along k:
 //   acc = 0
 //   for each interval of k_interval elements of k, in order:
-//     for each instruction of 32 bytes of k inside the interval, in order:  for each of the first num_interleaved
-//     pairs:
+//     for each instruction of 32 bytes of k inside the interval, in order:  for each of the first num_interleaved pairs:
 //       acc = steps(acc, A_pair, B_pair)                      num::tensor_core_step(), inside the tensor core
 //     for each other pair, in order:  for each instruction inside the interval, in order:
 //       acc = steps(acc, A_pair, B_pair)

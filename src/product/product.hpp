@@ -63,8 +63,7 @@ inline constexpr std::int64_t kWindowPad = 128;
 ///         (row j is column j of op(B)). C_l: element (i, j) at c + l * c_plane_stride + j * c_col_stride + i.
 /// @units  all strides in elements. @range k <= kBlockMaxI8; elements [k, round_up(k, kPadBytes)) of every row are
 ///         zero; row strides are multiples of kPadBytes and every row starts on a boundary of kPadBytes bytes.
-/// Floating-point planes come with windows. @range their sums lie within INT32, of FP8 within 2^24; those of any
-/// exact_k elements
+/// Floating-point planes come with windows. @range their sums lie within INT32, of FP8 within 2^24; those of any exact_k elements
 ///         within 2^24, of FP8 within what num::hopper_tensor_core() sums exactly
 /// With windows product l is that of windows[l] instead, k is the longest of them, and the epilogue is kStoreAcc.
 /// Engines balance best what comes in the order of falling k.

@@ -37,8 +37,7 @@ __tile__ Tile load_operand(const View& view, int row, int col) {
 }
 
 /// The tile of C that belongs to this block.
-/// @shape  A: m x k, B: k x n, in the orders kA and kB; C: m x n, row-major. grid: (ceil(m / kTileM) * ceil(n /
-///         kTileN), 1, 1)
+/// @shape  A: m x k, B: k x n, in the orders kA and kB; C: m x n, row-major. grid: (ceil(m / kTileM) * ceil(n / kTileN), 1, 1)
 /// @range  m, n >= 1, k >= 0; strides at least the contiguous extent; group >= 1. kAligned: addresses multiples of 16
 ///         bytes, strides of 16 elements, n of 16 bytes of C
 /// @bound  that of the backend's mma for k products; INT8: exact while every partial sum fits INT32

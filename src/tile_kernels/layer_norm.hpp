@@ -8,8 +8,7 @@
 namespace kizami::tile_kernels {
 inline namespace KIZAMI_TILE_BACKEND {
 
-/// @shape  x, y: rows x cols, row-major; weight, bias: [cols]; grid: (ceil(rows / kTileRows), 1, 1).   @alias x == y is
-///         allowed
+/// @shape  x, y: rows x cols, row-major; weight, bias: [cols]; grid: (ceil(rows / kTileRows), 1, 1).   @alias x == y is allowed
 /// @range  rows, cols >= 1, epsilon >= 0
 template <int kTileRows, int kTileCols, bool kAligned>
 __tile__ void layer_norm_rows_block(const float* x, int x_stride, const float* weight, const float* bias, float* y,

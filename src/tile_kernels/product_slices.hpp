@@ -16,8 +16,7 @@ namespace kizami::tile_kernels {
 inline namespace KIZAMI_TILE_BACKEND {
 
 /// The tiles of a window.
-/// @shape  A: m rows of k, B: n rows of k, k contiguous; C: n columns of m. grid: (ceil(n / kTileN) * ceil(m / kTileM),
-///         1, 1)
+/// @shape  A: m rows of k, B: n rows of k, k contiguous; C: n columns of m. grid: (ceil(n / kTileN) * ceil(m / kTileM), 1, 1)
 /// @range  A and B on 16 bytes, row strides multiples of 16. kAlignedC: c is aligned to 16 bytes, c_col_stride a
 ///         multiple of 16, m of 4
 template <class Slice, int kTileN, int kTileM, int kTileK, bool kAlignedC>

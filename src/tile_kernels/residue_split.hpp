@@ -2,8 +2,7 @@
 // Scheme ozaki2, second phase of the split: the residues of rint(x first second) modulo each of the moduli, with the
 // arithmetic of schemes/ozaki2/residue_row.cpp: the integer is cut into limbs of 44 bits, and Horner's rule runs modulo
 // p in FP64.
-//   y <- (y mod p) (2^44 mod p) + X_i,  |y| <= 2^8 2^8 + 2^43;   y mod p = y - rint(y / p) p by a fused multiply-add,
-//   exactly
+//   y <- (y mod p) (2^44 mod p) + X_i,  |y| <= 2^8 2^8 + 2^43;   y mod p = y - rint(y / p) p by a fused multiply-add, exactly
 #pragma once
 
 #include <cstddef>

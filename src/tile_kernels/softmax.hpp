@@ -10,8 +10,7 @@ inline namespace KIZAMI_TILE_BACKEND {
 
 /// @shape  x, y: rows x cols, row-major; grid: (ceil(rows / kTileRows), 1, 1).   @alias x == y is allowed
 /// @range  rows, cols >= 1; a row with NaN or +Inf, or of -Inf alone, becomes NaN
-/// @bound  |y - exact| <= exact (|x_ij - max_i| + max_l |x_il - max_i| + 2 e + cols + 2) u to first order, e the error
-///         of exp in units of u
+/// @bound  |y - exact| <= exact (|x_ij - max_i| + max_l |x_il - max_i| + 2 e + cols + 2) u to first order, e the error of exp in units of u
 template <int kTileRows, int kTileCols, bool kAligned>
 __tile__ void softmax_rows_block(const float* x, int x_stride, float* y, int y_stride, int rows, int cols) {
   using namespace ct::literals;

@@ -23,8 +23,7 @@ inline namespace KIZAMI_TILE_BACKEND {
 ///         scale_stride. grid: (ceil(rows / kTileRows) * ceil(cols / kTileCols), 1, 1)
 /// @range  |x| <= 2^c, finite; sigmas finite and inverse_scales normal numbers. kAligned: addresses of 16 bytes,
 ///         strides of 16 elements, cols a multiple of 16 bytes of slices
-/// @exact  sum_p slice_p 2^(c_p) + rest == x for the rest that is left, at most 2^(rho + c - 54 - (num_slices - 1)(54 -
-///         rho))
+/// @exact  sum_p slice_p 2^(c_p) + rest == x for the rest that is left, at most 2^(rho + c - 54 - (num_slices - 1)(54 - rho))
 template <class Slice, int kTileRows, int kTileCols, ScaleOf kScaleOf, bool kAligned>
 __tile__ void veltkamp_split_block(const double* x, int x_stride, Slice* slices, std::uint32_t plane_stride,
                                    int slice_stride, const double* sigmas, const double* inverse_scales,

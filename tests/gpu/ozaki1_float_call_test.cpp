@@ -68,8 +68,7 @@ constexpr Digits kDigits[] = {{"slice_format=fp16", "slice_bits=6"},
                               {"slice_format=e4m3", "slice_bits=4"},
                               {"slice_format=e5m2", "slice_bits=3"}};
 
-/// @param rest with slices and diagonals by name  @param parts 0, or the workspace has this part of what the plan would
-///        like
+/// @param rest with slices and diagonals by name  @param parts 0, or the workspace has this part of what the plan would like
 void expect_digits(const std::string& rest, EngineName engine, std::size_t parts = 0) {
   for (const Digits& digits : kDigits) {
     const std::string line = rest + " gauge=norm " + digits.bits + ' ';

@@ -79,8 +79,7 @@ class Crowd {
 
   /// By every thread that has not left, the same number of times.
   /// @param drain  waits for all that the thread has issued
-  /// @param issue  issues the case of a seed: on all slots of the thread, or, where one thread may do it for all of
-  ///        them, only to load
+  /// @param issue  issues the case of a seed: on all slots of the thread, or, where one thread may do it for all of them, only to load
   ///               what the case needs, before a round of the first crowd
   void run(const std::function<void()>& drain, const std::function<void(std::uint64_t seed, bool is_on_all)>& issue);
   /// The thread comes to no more crowds. Others need not wait for it.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The complex epilogue against its definition, decided by MPFR with unbounded exponents. Each part is
-//   x1 p1 + (x2 p2 + (y1 c1 + y2 c2)),  the innermost product rounded to 53 bits, then one rounding for each fused
-//   term,
+//   x1 p1 + (x2 p2 + (y1 c1 + y2 c2)),  the innermost product rounded to 53 bits, then one rounding for each fused term,
 // which stays within num::epilogue_bound(); NaN and Inf by the formula of complex multiplication.
 #include <gtest/gtest.h>
 

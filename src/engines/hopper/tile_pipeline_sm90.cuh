@@ -4,8 +4,7 @@
 //
 // The CTAs of a cluster have the same lines of A: each copies its part of them and sends it to all. Each has lines of B
 // of its own. A stage is 128 bytes of k of all lines of a tile, in the 128-byte swizzle, lines of A first:
-//   full[s]   the bytes of stage s have come. One arrival (our producer, which says how many) and their count,
-//   whichever
+//   full[s]   the bytes of stage s have come. One arrival (our producer, which says how many) and their count, whichever
 //             CTA sent them.
 //   empty[s]  the warps that read stage s have done so, in every CTA of the cluster, for our producer writes to all.
 //             kCluster * (warps that read a stage) arrivals.

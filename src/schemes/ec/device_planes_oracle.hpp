@@ -2,8 +2,7 @@
 // The split of FP32 lines into hi and lo, for products on FP16 or TF32 tensor cores; product/ec_planes.hpp says how
 // they lie in memory. With y = x 2^scale, whose largest magnitude in the line is in [2^top, 2^(top + 1)), top =
 // ec_top_exponent():
-//   FP16  hi = fp16(y), lo = fp16(y - hi), to nearest even. |y - hi - lo| <= max(2^-22 |y|, 2^-25): hi and lo hold 22
-//   bits of
+//   FP16  hi = fp16(y), lo = fp16(y - hi), to nearest even. |y - hi - lo| <= max(2^-22 |y|, 2^-25): hi and lo hold 22 bits of
 //         what is within 2^17 of the largest, and nothing below 2^-39 of it. (y - hi is exact: a rest of rounding.)
 //   TF32  hi = tf32(y), lo = tf32(y - hi), to nearest, ties away from zero. |y - hi - lo| <= max(2^-22 |y|, 2^-137).
 // y is FP32; it underflows only where it is below 2^-140 of the largest (TF32: 2^-171).

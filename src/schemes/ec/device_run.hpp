@@ -14,8 +14,7 @@
 
 namespace kizami::ec {
 
-/// @range  a plan of scheme ec and a problem that validate_device_problem() lets pass, with alpha and k that are not
-///         zero on the host
+/// @range  a plan of scheme ec and a problem that validate_device_problem() lets pass, with alpha and k that are not zero on the host
 /// @status kNonFinite, kAccuracyUnreachable: of Policy::may_sync; kInternal with CUDA's words
 /// @queue  asynchronous, capturable
 template <class T>

@@ -3,11 +3,9 @@
 // its range.
 //
 // Range. Small elements of a line have an absolute error, the floor, for two reasons:
-//   lost        parts below the subnormal numbers of the format round to multiples of the least of them: half of that,
-//   times
+//   lost        parts below the subnormal numbers of the format round to multiples of the least of them: half of that, times
 //               2^-shifts
-//   misaligned  a subnormal part is aligned by the exponent of the smallest normal number, 2^e with e = min_exponent,
-//   so a
+//   misaligned  a subnormal part is aligned by the exponent of the smallest normal number, 2^e with e = min_exponent, so a
 //               step whose largest exponent is its product with b cuts its g + 1 addends at 2^(e - f) |b|, though |a b|
 //               may be far below 2^e |b|. The largest |b| of each step add up to ||b||_1 at most: (g + 1) 2^(e - f) a
 //               pair.

@@ -41,8 +41,7 @@ void add_products(const SliceProducts<Acc>& products, int planes_per_sum, int si
                   const ExactSums& sums, std::int64_t rows, std::int64_t cols, int threads);
 
 /// @shape  row_exponent: [c.rows], col_exponent: [c.cols]; rows and columns of num::kSkipLine are left untouched
-/// @exact  alpha = 1, beta = 0: the exact sum rounded to 53 bits, then to the type   @bound otherwise
-///         num::epilogue_bound()
+/// @exact  alpha = 1, beta = 0: the exact sum rounded to 53 bits, then to the type   @bound otherwise num::epilogue_bound()
 /// @queue  blocks until done, on up to `threads` threads
 template <class T>
 void reconstruct_slices(const ExactSums& sums, int unit, const std::int32_t* row_exponent,

@@ -37,8 +37,7 @@ template <class R>
 }
 
 /// The exponent of a power of two that is at least the error of X; negative: X is exact.
-///   E <= (||b'||_1 [a inexact] + ||a'||_1 [b inexact]) / 2 + k / 4 [both]   with k/2 more in each norm for a', b'
-///   rounded
+///   E <= (||b'||_1 [a inexact] + ||a'||_1 [b inexact]) / 2 + k / 4 [both]   with k/2 more in each norm for a', b' rounded
 [[nodiscard]] int error_exponent(const num::LineError& a, const num::LineError& b, std::int64_t num_terms) {
   if (a.is_exact && b.is_exact) return -1;
   const auto k = static_cast<double>(num_terms);

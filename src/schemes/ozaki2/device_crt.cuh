@@ -94,8 +94,7 @@ __global__ void scale_kernel(MatrixView<T> c, Factor<T> beta) {
   device::scale_all(c, beta.load());
 }
 
-/// kMostLimbs: of the rungs that do not fit in pieces; 0: all do. @param leaves_bytes  rungs of
-/// reconstruct_from_bytes() are left to it
+/// kMostLimbs: of the rungs that do not fit in pieces; 0: all do. @param leaves_bytes  rungs of reconstruct_from_bytes() are left to it
 template <class T, int kMostLimbs>
 __global__ void __launch_bounds__(device::kThreads, kBlocksPerSm)
     reconstruct_kernel(const __grid_constant__ DeviceReconstruction<T> task, bool leaves_bytes) {

@@ -120,8 +120,7 @@ template <class T>
 /// @queue  enqueues one kernel, which ends at once for rung -1
 template <class T>
 Status reconstruct_by_numbers(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue);
-/// @param is_beside  what was enqueued last has begun with base::let_next_run_beside(): this kernel runs beside it, and
-///        ends behind it
+/// @param is_beside  what was enqueued last has begun with base::let_next_run_beside(): this kernel runs beside it, and ends behind it
 template <class T>
 Status reconstruct_by_bytes(const DeviceReconstruction<T>& task, int num_sms, product::Queue queue, bool is_beside);
 

@@ -2,8 +2,7 @@
 // Residues of a line's elements, for the kernels that write residue planes. An element becomes one or two two's
 // complement integers of some words, biased so that all their bytes are unsigned; a residue of every plane is then a
 // linear map of those words and of a bias,
-//   X = sum_i byte_i 256^i - 2^(32 words - 1),   X mod p = reduce(sum_i byte_i (256^i mod p) - (2^(32 words - 1) mod
-//   p)),
+//   X = sum_i byte_i 256^i - 2^(32 words - 1),   X mod p = reduce(sum_i byte_i (256^i mod p) - (2^(32 words - 1) mod p)),
 // so that the sums of all planes are a product of matrices of bytes, which the tensor cores make (mma.m16n8k32). They
 // come as the fraction of a float, and a residue then takes one FP32 and one integer operation: see PlaneRow.
 #pragma once

@@ -37,8 +37,7 @@ struct DeviceOperand {
 /// make_residue_planes() at the rung of state->selection, of elements [first, first + length) of every line, with the
 /// statistics and shifts that the selection calls for. Also writes line_buffers.scales: line_scale(), or kSkipLine for
 /// lines with NaN or Inf; and zeros to rows of the planes up to the next multiple of device::kReadRows.
-/// @range  one or two operands of equal row strides of planes; first a multiple of 64; rungs of at most 184-bit
-///         integers
+/// @range  one or two operands of equal row strides of planes; first a multiple of 64; rungs of at most 184-bit integers
 /// @queue  one kernel, which ends at once if the rung is -1 or state->is_scaling_only, and if has_first_rung and
 ///         state->look say that the planes are those of state->first_rung already and that is the rung
 template <class T>
