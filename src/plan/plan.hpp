@@ -37,7 +37,7 @@ struct Chunk {
 struct Schedule {
   product::DeviceFacts facts;     ///< with num_threads as decided
   Batch batch;                    ///< on a device
-  std::size_t product_bytes = 0;  ///< on a device: workspace of one product of the batch; native: cuBLAS's scratch
+  std::size_t product_bytes = 0;  ///< on a device: workspace of one product of the batch; or a vendor's scratch
   std::size_t workspace_bytes = 0;
   double seconds = 0;  ///< predicted, of all products
 };

@@ -21,7 +21,7 @@ class NativeEngine {
  public:
   virtual ~NativeEngine() = default;
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
-  /// Predicted. @range k in real terms is that of shape.scalar
+  /// Predicted, of one product. @range shape.k counts elements: complex ones are four real products
   [[nodiscard]] virtual double seconds(const problem::Shape& shape, const DeviceFacts& facts) const = 0;
 
   /// C <- alpha A B + beta C.

@@ -60,7 +60,7 @@ class EcCall {
     return fp64::reject_nonfinite(Side::kB, buffers_.behind.b.stats, plan_.shape.n);
   }
 
-  /// The first stage whose range holds the operands; num_stages if none does.
+  /// The first stage whose range holds the operands; num_rungs if none does.
   Status choose_stage(int& stage) {
     const EcNumerics& ec = ec_of(plan_).numerics;
     stage = 0;
