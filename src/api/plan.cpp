@@ -26,7 +26,7 @@ Scheme Plan::scheme() const { return impl_->first().scheme; }
 EcVariant Plan::variant() const {
   return scheme() == Scheme::kEc ? ec::ec_of(*impl_).numerics.rungs[0].recipe.variant : EcVariant::kAuto;
 }
-std::string_view Plan::engine() const { return impl_->first().engine_name(*impl_); }
+std::string_view Plan::engine() const { return impl_->first().engine_name(); }
 double Plan::bound() const {
   double bound = 0;
   for (const base::Cloned<plan::Stage>& stage : impl_->stages) bound = std::max(bound, stage->bound);

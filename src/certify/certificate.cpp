@@ -10,7 +10,7 @@
 #include "base/int_math.hpp"
 #include "base/parallel.hpp"
 #include "certify/digits.hpp"
-#include "plan/launch.hpp"
+#include "product/launch.hpp"
 
 namespace kizami::certify {
 namespace {
@@ -28,7 +28,7 @@ Status sum_digit_products(const CertificatePlan& plan, const CertificateBuffers&
   for (std::int64_t h = 0; h < length; h += product::kBlockMaxI8) {
     const product::ProductDesc desc =
         sampled_product(plan.shape, num_i, num_j, std::min(product::kBlockMaxI8, length - h));
-    KIZAMI_RETURN_IF_ERROR(plan::launch(*plan.engine, plan.facts, desc, {a + h, b + h, buffers.acc},
+    KIZAMI_RETURN_IF_ERROR(product::launch(*plan.engine, plan.facts, desc, {a + h, b + h, buffers.acc},
                                         {buffers.engine, buffers.engine_bytes}));
     base::parallel_for(num_j, threads, [&](std::int64_t y, int) {
       std::uint64_t* const sums = buffers.sums + y * kSampledTile;
@@ -60,7 +60,7 @@ Status sum_block_products(const CertificatePlan& plan, const CertificateBuffers&
     const product::Pointers pointers{buffers.a_digits + i * row + first * kBlockTerms<T>,
                                      b_digits + j * row + first * kBlockTerms<T>, buffers.acc};
     KIZAMI_RETURN_IF_ERROR(
-        plan::launch(*plan.engine, plan.facts, desc, pointers, {buffers.engine, buffers.engine_bytes}));
+        product::launch(*plan.engine, plan.facts, desc, pointers, {buffers.engine, buffers.engine_bytes}));
     base::parallel_for(num_j, plan.threads, [&](std::int64_t y, int) {
       float* const total = buffers.block_sums + y * kBlockTile;
       float* const sums = first < num::kSegmentBlocks ? total : total + kTile;

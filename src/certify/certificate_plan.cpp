@@ -5,7 +5,7 @@
 
 #include "base/int_math.hpp"
 #include "num/rung.hpp"
-#include "plan/engine_bytes.hpp"
+#include "product/engine_bytes.hpp"
 
 namespace kizami::certify {
 namespace {
@@ -20,12 +20,12 @@ using base::round_up;
 
 /// engine_bytes() of the products of the certificate: chunks of lines, in tiles of `side` of them.
 [[nodiscard]] std::size_t tile_bytes(const CertificatePlan& plan, const product::ProductDesc& desc, std::int64_t side,
-                                     const plan::Extents& ks) {
+                                     const product::Extents& ks) {
   const plan::Chunk& chunk = plan.chunk;
   std::size_t most = 0;
-  for (const std::int64_t rows : plan::Extents(plan.shape.m, chunk.mc)) {
-    for (const std::int64_t cols : plan::Extents(plan.shape.n, chunk.nc)) {
-      most = std::max(most, plan::engine_bytes(*plan.engine, plan.facts, desc, {rows, side}, {cols, side}, ks));
+  for (const std::int64_t rows : product::Extents(plan.shape.m, chunk.mc)) {
+    for (const std::int64_t cols : product::Extents(plan.shape.n, chunk.nc)) {
+      most = std::max(most, product::engine_bytes(*plan.engine, plan.facts, desc, {rows, side}, {cols, side}, ks));
     }
   }
   return most;
@@ -38,11 +38,11 @@ using base::round_up;
   for (const std::int64_t stride : {1, 2, 4}) {
     const std::int64_t length = ceil_div(plan.shape.k, stride) * parts;
     const product::ProductDesc desc = sampled_product(plan.shape, 0, 0, 0);
-    const plan::Extents ks(length, product::kBlockMaxI8);
+    const product::Extents ks(length, product::kBlockMaxI8);
     most = std::max({most, tile_bytes(plan, desc, kSampledTile, ks), tile_bytes(plan, desc, kBlockTile, ks)});
   }
   const std::int64_t length = block_terms(plan.shape);
-  for (const std::int64_t count : plan::Extents(digit_row(plan.shape) / length, kBlocksPerLaunch)) {
+  for (const std::int64_t count : product::Extents(digit_row(plan.shape) / length, kBlocksPerLaunch)) {
     most = std::max(most, tile_bytes(plan, block_product(plan.shape, 0, 0, count), kBlockTile, {length, length}));
   }
   return most;

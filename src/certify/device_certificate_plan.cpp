@@ -7,7 +7,7 @@
 #include "base/int_math.hpp"
 #include "device/padding.hpp"
 #include "num/digit_blocks.hpp"
-#include "plan/engine_bytes.hpp"
+#include "product/engine_bytes.hpp"
 
 namespace kizami::certify {
 namespace {
@@ -23,13 +23,13 @@ constexpr std::int64_t kMostAccBytes = std::int64_t{512} << 20;
 [[nodiscard]] std::size_t sampled_bytes(const CertificatePlan& plan, const SampledBuffers& buffers) {
   const plan::Chunk& chunk = plan.chunk;
   product::ProductDesc desc = device_sampled_product(plan, buffers, chunk.mc, buffers.cols_at_once);
-  const plan::Extents ms(round_up(plan.shape.m, device::kReadRows), round_up(chunk.mc, device::kReadRows));
+  const product::Extents ms(round_up(plan.shape.m, device::kReadRows), round_up(chunk.mc, device::kReadRows));
   std::size_t most = 0;
-  for (const std::int64_t planes : plan::Extents(buffers.num_pieces, product::kMaxProducts)) {
+  for (const std::int64_t planes : product::Extents(buffers.num_pieces, product::kMaxProducts)) {
     desc.num_products = static_cast<int>(planes);
-    for (const std::int64_t cols : plan::Extents(plan.shape.n, chunk.nc)) {
+    for (const std::int64_t cols : product::Extents(plan.shape.n, chunk.nc)) {
       most = std::max(
-          most, plan::engine_bytes(*plan.engine, plan.facts, desc, ms, {cols, buffers.cols_at_once}, {desc.k, desc.k}));
+          most, product::engine_bytes(*plan.engine, plan.facts, desc, ms, {cols, buffers.cols_at_once}, {desc.k, desc.k}));
     }
   }
   return most;

@@ -19,7 +19,7 @@
 #include "device/padding.hpp"
 #include "device/state.hpp"
 #include "num/rung.hpp"
-#include "plan/launch.hpp"
+#include "product/launch.hpp"
 #include "problem/lines.hpp"
 
 namespace kizami::certify {
@@ -130,10 +130,10 @@ struct DeviceCertifier {
       pointers.a_weights = a_lines.weights;
       pointers.b_weights = b_lines.weights;
       KIZAMI_RETURN_IF_ERROR(
-          plan::launch(*plan.engine, plan.facts, compared, pointers, {s.engine, s.engine_bytes}, queue));
+          product::launch(*plan.engine, plan.facts, compared, pointers, {s.engine, s.engine_bytes}, queue));
       if (s.b_swapped == nullptr) return {};
       pointers.b = s.b_swapped;
-      return plan::launch(*plan.engine, plan.facts, compared, pointers, {s.engine, s.engine_bytes}, queue);
+      return product::launch(*plan.engine, plan.facts, compared, pointers, {s.engine, s.engine_bytes}, queue);
     }
     product::ProductDesc desc = device_sampled_product(plan, s, base::round_up(num_i, device::kReadRows), num_j);
     SampledProducts products;
@@ -153,7 +153,7 @@ struct DeviceCertifier {
                                          b_digits + piece * desc.b_plane_stride,
                                          s.acc + part * products.part_stride + piece * products.piece_stride};
         KIZAMI_RETURN_IF_ERROR(
-            plan::launch(*plan.engine, plan.facts, desc, pointers, {s.engine, s.engine_bytes}, queue));
+            product::launch(*plan.engine, plan.facts, desc, pointers, {s.engine, s.engine_bytes}, queue));
       }
     }
     num::Ladder lowest = ladder;

@@ -266,7 +266,7 @@ Status read_device_outcomes(const plan::Plan& plan, std::span<const std::byte> w
   }
   if (plan.first().scheme == Scheme::kNative) {  // cuBLAS does not tell
     Outcome native;
-    native.engine = plan.first().engine_name(plan);
+    native.engine = plan.first().engine_name();
     native.bound = plan.first().bound;
     native.gauge = plan.first().gauge;
     native.is_conditional = true;  // nobody has looked at the elements

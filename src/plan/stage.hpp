@@ -35,7 +35,7 @@ struct Stage {
   [[nodiscard]] virtual std::unique_ptr<Stage> clone() const = 0;
 
   /// Of its products.
-  [[nodiscard]] virtual std::string_view engine_name(const Plan& plan) const = 0;
+  [[nodiscard]] virtual std::string_view engine_name() const = 0;
   /// Whether it answers operands of any kind: no other stage is then needed behind it.
   [[nodiscard]] virtual bool answers_all(const Plan& /*plan*/) const { return true; }
   /// Adds all that fixes the bits of its results, and of what stands behind it.

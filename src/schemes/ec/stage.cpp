@@ -64,7 +64,7 @@ namespace {
 
 }  // namespace
 
-std::string_view EcStage::engine_name(const plan::Plan& /*plan*/) const {
+std::string_view EcStage::engine_name() const {
   return device_engine != nullptr ? device_engine->name() : engine->name();
 }
 
@@ -111,10 +111,10 @@ void EcStage::explain(const plan::Plan& plan, plan::Stages behind, const plan::T
   fact("range", range_text(*this, behind));
   if (device_engine != nullptr) {
     fact("fp64 rung", ozaki2::fp64_text(has_fp64, fp64_summation, scalar));
-    fact("engine", std::string(engine_name(plan)));
+    fact("engine", std::string(engine_name()));
   } else {
     fact("chunks", std::to_string(chunk.mc) + " x " + std::to_string(chunk.nc) + " of C");
-    fact("engine", std::string(engine_name(plan)) + ", certificate by " + std::string(behind[0]->engine_name(plan)));
+    fact("engine", std::string(engine_name()) + ", certificate by " + std::string(behind[0]->engine_name()));
   }
 }
 

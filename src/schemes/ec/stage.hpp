@@ -25,7 +25,7 @@ struct EcStage final : plan::StageOf<EcStage, Scheme::kEc> {
   plan::Chunk chunk;                        ///< on the host: lines of one pass; kc = k
   std::optional<std::size_t> engine_bytes;  ///< that the engine asks for on the host, once chunks are final
 
-  [[nodiscard]] std::string_view engine_name(const plan::Plan& plan) const override;
+  [[nodiscard]] std::string_view engine_name() const override;
   void add_numerics(const plan::Plan& plan, plan::Stages behind, plan::NumericsHash& hash) const override;
   void book_engine_bytes(const plan::Plan& plan) override;
   [[nodiscard]] double seconds_beyond(const plan::Plan& plan, const Effort& effort) const override;

@@ -18,7 +18,7 @@ namespace {
 
 }  // namespace
 
-std::string_view NativeStage::engine_name(const plan::Plan& /*plan*/) const {
+std::string_view NativeStage::engine_name() const {
   return device_engine != nullptr ? device_engine->name() : engine->name();
 }
 
@@ -37,7 +37,7 @@ void NativeStage::add_numerics(const plan::Plan& plan, plan::Stages behind, plan
 void NativeStage::explain(const plan::Plan& plan, plan::Stages behind, const plan::TakeFact& fact) const {
   fact("bound holds", "where nothing overflows or underflows on the way; " + beyond_text(plan, behind));
   fact("k blocks", std::to_string(k_block));
-  fact("engine", std::string(engine_name(plan)));
+  fact("engine", std::string(engine_name()));
 }
 
 }  // namespace kizami::native

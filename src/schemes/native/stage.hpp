@@ -15,7 +15,7 @@ struct NativeStage final : plan::StageOf<NativeStage, Scheme::kNative> {
   const product::NativeDeviceEngine* device_engine = nullptr;
   std::int64_t k_block = 0;  ///< k in blocks of this
 
-  [[nodiscard]] std::string_view engine_name(const plan::Plan& plan) const override;
+  [[nodiscard]] std::string_view engine_name() const override;
   /// On the host it leaves operands whose terms may overflow or underflow, unless it was named.
   [[nodiscard]] bool answers_all(const plan::Plan& plan) const override;
   void add_numerics(const plan::Plan& plan, plan::Stages behind, plan::NumericsHash& hash) const override;

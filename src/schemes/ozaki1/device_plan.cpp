@@ -12,7 +12,7 @@
 #include "certify/device_certificate_plan.hpp"
 #include "device/batch_buffers.hpp"
 #include "plan/cheapest.hpp"
-#include "plan/engine_bytes.hpp"
+#include "product/engine_bytes.hpp"
 #include "schemes/ozaki1/device_rungs_plan.hpp"
 #include "schemes/ozaki1/plan.hpp"
 #include "schemes/ozaki2/plan.hpp"
@@ -69,7 +69,7 @@ Status unsupported(const std::string& what) {
 /// The batch with most windows of all blocks of k, and so the most planes.
 [[nodiscard]] SliceBatch largest_batch(const plan::Plan& plan) {
   SliceBatch largest;
-  for (const std::int64_t elements : plan::Extents(plan.shape.k, ozaki1_of(plan).chunk.kc)) {
+  for (const std::int64_t elements : product::Extents(plan.shape.k, ozaki1_of(plan).chunk.kc)) {
     SliceWalk walk(plan, elements);
     SliceBatch batch;
     while (walk.next(batch)) {
@@ -390,7 +390,7 @@ DeviceSliceBuffers carve_device_slices(base::Carver& carver, const plan::Plan& p
   }
   const product::ProductDesc desc = device_slice_product(plan, largest, chunk.mc, chunk.nc);
   if (ozaki1_of(plan).engine != nullptr)
-    buffers.engine_bytes = plan::engine_bytes(*ozaki1_of(plan).engine, plan.schedule.facts, desc,
+    buffers.engine_bytes = product::engine_bytes(*ozaki1_of(plan).engine, plan.schedule.facts, desc,
                                               {plan.shape.m, chunk.mc}, {plan.shape.n, chunk.nc}, {desc.k, desc.k});
   buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
   return buffers;

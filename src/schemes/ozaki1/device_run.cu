@@ -17,7 +17,7 @@
 #include "fp64/device.hpp"
 #include "fp64/device_left.hpp"
 #include "fp64/nonfinite_alpha.hpp"
-#include "plan/launch.hpp"
+#include "product/launch.hpp"
 #include "problem/lines.hpp"
 #include "schemes/ozaki1/device_plan.hpp"
 #include "schemes/ozaki1/device_split.hpp"
@@ -224,7 +224,7 @@ class Ozaki1Call {
         const product::Pointers pointers{a_.slices, b_.slices, buffers_.acc};
         const std::span<std::byte> scratch{buffers_.engine, buffers_.engine_bytes};
         KIZAMI_RETURN_IF_ERROR(
-            plan::launch(*ozaki1_of(plan_).engine, plan_.schedule.facts, desc, pointers, scratch, queue_));
+            product::launch(*ozaki1_of(plan_).engine, plan_.schedule.facts, desc, pointers, scratch, queue_));
         const bool is_last = !is_there && h + length == plan_.shape.k;
         task.col_stride = desc.c_col_stride;
         task.plane_stride = desc.c_plane_stride;

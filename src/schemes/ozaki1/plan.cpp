@@ -11,7 +11,7 @@
 #include "base/int_math.hpp"
 #include "plan/cheapest.hpp"
 #include "plan/chunks.hpp"
-#include "plan/engine_bytes.hpp"
+#include "product/engine_bytes.hpp"
 #include "plan/text.hpp"
 #include "schemes/ozaki1/device_plan.hpp"
 #include "schemes/ozaki2/plan.hpp"
@@ -277,19 +277,19 @@ std::variant<product::Offer, product::Refusal> query(const plan::Plan& plan, con
   const plan::Chunk& chunk = ozaki1_of(plan).chunk;
   const std::int64_t stacked =
       sliced_form(is_complex(plan.shape.scalar), ozaki1_of(plan).numerics.complex_form).num_stacked;
-  const plan::Extents ms(stacked * plan.shape.m, stacked * chunk.mc);
-  const plan::Extents ns(plan.shape.n, chunk.nc);
+  const product::Extents ms(stacked * plan.shape.m, stacked * chunk.mc);
+  const product::Extents ns(plan.shape.n, chunk.nc);
   const product::Engine& engine = *ozaki1_of(plan).engine;
   std::size_t most = 0;
-  for (const std::int64_t elements : plan::Extents(plan.shape.k, chunk.kc)) {
+  for (const std::int64_t elements : product::Extents(plan.shape.k, chunk.kc)) {
     const std::int64_t numbers = slice_numbers(plan, elements);
     for (int count = 1; count <= counts.planes; ++count)
-      most = std::max(most, plan::engine_bytes(engine, plan.schedule.facts, slice_product(plan, count, false), ms, ns,
+      most = std::max(most, product::engine_bytes(engine, plan.schedule.facts, slice_product(plan, count, false), ms, ns,
                                                {numbers, numbers}));
     for (int count = 2; count <= counts.concatenated; ++count) {
       const std::int64_t k = count * slice_stride(plan, elements);
       most = std::max(
-          most, plan::engine_bytes(engine, plan.schedule.facts, slice_product(plan, count, true), ms, ns, {k, k}));
+          most, product::engine_bytes(engine, plan.schedule.facts, slice_product(plan, count, true), ms, ns, {k, k}));
     }
   }
   return most;

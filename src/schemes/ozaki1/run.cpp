@@ -14,7 +14,7 @@
 #include "certify/statistics.hpp"
 #include "fp64/nonfinite.hpp"
 #include "kizami/formats.hpp"
-#include "plan/launch.hpp"
+#include "product/launch.hpp"
 #include "schemes/ozaki1/plan.hpp"
 #include "schemes/ozaki1/split.hpp"
 #include "schemes/ozaki1/sums.hpp"
@@ -278,7 +278,7 @@ class Ozaki1Call {
     desc.c_plane_stride = rows * block_.nc;
     const product::Pointers pointers{reinterpret_cast<const std::int8_t*>(a_data),
                                      reinterpret_cast<const std::int8_t*>(b_data), buffers_.acc};
-    return plan::launch(*ozaki1_of(plan_).engine, plan_.schedule.facts, desc, pointers,
+    return product::launch(*ozaki1_of(plan_).engine, plan_.schedule.facts, desc, pointers,
                         {buffers_.engine, buffers_.engine_bytes});
   }
 

@@ -28,7 +28,7 @@ namespace {
 
 }  // namespace
 
-std::string_view Ozaki1Stage::engine_name(const plan::Plan& /*plan*/) const {
+std::string_view Ozaki1Stage::engine_name() const {
   return float_engine != nullptr ? float_engine->name() : engine->name();
 }
 
@@ -76,7 +76,7 @@ void Ozaki1Stage::explain(const plan::Plan& plan, plan::Stages behind, const pla
   fact("sums", sums_text);
   fact("k blocks", std::to_string(chunk.kc));
   fact("chunks", std::to_string(chunk.mc) + " x " + std::to_string(chunk.nc) + " of C");
-  fact("engine", std::string(engine_name(plan)));
+  fact("engine", std::string(engine_name()));
 }
 
 }  // namespace kizami::ozaki1

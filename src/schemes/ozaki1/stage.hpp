@@ -22,7 +22,7 @@ struct Ozaki1Stage final : plan::StageOf<Ozaki1Stage, Scheme::kOzaki1> {
   SliceSums sums = SliceSums::kConcatenated;
   std::optional<std::size_t> engine_bytes;  ///< that the engine asks for on the host, once chunks are final
 
-  [[nodiscard]] std::string_view engine_name(const plan::Plan& plan) const override;
+  [[nodiscard]] std::string_view engine_name() const override;
   void add_numerics(const plan::Plan& plan, plan::Stages behind, plan::NumericsHash& hash) const override;
   /// Slices are nested: their number is no part of it.
   bool add_preparation(plan::NumericsHash& hash) const override;

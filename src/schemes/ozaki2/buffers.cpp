@@ -6,7 +6,7 @@
 
 #include "base/int_math.hpp"
 #include "num/moduli.hpp"
-#include "plan/engine_bytes.hpp"
+#include "product/engine_bytes.hpp"
 
 namespace kizami::ozaki2 {
 namespace {
@@ -23,7 +23,7 @@ using product::kPadBytes;
   for (int r = 0; r < ladder.num_rungs; ++r) {
     const int num_moduli = ladder.rungs[static_cast<std::size_t>(r)].num_moduli;
     most = std::max(most,
-                    plan::engine_bytes(*stage.engine, plan.schedule.facts, main_product(plan, chunk, num_moduli),
+                    product::engine_bytes(*stage.engine, plan.schedule.facts, main_product(plan, chunk, num_moduli),
                                        {plan.shape.m, chunk.mc}, {plan.shape.n, chunk.nc}, {plan.shape.k, chunk.kc}));
   }
   return most;

@@ -6,7 +6,7 @@
 
 #include "base/int_math.hpp"
 #include "num/moduli.hpp"
-#include "plan/engine_bytes.hpp"
+#include "product/engine_bytes.hpp"
 #include "product/device_phases.hpp"
 #include "schemes/ozaki2/buffers.hpp"
 
@@ -20,11 +20,11 @@ using base::round_up;
 [[nodiscard]] std::size_t main_bytes(const plan::Plan& plan) {
   const plan::Chunk& chunk = ozaki2_of(plan).chunk;
   const num::Ladder& ladder = ozaki2_of(plan).ladder;
-  const plan::Extents ms(round_up(plan.shape.m, device::kReadRows), round_up(chunk.mc, device::kReadRows));
+  const product::Extents ms(round_up(plan.shape.m, device::kReadRows), round_up(chunk.mc, device::kReadRows));
   std::size_t most = 0;
   for (int r = 0; r < ladder.num_rungs; ++r) {
     const int num_moduli = ladder.rungs[static_cast<std::size_t>(r)].num_moduli;
-    most = std::max(most, plan::engine_bytes(*ozaki2_of(plan).engine, plan.schedule.facts,
+    most = std::max(most, product::engine_bytes(*ozaki2_of(plan).engine, plan.schedule.facts,
                                              device_main_product(plan, chunk, num_moduli), ms, {plan.shape.n, chunk.nc},
                                              {plan.shape.k, chunk.kc}));
   }

@@ -18,7 +18,7 @@
 #include "fp64/device.hpp"
 #include "fp64/device_left.hpp"
 #include "fp64/nonfinite_alpha.hpp"
-#include "plan/launch.hpp"
+#include "product/launch.hpp"
 #include "problem/problem.hpp"
 #include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/device_crt.hpp"
@@ -49,7 +49,7 @@ class Ozaki2Call {
  public:
   Ozaki2Call(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace,
              device::DeviceState* state, product::Queue queue, const device::EffortReport& effort)
-      : plan_(plan), problem_(problem), queue_(queue), num_sms_(plan.schedule.facts.num_sms), effort_(effort) {
+      : plan_(plan), stage_(ozaki2_of(plan)), problem_(problem), queue_(queue), num_sms_(plan.schedule.facts.num_sms), effort_(effort) {
     base::Carver carver(workspace);
     buffers_ = carve_device(carver, plan);
     buffers_.state = state;
@@ -58,7 +58,7 @@ class Ozaki2Call {
   }
 
   Status run() {
-    const num::Ladder& ladder = ozaki2_of(plan_).ladder;
+    const num::Ladder& ladder = stage_.ladder;
     const NextLook next = problem_.look ? NextLook{problem_.look, 0, {}} : next_look(plan_);
     first_rung_ = next.first_rung;
     has_digits_ = next.look && *next.look != device::Look::kSample;
@@ -73,7 +73,7 @@ class Ozaki2Call {
                                                   next.look.value_or(device::Look::kSample), first_rung_));
     }
     KIZAMI_RETURN_IF_ERROR(gather());
-    if (ozaki2_of(plan_).has_certificate) KIZAMI_RETURN_IF_ERROR(certifier().run(splits_in_one_pass(plan_)));
+    if (stage_.has_certificate) KIZAMI_RETURN_IF_ERROR(certifier().run(splits_in_one_pass(plan_)));
     int rung = ladder.num_rungs == 0 ? -1 : 0;
     if (plan_.policy.may_sync) KIZAMI_RETURN_IF_ERROR(wait_for_rung(rung));
     if (fp64::is_known_nonfinite(problem_.alpha))
@@ -87,7 +87,7 @@ class Ozaki2Call {
   }
 
  private:
-  [[nodiscard]] const num::Ladder& ladder() const { return ozaki2_of(plan_).ladder; }
+  [[nodiscard]] const num::Ladder& ladder() const { return stage_.ladder; }
   [[nodiscard]] device::DeviceState* state() const { return buffers_.state; }
   [[nodiscard]] std::int32_t num_planes(int rung) const {
     if (rung >= ladder().num_rungs) return 0;
@@ -114,7 +114,7 @@ class Ozaki2Call {
   }
 
   [[nodiscard]] DeviceOperand<T> whole_operand(const Operand<T>& operand, Side side) const {
-    const product::ProductDesc desc = device_main_product(plan_, ozaki2_of(plan_).chunk, 0);
+    const product::ProductDesc desc = device_main_product(plan_, stage_.chunk, 0);
     const DeviceMainBuffers& main = buffers_.main;
     if (side == Side::kA)
       return {operand.lines, operand.buffers, {main.a_planes, desc.a_row_stride, desc.a_plane_stride}};
@@ -125,7 +125,7 @@ class Ozaki2Call {
   /// the plan says so.
   Status gather() {
     const auto digits = [&](Side side) {
-      return ozaki2_of(plan_).has_certificate ? certifier().early_digits(side) : certify::DeviceDigits{};
+      return stage_.has_certificate ? certifier().early_digits(side) : certify::DeviceDigits{};
     };
     if (splits_in_one_pass(plan_)) {
       return device_single_pass<T>({whole_operand(a_, Side::kA), digits(Side::kA), &state()->nonfinite_rows},
@@ -144,7 +144,7 @@ class Ozaki2Call {
     KIZAMI_RETURN_IF_ERROR(device::wait_for_state(state(), queue_, seen));
     rung = seen.selection.rung;
     if (plan_.policy.reject_nonfinite) KIZAMI_RETURN_IF_ERROR(device::reject_nonfinite(seen));
-    if ((rung < 0 || seen.selection.num_repaired > 0) && !ozaki2_of(plan_).has_fp64) {
+    if ((rung < 0 || seen.selection.num_repaired > 0) && !stage_.has_fp64) {
       return {StatusCode::kAccuracyUnreachable,
               std::to_string(seen.selection.num_repaired) + " of " + std::to_string(plan_.shape.m * plan_.shape.n) +
                   " elements need FP64 arithmetic, which the policy forbids or which cannot guarantee the accuracy"};
@@ -208,9 +208,9 @@ class Ozaki2Call {
 
   /// @range rung: what the host knows; the kernels follow the state
   Status multiply(int rung, fp64::DeviceCall<T>& left) {
-    const plan::Chunk& chunk = ozaki2_of(plan_).chunk;
+    const plan::Chunk& chunk = stage_.chunk;
     const DeviceMainBuffers& main = buffers_.main;
-    const bool reads_count = ozaki2_of(plan_).engine->reads_num_products();
+    const bool reads_count = stage_.engine->reads_num_products();
     const int top = reads_count && !plan_.policy.may_sync ? ladder().num_rungs - 1 : rung;
     const int num_moduli = ladder().rungs[static_cast<std::size_t>(top)].num_moduli;
     product::ProductDesc desc = device_main_product(plan_, chunk, num_moduli);
@@ -236,7 +236,7 @@ class Ozaki2Call {
           KIZAMI_RETURN_IF_ERROR(load_planes(i, num_i, j, desc.n, h, desc.k, a_planes, b_planes));
           const product::Pointers pointers{main.a_planes, main.b_planes, main.residues,
                                            reads_count ? &state()->num_products : nullptr};
-          KIZAMI_RETURN_IF_ERROR(plan::launch(*ozaki2_of(plan_).engine, plan_.schedule.facts, desc, pointers,
+          KIZAMI_RETURN_IF_ERROR(product::launch(*stage_.engine, plan_.schedule.facts, desc, pointers,
                                               {main.engine, main.engine_bytes}, queue_));
         }
         crt.row_scale = a_.buffers.scales + i;
@@ -256,7 +256,7 @@ class Ozaki2Call {
     call.b = b_.lines;
     call.a_stats = a_.buffers.stats;
     call.b_stats = b_.buffers.stats;
-    call.summation = ozaki2_of(plan_).fp64_summation;
+    call.summation = stage_.fp64_summation;
     call.alpha = problem_.alpha;
     call.beta = problem_.beta;
     call.c = problem_.c;
@@ -268,6 +268,7 @@ class Ozaki2Call {
   }
 
   const plan::Plan& plan_;
+  const Ozaki2Stage& stage_;
   const device::DeviceProblem<T>& problem_;
   product::Queue queue_;
   int num_sms_;

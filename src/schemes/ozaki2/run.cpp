@@ -14,7 +14,7 @@
 #include "certify/statistics.hpp"
 #include "fp64/fp64.hpp"
 #include "fp64/nonfinite.hpp"
-#include "plan/launch.hpp"
+#include "product/launch.hpp"
 #include "product/phases.hpp"
 #include "schemes/ozaki2/buffers.hpp"
 #include "schemes/ozaki2/correct.hpp"
@@ -44,7 +44,7 @@ class Ozaki2Call {
  public:
   Ozaki2Call(const plan::Plan& plan, const problem::Problem<T, In>& problem, const schemes::Prepared* a_prepared,
              const schemes::Prepared* b_prepared, std::byte* workspace, Outcome& outcome)
-      : plan_(plan), problem_(problem), outcome_(outcome), threads_(useful_threads(plan)) {
+      : plan_(plan), stage_(ozaki2_of(plan)), problem_(problem), outcome_(outcome), threads_(useful_threads(plan)) {
     base::Carver carver(workspace);
     buffers_ = carve(carver, plan);
     a_ = {problem::lines_of(Side::kA, problem.a), a_prepared, buffers_.a, nullptr, nullptr};
@@ -81,7 +81,7 @@ class Ozaki2Call {
     }
   }
 
-  [[nodiscard]] const num::Ladder& ladder() const { return ozaki2_of(plan_).ladder; }
+  [[nodiscard]] const num::Ladder& ladder() const { return stage_.ladder; }
   [[nodiscard]] const num::Rung& rung() const { return ladder().rungs[static_cast<std::size_t>(selection_.rung)]; }
   [[nodiscard]] bool has_nonfinite() const { return outcome_.nonfinite_rows + outcome_.nonfinite_cols > 0; }
   [[nodiscard]] bool has_matrices() const { return a_.has_matrix() && b_.has_matrix(); }
@@ -118,11 +118,11 @@ class Ozaki2Call {
       selection_ = {-1, false, plan_.shape.m * plan_.shape.n};
       return {};
     }
-    if (ozaki2_of(plan_).is_correct) {
+    if (stage_.is_correct) {
       selection_.rung = lowest_exact_rung();
       return {};
     }
-    if (!ozaki2_of(plan_).has_certificate) return {};  // rung 0
+    if (!stage_.has_certificate) return {};  // rung 0
     certify::CertifiedLines<In> a = certified(a_, plan_.shape.m);
     certify::CertifiedLines<In> b = certified(b_, plan_.shape.n);
     std::int64_t failures = 0;
@@ -198,7 +198,7 @@ class Ozaki2Call {
   /// Everything that can still refuse, before C is touched.
   Status require_what_is_needed() {
     const bool needs_fp64 = selection_.rung < 0 || selection_.num_repaired > 0;
-    if (needs_fp64 && !ozaki2_of(plan_).has_fp64) {
+    if (needs_fp64 && !stage_.has_fp64) {
       return {StatusCode::kAccuracyUnreachable,
               std::to_string(selection_.num_repaired) + " of " + std::to_string(plan_.shape.m * plan_.shape.n) +
                   " elements need FP64 arithmetic, which the policy forbids or which cannot guarantee the accuracy"};
@@ -215,9 +215,9 @@ class Ozaki2Call {
 
   void report() {
     outcome_.scheme = Scheme::kOzaki2;
-    outcome_.engine = ozaki2_of(plan_).engine->name();
-    outcome_.bound = ozaki2_of(plan_).bound;
-    outcome_.gauge = ozaki2_of(plan_).gauge;
+    outcome_.engine = stage_.engine->name();
+    outcome_.bound = stage_.bound;
+    outcome_.gauge = stage_.gauge;
     outcome_.rung = selection_.rung;
     outcome_.moduli = selection_.rung < 0 ? 0 : rung().num_moduli;
     outcome_.equilibrated = selection_.equilibrated;
@@ -264,7 +264,7 @@ class Ozaki2Call {
       return accumulated_product(a_.lines, i, b_.lines, j);
     } else {
       return fp64::line_product(a_.lines, a_.buffers.stats[i], i, b_.lines, b_.buffers.stats[j], j,
-                                ozaki2_of(plan_).fp64_summation);
+                                stage_.fp64_summation);
     }
   }
 
@@ -278,7 +278,7 @@ class Ozaki2Call {
         }
       });
     } else {
-      fp64::gemm_fp64(a_.lines, a_.stats, b_.lines, b_.stats, ozaki2_of(plan_).fp64_summation, problem_.alpha,
+      fp64::gemm_fp64(a_.lines, a_.stats, b_.lines, b_.stats, stage_.fp64_summation, problem_.alpha,
                       problem_.beta, threads_, problem_.c);
     }
   }
@@ -286,7 +286,7 @@ class Ozaki2Call {
   /// A block of C from its residue planes.
   Status reconstruct_block(const ResiduePlanes& planes, std::int64_t i, std::int64_t j, MatrixView<T> c) {
     if constexpr (!kIsDoubleDouble<T>) {
-      if (ozaki2_of(plan_).is_correct) {
+      if (stage_.is_correct) {
         const CorrectBlock<T> block{a_.lines.subset(i, c.rows), b_.lines.subset(j, c.cols), a_.buffers.scales + i,
                                     b_.buffers.scales + j,      a_.buffers.errors + i,      b_.buffers.errors + j};
         outcome_.repaired += reconstruct_correct(planes, block, problem_.alpha != T{1}, threads_, c);
@@ -295,7 +295,7 @@ class Ozaki2Call {
     }
     if constexpr (kMayHaveOwnPhases) {
       if (buffers_.main.factors != nullptr) {
-        const product::PhaseBodies& bodies = *product::phases_of(ozaki2_of(plan_).engine);
+        const product::PhaseBodies& bodies = *product::phases_of(stage_.engine);
         const product::ReconstructionDesc desc{.residues = planes.data,
                                                .num_moduli = planes.num_moduli,
                                                .col_stride = planes.col_stride,
@@ -321,7 +321,7 @@ class Ozaki2Call {
   void set_scales(const OperandState<In>& side, std::int64_t num_lines) {
     for (std::int64_t i = 0; i < num_lines; ++i) {
       side.buffers.scales[i] = side.stats[i].is_finite ? line_scale(rung(), side.stats[i]) : num::kSkipLine;
-      if (ozaki2_of(plan_).is_correct) side.buffers.errors[i] = num::line_error(rung(), side.stats[i]);
+      if (stage_.is_correct) side.buffers.errors[i] = num::line_error(rung(), side.stats[i]);
     }
   }
 
@@ -340,7 +340,7 @@ class Ozaki2Call {
       source = {p.planes + first * p.row_stride + h, p.row_stride, p.num_lines * p.row_stride};
       return {};
     }
-    const std::int64_t row_stride = ozaki2_of(plan_).chunk.kc;
+    const std::int64_t row_stride = stage_.chunk.kc;
     const std::int64_t plane_stride = chunk_lines * row_stride;
     source = {planes, row_stride, plane_stride};
     if (loaded[0] == first && loaded[1] == h) return {};
@@ -349,7 +349,7 @@ class Ozaki2Call {
     const problem::Lines<In> lines = side.lines.subset(first, count);
     if constexpr (kMayHaveOwnPhases) {
       if (buffers_.main.factors != nullptr) {
-        const product::PhaseBodies& bodies = *product::phases_of(ozaki2_of(plan_).engine);
+        const product::PhaseBodies& bodies = *product::phases_of(stage_.engine);
         const product::SplitDesc desc{.data = lines.data + h * lines.inner_stride,
                                       .num_lines = count,
                                       .length = length,
@@ -372,7 +372,7 @@ class Ozaki2Call {
   }
 
   Status multiply() {
-    const plan::Chunk& chunk = ozaki2_of(plan_).chunk;
+    const plan::Chunk& chunk = stage_.chunk;
     const std::span<std::byte> scratch(buffers_.main.engine, buffers_.main.engine_bytes);
     set_scales(a_, plan_.shape.m);
     set_scales(b_, plan_.shape.n);
@@ -395,7 +395,7 @@ class Ozaki2Call {
           desc.a_plane_stride = a.plane_stride;
           desc.b_row_stride = b.row_stride;
           desc.b_plane_stride = b.plane_stride;
-          KIZAMI_RETURN_IF_ERROR(plan::launch(*ozaki2_of(plan_).engine, plan_.schedule.facts, desc,
+          KIZAMI_RETURN_IF_ERROR(product::launch(*stage_.engine, plan_.schedule.facts, desc,
                                               {a.data, b.data, buffers_.main.residues}, scratch));
         }
         const ResiduePlanes planes{buffers_.main.residues, rung().num_moduli, desc.c_col_stride, desc.c_plane_stride};
@@ -412,6 +412,7 @@ class Ozaki2Call {
   static constexpr std::int64_t kInexactPairs = 16;
 
   const plan::Plan& plan_;
+  const Ozaki2Stage& stage_;
   const problem::Problem<T, In>& problem_;
   Outcome& outcome_;
   int threads_;

@@ -53,7 +53,7 @@ certify::CertificatePlan certificate_plan(const plan::Plan& plan) {
   return {plan.shape, stage.engine, plan.schedule.facts, stage.certificate, useful_threads(plan)};
 }
 
-std::string_view Ozaki2Stage::engine_name(const plan::Plan& /*plan*/) const {
+std::string_view Ozaki2Stage::engine_name() const {
   return engine == nullptr ? "none" : engine->name();
 }
 
@@ -94,7 +94,7 @@ void Ozaki2Stage::explain(const plan::Plan& plan, plan::Stages /*behind*/, const
   fact("k blocks", std::to_string(chunk.kc) + " (exact up to " + std::to_string(product::kBlockMaxI8) + ")");
   fact("chunks", std::to_string(chunk.mc) + " x " + std::to_string(chunk.nc) + " of C; certificate " +
                      std::to_string(certificate.mc) + " x " + std::to_string(certificate.nc));
-  fact("engine", std::string(engine_name(plan)));
+  fact("engine", std::string(engine_name()));
   if (has_own_phases(plan) || has_device_phases(plan))
     fact("phases", "split and CRT too are the engine's own, where it takes them: the same bits");
 }

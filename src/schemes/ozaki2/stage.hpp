@@ -31,7 +31,7 @@ struct Ozaki2Stage final : plan::StageOf<Ozaki2Stage, Scheme::kOzaki2> {
   };
   std::optional<EngineBytes> engine_bytes;
 
-  [[nodiscard]] std::string_view engine_name(const plan::Plan& plan) const override;
+  [[nodiscard]] std::string_view engine_name() const override;
   void add_numerics(const plan::Plan& plan, plan::Stages behind, plan::NumericsHash& hash) const override;
   void book_engine_bytes(const plan::Plan& plan) override;
   [[nodiscard]] double seconds_beyond(const plan::Plan& plan, const Effort& effort) const override;

@@ -9,7 +9,7 @@
 
 #include "product/product.hpp"
 
-namespace kizami::plan {
+namespace kizami::product {
 
 /// The extents that occur when `total` is done in parts of `part`: the part, and the rest if there is one.
 struct Extents {
@@ -25,8 +25,8 @@ struct Extents {
 
 /// The most scratch that an engine asks for, over all combinations of the extents. A smaller product may need
 /// more than a larger one: engines block what is large, and work on several small planes side by side.
-[[nodiscard]] std::size_t engine_bytes(const product::Engine& engine, const product::DeviceFacts& facts,
-                                       product::ProductDesc desc, const Extents& ms, const Extents& ns,
+[[nodiscard]] std::size_t engine_bytes(const Engine& engine, const DeviceFacts& facts,
+                                       ProductDesc desc, const Extents& ms, const Extents& ns,
                                        const Extents& ks);
 
-}  // namespace kizami::plan
+}  // namespace kizami::product

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "plan/engine_bytes.hpp"
+#include "product/engine_bytes.hpp"
 
 #include <variant>
 
-namespace kizami::plan {
+namespace kizami::product {
 
-std::size_t engine_bytes(const product::Engine& engine, const product::DeviceFacts& facts, product::ProductDesc desc,
+std::size_t engine_bytes(const Engine& engine, const DeviceFacts& facts, ProductDesc desc,
                          const Extents& ms, const Extents& ns, const Extents& ks) {
   std::size_t most = 0;
   for (const std::int64_t m : ms) {
@@ -15,7 +15,7 @@ std::size_t engine_bytes(const product::Engine& engine, const product::DeviceFac
         desc.n = n;
         desc.k = k;
         const auto answer = engine.query(desc, facts);
-        const auto* const offer = std::get_if<product::Offer>(&answer);
+        const auto* const offer = std::get_if<Offer>(&answer);
         if (offer != nullptr) most = std::max(most, offer->workspace_bytes);
       }
     }
@@ -23,4 +23,4 @@ std::size_t engine_bytes(const product::Engine& engine, const product::DeviceFac
   return most;
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::product

@@ -10,19 +10,19 @@
 #include "kizami/status.hpp"
 #include "product/product.hpp"
 
-namespace kizami::plan {
+namespace kizami::product {
 
 /// Runs a product of the kind that the planner asked the engine about.
 /// @status kInternal: the engine refuses what it had offered, or asks for more scratch than was booked
-[[nodiscard]] inline Status launch(const product::Engine& engine, const product::DeviceFacts& facts,
-                                   const product::ProductDesc& desc, const product::Pointers& pointers,
-                                   std::span<std::byte> workspace, product::Queue queue = nullptr) {
+[[nodiscard]] inline Status launch(const Engine& engine, const DeviceFacts& facts,
+                                   const ProductDesc& desc, const Pointers& pointers,
+                                   std::span<std::byte> workspace, Queue queue = nullptr) {
   const auto answer = engine.query(desc, facts);
-  if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) {
+  if (const auto* const refusal = std::get_if<Refusal>(&answer)) {
     return {StatusCode::kInternal,
             "engine " + std::string(engine.name()) + " refused a planned product: " + refusal->reason};
   }
-  const auto& offer = std::get<product::Offer>(answer);
+  const auto& offer = std::get<Offer>(answer);
   if (offer.workspace_bytes > workspace.size()) {
     return {StatusCode::kInternal, "engine " + std::string(engine.name()) + " asks for " +
                                        std::to_string(offer.workspace_bytes) + " bytes of scratch, booked were " +
@@ -31,4 +31,4 @@ namespace kizami::plan {
   return engine.run(desc, offer, pointers, workspace.data(), queue);
 }
 
-}  // namespace kizami::plan
+}  // namespace kizami::product
