@@ -25,10 +25,11 @@ using TileAttention = DeviceTest;
 /// Of ex2.approx.ftz in units of u: 2 units in the last place and the rounding of what they are counted from [PTX ISA].
 constexpr double kExp2Units = 5;
 
-constexpr AttentionShape kShapes[] = {
-    {1, 1, 1, Visible::kAll},        {2, 128, 128, Visible::kAll},   {3, 130, 259, Visible::kAll},
-    {1, 77, 1000, Visible::kAll},    {1, 1, 1, Visible::kCausal},    {2, 256, 256, Visible::kCausal},
-    {3, 301, 301, Visible::kCausal}, {1, 200, 70, Visible::kCausal}, {1, 130, 500, Visible::kCausal}};
+constexpr AttentionShape kShapes[] = {{1, 1, 1, Visible::kAll},        {2, 128, 128, Visible::kAll},
+                                      {3, 130, 259, Visible::kAll},    {1, 77, 1000, Visible::kAll},
+                                      {1, 40, 255, Visible::kAll},     {1, 1, 1, Visible::kCausal},
+                                      {2, 256, 256, Visible::kCausal}, {3, 301, 301, Visible::kCausal},
+                                      {1, 200, 70, Visible::kCausal},  {1, 130, 500, Visible::kCausal}};
 
 int keys_a_tile(int head_size) { return head_size == 64 ? 128 : 64; }  // of src/tile_kernels/device/attention.cu
 

@@ -13,10 +13,11 @@ namespace {
 /// Of exp2 of the C library, in units of u: less than one unit in the last place.
 constexpr double kExp2Units = 2;
 
-constexpr AttentionShape kShapes[] = {
-    {1, 1, 1, Visible::kAll},      {2, 16, 32, Visible::kAll},    {3, 33, 70, Visible::kAll},
-    {1, 5, 200, Visible::kAll},    {1, 1, 1, Visible::kCausal},   {2, 64, 64, Visible::kCausal},
-    {3, 75, 75, Visible::kCausal}, {1, 50, 20, Visible::kCausal}, {1, 20, 90, Visible::kCausal}};
+constexpr AttentionShape kShapes[] = {{1, 1, 1, Visible::kAll},      {2, 16, 32, Visible::kAll},
+                                      {3, 33, 70, Visible::kAll},    {1, 5, 200, Visible::kAll},
+                                      {1, 20, 95, Visible::kAll},    {1, 1, 1, Visible::kCausal},
+                                      {2, 64, 64, Visible::kCausal}, {3, 75, 75, Visible::kCausal},
+                                      {1, 50, 20, Visible::kCausal}, {1, 20, 90, Visible::kCausal}};
 
 template <class T, int kTileQ, int kTileK, int kHead>
 std::vector<T> attention_on_host(const AttentionOperands<T>& x) {
