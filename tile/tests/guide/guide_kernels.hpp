@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The kernels that tile/docs/guide.md and debug.md show. They are run on the host by guide_test.cpp, with the checks of
-// the debug mode by guide_debug_test.cpp, and compiled for GPUs through guide_kernels.cu. The pages hold copies of the
-// functions; snippets_test.py compares them.
+// the debug mode by guide_debug_test.cpp, and on GPUs, compiled through guide_kernels.cu, by
+// tests/gpu/tile_guide_test.cpp. The pages hold copies of the functions; snippets_test.py compares them.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,10 @@ inline namespace KIZAMI_TILE_BACKEND {
 
 namespace ct = cuda::tiles;
 using namespace ct::literals;
+
+#if defined(__CUDACC_TILE__)
+extern "C" {  // a cubin has them by name
+#endif
 
 // ---- views ----------------------------------------------------------------------------------------------------------
 
@@ -208,6 +212,10 @@ __tile_global__ void total_without_atomics(const int* x, int* total, int n) {
   const ct::partition_view to{ct::tensor_span{total, ct::shape<1>{}}, ct::shape<1>{}};
   to.store(ct::sum(from.load_masked(i), 0_ic), 0);
 }
+
+#if defined(__CUDACC_TILE__)
+}
+#endif
 
 }  // namespace KIZAMI_TILE_BACKEND
 }  // namespace kizami::tile_guide

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+// The operations under NVIDIA's compiler.
+#include "operations.hpp"
