@@ -69,6 +69,8 @@ std::string_view to_string(ClaimVerdict verdict) {
       return "surpassed";
     case ClaimVerdict::kRefuted:
       return "refuted";
+    case ClaimVerdict::kOtherHardware:
+      return "other hardware";
   }
   return "unknown";
 }

@@ -43,7 +43,12 @@ struct StudyFigure {
   [[nodiscard]] double last_y(std::string_view data, std::string_view series) const;
 };
 
-enum class ClaimVerdict { kReproduced, kSurpassed, kRefuted };
+enum class ClaimVerdict {
+  kReproduced,
+  kSurpassed,
+  kRefuted,
+  kOtherHardware,  ///< a speed that the document measured on a card of another kind: both figures, no judgement
+};
 [[nodiscard]] std::string_view to_string(ClaimVerdict verdict);
 
 /// A claim of the document that is studied, and what was found.

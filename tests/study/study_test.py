@@ -74,7 +74,7 @@ class StudyTest(CliTest):
         verdicts = {}
         for line in claims.splitlines()[2:]:
             _, place, claim, verdict, found, _ = (field.strip() for field in line.split("|"))
-            self.assertIn(verdict, ("reproduced", "surpassed", "refuted"))
+            self.assertIn(verdict, ("reproduced", "surpassed", "refuted", "other hardware"))
             self.assertTrue(found)
             verdicts[place, claim] = verdict
         self.assertGreater(len(verdicts), 20)
@@ -123,8 +123,8 @@ class StudyTest(CliTest):
         self.assertIn("Some GPU, driver 1.2, 2026-01-02, commit abc", summary)
         claims = [line.split("|")[1:-1] for line in summary.splitlines() if "figure 9 |" in line or ", device |" in line]
         verdicts = [(place.strip(), verdict.strip()) for place, _, verdict, _ in claims]
-        # Faster: FP16 at both sizes, TF32 at one of two. Peak: 3 and 0.75 times. Errors: 0.5 and 3 times.
-        self.assertEqual(verdicts, [("figure 9", "reproduced"), ("figure 9", "refuted"), ("figure 9", "surpassed"), ("figure 9", "refuted"),
+        # Faster: FP16 at both sizes, TF32 at one of two. TFLOPS printed of an A100. Errors: 0.5 and 3 times.
+        self.assertEqual(verdicts, [("figure 9", "reproduced"), ("figure 9", "refuted"), ("figure 9", "other hardware"), ("figure 9", "other hardware"),
                                     ("figure 1, device", "reproduced"), ("figure 1, device", "refuted"),
                                     ("figure 8, device", "reproduced"), ("figure 8, device", "refuted")])
 
@@ -190,9 +190,9 @@ class StudyTest(CliTest):
         self.assertEqual({row["series"] for row in self.rows("slices_speed.csv")}, {"d = 9", "d = 8", "d = 7", "d = 6", "d = 5", "cuBLAS"})
         self.assertIn("Some GPU, driver 1.2, 2026-01-02, commit abc", (self.dir / "study.md").read_text())
         verdicts = self.verdicts(claims)[:-1]
-        # Two splits of 0.5 ms for 1.16; 3 TB/s of 4.8. Shares of native 0.25, 0.3, 1.03, 1.33, 2. Errors as printed or smaller.
-        self.assertEqual(verdicts, [("slices, split", "surpassed"), ("aim, split", "refuted")] +
-                         [("slices, speed", verdict) for verdict in ("refuted", "refuted", "reproduced", "reproduced", "surpassed")] +
+        # Speeds printed of a B200 are not judged. 3 TB/s of 4.8. Errors as printed or smaller.
+        self.assertEqual(verdicts, [("slices, split", "other hardware"), ("aim, split", "refuted")] +
+                         [("slices, speed", "other hardware")] * 5 +
                          [("slices, error", "surpassed")] * 5 +
                          [("aim, error", "reproduced"), ("aim, error", "reproduced"), ("aim, error", "refuted"), ("slices, tiles", "refuted")])
 
@@ -204,8 +204,8 @@ class StudyTest(CliTest):
         claims = self.succeed(*self.study_of_slices(slices_records()), "--gpu-results", "gpu.jsonl", timeout=120)
         self.assertIn("gemm.csv", self.names())
         self.assertIn("| aim, speed | d = 9: at least 85 % of the rate of one BF16 product | surpassed | 98 %: 585 TFLOPS of 600, n = 8192, diagonal_128x128 |", claims)
-        self.assertIn("at 78 % of the rate of one (printed: 323.1 ms at n = 16384 and 1357 TFLOPS) | surpassed | 98 %, 73.3 ms, n = 8192 |", claims)
-        self.assertIn("| refuted | 5.0 times: 15.0 and 3.0 TFLOPS, n = 8192 |", claims)
+        self.assertIn("at 78 % of the rate of one (printed: 323.1 ms at n = 16384 and 1357 TFLOPS) | other hardware | 98 %, 73.3 ms, n = 8192 |", claims)
+        self.assertIn("| other hardware | 5.0 times: 15.0 and 3.0 TFLOPS, n = 8192 |", claims)
 
     def test_refusals_of_slices_results(self):
         def refuse(lines, says):
@@ -236,9 +236,9 @@ class StudyTest(CliTest):
         self.assertIn("Some GPU, driver 1.2, 2026-01-02, commit abc", summary)
         self.assertIn(claims, summary)
         verdicts = self.verdicts(claims)[:-1]
-        # FP16 at 90 % of 88; TF32 at 90 % of 94; E5M2 910 / 630 times FP16; FP64 20 times slower; then the aims of 80 %.
-        self.assertEqual(verdicts, [("GEMM, float16", "reproduced"), ("GEMM, float32 as TF32", "refuted"), ("GEMM, float8_e5m2", "refuted"),
-                                    ("GEMM, float64", "reproduced")] + 4 * [("aim", "surpassed")])
+        # Speeds printed of a B200; then the aims of 80 %.
+        self.assertEqual(verdicts, [(f"GEMM, {type}", "other hardware") for type in ("float16", "float32 as TF32", "float8_e5m2", "float64")] +
+                         4 * [("aim", "surpassed")])
 
     def test_refusals_of_tile_results(self):
         def refuse(lines, says):
@@ -263,7 +263,9 @@ class StudyTest(CliTest):
         self.assertIn(claims, (self.dir / "study.md").read_text())
         verdicts = {line.split("|")[2].strip(): line.split("|")[3].strip() for line in claims.splitlines()[2:]}
         self.assertEqual(verdicts["7 x 7 slices with d = 9, 8, 7, 6, 5 keep 39, 34, 28, 21, 15 products; 14 x 14 with 16 keep 130"], "reproduced")
-        self.assertEqual(verdicts["sums of fp16 slices round in FP32"], "refuted")
+        self.assertEqual(verdicts["sums of FP16 slices over blocks of 128 round in FP32"], "reproduced")
+        self.assertIn("of the largest digits, 11 bits: off by 96; ours have 9 bits in blocks of 64: off by 0 |", claims)
+        self.assertEqual(verdicts["sums of BF16 products over blocks of 128 are exact"], "reproduced")
         self.assertEqual(verdicts["d = 5: error 4.5e-09"], "surpassed")
         for row in self.rows("naive.csv"):  # every product, exact sums: one rounding
             self.assertLessEqual(float(row["largest_element"]), 2.0**-53)
@@ -358,14 +360,14 @@ class StudyTest(CliTest):
                  if fields[0].startswith("aim") or fields[0] == "report, device"]
         self.assertEqual(found, [
             ("report, device", "surpassed"), ("report, device", "refuted"),  # slices: one fewer of FP16, one more of FP8
-            ("report, device", "surpassed"), ("aim, split", "refuted"), ("aim, split", "reproduced"),  # 40 times; 1.63 and 1.19 of the floor
-            ("report, device", "refuted"),  # BF16 slower than FP8 at 8192
+            ("report, device", "other hardware"), ("aim, split", "refuted"), ("aim, split", "reproduced"),  # 1.63 and 1.19 of the floor
+            ("report, device", "other hardware"),  # BF16 slower than FP8 at 8192
             ("report, device", "surpassed"),  # 34 of 49 products
-            ("report, device", "refuted"), ("report, device", "surpassed"),  # d = 9: 0.35 of native
-            ("report, device", "surpassed"), ("report, device", "surpassed"),
-            ("report, device", "reproduced"), ("report, device", "surpassed"), ("aim, device", "refuted"),  # d = 7: four times the error of native
-            ("report, device", "surpassed"), ("report, device", "surpassed"), ("aim, device", "reproduced"),
-            ("report, device", "surpassed"), ("report, device", "surpassed"), ("aim, device", "refuted"),
+            ("report, device", "other hardware"), ("report, device", "surpassed"),  # of each d speed and error
+            ("report, device", "other hardware"), ("report, device", "surpassed"),
+            ("report, device", "other hardware"), ("report, device", "surpassed"), ("aim, device", "refuted"),  # d = 7: four times the error of native
+            ("report, device", "other hardware"), ("report, device", "surpassed"), ("aim, device", "reproduced"),
+            ("report, device", "other hardware"), ("report, device", "surpassed"), ("aim, device", "refuted"),
             ("aim, speed", "refuted")])
         self.assertIn("10, 11, 12, 14, 14 with the report's digits; 8, 8, 9, 9, 9 with those of the format, k in blocks", claims)
         self.assertIn("| 78 % of the whole call, 78 % of its products alone: 39 products at 689 TFLOPS, one at 880 (engine hopper), n = 16384 |", claims)
