@@ -70,7 +70,7 @@ void Ozaki1Stage::explain(const plan::Plan& plan, plan::Stages behind, const pla
                           : "none needed: the bound holds for any data" +
                                 std::string(numerics.one_scale ? " whose lines are equally large" : ""));
   std::string sums_text(to_string(sums));
-  if (!plan::is_on_device(plan)) {
+  if (!plan::is_on_device(plan) && sums != SliceSums::kPairs) {
     sums_text += ", " + std::to_string(slices_per_sum(plan, chunk.kc)) + " products in one accumulator at most";
   }
   fact("sums", sums_text);
