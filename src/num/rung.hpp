@@ -217,9 +217,9 @@ struct Statistics {
   RungHistogram equilibrated;     ///< after the power-of-two rescaling of the inner index
 };
 
-/// A pair above the chosen rung is recomputed in FP64 arithmetic; a rung leaves at most 1/4096 of the pairs to that, or
+/// A pair above the chosen rung is recomputed in FP64 arithmetic; a rung leaves at most 1/16384 of the pairs to that, or
 /// 1/512 where no rung does better.
-inline constexpr int kRepairShift = 12;
+inline constexpr int kRepairShift = 14;
 inline constexpr int kMostRepairShift = 9;
 /// Moduli that equilibration must save to be worth its second pass over the operands.
 inline constexpr int kEquilibrationCost = 1;
