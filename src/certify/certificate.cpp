@@ -29,7 +29,7 @@ Status sum_digit_products(const CertificatePlan& plan, const CertificateBuffers&
     const product::ProductDesc desc =
         sampled_product(plan.shape, num_i, num_j, std::min(product::kBlockMaxI8, length - h));
     KIZAMI_RETURN_IF_ERROR(product::launch(*plan.engine, plan.facts, desc, {a + h, b + h, buffers.acc},
-                                        {buffers.engine, buffers.engine_bytes}));
+                                           {buffers.engine, buffers.engine_bytes}));
     base::parallel_for(num_j, threads, [&](std::int64_t y, int) {
       std::uint64_t* const sums = buffers.sums + y * kSampledTile;
       const std::int32_t* const acc = buffers.acc + y * kSampledTile;

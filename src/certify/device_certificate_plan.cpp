@@ -28,8 +28,8 @@ constexpr std::int64_t kMostAccBytes = std::int64_t{512} << 20;
   for (const std::int64_t planes : product::Extents(buffers.num_pieces, product::kMaxProducts)) {
     desc.num_products = static_cast<int>(planes);
     for (const std::int64_t cols : product::Extents(plan.shape.n, chunk.nc)) {
-      most = std::max(
-          most, product::engine_bytes(*plan.engine, plan.facts, desc, ms, {cols, buffers.cols_at_once}, {desc.k, desc.k}));
+      most = std::max(most, product::engine_bytes(*plan.engine, plan.facts, desc, ms, {cols, buffers.cols_at_once},
+                                                  {desc.k, desc.k}));
     }
   }
   return most;

@@ -19,8 +19,8 @@
 #include "device/padding.hpp"
 #include "device/state.hpp"
 #include "num/rung.hpp"
-#include "product/launch.hpp"
 #include "problem/lines.hpp"
+#include "product/launch.hpp"
 
 namespace kizami::certify {
 

@@ -21,8 +21,8 @@ Status prepare(const plan::Plan& plan, Side side, const problem::Lines<T>& lines
   const Scheme scheme = plan.first().scheme;
   if (scheme == Scheme::kOzaki1) return ozaki1::prepare_ozaki1(plan, lines, prepared);
   if (scheme == Scheme::kOzaki2) return ozaki2::prepare_ozaki2(plan, lines, prepared);
-  return {StatusCode::kUnsupported, "scheme " + std::string(to_string(scheme)) +
-                                        " without moduli has nothing to prepare; ask for scheme ozaki2"};
+  return {StatusCode::kUnsupported,
+          "scheme " + std::string(to_string(scheme)) + " without moduli has nothing to prepare; ask for scheme ozaki2"};
 }
 
 #define KIZAMI_INSTANTIATE(T) \

@@ -25,8 +25,7 @@ struct Extents {
 
 /// The most scratch that an engine asks for, over all combinations of the extents. A smaller product may need
 /// more than a larger one: engines block what is large, and work on several small planes side by side.
-[[nodiscard]] std::size_t engine_bytes(const Engine& engine, const DeviceFacts& facts,
-                                       ProductDesc desc, const Extents& ms, const Extents& ns,
-                                       const Extents& ks);
+[[nodiscard]] std::size_t engine_bytes(const Engine& engine, const DeviceFacts& facts, ProductDesc desc,
+                                       const Extents& ms, const Extents& ns, const Extents& ks);
 
 }  // namespace kizami::product

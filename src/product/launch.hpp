@@ -14,9 +14,8 @@ namespace kizami::product {
 
 /// Runs a product of the kind that the planner asked the engine about.
 /// @status kInternal: the engine refuses what it had offered, or asks for more scratch than was booked
-[[nodiscard]] inline Status launch(const Engine& engine, const DeviceFacts& facts,
-                                   const ProductDesc& desc, const Pointers& pointers,
-                                   std::span<std::byte> workspace, Queue queue = nullptr) {
+[[nodiscard]] inline Status launch(const Engine& engine, const DeviceFacts& facts, const ProductDesc& desc,
+                                   const Pointers& pointers, std::span<std::byte> workspace, Queue queue = nullptr) {
   const auto answer = engine.query(desc, facts);
   if (const auto* const refusal = std::get_if<Refusal>(&answer)) {
     return {StatusCode::kInternal,

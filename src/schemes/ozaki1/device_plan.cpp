@@ -391,7 +391,7 @@ DeviceSliceBuffers carve_device_slices(base::Carver& carver, const plan::Plan& p
   const product::ProductDesc desc = device_slice_product(plan, largest, chunk.mc, chunk.nc);
   if (ozaki1_of(plan).engine != nullptr)
     buffers.engine_bytes = product::engine_bytes(*ozaki1_of(plan).engine, plan.schedule.facts, desc,
-                                              {plan.shape.m, chunk.mc}, {plan.shape.n, chunk.nc}, {desc.k, desc.k});
+                                                 {plan.shape.m, chunk.mc}, {plan.shape.n, chunk.nc}, {desc.k, desc.k});
   buffers.engine = carver.take<std::byte>(buffers.engine_bytes);
   return buffers;
 }

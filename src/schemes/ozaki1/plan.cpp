@@ -11,8 +11,8 @@
 #include "base/int_math.hpp"
 #include "plan/cheapest.hpp"
 #include "plan/chunks.hpp"
-#include "product/engine_bytes.hpp"
 #include "plan/text.hpp"
+#include "product/engine_bytes.hpp"
 #include "schemes/ozaki1/device_plan.hpp"
 #include "schemes/ozaki2/plan.hpp"
 
@@ -284,8 +284,8 @@ std::variant<product::Offer, product::Refusal> query(const plan::Plan& plan, con
   for (const std::int64_t elements : product::Extents(plan.shape.k, chunk.kc)) {
     const std::int64_t numbers = slice_numbers(plan, elements);
     for (int count = 1; count <= counts.planes; ++count)
-      most = std::max(most, product::engine_bytes(engine, plan.schedule.facts, slice_product(plan, count, false), ms, ns,
-                                               {numbers, numbers}));
+      most = std::max(most, product::engine_bytes(engine, plan.schedule.facts, slice_product(plan, count, false), ms,
+                                                  ns, {numbers, numbers}));
     for (int count = 2; count <= counts.concatenated; ++count) {
       const std::int64_t k = count * slice_stride(plan, elements);
       most = std::max(

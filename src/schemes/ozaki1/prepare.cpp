@@ -53,8 +53,7 @@ Status prepare_ozaki1(const plan::Plan& plan, const problem::Lines<T>& lines, sc
   KIZAMI_RETURN_IF_ERROR(schemes::allocate(prepared, [&](base::Carver& carver) {
     prepared.stats = carver.take<num::LineStats>(lines.num_lines);
     prepared.planes = carver.take<std::int8_t>(parts, lines.num_lines, prepared.num_slices, prepared.row_stride);
-    if (slices.ladder.num_rungs > 0)
-      prepared.digits = carver.take<std::int8_t>(lines.num_lines, prepared.digit_stride);
+    if (slices.ladder.num_rungs > 0) prepared.digits = carver.take<std::int8_t>(lines.num_lines, prepared.digit_stride);
   }));
   KIZAMI_RETURN_IF_ERROR(schemes::gather(plan, lines, prepared));
   KIZAMI_RETURN_IF_ERROR(slice(plan, form, lines, prepared));

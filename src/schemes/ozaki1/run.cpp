@@ -279,7 +279,7 @@ class Ozaki1Call {
     const product::Pointers pointers{reinterpret_cast<const std::int8_t*>(a_data),
                                      reinterpret_cast<const std::int8_t*>(b_data), buffers_.acc};
     return product::launch(*ozaki1_of(plan_).engine, plan_.schedule.facts, desc, pointers,
-                        {buffers_.engine, buffers_.engine_bytes});
+                           {buffers_.engine, buffers_.engine_bytes});
   }
 
   Status launch_float(const SliceSource& a, const SliceSource& b, const std::byte* a_data, const std::byte* b_data,

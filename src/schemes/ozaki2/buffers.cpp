@@ -22,9 +22,9 @@ using product::kPadBytes;
   std::size_t most = 0;
   for (int r = 0; r < ladder.num_rungs; ++r) {
     const int num_moduli = ladder.rungs[static_cast<std::size_t>(r)].num_moduli;
-    most = std::max(most,
-                    product::engine_bytes(*stage.engine, plan.schedule.facts, main_product(plan, chunk, num_moduli),
-                                       {plan.shape.m, chunk.mc}, {plan.shape.n, chunk.nc}, {plan.shape.k, chunk.kc}));
+    most = std::max(
+        most, product::engine_bytes(*stage.engine, plan.schedule.facts, main_product(plan, chunk, num_moduli),
+                                    {plan.shape.m, chunk.mc}, {plan.shape.n, chunk.nc}, {plan.shape.k, chunk.kc}));
   }
   return most;
 }

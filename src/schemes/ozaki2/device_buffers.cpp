@@ -6,8 +6,8 @@
 
 #include "base/int_math.hpp"
 #include "num/moduli.hpp"
-#include "product/engine_bytes.hpp"
 #include "product/device_phases.hpp"
+#include "product/engine_bytes.hpp"
 #include "schemes/ozaki2/buffers.hpp"
 
 namespace kizami::ozaki2 {
@@ -25,8 +25,8 @@ using base::round_up;
   for (int r = 0; r < ladder.num_rungs; ++r) {
     const int num_moduli = ladder.rungs[static_cast<std::size_t>(r)].num_moduli;
     most = std::max(most, product::engine_bytes(*ozaki2_of(plan).engine, plan.schedule.facts,
-                                             device_main_product(plan, chunk, num_moduli), ms, {plan.shape.n, chunk.nc},
-                                             {plan.shape.k, chunk.kc}));
+                                                device_main_product(plan, chunk, num_moduli), ms,
+                                                {plan.shape.n, chunk.nc}, {plan.shape.k, chunk.kc}));
   }
   return most;
 }

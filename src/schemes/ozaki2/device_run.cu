@@ -18,8 +18,8 @@
 #include "fp64/device.hpp"
 #include "fp64/device_left.hpp"
 #include "fp64/nonfinite_alpha.hpp"
-#include "product/launch.hpp"
 #include "problem/problem.hpp"
+#include "product/launch.hpp"
 #include "schemes/ozaki2/device_buffers.hpp"
 #include "schemes/ozaki2/device_crt.hpp"
 #include "schemes/ozaki2/device_crt_memory.hpp"
@@ -49,7 +49,12 @@ class Ozaki2Call {
  public:
   Ozaki2Call(const plan::Plan& plan, const device::DeviceProblem<T>& problem, std::byte* workspace,
              device::DeviceState* state, product::Queue queue, const device::EffortReport& effort)
-      : plan_(plan), stage_(ozaki2_of(plan)), problem_(problem), queue_(queue), num_sms_(plan.schedule.facts.num_sms), effort_(effort) {
+      : plan_(plan),
+        stage_(ozaki2_of(plan)),
+        problem_(problem),
+        queue_(queue),
+        num_sms_(plan.schedule.facts.num_sms),
+        effort_(effort) {
     base::Carver carver(workspace);
     buffers_ = carve_device(carver, plan);
     buffers_.state = state;
@@ -237,7 +242,7 @@ class Ozaki2Call {
           const product::Pointers pointers{main.a_planes, main.b_planes, main.residues,
                                            reads_count ? &state()->num_products : nullptr};
           KIZAMI_RETURN_IF_ERROR(product::launch(*stage_.engine, plan_.schedule.facts, desc, pointers,
-                                              {main.engine, main.engine_bytes}, queue_));
+                                                 {main.engine, main.engine_bytes}, queue_));
         }
         crt.row_scale = a_.buffers.scales + i;
         crt.col_scale = b_.buffers.scales + j;

@@ -30,8 +30,7 @@ Status prepare_ozaki2(const plan::Plan& plan, const problem::Lines<T>& lines, sc
   KIZAMI_RETURN_IF_ERROR(schemes::allocate(prepared, [&](base::Carver& carver) {
     prepared.stats = carver.take<num::LineStats>(lines.num_lines);
     prepared.planes = carver.take<std::int8_t>(planes, lines.num_lines, prepared.row_stride);
-    if (stage.has_certificate)
-      prepared.digits = carver.take<std::int8_t>(lines.num_lines, prepared.digit_stride);
+    if (stage.has_certificate) prepared.digits = carver.take<std::int8_t>(lines.num_lines, prepared.digit_stride);
   }));
   KIZAMI_RETURN_IF_ERROR(schemes::gather(plan, lines, prepared));
   make_residue_planes(lines, prepared.stats, nullptr, 0, lines.length, rung, plan.schedule.facts.num_threads,

@@ -278,8 +278,8 @@ class Ozaki2Call {
         }
       });
     } else {
-      fp64::gemm_fp64(a_.lines, a_.stats, b_.lines, b_.stats, stage_.fp64_summation, problem_.alpha,
-                      problem_.beta, threads_, problem_.c);
+      fp64::gemm_fp64(a_.lines, a_.stats, b_.lines, b_.stats, stage_.fp64_summation, problem_.alpha, problem_.beta,
+                      threads_, problem_.c);
     }
   }
 
@@ -396,7 +396,7 @@ class Ozaki2Call {
           desc.b_row_stride = b.row_stride;
           desc.b_plane_stride = b.plane_stride;
           KIZAMI_RETURN_IF_ERROR(product::launch(*stage_.engine, plan_.schedule.facts, desc,
-                                              {a.data, b.data, buffers_.main.residues}, scratch));
+                                                 {a.data, b.data, buffers_.main.residues}, scratch));
         }
         const ResiduePlanes planes{buffers_.main.residues, rung().num_moduli, desc.c_col_stride, desc.c_plane_stride};
         KIZAMI_RETURN_IF_ERROR(reconstruct_block(planes, i, j, problem_.c.block(i, j, extent.mc, extent.nc)));

@@ -53,9 +53,7 @@ certify::CertificatePlan certificate_plan(const plan::Plan& plan) {
   return {plan.shape, stage.engine, plan.schedule.facts, stage.certificate, useful_threads(plan)};
 }
 
-std::string_view Ozaki2Stage::engine_name() const {
-  return engine == nullptr ? "none" : engine->name();
-}
+std::string_view Ozaki2Stage::engine_name() const { return engine == nullptr ? "none" : engine->name(); }
 
 void Ozaki2Stage::add_numerics(const plan::Plan& /*plan*/, plan::Stages /*behind*/, plan::NumericsHash& hash) const {
   hash.add((has_certificate ? 1U : 0U) | (has_fp64 ? 2U : 0U) | (ladder.may_equilibrate ? 4U : 0U) |
