@@ -26,7 +26,7 @@
 #include "tile_host.hpp"
 #include "tile_slices.hpp"
 
-namespace kizami::cli {
+namespace kizami::study {
 namespace {
 
 struct StudyOptions {
@@ -43,7 +43,7 @@ struct StudyOptions {
 constexpr std::size_t kColumns = 8;
 
 void write_file(const std::filesystem::path& path, const std::string& text) {
-  OutputFile file(path.string(), text.size());
+  cli::OutputFile file(path.string(), text.size());
   file.write(text);
   file.commit();
 }
@@ -121,24 +121,24 @@ std::string summary_of(const OzakiStudy& study, const std::string& max_n) {
 std::filesystem::path output_folder(const StudyOptions& options) {
   std::error_code error;
   if (!std::filesystem::is_directory(options.output, error)) {
-    throw Failure(ExitCode::kOutputFailed,
-                  fmt::format("-o = {} is no folder, must be one that exists", in_quotes(options.output)));
+    throw cli::Failure(cli::ExitCode::kOutputFailed,
+                       fmt::format("-o = {} is no folder, must be one that exists", in_quotes(options.output)));
   }
   return options.output;
 }
 
 std::ifstream open_records(const std::string& path) {
   std::ifstream records(path);
-  if (!records) throw Failure(ExitCode::kBadInput, fmt::format("{}: cannot be opened", path));
+  if (!records) throw cli::Failure(cli::ExitCode::kBadInput, fmt::format("{}: cannot be opened", path));
   return records;
 }
 
-ExitCode run_sgemm(const StudyOptions& options) {
+cli::ExitCode run_sgemm(const StudyOptions& options) {
   SgemmStudySize size;
-  size.max_k = integer_option("--max-k", options.max_k, 256, 1 << 20);
+  size.max_k = cli::integer_option("--max-k", options.max_k, 256, 1 << 20);
   if (!std::has_single_bit(static_cast<std::uint64_t>(size.max_k)))
-    throw Failure(ExitCode::kUsage, fmt::format("--max-k = {}, must be a power of two", size.max_k));
-  size.num_seeds = static_cast<int>(integer_option("--seeds", options.seeds, 1, 1000));
+    throw cli::Failure(cli::ExitCode::kUsage, fmt::format("--max-k = {}, must be a power of two", size.max_k));
+  size.num_seeds = static_cast<int>(cli::integer_option("--seeds", options.seeds, 1, 1000));
   const std::filesystem::path folder = output_folder(options);
   std::optional<SgemmDeviceStudy> device;
   if (!options.gpu_results.empty()) {
@@ -153,17 +153,17 @@ ExitCode run_sgemm(const StudyOptions& options) {
   write_file(folder / "table_1.csv", as_csv(study.table_1.table));
   for (const StudyFigure& figure : study.figures) write_file(folder / (figure.name + ".csv"), as_csv(as_table(figure)));
   write_file(folder / "study.md", summary_of(study, size, device));
-  write_stdout(as_markdown(study.claims));
-  return ExitCode::kOk;
+  cli::write_stdout(as_markdown(study.claims));
+  return cli::ExitCode::kOk;
 }
 
 void append(std::vector<Claim>& claims, std::vector<Claim>&& more) {
   std::move(more.begin(), more.end(), std::back_inserter(claims));
 }
 
-ExitCode run_tile(const StudyOptions& options) {
-  const std::int64_t max_n = integer_option("--max-n", options.max_n.empty() ? "512" : options.max_n, 64, 2048);
-  const auto threads = static_cast<int>(integer_option("--threads", options.threads, 1, 1024));
+cli::ExitCode run_tile(const StudyOptions& options) {
+  const std::int64_t max_n = cli::integer_option("--max-n", options.max_n.empty() ? "512" : options.max_n, 64, 2048);
+  const auto threads = static_cast<int>(cli::integer_option("--threads", options.threads, 1, 1024));
   const std::filesystem::path folder = output_folder(options);
   std::vector<StudyTable> tables;
   std::vector<Claim> claims;
@@ -186,13 +186,13 @@ ExitCode run_tile(const StudyOptions& options) {
   append(claims, std::move(host.claims));
   for (const StudyTable& table : tables) write_file(folder / (table.name + ".csv"), as_csv(table));
   write_file(folder / "study.md", summary_of(host, gemm, slices, claims));
-  write_stdout(as_markdown(claims));
-  return ExitCode::kOk;
+  cli::write_stdout(as_markdown(claims));
+  return cli::ExitCode::kOk;
 }
 
-ExitCode run_ozaki(const StudyOptions& options) {
+cli::ExitCode run_ozaki(const StudyOptions& options) {
   const std::string max_n_text = options.max_n.empty() ? "64" : options.max_n;
-  const std::int64_t max_n = integer_option("--max-n", max_n_text, 16, 4096);
+  const std::int64_t max_n = cli::integer_option("--max-n", max_n_text, 16, 4096);
   const std::filesystem::path folder = output_folder(options);
   std::optional<std::ifstream> records;
   if (!options.gpu_results.empty()) records = open_records(options.gpu_results);
@@ -201,15 +201,15 @@ ExitCode run_ozaki(const StudyOptions& options) {
   for (const StudyTable& table : study.tables) write_file(folder / (table.name + ".csv"), as_csv(table));
   for (const StudyFigure& figure : study.figures) write_file(folder / (figure.name + ".csv"), as_csv(as_table(figure)));
   write_file(folder / "study.md", summary_of(study, max_n_text));
-  write_stdout(as_markdown(study.claims));
-  return ExitCode::kOk;
+  cli::write_stdout(as_markdown(study.claims));
+  return cli::ExitCode::kOk;
 }
 
-ExitCode run_study(const StudyOptions& options) {
+cli::ExitCode run_study(const StudyOptions& options) {
   if (options.subject == "sgemm") return run_sgemm(options);
   if (options.subject == "tile") return run_tile(options);
   if (options.subject == "ozaki") return run_ozaki(options);
-  refuse_name("SUBJECT", options.subject, "sgemm, tile, ozaki");
+  cli::refuse_name("SUBJECT", options.subject, "sgemm, tile, ozaki");
 }
 
 void add_options(CLI::App& app, StudyOptions& options) {
@@ -233,7 +233,7 @@ void add_options(CLI::App& app, StudyOptions& options) {
       ->type_name("FILE");
 }
 
-ExitCode parse_and_run(int argc, char** argv) {
+cli::ExitCode parse_and_run(int argc, char** argv) {
   CLI::App app(
       "Repeats the experiments of a document and judges its claims: CSV and Markdown. Exit codes are those of kizami.",
       "kizami_study");
@@ -242,17 +242,17 @@ ExitCode parse_and_run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    write_stdout(app.help());
-    return ExitCode::kOk;
+    cli::write_stdout(app.help());
+    return cli::ExitCode::kOk;
   } catch (const CLI::ParseError& error) {
-    throw Failure(ExitCode::kUsage, error.what());
+    throw cli::Failure(cli::ExitCode::kUsage, error.what());
   }
   return run_study(options);
 }
 
 }  // namespace
-}  // namespace kizami::cli
+}  // namespace kizami::study
 
 int main(int argc, char** argv) {
-  return kizami::cli::run_program("kizami_study", [&] { return kizami::cli::parse_and_run(argc, argv); });
+  return kizami::cli::run_program("kizami_study", [&] { return kizami::study::parse_and_run(argc, argv); });
 }

@@ -13,7 +13,7 @@
 #include "kizami/policy.hpp"
 #include "num/tensor_core.hpp"
 
-namespace kizami::cli {
+namespace kizami::study {
 namespace {
 
 struct Row {
@@ -227,4 +227,4 @@ OzakiStudy study_ozaki(const std::vector<OzakiMeasurement>& measured) {
   return study;
 }
 
-}  // namespace kizami::cli
+}  // namespace kizami::study

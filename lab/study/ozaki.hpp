@@ -13,7 +13,7 @@
 
 #include "report.hpp"
 
-namespace kizami::cli {
+namespace kizami::study {
 
 /// Ends the line of a case that no plan multiplies, but pairs of FP32.
 inline constexpr std::string_view kFloatFloatSuffix = " ff32";
@@ -60,4 +60,4 @@ struct OzakiRecords;
 /// The part of add_ozaki_device() that is about floating slices: tables, figures and the report's claims.
 void add_floating_device(const OzakiRecords& records, OzakiStudy& study);
 
-}  // namespace kizami::cli
+}  // namespace kizami::study

@@ -8,7 +8,7 @@
 #include "ozaki.hpp"
 #include "ozaki_records.hpp"
 
-namespace kizami::cli {
+namespace kizami::study {
 namespace {
 
 /// A line of a figure: the words of a way before and behind its engine (hopper has no word of its own), and its name
@@ -193,4 +193,4 @@ void add_ozaki_device(std::istream& lines, const std::string& name, OzakiStudy& 
   judge_aims(records, study.claims);
 }
 
-}  // namespace kizami::cli
+}  // namespace kizami::study

@@ -12,7 +12,7 @@
 #include "ozaki_records.hpp"
 #include "tile_slices.hpp"
 
-namespace kizami::cli {
+namespace kizami::study {
 namespace {
 
 /// A row of the report's tables, measured on a B200.
@@ -404,4 +404,4 @@ void add_floating_device(const OzakiRecords& records, OzakiStudy& study) {
   judge.judge_rate();
 }
 
-}  // namespace kizami::cli
+}  // namespace kizami::study

@@ -21,7 +21,7 @@
 #include "kizami/kizami.hpp"
 #include "ozaki.hpp"
 
-namespace kizami::cli {
+namespace kizami::study {
 namespace {
 
 /// The least n of tables over n.
@@ -114,18 +114,18 @@ struct Errors {
 
 OzakiMeasurement measure(const std::string& line, std::map<std::string, References>& references) {
   const Result<check::Case> parsed = check::parse_case(line.substr(0, case_length(line)));
-  if (!parsed.ok()) throw Failure(ExitCode::kInternal, fmt::format("{}: {}", line, parsed.status().reason()));
+  if (!parsed.ok()) throw cli::Failure(cli::ExitCode::kInternal, fmt::format("{}: {}", line, parsed.status().reason()));
   const check::Case& c = parsed.value();
   check::Operands<double> x(c);
   Outcome outcome;
   const auto begin = std::chrono::steady_clock::now();
   if (is_float_float(line)) {
-    multiply_float_float(c.m, c.n, c.k, x.a.data(), x.b.data(), x.c.data(), 1);
+    cli::multiply_float_float(c.m, c.n, c.k, x.a.data(), x.b.data(), x.c.data(), 1);
     outcome.bound = check::float_float_bound(c.k);
   } else {
     const Status status = gemm<double>(c.layout, c.op_a, c.op_b, c.m, c.n, c.k, 1.0, x.a.data(), x.a.ld(), x.b.data(),
                                        x.b.ld(), 0.0, x.c.data(), x.c.ld(), c.policy, &outcome);
-    if (!status.ok()) throw Failure(ExitCode::kInternal, fmt::format("{}: {}", line, status.reason()));
+    if (!status.ok()) throw cli::Failure(cli::ExitCode::kInternal, fmt::format("{}: {}", line, status.reason()));
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   const std::string shape = fmt::format("{}x{}x{}", c.m, c.n, c.k);
@@ -165,7 +165,7 @@ std::vector<OzakiMeasurement> measure_ozaki(std::int64_t max_n, const std::strin
   std::map<std::string, References> references;
   std::vector<OzakiMeasurement> measured;
   std::ofstream file(journal, std::ios::app);
-  if (!file) throw Failure(ExitCode::kOutputFailed, fmt::format("{}: cannot be written", journal));
+  if (!file) throw cli::Failure(cli::ExitCode::kOutputFailed, fmt::format("{}: cannot be written", journal));
   const bool is_resumed = !known.empty();
   if (is_resumed) file << "\n";  // ends a line that an interruption has cut
   std::size_t number = 0;
@@ -182,9 +182,9 @@ std::vector<OzakiMeasurement> measure_ozaki(std::int64_t max_n, const std::strin
       fmt::print(stderr, "kizami: case {} of {}{}: {}\n", number, lines.size(), is_resumed ? ", resumed" : "", line);
     measured.push_back(measure(line, references));
     if (found == known.end()) file << as_json(measured.back()).dump() << "\n" << std::flush;
-    if (!file) throw Failure(ExitCode::kOutputFailed, fmt::format("{}: cannot be written", journal));
+    if (!file) throw cli::Failure(cli::ExitCode::kOutputFailed, fmt::format("{}: cannot be written", journal));
   }
   return measured;
 }
 
-}  // namespace kizami::cli
+}  // namespace kizami::study

@@ -12,7 +12,7 @@
 
 #include "failure.hpp"
 
-namespace kizami::cli {
+namespace kizami::study {
 namespace {
 
 /// What bench_gpu_slices says of slices.
@@ -89,10 +89,10 @@ OzakiRecords::OzakiRecords(std::istream& lines, const std::string& name) {
       record.native_tflops = native[{record.type, record.n}];
       all[{record.type, record.who, record.n}] = record;
     } catch (const std::exception& error) {
-      throw Failure(ExitCode::kBadInput, fmt::format("{}, line {}: {}", name, line, error.what()));
+      throw cli::Failure(cli::ExitCode::kBadInput, fmt::format("{}, line {}: {}", name, line, error.what()));
     }
   }
-  if (lines.bad()) throw Failure(ExitCode::kBadInput, fmt::format("{}: cannot be read", name));
+  if (lines.bad()) throw cli::Failure(cli::ExitCode::kBadInput, fmt::format("{}: cannot be read", name));
 }
 
 const OzakiRecord* OzakiRecords::find(char type, const std::string& who, std::int64_t n) const {
@@ -110,4 +110,4 @@ std::vector<const OzakiRecord*> OzakiRecords::where(const std::function<bool(con
   return wanted;
 }
 
-}  // namespace kizami::cli
+}  // namespace kizami::study

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-namespace kizami::cli {
+namespace kizami::study {
 
 /// Frobenius; the largest of an element, relative to it; the largest relative to |A||B|. Negative: not measured.
 struct OzakiErrors {
@@ -69,4 +69,4 @@ struct OzakiRecords {
   [[nodiscard]] std::vector<const OzakiRecord*> where(const std::function<bool(const OzakiRecord&)>& is_wanted) const;
 };
 
-}  // namespace kizami::cli
+}  // namespace kizami::study

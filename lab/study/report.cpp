@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-namespace kizami::cli {
+namespace kizami::study {
 namespace {
 
 std::string number(double x) { return fmt::format("{:.6g}", x); }
@@ -165,4 +165,4 @@ std::string as_markdown(const std::vector<Claim>& claims) {
   return out;
 }
 
-}  // namespace kizami::cli
+}  // namespace kizami::study

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace kizami::cli {
+namespace kizami::study {
 
 /// A table of text: one CSV file.
 struct StudyTable {
@@ -77,4 +77,4 @@ struct Claim {
 [[nodiscard]] std::string as_markdown(const StudyTable& table);
 [[nodiscard]] std::string as_markdown(const std::vector<Claim>& claims);
 
-}  // namespace kizami::cli
+}  // namespace kizami::study

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace kizami::cli {
+namespace kizami::study {
 namespace {
 
 /// Errors of mechanisms that are said to be one differ by at most this factor.
@@ -179,4 +179,4 @@ SgemmStudy study_sgemm(const SgemmStudySize& size) {
   return study;
 }
 
-}  // namespace kizami::cli
+}  // namespace kizami::study

@@ -8,7 +8,7 @@
 
 #include "report.hpp"
 
-namespace kizami::cli {
+namespace kizami::study {
 
 struct SgemmStudySize {
   std::int64_t max_k = 65536;  ///< a power of two, >= 256
@@ -58,4 +58,4 @@ struct SgemmStudy {
 };
 [[nodiscard]] SgemmStudy study_sgemm(const SgemmStudySize& size);
 
-}  // namespace kizami::cli
+}  // namespace kizami::study

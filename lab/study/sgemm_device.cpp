@@ -12,7 +12,7 @@
 #include "check/text.hpp"
 #include "failure.hpp"
 
-namespace kizami::cli {
+namespace kizami::study {
 namespace {
 
 /// The side of the products of which errors are drawn over k, as in the figures of the software tensor core.
@@ -48,7 +48,7 @@ struct Record {
 };
 
 [[noreturn]] void refuse_line(const std::string& name, int line, const std::string& reason) {
-  throw Failure(ExitCode::kBadInput, fmt::format("{}, line {}: {}", name, line, reason));
+  throw cli::Failure(cli::ExitCode::kBadInput, fmt::format("{}, line {}: {}", name, line, reason));
 }
 
 Record parse_record(const std::string& text, const std::string& name, int line) {
@@ -210,14 +210,15 @@ SgemmDeviceStudy study_sgemm_device(std::istream& records, const std::string& na
           {words_of(r.data), r.series, static_cast<double>(r.k), r.frobenius_error, r.entry_error * 0x1p24});
     }
   }
-  if (records.bad()) throw Failure(ExitCode::kBadInput, fmt::format("{}: cannot be read", name));
+  if (records.bad()) throw cli::Failure(cli::ExitCode::kBadInput, fmt::format("{}: cannot be read", name));
   for (const StudyFigure* figure : {&speed, &uniform, &ranges}) {
     for (const char* series : {kNative, kScaled, kScaledTf32}) {
       if (std::any_of(figure->points.begin(), figure->points.end(),
                       [&](const StudyPoint& point) { return point.series == series; })) {
         continue;
       }
-      throw Failure(ExitCode::kBadInput, fmt::format("{}: no record of {} for {}", name, series, figure->name));
+      throw cli::Failure(cli::ExitCode::kBadInput,
+                         fmt::format("{}: no record of {} for {}", name, series, figure->name));
     }
   }
   judge_speed(speed, peak, study.claims);
@@ -227,4 +228,4 @@ SgemmDeviceStudy study_sgemm_device(std::istream& records, const std::string& na
   return study;
 }
 
-}  // namespace kizami::cli
+}  // namespace kizami::study

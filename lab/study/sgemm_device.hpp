@@ -9,7 +9,7 @@
 
 #include "report.hpp"
 
-namespace kizami::cli {
+namespace kizami::study {
 
 struct SgemmDeviceStudy {
   std::string device;                ///< its name, driver, and when and at which commits it was measured
@@ -24,4 +24,4 @@ struct SgemmDeviceStudy {
 /// @throws Failure kBadInput names the line that is no such record, or the figure without points
 [[nodiscard]] SgemmDeviceStudy study_sgemm_device(std::istream& records, const std::string& name);
 
-}  // namespace kizami::cli
+}  // namespace kizami::study

@@ -17,7 +17,7 @@
 #include "kizami/gemm.hpp"
 #include "sgemm.hpp"
 
-namespace kizami::cli {
+namespace kizami::study {
 namespace {
 
 constexpr std::int64_t kSide = 16;
@@ -185,7 +185,7 @@ void measure(StudyFigure& figure, const std::string& data, const Draw& draw_a, c
             error_of(methods[i].multiply(lines, status), reference, exact.gauge);
       }
     });
-    for (const Status& status : statuses) throw_if_error(status);
+    for (const Status& status : statuses) cli::throw_if_error(status);
     std::vector<Error> totals(methods.size());
     for (const std::vector<Error>& of_seed : errors) {
       for (std::size_t i = 0; i < methods.size(); ++i) {
@@ -285,4 +285,4 @@ StudyFigure exponent_ranges(const SgemmStudySize& size) {
   return figure;
 }
 
-}  // namespace kizami::cli
+}  // namespace kizami::study

@@ -12,7 +12,7 @@
 #include "kizami/formats.hpp"
 #include "sgemm.hpp"
 
-namespace kizami::cli {
+namespace kizami::study {
 namespace {
 
 float float_of(int exponent, std::uint32_t mantissa) {
@@ -201,4 +201,4 @@ NormalRemainders remainders_of_exp_rand(const SgemmStudySize& size) {
   return out;
 }
 
-}  // namespace kizami::cli
+}  // namespace kizami::study

@@ -14,7 +14,7 @@
 #include "check/text.hpp"
 #include "failure.hpp"
 
-namespace kizami::cli {
+namespace kizami::study {
 namespace {
 
 constexpr const char* kTile = "tile kernel";
@@ -59,7 +59,7 @@ struct Measured {
 using Measurements = std::map<std::string, std::map<std::int64_t, std::map<std::string, Measured>>>;
 
 [[noreturn]] void refuse_line(const std::string& name, int line, const std::string& reason) {
-  throw Failure(ExitCode::kBadInput, fmt::format("{}, line {}: {}", name, line, reason));
+  throw cli::Failure(cli::ExitCode::kBadInput, fmt::format("{}, line {}: {}", name, line, reason));
 }
 
 Record parse_record(const std::string& text, const std::string& name, int line) {
@@ -227,12 +227,14 @@ TileStudy study_tile(std::istream& records, const std::string& name) {
     if (reference == vendor.end()) refuse_line(name, line, "no record of cuBLASLt of this type and n before it");
     measured[r.type][r.n][r.plan] = {r.tflops, reference->second};
   }
-  if (records.bad()) throw Failure(ExitCode::kBadInput, fmt::format("{}: cannot be read", name));
+  if (records.bad()) throw cli::Failure(cli::ExitCode::kBadInput, fmt::format("{}: cannot be read", name));
   for (const char* type : {"f16", "e4m3", "e5m2", "tf32", "i8", "f64"}) {
     if (measured.find(type) == measured.end())
-      throw Failure(ExitCode::kBadInput, fmt::format("{}: no record of a tile kernel of type {}", name, type));
+      throw cli::Failure(cli::ExitCode::kBadInput,
+                         fmt::format("{}: no record of a tile kernel of type {}", name, type));
     if (std::string_view(type) != "f64" && measured.at(type).rbegin()->first < kLarge)
-      throw Failure(ExitCode::kBadInput, fmt::format("{}: no record of type {} for n >= {}", name, type, kLarge));
+      throw cli::Failure(cli::ExitCode::kBadInput,
+                         fmt::format("{}: no record of type {} for n >= {}", name, type, kLarge));
   }
 
   for (const auto& [type, sizes] : measured) {
@@ -268,4 +270,4 @@ TileStudy study_tile(std::istream& records, const std::string& name) {
   return study;
 }
 
-}  // namespace kizami::cli
+}  // namespace kizami::study

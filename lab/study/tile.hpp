@@ -12,7 +12,7 @@
 
 #include "report.hpp"
 
-namespace kizami::cli {
+namespace kizami::study {
 
 struct TileStudy {
   std::string device;   ///< its name, driver, and when and at which commits it was measured
@@ -31,4 +31,4 @@ struct TileStudy {
 ///         a type that the claims need and that was not measured
 [[nodiscard]] TileStudy study_tile(std::istream& records, const std::string& name);
 
-}  // namespace kizami::cli
+}  // namespace kizami::study

@@ -20,7 +20,7 @@
 #include "kizami/tile.hpp"
 #include "machine.hpp"
 
-namespace kizami::cli {
+namespace kizami::study {
 namespace {
 namespace ct = cuda::tiles;
 
@@ -50,7 +50,7 @@ __tile_global__ void gemm_kernel(const In* a, const In* b, Acc* c, int n) {
 }  // namespace KIZAMI_TILE_BACKEND
 
 [[noreturn]] void fail(const std::string& what, const std::string& why) {
-  throw Failure(ExitCode::kInternal, fmt::format("{}: {}", what, why));
+  throw cli::Failure(cli::ExitCode::kInternal, fmt::format("{}: {}", what, why));
 }
 void require(const Status& status, const std::string& what) {
   if (!status.ok()) fail(what, status.reason());
@@ -146,14 +146,14 @@ class TypeBench {
       }
     }
     const std::int64_t multiply_adds = values_.n * values_.n * values_.n;
-    std::vector<Candidate> candidates;
+    std::vector<cli::Candidate> candidates;
     for (const std::function<void()>& call : calls_) {
       const auto count = std::max<std::int64_t>(1, std::llround(kTimingSeconds / seconds_of(call, 1)));
-      Candidate candidate;
+      cli::Candidate candidate;
       candidate.time_once = [&call, count] { return seconds_of(call, count); };
       candidates.push_back(std::move(candidate));
     }
-    const std::vector<Timing> timings = time_interleaved(candidates, kRounds);
+    const std::vector<cli::Timing> timings = cli::time_interleaved(candidates, kRounds);
     std::vector<Measurement> out;
     for (std::size_t i = kHasBlas ? 1 : 0; i < timings.size(); ++i) {
       const auto gflops = [&](std::size_t j) { return 2e-9 * static_cast<double>(multiply_adds) / timings[j].median; };
@@ -197,13 +197,13 @@ void measure_type(const std::string& type, const Values& values, int threads, st
 /// Four planes of n x n x n, reduced to residues.
 void measure_residues(std::int64_t n, int threads, std::vector<Measurement>& out) {
   constexpr int kPlanes = 4;
-  std::vector<Candidate> candidates;
+  std::vector<cli::Candidate> candidates;
   std::vector<std::shared_ptr<ProductBenchmark>> benchmarks;
   for (const EngineName engine : {EngineName::kCpuSimd, EngineName::kTile}) {
     Result<ProductBenchmark> made = ProductBenchmark::make(engine, n, n, n, kPlanes, threads);
     require(made.status(), "INT8 products");
     benchmarks.push_back(std::make_shared<ProductBenchmark>(std::move(made).value()));
-    Candidate candidate;
+    cli::Candidate candidate;
     candidate.time_once = [benchmark = benchmarks.back().get()] {
       const Result<ProductTiming> timing = benchmark->run();
       require(timing.status(), "INT8 products");
@@ -211,7 +211,7 @@ void measure_residues(std::int64_t n, int threads, std::vector<Measurement>& out
     };
     candidates.push_back(std::move(candidate));
   }
-  const std::vector<Timing> timings = time_interleaved(candidates, kRounds);
+  const std::vector<cli::Timing> timings = cli::time_interleaved(candidates, kRounds);
   const double giga = 2e-9 * kPlanes * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
   out.push_back({"INT8 to residues (engine tile)", n, "64x64x64", giga / timings[1].median, "engine cpu_simd",
                  giga / timings[0].median, 1 / timings[1].ratio_to_first});
@@ -245,7 +245,7 @@ TileHostStudy study_tile_host(std::int64_t max_n, int threads) {
     measure_residues(n, threads, all);
   }
   TileHostStudy study;
-  study.machine = fmt::format("{}, {} thread{}", processor_name(), threads, threads == 1 ? "" : "s");
+  study.machine = fmt::format("{}, {} thread{}", cli::processor_name(), threads, threads == 1 ? "" : "s");
   study.host = {
       "host",
       fmt::format(
@@ -272,4 +272,4 @@ TileHostStudy study_tile_host(std::int64_t max_n, int threads) {
   return study;
 }
 
-}  // namespace kizami::cli
+}  // namespace kizami::study

@@ -10,7 +10,7 @@
 
 #include "report.hpp"
 
-namespace kizami::cli {
+namespace kizami::study {
 
 struct TileHostStudy {
   std::string machine;  ///< processor and threads
@@ -25,4 +25,4 @@ struct TileHostStudy {
 /// @throws Failure kInternal: a product that fails, or is wrong
 [[nodiscard]] TileHostStudy study_tile_host(std::int64_t max_n, int threads);
 
-}  // namespace kizami::cli
+}  // namespace kizami::study

@@ -12,7 +12,7 @@
 #include "check/text.hpp"
 #include "failure.hpp"
 
-namespace kizami::cli {
+namespace kizami::study {
 namespace {
 
 /// What the document prints of a d, at n = 16384 on a B200: TFLOPS, also as a multiple of native, and the error.
@@ -63,7 +63,7 @@ struct Split {
 };
 
 [[noreturn]] void refuse_line(const std::string& name, int line, const std::string& reason) {
-  throw Failure(ExitCode::kBadInput, fmt::format("{}, line {}: {}", name, line, reason));
+  throw cli::Failure(cli::ExitCode::kBadInput, fmt::format("{}, line {}: {}", name, line, reason));
 }
 
 /// The records, read one after another.
@@ -198,7 +198,8 @@ std::int64_t judged_size(const Reader& reader) {
     const auto has = [&](const Printed& x) { return size->second.find(x.depth) != size->second.end(); };
     if (std::all_of(std::begin(kPrinted), std::end(kPrinted), has)) return size->first;
   }
-  throw Failure(ExitCode::kBadInput, fmt::format("{}: no n has records of depths 9, 8, 7, 6 and 5", reader.name));
+  throw cli::Failure(cli::ExitCode::kBadInput,
+                     fmt::format("{}: no n has records of depths 9, 8, 7, 6 and 5", reader.name));
 }
 
 void judge_split(const Reader& reader, std::vector<Claim>& claims) {
@@ -310,7 +311,7 @@ TileSlicesStudy study_tile_slices(std::istream& records, const std::string& name
   for (int line = 1; std::getline(records, text); ++line) {
     if (!text.empty()) reader.read(text, line);
   }
-  if (records.bad()) throw Failure(ExitCode::kBadInput, fmt::format("{}: cannot be read", name));
+  if (records.bad()) throw cli::Failure(cli::ExitCode::kBadInput, fmt::format("{}: cannot be read", name));
   const std::int64_t n = judged_size(reader);
   TileSlicesStudy study;
   study.device = reader.device;
@@ -325,4 +326,4 @@ TileSlicesStudy study_tile_slices(std::istream& records, const std::string& name
   return study;
 }
 
-}  // namespace kizami::cli
+}  // namespace kizami::study

@@ -10,7 +10,7 @@
 #include "report.hpp"
 #include "tile.hpp"
 
-namespace kizami::cli {
+namespace kizami::study {
 
 /// Bytes a second of an H200's memory, by its data sheet.
 inline constexpr double kH200GigabytesPerSecond = 4800;
@@ -31,4 +31,4 @@ struct TileSlicesStudy {
 ///         need and was not measured
 [[nodiscard]] TileSlicesStudy study_tile_slices(std::istream& records, const std::string& name, const TileStudy* gemm);
 
-}  // namespace kizami::cli
+}  // namespace kizami::study
