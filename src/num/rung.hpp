@@ -32,10 +32,17 @@ struct Rung {
   friend constexpr bool operator==(const Rung&, const Rung&) = default;
 };
 
+/// A pair above the chosen rung is recomputed in FP64 arithmetic; a rung leaves at most 1/4096 of the pairs to that, of
+/// accuracy native 1/16384, or 1/512 where no rung does better.
+inline constexpr int kRepairShift = 12;
+inline constexpr int kNativeRepairShift = 14;
+inline constexpr int kMostRepairShift = 9;
+
 struct Ladder {
   std::array<Rung, kMaxRungs> rungs{};
   int num_rungs = 0;
   bool may_equilibrate = false;
+  int repair_shift = kRepairShift;  ///< a rung leaves at most 2^-repair_shift of the pairs to repairs
 
   friend constexpr bool operator==(const Ladder&, const Ladder&) = default;
 };
@@ -217,10 +224,6 @@ struct Statistics {
   RungHistogram equilibrated;     ///< after the power-of-two rescaling of the inner index
 };
 
-/// A pair above the chosen rung is recomputed in FP64 arithmetic; a rung leaves at most 1/16384 of the pairs to that, or
-/// 1/512 where no rung does better.
-inline constexpr int kRepairShift = 14;
-inline constexpr int kMostRepairShift = 9;
 /// Moduli that equilibration must save to be worth its second pass over the operands.
 inline constexpr int kEquilibrationCost = 1;
 
@@ -232,12 +235,12 @@ struct Selection {
   friend constexpr bool operator==(const Selection&, const Selection&) = default;
 };
 
-/// The lowest rung that leaves at most num_pairs >> kRepairShift pairs above it; if none does, >> kMostRepairShift;
+/// The lowest rung that leaves at most num_pairs >> ladder.repair_shift pairs above it; if none does, >> kMostRepairShift;
 /// else -1.
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr Selection lowest_sufficient(const Ladder& ladder,
                                                                        const RungHistogram& histogram,
                                                                        std::int64_t num_pairs) {
-  for (const int shift : {kRepairShift, kMostRepairShift}) {
+  for (const int shift : {ladder.repair_shift, kMostRepairShift}) {
     std::int64_t above = num_pairs;
     for (int r = 0; r < ladder.num_rungs; ++r) {
       above -= histogram.pairs[r];

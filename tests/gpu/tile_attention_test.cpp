@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/cuda_module.hpp"
+#include "base/int_math.hpp"
 #include "gpu/device_memory.hpp"
 #include "tile_kernels/attention_cases.hpp"
 
@@ -31,7 +32,9 @@ constexpr AttentionShape kShapes[] = {{1, 1, 1, Visible::kAll},        {2, 128, 
                                       {2, 256, 256, Visible::kCausal}, {3, 301, 301, Visible::kCausal},
                                       {1, 200, 70, Visible::kCausal},  {1, 130, 500, Visible::kCausal}};
 
-int keys_a_tile(int head_size) { return head_size == 64 ? 128 : 64; }  // of src/tile_kernels/device/attention.cu
+// Of src/tile_kernels/device/attention.cu:
+constexpr int kKeysATile = 128;
+int queries_a_tile(int head_size) { return head_size; }
 
 template <class T>
 std::vector<T> attention_on_device(const AttentionOperands<T>& x) {
@@ -45,7 +48,8 @@ std::vector<T> attention_on_device(const AttentionOperands<T>& x) {
   EXPECT_EQ(module.load(kizami_tile_attention, "attention").reason(), "");
   base::CudaModuleKernel kernel;
   EXPECT_EQ(module.kernel(name.c_str(), kernel).reason(), "");
-  const dim3 grid(static_cast<unsigned>((x.shape.num_queries + 127) / 128), static_cast<unsigned>(x.shape.num_heads));
+  const dim3 grid(static_cast<unsigned>(base::ceil_div(x.shape.num_queries, queries_a_tile(x.head_size))),
+                  static_cast<unsigned>(x.shape.num_heads));
   const T* const in[] = {q.data(), k.data(), v.data()};
   EXPECT_EQ(kernel
                 .launch(grid, nullptr, in[0], in[1], in[2], o.data(), x.shape.num_heads, x.shape.num_queries,
@@ -65,7 +69,7 @@ void expect_short_rows(int head_size) {
     tile_kernels_test::expect_exact_attention(exact, attention_on_device(exact));
     for (const double sharpness : {0.0, 1.0, 8.0}) {
       const auto any = tile_kernels_test::random_attention<T>(shape, head_size, sharpness);
-      tile_kernels_test::expect_attention(any, attention_on_device(any), keys_a_tile(head_size), kExp2Units);
+      tile_kernels_test::expect_attention(any, attention_on_device(any), kKeysATile, kExp2Units);
     }
   }
 }
@@ -88,7 +92,7 @@ void expect_long_rows(int head_size) {
       const auto exact = tile_kernels_test::exact_attention<T>(shape, head_size);
       tile_kernels_test::expect_exact_attention(exact, attention_on_device(exact), 211);
       const auto any = tile_kernels_test::random_attention<T>(shape, head_size, 1);
-      tile_kernels_test::expect_attention(any, attention_on_device(any), keys_a_tile(head_size), kExp2Units, 997);
+      tile_kernels_test::expect_attention(any, attention_on_device(any), kKeysATile, kExp2Units, 997);
     }
   }
 }

@@ -615,14 +615,15 @@ TEST(Select, Table) {
 TEST(Select, RandomHistograms) {
   Rng rng(31);
   for (int i = 0; i < tests::cases(50000); ++i) {
-    const Ladder ladder = ladder_of(tests::random_int(rng, 1, kMaxRungs), rng() % 4 != 0);
+    Ladder ladder = ladder_of(tests::random_int(rng, 1, kMaxRungs), rng() % 4 != 0);
+    if (rng() % 2 == 0) ladder.repair_shift = kNativeRepairShift;
     Statistics statistics;
     statistics.has_equilibrated = rng() % 2 == 0;
     const auto fill = [&](RungHistogram& h) {
       std::int64_t left = statistics.num_pairs;
       for (int r = ladder.num_rungs; r > 0; --r) {
-        const auto part =
-            static_cast<std::int64_t>(rng() % static_cast<std::uint64_t>((rng() % 2 == 0 ? left >> 12 : left) + 1));
+        const auto part = static_cast<std::int64_t>(
+            rng() % static_cast<std::uint64_t>((rng() % 2 == 0 ? left >> ladder.repair_shift : left) + 1));
         h.pairs[static_cast<std::size_t>(r)] = part;
         left -= part;
       }
@@ -632,7 +633,7 @@ TEST(Select, RandomHistograms) {
     fill(statistics.plain);
     fill(statistics.equilibrated);
     const auto lowest = [&](const RungHistogram& h) {
-      for (const std::int64_t share : {4096, 512}) {
+      for (const std::int64_t share : {std::int64_t{1} << ladder.repair_shift, std::int64_t{512}}) {
         for (int r = 0; r < ladder.num_rungs; ++r) {
           std::int64_t above = 0;
           for (int q = r + 1; q <= ladder.num_rungs; ++q) above += h.pairs[static_cast<std::size_t>(q)];

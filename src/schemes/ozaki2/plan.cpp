@@ -67,6 +67,7 @@ Status plan_ozaki2_numerics(plan::Plan& plan) {
   } else {
     stage.ladder = certified_ladder(ring, terms, is_dd ? 0.5 * budget : budget);
     stage.has_certificate = stage.ladder.num_rungs > 0;
+    if (policy.accuracy.kind == Accuracy::Kind::kNative) stage.ladder.repair_shift = num::kNativeRepairShift;
   }
   // Without a certificate the one rung is enough for any data.
   stage.has_fp64 = can_use_fp64 && (stage.has_certificate || stage.ladder.num_rungs == 0);

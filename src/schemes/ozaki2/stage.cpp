@@ -59,6 +59,7 @@ void Ozaki2Stage::add_numerics(const plan::Plan& /*plan*/, plan::Stages /*behind
   hash.add((has_certificate ? 1U : 0U) | (has_fp64 ? 2U : 0U) | (ladder.may_equilibrate ? 4U : 0U) |
            (is_correct ? 8U : 0U));
   if (has_fp64) hash.add(static_cast<std::uint64_t>(fp64_summation));
+  if (ladder.repair_shift != num::kRepairShift) hash.add(static_cast<std::uint64_t>(ladder.repair_shift));
   for (int r = 0; r < ladder.num_rungs; ++r) {
     const num::Rung& rung = ladder.rungs[static_cast<std::size_t>(r)];
     hash.add(static_cast<std::uint64_t>(rung.num_moduli));
