@@ -13,7 +13,6 @@
 #include "exec/schemes.hpp"
 #include "plan/h200_facts.hpp"
 #include "plan/plan.hpp"
-#include "schemes/ozaki2/stage.hpp"
 
 namespace kizami::engines {
 namespace {
@@ -86,11 +85,11 @@ TEST(TileDevice, IsPlannedWhereItIsNamedAlone) {
         Policy policy = tile_policy(scheme);
         const Result<plan::Plan> named = plan_for({scalar, n, n, n}, policy);
         ASSERT_TRUE(named.ok()) << named.status().reason();
-        EXPECT_EQ(ozaki2::ozaki2_of(named.value()).engine->name(), "tile");
+        EXPECT_EQ(named.value().first().engine_name(), "tile");
         policy.engine = EngineName::kAuto;
         const Result<plan::Plan> chosen = plan_for({scalar, n, n, n}, policy);
         ASSERT_TRUE(chosen.ok()) << chosen.status().reason();
-        EXPECT_EQ(ozaki2::ozaki2_of(chosen.value()).engine->name(), "hopper") << plan::explain(chosen.value());
+        EXPECT_EQ(chosen.value().first().engine_name(), "hopper") << plan::explain(chosen.value());
       }
     }
   }
@@ -104,14 +103,14 @@ TEST(TileDevice, IsPlannedForSlicesOfEveryFormat) {
       policy.slices.num_slices = 7;
       const Result<plan::Plan> named = plan_for({Scalar::kF64, n, n, n}, policy);
       ASSERT_TRUE(named.ok()) << to_string(format) << ": " << named.status().reason();
-      EXPECT_EQ(ozaki2::ozaki2_of(named.value()).engine->name(), "tile");
+      EXPECT_EQ(named.value().first().engine_name(), "tile");
       policy.engine = EngineName::kAuto;
       const Result<plan::Plan> chosen = plan_for({Scalar::kF64, n, n, n}, policy);
       ASSERT_TRUE(chosen.ok()) << chosen.status().reason();
       // Products so long that power limits them are quicker by tile kernels (docs/perf/h200_slices.md).
       const bool is_limited = n == 16384 && format == SliceFormat::kBf16;
       if (n == 16384 && !is_limited) continue;
-      EXPECT_EQ(ozaki2::ozaki2_of(chosen.value()).engine->name(), is_limited ? "tile" : "hopper")
+      EXPECT_EQ(chosen.value().first().engine_name(), is_limited ? "tile" : "hopper")
           << plan::explain(chosen.value());
     }
   }
