@@ -110,8 +110,7 @@ TEST(TileDevice, IsPlannedForSlicesOfEveryFormat) {
       // Products so long that power limits them are quicker by tile kernels (docs/perf/h200_slices.md).
       const bool is_limited = n == 16384 && format == SliceFormat::kBf16;
       if (n == 16384 && !is_limited) continue;
-      EXPECT_EQ(chosen.value().first().engine_name(), is_limited ? "tile" : "hopper")
-          << plan::explain(chosen.value());
+      EXPECT_EQ(chosen.value().first().engine_name(), is_limited ? "tile" : "hopper") << plan::explain(chosen.value());
     }
   }
 }
