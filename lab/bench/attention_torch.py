@@ -8,13 +8,20 @@ usage: attention_torch.py CUBIN [--n N ...] [--head D ...] [--causal 0 1] [--rep
 """
 import argparse
 import ctypes
+import datetime
 import json
 import math
 import re
 import statistics
+import subprocess
 import sys
 
 ROWS, COLUMNS = 16384, 2048
+
+
+def driver_version():
+    asked = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True, text=True, check=True)
+    return asked.stdout.split()[0]
 
 
 class Cubin:
@@ -48,7 +55,7 @@ class Cubin:
         return run
 
 
-def measure(torch, cubin, n, head, causal, options):
+def measure(torch, cubin, n, head, causal, facts, repeats):
     heads = ROWS // n * (COLUMNS // head)
     c = math.log2(math.e) / math.sqrt(head)
     torch.manual_seed(1)
@@ -66,7 +73,7 @@ def measure(torch, cubin, n, head, causal, options):
             ways[name]()
             differences[name] = (o.float() - expected.float()).abs().max().item()
     times = {name: [] for name in ways}
-    for repeat in range(options.repeats + 1):  # one to warm up
+    for repeat in range(repeats + 1):  # one to warm up
         for name, call in ways.items():
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             torch.cuda._sleep(2_000_000)  # the calls are queued before they are timed
@@ -80,8 +87,7 @@ def measure(torch, cubin, n, head, causal, options):
     flops = 4.0 * heads * n * n * head / (2 if causal else 1)
     for name, ms in times.items():
         median = statistics.median_high(ms)
-        print(json.dumps({"commit": options.commit, "device": torch.cuda.get_device_name(), "torch": torch.__version__, "type": "f16",
-                          "n": n, "head": head, "heads": heads, "causal": causal, "who": name, "ms_median": median, "ms_min": min(ms),
+        print(json.dumps(facts | {"type": "f16", "n": n, "head": head, "heads": heads, "causal": causal, "who": name, "ms_median": median, "ms_min": min(ms),
                           "ms_max": max(ms), "tflops": flops * 1e-9 / median, "largest_difference": differences[name]}), flush=True)
 
 
@@ -104,10 +110,12 @@ def main():
         return 77
     torch.zeros(1, device="cuda")  # makes the context
     cubin = Cubin(options.cubin)
+    facts = {"date": datetime.date.today().isoformat(), "commit": options.commit, "device": torch.cuda.get_device_name(),
+             "driver": driver_version(), "torch": torch.__version__}
     for head in options.head:
         for n in options.n:
             for causal in options.causal:
-                measure(torch, cubin, n, head, causal == 1, options)
+                measure(torch, cubin, n, head, causal == 1, facts, options.repeats)
     return 0
 
 

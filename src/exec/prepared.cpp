@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "exec/prepared.hpp"
 
-#include <string>
-
 #include "base/fp_environment.hpp"
 #include "base/instantiate.hpp"
 #include "schemes/ozaki1/prepare.hpp"
 #include "schemes/ozaki2/prepare.hpp"
+#include "schemes/prepare.hpp"
 
 namespace kizami::exec {
 
@@ -21,8 +20,7 @@ Status prepare(const plan::Plan& plan, Side side, const problem::Lines<T>& lines
   const Scheme scheme = plan.first().scheme;
   if (scheme == Scheme::kOzaki1) return ozaki1::prepare_ozaki1(plan, lines, prepared);
   if (scheme == Scheme::kOzaki2) return ozaki2::prepare_ozaki2(plan, lines, prepared);
-  return {StatusCode::kUnsupported,
-          "scheme " + std::string(to_string(scheme)) + " without moduli has nothing to prepare; ask for scheme ozaki2"};
+  return schemes::nothing_to_prepare(scheme);
 }
 
 #define KIZAMI_INSTANTIATE(T) \

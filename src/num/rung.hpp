@@ -38,6 +38,7 @@ inline constexpr int kRepairShift = 12;
 inline constexpr int kNativeRepairShift = 14;
 inline constexpr int kMostRepairShift = 9;
 
+/// The rungs that a call may take, of rising numbers of moduli.
 struct Ladder {
   std::array<Rung, kMaxRungs> rungs{};
   int num_rungs = 0;
@@ -235,8 +236,8 @@ struct Selection {
   friend constexpr bool operator==(const Selection&, const Selection&) = default;
 };
 
-/// The lowest rung that leaves at most num_pairs >> ladder.repair_shift pairs above it; if none does, >> kMostRepairShift;
-/// else -1.
+/// The lowest rung that leaves at most num_pairs >> ladder.repair_shift pairs above it; if none does,
+/// >> kMostRepairShift; else -1.
 [[nodiscard]] KIZAMI_HOST_DEVICE constexpr Selection lowest_sufficient(const Ladder& ladder,
                                                                        const RungHistogram& histogram,
                                                                        std::int64_t num_pairs) {

@@ -8,6 +8,7 @@
 #include "certify/digits.hpp"
 #include "certify/statistics.hpp"
 #include "fp64/nonfinite.hpp"
+#include "kizami/policy.hpp"
 #include "kizami/status.hpp"
 #include "num/rung.hpp"
 #include "plan/plan.hpp"
@@ -15,6 +16,12 @@
 #include "schemes/prepared.hpp"
 
 namespace kizami::schemes {
+
+/// Of a scheme that splits nothing once.
+[[nodiscard]] inline Status nothing_to_prepare(Scheme scheme) {
+  return {StatusCode::kUnsupported,
+          "scheme " + std::string(to_string(scheme)) + " without moduli has nothing to prepare; ask for scheme ozaki2"};
+}
 
 /// Memory for all arrays. @param carve void(base::Carver&), which takes them
 template <class Carve>

@@ -66,6 +66,7 @@ TEST_F(PlanTest, NativeAccuracy) {
       EXPECT_EQ(stage.gauge, Gauge::kEntry);
       EXPECT_EQ(stage.bound, num::native_factor(k) * num::unit_roundoff(scalar));
       EXPECT_EQ(stage.ladder.rungs[0].num_moduli, scalar == Scalar::kF64 ? 14 : 7);
+      EXPECT_EQ(stage.ladder.repair_shift, num::kNativeRepairShift);
       EXPECT_TRUE(stage.has_certificate);
       EXPECT_TRUE(stage.has_fp64);
       EXPECT_EQ(stage.fp64_summation, num::Fp64Summation::kPairwise);
@@ -768,6 +769,17 @@ TEST_F(PlanTest, HashTellsNumericsApart) {
     }
   }
   EXPECT_EQ(static_cast<int>(hashes.size()), count);
+}
+
+/// At k = 64 native allows 64 2^-53, as 47 bits do: the same rungs, but not as many pairs that they leave.
+TEST_F(PlanTest, HashTellsTheLimitOfRepairs) {
+  const Plan native = plan(square(64)).value();
+  Policy policy;
+  policy.accuracy = Accuracy::at_bits(47);
+  const Plan bits = plan(square(64), policy).value();
+  EXPECT_EQ(ozaki2::ozaki2_of(native).ladder.rungs, ozaki2::ozaki2_of(bits).ladder.rungs);
+  EXPECT_EQ(ozaki2::ozaki2_of(bits).ladder.repair_shift, num::kRepairShift);
+  EXPECT_NE(numerics_hash(native), numerics_hash(bits));
 }
 
 TEST_F(PlanTest, PlanningIsPureAndRepeats) {

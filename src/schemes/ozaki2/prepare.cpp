@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "schemes/ozaki2/prepare.hpp"
 
-#include <string>
-
 #include "base/instantiate.hpp"
 #include "base/int_math.hpp"
 #include "product/product.hpp"
@@ -15,10 +13,7 @@ namespace kizami::ozaki2 {
 template <class T>
 Status prepare_ozaki2(const plan::Plan& plan, const problem::Lines<T>& lines, schemes::Prepared& prepared) {
   const Ozaki2Stage& stage = ozaki2_of(plan);
-  if (stage.ladder.num_rungs == 0) {
-    return {StatusCode::kUnsupported, "scheme " + std::string(to_string(Scheme::kOzaki2)) +
-                                          " without moduli has nothing to prepare; ask for scheme ozaki2"};
-  }
+  if (stage.ladder.num_rungs == 0) return schemes::nothing_to_prepare(Scheme::kOzaki2);
   if (stage.is_correct) {
     return {StatusCode::kUnsupported,
             "accuracy correct chooses its moduli from both operands: nothing can be prepared"};
