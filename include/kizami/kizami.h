@@ -158,15 +158,16 @@ enum {
   KIZAMI_SLICE_SPLIT_BYTES = 3      /* 8 bits a slice: balanced bytes in -128..127; INT8 only */
 };
 
-/* How products of slices share an INT32 accumulator. Never changes a bit. */
+/* How products of slices are added up. Never changes a bit, but for rounded. */
 typedef int kizami_slice_sums;
 enum {
-  KIZAMI_SLICE_SUMS_AUTO = 0,         /* concatenated; on a device fused where that is quicker */
-  KIZAMI_SLICE_SUMS_PAIRS = 1,        /* ozIMMU: every product by itself */
+  KIZAMI_SLICE_SUMS_AUTO = 0,         /* concatenated; on a device in blocks of lines, or fused, where that is quicker */
+  KIZAMI_SLICE_SUMS_PAIRS = 1,        /* every product in INT32 by itself, and one exact sum of them all */
   KIZAMI_SLICE_SUMS_GROUPED = 2,      /* ozIMMU_EF: as many products of one anti-diagonal as INT32 holds exactly */
   KIZAMI_SLICE_SUMS_CONCATENATED = 3, /* ozIMMU_EF_S: those as one product, slices side by side along k */
-  KIZAMI_SLICE_SUMS_BLOCKED = 4,      /* ozIMMU_EF_L: grouped with the larger operand in blocks of lines */
-  KIZAMI_SLICE_SUMS_FUSED = 5         /* one launch that keeps the sums of all anti-diagonals on the chip; engine hopper, 2 to 4 slices */
+  KIZAMI_SLICE_SUMS_BLOCKED = 4,      /* ozIMMU_EF_L: grouped with the larger operand in blocks of lines; on a device in several streams */
+  KIZAMI_SLICE_SUMS_FUSED = 5,        /* one launch that keeps the sums of all anti-diagonals on the chip; engine hopper, 2 to 4 slices */
+  KIZAMI_SLICE_SUMS_ROUNDED = 6       /* ozIMMU: every product added to an FP64 sum by itself, which rounds; named slices of INT8 */
 };
 
 /* How a complex product becomes real ones in scheme ozaki1. */
@@ -244,8 +245,11 @@ KIZAMI_API kizami_status kizami_policy_set_slices(kizami_policy* policy, int num
  * has_one_scale: 1 takes one power of two for a matrix instead of one for each line (0, default). */
 KIZAMI_API kizami_status kizami_policy_set_digits(kizami_policy* policy, kizami_slice_format format,
                                                   kizami_slice_split split, int slice_bits, int has_one_scale);
-/* Scheme ozaki1 only. Never changes a bit. */
+/* Scheme ozaki1 only. Never changes a bit, but for KIZAMI_SLICE_SUMS_ROUNDED. */
 KIZAMI_API kizami_status kizami_policy_set_slice_sums(kizami_policy* policy, kizami_slice_sums sums);
+/* Scheme ozaki1 with KIZAMI_SLICE_SUMS_BLOCKED only. lines: of the larger operand in one block, in 1..1048576;
+ * num_streams: that take blocks in turn in device memory, in 1..8; 0 (default): as measured. Never changes a bit. */
+KIZAMI_API kizami_status kizami_policy_set_slice_blocks(kizami_policy* policy, int lines, int num_streams);
 /* Scheme ozaki1 and complex types only. */
 KIZAMI_API kizami_status kizami_policy_set_complex_form(kizami_policy* policy, kizami_complex_form form);
 /* 1 (default): elements that no number of moduli certifies are computed in FP64 arithmetic of proven bound; 0: the call

@@ -127,23 +127,25 @@ struct Names<SliceSplit> {
   static constexpr std::string_view kAll[] = {"auto", "truncated", "nearest", "bytes"};
 };
 
-/// How products of slices share an INT32 accumulator. Never changes a bit.
+/// How products of slices are added up. Never changes a bit, but for kRounded.
 enum class SliceSums : std::uint8_t {
-  kAuto,          ///< kConcatenated; on a device kFused where that is quicker
-  kPairs,         ///< ozIMMU: every product by itself
+  kAuto,          ///< kConcatenated; on a device in blocks of lines, or kFused, where that is quicker
+  kPairs,         ///< every product in INT32 by itself, and one exact sum of them all
   kGrouped,       ///< ozIMMU_EF: as many products of one anti-diagonal as INT32 holds exactly
   kConcatenated,  ///< ozIMMU_EF_S: those as one product, slices side by side along k
-  kBlocked,       ///< ozIMMU_EF_L: kGrouped with the larger operand in blocks of lines
+  kBlocked,       ///< ozIMMU_EF_L: kGrouped with the larger operand in blocks of lines; on a device in several streams
   kFused,         ///< one launch that keeps the sums of all anti-diagonals on the chip; engine hopper, 2 to 4 slices
+  kRounded,       ///< ozIMMU: every product added to an FP64 sum by itself, which rounds; named slices of INT8
 };
 template <>
 struct Names<SliceSums> {
-  static constexpr std::string_view kAll[] = {"auto", "pairs", "grouped", "concatenated", "blocked", "fused"};
+  static constexpr std::string_view kAll[] = {"auto",    "pairs", "grouped", "concatenated",
+                                              "blocked", "fused", "rounded"};
 };
 
 /// How a complex product becomes real ones in scheme ozaki1.
 enum class ComplexForm : std::uint8_t {
-  kAuto,          ///< kFourProducts
+  kAuto,          ///< kEnlarged for INT8, else kFourProducts; on a device kKaratsuba, too, in gauge kNorm without promises
   kFourProducts,  ///< Re A Re B - Im A Im B, Re A Im B + Im A Re B
   kKaratsuba,     ///< three; (Re A + Im A) is formed exactly
   kEnlarged,      ///< one: [Re A, -Im A; Im A, Re A] [Re B; Im B]
@@ -203,6 +205,10 @@ inline constexpr int kMaxDiagonals = 2 * kMaxSlices - 1;
 /// Of any format: the significand of FP16.
 inline constexpr int kMaxSliceBits = 11;
 
+/// Limits of Slicing::block_lines and Slicing::num_streams.
+inline constexpr int kMaxSliceBlockLines = 1 << 20;
+inline constexpr int kMaxSliceStreams = 8;
+
 /// Wishes of scheme ozaki1 alone.
 struct Slicing {
   SliceFormat format = SliceFormat::kInt8;
@@ -222,6 +228,10 @@ struct Slicing {
   /// One power of two for a whole matrix instead of one for each row or column. The bound then grows by the ratio of
   /// the largest elements of the matrix and of a line, which the Outcome reports; needs a named num_slices.
   bool one_scale = false;
+  /// Of SliceSums::kBlocked: lines of the larger operand in one block, 1..kMaxSliceBlockLines, and in device memory the
+  /// streams that take blocks in turn, 1..kMaxSliceStreams. 0: as measured. Neither changes a bit.
+  int block_lines = 0;
+  int num_streams = 0;
 
   friend constexpr bool operator==(const Slicing&, const Slicing&) = default;
 };

@@ -168,7 +168,13 @@ constexpr Wish kWishes[] = {
     word<&Policy::slices, &Slicing::format>("slice_format", "scheme ozaki1: what holds a slice"),
     word<&Policy::slices, &Slicing::split>("slice_split", "scheme ozaki1: how a number becomes digits"),
     word<&Policy::slices, &Slicing::sums>("slice_sums",
-                                          "scheme ozaki1: how products share accumulators. Never changes a bit"),
+                                          "scheme ozaki1: how products are added up. Never changes a bit, but for "
+                                          "rounded"),
+    number<0, kMaxSliceBlockLines, &Policy::slices, &Slicing::block_lines>(
+        "slice_block", "scheme ozaki1, sums blocked: lines of the larger operand in one block; 0 as measured"),
+    number<0, kMaxSliceStreams, &Policy::slices, &Slicing::num_streams>(
+        "slice_streams",
+        "scheme ozaki1, sums blocked, in device memory: streams that take blocks in turn; 0 as measured"),
     either<kLineOrMatrix, &Policy::slices, &Slicing::one_scale>(
         "slice_scale",
         "scheme ozaki1: one power of two for each line, or for a whole matrix, which needs slices by name"),

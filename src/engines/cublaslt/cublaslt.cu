@@ -35,8 +35,8 @@ using product::Refusal;
 
 constexpr std::size_t kLibraryBytes = std::size_t{32} << 20;
 constexpr std::size_t kLibraryAlignment = 256;
-/// One call of the library takes at most so many lines of each operand: a single larger one is slower
-/// (docs/perf/h200_call.md).
+/// Where both operands have more lines than this, one call of the library reaches half of its rate
+/// (docs/perf/h200_slices.md). Planes are multiplied in parts of so many; of windows the caller says what is one call.
 constexpr std::int64_t kMostLines = 8192;
 /// Planes go in one strided batch while the result of one is smaller than this many elements.
 constexpr std::int64_t kBatchedElems = std::int64_t{3072} * 3072;
@@ -177,9 +177,9 @@ Status find_algorithm(const CublasLt& lt, cublasLtHandle_t handle, int device, c
   return {};
 }
 
-/// @range c: FP32 sums where the elements are floating-point numbers
-Status multiply(const Call& call, const std::int8_t* a, const std::int8_t* b, std::int32_t* c, std::byte* workspace,
-                product::Queue queue) {
+/// C = A^T B, or C += A^T B. @range c: FP32 sums where the elements are floating-point numbers
+Status multiply(const Call& call, const std::int8_t* a, const std::int8_t* b, std::int32_t* c, bool adds,
+                std::byte* workspace, product::Queue queue) {
   int device = 0;
   if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess)
     return {StatusCode::kInternal, std::string("cudaGetDevice: ") + cudaGetErrorString(error)};
@@ -194,7 +194,8 @@ Status multiply(const Call& call, const std::int8_t* a, const std::int8_t* b, st
   const float float_one = 1;
   const std::int32_t zero = 0;  // of either type
   const void* const one = call.format == SliceFormat::kInt8 ? static_cast<const void*>(&int_one) : &float_one;
-  return lt_status(lt.matmul(handle.value(), &d.operation, one, a, &d.a, b, &d.b, &zero, c, &d.c, c, &d.c, &algorithm,
+  const void* const beta = adds ? one : &zero;
+  return lt_status(lt.matmul(handle.value(), &d.operation, one, a, &d.a, b, &d.b, beta, c, &d.c, c, &d.c, &algorithm,
                              workspace, kLibraryBytes, queue),
                    "cublasLtMatmul");
 }
@@ -273,7 +274,7 @@ class CublasLtEngine final : public product::Engine {
                           acc_plane_stride};
           KIZAMI_RETURN_IF_ERROR(multiply(call, pointers.a + first * d.a_plane_stride + i * d.a_row_stride,
                                           pointers.b + first * d.b_plane_stride + j * d.b_row_stride,
-                                          acc + j * acc_col_stride + i, scratch.library, queue));
+                                          acc + j * acc_col_stride + i, false, scratch.library, queue));
         }
       }
       if (stores_acc) continue;
@@ -284,32 +285,28 @@ class CublasLtEngine final : public product::Engine {
   }
 
  private:
-  /// Window by window: each has its own k.
+  /// Window by window: each has its own k, and those of a plane are added up by beta = 1.
   [[nodiscard]] static Status multiply_windows(const ProductDesc& d, const Pointers& pointers, const Scratch& scratch,
                                                product::Queue queue) {
     const std::int64_t size = product::element_bytes(d.format);
+    std::int32_t* c = static_cast<std::int32_t*>(pointers.c) - d.c_plane_stride;
     for (int l = 0; l < d.num_windows; ++l) {
       const product::Window& w = d.windows[static_cast<std::size_t>(l)];
+      if (!w.is_added) c += d.c_plane_stride;
       const std::int8_t* const a = pointers.a + (w.a_plane * d.a_plane_stride + w.a_first) * size;
       const std::int8_t* const b = pointers.b + (w.b_plane * d.b_plane_stride + w.b_first) * size;
-      std::int32_t* const c = static_cast<std::int32_t*>(pointers.c) + l * d.c_plane_stride;
-      for (std::int64_t j = 0; j < d.n; j += kMostLines) {
-        for (std::int64_t i = 0; i < d.m; i += kMostLines) {
-          const Call call{d.format,
-                          round_up(std::min(kMostLines, d.m - i), kRowPad),
-                          std::min(kMostLines, d.n - j),
-                          round_up(w.k, product::kPadBytes),
-                          d.a_row_stride,
-                          d.b_row_stride,
-                          d.c_col_stride,
-                          1,
-                          0,
-                          0,
-                          0};
-          KIZAMI_RETURN_IF_ERROR(multiply(call, a + i * d.a_row_stride * size, b + j * d.b_row_stride * size,
-                                          c + j * d.c_col_stride + i, scratch.library, queue));
-        }
-      }
+      const Call call{d.format,
+                      round_up(d.m, kRowPad),
+                      d.n,
+                      round_up(w.k, product::kPadBytes),
+                      d.a_row_stride,
+                      d.b_row_stride,
+                      d.c_col_stride,
+                      1,
+                      0,
+                      0,
+                      0};
+      KIZAMI_RETURN_IF_ERROR(multiply(call, a, b, c, w.is_added, scratch.library, queue));
     }
     return d.format == SliceFormat::kInt8 ? Status() : sums_to_int32(d, pointers.c, queue);
   }
@@ -322,14 +319,21 @@ class CublasLtEngine final : public product::Engine {
       for (int l = 0; l < d.num_windows; ++l) terms += static_cast<double>(d.windows[static_cast<std::size_t>(l)].k);
       macs = static_cast<double>(d.m) * static_cast<double>(d.n) * terms;
     }
-    const double elems = static_cast<double>(d.m) * static_cast<double>(d.n) * d.num_products;
+    const double plane = static_cast<double>(d.m) * static_cast<double>(d.n);
+    const double elems = plane * d.num_products;
     constexpr double kBytesPerSecond = 3.3e12;
     constexpr double kLaunchSeconds = 12e-6;
     const bool is_float = d.format != SliceFormat::kInt8;
-    const double ops_per_second = is_float ? 6.0e14 : 1.40e15;
+    const bool is_slow = d.num_windows > 0 && std::min(d.m, d.n) > kMostLines;
+    const double ops_per_second = is_float ? 6.0e14 : is_slow ? 0.75e15 : 1.40e15;
     const double pass_bytes = is_float ? 8.0 : d.epilogue == Epilogue::kStoreAcc ? 0.0 : 9.0;
+    // Sums that are read before they are added to, unless the L2 cache still has them.
+    constexpr double kCachedElems = 8e6;
+    constexpr double kAddedBytesPerSecond = 1.3e12;
+    const double added = plane > kCachedElems ? 4.0 * plane * (d.num_windows - d.num_products) : 0.0;
+    const int num_launches = d.num_windows > 0 ? d.num_windows : planes_together(d) == 1 ? d.num_products : 1;
     return 2.0 * macs / ops_per_second + pass_bytes * elems / kBytesPerSecond +
-           kLaunchSeconds * (planes_together(d) == 1 || d.num_windows > 0 ? d.num_products : 1);
+           std::max(0.0, added) / kAddedBytesPerSecond + kLaunchSeconds * num_launches;
   }
 };
 

@@ -136,12 +136,7 @@ ProductParams common_params(const ProductDesc& d, const Pointers& pointers) {
     params.allowance = d.allowance;
     return params;
   }
-  for (std::size_t l = 0; l < static_cast<std::size_t>(d.num_windows); ++l) {
-    const product::Window& w = d.windows[l];
-    params.windows[l] = {static_cast<std::int16_t>(w.a_plane), static_cast<std::int16_t>(w.b_plane),
-                         static_cast<std::int32_t>(w.a_first), static_cast<std::int32_t>(w.b_first),
-                         static_cast<std::int32_t>(ceil_div(w.k, 128))};
-  }
+  hopper::set_windows(d, params);
   const bool is_wide = d.epilogue == Epilogue::kStoreAcc;
   constexpr std::int64_t kStored = 16;  // residues that one store writes
   params.has_aligned_c = is_wide ? hopper::has_aligned_sums(d, pointers.c)
