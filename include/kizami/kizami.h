@@ -247,8 +247,9 @@ KIZAMI_API kizami_status kizami_policy_set_digits(kizami_policy* policy, kizami_
                                                   kizami_slice_split split, int slice_bits, int has_one_scale);
 /* Scheme ozaki1 only. Never changes a bit, but for KIZAMI_SLICE_SUMS_ROUNDED. */
 KIZAMI_API kizami_status kizami_policy_set_slice_sums(kizami_policy* policy, kizami_slice_sums sums);
-/* Scheme ozaki1 with KIZAMI_SLICE_SUMS_BLOCKED only. lines: of the larger operand in one block, in 1..1048576;
- * num_streams: that take blocks in turn in device memory, in 1..8; 0 (default): as measured. Never changes a bit. */
+/* Scheme ozaki1 with sums by name, but for FUSED and ROUNDED. lines: of the larger operand in one block, in 1..1048576;
+ * num_streams: that take blocks in turn in device memory, in 1..8; 0 (default): one, with KIZAMI_SLICE_SUMS_BLOCKED as
+ * measured. Never changes a bit. */
 KIZAMI_API kizami_status kizami_policy_set_slice_blocks(kizami_policy* policy, int lines, int num_streams);
 /* Scheme ozaki1 and complex types only. */
 KIZAMI_API kizami_status kizami_policy_set_complex_form(kizami_policy* policy, kizami_complex_form form);

@@ -228,8 +228,9 @@ struct Slicing {
   /// One power of two for a whole matrix instead of one for each row or column. The bound then grows by the ratio of
   /// the largest elements of the matrix and of a line, which the Outcome reports; needs a named num_slices.
   bool one_scale = false;
-  /// Of SliceSums::kBlocked: lines of the larger operand in one block, 1..kMaxSliceBlockLines, and in device memory the
-  /// streams that take blocks in turn, 1..kMaxSliceStreams. 0: as measured. Neither changes a bit.
+  /// Lines of the larger operand in one block, 1..kMaxSliceBlockLines, and in device memory the streams that take blocks
+  /// in turn, 1..kMaxSliceStreams; with sums by name, but for kFused and kRounded. 0: one block and stream, of kBlocked
+  /// what was measured best. Neither changes a bit.
   int block_lines = 0;
   int num_streams = 0;
 

@@ -199,8 +199,7 @@ class Case {
     const auto found = reference_->errors(reals(c_));
     runner.from_exact = found.from_exact;
     runner.from_native = found.from_native;
-    if (options_.has_phases && runner.way->slices.sums != kizami::SliceSums::kBlocked && !runner.way->is_full)
-      capture(runner);
+    if (options_.has_phases && has_one_stream(*runner.form) && !runner.way->is_full) capture(runner);
   }
 
   /// Makes the timer of the phases. C must come out as before.
@@ -231,6 +230,11 @@ class Case {
     };
     return {of(&bench::Phases::split), of(&bench::Phases::product), of(&bench::Phases::sums), of(&bench::Phases::rest),
             phases.front().kernels};
+  }
+
+  /// Of calls in several streams a captured one has another order.
+  [[nodiscard]] static bool has_one_stream(const bench::Form& form) {
+    return kizami::ozaki1::ozaki1_of(form.plan.impl()).blocks.num_streams == 1;
   }
 
   /// Products of pairs of slices that were taken; of a complex product those of one real one.
@@ -276,6 +280,12 @@ class Case {
       line["digit_bits"] = slices.rule.head;
       line["slices"] = runner.outcome.slices;
       line["products"] = count_products(runner);
+      const kizami::ozaki1::Ozaki1Stage& stage = kizami::ozaki1::ozaki1_of(runner.form->plan.impl());
+      line["sums"] = to_string(stage.sums);
+      line["block_lines"] = stage.blocks.lines;
+      line["streams"] = stage.blocks.num_streams;
+      line["complex_form"] = to_string(slices.complex_form);
+      line["predicted_ms"] = stage.engine == nullptr ? 0.0 : runner.form->plan.impl().schedule.seconds * 1e3;
       std::fprintf(stderr, "  %d slices, %d products", runner.outcome.slices, count_products(runner));
     }
     if (!runner.phases.empty()) {

@@ -12,7 +12,7 @@
 //   pairs grouped concatenated ...        sums
 //   four karatsuba enlarged               complex form
 //   hopper cublaslt tile                  engine, hopper if none is named
-//   block2048 streams2                    with blocked: lines of a block, and streams that take blocks in turn
+//   block2048 streams2                    lines of a block, and streams that take blocks in turn
 //   full                                  a complex product of real matrices in memory: [Ar -Ai; Ai Ar] [Br -Bi; Bi Br]
 #pragma once
 
@@ -93,8 +93,6 @@ struct SlicedWay {
   }
   if ((slices.num_slices == 0) != way.is_certified)
     throw std::invalid_argument(text + ", must name the slices or how to find them: ozaki1/7, ozaki1/entry");
-  if ((slices.block_lines > 0 || slices.num_streams > 0) && slices.sums != SliceSums::kBlocked)
-    throw std::invalid_argument(text + ": block and streams go with blocked");
   return way;
 }
 

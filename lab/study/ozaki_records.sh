@@ -27,9 +27,9 @@ sweep() { ways bf16/7/d{8,7,6,5}/matrix; }
 # Slices until nothing is left: digits by k as the document has them, and those of the format.
 naive() { ways "fp16/until-zero/matrix/b$1" fp16/until-zero/matrix e4m3/until-zero/matrix; }
 # ozIMMU as equation 3 has it, the groupings of products of INT8, and EF_L in blocks of lines by streams.
-sums() { ways 7/truncated/{rounded,pairs,grouped,concatenated,blocked}"$1"; }
-blocks() { ways 7/truncated/blocked"$1"/block{1024,2048,4096,8192}/streams{1,2,4}; }
-forms() { ways 7/truncated/{four,karatsuba,enlarged,full}"$1"; }
+sums() { ways 7/truncated/{rounded,pairs,grouped,concatenated,blocked}"$1" 7/truncated"$1"; }
+blocks() { ways 7/truncated/blocked"$1"/block{1024,2048,4096,8192}/streams{1,2,4} 7/truncated/concatenated"$1"/block{2048,8192}{,/streams2}; }
+forms() { ways 7/truncated/{four,karatsuba,enlarged,full}"$1" 7/truncated"$1"; }
 
 for part in $parts; do
   # shellcheck disable=SC2046
@@ -52,7 +52,7 @@ for part in $parts; do
         run 25 bench_gpu_slices --n 16384 --rows 16 --repeats 3 --warm-ups 0 --no-phases $(sums "$engine")
         run 40 bench_gpu_slices --n 16384 --rows 16 --repeats 1 --warm-ups 0 --no-phases $(ways 7/truncated/grouped"$engine") $(blocks "$engine")
         run 60 bench_gpu_slices --n 32768 --rows 4 --repeats 1 --warm-ups 0 --no-phases $(sums "$engine")
-        run 30 bench_gpu_slices --n 32768 --rows 4 --repeats 1 --warm-ups 0 --no-phases $(ways 7/truncated/{blocked,concatenated}"$engine" 7/truncated"$engine") $(ways 7/truncated/blocked"$engine"/block8192/streams{1,2})
+        run 30 bench_gpu_slices --n 32768 --rows 4 --repeats 1 --warm-ups 0 --no-phases $(ways 7/truncated/concatenated"$engine"/block8192 7/truncated"$engine") $(ways 7/truncated/blocked"$engine"/block8192/streams{1,2})
       done
       ;;
     complex)

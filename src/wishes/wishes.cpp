@@ -171,10 +171,12 @@ constexpr Wish kWishes[] = {
                                           "scheme ozaki1: how products are added up. Never changes a bit, but for "
                                           "rounded"),
     number<0, kMaxSliceBlockLines, &Policy::slices, &Slicing::block_lines>(
-        "slice_block", "scheme ozaki1, sums blocked: lines of the larger operand in one block; 0 as measured"),
+        "slice_block",
+        "scheme ozaki1: lines of the larger operand in one block; 0 is one block, with slice_sums blocked as measured"),
     number<0, kMaxSliceStreams, &Policy::slices, &Slicing::num_streams>(
         "slice_streams",
-        "scheme ozaki1, sums blocked, in device memory: streams that take blocks in turn; 0 as measured"),
+        "scheme ozaki1, in device memory: streams that take blocks in turn; 0 is one, with slice_sums blocked as "
+        "measured"),
     either<kLineOrMatrix, &Policy::slices, &Slicing::one_scale>(
         "slice_scale",
         "scheme ozaki1: one power of two for each line, or for a whole matrix, which needs slices by name"),

@@ -19,6 +19,7 @@
 #include "engines/clear_sums.hpp"
 #include "engines/cublaslt/library.hpp"
 #include "engines/cublaslt/residue_kernel.hpp"
+#include "engines/cublaslt/seconds.hpp"
 #include "engines/cublaslt/sums_kernel.hpp"
 #include "engines/desc_check.hpp"
 
@@ -26,6 +27,8 @@ namespace kizami::engines {
 namespace {
 
 using base::round_up;
+using cublaslt::kMostLines;
+using cublaslt::kRowPad;
 using product::DeviceFacts;
 using product::Epilogue;
 using product::Offer;
@@ -35,24 +38,9 @@ using product::Refusal;
 
 constexpr std::size_t kLibraryBytes = std::size_t{32} << 20;
 constexpr std::size_t kLibraryAlignment = 256;
-/// Where both operands have more lines than this, one call of the library reaches half of its rate
-/// (docs/perf/h200_slices.md). Planes are multiplied in parts of so many; of windows the caller says what is one call.
-constexpr std::int64_t kMostLines = 8192;
-/// Planes go in one strided batch while the result of one is smaller than this many elements.
-constexpr std::int64_t kBatchedElems = std::int64_t{3072} * 3072;
-constexpr std::size_t kBatchBytes = std::size_t{512} << 20;
-constexpr std::int64_t kRowPad = 16;
 /// C begins on a multiple of so many bytes wherever the library writes it: strides of 4 elements keep it there.
 constexpr std::uint32_t kResultAlignment = 16;
 constexpr Abilities kAbilities{.compares = false, .takes_windows = true, .takes_floats = true};
-
-/// Planes whose INT32 accumulators are held at a time.
-[[nodiscard]] int planes_together(const ProductDesc& d) {
-  const std::int64_t elems = round_up(d.m, kRowPad) * d.n;
-  if (elems >= kBatchedElems) return 1;
-  const auto fit = static_cast<std::int64_t>(kBatchBytes / 4) / std::max<std::int64_t>(elems, 1);
-  return static_cast<int>(std::clamp<std::int64_t>(fit, 1, std::max(d.num_products, 1)));
-}
 
 struct Scratch {
   std::byte* library = nullptr;
@@ -64,7 +52,7 @@ struct Scratch {
   const auto address = reinterpret_cast<std::uintptr_t>(library);
   scratch.library = library + ((kLibraryAlignment - address % kLibraryAlignment) % kLibraryAlignment);
   if (d.epilogue != Epilogue::kStoreAcc)
-    scratch.acc = carver.take<std::int32_t>(planes_together(d), d.n, round_up(d.m, kRowPad));
+    scratch.acc = carver.take<std::int32_t>(cublaslt::planes_together(d), d.n, round_up(d.m, kRowPad));
   return scratch;
 }
 
@@ -232,7 +220,7 @@ class CublasLtEngine final : public product::Engine {
     if (const auto handle = cublaslt_handle(facts.device); !handle.ok()) return Refusal{handle.status().reason()};
     base::Carver counter;
     static_cast<void>(carve(counter, d));
-    return Offer{.workspace_bytes = counter.bytes(), .seconds = seconds(d), .threads = 1};
+    return Offer{.workspace_bytes = counter.bytes(), .seconds = cublaslt::seconds(d), .threads = 1};
   }
 
   [[nodiscard]] Status run(const ProductDesc& d, const Offer& offer, const Pointers& pointers, std::byte* workspace,
@@ -254,7 +242,7 @@ class CublasLtEngine final : public product::Engine {
     if (d.num_windows > 0) return multiply_windows(d, pointers, scratch, queue);
     const std::int64_t acc_col_stride = stores_acc ? d.c_col_stride : round_up(d.m, kRowPad);
     const std::int64_t acc_plane_stride = stores_acc ? d.c_plane_stride : acc_col_stride * d.n;
-    const int together = planes_together(d);
+    const int together = cublaslt::planes_together(d);
     for (int first = 0; first < d.num_products; first += together) {
       const int count = std::min(together, d.num_products - first);
       std::int32_t* const acc =
@@ -309,31 +297,6 @@ class CublasLtEngine final : public product::Engine {
       KIZAMI_RETURN_IF_ERROR(multiply(call, a, b, c, w.is_added, scratch.library, queue));
     }
     return d.format == SliceFormat::kInt8 ? Status() : sums_to_int32(d, pointers.c, queue);
-  }
-
-  /// Measured rates, docs/perf/h200_call.md: products a second by size, and the pass over the accumulators.
-  [[nodiscard]] static double seconds(const ProductDesc& d) {
-    double macs = static_cast<double>(d.m) * static_cast<double>(d.n) * static_cast<double>(d.k) * d.num_products;
-    if (d.num_windows > 0) {
-      double terms = 0;
-      for (int l = 0; l < d.num_windows; ++l) terms += static_cast<double>(d.windows[static_cast<std::size_t>(l)].k);
-      macs = static_cast<double>(d.m) * static_cast<double>(d.n) * terms;
-    }
-    const double plane = static_cast<double>(d.m) * static_cast<double>(d.n);
-    const double elems = plane * d.num_products;
-    constexpr double kBytesPerSecond = 3.3e12;
-    constexpr double kLaunchSeconds = 12e-6;
-    const bool is_float = d.format != SliceFormat::kInt8;
-    const bool is_slow = d.num_windows > 0 && std::min(d.m, d.n) > kMostLines;
-    const double ops_per_second = is_float ? 6.0e14 : is_slow ? 0.75e15 : 1.40e15;
-    const double pass_bytes = is_float ? 8.0 : d.epilogue == Epilogue::kStoreAcc ? 0.0 : 9.0;
-    // Sums that are read before they are added to, unless the L2 cache still has them.
-    constexpr double kCachedElems = 8e6;
-    constexpr double kAddedBytesPerSecond = 1.3e12;
-    const double added = plane > kCachedElems ? 4.0 * plane * (d.num_windows - d.num_products) : 0.0;
-    const int num_launches = d.num_windows > 0 ? d.num_windows : planes_together(d) == 1 ? d.num_products : 1;
-    return 2.0 * macs / ops_per_second + pass_bytes * elems / kBytesPerSecond +
-           std::max(0.0, added) / kAddedBytesPerSecond + kLaunchSeconds * num_launches;
   }
 };
 

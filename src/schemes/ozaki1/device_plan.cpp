@@ -317,12 +317,10 @@ void try_engine(const plan::Plan& plan, const product::Engine* engine, SliceSums
 /// What all engines offer of a plan with its numerics.
 void try_engines(const plan::Plan& plan, const plan::Environment& environment, plan::Cheapest& cheapest) {
   const SliceSums wanted = plan.policy.slices.sums;
-  SliceBlocks wanted_blocks;
-  if (wanted == SliceSums::kBlocked) {
-    const Slicing& wishes = plan.policy.slices;
-    wanted_blocks.lines = wishes.block_lines > 0 ? wishes.block_lines : kStreamedBlocks.lines;
-    wanted_blocks.num_streams = wishes.num_streams > 0 ? wishes.num_streams : kStreamedBlocks.num_streams;
-  }
+  const Slicing& wishes = plan.policy.slices;
+  SliceBlocks wanted_blocks = wanted == SliceSums::kBlocked ? kStreamedBlocks : SliceBlocks{};
+  if (wishes.block_lines > 0) wanted_blocks.lines = wishes.block_lines;
+  if (wishes.num_streams > 0) wanted_blocks.num_streams = wishes.num_streams;
   for (const product::Engine* engine : environment.engines) {
     if (!cheapest.may_be(engine->name())) continue;
     if (wanted != SliceSums::kAuto) {

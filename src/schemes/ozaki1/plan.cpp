@@ -64,10 +64,15 @@ Status validate_blocks(const Slicing& wishes) {
     return invalid("slice_block", wishes.block_lines, "in 0.." + std::to_string(kMaxSliceBlockLines));
   if (wishes.num_streams < 0 || wishes.num_streams > kMaxSliceStreams)
     return invalid("slice_streams", wishes.num_streams, "in 0.." + std::to_string(kMaxSliceStreams));
-  if ((wishes.block_lines == 0 && wishes.num_streams == 0) || wishes.sums == SliceSums::kBlocked) return {};
-  return unsupported("slice_block = " + std::to_string(wishes.block_lines) +
-                     " and slice_streams = " + std::to_string(wishes.num_streams) +
-                     " with sums = " + std::string(to_string(wishes.sums)) + ", must be blocked");
+  if (wishes.block_lines == 0 && wishes.num_streams == 0) return {};
+  const std::string wanted = "slice_block = " + std::to_string(wishes.block_lines) +
+                             " and slice_streams = " + std::to_string(wishes.num_streams) +
+                             " with sums = " + std::string(to_string(wishes.sums));
+  if (wishes.sums == SliceSums::kAuto || wishes.sums == SliceSums::kFused || wishes.sums == SliceSums::kRounded)
+    return unsupported(wanted + ", must be pairs, grouped, concatenated or blocked");
+  if (wishes.block_lines == 0 && wishes.sums != SliceSums::kBlocked)
+    return unsupported(wanted + ", must be blocked, or have a slice_block: streams take blocks");
+  return {};
 }
 
 Status validate_rounded_sums(const problem::Shape& shape, const Slicing& wishes) {
@@ -362,10 +367,10 @@ bool plan_slice_chunk(plan::Plan& plan) {
   plan::Chunk& chunk = plan::edit_stage<Ozaki1Stage>(plan).chunk;
   chunk = {shape.m, shape.n, std::min(std::max<std::int64_t>(shape.k, 1), most_numbers / slice_numbers(plan, 1))};
   if (slices.format == SliceFormat::kInt8 && chunk.kc < shape.k) chunk.kc = chunk.kc / kPadBytes * kPadBytes;
-  if (plan.policy.slices.sums == SliceSums::kBlocked) {
+  const int wanted_lines = plan.policy.slices.block_lines;
+  if (wanted_lines > 0 || plan.policy.slices.sums == SliceSums::kBlocked) {
     std::int64_t& longer = chunk.mc >= chunk.nc ? chunk.mc : chunk.nc;
-    const int lines = plan.policy.slices.block_lines;
-    longer = std::min<std::int64_t>(longer, lines > 0 ? lines : kSliceBlockLines);
+    longer = std::min<std::int64_t>(longer, wanted_lines > 0 ? wanted_lines : kSliceBlockLines);
   }
   while (booked_bytes(plan) > granted && shrink(chunk, slices.rounds_sums)) {
   }

@@ -174,7 +174,14 @@ TEST(Ozaki1Plan, Refusals) {
     return policy;
   };
   EXPECT_EQ(reason(with([](Policy& p) { p.slices.block_lines = 100; })),
-            "scheme ozaki1: slice_block = 100 and slice_streams = 0 with sums = auto, must be blocked");
+            "scheme ozaki1: slice_block = 100 and slice_streams = 0 with sums = auto, must be pairs, grouped, concatenated "
+            "or blocked");
+  EXPECT_EQ(reason(with([](Policy& p) {
+              p.slices.sums = SliceSums::kPairs;
+              p.slices.num_streams = 2;
+            })),
+            "scheme ozaki1: slice_block = 0 and slice_streams = 2 with sums = pairs, must be blocked, or have a "
+            "slice_block: streams take blocks");
   EXPECT_EQ(reason(with([](Policy& p) {
               p.slices.sums = SliceSums::kBlocked;
               p.slices.block_lines = -1;
