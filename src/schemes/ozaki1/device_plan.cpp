@@ -147,9 +147,6 @@ std::size_t plan_chunk(plan::Plan& plan) {
   return is_too_small ? plan.schedule.workspace_bytes : 0;
 }
 
-/// What products by turns in several streams take of the time of one stream.
-constexpr double kStreamsShare = 0.95;
-
 /// Seconds of all products by the engine, or why it refuses.
 [[nodiscard]] std::variant<double, product::Refusal> ask(const plan::Plan& plan) {
   if (plan::is_empty(plan.shape)) return 0.0;
@@ -167,8 +164,6 @@ constexpr double kStreamsShare = 0.95;
   }
   const BlockExtents block = slice_block(plan);
   const double blocks = passes(chunk.mc, block.m) * passes(chunk.nc, block.n);
-  // Where products of several streams are underway, the end of one is filled by the next (docs/perf/h200_slices.md).
-  const double share = ozaki1_of(plan).blocks.num_streams > 1 ? kStreamsShare : 1.0;
   double seconds = 0;
   SliceWalk walk(plan, std::min(chunk.kc, plan.shape.k));
   SliceBatch batch;
@@ -179,7 +174,7 @@ constexpr double kStreamsShare = 0.95;
     if (const auto* const refusal = std::get_if<product::Refusal>(&answer)) return *refusal;
     seconds += std::get<product::Offer>(answer).seconds;
   }
-  return share * seconds * blocks * chunks * passes(plan.shape.k, chunk.kc);
+  return seconds * blocks * chunks * passes(plan.shape.k, chunk.kc);
 }
 
 /// Everything but the products: split, sums, launches.
@@ -328,7 +323,8 @@ void try_engines(const plan::Plan& plan, const plan::Environment& environment, p
       continue;
     }
     try_engine(plan, engine, SliceSums::kConcatenated, {}, cheapest);
-    if (std::max(plan.shape.m, plan.shape.n) > kLargeBlocks.lines) {
+    if (ozaki1_of(plan).numerics.format == SliceFormat::kInt8 &&
+        std::max(plan.shape.m, plan.shape.n) > kLargeBlocks.lines) {
       try_engine(plan, engine, SliceSums::kConcatenated, kLargeBlocks, cheapest);
       try_engine(plan, engine, SliceSums::kConcatenated, kStreamedBlocks, cheapest);
       try_engine(plan, engine, SliceSums::kBlocked, kStreamedBlocks, cheapest);
