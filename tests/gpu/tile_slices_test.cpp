@@ -227,7 +227,8 @@ void expect_whole_k(const char* split, const char* product, int significand_bits
                          scales.data(), expected.data(), n, num_a, num_b, depth, m, n, k, kGroup);
   ASSERT_TRUE(status.ok()) << status.reason();
   const DeviceArray<double> c(expected.size());
-  run(kizami_tile_report_products, product, dim3(blocks(m, kTile, n, kTile)), x.a.data(), x.A.plane_stride, k,
+  const std::string form = std::string(product) + (std::getenv("FORM") != nullptr ? std::getenv("FORM") : "");  // TEMPORARY
+  run(kizami_tile_report_products, form.c_str(), dim3(blocks(m, kTile, n, kTile)), x.a.data(), x.A.plane_stride, k,
       x.b.data(), x.B.plane_stride, n, x.device_scales.data(), c.data(), n, num_a, num_b, depth, m, n, k, kGroup);
   EXPECT_EQ(c.download(), expected) << product << " " << x.name();
   EXPECT_TRUE(c.guards_are_intact());

@@ -13,10 +13,12 @@ namespace kernels = kizami::tile_kernels;
     kernels::block<Slice, 128, 128, __VA_ARGS__>(A, a_plane_stride, a_stride, B, b_plane_stride, b_stride, scales, C, \
                                                  c_stride, num_a, num_b, depth, m, n, k, group);                      \
   }
-PRODUCT(whole_k_bf16, __nv_bfloat16, slice_product_whole_k_block, 128, true, 0)
-PRODUCT(whole_k_bf16_1, __nv_bfloat16, slice_product_whole_k_block, 128, true, 1)
-PRODUCT(whole_k_bf16_2, __nv_bfloat16, slice_product_whole_k_block, 128, true, 2)
-PRODUCT(whole_k_bf16_3, __nv_bfloat16, slice_product_whole_k_block, 128, true, 3)
-PRODUCT(whole_k_f16, __half, slice_product_whole_k_block, 128, true, 1)
-PRODUCT(whole_k_e4m3, __nv_fp8_e4m3, slice_product_whole_k_block, 128, true, 1)
+#define FORMS(suffix, form)                                                             \
+  PRODUCT(whole_k_bf16##suffix, __nv_bfloat16, slice_product_whole_k_block, 128, true, form) \
+  PRODUCT(whole_k_f16##suffix, __half, slice_product_whole_k_block, 128, true, form)         \
+  PRODUCT(whole_k_e4m3##suffix, __nv_fp8_e4m3, slice_product_whole_k_block, 128, true, form)
+FORMS(, 0)
+FORMS(_1, 1)
+FORMS(_2, 2)
+FORMS(_3, 3)
 PRODUCT(blocks_of_128_f16, __half, slice_product_block, 64, true, 2)
