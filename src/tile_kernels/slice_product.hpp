@@ -56,8 +56,8 @@ __tile__ Sum sum_of_pairs(const ATiles& a_tiles, const BTiles& b_tiles, const do
   for (const int step : ct::irange(first * num_blocks, end * num_blocks)) {
     const SlicePair pair = slice_pair(step / num_blocks, num_b, depth);
     const int l = step % num_blocks * kParts;
-    const auto exact = exact_product<Exact>(a_tiles, pair.p, at.row, b_tiles, pair.q, at.col, l,
-                                            std::make_index_sequence<kParts>{});
+    const auto exact =
+        exact_product<Exact>(a_tiles, pair.p, at.row, b_tiles, pair.q, at.col, l, std::make_index_sequence<kParts>{});
     // The product by a power of two is exact, so that one rounding is as good as two instructions.
     sum = ct::fma(ct::element_cast<double>(exact), ct::full<Sum>(scales[pair.p * num_b + pair.q]), sum);
   }

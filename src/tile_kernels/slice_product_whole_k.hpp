@@ -2,7 +2,7 @@
 // Scheme ozaki1 with floating slices as a report on cuTile prints its kernel: all products of pairs of slices in one
 // kernel, each of them one FP32 sum over all of k, then scaled and added in FP64:
 //   for p, q with p + q < depth: x = 0; for l: x = mma(A_p(:, l), B_q(l, :), x); C = C + x 2^(a_p + b_q)
-// A study repeats its figures with this (lab/study); slice_product.hpp sums as much of k as is exact.
+// A study repeats its figures with this (lab/study/ozaki_report.cpp); slice_product.hpp sums as much of k as is exact.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ inline namespace KIZAMI_TILE_BACKEND {
 /// @range  1 <= num_a <= kMaxSlices, num_b, depth >= 1. kAligned: addresses of 16 bytes, strides of 16 elements, n even
 /// @bound  that of the backend's mma for k products of a pair, then FP64; exact sums while all partial sums of a pair
 ///         are whole numbers of at most 24 bits of the smallest unit of its products
-template <class Slice, int kTileM, int kTileN, int kTileK, bool kAligned, int kForm = 0>
+template <class Slice, int kTileM, int kTileN, int kTileK, bool kAligned>
 __tile__ void slice_product_whole_k_block(const Slice* A, std::uint32_t a_plane_stride, int a_stride, const Slice* B,
                                           std::uint32_t b_plane_stride, int b_stride, const double* scales, double* C,
                                           int c_stride, int num_a, int num_b, int depth, int m, int n, int k,
@@ -29,48 +29,12 @@ __tile__ void slice_product_whole_k_block(const Slice* A, std::uint32_t a_plane_
       plane_tiles<Order::kRowMajor, kAligned, kTileK, kTileN>(B, num_b, k, n, b_plane_stride, b_stride);
   const int num_tiles = ct::ceildiv(k, kTileK);
   auto sum = ct::zeros<ct::tile<double, ct::shape<kTileM, kTileN>>>();
-  using Exact = ct::tile<float, ct::shape<kTileM, kTileN>>;
-  if constexpr (kForm == 0) {
   for (const int p : ct::irange(0, num_a)) {
     for (const int q : ct::irange(0, num_partners(p, num_b, depth))) {
       auto x = ct::zeros<ct::tile<float, ct::shape<kTileM, kTileN>>>();
       for (const int l : ct::irange(0, num_tiles))
         x = ct::mma(load_plane_tile(a_tiles, p, at.row, l), load_plane_tile(b_tiles, q, l, at.col), x);
       sum = sum + ct::element_cast<double>(x) * scales[p * num_b + q];
-    }
-  }
-  } else if constexpr (kForm == 1) {
-    const int num_pairs = num_pairs_of(num_a, num_b, depth);
-    for (const int i : ct::irange(0, num_pairs)) {
-      const SlicePair pair = slice_pair(i, num_b, depth);
-      auto x = ct::zeros<Exact>();
-      for (const int l : ct::irange(0, num_tiles))
-        x = ct::mma(load_plane_tile(a_tiles, pair.p, at.row, l), load_plane_tile(b_tiles, pair.q, l, at.col), x);
-      sum = sum + ct::element_cast<double>(x) * scales[pair.p * num_b + pair.q];
-    }
-  } else if constexpr (kForm == 2) {
-    const int num_pairs = num_pairs_of(num_a, num_b, depth);
-    auto x = ct::zeros<Exact>();
-    for (const int step : ct::irange(0, num_pairs * num_tiles)) {
-      const SlicePair pair = slice_pair(step / num_tiles, num_b, depth);
-      const int l = step % num_tiles;
-      x = ct::mma(load_plane_tile(a_tiles, pair.p, at.row, l), load_plane_tile(b_tiles, pair.q, l, at.col), x);
-      if (l == num_tiles - 1) {
-        sum = sum + ct::element_cast<double>(x) * scales[pair.p * num_b + pair.q];
-        x = ct::zeros<Exact>();
-      }
-    }
-  } else {
-    const int num_pairs = num_pairs_of(num_a, num_b, depth);
-    auto x = ct::zeros<Exact>();
-    for (const int step : ct::irange(0, num_pairs * num_tiles)) {
-      const SlicePair pair = slice_pair(step / num_tiles, num_b, depth);
-      const int l = step % num_tiles;
-      x = ct::mma(load_plane_tile(a_tiles, pair.p, at.row, l), load_plane_tile(b_tiles, pair.q, l, at.col), x);
-      const double scale = l == num_tiles - 1 ? scales[pair.p * num_b + pair.q] : 0.0;
-      const float kept = l == num_tiles - 1 ? 0.0F : 1.0F;
-      sum = sum + ct::element_cast<double>(x) * scale;
-      x = x * kept;
     }
   }
   matrix_tiles<Order::kRowMajor, kTileM, kTileN>(matrix_base<kAligned>(C), m, n, matrix_stride<kAligned>(c_stride))

@@ -54,10 +54,10 @@ struct Side {
       sigmas.push_back(num::slice_sigma(exponent, rho, p));
       inverse_scales.push_back(1 / scales.back());
     }
-    const Status status = KIZAMI_TILE_LAUNCH(
-        (tile_kernels::veltkamp_split_block<Slice, 16, 64, tile_kernels::ScaleOf::kMatrix, false>),
-        blocks(rows, 16, cols, 64), nullptr, x.data(), cols, slices.data(), plane_stride, cols, sigmas.data(),
-        inverse_scales.data(), 1, num_slices, rows, cols);
+    const Status status =
+        KIZAMI_TILE_LAUNCH((tile_kernels::veltkamp_split_block<Slice, 16, 64, tile_kernels::ScaleOf::kMatrix, false>),
+                           blocks(rows, 16, cols, 64), nullptr, x.data(), cols, slices.data(), plane_stride, cols,
+                           sigmas.data(), inverse_scales.data(), 1, num_slices, rows, cols);
     EXPECT_TRUE(status.ok()) << status.reason();
     const DeviceArray<double> device_x(x);
     const DeviceArray<double> device_sigmas(sigmas);
@@ -194,17 +194,17 @@ TEST_F(TileSlices, PairsSpreadOverBlocksEqualTheHosts) {
   for (const int num_parts : {1, 2, 4, 50}) {  // 50: more than pairs
     const std::size_t size = at(num_parts) * x.size();
     std::vector<double> expected(size);
-    const Status status = KIZAMI_TILE_LAUNCH(
-        (tile_kernels::slice_product_part_block<__nv_bfloat16, 16, 64, 256, false>),
-        dim3(blocks(m, 16, n, 64), static_cast<unsigned>(num_parts)), nullptr, x.A.slices.data(), x.A.plane_stride, k,
-        x.B.slices.data(), x.B.plane_stride, n, scales.data(), expected.data(), elements(m, n), n, num_parts,
-        x.A.num_slices, x.B.num_slices, kDepth, m, n, k, kGroup);
+    const Status status =
+        KIZAMI_TILE_LAUNCH((tile_kernels::slice_product_part_block<__nv_bfloat16, 16, 64, 256, false>),
+                           dim3(blocks(m, 16, n, 64), static_cast<unsigned>(num_parts)), nullptr, x.A.slices.data(),
+                           x.A.plane_stride, k, x.B.slices.data(), x.B.plane_stride, n, scales.data(), expected.data(),
+                           elements(m, n), n, num_parts, x.A.num_slices, x.B.num_slices, kDepth, m, n, k, kGroup);
     ASSERT_TRUE(status.ok()) << status.reason();
     const DeviceArray<double> s(size);
     run(kizami_tile_slice_products, "slice_spread_128x128x64x4_c1_o1_w8",
-        dim3(blocks(m, kTile, n, kTile), static_cast<unsigned>(num_parts)), x.a.data(), x.A.plane_stride, k,
-        x.b.data(), x.B.plane_stride, n, x.device_scales.data(), s.data(), elements(m, n), n, num_parts,
-        x.A.num_slices, x.B.num_slices, kDepth, m, n, k, kGroup);
+        dim3(blocks(m, kTile, n, kTile), static_cast<unsigned>(num_parts)), x.a.data(), x.A.plane_stride, k, x.b.data(),
+        x.B.plane_stride, n, x.device_scales.data(), s.data(), elements(m, n), n, num_parts, x.A.num_slices,
+        x.B.num_slices, kDepth, m, n, k, kGroup);
     EXPECT_EQ(s.download(), expected) << num_parts << " parts, " << x.name();
     EXPECT_TRUE(s.guards_are_intact());
     if (num_parts == 1) {
@@ -227,8 +227,7 @@ void expect_whole_k(const char* split, const char* product, int significand_bits
                          scales.data(), expected.data(), n, num_a, num_b, depth, m, n, k, kGroup);
   ASSERT_TRUE(status.ok()) << status.reason();
   const DeviceArray<double> c(expected.size());
-  const std::string form = std::string(product) + (std::getenv("FORM") != nullptr ? std::getenv("FORM") : "");  // TEMPORARY
-  run(kizami_tile_report_products, form.c_str(), dim3(blocks(m, kTile, n, kTile)), x.a.data(), x.A.plane_stride, k,
+  run(kizami_tile_report_products, product, dim3(blocks(m, kTile, n, kTile)), x.a.data(), x.A.plane_stride, k,
       x.b.data(), x.B.plane_stride, n, x.device_scales.data(), c.data(), n, num_a, num_b, depth, m, n, k, kGroup);
   EXPECT_EQ(c.download(), expected) << product << " " << x.name();
   EXPECT_TRUE(c.guards_are_intact());
@@ -275,9 +274,8 @@ void expect_rows(const char* split, int significand_bits) {
   const DeviceArray<double> device_sigmas(sigmas);
   const DeviceArray<double> device_inverse_scales(inverse_scales);
   const DeviceArray<Slice> slices(expected.size());
-  run(kizami_tile_slices, split, dim3(blocks(kRows, 32, kCols, 64)), device_x.data(), kCols,
-      slices.data(), elements(kRows, kCols), kCols, device_sigmas.data(), device_inverse_scales.data(), kRows, kSlices,
-      kRows, kCols);
+  run(kizami_tile_slices, split, dim3(blocks(kRows, 32, kCols, 64)), device_x.data(), kCols, slices.data(),
+      elements(kRows, kCols), kCols, device_sigmas.data(), device_inverse_scales.data(), kRows, kSlices, kRows, kCols);
   EXPECT_TRUE(same_bits(slices.download(), expected)) << split;
   EXPECT_TRUE(slices.guards_are_intact());
 }

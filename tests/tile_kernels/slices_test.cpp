@@ -206,9 +206,9 @@ TEST(SliceProductPart, SumsItsShareOfThePairs) {
     std::vector<double> S(at(num_parts * x.m * x.n), -1);
     const Status status = KIZAMI_TILE_LAUNCH(
         (tile_kernels::slice_product_part_block<__nv_bfloat16, kRows, kCols, kTileK, false>),
-        dim3(tiles_of(x.m, x.n), static_cast<unsigned>(num_parts)), nullptr, x.A.slices.data(),
-        std::int64_t{x.m} * x.k, x.k, x.B.slices.data(), std::int64_t{x.k} * x.n, x.n, x.scales.data(), S.data(),
-        std::int64_t{x.m} * x.n, x.n, num_parts, kNumA, kNumB, kDepth, x.m, x.n, x.k, 2);
+        dim3(tiles_of(x.m, x.n), static_cast<unsigned>(num_parts)), nullptr, x.A.slices.data(), std::int64_t{x.m} * x.k,
+        x.k, x.B.slices.data(), std::int64_t{x.k} * x.n, x.n, x.scales.data(), S.data(), std::int64_t{x.m} * x.n, x.n,
+        num_parts, kNumA, kNumB, kDepth, x.m, x.n, x.k, 2);
     ASSERT_TRUE(status.ok()) << status.reason();
     for (int part = 0; part < num_parts; ++part) {
       const int first = num_pairs * part / num_parts;
@@ -225,10 +225,9 @@ TEST(SliceProductPart, SumsItsShareOfThePairs) {
 template <class Slice>
 void sum_whole_k(const Slice* A, int num_a, const Slice* B, int num_b, const double* scales, int depth, int m, int n,
                  int k, double* C) {
-  const Status status =
-      KIZAMI_TILE_LAUNCH((tile_kernels::slice_product_whole_k_block<Slice, kRows, kCols, 64, false>), tiles_of(m, n),
-                         nullptr, A, std::int64_t{m} * k, k, B, std::int64_t{k} * n, n, scales, C, n, num_a, num_b,
-                         depth, m, n, k, 2);
+  const Status status = KIZAMI_TILE_LAUNCH((tile_kernels::slice_product_whole_k_block<Slice, kRows, kCols, 64, false>),
+                                           tiles_of(m, n), nullptr, A, std::int64_t{m} * k, k, B, std::int64_t{k} * n,
+                                           n, scales, C, n, num_a, num_b, depth, m, n, k, 2);
   ASSERT_TRUE(status.ok()) << status.reason();
 }
 template <class Slice>

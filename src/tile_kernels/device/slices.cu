@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Entry points: floating slices of FP64 in BF16, FP16 and FP8, and their products: all pairs in one launch, or a launch a
-// diagonal. Tiles of 128 x 128, steps of 256 along k: ceil(k / 64) must be a multiple of 4 for slice_product, ceil(k /
+// Entry points: floating slices of FP64 in BF16, FP16 and FP8, and their products: all pairs in one launch, or a launch
+// a diagonal. Tiles of 128 x 128, steps of 256 along k: ceil(k / 64) must be a multiple of 4 for slice_product, ceil(k /
 // 128) of 2 for slice_diagonal; planes are padded with zeros. What is told not to alias is loaded ahead. FP8 digits of 4
 // bits (E4M3) and 3 (E5M2): 64 products are exact in the 14 bits that the tensor core keeps within one call of mma.
 #include "tile_kernels/slice_diagonal.hpp"
