@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// FP64 products from floating slices as a report on cuTile prints its code, to see whether its errors follow: its split,
-// whose rho is that of k = n, and its product, which sums all of k in FP32 (tile_kernels/slice_product_whole_k.hpp).
-// A table on stderr, JSON lines on stdout, which `kizami_study ozaki --gpu-results FILE` judges.
+// FP64 products from floating slices as a report on cuTile prints its code, to see whether its errors follow: its
+// split, whose rho is that of k = n, and its product, which sums all of k in FP32 (slice_product_whole_k.hpp).
+// A table on stderr, JSON lines on stdout, which `kizami_study ozaki --report-results FILE` judges.
 //   bench_gpu_report_slices --n 16384 --way bf16/7/a7/d9 --way bf16/7/a8/d9
 //   bench_gpu_report_slices --n 1024 --way fp16/until-zero --way e4m3/until-zero
 // A way is a format and words behind slashes:
 //   7           slices of each operand, all cut with one largest element
-//   until-zero  until nothing is left, 20 at most, the largest element found again for each slice, of each operand by itself
+//   until-zero  until nothing is left, 20 at most, the largest element found again for each slice; each operand by
+//               itself
 //   a7          bits by which the exponent of one slice lies below that of the one before; the report does not print it
 //   b11         bits of a digit; without it those of the printed rho
 //   d9          products of slices i + j < 9; without it all
@@ -57,7 +58,6 @@ struct Way {
   int digit_bits = 0;  ///< 0: by the printed rho
   int depth = 0;       ///< 0: all pairs
   int block = 0;       ///< 0: all of k
-  int form = 0;        // TEMPORARY
 };
 
 /// The number behind `prefix`, 0 where it is none.
@@ -92,8 +92,6 @@ Way parse_way(const std::string& text) {
       way.depth = depth;
     } else if (const int block = number_behind(word, "block"); block > 0) {
       way.block = block;
-    } else if (const int form = number_behind(word, "form"); form > 0) {
-      way.form = form;
     } else {
       throw std::invalid_argument(text + ": no word \"" + word + "\"");
     }
@@ -101,8 +99,7 @@ Way parse_way(const std::string& text) {
   if (is_until_zero == (way.num_slices > 0) || is_until_zero == (way.advance > 0))
     throw std::invalid_argument(text + ", must have until-zero, or slices and an advance: bf16/7/a7");
   if (way.num_slices > kizami::kMaxSlices)
-    throw std::invalid_argument(text + ", must have at most " + std::to_string(kizami::kMaxSlices) +
-                                " slices");
+    throw std::invalid_argument(text + ", must have at most " + std::to_string(kizami::kMaxSlices) + " slices");
   if (way.digit_bits > way.format.significand_bits)
     throw std::invalid_argument(text + ", digits must be of at most " + std::to_string(way.format.significand_bits) +
                                 " bits");
@@ -223,7 +220,7 @@ class Case {
     CudaModuleKernel split;
     check(splits_.kernel(("veltkamp_split_" + in_names(way) + "_matrix").c_str(), split), "kernel");
     CudaModuleKernel product;
-    const std::string name = (way.block == 0 ? "whole_k_" : "blocks_of_128_") + in_names(way) + (way.form > 0 ? "_" + std::to_string(way.form) : "");
+    const std::string name = (way.block == 0 ? "whole_k_" : "blocks_of_128_") + in_names(way);
     check(products_.kernel(name.c_str(), product), "kernel");
     const std::int64_t most = way.num_slices > 0 ? way.num_slices : kizami::kMaxSlices;
     const DeviceBuffer<std::byte> a_slices(most * n_ * n_ * way.format.bytes);
@@ -261,7 +258,8 @@ class Case {
     const int pairs = kizami::num::num_slice_pairs(num_a, num_b, depth);
     const double ms = bench::median(times);
     const double flops = 2e-9 * static_cast<double>(n_) * static_cast<double>(n_) * static_cast<double>(n_);
-    std::fprintf(stderr, "n=%-6ld %-28s %2d x %2d slices of %2d bits, %3d products %9.3f ms (%6.1f TFLOPS), errors %.2e %.2e, "
+    std::fprintf(stderr,
+                 "n=%-6ld %-28s %2d x %2d slices of %2d bits, %3d products %9.3f ms (%6.1f TFLOPS), errors %.2e %.2e, "
                  "from cuBLAS %.3e %.3e\n",
                  static_cast<long>(n_), way.name.c_str(), num_a, num_b, 53 - rho_of(way, n_), pairs, ms,
                  pairs * flops / ms, error.entry, error.frobenius, from_native.frobenius, from_native.largest);
@@ -297,8 +295,11 @@ int run(const Options& options) {
   for (const std::int64_t n : options.sizes) {
     Case products(n, options, cublas);
     for (const std::string& text : options.ways) {
-      bench::Json line = {{"date", bench::today()}, {"commit", options.commit}, {"device", device},
-                          {"driver", gauges.driver}, {"n", n}};
+      bench::Json line = {{"date", bench::today()},
+                          {"commit", options.commit},
+                          {"device", device},
+                          {"driver", gauges.driver},
+                          {"n", n}};
       line.update(products.measure(parse_way(text)));
       records.append(line);
     }

@@ -54,9 +54,8 @@ struct ProductError {
   const DeviceBuffer<double> sums(3);
   check(cudaMemset(sums.data, 0, 3 * sizeof(double)), "errors");
   for (int sample = 0; sample < kColumns; ++sample) {
-    row_error<double, 1><<<static_cast<unsigned>(n), 256>>>(b, {1, n}, a, {1, n}, c, n, n,
-                                                            sample * (n - 1) / (kColumns - 1), sums.data,
-                                                            sums.data + 1);
+    row_error<double, 1><<<static_cast<unsigned>(n), 256>>>(
+        b, {1, n}, a, {1, n}, c, n, n, sample * (n - 1) / (kColumns - 1), sums.data, sums.data + 1);
   }
   double found[3];
   check(cudaMemcpy(found, sums.data, sizeof found, cudaMemcpyDeviceToHost), "errors");

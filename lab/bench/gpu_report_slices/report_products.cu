@@ -5,7 +5,7 @@
 
 namespace kernels = kizami::tile_kernels;
 
-#define PRODUCT(name, Slice, block, ...)                                                                               \
+#define PRODUCT(name, Slice, block, ...)                                                                              \
   extern "C" [[cutile::hint(900, occupancy = 1, num_worker_warps_per_cta = 8)]] __tile_global__ void name(            \
       const Slice* __restrict__ A, std::uint32_t a_plane_stride, int a_stride, const Slice* __restrict__ B,           \
       std::uint32_t b_plane_stride, int b_stride, const double* __restrict__ scales, double* __restrict__ C,          \
@@ -13,12 +13,7 @@ namespace kernels = kizami::tile_kernels;
     kernels::block<Slice, 128, 128, __VA_ARGS__>(A, a_plane_stride, a_stride, B, b_plane_stride, b_stride, scales, C, \
                                                  c_stride, num_a, num_b, depth, m, n, k, group);                      \
   }
-#define FORMS(suffix, form)                                                             \
-  PRODUCT(whole_k_bf16##suffix, __nv_bfloat16, slice_product_whole_k_block, 128, true, form) \
-  PRODUCT(whole_k_f16##suffix, __half, slice_product_whole_k_block, 128, true, form)         \
-  PRODUCT(whole_k_e4m3##suffix, __nv_fp8_e4m3, slice_product_whole_k_block, 128, true, form)
-FORMS(, 0)
-FORMS(_1, 1)
-FORMS(_2, 2)
-FORMS(_3, 3)
+PRODUCT(whole_k_bf16, __nv_bfloat16, slice_product_whole_k_block, 128, true)
+PRODUCT(whole_k_f16, __half, slice_product_whole_k_block, 128, true)
+PRODUCT(whole_k_e4m3, __nv_fp8_e4m3, slice_product_whole_k_block, 128, true)
 PRODUCT(blocks_of_128_f16, __half, slice_product_block, 64, true, 2)
