@@ -2,7 +2,8 @@
 // Scheme ozaki1 with floating slices as a report on cuTile prints its kernel: all products of pairs of slices in one
 // kernel, each of them one FP32 sum over all of k, then scaled and added in FP64:
 //   for p, q with p + q < depth: x = 0; for l: x = mma(A_p(:, l), B_q(l, :), x); C = C + x 2^(a_p + b_q)
-// A study repeats its figures with this (lab/study/ozaki_report.cpp); slice_product.hpp sums as much of k as is exact.
+// A study repeats its figures with this (lab/study/ozaki_report_measure.cpp); slice_product.hpp sums as much of k as is
+// exact.
 #pragma once
 
 #include <cstdint>
