@@ -7,7 +7,7 @@
 // splits and the product, not the search for the largest element. Errors: the largest |C - AB| / (|A||B|) and the
 // Frobenius norm of C - AB over that of AB, of eight columns of C, against double-double sums; and the Frobenius
 // distance of all of C from that of cuBLAS. What is launched by diagonals is exact but for FP64 additions of one order:
-// their kernels must agree in every bit.
+// their kernels must agree in every bit. Plans of "spread" share the pairs of a tile of C between 2 or 4 blocks.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@
 #include "harness/records.hpp"
 #include "harness/spread.hpp"
 #include "num/float_slices.hpp"
+#include "slice_operands.cuh"
 
 extern "C" const unsigned long long kizami_tile_slices[];
 extern "C" const unsigned long long kizami_tile_slice_products[];
@@ -37,63 +39,36 @@ using bench::check;
 constexpr int kSlices = 7;
 constexpr int kBlock = 256;
 constexpr int kSignificandBits = 8;  // of BF16
+/// Blocks that share the pairs of a tile of C.
+constexpr int kParts[] = {2, 4};
 
 struct Variant {
   std::string kernel;
   std::string plan;
   bool by_diagonals;
+  int num_parts;  ///< blocks a tile of C
   int tile_m, tile_n;
 };
 
 const std::vector<Variant>& variants() {
-#define VARIANT(kind, tm, tn, tk, parts, cga, occ, warps)                             \
-  {"slice_" #kind "_" #tm "x" #tn "x" #tk "x" #parts "_c" #cga "_o" #occ "_w" #warps, \
-   #kind "_" #tm "x" #tn "x" #tk "x" #parts "_c" #cga "_o" #occ "_w" #warps, #kind[0] == 'd', tm, tn},
-  static const std::vector<Variant> all = {KIZAMI_TILE_SLICE_PRODUCTS(VARIANT)};
+  static const std::vector<Variant> all = [] {
+    std::vector<Variant> made;
+    const auto add = [&made](const std::string& kind, const std::string& hints, int tile_m, int tile_n) {
+      const Variant variant{"slice_" + kind + hints, kind + hints, kind == "diagonal", 1, tile_m, tile_n};
+      if (kind != "spread") return made.push_back(variant);
+      for (const int num_parts : kParts) {
+        made.push_back(variant);
+        made.back().plan += "_p" + std::to_string(num_parts);
+        made.back().num_parts = num_parts;
+      }
+    };
+#define VARIANT(kind, tm, tn, tk, parts, cga, occ, warps) \
+  add(#kind, "_" #tm "x" #tn "x" #tk "x" #parts "_c" #cga "_o" #occ "_w" #warps, tm, tn);
+    KIZAMI_TILE_SLICE_PRODUCTS(VARIANT)
 #undef VARIANT
+    return made;
+  }();
   return all;
-}
-
-__global__ void fill_normal(double* data, std::int64_t count, std::uint64_t seed) {
-  for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < count;
-       i += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
-    const std::uint64_t at = seed * 0x1000000000ull + 2 * static_cast<std::uint64_t>(i);
-    data[i] = sqrt(-2.0 * log(bench::unit(at))) * cospi(2.0 * bench::unit(at + 1));
-  }
-}
-
-__global__ void find_largest(const double* data, std::int64_t count, double* largest) {
-  double mine = 0;
-  for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < count;
-       i += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
-    mine = fmax(mine, fabs(data[i]));
-  }
-  // Not negative: their bits are in their order.
-  atomicMax(reinterpret_cast<unsigned long long*>(largest),
-            static_cast<unsigned long long>(__double_as_longlong(mine)));
-}
-
-/// Adds the squares of x - y and of y to squares[0] and squares[1], and the elements that differ to *differences.
-__global__ void compare(const double* x, const double* y, std::int64_t count, double* squares,
-                        unsigned long long* differences) {
-  double of_difference = 0;
-  double of_y = 0;
-  unsigned long long differ = 0;
-  for (std::int64_t i = blockIdx.x * static_cast<std::int64_t>(blockDim.x) + threadIdx.x; i < count;
-       i += static_cast<std::int64_t>(gridDim.x) * blockDim.x) {
-    const double d = x[i] - y[i];
-    of_difference += d * d;
-    of_y += y[i] * y[i];
-    differ += __double_as_longlong(x[i]) != __double_as_longlong(y[i]) ? 1 : 0;
-  }
-  atomicAdd(&squares[0], of_difference);
-  atomicAdd(&squares[1], of_y);
-  if (differ != 0) atomicAdd(differences, differ);
-}
-
-template <class T>
-void upload(const bench::DeviceBuffer<T>& to, const std::vector<T>& from) {
-  check(cudaMemcpy(to.data, from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice), "upload");
 }
 
 /// An n x n operand, row-major, its slices and what they are scaled by.
@@ -101,13 +76,8 @@ class Operand {
  public:
   Operand(std::int64_t n, std::uint64_t seed)
       : n_(static_cast<int>(n)), x_(n * n), slices_(kSlices * n * n), sigmas_(kSlices), inverse_scales_(kSlices) {
-    fill_normal<<<2048, 256>>>(x_.data, n * n, seed);
-    const bench::DeviceBuffer<double> largest(1);
-    check(cudaMemset(largest.data, 0, sizeof(double)), "largest element");
-    find_largest<<<2048, 256>>>(x_.data, n * n, largest.data);
-    double found = 0;
-    check(cudaMemcpy(&found, largest.data, sizeof found, cudaMemcpyDeviceToHost), "largest element");
-    const int exponent = kizami::num::slice_exponent(found);
+    bench::fill_normal<<<2048, 256>>>(x_.data, n * n, seed);
+    const int exponent = kizami::num::slice_exponent(bench::largest_of(x_.data, n * n));
     const int rho = kizami::num::slice_rho(kBlock, kSignificandBits);
     std::vector<double> sigmas;
     std::vector<double> inverse_scales;
@@ -116,8 +86,8 @@ class Operand {
       sigmas.push_back(kizami::num::slice_sigma(exponent, rho, p));
       inverse_scales.push_back(1 / scales.back());
     }
-    upload(sigmas_, sigmas);
-    upload(inverse_scales_, inverse_scales);
+    bench::upload(sigmas_, sigmas);
+    bench::upload(inverse_scales_, inverse_scales);
   }
 
   void split(const kizami::base::CudaModuleKernel& kernel) const {
@@ -164,45 +134,13 @@ struct Options {
   std::string json;
 };
 
-/// Sets the errors of eight columns of the row-major C, seen as rows of its transpose.
-void judge(Runner& runner, const Operand& A, const Operand& B, const double* c, std::int64_t n) {
-  const bench::DeviceBuffer<double> sums(3);
-  check(cudaMemset(sums.data, 0, 3 * sizeof(double)), "errors");
-  for (int sample = 0; sample < 8; ++sample) {
-    bench::row_error<double, 1><<<static_cast<unsigned>(n), 256>>>(B.x(), {1, n}, A.x(), {1, n}, c, n, n,
-                                                                   sample * (n - 1) / 7, sums.data, sums.data + 1);
-  }
-  double found[3];
-  check(cudaMemcpy(found, sums.data, sizeof found, cudaMemcpyDeviceToHost), "errors");
-  runner.error = found[0];
-  runner.frobenius = std::sqrt(found[1] / found[2]);
-}
-
-struct Difference {
-  double frobenius;
-  unsigned long long elements;
-};
-Difference difference(const double* x, const double* y, std::int64_t count) {
-  const bench::DeviceBuffer<double> squares(2);
-  const bench::DeviceBuffer<unsigned long long> differences(1);
-  check(cudaMemset(squares.data, 0, 2 * sizeof(double)), "squares");
-  check(cudaMemset(differences.data, 0, sizeof(unsigned long long)), "differences");
-  compare<<<2048, 256>>>(x, y, count, squares.data, differences.data);
-  double found[2];
-  Difference result{};
-  check(cudaMemcpy(found, squares.data, sizeof found, cudaMemcpyDeviceToHost), "squares");
-  check(cudaMemcpy(&result.elements, differences.data, sizeof result.elements, cudaMemcpyDeviceToHost), "differences");
-  result.frobenius = std::sqrt(found[0] / found[1]);
-  return result;
-}
-
 /// What the products of one n share.
 struct Products {
   const Operand& A;
   const Operand& B;
   const double* scales;  ///< of all pairs
   double* c;
-  double* sum;  ///< of a diagonal, before it is added to C
+  double* sum;  ///< of a diagonal, or of each part, before it is added to C
   int n;
   kizami::base::CudaModuleKernel add;
 };
@@ -216,6 +154,21 @@ void multiply(const kizami::base::CudaModuleKernel& kernel, const Variant& varia
     return dim3(static_cast<unsigned>(((x.n + tile_m - 1) / tile_m) * ((x.n + tile_n - 1) / tile_n)));
   };
   const dim3 grid = blocks(variant.tile_m, variant.tile_n);
+  const auto add = [&](const double* sum) {
+    check(x.add.launch(blocks(kAddM, kAddN), nullptr, sum, x.n, x.c, x.n, x.n, x.n), "add");
+  };
+  if (variant.num_parts > 1) {
+    const std::int64_t elements = std::int64_t{x.n} * x.n;
+    check(kernel.launch(dim3(grid.x, static_cast<unsigned>(variant.num_parts)), nullptr, x.A.slices(),
+                        x.A.plane_stride(), x.n, x.B.slices(), x.B.plane_stride(), x.n, x.scales, x.sum,
+                        x.A.plane_stride(), x.n, variant.num_parts, kSlices, kSlices, depth, x.n, x.n, x.n, kGroup),
+          variant.plan.c_str());
+    check(cudaMemcpyAsync(x.c, x.sum, static_cast<std::size_t>(elements) * sizeof(double), cudaMemcpyDeviceToDevice,
+                          nullptr),
+          "copy");
+    for (int part = 1; part < variant.num_parts; ++part) add(x.sum + part * elements);
+    return;
+  }
   if (!variant.by_diagonals) {
     check(kernel.launch(grid, nullptr, x.A.slices(), x.A.plane_stride(), x.n, x.B.slices(), x.B.plane_stride(), x.n,
                         x.scales, x.c, x.n, kSlices, kSlices, depth, x.n, x.n, x.n, kGroup),
@@ -229,9 +182,7 @@ void multiply(const kizami::base::CudaModuleKernel& kernel, const Variant& varia
     check(kernel.launch(grid, nullptr, x.A.slices(), x.A.plane_stride(), x.n, x.B.slices(), x.B.plane_stride(), x.n,
                         scale, d == last ? x.c : x.sum, x.n, d, first, num_pairs, x.n, x.n, x.n, kGroup),
           variant.plan.c_str());
-    if (d == last) continue;
-    check(x.add.launch(blocks(kAddM, kAddN), nullptr, static_cast<const double*>(x.sum), x.n, x.c, x.n, x.n, x.n),
-          "add");
+    if (d < last) add(x.sum);
   }
 }
 
@@ -283,9 +234,9 @@ void run_size(std::int64_t n, const Options& options, const bench::Cublas& cubla
     for (const double b : B.scales) scales.push_back(a * b);
   }
   const bench::DeviceBuffer<double> device_scales(static_cast<std::int64_t>(scales.size()));
-  upload(device_scales, scales);
+  bench::upload(device_scales, scales);
   const bench::DeviceBuffer<double> c(n * n);
-  const bench::DeviceBuffer<double> sum(n * n);
+  const bench::DeviceBuffer<double> sum(*std::max_element(std::begin(kParts), std::end(kParts)) * n * n);
   const bench::DeviceBuffer<double> native(n * n);
   Products products{A, B, device_scales.data, c.data, sum.data, static_cast<int>(n), {}};
   check(split_module.kernel("add_f64", products.add), "kernel");
@@ -296,7 +247,12 @@ void run_size(std::int64_t n, const Options& options, const bench::Cublas& cubla
   A.split(split);
   B.split(split);
   cublas.multiply<double>(n, n, n, B.x(), A.x(), native.data);
-  judge(runners[0], A, B, native.data, n);
+  const auto judge = [&](Runner& runner, const double* product) {
+    const bench::ProductError error = bench::error_of_columns(A.x(), B.x(), product, n);
+    runner.error = error.entry;
+    runner.frobenius = error.frobenius;
+  };
+  judge(runners[0], native.data);
   for (const int depth : options.depths) {
     const bench::DeviceBuffer<double> by_diagonals(n * n);  // of the first kernel that goes by them
     bool has_any = false;
@@ -315,10 +271,10 @@ void run_size(std::int64_t n, const Options& options, const bench::Cublas& cubla
       check(cudaMemset(c.data, 0xFF, static_cast<std::size_t>(n * n) * sizeof(double)), "poison");  // NaN
       runner.call();
       check(cudaDeviceSynchronize(), runner.plan.c_str());
-      judge(runner, A, B, c.data, n);
-      runner.from_native = difference(c.data, native.data, n * n).frobenius;
+      judge(runner, c.data);
+      runner.from_native = bench::difference(c.data, native.data, n * n).frobenius;
       if (variant.by_diagonals && has_any) {
-        const unsigned long long wrong = difference(c.data, by_diagonals.data, n * n).elements;
+        const unsigned long long wrong = bench::difference(c.data, by_diagonals.data, n * n).elements;
         if (wrong != 0) throw std::runtime_error(variant.plan + ": " + std::to_string(wrong) + " elements differ");
       } else if (variant.by_diagonals) {
         check(cudaMemcpy(by_diagonals.data, c.data, static_cast<std::size_t>(n * n) * sizeof(double),

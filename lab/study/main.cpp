@@ -38,6 +38,8 @@ struct StudyOptions {
   std::string threads = "1";
   std::string gpu_results;
   std::string slices_results;
+  std::string spread_results;
+  std::string report_results;
 };
 
 constexpr std::size_t kColumns = 8;
@@ -109,6 +111,10 @@ std::string summary_of(const OzakiStudy& study, const std::string& max_n) {
                 "Figures of a device were measured by `bench_gpu_slices`, native cuBLAS beside them: {}. What the "
                 "report says of tile kernels is judged by `kizami_study tile`.",
                 study.device));
+  if (!study.report_device.empty())
+    out.insert(out.find("\n\n## Claims"), fmt::format(" The report's code on a device was measured by "
+                                                      "`bench_gpu_report_slices`: {}.",
+                                                      study.report_device));
   out += as_markdown(study.claims);
   for (const StudyTable& table : study.tables)
     out += fmt::format("\n## {}\n\n{}.\n\n{}", table.name, table.caption, as_markdown(table));
@@ -181,6 +187,12 @@ cli::ExitCode run_tile(const StudyOptions& options) {
     tables.insert(tables.end(), {slices->slices, slices->variants, as_table(slices->speed)});
     append(claims, std::move(slices->claims));
   }
+  if (!options.spread_results.empty()) {
+    std::ifstream records = open_records(options.spread_results);
+    TileSpreadStudy spread = study_tile_spread(records, options.spread_results);
+    tables.push_back(spread.spread);
+    append(claims, std::move(spread.claims));
+  }
   TileHostStudy host = study_tile_host(max_n, threads);
   tables.insert(tables.end(), {host.host, as_table(host.speed)});
   append(claims, std::move(host.claims));
@@ -196,7 +208,12 @@ cli::ExitCode run_ozaki(const StudyOptions& options) {
   const std::filesystem::path folder = output_folder(options);
   std::optional<std::ifstream> records;
   if (!options.gpu_results.empty()) records = open_records(options.gpu_results);
+  std::optional<std::ifstream> report_records;
+  if (!options.report_results.empty()) report_records = open_records(options.report_results);
   OzakiStudy study = study_ozaki(measure_ozaki(max_n, (folder / "measured.jsonl").string()));
+  std::vector<ReportProduct> report = measure_report(max_n);
+  if (report_records) study.report_device = read_report(*report_records, options.report_results, report);
+  add_report(report, study);
   if (records) add_ozaki_device(*records, options.gpu_results, study);
   for (const StudyTable& table : study.tables) write_file(folder / (table.name + ".csv"), as_csv(table));
   for (const StudyFigure& figure : study.figures) write_file(folder / (figure.name + ".csv"), as_csv(as_table(figure)));
@@ -230,6 +247,12 @@ void add_options(CLI::App& app, StudyOptions& options) {
       ->type_name("FILE");
   app.add_option("--slices-results", options.slices_results,
                  "JSON lines of bench_gpu_tile_slices (tile: for FP64 products from BF16 slices)")
+      ->type_name("FILE");
+  app.add_option("--spread-results", options.spread_results,
+                 "JSON lines of bench_gpu_tile_slices with plans of spread (tile: for pairs of slices over CTAs)")
+      ->type_name("FILE");
+  app.add_option("--report-results", options.report_results,
+                 "JSON lines of bench_gpu_report_slices (ozaki: for the report's code on a device)")
       ->type_name("FILE");
 }
 

@@ -3,7 +3,8 @@
 # Makes the records that `kizami_study ozaki --gpu-results FILE` reads, on a device: JSON lines on stdout, tables on stderr. What
 # matters most comes first; each part has its own limit of time. Under five minutes on an H200.
 #   lab/study/ozaki_records.sh build/bin COMMIT [PART...] > study_ozaki.jsonl
-# PARTS: floating naive blocks complex sizes engines
+# PARTS: floating naive blocks complex sizes engines; e5m2, of whole calls up to n = 32768; and report, whose lines are a file of their
+# own: those of the report's code, for --report-results. The last two only by name.
 set -u
 bin=$1
 commit=$2
@@ -26,6 +27,8 @@ fused() { ways bf16/7/d9/matrix bf16/7/d9 e4m3/14/d16/matrix e4m3/14/d16; }
 sweep() { ways bf16/7/d{8,7,6,5}/matrix; }
 # Slices until nothing is left: digits by k as the document has them, and those of the format.
 naive() { ways "fp16/until-zero/matrix/b$1" fp16/until-zero/matrix e4m3/until-zero/matrix; }
+# The report's code: d = 9 and both readings of the advance; FP16 of all bits.
+report() { printf -- '--way %s ' "$@"; }
 # ozIMMU as equation 3 has it, the groupings of products of INT8, and EF_L in blocks of lines by streams.
 sums() { ways 7/truncated/{rounded,pairs,grouped,concatenated,blocked}"$1" 7/truncated"$1"; }
 blocks() { ways 7/truncated/blocked"$1"/block{1024,2048,4096,8192}/streams{1,2,4} 7/truncated/concatenated"$1"/block{2048,8192}{,/streams2}; }
@@ -75,8 +78,22 @@ for part in $parts; do
       # No FP8: windows are longer than its sums are exact.
       run 20 bench_gpu_slices --n 4096 --repeats 3 $(ways {bf16/7/d9,fp16/until-zero/b6}/matrix/cublaslt)
       ;;
+    e5m2)
+      for n in 1024 2048 4096 8192; do
+        run 10 bench_gpu_slices --n $n --rows 16 --repeats 3 --warm-ups 1 --no-phases $(ways e5m2/14/d14/matrix e5m2/until-zero/matrix)
+      done
+      run 10 bench_gpu_slices --n 16384 --rows 8 --repeats 1 --warm-ups 0 --no-phases $(ways e5m2/14/d14/matrix)
+      run 40 bench_gpu_slices --n 32768 --rows 2 --repeats 1 --warm-ups 0 --no-phases $(ways e5m2/14/d14/matrix)
+      ;;
+    report)
+      run 30 bench_gpu_report_slices --n 16384 --repeats 1 $(report bf16/7/a{7,8}/d{9,8,7,6,5})
+      run 10 bench_gpu_report_slices --n 1024 --n 2048 --n 4096 --n 8192 $(report bf16/7/a{7,8}/d9 e4m3/14/a{3,4}/d16)
+      run 10 bench_gpu_report_slices --n 1024 --n 2048 --n 4096 --n 8192 --repeats 1 $(report {fp16,e4m3}/until-zero)
+      run 30 bench_gpu_report_slices --n 16384 --repeats 1 $(report fp16/until-zero)
+      run 10 bench_gpu_report_slices --n 1024 --n 4096 --n 16384 --repeats 1 $(report fp16/5/a{10,12}/b11{/block128,})
+      ;;
     *)
-      echo "ozaki_records.sh: PART = $part, must be of: floating naive blocks complex sizes engines" >&2
+      echo "ozaki_records.sh: PART = $part, must be of: floating naive blocks complex sizes engines e5m2 report" >&2
       exit 2
       ;;
   esac

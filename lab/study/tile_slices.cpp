@@ -302,16 +302,20 @@ void judge_tiles(const Products& products, std::vector<Claim>& claims) {
   }
 }
 
+void read_lines(std::istream& records, Reader& reader) {
+  std::string text;
+  for (int line = 1; std::getline(records, text); ++line) {
+    if (!text.empty()) reader.read(text, line);
+  }
+  if (records.bad()) throw cli::Failure(cli::ExitCode::kBadInput, fmt::format("{}: cannot be read", reader.name));
+}
+
 }  // namespace
 
 TileSlicesStudy study_tile_slices(std::istream& records, const std::string& name, const TileStudy* gemm) {
   Reader reader;
   reader.name = name;
-  std::string text;
-  for (int line = 1; std::getline(records, text); ++line) {
-    if (!text.empty()) reader.read(text, line);
-  }
-  if (records.bad()) throw cli::Failure(cli::ExitCode::kBadInput, fmt::format("{}: cannot be read", name));
+  read_lines(records, reader);
   const std::int64_t n = judged_size(reader);
   TileSlicesStudy study;
   study.device = reader.device;
@@ -323,6 +327,46 @@ TileSlicesStudy study_tile_slices(std::istream& records, const std::string& name
   if (gemm != nullptr) judge_against_gemm(reader, n, *gemm, study.claims);
   judge_errors(reader, n, study.claims);
   judge_tiles(reader.products, study.claims);
+  return study;
+}
+
+TileSpreadStudy study_tile_spread(std::istream& records, const std::string& name) {
+  constexpr std::string_view kSpread = "spread_";
+  constexpr double kEffect = 1.05;
+  Reader reader;
+  reader.name = name;
+  read_lines(records, reader);
+  TileSpreadStudy study;
+  study.spread = {"spread",
+                  fmt::format("FP64 products from seven BF16 slices, the pairs of a tile of C spread over p CTAs and "
+                              "their sums added, beside one CTA a tile ({})",
+                              reader.device),
+                  {"n", "d", "kernel", "product_ms", "ms_of_one_cta", "times_as_fast"},
+                  {}};
+  std::string found;
+  bool has_effect = false;
+  for (const auto& [n, depths] : reader.products) {
+    double best = 0;
+    for (const auto& [depth, plans] : depths) {
+      for (const auto& [plan, p] : plans) {
+        if (!plan.starts_with(kSpread)) continue;
+        // spread_T_pN is pairs_T by N CTAs a tile.
+        const auto alone = plans.find("pairs_" + plan.substr(kSpread.size(), plan.rfind("_p") - kSpread.size()));
+        if (alone == plans.end()) continue;
+        const double ratio = alone->second.ms / p.ms;
+        best = std::max(best, ratio);
+        study.spread.rows.push_back({std::to_string(n), std::to_string(depth), plan, fmt::format("{:.3f}", p.ms),
+                                     fmt::format("{:.3f}", alone->second.ms), fmt::format("{:.2f}", ratio)});
+      }
+    }
+    if (best == 0) continue;
+    has_effect = has_effect || best > kEffect;
+    found += fmt::format("{}{:.2f} times as fast at n = {}", found.empty() ? "at best " : ", ", best, n);
+  }
+  if (found.empty())
+    throw cli::Failure(cli::ExitCode::kBadInput, fmt::format("{}: no kernel is recorded spread and not", name));
+  study.claims.push_back({"slices, CTAs", "spreading the loop over pairs of slices over CTAs has no effect",
+                          reproduced_if(!has_effect), fmt::format("{} ({})", found, reader.device)});
   return study;
 }
 

@@ -31,4 +31,13 @@ struct TileSlicesStudy {
 ///         need and was not measured
 [[nodiscard]] TileSlicesStudy study_tile_slices(std::istream& records, const std::string& name, const TileStudy* gemm);
 
+struct TileSpreadStudy {
+  StudyTable spread;  ///< every kernel whose pairs of a tile are shared, beside the same one where they are not
+  std::vector<Claim> claims;
+};
+
+/// What the same records say of kernels that share the pairs of slices of a tile between blocks.
+/// @throws Failure kBadInput as study_tile_slices(), or where there is no such kernel
+[[nodiscard]] TileSpreadStudy study_tile_spread(std::istream& records, const std::string& name);
+
 }  // namespace kizami::study

@@ -23,7 +23,7 @@ struct SlicePair {
   int p;
   int q;
 };
-inline constexpr int kMaxSlices = 16;
+inline constexpr int kMaxSlices = 20;
 __tile__ inline SlicePair slice_pair(int pair, int num_b, int depth) {
   int p = 0;
   int first = 0;  // pair number of (p, 0)
@@ -35,6 +35,33 @@ __tile__ inline SlicePair slice_pair(int pair, int num_b, int depth) {
     first = is_later ? next : first;
   }
   return {p, pair - first};
+}
+
+/// The pairs (p, q) of num_a and num_b slices with p + q < depth.
+__tile__ inline int num_pairs_of(int num_a, int num_b, int depth) {
+  int count = 0;
+  for (int p = 0; p < num_a; ++p) count += num_partners(p, num_b, depth);
+  return count;
+}
+
+/// A tile of the sum of the pairs number first .. end - 1.
+template <int kTileK, int kParts, class Sum, class ATiles, class BTiles>
+__tile__ Sum sum_of_pairs(const ATiles& a_tiles, const BTiles& b_tiles, const double* scales, TilePosition at,
+                          int first, int end, int num_b, int depth, int k) {
+  using Exact = ct::tile<float, ct::tile_shape_t<Sum>>;
+  const int num_blocks = ct::ceildiv(k, kTileK * kParts);
+  auto sum = ct::zeros<Sum>();
+  // One loop over pairs and blocks of k: of nested loops around loads and mma some never ended on a device
+  // (tile/docs/kernels.md).
+  for (const int step : ct::irange(first * num_blocks, end * num_blocks)) {
+    const SlicePair pair = slice_pair(step / num_blocks, num_b, depth);
+    const int l = step % num_blocks * kParts;
+    const auto exact =
+        exact_product<Exact>(a_tiles, pair.p, at.row, b_tiles, pair.q, at.col, l, std::make_index_sequence<kParts>{});
+    // The product by a power of two is exact, so that one rounding is as good as two instructions.
+    sum = ct::fma(ct::element_cast<double>(exact), ct::full<Sum>(scales[pair.p * num_b + pair.q]), sum);
+  }
+  return sum;
 }
 
 /// @shape  A: num_a planes, m x k, row-major; B: num_b planes, k x n, row-major; plane p at p * plane_stride. scales:
@@ -54,23 +81,35 @@ __tile__ void slice_product_block(const Slice* A, std::uint32_t a_plane_stride, 
       plane_tiles<Order::kRowMajor, kAligned, kTileM, kTileK>(A, num_a, m, k, a_plane_stride, a_stride);
   const auto b_tiles =
       plane_tiles<Order::kRowMajor, kAligned, kTileK, kTileN>(B, num_b, k, n, b_plane_stride, b_stride);
-  int num_pairs = 0;
-  for (int p = 0; p < num_a; ++p) num_pairs += num_partners(p, num_b, depth);
-  const int num_blocks = ct::ceildiv(k, kTileK * kParts);
-  using Sum = ct::tile<double, ct::shape<kTileM, kTileN>>;
-  auto sum = ct::zeros<Sum>();
-  // One loop over pairs and blocks of k: of nested loops around loads and mma some never ended on a device
-  // (tile/docs/kernels.md).
-  for (const int step : ct::irange(0, num_pairs * num_blocks)) {
-    const SlicePair pair = slice_pair(step / num_blocks, num_b, depth);
-    const int l = step % num_blocks * kParts;
-    const auto exact = exact_product<ct::tile<float, ct::shape<kTileM, kTileN>>>(
-        a_tiles, pair.p, at.row, b_tiles, pair.q, at.col, l, std::make_index_sequence<kParts>{});
-    // The product by a power of two is exact, so that one rounding is as good as two instructions.
-    sum = ct::fma(ct::element_cast<double>(exact), ct::full<Sum>(scales[pair.p * num_b + pair.q]), sum);
-  }
+  const auto sum = sum_of_pairs<kTileK, kParts, ct::tile<double, ct::shape<kTileM, kTileN>>>(
+      a_tiles, b_tiles, scales, at, 0, num_pairs_of(num_a, num_b, depth), num_b, depth, k);
   matrix_tiles<Order::kRowMajor, kTileM, kTileN>(matrix_base<kAligned>(C), m, n, matrix_stride<kAligned>(c_stride))
       .store_masked(sum, at.row, at.col);
+}
+
+/// As slice_product_block(), but the pairs of a tile are spread over num_parts blocks, which matrices of few tiles need
+/// to occupy a device: part i sums the pairs number i N / num_parts up to (i + 1) N / num_parts of all N. The sum of
+/// the planes is the product (add_block(), slice_diagonal.hpp).
+/// @shape  S: num_parts planes of C. grid: (ceil(m / kTileM) * ceil(n / kTileN), num_parts, 1)
+/// @range  num_parts N < 2^31. kAligned: S as C
+template <class Slice, int kTileM, int kTileN, int kTileK, bool kAligned, int kParts = 1>
+__tile__ void slice_product_part_block(const Slice* A, std::uint32_t a_plane_stride, int a_stride, const Slice* B,
+                                       std::uint32_t b_plane_stride, int b_stride, const double* scales, double* S,
+                                       std::uint32_t s_plane_stride, int s_stride, int num_parts, int num_a, int num_b,
+                                       int depth, int m, int n, int k, int group) {
+  const TilePosition at =
+      swizzle_2d(ct::ceildiv(m, kTileM), ct::ceildiv(n, kTileN), group, static_cast<int>(ct::bid().x));
+  const auto a_tiles =
+      plane_tiles<Order::kRowMajor, kAligned, kTileM, kTileK>(A, num_a, m, k, a_plane_stride, a_stride);
+  const auto b_tiles =
+      plane_tiles<Order::kRowMajor, kAligned, kTileK, kTileN>(B, num_b, k, n, b_plane_stride, b_stride);
+  const int num_pairs = num_pairs_of(num_a, num_b, depth);
+  const int part = static_cast<int>(ct::bid().y);
+  const auto sum = sum_of_pairs<kTileK, kParts, ct::tile<double, ct::shape<kTileM, kTileN>>>(
+      a_tiles, b_tiles, scales, at, num_pairs * part / num_parts, num_pairs * (part + 1) / num_parts, num_b, depth, k);
+  store_plane_tile(
+      plane_tiles<Order::kRowMajor, kAligned, kTileM, kTileN>(S, num_parts, m, n, s_plane_stride, s_stride), sum, part,
+      at.row, at.col);
 }
 
 }  // namespace KIZAMI_TILE_BACKEND

@@ -7,27 +7,20 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <random>
 #include <string>
 #include <type_traits>
 #include <vector>
 
-#include "base/cuda_module.hpp"
-#include "gpu/device_memory.hpp"
+#include "gpu/tile_launch.hpp"
 #include "num/crt_table.hpp"
-#include "num/float_slices.hpp"
 #include "tile_kernels/crt.hpp"
 #include "tile_kernels/crt_record.hpp"
 #include "tile_kernels/product_i8.hpp"
 #include "tile_kernels/residue_split.hpp"
 #include "tile_kernels/row_cases.hpp"
-#include "tile_kernels/slice_diagonal.hpp"
-#include "tile_kernels/slice_product.hpp"
-#include "tile_kernels/veltkamp_split.hpp"
 
 extern "C" const unsigned long long kizami_tile_rows[];
-extern "C" const unsigned long long kizami_tile_slices[];
 extern "C" const unsigned long long kizami_tile_ozaki2[];
 
 namespace kizami::gpu_test {
@@ -35,31 +28,6 @@ namespace {
 
 using tile_kernels::PlaneEpilogue;
 using TileKernels = DeviceTest;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-unsigned blocks(int rows, int tile_rows, int cols, int tile_cols) {
-  return static_cast<unsigned>(((rows + tile_rows - 1) / tile_rows) * ((cols + tile_cols - 1) / tile_cols));
-}
-
-/// A plane stride.
-std::uint32_t elements(int rows, int cols) {
-  return static_cast<std::uint32_t>(rows) * static_cast<std::uint32_t>(cols);
-}
-template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
-}
-
-/// Runs a kernel of a cubin to its end.
-template <class... Arguments>
-void run(const unsigned long long* cubin, const char* name, dim3 grid, Arguments... arguments) {
-  base::CudaModule module;
-  ASSERT_EQ(module.load(cubin, name).reason(), "");
-  base::CudaModuleKernel kernel;
-  ASSERT_EQ(module.kernel(name, kernel).reason(), "");
-  ASSERT_EQ(kernel.launch(grid, nullptr, arguments...).reason(), "");
-  check(cudaDeviceSynchronize(), name);
-}
 
 std::vector<std::int8_t> random_bytes(std::int64_t rows, int k, int stride, unsigned seed) {
   std::mt19937 random(seed);
@@ -124,145 +92,6 @@ TEST_F(TileKernels, PrefixSumExactly) {
     for (const int v : x) expected.push_back(sum += v);
     EXPECT_EQ(out.download(), expected) << n;
   }
-}
-
-struct SliceKernels {
-  const char* split;
-  const char* product;
-  const char* diagonal;
-};
-
-/// Splits both operands and multiplies their slices: all pairs at once, and diagonal by diagonal.
-template <class Slice>
-void expect_slices(const SliceKernels& kernels, int significand_bits, int m, int n, int k, int num_slices, int depth) {
-  const int rho = num::slice_rho(128, significand_bits);
-  std::mt19937 random(3);
-  std::normal_distribution<double> normal;
-  struct Side {
-    std::vector<double> x, sigmas, inverse_scales;
-    std::vector<Slice> slices;
-    int exponent = 0;
-  };
-  const auto make = [&](int rows, int cols) {
-    Side side;
-    side.x.resize(at(std::int64_t{rows} * cols));
-    double largest = 0;
-    for (double& v : side.x) largest = std::max(largest, std::fabs(v = normal(random)));
-    side.exponent = num::slice_exponent(largest);
-    for (int p = 0; p < num_slices; ++p) {
-      side.sigmas.push_back(num::slice_sigma(side.exponent, rho, p));
-      side.inverse_scales.push_back(1 / num::slice_scale(side.exponent, rho, p));
-    }
-    side.slices.resize(at(std::int64_t{num_slices} * rows * cols));
-    const Status status = KIZAMI_TILE_LAUNCH(
-        (tile_kernels::veltkamp_split_block<Slice, 16, 64, tile_kernels::ScaleOf::kMatrix, false>),
-        blocks(rows, 16, cols, 64), nullptr, side.x.data(), cols, side.slices.data(), elements(rows, cols), cols,
-        side.sigmas.data(), side.inverse_scales.data(), 1, num_slices, rows, cols);
-    EXPECT_TRUE(status.ok()) << status.reason();
-    const DeviceArray<double> x(side.x);
-    const DeviceArray<double> sigmas(side.sigmas);
-    const DeviceArray<double> inverse_scales(side.inverse_scales);
-    const DeviceArray<Slice> slices(side.slices.size());
-    run(kizami_tile_slices, kernels.split, dim3(blocks(rows, 32, cols, 64)), x.data(), cols, slices.data(),
-        elements(rows, cols), cols, sigmas.data(), inverse_scales.data(), 1, num_slices, rows, cols);
-    EXPECT_TRUE(same_bits(slices.download(), side.slices)) << kernels.split << " " << rows << " x " << cols;
-    EXPECT_TRUE(slices.guards_are_intact());
-    return side;
-  };
-  const Side A = make(m, k);
-  const Side B = make(k, n);
-  std::vector<double> scales;
-  for (int p = 0; p < num_slices; ++p) {
-    for (int q = 0; q < num_slices; ++q)
-      scales.push_back(num::slice_scale(A.exponent, rho, p) * num::slice_scale(B.exponent, rho, q));
-  }
-  std::vector<double> expected(at(std::int64_t{m} * n));
-  const Status status =
-      KIZAMI_TILE_LAUNCH((tile_kernels::slice_product_block<Slice, 16, 64, 256, false>), blocks(m, 16, n, 64), nullptr,
-                         A.slices.data(), elements(m, k), k, B.slices.data(), elements(k, n), n, scales.data(),
-                         expected.data(), n, num_slices, num_slices, depth, m, n, k, 8);
-  ASSERT_TRUE(status.ok()) << status.reason();
-  const DeviceArray<Slice> a(A.slices);
-  const DeviceArray<Slice> b(B.slices);
-  const DeviceArray<double> device_scales(scales);
-  const DeviceArray<double> c(expected.size());
-  run(kizami_tile_slices, kernels.product, dim3(blocks(m, 128, n, 128)), a.data(), elements(m, k), k, b.data(),
-      elements(k, n), n, device_scales.data(), c.data(), n, num_slices, num_slices, depth, m, n, k, 8);
-  EXPECT_EQ(c.download(), expected) << kernels.product << " " << m << " x " << n << " x " << k;
-  EXPECT_TRUE(c.guards_are_intact());
-
-  const int last = std::min(depth, 2 * num_slices - 1) - 1;
-  for (int d = last; d >= 0; --d) {
-    const auto [first, num_pairs] = num::slice_diagonal(d, num_slices, num_slices);
-    const double scale = num::slice_scale(A.exponent, rho, d) * num::slice_scale(B.exponent, rho, 0);
-    std::vector<double> sum(expected.size());
-    const Status diagonal =
-        KIZAMI_TILE_LAUNCH((tile_kernels::slice_diagonal_block<Slice, 8, 16, 64, 256, false>), blocks(m, 16, n, 64),
-                           nullptr, A.slices.data(), elements(m, k), k, B.slices.data(), elements(k, n), n, scale,
-                           sum.data(), n, d, first, num_pairs, m, n, k, 8);
-    ASSERT_TRUE(diagonal.ok()) << diagonal.reason();
-    for (std::size_t i = 0; i < sum.size(); ++i) expected[i] = d == last ? sum[i] : expected[i] + sum[i];
-    const DeviceArray<double> device_sum(sum.size());
-    double* const target = d == last ? c.data() : device_sum.data();
-    run(kizami_tile_slices, kernels.diagonal, dim3(blocks(m, 128, n, 128)), a.data(), elements(m, k), k, b.data(),
-        elements(k, n), n, scale, target, n, d, first, num_pairs, m, n, k, 8);
-    EXPECT_TRUE(device_sum.guards_are_intact());
-    if (d < last) run(kizami_tile_slices, "add_f64", dim3(blocks(m, 16, n, 64)), target, n, c.data(), n, m, n);
-  }
-  EXPECT_EQ(c.download(), expected) << kernels.diagonal << " " << m << " x " << n << " x " << k;
-  EXPECT_TRUE(c.guards_are_intact());
-}
-TEST_F(TileKernels, SlicesAndTheirProductEqualTheHosts) {
-  const auto bf16 = [](int m, int n, int k, int num_slices, int depth) {
-    expect_slices<__nv_bfloat16>({"veltkamp_split_bf16_matrix", "slice_product_bf16", "slice_diagonal_bf16"}, 8, m, n,
-                                 k, num_slices, depth);
-  };
-  for (int num_slices = 1; num_slices <= 7; ++num_slices) {
-    for (const int k : {208, 256, 464, 1008}) bf16(144, 80, k, num_slices, num_slices + 2);
-  }
-  bf16(272, 144, 1008, 7, 1);
-  expect_slices<__half>({"veltkamp_split_f16_matrix", "slice_product_f16", "slice_diagonal_f16"}, 11, 144, 80, 240, 6,
-                        6);
-}
-
-TEST_F(TileKernels, SlicesOfRowsEqualTheHosts) {
-  constexpr int kRows = 237;
-  constexpr int kCols = 1040;
-  constexpr int kSlices = 7;
-  const int rho = num::slice_rho(128, 8);
-  std::mt19937 random(4);
-  std::normal_distribution<double> normal;
-  std::vector<double> x(at(kRows * kCols));
-  std::vector<int> exponents(kRows);
-  for (int i = 0; i < kRows; ++i) {
-    double largest = 0;
-    for (int j = 0; j < kCols; ++j)
-      largest = std::max(largest, std::fabs(x[at(i * kCols + j)] = std::ldexp(normal(random), i % 40 - 20)));
-    exponents[at(i)] = num::slice_exponent(largest);
-  }
-  std::vector<double> sigmas;
-  std::vector<double> inverse_scales;
-  for (int p = 0; p < kSlices; ++p) {
-    for (const int c : exponents) {
-      sigmas.push_back(num::slice_sigma(c, rho, p));
-      inverse_scales.push_back(1 / num::slice_scale(c, rho, p));
-    }
-  }
-  std::vector<__nv_bfloat16> expected(at(kSlices * kRows * kCols));
-  const Status status = KIZAMI_TILE_LAUNCH(
-      (tile_kernels::veltkamp_split_block<__nv_bfloat16, 16, 64, tile_kernels::ScaleOf::kRow, false>),
-      blocks(kRows, 16, kCols, 64), nullptr, x.data(), kCols, expected.data(), elements(kRows, kCols), kCols,
-      sigmas.data(), inverse_scales.data(), kRows, kSlices, kRows, kCols);
-  ASSERT_TRUE(status.ok()) << status.reason();
-  const DeviceArray<double> device_x(x);
-  const DeviceArray<double> device_sigmas(sigmas);
-  const DeviceArray<double> device_inverse_scales(inverse_scales);
-  const DeviceArray<__nv_bfloat16> slices(expected.size());
-  run(kizami_tile_slices, "veltkamp_split_bf16_rows", dim3(blocks(kRows, 32, kCols, 64)), device_x.data(), kCols,
-      slices.data(), elements(kRows, kCols), kCols, device_sigmas.data(), device_inverse_scales.data(), kRows, kSlices,
-      kRows, kCols);
-  EXPECT_TRUE(same_bits(slices.download(), expected));
-  EXPECT_TRUE(slices.guards_are_intact());
 }
 
 template <int kLimbs>

@@ -259,7 +259,7 @@ class StudyTest(CliTest):
     def test_ozaki(self):
         study = "ozaki", "--max-n", 16
         claims = self.succeed(*study, timeout=280)
-        self.assertEqual(self.names(), ["baselines.csv", "diagonals.csv", "fused.csv", "int8.csv", "measured.jsonl", "naive.csv", "study.md"])
+        self.assertEqual(self.names(), ["baselines.csv", "diagonals.csv", "fused.csv", "int8.csv", "measured.jsonl", "naive.csv", "report.csv", "study.md"])
         self.assertIn(claims, (self.dir / "study.md").read_text())
         verdicts = {line.split("|")[2].strip(): line.split("|")[3].strip() for line in claims.splitlines()[2:]}
         self.assertEqual(verdicts["7 x 7 slices with d = 9, 8, 7, 6, 5 keep 39, 34, 28, 21, 15 products; 14 x 14 with 16 keep 130"], "reproduced")
@@ -267,6 +267,20 @@ class StudyTest(CliTest):
         self.assertIn("of the largest digits, 11 bits: off by 96; ours have 9 bits in blocks of 64: off by 0 |", claims)
         self.assertEqual(verdicts["sums of BF16 products over blocks of 128 are exact"], "reproduced")
         self.assertEqual(verdicts["d = 5: error 4.5e-09"], "surpassed")
+        # The report's code: its figures of n = 1024 follow with one reading of the advance, and are far off with the other.
+        for what in ("bf16, 7 x 7 slices, d = 9, n = 1024: 5.75e-15 from native FP64 follows, if a slice advances 7 bits",
+                     "e4m3, 14 x 14 slices, d = 16, n = 1024: 3.48e-13 from native FP64 follows, if a slice advances 3 bits",
+                     "FP32 sums of BF16 and FP8 slices over all of k are exact, as equation 11 has it",
+                     "products of FP16 slices of 11 bits round in FP32 sums of 128"):
+            self.assertEqual(verdicts[what], "reproduced", what)
+        report = {(row["format"], row["advance"], row["fp32_sum_of"]): row for row in self.rows("report.csv")}
+        self.assertEqual(len(report), 8)
+        self.assertEqual([report["bf16", "7", "k"][name] for name in ("digit_bits", "products", "elements_changed_by_exact_sums", "printed_error")],
+                         ["7", "39", "0", "5.75e-15"])
+        self.assertLess(float(report["bf16", "8", "k"]["frobenius"]), 1e-15)
+        full = report["fp16", "12", "128"]
+        self.assertGreater(int(full["elements_changed_by_exact_sums"]), 0)
+        self.assertGreater(float(full["frobenius"]), 100 * float(full["frobenius_if_sums_exact"]))
         for row in self.rows("naive.csv"):  # every product, exact sums: one rounding
             self.assertLessEqual(float(row["largest_element"]), 2.0**-53)
         baselines = {row["way"]: row for row in self.rows("baselines.csv") if row["k"] == "16"}
@@ -392,6 +406,54 @@ class StudyTest(CliTest):
         self.assertIn("| 62 % of the whole call, 63 % of its products alone: 39 products at 689 TFLOPS, one at 1100 (a tile kernel), n = 16384 |", claims)
         (self.dir / "gpu.jsonl").write_text(json.dumps(lines[5] | {"products": "many"}) + "\n")
         self.expect_error(BAD_INPUT, "ozaki", "--max-n", 16, "--gpu-results", "gpu.jsonl", says="gpu.jsonl, line 1: ")
+
+    def test_report_code_on_a_device(self):
+        """Made-up records of bench_gpu_report_slices, of which each verdict is known."""
+
+        def record(format, n, advance, a, b, depth, from_native, **fields):
+            return {"date": "2026-01-02", "commit": "abc", "device": "Some GPU", "driver": "1.2", "n": n, "report": "way", "format": format, "digit_bits": 5,
+                    "advance": advance, "slices_a": a, "slices_b": b, "depth": depth, "products": 39, "sum_block": 0, "frobenius": 1e-15,
+                    "from_native": [from_native, 2 * from_native]} | fields
+
+        lines = [record("bf16", 16384, 7, 7, 7, 9, 2.3e-14), record("bf16", 16384, 7, 7, 7, 7, 5e-13), record("bf16", 16384, 8, 7, 7, 7, 1e-14),
+                 record("e4m3", 1024, 0, 15, 15, 0, 1e-15), record("e4m3", 2048, 0, 16, 16, 0, 1e-15),
+                 record("fp16", 1024, 0, 10, 12, 0, 1e-15), record("fp16", 4096, 12, 5, 5, 0, 3e-13, sum_block=128)]
+        (self.dir / "measured.jsonl").write_text(self.journal)
+        (self.dir / "report.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        study = "ozaki", "--max-n", 16, "--report-results", "report.jsonl"
+        claims = self.succeed(*study, timeout=280)
+        for line in (
+                "n = 16384: 2.21e-14 from native FP64 follows, if a slice advances 7 bits | reproduced | 2.3e-14, largest elements 4.6e-14 (n = 16384, Some GPU) |",
+                "n = 16384: 3.5e-13 from native FP64 follows, if a slice advances 7 bits | refuted | "
+                "5e-13, largest elements 1e-12 (n = 16384, Some GPU); with 8 bits 1e-14 |",
+                "| e4m3 needs 15 x 16, 16 x 16 slices of A and B until nothing is left, n = 1024, 2048, ... | reproduced | 15 x 15, 16 x 16 |",
+                "| fp16 needs 10 x 10 slices of A and B until nothing is left, n = 1024, 2048, ... | refuted | 10 x 12 |",
+                "; n = 4096, Some GPU, advance 12 bits, sums of 128: 3e-13 from native |"):
+            self.assertIn(line, claims)
+        self.assertEqual([row["slices"] for row in self.rows("report.csv") if row["device"] == "Some GPU" and row["advance"] == "found"],
+                         ["15 x 15", "16 x 16", "10 x 12"])
+        self.assertIn("measured by `bench_gpu_report_slices`: driver 1.2, 2026-01-02, commit abc.", (self.dir / "study.md").read_text())
+        (self.dir / "report.jsonl").write_text(json.dumps(lines[0] | {"from_native": [1e-15]}) + "\n")
+        self.expect_error(BAD_INPUT, *study, says="report.jsonl, line 1: ")
+        self.expect_error(BAD_INPUT, "ozaki", "--report-results", "absent.jsonl", says="absent.jsonl: cannot be opened")
+
+    def test_pairs_spread_over_ctas(self):
+        def lines_of(*plans):
+            return [slices_record("cublas", 1024, 50), slices_record("split", 1024, 1, gigabytes_per_second=3000)] + [
+                slices_record("depth 9", 1024, tflops, plan, pairs=39) for plan, tflops in plans]
+
+        study = "tile", "--max-n", 64, "--spread-results", "spread.jsonl"
+        (self.dir / "spread.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines_of(
+            ("pairs_a_w8", 10), ("spread_a_w8_p2", 16), ("spread_a_w8_p4", 8), ("spread_b_w8_p2", 99))))
+        claims = self.succeed(*study, timeout=120)
+        self.assertIn("| slices, CTAs | spreading the loop over pairs of slices over CTAs has no effect | refuted | "
+                      "at best 1.60 times as fast at n = 1024 (Some GPU, driver 1.2, 2026-01-02, commit abc) |", claims)
+        self.assertEqual([(row["kernel"], row["times_as_fast"]) for row in self.rows("spread.csv")],
+                         [("spread_a_w8_p2", "1.60"), ("spread_a_w8_p4", "0.80")])  # b has no kernel to stand beside
+        (self.dir / "spread.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines_of(("pairs_a_w8", 10), ("spread_a_w8_p2", 10.4))))
+        self.assertIn("| reproduced | at best 1.04 times", self.succeed(*study, timeout=120))
+        (self.dir / "spread.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines_of(("pairs_a_w8", 10))))
+        self.expect_error(BAD_INPUT, *study, says="spread.jsonl: no kernel is recorded spread and not")
 
     def test_refusals(self):
         self.expect_error(USAGE, says="SUBJECT is required")

@@ -20,6 +20,17 @@ namespace kernels = kizami::tile_kernels;
         group);                                                                                                        \
   }
 
+#define ENTRY_spread(name, tm, tn, tk, parts, cga, occ, warps)                                                    \
+  extern "C" [[HINTS(cga, occ, warps)]] __tile_global__ void name(                                                \
+      const __nv_bfloat16* __restrict__ A, std::uint32_t a_plane_stride, int a_stride,                            \
+      const __nv_bfloat16* __restrict__ B, std::uint32_t b_plane_stride, int b_stride,                            \
+      const double* __restrict__ scales, double* __restrict__ S, std::uint32_t s_plane_stride, int s_stride,      \
+      int num_parts, int num_a, int num_b, int depth, int m, int n, int k, int group) {                           \
+    kernels::slice_product_part_block<__nv_bfloat16, tm, tn, tk, true, parts>(                                    \
+        A, a_plane_stride, a_stride, B, b_plane_stride, b_stride, scales, S, s_plane_stride, s_stride, num_parts, \
+        num_a, num_b, depth, m, n, k, group);                                                                     \
+  }
+
 #define ENTRY_diagonal(name, tm, tn, tk, parts, cga, occ, warps)                                                      \
   extern "C" [[HINTS(cga, occ, warps)]] __tile_global__ void name(                                                    \
       const __nv_bfloat16* __restrict__ A, std::uint32_t a_plane_stride, int a_stride,                                \

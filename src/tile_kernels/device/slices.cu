@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Entry points: floating slices of FP64 in BF16 and FP16, and their products: all pairs in one launch, or a launch a
-// diagonal. Tiles of 128 x 128, steps of 256 along k: ceil(k / 64) must be a multiple of 4 for slice_product, ceil(k /
-// 128) of 2 for slice_diagonal; planes are padded with zeros. What is told not to alias is loaded ahead.
+// Entry points: floating slices of FP64 in BF16, FP16 and FP8, and their products: all pairs in one launch, or a launch
+// a diagonal. Tiles of 128 x 128, steps of 256 along k: ceil(k / 64) must be a multiple of 4 for slice_product, ceil(k /
+// 128) of 2 for slice_diagonal; planes are padded with zeros. What is told not to alias is loaded ahead. FP8 digits of 4
+// bits (E4M3) and 3 (E5M2): 64 products are exact in the 14 bits that the tensor core keeps within one call of mma.
 #include "tile_kernels/slice_diagonal.hpp"
 #include "tile_kernels/slice_product.hpp"
 #include "tile_kernels/veltkamp_split.hpp"
@@ -20,6 +21,9 @@ namespace kernels = kizami::tile_kernels;
 SPLIT(veltkamp_split_bf16_matrix, __nv_bfloat16, kMatrix)
 SPLIT(veltkamp_split_bf16_rows, __nv_bfloat16, kRow)
 SPLIT(veltkamp_split_f16_matrix, __half, kMatrix)
+SPLIT(veltkamp_split_e4m3_matrix, __nv_fp8_e4m3, kMatrix)
+SPLIT(veltkamp_split_e4m3_rows, __nv_fp8_e4m3, kRow)
+SPLIT(veltkamp_split_e5m2_matrix, __nv_fp8_e5m2, kMatrix)
 
 #define PRODUCT(name, Slice)                                                                                          \
   extern "C" [[cutile::hint(900, occupancy = 1, num_worker_warps_per_cta = 8)]] __tile_global__ void name(            \
@@ -32,6 +36,8 @@ SPLIT(veltkamp_split_f16_matrix, __half, kMatrix)
   }
 PRODUCT(slice_product_bf16, __nv_bfloat16)
 PRODUCT(slice_product_f16, __half)
+PRODUCT(slice_product_e4m3, __nv_fp8_e4m3)
+PRODUCT(slice_product_e5m2, __nv_fp8_e5m2)
 
 #define DIAGONAL(name, Slice)                                                                                       \
   extern "C" [[cutile::hint(900, occupancy = 1, num_worker_warps_per_cta = 8)]] __tile_global__ void name(          \
