@@ -51,6 +51,7 @@ module kizami
   integer(c_int), parameter, public :: KIZAMI_ENGINE_HOPPER = 5
   integer(c_int), parameter, public :: KIZAMI_ENGINE_TC_MODEL = 6
   integer(c_int), parameter, public :: KIZAMI_ENGINE_TILE = 7
+  integer(c_int), parameter, public :: KIZAMI_ENGINE_MMA = 8
   integer(c_int), parameter, public :: KIZAMI_VARIANT_AUTO = 0
   integer(c_int), parameter, public :: KIZAMI_VARIANT_SCALED = 1
   integer(c_int), parameter, public :: KIZAMI_VARIANT_HALFHALF = 2

@@ -119,7 +119,8 @@ enum {
   KIZAMI_ENGINE_CUBLASLT = 4,    /* cuBLASLt; operands in device memory */
   KIZAMI_ENGINE_HOPPER = 5,      /* kernels for devices of compute capability 9.0; operands in device memory */
   KIZAMI_ENGINE_TC_MODEL = 6,    /* a software tensor core, of schemes ec and ozaki1 */
-  KIZAMI_ENGINE_TILE = 7         /* kernels in CUDA Tile C++, on processors and devices */
+  KIZAMI_ENGINE_TILE = 7,        /* kernels in CUDA Tile C++, on processors and devices */
+  KIZAMI_ENGINE_MMA = 8          /* mma.sync, of scheme ec: what documents describe; operands in device memory */
 };
 
 /* How scheme ec splits its operands and which products of the parts it takes. x = hi + lo + remainder. */
@@ -128,9 +129,9 @@ enum {
   KIZAMI_VARIANT_AUTO = 0,        /* scaled; scaled_tf32 where its range does not do; scheme ozaki2 where neither does */
   KIZAMI_VARIANT_SCALED = 1,      /* FP16, rows and columns scaled by powers of two, lo hi + hi lo + hi hi in one promoted accumulator */
   KIZAMI_VARIANT_HALFHALF = 2,    /* FP16 as given, lo scaled by 2^11 and summed apart; only the sum of hi hi is promoted */
-  KIZAMI_VARIANT_TF32TF32 = 3,    /* TF32, likewise; rows and columns scaled */
+  KIZAMI_VARIANT_TF32TF32 = 3,    /* TF32, likewise */
   KIZAMI_VARIANT_MARKIDIS = 4,    /* FP16 as given, four products, nothing scaled, nothing promoted */
-  KIZAMI_VARIANT_FENG = 5,        /* the round-split of EGEMM-TC: where both parts round to nearest, markidis */
+  KIZAMI_VARIANT_FENG = 5,        /* the products of markidis with the round-split of EGEMM-TC, whatever truncate_parts says */
   KIZAMI_VARIANT_BF16X3 = 6,      /* BF16, two parts, three products, promoted; rows and columns scaled */
   KIZAMI_VARIANT_BF16X6 = 7,      /* BF16, three parts, the six products i + j <= 2 */
   KIZAMI_VARIANT_BF16X9 = 8,      /* BF16, three parts, all products */

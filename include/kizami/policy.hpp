@@ -62,11 +62,12 @@ enum class EngineName : std::uint8_t {
   kHopper,      ///< kernels for devices of compute capability 9.0; operands in device memory
   kTcModel,     ///< a software tensor core, of schemes ec and ozaki1
   kTile,        ///< kernels in CUDA Tile C++, on processors and devices
+  kMma,         ///< mma.sync, of scheme ec: what documents describe; operands in device memory
 };
 template <>
 struct Names<EngineName> {
-  static constexpr std::string_view kAll[] = {"auto",     "cpu_ref", "cpu_simd", "native_blas",
-                                              "cublaslt", "hopper",  "tc_model", "tile"};
+  static constexpr std::string_view kAll[] = {"auto",   "cpu_ref",  "cpu_simd", "native_blas", "cublaslt",
+                                              "hopper", "tc_model", "tile",     "mma"};
 };
 
 /// How scheme ec splits its operands and which products of the parts it takes. x = hi + lo + remainder.
@@ -74,9 +75,9 @@ enum class EcVariant : std::uint8_t {
   kAuto,        ///< kScaled; kScaledTf32 where its range does not do; scheme ozaki2 where neither does
   kScaled,      ///< FP16, rows and columns scaled by powers of two, lo hi + hi lo + hi hi in one promoted accumulator
   kHalfhalf,    ///< FP16 as given, lo scaled by 2^11 and summed apart; only the sum of hi hi is promoted
-  kTf32tf32,    ///< TF32, likewise; rows and columns scaled
+  kTf32tf32,    ///< TF32, likewise
   kMarkidis,    ///< FP16 as given, four products, nothing scaled, nothing promoted
-  kFeng,        ///< the round-split of EGEMM-TC: where both parts round to nearest, kMarkidis
+  kFeng,        ///< the products of kMarkidis with the round-split of EGEMM-TC, whatever truncate_parts says
   kBf16x3,      ///< BF16, two parts, three products, promoted; rows and columns scaled
   kBf16x6,      ///< BF16, three parts, the six products i + j <= 2
   kBf16x9,      ///< BF16, three parts, all products
@@ -184,6 +185,9 @@ struct ErrorCorrection {
   int promotion_k = 0;
   /// lo is multiplied by 2^this before it is rounded: 0..kMaxRemainderShift; -1 leaves it to the variant.
   int remainder_shift = -1;
+  /// Parts are cut, not rounded to nearest: the truncate-split that EGEMM-TC takes kMarkidis for. Not with kFeng. On a
+  /// device for variants of engine mma.
+  bool truncate_parts = false;
   TensorCoreModel tensor_core = TensorCoreModel::kHopper;
   /// Complex products by three real ones instead of four: P1 = Re A Re B, P2 = Im A Im B, P3 = (Re A + Im A)(Re B + Im
   /// B), AB = P1 - P2 + i (P3 - P1 - P2). The imaginary part cancels, so its error is relative to norms: gauge norm

@@ -149,6 +149,8 @@ constexpr Wish kWishes[] = {
         "scheme ec: remainders are multiplied by 2^this before they are rounded; -1 leaves it to the variant"),
     either<kFlag, &Policy::ec, &Ec::keep_small_term>("keep_small_term",
                                                      "scheme ec: take the product of the two small parts, too"),
+    either<kFlag, &Policy::ec, &Ec::truncate_parts>("truncate_parts",
+                                                    "scheme ec: the parts of a split are cut, not rounded to nearest"),
     either<kFlag, &Policy::ec, &Ec::karatsuba>(
         "karatsuba",
         "scheme ec: complex products by three real ones; the imaginary part cancels, so in gauge norm only"),

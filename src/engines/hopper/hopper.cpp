@@ -24,8 +24,8 @@
 #include "engines/hopper/fused_slices.hpp"
 #include "engines/hopper/modulus_constants.hpp"
 #include "engines/hopper/product_params.hpp"
-#include "engines/hopper/shared_memory.hpp"
 #include "engines/hopper/tensor_maps.hpp"
+#include "engines/shared_memory.hpp"
 
 namespace kizami::engines {
 namespace {
@@ -114,8 +114,8 @@ const void* kernel_for(const FormKernels& kernels, const ProductDesc& d) {
   return nullptr;
 }
 
-hopper::SharedMemoryGrant& grant_of(HopperForm form, const ProductDesc& d) {
-  static std::array<std::array<hopper::SharedMemoryGrant, 5>, kNumHopperForms> grants;
+SharedMemoryGrant& grant_of(HopperForm form, const ProductDesc& d) {
+  static std::array<std::array<SharedMemoryGrant, 5>, kNumHopperForms> grants;
   return grants[static_cast<std::size_t>(form)][d.num_windows > 0 ? 4 : static_cast<std::size_t>(d.epilogue)];
 }
 
