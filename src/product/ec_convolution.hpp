@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// A convolution as a product of split operands (ec_planes.hpp) whose second one is never written out.
+//
+// Along each axis an input is dealt out to planes, plane a holding rows a_first + a a_step + y stride, y = 0, 1, ...: one
+// plane for each remainder modulo the stride, or, where filters are shorter than that, one for each of their rows. Row r
+// of a filter then meets, for output p, cell p + offset(r) of plane(r): a shift that does not depend on p. A plane of
+// an image is a grid of cells_h x cells_w pixels, with so many cells of zeros behind the input that a shift which leaves
+// a row meets zeros, those of the row before or its own, and one that leaves the image likewise. So all images are one
+// chain of lines, the lines of output cell j are lines j + shift(r, s) of plane(r, s), and a tile of 128 outputs needs
+// for each (r, s) one box of 128 neighbouring lines. Outputs in cells that are no pixel are made and not stored.
+//
+// k runs over rows of filters, blocks of channels (32 of FP16, 16 of TF32; a group begins a block), columns of filters.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/int_math.hpp"
+#include "kizami/host_device.hpp"
+#include "product/ec_planes.hpp"
+
+namespace kizami::product {
+
+/// One axis of a convolution.
+/// @range  extent, pad >= 0; filter, stride, dilation >= 1; outputs >= 1
+struct ConvolutionAxis {
+  std::int32_t extent = 0;
+  std::int32_t filter = 1;
+  std::int32_t stride = 1;
+  std::int32_t pad = 0;
+  std::int32_t dilation = 1;
+  std::int32_t outputs = 1;
+
+  /// Rows of a filter have planes of their own.
+  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool has_plane_a_tap() const { return filter < stride; }
+  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int32_t num_planes() const {
+    return has_plane_a_tap() ? filter : stride;
+  }
+  /// The input that cell y of plane a holds; outside [0, extent): a zero.
+  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int32_t input_of(std::int32_t a, std::int32_t y) const {
+    return (has_plane_a_tap() ? a * dilation - pad : a) + y * stride;
+  }
+  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int32_t plane_of(std::int32_t tap) const {
+    return has_plane_a_tap() ? tap : (tap * dilation - pad) - offset_of(tap) * stride;
+  }
+  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int32_t offset_of(std::int32_t tap) const {
+    if (has_plane_a_tap()) return 0;
+    const std::int32_t first = tap * dilation - pad;
+    return first >= 0 ? first / stride : -((-first + stride - 1) / stride);
+  }
+  /// Cells of a plane, see above: inputs that a shift to the left must step over, and outputs that a shift to the right
+  /// must not leave.
+  [[nodiscard]] constexpr std::int64_t cells() const {
+    if (has_plane_a_tap()) return outputs;
+    const std::int64_t inputs = base::ceil_div(std::int64_t{extent}, std::int64_t{stride});
+    return std::max<std::int64_t>({inputs - offset_of(0), std::int64_t{outputs} + std::max(offset_of(filter - 1), 0), 1});
+  }
+};
+
+/// (outputs of an axis; 0 where the dilated filter is larger than the padded input).
+[[nodiscard]] constexpr std::int64_t convolution_outputs(std::int64_t extent, std::int64_t filter, std::int64_t stride,
+                                                         std::int64_t pad, std::int64_t dilation) {
+  const std::int64_t room = extent + 2 * pad - (filter - 1) * dilation - 1;
+  return room < 0 ? 0 : room / stride + 1;
+}
+
+/// d 2^-scale, as the epilogue of a product makes it: rounded once, or twice where it is subnormal. |d| < 2^123, so
+/// beyond 378 the result is 0. @range scale >= -378
+[[nodiscard]] KIZAMI_HOST_DEVICE inline float ec_unscaled(float d, std::int32_t scale) {
+  const auto clamp = [](std::int32_t e) { return e < -126 ? -126 : e > 126 ? 126 : e; };
+  const auto power = [](std::int32_t e) { return kizami::bit_cast<float>((e + 127) << 23); };
+  scale = scale < 378 ? scale : 378;
+  const std::int32_t first = clamp(scale);
+  const std::int32_t second = clamp(scale - first);
+  return d * power(-first) * power(-second) * power(first + second - scale);
+}
+
+/// The compiled forms: how many filters a tile has beside its 128 output cells, and how many columns of a filter come in
+/// one stage. Three share the pixels of their stage, so these are read once instead of three times.
+enum class EcConvolutionForm : std::uint8_t { kOneColumn64, kOneColumn128, kThreeColumns64, kThreeColumns128 };
+inline constexpr int kNumEcConvolutionForms = 4;
+struct EcConvolutionFormTraits {
+  std::string_view name;
+  EcConvolutionForm form;
+  int tile_i;   ///< filters of a tile
+  int columns;  ///< of a filter in one stage
+};
+inline constexpr std::array<EcConvolutionFormTraits, kNumEcConvolutionForms> kEcConvolutionForms = {{
+    {"one_column_64", EcConvolutionForm::kOneColumn64, 64, 1},
+    {"one_column_128", EcConvolutionForm::kOneColumn128, 128, 1},
+    {"three_columns_64", EcConvolutionForm::kThreeColumns64, 64, 3},
+    {"three_columns_128", EcConvolutionForm::kThreeColumns128, 128, 3},
+}};
+[[nodiscard]] constexpr const EcConvolutionFormTraits& traits_of(EcConvolutionForm form) {
+  return kEcConvolutionForms[static_cast<std::size_t>(form)];
+}
+inline constexpr int kEcConvolutionMostShift = 8;  ///< lines between the first and the last of three columns
+
+/// Three columns lie in one stage if they are of one plane, and the last begins soon enough.
+[[nodiscard]] constexpr bool takes_three_columns(const ConvolutionAxis& w) {
+  return w.filter == 3 && w.stride == 1 && 2 * w.dilation <= kEcConvolutionMostShift;
+}
+/// Narrow tiles for few filters, three columns where they fit.
+[[nodiscard]] constexpr EcConvolutionForm ec_convolution_form_for(const ConvolutionAxis& w, std::int64_t filters) {
+  if (takes_three_columns(w)) {
+    return filters <= 64 ? EcConvolutionForm::kThreeColumns64 : EcConvolutionForm::kThreeColumns128;
+  }
+  return filters <= 64 ? EcConvolutionForm::kOneColumn64 : EcConvolutionForm::kOneColumn128;
+}
+
+/// Stages of one promotion: what is summed inside the tensor core, small products first, before FP32 sums take over.
+[[nodiscard]] constexpr int ec_convolution_promoted_stages(EcConvolutionForm form) {
+  return traits_of(form).columns == 1 ? 2 : 1;
+}
+/// How sums are made: the form, and of one filter its stages.
+struct EcConvolutionSums {
+  std::int64_t num_stages = 0;          ///< with stages of zeros that fill the last promotion
+  std::int64_t interval = 0;            ///< elements of k of a promotion
+  std::int64_t promotions_of_block = 0;  ///< that are added up before their sum is added to those of blocks before
+};
+
+/// @range  images, groups, filters, blocks >= 1; below 2^30: cells of all images, filters, bytes of a pixel and of a filter
+struct EcConvolution {
+  EcFormat format = EcFormat::kF16;
+  ConvolutionAxis h;
+  ConvolutionAxis w;
+  std::int32_t images = 0;
+  std::int32_t groups = 1;
+  std::int32_t filters = 0;  ///< of a group
+  std::int32_t blocks = 0;   ///< of 128 bytes, a pixel's of a group
+  /// [plane of h][plane of w][image][cell of h][cell of w][group][block]
+  const std::int8_t* pixel_planes = nullptr;
+  const std::int32_t* image_scales = nullptr;   ///< [images]
+  const std::int32_t* has_nonfinite = nullptr;  ///< [images]: whether `marks` are there for it; null: nowhere
+  const std::int8_t* marks = nullptr;           ///< [image][p][q][group]: 1 for outputs that are left as they are
+  /// [group][filter][row][block][column]
+  const std::int8_t* filter_planes = nullptr;
+  const std::int32_t* filter_scales = nullptr;  ///< [groups][filters]; num::kSkipLine: its outputs are left as they are
+  float alpha = 1;                              ///< not zero
+  float beta = 0;
+  float* y = nullptr;
+  std::int64_t y_image = 0;  ///< strides in elements
+  std::int64_t y_filter = 0;
+  std::int64_t y_row = 0;
+  std::int64_t y_column = 0;
+
+  [[nodiscard]] std::int64_t cells() const { return h.cells() * w.cells(); }  ///< of one image in one plane
+  [[nodiscard]] std::int64_t pixel_bytes() const { return std::int64_t{groups} * blocks * kEcBlockBytes; }
+  [[nodiscard]] std::int64_t filter_bytes() const {
+    return std::int64_t{h.filter} * blocks * w.filter * kEcBlockBytes;
+  }
+};
+
+/// About the square root of all promotions make a block, for the fewest roundings, and at least 8.
+[[nodiscard]] inline EcConvolutionSums ec_convolution_sums(EcFormat format, std::int64_t blocks_of_filter,
+                                                           EcConvolutionForm form) {
+  const int columns = traits_of(form).columns;
+  const int promoted = ec_convolution_promoted_stages(form);
+  const std::int64_t stages = base::round_up(base::ceil_div(blocks_of_filter, std::int64_t{columns}), promoted);
+  std::int64_t block = 8;
+  while (block < 4096 && block * block < stages / promoted) block *= 2;
+  return {stages, std::int64_t{promoted} * columns * ec_block_length(format), block};
+}
+
+}  // namespace kizami::product
