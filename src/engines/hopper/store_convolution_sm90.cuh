@@ -44,8 +44,9 @@ struct ConvolutionFactors {
       alpha = ldexpf(alpha, -exponent);
     }
   }
+  /// @param scale of image and filter, less the exponent
   [[nodiscard]] __device__ __forceinline__ float of(float sum, std::int32_t scale) const {
-    return product::ec_unscaled(__fmul_rn(alpha, sum), scale - exponent);
+    return product::ec_unscaled(__fmul_rn(alpha, sum), scale);
   }
 };
 
@@ -56,6 +57,13 @@ __device__ __forceinline__ void store_cells(const float (&d)[kTileI / 2], const 
                                             const ConvolutionFactors& factors, int group, int i_first, int j_first,
                                             int thread) {
   const std::int32_t* const filter_scales = params.filter_scales + static_cast<std::int64_t>(group) * params.m;
+  const int i_of_lane = i_first + thread % 4 * 2;
+  std::int32_t scales[kTileI / 4];
+#pragma unroll
+  for (int e = 0; e < kTileI / 4; ++e) {
+    const int i = i_of_lane + e / 2 * 8 + e % 2;
+    scales[e] = i < params.m ? filter_scales[i] : num::kSkipLine;
+  }
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const OutputPlace place = output_of(j_first + thread / 32 * 16 + h * 8 + thread % 32 / 4, params);
@@ -63,23 +71,16 @@ __device__ __forceinline__ void store_cells(const float (&d)[kTileI / 2], const 
     if (params.has_nonfinite != nullptr && params.has_nonfinite[place.image] != 0 &&
         params.marks[place.pixel * params.groups + group] != 0)
       continue;
-    const std::int32_t image_scale = params.image_scales[place.image];
-    float* const to = params.y + place.offset + static_cast<std::int64_t>(group) * params.m * params.y_filter;
+    const std::int32_t image_scale = params.image_scales[place.image] - factors.exponent;
+    float* const to = params.y + place.offset + (static_cast<std::int64_t>(group) * params.m + i_of_lane) * params.y_filter;
 #pragma unroll
     for (int e = 0; e < kTileI / 8; ++e) {
-      const int i = i_first + e * 8 + thread % 4 * 2;
-      std::int32_t scales[2];
-      bool is_kept[2];
-#pragma unroll
-      for (int b = 0; b < 2; ++b) {
-        scales[b] = i + b < params.m ? filter_scales[i + b] : num::kSkipLine;
-        is_kept[b] = scales[b] != num::kSkipLine;
-        if (!is_kept[b]) scales[b] = 0;
-      }
-      float* const at = to + i * params.y_filter;
-      float2 out = make_float2(factors.of(d[e * 4 + 2 * h], image_scale + scales[0]),
-                               factors.of(d[e * 4 + 2 * h + 1], image_scale + scales[1]));
-      if (params.has_pairs != 0 && is_kept[0] && is_kept[1]) {
+      const std::int32_t first = scales[2 * e];
+      const std::int32_t second = scales[2 * e + 1];
+      float* const at = to + e * 8 * params.y_filter;
+      float2 out = make_float2(factors.of(d[e * 4 + 2 * h], first == num::kSkipLine ? 0 : image_scale + first),
+                               factors.of(d[e * 4 + 2 * h + 1], second == num::kSkipLine ? 0 : image_scale + second));
+      if (params.has_pairs != 0 && first != num::kSkipLine && second != num::kSkipLine) {
         if constexpr (kReadsY) {
           const float2 before = *reinterpret_cast<const float2*>(at);
           out = make_float2(__fmaf_rn(factors.beta, before.x, out.x), __fmaf_rn(factors.beta, before.y, out.y));
@@ -87,10 +88,10 @@ __device__ __forceinline__ void store_cells(const float (&d)[kTileI / 2], const 
         *reinterpret_cast<float2*>(at) = out;
         continue;
       }
-      if (is_kept[0]) at[0] = kReadsY ? __fmaf_rn(factors.beta, at[0], out.x) : out.x;
-      if (is_kept[1]) {
-        float* const second = at + params.y_filter;
-        *second = kReadsY ? __fmaf_rn(factors.beta, *second, out.y) : out.y;
+      if (first != num::kSkipLine) at[0] = kReadsY ? __fmaf_rn(factors.beta, at[0], out.x) : out.x;
+      if (second != num::kSkipLine) {
+        float* const next = at + params.y_filter;
+        *next = kReadsY ? __fmaf_rn(factors.beta, *next, out.y) : out.y;
       }
     }
   }
