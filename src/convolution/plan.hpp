@@ -35,7 +35,7 @@ struct Plan {
 
   // kF16 and kTf32
   product::EcConvolution product;  ///< without pointers
-  product::EcConvolutionForm form = product::EcConvolutionForm::kOneColumn128;
+  product::EcConvolutionForm form = product::EcConvolutionForm::kOneColumn128x128;
 
   [[nodiscard]] bool is_split() const { return format != ConvolutionFormat::kF32; }
   [[nodiscard]] std::int64_t group_channels() const { return shape.channels / shape.groups; }

@@ -79,21 +79,29 @@ struct ConvolutionAxis {
   return d * power(-first) * power(-second) * power(first + second - scale);
 }
 
-/// The compiled forms: how many filters a tile has beside its 128 output cells, and how many columns of a filter come in
-/// one stage. Three share the pixels of their stage, so these are read once instead of three times.
-enum class EcConvolutionForm : std::uint8_t { kOneColumn64, kOneColumn128, kThreeColumns64, kThreeColumns128 };
-inline constexpr int kNumEcConvolutionForms = 4;
+/// The compiled forms: filters and output cells of a tile, and how many columns of a filter come in one stage. Three share
+/// the pixels of their stage, so these are read once instead of three times. Bits depend on the columns alone.
+enum class EcConvolutionForm : std::uint8_t {
+  kOneColumn64x128,
+  kOneColumn128x128,
+  kThreeColumns64x128,
+  kThreeColumns128x128,
+  kThreeColumns64x256,
+};
+inline constexpr int kNumEcConvolutionForms = 5;
 struct EcConvolutionFormTraits {
   std::string_view name;
   EcConvolutionForm form;
   int tile_i;   ///< filters of a tile
+  int tile_j;   ///< output cells of a tile
   int columns;  ///< of a filter in one stage
 };
 inline constexpr std::array<EcConvolutionFormTraits, kNumEcConvolutionForms> kEcConvolutionForms = {{
-    {"one_column_64", EcConvolutionForm::kOneColumn64, 64, 1},
-    {"one_column_128", EcConvolutionForm::kOneColumn128, 128, 1},
-    {"three_columns_64", EcConvolutionForm::kThreeColumns64, 64, 3},
-    {"three_columns_128", EcConvolutionForm::kThreeColumns128, 128, 3},
+    {"one_column_64x128", EcConvolutionForm::kOneColumn64x128, 64, 128, 1},
+    {"one_column_128x128", EcConvolutionForm::kOneColumn128x128, 128, 128, 1},
+    {"three_columns_64x128", EcConvolutionForm::kThreeColumns64x128, 64, 128, 3},
+    {"three_columns_128x128", EcConvolutionForm::kThreeColumns128x128, 128, 128, 3},
+    {"three_columns_64x256", EcConvolutionForm::kThreeColumns64x256, 64, 256, 3},
 }};
 [[nodiscard]] constexpr const EcConvolutionFormTraits& traits_of(EcConvolutionForm form) {
   return kEcConvolutionForms[static_cast<std::size_t>(form)];
@@ -107,9 +115,9 @@ inline constexpr int kEcConvolutionMostShift = 8;  ///< lines between the first 
 /// Narrow tiles for few filters, three columns where they fit.
 [[nodiscard]] constexpr EcConvolutionForm ec_convolution_form_for(const ConvolutionAxis& w, std::int64_t filters) {
   if (takes_three_columns(w)) {
-    return filters <= 64 ? EcConvolutionForm::kThreeColumns64 : EcConvolutionForm::kThreeColumns128;
+    return filters <= 64 ? EcConvolutionForm::kThreeColumns64x256 : EcConvolutionForm::kThreeColumns128x128;
   }
-  return filters <= 64 ? EcConvolutionForm::kOneColumn64 : EcConvolutionForm::kOneColumn128;
+  return filters <= 64 ? EcConvolutionForm::kOneColumn64x128 : EcConvolutionForm::kOneColumn128x128;
 }
 
 /// Stages of one promotion: what is summed inside the tensor core, small products first, before FP32 sums take over.

@@ -98,7 +98,48 @@ TEST(ConvolutionHostTest, FormsDifferInOrderOnly) {
   }
   EXPECT_EQ(found[0], found[1]);  // tiles
   EXPECT_EQ(found[2], found[3]);
+  EXPECT_EQ(found[2], found[4]);
   EXPECT_NE(found[0], found[2]);  // 64 and 96 elements in the tensor core
+}
+
+TEST(ConvolutionHostTest, LayoutAndBatchChangeNoBit) {
+  ConvolutionShape s;
+  s.images = 3;
+  s.channels = 36;
+  s.filters = 8;
+  s.height = 6;
+  s.width = 5;
+  s.filter_height = s.filter_width = 3;
+  s.pad_h = s.pad_w = 1;
+  s.groups = 2;
+  std::mt19937_64 rng(14);
+  const Plan nhwc = made(s, ConvolutionFormat::kF16);
+  s.layout = ImageLayout::kNchw;
+  const Plan nchw = made(s, ConvolutionFormat::kF16);
+  s.images = 1;
+  const Plan single = made(s, ConvolutionFormat::kF16);
+  const Elements e(nhwc, rng);
+  const auto moved = [](const std::vector<float>& from, std::int64_t outer, std::int64_t channels, std::int64_t pixels) {
+    std::vector<float> to(from.size());
+    for (std::int64_t n = 0; n < outer; ++n) {
+      for (std::int64_t i = 0; i < pixels; ++i) {
+        for (std::int64_t c = 0; c < channels; ++c)
+          to[static_cast<std::size_t>((n * channels + c) * pixels + i)] =
+              from[static_cast<std::size_t>((n * pixels + i) * channels + c)];
+      }
+    }
+    return to;
+  };
+  const std::vector<float> x = moved(e.x, 3, 36, 30);
+  const std::vector<float> w = moved(e.w, 8, 18, 9);
+  std::vector<float> of_nhwc = e.y;
+  std::vector<float> of_nchw = e.y;
+  std::vector<float> of_last(8 * 30);
+  ASSERT_TRUE(run_on_host(nhwc, 1, e.x.data(), e.w.data(), 0, of_nhwc.data()).ok());
+  ASSERT_TRUE(run_on_host(nchw, 1, x.data(), w.data(), 0, of_nchw.data()).ok());
+  ASSERT_TRUE(run_on_host(single, 1, x.data() + 2 * 36 * 30, w.data(), 0, of_last.data()).ok());
+  EXPECT_EQ(moved(of_nhwc, 3, 8, 30), of_nchw);
+  EXPECT_TRUE(std::equal(of_last.begin(), of_last.end(), of_nchw.end() - 8 * 30));
 }
 
 TEST(ConvolutionHostTest, AlphaAndBetaAreThoseOfBlas) {
@@ -188,7 +229,7 @@ TEST(ConvolutionHostTest, PublicFunctionsAreThese) {
   const Result<ConvolutionPlan> plan = make_convolution_plan(s);
   ASSERT_TRUE(plan.ok()) << plan.status().reason();
   EXPECT_EQ(plan.value().out_height(), 3);
-  EXPECT_EQ(plan.value().form(), "three_columns_64");
+  EXPECT_EQ(plan.value().form(), "three_columns_64x256");
   EXPECT_EQ(plan.value().format(), ConvolutionFormat::kF16);
   std::mt19937_64 rng(13);
   Elements e(plan.value().impl(), rng);

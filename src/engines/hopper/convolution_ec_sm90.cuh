@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "base/overlapped_launch.hpp"
 #include "engines/hopper/convolution_params.hpp"
@@ -16,22 +17,26 @@
 namespace kizami::engines::hopper {
 
 /// A form as constants, also as multiply_stages() takes it.
-template <int tile_i, int columns, int stages>
-struct ConvolutionTile : TileShape<tile_i, kEcConvolutionTileJ, kEcConvolutionTileJ / 2, kEcConvolutionCluster, stages> {
-  using Shape = TileShape<tile_i, kEcConvolutionTileJ, kEcConvolutionTileJ / 2, kEcConvolutionCluster, stages>;
+template <int tile_i, int tile_j, int columns, int stages>
+struct ConvolutionTile : TileShape<tile_i, tile_j, tile_j / 2, kEcConvolutionCluster, stages> {
+  using Shape = TileShape<tile_i, tile_j, tile_j / 2, kEcConvolutionCluster, stages>;
   static constexpr int kColumns = columns;
   static constexpr int kPromoted = columns == 1 ? 2 : 1;
   static constexpr bool kSplitsInner = false;
-  static constexpr int kSums = tile_i / 2;  ///< of one thread
+  static constexpr bool kHasFilterRows = Shape::kGroupJ > 64;  ///< filters are rows of wgmma, cells columns
+  static constexpr int kSums = tile_i * Shape::kGroupJ / 128;  ///< of one thread
   static constexpr int kExtraJ = columns > 1 ? product::kEcConvolutionMostShift : 0;
   static constexpr int kFilterBytes = columns * Shape::kBytesA;
   static constexpr int kPixelBytes = Shape::kBytesB + kExtraJ * Shape::kBlockK;
   static constexpr int kStageBytes = kFilterBytes + kPixelBytes;
+  static constexpr int kBoxes = tile_j / kConvolutionBoxJ;  ///< of cells, each with the extra ones of its own
+  static constexpr int kCopiedBytes = kFilterBytes + kBoxes * (kConvolutionBoxJ + kExtraJ) * Shape::kBlockK;
   static constexpr int kRingBytes = stages * kStageBytes;
   static constexpr int kSharedBytes = Shape::kAlignment + kRingBytes + Shape::kBarrierBytes;
 
   static_assert(kStageBytes % Shape::kAlignment == 0);
   static_assert(kSharedBytes <= kMostSharedBytes);
+  static_assert(kHasFilterRows ? tile_i == 64 && columns > 1 : Shape::kGroupJ == 64);
 };
 
 /// acc = the products of a stage of three columns, the small ones first.
@@ -40,28 +45,35 @@ __device__ __forceinline__ void multiply_columns(float (&acc)[F::kSums], std::ui
                                                  std::uint32_t filters_at, std::uint32_t dilation) {
   constexpr std::uint32_t kLo = descriptor_step(64);
   std::int32_t accumulate = 0;
-  const std::uint32_t rows = swizzled_lines(pixels_at);
-  const std::uint32_t columns = swizzled_lines(filters_at);
+  const std::uint32_t pixels = swizzled_lines(pixels_at);
+  const std::uint32_t filters = swizzled_lines(filters_at);
   const std::uint32_t shift = dilation * descriptor_step(F::kBlockK);
+  const auto multiply = [&](std::uint32_t of_pixels, std::uint32_t of_filters) {
+    if constexpr (F::kHasFilterRows) {
+      wgmma_ec<kFormat>(acc, of_filters, of_pixels, accumulate);
+    } else {
+      wgmma_ec<kFormat>(acc, of_pixels, of_filters, accumulate);
+    }
+    accumulate = 1;
+  };
   pin(acc);
   wgmma_fence();
 #pragma unroll
   for (int s = 0; s < F::kColumns; ++s) {
 #pragma unroll
     for (int part = 0; part < 2; ++part) {
-      const std::uint32_t of_rows = rows + s * shift + descriptor_step(part * 32);
-      const std::uint32_t of_columns = columns + s * descriptor_step(F::kBytesA) + descriptor_step(part * 32);
-      wgmma_ec<kFormat>(acc, of_rows, of_columns + kLo, accumulate);
-      accumulate = 1;
-      wgmma_ec<kFormat>(acc, of_rows + kLo, of_columns, accumulate);
+      const std::uint32_t of_pixels = pixels + s * shift + descriptor_step(part * 32);
+      const std::uint32_t of_filters = filters + s * descriptor_step(F::kBytesA) + descriptor_step(part * 32);
+      multiply(of_pixels, of_filters + kLo);
+      multiply(of_pixels + kLo, of_filters);
     }
   }
 #pragma unroll
   for (int s = 0; s < F::kColumns; ++s) {
 #pragma unroll
     for (int part = 0; part < 2; ++part) {
-      wgmma_ec<kFormat>(acc, rows + s * shift + descriptor_step(part * 32),
-                        columns + s * descriptor_step(F::kBytesA) + descriptor_step(part * 32), accumulate);
+      multiply(pixels + s * shift + descriptor_step(part * 32),
+               filters + s * descriptor_step(F::kBytesA) + descriptor_step(part * 32));
     }
   }
   wgmma_commit();
@@ -90,14 +102,17 @@ __device__ __forceinline__ void produce_cells(const ConvolutionParams& params, c
       const int shift = params.h.offset_of(r) * cells_of_row + params.w.offset_of(s);
       const int plane = params.h.plane_of(r) * params.w.num_planes() + params.w.plane_of(s);
       barrier_wait(at.empty_at + ring.stage * 8, ring.phase ^ 1);  // at once in the first round
-      barrier_arrive_expect(full, F::kStageBytes);
+      barrier_arrive_expect(full, F::kCopiedBytes);
 #pragma unroll
       for (int c = 0; c < F::kColumns; ++c) {
         copy_box_to_all(to + c * F::kBytesA + part * F::kBlockK, params.a_map, full, kAll,
                         (stage * F::kColumns + c) * F::kBlockK, place.i_first + part, place.plane);
       }
-      copy_box(to + F::kFilterBytes, params.b_map, full, (place.plane * params.blocks + block) * F::kBlockK,
-               cell + shift, plane);
+#pragma unroll
+      for (int box = 0; box < F::kBoxes; ++box) {  // the extra cells of one are the first of the next, and equal
+        copy_box(to + F::kFilterBytes + box * kConvolutionBoxJ * F::kBlockK, params.b_map, full,
+                 (place.plane * params.blocks + block) * F::kBlockK, cell + box * kConvolutionBoxJ + shift, plane);
+      }
       ring.next();
       s += F::kColumns;
       if (s < params.w.filter) continue;
@@ -141,10 +156,18 @@ __device__ __forceinline__ void consume_cells(const ConvolutionParams& params, c
     const TilePlace place = place_of<F>(tile, params);
     const int j_first = place.j_first + static_cast<int>(at.rank) * F::kTileJ + static_cast<int>(consumer) * F::kGroupJ;
     const ConvolutionFactors factors(params);
+    const auto store = [&](auto reads_y) {
+      constexpr bool kReadsY = decltype(reads_y)::value;
+      if constexpr (F::kHasFilterRows) {
+        store_filters<F::kGroupJ, kReadsY>(promoted.sums, params, factors, place.plane, place.i_first, j_first, thread);
+      } else {
+        store_cells<F::kTileI, kReadsY>(promoted.sums, params, factors, place.plane, place.i_first, j_first, thread);
+      }
+    };
     if (factors.beta != 0) {
-      store_cells<F::kTileI, true>(promoted.sums, params, factors, place.plane, place.i_first, j_first, thread);
+      store(std::true_type{});
     } else {
-      store_cells<F::kTileI, false>(promoted.sums, params, factors, place.plane, place.i_first, j_first, thread);
+      store(std::false_type{});
     }
   }
 }
@@ -183,19 +206,22 @@ __global__ void __launch_bounds__(kNumThreads, 1)
 template <product::EcConvolutionForm form>
 struct ConvolutionTileOf;
 template <>
-struct ConvolutionTileOf<product::EcConvolutionForm::kOneColumn64> : ConvolutionTile<64, 1, 8> {};
+struct ConvolutionTileOf<product::EcConvolutionForm::kOneColumn64x128> : ConvolutionTile<64, 128, 1, 8> {};
 template <>
-struct ConvolutionTileOf<product::EcConvolutionForm::kOneColumn128> : ConvolutionTile<128, 1, 6> {};
+struct ConvolutionTileOf<product::EcConvolutionForm::kOneColumn128x128> : ConvolutionTile<128, 128, 1, 6> {};
 template <>
-struct ConvolutionTileOf<product::EcConvolutionForm::kThreeColumns64> : ConvolutionTile<64, 3, 5> {};
+struct ConvolutionTileOf<product::EcConvolutionForm::kThreeColumns64x128> : ConvolutionTile<64, 128, 3, 5> {};
 template <>
-struct ConvolutionTileOf<product::EcConvolutionForm::kThreeColumns128> : ConvolutionTile<128, 3, 3> {};
+struct ConvolutionTileOf<product::EcConvolutionForm::kThreeColumns128x128> : ConvolutionTile<128, 128, 3, 3> {};
+template <>
+struct ConvolutionTileOf<product::EcConvolutionForm::kThreeColumns64x256> : ConvolutionTile<64, 256, 3, 3> {};
 
 template <product::EcConvolutionForm form>
 ConvolutionKernel convolution_kernel() {
   using F = ConvolutionTileOf<form>;
   static_assert(F::kPromoted == product::ec_convolution_promoted_stages(form) &&
-                F::kColumns == product::traits_of(form).columns && F::kTileI == product::traits_of(form).tile_i);
+                F::kColumns == product::traits_of(form).columns && F::kTileI == product::traits_of(form).tile_i &&
+                F::kTileJ == product::traits_of(form).tile_j);
   return {reinterpret_cast<const void*>(&convolution_ec_sm90<F>), F::kSharedBytes};
 }
 

@@ -10,7 +10,7 @@
 
 namespace kizami::engines::hopper {
 
-inline constexpr int kEcConvolutionTileJ = 128;   ///< output cells of a tile
+inline constexpr int kConvolutionBoxJ = 128;  ///< output cells of one copy
 inline constexpr int kEcConvolutionCluster = 2;  ///< CTAs that share filters, each with cells of its own
 
 /// m: filters of a group; n: cells of all images; planes are groups; a_map {bytes of k, filter, group}, b_map {bytes of a

@@ -28,16 +28,16 @@ using product::EcConvolutionFormTraits;
 using product::kNumEcConvolutionForms;
 
 using hopper::kEcConvolutionCluster;
-using hopper::kEcConvolutionTileJ;
 
 const ConvolutionKernel& kernel_of(EcConvolutionForm form) {
   using Kernels = std::array<ConvolutionKernel, kNumEcConvolutionForms>;
   static constinit base::MadeOnce<Kernels> kernels;
   const Kernels& made = kernels.get([] {
-    return Kernels{hopper::convolution_kernel<EcConvolutionForm::kOneColumn64>(),
-                   hopper::convolution_kernel<EcConvolutionForm::kOneColumn128>(),
-                   hopper::convolution_kernel<EcConvolutionForm::kThreeColumns64>(),
-                   hopper::convolution_kernel<EcConvolutionForm::kThreeColumns128>()};
+    return Kernels{hopper::convolution_kernel<EcConvolutionForm::kOneColumn64x128>(),
+                   hopper::convolution_kernel<EcConvolutionForm::kOneColumn128x128>(),
+                   hopper::convolution_kernel<EcConvolutionForm::kThreeColumns64x128>(),
+                   hopper::convolution_kernel<EcConvolutionForm::kThreeColumns128x128>(),
+                   hopper::convolution_kernel<EcConvolutionForm::kThreeColumns64x256>()};
   });
   return made[static_cast<std::size_t>(form)];
 }
@@ -117,8 +117,8 @@ Status run_ec_convolution(const EcConvolution& c, EcConvolutionForm form, produc
   KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(
       {"the pixels", c.pixel_planes, params.n, pixel_bytes, pixel_bytes, params.n * pixel_bytes,
        std::int64_t{c.h.num_planes()} * c.w.num_planes()},
-      kEcConvolutionTileJ + extra, params.b_map));
-  hopper::set_order(params, traits.tile_i, kEcConvolutionTileJ * kEcConvolutionCluster, 0);
+      hopper::kConvolutionBoxJ + extra, params.b_map));
+  hopper::set_order(params, traits.tile_i, traits.tile_j * kEcConvolutionCluster, 0);
   const std::int64_t tiles = std::int64_t{params.tiles_per_plane} * c.groups;
   if (tiles >= kSizeLimit) {
     return {StatusCode::kInvalidArgument, "the convolution has " + std::to_string(tiles) + " tiles, must be below 2^30"};

@@ -97,4 +97,36 @@ __device__ __forceinline__ void store_cells(const float (&d)[kTileI / 2], const 
   }
 }
 
+/// The same of sums whose rows are filters: 64 of them (i_first..) by kCells cells (j_first..).
+template <int kCells, bool kReadsY>
+__device__ __forceinline__ void store_filters(const float (&d)[kCells / 2], const ConvolutionParams& params,
+                                              const ConvolutionFactors& factors, int group, int i_first, int j_first,
+                                              int thread) {
+  const std::int64_t first_filter = static_cast<std::int64_t>(group) * params.m;
+  const int i_of_lane = i_first + thread / 32 * 16 + thread % 32 / 4;
+  std::int32_t scales[2];
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const int i = i_of_lane + 8 * h;
+    scales[h] = i < params.m ? params.filter_scales[first_filter + i] : num::kSkipLine;
+  }
+#pragma unroll
+  for (int e = 0; e < kCells / 4; ++e) {
+    const OutputPlace place = output_of(j_first + e / 2 * 8 + thread % 4 * 2 + e % 2, params);
+    if (!place.is_there) continue;
+    if (params.has_nonfinite != nullptr && params.has_nonfinite[place.image] != 0 &&
+        params.marks[place.pixel * params.groups + group] != 0)
+      continue;
+    const std::int32_t image_scale = params.image_scales[place.image] - factors.exponent;
+    float* const to = params.y + place.offset + (first_filter + i_of_lane) * params.y_filter;
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      if (scales[h] == num::kSkipLine) continue;
+      float* const at = to + 8 * h * params.y_filter;
+      const float out = factors.of(d[e / 2 * 4 + 2 * h + e % 2], image_scale + scales[h]);
+      *at = kReadsY ? __fmaf_rn(factors.beta, *at, out) : out;
+    }
+  }
+}
+
 }  // namespace kizami::engines::hopper
