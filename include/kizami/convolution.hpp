@@ -74,8 +74,8 @@ class KIZAMI_API ConvolutionPlan {
   [[nodiscard]] const ConvolutionShape& shape() const;
   [[nodiscard]] std::int64_t out_height() const;  ///< 0 if the dilated filter is larger than the padded image
   [[nodiscard]] std::int64_t out_width() const;
-  [[nodiscard]] ConvolutionFormat format() const;    ///< never kAuto
-  [[nodiscard]] std::string_view form() const;       ///< the kernel
+  [[nodiscard]] ConvolutionFormat format() const;     ///< never kAuto
+  [[nodiscard]] std::string_view form() const;        ///< the kernel
   [[nodiscard]] std::size_t workspace_bytes() const;  ///< of kizami::cuda::convolve()
   [[nodiscard]] std::size_t filter_bytes() const;     ///< of prepared filters; 0 for kF32
   /// |y - conv(x, w)| <= bound() conv(|x|, |w|) + floor() (max|x| sum|w| + max|w| sum|x|) for alpha = 1, beta = 0, barring

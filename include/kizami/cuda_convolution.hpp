@@ -26,8 +26,8 @@ namespace kizami::cuda {
 /// @status kInvalidArgument: a pointer is null, the workspace too small or not aligned; kUnsupported: the device; kInternal
 ///         with CUDA's words
 /// @queue  asynchronous, allocates nothing, waits for nothing, capturable
-KIZAMI_API Status convolve(const ConvolutionPlan& plan, float alpha, const float* x, const float* w, float beta, float* y,
-                           std::span<std::byte> workspace, Stream stream);
+KIZAMI_API Status convolve(const ConvolutionPlan& plan, float alpha, const float* x, const float* w, float beta,
+                           float* y, std::span<std::byte> workspace, Stream stream);
 
 /// Enqueues the split of filters, for any number of convolutions by plans of the same shape, but for images, height and
 /// width, and of the same format.

@@ -53,7 +53,7 @@ Layer parse_layer(const std::string& text) {
 }
 
 struct Options {
-  std::vector<Layer> layers = {{64, 56, 1}, {128, 28, 1}, {256, 14, 1}, {512, 7, 1},
+  std::vector<Layer> layers = {{64, 56, 1},  {128, 28, 1}, {256, 14, 1}, {512, 7, 1},
                                {128, 56, 2}, {256, 28, 2}, {512, 14, 2}};
   std::vector<std::string> layouts = {"nhwc", "nchw"};
   std::vector<std::string> formats = {"f16", "tf32"};
@@ -115,7 +115,8 @@ class Arrays {
     bench::fill<<<2048, 256>>>(x_.data, plan.shape.images * plan.shape.channels * plan.shape.height * plan.shape.width,
                                0.5, 1);
     bench::fill<<<2048, 256>>>(
-        w_.data, plan.shape.filters * plan.group_channels() * plan.shape.filter_height * plan.shape.filter_width, 0.5, 2);
+        w_.data, plan.shape.filters * plan.group_channels() * plan.shape.filter_height * plan.shape.filter_width, 0.5,
+        2);
     kizami::base::Carver carver(workspace_.data);
     filters_ = convolution::carve_filters(plan, carver);
     images_ = convolution::carve_images(plan, carver);
@@ -129,9 +130,7 @@ class Arrays {
     check(convolution::run_on_device(plan_, 1, x_.data, w_.data, prepared(), 0, y_.data, workspace(), nullptr),
           "convolve");
   }
-  void split() const {
-    check(convolution::device_split(plan_, x_.data, images_, w_.data, filters_, nullptr), "split");
-  }
+  void split() const { check(convolution::device_split(plan_, x_.data, images_, w_.data, filters_, nullptr), "split"); }
   void multiply() const {
     product::EcConvolution p = plan_.product;
     p.pixel_planes = images_.planes;
@@ -207,11 +206,12 @@ void run_plan(const convolution::Plan& plan, const Layer& layer, const Options& 
   for (const Runner& runner : runners) {
     const bench::Spread found = bench::spread(runner.times);
     const double tflops = flops * 1e-9 / found.median;
-    std::fprintf(stderr, "%4ld @ %-3ld /%ld %-4s %-4s %-17s %-8s %8.4f ms %7.1f TFLOPS, error %.2g of bound %.2g, %u MHz %u W\n",
-                 static_cast<long>(layer.channels), static_cast<long>(layer.size), static_cast<long>(layer.stride),
-                 std::string(to_string(s.layout)).c_str(), std::string(to_string(plan.format)).c_str(),
-                 std::string(product::traits_of(plan.form).name).c_str(), runner.who.c_str(), found.median, tflops, error,
-                 plan.bound, runner.mhz, runner.watts);
+    std::fprintf(
+        stderr, "%4ld @ %-3ld /%ld %-4s %-4s %-17s %-8s %8.4f ms %7.1f TFLOPS, error %.2g of bound %.2g, %u MHz %u W\n",
+        static_cast<long>(layer.channels), static_cast<long>(layer.size), static_cast<long>(layer.stride),
+        std::string(to_string(s.layout)).c_str(), std::string(to_string(plan.format)).c_str(),
+        std::string(product::traits_of(plan.form).name).c_str(), runner.who.c_str(), found.median, tflops, error,
+        plan.bound, runner.mhz, runner.watts);
     records.append(bench::Json{{"date", bench::today()},
                                {"commit", options.commit},
                                {"device", bench::device_name()},

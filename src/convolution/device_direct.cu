@@ -57,9 +57,10 @@ __global__ void __launch_bounds__(kThreads)
 [[nodiscard]] __device__ bool is_finite(float x) { return (__float_as_uint(x) & 0x7FFFFFFFU) < 0x7F800000U; }
 
 /// Whether the window of an output has NaN or Inf in the channels of a group, by a warp.
-[[nodiscard]] __device__ bool has_nonfinite_window(const DirectTask& task, std::int64_t image, int p, int q, int group) {
-  const float* const from = task.x + image * task.x_strides.image +
-                            static_cast<std::int64_t>(group) * task.channels * task.x_strides.channel;
+[[nodiscard]] __device__ bool has_nonfinite_window(const DirectTask& task, std::int64_t image, int p, int q,
+                                                   int group) {
+  const float* const from =
+      task.x + image * task.x_strides.image + static_cast<std::int64_t>(group) * task.channels * task.x_strides.channel;
   bool found = false;
   for (int r = 0; r < task.h.filter; ++r) {
     const std::int64_t row = std::int64_t{p} * task.h.stride + std::int64_t{r} * task.h.dilation - task.h.pad;
@@ -116,8 +117,7 @@ constexpr std::int64_t kMostCtas = 1056;  // 8 of each multiprocessor of an H200
 }  // namespace
 
 Status device_direct(const DirectTask& task, product::Queue queue) {
-  const std::int64_t outputs =
-      task.images * task.groups * task.filters * task.h.outputs * std::int64_t{task.w.outputs};
+  const std::int64_t outputs = task.images * task.groups * task.filters * task.h.outputs * std::int64_t{task.w.outputs};
   if (outputs == 0) return {};
   const std::int64_t ctas = std::min(base::ceil_div(outputs, std::int64_t{kThreads}), 16 * kMostCtas);
   return base::launch_overlapped("a convolution in FP32", direct_convolution_smxx, dim3(static_cast<unsigned>(ctas)),

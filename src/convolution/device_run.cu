@@ -19,10 +19,10 @@ Status check_device() {
   int major = 0;
   int minor = 0;
   KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaGetDevice(&device), "the current device"));
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(
-      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "the compute capability"));
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(
-      cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "the compute capability"));
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
+                                           "the compute capability"));
+  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device),
+                                           "the compute capability"));
   if (major == 9 && minor == 0) return {};
   return {StatusCode::kUnsupported,
           "compute_capability = " + std::to_string(10 * major + minor) + ", must be 90 for convolutions"};
@@ -38,8 +38,8 @@ Status check_pointer(const char* name, const float* data, bool is_needed) {
 
 Status check_memory(const char* name, const std::byte* data, std::size_t size, std::size_t needed) {
   if (size < needed) {
-    return {StatusCode::kInvalidArgument, std::string(name) + " has " + std::to_string(size) + " bytes, must be at least " +
-                                              std::to_string(needed)};
+    return {StatusCode::kInvalidArgument,
+            std::string(name) + " has " + std::to_string(size) + " bytes, must be at least " + std::to_string(needed)};
   }
   if (needed > 0 && (data == nullptr || reinterpret_cast<std::uintptr_t>(data) % 256 != 0))
     return {StatusCode::kInvalidArgument, std::string(name) + " does not begin on 256 bytes"};
@@ -82,8 +82,7 @@ Status run_on_device(const Plan& plan, float alpha, const float* x, const float*
   const ImageBuffers images = carve_images(plan, carver);
   if (!prepared.empty()) filters = filters_in(plan, const_cast<std::byte*>(prepared.data()));  // only read
   KIZAMI_RETURN_IF_ERROR(device_split(plan, x, images, prepared.empty() ? w : nullptr, filters, queue));
-  KIZAMI_RETURN_IF_ERROR(
-      device_settle_nonfinite(direct, images.has_nonfinite, filters.scales, images.marks, queue));
+  KIZAMI_RETURN_IF_ERROR(device_settle_nonfinite(direct, images.has_nonfinite, filters.scales, images.marks, queue));
   product::EcConvolution product = plan.product;
   product.pixel_planes = images.planes;
   product.image_scales = images.scales;

@@ -48,8 +48,8 @@ struct SplitJob {
   std::int64_t filter_bytes;
   std::int32_t num_images;
   std::int32_t num_filters;  ///< that are split
-  std::int32_t channels;  ///< of a group
-  std::int32_t blocks;    ///< of a group
+  std::int32_t channels;     ///< of a group
+  std::int32_t blocks;       ///< of a group
   std::int32_t pixel_blocks;
   std::int32_t cells;  ///< of an image in a plane
   std::int32_t cells_w;
@@ -363,7 +363,8 @@ Status device_split(const Plan& plan, const float* x, const ImageBuffers& images
   job.is_aligned = job.channels % 4 == 0 && reinterpret_cast<std::uintptr_t>(x) % 16 == 0;
   job.cluster = 1;
   constexpr std::int64_t kOfCta = 8192;  // elements: 32 a thread
-  while (images.planes != nullptr && job.cluster < kMostCluster && job.image_elements > job.cluster * kOfCta) job.cluster *= 2;
+  while (images.planes != nullptr && job.cluster < kMostCluster && job.image_elements > job.cluster * kOfCta)
+    job.cluster *= 2;
   const std::int64_t image_ctas = images.planes == nullptr ? 0 : s.images * job.cluster;
   const std::int64_t ctas = base::round_up(image_ctas + (w == nullptr ? 0 : s.filters), std::int64_t{job.cluster});
   if (ctas > INT32_MAX) {

@@ -63,10 +63,10 @@ HostPlanes split_images_on_host(const Plan& plan, const float* x) {
     made.has_nonfinite.push_back(sight.has_nonfinite ? 1 : 0);
     for (std::int64_t plane = 0; plane < planes; ++plane) {
       for (std::int64_t cell = 0; cell < p.cells(); ++cell) {
-        const std::int32_t row = p.h.input_of(static_cast<std::int32_t>(plane / planes_w),
-                                              static_cast<std::int32_t>(cell / p.w.cells()));
-        const std::int32_t column = p.w.input_of(static_cast<std::int32_t>(plane % planes_w),
-                                                 static_cast<std::int32_t>(cell % p.w.cells()));
+        const std::int32_t row =
+            p.h.input_of(static_cast<std::int32_t>(plane / planes_w), static_cast<std::int32_t>(cell / p.w.cells()));
+        const std::int32_t column =
+            p.w.input_of(static_cast<std::int32_t>(plane % planes_w), static_cast<std::int32_t>(cell % p.w.cells()));
         if (row < 0 || row >= p.h.extent || column < 0 || column >= p.w.extent) continue;
         std::int8_t* const pixel =
             made.planes.data() + ((plane * p.images + image) * p.cells() + cell) * p.pixel_bytes();
@@ -94,8 +94,8 @@ HostPlanes split_filters_on_host(const Plan& plan, const float* w) {
     made.scales.push_back(sight.has_nonfinite ? num::kSkipLine : ec::ec_scale(sight.largest, p.format));
     for (std::int64_t r = 0; r < p.h.filter; ++r) {
       for (std::int64_t s = 0; s < p.w.filter; ++s) {
-        std::int8_t* const first = made.planes.data() + filter * p.filter_bytes() +
-                                   (r * p.blocks * p.w.filter + s) * product::kEcBlockBytes;
+        std::int8_t* const first =
+            made.planes.data() + filter * p.filter_bytes() + (r * p.blocks * p.w.filter + s) * product::kEcBlockBytes;
         for (std::int64_t c = 0; c < plan.group_channels(); ++c) {
           store(from[r * at.row + s * at.column + c * at.channel], made.scales.back(), p.format, c, first,
                 p.w.filter * product::kEcBlockBytes);

@@ -31,7 +31,9 @@ struct Output {
 class ModelLines {
  public:
   ModelLines(std::int64_t num_lines, std::int64_t blocks)
-      : num_lines_(num_lines), row_bytes_(blocks * kHalf), memory_(static_cast<std::size_t>(2 * num_lines * row_bytes_)) {}
+      : num_lines_(num_lines),
+        row_bytes_(blocks * kHalf),
+        memory_(static_cast<std::size_t>(2 * num_lines * row_bytes_)) {}
 
   /// Block b of a line from 128 bytes, or zeros from none.
   void set(std::int64_t line, std::int64_t b, const std::int8_t* block) {
@@ -175,8 +177,8 @@ void convolve_split(const Plan& plan, const DirectTask& task) {
       std::vector<Output> outputs;
       for (std::int64_t at = first; at < std::min(total, first + kChunk); ++at) {
         const std::int64_t in_image = at % pixels;
-        outputs.push_back({at / pixels, static_cast<int>(in_image / plan.out_width),
-                           static_cast<int>(in_image % plan.out_width)});
+        outputs.push_back(
+            {at / pixels, static_cast<int>(in_image / plan.out_width), static_cast<int>(in_image % plan.out_width)});
       }
       convolve_group(plan, task, images, filters, group, outputs);
     }

@@ -59,7 +59,8 @@ std::optional<std::string> why_refused(const ConvolutionShape& s) {
   }
   if (s.channels % s.groups != 0)
     return wrong("groups", s.groups, "a divisor of channels = " + std::to_string(s.channels));
-  if (s.filters % s.groups != 0) return wrong("groups", s.groups, "a divisor of filters = " + std::to_string(s.filters));
+  if (s.filters % s.groups != 0)
+    return wrong("groups", s.groups, "a divisor of filters = " + std::to_string(s.filters));
   const auto reach = [](std::int64_t extent, std::int64_t pad, std::int64_t filter, std::int64_t dilation) {
     return extent + 2 * pad + filter * dilation;  // below 2^33 + 2^62
   };
@@ -69,8 +70,7 @@ std::optional<std::string> why_refused(const ConvolutionShape& s) {
   if (reach(s.width, s.pad_w, s.filter_width, s.dilation_w) >= kExtentLimit)
     return "width, pads and the dilated filter_width together = " +
            std::to_string(reach(s.width, s.pad_w, s.filter_width, s.dilation_w)) + ", must be below 2^31";
-  const std::int64_t out_h =
-      product::convolution_outputs(s.height, s.filter_height, s.stride_h, s.pad_h, s.dilation_h);
+  const std::int64_t out_h = product::convolution_outputs(s.height, s.filter_height, s.stride_h, s.pad_h, s.dilation_h);
   const std::int64_t out_w = product::convolution_outputs(s.width, s.filter_width, s.stride_w, s.pad_w, s.dilation_w);
   if (!elements(s.images, s.channels, s.height, s.width).has_value()) return "x has 2^48 elements or more";
   if (!elements(s.filters, s.channels / s.groups, s.filter_height, s.filter_width).has_value())
@@ -237,15 +237,16 @@ std::string explain(const Plan& plan) {
   };
   std::string words = "images:    " + text(s.images) + " of " + text(s.height) + " x " + text(s.width) + ", " +
                       text(s.channels) + " channels, " + std::string(to_string(s.layout)) + "\n";
-  words += "filters:   " + text(s.filters) + " of " + text(s.filter_height) + " x " + text(s.filter_width) + ", stride " +
-           text(s.stride_h) + " x " + text(s.stride_w) + ", pad " + text(s.pad_h) + " x " + text(s.pad_w) +
-           ", dilation " + text(s.dilation_h) + " x " + text(s.dilation_w) + ", groups " + text(s.groups) + "\n";
+  words += "filters:   " + text(s.filters) + " of " + text(s.filter_height) + " x " + text(s.filter_width) +
+           ", stride " + text(s.stride_h) + " x " + text(s.stride_w) + ", pad " + text(s.pad_h) + " x " +
+           text(s.pad_w) + ", dilation " + text(s.dilation_h) + " x " + text(s.dilation_w) + ", groups " +
+           text(s.groups) + "\n";
   words += "outputs:   " + text(plan.out_height) + " x " + text(plan.out_width) + "\n";
   words += "format:    " + std::string(to_string(plan.format)) +
            (plan.reason.empty() ? std::string() : ", for " + plan.reason) + "\n";
   if (plan.is_split()) {
-    const product::EcConvolutionSums sums =
-        product::ec_convolution_sums(plan.product.format, plan.product.filter_bytes() / product::kEcBlockBytes, plan.form);
+    const product::EcConvolutionSums sums = product::ec_convolution_sums(
+        plan.product.format, plan.product.filter_bytes() / product::kEcBlockBytes, plan.form);
     words += "form:      " + std::string(product::traits_of(plan.form).name) + ", " + text(sums.interval) +
              " elements of k inside the tensor core\n";
     words += "cells:     " + text(plan.product.h.cells()) + " x " + text(plan.product.w.cells()) + " of an image, " +

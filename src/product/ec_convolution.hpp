@@ -56,7 +56,8 @@ struct ConvolutionAxis {
   [[nodiscard]] constexpr std::int64_t cells() const {
     if (has_plane_a_tap()) return outputs;
     const std::int64_t inputs = base::ceil_div(std::int64_t{extent}, std::int64_t{stride});
-    return std::max<std::int64_t>({inputs - offset_of(0), std::int64_t{outputs} + std::max(offset_of(filter - 1), 0), 1});
+    return std::max<std::int64_t>(
+        {inputs - offset_of(0), std::int64_t{outputs} + std::max(offset_of(filter - 1), 0), 1});
   }
 };
 
@@ -126,8 +127,8 @@ inline constexpr int kEcConvolutionMostShift = 8;  ///< lines between the first 
 }
 /// How sums are made: the form, and of one filter its stages.
 struct EcConvolutionSums {
-  std::int64_t num_stages = 0;          ///< with stages of zeros that fill the last promotion
-  std::int64_t interval = 0;            ///< elements of k of a promotion
+  std::int64_t num_stages = 0;           ///< with stages of zeros that fill the last promotion
+  std::int64_t interval = 0;             ///< elements of k of a promotion
   std::int64_t promotions_of_block = 0;  ///< that are added up before their sum is added to those of blocks before
 };
 
@@ -158,9 +159,7 @@ struct EcConvolution {
 
   [[nodiscard]] std::int64_t cells() const { return h.cells() * w.cells(); }  ///< of one image in one plane
   [[nodiscard]] std::int64_t pixel_bytes() const { return std::int64_t{groups} * blocks * kEcBlockBytes; }
-  [[nodiscard]] std::int64_t filter_bytes() const {
-    return std::int64_t{h.filter} * blocks * w.filter * kEcBlockBytes;
-  }
+  [[nodiscard]] std::int64_t filter_bytes() const { return std::int64_t{h.filter} * blocks * w.filter * kEcBlockBytes; }
 };
 
 /// About the square root of all promotions make a block, for the fewest roundings, and at least 8.

@@ -67,9 +67,9 @@ struct Elements {
 
   Elements(const convolution::Plan& plan, std::mt19937_64& rng, int spread = 6)
       : x(random_elements(plan.shape.images * plan.shape.channels * plan.shape.height * plan.shape.width, rng, spread)),
-        w(random_elements(plan.shape.filters * plan.group_channels() * plan.shape.filter_height *
-                              plan.shape.filter_width,
-                          rng, spread)),
+        w(random_elements(
+            plan.shape.filters * plan.group_channels() * plan.shape.filter_height * plan.shape.filter_width, rng,
+            spread)),
         y(random_elements(plan.num_outputs(), rng, spread)) {}
 };
 

@@ -65,7 +65,8 @@ TEST(ConvolutionHostTest, EveryElementIsWithinTheBound) {
   double worst = 0;
   for (int round = 0; round < 60 && !HasFailure(); ++round) {
     const ConvolutionShape s = random_shape(rng);
-    for (const ConvolutionFormat format : {ConvolutionFormat::kF16, ConvolutionFormat::kTf32, ConvolutionFormat::kF32}) {
+    for (const ConvolutionFormat format :
+         {ConvolutionFormat::kF16, ConvolutionFormat::kTf32, ConvolutionFormat::kF32}) {
       const Plan plan = made(s, format);
       Elements e(plan, rng, round % 4 == 0 ? 30 : 6);
       const Status status = run_on_host(plan, 1, e.x.data(), e.w.data(), 0, e.y.data());
@@ -119,7 +120,8 @@ TEST(ConvolutionHostTest, LayoutAndBatchChangeNoBit) {
   s.images = 1;
   const Plan single = made(s, ConvolutionFormat::kF16);
   const Elements e(nhwc, rng);
-  const auto moved = [](const std::vector<float>& from, std::int64_t outer, std::int64_t channels, std::int64_t pixels) {
+  const auto moved = [](const std::vector<float>& from, std::int64_t outer, std::int64_t channels,
+                        std::int64_t pixels) {
     std::vector<float> to(from.size());
     for (std::int64_t n = 0; n < outer; ++n) {
       for (std::int64_t i = 0; i < pixels; ++i) {

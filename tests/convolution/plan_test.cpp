@@ -65,8 +65,8 @@ TEST(ConvolutionPlanTest, EveryTapOfEveryOutputMeetsItsPixelOrAZero) {
         product::convolution_outputs(s.width, s.filter_width, s.stride_w, s.pad_w, s.dilation_w);
     if (outputs == 0) continue;
     const auto i32 = [](std::int64_t x) { return static_cast<std::int32_t>(x); };
-    const ConvolutionAxis axis{i32(s.width),      i32(s.filter_width), i32(s.stride_w), i32(s.pad_w),
-                               i32(s.dilation_w), i32(outputs)};
+    const ConvolutionAxis axis{i32(s.width), i32(s.filter_width), i32(s.stride_w),
+                               i32(s.pad_w), i32(s.dilation_w),   i32(outputs)};
     const auto cells = i32(axis.cells());
     for (std::int32_t tap = 0; tap < axis.filter; ++tap) {
       const std::int32_t plane = axis.plane_of(tap);

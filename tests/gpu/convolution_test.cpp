@@ -163,7 +163,8 @@ TEST_F(ConvolutionDeviceTest, PlanesAreThoseOfTheHost) {
 
 TEST_F(ConvolutionDeviceTest, OneTapIsAProduct) {
   std::mt19937_64 rng(2);
-  for (const ConvolutionShape& s : {square(1, 32, 64, 8, 1, 0), square(1, 64, 128, 12, 1, 0), square(2, 96, 70, 15, 1, 0)}) {
+  for (const ConvolutionShape& s :
+       {square(1, 32, 64, 8, 1, 0), square(1, 64, 128, 12, 1, 0), square(2, 96, 70, 15, 1, 0)}) {
     for (const Plan& plan : all_plans(s)) {
       const Elements e(plan, rng);
       expect_equal_bits(on_device(plan, e), on_host(plan, e), plan, "1x1");
@@ -308,7 +309,8 @@ TEST_F(ConvolutionDeviceTest, GraphsReplayWithOtherElements) {
   cudaGraphExec_t replay = nullptr;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "capture");
-  const Status status = cuda::convolve(plan, 1, x.data(), w.data(), 0, y.data(), {workspace.data(), workspace.size()}, stream);
+  const Status status =
+      cuda::convolve(plan, 1, x.data(), w.data(), 0, y.data(), {workspace.data(), workspace.size()}, stream);
   EXPECT_TRUE(status.ok()) << status.reason();
   check(cudaStreamEndCapture(stream, &graph), "capture");
   check(cudaGraphInstantiate(&replay, graph, 0), "graph");

@@ -227,6 +227,6 @@ ConvolutionKernel convolution_kernel() {
 
 }  // namespace kizami::engines::hopper
 
-#define KIZAMI_INSTANTIATE_CONVOLUTION(form)             \
+#define KIZAMI_INSTANTIATE_CONVOLUTION(form)            \
   template ::kizami::engines::hopper::ConvolutionKernel \
   kizami::engines::hopper::convolution_kernel<kizami::product::EcConvolutionForm::form>()

@@ -10,7 +10,7 @@
 
 namespace kizami::engines::hopper {
 
-inline constexpr int kConvolutionBoxJ = 128;  ///< output cells of one copy
+inline constexpr int kConvolutionBoxJ = 128;     ///< output cells of one copy
 inline constexpr int kEcConvolutionCluster = 2;  ///< CTAs that share filters, each with cells of its own
 
 /// m: filters of a group; n: cells of all images; planes are groups; a_map {bytes of k, filter, group}, b_map {bytes of a
@@ -20,7 +20,7 @@ struct ConvolutionParams : TileWalk {
   product::ConvolutionAxis w;
   std::uint32_t num_tiles;  ///< of all groups
   std::int32_t images;
-  std::int32_t blocks;   ///< a pixel's of a group
+  std::int32_t blocks;  ///< a pixel's of a group
   std::int32_t is_tf32;
   std::int32_t block_promotions;
   Divider by_image;  ///< cells of an image

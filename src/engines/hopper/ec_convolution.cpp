@@ -109,19 +109,20 @@ Status run_ec_convolution(const EcConvolution& c, EcConvolutionForm form, produc
   params.has_pairs = c.y_filter == 1 && reinterpret_cast<std::uintptr_t>(c.y) % 8 == 0 && c.y_image % 2 == 0 &&
                      c.y_row % 2 == 0 && c.y_column % 2 == 0 && c.filters % 2 == 0;
   const std::int64_t filter_bytes = c.filter_bytes();
-  KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order({"the filters", c.filter_planes, c.filters, filter_bytes, filter_bytes,
-                                                  c.filters * filter_bytes, c.groups},
-                                                 traits.tile_i / kEcConvolutionCluster, params.a_map));
+  KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(
+      {"the filters", c.filter_planes, c.filters, filter_bytes, filter_bytes, c.filters * filter_bytes, c.groups},
+      traits.tile_i / kEcConvolutionCluster, params.a_map));
   const std::int64_t pixel_bytes = c.pixel_bytes();
   const int extra = traits.columns > 1 ? product::kEcConvolutionMostShift : 0;
-  KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(
-      {"the pixels", c.pixel_planes, params.n, pixel_bytes, pixel_bytes, params.n * pixel_bytes,
-       std::int64_t{c.h.num_planes()} * c.w.num_planes()},
-      hopper::kConvolutionBoxJ + extra, params.b_map));
+  KIZAMI_RETURN_IF_ERROR(
+      hopper::encode_in_order({"the pixels", c.pixel_planes, params.n, pixel_bytes, pixel_bytes, params.n * pixel_bytes,
+                               std::int64_t{c.h.num_planes()} * c.w.num_planes()},
+                              hopper::kConvolutionBoxJ + extra, params.b_map));
   hopper::set_order(params, traits.tile_i, traits.tile_j * kEcConvolutionCluster, 0);
   const std::int64_t tiles = std::int64_t{params.tiles_per_plane} * c.groups;
   if (tiles >= kSizeLimit) {
-    return {StatusCode::kInvalidArgument, "the convolution has " + std::to_string(tiles) + " tiles, must be below 2^30"};
+    return {StatusCode::kInvalidArgument,
+            "the convolution has " + std::to_string(tiles) + " tiles, must be below 2^30"};
   }
   params.num_tiles = static_cast<std::uint32_t>(tiles);
 

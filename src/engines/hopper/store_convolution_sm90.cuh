@@ -28,7 +28,8 @@ struct OutputPlace {
   return {cell < params.n && row < static_cast<std::uint32_t>(params.h.outputs) &&
               column < static_cast<std::uint32_t>(params.w.outputs),
           static_cast<int>(image),
-          (static_cast<std::int64_t>(image) * params.h.outputs + row) * params.w.outputs + column, image * params.y_image + row * params.y_row + column * params.y_column};
+          (static_cast<std::int64_t>(image) * params.h.outputs + row) * params.w.outputs + column,
+          image * params.y_image + row * params.y_row + column * params.y_column};
 }
 
 /// alpha is taken apart, so that a product overflows only where it is too large.
@@ -72,7 +73,8 @@ __device__ __forceinline__ void store_cells(const float (&d)[kTileI / 2], const 
         params.marks[place.pixel * params.groups + group] != 0)
       continue;
     const std::int32_t image_scale = params.image_scales[place.image] - factors.exponent;
-    float* const to = params.y + place.offset + (static_cast<std::int64_t>(group) * params.m + i_of_lane) * params.y_filter;
+    float* const to =
+        params.y + place.offset + (static_cast<std::int64_t>(group) * params.m + i_of_lane) * params.y_filter;
 #pragma unroll
     for (int e = 0; e < kTileI / 8; ++e) {
       const std::int32_t first = scales[2 * e];
