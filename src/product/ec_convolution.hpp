@@ -88,8 +88,14 @@ enum class EcConvolutionForm : std::uint8_t {
   kThreeColumns64x128,
   kThreeColumns128x128,
   kThreeColumns64x256,
+  kThreeColumns64x224,
+  kThreeColumns64x208,
+  kThreeColumns128x112,
+  kThreeColumns128x104,
+  kOneColumn128x112,
+  kOneColumn128x104,
 };
-inline constexpr int kNumEcConvolutionForms = 5;
+inline constexpr int kNumEcConvolutionForms = 11;
 struct EcConvolutionFormTraits {
   std::string_view name;
   EcConvolutionForm form;
@@ -103,6 +109,12 @@ inline constexpr std::array<EcConvolutionFormTraits, kNumEcConvolutionForms> kEc
     {"three_columns_64x128", EcConvolutionForm::kThreeColumns64x128, 64, 128, 3},
     {"three_columns_128x128", EcConvolutionForm::kThreeColumns128x128, 128, 128, 3},
     {"three_columns_64x256", EcConvolutionForm::kThreeColumns64x256, 64, 256, 3},
+    {"three_columns_64x224", EcConvolutionForm::kThreeColumns64x224, 64, 224, 3},
+    {"three_columns_64x208", EcConvolutionForm::kThreeColumns64x208, 64, 208, 3},
+    {"three_columns_128x112", EcConvolutionForm::kThreeColumns128x112, 128, 112, 3},
+    {"three_columns_128x104", EcConvolutionForm::kThreeColumns128x104, 128, 104, 3},
+    {"one_column_128x112", EcConvolutionForm::kOneColumn128x112, 128, 112, 1},
+    {"one_column_128x104", EcConvolutionForm::kOneColumn128x104, 128, 104, 1},
 }};
 [[nodiscard]] constexpr const EcConvolutionFormTraits& traits_of(EcConvolutionForm form) {
   return kEcConvolutionForms[static_cast<std::size_t>(form)];

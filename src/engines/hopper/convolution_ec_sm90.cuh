@@ -16,69 +16,107 @@
 
 namespace kizami::engines::hopper {
 
-/// A form as constants, also as multiply_stages() takes it.
-template <int tile_i, int tile_j, int columns, int stages>
-struct ConvolutionTile : TileShape<tile_i, tile_j, tile_j / 2, kEcConvolutionCluster, stages> {
-  using Shape = TileShape<tile_i, tile_j, tile_j / 2, kEcConvolutionCluster, stages>;
+/// A form as constants. A warpgroup has 64 filters and all cells of a tile, or half of them where the tile has only 64
+/// filters; filters are rows of wgmma, and cells columns, of which any multiple of 8 will do. With kHasCellRows it has 64
+/// cells, which are rows, and all filters.
+template <int tile_i, int tile_j, int columns, int stages, bool has_cell_rows = false>
+struct ConvolutionTile {
+  static constexpr int kTileI = tile_i;
+  static constexpr int kTileJ = tile_j;
+  static constexpr int kCluster = kEcConvolutionCluster;
+  static constexpr int kStages = stages;
   static constexpr int kColumns = columns;
-  static constexpr int kPromoted = columns == 1 ? 2 : 1;
+  static constexpr int kPromoted = columns == 1 ? 2 : 1;  ///< stages
+  static constexpr bool kHasCellRows = has_cell_rows;
   static constexpr bool kSplitsInner = false;
-  static constexpr bool kHasFilterRows = Shape::kGroupJ > 64;  ///< filters are rows of wgmma, cells columns
-  static constexpr int kSums = tile_i * Shape::kGroupJ / 128;  ///< of one thread
-  static constexpr int kExtraJ = columns > 1 ? product::kEcConvolutionMostShift : 0;
-  static constexpr int kFilterBytes = columns * Shape::kBytesA;
-  static constexpr int kPixelBytes = Shape::kBytesB + kExtraJ * Shape::kBlockK;
-  static constexpr int kStageBytes = kFilterBytes + kPixelBytes;
-  static constexpr int kBoxes = tile_j / kConvolutionBoxJ;  ///< of cells, each with the extra ones of its own
-  static constexpr int kCopiedBytes = kFilterBytes + kBoxes * (kConvolutionBoxJ + kExtraJ) * Shape::kBlockK;
-  static constexpr int kRingBytes = stages * kStageBytes;
-  static constexpr int kSharedBytes = Shape::kAlignment + kRingBytes + Shape::kBarrierBytes;
 
-  static_assert(kStageBytes % Shape::kAlignment == 0);
+  static constexpr int kBlockK = 128;  ///< bytes of k in a column of a stage: one swizzle atom
+  static constexpr int kReaders = 2;   ///< warpgroups that read one stage
+  static constexpr int kPartI = tile_i / kCluster;
+  static constexpr int kCopyJ = cells_of_copy(tile_i, tile_j);
+  static constexpr int kGroupJ = has_cell_rows ? 64 : kCopyJ;             ///< cells of a warpgroup
+  static constexpr int kGroupI = has_cell_rows ? tile_i : 64;             ///< filters of a warpgroup
+  static constexpr int kFirstI = has_cell_rows || tile_i == 64 ? 0 : 64;  ///< of the second one
+  static constexpr int kFirstJ = kGroupJ == tile_j ? 0 : kGroupJ;         ///< likewise
+  static constexpr int kExtraJ = columns > 1 ? product::kEcConvolutionMostShift : 0;
+  static constexpr int kSums = kGroupI * kGroupJ / 128;  ///< of one thread
+  static constexpr int kBytesA = tile_i * kBlockK;       ///< of one column
+  static constexpr int kFilterBytes = columns * kBytesA;
+  static constexpr int kStageBytes = kFilterBytes + (tile_j + kExtraJ) * kBlockK;
+  static constexpr int kCopies = tile_j / kCopyJ;  ///< of cells, each with the extra ones of its own
+  static constexpr int kCopiedBytes = kFilterBytes + kCopies * (kCopyJ + kExtraJ) * kBlockK;
+  static constexpr int kRingBytes = stages * kStageBytes;
+  static constexpr int kBarrierBytes = 2 * stages * 8;
+  static constexpr int kAlignment = 1024;  ///< of a swizzled group of 8 lines
+  static constexpr int kSharedBytes = kAlignment + kRingBytes + kBarrierBytes;
+
+  static_assert(kGroupI * kGroupJ * 2 == tile_i * tile_j);
+  static_assert(kPartI % 8 == 0 && kCopyJ % 8 == 0 && kStageBytes % kAlignment == 0, "whole groups of the swizzle");
+  static_assert(kCopyJ + kExtraJ <= 256 && stages >= kPromoted);
   static_assert(kSharedBytes <= kMostSharedBytes);
-  static_assert(kHasFilterRows ? tile_i == 64 && columns > 1 : Shape::kGroupJ == 64);
 };
 
-/// acc = the products of a stage of three columns, the small ones first.
+/// acc = the products of kPromoted stages from `ring` on, which moves past them: the small ones of all columns first.
 template <class F, product::EcFormat kFormat>
-__device__ __forceinline__ void multiply_columns(float (&acc)[F::kSums], std::uint32_t pixels_at,
-                                                 std::uint32_t filters_at, std::uint32_t dilation) {
+__device__ __forceinline__ void multiply_promotion(float (&acc)[F::kSums], RingPlace<F::kStages>& ring,
+                                                   std::uint32_t pixels_at, std::uint32_t filters_at,
+                                                   std::uint32_t dilation, const EcPlace& at, std::uint32_t lane) {
   constexpr std::uint32_t kLo = descriptor_step(64);
-  std::int32_t accumulate = 0;
-  const std::uint32_t pixels = swizzled_lines(pixels_at);
-  const std::uint32_t filters = swizzled_lines(filters_at);
   const std::uint32_t shift = dilation * descriptor_step(F::kBlockK);
+  std::int32_t accumulate = 0;
   const auto multiply = [&](std::uint32_t of_pixels, std::uint32_t of_filters) {
-    if constexpr (F::kHasFilterRows) {
-      wgmma_ec<kFormat>(acc, of_filters, of_pixels, accumulate);
-    } else {
+    if constexpr (F::kHasCellRows) {
       wgmma_ec<kFormat>(acc, of_pixels, of_filters, accumulate);
+    } else {
+      wgmma_ec<kFormat>(acc, of_filters, of_pixels, accumulate);
     }
     accumulate = 1;
   };
+  std::uint32_t pixels[F::kPromoted];
+  std::uint32_t filters[F::kPromoted];
+  std::uint32_t empty[F::kPromoted];
   pin(acc);
-  wgmma_fence();
 #pragma unroll
-  for (int s = 0; s < F::kColumns; ++s) {
+  for (int stage = 0; stage < F::kPromoted; ++stage) {
+    barrier_wait(at.full_at + ring.stage * 8, ring.phase);
+    wgmma_fence();
+    pixels[stage] = swizzled_lines(pixels_at + ring.stage * F::kStageBytes);
+    filters[stage] = swizzled_lines(filters_at + ring.stage * F::kStageBytes);
+    empty[stage] = at.empty_at + ring.stage * 8;
+    ring.next();
 #pragma unroll
-    for (int part = 0; part < 2; ++part) {
-      const std::uint32_t of_pixels = pixels + s * shift + descriptor_step(part * 32);
-      const std::uint32_t of_filters = filters + s * descriptor_step(F::kBytesA) + descriptor_step(part * 32);
-      multiply(of_pixels, of_filters + kLo);
-      multiply(of_pixels + kLo, of_filters);
+    for (int s = 0; s < F::kColumns; ++s) {
+#pragma unroll
+      for (int part = 0; part < 2; ++part) {
+        const std::uint32_t of_pixels = pixels[stage] + s * shift + descriptor_step(part * 32);
+        const std::uint32_t of_filters = filters[stage] + s * descriptor_step(F::kBytesA) + descriptor_step(part * 32);
+        multiply(of_pixels, of_filters + kLo);
+        multiply(of_pixels + kLo, of_filters);
+      }
     }
   }
 #pragma unroll
-  for (int s = 0; s < F::kColumns; ++s) {
+  for (int stage = 0; stage < F::kPromoted; ++stage) {
 #pragma unroll
-    for (int part = 0; part < 2; ++part) {
-      multiply(pixels + s * shift + descriptor_step(part * 32),
-               filters + s * descriptor_step(F::kBytesA) + descriptor_step(part * 32));
+    for (int s = 0; s < F::kColumns; ++s) {
+#pragma unroll
+      for (int part = 0; part < 2; ++part) {
+        multiply(pixels[stage] + s * shift + descriptor_step(part * 32),
+                 filters[stage] + s * descriptor_step(F::kBytesA) + descriptor_step(part * 32));
+      }
     }
+    wgmma_commit();
   }
-  wgmma_commit();
   pin(acc);
-  wgmma_wait<0>();
+#pragma unroll
+  for (int stage = 0; stage < F::kPromoted; ++stage) {
+    if (stage + 1 < F::kPromoted) {
+      wgmma_wait<F::kPromoted - 1>();
+    } else {
+      wgmma_wait<0>();
+    }
+    release_stage<F>(empty[stage], lane);
+  }
   pin(acc);
 }
 
@@ -109,9 +147,9 @@ __device__ __forceinline__ void produce_cells(const ConvolutionParams& params, c
                         (stage * F::kColumns + c) * F::kBlockK, place.i_first + part, place.plane);
       }
 #pragma unroll
-      for (int box = 0; box < F::kBoxes; ++box) {  // the extra cells of one are the first of the next, and equal
-        copy_box(to + F::kFilterBytes + box * kConvolutionBoxJ * F::kBlockK, params.b_map, full,
-                 (place.plane * params.blocks + block) * F::kBlockK, cell + box * kConvolutionBoxJ + shift, plane);
+      for (int copy = 0; copy < F::kCopies; ++copy) {  // the extra cells of one are the first of the next, and equal
+        copy_box(to + F::kFilterBytes + copy * F::kCopyJ * F::kBlockK, params.b_map, full,
+                 (place.plane * params.blocks + block) * F::kBlockK, cell + copy * F::kCopyJ + shift, plane);
       }
       ring.next();
       s += F::kColumns;
@@ -131,7 +169,8 @@ __device__ __forceinline__ void consume_cells(const ConvolutionParams& params, c
   const int thread = static_cast<int>(threadIdx.x % 128);
   const std::uint32_t lane = threadIdx.x % 32;
   const int num_promotions = params.num_k_blocks / F::kPromoted;
-  const std::uint32_t pixels_at = at.ring_at + F::kFilterBytes + consumer * F::kGroupJ * F::kBlockK;
+  const std::uint32_t pixels_at = at.ring_at + F::kFilterBytes + consumer * F::kFirstJ * F::kBlockK;
+  const std::uint32_t filters_at = at.ring_at + consumer * F::kFirstI * F::kBlockK;
   float acc[F::kSums];
   PromotedSums<F::kSums, true> promoted;
   RingPlace<F::kStages> ring;
@@ -140,28 +179,21 @@ __device__ __forceinline__ void consume_cells(const ConvolutionParams& params, c
     promoted.clear();
 #pragma unroll 1
     for (int p = 0; p < num_promotions; ++p) {
-      if constexpr (F::kColumns == 1) {
-        multiply_stages<F, kFormat, F::kPromoted>(acc, ring, pixels_at, at.ring_at, at.full_at, at.empty_at, lane);
-      } else {
-        barrier_wait(at.full_at + ring.stage * 8, ring.phase);
-        multiply_columns<F, kFormat>(acc, pixels_at + ring.stage * F::kStageBytes,
-                                     at.ring_at + ring.stage * F::kStageBytes,
-                                     static_cast<std::uint32_t>(params.w.dilation));
-        release_stage<F>(at.empty_at + ring.stage * 8, lane);
-        ring.next();
-      }
+      multiply_promotion<F, kFormat>(acc, ring, pixels_at, filters_at, static_cast<std::uint32_t>(params.w.dilation),
+                                     at, lane);
       promoted.promote(acc, params.block_promotions);
     }
     promoted.finish(num_promotions > params.block_promotions);
     const TilePlace place = place_of<F>(tile, params);
-    const int j_first = place.j_first + static_cast<int>(at.rank) * F::kTileJ + static_cast<int>(consumer) * F::kGroupJ;
+    const int i_first = place.i_first + static_cast<int>(consumer) * F::kFirstI;
+    const int j_first = place.j_first + static_cast<int>(at.rank) * F::kTileJ + static_cast<int>(consumer) * F::kFirstJ;
     const ConvolutionFactors factors(params);
     const auto store = [&](auto reads_y) {
       constexpr bool kReadsY = decltype(reads_y)::value;
-      if constexpr (F::kHasFilterRows) {
-        store_filters<F::kGroupJ, kReadsY>(promoted.sums, params, factors, place.plane, place.i_first, j_first, thread);
+      if constexpr (F::kHasCellRows) {
+        store_cells<F::kTileI, kReadsY>(promoted.sums, params, factors, place.plane, i_first, j_first, thread);
       } else {
-        store_cells<F::kTileI, kReadsY>(promoted.sums, params, factors, place.plane, place.i_first, j_first, thread);
+        store_filters<F::kGroupJ, kReadsY>(promoted.sums, params, factors, place.plane, i_first, j_first, thread);
       }
     };
     if (factors.beta != 0) {
@@ -206,15 +238,27 @@ __global__ void __launch_bounds__(kNumThreads, 1)
 template <product::EcConvolutionForm form>
 struct ConvolutionTileOf;
 template <>
-struct ConvolutionTileOf<product::EcConvolutionForm::kOneColumn64x128> : ConvolutionTile<64, 128, 1, 8> {};
+struct ConvolutionTileOf<product::EcConvolutionForm::kOneColumn64x128> : ConvolutionTile<64, 128, 1, 8, true> {};
 template <>
-struct ConvolutionTileOf<product::EcConvolutionForm::kOneColumn128x128> : ConvolutionTile<128, 128, 1, 6> {};
+struct ConvolutionTileOf<product::EcConvolutionForm::kOneColumn128x128> : ConvolutionTile<128, 128, 1, 6, true> {};
 template <>
-struct ConvolutionTileOf<product::EcConvolutionForm::kThreeColumns64x128> : ConvolutionTile<64, 128, 3, 5> {};
+struct ConvolutionTileOf<product::EcConvolutionForm::kThreeColumns64x128> : ConvolutionTile<64, 128, 3, 5, true> {};
 template <>
-struct ConvolutionTileOf<product::EcConvolutionForm::kThreeColumns128x128> : ConvolutionTile<128, 128, 3, 3> {};
+struct ConvolutionTileOf<product::EcConvolutionForm::kThreeColumns128x128> : ConvolutionTile<128, 128, 3, 3, true> {};
 template <>
 struct ConvolutionTileOf<product::EcConvolutionForm::kThreeColumns64x256> : ConvolutionTile<64, 256, 3, 3> {};
+template <>
+struct ConvolutionTileOf<product::EcConvolutionForm::kThreeColumns64x224> : ConvolutionTile<64, 224, 3, 4> {};
+template <>
+struct ConvolutionTileOf<product::EcConvolutionForm::kThreeColumns64x208> : ConvolutionTile<64, 208, 3, 4> {};
+template <>
+struct ConvolutionTileOf<product::EcConvolutionForm::kThreeColumns128x112> : ConvolutionTile<128, 112, 3, 3> {};
+template <>
+struct ConvolutionTileOf<product::EcConvolutionForm::kThreeColumns128x104> : ConvolutionTile<128, 104, 3, 3> {};
+template <>
+struct ConvolutionTileOf<product::EcConvolutionForm::kOneColumn128x112> : ConvolutionTile<128, 112, 1, 7> {};
+template <>
+struct ConvolutionTileOf<product::EcConvolutionForm::kOneColumn128x104> : ConvolutionTile<128, 104, 1, 7> {};
 
 template <product::EcConvolutionForm form>
 ConvolutionKernel convolution_kernel() {

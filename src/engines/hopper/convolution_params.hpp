@@ -10,7 +10,6 @@
 
 namespace kizami::engines::hopper {
 
-inline constexpr int kConvolutionBoxJ = 128;     ///< output cells of one copy
 inline constexpr int kEcConvolutionCluster = 2;  ///< CTAs that share filters, each with cells of its own
 
 /// m: filters of a group; n: cells of all images; planes are groups; a_map {bytes of k, filter, group}, b_map {bytes of a
@@ -39,6 +38,12 @@ struct ConvolutionParams : TileWalk {
   std::int64_t y_column;
   std::int32_t has_pairs;  ///< neighbouring filters are neighbours in memory, and pairs of them begin on 8 bytes
 };
+
+/// Cells of a warpgroup and of one copy: all of a tile, or half of them where a tile has no more than 64 filters to share
+/// out.
+[[nodiscard]] constexpr int cells_of_copy(int tile_i, int tile_j) {
+  return tile_i == 64 && tile_j > 128 ? tile_j / 2 : tile_j;
+}
 
 /// A compiled kernel, as cudaLaunchKernelExC takes it.
 struct ConvolutionKernel {

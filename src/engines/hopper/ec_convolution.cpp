@@ -37,7 +37,13 @@ const ConvolutionKernel& kernel_of(EcConvolutionForm form) {
                    hopper::convolution_kernel<EcConvolutionForm::kOneColumn128x128>(),
                    hopper::convolution_kernel<EcConvolutionForm::kThreeColumns64x128>(),
                    hopper::convolution_kernel<EcConvolutionForm::kThreeColumns128x128>(),
-                   hopper::convolution_kernel<EcConvolutionForm::kThreeColumns64x256>()};
+                   hopper::convolution_kernel<EcConvolutionForm::kThreeColumns64x256>(),
+                   hopper::convolution_kernel<EcConvolutionForm::kThreeColumns64x224>(),
+                   hopper::convolution_kernel<EcConvolutionForm::kThreeColumns64x208>(),
+                   hopper::convolution_kernel<EcConvolutionForm::kThreeColumns128x112>(),
+                   hopper::convolution_kernel<EcConvolutionForm::kThreeColumns128x104>(),
+                   hopper::convolution_kernel<EcConvolutionForm::kOneColumn128x112>(),
+                   hopper::convolution_kernel<EcConvolutionForm::kOneColumn128x104>()};
   });
   return made[static_cast<std::size_t>(form)];
 }
@@ -117,7 +123,7 @@ Status run_ec_convolution(const EcConvolution& c, EcConvolutionForm form, produc
   KIZAMI_RETURN_IF_ERROR(
       hopper::encode_in_order({"the pixels", c.pixel_planes, params.n, pixel_bytes, pixel_bytes, params.n * pixel_bytes,
                                std::int64_t{c.h.num_planes()} * c.w.num_planes()},
-                              hopper::kConvolutionBoxJ + extra, params.b_map));
+                              hopper::cells_of_copy(traits.tile_i, traits.tile_j) + extra, params.b_map));
   hopper::set_order(params, traits.tile_i, traits.tile_j * kEcConvolutionCluster, 0);
   const std::int64_t tiles = std::int64_t{params.tiles_per_plane} * c.groups;
   if (tiles >= kSizeLimit) {
