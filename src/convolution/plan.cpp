@@ -124,7 +124,6 @@ void set_split(Plan& plan, ConvolutionFormat format) {
   plan.product.y_filter = y.channel;
   plan.product.y_row = y.row;
   plan.product.y_column = y.column;
-  plan.form = product::ec_convolution_form_for(plan.product.w, plan.product.filters);
 }
 
 /// What follows from format and form.
@@ -189,6 +188,7 @@ Result<Plan> make_plan(const ConvolutionShape& shape, ConvolutionFormat format) 
       plan.reason = *std::move(reason);
     } else {
       plan.format = format == ConvolutionFormat::kAuto ? ConvolutionFormat::kF16 : format;
+      plan.form = product::ec_convolution_form_for(plan.product);
     }
   }
   finish(plan);

@@ -99,22 +99,23 @@ inline constexpr int kNumEcConvolutionForms = 11;
 struct EcConvolutionFormTraits {
   std::string_view name;
   EcConvolutionForm form;
-  int tile_i;   ///< filters of a tile
-  int tile_j;   ///< output cells of a tile
-  int columns;  ///< of a filter in one stage
+  int tile_i;    ///< filters of a tile
+  int tile_j;    ///< output cells of a tile
+  int columns;   ///< of a filter in one stage
+  double share;  ///< that the multiplications of a tile reach of the tensor cores' speed
 };
 inline constexpr std::array<EcConvolutionFormTraits, kNumEcConvolutionForms> kEcConvolutionForms = {{
-    {"one_column_64x128", EcConvolutionForm::kOneColumn64x128, 64, 128, 1},
-    {"one_column_128x128", EcConvolutionForm::kOneColumn128x128, 128, 128, 1},
-    {"three_columns_64x128", EcConvolutionForm::kThreeColumns64x128, 64, 128, 3},
-    {"three_columns_128x128", EcConvolutionForm::kThreeColumns128x128, 128, 128, 3},
-    {"three_columns_64x256", EcConvolutionForm::kThreeColumns64x256, 64, 256, 3},
-    {"three_columns_64x224", EcConvolutionForm::kThreeColumns64x224, 64, 224, 3},
-    {"three_columns_64x208", EcConvolutionForm::kThreeColumns64x208, 64, 208, 3},
-    {"three_columns_128x112", EcConvolutionForm::kThreeColumns128x112, 128, 112, 3},
-    {"three_columns_128x104", EcConvolutionForm::kThreeColumns128x104, 128, 104, 3},
-    {"one_column_128x112", EcConvolutionForm::kOneColumn128x112, 128, 112, 1},
-    {"one_column_128x104", EcConvolutionForm::kOneColumn128x104, 128, 104, 1},
+    {"one_column_64x128", EcConvolutionForm::kOneColumn64x128, 64, 128, 1, 0.6},
+    {"one_column_128x128", EcConvolutionForm::kOneColumn128x128, 128, 128, 1, 0.77},
+    {"three_columns_64x128", EcConvolutionForm::kThreeColumns64x128, 64, 128, 3, 0.65},
+    {"three_columns_128x128", EcConvolutionForm::kThreeColumns128x128, 128, 128, 3, 0.8},
+    {"three_columns_64x256", EcConvolutionForm::kThreeColumns64x256, 64, 256, 3, 0.75},
+    {"three_columns_64x224", EcConvolutionForm::kThreeColumns64x224, 64, 224, 3, 0.75},
+    {"three_columns_64x208", EcConvolutionForm::kThreeColumns64x208, 64, 208, 3, 0.75},
+    {"three_columns_128x112", EcConvolutionForm::kThreeColumns128x112, 128, 112, 3, 0.8},
+    {"three_columns_128x104", EcConvolutionForm::kThreeColumns128x104, 128, 104, 3, 0.8},
+    {"one_column_128x112", EcConvolutionForm::kOneColumn128x112, 128, 112, 1, 0.77},
+    {"one_column_128x104", EcConvolutionForm::kOneColumn128x104, 128, 104, 1, 0.77},
 }};
 [[nodiscard]] constexpr const EcConvolutionFormTraits& traits_of(EcConvolutionForm form) {
   return kEcConvolutionForms[static_cast<std::size_t>(form)];
@@ -125,14 +126,6 @@ inline constexpr int kEcConvolutionMostShift = 8;  ///< lines between the first 
 [[nodiscard]] constexpr bool takes_three_columns(const ConvolutionAxis& w) {
   return w.filter == 3 && w.stride == 1 && 2 * w.dilation <= kEcConvolutionMostShift;
 }
-/// Narrow tiles for few filters, three columns where they fit.
-[[nodiscard]] constexpr EcConvolutionForm ec_convolution_form_for(const ConvolutionAxis& w, std::int64_t filters) {
-  if (takes_three_columns(w)) {
-    return filters <= 64 ? EcConvolutionForm::kThreeColumns64x256 : EcConvolutionForm::kThreeColumns128x128;
-  }
-  return filters <= 64 ? EcConvolutionForm::kOneColumn64x128 : EcConvolutionForm::kOneColumn128x128;
-}
-
 /// Stages of one promotion: what is summed inside the tensor core, small products first, before FP32 sums take over.
 [[nodiscard]] constexpr int ec_convolution_promoted_stages(EcConvolutionForm form) {
   return traits_of(form).columns == 1 ? 2 : 1;
@@ -183,6 +176,31 @@ struct EcConvolution {
   std::int64_t block = 8;
   while (block < 4096 && block * block < stages / promoted) block *= 2;
   return {stages, std::int64_t{promoted} * columns * ec_block_length(format), block};
+}
+
+/// Predicted clocks of a form on the 132 multiprocessors of an H100 or H200: rounds of tiles.
+[[nodiscard]] inline double ec_convolution_clocks(const EcConvolution& c, const EcConvolutionFormTraits& traits) {
+  constexpr double kStoreClocks = 1500;         // of a tile, that no multiplication covers
+  constexpr double kMultipliedPerClock = 2048;  // FP16, of a block of 32 elements; TF32 half, of 16
+  constexpr std::int64_t kClusters = 66;        // of two CTAs
+  const auto blocks = static_cast<double>(c.filter_bytes() / kEcBlockBytes);
+  const double tile =
+      3.0 * 32 * traits.tile_i * traits.tile_j * blocks / kMultipliedPerClock / traits.share + kStoreClocks;
+  const std::int64_t clusters = base::ceil_div(c.images * c.cells(), std::int64_t{2} * traits.tile_j) *
+                                base::ceil_div(std::int64_t{c.filters}, std::int64_t{traits.tile_i}) * c.groups;
+  return static_cast<double>(base::ceil_div(clusters, kClusters)) * tile;
+}
+
+/// The form that is predicted to be fastest; of three columns where it can be, so that bits do not depend on the number of
+/// images. @range fewer than 2^62 tiles
+[[nodiscard]] inline EcConvolutionForm ec_convolution_form_for(const EcConvolution& c) {
+  const int columns = takes_three_columns(c.w) ? 3 : 1;
+  const EcConvolutionFormTraits* best = nullptr;
+  for (const EcConvolutionFormTraits& traits : kEcConvolutionForms) {
+    if (traits.columns != columns) continue;
+    if (best == nullptr || ec_convolution_clocks(c, traits) < ec_convolution_clocks(c, *best)) best = &traits;
+  }
+  return best->form;
 }
 
 }  // namespace kizami::product
