@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "base/overlapped_launch.hpp"
 #include "engines/hopper/convolution_params.hpp"
@@ -188,18 +187,12 @@ __device__ __forceinline__ void consume_cells(const ConvolutionParams& params, c
     const int i_first = place.i_first + static_cast<int>(consumer) * F::kFirstI;
     const int j_first = place.j_first + static_cast<int>(at.rank) * F::kTileJ + static_cast<int>(consumer) * F::kFirstJ;
     const ConvolutionFactors factors(params);
-    const auto store = [&](auto reads_y) {
-      constexpr bool kReadsY = decltype(reads_y)::value;
-      if constexpr (F::kHasCellRows) {
-        store_cells<F::kTileI, kReadsY>(promoted.sums, params, factors, place.plane, i_first, j_first, thread);
-      } else {
-        store_filters<F::kGroupJ, kReadsY>(promoted.sums, params, factors, place.plane, i_first, j_first, thread);
-      }
-    };
-    if (factors.beta != 0) {
-      store(std::true_type{});
+    if constexpr (!F::kHasCellRows) {
+      store_filters<F::kGroupJ>(promoted.sums, params, factors, place.plane, i_first, j_first, thread);
+    } else if (factors.beta != 0) {
+      store_cells<F::kTileI, true>(promoted.sums, params, factors, place.plane, i_first, j_first, thread);
     } else {
-      store(std::false_type{});
+      store_cells<F::kTileI, false>(promoted.sums, params, factors, place.plane, i_first, j_first, thread);
     }
   }
 }
