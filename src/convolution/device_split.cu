@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A cluster takes an image: all of its elements once for the largest, and once more, mostly from L2, for the planes. A
-// warp makes units of 32 cells by one block of channels. Where channels are contiguous in memory lanes have four of
+// A cluster takes an image. A sample of it gives the scale; where the largest of all elements, which are looked at while
+// they are split, turns out not to fit, the planes are made again with its own. A warp makes units of 32 cells by one block of channels. Where channels are contiguous in memory lanes have four of
 // them; where cells are, a lane has a cell, and blocks are put together in shared memory. A CTA takes a filter.
 #include "convolution/device_split.hpp"
 
@@ -53,6 +53,10 @@ struct SplitJob {
   std::int32_t pixel_blocks;
   std::int32_t cells;  ///< of an image in a plane
   std::int32_t cells_w;
+  std::int32_t num_sampled;  ///< pixels; 0: the largest of all elements is looked for first
+  std::int32_t num_pixels;
+  std::int32_t width;
+  std::int32_t all_channels;
   std::int32_t cluster;
   unsigned image_ctas;
   std::int32_t is_aligned;  ///< four channels can be read at a time
@@ -121,12 +125,13 @@ __device__ Sight look_at(const float* x, std::int64_t count, std::int64_t first,
 
 /// Four elements scaled, those that are not finite as zeros, and split.
 template <EcFormat kFormat>
-__device__ Quad<kFormat> split(const float (&x)[4], const Scaling& scaling) {
+__device__ Quad<kFormat> split(const float (&x)[4], const Scaling& scaling, Sight& sight) {
   const num::EcRangeLimits limits{};
   Glance<kFormat> glance(limits);
   float y[4];
 #pragma unroll
   for (int e = 0; e < 4; ++e) {
+    sight.see(x[e]);
     const bool is_finite = (__float_as_uint(x[e]) & 0x7FFFFFFFU) < kInfinity;
     y[e] = is_finite ? scaling.apply(x[e]) : 0.0F;
   }
@@ -174,7 +179,7 @@ __device__ Unit unit_at(const SplitJob& job, std::int64_t index, int image, int 
 /// Channels are contiguous.
 template <EcFormat kFormat>
 __device__ void split_unit_by_channels(const SplitJob& job, const float* image, const Unit& unit, int lane,
-                                       const Scaling& scaling) {
+                                       const Scaling& scaling, Sight& sight) {
   constexpr int kAtOnce = 32 / kQuads<kFormat>;  // cells
   const int quad = lane % kQuads<kFormat>;
   const int left = unit.num_there - quad * 4;
@@ -203,7 +208,7 @@ __device__ void split_unit_by_channels(const SplitJob& job, const float* image, 
   for (int t = 0; t < kQuads<kFormat>; ++t) {
     const int at = t * kAtOnce + lane / kQuads<kFormat>;
     if (unit.cell + at >= job.cells) continue;
-    const Quad<kFormat> made = split<kFormat>(x[t], scaling);
+    const Quad<kFormat> made = split<kFormat>(x[t], scaling, sight);
     std::int8_t* const to = job.images.planes + (unit.first + at) * job.pixel_bytes +
                             unit.block * product::kEcBlockBytes + quad * kQuadBytes<kFormat>;
     using Bytes = typename Quad<kFormat>::Bytes;
@@ -215,7 +220,7 @@ __device__ void split_unit_by_channels(const SplitJob& job, const float* image, 
 /// Cells are contiguous. @param exchange of this warp: kCells * kRowBytes
 template <EcFormat kFormat>
 __device__ void split_unit_by_cells(const SplitJob& job, const float* image, const Unit& unit, int lane,
-                                    const Scaling& scaling, std::uint8_t* exchange) {
+                                    const Scaling& scaling, Sight& sight, std::uint8_t* exchange) {
   float x[kBlock<kFormat>];
   const float* const from = image + unit.source + unit.channel * job.x_strides.channel;
 #pragma unroll
@@ -227,7 +232,7 @@ __device__ void split_unit_by_cells(const SplitJob& job, const float* image, con
 #pragma unroll
   for (int quad = 0; quad < kQuads<kFormat>; ++quad) {
     const float four[4] = {x[quad * 4], x[quad * 4 + 1], x[quad * 4 + 2], x[quad * 4 + 3]};
-    const Quad<kFormat> made = split<kFormat>(four, scaling);
+    const Quad<kFormat> made = split<kFormat>(four, scaling, sight);
     std::uint8_t* const to = exchange + lane * kRowBytes + quad * kQuadBytes<kFormat>;
     *reinterpret_cast<Bytes*>(to) = made.hi;
     *reinterpret_cast<Bytes*>(to + product::kEcBlockBytes / 2) = made.lo;
@@ -243,40 +248,81 @@ __device__ void split_unit_by_cells(const SplitJob& job, const float* image, con
   }
 }
 
-template <EcFormat kFormat, bool kHasChannelsTogether>
-__device__ void split_image(const SplitJob& job, Shared& shared, std::uint8_t* exchange) {
-  namespace cg = cooperative_groups;
-  const cg::cluster_group cluster = cg::this_cluster();
-  const auto image = static_cast<int>(blockIdx.x / static_cast<unsigned>(job.cluster));
-  const auto rank = static_cast<int>(blockIdx.x % static_cast<unsigned>(job.cluster));
-  const float* const x = job.x + image * job.image_elements;
-  look_at(x, job.image_elements, rank * kThreads + static_cast<int>(threadIdx.x), std::int64_t{job.cluster} * kThreads)
-      .combine(shared);
+/// Looks at the sample of an image, with the whole cluster.
+template <bool kHasChannelsTogether>
+__device__ Sight look_at_sample(const SplitJob& job, const float* image, int rank) {
+  Sight sight;
+  const int count = job.num_sampled * job.all_channels;
+#pragma unroll 1
+  for (int at = rank * kThreads + static_cast<int>(threadIdx.x); at < count; at += job.cluster * kThreads) {
+    const int channel = kHasChannelsTogether ? at % job.all_channels : at / job.num_sampled;
+    const int sampled = kHasChannelsTogether ? at / job.all_channels : at % job.num_sampled;
+    const auto pixel = static_cast<int>(sampled_pixel(sampled, job.num_sampled, job.num_pixels));
+    const int row = pixel / job.width;
+    sight.see(image[row * job.x_strides.row + (pixel - row * job.width) * job.x_strides.column +
+                    channel * job.x_strides.channel]);
+  }
+  return sight;
+}
+
+/// What all CTAs of the cluster have seen.
+__device__ Sight of_cluster(const Sight& sight, const SplitJob& job, Shared& shared) {
+  const cooperative_groups::cluster_group cluster = cooperative_groups::this_cluster();
+  sight.combine(shared);
   cluster.sync();
-  std::uint32_t largest = 0;
-  std::uint32_t nonfinite = 0;
+  Sight all;
   for (int other = 0; other < job.cluster; ++other) {
     const Shared& theirs = *cluster.map_shared_rank(&shared, other);
-    largest = max(largest, theirs.largest_of_cta);
-    nonfinite |= theirs.nonfinite_of_cta;
+    all.largest = max(all.largest, theirs.largest_of_cta);
+    all.nonfinite |= theirs.nonfinite_of_cta;
   }
   cluster.sync();  // nobody reads ours any more
-  const std::int32_t scale = ec::scale_of<kFormat>(__uint_as_float(largest));
-  if (rank == 0 && threadIdx.x == 0) {
-    job.images.scales[image] = scale;
-    job.images.has_nonfinite[image] = static_cast<std::int32_t>(nonfinite);
-  }
+  return all;
+}
+
+/// Makes this CTA's units of an image.
+template <EcFormat kFormat, bool kHasChannelsTogether>
+__device__ Sight split_units(const SplitJob& job, const float* x, int image, int rank, std::int32_t scale,
+                             std::uint8_t* exchange) {
   const Scaling scaling(scale);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
+  Sight sight;
 #pragma unroll 1
   for (std::int64_t u = rank * kWarps + warp; u < job.num_units; u += std::int64_t{job.cluster} * kWarps) {
     const Unit unit = unit_at(job, u, image, lane, kBlock<kFormat>);
     if constexpr (kHasChannelsTogether) {
-      split_unit_by_channels<kFormat>(job, x, unit, lane, scaling);
+      split_unit_by_channels<kFormat>(job, x, unit, lane, scaling, sight);
     } else {
-      split_unit_by_cells<kFormat>(job, x, unit, lane, scaling, exchange + warp * kCells * kRowBytes);
+      split_unit_by_cells<kFormat>(job, x, unit, lane, scaling, sight, exchange + warp * kCells * kRowBytes);
     }
+  }
+  return sight;
+}
+
+template <EcFormat kFormat, bool kHasChannelsTogether>
+__device__ void split_image(const SplitJob& job, Shared& shared, std::uint8_t* exchange) {
+  const auto image = static_cast<int>(blockIdx.x / static_cast<unsigned>(job.cluster));
+  const auto rank = static_cast<int>(blockIdx.x % static_cast<unsigned>(job.cluster));
+  const float* const x = job.x + image * job.image_elements;
+  Sight sample;
+  if (job.num_sampled > 0) sample = of_cluster(look_at_sample<kHasChannelsTogether>(job, x, rank), job, shared);
+  const std::int32_t of_sample = ec::scale_of<kFormat>(__uint_as_float(sample.largest));
+  Sight all;
+  if (sample.largest != 0) {
+    all = split_units<kFormat, kHasChannelsTogether>(job, x, image, rank, of_sample - kSampleMargin, exchange);
+  } else {
+    all = look_at(x, job.image_elements, rank * kThreads + static_cast<int>(threadIdx.x),
+                  std::int64_t{job.cluster} * kThreads);
+  }
+  all = of_cluster(all, job, shared);
+  const std::int32_t of_all = ec::scale_of<kFormat>(__uint_as_float(all.largest));
+  const std::int32_t scale = image_scale(of_all, sample.largest != 0, of_sample);
+  if (sample.largest == 0 || scale != of_sample - kSampleMargin)
+    split_units<kFormat, kHasChannelsTogether>(job, x, image, rank, scale, exchange);
+  if (rank == 0 && threadIdx.x == 0) {
+    job.images.scales[image] = scale;
+    job.images.has_nonfinite[image] = static_cast<std::int32_t>(all.nonfinite);
   }
 }
 
@@ -304,7 +350,8 @@ __device__ void split_filter(const SplitJob& job, std::int64_t filter, Shared& s
                  ? w[row * job.w_strides.row + column * job.w_strides.column + (channel + e) * job.w_strides.channel]
                  : 0.0F;
     }
-    const Quad<kFormat> made = split<kFormat>(x, scaling);
+    Sight unused;
+    const Quad<kFormat> made = split<kFormat>(x, scaling, unused);
     std::int8_t* const to = job.filters.planes + filter * job.filter_bytes + block * product::kEcBlockBytes +
                             at % kQuads<kFormat> * kQuadBytes<kFormat>;
     using Bytes = typename Quad<kFormat>::Bytes;
@@ -361,6 +408,10 @@ Status device_split(const Plan& plan, const float* x, const ImageBuffers& images
   job.num_units =
       std::int64_t{job.h.num_planes()} * job.w.num_planes() * ceil_div(job.cells, kCells) * job.pixel_blocks;
   job.is_aligned = job.channels % 4 == 0 && reinterpret_cast<std::uintptr_t>(x) % 16 == 0;
+  job.num_sampled = static_cast<std::int32_t>(sample_pixels(plan));
+  job.num_pixels = static_cast<std::int32_t>(s.height * s.width);
+  job.width = static_cast<std::int32_t>(s.width);
+  job.all_channels = static_cast<std::int32_t>(s.channels);
   job.cluster = 1;
   constexpr std::int64_t kOfCta = 8192;  // elements: 32 a thread
   while (images.planes != nullptr && job.cluster < kMostCluster && job.image_elements > job.cluster * kOfCta)

@@ -20,15 +20,27 @@ struct Sight {
   std::uint32_t largest = 0;  ///< bits of the largest finite magnitude
   bool has_nonfinite = false;
 };
+void see(float element, Sight& sight) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(element) & 0x7FFFFFFFU;
+  if (bits >= 0x7F800000U) {
+    sight.has_nonfinite = true;
+  } else {
+    sight.largest = std::max(sight.largest, bits);
+  }
+}
 Sight look_at(std::span<const float> x) {
   Sight sight;
-  for (const float element : x) {
-    const std::uint32_t bits = std::bit_cast<std::uint32_t>(element) & 0x7FFFFFFFU;
-    if (bits >= 0x7F800000U) {
-      sight.has_nonfinite = true;
-    } else {
-      sight.largest = std::max(sight.largest, bits);
-    }
+  for (const float element : x) see(element, sight);
+  return sight;
+}
+Sight look_at_sample(const Plan& plan, const float* image) {
+  const TensorStrides at = plan.x_strides();
+  const std::int64_t count = sample_pixels(plan);
+  Sight sight;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t pixel = sampled_pixel(i, count, plan.shape.height * plan.shape.width);
+    for (std::int64_t c = 0; c < plan.shape.channels; ++c)
+      see(image[pixel / plan.shape.width * at.row + pixel % plan.shape.width * at.column + c * at.channel], sight);
   }
   return sight;
 }
@@ -59,7 +71,9 @@ HostPlanes split_images_on_host(const Plan& plan, const float* x) {
   for (std::int64_t image = 0; image < p.images; ++image) {
     const float* const from = x + image * elements;
     const Sight sight = look_at({from, static_cast<std::size_t>(elements)});
-    made.scales.push_back(ec::ec_scale(sight.largest, p.format));
+    const Sight sample = look_at_sample(plan, from);
+    made.scales.push_back(image_scale(ec::ec_scale(sight.largest, p.format), sample.largest != 0,
+                                      ec::ec_scale(sample.largest, p.format)));
     made.has_nonfinite.push_back(sight.has_nonfinite ? 1 : 0);
     for (std::int64_t plane = 0; plane < planes; ++plane) {
       for (std::int64_t cell = 0; cell < p.cells(); ++cell) {

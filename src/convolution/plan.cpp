@@ -138,7 +138,7 @@ void finish(Plan& plan) {
   product::FloatProductDesc desc = product::ec_arithmetic(format, product::EcPromotion::kShort);
   desc.k_interval = product::ec_convolution_sums(format, blocks, plan.form).interval;
   plan.bound = num::ec_bound(product::error_terms(desc, 2), blocks * product::ec_block_length(format));
-  plan.floor = product::ec_floor(format);
+  plan.floor = product::ec_floor(format) * (1 << kSampleMargin);
   base::Carver filters;
   static_cast<void>(carve_filters(plan, filters));
   plan.filter_bytes = filters.bytes();
@@ -206,6 +206,13 @@ Result<Plan> make_plan(const ConvolutionShape& shape, ConvolutionFormat format, 
   plan.form = form;
   finish(plan);
   return plan;
+}
+
+std::int64_t sample_pixels(const Plan& plan) {
+  constexpr std::int64_t kElements = 4096;
+  if (plan.product.h.has_plane_a_tap() || plan.product.w.has_plane_a_tap()) return 0;
+  const std::int64_t pixels = plan.shape.height * plan.shape.width;
+  return std::min(pixels, std::max<std::int64_t>(kElements / plan.shape.channels, 1));
 }
 
 FilterBuffers carve_filters(const Plan& plan, base::Carver& carver) {

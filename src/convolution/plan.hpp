@@ -9,6 +9,7 @@
 
 #include "base/carver.hpp"
 #include "kizami/convolution.hpp"
+#include "kizami/host_device.hpp"
 #include "kizami/status.hpp"
 #include "product/ec_convolution.hpp"
 
@@ -51,6 +52,22 @@ struct Plan {
 /// The same with a form of the caller's, for tests and benchmarks. @status kUnsupported: the form does not take the shape
 [[nodiscard]] Result<Plan> make_plan(const ConvolutionShape& shape, ConvolutionFormat format,
                                      product::EcConvolutionForm form);
+
+/// The scale of an image, from exact ones (ec::ec_scale()) of all its elements and of a sample of them. A split that
+/// begins with the scale of the sample, less kSampleMargin, reads the image once, and again only where that overflows.
+inline constexpr int kSampleMargin = 3;  ///< binades: what is lost below, and by what an image may exceed its sample
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int32_t image_scale(std::int32_t of_all, bool has_sample,
+                                                                    std::int32_t of_sample) {
+  return has_sample && of_sample - kSampleMargin <= of_all ? of_sample - kSampleMargin : of_all;
+}
+/// Pixels of the sample: about 4096 elements, spread over the image, of all channels. None of an image of which planes do
+/// not hold every pixel.
+[[nodiscard]] std::int64_t sample_pixels(const Plan& plan);
+/// Pixel i of a sample. @range 0 <= i < num_sampled <= num_pixels
+[[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int64_t sampled_pixel(std::int64_t i, std::int64_t num_sampled,
+                                                                      std::int64_t num_pixels) {
+  return (2 * i + 1) * num_pixels / (2 * num_sampled);
+}
 
 /// Split filters. @shape as product::EcConvolution
 struct FilterBuffers {
