@@ -65,7 +65,7 @@ struct Options {
 };
 
 /// Of output blockIdx.x * stride; raises *worst to |y - exact| / conv(|x|, |w|).
-__global__ void sampled_error(convolution::DirectTask task, std::int64_t stride, double* worst) {
+__global__ void sampled_error(product::DirectConvolution task, std::int64_t stride, double* worst) {
   __shared__ double sums[2][128];
   const std::int64_t pixels = std::int64_t{task.h.outputs} * task.w.outputs;
   const std::int64_t at = (blockIdx.x * stride) % (task.images * pixels);
@@ -136,10 +136,9 @@ class Arrays {
     p.pixel_planes = images_.planes;
     p.image_scales = images_.scales;
     p.has_nonfinite = images_.has_nonfinite;
-    p.marks = images_.marks;
     p.filter_planes = filters_.planes;
     p.filter_scales = filters_.scales;
-    p.y = y_.data;
+    p.direct = convolution::direct_convolution(plan_, 1, x_.data, w_.data, 0, y_.data);
     check(kizami::engines::run_ec_convolution(p, plan_.form, nullptr), "product");
   }
   [[nodiscard]] double error() const {
@@ -147,8 +146,8 @@ class Arrays {
     call();
     check(cudaMemset(worst_.data, 0, sizeof(double)), "error");
     const std::int64_t pixels = plan_.shape.images * plan_.out_height * plan_.out_width;
-    sampled_error<<<4096, 128>>>(convolution::direct_task(plan_, 1, x_.data, w_.data, 0, y_.data), pixels / 4096 + 1,
-                                 worst_.data);
+    sampled_error<<<4096, 128>>>(convolution::direct_convolution(plan_, 1, x_.data, w_.data, 0, y_.data),
+                                 pixels / 4096 + 1, worst_.data);
     double worst = 0;
     check(cudaMemcpy(&worst, worst_.data, sizeof worst, cudaMemcpyDeviceToHost), "error");
     return worst;

@@ -74,7 +74,7 @@ Status run_on_device(const Plan& plan, float alpha, const float* x, const float*
     KIZAMI_RETURN_IF_ERROR(check_memory("prepared", prepared.data(), prepared.size(), plan.filter_bytes));
   if (!has_outputs) return {};
   KIZAMI_RETURN_IF_ERROR(check_device());
-  const DirectTask direct = direct_task(plan, alpha, x, w, beta, y);
+  const product::DirectConvolution direct = direct_convolution(plan, alpha, x, w, beta, y);
   if (!plan.is_split() || alpha == 0) return device_direct(direct, queue);
 
   base::Carver carver(workspace.data());
@@ -82,17 +82,13 @@ Status run_on_device(const Plan& plan, float alpha, const float* x, const float*
   const ImageBuffers images = carve_images(plan, carver);
   if (!prepared.empty()) filters = filters_in(plan, const_cast<std::byte*>(prepared.data()));  // only read
   KIZAMI_RETURN_IF_ERROR(device_split(plan, x, images, prepared.empty() ? w : nullptr, filters, queue));
-  KIZAMI_RETURN_IF_ERROR(device_settle_nonfinite(direct, images.has_nonfinite, filters.scales, images.marks, queue));
   product::EcConvolution product = plan.product;
   product.pixel_planes = images.planes;
   product.image_scales = images.scales;
   product.has_nonfinite = images.has_nonfinite;
-  product.marks = images.marks;
   product.filter_planes = filters.planes;
   product.filter_scales = filters.scales;
-  product.alpha = alpha;
-  product.beta = beta;
-  product.y = y;
+  product.direct = direct;
   return engines::run_ec_convolution(product, plan.form, queue);
 }
 

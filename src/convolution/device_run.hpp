@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A planned convolution on a CUDA device: split, outputs with NaN and Inf, product.
+// A planned convolution on a CUDA device: split and product.
 #pragma once
 
 #include <cstddef>

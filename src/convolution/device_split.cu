@@ -43,7 +43,7 @@ struct SplitJob {
   TensorStrides w_strides;
   std::int64_t image_elements;
   std::int64_t filter_elements;
-  std::int64_t num_units;  ///< of an image
+  std::uint32_t num_units;  ///< of an image
   std::int64_t pixel_bytes;
   std::int64_t filter_bytes;
   std::int32_t num_images;
@@ -51,7 +51,8 @@ struct SplitJob {
   std::int32_t channels;     ///< of a group
   std::int32_t blocks;       ///< of a group
   std::int32_t pixel_blocks;
-  std::int32_t cells;  ///< of an image in a plane
+  std::int32_t cells;   ///< of an image in a plane
+  std::int32_t chunks;  ///< of kCells cells, likewise
   std::int32_t cells_w;
   std::int32_t num_sampled;  ///< pixels; 0: the largest of all elements is looked for first
   std::int32_t num_pixels;
@@ -154,21 +155,21 @@ struct Unit {
   std::int32_t num_there;  ///< channels
   std::int64_t source;     ///< of this lane's cell, relative to the image; negative: zeros
 };
-__device__ Unit unit_at(const SplitJob& job, std::int64_t index, int image, int lane, int block_length) {
+__device__ Unit unit_at(const SplitJob& job, std::uint32_t index, int image, int lane, int block_length) {
   Unit unit;
-  const std::int64_t chunk = index / job.pixel_blocks;
-  unit.block = static_cast<std::int32_t>(index - chunk * job.pixel_blocks);
-  const std::int32_t chunks = (job.cells + kCells - 1) / kCells;
-  const auto plane = static_cast<std::int32_t>(chunk / chunks);
-  unit.cell = static_cast<std::int32_t>(chunk - std::int64_t{plane} * chunks) * kCells;
+  const std::uint32_t chunk = index / static_cast<std::uint32_t>(job.pixel_blocks);
+  unit.block = static_cast<std::int32_t>(index - chunk * static_cast<std::uint32_t>(job.pixel_blocks));
+  const auto chunks = static_cast<std::uint32_t>(job.chunks);
+  const std::int32_t plane = chunk < chunks ? 0 : static_cast<std::int32_t>(chunk / chunks);  // mostly there is one
+  unit.cell = static_cast<std::int32_t>(chunk - static_cast<std::uint32_t>(plane) * chunks) * kCells;
   unit.first = (std::int64_t{plane} * job.num_images + image) * job.cells + unit.cell;
-  const std::int32_t group = unit.block / job.blocks;
+  const std::int32_t group = unit.block < job.blocks ? 0 : unit.block / job.blocks;
   const std::int32_t in_group = (unit.block - group * job.blocks) * block_length;
   unit.channel = group * job.channels + in_group;
   unit.num_there = min(block_length, job.channels - in_group);
   const std::int32_t cell = unit.cell + lane;
-  const std::int32_t y = cell / job.cells_w;
-  const std::int32_t plane_h = plane / job.w.num_planes();
+  const auto y = static_cast<std::int32_t>(static_cast<std::uint32_t>(cell) / static_cast<std::uint32_t>(job.cells_w));
+  const std::int32_t plane_h = plane == 0 ? 0 : plane / job.w.num_planes();
   const std::int32_t row = job.h.input_of(plane_h, y);
   const std::int32_t column = job.w.input_of(plane - plane_h * job.w.num_planes(), cell - y * job.cells_w);
   const bool is_there = cell < job.cells && row >= 0 && row < job.h.extent && column >= 0 && column < job.w.extent;
@@ -289,7 +290,8 @@ __device__ Sight split_units(const SplitJob& job, const float* x, int image, int
   const int lane = static_cast<int>(threadIdx.x) % 32;
   Sight sight;
 #pragma unroll 1
-  for (std::int64_t u = rank * kWarps + warp; u < job.num_units; u += std::int64_t{job.cluster} * kWarps) {
+  for (auto u = static_cast<std::uint32_t>(rank * kWarps + warp); u < job.num_units;
+       u += static_cast<std::uint32_t>(job.cluster * kWarps)) {
     const Unit unit = unit_at(job, u, image, lane, kBlock<kFormat>);
     if constexpr (kHasChannelsTogether) {
       split_unit_by_channels<kFormat>(job, x, unit, lane, scaling, sight);
@@ -405,8 +407,9 @@ Status device_split(const Plan& plan, const float* x, const ImageBuffers& images
   job.pixel_blocks = plan.product.groups * plan.product.blocks;
   job.cells = static_cast<std::int32_t>(plan.product.cells());
   job.cells_w = static_cast<std::int32_t>(job.w.cells());
+  job.chunks = ceil_div(job.cells, kCells);
   job.num_units =
-      std::int64_t{job.h.num_planes()} * job.w.num_planes() * ceil_div(job.cells, kCells) * job.pixel_blocks;
+      static_cast<std::uint32_t>(std::int64_t{job.h.num_planes()} * job.w.num_planes() * job.chunks * job.pixel_blocks);
   job.is_aligned = job.channels % 4 == 0 && reinterpret_cast<std::uintptr_t>(x) % 16 == 0;
   job.num_sampled = static_cast<std::int32_t>(sample_pixels(plan));
   job.num_pixels = static_cast<std::int32_t>(s.height * s.width);

@@ -3,10 +3,11 @@
 
 namespace kizami::convolution {
 
-DirectTask direct_task(const Plan& plan, float alpha, const float* x, const float* weights, float beta, float* y) {
+product::DirectConvolution direct_convolution(const Plan& plan, float alpha, const float* x, const float* weights,
+                                              float beta, float* y) {
   const ConvolutionShape& s = plan.shape;
   const auto i32 = [](std::int64_t n) { return static_cast<std::int32_t>(n); };
-  DirectTask task;
+  product::DirectConvolution task;
   task.h = {i32(s.height), i32(s.filter_height), i32(s.stride_h),
             i32(s.pad_h),  i32(s.dilation_h),    i32(plan.out_height)};
   task.w = {i32(s.width), i32(s.filter_width), i32(s.stride_w), i32(s.pad_w), i32(s.dilation_w), i32(plan.out_width)};

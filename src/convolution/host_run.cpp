@@ -117,18 +117,9 @@ ModelLines lines_of_outputs(const Plan& plan, const HostPlanes& images, std::int
   return made;
 }
 
-bool has_nonfinite_window(const DirectTask& task, const Output& out, int filter) {
-  bool found = false;
-  task.for_window(out.image, out.p, out.q, filter, [&](float, float element) {
-    found = !std::isfinite(element);
-    return !found;
-  });
-  return found;
-}
-
 /// Outputs of all filters of a group.
-void convolve_group(const Plan& plan, const DirectTask& task, const HostPlanes& images, const HostPlanes& filters,
-                    std::int64_t group, const std::vector<Output>& outputs) {
+void convolve_group(const Plan& plan, const product::DirectConvolution& task, const HostPlanes& images,
+                    const HostPlanes& filters, std::int64_t group, const std::vector<Output>& outputs) {
   const product::EcConvolution& p = plan.product;
   const std::int64_t blocks = p.filter_bytes() / product::kEcBlockBytes;
   ModelLines filter_lines(p.filters, blocks);
@@ -151,7 +142,8 @@ void convolve_group(const Plan& plan, const DirectTask& task, const HostPlanes& 
     const Output& out = outputs[j];
     const auto image = static_cast<std::size_t>(out.image);
     const auto first = static_cast<int>(group * p.filters);
-    const bool is_direct = images.has_nonfinite[image] != 0 && has_nonfinite_window(task, out, first);
+    const bool is_direct =
+        images.has_nonfinite[image] != 0 && task.has_nonfinite_window(out.image, out.p, out.q, static_cast<int>(group));
     for (int i = 0; i < p.filters; ++i) {
       const int filter = first + i;
       const std::int32_t scale = filters.scales[static_cast<std::size_t>(filter)];
@@ -167,7 +159,7 @@ void convolve_group(const Plan& plan, const DirectTask& task, const HostPlanes& 
   }
 }
 
-void convolve_split(const Plan& plan, const DirectTask& task) {
+void convolve_split(const Plan& plan, const product::DirectConvolution& task) {
   const HostPlanes images = split_images_on_host(plan, task.x);
   const HostPlanes filters = split_filters_on_host(plan, task.weights);
   const std::int64_t pixels = plan.out_height * plan.out_width;
@@ -185,7 +177,7 @@ void convolve_split(const Plan& plan, const DirectTask& task) {
   }
 }
 
-void convolve_direct(const Plan& plan, const DirectTask& task) {
+void convolve_direct(const Plan& plan, const product::DirectConvolution& task) {
   for (std::int64_t image = 0; image < task.images; ++image) {
     for (int filter = 0; filter < plan.shape.filters; ++filter) {
       for (int p = 0; p < plan.out_height; ++p) {
@@ -211,7 +203,7 @@ Status run_on_host(const Plan& plan, float alpha, const float* x, const float* w
     return {StatusCode::kInvalidArgument, "x is null"};
   if (sums && w == nullptr) return {StatusCode::kInvalidArgument, "w is null"};
   if (y == nullptr) return {StatusCode::kInvalidArgument, "y is null"};
-  const DirectTask task = direct_task(plan, alpha, x, w, beta, y);
+  const product::DirectConvolution task = direct_convolution(plan, alpha, x, w, beta, y);
   try {
     if (!plan.is_split() || alpha == 0) {
       convolve_direct(plan, task);

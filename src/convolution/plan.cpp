@@ -95,6 +95,10 @@ std::optional<std::string> why_not_split(const Plan& plan) {
   const auto blocks = elements(s.filter_height, s.filter_width, std::int64_t{plan.product.blocks});
   if (!blocks.has_value() || *blocks * product::kEcBlockBytes >= kMapLimit)
     return "a split filter has 2^30 bytes or more";
+  const std::int64_t planes = std::int64_t{plan.product.h.num_planes()} * plan.product.w.num_planes();
+  if (!elements(planes, plan.product.cells(), plan.product.pixel_bytes()).has_value() ||
+      planes * plan.product.cells() >= kMapLimit * 256 / plan.product.pixel_bytes())
+    return "a split image has 2^38 bytes or more";
   const std::int64_t tiles = ceil_div(*cells, 128) * ceil_div(plan.group_filters(), 64);
   if (tiles >= kMapLimit / s.groups) return "there are 2^30 tiles or more";
   return std::nullopt;
@@ -119,11 +123,6 @@ void set_split(Plan& plan, ConvolutionFormat format) {
   plan.product.filters = static_cast<std::int32_t>(plan.group_filters());
   plan.product.blocks =
       static_cast<std::int32_t>(ceil_div(plan.group_channels(), product::ec_block_length(plan.product.format)));
-  const TensorStrides y = plan.y_strides();
-  plan.product.y_image = y.image;
-  plan.product.y_filter = y.channel;
-  plan.product.y_row = y.row;
-  plan.product.y_column = y.column;
 }
 
 /// What follows from format and form.
@@ -230,7 +229,6 @@ ImageBuffers carve_images(const Plan& plan, base::Carver& carver) {
       carver.take<std::int8_t>(planes * plan.shape.images, plan.product.cells(), plan.product.pixel_bytes());
   buffers.scales = carver.take<std::int32_t>(words);
   buffers.has_nonfinite = carver.take<std::int32_t>(words);
-  buffers.marks = carver.take<std::int8_t>(plan.shape.images, plan.out_height * plan.out_width, plan.shape.groups);
   return buffers;
 }
 

@@ -11,17 +11,12 @@
 #include "kizami/convolution.hpp"
 #include "kizami/host_device.hpp"
 #include "kizami/status.hpp"
+#include "product/direct_convolution.hpp"
 #include "product/ec_convolution.hpp"
 
 namespace kizami::convolution {
 
-/// Strides of images and filters in elements.
-struct TensorStrides {
-  std::int64_t image = 0;  ///< or filter
-  std::int64_t channel = 0;
-  std::int64_t row = 0;
-  std::int64_t column = 0;
-};
+using product::TensorStrides;
 
 struct Plan {
   ConvolutionShape shape;
@@ -79,7 +74,6 @@ struct ImageBuffers {
   std::int8_t* planes = nullptr;
   std::int32_t* scales = nullptr;
   std::int32_t* has_nonfinite = nullptr;  ///< [images]: 1 if an element is NaN or Inf
-  std::int8_t* marks = nullptr;           ///< [image][p][q][group]
 };
 /// @range carver's memory begins on 128 bytes, and all that it gave before was a multiple of that
 [[nodiscard]] FilterBuffers carve_filters(const Plan& plan, base::Carver& carver);

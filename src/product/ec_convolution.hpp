@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A convolution as a product of split operands (ec_planes.hpp) whose second one is never written out.
 //
-// Along each axis an input is dealt out to planes, plane a holding rows a_first + a a_step + y stride, y = 0, 1, ...: one
-// plane for each remainder modulo the stride, or, where filters are shorter than that, one for each of their rows. Row r
-// of a filter then meets, for output p, cell p + offset(r) of plane(r): a shift that does not depend on p. A plane of
-// an image is a grid of cells_h x cells_w pixels, with so many cells of zeros behind the input that a shift which leaves
-// a row meets zeros, those of the row before or its own, and one that leaves the image likewise. So all images are one
-// chain of lines, the lines of output cell j are lines j + shift(r, s) of plane(r, s), and a tile of 128 outputs needs
-// for each (r, s) one box of 128 neighbouring lines. Outputs in cells that are no pixel are made and not stored.
+// What planes, cells and shifts are: convolution_axis.hpp.
 //
 // k runs over rows of filters, blocks of channels (32 of FP16, 16 of TF32; a group begins a block), columns of filters.
 #pragma once
@@ -20,53 +14,11 @@
 
 #include "base/int_math.hpp"
 #include "kizami/host_device.hpp"
+#include "product/convolution_axis.hpp"
+#include "product/direct_convolution.hpp"
 #include "product/ec_planes.hpp"
 
 namespace kizami::product {
-
-/// One axis of a convolution.
-/// @range  extent, pad >= 0; filter, stride, dilation >= 1; outputs >= 1
-struct ConvolutionAxis {
-  std::int32_t extent = 0;
-  std::int32_t filter = 1;
-  std::int32_t stride = 1;
-  std::int32_t pad = 0;
-  std::int32_t dilation = 1;
-  std::int32_t outputs = 1;
-
-  /// Rows of a filter have planes of their own.
-  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr bool has_plane_a_tap() const { return filter < stride; }
-  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int32_t num_planes() const {
-    return has_plane_a_tap() ? filter : stride;
-  }
-  /// The input that cell y of plane a holds; outside [0, extent): a zero.
-  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int32_t input_of(std::int32_t a, std::int32_t y) const {
-    return (has_plane_a_tap() ? a * dilation - pad : a) + y * stride;
-  }
-  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int32_t plane_of(std::int32_t tap) const {
-    return has_plane_a_tap() ? tap : (tap * dilation - pad) - offset_of(tap) * stride;
-  }
-  [[nodiscard]] KIZAMI_HOST_DEVICE constexpr std::int32_t offset_of(std::int32_t tap) const {
-    if (has_plane_a_tap()) return 0;
-    const std::int32_t first = tap * dilation - pad;
-    return first >= 0 ? first / stride : -((-first + stride - 1) / stride);
-  }
-  /// Cells of a plane, see above: inputs that a shift to the left must step over, and outputs that a shift to the right
-  /// must not leave.
-  [[nodiscard]] constexpr std::int64_t cells() const {
-    if (has_plane_a_tap()) return outputs;
-    const std::int64_t inputs = base::ceil_div(std::int64_t{extent}, std::int64_t{stride});
-    return std::max<std::int64_t>(
-        {inputs - offset_of(0), std::int64_t{outputs} + std::max(offset_of(filter - 1), 0), 1});
-  }
-};
-
-/// (outputs of an axis; 0 where the dilated filter is larger than the padded input).
-[[nodiscard]] constexpr std::int64_t convolution_outputs(std::int64_t extent, std::int64_t filter, std::int64_t stride,
-                                                         std::int64_t pad, std::int64_t dilation) {
-  const std::int64_t room = extent + 2 * pad - (filter - 1) * dilation - 1;
-  return room < 0 ? 0 : room / stride + 1;
-}
 
 /// d 2^-scale, as the epilogue of a product makes it: rounded once, or twice where it is subnormal. |d| < 2^123, so
 /// beyond 378 the result is 0. @range scale >= -378
@@ -149,18 +101,11 @@ struct EcConvolution {
   /// [plane of h][plane of w][image][cell of h][cell of w][group][block]
   const std::int8_t* pixel_planes = nullptr;
   const std::int32_t* image_scales = nullptr;   ///< [images]
-  const std::int32_t* has_nonfinite = nullptr;  ///< [images]: whether `marks` are there for it; null: nowhere
-  const std::int8_t* marks = nullptr;           ///< [image][p][q][group]: 1 for outputs that are left as they are
+  const std::int32_t* has_nonfinite = nullptr;  ///< [images]: whether windows must be looked at; null: none has
   /// [group][filter][row][block][column]
   const std::int8_t* filter_planes = nullptr;
-  const std::int32_t* filter_scales = nullptr;  ///< [groups][filters]; num::kSkipLine: its outputs are left as they are
-  float alpha = 1;                              ///< not zero
-  float beta = 0;
-  float* y = nullptr;
-  std::int64_t y_image = 0;  ///< strides in elements
-  std::int64_t y_filter = 0;
-  std::int64_t y_row = 0;
-  std::int64_t y_column = 0;
+  const std::int32_t* filter_scales = nullptr;  ///< [groups][filters]; num::kSkipLine with NaN or Inf
+  DirectConvolution direct;                     ///< y, alpha (not zero), beta; x and w are read for NaN and Inf alone
 
   [[nodiscard]] std::int64_t cells() const { return h.cells() * w.cells(); }  ///< of one image in one plane
   [[nodiscard]] std::int64_t pixel_bytes() const { return std::int64_t{groups} * blocks * kEcBlockBytes; }

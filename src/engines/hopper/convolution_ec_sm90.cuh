@@ -119,44 +119,56 @@ __device__ __forceinline__ void multiply_promotion(float (&acc)[F::kSums], RingP
   pin(acc);
 }
 
+/// Taps from tables, which take no divisions: each stage waits for this thread.
+[[nodiscard]] __device__ __forceinline__ TapPlace height_tap(const ConvolutionParams& params, int tap) {
+  if (tap < kTabledTaps) return params.h_taps[tap];
+  return tap_of_height(params.direct.h, params.direct.w, static_cast<std::int32_t>(params.by_row.divisor), tap);
+}
+[[nodiscard]] __device__ __forceinline__ TapPlace width_tap(const ConvolutionParams& params, int tap) {
+  return tap < kTabledTaps ? params.w_taps[tap] : tap_of_width(params.direct.w, tap);
+}
+
 /// The producer's part, by one thread.
 template <class F>
 __device__ __forceinline__ void produce_cells(const ConvolutionParams& params, const EcPlace& at) {
   constexpr auto kAll = static_cast<std::uint16_t>((1 << F::kCluster) - 1);
   const int part = static_cast<int>(at.rank) * F::kPartI;
-  const int cells_of_row = static_cast<int>(params.by_row.divisor);
   RingPlace<F::kStages> ring;
   for (std::uint32_t tile = at.first_tile; tile < params.num_tiles; tile += at.tile_step) {
     const TilePlace place = place_of<F>(tile, params);
-    const int cell = place.j_first + static_cast<int>(at.rank) * F::kTileJ;
+    const int first_cell = place.j_first + static_cast<int>(at.rank) * F::kTileJ;
+    const int first_byte = place.plane * params.blocks * F::kBlockK;
+    TapPlace height = height_tap(params, 0);
     int r = 0;
     int block = 0;
     int s = 0;
 #pragma unroll 1
     for (int stage = 0; stage < params.num_k_blocks; ++stage) {
+      const TapPlace width = width_tap(params, s);
       const std::uint32_t full = at.full_at + ring.stage * 8;
       const std::uint32_t to = at.ring_at + ring.stage * F::kStageBytes;
-      const int shift = params.h.offset_of(r) * cells_of_row + params.w.offset_of(s);
-      const int plane = params.h.plane_of(r) * params.w.num_planes() + params.w.plane_of(s);
+      const int cell = first_cell + height.offset + width.offset;
+      const int plane = height.plane + width.plane;
       barrier_wait(at.empty_at + ring.stage * 8, ring.phase ^ 1);  // at once in the first round
       barrier_arrive_expect(full, F::kCopiedBytes);
+#pragma unroll
+      for (int copy = 0; copy < F::kCopies; ++copy) {  // the extra cells of one are the first of the next, and equal
+        copy_box(to + F::kFilterBytes + copy * F::kCopyJ * F::kBlockK, params.b_map, full,
+                 first_byte + block * F::kBlockK, cell + copy * F::kCopyJ, plane);
+      }
 #pragma unroll
       for (int c = 0; c < F::kColumns; ++c) {
         copy_box_to_all(to + c * F::kBytesA + part * F::kBlockK, params.a_map, full, kAll,
                         (stage * F::kColumns + c) * F::kBlockK, place.i_first + part, place.plane);
       }
-#pragma unroll
-      for (int copy = 0; copy < F::kCopies; ++copy) {  // the extra cells of one are the first of the next, and equal
-        copy_box(to + F::kFilterBytes + copy * F::kCopyJ * F::kBlockK, params.b_map, full,
-                 (place.plane * params.blocks + block) * F::kBlockK, cell + copy * F::kCopyJ + shift, plane);
-      }
       ring.next();
       s += F::kColumns;
-      if (s < params.w.filter) continue;
+      if (s < params.direct.w.filter) continue;
       s = 0;
       if (++block < params.blocks) continue;
       block = 0;
-      if (++r == params.h.filter) r = 0;  // stages that fill a promotion: their filters are zeros
+      if (++r == params.direct.h.filter) r = 0;  // stages that fill a promotion: their filters are zeros
+      height = height_tap(params, r);
     }
   }
 }
@@ -178,8 +190,8 @@ __device__ __forceinline__ void consume_cells(const ConvolutionParams& params, c
     promoted.clear();
 #pragma unroll 1
     for (int p = 0; p < num_promotions; ++p) {
-      multiply_promotion<F, kFormat>(acc, ring, pixels_at, filters_at, static_cast<std::uint32_t>(params.w.dilation),
-                                     at, lane);
+      multiply_promotion<F, kFormat>(acc, ring, pixels_at, filters_at,
+                                     static_cast<std::uint32_t>(params.direct.w.dilation), at, lane);
       promoted.promote(acc, params.block_promotions);
     }
     promoted.finish(num_promotions > params.block_promotions);

@@ -69,7 +69,7 @@ std::optional<std::string> why_refused(const EcConvolution& c, EcConvolutionForm
            ", dilation_w = " + std::to_string(c.w.dilation);
   }
   if (c.pixel_planes == nullptr || c.filter_planes == nullptr || c.image_scales == nullptr ||
-      c.filter_scales == nullptr || c.y == nullptr)
+      c.filter_scales == nullptr || c.direct.y == nullptr)
     return "planes, scales or y are null";
   return std::nullopt;
 }
@@ -92,9 +92,11 @@ Status run_ec_convolution(const EcConvolution& c, EcConvolutionForm form, produc
   params.m = c.filters;
   params.n = static_cast<std::int32_t>(c.images * c.cells());
   params.num_k_blocks = static_cast<std::int32_t>(sums.num_stages);
-  params.h = c.h;
-  params.w = c.w;
-  params.images = c.images;
+  for (int tap = 0; tap < hopper::kTabledTaps; ++tap) {
+    if (tap < c.h.filter)
+      params.h_taps[tap] = hopper::tap_of_height(c.h, c.w, static_cast<std::int32_t>(c.w.cells()), tap);
+    if (tap < c.w.filter) params.w_taps[tap] = hopper::tap_of_width(c.w, tap);
+  }
   params.blocks = c.blocks;
   params.is_tf32 = c.format == product::EcFormat::kTf32 ? 1 : 0;
   params.block_promotions = static_cast<std::int32_t>(sums.promotions_of_block);
@@ -103,18 +105,11 @@ Status run_ec_convolution(const EcConvolution& c, EcConvolutionForm form, produc
   params.rows_of_image = static_cast<std::int32_t>(c.h.cells());
   params.image_scales = c.image_scales;
   params.has_nonfinite = c.has_nonfinite;
-  params.marks = c.marks;
-  params.groups = c.groups;
   params.filter_scales = c.filter_scales;
-  params.alpha = c.alpha;
-  params.beta = c.beta;
-  params.y = c.y;
-  params.y_image = c.y_image;
-  params.y_filter = c.y_filter;
-  params.y_row = c.y_row;
-  params.y_column = c.y_column;
-  params.has_pairs = c.y_filter == 1 && reinterpret_cast<std::uintptr_t>(c.y) % 8 == 0 && c.y_image % 2 == 0 &&
-                     c.y_row % 2 == 0 && c.y_column % 2 == 0 && c.filters % 2 == 0;
+  params.direct = c.direct;
+  const product::TensorStrides& y = c.direct.y_strides;
+  params.has_pairs = y.channel == 1 && reinterpret_cast<std::uintptr_t>(c.direct.y) % 8 == 0 && y.image % 2 == 0 &&
+                     y.row % 2 == 0 && y.column % 2 == 0 && c.filters % 2 == 0;
   const std::int64_t filter_bytes = c.filter_bytes();
   KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(
       {"the filters", c.filter_planes, c.filters, filter_bytes, filter_bytes, c.filters * filter_bytes, c.groups},
