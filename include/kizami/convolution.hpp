@@ -58,7 +58,7 @@ struct ConvolutionShape {
 /// What products are made of.
 enum class ConvolutionFormat : std::uint8_t {
   kAuto,  ///< kF16, or kF32 where a group has so few channels that tensor cores have nothing to do
-  kF16,   ///< two FP16 numbers for each FP32 one: 22 bits of what is within 2^17 of the largest of its image or filter
+  kF16,   ///< two FP16 numbers for each FP32 one: 22 bits of what is within 2^14 of the largest of its image or filter
   kTf32,  ///< two TF32 numbers, half as fast: 22 bits of what is within 2^100 of the largest
   kF32,   ///< FP32 sums, without tensor cores
 };

@@ -363,7 +363,7 @@ __device__ void split_filter(const SplitJob& job, std::int64_t filter, Shared& s
 }
 
 template <EcFormat kFormat, bool kHasChannelsTogether>
-__global__ void __launch_bounds__(kThreads) split_convolution_smxx(const __grid_constant__ SplitJob job) {
+__global__ void __launch_bounds__(kThreads, 4) split_convolution_smxx(const __grid_constant__ SplitJob job) {
   __shared__ Shared shared;
   __shared__ alignas(16) std::uint8_t exchange[kHasChannelsTogether ? 16 : kWarps * kCells * kRowBytes];
   base::begin_in_cluster(&shared, sizeof shared);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "convolution/convolution_case.hpp"
+#include "convolution/host_planes.hpp"
 #include "kizami/convolution.hpp"
 
 namespace kizami::convolution {
@@ -189,6 +190,35 @@ TEST(ConvolutionHostTest, ScalesReachAllOfFp32) {
     ASSERT_TRUE(run_on_host(plan, 1, e.x.data(), e.w.data(), 0, e.y.data()).ok());
     EXPECT_LE(worst_of(plan, e, e.y), 1) << of_x;
   }
+}
+
+TEST(ConvolutionHostTest, ImagesHaveTheScaleOfTheirSampleUnlessItOverflows) {
+  ConvolutionShape s;
+  s.images = 5;
+  s.channels = 512;
+  s.filters = 4;
+  s.height = s.width = 6;
+  s.filter_height = s.filter_width = 3;
+  const Plan plan = made(s, ConvolutionFormat::kF16);
+  ASSERT_EQ(sample_pixels(plan), 8);
+  std::mt19937_64 rng(15);
+  Elements e(plan, rng, 1);  // magnitudes of 0.5 to 1
+  float* const x = e.x.data();
+  const std::int64_t of_image = 36 * 512;
+  const auto pixel = [&](std::int64_t image, std::int64_t i) { return x + image * of_image + i * 512; };
+  bool is_sampled[36] = {};
+  for (std::int64_t i = 0; i < 8; ++i) is_sampled[sampled_pixel(i, 8, 36)] = true;
+  const std::int64_t other = std::find(is_sampled, is_sampled + 36, false) - is_sampled;
+  *pixel(1, other) = 15.0F;  // four binades above: what the sample leaves room for
+  *pixel(2, other) = 16.0F;
+  for (std::int64_t i = 0; i < 36; ++i) {
+    if (is_sampled[i]) std::fill_n(pixel(3, i), 512, 0.0F);
+  }
+  std::fill_n(pixel(4, 0), of_image, 0.0F);
+  // The largest element of a sample is in the binade of 2^11, of an image in that of 2^14.
+  EXPECT_EQ(split_images_on_host(plan, x).scales, (std::vector<std::int32_t>{12, 12, 10, 15, 0}));
+  ASSERT_TRUE(run_on_host(plan, 1, x, e.w.data(), 0, e.y.data()).ok());
+  EXPECT_LE(worst_of(plan, e, e.y), 1);
 }
 
 TEST(ConvolutionHostTest, NanAndInfReachTheirWindowsAlone) {

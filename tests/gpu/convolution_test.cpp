@@ -141,6 +141,9 @@ TEST_F(ConvolutionDeviceTest, PlanesAreThoseOfTheHost) {
       const Plan& plan = made.value();
       if (!plan.is_split()) continue;
       Elements e(plan, rng, 60);
+      const std::uint64_t kind = rng() % 4;
+      if (kind == 0) e.x[rng() % e.x.size()] = 0x1p20F;  // beyond what a sample tells
+      if (kind == 1) std::fill(e.x.begin() + 1, e.x.end(), 0.0F);
       if (rng() % 2 == 0) e.x[rng() % e.x.size()] = std::numeric_limits<float>::infinity();
       if (rng() % 2 == 0) e.w[rng() % e.w.size()] = std::numeric_limits<float>::quiet_NaN();
       const DeviceArray<float> x(e.x);
