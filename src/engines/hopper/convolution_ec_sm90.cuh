@@ -187,6 +187,11 @@ __device__ __forceinline__ void consume_cells(const ConvolutionParams& params, c
   RingPlace<F::kStages> ring;
 
   for (std::uint32_t tile = at.first_tile; tile < params.num_tiles; tile += at.tile_step) {
+    const TilePlace place = place_of<F>(tile, params);
+    // What this warpgroup stores begins here.
+    const int i_first = place.i_first + static_cast<int>(consumer) * F::kFirstI;
+    const int j_first = place.j_first + static_cast<int>(at.rank) * F::kTileJ + static_cast<int>(consumer) * F::kFirstJ;
+    const FilterPlace lane_place(params, place.plane, i_first, j_first, thread);
     promoted.clear();
 #pragma unroll 1
     for (int p = 0; p < num_promotions; ++p) {
@@ -195,12 +200,9 @@ __device__ __forceinline__ void consume_cells(const ConvolutionParams& params, c
       promoted.promote(acc, params.block_promotions);
     }
     promoted.finish(num_promotions > params.block_promotions);
-    const TilePlace place = place_of<F>(tile, params);
-    const int i_first = place.i_first + static_cast<int>(consumer) * F::kFirstI;
-    const int j_first = place.j_first + static_cast<int>(at.rank) * F::kTileJ + static_cast<int>(consumer) * F::kFirstJ;
     const ConvolutionFactors factors(params);
     if constexpr (!F::kHasCellRows) {
-      store_filters<F::kGroupJ>(promoted.sums, params, factors, place.plane, i_first, j_first, thread);
+      store_filters<F::kGroupJ>(promoted.sums, params, factors, lane_place, place.plane, j_first);
     } else if (factors.beta != 0) {
       store_cells<F::kTileI, true>(promoted.sums, params, factors, place.plane, i_first, j_first, thread);
     } else {

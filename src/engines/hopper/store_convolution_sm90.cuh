@@ -117,12 +117,16 @@ __device__ __forceinline__ void store_cells(const float (&d)[kTileI / 2], const 
   }
 }
 
-/// A lane's two filters, and the first of its cells, of sums whose rows are filters.
+/// A lane's two filters, and the first of its cells, of sums whose rows are filters. Scales are loaded before the sums are
+/// made and looked at after, so that nothing waits for them.
 struct FilterPlace {
   int filter;     ///< among those of all groups; the other one is 8 later
   int num_there;  ///< of the two
   std::int32_t scales[2];
   int cell;
+  int first_image;  ///< of the tile
+  std::int32_t scale_of_first;
+  std::int32_t first_has_nonfinite;
 
   __device__ __forceinline__ FilterPlace(const ConvolutionParams& params, int group, int i_first, int j_first,
                                          int thread) {
@@ -130,17 +134,22 @@ struct FilterPlace {
     filter = group * params.m + i;
     num_there = i + 8 < params.m ? 2 : i < params.m ? 1 : 0;
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      scales[h] = h < num_there ? params.filter_scales[filter + 8 * h] : num::kSkipLine;
-    }
+    for (int h = 0; h < 2; ++h) scales[h] = h < num_there ? params.filter_scales[filter + 8 * h] : num::kSkipLine;
     cell = j_first + thread % 4 * 2;
+    first_image = static_cast<int>(divide(static_cast<std::uint32_t>(min(j_first, params.n - 1)), params.by_image));
+    scale_of_first = params.image_scales[first_image];
+    first_has_nonfinite = params.has_nonfinite == nullptr ? 0 : params.has_nonfinite[first_image];
   }
   [[nodiscard]] __device__ __forceinline__ bool is_kept(int h) const { return scales[h] != num::kSkipLine; }
+  [[nodiscard]] __device__ __forceinline__ std::int32_t image_scale(const ConvolutionParams& params, int image) const {
+    return image == first_image ? scale_of_first : params.image_scales[image];
+  }
   /// Whether an image and both filters have no NaN and no Inf, and outputs are one multiplication by a power of two.
   [[nodiscard]] __device__ __forceinline__ bool is_plain(const ConvolutionParams& params, std::int32_t exponent,
                                                          int image) const {
-    bool result = params.has_nonfinite == nullptr || params.has_nonfinite[image] == 0;
-    const std::int32_t of_image = params.image_scales[image] - exponent;
+    bool result = image == first_image ? first_has_nonfinite == 0
+                                       : params.has_nonfinite == nullptr || params.has_nonfinite[image] == 0;
+    const std::int32_t of_image = image_scale(params, image) - exponent;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       result = result && (h >= num_there || (is_kept(h) && abs(of_image + scales[h]) <= 126));
@@ -167,7 +176,7 @@ __device__ __forceinline__ void store_plain_filters(const float (&d)[kCells / 2]
   const std::int32_t of_filters[2] = {place.is_kept(0) ? place.scales[0] : 0, place.is_kept(1) ? place.scales[1] : 0};
   float powers[2];
   const auto look_up = [&] {
-    const std::int32_t scale = image < params.direct.images ? params.image_scales[image] - factors.exponent : 0;
+    const std::int32_t scale = image < params.direct.images ? place.image_scale(params, image) - factors.exponent : 0;
 #pragma unroll
     for (int h = 0; h < 2; ++h) powers[h] = __int_as_float((127 - scale - of_filters[h]) << 23);
   };
@@ -241,20 +250,17 @@ __device__ __forceinline__ void store_any_filters(const float (&d)[kCells / 2], 
   }
 }
 
-/// Stores sums whose rows are filters: 64 of them (i_first..) by kCells cells (j_first..).
-/// @range as store_cells()
+/// Stores sums whose rows are 64 filters by kCells cells (j_first..).
+/// @range all 128 threads of the warpgroup take part
 template <int kCells>
 __device__ __forceinline__ void store_filters(const float (&d)[kCells / 2], const ConvolutionParams& params,
-                                              const ConvolutionFactors& factors, int group, int i_first, int j_first,
-                                              int thread) {
-  const FilterPlace place(params, group, i_first, j_first, thread);
+                                              const ConvolutionFactors& factors, const FilterPlace& place, int group,
+                                              int j_first) {
   if (j_first >= params.n) return;  // the last cluster's
-  const auto image_of = [&](int cell) {
-    return static_cast<int>(divide(static_cast<std::uint32_t>(cell), params.by_image));
-  };
-  const int last = image_of(min(j_first + kCells, params.n) - 1);
+  const auto last =
+      static_cast<int>(divide(static_cast<std::uint32_t>(min(j_first + kCells, params.n) - 1), params.by_image));
   bool is_plain = true;
-  for (int image = image_of(j_first); image <= last; ++image)
+  for (int image = place.first_image; image <= last; ++image)
     is_plain = is_plain && place.is_plain(params, factors.exponent, image);
   if (!__all_sync(kWholeWarp, is_plain)) {
     store_any_filters<kCells>(d, params, factors, place, group);
