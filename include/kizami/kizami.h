@@ -171,10 +171,12 @@ enum {
   KIZAMI_SLICE_SUMS_ROUNDED = 6       /* ozIMMU: every product added to an FP64 sum by itself, which rounds; named slices of INT8 */
 };
 
-/* How a complex product becomes real ones in scheme ozaki1. */
+/* How a complex product becomes real ones in scheme ozaki1. Of itself the planner takes enlarged for slices of INT8
+ * and four for others. On a device, in gauge kNorm and where no bits are promised, it takes what it predicts to be
+ * the quickest. */
 typedef int kizami_complex_form;
 enum {
-  KIZAMI_COMPLEX_FORM_AUTO = 0,      /* four */
+  KIZAMI_COMPLEX_FORM_AUTO = 0,      /* as the planner says */
   KIZAMI_COMPLEX_FORM_FOUR = 1,      /* Re A Re B - Im A Im B, Re A Im B + Im A Re B */
   KIZAMI_COMPLEX_FORM_KARATSUBA = 2, /* three; (Re A + Im A) is formed exactly */
   KIZAMI_COMPLEX_FORM_ENLARGED = 3   /* one: [Re A, -Im A; Im A, Re A] [Re B; Im B] */

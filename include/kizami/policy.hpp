@@ -144,9 +144,11 @@ struct Names<SliceSums> {
                                               "blocked", "fused", "rounded"};
 };
 
-/// How a complex product becomes real ones in scheme ozaki1.
+/// How a complex product becomes real ones in scheme ozaki1. Of itself the planner takes kEnlarged for slices of INT8
+/// and kFourProducts for others. On a device, in gauge kNorm and where no bits are promised, it takes what it predicts
+/// to be the quickest.
 enum class ComplexForm : std::uint8_t {
-  kAuto,          ///< kEnlarged for INT8, else kFourProducts; on a device kKaratsuba, too, in gauge kNorm without promises
+  kAuto,          ///< as the planner says
   kFourProducts,  ///< Re A Re B - Im A Im B, Re A Im B + Im A Re B
   kKaratsuba,     ///< three; (Re A + Im A) is formed exactly
   kEnlarged,      ///< one: [Re A, -Im A; Im A, Re A] [Re B; Im B]

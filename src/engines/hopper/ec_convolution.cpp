@@ -15,8 +15,8 @@
 #include "engines/desc_check.hpp"
 #include "engines/hopper/convolution_params.hpp"
 #include "engines/hopper/current_device.hpp"
-#include "engines/hopper/shared_memory.hpp"
 #include "engines/hopper/tensor_maps.hpp"
+#include "engines/shared_memory.hpp"
 
 namespace kizami::engines {
 namespace {
@@ -115,7 +115,7 @@ Status run_ec_convolution(const EcConvolution& c, EcConvolutionForm form, produc
   KIZAMI_RETURN_IF_ERROR(hopper::find_current_device(device));
   const EcConvolutionFormTraits& traits = product::traits_of(form);
   const ConvolutionKernel& kernel = kernel_of(form);
-  static std::array<hopper::SharedMemoryGrant, kNumEcConvolutionForms> grants;
+  static std::array<SharedMemoryGrant, kNumEcConvolutionForms> grants;
   KIZAMI_RETURN_IF_ERROR(
       grants[static_cast<std::size_t>(form)].ask(kernel.kernel, kernel.shared_bytes, device.ordinal));
 

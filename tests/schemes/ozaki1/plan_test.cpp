@@ -173,9 +173,10 @@ TEST(Ozaki1Plan, Refusals) {
     change(policy);
     return policy;
   };
-  EXPECT_EQ(reason(with([](Policy& p) { p.slices.block_lines = 100; })),
-            "scheme ozaki1: slice_block = 100 and slice_streams = 0 with sums = auto, must be pairs, grouped, concatenated "
-            "or blocked");
+  EXPECT_EQ(
+      reason(with([](Policy& p) { p.slices.block_lines = 100; })),
+      "scheme ozaki1: slice_block = 100 and slice_streams = 0 with sums = auto, must be pairs, grouped, concatenated "
+      "or blocked");
   EXPECT_EQ(reason(with([](Policy& p) {
               p.slices.sums = SliceSums::kPairs;
               p.slices.num_streams = 2;
