@@ -46,37 +46,28 @@ enum class EcConvolutionForm : std::uint8_t {
   kThreeColumns128x104,
   kOneColumn128x112,
   kOneColumn128x104,
-  kThreeColumns128x128Of4,
-  kThreeColumns128x112Of4,
-  kThreeColumns64x208Of4,
-  kOneColumn128x112Of4,
 };
-inline constexpr int kNumEcConvolutionForms = 15;
+inline constexpr int kNumEcConvolutionForms = 11;
 struct EcConvolutionFormTraits {
   std::string_view name;
   EcConvolutionForm form;
   int tile_i;    ///< filters of a tile
   int tile_j;    ///< output cells of a tile
   int columns;   ///< of a filter in one stage
-  int cluster;   ///< CTAs that share filters, each with cells of its own
   double share;  ///< that the multiplications of a tile reach of the tensor cores' speed
 };
 inline constexpr std::array<EcConvolutionFormTraits, kNumEcConvolutionForms> kEcConvolutionForms = {{
-    {"one_column_64x128", EcConvolutionForm::kOneColumn64x128, 64, 128, 1, 2, 0.6},
-    {"one_column_128x128", EcConvolutionForm::kOneColumn128x128, 128, 128, 1, 2, 0.77},
-    {"three_columns_64x128", EcConvolutionForm::kThreeColumns64x128, 64, 128, 3, 2, 0.65},
-    {"three_columns_128x128", EcConvolutionForm::kThreeColumns128x128, 128, 128, 3, 2, 0.8},
-    {"three_columns_64x256", EcConvolutionForm::kThreeColumns64x256, 64, 256, 3, 2, 0.75},
-    {"three_columns_64x224", EcConvolutionForm::kThreeColumns64x224, 64, 224, 3, 2, 0.75},
-    {"three_columns_64x208", EcConvolutionForm::kThreeColumns64x208, 64, 208, 3, 2, 0.75},
-    {"three_columns_128x112", EcConvolutionForm::kThreeColumns128x112, 128, 112, 3, 2, 0.8},
-    {"three_columns_128x104", EcConvolutionForm::kThreeColumns128x104, 128, 104, 3, 2, 0.8},
-    {"one_column_128x112", EcConvolutionForm::kOneColumn128x112, 128, 112, 1, 2, 0.77},
-    {"one_column_128x104", EcConvolutionForm::kOneColumn128x104, 128, 104, 1, 2, 0.77},
-    {"three_columns_128x128_of_4", EcConvolutionForm::kThreeColumns128x128Of4, 128, 128, 3, 4, 0.8},
-    {"three_columns_128x112_of_4", EcConvolutionForm::kThreeColumns128x112Of4, 128, 112, 3, 4, 0.8},
-    {"three_columns_64x208_of_4", EcConvolutionForm::kThreeColumns64x208Of4, 64, 208, 3, 4, 0.75},
-    {"one_column_128x112_of_4", EcConvolutionForm::kOneColumn128x112Of4, 128, 112, 1, 4, 0.77},
+    {"one_column_64x128", EcConvolutionForm::kOneColumn64x128, 64, 128, 1, 0.6},
+    {"one_column_128x128", EcConvolutionForm::kOneColumn128x128, 128, 128, 1, 0.73},
+    {"three_columns_64x128", EcConvolutionForm::kThreeColumns64x128, 64, 128, 3, 0.76},
+    {"three_columns_128x128", EcConvolutionForm::kThreeColumns128x128, 128, 128, 3, 0.76},
+    {"three_columns_64x256", EcConvolutionForm::kThreeColumns64x256, 64, 256, 3, 0.76},
+    {"three_columns_64x224", EcConvolutionForm::kThreeColumns64x224, 64, 224, 3, 0.76},
+    {"three_columns_64x208", EcConvolutionForm::kThreeColumns64x208, 64, 208, 3, 0.76},
+    {"three_columns_128x112", EcConvolutionForm::kThreeColumns128x112, 128, 112, 3, 0.76},
+    {"three_columns_128x104", EcConvolutionForm::kThreeColumns128x104, 128, 104, 3, 0.76},
+    {"one_column_128x112", EcConvolutionForm::kOneColumn128x112, 128, 112, 1, 0.73},
+    {"one_column_128x104", EcConvolutionForm::kOneColumn128x104, 128, 104, 1, 0.73},
 }};
 [[nodiscard]] constexpr const EcConvolutionFormTraits& traits_of(EcConvolutionForm form) {
   return kEcConvolutionForms[static_cast<std::size_t>(form)];
@@ -132,17 +123,17 @@ struct EcConvolution {
   return {stages, std::int64_t{promoted} * columns * ec_block_length(format), block};
 }
 
-/// Predicted clocks of a form on the 132 multiprocessors of an H100 or H200: rounds of tiles.
+/// Predicted clocks of a form on the 132 multiprocessors of an H100 or H200: rounds of tiles (docs/perf/convolution.md).
 [[nodiscard]] inline double ec_convolution_clocks(const EcConvolution& c, const EcConvolutionFormTraits& traits) {
-  constexpr double kStoreClocks = 1500;         // of a tile, that no multiplication covers
+  constexpr double kStoreClocks = 0.75;         // of an output, that no multiplication covers
   constexpr double kMultipliedPerClock = 2048;  // FP16, of a block of 32 elements; TF32 half, of 16
-  const std::int64_t most_clusters = traits.cluster == 2 ? 66 : 32;
+  constexpr std::int64_t kClusters = 66;        // of two CTAs
   const auto blocks = static_cast<double>(c.filter_bytes() / kEcBlockBytes);
   const double tile =
-      3.0 * 32 * traits.tile_i * traits.tile_j * blocks / kMultipliedPerClock / traits.share + kStoreClocks;
-  const std::int64_t clusters = base::ceil_div(c.images * c.cells(), std::int64_t{traits.cluster} * traits.tile_j) *
+      traits.tile_i * traits.tile_j * (3.0 * 32 * blocks / kMultipliedPerClock / traits.share + kStoreClocks);
+  const std::int64_t clusters = base::ceil_div(c.images * c.cells(), std::int64_t{2} * traits.tile_j) *
                                 base::ceil_div(std::int64_t{c.filters}, std::int64_t{traits.tile_i}) * c.groups;
-  return static_cast<double>(base::ceil_div(clusters, most_clusters)) * tile;
+  return static_cast<double>(base::ceil_div(clusters, kClusters)) * tile;
 }
 
 /// The form that is predicted to be fastest; of three columns where it can be, so that bits do not depend on the number of

@@ -18,11 +18,11 @@ namespace kizami::engines::hopper {
 /// A form as constants. A warpgroup has 64 filters and all cells of a tile, or half of them where the tile has only 64
 /// filters; filters are rows of wgmma, and cells columns, of which any multiple of 8 will do. With kHasCellRows it has 64
 /// cells, which are rows, and all filters.
-template <int tile_i, int tile_j, int columns, int stages, bool has_cell_rows = false, int cluster = 2>
+template <int tile_i, int tile_j, int columns, int stages, bool has_cell_rows = false>
 struct ConvolutionTile {
   static constexpr int kTileI = tile_i;
   static constexpr int kTileJ = tile_j;
-  static constexpr int kCluster = cluster;
+  static constexpr int kCluster = kConvolutionCluster;
   static constexpr int kStages = stages;
   static constexpr int kColumns = columns;
   static constexpr int kPromoted = columns == 1 ? 2 : 1;  ///< stages
@@ -266,25 +266,13 @@ template <>
 struct ConvolutionTileOf<product::EcConvolutionForm::kOneColumn128x112> : ConvolutionTile<128, 112, 1, 7> {};
 template <>
 struct ConvolutionTileOf<product::EcConvolutionForm::kOneColumn128x104> : ConvolutionTile<128, 104, 1, 7> {};
-template <>
-struct ConvolutionTileOf<product::EcConvolutionForm::kThreeColumns128x128Of4>
-    : ConvolutionTile<128, 128, 3, 3, false, 4> {};
-template <>
-struct ConvolutionTileOf<product::EcConvolutionForm::kThreeColumns128x112Of4>
-    : ConvolutionTile<128, 112, 3, 3, false, 4> {};
-template <>
-struct ConvolutionTileOf<product::EcConvolutionForm::kThreeColumns64x208Of4>
-    : ConvolutionTile<64, 208, 3, 4, false, 4> {};
-template <>
-struct ConvolutionTileOf<product::EcConvolutionForm::kOneColumn128x112Of4> : ConvolutionTile<128, 112, 1, 7, false, 4> {
-};
 
 template <product::EcConvolutionForm form>
 ConvolutionKernel convolution_kernel() {
   using F = ConvolutionTileOf<form>;
   static_assert(F::kPromoted == product::ec_convolution_promoted_stages(form) &&
                 F::kColumns == product::traits_of(form).columns && F::kTileI == product::traits_of(form).tile_i &&
-                F::kTileJ == product::traits_of(form).tile_j && F::kCluster == product::traits_of(form).cluster);
+                F::kTileJ == product::traits_of(form).tile_j);
   return {reinterpret_cast<const void*>(&convolution_ec_sm90<F>), F::kSharedBytes};
 }
 

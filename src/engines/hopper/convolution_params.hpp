@@ -11,6 +11,8 @@
 
 namespace kizami::engines::hopper {
 
+inline constexpr int kConvolutionCluster = 2;  ///< CTAs that share filters, each with cells of its own
+
 /// Where a tap of an axis begins: cells along that axis, and its plane.
 struct TapPlace {
   std::int32_t offset;

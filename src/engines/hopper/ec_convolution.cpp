@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -42,43 +41,9 @@ const ConvolutionKernel& kernel_of(EcConvolutionForm form) {
                    hopper::convolution_kernel<EcConvolutionForm::kThreeColumns128x112>(),
                    hopper::convolution_kernel<EcConvolutionForm::kThreeColumns128x104>(),
                    hopper::convolution_kernel<EcConvolutionForm::kOneColumn128x112>(),
-                   hopper::convolution_kernel<EcConvolutionForm::kOneColumn128x104>(),
-                   hopper::convolution_kernel<EcConvolutionForm::kThreeColumns128x128Of4>(),
-                   hopper::convolution_kernel<EcConvolutionForm::kThreeColumns128x112Of4>(),
-                   hopper::convolution_kernel<EcConvolutionForm::kThreeColumns64x208Of4>(),
-                   hopper::convolution_kernel<EcConvolutionForm::kOneColumn128x112Of4>()};
+                   hopper::convolution_kernel<EcConvolutionForm::kOneColumn128x104>()};
   });
   return made[static_cast<std::size_t>(form)];
-}
-
-/// Clusters that run at a time: a device has whole clusters of four in each of its groups of multiprocessors, and some of
-/// these are left over.
-Status find_most_clusters(EcConvolutionForm form, const ConvolutionKernel& kernel, const hopper::CurrentDevice& device,
-                          int& most) {
-  const int cluster = product::traits_of(form).cluster;
-  if (cluster == 2) {
-    most = std::max(1, device.num_sms / cluster);
-    return {};
-  }
-  static std::array<std::array<std::atomic<int>, 64>, kNumEcConvolutionForms> known;
-  std::atomic<int>* const found =
-      device.ordinal < 64 ? &known[static_cast<std::size_t>(form)][static_cast<std::size_t>(device.ordinal)] : nullptr;
-  most = found == nullptr ? 0 : found->load(std::memory_order_relaxed);
-  if (most > 0) return {};
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(device.num_sms / cluster * cluster));
-  config.blockDim = dim3(hopper::kNumThreads);
-  config.dynamicSmemBytes = kernel.shared_bytes;
-  config.attrs = &attribute;
-  config.numAttrs = 1;
-  KIZAMI_RETURN_IF_ERROR(base::cuda_status(cudaOccupancyMaxActiveClusters(&most, kernel.kernel, &config),
-                                           "the clusters of a convolution that run at a time"));
-  most = std::max(most, 1);
-  if (found != nullptr) found->store(most, std::memory_order_relaxed);
-  return {};
 }
 
 constexpr std::int64_t kSizeLimit = std::int64_t{1} << 30;  // coordinates of a tensor map are INT32
@@ -146,14 +111,14 @@ Status run_ec_convolution(const EcConvolution& c, EcConvolutionForm form, produc
   const std::int64_t filter_bytes = c.filter_bytes();
   KIZAMI_RETURN_IF_ERROR(hopper::encode_in_order(
       {"the filters", c.filter_planes, c.filters, filter_bytes, filter_bytes, c.filters * filter_bytes, c.groups},
-      traits.tile_i / traits.cluster, params.a_map));
+      traits.tile_i / hopper::kConvolutionCluster, params.a_map));
   const std::int64_t pixel_bytes = c.pixel_bytes();
   const int extra = traits.columns > 1 ? product::kEcConvolutionMostShift : 0;
   KIZAMI_RETURN_IF_ERROR(
       hopper::encode_in_order({"the pixels", c.pixel_planes, params.n, pixel_bytes, pixel_bytes, params.n * pixel_bytes,
                                std::int64_t{c.h.num_planes()} * c.w.num_planes()},
                               hopper::cells_of_copy(traits.tile_i, traits.tile_j) + extra, params.b_map));
-  hopper::set_order(params, traits.tile_i, traits.tile_j * traits.cluster, 0);
+  hopper::set_order(params, traits.tile_i, traits.tile_j * hopper::kConvolutionCluster, 0);
   const std::int64_t tiles = std::int64_t{params.tiles_per_plane} * c.groups;
   if (tiles >= kSizeLimit) {
     return {StatusCode::kInvalidArgument,
@@ -161,12 +126,11 @@ Status run_ec_convolution(const EcConvolution& c, EcConvolutionForm form, produc
   }
   params.num_tiles = static_cast<std::uint32_t>(tiles);
 
-  int most_clusters = 0;
-  KIZAMI_RETURN_IF_ERROR(find_most_clusters(form, kernel, device, most_clusters));
-  const auto clusters = std::min(params.num_tiles, static_cast<std::uint32_t>(most_clusters));
-  return base::launch_overlapped_clusters("the launch of a convolution", kernel.kernel,
-                                          clusters * static_cast<unsigned>(traits.cluster), hopper::kNumThreads,
-                                          traits.cluster, kernel.shared_bytes, queue, &params);
+  const auto clusters =
+      std::min(params.num_tiles, static_cast<std::uint32_t>(std::max(1, device.num_sms / hopper::kConvolutionCluster)));
+  return base::launch_overlapped_clusters(
+      "the launch of a convolution", kernel.kernel, clusters * static_cast<unsigned>(hopper::kConvolutionCluster),
+      hopper::kNumThreads, hopper::kConvolutionCluster, kernel.shared_bytes, queue, &params);
 }
 
 }  // namespace kizami::engines
