@@ -11,7 +11,7 @@
 
 namespace kizami::engines::cublaslt {
 
-/// Where both operands have more lines than this, one call of the library reaches half of its rate
+/// Where both operands have more lines than this, one call of the library reaches a half to two thirds of its rate
 /// (docs/perf/h200_slices.md). Planes are multiplied in parts of so many; of windows the caller says what is one call.
 inline constexpr std::int64_t kMostLines = 8192;
 /// Planes go in one strided batch while the result of one is smaller than this many elements.
@@ -39,10 +39,11 @@ inline constexpr std::int64_t kRowPad = 16;
   const double plane = static_cast<double>(d.m) * static_cast<double>(d.n);
   const double elems = plane * d.num_products;
   constexpr double kBytesPerSecond = 3.3e12;
-  constexpr double kLaunchSeconds = 12e-6;
+  constexpr double kLaunchSeconds = 4e-6;
+  constexpr double kFillSeconds = 8e-6;  // until all of the card multiplies
   const bool is_float = d.format != SliceFormat::kInt8;
   const bool is_slow = d.num_windows > 0 && std::min(d.m, d.n) > kMostLines;
-  const double ops_per_second = is_float ? 6.0e14 : is_slow ? 0.75e15 : 1.40e15;
+  const double ops_per_second = is_float ? 6.0e14 : is_slow ? 0.95e15 : 1.40e15;
   const double pass_bytes = is_float ? 8.0 : d.epilogue == product::Epilogue::kStoreAcc ? 0.0 : 9.0;
   // Sums that are read before they are added to, unless the L2 cache still has them.
   constexpr double kCachedElems = 8e6;
@@ -50,7 +51,8 @@ inline constexpr std::int64_t kRowPad = 16;
   const double added = plane > kCachedElems ? 4.0 * plane * (d.num_windows - d.num_products) : 0.0;
   const int num_launches = d.num_windows > 0 ? d.num_windows : planes_together(d) == 1 ? d.num_products : 1;
   return 2.0 * macs / ops_per_second + pass_bytes * elems / kBytesPerSecond +
-         std::max(0.0, added) / kAddedBytesPerSecond + kLaunchSeconds * num_launches;
+         std::max(0.0, added) / kAddedBytesPerSecond +
+         (kLaunchSeconds + kFillSeconds * std::min(1.0, plane / 1e6)) * num_launches;
 }
 
 }  // namespace kizami::engines::cublaslt

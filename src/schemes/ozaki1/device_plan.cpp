@@ -27,7 +27,8 @@ using product::kWindowPad;
 /// Blocks of ozIMMU_EF_L, and blocks for libraries that are slow where both operands have many lines. Measured:
 /// docs/perf/h200_slices.md.
 constexpr SliceBlocks kStreamedBlocks{.lines = 2048, .num_streams = 2};
-constexpr SliceBlocks kLargeBlocks{.lines = 8192, .num_streams = 1};
+constexpr SliceBlocks kLargeBlocks{.lines = 2048, .num_streams = 1};
+constexpr std::int64_t kMostLinesWhole = 8192;
 
 /// Bits of the factors within a group, and its planes: |sum| <= 2^4 2^31 2^26 < 2^62.
 constexpr int kMostFactorBits = 26;
@@ -184,6 +185,8 @@ std::size_t plan_chunk(plan::Plan& plan) {
   constexpr double kSplitSeconds = 3e-6;
   constexpr double kSumBytesPerSecond = 2.9e12;
   constexpr double kSumSeconds = 3e-6;
+  constexpr double kPlaneSeconds = 0.3e-6;
+  constexpr double kSumDigitSeconds = 12e-12;  // of a digit of a sum of two parts, whose bits may be far apart
   const SlicedForm form = device_sliced_form(plan);
   const SliceRung& rung = ozaki1_of(plan).numerics.last();
   const auto m = static_cast<double>(plan.shape.m);
@@ -199,7 +202,10 @@ std::size_t plan_chunk(plan::Plan& plan) {
   const double b_passes =
       chunk.kc >= plan.shape.k ? 1.0 : std::max(1.0, static_cast<double>(ceil_div(plan.shape.m, chunk.mc)));
   const double split = (a_passes * m + b_passes * n) * static_cast<double>(plan.shape.k) * (passes * element + digits);
-  const double before_sums = kUntakenSeconds + split / kSplitBytesPerSecond + kSplitSeconds;
+  const bool has_sums_of_parts = ozaki1_of(plan).numerics.complex_form == ComplexForm::kKaratsuba;
+  const double of_sums =
+      has_sums_of_parts ? kSumDigitSeconds * rung.num_slices * (m + n) * static_cast<double>(plan.shape.k) : 0.0;
+  const double before_sums = kUntakenSeconds + split / kSplitBytesPerSecond + kSplitSeconds + of_sums;
   if (ozaki1_of(plan).sums == SliceSums::kFused) return before_sums;
   const Launches launches = count_launches(plan);
   const double kept =
@@ -207,7 +213,7 @@ std::size_t plan_chunk(plan::Plan& plan) {
   const double sums = m * n *
                       (4.0 * static_cast<double>(launches.planes) + element +
                        kept * static_cast<double>(std::max<std::int64_t>(launches.batches, 1) - 1));
-  return before_sums + sums / kSumBytesPerSecond + kSumSeconds;
+  return before_sums + sums / kSumBytesPerSecond + kSumSeconds + kPlaneSeconds * static_cast<double>(launches.planes);
 }
 
 /// What the certificate of slices adds to that.
@@ -324,7 +330,7 @@ void try_engines(const plan::Plan& plan, const plan::Environment& environment, p
     }
     try_engine(plan, engine, SliceSums::kConcatenated, {}, cheapest);
     if (ozaki1_of(plan).numerics.format == SliceFormat::kInt8 &&
-        std::max(plan.shape.m, plan.shape.n) > kLargeBlocks.lines) {
+        std::max(plan.shape.m, plan.shape.n) > kMostLinesWhole) {
       try_engine(plan, engine, SliceSums::kConcatenated, kLargeBlocks, cheapest);
       try_engine(plan, engine, SliceSums::kConcatenated, kStreamedBlocks, cheapest);
       try_engine(plan, engine, SliceSums::kBlocked, kStreamedBlocks, cheapest);
