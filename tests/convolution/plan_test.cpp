@@ -103,7 +103,8 @@ TEST(ConvolutionPlanTest, PlansSayWhichKernelAndWhy) {
   EXPECT_EQ(made(depthwise, ConvolutionFormat::kF16).format, ConvolutionFormat::kF16);
   const Plan f16 = made(resnet(256, 14));
   EXPECT_EQ(f16.format, ConvolutionFormat::kF16);
-  EXPECT_NE(explain(f16).find("three_columns_128x112"), std::string::npos) << explain(f16);
+  EXPECT_NE(explain(f16).find(product::traits_of(f16.form).name), std::string::npos) << explain(f16);
+  EXPECT_EQ(product::traits_of(f16.form).tile_i * product::traits_of(f16.form).tile_j, 64 * 224) << "two whole rounds";
   ConvolutionShape far = resnet(256, 14);
   far.dilation_w = 5;
   far.pad_w = 5;
